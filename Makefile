@@ -61,9 +61,10 @@ test-nocounters: build
 test-c:
 	@$(MAKE) --no-print-directory -C cgo test BUILD=$(BUILD)
 
-## lint        check formatting, linters and the import rules
+## lint        check formatting, the width of lines, linters and the import rules
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these"; exit 1; }
+	$(GO) run ./scripts/lines $$(git ls-files '*.go' '*.c' '*.h' '*.md' | grep -v testdata/)
 	$(GO) run $(GOLANGCI) run ./...
 
 ## generate    the parts of configs/ and docs/ that are made of the descriptors of controls and probes

@@ -96,7 +96,8 @@ func build(t *testing.T) string {
 	cc := runnertest.Compiler(t)
 	dir := t.TempDir()
 	output(t, "make", "--silent", "build", "OUT="+dir, "CC="+cc)
-	args := []string{cc, "-O1", "testdata/checksum.c", "-o", filepath.Join(dir, "checksum"), "-Wl,--no-as-needed"}
+	args := []string{cc, "-O1", "testdata/checksum.c", "-o", filepath.Join(dir, "checksum"),
+		"-Wl,--no-as-needed"}
 	output(t, append(args, libdl()...)...)
 	return dir
 }
@@ -149,7 +150,10 @@ func TestLanguages(t *testing.T) {
 						most = demo
 					}
 					command := append([]string{path}, l.command...)
-					program := func(name string) []string { return append(slices.Clone(command), filepath.Join(name, l.file)) }
+					program := func(name string) []string {
+						return append(slices.Clone(command),
+							filepath.Join(name, l.file))
+					}
 					testSameChecksums(t, program, most, want)
 					testWrongEntry(t, l, command)
 					testBadParameters(t, program)
@@ -165,7 +169,8 @@ func checksumsInC(t *testing.T, dir string) map[string]map[string]string {
 	want := make(map[string]map[string]string)
 	for name := range others {
 		arguments := parameters(name, heavy)
-		lines := output(t, append([]string{filepath.Join(dir, "checksum"), filepath.Join(dir, name, "c", "bench.so")}, arguments...)...)
+		lines := output(t, append([]string{filepath.Join(dir, "checksum"), filepath.Join(dir, name, "c",
+			"bench.so")}, arguments...)...)
 		if len(lines) != len(arguments) {
 			t.Fatalf("%s: %d lines for %d parameters", name, len(lines), len(arguments))
 		}
@@ -185,7 +190,8 @@ func checksumsInC(t *testing.T, dir string) map[string]map[string]string {
 // testSameChecksums: every language prints the same 17 digits, and run_iter accepts them. program
 // returns the command that prints the checksums of a benchmark for the parameters that are
 // appended.
-func testSameChecksums(t *testing.T, program func(name string) []string, most int, want map[string]map[string]string) {
+func testSameChecksums(t *testing.T, program func(name string) []string, most int,
+	want map[string]map[string]string) {
 	t.Helper()
 	for name := range others {
 		arguments := parameters(name, most)
@@ -218,7 +224,8 @@ func testWrongChecksum(t *testing.T, dir string) {
 func testWrongEntry(t *testing.T, l language, command []string) {
 	for name := range others {
 		n, right, message := firstEntry(t, name)
-		file := falsified(t, filepath.Join(name, l.file), fmt.Sprintf(l.entry, n, right), fmt.Sprintf(l.entry, n, "1"))
+		file := falsified(t, filepath.Join(name, l.file), fmt.Sprintf(l.entry, n, right),
+			fmt.Sprintf(l.entry, n, "1"))
 		expectWrong(t, message, slices.Concat(command, []string{file, n})...)
 	}
 }
@@ -229,7 +236,8 @@ func firstEntry(t *testing.T, name string) (n, checksum, message string) {
 	t.Helper()
 	k := firstKnown(t, name)
 	checksum = fmt.Sprintf("%.17g", k.checksum)
-	return strconv.Itoa(k.n), checksum, fmt.Sprintf("%s: parameter %d: checksum %s, expected 1", name, k.n, checksum)
+	return strconv.Itoa(k.n), checksum, fmt.Sprintf("%s: parameter %d: checksum %s, expected 1", name, k.n,
+		checksum)
 }
 
 func firstKnown(t *testing.T, name string) struct {

@@ -26,7 +26,8 @@ func testJava(t *testing.T, dir string, want map[string]map[string]string) {
 				most = demo
 			}
 			program := func(name string) []string {
-				return []string{path, "-cp", filepath.Join(dir, name, "java") + ":" + tool, "Checksum", "KrunEntry"}
+				return []string{path, "-cp", filepath.Join(dir, name, "java") + ":" + tool, "Checksum",
+					"KrunEntry"}
 			}
 			testSameChecksums(t, program, most, want)
 			testBadParameters(t, program)

@@ -77,7 +77,10 @@ func TestBinaryTrees(t *testing.T) {
 // TestFasta generates the text in a different way, compares its beginning with the published one,
 // and computes the checksum.
 func TestFasta(t *testing.T) {
-	const alu = "GGCCGGGCGCGGTGGCTCACGCCTGTAATCCCAGCACTTTGGGAGGCCGAGGCGGGCGGATCACCTGAGGTCAGGAGTTCGAGACCAGCCTGGCCAACATGGTGAAACCCCGTCTCTACTAAAAATACAAAAATTAGCCGGGCGTGGTGGCGCGCGCCTGTAATCCCAGCTACTCGGGAGGCTGAGGCAGGAGAATCGCTTGAACCCGGGAGGCGGAGGTTGCAGTGAGCCGAGATCGCGCCACTGCACTCCAGCCTGGGCGACAGAGCGAGACTCCGTCTCAAAAA"
+	const alu = "GGCCGGGCGCGGTGGCTCACGCCTGTAATCCCAGCACTTTGGGAGGCCGAGGCGGGCGGATCACCTGAGGTCAGGAGTTCGAGACCAGCC" +
+		"TGGCCAACATGGTGAAACCCCGTCTCTACTAAAAATACAAAAATTAGCCGGGCGTGGTGGCGCGCGCCTGTAATCCCAGCTACTCGGGAG" +
+		"GCTGAGGCAGGAGAATCGCTTGAACCCGGGAGGCGGAGGTTGCAGTGAGCCGAGATCGCGCCACTGCACTCCAGCCTGGGCGACAGAGCG" +
+		"AGACTCCGTCTCAAAAA"
 	for _, k := range known {
 		if k.name != "fasta" {
 			continue
@@ -106,9 +109,11 @@ func TestFasta(t *testing.T) {
 		parts := []string{
 			">ONE Homo sapiens alu", strings.Repeat(alu, 2*k.n/len(alu)+1)[:2*k.n],
 			">TWO IUB ambiguity codes", random("acgtBDHKMNRSVWY", shares, 3*k.n),
-			">THREE Homo sapiens frequency", random("acgt", []float64{0.3029549426680, 0.1979883004921, 0.1975473066391, 0.3015094502008}, 5*k.n),
+			">THREE Homo sapiens frequency", random("acgt", []float64{0.3029549426680, 0.1979883004921,
+				0.1975473066391, 0.3015094502008}, 5*k.n),
 		}
-		if got, want := parts[3][:60], "cttBtatcatatgctaKggNcataaaSatgtaaaDcDRtBggDtctttataattcBgtcg"; got != want {
+		if got, want := parts[3][:60],
+			"cttBtatcatatgctaKggNcataaaSatgtaaaDcDRtBggDtctttataattcBgtcg"; got != want {
 			t.Errorf("%d: the second sequence begins %s, published %s", k.n, got, want)
 		}
 		var sum uint32

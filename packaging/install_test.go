@@ -23,7 +23,8 @@ func makeInRoot(t *testing.T, args ...string) string {
 	c := exec.CommandContext(t.Context(), "make", append([]string{"--no-print-directory"}, args...)...)
 	c.Dir = ".."
 	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "MAKE") && name != "MFLAGS" && name != "DESTDIR" && name != "PREFIX" {
+		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "MAKE") && name != "MFLAGS" &&
+			name != "DESTDIR" && name != "PREFIX" {
 			c.Env = append(c.Env, v)
 		}
 	}
@@ -37,7 +38,8 @@ func makeInRoot(t *testing.T, args ...string) string {
 // built skips a test if make build has not run.
 func built(t *testing.T) {
 	t.Helper()
-	for _, file := range []string{"../build/bin/krund", "../build/bin/krunctl", "../build/libexec/krund/runner-c", "../benchmarks/nbody/c/bench.so"} {
+	for _, file := range []string{"../build/bin/krund", "../build/bin/krunctl",
+		"../build/libexec/krund/runner-c", "../benchmarks/nbody/c/bench.so"} {
 		if _, err := os.Stat(file); err != nil {
 			t.Skipf("%v; make build makes it", err)
 		}
@@ -74,23 +76,30 @@ func wanted(t *testing.T) []string {
 	for _, file := range []string{
 		"bin/krund", "bin/krunctl", "lib/krund/libkrun.so",
 		"lib/libkrun.so", "lib/libkrun.a", "lib/pkgconfig/krun.pc", "include/krun.h",
-		"share/man/man1/krunctl.1", "share/man/man3/libkrun.3", "share/man/man5/krund.toml.5", "share/man/man8/krund.8",
-		"share/bash-completion/completions/krunctl", "share/zsh/site-functions/_krunctl", "share/fish/vendor_completions.d/krunctl.fish",
-		"share/doc/krund/README.md", "share/doc/krund/CHANGELOG.md", "share/doc/krund/LICENSE", "share/doc/krund/runners/README.md", "share/doc/krund/benchmarks/README.md",
+		"share/man/man1/krunctl.1", "share/man/man3/libkrun.3", "share/man/man5/krund.toml.5",
+		"share/man/man8/krund.8",
+		"share/bash-completion/completions/krunctl", "share/zsh/site-functions/_krunctl",
+		"share/fish/vendor_completions.d/krunctl.fish",
+		"share/doc/krund/README.md", "share/doc/krund/CHANGELOG.md", "share/doc/krund/LICENSE",
+		"share/doc/krund/runners/README.md", "share/doc/krund/benchmarks/README.md",
 	} {
 		all = append(all, prefix+file)
 	}
 	for _, name := range runners.Names() {
 		l, _ := runners.Lookup(name)
 		for _, file := range l.Files {
-			if _, err := os.Stat("../build/libexec/krund/" + file); err == nil || name == "c" || name == "python" { // the compilers of the others may be missing
+			// the compilers of the others may be missing
+			if _, err := os.Stat("../build/libexec/krund/" + file); err == nil || name == "c" ||
+				name == "python" {
 				all = append(all, prefix+"libexec/krund/"+file)
 			}
 		}
 	}
-	for _, name := range []string{"binary_trees", "fannkuch_redux", "fasta", "nbody", "richards", "spectralnorm"} {
+	for _, name := range []string{"binary_trees", "fannkuch_redux", "fasta", "nbody", "richards",
+		"spectralnorm"} {
 		for _, file := range []string{
-			"c/bench.c", "c/bench.so", "python/bench.py", "lua/bench.lua", "javascript/bench.js", "java/KrunEntry.java", "ruby/bench.rb", "php/bench.php",
+			"c/bench.c", "c/bench.so", "python/bench.py", "lua/bench.lua", "javascript/bench.js",
+			"java/KrunEntry.java", "ruby/bench.rb", "php/bench.php",
 		} {
 			all = append(all, prefix+"lib/krund/benchmarks/"+name+"/"+file)
 		}
@@ -102,7 +111,8 @@ func wanted(t *testing.T) []string {
 			all = append(all, prefix+"lib/krund/benchmarks/"+name+"/java/"+filepath.Base(file))
 		}
 	}
-	for pattern, directory := range map[string]string{"../docs/*.md": "docs/", "../configs/*.toml": "examples/"} {
+	for pattern, directory := range map[string]string{"../docs/*.md": "docs/",
+		"../configs/*.toml": "examples/"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) < 3 {
 			t.Fatalf("%s: %v, %v", pattern, found, err)
@@ -138,7 +148,8 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 			t.Errorf("%s is installed, and no test says so", file)
 		}
 		want := fs.FileMode(0o644)
-		if strings.Contains(file, "/bin/") || strings.HasSuffix(file, "/runner-c") || file == "/opt/krund/lib/libkrun.so" {
+		if strings.Contains(file, "/bin/") || strings.HasSuffix(file, "/runner-c") ||
+			file == "/opt/krund/lib/libkrun.so" {
 			want = 0o755
 		}
 		if mode != want {
@@ -153,12 +164,14 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 	if pages < 15 {
 		t.Errorf("%d pages of commands", pages)
 	}
-	for _, file := range []string{"/usr/lib/systemd/system/krund@.service", "/opt/krund/lib/pkgconfig/krun.pc", "/opt/krund/share/doc/krund/examples/demo.toml"} {
+	for _, file := range []string{"/usr/lib/systemd/system/krund@.service",
+		"/opt/krund/lib/pkgconfig/krun.pc", "/opt/krund/share/doc/krund/examples/demo.toml"} {
 		text, err := os.ReadFile(root + file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(text), "@") && strings.Contains(string(text), "PREFIX@") || strings.Contains(string(text), root) || !strings.Contains(string(text), "/opt/krund") {
+		if strings.Contains(string(text), "@") && strings.Contains(string(text), "PREFIX@") ||
+			strings.Contains(string(text), root) || !strings.Contains(string(text), "/opt/krund") {
 			t.Errorf("%s has a wrong prefix:\n%s", file, text)
 		}
 	}
@@ -178,12 +191,13 @@ func TestInstalledRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	short := regexp.MustCompile(`(?m)^(iterations|executions) = \d+`).ReplaceAllStringFunc(string(text), func(line string) string {
-		if strings.HasPrefix(line, "iterations") {
-			return "iterations = 3"
-		}
-		return "executions = 1"
-	})
+	short := regexp.MustCompile(`(?m)^(iterations|executions) = \d+`).ReplaceAllStringFunc(string(text),
+		func(line string) string {
+			if strings.HasPrefix(line, "iterations") {
+				return "iterations = 3"
+			}
+			return "executions = 1"
+		})
 	file := filepath.Join(home, "demo.toml")
 	if err := os.WriteFile(file, []byte(short), 0o644); err != nil {
 		t.Fatal(err)
@@ -201,8 +215,10 @@ func TestInstalledRuns(t *testing.T) {
 	if out := run("krund", "run", file); !strings.Contains(out, "nothing is outstanding") {
 		t.Errorf("krund run:\n%s", out)
 	}
-	slots := len(regexp.MustCompile(`(?m)^(nbody|fannkuch_redux|spectralnorm) = `).FindAllString(short, -1)) * 2
-	if out := run("krunctl", "status", "--json", file); !strings.Contains(out, fmt.Sprintf(`"completed": %d`, slots)) || slots != 6 {
+	slots := len(regexp.MustCompile(`(?m)^(nbody|fannkuch_redux|spectralnorm) = `).FindAllString(short,
+		-1)) * 2
+	if out := run("krunctl", "status", "--json", file); !strings.Contains(out, fmt.Sprintf(`"completed": %d`,
+		slots)) || slots != 6 {
 		t.Errorf("%d slots; krunctl status:\n%s", slots, out)
 	}
 	if out := run("krunctl", "summary", file); strings.Count(out, "1/1") != slots {
@@ -223,7 +239,8 @@ func TestPackageScriptsStartNothing(t *testing.T) {
 		}
 		for _, line := range regexp.MustCompile(`(?m)^\s*rm .*$`).FindAllString(string(text), -1) {
 			for _, path := range strings.Fields(line)[2:] { // rm -f PATH...
-				if path != `"$dropin"` && !strings.HasPrefix(path, "/etc/krund/") && !strings.HasSuffix(path, ".wants/krund@*.service") {
+				if path != `"$dropin"` && !strings.HasPrefix(path, "/etc/krund/") && !strings.HasSuffix(path,
+					".wants/krund@*.service") {
 					t.Errorf("%s removes %s", file, path)
 				}
 			}
@@ -255,8 +272,10 @@ func TestPackageScriptsStartNothing(t *testing.T) {
 // TestUnits checks the essential directives of the units.
 func TestUnits(t *testing.T) {
 	for file, lines := range map[string][]string{
-		"../systemd/bench.target":   {"Requires=sysinit.target", "AllowIsolate=yes", "Conflicts=timers.target rescue.service rescue.target"},
-		"../systemd/krund@.service": {"ExecStart=@PREFIX@/bin/krund run ${KRUND_CONFIG}", "Restart=no", "WantedBy=multi-user.target bench.target"},
+		"../systemd/bench.target": {"Requires=sysinit.target", "AllowIsolate=yes",
+			"Conflicts=timers.target rescue.service rescue.target"},
+		"../systemd/krund@.service": {"ExecStart=@PREFIX@/bin/krund run ${KRUND_CONFIG}", "Restart=no",
+			"WantedBy=multi-user.target bench.target"},
 	} {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -26,7 +26,8 @@ func TestParseAgent(t *testing.T) {
 	if err != nil || line.reply == nil || *line.reply != (reply{"", 0}) {
 		t.Errorf("empty reply: %+v, %v", line.reply, err)
 	}
-	for _, bad := range []string{"", "RIG-UP", "RIG-UP  2.3", "RIG-UP id soon", "\x01aGk=", "\x01aGk=\x02256", "\x01a\x020", "aGk=\x020", "SeaBIOS"} {
+	for _, bad := range []string{"", "RIG-UP", "RIG-UP  2.3", "RIG-UP id soon", "\x01aGk=", "\x01aGk=\x02256",
+		"\x01a\x020", "aGk=\x020", "SeaBIOS"} {
 		if line, err := parseAgent(bad); err == nil {
 			t.Errorf("%q parsed as %+v, want an error", bad, line)
 		}

@@ -28,7 +28,8 @@ echo "RIG-UNIT $1 $result $status $(systemctl is-system-running)" >/dev/ttyS0
 func (p *Payload) Announce(unit string) {
 	p.Script("/usr/local/rig/announce", announceScript)
 	p.Unit("rig-announce@.service", announceUnit)
-	p.Text("/etc/systemd/system/"+unit+".d/rig-announce.conf", "[Unit]\nOnSuccess=rig-announce@%n.service\nOnFailure=rig-announce@%n.service\n")
+	p.Text("/etc/systemd/system/"+unit+".d/rig-announce.conf",
+		"[Unit]\nOnSuccess=rig-announce@%n.service\nOnFailure=rig-announce@%n.service\n")
 }
 
 // Ended is how a service ended, in systemd's terms.
@@ -58,5 +59,6 @@ func (m *Machine) WaitOffOrEnded(unit string) (off Off, ended bool) {
 // only state of systemd that means a shutdown is stopping; a service that ends before start-up is
 // complete sees one of the first two states.
 func announced(unit string) string {
-	return fmt.Sprintf(`^RIG-UNIT %s (\S+) (\d+) (?:initializing|starting|running|degraded|maintenance)$`, regexp.QuoteMeta(unit))
+	return fmt.Sprintf(`^RIG-UNIT %s (\S+) (\d+) (?:initializing|starting|running|degraded|maintenance)$`,
+		regexp.QuoteMeta(unit))
 }

@@ -38,7 +38,8 @@ func (p *Process) Kill() {
 	p.m.tb.Helper()
 	p.m.Sh(fmt.Sprintf("kill -KILL %d", p.PID))
 	if output, status := p.Wait(); status != 128+9 {
-		p.m.fatal(fmt.Errorf("the process had ended before it could be killed: exit status %d: %s", status, output))
+		p.m.fatal(fmt.Errorf("the process had ended before it could be killed: exit status %d: %s", status,
+			output))
 	}
 }
 
@@ -65,7 +66,8 @@ func (m *Machine) KillKrund(p *Process) {
 // status, or 128 plus the number of the signal that killed it.
 func (p *Process) Wait() (output string, status int) {
 	p.m.tb.Helper()
-	status, err := strconv.Atoi(p.m.Sh(fmt.Sprintf("until [ -e %[1]s/status ]; do sleep 0.05; done; cat %[1]s/status", p.dir)))
+	status, err := strconv.Atoi(p.m.Sh(fmt.Sprintf(
+		"until [ -e %[1]s/status ]; do sleep 0.05; done; cat %[1]s/status", p.dir)))
 	p.m.check(err)
 	return p.Output(), status
 }

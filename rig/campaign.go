@@ -114,7 +114,8 @@ func (c *Campaign) Markdown() string {
 			row("steps cut, "+p.name, "%d", len(p.cut))
 		}
 	}
-	row("wall time", "%s on %s processors; %s of processor time", wall.Round(time.Second), fmt.Sprint(runtime.GOMAXPROCS(0)), c.cpu.Round(time.Second))
+	row("wall time", "%s on %s processors; %s of processor time", wall.Round(time.Second),
+		fmt.Sprint(runtime.GOMAXPROCS(0)), c.cpu.Round(time.Second))
 	row("completed results at the ends", "%d", c.completed)
 	row("**completed results lost**", "**%d**", c.harms[Lost])
 	row("**results counted twice**", "**%d**", c.harms[Twice])

@@ -25,8 +25,10 @@ func TestCampaignAddsUp(t *testing.T) {
 	}
 	text := c.Markdown()
 	for _, want := range []string{
-		"seed 7 |", "| boots | 12 |", "| experiments | 2 |", "| power cuts | 6: 1 at random moments, 5 at exact steps |", "| steps cut, differs | 1 |", "| steps cut, first boot | 2 of 24 |",
-		"| completed results at the ends | 8 |", "lost** | **1** |", "counted twice** | **0** |", "could not be read** | **0** |", "did not end** | **2** |",
+		"seed 7 |", "| boots | 12 |", "| experiments | 2 |", "| power cuts | 6: 1 at random moments, 5 at " +
+			"exact steps |", "| steps cut, differs | 1 |", "| steps cut, first boot | 2 of 24 |",
+		"| completed results at the ends | 8 |", "lost** | **1** |", "counted twice** | **0** |",
+		"could not be read** | **0** |", "did not end** | **2** |",
 		"1m0s of processor time",
 	} {
 		if !strings.Contains(text, want) {

@@ -59,7 +59,8 @@ func (c *console) Write(p []byte) (int, error) {
 
 // add appends a line; the caller holds mu.
 func (c *console) add(text []byte) {
-	c.lines = append(c.lines, Line{Boot: c.boot, Text: strings.ToValidUTF8(string(bytes.Trim(text, "\r")), "\uFFFD")})
+	c.lines = append(c.lines, Line{Boot: c.boot, Text: strings.ToValidUTF8(string(bytes.Trim(text, "\r")),
+		"\uFFFD")})
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
@@ -83,7 +84,8 @@ var errNotSeen = errors.New("not seen on the console")
 
 // wait returns the submatches of the first matching line from index from, and the index after that
 // line. Lines that existed when the context ended still count.
-func (c *console) wait(ctx context.Context, from int, match *regexp.Regexp) (groups []string, next int, err error) {
+func (c *console) wait(ctx context.Context, from int, match *regexp.Regexp) (groups []string, next int,
+	err error) {
 	for {
 		ended := ctx.Err() != nil // checked before reading the lines, so that none is missed
 		lines, changed := c.snapshot(from)

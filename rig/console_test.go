@@ -67,7 +67,8 @@ func TestConsoleWaitEndsWithItsContextButSeesTheLastLines(t *testing.T) {
 }
 
 func TestPanicFindsTheReason(t *testing.T) {
-	reason, ok := Panic([]Line{{1, "[    1.0] fine"}, {1, "[    5.7] Kernel panic - not syncing: sysrq triggered crash"}})
+	reason, ok := Panic([]Line{{1, "[    1.0] fine"},
+		{1, "[    5.7] Kernel panic - not syncing: sysrq triggered crash"}})
 	if !ok || reason != "sysrq triggered crash" {
 		t.Errorf("Panic = %q, %v", reason, ok)
 	}

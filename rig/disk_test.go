@@ -9,13 +9,15 @@ import (
 
 func TestParseList(t *testing.T) {
 	// debugfs -R 'ls -p /srv/cut' (e2fsprogs 1.47.0)
-	const out = "/12/040755/0/0/.//\n/2/040755/0/0/..//\n/14/100644/0/0/plain/3/\n/15/104755/1000/50/with space/0/\n\n"
+	const out = "/12/040755/0/0/.//\n/2/040755/0/0/..//\n/14/100644/0/0/plain/3/\n/15/104755/1000/50/with " +
+		"space/0/\n\n"
 	want := []Entry{{"plain", 0o100644, 0, 0, 3}, {"with space", 0o104755, 1000, 50, 0}}
 	got, err := parseList(out)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("parseList = %+v, %v; want %+v", got, err, want)
 	}
-	for _, bad := range []string{"x", "/1/2/3/4/5/6", "/1/9/0/0/a/1/", "/1/100644/a/0/a/1/", "/1/100644/0/0/a/x/"} {
+	for _, bad := range []string{"x", "/1/2/3/4/5/6", "/1/9/0/0/a/1/", "/1/100644/a/0/a/1/",
+		"/1/100644/0/0/a/x/"} {
 		if got, err := parseList(bad); err == nil {
 			t.Errorf("parseList(%q) = %+v, want an error", bad, got)
 		}

@@ -26,8 +26,10 @@ func experiment(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := schedule.Header{ConfigHash: "c0ffee", Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin, Seed: 1}
-	err = schedule.Create(durable.OS(), f.Schedule(), h, 3, schedule.Plan([]key.Key{nbody}, 3, schedule.RoundRobin, 1))
+	h := schedule.Header{ConfigHash: "c0ffee", Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin,
+		Seed: 1}
+	err = schedule.Create(durable.OS(), f.Schedule(), h, 3, schedule.Plan([]key.Key{nbody}, 3,
+		schedule.RoundRobin, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,8 @@ func experiment(t *testing.T) string {
 func appendRecord(t *testing.T, dir string, slot schedule.Slot, boot string, outcome results.Outcome) {
 	t.Helper()
 	r := results.Record{
-		Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Outcome: outcome, Reboot: results.RebootHardware, BootID: boot,
+		Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Outcome: outcome,
+		Reboot: results.RebootHardware, BootID: boot,
 	}
 	if err := results.NewAppender(durable.OS(), filepath.Join(dir, "results")).Append(r); err != nil {
 		t.Fatal(err)
@@ -82,8 +85,10 @@ func TestExperimentWithoutProblems(t *testing.T) {
 	if p := append(e.Problems(), e.Since(e)...); p != nil {
 		t.Errorf("problems: %q", p)
 	}
-	if e.Finished() || e.Count(schedule.Completed) != 2 || e.Count(schedule.Running) != 1 || len(e.Records) != 3 {
-		t.Errorf("finished %v, %d completed, %d running, %d records", e.Finished(), e.Count(schedule.Completed), e.Count(schedule.Running), len(e.Records))
+	if e.Finished() || e.Count(schedule.Completed) != 2 || e.Count(schedule.Running) != 1 ||
+		len(e.Records) != 3 {
+		t.Errorf("finished %v, %d completed, %d running, %d records", e.Finished(),
+			e.Count(schedule.Completed), e.Count(schedule.Running), len(e.Records))
 	}
 	e.Slots[2].Flag = schedule.Error
 	if p := e.Problems(); p != nil || !e.Finished() {
@@ -97,16 +102,20 @@ func TestExperimentProblems(t *testing.T) {
 		spoil func(*Experiment)
 		want  string
 	}{
-		{"lost", func(e *Experiment) { e.Records = e.Records[1:] }, "slot 0 is completed and has no completed record: lost"},
+		{"lost", func(e *Experiment) { e.Records = e.Records[1:] },
+			"slot 0 is completed and has no completed record: lost"},
 		{"twice", func(e *Experiment) {
 			again := e.Records[0]
 			again.BootID, again.Attempt = "other", 2
 			e.Slots[0].Attempts = 2
 			e.Records = append(e.Records, again)
 		}, "slot 0 has 2 completed records: counted twice"},
-		{"not counted", func(e *Experiment) { e.Slots[2].Attempts = 0 }, "0000002-001.json.gz: the schedule has counted 0 attempts only"},
-		{"completed, slot says error", func(e *Experiment) { e.Slots[1].Flag = schedule.Error }, "0000001-001.json.gz is completed, its slot says error"},
-		{"same boot", func(e *Experiment) { e.Records[1].BootID = "boot0" }, "0000000-001.json.gz and 0000001-001.json.gz ran in the same boot"},
+		{"not counted", func(e *Experiment) { e.Slots[2].Attempts = 0 },
+			"0000002-001.json.gz: the schedule has counted 0 attempts only"},
+		{"completed, slot says error", func(e *Experiment) { e.Slots[1].Flag = schedule.Error },
+			"0000001-001.json.gz is completed, its slot says error"},
+		{"same boot", func(e *Experiment) { e.Records[1].BootID = "boot0" },
+			"0000000-001.json.gz and 0000001-001.json.gz ran in the same boot"},
 		{"wrong slot", func(e *Experiment) { e.Records[1].Pexec = 7 }, "not what its slot was planned for"},
 		{"no such slot", func(e *Experiment) { e.Records[2].Slot = 3 }, "not what its slot was planned for"},
 	} {
@@ -127,8 +136,10 @@ func TestExperimentSince(t *testing.T) {
 		want  string
 	}{
 		{"record gone", func(e *Experiment) { e.Records = e.Records[1:] }, "0000000-001.json.gz is gone"},
-		{"record changed", func(e *Experiment) { e.Records[1].Host = "other" }, "0000001-001.json.gz has changed"},
-		{"slot undone", func(e *Experiment) { e.Slots[0].Flag = schedule.Outstanding }, "slot 0 was completed, now outstanding"},
+		{"record changed", func(e *Experiment) { e.Records[1].Host = "other" },
+			"0000001-001.json.gz has changed"},
+		{"slot undone", func(e *Experiment) { e.Slots[0].Flag = schedule.Outstanding },
+			"slot 0 was completed, now outstanding"},
 		{"attempts undone", func(e *Experiment) { e.Slots[2].Attempts = 1 }, "slot 2 had 2 attempts, now 1"},
 		{"reboots undone", func(e *Experiment) { e.Header.Reboots = -1 }, "0 reboots were counted, now -1"},
 		{"size", func(e *Experiment) { e.Size++ }, "the schedule had"},

@@ -66,7 +66,8 @@ func (e *Experiment) harms() []Harm {
 	for _, r := range e.Records {
 		name := results.Name{Slot: r.Slot, Attempt: r.Attempt}.String()
 		if r.Slot >= len(e.Slots) || e.Slots[r.Slot].Key != r.Key || e.Slots[r.Slot].Pexec != r.Pexec {
-			say(Wrong, "%s is of %s execution %d, which is not what its slot was planned for", name, r.Key, r.Pexec)
+			say(Wrong, "%s is of %s execution %d, which is not what its slot was planned for", name, r.Key,
+				r.Pexec)
 			continue
 		}
 		slot := e.Slots[r.Slot]
@@ -101,7 +102,8 @@ func (e *Experiment) harmsSince(earlier *Experiment) []Harm {
 		harms = append(harms, Harm{kind, fmt.Sprintf(format, args...)})
 	}
 	if e.Size != earlier.Size || len(e.Slots) != len(earlier.Slots) {
-		say(Wrong, "the schedule had %d bytes and %d slots, now %d and %d", earlier.Size, len(earlier.Slots), e.Size, len(e.Slots))
+		say(Wrong, "the schedule had %d bytes and %d slots, now %d and %d", earlier.Size, len(earlier.Slots),
+			e.Size, len(e.Slots))
 		return harms
 	}
 	if e.Header.Reboots < earlier.Header.Reboots {

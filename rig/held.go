@@ -61,7 +61,9 @@ done`)
 // NextHeld lets the held benchmark end, and returns when the next one is held.
 func (m *Machine) NextHeld() {
 	m.tb.Helper()
-	m.Sh("ls /dev/shm/rig-held.* >/run/rig-last && rm /dev/shm/rig-hold && " + // the benchmark polls for the file
-		"while ls /dev/shm/rig-held.* 2>/dev/null | cmp -s - /run/rig-last; do sleep 0.01; done; touch /dev/shm/rig-hold")
+	// the benchmark polls for the file
+	m.Sh("ls /dev/shm/rig-held.* >/run/rig-last && rm /dev/shm/rig-hold && " +
+		"while ls /dev/shm/rig-held.* 2>/dev/null | cmp -s - /run/rig-last; do sleep 0.01; done; touch " +
+		"/dev/shm/rig-hold")
 	m.WaitHeld()
 }

@@ -57,7 +57,8 @@ func FindImage(tb testing.TB) Image {
 
 // The programs that are needed for booting and for reading a disk, with their Debian packages.
 var programs = [...]struct{ name, pkg string }{
-	{"qemu-system-x86_64", "qemu-system-x86 and seabios"}, {"debugfs", "e2fsprogs"}, {"e2fsck", "e2fsprogs"}, {"cp", "coreutils"}, {"nice", "coreutils"},
+	{"qemu-system-x86_64", "qemu-system-x86 and seabios"}, {"debugfs", "e2fsprogs"}, {"e2fsck", "e2fsprogs"},
+	{"cp", "coreutils"}, {"nice", "coreutils"},
 }
 
 func findImage(dir string, lookPath func(string) (string, error)) (Image, error) {
@@ -70,7 +71,8 @@ func findImage(dir string, lookPath func(string) (string, error)) (Image, error)
 	}
 	for _, p := range programs {
 		if _, err := lookPath(p.name); err != nil {
-			errs = append(errs, fmt.Errorf("%s not found; run: apt-get install %s", p.name, strings.ReplaceAll(p.pkg, " and ", " ")))
+			errs = append(errs, fmt.Errorf("%s not found; run: apt-get install %s", p.name,
+				strings.ReplaceAll(p.pkg, " and ", " ")))
 		}
 	}
 	return Image{Dir: dir}, errors.Join(errs...)

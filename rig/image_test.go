@@ -23,7 +23,8 @@ func TestFindImageSaysWhatIsMissing(t *testing.T) {
 	}{
 		{"not asked for", "", all, []string{"KRUND_RIG is not set", "make rig"}},
 		{"no image", dir, all, []string{dir, "make rig-image"}},
-		{"no emulator", dir, none, []string{"apt-get install qemu-system-x86 seabios", "apt-get install e2fsprogs"}},
+		{"no emulator", dir, none, []string{"apt-get install qemu-system-x86 seabios",
+			"apt-get install e2fsprogs"}},
 	} {
 		_, err := findImage(c.dir, c.look)
 		for _, want := range c.want {
@@ -69,7 +70,8 @@ func TestACPITable(t *testing.T) {
 		return
 	}
 	prefix := filepath.Join(t.TempDir(), "rig")
-	if out, err := exec.CommandContext(t.Context(), iasl, "-p", prefix, "image/rig.asl").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), iasl, "-p", prefix,
+		"image/rig.asl").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	fresh, err := os.ReadFile(prefix + ".aml")
@@ -78,7 +80,8 @@ func TestACPITable(t *testing.T) {
 	}
 	// Bytes 9 and 28 to 35 are the checksum and the compiler's own name and version.
 	const checksum, compiler, body = 9, 28, 36
-	if len(fresh) != len(table) || !bytes.Equal(fresh[checksum+1:compiler], table[checksum+1:compiler]) || !bytes.Equal(fresh[body:], table[body:]) {
+	if len(fresh) != len(table) || !bytes.Equal(fresh[checksum+1:compiler], table[checksum+1:compiler]) ||
+		!bytes.Equal(fresh[body:], table[body:]) {
 		t.Error("rig.aml is not what rig.asl says; run: iasl -p rig rig.asl")
 	}
 }
@@ -105,14 +108,17 @@ func TestImageListsHaveNoDoubles(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	o := Options{Kernel: "x=1", Devices: []string{"-device", "i6300esb"}}.withDefaults()
-	line := strings.Join(o.arguments(Image{"/img"}, drives{root: "/d/disk.raw", payload: "/d/payload.tar"}), " ")
-	for _, want := range []string{"-m 512 ", "-kernel /img/vmlinux", "file=/d/disk.raw,if=virtio,format=raw,cache=unsafe", "file=/d/payload.tar", "-no-reboot",
+	line := strings.Join(o.arguments(Image{"/img"}, drives{root: "/d/disk.raw", payload: "/d/payload.tar"}),
+		" ")
+	for _, want := range []string{"-m 512 ", "-kernel /img/vmlinux",
+		"file=/d/disk.raw,if=virtio,format=raw,cache=unsafe", "file=/d/payload.tar", "-no-reboot",
 		"-device i6300esb", "iobase=0xf4", "noauto_da_alloc,commit=300 x=1 rig.payload"} {
 		if !strings.Contains(line, want) {
 			t.Errorf("no %q in %s", want, line)
 		}
 	}
-	if line := strings.Join(Options{MemoryMB: 256}.withDefaults().arguments(Image{}, drives{root: "d"}), " "); strings.Contains(line, "payload") || !strings.Contains(line, "-m 256 ") {
+	if line := strings.Join(Options{MemoryMB: 256}.withDefaults().arguments(Image{}, drives{root: "d"}),
+		" "); strings.Contains(line, "payload") || !strings.Contains(line, "-m 256 ") {
 		t.Errorf("no payload, 256 MB: %s", line)
 	}
 }

@@ -97,7 +97,8 @@ func Build(tb testing.TB, program string, arguments ...string) string {
 		goTool = "go"
 	}
 	to := filepath.Join(tb.TempDir(), program)
-	cmd := exec.CommandContext(tb.Context(), goTool, slices.Concat([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", to}, arguments, []string{"./cmd/" + program})...)
+	cmd := exec.CommandContext(tb.Context(), goTool, slices.Concat([]string{"build", "-trimpath",
+		"-ldflags=-s -w", "-o", to}, arguments, []string{"./cmd/" + program})...)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("build %s: %v: %s", program, err, bytes.TrimSpace(out))
@@ -138,7 +139,8 @@ func repository() (string, error) {
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return "", errors.New("not inside krund's repository: no go.mod with module krund above the working directory")
+			return "", errors.New("not inside krund's repository: no go.mod with module krund above the " +
+				"working directory")
 		}
 		dir = up
 	}
@@ -157,6 +159,7 @@ func (p *Payload) Experiment(name, toml string) string {
 // a running machine. krund disables it itself when nothing is outstanding.
 func (p *Payload) Enable(experiment string) {
 	unit := UnitOf(experiment)
-	p.Text("/etc/systemd/system/"+unit+".d/config.conf", "[Service]\nEnvironment=KRUND_CONFIG="+path.Join(ExperimentHome, experiment+".toml")+"\n")
+	p.Text("/etc/systemd/system/"+unit+".d/config.conf",
+		"[Service]\nEnvironment=KRUND_CONFIG="+path.Join(ExperimentHome, experiment+".toml")+"\n")
 	p.Link("/etc/systemd/system/multi-user.target.wants/"+unit, "/lib/systemd/system/"+UnitOf(""))
 }

@@ -27,7 +27,8 @@ func fakeRepository(t *testing.T, names ...string) string {
 
 func TestInstallTakesWhatMakeInstallMakes(t *testing.T) {
 	root := fakeRepository(t)
-	if err := install(t.Context(), root, t.TempDir()); err == nil || !strings.Contains(err.Error(), "run: make build") {
+	if err := install(t.Context(), root, t.TempDir()); err == nil || !strings.Contains(err.Error(),
+		"run: make build") {
 		t.Errorf("nothing built: %v", err)
 	}
 	root = fakeRepository(t, "build/bin/krund", "build/bin/krunctl")
@@ -40,27 +41,33 @@ func TestInstallTakesWhatMakeInstallMakes(t *testing.T) {
 	if err := files.Tree("/", dir); err != nil {
 		t.Fatal(err)
 	}
-	if got := listing(t, packed(t, &files)); got != "usr/bin/krunctl 0 -rw-r--r-- content\nusr/bin/krund 0 -rw-r--r-- content\n" {
+	if got := listing(t, packed(t, &files)); got != "usr/bin/krunctl 0 -rw-r--r-- content\nusr/bin/krund 0 "+
+		"-rw-r--r-- content\n" {
 		t.Errorf("installed:\n%s", got)
 	}
 	write(t, filepath.Join(root, "Makefile"), "build:\ninstall: build\n\t@echo no such compiler; exit 3\n")
-	if err := install(t.Context(), root, dir); err == nil || !strings.Contains(err.Error(), "no such compiler") {
+	if err := install(t.Context(), root, dir); err == nil || !strings.Contains(err.Error(),
+		"no such compiler") {
 		t.Errorf("broken make install: %v", err)
 	}
 }
 
 func TestBenchmarksGoBesideTheExperiments(t *testing.T) {
-	root := fakeRepository(t, "benchmarks/nbody/c/bench.so", "benchmarks/nbody/c/bench.c", "benchmarks/fasta/c/bench.so")
+	root := fakeRepository(t, "benchmarks/nbody/c/bench.so", "benchmarks/nbody/c/bench.c",
+		"benchmarks/fasta/c/bench.so")
 	var files Payload
-	if err := addBenchmarks(&files, root); err == nil || !strings.Contains(err.Error(), "no benchmarks/*/python/bench.py in "+root) {
+	if err := addBenchmarks(&files, root); err == nil || !strings.Contains(err.Error(),
+		"no benchmarks/*/python/bench.py in "+root) {
 		t.Errorf("no Python: %v", err)
 	}
-	root = fakeRepository(t, "benchmarks/nbody/c/bench.so", "benchmarks/nbody/c/bench.c", "benchmarks/nbody/python/bench.py")
+	root = fakeRepository(t, "benchmarks/nbody/c/bench.so", "benchmarks/nbody/c/bench.c",
+		"benchmarks/nbody/python/bench.py")
 	files = Payload{}
 	if err := addBenchmarks(&files, root); err != nil {
 		t.Fatal(err)
 	}
-	want := "srv/krund/benchmarks/nbody/c/bench.so 0 -rw-r--r-- content\nsrv/krund/benchmarks/nbody/python/bench.py 0 -rw-r--r-- content\n"
+	want := "srv/krund/benchmarks/nbody/c/bench.so 0 -rw-r--r-- " +
+		"content\nsrv/krund/benchmarks/nbody/python/bench.py 0 -rw-r--r-- content\n"
 	if got := listing(t, packed(t, &files)); got != want {
 		t.Errorf("files:\n%s\nwant:\n%s", got, want)
 	}
@@ -86,8 +93,10 @@ func TestExperimentFile(t *testing.T) {
 		t.Errorf("path is %s", got)
 	}
 	p.Enable("quick")
-	want := "etc/systemd/system/krund@quick.service.d/config.conf 0 -rw-r--r-- [Service]\nEnvironment=KRUND_CONFIG=/srv/krund/quick.toml\n" +
-		"etc/systemd/system/multi-user.target.wants/krund@quick.service 2 -rwxrwxrwx /lib/systemd/system/krund@.service\n" +
+	want := "etc/systemd/system/krund@quick.service.d/config.conf 0 -rw-r--r-- " +
+		"[Service]\nEnvironment=KRUND_CONFIG=/srv/krund/quick.toml\n" +
+		"etc/systemd/system/multi-user.target.wants/krund@quick.service 2 -rwxrwxrwx " +
+		"/lib/systemd/system/krund@.service\n" +
 		"srv/krund/quick.toml 0 -rw-r--r-- [experiment]\n"
 	if got := listing(t, packed(t, &p)); got != want {
 		t.Errorf("archive:\n%s\nwant:\n%s", got, want)

@@ -110,7 +110,8 @@ func (m *Machine) limit(what string) (context.Context, context.CancelFunc) {
 	cause := fmt.Errorf("no progress for %v; on a slow host set %s=3", limit, envPatience)
 	if left, bounded := timeLeft(); bounded && left < limit {
 		limit = max(left, time.Second)
-		cause = fmt.Errorf("no progress for %v, and the time for the whole run is over", limit.Round(time.Second))
+		cause = fmt.Errorf("no progress for %v, and the time for the whole run is over",
+			limit.Round(time.Second))
 	}
 	begin := now()
 	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, cause)

@@ -48,7 +48,8 @@ func TestWithoutTimeATestIsSkippedAndListed(t *testing.T) {
 	}
 	text, err := os.ReadFile(summary)
 	if lines := strings.Split(string(text), "\n"); err != nil || len(lines) != 3 ||
-		!strings.Contains(lines[0], "/enough\tok\t") || !strings.Contains(lines[1], "/too_little\tno time\t") {
+		!strings.Contains(lines[0], "/enough\tok\t") || !strings.Contains(lines[1],
+		"/too_little\tno time\t") {
 		t.Errorf("summary %q, %v", text, err)
 	}
 }
@@ -104,7 +105,8 @@ func TestACommandThatDoesNotEnd(t *testing.T) {
 func TestTheGuestKillsACommandThatDoesNotEnd(t *testing.T) {
 	m := Boot(t, Options{Time: 20 * time.Second})
 	m.options.Limit = 5 * time.Second
-	for _, hang := range []string{"echo half; sleep infinity", "echo half; until [ -e /none ]; do sleep 0.05; done"} {
+	for _, hang := range []string{"echo half; sleep infinity",
+		"echo half; until [ -e /none ]; do sleep 0.05; done"} {
 		got := failure(t, func(tb testing.TB) { m.For(tb).Sh(hang) })
 		if !strings.Contains(got, "still running after") || !strings.Contains(got, "output so far: half") {
 			t.Errorf("%s: failed with %q", hang, got)

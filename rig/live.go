@@ -15,7 +15,8 @@ import (
 // ExperimentNow is Experiment for a running machine whose krund is not writing at the moment.
 func (m *Machine) ExperimentNow(dir string) *Experiment {
 	m.tb.Helper()
-	packed, err := base64.StdEncoding.DecodeString(m.Sh(fmt.Sprintf("tar -c -C %s %s | base64 -w0", path.Dir(dir), path.Base(dir))))
+	packed, err := base64.StdEncoding.DecodeString(m.Sh(fmt.Sprintf("tar -c -C %s %s | base64 -w0",
+		path.Dir(dir), path.Base(dir))))
 	m.check(err)
 	to := m.tb.TempDir()
 	m.check(untar(to, strings.NewReader(string(packed))))

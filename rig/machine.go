@@ -377,7 +377,8 @@ func (m *Machine) openLog() {
 		return
 	}
 	m.check(os.MkdirAll(dir, 0o755))
-	f, err := os.OpenFile(filepath.Join(dir, m.logName()+".console"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, m.logName()+".console"), os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o644)
 	m.check(err)
 	m.log = f
 }

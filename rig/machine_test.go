@@ -37,7 +37,9 @@ func TestMain(m *testing.M) {
 func standIn(args []string) {
 	channel := func(fd uintptr) *os.File { return os.NewFile(fd, "channel") }
 	qmp, console, agent := channel(qmpFD), channel(consoleFD), channel(agentFD)
-	disk := strings.TrimSuffix(strings.TrimPrefix(args[slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "file=") })], "file="), ",if=virtio,format=raw,cache=unsafe")
+	disk := strings.TrimSuffix(strings.TrimPrefix(args[slices.IndexFunc(args,
+		func(a string) bool { return strings.HasPrefix(a, "file=") })], "file="),
+		",if=virtio,format=raw,cache=unsafe")
 	if slices.Contains(args, "-broken-option") {
 		fmt.Fprintln(os.Stderr, "-broken-option: invalid option")
 		os.Exit(1)
@@ -144,9 +146,11 @@ func useStandIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	t.Setenv("GORACE", "atexit_sleep_ms=0") // with the race detector every exit of a stand-in would take a second
+	// with the race detector every exit of a stand-in would take a second
+	t.Setenv("GORACE", "atexit_sleep_ms=0")
 	t.Setenv(envImage, image)
-	for _, name := range []string{envLogs, envSummary, envPatience, envRequired, envSeed, envPace, envDeadline} {
+	for _, name := range []string{envLogs, envSummary, envPatience, envRequired, envSeed, envPace,
+		envDeadline} {
 		t.Setenv(name, "")
 	}
 }
@@ -354,17 +358,23 @@ func TestFailuresSayWhatHappenedAndShowTheConsole(t *testing.T) {
 		run  func(*Machine)
 		want []string
 	}{
-		{"command fails", func(m *Machine) { m.WaitConsole("^kernel"); m.Sh("nonsense") }, []string{"nonsense: exit status 127: what?", "boot 1| kernel rw"}},
+		{"command fails", func(m *Machine) { m.WaitConsole("^kernel"); m.Sh("nonsense") },
+			[]string{"nonsense: exit status 127: what?", "boot 1| kernel rw"}},
 		{"machine gone", func(m *Machine) { m.Sh("exit 3") }, []string{"exit 3: no answer from the guest"}},
 		{"already on", func(m *Machine) { m.PowerOn() }, []string{"PowerOn: the machine is on"}},
 		{"disk of a running machine", func(m *Machine) { m.Disk() }, []string{"Disk: the machine is on"}},
-		{"off without the line", func(m *Machine) { m.Send("end guest-shutdown"); m.WaitConsole("^never$") }, []string{"^never$", "the machine went off"}},
-		{"powered off instead", func(m *Machine) { m.Send("end guest-shutdown"); m.RunUntil("^never$", 5) }, []string{"^never$ not seen", "guest-shutdown"}},
-		{"too many starts", func(m *Machine) { m.Send("end guest-reset"); m.RunUntil("^never$", 0) }, []string{"not seen in 1 starts"}},
-		{"wrong temperature", func(m *Machine) { m.SetTemperature(0, 0) }, []string{"no zone 0 with 0 degrees"}},
+		{"off without the line", func(m *Machine) { m.Send("end guest-shutdown"); m.WaitConsole("^never$") },
+			[]string{"^never$", "the machine went off"}},
+		{"powered off instead", func(m *Machine) { m.Send("end guest-shutdown"); m.RunUntil("^never$", 5) },
+			[]string{"^never$ not seen", "guest-shutdown"}},
+		{"too many starts", func(m *Machine) { m.Send("end guest-reset"); m.RunUntil("^never$", 0) },
+			[]string{"not seen in 1 starts"}},
+		{"wrong temperature", func(m *Machine) { m.SetTemperature(0, 0) },
+			[]string{"no zone 0 with 0 degrees"}},
 		{"wrong zone", func(m *Machine) { m.SetTemperature(2, 50) }, []string{"no zone 2"}},
 		{"wrong CPU", func(m *Machine) { m.PState(2) }, []string{"no CPU 2"}},
-		{"emulator breaks", func(m *Machine) { m.Send("exit 1"); m.WaitOff() }, []string{"the emulator ended: exit status 1"}},
+		{"emulator breaks", func(m *Machine) { m.Send("exit 1"); m.WaitOff() },
+			[]string{"the emulator ended: exit status 1"}},
 	} {
 		got := failure(t, func(tb testing.TB) { c.run(Boot(t, Options{}).For(tb)) })
 		for _, want := range c.want {
@@ -409,7 +419,8 @@ func TestStartFailsWithoutTheProgram(t *testing.T) {
 		p.kill()
 		t.Fatal("started a machine without QEMU")
 	}
-	if err := copyDisk(t.Context(), "/none", filepath.Join(t.TempDir(), "x")); err == nil || !strings.Contains(err.Error(), "copy the disk") {
+	if err := copyDisk(t.Context(), "/none", filepath.Join(t.TempDir(), "x")); err == nil ||
+		!strings.Contains(err.Error(), "copy the disk") {
 		t.Errorf("copy without cp: %v", err)
 	}
 }

@@ -114,7 +114,8 @@ func (p *Payload) writeTar(w io.Writer) error {
 	out := tar.NewWriter(w)
 	for _, name := range slices.Sorted(maps.Keys(p.entries)) {
 		e := p.entries[name]
-		h := &tar.Header{Name: strings.TrimPrefix(name, "/"), Mode: int64(e.mode), Size: int64(len(e.data)), ModTime: payloadTime, Typeflag: tar.TypeReg, Format: tar.FormatGNU}
+		h := &tar.Header{Name: strings.TrimPrefix(name, "/"), Mode: int64(e.mode), Size: int64(len(e.data)),
+			ModTime: payloadTime, Typeflag: tar.TypeReg, Format: tar.FormatGNU}
 		if e.target != "" {
 			h.Typeflag, h.Linkname, h.Mode = tar.TypeSymlink, e.target, 0o777
 		}

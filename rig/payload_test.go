@@ -37,7 +37,8 @@ func listing(t *testing.T, archive []byte) string {
 		if err != nil || h.Uid != 0 || h.Gid != 0 {
 			t.Fatalf("%s: %v, owner %d:%d", h.Name, err, h.Uid, h.Gid)
 		}
-		b.WriteString(strings.TrimSpace(strings.Join([]string{h.Name, string(h.Typeflag), fs.FileMode(h.Mode).String(), string(data) + h.Linkname}, " ")) + "\n")
+		b.WriteString(strings.TrimSpace(strings.Join([]string{h.Name, string(h.Typeflag),
+			fs.FileMode(h.Mode).String(), string(data) + h.Linkname}, " ")) + "\n")
 	}
 }
 
@@ -86,7 +87,8 @@ func TestPayloadTakesATreeOfTheHost(t *testing.T) {
 	if err := p.Tree("/opt", dir); err != nil {
 		t.Fatal(err)
 	}
-	want := "opt/conf 0 -rw-r----- text\nopt/lib/deep/so 2 -rwxrwxrwx so.1\nopt/lib/deep/so.1 0 -rwxr-xr-x elf\n"
+	want := "opt/conf 0 -rw-r----- text\nopt/lib/deep/so 2 -rwxrwxrwx so.1\nopt/lib/deep/so.1 0 -rwxr-xr-x " +
+		"elf\n"
 	if got := listing(t, packed(t, &p)); got != want {
 		t.Errorf("archive:\n%s\nwant:\n%s", got, want)
 	}

@@ -18,7 +18,8 @@ import (
 
 // The reasons why a machine is off.
 const (
-	OffRebooted = "guest-reset"    // the guest reset it: reboot(2), or a panic with panic=1; Panic tells these apart
+	// the guest reset it: reboot(2), or a panic with panic=1; Panic tells these apart
+	OffRebooted = "guest-reset"
 	OffShutdown = "guest-shutdown" // the guest powered it off
 	OffCut      = "cut"            // PowerCut
 	OffPort     = "cut-port"       // the guest wrote to CutPort; Off.Code is the value
@@ -55,12 +56,15 @@ func startPower(ctx context.Context, args []string, out io.Writer) (*power, erro
 	for i, name := range []string{"qmp", "console", "agent"} {
 		var err error
 		if ours[i], theirs[i], err = socketPair(name); err != nil {
-			return nil, fmt.Errorf("start the machine: %w", errors.Join(err, closeAll(ours[:i]), closeAll(theirs[:i])))
+			return nil, fmt.Errorf("start the machine: %w", errors.Join(err, closeAll(ours[:i]),
+				closeAll(theirs[:i])))
 		}
 	}
-	p := &power{cut: make(chan struct{}), off: make(chan struct{}), qmp: newQMP(ours[0]), agent: &agent{conn: ours[2]}}
+	p := &power{cut: make(chan struct{}), off: make(chan struct{}), qmp: newQMP(ours[0]),
+		agent: &agent{conn: ours[2]}}
 	// Not bound to ctx: the machine runs until PowerCut, its own end, or the end of this process.
-	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), "nice", append([]string{"-n", niceness(), "qemu-system-x86_64"}, args...)...)
+	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), "nice",
+		append([]string{"-n", niceness(), "qemu-system-x86_64"}, args...)...)
 	p.cmd.Stderr = &p.stderr
 	p.cmd.ExtraFiles = theirs[:]
 	dieWithParent(p.cmd)

@@ -15,11 +15,18 @@ func TestParseQMP(t *testing.T) {
 		name, line string
 		check      func(qmpMessage) bool
 	}{
-		{"greeting", `{"QMP": {"version": {}, "capabilities": ["oob"]}}`, func(m qmpMessage) bool { return m.QMP != nil }},
-		{"event", `{"timestamp": {"seconds": 1}, "event": "RESET", "data": {"guest": true}}`, func(m qmpMessage) bool { return m.Event == "RESET" }},
-		{"empty return", `{"return": {}}`, func(m qmpMessage) bool { return m.Return != nil && m.Error == nil }},
-		{"text return", `{"return": "portb[0x0081] = 0x10\r\n"}`, func(m qmpMessage) bool { return m.Return != nil }},
-		{"error", `{"error": {"class": "CommandNotFound", "desc": "no x"}}`, func(m qmpMessage) bool { return m.Error.Error() == "CommandNotFound: no x" }},
+		{"greeting", `{"QMP": {"version": {}, "capabilities": ["oob"]}}`,
+			func(m qmpMessage) bool { return m.QMP != nil }},
+		{"event", `{"timestamp": {"seconds": 1}, "event": "RESET", "data": {"guest": true}}`,
+			func(m qmpMessage) bool { return m.Event == "RESET" }},
+		{"empty return", `{"return": {}}`, func(m qmpMessage) bool {
+			return m.Return != nil &&
+				m.Error == nil
+		}},
+		{"text return", `{"return": "portb[0x0081] = 0x10\r\n"}`,
+			func(m qmpMessage) bool { return m.Return != nil }},
+		{"error", `{"error": {"class": "CommandNotFound", "desc": "no x"}}`,
+			func(m qmpMessage) bool { return m.Error.Error() == "CommandNotFound: no x" }},
 	} {
 		if m, err := parseQMP([]byte(c.line)); err != nil || !c.check(m) {
 			t.Errorf("%s: %+v, %v", c.name, m, err)
@@ -40,7 +47,8 @@ func TestShutdownReason(t *testing.T) {
 	if reason, ok := shutdownReason(m); !ok || reason != OffRebooted {
 		t.Errorf("reason is %q, %v", reason, ok)
 	}
-	if reason, ok := shutdownReason(qmpMessage{Event: "RESET", Data: []byte(`{"reason": "guest-reset"}`)}); ok {
+	if reason, ok := shutdownReason(qmpMessage{Event: "RESET",
+		Data: []byte(`{"reason": "guest-reset"}`)}); ok {
 		t.Errorf("a RESET event has reason %q", reason)
 	}
 }
@@ -49,7 +57,8 @@ func TestParsePort(t *testing.T) {
 	if v, err := parsePort("portb[0x0081] = 0x28\r\n"); err != nil || v != 0x28 {
 		t.Errorf("parsePort = %#x, %v; want 0x28", v, err)
 	}
-	for _, answer := range []string{"", "portb[0x0081]", "portb[0x0081] = ", "portw[0x81] = 0x1234", "unknown command: 'i'"} {
+	for _, answer := range []string{"", "portb[0x0081]", "portb[0x0081] = ", "portw[0x81] = 0x1234",
+		"unknown command: 'i'"} {
 		if v, err := parsePort(answer); err == nil {
 			t.Errorf("parsePort(%q) = %#x, want an error", answer, v)
 		}
@@ -77,7 +86,8 @@ func qmpServer(t *testing.T, answers ...string) *qmpClient {
 }
 
 func TestClientSkipsEventsAndReadsAnswers(t *testing.T) {
-	c := qmpServer(t, `{"event": "RESUME"}`+"\n"+`{"return": "portb[0x0081] = 0x18\r\n"}`, `{"return": ""}`, `{"return": "invalid char"}`,
+	c := qmpServer(t, `{"event": "RESUME"}`+"\n"+`{"return": "portb[0x0081] = 0x18\r\n"}`, `{"return": ""}`,
+		`{"return": "invalid char"}`,
 		`{"error": {"class": "GenericError", "desc": "no"}}`)
 	if v, err := c.inb(t.Context(), 0x81); err != nil || v != 0x18 {
 		t.Errorf("inb = %#x, %v; want 0x18", v, err)
@@ -129,7 +139,8 @@ func TestClientStopsAtNonsense(t *testing.T) {
 }
 
 func FuzzParseQMP(f *testing.F) {
-	for _, seed := range []string{`{"QMP": {}}`, `{"event": "SHUTDOWN", "data": {"reason": "guest-reset"}}`, `{"return": {}}`, `{"error": {}}`} {
+	for _, seed := range []string{`{"QMP": {}}`, `{"event": "SHUTDOWN", "data": {"reason": "guest-reset"}}`,
+		`{"return": {}}`, `{"error": {}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {

@@ -46,7 +46,9 @@ func (m *Machine) StartExperiment(name string) {
 	unit := UnitOf(name)
 	dropIn := "/etc/systemd/system/" + unit + ".d"
 	config := path.Join(ExperimentHome, name+".toml")
-	m.Sh("mkdir -p " + dropIn + " && printf '[Service]\\nEnvironment=KRUND_CONFIG=" + config + "\\n' >" + dropIn + "/config.conf && systemctl daemon-reload && { systemctl reset-failed " + unit + "; :; }") // its limit of starts is for boots
+	// its limit of starts is for boots
+	m.Sh("mkdir -p " + dropIn + " && printf '[Service]\\nEnvironment=KRUND_CONFIG=" + config + "\\n' >" +
+		dropIn + "/config.conf && systemctl daemon-reload && { systemctl reset-failed " + unit + "; :; }")
 	m.Sh("systemctl start --no-block " + unit)
 }
 

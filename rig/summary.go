@@ -37,7 +37,8 @@ type summaryRow struct {
 // processor seconds, seconds of the longest wait and its purpose; separated by tabs.
 func (r summaryRow) String() string {
 	f := r.figures
-	return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%.1f\t%.1f\t%.1f\t%s\n", r.name, r.result, r.seed, f.boots, f.cuts,
+	return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%.1f\t%.1f\t%.1f\t%s\n", r.name, r.result, r.seed, f.boots,
+		f.cuts,
 		r.wall.Seconds(), f.cpu.Seconds(), f.longest.Seconds(), f.longestFor)
 }
 

@@ -33,5 +33,6 @@ while read -r what </run/rig/bell; do echo RIG-RUNNING >/dev/ttyS0; done
 func (p *Payload) Waiting() {
 	p.Text(ExperimentHome+"/benchmarks/"+WaitingBenchmark+"/python/bench.py", waitingBenchmark)
 	p.Script("/usr/local/rig/bell", bell)
-	p.Unit("rig-bell.service", "[Service]\nExecStart=/usr/local/rig/bell\n", "multi-user.target", "bench.target")
+	p.Unit("rig-bell.service", "[Service]\nExecStart=/usr/local/rig/bell\n", "multi-user.target",
+		"bench.target")
 }

@@ -42,16 +42,21 @@ func BenchmarkEmptyIteration(b *testing.B) {
 		return path
 	}
 	source, library := empty("bench.c", "void run_iter(int n) { (void)n; }\n"), filepath.Join(dir, "bench.so")
-	if out, err := exec.CommandContext(b.Context(), runnertest.Compiler(b), "-shared", "-fPIC", source, "-o", library).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(b.Context(), runnertest.Compiler(b), "-shared", "-fPIC", source, "-o",
+		library).CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
-	b.Run("C", func(b *testing.B) { measureEmpty(b, filepath.Join(built, "runners", "c", "runner"), library) })
+	b.Run("C", func(b *testing.B) {
+		measureEmpty(b, filepath.Join(built, "runners", "c", "runner"),
+			library)
+	})
 	for _, e := range empties {
 		b.Run(strings.Join(append([]string{e.language}, e.options...), " "), func(b *testing.B) {
 			file := empty(e.file, e.text)
 			vms := runnertest.Interpreters(b, e.language)
 			for _, name := range slices.Sorted(maps.Keys(vms)) {
-				argv := slices.Concat([]string{vms[name]}, e.options, []string{filepath.Join(built, "runners", e.runner), file})
+				argv := slices.Concat([]string{vms[name]}, e.options,
+					[]string{filepath.Join(built, "runners", e.runner), file})
 				b.Run(name, func(b *testing.B) { measureEmpty(b, argv...) })
 			}
 		})
@@ -69,7 +74,8 @@ func measureEmpty(b *testing.B, argv ...string) {
 			b.Fatal(err)
 		}
 		c := exec.CommandContext(b.Context(), argv[0], append(argv[1:], "1")...)
-		c.Env = []string{libkrun.EnvFD + "=3", libkrun.EnvLibrary + "=" + filepath.Join(built, "lib", "libkrun.so")}
+		c.Env = []string{libkrun.EnvFD + "=3", libkrun.EnvLibrary + "=" + filepath.Join(built, "lib",
+			"libkrun.so")}
 		c.ExtraFiles = []*os.File{buffer.File()}
 		if err := c.Run(); err != nil {
 			b.Fatal(err)

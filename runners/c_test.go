@@ -15,7 +15,8 @@ func compile(t *testing.T, source string) string {
 	t.Helper()
 	from := write(t, "bench.c", source)
 	to := filepath.Join(filepath.Dir(from), "bench.so")
-	out, err := exec.CommandContext(t.Context(), runnertest.Compiler(t), "-shared", "-fPIC", "-w", from, "-o", to).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), runnertest.Compiler(t), "-shared", "-fPIC", "-w", from, "-o",
+		to).CombinedOutput()
 	if err != nil {
 		t.Fatalf("compile: %v\n%s", err, out)
 	}
@@ -34,8 +35,10 @@ func TestC(t *testing.T) {
 		want   expect
 	}{
 		{"measures", good, []string{"3"}, run{iterations: 20}, expect{0, 20, libkrun.StateDone, "", ""}},
-		{"void", "void run_iter(int n) {}", []string{"-3"}, run{iterations: 1}, expect{0, 1, libkrun.StateDone, "", ""}},
-		{"stopped", good, []string{"3"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone, "", ""}},
+		{"void", "void run_iter(int n) {}", []string{"-3"}, run{iterations: 1},
+			expect{0, 1, libkrun.StateDone, "", ""}},
+		{"stopped", good, []string{"3"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone,
+			"", ""}},
 		{
 			"gets the parameter and prints",
 			`#include <stdio.h>
@@ -55,14 +58,23 @@ func TestC(t *testing.T) {
 			void run_iter(int n) { static int i; if (++i == 3) abort(); }`,
 			[]string{"1"}, run{iterations: 10}, expect{-1, 2, libkrun.StateReady, "", ""},
 		},
-		{"no entry", "int run_it(int n) { return n; }", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "bench.so: has no function run_iter"}},
-		{"unresolved symbol", "int missing(int); int run_iter(int n) { return missing(n); }", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "undefined symbol: missing"}},
-		{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "cannot load the benchmark: "}},
-		{"no parameter", good, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-		{"two parameters", good, []string{"1", "2"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-		{"text as parameter", good, []string{"1x"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-		{"large parameter", good, []string{"2147483648"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-		{"no buffer", good, []string{"1"}, run{iterations: 1, noBuffer: true}, expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
+		{"no entry", "int run_it(int n) { return n; }", []string{"1"}, run{iterations: 1},
+			expect{ExitNoEntry, 0, libkrun.StateReady, "", "bench.so: has no function run_iter"}},
+		{"unresolved symbol", "int missing(int); int run_iter(int n) { return missing(n); }", []string{"1"},
+			run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "",
+				"undefined symbol: missing"}},
+		{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "",
+			"cannot load the benchmark: "}},
+		{"no parameter", good, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "",
+			"usage: "}},
+		{"two parameters", good, []string{"1", "2"}, run{iterations: 1},
+			expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+		{"text as parameter", good, []string{"1x"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew,
+			"", "usage: "}},
+		{"large parameter", good, []string{"2147483648"}, run{iterations: 1},
+			expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+		{"no buffer", good, []string{"1"}, run{iterations: 1, noBuffer: true},
+			expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -81,7 +93,8 @@ func TestC(t *testing.T) {
 // library of the system.
 func TestCNameWithoutSlash(t *testing.T) {
 	needBuilt(t)
-	e := run{argv: []string{filepath.Join(built, "runners", "c", "runner"), "libc.so.6", "1"}, iterations: 1}.do(t)
+	e := run{argv: []string{filepath.Join(built, "runners", "c", "runner"), "libc.so.6", "1"},
+		iterations: 1}.do(t)
 	e.check(t, expect{ExitBenchmark, 0, libkrun.StateReady, "", "./libc.so.6"})
 	if strings.Contains(e.stderr, "run_iter") {
 		t.Errorf("the system's library was loaded: %s", e.stderr)

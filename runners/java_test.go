@@ -21,32 +21,60 @@ var javaCases = []struct {
 	want  expect
 }{
 	{"measures", "Sums", []string{"100"}, run{iterations: 20}, expect{0, 20, libkrun.StateDone, "", ""}},
-	{"measures until it is compiled", "Sums", []string{"1"}, run{iterations: 100_000}, expect{0, 100_000, libkrun.StateDone, "", ""}},
-	{"stopped", "Sums", []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone, "", ""}},
-	{"gets the parameter and prints", "Prints", []string{"-7"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "-7\n-7\n", ""}},
-	{"as for Krun", "KrunEntry", []string{"3"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "data6 data6 ", ""}},
-	{"leaves a thread", "LeavesThread", []string{"1"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "", ""}},
-	{"wrong checksum", "WrongChecksum", []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady, "bad checksum\n", ""}},
+	{"measures until it is compiled", "Sums", []string{"1"}, run{iterations: 100_000},
+		expect{0, 100_000, libkrun.StateDone, "", ""}},
+	{"stopped", "Sums", []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone,
+		"", ""}},
+	{"gets the parameter and prints", "Prints", []string{"-7"}, run{iterations: 2},
+		expect{0, 2, libkrun.StateDone, "-7\n-7\n", ""}},
+	{"as for Krun", "KrunEntry", []string{"3"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone,
+		"data6 data6 ", ""}},
+	{"leaves a thread", "LeavesThread", []string{"1"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "",
+		""}},
+	{"wrong checksum", "WrongChecksum", []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady,
+		"bad checksum\n", ""}},
 	{"exit", "Exits", []string{"5"}, run{iterations: 10}, expect{5, 0, libkrun.StateReady, "", ""}},
-	{"exception", "Raises", []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady, "", "\nKrunRunner: Raises raised an exception in run_iter: java.lang.IllegalStateException: the third\n"}},
-	{"trace", "Raises", []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady, "", "at Raises.run_iter(Cases.java:"}},
-	{"unspeakable exception", "RaisesUnspeakable", []string{"1"}, run{iterations: 10}, expect{ExitException, 0, libkrun.StateReady, "", "RaisesUnspeakable raised an exception in run_iter: RaisesUnspeakable$Odd"}},
-	{"stack overflow", "Overflows", []string{"1"}, run{iterations: 10}, expect{ExitException, 0, libkrun.StateReady, "", "java.lang.StackOverflowError"}},
-	{"no entry", "NoEntry", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "NoEntry has no function run_iter: it does not implement BaseKrunEntry"}},
-	{"no file", "Nowhere", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "cannot load the benchmark: java.lang.ClassNotFoundException: Nowhere"}},
-	{"no class file", "Broken", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "cannot load the benchmark: java.lang.ClassFormatError"}},
-	{"cannot be made", "Abstract", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "cannot load the benchmark: java.lang.InstantiationException"}},
-	{"needs an argument", "NeedsArgument", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "cannot load the benchmark: java.lang.NoSuchMethodException: NeedsArgument"}},
-	{"exception at load", "RaisesAtLoad", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "RaisesAtLoad raised an exception while it was loaded: java.lang.ArithmeticException"}},
-	{"exception when made", "RaisesWhenMade", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "RaisesWhenMade raised an exception while it was loaded: java.io.IOException: no data"}},
-	{"exit at load", "ExitsAtLoad", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "", ""}},
+	{"exception", "Raises", []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady,
+		"", "\nKrunRunner: Raises raised an exception in run_iter: java.lang.IllegalStateException: the " +
+			"third\n"}},
+	{"trace", "Raises", []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady, "",
+		"at Raises.run_iter(Cases.java:"}},
+	{"unspeakable exception", "RaisesUnspeakable", []string{"1"}, run{iterations: 10},
+		expect{ExitException, 0, libkrun.StateReady, "",
+			"RaisesUnspeakable raised an exception in run_iter: RaisesUnspeakable$Odd"}},
+	{"stack overflow", "Overflows", []string{"1"}, run{iterations: 10}, expect{ExitException, 0,
+		libkrun.StateReady, "", "java.lang.StackOverflowError"}},
+	{"no entry", "NoEntry", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "",
+		"NoEntry has no function run_iter: it does not implement BaseKrunEntry"}},
+	{"no file", "Nowhere", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "",
+		"cannot load the benchmark: java.lang.ClassNotFoundException: Nowhere"}},
+	{"no class file", "Broken", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "cannot load the benchmark: java.lang.ClassFormatError"}},
+	{"cannot be made", "Abstract", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "cannot load the benchmark: java.lang.InstantiationException"}},
+	{"needs an argument", "NeedsArgument", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "cannot load the benchmark: java.lang.NoSuchMethodException: NeedsArgument"}},
+	{"exception at load", "RaisesAtLoad", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "RaisesAtLoad raised an exception while it was loaded: " +
+			"java.lang.ArithmeticException"}},
+	{"exception when made", "RaisesWhenMade", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "RaisesWhenMade raised an exception while it was loaded: " +
+			"java.io.IOException: no data"}},
+	{"exit at load", "ExitsAtLoad", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "",
+		""}},
 	{"no parameter", "Sums", nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"two parameters", "Sums", []string{"1", "2"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"text as parameter", "Sums", []string{"1x"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"plus sign", "Sums", []string{"+1"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"large parameter", "Sums", []string{"2147483648"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"no buffer", "Sums", []string{"1"}, run{iterations: 1, noBuffer: true}, expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
-	{"bad variable", "Sums", []string{"1"}, run{iterations: 1, env: []string{"KRUN_BUFFER_FD=x"}}, expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: KRUN_BUFFER_FD"}},
+	{"two parameters", "Sums", []string{"1", "2"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew,
+		"", "usage: "}},
+	{"text as parameter", "Sums", []string{"1x"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew,
+		"", "usage: "}},
+	{"plus sign", "Sums", []string{"+1"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "",
+		"usage: "}},
+	{"large parameter", "Sums", []string{"2147483648"}, run{iterations: 1},
+		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+	{"no buffer", "Sums", []string{"1"}, run{iterations: 1, noBuffer: true},
+		expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
+	{"bad variable", "Sums", []string{"1"}, run{iterations: 1, env: []string{"KRUN_BUFFER_FD=x"}},
+		expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: KRUN_BUFFER_FD"}},
 }
 
 func TestJava(t *testing.T) {
@@ -64,8 +92,10 @@ func TestJava(t *testing.T) {
 				})
 			}
 			t.Run("no memory", func(t *testing.T) {
-				r := run{argv: append(javaArgv(append(vm, "-Xmx16m", "-XX:+UseSerialGC"), classes, "FillsMemory"), "16"), iterations: 10}
-				r.do(t).check(t, expect{ExitException, 0, libkrun.StateReady, "", "java.lang.OutOfMemoryError"})
+				r := run{argv: append(javaArgv(append(vm, "-Xmx16m", "-XX:+UseSerialGC"), classes,
+					"FillsMemory"), "16"), iterations: 10}
+				r.do(t).check(t, expect{ExitException, 0, libkrun.StateReady, "",
+					"java.lang.OutOfMemoryError"})
 			})
 			t.Run("libraries", func(t *testing.T) { testJavaLibraries(t, vm, classes) })
 		})
@@ -121,7 +151,8 @@ func javaVM(t testing.TB, path string) []string {
 
 // javaArgv returns the command line for a class in a directory.
 func javaArgv(vm []string, directory, class string) []string {
-	return append(vm[:len(vm):len(vm)], "-cp", filepath.Join(built, "runners", "java")+":"+directory, "KrunRunner", class)
+	return append(vm[:len(vm):len(vm)], "-cp", filepath.Join(built, "runners", "java")+":"+directory,
+		"KrunRunner", class)
 }
 
 // testJavaLibraries installs unusable libraries and a failing one beside the runner.
@@ -138,10 +169,14 @@ func testJavaLibraries(t *testing.T, vm []string, classes string) {
 			int Java_KrunRunner_explanation(void *env, void *class, int code, int i) { return i < -code ? 'x' : 0; }`
 	)
 	for source, want := range map[string]expect{
-		"":                              {ExitLibrary, 0, libkrun.StateNew, "", "cannot load libkrunjava.so: java.lang.UnsatisfiedLinkError: Can't load library"},
-		"int other(void) { return 1; }": {ExitLibrary, 0, libkrun.StateNew, "", "install it beside KrunRunner.class"},
-		version:                         {ExitLibrary, 0, libkrun.StateNew, "", "install it beside KrunRunner.class"},
-		"int Java_KrunRunner_version(void) { return 1000; }": {ExitLibrary, 0, libkrun.StateNew, "", "interface version 1000, this runner needs 1"},
+		"": {ExitLibrary, 0, libkrun.StateNew, "",
+			"cannot load libkrunjava.so: java.lang.UnsatisfiedLinkError: Can't load library"},
+		"int other(void) { return 1; }": {ExitLibrary, 0, libkrun.StateNew, "",
+			"install it beside KrunRunner.class"},
+		version: {ExitLibrary, 0, libkrun.StateNew, "",
+			"install it beside KrunRunner.class"},
+		"int Java_KrunRunner_version(void) { return 1000; }": {ExitLibrary, 0, libkrun.StateNew, "",
+			"interface version 1000, this runner needs 1"},
 		failing: {ExitMeasure, 0, libkrun.StateNew, "", "krun_begin or krun_end: xxxxxxxxxxx\n"},
 	} {
 		dir := filepath.Join(t.TempDir(), "a directory, 100%")
@@ -157,7 +192,8 @@ func testJavaLibraries(t *testing.T, vm []string, classes string) {
 				t.Fatal(err)
 			}
 		}
-		r := run{argv: append(vm[:len(vm):len(vm)], "-cp", dir+":"+classes, "KrunRunner", "Sums", "1"), iterations: 3}
+		r := run{argv: append(vm[:len(vm):len(vm)], "-cp", dir+":"+classes, "KrunRunner", "Sums", "1"),
+			iterations: 3}
 		r.do(t).check(t, want)
 	}
 }
@@ -168,13 +204,17 @@ func benchmarkEmptyJava(b *testing.B) {
 		needJava(b)
 		dir := b.TempDir()
 		file := filepath.Join(dir, "KrunEntry.java")
-		if err := os.WriteFile(file, []byte("class KrunEntry implements BaseKrunEntry { public void run_iter(int n) { } }\n"), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte("class KrunEntry implements BaseKrunEntry { public void "+
+			"run_iter(int n) { } }\n"), 0o644); err != nil {
 			b.Fatal(err)
 		}
 		javac(b, dir, file)
 		vms := runnertest.Interpreters(b, "java")
 		for _, name := range slices.Sorted(maps.Keys(vms)) {
-			b.Run(name, func(b *testing.B) { measureEmpty(b, javaArgv(javaVM(b, vms[name]), dir, "KrunEntry")...) })
+			b.Run(name, func(b *testing.B) {
+				measureEmpty(b, javaArgv(javaVM(b, vms[name]), dir,
+					"KrunEntry")...)
+			})
 		}
 	})
 }

@@ -27,7 +27,8 @@ function run_iter(n) {
 	}
 }
 `
-	besideJavaScript = "function add_up(n) { var total = 0; for (var i = 0; i < n; i++) total += i; return total; }\n"
+	besideJavaScript = "function add_up(n) { var total = 0; for (var i = 0; i < n; i++) total += i; return " +
+		"total; }\n"
 
 	// A script may use the same names as the runner and Node.
 	namesakesJavaScript = `
@@ -71,36 +72,67 @@ var javaScriptCases = []struct {
 	run    run
 	want   expect
 }{
-	{"measures", goodJavaScript, []string{"100"}, run{iterations: 20}, expect{0, 20, libkrun.StateDone, "", ""}},
-	{"stopped", goodJavaScript, []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone, "", ""}},
-	{"negative", "function run_iter(n) { print(n, typeof n); }", []string{"-7"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "-7 number\n-7 number\n", ""}},
-	{"namesakes", namesakesJavaScript, []string{"-0"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "0 number Infinity true 1\n0 number Infinity true 2\n", ""}},
-	{"prints much", `function run_iter(n) { print("x".repeat(n)); }`, []string{"1000000"}, run{iterations: 1}, expect{0, 1, libkrun.StateDone, strings.Repeat("x", 1_000_000) + "\n", ""}},
-	{"byte order mark", "\ufefffunction run_iter(n) {}", []string{"1"}, run{iterations: 1}, expect{0, 1, libkrun.StateDone, "", ""}},
-	{"leaves timers", lingeringJavaScript, []string{"1"}, run{iterations: 3}, expect{0, 3, libkrun.StateDone, "", ""}},
-	{"wrong checksum", checksumJavaScript, []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady, "bad checksum\n", ""}},
-	{"quits", "function run_iter(n) { quit(n); }", []string{"9"}, run{iterations: 10}, expect{9, 0, libkrun.StateReady, "", ""}},
-	{"quits with 0", "function run_iter(n) { quit(); }", []string{"9"}, run{iterations: 10}, expect{0, 0, libkrun.StateReady, "", ""}},
-	{"own status", "process.exitCode = 3; function run_iter(n) {}", []string{"1"}, run{iterations: 2}, expect{3, 2, libkrun.StateDone, "", ""}},
-	{"exception", raisingJavaScript, []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady, "", "raised an exception in run_iter: RangeError: third time\n"}},
-	{"text thrown", `function run_iter(n) { throw "sorry"; }`, []string{"1"}, run{iterations: 10}, expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: sorry\n"}},
-	{"nothing thrown", `function run_iter(n) { throw undefined; }`, []string{"1"}, run{iterations: 10}, expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: undefined\n"}},
-	{"exception that cannot be shown", refusingJavaScript, []string{"1"}, run{iterations: 10}, expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: a thrown object\n"}},
-	{"deep recursion", "function run_iter(n) { return run_iter(n) + 1; }", []string{"1"}, run{iterations: 10}, expect{ExitException, 0, libkrun.StateReady, "", "RangeError: Maximum call stack size exceeded\n"}},
-	{"no entry", "var x = 1;", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "has no function run_iter"}},
-	{"entry is no function", "var run_iter = 1;", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "has no function run_iter"}},
-	{"asynchronous entry", "async function run_iter(n) {}", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "an iteration must be over when run_iter returns"}},
-	{"entry is a generator", "function* run_iter(n) {}", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "an iteration must be over when run_iter returns"}},
-	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "cannot load /nowhere/bench.js: Error: ENOENT"}},
-	{"syntax", "function run_iter(n {\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "bench.js: SyntaxError: "}},
-	{"exception at load", "null.x;", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "bench.js: TypeError: "}},
-	{"loads what is not there", `load("other.js");`, []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "ENOENT"}},
-	{"quits at load", "quit(5);", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "", ""}},
-	{"no parameter", goodJavaScript, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"text as parameter", goodJavaScript, []string{"ten"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"fraction as parameter", goodJavaScript, []string{"1.5"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"parameter beyond 53 bits", goodJavaScript, []string{"9007199254740993"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"no buffer", goodJavaScript, []string{"1"}, run{iterations: 1, noBuffer: true}, expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
+	{"measures", goodJavaScript, []string{"100"}, run{iterations: 20}, expect{0, 20, libkrun.StateDone, "",
+		""}},
+	{"stopped", goodJavaScript, []string{"100"}, run{iterations: 20, stopped: true},
+		expect{0, 0, libkrun.StateDone, "", ""}},
+	{"negative", "function run_iter(n) { print(n, typeof n); }", []string{"-7"}, run{iterations: 2},
+		expect{0, 2, libkrun.StateDone, "-7 number\n-7 number\n", ""}},
+	{"namesakes", namesakesJavaScript, []string{"-0"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone,
+		"0 number Infinity true 1\n0 number Infinity true 2\n", ""}},
+	{"prints much", `function run_iter(n) { print("x".repeat(n)); }`, []string{"1000000"}, run{iterations: 1},
+		expect{0, 1, libkrun.StateDone, strings.Repeat("x", 1_000_000) + "\n", ""}},
+	{"byte order mark", "\ufefffunction run_iter(n) {}", []string{"1"}, run{iterations: 1},
+		expect{0, 1, libkrun.StateDone, "", ""}},
+	{"leaves timers", lingeringJavaScript, []string{"1"}, run{iterations: 3}, expect{0, 3, libkrun.StateDone,
+		"", ""}},
+	{"wrong checksum", checksumJavaScript, []string{"1"}, run{iterations: 10},
+		expect{1, 3, libkrun.StateReady, "bad checksum\n", ""}},
+	{"quits", "function run_iter(n) { quit(n); }", []string{"9"}, run{iterations: 10},
+		expect{9, 0, libkrun.StateReady, "", ""}},
+	{"quits with 0", "function run_iter(n) { quit(); }", []string{"9"}, run{iterations: 10},
+		expect{0, 0, libkrun.StateReady, "", ""}},
+	{"own status", "process.exitCode = 3; function run_iter(n) {}", []string{"1"}, run{iterations: 2},
+		expect{3, 2, libkrun.StateDone, "", ""}},
+	{"exception", raisingJavaScript, []string{"1"}, run{iterations: 10}, expect{ExitException, 2,
+		libkrun.StateReady, "", "raised an exception in run_iter: RangeError: third time\n"}},
+	{"text thrown", `function run_iter(n) { throw "sorry"; }`, []string{"1"}, run{iterations: 10},
+		expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: sorry\n"}},
+	{"nothing thrown", `function run_iter(n) { throw undefined; }`, []string{"1"}, run{iterations: 10},
+		expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: undefined\n"}},
+	{"exception that cannot be shown", refusingJavaScript, []string{"1"}, run{iterations: 10},
+		expect{ExitException, 0, libkrun.StateReady, "",
+			"raised an exception in run_iter: a thrown object\n"}},
+	{"deep recursion", "function run_iter(n) { return run_iter(n) + 1; }", []string{"1"}, run{iterations: 10},
+		expect{ExitException, 0, libkrun.StateReady, "", "RangeError: Maximum call stack size exceeded\n"}},
+	{"no entry", "var x = 1;", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady,
+		"", "has no function run_iter"}},
+	{"entry is no function", "var run_iter = 1;", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0,
+		libkrun.StateReady, "", "has no function run_iter"}},
+	{"asynchronous entry", "async function run_iter(n) {}", []string{"1"}, run{iterations: 1},
+		expect{ExitNoEntry, 0, libkrun.StateReady, "", "an iteration must be over when run_iter returns"}},
+	{"entry is a generator", "function* run_iter(n) {}", []string{"1"}, run{iterations: 1},
+		expect{ExitNoEntry, 0, libkrun.StateReady, "", "an iteration must be over when run_iter returns"}},
+	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "",
+		"cannot load /nowhere/bench.js: Error: ENOENT"}},
+	{"syntax", "function run_iter(n {\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "bench.js: SyntaxError: "}},
+	{"exception at load", "null.x;", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "bench.js: TypeError: "}},
+	{"loads what is not there", `load("other.js");`, []string{"1"}, run{iterations: 1},
+		expect{ExitBenchmark, 0, libkrun.StateReady, "", "ENOENT"}},
+	{"quits at load", "quit(5);", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "",
+		""}},
+	{"no parameter", goodJavaScript, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "",
+		"usage: "}},
+	{"text as parameter", goodJavaScript, []string{"ten"}, run{iterations: 1},
+		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+	{"fraction as parameter", goodJavaScript, []string{"1.5"}, run{iterations: 1},
+		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+	{"parameter beyond 53 bits", goodJavaScript, []string{"9007199254740993"}, run{iterations: 1},
+		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+	{"no buffer", goodJavaScript, []string{"1"}, run{iterations: 1, noBuffer: true},
+		expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
 }
 
 func TestJavaScript(t *testing.T) {
@@ -148,7 +180,8 @@ func testOldJavaScript(t *testing.T, vm string) {
 	r.do(t).check(t, expect{0, 5, libkrun.StateDone, "", ""})
 	r = run{argv: append(javaScriptArgv(vm, file), "99"), iterations: 5}
 	r.do(t).check(t, expect{1, 0, libkrun.StateReady, "bad checksum: 4851 vs 4950\n", ""})
-	elsewhere := write(t, "bench.js", `require("fs").writeFileSync("here.js", "function run_iter(n) {}"); load("here.js");`)
+	elsewhere := write(t, "bench.js",
+		`require("fs").writeFileSync("here.js", "function run_iter(n) {}"); load("here.js");`)
 	r = run{argv: append(javaScriptArgv(vm, elsewhere), "1"), iterations: 1}
 	r.do(t).check(t, expect{0, 1, libkrun.StateDone, "", ""})
 }
@@ -169,11 +202,13 @@ function run_iter(n) { print(beside.double(n), typeof os.cpus); }
 func testJavaScriptTrace(t *testing.T, vm string) {
 	file := write(t, "bench.js", raisingJavaScript)
 	e := run{argv: append(javaScriptArgv(vm, file), "1"), iterations: 10}.do(t)
-	if !strings.Contains(e.stderr, "at third ("+file+":3:") || !strings.Contains(e.stderr, "at run_iter ("+file+":4:") {
+	if !strings.Contains(e.stderr, "at third ("+file+":3:") || !strings.Contains(e.stderr,
+		"at run_iter ("+file+":4:") {
 		t.Errorf("no trace: %s", e.stderr)
 	}
 	lines := strings.Split(strings.TrimSpace(e.stderr), "\n")
-	if want := "runner.js: " + file + " raised an exception in run_iter: RangeError: third time"; lines[len(lines)-1] != want {
+	if want := "runner.js: " + file + " raised an exception in run_iter: RangeError: third time"; lines[len(
+		lines)-1] != want {
 		t.Errorf("last line %q, want %q", lines[len(lines)-1], want)
 	}
 }
@@ -206,15 +241,17 @@ void *napi_register_module_v1(void *env, void *exports) {
 	napi_set_named_property(env, exports, "version", function);
 	return exports;
 }`
+	const empty = "void *napi_register_module_v1(void *env, void *exports) { return exports; }"
 	for addon, complaint := range map[string]string{
-		"": "cannot load libkrun: Error: ",
-		"void *napi_register_module_v1(void *env, void *exports) { return exports; }": "cannot load libkrun: TypeError: ",
-		"int other(void) { return 1; }":                                               "cannot load libkrun: Error: ",
-		other:                                                                         "interface version 1000, this runner needs 1",
+		"":                              "cannot load libkrun: Error: ",
+		empty:                           "cannot load libkrun: TypeError: ",
+		"int other(void) { return 1; }": "cannot load libkrun: Error: ",
+		other:                           "interface version 1000, this runner needs 1",
 	} {
 		runner := write(t, "runner.js", string(source))
 		if addon != "" {
-			if err := os.Rename(compile(t, addon), filepath.Join(filepath.Dir(runner), "krun.node")); err != nil {
+			if err := os.Rename(compile(t, addon), filepath.Join(filepath.Dir(runner),
+				"krun.node")); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -57,7 +57,8 @@ func (l Language) Command(program string, args []string, directory, entry string
 		return append(append([]string{program}, args...), entry, n)
 	case "java": // classes are looked up by name in directories
 		class := strings.TrimSuffix(path.Base(entry), ".class")
-		return append(append([]string{program}, args...), "-cp", path.Dir(runner)+":"+path.Dir(entry), strings.TrimSuffix(path.Base(runner), ".class"), class, n)
+		return append(append([]string{program}, args...), "-cp", path.Dir(runner)+":"+path.Dir(entry),
+			strings.TrimSuffix(path.Base(runner), ".class"), class, n)
 	}
 	return append(append([]string{program}, args...), runner, entry, n)
 }

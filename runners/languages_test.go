@@ -13,12 +13,14 @@ func TestCommand(t *testing.T) {
 		{"python", "/usr/bin/pypy3", "/b/bench.py", "/usr/bin/pypy3 -a /l/runner.py /b/bench.py -5"},
 		{"lua", "/usr/bin/luajit", "/b/bench.lua", "/usr/bin/luajit -a /l/runner.lua /b/bench.lua -5"},
 		{"javascript", "/usr/bin/node", "/b/bench.js", "/usr/bin/node -a /l/runner.js /b/bench.js -5"},
-		{"java", "/usr/bin/java", "/b/nbody/java/KrunEntry.class", "/usr/bin/java -a -cp /l/java:/b/nbody/java KrunRunner KrunEntry -5"},
+		{"java", "/usr/bin/java", "/b/nbody/java/KrunEntry.class",
+			"/usr/bin/java -a -cp /l/java:/b/nbody/java KrunRunner KrunEntry -5"},
 		{"ruby", "/usr/bin/ruby", "/b/bench.rb", "/usr/bin/ruby -a /l/runner.rb /b/bench.rb -5"},
 		{"php", "/usr/bin/php", "/b/bench.php", "/usr/bin/php -a /l/runner.php /b/bench.php -5"},
 	} {
 		l, ok := Lookup(c.language)
-		if got := strings.Join(l.Command(c.program, []string{"-a"}, "/l", c.entry, -5), " "); !ok || got != c.want {
+		if got := strings.Join(l.Command(c.program, []string{"-a"}, "/l", c.entry, -5), " "); !ok ||
+			got != c.want {
 			t.Errorf("%s: %q, want %q", c.language, got, c.want)
 		}
 		if !slices.Contains(Names(), c.language) {

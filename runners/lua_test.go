@@ -99,30 +99,55 @@ end
 // luaCases run on every VM, with and without its JIT compiler.
 var luaCases = []scriptCase{
 	{"measures", goodLua, []string{"100"}, run{iterations: 2000}, expect{0, 2000, libkrun.StateDone, "", ""}},
-	{"stopped", goodLua, []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone, "", ""}},
-	{"gets the parameter", "function run_iter(...) print(select('#', ...), ...) end", []string{"-7"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "1\t-7\n1\t-7\n", ""}},
-	{"largest parameter", "function run_iter(n) print(n == 2 ^ 53) end", []string{"9007199254740992"}, run{iterations: 1}, expect{0, 1, libkrun.StateDone, "true\n", ""}},
-	{"undeclared variables forbidden", strictLua, []string{"-0"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "0\n0\n", ""}},
-	{"wrong checksum", checksumLua, []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady, "bad checksum\n", ""}},
-	{"exception", raisingLua, []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady, "", "raised an exception in run_iter: "}},
-	{"everything replaced", greedyLua, []string{"1"}, run{iterations: 10}, expect{ExitException, 0, libkrun.StateReady, "", ": replaced all\n"}},
-	{"exception is a table", "function run_iter() error(setmetatable({}, {__tostring = error})) end", []string{"1"}, run{iterations: 1}, expect{ExitException, 0, libkrun.StateReady, "", "in run_iter: table\n"}},
-	{"exception is nothing", "function run_iter() error() end", []string{"1"}, run{iterations: 1}, expect{ExitException, 0, libkrun.StateReady, "", "in run_iter: nil\n"}},
-	{"stack overflow", "function run_iter(n) return 1 + run_iter(n) end", []string{"1"}, run{iterations: 1}, expect{ExitException, 0, libkrun.StateReady, "", "stack overflow\n"}},
-	{"no entry", "x = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "bench.lua has no function run_iter\n"}},
-	{"no entry and strict", "setmetatable(_G, { __index = error })", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "bench.lua has no function run_iter\n"}},
-	{"entry is no function", "run_iter = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "has no function run_iter"}},
-	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "cannot load the benchmark: cannot open /nowhere/bench.lua"}},
-	{"syntax", "function run_iter(n\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "cannot load the benchmark: "}},
-	{"exception at load", "local x = nil + 1\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "raised an exception while it was loaded: "}},
-	{"exit at load", "os.exit(5)\n", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "", ""}},
+	{"stopped", goodLua, []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone,
+		"", ""}},
+	{"gets the parameter", "function run_iter(...) print(select('#', ...), ...) end", []string{"-7"},
+		run{iterations: 2}, expect{0, 2, libkrun.StateDone, "1\t-7\n1\t-7\n", ""}},
+	{"largest parameter", "function run_iter(n) print(n == 2 ^ 53) end", []string{"9007199254740992"},
+		run{iterations: 1}, expect{0, 1, libkrun.StateDone, "true\n", ""}},
+	{"undeclared variables forbidden", strictLua, []string{"-0"}, run{iterations: 2},
+		expect{0, 2, libkrun.StateDone, "0\n0\n", ""}},
+	{"wrong checksum", checksumLua, []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady,
+		"bad checksum\n", ""}},
+	{"exception", raisingLua, []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady,
+		"", "raised an exception in run_iter: "}},
+	{"everything replaced", greedyLua, []string{"1"}, run{iterations: 10}, expect{ExitException, 0,
+		libkrun.StateReady, "", ": replaced all\n"}},
+	{"exception is a table", "function run_iter() error(setmetatable({}, {__tostring = error})) end",
+		[]string{"1"}, run{iterations: 1}, expect{ExitException, 0, libkrun.StateReady, "",
+			"in run_iter: table\n"}},
+	{"exception is nothing", "function run_iter() error() end", []string{"1"}, run{iterations: 1},
+		expect{ExitException, 0, libkrun.StateReady, "", "in run_iter: nil\n"}},
+	{"stack overflow", "function run_iter(n) return 1 + run_iter(n) end", []string{"1"}, run{iterations: 1},
+		expect{ExitException, 0, libkrun.StateReady, "", "stack overflow\n"}},
+	{"no entry", "x = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "",
+		"bench.lua has no function run_iter\n"}},
+	{"no entry and strict", "setmetatable(_G, { __index = error })", []string{"1"}, run{iterations: 1},
+		expect{ExitNoEntry, 0, libkrun.StateReady, "", "bench.lua has no function run_iter\n"}},
+	{"entry is no function", "run_iter = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0,
+		libkrun.StateReady, "", "has no function run_iter"}},
+	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "",
+		"cannot load the benchmark: cannot open /nowhere/bench.lua"}},
+	{"syntax", "function run_iter(n\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "cannot load the benchmark: "}},
+	{"exception at load", "local x = nil + 1\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "raised an exception while it was loaded: "}},
+	{"exit at load", "os.exit(5)\n", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "",
+		""}},
 	{"no parameter", goodLua, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"two parameters", goodLua, []string{"1", "2"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"text as parameter", goodLua, []string{"1e3"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"two signs", goodLua, []string{"--1"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"large parameter", goodLua, []string{"9007199254740994"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"no buffer", goodLua, []string{"1"}, run{iterations: 1, noBuffer: true}, expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
-	{"no library", goodLua, []string{"1"}, run{iterations: 1, env: []string{"KRUN_LIBRARY=/nowhere/libkrun.so"}}, expect{ExitLibrary, 0, libkrun.StateNew, "", "set KRUN_LIBRARY"}},
+	{"two parameters", goodLua, []string{"1", "2"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew,
+		"", "usage: "}},
+	{"text as parameter", goodLua, []string{"1e3"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew,
+		"", "usage: "}},
+	{"two signs", goodLua, []string{"--1"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "",
+		"usage: "}},
+	{"large parameter", goodLua, []string{"9007199254740994"}, run{iterations: 1},
+		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+	{"no buffer", goodLua, []string{"1"}, run{iterations: 1, noBuffer: true},
+		expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
+	{"no library", goodLua, []string{"1"},
+		run{iterations: 1, env: []string{"KRUN_LIBRARY=/nowhere/libkrun.so"}}, expect{ExitLibrary, 0,
+			libkrun.StateNew, "", "set KRUN_LIBRARY"}},
 }
 
 func luaRunner() string { return filepath.Join(built, "runners", "lua", "runner.lua") }
@@ -135,9 +160,18 @@ func TestLua(t *testing.T) {
 			t.Run(strings.Join(append([]string{name}, options...), " "), func(t *testing.T) {
 				t.Parallel()
 				testScripts(t, vm, "bench.lua", luaCases)
-				t.Run("libraries", func(t *testing.T) { testScriptLibraries(t, vm, write(t, "bench.lua", goodLua)) })
-				t.Run("refused", func(t *testing.T) { testScriptRefused(t, vm, write(t, "bench.lua", goodLua)) })
-				t.Run("default library", func(t *testing.T) { testScriptDefault(t, vm, write(t, "bench.lua", goodLua)) })
+				t.Run("libraries", func(t *testing.T) {
+					testScriptLibraries(t, vm,
+						write(t, "bench.lua", goodLua))
+				})
+				t.Run("refused", func(t *testing.T) {
+					testScriptRefused(t, vm,
+						write(t, "bench.lua", goodLua))
+				})
+				t.Run("default library", func(t *testing.T) {
+					testScriptDefault(t, vm,
+						write(t, "bench.lua", goodLua))
+				})
 				t.Run("for Krun", func(t *testing.T) { testLuaForKrun(t, vm) })
 			})
 		}
@@ -150,7 +184,8 @@ func TestLua(t *testing.T) {
 func testLuaForKrun(t *testing.T, vm []string) {
 	file := write(t, "bench.lua", krunLua)
 	for name, text := range map[string]string{
-		"helper.lua":      "function add_up(n) local total = 0 for i = 0, n - 1 do total = total + i end return total end\n",
+		"helper.lua": "function add_up(n) local total = 0 for i = 0, n - 1 do total = total + i end " +
+			"return total end\n",
 		"third.lua":       "function third() return require('runner') end\n",
 		"runner.lua":      "return 'beside'\n",
 		"folder/init.lua": "return 'of the folder'\n",
@@ -164,11 +199,14 @@ func testLuaForKrun(t *testing.T, vm []string) {
 		}
 	}
 	r := run{argv: slices.Concat(vm, []string{file, "100"}), iterations: 2}
-	r.do(t).check(t, expect{0, 2, libkrun.StateDone, "of the folder\tbeside\t100\t1\nof the folder\tbeside\t100\t2\n", ""})
+	r.do(t).check(t, expect{0, 2, libkrun.StateDone,
+		"of the folder\tbeside\t100\t1\nof the folder\tbeside\t100\t2\n", ""})
 	r.argv[len(r.argv)-1] = "99"
-	r.do(t).check(t, expect{1, 0, libkrun.StateReady, "of the folder\tbeside\t99\t1\nbad checksum: 4851 vs 4950\n", ""})
+	r.do(t).check(t, expect{1, 0, libkrun.StateReady,
+		"of the folder\tbeside\t99\t1\nbad checksum: 4851 vs 4950\n", ""})
 	r.argv[len(r.argv)-2], r.argv[len(r.argv)-1], r.dir = "bench.lua", "100", filepath.Dir(file)
-	r.do(t).check(t, expect{0, 2, libkrun.StateDone, "of the folder\tbeside\t100\t1\nof the folder\tbeside\t100\t2\n", ""})
+	r.do(t).check(t, expect{0, 2, libkrun.StateDone,
+		"of the folder\tbeside\t100\t1\nof the folder\tbeside\t100\t2\n", ""})
 }
 
 // testLuaTraces: the compiler compiles the loop of run_iter and what follows it, through the runner

@@ -84,35 +84,63 @@ function run_iter($n)
 // phpCases run on every VM, with and without its JIT compiler.
 var phpCases = []scriptCase{
 	{"measures", goodPHP, []string{"100"}, run{iterations: 500}, expect{0, 500, libkrun.StateDone, "", ""}},
-	{"stopped", goodPHP, []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone, "", ""}},
-	{"gets the parameter", "<?php function run_iter(int ...$n) { echo json_encode($n), PHP_EOL; }", []string{"-7"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "[-7]\n[-7]\n", ""}},
-	{"largest parameter", "<?php function run_iter($n) { var_dump($n === PHP_INT_MAX); }", []string{"9223372036854775807"}, run{iterations: 1}, expect{0, 1, libkrun.StateDone, "bool(true)\n", ""}},
-	{"parameter as text", "<?php function run_iter(string $n) { echo $n; } return false;", []string{"12"}, run{iterations: 1}, expect{0, 1, libkrun.StateDone, "12", ""}},
-	{"warning", "<?php function run_iter($n) { echo @$a, $b, 1; }", []string{"1"}, run{iterations: 1}, expect{0, 1, libkrun.StateDone, "1", "$b"}},
-	{"wrong checksum", checksumPHP, []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady, "bad checksum\n", ""}},
-	{"exception", raisingPHP, []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady, "", "raised an exception in run_iter: RangeException: third\n"}},
-	{"everything replaced", greedyPHP, []string{"1"}, run{iterations: 10}, expect{ExitException, 0, libkrun.StateReady, "", "in run_iter: LogicException: third of many\n"}},
-	{"error", "<?php function run_iter($n) { return 1 % 0; }", []string{"1"}, run{iterations: 1}, expect{ExitException, 0, libkrun.StateReady, "", "in run_iter: DivisionByZeroError: "}},
-	{"out of memory", memoryPHP, []string{"1"}, run{iterations: 10}, expect{ExitException, 0, libkrun.StateReady, "", "bench.php: fatal error in run_iter: Allowed memory size"}},
-	{"exit after an error", "<?php @trigger_error('x', E_USER_WARNING); function run_iter($n) { exit(3); }", []string{"1"}, run{iterations: 10}, expect{3, 0, libkrun.StateReady, "", ""}},
-	{"no entry", "<?php $run_iter = 1;", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "bench.php has no function run_iter\n"}},
-	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "cannot read the benchmark: /nowhere/bench.php"}},
-	{"syntax", "<?php function run_iter($n {}", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "raised an exception while it was loaded: ParseError: "}},
-	{"two entries", "<?php function run_iter($n) {} function run_iter($n) {}", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "bench.php: fatal error while it was loaded: Cannot redeclare"}},
-	{"exception at load", "<?php 1 % 0;", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "raised an exception while it was loaded: DivisionByZeroError: "}},
-	{"missing file at load", "<?php require 'nowhere.php';", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "while it was loaded: "}},
-	{"exit at load", "<?php exit(5);", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "", ""}},
+	{"stopped", goodPHP, []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone,
+		"", ""}},
+	{"gets the parameter", "<?php function run_iter(int ...$n) { echo json_encode($n), PHP_EOL; }",
+		[]string{"-7"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "[-7]\n[-7]\n", ""}},
+	{"largest parameter", "<?php function run_iter($n) { var_dump($n === PHP_INT_MAX); }",
+		[]string{"9223372036854775807"}, run{iterations: 1}, expect{0, 1, libkrun.StateDone, "bool(true)\n",
+			""}},
+	{"parameter as text", "<?php function run_iter(string $n) { echo $n; } return false;", []string{"12"},
+		run{iterations: 1}, expect{0, 1, libkrun.StateDone, "12", ""}},
+	{"warning", "<?php function run_iter($n) { echo @$a, $b, 1; }", []string{"1"}, run{iterations: 1},
+		expect{0, 1, libkrun.StateDone, "1", "$b"}},
+	{"wrong checksum", checksumPHP, []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady,
+		"bad checksum\n", ""}},
+	{"exception", raisingPHP, []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady,
+		"", "raised an exception in run_iter: RangeException: third\n"}},
+	{"everything replaced", greedyPHP, []string{"1"}, run{iterations: 10}, expect{ExitException, 0,
+		libkrun.StateReady, "", "in run_iter: LogicException: third of many\n"}},
+	{"error", "<?php function run_iter($n) { return 1 % 0; }", []string{"1"}, run{iterations: 1},
+		expect{ExitException, 0, libkrun.StateReady, "", "in run_iter: DivisionByZeroError: "}},
+	{"out of memory", memoryPHP, []string{"1"}, run{iterations: 10}, expect{ExitException, 0,
+		libkrun.StateReady, "", "bench.php: fatal error in run_iter: Allowed memory size"}},
+	{"exit after an error", "<?php @trigger_error('x', E_USER_WARNING); function run_iter($n) { exit(3); }",
+		[]string{"1"}, run{iterations: 10}, expect{3, 0, libkrun.StateReady, "", ""}},
+	{"no entry", "<?php $run_iter = 1;", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0,
+		libkrun.StateReady, "", "bench.php has no function run_iter\n"}},
+	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "",
+		"cannot read the benchmark: /nowhere/bench.php"}},
+	{"syntax", "<?php function run_iter($n {}", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "raised an exception while it was loaded: ParseError: "}},
+	{"two entries", "<?php function run_iter($n) {} function run_iter($n) {}", []string{"1"},
+		run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "",
+			"bench.php: fatal error while it was loaded: Cannot redeclare"}},
+	{"exception at load", "<?php 1 % 0;", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "raised an exception while it was loaded: DivisionByZeroError: "}},
+	{"missing file at load", "<?php require 'nowhere.php';", []string{"1"}, run{iterations: 1},
+		expect{ExitBenchmark, 0, libkrun.StateReady, "", "while it was loaded: "}},
+	{"exit at load", "<?php exit(5);", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "",
+		""}},
 	{"no parameter", goodPHP, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"two parameters", goodPHP, []string{"1", "2"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"text as parameter", goodPHP, []string{"1e3"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"two signs", goodPHP, []string{"--1"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"large parameter", goodPHP, []string{"9223372036854775808"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"no buffer", goodPHP, []string{"1"}, run{iterations: 1, noBuffer: true}, expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
-	{"no library", goodPHP, []string{"1"}, run{iterations: 1, env: []string{"KRUN_LIBRARY=/nowhere/libkrun.so"}}, expect{ExitLibrary, 0, libkrun.StateNew, "", "set KRUN_LIBRARY"}},
+	{"two parameters", goodPHP, []string{"1", "2"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew,
+		"", "usage: "}},
+	{"text as parameter", goodPHP, []string{"1e3"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew,
+		"", "usage: "}},
+	{"two signs", goodPHP, []string{"--1"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "",
+		"usage: "}},
+	{"large parameter", goodPHP, []string{"9223372036854775808"}, run{iterations: 1},
+		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+	{"no buffer", goodPHP, []string{"1"}, run{iterations: 1, noBuffer: true},
+		expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
+	{"no library", goodPHP, []string{"1"},
+		run{iterations: 1, env: []string{"KRUN_LIBRARY=/nowhere/libkrun.so"}}, expect{ExitLibrary, 0,
+			libkrun.StateNew, "", "set KRUN_LIBRARY"}},
 }
 
 // phpJIT are the options that enable PHP's JIT compiler, even for a file that was just written.
-var phpJIT = []string{"-d", "opcache.enable_cli=1", "-d", "opcache.jit=tracing", "-d", "opcache.jit_buffer_size=16M", "-d", "opcache.file_update_protection=0"}
+var phpJIT = []string{"-d", "opcache.enable_cli=1", "-d", "opcache.jit=tracing", "-d",
+	"opcache.jit_buffer_size=16M", "-d", "opcache.file_update_protection=0"}
 
 // phpCompiles reports whether these options have that effect: the extension opcache contains the
 // compiler, but not for every processor.
@@ -141,21 +169,33 @@ func TestPHP(t *testing.T) {
 			t.Run(name+how, func(t *testing.T) {
 				t.Parallel()
 				testScripts(t, vm, "bench.php", phpCases)
-				t.Run("libraries", func(t *testing.T) { testScriptLibraries(t, vm, write(t, "bench.php", goodPHP)) })
-				t.Run("refused", func(t *testing.T) { testScriptRefused(t, vm, write(t, "bench.php", goodPHP)) })
-				t.Run("default library", func(t *testing.T) { testScriptDefault(t, vm, write(t, "bench.php", goodPHP)) })
+				t.Run("libraries", func(t *testing.T) {
+					testScriptLibraries(t, vm,
+						write(t, "bench.php", goodPHP))
+				})
+				t.Run("refused", func(t *testing.T) {
+					testScriptRefused(t, vm,
+						write(t, "bench.php", goodPHP))
+				})
+				t.Run("default library", func(t *testing.T) {
+					testScriptDefault(t, vm,
+						write(t, "bench.php", goodPHP))
+				})
 				t.Run("for Krun", func(t *testing.T) { testPHPForKrun(t, vm) })
 			})
 		}
 		t.Run(name+" with all messages", func(t *testing.T) {
-			old := write(t, "bench.php", "<?php class Old {}\nfunction run_iter($n) { $o = new Old; $o->undeclared = 1; }")
-			r := run{argv: []string{path, "-d", "error_reporting=-1", "-d", "display_errors=1", "-d", "html_errors=1", phpRunner(), old, "1"}, iterations: 3}
+			old := write(t, "bench.php", "<?php class Old {}\nfunction run_iter($n) { $o = new Old; "+
+				"$o->undeclared = 1; }")
+			r := run{argv: []string{path, "-d", "error_reporting=-1", "-d", "display_errors=1", "-d",
+				"html_errors=1", phpRunner(), old, "1"}, iterations: 3}
 			r.do(t).check(t, expect{0, 3, libkrun.StateDone, "", ""})
 			r.argv[len(r.argv)-2] = write(t, "bench.php", "<?php function run_iter($n) { return $unset; }")
 			r.do(t).check(t, expect{0, 3, libkrun.StateDone, "", ": Undefined variable"})
 		})
 		t.Run(name+" forbids FFI", func(t *testing.T) {
-			r := run{argv: []string{path, "-d", "ffi.enable=0", phpRunner(), write(t, "bench.php", goodPHP), "1"}, iterations: 1}
+			r := run{argv: []string{path, "-d", "ffi.enable=0", phpRunner(), write(t, "bench.php", goodPHP),
+				"1"}, iterations: 1}
 			r.do(t).check(t, expect{ExitLibrary, 0, libkrun.StateNew, "", "ffi.enable"})
 		})
 	}
@@ -166,7 +206,8 @@ func TestPHP(t *testing.T) {
 func testPHPForKrun(t *testing.T, vm []string) {
 	file := write(t, "bench.php", krunPHP)
 	for name, text := range map[string]string{
-		"helper.php": "<?php function add_up($n) { for ($total = 0, $i = 0; $i < $n; $i++) $total += $i; return $total; }\n",
+		"helper.php": "<?php function add_up($n) { for ($total = 0, $i = 0; $i < $n; $i++) $total += $i; " +
+			"return $total; }\n",
 		"other.php":  "<?php define('OTHER', 'other');\n",
 		"runner.php": "<?php define('VALUE', 'beside');\n",
 	} {

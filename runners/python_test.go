@@ -62,21 +62,37 @@ var pythonCases = []struct {
 	want   expect
 }{
 	{"measures", goodPython, []string{"100"}, run{iterations: 20}, expect{0, 20, libkrun.StateDone, "", ""}},
-	{"stopped", goodPython, []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone, "", ""}},
-	{"is a module", mainPython, []string{"-7"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "bench -7 True\nbench -7 True\n", ""}},
-	{"wrong checksum", checksumPython, []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady, "bad checksum\n", ""}},
-	{"exception", raisingPython, []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady, "", "raised an exception in run_iter: ValueError: third"}},
-	{"no entry", "x = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "has no function run_iter"}},
-	{"entry is no function", "run_iter = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "has no function run_iter"}},
-	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "cannot read the benchmark"}},
-	{"syntax", "def run_iter(n:\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "SyntaxError"}},
-	{"exception at load", "1 / 0\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "ZeroDivisionError"}},
-	{"exit at load", "import sys\nsys.exit(5)\n", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "", ""}},
-	{"no parameter", goodPython, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"text as parameter", goodPython, []string{"ten"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"two signs", goodPython, []string{"--5"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"no buffer", goodPython, []string{"1"}, run{iterations: 1, noBuffer: true}, expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
-	{"no library", goodPython, []string{"1"}, run{iterations: 1, env: []string{"KRUN_LIBRARY=/nowhere/libkrun.so"}}, expect{ExitLibrary, 0, libkrun.StateNew, "", "set KRUN_LIBRARY"}},
+	{"stopped", goodPython, []string{"100"}, run{iterations: 20, stopped: true},
+		expect{0, 0, libkrun.StateDone, "", ""}},
+	{"is a module", mainPython, []string{"-7"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone,
+		"bench -7 True\nbench -7 True\n", ""}},
+	{"wrong checksum", checksumPython, []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady,
+		"bad checksum\n", ""}},
+	{"exception", raisingPython, []string{"1"}, run{iterations: 10}, expect{ExitException, 2,
+		libkrun.StateReady, "", "raised an exception in run_iter: ValueError: third"}},
+	{"no entry", "x = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "",
+		"has no function run_iter"}},
+	{"entry is no function", "run_iter = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0,
+		libkrun.StateReady, "", "has no function run_iter"}},
+	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "",
+		"cannot read the benchmark"}},
+	{"syntax", "def run_iter(n:\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "SyntaxError"}},
+	{"exception at load", "1 / 0\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "ZeroDivisionError"}},
+	{"exit at load", "import sys\nsys.exit(5)\n", []string{"1"}, run{iterations: 1},
+		expect{5, 0, libkrun.StateReady, "", ""}},
+	{"no parameter", goodPython, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "",
+		"usage: "}},
+	{"text as parameter", goodPython, []string{"ten"}, run{iterations: 1},
+		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+	{"two signs", goodPython, []string{"--5"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "",
+		"usage: "}},
+	{"no buffer", goodPython, []string{"1"}, run{iterations: 1, noBuffer: true},
+		expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
+	{"no library", goodPython, []string{"1"},
+		run{iterations: 1, env: []string{"KRUN_LIBRARY=/nowhere/libkrun.so"}}, expect{ExitLibrary, 0,
+			libkrun.StateNew, "", "set KRUN_LIBRARY"}},
 }
 
 func TestPython(t *testing.T) {
@@ -134,7 +150,8 @@ func testPythonLibrary(t *testing.T, interpreter string) {
 		"int other(void) { return 1; }":                        "cannot load libkrun",
 		functions + " int krun_version(void) { return 1000; }": "interface version 1000, this runner needs 1",
 	} {
-		r := run{argv: append(pythonArgv(interpreter, file), "1"), iterations: 1, env: []string{"KRUN_LIBRARY=" + compile(t, source)}}
+		r := run{argv: append(pythonArgv(interpreter, file), "1"), iterations: 1,
+			env: []string{"KRUN_LIBRARY=" + compile(t, source)}}
 		r.do(t).check(t, expect{ExitLibrary, 0, libkrun.StateNew, "", complaint})
 	}
 }

@@ -80,26 +80,46 @@ var rubyCases = []struct {
 	want   expect
 }{
 	{"measures", goodRuby, []string{"100"}, run{iterations: 20}, expect{0, 20, libkrun.StateDone, "", ""}},
-	{"stopped", goodRuby, []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone, "", ""}},
-	{"is required", mainRuby, []string{"-7"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "bench.rb -7 true\nbench.rb -7 true\n", ""}},
-	{"method of main", "def self.run_iter(n)\n  puts n\nend\n", []string{"1"}, run{iterations: 1}, expect{0, 1, libkrun.StateDone, "1\n", ""}},
-	{"wrong checksum", checksumRuby, []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady, "bad checksum\n", ""}},
-	{"exception", raisingRuby, []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady, "", "raised an exception in run_iter: ArgumentError: third\n"}},
-	{"names of Kernel", oddRuby, []string{"1"}, run{iterations: 1}, expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: IOError: caf\xff\n"}},
-	{"stack overflow", "def run_iter(n)\n  run_iter(n)\nend\n", []string{"1"}, run{iterations: 1}, expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: "}},
-	{"no message", "def run_iter(n)\n  raise StandardError, ''\nend\n", []string{"1"}, run{iterations: 1}, expect{ExitException, 0, libkrun.StateReady, "", "in run_iter: StandardError: "}},
-	{"no entry", "x = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "has no function run_iter"}},
-	{"entry is no function", "run_iter = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "", "has no function run_iter"}},
-	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "cannot read the benchmark"}},
-	{"syntax", "def run_iter(n\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "raised an exception while it was loaded: SyntaxError: "}},
-	{"exception at load", "1 / 0\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "raised an exception while it was loaded: ZeroDivisionError: divided by 0"}},
-	{"missing library", "require 'nowhere'\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "", "raised an exception while it was loaded: LoadError: "}},
+	{"stopped", goodRuby, []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone,
+		"", ""}},
+	{"is required", mainRuby, []string{"-7"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone,
+		"bench.rb -7 true\nbench.rb -7 true\n", ""}},
+	{"method of main", "def self.run_iter(n)\n  puts n\nend\n", []string{"1"}, run{iterations: 1},
+		expect{0, 1, libkrun.StateDone, "1\n", ""}},
+	{"wrong checksum", checksumRuby, []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady,
+		"bad checksum\n", ""}},
+	{"exception", raisingRuby, []string{"1"}, run{iterations: 10}, expect{ExitException, 2,
+		libkrun.StateReady, "", "raised an exception in run_iter: ArgumentError: third\n"}},
+	{"names of Kernel", oddRuby, []string{"1"}, run{iterations: 1}, expect{ExitException, 0,
+		libkrun.StateReady, "", "raised an exception in run_iter: IOError: caf\xff\n"}},
+	{"stack overflow", "def run_iter(n)\n  run_iter(n)\nend\n", []string{"1"}, run{iterations: 1},
+		expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: "}},
+	{"no message", "def run_iter(n)\n  raise StandardError, ''\nend\n", []string{"1"}, run{iterations: 1},
+		expect{ExitException, 0, libkrun.StateReady, "", "in run_iter: StandardError: "}},
+	{"no entry", "x = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "",
+		"has no function run_iter"}},
+	{"entry is no function", "run_iter = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0,
+		libkrun.StateReady, "", "has no function run_iter"}},
+	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "",
+		"cannot read the benchmark"}},
+	{"syntax", "def run_iter(n\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "raised an exception while it was loaded: SyntaxError: "}},
+	{"exception at load", "1 / 0\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "raised an exception while it was loaded: ZeroDivisionError: divided by 0"}},
+	{"missing library", "require 'nowhere'\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
+		libkrun.StateReady, "", "raised an exception while it was loaded: LoadError: "}},
 	{"exit at load", "exit 5\n", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "", ""}},
-	{"no parameter", goodRuby, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"two parameters", goodRuby, []string{"1", "2"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"text as parameter", goodRuby, []string{"1\nten"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"no buffer", goodRuby, []string{"1"}, run{iterations: 1, noBuffer: true}, expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
-	{"no library", goodRuby, []string{"1"}, run{iterations: 1, env: []string{"KRUN_LIBRARY=/nowhere/libkrun.so"}}, expect{ExitLibrary, 0, libkrun.StateNew, "", "set KRUN_LIBRARY"}},
+	{"no parameter", goodRuby, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "",
+		"usage: "}},
+	{"two parameters", goodRuby, []string{"1", "2"}, run{iterations: 1},
+		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+	{"text as parameter", goodRuby, []string{"1\nten"}, run{iterations: 1},
+		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
+	{"no buffer", goodRuby, []string{"1"}, run{iterations: 1, noBuffer: true},
+		expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
+	{"no library", goodRuby, []string{"1"},
+		run{iterations: 1, env: []string{"KRUN_LIBRARY=/nowhere/libkrun.so"}}, expect{ExitLibrary, 0,
+			libkrun.StateNew, "", "set KRUN_LIBRARY"}},
 }
 
 func TestRuby(t *testing.T) {
@@ -151,7 +171,8 @@ func rubyAlone(t testing.TB) string {
 func testRubyOfKrun(t *testing.T, vm []string) {
 	file := write(t, "bench.rb", krunRuby)
 	for name, text := range map[string]string{
-		"helper.rb": "def add_up(n)\n  (0...n).reduce(0, :+)\nend\n", "other.rb": "OTHER = 'other'\n", "third.rb": "def third\n  'third'\nend\n",
+		"helper.rb": "def add_up(n)\n  (0...n).reduce(0, :+)\nend\n", "other.rb": "OTHER = 'other'\n",
+		"third.rb": "def third\n  'third'\nend\n",
 	} {
 		if err := os.WriteFile(filepath.Join(filepath.Dir(file), name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -171,7 +192,8 @@ func testRubyLibrary(t *testing.T, vm []string) {
 		"int other(void) { return 1; }":                        "cannot load libkrun",
 		functions + " int krun_version(void) { return 1000; }": "interface version 1000, this runner needs 1",
 	} {
-		r := run{argv: slices.Concat(vm, []string{file, "1"}), iterations: 1, env: []string{"KRUN_LIBRARY=" + compile(t, source)}}
+		r := run{argv: slices.Concat(vm, []string{file, "1"}), iterations: 1,
+			env: []string{"KRUN_LIBRARY=" + compile(t, source)}}
 		r.do(t).check(t, expect{ExitLibrary, 0, libkrun.StateNew, "", complaint})
 	}
 }
@@ -192,11 +214,14 @@ func testRubyMeasure(t *testing.T, vm []string) {
 		const char *krun_strerror(int code) { return code == -11 ? "eleven" : "?"; }
 	`
 	for codes, want := range map[string]expect{
-		"#define END 0\n#define DONE 0\n":   {0, 0, libkrun.StateNew, "3\n", ""},
-		"#define END -11\n#define DONE 0\n": {ExitMeasure, 0, libkrun.StateNew, "3\n", "krun_begin or krun_end: eleven\n"},
-		"#define END 0\n#define DONE -11\n": {ExitMeasure, 0, libkrun.StateNew, "3\n", "krun_begin or krun_end: eleven\n"},
+		"#define END 0\n#define DONE 0\n": {0, 0, libkrun.StateNew, "3\n", ""},
+		"#define END -11\n#define DONE 0\n": {ExitMeasure, 0, libkrun.StateNew, "3\n",
+			"krun_begin or krun_end: eleven\n"},
+		"#define END 0\n#define DONE -11\n": {ExitMeasure, 0, libkrun.StateNew, "3\n",
+			"krun_begin or krun_end: eleven\n"},
 	} {
-		r := run{argv: slices.Concat(vm, []string{file, "3"}), iterations: 1, env: []string{"KRUN_LIBRARY=" + compile(t, codes+library)}}
+		r := run{argv: slices.Concat(vm, []string{file, "3"}), iterations: 1,
+			env: []string{"KRUN_LIBRARY=" + compile(t, codes+library)}}
 		r.do(t).check(t, want)
 	}
 }
@@ -214,7 +239,8 @@ def run_iter(n) end
 			continue
 		}
 		for runner, calls := range map[string]string{rubyRunner(): "own\n", rubyAlone(t): "Fiddle's\n"} {
-			run{argv: []string{path, runner, file, "1"}, iterations: 1}.do(t).check(t, expect{0, 1, libkrun.StateDone, calls, ""})
+			run{argv: []string{path, runner, file, "1"}, iterations: 1}.do(t).check(t,
+				expect{0, 1, libkrun.StateDone, calls, ""})
 		}
 	}
 }
@@ -230,11 +256,17 @@ func benchmarkEmptyRuby(b *testing.B, file string) {
 			if err := exec.CommandContext(b.Context(), path, append(options, "-e", "")...).Run(); err != nil {
 				continue // this one does not have that compiler
 			}
-			b.Run(name+how, func(b *testing.B) { measureEmpty(b, slices.Concat(vm, []string{rubyRunner(), file})...) })
+			b.Run(name+how, func(b *testing.B) {
+				measureEmpty(b,
+					slices.Concat(vm, []string{rubyRunner(), file})...)
+			})
 			if !strings.HasPrefix(name, "ruby ") {
 				continue // has no use for the extension
 			}
-			b.Run(name+how+" Fiddle", func(b *testing.B) { measureEmpty(b, slices.Concat(vm, []string{alone, file})...) })
+			b.Run(name+how+" Fiddle", func(b *testing.B) {
+				measureEmpty(b,
+					slices.Concat(vm, []string{alone, file})...)
+			})
 		}
 	}
 }

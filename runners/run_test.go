@@ -31,7 +31,8 @@ func buildAndRun(m *testing.M) int {
 		return m.Run()
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	out, err := exec.CommandContext(context.Background(), "make", "--silent", "build", "BUILD="+dir).CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), "make", "--silent", "build",
+		"BUILD="+dir).CombinedOutput()
 	if err != nil {
 		notBuilt = fmt.Sprintf("make build: %v\n%s", err, out)
 	} else {
@@ -85,7 +86,8 @@ func (r run) do(t *testing.T) ended {
 	if c.Dir == "" {
 		c.Dir = t.TempDir()
 	}
-	c.Env = append([]string{"KRUN_BUFFER_FD=3", "KRUN_LIBRARY=" + filepath.Join(built, "lib", "libkrun.so")}, r.env...)
+	c.Env = append([]string{"KRUN_BUFFER_FD=3", "KRUN_LIBRARY=" + filepath.Join(built, "lib", "libkrun.so")},
+		r.env...)
 	c.Stdout, c.Stderr = &stdout, &stderr
 	if !r.noBuffer {
 		c.ExtraFiles = []*os.File{buffer.File()}
@@ -142,7 +144,8 @@ func write(t *testing.T, name, text string) string {
 
 func TestExplain(t *testing.T) {
 	seen := make(map[string]int)
-	for _, status := range []int{ExitUsage, ExitNoEntry, ExitBenchmark, ExitLibrary, ExitException, ExitInit, ExitMeasure} {
+	for _, status := range []int{ExitUsage, ExitNoEntry, ExitBenchmark, ExitLibrary, ExitException, ExitInit,
+		ExitMeasure} {
 		text := Explain(status)
 		if other, ok := seen[text]; text == "" || ok {
 			t.Errorf("status %d: %q, as %d", status, text, other)

@@ -42,7 +42,8 @@ func testScriptLibraries(t *testing.T, vm []string, file string) {
 		"int other(void) { return 1; }":                        "cannot load libkrun",
 		functions + " int krun_version(void) { return 1000; }": "interface version 1000, this runner needs 1",
 	} {
-		r := run{argv: slices.Concat(vm, []string{file, "1"}), iterations: 1, env: []string{"KRUN_LIBRARY=" + compile(t, source)}}
+		r := run{argv: slices.Concat(vm, []string{file, "1"}), iterations: 1,
+			env: []string{"KRUN_LIBRARY=" + compile(t, source)}}
 		r.do(t).check(t, expect{ExitLibrary, 0, libkrun.StateNew, "", complaint})
 	}
 }
@@ -58,7 +59,8 @@ func testScriptRefused(t *testing.T, vm []string, file string) {
 		int krun_begin(void *k) { (void)k; return -11; }
 		int krun_end(void *k) { (void)k; return -11; }
 		int krun_done(void *k) { (void)k; return 0; }`)
-	r := run{argv: slices.Concat(vm, []string{file, "1"}), iterations: 1, env: []string{"KRUN_LIBRARY=" + refusing}}
+	r := run{argv: slices.Concat(vm, []string{file, "1"}), iterations: 1,
+		env: []string{"KRUN_LIBRARY=" + refusing}}
 	r.do(t).check(t, expect{ExitMeasure, 0, libkrun.StateNew, "", "krun_begin or krun_end: out of order"})
 }
 
@@ -72,7 +74,8 @@ func testScriptDefault(t *testing.T, vm []string, file string) {
 		t.Fatal(err)
 	}
 	vm = append(slices.Clone(vm[:len(vm)-1]), relative)
-	r := run{argv: slices.Concat(vm, []string{file, "1"}), iterations: 2, dir: "/", env: []string{"KRUN_LIBRARY="}}
+	r := run{argv: slices.Concat(vm, []string{file, "1"}), iterations: 2, dir: "/",
+		env: []string{"KRUN_LIBRARY="}}
 	r.do(t).check(t, expect{0, 2, libkrun.StateDone, "", ""})
 
 	dir := t.TempDir()
@@ -80,7 +83,8 @@ func testScriptDefault(t *testing.T, vm []string, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{filepath.Base(runner): string(text), "libkrun.so": "beside"} {
+	for name, content := range map[string]string{filepath.Base(runner): string(text),
+		"libkrun.so": "beside"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}

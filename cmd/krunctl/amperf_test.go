@@ -77,14 +77,16 @@ func TestAmperf(t *testing.T) {
 	for _, k := range doc.Keys {
 		judged += k.Judged
 	}
-	if judged != 3 || len(doc.Violating) != 2 || doc.Violating[0].Slot != 2 || doc.Violating[0].Turbo == 0 || doc.Violating[1].Throttled == 0 {
+	if judged != 3 || len(doc.Violating) != 2 || doc.Violating[0].Slot != 2 || doc.Violating[0].Turbo == 0 ||
+		doc.Violating[1].Throttled == 0 {
 		t.Errorf("%+v", doc)
 	}
 }
 
 func TestAmperfWithoutCounters(t *testing.T) {
 	b := complete(t)
-	if r := krunctl(t, "amperf", b.dir()); r.code != exitError || !strings.Contains(r.stderr, "a virtual machine") {
+	if r := krunctl(t, "amperf", b.dir()); r.code != exitError || !strings.Contains(r.stderr,
+		"a virtual machine") {
 		t.Error(r.text())
 	}
 	b = newExperiment(t)
@@ -111,19 +113,24 @@ func TestCalibrate(t *testing.T) {
 	busy := b.cfg.Keys()
 	r := krunctl(t, "amperf", "--idle", "0", "--busy", "1-1", b.dir())
 	golden(t, "amperf-calibrate", r.text())
-	golden(t, "amperf-calibrate-json", krunctl(t, "amperf", "--json", "--idle", "0", "--busy", "2", b.dir()).in(b).text())
+	golden(t, "amperf-calibrate-json", krunctl(t, "amperf", "--json", "--idle", "0", "--busy", "2",
+		b.dir()).in(b).text())
 	if r := krunctl(t, "amperf", "--idle", "0", "--busy", busy[1].String(), b.dir()); r.code != exitOK {
 		t.Error(r.text())
 	}
 	for want, args := range map[string][]string{
-		"idle cores count as fast": {"--idle", "1", "--busy", "2"}, "no record of it": {"--idle", "0", "--busy", "5"},
+		"idle cores count as fast": {"--idle", "1", "--busy", "2"}, "no record of it": {"--idle", "0",
+			"--busy", "5"},
 	} {
-		if r := krunctl(t, append([]string{"amperf", b.dir()}, args...)...); r.code != exitError || !strings.Contains(r.stderr, want) || r.stdout != "" {
+		if r := krunctl(t, append([]string{"amperf", b.dir()}, args...)...); r.code != exitError ||
+			!strings.Contains(r.stderr, want) || r.stdout != "" {
 			t.Errorf("%v:\n%s", args, r.text())
 		}
 	}
-	for _, args := range [][]string{{"--idle", "0"}, {"--busy", "0"}, {"--idle", "x", "--busy", "1"}, {"--idle", "a:b", "--busy", "1"}} {
-		if r := krunctl(t, append([]string{"amperf", b.dir()}, args...)...); r.code != exitUsage || r.stdout != "" {
+	for _, args := range [][]string{{"--idle", "0"}, {"--busy", "0"}, {"--idle", "x", "--busy", "1"},
+		{"--idle", "a:b", "--busy", "1"}} {
+		if r := krunctl(t, append([]string{"amperf", b.dir()}, args...)...); r.code != exitUsage ||
+			r.stdout != "" {
 			t.Errorf("%v:\n%s", args, r.text())
 		}
 	}

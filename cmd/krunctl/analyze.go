@@ -210,8 +210,8 @@ func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
 	return a.storeAnalysis(in, text, o)
 }
 
-// storeAnalysis writes the analysis to the file of -o, or to that of the input if it is of all keys.
-// With --json and without -o an error is only a message, because the analysis was printed.
+// storeAnalysis writes the analysis to the file of -o, or to that of the input if it is of all
+// keys. With --json and without -o an error is only a message, because the analysis was printed.
 func (a *app) storeAnalysis(in experiment.Input, text []byte, o analyzeOptions) error {
 	var err error
 	switch {

@@ -72,14 +72,16 @@ func krundDirectory(t *testing.T, dir string) string {
 	appender := results.NewAppender(durable.OS(), f.Results())
 	for i := range 4 {
 		wall := iterations(uint64(i), 25, 400)
-		core := results.Column{Name: "cycles", Kind: results.KindCounter, Core: new(int), Counts: make([]uint64, 400)}
+		core := results.Column{Name: "cycles", Kind: results.KindCounter, Core: new(int),
+			Counts: make([]uint64, 400)}
 		for k, ns := range wall {
 			core.Counts[k] = uint64(3 * ns)
 		}
 		r := results.Record{
 			Key:        key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"},
 			Experiment: "test", Host: "bencher5", Slot: i, Attempt: 1, Pexec: i + 1, Iterations: 400,
-			Outcome: results.Completed, Reasons: []string{}, Reboot: results.RebootNone, Clock: "CLOCK_MONOTONIC_RAW",
+			Outcome: results.Completed, Reasons: []string{}, Reboot: results.RebootNone,
+			Clock:  "CLOCK_MONOTONIC_RAW",
 			WallNS: wall, Columns: []results.Column{core},
 		}
 		if err := appender.Append(r); err != nil {
@@ -140,7 +142,8 @@ func TestAnalyzeStores(t *testing.T) {
 		}
 	}
 	r := analyzed(t, "--json", "--delta", "5%", "-o", filepath.Join(dir, "other.json"), in)
-	if again, err := warmup.Decode([]byte(r.stdout)); r.code != exitOK || err != nil || again.Parameters.Delta.String() != "5%" {
+	if again, err := warmup.Decode([]byte(r.stdout)); r.code != exitOK || err != nil ||
+		again.Parameters.Delta.String() != "5%" {
 		t.Errorf("a changed delta is not in the analysis: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "other.json")); err != nil {
@@ -151,11 +154,13 @@ func TestAnalyzeStores(t *testing.T) {
 func TestAnalyzeReplacesWhatItCannotRead(t *testing.T) {
 	dir := t.TempDir()
 	in := krundDirectory(t, dir)
-	if err := os.WriteFile(filepath.Join(in, "analysis.json"), []byte(`{"format":"krund-analysis","version":99}`), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(in, "analysis.json"),
+		[]byte(`{"format":"krund-analysis","version":99}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	r := analyzed(t, in)
-	if r.code != exitOK || !strings.Contains(r.stderr, "analysis.json is replaced") || !strings.Contains(r.stderr, "version 99") {
+	if r.code != exitOK || !strings.Contains(r.stderr, "analysis.json is replaced") ||
+		!strings.Contains(r.stderr, "version 99") {
 		t.Errorf("exit %d: %s", r.code, r.stderr)
 	}
 }
@@ -190,7 +195,8 @@ func TestAnalyzeRefuses(t *testing.T) {
 		{[]string{filepath.Join(dir, "none.json")}, exitError, "none.json"},
 		{[]string{broken}, exitError, "broken.json"},
 		{[]string{filepath.Join(dir, "none.toml")}, exitError, "none.krun"},
-		{[]string{"-o", filepath.Join(dir, "no", "where"), in}, exitError, "use -o FILE to write it elsewhere"},
+		{[]string{"-o", filepath.Join(dir, "no", "where"), in}, exitError,
+			"use -o FILE to write it elsewhere"},
 	} {
 		r := analyzed(t, c.args...)
 		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
@@ -206,7 +212,8 @@ func TestProgressLine(t *testing.T) {
 	}{
 		{warmup.Progress{Of: 40}, "x [....................] 0 of 40 executions"},
 		{warmup.Progress{Executions: 20, Of: 40}, "x [##########..........] 20 of 40 executions, 10s left"},
-		{warmup.Progress{Executions: 20, Of: 40, Reused: 10}, "x [##########..........] 20 of 40 executions, 20s left"},
+		{warmup.Progress{Executions: 20, Of: 40, Reused: 10},
+			"x [##########..........] 20 of 40 executions, 20s left"},
 		{warmup.Progress{Executions: 40, Of: 40}, "x [####################] 40 of 40 executions"},
 		{warmup.Progress{}, "x [....................] 0 of 0 executions"},
 	} {

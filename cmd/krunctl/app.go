@@ -89,7 +89,8 @@ func (a *app) records(f experiment.Experiment, pattern *key.Pattern) (*experimen
 	return f.Records(pattern, a.host, func(err error) { a.leaveOut(f.Dir(), err.Error()) })
 }
 
-// reader reads experiments and files of results. workers is the number of goroutines of an analysis.
+// reader reads experiments and files of results. workers is the number of goroutines of an
+// analysis.
 func (a *app) reader(workers int) experiment.Reader {
 	return experiment.Reader{
 		FS: a.fsys, LeaveOut: a.leaveOut, Message: a.talk, Workers: workers,

@@ -11,18 +11,20 @@ import (
 	"krund/internal/experiment"
 )
 
-// entryOf returns the boot loader's entry of an experiment; false if it has none of its own, or does not
-// restart the machine.
+// entryOf returns the boot loader's entry of an experiment; false if it has none of its own, or
+// does not restart the machine.
 func (a *app) entryOf(ctx context.Context, cfg *config.Config) (autostart.Entry, bool) {
 	return autostart.EntryOf(cfg, cfg.Experiment.Reboot, a.machine(ctx).Root)
 }
 
-// bootable returns why an experiment with a boot entry of its own cannot be enabled with these options.
+// bootable returns why an experiment with a boot entry of its own cannot be enabled with these
+// options.
 func bootable(entry autostart.Entry, o unitOptions) error {
 	if o.start {
 		return usageError(
 			fmt.Errorf(
-				"the experiment runs only in boots of the entry %s (boot.entry): omit --start, and restart the machine",
+				"the experiment runs only in boots of the entry %s (boot.entry): omit --start, and restart "+
+					"the machine",
 				entry.Name),
 		)
 	}
@@ -32,8 +34,9 @@ func bootable(entry autostart.Entry, o unitOptions) error {
 	return entry.Check()
 }
 
-// configOf returns the configuration of the experiment that arg names: a configuration, a directory,
-// or the name of an enabled experiment. It returns nil if there is none, and thus no known entry.
+// configOf returns the configuration of the experiment that arg names: a configuration, a
+// directory, or the name of an enabled experiment. It returns nil if there is none, and thus no
+// known entry.
 func (a *app) configOf(arg string) *config.Config {
 	if strings.HasSuffix(arg, ".toml") {
 		cfg, err := experiment.ParseConfig(a.fsys, arg, a.host)
@@ -55,8 +58,8 @@ func (a *app) configOf(arg string) *config.Config {
 }
 
 // ordinaryBoot withdraws the request to the boot loader for an experiment that is not to run in the
-// next boot. That needs root; for other users the next boot is the experiment's, and nothing runs in
-// it.
+// next boot. That needs root; for other users the next boot is the experiment's, and nothing runs
+// in it.
 func (a *app) ordinaryBoot(ctx context.Context, cfg *config.Config) error {
 	if cfg == nil || a.uid != 0 {
 		return nil
@@ -68,7 +71,8 @@ func (a *app) ordinaryBoot(ctx context.Context, cfg *config.Config) error {
 	return entry.Withdraw(ctx)
 }
 
-// bootAgain requests the next boot for an experiment that was held and is enabled, or prints how to.
+// bootAgain requests the next boot for an experiment that was held and is enabled, or prints how
+// to.
 func (a *app) bootAgain(ctx context.Context, f experiment.Experiment) error {
 	cfg, err := f.Config(a.host)
 	if err != nil {
@@ -81,7 +85,8 @@ func (a *app) bootAgain(ctx context.Context, f experiment.Experiment) error {
 	path := strings.TrimSuffix(f.Dir(), ".krun") + ".toml"
 	if a.uid != 0 || !(autostart.Installer{FS: a.fsys}).Enabled(cfg.Experiment.Name) {
 		a.line("but",
-			"the next boot is an ordinary one; `sudo krunctl enable %s` requests the entry %s from the boot loader",
+			"the next boot is an ordinary one; `sudo krunctl enable %s` requests the entry %s from the "+
+				"boot loader",
 			display.ShellPath(path), entry.Name)
 		return nil
 	}

@@ -15,7 +15,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// bootableMachine is a machine with GRUB and an entry for experiments; its grub-editenv is on the PATH.
+// bootableMachine is a machine with GRUB and an entry for experiments; its grub-editenv is on the
+// PATH.
 func bootableMachine(t *testing.T) (root string) {
 	t.Helper()
 	root = t.TempDir()
@@ -34,7 +35,8 @@ func bootableMachine(t *testing.T) (root string) {
 		}
 	}
 	tools := t.TempDir()
-	script := "#!/bin/sh\n{ echo '# GRUB Environment Block'; test $2 = unset || echo \"$3\"; echo '###'; } >" + root + "$1\n"
+	script := "#!/bin/sh\n{ echo '# GRUB Environment Block'; " +
+		"test $2 = unset || echo \"$3\"; echo '###'; } >" + root + "$1\n"
 	if err := os.WriteFile(filepath.Join(tools, "grub-editenv"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,8 @@ func TestBootEntry(t *testing.T) {
 	run := func(uid int, args ...string) (int, string) {
 		var stdout, stderr bytes.Buffer
 		a := &app{
-			stderr: &stderr, fsys: lax(), uid: uid, host: "bencher7", now: func() time.Time { return testTime },
+			stderr: &stderr, fsys: lax(), uid: uid, host: "bencher7",
+			now:       func() time.Time { return testTime },
 			systemctl: func(context.Context, ...string) error { return nil },
 			machine: func(context.Context) *control.Machine {
 				return &control.Machine{Host: host.Host{Root: sysroot.New(root)}}
@@ -66,14 +69,17 @@ func TestBootEntry(t *testing.T) {
 		return code, stdout.String() + stderr.String()
 	}
 	// An image's boot loader is not this machine's.
-	if code, out := run(0, "enable", "--root", image, b.toml); code != exitOK || !strings.Contains(out, "boot loader's entry krund") || asked() {
+	if code, out := run(0, "enable", "--root", image, b.toml); code != exitOK || !strings.Contains(out,
+		"boot loader's entry krund") || asked() {
 		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
 	}
-	if code, out := run(0, "enable", "--start", b.toml); code != exitUsage || !strings.Contains(out, "omit --start") || asked() {
+	if code, out := run(0, "enable", "--start", b.toml); code != exitUsage || !strings.Contains(out,
+		"omit --start") || asked() {
 		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
 	}
 	b.must(os.Rename(filepath.Join(root, "boot/grub/custom.cfg"), filepath.Join(root, "custom.cfg")))
-	if code, out := run(0, "enable", b.toml); code != exitError || !strings.Contains(out, "no such entry") || asked() {
+	if code, out := run(0, "enable", b.toml); code != exitError || !strings.Contains(out, "no such entry") ||
+		asked() {
 		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
 	}
 	b.must(os.Rename(filepath.Join(root, "custom.cfg"), filepath.Join(root, "boot/grub/custom.cfg")))
@@ -91,7 +97,8 @@ func TestBootEntry(t *testing.T) {
 	if !asked() {
 		t.Fatal("the loader was not asked")
 	}
-	// Who may not ask the loader leaves it alone; root takes the request back, by a hold and by disabling.
+	// Who may not ask the loader leaves it alone; root takes the request back, by a hold and by
+	// disabling.
 	if code, out := run(1000, "hold", b.toml); code != exitOK || !asked() {
 		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
 	}
@@ -103,7 +110,8 @@ func TestBootEntry(t *testing.T) {
 		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
 	}
 	b.must(os.WriteFile(b.directory.ConfigCopy(), []byte(cfg.Text), 0o644))
-	if code, out := run(0, "resume", b.toml); code != exitOK || !strings.Contains(out, "sudo krunctl enable") || asked() {
+	if code, out := run(0, "resume", b.toml); code != exitOK || !strings.Contains(out,
+		"sudo krunctl enable") || asked() {
 		t.Errorf("exit %d, asked %t: %s", code, asked(), out) // it is not enabled on this machine
 	}
 }

@@ -82,7 +82,8 @@ func newExperimentOf(t *testing.T, text string) *builder {
 	b.directory, err = directory.Create(lax(), directory.For(b.toml))
 	b.must(err)
 	b.must(durable.WriteFile(lax(), b.directory.ConfigCopy(), []byte(text), 0o644))
-	h := schedule.Header{ConfigHash: cfg.Hash, Created: "2026-11-21T09:00:00Z", Order: cfg.Experiment.Order, Seed: cfg.Experiment.Seed}
+	h := schedule.Header{ConfigHash: cfg.Hash, Created: "2026-11-21T09:00:00Z", Order: cfg.Experiment.Order,
+		Seed: cfg.Experiment.Seed}
 	slots := schedule.Plan(cfg.Keys(), cfg.Experiment.Executions, cfg.Experiment.Order, cfg.Experiment.Seed)
 	b.must(schedule.Create(lax(), b.directory.Schedule(), h, cfg.Slots(), slots))
 	b.sched, err = schedule.Open(lax(), b.directory.Schedule(), true)
@@ -109,7 +110,8 @@ func (b *builder) run(o results.Outcome, reasons ...string) results.Record {
 	rec := b.record(slot, o, reasons...)
 	b.append(rec)
 	flag := map[results.Outcome]schedule.Flag{
-		results.Completed: schedule.Completed, results.Error: schedule.Error, results.Timeout: schedule.Timeout, results.Rerun: schedule.Outstanding,
+		results.Completed: schedule.Completed, results.Error: schedule.Error,
+		results.Timeout: schedule.Timeout, results.Rerun: schedule.Outstanding,
 	}[o]
 	b.must(b.sched.Finish(slot, flag))
 	return rec
@@ -141,33 +143,42 @@ func (b *builder) record(slot schedule.Slot, o results.Outcome, reasons ...strin
 	n := int64(b.runs)
 	b.runs++
 	rec := results.Record{
-		Key: slot.Key, Krund: "1.0.0", Experiment: b.cfg.Experiment.Name, ConfigHash: b.cfg.Hash, Host: "bencher7",
+		Key: slot.Key, Krund: "1.0.0", Experiment: b.cfg.Experiment.Name, ConfigHash: b.cfg.Hash,
+		Host: "bencher7",
 		Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Parameter: 10, Iterations: iterations,
-		Outcome: o, Reasons: reasons, Reboot: results.RebootNone, BootID: "0b3f1a52-5f6e-4c3b-9f21-2d2f6f5f8a11",
+		Outcome: o, Reasons: reasons, Reboot: results.RebootNone,
+		BootID:  "0b3f1a52-5f6e-4c3b-9f21-2d2f6f5f8a11",
 		Started: testTime.Add(-time.Hour + time.Duration(n)*time.Minute),
 		Clock:   "CLOCK_MONOTONIC_RAW", CounterSource: "none", CounterReason: "a virtual machine",
-		Startup: results.Startup{ExecNS: at(begin), InitNS: at(begin + 2*ms), FirstNS: at(begin + 3*ms), DoneNS: at(begin + 40*ms)},
+		Startup: results.Startup{ExecNS: at(begin), InitNS: at(begin + 2*ms), FirstNS: at(begin + 3*ms),
+			DoneNS: at(begin + 40*ms)},
 		Columns: []results.Column{
 			{Name: "aperf", Unit: "cycles", Kind: results.KindCounter, Core: new(int)},
 			{Name: "gc_time", Unit: "ns", Kind: results.KindUser},
 		},
 		Library: &results.Library{State: "done", Findings: []string{}},
 		Process: results.Process{
-			Argv: []string{"/usr/bin/runner", "bench.so", fmt.Sprint(iterations), "10"}, Dir: "/tmp", Env: []string{"PATH=/usr/bin"}, EnvBytes: 14,
-			Account: "tester", UID: 1000, GID: 1000, CgroupReason: "not root", PID: 4711, Exit: new(int), Findings: []string{},
-			WallNS: (n + 20) * 1e9, UTimeNS: 4e9, STimeNS: 1e8, MaxRSSBytes: 30 << 20,
+			Argv: []string{"/usr/bin/runner", "bench.so", fmt.Sprint(iterations), "10"}, Dir: "/tmp",
+			Env: []string{"PATH=/usr/bin"}, EnvBytes: 14,
+			Account: "tester", UID: 1000, GID: 1000, CgroupReason: "not root", PID: 4711, Exit: new(int),
+			Findings: []string{},
+			WallNS:   (n + 20) * 1e9, UTimeNS: 4e9, STimeNS: 1e8, MaxRSSBytes: 30 << 20,
 			Stdout: results.Output{Text: "hello\n", Bytes: 6},
 		},
-		Machine: results.Machine{Controls: []results.Control{}, KernelLog: results.KernelLog{Lines: []string{}}},
-		Totals:  []results.Total{{Name: "smi"}, {Name: "mperf", Core: new(int), Value: joules(1<<53 + n)}},
+		Machine: results.Machine{Controls: []results.Control{},
+			KernelLog: results.KernelLog{Lines: []string{}}},
+		Totals: []results.Total{{Name: "smi"}, {Name: "mperf", Core: new(int), Value: joules(1<<53 + n)}},
 		Energy: []results.Energy{
-			{Zone: "intel-rapl:0", Name: "package-0", UJ: joules(n)}, {Zone: "intel-rapl:0:1", Name: "dram", Reason: "the counter may have gone round"},
+			{Zone: "intel-rapl:0", Name: "package-0", UJ: joules(n)}, {Zone: "intel-rapl:0:1", Name: "dram",
+				Reason: "the counter may have gone round"},
 		},
 		Daemon: results.Daemon{
 			CPUNS: 400_000 + n, VoluntarySwitches: 4, WakeUps: at(5 + n), CPUs: []int{0}, RSSBytes: 8 << 20,
 			KernelThreads: &results.KernelThreads{
-				All: results.Activity{CPUNS: 90_000 + n, Runs: 30}, Benchmark: results.Activity{CPUNS: 20_000 + n, Runs: 3},
-				Busiest: []results.KernelThread{{Name: "rcu_preempt", CPU: 1, Activity: results.Activity{CPUNS: 20_000 + n, Runs: 3}}},
+				All:       results.Activity{CPUNS: 90_000 + n, Runs: 30},
+				Benchmark: results.Activity{CPUNS: 20_000 + n, Runs: 3},
+				Busiest: []results.KernelThread{{Name: "rcu_preempt", CPU: 1,
+					Activity: results.Activity{CPUNS: 20_000 + n, Runs: 3}}},
 			},
 		},
 	}
@@ -222,9 +233,11 @@ type ran struct {
 func krunctl(t *testing.T, args ...string) ran {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stderr: &stderr, now: func() time.Time { return testTime }, host: "bencher7", fsys: lax(), uid: 1000, counters: noCounters, machine: func(ctx context.Context) *control.Machine {
-		return control.NewMachine(ctx, sysroot.New(captured+"intel-pstate-active"))
-	}}
+	a := &app{stdin: strings.NewReader(""), stderr: &stderr, now: func() time.Time { return testTime },
+		host: "bencher7", fsys: lax(), uid: 1000, counters: noCounters,
+		machine: func(ctx context.Context) *control.Machine {
+			return control.NewMachine(ctx, sysroot.New(captured+"intel-pstate-active"))
+		}}
 	code := runIn(a, args, &stdout)
 	return ran{code: code, stdout: stdout.String(), stderr: stderr.String()}
 }
@@ -258,7 +271,8 @@ func golden(t *testing.T, name, text string) {
 		t.Fatal(err)
 	}
 	if text != string(want) {
-		t.Errorf("%s differs (run with -update and read the difference):\n--- got\n%s--- want\n%s", file, text, want)
+		t.Errorf("%s differs (run with -update and read the difference):\n--- got\n%s--- want\n%s", file,
+			text, want)
 	}
 }
 

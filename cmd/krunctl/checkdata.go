@@ -69,7 +69,8 @@ func (a *app) checkData(arg string, o checkDataOptions) error {
 		return err
 	}
 	r := integrity.Check(a.fsys, f.Directory,
-		integrity.Options{Hosts: []string{o.host}, Name: experiment.ConfigOf(f.Dir()), Settings: doctor.Settings()})
+		integrity.Options{Hosts: []string{o.host}, Name: experiment.ConfigOf(f.Dir()),
+			Settings: doctor.Settings()})
 	if o.json {
 		doc := checkDataJSON{
 			Format: checkDataFormat, Directory: f.Dir(), OK: len(r.Problems) == 0,

@@ -22,7 +22,9 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range []any{summary.Plan{}, summary.PlanSlot{}, summary.Status{}, summaryJSON{}, checkDataJSON{}, doctorJSON{}, summary.Counters{}, summary.Calibration{}, startupJSON{}, similarity.Document{}, stability.Document{}, optimize.Document{}, integrity.Problem{}} {
+	for _, document := range []any{summary.Plan{}, summary.PlanSlot{}, summary.Status{}, summaryJSON{},
+		checkDataJSON{}, doctorJSON{}, summary.Counters{}, summary.Calibration{}, startupJSON{},
+		similarity.Document{}, stability.Document{}, optimize.Document{}, integrity.Problem{}} {
 		for name := range fields(reflect.TypeOf(document)) {
 			if !strings.Contains(string(text), "`"+name+"`") {
 				t.Errorf("%T: %s is not in docs/output.md", document, name)

@@ -36,7 +36,8 @@ var captured = func() string {
 func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.Finding {
 	var list []msr.Finding
 	for _, source := range want.Sources {
-		list = append(list, msr.Finding{Source: source, Why: "the processor has none", Notes: []string{"a note"}})
+		list = append(list, msr.Finding{Source: source, Why: "the processor has none",
+			Notes: []string{"a note"}})
 	}
 	return list
 }
@@ -49,8 +50,12 @@ func doctorOn(t *testing.T, tree string, args ...string) ran {
 	}
 	var stdout, stderr bytes.Buffer
 	a := &app{
-		stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), uid: 1000, counters: noCounters,
-		machine: func(ctx context.Context) *control.Machine { return control.NewMachine(ctx, sysroot.New(captured+tree)) },
+		stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), uid: 1000,
+		counters: noCounters,
+		machine: func(ctx context.Context) *control.Machine {
+			return control.NewMachine(ctx,
+				sysroot.New(captured+tree))
+		},
 	}
 	code := runIn(a, append([]string{"doctor"}, args...), &stdout)
 	return ran{code, stdout.String(), stderr.String()}
@@ -73,7 +78,8 @@ func TestDoctor(t *testing.T) {
 			if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil {
 				t.Fatalf("%v\n%s", err, r.text())
 			}
-			if doc.Format != 1 || len(doc.Findings) < 20 || doc.Fit != (r.code == exitOK) || doc.Proof != nil {
+			if doc.Format != 1 || len(doc.Findings) < 20 || doc.Fit != (r.code == exitOK) ||
+				doc.Proof != nil {
 				t.Errorf("exit %d, %+v", r.code, doc)
 			}
 			text := doctorOn(t, tree.Name())
@@ -94,7 +100,8 @@ func TestProveNeedsRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := doctorOn(t, trees[0].Name(), "--prove"); r.code != exitError || !strings.Contains(r.stderr, "needs root") {
+	if r := doctorOn(t, trees[0].Name(), "--prove"); r.code != exitError || !strings.Contains(r.stderr,
+		"needs root") {
 		t.Error(r.text())
 	}
 }
@@ -122,31 +129,37 @@ var errCtrlC = errors.New("Ctrl-C")
 // proving is a root's krunctl on a copy of a machine whose governor is another
 // one than wanted, with a configuration of two settings. measure is called with
 // the governor of the moment.
-func proving(t *testing.T, demands string, measure func(n int, governor string) error) (ran, map[string]string, map[string]string) {
+func proving(t *testing.T, demands string, measure func(n int, governor string) error) (ran,
+	map[string]string, map[string]string) {
 	t.Helper()
 	return provingOn(t, sysroot.OS{}, demands, measure)
 }
 
 // provingOn is proving with a kernel of one's own.
-func provingOn(t *testing.T, kernel sysroot.Access, demands string, measure func(n int, governor string) error) (ran, map[string]string, map[string]string) {
+func provingOn(t *testing.T, kernel sysroot.Access, demands string,
+	measure func(n int, governor string) error) (ran, map[string]string, map[string]string) {
 	t.Helper()
 	tree := t.TempDir()
 	if err := os.CopyFS(tree, os.DirFS(captured+"intel-acpi-cpufreq")); err != nil {
 		t.Fatal(err)
 	}
 	toml := filepath.Join(t.TempDir(), "test.toml")
-	if err := os.WriteFile(toml, []byte(strings.ReplaceAll(experimentText, "[experiment_end]", "[controls]\n"+demands)), 0o644); err != nil {
+	if err := os.WriteFile(toml, []byte(strings.ReplaceAll(experimentText, "[experiment_end]",
+		"[controls]\n"+demands)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	before := files(t, tree)
 	var stdout, stderr bytes.Buffer
 	n := 0
 	a := &app{
-		stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), uid: 0, counters: noCounters, state: t.TempDir(), now: func() time.Time { return testTime },
+		stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), uid: 0,
+		counters: noCounters, state: t.TempDir(), now: func() time.Time { return testTime },
 		machine: func(context.Context) *control.Machine {
-			return &control.Machine{Host: host.Host{Root: sysroot.New(tree).With(kernel)}, Boot: "this", Swap: noSwap{}}
+			return &control.Machine{Host: host.Host{Root: sysroot.New(tree).With(kernel)}, Boot: "this",
+				Swap: noSwap{}}
 		},
-		measure: func(ctx context.Context, h host.Host, cpus host.CPUs, d time.Duration) (probe.Proof, error) {
+		measure: func(ctx context.Context, h host.Host, cpus host.CPUs, d time.Duration) (probe.Proof,
+			error) {
 			n++
 			aslr, err := h.Root.Read("/proc/sys/kernel/randomize_va_space")
 			if err != nil {
@@ -162,7 +175,8 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string, measure func
 		},
 	}
 	code := runIn(a, []string{"doctor", "--prove", "--time", "1ms", toml}, &stdout)
-	if pending, err := control.ReadJournal(a.fsys, filepath.Join(a.state, doctor.Directory, "journal")); err != nil || len(pending) > 0 {
+	if pending, err := control.ReadJournal(a.fsys, filepath.Join(a.state, doctor.Directory,
+		"journal")); err != nil || len(pending) > 0 {
 		t.Errorf("the journal still has %v, %v", pending, err)
 	}
 	return ran{code, stdout.String(), stderr.String()}, before, files(t, tree)
@@ -171,11 +185,16 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string, measure func
 func TestProve(t *testing.T) {
 	const demand = "aslr = { policy = \"require\", value = 1 }\n"
 	var seen []string
-	r, before, after := proving(t, demand, func(_ int, aslr string) error { seen = append(seen, aslr); return nil })
+	r, before, after := proving(t, demand, func(_ int, aslr string) error {
+		seen = append(seen,
+			aslr)
+		return nil
+	})
 	if !slices.Equal(seen, []string{"2", "1"}) {
 		t.Errorf("randomize_va_space while measured: %q, want 2 before and 1 with the settings", seen)
 	}
-	for _, part := range []string{"100 context switches/s", "200 context switches/s", "before", "with the settings"} {
+	for _, part := range []string{"100 context switches/s", "200 context switches/s", "before",
+		"with the settings"} {
 		if !strings.Contains(r.stdout, part) {
 			t.Errorf("no %q in\n%s", part, r.text())
 		}
@@ -214,7 +233,8 @@ func TestProveRestoresAfterTrouble(t *testing.T) {
 			return nil
 		})
 		if r.code != exitError || !strings.Contains(r.stderr, "interrupted") || !maps.Equal(before, after) {
-			t.Errorf("interrupted in measurement %d, the same machine %t:\n%s", interrupted, maps.Equal(before, after), r.text())
+			t.Errorf("interrupted in measurement %d, the same machine %t:\n%s", interrupted,
+				maps.Equal(before, after), r.text())
 		}
 	}
 	r, before, after := proving(t, "turbo = \"require\"\nswap = \"require\"\n", func(n int, _ string) error {
@@ -251,8 +271,8 @@ func (k obstinate) WriteFile(path string, data []byte) error {
 	return k.OS.WriteFile(path, data)
 }
 
-// TestProveSeveralSettings: whatever happens to one of the settings, or to the proof itself, all others are
-// restored, and the journal is empty.
+// TestProveSeveralSettings: whatever happens to one of the settings, or to the proof itself, all
+// others are restored, and the journal is empty.
 func TestProveSeveralSettings(t *testing.T) {
 	const (
 		aslr     = "aslr = { policy = \"require\", value = 1 }\n"
@@ -271,11 +291,14 @@ func TestProveSeveralSettings(t *testing.T) {
 	}{
 		{"all are had", obstinate{}, wanted("require"), 0, []string{"2", "1"}, "200 context switches/s"},
 		{"one is refused", obstinate{refuses: file}, wanted("require"), 0, []string{"2"}, "invalid argument"},
-		{"one is refused that need not be", obstinate{refuses: file}, wanted("apply"), 0, []string{"2", "1"}, "200 context switches/s"},
+		{"one is refused that need not be", obstinate{refuses: file}, wanted("apply"), 0, []string{"2", "1"},
+			"200 context switches/s"},
 		{"one does not stick", obstinate{forgets: file}, wanted("require"), 0, []string{"2"}, "37"},
-		{"interrupted with one that does not stick", obstinate{forgets: file}, wanted("apply"), 2, []string{"2", "1"}, "interrupted"},
+		{"interrupted with one that does not stick", obstinate{forgets: file}, wanted("apply"), 2,
+			[]string{"2", "1"}, "interrupted"},
 		{"interrupted before", obstinate{}, wanted("require"), 1, []string{"2"}, "interrupted"},
-		{"interrupted with the settings", obstinate{}, wanted("require"), 2, []string{"2", "1"}, "interrupted"},
+		{"interrupted with the settings", obstinate{}, wanted("require"), 2, []string{"2", "1"},
+			"interrupted"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var seen []string
@@ -287,7 +310,8 @@ func TestProveSeveralSettings(t *testing.T) {
 				return nil
 			})
 			if !slices.Equal(seen, tt.measured) || !strings.Contains(r.stdout+r.stderr, tt.says) {
-				t.Errorf("randomize_va_space while measured: %q, want %q, and %q in\n%s", seen, tt.measured, tt.says, r.text())
+				t.Errorf("randomize_va_space while measured: %q, want %q, and %q in\n%s", seen, tt.measured,
+					tt.says, r.text())
 			}
 			for path, text := range before {
 				if after[path] != text {

@@ -169,8 +169,8 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 	return nil
 }
 
-// alone returns an error if an enabled experiment and this one both need the machine for themselves:
-// one of them would fail in each boot.
+// alone returns an error if an enabled experiment and this one both need the machine for
+// themselves: one of them would fail in each boot.
 func (a *app) alone(cfg *config.Config, i autostart.Installer) error {
 	if !wantsAll(cfg) {
 		return nil

@@ -16,7 +16,8 @@ func TestSecondEnableIsRefused(t *testing.T) {
 	reboots := func(text string) string { return strings.Replace(text, `"none"`, `"hardware"`, 1) }
 	fresh := func(text string) string { return strings.Replace(text, `"caller"`, `"fresh"`, 1) }
 	for name, test := range map[string]struct {
-		other   func(string) string // makes the other experiment's configuration of the usual text; nil: it is gone
+		// makes the other experiment's configuration of the usual text; nil: it is gone
+		other   func(string) string
 		own     func(string) string
 		refused bool
 	}{
@@ -48,7 +49,8 @@ func TestSecondEnableIsRefused(t *testing.T) {
 			if r.code != exitError || i.Enabled("test") || !i.Enabled("first++") {
 				t.Errorf("enabled %t, the first %t: %s", i.Enabled("test"), i.Enabled("first++"), r.text())
 			}
-			says := []string{`krund@first\x2b\x2b.service`, "krunctl status " + other, "krunctl disable " + other}
+			says := []string{`krund@first\x2b\x2b.service`, "krunctl status " + other, "krunctl disable " +
+				other}
 			for _, part := range says {
 				if !strings.Contains(r.stderr, part) {
 					t.Errorf("no %q in %s", part, r.stderr)

@@ -13,7 +13,8 @@ import (
 // startable is an experiment whose files are there, and an image to install to.
 func startable(t *testing.T) (b *builder, root string) {
 	t.Helper()
-	text := strings.NewReplacer(`"none"`, `"hardware"`, "python3", "sh", "[experiment_end]", "[controls]\nservices = { policy = \"apply\", stop = [\"cron.service\"] }").Replace(experimentText)
+	text := strings.NewReplacer(`"none"`, `"hardware"`, "python3", "sh", "[experiment_end]",
+		"[controls]\nservices = { policy = \"apply\", stop = [\"cron.service\"] }").Replace(experimentText)
 	b = newExperimentOf(t, text)
 	for _, k := range b.cfg.Keys() {
 		file := b.cfg.EntryPath(k)
@@ -43,11 +44,13 @@ func TestEnableRefuses(t *testing.T) {
 	if r := krunctl(t, "enable", b.toml); r.code != exitError || !strings.Contains(r.stderr, "needs root") {
 		t.Error(r.text())
 	}
-	if r := krunctl(t, "enable", "--root", t.TempDir(), b.toml); r.code != exitError || !strings.Contains(r.stderr, "make install") {
+	if r := krunctl(t, "enable", "--root", t.TempDir(), b.toml); r.code != exitError ||
+		!strings.Contains(r.stderr, "make install") {
 		t.Error(r.text())
 	}
 	b.must(os.Remove(b.cfg.EntryPath(b.cfg.Keys()[0])))
-	if r := krunctl(t, "enable", "--root", root, b.toml); r.code != exitUsage || !strings.Contains(r.stderr, "nbody") {
+	if r := krunctl(t, "enable", "--root", root, b.toml); r.code != exitUsage || !strings.Contains(r.stderr,
+		"nbody") {
 		t.Error(r.text())
 	}
 	if _, err := os.Stat(filepath.Join(root, "etc")); err == nil {
@@ -62,9 +65,11 @@ func TestDisableTellsSystemd(t *testing.T) {
 		calls = append(calls, strings.Join(args, " "))
 		return nil
 	}}
-	// No such unit is installed on this machine: there is nothing to remove, only something to stop.
+	// No such unit is installed on this machine: there is nothing to remove, only something to
+	// stop.
 	code := runIn(a, []string{"disable", "--stop", "krunctl-test-that-does-not-exist"}, &stdout)
-	if want := "stop krund@krunctl-test-that-does-not-exist.service"; code != exitOK || strings.Join(calls, ",") != want {
+	if want := "stop krund@krunctl-test-that-does-not-exist.service"; code != exitOK ||
+		strings.Join(calls, ",") != want {
 		t.Errorf("exit %d, calls %q: %s%s", code, calls, stdout.String(), stderr.String())
 	}
 }
@@ -77,7 +82,8 @@ func TestRestoreWithNothingToDo(t *testing.T) {
 	lock, err := b.directory.Lock(os.Getpid(), "bencher7")
 	b.must(err)
 	defer lock.Release()
-	if r := krunctl(t, "restore", b.toml); r.code != exitError || !strings.Contains(r.stderr, strconv.Itoa(os.Getpid())) {
+	if r := krunctl(t, "restore", b.toml); r.code != exitError || !strings.Contains(r.stderr,
+		strconv.Itoa(os.Getpid())) {
 		t.Error(r.text())
 	}
 }

@@ -31,10 +31,12 @@ func TestAFailedExportLeavesTheOldFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.csv")
 	b.must(os.WriteFile(file, []byte("old"), 0o644))
 	r := krunctl(t, "export", "--csv", "--wide", "-o", file, b.dir())
-	if got, err := os.ReadFile(file); r.code != exitError || string(got) != "old" || err != nil || !strings.Contains(r.stderr, "slot 1 has 9") {
+	if got, err := os.ReadFile(file); r.code != exitError || string(got) != "old" || err != nil ||
+		!strings.Contains(r.stderr, "slot 1 has 9") {
 		t.Errorf("file %q, error %v:\n%s", got, err, r.text())
 	}
-	if r := krunctl(t, "export", "--csv", "--wide", "--iterations", "0-3", "-o", file, b.dir()); r.code != exitOK {
+	if r := krunctl(t, "export", "--csv", "--wide", "--iterations", "0-3", "-o", file,
+		b.dir()); r.code != exitOK {
 		t.Error(r.text())
 	}
 }
@@ -46,10 +48,12 @@ func TestWideIntoADirectory(t *testing.T) {
 	if r.code != exitOK {
 		t.Fatal(r.text())
 	}
-	for file, key := range map[string]string{"C_default-c.csv": "*:C:*", "CPython_default-python.csv": "*:CPython:*"} {
+	for file, key := range map[string]string{"C_default-c.csv": "*:C:*",
+		"CPython_default-python.csv": "*:CPython:*"} {
 		got, err := os.ReadFile(dir + file)
 		b.must(err)
-		if want := krunctl(t, "export", "--csv", "--wide", "--key", key, b.dir()).stdout; string(got) != want {
+		if want := krunctl(t, "export", "--csv", "--wide", "--key", key,
+			b.dir()).stdout; string(got) != want {
 			t.Errorf("%s is %q, want %q", file, got, want)
 		}
 	}
@@ -67,7 +71,8 @@ func TestWideNumbersWithoutGaps(t *testing.T) {
 		b.run(o)
 	}
 	r := krunctl(t, "export", "--csv", "--wide", "--key", "nbody:C:*", b.dir())
-	if want := "process_exec_num,bench_name,0,1,2,3\n0,nbody,0.005000000,0.005001000,0.005002000,0.005003000\n"; r.stdout != want {
+	if want := "process_exec_num,bench_name,0,1,2,3\n" +
+		"0,nbody,0.005000000,0.005001000,0.005002000,0.005003000\n"; r.stdout != want {
 		t.Error(r.text())
 	}
 }
@@ -86,10 +91,12 @@ func TestColumnsOfTheSameName(t *testing.T) {
 	b.append(rec)
 	r := krunctl(t, "export", "--csv", "--iterations", "3", b.dir())
 	head, row, _ := strings.Cut(r.stdout, "\n")
-	if !strings.HasSuffix(head, ",wall_s,user_wall_ns,cycles,user_cycles,outcome") || !strings.HasSuffix(row, ",4,18446744073709551615,-6,1\n") {
+	if !strings.HasSuffix(head, ",wall_s,user_wall_ns,cycles,user_cycles,outcome") || !strings.HasSuffix(row,
+		",4,18446744073709551615,-6,1\n") {
 		t.Error(r.text())
 	}
-	if r := krunctl(t, "export", "--csv", "--iterations", "2", b.dir()); !strings.HasSuffix(r.stdout, ",3,,-7,1\n") {
+	if r := krunctl(t, "export", "--csv", "--iterations", "2", b.dir()); !strings.HasSuffix(r.stdout,
+		",3,,-7,1\n") {
 		t.Error(r.text())
 	}
 	r = krunctl(t, "export", "--jsonl", "--iterations", "1", b.dir())
@@ -122,7 +129,8 @@ func TestADiskThatIsFull(t *testing.T) {
 	b.must(err)
 	defer full.Close()
 	var stderr strings.Builder
-	if code := run([]string{"export", "--csv", b.dir()}, nil, full, &stderr); code != exitError || !strings.Contains(stderr.String(), "no space left") {
+	if code := run([]string{"export", "--csv", b.dir()}, nil, full, &stderr); code != exitError ||
+		!strings.Contains(stderr.String(), "no space left") {
 		t.Errorf("exit %d, %s", code, stderr.String())
 	}
 }

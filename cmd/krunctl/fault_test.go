@@ -62,7 +62,10 @@ var faults = []fault{
 	{name: "a finished one", make: complete, damage: func(*builder) {}, mended: true, rows: 28},
 	{name: "a new one", make: newExperiment, damage: func(*builder) {}, mended: true},
 	{
-		name: "a copy of the header", make: complete, damage: func(b *builder) { b.flip(b.path("schedule"), 40) },
+		name: "a copy of the header", make: complete, damage: func(b *builder) {
+			b.flip(b.path("schedule"),
+				40)
+		},
 		codes: []integrity.Code{integrity.HeaderDamaged}, mended: true, rows: 28,
 	},
 	{
@@ -70,32 +73,44 @@ var faults = []fault{
 		codes: []integrity.Code{integrity.HeadersDamaged}, mended: true, rows: 28,
 	},
 	{
-		name: "slots", make: mixed, damage: func(b *builder) { b.flipSlot(0); b.flipSlot(2); b.flipSlot(3); b.flipSlot(7) },
-		codes: []integrity.Code{integrity.SlotDamaged, integrity.SlotDamaged, integrity.SlotDamaged, integrity.SlotDamaged}, mended: true, rows: 11,
+		name: "slots", make: mixed, damage: func(b *builder) {
+			b.flipSlot(0)
+			b.flipSlot(2)
+			b.flipSlot(
+				3)
+			b.flipSlot(7)
+		},
+		codes: []integrity.Code{integrity.SlotDamaged, integrity.SlotDamaged, integrity.SlotDamaged,
+			integrity.SlotDamaged}, mended: true, rows: 11,
 	},
 	{
-		name: "truncated schedule", make: complete, damage: func(b *builder) { b.must(os.Truncate(b.path("schedule"), 1024+300)) },
-		codes: []integrity.Code{integrity.ScheduleSize}, mended: true, rows: 28,
+		name: "truncated schedule", make: complete,
+		damage: func(b *builder) { b.must(os.Truncate(b.path("schedule"), 1024+300)) },
+		codes:  []integrity.Code{integrity.ScheduleSize}, mended: true, rows: 28,
 	},
 	{
-		name: "empty schedule", make: complete, damage: func(b *builder) { b.must(os.Truncate(b.path("schedule"), 0)) },
-		codes: []integrity.Code{integrity.HeadersDamaged}, mended: true, rows: 28,
+		name: "empty schedule", make: complete,
+		damage: func(b *builder) { b.must(os.Truncate(b.path("schedule"), 0)) },
+		codes:  []integrity.Code{integrity.HeadersDamaged}, mended: true, rows: 28,
 	},
 	{
-		name: "no schedule", make: complete, damage: func(b *builder) { b.must(os.Remove(b.path("schedule"))) },
-		codes: []integrity.Code{integrity.ScheduleMissing}, mended: true, rows: 28,
+		name: "no schedule", make: complete,
+		damage: func(b *builder) { b.must(os.Remove(b.path("schedule"))) },
+		codes:  []integrity.Code{integrity.ScheduleMissing}, mended: true, rows: 28,
 	},
 	{
 		name: "a damaged record", make: complete, damage: func(b *builder) { b.flip(b.recordPath(0, 1), 60) },
 		codes: []integrity.Code{integrity.RecordDamaged}, mended: true, rows: 24,
 	},
 	{
-		name: "a truncated record", make: complete, damage: func(b *builder) { b.must(os.Truncate(b.recordPath(1, 1), 100)) },
-		codes: []integrity.Code{integrity.RecordDamaged}, mended: true, rows: 24,
+		name: "a truncated record", make: complete,
+		damage: func(b *builder) { b.must(os.Truncate(b.recordPath(1, 1), 100)) },
+		codes:  []integrity.Code{integrity.RecordDamaged}, mended: true, rows: 24,
 	},
 	{
-		name: "a lost record", make: complete, damage: func(b *builder) { b.must(os.Remove(b.recordPath(7, 1))) },
-		codes: []integrity.Code{integrity.RecordLost}, mended: true, rows: 25,
+		name: "a lost record", make: complete,
+		damage: func(b *builder) { b.must(os.Remove(b.recordPath(7, 1))) },
+		codes:  []integrity.Code{integrity.RecordLost}, mended: true, rows: 25,
 	},
 	{
 		name: "a lost record of an error", make: mixed,
@@ -128,12 +143,14 @@ var faults = []fault{
 		}, codes: slices.Repeat([]integrity.Code{integrity.RecordLost}, 6), mended: true,
 	},
 	{
-		name: "a slot behind its record", make: complete, damage: func(b *builder) { b.finish(3, schedule.Outstanding) },
-		codes: []integrity.Code{integrity.SlotBehind}, mended: true, rows: 28,
+		name: "a slot behind its record", make: complete,
+		damage: func(b *builder) { b.finish(3, schedule.Outstanding) },
+		codes:  []integrity.Code{integrity.SlotBehind}, mended: true, rows: 28,
 	},
 	{
-		name: "another outcome", make: mixed, damage: func(b *builder) { b.finish(0, schedule.Error); b.finish(2, schedule.Completed) },
-		codes: []integrity.Code{integrity.OutcomeDiffers, integrity.OutcomeDiffers}, mended: true, rows: 11,
+		name: "another outcome", make: mixed,
+		damage: func(b *builder) { b.finish(0, schedule.Error); b.finish(2, schedule.Completed) },
+		codes:  []integrity.Code{integrity.OutcomeDiffers, integrity.OutcomeDiffers}, mended: true, rows: 11,
 	},
 	{
 		name: "a crash between record and slot", make: mixed, damage: func(b *builder) {
@@ -149,12 +166,14 @@ var faults = []fault{
 		}, codes: []integrity.Code{integrity.Leftover, integrity.Leftover}, mended: true, rows: 28,
 	},
 	{
-		name: "lost configuration", make: complete, damage: func(b *builder) { b.must(os.Remove(b.path("config.toml"))) },
-		codes: []integrity.Code{integrity.ConfigMissing}, mended: true, rows: 28,
+		name: "lost configuration", make: complete,
+		damage: func(b *builder) { b.must(os.Remove(b.path("config.toml"))) },
+		codes:  []integrity.Code{integrity.ConfigMissing}, mended: true, rows: 28,
 	},
 	{
 		name: "changed configuration and a damaged slot", make: complete, damage: func(b *builder) {
-			b.must(os.WriteFile(b.path("config.toml"), []byte(strings.ReplaceAll(b.cfg.Text, "executions = 2", "executions = 3")), 0o644))
+			b.must(os.WriteFile(b.path("config.toml"), []byte(strings.ReplaceAll(b.cfg.Text, "executions = 2",
+				"executions = 3")), 0o644))
 			b.flipSlot(4)
 		}, codes: []integrity.Code{integrity.SlotDamaged, integrity.ConfigDiffers}, mended: true, rows: 28,
 	},
@@ -164,7 +183,8 @@ var faults = []fault{
 			b.flipHeaders()
 			b.flipSlot(1)
 			b.flip(b.recordPath(0, 1), 60)
-		}, codes: []integrity.Code{integrity.RecordDamaged, integrity.ConfigMissing, integrity.HeadersDamaged}, mended: true, rows: 7,
+		}, codes: []integrity.Code{integrity.RecordDamaged, integrity.ConfigMissing,
+			integrity.HeadersDamaged}, mended: true, rows: 7,
 	},
 	{
 		name: "foreign files", make: complete, damage: func(b *builder) {
@@ -190,7 +210,8 @@ var faults = []fault{
 			b.append(rec)
 			slot.Index, slot.Key = 7, b.cfg.Keys()[0]
 			b.append(b.record(slot, results.Error))
-		}, codes: []integrity.Code{integrity.RecordDiffers, integrity.SlotBehind, integrity.RecordStray, integrity.RecordConfig},
+		}, codes: []integrity.Code{integrity.RecordDiffers, integrity.SlotBehind, integrity.RecordStray,
+			integrity.RecordConfig},
 	},
 }
 
@@ -242,7 +263,8 @@ func TestFaults(t *testing.T) {
 			}
 			again := contents(t, b.dir())
 			second := krunctl(t, "repair", b.toml)
-			if !strings.HasPrefix(second.stdout, "nothing to repair\n") || !equal(again, contents(t, b.dir())) {
+			if !strings.HasPrefix(second.stdout, "nothing to repair\n") ||
+				!equal(again, contents(t, b.dir())) {
 				t.Errorf("a second repair:\n%s", second.text())
 			}
 			checkRepaired(t, b, f, before)
@@ -263,7 +285,8 @@ func checkRepaired(t *testing.T, b *builder, f fault, before schedule.Header) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if h := s.Header(); h.Slots != before.Slots || h.Width != before.Width || h.ConfigHash != before.ConfigHash || h.Order != before.Order {
+	if h := s.Header(); h.Slots != before.Slots || h.Width != before.Width ||
+		h.ConfigHash != before.ConfigHash || h.Order != before.Order {
 		t.Errorf("header %+v, was %+v", h, before)
 	}
 	if sum, err := s.Summarize(); err != nil || sum.Damaged != 0 {
@@ -308,7 +331,8 @@ func TestRepairIsRefusedWhileKrundRuns(t *testing.T) {
 	b.flipSlot(0)
 	before := contents(t, b.dir())
 	r := krunctl(t, "repair", b.dir())
-	if r.code != exitError || !strings.Contains(r.stderr, strconv.Itoa(os.Getpid())) || !equal(before, contents(t, b.dir())) {
+	if r.code != exitError || !strings.Contains(r.stderr, strconv.Itoa(os.Getpid())) ||
+		!equal(before, contents(t, b.dir())) {
 		t.Error(r.text())
 	}
 }
@@ -316,7 +340,8 @@ func TestRepairIsRefusedWhileKrundRuns(t *testing.T) {
 // TestReadersTellWhatIsWrong runs every reading command over directories that are
 // not what they should be: exit code, a message, no panic, nothing written.
 func TestReadersTellWhatIsWrong(t *testing.T) {
-	commands := [][]string{{"status"}, {"status", "--json", "--keys"}, {"summary"}, {"export", "--csv"}, {"check-data"}, {"show"}}
+	commands := [][]string{{"status"}, {"status", "--json", "--keys"}, {"summary"}, {"export", "--csv"},
+		{"check-data"}, {"show"}}
 	for name, c := range map[string]struct {
 		damage     func(*builder) string // returns what to open
 		fail       map[string]string     // command -> part of the message
@@ -324,11 +349,13 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 	}{
 		"missing": {
 			damage: func(b *builder) string { return b.dir() + "x" },
-			fail:   map[string]string{"status": "no experiment at", "summary": "no experiment at", "export": "no experiment at", "check-data": "no experiment at", "show": "no experiment at"},
+			fail: map[string]string{"status": "no experiment at", "summary": "no experiment at",
+				"export": "no experiment at", "check-data": "no experiment at", "show": "no experiment at"},
 		},
 		"a file": {
 			damage: func(b *builder) string { return b.path("schedule") },
-			fail:   map[string]string{"status": "not a directory", "summary": "not a directory", "export": "not a directory", "check-data": "not a directory", "show": "not a directory"},
+			fail: map[string]string{"status": "not a directory", "summary": "not a directory",
+				"export": "not a directory", "check-data": "not a directory", "show": "not a directory"},
 		},
 		"truncated schedule": {
 			damage: func(b *builder) string { b.must(os.Truncate(b.path("schedule"), 1100)); return b.dir() },
@@ -348,7 +375,11 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 			incomplete: map[string]string{"summary": "check-data", "export": "check-data"},
 		},
 		"a newer record": {
-			damage:     func(b *builder) string { b.must(os.WriteFile(b.recordPath(0, 1), newer(b), 0o644)); return b.dir() },
+			damage: func(b *builder) string {
+				b.must(os.WriteFile(b.recordPath(0, 1), newer(b),
+					0o644))
+				return b.dir()
+			},
 			fail:       map[string]string{"check-data": "", "show": "newer format"},
 			incomplete: map[string]string{"summary": "newer format", "export": "newer format"},
 		},
@@ -397,7 +428,8 @@ func TestCheckDataWithoutSchedule(t *testing.T) {
 	b := complete(t)
 	b.must(os.Remove(b.path("schedule")))
 	r := krunctl(t, "check-data", b.dir())
-	if want := " of an unknown number of slots completed, "; r.code != exitError || !strings.Contains(r.stdout, want) {
+	if want := " of an unknown number of slots completed, "; r.code != exitError ||
+		!strings.Contains(r.stdout, want) {
 		t.Errorf("want %q:\n%s", want, r.text())
 	}
 }

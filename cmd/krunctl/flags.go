@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Defaults that depend on the machine are described, not printed: the manual pages are made from the
-// help text on another machine.
+// Defaults that depend on the machine are described, not printed: the manual pages are made from
+// the help text on another machine.
 
 // jobsFlag adds --jobs; the default is the number of processors.
 func jobsFlag(f *pflag.FlagSet, jobs *int) {

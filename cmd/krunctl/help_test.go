@@ -30,7 +30,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestGroups: every command is in a group of the list, and the groups are in the order of an experiment's life.
+// TestGroups: every command is in a group of the list, and the groups are in the order of an
+// experiment's life.
 func TestGroups(t *testing.T) {
 	help := krunctl(t, "--help").stdout
 	rest := help
@@ -48,7 +49,8 @@ func TestGroups(t *testing.T) {
 			rest = after
 		}
 	}
-	for _, text := range []string{"Additional Commands", "Available Commands"} { // cobra's titles for commands without a group
+	// cobra's titles for commands without a group
+	for _, text := range []string{"Additional Commands", "Available Commands"} {
 		if strings.Contains(help, text) {
 			t.Errorf("%s in\n%s", text, help)
 		}
@@ -58,7 +60,8 @@ func TestGroups(t *testing.T) {
 			t.Errorf("no %s in the last group of\n%s", part, help)
 		}
 	}
-	if r := krunctl(t, "completion", "--help"); !strings.Contains(r.stdout, "EXIT STATUS\n") || !strings.Contains(r.stdout, "\n  bash ") {
+	if r := krunctl(t, "completion", "--help"); !strings.Contains(r.stdout, "EXIT STATUS\n") ||
+		!strings.Contains(r.stdout, "\n  bash ") {
 		t.Error(r.text())
 	}
 }
@@ -110,7 +113,8 @@ func TestExamples(t *testing.T) {
 					}
 					return
 				}
-				if c.Name() == "doctor" || c.Name() == "amperf" { // a machine that is not fit, records without counters
+				// a machine that is not fit, records without counters
+				if c.Name() == "doctor" || c.Name() == "amperf" {
 					if r.code > exitError || r.stdout == "" {
 						t.Error(r.text())
 					}
@@ -144,14 +148,21 @@ func TestUsage(t *testing.T) {
 	wrong := filepath.Join(t.TempDir(), "wrong.toml")
 	b.must(os.WriteFile(wrong, []byte("[experiment]\nexecutionss = 2\n"), 0o644))
 	for _, args := range [][]string{
-		{"plan"}, {"plan", "/no/such/file.toml"}, {"plan", "a.toml", "b.toml"}, {"plan", b.dir()}, {"plan", wrong}, {"plan", "--limit", "-1", b.toml}, {"plan", "--nonsense", b.toml},
-		{"nonsense"}, {"statsu"}, {"status"}, {"show"}, {"show", b.dir(), "x"}, {"show", b.dir(), "-1"}, {"show", b.dir(), "1-0"}, {"show", b.dir(), "1", "2"},
-		{"summary", "--sort", "x", b.dir()}, {"summary", "--key", "x", b.dir()}, {"enable", b.dir()}, {"enable", "--start", "--root", "/x", b.toml},
-		{"export", "--csv", "--jsonl", b.dir()}, {"export", "--csv", "--wide", "--long", b.dir()}, {"export", "--csv", "--wide", "--all-outcomes", b.dir()},
-		{"export", "--csv", "--iterations", "5-2", b.dir()}, {"export", "--csv", "--iterations", "a", b.dir()}, {"version", "x"},
-		{"export", "--csv", "--wide", "--column", "a", "--column", "b", b.dir()}, {"export", "--jsonl", "--wide", b.dir()},
+		{"plan"}, {"plan", "/no/such/file.toml"}, {"plan", "a.toml", "b.toml"}, {"plan", b.dir()},
+		{"plan", wrong}, {"plan", "--limit", "-1", b.toml}, {"plan", "--nonsense", b.toml},
+		{"nonsense"}, {"statsu"}, {"status"}, {"show"}, {"show", b.dir(), "x"}, {"show", b.dir(), "-1"},
+		{"show", b.dir(), "1-0"}, {"show", b.dir(), "1", "2"},
+		{"summary", "--sort", "x", b.dir()}, {"summary", "--key", "x", b.dir()}, {"enable", b.dir()},
+		{"enable", "--start", "--root", "/x", b.toml},
+		{"export", "--csv", "--jsonl", b.dir()}, {"export", "--csv", "--wide", "--long", b.dir()},
+		{"export", "--csv", "--wide", "--all-outcomes", b.dir()},
+		{"export", "--csv", "--iterations", "5-2", b.dir()}, {"export", "--csv", "--iterations", "a",
+			b.dir()}, {"version", "x"},
+		{"export", "--csv", "--wide", "--column", "a", "--column", "b", b.dir()},
+		{"export", "--jsonl", "--wide", b.dir()},
 	} {
-		if r := krunctl(t, args...); r.code != exitUsage || r.stdout != "" || !strings.HasPrefix(r.stderr, "krunctl: ") {
+		if r := krunctl(t, args...); r.code != exitUsage || r.stdout != "" || !strings.HasPrefix(r.stderr,
+			"krunctl: ") {
 			t.Errorf("%v:\n%s", args, r.text())
 		}
 	}

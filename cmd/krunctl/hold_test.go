@@ -51,7 +51,8 @@ func TestHoldWhileKrundRuns(t *testing.T) {
 	lock, err := b.directory.Lock(4711, "bencher7")
 	b.must(err)
 	defer lock.Release()
-	if r := krunctl(t, "hold", b.dir()); r.code != exitOK || !strings.Contains(r.stdout, "process 4711 on bencher7") || !b.asked(directory.Hold) {
+	if r := krunctl(t, "hold", b.dir()); r.code != exitOK || !strings.Contains(r.stdout,
+		"process 4711 on bencher7") || !b.asked(directory.Hold) {
 		t.Error(r.text())
 	}
 }
@@ -98,16 +99,19 @@ func TestEnableForgetsAStopAndTellsOfAHold(t *testing.T) {
 	b.must(b.directory.Ask(directory.Stop, "test"))
 	b.must(b.directory.Ask(directory.Hold, "test"))
 	r := krunctl(t, "enable", "--root", root, b.toml)
-	if r.code != exitOK || b.asked(directory.Stop) || !b.asked(directory.Hold) || !strings.Contains(r.stdout, "krunctl resume") {
+	if r.code != exitOK || b.asked(directory.Stop) || !b.asked(directory.Hold) || !strings.Contains(r.stdout,
+		"krunctl resume") {
 		t.Error(r.text())
 	}
 }
 
-// TestCommandsCanBePasted: what is advised names the experiment in a way that a shell takes for one word.
+// TestCommandsCanBePasted: what is advised names the experiment in a way that a shell takes for one
+// word.
 func TestCommandsCanBePasted(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "my lab's runs")
 	toml := filepath.Join(directory, "new one.toml")
-	if err := errors.Join(os.Mkdir(directory, 0o755), os.WriteFile(toml, []byte(experimentText), 0o644)); err != nil {
+	if err := errors.Join(os.Mkdir(directory, 0o755), os.WriteFile(toml, []byte(experimentText),
+		0o644)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(strings.TrimSuffix(toml, ".toml")+".krun/results", 0o755); err != nil {
@@ -129,7 +133,8 @@ func TestHoldFollowsNoLink(t *testing.T) {
 	for _, relative := range []bool{false, true} {
 		dir, other := t.TempDir(), t.TempDir()
 		toml := filepath.Join(dir, "x.toml")
-		if err := errors.Join(os.WriteFile(toml, []byte("\n"), 0o644), os.Symlink(other, filepath.Join(dir, "x.krun"))); err != nil {
+		if err := errors.Join(os.WriteFile(toml, []byte("\n"), 0o644),
+			os.Symlink(other, filepath.Join(dir, "x.krun"))); err != nil {
 			t.Fatal(err)
 		}
 		if relative {
@@ -137,7 +142,8 @@ func TestHoldFollowsNoLink(t *testing.T) {
 			toml = "x.toml"
 		}
 		var stdout, stderr bytes.Buffer
-		a := &app{stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: durable.OS(), now: func() time.Time { return testTime }}
+		a := &app{stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: durable.OS(),
+			now: func() time.Time { return testTime }}
 		code := runIn(a, []string{"hold", toml}, &stdout)
 		if made, err := os.ReadDir(other); code == exitOK || err != nil || len(made) > 0 {
 			t.Errorf("exit %d, %v, made %v: %s%s", code, err, made, stdout.String(), stderr.String())

@@ -81,7 +81,8 @@ func importCommand(a *app) *cobra.Command {
 			case err != nil:
 				return err
 			case at < 0:
-				return usageError(errors.New("name the tool of the file: --jmh, --pyperf, --hyperfine or --go"))
+				return usageError(errors.New(
+					"name the tool of the file: --jmh, --pyperf, --hyperfine or --go"))
 			case o.output == "":
 				return usageError(errors.New("name the output: -o NAME_results.json.bz2"))
 			}

@@ -30,11 +30,13 @@ func TestImport(t *testing.T) {
 	} {
 		t.Run(flag, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "x_results.json.bz2")
-			if r := krunctl(t, "import", flag, "--vm", "V", "-o", out, save(t, "in", text)); r.code != exitOK || !strings.Contains(r.stderr, "1 key") {
+			if r := krunctl(t, "import", flag, "--vm", "V", "-o", out,
+				save(t, "in", text)); r.code != exitOK || !strings.Contains(r.stderr, "1 key") {
 				t.Fatal(r.text())
 			}
 			r := krunctl(t, "table", "-f", "csv", out)
-			if r.code != exitOK || !strings.Contains(r.stdout, ",V,default,") || !strings.Contains(r.stdout, ",flat,") {
+			if r.code != exitOK || !strings.Contains(r.stdout, ",V,default,") || !strings.Contains(r.stdout,
+				",flat,") {
 				t.Error(r.text())
 			}
 		})
@@ -42,7 +44,8 @@ func TestImport(t *testing.T) {
 }
 
 func TestImportRefuses(t *testing.T) {
-	throughput := save(t, "in.json", `[{"benchmark":"x","primaryMetric":{"scoreUnit":"ops/s","rawData":[[1]]}}]`)
+	throughput := save(t, "in.json",
+		`[{"benchmark":"x","primaryMetric":{"scoreUnit":"ops/s","rawData":[[1]]}}]`)
 	out := filepath.Join(t.TempDir(), "out")
 	for _, c := range []struct {
 		args []string
@@ -71,12 +74,14 @@ func TestConvert(t *testing.T) {
 	dir := t.TempDir()
 	in := krundDirectory(t, dir)
 	krun, parquet := filepath.Join(dir, "x_results.json.bz2"), filepath.Join(dir, "parquet")
-	for _, args := range [][]string{{"--to", "krun", "-o", krun, in}, {"--to", "parquet", "-o", parquet, in}} {
+	for _, args := range [][]string{{"--to", "krun", "-o", krun, in}, {"--to", "parquet", "-o", parquet,
+		in}} {
 		if r := krunctl(t, append([]string{"convert"}, args...)...); r.code != exitOK {
 			t.Fatal(r.text())
 		}
 	}
-	if _, err := os.Stat(filepath.Join(parquet, "benchmark=fasta", "vm=C", "variant=default-c", "iterations.parquet")); err != nil {
+	if _, err := os.Stat(filepath.Join(parquet, "benchmark=fasta", "vm=C", "variant=default-c",
+		"iterations.parquet")); err != nil {
 		t.Error(err)
 	}
 	text := krunctl(t, "convert", "--to", "go", in)
@@ -91,7 +96,8 @@ func TestConvert(t *testing.T) {
 	if r := krunctl(t, "convert", "--to", "csv", "-o", csv, krun); r.code != exitOK {
 		t.Error(r.text())
 	}
-	if r := krunctl(t, "convert", "--to", "go", "--vm", "C", "--variant", "default-c", csv); lines(r) != 1600 {
+	if r := krunctl(t, "convert", "--to", "go", "--vm", "C", "--variant", "default-c",
+		csv); lines(r) != 1600 {
 		t.Errorf("CSV has %d iterations", lines(r))
 	}
 	class := func(in string) string {
@@ -128,7 +134,8 @@ func TestReportAndCompare(t *testing.T) {
 		t.Errorf("a report is not replaced: %s", r.text())
 	}
 	mine := filepath.Dir(save(t, "index.html", "<p>my own page"))
-	if r := krunctl(t, "report", in, "-o", mine); r.code != exitError || !strings.Contains(r.stderr, "not a page of krunctl") {
+	if r := krunctl(t, "report", in, "-o", mine); r.code != exitError || !strings.Contains(r.stderr,
+		"not a page of krunctl") {
 		t.Error(r.text())
 	}
 	columns, err := os.ReadFile(filepath.Join(out, "data", "k0000-0.js"))
@@ -139,7 +146,8 @@ func TestReportAndCompare(t *testing.T) {
 		t.Error(r.text())
 	}
 	other := krunFile(t, t.TempDir())
-	if r := krunctl(t, "compare", in, other); r.code != exitError || !strings.Contains(r.stderr, "cannot be compared") {
+	if r := krunctl(t, "compare", in, other); r.code != exitError || !strings.Contains(r.stderr,
+		"cannot be compared") {
 		t.Error(r.text())
 	}
 }
@@ -148,7 +156,8 @@ func TestReportAndCompare(t *testing.T) {
 func TestCompareExitCode(t *testing.T) {
 	file := func(level string) string {
 		fork := "[" + strings.TrimSuffix(strings.Repeat(level+","+level+".01,", 150), ",") + "]"
-		text := `[{"benchmark":"x","primaryMetric":{"scoreUnit":"ms/op","rawData":[` + strings.Join([]string{fork, fork, fork}, ",") + `]}}]`
+		text := `[{"benchmark":"x","primaryMetric":{"scoreUnit":"ms/op","rawData":[` +
+			strings.Join([]string{fork, fork, fork}, ",") + `]}}]`
 		out := filepath.Join(t.TempDir(), "x_results.json.bz2")
 		if r := krunctl(t, "import", "--jmh", "-o", out, save(t, "in.json", text)); r.code != exitOK {
 			t.Fatal(r.text())
@@ -156,7 +165,8 @@ func TestCompareExitCode(t *testing.T) {
 		return out
 	}
 	fast, slow := file("100"), file("120")
-	if r := krunctl(t, "compare", fast, slow); r.code != exitError || !strings.Contains(r.stdout, "1 worse") || r.stderr != "" {
+	if r := krunctl(t, "compare", fast, slow); r.code != exitError || !strings.Contains(r.stdout,
+		"1 worse") || r.stderr != "" {
 		t.Error(r.text())
 	}
 	if r := krunctl(t, "compare", slow, fast); r.code != exitOK || !strings.Contains(r.stdout, "1 better") {
@@ -198,7 +208,9 @@ func importedGroup(t *testing.T, name string) int {
 	if err := json.Unmarshal(text, &g); err != nil {
 		t.Fatal(err)
 	}
-	in := save(t, "jmh.json", `[{"benchmark":"`+g.ID+`","mode":"avgt","primaryMetric":{"scoreUnit":"s/op","rawData":`+string(g.Values)+`}}]`)
+	in := save(t, "jmh.json",
+		`[{"benchmark":"`+g.ID+`","mode":"avgt","primaryMetric":{"scoreUnit":"s/op","rawData":`+string(
+			g.Values)+`}}]`)
 	dir := t.TempDir()
 	out := filepath.Join(dir, "x_results.json.bz2")
 	if r := krunctl(t, "import", "--jmh", "-o", out, in); r.code != exitOK {
@@ -239,7 +251,8 @@ func TestNullCounts(t *testing.T) {
 	file := save(t, "null_results.json", text)
 	for _, args := range [][]string{{"analyze", file}, {"convert", "--to", "csv", file}} {
 		r := krunctl(t, args...)
-		if r.code != exitOK || !strings.Contains(r.text(), "nulls among the core_cycle_counts of execution 1") {
+		if r.code != exitOK || !strings.Contains(r.text(),
+			"nulls among the core_cycle_counts of execution 1") {
 			t.Errorf("%s: %s", args[0], r.text())
 		}
 	}

@@ -14,10 +14,12 @@ import (
 
 // TestUnknownKey: a mistyped key is an error, not an empty table.
 func TestUnknownKey(t *testing.T) {
-	for _, args := range [][]string{{"summary"}, {"export", "--csv"}, {"export", "--csv", "--wide"}, {"startup"}, {"amperf"}, {"plot", "-o", filepath.Join(t.TempDir(), "x.svg")}} {
+	for _, args := range [][]string{{"summary"}, {"export", "--csv"}, {"export", "--csv", "--wide"},
+		{"startup"}, {"amperf"}, {"plot", "-o", filepath.Join(t.TempDir(), "x.svg")}} {
 		b := complete(t)
 		r := krunctl(t, append(args, "--key", "nbdoy:*:*", b.toml)...)
-		if text := r.text(); r.code != exitError || !strings.Contains(text, "matches no key") || !strings.Contains(text, "nbody:C:") {
+		if text := r.text(); r.code != exitError || !strings.Contains(text, "matches no key") ||
+			!strings.Contains(text, "nbody:C:") {
 			t.Errorf("%v: %s", args, text)
 		}
 	}
@@ -47,26 +49,33 @@ func TestKeyFlag(t *testing.T) {
 	dir := t.TempDir()
 	in := twoKeys(t, dir)
 	const one = "fasta:C:default-c"
-	if r := krunctl(t, "analyze", "--resamples", "500", in); r.code != exitOK { // table, compare and report take it from there
+	// table, compare and report take it from there
+	if r := krunctl(t, "analyze", "--resamples", "500", in); r.code != exitOK {
 		t.Fatal(r.text())
 	}
 	for _, c := range []struct {
 		name string
 		args []string
 	}{
-		{"analyze", []string{"analyze", "--json", "--resamples", "500", in}}, {"table", []string{"table", "-f", "csv", in}}, {"compare", []string{"compare", "-f", "json", in, in}},
-		{"stability", []string{"stability", "--json", "--resamples", "20", "--ratio-resamples", "20", in}}, {"similarity", []string{"similarity", "--json", in}}, {"optimize", []string{"optimize", "--json", "--resamples", "50", "--steps", "5", in}},
+		{"analyze", []string{"analyze", "--json", "--resamples", "500", in}},
+		{"table", []string{"table", "-f", "csv", in}}, {"compare", []string{"compare", "-f", "json", in, in}},
+		{"stability", []string{"stability", "--json", "--resamples", "20", "--ratio-resamples", "20", in}},
+		{"similarity", []string{"similarity", "--json", in}},
+		{"optimize", []string{"optimize", "--json", "--resamples", "50", "--steps", "5", in}},
 		{"convert", []string{"convert", "--to", "csv", in}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := krunctl(t, append(c.args, "--key", one)...)
-			if r.code == exitUsage || !strings.Contains(r.stdout, "fasta") || strings.Contains(r.stdout, "nbody") {
+			if r.code == exitUsage || !strings.Contains(r.stdout, "fasta") || strings.Contains(r.stdout,
+				"nbody") {
 				t.Errorf("%s: %s", one, r.text())
 			}
-			if r := krunctl(t, append(c.args, "--key", "nosuch:C:default-c")...); r.code != exitError || !strings.Contains(r.stderr, "matches no key") {
+			if r := krunctl(t, append(c.args, "--key", "nosuch:C:default-c")...); r.code != exitError ||
+				!strings.Contains(r.stderr, "matches no key") {
 				t.Errorf("a key that is not there: %s", r.text())
 			}
-			if r := krunctl(t, append(c.args, "--key", "nonsense")...); r.code != exitUsage || !strings.Contains(r.stderr, "--key") {
+			if r := krunctl(t, append(c.args, "--key", "nonsense")...); r.code != exitUsage ||
+				!strings.Contains(r.stderr, "--key") {
 				t.Errorf("nonsense: %s", r.text())
 			}
 		})
@@ -80,7 +89,8 @@ func TestKeyFlag(t *testing.T) {
 	}
 }
 
-// TestAnalyzeKey: the analysis of some keys says of them what that of all does, and does not take its place.
+// TestAnalyzeKey: the analysis of some keys says of them what that of all does, and does not take
+// its place.
 func TestAnalyzeKey(t *testing.T) {
 	in := twoKeys(t, t.TempDir())
 	type document struct {
@@ -98,7 +108,8 @@ func TestAnalyzeKey(t *testing.T) {
 	}
 	for _, fresh := range []string{"--fresh", "--fresh=false"} {
 		r := krunctl(t, "analyze", "--json", "--resamples", "500", fresh, "--key", name.Key, in)
-		if err := json.Unmarshal([]byte(r.stdout), &one); err != nil || len(one.Pairs) != 1 || !bytes.Equal(one.Pairs[0], all.Pairs[1]) {
+		if err := json.Unmarshal([]byte(r.stdout), &one); err != nil || len(one.Pairs) != 1 ||
+			!bytes.Equal(one.Pairs[0], all.Pairs[1]) {
 			t.Errorf("%s %s: %v\n%s\nwant %s", fresh, name.Key, err, r.text(), all.Pairs[1])
 		}
 	}
@@ -117,7 +128,8 @@ func TestAnalyzeKey(t *testing.T) {
 func TestCompleteKeys(t *testing.T) {
 	b := mixed(t)
 	r := krunctl(t, "__complete", "analyze", b.dir(), "--key", "")
-	if r.code != exitOK || !strings.Contains(r.stdout, "fasta:C:default-c\n") || !strings.Contains(r.stdout, ":4\n") {
+	if r.code != exitOK || !strings.Contains(r.stdout, "fasta:C:default-c\n") || !strings.Contains(r.stdout,
+		":4\n") {
 		t.Error(r.text())
 	}
 }

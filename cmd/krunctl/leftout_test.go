@@ -90,7 +90,8 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 			for _, args := range [][]string{{"check-data", b.dir()}, {"show", b.dir(), "0"}} {
 				r := krunctl(t, args...)
 				want := exitError
-				if name == "sound" || args[0] == "show" && (name == "contradicting itself" || name == "of another slot") {
+				if name == "sound" || args[0] == "show" && (name == "contradicting itself" ||
+					name == "of another slot") {
 					want = exitOK // show prints what can be read, and says of what it is
 				}
 				if r.code != want {

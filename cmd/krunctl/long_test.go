@@ -17,7 +17,8 @@ func TestLongTexts(t *testing.T) {
 	packed, err := os.ReadFile(b.recordPath(0, 1))
 	b.must(err)
 	b.must(
-		os.WriteFile(b.recordPath(0, 1), repack(t, packed, `"key":"nbody:C:default-c"`, `"key":"`+long+`"`), 0o644),
+		os.WriteFile(b.recordPath(0, 1), repack(t, packed, `"key":"nbody:C:default-c"`, `"key":"`+long+`"`),
+			0o644),
 	)
 	packed, err = os.ReadFile(b.recordPath(1, 1))
 	b.must(err)

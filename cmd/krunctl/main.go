@@ -43,11 +43,14 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fsys:      durable.OS(),
 		uid:       os.Geteuid(),
 		systemctl: autostart.Systemctl,
-		machine:   func(ctx context.Context) *control.Machine { return control.NewMachine(ctx, sysroot.New("/")) },
-		state:     "/var/lib/krund",
-		runtime:   directory.RuntimeDirs(),
-		counters:  msr.Probe,
-		measure:   proveHost,
+		machine: func(ctx context.Context) *control.Machine {
+			return control.NewMachine(ctx,
+				sysroot.New("/"))
+		},
+		state:    "/var/lib/krund",
+		runtime:  directory.RuntimeDirs(),
+		counters: msr.Probe,
+		measure:  proveHost,
 	}, args, stdout)
 }
 

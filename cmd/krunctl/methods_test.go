@@ -27,11 +27,13 @@ func oddFile(t *testing.T, dir string) string {
 	text, err := json.Marshal(map[string]any{
 		"audit": map[string]string{"uname": "Linux bencher5 3.16"},
 		"wallclock_times": map[string][][]float64{
-			"alike:C:default-c":    {execution(1, 30, 900), execution(2, 30, 900), execution(3, 32, 900)},
-			"constant:C:default-c": {slices.Repeat([]float64{0.25}, 400), slices.Repeat([]float64{0.25}, 400)},
-			"one:C:default-c":      {execution(5, 20, 900), {}},
-			"short:C:default-c":    {execution(6, 0, 40), execution(7, 0, 50)},
-			"unlike:C:default-c":   {execution(8, 0, 900), slower, execution(10, 0, 800), execution(11, 0, 30)},
+			"alike:C:default-c": {execution(1, 30, 900), execution(2, 30, 900), execution(3, 32, 900)},
+			"constant:C:default-c": {slices.Repeat([]float64{0.25}, 400), slices.Repeat([]float64{0.25},
+				400)},
+			"one:C:default-c":   {execution(5, 20, 900), {}},
+			"short:C:default-c": {execution(6, 0, 40), execution(7, 0, 50)},
+			"unlike:C:default-c": {execution(8, 0, 900), slower, execution(10, 0, 800),
+				execution(11, 0, 30)},
 			"zero:C:default-c":     {make([]float64, 400), make([]float64, 400)},
 			"none:C:default-c\x1b": {},
 		},
@@ -57,9 +59,12 @@ func TestMethodsGoldens(t *testing.T) {
 		{"similarity-csv", oddFile, []string{"similarity", "--csv"}},
 		{"similarity-json", krundDirectory, []string{"similarity", "--json"}},
 		{"stability", oddFile, []string{"stability", "--ratio-resamples", "500", "--resamples", "200"}},
-		{"stability-study", krundDirectory, []string{"stability", "--ratio-resamples", "500", "--profile", "study", "--criterion", "cv,kld"}},
-		{"stability-csv", oddFile, []string{"stability", "--csv", "--draws", "0", "--criterion", "cv", "--threshold", "0.02", "--ratio-resamples", "500"}},
-		{"stability-json", krundDirectory, []string{"stability", "--json", "--ratio-resamples", "500", "--criterion", "kld", "--warmup", "2-8", "--step", "5", "--executions", "2-3"}},
+		{"stability-study", krundDirectory, []string{"stability", "--ratio-resamples", "500", "--profile",
+			"study", "--criterion", "cv,kld"}},
+		{"stability-csv", oddFile, []string{"stability", "--csv", "--draws", "0", "--criterion", "cv",
+			"--threshold", "0.02", "--ratio-resamples", "500"}},
+		{"stability-json", krundDirectory, []string{"stability", "--json", "--ratio-resamples", "500",
+			"--criterion", "kld", "--warmup", "2-8", "--step", "5", "--executions", "2-3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -76,7 +81,8 @@ func TestMethodsGoldens(t *testing.T) {
 // seed does.
 func TestMethodsAreDeterministic(t *testing.T) {
 	in := oddFile(t, t.TempDir())
-	for _, args := range [][]string{{"similarity", "--json"}, {"stability", "--json", "--ratio-resamples", "300", "--resamples", "100"}} {
+	for _, args := range [][]string{{"similarity", "--json"}, {"stability", "--json", "--ratio-resamples",
+		"300", "--resamples", "100"}} {
 		want := krunctl(t, append(args, "-j", "1", in)...).stdout
 		if got := krunctl(t, append(args, "-j", "7", in)...).stdout; got != want || want == "" {
 			t.Errorf("%v: another result with 7 processors", args)
@@ -93,7 +99,8 @@ func TestMethodsOfSeveral(t *testing.T) {
 	for command, few := range map[string][]string{
 		"similarity": nil, "stability": {"--resamples", "50", "--ratio-resamples", "100"},
 	} {
-		csvArgs, jsonArgs := append([]string{command, "--csv", in, in}, few...), append([]string{command, "--json", in, in}, few...)
+		csvArgs, jsonArgs := append([]string{command, "--csv", in, in}, few...),
+			append([]string{command, "--json", in, in}, few...)
 		rows, err := csv.NewReader(strings.NewReader(krunctl(t, csvArgs...).stdout)).ReadAll()
 		if err != nil || len(rows)%2 == 0 || rows[0][1] != "key" || rows[(len(rows)-1)/2+1][1] == "key" {
 			t.Errorf("%s: %d rows, %v", command, len(rows), err)
@@ -118,7 +125,9 @@ func TestStabilityOfMeans(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "jmh.json")
 	text, err := json.Marshal([]any{map[string]any{
 		"benchmark": "org.x.B.m", "mode": "avgt", "forks": 2,
-		"primaryMetric": map[string]any{"score": 5.0, "scoreUnit": "us/op", "rawData": [][]float64{slices.Repeat([]float64{5, 5.1}, 400), slices.Repeat([]float64{5.1, 5}, 400)}},
+		"primaryMetric": map[string]any{"score": 5.0, "scoreUnit": "us/op",
+			"rawData": [][]float64{slices.Repeat([]float64{5, 5.1}, 400), slices.Repeat([]float64{5.1, 5},
+				400)}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +137,8 @@ func TestStabilityOfMeans(t *testing.T) {
 	}
 	without := krunctl(t, "stability", "--ratio-resamples", "100", name)
 	with := krunctl(t, "stability", "--ratio-resamples", "100", "--batch", "100ms", name)
-	if without.code != exitOK || !strings.Contains(without.stdout, "--batch") || with.code != exitOK || strings.Contains(with.stdout, "--batch") {
+	if without.code != exitOK || !strings.Contains(without.stdout, "--batch") || with.code != exitOK ||
+		strings.Contains(with.stdout, "--batch") {
 		t.Errorf("without:\n%s\nwith:\n%s", without.text(), with.text())
 	}
 	if !strings.Contains(with.stdout, "2m 40s") || strings.Contains(without.stdout, "2m 40s") {
@@ -139,15 +149,23 @@ func TestStabilityOfMeans(t *testing.T) {
 func TestMethodsRefuse(t *testing.T) {
 	in := oddFile(t, t.TempDir())
 	for _, args := range [][]string{
-		{"similarity"}, {"similarity", "--json", "--csv", in}, {"similarity", "--threshold", "0", in}, {"similarity", "--threshold", "1.5", in},
-		{"similarity", "--linkage", "x", in}, {"similarity", "--alphabet", "30", in}, {"similarity", "--frames", "-1", in},
-		{"stability"}, {"stability", "--json", "--csv", in}, {"stability", "--criterion", "x", in}, {"stability", "--threshold", "0.1", in},
-		{"stability", "--criterion", "cv", "--threshold", "0", in}, {"stability", "--profile", "x", in}, {"stability", "--step", "0", in},
-		{"stability", "--bootstrap", "x", in}, {"stability", "--warmup", "5", in}, {"stability", "--warmup", "9-5", in}, {"stability", "--executions", "a-b", in},
-		{"stability", "--draws", "0", in}, {"stability", "--draws", "-3", in}, {"stability", "--confidence", "1", in}, {"stability", "--batch", "-1s", in},
-		{"stability", "--measure", "0", in}, {"stability", "--window", "1", in}, {"stability", "--resamples", "0", in}, {"stability", "--full", "-1", in},
+		{"similarity"}, {"similarity", "--json", "--csv", in}, {"similarity", "--threshold", "0", in},
+		{"similarity", "--threshold", "1.5", in},
+		{"similarity", "--linkage", "x", in}, {"similarity", "--alphabet", "30", in},
+		{"similarity", "--frames", "-1", in},
+		{"stability"}, {"stability", "--json", "--csv", in}, {"stability", "--criterion", "x", in},
+		{"stability", "--threshold", "0.1", in},
+		{"stability", "--criterion", "cv", "--threshold", "0", in}, {"stability", "--profile", "x", in},
+		{"stability", "--step", "0", in},
+		{"stability", "--bootstrap", "x", in}, {"stability", "--warmup", "5", in}, {"stability", "--warmup",
+			"9-5", in}, {"stability", "--executions", "a-b", in},
+		{"stability", "--draws", "0", in}, {"stability", "--draws", "-3", in}, {"stability", "--confidence",
+			"1", in}, {"stability", "--batch", "-1s", in},
+		{"stability", "--measure", "0", in}, {"stability", "--window", "1", in}, {"stability", "--resamples",
+			"0", in}, {"stability", "--full", "-1", in},
 	} {
-		if r := krunctl(t, args...); r.code != exitUsage || r.stdout != "" || !strings.HasPrefix(r.stderr, "krunctl: ") {
+		if r := krunctl(t, args...); r.code != exitUsage || r.stdout != "" || !strings.HasPrefix(r.stderr,
+			"krunctl: ") {
 			t.Errorf("%v:\n%s", args, r.text())
 		}
 	}

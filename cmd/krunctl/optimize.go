@@ -155,7 +155,8 @@ func (o *optimizeOptions) check(files int) error {
 		return errors.New("--changes has no CSV output; use --json")
 	case o.changes && o.suiteRuns:
 		return errors.New(
-			"--changes and --suite-runs exclude each other: the files are versions, or parts of one experiment")
+			"--changes and --suite-runs exclude each other: the files are versions, or parts of one " +
+				"experiment")
 	case o.changes && files < 2:
 		return errors.New("--changes needs at least two versions")
 	case s.Workers < 1:
@@ -227,8 +228,8 @@ func (a *app) findings(s *optimize.Suite, o optimizeOptions) (*optimize.Findings
 	return f, nil
 }
 
-// optimizeVersions compares the changes from version to version that full and reduced configurations
-// find.
+// optimizeVersions compares the changes from version to version that full and reduced
+// configurations find.
 func (a *app) optimizeVersions(args []string, o optimizeOptions) error {
 	versions := make([]*optimize.Suite, len(args))
 	for i, arg := range args {

@@ -100,7 +100,8 @@ func optimizeAll(t *testing.T, outputs map[string]ran) {
 		{"optimize-csv", []string{"--csv", "--metric", "cv", one, a}},
 		{"optimize-json", []string{"--json", "--metric", "rmad", "--skip", "40", directory}},
 	} {
-		outputs[c.name] = krunctl(t, append([]string{"optimize", "--resamples", "300", "-j", "2"}, c.args...)...)
+		outputs[c.name] = krunctl(t, append([]string{"optimize", "--resamples", "300", "-j", "2"},
+			c.args...)...)
 	}
 }
 
@@ -118,7 +119,8 @@ func TestOptimizeOutputs(t *testing.T) {
 	args := []string{"optimize", "--metric", "rciw2", "--resamples", "300"}
 	want := krunctl(t, append(args, "--json", plain)...)
 	for _, more := range [][]string{{"-j", "1"}, {"-j", "7"}} {
-		if got := krunctl(t, append(append(args, more...), "--json", zipped)...); got.code != exitOK || strings.ReplaceAll(got.stdout, ".gz", "") != want.stdout {
+		if got := krunctl(t, append(append(args, more...), "--json", zipped)...); got.code != exitOK ||
+			strings.ReplaceAll(got.stdout, ".gz", "") != want.stdout {
 			t.Errorf("%v: other output\n%s", more, got.text())
 		}
 	}
@@ -126,7 +128,8 @@ func TestOptimizeOutputs(t *testing.T) {
 	if err := json.Unmarshal([]byte(want.stdout), &doc); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := csv.NewReader(strings.NewReader(krunctl(t, append(args, "--csv", plain)...).stdout)).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(krunctl(t,
+		append(args, "--csv", plain)...).stdout)).ReadAll()
 	if err != nil || len(rows) != len(doc.Keys)+1 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
@@ -135,7 +138,9 @@ func TestOptimizeOutputs(t *testing.T) {
 	}
 	for i, k := range doc.Keys {
 		cell := func(name string) string { return rows[i+1][indexOf(rows[0], name)] }
-		if cell("key") != k.Key || cell("seconds") != strconv.Itoa(k.Minimal.Repetitions["seconds"]) || cell("full_suite_runs") != "3" || cell("executions") != "" || cell("stable") != fmt.Sprint(k.Stable) {
+		if cell("key") != k.Key || cell("seconds") != strconv.Itoa(k.Minimal.Repetitions["seconds"]) ||
+			cell("full_suite_runs") != "3" || cell("executions") != "" ||
+			cell("stable") != fmt.Sprint(k.Stable) {
 			t.Errorf("row %v is not %+v", rows[i+1], k)
 		}
 	}
@@ -157,7 +162,8 @@ func TestOptimizeRefuses(t *testing.T) {
 	dir := t.TempDir()
 	in := writeText(t, filepath.Join(dir, "v.csv"), uoptimeText(1, 1))
 	directory := krundDirectory(t, dir)
-	bad := writeText(t, filepath.Join(dir, "bad.csv"), "b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\nB,1,1,1,1,x\n")
+	bad := writeText(t, filepath.Join(dir, "bad.csv"),
+		"b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\nB,1,1,1,1,x\n")
 	gz := writeText(t, filepath.Join(dir, "x.gz"), "\x1f\x8bxx")
 	crashed := writeText(t, filepath.Join(dir, "crash.json"), `{"wallclock_times": {"a:b:c": [[], []]}}`)
 	for _, c := range []struct {

@@ -24,7 +24,10 @@ type writer struct {
 type inputs struct{ directory, jmh string }
 
 var writers = []writer{
-	{"analyze", "", func(in inputs, to string) []string { return []string{"analyze", "-o", to, in.directory} }},
+	{"analyze", "", func(in inputs, to string) []string {
+		return []string{"analyze", "-o", to,
+			in.directory}
+	}},
 	{"table", "", func(in inputs, to string) []string { return []string{"table", "-o", to, in.directory} }},
 	{"compare", "", func(in inputs, to string) []string {
 		return []string{"compare", "-f", "html", "-o", to, in.directory, in.directory}
@@ -51,12 +54,18 @@ var writers = []writer{
 	{
 		"convert-csv",
 		"",
-		func(in inputs, to string) []string { return []string{"convert", "--to", "csv", "-o", to, in.directory} },
+		func(in inputs, to string) []string {
+			return []string{"convert", "--to", "csv", "-o", to,
+				in.directory}
+		},
 	},
 	{
 		"convert-go",
 		"",
-		func(in inputs, to string) []string { return []string{"convert", "--to", "go", "-o", to, in.directory} },
+		func(in inputs, to string) []string {
+			return []string{"convert", "--to", "go", "-o", to,
+				in.directory}
+		},
 	},
 	{
 		"convert-parquet",
@@ -65,7 +74,10 @@ var writers = []writer{
 			return []string{"convert", "--to", "parquet", "-o", to, in.directory}
 		},
 	},
-	{"import", "", func(in inputs, to string) []string { return []string{"import", "--jmh", "-o", to, in.jmh} }},
+	{"import", "", func(in inputs, to string) []string {
+		return []string{"import", "--jmh", "-o", to,
+			in.jmh}
+	}},
 }
 
 // place makes the directory that the file of a writer is in, and returns what to give with -o and
@@ -220,7 +232,8 @@ func TestOutputToLink(t *testing.T) {
 	eachWriter(t, func(t *testing.T, file string, run func() ran) {
 		target := filepath.Join(t.TempDir(), "target")
 		for _, step := range []error{
-			os.WriteFile(target, []byte("old"), 0o600), os.Chmod(target, 0o620), os.Symlink(target, file+".2"),
+			os.WriteFile(target, []byte("old"), 0o600), os.Chmod(target, 0o620),
+			os.Symlink(target, file+".2"),
 			os.Symlink(filepath.Base(file)+".2", file),
 		} {
 			if step != nil {

@@ -57,7 +57,8 @@ func planCommand(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	c.Flags().IntVar(&o.limit, "limit", 0, "number of slots to show; 0: all (default 20 as text, all as JSON)")
+	c.Flags().IntVar(&o.limit, "limit", 0,
+		"number of slots to show; 0: all (default 20 as text, all as JSON)")
 	a.hostFlag(c.Flags(), &o.host, "")
 	return c
 }

@@ -89,7 +89,8 @@ func (a *app) plot(arg string, o plotOptions) error {
 	if format != report.PDF {
 		if len(figures) > mostOnPage {
 			return fmt.Errorf(
-				"%d executions are too many for one picture; select some with --key and --execution, or write a PDF",
+				"%d executions are too many for one picture; select some with --key and --execution, or "+
+					"write a PDF",
 				len(figures))
 		}
 		pages = [][]report.Figure{figures}

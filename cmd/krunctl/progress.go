@@ -12,8 +12,8 @@ import (
 	"krund/internal/display"
 )
 
-// progressBar shows the progress of an analysis and the remaining time on standard error, if that is
-// a terminal.
+// progressBar shows the progress of an analysis and the remaining time on standard error, if that
+// is a terminal.
 type progressBar struct {
 	app    *app
 	what   string

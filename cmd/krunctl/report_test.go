@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestReportDirectoryFull: a report that cannot be finished leaves the old one, and nothing of its own.
+// TestReportDirectoryFull: a report that cannot be finished leaves the old one, and nothing of its
+// own.
 func TestReportDirectoryFull(t *testing.T) {
 	dir := t.TempDir()
 	in, out := krundDirectory(t, dir), filepath.Join(dir, "out")
@@ -14,7 +15,8 @@ func TestReportDirectoryFull(t *testing.T) {
 		t.Fatal(r.text())
 	}
 	before := contents(t, out)
-	if err := os.MkdirAll(filepath.Join(out, "plots", "k0000-0.svg"+".krunctl-part"), 0o755); err != nil { // as good as a full disk
+	// as good as a full disk
+	if err := os.MkdirAll(filepath.Join(out, "plots", "k0000-0.svg"+".krunctl-part"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if r := krunctl(t, "report", in, "-o", out); r.code != exitError {

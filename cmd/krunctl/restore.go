@@ -47,7 +47,10 @@ func restoreCommand(a *app) *cobra.Command {
 		Use:   "restore DIR|NAME.toml",
 		Short: "Restore machine settings that a killed krund has left changed", Long: restoreHelp,
 		Args: arguments(1, 1, "the experiment's directory or configuration"),
-		RunE: func(c *cobra.Command, args []string) error { return a.restore(contextOf(c), args[0], keepAccount) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.restore(contextOf(c), args[0],
+				keepAccount)
+		},
 	}
 	c.Flags().BoolVar(&keepAccount, "keep-account", false, "keep the account for benchmarks")
 	return c

@@ -28,12 +28,14 @@ func (a *accounts) Remove(context.Context, bool) (bool, error) {
 	return was, nil
 }
 
-// TestRestoreKeepsTheAccount when it is asked to, and takes it away otherwise; doing it again does nothing.
+// TestRestoreKeepsTheAccount when it is asked to, and takes it away otherwise; doing it again does
+// nothing.
 func TestRestoreKeepsTheAccount(t *testing.T) {
 	b := mixed(t)
 	db := &accounts{}
 	m := &control.Machine{Host: host.Host{Root: sysroot.New(t.TempDir())}, Boot: "this", Accounts: db}
-	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot, func() time.Time { return testTime })
+	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot,
+		func() time.Time { return testTime })
 	b.must(err)
 	b.must(control.ExpectAccount(m, journal))
 	db.there = true
@@ -44,11 +46,14 @@ func TestRestoreKeepsTheAccount(t *testing.T) {
 	}{{"--keep-account", "nothing"}, {"", "restored  account: krun = absent"}, {"", "nothing to restore"}} {
 		var stdout, stderr bytes.Buffer
 		a := &app{
-			stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), now: func() time.Time { return testTime },
+			stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(),
+			now:     func() time.Time { return testTime },
 			machine: func(context.Context) *control.Machine { return m },
 		}
-		if code := runIn(a, append([]string{"restore", b.toml}, strings.Fields(step.args)...), &stdout); code != exitOK || !strings.Contains(stdout.String(), step.want) {
-			t.Errorf("restore %s: exit %d: %s%s; want %q", step.args, code, stdout.String(), stderr.String(), step.want)
+		if code := runIn(a, append([]string{"restore", b.toml}, strings.Fields(step.args)...),
+			&stdout); code != exitOK || !strings.Contains(stdout.String(), step.want) {
+			t.Errorf("restore %s: exit %d: %s%s; want %q", step.args, code, stdout.String(), stderr.String(),
+				step.want)
 		}
 	}
 }
@@ -58,7 +63,8 @@ func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 	b := mixed(t)
 	db := &accounts{}
 	m := &control.Machine{Host: host.Host{Root: sysroot.New(t.TempDir())}, Boot: "this", Accounts: db}
-	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot, func() time.Time { return testTime })
+	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot,
+		func() time.Time { return testTime })
 	b.must(err)
 	b.must(control.ExpectAccount(m, journal))
 	b.must(journal.Close())
@@ -67,7 +73,8 @@ func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 	restore := func() (int, string) {
 		var stdout, stderr bytes.Buffer
 		a := &app{
-			stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), now: func() time.Time { return testTime }, runtime: []string{run},
+			stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(),
+			now: func() time.Time { return testTime }, runtime: []string{run},
 			machine: func(context.Context) *control.Machine { return m },
 		}
 		code := runIn(a, []string{"restore", b.toml}, &stdout)
@@ -75,7 +82,8 @@ func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 	}
 	other, err := directory.LockMachine(lax(), "/other.krun", run)
 	b.must(err)
-	if code, text := restore(); code != exitError || !strings.Contains(text, "another krund is running on this machine") || !db.there {
+	if code, text := restore(); code != exitError || !strings.Contains(text,
+		"another krund is running on this machine") || !db.there {
 		t.Errorf("exit %d, account %t: %s", code, db.there, text)
 	}
 	b.must(other.Release())
@@ -91,7 +99,8 @@ func TestRestoreFromTheCopy(t *testing.T) {
 	m := &control.Machine{Host: host.Host{Root: sysroot.New(t.TempDir())}, Boot: "this", Accounts: db}
 	run := t.TempDir()
 	spare := directory.Spare(lax(), b.directory.Dir(), run)
-	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot, func() time.Time { return testTime })
+	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot,
+		func() time.Time { return testTime })
 	b.must(err)
 	journal.Spare(spare)
 	b.must(control.ExpectAccount(m, journal))
@@ -104,11 +113,14 @@ func TestRestoreFromTheCopy(t *testing.T) {
 	}{{exitError, "restored  account: krun = absent"}, {exitOK, "nothing to restore"}} {
 		var stdout, stderr bytes.Buffer
 		a := &app{
-			stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), now: func() time.Time { return testTime },
+			stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(),
+			now:     func() time.Time { return testTime },
 			runtime: []string{run}, machine: func(context.Context) *control.Machine { return m },
 		}
-		if code := runIn(a, []string{"restore", b.toml}, &stdout); code != step.code || !strings.Contains(stdout.String(), step.want) || db.there {
-			t.Errorf("exit %d, account %t: %s%s; want %q", code, db.there, stdout.String(), stderr.String(), step.want)
+		if code := runIn(a, []string{"restore", b.toml}, &stdout); code != step.code ||
+			!strings.Contains(stdout.String(), step.want) || db.there {
+			t.Errorf("exit %d, account %t: %s%s; want %q", code, db.there, stdout.String(), stderr.String(),
+				step.want)
 		}
 	}
 	if _, err := os.Lstat(spare); err == nil {
@@ -126,7 +138,8 @@ func TestRestoreWaitsForTheGuard(t *testing.T) {
 	stdout, err := guards.StdoutPipe()
 	b.must(err)
 	b.must(guards.Start())
-	_, err = stdin.Write([]byte{'.'}) // it answers when it runs; until then the kernel may not know its arguments
+	// it answers when it runs; until then the kernel may not know its arguments
+	_, err = stdin.Write([]byte{'.'})
 	b.must(err)
 	_, err = io.ReadFull(stdout, make([]byte, 1))
 	b.must(err)

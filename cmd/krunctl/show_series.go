@@ -37,8 +37,8 @@ func (a *app) printSeries(r results.Skimmed) {
 	display.LongTable(a.stdout, columns, rows)
 }
 
-// cellsOf returns a function that returns the values of a series as texts one by one, and "" after the
-// last.
+// cellsOf returns a function that returns the values of a series as texts one by one, and "" after
+// the last.
 func cellsOf(p *results.Packed, text func(uint64) string) func() string {
 	next := p.Cursor()
 	return func() string {

@@ -37,7 +37,8 @@ func TestStatusAfterACrash(t *testing.T) {
 	}
 	wantRunning := func(when string) {
 		t.Helper()
-		if text, st := status(); st.Interrupted != nil || !strings.Contains(text, "\nrunning ") || !strings.Contains(text, "1 running") {
+		if text, st := status(); st.Interrupted != nil || !strings.Contains(text, "\nrunning ") ||
+			!strings.Contains(text, "1 running") {
 			t.Errorf("%s:\n%s", when, text)
 		}
 	}
@@ -46,14 +47,17 @@ func TestStatusAfterACrash(t *testing.T) {
 	wantRunning("by a krund of another machine")
 	takenBy(ended.Process.Pid, "bencher7")
 	text, st := status()
-	if st.Running == nil || st.Interrupted == nil || !st.Interrupted.Begun.Equal(begun) || strings.Contains(text, "running") ||
-		!strings.Contains(text, "1 interrupted") || !strings.Contains(text, "begun at 2026-11-21T11:00:00Z, no krund works on it; the next one runs it again") {
+	if st.Running == nil || st.Interrupted == nil || !st.Interrupted.Begun.Equal(begun) ||
+		strings.Contains(text, "running") ||
+		!strings.Contains(text, "1 interrupted") || !strings.Contains(text,
+		"begun at 2026-11-21T11:00:00Z, no krund works on it; the next one runs it again") {
 		t.Errorf("after a crash: %+v\n%s", st.Interrupted, text)
 	}
 	slot, err := b.sched.Current()
 	b.must(err)
 	b.append(b.record(slot, results.Completed))
-	if text, _ := status(); !strings.Contains(text, "its record is complete, and the next krund closes the slot") {
+	if text, _ := status(); !strings.Contains(text,
+		"its record is complete, and the next krund closes the slot") {
 		t.Errorf("crash between record and slot:\n%s", text)
 	}
 	lock, err := b.directory.Lock(os.Getpid(), "bencher7")

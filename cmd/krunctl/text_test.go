@@ -14,7 +14,8 @@ func FuzzParseIterations(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if from, too, err := parseIterations(s); err == nil && (from < 0 || too <= from && from != math.MaxInt) {
+		if from, too, err := parseIterations(s); err == nil && (from < 0 || too <= from &&
+			from != math.MaxInt) {
 			t.Errorf("%q: %d to %d", s, from, too)
 		}
 	})
@@ -45,7 +46,10 @@ func TestHostileOutput(t *testing.T) {
 		}
 		r := krunctl(t, args...)
 		for line := range strings.Lines(r.stdout + r.stderr) {
-			if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }) {
+			if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool {
+				return r != ' ' &&
+					!unicode.IsPrint(r)
+			}) {
 				t.Errorf("%v prints %q", args, line)
 			}
 		}

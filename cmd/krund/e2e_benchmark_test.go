@@ -35,7 +35,8 @@ var misbehaviours = []misbehaviour{
 			"were measured"},
 	},
 	{
-		name: "stack overflow", c: `int deep(volatile char *p) { volatile char room[4096]; room[0] = *p; return deep(room) + room[0]; }
+		name: "stack overflow",
+		c: `int deep(volatile char *p) { volatile char room[4096]; room[0] = *p; return deep(room) + room[0]; }
 			void run_iter(int p) { char c = 0; if (++n == 2) deep(&c); }`,
 		outcome: results.Error, done: 1, reasons: []string{"ended by signal SIGSEGV"},
 	},

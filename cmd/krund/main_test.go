@@ -105,8 +105,9 @@ func TestParseRun(t *testing.T) {
 		{"/x/a.toml", runOptions{path: "/x/a.toml", directory: "/x/a.krun"}},
 		{"sub/a.toml", runOptions{path: here + "/sub/a.toml", directory: here + "/sub/a.krun"}},
 		{"/x/odd", runOptions{path: "/x/odd", directory: "/x/odd.krun"}},
-		{"--quiet /x/a.toml --directory d --reboot none", runOptions{path: "/x/a.toml", directory: here + "/d",
-			reboot: "none", quiet: true}},
+		{"--quiet /x/a.toml --directory d --reboot none", runOptions{path: "/x/a.toml",
+			directory: here + "/d",
+			reboot:    "none", quiet: true}},
 		{"--verbose --reboot=hardware -folder=/y/z/../w /x/a.toml",
 			runOptions{path: "/x/a.toml", directory: "/y/w", reboot: "hardware", verbose: true}},
 	} {

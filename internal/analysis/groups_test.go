@@ -231,7 +231,8 @@ func compareDocument(t *testing.T, g *groupFile, doc *warmup.Document) {
 	if pair.Classification != want.Classification || pair.Executions[0].Window != g.Window ||
 		pair.Executions[0].SteadyLength != g.Steady {
 		t.Errorf("%s: %q with window %d and steady length %d, want %q, %d, %d", g.ID, pair.Classification,
-			pair.Executions[0].Window, pair.Executions[0].SteadyLength, want.Classification, g.Window, g.Steady)
+			pair.Executions[0].Window, pair.Executions[0].SteadyLength, want.Classification, g.Window,
+			g.Steady)
 	}
 	for i, e := range pair.Executions {
 		if !slices.Equal(e.Outliers, g.Pexecs[i].Outliers) ||

@@ -15,13 +15,15 @@ type Entry struct {
 	Name   string // GRUB's --id, or the file name of systemd-boot's entry
 	Loader string // config.LoaderAuto, LoaderGRUB or LoaderSystemdBoot
 	Root   sysroot.Root
-	Run    func(ctx context.Context, argv ...string) error // runs a program to its end; nil means on the machine
+	// runs a program to its end; nil means on the machine
+	Run func(ctx context.Context, argv ...string) error
 }
 
 // EntryOf returns the boot entry that a configuration sets. It returns false if the experiment
 // boots the loader's default entry or does not restart the machine.
 func EntryOf(cfg *config.Config, reboot string, root sysroot.Root) (Entry, bool) {
-	return Entry{Name: cfg.Boot.Entry, Loader: cfg.Boot.Loader, Root: root}, cfg.Boot.Entry != "" && reboot == config.RebootHardware
+	return Entry{Name: cfg.Boot.Entry, Loader: cfg.Boot.Loader, Root: root}, cfg.Boot.Entry != "" &&
+		reboot == config.RebootHardware
 }
 
 // run runs a tool of the boot loader.
@@ -45,7 +47,8 @@ type loader interface {
 }
 
 // ErrNoEntry is the error if the machine has no supported boot loader.
-var ErrNoEntry = errors.New("no supported boot loader: neither GRUB's grubenv in /boot/grub or /boot/grub2 nor systemd-boot " +
+var ErrNoEntry = errors.New("no supported boot loader: neither GRUB's grubenv in /boot/grub or /boot/grub2 " +
+	"nor systemd-boot " +
 	"is here; is /boot mounted? Otherwise set boot.entry = \"\"")
 
 // Check returns an error if the entry cannot be requested: it does not exist, it lacks the kernel
@@ -106,7 +109,8 @@ func (e Entry) set(ctx context.Context, l loader, name string) error {
 		return fmt.Errorf("boot entry %s: read the request back: %w", e.Name, err)
 	}
 	if asked != name {
-		return fmt.Errorf("boot entry %s: requested the entry %q, but the boot loader reads back %q", e.Name, name, asked)
+		return fmt.Errorf("boot entry %s: requested the entry %q, but the boot loader reads back %q", e.Name,
+			name, asked)
 	}
 	return nil
 }
@@ -131,14 +135,16 @@ func (e Entry) loader() (loader, error) {
 			return s, nil
 		}
 		if e.Loader == config.LoaderSystemdBoot {
-			return nil, fmt.Errorf("this machine was not booted by systemd-boot: %s does not name it; set boot.loader to \"grub\" or \"auto\"", variable("LoaderInfo"))
+			return nil, fmt.Errorf("this machine was not booted by systemd-boot: %s does not name it; set "+
+				"boot.loader to \"grub\" or \"auto\"", variable("LoaderInfo"))
 		}
 	}
 	if g, ok := findGRUB(e.Root, e.run); ok {
 		return g, nil
 	}
 	if e.Loader == config.LoaderGRUB {
-		return nil, errors.New("there is no /boot/grub/grubenv and no /boot/grub2/grubenv; is /boot mounted? Otherwise create it with `grub-editenv - create`")
+		return nil, errors.New("there is no /boot/grub/grubenv and no /boot/grub2/grubenv; is /boot " +
+			"mounted? Otherwise create it with `grub-editenv - create`")
 	}
 	return nil, ErrNoEntry
 }

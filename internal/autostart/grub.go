@@ -23,7 +23,8 @@ type grub struct {
 // findGRUB searches the directories that distributions use: Fedora and openSUSE name everything
 // grub2.
 func findGRUB(root sysroot.Root, run func(context.Context, ...string) error) (grub, bool) {
-	for _, g := range []grub{{root, run, "/boot/grub", "grub-editenv"}, {root, run, "/boot/grub2", "grub2-editenv"}} {
+	for _, g := range []grub{{root, run, "/boot/grub", "grub-editenv"}, {root, run, "/boot/grub2",
+		"grub2-editenv"}} {
 		if root.Exists(g.environment()) {
 			return g, true
 		}
@@ -61,7 +62,8 @@ func (g grub) check(name string) error {
 		return fmt.Errorf("read GRUB's configuration: %w", err)
 	}
 	if !strings.Contains(string(main), "next_entry") {
-		return fmt.Errorf("%s/grub.cfg does not support grub-reboot; regenerate it with grub-mkconfig (update-grub) and GRUB_DEFAULT=saved or 0", g.dir)
+		return fmt.Errorf("%s/grub.cfg does not support grub-reboot; regenerate it with grub-mkconfig "+
+			"(update-grub) and GRUB_DEFAULT=saved or 0", g.dir)
 	}
 	entries := menu(string(main))
 	switch custom, err := g.root.ReadBytes(g.dir + "/custom.cfg"); { // read by 41_custom
@@ -91,7 +93,8 @@ func (g grub) writable() error {
 	if !ok {
 		return nil // a copy of a machine, or a root that is not in the table: assume that it is writable
 	}
-	const advice = "GRUB could not clear the request, and every boot would run the experiment: put /boot on a plain partition with ext4, or set boot.entry = \"\""
+	const advice = "GRUB could not clear the request, and every boot would run the experiment: put /boot " +
+		"on a plain partition with ext4, or set boot.entry = \"\""
 	switch m.kind {
 	case "btrfs", "zfs", "bcachefs", "f2fs", "overlay":
 		return fmt.Errorf("%s is on %s; %s", g.environment(), m.kind, advice)
@@ -99,7 +102,8 @@ func (g grub) writable() error {
 	// The device is identified by its number, because a node under /dev/mapper may have any name.
 	// Major numbers of md and the device mapper are dynamic, so /sys is consulted.
 	block := "/sys/dev/block/" + m.device
-	for _, virtual := range []struct{ file, what string }{{"/dm", "LVM or encryption (device mapper)"}, {"/md", "software RAID"}, {"/loop", "a loop device"}} {
+	for _, virtual := range []struct{ file, what string }{{"/dm", "LVM or encryption (device mapper)"},
+		{"/md", "software RAID"}, {"/loop", "a loop device"}} {
 		if g.root.Exists(block + virtual.file) {
 			return fmt.Errorf("%s is on %s; %s", g.environment(), virtual.what, advice)
 		}
@@ -159,12 +163,15 @@ func fit(entries []entry, name, file string) error {
 		if e.id != name {
 			continue
 		}
-		if HasArgument(e.kernel, EntryArgument) || strings.Contains(e.kernel, "$") { // it contains a variable, which only GRUB can expand
+		// it contains a variable, which only GRUB can expand
+		if HasArgument(e.kernel, EntryArgument) || strings.Contains(e.kernel, "$") {
 			return nil
 		}
-		return fmt.Errorf("its kernel arguments are %s, without %s, by which krund recognizes its boots; add it", strconv.Quote(e.kernel), EntryArgument)
+		return fmt.Errorf("its kernel arguments are %s, without %s, by which krund recognizes its boots; "+
+			"add it", strconv.Quote(e.kernel), EntryArgument)
 	}
-	return fmt.Errorf("the boot loader has no such entry; create one in %s as described in docs/lab-machine.md, with --id %s and the kernel argument %s", file, name, EntryArgument)
+	return fmt.Errorf("the boot loader has no such entry; create one in %s as described in "+
+		"docs/lab-machine.md, with --id %s and the kernel argument %s", file, name, EntryArgument)
 }
 
 // menu returns the entries of a GRUB configuration, by --id (also as $menuentry_id_option) or else

@@ -29,13 +29,16 @@ func FindHold(fsys durable.FS, dir string, root sysroot.Root) (why string, err e
 	case err != nil:
 		return "", err
 	case asked:
-		return fmt.Sprintf("held by %s; `krunctl resume %s` ends the hold", filepath.Join(dir, string(directory.Hold)), display.ShellPath(dir)), nil
+		return fmt.Sprintf("held by %s; `krunctl resume %s` ends the hold",
+			filepath.Join(dir, string(directory.Hold)), display.ShellPath(dir)), nil
 	case root.Exists(HoldFile):
-		return fmt.Sprintf("held by %s, like all experiments of this machine; remove that file to continue", HoldFile), nil
+		return fmt.Sprintf("held by %s, like all experiments of this machine; remove that file to continue",
+			HoldFile), nil
 	}
 	cmdline, err := root.Read("/proc/cmdline")
 	if err == nil && HasArgument(cmdline, HoldArgument) {
-		return fmt.Sprintf("held by the kernel argument %s, for this boot; restart without it to continue", HoldArgument), nil
+		return fmt.Sprintf("held by the kernel argument %s, for this boot; restart without it to continue",
+			HoldArgument), nil
 	}
 	return "", nil
 }
@@ -49,7 +52,8 @@ func OtherBoot(entry, config string, root sysroot.Root) string {
 	if cmdline, err := root.Read("/proc/cmdline"); err == nil && HasArgument(cmdline, EntryArgument) {
 		return ""
 	}
-	return fmt.Sprintf("this is an ordinary boot: the experiment runs in boots of the entry %s (kernel argument %s); to continue, run `krunctl enable %s` and reboot",
+	return fmt.Sprintf("this is an ordinary boot: the experiment runs in boots of the entry %s (kernel "+
+		"argument %s); to continue, run `krunctl enable %s` and reboot",
 		entry, EntryArgument, display.ShellPath(config))
 }
 

@@ -14,8 +14,10 @@ import (
 
 func TestHasArgument(t *testing.T) {
 	for cmdline, want := range map[string]bool{
-		"": false, "root=/dev/sda1 ro quiet": false, "root=/dev/sda1 krund.hold quiet\n": true, "krund.hold=1": true, "krund.hold=yes": true,
-		"krund.hold=0": false, "krund.hold=off": false, "krund.hold krund.hold=0": false, "krund.holding": false, "xkrund.hold": false,
+		"": false, "root=/dev/sda1 ro quiet": false, "root=/dev/sda1 krund.hold quiet\n": true,
+		"krund.hold=1": true, "krund.hold=yes": true,
+		"krund.hold=0": false, "krund.hold=off": false, "krund.hold krund.hold=0": false,
+		"krund.holding": false, "xkrund.hold": false,
 		"quiet -- krund.hold": false, `"krund.hold"`: true,
 	} {
 		if got := autostart.HasArgument(cmdline, autostart.HoldArgument); got != want {
@@ -27,7 +29,8 @@ func TestHasArgument(t *testing.T) {
 func FuzzHasArgument(f *testing.F) {
 	f.Add("root=/dev/sda1 krund.hold=1")
 	f.Fuzz(func(t *testing.T, cmdline string) {
-		if autostart.HasArgument(cmdline, autostart.HoldArgument) && !strings.Contains(cmdline, autostart.HoldArgument) {
+		if autostart.HasArgument(cmdline, autostart.HoldArgument) && !strings.Contains(cmdline,
+			autostart.HoldArgument) {
 			t.Errorf("%q holds", cmdline)
 		}
 		if strings.Contains(cmdline, "--") {

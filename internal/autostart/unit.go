@@ -45,7 +45,8 @@ func DropIn(path string) (string, error) {
 	}
 	for _, r := range path {
 		if r < ' ' || r == 0x7f {
-			return "", fmt.Errorf("%q contains control characters, which a unit file cannot express; move the experiment to another directory", path)
+			return "", fmt.Errorf("%q contains control characters, which a unit file cannot express; move "+
+				"the experiment to another directory", path)
 		}
 	}
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`).Replace(path)
@@ -77,7 +78,8 @@ const systemctlTimeout = time.Minute
 
 // Systemctl runs the machine's systemctl(1).
 func Systemctl(ctx context.Context, args ...string) error {
-	_, err := command.Run(ctx, command.Cmd{Argv: append([]string{"systemctl"}, args...), Timeout: systemctlTimeout})
+	_, err := command.Run(ctx, command.Cmd{Argv: append([]string{"systemctl"}, args...),
+		Timeout: systemctlTimeout})
 	return err
 }
 
@@ -104,10 +106,12 @@ type Installer struct {
 }
 
 // ErrNoTemplate is the error if krund's unit is not installed.
-var ErrNoTemplate = errors.New("the unit " + template + " is not installed; run `make install` or install krund's package")
+var ErrNoTemplate = errors.New("the unit " + template +
+	" is not installed; run `make install` or install krund's package")
 
 // directories are the unit directories, in the order of systemd.unit(5).
-var directories = []string{"etc/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"}
+var directories = []string{"etc/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system",
+	"lib/systemd/system"}
 
 func (i Installer) path(parts ...string) string {
 	return filepath.Join(append([]string{"/" + i.Root, directories[0]}, parts...)...)

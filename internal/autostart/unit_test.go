@@ -31,7 +31,8 @@ func image(t *testing.T) string {
 
 func TestName(t *testing.T) {
 	for experiment, want := range map[string]string{
-		"warmup": "krund@warmup.service", "a-b_c.d": "krund@a-b_c.d.service", "c++": `krund@c\x2b\x2b.service`, "a b/c": `krund@a\x20b\x2fc.service`,
+		"warmup": "krund@warmup.service", "a-b_c.d": "krund@a-b_c.d.service",
+		"c++": `krund@c\x2b\x2b.service`, "a b/c": `krund@a\x20b\x2fc.service`,
 	} {
 		if got := autostart.UnitName(experiment); got != want {
 			t.Errorf("%q: %s, want %s", experiment, got, want)
@@ -91,7 +92,8 @@ func TestInstallAndRemoveInAnImage(t *testing.T) {
 			t.Errorf("the link leads to %q, error %v", target, err)
 		}
 		for _, target := range templateTargets(t) {
-			if _, err := os.Lstat(filepath.Join(root, "etc/systemd/system", target+".wants", "krund@warmup.service")); err != nil {
+			if _, err := os.Lstat(filepath.Join(root, "etc/systemd/system", target+".wants",
+				"krund@warmup.service")); err != nil {
 				t.Errorf("not started with %s: %v", target, err)
 			}
 		}
@@ -102,7 +104,8 @@ func TestInstallAndRemoveInAnImage(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Join(root, "etc/systemd/system")); err != nil || len(left) != 2 {
 		t.Errorf("left %v, error %v", left, err) // multi-user.target.wants, bench.target.wants
 	}
-	if left, err := filepath.Glob(filepath.Join(root, "etc/systemd/system/*/*")); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(filepath.Join(root, "etc/systemd/system/*/*")); err != nil ||
+		len(left) != 0 {
 		t.Errorf("left %v, error %v", left, err)
 	}
 	if removed, err := i.Remove(t.Context(), "warmup"); removed || err != nil {
@@ -129,7 +132,8 @@ func templateTargets(t *testing.T) []string {
 func TestSystemdIsReloaded(t *testing.T) {
 	root := image(t)
 	var calls []string
-	i := autostart.Installer{FS: durable.OS(), Root: root, Systemctl: func(_ context.Context, args ...string) error {
+	i := autostart.Installer{FS: durable.OS(), Root: root, Systemctl: func(_ context.Context,
+		args ...string) error {
 		calls = append(calls, strings.Join(args, " "))
 		link := filepath.Join(root, "etc/systemd/system/multi-user.target.wants", args[len(args)-1])
 		switch args[0] {
@@ -152,7 +156,8 @@ func TestSystemdIsReloaded(t *testing.T) {
 	if removed, err := i.Remove(t.Context(), "warmup"); err != nil || !removed {
 		t.Fatal(removed, err)
 	}
-	if want := []string{"daemon-reload", "enable krund@warmup.service", "disable krund@warmup.service", "daemon-reload"}; !slices.Equal(calls, want) {
+	if want := []string{"daemon-reload", "enable krund@warmup.service", "disable krund@warmup.service",
+		"daemon-reload"}; !slices.Equal(calls, want) {
 		t.Errorf("calls %q, want %q", calls, want)
 	}
 }
@@ -225,11 +230,13 @@ func TestDisabledWhateverSystemctlDoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := image(t)
-			if _, err := (autostart.Installer{FS: durable.OS(), Root: root}).Install(t.Context(), "warmup", "/x/warmup.toml"); err != nil {
+			if _, err := (autostart.Installer{FS: durable.OS(), Root: root}).Install(t.Context(), "warmup",
+				"/x/warmup.toml"); err != nil {
 				t.Fatal(err)
 			}
 			r := &recorder{FS: durable.OS()}
-			i := autostart.Installer{FS: r, Root: root, Systemctl: func(ctx context.Context, args ...string) error {
+			i := autostart.Installer{FS: r, Root: root, Systemctl: func(ctx context.Context,
+				args ...string) error {
 				if test.removes {
 					return errors.Join(r.systemctl(root)(ctx, args...), test.err)
 				}
@@ -238,7 +245,8 @@ func TestDisabledWhateverSystemctlDoes(t *testing.T) {
 			if err := i.Unlink(t.Context(), "warmup"); err != nil {
 				t.Error(err)
 			}
-			if left, err := filepath.Glob(filepath.Join(root, "etc/systemd/system/*.wants/*")); err != nil || len(left) > 0 {
+			if left, err := filepath.Glob(filepath.Join(root, "etc/systemd/system/*.wants/*")); err != nil ||
+				len(left) > 0 {
 				t.Errorf("left %v, %v", left, err)
 			}
 			for _, dir := range []string{"sync multi-user.target.wants", "sync bench.target.wants"} {
@@ -257,16 +265,23 @@ func TestNotDisabled(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(link, "not empty"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	i := autostart.Installer{FS: durable.OS(), Root: root, Systemctl: func(context.Context, ...string) error { return command.ErrTimeout }}
+	i := autostart.Installer{FS: durable.OS(), Root: root, Systemctl: func(context.Context,
+		...string) error {
+		return command.ErrTimeout
+	}}
 	err := i.Unlink(t.Context(), "warmup")
-	if !errors.Is(err, command.ErrTimeout) || !errors.Is(err, syscall.ENOTEMPTY) || !strings.Contains(err.Error(), "rm "+link) {
+	if !errors.Is(err, command.ErrTimeout) || !errors.Is(err, syscall.ENOTEMPTY) ||
+		!strings.Contains(err.Error(), "rm "+link) {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestErrorsOfSystemdAreReported(t *testing.T) {
 	refused := errors.New("refused")
-	i := autostart.Installer{FS: durable.OS(), Root: image(t), Systemctl: func(context.Context, ...string) error { return refused }}
+	i := autostart.Installer{FS: durable.OS(), Root: image(t), Systemctl: func(context.Context,
+		...string) error {
+		return refused
+	}}
 	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); !errors.Is(err, refused) {
 		t.Errorf("error %v", err)
 	}
@@ -274,7 +289,8 @@ func TestErrorsOfSystemdAreReported(t *testing.T) {
 
 func TestWithoutTemplate(t *testing.T) {
 	i := autostart.Installer{FS: durable.OS(), Root: t.TempDir()}
-	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); !errors.Is(err, autostart.ErrNoTemplate) {
+	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); !errors.Is(err,
+		autostart.ErrNoTemplate) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -54,7 +54,8 @@ func guarded(t *testing.T, controls string) (*LabMachine, *fakeGuard, func(strin
 	cfg := labConfig(t, "[controls]\n"+controls)
 	g := &fakeGuard{}
 	return &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Guard: g.start, Settings: doctor.Of(cfg, config.RebootNone).Control,
+		Control: control.NewMachine(t.Context(), root), Guard: g.start, Settings: doctor.Of(cfg,
+			config.RebootNone).Control,
 		FS:      crashfs.New("/x"),
 		Journal: "/x/journal", Root: true, Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 	}, g, read, root.Path("/proc/sys/kernel/randomize_va_space")

@@ -114,7 +114,10 @@ func (m *LabMachine) Gate(ctx context.Context, base []results.Temperature) (rema
 		Sensors: m.Temperature.Sensors}
 	gate := probe.Gate{
 		Clock: m.Clock, Demand: m.Probes.Temperature == setting.Require,
-		Read: func(ctx context.Context) probe.Temperatures { return probe.ReadTemperatures(ctx, m.Control.Host) },
+		Read: func(ctx context.Context) probe.Temperatures {
+			return probe.ReadTemperatures(ctx,
+				m.Control.Host)
+		},
 		Heat: func(ctx context.Context, d time.Duration) error { return probe.Heat(ctx, m.Clock, d) },
 	}
 	passed, err := gate.Wait(ctx, base, limits)

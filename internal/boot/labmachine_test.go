@@ -75,7 +75,8 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 	m := &LabMachine{
 		Control: control.NewMachine(t.Context(), root), Settings: doctor.Of(cfg, config.RebootNone).Control,
 		FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: doctor.Of(cfg, config.RebootNone).Probe,
+		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: doctor.Of(cfg,
+			config.RebootNone).Probe,
 		Temperature: cfg.Temperature,
 	}
 	applied, err := m.Apply(t.Context())
@@ -123,7 +124,8 @@ func TestTemperaturesAroundARun(t *testing.T) {
 	m := &LabMachine{
 		Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
 		Log:    slog.New(slog.DiscardHandler),
-		Probes: doctor.Of(cfg, config.RebootHardware).Probe, Temperature: cfg.Temperature, FS: crashfs.New("/x"),
+		Probes: doctor.Of(cfg, config.RebootHardware).Probe, Temperature: cfg.Temperature,
+		FS:     crashfs.New("/x"),
 		Origin: "/x/fingerprint.json",
 	}
 	base, err := m.Base(t.Context())
@@ -277,7 +279,8 @@ func TestVirtualMachine(t *testing.T) {
 	m := &LabMachine{
 		Control: control.NewMachine(t.Context(), root), Settings: doctor.Of(cfg, config.RebootNone).Control,
 		FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: doctor.Of(cfg, config.RebootNone).Probe,
+		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: doctor.Of(cfg,
+			config.RebootNone).Probe,
 		Temperature: cfg.Temperature,
 	}
 	applied, err := m.Apply(t.Context())

@@ -73,7 +73,8 @@ func TestNoMailWhenTheCapIsReached(t *testing.T) {
 }
 
 func TestCommand(t *testing.T) {
-	path, traces := notifyProgram(t, `echo "$KRUND_EVENT|$KRUND_EXPERIMENT|$KRUND_HOST|$KRUND_SUBJECT" >$traces; cat >>$traces`)
+	path, traces := notifyProgram(t,
+		`echo "$KRUND_EVENT|$KRUND_EXPERIMENT|$KRUND_HOST|$KRUND_SUBJECT" >$traces; cat >>$traces`)
 	if err := (Notifier{Command: []string{path}}).Send(t.Context(), message, true); err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,8 @@ func (s *section) onlyByCase() {
 	for _, name := range s.node.names() {
 		lower := strings.ToLower(name)
 		if earlier, ok := first[lower]; ok {
-			s.add(s.node.table[name].line, fmt.Sprintf("%s differs from %s (line %d) only in case", join(s.path, name), join(s.path, earlier), s.node.table[earlier].line), "rename one of them")
+			s.add(s.node.table[name].line, fmt.Sprintf("%s differs from %s (line %d) only in case",
+				join(s.path, name), join(s.path, earlier), s.node.table[earlier].line), "rename one of them")
 			continue
 		}
 		first[lower] = name

@@ -16,7 +16,8 @@ func (c *Config) check(root *node, found *problems) {
 	c.checkVariants(found)
 	c.checkHome(found)
 	if n := c.count(); n > maxKeys {
-		found.add(c.lines.of("vms"), fmt.Sprintf("there are %d keys", n), fmt.Sprintf("plan at most %d", maxKeys))
+		found.add(c.lines.of("vms"), fmt.Sprintf("there are %d keys", n), fmt.Sprintf("plan at most %d",
+			maxKeys))
 		return
 	}
 	c.keys = c.plannedKeys()
@@ -77,7 +78,8 @@ func (c *Config) checkVariants(found *problems) {
 				continue
 			}
 			line := c.lines.of(fmt.Sprintf("%s.variants[%d]", at, i), at)
-			found.add(line, fmt.Sprintf("%s: there is no variant %s", at, quoteShort(name)), didYouMean(name, known, fmt.Sprintf("define [%s]", join("variants", name))))
+			found.add(line, fmt.Sprintf("%s: there is no variant %s", at, quoteShort(name)),
+				didYouMean(name, known, fmt.Sprintf("define [%s]", join("variants", name))))
 		}
 	}
 }
@@ -94,13 +96,15 @@ func (c *Config) checkSkips(root *node, broken bool, found *problems) {
 		idle = unmatched(idle, keysOfAllMachines(root))
 	}
 	for _, p := range idle {
-		found.add(c.lines.of(skipPath(p)), fmt.Sprintf("experiment.skip: %q matches no key", p), "correct its names or remove it")
+		found.add(c.lines.of(skipPath(p)), fmt.Sprintf("experiment.skip: %q matches no key", p),
+			"correct its names or remove it")
 	}
 }
 
 // unmatched returns the patterns that match none of the keys.
 func unmatched(patterns []key.Pattern, keys []key.Key) []key.Pattern {
-	return slices.DeleteFunc(slices.Clone(patterns), func(p key.Pattern) bool { return slices.ContainsFunc(keys, p.Match) })
+	return slices.DeleteFunc(slices.Clone(patterns),
+		func(p key.Pattern) bool { return slices.ContainsFunc(keys, p.Match) })
 }
 
 // possibleKeys returns the keys that would exist if every VM had every variant.
@@ -147,14 +151,18 @@ func (c *Config) checkEmpty(broken bool, found *problems) {
 	case len(c.VMs) == 0 && c.lines["vms"] == 0:
 		found.add(1, "there are no VMs, so the schedule is empty", "write [vms.NAME] for at least one")
 	case len(c.Benchmarks) == 0 && c.lines["benchmarks"] == 0:
-		found.add(1, "there are no benchmarks, so the schedule is empty", "write [benchmarks] with at least one")
+		found.add(1, "there are no benchmarks, so the schedule is empty",
+			"write [benchmarks] with at least one")
 	case broken: // they are probably just malformed
 	case len(c.VMs) == 0:
-		found.add(c.lines.of("vms"), "there are no VMs, so the schedule is empty", "write [vms.NAME] for at least one")
+		found.add(c.lines.of("vms"), "there are no VMs, so the schedule is empty",
+			"write [vms.NAME] for at least one")
 	case len(c.Benchmarks) == 0:
-		found.add(c.lines.of("benchmarks"), "there are no benchmarks, so the schedule is empty", "write NAME = { parameter = 1 } for at least one")
+		found.add(c.lines.of("benchmarks"), "there are no benchmarks, so the schedule is empty",
+			"write NAME = { parameter = 1 } for at least one")
 	case len(c.allKeys()) > 0:
-		found.add(c.lines.of("experiment.skip"), "the skip patterns leave nothing, so the schedule is empty", "remove one")
+		found.add(c.lines.of("experiment.skip"), "the skip patterns leave nothing, so the schedule is empty",
+			"remove one")
 	}
 }
 
@@ -166,7 +174,8 @@ func (c *Config) checkEntries(found *problems) {
 			continue
 		}
 		at := join("variants", variant.Name)
-		found.add(c.lines.of(at+".entry", at), at+" has no entry", `write entry = "FILE", the file that the runner loads`)
+		found.add(c.lines.of(at+".entry", at), at+" has no entry",
+			`write entry = "FILE", the file that the runner loads`)
 	}
 }
 
@@ -175,7 +184,9 @@ func (c *Config) checkSlots(found *problems) {
 	e := &c.Experiment
 	slots := c.Slots()
 	if slots > maxSlots {
-		found.add(c.lines.of("experiment.executions", "experiment"), fmt.Sprintf("%d executions of %d keys are %d slots", e.Executions, len(c.keys), slots), fmt.Sprintf("plan at most %d", maxSlots))
+		found.add(c.lines.of("experiment.executions", "experiment"),
+			fmt.Sprintf("%d executions of %d keys are %d slots", e.Executions, len(c.keys), slots),
+			fmt.Sprintf("plan at most %d", maxSlots))
 	}
 	if e.MaxReboots == 0 {
 		e.MaxReboots = e.Attempts*slots + slots/10 + 10

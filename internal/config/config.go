@@ -179,8 +179,9 @@ type Counters struct {
 // bounds.
 type Verdict struct {
 	RatioTolerance float64 // of APERF/MPERF around 1
-	BusyThreshold  float64 // APERF per second at which a core counts as busy; 0: derived from the base frequency
-	Policy         string
+	// APERF per second at which a core counts as busy; 0: derived from the base frequency
+	BusyThreshold float64
+	Policy        string
 }
 
 // Keys returns the keys to measure in Krun's order: for each VM, each benchmark and each of the
@@ -194,7 +195,8 @@ func (c *Config) Keys() []key.Key {
 func (c *Config) Lookup(k key.Key) (VM, Variant, Benchmark, error) {
 	vm, ok := find(c.VMs, func(v VM) bool { return v.Name == k.VM })
 	if !ok {
-		return VM{}, Variant{}, Benchmark{}, fmt.Errorf("%s: no VM %q; krund was started with another configuration", k, k.VM)
+		return VM{}, Variant{}, Benchmark{}, fmt.Errorf("%s: no VM %q; krund was started with another "+
+			"configuration", k, k.VM)
 	}
 	if !slices.Contains(vm.Variants, k.Variant) {
 		return VM{}, Variant{}, Benchmark{}, fmt.Errorf("%s: VM %s has no variant %q", k, k.VM, k.Variant)
@@ -244,8 +246,8 @@ func (c *Config) Slots() int {
 	return len(c.keys) * c.Experiment.Executions
 }
 
-// Control returns what is demanded of the setting of that name. Asking for a name that the parser was
-// not given is a bug and panics.
+// Control returns what is demanded of the setting of that name. Asking for a name that the parser
+// was not given is a bug and panics.
 func (c *Config) Control(name string) setting.Demand { return c.Controls.Of(name) }
 
 func find[T any](list []T, is func(T) bool) (T, bool) {

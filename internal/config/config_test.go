@@ -118,17 +118,21 @@ func TestParseFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, "Experiment", c.Experiment, config.Experiment{
-		Name: "full", Description: "two\nlines", Iterations: 7, Executions: 4, Order: "interleaved", Seed: 42, Reboot: "none",
+		Name: "full", Description: "two\nlines", Iterations: 7, Executions: 4, Order: "interleaved", Seed: 42,
+		Reboot:   "none",
 		Attempts: 2, MaxReboots: 9, Benchmarks: "/programs", Account: "caller", Skip: []key.Pattern{pattern},
 	})
-	check(t, "Limits", c.Limits, config.Limits{Heap: 0, Stack: 4096, Timeout: 36 * time.Hour, Output: 65536, Processes: 4096})
+	check(t, "Limits", c.Limits, config.Limits{Heap: 0, Stack: 4096, Timeout: 36 * time.Hour, Output: 65536,
+		Processes: 4096})
 	check(t, "Wait", c.Wait, config.Wait{})
 	check(t, "Temperature", c.Temperature, config.Temperature{
-		BaseWait: 90 * time.Second, Tolerance: 2.5, Timeout: 2 * time.Hour, Sensors: []string{"coretemp/*", "acpitz/?"},
+		BaseWait: 90 * time.Second, Tolerance: 2.5, Timeout: 2 * time.Hour, Sensors: []string{"coretemp/*",
+			"acpitz/?"},
 	})
 	check(t, "VMs", c.VMs, []config.VM{
 		{
-			Name: "PyPy", Runner: "python", Path: "/exp/vm/pypy", Args: []string{"--jit", ""}, Env: []string{"A=1 2", "B=2"},
+			Name: "PyPy", Runner: "python", Path: "/exp/vm/pypy", Args: []string{"--jit", ""},
+			Env:        []string{"A=1 2", "B=2"},
 			Iterations: 3, Variants: []string{"default-python"},
 		},
 		{Name: "C", Runner: "c", Iterations: 7, Variants: []string{"default-c", "fast.c"}},
@@ -138,12 +142,15 @@ func TestParseFull(t *testing.T) {
 		{Name: "default-c", Entry: "bench.so", Subfolder: "c"},
 		{Name: "fast.c", Entry: "fast/bench.so"},
 	})
-	check(t, "Benchmarks", c.Benchmarks, []config.Benchmark{{Name: "nbody", Parameter: 15}, {Name: "fasta", Parameter: -1}})
+	check(t, "Benchmarks", c.Benchmarks, []config.Benchmark{{Name: "nbody", Parameter: 15},
+		{Name: "fasta", Parameter: -1}})
 	check(t, "Hooks", c.Hooks, config.Hooks{
-		Before: [][]string{{"systemctl", "stop", "cron"}, {"/exp/quiet", "a b"}}, After: [][]string{{"/bin/true"}}, Timeout: 10 * time.Second,
+		Before: [][]string{{"systemctl", "stop", "cron"}, {"/exp/quiet", "a b"}},
+		After:  [][]string{{"/bin/true"}}, Timeout: 10 * time.Second,
 	})
 	check(t, "Notify", c.Notify, config.Notify{
-		Mail: []string{"a@b.example"}, Sendmail: "/usr/bin/msmtp", Command: []string{"notify-send", "krund"}, Webhook: "https://hook.example/x?y=1",
+		Mail: []string{"a@b.example"}, Sendmail: "/usr/bin/msmtp", Command: []string{"notify-send", "krund"},
+		Webhook: "https://hook.example/x?y=1",
 	})
 	check(t, "Counters", c.Counters, config.Counters{Sources: []string{"msr"}, Scope: "task"})
 	check(t, "Verdict", c.Verdict, config.Verdict{RatioTolerance: 0.1, BusyThreshold: 1e6, Policy: "rerun"})
@@ -164,15 +171,19 @@ func TestParseDefaults(t *testing.T) {
 	c := mustParse(t, base)
 	// The study's values: Barrett et al. 2017, sections 3 and 3.5.
 	check(t, "Experiment", c.Experiment, config.Experiment{
-		Name: "x", Iterations: 2000, Executions: 30, Order: "round-robin", Seed: 1, Reboot: "hardware", Attempts: 3,
+		Name: "x", Iterations: 2000, Executions: 30, Order: "round-robin", Seed: 1, Reboot: "hardware",
+		Attempts:   3,
 		MaxReboots: 3*30 + 30/10 + 10, Benchmarks: "/exp/benchmarks", Account: "fresh",
 	})
-	check(t, "Limits", c.Limits, config.Limits{Heap: 2 << 30, Stack: 8 << 20, Output: 1 << 20, Processes: 4096})
+	check(t, "Limits", c.Limits, config.Limits{Heap: 2 << 30, Stack: 8 << 20, Output: 1 << 20,
+		Processes: 4096})
 	check(t, "Wait", c.Wait, config.Wait{Startup: 3 * time.Minute, Sync: 30 * time.Second})
-	check(t, "Temperature", c.Temperature, config.Temperature{BaseWait: time.Minute, Tolerance: 3, Timeout: time.Hour, Sensors: []string{"*"}})
+	check(t, "Temperature", c.Temperature, config.Temperature{BaseWait: time.Minute, Tolerance: 3,
+		Timeout: time.Hour, Sensors: []string{"*"}})
 	check(t, "Hooks", c.Hooks, config.Hooks{Timeout: time.Minute})
 	check(t, "Notify", c.Notify, config.Notify{Mail: nil, MaxMails: 5, Sendmail: "/usr/sbin/sendmail"})
-	check(t, "Counters", c.Counters, config.Counters{Sources: []string{"perf", "msr", "none"}, Scope: "per-core"})
+	check(t, "Counters", c.Counters, config.Counters{Sources: []string{"perf", "msr", "none"},
+		Scope: "per-core"})
 	check(t, "Verdict", c.Verdict, config.Verdict{RatioTolerance: 0.03, Policy: "accept"})
 }
 
@@ -182,7 +193,8 @@ func TestKeysAreInKrunsOrder(t *testing.T) {
 	for _, k := range c.Keys() {
 		got = append(got, k.String())
 	}
-	want := []string{"nbody:PyPy:default-python", "nbody:C:default-c", "nbody:C:fast.c", "fasta:C:default-c", "fasta:C:fast.c"}
+	want := []string{"nbody:PyPy:default-python", "nbody:C:default-c", "nbody:C:fast.c", "fasta:C:default-c",
+		"fasta:C:fast.c"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -204,7 +216,8 @@ func TestLookup(t *testing.T) {
 		{"nbody:PyPy:default-python", "/programs/nbody/python/bench.py", "", 3},
 		{"fasta:PyPy:default-python", "/programs/fasta/python/bench.py", "", 3}, // skipped, but it exists
 		{"nbody:C:fast.c", "/programs/nbody/fast/bench.so", "", 7},
-		{"nbody:V8:default-c", "", `nbody:V8:default-c: no VM "V8"; krund was started with another configuration`, 0},
+		{"nbody:V8:default-c", "",
+			`nbody:V8:default-c: no VM "V8"; krund was started with another configuration`, 0},
 		{"nbody:C:default-python", "", `nbody:C:default-python: VM C has no variant "default-python"`, 7},
 		{"n:C:default-c", "", `n:C:default-c: no benchmark "n"`, 7},
 	}
@@ -251,7 +264,8 @@ func TestControls(t *testing.T) {
 	}
 	for _, test := range tests {
 		got := c.Control(test.name)
-		if got.Name != test.name || got.Policy != test.policy || got.Stated != test.stated || got.Relaxed().Policy != test.relaxed {
+		if got.Name != test.name || got.Policy != test.policy || got.Stated != test.stated ||
+			got.Relaxed().Policy != test.relaxed {
 			t.Errorf("%s: %+v, relaxed %s", test.name, got, got.Relaxed().Policy)
 		}
 	}
@@ -261,7 +275,8 @@ func TestControls(t *testing.T) {
 	if got := c.Control("overcommit").Whole("mode"); got != 2 {
 		t.Errorf("overcommit.mode is %d", got)
 	}
-	if got := c.Control("shield").Text("cpus") + " " + c.Control("shield").Text("type"); got != "1-3,5 isolated" {
+	if got := c.Control("shield").Text("cpus") + " " +
+		c.Control("shield").Text("type"); got != "1-3,5 isolated" {
 		t.Errorf("shield is %s", got)
 	}
 	if got := c.Control("services").List("stop"); !slices.Equal(got, []string{"cron.service"}) {
@@ -294,7 +309,8 @@ func TestUnknownControlIsABug(t *testing.T) {
 }
 
 func TestExternalVariantNeedsNoEntry(t *testing.T) {
-	c := mustParse(t, strings.Replace(strings.Replace(base, `"c"`, "\"external\"\npath = \"suite\"", 1), `entry = "bench.so"`, "", 1))
+	c := mustParse(t, strings.Replace(strings.Replace(base, `"c"`, "\"external\"\npath = \"suite\"", 1),
+		`entry = "bench.so"`, "", 1))
 	if got := c.EntryPath(c.Keys()[0]); got != "" {
 		t.Errorf("entry %q", got)
 	}

@@ -154,9 +154,11 @@ func (c *Config) checkEntryFiles(found *problems) {
 		at := join("benchmarks", k.Benchmark)
 		switch {
 		case err != nil:
-			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s (%v)", k, name, cause(err)), "build the benchmark, or skip the key")
+			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s (%v)", k, name, cause(err)),
+				"build the benchmark, or skip the key")
 		case !info.Mode().IsRegular():
-			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s, which is not a regular file", k, name), "correct the variant's entry and subfolder, or skip the key")
+			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s, which is not a regular file", k,
+				name), "correct the variant's entry and subfolder, or skip the key")
 		}
 	}
 }

@@ -61,31 +61,46 @@ func TestLoadFindsFiles(t *testing.T) {
 	}{
 		{"all there", "", nil, ""},
 		{"entry missing", "", func(dir string) error { return os.Remove(dir + "/benchmarks/c/bench.so") },
-			"8: c:C:v needs the file DIR/benchmarks/c/bench.so (no such file or directory); build the benchmark, or skip the key"},
-		{"skipped entry missing", "[experiment]\nskip = [\"c:*:*\"]", func(dir string) error { return os.RemoveAll(dir + "/benchmarks/c") }, ""},
+			"8: c:C:v needs the file DIR/benchmarks/c/bench.so (no such file or directory); build the " +
+				"benchmark, or skip the key"},
+		{"skipped entry missing", "[experiment]\nskip = [\"c:*:*\"]",
+			func(dir string) error { return os.RemoveAll(dir + "/benchmarks/c") }, ""},
 		{"entry is no file", "", func(dir string) error {
 			if err := os.Remove(dir + "/benchmarks/b/bench.so"); err != nil {
 				return err
 			}
 			return os.Mkdir(dir+"/benchmarks/b/bench.so", 0o755)
-		}, "7: b:C:v needs the file DIR/benchmarks/b/bench.so, which is not a regular file; correct the variant's entry and subfolder, or skip the key"},
+		}, "7: b:C:v needs the file DIR/benchmarks/b/bench.so, which is not a regular file; correct the " +
+			"variant's entry and subfolder, or skip the key"},
 		{"relative VM", vm + "path = \"./vm\"", nil, ""},
 		{"bare VM", vm + "path = \"sh\"", nil, ""},
-		{"VM missing", vm + "path = \"bin/vm\"", nil, "12: vms.P.path: DIR/bin/vm cannot be found (no such file or directory); install it or correct the path"},
-		{"VM not in the path", vm + "path = \"no-such-vm\"", nil, "12: vms.P.path: there is no program no-such-vm in /usr/local/bin:/usr/bin:/bin; install it or write its path"},
-		{"VM not executable", vm + "path = \"./data\"", nil, "12: vms.P.path: DIR/data is not executable; chmod +x it, or correct the path"},
-		{"VM is a directory", vm + "path = \"./benchmarks\"", nil, "12: vms.P.path: DIR/benchmarks is not a regular file; write the path of a program"},
+		{"VM missing", vm + "path = \"bin/vm\"", nil, "12: vms.P.path: DIR/bin/vm cannot be found (no such " +
+			"file or directory); install it or correct the path"},
+		{"VM not in the path", vm + "path = \"no-such-vm\"", nil, "12: vms.P.path: there is no program " +
+			"no-such-vm in /usr/local/bin:/usr/bin:/bin; install it or write its path"},
+		{"VM not executable", vm + "path = \"./data\"", nil,
+			"12: vms.P.path: DIR/data is not executable; chmod +x it, or correct the path"},
+		{"VM is a directory", vm + "path = \"./benchmarks\"", nil,
+			"12: vms.P.path: DIR/benchmarks is not a regular file; write the path of a program"},
 		{"skipped VM missing", vm + "path = \"bin/vm\"\n[experiment]\nskip = [\"*:P:*\"]", nil, ""},
 		{"hooks", "[hooks]\nbefore = [[\"./vm\"], [\"./no\"]]\nafter = [[\n\"no-such-hook\"]]", nil,
-			"10: hooks.before[1]: DIR/no cannot be found (no such file or directory); install it or correct the path\n" +
-				"11: hooks.after[0]: there is no program no-such-hook in /usr/local/bin:/usr/bin:/bin; install it or write its path"},
-		{"command", "[notify]\ncommand = [\"./no\"]", nil, "10: notify.command: DIR/no cannot be found (no such file or directory); install it or correct the path"},
-		{"sendmail", "[notify]\nmail = [\"a@b\"]\nsendmail = \"./no\"", nil, "11: notify.sendmail: DIR/no cannot be found (no such file or directory); install it or correct the path"},
+			"10: hooks.before[1]: DIR/no cannot be found (no such file or directory); install it or " +
+				"correct the path\n" +
+				"11: hooks.after[0]: there is no program no-such-hook in /usr/local/bin:/usr/bin:/bin; " +
+				"install it or write its path"},
+		{"command", "[notify]\ncommand = [\"./no\"]", nil, "10: notify.command: DIR/no cannot be found (no " +
+			"such file or directory); install it or correct the path"},
+		{"sendmail", "[notify]\nmail = [\"a@b\"]\nsendmail = \"./no\"", nil, "11: notify.sendmail: DIR/no " +
+			"cannot be found (no such file or directory); install it or correct the path"},
 		{"no mail, no sendmail", "[notify]\nsendmail = \"./no\"", nil, ""},
-		{"several", vm + "path = \"bin/vm\"", func(dir string) error { return os.RemoveAll(dir + "/benchmarks") },
-			"7: b:C:v needs the file DIR/benchmarks/b/bench.so (no such file or directory); build the benchmark, or skip the key\n" +
-				"8: c:C:v needs the file DIR/benchmarks/c/bench.so (no such file or directory); build the benchmark, or skip the key\n" +
-				"12: vms.P.path: DIR/bin/vm cannot be found (no such file or directory); install it or correct the path"},
+		{"several", vm + "path = \"bin/vm\"",
+			func(dir string) error { return os.RemoveAll(dir + "/benchmarks") },
+			"7: b:C:v needs the file DIR/benchmarks/b/bench.so (no such file or directory); build the " +
+				"benchmark, or skip the key\n" +
+				"8: c:C:v needs the file DIR/benchmarks/c/bench.so (no such file or directory); build the " +
+				"benchmark, or skip the key\n" +
+				"12: vms.P.path: DIR/bin/vm cannot be found (no such file or directory); install it or " +
+				"correct the path"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -116,7 +131,8 @@ func TestLoadRefusesOtherFiles(t *testing.T) {
 		}
 	}
 	write(t, dir+"/large.toml", strings.Repeat("#\n", 1<<20), 0o644)
-	if _, err := config.Load(dir+"/large.toml", "", doctor.Settings()); !strings.Contains(errorText(err), "has more than 1048576 bytes") {
+	if _, err := config.Load(dir+"/large.toml", "", doctor.Settings()); !strings.Contains(errorText(err),
+		"has more than 1048576 bytes") {
 		t.Errorf("large file: %v", err)
 	}
 }
@@ -125,8 +141,10 @@ func TestLoadRefusesOtherFiles(t *testing.T) {
 // from another mistake are not reported.
 func TestLoadReportsParsingAndFilesTogether(t *testing.T) {
 	noFiles := func(dir string) error { return os.RemoveAll(dir + "/benchmarks") }
-	const missing = "7: b:C:v needs the file DIR/benchmarks/b/bench.so (no such file or directory); build the benchmark, or skip the key\n" +
-		"8: c:C:v needs the file DIR/benchmarks/c/bench.so (no such file or directory); build the benchmark, or skip the key\n"
+	const missing = "7: b:C:v needs the file DIR/benchmarks/b/bench.so (no such file or directory); build " +
+		"the benchmark, or skip the key\n" +
+		"8: c:C:v needs the file DIR/benchmarks/c/bench.so (no such file or directory); build the " +
+		"benchmark, or skip the key\n"
 	const badWait = `write a duration with a unit, such as "30s", "5m" or "1h30m"`
 	tests := []struct {
 		name, added string
@@ -135,16 +153,24 @@ func TestLoadReportsParsingAndFilesTogether(t *testing.T) {
 	}{
 		{"wrong unit and missing files", "[wait]\nsync = \"x\"", noFiles,
 			missing + `10: wait.sync is "x", which is not a duration; ` + badWait},
-		{"misspelt skip", "[experiment]\nskips = [\"*:*:*\"]", noFiles, `10: unknown key experiment.skips; did you mean "skip"?`},
-		{"wrong skip", "[experiment]\nskip = [\"c\"]", noFiles, `10: experiment.skip: pattern "c" has 1 parts; write "benchmark:vm:variant", with a lone * for any`},
-		{"wrong directory", "[experiment]\nbenchmarks = 3", noFiles, `10: experiment.benchmarks is the integer 3; write a string, such as "text"`},
-		{"wrong subfolder", "[variants.w]\nentry = \"x\"\nsubfolder = 1\n[vms.D]\nrunner = \"c\"\nvariants = [\"w\"]", nil,
+		{"misspelt skip", "[experiment]\nskips = [\"*:*:*\"]", noFiles,
+			`10: unknown key experiment.skips; did you mean "skip"?`},
+		{"wrong skip", "[experiment]\nskip = [\"c\"]", noFiles,
+			`10: experiment.skip: pattern "c" has 1 parts; write "benchmark:vm:variant", with a lone * for any`},
+		{"wrong directory", "[experiment]\nbenchmarks = 3", noFiles,
+			`10: experiment.benchmarks is the integer 3; write a string, such as "text"`},
+		{"wrong subfolder", "[variants.w]\nentry = \"x\"\nsubfolder = 1\n[vms.D]\nrunner = \"c\"\nvariants " +
+			"= [\"w\"]", nil,
 			`11: variants.w.subfolder is the integer 1; write a string, such as "text"`},
 		{"one hook wrong, the next missing", "[hooks]\nbefore = [\"x\",\n[\"./no\"]]", nil,
-			"10: hooks.before[0] is the string \"x\"; write the command as a list, such as [\"x\"]; no shell reads it\n" +
-				"11: hooks.before[1]: DIR/no cannot be found (no such file or directory); install it or correct the path"},
-		{"wrong sendmail", "[notify]\nmail = [\"a@b\"]\nsendmail = 3", nil, `11: notify.sendmail is the integer 3; write a string, such as "text"`},
-		{"wrong VM path", "[vms.P]\nrunner = \"python\"\nvariants = [\"v\"]\npath = 3", nil, `12: vms.P.path is the integer 3; write a string, such as "text"`},
+			"10: hooks.before[0] is the string \"x\"; write the command as a list, such as [\"x\"]; no " +
+				"shell reads it\n" +
+				"11: hooks.before[1]: DIR/no cannot be found (no such file or directory); install it or " +
+				"correct the path"},
+		{"wrong sendmail", "[notify]\nmail = [\"a@b\"]\nsendmail = 3", nil,
+			`11: notify.sendmail is the integer 3; write a string, such as "text"`},
+		{"wrong VM path", "[vms.P]\nrunner = \"python\"\nvariants = [\"v\"]\npath = 3", nil,
+			`12: vms.P.path is the integer 3; write a string, such as "text"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

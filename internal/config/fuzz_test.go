@@ -17,7 +17,8 @@ func FuzzParse(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, text := range []string{base, full, overrides, string(mistakes), "", "\uFEFF# \r\n", "[machines.lab1]\nvms = {}", "vms.C.env.'' = 1"} {
+	for _, text := range []string{base, full, overrides, string(mistakes), "", "\uFEFF# \r\n",
+		"[machines.lab1]\nvms = {}", "vms.C.env.'' = 1"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -52,7 +53,8 @@ func checkWhole(t *testing.T, c *config.Config) {
 	}
 	for _, k := range keys {
 		vm, _, _, err := c.Lookup(k)
-		if err != nil || c.Iterations(k) < 1 || vm.Runner == "" || vm.Runner != config.RunnerExternal && c.EntryPath(k) == "" {
+		if err != nil || c.Iterations(k) < 1 || vm.Runner == "" || vm.Runner != config.RunnerExternal &&
+			c.EntryPath(k) == "" {
 			t.Errorf("%s: %+v, %v", k, vm, err)
 		}
 	}

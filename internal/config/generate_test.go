@@ -14,8 +14,8 @@ import (
 	"krund/internal/probe"
 )
 
-// TestGenerated keeps what the descriptors of controls and probes generate: parts of the example and
-// of the documentation. `make generate` writes them anew (this test with -update).
+// TestGenerated keeps what the descriptors of controls and probes generate: parts of the example
+// and of the documentation. `make generate` writes them anew (this test with -update).
 func TestGenerated(t *testing.T) {
 	for _, part := range []struct{ file, begin, end, want string }{
 		{"configs/example.toml", "[controls]\n", "\n[counters]", example(doctor.Settings())},

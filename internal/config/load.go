@@ -30,9 +30,9 @@ func Load(path, hostname string, settings []setting.Descriptor) (*Config, error)
 	return c, nil
 }
 
-// Open reads the file at path as Parse reads its text. The file is opened once: what is read is what
-// Trusted judges. Errors: Errors when the configuration is wrong, fs.ErrNotExist, ErrNotFile, and
-// those of the file system.
+// Open reads the file at path as Parse reads its text. The file is opened once: what is read is
+// what Trusted judges. Errors: Errors when the configuration is wrong, fs.ErrNotExist, ErrNotFile,
+// and those of the file system.
 func Open(path, hostname string, settings []setting.Descriptor) (*Config, error) {
 	c, found, err := open(path, hostname, settings)
 	if err != nil {
@@ -83,7 +83,8 @@ func parse(path string, text []byte, hostname string, settings []setting.Descrip
 	found := &problems{file: path}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		found.add(1, "the working directory is gone: "+err.Error(), "cd to a directory that exists, or give an absolute path")
+		found.add(1, "the working directory is gone: "+err.Error(),
+			"cd to a directory that exists, or give an absolute path")
 		return nil, found
 	}
 	root, problem := decode(string(text))
@@ -148,7 +149,8 @@ func layers(root *node, found *problems) (*node, []machine) {
 		}
 	}
 	if all.table == nil {
-		found.add(all.line, machinesSection+" is "+all.describe(), `make it tables, such as [machines."lab*".limits]`)
+		found.add(all.line, machinesSection+" is "+all.describe(),
+			`make it tables, such as [machines."lab*".limits]`)
 		return &base, nil
 	}
 	var machines []machine
@@ -160,7 +162,8 @@ func layers(root *node, found *problems) (*node, []machine) {
 			continue
 		}
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			found.add(n.line, at+" is not a glob pattern of hostnames", `write one, such as [machines."lab*".limits]`)
+			found.add(n.line, at+" is not a glob pattern of hostnames",
+				`write one, such as [machines."lab*".limits]`)
 			continue
 		}
 		if inner := n.child(machinesSection); inner != nil {

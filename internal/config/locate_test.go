@@ -40,12 +40,16 @@ func TestLocate(t *testing.T) {
 		{"multi-line string", "a = \"\"\"\nb = 1\n\\\"\"\" c = 2\n\"\"\"\nd = 1", "a 1, d 5"},
 		{"multi-line literal", "a = '''\n\\''' # x\nd = 1", "a 1, d 3"},
 		{"quotes before the closing three", "a = \"\"\"x\"\"\"\"\"\nb = '''y''''\nc = 1", "a 1, b 2, c 3"},
-		{"list", "a = [1,\n 2, # two ]\n\n [3,\n4],]\nb = 1", "a 1, a/0 1, a/1 2, a/2 4, a/2/0 4, a/2/1 5, b 6"},
-		{"list of dates", "a = [1979-05-27 07:32:00, 07:32:00]\nb = 1979-05-27 07:32:00 # c\nd = 1", "a 1, a/0 1, a/1 1, b 2, d 3"},
-		{"inline table", "a = { b = 1, c.d = [2], \"e\" = {} }\nf = 1", "a 1, a/b 1, a/c 1, a/c/d 1, a/c/d/0 1, a/e 1, f 2"},
+		{"list", "a = [1,\n 2, # two ]\n\n [3,\n4],]\nb = 1",
+			"a 1, a/0 1, a/1 2, a/2 4, a/2/0 4, a/2/1 5, b 6"},
+		{"list of dates", "a = [1979-05-27 07:32:00, 07:32:00]\nb = 1979-05-27 07:32:00 # c\nd = 1",
+			"a 1, a/0 1, a/1 1, b 2, d 3"},
+		{"inline table", "a = { b = 1, c.d = [2], \"e\" = {} }\nf = 1",
+			"a 1, a/b 1, a/c 1, a/c/d 1, a/c/d/0 1, a/e 1, f 2"},
 		{"inline table on lines", "a = {\n b = 1, # x }\n c = 2,\n}\nd = 1", "a 1, a/b 2, a/c 3, d 5"},
 		{"tables in a list", "a = [{b = 1},\n{b = 2}]", "a 1, a/0 1, a/0/b 1, a/1 2, a/1/b 2"},
-		{"array of tables", "[[a]]\nb = 1\n[[a]]\n[a.c]\nd = 2\n[[a.e]]\nf = 3", "a 1, a/0 1, a/0/b 2, a/1 3, a/1/c 4, a/1/c/d 5, a/1/e 6, a/1/e/0 6, a/1/e/0/f 7"},
+		{"array of tables", "[[a]]\nb = 1\n[[a]]\n[a.c]\nd = 2\n[[a.e]]\nf = 3",
+			"a 1, a/0 1, a/0/b 2, a/1 3, a/1/c 4, a/1/c/d 5, a/1/e 6, a/1/e/0 6, a/1/e/0/f 7"},
 		{"CRLF", "[a]\r\nb = 1\r\n# c\r\nd = [\r\n1]\r\n", "a 1, a/b 2, a/d 4, a/d/0 5"},
 	}
 	for _, test := range tests {
@@ -125,7 +129,8 @@ func checkItem(t *testing.T, value any, at *place, i int, path string) {
 // the order of the text.
 func FuzzLocate(f *testing.F) {
 	for _, text := range []string{
-		"[a.'b']\n\"c\" = '''\n'''\n[[d]]\ne = [1, [\"x\"], {f = 1}]\r\n# g\n", "a = 1979-05-27 07:32:00\nb.c = {d.e=1,}",
+		"[a.'b']\n\"c\" = '''\n'''\n[[d]]\ne = [1, [\"x\"], {f = 1}]\r\n# g\n",
+		"a = 1979-05-27 07:32:00\nb.c = {d.e=1,}",
 		"a = \"\"\"\"\"x\\\n \"\"\"\"\"\nb=''''''\nc = [ # ]\n]\n",
 	} {
 		f.Add(text)
@@ -136,7 +141,8 @@ func FuzzLocate(f *testing.F) {
 		if lines := strings.Count(text, "\n") + 1; line > lines {
 			t.Errorf("stopped at line %d of %d", line, lines)
 		}
-		if _, whole := firstInvalid(text); err != nil || !whole || strings.HasPrefix(text, "\uFEFF") || decodeTOML(text, &tree) != nil {
+		if _, whole := firstInvalid(text); err != nil || !whole || strings.HasPrefix(text, "\uFEFF") ||
+			decodeTOML(text, &tree) != nil {
 			return
 		}
 		checkPlaced(t, tree, root, "")

@@ -59,7 +59,8 @@ type problems struct {
 // section is read both alone and merged with the rest.
 func (p *problems) add(line int, what, fix string) {
 	const most = 500 // bytes: names and values come from the file and may be as long as the file
-	found := Problem{File: p.file, Line: max(line, 1), What: display.Clip(what, most), Fix: display.Clip(fix, most)}
+	found := Problem{File: p.file, Line: max(line, 1), What: display.Clip(what, most), Fix: display.Clip(fix,
+		most)}
 	if p.reported[found] {
 		return
 	}

@@ -70,7 +70,8 @@ func (s *section) duration(name, normal string, least time.Duration, unlimited b
 	}
 	v, err := ParseDuration(text)
 	if err != nil {
-		s.add(n.line, fmt.Sprintf("%s is %s, which is %v", join(s.path, name), quoteShort(text), err), durationAdvice(n, unlimited))
+		s.add(n.line, fmt.Sprintf("%s is %s, which is %v", join(s.path, name), quoteShort(text), err),
+			durationAdvice(n, unlimited))
 		return mustDuration(normal)
 	}
 	if v < least {
@@ -128,7 +129,8 @@ func (s *section) size(name, normal string, most int64, unlimited bool) int64 {
 	}
 	if err != nil {
 		text, _ := n.value.(string)
-		s.add(n.line, fmt.Sprintf("%s is %s, which is %v", join(s.path, name), n.describe(), err), sizeAdvice(text, unlimited))
+		s.add(n.line, fmt.Sprintf("%s is %s, which is %v", join(s.path, name), n.describe(), err),
+			sizeAdvice(text, unlimited))
 		return mustSize(normal)
 	}
 	return v

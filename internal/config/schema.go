@@ -84,7 +84,8 @@ func (r *reader) boot(n *node) Boot {
 		Loader: s.choice("loader", LoaderAuto, LoaderAuto, LoaderGRUB, LoaderSystemdBoot),
 	}
 	if b.Entry != "" && (!entryName.MatchString(b.Entry) || number.MatchString(b.Entry)) {
-		s.bad(s.node.child("entry"), "entry", `write the entry's id in the boot loader's menu, such as "krund"; titles and numbers are not ids`)
+		s.bad(s.node.child("entry"), "entry",
+			`write the entry's id in the boot loader's menu, such as "krund"; titles and numbers are not ids`)
 	}
 	return b
 }
@@ -167,10 +168,11 @@ func (r *reader) temperature(n *node) Temperature {
 	s := r.section("temperature", n)
 	defer s.done()
 	return Temperature{
-		BaseWait:  s.duration("base_wait", "1m", 0, false),
-		Tolerance: s.number("tolerance", 3, func(v float64) bool { return v > 0 && v <= 100 }, "degrees Celsius above 0, at most 100"),
-		Timeout:   s.duration("timeout", "1h", 0, false),
-		Sensors:   s.texts("sensors", []string{"*"}, checkGlob),
+		BaseWait: s.duration("base_wait", "1m", 0, false),
+		Tolerance: s.number("tolerance", 3, func(v float64) bool { return v > 0 && v <= 100 },
+			"degrees Celsius above 0, at most 100"),
+		Timeout: s.duration("timeout", "1h", 0, false),
+		Sensors: s.texts("sensors", []string{"*"}, checkGlob),
 	}
 }
 
@@ -206,7 +208,8 @@ func (s *section) commands(name string) [][]string {
 	for i, item := range n.list {
 		at := fmt.Sprintf("%s[%d]", name, i)
 		if text, ok := item.value.(string); ok {
-			s.bad(item, at, "write the command as a list, such as "+quoteList(strings.Fields(text))+"; no shell reads it")
+			s.bad(item, at, "write the command as a list, such as "+quoteList(
+				strings.Fields(text))+"; no shell reads it")
 			list = append(list, nil)
 			continue
 		}
@@ -223,7 +226,8 @@ func (s *section) command(n *node, name string) []string {
 		return nil
 	}
 	if len(argv) == 0 || argv[0] == "" {
-		s.add(n.line, join(s.path, name)+" names no program", `write a list of strings, such as ["program", "argument"]`)
+		s.add(n.line, join(s.path, name)+" names no program",
+			`write a list of strings, such as ["program", "argument"]`)
 		return nil
 	}
 	return argv
@@ -241,7 +245,8 @@ func (r *reader) notify(n *node) Notify {
 	if n := s.get("command", "[]"); n != nil && (n.list == nil || len(n.list) > 0) {
 		notify.Command = s.command(n, "command")
 	}
-	if u, err := url.Parse(notify.Webhook); notify.Webhook != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+	if u, err := url.Parse(notify.Webhook); notify.Webhook != "" && (err != nil || u.Host == "" ||
+		u.Scheme != "http" && u.Scheme != "https") {
 		s.bad(s.node.child("webhook"), "webhook", `write an address that begins with "https://" or "http://"`)
 	}
 	return notify
@@ -251,7 +256,8 @@ func (r *reader) notify(n *node) Notify {
 // interpret as something else.
 func checkAddress(address string) (what, fix string) {
 	if address == "" || strings.HasPrefix(address, "-") || strings.ContainsAny(address, " ,;<>\"") {
-		return fmt.Sprintf("%q is not an address", address), `write only the address, such as "name@example.org"`
+		return fmt.Sprintf("%q is not an address", address),
+			`write only the address, such as "name@example.org"`
 	}
 	return "", ""
 }
@@ -264,7 +270,8 @@ func (r *reader) kernelLog(n *node) KernelLog {
 	for _, it := range list {
 		expr, err := regexp.Compile(it.text)
 		if err != nil {
-			s.add(it.line, fmt.Sprintf("kernel_log.allow: %s is not a regular expression: %v", quoteShort(it.text), err), "correct it; the syntax is RE2's, as in egrep")
+			s.add(it.line, fmt.Sprintf("kernel_log.allow: %s is not a regular expression: %v",
+				quoteShort(it.text), err), "correct it; the syntax is RE2's, as in egrep")
 			continue
 		}
 		k.Allow = append(k.Allow, expr)
@@ -278,7 +285,8 @@ func (r *reader) counters(n *node) Counters {
 	all := []string{SourcePerf, SourceRDPMC, SourceMSR, SourceNone}
 	seen := map[string]bool{}
 	c := Counters{
-		Sources: s.texts("sources", []string{SourcePerf, SourceMSR, SourceNone}, func(source string) (what, fix string) {
+		Sources: s.texts("sources", []string{SourcePerf, SourceMSR, SourceNone}, func(source string) (what,
+			fix string) {
 			if !slices.Contains(all, source) {
 				return fmt.Sprintf("there is no source %q", source), didYouMean(source, all, "")
 			}
@@ -300,8 +308,10 @@ func (r *reader) verdict(n *node) Verdict {
 	s := r.section("verdict", n)
 	defer s.done()
 	return Verdict{
-		RatioTolerance: s.number("ratio_tolerance", 0.03, func(v float64) bool { return v > 0 && v < 1 }, "a number above 0 and below 1, such as 0.03"),
-		BusyThreshold:  s.number("busy_threshold", 0, func(v float64) bool { return v >= 0 }, "counts per second, or 0 to derive it"),
-		Policy:         s.choice("policy", VerdictAccept, VerdictAccept, VerdictRerun, VerdictFail),
+		RatioTolerance: s.number("ratio_tolerance", 0.03, func(v float64) bool { return v > 0 && v < 1 },
+			"a number above 0 and below 1, such as 0.03"),
+		BusyThreshold: s.number("busy_threshold", 0, func(v float64) bool { return v >= 0 },
+			"counts per second, or 0 to derive it"),
+		Policy: s.choice("policy", VerdictAccept, VerdictAccept, VerdictRerun, VerdictFail),
 	}
 }

@@ -21,7 +21,8 @@ func known() []setting.Descriptor { return append(control.Descriptors(), probe.D
 // schema. Names that users give are NAME.
 func schemaKeys(t *testing.T) []askedKey {
 	t.Helper()
-	root, problem := decode("[vms.NAME]\nrunner = \"c\"\nvariants = [\"NAME\"]\n[variants.NAME]\n[benchmarks.NAME]\n")
+	root, problem := decode("[vms.NAME]\nrunner = \"c\"\nvariants = " +
+		"[\"NAME\"]\n[variants.NAME]\n[benchmarks.NAME]\n")
 	if problem != nil {
 		t.Fatal(*problem)
 	}
@@ -126,7 +127,8 @@ func TestDemoNeedsNoRootAndNoTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := c.Experiment
-	if e.Reboot != RebootNone || e.Account != AccountCaller || c.Wait != (Wait{}) || c.Temperature.BaseWait != 0 {
+	if e.Reboot != RebootNone || e.Account != AccountCaller || c.Wait != (Wait{}) ||
+		c.Temperature.BaseWait != 0 {
 		t.Errorf("%+v %+v %+v", e, c.Wait, c.Temperature)
 	}
 	for _, demand := range c.Controls {
@@ -147,10 +149,12 @@ func TestStudyIsTheStudys(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := c.Experiment
-	if len(c.Benchmarks) != 6 || e.Iterations != 2000 || e.Executions != 30 || e.Reboot != RebootHardware || e.Account != AccountFresh {
+	if len(c.Benchmarks) != 6 || e.Iterations != 2000 || e.Executions != 30 || e.Reboot != RebootHardware ||
+		e.Account != AccountFresh {
 		t.Errorf("%d benchmarks, %+v", len(c.Benchmarks), e)
 	}
-	if c.Limits.Heap != 2<<30 || c.Limits.Stack != 8<<20 || c.Limits.Processes != 4096 || c.Temperature.Tolerance != 3 {
+	if c.Limits.Heap != 2<<30 || c.Limits.Stack != 8<<20 || c.Limits.Processes != 4096 ||
+		c.Temperature.Tolerance != 3 {
 		t.Errorf("%+v %+v", c.Limits, c.Temperature)
 	}
 	for _, name := range []string{"frequency", "turbo", "tickless", "perf_rate", "temperature"} {
@@ -178,7 +182,8 @@ func TestDocsHaveEveryKeyAndDefault(t *testing.T) {
 			want = "the file's name without `.toml`"
 		case "vms.NAME.iterations":
 			want = "the experiment's"
-		case "vms.NAME.path", "vms.NAME.runner", "vms.NAME.variants", "variants.NAME.entry", "benchmarks.NAME.parameter":
+		case "vms.NAME.path", "vms.NAME.runner", "vms.NAME.variants", "variants.NAME.entry",
+			"benchmarks.NAME.parameter":
 			want = "none"
 		}
 		if strings.Trim(normal, "`") != want && normal != want {
@@ -217,9 +222,12 @@ func TestDocsHaveEveryKrunKey(t *testing.T) {
 	// The variables that Krun's configuration files set, according to its config.py, README and
 	// examples.
 	for _, name := range []string{
-		"N_EXECUTIONS", "VMS", "vm_def", "variants", "n_iterations", "VARIANTS", "EntryPoint", "subdir", "BENCHMARKS", "SKIP", "HEAP_LIMIT",
-		"STACK_LIMIT", "EXECUTION_TIMEOUT", "TEMP_READ_PAUSE", "PRE_EXECUTION_CMDS", "POST_EXECUTION_CMDS", "MAIL_TO", "MAX_MAILS",
-		"ENABLE_PINNING", "AMPERF_RATIO_BOUNDS", "AMPERF_BUSY_THRESHOLD", "custom_dmesg_whitelist", "ITERATIONS_ALL_VMS",
+		"N_EXECUTIONS", "VMS", "vm_def", "variants", "n_iterations", "VARIANTS", "EntryPoint", "subdir",
+		"BENCHMARKS", "SKIP", "HEAP_LIMIT",
+		"STACK_LIMIT", "EXECUTION_TIMEOUT", "TEMP_READ_PAUSE", "PRE_EXECUTION_CMDS", "POST_EXECUTION_CMDS",
+		"MAIL_TO", "MAX_MAILS",
+		"ENABLE_PINNING", "AMPERF_RATIO_BOUNDS", "AMPERF_BUSY_THRESHOLD", "custom_dmesg_whitelist",
+		"ITERATIONS_ALL_VMS",
 	} {
 		if !strings.Contains(text, name) {
 			t.Errorf("%s is not mapped", name)

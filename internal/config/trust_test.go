@@ -36,14 +36,24 @@ func TestTrusted(t *testing.T) {
 		{"root's alone", func(_, _ string) error { return nil }, "", ""},
 		{"a file that others may write", func(_, path string) error { return os.Chmod(path, 0o666) },
 			"x.toml can be changed by others besides its owner (mode 0666)", "chmod go-w"},
-		{"a file that a group may write", func(_, path string) error { return os.Chmod(path, 0o664) }, "chmod go-w", "chmod go-w"},
-		{"a directory in which others may put another file", func(dir, _ string) error { return os.Chmod(dir, 0o777) },
+		{"a file that a group may write", func(_, path string) error { return os.Chmod(path, 0o664) },
+			"chmod go-w", "chmod go-w"},
+		{"a directory in which others may put another file", func(dir, _ string) error {
+			return os.Chmod(dir,
+				0o777)
+		},
 			"can be changed by others", "can be changed by others"},
-		{"a directory of another user", func(dir, _ string) error { return os.Chown(dir, mallory, 0) }, "belongs to user 4712", ""},
-		{"a directory above of another user", func(dir, _ string) error { return os.Chown(filepath.Dir(dir), mallory, 0) },
+		{"a directory of another user", func(dir, _ string) error { return os.Chown(dir, mallory, 0) },
 			"belongs to user 4712", ""},
-		{"a file of another user", func(_, path string) error { return os.Chown(path, mallory, 0) }, "chown root", ""},
-		{"a sticky directory", func(dir, _ string) error { return os.Chmod(dir, 0o777|fs.ModeSticky) }, "", ""},
+		{"a directory above of another user", func(dir, _ string) error {
+			return os.Chown(filepath.Dir(dir),
+				mallory, 0)
+		},
+			"belongs to user 4712", ""},
+		{"a file of another user", func(_, path string) error { return os.Chown(path, mallory, 0) },
+			"chown root", ""},
+		{"a sticky directory", func(dir, _ string) error { return os.Chmod(dir, 0o777|fs.ModeSticky) }, "",
+			""},
 	} {
 		dir := filepath.Join(t.TempDir(), "above", "lab")
 		path := filepath.Join(dir, "x.toml")
@@ -61,7 +71,8 @@ func TestTrusted(t *testing.T) {
 				t.Errorf("%s, reboot %s: %v, want %q", test.name, reboot, err, want)
 			}
 		}
-		if parsed, err := Parse(path, []byte(minimal), "host", known()); err != nil || parsed.Trusted(RebootHardware) != nil {
+		if parsed, err := Parse(path, []byte(minimal), "host", known()); err != nil ||
+			parsed.Trusted(RebootHardware) != nil {
 			t.Errorf("%s: a text without a file: %v, %v", test.name, err, parsed.Trusted(RebootHardware))
 		}
 	}
@@ -75,13 +86,16 @@ func TestHooksAreJudged(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "hooks")
 	hook := filepath.Join(dir, "hook")
-	err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(hook, []byte("#!/bin/sh\n"), 0o755), os.Chmod(dir, 0o777))
+	err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(hook, []byte("#!/bin/sh\n"), 0o755),
+		os.Chmod(dir, 0o777))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Config{shown: "x.toml", lines: lines{"hooks.before[0]": 7}, Hooks: Hooks{Before: [][]string{{hook}}}}
+	c := &Config{shown: "x.toml", lines: lines{"hooks.before[0]": 7},
+		Hooks: Hooks{Before: [][]string{{hook}}}}
 	err = c.CheckFiles()
-	if err == nil || !strings.HasPrefix(err.Error(), "x.toml:7: hooks.before[0]: "+dir+" can be changed by others") {
+	if err == nil || !strings.HasPrefix(err.Error(),
+		"x.toml:7: hooks.before[0]: "+dir+" can be changed by others") {
 		t.Errorf("a hook in a directory for all: %v", err)
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {

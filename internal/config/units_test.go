@@ -14,13 +14,18 @@ func TestParseDuration(t *testing.T) {
 		want time.Duration
 		err  string
 	}{
-		{"0", 0, ""}, {"0s", 0, ""}, {"0d", 0, ""}, {"3m", 3 * time.Minute, ""}, {"1h30m", 90 * time.Minute, ""},
-		{"1.5s", 1500 * time.Millisecond, ""}, {".5s", 500 * time.Millisecond, ""}, {"250ms", 250 * time.Millisecond, ""},
+		{"0", 0, ""}, {"0s", 0, ""}, {"0d", 0, ""}, {"3m", 3 * time.Minute, ""}, {"1h30m", 90 * time.Minute,
+			""},
+		{"1.5s", 1500 * time.Millisecond, ""}, {".5s", 500 * time.Millisecond, ""},
+		{"250ms", 250 * time.Millisecond, ""},
 		{"2d", 2 * day, ""}, {"1d12h", 36 * time.Hour, ""}, {"106751d", 106751 * day, ""},
 		{"106751d23h47m16s", 106751*day + 23*time.Hour + 47*time.Minute + 16*time.Second, ""},
-		{"106751d23h47m17s", 0, "too long"}, {"106752d", 0, "too long"}, {"9999999h", 0, "too long"}, {"99999999999999999999s", 0, "too long"},
-		{"", 0, "not a duration"}, {"3", 0, "not a duration"}, {"m", 0, "not a duration"}, {"3 m", 0, "not a duration"}, {"3min", 0, "not a duration"},
-		{"1.5d", 0, "not a duration"}, {"d", 0, "not a duration"}, {"1d-3h", 0, "not a duration"}, {"+3m", 0, "not a duration"}, {"1d3", 0, "not a duration"},
+		{"106751d23h47m17s", 0, "too long"}, {"106752d", 0, "too long"}, {"9999999h", 0, "too long"},
+		{"99999999999999999999s", 0, "too long"},
+		{"", 0, "not a duration"}, {"3", 0, "not a duration"}, {"m", 0, "not a duration"},
+		{"3 m", 0, "not a duration"}, {"3min", 0, "not a duration"},
+		{"1.5d", 0, "not a duration"}, {"d", 0, "not a duration"}, {"1d-3h", 0, "not a duration"},
+		{"+3m", 0, "not a duration"}, {"1d3", 0, "not a duration"},
 		{"-3m", 0, "negative"}, {"4294967296d", 0, "not a duration"},
 	}
 	for _, test := range tests {
@@ -37,11 +42,16 @@ func TestParseSize(t *testing.T) {
 		want int64
 		err  string
 	}{
-		{"0", 0, ""}, {"4096", 4096, ""}, {"1B", 1, ""}, {"1kB", 1000, ""}, {"1KB", 1000, ""}, {"512KiB", 512 << 10, ""},
-		{"8MiB", 8 << 20, ""}, {"8 MiB", 8 << 20, ""}, {"1GB", 1e9, ""}, {"2GiB", 2 << 30, ""}, {"1TiB", 1 << 40, ""}, {"1TB", 1e12, ""},
-		{"9223372036854775807", 1<<63 - 1, ""}, {"9223372036854775808", 0, "too large"}, {"8388608TiB", 0, "too large"},
-		{"8388607TiB", 8388607 << 40, ""}, {"", 0, "not a size"}, {"GiB", 0, "not a size"}, {"-1", 0, "negative"}, {"+1", 0, "not a size"},
-		{"1.5GiB", 0, `not a size: there is no unit ".5GiB"`}, {"1  MiB", 0, `not a size: there is no unit " MiB"`}, {"2G", 0, `not a size: there is no unit "G"`},
+		{"0", 0, ""}, {"4096", 4096, ""}, {"1B", 1, ""}, {"1kB", 1000, ""}, {"1KB", 1000, ""},
+		{"512KiB", 512 << 10, ""},
+		{"8MiB", 8 << 20, ""}, {"8 MiB", 8 << 20, ""}, {"1GB", 1e9, ""}, {"2GiB", 2 << 30, ""},
+		{"1TiB", 1 << 40, ""}, {"1TB", 1e12, ""},
+		{"9223372036854775807", 1<<63 - 1, ""}, {"9223372036854775808", 0, "too large"},
+		{"8388608TiB", 0, "too large"},
+		{"8388607TiB", 8388607 << 40, ""}, {"", 0, "not a size"}, {"GiB", 0, "not a size"},
+		{"-1", 0, "negative"}, {"+1", 0, "not a size"},
+		{"1.5GiB", 0, `not a size: there is no unit ".5GiB"`},
+		{"1  MiB", 0, `not a size: there is no unit " MiB"`}, {"2G", 0, `not a size: there is no unit "G"`},
 	}
 	for _, test := range tests {
 		got, err := config.ParseSize(test.text)
@@ -71,7 +81,8 @@ func FuzzParseDuration(f *testing.F) {
 
 func TestFormatSize(t *testing.T) {
 	for n, want := range map[int64]string{
-		0: "0", 1: "1", 1000: "1000", 1024: "1KiB", 1536: "1536", 1536 << 20: "1536MiB", 2 << 30: "2GiB", 2 << 40: "2TiB", 1 << 62: "4194304TiB",
+		0: "0", 1: "1", 1000: "1000", 1024: "1KiB", 1536: "1536", 1536 << 20: "1536MiB", 2 << 30: "2GiB",
+		2 << 40: "2TiB", 1 << 62: "4194304TiB",
 	} {
 		got := config.FormatSize(n)
 		if back, err := config.ParseSize(got); got != want || back != n || err != nil {
@@ -102,7 +113,8 @@ func TestHome(t *testing.T) {
 }
 
 func TestProcesses(t *testing.T) {
-	for text, want := range map[string]int64{"": 4096, "processes = 16": 16, "processes = 0": 0, `processes = "none"`: 0} {
+	for text, want := range map[string]int64{"": 4096, "processes = 16": 16, "processes = 0": 0,
+		`processes = "none"`: 0} {
 		if c := mustParse(t, base+"\n[limits]\n"+text+"\n"); c.Limits.Processes != want {
 			t.Errorf("%q: %d, want %d", text, c.Limits.Processes, want)
 		}

@@ -46,7 +46,8 @@ func (s *section) runner() string {
 		return ""
 	}
 	runner := s.oneOf(n, "runner", "", kinds)
-	if needsPath := runner != "" && runner != RunnerC; needsPath && s.node.child("path") == nil && !s.partial {
+	if needsPath := runner != "" && runner != RunnerC; needsPath && s.node.child("path") == nil &&
+		!s.partial {
 		s.add(s.node.line, s.path+" has no path", `write path = "program", the program that runs it`)
 	}
 	return runner
@@ -74,7 +75,8 @@ func (s *section) vmVariants() []string {
 	n := s.node.child("variants")
 	missing := n == nil && s.node != nil && !s.partial
 	if missing || n != nil && n.list != nil && len(n.list) == 0 {
-		s.add(s.lines.of(s.path+".variants", s.path), s.path+" has no variants", `name at least one of [variants], such as variants = ["default-c"]`)
+		s.add(s.lines.of(s.path+".variants", s.path), s.path+" has no variants",
+			`name at least one of [variants], such as variants = ["default-c"]`)
 	}
 	return variants
 }
@@ -92,11 +94,13 @@ func (s *section) env() []string {
 	for _, name := range vars.node.names() {
 		n := vars.node.table[name]
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			s.add(n.line, join(vars.path, name)+" is not a valid variable name", "remove the = or NUL character")
+			s.add(n.line, join(vars.path, name)+" is not a valid variable name",
+				"remove the = or NUL character")
 			continue
 		}
 		if strings.HasPrefix(name, ownPrefix) {
-			s.add(n.line, join(vars.path, name)+" is set by krund itself", "remove it; names that begin with "+ownPrefix+" are taken")
+			s.add(n.line, join(vars.path, name)+" is set by krund itself",
+				"remove it; names that begin with "+ownPrefix+" are taken")
 			continue
 		}
 		if v, ok := vars.argument(n, name); ok {

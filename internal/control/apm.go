@@ -67,7 +67,8 @@ var apm = Descriptor{
 		Brief: "OpenBSD: full speed",
 		Why:   frequencyWhy,
 		What:  "`apm -H`; when apmd does not run, `hw.perfpolicy` = `manual` and `hw.setperf` = 100",
-		Notes: "`auto` does not count as full speed: it lowers the speed when it likes. Kernels that keep a " +
+		Notes: "`auto` does not count as full speed: it lowers the speed when it likes. Kernels that " +
+			"keep a " +
 			"policy for mains and one for the battery show only the one in force: a laptop gets " +
 			"that one back " +
 			"for both, until it restarts",

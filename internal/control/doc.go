@@ -1,19 +1,20 @@
 // Package control brings a machine into the state in which numbers can be trusted, proves it by
-// reading back, and puts the machine back.
+// reading back, and restores it.
 //
 // Each setting (a Control) is a small file of its own: aslr.go, governor.go, turbo.go,
 // irqaffinity.go, ... What a control does is in three parts:
 //
 //  1. It reads a few kernel files and parses them (parsers are pure and known on every system).
-//  2. It plans: what was found, what is wanted, and the Steps that lead there. A plan reads and never changes.
-//  3. An engine that all controls share carries the steps out (apply.go): it writes them to the Journal and syncs it, makes each change,
-//     reads it back, and takes all of them back when one fails. A control is applied whole or not at all.
+//  2. It plans: what was found, what is wanted, and the Steps that lead there. A plan only reads.
+//  3. An engine that all controls share (apply.go) writes the steps to the Journal and syncs it,
+//     makes each change, reads it back, and restores all of them when one fails. A control is
+//     applied whole or not at all.
 //
-// What takes a step back is in the step itself, so that undoing in the same process, `krunctl
-// restore` after a crash (restore.go) and the guard that outlives krund (package guard) are the
-// same code. A step of another boot is void: no setting that krund changes outlives a reboot,
-// because krund writes no file that is read at boot and enables, disables or masks no service. Only
-// the account for benchmarks does.
+// A step holds what is needed to restore it. So krund itself, `krunctl restore` after a crash
+// (restore.go) and the guard that outlives krund (package guard) use the same code. A step of
+// another boot is void: no setting that krund changes outlives a reboot, because krund writes no
+// file that is read at boot and enables, disables or masks no service. Only the account for
+// benchmarks does.
 //
 // Checks return Findings, which a Table prints. An unfit machine is a Problem, with what to do
 // about it; an error means that the answer could not be found or the work not be done.

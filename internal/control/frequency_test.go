@@ -79,7 +79,9 @@ func TestPlanFrequency(t *testing.T) {
 			p.Governor,
 				p.EPP = performance, ""
 		}), []Step{{}}), setting.StatusWillSet, 1, performance},
-		{"no such governor", planGovernor(with(func(p *host.FrequencyPolicy) { p.Governors = []string{"userspace"} }), nil), setting.StatusCannot, 0, "offers only userspace"},
+		{"no such governor", planGovernor(
+			with(func(p *host.FrequencyPolicy) { p.Governors = []string{"userspace"} }), nil),
+			setting.StatusCannot, 0, "offers only userspace"},
 		{"limits", planLimits([]host.FrequencyPolicy{base}, 0), setting.StatusWillSet, 2, "800-5000 MHz"},
 		{"a frequency asked for", planLimits([]host.FrequencyPolicy{base}, 2000000), setting.StatusWillSet,
 			2, "2000 MHz"},

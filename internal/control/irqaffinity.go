@@ -27,7 +27,8 @@ var irqAffinity = Descriptor{
 		Brief: "device interrupts go to the other CPUs",
 		Why:   "interrupts of disks and network cards stop whatever runs on their CPU",
 		What:  "`/proc/irq/*/smp_affinity_list`, `default_smp_affinity`",
-		Notes: "interrupts that the kernel manages itself refuse; they are named and it is no fault, as are " +
+		Notes: "interrupts that the kernel manages itself refuse; they are named and it is no fault, as " +
+			"are " +
 			"those that cannot be read. irqbalance moves them back: stop it with `services`",
 	},
 	targets: append(files(isCPUList, irqDir+"/[0-9]*/smp_affinity_list"),

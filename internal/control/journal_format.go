@@ -17,10 +17,13 @@ import (
 // CRC: eight hexadecimal digits, CRC-32C of the JSON. JSON: one object without newlines, whose "op"
 // says what the line is.
 //
-//	{"op":"journal","version":1}                                                       first line
-//	{"op":"set","safe":80,"n":3,"time":...,"boot":...,"control":"aslr","step":{...}}   a change that may begin now; synced before it does
-//	{"op":"got","safe":310,"n":3,"got":"2"}                                            what read back after change 3; not synced
-//	{"op":"undone","safe":310,"n":3,"note":"restored"}                                 change 3 is taken back, or void; synced
+//	{"op":"journal","version":1}
+//	{"op":"set","safe":80,"n":3,"time":...,"boot":...,"control":"aslr","step":{...}}
+//	{"op":"got","safe":310,"n":3,"got":"2"}
+//	{"op":"undone","safe":310,"n":3,"note":"restored"}
+//
+// "journal" is the first line. "set" is synced before change 3 begins. "got" is the value read back
+// after it; it is not synced. "undone" means that change 3 is restored, or void; it is synced.
 //
 // Changes are numbered from 1 upwards and never share a number. Lines are only ever added; opening
 // a journal for writing drops, by an atomic rewrite, what is undone.

@@ -36,7 +36,8 @@ func asMessages(kind uint16, bodies [][]byte) [][]byte {
 		m := make([]byte, unix.SizeofNlMsghdr, unix.SizeofNlMsghdr+len(body))
 		binary.NativeEndian.PutUint32(m[0:], uint32(unix.SizeofNlMsghdr+len(body)))
 		binary.NativeEndian.PutUint16(m[4:], kind)
-		binary.NativeEndian.PutUint16(m[6:], unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE|unix.NLM_F_EXCL)
+		binary.NativeEndian.PutUint16(m[6:],
+			unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 		binary.NativeEndian.PutUint32(m[8:], 1)
 		messages = append(messages, append(m, body...))
 	}

@@ -23,7 +23,8 @@ var network = Descriptor{
 			Doc: "names or patterns of interfaces, `\"*\"` for all; never the loopback",
 		}},
 		What: "interfaces down; OpenBSD: `ifconfig IF down`",
-		Notes: "last, and first to come back. Their routes, permanent neighbors, and addresses of IPv6, are " +
+		Notes: "last, and first to come back. Their routes, permanent neighbors, and addresses of IPv6, " +
+			"are " +
 			"lost when an interface of Linux goes down; they are saved in the journal and restored",
 	},
 	targets: []target{{kind: KindLink, name: linkForm.MatchString, values: wasUp}},

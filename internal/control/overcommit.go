@@ -41,8 +41,10 @@ var overcommit = Descriptor{
 		},
 		What: "`vm.overcommit_memory` = 2, and `vm.overcommit_ratio` when asked to",
 		Notes: "refused when more is promised already than the new bound allows, or the heap limit of the " +
-			"benchmark would not fit: then every `fork` on the machine would fail. The row says which ratio " +
-			"would do. A bound in `vm.overcommit_kbytes`, which the kernel forgets for the ratio, is restored",
+			"benchmark would not fit: then every `fork` on the machine would fail. The row says which " +
+			"ratio " +
+			"would do. A bound in `vm.overcommit_kbytes`, which the kernel forgets for the ratio, is " +
+			"restored",
 	},
 	targets: files(isNumber, overcommitFile, ratioFile, kbytesFile),
 	plan: func(d setting.Demand, r Request) planner {

@@ -43,7 +43,8 @@ func TestPlanServices(t *testing.T) {
 			"cron.service ssh.service web.service app.service db.service ssh.socket apt-daily.timer",
 			"base.service is left running, since some.target would stop with it: some.target must not " +
 				"be stopped; " +
-				"by-hand.service is left running: it was made by systemd-run and could not be started again; " +
+				"by-hand.service is left running: it was made by systemd-run and could not be started " +
+				"again; " +
 				"under.service is left running, since by-hand.service would stop with it: by-hand.service " +
 				"is left running: it was made by systemd-run and could not be started again"},
 		{"what stops with it goes first, to be started last", []string{"db.service"},
@@ -228,7 +229,8 @@ func (s scripted) Output(_ context.Context, name string, args ...string) ([]byte
 
 func TestSystemctl(t *testing.T) {
 	s := Systemctl{scripted{
-		"systemctl list-units --all --plain --full --no-legend --no-pager -- *": "ssh.service loaded active running OpenBSD Secure Shell server\nssh.socket loaded active running x\n",
+		"systemctl list-units --all --plain --full --no-legend --no-pager -- *": "" +
+			"ssh.service loaded active running OpenBSD Secure Shell server\nssh.socket loaded active running x\n",
 		"systemctl show --property=Id,Transient,TriggeredBy,RequiredBy,RequisiteOf,BoundBy,ConsistsOf -- " +
 			"ssh.service ssh.socket": "TriggeredBy=ssh.socket " +
 			"other.socket\nId=ssh.service\nRequiredBy=a.service " +

@@ -38,7 +38,8 @@ func (s Systemctl) List(ctx context.Context, patterns []string) ([]Unit, error) 
 	shown := parseShown(string(out))
 	for i, u := range units {
 		if s, there := shown[u.Name]; there {
-			units[i].TriggeredBy, units[i].NeededBy, units[i].Transient = s.TriggeredBy, s.NeededBy, s.Transient
+			units[i].TriggeredBy, units[i].NeededBy, units[i].Transient = s.TriggeredBy, s.NeededBy,
+				s.Transient
 		}
 	}
 	return units, nil

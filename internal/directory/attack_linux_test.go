@@ -57,7 +57,8 @@ func TestLockOfTheSameInode(t *testing.T) {
 		t.Fatal(refused)
 	}
 	var locked *LockedError
-	if _, err = f.Lock(1, "a"); !errors.As(err, &locked) || locked.Stranger != "" || locked.PID != os.Getpid() {
+	if _, err = f.Lock(1, "a"); !errors.As(err, &locked) || locked.Stranger != "" ||
+		locked.PID != os.Getpid() {
 		t.Errorf("got %v, want that this process has it", err)
 	}
 	must(t, os.Chmod(f.lockFile(), 0o644)) // as created by an earlier version that still holds it
@@ -84,7 +85,8 @@ func TestLockOfAFakeKrund(t *testing.T) {
 	reachable(t, f.dir)
 	impostor := filepath.Join(filepath.Dir(f.dir), "krund")
 	must(t, os.WriteFile(impostor, program, 0o755))
-	cmd := exec.CommandContext(t.Context(), impostor, "--exclusive", "--nonblock", f.lockFile(), "sleep", "1000")
+	cmd := exec.CommandContext(t.Context(), impostor, "--exclusive", "--nonblock", f.lockFile(), "sleep",
+		"1000")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	must(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })

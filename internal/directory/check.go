@@ -99,7 +99,8 @@ func judge(path string, mode fs.FileMode, owner, caller int, wantDir bool) error
 		if caller != root {
 			return nil
 		}
-		return fmt.Errorf("%s is a symbolic link, which root must not follow; replace it with its target", path)
+		return fmt.Errorf("%s is a symbolic link, which root must not follow; replace it with its target",
+			path)
 	}
 	if caller == root && wantDir && !mode.IsDir() {
 		return fmt.Errorf("%s is not a directory; move it away", path)
@@ -108,7 +109,8 @@ func judge(path string, mode fs.FileMode, owner, caller int, wantDir bool) error
 		return fmt.Errorf("%s is neither a file nor a directory; move it away", path)
 	}
 	if owner != root && owner != caller {
-		return fmt.Errorf("%s belongs to user %d, who could change it; `chown %d` it, or run krund as that user", path, owner, caller)
+		return fmt.Errorf("%s belongs to user %d, who could change it; `chown %d` it, or run krund as that "+
+			"user", path, owner, caller)
 	}
 	const groupOrOthers = 0o022
 	if mode.Perm()&groupOrOthers != 0 {

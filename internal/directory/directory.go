@@ -47,13 +47,15 @@ func For(configPath string) string {
 func Absolute(path string) (string, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return "", fmt.Errorf("cannot resolve %s: the working directory is gone: %w; cd to a directory that exists, or give an absolute path", path, err)
+		return "", fmt.Errorf("cannot resolve %s: the working directory is gone: %w; cd to a directory "+
+			"that exists, or give an absolute path", path, err)
 	}
 	return absolute, nil
 }
 
 // ErrNoResults is the error if an experiment's results directory is missing.
-var ErrNoResults = errors.New("the directory results is missing, and with it every record; restore it from a copy, " +
+var ErrNoResults = errors.New("the directory results is missing, and with it every record; restore it from " +
+	"a copy, " +
 	"or create an empty one and run `krunctl repair`, which reschedules everything")
 
 // Open returns the existing experiment directory dir. It changes nothing. The error wraps
@@ -66,13 +68,15 @@ func Open(fsys durable.FS, dir string) (Directory, error) {
 		case errors.Is(err, fs.ErrNotExist) && f.hasSchedule():
 			return Directory{}, fmt.Errorf("%s: %w", dir, ErrNoResults)
 		case errors.Is(err, fs.ErrNotExist):
-			return Directory{}, fmt.Errorf("no experiment at %s; `krund` creates the directory when it starts one: %w", dir, err)
+			return Directory{}, fmt.Errorf("no experiment at %s; `krund` creates the directory when it "+
+				"starts one: %w", dir, err)
 		case err != nil:
 			return Directory{}, fmt.Errorf("open the experiment's directory: %w", err)
 		case info.Mode()&fs.ModeSymlink != 0 && d == dir:
 			// The path of the directory may contain links; Check checks the contents.
 		case !info.IsDir():
-			return Directory{}, fmt.Errorf("%s is not a directory; an experiment needs a directory of its own", d)
+			return Directory{}, fmt.Errorf(
+				"%s is not a directory; an experiment needs a directory of its own", d)
 		}
 	}
 	return f, nil

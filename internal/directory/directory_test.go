@@ -39,7 +39,8 @@ func TestPaths(t *testing.T) {
 	f, err := Create(crashfs.New("/x"), dir)
 	must(t, err)
 	for got, want := range map[string]string{
-		f.Dir(): dir, f.Schedule(): dir + "/schedule", f.Results(): dir + "/results", f.Journal(): dir + "/journal",
+		f.Dir(): dir, f.Schedule(): dir + "/schedule", f.Results(): dir + "/results", f.Journal(): dir +
+			"/journal",
 		f.Log(): dir + "/log", f.ConfigCopy(): dir + "/config.toml",
 		f.Fingerprint(): dir + "/fingerprint.json",
 	} {
@@ -104,7 +105,8 @@ func TestOpenRefused(t *testing.T) {
 	}
 	for _, test := range tests {
 		_, err := Open(test.fsys, dir)
-		if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
+		if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil &&
+			!errors.Is(err, test.is) {
 			t.Errorf("%s: got %v", test.name, err)
 		}
 		if test.fsys.Ops() != 0 {
@@ -117,7 +119,8 @@ func TestOpenRefused(t *testing.T) {
 	if _, err := Create(lost, dir); !errors.Is(err, ErrNoResults) || lost.Ops() != 0 {
 		t.Errorf("Create with the records lost: %v", err)
 	}
-	if _, err := Create(file, dir); err == nil || !strings.Contains(err.Error(), "create the experiment's directory") {
+	if _, err := Create(file, dir); err == nil || !strings.Contains(err.Error(),
+		"create the experiment's directory") {
 		t.Errorf("Create over a file: %v", err)
 	}
 	full := crashfs.New("/x")
@@ -175,10 +178,12 @@ func TestLock(t *testing.T) {
 			must(t, err)
 			_, err = f.Lock(12, "other")
 			var locked *LockedError
-			if !errors.As(err, &locked) || locked.PID != pid || locked.Host != "bencher7.example.org" || !errors.Is(err, durable.ErrLocked) {
+			if !errors.As(err, &locked) || locked.PID != pid || locked.Host != "bencher7.example.org" ||
+				!errors.Is(err, durable.ErrLocked) {
 				t.Errorf("second lock: %v", err)
 			}
-			for _, part := range []string{system.dir, strconv.Itoa(pid), "bencher7.example.org", "krunctl status"} {
+			for _, part := range []string{system.dir, strconv.Itoa(pid), "bencher7.example.org",
+				"krunctl status"} {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("%q does not say %q", err, part)
 				}
@@ -250,7 +255,8 @@ func TestLockOpening(t *testing.T) {
 		}
 	}
 	f := Directory{fsys: noLocks{crashfs.New(dir)}, dir: dir}
-	if _, err := f.Lock(1, "a"); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "does not support locks") {
+	if _, err := f.Lock(1, "a"); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(),
+		"does not support locks") {
 		t.Errorf("no locks: %v", err)
 	}
 }
@@ -271,7 +277,8 @@ func TestParseHolder(t *testing.T) {
 	}{
 		{string(formatHolder(17, "a")), 17, "a"},
 		{string(formatHolder(17, strings.Repeat("h", 300))), 17, strings.Repeat("h", 252)},
-		{"", 0, ""}, {"17", 0, ""}, {"17 ", 0, ""}, {"x a", 0, ""}, {"-1 a", 0, ""}, {"17 a b", 0, ""}, {"\x00\x00 \x00", 0, ""},
+		{"", 0, ""}, {"17", 0, ""}, {"17 ", 0, ""}, {"x a", 0, ""}, {"-1 a", 0, ""}, {"17 a b", 0, ""},
+		{"\x00\x00 \x00", 0, ""},
 	}
 	for _, test := range tests {
 		if pid, host := parseHolder(test.text); pid != test.pid || host != test.host {
@@ -305,9 +312,11 @@ func TestJudge(t *testing.T) {
 		{"root's directory, by root", directory, 0, 0, true, ""},
 		{"own file", file, 1000, 1000, false, ""},
 		{"root's file, by a user", file, 0, 1000, false, ""},
-		{"a user's file, by root", file, 1000, 0, false, "belongs to user 1000, who could change it; `chown 0`"},
+		{"a user's file, by root", file, 1000, 0, false,
+			"belongs to user 1000, who could change it; `chown 0`"},
 		{"another user's file", file, 1000, 1001, false, "belongs to user 1000"},
-		{"writable by the group", 0o664, 0, 0, false, "can be changed by others besides its owner (mode 0664); `chmod go-w`"},
+		{"writable by the group", 0o664, 0, 0, false,
+			"can be changed by others besides its owner (mode 0664); `chmod go-w`"},
 		{"writable by others", 0o646, 1000, 1000, false, "(mode 0646)"},
 		{"directory writable by others", fs.ModeDir | fs.ModeSticky | 0o777, 0, 0, true, "(mode 0777)"},
 		{"link, by root", link, 0, 0, false, "symbolic link"},
@@ -323,7 +332,8 @@ func TestJudge(t *testing.T) {
 		switch {
 		case test.want == "" && err != nil:
 			t.Errorf("%s: %v", test.name, err)
-		case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "/x/thing")):
+		case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) ||
+			!strings.Contains(err.Error(), "/x/thing")):
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
 	}
@@ -338,7 +348,8 @@ func TestCheck(t *testing.T) {
 	must(t, os.Chmod(f.Schedule(), 0o666))
 	must(t, os.Chmod(f.Results(), 0o777))
 	err = f.Check()
-	if err == nil || !strings.Contains(err.Error(), f.Schedule()+" can be changed") || !strings.Contains(err.Error(), f.Results()+" can be changed") {
+	if err == nil || !strings.Contains(err.Error(), f.Schedule()+" can be changed") ||
+		!strings.Contains(err.Error(), f.Results()+" can be changed") {
 		t.Errorf("got %v", err)
 	}
 	must(t, os.Chmod(f.Schedule(), 0o644))
@@ -371,7 +382,8 @@ func TestLockMachine(t *testing.T) {
 	fsys := crashfs.New("/run")
 	lock, err := LockMachine(fsys, "/x/other.krun", "/nowhere", "/run")
 	must(t, err)
-	if _, err := LockMachine(fsys, "/x/other.krun", "/run"); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "/run/krund/lock") {
+	if _, err := LockMachine(fsys, "/x/other.krun", "/run"); !errors.Is(err, ErrBusy) ||
+		!strings.Contains(err.Error(), "/run/krund/lock") {
 		t.Errorf("a second one: %v", err)
 	}
 	must(t, lock.Release())

@@ -9,7 +9,8 @@ import (
 // FuzzHolder parses the text of a lock file, which is printed when a second krund starts.
 func FuzzHolder(f *testing.F) {
 	for _, text := range []string{
-		"", "4711 bencher7\n", "-1 x", "1 a b", "99999999999999999999 x", "7 \x1b[2J", "7 \u202ehost", "7 \xff",
+		"", "4711 bencher7\n", "-1 x", "1 a b", "99999999999999999999 x", "7 \x1b[2J", "7 \u202ehost",
+		"7 \xff",
 	} {
 		f.Add(text)
 	}
@@ -26,7 +27,8 @@ func FuzzHolder(f *testing.F) {
 		if len(again) != holderBytes {
 			t.Errorf("%q is of %d bytes", again, len(again))
 		}
-		if p, h := parseHolder(again); p != pid || h != host && len(host) < holderBytes/2 { // a long one is truncated
+		// a long one is truncated
+		if p, h := parseHolder(again); p != pid || h != host && len(host) < holderBytes/2 {
 			t.Errorf("%q: process %d on %q; written and read again %d, %q", text, pid, host, p, h)
 		}
 	})

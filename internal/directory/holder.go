@@ -17,7 +17,8 @@ import (
 // LastHolder returns the process that last locked the experiment, whether or not it still holds the
 // lock, or 0 if unknown. It only reads: trying the lock would briefly block a krund that starts.
 func (f Directory) LastHolder() (pid int, host string) {
-	for _, name := range []string{f.holderFile(), f.lockFile()} { // earlier versions wrote it into the lock file
+	// earlier versions wrote it into the lock file
+	for _, name := range []string{f.holderFile(), f.lockFile()} {
 		file, err := f.fsys.OpenFile(name, os.O_RDONLY, 0)
 		if err != nil {
 			continue
@@ -97,7 +98,8 @@ func foreignHolder(fsys durable.FS, file fs.FileInfo, last int) string {
 		}
 		if errors.Is(syscall.Kill(l.pid, 0), syscall.ESRCH) {
 			if inheritor := findHolder(file); inheritor > 0 {
-				return fmt.Sprintf("%s, which inherited it from process %d, which has ended,", describe(inheritor),
+				return fmt.Sprintf("%s, which inherited it from process %d, which has ended,",
+					describe(inheritor),
 					l.pid)
 			}
 		} else if isHolder(l.pid, file) && !(mayHold(l.pid, stat.Uid) && isKrund(l.pid)) {

@@ -29,13 +29,15 @@ type LockedError struct {
 
 func (e *LockedError) Error() string {
 	if e.Stranger != "" {
-		return fmt.Sprintf("%s: %s holds the lock of this experiment and is not krund; end it, then start krund again", e.Dir, e.Stranger)
+		return fmt.Sprintf("%s: %s holds the lock of this experiment and is not krund; end it, then start "+
+			"krund again", e.Dir, e.Stranger)
 	}
 	who := "another krund"
 	if e.PID > 0 {
 		who = fmt.Sprintf("krund (process %d on %s)", e.PID, e.Host)
 	}
-	return fmt.Sprintf("%s: %s is running this experiment; wait for it or stop it; `krunctl status` shows its progress", e.Dir, who)
+	return fmt.Sprintf("%s: %s is running this experiment; wait for it or stop it; `krunctl status` shows "+
+		"its progress", e.Dir, who)
 }
 
 // Is makes a LockedError a durable.ErrLocked.
@@ -133,11 +135,14 @@ func (l *Lock) Release() error { return l.file.Close() }
 func (f Directory) explainLock(err error) error {
 	switch {
 	case errors.Is(err, syscall.EROFS):
-		return fmt.Errorf("lock %s: the file system is read-only; krund must write there; copy the experiment elsewhere: %w", f.dir, err)
+		return fmt.Errorf("lock %s: the file system is read-only; krund must write there; copy the "+
+			"experiment elsewhere: %w", f.dir, err)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("lock %s: no permission to write there; run krund as the owner of the directory or as root: %w", f.dir, err)
+		return fmt.Errorf("lock %s: no permission to write there; run krund as the owner of the directory "+
+			"or as root: %w", f.dir, err)
 	case errors.Is(err, errors.ErrUnsupported):
-		return fmt.Errorf("lock %s: the file system does not support locks, so two krund could run at once; copy the experiment to a local disk: %w", f.dir, err)
+		return fmt.Errorf("lock %s: the file system does not support locks, so two krund could run at "+
+			"once; copy the experiment to a local disk: %w", f.dir, err)
 	}
 	return fmt.Errorf("lock %s: %w", f.dir, err)
 }

@@ -21,7 +21,8 @@ func bystander(t *testing.T, file string) (pid int, refused string) {
 	if err != nil {
 		t.Skip("no flock(1)")
 	}
-	cmd := exec.CommandContext(t.Context(), path, "--exclusive", "--nonblock", file, "sh", "-c", "echo held; exec sleep 1000")
+	cmd := exec.CommandContext(t.Context(), path, "--exclusive", "--nonblock", file, "sh", "-c",
+		"echo held; exec sleep 1000")
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
@@ -94,7 +95,8 @@ func TestLockOfAStranger(t *testing.T) {
 	}
 	var locked *LockedError
 	_, err = f.Lock(os.Getpid(), "bencher7")
-	if !errors.As(err, &locked) || !strings.Contains(err.Error(), fmt.Sprintf("process %d", pid)) || !strings.Contains(err.Error(), "is not krund") {
+	if !errors.As(err, &locked) || !strings.Contains(err.Error(), fmt.Sprintf("process %d", pid)) ||
+		!strings.Contains(err.Error(), "is not krund") {
 		t.Errorf("got %v, want process %d named", err, pid)
 	}
 }
@@ -110,7 +112,8 @@ func TestLockOfADeadHolder(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(f.lockFile(), nil, 0o600))
 	// flock(1) locks descriptor 9 of the shell and ends; the shell keeps it.
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", `exec 9<"$0"; "$1" -x -n 9; echo held; exec sleep 1000`, f.lockFile(), path)
+	cmd := exec.CommandContext(t.Context(), "sh", "-c",
+		`exec 9<"$0"; "$1" -x -n 9; echo held; exec sleep 1000`, f.lockFile(), path)
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())
@@ -118,7 +121,8 @@ func TestLockOfADeadHolder(t *testing.T) {
 	if _, err := out.Read(make([]byte, 5)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Lock(os.Getpid(), "bencher7"); err == nil || !strings.Contains(err.Error(), "which has ended") {
+	if _, err := f.Lock(os.Getpid(), "bencher7"); err == nil || !strings.Contains(err.Error(),
+		"which has ended") {
 		t.Errorf("got %v, want that the holder has ended", err)
 	}
 }

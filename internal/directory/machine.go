@@ -52,7 +52,8 @@ func runtimeDir(fsys durable.FS, dirs []string) (string, error) {
 		}
 		owner, known := ownerOf(info)
 		if !info.IsDir() || info.Mode().Perm()&0o077 != 0 || known && owner != os.Geteuid() {
-			return "", fmt.Errorf("%s must be a directory that only its owner, user %d, can enter; remove it", dir, os.Geteuid())
+			return "", fmt.Errorf("%s must be a directory that only its owner, user %d, can enter; remove it",
+				dir, os.Geteuid())
 		}
 		return dir, nil
 	}
@@ -101,7 +102,8 @@ func busy(fsys durable.FS, path string) error {
 	pid, who := machineHolder(fsys, path)
 	if info, err := fsys.Lstat(path); err == nil {
 		if !isHolder(pid, info) {
-			if inheritor := findHolder(info); guard.Is(inheritor) && isKrund(inheritor) && mayHold(inheritor, 0) {
+			if inheritor := findHolder(info); guard.Is(inheritor) && isKrund(inheritor) &&
+				mayHold(inheritor, 0) {
 				return &GuardError{PID: inheritor, For: who}
 			}
 		}
@@ -109,7 +111,8 @@ func busy(fsys durable.FS, path string) error {
 			return fmt.Errorf("%s holds %s and is not krund; end it, then start krund again", other, path)
 		}
 	}
-	return fmt.Errorf("%w is running on this machine, on %s (%s is locked); wait for it, or stop it with `krunctl stop`", ErrBusy, who, path)
+	return fmt.Errorf("%w is running on this machine, on %s (%s is locked); wait for it, or stop it with "+
+		"`krunctl stop`", ErrBusy, who, path)
 }
 
 // machineHolder returns the process that took the machine's lock last, and its experiment.

@@ -39,7 +39,8 @@ func TestRequestOnFullDisk(t *testing.T) {
 		fsys := crashfs.New("/x")
 		f, err := Create(fsys, dir)
 		must(t, err)
-		fsys.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true, Match: func(op crashfs.Op) bool { return !room || op.Kind == crashfs.Write }})
+		fsys.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true,
+			Match: func(op crashfs.Op) bool { return !room || op.Kind == crashfs.Write }})
 		err = f.Ask(Stop, "for a look")
 		if asked, askedErr := f.Asked(Stop); asked != room || askedErr != nil || (err == nil) != room {
 			t.Errorf("room for an empty file %t: error %v, asked %t, %v", room, err, asked, askedErr)

@@ -71,7 +71,8 @@ func TestLines(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
-	for s, want := range map[string]string{"": "", "12345": "12345", "123456": "12345...", "1234日": "1234..."} {
+	for s, want := range map[string]string{"": "", "12345": "12345", "123456": "12345...",
+		"1234日": "1234..."} {
 		if got := display.Head(s, 5); got != want {
 			t.Errorf("%q became %q, want %q", s, got, want)
 		}

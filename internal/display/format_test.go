@@ -8,7 +8,8 @@ import (
 
 func TestTerminal(t *testing.T) {
 	for in, want := range map[string]string{
-		"": "", "nbody:C": "nbody:C", "grün 日本": "grün 日本", "\x1b[2J": `\x1b[2J`, "a\tb\nc\r": `a\tb\nc\x0d`, "\x00": `\x00`,
+		"": "", "nbody:C": "nbody:C", "grün 日本": "grün 日本", "\x1b[2J": `\x1b[2J`, "a\tb\nc\r": `a\tb\nc\x0d`,
+		"\x00":      `\x00`,
 		"\u202eabc": `\u202eabc`, "\u009b": `\u009b`, "\xff\xfe": `\xff\xfe`, "\u00a0": `\u00a0`, "�": "�",
 	} {
 		if got := Terminal(in); got != want {
@@ -32,7 +33,8 @@ func FuzzTerminal(f *testing.F) {
 
 func TestDurations(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0.0s", 90 * time.Millisecond: "0.1s", 59400 * time.Millisecond: "59s", 90 * time.Second: "1m 30s", 3599 * time.Second: "59m 59s",
+		0: "0.0s", 90 * time.Millisecond: "0.1s", 59400 * time.Millisecond: "59s", 90 * time.Second: "1m 30s",
+		3599 * time.Second: "59m 59s",
 		3*time.Hour + 29*time.Minute + 40*time.Second: "3h 30m", 50 * time.Hour: "2d 2h 0m",
 	} {
 		if got := Duration(d); got != want {
@@ -40,7 +42,8 @@ func TestDurations(t *testing.T) {
 		}
 	}
 	for ns, want := range map[float64]string{
-		0: "0.000ns", 7: "7.000ns", 999: "999.0ns", 1234: "1.234us", 12345: "12.35us", 123456789: "123.5ms", 1e9: "1.000s", 3.6e12: "3600s", -1500: "-1.500us",
+		0: "0.000ns", 7: "7.000ns", 999: "999.0ns", 1234: "1.234us", 12345: "12.35us", 123456789: "123.5ms",
+		1e9: "1.000s", 3.6e12: "3600s", -1500: "-1.500us",
 	} {
 		if got := Nanoseconds(ns); got != want {
 			t.Errorf("Nanoseconds(%v) = %s, want %s", ns, got, want)
@@ -49,7 +52,8 @@ func TestDurations(t *testing.T) {
 }
 
 func TestSize(t *testing.T) {
-	for bytes, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 30 << 20: "30.0 MiB", 5 << 40: "5.0 TiB"} {
+	for bytes, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 30 << 20: "30.0 MiB",
+		5 << 40: "5.0 TiB"} {
 		if got := Bytes(bytes); got != want {
 			t.Errorf("%d: %s, want %s", bytes, got, want)
 		}

@@ -37,7 +37,8 @@ func FuzzQuote(f *testing.F) {
 	if err != nil {
 		f.Skip(err)
 	}
-	for _, text := range []string{"", "a", " ", "'", "\\", "$(reboot)", "\n", "\x7f1", "-n", "!x", "*", "\xff'\x01"} {
+	for _, text := range []string{"", "a", " ", "'", "\\", "$(reboot)", "\n", "\x7f1", "-n", "!x", "*",
+		"\xff'\x01"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

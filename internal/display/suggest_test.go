@@ -11,8 +11,10 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"a", "", 1}, {"", "abc", 3}, {"heap", "heap", 0}, {"heep", "heap", 1}, {"haep", "heap", 1}, {"hap", "heap", 1},
-		{"kitten", "sitting", 3}, {"ca", "abc", 3}, // optimal string alignment: a swapped pair is not edited again
+		{"", "", 0}, {"a", "", 1}, {"", "abc", 3}, {"heap", "heap", 0}, {"heep", "heap", 1},
+		{"haep", "heap", 1}, {"hap", "heap", 1},
+		// optimal string alignment: a swapped pair is not edited again
+		{"kitten", "sitting", 3}, {"ca", "abc", 3},
 	}
 	for _, test := range tests {
 		if got := display.Distance(test.a, test.b); got != test.want {
@@ -27,7 +29,8 @@ func TestDistance(t *testing.T) {
 func TestNearest(t *testing.T) {
 	keys := []string{"iterations", "executions", "order", "name"}
 	tests := []struct{ name, want string }{
-		{"iteration", "iterations"}, {"ITERATIONS", "iterations"}, {"itreations", "iterations"}, {"excutions", "executions"}, {"odrer", "order"},
+		{"iteration", "iterations"}, {"ITERATIONS", "iterations"}, {"itreations", "iterations"},
+		{"excutions", "executions"}, {"odrer", "order"},
 		{"nam", "name"}, {"heap", ""}, {"x", ""}, {"", ""},
 	}
 	for _, test := range tests {

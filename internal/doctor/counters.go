@@ -11,7 +11,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// checkCounters makes a row of each wanted source. The rows are required when the experiment refuses to measure without counters and there are none.
+// checkCounters makes a row of each wanted source. The rows are required when the experiment
+// refuses to measure without counters and there are none.
 func checkCounters(ctx context.Context, root sysroot.Root, want msr.Want, find Counters) []setting.Finding {
 	runtime.LockOSThread() // with the scope task the counters are those of the thread that asks
 	defer runtime.UnlockOSThread()
@@ -23,7 +24,8 @@ func checkCounters(ctx context.Context, root sysroot.Root, want msr.Want, find C
 	rows := make([]setting.Finding, 0, len(found))
 	for _, f := range found {
 		row := setting.Finding{
-			Name: "counters " + f.Source, Policy: setting.Warn, Status: setting.StatusOK, Found: "available", Wanted: "available",
+			Name: "counters " + f.Source, Policy: setting.Warn, Status: setting.StatusOK, Found: "available",
+			Wanted: "available",
 			Detail: strings.Join(append([]string{f.Why}, f.Notes...), "; "),
 			Why:    "without them it is unknown whether the processor ran at full speed",
 		}

@@ -24,7 +24,8 @@ const captured = "../control/testdata"
 func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.Finding {
 	var list []msr.Finding
 	for _, source := range want.Sources {
-		list = append(list, msr.Finding{Source: source, Why: "the processor has none", Notes: []string{"a note"}})
+		list = append(list, msr.Finding{Source: source, Why: "the processor has none",
+			Notes: []string{"a note"}})
 	}
 	return list
 }
@@ -81,7 +82,8 @@ func TestLookChangesNothing(t *testing.T) {
 			}
 			names := make(map[string]bool)
 			for _, row := range rows {
-				if names[row.Name] || row.Found == "" || row.Wanted == "" || row.Policy == "" || row.Status == "" {
+				if names[row.Name] || row.Found == "" || row.Wanted == "" || row.Policy == "" ||
+					row.Status == "" {
 					t.Errorf("row %+v", row)
 				}
 				if row.Fails() && row.Fix == "" && row.Detail == "" {
@@ -89,7 +91,8 @@ func TestLookChangesNothing(t *testing.T) {
 				}
 				names[row.Name] = true
 			}
-			for _, name := range []string{"frequency", "turbo", "temperature", "kernel_log", "counters perf", "counters msr"} {
+			for _, name := range []string{"frequency", "turbo", "temperature", "kernel_log", "counters perf",
+				"counters msr"} {
 				if !names[name] {
 					t.Errorf("no row %s", name)
 				}
@@ -100,10 +103,12 @@ func TestLookChangesNothing(t *testing.T) {
 
 func TestCounters(t *testing.T) {
 	look := func(find Counters, sources ...string) []setting.Finding {
-		return checkCounters(t.Context(), sysroot.Root{}, msr.Want{Sources: sources, Scope: msr.PerCore}, find)
+		return checkCounters(t.Context(), sysroot.Root{}, msr.Want{Sources: sources, Scope: msr.PerCore},
+			find)
 	}
 	rows := look(noCounters, msr.Perf, msr.MSR, msr.None)
-	if len(rows) != 2 || rows[0].Name != "counters perf" || rows[1].Name != "counters msr" || rows[0].Fails() || rows[0].Status != setting.StatusCannot ||
+	if len(rows) != 2 || rows[0].Name != "counters perf" || rows[1].Name != "counters msr" ||
+		rows[0].Fails() || rows[0].Status != setting.StatusCannot ||
 		rows[0].Detail != "the processor has none; a note" || rows[0].Fix == "" {
 		t.Errorf("without counters: %+v", rows)
 	}
@@ -136,19 +141,26 @@ func TestInterpreter(t *testing.T) {
 		fails         bool
 		found, advice string
 	}{
-		{"whole", "python", script("whole", "echo CPython 3.11.2"), setting.StatusOK, false, "CPython 3.11.2", ""},
+		{"whole", "python", script("whole", "echo CPython 3.11.2"), setting.StatusOK, false, "CPython 3.11.2",
+			""},
 		{
-			"minimal", "python", script("minimal", "echo CPython 3.11.2; echo \"ModuleNotFoundError: No module named 'ctypes'\" >&2; exit 1"),
+			"minimal", "python", script("minimal",
+				"echo CPython 3.11.2; echo \"ModuleNotFoundError: No module named 'ctypes'\" >&2; exit 1"),
 			setting.StatusCannot, true, "CPython 3.11.2 without ctypes", "python3-minimal",
 		},
 		{"missing", "python", filepath.Join(dir, "none"), setting.StatusCannot, true, "not found", "[vms.X]"},
-		{"no Python", "python", script("other", "echo 'unknown option -I' >&2; exit 2"), setting.StatusCannot, false, "does not answer", "--version"},
-		{"no JIT", "lua", script("lua", "echo Lua 5.4; echo \"lua: module 'ffi' not found\" >&2; exit 1"), setting.StatusCannot, true, "Lua 5.4 without ffi", "luajit"},
-		{"an old PHP", "php", script("php", "echo PHP 7.3.1; echo no FFI >&2; exit 1"), setting.StatusCannot, true, "PHP 7.3.1 without FFI", "FFI"},
-		{"a JVM", "java", script("java", "echo 'openjdk version \"17.0.1\"' >&2"), setting.StatusOK, false, `openjdk version "17.0.1"`, ""},
+		{"no Python", "python", script("other", "echo 'unknown option -I' >&2; exit 2"), setting.StatusCannot,
+			false, "does not answer", "--version"},
+		{"no JIT", "lua", script("lua", "echo Lua 5.4; echo \"lua: module 'ffi' not found\" >&2; exit 1"),
+			setting.StatusCannot, true, "Lua 5.4 without ffi", "luajit"},
+		{"an old PHP", "php", script("php", "echo PHP 7.3.1; echo no FFI >&2; exit 1"), setting.StatusCannot,
+			true, "PHP 7.3.1 without FFI", "FFI"},
+		{"a JVM", "java", script("java", "echo 'openjdk version \"17.0.1\"' >&2"), setting.StatusOK, false,
+			`openjdk version "17.0.1"`, ""},
 	} {
 		f := Interpreter{VM: "X", Language: tt.language, Path: tt.path}.check(t.Context())
-		if f.Name != "vm X" || f.Status != tt.status || f.Fails() != tt.fails || f.Found != tt.found || !strings.Contains(f.Fix, tt.advice) {
+		if f.Name != "vm X" || f.Status != tt.status || f.Fails() != tt.fails || f.Found != tt.found ||
+			!strings.Contains(f.Fix, tt.advice) {
 			t.Errorf("%s: %+v", tt.name, f)
 		}
 	}
@@ -168,7 +180,8 @@ func TestInterpreter(t *testing.T) {
 // TestRealInterpreters runs the interpreters of this machine.
 func TestRealInterpreters(t *testing.T) {
 	for language, program := range map[string]string{
-		"python": "python3", "lua": "luajit", "javascript": "node", "java": "java", "ruby": "ruby", "php": "php",
+		"python": "python3", "lua": "luajit", "javascript": "node", "java": "java", "ruby": "ruby",
+		"php": "php",
 	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
@@ -214,13 +227,15 @@ aslr = "require"
 		t.Fatal(err)
 	}
 	w := Of(cfg, config.RebootNone)
-	if !slices.Equal(w.Interpreters, []Interpreter{{"P", "python", "/usr/bin/python3"}}) || !slices.Equal(w.Counters.Sources, []string{"msr"}) {
+	if !slices.Equal(w.Interpreters, []Interpreter{{"P", "python", "/usr/bin/python3"}}) ||
+		!slices.Equal(w.Counters.Sources, []string{"msr"}) {
 		t.Errorf("%+v", w)
 	}
 	// Without reboots, what the file does not state is at most a warning.
 	strict := Of(cfg, config.RebootHardware)
 	for name, want := range map[string][2]setting.Policy{
-		"turbo": {setting.Warn, setting.Require}, "aslr": {setting.Require, setting.Require}, "swap": {setting.Off, setting.Off},
+		"turbo": {setting.Warn, setting.Require}, "aslr": {setting.Require, setting.Require},
+		"swap": {setting.Off, setting.Off},
 	} {
 		got := [2]setting.Policy{w.Control.Of(name).Policy, strict.Control.Of(name).Policy}
 		if got != want {

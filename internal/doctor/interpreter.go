@@ -33,12 +33,16 @@ type question struct {
 // questions by language. They load no site packages and write no compiled files.
 var questions = map[string]question{
 	config.RunnerPython: {
-		[]string{"-I", "-S", "-B", "-c", "import sys, platform; print(platform.python_implementation(), platform.python_version()); sys.stdout.flush(); import ctypes"},
-		"ctypes", "install the complete standard library: on Debian the package python3 or libpython3-stdlib, not python3-minimal alone",
+		[]string{"-I", "-S", "-B", "-c", "import sys, platform; print(platform.python_implementation(), " +
+			"platform.python_version()); sys.stdout.flush(); import ctypes"},
+		"ctypes", "install the complete standard library: on Debian the package python3 or " +
+			"libpython3-stdlib, not python3-minimal alone",
 	},
-	"lua": {[]string{"-e", `print(jit and jit.version or _VERSION) io.stdout:flush() require("ffi")`}, "ffi", "use LuaJIT: on Debian the package luajit"},
+	"lua": {[]string{"-e", `print(jit and jit.version or _VERSION) io.stdout:flush() require("ffi")`}, "ffi",
+		"use LuaJIT: on Debian the package luajit"},
 	"javascript": {
-		[]string{"-e", "console.log('Node ' + process.version); if (!process.versions.napi) throw new Error('no Node-API')"},
+		[]string{"-e", "console.log('Node ' + process.version); if (!process.versions.napi) throw new " +
+			"Error('no Node-API')"},
 		"Node-API", "use Node.js 12 or later",
 	},
 	"java": {[]string{"-version"}, "", ""}, // every JVM has JNI
@@ -48,7 +52,8 @@ var questions = map[string]question{
 		"fiddle", "install Ruby's whole standard library",
 	},
 	"php": {
-		[]string{"-r", `echo "PHP ", PHP_VERSION, "\n"; if (!extension_loaded("FFI")) { fwrite(STDERR, "no FFI\n"); exit(1); }`},
+		[]string{"-r",
+			`echo "PHP ", PHP_VERSION, "\n"; if (!extension_loaded("FFI")) { fwrite(STDERR, "no FFI\n"); exit(1); }`},
 		"FFI", "install or enable PHP's extension FFI; on Debian it is in the package php-cli",
 	},
 }
@@ -58,7 +63,8 @@ func interpreters(cfg *config.Config) []Interpreter {
 	var list []Interpreter
 	for _, key := range cfg.Keys() {
 		vm, _, _, err := cfg.Lookup(key)
-		if err == nil && asked(vm.Runner) && !slices.ContainsFunc(list, func(i Interpreter) bool { return i.VM == vm.Name }) {
+		if err == nil && asked(vm.Runner) && !slices.ContainsFunc(list,
+			func(i Interpreter) bool { return i.VM == vm.Name }) {
 			list = append(list, Interpreter{VM: vm.Name, Language: vm.Runner, Path: vm.Path})
 		}
 	}
@@ -78,12 +84,15 @@ func asked(language string) bool {
 func (i Interpreter) check(ctx context.Context) setting.Finding {
 	q := questions[i.Language]
 	f := setting.Finding{
-		Name: "vm " + i.VM, Policy: setting.Require, Status: setting.StatusCannot, Wanted: with(i.Language, q.needs),
-		Why: fmt.Sprintf("krund's runner for %s reads the clock through libkrun, a C library, which the VM must be able to load", i.Language),
+		Name: "vm " + i.VM, Policy: setting.Require, Status: setting.StatusCannot, Wanted: with(i.Language,
+			q.needs),
+		Why: fmt.Sprintf("krund's runner for %s reads the clock through libkrun, a C library, which the VM "+
+			"must be able to load", i.Language),
 	}
 	path, err := config.LookPath(i.Path)
 	if err != nil {
-		f.Found, f.Detail, f.Fix = "not found", err.Error(), fmt.Sprintf("install it, or correct path in [vms.%s]", i.VM)
+		f.Found, f.Detail, f.Fix = "not found", err.Error(),
+			fmt.Sprintf("install it, or correct path in [vms.%s]", i.VM)
 		return f
 	}
 	if owner, foreign := others(path); foreign {
@@ -92,7 +101,8 @@ func (i Interpreter) check(ctx context.Context) setting.Finding {
 		f.Fix = "run krund check as that user"
 		return f
 	}
-	out, err := command.Run(ctx, command.Cmd{Argv: append([]string{path}, q.args...), Env: []string{"PATH=" + config.SearchPath, "LC_ALL=C"}, Timeout: answerTime})
+	out, err := command.Run(ctx, command.Cmd{Argv: append([]string{path}, q.args...),
+		Env: []string{"PATH=" + config.SearchPath, "LC_ALL=C"}, Timeout: answerTime})
 	name, rest, _ := strings.Cut(strings.TrimSpace(out), "\n")
 	switch {
 	case err == nil:
@@ -101,7 +111,8 @@ func (i Interpreter) check(ctx context.Context) setting.Finding {
 		f.Found, f.Detail = name+" without "+q.needs, path+" lacks what the runner needs"
 		f.Fix = q.advice
 	default: // perhaps only the question was wrong
-		f.Policy, f.Found, f.Detail, f.Fix = setting.Warn, "does not answer", err.Error(), fmt.Sprintf("look at what `%s --version` says", path)
+		f.Policy, f.Found, f.Detail, f.Fix = setting.Warn, "does not answer", err.Error(),
+			fmt.Sprintf("look at what `%s --version` says", path)
 	}
 	return f
 }

@@ -16,8 +16,8 @@ import (
 	"krund/internal/probe"
 )
 
-// Directory is the name of the directory that holds the journal of what Prove changes, in the form of
-// an experiment's directory, so that `krunctl restore` can be pointed at it.
+// Directory is the name of the directory that holds the journal of what Prove changes, in the form
+// of an experiment's directory, so that `krunctl restore` can be pointed at it.
 const Directory = "doctor.krun"
 
 // ErrInterrupted ends a proof that was interrupted. What was changed is restored, or the error that
@@ -43,8 +43,8 @@ type Proof struct {
 	Refused  bool              // a required setting cannot be had, so nothing was measured with them
 }
 
-// Prove measures the machine as it is, applies the settings, measures again for as long, and restores
-// the machine, also when ctx is canceled. It needs root.
+// Prove measures the machine as it is, applies the settings, measures again for as long, and
+// restores the machine, also when ctx is canceled. It needs root.
 func (p *Prover) Prove(ctx context.Context, w Wishes, d time.Duration) (proof Proof, err error) {
 	cpus, err := benchmarkCPUs(p.Machine, w.Control)
 	if err != nil {

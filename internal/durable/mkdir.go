@@ -11,7 +11,8 @@ import (
 func MkdirAll(fsys FS, dir string) error {
 	const usual = 0o755
 	err := fsys.Mkdir(dir, usual)
-	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) && strings.Contains(dir, string(filepath.Separator)) {
+	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) &&
+		strings.Contains(dir, string(filepath.Separator)) {
 		if err := MkdirAll(fsys, filepath.Dir(dir)); err != nil {
 			return err
 		}

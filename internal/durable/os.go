@@ -123,7 +123,8 @@ func explainLink(name string, flag int, err error) error {
 	if flag&syscall.O_NOFOLLOW == 0 || !errors.Is(err, syscall.ELOOP) && !errors.Is(err, syscall.EMLINK) {
 		return err
 	}
-	return fmt.Errorf("%s is a symbolic link; krund writes only to regular files; replace it with one: %w", name, err)
+	return fmt.Errorf("%s is a symbolic link; krund writes only to regular files; replace it with one: %w",
+		name, err)
 }
 
 func (f system) Rename(oldName, newName string) error {

@@ -84,7 +84,8 @@ func WriteTo(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error
 // unnamed removes the name of the temporary file from an error, because users know the file by its
 // own name, which precedes the error. A joined or wrapped error is returned unchanged.
 func unnamed(err error, temp string) error {
-	if path, ok := err.(*fs.PathError); ok && path.Path == temp { //nolint:errorlint // a wrapping error may contain more
+	path, ok := err.(*fs.PathError) //nolint:errorlint // a wrapping error may contain more
+	if ok && path.Path == temp {
 		return path.Err
 	}
 	return err

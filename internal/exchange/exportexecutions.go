@@ -98,7 +98,8 @@ func executionCells(r results.Record, outcome bool) []string {
 // executionValue is a value that not every machine has.
 type executionValue struct{ head, text string }
 
-// executionValues are the counters that were read around the whole execution, and the energy it used; "" is missing.
+// executionValues are the counters that were read around the whole execution, and the energy it
+// used; "" is missing.
 func executionValues(r results.Record) []executionValue {
 	text := func(n *uint64) string {
 		if n == nil {

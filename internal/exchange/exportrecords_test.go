@@ -37,9 +37,11 @@ func TestLongExport(t *testing.T) {
 		options ExportOptions
 		want    string
 	}{
-		{ExportOptions{To: math.MaxInt}, "benchmark,vm,variant,pexec,slot,attempt,iteration,start_ns,wall_ns,wall_s," +
-			"gc,counter_gc,aperf_core0\nb,C,v,1,0,1,0,0,5,0.000000005,,,\nb,C,v,1,0,1,1,1,7,0.000000007,,,\n" +
-			"b,C,v,2,1,1,0,0,9,0.000000009,,3,4611686018427387904\n"},
+		{ExportOptions{To: math.MaxInt},
+			"benchmark,vm,variant,pexec,slot,attempt,iteration,start_ns,wall_ns,wall_s," +
+				"gc,counter_gc,aperf_core0\n" +
+				"b,C,v,1,0,1,0,0,5,0.000000005,,,\nb,C,v,1,0,1,1,1,7,0.000000007,,,\n" +
+				"b,C,v,2,1,1,0,0,9,0.000000009,,3,4611686018427387904\n"},
 		{ExportOptions{From: 1, To: 2, Columns: []string{"aperf_core0"}, Outcome: true, JSON: true},
 			`{"benchmark":"b","vm":"C","variant":"v","pexec":1,"slot":0,"attempt":1,"outcome":"completed",` +
 				`"iteration":1,"start_ns":1,"wall_ns":7,"wall_s":0.000000007,"aperf_core0":null}` + "\n"},
@@ -53,13 +55,15 @@ func TestLongExport(t *testing.T) {
 			t.Errorf("%+v: %v\n%s\nwant\n%s", test.options, err, b.String(), test.want)
 		}
 	}
-	if _, err := NewLongExport(records, ExportOptions{Columns: []string{"x"}}); err == nil || !strings.Contains(err.Error(), `"x"`) {
+	if _, err := NewLongExport(records, ExportOptions{Columns: []string{"x"}}); err == nil ||
+		!strings.Contains(err.Error(), `"x"`) {
 		t.Errorf("a column that no record has: %v", err)
 	}
 }
 
 func TestWideExport(t *testing.T) {
-	records := slices.Values([]results.Record{exported(0, "C", 5, 7), exported(2, "C", 8, 9), exported(3, "D", 1)})
+	records := slices.Values([]results.Record{exported(0, "C", 5, 7), exported(2, "C", 8, 9),
+		exported(3, "D", 1)})
 	x, err := NewWideExport(records, ExportOptions{To: math.MaxInt})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +73,10 @@ func TestWideExport(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "wide")
 	var wrote []string
-	if err := x.WriteDirectory(durable.OS(), dir, func(file string, _ int) { wrote = append(wrote, filepath.Base(file)) }); err != nil {
+	if err := x.WriteDirectory(durable.OS(), dir, func(file string, _ int) {
+		wrote = append(wrote,
+			filepath.Base(file))
+	}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "C_v.csv"))
@@ -98,7 +105,8 @@ func TestExecutionsExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
-	if !strings.HasSuffix(lines[0], ",exec_to_first_ns,daemon_cpu_ns,daemon_wake_ups,kernel_threads_cpu_ns,energy_uj_package-0_z") ||
+	if !strings.HasSuffix(lines[0],
+		",exec_to_first_ns,daemon_cpu_ns,daemon_wake_ups,kernel_threads_cpu_ns,energy_uj_package-0_z") ||
 		!strings.HasSuffix(lines[1], ",0,,,") || !strings.HasSuffix(lines[2], ",,15,0,,,42") {
 		t.Error(b.String())
 	}

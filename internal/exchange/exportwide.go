@@ -31,7 +31,8 @@ type language struct{ vm, variant string }
 
 func (g language) file() string { return g.vm + "_" + g.variant + ".csv" }
 
-// WideExport is warmup_stats' CSV: a row for each process execution, a file for each VM and variant.
+// WideExport is warmup_stats' CSV: a row for each process execution, a file for each VM and
+// variant.
 type WideExport struct {
 	groups map[language][]wideRow
 	order  []language

@@ -136,8 +136,8 @@ func Stem(name string) string {
 	return name
 }
 
-// ReadUOpTimeFile reads a result file of µOpTime, also one compressed with gzip; nil when the file is
-// something else. The error wraps ErrPacked for another compressed file.
+// ReadUOpTimeFile reads a result file of µOpTime, also one compressed with gzip; nil when the file
+// is something else. The error wraps ErrPacked for another compressed file.
 func ReadUOpTimeFile(name string) (s *optimize.Suite, err error) {
 	file, err := durable.OpenUserFile(name)
 	if err != nil {

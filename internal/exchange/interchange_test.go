@@ -30,11 +30,13 @@ func mixed() *dataset.Dataset {
 		return dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{
 			{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: wall},
 			{Name: dataset.CoreCycles, Unit: "cycles", Core: 0, Counts: big},
-			{Name: dataset.CoreCycles, Unit: "cycles", Core: 1, Counts: slices.Repeat([]uint64{1<<53 + 1}, n)},
+			{Name: dataset.CoreCycles, Unit: "cycles", Core: 1, Counts: slices.Repeat([]uint64{1<<53 + 1},
+				n)},
 			{Name: "gc", Unit: "ns", Core: dataset.NoCore, Ints: gaps},
 		}}
 	}
-	nbody, fasta := key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}, key.Key{Benchmark: "fasta", VM: "PyPy", Variant: "x.y+z"}
+	nbody, fasta := key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}, key.Key{Benchmark: "fasta",
+		VM: "PyPy", Variant: "x.y+z"}
 	d.Add(nbody, run(1, 999_999_999, 1_000_000_000, 123_456_789_012))
 	d.Add(nbody, run(7, 8, 9, 10))
 	d.Add(fasta, run(5, 6))
@@ -93,7 +95,8 @@ func sameExecution(t *testing.T, want, got *dataset.Execution) {
 		t.Errorf("times %v, want %v", y, x)
 	}
 	for i, c := range want.Cores(dataset.CoreCycles) {
-		if cores := got.Cores(dataset.CoreCycles); len(cores) <= i || !slices.Equal(cores[i].Counts, c.Counts) {
+		if cores := got.Cores(dataset.CoreCycles); len(cores) <= i || !slices.Equal(cores[i].Counts,
+			c.Counts) {
 			t.Errorf("core %d differs", i)
 		}
 	}
@@ -106,10 +109,12 @@ func TestKrunRefuses(t *testing.T) {
 		d.Add(k, dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{c}})
 		return d
 	}
-	wall := dataset.Column{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: []float64{math.NaN()}}
+	wall := dataset.Column{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
+		Reals: []float64{math.NaN()}}
 	ops := dataset.Column{Name: dataset.Wall, Unit: "ops/s", Core: dataset.NoCore, Reals: []float64{1}}
 	for name, d := range map[string]*dataset.Dataset{
-		"NaN": one(k, wall), "throughput": one(k, ops), "colon": one(key.Key{Benchmark: "a:b", VM: "v", Variant: "x"}, ops),
+		"NaN": one(k, wall), "throughput": one(k, ops), "colon": one(key.Key{Benchmark: "a:b", VM: "v",
+			Variant: "x"}, ops),
 	} {
 		if err := WriteKrunJSON(io.Discard, d, ""); err == nil {
 			t.Errorf("%s was written", name)
@@ -140,15 +145,18 @@ func TestReadJMH(t *testing.T) {
 	for _, p := range d.Pairs {
 		keys = append(keys, p.Key.String())
 	}
-	want := []string{"org.x.Bench.run-kind_a_b-size_10:Hotspot:default", "org.x.Bench.run-thrpt:Hotspot:default", "org.x.Bench.run-sample:Hotspot:default"}
+	want := []string{"org.x.Bench.run-kind_a_b-size_10:Hotspot:default",
+		"org.x.Bench.run-thrpt:Hotspot:default", "org.x.Bench.run-sample:Hotspot:default"}
 	if !slices.Equal(keys, want) || len(d.Problems) != 1 {
 		t.Errorf("keys %q, problems %q", keys, d.Problems)
 	}
 	first, second := d.Pairs[0].Executions, d.Pairs[1].Executions
-	if c := first[1].Columns[0]; !slices.Equal(c.Reals, []float64{66.25e-9, 63e-9}) || c.Unit != dataset.Seconds || len(first) != 2 {
+	if c := first[1].Columns[0]; !slices.Equal(c.Reals, []float64{66.25e-9, 63e-9}) ||
+		c.Unit != dataset.Seconds || len(first) != 2 {
 		t.Errorf("%+v", c)
 	}
-	if c := second[0].Columns[0]; !slices.Equal(c.Reals, []float64{5}) || c.Unit != "ops/ms" || second[1].Outcome != dataset.Error {
+	if c := second[0].Columns[0]; !slices.Equal(c.Reals, []float64{5}) || c.Unit != "ops/ms" ||
+		second[1].Outcome != dataset.Error {
 		t.Errorf("%+v", second)
 	}
 }
@@ -164,11 +172,13 @@ func TestReadPyperf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Machine != "apollo" || len(d.Pairs) != 2 || d.Pairs[0].Key.String() != "telco:cpython:default" || len(d.Problems) != 1 {
+	if d.Machine != "apollo" || len(d.Pairs) != 2 || d.Pairs[0].Key.String() != "telco:cpython:default" ||
+		len(d.Problems) != 1 {
 		t.Errorf("%+v", d)
 	}
 	runs := d.Pairs[0].Executions
-	if len(runs) != 2 || !slices.Equal(runs[0].Columns[0].Reals, []float64{0.25, 0.125, 0.5}) || runs[0].Columns[0].Unit != dataset.Seconds {
+	if len(runs) != 2 || !slices.Equal(runs[0].Columns[0].Reals, []float64{0.25, 0.125, 0.5}) ||
+		runs[0].Columns[0].Unit != dataset.Seconds {
 		t.Errorf("%+v", runs)
 	}
 	if c := d.Pairs[1].Executions[0].Columns[0]; c.Unit != "byte" || d.Pairs[1].Key.Benchmark != "mem" {
@@ -188,7 +198,8 @@ func TestReadHyperfine(t *testing.T) {
 		t.Fatalf("%+v", d.Pairs)
 	}
 	runs := d.Pairs[0].Executions
-	if len(runs) != 3 || runs[0].Outcome != dataset.Completed || runs[1].Reasons[0] != "exit status 1" || runs[2].Reasons[0] != "a signal ended it" {
+	if len(runs) != 3 || runs[0].Outcome != dataset.Completed || runs[1].Reasons[0] != "exit status 1" ||
+		runs[2].Reasons[0] != "a signal ended it" {
 		t.Errorf("%+v", runs)
 	}
 	if !slices.Equal(runs[0].Columns[0].Reals, []float64{0.101}) {
@@ -214,7 +225,8 @@ func TestReadGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Pairs) != 2 || d.Pairs[0].Key.String() != "encoding_json.Decode-8:Go:default" || len(d.Pairs[0].Executions) != 2 {
+	if len(d.Pairs) != 2 || d.Pairs[0].Key.String() != "encoding_json.Decode-8:Go:default" ||
+		len(d.Pairs[0].Executions) != 2 {
 		t.Fatalf("%+v", d.Pairs)
 	}
 	e := d.Pairs[0].Executions[0]
@@ -225,7 +237,8 @@ func TestReadGo(t *testing.T) {
 	if allocs.Reals[0] != 3 || !math.IsNaN(allocs.Reals[1]) {
 		t.Errorf("%+v", allocs)
 	}
-	for _, bad := range []string{"BenchmarkX 1 5 ns/op 6 ns/op", "BenchmarkX 1 five ns/op", "BenchmarkX 1 5 ns/op " + strings.Repeat("x", 1<<21)} {
+	for _, bad := range []string{"BenchmarkX 1 5 ns/op 6 ns/op", "BenchmarkX 1 five ns/op",
+		"BenchmarkX 1 5 ns/op " + strings.Repeat("x", 1<<21)} {
 		if _, err := ReadGo(strings.NewReader(bad), ImportOptions{}); !errors.Is(err, ErrFormat) {
 			t.Errorf("%.40s: %v", bad, err)
 		}
@@ -239,7 +252,8 @@ func TestGoRoundTrip(t *testing.T) {
 	if err := WriteGo(&b, d); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), "BenchmarkKrund/benchmark=nbody/vm=C/variant=default-c 1 123456789012 ns/op") {
+	if !strings.Contains(b.String(), "BenchmarkKrund/benchmark=nbody/vm=C/variant=default-c 1 123456789012 "+
+		"ns/op") {
 		t.Errorf("%s", b.String())
 	}
 	back, err := ReadGo(&b, ImportOptions{})
@@ -268,14 +282,16 @@ func TestGoRoundTrip(t *testing.T) {
 }
 
 func TestReadersRefuse(t *testing.T) {
-	readers := map[string]func(io.Reader, ImportOptions) (*dataset.Dataset, error){"JMH": ReadJMH, "pyperf": ReadPyperf, "hyperfine": ReadHyperfine}
+	readers := map[string]func(io.Reader, ImportOptions) (*dataset.Dataset, error){"JMH": ReadJMH,
+		"pyperf": ReadPyperf, "hyperfine": ReadHyperfine}
 	for name, read := range readers {
 		for _, text := range []string{"", "{", "[{}]", "5", `{"results":7}`, "[] x"} {
 			if d, err := read(strings.NewReader(text), ImportOptions{}); !errors.Is(err, ErrFormat) {
 				t.Errorf("%s read %q as %+v: %v", name, text, d, err)
 			}
 		}
-		if _, err := read(iotest.ErrReader(errFull), ImportOptions{}); !errors.Is(err, errFull) || errors.Is(err, ErrFormat) {
+		if _, err := read(iotest.ErrReader(errFull), ImportOptions{}); !errors.Is(err, errFull) ||
+			errors.Is(err, ErrFormat) {
 			t.Errorf("%s: a failing disk gives %v", name, err)
 		}
 	}
@@ -320,8 +336,10 @@ func wantRows(k key.Key, e *dataset.Execution) []map[string]any {
 	}
 	for i, ns := range e.Columns[0].Ints {
 		row := map[string]any{
-			"benchmark": k.Benchmark, "vm": k.VM, "variant": k.Variant, "outcome": string(e.Outcome), "pexec": int64(e.Number), "iteration": int64(i),
-			"wall": float64(ns) / 1e9, "wall_ns": ns, "cycles_core0": uint64(1<<64 - 1), "cycles_core1": uint64(1<<53 + 1), "gc": nil,
+			"benchmark": k.Benchmark, "vm": k.VM, "variant": k.Variant, "outcome": string(e.Outcome),
+			"pexec": int64(e.Number), "iteration": int64(i),
+			"wall": float64(ns) / 1e9, "wall_ns": ns, "cycles_core0": uint64(1<<64 - 1),
+			"cycles_core1": uint64(1<<53 + 1), "gc": nil,
 		}
 		if v := e.Columns[3].Ints[i]; v != dataset.MissingInt {
 			row["gc"] = v
@@ -371,13 +389,15 @@ func parquetValue(f parquet.Field, v parquet.Value) any {
 		return v.Double()
 	case v.Kind() == parquet.Int32:
 		return int64(v.Int32())
-	case strings.Contains(f.Type().String(), "false") || strings.Contains(strings.ToLower(f.Type().String()), "uint"):
+	case strings.Contains(f.Type().String(), "false") || strings.Contains(strings.ToLower(f.Type().String()),
+		"uint"):
 		return v.Uint64()
 	}
 	return v.Int64()
 }
 
-func fuzzReader(f *testing.F, read func(io.Reader, ImportOptions) (*dataset.Dataset, error), seeds ...string) {
+func fuzzReader(f *testing.F, read func(io.Reader, ImportOptions) (*dataset.Dataset, error),
+	seeds ...string) {
 	for _, s := range append(seeds, "", "null", "[]", "{}") {
 		f.Add(s)
 	}

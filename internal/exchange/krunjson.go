@@ -254,7 +254,8 @@ func (f *krunFile) leftOut(text string) []string {
 		}
 		if len(numbers) > 0 {
 			problems = append(problems,
-				fmt.Sprintf("%s: there are nulls among the %s of execution %s; that counter is left out there, the times are kept",
+				fmt.Sprintf("%s: there are nulls among the %s of execution %s; that counter is left out "+
+					"there, the times are kept",
 					text, name, strings.Join(numbers, ", ")))
 		}
 	}

@@ -138,7 +138,8 @@ func TestReadKrunRefuses(t *testing.T) {
 		{"a time too few lists deep", times(`[1]`), "'1' where '['"},
 		{"negative count", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[-1]]]}}`,
 			`"-1" is not a count`},
-		{"count of 65 bits", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[18446744073709551616]]]}}`, "is not a count"},
+		{"count of 65 bits",
+			`{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[18446744073709551616]]]}}`, "is not a count"},
 		{"broken count", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[1.5]]]}}`,
 			"is not a count"},
 		{"flags of another number", `{"wallclock_times": {"a:b:c": [[1]]}, "pexec_flags": {"a:b:c": []}}`,
@@ -146,7 +147,8 @@ func TestReadKrunRefuses(t *testing.T) {
 		{"unknown flag", `{"wallclock_times": {"a:b:c": [[1]]}, "pexec_flags": {"a:b:c": ["X"]}}`,
 			`flag "X"`},
 		{"counts of another number",
-			`{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": []}}`, "1 executions have cycles of 0"},
+			`{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": []}}`,
+			"1 executions have cycles of 0"},
 		{"a string not ended", `{"config": "` + "\n", "a string is not ended"},
 		{"bad escape", `{"config": "\x"}`, "after a backslash"},
 		{"nested without end", `{"config": ` + strings.Repeat("[", 100), "deeper than 64"},
@@ -187,15 +189,19 @@ func TestJSONText(t *testing.T) {
 // consistent. TestKrunNullCounts: a counter with a null is missing from its execution, and is said
 // to be; the times and the other counters are kept.
 func TestKrunNullCounts(t *testing.T) {
-	d, err := ReadKrunJSON(strings.NewReader(`{"wallclock_times": {"a:b:c": [[1, 2], [3, 4], [], [5, 6]], "d:e:f": [[1, 2]]},`+
-		` "core_cycle_counts": {"a:b:c": [[[1, null], [3, 4]], [[5, 6], [7, 8]], [null, null], [null, [1, 2]]], "d:e:f": [[[9, 9]]]},`+
-		` "aperf_counts": {"a:b:c": [[[1, 2], [3, 4]], [[1, 2], [null, null]], [], [[1, 2], [3, 4]]]}}`), KrunOptions{Counters: true})
+	d, err := ReadKrunJSON(strings.NewReader(
+		`{"wallclock_times": {"a:b:c": [[1, 2], [3, 4], [], [5, 6]], "d:e:f": [[1, 2]]},`+
+			` "core_cycle_counts": {"a:b:c": [[[1, null], [3, 4]], [[5, 6], [7, 8]], [null, null], [null, [1, 2]]], "d:e:f": [[[9, 9]]]},`+
+			` "aperf_counts": {"a:b:c": [[[1, 2], [3, 4]], [[1, 2], [null, null]], [], [[1, 2], [3, 4]]]}}`),
+		KrunOptions{Counters: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		"a:b:c: there are nulls among the aperf_counts of execution 2; that counter is left out there, the times are kept",
-		"a:b:c: there are nulls among the core_cycle_counts of execution 1, 4; that counter is left out there, the times are kept",
+		"a:b:c: there are nulls among the aperf_counts of execution 2; that counter is left out there, the " +
+			"times are kept",
+		"a:b:c: there are nulls among the core_cycle_counts of execution 1, 4; that counter is left out " +
+			"there, the times are kept",
 	}
 	if !slices.Equal(d.Problems, want) {
 		t.Errorf("problems %q", d.Problems)

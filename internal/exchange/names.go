@@ -81,7 +81,8 @@ type ImportOptions struct {
 
 // timeUnits are names of units of time, and how many make a second.
 var timeUnits = map[string]float64{
-	"s": 1, "second": 1, "sec": 1, "ms": 1e3, "us": 1e6, "ns": 1e9, "min": 1. / 60, "hr": 1. / 3600, "day": 1. / 86400,
+	"s": 1, "second": 1, "sec": 1, "ms": 1e3, "us": 1e6, "ns": 1e9, "min": 1. / 60, "hr": 1. / 3600,
+	"day": 1. / 86400,
 }
 
 // inSeconds converts times of a unit. ok is false when it is not one of time.

@@ -38,8 +38,10 @@ func WriteParquet(w io.Writer, d *dataset.Dataset, pair *dataset.Pair) error {
 	}
 	options := []parquet.WriterOption{
 		parquet.NewSchema("krund", t.group), parquet.Compression(&parquet.Snappy),
-		parquet.KeyValueMetadata("krund.format", "iterations 1"), parquet.KeyValueMetadata("krund.experiment", d.Experiment),
-		parquet.KeyValueMetadata("krund.machine", d.Machine), parquet.KeyValueMetadata("krund.source", d.Format),
+		parquet.KeyValueMetadata("krund.format", "iterations 1"), parquet.KeyValueMetadata("krund.experiment",
+			d.Experiment),
+		parquet.KeyValueMetadata("krund.machine", d.Machine), parquet.KeyValueMetadata("krund.source",
+			d.Format),
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.units)) {
 		options = append(options, parquet.KeyValueMetadata("krund.unit."+name, t.units[name]))
@@ -66,7 +68,8 @@ func WriteParquet(w io.Writer, d *dataset.Dataset, pair *dataset.Pair) error {
 // escaped as in addresses; a part that no file system would take ends in a hash
 // of its name, whose whole is in the file.
 func ParquetFile(k key.Key) string {
-	return partition("benchmark", k.Benchmark) + "/" + partition("vm", k.VM) + "/" + partition("variant", k.Variant) + "/iterations.parquet"
+	return partition("benchmark", k.Benchmark) + "/" + partition("vm", k.VM) + "/" + partition("variant",
+		k.Variant) + "/iterations.parquet"
 }
 
 // longestName is how many bytes a name may have in the usual file systems.
@@ -95,13 +98,17 @@ type parquetTable struct {
 
 // fixed are the columns every file has.
 var fixed = map[string]parquet.Node{
-	"benchmark": parquet.Encoded(parquet.String(), &parquet.RLEDictionary), "vm": parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
-	"variant": parquet.Encoded(parquet.String(), &parquet.RLEDictionary), "outcome": parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
-	"pexec": parquet.Int(32), "iteration": parquet.Int(32), "wall": parquet.Optional(parquet.Leaf(parquet.DoubleType)),
+	"benchmark": parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
+	"vm":        parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
+	"variant":   parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
+	"outcome":   parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
+	"pexec":     parquet.Int(32), "iteration": parquet.Int(32),
+	"wall": parquet.Optional(parquet.Leaf(parquet.DoubleType)),
 }
 
 func newParquetTable(pair *dataset.Pair) (*parquetTable, error) {
-	t := &parquetTable{group: parquet.Group{}, units: map[string]string{"wall": dataset.Seconds}, index: map[string]int{}}
+	t := &parquetTable{group: parquet.Group{}, units: map[string]string{"wall": dataset.Seconds},
+		index: map[string]int{}}
 	maps.Copy(t.group, fixed)
 	kinds := map[string]string{}
 	for i := range pair.Executions {
@@ -115,11 +122,13 @@ func newParquetTable(pair *dataset.Pair) (*parquetTable, error) {
 			name := parquetName(c)
 			kind, node := parquetKind(c)
 			if own[name] {
-				return nil, fmt.Errorf("execution %d: two columns would be called %s; rename one in the benchmark", e.Number, name)
+				return nil, fmt.Errorf("execution %d: two columns would be called %s; rename one in the "+
+					"benchmark", e.Number, name)
 			}
 			own[name] = true
 			if before, seen := kinds[name]; seen && before != kind {
-				return nil, fmt.Errorf("execution %d: column %s is %s, and was %s before", e.Number, name, kind, before)
+				return nil, fmt.Errorf("execution %d: column %s is %s, and was %s before", e.Number, name,
+					kind, before)
 			}
 			kinds[name] = kind
 			t.units[name] = c.Unit
@@ -207,7 +216,8 @@ func (t *parquetTable) set(row parquet.Row, name string, v parquet.Value) {
 	row[at] = v.Level(0, 1, at)
 }
 
-func (t *parquetTable) fixedValue(name string, pair *dataset.Pair, e *dataset.Execution, i int) parquet.Value {
+func (t *parquetTable) fixedValue(name string, pair *dataset.Pair, e *dataset.Execution,
+	i int) parquet.Value {
 	switch name {
 	case "benchmark":
 		return parquet.ByteArrayValue([]byte(pair.Key.Benchmark))

@@ -55,10 +55,14 @@ func TestDuckDB(t *testing.T) {
 	for query, want := range map[string]string{
 		"select benchmark, vm, iteration, wall_ns, cycles_core3, gc from " + files +
 			" order by all": "benchmark,vm,iteration,wall_ns,cycles_core3,gc\n" +
-			"a/b ü,PyPy,0,123456789,18446744073709551615,\na/b ü,PyPy,1,9007199254740993,9007199254740993,-5\n" +
+			"a/b ü,PyPy,0,123456789,18446744073709551615,\na/b " +
+			"ü,PyPy,1,9007199254740993,9007199254740993,-5\n" +
 			"fasta,PyPy,0,123456789,18446744073709551615,\nfasta,PyPy,1,9007199254740993,9007199254740993,-5\n",
-		"select distinct typeof(wall_ns) a, typeof(cycles_core3) b, typeof(wall) c, typeof(pexec) d from " + files:                                                                                          "a,b,c,d\nBIGINT,UBIGINT,DOUBLE,INTEGER\n",
-		"select distinct decode(value) v from parquet_kv_metadata('" + strings.TrimSuffix(strings.TrimPrefix(files, "read_parquet('"), "', union_by_name=true)") + "') where decode(key) = 'krund.unit.gc'": "v\nns\n",
+		"select distinct typeof(wall_ns) a, typeof(cycles_core3) b, typeof(wall) c, typeof(pexec) d from " +
+			files: "a,b,c,d\nBIGINT,UBIGINT,DOUBLE,INTEGER\n",
+		"select distinct decode(value) v from parquet_kv_metadata('" +
+			strings.TrimSuffix(strings.TrimPrefix(files, "read_parquet('"), "', union_by_name=true)") +
+			"') where decode(key) = 'krund.unit.gc'": "v\nns\n",
 	} {
 		out, err := exec.CommandContext(t.Context(), duckdb, "-csv", "-c", query).CombinedOutput()
 		if err != nil || string(out) != want {

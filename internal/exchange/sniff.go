@@ -53,8 +53,10 @@ func sniffObject(text []byte) string {
 			return FormatPyperf
 		case "results":
 			return FormatHyperfine
-		case "wallclock_times", "core_cycle_counts", "aperf_counts", "mperf_counts", "config", "audit", "pexec_flags",
-			"eta_estimates", "error_flag", "all_outliers", "changepoints", "changepoint_means", "changepoint_vars", "classifications", "classifier",
+		case "wallclock_times", "core_cycle_counts", "aperf_counts", "mperf_counts", "config", "audit",
+			"pexec_flags",
+			"eta_estimates", "error_flag", "all_outliers", "changepoints", "changepoint_means",
+			"changepoint_vars", "classifications", "classifier",
 			"common_outliers", "unique_outliers", "window_size", "reboots", "starting_temperatures":
 			return FormatKrun
 		}

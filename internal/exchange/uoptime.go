@@ -34,7 +34,8 @@ const byteOrderMark = "\ufeff"
 func IsUOpTime(head []byte) bool {
 	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(head, []byte(byteOrderMark))))
 	columns, err := in.Read()
-	return err == nil && (slices.Contains(columns, uoptimeColumns[0]) || slices.Contains(columns, uoptimeColumns[5]))
+	return err == nil && (slices.Contains(columns, uoptimeColumns[0]) || slices.Contains(columns,
+		uoptimeColumns[5]))
 }
 
 // ReadUOpTime reads a result file of µOpTime's benchmark runner (Japke et al.,
@@ -60,7 +61,8 @@ func ReadUOpTime(r io.Reader) (*optimize.Suite, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read µOpTime results: %w: line 1: %w", ErrFormat, err)
 	}
-	u := uoptimeReader{at: at, index: map[string]int{}, seen: map[uoptimePlace]bool{}, full: optimize.Position{1, 1, 1}}
+	u := uoptimeReader{at: at, index: map[string]int{}, seen: map[uoptimePlace]bool{},
+		full: optimize.Position{1, 1, 1}}
 	for {
 		record, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -91,7 +93,8 @@ func uoptimeHead(head []string) (at [len(uoptimeColumns)]int, err error) {
 	for i, name := range uoptimeColumns {
 		at[i] = slices.Index(head, name)
 		if at[i] < 0 {
-			return at, fmt.Errorf("there is no column %s; a result file of µOpTime begins with %s", name, strings.Join(uoptimeColumns[:], ","))
+			return at, fmt.Errorf("there is no column %s; a result file of µOpTime begins with %s", name,
+				strings.Join(uoptimeColumns[:], ","))
 		}
 	}
 	return at, nil
@@ -143,7 +146,8 @@ func (u *uoptimeReader) row(record []string) error {
 	b := &u.benchmarks[i]
 	place := uoptimePlace{i, positions[0], optimize.Position(positions[1:])}
 	if u.seen[place] && len(b.Warnings) == 0 {
-		b.Warnings = append(b.Warnings, fmt.Sprintf("instance %d, suite run %d, iteration %d, second %d was measured twice; all values count", positions[0], positions[1], positions[2], positions[3]))
+		b.Warnings = append(b.Warnings, fmt.Sprintf("instance %d, suite run %d, iteration %d, second %d "+
+			"was measured twice; all values count", positions[0], positions[1], positions[2], positions[3]))
 	}
 	u.seen[place] = true
 	b.Rows = append(b.Rows, optimize.Row{Instance: place.instance, At: place.at, Value: value})
@@ -161,9 +165,10 @@ func (u *uoptimeReader) suite() (*optimize.Suite, error) {
 		u.benchmarks[i].Full = u.full
 	}
 	return &optimize.Suite{
-		Info:       dataset.Info{Format: FormatUOpTime},
-		Unit:       "ns",
-		Levels:     []optimize.Level{optimize.SuiteRuns(), {Name: "iterations"}, {Name: "seconds", Duration: true}},
+		Info: dataset.Info{Format: FormatUOpTime},
+		Unit: "ns",
+		Levels: []optimize.Level{optimize.SuiteRuns(), {Name: "iterations"},
+			{Name: "seconds", Duration: true}},
 		Benchmarks: u.benchmarks,
 	}, nil
 }

@@ -23,13 +23,15 @@ func TestReadUOpTime(t *testing.T) {
 	}
 	b := s.Benchmarks[0]
 	full := optimize.Position{2, 3, 2}
-	if len(s.Benchmarks) != 2 || b.Name != "BenchmarkB/x" || len(b.Rows) != 3 || b.Full != full || s.Benchmarks[1].Full != full || b.Seconds != 1 || s.Unit != "ns" {
+	if len(s.Benchmarks) != 2 || b.Name != "BenchmarkB/x" || len(b.Rows) != 3 || b.Full != full ||
+		s.Benchmarks[1].Full != full || b.Seconds != 1 || s.Unit != "ns" {
 		t.Errorf("%+v", s)
 	}
 	if want := (optimize.Row{Instance: 2, At: optimize.Position{1, 3, 2}, Value: 24}); b.Rows[2] != want {
 		t.Errorf("%+v, want %+v", b.Rows[2], want)
 	}
-	if !IsUOpTime([]byte(uoptimeText)) || IsUOpTime([]byte("process_exec_num,bench_name,0,1\n")) || IsUOpTime(nil) {
+	if !IsUOpTime([]byte(uoptimeText)) || IsUOpTime([]byte("process_exec_num,bench_name,0,1\n")) ||
+		IsUOpTime(nil) {
 		t.Error("the head is not told from others")
 	}
 	moved := "note,ns_per_op,bed_pos,it_pos,sr_pos,ir_pos,b_name\r\n\"a,\nb\",22.5,1,1,1,1,B\r\n"
@@ -37,7 +39,8 @@ func TestReadUOpTime(t *testing.T) {
 		t.Errorf("other columns and line ends: %v", err)
 	}
 	marked := byteOrderMark + uoptimeText
-	if s, err := ReadUOpTime(strings.NewReader(marked)); err != nil || len(s.Benchmarks) != 2 || !IsUOpTime([]byte(marked)) {
+	if s, err := ReadUOpTime(strings.NewReader(marked)); err != nil || len(s.Benchmarks) != 2 ||
+		!IsUOpTime([]byte(marked)) {
 		t.Errorf("a byte order mark: %v", err)
 	}
 	if !IsUOpTime([]byte("b_name,ir_pos\n")) || IsUOpTime([]byte("{\"b_name\": 1}")) {
@@ -72,7 +75,8 @@ func TestReadUOpTimeRefuses(t *testing.T) {
 		}
 	}
 	failing := errors.New("disk on fire")
-	if _, err := ReadUOpTime(iotest.ErrReader(failing)); !errors.Is(err, failing) || errors.Is(err, ErrFormat) {
+	if _, err := ReadUOpTime(iotest.ErrReader(failing)); !errors.Is(err, failing) ||
+		errors.Is(err, ErrFormat) {
 		t.Errorf("an error of the reader: %v", err)
 	}
 }

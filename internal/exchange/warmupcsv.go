@@ -37,7 +37,8 @@ func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
 		return nil, csvError(err, "there is no header")
 	}
 	if len(header) < 3 {
-		return nil, fmt.Errorf("read CSV: %w: the header has %d columns, not execution, benchmark and iterations", ErrFormat, len(header))
+		return nil, fmt.Errorf("read CSV: %w: the header has %d columns, not execution, benchmark and "+
+			"iterations", ErrFormat, len(header))
 	}
 	d := &dataset.Dataset{Info: dataset.Info{Format: FormatWarmupCSV, Machine: machineOf(o.Uname)}}
 	for {

@@ -33,7 +33,8 @@ func WriteWarmupCSV(w io.Writer, d *dataset.Dataset) error {
 				return fmt.Errorf("write CSV: %s: execution %d: %w", p.Key, e.Number, err)
 			}
 			if cells != nil && width >= 0 && len(cells) != width {
-				return fmt.Errorf("write CSV: %s: execution %d has %d iterations, others have %d; the format wants as many in each", p.Key, e.Number, len(cells), width)
+				return fmt.Errorf("write CSV: %s: execution %d has %d iterations, others have %d; the "+
+					"format wants as many in each", p.Key, e.Number, len(cells), width)
 			}
 			if cells != nil {
 				width = len(cells)

@@ -29,7 +29,8 @@ func TestWarmupCSVRoundTrip(t *testing.T) {
 	if err := WriteWarmupCSV(&out, d); err != nil {
 		t.Fatal(err)
 	}
-	want := "process_exec_num,bench_name,0,1,2\n0,\"a,\"\"b\"\"\",crash,,\n1,\"a,\"\"b\"\"\",0.000000001,2.000000003,0.000000004\n0,c,1.232458e-07,0.1,3\n"
+	want := "process_exec_num,bench_name,0,1,2\n" +
+		"0,\"a,\"\"b\"\"\",crash,,\n1,\"a,\"\"b\"\"\",0.000000001,2.000000003,0.000000004\n0,c,1.232458e-07,0.1,3\n"
 	if out.String() != want {
 		t.Errorf("%s", out.String())
 	}

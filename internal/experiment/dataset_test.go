@@ -18,10 +18,12 @@ func record(k key.Key, slot, attempt, pexec int, outcome results.Outcome) result
 	core := 3
 	return results.Record{
 		Key: k, Experiment: "test", Host: "bencher5", Slot: slot, Attempt: attempt, Pexec: pexec,
-		Iterations: 2, Outcome: outcome, Reasons: []string{}, Reboot: results.RebootNone, Clock: "CLOCK_MONOTONIC_RAW",
+		Iterations: 2, Outcome: outcome, Reasons: []string{}, Reboot: results.RebootNone,
+		Clock:   "CLOCK_MONOTONIC_RAW",
 		StartNS: []int64{1000, 2000}, WallNS: []int64{500, 1500000000},
 		Columns: []results.Column{
-			{Name: "cycles", Unit: "", Kind: results.KindCounter, Core: &core, Counts: []uint64{1<<64 - 1, 7}},
+			{Name: "cycles", Unit: "", Kind: results.KindCounter, Core: &core, Counts: []uint64{1<<64 - 1,
+				7}},
 			{Name: "gc", Unit: "ns", Kind: results.KindUser, Values: []int64{results.Missing, 250}},
 		},
 	}
@@ -60,17 +62,20 @@ func TestReadResults(t *testing.T) {
 	for _, e := range d.Find(a).Executions {
 		outcomes = append(outcomes, e.Outcome)
 	}
-	if !slices.Equal(outcomes, []dataset.Outcome{dataset.Rerun, dataset.Completed, dataset.Rerun, dataset.Error}) {
+	if !slices.Equal(outcomes, []dataset.Outcome{dataset.Rerun, dataset.Completed, dataset.Rerun,
+		dataset.Error}) {
 		t.Errorf("outcomes %v", outcomes)
 	}
 	e := d.Find(b).Executions[0]
 	wall, _ := e.Column(dataset.Wall, dataset.NoCore)
 	cycles, ok := e.Column(dataset.CoreCycles, 3)
 	gc, _ := e.Column("gc", dataset.NoCore)
-	if seconds, unit := wall.Floats(); !slices.Equal(seconds, []float64{5e-7, 1.5}) || unit != dataset.Seconds {
+	if seconds, unit := wall.Floats(); !slices.Equal(seconds, []float64{5e-7, 1.5}) ||
+		unit != dataset.Seconds {
 		t.Errorf("wall times %v %s", seconds, unit)
 	}
-	if !ok || !slices.Equal(cycles.Counts, []uint64{1<<64 - 1, 7}) || !slices.Equal(gc.Ints, []int64{dataset.MissingInt, 250}) {
+	if !ok || !slices.Equal(cycles.Counts, []uint64{1<<64 - 1, 7}) || !slices.Equal(gc.Ints,
+		[]int64{dataset.MissingInt, 250}) {
 		t.Errorf("columns %+v", e.Columns)
 	}
 	d, err = ReadResults(durable.OS(), dir, func(name string) bool { return name == "gc" })
@@ -86,7 +91,8 @@ func TestDamagedRecordsAreReported(t *testing.T) {
 	other.Host = "bencher6"
 	unequal := record(a, 2, 1, 3, results.Completed)
 	unequal.Columns[0].Counts = []uint64{1}
-	dir := writeRecords(t, record(a, 0, 1, 1, results.Completed), other, unequal, record(a, 3, 1, 4, results.Completed))
+	dir := writeRecords(t, record(a, 0, 1, 1, results.Completed), other, unequal,
+		record(a, 3, 1, 4, results.Completed))
 	name := filepath.Join(dir, results.Name{Slot: 3, Attempt: 1}.String())
 	if err := os.WriteFile(name, []byte("torn"), 0o644); err != nil {
 		t.Fatal(err)

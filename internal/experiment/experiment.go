@@ -66,10 +66,12 @@ func (e Experiment) OpenSchedule() (*schedule.Schedule, error) {
 	var size *schedule.SizeError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s has no schedule: krund was stopped before it had made one, or it was lost; "+
+		return nil, fmt.Errorf("%s has no schedule: krund was stopped before it had made one, or it was "+
+			"lost; "+
 			"start krund again, or rebuild it with `krunctl repair %s`", e.Dir(), display.ShellPath(e.Dir()))
 	case errors.As(err, &size):
-		return nil, fmt.Errorf("%w; `krunctl repair %s` rebuilds what is missing", err, display.ShellPath(e.Dir()))
+		return nil, fmt.Errorf("%w; `krunctl repair %s` rebuilds what is missing", err,
+			display.ShellPath(e.Dir()))
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", e.Dir(), err)
 	}

@@ -11,8 +11,8 @@ import (
 	"krund/internal/key"
 )
 
-// ParsePattern reads the text of --key; nil is the pattern of "", which matches every key. The error
-// is a UsageError.
+// ParsePattern reads the text of --key; nil is the pattern of "", which matches every key. The
+// error is a UsageError.
 func ParsePattern(s string) (*key.Pattern, error) {
 	if s == "" {
 		return nil, nil //nolint:nilnil // no pattern, and no mistake either

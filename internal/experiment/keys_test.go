@@ -10,7 +10,8 @@ import (
 
 func TestCheckPattern(t *testing.T) {
 	var known []key.Key
-	for _, s := range []string{"fasta:C:so", "nbody:C:so", "nbody:PyPy:py", "richards:C:so", "richards:PyPy:py", "spectralnorm:C:so", "spectralnorm:PyPy:py"} {
+	for _, s := range []string{"fasta:C:so", "nbody:C:so", "nbody:PyPy:py", "richards:C:so",
+		"richards:PyPy:py", "spectralnorm:C:so", "spectralnorm:PyPy:py"} {
 		k, err := key.Parse(s)
 		if err != nil {
 			t.Fatal(err)

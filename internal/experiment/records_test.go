@@ -24,7 +24,8 @@ func TestRecordsThatCount(t *testing.T) {
 	doubtful.Iterations = 1 // it has two
 	appender := results.NewAppender(durable.OS(), d.Results())
 	for _, r := range []results.Record{
-		record(a, 0, 1, 1, results.Rerun), record(a, 0, 2, 1, results.Completed), record(a, 0, 3, 1, results.Completed),
+		record(a, 0, 1, 1, results.Rerun), record(a, 0, 2, 1, results.Completed),
+		record(a, 0, 3, 1, results.Completed),
 		record(b, 1, 1, 1, results.Error), record(a, 2, 1, 2, results.Completed), doubtful,
 	} {
 		if err := appender.Append(r); err != nil {
@@ -37,7 +38,8 @@ func TestRecordsThatCount(t *testing.T) {
 		count   []results.Name
 		damaged int
 	}{
-		{"", []results.Name{{Slot: 0, Attempt: 1}, {Slot: 0, Attempt: 2}, {Slot: 0, Attempt: 3}, {Slot: 1, Attempt: 1},
+		{"", []results.Name{{Slot: 0, Attempt: 1}, {Slot: 0, Attempt: 2}, {Slot: 0, Attempt: 3},
+			{Slot: 1, Attempt: 1},
 			{Slot: 2, Attempt: 1}}, []results.Name{{Slot: 0, Attempt: 2}, {Slot: 2, Attempt: 1}}, 1},
 		{"nbody:*:*", []results.Name{{Slot: 1, Attempt: 1}}, nil, 1},
 	} {
@@ -58,7 +60,8 @@ func TestRecordsThatCount(t *testing.T) {
 			for r := range records.Counting() {
 				count = append(count, results.Name{Slot: r.Slot, Attempt: r.Attempt})
 			}
-			if !slices.Equal(all, test.all) || !slices.Equal(count, test.count) || records.Damaged != test.damaged ||
+			if !slices.Equal(all, test.all) || !slices.Equal(count, test.count) ||
+				records.Damaged != test.damaged ||
 				left != 2*pass*test.damaged {
 				t.Errorf("%q: %v of %v count, %d damaged, %d left out in pass %d", test.pattern, count, all,
 					records.Damaged, left, pass)

@@ -17,7 +17,8 @@ func TestParseSkip(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for arg, want := range map[string][2]string{
-		"a/warmup.toml": {"a/warmup.krun", "warmup"}, "a/warmup.krun/": {"a/warmup.krun", "warmup"}, "warmup": {"warmup", "warmup"},
+		"a/warmup.toml": {"a/warmup.krun", "warmup"}, "a/warmup.krun/": {"a/warmup.krun", "warmup"},
+		"warmup": {"warmup", "warmup"},
 	} {
 		name, err := Name(nil, arg, "host") // there is no such configuration
 		if got := [2]string{DirectoryOf(arg), name}; err != nil || got != want {

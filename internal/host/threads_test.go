@@ -7,7 +7,8 @@ import (
 
 // statText is /proc/PID/stat of a thread with these flags and start time; its name is an ugly one.
 func statText(flags, start int) string {
-	return fmt.Sprintf("7 (a) b) (c) S 2 0 0 0 -1 %d 0 0 0 0 0 1 0 0 20 0 1 0 %d 0 0 18446744073709551615 0\n", flags, start)
+	return fmt.Sprintf(
+		"7 (a) b) (c) S 2 0 0 0 -1 %d 0 0 0 0 0 1 0 0 20 0 1 0 %d 0 0 18446744073709551615 0\n", flags, start)
 }
 
 func TestParseThread(t *testing.T) {

@@ -34,7 +34,8 @@ func Check(fsys durable.FS, f directory.Directory, o Options) Report {
 }
 
 func examine(fsys durable.FS, f directory.Directory, o Options) *check {
-	c := &check{fsys: fsys, directory: f, options: o, report: Report{Outcomes: make(map[results.Outcome]int)}, slots: make(map[int]*history)}
+	c := &check{fsys: fsys, directory: f, options: o, report: Report{Outcomes: make(map[results.Outcome]int)},
+		slots: make(map[int]*history)}
 	c.files()
 	c.machineFiles()
 	c.records()
@@ -88,7 +89,8 @@ func (c *check) records() {
 	}
 	c.report.Records = len(list.Records)
 	for _, t := range list.Temps {
-		c.report.problem(Leftover, resultsDir+"/"+t, "a temporary file left over from a crash, or being written by krund", "`krunctl repair` removes it when krund is not running")
+		c.report.problem(Leftover, resultsDir+"/"+t, "a temporary file left over from a crash, or being "+
+			"written by krund", "`krunctl repair` removes it when krund is not running")
 	}
 	for _, name := range list.Foreign {
 		c.foreign(resultsDir + "/" + name)
@@ -122,7 +124,8 @@ func (c *check) one(l results.Loaded) {
 	case errors.As(l.Err, &damaged) && !unreadable(l.Err):
 		h.broken++
 		h.damaged = append(h.damaged, l.Name)
-		c.report.record(RecordDamaged, l.Name, damaged.Err.Error(), copyFix+"; or "+repairFix+": it sets the damaged file aside and reschedules the slot")
+		c.report.record(RecordDamaged, l.Name, damaged.Err.Error(),
+			copyFix+"; or "+repairFix+": it sets the damaged file aside and reschedules the slot")
 		return
 	default:
 		h.broken++
@@ -138,7 +141,8 @@ func (c *check) one(l results.Loaded) {
 		}
 	}
 	if err := rec.Check(); err != nil {
-		c.report.record(RecordDoubtful, l.Name, err.Error(), "do not analyze it: move it out of the directory; `krunctl repair` then reschedules the slot")
+		c.report.record(RecordDoubtful, l.Name, err.Error(),
+			"do not analyze it: move it out of the directory; `krunctl repair` then reschedules the slot")
 	}
 	if _, known := c.hashes[rec.ConfigHash]; !known {
 		c.hashes[rec.ConfigHash] = l.Name
@@ -174,7 +178,9 @@ func (c *check) twice(h *history) {
 			continue
 		}
 		if seen {
-			c.report.record(CompletedTwice, r.Name, "the slot has a completed record of an earlier attempt", "only the first one is used; move this one out of the directory, and report how it came about")
+			c.report.record(CompletedTwice, r.Name, "the slot has a completed record of an earlier attempt",
+				"only the first one is used; move this one out of the directory, and report how it came "+
+					"about")
 			return
 		}
 		seen = true
@@ -195,8 +201,10 @@ const (
 )
 
 var ownFiles = map[string]bool{
-	scheduleFile: true, configFile: true, resultsDir: true, "journal": true, "log": true, "lock": true, "holder": true,
-	"analysis.json": true, "fingerprint.json": true, string(directory.Hold): true, string(directory.Stop): true, "reserve": true,
+	scheduleFile: true, configFile: true, resultsDir: true, "journal": true, "log": true, "lock": true,
+	"holder":        true,
+	"analysis.json": true, "fingerprint.json": true, string(directory.Hold): true,
+	string(directory.Stop): true, "reserve": true,
 }
 
 // brokenMark is part of the names of files that a repair has set aside.
@@ -215,7 +223,8 @@ func (c *check) files() {
 		case ownFiles[name]:
 			c.size(filepath.Join(c.directory.Dir(), name))
 		case durable.IsTemp(name) && e.Type().IsRegular():
-			c.report.problem(Leftover, name, "a temporary file left over from a crash, or being written by krund", "`krunctl repair` removes it when krund is not running")
+			c.report.problem(Leftover, name, "a temporary file left over from a crash, or being written by "+
+				"krund", "`krunctl repair` removes it when krund is not running")
 		default:
 			c.foreign(name)
 		}
@@ -225,7 +234,8 @@ func (c *check) files() {
 // foreign reports a file that is not krund's.
 func (c *check) foreign(file string) {
 	base := filepath.Base(file)
-	if strings.Contains(base, brokenMark) || strings.HasPrefix(base, "journal.") || strings.HasPrefix(base, "log.") {
+	if strings.Contains(base, brokenMark) || strings.HasPrefix(base, "journal.") || strings.HasPrefix(base,
+		"log.") {
 		fix := "remove it when you no longer need it"
 		if strings.HasPrefix(file, resultsDir+"/") {
 			fix = "keep it: it is the only record of that attempt"
@@ -247,7 +257,8 @@ func (c *check) size(path string) {
 func (c *check) openConfig() {
 	text, err := durable.ReadFile(c.fsys, c.directory.ConfigCopy())
 	if err != nil {
-		c.report.problem(ConfigMissing, configFile, err.Error(), copyFix+", or repair with the original NAME.toml beside the directory: `krunctl repair`")
+		c.report.problem(ConfigMissing, configFile, err.Error(),
+			copyFix+", or repair with the original NAME.toml beside the directory: `krunctl repair`")
 		return
 	}
 	cfg, err := parseFor(c.options, c.hosts, text, 0)
@@ -288,14 +299,18 @@ func (c *check) configs() {
 	if c.header != nil {
 		want = c.header.ConfigHash
 		if c.config != nil && c.config.Hash != want {
-			c.report.problem(ConfigDiffers, configFile, "it is not the text from which the schedule was created", copyFix+"; the configuration of an experiment cannot be changed; start another experiment")
+			c.report.problem(ConfigDiffers, configFile, "it is not the text from which the schedule was "+
+				"created", copyFix+"; the configuration of an experiment cannot be changed; start another "+
+				"experiment")
 		}
 	} else if c.config != nil {
 		want = c.config.Hash
 	}
 	for hash, name := range c.hashes {
 		if want != "" && hash != want {
-			c.report.record(RecordConfig, name, "this record, and perhaps others, was measured with another configuration (hash "+hash+")", "move records of other experiments out of the directory")
+			c.report.record(RecordConfig, name, "this record, and perhaps others, was measured with "+
+				"another configuration (hash "+hash+")",
+				"move records of other experiments out of the directory")
 		}
 	}
 }

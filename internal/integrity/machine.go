@@ -33,7 +33,8 @@ func (c *check) journal() {
 	}
 	for _, line := range damage {
 		c.report.problem(JournalDamaged, name, line+": a change of the machine that may never be restored",
-			"`krunctl restore` restores the others, and restarting the machine restores most settings; krund keeps a copy of the journal and starts a new one")
+			"`krunctl restore` restores the others, and restarting the machine restores most settings; "+
+				"krund keeps a copy of the journal and starts a new one")
 	}
 }
 
@@ -47,7 +48,8 @@ func (c *check) fingerprint() {
 		err = json.Unmarshal(text, &origin)
 	}
 	if err != nil {
-		c.report.problem(FingerprintBad, fingerprintFile, fmt.Sprintf("it does not identify the machine on which the experiment began: %v", err),
+		c.report.problem(FingerprintBad, fingerprintFile,
+			fmt.Sprintf("it does not identify the machine on which the experiment began: %v", err),
 			copyFix+"; or remove it, and krund assumes that it is this machine in its current state")
 	}
 }

@@ -34,7 +34,8 @@ type MendOptions struct {
 // done until then is in the list.
 func Mend(fsys durable.FS, f directory.Directory, o MendOptions) ([]string, error) {
 	m := &mending{check: examine(fsys, f, o.Options), o: o}
-	for _, step := range []func() error{m.mendConfig, m.putRecordsAside, m.removeLeftovers, m.mendSchedule, m.mendSlots} {
+	for _, step := range []func() error{m.mendConfig, m.putRecordsAside, m.removeLeftovers, m.mendSchedule,
+		m.mendSlots} {
 		if err := step(); err != nil {
 			return m.done, err
 		}
@@ -187,7 +188,8 @@ func (m *mending) removeLeftovers() error {
 }
 
 // ErrNoConfig is the error if the schedule has to be rebuilt and the configuration is missing.
-var ErrNoConfig = errors.New("the schedule can be rebuilt only with the configuration that the experiment was started with; put that text into config.toml, or beside the directory as NAME.toml")
+var ErrNoConfig = errors.New("the schedule can be rebuilt only with the configuration that the experiment " +
+	"was started with; put that text into config.toml, or beside the directory as NAME.toml")
 
 // mendSchedule rebuilds damaged parts of the schedule.
 func (m *mending) mendSchedule() error {
@@ -203,10 +205,11 @@ func (m *mending) mendSchedule() error {
 	}
 	src := m.source()
 	if missing {
-		return m.step("recreated the schedule from the configuration and the records"+m.baseRemark(), func() error {
-			_, err := schedule.Repair(m.fsys, m.directory.Schedule(), src)
-			return err
-		})
+		return m.step("recreated the schedule from the configuration and the records"+m.baseRemark(),
+			func() error {
+				_, err := schedule.Repair(m.fsys, m.directory.Schedule(), src)
+				return err
+			})
 	}
 	if m.o.DryRun {
 		return m.step("rebuilt the damaged parts of the schedule from the records", nil)
@@ -236,7 +239,8 @@ func (m *mending) describe(r schedule.RepairReport) []string {
 	case 1:
 		lines = append(lines, "rewrote the damaged copy of the schedule's header from the other copy")
 	case 2: //nolint:mnd // there are two copies
-		lines = append(lines, "rebuilt the schedule's header from the configuration and the records"+m.baseRemark())
+		lines = append(lines,
+			"rebuilt the schedule's header from the configuration and the records"+m.baseRemark())
 	}
 	if r.Size != nil {
 		lines = append(lines, "restored the size of the schedule: "+r.Size.Error())
@@ -254,10 +258,11 @@ func (m *mending) describe(r schedule.RepairReport) []string {
 
 // source returns the source for rebuilding the schedule. All records are already loaded.
 func (m *mending) source() schedule.Source {
-	return schedule.NewSource(m.config, schedule.NewHeader(m.config, m.facts, m.o.Now), func(slot int) (schedule.History, error) {
-		if past := m.slots[slot]; past != nil {
-			return past.History, nil
-		}
-		return schedule.History{}, nil
-	})
+	return schedule.NewSource(m.config, schedule.NewHeader(m.config, m.facts, m.o.Now),
+		func(slot int) (schedule.History, error) {
+			if past := m.slots[slot]; past != nil {
+				return past.History, nil
+			}
+			return schedule.History{}, nil
+		})
 }

@@ -23,7 +23,7 @@ type change struct {
 func (m *mending) mendSlots() error {
 	s, err := schedule.Open(m.fsys, m.directory.Schedule(), !m.o.DryRun)
 	if err != nil {
-		return nil //nolint:nilerr // a dry run over a damaged schedule, or nothing to repair; Check reports why it cannot be read
+		return nil //nolint:nilerr // nothing to repair, or a dry run; Check reports the damage
 	}
 	var changes []change
 	for slot, err := range s.Slots() {
@@ -62,18 +62,21 @@ func (m *mending) changeOf(slot schedule.Slot) (change, bool) {
 	code, _ := disagreement(slot, past)
 	switch {
 	case ok && (code == SlotBehind || code == OutcomeDiffers):
-		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("according to the record of attempt %d",
-			final.Name.Attempt), 0}, true
+		return change{slot, schedule.FlagOf(final.Outcome),
+			fmt.Sprintf("according to the record of attempt %d",
+				final.Name.Attempt), 0}, true
 	case ok && slot.Flag == schedule.Running:
-		return change{slot, schedule.FlagOf(final.Outcome), fmt.Sprintf("according to the record of attempt %d",
-			final.Name.Attempt), 0}, true
+		return change{slot, schedule.FlagOf(final.Outcome),
+			fmt.Sprintf("according to the record of attempt %d",
+				final.Name.Attempt), 0}, true
 	case code == RecordLost:
 		forget := 0
 		for missing := past.missing(slot); slices.Contains(missing, slot.Attempts-forget); {
 			forget++
 		}
 		return change{slot, schedule.Outstanding, "its record is lost, so it will run again", forget}, true
-	case !ok && slot.Flag.Final() && slot.Flag != schedule.Skipped && len(past.damaged) > 0 && len(past.damaged) == past.broken:
+	case !ok && slot.Flag.Final() && slot.Flag != schedule.Skipped && len(past.damaged) > 0 &&
+		len(past.damaged) == past.broken:
 		return change{slot, schedule.Outstanding, "its record is damaged, so it will run again", 0}, true
 	}
 	return change{}, false

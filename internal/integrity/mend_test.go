@@ -63,7 +63,8 @@ func experiment(t *testing.T) (*crashfs.FS, directory.Directory) {
 	f, err := directory.Create(fsys, dir)
 	must(err)
 	must(durable.WriteFile(fsys, f.ConfigCopy(), []byte(text), 0o644))
-	h := schedule.Header{ConfigHash: cfg.Hash, Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin, Seed: 1}
+	h := schedule.Header{ConfigHash: cfg.Hash, Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin,
+		Seed: 1}
 	must(schedule.Create(fsys, f.Schedule(), h, cfg.Slots(), schedule.Plan(cfg.Keys(), 3, h.Order, 1)))
 	s, err := schedule.Open(fsys, f.Schedule(), true)
 	must(err)
@@ -71,7 +72,8 @@ func experiment(t *testing.T) (*crashfs.FS, directory.Directory) {
 		slot, err := s.Begin()
 		must(err)
 		rec := results.Record{
-			Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Iterations: 1, Outcome: results.Completed, Reasons: []string{},
+			Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Iterations: 1,
+			Outcome: results.Completed, Reasons: []string{},
 			ConfigHash: cfg.Hash, Host: "lab1", Started: options.Now, StartNS: []int64{5}, WallNS: []int64{7},
 		}
 		flag := schedule.Completed
@@ -129,7 +131,8 @@ func problems(list []integrity.Problem) string {
 
 func TestSoundExperimentIsUnchanged(t *testing.T) {
 	fsys, f := experiment(t)
-	if r := integrity.Check(fsys, f, options.Options); len(r.Problems)+len(r.Notes) > 0 || r.Completed != 4 || r.Records != 5 || r.Slots.Completed != 4 || r.Slots.Error != 1 {
+	if r := integrity.Check(fsys, f, options.Options); len(r.Problems)+len(r.Notes) > 0 || r.Completed != 4 ||
+		r.Records != 5 || r.Slots.Completed != 4 || r.Slots.Error != 1 {
 		t.Errorf("%+v", r)
 	}
 	before := len(fsys.Log())
@@ -161,7 +164,8 @@ func TestMendCut(t *testing.T) {
 			t.Fatalf("%s: %v", cut, err)
 		}
 		r := integrity.Check(after, f, options.Options)
-		if len(r.Problems) > 0 || r.Completed != 3 || r.Slots.Completed != 3 || r.Slots.Error != 1 || r.Slots.Outstanding != 2 {
+		if len(r.Problems) > 0 || r.Completed != 3 || r.Slots.Completed != 3 || r.Slots.Error != 1 ||
+			r.Slots.Outstanding != 2 {
 			t.Fatalf("%s: %+v\n%s", cut, r.Slots, problems(r.Problems))
 		}
 		if done, err := integrity.Mend(after, f, options); len(done) > 0 || err != nil {
@@ -199,9 +203,15 @@ func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 			overwrite(t, fsys, f.Schedule(), 512+30)
 			return nil
 		}, []results.Temperature{{Sensor: "k10temp/Tctl", MilliC: 41500}}, "[{k10temp/Tctl 41500}]"},
-		{"all of it", func(fsys *crashfs.FS, f directory.Directory) error { return fsys.Remove(f.Schedule()) },
+		{"all of it", func(fsys *crashfs.FS,
+			f directory.Directory) error {
+			return fsys.Remove(f.Schedule())
+		},
 			[]results.Temperature{{Sensor: "k10temp/Tctl", MilliC: 41500}}, "[{k10temp/Tctl 41500}]"},
-		{"no record knows any", func(fsys *crashfs.FS, f directory.Directory) error { return fsys.Remove(f.Schedule()) }, nil, "[]"},
+		{"no record knows any", func(fsys *crashfs.FS,
+			f directory.Directory) error {
+			return fsys.Remove(f.Schedule())
+		}, nil, "[]"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			fsys, f := experiment(t)
@@ -218,18 +228,22 @@ func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 				t.Fatal(err)
 			}
 			rec := results.Record{
-				Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Iterations: 1, Outcome: results.Completed, Reasons: []string{},
-				ConfigHash: cfg.Hash, Host: "lab1", Started: options.Now.Add(time.Hour), StartNS: []int64{5}, WallNS: []int64{7},
+				Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Iterations: 1,
+				Outcome: results.Completed, Reasons: []string{},
+				ConfigHash: cfg.Hash, Host: "lab1", Started: options.Now.Add(time.Hour), StartNS: []int64{5},
+				WallNS: []int64{7},
 			}
 			rec.Machine.Temperatures.Base = test.base
-			if err := errors.Join(results.NewAppender(fsys, f.Results()).Append(rec), s.Finish(slot, schedule.Completed), s.Close(), test.lost(fsys, f)); err != nil {
+			if err := errors.Join(results.NewAppender(fsys, f.Results()).Append(rec),
+				s.Finish(slot, schedule.Completed), s.Close(), test.lost(fsys, f)); err != nil {
 				t.Fatal(err)
 			}
 			done, err := integrity.Mend(fsys, f, options)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if told := strings.Contains(strings.Join(done, "\n"), "without base temperatures"); told != (test.base == nil) {
+			told := strings.Contains(strings.Join(done, "\n"), "without base temperatures")
+			if told != (test.base == nil) {
 				t.Errorf("done: %q", done)
 			}
 			s, err = schedule.Open(fsys, f.Schedule(), false)
@@ -283,7 +297,8 @@ func TestDamagedJournal(t *testing.T) {
 	rest := line(fmt.Sprintf(`{"op":"set","safe":%d,"n":2,"step":{}}`, len(head)+len(set)))
 	for _, test := range []struct{ name, text, want string }{
 		{"sound", head + set + rest, ""},
-		{"a line that was on the disk", head + strings.Replace(set, "set", "sot", 1) + rest, "journal_damaged journal: line 2"},
+		{"a line that was on the disk", head + strings.Replace(set, "set", "sot", 1) + rest,
+			"journal_damaged journal: line 2"},
 		{"newer", line(`{"op":"journal","version":99}`), "journal_version journal"},
 	} {
 		if err := durable.WriteFile(fsys, f.Journal(), []byte(test.text), 0o644); err != nil {
@@ -314,7 +329,8 @@ func TestRecordOfAnotherExecution(t *testing.T) {
 	if err := durable.WriteFile(fsys, f.Results()+"/"+name.String(), packed, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := problems(integrity.Check(fsys, f, options.Options).Problems); !strings.Contains(got, "record_differs") {
+	if got := problems(integrity.Check(fsys, f, options.Options).Problems); !strings.Contains(got,
+		"record_differs") {
 		t.Errorf("%s", got)
 	}
 	done, err := integrity.Mend(fsys, f, options)

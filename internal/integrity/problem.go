@@ -75,7 +75,8 @@ func (r *Report) slot(c Code, file string, slot int, what, fix string) {
 
 func (r *Report) record(c Code, n results.Name, what, fix string) {
 	r.Problems = append(r.Problems, Problem{
-		Code: c, File: resultsDir + "/" + n.String(), Slot: &n.Slot, Attempt: &n.Attempt, What: what, Fix: fix,
+		Code: c, File: resultsDir + "/" + n.String(), Slot: &n.Slot, Attempt: &n.Attempt, What: what,
+		Fix: fix,
 	})
 }
 

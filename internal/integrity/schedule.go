@@ -27,7 +27,9 @@ func (c *check) schedule() {
 	header := s.Header()
 	c.header = &header
 	if err := s.HeaderDamage(); err != nil {
-		c.report.problem(HeaderDamaged, scheduleFile, "one of the two copies of the header: "+err.Error(), "nothing: the other copy is sound, and krund rewrites this one at its next update; `krunctl repair` does, too")
+		c.report.problem(HeaderDamaged, scheduleFile, "one of the two copies of the header: "+err.Error(),
+			"nothing: the other copy is sound, and krund rewrites this one at its next update; `krunctl "+
+				"repair` does, too")
 	}
 	c.bestHost(header.Slots)
 	next, stop := iter.Pull(c.plan(header))
@@ -39,7 +41,8 @@ func (c *check) schedule() {
 		switch {
 		case errors.As(err, &damaged):
 			c.report.Slots.Damaged++
-			c.report.slot(SlotDamaged, scheduleFile, damaged.Index, "its line is damaged: "+damaged.Reason, "krund or `krunctl repair` rebuilds it from the records")
+			c.report.slot(SlotDamaged, scheduleFile, damaged.Index, "its line is damaged: "+damaged.Reason,
+				"krund or `krunctl repair` rebuilds it from the records")
 			continue
 		case err != nil:
 			c.report.problem(ScheduleUnread, scheduleFile, err.Error(), "check the disk")
@@ -48,7 +51,8 @@ func (c *check) schedule() {
 		c.report.Slots.Add(slot)
 		if !planGiven && known && (planned.Key != slot.Key || planned.Pexec != slot.Pexec) {
 			planGiven = true // report only the first: the others follow from it
-			c.report.slot(PlanDiffers, scheduleFile, slot.Index, fmt.Sprintf("it is %s number %d, but the configuration plans %s number %d", slot.Key, slot.Pexec, planned.Key, planned.Pexec),
+			c.report.slot(PlanDiffers, scheduleFile, slot.Index, fmt.Sprintf("it is %s number %d, but the "+
+				"configuration plans %s number %d", slot.Key, slot.Pexec, planned.Key, planned.Pexec),
 				copyFix+"; if the configuration depends on the machine, select it with --host")
 		}
 		c.compare(s, slot)
@@ -60,7 +64,8 @@ func (c *check) unopened(err error) {
 	var size *schedule.SizeError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		c.report.problem(ScheduleMissing, scheduleFile, "it is missing", "start krund again if nothing was measured; otherwise `krunctl repair` creates one from the configuration and the records")
+		c.report.problem(ScheduleMissing, scheduleFile, "it is missing", "start krund again if nothing was "+
+			"measured; otherwise `krunctl repair` creates one from the configuration and the records")
 	case errors.Is(err, schedule.ErrVersion):
 		c.report.problem(ScheduleVersion, scheduleFile, err.Error(), newerFix)
 	case errors.Is(err, schedule.ErrHeaders):
@@ -68,7 +73,8 @@ func (c *check) unopened(err error) {
 	case errors.As(err, &size):
 		c.report.problem(ScheduleSize, scheduleFile, err.Error(), repairFix)
 	default:
-		c.report.problem(ScheduleUnread, scheduleFile, err.Error(), "make the file readable, and check the disk")
+		c.report.problem(ScheduleUnread, scheduleFile, err.Error(),
+			"make the file readable, and check the disk")
 	}
 }
 
@@ -82,7 +88,8 @@ func (c *check) bestHost(slots int) {
 		c.config = cfg
 	}
 	if c.config.Slots() != slots {
-		c.report.problem(PlanDiffers, scheduleFile, fmt.Sprintf("it has %d slots, but the configuration plans %d", slots, c.config.Slots()),
+		c.report.problem(PlanDiffers, scheduleFile,
+			fmt.Sprintf("it has %d slots, but the configuration plans %d", slots, c.config.Slots()),
 			copyFix+"; if the configuration depends on the machine, select it with --host")
 	}
 }
@@ -108,14 +115,18 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 	for _, r := range h.Records {
 		switch {
 		case r.Key != slot.Key.String() || r.Pexec != slot.Pexec:
-			c.report.record(RecordDiffers, r.Name, fmt.Sprintf("it belongs to %s number %d, but slot %d is %s number %d", r.Key, r.Pexec, slot.Index, slot.Key, slot.Pexec),
-				"move records of other experiments out of the directory; `krunctl repair` sets this one aside")
+			c.report.record(RecordDiffers, r.Name, fmt.Sprintf("it belongs to %s number %d, but slot %d is "+
+				"%s number %d", r.Key, r.Pexec, slot.Index, slot.Key, slot.Pexec),
+				"move records of other experiments out of the directory; `krunctl repair` sets this one "+
+					"aside")
 			c.strangers = append(c.strangers, r.Name)
 		case r.Name.Attempt > slot.Attempts:
 			if again, err := s.Slot(slot.Index); err == nil && again.Attempts >= r.Name.Attempt {
 				continue
 			}
-			c.report.record(RecordAhead, r.Name, fmt.Sprintf("it belongs to attempt %d, but the slot has counted %s", r.Name.Attempt, attempts(slot.Attempts)), "the schedule is older than the records: get both from the same copy of the directory")
+			c.report.record(RecordAhead, r.Name, fmt.Sprintf("it belongs to attempt %d, but the slot has "+
+				"counted %s", r.Name.Attempt, attempts(slot.Attempts)),
+				"the schedule is older than the records: get both from the same copy of the directory")
 		}
 	}
 	p, fix := disagreement(slot, h)
@@ -126,10 +137,13 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 		c.report.slot(p, scheduleFile, slot.Index, describe(p, slot, h), fix)
 	default:
 		c.lost(slot, h,
-			copyFix+"; the slot does not need it, but it is the only explanation of why that attempt does not count")
+			copyFix+"; the slot does not need it, but it is the only explanation of why that attempt does "+
+				"not count")
 	}
 	if f, ok := h.Final(); ok && slot.Flag == schedule.Running && f.Name.Attempt == slot.Attempts {
-		c.report.note(UnfinishedRecord, resultsDir+"/"+f.Name.String(), fmt.Sprintf("the record exists, but slot %d is still marked as running", slot.Index), "nothing: krund finishes the slot, at its next start if not now")
+		c.report.note(UnfinishedRecord, resultsDir+"/"+f.Name.String(),
+			fmt.Sprintf("the record exists, but slot %d is still marked as running", slot.Index),
+			"nothing: krund finishes the slot, at its next start if not now")
 	}
 }
 
@@ -198,9 +212,11 @@ func describe(c Code, slot schedule.Slot, h *history) string {
 		return fmt.Sprintf("the slot is %s after %s, but none of its records says so", slot.Flag,
 			attempts(slot.Attempts))
 	case SlotBehind:
-		return fmt.Sprintf("the slot is %s, but the record of attempt %d says %s", slot.Flag, final.Name.Attempt, final.Outcome)
+		return fmt.Sprintf("the slot is %s, but the record of attempt %d says %s", slot.Flag,
+			final.Name.Attempt, final.Outcome)
 	default:
-		return fmt.Sprintf("the slot says %s, but the record of attempt %d says %s", slot.Flag, final.Name.Attempt, final.Outcome)
+		return fmt.Sprintf("the slot says %s, but the record of attempt %d says %s", slot.Flag,
+			final.Name.Attempt, final.Outcome)
 	}
 }
 
@@ -222,7 +238,8 @@ func (c *check) strays(slots int) {
 	slices.Sort(found)
 	for _, index := range found {
 		for _, r := range c.slots[index].Records {
-			c.report.record(RecordStray, r.Name, fmt.Sprintf("the schedule has %d slots", slots), "move records of other experiments out of the directory")
+			c.report.record(RecordStray, r.Name, fmt.Sprintf("the schedule has %d slots", slots),
+				"move records of other experiments out of the directory")
 		}
 	}
 }

@@ -39,7 +39,8 @@ func BenchmarkCounters(b *testing.B) {
 			e.cores = s.cores
 			timeIterations(b, e, j, s.source, s.scope)
 		})
-		for _, python := range slices.Sorted(maps.Keys(pythons))[max(0, len(pythons)-2):] { // two are enough: the newest CPython and PyPy, if installed
+		// two are enough: the newest CPython and PyPy, if installed
+		for _, python := range slices.Sorted(maps.Keys(pythons))[max(0, len(pythons)-2):] {
 			b.Run(name+"/"+python, func(b *testing.B) {
 				e, j := live(b, config.VM{Name: "v", Runner: config.RunnerPython, Path: pythons[python]},
 					"bench.py", "def run_iter(n):\n    pass\n")

@@ -23,7 +23,8 @@ func (e Executor) open(ctx context.Context, j Job) (counterSet, string, error) {
 	c, reason := msr.Open(ctx, e.Root, msr.Want{Sources: j.Counters.Sources, Scope: j.Counters.Scope,
 		Cores: e.cores})
 	if c == nil {
-		return nil, "", fmt.Errorf("%w: %s; fix that, or add \"none\" to counters.sources to measure with the clock alone", ErrNoCounters, reason)
+		return nil, "", fmt.Errorf("%w: %s; fix that, or add \"none\" to counters.sources to measure with "+
+			"the clock alone", ErrNoCounters, reason)
 	}
 	return c, reason.String(), nil
 }

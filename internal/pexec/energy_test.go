@@ -47,10 +47,11 @@ func TestEnergyInRecord(t *testing.T) {
 	maps.Copy(files, zone("intel-rapl:0:1", "dram", 40))
 	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {
 		root := machine(t, files)
-		e := Executor{Installed: installed, Root: root, Runner: fake{run: exited(0), play: func(child.Command) {
-			write(t, root.Path("/"), rapl+"intel-rapl:0/energy_uj", "90\n") // wrapped around
-			write(t, root.Path("/"), rapl+"intel-rapl:0:1/energy_uj", "47\n")
-		}}}
+		e := Executor{Installed: installed, Root: root, Runner: fake{run: exited(0),
+			play: func(child.Command) {
+				write(t, root.Path("/"), rapl+"intel-rapl:0/energy_uj", "90\n") // wrapped around
+				write(t, root.Path("/"), rapl+"intel-rapl:0:1/energy_uj", "47\n")
+			}}}
 		m, err := e.Execute(t.Context(), job(t, name))
 		if err != nil {
 			t.Fatal(err)

@@ -38,7 +38,8 @@ func TestHousekeeping(t *testing.T) {
 // TestDaemonLeavesTheBenchmarksCPUs: every run, including that of an external suite, moves krund to
 // its own processors.
 func TestDaemonLeavesTheBenchmarksCPUs(t *testing.T) {
-	root := machine(t, map[string]string{"/sys/devices/system/cpu/online": "0-3\n", "/sys/devices/system/cpu/nohz_full": "1-3\n"})
+	root := machine(t, map[string]string{"/sys/devices/system/cpu/online": "0-3\n",
+		"/sys/devices/system/cpu/nohz_full": "1-3\n"})
 	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {
 		var seen child.Command
 		e := Executor{Runner: fake{run: exited(0), seen: &seen}, Installed: installed, Root: root}

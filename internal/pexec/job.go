@@ -47,10 +47,12 @@ type Installed struct {
 
 // Job is one process execution to perform.
 type Job struct {
-	Key        key.Key
-	VM         config.VM
-	Entry      string // absolute path of the benchmark's file; "" is allowed for external suites
-	Directory  string // absolute path of the working directory of a suite without Entry; otherwise that of Entry is used
+	Key   key.Key
+	VM    config.VM
+	Entry string // absolute path of the benchmark's file; "" is allowed for external suites
+	// absolute path of the working directory of a suite without Entry; otherwise that of Entry is
+	// used
+	Directory  string
 	Benchmark  string // name, for external suites
 	Parameter  int
 	Iterations int

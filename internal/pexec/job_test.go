@@ -146,7 +146,8 @@ func TestEnvironments(t *testing.T) {
 			slices.Concat(caller, buffer, []string{"MALLOC_OPTIONS=sfghjpru"}),
 		},
 		{ // programs differ in how they treat a name that occurs twice
-			"a VM's replaces the usual", "nbody:Py:py", nil, slices.Concat(caller[:5], []string{"LANG=C"}, buffer, []string{"PYTHONHASHSEED=0"}),
+			"a VM's replaces the usual", "nbody:Py:py", nil, slices.Concat(caller[:5], []string{"LANG=C"},
+				buffer, []string{"PYTHONHASHSEED=0"}),
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

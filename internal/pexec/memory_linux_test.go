@@ -33,9 +33,12 @@ func TestSuiteMemory(t *testing.T) {
 		most         int64  // bytes more than an ordinary run uses
 	}{
 		{"one long line", `printf '{"'; head -c 4M /dev/zero | tr '\0' x`, "unknown key", 32 << 20},
-		{"a long number", `printf '{"wallclock_times": ['; head -c 4M /dev/zero | tr '\0' 7`, "more than 64 characters", 32 << 20},
-		{"a gigabyte of a sparse file", `truncate -s 1G sparse; dd if=sparse bs=1M`, "stdout begins with", 32 << 20},
-		{"too many iterations", `printf '{"wallclock_times": ['; yes 1, | tr -d '\n' | head -c 4M`, "it is incomplete", 32 << 20},
+		{"a long number", `printf '{"wallclock_times": ['; head -c 4M /dev/zero | tr '\0' 7`,
+			"more than 64 characters", 32 << 20},
+		{"a gigabyte of a sparse file", `truncate -s 1G sparse; dd if=sparse bs=1M`, "stdout begins with",
+			32 << 20},
+		{"too many iterations", `printf '{"wallclock_times": ['; yes 1, | tr -d '\n' | head -c 4M`,
+			"it is incomplete", 32 << 20},
 		{"lists within lists", `yes '[' | tr -d '\n' | head -c 4M`, "stdout begins with", 32 << 20},
 		{"too many cores", head + `yes '[1,1,1,1,1,1],' | head -c 4M`, "more than 8192 cores", 32 << 20},
 		{"stderr as well", `head -c 4M /dev/zero >&2; head -c 4M /dev/zero`, "stdout begins with", 32 << 20},

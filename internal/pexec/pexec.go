@@ -130,10 +130,12 @@ func (e Executor) command(j Job) child.Command {
 }
 
 // measure runs the process with its own buffer.
-func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counters counterSet) (Measured, error) {
+func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counters counterSet) (Measured,
+	error) {
 	buffer, err := libkrun.Create(spec)
 	if err != nil {
-		return Measured{}, fmt.Errorf("create the measurement buffer for %d iterations: %w", j.Iterations, err)
+		return Measured{}, fmt.Errorf("create the measurement buffer for %d iterations: %w", j.Iterations,
+			err)
 	}
 	c := e.command(j)
 	c.Files = []*os.File{buffer.File()}

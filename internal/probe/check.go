@@ -73,7 +73,8 @@ func checkTemperature(t Temperatures, sensors []string) setting.Finding {
 	f.Found = strings.Join(gating, ", ")
 	if len(gating) == 0 {
 		f.Status, f.Found = setting.StatusCannot, fmt.Sprintf("none of %d sensors", len(t.Readings))
-		f.Fix = "load the driver of the sensors (coretemp, k10temp, nct6775), or choose existing ones in [temperature] sensors"
+		f.Fix = "load the driver of the sensors (coretemp, k10temp, nct6775), or choose existing ones in " +
+			"[temperature] sensors"
 	}
 	return f
 }
@@ -85,20 +86,23 @@ func checkKernelLog(ctx context.Context, h host.Host) setting.Finding {
 		err = log.Close()
 	}
 	if err != nil {
-		f.Status, f.Found, f.Detail, f.Fix = setting.StatusCannot, "unreadable", err.Error(), "run as root, outside of containers"
+		f.Status, f.Found, f.Detail, f.Fix = setting.StatusCannot, "unreadable", err.Error(),
+			"run as root, outside of containers"
 	}
 	return f
 }
 
 func checkThrottle(t Throttle) setting.Finding {
-	f := finding(throttle, plural(len(t.Counts), "counter"), "counted by the kernel", strings.Join(t.Remarks, "; "))
+	f := finding(throttle, plural(len(t.Counts), "counter"), "counted by the kernel", strings.Join(t.Remarks,
+		"; "))
 	if len(t.Remarks) > 0 {
 		f.Status, f.Fix = setting.StatusCannot, "nothing to do: use the processor's counters, see [counters]"
 	}
 	return f
 }
 
-// CheckVirtualisation is that row of Check alone, under a policy. It runs systemd-detect-virt, unless the policy is Off.
+// CheckVirtualisation is that row of Check alone, under a policy. It runs systemd-detect-virt,
+// unless the policy is Off.
 func CheckVirtualisation(ctx context.Context, h host.Host, policy setting.Policy) setting.Finding {
 	if policy == setting.Off {
 		return setting.Finding{Name: virtualisation.Name, Policy: policy, Status: setting.StatusOff}
@@ -111,7 +115,8 @@ func CheckVirtualisation(ctx context.Context, h host.Host, policy setting.Policy
 func checkVirtualisation(v Virtualisation) setting.Finding {
 	f := finding(virtualisation, v.String(), "none", strings.Join(v.Evidence, "; "))
 	if !v.None() {
-		f.Status, f.Fix = setting.StatusCannot, "measure on the hardware itself; numbers from here are for development only"
+		f.Status, f.Fix = setting.StatusCannot,
+			"measure on the hardware itself; numbers from here are for development only"
 	}
 	return f
 }

@@ -27,7 +27,8 @@ var fingerprint = setting.Descriptor{
 	Brief: "the machine is the one the experiment began on",
 	Why:   "an update in the middle splits an experiment in two",
 	What: "kernel, command line, microcode, processor and its flags, cores, firmware, memory modules, " +
-		"mitigations, clock source, packages (count and hash), hashes of the VMs, the benchmarks' files and " +
+		"mitigations, clock source, packages (count and hash), hashes of the VMs, the benchmarks' files " +
+		"and " +
 		"krund's runners",
 	Notes: "nothing in it changes with a boot or with what krund sets. A change is shown as " +
 		"`name: \"old\" -> \"new\"`",
@@ -219,7 +220,8 @@ const mostHashed = 4 << 30
 // The file is read in chunks. It is an error if it is not a regular file or is larger than 4 GiB,
 // because the owner of the file may have replaced it with anything.
 func HashFile(path string) (string, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO without a writer would block forever
+	// a FIFO without a writer would block forever
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", fmt.Errorf("hash file: %w", err)
 	}

@@ -85,7 +85,8 @@ func (g Gate) Wait(ctx context.Context, base []results.Temperature, s GateSettin
 			return r, nil
 		}
 		if r.Waited >= s.Timeout {
-			return r, fmt.Errorf("%w within %s: %s; move the machine to a place with a steady temperature, or choose other sensors in [temperature]",
+			return r, fmt.Errorf("%w within %s: %s; move the machine to a place with a steady temperature, "+
+				"or choose other sensors in [temperature]",
 				ErrTemperature, s.Timeout, d)
 		}
 		if err := g.pass(ctx, d, &r); err != nil {
@@ -132,7 +133,8 @@ func (d Deviation) String() string {
 func (d Deviation) remarks() []string {
 	var remarks []string
 	for _, sensor := range d.Missing {
-		remarks = append(remarks, fmt.Sprintf("sensor %s, which has a base temperature, cannot be read: the gate ignores it", sensor))
+		remarks = append(remarks, fmt.Sprintf(
+			"sensor %s, which has a base temperature, cannot be read: the gate ignores it", sensor))
 	}
 	if d.Within+len(d.Hot)+len(d.Cold) == 0 {
 		remarks = append(remarks, "no sensor to wait for: the gate is open at any temperature")

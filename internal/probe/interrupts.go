@@ -85,9 +85,10 @@ type Interrupts struct {
 // CPUInterrupts are the interrupts of one CPU.
 type CPUInterrupts struct {
 	CPU     int
-	Ticks   uint64            // interrupts of its local timer (LOC)
-	Devices uint64            // device interrupts
-	Others  map[string]uint64 // of the processor's own kinds (RES, CAL, TLB, NMI, ...), without the timer; zeros are omitted
+	Ticks   uint64 // interrupts of its local timer (LOC)
+	Devices uint64 // device interrupts
+	// of the processor's own kinds (RES, CAL, TLB, NMI, ...), without the timer; zeros are omitted
+	Others map[string]uint64
 }
 
 // PerSecond converts a count to a rate; 0 if no time has passed.

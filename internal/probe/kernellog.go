@@ -17,17 +17,19 @@ var kernelLog = setting.Descriptor{
 	Brief: "no unexpected kernel messages during a run",
 	Why:   "the kernel says there when the hardware is in trouble",
 	What:  "`/dev/kmsg` from just before to just after the run, by sequence number; `dmesg` on OpenBSD",
-	Notes: "lines of the kernel, and of programs that write to `/dev/kmsg` without a facility of their own. " +
+	Notes: "lines of the kernel, and of programs that write to `/dev/kmsg` without a facility of their " +
+		"own. " +
 		"Known harmless ones (network up and down, mounts, auditing) and those that `[kernel_log] allow` " +
 		"matches are not flagged. Lost lines are counted",
 }
 
 // A KernelLine is one message of the kernel's log.
 type KernelLine struct {
-	Seq      uint64 // counts messages since boot; 0 on OpenBSD, which does not number them
-	Facility int    // 0 the kernel itself, 1 a program that named none, 3 daemons such as systemd (see syslog(3))
-	Level    int    // 0 emergency to 7 debug; 6 on OpenBSD, which does not report it
-	Micros   int64  // microseconds since boot; 0 on OpenBSD
+	Seq uint64 // counts messages since boot; 0 on OpenBSD, which does not number them
+	// 0 the kernel itself, 1 a program that named none, 3 daemons such as systemd (see syslog(3))
+	Facility int
+	Level    int   // 0 emergency to 7 debug; 6 on OpenBSD, which does not report it
+	Micros   int64 // microseconds since boot; 0 on OpenBSD
 	Text     string
 }
 

@@ -150,7 +150,8 @@ func (p Proof) speedRow(s Speed) setting.Finding {
 	}
 	off := s.Median()/(float64(khz)*1000) - 1
 	good := s.Steady() && off <= frequencyOf && off >= -frequencyOf
-	f := row("speed", s.CPU, good, s.String(), fmt.Sprintf("%d MHz, steady", khz/1000), why, "the setting has no effect: switch turbo off in the firmware, and check power limits and cooling")
+	f := row("speed", s.CPU, good, s.String(), fmt.Sprintf("%d MHz, steady", khz/1000), why,
+		"the setting has no effect: switch turbo off in the firmware, and check power limits and cooling")
 	if s.Source == "loop" {
 		f.Detail = "measured with a loop of known length: the processor's cycle counter cannot be read"
 	}
@@ -159,14 +160,18 @@ func (p Proof) speedRow(s Speed) setting.Finding {
 
 func (p Proof) ticksRow(c CPUInterrupts) setting.Finding {
 	rate := p.Interrupts.PerSecond(c.Ticks)
-	return row("ticks", c.CPU, rate <= quietTicks, fmt.Sprintf("%.1f timer interrupts/s", rate), fmt.Sprintf("at most %d", quietTicks),
-		"the timer interrupts a CPU although only one thread runs on it", "boot with nohz_full=, see the control tickless")
+	return row("ticks", c.CPU, rate <= quietTicks, fmt.Sprintf("%.1f timer interrupts/s", rate),
+		fmt.Sprintf("at most %d", quietTicks),
+		"the timer interrupts a CPU although only one thread runs on it",
+		"boot with nohz_full=, see the control tickless")
 }
 
 func (p Proof) interruptsRow(c CPUInterrupts) setting.Finding {
 	rate := p.Interrupts.PerSecond(c.Devices)
-	f := row("interrupts", c.CPU, rate <= quietIRQs, fmt.Sprintf("%.1f device interrupts/s", rate), fmt.Sprintf("at most %d", quietIRQs),
-		"device interrupts preempt whatever runs on their CPU", `set irq_affinity = "apply" in [controls] and stop irqbalance`)
+	f := row("interrupts", c.CPU, rate <= quietIRQs, fmt.Sprintf("%.1f device interrupts/s", rate),
+		fmt.Sprintf("at most %d", quietIRQs),
+		"device interrupts preempt whatever runs on their CPU",
+		`set irq_affinity = "apply" in [controls] and stop irqbalance`)
 	var others []string
 	for _, name := range sortedKeys(c.Others) {
 		others = append(others, fmt.Sprintf("%s %d", name, c.Others[name]))

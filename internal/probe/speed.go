@@ -38,9 +38,11 @@ func stepCycles() float64 {
 
 // A Speed is the speed of a CPU under load, from many short chunks of work.
 type Speed struct {
-	CPU      int
-	Source   string    // "cycles": the processor's own counter; "loop": duration of a loop of known length
-	Absolute bool      // chunks are in Hz; otherwise in loop steps per second, which only show whether the speed varies
+	CPU    int
+	Source string // "cycles": the processor's own counter; "loop": duration of a loop of known length
+	// chunks are in Hz; otherwise in loop steps per second, which only show whether the speed
+	// varies
+	Absolute bool
 	Chunks   []float64 // in chronological order
 	Switches int64     // involuntary context switches of the thread; -1 if unknown
 }

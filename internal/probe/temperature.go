@@ -19,7 +19,8 @@ var temperature = setting.Descriptor{
 	Brief: "temperatures back at their base before each process execution",
 	Why:   "a hot processor slows itself down, and so measures the weather",
 	What:  "every hwmon sensor; thermal zones where there is none; `hw.sensors` on OpenBSD",
-	Notes: "a sensor is called by chip, place and label: `coretemp@platform/coretemp.0/Core_0`. The numbers " +
+	Notes: "a sensor is called by chip, place and label: `coretemp@platform/coretemp.0/Core_0`. The " +
+		"numbers " +
 		"of hwmon directories change from boot to boot and are not used. A broken sensor costs a remark, " +
 		"not the others",
 }
@@ -171,7 +172,8 @@ func (t *Temperatures) finish() {
 		}
 	}
 	for _, sensor := range sortedKeys(shared) {
-		t.Remarks = append(t.Remarks, fmt.Sprintf("%d sensors are called %s: distinguished by the order in which the kernel lists them", t.namesakes[sensor], sensor))
+		t.Remarks = append(t.Remarks, fmt.Sprintf("%d sensors are called %s: distinguished by the order in "+
+			"which the kernel lists them", t.namesakes[sensor], sensor))
 	}
 	slices.SortFunc(t.Readings,
 		func(a, b results.Temperature) int { return sysroot.Compare(a.Sensor, b.Sensor) })

@@ -28,11 +28,13 @@ func TestTemperaturesOfEachMachine(t *testing.T) {
 			"coretemp@platform/coretemp.0/Core_0 44.0 C", "coretemp@platform/coretemp.0/Package_id_0 45.0 C",
 			"nvme@pci0000:00/0000:00:1d.0/0000:3d:00.0/nvme/nvme*/Composite 38.9 C",
 		},
-		"amd-pstate-epp": {"k10temp@pci0000:00/0000:00:18.3/Tccd1 46.0 C", "k10temp@pci0000:00/0000:00:18.3/Tctl 48.2 C"},
+		"amd-pstate-epp": {"k10temp@pci0000:00/0000:00:18.3/Tccd1 46.0 C",
+			"k10temp@pci0000:00/0000:00:18.3/Tctl 48.2 C"},
 		// Two chips of the same name are distinguished by their location.
-		"amd-acpi-cpufreq": {"k10temp@pci0000:00/0000:00:18.3/Tdie 38.6 C", "k10temp@pci0000:00/0000:00:19.3/Tdie 39.0 C"},
-		"arm64":            {"zone@soc-thermal 41.5 C"},
-		"kvm-guest":        nil,
+		"amd-acpi-cpufreq": {"k10temp@pci0000:00/0000:00:18.3/Tdie 38.6 C",
+			"k10temp@pci0000:00/0000:00:19.3/Tdie 39.0 C"},
+		"arm64":     {"zone@soc-thermal 41.5 C"},
+		"kvm-guest": nil,
 	}
 	for name, want := range tests {
 		m, _ := machine(t, name)
@@ -95,7 +97,9 @@ func TestBrokenSensors(t *testing.T) {
 		t.Errorf("%q, want %q", shown(got), want)
 	}
 	all := strings.Join(got.Remarks, "\n")
-	for _, part := range []string{"temp3 left out", "temp4 left out: 255.0 C is impossible", "temp5 left out: reports a fault", "temp6 left out: is disabled", "temp7 left out", "resource temporarily unavailable", "input/output error"} {
+	for _, part := range []string{"temp3 left out", "temp4 left out: 255.0 C is impossible",
+		"temp5 left out: reports a fault", "temp6 left out: is disabled", "temp7 left out",
+		"resource temporarily unavailable", "input/output error"} {
 		if !strings.Contains(all, part) {
 			t.Errorf("remarks lack %q:\n%s", part, all)
 		}

@@ -23,7 +23,8 @@ var throttle = setting.Descriptor{
 	Why:   "a processor that slows itself down spoils the run",
 	What: "`thermal_throttle/*_count` of every CPU; TRM, THR, MCE of `/proc/interrupts`; " +
 		"IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS where `/dev/cpu/N/msr` is readable",
-	Notes: "power limits are in the registers only, unless the kernel was booted with `int_pln_enable`. AMD " +
+	Notes: "power limits are in the registers only, unless the kernel was booted with `int_pln_enable`. " +
+		"AMD " +
 		"has no such counters: use APERF/MPERF",
 }
 
@@ -43,7 +44,8 @@ func ReadThrottle(root sysroot.Root) Throttle {
 	t := Throttle{Counts: map[string]uint64{}}
 	files, err := root.Glob("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/*_count")
 	if err != nil || len(files) == 0 {
-		t.Remarks = append(t.Remarks, "the kernel does not count throttling on this machine: rely on the APERF/MPERF ratio")
+		t.Remarks = append(t.Remarks, "the kernel does not count throttling on this machine: rely on the "+
+			"APERF/MPERF ratio")
 	}
 	var unreadable []error
 	for _, file := range files {

@@ -21,7 +21,8 @@ var virtualisation = setting.Descriptor{
 
 // Virtualisation reports whether something stands between krund and the hardware.
 type Virtualisation struct {
-	Machine   string   `json:"machine"`            // the hypervisor ("kvm", "vmware", ...); "vm" if unknown; "" for none
+	// the hypervisor ("kvm", "vmware", ...); "vm" if unknown; "" for none
+	Machine   string   `json:"machine"`
 	Container string   `json:"container"`          // the kind of container; "" for none
 	Evidence  []string `json:"evidence,omitempty"` // evidence for it
 }

@@ -60,7 +60,8 @@ func TestVirtualisationByEachTrace(t *testing.T) {
 // TestCloudMachines: the firmware of a cloud machine names the same vendor with and without a
 // hypervisor.
 func TestCloudMachines(t *testing.T) {
-	const bare, guest, arm = "processor : 0\nflags : fpu vme\n", "processor : 0\nflags : fpu hypervisor\n", "processor : 0\nFeatures : fp asimd\n"
+	const bare, guest, arm = "processor : 0\nflags : fpu vme\n", "processor : 0\nflags : fpu hypervisor\n",
+		"processor : 0\nFeatures : fp asimd\n"
 	tests := []struct{ name, vendor, product, cpuinfo, want string }{
 		{"Amazon, metal", "Amazon EC2", "c5.metal", bare, "none"},
 		{"Amazon, metal in sizes", "Amazon EC2", "c7i.metal-24xl", bare, "none"},

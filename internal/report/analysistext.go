@@ -207,7 +207,8 @@ func agreementRows(points []howlong.Point) [][]string {
 	rows := make([][]string, len(points))
 	for i, p := range points {
 		rows[i] = []string{strconv.Itoa(p.N)}
-		for _, s := range []howlong.Share{p.Classification, p.SteadyIteration, p.SteadyPerformance, p.Overall} {
+		for _, s := range []howlong.Share{p.Classification, p.SteadyIteration, p.SteadyPerformance,
+			p.Overall} {
 			cell := "-"
 			if s.Compared > 0 {
 				cell = fmt.Sprintf("%.1f%%", s.Percent)

@@ -60,7 +60,8 @@ addEventListener("load",()=>act().catch((e)=>({failed:String(e)})).then((r)=>{
 	defer cancel()
 	c := exec.CommandContext(ctx, chromium, "--headless=new", "--no-sandbox", "--disable-gpu",
 		"--disable-background-networking",
-		"--disable-dev-shm-usage", "--user-data-dir="+t.TempDir(), "--window-size=1200,900", "--enable-logging=stderr",
+		"--disable-dev-shm-usage", "--user-data-dir="+t.TempDir(), "--window-size=1200,900",
+		"--enable-logging=stderr",
 		"--virtual-time-budget=20000", "--dump-dom", "file://"+tried)
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr

@@ -19,7 +19,8 @@ func CompareTable(r *compare.Result) Table {
 	t := Table{
 		Caption: fmt.Sprintf("%s → %s: %d better, %d worse, %d the same, %d cannot be told", r.Before.Name,
 			r.After.Name,
-			r.Counts[compare.Better], r.Counts[compare.Worse], r.Counts[compare.Same], r.Counts[compare.CannotTell]),
+			r.Counts[compare.Better], r.Counts[compare.Worse], r.Counts[compare.Same],
+			r.Counts[compare.CannotTell]),
 		Label: "tab:compare",
 		Columns: []TableColumn{
 			{"Key", false}, {"Verdict", false}, {"Class", false}, {"Steady iter (#)", true}, {"",
@@ -76,7 +77,8 @@ func changeText(before, after *quantile.Spread) string {
 
 func compareNotes(r *compare.Result) []string {
 	notes := []string{fmt.Sprintf(
-		"%d ratios were tested: each interval has a confidence of %s, so that all of them hold together with %s (Bonferroni); ratios within 1±%s are the same",
+		"%d ratios were tested: each interval has a confidence of %s, so that all of them hold together "+
+			"with %s (Bonferroni); ratios within 1±%s are the same",
 		r.Tests, Number(r.Level), Number(r.Confidence), Number(r.Margin))}
 	for _, w := range r.Warnings {
 		notes = append(notes, w.Text)
@@ -123,7 +125,8 @@ func CompareCSV(w io.Writer, r *compare.Result) error {
 		"key", "verdict", "only_in", "classification_before", "classification_after", "classification",
 		"steady_iteration_before", "steady_iteration_after", "steady_iteration",
 		"steady_seconds_before", "steady_seconds_after", "steady_seconds",
-		"ratio", "ratio_low", "ratio_high", "level", "performance", "cliffs_delta", "performance_intervals", "warnings", "warnings_of_all",
+		"ratio", "ratio_low", "ratio_high", "level", "performance", "cliffs_delta", "performance_intervals",
+		"warnings", "warnings_of_all",
 	}}
 	median := func(s *quantile.Spread) string {
 		if s == nil {

@@ -70,7 +70,8 @@ func writeMarks(b *bufio.Writer, r *Run) {
 			b.WriteByte(',')
 		}
 		fmt.Fprintf(b, `{"at":%g,"kind":%s,"where":%s,"text":%s,"label":%s}`, e.At,
-			jsonText(string(e.Kind)), jsonText(e.Where(len(r.Values))), jsonText(display.PlainLine(e.Text)), jsonText(e.Label))
+			jsonText(string(e.Kind)), jsonText(e.Where(len(r.Values))), jsonText(display.PlainLine(e.Text)),
+			jsonText(e.Label))
 	}
 	b.WriteByte(']')
 }

@@ -28,7 +28,8 @@ func jsonText(s string) string {
 
 var latexSpecial = strings.NewReplacer(
 	`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `%`, `\%`, `_`, `\_`,
-	`^`, `\textasciicircum{}`, `~`, `\textasciitilde{}`, `<`, `\textless{}`, `>`, `\textgreater{}`, `|`, `\textbar{}`, `"`, `''`,
+	`^`, `\textasciicircum{}`, `~`, `\textasciitilde{}`, `<`, `\textless{}`, `>`, `\textgreater{}`, `|`,
+	`\textbar{}`, `"`, `''`,
 	`[`, `{[}`, // after \\ it would begin an option
 )
 
@@ -50,7 +51,8 @@ func escapeLaTeX(s string) string {
 const latexSigns = "±×→≠°µ"
 
 var markdownSpecial = strings.NewReplacer(
-	`\`, `\\`, `|`, `\|`, `*`, `\*`, `_`, `\_`, "`", "\\`", `<`, `&lt;`, `>`, `&gt;`, `[`, `\[`, `]`, `\]`, `~`, `\~`, `#`, `\#`, `&`, `&amp;`, `!`, `\!`,
+	`\`, `\\`, `|`, `\|`, `*`, `\*`, `_`, `\_`, "`", "\\`", `<`, `&lt;`, `>`, `&gt;`, `[`, `\[`, `]`, `\]`,
+	`~`, `\~`, `#`, `\#`, `&`, `&amp;`, `!`, `\!`,
 )
 
 func escapeMarkdown(s string) string { return markdownSpecial.Replace(display.PlainLine(s)) }

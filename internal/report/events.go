@@ -29,7 +29,9 @@ const (
 // krund reads only before and after the run lies outside the first and the last iteration;
 // throttling, which is counted then, may have been anywhere between.
 type Event struct {
-	At   float64 // index of the iteration in which, or after which, it happened; -0.5 before the first, n-0.5 after the last of n; NaN unknown
+	// index of the iteration in which, or after which, it happened; -0.5 before the first, n-0.5
+	// after the last of n; NaN unknown
+	At   float64
 	Kind EventKind
 	Text string
 	// Label stands beside the sign in plots: of temperatures the hottest sensor's, "45.0 °C".

@@ -18,7 +18,8 @@ import (
 func hotRun() *results.Record {
 	r := &results.Record{
 		Key: key.Key{Benchmark: "b", VM: "v",
-			Variant: "x"}, Slot: 0, Attempt: 1, Pexec: 1, Outcome: results.Completed, Clock: "CLOCK_MONOTONIC_RAW",
+			Variant: "x"}, Slot: 0, Attempt: 1, Pexec: 1, Outcome: results.Completed,
+		Clock:   "CLOCK_MONOTONIC_RAW",
 		StartNS: []int64{10e9, 11.1e9, 12.2e9, 13.3e9}, WallNS: []int64{1e9, 1e9, 1e9, 1e9},
 	}
 	m := &r.Machine
@@ -108,7 +109,8 @@ func TestEventsInPictures(t *testing.T) {
 	f.Run.Events = placed(eventsOf(hotRun()))
 	svg := string(pageSVG(t, &f))
 	for _, want := range []string{`class="kernel"`, `class="throttle"`, `class="temperature"`,
-		"<title>iteration 3: kernel: [   12.500000] mce: hot</title>", ">42.4 °C<", ">58.1 °C<", ">kernel message<"} {
+		"<title>iteration 3: kernel: [   12.500000] mce: hot</title>", ">42.4 °C<", ">58.1 °C<",
+		">kernel message<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the plot lacks %s", want)
 		}

@@ -167,7 +167,8 @@ func (f *Facts) Warnings() []warmup.Warning {
 	for _, v := range f.Values {
 		switch {
 		case v.Name == rebootFact && v.Value == results.RebootNone:
-			warn("no_reboot", "%d of %d executions ran without a reboot before; set reboot = \"hardware\" to start each from the same state", v.Records, f.Records)
+			warn("no_reboot", "%d of %d executions ran without a reboot before; set reboot = \"hardware\" "+
+				"to start each from the same state", v.Records, f.Records)
 		case (v.Name == "machine" || v.Name == "krund" || v.Name == "configuration") && v.Records < f.Records:
 			warn("mixed", "%d of %d executions have %s %s; do not compare executions across", v.Records,
 				f.Records, v.Name, v.Value)
@@ -181,11 +182,13 @@ func (f *Facts) Warnings() []warmup.Warning {
 	}
 	if f.virtual() {
 		warn("virtual_machine",
-			"the machine is virtual: its host decides on frequency, processors and interruptions; measure on hardware")
+			"the machine is virtual: its host decides on frequency, processors and interruptions; measure "+
+				"on hardware")
 	}
 	unfit := f.unfit()
 	if len(unfit) > 0 {
-		warn("controls", "controls that were not as wanted: %s; the table of controls says why, and policy \"require\" refuses to measure then", strings.Join(unfit, ", "))
+		warn("controls", "controls that were not as wanted: %s; the table of controls says why, and policy "+
+			"\"require\" refuses to measure then", strings.Join(unfit, ", "))
 	}
 	reruns := 0
 	for _, runs := range f.runs {

@@ -93,7 +93,9 @@ func htmlHistogram(h *Histogram, what string) template.HTML {
 		most = max(most, n)
 	}
 	label := fmt.Sprintf("%s of executions from %s to %s: %v", what, Number(h.Low), Number(h.High), h.Counts)
-	text := fmt.Sprintf(`<svg class="thumb" width="60" height="16" viewBox="0 0 60 16" role="img"><title>%s</title>`, escapeXML(label))
+	text := fmt.Sprintf(
+		`<svg class="thumb" width="60" height="16" viewBox="0 0 60 16" role="img"><title>%s</title>`,
+		escapeXML(label))
 	for i, n := range h.Counts {
 		if n == 0 {
 			continue

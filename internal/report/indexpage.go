@@ -32,9 +32,12 @@ type indexPage struct {
 func (s *site) index() error {
 	doc, facts := s.in.Document, s.in.Facts
 	p := indexPage{
-		Input: s.in, Title: doc.Source.Experiment, Iterations: iterations(doc), When: facts.when(), Hardware: facts.hardware(),
-		Conditions: facts.conditions(), Unfit: facts.unfit(), Confidence: percentText(doc.Parameters.Confidence),
-		Rows: Rows(doc), Shares: Shares(doc), Grouped: GroupWarnings(doc), Warnings: documentWarnings(doc,
+		Input: s.in, Title: doc.Source.Experiment, Iterations: iterations(doc), When: facts.when(),
+		Hardware:   facts.hardware(),
+		Conditions: facts.conditions(), Unfit: facts.unfit(),
+		Confidence: percentText(doc.Parameters.Confidence),
+		Rows:       Rows(doc), Shares: Shares(doc), Grouped: GroupWarnings(doc),
+		Warnings: documentWarnings(doc,
 			facts),
 	}
 	if p.Title == "" {

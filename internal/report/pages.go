@@ -17,8 +17,8 @@ import (
 )
 
 // pageDirectory writes the files of a report. Each has a temporary name until all are complete, so
-// that the previous report stays whole until then. The manifest lists the files of a report; nothing
-// else is ever removed. A report is made again after a crash, so nothing is synced.
+// that the previous report stays whole until then. The manifest lists the files of a report;
+// nothing else is ever removed. A report is made again after a crash, so nothing is synced.
 type pageDirectory struct {
 	fsys    durable.FS
 	dir     string
@@ -39,8 +39,8 @@ const (
 // reportDirectories is where reports have their files, beside index.html.
 var reportDirectories = []string{".", "assets", "data", "keys", "plots"}
 
-// WriteSite writes a report into a directory. A report that is there already is replaced when the new
-// one is complete: what only the old one has is removed, and nothing else.
+// WriteSite writes a report into a directory. A report that is there already is replaced when the
+// new one is complete: what only the old one has is removed, and nothing else.
 func WriteSite(fsys durable.FS, dir string, in Input) (Size, error) {
 	if err := mayWrite(fsys, dir); err != nil {
 		return Size{}, err
@@ -116,8 +116,8 @@ func (p *pageDirectory) path(name string) string {
 	return filepath.Join(p.dir, filepath.FromSlash(name))
 }
 
-// finish replaces the previous report. Whenever it is interrupted, the manifest lists all files that
-// are there, so that the next report can remove them.
+// finish replaces the previous report. Whenever it is interrupted, the manifest lists all files
+// that are there, so that the next report can remove them.
 func (p *pageDirectory) finish() error {
 	before, err := p.manifest()
 	if err != nil {

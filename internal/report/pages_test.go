@@ -41,10 +41,12 @@ func filesOf(fsys *crashfs.FS) map[string]string {
 	return files
 }
 
-// TestReportDirectory: a smaller report in the place of a larger one leaves nothing of it, and everything that is not of it.
+// TestReportDirectory: a smaller report in the place of a larger one leaves nothing of it, and
+// everything that is not of it.
 func TestReportDirectory(t *testing.T) {
 	fsys := crashfs.New("/report")
-	mine := map[string]string{"notes.txt": "mine", "keys/k9999.html": "mine", "data/k0001.js.tmp": "mine", "assets/logo.svg": "mine"}
+	mine := map[string]string{"notes.txt": "mine", "keys/k9999.html": "mine", "data/k0001.js.tmp": "mine",
+		"assets/logo.svg": "mine"}
 	for name, text := range mine {
 		fsys.Put("/report/"+name, []byte(text))
 	}
@@ -59,16 +61,19 @@ func TestReportDirectory(t *testing.T) {
 	must(fsys.Remove("/report/data/k0001.js"))
 	must(makeReport(fsys, "new", "keys/k0000.html"))
 	want := maps.Clone(mine)
-	maps.Copy(want, map[string]string{"keys/k0000.html": "new", "index.html": "new", "keys/k0002.html": "changed by hand"})
+	maps.Copy(want, map[string]string{"keys/k0000.html": "new", "index.html": "new",
+		"keys/k0002.html": "changed by hand"})
 	if got := filesOf(fsys); !maps.Equal(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
-	if text := string(fsys.Files()["/report/"+manifestName]); strings.Count(text, "\n") != 2 || strings.Contains(text, "k0002") {
+	if text := string(fsys.Files()["/report/"+manifestName]); strings.Count(text, "\n") != 2 ||
+		strings.Contains(text, "k0002") {
 		t.Errorf("manifest %s", text)
 	}
 }
 
-// TestReportDirectoryManifest: a manifest that somebody has made up removes nothing outside the report, nor what has another content.
+// TestReportDirectoryManifest: a manifest that somebody has made up removes nothing outside the
+// report, nor what has another content.
 func TestReportDirectoryManifest(t *testing.T) {
 	fsys := crashfs.New("/report")
 	fsys.Put("/outside", []byte("mine"))
@@ -76,18 +81,21 @@ func TestReportDirectoryManifest(t *testing.T) {
 	fsys.Put("/report/keys/k1.html", []byte("mine"))
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte("mine")))
 	other := fmt.Sprintf("%x", sha256.Sum256([]byte("other")))
-	lines := []string{sum + "  ../outside", sum + "  other/file", sum + "  /outside", sum + "  keys/../../outside", other + "  keys/k1.html", "nonsense", sum + "  keys"}
+	lines := []string{sum + "  ../outside", sum + "  other/file", sum + "  /outside",
+		sum + "  keys/../../outside", other + "  keys/k1.html", "nonsense", sum + "  keys"}
 	fsys.Put("/report/"+manifestName, []byte(strings.Join(lines, "\n")))
 	if err := makeReport(fsys, "new", "keys/k0.html"); err != nil {
 		t.Fatal(err)
 	}
 	names := slices.Sorted(maps.Keys(filesOf(fsys)))
-	if want := []string{"/outside", "index.html", "keys/k0.html", "keys/k1.html", "other/file"}; !slices.Equal(names, want) {
+	if want := []string{"/outside", "index.html", "keys/k0.html", "keys/k1.html",
+		"other/file"}; !slices.Equal(names, want) {
 		t.Errorf("got %v", names)
 	}
 }
 
-// TestReportDirectoryCrash: wherever a report is interrupted, the old one is whole until the new one is, and the next report clears up.
+// TestReportDirectoryCrash: wherever a report is interrupted, the old one is whole until the new
+// one is, and the next report clears up.
 func TestReportDirectoryCrash(t *testing.T) {
 	for op := 1; ; op++ {
 		fsys := crashfs.New("/report")
@@ -99,7 +107,8 @@ func TestReportDirectoryCrash(t *testing.T) {
 			break
 		}
 		fsys = fsys.Reboot(crashfs.Everything)
-		if files := filesOf(fsys); files["index.html"] == "" || files["keys/k0.html"] == "" || files["index.html"] == "middle" && files["plots/k1.svg"] != "middle" {
+		if files := filesOf(fsys); files["index.html"] == "" || files["keys/k0.html"] == "" ||
+			files["index.html"] == "middle" && files["plots/k1.svg"] != "middle" {
 			t.Fatalf("crash at %d: %v", op, files)
 		}
 		if err := makeReport(fsys, "new", "keys/k0.html"); err != nil {

@@ -45,8 +45,9 @@ func rowOf(p *warmup.Pair) Row {
 	r := Row{
 		Key: p.Key, Benchmark: p.Benchmark, VM: p.VM, Variant: p.Variant,
 		Executions: len(p.Executions), Analysed: p.Status.Analysed, Class: p.Classification, Counts: p.Counts,
-		SteadyIteration: p.SteadyIteration, SteadySeconds: p.SteadySeconds, SteadyPerformance: p.SteadyPerformance,
-		Warnings: p.Warnings,
+		SteadyIteration: p.SteadyIteration, SteadySeconds: p.SteadySeconds,
+		SteadyPerformance: p.SteadyPerformance,
+		Warnings:          p.Warnings,
 	}
 	var iterations, means []float64
 	longest := 0

@@ -84,7 +84,10 @@ func similarityNotes(doc *similarity.Document) []string {
 	var notes []string
 	for i := range doc.Keys {
 		k := &doc.Keys[i]
-		note := func(format string, args ...any) { notes = append(notes, k.Key+": "+fmt.Sprintf(format, args...)) }
+		note := func(format string, args ...any) {
+			notes = append(notes, k.Key+": "+fmt.Sprintf(format,
+				args...))
+		}
 		switch {
 		case k.Averages == nil:
 			note("%s; two are needed to compare", plural(len(k.Executions), "usable execution"))
@@ -100,7 +103,8 @@ func similarityNotes(doc *similarity.Document) []string {
 		differs := func(n int) bool { return n != k.Compared }
 		if k.Averages != nil && slices.ContainsFunc(k.Lengths, differs) {
 			note(
-				"executions have different lengths; of each pair the first iterations count, %d of the shortest",
+				"executions have different lengths; of each pair the first iterations count, %d of the "+
+					"shortest",
 				k.Compared)
 		}
 		notes = append(notes, leftOutNotes(k.Key, k.LeftOut)...)

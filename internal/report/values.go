@@ -19,10 +19,12 @@ func ResultCSV(w io.Writer, doc *warmup.Document, facts *Facts) error {
 	out := csv.NewWriter(w)
 	all := codes(documentWarnings(doc, facts))
 	rows := [][]string{{
-		"benchmark", "vm", "variant", "executions", "analysed", "classification", "flat", "warmup", "slowdown", "no_steady_state",
+		"benchmark", "vm", "variant", "executions", "analysed", "classification", "flat", "warmup",
+		"slowdown", "no_steady_state",
 		"steady_iteration_median", "steady_iteration_p5", "steady_iteration_p95",
 		"steady_seconds_median", "steady_seconds_p5", "steady_seconds_p95",
-		"steady_performance", "steady_performance_low", "steady_performance_high", "unit", "warnings", "warnings_of_all",
+		"steady_performance", "steady_performance_low", "steady_performance_high", "unit", "warnings",
+		"warnings_of_all",
 	}}
 	for _, r := range Rows(doc) {
 		row := []string{cellText(r.Benchmark), cellText(r.VM), cellText(r.Variant),

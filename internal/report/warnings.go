@@ -78,12 +78,15 @@ func CompareWarnings(before, after *Facts) []warmup.Warning {
 		a, b := before.value(name), after.value(name)
 		if a != "" && b != "" && a != b {
 			list = append(list, warmup.Warning{Code: "differs",
-				Text: fmt.Sprintf("%s is %s before and %s after, and may be why numbers differ; measure both with the same", name, a, b)})
+				Text: fmt.Sprintf("%s is %s before and %s after, and may be why numbers differ; measure "+
+					"both with the same", name, a, b)})
 		}
 	}
 	if a, b := strings.Join(before.unfit(), ", "), strings.Join(after.unfit(), ", "); a != b {
 		list = append(list, warmup.Warning{Code: "differs",
-			Text: fmt.Sprintf("controls not as wanted are %s before and %s after; measure both under the same", orNone(a), orNone(b))})
+			Text: fmt.Sprintf(
+				"controls not as wanted are %s before and %s after; measure both under the same", orNone(a),
+				orNone(b))})
 	}
 	return list
 }

@@ -89,7 +89,8 @@ func TestCompareWarnings(t *testing.T) {
 	}
 	all := strings.Join(texts, "\n")
 	for _, want := range []string{"controls after: controls",
-		"differs kernel.release is 6.1 before and 6.8 after", "differs controls not as wanted are none before and turbo after"} {
+		"differs kernel.release is 6.1 before and 6.8 after",
+		"differs controls not as wanted are none before and turbo after"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q lacks %q", all, want)
 		}

@@ -15,7 +15,8 @@ import (
 )
 
 // ErrVersion is returned for records written by a later krund.
-var ErrVersion = errors.New("the record has a newer format; use the krunctl of the krund version that wrote it")
+var ErrVersion = errors.New("the record has a newer format; use the krunctl of the krund version that " +
+	"wrote it")
 
 // maxJSON bounds the decompressed size of a record, so that a damaged or hostile file cannot
 // exhaust the memory. The largest legitimate records, with hundreds of columns and 100,000
@@ -58,7 +59,8 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	var j fileJSON
 	err := json.Unmarshal(text, &j)
 	if j.Format > Format {
-		return fmt.Errorf("format %d, this program supports formats up to %d: %w", j.Format, Format, ErrVersion)
+		return fmt.Errorf("format %d, this program supports formats up to %d: %w", j.Format, Format,
+			ErrVersion)
 	}
 	if err != nil {
 		return err

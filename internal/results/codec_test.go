@@ -206,7 +206,8 @@ func TestDecodeDamage(t *testing.T) {
 		{"null", repack(t, "null"), "damaged: not a record: it has no format number"},
 		{"negative format", edited(t, `"format":1`, `"format":-1`), "damaged: not a record"},
 		{"fraction", edited(t, `"slot":17`, `"slot":17.5`), "damaged: json: cannot unmarshal number 17.5"},
-		{"other key", edited(t, `"vm":"CPython"`, `"vm":"PyPy"`), `key "nbody:CPython:default-python" does not match benchmark, vm and variant "nbody:PyPy:default-python"`},
+		{"other key", edited(t, `"vm":"CPython"`, `"vm":"PyPy"`),
+			`key "nbody:CPython:default-python" does not match benchmark, vm and variant "nbody:PyPy:default-python"`},
 		{"bad key", edited(t, `"vm":"CPython"`, `"vm":"C Python"`), `contains ' '`},
 		{"negative counter", edited(t, `[0,9007199254740993,`, `[0,-9007199254740993,`), "column aperf"},
 		{"user value", edited(t, `[-7,null,`, `[-7,"x",`), "column gc_time"},
@@ -281,10 +282,13 @@ func TestCheck(t *testing.T) {
 	must(t, full().Check())
 	must(t, crashed().Check())
 	tests := map[string]func(*results.Record){
-		"2 start stamps for 3 iterations":          func(r *results.Record) { r.StartNS = r.StartNS[:2] },
-		"3 of 2 planned iterations done":           func(r *results.Record) { r.Iterations = 2 },
-		"iteration 1 took -5 ns":                   func(r *results.Record) { r.WallNS[1] = -5 },
-		"column gc_time has 1 values":              func(r *results.Record) { r.Columns[2].Values = r.Columns[2].Values[:1] },
+		"2 start stamps for 3 iterations": func(r *results.Record) { r.StartNS = r.StartNS[:2] },
+		"3 of 2 planned iterations done":  func(r *results.Record) { r.Iterations = 2 },
+		"iteration 1 took -5 ns":          func(r *results.Record) { r.WallNS[1] = -5 },
+		"column gc_time has 1 values": func(
+			r *results.Record) {
+			r.Columns[2].Values = r.Columns[2].Values[:1]
+		},
 		"process execution 0":                      func(r *results.Record) { r.Pexec = 0 },
 		`outcome "lost"`:                           func(r *results.Record) { r.Outcome = "lost" },
 		"slot -1, attempt 2: a slot counts from 0": func(r *results.Record) { r.Slot = -1 },

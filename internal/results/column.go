@@ -41,8 +41,9 @@ type Column struct {
 	Kind Kind
 	Core *int // processor of a per-core counter; nil for a total
 
-	Counts []uint64 // of a counter: increments during the iterations, possibly MissingCount; nil for user columns
-	Values []int64  // of a user column, possibly Missing; nil for counters
+	// of a counter: increments during the iterations, possibly MissingCount; nil for user columns
+	Counts []uint64
+	Values []int64 // of a user column, possibly Missing; nil for counters
 }
 
 // Len returns the number of values.

@@ -33,7 +33,8 @@ func (p *Packed) add(v uint64) {
 		p.blocks = append(p.blocks, make([]byte, 0, blockSize))
 		end++
 	}
-	p.blocks[end] = binary.AppendVarint(p.blocks[end], int64(v-p.last)) //nolint:gosec // it wraps around, and back
+	p.blocks[end] = binary.AppendVarint(p.blocks[end],
+		int64(v-p.last)) //nolint:gosec // it wraps around, and back
 	p.last = v
 	p.n++
 }

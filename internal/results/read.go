@@ -79,7 +79,8 @@ func (r *Reader) Load(n Name) (Record, error) {
 		return Record{}, &FileError{File: n.String(), Err: err}
 	}
 	if rec.Slot != n.Slot || rec.Attempt != n.Attempt {
-		err := fmt.Errorf("it contains the record of slot %d, attempt %d; was the file renamed?", rec.Slot, rec.Attempt)
+		err := fmt.Errorf("it contains the record of slot %d, attempt %d; was the file renamed?", rec.Slot,
+			rec.Attempt)
 		return Record{}, &FileError{File: n.String(), Err: err}
 	}
 	return rec, nil

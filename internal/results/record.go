@@ -59,15 +59,19 @@ type Record struct {
 	BootID  string    `json:"boot_id"` // the kernel's name for this boot
 	Started time.Time `json:"started"` // just before the process was created; wall clock, UTC
 
-	Clock         string `json:"clock"`          // of every stamp and time below: "CLOCK_MONOTONIC_RAW", "CLOCK_MONOTONIC"; "external" if the suite measured its own times
+	// of every stamp and time below: "CLOCK_MONOTONIC_RAW", "CLOCK_MONOTONIC"; "external" if the
+	// suite measured its own times
+	Clock         string `json:"clock"`
 	CounterSource string `json:"counter_source"` // "perf", "rdpmc", "msr", "none"; "external"
 	CounterReason string `json:"counter_reason"` // why this source and no better one
 
-	Startup Startup  `json:"startup"`
-	StartNS []int64  `json:"start_ns"` // start stamp of each complete iteration; nil if there are only durations
-	WallNS  []int64  `json:"wall_ns"`  // duration of each complete iteration
+	Startup Startup `json:"startup"`
+	// start stamp of each complete iteration; nil if there are only durations
+	StartNS []int64  `json:"start_ns"`
+	WallNS  []int64  `json:"wall_ns"` // duration of each complete iteration
 	Columns []Column `json:"columns"`
-	Totals  []Total  `json:"totals"`  // of counters that are read around the whole execution; nil if there are none
+	// of counters that are read around the whole execution; nil if there are none
+	Totals  []Total  `json:"totals"`
 	Energy  []Energy `json:"energy"`  // used meanwhile; nil if the machine does not report it
 	Library *Library `json:"library"` // final state of libkrun; nil if the process does not use it
 
@@ -96,27 +100,29 @@ type Library struct {
 
 // Process is how the measured process was started and how it ended.
 type Process struct {
-	Argv         []string `json:"argv"`
-	Dir          string   `json:"dir"`
-	Env          []string `json:"env"`       // "NAME=value", in the order they were passed
-	EnvBytes     int      `json:"env_bytes"` // size of the environment in the new process, zero bytes included
-	Account      string   `json:"account"`   // name; "" if it has none
-	UID          int      `json:"uid"`
-	GID          int      `json:"gid"`
-	FreshHome    bool     `json:"fresh_home"` // account and home were created for this attempt
-	Nice         int      `json:"nice"`
-	Policy       string   `json:"policy"`        // scheduling policy; "" if unknown
-	Cgroup       string   `json:"cgroup"`        // control group, from the root of the hierarchy; "" if none
-	CgroupReason string   `json:"cgroup_reason"` // why none
-	Affinity     []int    `json:"affinity"`      // processors it was allowed to use; nil if unknown
-	Limits       Limits   `json:"limits"`
+	Argv []string `json:"argv"`
+	Dir  string   `json:"dir"`
+	Env  []string `json:"env"` // "NAME=value", in the order they were passed
+	// size of the environment in the new process, zero bytes included
+	EnvBytes     int    `json:"env_bytes"`
+	Account      string `json:"account"` // name; "" if it has none
+	UID          int    `json:"uid"`
+	GID          int    `json:"gid"`
+	FreshHome    bool   `json:"fresh_home"` // account and home were created for this attempt
+	Nice         int    `json:"nice"`
+	Policy       string `json:"policy"`        // scheduling policy; "" if unknown
+	Cgroup       string `json:"cgroup"`        // control group, from the root of the hierarchy; "" if none
+	CgroupReason string `json:"cgroup_reason"` // why none
+	Affinity     []int  `json:"affinity"`      // processors it was allowed to use; nil if unknown
+	Limits       Limits `json:"limits"`
 
-	PID         int           `json:"pid"`         // 0 if it was not started
-	NotStarted  *StartFailure `json:"not_started"` // nil if the program was executed
-	Exit        *int          `json:"exit"`        // exit status; nil if a signal killed it or it was not started
-	Signal      string        `json:"signal"`      // "SIGSEGV"; "" if it exited by itself
-	TimedOut    bool          `json:"timed_out"`
-	Interrupted bool          `json:"interrupted"` // killed because krund was stopped
+	PID        int           `json:"pid"`         // 0 if it was not started
+	NotStarted *StartFailure `json:"not_started"` // nil if the program was executed
+	// exit status; nil if a signal killed it or it was not started
+	Exit        *int   `json:"exit"`
+	Signal      string `json:"signal"` // "SIGSEGV"; "" if it exited by itself
+	TimedOut    bool   `json:"timed_out"`
+	Interrupted bool   `json:"interrupted"` // killed because krund was stopped
 
 	WallNS              int64 `json:"wall_ns"` // from the start until krund saw the end
 	UTimeNS             int64 `json:"utime_ns"`
@@ -221,14 +227,16 @@ type Energy struct {
 // Daemon is what krund itself used while the process ran, and what the kernel's threads did
 // meanwhile.
 type Daemon struct {
-	CPUNS               int64          `json:"cpu_ns"`
-	VoluntarySwitches   int64          `json:"voluntary_switches"`
-	InvoluntarySwitches int64          `json:"involuntary_switches"`
-	WakeUps             *int64         `json:"wake_ups"`         // how often one of its threads got a processor; nil if unknown
-	CPUs                []int          `json:"cpus"`             // processors it was confined to; nil if it was not confined
-	RSSBeforeBytes      int64          `json:"rss_before_bytes"` // resident size at the start of the wait
-	RSSBytes            int64          `json:"rss_bytes"`        // and at its end
-	KernelThreads       *KernelThreads `json:"kernel_threads"`   // nil if unknown
+	CPUNS               int64 `json:"cpu_ns"`
+	VoluntarySwitches   int64 `json:"voluntary_switches"`
+	InvoluntarySwitches int64 `json:"involuntary_switches"`
+	// how often one of its threads got a processor; nil if unknown
+	WakeUps *int64 `json:"wake_ups"`
+	// processors it was confined to; nil if it was not confined
+	CPUs           []int          `json:"cpus"`
+	RSSBeforeBytes int64          `json:"rss_before_bytes"` // resident size at the start of the wait
+	RSSBytes       int64          `json:"rss_bytes"`        // and at its end
+	KernelThreads  *KernelThreads `json:"kernel_threads"`   // nil if unknown
 }
 
 // KernelThreads is what the kernel's threads did during the run.

@@ -17,7 +17,8 @@ import (
 func Create(fsys durable.FS, path string, h Header, n int, slots iter.Seq[Slot]) error {
 	switch _, err := fsys.Lstat(path); {
 	case err == nil:
-		return fmt.Errorf("create %s: %w; `krund` continues it; to start over, remove its directory", path, fs.ErrExist)
+		return fmt.Errorf("create %s: %w; `krund` continues it; to start over, remove its directory", path,
+			fs.ErrExist)
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("create the schedule: %w", err)
 	}

@@ -139,7 +139,8 @@ func encodeHeader(h Header, c copyID) ([]byte, error) {
 	text := h.text(c)
 	size := h.Sectors * sectorBytes
 	if len(text)+headerTail > size {
-		return nil, fmt.Errorf("%w: %d base temperatures need %d bytes, but there are only %d; the schedule was created for fewer sensors",
+		return nil, fmt.Errorf("%w: %d base temperatures need %d bytes, but there are only %d; the "+
+			"schedule was created for fewer sensors",
 			ErrRoom, len(h.BaseTemperatures), len(text)+headerTail, size)
 	}
 	for len(text) < size-headerTail {

@@ -112,7 +112,8 @@ func repairFrom(fsys durable.FS, path string, f durable.File, src Source) (Repai
 }
 
 // writeRepaired writes the new file, in which the damaged slots are rebuilt.
-func writeRepaired(fsys durable.FS, path string, h Header, slots iter.Seq2[salvaged, error], src Source) error {
+func writeRepaired(fsys durable.FS, path string, h Header, slots iter.Seq2[salvaged, error],
+	src Source) error {
 	var failed error
 	err := write(fsys, path, h, func(yield func(Slot) bool) {
 		for slot, err := range slots {

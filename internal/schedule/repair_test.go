@@ -147,9 +147,14 @@ func TestRepairRefused(t *testing.T) {
 		change func(*schedule.Source)
 		want   string
 	}{
-		{"another configuration", bad, func(s *schedule.Source) { s.Header.ConfigHash = "dead" }, "another configuration (hash c0ffee, not dead)"},
-		{"more slots", bad, func(s *schedule.Source) { s.Plan = plan(22) }, "20 slots, but the configuration plans 22"},
-		{"other keys", bad, func(s *schedule.Source) { s.Plan = schedule.Plan(keys(4), 5, schedule.RoundRobin, 1) },
+		{"another configuration", bad, func(s *schedule.Source) { s.Header.ConfigHash = "dead" },
+			"another configuration (hash c0ffee, not dead)"},
+		{"more slots", bad, func(s *schedule.Source) { s.Plan = plan(22) },
+			"20 slots, but the configuration plans 22"},
+		{"other keys", bad, func(s *schedule.Source) {
+			s.Plan = schedule.Plan(keys(4), 5, schedule.RoundRobin,
+				1)
+		},
 			"slot 3 is b1:C:default-c number 2, but the configuration plans b3:C:default-c number 1"},
 		{"no state", bad, func(s *schedule.Source) {
 			s.State = func(schedule.Slot) (schedule.Slot, error) { return schedule.Slot{}, stateFails }

@@ -45,7 +45,8 @@ func salvage(f durable.File, src Source) (*Schedule, RepairReport, error) {
 // samePlan rejects a configuration from which the schedule was not created.
 func samePlan(h Header, src Source) error {
 	if h.ConfigHash != src.Header.ConfigHash {
-		return fmt.Errorf("it was created from another configuration (hash %s, not %s); use the experiment's own config.toml", h.ConfigHash, src.Header.ConfigHash)
+		return fmt.Errorf("it was created from another configuration (hash %s, not %s); use the "+
+			"experiment's own config.toml", h.ConfigHash, src.Header.ConfigHash)
 	}
 	if n := count(src.Plan); n != h.Slots {
 		return fmt.Errorf("it has %d slots, but the configuration plans %d", h.Slots, n)
@@ -132,7 +133,8 @@ func (s *Schedule) slots(src Source) iter.Seq2[salvaged, error] {
 				slot = planned
 			}
 			if !sameTask(slot, planned) {
-				yield(salvaged{}, fmt.Errorf("slot %d is %s number %d, but the configuration plans %s number %d",
+				yield(salvaged{}, fmt.Errorf("slot %d is %s number %d, but the configuration plans %s "+
+					"number %d",
 					slot.Index, slot.Key, slot.Pexec, planned.Key, planned.Pexec))
 				return
 			}

@@ -107,7 +107,8 @@ const SpareSensors = 8
 var ErrDone = errors.New("every slot of the schedule is finished")
 
 // ErrHeaders is the error if neither copy of the header can be read.
-var ErrHeaders = errors.New("both copies of the schedule's header are damaged; `krunctl repair` rebuilds it from the results")
+var ErrHeaders = errors.New("both copies of the schedule's header are damaged; `krunctl repair` rebuilds " +
+	"it from the results")
 
 // ErrVersion is the error for schedules created by a later krund.
 var ErrVersion = errors.New("the schedule has a newer format; use the krund and krunctl that created it")
@@ -142,5 +143,6 @@ func (e *SizeError) Error() string {
 	if e.Have < e.Want {
 		what = "truncated"
 	}
-	return fmt.Sprintf("the schedule was %s: its size is %d bytes instead of %d; `krunctl repair` rebuilds it from the results", what, e.Have, e.Want)
+	return fmt.Sprintf("the schedule was %s: its size is %d bytes instead of %d; `krunctl repair` rebuilds "+
+		"it from the results", what, e.Have, e.Want)
 }

@@ -46,7 +46,8 @@ func encodeSlot(line []byte, s Slot) error {
 	}
 	name := s.Key.String()
 	if room := len(line) - keyAt - slotTail; len(name) > room {
-		return fmt.Errorf("slot %d: key %s is %d bytes long, but there is room for %d", s.Index, name, len(name), room)
+		return fmt.Errorf("slot %d: key %s is %d bytes long, but there is room for %d", s.Index, name,
+			len(name), room)
 	}
 	head := fmt.Appendf(line[:0], "%c %03d %07d %s", s.Flag, s.Attempts, s.Pexec, name)
 	tail := line[len(head):]

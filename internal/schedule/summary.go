@@ -51,7 +51,8 @@ type KeyCounts struct {
 type Summary struct {
 	Counts
 	Keys []KeyCounts // in order of first appearance in the schedule, without damaged slots
-	Next int         // index of the first Running or Outstanding slot, or the number of slots if there is none
+	// index of the first Running or Outstanding slot, or the number of slots if there is none
+	Next int
 }
 
 // Summarize reads every slot once. Its memory use depends only on the number of keys.

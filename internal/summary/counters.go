@@ -95,7 +95,8 @@ func (d *Counters) Add(rec results.Record, limits verdict.CounterLimits) {
 	})
 }
 
-// Err returns an error when nothing could be judged; it wraps ErrNoCounters where there are records.
+// Err returns an error when nothing could be judged; it wraps ErrNoCounters where there are
+// records.
 func (d *Counters) Err() error {
 	for _, k := range d.Keys {
 		if k.Judged > 0 {

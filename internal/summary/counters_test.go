@@ -18,7 +18,8 @@ func counted(slot int, benchmark string, ratios ...float64) results.Record {
 	aperf := results.Column{Name: "aperf", Kind: results.KindCounter, Core: new(int)}
 	mperf := results.Column{Name: "mperf", Kind: results.KindCounter, Core: new(int)}
 	r := results.Record{
-		Key: key.Key{Benchmark: benchmark, VM: "C", Variant: "v"}, Experiment: "test", Slot: slot, Attempt: 1, Pexec: 1,
+		Key: key.Key{Benchmark: benchmark, VM: "C", Variant: "v"}, Experiment: "test", Slot: slot, Attempt: 1,
+		Pexec:   1,
 		Outcome: results.Completed, CounterSource: "msr",
 	}
 	for _, ratio := range ratios {
@@ -36,7 +37,8 @@ func TestCounters(t *testing.T) {
 	if err := d.Err(); err == nil || errors.Is(err, summary.ErrNoCounters) {
 		t.Errorf("without records: %v", err)
 	}
-	d.Add(results.Record{Key: key.Key{Benchmark: "x"}, CounterSource: "none", CounterReason: "a guest"}, limits)
+	d.Add(results.Record{Key: key.Key{Benchmark: "x"}, CounterSource: "none", CounterReason: "a guest"},
+		limits)
 	if err := d.Err(); !errors.Is(err, summary.ErrNoCounters) || !strings.Contains(err.Error(), "a guest") {
 		t.Errorf("without counters: %v", err)
 	}
@@ -46,7 +48,8 @@ func TestCounters(t *testing.T) {
 		t.Fatalf("%v, %+v", err, d)
 	}
 	row := d.Keys[1]
-	if row.Records != 2 || row.Judged != 2 || row.Violating != 1 || row.Iterations != 6 || row.Throttled != 1 ||
+	if row.Records != 2 || row.Judged != 2 || row.Violating != 1 || row.Iterations != 6 ||
+		row.Throttled != 1 ||
 		row.Turbo != 1 || *row.Lowest != 0.5 || *row.Highest != 1.5 {
 		t.Errorf("%+v, from %v to %v", row, *row.Lowest, *row.Highest)
 	}
@@ -54,7 +57,8 @@ func TestCounters(t *testing.T) {
 
 func TestCalibrate(t *testing.T) {
 	records := slices.Values([]results.Record{
-		counted(0, "sleep", 0.0001, 0.0002, 0.0001), counted(1, "spin", 1, 1.01, 1), counted(2, "spin", 0.98, 1, 1),
+		counted(0, "sleep", 0.0001, 0.0002, 0.0001), counted(1, "spin", 1, 1.01, 1), counted(2, "spin", 0.98,
+			1, 1),
 	})
 	choose := func(text string) summary.Selection {
 		s, err := summary.ParseSelection(text)
@@ -70,7 +74,8 @@ func TestCalibrate(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	var nothing *summary.NothingSelectedError
-	if _, err := summary.Calibrate(records, choose("0-2"), choose("1")); !errors.As(err, &nothing) || nothing.Run != "idle" {
+	if _, err := summary.Calibrate(records, choose("0-2"), choose("1")); !errors.As(err, &nothing) ||
+		nothing.Run != "idle" {
 		t.Errorf("an attempt that is not there: %v", err)
 	}
 	for _, text := range []string{"x", "1-0", "a:b"} {

@@ -97,8 +97,9 @@ func Estimate(left []Remaining, samples []Sample, waits Waits, started bool) ETA
 	return e
 }
 
-// plus and times add and multiply what is not negative. They stop at the longest duration there is, where the numbers would wrap around to a time
-// that is over: a clock that was years behind when one execution began makes such gaps.
+// plus and times add and multiply what is not negative. They stop at the longest duration there is,
+// where the numbers would wrap around to a time that is over: a clock that was years behind when
+// one execution began makes such gaps.
 func plus(a, b time.Duration) time.Duration {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

@@ -9,10 +9,11 @@ import (
 
 // ETADocument is an ETA as the documents of plan and status have it.
 type ETADocument struct {
-	Known       bool     `json:"known"`        // every key to come was measured
-	RemainingNS *int64   `json:"remaining_ns"` // null when nothing was measured; a lower bound when Known is false
-	WaitsNS     int64    `json:"waits_ns"`     // the part of it that is waits, boots and the like
-	BetweenNS   int64    `json:"between_ns"`   // of these, with each process execution
+	Known bool `json:"known"` // every key to come was measured
+	// null when nothing was measured; a lower bound when Known is false
+	RemainingNS *int64   `json:"remaining_ns"`
+	WaitsNS     int64    `json:"waits_ns"`   // the part of it that is waits, boots and the like
+	BetweenNS   int64    `json:"between_ns"` // of these, with each process execution
 	Measured    bool     `json:"between_measured"`
 	Unknown     []string `json:"unknown_keys"` // keys to come that were never measured
 }

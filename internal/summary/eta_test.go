@@ -36,42 +36,53 @@ func TestEstimate(t *testing.T) {
 			left: left, want: time.Minute + 5*10*time.Second, unknown: 2, between: 10 * time.Second,
 		},
 		"one key measured": {
-			left: left, started: true, samples: []summary.Sample{sample(0, a, 0, 2*time.Second), sample(2, a, time.Hour, 4*time.Second)},
+			left: left, started: true, samples: []summary.Sample{sample(0, a, 0, 2*time.Second),
+				sample(2, a, time.Hour, 4*time.Second)},
 			want: 5*10*time.Second + 2*3*time.Second, known: true, unknown: 1, between: 10 * time.Second,
 		},
 		"all measured, and what is between": {
 			left: left, started: true, samples: []summary.Sample{
-				sample(0, a, 0, 5*time.Second), sample(1, b, 25*time.Second, 7*time.Second), sample(2, a, 52*time.Second, 5*time.Second),
+				sample(0, a, 0, 5*time.Second), sample(1, b, 25*time.Second, 7*time.Second),
+				sample(2, a, 52*time.Second, 5*time.Second),
 				sample(3, b, 77*time.Second, 7*time.Second),
 			},
-			want: 5*20*time.Second + 2*5*time.Second + 3*7*time.Second, known: true, between: 20 * time.Second,
+			want: 5*20*time.Second + 2*5*time.Second + 3*7*time.Second, known: true,
+			between: 20 * time.Second,
 		},
 		"a night between and a clock set back do no harm": {
 			left: left[:1], started: true, samples: []summary.Sample{
-				sample(0, a, 0, 5*time.Second), sample(1, a, 25*time.Second, 5*time.Second), sample(2, a, 50*time.Second, 5*time.Second),
-				sample(3, a, 12*time.Hour, 5*time.Second), sample(4, a, 0, 5*time.Second), sample(5, a, 25*time.Second, 5*time.Second),
+				sample(0, a, 0, 5*time.Second), sample(1, a, 25*time.Second, 5*time.Second),
+				sample(2, a, 50*time.Second, 5*time.Second),
+				sample(3, a, 12*time.Hour, 5*time.Second), sample(4, a, 0, 5*time.Second),
+				sample(5, a, 25*time.Second, 5*time.Second),
 			},
 			want: 2*20*time.Second + 2*5*time.Second, known: true, between: 20 * time.Second,
 		},
 		"a clock that was set forward by 56 years": {
 			left: left[:1], started: true, samples: []summary.Sample{
-				sample(0, a, -56*365*24*time.Hour, 5*time.Second), sample(1, a, 0, 5*time.Second), sample(2, a, 25*time.Second, 5*time.Second),
+				sample(0, a, -56*365*24*time.Hour, 5*time.Second), sample(1, a, 0, 5*time.Second),
+				sample(2, a, 25*time.Second, 5*time.Second),
 			},
 			want: 2*20*time.Second + 2*5*time.Second, known: true, between: 20 * time.Second,
 		},
 		"a clock that is wrong each time": {
 			left: left[:1], started: true, samples: []summary.Sample{
-				sample(0, a, 0, 5*time.Second), sample(1, a, 200*365*24*time.Hour, 5*time.Second), sample(2, a, 0, 5*time.Second),
+				sample(0, a, 0, 5*time.Second), sample(1, a, 200*365*24*time.Hour, 5*time.Second),
+				sample(2, a, 0, 5*time.Second),
 				sample(3, a, 200*365*24*time.Hour, 5*time.Second),
 			},
-			want: math.MaxInt64, known: true, between: 200*365*24*time.Hour - 5*time.Second, // not a negative time
+			// not a negative time
+			want: math.MaxInt64, known: true, between: 200*365*24*time.Hour - 5*time.Second,
 		},
-		"nothing left": {left: []summary.Remaining{{Key: a}}, started: true, known: true, between: 10 * time.Second},
+		"nothing left": {left: []summary.Remaining{{Key: a}}, started: true, known: true,
+			between: 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := summary.Estimate(c.left, c.samples, waits, c.started)
-			if got.Total != c.want || got.Known != c.known || len(got.Unknown) != c.unknown || got.Between != c.between {
-				t.Errorf("got %+v, want %v known %v, %d unknown, %v between", got, c.want, c.known, c.unknown, c.between)
+			if got.Total != c.want || got.Known != c.known || len(got.Unknown) != c.unknown ||
+				got.Between != c.between {
+				t.Errorf("got %+v, want %v known %v, %d unknown, %v between", got, c.want, c.known, c.unknown,
+					c.between)
 			}
 			if got.Exact() != (c.known && c.unknown == 0) {
 				t.Errorf("Exact is %v", got.Exact())
@@ -81,18 +92,22 @@ func TestEstimate(t *testing.T) {
 }
 
 func TestTheOrderOfSamplesDoesNotMatter(t *testing.T) {
-	samples := []summary.Sample{sample(2, a, 52*time.Second, 5*time.Second), sample(0, a, 0, 5*time.Second), sample(1, b, 25*time.Second, 7*time.Second)}
+	samples := []summary.Sample{sample(2, a, 52*time.Second, 5*time.Second), sample(0, a, 0, 5*time.Second),
+		sample(1, b, 25*time.Second, 7*time.Second)}
 	left := []summary.Remaining{{Key: a, Count: 4}}
 	first := summary.Estimate(left, samples, summary.Waits{}, true)
 	samples[0], samples[2] = samples[2], samples[0]
-	if second := summary.Estimate(left, samples, summary.Waits{}, true); second.Total != first.Total || second.Between != first.Between {
+	if second := summary.Estimate(left, samples, summary.Waits{}, true); second.Total != first.Total ||
+		second.Between != first.Between {
 		t.Errorf("%+v and %+v", first, second)
 	}
 }
 
 func TestWaitsOf(t *testing.T) {
-	c := &config.Config{Wait: config.Wait{Startup: 3 * time.Minute, Sync: 30 * time.Second}, Temperature: config.Temperature{BaseWait: time.Minute}}
-	if got, want := summary.WaitsOf(c), (summary.Waits{Each: 210 * time.Second, Once: time.Minute}); got != want {
+	c := &config.Config{Wait: config.Wait{Startup: 3 * time.Minute, Sync: 30 * time.Second},
+		Temperature: config.Temperature{BaseWait: time.Minute}}
+	if got, want := summary.WaitsOf(c), (summary.Waits{Each: 210 * time.Second,
+		Once: time.Minute}); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

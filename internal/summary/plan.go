@@ -66,8 +66,8 @@ func PlanSlots(cfg *config.Config) iter.Seq[PlanSlot] {
 	}
 }
 
-// PlanOf plans the experiment of the configuration at path. What is in its directory counts if it was
-// made from the same text of the configuration. It changes nothing.
+// PlanOf plans the experiment of the configuration at path. What is in its directory counts if it
+// was made from the same text of the configuration. It changes nothing.
 func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 	e := cfg.Experiment
 	waits := WaitsOf(cfg)

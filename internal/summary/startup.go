@@ -27,23 +27,25 @@ type StartupOptions struct {
 
 // StartupTime describes one of the times over the executions of a row, in nanoseconds.
 type StartupTime struct {
-	Executions int      `json:"executions"` // with both stamps
-	Mean       float64  `json:"mean_ns"`    // of them
-	Low        *float64 `json:"low_ns"`     // bounds of the confidence interval of the mean; nil for less than two executions
-	High       *float64 `json:"high_ns"`    //
-	Min        int64    `json:"min_ns"`
-	Median     float64  `json:"median_ns"`
-	Max        int64    `json:"max_ns"`
+	Executions int     `json:"executions"` // with both stamps
+	Mean       float64 `json:"mean_ns"`    // of them
+	// bounds of the confidence interval of the mean; nil for less than two executions
+	Low    *float64 `json:"low_ns"`
+	High   *float64 `json:"high_ns"` //
+	Min    int64    `json:"min_ns"`
+	Median float64  `json:"median_ns"`
+	Max    int64    `json:"max_ns"`
 }
 
 // StartupRow is a VM or a key.
 type StartupRow struct {
-	Name       string       `json:"-"` // of the VM or the key
-	VM         string       `json:"vm"`
-	Key        *string      `json:"key"`           // nil in a row of a VM
-	Executions int          `json:"executions"`    // records, with stamps or without
-	Init       *StartupTime `json:"exec_to_init"`  // to the runner's first call of libkrun; nil without stamps
-	First      *StartupTime `json:"exec_to_first"` // to the begin of the first iteration
+	Name       string  `json:"-"` // of the VM or the key
+	VM         string  `json:"vm"`
+	Key        *string `json:"key"`        // nil in a row of a VM
+	Executions int     `json:"executions"` // records, with stamps or without
+	// to the runner's first call of libkrun; nil without stamps
+	Init  *StartupTime `json:"exec_to_init"`
+	First *StartupTime `json:"exec_to_first"` // to the begin of the first iteration
 }
 
 // StartupCollector takes records in any order.
@@ -63,8 +65,8 @@ func NewStartup(by By) *StartupCollector {
 	return &StartupCollector{by: by, rows: make(map[string]*startupState)}
 }
 
-// Add takes a record that counts. Rows come out in the order in which they are first met. A stamp that lies before exec is taken for none: a
-// benchmark can write what it likes into its buffer.
+// Add takes a record that counts. Rows come out in the order in which they are first met. A stamp
+// that lies before exec is taken for none: a benchmark can write what it likes into its buffer.
 func (c *StartupCollector) Add(r results.Record) {
 	name := r.Key.VM
 	if c.by == ByKey {
@@ -108,8 +110,9 @@ func (c *StartupCollector) Rows(o StartupOptions) ([]StartupRow, error) {
 	return rows, nil
 }
 
-// describe resamples the executions: as many as there are, with replacement, again and again; the quantiles of the means bound the interval
-// (Efron's percentile bootstrap). Values are sorted first, so that the order of the records does not matter.
+// describe resamples the executions: as many as there are, with replacement, again and again; the
+// quantiles of the means bound the interval (Efron's percentile bootstrap). Values are sorted
+// first, so that the order of the records does not matter.
 func describe(times []int64, o StartupOptions) (*StartupTime, error) {
 	if len(times) == 0 {
 		return nil, nil //nolint:nilnil // no stamps, and no mistake
@@ -121,9 +124,11 @@ func describe(times []int64, o StartupOptions) (*StartupTime, error) {
 		values[i] = float64(ns)
 		sum += values[i]
 	}
-	t := &StartupTime{Executions: len(times), Mean: sum / float64(len(times)), Min: times[0], Median: quantile.Median(values), Max: times[len(times)-1]}
+	t := &StartupTime{Executions: len(times), Mean: sum / float64(len(times)), Min: times[0],
+		Median: quantile.Median(values), Max: times[len(times)-1]}
 	interval, err := bootstrap.Mean([][][]float64{{values}}, bootstrap.Options{
-		Resamples: o.Resamples, Confidence: o.Confidence, Seed: o.Seed, Workers: runtime.GOMAXPROCS(0), Exact: true,
+		Resamples: o.Resamples, Confidence: o.Confidence, Seed: o.Seed, Workers: runtime.GOMAXPROCS(0),
+		Exact: true,
 	})
 	if err != nil {
 		return nil, err

@@ -13,7 +13,8 @@ import (
 	"krund/internal/summary"
 )
 
-// startupRecord has its runner's first stamp and its first iteration so long after exec; below 0 is none.
+// startupRecord has its runner's first stamp and its first iteration so long after exec; below 0 is
+// none.
 func startupRecord(vm, benchmark string, initNS, firstNS int64) results.Record {
 	const exec = 1_000_000_000
 	at := func(ns int64) *int64 {
@@ -23,10 +24,12 @@ func startupRecord(vm, benchmark string, initNS, firstNS int64) results.Record {
 		ns += exec
 		return &ns
 	}
-	return results.Record{Key: key.Key{Benchmark: benchmark, VM: vm, Variant: "x"}, Startup: results.Startup{ExecNS: at(0), InitNS: at(initNS), FirstNS: at(firstNS)}}
+	return results.Record{Key: key.Key{Benchmark: benchmark, VM: vm, Variant: "x"},
+		Startup: results.Startup{ExecNS: at(0), InitNS: at(initNS), FirstNS: at(firstNS)}}
 }
 
-func rows(t *testing.T, by summary.By, o summary.StartupOptions, records ...results.Record) []summary.StartupRow {
+func rows(t *testing.T, by summary.By, o summary.StartupOptions,
+	records ...results.Record) []summary.StartupRow {
 	t.Helper()
 	c := summary.NewStartup(by)
 	for _, r := range records {
@@ -41,7 +44,8 @@ func rows(t *testing.T, by summary.By, o summary.StartupOptions, records ...resu
 
 func TestRows(t *testing.T) {
 	records := []results.Record{
-		startupRecord("C", "a", 10, 20), startupRecord("Java", "a", 100, 300), startupRecord("C", "b", 30, 40), startupRecord("C", "b", -1, 60), startupRecord("None", "a", -1, -1),
+		startupRecord("C", "a", 10, 20), startupRecord("Java", "a", 100, 300), startupRecord("C", "b", 30,
+			40), startupRecord("C", "b", -1, 60), startupRecord("None", "a", -1, -1),
 	}
 	early := startupRecord("C", "a", 0, 0)
 	*early.Startup.InitNS, *early.Startup.FirstNS = 5, 6 // before exec
@@ -50,7 +54,8 @@ func TestRows(t *testing.T) {
 		t.Fatalf("rows %+v", got)
 	}
 	c := got[0]
-	if c.Executions != 4 || c.Init.Executions != 2 || c.Init.Mean != 20 || c.First.Executions != 3 || c.First.Mean != 40 || c.First.Min != 20 || c.First.Max != 60 || c.First.Median != 40 {
+	if c.Executions != 4 || c.Init.Executions != 2 || c.Init.Mean != 20 || c.First.Executions != 3 ||
+		c.First.Mean != 40 || c.First.Min != 20 || c.First.Max != 60 || c.First.Median != 40 {
 		t.Errorf("C: %+v, init %+v, first %+v", c, *c.Init, *c.First)
 	}
 	if j := got[1].First; j.Mean != 300 || j.Low != nil || j.High != nil {
@@ -59,13 +64,14 @@ func TestRows(t *testing.T) {
 	if got[2].Init != nil || got[2].First != nil || got[2].Executions != 1 {
 		t.Errorf("without stamps: %+v", got[2])
 	}
-	if keys := rows(t, summary.ByKey, summary.StartupOptions{}, records...); len(keys) != 4 || keys[0].Name != "a:C:x" || keys[2].Name != "b:C:x" {
+	if keys := rows(t, summary.ByKey, summary.StartupOptions{}, records...); len(keys) != 4 ||
+		keys[0].Name != "a:C:x" || keys[2].Name != "b:C:x" {
 		t.Errorf("keys %+v", keys)
 	}
 }
 
-// TestInterval compares with the normal approximation, mean +- 2.5758 s/sqrt(n) (qnorm(0.995) in R), which 400 draws of a uniform distribution
-// come close to.
+// TestInterval compares with the normal approximation, mean +- 2.5758 s/sqrt(n) (qnorm(0.995) in
+// R), which 400 draws of a uniform distribution come close to.
 func TestInterval(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var records []results.Record
@@ -79,8 +85,10 @@ func TestInterval(t *testing.T) {
 	mean := sum / n
 	half := 2.5758 * math.Sqrt((squares/n-mean*mean)/n)
 	got := rows(t, summary.ByVM, summary.StartupOptions{}, records...)[0].First
-	if math.Abs(got.Mean-mean) > 1e-6*mean || math.Abs(*got.Low-(mean-half)) > 0.05*half || math.Abs(*got.High-(mean+half)) > 0.05*half {
-		t.Errorf("%f [%f, %f], want about %f [%f, %f]", got.Mean, *got.Low, *got.High, mean, mean-half, mean+half)
+	if math.Abs(got.Mean-mean) > 1e-6*mean || math.Abs(*got.Low-(mean-half)) > 0.05*half ||
+		math.Abs(*got.High-(mean+half)) > 0.05*half {
+		t.Errorf("%f [%f, %f], want about %f [%f, %f]", got.Mean, *got.Low, *got.High, mean, mean-half,
+			mean+half)
 	}
 }
 

@@ -31,12 +31,13 @@ type Status struct {
 	Seed       uint64 `json:"seed"`
 	Reboot     string `json:"reboot"` // "" when unknown
 
-	State       string        `json:"state"` // one of the State constants
-	Slots       SlotCounts    `json:"slots"`
-	Percent     float64       `json:"percent"`
-	Attempts    int           `json:"attempts"`
-	Running     *SlotState    `json:"running"`
-	Interrupted *Interruption `json:"interrupted"` // null: krund works on the running slot, or that cannot be told
+	State    string     `json:"state"` // one of the State constants
+	Slots    SlotCounts `json:"slots"`
+	Percent  float64    `json:"percent"`
+	Attempts int        `json:"attempts"`
+	Running  *SlotState `json:"running"`
+	// null: krund works on the running slot, or that cannot be told
+	Interrupted *Interruption `json:"interrupted"`
 	Next        *SlotState    `json:"next"`
 	Last        *LastRecord   `json:"last"`
 
@@ -293,7 +294,8 @@ func (st *Status) addRequests(f experiment.Experiment) error {
 		directory.Request
 		text string
 	}{
-		{directory.Hold, "held: the boots are ordinary ones until `krunctl resume " + display.ShellPath(f.Dir()) + "`"},
+		{directory.Hold, "held: the boots are ordinary ones until `krunctl resume " +
+			display.ShellPath(f.Dir()) + "`"},
 		{directory.Stop, "asked to stop: krund ends after the running execution"},
 	} {
 		asked, err := f.Asked(r.Request)

@@ -68,7 +68,8 @@ func TestStatusAndPlan(t *testing.T) {
 		st, err := summary.StatusOf(experiment.Experiment{Directory: d}, "bencher7")
 		must(err)
 		p := plan()
-		if st.State != state || st.Slots.Finished != finished || p.Finished != finished || len(st.Findings) > 0 ||
+		if st.State != state || st.Slots.Finished != finished || p.Finished != finished ||
+			len(st.Findings) > 0 ||
 			!strings.HasPrefix(st.ETA.String(), eta) || p.ETA.String() != st.ETA.String() {
 			t.Errorf("%+v, plan %+v", st, p)
 		}
@@ -87,7 +88,8 @@ func TestStatusAndPlan(t *testing.T) {
 		check([]string{summary.StateUnfinished, summary.StateFinished}[n], n+1, want)
 	}
 	cfg.Hash = strings.Repeat("ab", 32)
-	if p := plan(); p.Finished != 0 || len(p.Notes) != 1 || p.Keys[0].MeanWallNS == nil || *p.Keys[0].MeanWallNS != 30e9 {
+	if p := plan(); p.Finished != 0 || len(p.Notes) != 1 || p.Keys[0].MeanWallNS == nil ||
+		*p.Keys[0].MeanWallNS != 30e9 {
 		t.Errorf("of another configuration: %+v", p)
 	}
 }

@@ -10,9 +10,9 @@
 //   - [Estimate]: how long the experiment still takes, from the executions that are done and the
 //     configured waits.
 //
-// StatusOf and PlanOf read the experiment's directory. Everything else is pure: the same records and
-// the same seed give the same numbers, whatever the order of the VMs and the number of processors.
-// The analysis decides whether a key warms up. Start reading at Collector.
+// StatusOf and PlanOf read the experiment's directory. Everything else is pure: the same records
+// and the same seed give the same numbers, whatever the order of the VMs and the number of
+// processors. The analysis decides whether a key warms up. Start reading at Collector.
 package summary
 
 import (
@@ -45,10 +45,11 @@ type Spread struct {
 // Row is what is known of one key. Everything but Outcomes is of the records
 // that count: the completed one of each slot.
 type Row struct {
-	Key        key.Key  `json:"-"`
-	Name       string   `json:"key"`
-	Planned    int      `json:"executions_planned"` // process executions in the schedule; 0 when it is unknown
-	Executions int      `json:"executions"`         // that count
+	Key  key.Key `json:"-"`
+	Name string  `json:"key"`
+	// process executions in the schedule; 0 when it is unknown
+	Planned    int      `json:"executions_planned"`
+	Executions int      `json:"executions"` // that count
 	Outcomes   Outcomes `json:"outcomes"`
 
 	Iterations     int `json:"iterations"`     // in all executions
@@ -154,7 +155,8 @@ func (c *Collector) Rows() []Row {
 	for _, k := range c.order {
 		s := c.keys[k]
 		row := s.row
-		row.Wall, row.Init, row.First, row.Process = spread(s.wall), spread(s.init), spread(s.first), spread(s.process)
+		row.Wall, row.Init, row.First, row.Process = spread(s.wall), spread(s.init), spread(s.first),
+			spread(s.process)
 		rows = append(rows, row)
 	}
 	return rows

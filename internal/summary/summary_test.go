@@ -37,7 +37,8 @@ func TestRow(t *testing.T) {
 	if want := (summary.Outcomes{Completed: 3, Error: 1, Timeout: 1, Rerun: 1}); r.Outcomes != want {
 		t.Errorf("outcomes %+v, want %+v", r.Outcomes, want)
 	}
-	if r.Key != nbody || r.Planned != 5 || r.Executions != 2 || r.Iterations != 5 || r.IterationsLow != 1 || r.IterationsHigh != 4 {
+	if r.Key != nbody || r.Planned != 5 || r.Executions != 2 || r.Iterations != 5 || r.IterationsLow != 1 ||
+		r.IterationsHigh != 4 {
 		t.Errorf("row %+v", r)
 	}
 	if want := (summary.Spread{Min: 1, Median: 3, Mean: 3, P95: 4.8, Max: 5}); *r.Wall != want {
@@ -46,7 +47,8 @@ func TestRow(t *testing.T) {
 	if want := (summary.Spread{Min: 5, Median: 10, Mean: 10, P95: 14.5, Max: 15}); *r.Init != want {
 		t.Errorf("init %+v, want %+v", *r.Init, want)
 	}
-	if r.First.Min != 10 || r.First.Max != 30 || r.Process.Min != 1000 || r.Process.Max != 4000 || *r.DaemonCPU != 20 {
+	if r.First.Min != 10 || r.First.Max != 30 || r.Process.Min != 1000 || r.Process.Max != 4000 ||
+		*r.DaemonCPU != 20 {
 		t.Errorf("first %+v, process %+v, daemon %d", r.First, r.Process, *r.DaemonCPU)
 	}
 }
@@ -54,7 +56,8 @@ func TestRow(t *testing.T) {
 func TestNothingIsNotZero(t *testing.T) {
 	var c summary.Collector
 	c.Plan(nbody, 3)
-	if r := c.Rows()[0]; r.Wall != nil || r.Init != nil || r.First != nil || r.Process != nil || r.DaemonCPU != nil || r.Executions != 0 {
+	if r := c.Rows()[0]; r.Wall != nil || r.Init != nil || r.First != nil || r.Process != nil ||
+		r.DaemonCPU != nil || r.Executions != 0 {
 		t.Errorf("row %+v", r)
 	}
 	c.Add(results.Record{Key: nbody, Outcome: results.Completed}, true)
@@ -76,13 +79,16 @@ func TestTheMeanKeepsItsDigits(t *testing.T) {
 	}
 }
 
-// TestWorst: of the executions that count, each figure's own worst; a record that does not know it says nothing.
+// TestWorst: of the executions that count, each figure's own worst; a record that does not know it
+// says nothing.
 func TestWorst(t *testing.T) {
 	var c summary.Collector
 	for i, d := range []results.Daemon{
 		{CPUNS: 5},
-		{CPUNS: 3, WakeUps: stamp(7), KernelThreads: &results.KernelThreads{All: results.Activity{CPUNS: 99}, Benchmark: results.Activity{CPUNS: 4}}},
-		{CPUNS: 4, WakeUps: stamp(6), KernelThreads: &results.KernelThreads{Benchmark: results.Activity{CPUNS: 8}}},
+		{CPUNS: 3, WakeUps: stamp(7), KernelThreads: &results.KernelThreads{All: results.Activity{CPUNS: 99},
+			Benchmark: results.Activity{CPUNS: 4}}},
+		{CPUNS: 4, WakeUps: stamp(6),
+			KernelThreads: &results.KernelThreads{Benchmark: results.Activity{CPUNS: 8}}},
 		{CPUNS: 100, WakeUps: stamp(100)},
 	} {
 		c.Add(results.Record{Key: nbody, Outcome: results.Completed, Daemon: d}, i < 3)

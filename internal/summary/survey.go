@@ -17,8 +17,8 @@ const (
 	mostSamples   = 300
 )
 
-// survey is what one pass over the schedule finds: its state in numbers, and the slots whose records
-// are worth reading.
+// survey is what one pass over the schedule finds: its state in numbers, and the slots whose
+// records are worth reading.
 type survey struct {
 	recent   map[key.Key][]schedule.Slot // the last completed slots of each key
 	failures []schedule.Slot             // slots that ended with an error or a timeout, the first few
@@ -32,8 +32,8 @@ type survey struct {
 	at       map[key.Key]int
 }
 
-// surveyOf reads every slot of s once. Its memory depends on the number of keys, on mostFailures and
-// on the number of damaged slots.
+// surveyOf reads every slot of s once. Its memory depends on the number of keys, on mostFailures
+// and on the number of damaged slots.
 func surveyOf(s *schedule.Schedule, mostFailures int) (*survey, error) {
 	v := &survey{recent: make(map[key.Key][]schedule.Slot), at: make(map[key.Key]int)}
 	for slot, err := range s.Slots() {

@@ -28,7 +28,8 @@ func tree(t *testing.T, files map[string]string) Root {
 }
 
 func TestRead(t *testing.T) {
-	r := tree(t, map[string]string{"sys/a": " text \n", "sys/n": "-12\n", "sys/long": strings.Repeat("line\n", 5000), "sys/empty": ""})
+	r := tree(t, map[string]string{"sys/a": " text \n", "sys/n": "-12\n", "sys/long": strings.Repeat("line\n",
+		5000), "sys/empty": ""})
 	if got, err := r.Read("/sys/a"); got != "text" || err != nil {
 		t.Errorf("Read = %q, %v", got, err)
 	}
@@ -92,7 +93,8 @@ func TestZeroRootIsTheMachine(t *testing.T) {
 }
 
 func TestGlobIsNatural(t *testing.T) {
-	r := tree(t, map[string]string{"sys/cpu10/online": "", "sys/cpu9/online": "", "sys/cpu0/x": "", "sys/cpufreq/online": ""})
+	r := tree(t, map[string]string{"sys/cpu10/online": "", "sys/cpu9/online": "", "sys/cpu0/x": "",
+		"sys/cpufreq/online": ""})
 	got, err := r.Glob("/sys/cpu[0-9]*/online")
 	if want := []string{"/sys/cpu9/online", "/sys/cpu10/online"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("Glob = %v, %v; want %v", got, err, want)
@@ -126,13 +128,16 @@ func TestLinks(t *testing.T) {
 	if err := os.MkdirAll(r.Path("/sys/class/hwmon"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("../../devices/platform/coretemp.0/hwmon/hwmon2", r.Path("/sys/class/hwmon/hwmon2")); err != nil {
+	if err := os.Symlink("../../devices/platform/coretemp.0/hwmon/hwmon2",
+		r.Path("/sys/class/hwmon/hwmon2")); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := r.ReadLink("/sys/class/hwmon/hwmon2"); got != "../../devices/platform/coretemp.0/hwmon/hwmon2" || err != nil {
+	if got, err := r.ReadLink(
+		"/sys/class/hwmon/hwmon2"); got != "../../devices/platform/coretemp.0/hwmon/hwmon2" || err != nil {
 		t.Errorf("ReadLink = %q, %v", got, err)
 	}
-	if got, err := r.Resolve("/sys/class/hwmon/hwmon2"); got != "/sys/devices/platform/coretemp.0/hwmon/hwmon2" || err != nil {
+	if got, err := r.Resolve(
+		"/sys/class/hwmon/hwmon2"); got != "/sys/devices/platform/coretemp.0/hwmon/hwmon2" || err != nil {
 		t.Errorf("Resolve = %q, %v", got, err)
 	}
 	if _, err := r.ReadLink("/sys/class/hwmon/none"); !errors.Is(err, fs.ErrNotExist) {
@@ -143,7 +148,8 @@ func TestLinks(t *testing.T) {
 // TestCompareIsATotalOrder checks the properties that sorting relies on, for names that differ in
 // every relevant way.
 func TestCompareIsATotalOrder(t *testing.T) {
-	names := []string{"", "a", "a0", "a00", "a01", "a1", "a2", "a10", "a10b", "a10b2", "b", "1", "01", "10", "9", "99999999999999999999999", "a99999999999999999999999"}
+	names := []string{"", "a", "a0", "a00", "a01", "a1", "a2", "a10", "a10b", "a10b2", "b", "1", "01", "10",
+		"9", "99999999999999999999999", "a99999999999999999999999"}
 	for _, a := range names {
 		for _, b := range names {
 			if (Compare(a, b) < 0) != (Compare(b, a) > 0) || (Compare(a, b) == 0) != (a == b) {

@@ -24,7 +24,8 @@ type Mismatch struct {
 }
 
 func (m *Mismatch) Error() string {
-	return fmt.Sprintf("set %s: wrote %q, reads back %q", m.Name, display.Head(m.Wrote, excerpt), display.Head(m.Read, excerpt))
+	return fmt.Sprintf("set %s: wrote %q, reads back %q", m.Name, display.Head(m.Wrote, excerpt),
+		display.Head(m.Read, excerpt))
 }
 
 // Set writes a value to an existing file, reads the file back and returns its text. If the value

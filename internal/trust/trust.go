@@ -57,7 +57,8 @@ func (v Verdict) RootOnly() error {
 func (v Verdict) OneOwner() error {
 	for _, o := range v.others {
 		if first := v.others[0]; o.uid != first.uid {
-			return fmt.Errorf("%s belongs to user %d and %s to user %d, and each could change what root does with it; `%s`",
+			return fmt.Errorf("%s belongs to user %d and %s to user %d, and each could change what root "+
+				"does with it; `%s`",
 				first.part, first.uid, o.part, o.uid, first.cure())
 		}
 	}

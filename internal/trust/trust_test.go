@@ -47,16 +47,24 @@ func TestVerdict(t *testing.T) {
 		rootOnly, hand string // parts of the errors; "" for none
 	}{
 		{"root's alone", func(string) error { return nil }, "", ""},
-		{"file for all", func(s string) error { return os.Chmod(s+"/exp/file", 0o666) }, "exp/file can be changed", "exp/file can be changed"},
-		{"file for a group", func(s string) error { return os.Chmod(s+"/exp/file", 0o664) }, "(mode 0664)", "(mode 0664)"},
-		{"directory for all", func(s string) error { return os.Chmod(s+"/exp", 0o777) }, "chmod go-w", "chmod go-w"},
-		{"one above for all", func(s string) error { return os.Chmod(s, 0o777) }, "srv can be changed", "srv can be changed"},
+		{"file for all", func(s string) error { return os.Chmod(s+"/exp/file", 0o666) },
+			"exp/file can be changed", "exp/file can be changed"},
+		{"file for a group", func(s string) error { return os.Chmod(s+"/exp/file", 0o664) }, "(mode 0664)",
+			"(mode 0664)"},
+		{"directory for all", func(s string) error { return os.Chmod(s+"/exp", 0o777) }, "chmod go-w",
+			"chmod go-w"},
+		{"one above for all", func(s string) error { return os.Chmod(s, 0o777) }, "srv can be changed",
+			"srv can be changed"},
 		{"a sticky one above", func(s string) error { return os.Chmod(s, 0o777|fs.ModeSticky) }, "", ""},
-		{"alice's file", func(s string) error { return os.Chown(s+"/exp/file", alice, 0) }, "belongs to user 4711", ""},
-		{"alice's directory", func(s string) error { return os.Chown(s+"/exp", alice, 0) }, "`chown root ", ""},
-		{"alice's above", func(s string) error { return os.Chown(s, alice, 0) }, "srv belongs to user 4711", ""},
+		{"alice's file", func(s string) error { return os.Chown(s+"/exp/file", alice, 0) },
+			"belongs to user 4711", ""},
+		{"alice's directory", func(s string) error { return os.Chown(s+"/exp", alice, 0) }, "`chown root ",
+			""},
+		{"alice's above", func(s string) error { return os.Chown(s, alice, 0) }, "srv belongs to user 4711",
+			""},
 		{"alice's link", func(s string) error {
-			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink("real", s+"/exp"), os.Lchown(s+"/exp", alice, 0))
+			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink("real", s+"/exp"),
+				os.Lchown(s+"/exp", alice, 0))
 		}, "`chown -h root ", ""},
 		{"two users'", func(s string) error {
 			return errors.Join(os.Chown(s, alice, 0), os.Chown(s+"/exp/file", mallory, 0))
@@ -65,17 +73,22 @@ func TestVerdict(t *testing.T) {
 			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink("real", s+"/exp"))
 		}, "", ""},
 		{"an absolute link of alice's", func(s string) error {
-			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink(s+"/real", s+"/exp"), os.Lchown(s+"/exp", alice, 0))
+			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink(s+"/real", s+"/exp"),
+				os.Lchown(s+"/exp", alice, 0))
 		}, "exp belongs to user 4711", ""},
 		{"alice's link in a sticky directory", func(s string) error {
-			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink("real", s+"/exp"), os.Lchown(s+"/exp", alice, 0),
+			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink("real", s+"/exp"),
+				os.Lchown(s+"/exp", alice, 0),
 				os.Chmod(s, 0o777|fs.ModeSticky))
-		}, "exp belongs to user 4711", "exp is a link of user 4711 in a directory that all users can write; `rm "},
+		}, "exp belongs to user 4711", "exp is a link of user 4711 in a directory that all users can " +
+			"write; `rm "},
 		{"root's link in a sticky directory", func(s string) error {
-			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink("real", s+"/exp"), os.Chmod(s, 0o777|fs.ModeSticky))
+			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink("real", s+"/exp"),
+				os.Chmod(s, 0o777|fs.ModeSticky))
 		}, "", ""},
 		{"a link through a directory for all", func(s string) error {
-			return errors.Join(os.Mkdir(s+"/open", 0o755), os.Chmod(s+"/open", 0o777), os.Rename(s+"/exp", s+"/real"),
+			return errors.Join(os.Mkdir(s+"/open", 0o755), os.Chmod(s+"/open", 0o777),
+				os.Rename(s+"/exp", s+"/real"),
 				os.Symlink("open/../real", s+"/exp"))
 		}, "open can be changed", "open can be changed"},
 	}
@@ -92,8 +105,10 @@ func TestVerdict(t *testing.T) {
 			looked, err := Look(srv + "/exp/file")
 			must(t, err)
 			for _, v := range []Verdict{opened, looked} {
-				for rule, is := range map[string][2]string{"root only": {test.rootOnly, message(v.RootOnly())}, "one owner": {test.hand, message(v.OneOwner())}} {
-					if want, got := is[0], is[1]; (want == "") != (got == "") || !strings.Contains(got, want) {
+				for rule, is := range map[string][2]string{"root only": {test.rootOnly,
+					message(v.RootOnly())}, "one owner": {test.hand, message(v.OneOwner())}} {
+					if want, got := is[0], is[1]; (want == "") != (got == "") || !strings.Contains(got,
+						want) {
 						t.Errorf("%s: %q, want %q", rule, got, want)
 					}
 				}
@@ -117,7 +132,8 @@ func TestMissingFile(t *testing.T) {
 	if !errors.Is(err, fs.ErrNotExist) || v.RootOnly() == nil {
 		t.Errorf("%v, verdict %v", err, v.RootOnly())
 	}
-	if _, _, err := Open(srv + "/new"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), srv+"/new") {
+	if _, _, err := Open(srv + "/new"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(),
+		srv+"/new") {
 		t.Errorf("open: %v", err)
 	}
 	must(t, os.Symlink("loop", srv+"/loop"))

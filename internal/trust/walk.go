@@ -41,7 +41,8 @@ func (w *walk) to(path string) (unix.Stat_t, error) {
 		w.name = rest[0]
 		if err = w.stat(&stat); err != nil {
 			if w.public && errors.Is(err, fs.ErrNotExist) {
-				w.verdict.absent = fmt.Errorf("%s does not exist, and any user could create it", display.Head(w.path(), excerpt))
+				w.verdict.absent = fmt.Errorf("%s does not exist, and any user could create it",
+					display.Head(w.path(), excerpt))
 			}
 			break
 		}
@@ -154,12 +155,14 @@ func (w *walk) judge(path string, stat unix.Stat_t) {
 	const othersWrite = 0o022
 	// The kernel does the same with fs.protected_symlinks.
 	if w.verdict.open == nil && kind == unix.S_IFLNK && stat.Uid != 0 && w.public {
-		w.verdict.open = fmt.Errorf("%s is a link of user %d in a directory that all users can write; `rm %s`",
+		w.verdict.open = fmt.Errorf(
+			"%s is a link of user %d in a directory that all users can write; `rm %s`",
 			path, stat.Uid, display.ShellPath(path))
 	}
 	w.public = w.public && kind == unix.S_IFLNK || sticky && mode&othersWrite != 0
 	if w.verdict.open == nil && kind != unix.S_IFLNK && !sticky && mode&othersWrite != 0 {
-		w.verdict.open = fmt.Errorf("%s can be changed by others besides its owner (mode %04o); `chmod go-w %s`", path, mode, display.ShellPath(path))
+		w.verdict.open = fmt.Errorf("%s can be changed by others besides its owner (mode %04o); `chmod "+
+			"go-w %s`", path, mode, display.ShellPath(path))
 	}
 }
 

@@ -70,7 +70,8 @@ const commandLists = "commands"
 
 // order is the order of the sections of a page: each title in the help and its title on the page.
 var order = [][2]string{
-	{"Usage", "SYNOPSIS"}, {"", "DESCRIPTION"}, {commandLists, "COMMANDS"}, {"Flags", "OPTIONS"}, {"FILES", "FILES"}, {"EXIT STATUS", "EXIT STATUS"}, {"EXAMPLES", "EXAMPLES"},
+	{"Usage", "SYNOPSIS"}, {"", "DESCRIPTION"}, {commandLists, "COMMANDS"}, {"Flags", "OPTIONS"},
+	{"FILES", "FILES"}, {"EXIT STATUS", "EXIT STATUS"}, {"EXAMPLES", "EXAMPLES"},
 }
 
 // helpBlocks sets a help text. Parts that order does not know follow the
@@ -141,7 +142,8 @@ func items(lines []string) []block {
 			continue
 		}
 		cut := twoSpaces.FindStringIndex(trimmed)
-		if cut == nil && len(all) > 0 && len(l)-len(strings.TrimLeft(l, " ")) > indent && !strings.HasPrefix(trimmed, "-") {
+		if cut == nil && len(all) > 0 && len(l)-len(strings.TrimLeft(l, " ")) > indent &&
+			!strings.HasPrefix(trimmed, "-") {
 			all[len(all)-1].text = strings.TrimSpace(all[len(all)-1].text + " " + trimmed)
 			continue
 		}
@@ -167,7 +169,8 @@ func prose(lines []string) []block {
 	for i, l := range lines {
 		switch {
 		case l == "":
-			if i+1 < len(lines) && strings.HasPrefix(lines[i+1], "  ") && len(all) > 0 && all[len(all)-1].kind == literal {
+			if i+1 < len(lines) && strings.HasPrefix(lines[i+1], "  ") && len(all) > 0 &&
+				all[len(all)-1].kind == literal {
 				all[len(all)-1].text += "\n" // a gap in a table
 				continue
 			}
@@ -184,7 +187,8 @@ func prose(lines []string) []block {
 // overview returns krunctl(1).
 func overview(help string, commands []listed) page {
 	short, _, _ := strings.Cut(strings.TrimSpace(help), ".")
-	p := page{name: "krunctl", section: 1, short: strings.TrimPrefix(strings.Join(strings.Fields(short), " "), "krunctl "), blocks: helpBlocks(help)}
+	p := page{name: "krunctl", section: 1, short: strings.TrimPrefix(strings.Join(strings.Fields(short), " "),
+		"krunctl "), blocks: helpBlocks(help)}
 	see := "krund(8), krund.toml(5)"
 	for _, c := range commands {
 		see += ", krunctl-" + c.name + "(1)"
@@ -195,7 +199,9 @@ func overview(help string, commands []listed) page {
 
 // commandPage returns krunctl-COMMAND(1).
 func commandPage(c listed, help string) page {
-	p := page{name: "krunctl-" + c.name, section: 1, short: strings.ToLower(c.short[:1]) + c.short[1:], blocks: helpBlocks(help)}
-	p.blocks = append(p.blocks, block{kind: heading, text: "SEE ALSO"}, block{kind: paragraph, text: "krunctl(1), krund(8), krund.toml(5)"})
+	p := page{name: "krunctl-" + c.name, section: 1, short: strings.ToLower(c.short[:1]) + c.short[1:],
+		blocks: helpBlocks(help)}
+	p.blocks = append(p.blocks, block{kind: heading, text: "SEE ALSO"}, block{kind: paragraph,
+		text: "krunctl(1), krund(8), krund.toml(5)"})
 	return p
 }

@@ -2,7 +2,8 @@
 // each of its commands, from the output of `krunctl COMMAND --help`, and krund.toml(5), from
 // docs/config.md. make build runs it; krund(8) and libkrun(3) are written by hand.
 //
-//	manual -krunctl build/bin/krunctl -config docs/config.md -version 0.1.0 -date 2026-11-21 -o DIR
+//	manual -krunctl build/bin/krunctl -config docs/config.md -version 0.1.0 \
+//	       -date 2026-11-21 -o DIR
 //
 // Start reading at run. help.go and markdown.go convert texts to blocks, roff.go converts blocks to
 // man(7).
@@ -63,7 +64,8 @@ func run(ctx context.Context, args []string) error {
 	pages = append(pages, configPage(string(text)))
 	for _, p := range pages {
 		name := filepath.Join(o.out, fmt.Sprintf("%s.%d", p.name, p.section))
-		if err := os.WriteFile(name, []byte(p.roff(o.version, o.date)), 0o644); err != nil { //nolint:gosec // readable by all users
+		if err := os.WriteFile(name, []byte(p.roff(o.version, o.date)),
+			0o644); err != nil { //nolint:gosec // readable by all users
 			return err
 		}
 	}

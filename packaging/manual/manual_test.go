@@ -103,10 +103,14 @@ krunctl(1), krund(8), krund.toml(5)
 }
 
 func TestOverview(t *testing.T) {
-	help := "krunctl plans\nand mends. More.\n\nUsage:\n  krunctl COMMAND\n\nRun an experiment:\n  plan        Print it\n\nLook at it:\n  show        Print a record\n  help        Help\n\nUse \"krunctl [command] --help\" for more information.\n"
+	help := "krunctl plans\nand mends. More.\n\nUsage:\n  krunctl COMMAND\n\nRun an experiment:\n  plan    " +
+		"    Print it\n\nLook at it:\n  show        Print a record\n  help        Help\n\nUse \"krunctl " +
+		"[command] --help\" for more information.\n"
 	got := overview(help, parseCommands(help)).roff("1.2", "2026-11-21")
 	for _, want := range []string{
-		"\nkrunctl \\- plans and mends\n", ".SH \"COMMANDS\"\n.SS \"Run an experiment\"\n.TP\n\\fBplan\\fR\nPrint it\n.SS \"Look at it\"\n.TP\n\\fBshow\\fR\nPrint a record\n.TP\n\\fBhelp\\fR\nHelp\n.SH", "krunctl\\-plan(1), krunctl\\-show(1)\n",
+		"\nkrunctl \\- plans and mends\n", ".SH \"COMMANDS\"\n.SS \"Run an " +
+			"experiment\"\n.TP\n\\fBplan\\fR\nPrint it\n.SS \"Look at it\"\n.TP\n\\fBshow\\fR\nPrint a " +
+			"record\n.TP\n\\fBhelp\\fR\nHelp\n.SH", "krunctl\\-plan(1), krunctl\\-show(1)\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -121,8 +125,10 @@ func TestOverview(t *testing.T) {
 }
 
 func TestConfigPage(t *testing.T) {
-	const text = "# Title\n\nOne [page](a.md)\nof **two** `x.toml`.\n\n- a\n  b\n- `c`\n\n## `[limits]`\n\n| key | type | default | what it is |\n|---|---|---|---|\n" +
-		"| `heap` | size | `\"2GiB\"` | of data |\n| `path` | program | none | of the VM |\n\n### More\n\n```toml\n.x = \"\\n\"\n```\n\n| policy | effect |\n|---|---|\n| **off** | nothing |\n"
+	const text = "# Title\n\nOne [page](a.md)\nof **two** `x.toml`.\n\n- a\n  b\n- `c`\n\n## " +
+		"`[limits]`\n\n| key | type | default | what it is |\n|---|---|---|---|\n" +
+		"| `heap` | size | `\"2GiB\"` | of data |\n| `path` | program | none | of the VM |\n\n### " +
+		"More\n\n```toml\n.x = \"\\n\"\n```\n\n| policy | effect |\n|---|---|\n| **off** | nothing |\n"
 	got := configPage(text).roff("1.2", "2026-11-21")
 	const want = `.TH "krund.toml" 5 "2026-11-21" "krund 1.2" "krund"
 .SH NAME
@@ -159,7 +165,8 @@ krund(8), krunctl(1), krunctl\-plan(1), krunctl\-doctor(1)
 
 func TestEscape(t *testing.T) {
 	for in, want := range map[string]string{
-		"": "", `a\b`: `a\eb`, "-x": `\-x`, "'": `\(aq`, "°": `\[u00B0]`, "⁶": `\[u2076]`, "~^`": `\(ti\(ha\(ga`,
+		"": "", `a\b`: `a\eb`, "-x": `\-x`, "'": `\(aq`, "°": `\[u00B0]`, "⁶": `\[u2076]`,
+		"~^`": `\(ti\(ha\(ga`,
 	} {
 		if got := escape(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -201,11 +208,13 @@ func TestEveryKeyIsInTheManual(t *testing.T) {
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	krunctl := filepath.Join(dir, "krunctl")
-	script := "#!/bin/sh\ncat <<'END'\nkrunctl is. It is.\n\nUsage:\n  krunctl\n\nAvailable Commands:\n  plan        Print it\nEND\n"
+	script := "#!/bin/sh\ncat <<'END'\nkrunctl is. It is.\n\nUsage:\n  krunctl\n\nAvailable Commands:\n  " +
+		"plan        Print it\nEND\n"
 	if err := os.WriteFile(krunctl, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-krunctl", krunctl, "-config", "../../docs/config.md", "-version", "1.2", "-date", "2026-11-21", "-o", dir}
+	args := []string{"-krunctl", krunctl, "-config", "../../docs/config.md", "-version", "1.2", "-date",
+		"2026-11-21", "-o", dir}
 	if err := run(t.Context(), args); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +227,8 @@ func TestRun(t *testing.T) {
 	}
 	for i := range len(args) / 2 {
 		less := append(append([]string{}, args[:2*i]...), args[2*i+2:]...)
-		if err := run(t.Context(), less); err == nil || !strings.Contains(err.Error(), args[2*i]+" is missing") {
+		if err := run(t.Context(), less); err == nil || !strings.Contains(err.Error(),
+			args[2*i]+" is missing") {
 			t.Errorf("without %s: %v", args[2*i], err)
 		}
 	}
@@ -229,7 +239,8 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Skip("the pages are not checked: ", err)
 	}
-	out, err := exec.CommandContext(t.Context(), mandoc, append([]string{"-Tlint", "-Wwarning"}, append(pages, "../man/krund.8")...)...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), mandoc, append([]string{"-Tlint", "-Wwarning"},
+		append(pages, "../man/krund.8")...)...).CombinedOutput()
 	if err != nil || len(out) > 0 {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -237,7 +248,8 @@ func TestRun(t *testing.T) {
 
 // TestAliases: other names of a command are a section of their own, and no list of commands.
 func TestAliases(t *testing.T) {
-	got := commandPage(listed{"status", "Say"}, "Status says.\n\nUsage:\n  krunctl status\n\nAliases:\n  status, state\n").
+	got := commandPage(listed{"status", "Say"},
+		"Status says.\n\nUsage:\n  krunctl status\n\nAliases:\n  status, state\n").
 		roff("1.2", "2026-11-21")
 	if !strings.Contains(got, ".SH \"ALIASES\"\n") || !strings.Contains(got, "status, state") ||
 		strings.Contains(got, "COMMANDS") {

@@ -103,8 +103,10 @@ func tableItem(head, cells []string) block {
 
 // configPage returns krund.toml(5).
 func configPage(text string) page {
-	p := page{name: "krund.toml", section: 5, short: "the configuration of an experiment", blocks: []block{{kind: heading, text: "DESCRIPTION"}}}
+	p := page{name: "krund.toml", section: 5, short: "the configuration of an experiment",
+		blocks: []block{{kind: heading, text: "DESCRIPTION"}}}
 	p.blocks = append(p.blocks, markdown(text)...)
-	p.blocks = append(p.blocks, block{kind: heading, text: "SEE ALSO"}, block{kind: paragraph, text: "krund(8), krunctl(1), krunctl-plan(1), krunctl-doctor(1)"})
+	p.blocks = append(p.blocks, block{kind: heading, text: "SEE ALSO"}, block{kind: paragraph,
+		text: "krund(8), krunctl(1), krunctl-plan(1), krunctl-doctor(1)"})
 	return p
 }

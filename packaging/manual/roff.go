@@ -34,7 +34,8 @@ type block struct {
 // roff returns the page as man(7) source.
 func (p page) roff(version, date string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s %d %q %s %s\n", quote(p.name), p.section, date, quote("krund "+version), quote("krund"))
+	fmt.Fprintf(&b, ".TH %s %d %q %s %s\n", quote(p.name), p.section, date, quote("krund "+version),
+		quote("krund"))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", escape(p.name), escape(p.short))
 	var before kind = -1
 	for _, k := range p.blocks {

@@ -23,9 +23,11 @@ func TestDeadFileSystem(t *testing.T) {
 	var files rig.Payload
 	files.Held()
 	files.Script("/usr/local/rig/dies.py", dies)
-	files.Text("/srv/x.toml", strings.Replace(held("", ""), "[experiment]\n", "[experiment]\nbenchmarks = \"/srv/krund/benchmarks\"\n", 1))
+	files.Text("/srv/x.toml", strings.Replace(held("", ""), "[experiment]\n",
+		"[experiment]\nbenchmarks = \"/srv/krund/benchmarks\"\n", 1))
 	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, Devices: []string{
-		"-drive", "if=none,id=small,format=raw,file=" + smallDisk(t), "-device", "virtio-blk-pci,drive=small,serial=small,addr=0x10",
+		"-drive", "if=none,id=small,format=raw,file=" + smallDisk(t), "-device",
+		"virtio-blk-pci,drive=small,serial=small,addr=0x10",
 	}})
 	m.PowerOn()
 	m.WaitUp()

@@ -12,8 +12,10 @@ func journalOf(bootID string) string {
 	var text strings.Builder
 	for _, line := range []string{
 		`{"op":"journal","version":1}`,
-		fmt.Sprintf(`{"op":"set","n":1,"boot":%q,"control":"aslr","step":{"kind":"file","target":"/srv/shadow.copy","old":"root::0::::::","new":"x"}}`, bootID),
-		fmt.Sprintf(`{"op":"set","n":2,"boot":%q,"control":"overcommit","step":{"kind":"file","target":"/proc/sys/vm/overcommit_memory","old":"1","new":"0"}}`, bootID),
+		fmt.Sprintf(
+			`{"op":"set","n":1,"boot":%q,"control":"aslr","step":{"kind":"file","target":"/srv/shadow.copy","old":"root::0::::::","new":"x"}}`, bootID),
+		fmt.Sprintf(
+			`{"op":"set","n":2,"boot":%q,"control":"overcommit","step":{"kind":"file","target":"/proc/sys/vm/overcommit_memory","old":"1","new":"0"}}`, bootID),
 	} {
 		fmt.Fprintf(&text, "%08x %s\n", crc32.Checksum([]byte(line), crc32.MakeTable(crc32.Castagnoli)), line)
 	}
@@ -25,7 +27,8 @@ func journalOf(bootID string) string {
 // root only changes what a control can have changed.
 func TestHostileJournal(t *testing.T) {
 	m := withHeld(t, map[string]string{"x": held("", "")})
-	m.Sh("echo root:secret >/srv/shadow.copy && mkdir -p /srv/krund/x.krun/results && chmod 777 /srv/krund/x.krun")
+	m.Sh("echo root:secret >/srv/shadow.copy && mkdir -p /srv/krund/x.krun/results && chmod 777 " +
+		"/srv/krund/x.krun")
 	m.Put("/tmp/journal", 0o644, []byte(journalOf(m.Sh("cat /proc/sys/kernel/random/boot_id"))))
 	m.Sh(asMallory("cp /tmp/journal /srv/krund/x.krun/journal"))
 	before := m.Sh("cat /proc/sys/vm/overcommit_memory")
@@ -41,7 +44,8 @@ func TestHostileJournal(t *testing.T) {
 	if ended := m.RunExperiment("x"); ended.Result == "success" {
 		t.Errorf("the unit accepts the directory: %+v", ended)
 	}
-	if log := m.Log("x"); !strings.Contains(log, "can be changed by others") || strings.Contains(log, "restored") {
+	if log := m.Log("x"); !strings.Contains(log, "can be changed by others") ||
+		strings.Contains(log, "restored") {
 		t.Errorf("the unit's log:\n%s", log)
 	}
 	untouched("by the unit")
@@ -51,7 +55,8 @@ func TestHostileJournal(t *testing.T) {
 	}
 	untouched("by krunctl restore")
 
-	m.Sh("chown -R root:root /srv/krund/x.krun && chmod 755 /srv/krund/x.krun && chmod 644 /srv/krund/x.krun/journal")
+	m.Sh("chown -R root:root /srv/krund/x.krun && chmod 755 /srv/krund/x.krun && chmod 644 " +
+		"/srv/krund/x.krun/journal")
 	out, status = m.Try("krunctl restore /srv/krund/x.toml")
 	if status == 0 || !strings.Contains(out, "aslr: /srv/shadow.copy not put back") {
 		t.Errorf("krunctl restore of a journal that root has put there: status %d\n%s", status, out)

@@ -33,10 +33,12 @@ func TestPathRace(t *testing.T) {
 	m.Sh("install -d -o mallory /srv/above && mkdir /srv/above/exp && install -d -o mallory /srv/above/evil")
 	m.Put("/srv/above/exp/x.toml", 0o644, []byte(good))
 	m.Put("/srv/above/evil/x.toml", 0o644, []byte(evil))
-	m.Sh("chown mallory /srv/above/evil/x.toml && ln -s /srv/krund/benchmarks /srv/above/exp/ && ln -s /srv/krund/benchmarks /srv/above/evil/")
+	m.Sh("chown mallory /srv/above/evil/x.toml && ln -s /srv/krund/benchmarks /srv/above/exp/ && ln -s " +
+		"/srv/krund/benchmarks /srv/above/evil/")
 	racer := m.Start(asMallory("python3 /usr/local/rig/exchange.py /srv/above/exp /srv/above/evil"))
 	const tries = 40
-	out := m.Sh(fmt.Sprintf("for i in $(seq %d); do krund check /srv/above/exp/x.toml 2>&1; krunctl enable --root /tmp/image /srv/above/exp/x.toml 2>&1; done; :", tries))
+	out := m.Sh(fmt.Sprintf("for i in $(seq %d); do krund check /srv/above/exp/x.toml 2>&1; krunctl enable "+
+		"--root /tmp/image /srv/above/exp/x.toml 2>&1; done; :", tries))
 	racer.Kill()
 	if strings.Contains(out, "7 process executions") || strings.Contains(out, "installed") {
 		t.Errorf("mallory's configuration was accepted:\n%s", out)
@@ -49,17 +51,21 @@ func TestPathRace(t *testing.T) {
 // TestHookExchanged: the hook's directory becomes writable for all users after the experiment has
 // started, and mallory replaces the hook. Root does not run his hook.
 func TestHookExchanged(t *testing.T) {
-	m := withHeld(t, map[string]string{"x": held("attempts = 1", "\n[hooks]\nbefore = [[\"/srv/hooks/hook\"]]\n")})
-	m.Sh("mkdir /srv/hooks && printf '#!/bin/sh\\necho \"$0\" >>/srv/ran\\n' >/srv/hooks/hook && chmod 755 /srv/hooks/hook")
+	m := withHeld(t, map[string]string{"x": held("attempts = 1",
+		"\n[hooks]\nbefore = [[\"/srv/hooks/hook\"]]\n")})
+	m.Sh("mkdir /srv/hooks && printf '#!/bin/sh\\necho \"$0\" >>/srv/ran\\n' >/srv/hooks/hook && chmod 755 " +
+		"/srv/hooks/hook")
 	m.Hold()
 	krund := m.Start("krund run /srv/krund/x.toml")
 	m.WaitHeld()
 	m.Sh("chmod 777 /srv/hooks")
 	m.Put("/tmp/evil", 0o755, []byte("#!/bin/sh\nid >/srv/evil\n"))
-	m.Sh(asMallory("cp /tmp/evil /srv/hooks/new") + " && " + asMallory("mv -f /srv/hooks/new /srv/hooks/hook"))
+	m.Sh(asMallory("cp /tmp/evil /srv/hooks/new") + " && " +
+		asMallory("mv -f /srv/hooks/new /srv/hooks/hook"))
 	m.LetGo()
 	out, status := krund.Wait()
-	if status == 0 || !strings.Contains(out+m.Sh("cat /srv/krund/x.krun/log"), "/srv/hooks can be changed by others") {
+	if status == 0 || !strings.Contains(out+m.Sh("cat /srv/krund/x.krun/log"),
+		"/srv/hooks can be changed by others") {
 		t.Errorf("krund: status %d\n%s", status, out)
 	}
 	if got := m.Sh("cat /srv/ran; cat /srv/evil 2>/dev/null; :"); got != "/srv/hooks/hook" {

@@ -118,13 +118,15 @@ func TestHostileSuites(t *testing.T) {
 		want := wants[r.Key.Benchmark]
 		delete(wants, r.Key.Benchmark)
 		if r.Outcome != want.outcome || !strings.Contains(strings.Join(r.Reasons, "\n"), want.reason) {
-			t.Errorf("%s: %s because of %.500q; stderr %.500q", r.Key, r.Outcome, r.Reasons, r.Process.Stderr.Text)
+			t.Errorf("%s: %s because of %.500q; stderr %.500q", r.Key, r.Outcome, r.Reasons,
+				r.Process.Stderr.Text)
 		}
 		if grown := r.Daemon.RSSBytes - r.Daemon.RSSBeforeBytes; grown > 32<<20 {
 			t.Errorf("%s: krund grew by %d bytes", r.Key, grown)
 		}
 		lines := slices.Concat(r.Machine.KernelLog.Lines, r.Reasons, r.Process.Findings)
-		if len(lines) > 250 || strings.ContainsFunc(strings.Join(lines, ""), func(r rune) bool { return r != ' ' && r != '\t' && !unicode.IsPrint(r) }) {
+		if len(lines) > 250 || strings.ContainsFunc(strings.Join(lines, ""),
+			func(r rune) bool { return r != ' ' && r != '\t' && !unicode.IsPrint(r) }) {
 			t.Errorf("%s: %d lines: %.500q", r.Key, len(lines), lines)
 		}
 		if r.Key.Benchmark == "signals" && r.Process.Stderr.Text != "" {

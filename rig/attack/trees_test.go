@@ -121,7 +121,8 @@ func TestDeepTreesAndKeys(t *testing.T) {
 				t.Errorf("%s: execution %d: findings %.1000q", name, r.Pexec, removed)
 			}
 		}
-		out := m.Sh("ls -d /home/krun /tmp/left 2>/dev/null; grep krun /etc/passwd /proc/mounts | head -c 1000; :")
+		out := m.Sh("ls -d /home/krun /tmp/left 2>/dev/null; grep krun /etc/passwd /proc/mounts | head -c " +
+			"1000; :")
 		if out != "" {
 			t.Errorf("%s: in the end there is:\n%.1000s", name, out)
 		}

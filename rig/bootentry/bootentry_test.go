@@ -66,7 +66,8 @@ Before=local-fs.target
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-ExecStart=/bin/bash -c 'modprobe nvme; until [ -b ` + rig.BootPartition + ` ]; do sleep 0.05; done; mount -t ext4 ` + rig.BootPartition + ` /boot || :'
+ExecStart=/bin/bash -c 'modprobe nvme; until [ -b ` + rig.BootPartition +
+	` ]; do sleep 0.05; done; mount -t ext4 ` + rig.BootPartition + ` /boot || :'
 `
 
 // setUp performs the steps of a user who installs Debian with GRUB and then follows
@@ -125,7 +126,8 @@ func boot(m *rig.Machine) bool {
 
 // asked reports whether the experiment's entry is requested from GRUB.
 func asked(m *rig.Machine) bool {
-	return strings.Contains(m.Sh("until mountpoint -q /boot; do sleep 0.05; done; grub-editenv /boot/grub/grubenv list"), "next_entry=krund")
+	return strings.Contains(m.Sh("until mountpoint -q /boot; do sleep 0.05; done; grub-editenv "+
+		"/boot/grub/grubenv list"), "next_entry=krund")
 }
 
 // rebooted requires that the machine has restarted itself.
@@ -159,7 +161,8 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	if boot(m) || asked(m) {
 		t.Fatal("the first boot is not an ordinary one")
 	}
-	if out := m.Sh("krunctl enable " + config); !strings.Contains(out, "boot loader's entry krund") || !asked(m) {
+	if out := m.Sh("krunctl enable " + config); !strings.Contains(out, "boot loader's entry krund") ||
+		!asked(m) {
 		t.Fatalf("GRUB was not asked: %s", out)
 	}
 	m.Send("systemctl reboot")
@@ -198,12 +201,14 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 		t.Error("a held experiment has got a boot of its own")
 	}
 	leftAlone(t, m, "krunctl resume")
-	if out := m.Sh("krunctl resume " + config); !strings.Contains(out, "boot loader's entry krund") || !asked(m) {
+	if out := m.Sh("krunctl resume " + config); !strings.Contains(out, "boot loader's entry krund") ||
+		!asked(m) {
 		t.Errorf("krunctl resume has not asked GRUB: %s", out)
 	}
 
 	// A krund that cannot even start requests no further boot, so nobody is locked out.
-	m.Sh("mv " + rig.InstalledKrund + " /root/krund && printf '#!/bin/sh\\nexit 1\\n' >" + rig.InstalledKrund + " && chmod 755 " + rig.InstalledKrund + " && sync")
+	m.Sh("mv " + rig.InstalledKrund + " /root/krund && printf '#!/bin/sh\\nexit 1\\n' >" +
+		rig.InstalledKrund + " && chmod 755 " + rig.InstalledKrund + " && sync")
 	m.Send("systemctl reboot")
 	rebooted(t, m)
 	if !boot(m) {
@@ -236,7 +241,8 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 		t.Fatalf("krund ended with %+v", ended)
 	}
 	if state, _ := m.Try("systemctl is-enabled " + unit); state != "disabled" || asked(m) {
-		t.Errorf("after the end the unit is %s, GRUB asked %t; want disabled, and an ordinary boot", state, asked(m))
+		t.Errorf("after the end the unit is %s, GRUB asked %t; want disabled, and an ordinary boot", state,
+			asked(m))
 	}
 	m.Send("systemctl reboot")
 	rebooted(t, m)
@@ -250,6 +256,7 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 		t.Error(problem)
 	}
 	if n := e.Count(schedule.Completed); n != 3 || len(e.Records) != 4 {
-		t.Errorf("%d completed, %d records; want 3, and one more of the attempt that the crash ended", n, len(e.Records))
+		t.Errorf("%d completed, %d records; want 3, and one more of the attempt that the crash ended", n,
+			len(e.Records))
 	}
 }

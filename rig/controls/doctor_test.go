@@ -51,13 +51,15 @@ func TestDoctor(t *testing.T) {
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitRunning()
-	t.Run("without nohz_full krund stops and names the missing argument", func(t *testing.T) { ticking(t, m.For(t)) })
+	t.Run("without nohz_full krund stops and names the missing argument",
+		func(t *testing.T) { ticking(t, m.For(t)) })
 	m.Shutdown()
 	m.SetKernelArguments(rig.Tickless)
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitRunning()
-	m.Sh("echo 1 >/proc/sys/kernel/randomize_va_space; echo 5 >/proc/sys/vm/overcommit_ratio; echo 4242 >/proc/sys/kernel/perf_event_max_sample_rate")
+	m.Sh("echo 1 >/proc/sys/kernel/randomize_va_space; echo 5 >/proc/sys/vm/overcommit_ratio; echo 4242 " +
+		">/proc/sys/kernel/perf_event_max_sample_rate")
 	before := m.Snapshot()
 	t.Run("the table is what the files say", func(t *testing.T) { truthful(t, m.For(t)) })
 	t.Run("looking has changed nothing", func(t *testing.T) { same(t, m.For(t), before) })
@@ -69,7 +71,8 @@ func TestDoctor(t *testing.T) {
 
 func ticking(t *testing.T, m *rig.Machine) {
 	before := m.Snapshot()
-	out, status := begin(m, "ticking", experiment("executions = 1")+"[controls]\ntickless = \"require\"\nfrequency = \"require\"\n").Wait()
+	out, status := begin(m, "ticking", experiment(
+		"executions = 1")+"[controls]\ntickless = \"require\"\nfrequency = \"require\"\n").Wait()
 	for _, part := range []string{"nohz_full=1", "GRUB_CMDLINE_LINUX", "update-grub"} {
 		if status != 1 || !strings.Contains(out, part) {
 			t.Errorf("krund ended with status %d, want 1 and %q in:\n%s", status, part, out)
@@ -79,7 +82,8 @@ func ticking(t *testing.T, m *rig.Machine) {
 	if e := m.ExperimentNow(directory("ticking")); len(e.Records) > 0 || e.Slots[0].Attempts > 0 {
 		t.Errorf("%d records, %v", len(e.Records), e.Slots)
 	}
-	if row := doctor(t, m, "").row("tickless"); row.Status != "needs_reboot" || !strings.Contains(row.Fix, "nohz_full=1") {
+	if row := doctor(t, m, "").row("tickless"); row.Status != "needs_reboot" || !strings.Contains(row.Fix,
+		"nohz_full=1") {
 		t.Errorf("doctor: %+v", row)
 	}
 }
@@ -95,7 +99,8 @@ func truthful(t *testing.T, m *rig.Machine) {
 		{"aslr", "will_set", m.Sh("cat /proc/sys/kernel/randomize_va_space")},
 		{"smt", "ok", m.Sh("cat /sys/devices/system/cpu/smt/control")},
 		{"nmi_watchdog", "ok", m.Sh("cat /proc/sys/kernel/nmi_watchdog")},
-		{"overcommit", "cannot", m.Sh("cat /proc/sys/vm/overcommit_memory")}, // 5 % of the memory is less than the committed memory
+		// 5 % of the memory is less than the committed memory
+		{"overcommit", "cannot", m.Sh("cat /proc/sys/vm/overcommit_memory")},
 		{"virtualisation", "cannot", "qemu"},
 	} {
 		row := r.row(c.name)
@@ -112,7 +117,8 @@ func truthful(t *testing.T, m *rig.Machine) {
 }
 
 func proved(t *testing.T, m *rig.Machine) {
-	m.Put(toml("prove"), 0o644, []byte(experiment("executions = 1")+"[controls]\naslr = \"require\"\nperf_rate = \"require\"\nfrequency = \"require\"\ntickless = \"require\"\n"))
+	m.Put(toml("prove"), 0o644, []byte(experiment("executions = 1")+"[controls]\naslr = "+
+		"\"require\"\nperf_rate = \"require\"\nfrequency = \"require\"\ntickless = \"require\"\n"))
 	r := doctor(t, m, "--prove --time 1s "+toml("prove"))
 	for _, name := range []string{"aslr", "perf_rate", "frequency"} {
 		if row := r.row(name); row.Status != "set" {

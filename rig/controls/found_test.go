@@ -82,8 +82,11 @@ fi
 `)
 	files.Link("/usr/local/bin/rig-forever", "/bin/sleep") // under its own name
 	const forever = "ExecStart=/usr/local/bin/rig-forever infinity\n"
-	files.Unit("rig-stop.service", "[Service]\nType=exec\nTimeoutSec=infinity\nExecStartPre=/usr/local/bin/rig-slow start\n"+forever+"ExecStop=/usr/local/bin/rig-slow stop\n")
-	files.Unit("rig-needs.service", "[Unit]\nRequires=rig-stop.service\nAfter=rig-stop.service\n[Service]\n"+forever)
+	files.Unit("rig-stop.service",
+		"[Service]\nType=exec\nTimeoutSec=infinity\nExecStartPre=/usr/local/bin/rig-slow start\n"+
+			forever+"ExecStop=/usr/local/bin/rig-slow stop\n")
+	files.Unit("rig-needs.service",
+		"[Unit]\nRequires=rig-stop.service\nAfter=rig-stop.service\n[Service]\n"+forever)
 	files.Unit("rig-part.service", "[Unit]\nPartOf=rig-needs.service\n[Service]\n"+forever)
 	files.Unit("rig-stop-by-socket.socket", "[Socket]\nListenStream=/run/rig-stop.sock\n")
 	files.Unit("rig-stop-by-socket.service", "[Service]\n"+forever)
@@ -141,10 +144,13 @@ func TestTheMachineIsAsItWasFound(t *testing.T) {
 		pass  func(*rig.Machine) // lets krund continue
 		set   bool               // all settings have the requested values at that moment
 	}{
-		{"while it stops services", func(m *rig.Machine) { slow(m, "stop") }, func(m *rig.Machine) { fast(m, "stop") }, false},
-		{"before the run", func(m *rig.Machine) { slow(m, "hook") }, func(m *rig.Machine) { fast(m, "hook") }, true},
+		{"while it stops services", func(m *rig.Machine) { slow(m, "stop") },
+			func(m *rig.Machine) { fast(m, "stop") }, false},
+		{"before the run", func(m *rig.Machine) { slow(m, "hook") }, func(m *rig.Machine) { fast(m, "hook") },
+			true},
 		{"during the run", func(m *rig.Machine) { m.WaitHeld() }, func(m *rig.Machine) { m.LetGo() }, true},
-		{"while it starts services again", func(m *rig.Machine) { m.WaitHeld(); slow(m, "start") }, func(m *rig.Machine) { fast(m, "start") }, false},
+		{"while it starts services again", func(m *rig.Machine) { m.WaitHeld(); slow(m, "start") },
+			func(m *rig.Machine) { fast(m, "start") }, false},
 	} {
 		for _, by := range []string{"krunctl restore", "its guard"} {
 			t.Run("after krund was killed "+moment.name+", by "+by, func(t *testing.T) {
@@ -207,7 +213,8 @@ func wholeRun(t *testing.T, m *rig.Machine, before rig.Snapshot) {
 	krund := begin(m, "found", experiment("executions = 1")+everything)
 	m.WaitHeld()
 	as(t, m, during)
-	if got, _ := m.Try("systemctl list-units --plain --no-legend 'rig-stop*' 'rig-needs*' 'rig-part*'"); !transient.MatchString(got) {
+	got, _ := m.Try("systemctl list-units --plain --no-legend 'rig-stop*' 'rig-needs*' 'rig-part*'")
+	if !transient.MatchString(got) {
 		t.Errorf("still active during the run:\n%s", got)
 	}
 	m.LetGo()

@@ -31,7 +31,8 @@ func TestGovernor(t *testing.T) {
 	m.WaitUp()
 	m.WaitRunning()
 	const policies = "/sys/devices/system/cpu/cpufreq/policy"
-	m.Sh("echo powersave >" + policies + "0/scaling_governor; echo ondemand >" + policies + "1/scaling_governor")
+	m.Sh("echo powersave >" + policies + "0/scaling_governor; echo ondemand >" + policies +
+		"1/scaling_governor")
 	t.Run("an idle processor slows down before", func(t *testing.T) { slowsDown(m.For(t)) })
 	t.Run("performance during the run, both after it", func(t *testing.T) {
 		m := m.For(t)

@@ -32,11 +32,14 @@ var logged = []struct {
 	lost bool
 }{
 	{"nothing", "true", nil, false},
-	{"a line as anybody would try it", `echo "<2>rig: something bad" >/dev/kmsg`, []string{"rig: something bad"}, false},
+	{"a line as anybody would try it", `echo "<2>rig: something bad" >/dev/kmsg`,
+		[]string{"rig: something bad"}, false},
 	{"a line of the kernel itself", "echo h >/proc/sysrq-trigger", []string{"sysrq: HELP"}, false},
-	{"a line that the configuration allows, and one that is built in", `echo "<2>rig: allowed 7" >/dev/kmsg; echo "<6>eth0: Link is Up" >/dev/kmsg`, nil, false},
+	{"a line that the configuration allows, and one that is built in",
+		`echo "<2>rig: allowed 7" >/dev/kmsg; echo "<6>eth0: Link is Up" >/dev/kmsg`, nil, false},
 	{"a line of a daemon about itself", `echo "<30>rig: a unit has started" >/dev/kmsg`, nil, false},
-	{"two lines", `echo "<4>rig: one" >/dev/kmsg; echo "rig: another, without a level" >/dev/kmsg`, []string{"rig: one", "rig: another, without a level"}, false},
+	{"two lines", `echo "<4>rig: one" >/dev/kmsg; echo "rig: another, without a level" >/dev/kmsg`,
+		[]string{"rig: one", "rig: another, without a level"}, false},
 	{"more than the buffer holds", flood, []string{"rig: flood 2999"}, true},
 	{"nothing again", "true", nil, false},
 }
@@ -54,7 +57,8 @@ func TestKernelLog(t *testing.T) {
 	m.WaitUp()
 	m.WaitRunning()
 	m.Hold()
-	const between = "\n[hooks]\nbefore = [[\"/bin/sh\", \"-c\", \"echo '<2>rig: before the run' >/dev/kmsg\"]]\nafter = [[\"/bin/sh\", \"-c\", \"echo '<2>rig: after the run' >/dev/kmsg\"]]\n"
+	const between = "\n[hooks]\nbefore = [[\"/bin/sh\", \"-c\", \"echo '<2>rig: before the run' " +
+		">/dev/kmsg\"]]\nafter = [[\"/bin/sh\", \"-c\", \"echo '<2>rig: after the run' >/dev/kmsg\"]]\n"
 	krund := begin(m, "kernellog", experiment("executions = 8")+allowed+between)
 	for i, run := range logged {
 		m.WaitHeld()
@@ -77,7 +81,8 @@ func TestKernelLog(t *testing.T) {
 			if (log.Lost > 0) != run.lost {
 				t.Errorf("%d lines are said to be lost, want some: %v", log.Lost, run.lost)
 			}
-			if about := slices.ContainsFunc(e.Records[i].Reasons, func(r string) bool { return strings.Contains(r, "lost") }); about != run.lost {
+			if about := slices.ContainsFunc(e.Records[i].Reasons,
+				func(r string) bool { return strings.Contains(r, "lost") }); about != run.lost {
 				t.Errorf("reasons %q, want one about lost lines: %v", e.Records[i].Reasons, run.lost)
 			}
 			for _, part := range run.want {

@@ -59,7 +59,8 @@ func begin(m *rig.Machine, name, text string) *rig.Process {
 func ended(t *testing.T, m *rig.Machine, krund *rig.Process) {
 	t.Helper()
 	if out, status := krund.Wait(); status != 0 {
-		t.Fatalf("krund ended with status %d:\n%s\n%s", status, out, m.Sh("journalctl -b -o short-monotonic --no-pager | tail -60"))
+		t.Fatalf("krund ended with status %d:\n%s\n%s", status, out,
+			m.Sh("journalctl -b -o short-monotonic --no-pager | tail -60"))
 	}
 }
 

@@ -26,7 +26,8 @@ func TestWhatTheRecordSays(t *testing.T) {
 	m.WaitRunning()
 	m.Sh("echo 7 >/run/rig-count && mount --bind /run/rig-count " + throttled)
 	t.Run("a throttled run is run again", func(t *testing.T) { throttledOnce(t, m.For(t)) })
-	t.Run("one that is throttled each time is an error after its attempts", func(t *testing.T) { throttledAlways(t, m.For(t)) })
+	t.Run("one that is throttled each time is an error after its attempts",
+		func(t *testing.T) { throttledAlways(t, m.For(t)) })
 	t.Run("the machine is a virtual one", func(t *testing.T) { virtual(t, m.For(t)) })
 	t.Run("a benchmark that changes in the middle", func(t *testing.T) { changed(t, m.For(t)) })
 }
@@ -45,17 +46,22 @@ func throttledOnce(t *testing.T, m *rig.Machine) {
 	m.LetGo()
 	ended(t, m, krund)
 	e := m.ExperimentNow(directory("once"))
-	if len(e.Records) != 2 || e.Records[0].Outcome != results.Rerun || e.Records[1].Outcome != results.Completed || e.Slots[0].Attempts != 2 {
+	if len(e.Records) != 2 || e.Records[0].Outcome != results.Rerun ||
+		e.Records[1].Outcome != results.Completed || e.Slots[0].Attempts != 2 {
 		t.Fatalf("records %+v, slots %v; want one that is run again, and one that counts", e.Records, e.Slots)
 	}
 	r := e.Records[0]
-	if !slices.ContainsFunc(r.Reasons, func(s string) bool { return strings.Contains(s, "cpu1/core_throttle_count: 7 -> 10") }) {
+	if !slices.ContainsFunc(r.Reasons, func(s string) bool {
+		return strings.Contains(s,
+			"cpu1/core_throttle_count: 7 -> 10")
+	}) {
 		t.Errorf("reasons %q, want one with the counter", r.Reasons)
 	}
 	for _, c := range []struct {
 		list []results.Count
 		want uint64
-	}{{r.Machine.Throttle.Before, 7}, {r.Machine.Throttle.After, 10}, {e.Records[1].Machine.Throttle.Before, 10}} {
+	}{{r.Machine.Throttle.Before, 7}, {r.Machine.Throttle.After, 10}, {e.Records[1].Machine.Throttle.Before,
+		10}} {
 		if !slices.Contains(c.list, results.Count{Name: "cpu1/core_throttle_count", Count: c.want}) {
 			t.Errorf("counters %v, want %d", c.list, c.want)
 		}
@@ -64,7 +70,8 @@ func throttledOnce(t *testing.T, m *rig.Machine) {
 
 func throttledAlways(t *testing.T, m *rig.Machine) {
 	m.Hold()
-	krund := begin(m, "always", experiment("executions = 1\nattempts = 2")+"[controls]\nthrottle = \"require\"\n")
+	krund := begin(m, "always", experiment("executions = 1\nattempts = 2")+"[controls]\nthrottle = "+
+		"\"require\"\n")
 	heat(m)
 	m.NextHeld()
 	heat(m)
@@ -78,15 +85,19 @@ func throttledAlways(t *testing.T, m *rig.Machine) {
 
 func virtual(t *testing.T, m *rig.Machine) {
 	e := m.ExperimentNow(directory("once"))
-	i := slices.IndexFunc(e.Records[0].Machine.Controls, func(c results.Control) bool { return c.Name == "virtualisation" })
+	i := slices.IndexFunc(e.Records[0].Machine.Controls,
+		func(c results.Control) bool { return c.Name == "virtualisation" })
 	if i < 0 {
 		t.Fatalf("the record has no virtualisation: %+v", e.Records[0].Machine.Controls)
 	}
-	if c := e.Records[0].Machine.Controls[i]; c.Found != "qemu" || !strings.Contains(c.Detail, "systemd-detect-virt") {
+	if c := e.Records[0].Machine.Controls[i]; c.Found != "qemu" || !strings.Contains(c.Detail,
+		"systemd-detect-virt") {
 		t.Errorf("%+v, want qemu, and how it was found", c)
 	}
-	out, status := begin(m, "virtual", experiment("executions = 1")+"[controls]\nvirtualisation = \"require\"\n").Wait()
-	if status != 1 || !strings.Contains(out, "virtualisation") || len(m.ExperimentNow(directory("virtual")).Records) > 0 {
+	out, status := begin(m, "virtual", experiment(
+		"executions = 1")+"[controls]\nvirtualisation = \"require\"\n").Wait()
+	if status != 1 || !strings.Contains(out, "virtualisation") ||
+		len(m.ExperimentNow(directory("virtual")).Records) > 0 {
 		t.Errorf("where it must not be virtual krund ended with status %d:\n%s", status, out)
 	}
 }
@@ -97,15 +108,22 @@ func changed(t *testing.T, m *rig.Machine) {
 		m.Hold()
 		krund := begin(m, name, experiment("executions = 2")+"[controls]\nfingerprint = \""+policy+"\"\n")
 		m.WaitHeld()
-		m.Sh("echo '# " + policy + "' >>" + rig.ExperimentHome + "/benchmarks/" + rig.HeldBenchmark + "/python/bench.py")
+		m.Sh("echo '# " + policy + "' >>" + rig.ExperimentHome + "/benchmarks/" + rig.HeldBenchmark +
+			"/python/bench.py")
 		m.LetGo()
 		out, status := krund.Wait()
 		e := m.ExperimentNow(directory(name))
 		const part = "program.benchmark.held.default-python: \""
 		switch {
-		case policy == "require" && (status != 1 || !strings.Contains(out, part) || !strings.Contains(out, "\" -> \"") || len(e.Records) != 1):
-			t.Errorf("where it must not change krund ended with status %d after %d records:\n%s", status, len(e.Records), out)
-		case policy == "warn" && (status != 0 || len(e.Records) != 2 || !slices.ContainsFunc(e.Records[1].Reasons, func(r string) bool { return strings.Contains(r, part) })):
+		case policy == "require" && (status != 1 || !strings.Contains(out, part) || !strings.Contains(out,
+			"\" -> \"") || len(e.Records) != 1):
+			t.Errorf("where it must not change krund ended with status %d after %d records:\n%s", status,
+				len(e.Records), out)
+		case policy == "warn" && (status != 0 || len(e.Records) != 2 ||
+			!slices.ContainsFunc(e.Records[1].Reasons, func(r string) bool {
+				return strings.Contains(r,
+					part)
+			})):
 			t.Errorf("krund ended with status %d after %d records:\n%s", status, len(e.Records), out)
 		}
 	}

@@ -37,7 +37,8 @@ var experiments = []experiment{
 func machine(t *testing.T, moving bool) *rig.Machine {
 	t.Helper()
 	var files rig.Payload
-	if names, err := files.Benchmarks("benchmarks-of-counters", suite, "benchmarks"); err != nil || len(names) == 0 {
+	if names, err := files.Benchmarks("benchmarks-of-counters", suite, "benchmarks"); err != nil ||
+		len(names) == 0 {
 		t.Fatal(names, err)
 	}
 	for _, e := range experiments {
@@ -58,7 +59,8 @@ func TestTask(t *testing.T) {
 	m.WaitUp()
 	m.WaitRunning()
 	run(t, m, "task")
-	if out, status := m.Try("krunctl amperf /srv/krund/task.krun"); status != 1 || !strings.Contains(out, "no record has APERF and MPERF") {
+	if out, status := m.Try("krunctl amperf /srv/krund/task.krun"); status != 1 || !strings.Contains(out,
+		"no record has APERF and MPERF") {
 		t.Errorf("krunctl amperf: exit status %d:\n%s", status, out)
 	}
 	m.Shutdown()
@@ -77,11 +79,13 @@ func TestCounters(t *testing.T) {
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitRunning()
-	m.Sh("for p in /sys/devices/system/cpu/cpufreq/policy*; do echo performance >$p/scaling_governor; done") // APERF follows the P-state
+	// APERF follows the P-state
+	m.Sh("for p in /sys/devices/system/cpu/cpufreq/policy*; do echo performance >$p/scaling_governor; done")
 	doctors := make(map[string]string)
 	t.Run("the control registers are restored", func(t *testing.T) { putBack(t, m.For(t)) })
 	moving(t, m)
-	t.Run("krunctl amperf and startup read what the guest measured", func(t *testing.T) { tools(t, m.For(t)) })
+	t.Run("krunctl amperf and startup read what the guest measured",
+		func(t *testing.T) { tools(t, m.For(t)) })
 	doctors["moving"], _ = m.Try("krunctl doctor")
 	m.SetMSRFaults(rig.FaultUnreadable)
 	run(t, m, "unreadable")
@@ -97,8 +101,10 @@ func TestCounters(t *testing.T) {
 	run(t, m, "without")
 	m.Shutdown()
 	for name, check := range map[string]func(*testing.T, *rig.Experiment){
-		"registers": registers, "slow": slow, "slow-accepted": slowAccepted, "turbo": turbo, "whole": whole, "whole-slow": wholeSlow,
-		"closes": closes, "swaps": swaps, "slows": slows, "fails": fails, "back": back, "wraps": wraps, "stands": stands,
+		"registers": registers, "slow": slow, "slow-accepted": slowAccepted, "turbo": turbo, "whole": whole,
+		"whole-slow": wholeSlow,
+		"closes":     closes, "swaps": swaps, "slows": slows, "fails": fails, "back": back, "wraps": wraps,
+		"stands":     stands,
 		"unreadable": unreadable, "insists": insists, "zeros": zeros, "without": without,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +136,8 @@ func putBack(t *testing.T, m *rig.Machine) {
 	setRegister(m, regFixedCtrl, 0x300) // fixed counter 2 is in use
 	run(t, m, "registers")
 	for core := range 2 {
-		if fixed, global := register(t, m, core, regFixedCtrl), register(t, m, core, regGlobal); fixed != 0x300 || global != 0 {
+		if fixed, global := register(t, m, core, regFixedCtrl),
+			register(t, m, core, regGlobal); fixed != 0x300 || global != 0 {
 			t.Errorf("core %d: control registers are %#x and %#x, were 0x300 and 0", core, fixed, global)
 		}
 	}
@@ -172,7 +179,9 @@ func moving(t *testing.T, m *rig.Machine) {
 		"wraps": func(step int) {
 			switch step {
 			case 0:
-				setRegister(m, regCycles, 1<<48-1<<36) // the rig's register would not wrap; it takes more than twenty seconds to reach the end
+				// the rig's register would not wrap; it takes more than twenty seconds to reach the
+				// end
+				setRegister(m, regCycles, 1<<48-1<<36)
 			case 1: // a 48-bit counter wraps like this
 				setRegister(m, regCycles, 1<<10)
 			}
@@ -191,7 +200,8 @@ func registers(t *testing.T, e *rig.Experiment) {
 		t.Fatalf("%d records", len(e.Records))
 	}
 	for _, r := range e.Records {
-		if r.Outcome != results.Completed || len(r.Reasons) > 0 || r.CounterSource != "msr" || !strings.Contains(r.CounterReason, "perf: not available: ") {
+		if r.Outcome != results.Completed || len(r.Reasons) > 0 || r.CounterSource != "msr" ||
+			!strings.Contains(r.CounterReason, "perf: not available: ") {
 			t.Error(describe(r))
 		}
 		for core := range 2 {
@@ -213,7 +223,8 @@ func registers(t *testing.T, e *rig.Experiment) {
 		}
 		printed(t, r, &view)
 		const denied = "Permission denied"
-		if view.UID == 0 || !slices.Equal(view.Open, []string{denied, denied}) || view.Write != denied || view.Port != denied || !slices.Equal(view.Again, []string{denied}) {
+		if view.UID == 0 || !slices.Equal(view.Open, []string{denied, denied}) || view.Write != denied ||
+			view.Port != denied || !slices.Equal(view.Again, []string{denied}) {
 			t.Errorf("user %d opened what it must not: %+v", view.UID, view)
 		}
 		if view.Perf == "" {
@@ -234,7 +245,8 @@ func registers(t *testing.T, e *rig.Experiment) {
 func slow(t *testing.T, e *rig.Experiment) {
 	want := []results.Outcome{results.Rerun, results.Rerun, results.Error}
 	for i, r := range e.Records {
-		if i >= len(want) || r.Outcome != want[i] || !says(r.Reasons, "core 1", "throttled", "in 4 of 4 iterations", "APERF/MPERF") {
+		if i >= len(want) || r.Outcome != want[i] || !says(r.Reasons, "core 1", "throttled",
+			"in 4 of 4 iterations", "APERF/MPERF") {
 			t.Error(describe(r))
 		}
 	}
@@ -283,7 +295,10 @@ func task(t *testing.T, e *rig.Experiment) {
 		t.Error(describe(r))
 	}
 	for _, name := range []string{"context_switches", "migrations", "page_faults"} {
-		if !slices.ContainsFunc(r.Columns, func(c results.Column) bool { return c.Name == name && c.Core == nil && len(c.Counts) == 4 }) {
+		if !slices.ContainsFunc(r.Columns, func(c results.Column) bool {
+			return c.Name == name &&
+				c.Core == nil && len(c.Counts) == 4
+		}) {
 			t.Errorf("no column %s of the task", name)
 		}
 	}
@@ -293,7 +308,8 @@ func task(t *testing.T, e *rig.Experiment) {
 // that.
 func closes(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome == results.Completed || !says(r.Reasons, "descriptor was closed or replaced") || len(r.WallNS) != 4 {
+	if r.Outcome == results.Completed || !says(r.Reasons, "descriptor was closed or replaced") ||
+		len(r.WallNS) != 4 {
 		t.Error(describe(r))
 	}
 	missing(t, r, 1)
@@ -302,7 +318,8 @@ func closes(t *testing.T, e *rig.Experiment) {
 // swaps: a file that krund did not pass must never be mistaken for a counter.
 func swaps(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Error || !says(r.Reasons, "aperf", "core 1", "backwards") || !says(r.Reasons, "stood still") {
+	if r.Outcome != results.Error || !says(r.Reasons, "aperf", "core 1", "backwards") ||
+		!says(r.Reasons, "stood still") {
 		t.Error(describe(r))
 	}
 }
@@ -316,7 +333,8 @@ func slows(t *testing.T, e *rig.Experiment) {
 
 func fails(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Error || !says(r.Reasons, "could not be read") || !says(r.Reasons, "APERF of core 0 is missing", "the first is 2") {
+	if r.Outcome != results.Error || !says(r.Reasons, "could not be read") ||
+		!says(r.Reasons, "APERF of core 0 is missing", "the first is 2") {
 		t.Error(describe(r))
 	}
 	missing(t, r, 2)
@@ -328,7 +346,8 @@ func missing(t *testing.T, r results.Record, from int) {
 	for core := range 2 {
 		for i, n := range counts(t, r, "aperf", core) {
 			if (n == verdict.MissingCount) != (i >= from) {
-				t.Errorf("APERF of core %d in iteration %d is %d; want it missing from %d on", core, i, n, from)
+				t.Errorf("APERF of core %d in iteration %d is %d; want it missing from %d on", core, i, n,
+					from)
 			}
 		}
 	}
@@ -336,7 +355,8 @@ func missing(t *testing.T, r results.Record, from int) {
 
 func back(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Error || !says(r.Reasons, "aperf", "core 0", "backwards") || !says(r.Reasons, "aperf", "core 1", "backwards") {
+	if r.Outcome != results.Error || !says(r.Reasons, "aperf", "core 0", "backwards") ||
+		!says(r.Reasons, "aperf", "core 1", "backwards") {
 		t.Error(describe(r))
 	}
 }
@@ -365,7 +385,8 @@ func stands(t *testing.T, e *rig.Experiment) {
 
 func unreadable(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Completed || r.CounterSource != "none" || !says([]string{r.CounterReason}, "perf: not available", "msr: not available", "no such register") {
+	if r.Outcome != results.Completed || r.CounterSource != "none" || !says([]string{r.CounterReason},
+		"perf: not available", "msr: not available", "no such register") {
 		t.Error(describe(r))
 	}
 }
@@ -379,14 +400,16 @@ func insists(t *testing.T, e *rig.Experiment) {
 
 func zeros(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Completed || r.CounterSource != "none" || !says([]string{r.CounterReason}, "stands still", "no counter behind it") {
+	if r.Outcome != results.Completed || r.CounterSource != "none" || !says([]string{r.CounterReason},
+		"stands still", "no counter behind it") {
 		t.Error(describe(r))
 	}
 }
 
 func without(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Completed || r.CounterSource != "none" || !says([]string{r.CounterReason}, "perf: not available", "modprobe msr") {
+	if r.Outcome != results.Completed || r.CounterSource != "none" || !says([]string{r.CounterReason},
+		"perf: not available", "modprobe msr") {
 		t.Error(describe(r))
 	}
 	if len(r.Columns) > 0 || len(r.Totals) > 0 || len(r.WallNS) != 4 {
@@ -415,7 +438,8 @@ func tools(t *testing.T, m *rig.Machine) {
 		{"amperf /srv/krund/whole.krun", 0, nil},
 		{"amperf --idle 0 --busy 1 /srv/krund/registers.krun", 1, []string{"idle"}},
 		{"startup /srv/krund/registers.toml", 0, []string{"CPython"}},
-		{"startup --json --by key /srv/krund/registers.krun", 0, []string{"spin:CPython:default", `"executions": 2`}},
+		{"startup --json --by key /srv/krund/registers.krun", 0, []string{"spin:CPython:default",
+			`"executions": 2`}},
 		{"summary /srv/krund/registers.krun", 0, nil},
 		{"check-data /srv/krund/registers.krun", 0, nil},
 	} {

@@ -92,7 +92,8 @@ func register(t *testing.T, m *rig.Machine, core int, address uint32) uint64 {
 // setRegister writes an MSR of both cores, as root.
 func setRegister(m *rig.Machine, address uint32, value uint64) {
 	for core := range 2 {
-		m.Sh(fmt.Sprintf(`python3 -c 'import os; os.pwrite(os.open("/dev/cpu/%d/msr", os.O_WRONLY), (%d).to_bytes(8, "little"), %d)'`, core, value, address))
+		m.Sh(fmt.Sprintf(
+			`python3 -c 'import os; os.pwrite(os.open("/dev/cpu/%d/msr", os.O_WRONLY), (%d).to_bytes(8, "little"), %d)'`, core, value, address))
 	}
 }
 
@@ -149,6 +150,7 @@ func describe(r results.Record) string {
 	for _, c := range r.Columns {
 		names = append(names, c.Name)
 	}
-	return fmt.Sprintf("%s attempt %d: %s; reasons %q; source %s: %s; columns %v, %d totals; library %+v; stderr %s", r.Key, r.Attempt, r.Outcome, r.Reasons,
+	return fmt.Sprintf("%s attempt %d: %s; reasons %q; source %s: %s; columns %v, %d totals; library %+v; "+
+		"stderr %s", r.Key, r.Attempt, r.Outcome, r.Reasons,
 		r.CounterSource, r.CounterReason, names, len(r.Totals), r.Library, r.Process.Stderr.Text)
 }

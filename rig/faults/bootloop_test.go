@@ -32,7 +32,8 @@ func TestBenchmarkThatAlwaysCrashesTheMachineDoesNotKeepItRebooting(t *testing.T
 		lostTwice(t, e.Records[2*slot:2*slot+2])
 	}
 	if starts := m.Starts(); starts != 7 {
-		t.Errorf("%d starts, want 7: one for the schedule, two attempts of two executions, one to find out, and the ordinary one", starts)
+		t.Errorf("%d starts, want 7: one for the schedule, two attempts of two executions, one to find "+
+			"out, and the ordinary one", starts)
 	}
 }
 
@@ -48,7 +49,8 @@ func TestRebootsAreBounded(t *testing.T) {
 		t.Fatalf("krund ended with %+v, want exit status 1", ended)
 	}
 	m.WaitUp()
-	if log := m.Log(name); !strings.Contains(log, "the limit of reboots is reached: 2 of 2 (experiment.max_reboots)") {
+	if log := m.Log(name); !strings.Contains(log,
+		"the limit of reboots is reached: 2 of 2 (experiment.max_reboots)") {
 		t.Errorf("the journal does not say why:\n%s", log)
 	}
 	ordinary(t, m, name)
@@ -56,8 +58,10 @@ func TestRebootsAreBounded(t *testing.T) {
 	for _, problem := range e.Problems() {
 		t.Error(problem)
 	}
-	if e.Count(schedule.Completed) != 2 || len(e.Records) != 2 || e.Count(schedule.Outstanding) != 3 || e.Header.Reboots != 2 {
-		t.Errorf("%d reboots, slots %v; want two of each, and three slots outstanding", e.Header.Reboots, e.Slots)
+	if e.Count(schedule.Completed) != 2 || len(e.Records) != 2 || e.Count(schedule.Outstanding) != 3 ||
+		e.Header.Reboots != 2 {
+		t.Errorf("%d reboots, slots %v; want two of each, and three slots outstanding", e.Header.Reboots,
+			e.Slots)
 	}
 	if starts := m.Starts(); starts != 4 {
 		t.Errorf("%d starts, want 4: one for the schedule, two executions, and the ordinary one", starts)

@@ -17,7 +17,8 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 		t.Skip("nine boots, and waits for a watchdog")
 	}
 	const name = "harm"
-	m := machine(t, name, "executions = 1\nattempts = 2\norder = \"round-robin\"", "eats", "good", "hangs", "panics")
+	m := machine(t, name, "executions = 1\nattempts = 2\norder = \"round-robin\"", "eats", "good", "hangs",
+		"panics")
 	if ended := m.RunToEnd(rig.UnitOf(name), 12); ended.Result != "success" {
 		t.Fatalf("krund ended with %+v", ended)
 	}
@@ -26,7 +27,8 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 	ordinary(t, m, name)
 	t.Run("eats, with a limit for its heap", func(t *testing.T) {
 		r := m.For(t).Experiment(directoryOf("limited")).Records
-		if len(r) != 1 || r[0].Outcome != results.Error || r[0].Process.OOMKills != 0 || r[0].Process.Signal != "" || !strings.Contains(r[0].Process.Stderr.Text, "MemoryError") {
+		if len(r) != 1 || r[0].Outcome != results.Error || r[0].Process.OOMKills != 0 ||
+			r[0].Process.Signal != "" || !strings.Contains(r[0].Process.Stderr.Text, "MemoryError") {
 			t.Errorf("records %+v; want one of a Python that was refused memory", r)
 		}
 	})
@@ -49,11 +51,15 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 		if last.Attempt != len(records) {
 			t.Errorf("the last record is of attempt %d of %d", last.Attempt, len(records))
 		}
-		if last.Outcome != results.Error || last.Process.OOMKills == 0 || last.Process.Signal != "SIGKILL" || last.BootID == "" {
-			t.Errorf("%s, %d OOM kills, signal %q, reasons %q; want an error and an OOM kill", last.Outcome, last.Process.OOMKills, last.Process.Signal, last.Reasons)
+		if last.Outcome != results.Error || last.Process.OOMKills == 0 || last.Process.Signal != "SIGKILL" ||
+			last.BootID == "" {
+			t.Errorf("%s, %d OOM kills, signal %q, reasons %q; want an error and an OOM kill", last.Outcome,
+				last.Process.OOMKills, last.Process.Signal, last.Reasons)
 		}
-		if !slices.ContainsFunc(last.Machine.KernelLog.Lines, func(line string) bool { return strings.Contains(line, "Out of memory") }) {
-			t.Errorf("the kernel log of the record does not tell of it: %d lines", len(last.Machine.KernelLog.Lines))
+		if !slices.ContainsFunc(last.Machine.KernelLog.Lines,
+			func(line string) bool { return strings.Contains(line, "Out of memory") }) {
+			t.Errorf("the kernel log of the record does not tell of it: %d lines",
+				len(last.Machine.KernelLog.Lines))
 		}
 	})
 	t.Run("good", func(t *testing.T) {
@@ -83,8 +89,10 @@ func lostTwice(t *testing.T, records []results.Record) {
 		reason  string
 	}{{results.Rerun, "stopped in the middle of attempt 1"}, {results.Error, "all 2 attempts are used up"}} {
 		r := records[i]
-		if r.Outcome != want.outcome || !strings.Contains(strings.Join(r.Reasons, "; "), want.reason) || r.Attempt != i+1 || r.BootID == "" {
-			t.Errorf("attempt %d in boot %q: %s, %q; want %s with %q", r.Attempt, r.BootID, r.Outcome, r.Reasons, want.outcome, want.reason)
+		if r.Outcome != want.outcome || !strings.Contains(strings.Join(r.Reasons, "; "), want.reason) ||
+			r.Attempt != i+1 || r.BootID == "" {
+			t.Errorf("attempt %d in boot %q: %s, %q; want %s with %q", r.Attempt, r.BootID, r.Outcome,
+				r.Reasons, want.outcome, want.reason)
 		}
 	}
 	if records[0].BootID == records[1].BootID {

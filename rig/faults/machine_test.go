@@ -71,7 +71,8 @@ func machine(t *testing.T, name, top string, benchmarks ...string) *rig.Machine 
 	files.Unit("rig-trigger.service", "[Service]\nExecStart=/usr/local/rig/trigger\n", "multi-user.target")
 	watchdog(&files)
 	return rig.Krund(t, rig.Options{
-		Payload: &files, Kernel: rig.Tickless + " " + rig.PanicReboots, Devices: []string{"-device", "i6300esb", "-watchdog-action", "reset"},
+		Payload: &files, Kernel: rig.Tickless + " " + rig.PanicReboots, Devices: []string{"-device",
+			"i6300esb", "-watchdog-action", "reset"},
 	})
 }
 

@@ -90,7 +90,8 @@ func TestPackageRunsAnExperimentAndLeavesNothingButData(t *testing.T) {
 	m.Sh("rm /etc/dpkg/dpkg.cfg.d/99mmdebstrap") // it excludes manual pages
 	t.Log(m.Sh("dpkg -i /mnt/krund.deb"))
 	t.Run("everything is in place, and nothing is enabled", func(t *testing.T) { installed(t, m.For(t)) })
-	t.Run("enable says what will happen, and how to stop it", func(t *testing.T) { enable(t, m.For(t), "brief") })
+	t.Run("enable says what will happen, and how to stop it",
+		func(t *testing.T) { enable(t, m.For(t), "brief") })
 	m.Send("systemctl reboot")
 	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
 		t.Fatalf("off by %s", off.Reason)
@@ -100,15 +101,18 @@ func TestPackageRunsAnExperimentAndLeavesNothingButData(t *testing.T) {
 	}
 	m.WaitUp()
 	m.WaitRunning()
-	t.Log(m.Sh("krunctl status " + rig.ExperimentHome + "/brief.toml && krunctl check-data " + rig.ExperimentHome + "/brief.krun"))
+	t.Log(m.Sh("krunctl status " + rig.ExperimentHome + "/brief.toml && krunctl check-data " +
+		rig.ExperimentHome + "/brief.krun"))
 	m.Sh("dpkg --purge krund")
-	if after := without(m.Sh(files), rig.ExperimentHome+"/brief.krun"); after != without(before, "/etc/dpkg/dpkg.cfg.d/99mmdebstrap") {
+	if after := without(m.Sh(files), rig.ExperimentHome+"/brief.krun"); after != without(before,
+		"/etc/dpkg/dpkg.cfg.d/99mmdebstrap") {
 		t.Errorf("purging leaves a difference:\n%s", difference(before, after))
 	}
 	if after := m.Sh("cat /etc/passwd /etc/group"); after != accounts {
 		t.Errorf("purging leaves accounts:\n%s", difference(accounts, after))
 	}
-	if out, _ := m.Try("systemctl list-unit-files --no-legend 'krund*' 'bench*'"); strings.Contains(out, "krund@.service") || strings.Contains(out, "bench.target") {
+	if out, _ := m.Try("systemctl list-unit-files --no-legend 'krund*' 'bench*'"); strings.Contains(out,
+		"krund@.service") || strings.Contains(out, "bench.target") {
 		t.Errorf("units after purging:\n%s", out)
 	}
 	m.Shutdown()
@@ -117,16 +121,21 @@ func TestPackageRunsAnExperimentAndLeavesNothingButData(t *testing.T) {
 
 func installed(t *testing.T, m *rig.Machine) {
 	for _, file := range []string{
-		"/usr/bin/krund", "/usr/bin/krunctl", "/usr/libexec/krund/runner-c", "/usr/lib/krund/libkrun.so", "/usr/lib/systemd/system/krund@.service",
-		"/usr/lib/systemd/system/bench.target", "/usr/share/man/man8/krund.8.gz", "/usr/share/man/man1/krunctl.1.gz", "/usr/share/man/man1/krunctl-enable.1.gz",
-		"/usr/share/man/man5/krund.toml.5.gz", "/usr/share/bash-completion/completions/krunctl", "/usr/share/zsh/site-functions/_krunctl",
-		"/usr/share/fish/vendor_completions.d/krunctl.fish", "/usr/share/doc/krund/examples/warmup-study.toml", "/usr/share/doc/krund/copyright", "/etc/krund",
+		"/usr/bin/krund", "/usr/bin/krunctl", "/usr/libexec/krund/runner-c", "/usr/lib/krund/libkrun.so",
+		"/usr/lib/systemd/system/krund@.service",
+		"/usr/lib/systemd/system/bench.target", "/usr/share/man/man8/krund.8.gz",
+		"/usr/share/man/man1/krunctl.1.gz", "/usr/share/man/man1/krunctl-enable.1.gz",
+		"/usr/share/man/man5/krund.toml.5.gz", "/usr/share/bash-completion/completions/krunctl",
+		"/usr/share/zsh/site-functions/_krunctl",
+		"/usr/share/fish/vendor_completions.d/krunctl.fish",
+		"/usr/share/doc/krund/examples/warmup-study.toml", "/usr/share/doc/krund/copyright", "/etc/krund",
 	} {
 		if _, status := m.Try("test -e " + file); status != 0 {
 			t.Errorf("%s is not there", file)
 		}
 	}
-	for _, command := range []string{"krund --version", "krund version", "krunctl version", "dpkg --verify krund", "systemd-analyze verify --man=no krund@brief.service bench.target"} {
+	for _, command := range []string{"krund --version", "krund version", "krunctl version",
+		"dpkg --verify krund", "systemd-analyze verify --man=no krund@brief.service bench.target"} {
 		if out, status := m.Try(command); status != 0 || strings.Contains(out, "missing") {
 			t.Errorf("%s: status %d: %s", command, status, out)
 		}
@@ -134,7 +143,8 @@ func installed(t *testing.T, m *rig.Machine) {
 	if out, status := m.Try("krunctl doctor"); status > 1 || !strings.Contains(out, "frequency") {
 		t.Errorf("krunctl doctor: status %d: %s", status, out)
 	}
-	if out := m.Sh("systemctl list-units --all --no-legend 'krund@*' bench.target; ls /etc/systemd/system/*.wants"); strings.Contains(out, "krund@") {
+	if out := m.Sh("systemctl list-units --all --no-legend 'krund@*' bench.target; ls " +
+		"/etc/systemd/system/*.wants"); strings.Contains(out, "krund@") {
 		t.Errorf("started or enabled:\n%s", out)
 	}
 }
@@ -143,7 +153,8 @@ func installed(t *testing.T, m *rig.Machine) {
 func enable(t *testing.T, m *rig.Machine, name string) {
 	out := m.Sh("krunctl enable " + rig.ExperimentHome + "/" + name + ".toml")
 	for _, want := range []string{
-		"/etc/systemd/system/krund@" + name + ".service.d/experiment.conf", "restarts before each of them", "krunctl disable --stop " + name, "krunctl status ",
+		"/etc/systemd/system/krund@" + name + ".service.d/experiment.conf", "restarts before each of them",
+		"krunctl disable --stop " + name, "krunctl status ",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("krunctl enable does not say %q:\n%s", want, out)

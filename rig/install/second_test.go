@@ -53,7 +53,8 @@ func TestTwoExperiments(t *testing.T) {
 	}
 	const why = "another krund is running on this machine"
 	told, log := m.Sh("cat /srv/told"), m.Sh("cat /srv/krund/second.krun/log")
-	if n := strings.Count(told, "RIG-TOLD stopped second: cannot be started"); n != 1 || !strings.Contains(told, why) {
+	if n := strings.Count(told, "RIG-TOLD stopped second: cannot be started"); n != 1 ||
+		!strings.Contains(told, why) {
 		t.Errorf("told of the second %d times, want once:\n%s", n, told)
 	}
 	if strings.Count(log, why) != 1 {

@@ -47,15 +47,23 @@ type unopened struct {
 }
 
 var cannotBeOpened = []unopened{
-	{"its configuration is edited", "cp -p open.toml open.was; sed -i 's/executions = /executions = 1/' open.toml", "another configuration", "mv open.was open.toml"},
-	{"its configuration has mistakes", "cp -p open.toml open.was; echo '[nonsense]' >>open.toml", "nonsense", "mv open.was open.toml"},
+	{"its configuration is edited", "cp -p open.toml open.was; sed -i 's/executions = /executions = 1/' " +
+		"open.toml", "another configuration", "mv open.was open.toml"},
+	{"its configuration has mistakes", "cp -p open.toml open.was; echo '[nonsense]' >>open.toml", "nonsense",
+		"mv open.was open.toml"},
 	{"its configuration is gone", "mv open.toml open.was", "open.toml", "mv open.was open.toml"},
 	{"its configuration is not root's alone", "chmod 666 open.toml", "chmod go-w", "chmod go-w open.toml"},
-	{"its directory is not root's alone", "chmod o+w open.krun/results", "chmod go-w", "chmod go-w open.krun/results"},
-	{"its schedule is damaged in both copies of the header", "dd if=/dev/zero of=open.krun/schedule bs=1 seek=100 count=700 conv=notrunc", "krunctl repair", "krunctl repair open.krun"},
-	{"its schedule is gone, its records are not", "rm open.krun/schedule", "krunctl repair", "krunctl repair open.krun"},
-	{"its disk is not mounted, with all that it has", "cd / && mv /srv/krund /srv/away && mkdir /srv/krund", "open.toml", "rmdir /srv/krund && mv /srv/away /srv/krund && cd /srv/krund"},
-	{"its schedule is of a newer format", "cp -p open.krun/schedule schedule.was; sed -i 's/^krund-schedule=1$/krund-schedule=7/' open.krun/schedule", "newer format", "mv schedule.was open.krun/schedule"},
+	{"its directory is not root's alone", "chmod o+w open.krun/results", "chmod go-w",
+		"chmod go-w open.krun/results"},
+	{"its schedule is damaged in both copies of the header", "dd if=/dev/zero of=open.krun/schedule bs=1 " +
+		"seek=100 count=700 conv=notrunc", "krunctl repair", "krunctl repair open.krun"},
+	{"its schedule is gone, its records are not", "rm open.krun/schedule", "krunctl repair",
+		"krunctl repair open.krun"},
+	{"its disk is not mounted, with all that it has", "cd / && mv /srv/krund /srv/away && mkdir /srv/krund",
+		"open.toml", "rmdir /srv/krund && mv /srv/away /srv/krund && cd /srv/krund"},
+	{"its schedule is of a newer format", "cp -p open.krun/schedule schedule.was; sed -i " +
+		"'s/^krund-schedule=1$/krund-schedule=7/' open.krun/schedule", "newer format",
+		"mv schedule.was open.krun/schedule"},
 }
 
 // goesOn are faults that krund repairs itself, without a notification: a slot and one copy of the
@@ -75,7 +83,8 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 	files.Experiment("open", fmt.Sprintf("[experiment]\nexecutions = %d\n", executions)+common+tells)
 	files.Enable("open")
 	files.Script("/usr/local/rig/tell", tell)
-	files.Unit("rig-fault.service", "[Service]\nType=oneshot\nExecStart=-/usr/local/rig/fault\n", "multi-user.target")
+	files.Unit("rig-fault.service", "[Service]\nType=oneshot\nExecStart=-/usr/local/rig/fault\n",
+		"multi-user.target")
 	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
 	execution(t, m) // actually the schedule
 	execution(t, m)
@@ -109,7 +118,8 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 		m := m.For(t)
 		spoil(m, goesOn)
 		execution(t, m)
-		if told, err := m.Disk().Read("/srv/told"); err == nil && strings.Contains(string(told), "RIG-TOLD stopped") {
+		if told, err := m.Disk().Read("/srv/told"); err == nil && strings.Contains(string(told),
+			"RIG-TOLD stopped") {
 			t.Errorf("people were told:\n%s", told)
 		}
 		if log := m.Disk().Text(openDirectory + "/log"); !strings.Contains(log, "rebuilt from the results") {
@@ -151,7 +161,8 @@ func givenUp(t *testing.T, m *rig.Machine, says string) {
 	}
 	m.WaitUp()
 	journal := m.Log("open")
-	for _, want := range []string{says, "the unit " + openUnit + " is disabled, and the next boots are ordinary ones", "`krunctl enable " + openConfig + "` and a reboot go on"} {
+	for _, want := range []string{says, "the unit " + openUnit + " is disabled, and the next boots are " +
+		"ordinary ones", "`krunctl enable " + openConfig + "` and a reboot go on"} {
 		if !strings.Contains(journal, want) {
 			t.Errorf("the journal does not say %q:\n%s", want, journal)
 		}
@@ -161,8 +172,10 @@ func givenUp(t *testing.T, m *rig.Machine, says string) {
 		if !strings.Contains(journal, "no notification was sent") {
 			t.Errorf("the journal does not say that no notification was sent:\n%s", journal)
 		}
-	} else if strings.Count(told, "RIG-TOLD ") != 1 || !strings.HasPrefix(told, "RIG-TOLD stopped open: cannot be started\n") || !strings.Contains(told, says) {
-		t.Errorf("people were told, which should be once, with %q:\n%s\nthe journal:\n%s", says, told, journal)
+	} else if strings.Count(told, "RIG-TOLD ") != 1 || !strings.HasPrefix(told,
+		"RIG-TOLD stopped open: cannot be started\n") || !strings.Contains(told, says) {
+		t.Errorf("people were told, which should be once, with %q:\n%s\nthe journal:\n%s", says, told,
+			journal)
 	}
 	if state, _ := m.Try("systemctl is-enabled " + openUnit); state != "disabled" {
 		t.Errorf("the unit is %s, want disabled", state)
@@ -229,7 +242,8 @@ func notMounted(t *testing.T, m *rig.Machine) {
 	if state := m.Sh("systemctl is-enabled " + openUnit); state != "enabled" {
 		t.Errorf("the unit is %s, want enabled", state)
 	}
-	if failed := m.Sh("systemctl --failed --plain --no-legend"); !strings.Contains(failed, "srv-krund-open.krun.mount") || strings.Contains(failed, openUnit) {
+	if failed := m.Sh("systemctl --failed --plain --no-legend"); !strings.Contains(failed,
+		"srv-krund-open.krun.mount") || strings.Contains(failed, openUnit) {
 		t.Errorf("failed units, of which only the disk should be one:\n%s", failed)
 	}
 	if log := m.Log("open"); strings.Contains(log, "krund: ") {

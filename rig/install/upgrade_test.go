@@ -33,7 +33,8 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 			}
 		}
 	}
-	newer := programs(t, rig.Build(t, "krund", "-tags", "rignext"), rig.Build(t, "krunctl", "-tags", "rignext"))
+	newer := programs(t, rig.Build(t, "krund", "-tags", "rignext"), rig.Build(t, "krunctl", "-tags",
+		"rignext"))
 	older := programs(t, rig.Build(t, "krund"), rig.Build(t, "krunctl"))
 
 	boots(2) // the schedule, the first execution
@@ -49,13 +50,15 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 	}
 	m.WaitUp()
 	const message = "a newer krund has worked on"
-	if out := m.Sh("journalctl -b -o cat -u " + rig.UnitOf(name)); !strings.Contains(out, message) || !strings.Contains(out, "nothing was changed") {
+	if out := m.Sh("journalctl -b -o cat -u " + rig.UnitOf(name)); !strings.Contains(out, message) ||
+		!strings.Contains(out, "nothing was changed") {
 		t.Errorf("the journal does not say %q:\n%s", message, out)
 	}
 	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state != "disabled" {
 		t.Errorf("the unit is %s after a failed start, want disabled", state)
 	}
-	if out, _ := m.Try("krunctl check-data " + rig.ExperimentHome + "/" + name + ".krun"); !strings.Contains(out, "newer format") {
+	if out, _ := m.Try("krunctl check-data " + rig.ExperimentHome + "/" + name + ".krun"); !strings.Contains(
+		out, "newer format") {
 		t.Errorf("the older krunctl check-data says:\n%s", out)
 	}
 	m.Shutdown()
@@ -79,7 +82,8 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 	}
 	m.WaitUp()
 	directory := rig.ExperimentHome + "/" + name + ".krun"
-	if out := m.Sh("krunctl check-data " + directory + " && krunctl summary " + directory); strings.Contains(out, "damaged") {
+	if out := m.Sh("krunctl check-data " + directory + " && krunctl summary " + directory); strings.Contains(
+		out, "damaged") {
 		t.Errorf("krunctl says:\n%s", out)
 	}
 	if out := m.Sh("krunctl status " + directory); !strings.Contains(out, "4") {
@@ -125,7 +129,8 @@ func disk(t *testing.T, m *rig.Machine, name string) map[string][]byte {
 // formats requires records of these formats, one for each slot from the first on.
 func formats(t *testing.T, m *rig.Machine, name string, want ...int) {
 	t.Helper()
-	reader := results.NewReader(durable.OS(), filepath.Join(m.Disk().Dump(rig.ExperimentHome+"/"+name+".krun"), "results"))
+	reader := results.NewReader(durable.OS(),
+		filepath.Join(m.Disk().Dump(rig.ExperimentHome+"/"+name+".krun"), "results"))
 	list, err := reader.List()
 	if err != nil || len(list.Records) != len(want) {
 		t.Fatalf("%d records, %v; want %d", len(list.Records), err, len(want))

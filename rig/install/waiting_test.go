@@ -13,7 +13,8 @@ import (
 func waiting(t *testing.T, enabled bool) *rig.Machine {
 	t.Helper()
 	var files rig.Payload
-	config := strings.NewReplacer(`runner = "c"`, "runner = \"python\"\npath = \"python3\"", "bench.so", "bench.py", `"c"`, `"python"`, "nbody", "waits", "iterations = 2", "iterations = 1").Replace(common)
+	config := strings.NewReplacer(`runner = "c"`, "runner = \"python\"\npath = \"python3\"", "bench.so",
+		"bench.py", `"c"`, `"python"`, "nbody", "waits", "iterations = 2", "iterations = 1").Replace(common)
 	files.Experiment("ask", "[experiment]\nexecutions = 3\n"+config)
 	files.Waiting()
 	files.Unit("noise.service", "[Service]\nExecStart=/bin/sleep infinity\n", "multi-user.target")
@@ -47,7 +48,8 @@ func heldBoot(t *testing.T, m *rig.Machine, why string) {
 	if state := m.WaitRunning(); state != "running" {
 		t.Errorf("the system is %s, want running", state)
 	}
-	if out := m.Sh("journalctl -b -o cat -u " + askUnit); !strings.Contains(out, "nothing is run") || !strings.Contains(out, why) {
+	if out := m.Sh("journalctl -b -o cat -u " + askUnit); !strings.Contains(out, "nothing is run") ||
+		!strings.Contains(out, why) {
 		t.Errorf("the journal does not say %q:\n%s", why, out)
 	}
 }
@@ -75,7 +77,8 @@ func TestHoldResumeAndStop(t *testing.T) {
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitConsole(rig.Running)
-	if out := m.Sh("krunctl hold " + askConfig); !strings.Contains(out, "finishes the execution that runs") || !strings.Contains(out, "krunctl resume") {
+	if out := m.Sh("krunctl hold " + askConfig); !strings.Contains(out, "finishes the execution that runs") ||
+		!strings.Contains(out, "krunctl resume") {
 		t.Errorf("krunctl hold says:\n%s", out)
 	}
 	m.Send(rig.GoOn)
@@ -135,7 +138,8 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 	m := waiting(t, false)
 	m.PowerOn()
 	m.WaitRunning()
-	ordinary := m.Sh("systemctl list-units --no-legend --plain --type=service,timer --state=active | cut -d' ' -f1")
+	ordinary := m.Sh("systemctl list-units --no-legend --plain --type=service,timer --state=active | cut " +
+		"-d' ' -f1")
 	m.Sh("krunctl enable " + askConfig)
 	m.Sh("systemctl is-enabled noise.service noise.timer")
 	m.SetKernelArguments(rig.Tickless + " systemd.unit=bench.target")
@@ -148,7 +152,8 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 		m.WaitUp()
 		m.WaitConsole(rig.Running)
 		if boot == 0 {
-			active := m.Sh("systemctl list-units --no-legend --plain --type=service,timer,target --state=active | cut -d' ' -f1")
+			active := m.Sh("systemctl list-units --no-legend --plain --type=service,timer,target " +
+				"--state=active | cut -d' ' -f1")
 			for _, want := range []string{"bench.target", askUnit, "systemd-logind.service", "dbus.service"} {
 				if !strings.Contains(active, want) {
 					t.Errorf("%s is not active:\n%s", want, active)
@@ -176,7 +181,8 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitRunning()
-	if state := m.Sh("systemctl is-active multi-user.target noise.service noise.timer"); state != "active\nactive\nactive" {
+	state := m.Sh("systemctl is-active multi-user.target noise.service noise.timer")
+	if state != "active\nactive\nactive" {
 		t.Errorf("after the end multi-user.target, service and timer are %q", state)
 	}
 	if out := m.Sh("journalctl -b -o cat -u " + askUnit); strings.Contains(out, "krund") {

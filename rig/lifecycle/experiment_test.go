@@ -80,8 +80,10 @@ func machine(t *testing.T, enabled bool) *rig.Machine {
 }
 
 // settings are the settings that an experiment changes and must restore.
-const settings = "grep -H . /sys/devices/system/cpu/cpufreq/policy*/scaling_governor /proc/sys/kernel/perf_event_max_sample_rate " +
-	"/proc/sys/kernel/perf_cpu_time_max_percent /proc/sys/kernel/randomize_va_space /proc/sys/vm/overcommit_memory /proc/sys/kernel/nmi_watchdog"
+const settings = "grep -H . /sys/devices/system/cpu/cpufreq/policy*/scaling_governor " +
+	"/proc/sys/kernel/perf_event_max_sample_rate " +
+	"/proc/sys/kernel/perf_cpu_time_max_percent /proc/sys/kernel/randomize_va_space " +
+	"/proc/sys/vm/overcommit_memory /proc/sys/kernel/nmi_watchdog"
 
 // belongings are what an experiment could leave on the machine or remove: files, accounts,
 // processes, cgroups. It excludes the backups of account files that useradd creates, and the
@@ -100,7 +102,8 @@ func TestExperimentRunsToItsEndOverReboots(t *testing.T) {
 	m.WaitRunning()
 	before, owned := m.Sh(settings), m.Sh(belongings)
 	out := m.Sh("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
-	for _, want := range []string{fmt.Sprint(slots, " process executions"), "this machine restarts before each of them", "krunctl disable --stop " + name} {
+	for _, want := range []string{fmt.Sprint(slots, " process executions"),
+		"this machine restarts before each of them", "krunctl disable --stop " + name} {
 		if !strings.Contains(out, want) {
 			t.Errorf("krunctl enable does not say %q:\n%s", want, out)
 		}
@@ -145,19 +148,24 @@ func TestExperimentRunsToItsEndOverReboots(t *testing.T) {
 func checkRecord(t *testing.T, r results.Record) {
 	t.Helper()
 	id := results.Name{Slot: r.Slot, Attempt: r.Attempt}.String()
-	if r.Outcome != results.Completed || r.Reboot != results.RebootHardware || r.BootID == "" || len(r.WallNS) != r.Iterations {
+	if r.Outcome != results.Completed || r.Reboot != results.RebootHardware || r.BootID == "" ||
+		len(r.WallNS) != r.Iterations {
 		t.Errorf("%s: %s after reboot %q in boot %q, %d of %d iterations; reasons: %s",
 			id, r.Outcome, r.Reboot, r.BootID, len(r.WallNS), r.Iterations, strings.Join(r.Reasons, "; "))
 	}
 	if r.Process.Account != "krun" || r.Process.UID == 0 || !r.Process.FreshHome {
-		t.Errorf("%s: ran as %q, uid %d, fresh home %v; want krun with a fresh home", id, r.Process.Account, r.Process.UID, r.Process.FreshHome)
+		t.Errorf("%s: ran as %q, uid %d, fresh home %v; want krun with a fresh home", id, r.Process.Account,
+			r.Process.UID, r.Process.FreshHome)
 	}
-	set := map[string]bool{} // the comparison at the end is only meaningful if the settings were changed meanwhile
+	// the comparison at the end is only meaningful if the settings were changed meanwhile
+	set := map[string]bool{}
 	for _, c := range r.Machine.Controls {
 		set[c.Name] = c.Status == "set"
 	}
-	if !set["perf_rate"] || !slices.ContainsFunc(r.Machine.Controls, func(c results.Control) bool { return c.Name == "tickless" && c.Status == "ok" }) {
-		t.Errorf("%s: the controls were %+v; want perf_rate set, and tickless as wanted", id, r.Machine.Controls)
+	if !set["perf_rate"] || !slices.ContainsFunc(r.Machine.Controls,
+		func(c results.Control) bool { return c.Name == "tickless" && c.Status == "ok" }) {
+		t.Errorf("%s: the controls were %+v; want perf_rate set, and tickless as wanted", id,
+			r.Machine.Controls)
 	}
 	if got := fmt.Sprint(r.Process.Strays, r.Process.OOMKills, r.Process.TimedOut); got != "0 0 false" {
 		t.Errorf("%s: strays, OOM kills, timed out: %s", id, got)

@@ -77,7 +77,8 @@ func plan(known map[string]int, n int, random *rand.Rand) [][]cut {
 			cuts = append(cuts, take(last)...)
 		}
 		if cuts == nil && n > 1 && len(experiments)%2 == 0 {
-			cuts = []cut{{phase: measured, step: 9 + random.IntN(24)}, {phase: mending, step: 1 + random.IntN(45)}}
+			cuts = []cut{{phase: measured, step: 9 + random.IntN(24)},
+				{phase: mending, step: 1 + random.IntN(45)}}
 		}
 		for len(cuts) < 2 {
 			cuts = append(cuts, cut{moment: moment(random)})
@@ -91,7 +92,8 @@ func plan(known map[string]int, n int, random *rand.Rand) [][]cut {
 
 func TestStepsAreCountedUntilAnotherProcessBegins(t *testing.T) {
 	console := []rig.Line{
-		{Boot: 1, Text: "RIG-STEP 1 create /a"}, {Boot: 2, Text: "RIG-STEP 1 create /a"}, {Boot: 2, Text: "noise"}, {Boot: 2, Text: "RIG-STEP 2 write /a"},
+		{Boot: 1, Text: "RIG-STEP 1 create /a"}, {Boot: 2, Text: "RIG-STEP 1 create /a"},
+		{Boot: 2, Text: "noise"}, {Boot: 2, Text: "RIG-STEP 2 write /a"},
 		{Boot: 2, Text: "RIG-STEP 1 create /b"}, {Boot: 2, Text: "RIG-STEP 2 write /b"},
 	}
 	for boot, want := range map[int]int{1: 1, 2: 2, 3: 0} {

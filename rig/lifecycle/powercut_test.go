@@ -32,7 +32,8 @@ func TestPowerCuts(t *testing.T) {
 	t.Cleanup(func() { s.campaign.Log(t) }) // after the experiments, which run in parallel
 	random := rig.Rand(t)
 	if testing.Short() {
-		s.launch(t, 1, []cut{{phase: making, step: 1 + random.IntN(20)}, {moment: moment(random)}, {phase: measured, step: 1 + random.IntN(30)}})
+		s.launch(t, 1, []cut{{phase: making, step: 1 + random.IntN(20)}, {moment: moment(random)},
+			{phase: measured, step: 1 + random.IntN(30)}})
 		return
 	}
 	known := map[string]int{}
@@ -222,7 +223,8 @@ func (x *cutExperiment) harm(h rig.Harm) {
 func (x *cutExperiment) look() {
 	x.t.Helper()
 	disk := x.m.Disk()
-	for _, what := range []string{directory, path.Join(directory, "schedule")} { // the directory is created first
+	// the directory is created first
+	for _, what := range []string{directory, path.Join(directory, "schedule")} {
 		if _, err := disk.List(path.Dir(what)); err != nil {
 			x.t.Fatal(err)
 		}
@@ -267,7 +269,8 @@ func (x *cutExperiment) end() int {
 	over = true
 	n := x.earlier.Count(schedule.Completed)
 	if n != shortSlots {
-		x.harm(rig.Harm{Kind: rig.Wrong, Text: fmt.Sprintf("%d of %d completed: %v", n, shortSlots, x.earlier.Slots)})
+		x.harm(rig.Harm{Kind: rig.Wrong, Text: fmt.Sprintf("%d of %d completed: %v", n, shortSlots,
+			x.earlier.Slots)})
 	}
 	return n
 }

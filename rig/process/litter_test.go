@@ -19,18 +19,23 @@ func noLitter(t *testing.T, e *rig.Experiment) {
 			Mode                            string
 		}
 		said(t, r, &found)
-		for kind, list := range map[string][]string{"home": found.Home, "files": found.Files, "objects": found.Objects, "processes": found.Processes} {
+		for kind, list := range map[string][]string{"home": found.Home, "files": found.Files,
+			"objects": found.Objects, "processes": found.Processes} {
 			if len(list) > 0 {
 				t.Errorf("execution %d: %s found: %q", r.Pexec, kind, list)
 			}
 		}
-		if found.Mode != "0o700" || !r.Process.FreshHome || r.Process.UID == 0 || r.Process.UID != e.Records[0].Process.UID {
-			t.Errorf("execution %d: home has mode %s, fresh %v, user %d", r.Pexec, found.Mode, r.Process.FreshHome, r.Process.UID)
+		if found.Mode != "0o700" || !r.Process.FreshHome || r.Process.UID == 0 ||
+			r.Process.UID != e.Records[0].Process.UID {
+			t.Errorf("execution %d: home has mode %s, fresh %v, user %d", r.Pexec, found.Mode,
+				r.Process.FreshHome, r.Process.UID)
 		}
 		if r.Process.Strays != 1 {
 			t.Errorf("execution %d: %d strays, want 1", r.Pexec, r.Process.Strays)
 		}
-		if removed := strings.Join(r.Process.Findings, "\n"); r.Pexec > 1 && (!strings.Contains(removed, "left in /dev/shm") || !strings.Contains(removed, "removed 3 System V objects")) {
+		if removed := strings.Join(r.Process.Findings, "\n"); r.Pexec > 1 &&
+			(!strings.Contains(removed, "left in /dev/shm") || !strings.Contains(removed,
+				"removed 3 System V objects")) {
 			t.Errorf("execution %d: the findings do not say what was removed: %q", r.Pexec, removed)
 		}
 	}

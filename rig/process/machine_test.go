@@ -73,7 +73,8 @@ func (e experiment) add(t *testing.T, files *rig.Payload) {
 	if err != nil || len(names) == 0 {
 		t.Fatalf("benchmarks of %s: %v, %v", e.name, names, err)
 	}
-	text := fmt.Sprintf(common, e.name, e.executions, e.iterations, e.skip, e.limits, e.controls) + e.more + "\n[benchmarks]\n"
+	text := fmt.Sprintf(common, e.name, e.executions, e.iterations, e.skip, e.limits, e.controls) + e.more +
+		"\n[benchmarks]\n"
 	for _, name := range names {
 		text += name + " = { parameter = 1 }\n"
 	}
@@ -91,7 +92,8 @@ func frozenDisk(t *testing.T) string {
 	if err := os.WriteFile(file, make([]byte, 4<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), mke2fs, "-q", "-t", "ext4", file).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), mke2fs, "-q", "-t", "ext4",
+		file).CombinedOutput(); err != nil {
 		t.Fatalf("mke2fs: %v: %s", err, out)
 	}
 	return file
@@ -123,8 +125,10 @@ func said(t *testing.T, r results.Record, into any) {
 // describe returns a short description of a record for a failure message.
 func describe(r results.Record) string {
 	p := r.Process
-	return fmt.Sprintf("%s: %s; reasons: %s; exit %v, signal %q; %d iterations; strays %d; findings %q; stderr: %s", r.Key, r.Outcome,
-		strings.Join(r.Reasons, "; "), value(p.Exit), p.Signal, len(r.WallNS), p.Strays, p.Findings, p.Stderr.Text)
+	return fmt.Sprintf("%s: %s; reasons: %s; exit %v, signal %q; %d iterations; strays %d; findings %q; "+
+		"stderr: %s", r.Key, r.Outcome,
+		strings.Join(r.Reasons, "; "), value(p.Exit), p.Signal, len(r.WallNS), p.Strays, p.Findings,
+		p.Stderr.Text)
 }
 
 func value(p *int) string {

@@ -44,7 +44,8 @@ func oddBenchmarks(t *testing.T, e *rig.Experiment) {
 		t.Run(want.benchmark, func(t *testing.T) { want.compare(t, of(t, e, want.benchmark, "CPython")) })
 	}
 	t.Run("never measures", func(t *testing.T) {
-		expectation{"look", results.Error, 0, []string{"without using libkrun", "runner"}, -1, nil}.compare(t, of(t, e, "look", "Silent"))
+		expectation{"look", results.Error, 0, []string{"without using libkrun", "runner"}, -1, nil}.compare(t,
+			of(t, e, "look", "Silent"))
 	})
 	t.Run("look", func(t *testing.T) { look(t, of(t, e, "look", "CPython")) })
 	t.Run("look elsewhere", func(t *testing.T) { look(t, of(t, e, "look", "Other")) })
@@ -59,7 +60,10 @@ func (want expectation) compare(t *testing.T, r results.Record) {
 		t.Errorf("%d iterations measured, want %d", len(r.WallNS), want.measured)
 	}
 	for _, text := range want.reasons {
-		if !slices.ContainsFunc(r.Reasons, func(reason string) bool { return strings.Contains(reason, text) }) {
+		if !slices.ContainsFunc(r.Reasons, func(reason string) bool {
+			return strings.Contains(reason,
+				text)
+		}) {
 			t.Errorf("no reason says %q", text)
 		}
 	}
@@ -117,16 +121,23 @@ func look(t *testing.T, r results.Record) {
 		what      string
 		got, want any
 	}{
-		{"heap", v.Data, [2]int64{heap, heap}}, {"stack", v.Stack, [2]int64{stack, stack}}, {"core files", v.Core, [2]int64{0, 0}},
-		{"user", v.UID, [2]int{p.UID, p.UID}}, {"group", v.GID, [2]int{p.GID, p.GID}}, {"groups", len(v.Groups), 0},
+		{"heap", v.Data, [2]int64{heap, heap}}, {"stack", v.Stack, [2]int64{stack, stack}},
+		{"core files", v.Core, [2]int64{0, 0}},
+		{"user", v.UID, [2]int{p.UID, p.UID}}, {"group", v.GID, [2]int{p.GID, p.GID}},
+		{"groups", len(v.Groups), 0},
 		{"environment", v.Environ, p.Env}, {"its size", v.EnvironBytes, p.EnvBytes},
 		{"directory", v.CWD, p.Dir}, {"umask", v.Umask, 0o22}, {"stdin", v.Stdin, "/dev/null"},
-		{"niceness", v.Nice, -20}, {"recorded niceness", p.Nice, -20}, {"policy", v.Policy, 0}, {"recorded policy", p.Policy, "SCHED_OTHER"},
-		{"processors", v.Affinity, p.Affinity}, {"no new privileges", v.NoNewPrivileges, "1"}, {"capabilities", v.Capabilities, strings.Repeat("0", 16)},
-		{"ambient capabilities", v.Ambient, strings.Repeat("0", 16)}, {"blocked signals", v.Blocked, strings.Repeat("0", 16)},
+		{"niceness", v.Nice, -20}, {"recorded niceness", p.Nice, -20}, {"policy", v.Policy, 0},
+		{"recorded policy", p.Policy, "SCHED_OTHER"},
+		{"processors", v.Affinity, p.Affinity}, {"no new privileges", v.NoNewPrivileges, "1"},
+		{"capabilities", v.Capabilities, strings.Repeat("0", 16)},
+		{"ambient capabilities", v.Ambient, strings.Repeat("0", 16)}, {"blocked signals", v.Blocked,
+			strings.Repeat("0", 16)},
 		{"leader of a session", v.Session, true},
-		{"leaving the control group", v.Leave, "Permission denied"}, {"joining its own", v.Thaw, "Permission denied"},
-		{"opening shadow", v.Shadow, "Permission denied"}, {"writing the schedule", v.Records, "Permission denied"},
+		{"leaving the control group", v.Leave, "Permission denied"}, {"joining its own", v.Thaw,
+			"Permission denied"},
+		{"opening shadow", v.Shadow, "Permission denied"}, {"writing the schedule", v.Records,
+			"Permission denied"},
 	} {
 		if fmt.Sprint(c.got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
@@ -157,7 +168,8 @@ func oneEnvironment(t *testing.T, e *rig.Experiment) {
 			continue
 		}
 		if r.Process.EnvBytes != f.Process.EnvBytes || !slices.Equal(r.Process.Env, f.Process.Env) {
-			t.Errorf("%s has %d bytes: %q\n%s has %d: %q", r.Key, r.Process.EnvBytes, r.Process.Env, f.Key, f.Process.EnvBytes, f.Process.Env)
+			t.Errorf("%s has %d bytes: %q\n%s has %d: %q", r.Key, r.Process.EnvBytes, r.Process.Env, f.Key,
+				f.Process.EnvBytes, f.Process.Env)
 		}
 	}
 }

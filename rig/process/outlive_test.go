@@ -28,7 +28,8 @@ func timedOut(t *testing.T, r results.Record) {
 	if len(r.WallNS) != 2 || len(r.StartNS) != 2 || r.Library == nil || r.Library.BegunNS == nil {
 		t.Errorf("%d iterations are kept, want 2, and the begin of the third", len(r.WallNS))
 	}
-	if len(r.Reasons) == 0 || !strings.Contains(r.Reasons[0], "time limit of 30s after 2 of 1000 iterations") {
+	if len(r.Reasons) == 0 || !strings.Contains(r.Reasons[0],
+		"time limit of 30s after 2 of 1000 iterations") {
 		t.Errorf("reasons %q", r.Reasons)
 	}
 	// Not a measurement: it only checks that the end was neither early nor delayed by anything but
@@ -37,7 +38,8 @@ func timedOut(t *testing.T, r results.Record) {
 	if wall := time.Duration(r.Process.WallNS); wall < limit || wall > limit+rig.Scaled(20*time.Second) {
 		t.Errorf("ended after %v", wall)
 	}
-	if len(r.Process.Findings) > 0 && slices.ContainsFunc(r.Process.Findings, func(s string) bool { return strings.Contains(s, "could not be killed") }) {
+	if len(r.Process.Findings) > 0 && slices.ContainsFunc(r.Process.Findings,
+		func(s string) bool { return strings.Contains(s, "could not be killed") }) {
 		t.Errorf("findings %q", r.Process.Findings)
 	}
 	if r.Key.Benchmark == "floods" && !r.Process.Stdout.Truncated {
@@ -54,16 +56,19 @@ func held(t *testing.T, m *rig.Machine) {
 	m.Sh(`mkdir -p /mnt/frozen; for d in /sys/block/vd*; do [ "$(cat $d/serial)" = frozen ] && mount /dev/${d##*/} /mnt/frozen; done; mountpoint /mnt/frozen`)
 	m.Sh("chmod 777 /mnt/frozen && fsfreeze -f /mnt/frozen")
 	unit := rig.UnitOf(holding.name)
-	m.Sh("mkdir -p /etc/systemd/system/" + unit + ".d && printf '[Service]\\nTimeoutStopSec=5\\n' >/etc/systemd/system/" + unit + ".d/stop.conf")
+	m.Sh("mkdir -p /etc/systemd/system/" + unit +
+		".d && printf '[Service]\\nTimeoutStopSec=5\\n' >/etc/systemd/system/" + unit + ".d/stop.conf")
 	m.RunExperiment(holding.name)
-	if log := m.Log(holding.name); !strings.Contains(log, "time limit of 30s") || !strings.Contains(log, "not fit to measure: account: ") {
+	if log := m.Log(holding.name); !strings.Contains(log, "time limit of 30s") || !strings.Contains(log,
+		"not fit to measure: account: ") {
 		t.Errorf("krund must end the first execution and not begin the second; its log:\n%s", log)
 	}
 	if state := m.Sh("ps -o stat= -C python3"); !strings.HasPrefix(state, "D") {
 		t.Errorf("the benchmark is in state %q: the test does not show what it should", state)
 	}
 	m.Sh("fsfreeze -u /mnt/frozen")
-	m.Sh("until ! pgrep -u krun; do sleep 0.1; done >/dev/null; rm -f /mnt/frozen/file; fsfreeze -f /mnt/frozen")
+	m.Sh("until ! pgrep -u krun; do sleep 0.1; done >/dev/null; rm -f /mnt/frozen/file; fsfreeze -f " +
+		"/mnt/frozen")
 	t.Log("goes on where it stopped")
 	m.RunExperiment(holding.name)
 	m.Sh("fsfreeze -u /mnt/frozen && until umount /mnt/frozen; do sleep 0.1; done")
@@ -83,7 +88,10 @@ func heldRecords(t *testing.T, e *rig.Experiment) {
 		if r.Outcome != results.Timeout || len(r.WallNS) != 2 || r.Attempt != 1 {
 			t.Error(describe(r))
 		}
-		if !slices.ContainsFunc(r.Process.Findings, func(s string) bool { return strings.Contains(s, "could not be killed") }) {
+		if !slices.ContainsFunc(r.Process.Findings, func(s string) bool {
+			return strings.Contains(s,
+				"could not be killed")
+		}) {
 			t.Errorf("no finding tells of the process that was left: %q", r.Process.Findings)
 		}
 	}

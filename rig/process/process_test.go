@@ -39,7 +39,8 @@ variants = ["default"]
 func exceptLook(vm string) string {
 	var b strings.Builder
 	for _, name := range []string{
-		"breeder", "child_goes_on", "child_measures", "children", "closes", "daemons", "dies", "flood", "heap", "leaves", "raises", "scribbles", "stack",
+		"breeder", "child_goes_on", "child_measures", "children", "closes", "daemons", "dies", "flood",
+		"heap", "leaves", "raises", "scribbles", "stack",
 	} {
 		b.WriteString(`"` + name + ":" + vm + `:*", `)
 	}
@@ -65,7 +66,8 @@ func TestProcessExecutions(t *testing.T) {
 	files.Script("/srv/krund/silent", "#!/bin/sh\necho nothing measured\n")
 	files.Text("/srv/krund/kept", "root's\n")
 	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, Devices: []string{
-		"-drive", "if=none,id=frozen,format=raw,file=" + frozenDisk(t), "-device", "virtio-blk-pci,drive=frozen,serial=frozen,addr=0x10",
+		"-drive", "if=none,id=frozen,format=raw,file=" + frozenDisk(t), "-device",
+		"virtio-blk-pci,drive=frozen,serial=frozen,addr=0x10",
 	}})
 	m.PowerOn()
 	m.WaitUp()
@@ -76,8 +78,10 @@ func TestProcessExecutions(t *testing.T) {
 		end(t, m, e)
 	}
 	m.StartExperiment(outliving.name)
-	for i, date := range []string{"2001-01-01", "2041-01-01"} { // the clock is set: no deadline may depend on it
-		m.Sh(fmt.Sprintf("until [ $(ls %s/results | wc -l) -gt %d ]; do sleep 1; done; date -s %s", rig.Directory(outliving.name), i, date))
+	// the clock is set: no deadline may depend on it
+	for i, date := range []string{"2001-01-01", "2041-01-01"} {
+		m.Sh(fmt.Sprintf("until [ $(ls %s/results | wc -l) -gt %d ]; do sleep 1; done; date -s %s",
+			rig.Directory(outliving.name), i, date))
 	}
 	end(t, m, outliving)
 	for _, command := range []string{"status", "summary", "check-data"} {
@@ -88,8 +92,11 @@ func TestProcessExecutions(t *testing.T) {
 	t.Run("krund leaves nothing behind", func(t *testing.T) { before.compare(t, takeStock(m.For(t))) })
 	t.Run("a benchmark that the kernel does not let go", func(t *testing.T) { held(t, m.For(t)) })
 	m.Shutdown()
-	t.Run("an execution sees nothing of the one before", func(t *testing.T) { noLitter(t, m.Experiment(rig.Directory(littering.name))) })
+	t.Run("an execution sees nothing of the one before",
+		func(t *testing.T) { noLitter(t, m.Experiment(rig.Directory(littering.name))) })
 	t.Run("odd benchmarks", func(t *testing.T) { oddBenchmarks(t, m.Experiment(rig.Directory(odd.name))) })
-	t.Run("benchmarks that outlive their deadline", func(t *testing.T) { outlived(t, m.Experiment(rig.Directory(outliving.name))) })
-	t.Run("the held benchmark's record", func(t *testing.T) { heldRecords(t, m.Experiment(rig.Directory(holding.name))) })
+	t.Run("benchmarks that outlive their deadline",
+		func(t *testing.T) { outlived(t, m.Experiment(rig.Directory(outliving.name))) })
+	t.Run("the held benchmark's record",
+		func(t *testing.T) { heldRecords(t, m.Experiment(rig.Directory(holding.name))) })
 }

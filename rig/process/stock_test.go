@@ -16,12 +16,16 @@ type stock map[string][]string
 // change independently; the rig creates the units' drop-ins; the machine's lock is a file in the
 // runtime directory that must not be removed while another process could wait for it.
 var kinds = map[string]string{
-	"control groups": "find /sys/fs/cgroup -type d | grep -vE '/system.slice/(.*@.*\\.service|system-.*\\.slice)$'", // systemd creates and removes its own
-	"mounts":         "cat /proc/mounts",
-	"processes":      "ps -eo user:32=,args= | grep -v '\\[.*\\]$' | grep -E '^(krun|1[0-9]{3}) |krund|python|bench'",
-	"accounts":       "cat /etc/passwd /etc/group",
+	// systemd creates and removes its own
+	"control groups": "find /sys/fs/cgroup -type d | grep -vE " +
+		"'/system.slice/(.*@.*\\.service|system-.*\\.slice)$'",
+	"mounts": "cat /proc/mounts",
+	"processes": "ps -eo user:32=,args= | grep -v '\\[.*\\]$' | grep -E '^(krun|1[0-9]{3}) " +
+		"|krund|python|bench'",
+	"accounts": "cat /etc/passwd /etc/group",
 	"files": "find / /dev/shm /run /tmp -xdev 2>/dev/null | " +
-		"grep -vE '^/(srv/krund/[a-z]+\\.krun|etc/systemd/system/krund@|run/krund|var/log|var/lib/systemd|run/(systemd|log|udev)|var/tmp/systemd|tmp/systemd|dev)(/|$|.*\\.service\\.d)'",
+		"grep -vE '^/(srv/krund/[a-z]+\\.krun|etc/systemd/system/krund@|run/krund|var/log|" +
+		"var/lib/systemd|run/(systemd|log|udev)|var/tmp/systemd|tmp/systemd|dev)(/|$|.*\\.service\\.d)'",
 	"system V objects": "tail -n +2 -q /proc/sysvipc/* | cat",
 }
 

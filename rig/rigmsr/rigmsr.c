@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rigmsr: gives a machine under QEMU's software emulation the model-specific registers that a measuring program reads, with values that move.
+ * rigmsr: gives a machine under QEMU's software emulation the model-specific registers that a
+ * measuring program reads, with values that move.
  *
- * The emulator answers 0 for every MSR that it does not model, and no access ever fails. This module puts return probes on rdmsr_safe_on_cpu()
- * and wrmsr_safe_on_cpu(), the two functions behind pread(2) and pwrite(2) of /dev/cpu/N/msr. The character device, its permissions, the call
- * to the other CPU, the EIO path and the lines in the kernel log stay the kernel's own.
+ * The emulator answers 0 for every MSR that it does not model, and no access ever fails. This
+ * module puts return probes on rdmsr_safe_on_cpu() and wrmsr_safe_on_cpu(), the functions behind
+ * pread(2) and pwrite(2) of /dev/cpu/N/msr. The character device, its permissions, the call to the
+ * other CPU, the EIO path and the lines in the kernel log stay the kernel's own.
  *
- * APERF runs at the speed of the P-state that cpufreq has chosen (I/O ports 0x81 and 0x82 of image/rig.asl), MPERF at full speed. From outside:
+ * APERF runs at the speed of the P-state that cpufreq has chosen (I/O ports 0x81 and 0x82 of
+ * image/rig.asl), MPERF at full speed. From outside:
  *   port 0x83  percentage of MPERF at which APERF runs instead; 0: as the P-state says
  *   port 0x87  faults, see FAULT_*
  * The speed at the time of an access is taken for all the time since the access before it.
@@ -43,8 +46,10 @@ enum {
 
 /* Intel SDM volume 4 */
 enum {
-	R_TSC = 0x10, R_PLATFORM_INFO = 0xce, R_MPERF = 0xe7, R_APERF = 0xe8, R_THERM_STATUS = 0x19c, R_TEMPERATURE_TARGET = 0x1a2,
-	R_PACKAGE_THERM_STATUS = 0x1b1, R_FIXED0 = 0x309, R_FIXED1 = 0x30a, R_FIXED2 = 0x30b, R_FIXED_CTRL = 0x38d, R_GLOBAL_CTRL = 0x38f,
+	R_TSC = 0x10, R_PLATFORM_INFO = 0xce, R_MPERF = 0xe7, R_APERF = 0xe8, R_THERM_STATUS = 0x19c,
+	R_TEMPERATURE_TARGET = 0x1a2,
+	R_PACKAGE_THERM_STATUS = 0x1b1, R_FIXED0 = 0x309, R_FIXED1 = 0x30a, R_FIXED2 = 0x30b,
+	R_FIXED_CTRL = 0x38d, R_GLOBAL_CTRL = 0x38f,
 };
 
 static DEFINE_RAW_SPINLOCK(lock);
@@ -122,8 +127,10 @@ static u64 thermal_status(struct counters *c, unsigned int cpu, u32 reg, u8 faul
 /* MSRs that the emulator models: its answer stands. */
 static bool modelled(u32 r)
 {
-	return r == 0x1b || r == 0x8b || r == 0xfe || (r >= 0x174 && r <= 0x17a) || r == 0x1a0 || (r >= 0x200 && r < 0x210) || r == 0x250 ||
-	       r == 0x258 || r == 0x259 || (r >= 0x268 && r <= 0x26f) || r == 0x277 || r == 0x2ff || (r >= 0x400 && r < 0x440) ||
+	return r == 0x1b || r == 0x8b || r == 0xfe || (r >= 0x174 && r <= 0x17a) || r == 0x1a0 ||
+	       (r >= 0x200 && r < 0x210) || r == 0x250 ||
+	       r == 0x258 || r == 0x259 || (r >= 0x268 && r <= 0x26f) || r == 0x277 || r == 0x2ff ||
+	       (r >= 0x400 && r < 0x440) ||
 	       (r >= 0xc0000080 && r <= 0xc0000084) || (r >= 0xc0000100 && r <= 0xc0000103);
 }
 

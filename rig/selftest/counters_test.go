@@ -43,7 +43,8 @@ func TestMovingCounters(t *testing.T) {
 }
 
 func readMSR(reg uint32) string {
-	return fmt.Sprintf(`python3 -c 'import os; print(int.from_bytes(os.pread(os.open("/dev/cpu/1/msr", os.O_RDONLY), 8, %d), "little"))'`, reg)
+	return fmt.Sprintf(
+		`python3 -c 'import os; print(int.from_bytes(os.pread(os.open("/dev/cpu/1/msr", os.O_RDONLY), 8, %d), "little"))'`, reg)
 }
 
 // msr reads a register of CPU 1.

@@ -41,10 +41,14 @@ func TestRig(t *testing.T) {
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, m.For(t)) })
 	}
-	t.Run("every reboot has a boot id of its own, by systemctl and by a service over D-Bus", func(t *testing.T) { reboots(t, m.For(t), first.BootID) })
-	t.Run("a power cut loses what was not synced, and nothing else", func(t *testing.T) { powerCut(t, m.For(t)) })
-	t.Run("the guest can cut the power at an instruction of its own", func(t *testing.T) { cutPort(t, m.For(t)) })
-	t.Run("without the argument no CPU is tickless, and a kernel panic is distinguished from a reboot", func(t *testing.T) { panics(t, m.For(t)) })
+	t.Run("every reboot has a boot id of its own, by systemctl and by a service over D-Bus",
+		func(t *testing.T) { reboots(t, m.For(t), first.BootID) })
+	t.Run("a power cut loses what was not synced, and nothing else",
+		func(t *testing.T) { powerCut(t, m.For(t)) })
+	t.Run("the guest can cut the power at an instruction of its own",
+		func(t *testing.T) { cutPort(t, m.For(t)) })
+	t.Run("without the argument no CPU is tickless, and a kernel panic is distinguished from a reboot",
+		func(t *testing.T) { panics(t, m.For(t)) })
 	if m.Starts() != 5 {
 		t.Errorf("used %d starts, want 5", m.Starts())
 	}
@@ -53,14 +57,16 @@ func TestRig(t *testing.T) {
 func payload() *rig.Payload {
 	var p rig.Payload
 	p.Text("/srv/a new/directory/"+strings.Repeat("long", 40)+".txt", "payload\n")
-	p.Unit("hello.service", "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo HELLO from a unit >/dev/ttyS0'\n", "multi-user.target")
+	p.Unit("hello.service", "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo HELLO from a unit "+
+		">/dev/ttyS0'\n", "multi-user.target")
 	// Its first run reboots the machine through D-Bus, like krund; the second ends.
 	p.Script("/usr/local/bin/twice", `#!/bin/sh
 [ -e /srv/once ] && exit 3
 touch /srv/once
 exec busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager Reboot b false
 `)
-	p.Unit("twice.service", "[Service]\nType=oneshot\nPrivateDevices=yes\nExecStart=/usr/local/bin/twice\n[Install]\nWantedBy=multi-user.target\n")
+	p.Unit("twice.service",
+		"[Service]\nType=oneshot\nPrivateDevices=yes\nExecStart=/usr/local/bin/twice\n[Install]\nWantedBy=multi-user.target\n")
 	p.Announce("twice.service")
 	return &p
 }
@@ -106,7 +112,8 @@ func secondSensor(t *testing.T, m *rig.Machine) {
 	m.Sh("modprobe i2c-dev && modprobe i2c-stub chip_addr=0x48 && modprobe lm75")
 	bus := m.Sh(`i2cdetect -l | awk '/SMBus stub/ { sub("i2c-", "", $1); print $1 }'`)
 	// The registers are big-endian: 0x0019 is 25 degrees.
-	m.Sh(fmt.Sprintf("i2cset -y %[1]s 0x48 3 0x0050 w; i2cset -y %[1]s 0x48 2 0x004b w; i2cset -y %[1]s 0x48 0 0x0019 w; "+
+	m.Sh(fmt.Sprintf("i2cset -y %[1]s 0x48 3 0x0050 w; i2cset -y %[1]s 0x48 2 0x004b w; i2cset -y %[1]s "+
+		"0x48 0 0x0019 w; "+
 		"echo lm75 0x48 >/sys/bus/i2c/devices/i2c-%[1]s/new_device", bus))
 	read := fmt.Sprintf("cat /sys/bus/i2c/devices/%s-0048/hwmon/hwmon*/temp1_input", bus)
 	if got := m.Sh(read); got != "25000" {
@@ -152,11 +159,14 @@ func tickless(t *testing.T, m *rig.Machine) {
 		t.Error("the kernel's configuration does not say so")
 	}
 	// One second of work on each CPU: CPU 0 ticks 250 times a second, CPU 1 hardly ever.
-	m.Sh("cat >/tmp/ticks <<'END'\nread_loc() { awk -v c=$1 '$1 == \"LOC:\" { print $(c + 2) }' /proc/interrupts; }\n" +
-		"a=$(read_loc $1); taskset -c $1 timeout 1 sh -c 'while :; do :; done'; b=$(read_loc $1); echo $((b - a))\nEND")
+	m.Sh("cat >/tmp/ticks <<'END'\nread_loc() { awk -v c=$1 '$1 == \"LOC:\" { print $(c + 2) }' " +
+		"/proc/interrupts; }\n" +
+		"a=$(read_loc $1); taskset -c $1 timeout 1 sh -c 'while :; do :; done'; b=$(read_loc $1); echo " +
+		"$((b - a))\nEND")
 	housekeeping, isolated := number(t, m.Sh("bash /tmp/ticks 0")), number(t, m.Sh("bash /tmp/ticks 1"))
 	if housekeeping < 10*isolated {
-		t.Errorf("timer interrupts in a second of work: CPU 0 %d, CPU 1 %d; want at least ten times less", housekeeping, isolated)
+		t.Errorf("timer interrupts in a second of work: CPU 0 %d, CPU 1 %d; want at least ten times less",
+			housekeeping, isolated)
 	}
 }
 
@@ -172,7 +182,8 @@ func kernelLog(t *testing.T, m *rig.Machine) {
 func msrDevices(t *testing.T, m *rig.Machine) {
 	for cpu := range 2 {
 		// IA32_MPERF, eight bytes; without the rigmsr module the emulator returns zero.
-		got := m.Sh(fmt.Sprintf("dd if=/dev/cpu/%d/msr bs=8 count=1 skip=231 iflag=skip_bytes 2>/dev/null | wc -c", cpu))
+		got := m.Sh(fmt.Sprintf("dd if=/dev/cpu/%d/msr bs=8 count=1 skip=231 iflag=skip_bytes 2>/dev/null "+
+			"| wc -c", cpu))
 		if got != "8" {
 			t.Errorf("CPU %d: %s bytes, want 8", cpu, got)
 		}
@@ -192,7 +203,8 @@ func throttleCounters(t *testing.T, m *rig.Machine) {
 }
 
 func cpuset(t *testing.T, m *rig.Machine) {
-	m.Sh("cd /sys/fs/cgroup && echo +cpuset >cgroup.subtree_control && mkdir iso && echo 1 >iso/cpuset.cpus && echo isolated >iso/cpuset.cpus.partition")
+	m.Sh("cd /sys/fs/cgroup && echo +cpuset >cgroup.subtree_control && mkdir iso && echo 1 " +
+		">iso/cpuset.cpus && echo isolated >iso/cpuset.cpus.partition")
 	if got := m.Sh("cat /sys/fs/cgroup/iso/cpuset.cpus.partition"); got != "isolated" {
 		t.Errorf("partition is %q, want isolated", got)
 	}
@@ -200,7 +212,8 @@ func cpuset(t *testing.T, m *rig.Machine) {
 	if got := m.Sh(allowed + "1/status"); got != "0" {
 		t.Errorf("PID 1 may run on CPUs %s, want 0", got)
 	}
-	if got := m.Sh("echo $$ >/sys/fs/cgroup/iso/cgroup.procs; " + allowed + "$$/status; echo $$ >/sys/fs/cgroup/cgroup.procs"); got != "1" {
+	if got := m.Sh("echo $$ >/sys/fs/cgroup/iso/cgroup.procs; " + allowed +
+		"$$/status; echo $$ >/sys/fs/cgroup/cgroup.procs"); got != "1" {
 		t.Errorf("a process in the partition may run on CPUs %s, want 1", got)
 	}
 	m.Sh("rmdir /sys/fs/cgroup/iso")
@@ -243,7 +256,8 @@ func reboots(t *testing.T, m *rig.Machine, first string) {
 // powerCut writes the new version of files in five ways, each of which is right or wrong in a known
 // way, and then cuts the power immediately.
 func powerCut(t *testing.T, m *rig.Machine) {
-	m.Sh("mkdir /srv/cut && cd /srv/cut && for f in plain synced renamed half whole; do echo v1 >$f; done && sync && " +
+	m.Sh("mkdir /srv/cut && cd /srv/cut && for f in plain synced renamed half whole; do echo v1 >$f; done " +
+		"&& sync && " +
 		"echo v2 >synced && sync synced && " +
 		"echo v2 >tmp1 && mv tmp1 renamed && " +
 		"echo v2 >tmp3 && sync tmp3 && mv tmp3 whole && sync . && " +
@@ -254,9 +268,11 @@ func powerCut(t *testing.T, m *rig.Machine) {
 	m.PowerOn()
 	m.WaitUp()
 	for name, want := range map[string]string{
-		"plain":   "v1\n", // never synced
-		"synced":  "v2\n",
-		"renamed": "",     // the rename was synced with another file, but the data was never written: the empty file after a missing fsync
+		"plain":  "v1\n", // never synced
+		"synced": "v2\n",
+		// the rename was synced with another file, but the data was never written: the empty file
+		// after a missing fsync
+		"renamed": "",
 		"whole":   "v2\n", // file synced, renamed, directory synced
 		"half":    "v1\n", // file synced, renamed, directory not
 	} {
@@ -283,7 +299,8 @@ func cutPort(t *testing.T, m *rig.Machine) {
 		t.Fatalf("the machine ended with %+v, want %s and code 42", off, rig.OffPort)
 	}
 	disk := m.Disk()
-	if plain, synced := disk.Text("/srv/cut/plain"), disk.Text("/srv/cut/synced"); plain != "v1\n" || synced != "v3\n" {
+	if plain, synced := disk.Text("/srv/cut/plain"), disk.Text("/srv/cut/synced"); plain != "v1\n" ||
+		synced != "v3\n" {
 		t.Errorf("plain holds %q and synced %q, want v1 and v3", plain, synced)
 	}
 	dir := disk.Dump("/srv/cut")

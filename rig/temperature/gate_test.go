@@ -50,7 +50,8 @@ func TestHotAndCold(t *testing.T) {
 	for i, want := range []string{"42.5 40.0", "40.0 37.5"} {
 		r := e.Records[i].Machine.Temperatures
 		if celsius(r.Base) != "40.0 40.0" || celsius(r.Before) != want || celsius(r.After) != want {
-			t.Errorf("execution %d: base %s, before %s, after %s; want 40.0 40.0 of the first start, and %s", i+1, celsius(r.Base), celsius(r.Before), celsius(r.After), want)
+			t.Errorf("execution %d: base %s, before %s, after %s; want 40.0 40.0 of the first start, and %s",
+				i+1, celsius(r.Base), celsius(r.Before), celsius(r.After), want)
 		}
 	}
 	if began := e.Records[0].Started; began.Before(fell) {
@@ -64,14 +65,16 @@ func TestHotAndCold(t *testing.T) {
 // ticks returns krund's processor time in hundredths of a second.
 func ticks(t *testing.T, m *rig.Machine) int {
 	t.Helper()
-	n, err := strconv.Atoi(m.Sh(`awk '{ print $14 + $15 }' /proc/$(systemctl show --value -p MainPID ` + rig.UnitOf(name) + `)/stat`))
+	n, err := strconv.Atoi(m.Sh(`awk '{ print $14 + $15 }' /proc/$(systemctl show --value -p MainPID ` +
+		rig.UnitOf(name) + `)/stat`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-const frequencies = "grep -H . /sys/devices/system/cpu/cpufreq/policy*/scaling_governor /sys/devices/system/cpu/cpufreq/policy*/scaling_m*_freq /proc/sys/kernel/perf_event_max_sample_rate"
+const frequencies = "grep -H . /sys/devices/system/cpu/cpufreq/policy*/scaling_governor " +
+	"/sys/devices/system/cpu/cpufreq/policy*/scaling_m*_freq /proc/sys/kernel/perf_event_max_sample_rate"
 
 // TestItStaysHot uses three starts: the last one must be an ordinary one.
 func TestItStaysHot(t *testing.T) {
@@ -89,9 +92,11 @@ func TestItStaysHot(t *testing.T) {
 	}
 	stopped := m.Sh(frequencies)
 	if waiting == stopped {
-		t.Errorf("while krund waited and after it the settings are the same, so nothing was restored:\n%s", stopped)
+		t.Errorf("while krund waited and after it the settings are the same, so nothing was restored:\n%s",
+			stopped)
 	}
-	if told := m.Sh("cat /srv/krund/told"); strings.Count(told, "not fit to measure") != 1 || !strings.Contains(told, "60.0 C, base 40.0 C") || !strings.Contains(told, "[temperature]") {
+	if told := m.Sh("cat /srv/krund/told"); strings.Count(told, "not fit to measure") != 1 ||
+		!strings.Contains(told, "60.0 C, base 40.0 C") || !strings.Contains(told, "[temperature]") {
 		t.Errorf("people were told:\n%s", told)
 	}
 	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state == "enabled" {
@@ -108,6 +113,7 @@ func TestItStaysHot(t *testing.T) {
 	m.Shutdown()
 	e := m.Experiment(directory)
 	if len(e.Records) != 0 || e.Count(schedule.Outstanding) != 2 || e.Slots[0].Attempts != 0 {
-		t.Errorf("%d records, slots %v; want none, and a slot of which no attempt is counted", len(e.Records), e.Slots)
+		t.Errorf("%d records, slots %v; want none, and a slot of which no attempt is counted", len(e.Records),
+			e.Slots)
 	}
 }

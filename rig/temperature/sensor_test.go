@@ -13,9 +13,10 @@ import (
 const (
 	driver = "modprobe i2c-dev && modprobe i2c-stub chip_addr=0x48 && modprobe lm75"
 	bus    = `bus=$(i2cdetect -l | awk '/SMBus stub/ { sub("i2c-", "", $1); print $1 }'); `
-	sensor = bus + "i2cset -y $bus 0x48 3 0x0050 w; i2cset -y $bus 0x48 2 0x004b w; i2cset -y $bus 0x48 0 0x0019 w; echo lm75 0x48 >/sys/bus/i2c/devices/i2c-$bus/new_device"
-	hot    = bus + "i2cset -f -y $bus 0x48 0 0x003c w" // although the driver uses it
-	gone   = bus + "echo 0x48 >/sys/bus/i2c/devices/i2c-$bus/delete_device"
+	sensor = bus + "i2cset -y $bus 0x48 3 0x0050 w; i2cset -y $bus 0x48 2 0x004b w; i2cset -y $bus 0x48 0 " +
+		"0x0019 w; echo lm75 0x48 >/sys/bus/i2c/devices/i2c-$bus/new_device"
+	hot  = bus + "i2cset -f -y $bus 0x48 0 0x003c w" // although the driver uses it
+	gone = bus + "echo 0x48 >/sys/bus/i2c/devices/i2c-$bus/delete_device"
 )
 
 // TestASensorVanishes uses one start, in which the experiments run without reboots.
@@ -30,13 +31,15 @@ func TestASensorVanishes(t *testing.T) {
 	m.WaitUp()
 	m.WaitRunning()
 	m.Sh(driver)
-	const only, none = `sensors = ["lm75*"]`, "none of the temperature sensors that the experiment began with can be read"
+	const only, none = `sensors = ["lm75*"]`, "none of the temperature sensors that the experiment began " +
+		"with can be read"
 	for _, c := range []struct {
 		name, gate, policy string
 		hot                bool // hot at the end of the first execution
 		want               string
 	}{
-		{"while krund waits for it to cool down", only, "require", true, none}, // must be first, because it counts lines of the console
+		// must be first, because it counts lines of the console
+		{"while krund waits for it to cool down", only, "require", true, none},
 		{"the only one, which is required", only, "require", false, none},
 		{"the only one, which is not required", only, "apply", false, ""},
 		{"one of several", "", "require", false, ""},
@@ -76,16 +79,22 @@ func vanished(t *testing.T, m *rig.Machine, krund *rig.Process, want string) {
 	out, status := krund.Wait()
 	e := m.ExperimentNow(directory)
 	if want != "" {
-		if status != 1 || !strings.Contains(out, want) || !strings.Contains(out, "lm75@") || len(e.Records) != 1 {
-			t.Errorf("krund ended with status %d after %d records, want 1 and 1, and %q:\n%s", status, len(e.Records), want, out)
+		if status != 1 || !strings.Contains(out, want) || !strings.Contains(out, "lm75@") ||
+			len(e.Records) != 1 {
+			t.Errorf("krund ended with status %d after %d records, want 1 and 1, and %q:\n%s", status,
+				len(e.Records), want, out)
 		}
 		return
 	}
 	if status != 0 || len(e.Records) != 3 {
-		t.Fatalf("krund ended with status %d after %d records, want 0 and 3:\n%s", status, len(e.Records), out)
+		t.Fatalf("krund ended with status %d after %d records, want 0 and 3:\n%s", status, len(e.Records),
+			out)
 	}
 	for i, r := range e.Records {
-		about := slices.ContainsFunc(r.Reasons, func(s string) bool { return strings.Contains(s, "lm75@") && strings.Contains(s, "cannot be read") })
+		about := slices.ContainsFunc(r.Reasons, func(s string) bool {
+			return strings.Contains(s, "lm75@") &&
+				strings.Contains(s, "cannot be read")
+		})
 		if about != (i > 0) {
 			t.Errorf("execution %d says %q, want a remark about the sensor: %v", i+1, r.Reasons, i > 0)
 		}

@@ -28,7 +28,8 @@ func TestParse(t *testing.T) {
 		},
 		{
 			"no counts, white space, another order",
-			"\n {\"mperf_counts\": [],\r\n\"aperf_counts\":[], \"core_cycle_counts\": [] , \"wallclock_times\":[1e-9,0,-0.0,0.0000000006, 3E+1]}\n\n",
+			"\n {\"mperf_counts\": [],\r\n\"aperf_counts\":[], \"core_cycle_counts\": [] , " +
+				"\"wallclock_times\":[1e-9,0,-0.0,0.0000000006, 3E+1]}\n\n",
 			5,
 			Result{WallNS: []int64{1, 0, 0, 1, 30_000_000_000}},
 		},
@@ -58,7 +59,8 @@ func with(key, value string) string {
 		keyWall: "[1, 2]", keyCycles: "[[1, 2]]", keyAPERF: "[[1, 2]]", keyMPERF: "[[1, 2]]",
 	}
 	fields[key] = value
-	return fmt.Sprintf(`{"wallclock_times": %s, "core_cycle_counts": %s, "aperf_counts": %s, "mperf_counts": %s}`,
+	return fmt.Sprintf(
+		`{"wallclock_times": %s, "core_cycle_counts": %s, "aperf_counts": %s, "mperf_counts": %s}`,
 		fields[keyWall], fields[keyCycles], fields[keyAPERF], fields[keyMPERF])
 }
 
@@ -70,7 +72,8 @@ func TestParseRefuses(t *testing.T) {
 	tests := []struct{ name, stdout, want string }{
 		{"nothing", "", "nothing on stdout"},
 		{"blank", " \n\t\n", "nothing on stdout"},
-		{"before", "starting up\r\n" + sound, `stdout begins with "starting up"; want one JSON object and nothing before it`},
+		{"before", "starting up\r\n" + sound,
+			`stdout begins with "starting up"; want one JSON object and nothing before it`},
 		{"after", sound + "\nbye\nbye", `stdout continues with "bye" after the JSON object`},
 		{"two objects", sound + sound, "stdout continues with"},
 		{"a list", "[" + sound + "]", "stdout begins with"},
@@ -105,7 +108,8 @@ func TestParseRefuses(t *testing.T) {
 		{"fraction", with(keyMPERF, "[[1, 2.0]]"), `mperf_counts[0][1] is "2.0"; want a whole number`},
 		{"negative count", with(keyMPERF, "[[-1, 2]]"), `mperf_counts[0][0] is "-1"`},
 		{"65 bits", with(keyMPERF, "[[1, 18446744073709551616]]"), "mperf_counts[0][1]"},
-		{"fewer cores", strings.ReplaceAll(with(keyCycles, "[[1, 2], [3, 4]]"), `[[1, 2]]`, `[[5, 6]]`), "aperf_counts has 1 cores, another count has 2"},
+		{"fewer cores", strings.ReplaceAll(with(keyCycles, "[[1, 2], [3, 4]]"), `[[1, 2]]`, `[[5, 6]]`),
+			"aperf_counts has 1 cores, another count has 2"},
 		{"other cores", with(keyMPERF, "[[1, 2], [3, 4]]"), "mperf_counts has 2 cores, another count has 1"},
 	}
 	for _, test := range tests {
@@ -151,12 +155,14 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%g s became %d ns", plain.Wall[i], ns)
 			}
 		}
-		for _, c := range []struct{ got, plain [][]uint64 }{{r.CoreCycles, plain.Cycles}, {r.APERF, plain.APERF}, {r.MPERF, plain.MPERF}} {
+		for _, c := range []struct{ got, plain [][]uint64 }{{r.CoreCycles, plain.Cycles},
+			{r.APERF, plain.APERF}, {r.MPERF, plain.MPERF}} {
 			if len(c.got) != len(c.plain) || len(c.got) != 0 && len(c.got) != r.Cores() {
 				t.Fatalf("%d cores of %d", len(c.got), r.Cores())
 			}
 			for core := range c.got {
-				if len(c.got[core]) != iterations || !reflect.DeepEqual(c.got[core], c.plain[core]) && iterations > 0 {
+				if len(c.got[core]) != iterations || !reflect.DeepEqual(c.got[core], c.plain[core]) &&
+					iterations > 0 {
 					t.Fatalf("core %d: %v became %v", core, c.plain[core], c.got[core])
 				}
 			}
@@ -174,7 +180,8 @@ func parse(stdout []byte, iterations int) (Result, error) {
 		_, _ = pieces.Write(stdout[i : i+1]) // never fails
 	}
 	r, err := whole.Result()
-	if again, errAgain := pieces.Result(); !reflect.DeepEqual(r, again) || fmt.Sprint(err) != fmt.Sprint(errAgain) {
+	if again, errAgain := pieces.Result(); !reflect.DeepEqual(r, again) ||
+		fmt.Sprint(err) != fmt.Sprint(errAgain) {
 		panic(fmt.Sprintf("in one piece %+v, %v; in many %+v, %v", r, err, again, errAgain))
 	}
 	return r, err
@@ -189,12 +196,16 @@ func TestBounds(t *testing.T) {
 		iterations   int
 		want         string
 	}{
-		{"number", `{"wallclock_times": [` + long, 2, `the number "` + long[:60] + `"... has more than 64 characters`},
+		{"number", `{"wallclock_times": [` + long, 2, `the number "` + long[:60] +
+			`"... has more than 64 characters`},
 		{"key", `{"` + long, 2, "unknown key"},
 		{"cores", repeat(`{"aperf_counts": [`, "[1],", 9000), 1, "aperf_counts has more than 8192 cores"},
-		{"cores without iterations", repeat(`{"aperf_counts": [`, "[],", 9000), 0, "aperf_counts has more than 8192 cores"},
-		{"counts", repeat(`{"aperf_counts": [`, "["+strings.Repeat("1,", 1<<19-1)+"1],", 5), 1 << 19, "more than 2097152 counts in total"},
-		{"list beyond the iterations", repeat(`{"mperf_counts": [[1`, ",1", 100_000) + "]", 2, "mperf_counts[0] has 100001 numbers for 2 iterations"},
+		{"cores without iterations", repeat(`{"aperf_counts": [`, "[],", 9000), 0,
+			"aperf_counts has more than 8192 cores"},
+		{"counts", repeat(`{"aperf_counts": [`, "["+strings.Repeat("1,", 1<<19-1)+"1],", 5), 1 << 19,
+			"more than 2097152 counts in total"},
+		{"list beyond the iterations", repeat(`{"mperf_counts": [[1`, ",1", 100_000) + "]", 2,
+			"mperf_counts[0] has 100001 numbers for 2 iterations"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -204,7 +215,8 @@ func TestBounds(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q in it", err, test.want)
 			}
-			if got := cap(r.walls) + cap(r.list) + len(r.counts[1])*test.iterations; got > MaxCounts+test.iterations {
+			if got := cap(r.walls) + cap(r.list) +
+				len(r.counts[1])*test.iterations; got > MaxCounts+test.iterations {
 				t.Errorf("room for %d numbers", got)
 			}
 		})

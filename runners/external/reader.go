@@ -62,7 +62,8 @@ func (r *Reader) Write(p []byte) (int, error) {
 	for i := 0; i < len(p) && r.err == nil; i++ {
 		switch {
 		case r.offset == MaxBytes:
-			r.err = fmt.Errorf("more than %d MB on stdout; want one JSON object (print everything else to stderr)",
+			r.err = fmt.Errorf("more than %d MB on stdout; want one JSON object (print everything else to "+
+				"stderr)",
 				MaxBytes>>20)
 		default:
 			r.next(p[i])

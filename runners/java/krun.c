@@ -70,7 +70,10 @@ NATIVE(int32_t, done)(VM, int64_t k)
 	return krun_done(handle(k));
 }
 
-/* explanation returns character i of a code's explanation, 0 after its end: returning a string would need jni.h. */
+/*
+ * explanation returns character i of a code's explanation, 0 after its end: returning a string
+ * would need jni.h.
+ */
 NATIVE(int32_t, explanation)(VM, int32_t code, int32_t i)
 {
 	const char *text = krun_strerror(code);
@@ -79,7 +82,10 @@ NATIVE(int32_t, explanation)(VM, int32_t code, int32_t i)
 	return i >= 0 && (size_t)i < strlen(text) ? text[i] : 0;
 }
 
-/* halt is for a VM without memory. It is called with 0 earlier, because the VM could not resolve it then. */
+/*
+ * halt is for a VM without memory. It is called with 0 earlier, because the VM could not resolve it
+ * then.
+ */
 NATIVE(void, halt)(VM, int32_t status)
 {
 	UNUSED;

@@ -28,11 +28,13 @@ typedef struct napi_value__ *napi_value;
 typedef struct napi_callback_info__ *napi_callback_info;
 typedef napi_value (*napi_callback)(napi_env env, napi_callback_info info);
 
-napi_status napi_create_function(napi_env env, const char *name, size_t length, napi_callback callback, void *data, napi_value *result);
+napi_status napi_create_function(napi_env env, const char *name, size_t length, napi_callback callback,
+				 void *data, napi_value *result);
 napi_status napi_create_int32(napi_env env, int32_t value, napi_value *result);
 napi_status napi_create_string_utf8(napi_env env, const char *text, size_t length, napi_value *result);
 napi_status napi_get_boolean(napi_env env, bool value, napi_value *result);
-napi_status napi_get_cb_info(napi_env env, napi_callback_info info, size_t *argc, napi_value *argv, napi_value *that, void **data);
+napi_status napi_get_cb_info(napi_env env, napi_callback_info info, size_t *argc, napi_value *argv,
+			     napi_value *that, void **data);
 napi_status napi_get_value_int32(napi_env env, napi_value value, int32_t *result);
 napi_status napi_set_named_property(napi_env env, napi_value object, const char *name, napi_value value);
 napi_status napi_throw_error(napi_env env, const char *code, const char *message);
@@ -129,7 +131,8 @@ napi_value napi_register_module_v1(napi_env env, napi_value exports)
 	for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
 		napi_value function = NULL;
 
-		if (napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].callback, NULL, &function) != napi_ok ||
+		if (napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].callback, NULL,
+					 &function) != napi_ok ||
 		    napi_set_named_property(env, exports, functions[i].name, function) != napi_ok) {
 			(void)napi_throw_error(env, NULL, "Node refused the functions of krun.node");
 			return NULL;

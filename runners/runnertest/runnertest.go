@@ -44,7 +44,8 @@ func Pythons(t testing.TB) map[string]string {
 	candidates = append(candidates, installed...)
 	found := make(map[string]string)
 	for _, path := range candidates {
-		program := "import ctypes, platform, sys; sys.stdout.write(platform.python_implementation() + ' ' + platform.python_version())"
+		program := "import ctypes, platform, sys; sys.stdout.write(platform.python_implementation() + ' ' " +
+			"+ platform.python_version())"
 		name, err := exec.CommandContext(t.Context(), path, "-c", program).Output()
 		if err != nil {
 			t.Logf("%s does not work: %v", path, err)
@@ -66,11 +67,15 @@ var vms = map[string]struct {
 	programs []string
 	question []string
 }{
-	"lua":        {[]string{"luajit"}, []string{"-e", `require("ffi"); io.write(jit.version)`}},
-	"javascript": {[]string{"node", "nodejs"}, []string{"-e", "console.log('Node ' + process.version); process.exit(process.versions.napi ? 0 : 1)"}},
-	"java":       {[]string{"java", "/usr/lib/jvm/*/bin/java"}, []string{"-version"}},
-	"ruby":       {[]string{"ruby", "truffleruby", "jruby"}, []string{"-e", `require "fiddle"; print RUBY_DESCRIPTION`}},
-	"php":        {[]string{"php"}, []string{"-r", `echo "PHP ", PHP_VERSION; exit(extension_loaded("FFI") ? 0 : 1);`}},
+	"lua": {[]string{"luajit"}, []string{"-e", `require("ffi"); io.write(jit.version)`}},
+	"javascript": {[]string{"node", "nodejs"},
+		[]string{"-e",
+			"console.log('Node ' + process.version); process.exit(process.versions.napi ? 0 : 1)"}},
+	"java": {[]string{"java", "/usr/lib/jvm/*/bin/java"}, []string{"-version"}},
+	"ruby": {[]string{"ruby", "truffleruby", "jruby"},
+		[]string{"-e", `require "fiddle"; print RUBY_DESCRIPTION`}},
+	"php": {[]string{"php"}, []string{"-r",
+		`echo "PHP ", PHP_VERSION; exit(extension_loaded("FFI") ? 0 : 1);`}},
 }
 
 // Interpreters returns the paths of the VMs of a language (its name as in package runners) in PATH

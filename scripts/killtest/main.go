@@ -268,4 +268,5 @@ func (t *test) ended(k *krund) error {
 // pause waits for a random time.
 func pause(random *rand.Rand, most time.Duration) { sleep(time.Duration(random.Int64N(int64(most)))) }
 
-func sleep(d time.Duration) { _ = sysroot.RealClock{}.Sleep(context.Background(), d) } // this context never ends
+// this context never ends
+func sleep(d time.Duration) { _ = sysroot.RealClock{}.Sleep(context.Background(), d) }

@@ -77,6 +77,9 @@ func check(ext string, text []byte) []line {
 
 func isComment(l string) bool {
 	l = strings.TrimLeft(l, "\t ")
+	if strings.HasPrefix(l, "//\t") { // preformatted, as code is
+		return false
+	}
 	return strings.HasPrefix(l, "//") || strings.HasPrefix(l, "/*") || strings.HasPrefix(l, "* ")
 }
 

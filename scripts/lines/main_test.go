@@ -14,13 +14,15 @@ func TestCheck(t *testing.T) {
 		ext, text string
 		want      []int // numbers of lines
 	}{
-		"code":                  {".go", "package x\n" + wide + "\n" + tooWide, []int{3}},
-		"a tab is four":         {".go", "\t" + wide[4:] + "\n\t" + tooWide[4:], []int{2}},
-		"comments":              {".c", "// " + prose[3:] + "\n// " + prose + "\n * " + prose, []int{2, 3}},
-		"raw strings":           {".go", "package x\nconst y = `" + tooWide + "\n" + tooWide + "`\n" + tooWide, []int{4}},
-		"one word":              {".go", "package x\n// " + strings.Repeat("x", 200), nil},
-		"Markdown":              {".md", prose + "\n" + wide, []int{2}},
-		"Markdown's exceptions": {".md", "| " + wide + "\n# " + wide + "\n```\n" + wide + "\n```\n" + wide, []int{6}},
+		"code":          {".go", "package x\n" + wide + "\n" + tooWide, []int{3}},
+		"a tab is four": {".go", "\t" + wide[4:] + "\n\t" + tooWide[4:], []int{2}},
+		"comments":      {".c", "// " + prose[3:] + "\n// " + prose + "\n * " + prose, []int{2, 3}},
+		"raw strings": {".go", "package x\nconst y = `" + tooWide + "\n" + tooWide + "`\n" +
+			tooWide, []int{4}},
+		"one word": {".go", "package x\n// " + strings.Repeat("x", 200), nil},
+		"Markdown": {".md", prose + "\n" + wide, []int{2}},
+		"Markdown's exceptions": {".md", "| " + wide + "\n# " + wide + "\n```\n" + wide + "\n```\n" + wide,
+			[]int{6}},
 	} {
 		var got []int
 		for _, l := range check(c.ext, []byte(c.text)) {

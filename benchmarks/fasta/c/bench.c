@@ -37,7 +37,8 @@ static const struct weighted iub[] = {
 };
 
 static const struct weighted homo_sapiens[] = {
-	{ 'a', 0.3029549426680, 0 }, { 'c', 0.1979883004921, 0 }, { 'g', 0.1975473066391, 0 }, { 't', 0.3015094502008, 0 },
+	{ 'a', 0.3029549426680, 0 }, { 'c', 0.1979883004921, 0 },
+	{ 'g', 0.1975473066391, 0 }, { 't', 0.3015094502008, 0 },
 };
 
 /* The state of one iteration. */
@@ -78,7 +79,7 @@ static void repeat(struct writer *w, const char *piece, int letters)
 	}
 }
 
-/* random_share is in [0, 1): a linear congruential generator of small numbers, the same everywhere. */
+/* random_share is in [0, 1), by a linear congruential generator that is the same everywhere. */
 static double random_share(struct writer *w)
 {
 	w->seed = (w->seed * 3877 + 29573) % 139968;

@@ -164,7 +164,8 @@ static struct task *run_device(struct task *t, struct packet *p)
 }
 
 /* add creates a task with a number of packets in its queue. */
-static struct task *add(struct system *s, int id, struct task *(*run)(struct task *, struct packet *), int packets, int to, enum kind kind)
+static struct task *add(struct system *s, int id, struct task *(*run)(struct task *, struct packet *),
+			int packets, int to, enum kind kind)
 {
 	struct task *t = &s->tasks[id];
 

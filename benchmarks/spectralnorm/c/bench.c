@@ -14,7 +14,7 @@
 
 enum { MOST = 10000 };
 
-/* element returns the element in row i and column j: one over its index, counted along the diagonals. */
+/* element returns the element in row i and column j: 1 / its index along the diagonals. */
 static double element(int i, int j)
 {
 	return 1.0 / ((i + j) * (i + j + 1) / 2 + i + 1);

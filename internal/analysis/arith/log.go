@@ -98,7 +98,8 @@ func logSubnormal(x float64) float64 {
 	k, z, row := reduce(x * 0x1p52)
 	r := math.FMA(z, row.inv, -1)
 	k -= 52
-	return float64(k*ln2Hi) + (row.hi + (r - 0.5*float64(r*r) + float64(float64(r*r*r)*longTail(r))) + float64(k*ln2Lo))
+	return float64(k*ln2Hi) + (row.hi + (r - 0.5*float64(r*r) + float64(float64(r*r*r)*longTail(r))) +
+		float64(k*ln2Lo))
 }
 
 // RoughError bounds the absolute error of LogRough.

@@ -26,7 +26,8 @@ func main() {
 	hi, _ := ln2.Float64()
 	hi = math.Float64frombits(math.Float64bits(hi) &^ (1<<12 - 1)) // k*ln2Hi is exact for |k| < 4096
 	fmt.Fprintf(&b, "const (\nln2Hi = %x\nln2Lo = %x\n)\n\n", hi, rest(ln2, hi))
-	fmt.Fprintf(&b, "// logTable has, for each 1/%dth of an octave from 0.6875 on, the reciprocal of\n", entries)
+	fmt.Fprintf(&b, "// logTable has, for each 1/%dth of an octave from 0.6875 on, the reciprocal of\n",
+		entries)
 	fmt.Fprintf(&b, "// a number in its middle and minus the logarithm of that reciprocal, in two parts.\n")
 	fmt.Fprintf(&b, "var logTable = [%d]logEntry{\n", entries)
 	for i := range uint64(entries) {

@@ -85,7 +85,8 @@ func ParsePenalty(s string) (Penalty, error) {
 	number, isLog := strings.CutSuffix(text, "logn")
 	v, err := strconv.ParseFloat(strings.TrimSuffix(number, "*"), 64)
 	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-		return Penalty{}, fmt.Errorf("penalty %q: write a number, a multiple of log n such as 15logn, sic, mbic, aic, hannan-quinn or crops", s)
+		return Penalty{}, fmt.Errorf("penalty %q: write a number, a multiple of log n such as 15logn, sic, "+
+			"mbic, aic, hannan-quinn or crops", s)
 	}
 	if isLog {
 		return LogN(v), nil

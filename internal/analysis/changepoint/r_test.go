@@ -26,7 +26,8 @@ func runR(t testing.TB, script string, series ...[]float64) string {
 	}
 	dir := t.TempDir()
 	args := []string{"-e",
-		"suppressMessages(library(changepoint)); for (f in commandArgs(TRUE)) { x <- scan(f, quiet=TRUE); " + script + "}"}
+		"suppressMessages(library(changepoint)); for (f in commandArgs(TRUE)) { x <- scan(f, quiet=TRUE); " +
+			script + "}"}
 	for i, x := range series {
 		var text strings.Builder
 		for _, v := range x {
@@ -88,7 +89,8 @@ func BenchmarkR(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			series := jumps(rand.New(rand.NewPCG(1, 1)), c.n, c.changes)
 			const calls = 50
-			out := runR(b, fmt.Sprintf(`invisible(%s); t <- proc.time(); for (i in 1:%d) %s; d <- proc.time() - t; cat((d[[1]]+d[[2]])/%d*1e9, "\n"); `,
+			out := runR(b, fmt.Sprintf(
+				`invisible(%s); t <- proc.time(); for (i in 1:%d) %s; d <- proc.time() - t; cat((d[[1]]+d[[2]])/%d*1e9, "\n"); `,
 				detectInR, calls, detectInR, calls), series)
 			ns, err := strconv.ParseFloat(strings.TrimSpace(out), 64)
 			if err != nil {

@@ -52,16 +52,17 @@ type Options struct {
 
 // Result is the comparison of two experiments.
 type Result struct {
-	Before     warmup.Source    `json:"before"`
-	After      warmup.Source    `json:"after"`
-	Unit       string           `json:"unit"`
-	Confidence float64          `json:"confidence"` // of the table
-	Tests      int              `json:"tests"`      // ratios in it
-	Level      float64          `json:"level"`      // confidence of each interval
-	Margin     float64          `json:"margin"`
-	Changes    []Change         `json:"changes"` // keys in the order of before, then those that only after has
-	Counts     map[Verdict]int  `json:"counts"`  // of the keys' verdicts
-	Warnings   []warmup.Warning `json:"warnings"`
+	Before     warmup.Source `json:"before"`
+	After      warmup.Source `json:"after"`
+	Unit       string        `json:"unit"`
+	Confidence float64       `json:"confidence"` // of the table
+	Tests      int           `json:"tests"`      // ratios in it
+	Level      float64       `json:"level"`      // confidence of each interval
+	Margin     float64       `json:"margin"`
+	// keys in the order of before, then those that only after has
+	Changes  []Change         `json:"changes"`
+	Counts   map[Verdict]int  `json:"counts"` // of the keys' verdicts
+	Warnings []warmup.Warning `json:"warnings"`
 }
 
 // Change is what became of a key.
@@ -103,7 +104,8 @@ func Of(before, after Side, o Options) (*Result, error) {
 	}
 	r := &Result{
 		Before: before.Doc.Source, After: after.Doc.Source, Unit: before.Doc.Unit,
-		Confidence: o.Confidence, Margin: o.Margin, Changes: []Change{}, Counts: map[Verdict]int{}, Warnings: []warmup.Warning{},
+		Confidence: o.Confidence, Margin: o.Margin, Changes: []Change{}, Counts: map[Verdict]int{},
+		Warnings: []warmup.Warning{},
 	}
 	r.Tests = tests(before.Doc, after.Doc)
 	r.Level = 1 - (1-o.Confidence)/float64(max(r.Tests, 1))
@@ -134,7 +136,8 @@ func Of(before, after Side, o Options) (*Result, error) {
 	}
 	if before.Doc.Source.Machine != after.Doc.Source.Machine {
 		r.Warnings = append(r.Warnings, warmup.Warning{Code: "machines", Text: fmt.Sprintf(
-			"before was measured on %q and after on %q: a change may be the machine's; measure both on one", before.Doc.Source.Machine, after.Doc.Source.Machine)})
+			"before was measured on %q and after on %q: a change may be the machine's; measure both on one",
+			before.Doc.Source.Machine, after.Doc.Source.Machine)})
 	}
 	return r, nil
 }
@@ -215,8 +218,9 @@ func tests(before, after *warmup.Document) int {
 func only(p *warmup.Pair, side string) Change {
 	none := Interval{Verdict: CannotTell}
 	c := Change{
-		Key: p.Key, OnlyIn: side, Classification: CannotTell, SteadyIteration: none, SteadySeconds: none, Performance: none,
-		Ratio: Ratio{Verdict: CannotTell}, Verdict: CannotTell,
+		Key: p.Key, OnlyIn: side, Classification: CannotTell, SteadyIteration: none, SteadySeconds: none,
+		Performance: none,
+		Ratio:       Ratio{Verdict: CannotTell}, Verdict: CannotTell,
 		Warnings: []warmup.Warning{{Code: "only_one", Text: "only " + side + " has this key"}},
 	}
 	c.Before = p.Classification

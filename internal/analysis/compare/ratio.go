@@ -14,10 +14,11 @@ import (
 // Ratio is after/before of the steady performance: 0.9 means that after needs a tenth less. All
 // numbers are 0 when there is none, and Reason says why.
 type Ratio struct {
-	Ratio     float64 `json:"ratio"` // of the means over executions
-	Low       float64 `json:"low"`
-	High      float64 `json:"high"`
-	Effect    float64 `json:"cliffs_delta"` // -1: every execution after is faster than every one before; 1: slower
+	Ratio float64 `json:"ratio"` // of the means over executions
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	// -1: every execution after is faster than every one before; 1: slower
+	Effect    float64 `json:"cliffs_delta"`
 	Resamples int     `json:"resamples"`
 	Verdict   Verdict `json:"verdict"`
 	Reason    string  `json:"reason"` // why there is no ratio, or no verdict
@@ -43,7 +44,8 @@ func ratio(before, after half, level float64, o Options) Ratio {
 	x, y := before.steadyValues(), after.steadyValues()
 	if len(x) < fewestExecutions || len(y) < fewestExecutions {
 		return Ratio{Verdict: CannotTell, Reason: fmt.Sprintf(
-			"%d executions before and %d after are too few to tell a change from the difference between executions; measure %d or more, better 10",
+			"%d executions before and %d after are too few to tell a change from the difference between "+
+				"executions; measure %d or more, better 10",
 			len(x), len(y), fewestExecutions)}
 	}
 	n := o.Resamples
@@ -56,7 +58,8 @@ func ratio(before, after half, level float64, o Options) Ratio {
 	}
 	r.Verdict = r.judge(o.Margin)
 	if r.Verdict == CannotTell {
-		r.Reason = "the interval of the ratio holds 1 and reaches beyond the margin; more executions would narrow it"
+		r.Reason = "the interval of the ratio holds 1 and reaches beyond the margin; more executions would " +
+			"narrow it"
 	}
 	return r
 }

@@ -69,7 +69,8 @@ func TestEnumeration(t *testing.T) {
 			m += a.weight * a.value
 			v += a.weight * (a.value - r.mean) * (a.value - r.mean)
 		}
-		if want := squares(x, r.mean) / float64(n*n); math.Abs(total-1) > 1e-12 || math.Abs(m-r.mean) > 1e-9 || math.Abs(v-want) > 1e-9*want {
+		if want := squares(x, r.mean) / float64(n*n); math.Abs(total-1) > 1e-12 ||
+			math.Abs(m-r.mean) > 1e-9 || math.Abs(v-want) > 1e-9*want {
 			t.Errorf("n = %d: total %v, mean %v of %v, variance %v of %v", n, total, m, r.mean, v, want)
 		}
 	}
@@ -86,8 +87,10 @@ func TestExactIsTheLimit(t *testing.T) {
 		slices.Sort(medians)
 		check := func(what string, exact Interval, drawn []float64) {
 			t.Helper()
-			for _, pc := range []struct{ low, high, got float64 }{{0.4, 0.6, exact.Low}, {99.4, 99.6, exact.High}} {
-				if low, high := quantile.Percentile(drawn, pc.low), quantile.Percentile(drawn, pc.high); pc.got < low-1e-9 || pc.got > high+1e-9 {
+			for _, pc := range []struct{ low, high, got float64 }{{0.4, 0.6, exact.Low},
+				{99.4, 99.6, exact.High}} {
+				if low, high := quantile.Percentile(drawn, pc.low), quantile.Percentile(drawn,
+					pc.high); pc.got < low-1e-9 || pc.got > high+1e-9 {
 					t.Errorf("n = %d: %s ends at %v, resamples at %v to %v", n, what, pc.got, low, high)
 				}
 			}
@@ -160,7 +163,8 @@ func TestArithmetic(t *testing.T) {
 		y := slices.Clone(x)
 		rand.New(rand.NewPCG(1, 1)).Shuffle(n, func(i, j int) { y[i], y[j] = y[j], y[i] })
 		for _, pc := range []float64{0, 0.5, 50, 99.5, 100} {
-			if got, want := percentile(slices.Clone(y), pc), quantile.Percentile(x, pc); math.Abs(got-want) > 1e-12*want {
+			if got, want := percentile(slices.Clone(y), pc), quantile.Percentile(x,
+				pc); math.Abs(got-want) > 1e-12*want {
 				t.Errorf("percentile %v of %d: %v, want %v", pc, n, got, want)
 			}
 		}
@@ -184,7 +188,8 @@ func TestHopeless(t *testing.T) {
 		}
 		for _, m := range []Metric{RCIW1, RCIW2, RCIW3} {
 			s := search{o: Options{Metric: m, Level: DefaultLevel, Resamples: 400}}
-			e := estimate(x, m.needs(false), sampling{400, DefaultLevel, false}, streams{rand.NewPCG(seed, 1), rand.NewPCG(seed, 2)})
+			e := estimate(x, m.needs(false), sampling{400, DefaultLevel, false}, streams{rand.NewPCG(seed, 1),
+				rand.NewPCG(seed, 2)})
 			s.o.Threshold = e.Metric(m) * 1.01 // the bootstrap finds it stable
 			if s.hopeless(x) {
 				t.Errorf("seed %d, %s: %v is rejected", seed, m, e.Metric(m))

@@ -163,7 +163,8 @@ func Versions(versions []*Suite, results []Result, limit float64, o Options) ([]
 			return nil, err
 		}
 		if !slices.Equal(v.Levels, versions[0].Levels) {
-			return nil, fmt.Errorf("%w: %s and %s do not repeat on the same levels", ErrData, versions[0].Source, v.Source)
+			return nil, fmt.Errorf("%w: %s and %s do not repeat on the same levels", ErrData,
+				versions[0].Source, v.Source)
 		}
 		pairs[i] = pairsOf(v, chosen, o)
 	}

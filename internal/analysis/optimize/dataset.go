@@ -69,7 +69,8 @@ func FromDatasets(runs []*dataset.Dataset, r Reading) (*Suite, error) {
 			if !known {
 				k = len(s.Benchmarks)
 				at[name] = k
-				s.Benchmarks = append(s.Benchmarks, Benchmark{Name: name, Full: Position{1, 1, 1}, Skip: r.skip(name)})
+				s.Benchmarks = append(s.Benchmarks, Benchmark{Name: name, Full: Position{1, 1, 1},
+					Skip: r.skip(name)})
 			}
 			unit, err := s.Benchmarks[k].add(p, int32(run+1), r)
 			if err != nil {
@@ -115,7 +116,8 @@ func (b *Benchmark) add(p *dataset.Pair, run int32, r Reading) (unit string, err
 		for k, v := range values[b.Skip:] {
 			b.Rows = append(b.Rows, Row{Instance: 1, At: Position{run, execution, int32(k + 1)}, Value: v})
 		}
-		b.Full = Position{max(b.Full[0], run), max(b.Full[1], execution), max(b.Full[2], int32(len(values)-b.Skip))}
+		b.Full = Position{max(b.Full[0], run), max(b.Full[1], execution),
+			max(b.Full[2], int32(len(values)-b.Skip))}
 	}
 	return unit, nil
 }
@@ -138,7 +140,8 @@ func usable(e *dataset.Execution, column string) (values []float64, seconds floa
 	values, unit, _, problem = warmup.Series(e, column)
 	for i, v := range values {
 		if v < 0 { // user columns may be
-			return nil, 0, "", fmt.Sprintf("the value of iteration %d is %g, and only positive ones are relative to something", i+1, v)
+			return nil, 0, "", fmt.Sprintf("the value of iteration %d is %g, and only positive ones are "+
+				"relative to something", i+1, v)
 		}
 	}
 	if wall, u, _, reason := warmup.Series(e, dataset.Wall); reason == "" && u == dataset.Seconds {

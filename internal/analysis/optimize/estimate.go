@@ -82,7 +82,8 @@ type streams struct{ percentile, t *rand.PCG }
 func estimate(x []float64, need needs, s sampling, random streams) Estimate {
 	nan := math.NaN()
 	sorted := slices.Sorted(slices.Values(x))
-	e := Estimate{Values: len(x), Mean: mean(x), Median: quantile.Median(sorted), OfMean: nowhere(), OfT: nowhere(), OfMedian: nowhere(), CV: nan, RMAD: nan}
+	e := Estimate{Values: len(x), Mean: mean(x), Median: quantile.Median(sorted), OfMean: nowhere(),
+		OfT: nowhere(), OfMedian: nowhere(), CV: nan, RMAD: nan}
 	if len(x) > 0 {
 		e.CV, e.RMAD = cv(x, e.Mean), rmad(x, e.Median)
 	}
@@ -188,7 +189,8 @@ type resampler struct {
 
 func newResampler(sorted []float64, m float64) *resampler {
 	n := len(sorted)
-	r := &resampler{sorted: sorted, mean: m, away: make([]float64, n), ranks: make([]int32, n), counts: make([]int32, n)}
+	r := &resampler{sorted: sorted, mean: m, away: make([]float64, n), ranks: make([]int32, n),
+		counts: make([]int32, n)}
 	for i, v := range sorted {
 		r.away[i] = v - m
 	}

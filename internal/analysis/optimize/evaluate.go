@@ -2,9 +2,9 @@ package optimize
 
 import "fmt"
 
-// Evaluate says what a configuration gives of the benchmark with the index i,
-// and whether it is stable, with an average within the accuracy of the full one:
-// for a configuration that several benchmarks share. More repetitions than there are are taken as all. The errors are those of
+// Evaluate says what a configuration gives of the benchmark with the index i, and whether it is
+// stable, with an average within the accuracy of the full one: for a configuration that several
+// benchmarks share. More repetitions than there are are taken as all. The errors are those of
 // Optimize.
 func Evaluate(s *Suite, i int, at Position, o Options) (c Choice, good bool, err error) {
 	if o, err = o.Complete(); err != nil {
@@ -22,6 +22,7 @@ func Evaluate(s *Suite, i int, at Position, o Options) (c Choice, good bool, err
 	search := newSearch(s, i, o)
 	c = search.choice(at)
 	full := search.estimate(s.Benchmarks[i].Full, needs{})
-	good = search.stable(c.Metric(o.Metric)) && search.near(c.Summary(o.Metric).Average, full.Summary(o.Metric).Average)
+	good = search.stable(c.Metric(o.Metric)) && search.near(c.Summary(o.Metric).Average,
+		full.Summary(o.Metric).Average)
 	return c, good, nil
 }

@@ -109,7 +109,8 @@ func medianAtoms(x []float64) atoms {
 	}
 	list := make(atoms, 0, n*(n+1)/2)
 	for i := range x {
-		rest := atLeast(n, h, float64(i+1)/float64(n)) - atLeast(n, h, float64(i)/float64(n)) // the lower one is i
+		// the lower one is i
+		rest := atLeast(n, h, float64(i+1)/float64(n)) - atLeast(n, h, float64(i)/float64(n))
 		for j := i + 1; j < n; j++ {
 			w := math.Exp(binomial + low[i] + low[n-1-j])
 			rest -= w
@@ -130,7 +131,8 @@ func atLeast(n, k int, p float64) float64 {
 	}
 	total := 0.0
 	for i := k; i <= n; i++ {
-		total += math.Exp(logChoose(n, i) + float64(float64(i)*math.Log(p)) + float64(float64(n-i)*math.Log1p(-p)))
+		total += math.Exp(logChoose(n, i) + float64(float64(i)*math.Log(p)) +
+			float64(float64(n-i)*math.Log1p(-p)))
 	}
 	return min(total, 1)
 }

@@ -107,7 +107,8 @@ func TestGrid(t *testing.T) {
 		if e.Values != int(real(t, row["n"])) {
 			t.Errorf("%v: %d values", row, e.Values)
 		}
-		for column, got := range map[string]float64{"cv": e.CV, "rmad": e.RMAD, "mean": e.Mean, "median": e.Median} {
+		for column, got := range map[string]float64{"cv": e.CV, "rmad": e.RMAD, "mean": e.Mean,
+			"median": e.Median} {
 			want := real(t, row[column])
 			compared++
 			if got == want {
@@ -150,7 +151,8 @@ func TestChoices(t *testing.T) {
 		fixture   string
 	}{
 		{optimize.CV, true, "cv"}, {optimize.RMAD, true, "rmad"}, {optimize.RCIW1, true, "rciw1"},
-		{optimize.RCIW2, true, "rciw2"}, {optimize.RCIW3, true, "rciw3"}, {optimize.RCIW3, false, "rciw3_paper"},
+		{optimize.RCIW2, true, "rciw2"}, {optimize.RCIW3, true, "rciw3"}, {optimize.RCIW3, false,
+			"rciw3_paper"},
 	} {
 		t.Run(c.fixture, func(t *testing.T) {
 			var tally tally
@@ -159,7 +161,8 @@ func TestChoices(t *testing.T) {
 					continue
 				}
 				s := suites.get(t, file)
-				results, err := optimize.Optimize(s, optimize.Options{Metric: c.metric, Published: c.published, Seed: 1, Workers: 4}, nil)
+				results, err := optimize.Optimize(s, optimize.Options{Metric: c.metric,
+					Published: c.published, Seed: 1, Workers: 4}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -188,12 +191,15 @@ func (y *tally) add(t *testing.T, r *optimize.Result, m optimize.Metric, row map
 	allowed := strings.Contains("|"+row["choices"], "|"+dashed(got)+":")
 	if !random && got != want || random && got != want && !allowed {
 		y.elsewhere++
-		t.Logf("%s %s: chose %v (%g), want %v (%s), %s", row["file"], r.Name, got, r.Minimal.Metric(m), want, row["instability"], row["choices"])
+		t.Logf("%s %s: chose %v (%g), want %v (%s), %s", row["file"], r.Name, got, r.Minimal.Metric(m), want,
+			row["instability"], row["choices"])
 	}
 	if got != want {
 		return
 	}
-	for column, v := range map[string]float64{"avg": r.Minimal.Summary(m).Average, "full_avg": r.Full.Summary(m).Average, "avg_diff": r.AverageDiff, "time_s": r.Minimal.Seconds, "time_saved": r.SavedSeconds} {
+	for column, v := range map[string]float64{"avg": r.Minimal.Summary(m).Average,
+		"full_avg": r.Full.Summary(m).Average, "avg_diff": r.AverageDiff, "time_s": r.Minimal.Seconds,
+		"time_saved": r.SavedSeconds} {
 		if !near(v, real(t, row[column]), 1e-12) {
 			t.Errorf("%s: %s = %v, want %s", r.Name, column, v, row[column])
 		}
@@ -212,14 +218,16 @@ func (y *tally) add(t *testing.T, r *optimize.Result, m optimize.Metric, row map
 	y.intervals++
 	low, high := real(t, row["full_ci_lo"]), real(t, row["full_ci_hi"])
 	full := r.Full.Summary(m)
-	if tolerance := 0.06 * (high - low); math.Abs(full.Low-low) > tolerance || math.Abs(full.High-high) > tolerance {
+	if tolerance := 0.06 * (high - low); math.Abs(full.Low-low) > tolerance ||
+		math.Abs(full.High-high) > tolerance {
 		y.wide++
 	}
 }
 
 func (y *tally) report(t *testing.T, m optimize.Metric) {
 	t.Helper()
-	t.Logf("%d rows compared, %d chosen elsewhere; metric within 6%%: %d of %d; interval of the full one off by more than 6%% of its width: %d of %d",
+	t.Logf("%d rows compared, %d chosen elsewhere; metric within 6%%: %d of %d; interval of the full one "+
+		"off by more than 6%% of its width: %d of %d",
 		y.rows, y.elsewhere, y.near, y.measured, y.wide, y.intervals)
 	allowed := 0
 	switch m {
@@ -254,7 +262,8 @@ func TestIntervals(t *testing.T) {
 			continue
 		}
 		if estimates[row.File] == nil {
-			results, err := optimize.Optimize(suites.get(t, row.File), optimize.Options{Metric: optimize.CV, Published: true, Workers: 4}, nil)
+			results, err := optimize.Optimize(suites.get(t, row.File), optimize.Options{Metric: optimize.CV,
+				Published: true, Workers: 4}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -264,11 +273,13 @@ func TestIntervals(t *testing.T) {
 			}
 		}
 		full := estimates[row.File][row.Benchmark].Full
-		for kind, got := range map[string]optimize.Interval{"mean": full.OfMean, "t": full.OfT, "median": full.OfMedian} {
+		for kind, got := range map[string]optimize.Interval{"mean": full.OfMean, "t": full.OfT,
+			"median": full.OfMedian} {
 			want := row.CI[kind]
 			room := 0.03 * (want[3] - want[0])
 			compared++
-			if got.Low < want[0]-room || got.Low > want[1]+room || got.High < want[2]-room || got.High > want[3]+room {
+			if got.Low < want[0]-room || got.Low > want[1]+room || got.High < want[2]-room ||
+				got.High > want[3]+room {
 				outside++
 				t.Logf("%s %s: %s interval %v, want %v", row.File, row.Benchmark, kind, got, want)
 			}
@@ -325,11 +336,13 @@ func TestSavings(t *testing.T) {
 			compared++
 			got := optimize.Saved(results)
 			for column, v := range map[string]float64{
-				"benchmarks": float64(got.Benchmarks), "full_s": got.FullSeconds, "min_s": got.Seconds, "saved_s": got.SavedSeconds, "saved_fraction": got.Saved,
+				"benchmarks": float64(got.Benchmarks), "full_s": got.FullSeconds, "min_s": got.Seconds,
+				"saved_s": got.SavedSeconds, "saved_fraction": got.Saved,
 				"le1pct": got.Within1, "le3pct": got.Within3, "le5pct": got.Within5, "le10pct": got.Within10,
 			} {
 				if math.Abs(v-real(t, row[column])) > 1e-11*max(1, math.Abs(v)) {
-					t.Errorf("%s %s %s: %s = %v, want %s", row["file"], row["variant"], row["metric"], column, v, row[column])
+					t.Errorf("%s %s %s: %s = %v, want %s", row["file"], row["variant"], row["metric"], column,
+						v, row[column])
 				}
 			}
 		}
@@ -384,7 +397,8 @@ func TestChanges(t *testing.T) {
 				sameComparison(t, project+" "+strategy+" two-sided", &two, c.TwoSided[i])
 				compared += 2
 			}
-			sameTable(t, project+" "+strategy, optimize.Sum(published), c.Table2.Full, c.Table2.Min, c.Table2.FPR, c.Table2.FNR)
+			sameTable(t, project+" "+strategy, optimize.Sum(published), c.Table2.Full, c.Table2.Min,
+				c.Table2.FPR, c.Table2.FNR)
 			if strategy == "uoptime" {
 				compared += measuredChanges(t, suites, c.Published, doc.Threshold)
 			}
@@ -418,7 +432,8 @@ func sameComparison(t *testing.T, what string, c *optimize.Comparison, want chan
 		}
 	}
 	got := [...]int{c.Benchmarks, c.Full(), c.Reduced(), c.FP, c.FN, c.TP, c.TN}
-	if got != [...]int{want.N, want.Full, want.Min, want.FP, want.FN, want.TP, want.TN} || !near(c.FPR(), want.FPR, 1e-12) || !near(c.FNR(), want.FNR, 1e-12) ||
+	if got != [...]int{want.N, want.Full, want.Min, want.FP, want.FN, want.TP, want.TN} ||
+		!near(c.FPR(), want.FPR, 1e-12) || !near(c.FNR(), want.FNR, 1e-12) ||
 		!slices.Equal(full, want.FullList) || !slices.Equal(reduced, want.MinList) {
 		t.Errorf("%s: %s to %s: %+v, want %+v", what, want.V1, want.V2, c, want)
 	}

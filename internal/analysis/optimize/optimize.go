@@ -15,13 +15,18 @@ type Options struct {
 	Level     float64 // confidence of intervals; 0: DefaultLevel
 	Resamples int     // 0: DefaultResamples
 	Seed      uint64
-	Instances int     // machines whose values count, the first ones; 0: 1
-	Steps     int     // candidates per level at most, about; 0: DefaultSteps; -1: all
-	Overhead  float64 // seconds that each repetition of the level around the innermost takes besides (an execution's start, a reboot)
-	Near      bool    // only configurations whose average is within Accuracy of the full one; the paper looks at their stability only
-	Outermost int     // no configuration has fewer repetitions of the outermost level, if there are so many; 0: 1
-	Published bool    // the authors' program instead of their paper: see the package comment
-	Workers   int     // goroutines; below 2: none. The result is the same
+	Instances int // machines whose values count, the first ones; 0: 1
+	Steps     int // candidates per level at most, about; 0: DefaultSteps; -1: all
+	// seconds that each repetition of the level around the innermost takes besides (an execution's
+	// start, a reboot)
+	Overhead float64
+	// only configurations whose average is within Accuracy of the full one; the paper looks at
+	// their stability only
+	Near bool
+	// no configuration has fewer repetitions of the outermost level, if there are so many; 0: 1
+	Outermost int
+	Published bool // the authors' program instead of their paper: see the package comment
+	Workers   int  // goroutines; below 2: none. The result is the same
 }
 
 // The paper's numbers; its fractions of benchmarks use 1%, 3%, 5% and 10% as

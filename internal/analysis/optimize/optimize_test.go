@@ -25,7 +25,8 @@ func suiteOf(full Position, value func(Position) float64) *Suite {
 			}
 		}
 	}
-	return &Suite{Info: dataset.Info{Source: "x"}, Unit: "ns", Levels: []Level{SuiteRuns(), {Name: "iterations"}, {Name: "seconds", Duration: true}}, Benchmarks: []Benchmark{b}}
+	return &Suite{Info: dataset.Info{Source: "x"}, Unit: "ns", Levels: []Level{SuiteRuns(),
+		{Name: "iterations"}, {Name: "seconds", Duration: true}}, Benchmarks: []Benchmark{b}}
 }
 
 // noise makes values around 1000 with a relative spread.
@@ -45,16 +46,19 @@ func only(t *testing.T, s *Suite, o Options) Result {
 
 func TestCandidates(t *testing.T) {
 	s := suiteOf(Position{3, 5, 5}, noise(1, 0))
-	list := candidates(s.Levels, s.Benchmarks[0].Full, Options{Steps: DefaultSteps}, func(p Position) float64 { return p.cells() })
+	list := candidates(s.Levels, s.Benchmarks[0].Full, Options{Steps: DefaultSteps},
+		func(p Position) float64 { return p.cells() })
 	if len(list) != 60 || list[0].at != (Position{1, 3, 1}) || list[59].at != (Position{3, 5, 5}) {
 		t.Errorf("%d candidates, %v first", len(list), list[0])
 	}
 	for _, c := range []struct{ outermost, n int }{{1, 60}, {2, 45}, {3, 25}, {9, 25}} {
-		if got := candidates(s.Levels, s.Benchmarks[0].Full, Options{Steps: -1, Outermost: c.outermost}, Position.cells); len(got) != c.n {
+		if got := candidates(s.Levels, s.Benchmarks[0].Full, Options{Steps: -1, Outermost: c.outermost},
+			Position.cells); len(got) != c.n {
 			t.Errorf("at least %d outermost: %d candidates, want %d", c.outermost, len(got), c.n)
 		}
 	}
-	if got := byTime(list); len(got[0]) != 2 || got[0][0].at != (Position{1, 3, 1}) || got[0][1].at != (Position{3, 1, 1}) {
+	if got := byTime(list); len(got[0]) != 2 || got[0][0].at != (Position{1, 3, 1}) ||
+		got[0][1].at != (Position{3, 1, 1}) {
 		t.Errorf("the first group is %v", got[0])
 	}
 }
@@ -86,13 +90,15 @@ func TestDegenerate(t *testing.T) {
 		{"equal values", Position{3, 5, 5}, constant(7), true, Position{1, 3, 1}, ""},
 		{"zeros", Position{3, 5, 5}, constant(0), false, Position{3, 5, 5}, "average is 0"},
 		{"one value", Position{1, 1, 1}, constant(7), false, Position{1, 1, 1}, "fewer than 3 repetitions"},
-		{"one repetition of many seconds", Position{1, 1, 9}, constant(7), false, Position{1, 1, 9}, "fewer than 3 repetitions"},
+		{"one repetition of many seconds", Position{1, 1, 9}, constant(7), false, Position{1, 1, 9},
+			"fewer than 3 repetitions"},
 		{"wild", Position{3, 5, 5}, noise(1, 0.5), false, Position{3, 5, 5}, "no configuration is stable"},
 		{"huge", Position{3, 5, 5}, constant(math.MaxFloat64), false, Position{3, 5, 5}, ""},
 	} {
 		for _, m := range Metrics() {
 			for _, published := range []bool{false, true} {
-				r := only(t, suiteOf(c.full, c.value), Options{Metric: m, Published: published, Resamples: 200})
+				r := only(t, suiteOf(c.full, c.value), Options{Metric: m, Published: published,
+					Resamples: 200})
 				if c.name == "huge" { // sums overflow, medians do not
 					continue
 				}
@@ -100,8 +106,10 @@ func TestDegenerate(t *testing.T) {
 				if m == RCIW2 && !published && c.stable {
 					at = Position{1, 5, 1} // the interval needs five values
 				}
-				if r.Stable != c.stable || r.Minimal.At != at || !strings.Contains(strings.Join(r.Warnings, " "), c.warn) {
-					t.Errorf("%s, %s, published %v: stable %v at %v, %v", c.name, m, published, r.Stable, r.Minimal.At, r.Warnings)
+				if r.Stable != c.stable || r.Minimal.At != at ||
+					!strings.Contains(strings.Join(r.Warnings, " "), c.warn) {
+					t.Errorf("%s, %s, published %v: stable %v at %v, %v", c.name, m, published, r.Stable,
+						r.Minimal.At, r.Warnings)
 				}
 			}
 		}
@@ -129,7 +137,8 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 	for _, o := range []Options{
-		{Metric: "x"}, {Threshold: -1}, {Threshold: math.NaN()}, {Accuracy: -1}, {Level: 1}, {Level: -0.5}, {Resamples: -1}, {Resamples: mostResamples + 1},
+		{Metric: "x"}, {Threshold: -1}, {Threshold: math.NaN()}, {Accuracy: -1}, {Level: 1}, {Level: -0.5},
+		{Resamples: -1}, {Resamples: mostResamples + 1},
 		{Instances: -1}, {Steps: -2}, {Steps: 1}, {Overhead: -1}, {Outermost: -1}, {Overhead: math.NaN()},
 	} {
 		if _, err := Optimize(good, o, nil); !errors.Is(err, ErrOptions) {
@@ -170,7 +179,8 @@ func text(r Result) string {
 	var b strings.Builder
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {
-		b.WriteString(strings.TrimSpace(strings.Join([]string{v.Type().Field(i).Name, valueText(v.Field(i))}, " ")) + "\n")
+		b.WriteString(strings.TrimSpace(strings.Join([]string{v.Type().Field(i).Name, valueText(v.Field(i))},
+			" ")) + "\n")
 	}
 	return b.String()
 }
@@ -186,7 +196,8 @@ func TestUnits(t *testing.T) {
 		for _, scale := range []float64{0x1p-30, 0x1p+20} {
 			a := only(t, suiteOf(Position{3, 5, 2}, noise(3, 0.008)), Options{Metric: m, Resamples: 500})
 			n := noise(3, 0.008)
-			b := only(t, suiteOf(Position{3, 5, 2}, func(p Position) float64 { return scale * n(p) }), Options{Metric: m, Resamples: 500})
+			b := only(t, suiteOf(Position{3, 5, 2}, func(p Position) float64 { return scale * n(p) }),
+				Options{Metric: m, Resamples: 500})
 			if a.Minimal.At != b.Minimal.At || a.Minimal.Metric(m) != b.Minimal.Metric(m) {
 				t.Errorf("%s: %v and %v", m, a.Minimal, b.Minimal)
 			}
@@ -199,9 +210,11 @@ func TestThreshold(t *testing.T) {
 	for _, m := range Metrics() {
 		last := math.Inf(1)
 		for _, threshold := range []float64{0.001, 0.005, 0.01, 0.02, 0.05, 1} {
-			r := only(t, suiteOf(Position{3, 5, 3}, noise(5, 0.02)), Options{Metric: m, Threshold: threshold, Resamples: 500})
+			r := only(t, suiteOf(Position{3, 5, 3}, noise(5, 0.02)), Options{Metric: m, Threshold: threshold,
+				Resamples: 500})
 			if r.Minimal.Seconds > last {
-				t.Errorf("%s: threshold %g takes %g s, a smaller one %g s", m, threshold, r.Minimal.Seconds, last)
+				t.Errorf("%s: threshold %g takes %g s, a smaller one %g s", m, threshold, r.Minimal.Seconds,
+					last)
 			}
 			if r.Stable && !(r.Minimal.Metric(m) < threshold) {
 				t.Errorf("%s: %g is not below %g", m, r.Minimal.Metric(m), threshold)
@@ -217,11 +230,13 @@ func TestInstances(t *testing.T) {
 	if r := only(t, s, Options{Metric: CV}); r.Full.Values != 3 || r.Full.Mean != 1000 {
 		t.Errorf("%+v", r.Full)
 	}
-	if r := only(t, s, Options{Metric: CV, Instances: 2}); r.Full.Values != 4 || !strings.Contains(strings.Join(r.Warnings, ""), "2 of 6 values are missing") || r.Full.Mean != 2000 {
+	if r := only(t, s, Options{Metric: CV, Instances: 2}); r.Full.Values != 4 ||
+		!strings.Contains(strings.Join(r.Warnings, ""), "2 of 6 values are missing") || r.Full.Mean != 2000 {
 		t.Errorf("%+v", r.Full)
 	}
 	s.Benchmarks[0].Rows = s.Benchmarks[0].Rows[3:]
-	if r := only(t, s, Options{Metric: CV}); r.Stable || r.Full.Values != 0 || !strings.Contains(strings.Join(r.Warnings, ""), "on the first 1 of the instances") {
+	if r := only(t, s, Options{Metric: CV}); r.Stable || r.Full.Values != 0 ||
+		!strings.Contains(strings.Join(r.Warnings, ""), "on the first 1 of the instances") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -236,10 +251,12 @@ func TestLucky(t *testing.T) {
 		return 1000 + float64(p[1]%2)
 	})
 	r := only(t, s, Options{Metric: RMAD})
-	if r.Minimal.At[0] != 1 || r.Confidence < 0.5 || r.Confidence > 0.8 || !strings.Contains(strings.Join(r.Warnings, ""), "at another level") {
+	if r.Minimal.At[0] != 1 || r.Confidence < 0.5 || r.Confidence > 0.8 ||
+		!strings.Contains(strings.Join(r.Warnings, ""), "at another level") {
 		t.Errorf("%+v", r)
 	}
-	if r := only(t, s, Options{Metric: RMAD, Near: true}); !r.Stable || r.Minimal.At[0] == 1 || len(r.Warnings) != 0 || math.Abs(r.AverageDiff) > 0.03 {
+	if r := only(t, s, Options{Metric: RMAD, Near: true}); !r.Stable || r.Minimal.At[0] == 1 ||
+		len(r.Warnings) != 0 || math.Abs(r.AverageDiff) > 0.03 {
 		t.Errorf("near: %+v", r)
 	}
 	if r := only(t, s, Options{Metric: RMAD, Overhead: 1}); r.Minimal.Seconds != 6 {
@@ -251,7 +268,8 @@ func TestLucky(t *testing.T) {
 func TestSparse(t *testing.T) {
 	s := suiteOf(Position{2, 2, 1}, noise(1, 0))
 	s.Benchmarks[0].Full = Position{1_000_000, 1_000_000, 1_000_000}
-	if r := only(t, s, Options{Metric: CV, Steps: 9}); !r.Stable || r.Full.Values != 4 || !strings.Contains(strings.Join(r.Warnings, ""), "missing") {
+	if r := only(t, s, Options{Metric: CV, Steps: 9}); !r.Stable || r.Full.Values != 4 ||
+		!strings.Contains(strings.Join(r.Warnings, ""), "missing") {
 		t.Errorf("%+v", r)
 	}
 	s = suiteOf(Position{2, 2, 1}, noise(1, 0.5))
@@ -265,7 +283,8 @@ func executions(values ...[]float64) *dataset.Dataset {
 	d := &dataset.Dataset{}
 	for _, v := range values {
 		d.Add(key.Key{Benchmark: "b", VM: "v", Variant: "d"}, dataset.Execution{
-			Outcome: dataset.Completed, Columns: []dataset.Column{{Name: dataset.Wall, Unit: "s", Core: dataset.NoCore, Reals: v}},
+			Outcome: dataset.Completed, Columns: []dataset.Column{{Name: dataset.Wall, Unit: "s",
+				Core: dataset.NoCore, Reals: v}},
 		})
 	}
 	return d
@@ -279,11 +298,13 @@ func TestFromDataset(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := s.Benchmarks[0]
-	if b.Full != (Position{1, 2, 1}) || len(b.Rows) != 2 || b.Rows[1] != (Row{1, Position{1, 2, 1}, 1}) || math.Abs(b.Seconds-5./3) > 1e-15 || len(b.Warnings) != 4 {
+	if b.Full != (Position{1, 2, 1}) || len(b.Rows) != 2 || b.Rows[1] != (Row{1, Position{1, 2, 1}, 1}) ||
+		math.Abs(b.Seconds-5./3) > 1e-15 || len(b.Warnings) != 4 {
 		t.Errorf("%+v", b)
 	}
 	empty := &Suite{Levels: s.Levels, Benchmarks: []Benchmark{{Name: "e", Full: Position{1, 1, 1}}}}
-	if r := only(t, empty, Options{Overhead: 9}); r.Stable || r.Full.Seconds != 0 || !math.IsNaN(r.Confidence) || len(r.Warnings) != 1 {
+	if r := only(t, empty, Options{Overhead: 9}); r.Stable || r.Full.Seconds != 0 ||
+		!math.IsNaN(r.Confidence) || len(r.Warnings) != 1 {
 		t.Errorf("nothing: %+v", r)
 	}
 	if got := b.time(Position{2, 1, 1}, 2, 10); got != 2*2*b.Seconds+20 {
@@ -292,8 +313,10 @@ func TestFromDataset(t *testing.T) {
 	if err := s.Check(); err != nil {
 		t.Error(err)
 	}
-	s, err = FromDatasets([]*dataset.Dataset{executions([]float64{1, 2}), executions([]float64{1}, []float64{3, 4})}, Reading{Seconds: 7})
-	if err != nil || s.Benchmarks[0].Full != (Position{2, 2, 2}) || len(s.Benchmarks[0].Rows) != 5 || s.Benchmarks[0].Seconds != 7 {
+	s, err = FromDatasets([]*dataset.Dataset{executions([]float64{1, 2}), executions([]float64{1},
+		[]float64{3, 4})}, Reading{Seconds: 7})
+	if err != nil || s.Benchmarks[0].Full != (Position{2, 2, 2}) || len(s.Benchmarks[0].Rows) != 5 ||
+		s.Benchmarks[0].Seconds != 7 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if _, err := Optimize(s, Options{}, nil); err != nil {
@@ -327,11 +350,13 @@ func TestCompare(t *testing.T) {
 	at := func(v float64) Summary { return Summary{v, v, v} }
 	before := map[string]Pair{}
 	after := map[string]Pair{"new": {}}
-	for name, v := range map[string][2]float64{"tp": {110, 110}, "fn": {110, 100}, "fp": {100, 110}, "tn": {100, 100}, "down": {90, 90}} {
+	for name, v := range map[string][2]float64{"tp": {110, 110}, "fn": {110, 100}, "fp": {100, 110},
+		"tn": {100, 100}, "down": {90, 90}} {
 		before[name], after[name] = Pair{at(100), at(100)}, Pair{at(v[0]), at(v[1])}
 	}
 	two, one := Compare(before, after, DefaultChange, false), Compare(before, after, DefaultChange, true)
-	if two.Benchmarks != 5 || two.TP != 2 || two.FN != 1 || two.FP != 1 || two.TN != 1 || two.FPR() != 0.5 || math.Abs(two.FNR()-1./3) > 1e-15 || len(two.Changes) != 4 {
+	if two.Benchmarks != 5 || two.TP != 2 || two.FN != 1 || two.FP != 1 || two.TN != 1 || two.FPR() != 0.5 ||
+		math.Abs(two.FNR()-1./3) > 1e-15 || len(two.Changes) != 4 {
 		t.Errorf("%+v", two)
 	}
 	if one.TP != 1 || one.TN != 2 {
@@ -381,7 +406,8 @@ func TestChooseRandom(t *testing.T) {
 	if len(seen) < 50 || seen[Position{3, 5, 5}] > 30 {
 		t.Errorf("%d of 60 candidates were drawn: %v", len(seen), seen)
 	}
-	if results, err := Choose(suiteOf(Position{1, 1, 1}, noise(1, 0)), Random, Options{}); err != nil || results[0].Minimal.At != (Position{1, 1, 1}) {
+	if results, err := Choose(suiteOf(Position{1, 1, 1}, noise(1, 0)), Random, Options{}); err != nil ||
+		results[0].Minimal.At != (Position{1, 1, 1}) {
 		t.Error(results, err)
 	}
 }
@@ -406,7 +432,8 @@ func FuzzOptimize(f *testing.F) {
 		for _, m := range Metrics() {
 			o := Options{Metric: m, Resamples: 20, Published: published}
 			r := only(t, s, o)
-			if r.Minimal.Seconds > r.Full.Seconds || r.Stable && !(r.Minimal.Metric(m) < DefaultThreshold) || r.Confidence < 0 || r.Confidence > 1 {
+			if r.Minimal.Seconds > r.Full.Seconds || r.Stable && !(r.Minimal.Metric(m) < DefaultThreshold) ||
+				r.Confidence < 0 || r.Confidence > 1 {
 				t.Errorf("%+v", r)
 			}
 			if _, err := Versions([]*Suite{s, s}, []Result{r}, DefaultChange, o); err != nil {

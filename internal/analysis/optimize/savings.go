@@ -98,9 +98,11 @@ func (s search) pick(how Baseline) Position {
 func (s search) at(at Position) Result {
 	b := s.benchmark
 	choice := func(at Position) Choice {
-		return Choice{At: at, Seconds: b.time(at, len(s.levels), s.o.Overhead), Estimate: s.estimate(at, needs{})}
+		return Choice{At: at, Seconds: b.time(at, len(s.levels), s.o.Overhead), Estimate: s.estimate(at,
+			needs{})}
 	}
-	r := Result{Name: b.Name, Full: choice(b.Full), Minimal: choice(at), LowDiff: math.NaN(), HighDiff: math.NaN(), Confidence: math.NaN()}
+	r := Result{Name: b.Name, Full: choice(b.Full), Minimal: choice(at), LowDiff: math.NaN(),
+		HighDiff: math.NaN(), Confidence: math.NaN()}
 	full := r.Full.Summary(s.o.Metric).Average
 	r.AverageDiff = (r.Minimal.Summary(s.o.Metric).Average - full) / full
 	r.SavedSeconds = r.Full.Seconds - r.Minimal.Seconds

@@ -28,11 +28,13 @@ func (s search) run() Result {
 	case len(b.Rows) == 0:
 		r.Warnings = append(r.Warnings, "nothing was measured")
 	case r.Full.Values == 0:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("nothing was measured on the first %d of the instances", s.o.Instances))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("nothing was measured on the first %d of the instances",
+			s.o.Instances))
 	case found != nil:
 		r.Minimal, r.Stable = s.choice(found.at), true
 	case !any:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("fewer than %d repetitions were measured: nothing can be left out", fewestRepetitions))
+		r.Warnings = append(r.Warnings, fmt.Sprintf(
+			"fewer than %d repetitions were measured: nothing can be left out", fewestRepetitions))
 	default:
 		r.Warnings = append(r.Warnings, s.unstableWarning(r.Full))
 	}
@@ -43,10 +45,13 @@ func (s search) run() Result {
 	r.HighDiff = (minimal.High - full.High) / full.High
 	r.Confidence = s.confidence(r.Minimal.At, full.Average)
 	if want := b.Full.cells() * float64(s.o.Instances); r.Full.Values > 0 && float64(r.Full.Values) < want {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %.0f values are missing", int(want)-r.Full.Values, want))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %.0f values are missing", int(want)-r.Full.Values,
+			want))
 	}
 	if r.Stable && !s.near(r.Minimal.Summary(s.o.Metric).Average, full.Average) {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the recommended result is %+.1f%% off the full one: it is steady, but at another level than the rest; keep the full configuration, or ask for one with a result near the full one", 100*r.AverageDiff))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the recommended result is %+.1f%% off the full one: "+
+			"it is steady, but at another level than the rest; keep the full configuration, or ask for one "+
+			"with a result near the full one", 100*r.AverageDiff))
 	}
 	return r
 }
@@ -54,9 +59,11 @@ func (s search) run() Result {
 func (s search) unstableWarning(full Choice) string {
 	v := full.Metric(s.o.Metric)
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return fmt.Sprintf("%s cannot be computed for any configuration: the average is 0, or there are too few values", s.o.Metric)
+		return fmt.Sprintf("%s cannot be computed for any configuration: the average is 0, or there are "+
+			"too few values", s.o.Metric)
 	}
-	return fmt.Sprintf("no configuration is stable: %s of the full one is %.4g, not below %g", s.o.Metric, v, s.o.Threshold)
+	return fmt.Sprintf("no configuration is stable: %s of the full one is %.4g, not below %g", s.o.Metric, v,
+		s.o.Threshold)
 }
 
 // stable is strict: NaN is not.
@@ -64,7 +71,8 @@ func (s search) stable(v float64) bool { return v < s.o.Threshold }
 
 // choice estimates everything of a configuration.
 func (s search) choice(at Position) Choice {
-	return Choice{At: at, Seconds: s.benchmark.time(at, len(s.levels), s.o.Overhead), Estimate: s.estimate(at, needs{mean: true, t: true, median: true})}
+	return Choice{At: at, Seconds: s.benchmark.time(at, len(s.levels), s.o.Overhead), Estimate: s.estimate(at,
+		needs{mean: true, t: true, median: true})}
 }
 
 func (s search) estimate(at Position, need needs) Estimate {

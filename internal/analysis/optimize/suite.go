@@ -19,11 +19,13 @@ type Suite struct {
 
 // Benchmark is what was measured of one benchmark.
 type Benchmark struct {
-	Name     string
-	Full     Position // the full configuration
-	Rows     []Row    // in the order of the source
-	Seconds  float64  // time of one repetition of the innermost level
-	Skip     int      // repetitions of the innermost level, of those before Rows, that are always made and never counted
+	Name    string
+	Full    Position // the full configuration
+	Rows    []Row    // in the order of the source
+	Seconds float64  // time of one repetition of the innermost level
+	// repetitions of the innermost level, of those before Rows, that are always made and never
+	// counted
+	Skip     int
 	Warnings []string
 }
 
@@ -67,7 +69,8 @@ func (b *Benchmark) check(levels int) error {
 		}
 		for i := range r.At {
 			if r.At[i] < 1 || r.At[i] > b.Full[i] {
-				return fmt.Errorf("value %d is at %v, outside of the full configuration %v", k+1, r.At, b.Full)
+				return fmt.Errorf("value %d is at %v, outside of the full configuration %v", k+1, r.At,
+					b.Full)
 			}
 		}
 		if !(r.Value >= 0) || math.IsInf(r.Value, 0) {

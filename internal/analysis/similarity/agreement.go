@@ -32,7 +32,8 @@ func Kappa(ratings [][]int) (Agreement, error) {
 			totals[category] += n
 			squares += float64(n) * float64(n)
 		}
-		a.Observed += (squares - float64(raters)) / (float64(raters) * float64(raters-1)) / float64(len(ratings))
+		a.Observed += (squares - float64(raters)) / (float64(raters) * float64(raters-1)) / float64(
+			len(ratings))
 	}
 	used := 0
 	for _, n := range totals {

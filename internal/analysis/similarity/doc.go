@@ -7,7 +7,8 @@
 //
 // The recipe, which Of runs:
 //
-//  1. each pair of executions gets five dissimilarities, each from 0 (alike) to 1: correlation, compression of their SAX words, distance of Fourier
+//  1. each pair of executions gets five dissimilarities, each from 0 (alike) to 1: correlation,
+//     compression of their SAX words, distance of Fourier
 //     coefficients, cosine, and the Kolmogorov-Smirnov statistic (section 3.1);
 //  2. the heuristic averages each over all pairs of executions: they are
 //     dissimilar when at least three averages are above 0.25 (Algorithm 1);

@@ -170,7 +170,8 @@ func TestKappaRefuses(t *testing.T) {
 
 // FuzzOf checks that no values panic, and that measures stay between 0 and 1.
 func FuzzOf(f *testing.F) {
-	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\xe0\x7f\x01\x00\x00\x00\x00\x00\x00\x00"), uint8(2), uint8(3), uint8(4))
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\xe0\x7f\x01\x00\x00\x00\x00\x00\x00\x00"),
+		uint8(2), uint8(3), uint8(4))
 	f.Add([]byte("some iterations of some length, and then others, which are not alike"), uint8(3), uint8(30),
 		uint8(26))
 	f.Fuzz(func(t *testing.T, data []byte, count, frames, letters uint8) {

@@ -39,7 +39,8 @@ type Parameters struct {
 	Confidence       float64
 	Index            bootstrap.Index
 	Seed             uint64
-	Overhead         float64 // part of the warm-up time that the criterion takes; negative: as measured in the paper
+	// part of the warm-up time that the criterion takes; negative: as measured in the paper
+	Overhead float64
 }
 
 // Default is the paper's configuration with the recommended rules.
@@ -47,7 +48,8 @@ func Default() Parameters {
 	return Parameters{
 		Profile: Recommended, Window: DefaultWindow,
 		WarmupMin: 5, WarmupMax: 50, Measure: 10, ExecutionsMin: 2, ExecutionsMax: 5, Full: 50,
-		Draws: 1000, Resamples: 1000, QualityResamples: 10000, QualityDraws: 10000, Confidence: 0.99, Overhead: -1,
+		Draws: 1000, Resamples: 1000, QualityResamples: 10000, QualityDraws: 10000, Confidence: 0.99,
+		Overhead: -1,
 	}
 }
 

@@ -109,7 +109,8 @@ func (r *Result) cut(series [][]float64, p *Parameters) ([]*Steps, error) {
 		}
 	}
 	if len(steps) == 0 {
-		return nil, fmt.Errorf("%w: the longest execution makes %d steps of %s, and warm-up (%d) and measurement (%d) need %d; record more, or lower them or the step",
+		return nil, fmt.Errorf("%w: the longest execution makes %d steps of %s, and warm-up (%d) and "+
+			"measurement (%d) need %d; record more, or lower them or the step",
 			ErrShort, most, r.Step.unit(), p.WarmupMax, p.Measure, p.least())
 	}
 	return steps, nil

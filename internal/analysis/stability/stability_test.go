@@ -317,7 +317,8 @@ func TestEmpty(t *testing.T) {
 // FuzzSimilarity checks that any two samples are between 0 and 1 alike, the same both ways.
 func FuzzSimilarity(f *testing.F) {
 	f.Add([]byte("some values, and some others"), uint8(5), true)
-	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\xf0\x7f\x01\x00\x00\x00\x00\x00\x00\x00"), uint8(1), false)
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\xf0\x7f\x01\x00\x00\x00\x00\x00\x00\x00"),
+		uint8(1), false)
 	f.Fuzz(func(t *testing.T, data []byte, cut uint8, small bool) {
 		var values []float64
 		for ; !small && len(data) >= 8; data = data[8:] {
@@ -354,7 +355,8 @@ func FuzzOf(f *testing.F) {
 			values = append(values, float64(c)/64)
 		}
 		p := Default()
-		p.WarmupMin, p.WarmupMax, p.Measure, p.Draws, p.Resamples, p.QualityResamples, p.QualityDraws = 2, 8, 2, 20, 20, 20, 30
+		p.WarmupMin, p.WarmupMax, p.Measure, p.Draws, p.Resamples, p.QualityResamples, p.QualityDraws = 2, 8,
+			2, 20, 20, 20, 30
 		p.Profile = []Profile{Recommended, Study, JMH, Paper}[choice>>1&3]
 		p.Exact, p.Index = choice&8 > 0, bootstrap.Index(choice>>4&1)
 		p.Step = Length{Iterations: int(step & 3)}

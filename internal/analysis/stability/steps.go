@@ -29,7 +29,8 @@ func ParseLength(s string) (Length, error) {
 	if d, err := time.ParseDuration(s); err == nil && d > 0 {
 		return Length{Seconds: d.Seconds()}, nil
 	}
-	return Length{}, fmt.Errorf("step %q; write auto, a duration such as 1s, or a number of iterations above 0", s)
+	return Length{}, fmt.Errorf("step %q; write auto, a duration such as 1s, or a number of iterations "+
+		"above 0", s)
 }
 
 // String is what ParseLength reads.

@@ -66,8 +66,9 @@ type Pair struct {
 	Status         StatusCounts       `json:"status"`
 	// The steady state; nil when an analyzed execution has none. For pairs that are consistently
 	// flat SteadyIteration and SteadySeconds are nil too.
-	SteadyIteration   *quantile.Spread `json:"steady_iteration"`
-	SteadySeconds     *quantile.Spread `json:"steady_seconds"` // wall-clock time before it; nil without a wall column
+	SteadyIteration *quantile.Spread `json:"steady_iteration"`
+	// wall-clock time before it; nil without a wall column
+	SteadySeconds     *quantile.Spread `json:"steady_seconds"`
 	SteadyPerformance *Performance     `json:"steady_performance"`
 	Georges           GeorgesCount     `json:"georges"`
 	Executions        []Execution      `json:"executions"`

@@ -35,7 +35,8 @@ func HowLong(d *dataset.Dataset, doc *Document, o ShorterOptions) (*howlong.Stud
 		return nil, err
 	}
 	study := &howlong.Study{
-		Confidence: p.Confidence, Samples: o.Samples, Iterations: []howlong.Point{}, Both: []howlong.Shorter{},
+		Confidence: p.Confidence, Samples: o.Samples, Iterations: []howlong.Point{},
+		Both:       []howlong.Shorter{},
 		Executions: howlong.Executions(full, full, o.Sizes, o.Samples, p.Confidence, p.Seed),
 	}
 	longest := longestExecution(doc)
@@ -61,7 +62,8 @@ var bothSizes = []int{3, 5, 10, 15, 20, 30}
 
 // cutStudy compares the conclusions from executions cut to a part of their
 // iterations, of which the longest then has n, with the full ones.
-func cutStudy(d *dataset.Dataset, full []howlong.Conclusion, part float64, n int, p Parameters, o ShorterOptions) ([]howlong.Point, []howlong.Shorter, error) {
+func cutStudy(d *dataset.Dataset, full []howlong.Conclusion, part float64, n int, p Parameters,
+	o ShorterOptions) ([]howlong.Point, []howlong.Shorter, error) {
 	short := make([]howlong.Conclusion, len(full))
 	for i := range full {
 		var err error
@@ -80,7 +82,8 @@ func cutStudy(d *dataset.Dataset, full []howlong.Conclusion, part float64, n int
 		}
 	}
 	var both []howlong.Shorter
-	for _, e := range howlong.Executions(full, short, sizes, min(o.Samples, bothSamples), p.Confidence, p.Seed) {
+	for _, e := range howlong.Executions(full, short, sizes, min(o.Samples, bothSamples), p.Confidence,
+		p.Seed) {
 		both = append(both, howlong.Shorter{Iterations: n, Executions: e.N, Overall: e.Overall})
 	}
 	return points, both, nil
@@ -154,7 +157,8 @@ func (w *prepared) conclusion(p Parameters, resamples int) (howlong.Conclusion, 
 
 // cutConclusion analyses a pair of which each execution keeps only the first
 // part of its iterations; windows given in iterations shrink with them.
-func cutConclusion(pair *dataset.Pair, part float64, p Parameters, resamples int) (howlong.Conclusion, error) {
+func cutConclusion(pair *dataset.Pair, part float64, p Parameters, resamples int) (howlong.Conclusion,
+	error) {
 	p.Window, p.Steady = p.Window.shrink(part), p.Steady.shrink(part)
 	short := cutPair(pair, part)
 	w := prepare(&short, p)
@@ -179,7 +183,8 @@ func cutPair(pair *dataset.Pair, part float64) dataset.Pair {
 		e.Columns = slices.Clone(e.Columns)
 		for k := range e.Columns {
 			c := &e.Columns[k]
-			c.Reals, c.Ints, c.Counts = cutSlice(c.Reals, part), cutSlice(c.Ints, part), cutSlice(c.Counts, part)
+			c.Reals, c.Ints, c.Counts = cutSlice(c.Reals, part), cutSlice(c.Ints, part),
+				cutSlice(c.Counts, part)
 		}
 	}
 	return short

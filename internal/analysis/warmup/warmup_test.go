@@ -90,7 +90,8 @@ func TestAnalyze(t *testing.T) {
 	for _, mode := range []classify.Mode{classify.Paper, classify.Relative} {
 		doc := mustAnalyze(t, experiment(), quick(mode), Options{})
 		for benchmark, want := range map[string]classify.PairClass{
-			"warm": "warmup", "flat": "flat", "late": "no steady state", "mixed": "good inconsistent", "none": "",
+			"warm": "warmup", "flat": "flat", "late": "no steady state", "mixed": "good inconsistent",
+			"none": "",
 		} {
 			if got := doc.pair(t, benchmark).Classification; got != want {
 				t.Errorf("%v: %s is %q, want %q", mode, benchmark, got, want)
@@ -302,7 +303,8 @@ func TestWarnings(t *testing.T) {
 	d.Add(key.Key{Benchmark: "odd"}, completed(wall(level(r, 300, 1))))
 	d.Add(key.Key{Benchmark: "round"}, completed(wall(constant(1000, 0.1))))
 	doc = mustAnalyze(t, d, quick(classify.Paper), Options{})
-	if got := codes("odd"); got != "[few_executions unequal_lengths few_iterations below_delta zero_durations dependence]" {
+	if got := codes("odd"); got != "[few_executions unequal_lengths few_iterations below_delta "+
+		"zero_durations dependence]" {
 		t.Errorf("odd: %s", got)
 	}
 	d.Problems = []string{"record 7 is damaged"}

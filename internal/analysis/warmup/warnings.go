@@ -49,33 +49,41 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 		return list
 	}
 	if done < all {
-		warn(warnMissing, "%d of %d executions left out (%d not completed, %d without iterations, %d refused); "+
-			"what is left may not be typical", all-done, all, r.Status.NotCompleted, r.Status.NoIterations, r.Status.Refused)
+		warn(warnMissing, "%d of %d executions left out (%d not completed, %d without iterations, %d "+
+			"refused); "+
+			"what is left may not be typical", all-done, all, r.Status.NotCompleted, r.Status.NoIterations,
+			r.Status.Refused)
 	}
 	if done < fewExecutions {
 		warn(warnFew, "fewer than %d executions (%d) hardly tell how consistent the pair is; measure more",
 			fewExecutions, done)
 	}
 	if r.Iterations == nil {
-		warn(warnLengths, "the executions have different numbers of iterations; windows and classes are not comparable between them")
+		warn(warnLengths, "the executions have different numbers of iterations; windows and classes are "+
+			"not comparable between them")
 	}
 	c := countWeak(w, p)
 	if c.short > 0 {
-		warn(warnShort, "%d of %d executions have fewer than %d iterations; changepoints and outliers are uncertain in short series", c.short, done, fewIterations)
+		warn(warnShort, "%d of %d executions have fewer than %d iterations; changepoints and outliers are "+
+			"uncertain in short series", c.short, done, fewIterations)
 	}
 	if c.below > 0 {
-		warn(warnDelta, "%d of %d executions run faster than the delta of %v: no change of a segment's mean can count; "+
+		warn(warnDelta, "%d of %d executions run faster than the delta of %v: no change of a segment's "+
+			"mean can count; "+
 			"make iterations longer, or use mode relative or a delta in percent", c.below, done, p.Delta)
 	}
 	if c.zero > 0 {
-		warn(warnZero, "%d of %d executions have iterations of zero duration: the clock is too coarse; make iterations longer", c.zero, done)
+		warn(warnZero, "%d of %d executions have iterations of zero duration: the clock is too coarse; "+
+			"make iterations longer", c.zero, done)
 	}
 	if c.dependent > 0 {
 		warn(warnDependence, "%d of %d executions have a segment whose iterations depend on each other; "+
-			"the confidence interval is too narrow for positive, too wide for negative correlation", c.dependent, done)
+			"the confidence interval is too narrow for positive, too wide for negative correlation",
+			c.dependent, done)
 	}
 	if c.rounded > 0 {
-		warn(warnRounding, "in %d of %d executions a segment varies so little beside its mean that rounding decides its changepoints; "+
+		warn(warnRounding, "in %d of %d executions a segment varies so little beside its mean that "+
+			"rounding decides its changepoints; "+
 			"compare with mode relative", c.rounded, done)
 	}
 	return list

@@ -288,7 +288,8 @@ func TestFullDisk(t *testing.T) {
 	fsys.Put("/x/f", []byte("12345678"))
 	f := openFile(t, fsys, "/x/f")
 	fsys.Inject(crashfs.Fault{Op: 2, Err: syscall.ENOSPC, Permanent: true, Short: 3})
-	writeAt(t, f, "in ", 0)                                                                  // existing content
+	// existing content
+	writeAt(t, f, "in ", 0)
 	writeAt(t, f, "place", 3)                                                                // needs no space
 	if n, err := f.WriteAt([]byte("longer"), 6); n != 3 || !errors.Is(err, syscall.ENOSPC) { // short
 		t.Errorf("growing: %d, %v", n, err)

@@ -34,10 +34,12 @@ func Suggest(idle, busy CounterRun) (CounterLimits, error) {
 	case n == 0 || m == 0:
 		return CounterLimits{}, ErrNoRatio
 	case long == 0:
-		return CounterLimits{}, fmt.Errorf("%w: its iterations are too short; use iterations of at least a millisecond", ErrNoRatio)
+		return CounterLimits{}, fmt.Errorf("%w: its iterations are too short; use iterations of at least a "+
+			"millisecond", ErrNoRatio)
 	}
 	if idleMost >= busyLeast {
-		return CounterLimits{}, fmt.Errorf("%w: up to %.3g APERF/s idle, from %.3g busy; keep all cores idle in the idle run and busy in the busy run", ErrOverlap, idleMost, busyLeast)
+		return CounterLimits{}, fmt.Errorf("%w: up to %.3g APERF/s idle, from %.3g busy; keep all cores "+
+			"idle in the idle run and busy in the busy run", ErrOverlap, idleMost, busyLeast)
 	}
 	steps := math.Ceil(deviation*toleranceMargin/toleranceStep - 1e-9) // 0.03 is six steps, not seven
 	return CounterLimits{

@@ -235,7 +235,8 @@ func series(n int, wall, gap int64, count func(i int) (aperf, mperf uint64)) Cou
 func TestUnusualRuns(t *testing.T) {
 	const seed = 3
 	random := rand.New(rand.NewPCG(seed, 0))
-	jitter := func() uint64 { return random.Uint64N(6000) } // a microsecond between the readings of A and M at 3 GHz, in either direction
+	// a microsecond between the readings of A and M at 3 GHz, in either direction
+	jitter := func() uint64 { return random.Uint64N(6000) }
 	tests := []struct {
 		name string
 		run  CounterRun

@@ -73,7 +73,8 @@ func (e Execution) tooShort() string {
 	for i := range 3 {
 		factor := math.Pow(unitFactor, float64(i+1))
 		if all := sum * factor; all <= most && all >= most/2 {
-			return fmt.Sprintf("the iterations take %s of the process's %s, and %.0f times that would fill it: "+
+			return fmt.Sprintf("the iterations take %s of the process's %s, and %.0f times that would fill "+
+				"it: "+
 				"does the suite print seconds?", seconds(sum), seconds(float64(e.Lifetime)), factor)
 		}
 	}

@@ -39,8 +39,10 @@ type Execution struct {
 	Lifetime time.Duration // lifetime of the process, by krund's own clock; 0 if unknown
 	External bool          // the suite measured its own times
 
-	Series  []string // sentences: why the requested series is missing, by fault of the runner or the suite
-	Unsound []string // sentences: what is impossible in the series: missing counters, a counter or clock that runs backwards, a corrupt buffer
+	Series []string // sentences: why the requested series is missing, by fault of the runner or the suite
+	// sentences: what is impossible in the series: missing counters, a counter or clock that runs
+	// backwards, a corrupt buffer
+	Unsound []string
 
 	Refused   []string // sentences: events during the run that the configuration forbids
 	Disturbed []string // sentences: what the machine should not have done during the run

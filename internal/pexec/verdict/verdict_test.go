@@ -30,16 +30,28 @@ func TestJudge(t *testing.T) {
 		{"out of time",
 			good(func(e *Execution) { e.TimedOut, e.Signal, e.Exit, e.Done = true, "SIGKILL", nil, 7 }),
 			Limits{}, results.Timeout, []string{"time limit of 1m0s after 7 of 100"}},
-		{"wrong checksum", good(func(e *Execution) { e.Exit, e.Done, e.LastWords = &one, 41, "bad checksum: 12 vs 13" }),
-			Limits{}, results.Error, []string{"exit status 1; its last output: bad checksum: 12 vs 13", "41 of 100"}},
-		{"the runner's own status", good(func(e *Execution) { e.Exit, e.Done, e.ExitText = &usage, 0, "wrong arguments" }),
+		{"wrong checksum", good(func(e *Execution) {
+			e.Exit, e.Done, e.LastWords = &one, 41,
+				"bad checksum: 12 vs 13"
+		}),
+			Limits{}, results.Error, []string{"exit status 1; its last output: bad checksum: 12 vs 13",
+				"41 of 100"}},
+		{"the runner's own status", good(func(e *Execution) {
+			e.Exit, e.Done, e.ExitText = &usage, 0,
+				"wrong arguments"
+		}),
 			Limits{}, results.Error, []string{"exit status 64: wrong arguments", "0 of 100"}},
 		{"crash", good(func(e *Execution) { e.Exit, e.Signal, e.Done = nil, "SIGSEGV", 3 }),
 			Limits{}, results.Error, []string{"signal SIGSEGV", "3 of 100"}},
-		{"out of memory", good(func(e *Execution) { e.Exit, e.Signal, e.OOMKills, e.Done = nil, "SIGKILL", 1, 3 }),
+		{"out of memory", good(func(e *Execution) {
+			e.Exit, e.Signal, e.OOMKills, e.Done = nil, "SIGKILL", 1,
+				3
+		}),
 			Limits{}, results.Error, []string{"because memory ran out; raise limits.heap", "3 of 100"}},
-		{"exits 0 without iterating", good(func(e *Execution) { e.Done = 0 }), Limits{}, results.Error, []string{"0 of 100"}},
-		{"a status other than 0 after all iterations", good(func(e *Execution) { e.Exit = &one }), Limits{}, results.Error,
+		{"exits 0 without iterating", good(func(e *Execution) { e.Done = 0 }), Limits{}, results.Error,
+			[]string{"0 of 100"}},
+		{"a status other than 0 after all iterations", good(func(e *Execution) { e.Exit = &one }), Limits{},
+			results.Error,
 			[]string{"exit status 1"}},
 		{"a buffer that was scribbled over",
 			good(func(e *Execution) { e.Series, e.Done = []string{"no magic"}, 0 }), Limits{}, results.Error,

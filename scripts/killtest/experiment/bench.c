@@ -1,4 +1,4 @@
-/* The benchmark of the kill test in C: each iteration appends a line to its own log and syncs it. */
+/* The benchmark of the kill test in C: each iteration appends a line to its log and syncs it. */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@ void run_iter(int n)
 	clock_gettime(4 /* CLOCK_MONOTONIC_RAW */, &t);
 	for (volatile int i = 0; i < n; i++)
 		;
-	int size = snprintf(line, sizeof line, "%d %d %lld%09ld\n", (int)getpid(), iteration++, (long long)t.tv_sec, t.tv_nsec);
+	int size = snprintf(line, sizeof line, "%d %d %lld%09ld\n", (int)getpid(), iteration++,
+			    (long long)t.tv_sec, t.tv_nsec);
 	if (fd < 0 || write(fd, line, size) != size || fsync(fd) || close(fd))
 		exit(99);
 }
