@@ -230,7 +230,8 @@ func (s scripted) Output(_ context.Context, name string, args ...string) ([]byte
 func TestSystemctl(t *testing.T) {
 	s := Systemctl{scripted{
 		"systemctl list-units --all --plain --full --no-legend --no-pager -- *": "" +
-			"ssh.service loaded active running OpenBSD Secure Shell server\nssh.socket loaded active running x\n",
+			"ssh.service loaded active running OpenBSD Secure Shell server\n" +
+			"ssh.socket loaded active running x\n",
 		"systemctl show --property=Id,Transient,TriggeredBy,RequiredBy,RequisiteOf,BoundBy,ConsistsOf -- " +
 			"ssh.service ssh.socket": "TriggeredBy=ssh.socket " +
 			"other.socket\nId=ssh.service\nRequiredBy=a.service " +
