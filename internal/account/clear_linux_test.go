@@ -33,7 +33,7 @@ func digOwned(t *testing.T, dir string, levels, uid int) {
 func TestDeepLeftovers(t *testing.T) {
 	m := testMachine(t, "")
 	a, _ := mustFresh(t, m)
-	digOwned(t, m.path(accountHome), 45_000, a.UID)
+	digOwned(t, m.path(accountHome), 5000, a.UID)
 	digOwned(t, m.path("/tmp"), 1000, a.UID)
 	_, findings, err := m.fresh(context.Background())
 	if err != nil {
