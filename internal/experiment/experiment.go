@@ -91,7 +91,7 @@ func (e Experiment) Config(host string) (*config.Config, error) {
 	return config.Parse(ConfigOf(e.Dir()), text, host, doctor.Settings())
 }
 
-// ParseConfig reads the configuration at path for the machine called host. The files that it names
+// ParseConfig parses the configuration at path for the machine called host. The files that it names
 // need not be there. The error is a UsageError when path is not a configuration, and wraps
 // config.Errors when that has mistakes.
 func ParseConfig(fsys durable.FS, path, host string) (*config.Config, error) {

@@ -11,7 +11,7 @@ import (
 	"krund/internal/key"
 )
 
-// ParsePattern reads the text of --key; nil is the pattern of "", which matches every key. The
+// ParsePattern parses the text of --key; nil is the pattern of "", which matches every key. The
 // error is a UsageError.
 func ParsePattern(s string) (*key.Pattern, error) {
 	if s == "" {

@@ -27,7 +27,7 @@ type Skip struct {
 	Steady     bool // those before the steady state
 }
 
-// ParseSkip reads a number of iterations, or "steady".
+// ParseSkip parses a number of iterations, or "steady".
 func ParseSkip(s string) (Skip, error) {
 	if s == "steady" {
 		return Skip{Steady: true}, nil

@@ -27,7 +27,7 @@ const (
 // Formats are all of them.
 var Formats = []Format{Text, Markdown, HTML, LaTeX, CSV, JSON}
 
-// ParseFormat reads a format's name.
+// ParseFormat parses a format's name.
 func ParseFormat(s string) (Format, error) {
 	for _, f := range Formats {
 		if string(f) == s {

@@ -180,7 +180,7 @@ type Selection struct {
 	slot, attempt int
 }
 
-// ParseSelection reads "17", "17-2", or benchmark:vm:variant with * as parts.
+// ParseSelection parses "17", "17-2", or benchmark:vm:variant with * as parts.
 func ParseSelection(text string) (Selection, error) {
 	if !strings.Contains(text, ":") {
 		slot, attempt, err := experiment.ParseRecord(text)
