@@ -71,8 +71,8 @@ func (p *Penalty) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// ParsePenalty parses a penalty ("120"), a multiple of log n ("15logn", "15 log n"), or a name: sic,
-// bic, mbic, aic, hannan-quinn, crops.
+// ParsePenalty parses a penalty ("120"), a multiple of log n ("15logn", "15 log n"), or a name:
+// sic, bic, mbic, aic, hannan-quinn, crops.
 func ParsePenalty(s string) (Penalty, error) {
 	text := strings.ToLower(strings.ReplaceAll(s, " ", ""))
 	if text == "bic" {
