@@ -182,13 +182,13 @@ func (f *Facts) Warnings() []warmup.Warning {
 	}
 	if f.virtual() {
 		warn("virtual_machine",
-			"the machine is virtual: its host decides on frequency, processors and interruptions; measure "+
-				"on hardware")
+			"the machine is virtual: its host controls frequency, processors and interrupts; measure on "+
+				"hardware")
 	}
 	unfit := f.unfit()
 	if len(unfit) > 0 {
-		warn("controls", "controls that were not as wanted: %s; the table of controls says why, and policy "+
-			"\"require\" refuses to measure then", strings.Join(unfit, ", "))
+		warn("controls", "controls without the requested value: %s; see the table of controls for the reasons; "+
+			"with policy \"require\" krund refuses to measure", strings.Join(unfit, ", "))
 	}
 	reruns := 0
 	for _, runs := range f.runs {
@@ -197,7 +197,8 @@ func (f *Facts) Warnings() []warmup.Warning {
 		}
 	}
 	if reruns > 0 {
-		warn("reruns", "%d of %d executions were disturbed and run again; the pages of their keys say why",
+		warn("reruns", "%d of %d executions were disturbed and rerun; see the pages of their keys for the "+
+			"reasons",
 			reruns, f.Records)
 	}
 	return list

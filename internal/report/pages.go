@@ -154,7 +154,7 @@ func (p *pageDirectory) finish() error {
 func (p *pageDirectory) replaceable(f pageFile) error {
 	info, err := p.fsys.Lstat(p.path(f.name))
 	if err != nil || info.Mode().IsRegular() {
-		return nil //nolint:nilerr // it is not there, or the renaming tells the same error
+		return nil //nolint:nilerr // it does not exist, or renaming reports the same error
 	}
 	return fmt.Errorf("write the report: %s is %s, not a page of krunctl's; move it away", p.path(f.name),
 		durable.Describe(info.Mode()))

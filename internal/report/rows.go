@@ -32,7 +32,7 @@ type Row struct {
 	Warnings             []warmup.Warning `json:"warnings"`
 }
 
-// Rows gives a row per pair of the document, in its order.
+// Rows returns a row per pair of the document, in its order.
 func Rows(doc *warmup.Document) []Row {
 	rows := make([]Row, len(doc.Pairs))
 	for i := range doc.Pairs {

@@ -29,7 +29,7 @@ type Plan struct {
 	Reboot     string      `json:"reboot"`
 	Executions int         `json:"executions"`
 	SlotsTotal int         `json:"slots_total"`
-	Finished   int         `json:"slots_finished"` // finished in the directory
+	Finished   int         `json:"slots_finished"` // in a directory of this configuration
 	MaxReboots int         `json:"max_reboots"`
 	WaitEachNS int64       `json:"wait_each_ns"`
 	WaitOnceNS int64       `json:"wait_once_ns"`

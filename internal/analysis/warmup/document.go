@@ -28,7 +28,7 @@ type Document struct {
 	Version    int            `json:"version"`
 	Source     Source         `json:"source"`
 	Parameters Parameters     `json:"parameters"`
-	Unit       string         `json:"unit"` // of the values analysed, "s" for times; "" for a count
+	Unit       string         `json:"unit"` // of the values analyzed, "s" for times; "" for a count
 	Pairs      []Pair         `json:"pairs"`
 	Totals     Totals         `json:"totals"`
 	Warnings   []Warning      `json:"warnings"` // about the whole; each pair has its own
@@ -62,7 +62,7 @@ type Pair struct {
 	// Iterations is the number of iterations of every analyzed execution; nil when they differ or
 	// there are none.
 	Iterations     *int               `json:"iterations"`
-	Classification classify.PairClass `json:"classification"` // "" when no execution was analysed
+	Classification classify.PairClass `json:"classification"` // "" when no execution was analyzed
 	Counts         classify.Counts    `json:"counts"`
 	Status         StatusCounts       `json:"status"`
 	// The steady state; nil when an analyzed execution has none. For pairs that are consistently
@@ -123,7 +123,7 @@ type Execution struct {
 	Number     int    `json:"number"`
 	Outcome    string `json:"outcome"`
 	Status     Status `json:"status"`
-	Problem    string `json:"problem"` // why it was not analysed
+	Problem    string `json:"problem"` // why it was not analyzed
 	Iterations int    `json:"iterations"`
 
 	Window         int            `json:"window"` // iterations
