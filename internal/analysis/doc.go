@@ -3,7 +3,7 @@
 //
 // The study's pipeline for one process execution uses the packages in this order:
 //
-//  1. outlier.Find detects the iterations far from their neighbors, and outlier.Remove removes them.
+//  1. outlier.Find detects iterations far from their neighbors, and outlier.Remove removes them.
 //  2. changepoint.Detect divides the remaining series into segments, with the arithmetic of package
 //     arith.
 //  3. classify.Rule.Classify assigns a class: flat, warmup, slowdown or no steady state.

@@ -187,8 +187,8 @@ func (f *Facts) Warnings() []warmup.Warning {
 	}
 	unfit := f.unfit()
 	if len(unfit) > 0 {
-		warn("controls", "controls without the requested value: %s; see the table of controls for the reasons; "+
-			"with policy \"require\" krund refuses to measure", strings.Join(unfit, ", "))
+		warn("controls", "controls without the requested value: %s; see the table of controls for the "+
+			"reasons; with policy \"require\" krund refuses to measure", strings.Join(unfit, ", "))
 	}
 	reruns := 0
 	for _, runs := range f.runs {

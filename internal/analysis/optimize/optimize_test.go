@@ -241,7 +241,7 @@ func TestInstances(t *testing.T) {
 	}
 }
 
-// TestLucky warns of a first suite run that is steady at another level, and
+// TestLucky warns of a first suite run that is stable at a different level, and
 // gives it no confidence.
 func TestLucky(t *testing.T) {
 	s := suiteOf(Position{3, 5, 1}, func(p Position) float64 {
