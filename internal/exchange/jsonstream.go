@@ -197,8 +197,8 @@ func (s *jsonStream) real() float64 {
 	return v
 }
 
-// numeric rejects numbers that ParseFloat accepts, but neither JSON nor Python writes: hexadecimal,
-// underscores, "inf", a leading plus sign.
+// numeric reports whether word looks like a number of JSON or Python. It excludes other forms that
+// ParseFloat accepts: hexadecimal, underscores, "inf", a leading plus sign.
 func numeric(word []byte) bool {
 	switch string(word) {
 	case "NaN", "Infinity", "-Infinity":
