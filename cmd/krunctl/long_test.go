@@ -58,7 +58,7 @@ func TestLongTexts(t *testing.T) {
 		{"a benchmark of µOpTime", []string{"optimize", file("i.csv",
 			"b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\n"+long+",1,1,1,1,1\n")}, "bytes"},
 		{"a value of µOpTime", []string{"optimize", file("j.csv",
-			"b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\nx,1,1,1,1,"+long+"\n")}, "is no time"},
+			"b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\nx,1,1,1,1,"+long+"\n")}, "is not a time"},
 		{"a key of a configuration", []string{"plan", file("k.toml",
 			"["+name+"]\na = 1\n[experiment]\n"+name+" = 1\n[vms."+name+"]\n"+name+" = 1\n")}, "k.toml:"},
 		{"many mistakes", []string{"plan", file("l.toml", mistakes.String())}, "more mistakes"},

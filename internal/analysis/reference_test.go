@@ -172,7 +172,7 @@ func compareSegments(t *testing.T, c *caseFile, found *changepoint.Segmentation)
 	}
 }
 
-// mapSegments gives the segments by index in the series with outliers.
+// mapSegments returns the segments by index in the series with outliers.
 func mapSegments(found *changepoint.Segmentation, index []int) []classify.Segment {
 	segments := make([]classify.Segment, len(found.Segments))
 	for i, s := range found.Segments {

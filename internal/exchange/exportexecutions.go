@@ -9,7 +9,7 @@ import (
 	"krund/internal/results"
 )
 
-// executionHeads are the heads that every experiment has.
+// executionHeads are the columns common to all experiments.
 func executionHeads(outcome bool) []string {
 	heads := []string{"benchmark", "vm", "variant", "pexec", "slot", "attempt"}
 	if outcome {
@@ -20,15 +20,15 @@ func executionHeads(outcome bool) []string {
 		"kernel_threads_cpu_ns")
 }
 
-// ExecutionsExport is a row for each process execution.
+// ExecutionsExport is a table with a row for each process execution.
 type ExecutionsExport struct {
 	records iter.Seq[results.Record]
 	options ExportOptions
 	heads   []string
-	fixed   int // heads that are the same for every experiment
+	fixed   int // number of columns common to all experiments
 }
 
-// NewExecutionsExport reads all records once, to know the columns of all of them.
+// NewExecutionsExport reads all records once to determine the columns.
 func NewExecutionsExport(records iter.Seq[results.Record], o ExportOptions) *ExecutionsExport {
 	x := &ExecutionsExport{records: records, options: o, heads: executionHeads(o.Outcome)}
 	x.fixed = len(x.heads)
@@ -95,11 +95,11 @@ func executionCells(r results.Record, outcome bool) []string {
 		number(r.Daemon.CPUNS), known(r.Daemon.WakeUps), kernel)
 }
 
-// executionValue is a value that not every machine has.
+// executionValue is a value that only some machines record.
 type executionValue struct{ head, text string }
 
-// executionValues are the counters that were read around the whole execution, and the energy it
-// used; "" is missing.
+// executionValues are the counters read around the whole execution, and the energy it used; "" is
+// missing.
 func executionValues(r results.Record) []executionValue {
 	text := func(n *uint64) string {
 		if n == nil {

@@ -10,15 +10,15 @@ import (
 	"krund/internal/results"
 )
 
-// columnID tells series apart: a counter and a user column may share a name.
+// columnID distinguishes series: a counter and a user column may share a name.
 type columnID struct {
 	kind results.Kind
-	name string // with the core
+	name string // including the core
 }
 
 func idOf(c results.Column) columnID { return columnID{c.Kind, c.Label()} }
 
-// LongHeads are the heads of the long form before those of the series.
+// LongHeads are the columns of the long form before those of the series.
 func LongHeads(outcome bool) []string {
 	heads := []string{"benchmark", "vm", "variant", "pexec", "slot", "attempt"}
 	if outcome {
@@ -27,26 +27,27 @@ func LongHeads(outcome bool) []string {
 	return append(heads, "iteration", "start_ns", "wall_ns", "wall_s")
 }
 
-// ExportOptions say which part of an experiment to export.
+// ExportOptions select the part of an experiment to export.
 type ExportOptions struct {
 	Outcome bool     // add a column with the outcome of the record
 	Columns []string // labels of the series; none: all
-	From    int      // iterations From to before To
+	From    int      // iterations [From, To)
 	To      int
 	JSON    bool // JSON lines instead of CSV
 }
 
-// LongExport is a row for each iteration.
+// LongExport is a table with a row for each iteration.
 type LongExport struct {
 	records iter.Seq[results.Record]
 	options ExportOptions
 	heads   []string
-	fixed   int              // heads that are the same for every experiment
+	fixed   int              // number of columns common to all experiments
 	at      map[columnID]int // index in heads
 }
 
-// NewLongExport reads all records once, to know the columns of all of them: a machine with another
-// number of processors may have come in between. The error names a column that no record has.
+// NewLongExport reads all records once to determine the columns, because machines with different
+// numbers of processors may have contributed. The error names a requested column that no record
+// has.
 func NewLongExport(records iter.Seq[results.Record], o ExportOptions) (*LongExport, error) {
 	l := &LongExport{records: records, options: o, heads: LongHeads(o.Outcome), at: make(map[columnID]int)}
 	l.fixed = len(l.heads)
@@ -76,7 +77,7 @@ func NewLongExport(records iter.Seq[results.Record], o ExportOptions) (*LongExpo
 	return l, nil
 }
 
-// head is a name for c that is not taken.
+// head returns an unused name for c.
 func (l *LongExport) head(c results.Column) string {
 	name := c.Label()
 	for slices.Contains(l.heads, name) {

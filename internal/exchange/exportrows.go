@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// rowWriter takes the cells of a row, in the order of the heads; "" is missing.
+// rowWriter takes the cells of a row, in the order of the columns; "" is missing.
 type rowWriter interface {
 	row(cells []string) error
 	end() error
 }
 
-// newRows returns the writer of a table as CSV, or as JSON lines. fixed is the number of heads that
-// are not series.
+// newRows returns a writer of the table as CSV or as JSON lines. fixed is the number of columns
+// that are not series.
 func newRows(w io.Writer, jsonLines bool, heads []string, fixed int) (rowWriter, error) {
 	if jsonLines {
 		return &jsonRows{w: w, heads: heads, fixed: fixed}, nil
@@ -33,12 +33,11 @@ func (c csvRows) end() error {
 	return c.Error()
 }
 
-// jsonRows writes an object per row. All but names are numbers; what is
-// missing is null.
+// jsonRows writes an object per row. All cells except names are numbers; missing ones are null.
 type jsonRows struct {
 	w     io.Writer
 	heads []string
-	fixed int // so many of them are not series
+	fixed int // number of columns that are not series
 }
 
 func (j *jsonRows) row(cells []string) error {

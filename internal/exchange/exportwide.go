@@ -18,7 +18,7 @@ import (
 	"krund/internal/results"
 )
 
-// wideRow is a process execution in warmup_stats' form.
+// wideRow is a process execution in the format of warmup_stats.
 type wideRow struct {
 	key    key.Key
 	pexec  int
@@ -26,19 +26,19 @@ type wideRow struct {
 	values []string
 }
 
-// language is what a file of warmup_stats is about: it takes VM and language on its command line.
+// language identifies a file of warmup_stats, which takes VM and language on its command line.
 type language struct{ vm, variant string }
 
 func (g language) file() string { return g.vm + "_" + g.variant + ".csv" }
 
-// WideExport is warmup_stats' CSV: a row for each process execution, a file for each VM and
+// WideExport is warmup_stats' CSV: a row for each process execution, and a file for each VM and
 // variant.
 type WideExport struct {
 	groups map[language][]wideRow
 	order  []language
 }
 
-// CheckSingle returns an error when there is more than one VM or variant, which need a file each.
+// CheckSingle returns an error when there are several VMs or variants, which need separate files.
 func (x *WideExport) CheckSingle() error {
 	if len(x.order) > 1 {
 		var names []string
@@ -46,7 +46,7 @@ func (x *WideExport) CheckSingle() error {
 			names = append(names, fmt.Sprintf("*:%s:%s", g.vm, g.variant))
 		}
 		return fmt.Errorf(
-			"warmup_stats wants one VM and variant per file, and here are %s; choose one with --key, "+
+			"warmup_stats requires one VM and variant per file, but there are %s; choose one with --key, "+
 				"or write a file for each with -o DIRECTORY/",
 			strings.Join(names, ", "),
 		)
@@ -66,12 +66,12 @@ func (x *WideExport) Write(w io.Writer) error {
 	return writeWide(w, rows)
 }
 
-// WriteDirectory writes a file for each VM and variant into dir, which is made if need be. wrote is
-// called with each file and the number of its rows.
+// WriteDirectory writes a file for each VM and variant into dir, which it creates if necessary. It
+// calls wrote with each file and its number of rows.
 func (x *WideExport) WriteDirectory(fsys durable.FS, dir string, wrote func(file string, rows int)) error {
 	const usual = 0o755
 	if err := fsys.Mkdir(filepath.Clean(dir), usual); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make the directory for the files: %w", err)
+		return fmt.Errorf("create the directory for the files: %w", err)
 	}
 	for _, g := range x.order {
 		file := filepath.Join(dir, g.file())
@@ -84,8 +84,8 @@ func (x *WideExport) WriteDirectory(fsys durable.FS, dir string, wrote func(file
 	return nil
 }
 
-// NewWideExport reads the records, and checks that each VM and variant has the same number of
-// iterations throughout. At most one of o.Columns is exported, in place of the seconds.
+// NewWideExport reads the records and checks that each VM and variant has the same number of
+// iterations throughout. At most one of o.Columns is exported, instead of the seconds.
 func NewWideExport(records iter.Seq[results.Record], o ExportOptions) (*WideExport, error) {
 	x := &WideExport{groups: make(map[language][]wideRow)}
 	for rec := range records {
@@ -99,7 +99,7 @@ func NewWideExport(records iter.Seq[results.Record], o ExportOptions) (*WideExpo
 			x.order = append(x.order, g)
 		} else if before := rows[0]; len(before.values) != len(values) {
 			return nil, fmt.Errorf(
-				"slot %d has %s and slot %d has %d; warmup_stats wants the same number in all rows: "+
+				"slot %d has %s and slot %d has %d; warmup_stats requires the same number in all rows: "+
 					"choose keys with --key or a common part with --iterations",
 				before.slot,
 				display.Count(len(before.values), "iteration"),
@@ -112,8 +112,7 @@ func NewWideExport(records iter.Seq[results.Record], o ExportOptions) (*WideExpo
 	return x, nil
 }
 
-// wideValues are the seconds of the iterations, or the values of the column
-// that was asked for.
+// wideValues returns the seconds of the iterations, or the values of the requested column.
 func wideValues(r results.Record, o ExportOptions) ([]string, error) {
 	from, too := min(o.From, len(r.WallNS)), min(o.To, len(r.WallNS))
 	values := make([]string, 0, too-from)
@@ -142,9 +141,8 @@ func wideValues(r results.Record, o ExportOptions) ([]string, error) {
 		r.Slot, o.Columns[0])
 }
 
-// writeWide writes the file: benchmark by benchmark in the order of the
-// schedule, and its process executions numbered from 0 without gaps, which is
-// what warmup_stats insists on.
+// writeWide writes the file: benchmark by benchmark in the order of the schedule, with process
+// executions numbered from 0 without gaps, as warmup_stats requires.
 func writeWide(w io.Writer, rows []wideRow) error {
 	out := csvRows{csv.NewWriter(w)}
 	head := []string{"process_exec_num", "bench_name"}

@@ -14,24 +14,24 @@ import (
 	"krund/internal/durable"
 )
 
-// ErrUnknown says that a file is of none of the known formats.
+// ErrUnknown reports that a file has none of the known formats.
 var ErrUnknown = errors.New(
 	"this is neither an experiment's directory nor NAME.toml, nor results of Krun " +
 		"(.json, .json.bz2), warmup_stats (.csv), JMH, pyperf or hyperfine (JSON) or go test -bench (text)",
 )
 
-// ErrPacked says that a file is compressed and not a result file of µOpTime.
-var ErrPacked = errors.New("it is compressed, and no result file of µOpTime; decompress it first (gzip -d)")
+// ErrPacked reports that a file is compressed and not a result file of µOpTime.
+var ErrPacked = errors.New("it is compressed and not a result file of µOpTime; decompress it first (gzip -d)")
 
-// Importer reads the files of a tool.
+// Importer reads the files of one tool.
 type Importer struct {
 	Name   string // "jmh"
 	Of     string // "JMH"
-	Format string // as Sniff and dataset.Info have it
+	Format string // the format in Sniff and dataset.Info
 	read   func(io.Reader, ImportOptions) (*dataset.Dataset, error)
 }
 
-// Importers are those of the tools whose files do not have all parts of a key.
+// Importers lists the tools whose files lack parts of a key.
 func Importers() []Importer {
 	return []Importer{
 		{"jmh", "JMH", FormatJMH, ReadJMH},
@@ -41,12 +41,12 @@ func Importers() []Importer {
 	}
 }
 
-// Read reads the file called name.
+// Read reads the named file.
 func (i Importer) Read(name string, o ImportOptions) (*dataset.Dataset, error) {
 	return readFile(name, func(file durable.File) (*dataset.Dataset, error) { return i.read(file, o) })
 }
 
-// readFile opens a file of results for read, and puts its name into the dataset and the errors.
+// readFile opens a file of results for read, and adds its name to the dataset and the errors.
 func readFile(
 	name string,
 	read func(durable.File) (*dataset.Dataset, error),
@@ -67,13 +67,13 @@ func readFile(
 	return d, nil
 }
 
-// FileOptions say what a file does not, and what is wanted of it.
+// FileOptions supply what a file lacks, and select what to read.
 type FileOptions struct {
 	VM, Variant, Uname string
-	Counters           bool // APERF and MPERF of Krun's files, too
+	Counters           bool // also read APERF and MPERF of Krun's files
 }
 
-// ReadFile reads a file of results. CSV files are known by their name, all others by their
+// ReadFile reads a file of results. CSV files are recognized by their name, all others by their
 // beginning. The error wraps ErrUnknown for a file of another format.
 func ReadFile(name string, o FileOptions) (*dataset.Dataset, error) {
 	return readFile(name, func(file durable.File) (*dataset.Dataset, error) {
@@ -89,7 +89,7 @@ func ReadFile(name string, o FileOptions) (*dataset.Dataset, error) {
 		lower := strings.ToLower(name)
 		format := Sniff(head)
 		if format == "" && (strings.HasSuffix(lower, ".json") || strings.HasSuffix(lower, ".bz2")) {
-			format = FormatKrun // whose reader says what is wrong
+			format = FormatKrun // its reader reports what is wrong
 		}
 		switch {
 		case strings.HasSuffix(lower, ".csv"):
@@ -101,7 +101,7 @@ func ReadFile(name string, o FileOptions) (*dataset.Dataset, error) {
 	})
 }
 
-// readTimes reads a file of another tool. Other values than times are refused: for operations per
+// readTimes reads a file of another tool. Values other than times are rejected: for operations per
 // second higher is better, so every comparison would be inverted.
 func readTimes(in io.Reader, format string, o ImportOptions) (*dataset.Dataset, error) {
 	for _, tool := range Importers() {
@@ -136,8 +136,8 @@ func Stem(name string) string {
 	return name
 }
 
-// ReadUOpTimeFile reads a result file of µOpTime, also one compressed with gzip; nil when the file
-// is something else. The error wraps ErrPacked for another compressed file.
+// ReadUOpTimeFile reads a result file of µOpTime, optionally compressed with gzip. It returns nil
+// for a file of another format. The error wraps ErrPacked for a compressed file of another format.
 func ReadUOpTimeFile(name string) (s *optimize.Suite, err error) {
 	file, err := durable.OpenUserFile(name)
 	if err != nil {
@@ -157,7 +157,7 @@ func ReadUOpTimeFile(name string) (s *optimize.Suite, err error) {
 	return s, nil
 }
 
-// mostUnpackedUOpTime is how many bytes a packed file of µOpTime may have.
+// mostUnpackedUOpTime limits the uncompressed size of a µOpTime file, in bytes.
 const mostUnpackedUOpTime = 2 << 30
 
 func readUOpTime(file durable.File) (*optimize.Suite, error) {

@@ -16,14 +16,14 @@ import (
 // FormatGo is dataset.Info.Format of Go's benchmark format.
 const FormatGo = "Go benchmarks"
 
-// goPrefix begins the names that WriteGo writes; their parts are the key's.
+// goPrefix begins the names that WriteGo writes, which are made of the parts of the key.
 const goPrefix = "Krund/benchmark="
 
-// ReadGo reads Go's benchmark format (golang.org/design/14313-benchmark-format): what `go test
-// -bench` prints, and what WriteGo writes. A line is an iteration, whose time is the mean over b.N
-// calls; the lines of one test binary (up to "PASS", "ok" or the next "goos:" or "pexec:") are a
-// process execution. ns/op becomes seconds, each other unit a column of its own. Other lines are
-// passed over. The errors wrap ErrFormat and name the line, or are those of r.
+// ReadGo reads Go's benchmark format (golang.org/design/14313-benchmark-format): the output of `go
+// test -bench` and of WriteGo. A line is an iteration, whose time is the mean over b.N calls; the
+// lines of one test binary (up to "PASS", "ok" or the next "goos:" or "pexec:") are a process
+// execution. ns/op becomes seconds; each other unit becomes a column. Other lines are skipped. The
+// errors wrap ErrFormat and name the line, or are those of r.
 func ReadGo(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 1<<20)
@@ -51,7 +51,7 @@ type goReader struct {
 	open  map[key.Key]*goRun
 }
 
-// goRun is what one execution measured of one benchmark.
+// goRun holds the measurements of one benchmark in one execution.
 type goRun struct {
 	units  []string
 	values map[string][]float64
@@ -73,7 +73,7 @@ func (g *goReader) line(s string) error {
 		g.pkg = fields[1]
 	case strings.HasPrefix(fields[0], "Benchmark") && len(fields) >= 4 && len(fields)%2 == 0:
 		if n, err := strconv.ParseInt(fields[1], 10, 64); err != nil || n < 1 {
-			return nil // a line of text that begins like a result
+			return nil // text that begins like a result
 		}
 		return g.result(strings.TrimPrefix(fields[0], "Benchmark"), fields[2:])
 	}
@@ -113,7 +113,7 @@ func (g *goReader) result(name string, pairs []string) error {
 	return nil
 }
 
-// gaps fills a list up with NaN for iterations that had no value.
+// gaps extends a list with NaN for iterations without a value.
 func gaps(list []float64, n int) []float64 {
 	for len(list) < n {
 		list = append(list, math.NaN())
@@ -121,7 +121,7 @@ func gaps(list []float64, n int) []float64 {
 	return list
 }
 
-// key gives a benchmark's key; of names that WriteGo made, the one it had.
+// key returns a benchmark's key; for names written by WriteGo, the original one.
 func (g *goReader) key(name string) key.Key {
 	if rest, ok := strings.CutPrefix(name, goPrefix); ok {
 		benchmark, rest, ok := strings.Cut(rest, "/vm=")
@@ -138,7 +138,7 @@ func (g *goReader) key(name string) key.Key {
 	return g.names.key(name)
 }
 
-// flush ends the executions that are open.
+// flush ends the open executions.
 func (g *goReader) flush() {
 	for _, k := range g.order {
 		run := g.open[k]
@@ -158,8 +158,8 @@ func (g *goReader) flush() {
 }
 
 // WriteGo writes the wall times of all completed executions in Go's benchmark format, which
-// benchstat reads: a line per iteration, ns/op exact, and the number of the execution as "pexec:"
-// before. Per-core columns are summed, and missing values are left out.
+// benchstat reads: a line per iteration with exact ns/op, preceded by the number of the execution
+// as "pexec:". Per-core columns are summed, and missing values are left out.
 func WriteGo(w io.Writer, d *dataset.Dataset) error {
 	b := bufio.NewWriter(w)
 	for _, info := range [][2]string{{"experiment", d.Experiment}, {"machine", d.Machine}} {
@@ -187,7 +187,7 @@ func WriteGo(w io.Writer, d *dataset.Dataset) error {
 	return b.Flush()
 }
 
-// goColumn is a column with a name that may be a unit.
+// goColumn is a column with a name that is valid as a unit.
 type goColumn struct {
 	unit   string
 	values []float64
@@ -234,8 +234,8 @@ func writeGoRun(b *bufio.Writer, k key.Key, wall *dataset.Column, columns []goCo
 	}
 }
 
-// goWall is an iteration's time in nanoseconds, which Go's tools expect, or its value in another
-// unit; "" when there is none.
+// goWall returns an iteration's time in nanoseconds, which Go's tools expect, or its value in
+// another unit; "" when it is missing.
 func goWall(c *dataset.Column, i int) (value, unit string) {
 	if c.Ints != nil {
 		if c.Ints[i] == dataset.MissingInt {
@@ -258,8 +258,7 @@ func goWall(c *dataset.Column, i int) (value, unit string) {
 	return value, strings.Join(strings.Fields(orElse(c.Unit, "value")), "_")
 }
 
-// shifted writes seconds as nanoseconds, by moving the decimal point: no digit is lost to a
-// multiplication.
+// shifted converts seconds to nanoseconds by moving the decimal point, which preserves every digit.
 func shifted(seconds float64) string {
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(seconds, 'e', -1, 64), "e")
 	n, err := strconv.Atoi(exponent)

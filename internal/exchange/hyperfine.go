@@ -11,7 +11,7 @@ import (
 const FormatHyperfine = "hyperfine JSON"
 
 // ReadHyperfine reads hyperfine's results (--export-json). Every time is a process execution of one
-// iteration, in seconds; one that ended with another exit code than 0 is an error. The errors wrap
+// iteration, in seconds; an execution with a nonzero exit status is an error. The errors wrap
 // ErrFormat, or are those of r.
 func ReadHyperfine(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	var f struct {
@@ -38,7 +38,7 @@ func ReadHyperfine(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 			e := dataset.Execution{Outcome: dataset.Completed,
 				Columns: []dataset.Column{wallOf([]float64{t}, "s")}}
 			if i < len(result.ExitCodes) && (result.ExitCodes[i] == nil || *result.ExitCodes[i] != 0) {
-				e.Outcome, e.Reasons = dataset.Error, []string{"a signal ended it"}
+				e.Outcome, e.Reasons = dataset.Error, []string{"terminated by a signal"}
 				if code := result.ExitCodes[i]; code != nil {
 					e.Reasons[0] = fmt.Sprintf("exit status %d", *code)
 				}

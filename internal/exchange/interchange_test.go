@@ -199,7 +199,7 @@ func TestReadHyperfine(t *testing.T) {
 	}
 	runs := d.Pairs[0].Executions
 	if len(runs) != 3 || runs[0].Outcome != dataset.Completed || runs[1].Reasons[0] != "exit status 1" ||
-		runs[2].Reasons[0] != "a signal ended it" {
+		runs[2].Reasons[0] != "terminated by a signal" {
 		t.Errorf("%+v", runs)
 	}
 	if !slices.Equal(runs[0].Columns[0].Reals, []float64{0.101}) {

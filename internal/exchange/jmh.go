@@ -14,7 +14,7 @@ import (
 // FormatJMH is dataset.Info.Format of JMH's results.
 const FormatJMH = "JMH JSON"
 
-// jmhResult is what is read of one entry of a file.
+// jmhResult holds the fields read from one entry of a file.
 type jmhResult struct {
 	Benchmark string
 	Mode      string
@@ -48,14 +48,14 @@ func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 			name += fmt.Sprintf("-%s=%s", p, entry.Params[p])
 		}
 		if entry.Mode != "" && entry.Mode != "avgt" && entry.Mode != "ss" {
-			name += "-" + entry.Mode // one benchmark may be measured in several modes
+			name += "-" + entry.Mode // a benchmark may be measured in several modes
 		}
 		k := names.key(name)
 		if len(entry.Primary.RawData) == 0 {
 			d.Pairs = append(d.Pairs, dataset.Pair{Key: k})
 			if entry.Primary.Histogram != nil {
 				d.Problems = append(d.Problems,
-					fmt.Sprintf("%s: mode %s has histograms in place of iterations; measure with -bm avgt",
+					fmt.Sprintf("%s: mode %s has histograms instead of iterations; measure with -bm avgt",
 						entry.Benchmark, entry.Mode))
 			}
 		}
@@ -71,17 +71,17 @@ func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	return d, nil
 }
 
-// mostJSON is how many bytes a file may have that is taken into memory whole.
+// mostJSON limits the size of a file that is read into memory, in bytes.
 const mostJSON = 1 << 30
 
-// decodeJSON reads one JSON value and nothing after it.
+// decodeJSON parses exactly one JSON value.
 func decodeJSON(r io.Reader, into any) error {
 	text, err := io.ReadAll(io.LimitReader(r, mostJSON+1))
 	if err != nil {
 		return err
 	}
 	if len(text) > mostJSON {
-		return fmt.Errorf("%w: it has more than %d bytes; divide it into several files", ErrFormat, mostJSON)
+		return fmt.Errorf("%w: it has more than %d bytes; split it into several files", ErrFormat, mostJSON)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, err)

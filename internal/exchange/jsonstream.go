@@ -8,23 +8,23 @@ import (
 	"strconv"
 )
 
-// jsonStream reads JSON values one after the other without holding the text: results files have a
-// hundred million numbers. It accepts what Python's json module writes, which is JSON with NaN,
-// Infinity and -Infinity as numbers.
+// jsonStream parses JSON values in sequence without holding the text in memory, because results
+// files have up to a hundred million numbers. It accepts the output of Python's json module, which
+// is JSON with the additional numbers NaN, Infinity and -Infinity.
 //
-// Errors stick: after the first one every call does nothing and returns zero values, and err gives
-// it with the offset.
+// Errors are sticky: after the first one every call does nothing and returns zero values, and err
+// returns it with the offset.
 type jsonStream struct {
 	from    io.Reader
-	buffer  []byte // text read and not yet used is buffer[at:]
+	buffer  []byte // unread text is buffer[at:]
 	at      int
-	used    int64 // bytes before buffer
+	used    int64 // number of bytes before buffer
 	err     error
 	depth   int
 	scratch []byte
 }
 
-// jsonDepth is how deep values may nest; results files have five levels.
+// jsonDepth limits the nesting of values; results files have five levels.
 const jsonDepth = 64
 
 func newJSONStream(r io.Reader) *jsonStream {
@@ -37,7 +37,7 @@ func (s *jsonStream) fail(format string, args ...any) {
 	}
 }
 
-// peek gives the next byte without using it; 0 at the end or after an error.
+// peek returns the next byte without consuming it; 0 at the end or after an error.
 func (s *jsonStream) peek() byte {
 	if s.at == len(s.buffer) && !s.refill() {
 		return 0
@@ -62,7 +62,7 @@ func (s *jsonStream) refill() bool {
 	return n > 0
 }
 
-// space skips white space and gives the byte after it.
+// space skips white space and peeks at the next byte.
 func (s *jsonStream) space() byte {
 	for {
 		switch c := s.peek(); c {
@@ -74,10 +74,10 @@ func (s *jsonStream) space() byte {
 	}
 }
 
-// expect uses one byte, which must be c.
+// expect consumes one byte, which must be c.
 func (s *jsonStream) expect(c byte) bool {
 	if got := s.space(); got != c || s.err != nil {
-		s.fail("%s where %q should be", describeByte(got), c)
+		s.fail("%s instead of %q", describeByte(got), c)
 		return false
 	}
 	s.at++
@@ -91,14 +91,14 @@ func describeByte(c byte) string {
 	return strconv.QuoteRune(rune(c))
 }
 
-// end fails if anything but white space follows.
+// end fails if anything except white space follows.
 func (s *jsonStream) end() {
 	if c := s.space(); c != 0 || s.err == nil && s.at < len(s.buffer) {
 		s.fail("%s after the end of the value", describeByte(c))
 	}
 }
 
-// object calls member for each name of an object; member must use the value.
+// object calls member for each name of an object; member must consume the value.
 func (s *jsonStream) object(member func(name string)) {
 	s.list('{', '}', func() {
 		name := s.text()
@@ -108,7 +108,7 @@ func (s *jsonStream) object(member func(name string)) {
 	})
 }
 
-// array calls element for each element, which it must use.
+// array calls element for each element, which it must consume.
 func (s *jsonStream) array(element func()) { s.list('[', ']', element) }
 
 func (s *jsonStream) list(open, closing byte, item func()) {
@@ -134,7 +134,7 @@ func (s *jsonStream) list(open, closing byte, item func()) {
 	}
 }
 
-// null uses a null and reports whether there was one.
+// null consumes a null and reports whether there was one.
 func (s *jsonStream) null() bool {
 	if s.space() != 'n' {
 		return false
@@ -145,8 +145,8 @@ func (s *jsonStream) null() bool {
 	return s.err == nil
 }
 
-// word uses letters, digits and the signs that numbers have. The result is valid until the next
-// call.
+// word consumes letters, digits and the other characters of numbers. The result is valid until the
+// next call.
 func (s *jsonStream) word() []byte {
 	s.scratch = s.scratch[:0]
 	for {
@@ -159,7 +159,7 @@ func (s *jsonStream) word() []byte {
 	}
 }
 
-// maxWord is longer than any number Python or krund writes.
+// maxWord exceeds the length of any number that Python or krund writes.
 const maxWord = 400
 
 var inWord = func() (set ['z' + 1]bool) {
@@ -171,7 +171,7 @@ var inWord = func() (set ['z' + 1]bool) {
 	return set
 }()
 
-// realOrNull is real, and NaN for a null: a value that is missing.
+// realOrNull is real, but returns NaN for a null, which is a missing value.
 func (s *jsonStream) realOrNull() float64 {
 	if s.null() {
 		return math.NaN()
@@ -179,10 +179,10 @@ func (s *jsonStream) realOrNull() float64 {
 	return s.real()
 }
 
-// real uses a number; also NaN, Infinity and -Infinity.
+// real consumes a number, including NaN, Infinity and -Infinity.
 func (s *jsonStream) real() float64 {
 	if c := s.space(); c == '"' || c == '[' || c == '{' {
-		s.fail("%s where a number should be", describeByte(c))
+		s.fail("%s instead of a number", describeByte(c))
 		return 0
 	}
 	word := s.word()
@@ -197,8 +197,8 @@ func (s *jsonStream) real() float64 {
 	return v
 }
 
-// numeric leaves out what ParseFloat reads and JSON and Python do not write: hexadecimal,
-// underscores, "inf", a sign in front.
+// numeric reports whether word looks like a number of JSON or Python. It excludes other forms that
+// ParseFloat accepts: hexadecimal, underscores, "inf", a leading plus sign.
 func numeric(word []byte) bool {
 	switch string(word) {
 	case "NaN", "Infinity", "-Infinity":
@@ -217,7 +217,7 @@ func numeric(word []byte) bool {
 	return len(word) > 0 && word[0] >= '0' && word[0] <= '9'
 }
 
-// count uses a whole number from 0 to 2^64-1; "5.0" is one too.
+// count consumes an integer from 0 to 2^64-1; "5.0" is allowed.
 func (s *jsonStream) count() uint64 {
 	s.space()
 	word := s.word()
@@ -232,7 +232,7 @@ func (s *jsonStream) count() uint64 {
 	return uint64(v)
 }
 
-// skip uses any value.
+// skip consumes any value.
 func (s *jsonStream) skip() {
 	switch c := s.space(); c {
 	case '{':
@@ -242,7 +242,7 @@ func (s *jsonStream) skip() {
 	case '"':
 		s.text()
 	case 0:
-		s.fail("the end where a value should be")
+		s.fail("the end instead of a value")
 	default:
 		switch word := s.word(); string(word) {
 		case "true", "false", "null":

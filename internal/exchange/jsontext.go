@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxString bounds a string: Krun's files hold configurations and kernel logs.
+// maxString limits the length of a string: Krun's files hold configurations and kernel logs.
 const maxString = 64 << 20
 
-// text uses a string.
+// text consumes a string.
 func (s *jsonStream) text() string {
 	if !s.expect('"') {
 		return ""
@@ -17,7 +17,7 @@ func (s *jsonStream) text() string {
 	for s.err == nil {
 		c := s.peek()
 		if c < ' ' {
-			s.fail("a string is not ended: %s in it", describeByte(c))
+			s.fail("unterminated string: %s in it", describeByte(c))
 			break
 		}
 		s.at++
@@ -36,7 +36,7 @@ func (s *jsonStream) text() string {
 	return ""
 }
 
-// escape uses what follows a backslash. Surrogate halves become U+FFFD unless they are a pair.
+// escape consumes the rest of an escape sequence. Surrogates become U+FFFD unless they form a pair.
 func (s *jsonStream) escape(out []byte) []byte {
 	c := s.peek()
 	s.at++

@@ -18,23 +18,23 @@ import (
 // FormatKrun is dataset.Info.Format of Krun's results.
 const FormatKrun = "krun"
 
-// KrunOptions say what to read of a results file.
+// KrunOptions select what to read from a results file.
 type KrunOptions struct {
-	// Counters also reads APERF and MPERF, which only exports need: a third of a large file each.
-	// Core cycles are always read.
+	// Counters also reads APERF and MPERF, which only exports need; each is a third of a large
+	// file. Core cycles are always read.
 	Counters bool
-	// Size of the file in bytes, 0 when it is unknown: it bounds what a packed file may unpack to.
+	// Size is the size of the file in bytes, 0 if unknown. It limits the uncompressed size.
 	Size int64
 }
 
-// ErrFormat means that a file is not of the format it was read as.
+// ErrFormat reports that a file does not have the expected format.
 var ErrFormat = errors.New("not in the expected format")
 
-// ReadKrunJSON reads Krun's results (NAME_results.json.bz2), packed or not. Wall-clock times stay
-// in seconds, counts keep their 64 bits. An execution without times is one that crashed, unless its
-// flag says otherwise; keys without executions are kept. A counter with a null among its values is
-// left out of its execution, and Problems says so. What warmup_stats adds to the file is not read.
-// The errors wrap ErrFormat, or are those of r.
+// ReadKrunJSON reads Krun's results (NAME_results.json.bz2), compressed or not. Wall-clock times
+// stay in seconds, counts keep their 64 bits. An execution without times has crashed, unless its
+// flag indicates otherwise; keys without executions are kept. A counter with a null among its
+// values is omitted from its execution and reported in Problems. Fields that warmup_stats adds to
+// the file are ignored. The errors wrap ErrFormat, or are those of r.
 func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
 	text, err := unpackBzip2(r, o.Size)
 	if err != nil {
@@ -62,10 +62,10 @@ func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
 	return d, nil
 }
 
-// mostUnpacked is how many bytes packed results may have: many times the study's own.
+// mostUnpacked limits the uncompressed size in bytes: many times that of the study's results.
 const mostUnpacked = 8 << 30
 
-// unpackBzip2 takes off a bzip2 compression if there is one.
+// unpackBzip2 decompresses bzip2 data and passes other data through.
 func unpackBzip2(r io.Reader, size int64) (io.Reader, error) {
 	in := durable.NewPackedInput(r, size)
 	magic, err := in.Peek(3)
@@ -78,7 +78,7 @@ func unpackBzip2(r io.Reader, size int64) (io.Reader, error) {
 	return in, nil
 }
 
-// krunFile is what is kept of a results file, by key as in the file.
+// krunFile holds the parts of a results file that are kept, by key as in the file.
 type krunFile struct {
 	keys   []string // of wall, in the order of the file
 	wall   map[string][][]float64
@@ -87,7 +87,7 @@ type krunFile struct {
 	uname  string
 }
 
-// krunColumns are the file's names of the per-core counters.
+// krunColumns maps the per-core counters to their names in the file.
 var krunColumns = map[string]string{
 	"core_cycle_counts": dataset.CoreCycles,
 	"aperf_counts":      dataset.APERF,
@@ -126,7 +126,7 @@ func (f *krunFile) member(s *jsonStream, name string, o KrunOptions) {
 	}
 }
 
-// lists reads an array; null is an empty one.
+// lists parses an array; null is an empty one.
 func lists[T any](s *jsonStream, element func() T) []T {
 	list := []T{}
 	if s.null() {
@@ -139,7 +139,7 @@ func lists[T any](s *jsonStream, element func() T) []T {
 	return list
 }
 
-// counts reads the series of a core; nil when it is null, or has a null in it.
+// counts parses the series of a core; it returns nil for null or an array that contains null.
 func (s *jsonStream) counts() []uint64 {
 	if s.null() {
 		return nil
@@ -158,7 +158,7 @@ func (s *jsonStream) counts() []uint64 {
 	return list
 }
 
-// audit keeps the machine's uname, where it is a string.
+// audit keeps the machine's uname if it is a string.
 func (f *krunFile) audit(s *jsonStream) {
 	if s.space() != '{' {
 		s.skip()
@@ -173,7 +173,7 @@ func (f *krunFile) audit(s *jsonStream) {
 	})
 }
 
-// dataset puts the lists together.
+// dataset builds the dataset from the lists.
 func (f *krunFile) dataset() (*dataset.Dataset, error) {
 	if f.wall == nil {
 		return nil, errors.New(`there is no "wallclock_times"`)
@@ -198,7 +198,7 @@ func (f *krunFile) dataset() (*dataset.Dataset, error) {
 	return d, nil
 }
 
-// execution puts execution i of a key together.
+// execution builds execution i of a key.
 func (f *krunFile) execution(text string, i int) (dataset.Execution, error) {
 	wall := f.wall[text]
 	e := dataset.Execution{Number: i + 1, Outcome: dataset.Completed}
@@ -236,13 +236,13 @@ func (f *krunFile) execution(text string, i int) (dataset.Execution, error) {
 	return e, nil
 }
 
-// lacks reports whether a counter of an execution has a core without all its values. The others
-// tell nothing then: what is read is the sum of the cores, and which of them worked most.
+// lacks reports whether a core of a counter lacks values in an execution. The other cores are then
+// useless, because only the sum of the cores and the busiest core are of interest.
 func lacks(cores [][]uint64) bool {
 	return slices.ContainsFunc(cores, func(values []uint64) bool { return values == nil })
 }
 
-// leftOut lists which counters of a key were not read, because values of them are null.
+// leftOut lists the counters of a key that were not read because they contain null.
 func (f *krunFile) leftOut(text string) []string {
 	var problems []string
 	for _, name := range slices.Sorted(maps.Keys(krunColumns)) {
@@ -274,7 +274,7 @@ func krunOutcome(flag string) (dataset.Outcome, error) {
 	return "", fmt.Errorf("flag %q is none of C, E, T", flag)
 }
 
-// splitKey reads "benchmark:vm:variant" as other tools write it, whatever characters they use.
+// splitKey parses "benchmark:vm:variant" as other tools write it, with any characters.
 func splitKey(text string) (key.Key, error) {
 	if err := tooLong("key", text); err != nil {
 		return key.Key{}, err
@@ -286,8 +286,8 @@ func splitKey(text string) (key.Key, error) {
 	return key.Key{Benchmark: parts[0], VM: parts[1], Variant: parts[2]}, nil
 }
 
-// machineOf takes the machine's name from the output of uname -a, as warmup_stats does: the second
-// word.
+// machineOf returns the machine's name from the output of uname -a: the second word, as in
+// warmup_stats.
 func machineOf(uname string) string {
 	if words := strings.Fields(uname); len(words) > 1 {
 		return words[1]

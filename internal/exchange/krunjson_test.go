@@ -125,17 +125,17 @@ func TestReadKrunBadData(t *testing.T) {
 func TestReadKrunRefuses(t *testing.T) {
 	times := func(text string) string { return `{"wallclock_times": {"a:b:c": ` + text + `}}` }
 	for _, c := range []struct{ name, text, want string }{
-		{"nothing", ``, "byte 0: the end where '{'"},
-		{"not an object", `[1]`, "byte 0: '[' where '{'"},
+		{"nothing", ``, "byte 0: the end instead of '{'"},
+		{"not an object", `[1]`, "byte 0: '[' instead of '{'"},
 		{"another JSON file", `{"benchmarks": []}`, `no "wallclock_times"`},
-		{"cut off", `{"wallclock_times": {"a:b:c": [[1, 2`, "byte 36: the end where ','"},
+		{"cut off", `{"wallclock_times": {"a:b:c": [[1, 2`, "byte 36: the end instead of ','"},
 		{"something behind", times("[]") + "x", "'x' after the end"},
 		{"a key of two parts", `{"wallclock_times": {"a:b": []}}`, `key "a:b" has 2 parts`},
 		{"a key twice", `{"wallclock_times": {"a:b:c": [], "a:b:c": []}}`, "occurs twice"},
 		{"almost a null", times(`[[nul]]`), `"nul" is not a value`},
-		{"a word for a time", times(`[["1"]]`), "where a number should be"},
+		{"a word for a time", times(`[["1"]]`), "instead of a number"},
 		{"hexadecimal", times(`[[0x10]]`), `"0x10" is not a number`},
-		{"a time too few lists deep", times(`[1]`), "'1' where '['"},
+		{"a time too few lists deep", times(`[1]`), "'1' instead of '['"},
 		{"negative count", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[-1]]]}}`,
 			`"-1" is not a count`},
 		{"count of 65 bits",
@@ -149,7 +149,7 @@ func TestReadKrunRefuses(t *testing.T) {
 		{"counts of another number",
 			`{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": []}}`,
 			"1 executions have cycles of 0"},
-		{"a string not ended", `{"config": "` + "\n", "a string is not ended"},
+		{"a string not ended", `{"config": "` + "\n", "unterminated string"},
 		{"bad escape", `{"config": "\x"}`, "after a backslash"},
 		{"nested without end", `{"config": ` + strings.Repeat("[", 100), "deeper than 64"},
 	} {

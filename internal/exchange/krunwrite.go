@@ -17,11 +17,11 @@ import (
 	"krund/internal/analysis/dataset"
 )
 
-// WriteKrunJSON writes a dataset as Krun's results (NAME_results.json.bz2), packed with bzip2,
-// which warmup_stats and ReadKrunJSON read. Times are exact decimals of seconds, counts have all
-// their 64 bits. Executions that were run again are left out, as Krun does; those that failed are
-// empty. Columns that Krun does not know are not written, and wall times in another unit than time
-// are an error. config is kept as the file's "config".
+// WriteKrunJSON writes a dataset as Krun's results (NAME_results.json.bz2), compressed with bzip2,
+// as warmup_stats and ReadKrunJSON read them. Times are exact decimals of seconds; counts keep
+// their 64 bits. Executions that were rerun are omitted, as in Krun; failed ones are empty. Columns
+// unknown to Krun are not written, and wall times in a unit other than time are an error. config is
+// stored as the file's "config".
 func WriteKrunJSON(w io.Writer, d *dataset.Dataset, config string) error {
 	packer, err := bzip2.NewWriter(w, &bzip2.WriterConfig{Level: bzip2.BestCompression})
 	if err != nil {
@@ -46,7 +46,7 @@ type krunWriter struct {
 	pairs []krunPair
 }
 
-// krunPair is a pair with what Krun keeps of it.
+// krunPair is a pair in the form that Krun stores.
 type krunPair struct {
 	key        string
 	executions []*dataset.Execution
@@ -106,7 +106,7 @@ func krunFlag(e *dataset.Execution) string {
 	return "E"
 }
 
-// member writes key -> list of something per execution.
+// member writes an object that maps each key to a list with an element per execution.
 func (k *krunWriter) member(name string, execution func(*dataset.Execution) error) error {
 	fmt.Fprintf(k.b, " %s: {", jsonString(name))
 	for i, p := range k.pairs {
@@ -128,10 +128,10 @@ func (k *krunWriter) member(name string, execution func(*dataset.Execution) erro
 	return nil
 }
 
-// counts writes the list per core of a counter.
+// counts writes a counter as lists per core.
 func (k *krunWriter) counts(name, column string) {
 	k.b.WriteString("\n")
-	_ = k.member(name, func(e *dataset.Execution) error { // it has no errors
+	_ = k.member(name, func(e *dataset.Execution) error { // the callback returns no errors
 		k.b.WriteString("[")
 		if krunFlag(e) == "C" {
 			for i, c := range e.Cores(column) {
@@ -150,7 +150,7 @@ func (k *krunWriter) counts(name, column string) {
 	k.b.WriteString(",\n")
 }
 
-// wall writes an execution's times in seconds; none of one that failed.
+// wall writes an execution's times in seconds, or none for a failed one.
 func (k *krunWriter) wall(e *dataset.Execution) error {
 	c, ok := e.Column(dataset.Wall, dataset.NoCore)
 	if !ok || krunFlag(e) != "C" {
@@ -166,7 +166,7 @@ func (k *krunWriter) wall(e *dataset.Execution) error {
 	case c.Unit == dataset.Seconds && c.Ints == nil && c.Counts == nil:
 		for _, v := range c.Reals {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("%w: an iteration took %v s, which JSON cannot say", ErrFormat, v)
+				return fmt.Errorf("%w: an iteration took %v s, which JSON cannot represent", ErrFormat, v)
 			}
 		}
 		k.list(len(c.Reals), func(buf []byte, i int) []byte {
@@ -174,7 +174,7 @@ func (k *krunWriter) wall(e *dataset.Execution) error {
 				-1, 64)
 		})
 	default:
-		return fmt.Errorf("%w: its values are in %q, and Krun's are seconds", ErrFormat, c.Unit)
+		return fmt.Errorf("%w: its values are in %q, but Krun requires seconds", ErrFormat, c.Unit)
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (k *krunWriter) list(n int, value func([]byte, int) []byte) {
 	k.b.WriteByte(']')
 }
 
-// appendSeconds writes nanoseconds as exact decimal seconds.
+// appendSeconds formats nanoseconds as exact decimal seconds.
 func appendSeconds(buf []byte, ns int64) []byte {
 	const perSecond = 1_000_000_000
 	if ns < 0 {
@@ -201,7 +201,7 @@ func appendSeconds(buf []byte, ns int64) []byte {
 	return fmt.Appendf(buf, "%d.%09d", magnitude(whole), magnitude(rest))
 }
 
-// magnitude is |v| for every int64.
+// magnitude returns |v| for every int64.
 func magnitude(v int64) uint64 {
 	if v < 0 {
 		return -uint64(v)

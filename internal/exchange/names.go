@@ -9,8 +9,8 @@ import (
 	"krund/internal/key"
 )
 
-// plainName makes another tool's name of a benchmark fit for a key: whatever krund does not allow
-// in names becomes "_". Names may stay longer than krund's.
+// plainName converts another tool's name of a benchmark to a valid name in a key: each character
+// that krund does not allow becomes "_". Names may be longer than krund's.
 func plainName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -26,11 +26,11 @@ func plainName(s string) string {
 	return s
 }
 
-// mostName bounds the name of a benchmark, a VM, a variant or a column, in bytes. A command line of
-// hyperfine is one.
+// mostName limits the name of a benchmark, a VM, a variant or a column, in bytes. It may be a
+// command line of hyperfine.
 const mostName = 4000
 
-// tooLong is the error for a name that is no name.
+// tooLong returns an error for a name that exceeds the limit.
 func tooLong(what, name string) error {
 	if len(name) <= mostName {
 		return nil
@@ -39,7 +39,7 @@ func tooLong(what, name string) error {
 		what, name, len(name), mostName)
 }
 
-// namer gives different names of another tool different keys.
+// namer assigns different keys to different names of another tool.
 type namer struct {
 	vm, variant string
 	given       map[string]key.Key
@@ -59,7 +59,7 @@ func orElse(s, other string) string {
 	return s
 }
 
-// key gives the key of a name: the same one every time.
+// key returns the key of a name: always the same one for the same name.
 func (n *namer) key(name string) key.Key {
 	if k, ok := n.given[name]; ok {
 		return k
@@ -73,19 +73,19 @@ func (n *namer) key(name string) key.Key {
 	return k
 }
 
-// ImportOptions are what other tools' files do not hold.
+// ImportOptions supply what other tools' files lack.
 type ImportOptions struct {
-	VM      string // "": taken from the file where it says, else the tool's name
+	VM      string // "": taken from the file if present, else the tool's name
 	Variant string // "": "default"
 }
 
-// timeUnits are names of units of time, and how many make a second.
+// timeUnits maps names of units of time to the number of units per second.
 var timeUnits = map[string]float64{
 	"s": 1, "second": 1, "sec": 1, "ms": 1e3, "us": 1e6, "ns": 1e9, "min": 1. / 60, "hr": 1. / 3600,
 	"day": 1. / 86400,
 }
 
-// inSeconds converts times of a unit. ok is false when it is not one of time.
+// inSeconds converts times to seconds. ok is false when unit is not a unit of time.
 func inSeconds(values []float64, unit string) (seconds []float64, ok bool) {
 	per, ok := timeUnits[unit]
 	if !ok {
@@ -98,8 +98,8 @@ func inSeconds(values []float64, unit string) (seconds []float64, ok bool) {
 	return seconds, true
 }
 
-// wallOf makes the column of what was measured: seconds for times, else the values as they are,
-// with their unit.
+// wallOf builds the column of measured values: seconds for times, else the values unchanged with
+// their unit.
 func wallOf(values []float64, unit string) dataset.Column {
 	c := dataset.Column{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore}
 	var ok bool

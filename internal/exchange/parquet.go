@@ -27,10 +27,10 @@ import (
 //	wall_ns                  int64, when the source has nanoseconds; and
 //	wall                     double, in seconds (or the source's unit)
 //
-// and for each other column NAME or NAME_coreN: uint64 for counters, int64 for
-// a benchmark's own, double for anything else; null where there is no value.
-// The file's key-value section says experiment, machine, source, and the unit
-// of each column ("krund.unit.NAME"). Columns are in the order of their names.
+// and for each other column NAME or NAME_coreN: uint64 for counters, int64 for a benchmark's own,
+// double for anything else; null where there is no value. The file's key-value section holds
+// experiment, machine, source, and the unit of each column ("krund.unit.NAME"). Columns are sorted
+// by name.
 func WriteParquet(w io.Writer, d *dataset.Dataset, pair *dataset.Pair) error {
 	t, err := newParquetTable(pair)
 	if err != nil {
@@ -62,17 +62,16 @@ func WriteParquet(w io.Writer, d *dataset.Dataset, pair *dataset.Pair) error {
 	return nil
 }
 
-// ParquetFile is the name of a pair's file, with slashes, in the layout of
-// partitions that tools for Parquet know:
-// benchmark=B/vm=V/variant=X/iterations.parquet. What a path may not hold is
-// escaped as in addresses; a part that no file system would take ends in a hash
-// of its name, whose whole is in the file.
+// ParquetFile returns the name of a pair's file, with slashes, in the partition layout of Parquet
+// tools: benchmark=B/vm=V/variant=X/iterations.parquet. Characters that are not allowed in a path
+// are percent-encoded. A part too long for a file system is truncated and ends in a hash of the
+// full name, which is stored in the file.
 func ParquetFile(k key.Key) string {
 	return partition("benchmark", k.Benchmark) + "/" + partition("vm", k.VM) + "/" + partition("variant",
 		k.Variant) + "/iterations.parquet"
 }
 
-// longestName is how many bytes a name may have in the usual file systems.
+// longestName is the maximum length of a file name in common file systems, in bytes.
 const longestName = 255
 
 func partition(name, value string) string {
@@ -89,14 +88,14 @@ func partition(name, value string) string {
 	return part + sum[:digits]
 }
 
-// parquetTable is the schema of a pair: which columns its executions have.
+// parquetTable is the schema of a pair: the columns of its executions.
 type parquetTable struct {
 	group parquet.Group
 	units map[string]string
-	index map[string]int // of each column, as Parquet orders them
+	index map[string]int // of each column in Parquet's order
 }
 
-// fixed are the columns every file has.
+// fixed are the columns of every file.
 var fixed = map[string]parquet.Node{
 	"benchmark": parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
 	"vm":        parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
@@ -141,9 +140,9 @@ func newParquetTable(pair *dataset.Pair) (*parquetTable, error) {
 	return t, nil
 }
 
-// parquetName is the name of a column in the file. The wall times in
-// nanoseconds are called wall_ns, for wall to be seconds in every file; a
-// benchmark's column with a name that is taken is called user_NAME.
+// parquetName is the name of a column in the file. Wall times in nanoseconds are called wall_ns,
+// because wall is in seconds in every file. A benchmark's column whose name is taken is called
+// user_NAME.
 func parquetName(c *dataset.Column) string {
 	name := c.Name
 	switch {
@@ -210,7 +209,7 @@ func (t *parquetTable) write(out parquet.RowWriter, pair *dataset.Pair, e *datas
 	return err
 }
 
-// set gives an optional column its value.
+// set sets the value of an optional column.
 func (t *parquetTable) set(row parquet.Row, name string, v parquet.Value) {
 	at := t.index[name]
 	row[at] = v.Level(0, 1, at)
@@ -233,8 +232,7 @@ func (t *parquetTable) fixedValue(name string, pair *dataset.Pair, e *dataset.Ex
 	return parquet.Int32Value(int32(i))
 }
 
-// WriteParquetDirectory writes a file for each key below dir, where tools that know partitions look
-// for it.
+// WriteParquetDirectory writes a file for each key below dir, in the partition layout.
 func WriteParquetDirectory(fsys durable.FS, d *dataset.Dataset, dir string) error {
 	for i := range d.Pairs {
 		p := &d.Pairs[i]

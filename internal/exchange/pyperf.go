@@ -38,7 +38,7 @@ type pyperfFile struct {
 
 // ReadPyperf reads pyperf's results (-o FILE). A run is a process execution; its iterations are the
 // warmups, then the values, each a mean over pyperf's loops. Runs that only calibrated the loops
-// are left out. The unit "second" becomes seconds, others (byte, integer) stay. The errors wrap
+// are omitted. The unit "second" becomes seconds; others (byte, integer) stay. The errors wrap
 // ErrFormat, or are those of r.
 func ReadPyperf(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	var f pyperfFile

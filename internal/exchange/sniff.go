@@ -6,13 +6,15 @@ import (
 	"strings"
 )
 
-// SniffSize is how much of a file Sniff wants to see; less is no harm.
+// SniffSize is the number of bytes from the beginning of a file that Sniff needs; fewer are
+// allowed.
 const SniffSize = 1 << 16
 
-// Sniff tells from the beginning of a file what wrote it: one of FormatKrun, FormatJMH,
-// FormatPyperf, FormatHyperfine and FormatGo; "" when it is none of these. It looks at what only
-// one of them begins with, so that the reader's errors, not this guess, tell what is wrong with a
-// damaged file. CSV files cannot be told from other tables, and are known by their name.
+// Sniff determines the tool that wrote a file from the beginning of its content: it returns one of
+// FormatKrun, FormatJMH, FormatPyperf, FormatHyperfine and FormatGo, or "" for anything else. It
+// looks only at features unique to one format at its start, so that errors in a damaged file come
+// from the reader. CSV files cannot be distinguished from other tables and are recognized by their
+// name.
 func Sniff(head []byte) string {
 	text := bytes.TrimLeft(head, " \t\r\n")
 	switch {
@@ -36,8 +38,8 @@ func Sniff(head []byte) string {
 	return ""
 }
 
-// sniffObject tells objects apart by the first key that only one format has. Krun's come first in
-// its files, because they are sorted.
+// sniffObject distinguishes objects by the first key that is unique to a format. Krun's unique keys
+// come first in its files, because the keys are sorted.
 func sniffObject(text []byte) string {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if _, err := d.Token(); err != nil {
@@ -62,7 +64,7 @@ func sniffObject(text []byte) string {
 		}
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
-			return "" // longer than what there is to see
+			return "" // longer than the sniffed text
 		}
 	}
 	return ""

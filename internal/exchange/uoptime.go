@@ -18,19 +18,19 @@ import (
 // FormatUOpTime is dataset.Info.Format of µOpTime's result files.
 const FormatUOpTime = "µOpTime CSV"
 
-// The columns of µOpTime's result files. Others may stand between them.
+// The columns of µOpTime's result files. Other columns may occur between them.
 var uoptimeColumns = [...]string{"b_name", "ir_pos", "sr_pos", "it_pos", "bed_pos", "ns_per_op"}
 
-// mostRepetitions of a level are more than anyone measures; a number beyond is
-// a mistake.
+// mostRepetitions is the maximum plausible number of repetitions of a level; a larger number is a
+// mistake.
 const mostRepetitions = 1_000_000
 
-// byteOrderMark is what some programs begin UTF-8 files with.
+// byteOrderMark is the UTF-8 byte order mark, which some programs write.
 const byteOrderMark = "\ufeff"
 
-// IsUOpTime tells from the beginning of a file whether it is meant as a result
-// file of µOpTime: its head has one of the two columns that nobody else has.
-// ReadUOpTime says what is missing.
+// IsUOpTime reports from the beginning of a file whether it is meant as a result file of µOpTime:
+// its header has one of the two columns that are unique to µOpTime. ReadUOpTime reports missing
+// columns.
 func IsUOpTime(head []byte) bool {
 	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(head, []byte(byteOrderMark))))
 	columns, err := in.Read()
@@ -79,7 +79,7 @@ func ReadUOpTime(r io.Reader) (*optimize.Suite, error) {
 	return u.suite()
 }
 
-// uoptimeError says whether the file or its reading is at fault.
+// uoptimeError distinguishes an error of the file from one of reading it.
 func uoptimeError(err error) error {
 	var syntax *csv.ParseError
 	if errors.As(err, &syntax) {
@@ -120,14 +120,14 @@ func (u *uoptimeReader) row(record []string) error {
 		text := record[u.at[i+1]]
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || n < 1 || n > mostRepetitions {
-			return fmt.Errorf("%s %q is no position: they count from 1", uoptimeColumns[i+1], text)
+			return fmt.Errorf("%s %q is not a position; positions count from 1", uoptimeColumns[i+1], text)
 		}
 		positions[i] = int32(n)
 	}
 	text := record[u.at[5]]
 	value, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(value >= 0) || math.IsInf(value, 0) {
-		return fmt.Errorf("ns_per_op %q is no time: leave rows of failed runs out", text)
+		return fmt.Errorf("ns_per_op %q is not a time; remove rows of failed runs", text)
 	}
 	name := record[u.at[0]]
 	if name == "" {

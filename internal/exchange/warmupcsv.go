@@ -16,18 +16,18 @@ import (
 // FormatWarmupCSV is dataset.Info.Format of warmup_stats' CSV files.
 const FormatWarmupCSV = "warmup_stats CSV"
 
-// WarmupCSVOptions are what the format does not hold. warmup_stats takes them from its command
-// line.
+// WarmupCSVOptions supply what the format lacks. warmup_stats takes them from its command line.
 type WarmupCSVOptions struct {
 	VM      string // "" becomes "vm"
 	Variant string // the language; "" becomes "default"
 	Uname   string // output of uname -a; "" is unknown
 }
 
-// ReadWarmupCSV reads the format warmup_stats accepts: a header, then a row per process execution
-// with its index, the benchmark's name, and one value in seconds per iteration. Every row has as
-// many iterations; one with "crash" in the place of the first, or with empty values only, is an
-// execution that crashed. The errors wrap ErrFormat and name the line, or are those of r.
+// ReadWarmupCSV reads the format that warmup_stats accepts: a header, then a row per process
+// execution with its index, the benchmark's name, and one value in seconds per iteration. All rows
+// have the same number of iterations. A row with "crash" as the first value, or with only empty
+// values, is an execution that crashed. The errors wrap ErrFormat and name the line, or are those
+// of r.
 func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
 	rows := csv.NewReader(r)
 	rows.TrimLeadingSpace = true
@@ -84,13 +84,14 @@ func csvError(err error, atEnd string) error {
 	return fmt.Errorf("read CSV: %w", err)
 }
 
-// crash is what warmup_stats has in the place of the first iteration of an execution that crashed.
+// crash is the first value of an execution that crashed.
 const crash = "crash"
 
 func crashed(row []string) bool { return strings.TrimSpace(row[2]) == crash }
 
-// csvExecution reads the iterations of a row. An empty cell is a value that is missing, NaN, which
-// the analysis refuses with the iteration; a row of nothing else is an execution that crashed.
+// csvExecution parses the iterations of a row. An empty cell is a missing value, NaN, which the
+// analysis rejects with the number of the iteration; a row of empty cells is an execution that
+// crashed.
 func csvExecution(cells []string) (dataset.Execution, error) {
 	e := dataset.Execution{Outcome: dataset.Completed}
 	values := make([]float64, 0, len(cells))

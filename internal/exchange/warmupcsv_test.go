@@ -83,7 +83,7 @@ func FuzzReadWarmupCSV(f *testing.F) {
 	})
 }
 
-// TestReadWarmupCSVMissing: one bad execution keeps nobody from reading the good ones, and is not
+// TestReadWarmupCSVMissing: one bad execution does not prevent reading the good ones, and is not
 // read as a shorter one.
 func TestReadWarmupCSVMissing(t *testing.T) {
 	d, err := ReadWarmupCSV(strings.NewReader("i,b,0,1,2\n0,x,1,,3\n1,x,4,5,6\n2,x,,,\n"), WarmupCSVOptions{})

@@ -10,16 +10,17 @@ import (
 )
 
 // WriteWarmupCSV writes the times as warmup_stats' CSV, which ReadWarmupCSV reads: seconds, exact
-// for nanoseconds. The format has no place for VM and variant, for other units than time, or for
-// executions of different lengths; a dataset with these is refused. Executions that were run again
-// are left out, those that failed have "crash" in the place of their first iteration, and
-// executions are numbered from 0 without gaps, as warmup_stats insists.
+// for nanoseconds. The format cannot represent VM and variant, units other than time, or executions
+// of different lengths; a dataset with these is rejected. Executions that were rerun are omitted,
+// failed ones have "crash" as their first value, and executions are numbered from 0 without gaps,
+// as warmup_stats requires.
 func WriteWarmupCSV(w io.Writer, d *dataset.Dataset) error {
 	rows := [][]string{nil}
 	width := -1
 	for _, p := range d.Pairs {
 		if first := d.Pairs[0].Key; p.Key.VM != first.VM || p.Key.Variant != first.Variant {
-			return fmt.Errorf("write CSV: it has place for one VM and variant, and here are %s and %s", first,
+			return fmt.Errorf("write CSV: the format is limited to one VM and variant, but there are %s and "+
+				"%s", first,
 				p.Key)
 		}
 		number := 0
@@ -63,7 +64,7 @@ func WriteWarmupCSV(w io.Writer, d *dataset.Dataset) error {
 	return nil
 }
 
-// csvSeconds are an execution's times; nil when it failed.
+// csvSeconds returns an execution's times; nil if it failed.
 func csvSeconds(e *dataset.Execution) ([]string, error) {
 	c, ok := e.Column(dataset.Wall, dataset.NoCore)
 	if !ok || krunFlag(e) != "C" || c.Len() == 0 {

@@ -13,14 +13,14 @@ import (
 // Format is dataset.Info.Format of krund's own records.
 const Format = "krund"
 
-// ReadResults turns the records in a results directory into the dataset that the analysis takes. Of
-// their columns it keeps those for which keep returns true, and always the wall times; a nil keep
-// keeps all. Executions are ordered by key as they first occur in the schedule, and within a key by
-// number and attempt. Attempts that were run again are kept, with the outcome that says so; of a
-// slot with several completed attempts the first counts, and the others are marked as rerun.
+// ReadResults converts the records in a results directory to a dataset. It keeps the wall times and
+// the columns for which keep returns true; a nil keep keeps all. Executions are ordered by key as
+// they first occur in the schedule, and within a key by number and attempt. Attempts that were
+// rerun are kept with that outcome; if a slot has several completed attempts the first counts, and
+// the others are marked as rerun.
 //
-// A record that cannot be read does not end the reading: it becomes one of the dataset's Problems,
-// and is in LeftOut, too. The error is that of the directory.
+// A record that cannot be read does not stop the reading: it is reported in Problems and in
+// LeftOut. The error is that of the directory.
 func ReadResults(fsys durable.FS, dir string, keep func(column string) bool) (*dataset.Dataset, error) {
 	reader := results.NewReader(fsys, dir)
 	list, err := reader.List()
@@ -87,8 +87,8 @@ func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 	return e
 }
 
-// noteSource keeps the names of machine and experiment, and says when records
-// come from several.
+// noteSource stores the names of machine and experiment, and reports records that come from
+// several.
 func noteSource(d *dataset.Dataset, machine, experiment string) {
 	note := func(what string, name *string, now string) {
 		if *name == "" {

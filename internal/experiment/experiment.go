@@ -19,12 +19,12 @@ import (
 	"krund/internal/trust"
 )
 
-// UsageError is a mistake in what a command was asked for, found before any work was done.
+// UsageError is a mistake in the arguments of a command, found before any work is done.
 type UsageError struct{ Err error }
 
 func (e UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the mistake.
+// Unwrap returns the underlying error.
 func (e UsageError) Unwrap() error { return e.Err }
 
 // Experiment is the directory of an experiment.
@@ -40,7 +40,7 @@ func DirectoryOf(arg string) string {
 }
 
 // ConfigOf returns the configuration file that a directory belongs to by default. A copy of a
-// configuration is parsed under this name, because an experiment without a name is called as its
+// configuration is parsed under this name, because an unnamed experiment takes the name of its
 // file.
 func ConfigOf(dir string) string { return strings.TrimSuffix(filepath.Clean(dir), ".krun") + ".toml" }
 
@@ -50,8 +50,8 @@ func Open(fsys durable.FS, arg string) (Experiment, error) {
 	return Experiment{d}, err
 }
 
-// OpenToChange opens the experiment that arg names for the user uid, to change something in it. For
-// root, a directory that other users could change is an error.
+// OpenToChange opens the experiment that arg names for the user uid, to modify it. For root, a
+// directory that other users can modify is an error.
 func OpenToChange(fsys durable.FS, arg string, uid int) (Experiment, error) {
 	if uid != 0 {
 		return Open(fsys, arg)
@@ -91,9 +91,9 @@ func (e Experiment) Config(host string) (*config.Config, error) {
 	return config.Parse(ConfigOf(e.Dir()), text, host, doctor.Settings())
 }
 
-// ParseConfig reads the configuration at path for the machine called host. The files that it names
-// need not be there. The error is a UsageError when path is not a configuration, and wraps
-// config.Errors when that has mistakes.
+// ParseConfig reads the configuration at path for the machine called host. The files that it refers
+// to need not exist. The error is a UsageError when path is not a configuration, and wraps
+// config.Errors when the configuration has mistakes.
 func ParseConfig(fsys durable.FS, path, host string) (*config.Config, error) {
 	if !strings.HasSuffix(path, ".toml") {
 		return nil, UsageError{fmt.Errorf("%s is not a configuration; give the experiment's NAME.toml", path)}
@@ -109,8 +109,8 @@ func ParseConfig(fsys durable.FS, path, host string) (*config.Config, error) {
 	return config.Parse(path, text, host, doctor.Settings())
 }
 
-// Keys returns the keys of the experiment: those of its schedule, or those of its configuration for
-// the machine called host when the schedule cannot be read; nil when neither can be.
+// Keys returns the keys of the experiment: those of its schedule or, if that cannot be read, those
+// of its configuration for the machine called host; nil if neither can be read.
 func (e Experiment) Keys(host string) []key.Key {
 	if s, err := e.OpenSchedule(); err == nil {
 		sum, err := s.Summarize()
@@ -129,14 +129,14 @@ func (e Experiment) Keys(host string) []key.Key {
 	return cfg.Keys()
 }
 
-// Name returns the name of the experiment that arg means: the name itself, or that of a directory,
-// or of a configuration (which may give another name than its file has).
+// Name returns the name of the experiment that arg refers to: arg itself, or the name of a
+// directory or of a configuration (whose name may differ from its file's).
 func Name(fsys durable.FS, arg, host string) (string, error) {
 	if !strings.HasSuffix(arg, ".toml") {
 		return strings.TrimSuffix(filepath.Base(filepath.Clean(arg)), ".krun"), nil
 	}
 	if _, err := os.Stat(arg); err != nil {
-		return strings.TrimSuffix(filepath.Base(arg), ".toml"), nil //nolint:nilerr // the file may be gone
+		return strings.TrimSuffix(filepath.Base(arg), ".toml"), nil //nolint:nilerr // it may be missing
 	}
 	cfg, err := ParseConfig(fsys, arg, host)
 	if err != nil {

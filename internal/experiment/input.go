@@ -16,32 +16,32 @@ import (
 	"krund/internal/key"
 )
 
-// Reader reads arguments of commands: experiments, and files of results of other tools.
+// Reader reads the arguments of commands: experiments, and results files of other tools.
 type Reader struct {
 	FS       durable.FS
 	LeaveOut func(source, why string)         // is called for each record that cannot be used
-	Message  func(format string, args ...any) // prints a line for people
+	Message  func(format string, args ...any) // prints a line for the user
 	// Progress announces a long analysis of a source. It returns the functions to call with the
-	// progress, and at the end.
+	// progress and at the end.
 	Progress func(source string) (show func(warmup.Progress), end func())
 	Workers  int // goroutines of an analysis
 }
 
-// Options say what to read of an argument.
+// Options select what to read from an argument.
 type Options struct {
-	Column             string // that is analyzed
+	Column             string // name of the column to analyze
 	Key                string // text of --key
-	VM, Variant, Uname string // what files of other tools do not say
+	VM, Variant, Uname string // what files of other tools lack
 }
 
-// Input is what an argument names.
+// Input is the content of an argument.
 type Input struct {
 	Data     *dataset.Dataset
-	Analysis string       // path of the stored analysis; "" where there is no place for one
+	Analysis string       // path of the stored analysis; "" if it is not stored
 	Pattern  *key.Pattern // of the keys in Data; nil: all of the source
 }
 
-// Read reads the argument's columns that an analysis needs, of the keys that were asked for.
+// Read reads the columns that an analysis needs, for the requested keys.
 func (r Reader) Read(arg string, o Options) (Input, error) {
 	pattern, err := ParsePattern(o.Key)
 	in := Input{Analysis: r.analysisFile(arg), Pattern: pattern}
@@ -66,7 +66,7 @@ func (r Reader) Read(arg string, o Options) (Input, error) {
 }
 
 // Series reads all columns of the argument. config is the text of the experiment's configuration;
-// "" where there is none.
+// "" if there is none.
 func (r Reader) Series(arg string, o Options) (d *dataset.Dataset, config string, err error) {
 	if !r.IsExperiment(arg) {
 		d, err := exchange.ReadFile(arg, exchange.FileOptions{VM: o.VM, Variant: o.Variant, Counters: true})
@@ -108,7 +108,7 @@ func (r Reader) reportLeftOut(arg string, d *dataset.Dataset) {
 	}
 }
 
-// reportProblems reports what of the source is not in the data.
+// reportProblems reports the parts of the source that are missing from the data.
 func (r Reader) reportProblems(arg string, d *dataset.Dataset) {
 	r.reportLeftOut(arg, d)
 	for _, problem := range d.Problems {
@@ -131,7 +131,7 @@ func (r Reader) IsExperiment(arg string) bool {
 	return err == nil && info.IsDir()
 }
 
-// analysisFile returns where the analysis of arg is kept; "" for standard input.
+// analysisFile returns the file of arg's analysis; "" for standard input.
 func (r Reader) analysisFile(arg string) string {
 	switch {
 	case r.IsExperiment(arg):
@@ -142,7 +142,7 @@ func (r Reader) analysisFile(arg string) string {
 	return exchange.Stem(arg) + ".analysis.json"
 }
 
-// Stored returns the analysis at path; nil when there is none that can be used.
+// Stored returns the analysis at path; nil if there is no usable one.
 func (r Reader) Stored(path string) *warmup.Document {
 	text, err := durable.ReadFile(r.FS, path)
 	if err != nil {
@@ -156,8 +156,8 @@ func (r Reader) Stored(path string) *warmup.Document {
 	return doc
 }
 
-// Analyze analyzes an input. Of previous, which may be nil, it takes the keys whose data and
-// parameters have not changed.
+// Analyze analyzes an input. Keys whose data and parameters have not changed are reused from
+// previous, which may be nil.
 func (r Reader) Analyze(
 	in Input,
 	p warmup.Parameters,
@@ -173,8 +173,8 @@ func (r Reader) Analyze(
 	return doc, nil
 }
 
-// Analyzed reads an argument with its stored analysis, or with one made now with the study's
-// parameters where that is missing or of other data. keys is the text of --key.
+// Analyzed reads an argument with its stored analysis. If that is missing or of other data, it
+// makes one with the study's parameters. keys is the text of --key.
 func (r Reader) Analyzed(arg, keys string) (Input, *warmup.Document, error) {
 	o := Options{Column: dataset.Wall, Key: keys}
 	previous := r.Stored(r.analysisFile(arg))
@@ -194,8 +194,8 @@ func (r Reader) Analyzed(arg, keys string) (Input, *warmup.Document, error) {
 	return in, doc, err
 }
 
-// Mode returns the rules for a column: the study's for times, and those that do not depend on the
-// unit for others.
+// Mode returns the rules for a column: the study's for times, and the unit-independent ones for
+// others.
 func Mode(d *dataset.Dataset, column string) classify.Mode {
 	if warmup.Unit(d, column) != dataset.Seconds {
 		return classify.Relative

@@ -11,11 +11,11 @@ import (
 	"krund/internal/key"
 )
 
-// ParsePattern reads the text of --key; nil is the pattern of "", which matches every key. The
+// ParsePattern parses the text of --key. The pattern of "" is nil, which matches every key. The
 // error is a UsageError.
 func ParsePattern(s string) (*key.Pattern, error) {
 	if s == "" {
-		return nil, nil //nolint:nilnil // no pattern, and no mistake either
+		return nil, nil //nolint:nilnil // no pattern is not an error
 	}
 	p, err := key.ParsePattern(s)
 	if err != nil {
@@ -24,8 +24,8 @@ func ParsePattern(s string) (*key.Pattern, error) {
 	return &p, nil
 }
 
-// OnlyKeys removes from d the keys that do not match; nil matches all. The error says that none
-// does.
+// OnlyKeys removes from d the keys that do not match; nil matches all. It returns an error if no
+// key matches.
 func OnlyKeys(d *dataset.Dataset, pattern *key.Pattern) error {
 	if pattern == nil {
 		return nil
@@ -42,12 +42,12 @@ func OnlyKeys(d *dataset.Dataset, pattern *key.Pattern) error {
 }
 
 // checkPattern returns an error with the nearest keys when the pattern matches none of the known
-// ones. Without a pattern, or without known keys, there is no error.
+// keys. Without a pattern or known keys there is no error.
 func checkPattern(pattern *key.Pattern, known []key.Key) error {
 	if pattern == nil || len(known) == 0 || slices.ContainsFunc(known, pattern.Match) {
 		return nil
 	}
-	const most = 5 // keys that are named
+	const most = 5 // keys listed in the error
 	near := slices.Clone(known)
 	slices.SortStableFunc(near, func(a, b key.Key) int {
 		return cmp.Compare(distance(pattern, a), distance(pattern, b))
@@ -63,7 +63,7 @@ func checkPattern(pattern *key.Pattern, known []key.Key) error {
 	return fmt.Errorf("--key %s matches no key; there are %s%s", pattern, strings.Join(names, ", "), more)
 }
 
-// distance counts the letters in which a key differs from a pattern.
+// distance is the edit distance between a key and a pattern.
 func distance(p *key.Pattern, k key.Key) int {
 	n := 0
 	wanted := strings.Split(p.String(), ":")

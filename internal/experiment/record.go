@@ -12,7 +12,7 @@ import (
 	"krund/internal/results"
 )
 
-// ParseRecord reads "17", "17-2" or the name of a record's file. Attempt 0 means the last one.
+// ParseRecord parses "17", "17-2" or the name of a record's file. Attempt 0 means the last one.
 func ParseRecord(s string) (slot, attempt int, err error) {
 	slotText, attemptText, both := strings.Cut(strings.TrimSuffix(s, ".json.gz"), "-")
 	slot, err = strconv.Atoi(slotText)

@@ -7,8 +7,7 @@ import (
 	"krund/internal/results"
 )
 
-// Record is a record, and whether it counts: of each slot the first completed one does, and no
-// other.
+// Record is a record with whether it counts: only the first completed record of each slot counts.
 type Record struct {
 	results.Record
 	Counts bool
@@ -16,7 +15,7 @@ type Record struct {
 
 // Records are the usable records of an experiment in order.
 type Records struct {
-	Damaged int // records that the last pass left out
+	Damaged int // number of records that the last pass omitted
 
 	reader   *results.Reader
 	names    []results.Name
@@ -25,8 +24,8 @@ type Records struct {
 }
 
 // Records returns the records of the keys that match pattern; nil matches all. host is the name of
-// this machine. leaveOut is called for each record that cannot be read or contradicts itself, once
-// in every pass. The error says that no key matches, or is that of the directory.
+// this machine. leaveOut is called in every pass for each record that cannot be read or is
+// inconsistent. The error reports that no key matches, or is that of the directory.
 func (e Experiment) Records(pattern *key.Pattern, host string, leaveOut func(error)) (*Records, error) {
 	if pattern != nil {
 		if err := checkPattern(pattern, e.Keys(host)); err != nil {
@@ -41,7 +40,7 @@ func (e Experiment) Records(pattern *key.Pattern, host string, leaveOut func(err
 	return &Records{reader: r, names: list.Records, pattern: pattern, leaveOut: leaveOut}, nil
 }
 
-// All yields all records. It may be ranged over more than once.
+// All yields all records. It can be iterated more than once.
 func (r *Records) All() iter.Seq[Record] {
 	return func(yield func(Record) bool) {
 		completed := -1 // slot of the last completed record
@@ -62,12 +61,12 @@ func (r *Records) All() iter.Seq[Record] {
 	}
 }
 
-// Counting yields the records that count. It may be ranged over more than once.
+// Counting yields the records that count. It can be iterated more than once.
 func (r *Records) Counting() iter.Seq[results.Record] {
 	return r.where(func(r Record) bool { return r.Counts })
 }
 
-// Whole yields all records without what Record adds. It may be ranged over more than once.
+// Whole yields all records without the fields that Record adds. It can be iterated more than once.
 func (r *Records) Whole() iter.Seq[results.Record] { return r.where(func(Record) bool { return true }) }
 
 func (r *Records) where(wanted func(Record) bool) iter.Seq[results.Record] {

@@ -13,21 +13,20 @@ import (
 	"krund/internal/exchange"
 )
 
-// SuiteOptions say what to read of the arguments of optimize.
+// SuiteOptions select what to read from the arguments of optimize.
 type SuiteOptions struct {
 	Options
 	Skip    Skip
 	Seconds float64 // duration of an iteration; 0: as measured
 }
 
-// Skip says which iterations to leave out at the start of each execution. The zero value leaves out
-// none.
+// Skip selects the iterations to skip at the start of each execution. The zero value skips none.
 type Skip struct {
 	Iterations int
 	Steady     bool // those before the steady state
 }
 
-// ParseSkip reads a number of iterations, or "steady".
+// ParseSkip parses a number of iterations, or "steady".
 func ParseSkip(s string) (Skip, error) {
 	if s == "steady" {
 		return Skip{Steady: true}, nil
@@ -62,7 +61,7 @@ func (r Reader) Suite(arg string, o SuiteOptions) (*optimize.Suite, error) {
 	return s, requireValues(s)
 }
 
-// SuiteRuns reads the parts of one experiment.
+// SuiteRuns reads the runs of one experiment.
 func (r Reader) SuiteRuns(args []string, o SuiteOptions) (*optimize.Suite, error) {
 	if o.Skip.Steady {
 		return nil, UsageError{
@@ -85,7 +84,7 @@ func (r Reader) SuiteRuns(args []string, o SuiteOptions) (*optimize.Suite, error
 	return s, requireValues(s)
 }
 
-// fit applies the options to a suite of µOpTime, and refuses those that it has no place for.
+// fit applies the options to a suite of µOpTime, and rejects those that do not apply to it.
 func (o SuiteOptions) fit(s *optimize.Suite) error {
 	if o.Key != "" {
 		return UsageError{
@@ -104,7 +103,7 @@ func (o SuiteOptions) fit(s *optimize.Suite) error {
 	return nil
 }
 
-// requireValues refuses a suite without any value.
+// requireValues returns an error for a suite without values.
 func requireValues(s *optimize.Suite) error {
 	for i := range s.Benchmarks {
 		if len(s.Benchmarks[i].Rows) > 0 {
@@ -130,7 +129,7 @@ func (r Reader) suiteData(
 	}
 	perOperation := in.Data.Format == exchange.FormatGo || in.Data.Format == exchange.FormatJMH
 	if perOperation && how.Seconds == 0 {
-		how.Seconds = 1 // the default of go test; the values do not say
+		how.Seconds = 1 // the default of go test; the file does not contain it
 	}
 	var warnings []string
 	switch {
@@ -142,8 +141,8 @@ func (r Reader) suiteData(
 	return in.Data, how, warnings, err
 }
 
-// beforeSteady returns the number of iterations before the steady state of each key: the maximum of
-// its executions.
+// beforeSteady returns the number of iterations before the steady state of each key: the maximum
+// over its executions.
 func (r Reader) beforeSteady(arg, keys string) (func(string) int, []string, error) {
 	_, doc, err := r.Analyzed(arg, keys)
 	if err != nil {
@@ -164,8 +163,8 @@ func (r Reader) beforeSteady(arg, keys string) (func(string) int, []string, erro
 	return func(key string) int { return skip[key] }, warnings, nil
 }
 
-// warmupOf returns the maximum of the iterations that an execution needed to get steady, and how
-// many executions never did.
+// warmupOf returns the maximum number of iterations before the steady state, and the number of
+// executions without a steady state.
 func warmupOf(p *warmup.Pair) (n, without int) {
 	for i := range p.Executions {
 		e := &p.Executions[i]

@@ -14,8 +14,8 @@ import (
 	"krund/internal/display"
 )
 
-// AnalysisText prints the study's Table 2 and Table 1 of an analysis, the warnings, and how long
-// the experiment should have been where that was asked for.
+// AnalysisText prints the study's Table 2 and Table 1 of an analysis, the warnings and, if
+// requested, how long the experiment should have been.
 func AnalysisText(w io.Writer, doc *warmup.Document) {
 	p := doc.Parameters
 	fmt.Fprintf(w, "%s: %s of %s, mode %s, delta %s, penalty %s\n\n", display.Terminal(doc.Source.Name),
@@ -47,7 +47,7 @@ func pairRow(p *warmup.Pair) []string {
 	}
 }
 
-// classCell is the symbol and the class; for inconsistent pairs the counts, the most frequent
+// classCell returns the symbol and the class; for inconsistent pairs the counts, the most frequent
 // first.
 func classCell(p *warmup.Pair) string {
 	if p.Classification == classify.None {
@@ -83,8 +83,8 @@ func performanceCell(p *warmup.Performance) string {
 		strconv.FormatFloat(p.Half, 'g', 3, 64))
 }
 
-// shortNumber writes a number with at most four significant digits, and with all of them before
-// the point.
+// shortNumber formats a number with at most four significant digits, but with all digits before the
+// decimal point.
 func shortNumber(v float64) string {
 	if v >= 1000 {
 		return strconv.FormatFloat(v, 'f', 1, 64)
@@ -92,7 +92,7 @@ func shortNumber(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// totalsText prints how many keys and executions have each class.
+// totalsText prints the number of keys and executions in each class.
 func totalsText(w io.Writer, doc *warmup.Document) {
 	classified := 0
 	for _, n := range doc.Totals.Pairs {
@@ -117,7 +117,7 @@ func totalsText(w io.Writer, doc *warmup.Document) {
 	display.Table(w, []string{"class", ">keys", ">executions"}, rows)
 }
 
-// shareCell writes a number and its percentage.
+// shareCell formats a number and its percentage.
 func shareCell(n, of int) string {
 	if of == 0 {
 		return "0"
@@ -125,7 +125,7 @@ func shareCell(n, of int) string {
 	return fmt.Sprintf("%d %5.1f%%", n, 100*float64(n)/float64(of))
 }
 
-// warningsText prints a line for each kind of warning, with the keys that it is about.
+// warningsText prints a line for each kind of warning, with the affected keys.
 func warningsText(w io.Writer, doc *warmup.Document) {
 	var lines []string
 	for _, warning := range doc.Warnings {
@@ -150,7 +150,7 @@ func warningsText(w io.Writer, doc *warmup.Document) {
 	printWarnings(w, lines)
 }
 
-// printWarnings prints warnings below a title, if there are any.
+// printWarnings prints warnings below a title, unless there are none.
 func printWarnings(w io.Writer, lines []string) {
 	if len(lines) > 0 {
 		fmt.Fprint(w, "\nWarnings:\n")
@@ -164,8 +164,8 @@ func printIndented(w io.Writer, lines []string) {
 	}
 }
 
-// warningLine is one kind of warning. all is the number of all keys. Where the texts differ, in
-// their numbers, the first stands for all.
+// warningLine formats one kind of warning. all is the number of all keys. If the texts differ in
+// their numbers, the first one is printed.
 func warningLine(keys, texts []string, all int) string {
 	line := keys[0] + ": " + texts[0]
 	switch rest := keys[1:]; {
@@ -189,18 +189,18 @@ func howLongText(w io.Writer, s *howlong.Study) {
 	if s == nil {
 		return
 	}
-	fmt.Fprint(w, "\nWith so much less, you would have concluded the same (percent of the keys):\n\n")
+	fmt.Fprint(w, "\nAgreement of shorter experiments with the full one (percent of the keys):\n\n")
 	columns := []string{">class", ">steady iter", ">steady perf", ">overall"}
 	display.Table(w, append([]string{">iterations"}, columns...), agreementRows(s.Iterations))
 	fmt.Fprintln(w)
 	display.Table(w, append([]string{">executions"}, columns...), agreementRows(s.Executions))
 	if least, ok := s.Least(); ok {
 		fmt.Fprintf(w,
-			"\nWith %d iterations and %d executions you would have concluded the same in %.1f%%.\n",
+			"\nWith %d iterations and %d executions the conclusions agree in %.1f%%.\n",
 			least.Iterations, least.Executions, least.Overall.Percent)
 		return
 	}
-	fmt.Fprintf(w, "\nNo shorter experiment would have concluded the same in %d%%.\n", howlong.Enough)
+	fmt.Fprintf(w, "\nNo shorter experiment reaches an agreement of %d%%.\n", howlong.Enough)
 }
 
 func agreementRows(points []howlong.Point) [][]string {

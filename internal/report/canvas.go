@@ -2,8 +2,8 @@ package report
 
 import "gonum.org/v1/plot/vg"
 
-// canvas is what a static plot is drawn on: an SVG (svgCanvas), a page of a PDF or the pixels of a
-// PNG (vgCanvas). A figure is figureUnits wide; y grows downwards.
+// canvas is the drawing surface of a static plot: an SVG (svgCanvas), a page of a PDF or the pixels
+// of a PNG (vgCanvas). A figure is figureUnits wide; y grows downwards.
 type canvas interface {
 	// lines draws open lines, each through its points.
 	lines(i ink, lines ...[]vg.Point)
@@ -16,14 +16,14 @@ type canvas interface {
 // label is text on a canvas.
 type label struct {
 	text    string
-	at      vg.Point // half the height of a digit above the base line
+	at      vg.Point // half the height of a digit above the baseline
 	size    vg.Length
 	anchor  anchor
-	upright bool // from the bottom to the top
-	halo    bool // on a background of its own, so that lines do not cross it
+	upright bool // written upwards
+	halo    bool // with its own background, so that lines do not cross it
 }
 
-// baseline is the label's place on its base line.
+// baseline is the label's position on its baseline.
 func (l *label) baseline() vg.Point {
 	const below = 0.36 // of the size
 	if l.upright {
@@ -32,7 +32,7 @@ func (l *label) baseline() vg.Point {
 	return vg.Point{X: l.at.X, Y: l.at.Y + below*l.size}
 }
 
-// anchor is the part of a label's width that lies before its place.
+// anchor is the share of a label's width that lies before its position.
 type anchor float64
 
 const (
@@ -41,7 +41,7 @@ const (
 	end    anchor = 1
 )
 
-// ink is how something is drawn: an index of inks.
+// ink is a drawing style: an index of inks.
 type ink int
 
 const (
@@ -63,8 +63,8 @@ const (
 	temperatureInk
 )
 
-// inks have the colors of Okabe and Ito, which people with any kind of color vision can tell apart,
-// for light and for dark pages. Circles and dashes show the same without color.
+// inks have the colors of Okabe and Ito, which are distinguishable with any color vision, for light
+// and for dark pages. Circles and dashes convey the same information without color.
 var inks = [...]struct {
 	class       string      // in the style sheet of an SVG
 	light, dark uint32      // 0xRRGGBB

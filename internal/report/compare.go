@@ -14,7 +14,7 @@ import (
 	"krund/internal/analysis/warmup"
 )
 
-// CompareTable is a comparison as a table for people.
+// CompareTable is a comparison as a table for readers.
 func CompareTable(r *compare.Result) Table {
 	t := Table{
 		Caption: fmt.Sprintf("%s → %s: %d better, %d worse, %d the same, %d cannot be told", r.Before.Name,
@@ -86,8 +86,8 @@ func compareNotes(r *compare.Result) []string {
 	return append(notes, keyNotes(r)...)
 }
 
-// keyNotes are the warnings about keys, those of one kind about one side together, in the words of
-// the first.
+// keyNotes are the warnings about keys. Warnings of one kind about one side are combined and use
+// the text of the first.
 func keyNotes(r *compare.Result) []string {
 	keys := map[string][]string{}
 	texts := map[string]string{}
@@ -119,7 +119,7 @@ func keyNotes(r *compare.Result) []string {
 	return notes
 }
 
-// CompareCSV writes a comparison for programs.
+// CompareCSV writes a comparison as CSV for programs.
 func CompareCSV(w io.Writer, r *compare.Result) error {
 	rows := [][]string{{
 		"key", "verdict", "only_in", "classification_before", "classification_after", "classification",
@@ -153,7 +153,7 @@ func CompareCSV(w io.Writer, r *compare.Result) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// CompareJSON writes a comparison with everything it knows; what could not be computed is null.
+// CompareJSON writes a complete comparison as JSON; values that could not be computed are null.
 func CompareJSON(w io.Writer, r *compare.Result) error {
 	changes := make([]changeJSON, len(r.Changes))
 	for i, c := range r.Changes {

@@ -11,16 +11,16 @@ import (
 	"krund/internal/display"
 )
 
-// A report's data are scripts, because pages that are opened from a disk may load nothing else.
-// Each calls a function of report.js with one JSON value:
+// The data of a report are scripts, because browsers do not let pages opened from disk load
+// anything else. Each script calls a function of report.js with one JSON value:
 //
 //	krund.pair(K, {unit, executions: [{number, label, values, outliers, ...}]})
 //	krund.columns(K, E, [{name, unit, core, values}])
 //
-// K and E are indexes from 0 of the pair and of its execution. Values are numbers as short as they
-// can be, null where there is none.
+// K and E are indexes from 0 of the pair and of its execution. Values are the shortest decimal
+// numbers that round-trip, and null for missing values.
 
-// writePairData writes all executions of the column that was analyzed.
+// writePairData writes all executions of the analyzed column.
 func writePairData(w io.Writer, index int, unit string, runs []executionView) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "krund.pair(%d,{\"unit\":%s,\"executions\":[\n", index, jsonText(unit))
@@ -61,7 +61,7 @@ func writePairData(w io.Writer, index int, unit string, runs []executionView) er
 	return b.Flush()
 }
 
-// writeMarks writes the place of the inset, and events.
+// writeMarks writes the position of the inset, and events.
 func writeMarks(b *bufio.Writer, r *Run) {
 	fmt.Fprintf(b, `"inset":[%d,%g,%g],"full":[%g,%g],"events":[`, r.Inset, r.InsetLeft, r.InsetTop,
 		r.Full.Low, r.Full.High)
@@ -132,7 +132,7 @@ func jsonReals(b *bufio.Writer, values []float64) {
 	jsonList(b, len(values), func(buf []byte, i int) []byte { return append(buf, jsonReal(values[i])...) })
 }
 
-// jsonReal is the shortest text that reads as the same number; null for none.
+// jsonReal returns the shortest text that parses to the same number; null for none.
 func jsonReal(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "null"

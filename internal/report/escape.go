@@ -10,14 +10,14 @@ import (
 	"krund/internal/display"
 )
 
-// escapeXML makes text fit for XML, and for a terminal that shows it.
+// escapeXML escapes text for XML, and for a terminal that shows it.
 func escapeXML(s string) string {
 	var b bytes.Buffer
 	_ = xml.EscapeText(&b, []byte(display.PlainLine(s))) // a buffer has no errors
 	return b.String()
 }
 
-// jsonText is a JSON string that may stand in a script.
+// jsonText is a JSON string that is safe in a script.
 func jsonText(s string) string {
 	text, err := json.Marshal(strings.ToValidUTF8(s, "\uFFFD")) // escapes <, > and & for HTML
 	if err != nil {
@@ -33,8 +33,8 @@ var latexSpecial = strings.NewReplacer(
 	`[`, `{[}`, // after \\ it would begin an option
 )
 
-// escapeLaTeX makes text fit for LaTeX with any of its engines and font encodings: letters that its
-// own fonts (OT1) cannot make become "?".
+// escapeLaTeX escapes text for LaTeX with any engine and font encoding: letters missing from its
+// own fonts (OT1) become "?".
 func escapeLaTeX(s string) string {
 	return latexSpecial.Replace(strings.Map(func(r rune) rune {
 		switch {
@@ -47,7 +47,7 @@ func escapeLaTeX(s string) string {
 	}, display.PlainLine(s)))
 }
 
-// latexSigns are those that latexText gives commands for.
+// latexSigns are the characters for which latexText has commands.
 const latexSigns = "±×→≠°µ"
 
 var markdownSpecial = strings.NewReplacer(

@@ -16,38 +16,38 @@ type EventKind string
 // The kinds of events.
 const (
 	KernelEvent      EventKind = "kernel"      // a message of the kernel's log
-	ThrottleEvent    EventKind = "throttle"    // the processor counted that it was slowed down
+	ThrottleEvent    EventKind = "throttle"    // the processor counted throttling
 	TemperatureEvent EventKind = "temperature" // readings before and after the run
-	OtherEvent       EventKind = "other"       // what krund found of the process
+	OtherEvent       EventKind = "other"       // other findings of krund about the process
 )
 
-// Event is what happened to an execution, with its place on the axis of iterations.
+// Event is an event during an execution, with its position on the axis of iterations.
 //
-// Kernel messages bear stamps of the kernel's own clock, which runs from the boot on as the
-// benchmark's does, but is neither set nor slewed by the same rules: they drift apart by some ten
-// milliseconds in hours. So an event's iteration is right to within iterations of that length. What
-// krund reads only before and after the run lies outside the first and the last iteration;
-// throttling, which is counted then, may have been anywhere between.
+// Kernel messages have stamps of the kernel's own clock, which counts from boot as the benchmark's
+// does, but is adjusted differently: they drift apart by about ten milliseconds in hours. So the
+// iteration of an event is accurate only for iterations longer than that. What krund reads only
+// before and after the run lies outside the first and the last iteration; throttling, which is
+// counted then, may have occurred at any time between.
 type Event struct {
-	// index of the iteration in which, or after which, it happened; -0.5 before the first, n-0.5
-	// after the last of n; NaN unknown
+	// index of the iteration in or after which it happened; -0.5 before the first, n-0.5 after the
+	// last of n; NaN if unknown
 	At   float64
 	Kind EventKind
 	Text string
-	// Label stands beside the sign in plots: of temperatures the hottest sensor's, "45.0 °C".
+	// Label stands beside the sign in plots: for temperatures the hottest sensor's, "45.0 °C".
 	Label string
 }
 
-// Placed says that the event has a place on the axis.
+// Placed reports whether the event has a position on the axis.
 func (e Event) Placed() bool { return !math.IsNaN(e.At) }
 
-// Where says in words at which of n iterations it happened; "" unknown.
+// Where describes at which of n iterations it happened; "" if unknown.
 func (e Event) Where(n int) string {
 	switch {
 	case !e.Placed():
 		return ""
 	case e.Kind == ThrottleEvent:
-		return "some time in the run"
+		return "at some time during the run"
 	case e.At < 0:
 		return "before the first iteration"
 	case e.At > float64(n)-1:
@@ -64,7 +64,8 @@ func (e Event) Title(n int) string {
 	return e.Text
 }
 
-// eventsOf lists what a record says of its run, in the order of the axis, what has no place last.
+// eventsOf lists the events in a record in the order of the axis; those without a position come
+// last.
 func eventsOf(r *results.Record) []Event {
 	end := float64(len(r.WallNS)) - 0.5
 	var list []Event
@@ -110,7 +111,7 @@ func eventsOf(r *results.Record) []Event {
 	return list
 }
 
-// placed keeps the events that a plot can show.
+// placed returns the events that a plot can show.
 func placed(events []Event) []Event {
 	return slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return !e.Placed() })
 }
@@ -124,7 +125,7 @@ func temperatureText(readings []results.Temperature) string {
 	return strings.Join(parts, ", ")
 }
 
-// hottest is the highest reading; ok is false when there is none.
+// hottest returns the highest reading; ok is false when there is none.
 func hottest(readings []results.Temperature) (text string, ok bool) {
 	if len(readings) == 0 {
 		return "", false
@@ -135,8 +136,8 @@ func hottest(readings []results.Temperature) (text string, ok bool) {
 
 func celsius(milli int) string { return fmt.Sprintf("%.1f °C", float64(milli)/1000) }
 
-// iterationOf finds the iteration in which the kernel said a line: the last one that began before.
-// NaN where line or record have no stamps that can be held against each other.
+// iterationOf returns the iteration during which the kernel logged a line: the last one that began
+// before it. NaN if the stamps of line or record are missing or not comparable.
 func iterationOf(r *results.Record, line string) float64 {
 	stamp, ok := kernelStamp(line)
 	n := len(r.StartNS)
@@ -153,8 +154,8 @@ func iterationOf(r *results.Record, line string) float64 {
 	return float64(after - 1)
 }
 
-// kernelStamp reads the stamp of a line of the kernel's log as dmesg(1) prints it, in nanoseconds
-// since boot: "[   12.345678] mce: ...".
+// kernelStamp parses the stamp of a line of the kernel's log in the format of dmesg(1), in
+// nanoseconds since boot: "[   12.345678] mce: ...".
 func kernelStamp(line string) (ns int64, ok bool) {
 	rest, ok := strings.CutPrefix(line, "[")
 	text, _, closed := strings.Cut(rest, "]")

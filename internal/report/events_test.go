@@ -42,7 +42,7 @@ func TestEvents(t *testing.T) {
 	want := []string{
 		"before the first iteration | before the run: a 41.0 °C, b 42.4 °C",
 		"before the first iteration | kernel: [    9.000000] early",
-		"some time in the run | throttled: cpu0 rose by 3",
+		"at some time during the run | throttled: cpu0 rose by 3",
 		"iteration 3 | kernel: [   12.500000] mce: hot",
 		"after the last iteration | after the run: a 58.1 °C",
 		"after the last iteration | kernel: [   14.300000] late",

@@ -8,7 +8,7 @@ import (
 	"krund/internal/analysis/warmup"
 )
 
-// executionView is an execution as the pages show it.
+// executionView is the view of an execution on the pages.
 type executionView struct {
 	Index      int
 	Number     int
@@ -19,10 +19,10 @@ type executionView struct {
 	HasColumns bool
 	SVG        string // file beside the page
 	Height     float64
-	Columns    []dataset.Column // others than the one analyzed
+	Columns    []dataset.Column // all except the one analyzed
 }
 
-// Class is the class of an execution that was analyzed, else why not.
+// Class is the class of an analyzed execution, else the reason why it was not analyzed.
 func (e *executionView) Class() string {
 	if e.Analysis.Status == warmup.Analysed {
 		return string(e.Analysis.Classification)
@@ -30,7 +30,7 @@ func (e *executionView) Class() string {
 	return string(e.Analysis.Status)
 }
 
-// Of the static plots of a report.
+// Limits of the static plots of a report.
 const (
 	staticCores = 4   // whose cycles are shown
 	pageColumns = 408 // of a series: see panel.series
@@ -84,7 +84,7 @@ func (s *site) execution(i, e int) (executionView, error) {
 	return v, err
 }
 
-// columns are those of an execution that are not the one analyzed.
+// columns returns the columns of an execution except the one analyzed.
 func (in *Input) columns(i, e int) ([]dataset.Column, error) {
 	all := in.Data.Pairs[i].Executions[e].Columns
 	if in.Columns != nil {
@@ -102,10 +102,10 @@ func (in *Input) columns(i, e int) ([]dataset.Column, error) {
 	return others, nil
 }
 
-// axis names the y axis.
+// axis returns the name of the y axis.
 func (s *site) axis() string { return AxisName(s.in.Document) }
 
-// AxisName names the axis of a document's values: "wall (s)".
+// AxisName returns the name of the axis of a document's values: "wall (s)".
 func AxisName(doc *warmup.Document) string {
 	if doc.Unit == "" {
 		return doc.Parameters.Column
@@ -113,8 +113,8 @@ func AxisName(doc *warmup.Document) string {
 	return doc.Parameters.Column + " (" + doc.Unit + ")"
 }
 
-// Figure prepares the plot of an execution with columns of these names beside its values: see
-// Panels. ok is false when it has no iterations.
+// Figure prepares the plot of an execution with the named columns beside its values: see Panels. ok
+// is false when it has no iterations.
 func (in *Input) Figure(pair, execution int, names []string, most int) (f Figure, ok bool, err error) {
 	v, err := in.view(pair, execution)
 	if err != nil || v.Analysis.Iterations == 0 {

@@ -13,8 +13,8 @@ import (
 	"krund/internal/results"
 )
 
-// Facts are what krund's records say beside the measured values: where, when and under which
-// controls. Build one by Add; the zero value is empty.
+// Facts describe the origin of krund's records: where, when and under which controls they were
+// measured. Add collects them; the zero value is empty.
 type Facts struct {
 	Records     int
 	First, Last time.Time // begin of the first and the last execution; zero: none
@@ -24,25 +24,25 @@ type Facts struct {
 	runs        map[key.Key][]RunFacts
 }
 
-// Fact is a value and the number of records that have it. A name with several values says that
+// Fact is a value and the number of records that have it. A name with several values means that
 // records differ.
 type Fact struct {
 	Name, Value string
 	Records     int
 }
 
-// ControlFact is how often a control ended in a status.
+// ControlFact counts how often a control ended in a status.
 type ControlFact struct {
 	Name, Policy, Status, Wanted, Found, Detail string
 	Records                                     int
 }
 
-// Fit says that the setting was as wanted.
+// Fit reports whether the setting was as requested.
 func (c *ControlFact) Fit() bool {
 	return c.Status == "ok" || c.Status == "set" || c.Status == "off"
 }
 
-// RunFacts are what one record says of its execution.
+// RunFacts describe the execution of one record.
 type RunFacts struct {
 	Pexec, Slot, Attempt int
 	Outcome              results.Outcome
@@ -52,10 +52,10 @@ type RunFacts struct {
 	Reasons              []string
 }
 
-// rebootFact is the name of the fact that says how executions were separated.
+// rebootFact is the name of the fact about how executions were separated.
 const rebootFact = "reboot before each execution"
 
-// controls are the names of those that have a property, each once.
+// controls returns the names of the controls with a property, each once.
 func (f *Facts) controls(has func(*ControlFact) bool) []string {
 	if f == nil {
 		return nil
@@ -69,7 +69,7 @@ func (f *Facts) controls(has func(*ControlFact) bool) []string {
 	return names
 }
 
-// Add notes a record.
+// Add adds a record.
 func (f *Facts) Add(r *results.Record) {
 	f.Records++
 	if f.First.IsZero() || r.Started.Before(f.First) {
@@ -109,7 +109,7 @@ func note(list *[]Fact, name, value string) {
 func (f *Facts) control(c results.Control) {
 	one := ControlFact{c.Name, c.Policy, c.Status, c.Wanted, c.Found, c.Detail, 0}
 	for i := range f.Controls {
-		// The first record says what was found, later ones that krund had set it.
+		// The first record has the initial value; in later ones krund had already set it.
 		v := &f.Controls[i]
 		if v.Name == one.Name && v.Status == one.Status && v.Policy == one.Policy {
 			v.Records++
@@ -139,8 +139,8 @@ func runFacts(r *results.Record) RunFacts {
 	return f
 }
 
-// of gives the facts of a key's executions in the order that datasets have: by number of the
-// execution, then slot and attempt.
+// of returns the facts of a key's executions in the order of datasets: by number of the execution,
+// then slot and attempt.
 func (f *Facts) of(k key.Key) []RunFacts {
 	if f == nil {
 		return nil
@@ -151,11 +151,11 @@ func (f *Facts) of(k key.Key) []RunFacts {
 	})
 }
 
-// kernelNames are the parts of a fingerprint that may not differ within an experiment whose numbers
-// are compared.
+// kernelNames are the parts of a fingerprint that must not differ within an experiment whose
+// numbers are compared.
 var kernelNames = []string{"kernel.release", "kernel.version", "cpu.model", "cpu.microcode"}
 
-// Warnings lists what in the records weakens results, with the remedy.
+// Warnings lists the facts in the records that weaken results, with the remedy.
 func (f *Facts) Warnings() []warmup.Warning {
 	if f == nil || f.Records == 0 {
 		return nil
@@ -182,13 +182,13 @@ func (f *Facts) Warnings() []warmup.Warning {
 	}
 	if f.virtual() {
 		warn("virtual_machine",
-			"the machine is virtual: its host decides on frequency, processors and interruptions; measure "+
-				"on hardware")
+			"the machine is virtual: its host controls frequency, processors and interrupts; measure on "+
+				"hardware")
 	}
 	unfit := f.unfit()
 	if len(unfit) > 0 {
-		warn("controls", "controls that were not as wanted: %s; the table of controls says why, and policy "+
-			"\"require\" refuses to measure then", strings.Join(unfit, ", "))
+		warn("controls", "controls without the requested value: %s; see the table of controls for the "+
+			"reasons; with policy \"require\" krund refuses to measure", strings.Join(unfit, ", "))
 	}
 	reruns := 0
 	for _, runs := range f.runs {
@@ -197,13 +197,14 @@ func (f *Facts) Warnings() []warmup.Warning {
 		}
 	}
 	if reruns > 0 {
-		warn("reruns", "%d of %d executions were disturbed and run again; the pages of their keys say why",
+		warn("reruns", "%d of %d executions were disturbed and rerun; see the pages of their keys for the "+
+			"reasons",
 			reruns, f.Records)
 	}
 	return list
 }
 
-// virtual reports whether krund found that it runs in a virtual machine.
+// virtual reports whether krund detected a virtual machine.
 func (f *Facts) virtual() bool {
 	for _, c := range f.Controls {
 		if strings.Contains(c.Detail, "virtual machine") || c.Name == "virtualisation" && !c.Fit() {
@@ -223,7 +224,7 @@ func number(b bool) int {
 	return 0
 }
 
-// Names gives the records of a key's executions in the order that datasets have them.
+// Names returns the records of a key's executions in the order of datasets.
 func (f *Facts) Names(k key.Key) []results.Name {
 	runs := f.of(k)
 	names := make([]results.Name, len(runs))

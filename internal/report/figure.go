@@ -8,9 +8,9 @@ import (
 	"krund/internal/analysis/dataset"
 )
 
-// Figure is one execution as a static plot. From top to bottom it has the benchmark's own columns,
-// a strip of the run with a narrower y axis, the whole run with an inset of its first iterations,
-// events, and the columns of cores.
+// Figure is a static plot of one execution. From top to bottom it shows the benchmark's own
+// columns, a strip of the run with a narrower y axis, the whole run with an inset of its first
+// iterations, events, and the columns of cores.
 type Figure struct {
 	Title string
 	Axis  string // name of the y axis: "wall (s)"
@@ -35,7 +35,7 @@ const (
 	insetSize           = 10
 )
 
-// height depends on nothing but the number of columns and whether there are events.
+// height depends only on the number of columns and whether there are events.
 func (f *Figure) height() vg.Length {
 	height := titleHeight + stripHeight + panelGap + wholeHeight + axisHeight +
 		vg.Length(len(f.Run.Panels))*(columnHeight+panelGap)
@@ -95,7 +95,7 @@ func (f *Figure) draw(c canvas, top vg.Length, columns int) {
 	}
 }
 
-// sortedPanels gives the columns that stand above and below the values.
+// sortedPanels returns the columns above and below the values.
 func (r *Run) sortedPanels() (above, below []Panel) {
 	for _, p := range r.Panels {
 		if p.Core == dataset.NoCore {
@@ -107,7 +107,7 @@ func (r *Run) sortedPanels() (above, below []Panel) {
 	return above, below
 }
 
-// sign is the mark of a kind of event. Signs differ by shape as well as by color.
+// sign is the mark of a kind of event. Signs differ in shape as well as in color.
 type sign struct {
 	kind    EventKind
 	ink     ink
@@ -155,7 +155,7 @@ func (p panel) events(r *Run, y vg.Length) {
 	}
 }
 
-// labelsLast gives the events in an order in which no sign is drawn over a label.
+// labelsLast returns the events in an order in which no sign covers a label.
 func labelsLast(events []Event) []Event {
 	return slices.SortedStableFunc(slices.Values(events), func(a, b Event) int {
 		return number(a.Label != "") - number(b.Label != "")

@@ -32,7 +32,7 @@ func (s *site) functions() template.FuncMap {
 	}
 }
 
-// plural is "1 key" and "2 keys".
+// plural formats a count: "1 key", "2 keys".
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -40,10 +40,10 @@ func plural(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// slug is the class as a part of a name in the style sheet.
+// slug is the part of a style sheet class name for the class.
 func slug(c classify.PairClass) string { return strings.ReplaceAll(string(c), " ", "-") }
 
-// spreadHTML is a median, and smaller its percentiles.
+// spreadHTML formats a median with its percentiles in small type.
 func spreadHTML(s *quantile.Spread) template.HTML {
 	if s == nil {
 		return ""
@@ -52,7 +52,7 @@ func spreadHTML(s *quantile.Spread) template.HTML {
 		Number(s.P95))) // numbers
 }
 
-// performanceHTML is a mean, and smaller its interval.
+// performanceHTML formats a mean with its interval in small type.
 func performanceHTML(p *warmup.Performance) template.HTML {
 	if p == nil {
 		return ""
@@ -61,7 +61,7 @@ func performanceHTML(p *warmup.Performance) template.HTML {
 	return template.HTML(fmt.Sprintf(`%s <span class="ci">±%s</span>`, mean, half)) // numbers
 }
 
-// percentText is "99%" of 0.99.
+// percentText formats 0.99 as "99%".
 func percentText(part float64) string { return strconv.FormatFloat(100*part, 'g', 4, 64) + "%" }
 
 // unicodeSymbol is the study's sign for a class.
@@ -83,7 +83,7 @@ func unicodeSymbol(c classify.PairClass) string {
 	return "?"
 }
 
-// htmlHistogram draws a thumbnail as an SVG that says what it shows.
+// htmlHistogram draws a thumbnail as an SVG with a text description.
 func htmlHistogram(h *Histogram, what string) template.HTML {
 	if h == nil {
 		return ""

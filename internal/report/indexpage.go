@@ -9,23 +9,23 @@ import (
 	"krund/internal/results"
 )
 
-// indexPage is what index.html shows.
+// indexPage is the data of index.html.
 type indexPage struct {
 	Input
 	Title      string
-	Iterations string // of every execution; "" where they differ
+	Iterations string // number in every execution; "" if they differ
 	When       string
 	Hardware   string // processor and kernel
 	Conditions string
-	Fit        int // controls that were looked at
+	Fit        int // number of controls checked
 	FitText    string
-	Unfit      []string // names of controls that were not as wanted
+	Unfit      []string // names of controls that were not as requested
 	Confidence string
 	Rows       []Row
 	Shares     []Share
 	Warnings   []warmup.Warning
 	Grouped    []GroupedWarning
-	Pairs      int // that have a class
+	Pairs      int // number of pairs with a class
 	Analysed   int // executions
 }
 
@@ -57,8 +57,7 @@ func (s *site) index() error {
 	})
 }
 
-// iterations is the number of iterations that all analyzed executions have, or from the fewest to
-// the most.
+// iterations returns the number of iterations of all analyzed executions, or its range.
 func iterations(doc *warmup.Document) string {
 	low, high := 0, 0
 	for i := range doc.Pairs {
@@ -95,7 +94,7 @@ func (f *Facts) when() string {
 	return fmt.Sprintf("%s to %s (UTC)", first.Format(day+", "+minute), last.Format(day+", "+minute))
 }
 
-// value is that of a name in a list of facts, with ", ..." when records differ.
+// value returns the value of a name in a list of facts, followed by ", ..." when records differ.
 func value(list []Fact, name string) string {
 	text := ""
 	for _, v := range list {
@@ -110,7 +109,7 @@ func value(list []Fact, name string) string {
 	return text
 }
 
-// hardware names the processor and the kernel.
+// hardware describes the processor and the kernel.
 func (f *Facts) hardware() string {
 	if f == nil {
 		return ""
@@ -128,7 +127,7 @@ func (f *Facts) hardware() string {
 	return strings.Join(parts, ", ")
 }
 
-// conditions say how executions were separated and counted.
+// conditions describes how executions were separated and counted.
 func (f *Facts) conditions() string {
 	if f == nil || f.Records == 0 {
 		return ""
@@ -151,10 +150,10 @@ func (f *Facts) conditions() string {
 	return strings.Join(parts, ", ")
 }
 
-// controlNames are the controls that were looked at, each once.
+// controlNames returns the names of the controls that were checked, each once.
 func (f *Facts) controlNames() []string {
 	return f.controls(func(c *ControlFact) bool { return c.Status != "off" })
 }
 
-// unfit are the controls that were not as wanted in some execution.
+// unfit returns the names of the controls that were not as requested in some execution.
 func (f *Facts) unfit() []string { return f.controls(func(c *ControlFact) bool { return !c.Fit() }) }

@@ -9,7 +9,7 @@ import (
 
 func pageName(i int) string { return fmt.Sprintf("k%04d", i) }
 
-// pairPage is what pair.html shows.
+// pairPage is the data of pair.html.
 type pairPage struct {
 	Input
 	Index      int

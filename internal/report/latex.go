@@ -8,16 +8,15 @@ import (
 	"krund/internal/analysis/classify"
 )
 
-// latexHead lists what the document must load, and defines the bar that holds the median, which the
-// study's tables have in red. A spike is drawn from its own numbers, so that its command can be
-// swapped for another.
+// latexHead lists the packages to load, and defines the bar that holds the median, which is red in
+// the study's tables. A spike is drawn from its own numbers, so that its command can be replaced.
 const latexHead = `% \usepackage{booktabs,longtable,sparklines}
 \providecommand{\medianspike}{}
 \def\medianspike #1 #2 {{\definecolor{sparkspikecolor}{rgb}{0.84,0.37,0}\sparkspike #1 #2 }}
 `
 
-// latex is the table as a part of a document that loads booktabs, longtable and sparklines, which
-// warmup_stats' tables need, too.
+// latex is the table as a fragment of a document that loads booktabs, longtable and sparklines,
+// which warmup_stats' tables also need.
 func (t *Table) latex() string {
 	var b strings.Builder
 	b.WriteString(latexHead)
@@ -64,7 +63,7 @@ func (c Cell) latex() string {
 	return latexText(c.Text)
 }
 
-// latexText escapes text and gives the signs that tables use.
+// latexText escapes text and converts the signs that tables use.
 func latexText(s string) string {
 	return strings.NewReplacer("±", `$\pm$`, "×", `$\times$`, "→", `$\rightarrow$`, "≠", `$\neq$`, "°",
 		`$^\circ$`, "µ", `$\mu$`).Replace(escapeLaTeX(s))

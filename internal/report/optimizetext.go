@@ -12,7 +12,7 @@ import (
 	"krund/internal/display"
 )
 
-// OptimizedText prints the recommendations, what they save, the warnings, and lines for the
+// OptimizedText prints the recommendations, the savings, the warnings, and lines for the
 // experiment's configuration.
 func OptimizedText(w io.Writer, f *optimize.Findings, o optimize.Options) {
 	fmt.Fprintf(w, "%s: %s, %s below %g\n\n", display.Terminal(f.Suite.Source),
@@ -63,7 +63,7 @@ func optimizedRow(f *optimize.Findings, i int, m optimize.Metric) []string {
 	return append(cells, percentOf(warmup.Real(r.Confidence)))
 }
 
-// withUnit writes a result with its unit.
+// withUnit formats a result with its unit.
 func withUnit(v float64, unit string) string {
 	switch {
 	case math.IsNaN(v):
@@ -108,7 +108,7 @@ func savingsText(w io.Writer, f *optimize.Findings) {
 	}, rows)
 }
 
-// anySeconds writes a time of microseconds to weeks.
+// anySeconds formats a duration from microseconds to weeks.
 func anySeconds(s float64) string {
 	if s < 1 {
 		return display.Nanoseconds(s * 1e9)
@@ -144,8 +144,8 @@ func sharedText(w io.Writer, f *optimize.Findings) {
 	}
 }
 
-// ChangesText prints which changes full and reduced configurations find, version by version. limit
-// is the smallest change that counts.
+// ChangesText prints the changes that full and reduced configurations detect, version by version.
+// limit is the smallest relevant change.
 func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit float64) {
 	side := "either way"
 	if o.Published {

@@ -17,8 +17,9 @@ import (
 )
 
 // pageDirectory writes the files of a report. Each has a temporary name until all are complete, so
-// that the previous report stays whole until then. The manifest lists the files of a report;
-// nothing else is ever removed. A report is made again after a crash, so nothing is synced.
+// that the previous report stays intact until then. The manifest lists the files of a report;
+// nothing else is ever removed. Files are not synced, because a report can be made again after a
+// crash.
 type pageDirectory struct {
 	fsys    durable.FS
 	dir     string
@@ -33,14 +34,14 @@ type pageFile struct {
 
 const (
 	manifestName = "files.sha256"  // as sha256sum writes it
-	unfinished   = ".krunctl-part" // behind the name of a file until all are complete
+	unfinished   = ".krunctl-part" // suffix of file names until all are complete
 )
 
-// reportDirectories is where reports have their files, beside index.html.
+// reportDirectories are the directories of a report's files, beside index.html.
 var reportDirectories = []string{".", "assets", "data", "keys", "plots"}
 
-// WriteSite writes a report into a directory. A report that is there already is replaced when the
-// new one is complete: what only the old one has is removed, and nothing else.
+// WriteSite writes a report into a directory. It replaces an existing report when the new one is
+// complete: files that only the old one has are removed, and nothing else.
 func WriteSite(fsys durable.FS, dir string, in Input) (Size, error) {
 	if err := mayWrite(fsys, dir); err != nil {
 		return Size{}, err
@@ -59,7 +60,7 @@ func WriteSite(fsys durable.FS, dir string, in Input) (Size, error) {
 // generator marks pages of reports, which a new report may replace.
 const generator = `<meta name="generator" content="krunctl">`
 
-// mayWrite refuses a directory that has an index.html that is not krunctl's.
+// mayWrite returns an error when the directory has an index.html that krunctl did not write.
 func mayWrite(fsys durable.FS, dir string) error {
 	name := filepath.Join(dir, "index.html")
 	text, err := durable.ReadFile(fsys, name)
@@ -79,7 +80,7 @@ func newPageDirectory(fsys durable.FS, dir string) *pageDirectory {
 	return &pageDirectory{fsys: fsys, dir: dir}
 }
 
-// Create makes a file, and its directory.
+// Create creates a file and its directory.
 func (p *pageDirectory) Create(name string) (io.WriteCloser, error) {
 	f, err := p.create(p.path(name) + unfinished)
 	if err != nil {
@@ -116,8 +117,8 @@ func (p *pageDirectory) path(name string) string {
 	return filepath.Join(p.dir, filepath.FromSlash(name))
 }
 
-// finish replaces the previous report. Whenever it is interrupted, the manifest lists all files
-// that are there, so that the next report can remove them.
+// finish replaces the previous report. If it is interrupted, the manifest still lists all existing
+// files, so that the next report can remove them.
 func (p *pageDirectory) finish() error {
 	before, err := p.manifest()
 	if err != nil {
@@ -132,7 +133,7 @@ func (p *pageDirectory) finish() error {
 		return err
 	}
 	now := map[string]bool{}
-	for _, f := range p.written { // index.html is the last one
+	for _, f := range p.written { // index.html comes last
 		now[f.name] = true
 		if err := p.fsys.Rename(p.path(f.name)+unfinished, p.path(f.name)); err != nil {
 			return fmt.Errorf("write the report: %w", err)
@@ -149,24 +150,24 @@ func (p *pageDirectory) finish() error {
 	return errors.Join(p.writeManifest(p.written), p.sweep())
 }
 
-// replaceable refuses to replace what is not a page.
+// replaceable returns an error when a file is not a page of krunctl.
 func (p *pageDirectory) replaceable(f pageFile) error {
 	info, err := p.fsys.Lstat(p.path(f.name))
 	if err != nil || info.Mode().IsRegular() {
-		return nil //nolint:nilerr // it is not there, or the renaming tells the same error
+		return nil //nolint:nilerr // it does not exist, or renaming reports the same error
 	}
 	return fmt.Errorf("write the report: %s is %s, not a page of krunctl's; move it away", p.path(f.name),
 		durable.Describe(info.Mode()))
 }
 
-// manifest reads the list of the files of a report, and ignores other lines.
+// manifest reads the list of a report's files, and ignores other lines.
 func (p *pageDirectory) manifest() ([]pageFile, error) {
 	text, err := durable.ReadFile(p.fsys, p.path(manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what the report before has written: %w", err)
+		return nil, fmt.Errorf("read the file list of the previous report: %w", err)
 	}
 	var files []pageFile
 	for line := range strings.Lines(string(text)) {
@@ -205,7 +206,7 @@ func (p *pageDirectory) removeStale(f pageFile) error {
 		err = p.fsys.Remove(path)
 	}
 	if err != nil {
-		return fmt.Errorf("remove what is left of the report before: %w", err)
+		return fmt.Errorf("remove the previous report's files: %w", err)
 	}
 	return nil
 }
@@ -227,7 +228,7 @@ func (p *pageDirectory) sweep() error {
 	return errors.Join(problems...)
 }
 
-// create makes a file in a directory, which is made if need be.
+// create creates a file in a directory, which it creates if necessary.
 func (p *pageDirectory) create(file string) (durable.File, error) {
 	if err := durable.MkdirAll(p.fsys, filepath.Dir(file)); err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func TestReportDirectory(t *testing.T) {
 	}
 }
 
-// TestReportDirectoryManifest: a manifest that somebody has made up removes nothing outside the
+// TestReportDirectoryManifest: a forged manifest removes nothing outside the
 // report, nor what has another content.
 func TestReportDirectoryManifest(t *testing.T) {
 	fsys := crashfs.New("/report")

@@ -26,7 +26,7 @@ func (p panel) y(v float64) vg.Length {
 	return p.Max.Y - vg.Length((v-p.ys.Low)/(p.ys.High-p.ys.Low))*p.Size().Y
 }
 
-// upright and level are lines through all of the panel.
+// upright and level are lines across the panel.
 func (p panel) upright(x vg.Length) []vg.Point {
 	return []vg.Point{{X: x, Y: p.Min.Y}, {X: x, Y: p.Max.Y}}
 }
@@ -50,7 +50,7 @@ func corners(r vg.Rectangle) []vg.Point {
 	return []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
 }
 
-// numbers writes about n numbers of iterations at a height.
+// numbers draws about n iteration numbers at a height.
 func (p panel) numbers(n int, y vg.Length) {
 	for _, t := range p.xs.WholeTicks(n) {
 		p.text(label{text: fmt.Sprint(t), at: vg.Point{X: p.x(t), Y: y}, size: p.size, anchor: middle})
@@ -112,8 +112,8 @@ func (p panel) run(r *Run, circles bool) {
 	}
 }
 
-// outliers circles them, in another color those that other executions have too. Of circles that
-// would cover each other it draws one.
+// outliers circles the outliers; those that also occur in other executions have another color. Of
+// circles that would cover each other it draws one.
 func (p panel) outliers(r *Run) {
 	const radius, same = 4, 2
 	type circle struct {
@@ -138,9 +138,9 @@ func (p panel) outliers(r *Run) {
 	p.circles(commonInk, radius, centers[commonInk])
 }
 
-// series makes the lines of a series, with gaps where there is no number. Of a series with more
-// than two values per column it draws the lowest and the highest value of each column, which looks
-// the same.
+// series returns the lines of a series, with gaps at missing values. With more than two values per
+// column of the plot it draws the lowest and the highest value of each column, which looks the
+// same.
 func (p panel) series(values []float64) [][]vg.Point {
 	per := (len(values) + p.columns - 1) / p.columns
 	if per <= 2 {
@@ -171,7 +171,7 @@ func (p panel) series(values []float64) [][]vg.Point {
 	return lines
 }
 
-// extremes gives the indexes of the lowest and of the highest number, -1 where there is none.
+// extremes returns the indexes of the lowest and the highest number, -1 if there is none.
 func extremes(values []float64, from, to int) (low, high int) {
 	low, high = -1, -1
 	for i := from; i < to; i++ {

@@ -17,13 +17,13 @@ type Panel struct {
 	Core   int  // processor, or dataset.NoCore; panels of cores stand below
 }
 
-// UserColumns asks Panels for the columns that the benchmark itself set, such as the times of
-// garbage collection and compilation of the study's Figure 6.
+// UserColumns makes Panels include the columns that the benchmark itself set, such as the times of
+// garbage collection and compilation in the study's Figure 6.
 const UserColumns = "user"
 
-// Panels chooses columns by name, in the order of names: a counter of several cores gives a panel
-// for each, by core, but no more than most, those with the highest sums. Columns of other names,
-// and ones that hold nothing, are left out.
+// Panels selects columns by name, in the order of names. A counter of several cores gives a panel
+// for each core, ordered by core, but at most most of them: those with the highest sums. Other
+// columns, and empty ones, are omitted.
 func Panels(columns []dataset.Column, names []string, most int) []Panel {
 	var list []Panel
 	seen := map[string]bool{}
@@ -84,7 +84,7 @@ func panelsOf(columns []dataset.Column, name string, most int) []Panel {
 	return list
 }
 
-// busiest keeps the panels with the highest sums, by core.
+// busiest returns the panels with the highest sums, ordered by core.
 func busiest(list []Panel, sums []float64, most int) []Panel {
 	all := len(list)
 	if all > most {

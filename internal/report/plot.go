@@ -28,7 +28,7 @@ const (
 	pngDPI      = 200
 )
 
-// pageHeight is the height of figures below each other, in units.
+// pageHeight is the height of stacked figures, in units.
 func pageHeight(page []Figure) vg.Length {
 	height := vg.Length(len(page)-1) * figureGap
 	for i := range page {
@@ -37,8 +37,8 @@ func pageHeight(page []Figure) vg.Length {
 	return height
 }
 
-// Pages puts figures on pages, perPage on each; 0: as many as fit on a sheet of A4, and at least
-// one.
+// Pages distributes figures over pages, perPage on each; 0: as many as fit on a sheet of A4, and at
+// least one.
 func Pages(figures []Figure, perPage int) [][]Figure {
 	var pages [][]Figure
 	for i := range figures {
@@ -56,8 +56,8 @@ func Pages(figures []Figure, perPage int) [][]Figure {
 	return pages
 }
 
-// WritePlot draws figures below each other on each page. A PDF holds one or more pages, all as high
-// as the highest; the other formats hold exactly one.
+// WritePlot draws stacked figures on each page. A PDF holds one or more pages, all with the height
+// of the tallest; the other formats hold exactly one.
 func WritePlot(w io.Writer, f PlotFormat, pages [][]Figure) error {
 	if len(pages) == 0 || f != PDF && len(pages) != 1 {
 		return fmt.Errorf("%d pages do not go into one %s", len(pages), f)

@@ -7,8 +7,8 @@ import (
 	"krund/internal/results"
 )
 
-// ReadFacts reads what the records say beside the series, of the keys that match pattern; nil
-// matches all. Records that cannot be used are left out: the dataset's problems name them.
+// ReadFacts reads the facts in the records of the keys that match pattern; nil matches all.
+// Unusable records are omitted, because the dataset's problems name them.
 func ReadFacts(r *results.Reader, pattern *key.Pattern) (*Facts, error) {
 	list, err := r.List()
 	if err != nil {
@@ -23,8 +23,8 @@ func ReadFacts(r *results.Reader, pattern *key.Pattern) (*Facts, error) {
 	return facts, nil
 }
 
-// AddRecords adds the facts, and has the other columns read again when they are written: all of
-// them together may not fit into memory.
+// AddRecords adds the facts, and makes the report read the other columns when they are written,
+// because all of them together may not fit into memory.
 func (in *Input) AddRecords(facts *Facts, r *results.Reader) {
 	in.Facts = facts
 	names := make([][]results.Name, len(in.Data.Pairs)) // of each pair, in the order of the dataset

@@ -20,7 +20,7 @@ type Row struct {
 	Variant    string             `json:"variant"`
 	Executions int                `json:"executions"` // planned and made, reruns included
 	Analysed   int                `json:"analysed"`
-	Class      classify.PairClass `json:"classification"` // "" when nothing was analyzed
+	Class      classify.PairClass `json:"classification"` // "" if nothing was analyzed
 	Counts     classify.Counts    `json:"counts"`
 	// The steady state, nil where there is none: see warmup.Pair.
 	SteadyIteration   *quantile.Spread    `json:"steady_iteration"`
@@ -32,7 +32,7 @@ type Row struct {
 	Warnings             []warmup.Warning `json:"warnings"`
 }
 
-// Rows gives a row per pair of the document, in its order.
+// Rows returns a row per pair of the document, in its order.
 func Rows(doc *warmup.Document) []Row {
 	rows := make([]Row, len(doc.Pairs))
 	for i := range doc.Pairs {
@@ -84,7 +84,7 @@ func newHistogram(values []float64, low, high float64) *Histogram {
 	return h
 }
 
-// bin is the index of the bin that a value belongs to.
+// bin returns the index of the bin of a value.
 func (h *Histogram) bin(v float64) int {
 	if !(h.High > h.Low) {
 		return bins / 2 // all values are equal
@@ -92,8 +92,8 @@ func (h *Histogram) bin(v float64) int {
 	return min(max(int(math.Floor((v-h.Low)/(h.High-h.Low)*bins)), 0), bins-1)
 }
 
-// median is the index of the bin that holds the median value, of two the lower; tables mark it, as
-// the study's do. -1 without values.
+// median returns the index of the bin that contains the lower median, which tables highlight, as
+// the study's do; -1 without values.
 func (h *Histogram) median() int {
 	total, sum := 0, 0
 	for _, n := range h.Counts {
@@ -110,7 +110,7 @@ func (h *Histogram) median() int {
 // bars are the eight block characters of a thumbnail in text.
 var bars = [...]rune{'▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'}
 
-// Text draws the histogram in characters: a space for an empty bin.
+// Text draws the histogram with block characters: a space for an empty bin.
 func (h *Histogram) Text() string {
 	if h == nil {
 		return ""
@@ -127,8 +127,8 @@ func (h *Histogram) Text() string {
 	return b.String()
 }
 
-// ClassText is the symbol and, for inconsistent pairs, how many executions have each class, the
-// most frequent first: "x (6\ 4~)".
+// ClassText returns the symbol and, for inconsistent pairs, the number of executions in each class,
+// the most frequent first: "x (6\ 4~)".
 func (r Row) ClassText(symbol func(classify.PairClass) string) string {
 	if r.Class == classify.None {
 		return "?"
@@ -151,7 +151,7 @@ func (r Row) byCount() []classify.Class {
 	return slices.DeleteFunc(classes, func(c classify.Class) bool { return r.Counts.Of(c) == 0 })
 }
 
-// ExecutionsText is "30", or "28 of 30" where some are left out.
+// ExecutionsText returns "30", or "28 of 30" if some are left out.
 func (r Row) ExecutionsText() string {
 	if r.Analysed == r.Executions {
 		return strconv.Itoa(r.Executions)
@@ -159,8 +159,8 @@ func (r Row) ExecutionsText() string {
 	return fmt.Sprintf("%d of %d", r.Analysed, r.Executions)
 }
 
-// Number writes a value with four significant digits and no exponent unless it is very small; from
-// 1000 on with one decimal, as the study's tables.
+// Number formats a value with four significant digits, without exponent unless it is very small;
+// from 1000 with one decimal, as in the study's tables.
 func Number(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v):
@@ -174,7 +174,7 @@ func Number(v float64) string {
 	}
 }
 
-// spreadText is "median (5th, 95th percentile)", "" for nil.
+// spreadText formats "median (5th, 95th percentile)"; "" for nil.
 func spreadText(s *quantile.Spread) string {
 	if s == nil {
 		return ""
@@ -182,7 +182,7 @@ func spreadText(s *quantile.Spread) string {
 	return fmt.Sprintf("%s (%s, %s)", Number(s.Median), Number(s.P5), Number(s.P95))
 }
 
-// performanceText is "mean ±half", to the interval's precision; "" for nil.
+// performanceText formats "mean ±half", to the interval's precision; "" for nil.
 func performanceText(p *warmup.Performance, plusMinus string) string {
 	if p == nil {
 		return ""
@@ -191,8 +191,8 @@ func performanceText(p *warmup.Performance, plusMinus string) string {
 	return mean + " " + plusMinus + half
 }
 
-// withInterval writes a mean with two digits more than the first of its interval's half width, and
-// the half width to the same place.
+// withInterval formats a mean to two digits more than the first digit of its interval's half width,
+// and the half width to the same place.
 func withInterval(mean, half float64) (string, string) {
 	if !(half > 0) || half < math.Abs(mean)*1e-6 {
 		return strconv.FormatFloat(mean, 'g', 6, 64), strconv.FormatFloat(half, 'g', 2, 64)
@@ -216,7 +216,7 @@ type Share struct {
 	Executions *int               `json:"executions"` // nil for the inconsistent classes
 }
 
-// Shares gives the study's Table 1: pairs and executions of each class.
+// Shares returns the study's Table 1: pairs and executions in each class.
 func Shares(doc *warmup.Document) []Share {
 	var list []Share
 	for _, c := range classify.Classes {
@@ -229,7 +229,7 @@ func Shares(doc *warmup.Document) []Share {
 	return list
 }
 
-// percent is "12.5%" of a whole, "0%" of nothing.
+// percent formats a share of a whole as "12.5%"; "0%" if the whole is 0.
 func percent(n, of int) string {
 	if of == 0 {
 		return "0%"
@@ -237,7 +237,7 @@ func percent(n, of int) string {
 	return strconv.FormatFloat(100*float64(n)/float64(of), 'f', 1, 64) + "%"
 }
 
-// classified is the number of pairs and executions that have a class.
+// classified returns the number of pairs and executions with a class.
 func classified(doc *warmup.Document) (pairs, executions int) {
 	for _, n := range doc.Totals.Pairs {
 		pairs += n

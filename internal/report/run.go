@@ -8,22 +8,22 @@ import (
 )
 
 // Run is the geometry of one execution's run-sequence plot, as in the study's Figure 1: values
-// against iterations, with what the analysis found.
+// against iterations, with the findings of the analysis.
 type Run struct {
 	Values   []float64 // of every iteration, in the document's unit
 	Outliers []int     // ascending indexes
-	Common   []int     // of these, those that other executions have too
+	Common   []int     // of these, those that also occur in other executions
 	Segments []warmup.Segment
 	Changes  []int // changepoints: last index of each segment but the last
 
 	Full Span // of the values, with room for the inset
 	Zoom Span // of the strip above: where the second half of the values lies
-	// Inset is how many of the first iterations the inset shows; 0: none, because there are so few
-	// in all.
+	// Inset is the number of first iterations in the inset; 0: none, because there are too few
+	// iterations.
 	Inset     int
 	InsetSpan Span
-	// InsetLeft and InsetTop are where in the main plot the inset hides least: parts of its width
-	// and height, from the upper left.
+	// InsetLeft and InsetTop are the position in the main plot where the inset hides the fewest
+	// values: shares of its width and height, from the upper left.
 	InsetLeft, InsetTop float64
 
 	Events []Event // with a place on the axis
@@ -36,12 +36,12 @@ type Span struct{ Low, High float64 }
 const (
 	insetIterations = 50 // of the study's insets
 	smallestInset   = 4 * insetIterations
-	zoomTail        = 0.02 // part of the values that may lie above, and below, the strip
+	zoomTail        = 0.02 // share of the values that may lie above, and below, the strip
 	zoomMargin      = 0.25
 	fullMargin      = 0.04
 	insetWidth      = 0.28 // of the main plot
 	insetHeight     = 0.46
-	insetHides      = 0.02 // part of the values that it may hide; else the y axis is lengthened by
+	insetHides      = 0.02 // share of the values it may hide; else the y axis is extended by
 	insetRoom       = 0.95 // of its length
 )
 
@@ -63,8 +63,8 @@ func NewRun(values []float64, e *warmup.Execution) Run {
 	return r
 }
 
-// placeInset looks for the place where the inset hides the fewest values: on the right if nothing
-// speaks against it, at the top before the bottom. It gives how many it hides.
+// placeInset returns the position where the inset hides the fewest values, preferring the right to
+// the left and the top to the bottom, and how many it hides.
 func (r *Run) placeInset() int {
 	const gap, places = 0.015, 6
 	fewest := len(r.Values) + 1
@@ -95,8 +95,8 @@ func (r *Run) hidden(left, top float64) int {
 // Run are indexes, from 0.
 func (r *Run) Numbers() Span { return Span{1, max(float64(len(r.Values)), 2)} }
 
-// spanOf is the range of the values without a part of them at each end, and a margin around.
-// Without values it is 0 to 1.
+// spanOf is the range of the values without a share of them at each end, plus a margin. Without
+// values it is 0 to 1.
 func spanOf(values []float64, tail, margin float64) Span {
 	sorted := slices.DeleteFunc(slices.Sorted(slices.Values(values)),
 		func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
@@ -119,7 +119,7 @@ type MeanLine struct {
 	Equivalent bool // to the last segment: black, others gray
 }
 
-// Means gives the segments' means over the iterations they cover.
+// Means returns the segments' means over their iterations.
 func (r *Run) Means() []MeanLine {
 	lines := make([]MeanLine, len(r.Segments))
 	for i, s := range r.Segments {

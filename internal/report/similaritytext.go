@@ -12,8 +12,8 @@ import (
 	"krund/internal/display"
 )
 
-// SimilarityText prints how alike the executions of each key are. With matrix it also prints, for
-// each pair of executions, how many measures are above the threshold.
+// SimilarityText prints the similarity of the executions of each key. With matrix it also prints,
+// for each pair of executions, the number of measures above the threshold.
 func SimilarityText(w io.Writer, doc *similarity.Document, matrix bool) {
 	fmt.Fprintf(w, "%s: %s of %s, threshold %v\n\n", display.Terminal(doc.Source.Source),
 		display.Terminal(doc.Column), plural(len(doc.Keys), "key"), doc.Threshold)
@@ -79,7 +79,7 @@ func matrixText(w io.Writer, k *similarity.KeyDocument, threshold float64) {
 	display.Table(w, columns, rows)
 }
 
-// similarityNotes are sentences about what to do, and about what weakens the results.
+// similarityNotes returns notes on remedies, and on circumstances that weaken the results.
 func similarityNotes(doc *similarity.Document) []string {
 	var notes []string
 	for i := range doc.Keys {

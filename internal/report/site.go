@@ -14,29 +14,29 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Input is what a report is made of.
+// Input is the input of a report.
 type Input struct {
 	Document *warmup.Document
 	Data     *dataset.Dataset // the same pairs and executions
 	Facts    *Facts           // nil: the data did not come from records of krund
 	Version  string           // of krunctl
-	// Columns gives the columns of an execution that are shown beside the one analyzed; nil: those
-	// in Data.
+	// Columns returns the columns of an execution that are shown beside the one analyzed; nil:
+	// those in Data.
 	Columns func(pair, execution int) ([]dataset.Column, error)
 }
 
-// Directory is where the files of a report go. Names are relative, with slashes.
+// Directory receives the files of a report. Names are relative, with slashes.
 type Directory interface {
 	Create(name string) (io.WriteCloser, error)
 }
 
-// Size is what Site wrote.
+// Size is the size of a report.
 type Size struct {
 	Files int
 	Bytes int64
 }
 
-// ErrMismatch means that a document was not made of the data beside it.
+// ErrMismatch reports that a document was not made from the given data.
 var ErrMismatch = errors.New("the analysis is of other data; run krunctl analyze --fresh")
 
 // Site writes a report: index.html, a page per key in keys/, the values in data/, static plots in
@@ -85,7 +85,7 @@ func (s *site) check() error {
 	return nil
 }
 
-// write makes a file.
+// write writes a file.
 func (s *site) write(name string, content func(io.Writer) error) (err error) {
 	f, err := s.out.Create(name)
 	if err != nil {

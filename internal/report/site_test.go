@@ -170,7 +170,7 @@ func TestSiteRefusesOtherData(t *testing.T) {
 	}
 }
 
-// full fails every write after so many files.
+// full fails every write after the given number of files.
 type full struct{ left int }
 
 var errFull = errors.New("no space left")

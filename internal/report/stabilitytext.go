@@ -13,7 +13,7 @@ import (
 	"krund/internal/display"
 )
 
-// StabilityText prints where each key could have stopped, sums over all keys, and notes.
+// StabilityText prints where each key could have stopped, totals over all keys, and notes.
 func StabilityText(w io.Writer, doc *stability.Document) {
 	p := doc.Parameters
 	fmt.Fprintf(w,
@@ -79,7 +79,7 @@ func stabilityRow(k *stability.KeyDocument, c *stability.CriterionDocument) []st
 	}
 }
 
-// percentOf writes a part of 1 as a percentage, or "-" when it could not be computed.
+// percentOf formats a share as a percentage, or "-" when it could not be computed.
 func percentOf(part warmup.Real) string {
 	if math.IsNaN(float64(part)) || math.IsInf(float64(part), 0) {
 		return "-"
@@ -87,7 +87,7 @@ func percentOf(part warmup.Real) string {
 	return fmt.Sprintf("%.1f%%", 100*part)
 }
 
-// stabilityTotals prints what the paper says of a suite.
+// stabilityTotals prints the paper's statistics of a suite.
 func stabilityTotals(w io.Writer, doc *stability.Document) {
 	var rows [][]string
 	for _, t := range doc.Totals {
@@ -108,7 +108,7 @@ func stabilityTotals(w io.Writer, doc *stability.Document) {
 		rows)
 }
 
-// stabilityNotes are sentences about what weakens the results.
+// stabilityNotes returns notes on circumstances that weaken the results.
 func stabilityNotes(doc *stability.Document) []string {
 	var notes []string
 	for i := range doc.Keys {
@@ -129,7 +129,7 @@ func stabilityNotes(doc *stability.Document) []string {
 	return append(notes, doc.Problems...)
 }
 
-// stepText is a step that is a number of iterations, in words.
+// stepText describes a step given in iterations.
 func stepText(step string) string {
 	if step == "1" {
 		return "1 iteration"

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// svgCanvas writes an SVG, with its text as text and its colors in a style sheet.
+// svgCanvas writes an SVG, with text elements and a style sheet for the colors.
 type svgCanvas struct{ *bufio.Writer }
 
 // lightStyle and darkStyle are the inks as style sheets. darkStyle is for dark pages on screens.
@@ -39,8 +39,8 @@ func styleSheets() (light, dark string) {
 	return l.String(), d.String() + "}"
 }
 
-// writeSVG writes figures below each other; for columns see panel.series. With dark, the reader's
-// browser chooses between the colors for light and for dark pages.
+// writeSVG writes stacked figures; for columns see panel.series. With dark, the reader's browser
+// chooses between the colors for light and for dark pages.
 func writeSVG(w io.Writer, page []Figure, columns int, dark bool) error {
 	c := svgCanvas{bufio.NewWriter(w)}
 	height := pageHeight(page)

@@ -11,7 +11,7 @@ import (
 	"krund/internal/display"
 )
 
-// Format is a form that tables can have.
+// Format is a format of tables.
 type Format string
 
 // The formats.
@@ -24,10 +24,10 @@ const (
 	JSON     Format = "json"
 )
 
-// Formats are all of them.
+// Formats lists all formats.
 var Formats = []Format{Text, Markdown, HTML, LaTeX, CSV, JSON}
 
-// ParseFormat reads a format's name.
+// ParseFormat parses a format's name.
 func ParseFormat(s string) (Format, error) {
 	for _, f := range Formats {
 		if string(f) == s {
@@ -37,16 +37,16 @@ func ParseFormat(s string) (Format, error) {
 	return "", fmt.Errorf("there is no format %q; there are text, markdown, html, latex, csv and json", s)
 }
 
-// Table is what the formats for people have in common.
+// Table is the common input of the formats for readers.
 type Table struct {
 	Caption string
 	Label   string // of LaTeX
 	Columns []TableColumn
 	Rows    [][]Cell
-	Notes   []string // sentences below: what weakens the table, and what signs mean
+	Notes   []string // notes below: what weakens the results, and what signs mean
 }
 
-// TableColumn is a column's head. Right-flush columns hold numbers.
+// TableColumn is a column's header. Right-aligned columns hold numbers.
 type TableColumn struct {
 	Name  string
 	Right bool
@@ -59,7 +59,7 @@ type Cell struct {
 	Histogram *Histogram
 }
 
-// plainText is the cell in characters.
+// plainText returns the cell as text.
 func (c Cell) plainText() string {
 	switch {
 	case c.Class != nil:
@@ -124,7 +124,7 @@ func ShareTable(doc *warmup.Document) Table {
 	return t
 }
 
-// Write writes the table in a format for people: Text, Markdown, HTML, LaTeX.
+// Write writes the table in a format for readers: Text, Markdown, HTML, LaTeX.
 func (t *Table) Write(w io.Writer, f Format) error {
 	var text string
 	switch f {

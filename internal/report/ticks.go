@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Ticks gives up to about n round values within the span.
+// Ticks returns up to about n round values within the span.
 func (s Span) Ticks(n int) []float64 { return s.ticks(n, 0) }
 
-// WholeTicks are Ticks that are whole numbers.
+// WholeTicks returns Ticks that are integers.
 func (s Span) WholeTicks(n int) []float64 { return s.ticks(n, 1) }
 
 func (s Span) ticks(n int, least float64) []float64 {
@@ -31,15 +31,15 @@ func (s Span) ticks(n int, least float64) []float64 {
 	return ticks
 }
 
-// prefixes of the SI that axes use, from the largest.
+// prefixes are the SI prefixes that axes use, from the largest.
 var prefixes = [...]struct {
 	factor float64
 	letter string
 }{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1, ""}, {1e-3, "m"}, {1e-6, "µ"}, {1e-9,
 	"n"}}
 
-// tickText writes an axis value with the digits that tell it from its neighbors; very large and
-// very small ones with a prefix of the SI, the same on all of the axis.
+// tickText formats an axis value with the digits that distinguish it from its neighbors. Very large
+// and very small values get an SI prefix, the same on the whole axis.
 func tickText(v float64, s Span) string {
 	if v == 0 {
 		return "0"

@@ -12,9 +12,9 @@ import (
 	"krund/internal/analysis/warmup"
 )
 
-// ResultCSV writes the study's Table 2 for programs: a header and a row per key, numbers with all
-// digits, empty where there is none. Warnings are codes; those about all keys stand in each row.
-// facts may be nil.
+// ResultCSV writes the study's Table 2 for programs: a header and a row per key, with
+// full-precision numbers and empty cells for missing values. Warnings are codes; those about all
+// keys are repeated in each row. facts may be nil.
 func ResultCSV(w io.Writer, doc *warmup.Document, facts *Facts) error {
 	out := csv.NewWriter(w)
 	all := codes(documentWarnings(doc, facts))
@@ -40,7 +40,7 @@ func ResultCSV(w io.Writer, doc *warmup.Document, facts *Facts) error {
 	return out.WriteAll(rows)
 }
 
-// codes lists warnings by what programs know them by, each once.
+// codes returns the codes of warnings, each once.
 func codes(warnings []warmup.Warning) string {
 	var list []string
 	for _, w := range warnings {
@@ -51,8 +51,8 @@ func codes(warnings []warmup.Warning) string {
 	return strings.Join(list, " ")
 }
 
-// cellText is text that no spreadsheet takes for a formula: what begins like one gets an apostrophe
-// in front.
+// cellText prevents spreadsheets from interpreting text as a formula: it puts an apostrophe before
+// text that begins like one.
 func cellText(s string) string {
 	if s != "" && strings.ContainsRune("=+-@\t\r\n", rune(s[0])) {
 		return "'" + s
@@ -76,8 +76,8 @@ func performanceCells(p *warmup.Performance) []string {
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// jsonFormat is the number of the form of the JSON documents here. A change that an old reader
-// would misunderstand raises it.
+// jsonFormat is the version of the JSON documents here. It increases with a change that an old
+// reader would misunderstand.
 const jsonFormat = 1
 
 // ResultJSON writes both tables of the study as one object. facts may be nil.

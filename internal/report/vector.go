@@ -13,13 +13,13 @@ import (
 	"krund/internal/display"
 )
 
-// vgCanvas draws on a page of a PDF or on the pixels of a PNG, which are measured in points with y
-// growing upwards.
+// vgCanvas draws on a page of a PDF or on the pixels of a PNG. Their coordinates are in points,
+// with y growing upwards.
 type vgCanvas struct {
 	vg.Canvas
 	height vg.Length
 	fonts  *font.Cache
-	encode func(string) string // what Canvas takes as text
+	encode func(string) string // converts text for Canvas
 }
 
 func newVGCanvas(c vg.Canvas, height vg.Length, encode func(string) string) vgCanvas {
@@ -99,8 +99,8 @@ func (c vgCanvas) text(l label) {
 	c.FillString(sans, vg.Point{X: -width * unit * vg.Length(l.anchor)}, c.encode(text))
 }
 
-// windows1252 encodes text for vgpdf, which takes text as bytes of this code page. Letters that it
-// lacks become "?".
+// windows1252 encodes text for vgpdf, which expects bytes of this code page. Characters missing
+// from it become "?".
 func windows1252(s string) string {
 	var b []byte
 	for _, r := range s {

@@ -8,13 +8,13 @@ import (
 	"krund/internal/analysis/warmup"
 )
 
-// GroupedWarning is a warning about several keys. Text is that of the first.
+// GroupedWarning is a warning about several keys, with the text of the first.
 type GroupedWarning struct {
 	Text string
 	Keys []string
 }
 
-// GroupWarnings collects the pairs' warnings by code.
+// GroupWarnings groups the pairs' warnings by code.
 func GroupWarnings(doc *warmup.Document) []GroupedWarning {
 	var list []GroupedWarning
 	index := map[string]int{}
@@ -32,7 +32,7 @@ func GroupWarnings(doc *warmup.Document) []GroupedWarning {
 	return list
 }
 
-// warningNotes are a document's warnings, those of pairs grouped.
+// warningNotes returns a document's warnings, those of pairs grouped.
 func warningNotes(doc *warmup.Document) []string {
 	var notes []string
 	for _, w := range doc.Warnings {
@@ -49,18 +49,18 @@ func warningNotes(doc *warmup.Document) []string {
 	return notes
 }
 
-// documentWarnings are those about all keys: of the records, then of the analysis.
+// documentWarnings returns the warnings about all keys: of the records, then of the analysis.
 func documentWarnings(doc *warmup.Document, facts *Facts) []warmup.Warning {
 	list := []warmup.Warning{}
 	return append(append(list, facts.Warnings()...), doc.Warnings...)
 }
 
-// compared are the names of facts that should be the same on both sides of a comparison: whatever
-// differs may be the reason of what changed. The machine itself is the comparison's own warning.
+// compared are the names of facts that should be equal on both sides of a comparison: a difference
+// may explain a change. The comparison itself warns of different machines.
 var compared = append([]string{"krund", "clock", "counters", rebootFact}, kernelNames...)
 
-// CompareWarnings lists what the records say against a comparison of two experiments: what weakens
-// each, and in what they differ. Either may be nil.
+// CompareWarnings lists the facts in the records that weaken a comparison of two experiments: those
+// of each side, and the differences between them. Either may be nil.
 func CompareWarnings(before, after *Facts) []warmup.Warning {
 	list := []warmup.Warning{}
 	for _, side := range []struct {
@@ -91,8 +91,8 @@ func CompareWarnings(before, after *Facts) []warmup.Warning {
 	return list
 }
 
-// Weaken adds to a comparison what weakens its two sides: what the analysis says of each key, then
-// CompareWarnings. Either of the facts may be nil.
+// Weaken adds to a comparison the warnings about its two sides: those of the analysis for each key,
+// then CompareWarnings. Either of the facts may be nil.
 func Weaken(r *compare.Result, before, after *warmup.Document, factsBefore, factsAfter *Facts) {
 	for i := range r.Changes {
 		c := &r.Changes[i]
@@ -113,7 +113,7 @@ func Weaken(r *compare.Result, before, after *warmup.Document, factsBefore, fact
 	r.Warnings = append(r.Warnings, CompareWarnings(factsBefore, factsAfter)...)
 }
 
-// value is what the records say by a name.
+// value returns the value of a name in the records.
 func (f *Facts) value(name string) string {
 	if v := value(f.Values, name); v != "" {
 		return v

@@ -9,8 +9,8 @@ import (
 	"krund/internal/results"
 )
 
-// TestEveryWarningOfRecords: each thing that weakens results is told, with what to do about it, and
-// nothing is told of a clean experiment.
+// TestEveryWarningOfRecords: each circumstance that weakens results is reported with its remedy,
+// and nothing is reported for a clean experiment.
 func TestEveryWarningOfRecords(t *testing.T) {
 	clean := func() results.Record {
 		r := *hotRun()

@@ -16,7 +16,7 @@ import (
 // CountersFormat is the version of Counters. docs/output.md describes its fields.
 const CountersFormat = 1
 
-// Counters says where cores left their base frequency. Fill it with Add.
+// Counters reports where cores left their base frequency. Add fills it.
 type Counters struct {
 	Format     int                `json:"format"`
 	Experiment string             `json:"experiment"`
@@ -31,7 +31,7 @@ type Counters struct {
 	reason string // why a record has no counters
 }
 
-// CountersRow is a key.
+// CountersRow is the result for a key.
 type CountersRow struct {
 	Key       string `json:"key"`
 	Records   int    `json:"records"`
@@ -40,7 +40,7 @@ type CountersRow struct {
 	Frequency
 }
 
-// CounterViolation is a record that leaves the limits.
+// CounterViolation is a record that exceeds the limits.
 type CounterViolation struct {
 	SlotState
 	Outcome results.Outcome `json:"outcome"`
@@ -48,7 +48,7 @@ type CounterViolation struct {
 	Frequency
 }
 
-// Frequency is how often, and how far, busy cores left the base frequency.
+// Frequency counts how often, and how far, busy cores left the base frequency.
 type Frequency struct {
 	Iterations int      `json:"iterations"`
 	Throttled  int      `json:"throttled_iterations"`
@@ -57,7 +57,7 @@ type Frequency struct {
 	Highest    *float64 `json:"highest_ratio"` // null also when it is infinite
 }
 
-// ErrNoCounters says that no record has APERF and MPERF.
+// ErrNoCounters reports that no record has APERF and MPERF.
 var ErrNoCounters = errors.New("no record has APERF and MPERF, so there is nothing to judge")
 
 // NewCounters returns an empty document about the experiment in dir.
@@ -68,7 +68,7 @@ func NewCounters(dir string) *Counters {
 	}
 }
 
-// Add judges a record.
+// Add evaluates a record.
 func (d *Counters) Add(rec results.Record, limits verdict.CounterLimits) {
 	d.Experiment = rec.Experiment
 	if _, seen := d.rows[rec.Key]; !seen {
@@ -95,7 +95,7 @@ func (d *Counters) Add(rec results.Record, limits verdict.CounterLimits) {
 	})
 }
 
-// Err returns an error when nothing could be judged; it wraps ErrNoCounters where there are
+// Err returns an error when no record could be evaluated; it wraps ErrNoCounters if there are
 // records.
 func (d *Counters) Err() error {
 	for _, k := range d.Keys {
@@ -109,7 +109,7 @@ func (d *Counters) Err() error {
 	return errors.New("there are no records to judge")
 }
 
-// add sums two up.
+// add combines the counts and extremes of two values.
 func (f *Frequency) add(g Frequency) {
 	f.Iterations, f.Throttled, f.Turbo = f.Iterations+g.Iterations, f.Throttled+g.Throttled, f.Turbo+g.Turbo
 	if g.Lowest != nil {
@@ -120,7 +120,7 @@ func (f *Frequency) add(g Frequency) {
 	}
 }
 
-// see extends the extremes to a ratio.
+// see extends the extremes to include a ratio.
 func (f *Frequency) see(ratio float64) {
 	if math.IsInf(ratio, 0) || math.IsNaN(ratio) {
 		return
@@ -146,7 +146,8 @@ func judgeFrequency(run verdict.CounterRun, limits verdict.CounterLimits) (Frequ
 		}
 	}
 	f.Throttled, f.Turbo = len(throttled), len(turbo)
-	// With a tolerance below zero every ratio of a busy core is listed: the extremes of all.
+	// With a negative tolerance every ratio of a busy core is reported, which gives the extremes of
+	// all.
 	all := verdict.CounterLimits{Tolerance: math.Inf(-1), BusyThreshold: j.BusyThreshold}
 	for _, v := range verdict.JudgeCounters(run, all).Violations {
 		f.see(v.Ratio)
@@ -167,20 +168,20 @@ type Calibration struct {
 	Threshold float64        `json:"busy_threshold"`
 }
 
-// CalibrationRun is what a calibration took of one of its two runs.
+// CalibrationRun describes one of the two runs of a calibration.
 type CalibrationRun struct {
 	Records    int `json:"records"`
 	Iterations int `json:"iterations"`
 }
 
-// Selection chooses records: those of a slot, of one of its attempts, or of keys.
+// Selection selects records: those of a slot, of one of its attempts, or of keys.
 type Selection struct {
 	text          string
 	pattern       *key.Pattern
 	slot, attempt int
 }
 
-// ParseSelection reads "17", "17-2", or benchmark:vm:variant with * as parts.
+// ParseSelection parses "17", "17-2", or benchmark:vm:variant with * as parts.
 func ParseSelection(text string) (Selection, error) {
 	if !strings.Contains(text, ":") {
 		slot, attempt, err := experiment.ParseRecord(text)
@@ -200,7 +201,7 @@ func (s Selection) match(r *results.Record) bool {
 	return r.Slot == s.slot && (s.attempt == 0 || r.Attempt == s.attempt)
 }
 
-// NothingSelectedError says that no record of a selection has APERF and MPERF.
+// NothingSelectedError reports that no record of a selection has APERF and MPERF.
 type NothingSelectedError struct {
 	Run       string // "idle" or "busy"
 	Selection string
@@ -243,7 +244,7 @@ func Calibrate(records iter.Seq[results.Record], idle, busy Selection) (Calibrat
 			len(i.WallNS),
 		},
 		Busy: CalibrationRun{len(runs[1].found), len(b.WallNS)},
-		// As few digits as a person needs.
+		// Round to few digits for readability.
 		Tolerance: math.Round(limits.Tolerance*1e4) / 1e4,
 		Threshold: math.Round(limits.BusyThreshold),
 	}, err

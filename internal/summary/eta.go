@@ -9,7 +9,7 @@ import (
 	"krund/internal/key"
 )
 
-// Sample is what one completed process execution says about time.
+// Sample is the timing of one completed process execution.
 type Sample struct {
 	Slot    int
 	Key     key.Key
@@ -17,56 +17,50 @@ type Sample struct {
 	Wall    time.Duration // of its process
 }
 
-// Waits are the pauses that a configuration makes.
+// Waits are the configured pauses.
 type Waits struct {
 	Each time.Duration // with every process execution
 	Once time.Duration // at the first start
 }
 
-// WaitsOf returns the pauses of c. What the restart of the machine itself
-// takes, and the wait for temperatures, is not known in advance and not in it.
+// WaitsOf returns the pauses of c. The duration of a reboot and the wait for temperatures are not
+// known in advance and not included.
 func WaitsOf(c *config.Config) Waits {
 	return Waits{Each: c.Wait.Startup + c.Wait.Sync, Once: c.Temperature.BaseWait}
 }
 
-// Remaining is the number of process executions of one key that are still to
-// come.
+// Remaining is the number of outstanding process executions of one key.
 type Remaining struct {
 	Key   key.Key
 	Count int
 }
 
-// ETA is an estimate. Its parts say what it rests on.
+// ETA is an estimate of the remaining time and its basis.
 type ETA struct {
-	// Total is the time still needed, over the keys that are known. With
-	// Unknown keys left it is a lower bound that counts their waits only.
+	// Total is the remaining time over the known keys. With Unknown keys it is a lower bound that
+	// includes only their waits.
 	Total time.Duration
-	// Waits is the part of Total that is not processes.
+	// Waits is the part of Total that is not process time.
 	Waits time.Duration
-	// Known is false when nothing was measured and something is to be run: then
-	// Total holds the waits alone.
+	// Known is false when nothing was measured and executions are outstanding: then Total consists
+	// of the waits only.
 	Known bool
-	// Unknown are the keys with process executions to come of which none was
-	// measured.
+	// Unknown are the keys with outstanding process executions but no measured one.
 	Unknown []key.Key
-	// Between is what passes with each process execution besides its process:
-	// waits, boots, temperatures.
+	// Between is the time per process execution outside its process: waits, boots, temperatures.
 	Between time.Duration
-	// Measured says that Between was measured, and is not just the configured
-	// waits.
+	// Measured reports whether Between was measured, rather than taken from the configured waits.
 	Measured bool
 }
 
-// Exact reports whether every key to come was measured.
+// Exact reports whether every outstanding key was measured.
 func (e ETA) Exact() bool { return e.Known && len(e.Unknown) == 0 }
 
-// minGaps is how many measured pauses are needed before they are believed
-// rather than the configured ones.
+// minGaps is the number of measured pauses from which they replace the configured ones.
 const minGaps = 2
 
-// Estimate adds up what is left: for each key its mean process wall time, and
-// for each process execution what passes in between. started tells that the
-// waits made once are over.
+// Estimate adds up the remaining time: for each key its mean process wall time, and for each
+// process execution the time in between. started means that the one-time waits are over.
 func Estimate(left []Remaining, samples []Sample, waits Waits, started bool) ETA {
 	means := MeanTimes(samples)
 	e := ETA{Between: waits.Each}
@@ -97,9 +91,9 @@ func Estimate(left []Remaining, samples []Sample, waits Waits, started bool) ETA
 	return e
 }
 
-// plus and times add and multiply what is not negative. They stop at the longest duration there is,
-// where the numbers would wrap around to a time that is over: a clock that was years behind when
-// one execution began makes such gaps.
+// plus and times add and multiply non-negative durations and saturate at the longest duration,
+// because wrapping around would give a negative one. A clock that was years behind when an
+// execution began causes such gaps.
 func plus(a, b time.Duration) time.Duration {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -127,11 +121,10 @@ func MeanTimes(samples []Sample) map[key.Key]time.Duration {
 	return sum
 }
 
-// gaps returns, for samples of slots next to each other, what passed between
-// the end of the first and the start of the second. The wall clock may have been
-// set in between: negative gaps are left out, and the lower median of the others
-// bears a few that are wrong, such as a night in which krund was stopped, or a
-// clock that is years behind until the network has set it.
+// gaps returns, for samples of adjacent slots, the time between the end of the first and the start
+// of the second. The wall clock may have been set in between: negative gaps are ignored, and the
+// lower median of the others is robust to a few wrong ones, such as a night in which krund was
+// stopped, or a clock that is years behind until the network has set it.
 func gaps(samples []Sample) []time.Duration {
 	sorted := slices.SortedFunc(slices.Values(samples), func(a, b Sample) int { return a.Slot - b.Slot })
 	var found []time.Duration

@@ -7,18 +7,18 @@ import (
 	"krund/internal/display"
 )
 
-// ETADocument is an ETA as the documents of plan and status have it.
+// ETADocument is the form of an ETA in the documents of plan and status.
 type ETADocument struct {
-	Known bool `json:"known"` // every key to come was measured
+	Known bool `json:"known"` // every outstanding key was measured
 	// null when nothing was measured; a lower bound when Known is false
 	RemainingNS *int64   `json:"remaining_ns"`
-	WaitsNS     int64    `json:"waits_ns"`   // the part of it that is waits, boots and the like
-	BetweenNS   int64    `json:"between_ns"` // of these, with each process execution
+	WaitsNS     int64    `json:"waits_ns"`   // the part for waits, boots and the like
+	BetweenNS   int64    `json:"between_ns"` // of these, per process execution
 	Measured    bool     `json:"between_measured"`
-	Unknown     []string `json:"unknown_keys"` // keys to come that were never measured
+	Unknown     []string `json:"unknown_keys"` // outstanding keys that were never measured
 }
 
-// Document returns the estimate as documents have it.
+// Document returns the form for documents.
 func (e ETA) Document() ETADocument {
 	d := ETADocument{
 		Known: e.Exact(), WaitsNS: int64(e.Waits), BetweenNS: int64(e.Between), Measured: e.Measured,
@@ -34,7 +34,7 @@ func (e ETA) Document() ETADocument {
 	return d
 }
 
-// String is the estimate in words.
+// String returns a readable form of the estimate.
 func (e ETADocument) String() string {
 	basis := "configured waits"
 	if e.Measured {

@@ -16,7 +16,7 @@ import (
 // PlanFormat is the version of Plan. docs/output.md describes its fields.
 const PlanFormat = 1
 
-// Plan is what an experiment would run, and how long it would take.
+// Plan describes the slots an experiment would run, and the estimated duration.
 type Plan struct {
 	Format     int         `json:"format"`
 	Experiment string      `json:"experiment"`
@@ -29,7 +29,7 @@ type Plan struct {
 	Reboot     string      `json:"reboot"`
 	Executions int         `json:"executions"`
 	SlotsTotal int         `json:"slots_total"`
-	Finished   int         `json:"slots_finished"` // in the directory, of the same configuration
+	Finished   int         `json:"slots_finished"` // in a directory of this configuration
 	MaxReboots int         `json:"max_reboots"`
 	WaitEachNS int64       `json:"wait_each_ns"`
 	WaitOnceNS int64       `json:"wait_once_ns"`
@@ -66,8 +66,8 @@ func PlanSlots(cfg *config.Config) iter.Seq[PlanSlot] {
 	}
 }
 
-// PlanOf plans the experiment of the configuration at path. What is in its directory counts if it
-// was made from the same text of the configuration. It changes nothing.
+// PlanOf plans the experiment of the configuration at path. The content of its directory is used if
+// it was made from the same text of the configuration. Nothing is changed.
 func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 	e := cfg.Experiment
 	waits := WaitsOf(cfg)
@@ -108,8 +108,8 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 	return p, nil
 }
 
-// progress reads the experiment's directory. It returns no survey when there is none, or when it is
-// of another configuration, whose samples are still worth something.
+// progress reads the experiment's directory. It returns no survey if there is no directory or it
+// belongs to another configuration; in the latter case its samples are still used.
 func (p *Plan) progress(fsys durable.FS) (*survey, []Sample, error) {
 	e, err := experiment.Open(fsys, p.Directory)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,16 +9,16 @@ import (
 	"krund/internal/results"
 )
 
-// By says what makes a row.
+// By selects what a row describes.
 type By string
 
-// The rows.
+// The kinds of rows.
 const (
 	ByVM  By = "vm"  // all benchmarks and variants of a VM together
-	ByKey By = "key" // each key for itself
+	ByKey By = "key" // each key separately
 )
 
-// StartupOptions are the options of the rows.
+// StartupOptions are the options of StartupCollector.
 type StartupOptions struct {
 	Resamples  int     // 0: bootstrap.DefaultResamples
 	Confidence float64 // 0: bootstrap.DefaultConfidence, 0.99
@@ -29,7 +29,7 @@ type StartupOptions struct {
 type StartupTime struct {
 	Executions int     `json:"executions"` // with both stamps
 	Mean       float64 `json:"mean_ns"`    // of them
-	// bounds of the confidence interval of the mean; nil for less than two executions
+	// bounds of the confidence interval of the mean; nil for fewer than two executions
 	Low    *float64 `json:"low_ns"`
 	High   *float64 `json:"high_ns"` //
 	Min    int64    `json:"min_ns"`
@@ -37,18 +37,18 @@ type StartupTime struct {
 	Max    int64    `json:"max_ns"`
 }
 
-// StartupRow is a VM or a key.
+// StartupRow describes a VM or a key.
 type StartupRow struct {
 	Name       string  `json:"-"` // of the VM or the key
 	VM         string  `json:"vm"`
 	Key        *string `json:"key"`        // nil in a row of a VM
-	Executions int     `json:"executions"` // records, with stamps or without
-	// to the runner's first call of libkrun; nil without stamps
+	Executions int     `json:"executions"` // number of records, with or without stamps
+	// up to the runner's first call of libkrun; nil without stamps
 	Init  *StartupTime `json:"exec_to_init"`
 	First *StartupTime `json:"exec_to_first"` // to the begin of the first iteration
 }
 
-// StartupCollector takes records in any order.
+// StartupCollector collects records in any order.
 type StartupCollector struct {
 	by    By
 	order []string
@@ -65,8 +65,8 @@ func NewStartup(by By) *StartupCollector {
 	return &StartupCollector{by: by, rows: make(map[string]*startupState)}
 }
 
-// Add takes a record that counts. Rows come out in the order in which they are first met. A stamp
-// that lies before exec is taken for none: a benchmark can write what it likes into its buffer.
+// Add adds a record that counts. Rows are ordered by first occurrence. A stamp before exec is
+// treated as missing, because a benchmark can write anything into its buffer.
 func (c *StartupCollector) Add(r results.Record) {
 	name := r.Key.VM
 	if c.by == ByKey {
@@ -92,7 +92,7 @@ func since(times []int64, exec, stamp *int64) []int64 {
 	return append(times, *stamp-*exec)
 }
 
-// Rows describes what was added. The errors are those of the bootstrap's options.
+// Rows describes the added records. The errors are those of the bootstrap's options.
 func (c *StartupCollector) Rows(o StartupOptions) ([]StartupRow, error) {
 	rows := make([]StartupRow, 0, len(c.order))
 	for _, name := range c.order {
@@ -110,12 +110,12 @@ func (c *StartupCollector) Rows(o StartupOptions) ([]StartupRow, error) {
 	return rows, nil
 }
 
-// describe resamples the executions: as many as there are, with replacement, again and again; the
-// quantiles of the means bound the interval (Efron's percentile bootstrap). Values are sorted
-// first, so that the order of the records does not matter.
+// describe resamples the executions repeatedly with replacement; the quantiles of the means bound
+// the interval (Efron's percentile bootstrap). Values are sorted first, so that the order of the
+// records does not matter.
 func describe(times []int64, o StartupOptions) (*StartupTime, error) {
 	if len(times) == 0 {
-		return nil, nil //nolint:nilnil // no stamps, and no mistake
+		return nil, nil //nolint:nilnil // missing stamps are not an error
 	}
 	times = slices.Sorted(slices.Values(times))
 	values := make([]float64, len(times))

@@ -16,10 +16,10 @@ import (
 // StatusFormat is the version of Status. docs/output.md describes its fields.
 const StatusFormat = 1
 
-// MaxFailures is how many failed slots a Status explains.
+// MaxFailures is the maximum number of failed slots that a Status describes.
 const MaxFailures = 20
 
-// Status is how far an experiment is.
+// Status is the progress of an experiment.
 type Status struct {
 	Format     int    `json:"format"`
 	Experiment string `json:"experiment"`
@@ -36,7 +36,7 @@ type Status struct {
 	Percent  float64    `json:"percent"`
 	Attempts int        `json:"attempts"`
 	Running  *SlotState `json:"running"`
-	// null: krund works on the running slot, or that cannot be told
+	// null: krund is working on the running slot, or that is unknown
 	Interrupted *Interruption `json:"interrupted"`
 	Next        *SlotState    `json:"next"`
 	Last        *LastRecord   `json:"last"`
@@ -56,12 +56,12 @@ type Status struct {
 
 // The states of an experiment.
 const (
-	StateNew        = "not started" // no process execution was; the schedule was made
+	StateNew        = "not started" // there is a schedule, but nothing was started
 	StateUnfinished = "unfinished"
 	StateFinished   = "finished"
 )
 
-// SlotCounts says how many slots have which flag.
+// SlotCounts holds the number of slots with each flag.
 type SlotCounts struct {
 	Total       int `json:"total"`
 	Finished    int `json:"finished"`
@@ -74,7 +74,7 @@ type SlotCounts struct {
 	Damaged     int `json:"damaged"`
 }
 
-// CountsOf returns the counts of a schedule as documents have them.
+// CountsOf returns the counts of a schedule in the form for documents.
 func CountsOf(c schedule.Counts) SlotCounts {
 	return SlotCounts{
 		Total: c.Total(), Finished: c.Final(), Outstanding: c.Outstanding, Running: c.Running,
@@ -85,7 +85,7 @@ func CountsOf(c schedule.Counts) SlotCounts {
 // SlotState is a slot, or one of its attempts.
 type SlotState struct {
 	Slot    int    `json:"slot"`
-	Attempt int    `json:"attempt"` // of a slot: attempts begun
+	Attempt int    `json:"attempt"` // for a slot, the number of attempts begun
 	Pexec   int    `json:"pexec"`
 	Key     string `json:"key"`
 }
@@ -101,7 +101,7 @@ func recordOf(r *results.Record) SlotState {
 	return SlotState{Slot: r.Slot, Attempt: r.Attempt, Pexec: r.Pexec, Key: r.Key.String()}
 }
 
-// Interruption says that no krund works on the running slot.
+// Interruption reports that no krund is working on the running slot.
 type Interruption struct {
 	Begun *time.Time `json:"begun"` // when the schedule was last changed; null when unknown
 }
@@ -127,7 +127,7 @@ type DamagedSlot struct {
 	Reason string `json:"reason"`
 }
 
-// KeyStatus is how far a key is.
+// KeyStatus is the progress of a key.
 type KeyStatus struct {
 	Key        string     `json:"key"`
 	Slots      SlotCounts `json:"slots"`
@@ -135,7 +135,8 @@ type KeyStatus struct {
 	MeanWallNS *int64     `json:"mean_process_wall_ns"` // of the last executions; null when there are none
 }
 
-// StatusOf reads how far an experiment is. host is the name of this machine. It takes no lock.
+// StatusOf returns the progress of an experiment. host is the name of this machine. It takes no
+// lock.
 func StatusOf(f experiment.Experiment, host string) (Status, error) {
 	s, err := f.OpenSchedule()
 	if err != nil {
@@ -159,8 +160,8 @@ func StatusOf(f experiment.Experiment, host string) (Status, error) {
 	return st, st.addRequests(f)
 }
 
-// abandoned reports whether the krund that took the experiment last has ended. For one on another
-// machine it returns false, because that cannot be told.
+// abandoned reports whether the last krund that took the experiment has ended. For a krund on
+// another machine it returns false, because that is unknown.
 func abandoned(f experiment.Experiment, host string) bool {
 	pid, on := f.LastHolder()
 	return pid > 0 && on == host && !directory.HoldsLock(f.FS(), pid)
@@ -209,8 +210,8 @@ func fromHeader(f experiment.Experiment, s *schedule.Schedule, v *survey) Status
 	return st
 }
 
-// addLast adds the record of the slot that was worked on last: an attempt of
-// the running one may have a record already.
+// addLast adds the record of the slot that was worked on last: an attempt of the running slot may
+// already have a record.
 func (st *Status) addLast(r *results.Reader, v *survey) {
 	for _, slot := range []*schedule.Slot{v.running, v.last} {
 		if slot == nil {
@@ -252,7 +253,7 @@ func (st *Status) addFailures(r *results.Reader, v *survey) {
 	}
 }
 
-// addConfig adds what the configuration knows, and what is estimated with it.
+// addConfig adds the data of the configuration, and the estimates based on it.
 func (st *Status) addConfig(f experiment.Experiment, host string, v *survey, samples []Sample) {
 	if st.Host != "" {
 		host = st.Host
@@ -309,7 +310,7 @@ func (st *Status) addRequests(f experiment.Experiment) error {
 	return nil
 }
 
-// FirstProblem is the first line of an error that may have many.
+// FirstProblem returns the first line of an error that may have many.
 func FirstProblem(err error) string {
 	var wrong config.Errors
 	if errors.As(err, &wrong) && len(wrong) > 1 {

@@ -1,18 +1,18 @@
 // Package summary describes an experiment in a few numbers.
 //
-//   - [Collector]: the executions of each key: how many there were and how they ended, how long
-//     iterations, the start and the process took, and how quiet the daemon was.
+//   - [Collector]: the executions of each key: their number and outcomes, the durations of
+//     iterations, start-up and process, and the activity of the daemon.
 //   - [StartupCollector]: the start-up times of VMs, as in the study's Table 3: from exec to the
 //     begin of the first in-process iteration, with a bootstrap confidence interval of the mean.
 //     Every record has the stamps, so no special runs are needed.
 //   - [CountersCollector]: cores that left their base frequency, from APERF and MPERF.
-//   - [StatusOf], [PlanOf]: how far an experiment is, and what it would run.
-//   - [Estimate]: how long the experiment still takes, from the executions that are done and the
+//   - [StatusOf], [PlanOf]: the progress of an experiment, and the slots it would run.
+//   - [Estimate]: the remaining duration of an experiment, from the completed executions and the
 //     configured waits.
 //
 // StatusOf and PlanOf read the experiment's directory. Everything else is pure: the same records
 // and the same seed give the same numbers, whatever the order of the VMs and the number of
-// processors. The analysis decides whether a key warms up. Start reading at Collector.
+// processors. Whether a key warms up is decided by the analysis. Start reading at Collector.
 package summary
 
 import (
@@ -32,8 +32,8 @@ type Outcomes struct {
 	Rerun     int `json:"rerun"`
 }
 
-// Spread describes a set of durations in nanoseconds. Percentiles are linearly
-// interpolated (type 7).
+// Spread describes a set of durations in nanoseconds. Percentiles are linearly interpolated (type
+// 7).
 type Spread struct {
 	Min    float64 `json:"min_ns"`
 	Median float64 `json:"median_ns"`
@@ -42,12 +42,12 @@ type Spread struct {
 	Max    float64 `json:"max_ns"`
 }
 
-// Row is what is known of one key. Everything but Outcomes is of the records
-// that count: the completed one of each slot.
+// Row describes one key. All fields except Outcomes refer to the records that count: the first
+// completed one of each slot.
 type Row struct {
 	Key  key.Key `json:"-"`
 	Name string  `json:"key"`
-	// process executions in the schedule; 0 when it is unknown
+	// process executions in the schedule; 0 if unknown
 	Planned    int      `json:"executions_planned"`
 	Executions int      `json:"executions"` // that count
 	Outcomes   Outcomes `json:"outcomes"`
@@ -69,7 +69,7 @@ type Row struct {
 	KernelCPU *int64 `json:"kernel_threads_cpu_max_ns"`
 }
 
-// Collector takes records in any order and makes the rows.
+// Collector collects records in any order and makes the rows.
 type Collector struct {
 	order []key.Key
 	keys  map[key.Key]*state
@@ -80,8 +80,8 @@ type state struct {
 	wall, init, first, process []float64
 }
 
-// Plan sets the number of process executions that the schedule has of k. Keys
-// come out in the order in which they are first named.
+// Plan sets the number of process executions of k in the schedule. Keys are ordered by first
+// occurrence.
 func (c *Collector) Plan(k key.Key, executions int) { c.of(k).row.Planned = executions }
 
 func (c *Collector) of(k key.Key) *state {
@@ -97,8 +97,8 @@ func (c *Collector) of(k key.Key) *state {
 	return s
 }
 
-// Add takes a record. counts means that it is the one of its slot that counts;
-// of others only the outcome does. The record is not kept.
+// Add adds a record. counts reports whether it is the record of its slot that counts; for others
+// only the outcome is used. The record is not retained.
 func (c *Collector) Add(r results.Record, counts bool) {
 	s := c.of(r.Key)
 	switch r.Outcome {
@@ -140,7 +140,7 @@ func (c *Collector) Add(r results.Record, counts bool) {
 	}
 }
 
-// worst is the larger one; nil is unknown.
+// worst returns the larger value; nil is unknown.
 func worst(a, b *int64) *int64 {
 	if b == nil || a != nil && *a >= *b {
 		return a
@@ -162,7 +162,7 @@ func (c *Collector) Rows() []Row {
 	return rows
 }
 
-// spread describes values, which it does not change; nil when there are none.
+// spread describes values without changing them; nil when there are none.
 func spread(values []float64) *Spread {
 	if len(values) == 0 {
 		return nil
@@ -174,8 +174,8 @@ func spread(values []float64) *Spread {
 	}
 }
 
-// mean adds with Neumaier's compensation: millions of values of the same size
-// lose no digits.
+// mean uses Neumaier's compensated summation, so that millions of values of the same magnitude lose
+// no digits.
 func mean(values []float64) float64 {
 	sum, lost := 0.0, 0.0
 	for _, v := range values {

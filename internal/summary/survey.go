@@ -10,14 +10,14 @@ import (
 	"krund/internal/schedule"
 )
 
-// Bounds of how many records are read to estimate a duration, so that a status
-// costs the same for a small experiment and a large one.
+// Limits on the number of records read to estimate a duration, so that the cost of a status does
+// not grow with the experiment.
 const (
 	samplesPerKey = 3
 	mostSamples   = 300
 )
 
-// survey is what one pass over the schedule finds: its state in numbers, and the slots whose
+// survey is the result of one pass over the schedule: its state in numbers, and the slots whose
 // records are worth reading.
 type survey struct {
 	recent   map[key.Key][]schedule.Slot // the last completed slots of each key
@@ -81,7 +81,7 @@ func (v *survey) add(slot schedule.Slot, mostFailures int) {
 	v.last = &slot
 }
 
-// left returns what is still to be run of each key, the running slot included.
+// left returns the outstanding executions of each key, including the running slot.
 func (v *survey) left() []Remaining {
 	list := make([]Remaining, 0, len(v.keys))
 	for _, k := range v.keys {
@@ -90,8 +90,8 @@ func (v *survey) left() []Remaining {
 	return list
 }
 
-// samples reads the records of the last completed slots. Records that cannot
-// be read are left out: `krunctl check-data` is there to find them.
+// samples reads the records of the last completed slots. It skips records that cannot be read,
+// because `krunctl check-data` reports them.
 func (v *survey) samples(r *results.Reader) []Sample {
 	var slots []schedule.Slot
 	for _, recent := range v.recent {

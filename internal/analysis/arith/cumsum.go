@@ -1,8 +1,8 @@
 package arith
 
-// CumSum gives the n+1 prefix sums 0, x[0], x[0]+x[1], ... of n finite values as R's c(0,
-// cumsum(x)): the running sum is Extended, each prefix rounded to a double. A prefix beyond the
-// doubles is an infinity.
+// CumSum returns the n+1 prefix sums 0, x[0], x[0]+x[1], ... of n finite values, like R's c(0,
+// cumsum(x)). The running sum is Extended and each prefix is rounded to a double. A prefix that
+// overflows a double is an infinity.
 func CumSum(x []float64) []float64 {
 	sums := make([]float64, len(x)+1)
 	var sum Extended
@@ -36,8 +36,8 @@ func sumOf(x []float64) Extended {
 	return sum
 }
 
-// Mean is R's mean(x) of at least one finite value: the sum over n, plus the mean of what is left,
-// all in Extended.
+// Mean is R's mean(x) for at least one finite value: the sum over n, plus the mean of the
+// residuals, all in Extended.
 func Mean(x []float64) float64 {
 	first := sumOf(x).DivInt(len(x))
 	var rest Extended
@@ -47,8 +47,8 @@ func Mean(x []float64) float64 {
 	return first.Add(rest.DivInt(len(x))).Float64()
 }
 
-// Moments gives R's mean(x) and var(x) of finite values: the variance is the squared deviations
-// from the mean, rounded to a double, over n-1. It is 0 for one value.
+// Moments returns R's mean(x) and var(x) of finite values. The variance is the sum of squared
+// deviations from the mean, rounded to a double, over n-1. It is 0 for one value.
 func Moments(x []float64) (mean, variance float64) {
 	mean = Mean(x)
 	if len(x) < 2 {

@@ -1,14 +1,14 @@
-// Package arith is arithmetic that gives the same bits on every processor.
+// Package arith implements arithmetic that gives identical bits on every processor.
 //
-// The study's changepoints come from R, and R's answer on difficult series (constant runs of a
-// coarse clock, large means with small spread) is made of the rounding of its sums: R accumulates
-// in the 80-bit "long double" of x87 and rounds each prefix to a double. [Extended] is that format
-// in integer arithmetic, so that arm64, riscv64 and amd64 all reproduce the answer; [CumSum] and
+// The study's changepoints come from R. On difficult series (constant runs of a coarse clock, large
+// means with small spread) R's answer depends on how its sums are rounded: R accumulates in the
+// 80-bit "long double" of x87 and rounds each prefix to a double. [Extended] implements that format
+// in integer arithmetic, so that arm64, riscv64 and amd64 all reproduce the answer. [CumSum] and
 // [CumSumSquares] are R's cumsum(x) and cumsum(x^2).
 //
-// [Log] is a natural logarithm that does not depend on the processor or on the libm of the system,
-// and is correctly rounded but for about one argument in a hundred thousand.
+// [Log] is a natural logarithm that depends neither on the processor nor on the system's libm. It
+// is correctly rounded except for about one argument in 100,000.
 //
-// Go may fuse x*y+z into one rounding on some processors. Everything here (and in the packages
-// above) writes float64(x*y)+z, which forbids it, and math.FMA where one rounding is meant.
+// On some processors Go may fuse x*y+z into one rounding. This package and the packages that use it
+// write float64(x*y)+z, which prevents fusing, and math.FMA where a single rounding is intended.
 package arith

@@ -5,9 +5,9 @@ import (
 	"math/big"
 )
 
-// Exp is e to the power of x, the double nearest to the true value, the same bits on every
-// processor, for |x| <= 700. It computes with 128 bits and takes tens of microseconds: for the few
-// numbers that an index is cut from, where the last bit can decide.
+// Exp returns e to the power of x as the double nearest to the true value, identical on every
+// processor, for |x| <= 700. It computes with 128 bits and takes tens of microseconds. It is meant
+// for the few numbers from which an index is computed, where the last bit can decide.
 func Exp(x float64) float64 {
 	const (
 		precision = 128

@@ -39,8 +39,8 @@ func FromFloat64(x float64) Extended {
 	return Extended{mant: frac << shift, exp: exp - exponentBias - fractionBits - shift, neg: b>>63 != 0}
 }
 
-// Float64 rounds to the nearest double; a magnitude beyond the doubles gives an infinity, one below
-// them a subnormal or zero.
+// Float64 rounds to the nearest double. Magnitudes too large for a double give an infinity,
+// magnitudes too small a subnormal or zero.
 func (a Extended) Float64() float64 {
 	if a.mant == 0 {
 		return 0
@@ -52,7 +52,7 @@ func (a Extended) Float64() float64 {
 	const dropped = 63 - fractionBits
 	m := a.mant >> dropped
 	if roundUp(m, a.mant<<(64-dropped)) {
-		m++ // a carry out of the fraction raises the exponent, as it should
+		m++ // a carry out of the fraction raises the exponent as required
 	}
 	b := uint64(exp-1)<<fractionBits + m
 	if b >= exponentMask<<fractionBits {
@@ -64,8 +64,7 @@ func (a Extended) Float64() float64 {
 	return math.Float64frombits(b)
 }
 
-// subnormal is Float64 below the smallest normal double, where the spacing no longer shrinks with
-// the number.
+// subnormal implements Float64 below the smallest normal double, where the spacing is constant.
 func (a Extended) subnormal() float64 {
 	const unit = 1 - exponentBias - fractionBits // exponent of the last bit
 	shift := unit - a.exp
@@ -79,16 +78,16 @@ func (a Extended) subnormal() float64 {
 	return math.Float64frombits(hi)
 }
 
-// Neg is -a.
+// Neg returns -a.
 func (a Extended) Neg() Extended {
 	a.neg = !a.neg
 	return a
 }
 
-// Sub is a - b, rounded once.
+// Sub returns a - b, rounded once.
 func (a Extended) Sub(b Extended) Extended { return a.Add(b.Neg()) }
 
-// Add is a + b, rounded once.
+// Add returns a + b, rounded once.
 func (a Extended) Add(b Extended) Extended {
 	if b.mant == 0 {
 		return a
@@ -117,7 +116,7 @@ func (a Extended) addMagnitude(hi, lo uint64) Extended {
 	return a.rounded(sum, lo)
 }
 
-// subMagnitude takes hi.lo units of a's last place from |a|, which is not smaller.
+// subMagnitude subtracts hi.lo units of a's last place from |a|, which is not smaller.
 func (a Extended) subMagnitude(hi, lo uint64) Extended {
 	lo, borrow := bits.Sub64(0, lo, 0)
 	hi, _ = bits.Sub64(a.mant, hi, borrow)
@@ -135,7 +134,7 @@ func (a Extended) subMagnitude(hi, lo uint64) Extended {
 	return a.rounded(hi, lo)
 }
 
-// Mul is a * b, rounded once.
+// Mul returns a * b, rounded once.
 func (a Extended) Mul(b Extended) Extended {
 	if a.mant == 0 || b.mant == 0 {
 		return Extended{}
@@ -150,7 +149,7 @@ func (a Extended) Mul(b Extended) Extended {
 	return r.rounded(hi, lo)
 }
 
-// DivInt is a / n for n > 0, rounded once.
+// DivInt returns a / n for n > 0, rounded once.
 func (a Extended) DivInt(n int) Extended {
 	if a.mant == 0 {
 		return Extended{}
@@ -162,7 +161,7 @@ func (a Extended) DivInt(n int) Extended {
 	if whole == 0 {
 		shift = 64 + uint(bits.LeadingZeros64(frac))
 	}
-	// Bring down as many more bits as normalising the quotient needs.
+	// Bring down as many more bits as normalizing the quotient needs.
 	more, rem := bits.Div64(rem, 0, d)
 	hi, lo := shiftLeft3(whole, frac, more, shift)
 	if rem != 0 {
@@ -171,8 +170,8 @@ func (a Extended) DivInt(n int) Extended {
 	return Extended{exp: a.exp - int(shift), neg: a.neg}.rounded(hi, lo)
 }
 
-// rounded gives a's sign and exponent the significand mant, with rest the bits behind it (the
-// lowest one also stands for everything further back).
+// rounded returns a with the significand mant. rest holds the bits after mant; its lowest bit is
+// sticky: it is set if any bit further down is.
 func (a Extended) rounded(mant, rest uint64) Extended {
 	a.mant = mant
 	if roundUp(mant, rest) {
@@ -185,7 +184,7 @@ func (a Extended) rounded(mant, rest uint64) Extended {
 	return a
 }
 
-// roundUp reports whether kept, followed by the fraction rest/2^64, goes up to the nearest integer,
+// roundUp reports whether kept, followed by the fraction rest/2^64, rounds up to the next integer,
 // ties to even.
 func roundUp(kept, rest uint64) bool {
 	if rest != topBit {
@@ -194,7 +193,7 @@ func roundUp(kept, rest uint64) bool {
 	return kept&1 != 0
 }
 
-// shiftRight moves mant right by n into lo; what falls off lo is kept as a set lowest bit.
+// shiftRight moves mant right by n into lo. Bits shifted out of lo set its lowest bit.
 func shiftRight(mant uint64, n uint) (hi, lo uint64) {
 	switch {
 	case n == 0:
@@ -213,8 +212,8 @@ func shiftRight(mant uint64, n uint) (hi, lo uint64) {
 	return 0, 1
 }
 
-// shiftLeft3 gives the top 128 bits of the 192-bit number a.b.c moved left by n < 128, the lowest
-// bit standing for what is cut off.
+// shiftLeft3 returns the top 128 bits of the 192-bit number a.b.c shifted left by n < 128. The
+// lowest bit is sticky for the bits cut off.
 func shiftLeft3(a, b, c uint64, n uint) (hi, lo uint64) {
 	if n >= 64 {
 		a, b, c = b, c, 0

@@ -22,8 +22,8 @@ func reduce(x float64) (k float64, z float64, row *logEntry) {
 	return float64(int64(off) >> fractionBits), z, &logTable[off>>tableShift&127]
 }
 
-// Log is the natural logarithm of x, the same bits on every processor, and the double nearest to
-// the true value but for about one x in 100,000 (the error is below 0.50001 units in the last
+// Log returns the natural logarithm of x, identical on every processor. It is the double nearest to
+// the true value except for about one x in 100,000 (the error is below 0.50001 units in the last
 // place). Log(0) is -Inf; the logarithm of a negative number or NaN is NaN.
 func Log(x float64) float64 {
 	if !(x >= smallest && x <= math.MaxFloat64) {
@@ -52,8 +52,8 @@ func Log(x float64) float64 {
 	return s + (e1 + e2 + e3 + small)
 }
 
-// longTail is (log(1+r) - r + r*r/2) / r^3 for |r| <= 2^-7 to 2^-56, for arguments next to 1, whose
-// logarithm is r and little else.
+// longTail is (log(1+r) - r + r*r/2) / r^3 for |r| <= 2^-7 to 2^-56, for arguments near 1, whose
+// logarithm is close to r.
 func longTail(r float64) float64 {
 	t := -0.1 + float64(r*(1.0/11))
 	t = 1.0/9 + float64(r*t)
@@ -72,14 +72,14 @@ func shortTail(r, r2 float64) float64 {
 	return even + float64(r*odd)
 }
 
-// fastTwoSum is a + b as the rounded sum and what the rounding lost, when a is 0 or not smaller
+// fastTwoSum returns a + b as the rounded sum and the rounding error, when a is 0 or not smaller
 // than b (Dekker).
 func fastTwoSum(a, b float64) (sum, lost float64) {
 	sum = a + b
 	return sum, b - (sum - a)
 }
 
-// logSpecial is Log outside the positive normal numbers.
+// logSpecial implements Log outside the positive normal numbers.
 func logSpecial(x float64) float64 {
 	switch {
 	case x > 0 && x < smallest:
@@ -92,8 +92,8 @@ func logSpecial(x float64) float64 {
 	return math.NaN()
 }
 
-// logSubnormal is Log below the normal numbers: log(x*2^52) - 52 log 2. The logarithm is near -720,
-// where 2^-52 of it covers the second rounding.
+// logSubnormal implements Log below the normal numbers: log(x*2^52) - 52 log 2. The logarithm is
+// near -720, where a relative error of 2^-52 covers the second rounding.
 func logSubnormal(x float64) float64 {
 	k, z, row := reduce(x * 0x1p52)
 	r := math.FMA(z, row.inv, -1)
@@ -105,8 +105,8 @@ func logSubnormal(x float64) float64 {
 // RoughError bounds the absolute error of LogRough.
 const RoughError = 0x1p-35
 
-// LogRough is the natural logarithm of a positive normal x, within RoughError: cheap enough for
-// bounds, not for results.
+// LogRough returns the natural logarithm of a positive normal x within RoughError. It is cheap and
+// meant for bounds, not for results.
 func LogRough(x float64) float64 {
 	k, z, row := reduce(x)
 	r := float64(z*row.inv) - 1

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Scheme is how executions are combined: see the package comment.
+// Scheme selects how executions are combined: see the package comment.
 type Scheme int
 
 // The schemes.
@@ -17,7 +17,7 @@ const (
 	Nested
 )
 
-// String is the scheme's name in outputs.
+// String returns the scheme's name in outputs.
 func (s Scheme) String() string {
 	if s == Nested {
 		return "nested"
@@ -25,7 +25,7 @@ func (s Scheme) String() string {
 	return "pooled"
 }
 
-// ParseScheme reads "pooled" or "nested".
+// ParseScheme parses "pooled" or "nested".
 func ParseScheme(s string) (Scheme, error) {
 	switch s {
 	case "pooled":
@@ -36,30 +36,30 @@ func ParseScheme(s string) (Scheme, error) {
 	return 0, fmt.Errorf("unknown bootstrap scheme %q; write pooled or nested", s)
 }
 
-// MarshalText is String.
+// MarshalText returns the text of String.
 func (s Scheme) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText is ParseScheme.
+// UnmarshalText parses text with ParseScheme.
 func (s *Scheme) UnmarshalText(text []byte) (err error) {
 	*s, err = ParseScheme(string(text))
 	return err
 }
 
-// The study's numbers.
+// The parameters of the study.
 const (
 	DefaultResamples  = 100000
 	DefaultConfidence = 0.99
 )
 
-// Options of Mean. The zero value is the study's, with seed 0 and one worker.
+// Options of Mean. The zero value selects the study's parameters, seed 0 and one worker.
 type Options struct {
 	Scheme     Scheme
-	Resamples  int     // at least so many in all; 0: DefaultResamples
+	Resamples  int     // minimum total; 0: DefaultResamples
 	Confidence float64 // 0: DefaultConfidence
 	Seed       uint64
-	Workers    int // goroutines; below 2: none. The result is the same
-	// Exact rounds the upper index up. Without it the study's accident is kept: the index is
-	// rounded up to one decimal and then cut.
+	Workers    int // goroutines; below 2: sequential; does not affect the result
+	// Exact rounds the upper index up. Without it the study's rounding quirk is kept: the index is
+	// rounded up to one decimal and then truncated.
 	Exact bool
 }
 
@@ -68,16 +68,16 @@ type Interval struct {
 	Mean      float64 // the median of the resampled means
 	Half      float64 // (High-Low)/2, what the study prints after ±
 	Low, High float64
-	Resamples int // means the quantiles were taken of
+	Resamples int // number of means behind the quantiles
 }
 
-// ErrEmpty means that there is nothing to resample.
+// ErrEmpty reports that there are no values to resample.
 var ErrEmpty = errors.New("no values to resample")
 
-// ErrOptions means that a confidence level or number of resamples is unusable.
-var ErrOptions = errors.New("unusable bootstrap options")
+// ErrOptions reports an invalid confidence level or number of resamples.
+var ErrOptions = errors.New("invalid bootstrap options")
 
-// Mean gives the interval for executions[execution][segment][value]. Segments must not be empty.
+// Mean computes the interval for executions[execution][segment][value]. Segments must not be empty.
 // The errors wrap ErrEmpty and ErrOptions.
 func Mean(executions [][][]float64, o Options) (Interval, error) {
 	means, err := Resample(executions, o)
@@ -91,8 +91,8 @@ func Mean(executions [][][]float64, o Options) (Interval, error) {
 	return interval(all, o)
 }
 
-// Resample gives means[execution][resample], in no meaningful order: the resampled means of each
-// execution. The errors are those of Mean.
+// Resample returns means[execution][resample], the resampled means of each execution in unspecified
+// order. The errors are those of Mean.
 func Resample(executions [][][]float64, o Options) ([][]float64, error) {
 	if o.Resamples < 0 || o.Confidence < 0 || o.Confidence >= 1 {
 		return nil, fmt.Errorf("%d resamples, confidence %v: %w", o.Resamples, o.Confidence, ErrOptions)
@@ -121,7 +121,7 @@ func Resample(executions [][][]float64, o Options) ([][]float64, error) {
 	return means, nil
 }
 
-// blockSize is how many resamples a worker takes at a time.
+// blockSize is the number of resamples that a worker takes at a time.
 const blockSize = 512
 
 func (o Options) count() int {
@@ -131,7 +131,7 @@ func (o Options) count() int {
 	return o.Resamples
 }
 
-// run does the jobs on so many goroutines.
+// run executes the jobs on the given number of goroutines.
 func run(jobs []func(), workers int) {
 	if workers < 2 {
 		for _, job := range jobs {
@@ -158,7 +158,7 @@ func run(jobs []func(), workers int) {
 // resampler resamples one execution.
 type resampler struct {
 	segments []drawer
-	n        float64 // values in all
+	n        float64 // total number of values
 }
 
 func newResampler(segments [][]float64) *resampler {
@@ -182,8 +182,8 @@ func (r *resampler) fill(means []float64, from, to int, seed, execution uint64) 
 	}
 }
 
-// nest averages, count times, as many executions as there are, drawn with replacement, each with
-// one of its resampled means.
+// nest draws as many executions as there are, with replacement, takes one resampled mean of each
+// and averages them. It repeats this count times.
 func nest(means [][]float64, seed uint64, count int) []float64 {
 	all := make([]float64, count)
 	n := uint64(len(means))
@@ -199,7 +199,7 @@ func nest(means [][]float64, seed uint64, count int) []float64 {
 	return all
 }
 
-// interval takes the quantiles of the means, which it sorts.
+// interval computes the quantiles of the means and sorts them in place.
 func interval(means []float64, o Options) (Interval, error) {
 	slices.Sort(means)
 	n := len(means)
@@ -213,9 +213,9 @@ func interval(means []float64, o Options) (Interval, error) {
 	return i, nil
 }
 
-// indexes gives which of n sorted means bound the interval: means[lower] and means[upper-1]
-// (libkalibera's convention). Exclusions are computed in millionths, as the decimal numbers they
-// are.
+// indexes returns the bounds of the interval among n sorted means: means[lower] and means[upper-1]
+// (libkalibera's convention). Tail shares are computed in millionths, so that they are exact
+// decimal numbers.
 func indexes(n int, o Options) (lower, upper int) {
 	const million = 1000000
 	confidence := o.Confidence

@@ -7,19 +7,19 @@ import (
 	"slices"
 )
 
-// Index is how the indexes of a hierarchical resample are drawn.
+// Index selects how the indexes of a hierarchical resample are drawn.
 type Index int
 
-// Uniform draws every index with the same chance. PA draws as the tool pa 0.1 does, which Laaber et
-// al. used: the integer part of the absolute value of a normal variate with the mean and the
-// standard deviation of 0..n-1, modulo n. Low indexes are more likely: 0.76 and 0.24 for n = 2. It
-// is for reproducing published numbers only.
+// Uniform draws every index with the same probability. PA draws as the tool pa 0.1 does, which
+// Laaber et al. used: the integer part of the absolute value of a normal variate with the mean and
+// the standard deviation of 0..n-1, modulo n. Low indexes are more likely: 0.76 and 0.24 for n = 2.
+// PA is only for reproducing published numbers.
 const (
 	Uniform Index = iota
 	PA
 )
 
-// ParseIndex reads "uniform" or "pa".
+// ParseIndex parses "uniform" or "pa".
 func ParseIndex(s string) (Index, error) {
 	switch s {
 	case "uniform":
@@ -27,10 +27,10 @@ func ParseIndex(s string) (Index, error) {
 	case "pa":
 		return PA, nil
 	}
-	return 0, fmt.Errorf("unknown way of drawing %q; write uniform or pa", s)
+	return 0, fmt.Errorf("unknown sampling method %q; write uniform or pa", s)
 }
 
-// String is the name of the way.
+// String returns the name of the method.
 func (x Index) String() string {
 	if x == PA {
 		return "pa"
@@ -38,12 +38,12 @@ func (x Index) String() string {
 	return "uniform"
 }
 
-// Tables holds what PA needs for each length, to be used again. It is filled by NewHierarchy, and
-// not for several goroutines at once. Nil will do.
+// Tables caches what PA needs for each length. NewHierarchy fills it; it must not be used by
+// several goroutines at once. Nil is allowed.
 type Tables map[int]*Weighted
 
-// Hierarchy is values[execution][iteration][invocation] to be resampled with replacement on every
-// level, each as often as it is long.
+// Hierarchy is values[execution][iteration][invocation], resampled with replacement on every level,
+// each with as many draws as it has elements.
 type Hierarchy struct {
 	values  [][][]float64
 	drawers [][]drawer
@@ -99,8 +99,8 @@ func (h *Hierarchy) prepare(n int) {
 	}
 }
 
-// Fill sets each of means to the mean of a resample. It depends on nothing but the seed and the
-// place.
+// Fill sets each of means to the mean of a resample. The result depends only on the seed and the
+// index.
 func (h *Hierarchy) Fill(means []float64, seed uint64, workers int) {
 	if workers < 2 || len(means) <= blockSize {
 		h.fill(means, 0, seed)
@@ -149,8 +149,8 @@ func (h *Hierarchy) draw(random *stream, n int) int {
 	return int(random.index(uint64(n)))
 }
 
-// Quantiles sorts the means and gives pa's interval: of B means those with the indexes ceil(B a/2)
-// and floor(B (1-a/2)), a = 1-confidence; NaN when there are none.
+// Quantiles sorts the means and returns pa's interval: of B means those with the indexes ceil(B
+// a/2) and floor(B (1-a/2)), a = 1-confidence. It returns NaN when there are no means.
 func Quantiles(means []float64, confidence float64) (low, high float64) {
 	if len(means) == 0 {
 		return math.NaN(), math.NaN()
@@ -163,7 +163,7 @@ func Quantiles(means []float64, confidence float64) (low, high float64) {
 	return means[min(lower, n-1)], means[min(upper, n-1)]
 }
 
-// paWeights are the chances of the indexes 0..n-1 as PA draws them.
+// paWeights returns the probabilities of the indexes 0..n-1 under PA.
 func paWeights(n int) []float64 {
 	weights := make([]float64, n)
 	if n == 1 {
@@ -181,15 +181,15 @@ func paWeights(n int) []float64 {
 	return weights
 }
 
-// Weighted draws indexes with given chances, in constant time (Walker 1977; Vose, "A linear
+// Weighted draws indexes with given probabilities in constant time (Walker 1977; Vose, "A linear
 // algorithm for generating random numbers with a given distribution", IEEE Trans. Softw. Eng. 17,
 // 1991).
 type Weighted struct {
-	keep  []uint64 // chance of staying in the column, in 2^-64, else other
+	keep  []uint64 // probability of staying in the column, in 2^-64, else other
 	other []uint64
 }
 
-// NewWeighted makes a table for weights, which are not negative and of which one is positive.
+// NewWeighted builds the table. No weight may be negative, and at least one must be positive.
 func NewWeighted(weights []float64) *Weighted {
 	n, sum := len(weights), 0.0
 	for _, w := range weights {
@@ -222,7 +222,7 @@ func NewWeighted(weights []float64) *Weighted {
 	return t
 }
 
-// Draw turns 64 random bits into an index.
+// Draw converts 64 random bits to an index.
 func (t *Weighted) Draw(word uint64) int {
 	column, rest := bits.Mul64(word, uint64(len(t.keep)))
 	index := t.other[column]

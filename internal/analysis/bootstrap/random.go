@@ -11,7 +11,7 @@ const (
 	scatter = 0xe7037ed1a0b428db
 )
 
-// mix is SplitMix64's finaliser: a bijection that spreads every bit.
+// mix is SplitMix64's finalizer: a bijection that spreads every bit.
 func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * mixA
 	z = (z ^ z>>27) * mixB
@@ -19,10 +19,10 @@ func mix(z uint64) uint64 {
 }
 
 // stream is a counter-based generator: word i of a stream is a hash of its key and i (wyrand's), so
-// that every resample can begin anywhere at no cost.
+// that a resample can begin at any position at no cost.
 type stream uint64
 
-// newStream keys a stream by any numbers.
+// newStream derives the key of a stream from any numbers.
 func newStream(keys ...uint64) stream {
 	h := uint64(0)
 	for _, k := range keys {
@@ -31,14 +31,14 @@ func newStream(keys ...uint64) stream {
 	return stream(h)
 }
 
-// next gives 64 random bits.
+// next returns 64 random bits.
 func (s *stream) next() uint64 {
 	*s += stride
 	hi, lo := bits.Mul64(uint64(*s), uint64(*s)^scatter)
 	return hi ^ lo
 }
 
-// index gives a uniform integer below n > 0 (Lemire 2019).
+// index returns a uniform integer below n > 0 (Lemire 2019).
 func (s *stream) index(n uint64) uint64 {
 	hi, lo := bits.Mul64(s.next(), n)
 	if lo < n {
@@ -51,17 +51,17 @@ func (s *stream) index(n uint64) uint64 {
 
 // drawer sums values drawn from one segment.
 //
-// One random word gives four indexes: the first is the integer part of word/2^64 × n, the next that
-// of the remaining fraction × n, and so on (Brackett-Rozinsky and Lemire 2024). All n^4 outcomes
-// are equally likely when words whose last fraction is below 2^64 mod n^4 are rejected. Segments
-// too long for that take one word an index.
+// One random word yields four indexes: the first is the integer part of word/2^64 × n, the next
+// that of the remaining fraction × n, and so on (Brackett-Rozinsky and Lemire 2024). All n^4
+// outcomes are equally likely when words whose last fraction is below 2^64 mod n^4 are rejected.
+// Segments too long for this use one word per index.
 type drawer struct {
 	values []float64
 	n      uint64
-	reject uint64 // 2^64 mod n^4, or 0 for one word an index
+	reject uint64 // 2^64 mod n^4, or 0 for one word per index
 }
 
-// longestBatched keeps the chance of a rejection below 1 in 256.
+// longestBatched keeps the probability of a rejection below 1 in 256.
 const longestBatched = 1 << 14
 
 func newDrawer(values []float64) drawer {

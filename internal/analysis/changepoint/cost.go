@@ -3,27 +3,27 @@ package changepoint
 import "math"
 
 // cost is a segment cost C(s, t), the cost of the values with indexes s to t-1, together with the
-// bounds that let groups of segments be skipped.
+// bounds with which groups of segments can be skipped.
 //
-// The bounds rest on superadditivity: a segment never fits better than its two parts fitted apart,
-// C(s,t) >= C(s,u) + C(u,t) for s < u < t. It holds for exact numbers; rise subtracts what rounding
-// can do to it.
+// The bounds rest on superadditivity: a segment never fits better than its two parts fitted
+// separately, C(s,t) >= C(s,u) + C(u,t) for s < u < t. This holds for exact arithmetic; rise
+// subtracts a bound on the rounding error.
 type cost interface {
 	// segment is C(s, t) as the reference implementation computes it.
 	segment(s, t int) float64
 	// screen appends to out those candidates of list for which f[s] + segment(s, t) + penalty might
 	// be at most limit.
 	screen(out, list []int32, f []float64, t int, penalty, limit float64) []int32
-	// measure gives a lower bound on segment(s, t), close and cheap, and what rise needs to know of
-	// the segment; ok is false when rise could not bound it.
+	// measure returns a close and cheap lower bound on segment(s, t), and the properties of the
+	// segment that rise needs. ok is false when rise could not bound it.
 	measure(s, t int) (least float64, m spread, ok bool)
-	// rise bounds from below how much f[s] + segment(s, ·) grows from g.at on, for every member s
-	// of g, at t and until the prefix length until, given that |f| <= scale up to t.
+	// rise is a lower bound on the growth of f[s] + segment(s, ·) since g.at, for every member s of
+	// g, at t and until the prefix length until, given that |f| <= scale up to t.
 	rise(g *group, t, until int, scale float64) line
 }
 
 // spread describes a segment: its length, its variance and the sum of its squared deviations. Costs
-// that need none of it leave it zero.
+// that do not need it leave it zero.
 type spread struct {
 	length     int
 	v, squares float64
@@ -33,7 +33,7 @@ type spread struct {
 // j²/length.
 type line struct{ base, slope, length float64 }
 
-// nothing is the line of a bound that says nothing.
+// nothing is the vacuous bound.
 var nothing = line{base: math.Inf(-1), length: 1}
 
 func (l line) after(steps int) float64 {
@@ -41,8 +41,8 @@ func (l line) after(steps int) float64 {
 	return l.base + j*l.slope - j*j/l.length
 }
 
-// group is a set of candidates last measured together, at the prefix length at: none of them was
-// worth less than least at that length.
+// group is a set of candidates last measured together, at the prefix length at. The value of each
+// member was at least least at that length.
 type group struct {
 	members []int32
 	at      int
@@ -53,12 +53,12 @@ type group struct {
 	squares   float64
 	low, high float64 // the range of the variances
 
-	// bound is below the worth of every member from the length since until the length until.
+	// bound is below the value of every member from the length since until the length until.
 	bound        line
 	since, until int
 }
 
-// include adds a member that was measured at g.at and is worth at least least.
+// include adds a member that was measured at g.at and whose value is at least least.
 func (g *group) include(s int32, least float64, m spread) {
 	if len(g.members) == 0 {
 		g.least, g.oldest, g.length, g.squares, g.low, g.high = least, int(s), m.length, m.squares, m.v, m.v
@@ -72,7 +72,7 @@ func (g *group) include(s int32, least float64, m spread) {
 	g.high = max(g.high, m.v)
 }
 
-// worth is a lower bound on the worth of every member at t, from the line computed before.
+// worth is a lower bound on the value of every member at t, from the line computed before.
 func (g *group) worth(t int) float64 {
 	if t > g.until {
 		return math.Inf(-1)
@@ -80,9 +80,9 @@ func (g *group) worth(t int) float64 {
 	return g.bound.after(t - g.since)
 }
 
-// renew computes the line from t on.
+// renew recomputes the line starting at t.
 func (g *group) renew(c cost, t, n int, scale float64) {
-	const steps = 16 // at least; larger groups change less
+	const steps = 16 // minimum; larger groups change less
 	until := min(n, t+max(steps, len(g.members)))
 	g.bound = c.rise(g, t, until, scale)
 	g.bound.base += g.least

@@ -7,39 +7,39 @@ import (
 	"krund/internal/analysis/arith"
 )
 
-// Traini et al. (2023) look for the knee between these penalties, in log n, and fall back on the
-// study's.
+// Traini et al. (2023) look for the knee between these penalties, in multiples of log n, and fall
+// back to the study's penalty.
 const (
 	cropsFrom    = 4
 	cropsTo      = 100000
 	cropsDefault = 15
-	// samePenalty is the relative difference below which R's all.equal takes two penalties for the
-	// same.
+	// samePenalty is the relative difference below which R's all.equal considers two penalties
+	// equal.
 	samePenalty = 1.5e-8
 )
 
-// PenaltyPoint is one step of the curve of changepoints over penalty: from Penalty on (up to the
-// next point's) the best segmentation has that many changepoints.
+// PenaltyPoint is one step of the curve of the number of changepoints against the penalty: from
+// Penalty up to the next point's, the optimal segmentation has that many changepoints.
 type PenaltyPoint struct {
 	Penalty      float64
 	Changepoints int
 }
 
-// curve is what CROPS has found so far. R keeps the three columns sorted apart from each other,
-// which is the same as together unless rounding makes the cost of a run with more changepoints
-// higher.
+// curve is what CROPS has found so far. R sorts the three columns independently, which gives the
+// same result as sorting them together unless rounding makes the cost of a run with more
+// changepoints higher.
 type curve struct {
 	penalties []float64 // ascending, each once
 	segments  []int     // descending
 	costs     []float64 // without the penalty of the changepoints, ascending
 }
 
-// crops finds every number of changepoints that is best at some penalty between from and to, by
-// running PELT at as few penalties as needed (Haynes, Eckley and Fearnhead 2017; R:
-// penalty="CROPS", range_of_penalties). Points ascend in penalty and descend in changepoints.
+// crops finds every number of changepoints that is optimal at some penalty between from and to,
+// with as few runs of PELT as possible (Haynes, Eckley and Fearnhead 2017; R: penalty="CROPS",
+// range_of_penalties). Points ascend in penalty and descend in changepoints.
 //
-// Version 2.3 of R's package appends the upper bound as one more point, which spoils the knee; this
-// is the list of 2.2.x, which Traini et al. used.
+// Version 2.3 of R's package appends the upper bound as one more point, which distorts the knee.
+// This is the list of 2.2.x, which Traini et al. used.
 func (p *problem) crops(from, to float64) []PenaltyPoint {
 	var c curve
 	for next := []float64{from, to}; len(next) > 0; next = c.gaps() {
@@ -58,8 +58,8 @@ func (p *problem) crops(from, to float64) []PenaltyPoint {
 	return c.points()
 }
 
-// gaps are the penalties to try next: between neighbors whose numbers of segments differ by more
-// than one, the penalty at which both cost the same, unless that was tried.
+// gaps returns the penalties to try next: for neighbors whose numbers of segments differ by more
+// than one, the penalty at which both cost the same, unless it was tried already.
 func (c *curve) gaps() []float64 {
 	var next []float64
 	for i := range len(c.penalties) - 1 {
@@ -85,7 +85,7 @@ func (c *curve) tried(penalty float64) bool {
 	return nearest <= samePenalty
 }
 
-// points leaves out repeated numbers of segments and computes where each begins to be best.
+// points removes repeated numbers of segments and computes the penalty from which each is optimal.
 func (c *curve) points() []PenaltyPoint {
 	costs := c.costs[:0:0]
 	var segments []int
@@ -105,8 +105,8 @@ func (c *curve) points() []PenaltyPoint {
 	return points
 }
 
-// kneePrice is the penalty at the knee of the curve (Traini et al. 2023).
-func (p *problem) kneePrice() (float64, error) {
+// kneePenalty is the penalty at the knee of the curve (Traini et al. 2023).
+func (p *problem) kneePenalty() (float64, error) {
 	logN := arith.Log(float64(p.n))
 	points := p.crops(cropsFrom*logN, cropsTo*logN)
 	if len(points) < 2 {

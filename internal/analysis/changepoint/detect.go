@@ -7,22 +7,21 @@ import (
 	"krund/internal/analysis/arith"
 )
 
-// Segment is one stretch of a series. Mean and Variance are those of its values as R's param.est
-// gives them: the mean, and the mean squared deviation (over n, the maximum likelihood estimate) in
-// squared units of the series.
+// Segment is a stretch of a series. Mean and Variance are R's param.est: the mean, and the mean
+// squared deviation (over n, the maximum likelihood estimate) in squared units of the series.
 type Segment struct {
 	Start, End     int // indexes Start to End-1
 	Mean, Variance float64
 }
 
-// Segmentation is what Detect found.
+// Segmentation is the result of Detect.
 type Segmentation struct {
 	Segments []Segment // at least one; together they cover the series
-	Penalty  float64   // the penalty a changepoint had
+	Penalty  float64   // of a changepoint
 	Cost     float64   // F(n): the segments' costs plus the penalty of each changepoint
 }
 
-// Detect cuts a series into segments. The series is not changed. The errors wrap ErrTooShort,
+// Detect divides a series into segments. The series is not changed. The errors wrap ErrTooShort,
 // ErrNotFinite, ErrMagnitude or ErrOptions.
 func Detect(series []float64, o Options) (*Segmentation, error) {
 	p, err := newProblem(series, o)
@@ -35,14 +34,14 @@ func Detect(series []float64, o Options) (*Segmentation, error) {
 	}
 	found := p.solve(penalty).segmentation(series)
 	for _, s := range found.Segments {
-		if math.IsInf(s.Variance, 0) { // Stable arithmetic got so far
+		if math.IsInf(s.Variance, 0) { // only with Stable arithmetic
 			return nil, fmt.Errorf("values %d to %d: %w", s.Start+1, s.End, ErrMagnitude)
 		}
 	}
 	return found, nil
 }
 
-// problem is a series made ready for PELT runs at several penalties.
+// problem is a series prepared for PELT runs at several penalties.
 type problem struct {
 	n, minimum int
 	cost       cost
@@ -69,7 +68,7 @@ func newCost(series []float64, o Options) (cost, error) {
 	}
 	floor := 0.0
 	if o.Arithmetic == Stable {
-		series, floor = centre(series), StableFloor*StableFloor
+		series, floor = center(series), StableFloor*StableFloor
 		if o.Cost == Mean {
 			series = overNoise(series)
 		}
@@ -84,10 +83,10 @@ func newCost(series []float64, o Options) (cost, error) {
 	return &normalCost{sums: s, floor: floor, perLength: o.Penalty.kind == mbic}, nil
 }
 
-// penalty is what a changepoint costs under o; CROPS finds it by running PELT.
+// penalty returns the penalty of a changepoint under o. CROPS finds it by running PELT.
 func (p *problem) penalty(o Options) (float64, error) {
 	if o.Penalty.kind == crops {
-		return p.kneePrice()
+		return p.kneePenalty()
 	}
 	return o.Penalty.penalty(p.n, o.Cost)
 }
@@ -113,10 +112,10 @@ func newSegment(series []float64, start, end int) Segment {
 	return Segment{Start: start, End: end, Mean: mean, Variance: float64(variance*(n-1)) / n}
 }
 
-// sums are the prefix sums a cost is computed from.
+// sums are the prefix sums from which a cost is computed.
 type sums struct {
 	x, xx   []float64
-	largest float64 // of the values, without their signs
+	largest float64 // absolute value
 }
 
 func newSums(series []float64) (sums, error) {
@@ -134,9 +133,9 @@ func newSums(series []float64) (sums, error) {
 	return s, nil
 }
 
-// noise bounds by how much rounded prefix sums can make the sum of squared deviations of a stretch
-// from t to until, or of part of it, negative. Two prefixes are rounded to doubles, and the 80-bit
-// sum at every value between.
+// noise bounds how far rounded prefix sums can make the sum of squared deviations of the stretch
+// from t to until, or of part of it, negative: two prefixes are rounded to doubles, and the 80-bit
+// sum at every value between them.
 func (c *sums) noise(t, until int) float64 {
 	n := float64(until)
 	return (0x1p-50 + float64(until-t)*0x1p-62) * (c.xx[until] + 2*n*c.largest*c.largest)

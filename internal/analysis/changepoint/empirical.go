@@ -13,9 +13,10 @@ import (
 //
 //	C = −2 log(2n−1)/K × Σ_k N (F_k log F_k + (1−F_k) log(1−F_k))
 //
-// n the series' and N the segment's length, F_k the part of the segment below the k-th quantile,
-// values equal to it counted half (Haynes et al. 2017, equation 6; R: changepoint.np). With a = N
-// F_k each term is h(a) + h(N−a) − h(N), h(a) = a log a, so that no logarithm is taken per segment.
+// n is the length of the series, N that of the segment, and F_k the share of the segment below the
+// k-th quantile, values equal to it counted half (Haynes et al. 2017, equation 6; R:
+// changepoint.np). With a = N F_k each term is h(a) + h(N−a) − h(N), h(a) = a log a, so that no
+// logarithm is computed per segment.
 type empiricalCost struct {
 	k      int       // quantiles
 	below  []int32   // below[t*k+i]: twice the number of the first t values below quantile i
@@ -49,9 +50,10 @@ func newEmpirical(series []float64, quantiles int) (*empiricalCost, error) {
 	return c, nil
 }
 
-// quantileIndex is where the k-th of K quantiles lies among n sorted values: equally spaced on the
-// logistic scale. When 2n−1 is a square (n = 5, 13, 25, 41, ...) it would be a whole number but for
-// rounding, so that every operation is in R's order (changepoint.np: pK = (1+exp(c*yK))^-1).
+// quantileIndex is the position of the k-th of K quantiles among n sorted values, equally spaced on
+// the logistic scale. When 2n−1 is a square (n = 5, 13, 25, 41, ...) the exact position would be an
+// integer and rounding decides, so every operation is in R's order (changepoint.np: pK =
+// (1+exp(c*yK))^-1).
 func quantileIndex(k, quantiles, n int) int {
 	y := -1 + (float64(2*(k+1))/float64(quantiles) - 1/float64(quantiles))
 	p := 1 / (1 + arith.Exp(float64(-arith.Log(float64(2*n-1))*y)))
@@ -82,7 +84,7 @@ func (c *empiricalCost) segment(s, t int) float64 {
 	return float64(c.factor * sum)
 }
 
-// screen keeps everything.
+// screen keeps every candidate.
 func (c *empiricalCost) screen(out, list []int32, _ []float64, _ int, _, _ float64) []int32 {
 	return append(out, list...)
 }
@@ -91,8 +93,8 @@ func (c *empiricalCost) measure(s, t int) (least float64, m spread, ok bool) {
 	return c.segment(s, t), spread{}, true
 }
 
-// rise is the added values' own cost, by superadditivity, less rounding; more values cost nothing
-// at least.
+// rise is the cost of the added values alone, by superadditivity, less rounding. The cost of
+// further values is bounded by 0.
 func (c *empiricalCost) rise(g *group, t, until int, scale float64) line {
 	own := 0.0
 	if t > g.at {

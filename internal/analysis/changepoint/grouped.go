@@ -3,23 +3,24 @@ package changepoint
 import "slices"
 
 const (
-	// recentLimit is how many new candidates are collected before they are grouped, and shortest by
-	// how much their segments are then longer than the least: bounds on very short segments say
-	// little.
+	// recentLimit is the number of new candidates collected before they are grouped. shortest is
+	// the least excess length of their segments over the minimum by then: bounds on very short
+	// segments are too weak.
 	recentLimit = 12
 	shortest    = 4
-	// smallGroup is how many make a group that is not split.
+	// smallGroup is the size below which a group is not split.
 	smallGroup = 48
-	// nearlyBest is how close to the winner, in multiples of the penalty, a candidate may be
-	// without being kept out of the groups.
+	// nearlyBest is the distance from the winner, in multiples of the penalty, within which a
+	// candidate stays out of the groups.
 	nearlyBest = 1.0 / 8
 )
 
 // grouped is the state of peltGrouped.
 //
-// It never asks whether R still has a candidate in its list until that candidate is about to win:
-// then alive replays R's pruning test for the prefixes since the last time it was known to be in
-// the list. A group is dropped only when every member is certainly pruned by R at this very t, and
+// It does not check whether R still has a candidate in its list until that candidate is about to
+// win. Then alive replays R's pruning test for the prefixes since the candidate was last known to
+// be in the list. A group is dropped only when R certainly prunes every member at this very t, and
+// skipped when every member certainly loses at this t.
 // skipped when every member certainly loses at this t.
 type grouped struct {
 	*solution
@@ -28,29 +29,29 @@ type grouped struct {
 	minimum int
 
 	recent  []int32 // the newest candidates, not yet in a group
-	singles []int32 // older ones that might soon win, or that rise cannot bound
+	singles []int32 // older candidates that might soon win or that rise cannot bound
 	groups  []*group
-	opened  []*group // scratch of lookIntoGroups
-	free    []*group // given up, to be used again
-	known   []int32  // known[s]: the last prefix at which R was found to keep s
+	opened  []*group // scratch of expand
+	free    []*group // dropped, for reuse
+	known   []int32  // known[s]: last prefix at which R is known to keep s
 	dead    []bool   // R has pruned s
 	scale   float64  // the largest |f| so far
 	scratch []int32
 	values  []float64 // of the candidates in scratch
 }
 
-// peltGrouped gives the same f and last as peltPlain, in nearly linear time also without changes.
+// peltGrouped returns the same f and last as peltPlain, in nearly linear time even without changes.
 //
 // Old candidates are kept in groups. For a group last evaluated at u, and any member s,
 // superadditivity gives
 //
 //	F(s) + C(s,t) + penalty >= least + C(u,t)
 //
-// so that one cost tells for all of them that they lose at t against the best candidate found so
+// so that one cost proves for all of them that they lose at t against the best candidate found so
 // far. Without changes the left side exceeds the winner by about the penalty, and C(u,t) is close
-// to what the winner's own cost grew by, so that groups are hardly ever looked into. Groups of
-// similar size that have been quiet are merged (and evaluated anew), one that cannot be skipped is
-// evaluated and split: about log n groups, and n log n evaluations.
+// to the growth of the winner's own cost, so that groups are rarely expanded. Groups of similar
+// size that have been skipped for long enough are merged (and evaluated again); a group that cannot
+// be skipped is evaluated and split. There are about log n groups, and n log n evaluations.
 func peltGrouped(c cost, n, minimum int, penalty float64) *solution {
 	g := &grouped{
 		solution: newSolution(c, n, minimum, penalty),
@@ -78,7 +79,7 @@ func (g *grouped) value(s int32, t int) float64 {
 	return g.f[s] + g.cost.segment(int(s), t) + g.penalty
 }
 
-// step finds f[t] and last[t].
+// step computes f[t] and last[t].
 func (g *grouped) step(t int) {
 	w := winner{s: g.last[t-1]}
 	w.value = g.value(w.s, t)
@@ -95,7 +96,7 @@ func (g *grouped) step(t int) {
 		g.values = append(g.values, v)
 		g.consider(&w, s, t, v)
 	}
-	g.lookIntoGroups(&w, t)
+	g.expand(&w, t)
 	g.f[t], g.last[t] = w.value, w.s
 	g.known[w.s] = int32(t)
 	g.scale = max(g.scale, w.value, -w.value)
@@ -106,9 +107,9 @@ func (g *grouped) step(t int) {
 	}
 }
 
-// prune takes out those of the candidates valued in this step that R prunes, and remembers of the
-// others that R has kept them. Where rounding decides, every candidate is valued in every step, and
-// most are pruned soon.
+// prune removes those of the candidates evaluated in this step that R prunes, and records for the
+// others that R has kept them. Where rounding decides, every candidate is evaluated in every step,
+// and most are pruned soon.
 func (g *grouped) prune(t int) {
 	pruned := false
 	for i, s := range g.scratch {
@@ -126,13 +127,13 @@ func (g *grouped) prune(t int) {
 	}
 }
 
-// unknown is the first prefix at which it is not known whether R keeps s.
+// unknown returns the first prefix at which it is not known whether R keeps s.
 func (g *grouped) unknown(s int32) int {
 	return max(int(g.known[s])+1, int(s)+g.minimum, 2*g.minimum)
 }
 
-// consider makes s the winner if it is better (or as good and earlier), and R has not pruned it
-// before.
+// consider makes s the winner if it is better, or as good and earlier, and R has not already pruned
+// it.
 func (g *grouped) consider(w *winner, s int32, t int, value float64) {
 	if value > w.value || value == w.value && s >= w.s || !g.alive(s, t) {
 		return
@@ -140,7 +141,7 @@ func (g *grouped) consider(w *winner, s int32, t int, value float64) {
 	*w = winner{s, value}
 }
 
-// alive reports whether R still has candidate s when it comes to t.
+// alive reports whether R still has candidate s at t.
 func (g *grouped) alive(s int32, t int) bool {
 	if g.dead[s] {
 		return false

@@ -2,13 +2,13 @@ package changepoint
 
 import "math"
 
-// Knee finds the penalty beyond which larger penalties no longer make changepoints much rarer: the
-// elbow of a convex falling curve by the Kneedle method (Satopää et al. 2011), as the Python
-// package kneed 0.7.0 finds it with sensitivity 1 when it is given the points dearest first. ok is
-// false when it finds none.
+// Knee finds the penalty beyond which a larger penalty no longer reduces the number of changepoints
+// much: the elbow of a convex decreasing curve by the Kneedle method (Satopää et al. 2011), as the
+// Python package kneed 0.7.0 computes it with sensitivity 1 for points in descending order of
+// penalty. ok is false when there is none.
 //
-// Given in that order, kneed begins at the far end of the curve: a knee at the dearest point ends
-// its search without an answer, and so does running past the cheapest one.
+// Given that order, kneed begins at the far end of the curve. A knee at the largest penalty ends
+// its search without a result, and so does reaching the smallest one.
 func Knee(points []PenaltyPoint) (penalty float64, ok bool) {
 	n := len(points)
 	if n < 2 {
@@ -31,8 +31,8 @@ func Knee(points []PenaltyPoint) (penalty float64, ok bool) {
 	return x[at], true
 }
 
-// firstKnee walks along the difference curve d over xs and gives the first local maximum after
-// which d falls by more than the mean step of xs; after a local minimum it has to fall below 0.
+// firstKnee returns the first local maximum of the difference curve d over xs after which d falls
+// by more than the mean step of xs; after a local minimum it has to fall below 0.
 func firstKnee(xs, d []float64) (at int, ok bool) {
 	n := len(d)
 	step := 0.0

@@ -24,7 +24,7 @@ func (c *meanCost) segment(s, t int) float64 {
 	return value
 }
 
-// screen keeps everything: the cost itself is as cheap as a bound on it.
+// screen keeps every candidate: the cost itself is as cheap as a bound on it.
 func (c *meanCost) screen(out, list []int32, _ []float64, _ int, _, _ float64) []int32 {
 	return append(out, list...)
 }
@@ -33,8 +33,8 @@ func (c *meanCost) measure(s, t int) (least float64, m spread, ok bool) {
 	return c.segment(s, t), spread{}, true
 }
 
-// rise is the added values' own cost, by superadditivity, less rounding; more values cost nothing
-// at least.
+// rise is the cost of the added values alone, by superadditivity, less rounding. The cost of
+// further values is bounded by 0.
 func (c *meanCost) rise(g *group, t, until int, scale float64) line {
 	own := 0.0
 	if t > g.at {
@@ -49,8 +49,8 @@ func (c *meanCost) rise(g *group, t, until int, scale float64) line {
 // medianStep is the median of |x − y| for independent x, y of the standard normal distribution.
 const medianStep = 0.9538725524
 
-// overNoise divides a centred series by its noise: see Stable. A series of which half the steps are
-// 0 is left as it is.
+// overNoise divides a centered series by its noise: see Stable. A series in which half the steps
+// are 0 is not scaled.
 func overNoise(series []float64) []float64 {
 	steps := make([]float64, len(series)-1)
 	for i := range steps {

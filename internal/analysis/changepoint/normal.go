@@ -49,8 +49,9 @@ func (c *normalCost) segment(s, t int) float64 {
 	return value
 }
 
-// Rounding, in units of the last place (2^-53), generously: the difference Σx² − (Σx)²/n is off by
-// at most 8 units of Σx², a logarithm of a double (at most 745) times n by a few units of itself.
+// Generous rounding bounds in units of the last place (2^-53): the difference Σx² − (Σx)²/n is off
+// by at most 8 units of Σx², and n times the logarithm of a double (at most 745) by a few units of
+// itself.
 const (
 	differenceError = 0x1p-49
 	perValueError   = 0x1p-40
@@ -155,9 +156,9 @@ func (c *normalCost) rise(g *group, t, until int, scale float64) line {
 	}
 }
 
-// centre takes the median off a series and scales it by a power of two so that its typical
+// center subtracts the median from a series and scales it by a power of two so that its typical
 // magnitude is between 1 and 2.
-func centre(series []float64) []float64 {
+func center(series []float64) []float64 {
 	size := make([]float64, len(series))
 	for i, v := range series {
 		size[i] = math.Abs(v)

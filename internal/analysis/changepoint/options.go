@@ -6,30 +6,30 @@ import (
 	"math"
 )
 
-// Cost is how well one segment fits: minus twice the log-likelihood, up to a constant, under the
-// named model.
+// Cost is the goodness of fit of one segment: minus twice the log-likelihood, up to a constant,
+// under the named model.
 type Cost int
 
 const (
 	// MeanVariance is for normal values whose mean and variance both change: C = n (log 2π + log v
-	// + 1), v the mean squared deviation of the segment. R: cpt.meanvar(test.stat="Normal"). At
-	// least 2 values a segment.
+	// + 1), v the mean squared deviation of the segment. R: cpt.meanvar(test.stat="Normal"). A
+	// segment has at least 2 values.
 	MeanVariance Cost = iota
 	// Mean is for normal values of known variance 1 whose mean changes: C = sum of squared
 	// deviations. R: cpt.mean(test.stat="Normal"). With AsR arithmetic the penalty has the unit of
 	// the data squared; with Stable the series is divided by its noise first.
 	Mean
-	// EmpiricalDistribution is for any change of distribution, and heavy tails (ed-PELT: Haynes,
-	// Fearnhead and Eckley 2017; R: changepoint.np::cpt.np).
+	// EmpiricalDistribution detects any change of distribution and is robust to heavy tails
+	// (ed-PELT: Haynes, Fearnhead and Eckley 2017; R: changepoint.np::cpt.np).
 	EmpiricalDistribution
 )
 
 var costNames = [...]string{MeanVariance: "meanvar", Mean: "mean", EmpiricalDistribution: "ed"}
 
-// String is the name ParseCost reads.
+// String returns the name that ParseCost parses.
 func (c Cost) String() string { return costNames[c] }
 
-// ParseCost reads "meanvar", "mean" or "ed".
+// ParseCost parses "meanvar", "mean" or "ed".
 func ParseCost(s string) (Cost, error) {
 	for c, name := range costNames {
 		if s == name {
@@ -39,31 +39,31 @@ func ParseCost(s string) (Cost, error) {
 	return 0, fmt.Errorf("unknown cost %q; write meanvar, mean or ed", s)
 }
 
-// MarshalText is String.
+// MarshalText returns the text of String.
 func (c Cost) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText is ParseCost.
+// UnmarshalText parses text with ParseCost.
 func (c *Cost) UnmarshalText(text []byte) (err error) {
 	*c, err = ParseCost(string(text))
 	return err
 }
 
-// Arithmetic is how MeanVariance and Mean compute a segment's cost.
+// Arithmetic selects how MeanVariance and Mean compute a segment's cost.
 type Arithmetic int
 
 const (
-	// AsR follows R to the bit: see the package comment.
+	// AsR matches R bit for bit: see the package comment.
 	AsR Arithmetic = iota
-	// Stable first takes the median off the series and divides it by the power of two below the
-	// median of |x|, then adds StableFloor^2 to every variance. Nothing is decided by rounding,
+	// Stable first subtracts the median from the series and divides it by the power of two below
+	// the median of |x|, then adds StableFloor^2 to every variance. Rounding decides nothing,
 	// multiplying the series by a power of two changes nothing, and spreads below about a millionth
-	// of the typical value are all taken for the same. For Mean it divides the series by its noise:
-	// the median step between neighbors, which changes of the mean hardly affect, over that of
-	// normal values of variance 1.
+	// of the typical value are treated as equal. For Mean it divides the series by its noise: the
+	// median step between neighbors, which changes of the mean hardly affect, over that of normal
+	// values of variance 1.
 	Stable
 )
 
-// String is the name ParseArithmetic reads.
+// String returns the name that ParseArithmetic parses.
 func (a Arithmetic) String() string {
 	if a == Stable {
 		return "stable"
@@ -71,7 +71,7 @@ func (a Arithmetic) String() string {
 	return "r"
 }
 
-// ParseArithmetic reads "r" or "stable".
+// ParseArithmetic parses "r" or "stable".
 func ParseArithmetic(s string) (Arithmetic, error) {
 	switch s {
 	case "r":
@@ -82,29 +82,30 @@ func ParseArithmetic(s string) (Arithmetic, error) {
 	return 0, fmt.Errorf("unknown arithmetic %q; write r or stable", s)
 }
 
-// MarshalText is String.
+// MarshalText returns the text of String.
 func (a Arithmetic) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText is ParseArithmetic.
+// UnmarshalText parses text with ParseArithmetic.
 func (a *Arithmetic) UnmarshalText(text []byte) (err error) {
 	*a, err = ParseArithmetic(string(text))
 	return err
 }
 
-// StableFloor is the smallest standard deviation Stable arithmetic tells apart, as a part of the
-// series' typical magnitude: about the resolution of a microsecond clock on a second's iteration.
+// StableFloor is the smallest standard deviation that Stable arithmetic resolves, relative to the
+// series' typical magnitude: about the resolution of a microsecond clock on an iteration of one
+// second.
 const StableFloor = 1e-6
 
-// DefaultQuantiles is how many quantiles EmpiricalDistribution compares (R: cpt.np's nquantiles).
+// DefaultQuantiles is the number of quantiles that EmpiricalDistribution compares (R: cpt.np's
+// nquantiles).
 const DefaultQuantiles = 10
 
-// Options select what Detect looks for. The zero value, with Penalty LogN(15), is the study's
-// analysis.
+// Options of Detect. The zero value with Penalty LogN(15) selects the study's analysis.
 type Options struct {
 	Cost       Cost
 	Arithmetic Arithmetic
 	Penalty    Penalty
-	MinSegment int // least values a segment; 0: the least the cost allows (2 for MeanVariance, else 1)
+	MinSegment int // values per segment; 0: the minimum of the cost (2 for MeanVariance, else 1)
 	Quantiles  int // for EmpiricalDistribution; 0: DefaultQuantiles
 }
 
@@ -115,14 +116,14 @@ var (
 	ErrTooShort = errors.New("series too short to hold a change")
 	// ErrNotFinite: a NaN ("Missing value" in R) or an infinity.
 	ErrNotFinite = errors.New("not a finite number")
-	// ErrMagnitude: the squares of the values, or their sums, are beyond the doubles. R goes on
-	// with infinities and returns nonsense.
+	// ErrMagnitude: the squares of the values, or their sums, overflow a double. R continues with
+	// infinities and returns meaningless results.
 	ErrMagnitude = errors.New("values too large to square")
 	// ErrOptions: a negative penalty, an impossible minimum segment length.
-	ErrOptions = errors.New("unusable changepoint options")
+	ErrOptions = errors.New("invalid changepoint options")
 )
 
-// minimum gives the segment length to use, or an error.
+// minimum returns the minimum segment length to use, or an error.
 func (o Options) minimum() (int, error) {
 	least := 1
 	if o.Cost == MeanVariance {
@@ -138,7 +139,7 @@ func (o Options) minimum() (int, error) {
 	return o.MinSegment, nil
 }
 
-// check refuses what R refuses, and what it should.
+// check rejects what R rejects, and values for which R returns meaningless results.
 func check(series []float64, minimum int) error {
 	for i, v := range series {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// peltPlain is PELT as R's C code runs it (PELT_one_func_minseglen.c): the yardstick that
-// peltGrouped is tested against.
+// peltPlain is PELT as R's C code runs it (PELT_one_func_minseglen.c): the reference for
+// the tests of peltGrouped.
 func peltPlain(c cost, n, minimum int, penalty float64) *solution {
 	s := newSolution(c, n, minimum, penalty)
 	candidates := []int32{0, int32(minimum)}
@@ -194,7 +194,7 @@ func samePELT(series []float64, o Options) error {
 	return nil
 }
 
-// comparePELT compares both implementations on so many series of every shape.
+// comparePELT compares both implementations on the given number of series of every shape.
 func comparePELT(t *testing.T, seed uint64, rounds, longest int) {
 	runs := 0
 	for _, shape := range shapes {

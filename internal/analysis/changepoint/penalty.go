@@ -33,11 +33,12 @@ var penaltyNames = map[penaltyKind]string{sic: "sic", mbic: "mbic", aic: "aic", 
 // Manual is a fixed penalty.
 func Manual(value float64) Penalty { return Penalty{manual, value} }
 
-// LogN is a penalty of coefficient × log n, n the values analyzed (after outliers are removed). The
-// study uses LogN(15).
+// LogN is a penalty of coefficient × log n, where n is the number of values analyzed (after
+// outliers are removed). The study uses LogN(15).
 func LogN(coefficient float64) Penalty { return Penalty{timesLogN, coefficient} }
 
-// R's named penalties, with p the parameters a change adds (2 for MeanVariance, else 1).
+// R's named penalties, where p is the number of parameters a change adds (2 for MeanVariance, else
+// 1).
 var (
 	SIC         = Penalty{kind: sic}         // (p+1) log n; BIC is another name
 	MBIC        = Penalty{kind: mbic}        // (p+2) log n, and each segment costs the log of its length more
@@ -45,11 +46,11 @@ var (
 	HannanQuinn = Penalty{kind: hannanQuinn} // 2 (p+1) log log n
 )
 
-// CROPS chooses the penalty for each series from the knee of the curve of changepoints over
+// CROPS chooses the penalty for each series at the knee of the curve of changepoints against
 // penalty, between 4 log n and 100,000 log n (Traini et al. 2023): see [Knee].
 var CROPS = Penalty{kind: crops}
 
-// String is the form ParsePenalty reads.
+// String returns the form that ParsePenalty parses.
 func (p Penalty) String() string {
 	value := strconv.FormatFloat(p.value, 'g', -1, 64)
 	switch p.kind {
@@ -61,17 +62,17 @@ func (p Penalty) String() string {
 	return penaltyNames[p.kind]
 }
 
-// MarshalText is String.
+// MarshalText returns the text of String.
 func (p Penalty) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText is ParsePenalty.
+// UnmarshalText parses text with ParsePenalty.
 func (p *Penalty) UnmarshalText(text []byte) (err error) {
 	*p, err = ParsePenalty(string(text))
 	return err
 }
 
-// ParsePenalty reads a penalty ("120"), a multiple of log n ("15logn", "15 log n"), or a name: sic,
-// bic, mbic, aic, hannan-quinn, crops.
+// ParsePenalty parses a penalty ("120"), a multiple of log n ("15logn", "15 log n"), or a name:
+// sic, bic, mbic, aic, hannan-quinn, crops.
 func ParsePenalty(s string) (Penalty, error) {
 	text := strings.ToLower(strings.ReplaceAll(s, " ", ""))
 	if text == "bic" {

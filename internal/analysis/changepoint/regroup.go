@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// lookIntoGroups considers the members of the groups that may hold the winner at t, and drops the
-// groups that R prunes.
-func (g *grouped) lookIntoGroups(w *winner, t int) {
+// expand considers the members of the groups that may hold the winner at t, and drops the groups
+// that R prunes.
+func (g *grouped) expand(w *winner, t int) {
 	kept := g.groups[:0]
 	opened := g.opened[:0]
 	for _, group := range g.groups {
@@ -41,7 +41,7 @@ func (g *grouped) lookIntoGroups(w *winner, t int) {
 	g.sort()
 }
 
-// regroup measures candidates at t and forms one group of them, or two if they are many.
+// regroup measures candidates at t and makes one group of them, or two if there are many.
 func (g *grouped) regroup(members []int32, t int, limit float64) {
 	if len(members) > smallGroup {
 		half := len(members) / 2
@@ -52,9 +52,9 @@ func (g *grouped) regroup(members []int32, t int, limit float64) {
 	g.form(members, t, limit)
 }
 
-// form makes a group of candidates. Those that R prunes at t are left out: their value exceeds
-// limit + penalty, where limit may be anything not below f[t]. Those that are nearly the best, and
-// those that cannot be bounded, stay single.
+// form makes a group of candidates. Those that R prunes at t are dropped: their value exceeds limit
+// + penalty, where limit must not be below f[t]. Those that are nearly optimal, and those that
+// cannot be bounded, stay out of the group.
 func (g *grouped) form(members []int32, t int, limit float64) {
 	n := g.newGroup(t)
 	rounding := sumError * (g.scale + math.Abs(limit))
@@ -81,7 +81,7 @@ func (g *grouped) form(members []int32, t int, limit float64) {
 	g.groups = append(g.groups, n)
 }
 
-// newGroup gives an empty group, if it can one that was given up.
+// newGroup returns an empty group, reusing a dropped one if possible.
 func (g *grouped) newGroup(t int) *group {
 	last := len(g.free) - 1
 	if last < 0 {
@@ -93,13 +93,13 @@ func (g *grouped) newGroup(t int) *group {
 	return n
 }
 
-// sort keeps the groups in the order of their candidates.
+// sort orders the groups by their candidates.
 func (g *grouped) sort() {
 	slices.SortFunc(g.groups, func(a, b *group) int { return int(a.members[0] - b.members[0]) })
 }
 
-// tidy groups the recent candidates that are old enough and the single ones, and merges quiet
-// groups. f[t] is known.
+// tidy groups the recent candidates that are old enough and the single ones, and merges groups that
+// are often skipped. f[t] is known.
 func (g *grouped) tidy(t int) {
 	ready := len(g.recent)
 	for ready > 0 && int(g.recent[ready-1]) > t-g.minimum-shortest {
@@ -115,8 +115,9 @@ func (g *grouped) tidy(t int) {
 	g.merge(t)
 }
 
-// merge joins the newest groups when there are four of about a size, and elsewhere neighbors of
-// which the older is not the larger and both have been quiet for as long as measuring them takes.
+// merge joins the newest groups when there are four of similar size. Elsewhere it joins neighbors
+// when the older one is not larger and both have been skipped for as many steps as measuring them
+// costs.
 func (g *grouped) merge(t int) {
 	last := len(g.groups) - 1
 	first, size := last, 0
@@ -136,7 +137,7 @@ func (g *grouped) merge(t int) {
 	}
 }
 
-// join makes one group of groups first to last.
+// join merges the groups first to last into one.
 func (g *grouped) join(first, last, t int) {
 	g.scratch = g.scratch[:0]
 	for _, group := range g.groups[first : last+1] {

@@ -1,9 +1,9 @@
-// Package classify says in one word how the iterations of a process execution developed, from the
-// segments that changepoint analysis found, and in one word more what the executions of a pair have
-// in common (sections 4.2 and 4.3 of the study).
+// Package classify assigns a class to the iterations of a process execution from the segments that
+// changepoint analysis found, and to a pair from the classes of its executions (sections 4.2 and
+// 4.3 of the study).
 //
-// The last segment is the yardstick: segments equivalent to it belong to the steady state. A rule
-// says what equivalent means: see [Mode].
+// The last segment is the reference: segments equivalent to it belong to the steady state. The
+// [Mode] defines equivalence.
 package classify
 
 import (
@@ -11,45 +11,44 @@ import (
 	"math"
 )
 
-// Class is what became of one process execution. The strings are the study's.
+// Class is the class of one process execution. The strings are the study's.
 type Class string
 
 // The classes. Flat and Warmup are good, the others bad.
 const (
-	Flat          Class = "flat"            // every segment is equivalent to the last
+	Flat          Class = "flat"            // all segments are equivalent to the last
 	Warmup        Class = "warmup"          // some are slower, none is faster
 	Slowdown      Class = "slowdown"        // at least one is faster
 	NoSteadyState Class = "no steady state" // one of them lies in the last iterations
 )
 
-// Classes are all of them in the order tables use.
+// Classes lists all classes in the order of the tables.
 var Classes = []Class{Flat, Warmup, Slowdown, NoSteadyState}
 
-// Mode is a set of rules.
+// Mode is a set of classification rules.
 type Mode int
 
 const (
-	// Paper is what warmup_stats does, accidents included, so that results can be compared with the
+	// Paper reproduces warmup_stats, including its quirks, so that results can be compared with the
 	// study's:
-	//   - the bounds around the last segment are
-	//     [min(m−v, m−δ), max(m+v, m+δ)], m its mean, v its VARIANCE taken as
-	//     seconds, and a segment is equivalent when mean+v >= lower bound and
-	//     mean−v <= upper bound with its own v;
-	//   - δ in percent is of the FASTEST segment's mean;
-	//   - a segment counts as lying in the last s of n iterations when its end
-	//     (from 0) is above n−s, so that s−1 equivalent iterations suffice;
-	//   - walking back from the end, the first segment that is not equivalent
-	//     decides "no steady state", and "slowdown" as soon as one is faster.
+	//   - the bounds around the last segment are [min(m−v, m−δ), max(m+v, m+δ)], where m is its
+	//     mean and v its VARIANCE taken as seconds; a segment is equivalent when mean+v >= lower
+	//     bound and mean−v <= upper bound, with its own v;
+	//   - δ in percent is relative to the FASTEST segment's mean;
+	//   - a segment lies in the last s of n iterations when its end (from 0) is above n−s, so that
+	//     s−1 equivalent iterations suffice;
+	//   - going backward from the end, the first segment that is not equivalent decides "no steady
+	//     state", and "slowdown" as soon as one is faster.
 	Paper Mode = iota
 	// Relative does not depend on the unit of the data:
 	//   - a segment is equivalent when its mean is within
 	//     max(standard deviation of the last segment, δ) of the last mean;
-	//   - δ in percent is of the last segment's mean;
+	//   - δ in percent is relative to the last segment's mean;
 	//   - the last s iterations must all be equivalent.
 	Relative
 )
 
-// String is the name ParseMode reads.
+// String returns the name that ParseMode parses.
 func (m Mode) String() string {
 	if m == Relative {
 		return "relative"
@@ -57,7 +56,7 @@ func (m Mode) String() string {
 	return "paper"
 }
 
-// ParseMode reads "paper" or "relative".
+// ParseMode parses "paper" or "relative".
 func ParseMode(s string) (Mode, error) {
 	switch s {
 	case "paper":
@@ -68,38 +67,38 @@ func ParseMode(s string) (Mode, error) {
 	return 0, fmt.Errorf("unknown mode %q; write paper or relative", s)
 }
 
-// MarshalText is String.
+// MarshalText returns the text of String.
 func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText is ParseMode.
+// UnmarshalText parses text with ParseMode.
 func (m *Mode) UnmarshalText(text []byte) (err error) {
 	*m, err = ParseMode(string(text))
 	return err
 }
 
-// Segment is one stretch of an execution. End is the index, from 0, of its last iteration in the
-// execution with its outliers. Mean is in the unit of the values (seconds, for time), Variance in
+// Segment is a stretch of an execution. End is the index, from 0, of its last iteration in the
+// execution including outliers. Mean is in the unit of the values (seconds, for time), Variance in
 // its square.
 type Segment struct {
 	End            int
 	Mean, Variance float64
 }
 
-// Rule decides what is equivalent.
+// Rule decides which segments are equivalent.
 type Rule struct {
 	Mode  Mode
 	Delta Delta
-	// Raw leaves the last segment's variance (Relative: standard deviation) out of the bounds
+	// Raw excludes the last segment's variance (Relative: standard deviation) from the bounds
 	// (warmup_stats --raw-deltas, which keeps the other segment's own variance in the comparison).
 	Raw bool
-	// Steady is how many iterations at the end must be equivalent.
+	// Steady is the number of iterations at the end that must be equivalent.
 	Steady int
 }
 
-// Bounds is the interval around the last segment that others are compared with.
+// Bounds is the interval around the last segment with which other segments are compared.
 type Bounds struct{ Low, High float64 }
 
-// Bounds of at least one segment.
+// Bounds returns the interval for at least one segment.
 func (r Rule) Bounds(segments []Segment) Bounds {
 	last := segments[len(segments)-1]
 	delta := r.Delta.of(r.reference(segments))
@@ -116,7 +115,7 @@ func (r Rule) Bounds(segments []Segment) Bounds {
 	}
 }
 
-// reference is the mean a delta in percent refers to.
+// reference is the mean to which a delta in percent refers.
 func (r Rule) reference(segments []Segment) float64 {
 	if r.Mode == Relative {
 		return math.Abs(segments[len(segments)-1].Mean)
@@ -128,7 +127,7 @@ func (r Rule) reference(segments []Segment) float64 {
 	return fastest
 }
 
-// Equivalent reports whether s is as good as the segment b was made of.
+// Equivalent reports whether s is equivalent to the last segment, from which b was computed.
 func (r Rule) Equivalent(s Segment, b Bounds) bool {
 	own := s.Variance
 	if r.Mode == Relative {
@@ -137,7 +136,8 @@ func (r Rule) Equivalent(s Segment, b Bounds) bool {
 	return s.Mean+own >= b.Low && s.Mean-own <= b.High
 }
 
-// Classify gives the class of an execution of n iterations with the given segments (at least one).
+// Classify returns the class of an execution of n iterations with the given segments (at least
+// one).
 func (r Rule) Classify(segments []Segment, n int) Class {
 	b := r.Bounds(segments)
 	class := Flat
@@ -157,7 +157,7 @@ func (r Rule) Classify(segments []Segment, n int) Class {
 	return class
 }
 
-// late reports whether s reaches into the iterations that must be steady.
+// late reports whether s extends into the iterations that must be steady.
 func (r Rule) late(s Segment, n int) bool {
 	if r.Mode == Relative {
 		return s.End >= n-r.Steady

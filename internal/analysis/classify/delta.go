@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Delta is the smallest difference between segments that counts: in the unit of the values, or in
+// Delta is the smallest relevant difference between segments, in the unit of the values or in
 // percent of a segment's mean.
 type Delta struct {
 	Value   float64
 	Percent bool
 }
 
-// The study's delta, a millisecond, and the one Relative begins with.
+// The study's delta, a millisecond, and the default of Relative.
 var (
 	PaperDelta    = Delta{Value: 0.001}
 	RelativeDelta = Delta{Value: 1, Percent: true}
 )
 
-// ParseDelta reads a number ("0.001": seconds, for time) or a percentage ("1%").
+// ParseDelta parses a number ("0.001": seconds, for time) or a percentage ("1%").
 func ParseDelta(s string) (Delta, error) {
 	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	v, err := strconv.ParseFloat(text, 64)
@@ -30,7 +30,7 @@ func ParseDelta(s string) (Delta, error) {
 	return Delta{Value: v, Percent: percent}, nil
 }
 
-// String is the form ParseDelta reads.
+// String returns the form that ParseDelta parses.
 func (d Delta) String() string {
 	s := strconv.FormatFloat(d.Value, 'g', -1, 64)
 	if d.Percent {
@@ -39,16 +39,16 @@ func (d Delta) String() string {
 	return s
 }
 
-// MarshalText is String.
+// MarshalText returns the text of String.
 func (d Delta) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText is ParseDelta.
+// UnmarshalText parses text with ParseDelta.
 func (d *Delta) UnmarshalText(text []byte) (err error) {
 	*d, err = ParseDelta(string(text))
 	return err
 }
 
-// of gives the delta in the unit of the values.
+// of returns the delta in the unit of the values.
 func (d Delta) of(mean float64) float64 {
 	if d.Percent {
 		return mean * (d.Value / 100)

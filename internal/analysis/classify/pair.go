@@ -1,17 +1,16 @@
 package classify
 
-// PairClass is what the process executions of a pair have in common: one of the classes, or
-// inconsistent.
+// PairClass is the class of a pair: the common class of its process executions, or inconsistent.
 type PairClass string
 
-// The inconsistent pairs. None is a pair without a single classified execution.
+// The inconsistent classes. None is the class of a pair without classified executions.
 const (
 	GoodInconsistent PairClass = "good inconsistent" // only flat and warmup (=)
 	BadInconsistent  PairClass = "bad inconsistent"  // any other mixture (×)
 	None             PairClass = ""
 )
 
-// Counts is how many executions have each class.
+// Counts is the number of executions in each class.
 type Counts struct {
 	Flat          int `json:"flat"`
 	Warmup        int `json:"warmup"`
@@ -19,7 +18,7 @@ type Counts struct {
 	NoSteadyState int `json:"no_steady_state"`
 }
 
-// Count counts the classes; anything else is not counted.
+// Count counts the classes and ignores anything else.
 func Count(classes []Class) Counts {
 	var c Counts
 	for _, class := range classes {
@@ -37,7 +36,7 @@ func Count(classes []Class) Counts {
 	return c
 }
 
-// Of gives the count of one class.
+// Of returns the count of one class.
 func (c Counts) Of(class Class) int {
 	switch class {
 	case Flat:
@@ -55,7 +54,7 @@ func (c Counts) Of(class Class) int {
 // Total is the number of classified executions.
 func (c Counts) Total() int { return c.Flat + c.Warmup + c.Slowdown + c.NoSteadyState }
 
-// Class gives the pair's class.
+// Class returns the pair's class.
 func (c Counts) Class() PairClass {
 	total := c.Total()
 	if total == 0 {

@@ -1,20 +1,19 @@
-// Package compare says of each key what changed between two experiments: its class, when it gets
-// steady, and how fast it then is.
+// Package compare compares two experiments key by key: the classes, the iterations until the steady
+// state, and the steady-state performance.
 //
-// Every verdict is the mirror of that with the experiments exchanged: better becomes worse, and a
-// ratio its reciprocal. Two rules are applied to the steady performance:
+// The comparison is symmetric: when the experiments are exchanged, better becomes worse and a ratio
+// its reciprocal. Two rules are applied to the steady-state performance:
 //
-//   - Intervals, that of warmup_stats' diffs: the confidence intervals of the
-//     two experiments do not overlap. They are where the mean of one execution
-//     lies (package bootstrap), so this finds only large changes.
-//   - Ratio: the interval of after/before from a bootstrap over executions and
-//     iterations (Kalibera and Jones, "Rigorous benchmarking in reasonable
-//     time", ISMM 2013), widened where Welch's t interval of the executions'
-//     means reaches further: a bootstrap over few executions is too narrow.
-//     Its level is corrected for the number of keys (Bonferroni), so that the
-//     confidence is that of the whole table. Wholly
-//     below 1 is better, above worse; wholly within the margin around 1 is the
-//     same; anything else cannot be told.
+//   - Intervals, the rule of warmup_stats' diffs: the confidence intervals of the two experiments
+//     do not overlap. They cover the mean of one execution (package bootstrap), so this detects
+//     only large changes.
+//   - Ratio: the confidence interval of after/before from a bootstrap over executions and
+//     iterations (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013). It is
+//     extended to Welch's t interval of the executions' means where that is wider, because a
+//     bootstrap over few executions is too narrow. The level is corrected for the number of keys
+//     (Bonferroni), so that the confidence holds for the whole table. An interval entirely below 1
+//     is better, entirely above 1 worse, and entirely within the margin around 1 the same.
+//     Otherwise the result is inconclusive.
 //
 // The effect size is Cliff's delta of the executions' steady means.
 package compare
@@ -33,21 +32,21 @@ import (
 	"krund/internal/key"
 )
 
-// ErrDifferent means that two analyses cannot be compared.
+// ErrDifferent reports that two analyses cannot be compared.
 var ErrDifferent = errors.New("these analyses cannot be compared")
 
-// Side is one of the two experiments: the data, and its analysis.
+// Side is one of the two experiments: its data and their analysis.
 type Side struct {
 	Doc  *warmup.Document
 	Data *dataset.Dataset
 }
 
-// Options of Of. The zero value is usable.
+// Options of Of. The zero value is valid.
 type Options struct {
 	Confidence float64 // of the whole table; 0: 0.99
-	Margin     float64 // ratios within 1±Margin are the same; 0: 0.01
-	Resamples  int     // of each ratio; 0: as many as the corrected level needs, 10,000 or more
-	Workers    int     // goroutines; below 2: one. The result is the same
+	Margin     float64 // ratios within 1±Margin count as the same; 0: 0.01
+	Resamples  int     // of each ratio; 0: derived from the corrected level, at least 10,000
+	Workers    int     // goroutines; below 2: one; does not affect the result
 }
 
 // Result is the comparison of two experiments.
@@ -56,21 +55,21 @@ type Result struct {
 	After      warmup.Source `json:"after"`
 	Unit       string        `json:"unit"`
 	Confidence float64       `json:"confidence"` // of the table
-	Tests      int           `json:"tests"`      // ratios in it
+	Tests      int           `json:"tests"`      // number of ratios in the table
 	Level      float64       `json:"level"`      // confidence of each interval
 	Margin     float64       `json:"margin"`
-	// keys in the order of before, then those that only after has
+	// keys in the order of before, followed by those that occur only in after
 	Changes  []Change         `json:"changes"`
 	Counts   map[Verdict]int  `json:"counts"` // of the keys' verdicts
 	Warnings []warmup.Warning `json:"warnings"`
 }
 
-// Change is what became of a key.
+// Change is the comparison of one key.
 type Change struct {
 	Key    string             `json:"key"`
 	Before classify.PairClass `json:"classification_before"`
 	After  classify.PairClass `json:"classification_after"`
-	// OnlyIn is "before" or "after" for keys that the other lacks.
+	// OnlyIn is "before" or "after" for keys that occur in only one experiment.
 	OnlyIn string `json:"only_in"`
 
 	Classification  Verdict  `json:"classification"`
@@ -79,12 +78,12 @@ type Change struct {
 	Performance     Interval `json:"steady_performance_intervals"`
 	Ratio           Ratio    `json:"steady_performance_ratio"`
 
-	Verdict  Verdict          `json:"verdict"` // of all: see overall
+	Verdict  Verdict          `json:"verdict"` // of the key: see overall
 	Warnings []warmup.Warning `json:"warnings"`
 }
 
-// Interval compares intervals: those that do not overlap differ. Before and After are {median, 5th,
-// 95th percentile}, or {mean, low, high}; nil when there is none, and the verdict cannot be told.
+// Interval compares intervals: they differ if they do not overlap. Before and After are {median,
+// 5th, 95th percentile}, or {mean, low, high}; if either is nil, the verdict is CannotTell.
 type Interval struct {
 	Before  *quantile.Spread `json:"before"`
 	After   *quantile.Spread `json:"after"`
@@ -109,7 +108,7 @@ func Of(before, after Side, o Options) (*Result, error) {
 	}
 	r.Tests = tests(before.Doc, after.Doc)
 	r.Level = 1 - (1-o.Confidence)/float64(max(r.Tests, 1))
-	var jobs []func() // each fills in a change of its own
+	var jobs []func() // each computes one change
 	for i := range before.Doc.Pairs {
 		p := &before.Doc.Pairs[i]
 		q := find(after.Doc, p.ParsedKey())
@@ -142,7 +141,7 @@ func Of(before, after Side, o Options) (*Result, error) {
 	return r, nil
 }
 
-// do runs the jobs in so many goroutines.
+// do executes the jobs on the given number of goroutines.
 func do(jobs []func(), workers int) {
 	queue := make(chan func())
 	var group sync.WaitGroup
@@ -160,7 +159,7 @@ func do(jobs []func(), workers int) {
 	group.Wait()
 }
 
-// alike refuses analyses of different things.
+// alike returns an error when the two analyses are not of the same kind.
 func alike(before, after Side) error {
 	p, q := before.Doc.Parameters, after.Doc.Parameters
 	for _, c := range []struct {
@@ -203,7 +202,7 @@ func find(d *warmup.Document, k key.Key) int {
 	return -1
 }
 
-// tests counts the keys whose steady performance both sides have.
+// tests counts the keys with steady-state performance on both sides.
 func tests(before, after *warmup.Document) int {
 	n := 0
 	for i := range before.Pairs {
@@ -255,8 +254,8 @@ func change(before, after half, level float64, o Options) Change {
 	return c
 }
 
-// steadyFrom is when a pair is steady: pairs that are consistently flat are so from the first
-// iteration on.
+// steadyFrom returns the iterations until the steady state of a pair. Pairs that are consistently
+// flat are steady from the first iteration.
 func steadyFrom(p *warmup.Pair, s *quantile.Spread, flat float64) *quantile.Spread {
 	if s == nil && p.Classification == classify.PairClass(classify.Flat) {
 		return &quantile.Spread{Median: flat, P5: flat, P95: flat}
@@ -272,7 +271,7 @@ func performance(p *warmup.Pair) *quantile.Spread {
 		P95: p.SteadyPerformance.High}
 }
 
-// steadyValues gives the values of each steady execution by segment.
+// steadyValues returns the values of each steady execution by segment.
 func (h half) steadyValues() [][][]float64 {
 	var values [][][]float64
 	for i := range h.pair.Executions {

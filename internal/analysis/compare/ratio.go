@@ -11,26 +11,27 @@ import (
 	"krund/internal/analysis/bootstrap"
 )
 
-// Ratio is after/before of the steady performance: 0.9 means that after needs a tenth less. All
-// numbers are 0 when there is none, and Reason says why.
+// Ratio is after/before of the steady-state performance: 0.9 means that after takes 10% less. If it
+// could not be computed all numbers are 0, and Reason gives the cause.
 type Ratio struct {
 	Ratio float64 `json:"ratio"` // of the means over executions
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-	// -1: every execution after is faster than every one before; 1: slower
+	// Cliff's delta; -1: every execution after is faster than every one before
 	Effect    float64 `json:"cliffs_delta"`
 	Resamples int     `json:"resamples"`
 	Verdict   Verdict `json:"verdict"`
-	Reason    string  `json:"reason"` // why there is no ratio, or no verdict
+	Reason    string  `json:"reason"` // why there is no ratio or no verdict
 }
 
 const (
-	// fewestExecutions is what a bootstrap over executions needs to see that they differ from each
-	// other.
+	// fewestExecutions is the minimum from which a bootstrap can estimate the variation between
+	// executions.
 	fewestExecutions = 3
-	// meansPerExecution are drawn from once its iterations are resampled.
+	// meansPerExecution is the number of resampled means per execution from which means over
+	// executions are drawn.
 	meansPerExecution = 200
-	// tail is how many resamples should lie outside each end of an interval.
+	// tail is the minimum number of resamples outside each end of an interval.
 	tail         = 10
 	resamples    = 10_000
 	mostResample = 1_000_000
@@ -66,7 +67,7 @@ func ratio(before, after half, level float64, o Options) Ratio {
 
 var errNoRatio = errors.New("a mean of zero has no ratio")
 
-// ratioOf is the ratio of y to x with its interval and effect, from n resamples.
+// ratioOf returns the ratio of y to x with its interval and effect size, from n resamples.
 func ratioOf(x, y [][][]float64, level float64, n int) (Ratio, error) {
 	a, err := resampled(x, n)
 	if err != nil {
@@ -86,13 +87,13 @@ func ratioOf(x, y [][][]float64, level float64, n int) (Ratio, error) {
 	if !(ratios[0] > 0) || math.IsInf(ratios[n-1], 0) || !(r.Ratio > 0) {
 		return Ratio{}, errNoRatio
 	}
-	cut := int((1 - level) / 2 * float64(n)) // the same from both ends: the mirror has the reciprocals
+	cut := int((1 - level) / 2 * float64(n)) // symmetric: exchanging the sides gives the reciprocals
 	wide := math.Exp(welch(mx, my, level))
 	r.Low, r.High = min(ratios[cut], r.Ratio/wide), max(ratios[n-1-cut], r.Ratio*wide)
 	return r, nil
 }
 
-// judge uses logarithms' symmetry: within the margin means between 1/(1+m) and 1+m.
+// judge works on logarithms, so that it is symmetric: the margin is the range from 1/(1+m) to 1+m.
 func (r *Ratio) judge(margin float64) Verdict {
 	switch {
 	case r.Low >= 1/(1+margin) && r.High <= 1+margin:
@@ -105,9 +106,9 @@ func (r *Ratio) judge(margin float64) Verdict {
 	return CannotTell
 }
 
-// resampled gives n means over executions: as many executions as there are, drawn with replacement,
-// each with one of its resampled means. The draws depend on the values alone, so that they are the
-// same on either side.
+// resampled returns n means over executions: as many executions as there are, drawn with
+// replacement, each with one of its resampled means. The draws depend only on the values, so they
+// are the same whichever side the values are on.
 func resampled(executions [][][]float64, n int) ([]float64, error) {
 	seed := seedOf(executions)
 	drawn, err := bootstrap.Resample(executions, bootstrap.Options{
@@ -163,8 +164,8 @@ func grand(executions [][][]float64) float64 {
 	return sum / float64(len(executions))
 }
 
-// cliff is Cliff's delta: the part of the pairs (before, after) in which after is larger, less the
-// part in which it is smaller (Cliff, "Dominance statistics", 1993).
+// cliff is Cliff's delta: the share of the pairs (before, after) in which after is larger, minus
+// the share in which it is smaller (Cliff, "Dominance statistics", 1993).
 func cliff(before, after []float64) float64 {
 	n := 0
 	for _, b := range before {

@@ -5,10 +5,10 @@ import (
 	"krund/internal/analysis/quantile"
 )
 
-// Verdict is what a change means.
+// Verdict is the result of a comparison.
 type Verdict string
 
-// The verdicts. Less is better, for iterations and times as for counts.
+// The verdicts. Smaller is better, for iterations and times as well as for counts.
 const (
 	Better     Verdict = "better"
 	Worse      Verdict = "worse"
@@ -16,7 +16,7 @@ const (
 	CannotTell Verdict = "cannot tell"
 )
 
-// Mirror is the verdict with before and after exchanged.
+// Mirror returns the verdict with before and after exchanged.
 func (v Verdict) Mirror() Verdict {
 	switch v {
 	case Better:
@@ -27,8 +27,8 @@ func (v Verdict) Mirror() Verdict {
 	return v
 }
 
-// classes compares classes: from bad to good is better. Two different classes that are both good,
-// or both bad, cannot be ranked.
+// classes compares classes: a change from a bad to a good class is better. Two different classes
+// that are both good, or both bad, cannot be ranked.
 func classes(before, after classify.PairClass) Verdict {
 	good := func(c classify.PairClass) bool {
 		return c == classify.PairClass(classify.Flat) || c == classify.PairClass(classify.Warmup) ||
@@ -60,8 +60,8 @@ func intervals(before, after *quantile.Spread) Interval {
 	return v
 }
 
-// overall is a key's verdict: what class and performance say together. Where they contradict each
-// other, nothing can be told; when a key gets steady is not weighed.
+// overall combines the verdicts of class and performance into that of the key. If they contradict
+// each other, the verdict is CannotTell. The time until the steady state is not taken into account.
 func overall(c *Change) Verdict {
 	class, ratio := c.Classification, c.Ratio.Verdict
 	switch {

@@ -6,17 +6,17 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// widest is where an interval ends that knows next to nothing, in logarithms, so that its ends are
-// numbers.
+// widest bounds the interval, in logarithms, so that its ends are finite numbers.
 const widest = 100
 
-// welch is half of an interval of log(mean y / mean x) at the given level, for means of executions
-// that differ from each other: by Student's t with the degrees of freedom of Welch (1947), the
-// variance of the logarithm of a mean being (s/m)²/n (delta method). Exchanging x and y changes
-// nothing. Both have at least two values and positive means.
+// welch returns the half width of the confidence interval of log(mean y / mean x) at the given
+// level, for executions' means: Student's t with the degrees of freedom of Welch (1947). The
+// variance of the logarithm of a mean is (s/m)²/n (delta method). Exchanging x and y changes
+// nothing. Both need at least two values and positive means.
 //
-// A bootstrap over few executions cannot see beyond the slowest and the fastest of them: the means
-// of two groups of three lie apart by chance in one of ten cases, whatever the level. This can.
+// A bootstrap over few executions cannot extend beyond the slowest and the fastest of them: the
+// means of two groups of three are separated by chance in one of ten cases, whatever the level. The
+// t interval accounts for this.
 func welch(x, y []float64, level float64) float64 {
 	vx, vy := relativeVariance(x), relativeVariance(y)
 	if vx+vy == 0 {
@@ -31,7 +31,7 @@ func welch(x, y []float64, level float64) float64 {
 	return widest
 }
 
-// relativeVariance is that of the mean of values, over the mean squared.
+// relativeVariance is the variance of the mean of values, relative to the squared mean.
 func relativeVariance(values []float64) float64 {
 	n := float64(len(values))
 	mean := 0.0

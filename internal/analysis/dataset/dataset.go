@@ -1,9 +1,8 @@
-// Package dataset is measured iterations in memory, whatever file they came
-// from: readers (package exchange) fill it, analysis and writers use it.
+// Package dataset represents measured iterations in memory, independent of file formats: readers
+// (package exchange) build datasets, the analysis and writers use them.
 //
-// A [Dataset] has pairs (a key with its process executions), an [Execution]
-// columns, a [Column] one value per in-process iteration. Integers stay
-// integers: counters have 64 bits in every format that has them.
+// A [Dataset] has pairs (a key with its process executions), an [Execution] columns, and a [Column]
+// one value per in-process iteration. Integers stay integers, because counters have 64 bits.
 package dataset
 
 import (
@@ -35,41 +34,40 @@ const (
 type Dataset struct {
 	Info
 	Pairs    []Pair   // each key once, in the order of the source
-	Problems []string // sentences about what could not be read, and is not in Pairs
-	LeftOut  []string // those of them that are about a whole record of an experiment
+	Problems []string // sentences about data that could not be read and are missing from Pairs
+	LeftOut  []string // the problems that concern a whole record of an experiment
 }
 
-// Info says where measurements come from. Empty strings are unknown.
+// Info describes the origin of measurements. Empty strings are unknown.
 type Info struct {
-	Source     string `json:"name"`       // file or directory, for people
+	Source     string `json:"name"`       // display name of the file or directory
 	Format     string `json:"kind"`       // "krund", "krun", "warmup_stats CSV", ...
 	Machine    string `json:"machine"`    // name of the machine
 	Experiment string `json:"experiment"` // name of the experiment
 }
 
-// Pair is a key with its process executions in the order they were made.
+// Pair is a key with its process executions in the order they were measured.
 type Pair struct {
 	Key        key.Key
 	Executions []Execution
 }
 
-// Outcome is what became of an execution, as its source says.
+// Outcome is the outcome of an execution according to its source.
 type Outcome string
 
-// The outcomes; they are those of krund's records.
+// The outcomes of krund's records.
 const (
 	Completed Outcome = "completed"
 	Error     Outcome = "error"
 	Timeout   Outcome = "timeout"
-	Rerun     Outcome = "rerun" // disturbed; another execution took its place
+	Rerun     Outcome = "rerun" // disturbed, and replaced by another execution
 )
 
-// Execution is one process execution. Its columns all have the same length, or
-// the source was wrong: see Check.
+// Execution is one process execution. Its columns must all have the same length: see Check.
 type Execution struct {
 	Number  int // from 1 among the executions of its key
 	Outcome Outcome
-	Reasons []string // sentences that explain the outcome
+	Reasons []string // explanations of the outcome
 	Columns []Column
 }
 
@@ -84,8 +82,8 @@ type Column struct {
 	Counts []uint64
 }
 
-// NoCore is Column.Core of a column that belongs to no single processor, and
-// MissingInt the value of Column.Ints where there is none.
+// NoCore is Column.Core for a column that belongs to no single processor. MissingInt marks a
+// missing value in Column.Ints.
 const (
 	NoCore     = -1
 	MissingInt = math.MinInt64
@@ -94,9 +92,9 @@ const (
 // Len is the number of iterations.
 func (c *Column) Len() int { return len(c.Reals) + len(c.Ints) + len(c.Counts) }
 
-// Floats gives the values for analysis: times in seconds (nanoseconds are
-// divided by 1e9), anything else in its own unit; NaN where there is none.
-// unit is the unit of the result. The slice may be the column's own.
+// Floats returns the values for analysis: times in seconds (nanoseconds are divided by 1e9),
+// anything else in its own unit, NaN for missing values. unit is the unit of the result. The slice
+// may be the column's own.
 func (c *Column) Floats() (values []float64, unit string) {
 	unit = c.Unit
 	divisor := 1.0
@@ -125,8 +123,8 @@ func (c *Column) at(i int) float64 {
 	return float64(c.Ints[i])
 }
 
-// Column finds a column by name; of per-core columns that of the given core. ok
-// is false when there is none.
+// Column finds a column by name; for a per-core column, the one of the given core. ok is false when
+// it does not exist.
 func (e *Execution) Column(name string, core int) (c *Column, ok bool) {
 	for i := range e.Columns {
 		if c := &e.Columns[i]; c.Name == name && c.Core == core {
@@ -136,7 +134,7 @@ func (e *Execution) Column(name string, core int) (c *Column, ok bool) {
 	return nil, false
 }
 
-// Cores gives the per-core columns of a name, by core.
+// Cores returns the per-core columns of a name, ordered by core.
 func (e *Execution) Cores(name string) []*Column {
 	var cores []*Column
 	for i := range e.Columns {
@@ -148,10 +146,10 @@ func (e *Execution) Cores(name string) []*Column {
 	return cores
 }
 
-// Values gives a column's values with their unit; of a per-core column, the sums
-// over the cores. nil when there is no such column. Where a core has fewer values
-// than another one, contrary to Check, the sums beyond them are missing: NaN. The
-// slice may be the column's own.
+// Values returns a column's values with their unit; for a per-core column, the sums over the cores.
+// It returns nil when the column does not exist. If the columns of the cores have different
+// lengths, which Check rejects, the sums beyond the shortest are NaN. The slice may be the column's
+// own.
 func (e *Execution) Values(name string) (values []float64, unit string) {
 	if c, ok := e.Column(name, NoCore); ok {
 		values, unit = c.Floats()
@@ -182,7 +180,7 @@ func (e *Execution) Values(name string) (values []float64, unit string) {
 	return values, unit
 }
 
-// Check says whether the columns are as long as each other, and each once.
+// Check reports an error when columns differ in length or occur more than once.
 func (e *Execution) Check() error {
 	for i := range e.Columns {
 		c := &e.Columns[i]
@@ -204,7 +202,7 @@ func (c *Column) label() string {
 	return fmt.Sprintf("%s of core %d", c.Name, c.Core)
 }
 
-// Find gives the pair with the key, or nil.
+// Find returns the pair with the key, or nil.
 func (d *Dataset) Find(k key.Key) *Pair {
 	for i := range d.Pairs {
 		if d.Pairs[i].Key == k {
@@ -214,8 +212,8 @@ func (d *Dataset) Find(k key.Key) *Pair {
 	return nil
 }
 
-// Add appends an execution to the pair with the key, which it makes if need
-// be, and numbers it if it has no number.
+// Add appends an execution to the pair with the key and numbers it if it has no number. It creates
+// the pair if necessary.
 func (d *Dataset) Add(k key.Key, e Execution) {
 	p := d.Find(k)
 	if p == nil {
@@ -228,8 +226,8 @@ func (d *Dataset) Add(k key.Key, e Execution) {
 	p.Executions = append(p.Executions, e)
 }
 
-// ColumnNames lists the distinct columns of the dataset in the order they
-// first occur, per-core columns once.
+// ColumnNames lists the distinct columns of the dataset in the order of their first occurrence,
+// per-core columns once.
 func (d *Dataset) ColumnNames() []string {
 	var names []string
 	for _, p := range d.Pairs {

@@ -1,9 +1,9 @@
-// Package dependence measures whether the iterations of a segment depend on the one before.
+// Package dependence tests whether successive iterations of a segment are correlated.
 //
-// Changepoint analysis and the bootstrap take the values of a segment for independent. Where they
-// are not, intervals are off: too narrow for positive correlation, too wide for negative. The study
-// (section 7) found dependence in a segment of 11.8% of its process executions, from -0.968 to
-// 0.668.
+// Changepoint analysis and the bootstrap assume that the values of a segment are independent. If
+// they are not, intervals have the wrong width: too narrow for positive correlation, too wide for
+// negative. The study (section 7) found dependence in a segment of 11.8% of its process executions,
+// with coefficients from -0.968 to 0.668.
 package dependence
 
 import (
@@ -11,24 +11,23 @@ import (
 	"slices"
 )
 
-// Result is the correlation of a segment's values with their predecessors.
+// Result is the lag-1 autocorrelation of a segment.
 type Result struct {
 	// Lag1 is sum (x[i]-m)(x[i+1]-m) / sum (x[i]-m)^2, m the mean (R: acf(x)$acf[2]), between -1
 	// and 1. NaN for fewer than three values and for constant ones.
 	Lag1 float64
-	// Dependent says that Lag1 is further from 0 than 2.576/sqrt(n), where 1% of independent
-	// segments lie.
+	// Dependent reports whether |Lag1| exceeds 2.576/sqrt(n), the 99% bound for independent values.
 	Dependent bool
 }
 
 // quantile995 is the 99.5% quantile of the normal distribution.
 const quantile995 = 2.5758293035489
 
-// shortest is the fewest values for which the bound on Lag1 holds well enough to call a segment
-// dependent.
+// shortest is the minimum number of values for which the bound on Lag1 is accurate enough to call a
+// segment dependent.
 const shortest = 30
 
-// Of measures one segment.
+// Of computes the result for one segment.
 func Of(x []float64) Result {
 	r := Result{Lag1: math.NaN()}
 	if len(x) < 3 || slices.Min(x) == slices.Max(x) {

@@ -1,11 +1,11 @@
-// Package georges is the steady-state rule of Georges, Buytaert and Eeckhout (2007), which the
-// study compares its own with (section 8): the first window of k iterations whose coefficient of
-// variation is below a threshold.
+// Package georges implements the steady-state rule of Georges, Buytaert and Eeckhout (2007), with
+// which the study compares its own (section 8): the steady state is the first window of k
+// iterations whose coefficient of variation is below a threshold.
 package georges
 
 import "math"
 
-// Rule is the rule's two numbers.
+// Rule holds the parameters of the rule.
 type Rule struct {
 	Window    int     // k
 	Threshold float64 // of standard deviation over mean
@@ -15,17 +15,17 @@ type Rule struct {
 // of ten.
 var Default = Rule{Window: 10, Threshold: 0.01}
 
-// Result is where the rule finds a steady state.
+// Result is the result of the rule.
 type Result struct {
 	Found bool
 	// Iteration is the first iteration, from 1, of the first steady window.
 	Iteration int
-	// CoV is that window's coefficient of variation; if none was found, the least of any window
-	// (NaN when there is no full window with a mean other than 0).
+	// CoV is that window's coefficient of variation; if none was found, the minimum over all
+	// windows (NaN when there is no full window with a nonzero mean).
 	CoV float64
 }
 
-// Find applies the rule to the iterations of one execution. The standard deviation is the sample's
+// Find applies the rule to the iterations of one execution. It uses the sample standard deviation
 // (n-1). A window whose mean is 0 is not steady.
 func (r Rule) Find(values []float64) Result {
 	least := math.NaN()

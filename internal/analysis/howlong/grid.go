@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// gridSize is how finely the distribution of bootstrapped means is kept.
+// gridSize is the resolution of the distribution of bootstrapped means.
 const gridSize = 2048
 
 // grid holds the distribution of each execution's bootstrapped means at common points, so that the
-// quantiles of any sample of executions are found without sorting.
+// quantiles of any sample of executions are computed without sorting.
 type grid struct {
 	low, step float64
-	below     [][]float64 // below[execution][point]: part of its means not above low + point*step
+	below     [][]float64 // below[execution][point]: share of its means <= low + point*step
 }
 
 func newGrid(means [][]float64) grid {
@@ -41,7 +41,7 @@ func newGrid(means [][]float64) grid {
 
 func (g grid) at(point int) float64 { return g.low + float64(point)*g.step }
 
-// quantile is where the share q of the chosen executions' means lies below.
+// quantile returns the q-quantile of the chosen executions' means.
 func (g grid) quantile(chosen []int, q float64) float64 {
 	lo, hi := 0, gridSize
 	for lo < hi {

@@ -1,15 +1,16 @@
-// Package howlong asks whether a shorter experiment would have come to the same conclusions
+// Package howlong evaluates whether a shorter experiment would have led to the same conclusions
 // (section 9.1 of the study, Figures 9 and 11).
 //
 // A pair's conclusion has three characteristics: the proportions of the classes, the steady
-// iteration and the steady performance. Two conclusions agree in one when the intervals overlap:
-// simultaneous intervals of all class proportions (Sison and Glaz 1995), the 5% to 95% range of the
-// steady iterations, and the confidence interval of the steady performance. Where either has an
-// execution without steady state, the latter two are not compared, and count neither as agreeing
-// nor as disagreeing.
+// iteration and the steady-state performance. Two conclusions agree in a characteristic when the
+// intervals overlap: simultaneous confidence intervals of all class proportions (Sison and Glaz
+// 1995), the 5% to 95% range of the steady iterations, and the confidence interval of the
+// steady-state performance. If an execution of either has no steady state, the latter two are not
+// compared and count neither as agreement nor as disagreement.
 //
-// Fewer iterations are tried by cutting every execution and analyzing it anew, with windows in
-// proportion; fewer executions by drawing samples with replacement from those there are.
+// Shorter experiments with fewer iterations are simulated by truncating every execution and
+// analyzing it again, with windows in proportion; experiments with fewer executions by sampling the
+// executions with replacement.
 package howlong
 
 import (
@@ -20,14 +21,14 @@ import (
 	"krund/internal/analysis/quantile"
 )
 
-// Conclusion is what an analysis found for the executions of one pair. The slices are parallel.
+// Conclusion is the result of the analysis for the executions of one pair. The slices are parallel.
 type Conclusion struct {
 	Classes    []classify.Class
-	Iterations []float64   // steady iteration of each; not used without steady state
-	Means      [][]float64 // bootstrapped means of each; not used without steady state
+	Iterations []float64   // steady iteration of each; unused without steady state
+	Means      [][]float64 // bootstrapped means of each; unused without steady state
 }
 
-// Share says in how many of the comparisons made two conclusions agreed.
+// Share is the share of comparisons in which two conclusions agreed.
 type Share struct {
 	Same     int     `json:"same"`
 	Compared int     `json:"compared"`
@@ -42,16 +43,16 @@ func (s *Share) add(same bool) {
 	s.Percent = 100 * float64(s.Same) / float64(s.Compared)
 }
 
-// Point is how alike the conclusions of an experiment of one length are to those of the whole one.
+// Point is the agreement between experiments of one length and the full experiment.
 type Point struct {
-	N                 int   `json:"n"` // iterations, or executions
+	N                 int   `json:"n"` // number of iterations, or of executions
 	Classification    Share `json:"classification"`
 	SteadyIteration   Share `json:"steady_iteration"`
 	SteadyPerformance Share `json:"steady_performance"`
-	Overall           Share `json:"overall"` // all that were compared agree
+	Overall           Share `json:"overall"` // all compared characteristics agree
 }
 
-// Study is both curves, and what becomes of doing with less of both.
+// Study is the agreement against the number of iterations, of executions, and of both.
 type Study struct {
 	Confidence float64   `json:"confidence"`
 	Samples    int       `json:"samples"` // per pair and number of executions
@@ -60,20 +61,20 @@ type Study struct {
 	Both       []Shorter `json:"both"`
 }
 
-// Shorter is an experiment with less of both: samples of so many executions, each cut to so many
-// iterations.
+// Shorter is an experiment reduced in both: samples of a number of executions, each truncated to a
+// number of iterations.
 type Shorter struct {
 	Iterations int   `json:"iterations"`
 	Executions int   `json:"executions"`
 	Overall    Share `json:"overall"`
 }
 
-// Enough is the share of conclusions, in percent, from which on a shorter experiment counts as
-// enough.
+// Enough is the share of agreeing conclusions, in percent, from which a shorter experiment is
+// considered sufficient.
 const Enough = 95
 
-// Least gives the entry of Both with the least work, iterations times executions, that is enough.
-// ok is false when none is.
+// Least returns the sufficient entry of Both with the least work (iterations times executions). ok
+// is false when there is none.
 func (s *Study) Least() (least Shorter, ok bool) {
 	for _, b := range s.Both {
 		if b.Overall.Percent >= Enough &&
@@ -84,9 +85,9 @@ func (s *Study) Least() (least Shorter, ok bool) {
 	return least, ok
 }
 
-// Iterations compares the conclusions from executions cut to each length with the full ones, pair
-// by pair. cut analyses pair i cut to n iterations; ok is false when it cannot be, which counts as
-// disagreement in every respect.
+// Iterations compares, pair by pair, the conclusions from executions truncated to each length with
+// those of the full executions. cut analyzes pair i truncated to n iterations; ok is false when
+// that is impossible, which counts as disagreement in every characteristic.
 func Iterations(full []Conclusion, lengths []int, confidence float64,
 	cut func(i, n int) (c Conclusion, ok bool)) []Point {
 	p := newProportions(confidence)
@@ -106,10 +107,10 @@ func Iterations(full []Conclusion, lengths []int, confidence float64,
 	return points
 }
 
-// Executions compares the conclusions from samples of each number of executions of from, drawn with
-// replacement, with those from all executions of full, pair by pair. from is full itself, or the
-// same pairs cut to fewer iterations; a pair of which nothing is left in it disagrees. The result
-// depends on the seed only.
+// Executions compares, pair by pair, the conclusions from samples of each number of executions of
+// from, drawn with replacement, with those from all executions of full. from is full itself, or the
+// same pairs truncated to fewer iterations; a pair without usable executions in it counts as
+// disagreement. The result depends only on the seed and the data.
 func Executions(full, from []Conclusion, sizes []int, samples int, confidence float64, seed uint64) []Point {
 	p := newProportions(confidence)
 	points := make([]Point, len(sizes))
@@ -132,7 +133,7 @@ func Executions(full, from []Conclusion, sizes []int, samples int, confidence fl
 	return points
 }
 
-// sample summarises n executions of c, drawn with replacement.
+// sample summarizes n executions of c, drawn with replacement.
 func (p proportions) sample(g grid, c Conclusion, n int, random *rand.Rand) summary {
 	if len(c.Classes) == 0 {
 		return summary{}
@@ -141,7 +142,7 @@ func (p proportions) sample(g grid, c Conclusion, n int, random *rand.Rand) summ
 	for j := range chosen {
 		chosen[j] = random.IntN(len(c.Classes))
 	}
-	return p.summarise(g, c, chosen)
+	return p.summarize(g, c, chosen)
 }
 
 func all(n int) []int {
@@ -152,7 +153,7 @@ func all(n int) []int {
 	return indexes
 }
 
-// agreement is the outcome of one comparison.
+// agreement is the result of one comparison.
 type agreement struct {
 	class, iteration, performance bool
 	classCompared, steadyCompared bool
@@ -193,7 +194,7 @@ func (s summary) compare(o summary) agreement {
 	return a
 }
 
-// proportions remembers the intervals of class counts, which samples repeat.
+// proportions caches the intervals of class counts, because samples repeat them.
 type proportions struct {
 	confidence float64
 	known      map[[4]int][]multinomial.Interval
@@ -203,7 +204,7 @@ func newProportions(confidence float64) proportions {
 	return proportions{confidence, map[[4]int][]multinomial.Interval{}}
 }
 
-// of gives the intervals of the classes' proportions; nil when there are none.
+// of returns the intervals of the classes' proportions, or nil when there are none.
 func (p proportions) of(c classify.Counts) []multinomial.Interval {
 	counts := [4]int{c.Flat, c.Warmup, c.Slowdown, c.NoSteadyState}
 	intervals, ok := p.known[counts]
@@ -217,13 +218,13 @@ func (p proportions) of(c classify.Counts) []multinomial.Interval {
 	return intervals
 }
 
-// whole summarises all executions of c.
+// whole summarizes all executions of c.
 func (p proportions) whole(c Conclusion) summary {
-	return p.summarise(newGrid(c.Means), c, all(len(c.Classes)))
+	return p.summarize(newGrid(c.Means), c, all(len(c.Classes)))
 }
 
-// summarise gives the intervals of the chosen executions of c, whose means are in g.
-func (p proportions) summarise(g grid, c Conclusion, chosen []int) summary {
+// summarize returns the intervals of the chosen executions of c, whose means are in g.
+func (p proportions) summarize(g grid, c Conclusion, chosen []int) summary {
 	classes := make([]classify.Class, len(chosen))
 	iterations := make([]float64, len(chosen))
 	for i, e := range chosen {

@@ -1,9 +1,10 @@
-// Package migration says from per-core cycle counts on which core a benchmark ran, and when it
-// moved (section 5.1 and Figure 2 of the study).
+// Package migration determines from per-core cycle counts the core on which a benchmark ran, and
+// when it migrated (section 5.1 and Figure 2 of the study).
 //
-// A single-threaded program shows as one core with many cycles and others with very few; a change
+// A single-threaded program appears as one core with many cycles and others with very few; a change
 // of that core between two iterations is a migration. Iterations in which no core has most of the
-// cycles (several threads, or a move in the middle) have no main core and end no migration.
+// cycles (several threads, or a migration during the iteration) have no main core and are skipped.
+// delimit a migration.
 package migration
 
 // Move is a change of the main core between two iterations.
@@ -13,23 +14,23 @@ type Move struct {
 	To        int `json:"to"`
 }
 
-// Result is what the counts say.
+// Result is the result of Find.
 type Result struct {
-	// Main is the core that was the main one in most iterations; -1 for none.
+	// Main is the most frequent main core over the iterations; -1 if there is none.
 	Main int
-	// Share is the part of the iterations that had Main as their main core.
+	// Share is the share of the iterations whose main core is Main.
 	Share float64
-	// Spread is the part of the iterations without a main core.
+	// Spread is the share of the iterations without a main core.
 	Spread float64
-	// Moves are the migrations in order.
+	// Moves lists the migrations in order.
 	Moves []Move
 }
 
-// mostly is the part of an iteration's cycles a main core has at least.
+// mostly is the minimum share of an iteration's cycles on its main core.
 const mostly = 0.5
 
-// Find examines cycles[core][iteration]; names gives the number of each core. The cores have
-// equally many iterations.
+// Find examines cycles[core][iteration]; names holds the number of each core. All cores have the
+// same number of iterations.
 func Find(names []int, cycles [][]uint64) Result {
 	r := Result{Main: -1}
 	if len(cycles) == 0 || len(cycles[0]) == 0 {
@@ -61,7 +62,7 @@ func Find(names []int, cycles [][]uint64) Result {
 	return r
 }
 
-// mainCore gives the index of the core with most of iteration i's cycles, or -1.
+// mainCore returns the index of the core with most of iteration i's cycles, or -1.
 func mainCore(cycles [][]uint64, i int) int {
 	total, best := 0.0, 0
 	for c := range cycles {

@@ -1,5 +1,5 @@
-// Package multinomial gives simultaneous confidence intervals for the proportions of a few classes
-// (Sison and Glaz 1995), with which the study compares the classifications of shortened experiments
+// Package multinomial computes simultaneous confidence intervals for multinomial proportions (Sison
+// and Glaz 1995), with which the study compares the classifications of shortened experiments
 // (section 9.1).
 package multinomial
 
@@ -18,16 +18,16 @@ type Interval struct {
 // Overlaps reports whether two intervals have a proportion in common.
 func (i Interval) Overlaps(j Interval) bool { return i.Low <= j.High && j.Low <= i.High }
 
-// ErrCounts means that counts are negative or all zero, or a confidence level is not between 0 and
-// 1.
+// ErrCounts reports that counts are negative or all zero, or that a confidence level is not between
+// 0 and 1.
 var ErrCounts = errors.New("no proportions in these counts")
 
-// SisonGlaz gives one interval per count, which together hold the true proportions with the given
-// confidence, near enough for small counts too: p - c/n to p + (c + 2γ)/n, where c is the largest
-// integer for which the probability of all counts being within c of n p is below the confidence,
-// and γ interpolates between c and c+1. That probability is that of independent Poisson counts,
-// truncated, given their sum (Levin 1981), the sum's distribution approximated by an Edgeworth
-// expansion.
+// SisonGlaz returns one interval per count, which simultaneously cover the true proportions with
+// the given confidence, approximately also for small counts: p - c/n to p + (c + 2γ)/n, where c is
+// the largest integer for which the probability of all counts being within c of n p is below the
+// confidence, and γ interpolates between c and c+1. That probability is computed from independent
+// truncated Poisson counts given their sum (Levin 1981), whose distribution is approximated by an
+// Edgeworth expansion.
 func SisonGlaz(counts []int, confidence float64) ([]Interval, error) {
 	n := 0
 	for _, c := range counts {
@@ -51,7 +51,7 @@ func SisonGlaz(counts []int, confidence float64) ([]Interval, error) {
 	return intervals, nil
 }
 
-// halfWidth finds c and γ.
+// halfWidth returns c and γ.
 func halfWidth(counts []int, n int, confidence float64) (c int, gamma float64) {
 	before := 0.0
 	for c := 1; c <= n; c++ {
@@ -89,8 +89,8 @@ func within(counts []int, n, c int) float64 {
 	return product * density / sd / poisson(n, float64(n))
 }
 
-// moments are those of a Poisson count within c of its mean: mean and central moments, and the
-// probability of being there.
+// moments are those of a Poisson count truncated to within c of its mean: mean, central moments,
+// and the probability of that range.
 type moments struct{ mean, variance, third, fourth, inside float64 }
 
 // truncated computes the moments directly from the distribution.
@@ -111,7 +111,7 @@ func truncated(lambda float64, c int) moments {
 	return m
 }
 
-// poisson is the probability of k when lambda is expected.
+// poisson is the probability of k for a Poisson distribution with mean lambda.
 func poisson(k int, lambda float64) float64 {
 	if lambda == 0 {
 		if k == 0 {

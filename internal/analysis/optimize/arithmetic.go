@@ -7,15 +7,15 @@ import (
 	"krund/internal/analysis/quantile"
 )
 
-// pairwiseBlock and lanes are numpy's: sums of up to a block have eight running
-// sums, longer ones are halved.
+// pairwiseBlock and lanes are numpy's parameters of pairwise summation: sums of up to a block use
+// eight accumulators, longer ones are halved.
 const (
 	pairwiseBlock = 128
 	lanes         = 8
 )
 
-// sum adds x as numpy does. Candidates of equal time are told apart by their
-// metric, so its last bits count.
+// sum adds x as numpy does. Candidates of equal duration are ranked by their metric, so its last
+// bits matter.
 func sum(x []float64) float64 {
 	n := len(x)
 	if n > pairwiseBlock {
@@ -44,10 +44,10 @@ func sum(x []float64) float64 {
 	return total
 }
 
-// mean is the arithmetic mean; NaN of nothing.
+// mean is the arithmetic mean; NaN for no values.
 func mean(x []float64) float64 { return sum(x) / float64(len(x)) }
 
-// squares gives the sum of squared deviations from m.
+// squares returns the sum of squared deviations from m.
 func squares(x []float64, m float64) float64 {
 	d := make([]float64, len(x))
 	for i, v := range x {
@@ -56,8 +56,8 @@ func squares(x []float64, m float64) float64 {
 	return sum(d)
 }
 
-// cv is the coefficient of variation around the mean m. The variance is
-// multiplied by 1/n, as numpy's cov does.
+// cv is the coefficient of variation around the mean m. The variance is multiplied by 1/n, as in
+// numpy's cov.
 func cv(x []float64, m float64) float64 {
 	return math.Sqrt(squares(x, m)*(1/float64(len(x)))) / m
 }
@@ -72,8 +72,8 @@ func rmad(x []float64, d float64) float64 {
 	return quantile.Median(away) / d
 }
 
-// nth puts the k-th smallest value (from 0) at index k, nothing larger before
-// and nothing smaller behind it (Hoare's selection). There must be no NaN.
+// nth partially sorts the values so that index k holds the k-th smallest (from 0), with nothing
+// larger before and nothing smaller after it (Hoare's selection). NaN is not allowed.
 func nth(x []float64, k int) float64 {
 	for low, high := 0, len(x)-1; low < high; {
 		pivot := x[low+(high-low)/2]
@@ -103,15 +103,14 @@ func nth(x []float64, k int) float64 {
 	return x[k]
 }
 
-// percentile is the pc-th percentile (0 to 100, type 7) of values that it
-// reorders.
+// percentile returns the pc-th percentile (0 to 100, type 7) of values and reorders them.
 func percentile(x []float64, pc float64) float64 {
 	lo, hi, wlo, whi := quantile.Position(len(x), pc)
 	a := nth(x, lo)
 	if lo == hi {
 		return a
 	}
-	b := slices.Min(x[hi:]) // what is behind lo is not smaller
+	b := slices.Min(x[hi:]) // values after lo are not smaller
 	if a == b {
 		return a
 	}

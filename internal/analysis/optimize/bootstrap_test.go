@@ -64,7 +64,7 @@ func TestEnumeration(t *testing.T) {
 		x := spread(n, uint64(n))
 		r := newResampler(x, mean(x))
 		total, m, v := 0.0, 0.0, 0.0
-		for _, a := range r.enumerate(r.centre) {
+		for _, a := range r.enumerate(r.center) {
 			total += a.weight
 			m += a.weight * a.value
 			v += a.weight * (a.value - r.mean) * (a.value - r.mean)
@@ -97,7 +97,7 @@ func TestExactIsTheLimit(t *testing.T) {
 		}
 		check("median", medianAtoms(x).interval(0.99), medians)
 		if n <= longestEnumerated {
-			check("mean", r.enumerate(r.centre).interval(0.99), means)
+			check("mean", r.enumerate(r.center).interval(0.99), means)
 		}
 	}
 }

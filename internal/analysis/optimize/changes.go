@@ -8,7 +8,7 @@ import (
 	"krund/internal/analysis/quantile"
 )
 
-// DefaultChange is the paper's least performance change that counts.
+// DefaultChange is the paper's minimum relevant performance change.
 const DefaultChange = 0.03
 
 // Direction is the sign of a performance change.
@@ -21,9 +21,9 @@ const (
 	Slower    Direction = 1
 )
 
-// Change tells whether a benchmark's result changed: the averages differ by
-// more than limit, relative to the old one, and the intervals do not overlap
-// (touching is not overlapping). A result that is NaN never changed.
+// Change reports the direction in which a benchmark's result changed, if it did: the averages
+// differ by more than limit, relative to the old one, and the intervals do not overlap (touching is
+// not overlapping). A result that is NaN never counts as changed.
 func Change(before, after Summary, limit float64) Direction {
 	change := (after.Average - before.Average) / before.Average
 	switch {
@@ -45,21 +45,20 @@ type Changed struct {
 	Full, Reduced Direction
 }
 
-// Comparison is what changed from one version to the next. The full
-// configuration counts as the truth. A change in the other direction counts as
-// found.
+// Comparison is the comparison of two successive versions. The full configuration is the ground
+// truth. A change detected in the opposite direction counts as detected.
 type Comparison struct {
 	Before, After string
-	Benchmarks    int // in both versions, with both results
-	TP, FP        int // changes with the reduced configuration that are true, that are not
-	TN, FN        int // no change with it, and that is true, that is not
+	Benchmarks    int // with both results in both versions
+	TP, FP        int // changes with the reduced configuration: true, false
+	TN, FN        int // no change with it: true, false
 	Changes       []Changed
 }
 
-// FPR is FP/(FP+TN), 0 when there was nothing to be wrong about.
+// FPR is the false positive rate FP/(FP+TN), 0 when there are no negatives.
 func (c *Comparison) FPR() float64 { return rate(c.FP, c.TN) }
 
-// FNR is FN/(FN+TP), 0 when there was nothing to be missed.
+// FNR is the false negative rate FN/(FN+TP), 0 when there are no positives.
 func (c *Comparison) FNR() float64 { return rate(c.FN, c.TP) }
 
 // Full is the number of changes with the full configuration.
@@ -75,8 +74,8 @@ func rate(wrong, right int) float64 {
 	return float64(wrong) / float64(wrong+right)
 }
 
-// Compare looks for changes beyond limit in the benchmarks of both versions.
-// With slowdowns, only slower ones count.
+// Compare finds changes beyond limit in the benchmarks of both versions. With slowdowns, only
+// increases count.
 func Compare(before, after map[string]Pair, limit float64, slowdowns bool) Comparison {
 	var names []string
 	for name := range before {
@@ -108,7 +107,7 @@ func Compare(before, after map[string]Pair, limit float64, slowdowns bool) Compa
 	return c
 }
 
-// Rates sums comparisons up as the paper's Table 2 does.
+// Rates aggregates comparisons as in the paper's Table 2.
 type Rates struct {
 	Full, Reduced                int // changes
 	FPRMin, FPRMax, FPRMedian    float64
@@ -117,7 +116,7 @@ type Rates struct {
 	FalseNegatives               int
 }
 
-// Sum sums comparisons up; the rates are NaN when there are none.
+// Sum aggregates comparisons; the rates are NaN when there are none.
 func Sum(comparisons []Comparison) Rates {
 	var r Rates
 	var fpr, fnr []float64
@@ -143,11 +142,11 @@ func extremes(x []float64) (low, high, middle float64) {
 	return sorted[0], sorted[len(x)-1], quantile.Median(sorted)
 }
 
-// Versions applies the minimal configurations of the first version to all, and
-// compares each version with the next. Benchmarks that the first version lacks
-// are left out, and in a comparison those that have no value there. results are
-// those of Optimize for the first version, with the same options. The errors are
-// those of Optimize, and wrap ErrData when the versions differ in their levels.
+// Versions applies the minimal configurations of the first version to all versions, and compares
+// each version with the next. Benchmarks missing from the first version are skipped, and in a
+// comparison those without a value. results are those of Optimize for the first version, with the
+// same options. The errors are those of Optimize, and wrap ErrData when the versions differ in
+// their levels.
 func Versions(versions []*Suite, results []Result, limit float64, o Options) ([]Comparison, error) {
 	o, err := o.Complete()
 	if err != nil {

@@ -5,22 +5,19 @@ import (
 	"math/rand/v2"
 )
 
-// The prefix of the measurements that a configuration stands for may have been
-// lucky. Confidence asks what other experiments of its size would have said:
-// of each level as many repetitions are drawn without replacement as the
-// configuration has, anew within each repetition of the level around it. Of
-// levels whose repetitions follow each other in one process the first ones are
-// taken.
+// The prefix of the measurements that represents a configuration may not be representative.
+// Confidence simulates other experiments of its size: on each level it draws as many repetitions as
+// the configuration has, without replacement and independently within each repetition of the level
+// around it. On levels whose repetitions follow each other in one process it takes the first ones.
 
 const (
-	draws  = 500       // experiments
+	draws  = 500       // simulated experiments
 	sparse = 4         // places for each value, in configurations
-	large  = 1_000_000 // of more places than this: most is missing
+	large  = 1_000_000 // above this number of places most values are missing
 )
 
-// confidence is the share of the draws whose average is within the accuracy of
-// the full average. NaN when there is no full average, and where nearly all
-// values are missing.
+// confidence is the share of the draws whose average is within the accuracy of the full average. It
+// is NaN when there is no full average or nearly all values are missing.
 func (s search) confidence(at Position, full float64) float64 {
 	b := s.benchmark
 	switch {
@@ -44,7 +41,7 @@ func (s search) confidence(at Position, full float64) float64 {
 	return float64(near) / draws
 }
 
-// average is the metric's, of values that it reorders.
+// average is the metric's average of values, which it reorders.
 func (s search) average(values []float64) float64 {
 	n := len(values)
 	if n == 0 || !s.o.Metric.OfMedian() {
@@ -61,7 +58,7 @@ func (s search) average(values []float64) float64 {
 	return (low + high) / 2
 }
 
-// places finds the values at each position.
+// places indexes the values by position.
 type places struct {
 	levels []Level
 	at     map[Position][]float64
@@ -99,8 +96,8 @@ func (p *places) drawLevel(values []float64, level int, at, size Position, rando
 	return values
 }
 
-// some gives n different repetitions of a level. The slice is valid until the
-// next call for the level.
+// some returns n different repetitions of a level. The slice is valid until the next call for the
+// level.
 func (p *places) some(level, n int, random *rand.Rand) []int32 {
 	order := p.orders[level]
 	if level >= len(p.levels) || p.levels[level].InOrder {

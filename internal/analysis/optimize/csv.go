@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// csvLevels are the levels that a suite may have.
+// csvLevels are the levels with columns of their own.
 func csvLevels() []string { return []string{"suite_runs", "executions", "iterations", "seconds"} }
 
 func csvHeader() []string {
@@ -20,7 +20,7 @@ func csvHeader() []string {
 		"rciw1", "rciw2", "rciw3", "confidence", "warnings")
 }
 
-// WriteCSV writes a row for each benchmark, and the header before them if it is wanted.
+// WriteCSV writes a row for each benchmark, preceded by the header if it is wanted.
 func (f *Findings) WriteCSV(w *csv.Writer, header bool) error {
 	if header {
 		if err := w.Write(csvHeader()); err != nil {
@@ -36,7 +36,7 @@ func (f *Findings) WriteCSV(w *csv.Writer, header bool) error {
 	return w.Error()
 }
 
-// row is a benchmark; what it does not have is empty.
+// row returns the cells of a benchmark; missing values are empty.
 func (f *Findings) row(i int) []string {
 	r := &f.Results[i]
 	cells := []string{f.Suite.Source, r.Name, strconv.FormatBool(r.Stable)}

@@ -14,22 +14,22 @@ func Executions() Level { return Level{Name: "executions"} }
 // Iterations is the level of in-process iterations.
 func Iterations() Level { return Level{Name: "iterations", InOrder: true} }
 
-// SuiteRuns is the level of whole experiments, of FromDatasets.
+// SuiteRuns is the level of whole experiments in FromDatasets.
 func SuiteRuns() Level { return Level{Name: "suite runs"} }
 
-// Reading says how a dataset becomes a suite.
+// Reading selects how a dataset is converted to a suite.
 type Reading struct {
-	Column string // "": dataset.Wall. Of per-core columns the sum is taken
-	// Skip gives the iterations at the start of each execution of a key that are
-	// not counted (warmup); nil: none. They still take their time.
+	Column string // "": dataset.Wall. Per-core columns are summed
+	// Skip returns the number of warmup iterations at the start of each execution of a key that are
+	// not evaluated; nil: none. They still count toward the duration.
 	Skip func(key string) int
 	// Seconds is the time of an iteration; 0: the mean of the wall times.
 	Seconds float64
 }
 
-// FromDataset makes a suite of an experiment. Executions that were not
-// completed, and those with a value that is missing, infinite or negative, are
-// left out with a warning; the others are numbered anew. The error wraps ErrData.
+// FromDataset converts an experiment to a suite. Executions that were not completed, and those with
+// a value that is missing, infinite or negative, are left out with a warning; the others are
+// renumbered. The error wraps ErrData.
 func FromDataset(d *dataset.Dataset, r Reading) (*Suite, error) {
 	s, err := FromDatasets([]*dataset.Dataset{d}, r)
 	if err != nil {
@@ -46,11 +46,11 @@ func FromDataset(d *dataset.Dataset, r Reading) (*Suite, error) {
 	return s, nil
 }
 
-// inward takes the outermost level off, of which there is one repetition.
+// inward removes the outermost level, which has one repetition.
 func inward(p Position) Position { return Position{p[1], p[2], 1} }
 
-// FromDatasets makes one suite of several runs of an experiment, the outermost
-// level, as FromDataset does of one.
+// FromDatasets combines several runs of an experiment, which become the outermost level, into one
+// suite. Otherwise it works like FromDataset.
 func FromDatasets(runs []*dataset.Dataset, r Reading) (*Suite, error) {
 	if r.Column == "" {
 		r.Column = dataset.Wall
@@ -122,7 +122,7 @@ func (b *Benchmark) add(p *dataset.Pair, run int32, r Reading) (unit string, err
 	return unit, nil
 }
 
-// finish turns the sum of all seconds into the time of one iteration.
+// finish converts the total seconds to the mean duration of an iteration.
 func (b *Benchmark) finish(r Reading) {
 	executions := map[[2]int32]bool{}
 	for i := range b.Rows {
@@ -134,8 +134,8 @@ func (b *Benchmark) finish(r Reading) {
 	}
 }
 
-// usable gives the values of an execution and the sum of its wall times in
-// seconds (0 without them), or says why it cannot be used.
+// usable returns the values of an execution and the sum of its wall times in seconds (0 without
+// them), or the reason why the execution cannot be used.
 func usable(e *dataset.Execution, column string) (values []float64, seconds float64, unit, problem string) {
 	values, unit, _, problem = warmup.Series(e, column)
 	for i, v := range values {

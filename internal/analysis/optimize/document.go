@@ -11,7 +11,7 @@ import (
 // Format is the version of Document. docs/output.md describes its fields.
 const Format = 1
 
-// Document is Findings as JSON.
+// Document is the JSON form of Findings.
 type Document struct {
 	Format     int                  `json:"format"`
 	Source     dataset.Info         `json:"source"`
@@ -62,7 +62,7 @@ type ChoiceDocument struct {
 	RCIW3       warmup.Real    `json:"rciw3"`
 }
 
-// StrategyDocument is what a strategy saves over all keys.
+// StrategyDocument holds the savings of a strategy over all keys.
 type StrategyDocument struct {
 	Strategy string      `json:"strategy"`
 	Full     float64     `json:"full_s"`
@@ -75,7 +75,7 @@ type StrategyDocument struct {
 	Within10 warmup.Real `json:"within_10_percent"`
 }
 
-// ComparisonDocument is what changed from one version to the next.
+// ComparisonDocument is the comparison of two successive versions.
 type ComparisonDocument struct {
 	Before         string            `json:"before"`
 	After          string            `json:"after"`
@@ -99,7 +99,7 @@ type ChangedDocument struct {
 	Reduced int    `json:"minimal"`
 }
 
-// Document returns the findings as they are written.
+// Document returns the JSON form of the findings.
 func (f *Findings) Document() *Document {
 	o := f.options
 	d := &Document{
@@ -149,7 +149,7 @@ func (f *Findings) choice(i int, c *Choice) ChoiceDocument {
 	return d
 }
 
-// levelNames returns the levels as names of fields.
+// levelNames returns the levels as field names.
 func levelNames(s *Suite) []string {
 	names := make([]string, len(s.Levels))
 	for i, l := range s.Levels {

@@ -6,11 +6,10 @@ import (
 	"math/rand/v2"
 )
 
-// drawer draws uniform integers below n, several from each random word: the
-// first is the integer part of word/2^64 × n, the next that of the remaining
-// fraction × n, and so on. All outcomes are equally likely when words whose last
-// fraction is below 2^64 mod n^batch are rejected (Brackett-Rozinsky and Lemire
-// 2024).
+// drawer draws uniform integers below n, several from each random word: the first is the integer
+// part of word/2^64 × n, the next that of the remaining fraction × n, and so on. All outcomes are
+// equally likely when words whose last fraction is below 2^64 mod n^batch are rejected
+// (Brackett-Rozinsky and Lemire 2024).
 type drawer struct {
 	random *rand.PCG
 	n      uint64
@@ -18,7 +17,7 @@ type drawer struct {
 	reject uint64
 }
 
-// rejectBelow keeps the chance of a rejection under 1 in 256.
+// rejectBelow keeps the probability of a rejection below 1 in 256.
 const rejectBelow = 1 << 56
 
 func newDrawer(n int, random *rand.PCG) drawer {
@@ -49,7 +48,7 @@ func (d *drawer) fill(into []int32) {
 	}
 }
 
-// source makes the generator of a use of a benchmark's candidate.
+// source returns the generator for one use of a candidate of a benchmark.
 func source(seed uint64, use, benchmark string, at Position) *rand.PCG {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(use + "\x00" + benchmark)) // a hash has no errors

@@ -8,17 +8,16 @@ import (
 	"krund/internal/analysis/quantile"
 )
 
-// Interval is a confidence interval, in the unit of the values. NaN where there
-// is none.
+// Interval is a confidence interval in the unit of the values. Its bounds are NaN if there is none.
 type Interval struct{ Low, High float64 }
 
 func (i Interval) width() float64 { return i.High - i.Low }
 
-// Estimate is what values say: averages in their unit, and relative metrics. NaN
-// is what could not be computed: everything without values, metrics of an
-// average of 0, intervals that were not asked for or need more values.
+// Estimate holds the statistics of a set of values: averages in their unit, and relative metrics.
+// What could not be computed is NaN: everything without values, metrics of an average of 0, and
+// intervals that were not requested or need more values.
 type Estimate struct {
-	Values int // how many there were
+	Values int // number of values
 	Mean   float64
 	Median float64
 
@@ -29,7 +28,7 @@ type Estimate struct {
 	CV, RMAD, RCIW1, RCIW2, RCIW3 float64
 }
 
-// Metric gives the value of m.
+// Metric returns the value of m.
 func (e *Estimate) Metric(m Metric) float64 {
 	switch m {
 	case CV:
@@ -46,7 +45,7 @@ func (e *Estimate) Metric(m Metric) float64 {
 	return math.NaN()
 }
 
-// Summary gives the average and the interval that belong to m.
+// Summary returns the average and the interval that belong to m.
 func (e *Estimate) Summary(m Metric) Summary {
 	switch {
 	case m.OfMedian():
@@ -61,7 +60,7 @@ func (e *Estimate) Summary(m Metric) Summary {
 // in the unit of the values.
 type Summary struct{ Average, Low, High float64 }
 
-// sampling is how intervals are bootstrapped.
+// sampling holds the parameters of the bootstrap.
 type sampling struct {
 	resamples int
 	level     float64
@@ -69,16 +68,15 @@ type sampling struct {
 }
 
 const (
-	fewestForT = 5 // bootstrap-t of fewer values is made of its degenerate resamples
+	fewestForT = 5 // with fewer values, degenerate resamples dominate bootstrap-t
 	tinyS      = 1e-6
 )
 
-// streams are the random numbers of the percentile intervals and of the
-// bootstrap-t ones, so that an interval does not depend on which others are
-// needed.
+// streams are the random number generators of the percentile intervals and of the bootstrap-t
+// intervals. They are separate, so that an interval does not depend on which others are computed.
 type streams struct{ percentile, t *rand.PCG }
 
-// estimate computes what is needed of x, which it does not change.
+// estimate computes the requested statistics of x, which it does not change.
 func estimate(x []float64, need needs, s sampling, random streams) Estimate {
 	nan := math.NaN()
 	sorted := slices.Sorted(slices.Values(x))
@@ -90,7 +88,7 @@ func estimate(x []float64, need needs, s sampling, random streams) Estimate {
 	if len(x) < fewestForT && !s.published {
 		need.t = false
 	}
-	if math.IsInf(e.Mean, 0) { // the sum is beyond the doubles
+	if math.IsInf(e.Mean, 0) { // the sum overflows
 		need.mean, need.t = false, false
 	}
 	if len(x) > 0 && need != (needs{}) {
@@ -104,7 +102,7 @@ func estimate(x []float64, need needs, s sampling, random streams) Estimate {
 	return e
 }
 
-// bootstrap fills in the intervals needed.
+// bootstrap fills in the requested intervals.
 func (e *Estimate) bootstrap(sorted []float64, need needs, s sampling, random streams) {
 	n := len(sorted)
 	if constant := sorted[0] == sorted[n-1]; constant || n == 1 {
@@ -123,13 +121,13 @@ func (e *Estimate) bootstrap(sorted []float64, need needs, s sampling, random st
 	r := newResampler(sorted, e.Mean)
 	e.OfMean, e.OfMedian = r.percentiles(need, s, random.percentile)
 	if need.t {
-		t := r.studentised(s, random.t)
+		t := r.studentized(s, random.t)
 		se := math.Sqrt(squares(sorted, e.Mean)/float64(n-1)) / math.Sqrt(float64(n))
 		e.OfT = Interval{e.Mean - float64(t.High*se), e.Mean - float64(t.Low*se)}
 	}
 }
 
-// percentiles gives the percentile intervals of the mean and the median.
+// percentiles returns the percentile intervals of the mean and the median.
 func (r *resampler) percentiles(need needs, s sampling, random *rand.PCG) (ofMean, ofMedian Interval) {
 	ofMean, ofMedian = nowhere(), nowhere()
 	n := len(r.sorted)
@@ -138,7 +136,7 @@ func (r *resampler) percentiles(need needs, s sampling, random *rand.PCG) (ofMea
 		need.median = false
 	}
 	if need.mean && n <= longestEnumerated {
-		ofMean = r.enumerate(r.centre).interval(s.level)
+		ofMean = r.enumerate(r.center).interval(s.level)
 		need.mean = false
 	}
 	means, medians := r.run(need, s.resamples, random)
@@ -151,8 +149,8 @@ func (r *resampler) percentiles(need needs, s sampling, random *rand.PCG) (ofMea
 	return ofMean, ofMedian
 }
 
-// studentised gives the quantiles of t*.
-func (r *resampler) studentised(s sampling, random *rand.PCG) Interval {
+// studentized returns the quantiles of t*.
+func (r *resampler) studentized(s sampling, random *rand.PCG) Interval {
 	t := func() (float64, bool) { return r.t(s.published) }
 	if len(r.sorted) <= longestEnumerated {
 		return r.enumerate(t).interval(s.level)
@@ -170,18 +168,17 @@ func (r *resampler) studentised(s sampling, random *rand.PCG) Interval {
 
 func nowhere() Interval { return Interval{math.NaN(), math.NaN()} }
 
-// quantiles are the ends of the interval that holds the middle of values, which
-// are reordered.
+// quantiles returns the bounds of the central interval of values, which are reordered.
 func quantiles(x []float64, level float64) Interval {
 	out := 100 * (1 - level) / 2
 	return Interval{percentile(x, out), percentile(x, 100-out)}
 }
 
-// resampler computes what the intervals are made of from resamples of sorted
-// values, given by their ranks.
+// resampler computes the statistics of resamples of sorted values, which are represented by their
+// ranks.
 type resampler struct {
 	sorted []float64
-	away   []float64 // from the mean
+	away   []float64 // deviations from the mean
 	mean   float64
 	ranks  []int32 // the resample
 	counts []int32
@@ -197,8 +194,7 @@ func newResampler(sorted []float64, m float64) *resampler {
 	return r
 }
 
-// run gives the means and medians of random resamples. Lists that are not
-// needed are nil.
+// run returns the means and medians of random resamples. Lists that were not requested are nil.
 func (r *resampler) run(need needs, resamples int, random *rand.PCG) (means, medians []float64) {
 	if !need.mean && !need.median {
 		return nil, nil
@@ -216,10 +212,10 @@ func (r *resampler) run(need needs, resamples int, random *rand.PCG) (means, med
 	return means, medians
 }
 
-// centre is the resample's mean.
-func (r *resampler) centre() (float64, bool) { return r.mean + r.meanAway(), true }
+// center is the resample's mean.
+func (r *resampler) center() (float64, bool) { return r.mean + r.meanAway(), true }
 
-// meanAway is how far the resample's mean is from that of the values.
+// meanAway is the deviation of the resample's mean from that of the values.
 func (r *resampler) meanAway() float64 {
 	total := 0.0
 	for _, k := range r.ranks {
@@ -228,7 +224,7 @@ func (r *resampler) meanAway() float64 {
 	return total / float64(len(r.ranks))
 }
 
-// median of the resample, by counting ranks.
+// median returns the median of the resample, by counting ranks.
 func (r *resampler) median() float64 {
 	clear(r.counts)
 	for _, k := range r.ranks {
@@ -251,8 +247,8 @@ func (r *resampler) median() float64 {
 	return (low + high) / 2
 }
 
-// t is the studentised distance of the resample's mean. Resamples of equal
-// values have none (ok is false), or get the published s*.
+// t is the studentized deviation of the resample's mean. For resamples of equal values it is
+// undefined (ok is false), or uses the published s*.
 func (r *resampler) t(published bool) (t float64, ok bool) {
 	n := float64(len(r.ranks))
 	if r.constant() {

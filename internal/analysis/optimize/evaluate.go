@@ -2,10 +2,10 @@ package optimize
 
 import "fmt"
 
-// Evaluate says what a configuration gives of the benchmark with the index i, and whether it is
-// stable, with an average within the accuracy of the full one: for a configuration that several
-// benchmarks share. More repetitions than there are are taken as all. The errors are those of
-// Optimize.
+// Evaluate returns the result of a configuration for the benchmark with the index i, and reports
+// whether it is stable with an average within the accuracy of the full one. It is for a
+// configuration that several benchmarks share. Repetitions beyond those measured are ignored. The
+// errors are those of Optimize.
 func Evaluate(s *Suite, i int, at Position, o Options) (c Choice, good bool, err error) {
 	if o, err = o.Complete(); err != nil {
 		return c, false, err

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// A bootstrap's resamples stand for the distribution of a statistic over all
-// n^n equally likely ones. Where that can be had, it is taken instead: for the
-// median always but in very long samples, for the mean of few values.
+// A bootstrap approximates the distribution of a statistic over all n^n equally likely resamples.
+// Where the exact distribution can be computed, it is used instead: for the median except in very
+// long samples, for the mean of few values.
 
 const (
-	// longestEnumerated is how many values are few: 24310 different resamples.
+	// longestEnumerated is the limit for the mean: 24310 different resamples.
 	longestEnumerated = 9
 	// longestExactMedian values have up to 20100 possible medians.
 	longestExactMedian = 200
@@ -20,16 +20,14 @@ const (
 // atom is a value of a statistic with its probability.
 type atom struct{ value, weight float64 }
 
-// atoms are a distribution, in any order. The weights need not add up to 1.
+// atoms is a discrete distribution, in any order. The weights need not add up to 1.
 type atoms []atom
 
-// roundoff is what sums of weights are off by; a quantile does not depend on
-// it.
+// roundoff bounds the rounding error of sums of weights; a quantile must not depend on it.
 const roundoff = 1e-12
 
-// interval is that between the quantiles that leave (1-level)/2 out on either
-// side: the smallest value whose cumulated probability reaches them, from
-// either end. It reorders the atoms.
+// interval returns the quantiles that exclude (1-level)/2 on either side: from either end, the
+// first value whose cumulative probability reaches that share. It reorders the atoms.
 func (a atoms) interval(level float64) Interval {
 	slices.SortFunc(a, func(x, y atom) int { return cmp.Compare(x.value, y.value) })
 	total := 0.0
@@ -48,8 +46,7 @@ func (a atoms) interval(level float64) Interval {
 	return Interval{a[i].value, a[j].value}
 }
 
-// enumerate gives the distribution of a statistic over all resamples; of those
-// that have one.
+// enumerate returns the distribution of a statistic over all resamples for which it is defined.
 func (r *resampler) enumerate(statistic func() (v float64, ok bool)) atoms {
 	n := len(r.sorted)
 	factorial := make([]float64, n+1)
@@ -83,11 +80,11 @@ func (r *resampler) enumerate(statistic func() (v float64, ok bool)) atoms {
 	return list
 }
 
-// medianAtoms is the distribution of the median of a resample of n sorted
-// values. Of an odd number, it is x_k with the probability that the middle one
-// of n uniform ranks is k. Of an even number 2h, the middle two are i < j when h
-// of the draws are at most i, with one that is i, and h at least j, with one that
-// is j: (2h over h) (i^h-(i-1)^h) ((n-j+1)^h-(n-j)^h) / n^n, counting from 1.
+// medianAtoms is the distribution of the median of a resample of n sorted values. For odd n, it is
+// x_k with the probability that the middle one of n uniform ranks is k. For even n = 2h, the middle
+// two are i < j when h of the draws are at most i, with at least one equal to i, and h at least j,
+// with at least one equal to j: (2h over h) (i^h-(i-1)^h) ((n-j+1)^h-(n-j)^h) / n^n, counting from
+// 1.
 func medianAtoms(x []float64) atoms {
 	n := len(x)
 	if n%2 == 1 {
@@ -121,7 +118,7 @@ func medianAtoms(x []float64) atoms {
 	return list
 }
 
-// atLeast is the probability of k or more of n successes of probability p.
+// atLeast is the probability of k or more successes in n trials with probability p.
 func atLeast(n, k int, p float64) float64 {
 	switch {
 	case p <= 0:
@@ -137,7 +134,7 @@ func atLeast(n, k int, p float64) float64 {
 	return min(total, 1)
 }
 
-// logChoose is the logarithm of n over k.
+// logChoose is the logarithm of the binomial coefficient n over k.
 func logChoose(n, k int) float64 {
 	a, _ := math.Lgamma(float64(n + 1))
 	b, _ := math.Lgamma(float64(k + 1))

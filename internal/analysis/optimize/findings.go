@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Findings is all that is found for a suite.
+// Findings are all results for a suite.
 type Findings struct {
 	Suite      *Suite
 	Results    []Result   // one for each benchmark
@@ -15,14 +15,14 @@ type Findings struct {
 	options    Options
 }
 
-// Strategy is a way to choose a configuration for every benchmark, and what it saves.
+// Strategy is a method of choosing a configuration for every benchmark, with its savings.
 type Strategy struct {
 	Name   string
 	Saving Saving
 }
 
 // Find optimizes a suite and compares the savings with those of the baselines. done, which may be
-// nil, is called with the number of benchmarks done so far. The errors are those of Optimize.
+// nil, is called with the number of benchmarks completed so far. The errors are those of Optimize.
 func Find(s *Suite, o Options, done func(int)) (*Findings, error) {
 	f := &Findings{Suite: s, options: o}
 	var err error
@@ -41,16 +41,16 @@ func Find(s *Suite, o Options, done func(int)) (*Findings, error) {
 	return f, err
 }
 
-// FindChanges applies what is found for the first version to all versions, and compares the
-// changes from version to version with those of all data. limit is the smallest change that
-// counts. The errors are those of Versions.
+// FindChanges applies the findings for the first version to all versions, and compares the changes
+// between successive versions with those of the full data. limit is the smallest relevant change.
+// The errors are those of Versions.
 func (f *Findings) FindChanges(versions []*Suite, limit float64) (err error) {
 	f.Changes, err = Versions(versions, f.Results, limit, f.options)
 	return err
 }
 
-// Repetitions returns the number of repetitions to configure for a level of a benchmark: with the
-// iterations that are skipped.
+// Repetitions returns the number of repetitions to configure for a level of a benchmark, including
+// the skipped iterations.
 func (f *Findings) Repetitions(benchmark, level int, at Position) int {
 	n := int(at[level])
 	if level == len(f.Suite.Levels)-1 {
@@ -60,7 +60,7 @@ func (f *Findings) Repetitions(benchmark, level int, at Position) int {
 }
 
 // Shared is a configuration for all keys of an experiment: the maximum of the executions and
-// iterations that a good key needs. A key is good when it is stable with a result within the
+// iterations that a good key needs. A key is good when it is stable and its result is within the
 // accuracy of the full one.
 type Shared struct {
 	Executions int         `json:"executions"`
@@ -69,17 +69,17 @@ type Shared struct {
 	Good       int         `json:"good_keys"` // keys that are good with this configuration
 }
 
-// VMMinimum is a VM whose keys need fewer iterations than others.
+// VMMinimum is a VM whose keys need fewer iterations than the other keys.
 type VMMinimum struct {
 	VM         string `json:"vm"`
 	Iterations int    `json:"iterations"`
 }
 
 // share combines the recommendations of good keys; nil when there are none or when the levels are
-// not those of an experiment of krund.
+// not executions and iterations.
 func share(s *Suite, results []Result, o Options) (*Shared, error) {
 	if len(s.Levels) != 2 || s.Levels[0] != Executions() || s.Levels[1] != Iterations() {
-		return nil, nil //nolint:nilnil // nothing to share, and no mistake
+		return nil, nil //nolint:nilnil // nothing to share is not an error
 	}
 	c := &Shared{VMs: []VMMinimum{}}
 	var vms []string
@@ -98,7 +98,7 @@ func share(s *Suite, results []Result, o Options) (*Shared, error) {
 		c.Iterations = max(c.Iterations, need[vm])
 	}
 	if len(vms) == 0 {
-		return nil, nil //nolint:nilnil // nothing to share, and no mistake
+		return nil, nil //nolint:nilnil // nothing to share is not an error
 	}
 	for _, vm := range vms {
 		if need[vm] < c.Iterations {
@@ -122,7 +122,7 @@ func share(s *Suite, results []Result, o Options) (*Shared, error) {
 	return c, nil
 }
 
-// vmOf returns the VM in the name of a key; "" when it is not the name of a key.
+// vmOf returns the VM in the name of a key; "" for any other name.
 func vmOf(name string) string {
 	parts := strings.Split(name, ":")
 	if len(parts) != 3 {

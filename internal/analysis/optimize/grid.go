@@ -6,31 +6,31 @@ import (
 	"slices"
 )
 
-// MostLevels is how many levels of repetition there may be.
+// MostLevels is the maximum number of levels of repetition.
 const MostLevels = 3
 
-// Position is a place in an experiment, or a number of repetitions: one
-// number from 1 for each level, outermost first; 1 for levels that are not there.
+// Position is a position in an experiment, or a number of repetitions: one number from 1 for each
+// level, outermost first, and 1 for unused levels.
 type Position [MostLevels]int32
 
 // Level is a level of repetition.
 type Level struct {
 	Name     string // in the plural: "executions"
-	Duration bool   // more of it is a longer measurement, not one more
+	Duration bool   // repetitions extend one measurement
 	InOrder  bool   // its repetitions follow each other in one process
 }
 
-// fewestRepetitions is the paper's limit: a variance needs some values.
+// fewestRepetitions is the paper's limit: a variance needs several values.
 const fewestRepetitions = 3
 
-// candidate is a configuration with its place in the enumeration.
+// candidate is a configuration with its index in the enumeration.
 type candidate struct {
 	at      Position
 	seconds float64
 }
 
-// candidates lists the configurations up to full that repeat often enough, in
-// lexicographic order. Levels of more than o.Steps repetitions are thinned out.
+// candidates lists the configurations up to full with enough repetitions, in lexicographic order.
+// Levels of more than o.Steps repetitions are thinned out.
 func candidates(levels []Level, full Position, o Options, seconds func(Position) float64) []candidate {
 	var values [MostLevels][]int32
 	for i := range values {
@@ -52,7 +52,7 @@ func candidates(levels []Level, full Position, o Options, seconds func(Position)
 	return list
 }
 
-// repetitions is how often a configuration repeats the measurement.
+// repetitions is the number of measurements of a configuration.
 func repetitions(levels []Level, at Position) int64 {
 	n := int64(1)
 	for i, l := range levels {
@@ -63,7 +63,7 @@ func repetitions(levels []Level, at Position) int64 {
 	return n
 }
 
-// cells is how many values a configuration would give.
+// cells is the number of values of a configuration if none are missing.
 func (p Position) cells() float64 {
 	n := 1.0
 	for _, k := range p {
@@ -72,8 +72,8 @@ func (p Position) cells() float64 {
 	return n
 }
 
-// stepsOf gives 1..full when that are at most steps (0: no limit), else about
-// so many numbers from 1 to full in equal proportions.
+// stepsOf returns 1..full when that are at most steps numbers (0: no limit), else about steps
+// numbers from 1 to full in geometric progression.
 func stepsOf(full int32, steps int) []int32 {
 	var list []int32
 	if steps <= 1 || int(full) <= steps {
@@ -92,8 +92,8 @@ func stepsOf(full int32, steps int) []int32 {
 	return list
 }
 
-// byTime groups candidates that take the same time, the least first; each group
-// keeps the order of the enumeration.
+// byTime groups candidates of the same duration, shortest first. Each group keeps the order of the
+// enumeration.
 func byTime(list []candidate) [][]candidate {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(x, y candidate) int { return cmp.Compare(x.seconds, y.seconds) })

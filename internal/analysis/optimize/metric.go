@@ -2,8 +2,8 @@ package optimize
 
 import "fmt"
 
-// Metric says how unstable values are, relative to their average: see the
-// package comment.
+// Metric is a measure of the instability of values, relative to their average: see the package
+// comment.
 type Metric string
 
 // The metrics.
@@ -18,7 +18,7 @@ const (
 // Metrics are all metrics, in the order of the paper.
 func Metrics() []Metric { return []Metric{CV, RMAD, RCIW1, RCIW2, RCIW3} }
 
-// ParseMetric reads the name of a metric.
+// ParseMetric parses the name of a metric.
 func ParseMetric(s string) (Metric, error) {
 	for _, m := range Metrics() {
 		if s == string(m) {
@@ -28,14 +28,13 @@ func ParseMetric(s string) (Metric, error) {
 	return "", fmt.Errorf("there is no metric %q; write cv, rmad, rciw1, rciw2 or rciw3", s)
 }
 
-// OfMedian tells whether the metric's average is the median; else it is the
-// mean.
+// OfMedian reports whether the metric's average is the median; otherwise it is the mean.
 func (m Metric) OfMedian() bool { return m == RMAD || m == RCIW3 }
 
-// needs are the intervals that have to be bootstrapped.
+// needs selects the intervals to bootstrap.
 type needs struct{ mean, t, median bool }
 
-// needs is what the value of a metric needs.
+// needs returns the intervals required for the value of a metric.
 func (m Metric) needs(published bool) needs {
 	switch m {
 	case RCIW1:
@@ -48,7 +47,7 @@ func (m Metric) needs(published bool) needs {
 	return needs{}
 }
 
-// interval is what the interval of a metric's average needs.
+// interval returns the intervals required for the average's interval.
 func (m Metric) interval() needs {
 	switch {
 	case m.OfMedian():

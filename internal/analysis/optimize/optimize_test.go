@@ -241,7 +241,7 @@ func TestInstances(t *testing.T) {
 	}
 }
 
-// TestLucky warns of a first suite run that is steady at another level, and
+// TestLucky warns of a first suite run that is stable at a different level, and
 // gives it no confidence.
 func TestLucky(t *testing.T) {
 	s := suiteOf(Position{3, 5, 1}, func(p Position) float64 {
@@ -252,7 +252,7 @@ func TestLucky(t *testing.T) {
 	})
 	r := only(t, s, Options{Metric: RMAD})
 	if r.Minimal.At[0] != 1 || r.Confidence < 0.5 || r.Confidence > 0.8 ||
-		!strings.Contains(strings.Join(r.Warnings, ""), "at another level") {
+		!strings.Contains(strings.Join(r.Warnings, ""), "at a different level") {
 		t.Errorf("%+v", r)
 	}
 	if r := only(t, s, Options{Metric: RMAD, Near: true}); !r.Stable || r.Minimal.At[0] == 1 ||

@@ -2,6 +2,6 @@
 
 package optimize_test
 
-// raced tells that the race detector is on, which makes bootstraps ten times
+// raced reports that the race detector is on, which makes bootstraps ten times
 // slower.
 const raced = true

@@ -5,19 +5,19 @@ import (
 	"math/rand/v2"
 )
 
-// Saving adds up what configurations save, over benchmarks.
+// Saving aggregates the savings of configurations over benchmarks.
 type Saving struct {
 	Benchmarks   int
 	FullSeconds  float64
 	Seconds      float64
 	SavedSeconds float64
 	Saved        float64 // share of FullSeconds; NaN when that is 0
-	// Shares of the benchmarks whose average is within 1%, 3%, 5% and 10% of the
-	// full one; NaN without benchmarks.
+	// Shares of the benchmarks whose average is within 1%, 3%, 5% and 10% of the full one; NaN
+	// without benchmarks.
 	Within1, Within3, Within5, Within10 float64
 }
 
-// Saved adds up results.
+// Saved aggregates results.
 func Saved(results []Result) Saving {
 	s := Saving{Benchmarks: len(results)}
 	for _, within := range []struct {
@@ -41,18 +41,17 @@ func Saved(results []Result) Saving {
 	return s
 }
 
-// Baseline is a way to choose configurations without looking at the values.
+// Baseline is a method of choosing configurations without considering the values.
 type Baseline string
 
 // The baselines.
 const (
-	Minimum Baseline = "minimum" // the candidate that takes the least time
+	Minimum Baseline = "minimum" // the candidate with the shortest duration
 	Random  Baseline = "random"  // a candidate drawn uniformly
 )
 
-// Choose gives the results of a baseline, to compare those of Optimize with.
-// Stable, Confidence and Warnings are not filled in. The errors are those of
-// Optimize.
+// Choose returns the results of a baseline, for comparison with those of Optimize. Stable,
+// Confidence and Warnings are not filled in. The errors are those of Optimize.
 func Choose(s *Suite, how Baseline, o Options) ([]Result, error) {
 	o, err := o.Complete()
 	if err != nil {
@@ -69,8 +68,8 @@ func Choose(s *Suite, how Baseline, o Options) ([]Result, error) {
 	return results, nil
 }
 
-// pick is the configuration that a baseline chooses, the full one when there
-// is no candidate.
+// pick returns the configuration that a baseline chooses, or the full one when there is no
+// candidate.
 func (s search) pick(how Baseline) Position {
 	groups := byTime(s.candidates())
 	if len(groups) == 0 {
@@ -93,8 +92,7 @@ func (s search) pick(how Baseline) Position {
 	return s.benchmark.Full
 }
 
-// at gives the averages of a configuration beside the full ones, without
-// intervals.
+// at returns the averages of a configuration together with the full ones, without intervals.
 func (s search) at(at Position) Result {
 	b := s.benchmark
 	choice := func(at Position) Choice {

@@ -33,8 +33,8 @@ func (s search) run() Result {
 	case found != nil:
 		r.Minimal, r.Stable = s.choice(found.at), true
 	case !any:
-		r.Warnings = append(r.Warnings, fmt.Sprintf(
-			"fewer than %d repetitions were measured: nothing can be left out", fewestRepetitions))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("fewer than %d repetitions were measured, "+
+			"so the experiment cannot be shortened", fewestRepetitions))
 	default:
 		r.Warnings = append(r.Warnings, s.unstableWarning(r.Full))
 	}
@@ -49,8 +49,8 @@ func (s search) run() Result {
 			want))
 	}
 	if r.Stable && !s.near(r.Minimal.Summary(s.o.Metric).Average, full.Average) {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the recommended result is %+.1f%% off the full one: "+
-			"it is steady, but at another level than the rest; keep the full configuration, or ask for one "+
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the recommended result deviates by %+.1f%% from the "+
+			"full one: it is stable, but at a different level; keep the full configuration, or request one "+
 			"with a result near the full one", 100*r.AverageDiff))
 	}
 	return r
@@ -66,10 +66,10 @@ func (s search) unstableWarning(full Choice) string {
 		s.o.Threshold)
 }
 
-// stable is strict: NaN is not.
+// stable uses a strict comparison: NaN is not stable.
 func (s search) stable(v float64) bool { return v < s.o.Threshold }
 
-// choice estimates everything of a configuration.
+// choice computes all estimates of a configuration.
 func (s search) choice(at Position) Choice {
 	return Choice{At: at, Seconds: s.benchmark.time(at, len(s.levels), s.o.Overhead), Estimate: s.estimate(at,
 		needs{mean: true, t: true, median: true})}
@@ -86,9 +86,9 @@ func (s search) estimateOf(values []float64, at Position, need needs) Estimate {
 	return estimate(values, need, sampling{s.o.Resamples, s.o.Level, s.o.Published}, random)
 }
 
-// least is the stable candidate that takes the least time; nil when there is
-// none. Candidates that take longer than the first stable one are not looked at.
-// any tells whether there was a candidate. full is the full average.
+// least returns the stable candidate with the shortest duration; nil when there is none. Candidates
+// longer than the first stable one are not evaluated. any reports whether there was a candidate.
+// full is the full average.
 func (s search) least(full float64) (found *candidate, any bool) {
 	list := s.candidates()
 	best := math.Inf(1)
@@ -106,20 +106,19 @@ func (s search) least(full float64) (found *candidate, any bool) {
 	return found, len(list) > 0
 }
 
-// candidates are what there is to choose from.
+// candidates lists the candidates to choose from.
 func (s search) candidates() []candidate {
 	return candidates(s.levels, s.benchmark.Full, s.o, func(at Position) float64 {
 		return s.benchmark.time(at, len(s.levels), s.o.Overhead)
 	})
 }
 
-// near tells whether an average is within the accuracy of the full one.
+// near reports whether an average is within the accuracy of the full one.
 func (s search) near(average, full float64) bool {
 	return math.Abs((average-full)/full) <= s.o.Accuracy
 }
 
-// value is the metric of a candidate, or NaN where it is far from stable, and
-// its average.
+// value returns the metric of a candidate, or NaN if it is far from stable, and its average.
 func (s search) value(at Position) (v, average float64) {
 	values := s.benchmark.values(at, s.o.Instances)
 	need := s.o.Metric.needs(s.o.Published)
@@ -131,19 +130,19 @@ func (s search) value(at Position) (v, average float64) {
 }
 
 const (
-	// longSample is from where on the normal approximation is good enough to tell
-	// what is far from stable without a bootstrap.
+	// longSample is the number of values from which the normal approximation can rule out stability
+	// without a bootstrap.
 	longSample = 200
-	// far is the factor by which it has to be beyond the threshold. The widths
-	// differ most when one value carries all variance: the interval of the mean
-	// then is that of a Poisson number of rate 1, 0 to 4, against ±2.58.
+	// far is the factor by which the approximation has to exceed the threshold. The widths differ
+	// most when one value carries all variance: the interval of the mean then is that of a Poisson
+	// variable of rate 1, 0 to 4, against ±2.58.
 	far = 1.5
 	// normal995 is the 99.5% quantile of the normal distribution.
 	normal995 = 2.5758
 )
 
-// hopeless tells of many values, cheaply, whether their interval is more than
-// half as wide again as would be stable.
+// hopeless reports, cheaply and for many values, whether their interval is more than half as wide
+// again as would be stable.
 func (s search) hopeless(x []float64) bool {
 	if len(x) < longSample || s.o.Level < 0.9 {
 		return false
@@ -161,6 +160,5 @@ func (s search) hopeless(x []float64) bool {
 	return s.normal() && width/m > far*s.o.Threshold
 }
 
-// normal tells whether intervals are at least as wide as the 99% ones that
-// hopeless reckons with.
+// normal reports whether intervals are at least as wide as the 99% intervals that hopeless assumes.
 func (s search) normal() bool { return s.o.Level >= DefaultLevel }

@@ -10,21 +10,21 @@ import (
 
 // Suite is a full experiment: benchmarks repeated on the same levels.
 type Suite struct {
-	dataset.Info        // where it comes from
+	dataset.Info        // origin
 	Unit         string // of the values
 	Levels       []Level
 	Benchmarks   []Benchmark
 	Warnings     []string
 }
 
-// Benchmark is what was measured of one benchmark.
+// Benchmark holds the measurements of one benchmark.
 type Benchmark struct {
 	Name    string
 	Full    Position // the full configuration
 	Rows    []Row    // in the order of the source
-	Seconds float64  // time of one repetition of the innermost level
-	// repetitions of the innermost level, of those before Rows, that are always made and never
-	// counted
+	Seconds float64  // duration of one repetition of the innermost level
+	// repetitions of the innermost level, before those in Rows, that are always made but never
+	// evaluated
 	Skip     int
 	Warnings []string
 }
@@ -36,15 +36,14 @@ type Row struct {
 	Value    float64
 }
 
-// ErrData says that a suite cannot be used.
-var ErrData = errors.New("unusable measurements")
+// ErrData reports that a suite cannot be used.
+var ErrData = errors.New("invalid measurements")
 
-// Check says what of a suite cannot be used: more levels than MostLevels, no
-// level, positions outside the full configuration, values that are negative or
-// not finite. The error wraps ErrData.
+// Check reports why a suite cannot be used: no level or more than MostLevels, positions outside the
+// full configuration, values that are negative or not finite. The error wraps ErrData.
 func (s *Suite) Check() error {
 	if len(s.Levels) < 1 || len(s.Levels) > MostLevels {
-		return fmt.Errorf("%w: %d levels of repetition, not 1 to %d", ErrData, len(s.Levels), MostLevels)
+		return fmt.Errorf("%w: %d levels of repetition, must be 1 to %d", ErrData, len(s.Levels), MostLevels)
 	}
 	for i := range s.Benchmarks {
 		if err := s.Benchmarks[i].check(len(s.Levels)); err != nil {
@@ -57,11 +56,11 @@ func (s *Suite) Check() error {
 func (b *Benchmark) check(levels int) error {
 	for i, n := range b.Full {
 		if n < 1 || i >= levels && n != 1 {
-			return fmt.Errorf("full configuration %v", b.Full)
+			return fmt.Errorf("invalid full configuration %v", b.Full)
 		}
 	}
 	if !(b.Seconds >= 0) || math.IsInf(b.Seconds, 0) || b.Skip < 0 {
-		return fmt.Errorf("a repetition of %g s, %d skipped", b.Seconds, b.Skip)
+		return fmt.Errorf("invalid repetition of %g s, or %d skipped", b.Seconds, b.Skip)
 	}
 	for k, r := range b.Rows {
 		if r.Instance < 1 {
@@ -80,7 +79,7 @@ func (b *Benchmark) check(levels int) error {
 	return nil
 }
 
-// values are those that a shorter experiment would have measured.
+// values returns the values that a shorter experiment would have measured.
 func (b *Benchmark) values(at Position, instances int) []float64 {
 	var list []float64
 	for i := range b.Rows {
@@ -92,9 +91,8 @@ func (b *Benchmark) values(at Position, instances int) []float64 {
 	return list
 }
 
-// time of a configuration in seconds: of its repetitions and those skipped,
-// and overhead for each repetition of the level around the innermost. Without
-// any value it is 0.
+// time is the duration of a configuration in seconds: of its repetitions and the skipped ones, plus
+// overhead for each repetition of the level around the innermost. It is 0 without values.
 func (b *Benchmark) time(at Position, levels int, overhead float64) float64 {
 	if len(b.Rows) == 0 {
 		return 0

@@ -1,9 +1,9 @@
 package outlier
 
-// Split divides the outliers of a pair's process executions into those that at least threshold of
-// the other executions have at the same iteration (common: likely a property of the program, such
-// as a collection) and the rest (unique). Each argument and result is one ascending list per
-// execution; warmup_stats uses threshold 1.
+// Split partitions the outliers of a pair's process executions into common ones, which at least
+// threshold of the other executions have at the same iteration (likely a property of the program,
+// such as a garbage collection), and unique ones. Each argument and result is one ascending list
+// per execution; warmup_stats uses threshold 1.
 func Split(all [][]int, threshold int) (common, unique [][]int) {
 	count := map[int]int{}
 	for _, outliers := range all {

@@ -1,15 +1,14 @@
-// Package outlier finds the iterations that lie far from their neighbors.
+// Package outlier detects iterations that lie far from their neighbors.
 //
 // The rule is the study's (section 4.1, after Tukey 1977): a value is an outlier when it is outside
 //
 //	median ± 3 × (90th percentile − 10th percentile)
 //
-// of the window around it. Details are those of the study's program (warmup_stats, outliers.py):
-// the window of iteration i, from 0, is [i−w/2, i+w/2) cut at both ends of the series; it is
-// skipped when it begins at 0 and ends before w, so that slow first iterations, which are warmup,
-// are kept; at the other end the windows get shorter. Percentiles are linearly interpolated, both
-// comparisons strict. A series shorter than the window still has its later half judged, by what
-// there is.
+// The details follow the study's program (warmup_stats, outliers.py). The window of iteration i,
+// from 0, is [i−w/2, i+w/2), truncated at both ends of the series. It is skipped when it begins at
+// 0 and ends before w, so that slow first iterations, which are warmup, are kept; at the other end
+// the windows get shorter. Percentiles are linearly interpolated, and both comparisons are strict.
+// In a series shorter than the window the second half is still tested, with truncated windows.
 package outlier
 
 import (
@@ -20,21 +19,20 @@ import (
 	"krund/internal/analysis/quantile"
 )
 
-// The study's numbers.
+// The parameters of the study.
 const (
 	band        = 3.0
 	lowPercent  = 10.0
 	highPercent = 90.0
 )
 
-// ErrWindow means that a window of fewer than two iterations cannot judge.
+// ErrWindow reports a window of fewer than two iterations.
 var ErrWindow = errors.New("outlier window must be at least 2 iterations")
 
-// ErrNotFinite means that a series has a NaN or an infinity, for which "far from its neighbors" has
-// no meaning.
+// ErrNotFinite reports that a series has a NaN or an infinity.
 var ErrNotFinite = errors.New("not a finite number")
 
-// Rule is a way to find outliers.
+// Rule selects the method of outlier detection.
 type Rule int
 
 // The rules.
@@ -43,7 +41,7 @@ const (
 	Traini             // FindUnion
 )
 
-// String is the name ParseRule reads.
+// String returns the name that ParseRule parses.
 func (r Rule) String() string {
 	if r == Traini {
 		return "traini"
@@ -51,7 +49,7 @@ func (r Rule) String() string {
 	return "study"
 }
 
-// ParseRule reads "study" or "traini".
+// ParseRule parses "study" or "traini".
 func ParseRule(s string) (Rule, error) {
 	switch s {
 	case "study":
@@ -62,16 +60,16 @@ func ParseRule(s string) (Rule, error) {
 	return 0, fmt.Errorf("unknown outlier rule %q; write study or traini", s)
 }
 
-// MarshalText is String.
+// MarshalText returns the text of String.
 func (r Rule) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText is ParseRule.
+// UnmarshalText parses text with ParseRule.
 func (r *Rule) UnmarshalText(text []byte) (err error) {
 	*r, err = ParseRule(string(text))
 	return err
 }
 
-// Find is the rule's function.
+// Find applies the rule's function.
 func (r Rule) Find(series []float64, window int) ([]int, error) {
 	if r == Traini {
 		return FindUnion(series, window)
@@ -79,9 +77,9 @@ func (r Rule) Find(series []float64, window int) ([]int, error) {
 	return Find(series, window)
 }
 
-// Find gives the indexes, from 0 and ascending, of the outliers of a series, judged by windows of
-// the given number of iterations. The series is not changed. Time grows as n log n, whatever the
-// window. The errors wrap ErrWindow and ErrNotFinite.
+// Find returns the ascending indexes, from 0, of the outliers of a series, for windows of the given
+// number of iterations. The series is not changed. The time is O(n log n) for any window. The
+// errors wrap ErrWindow and ErrNotFinite.
 func Find(series []float64, window int) ([]int, error) {
 	if window < 2 {
 		return nil, fmt.Errorf("window %d: %w", window, ErrWindow)
@@ -116,13 +114,13 @@ func Find(series []float64, window int) ([]int, error) {
 	return found, nil
 }
 
-// positions are where the percentiles of a window lie; they change only with its size.
+// positions are the positions of a window's percentiles; they depend only on its size.
 type positions struct {
 	size      int
 	low, high point
 }
 
-// point is a percentile's place among sorted values.
+// point is the position of a percentile among sorted values.
 type point struct {
 	at       int
 	wlo, whi float64
@@ -142,7 +140,7 @@ func newPoint(size int, pc float64) point {
 	return point{lo, wlo, whi}
 }
 
-// limits gives the values beyond which an iteration of this window is an outlier.
+// limits returns the values beyond which an iteration of this window is an outlier.
 func (p *positions) limits(set *rankSet) (low, high float64) {
 	median, next := set.pair((p.size - 1) / 2)
 	if p.size%2 == 0 {
@@ -169,8 +167,8 @@ func checkFinite(series []float64) error {
 	return nil
 }
 
-// Remove gives the series without the iterations at the given ascending indexes, and for each value
-// kept its index in the series.
+// Remove returns the series without the iterations at the given ascending indexes, and the index in
+// the original series of each remaining value.
 func Remove(series []float64, outliers []int) (kept []float64, index []int) {
 	kept = make([]float64, 0, len(series)-len(outliers))
 	index = make([]int, 0, len(series)-len(outliers))

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// rankSet is a set of positions in a fixed list of values that answers "the k-th smallest" in
+// rankSet is a set of positions in a fixed list of values that finds the k-th smallest in
 // logarithmic time: the values are ranked once (ties get different ranks), the set is one bit per
 // rank, and a Fenwick tree counts the bits of each 64-bit word.
 type rankSet struct {
@@ -17,7 +17,7 @@ type rankSet struct {
 	top    int     // the greatest power of two not above len(words)
 }
 
-// newRankSet ranks the values, none of which is NaN; the set starts empty.
+// newRankSet ranks the values, which must not be NaN; the set starts empty.
 func newRankSet(values []float64) *rankSet {
 	n := len(values)
 	words := (n + 63) / 64
@@ -31,7 +31,7 @@ func newRankSet(values []float64) *rankSet {
 	for s.top*2 <= words {
 		s.top *= 2
 	}
-	taken := make([]int32, n) // how many positions share a value so far, by its first rank
+	taken := make([]int32, n) // number of positions with an equal value so far, by first rank
 	for i, v := range values {
 		first := sort.SearchFloat64s(s.sorted, v)
 		s.rank[i] = int32(first) + taken[first]
@@ -40,7 +40,7 @@ func newRankSet(values []float64) *rankSet {
 	return s
 }
 
-// add puts position i into the set; remove takes it out again.
+// add adds position i to the set; remove removes it.
 func (s *rankSet) add(i int)    { s.flip(i, 1) }
 func (s *rankSet) remove(i int) { s.flip(i, -1) }
 
@@ -52,8 +52,8 @@ func (s *rankSet) flip(i int, by int32) {
 	}
 }
 
-// pair gives the k-th smallest value of the set, from 0, and the one after it (the same again if
-// there is none). The set has more than k members.
+// pair returns the k-th smallest value of the set, from 0, and the next larger one (the same value
+// if there is none). The set has more than k members.
 func (s *rankSet) pair(k int) (float64, float64) {
 	w, left := 0, int32(k)
 	for step := s.top; step > 0; step /= 2 {

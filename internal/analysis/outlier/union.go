@@ -5,24 +5,24 @@ import (
 	"math"
 )
 
-// Traini et al. (2023) use wider percentiles, and judge each iteration by every window that holds
-// it.
+// Traini et al. (2023) use wider percentiles, and test each iteration with every window that
+// contains it.
 const (
 	unionLow  = 0.01
 	unionHigh = 0.99
-	// unionTime is the length, in seconds, of the iterations that their series are means of; it
-	// tells how many calls a mean stands for.
+	// unionTime is the duration, in seconds, of the iterations whose means form their series. It
+	// determines how many calls a mean represents.
 	unionTime = 0.1
 )
 
 // FindUnion is the rule of Traini et al. (2023; filter_outliers.py) for series of means of many
-// short calls, in seconds: an iteration is an outlier when any full window of the given length that
-// holds it says so,
+// short calls, in seconds: an iteration is an outlier when it is one in any full window of the
+// given length that contains it,
 //
 //	outside median ± 3 × (99th percentile − 1st percentile),
 //
-// the first ⌈window / log(1 + ⌈0.1/mean⌉)⌉ iterations excepted, which may be warmup. Errors and
-// shape are those of Find.
+// except the first ⌈window / log(1 + ⌈0.1/mean⌉)⌉ iterations, which may be warmup. The result and
+// the errors are those of Find.
 func FindUnion(series []float64, window int) ([]int, error) {
 	if window < 2 {
 		return nil, fmt.Errorf("window %d: %w", window, ErrWindow)
@@ -46,8 +46,8 @@ func FindUnion(series []float64, window int) ([]int, error) {
 	return found, nil
 }
 
-// unionSkip is the number of first iterations that are left alone, or -1 when the mean is not
-// positive, which has no number of calls.
+// unionSkip is the number of first iterations that are never outliers, or -1 when the mean is not
+// positive and the number of calls is undefined.
 func unionSkip(series []float64, window int) int {
 	sum := 0.0
 	for _, v := range series {
@@ -61,7 +61,7 @@ func unionSkip(series []float64, window int) int {
 	return int(skip)
 }
 
-// windowLimits gives the limits of every full window, by its first index.
+// windowLimits returns the limits of every full window, by its first index.
 func windowLimits(series []float64, window int) (low, high []float64) {
 	set := newRankSet(series)
 	for i := range window {
@@ -82,7 +82,7 @@ func windowLimits(series []float64, window int) (low, high []float64) {
 	}
 }
 
-// quantile is numpy.quantile(q) of the size members of the set.
+// quantile returns numpy.quantile(q) of the size members of the set.
 func (s *rankSet) quantile(size int, q float64) float64 {
 	at := float64(float64(size-1) * q)
 	floor := math.Floor(at)
@@ -93,8 +93,8 @@ func (s *rankSet) quantile(size int, q float64) float64 {
 	return b - float64((b-a)*(1-(at-floor)))
 }
 
-// slidingMin gives, for each of the len(values)+window-1 iterations, the least of the values of the
-// windows that hold it (those that begin at most window-1 before it).
+// slidingMin returns, for each of the len(values)+window-1 iterations, the minimum value of the
+// windows that contain it (those that begin at most window-1 before it).
 func slidingMin(values []float64, window int) []float64 {
 	out := make([]float64, len(values)+window-1)
 	var queue []int // indexes of ascending values

@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// ErrRatings means that a table of ratings cannot be used.
-var ErrRatings = errors.New("unusable ratings")
+// ErrRatings reports that a table of ratings cannot be used.
+var ErrRatings = errors.New("invalid ratings")
 
-// Agreement is how far raters agree (Fleiss, "Measuring nominal scale agreement among many raters",
-// Psychological Bulletin 76, 1971).
+// Agreement is the agreement between raters (Fleiss, "Measuring nominal scale agreement among many
+// raters", Psychological Bulletin 76, 1971).
 type Agreement struct {
-	Kappa    float64 // 1: they always agree, 0: as by chance, below: less
+	Kappa    float64 // 1: perfect agreement, 0: chance agreement, negative: below chance
 	Observed float64 // share of the pairs of ratings that agree
-	Expected float64 // of them, by chance
+	Expected float64 // share expected by chance
 }
 
-// Kappa judges ratings[subject][category], how many raters put a subject in a category. All
-// subjects have the same number of raters, at least two. When all ratings are in one category,
-// Kappa is 1. The error wraps ErrRatings.
+// Kappa computes the agreement of ratings[subject][category], the number of raters that assigned a
+// subject to a category. All subjects have the same number of raters, at least two. When all
+// ratings are in one category, Kappa is 1. The error wraps ErrRatings.
 func Kappa(ratings [][]int) (Agreement, error) {
 	raters, err := countRaters(ratings)
 	if err != nil {
@@ -77,7 +77,7 @@ func countRaters(ratings [][]int) (int, error) {
 	return raters, nil
 }
 
-// Strength is Landis and Koch's word for a kappa ("The measurement of observer agreement for
+// Strength is Landis and Koch's label for a kappa ("The measurement of observer agreement for
 // categorical data", Biometrics 33, 1977).
 func Strength(kappa float64) string {
 	switch {
@@ -95,7 +95,7 @@ func Strength(kappa float64) string {
 	return "almost perfect"
 }
 
-// Confusion counts what a method says of subjects whose truth is known; positive is dissimilar.
+// Confusion is a confusion matrix of a method against known truth; positive is dissimilar.
 type Confusion struct {
 	TruePositive, FalseNegative, FalsePositive, TrueNegative int
 }
@@ -114,9 +114,9 @@ func (c *Confusion) Add(dissimilar, said bool) {
 	}
 }
 
-// Sensitivity is the share of the dissimilar that are found, Specificity of the similar that are
-// let pass, Accuracy of all that are judged rightly, and Flagged of all that are called dissimilar.
-// Each is NaN where there are none.
+// Sensitivity is the true positive rate, Specificity the true negative rate, Accuracy the share of
+// correct decisions, and Flagged the share of subjects called dissimilar. Each is NaN when its
+// denominator is 0.
 func (c Confusion) Sensitivity() float64 {
 	return share(c.TruePositive, c.TruePositive+c.FalseNegative)
 }

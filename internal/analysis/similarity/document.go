@@ -29,11 +29,12 @@ type Document struct {
 	Problems  []string      `json:"problems"`
 }
 
-// KeyDocument compares the executions of one key. Executions have their numbers, from 1.
+// KeyDocument compares the executions of one key. Executions are identified by their numbers, from
+// 1.
 type KeyDocument struct {
 	Name       key.Key             `json:"-"`
 	Key        string              `json:"key"`
-	Executions []int               `json:"executions"` // that were compared
+	Executions []int               `json:"executions"` // the executions compared
 	LeftOut    []warmup.LeftOut    `json:"left_out"`
 	Lengths    []int               `json:"lengths"`
 	Compared   int                 `json:"compared"`
@@ -82,8 +83,8 @@ type SameDocument struct {
 	Distances       [][]float64 `json:"distances"`
 }
 
-// CompareKeys compares the executions of every key of d on so many goroutines. The errors are those
-// of Of.
+// CompareKeys compares the executions of every key of d on the given number of goroutines. The
+// errors are those of Of.
 func CompareKeys(d *dataset.Dataset, column string, s Settings, workers int) (*Document, error) {
 	doc := &Document{
 		Format: Format, Source: d.Info, Column: column, Threshold: s.Threshold, Frames: s.Frames,
@@ -139,7 +140,7 @@ func newMeasures(m Measures) MeasuresDocument { return MeasuresDocument{m[0], m[
 // Measures returns the values without their names.
 func (m *MeasuresDocument) Measures() Measures { return Measures{m.M1, m.M2, m.M3, m.M4, m.M5} }
 
-// WriteCSV writes a row for each key, and the header before them if it is wanted.
+// WriteCSV writes a row for each key, preceded by the header if it is wanted.
 func (d *Document) WriteCSV(w *csv.Writer, header bool) error {
 	if header {
 		if err := w.Write([]string{

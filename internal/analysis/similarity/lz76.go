@@ -2,10 +2,10 @@ package similarity
 
 import "bytes"
 
-// LZ76 counts the phrases of the exhaustive parse of Lempel and Ziv ("On the complexity of finite
-// sequences", IEEE Trans. Inf. Theory 22, 1976): each phrase is the shortest string that does not
-// occur in what comes before its last letter; the occurrence may overlap it. A last phrase that is
-// not finished counts. 0 for the empty word.
+// LZ76 returns the number of phrases of the exhaustive parse of Lempel and Ziv ("On the complexity
+// of finite sequences", IEEE Trans. Inf. Theory 22, 1976): each phrase is the shortest string that
+// does not occur in the text before its last letter; the occurrence may overlap it. An incomplete
+// last phrase counts. The result is 0 for the empty word.
 func LZ76(word []byte) int {
 	phrases := 0
 	for start := 0; start < len(word); phrases++ {

@@ -8,18 +8,18 @@ import (
 // Measures are M1 to M5 of two series: dissimilarities from 0 (alike) to 1.
 type Measures [5]float64
 
-// Settings of the measures and the methods. The zero value is the paper's.
+// Settings of the measures and the methods. The zero value selects the paper's.
 type Settings struct {
-	Threshold float64 // measures above it say dissimilar; 0: 0.25
+	Threshold float64 // measures above it indicate dissimilarity; 0: 0.25
 	Frames    int     // of SAX; 0: 300
 	Alphabet  int     // letters of SAX, 2 to 26; 0: 6
 	Merge     float64 // SAME: clusters not further apart are merged; 0: 0.2
 	Linkage   Linkage // SAME: the distance of clusters; Average
 }
 
-// The numbers behind a Settings of zeros. Threshold is the paper's; the others are not published.
-// Merge is a round number near 0.19, which flags as many of the 586 benchmarks of the paper's data
-// as it reports for SAME (23.1%).
+// The defaults of Settings. Threshold is the paper's; the others are not published. Merge is a
+// round number near 0.19, with which SAME flags as many of the 586 benchmarks in the paper's data
+// as the paper reports (23.1%).
 const (
 	DefaultThreshold = 0.25
 	DefaultFrames    = 300
@@ -43,7 +43,7 @@ func (s Settings) filled() Settings {
 	return s
 }
 
-// Above counts the measures above a threshold.
+// Above returns the number of measures above a threshold.
 func (m Measures) Above(threshold float64) int {
 	n := 0
 	for _, v := range m {
@@ -54,10 +54,11 @@ func (m Measures) Above(threshold float64) int {
 	return n
 }
 
-// Dissimilar is the paper's majority: at least three of the five are above.
+// Dissimilar applies the paper's majority rule: at least three of the five measures are above the
+// threshold.
 func (m Measures) Dissimilar(threshold float64) bool { return m.Above(threshold) >= 3 }
 
-// run is a series with what is needed of it in every pair.
+// run is a series with the intermediate results that every pair needs.
 type run struct {
 	values   []float64 // scaled
 	sorted   []float64
@@ -85,8 +86,8 @@ func newRun(values []float64, scale float64, s Settings) *run {
 	return r
 }
 
-// scaleOf is a power of two that brings the values near 1, so that their squares are finite and not
-// zero. It changes no digit of a result.
+// scaleOf is a power of two that scales the values to near 1, so that their squares are finite and
+// not zero. It does not affect results.
 func scaleOf(series ...[]float64) float64 {
 	largest := 0.0
 	for _, x := range series {
@@ -118,8 +119,8 @@ func measures(x, y *run) Measures {
 	}
 }
 
-// correlation is M1 = 1 - max(r, 0), r Pearson's. Two constant series are alike, and a constant one
-// is unlike any other.
+// correlation is M1 = 1 - max(r, 0), where r is Pearson's correlation. Two constant series are
+// alike, and a constant series is dissimilar to any other.
 func correlation(x, y *run, cross float64) float64 {
 	if x.constant || y.constant {
 		return undefined(x.constant && y.constant)
@@ -127,16 +128,16 @@ func correlation(x, y *run, cross float64) float64 {
 	return flip(cross / (math.Sqrt(x.spread) * math.Sqrt(y.spread)))
 }
 
-// compression is M2 = 2 c(XY)/(c(X)+c(Y)) - 1, cut to between 0 and 1, with c the number of phrases
-// of the SAX word. The paper names no compression; LZ76 is the one that gives 0 for equal series,
-// as it wants.
+// compression is M2 = 2 c(XY)/(c(X)+c(Y)) - 1, clamped to [0, 1], where c is the number of phrases
+// of the SAX word. The paper does not name a compression algorithm; LZ76 gives 0 for equal series,
+// as the paper requires.
 func compression(x, y *run) float64 {
 	both := LZ76(slices.Concat(x.word, y.word))
 	return clamp(2*float64(both)/float64(x.phrases+y.phrases) - 1)
 }
 
-// fourier is M3 = |F(X)-F(Y)| / (|F(X)|+|F(Y)|) over all complex coefficients of the series as they
-// are: by Parseval's theorem, that of the values.
+// fourier is M3 = |F(X)-F(Y)| / (|F(X)|+|F(Y)|) over all complex coefficients of the unnormalized
+// series. By Parseval's theorem it is computed from the values.
 func fourier(x, y *run, distance float64) float64 {
 	norms := math.Sqrt(x.square) + math.Sqrt(y.square)
 	if norms == 0 {
@@ -145,8 +146,8 @@ func fourier(x, y *run, distance float64) float64 {
 	return clamp(math.Sqrt(distance) / norms)
 }
 
-// dissimilarity is M4 = 1 - max(cos, 0). The paper prints a sum of norms where the product belongs;
-// with the sum, the unit would decide.
+// dissimilarity is M4 = 1 - max(cos, 0). The paper prints a sum of norms in place of the product;
+// with the sum, the result would depend on the unit.
 func dissimilarity(xx, yy, xy float64) float64 {
 	if xx == 0 || yy == 0 {
 		return undefined(xx == yy)
@@ -154,8 +155,8 @@ func dissimilarity(xx, yy, xy float64) float64 {
 	return flip(xy / (math.Sqrt(xx) * math.Sqrt(yy)))
 }
 
-// kolmogorovSmirnov is M5: the largest distance of the two empirical distribution functions. Both
-// are sorted and equally long.
+// kolmogorovSmirnov is M5: the largest distance between the two empirical distribution functions.
+// Both series are sorted and of equal length.
 func kolmogorovSmirnov(x, y []float64) float64 {
 	i, j, far := 0, 0, 0
 	for i < len(x) && j < len(y) {
@@ -171,7 +172,7 @@ func kolmogorovSmirnov(x, y []float64) float64 {
 	return float64(far) / float64(len(x))
 }
 
-// undefined is a dissimilarity of series of which at least one has no direction.
+// undefined is the dissimilarity of two series when at least one of them has no direction.
 func undefined(neither bool) float64 {
 	if neither {
 		return 0

@@ -110,7 +110,7 @@ func compareCases(t *testing.T, c *casesFile) {
 		if got := string(SAX(s.X, s.W, s.A)); got != s.Sax {
 			t.Errorf("SAX of %d in %d: %s, want %s", len(s.X), s.W, got, s.Sax)
 		}
-		if got := PAA(normalised(s.X), s.W); !nearAll(got, s.PAAZ) {
+		if got := PAA(normalized(s.X), s.W); !nearAll(got, s.PAAZ) {
 			t.Errorf("PAA of %d in %d: %v, want %v", len(s.X), s.W, got, s.PAAZ)
 		}
 		compared++

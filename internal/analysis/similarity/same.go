@@ -5,17 +5,17 @@ import (
 	"math"
 )
 
-// Linkage is the distance of two clusters of executions.
+// Linkage selects the distance between two clusters of executions.
 type Linkage int
 
-// The linkages: the mean, the largest, the smallest distance of their members.
+// The linkages: the mean, the largest and the smallest distance between members.
 const (
 	Average Linkage = iota
 	Complete
 	Single
 )
 
-// ParseLinkage reads "average", "complete" or "single".
+// ParseLinkage parses "average", "complete" or "single".
 func ParseLinkage(s string) (Linkage, error) {
 	for _, l := range []Linkage{Average, Complete, Single} {
 		if s == l.String() {
@@ -25,19 +25,19 @@ func ParseLinkage(s string) (Linkage, error) {
 	return 0, fmt.Errorf("unknown linkage %q; write average, complete or single", s)
 }
 
-// String is the linkage's name.
+// String returns the linkage's name.
 func (l Linkage) String() string { return [...]string{"average", "complete", "single"}[l] }
 
 // Same is the result of SAME, the authors' earlier method ("SAME" in section 2.3, which only
-// summarises it): four distances of each pair of executions are averaged, and the executions are
+// summarizes it): four distances of each pair of executions are averaged, and the executions are
 // clustered. The details are choices made here: 1-cosine; Wave-Hedges, the mean of |x-y|/max(x,y);
 // Kumar-Hassebrook, 1 - <x,y>/(|x|^2+|y|^2-<x,y>); and the root mean squared error over the range
 // of all executions.
 type Same struct {
 	Means      [4]float64  // of the four distances over all pairs, in that order
 	Distances  [][]float64 // [execution][execution], the average of the four
-	Clusters   []int       // of each execution, numbered from 0 in the order of their first
-	Count      int         // clusters
+	Clusters   []int       // cluster of each execution, numbered from 0 by first occurrence
+	Count      int         // number of clusters
 	LastMerge  float64     // distance at which the last two clusters would merge
 	Dissimilar bool        // more than one cluster
 }
@@ -73,7 +73,7 @@ func truncated(x, y []float64) (shortX, shortY []float64) {
 	return x[:n], y[:n]
 }
 
-// distances are the four of SAME, of series of equal length.
+// distances are SAME's four distances of two series of equal length.
 func distances(x, y []float64, width float64) [4]float64 {
 	var xx, yy, xy, hedges, square float64
 	for i, v := range x {
@@ -101,14 +101,14 @@ func distances(x, y []float64, width float64) [4]float64 {
 	return four
 }
 
-// merge joins two clusters, which are known by their least member.
+// merge joins two clusters, which are identified by their smallest member.
 type merge struct {
 	into, from int
 	height     float64
 }
 
-// cluster merges the nearest two clusters until there is one. Of equally near ones the first are
-// merged.
+// cluster merges the two nearest clusters until one is left. Ties are resolved in favor of the
+// first.
 func cluster(distances [][]float64, linkage Linkage) []merge {
 	n := len(distances)
 	d := make([][]float64, n)
@@ -154,9 +154,9 @@ func nearest(d [][]float64, size []float64) merge {
 	return best
 }
 
-// cut numbers the clusters there are when none further apart than limit are merged.
+// cut numbers the clusters that result when merging stops at the distance limit.
 func cut(n int, merges []merge, limit float64) (labels []int, count int) {
-	of := make([]int, n) // the least member of the cluster
+	of := make([]int, n) // the smallest member of the cluster
 	for i := range of {
 		of[i] = i
 	}

@@ -6,19 +6,19 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// flat is the standard deviation, relative to the mean, below which a series is constant for SAX:
-// what is left is rounding.
+// flat is the standard deviation, relative to the mean, below which SAX treats a series as
+// constant, because the rest is rounding error.
 const flat = 1e-12
 
-// SAX gives the word of a series (Lin, Keogh, Lonardi and Chiu, "A symbolic representation of time
-// series", DMKD 2003): normalised to mean 0 and standard deviation 1 (over n), averaged over
-// frames, and cut into letters 'a', 'b', ... at the quantiles of the normal distribution; a value
-// on a cut has the upper letter. A series no longer than frames is not averaged. A constant series
-// consists of the letter of 0. There are 2 to 26 letters, and 1 frame or more; numbers outside are
-// taken for the nearest inside.
+// SAX returns the word of a series (Lin, Keogh, Lonardi and Chiu, "A symbolic representation of
+// time series", DMKD 2003): the series is normalized to mean 0 and standard deviation 1 (over n),
+// averaged over frames, and discretized to letters 'a', 'b', ... at the quantiles of the normal
+// distribution. A value on a breakpoint gets the upper letter. A series no longer than frames is
+// not averaged. A constant series consists of the letter of 0. letters is clamped to 2 to 26, and
+// frames to at least 1.
 func SAX(x []float64, frames, letters int) []byte {
 	letters = min(max(letters, 2), 26)
-	averages := PAA(normalised(x), max(frames, 1))
+	averages := PAA(normalized(x), max(frames, 1))
 	cuts := breakpoints(letters)
 	word := make([]byte, len(averages))
 	for i, v := range averages {
@@ -31,8 +31,8 @@ func SAX(x []float64, frames, letters int) []byte {
 	return word
 }
 
-// breakpoints are the quantiles that cut the normal distribution into letters equal parts. The
-// middle one is 0 exactly.
+// breakpoints are the quantiles that divide the normal distribution into letters equal parts. The
+// middle one is exactly 0.
 func breakpoints(letters int) []float64 {
 	cuts := make([]float64, letters-1)
 	for i := range cuts {
@@ -43,8 +43,8 @@ func breakpoints(letters int) []float64 {
 	return cuts
 }
 
-// normalised gives (x-mean)/sd, or zeros for a constant series.
-func normalised(x []float64) []float64 {
+// normalized returns (x-mean)/sd, or zeros for a constant series.
+func normalized(x []float64) []float64 {
 	z := make([]float64, len(x))
 	scale, mean := scaleOf(x), 0.0
 	for i, v := range x {
@@ -68,9 +68,9 @@ func normalised(x []float64) []float64 {
 	return z
 }
 
-// PAA averages x over so many frames of equal length (piecewise aggregate approximation). Values on
-// a border count for both frames by their parts. No more values than frames (1 or more) are
-// returned as they are.
+// PAA averages x over the given number of frames of equal length (piecewise aggregate
+// approximation). Values on a border contribute to both frames in proportion. A series with no more
+// values than frames (1 or more) is returned unchanged.
 func PAA(x []float64, frames int) []float64 {
 	n := len(x)
 	if n <= frames {

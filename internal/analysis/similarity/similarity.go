@@ -6,16 +6,16 @@ import (
 	"math"
 )
 
-// ErrData means that series cannot be compared, ErrSettings that a setting is out of range.
+// ErrData reports that series cannot be compared, ErrSettings that a setting is out of range.
 var (
 	ErrData     = errors.New("cannot be compared")
-	ErrSettings = errors.New("unusable setting")
+	ErrSettings = errors.New("invalid setting")
 )
 
-// Verdict is what a method recommends.
+// Verdict is the recommendation of a method.
 type Verdict string
 
-// The verdicts. NotApplicable is that of fewer than two executions.
+// The verdicts. NotApplicable is the verdict for fewer than two executions.
 const (
 	Similar       Verdict = "similar"
 	Dissimilar    Verdict = "dissimilar"
@@ -29,27 +29,27 @@ func verdict(dissimilar bool) Verdict {
 	return Similar
 }
 
-// Result is how alike the executions of a key are.
+// Result is the similarity of the executions of a key.
 type Result struct {
 	Verdict  Verdict    // of the heuristic
 	Averages Measures   // over all pairs; zeros for fewer than two executions
-	Above    int        // how many of Averages are above the threshold
+	Above    int        // number of Averages above the threshold
 	Pairs    []Measures // (0,1), (0,2), ..., (1,2), ...: see Pair
 	ByRun    []Measures // of each execution, averaged over all others
 	Same     *Same      // nil for fewer than two executions
 
-	// Outliers are the executions, by index, outside the cluster of SAME that has more than half of
-	// them; none where no cluster has. Rest is the heuristic's verdict of that cluster alone,
-	// NotApplicable without outliers.
+	// Outliers are the indexes of the executions outside the cluster of SAME that has more than
+	// half of them; empty if there is no such cluster. Rest is the heuristic's verdict for that
+	// cluster alone, NotApplicable without outliers.
 	Outliers []int
 	Rest     Verdict
 
-	Lengths []int // values of each execution
-	Used    int   // values compared of the shortest pair
+	Lengths []int // number of values of each execution
+	Used    int   // number of values compared in the shortest pair
 }
 
-// Of compares the executions of a key. Of each pair as many values count as the shorter has. The
-// error wraps ErrData or ErrSettings.
+// Of compares the executions of a key. Each pair is compared over the length of the shorter series.
+// The error wraps ErrData or ErrSettings.
 func Of(runs [][]float64, s Settings) (*Result, error) {
 	s = s.filled()
 	if err := s.check(); err != nil {
@@ -118,13 +118,13 @@ func mean(all []Measures) Measures {
 	return sum
 }
 
-// Pair gives the measures of two different executions, by index.
+// Pair returns the measures of two different executions, by index.
 func (r *Result) Pair(i, j int) Measures {
 	i, j = min(i, j), max(i, j)
 	return r.Pairs[i*(2*len(r.Lengths)-i-1)/2+j-i-1]
 }
 
-// outliers names the executions outside the cluster of most.
+// outliers reports the executions outside the majority cluster.
 func (r *Result) outliers(s Settings) {
 	sizes := make([]int, r.Same.Count)
 	for _, c := range r.Same.Clusters {
@@ -165,19 +165,19 @@ func widthOf(runs []*run) float64 {
 	return high - low
 }
 
-// Check refuses settings out of range. The error wraps ErrSettings.
+// Check returns an error when a setting is out of range. The error wraps ErrSettings.
 func (s Settings) Check() error { return s.filled().check() }
 
 func (s Settings) check() error {
 	switch {
 	case !(s.Threshold > 0 && s.Threshold < 1):
-		return fmt.Errorf("%w: threshold %v; above 0 and below 1", ErrSettings, s.Threshold)
+		return fmt.Errorf("%w: threshold %v must be above 0 and below 1", ErrSettings, s.Threshold)
 	case s.Frames < 1 || s.Frames > 1<<20:
-		return fmt.Errorf("%w: %d frames; 1 to %d", ErrSettings, s.Frames, 1<<20)
+		return fmt.Errorf("%w: number of frames %d must be 1 to %d", ErrSettings, s.Frames, 1<<20)
 	case s.Alphabet < 2 || s.Alphabet > 26:
-		return fmt.Errorf("%w: an alphabet of %d letters; 2 to 26", ErrSettings, s.Alphabet)
+		return fmt.Errorf("%w: alphabet size %d must be 2 to 26", ErrSettings, s.Alphabet)
 	case !(s.Merge > 0 && s.Merge < math.Inf(1)):
-		return fmt.Errorf("%w: merge distance %v; above 0", ErrSettings, s.Merge)
+		return fmt.Errorf("%w: merge distance %v must be above 0", ErrSettings, s.Merge)
 	case s.Linkage < Average || s.Linkage > Single:
 		return fmt.Errorf("%w: linkage %d", ErrSettings, s.Linkage)
 	}

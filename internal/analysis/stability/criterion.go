@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Criterion is a measure of how stable measurements are.
+// Criterion is a measure of the stability of measurements.
 type Criterion string
 
 // The criteria (section 4.2 of the paper).
 const (
 	CV   Criterion = "cv"   // coefficient of variation: standard deviation over mean
 	RCIW Criterion = "rciw" // relative width of the confidence interval of the mean
-	KLD  Criterion = "kld"  // similarity to the step before; higher is more stable
+	KLD  Criterion = "kld"  // similarity to the previous step; higher is more stable
 )
 
-// Criteria are all of them, in the paper's order.
+// Criteria lists all criteria, in the paper's order.
 var Criteria = []Criterion{CV, RCIW, KLD}
 
-// ParseCriterion reads "cv", "rciw" or "kld".
+// ParseCriterion parses "cv", "rciw" or "kld".
 func ParseCriterion(s string) (Criterion, error) {
 	if c := Criterion(s); slices.Contains(Criteria, c) {
 		return c, nil
@@ -38,7 +38,7 @@ func (c Criterion) Threshold() float64 {
 	return 0.99
 }
 
-// Overhead is the part of the warm-up time that evaluating the criterion took in the paper (RQ 2).
+// Overhead is the share of the warm-up time that evaluating the criterion took in the paper (RQ 2).
 func (c Criterion) Overhead() float64 {
 	switch c {
 	case CV:
@@ -49,8 +49,7 @@ func (c Criterion) Overhead() float64 {
 	return 0.0432
 }
 
-// first is the least number of steps after which there is a window of values: KLD has none for the
-// first step.
+// first is the minimum number of steps for a window of values: KLD has no value for the first step.
 func (c Criterion) first(window int) int {
 	if c == KLD {
 		return window + 1
@@ -58,8 +57,9 @@ func (c Criterion) first(window int) int {
 	return window
 }
 
-// Profile is a set of rules. The sets differ where the paper and the authors' two implementations
-// do; p are the values before v in the window of five, t the threshold:
+// Profile selects a set of rules. The sets differ where the paper and the authors' two
+// implementations do. In the table p are the values before v in the window of five, and t is the
+// threshold:
 //
 //	               recommended          study                 jmh                  paper
 //	CV warm-up     max |p-v| < t        max (p-v) < t         max |p-v| < t        max-min <= t
@@ -69,10 +69,10 @@ func (c Criterion) first(window int) int {
 //	RCIW exec.     v < t                v < t                 |v-p1| < t           max-min of all <= t
 //	KLD exec.      v > t                v > t                 v > t                mean of all > t
 //
-// Study is the evaluation whose results the paper prints; with its signed difference a rising CV is
-// always stable. JMH is the authors' fork of JMH. In both the variance behind KLD is computed in
-// one pass, which loses small ones. Recommended takes of each what makes sense: a change of RCIW
-// says nothing about precision, its level does.
+// Study is the evaluation whose results the paper prints; because its difference is signed, a
+// rising CV always counts as stable. JMH is the authors' fork of JMH. Both compute the variance for
+// KLD in one pass, which loses small variances. Recommended combines the sensible rules of each:
+// the precision depends on the level of RCIW, not on its change.
 type Profile string
 
 // The profiles.
@@ -83,7 +83,7 @@ const (
 	Paper       Profile = "paper"
 )
 
-// ParseProfile reads a profile's name.
+// ParseProfile parses a profile's name.
 func ParseProfile(s string) (Profile, error) {
 	if p := Profile(s); slices.Contains([]Profile{Recommended, Study, JMH, Paper}, p) {
 		return p, nil
@@ -91,7 +91,7 @@ func ParseProfile(s string) (Profile, error) {
 	return "", fmt.Errorf("unknown profile %q; write recommended, study, jmh or paper", s)
 }
 
-// DefaultWindow is how many values the paper's implementations look back on.
+// DefaultWindow is the number of values in the window of the paper's implementations.
 const DefaultWindow = 5
 
 // Rule decides whether values of a criterion are stable.
@@ -115,9 +115,9 @@ func (r Rule) filled() Rule {
 	return r
 }
 
-// Warmup says after which step warm-up ends, given the values after steps 1, 2, ...: the least
-// number of least or more at which the window is stable; 0 when there is none. NaN is never stable;
-// KLD's first value is one.
+// Warmup returns the step after which warm-up ends, given the values after steps 1, 2, ...: the
+// smallest step number, least or more, at which the window is stable; 0 when there is none. NaN is
+// never stable; KLD's first value is NaN.
 func (r Rule) Warmup(values []float64, least int) int {
 	r = r.filled()
 	for n := max(least, r.Criterion.first(r.Window)); n <= len(values); n++ {
@@ -128,7 +128,7 @@ func (r Rule) Warmup(values []float64, least int) int {
 	return 0
 }
 
-// stable looks at a window.
+// stable reports whether a window is stable.
 func (r Rule) stable(window []float64) bool {
 	last := window[len(window)-1]
 	before := window[:len(window)-1]
@@ -147,9 +147,9 @@ func (r Rule) stable(window []float64) bool {
 	return !slices.ContainsFunc(before, func(p float64) bool { return !(math.Abs(p-last) < r.Threshold) })
 }
 
-// Executions says after which execution measurements are enough, given the values after executions
-// 1, 2, ...: the least number of least or more, and of 2 or more; 0 when there is none. NaN is
-// never enough; KLD's first value is one, which does not count.
+// Executions returns the execution after which measurements are sufficient, given the values after
+// executions 1, 2, ...: the smallest number that is at least least and at least 2; 0 when there is
+// none. NaN is never sufficient; KLD's first value is NaN and does not count.
 func (r Rule) Executions(values []float64, least int) int {
 	r = r.filled()
 	for n := max(least, 2); n <= len(values); n++ {

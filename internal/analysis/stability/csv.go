@@ -10,7 +10,7 @@ import (
 	"krund/internal/analysis/warmup"
 )
 
-// csvHeader returns the columns of WriteCSV; the first four are of the key, the others of a
+// csvHeader returns the columns of WriteCSV; the first four describe the key, the others a
 // criterion.
 func csvHeader() []string {
 	return []string{
@@ -20,8 +20,8 @@ func csvHeader() []string {
 	}
 }
 
-// WriteCSV writes a row for each key and criterion, one for a key without criteria, and the header
-// before them if it is wanted.
+// WriteCSV writes a row for each key and criterion, or one for a key without criteria, preceded by
+// the header if it is wanted.
 func (d *Document) WriteCSV(w *csv.Writer, header bool) error {
 	if header {
 		if err := w.Write(csvHeader()); err != nil {
@@ -65,7 +65,7 @@ func (c *CriterionDocument) row(k *KeyDocument, profile Profile) []string {
 	}
 }
 
-// realText is v, or "" when it could not be computed.
+// realText formats v; "" when it could not be computed.
 func realText(v warmup.Real) string {
 	if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
 		return ""

@@ -14,7 +14,7 @@ import (
 // Format is the version of Document. docs/output.md describes its fields.
 const Format = 1
 
-// Document says of every key of a dataset where it could have stopped.
+// Document reports for every key of a dataset where it could have stopped.
 type Document struct {
 	Format     int                `json:"format"`
 	Source     dataset.Info       `json:"source"`
@@ -24,7 +24,7 @@ type Document struct {
 	Problems   []string           `json:"problems"`
 }
 
-// ParametersDocument are the parameters that a document was made with.
+// ParametersDocument holds the parameters of a document.
 type ParametersDocument struct {
 	Profile        Profile `json:"profile"`
 	Window         int     `json:"window"`
@@ -44,20 +44,20 @@ type ParametersDocument struct {
 	Seed           uint64  `json:"seed,string"`
 }
 
-// KeyDocument is the result of a key. Executions have their numbers, from 1.
+// KeyDocument is the result of a key. Executions are identified by their numbers, from 1.
 type KeyDocument struct {
 	Name       key.Key             `json:"-"`
 	Key        string              `json:"key"`
-	Problem    string              `json:"problem"` // why it cannot be judged; "" when it is
+	Problem    string              `json:"problem"` // why it could not be evaluated; "" if it was
 	LeftOut    []warmup.LeftOut    `json:"left_out"`
 	Step       string              `json:"step"`
-	Executions []int               `json:"executions"` // that were considered
+	Executions []int               `json:"executions"` // the executions considered
 	FullTime   warmup.Real         `json:"full_time_s"`
 	FullMean   warmup.Real         `json:"full_mean_s"`
 	Criteria   []CriterionDocument `json:"criteria"`
 }
 
-// CriterionDocument is where a criterion would have stopped, and how good that would have been.
+// CriterionDocument is the stopping point of a criterion, and the quality of the result there.
 type CriterionDocument struct {
 	Criterion Criterion        `json:"criterion"`
 	Threshold float64          `json:"threshold"`
@@ -87,7 +87,7 @@ type WarmupDocument struct {
 	Values    []warmup.Real `json:"values"`
 }
 
-// Total sums up the keys for one criterion.
+// Total aggregates the keys for one criterion.
 type Total struct {
 	Criterion Criterion   `json:"criterion"`
 	Keys      int         `json:"keys"`
@@ -100,9 +100,9 @@ type Total struct {
 	Saved     warmup.Real `json:"saved"`
 }
 
-// JudgeKeys applies the criteria to every key of d on so many goroutines. A key that is too short
-// has a Problem. done, which may be nil, is called with the number of executions that were judged
-// so far, and of all; never by two goroutines at a time. The errors are those of Of.
+// JudgeKeys applies the criteria to every key of d on the given number of goroutines. A key that is
+// too short has a Problem. done, which may be nil, is called with the number of executions
+// evaluated so far and the total; calls do not overlap. The errors are those of Of.
 func JudgeKeys(d *dataset.Dataset, criteria []Criterion, p Parameters, workers int,
 	done func(n, of int)) (*Document, error) {
 	doc := newDocument(d, p)
@@ -202,7 +202,7 @@ func reals(values []float64) []warmup.Real {
 	return all
 }
 
-// total sums up the keys for each criterion, as the paper's Tables 2 and 3 do.
+// total aggregates the keys for each criterion, as the paper's Tables 2 and 3 do.
 func (d *Document) total(criteria []Criterion) {
 	for i, c := range criteria {
 		t := Total{Criterion: c}

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// Histogram is values with how often each occurred, values ascending. A value may occur twice.
+// Histogram is a weighted list of values in ascending order. A value may occur twice.
 type Histogram struct {
 	Values []float64
 	Counts []float64 // whole numbers above 0
@@ -14,8 +14,8 @@ type Histogram struct {
 	ends []float64 // running sums of Counts
 }
 
-// NewHistogram makes a histogram of values and counts of equal length, which it copies. Nil counts
-// are ones.
+// NewHistogram builds a histogram of values and counts of equal length, which it copies. With nil
+// counts every value counts once.
 func NewHistogram(values, counts []float64) *Histogram {
 	h := &Histogram{Values: slices.Clone(values), Counts: make([]float64, len(values)),
 		ends: make([]float64, len(values))}
@@ -57,7 +57,7 @@ func (h *Histogram) Total() float64 {
 	return h.ends[len(h.ends)-1]
 }
 
-// at is the value of call k, from 0, of all calls in the order of their values.
+// at returns the value of call k, from 0, of all calls in the order of their values.
 func (h *Histogram) at(k float64) float64 {
 	i := sort.SearchFloat64s(h.ends, k)
 	for h.ends[i] == k { // ends are exclusive
@@ -66,7 +66,7 @@ func (h *Histogram) at(k float64) float64 {
 	return h.Values[i]
 }
 
-// Median is that of all calls; NaN when there are none.
+// Median is the median of all calls; NaN when there are none.
 func (h *Histogram) Median() float64 {
 	n := h.Total()
 	if n == 0 {
@@ -79,11 +79,11 @@ func (h *Histogram) Median() float64 {
 	return (h.at(n/2-1) + upper) / 2
 }
 
-// far is how many times above or below the median a call is an outlier.
+// far is the factor above or below the median from which a call is an outlier.
 const far = 10
 
-// Inliers drops what is more than ten times above or below the median: it keeps median/10 to 10
-// median, both included. (The paper tells of the upper side only.) Limits are the two bounds.
+// Inliers removes outliers: it keeps the values from median/10 to 10 median, inclusive. (The paper
+// mentions only the upper limit.) Limits are the two bounds.
 func (h *Histogram) Inliers() (kept *Histogram, limits [2]float64) {
 	median := h.Median()
 	limits = [2]float64{median / far, far * median}
@@ -94,7 +94,7 @@ func (h *Histogram) Inliers() (kept *Histogram, limits [2]float64) {
 	return kept, limits
 }
 
-// moments are the number of calls, their mean, and the sum of their squared distances from it.
+// moments are the number of calls, their mean, and the sum of squared deviations from it.
 type moments struct{ n, mean, square float64 }
 
 func (h *Histogram) moments() moments {
@@ -116,7 +116,7 @@ func momentsOf(x []float64) moments {
 	return m
 }
 
-// of gives the moments of so many calls with the same shares.
+// of returns the moments of n calls with the same distribution.
 func (m moments) of(n float64) moments { return moments{n, m.mean, m.square / m.n * n} }
 
 // add pools two samples (Chan, Golub and LeVeque 1983).

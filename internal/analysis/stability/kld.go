@@ -5,42 +5,43 @@ import (
 	"slices"
 )
 
-// Variance is how the variance behind KLD's bandwidth is computed.
+// Variance selects how the variance for KLD's bandwidth is computed.
 type Variance int
 
-// TwoPass keeps small variances of large values. OnePass, mean of squares minus square of the mean,
-// is what the authors' library does: it may lose them, and the similarity is then 0.
+// TwoPass is accurate for small variances of large values. OnePass, mean of squares minus square of
+// the mean, is what the authors' library does: cancellation may lose small variances, and the
+// similarity is then 0.
 const (
 	TwoPass Variance = iota
 	OnePass
 )
 
-// gridSize is how many points the densities are compared at.
+// gridSize is the number of points at which the densities are compared.
 const gridSize = 1000
 
-// kernelReach is how many bandwidths a kernel reaches.
+// kernelReach is the reach of a kernel in bandwidths.
 const kernelReach = 5
 
-// kernels has room for two densities, so that comparing allocates nothing.
+// kernels holds buffers for two densities, so that a comparison does not allocate.
 type kernels struct {
 	p, q [gridSize]float64
 }
 
-// sample is an ascending sample with what KLD needs of it.
+// sample is an ascending sample with the statistics that KLD needs.
 type sample struct {
 	values    []float64
 	bandwidth float64
 	low, high float64 // of the range
 }
 
-// sorting makes a sample of values, which it sorts and keeps.
+// sorting builds a sample of values, which it sorts and keeps.
 func sorting(x []float64, v Variance) sample {
 	slices.Sort(x)
 	q1, q3 := type6(x, 0.25), type6(x, 0.75)
 	return sample{values: x, bandwidth: bandwidth(x, v), low: max(0, q1-1.5*(q3-q1)), high: q3 + 1.5*(q3-q1)}
 }
 
-// type6 is the quantile of R's type 6, position p(n+1).
+// type6 is the quantile by R's type 6, at position p(n+1).
 func type6(sorted []float64, p float64) float64 {
 	n := float64(len(sorted))
 	at := p * (n + 1)
@@ -55,8 +56,9 @@ func type6(sorted []float64, p float64) float64 {
 	return lower + (at-floor)*(upper-lower)
 }
 
-// bandwidth is Silverman's rule as in smile 1.5.3: 1.06 min(sd, IQR/1.34) n^-0.2, quartiles being
-// x[3n/4] and x[n/4]. NaN when cancellation makes the variance negative, and for one value.
+// bandwidth is Silverman's rule as in smile 1.5.3: 1.06 min(sd, IQR/1.34) n^-0.2, with the
+// quartiles x[3n/4] and x[n/4]. It is NaN for one value, and when cancellation makes the variance
+// negative.
 func bandwidth(sorted []float64, v Variance) float64 {
 	n := float64(len(sorted))
 	var square float64
@@ -72,14 +74,14 @@ func bandwidth(sorted []float64, v Variance) float64 {
 	}
 	sd := math.Sqrt(square / (n - 1))
 	iqr := sorted[len(sorted)*3/4] - sorted[len(sorted)/4]
-	return 1.06 * min(sd, iqr/1.34) / math.Pow(n, 0.2) // min keeps NaN
+	return 1.06 * min(sd, iqr/1.34) / math.Pow(n, 0.2) // min propagates NaN
 }
 
-// similarity is how alike two samples are, from 0 to 1: 2^-KL(a,b) 2^-KL(b,a), with the
+// similarity is the similarity of two samples, from 0 to 1: 2^-KL(a,b) 2^-KL(b,a), with the
 // Kullback-Leibler divergences of their kernel densities in natural logarithms, on 1000 points of
 // [max(0, q1-1.5 IQR), q3+1.5 IQR] (the union of both samples' ranges; type 6 quartiles). It is 1
-// when that range is a point, and 0 when a density is nowhere positive or nowhere common to both.
-// The paper's "removes outliers" is this range: values are not removed.
+// when that range is a single point, and 0 when a density is zero everywhere or the densities do
+// not overlap. The paper's "removes outliers" refers to this range: values are not removed.
 func (k *kernels) similarity(a, b sample) float64 {
 	low, high := min(a.low, b.low), max(a.high, b.high)
 	if !(low < high) {
@@ -90,7 +92,7 @@ func (k *kernels) similarity(a, b sample) float64 {
 	}
 	step := (high - low) / (gridSize - 1)
 	if !(step > 0) || math.IsInf(step, 0) {
-		return 0 // values too small or too large to tell
+		return 0 // values too small or too large to compare
 	}
 	density(&k.p, a, low, step)
 	density(&k.q, b, low, step)
@@ -107,8 +109,8 @@ func (k *kernels) similarity(a, b sample) float64 {
 	return min(math.Exp2(-sum), 1)
 }
 
-// density adds a Gaussian kernel for each value to the points low, low+step, ... it reaches: those
-// y for which the value is in [y-5h, y+5h).
+// density adds a Gaussian kernel for each value to the points low, low+step, ... within reach:
+// those y for which the value is in [y-5h, y+5h).
 func density(points *[gridSize]float64, s sample, low, step float64) {
 	*points = [gridSize]float64{}
 	h := s.bandwidth
@@ -132,9 +134,10 @@ func density(points *[gridSize]float64, s sample, low, step float64) {
 	}
 }
 
-// kernel adds weight exp(-z^2/2) for z = first, first+ratio, ... Each value is the one before times
-// a factor, and each factor the one before times square; now and then both are computed anew, for
-// the sake of rounding. Four values are carried at a time, which do not wait for each other.
+// kernel adds weight exp(-z^2/2) for z = first, first+ratio, ... Each value is the previous one
+// times a factor, and each factor the previous one times square; both are recomputed regularly to
+// limit rounding errors. Four independent values are computed at a time, for instruction-level
+// parallelism.
 func kernel(points []float64, first, ratio, square, weight float64) {
 	const anew = 64
 	square2 := square * square

@@ -8,22 +8,22 @@ import (
 	"krund/internal/analysis/bootstrap"
 )
 
-// ErrData means that series cannot be used, ErrShort that they are too short, ErrParameters that a
-// parameter is out of range.
+// ErrData reports that series cannot be used, ErrShort that they are too short, and ErrParameters
+// that a parameter is out of range.
 var (
-	ErrData       = errors.New("unusable durations")
+	ErrData       = errors.New("invalid durations")
 	ErrShort      = errors.New("too short")
-	ErrParameters = errors.New("unusable parameter")
+	ErrParameters = errors.New("invalid parameter")
 )
 
-// Parameters of Of. Default has the paper's.
+// Parameters of Of. Default returns the paper's.
 type Parameters struct {
 	Profile   Profile
 	Threshold float64 // 0: each criterion's
-	Window    int     // values looked back on
+	Window    int     // number of values in the window
 
 	Step          Length
-	Batch         float64 // seconds behind each recorded mean; 0: values are single calls
+	Batch         float64 // duration in seconds behind each recorded mean; 0: values are single calls
 	WarmupMin     int     // steps; KLD needs one more than the window
 	WarmupMax     int
 	Measure       int // steps after warm-up
@@ -39,7 +39,8 @@ type Parameters struct {
 	Confidence       float64
 	Index            bootstrap.Index
 	Seed             uint64
-	// part of the warm-up time that the criterion takes; negative: as measured in the paper
+	// share of the warm-up time that evaluating the criterion takes; negative: as measured in the
+	// paper
 	Overhead float64
 }
 
@@ -53,7 +54,7 @@ func Default() Parameters {
 	}
 }
 
-// Variance is that of the profile.
+// Variance returns the profile's method.
 func (p *Parameters) Variance() Variance {
 	if p.Profile == Study || p.Profile == JMH {
 		return OnePass
@@ -61,18 +62,18 @@ func (p *Parameters) Variance() Variance {
 	return TwoPass
 }
 
-// rule is how a criterion decides.
+// rule returns the rule of a criterion.
 func (p *Parameters) rule(c Criterion) Rule {
 	return Rule{Criterion: c, Profile: p.Profile, Threshold: p.Threshold, Window: p.Window}.filled()
 }
 
-// least is how many steps a series needs: those of the longest warm-up, and a measurement.
+// least is the number of steps a series needs: those of the longest warm-up, and a measurement.
 func (p *Parameters) least() int { return p.WarmupMax + p.Measure }
 
-// most bounds whole numbers, so that sums of them are whole numbers too.
+// most limits integers, so that their sums are exact.
 const most = 10_000_000
 
-// Check refuses parameters out of range. The error wraps ErrParameters.
+// Check returns an error when a parameter is out of range. The error wraps ErrParameters.
 func (p *Parameters) Check() error {
 	for _, c := range []struct {
 		what           string
@@ -89,7 +90,7 @@ func (p *Parameters) Check() error {
 		{"step's iterations", p.Step.Iterations, 0, most},
 	} {
 		if c.value < c.low || c.value > c.hi {
-			return fmt.Errorf("%w: %s %d; %d to %d", ErrParameters, c.what, c.value, c.low, c.hi)
+			return fmt.Errorf("%w: %s %d must be %d to %d", ErrParameters, c.what, c.value, c.low, c.hi)
 		}
 	}
 	if _, err := ParseProfile(string(p.Profile)); err != nil {
@@ -97,17 +98,17 @@ func (p *Parameters) Check() error {
 	}
 	switch {
 	case !(p.Threshold >= 0 && p.Threshold < math.Inf(1)):
-		return fmt.Errorf("%w: threshold %v; above 0", ErrParameters, p.Threshold)
+		return fmt.Errorf("%w: threshold %v must be above 0", ErrParameters, p.Threshold)
 	case !(p.Confidence > 0 && p.Confidence < 1):
-		return fmt.Errorf("%w: confidence %v; between 0 and 1", ErrParameters, p.Confidence)
+		return fmt.Errorf("%w: confidence %v must be between 0 and 1", ErrParameters, p.Confidence)
 	case !(p.Step.Seconds >= 0 && p.Step.Seconds < math.Inf(1)):
-		return fmt.Errorf("%w: step of %v s; above 0", ErrParameters, p.Step.Seconds)
+		return fmt.Errorf("%w: step of %v s must be above 0", ErrParameters, p.Step.Seconds)
 	case !(p.Batch >= 0 && p.Batch < math.Inf(1)):
-		return fmt.Errorf("%w: batch of %v s; 0 or more", ErrParameters, p.Batch)
+		return fmt.Errorf("%w: batch of %v s must not be negative", ErrParameters, p.Batch)
 	case math.IsNaN(p.Overhead) || p.Overhead > 1e6:
-		return fmt.Errorf("%w: overhead %v; a part of the warm-up time", ErrParameters, p.Overhead)
+		return fmt.Errorf("%w: overhead %v must be a share of the warm-up time", ErrParameters, p.Overhead)
 	case p.Index != bootstrap.Uniform && p.Index != bootstrap.PA:
-		return fmt.Errorf("%w: way of drawing %d", ErrParameters, p.Index)
+		return fmt.Errorf("%w: unknown sampling method %d", ErrParameters, p.Index)
 	}
 	return nil
 }
@@ -119,10 +120,10 @@ func (p *Parameters) overhead(c Criterion) float64 {
 	return p.Overhead
 }
 
-// largest is more than any duration in seconds; its square is finite.
+// largest exceeds any duration in seconds; its square is finite.
 const largest = 1e100
 
-// CheckSeries refuses durations that are none. The error wraps ErrData.
+// CheckSeries returns an error for invalid durations. The error wraps ErrData.
 func CheckSeries(x []float64) error {
 	for i, v := range x {
 		if !(v >= 0 && v < largest) {

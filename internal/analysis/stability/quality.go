@@ -8,17 +8,17 @@ import (
 	"krund/internal/analysis/quantile"
 )
 
-// Quality reports whether the shortened experiment has the result of the full one.
+// Quality compares the result of the shortened experiment with that of the full one.
 type Quality struct {
 	Mean   float64 // seconds, of the shortened experiment: the mean of its steps' means
 	Ratio  float64 // shortened/full; NaN when the full mean is 0
 	Low    float64 // of the ratio's interval; NaN where there is none
 	High   float64
 	Change float64 // change rate, |Ratio-1|
-	Same   bool    // A/A test: the interval holds 1
+	Same   bool    // A/A test: the interval contains 1
 }
 
-// rounding is how far from 1 the ratio of equal constants may be.
+// rounding is the tolerance of the ratio of equal constants.
 const rounding = 1e-12
 
 // side is one side of the A/A test: calls by execution and step.
@@ -34,7 +34,7 @@ type side struct {
 
 func newSide(p *Parameters, seed uint64) *side { return &side{p: p, seed: seed} }
 
-// add takes steps from up to to of an execution.
+// add adds the steps from up to to of an execution.
 func (d *side) add(execution int, s *Steps, from, to int) {
 	for k := from; k < to; k++ {
 		for _, v := range s.series[s.Start(k):s.Start(k+1)] {
@@ -45,8 +45,8 @@ func (d *side) add(execution int, s *Steps, from, to int) {
 	}
 }
 
-// finish drops outliers (not in profile Paper, whose text has none dropped here), draws calls where
-// there are too many, and resamples them hierarchically.
+// finish removes outliers (except in profile Paper, whose text does not mention it here), draws
+// calls if there are too many, and resamples them hierarchically.
 func (d *side) finish(tables bootstrap.Tables, seed uint64) {
 	low, high := 0.0, math.Inf(1)
 	if d.p.Profile != Paper {
@@ -80,10 +80,10 @@ func (d *side) finish(tables bootstrap.Tables, seed uint64) {
 	h.Fill(d.means, seed, 1)
 }
 
-// times gives how often each value is in the sample: all of them, or as many calls as are drawn.
+// times returns how often each value is in the sample: all calls, or as many as are drawn.
 func (d *side) times(low, high float64) []int {
 	times := make([]int, len(d.values))
-	var kept Histogram // not in the order of values
+	var kept Histogram // not sorted by value
 	var index []int
 	for i, v := range d.values {
 		if v >= low && v <= high {
@@ -130,8 +130,8 @@ func quality(full, short *side, p *Parameters) Quality {
 }
 
 // Ratio is the median of b/a with its interval, from independent resampled means, which it does not
-// change. With PA, equal ranks are divided, as pa 0.1 does by mistake, which makes the interval
-// several times too narrow. All are NaN when an a is 0.
+// change. With PA, means of equal rank are divided, a mistake of pa 0.1 that makes the interval
+// several times too narrow. All results are NaN when an a is 0.
 func Ratio(a, b []float64, confidence float64, index bootstrap.Index) (median, low, high float64) {
 	a, b = slices.Clone(a), slices.Clone(b)
 	if index == bootstrap.PA {

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// What random numbers are for, so that no two uses share any.
+// The uses of random numbers; each use has its own stream.
 const (
 	forStep = iota + 1
 	forPool
@@ -17,7 +17,7 @@ const (
 	forShortMeans
 )
 
-// mix hashes numbers to one (SplitMix64's finaliser; Steele, Lea and Flood 2014).
+// mix hashes numbers to one (SplitMix64's finalizer; Steele, Lea and Flood 2014).
 func mix(keys ...uint64) uint64 {
 	const gamma = 0x9e3779b97f4a7c15
 	h := uint64(0)
@@ -32,7 +32,7 @@ func mix(keys ...uint64) uint64 {
 
 func number(c Criterion) uint64 { return uint64(slices.Index(Criteria, c)) }
 
-// random is a generator for one use.
+// random returns a generator for one use.
 func random(keys ...uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(mix(keys...), mix(append([]uint64{1}, keys...)...)))
 }
@@ -45,11 +45,11 @@ func (h *Histogram) draw(into []float64, n int, r *rand.Rand) []float64 {
 	return into
 }
 
-// pick gives the index of a value, by its count.
+// pick returns the index of a value, weighted by its count.
 func (h *Histogram) pick(r *rand.Rand) int {
 	n := len(h.Values)
 	total := h.Total()
-	if total == float64(n) { // ones
+	if total == float64(n) { // every count is 1
 		return int(r.Uint64N(uint64(n)))
 	}
 	at := r.Float64() * total

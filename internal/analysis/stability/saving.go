@@ -1,8 +1,8 @@
 package stability
 
-// Saving is the time that dynamic reconfiguration saves of a suite with steps of a second, as the
-// paper counts (RQ 2): each executed warm-up step takes 1+overhead seconds, each measured one a
-// second.
+// Saving is the time that dynamic reconfiguration saves in a suite with steps of one second, by the
+// paper's accounting (RQ 2): each executed warm-up step takes 1+overhead seconds, each measured one
+// a second.
 type Saving struct {
 	Total, Full float64 // seconds, dynamic and full
 }
@@ -10,8 +10,9 @@ type Saving struct {
 // Part is 1 - Total/Full; NaN when nothing was added.
 func (s Saving) Part() float64 { return 1 - s.Total/s.Full }
 
-// Add counts a benchmark that ran an execution for each of warmups, of so many steps, and measure
-// steps in each; in full it has executions with warmup and measureFull steps.
+// Add adds a benchmark that ran one execution per element of warmups, the number of its warm-up
+// steps, with measure steps in each; the full experiment has executions with warmup and measureFull
+// steps.
 func (s *Saving) Add(warmups []int, measure int, overhead float64, executions, warmup, measureFull int) {
 	for _, n := range warmups {
 		s.Total += (1+overhead)*float64(n) + float64(measure)

@@ -7,22 +7,22 @@ import (
 	"krund/internal/analysis/bootstrap"
 )
 
-// sequence is a criterion over a growing pool of samples: those of the steps of an execution, or of
-// the measurements of executions.
+// sequence evaluates a criterion over a growing pool of samples: those of the steps of an
+// execution, or of the measurements of executions.
 type sequence struct {
 	p         *Parameters
 	criterion Criterion
-	place     uint64 // tells sequences apart
+	place     uint64 // identifies the sequence
 	tables    bootstrap.Tables
 
 	step    uint64
 	pooled  moments
 	pool    []float64
-	steps   [][]float64 // room, as the next three
+	steps   [][]float64 // buffer, like the next three
 	tree    [][]float64
 	means   []float64
 	drawn   []float64
-	before  sample // KLD: the redraw of the step before
+	before  sample // KLD: the redraw of the previous step
 	spare   []float64
 	kernels kernels
 }
@@ -35,7 +35,8 @@ func (s *sequence) random(use uint64) *rand.Rand {
 	return random(s.p.Seed, number(s.criterion), s.place, s.step, use)
 }
 
-// next adds the calls of a step, without outliers, and evaluates the criterion. NaN is undefined.
+// next adds the calls of a step, without outliers, and evaluates the criterion. NaN means
+// undefined.
 func (s *sequence) next(h *Histogram) float64 {
 	s.step++
 	h, _ = h.Inliers()
@@ -68,8 +69,8 @@ func (s *sequence) next(h *Histogram) float64 {
 	return v
 }
 
-// redrawByStep draws as many calls of the pool as a step has, and keeps those of a step together:
-// they are a level of the bootstrap.
+// redrawByStep draws as many calls of the pool as a step has, and keeps those of one step together,
+// because steps are a level of the bootstrap.
 func (s *sequence) redrawByStep(r *rand.Rand) [][]float64 {
 	if len(s.steps) < int(s.step) {
 		s.steps = append(s.steps, nil)
@@ -96,7 +97,7 @@ func (s *sequence) redrawByStep(r *rand.Rand) [][]float64 {
 func (s *sequence) width(steps [][]float64) float64 {
 	h, err := bootstrap.NewHierarchy([][][]float64{steps}, s.p.Index, s.tables)
 	if err != nil {
-		return math.NaN() // nothing was drawn: not with Parameters that were checked
+		return math.NaN() // nothing was drawn; impossible with checked Parameters
 	}
 	if s.means == nil {
 		s.means = make([]float64, s.p.Resamples)

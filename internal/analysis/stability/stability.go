@@ -7,35 +7,35 @@ import (
 	"krund/internal/analysis/bootstrap"
 )
 
-// Result is what the criteria say of a key.
+// Result holds the results of the criteria for a key.
 type Result struct {
-	Step        Length // that was used; never Auto
+	Step        Length // the length used; never Auto
 	Executions  []int  // indexes of the series considered: the first that are long enough
-	Short       []int  // indexes of those that are not
-	ShortSteps  []int  // how many steps they make
-	Least       int    // how many steps are needed
+	Short       []int  // indexes of the series that are too short
+	ShortSteps  []int  // their numbers of steps
+	Least       int    // number of steps needed
 	FullSeconds float64
 	FullMean    float64 // seconds, of the full experiment
 	Outcomes    []Outcome
 }
 
-// Outcome is what one criterion says.
+// Outcome is the result of one criterion.
 type Outcome struct {
 	Criterion Criterion
 	Rule      Rule
-	Warmups   []Warmup  // of each execution considered, also of those after the stop
+	Warmups   []Warmup  // of each execution considered, including those after the stop
 	Values    []float64 // after executions 1, 2, ...; NaN is undefined
-	Reached   bool      // the executions were enough, before they ended
-	Used      int       // executions
+	Reached   bool      // there were enough executions
+	Used      int       // number of executions used
 	Seconds   float64   // warm-up, with the overhead, and measurement of the executions used
 	Saved     float64   // 1 - Seconds/FullSeconds
 	Quality   Quality
 }
 
-// Warmup is what a criterion says of an execution.
+// Warmup is the result of a criterion for one execution.
 type Warmup struct {
 	Values  []float64 // after steps 1, 2, ... up to the stop; NaN is undefined
-	Reached bool      // stable before the longest warm-up
+	Reached bool      // stable within the longest warm-up
 	Steps   int       // of warm-up
 	From    int       // index of the first iteration measured
 	To      int       // index after the last iteration measured
@@ -45,9 +45,9 @@ type Warmup struct {
 	took     float64
 }
 
-// Of judges durations in seconds, series[execution][iteration], by criteria. Of
-// executions too short for the longest warm-up and a measurement it says so; the
-// error wraps ErrShort when all are. Other errors wrap ErrData and ErrParameters.
+// Of evaluates the criteria on durations in seconds, series[execution][iteration]. Executions too
+// short for the longest warm-up and a measurement are listed in Short; the error wraps ErrShort
+// when all are. Other errors wrap ErrData and ErrParameters.
 func Of(series [][]float64, criteria []Criterion, p Parameters) (*Result, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func Of(series [][]float64, criteria []Criterion, p Parameters) (*Result, error)
 	return r, nil
 }
 
-// cut makes steps of the executions to consider.
+// cut divides the executions to consider into steps.
 func (r *Result) cut(series [][]float64, p *Parameters) ([]*Steps, error) {
 	r.Step, r.Least = p.Step, p.least()
 	if r.Step == Auto {

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Length is how long a step is: so many seconds, or so many recorded iterations. The zero value is
+// Length is the length of a step: a number of seconds, or of recorded iterations. The zero value is
 // Auto.
 type Length struct {
 	Seconds    float64
 	Iterations int
 }
 
-// Auto is the paper's second where every execution is long enough for it, else so many iterations
-// that the shortest makes twice as many steps as warm-up may last.
+// Auto selects the paper's one second if every execution is long enough for it, else the number of
+// iterations with which the shortest execution has twice as many steps as warm-up may last.
 var Auto = Length{}
 
-// ParseLength reads "auto", a duration such as "1s" or "500ms", or a number of iterations.
+// ParseLength parses "auto", a duration such as "1s" or "500ms", or a number of iterations.
 func ParseLength(s string) (Length, error) {
 	if s == "auto" {
 		return Auto, nil
@@ -33,7 +33,7 @@ func ParseLength(s string) (Length, error) {
 		"above 0", s)
 }
 
-// String is what ParseLength reads.
+// String returns the form that ParseLength parses.
 func (l Length) String() string {
 	switch {
 	case l.Seconds > 0:
@@ -44,21 +44,21 @@ func (l Length) String() string {
 	return "auto"
 }
 
-// Steps is a series cut into steps. A part at the end that makes no whole step is left out.
+// Steps is a series divided into steps. An incomplete step at the end is dropped.
 type Steps struct {
 	Ends    []int     // of each step, the index after its last iteration
-	Seconds []float64 // each step took
+	Seconds []float64 // duration of each step
 
 	series []float64
 	batch  float64
 }
 
-// Cut makes steps of durations in seconds. A positive batch says that every value is the mean of
-// the calls made in at least so many seconds, ceil(batch/v) of them, as JMH records; else it is one
-// call. A step of Seconds ends with the iteration at which its calls add up to as much. (Traini et
-// al., "Towards effective assessment of steady state performance in Java software", EMSE 2023, cut
-// their 100 ms batches into seconds this way.) Zeros count as one call, which takes a batch. The
-// series is kept.
+// Cut divides durations in seconds into steps. With a positive batch, every value is the mean of
+// the calls made in at least that many seconds, ceil(batch/v) of them, as JMH records; otherwise it
+// is one call. A step of Seconds ends with the iteration at which the total duration of its calls
+// reaches that length. (Traini et al., "Towards effective assessment of steady state performance in
+// Java software", EMSE 2023, divide their 100 ms batches into seconds this way.) Zeros count as one
+// call, which takes a batch. The series is not copied.
 func Cut(series []float64, length Length, batch float64) *Steps {
 	s := &Steps{series: series, batch: batch}
 	took, from := 0.0, 0
@@ -79,7 +79,7 @@ func Cut(series []float64, length Length, batch float64) *Steps {
 	return s
 }
 
-// mostCalls bounds the calls of a batch, for values near 0.
+// mostCalls limits the calls of a batch, for values near 0.
 const mostCalls = 1e15
 
 func (s *Steps) calls(v float64) float64 {
@@ -101,7 +101,7 @@ func (s *Steps) Start(k int) int {
 	return s.Ends[k-1]
 }
 
-// Took is how long steps from up to to took, in seconds.
+// Took is the duration of the steps from up to to, in seconds.
 func (s *Steps) Took(from, to int) float64 {
 	sum := 0.0
 	for _, t := range s.Seconds[from:to] {
@@ -110,7 +110,7 @@ func (s *Steps) Took(from, to int) float64 {
 	return sum
 }
 
-// Histogram is that of the calls of steps from up to to.
+// Histogram is the histogram of the calls of the steps from up to to.
 func (s *Steps) Histogram(from, to int) *Histogram {
 	values := s.series[s.Start(from):s.Start(to)]
 	if !(s.batch > 0) {

@@ -1,5 +1,5 @@
-// Package steady says when a process execution reached its steady state, how long that took, and
-// which iterations belong to it (section 4.4 of the study).
+// Package steady determines when a process execution reached its steady state, how long that took,
+// and which iterations belong to it (section 4.4 of the study).
 package steady
 
 import (
@@ -17,7 +17,7 @@ type Range struct {
 
 // State is the steady state of one process execution.
 type State struct {
-	// FirstSegment is the index of the first segment of the unbroken run of equivalent segments
+	// FirstSegment is the index of the first segment of the contiguous run of equivalent segments
 	// that ends with the last one.
 	FirstSegment int
 	// Iteration is the first steady iteration, from 1 (in mode Paper the one before it, unless
@@ -33,13 +33,13 @@ type State struct {
 	Ranges []Range
 }
 
-// Of finds the steady state of an execution (values with outliers) with the given segments and
-// class. ok is false for classify.NoSteadyState.
+// Of determines the steady state of an execution (values including outliers) with the given
+// segments and class. ok is false for classify.NoSteadyState.
 //
-// With rule.Mode Paper the accidents of warmup_stats are kept: Iteration is the last one of the
-// segment before, and ToReach leaves that one out; the last segment's range begins there as well,
-// so that a value of the segment before is in it; and Raw is ignored. With Relative Iteration is
-// the first of the steady segment, ToReach the time before it, and the ranges do not overlap.
+// With rule.Mode Paper the quirks of warmup_stats are kept: Iteration is the last one of the
+// previous segment, and ToReach excludes it; the last segment's range begins there as well, so that
+// it includes a value of the previous segment; and Raw is ignored. With Relative, Iteration is the
+// first of the steady segment, ToReach the time before it, and the ranges do not overlap.
 func Of(values []float64, segments []classify.Segment, class classify.Class, rule classify.Rule) (s State,
 	ok bool) {
 	if class == classify.NoSteadyState || len(segments) == 0 {
@@ -66,7 +66,7 @@ func Of(values []float64, segments []classify.Segment, class classify.Class, rul
 	return s, true
 }
 
-// rangeOf is where segment i lies among n iterations.
+// rangeOf is the range of segment i among n iterations.
 func rangeOf(segments []classify.Segment, i, n int, mode classify.Mode) Range {
 	r := Range{Start: 0, End: segments[i].End + 1}
 	if i > 0 {
@@ -81,11 +81,11 @@ func rangeOf(segments []classify.Segment, i, n int, mode classify.Mode) Range {
 	return r
 }
 
-// reach gives the first steady iteration, from 1, and the time before it.
+// reach returns the first steady iteration, from 1, and the time before it.
 func reach(values []float64, segments []classify.Segment, first int, mode classify.Mode) (iteration int,
 	before float64) {
 	// Python's index -1: when the bounds with the variance find every segment equivalent although
-	// the class, made without it, is not flat, the study's program takes the last changepoint.
+	// the class, determined without it, is not flat, the study's program uses the last changepoint.
 	if first == 0 {
 		if mode != classify.Paper || len(segments) < 2 {
 			return 1, 0
@@ -102,7 +102,7 @@ func reach(values []float64, segments []classify.Segment, first int, mode classi
 	return begin + 1, before
 }
 
-// Values gives the values of each range without the outliers (ascending indexes).
+// Values returns the values of each range without the outliers (ascending indexes).
 func Values(values []float64, outliers []int, ranges []Range) [][]float64 {
 	segments := make([][]float64, len(ranges))
 	for k, r := range ranges {

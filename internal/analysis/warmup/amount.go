@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Amount is a number of iterations, or a percentage of those there are.
+// Amount is a number of iterations, or a percentage of their total.
 type Amount struct {
 	Value   float64
 	Percent bool
 }
 
-// ParseAmount reads "200" or "10%".
+// ParseAmount parses "200" or "10%".
 func ParseAmount(s string) (Amount, error) {
 	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	v, err := strconv.ParseFloat(text, 64)
@@ -28,7 +28,7 @@ func ParseAmount(s string) (Amount, error) {
 	return Amount{Value: v, Percent: percent}, nil
 }
 
-// String is the form ParseAmount reads.
+// String returns the form that ParseAmount parses.
 func (a Amount) String() string {
 	s := strconv.FormatFloat(a.Value, 'g', -1, 64)
 	if a.Percent {
@@ -37,17 +37,17 @@ func (a Amount) String() string {
 	return s
 }
 
-// MarshalText is String.
+// MarshalText returns the text of String.
 func (a Amount) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText is ParseAmount.
+// UnmarshalText parses text with ParseAmount.
 func (a *Amount) UnmarshalText(text []byte) (err error) {
 	*a, err = ParseAmount(string(text))
 	return err
 }
 
-// Of gives the number of iterations out of n; a percentage is cut to a whole number as warmup_stats
-// does (int(0.1*n)).
+// Of returns the number of iterations out of n; a percentage is truncated to an integer as in
+// warmup_stats (int(0.1*n)).
 func (a Amount) Of(n int) int {
 	if a.Percent {
 		return int(a.Value / 100 * float64(n))

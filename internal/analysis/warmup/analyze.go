@@ -8,28 +8,27 @@ import (
 	"krund/internal/analysis/dataset"
 )
 
-// Options say how an analysis is done; they do not change its result.
+// Options control how an analysis runs; they do not affect its result.
 type Options struct {
 	// Workers is the number of goroutines; below 2: one.
 	Workers int
-	// Previous is an earlier document of the same experiment, or nil: pairs
-	// whose data and parameters have not changed are taken over from it.
+	// Previous is an earlier document of the same experiment, or nil. Pairs whose data and
+	// parameters have not changed are reused from it.
 	Previous *Document
 	// Progress, if not nil, is called after every execution and pair, from
 	// one goroutine at a time.
 	Progress func(Progress)
 }
 
-// Progress says how far an analysis has come.
+// Progress is the progress of an analysis.
 type Progress struct {
-	Executions, Of int // done, and in all
-	Reused         int // executions that were taken over
+	Executions, Of int // completed, and total
+	Reused         int // executions reused
 	Pair           string
 }
 
-// Analyze analyses every pair of a dataset. The dataset is not changed. The
-// errors wrap ErrParameters; what is wrong with single executions is said in
-// the document.
+// Analyze analyzes every pair of a dataset. The dataset is not changed. The errors wrap
+// ErrParameters; problems of single executions are reported in the document.
 func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
 	return doc, nil
 }
 
-// analyzePair does one pair, or takes it over.
+// analyzePair analyzes one pair, or reuses its result.
 func analyzePair(pair *dataset.Pair, p Parameters, o Options, report *reporter) (Pair, error) {
 	hash, err := inputHash(pair, p)
 	if err != nil {
@@ -72,13 +71,13 @@ func analyzePair(pair *dataset.Pair, p Parameters, o Options, report *reporter) 
 	w := prepare(pair, p)
 	w.result.InputHash = hash
 	Parallel(len(pair.Executions), o.Workers, func(i int) {
-		w.analyse(i, p)
+		w.analyze(i, p)
 		report.done()
 	})
 	return w.finish(p, o.Workers), nil
 }
 
-// find gives the pair with a key and hash of a document of this version.
+// find returns the pair with the key and hash in a document of this version.
 func (d *Document) find(key, hash string) *Pair {
 	if d == nil || d.Format != Format || d.Version != Version {
 		return nil
@@ -91,7 +90,7 @@ func (d *Document) find(key, hash string) *Pair {
 	return nil
 }
 
-// Parallel calls do(0) to do(n-1) on so many goroutines.
+// Parallel calls do(0) to do(n-1) on the given number of goroutines.
 func Parallel(n, workers int, do func(i int)) {
 	if workers < 2 {
 		for i := range n {
@@ -124,7 +123,7 @@ func Unit(d *dataset.Dataset, column string) string {
 	return ""
 }
 
-// total counts the classes of pairs and executions.
+// total counts pairs and executions by class.
 func total(pairs []Pair) Totals {
 	t := Totals{Pairs: map[classify.PairClass]int{}}
 	for i := range pairs {
@@ -144,7 +143,7 @@ func total(pairs []Pair) Totals {
 	return t
 }
 
-// reporter counts executions and passes the count on.
+// reporter counts executions and reports the count.
 type reporter struct {
 	mutex sync.Mutex
 	tell  func(Progress)

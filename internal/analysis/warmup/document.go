@@ -13,8 +13,8 @@ import (
 	"krund/internal/key"
 )
 
-// Format and Version begin every document. A field that a reader would misunderstand without
-// knowing of it raises the version; added ones do not.
+// Format and Version begin every document. Version increases with a change that would mislead
+// readers unaware of it; adding a field does not increase it.
 const (
 	Format  = "krund-analysis"
 	Version = 1
@@ -28,7 +28,7 @@ type Document struct {
 	Version    int            `json:"version"`
 	Source     Source         `json:"source"`
 	Parameters Parameters     `json:"parameters"`
-	Unit       string         `json:"unit"` // of the values analysed, "s" for times; "" for a count
+	Unit       string         `json:"unit"` // of the values analyzed, "s" for times; "" for a count
 	Pairs      []Pair         `json:"pairs"`
 	Totals     Totals         `json:"totals"`
 	Warnings   []Warning      `json:"warnings"` // about the whole; each pair has its own
@@ -43,29 +43,30 @@ type Source struct {
 	Experiment string `json:"experiment"`
 }
 
-// Totals are the study's Table 1: pairs and executions per class.
+// Totals is the study's Table 1: pairs and executions per class.
 type Totals struct {
-	Pairs      map[classify.PairClass]int `json:"pairs"` // without the pairs that have no class
+	Pairs      map[classify.PairClass]int `json:"pairs"` // excluding pairs without a class
 	Executions classify.Counts            `json:"executions"`
 	Status     StatusCounts               `json:"status"`
 }
 
-// Pair is what the executions of a key have in common.
+// Pair is the result for the executions of a key.
 type Pair struct {
 	Key       string `json:"key"`
 	Benchmark string `json:"benchmark"`
 	VM        string `json:"vm"`
 	Variant   string `json:"variant"`
-	// InputHash covers the data and the parameters: a pair whose hash is unchanged is taken over
-	// from an earlier document.
+	// InputHash covers the data and the parameters: a pair whose hash is unchanged is reused from
+	// an earlier document.
 	InputHash string `json:"input_hash"`
-	// Iterations is how many every analyzed execution has; nil when they differ or there are none.
+	// Iterations is the number of iterations of every analyzed execution; nil when they differ or
+	// there are none.
 	Iterations     *int               `json:"iterations"`
-	Classification classify.PairClass `json:"classification"` // "" when no execution was analysed
+	Classification classify.PairClass `json:"classification"` // "" when no execution was analyzed
 	Counts         classify.Counts    `json:"counts"`
 	Status         StatusCounts       `json:"status"`
 	// The steady state; nil when an analyzed execution has none. For pairs that are consistently
-	// flat SteadyIteration and SteadySeconds are nil too.
+	// flat SteadyIteration and SteadySeconds are nil, too.
 	SteadyIteration *quantile.Spread `json:"steady_iteration"`
 	// wall-clock time before it; nil without a wall column
 	SteadySeconds     *quantile.Spread `json:"steady_seconds"`
@@ -75,13 +76,13 @@ type Pair struct {
 	Warnings          []Warning        `json:"warnings"`
 }
 
-// ParsedKey gives the pair's key as a value.
+// ParsedKey returns the pair's key as a value.
 func (p *Pair) ParsedKey() key.Key {
 	return key.Key{Benchmark: p.Benchmark, VM: p.VM, Variant: p.Variant}
 }
 
-// Performance is the steady performance with its confidence interval, in the document's unit per
-// iteration.
+// Performance is the steady-state performance with its confidence interval, in the document's unit
+// per iteration.
 type Performance struct {
 	Mean      float64          `json:"mean"`
 	Half      float64          `json:"half"` // ± of the study
@@ -94,7 +95,7 @@ type Performance struct {
 // GeorgesCount compares the rule of Georges et al. with the classification.
 type GeorgesCount struct {
 	Steady        int `json:"steady"`          // executions it finds steady
-	SteadyWithout int `json:"steady_no_state"` // of those, ones classified no steady state
+	SteadyWithout int `json:"steady_no_state"` // of those, classified as no steady state
 }
 
 // Status reports whether an execution was analyzed.
@@ -103,9 +104,9 @@ type Status string
 // The statuses.
 const (
 	Analysed     Status = "analysed"
-	NotCompleted Status = "not completed" // its outcome says that it does not count
-	NoIterations Status = "no iterations" // completed, but nothing was measured, or not this column
-	Refused      Status = "refused"       // the values cannot be analyzed; Problem says why
+	NotCompleted Status = "not completed" // excluded because of its outcome
+	NoIterations Status = "no iterations" // completed, but this column has no values
+	Refused      Status = "refused"       // the values cannot be analyzed; see Problem
 )
 
 // StatusCounts counts executions by status.
@@ -122,13 +123,13 @@ type Execution struct {
 	Number     int    `json:"number"`
 	Outcome    string `json:"outcome"`
 	Status     Status `json:"status"`
-	Problem    string `json:"problem"` // why it was not analysed
+	Problem    string `json:"problem"` // why it was not analyzed
 	Iterations int    `json:"iterations"`
 
 	Window         int            `json:"window"` // iterations
 	SteadyLength   int            `json:"steady_length"`
 	Outliers       []int          `json:"outliers"`
-	CommonOutliers []int          `json:"common_outliers"` // those another execution of the pair has too
+	CommonOutliers []int          `json:"common_outliers"` // those another execution has, too
 	Penalty        float64        `json:"penalty"`
 	Cost           float64        `json:"cost"`
 	Changepoints   []int          `json:"changepoints"` // last index of each segment but the last
@@ -142,13 +143,13 @@ type Execution struct {
 // Segment is a stretch of iterations between changepoints.
 type Segment struct {
 	Start      int     `json:"start"`  // index of its first iteration, outliers included
-	End        int     `json:"end"`    // index after its last iteration that is no outlier
+	End        int     `json:"end"`    // index after its last iteration that is not an outlier
 	Values     int     `json:"values"` // iterations without outliers
 	Mean       float64 `json:"mean"`
 	Variance   float64 `json:"variance"`   // mean squared deviation
 	Equivalent bool    `json:"equivalent"` // to the last segment
-	Lag1       Real    `json:"lag1"`       // correlation of neighbouring values
-	Dependent  bool    `json:"dependent"`  // Lag1 is not what independent values have
+	Lag1       Real    `json:"lag1"`       // autocorrelation of successive values
+	Dependent  bool    `json:"dependent"`  // Lag1 rejects independence
 }
 
 // Steady is an execution's steady state: see steady.State.
@@ -160,14 +161,14 @@ type Steady struct {
 	Ranges       []steady.Range `json:"ranges"`
 }
 
-// Georges is what the rule of Georges et al. says of an execution.
+// Georges is the result of the rule of Georges et al. for an execution.
 type Georges struct {
 	Found     bool `json:"found"`
 	Iteration int  `json:"iteration"` // from 1; 0 when not found
 	CoV       Real `json:"cov"`
 }
 
-// Cores is what the per-core cycle counts say: see migration.Result.
+// Cores is the result of the per-core cycle counts: see migration.Result.
 type Cores struct {
 	Main   int              `json:"main"`
 	Share  float64          `json:"share"`
@@ -175,13 +176,13 @@ type Cores struct {
 	Moves  []migration.Move `json:"moves"`
 }
 
-// Warning is something that weakens a result, with what to do about it.
+// Warning is a circumstance that weakens a result, with a remedy.
 type Warning struct {
 	Code string `json:"code"` // stable, for programs
 	Text string `json:"text"`
 }
 
-// Real is a number that JSON shows as null when there is none (NaN).
+// Real is a number that is null in JSON when it is undefined (NaN).
 type Real float64
 
 // MarshalJSON writes null for NaN and the infinities.

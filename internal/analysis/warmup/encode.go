@@ -7,11 +7,12 @@ import (
 	"fmt"
 )
 
-// ErrDocument means that a text is not an analysis this version can read.
-var ErrDocument = errors.New("not an analysis of krund that can be read")
+// ErrDocument reports that a text is not an analysis this version can read.
+var ErrDocument = errors.New("not a readable analysis of krund")
 
-// Encode gives the document as the text of analysis.json: JSON with a line per pair, execution and
-// segment, so that lists of numbers stay on one line and two analyses can be compared line by line.
+// Encode returns the document as the text of analysis.json: JSON with a line per pair, execution
+// and segment, so that lists of numbers stay on one line and two analyses can be compared line by
+// line.
 func (d *Document) Encode() ([]byte, error) {
 	compact, err := json.Marshal(d)
 	if err != nil {
@@ -20,7 +21,7 @@ func (d *Document) Encode() ([]byte, error) {
 	return breakLines(compact), nil
 }
 
-// Decode reads what Encode wrote. The errors wrap ErrDocument.
+// Decode parses the output of Encode. The errors wrap ErrDocument.
 func Decode(text []byte) (*Document, error) {
 	var head struct {
 		Format  string `json:"format"`
@@ -43,13 +44,13 @@ func Decode(text []byte) (*Document, error) {
 	return &d, nil
 }
 
-// breakLines puts each member or element of an object or array that holds further objects on a line
-// of its own.
+// breakLines puts each member or element of an object or array that contains further objects on its
+// own line.
 func breakLines(compact []byte) []byte {
 	broken := holders(compact)
 	var out bytes.Buffer
 	out.Grow(len(compact) + len(compact)/8)
-	var open []bool // of the objects and arrays around: is it broken?
+	var open []bool // for each enclosing object or array: is it broken into lines?
 	from := 0
 	newLine := func(until int) {
 		out.Write(compact[from:until])
@@ -83,7 +84,7 @@ func breakLines(compact []byte) []byte {
 	return out.Bytes()
 }
 
-// holders says at which offsets an object or array begins that holds an object, at any depth.
+// holders returns the offsets of the objects and arrays that contain an object, at any depth.
 func holders(compact []byte) map[int]bool {
 	holds := map[int]bool{}
 	var open []int
@@ -101,8 +102,7 @@ func holders(compact []byte) map[int]bool {
 	return holds
 }
 
-// structure calls use for the brackets, braces and commas of valid JSON, not for those inside
-// strings.
+// structure calls use for the brackets, braces and commas of valid JSON outside strings.
 func structure(compact []byte, use func(i int, c byte)) {
 	inString, escaped := false, false
 	for i, c := range compact {

@@ -14,11 +14,12 @@ import (
 	"krund/internal/analysis/steady"
 )
 
-// smallestWindow is the least an outlier window may shrink to; of two values neither is ever an
+// smallestWindow is the minimum length of an outlier window; of two values neither is ever an
 // outlier.
 const smallestWindow = 2
 
-// series is one execution made ready: the values to analyze and the wall times beside them.
+// series is one execution prepared for analysis: the values to analyze and the corresponding wall
+// times.
 type series struct {
 	values []float64
 	unit   string
@@ -27,8 +28,8 @@ type series struct {
 	cycles [][]uint64
 }
 
-// read takes the columns an analysis needs from an execution. The status is Analysed when it can go
-// on.
+// read reads the columns an analysis needs from an execution. The status is Analysed when it can be
+// analyzed.
 func read(e *dataset.Execution, column string) (s series, status Status, problem string) {
 	if e.Outcome != dataset.Completed && e.Outcome != "" {
 		return s, NotCompleted, fmt.Sprintf("its outcome is %s", e.Outcome)
@@ -60,9 +61,9 @@ func read(e *dataset.Execution, column string) (s series, status Status, problem
 	return s, Analysed, ""
 }
 
-// Series gives a column of an execution as an analysis takes it: times in seconds, of a per-core
-// column the sums over the cores. Status is Analysed, and problem "", when it can be used. The
-// slice may be the execution's own.
+// Series returns a column of an execution as an analysis uses it: times in seconds, and per-core
+// columns summed over the cores. If the column can be used, status is Analysed and problem is "".
+// The slice may be the execution's own.
 func Series(e *dataset.Execution, column string) (values []float64, unit string, status Status,
 	problem string) {
 	s, status, problem := read(e, column)
@@ -72,7 +73,7 @@ func Series(e *dataset.Execution, column string) (values []float64, unit string,
 	return s.values, s.unit, status, ""
 }
 
-// unusable says why values cannot be analyzed, or nothing.
+// unusable returns the reason why values cannot be analyzed, or "".
 func unusable(values []float64, unit string) string {
 	for i, v := range values {
 		switch {
@@ -87,9 +88,9 @@ func unusable(values []float64, unit string) string {
 	return ""
 }
 
-// analyseExecution runs the pipeline on one execution. n is the number of iterations that window
-// and steady length are percentages of. The result has everything but CommonOutliers.
-func analyseExecution(e *dataset.Execution, s *series, n int, p Parameters) Execution {
+// analyzeExecution runs the pipeline on one execution. n is the number of iterations to which
+// percentages for window and steady length refer. The result has everything but CommonOutliers.
+func analyzeExecution(e *dataset.Execution, s *series, n int, p Parameters) Execution {
 	r := Execution{
 		Number: e.Number, Outcome: string(e.Outcome), Status: Analysed, Iterations: len(s.values),
 		Window:       max(p.Window.Of(n), smallestWindow),
@@ -120,21 +121,21 @@ func analyseExecution(e *dataset.Execution, s *series, n int, p Parameters) Exec
 	return r
 }
 
-// refuse turns a result into one that says why there is none.
+// refuse marks a result as not analyzed, with the reason.
 func refuse(r Execution, err error) Execution {
-	return unanalysed(Execution{Number: r.Number, Outcome: r.Outcome, Iterations: r.Iterations}, Refused,
+	return notAnalyzed(Execution{Number: r.Number, Outcome: r.Outcome, Iterations: r.Iterations}, Refused,
 		err.Error())
 }
 
-// unanalysed fills in what an execution without analysis has.
-func unanalysed(r Execution, status Status, problem string) Execution {
+// notAnalyzed fills in the fields of an execution without analysis.
+func notAnalyzed(r Execution, status Status, problem string) Execution {
 	r.Status, r.Problem = status, problem
 	r.Outliers, r.CommonOutliers, r.Changepoints = []int{}, []int{}, []int{}
 	r.Segments = []Segment{}
 	return r
 }
 
-// classified gives the segments by index in the series with outliers.
+// classified returns the segments by index in the series with outliers.
 func classified(found []changepoint.Segment, index []int) []classify.Segment {
 	segments := make([]classify.Segment, len(found))
 	for i, s := range found {
@@ -143,7 +144,7 @@ func classified(found []changepoint.Segment, index []int) []classify.Segment {
 	return segments
 }
 
-// describe gives the segments for the document.
+// describe returns the segments for the document.
 func describe(found []changepoint.Segment, segments []classify.Segment, kept []float64,
 	rule classify.Rule) []Segment {
 	described := make([]Segment, len(found))
@@ -162,7 +163,8 @@ func describe(found []changepoint.Segment, segments []classify.Segment, kept []f
 	return described
 }
 
-// newSteady finds the steady state, nil without one. The time before it is that of the wall column.
+// newSteady determines the steady state, nil without one. The time before it is that of the wall
+// column.
 func newSteady(s *series, segments []classify.Segment, class classify.Class, rule classify.Rule) *Steady {
 	times := s.wall
 	if times == nil {
@@ -182,7 +184,7 @@ func newSteady(s *series, segments []classify.Segment, class classify.Class, rul
 	return r
 }
 
-// newCores examines the per-core cycles, nil when there are none.
+// newCores examines the per-core cycles; nil when there are none.
 func newCores(s *series) *Cores {
 	if len(s.cycles) == 0 {
 		return nil

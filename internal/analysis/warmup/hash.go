@@ -12,11 +12,11 @@ import (
 	"krund/internal/analysis/dataset"
 )
 
-// revision changes whenever the same data and parameters may give another result, so that earlier
-// results are not taken over.
+// revision changes whenever the same data and parameters may give a different result, so that
+// earlier results are not reused.
 const revision = 1
 
-// inputHash covers everything a pair's result depends on.
+// inputHash covers everything that a pair's result depends on.
 func inputHash(pair *dataset.Pair, p Parameters) (string, error) {
 	parameters, err := json.Marshal(p)
 	if err != nil {
@@ -44,7 +44,7 @@ func inputHash(pair *dataset.Pair, p Parameters) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// hasher writes values so that no two lists of them look alike.
+// hasher writes values with an unambiguous encoding of lists.
 type hasher struct {
 	hash.Hash
 	buffer []byte

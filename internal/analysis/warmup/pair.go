@@ -14,12 +14,12 @@ import (
 // prepared is a pair before its analysis.
 type prepared struct {
 	pair   *dataset.Pair
-	series []series // of each execution; empty where it cannot be analyzed
+	series []series // of each execution; empty if it cannot be analyzed
 	result Pair     // with the executions that cannot be analyzed filled in
-	first  int      // iterations of the first execution that can be
+	first  int      // iterations of the first execution that can be analyzed
 }
 
-// prepare reads a pair's executions and finds which can be analyzed.
+// prepare reads a pair's executions and determines which can be analyzed.
 func prepare(pair *dataset.Pair, p Parameters) *prepared {
 	w := &prepared{
 		pair:   pair,
@@ -37,7 +37,7 @@ func prepare(pair *dataset.Pair, p Parameters) *prepared {
 			if len(e.Columns) > 0 {
 				n = e.Columns[0].Len()
 			}
-			w.result.Executions[i] = unanalysed(Execution{Number: e.Number, Outcome: string(e.Outcome),
+			w.result.Executions[i] = notAnalyzed(Execution{Number: e.Number, Outcome: string(e.Outcome),
 				Iterations: n}, status, problem)
 			continue
 		}
@@ -49,19 +49,19 @@ func prepare(pair *dataset.Pair, p Parameters) *prepared {
 	return w
 }
 
-// analyse does execution i. Calls for different executions may run at the same time.
-func (w *prepared) analyse(i int, p Parameters) {
+// analyze analyzes execution i. Calls for different executions may run concurrently.
+func (w *prepared) analyze(i int, p Parameters) {
 	if w.series[i].values == nil {
 		return
 	}
-	n := w.first // as warmup_stats: of the first execution
+	n := w.first // as in warmup_stats, of the first execution
 	if p.Mode == classify.Relative {
 		n = len(w.series[i].values)
 	}
-	w.result.Executions[i] = analyseExecution(&w.pair.Executions[i], &w.series[i], n, p)
+	w.result.Executions[i] = analyzeExecution(&w.pair.Executions[i], &w.series[i], n, p)
 }
 
-// finish combines the executions, all of which have been done.
+// finish combines the results of all executions.
 func (w *prepared) finish(p Parameters, workers int) Pair {
 	r := &w.result
 	var all [][]int
@@ -90,7 +90,7 @@ func (w *prepared) finish(p Parameters, workers int) Pair {
 	return *r
 }
 
-// steadyState fills in what pairs have whose executions are all steady.
+// steadyState fills in the steady state of pairs whose executions are all steady.
 func (w *prepared) steadyState(p Parameters, workers int) {
 	r := &w.result
 	if r.Counts.Flat < r.Status.Analysed {
@@ -118,7 +118,7 @@ func (w *prepared) steadyState(p Parameters, workers int) {
 	}
 }
 
-// steadyValues gives the values of each steady execution by segment.
+// steadyValues returns the values of each steady execution by segment.
 func (w *prepared) steadyValues() [][][]float64 {
 	var values [][][]float64
 	for i, e := range w.result.Executions {
@@ -152,7 +152,8 @@ func (g *GeorgesCount) add(e *Execution) {
 	}
 }
 
-// sameLength gives the iterations all analyzed executions have, or nil.
+// sameLength returns the number of iterations if it is the same in all analyzed executions, else
+// nil.
 func sameLength(executions []Execution) *int {
 	var n *int
 	for i := range executions {

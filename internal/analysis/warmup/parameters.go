@@ -11,22 +11,20 @@ import (
 	"krund/internal/analysis/outlier"
 )
 
-// Parameters are everything that decides what an analysis says of given data. They are part of its
-// output.
+// Parameters determine the result of an analysis of given data. They are part of its output.
 type Parameters struct {
-	// Column is the name of the column analyzed. Of a per-core column the iterations' sums over the
-	// cores are.
+	// Column is the name of the column analyzed. A per-core column is summed over the cores.
 	Column string `json:"column"`
 	// Mode is the set of rules: see classify.Mode, steady.Of.
 	Mode classify.Mode `json:"mode"`
-	// Outliers is how outliers are found, Window the length of the window.
+	// Outliers selects the method of outlier detection, Window the length of its window.
 	Outliers outlier.Rule `json:"outliers"`
 	Window   Amount       `json:"window"`
-	// Steady is how many iterations at the end must be equivalent.
+	// Steady is the number of iterations at the end that must be equivalent.
 	Steady Amount `json:"steady"`
-	// Delta is the smallest difference of means that counts.
+	// Delta is the smallest relevant difference of means.
 	Delta classify.Delta `json:"delta"`
-	// RawDeltas leaves the variance out of the bounds: see classify.Rule.Raw.
+	// RawDeltas excludes the variance from the bounds: see classify.Rule.Raw.
 	RawDeltas bool `json:"raw_deltas"`
 
 	Cost       changepoint.Cost       `json:"cost"`
@@ -39,7 +37,7 @@ type Parameters struct {
 	Seed       uint64           `json:"seed,string"`
 }
 
-// Default gives the parameters a mode begins with. Paper's are the study's.
+// Default returns the default parameters of a mode. Paper's are the study's.
 func Default(mode classify.Mode) Parameters {
 	p := Parameters{
 		Column:     dataset.Wall,
@@ -60,13 +58,13 @@ func Default(mode classify.Mode) Parameters {
 	return p
 }
 
-// ErrParameters means that parameters cannot be used.
-var ErrParameters = errors.New("unusable analysis parameters")
+// ErrParameters reports invalid parameters.
+var ErrParameters = errors.New("invalid analysis parameters")
 
 func (p Parameters) check() error {
 	switch {
 	case p.Column == "":
-		return fmt.Errorf("no column named: %w", ErrParameters)
+		return fmt.Errorf("no column is named: %w", ErrParameters)
 	case !(p.Window.Value > 0) || !(p.Steady.Value > 0):
 		return fmt.Errorf("window %v, steady %v: %w", p.Window, p.Steady, ErrParameters)
 	case p.Resamples < 1 || !(p.Confidence > 0 && p.Confidence < 1):
@@ -75,7 +73,8 @@ func (p Parameters) check() error {
 	return nil
 }
 
-// rule is the classification's part for an execution with so many iterations that must be steady.
+// rule returns the classification rule for an execution in which the given number of iterations
+// must be steady.
 func (p Parameters) rule(steady int) classify.Rule {
 	return classify.Rule{Mode: p.Mode, Delta: p.Delta, Raw: p.RawDeltas, Steady: steady}
 }

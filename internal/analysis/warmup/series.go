@@ -5,15 +5,15 @@ import (
 	"krund/internal/key"
 )
 
-// KeySeries holds a column of the executions of a key.
+// KeySeries holds one column of the executions of a key.
 type KeySeries struct {
 	Key     key.Key
-	Numbers []int       // of the executions that can be used
+	Numbers []int       // numbers of the usable executions
 	Series  [][]float64 // their values, one slice for each
 	LeftOut []LeftOut   // the other executions; never nil
 }
 
-// LeftOut is an execution that cannot be used, and the reason.
+// LeftOut is an execution that cannot be used, with the reason.
 type LeftOut struct {
 	Execution int    `json:"execution"`
 	Problem   string `json:"problem"`

@@ -8,19 +8,18 @@ import (
 	"krund/internal/analysis/howlong"
 )
 
-// ShorterOptions say which shorter experiments HowLong tries.
+// ShorterOptions select the shorter experiments that HowLong evaluates.
 type ShorterOptions struct {
 	Percents  []float64 // of the iterations; nil: 5% to 95% in steps of 5
 	Sizes     []int     // numbers of executions; nil: 2 to as many as there are
-	Samples   int       // of executions per pair and size; 0: 1000, as the study
+	Samples   int       // of executions per pair and size; 0: 1000, as in the study
 	Resamples int       // bootstrapped means per pair; 0: 10,000
 	Workers   int
 }
 
-// HowLong asks how many iterations and executions would have been enough
-// (package howlong) for a dataset and the document that Analyze made of it.
-// The result depends on the data, the parameters and the options other than
-// Workers.
+// HowLong evaluates how many iterations and executions would have been sufficient (package howlong)
+// for a dataset and the document that Analyze produced from it. The result depends on the data, the
+// parameters and the options other than Workers.
 func HowLong(d *dataset.Dataset, doc *Document, o ShorterOptions) (*howlong.Study, error) {
 	o.fill(doc)
 	p := doc.Parameters
@@ -54,14 +53,14 @@ func HowLong(d *dataset.Dataset, doc *Document, o ShorterOptions) (*howlong.Stud
 	return study, first(fails)
 }
 
-// bothSamples is how many samples of executions are drawn of cut executions,
-// and bothSizes the numbers of executions tried.
+// bothSamples is the number of samples drawn from truncated executions, and bothSizes the numbers
+// of executions evaluated.
 const bothSamples = 100
 
 var bothSizes = []int{3, 5, 10, 15, 20, 30}
 
-// cutStudy compares the conclusions from executions cut to a part of their
-// iterations, of which the longest then has n, with the full ones.
+// cutStudy compares the conclusions from truncated executions with the full ones. n is the number
+// of iterations to which the longest execution is truncated.
 func cutStudy(d *dataset.Dataset, full []howlong.Conclusion, part float64, n int, p Parameters,
 	o ShorterOptions) ([]howlong.Point, []howlong.Shorter, error) {
 	short := make([]howlong.Conclusion, len(full))
@@ -129,7 +128,7 @@ func first(errs []error) error {
 	return nil
 }
 
-// conclusion collects what howlong compares of the analysed executions.
+// conclusion collects the characteristics that howlong compares from the analyzed executions.
 func (w *prepared) conclusion(p Parameters, resamples int) (howlong.Conclusion, error) {
 	var c howlong.Conclusion
 	o := p.bootstrap(1)
@@ -155,15 +154,15 @@ func (w *prepared) conclusion(p Parameters, resamples int) (howlong.Conclusion, 
 	return c, nil
 }
 
-// cutConclusion analyses a pair of which each execution keeps only the first
-// part of its iterations; windows given in iterations shrink with them.
+// cutConclusion analyzes a pair whose executions are truncated; windows given in iterations shrink
+// in proportion.
 func cutConclusion(pair *dataset.Pair, part float64, p Parameters, resamples int) (howlong.Conclusion,
 	error) {
 	p.Window, p.Steady = p.Window.shrink(part), p.Steady.shrink(part)
 	short := cutPair(pair, part)
 	w := prepare(&short, p)
 	for i := range short.Executions {
-		w.analyse(i, p)
+		w.analyze(i, p)
 	}
 	return w.conclusion(p, resamples)
 }
@@ -175,7 +174,7 @@ func (a Amount) shrink(part float64) Amount {
 	return a
 }
 
-// cutPair shares the values of the original.
+// cutPair returns a truncated pair that shares the values of the original.
 func cutPair(pair *dataset.Pair, part float64) dataset.Pair {
 	short := dataset.Pair{Key: pair.Key, Executions: slices.Clone(pair.Executions)}
 	for i := range short.Executions {

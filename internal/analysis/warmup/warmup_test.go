@@ -122,7 +122,7 @@ func TestAnalyze(t *testing.T) {
 	}
 }
 
-// TestNothingIsDropped: each execution says why it was not analyzed.
+// TestNothingIsDropped: each execution reports why it was not analyzed.
 func TestNothingIsDropped(t *testing.T) {
 	mixed := mustAnalyze(t, experiment(), quick(classify.Paper), Options{}).pair(t, "mixed")
 	for i, want := range []struct {
@@ -150,7 +150,7 @@ func TestNothingIsDropped(t *testing.T) {
 	}
 }
 
-// marshal gives the document as it is stored.
+// marshal returns the document as it is stored.
 func marshal(t *testing.T, doc *Document) string {
 	t.Helper()
 	b, err := json.MarshalIndent(doc, "", " ")

@@ -23,16 +23,17 @@ const (
 )
 
 const (
-	// fewExecutions is where the study's results begin to be like those of 30 (section 9.1.2),
-	// fewIterations where windows of a tenth get shorter than 20 iterations.
+	// fewExecutions is the number from which the study's results resemble those of 30 executions
+	// (section 9.1.2), fewIterations the number below which windows of a tenth are shorter than 20
+	// iterations.
 	fewExecutions = 10
 	fewIterations = 200
-	// roundingVariance is the part of the squared mean below which a variance computed from sums of
-	// squares has no correct digit left.
+	// roundingVariance is the variance relative to the squared mean below which a variance computed
+	// from sums of squares has no correct digit.
 	roundingVariance = 0x1p-50
 )
 
-// pairWarnings lists what weakens the result of an analyzed pair.
+// pairWarnings lists the circumstances that weaken the result of an analyzed pair.
 func pairWarnings(w *prepared, p Parameters) []Warning {
 	r := &w.result
 	var list []Warning
@@ -45,18 +46,17 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 		warn(warnNoExecutions, "it has no executions")
 		return list
 	case done == 0:
-		warn(warnNoExecutions, "none of the %d executions can be analysed; each says why", all)
+		warn(warnNoExecutions, "none of the %d executions can be analyzed; each gives a reason", all)
 		return list
 	}
 	if done < all {
 		warn(warnMissing, "%d of %d executions left out (%d not completed, %d without iterations, %d "+
-			"refused); "+
-			"what is left may not be typical", all-done, all, r.Status.NotCompleted, r.Status.NoIterations,
-			r.Status.Refused)
+			"refused); the remaining executions may not be representative",
+			all-done, all, r.Status.NotCompleted, r.Status.NoIterations, r.Status.Refused)
 	}
 	if done < fewExecutions {
-		warn(warnFew, "fewer than %d executions (%d) hardly tell how consistent the pair is; measure more",
-			fewExecutions, done)
+		warn(warnFew, "with fewer than %d executions (%d) the consistency of the pair is uncertain; "+
+			"measure more", fewExecutions, done)
 	}
 	if r.Iterations == nil {
 		warn(warnLengths, "the executions have different numbers of iterations; windows and classes are "+
@@ -68,9 +68,9 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 			"uncertain in short series", c.short, done, fewIterations)
 	}
 	if c.below > 0 {
-		warn(warnDelta, "%d of %d executions run faster than the delta of %v: no change of a segment's "+
-			"mean can count; "+
-			"make iterations longer, or use mode relative or a delta in percent", c.below, done, p.Delta)
+		warn(warnDelta, "%d of %d executions have a last segment whose mean is below the delta of %v, "+
+			"so that no change of a mean can count; make iterations longer, or use mode relative or a delta "+
+			"in percent", c.below, done, p.Delta)
 	}
 	if c.zero > 0 {
 		warn(warnZero, "%d of %d executions have iterations of zero duration: the clock is too coarse; "+
@@ -82,14 +82,13 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 			c.dependent, done)
 	}
 	if c.rounded > 0 {
-		warn(warnRounding, "in %d of %d executions a segment varies so little beside its mean that "+
-			"rounding decides its changepoints; "+
-			"compare with mode relative", c.rounded, done)
+		warn(warnRounding, "in %d of %d executions the variance of a segment is so small relative to its "+
+			"mean that rounding decides its changepoints; compare with mode relative", c.rounded, done)
 	}
 	return list
 }
 
-// weak counts executions by what is doubtful about them.
+// weak counts executions by what weakens their results.
 type weak struct{ short, below, zero, dependent, rounded int }
 
 func countWeak(w *prepared, p Parameters) weak {
@@ -140,7 +139,7 @@ func hasZero(values []float64) bool {
 	return false
 }
 
-// documentWarnings lists what concerns every pair.
+// documentWarnings lists the circumstances that concern every pair.
 func documentWarnings(d *Document, problems []string) []Warning {
 	list := []Warning{}
 	for _, problem := range problems {

@@ -116,7 +116,7 @@ function signs(u) {
     if (v.kind !== "throttle" && v.at + 1.5 < u.scales.x.min || v.kind !== "throttle" && v.at + 0.5 > u.scales.x.max) continue;
     const x = bound(u.valToPos(v.at + 1, "x", true), u.bbox.left, u.bbox.left + u.bbox.width);
     c.fillStyle = c.strokeStyle = colour("--" + v.kind);
-    if (v.kind === "throttle") clipped(u, () => { // some time in the run
+    if (v.kind === "throttle") clipped(u, () => { // at some time during the run
       c.lineWidth = px;
       c.beginPath();
       c.moveTo(u.valToPos(1, "x", true), y);
