@@ -106,12 +106,12 @@ func TestAccountTrouble(t *testing.T) {
 	if err := ExpectAccount(m, openJournal(t, m)); err != nil {
 		t.Errorf("a system without accounts: %v", err)
 	}
-	if outcome, err := m.undo(t.Context(), Step{Kind: KindAccount, Target: "krun"},
+	if outcome, err := m.restore(t.Context(), Step{Kind: KindAccount, Target: "krun"},
 		true); outcome != Failed || err == nil {
 		t.Errorf("%s, %v", outcome, err)
 	}
 	m.Accounts = &fakeAccounts{account: true}
-	if outcome, err := m.undo(t.Context(), Step{Kind: KindAccount, Target: "root"},
+	if outcome, err := m.restore(t.Context(), Step{Kind: KindAccount, Target: "root"},
 		true); outcome != Failed || err == nil {
 		t.Errorf("a damaged journal: %s, %v", outcome, err)
 	}

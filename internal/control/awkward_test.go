@@ -118,7 +118,7 @@ var awkwardMachines = []awkward{
 		setting.StatusOK, ""},
 	{"control groups of version 1", "kvm-guest",
 		map[string]string{groupRoot: "-", groupRoot + "/cpuset/cpuset.cpus": "0-1"}, "shield",
-		setting.StatusCannot, "version 2"},
+		setting.StatusCannot, "cgroup v2"},
 	{"one CPU", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "shield", setting.StatusCannot,
 		"two CPUs"},
 	{"one CPU and interrupts", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "irq_affinity",

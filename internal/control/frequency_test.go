@@ -220,7 +220,7 @@ func TestLimitsThatTurboHoldsBack(t *testing.T) {
 	if err := undo(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if most := restorePasses * consequences; k.slept > most {
+	if most := restorePasses * settleDelay; k.slept > most {
 		t.Errorf("waited %s, want at most %s", k.slept, most)
 	}
 	sameTree(t, state(t, m, k), before)

@@ -249,15 +249,15 @@ func TestReportPrint(t *testing.T) {
 	}
 	const want = `restored  a: /a = 1
 void      b: /b (the machine has been rebooted since)
-gone      c: /c (does not exist any more)
-failed    d: /d not put back to 4: read-only
+gone      c: /c (no longer exists)
+failed    d: /d not restored to 4: read-only
 already   e: /e = 5
 `
 	var out strings.Builder
 	if err := r.Print(&out); err != nil || out.String() != want {
 		t.Errorf("%v\n%s", err, out.String())
 	}
-	if err := r.Err(); err == nil || err.Error() != "put /d back to 4: read-only" {
+	if err := r.Err(); err == nil || err.Error() != "restore /d to 4: read-only" {
 		t.Errorf("Err = %v", err)
 	}
 	out.Reset()

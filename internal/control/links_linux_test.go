@@ -102,11 +102,11 @@ func TestInterfaceDownAndUp(t *testing.T) {
 		if got := ip("route", "show", "table", "77"); got != table {
 			t.Errorf("table 77 afterwards %q, want %q", got, table)
 		}
-		if outcome, err := (linkApplier{m.Links}).undo(t.Context(),
+		if outcome, err := (linkApplier{m.Links}).restore(t.Context(),
 			Step{Target: "k0"}); outcome != Already || err != nil {
 			t.Errorf("undone twice: %s, %v", outcome, err)
 		}
-		if outcome, err := (linkApplier{m.Links}).undo(t.Context(), Step{Target: "k9"}); outcome != Gone ||
+		if outcome, err := (linkApplier{m.Links}).restore(t.Context(), Step{Target: "k9"}); outcome != Gone ||
 			err != nil {
 			t.Errorf("unplugged: %s, %v", outcome, err)
 		}

@@ -43,20 +43,20 @@ func TestPlanServices(t *testing.T) {
 			"cron.service ssh.service web.service app.service db.service ssh.socket apt-daily.timer",
 			"base.service is left running, since some.target would stop with it: some.target must not " +
 				"be stopped; " +
-				"by-hand.service is left running: it was made by systemd-run and could not be started " +
+				"by-hand.service is left running: it was created by systemd-run and could not be started " +
 				"again; " +
 				"under.service is left running, since by-hand.service would stop with it: by-hand.service " +
-				"is left running: it was made by systemd-run and could not be started again"},
+				"is left running: it was created by systemd-run and could not be started again"},
 		{"what stops with it goes first, to be started last", []string{"db.service"},
 			"web.service app.service db.service", ""},
 		{"a target would stop with it", []string{"base.service"}, "",
 			"base.service is left running, since some.target would stop with it: some.target must " +
 				"not be stopped"},
 		{"made by hand", []string{"by-hand.service"}, "",
-			"by-hand.service is left running: it was made by systemd-run and could not be started again"},
+			"by-hand.service is left running: it was created by systemd-run and could not be started again"},
 		{"something made by hand stops with it", []string{"under.service", "cron*"}, "cron.service",
 			"under.service is left running, since by-hand.service would stop with it: by-hand.service is " +
-				"left running: it was made by systemd-run and could not be started again"},
+				"left running: it was created by systemd-run and could not be started again"},
 		{"none", []string{"nothing*"}, "", "nothing*: no such unit is loaded"},
 	}
 	for _, tt := range tests {
@@ -155,7 +155,7 @@ func TestSocketWhoseServiceRuns(t *testing.T) {
 	units := m.Units.(*fakeUnits)
 	// systemd forgets what could start a service when that is stopped
 	units.units = []Unit{{Name: "ssh.service", Active: true}, {Name: "ssh.socket"}}
-	outcome, err := unitApplier{m.Units}.undo(t.Context(),
+	outcome, err := unitApplier{m.Units}.restore(t.Context(),
 		Step{Kind: KindUnit, Target: "ssh.socket", Old: "active", New: "inactive"})
 	if outcome != Restored || err != nil || len(units.active()) != 2 {
 		t.Errorf("%s, %v; running: %v", outcome, err, units.active())
