@@ -148,7 +148,7 @@ func TestFullDisk(t *testing.T) {
 				Match: func(op crashfs.Op) bool { return op.Kind == kind }})
 			s := everything()
 			s = under(s, setting.Require, "frequency")
-			_, undo, problems := ApplyAll(t.Context(), m, s, j)
+			_, restore, problems := ApplyAll(t.Context(), m, s, j)
 			if kind == crashfs.Sync && errors.Is(errno, syscall.ENOSPC) {
 				continue // a sync needs no space
 			}
@@ -158,7 +158,7 @@ func TestFullDisk(t *testing.T) {
 			if len(k.writes) != 0 {
 				t.Errorf("%v in %s: wrote %v without a journal", errno, kind, k.writes)
 			}
-			if err := undo(t.Context()); err != nil {
+			if err := restore(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}

@@ -83,7 +83,7 @@ func TestHostileJournal(t *testing.T) {
 	sameTree(t, state(t, m, k), before)
 }
 
-// TestPlansKeepToTheirTargets: what a plan contains can be taken back after a crash, on every
+// TestPlansKeepToTheirTargets: what a plan contains can be restored after a crash, on every
 // captured machine.
 func TestPlansKeepToTheirTargets(t *testing.T) {
 	for _, name := range machines {

@@ -61,7 +61,7 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(k.dir, "proc/5")); err != nil {
 		t.Fatal(err)
 	}
-	write(6, 0, 6, all) // refuses
+	write(6, 0, 6, all) // rejected
 	for _, want := range []Outcome{Restored, Already} {
 		if got, err := (threadApplier{m}).restore(t.Context(), steps[0]); got != want || err != nil {
 			t.Errorf("%s, %v; want %s", got, err, want)
