@@ -6,43 +6,44 @@ import (
 	"slices"
 )
 
-// Accounts looks after the account that krund makes for benchmarks.
+// Accounts manages the account that krund creates for benchmarks.
 type Accounts interface {
 	Name() string
 	Exists() (account, group bool, err error)
-	// Remove takes the account and all that is its own away; removed is false when there is none.
+	// Remove deletes the account and what belongs to it; removed is false if there is no account.
 	Remove(ctx context.Context, keepGroup bool) (removed bool, err error)
 }
 
 // accountControl is the name of an account's entry in the journal.
 const accountControl = "account"
 
-// accountTarget covers it. Its name is compared by accountApplier.
+// accountTarget covers that entry. accountApplier checks the account's name.
 var accountTarget = target{kind: KindAccount, name: func(string) bool { return true },
 	values: func(s Step) bool {
-		return s.Old == "absent" && (s.Data == "" || s.Data == groupWasThere)
+		return s.Old == "absent" && (s.Data == "" || s.Data == groupExisted)
 	}}
 
-// groupWasThere is the Data of an account whose group is older than krund's work.
-const groupWasThere = "group"
+// groupExisted is the Data of an account whose group existed before krund created the account.
+const groupExisted = "group"
 
-// ExpectAccount writes down that an account for benchmarks is about to be made, unless there is one
-// already or that is on record: what was there before krund came stays. The account is used by many
-// executions, so it stays until Restore, whose RestoreSettings leaves it alone.
+// ExpectAccount records that krund is about to create the account for benchmarks. It does nothing
+// if the account exists or is recorded already: krund never removes an account that it did not
+// create. Many executions use the account, so RestoreSettings leaves it alone and only Restore
+// removes it.
 func ExpectAccount(m *Machine, j *Journal) error {
 	if m.Accounts == nil || slices.ContainsFunc(j.Pending(), isAccount) {
 		return nil
 	}
 	account, group, err := m.Accounts.Exists()
 	if err != nil {
-		return fmt.Errorf("look for account %s: %w", m.Accounts.Name(), err)
+		return fmt.Errorf("look up account %s: %w", m.Accounts.Name(), err)
 	}
 	if account {
 		return nil
 	}
 	step := Step{Kind: KindAccount, Target: m.Accounts.Name(), Old: "absent", New: "present"}
 	if group {
-		step.Data = groupWasThere
+		step.Data = groupExisted
 	}
 	_, err = j.begin(accountControl, []Step{step})
 	return err
@@ -50,16 +51,16 @@ func ExpectAccount(m *Machine, j *Journal) error {
 
 func isAccount(e Entry) bool { return e.Step.Kind == KindAccount }
 
-// accountApplier takes krund's account away. Somebody else makes it.
+// accountApplier removes krund's account. The caller of ExpectAccount creates it.
 type accountApplier struct{ accounts Accounts }
 
 func (a accountApplier) do(context.Context, Step) (string, error) { return "", nil }
 
-func (a accountApplier) undo(ctx context.Context, s Step) (Outcome, error) {
+func (a accountApplier) restore(ctx context.Context, s Step) (Outcome, error) {
 	if s.Target != a.accounts.Name() {
-		return Failed, fmt.Errorf("not the account that krund makes, which is %s", a.accounts.Name())
+		return Failed, fmt.Errorf("not the account that krund creates, which is %s", a.accounts.Name())
 	}
-	removed, err := a.accounts.Remove(ctx, s.Data == groupWasThere)
+	removed, err := a.accounts.Remove(ctx, s.Data == groupExisted)
 	switch {
 	case err != nil:
 		return Failed, err

@@ -28,9 +28,9 @@ func (f *fakeAccounts) Remove(_ context.Context, keepGroup bool) (bool, error) {
 	return was, nil
 }
 
-// TestAccountGoesAgain: not when an execution has put its settings back, but at the end, with its
-// group unless that was there before.
-func TestAccountGoesAgain(t *testing.T) {
+// TestAccountIsRemoved: restoring the settings of an execution keeps the account; the final restore
+// removes it, with its group unless that existed before.
+func TestAccountIsRemoved(t *testing.T) {
 	for _, group := range []bool{false, true} {
 		accounts := &fakeAccounts{group: group}
 		m := &Machine{Boot: "this", Accounts: accounts}
@@ -52,7 +52,7 @@ func TestAccountGoesAgain(t *testing.T) {
 	}
 }
 
-// TestAccountOfBefore: what was there before krund came stays, whatever happens.
+// TestAccountOfBefore: an account that existed before krund is never removed.
 func TestAccountOfBefore(t *testing.T) {
 	accounts := &fakeAccounts{account: true}
 	m := &Machine{Boot: "this", Accounts: accounts}
@@ -65,8 +65,8 @@ func TestAccountOfBefore(t *testing.T) {
 	}
 }
 
-// TestAccountAfterACrash: the account is on record before it is made, and restore takes it away,
-// also in a later boot, again when that failed.
+// TestAccountAfterACrash: the account is recorded before it is created, and restore removes it,
+// also in a later boot, and retries after a failure.
 func TestAccountAfterACrash(t *testing.T) {
 	for _, made := range []bool{false, true} {
 		accounts := &fakeAccounts{}
@@ -106,18 +106,19 @@ func TestAccountTrouble(t *testing.T) {
 	if err := ExpectAccount(m, openJournal(t, m)); err != nil {
 		t.Errorf("a system without accounts: %v", err)
 	}
-	if outcome, err := m.undo(t.Context(), Step{Kind: KindAccount, Target: "krun"},
+	if outcome, err := m.restore(t.Context(), Step{Kind: KindAccount, Target: "krun"},
 		true); outcome != Failed || err == nil {
 		t.Errorf("%s, %v", outcome, err)
 	}
 	m.Accounts = &fakeAccounts{account: true}
-	if outcome, err := m.undo(t.Context(), Step{Kind: KindAccount, Target: "root"},
+	if outcome, err := m.restore(t.Context(), Step{Kind: KindAccount, Target: "root"},
 		true); outcome != Failed || err == nil {
 		t.Errorf("a damaged journal: %s, %v", outcome, err)
 	}
 }
 
-// TestBefore: whoever must know is told once, before anything is written down, and can forbid it.
+// TestBefore: the callback is called once, before anything is recorded, and its error prevents the
+// change.
 func TestBefore(t *testing.T) {
 	m := &Machine{Boot: "this"}
 	j := openJournal(t, m)

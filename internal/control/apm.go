@@ -20,8 +20,8 @@ type perfState struct {
 
 func (s perfState) String() string { return strings.TrimSpace(fmt.Sprintf("%s %d", s.policy, s.level)) }
 
-// full reports whether the machine runs at full speed and stays so. The policy "auto" does not
-// count: it lowers the level when it likes.
+// full reports whether the machine runs at full speed permanently. The policy "auto" does not
+// count, since it lowers the level on its own.
 func (s perfState) full() bool { return s.level == 100 && s.policy != "auto" }
 
 // parsePerfState is the inverse of String.
@@ -59,19 +59,17 @@ func readPerfState(ctx context.Context, c host.Commands) (perfState, error) {
 	return parsePerfState(policy + " " + level)
 }
 
-// apm brings the processor to full speed: `apm -H` as the study did, or, when no apmd listens,
-// hw.perfpolicy=manual and hw.setperf=100.
+// apm sets the processor to full speed: with `apm -H`, as in the study, or, if apmd is not running,
+// with hw.perfpolicy=manual and hw.setperf=100.
 var apm = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "apm", Policy: setting.Require,
 		Brief: "OpenBSD: full speed",
 		Why:   frequencyWhy,
-		What:  "`apm -H`; when apmd does not run, `hw.perfpolicy` = `manual` and `hw.setperf` = 100",
-		Notes: "`auto` does not count as full speed: it lowers the speed when it likes. Kernels that " +
-			"keep a " +
-			"policy for mains and one for the battery show only the one in force: a laptop gets " +
-			"that one back " +
-			"for both, until it restarts",
+		What:  "`apm -H`; if apmd is not running, `hw.perfpolicy` = `manual` and `hw.setperf` = 100",
+		Notes: "`auto` does not count as full speed, since it lowers the speed on its own. Kernels with " +
+			"separate policies for mains and battery show only the active one: on a laptop krund " +
+			"restores that one for both, until the next reboot",
 	},
 	targets: []target{{kind: KindPerform, name: is("hw.setperf"), values: from(isPerfState)}},
 	plan:    fixed(planAPM),
@@ -82,7 +80,7 @@ func planAPM(ctx context.Context, m *Machine) Plan {
 	state, err := readPerfState(ctx, m.Commands)
 	if errors.Is(err, errNoVariable) {
 		return cannot("no hw.setperf", wanted, "the processor's speed cannot be set",
-			"enable frequency control in the firmware, or measure on the hardware itself")
+			"enable frequency control in the firmware, or measure on bare metal")
 	}
 	if err != nil {
 		return unreadable(wanted, err)
@@ -96,11 +94,11 @@ func planAPM(ctx context.Context, m *Machine) Plan {
 	return p
 }
 
-// apmdState asks rcctl whether apmd runs and with which flags.
+// apmdState describes whether apmd runs and with which flags, as rcctl reports it.
 func apmdState(ctx context.Context, c host.Commands) string {
 	out, err := c.Output(ctx, "rcctl", "check", "apmd")
 	if err != nil || !strings.Contains(string(out), "(ok)") {
-		return "apmd does not run"
+		return "apmd is not running"
 	}
 	flags, err := c.Output(ctx, "rcctl", "get", "apmd", "flags")
 	if text := strings.TrimSpace(string(flags)); err == nil && text != "" {
@@ -122,7 +120,7 @@ func (a performApplier) do(ctx context.Context, s Step) (string, error) {
 		}
 	}
 	if err == nil && !state.full() {
-		err = fmt.Errorf("set performance: is %s afterwards", state)
+		err = fmt.Errorf("set performance: reads back as %s", state)
 	}
 	if err != nil {
 		return "", errors.Join(err, asked)
@@ -130,8 +128,8 @@ func (a performApplier) do(ctx context.Context, s Step) (string, error) {
 	return state.String(), nil
 }
 
-// set writes policy and level. Only the policy "manual" lets the level be written; the others
-// choose it themselves.
+// set writes policy and level. The level can be written only under the policy "manual"; the other
+// policies choose it themselves.
 func (a performApplier) set(ctx context.Context, to perfState, hasPolicy bool) error {
 	if hasPolicy && to.policy != "" {
 		if _, err := sysctlSet(ctx, a.commands, "hw.perfpolicy", to.policy); err != nil {
@@ -145,7 +143,7 @@ func (a performApplier) set(ctx context.Context, to perfState, hasPolicy bool) e
 	return err
 }
 
-func (a performApplier) undo(ctx context.Context, s Step) (Outcome, error) {
+func (a performApplier) restore(ctx context.Context, s Step) (Outcome, error) {
 	old, err := parsePerfState(s.Old)
 	if err != nil {
 		return Failed, err

@@ -10,13 +10,13 @@ import (
 	"krund/internal/config/setting"
 )
 
-// Undo takes changes back, the last one first, and goes on past those that cannot be taken back;
-// its error names them. Calling it again tries those again and does nothing else. It does not stop
-// when its context ends.
+// An Undo restores what was changed, the last change first. It continues past changes that cannot
+// be restored; its error names them. Calling it again retries only those. It does not stop when its
+// context ends.
 type Undo func(context.Context) error
 
-// CheckAll reports how every setting stands, one finding for each name, in the order of the list.
-// It reads and never changes.
+// CheckAll reports the state of every setting, one finding per name, in the order of the list. It
+// only reads.
 func CheckAll(ctx context.Context, m *Machine, r Request) []setting.Finding {
 	var findings []setting.Finding
 	for _, c := range Controls(r) {
@@ -25,8 +25,8 @@ func CheckAll(ctx context.Context, m *Machine, r Request) []setting.Finding {
 	return findings
 }
 
-// merge adds a finding to a list, into the one of the same name if there is one: a control that
-// works in two parts is one row.
+// merge adds a finding to a list, or combines it with the finding of the same name: a control with
+// two parts has one row.
 func merge(findings []setting.Finding, f setting.Finding) []setting.Finding {
 	i := slices.IndexFunc(findings, func(g setting.Finding) bool { return g.Name == f.Name })
 	if i < 0 {
@@ -43,13 +43,13 @@ func merge(findings []setting.Finding, f setting.Finding) []setting.Finding {
 	return findings
 }
 
-// rank orders statuses by how much they say.
+// rank orders statuses by precedence: combined findings have the highest one.
 func rank(s setting.Status) int {
 	return slices.Index([]setting.Status{setting.StatusOff, setting.StatusOK, setting.StatusSet,
 		setting.StatusWillSet, setting.StatusDiffers, setting.StatusNeedsReboot, setting.StatusCannot}, s)
 }
 
-// join puts two texts together, each once.
+// join concatenates two texts, without repeating a text that occurs twice.
 func join(a, b, between string) string {
 	if a == "" || b == "" || a == b {
 		return a + strings.TrimPrefix(b, a)
@@ -57,24 +57,24 @@ func join(a, b, between string) string {
 	return a + between + b
 }
 
-// Apply brings one setting into the wanted state, whole or not at all, and reads it back. Under a
-// policy that forbids to change it, or when there is nothing to change, it only checks; the Undo
-// then does nothing. The error says why a change that was planned could not be made; the finding
-// says so too, and all of it has been taken back (if even that failed, the error says it and the
-// journal keeps it).
+// Apply brings one setting into the wanted state, completely or not at all, and reads it back. If
+// the policy forbids changes, or there is nothing to change, it only checks, and the Undo does
+// nothing. The error is the reason why a planned change failed; the finding contains it too. By
+// then the setting has been restored; if that failed as well, the error includes it and the journal
+// keeps the change.
 func (c Control) Apply(ctx context.Context, m *Machine, j *Journal) (setting.Finding, Undo, error) {
 	finding, made, err := c.apply(ctx, m, j)
-	return finding, undoOf(m, j, made), err
+	return finding, restorer(m, j, made), err
 }
 
-// apply is Apply that returns the changes that stand.
+// apply is Apply, but returns the changes that are in effect.
 func (c Control) apply(ctx context.Context, m *Machine, j *Journal) (setting.Finding, []Entry, error) {
-	plan := c.look(ctx, m)
+	plan := c.inspect(ctx, m)
 	finding := c.finding(plan)
 	if finding.Status != setting.StatusWillSet {
 		return finding, nil, nil
 	}
-	made, refused, err := carryOut(ctx, m, j, c, plan.Steps)
+	made, rejected, err := carryOut(ctx, m, j, c, plan.Steps)
 	if err != nil {
 		finding.Status = setting.StatusCannot
 		finding.Detail = join(finding.Detail, oneLine(err.Error()), "; ")
@@ -82,17 +82,17 @@ func (c Control) apply(ctx context.Context, m *Machine, j *Journal) (setting.Fin
 		return finding, nil, fmt.Errorf("apply %s: %w", c.Name, err)
 	}
 	finding.Status, finding.Fix = setting.StatusSet, ""
-	finding.Detail = join(finding.Detail, remark(refused, "refused"), "; ")
+	finding.Detail = join(finding.Detail, remark(rejected, "rejected"), "; ")
 	return finding, made, nil
 }
 
-// undoOf returns what takes entries back.
-func undoOf(m *Machine, j *Journal, entries []Entry) Undo {
+// restorer returns the Undo that restores entries.
+func restorer(m *Machine, j *Journal, entries []Entry) Undo {
 	return func(ctx context.Context) error {
 		if len(entries) == 0 {
 			return nil
 		}
-		report := takeBack(ctx, m, entries)
+		report := restoreEntries(ctx, m, entries)
 		entries = slices.DeleteFunc(entries, func(e Entry) bool {
 			return slices.ContainsFunc(report,
 				func(x Reversal) bool { return x.Entry.N == e.N && x.Outcome != Failed })
@@ -101,16 +101,16 @@ func undoOf(m *Machine, j *Journal, entries []Entry) Undo {
 	}
 }
 
-// carryOut makes the changes of one control after writing all of them down. refused are the errors
-// of optional ones; they are among the entries all the same, because another change may bring about
-// what was refused (a governor its energy preference), and then is to be taken back. After an error
-// none of the changes stands.
+// carryOut makes the changes of one control after recording all of them. rejected holds the errors
+// of optional changes. Their entries are returned as well: another change may have caused what was
+// rejected (a governor sets its energy preference), which must then be restored. After an error
+// none of the changes is in effect.
 func carryOut(
 	ctx context.Context, m *Machine, j *Journal, c Control, steps []Step,
-) (made []Entry, refused []error, err error) {
+) (made []Entry, rejected []error, err error) {
 	for _, s := range steps {
-		if !c.makes(s) { // then it could not be taken back
-			return nil, nil, fmt.Errorf("the plan of %s contains a change that is none of its targets: %s",
+		if !c.covers(s) { // it could not be restored
+			return nil, nil, fmt.Errorf("the plan of %s contains a change outside its targets: %s",
 				c.Name, s)
 		}
 	}
@@ -126,23 +126,23 @@ func carryOut(
 		switch {
 		case err == nil:
 		case steps[i].Optional && ctx.Err() == nil:
-			refused = append(refused, err)
+			rejected = append(rejected, err)
 		default:
-			report := takeBack(ctx, m, entries)
+			report := restoreEntries(ctx, m, entries)
 			return nil, nil, errors.Join(err, report.Err(), j.undone(report))
 		}
 	}
-	if len(refused) == len(steps) {
-		report := takeBack(ctx, m, entries)
-		return nil, refused, errors.Join(refused[0], report.Err(), j.undone(report))
+	if len(rejected) == len(steps) {
+		report := restoreEntries(ctx, m, entries)
+		return nil, rejected, errors.Join(rejected[0], report.Err(), j.undone(report))
 	}
-	// What read back is a help for people; it may be lost. After a failed write the journal itself
-	// refuses further changes.
+	// The values read back are informative only and may be lost. After a failed write the journal
+	// itself rejects further changes.
 	_ = j.got(entries)
-	return entries, refused, nil
+	return entries, rejected, nil
 }
 
-// remark sums up errors of one kind: the first one in full, and how many more there are.
+// remark summarizes errors of one kind: the first one in full, and the number of the others.
 func remark(errs []error, kind string) string {
 	switch len(errs) {
 	case 0:
@@ -162,17 +162,18 @@ func (m *Machine) do(ctx context.Context, s Step) (string, error) {
 	return a.do(ctx, s)
 }
 
-// ApplyAll brings the machine into the wanted state. First it restores what an earlier krund of
-// this boot may have left in the journal. Then it checks everything: when a required setting cannot
-// be had, nothing is changed and the problems say why. Then it applies the controls in order, and
-// looks at all of them once more, since settings move each other; what moved is set a second time.
+// ApplyAll brings the machine into the wanted state. First it restores the changes that an earlier
+// krund of this boot may have left in the journal. Then it checks everything: if a required setting
+// cannot be met, it changes nothing and the problems give the reasons. Then it applies the controls
+// in order and checks all of them once more, since settings affect each other; a setting that has
+// moved is set a second time.
 //
-// The findings are one for each name, also when there are problems. The Undo, never nil, takes back
-// all that was changed, and must be called when there are problems: a required setting may have
-// failed half way through the list.
+// There is one finding per name, also if there are problems. The Undo, never nil, restores all that
+// was changed. It must be called if there are problems, since a required setting may have failed
+// halfway through the list.
 func ApplyAll(ctx context.Context, m *Machine, r Request, j *Journal) ([]setting.Finding, Undo,
 	[]setting.Problem) {
-	nothing := undoOf(m, j, nil)
+	nothing := restorer(m, j, nil)
 	if _, err := RestoreSettings(ctx, m, j); err != nil {
 		return CheckAll(ctx, m, r), nothing, []setting.Problem{{Control: "journal",
 			What: oneLine(err.Error()), Fix: "run `krunctl restore`, or reboot"}}
@@ -185,57 +186,57 @@ func ApplyAll(ctx context.Context, m *Machine, r Request, j *Journal) ([]setting
 		return findings, nothing, setting.Problems(findings)
 	}
 	for i := range a.controls {
-		if a.first(ctx, i); a.parts[i].Fails() {
+		if a.apply(ctx, i); a.parts[i].Fails() {
 			break
 		}
 	}
 	if len(setting.Problems(a.parts)) == 0 {
-		m.wait(ctx, consequences)
+		m.wait(ctx, settleDelay)
 		for i := range a.controls {
-			a.second(ctx, i)
+			a.reapply(ctx, i)
 		}
 		for i := range a.controls {
 			a.verify(ctx, i)
 		}
 	}
 	findings := a.findings()
-	return findings, undoOf(m, j, a.made), setting.Problems(findings)
+	return findings, restorer(m, j, a.made), setting.Problems(findings)
 }
 
-// applied is what ApplyAll has done so far.
+// applied is the progress of ApplyAll.
 type applied struct {
 	m        *Machine
 	j        *Journal
 	controls []Control
-	parts    []setting.Finding // one for each control, as the check found it until its turn comes
+	parts    []setting.Finding // one for each control: from the check until it is applied
 	made     []Entry
 }
 
-// first applies control i. What was found is what the check found: an earlier control may have
-// changed it by now.
-func (a *applied) first(ctx context.Context, i int) {
-	finding, made, _ := a.controls[i].apply(ctx, a.m, a.j) // the finding says what the error says
+// apply applies control i. The finding keeps the value found by the check, since an earlier control
+// may have changed it.
+func (a *applied) apply(ctx context.Context, i int) {
+	finding, made, _ := a.controls[i].apply(ctx, a.m, a.j) // the finding contains the error
 	finding.Found = a.parts[i].Found
 	a.parts[i] = finding
 	a.made = append(a.made, made...)
 }
 
-// second applies control i again when it was as wanted and has moved since.
-func (a *applied) second(ctx context.Context, i int) {
+// reapply applies control i again if it was as wanted and has moved since.
+func (a *applied) reapply(ctx context.Context, i int) {
 	f := &a.parts[i]
 	if f.Status != setting.StatusSet && f.Status != setting.StatusOK || !a.controls[i].moved(ctx, a.m) {
 		return
 	}
 	again, made, err := a.controls[i].apply(ctx, a.m, a.j)
 	a.made = append(a.made, made...)
-	f.Detail = join(f.Detail, "another setting had moved it, so it was set twice", "; ")
+	f.Detail = join(f.Detail, "another setting changed it, so it was set twice", "; ")
 	f.Status = again.Status
 	if err != nil {
 		f.Detail = join(f.Detail, oneLine(err.Error()), "; ")
 	}
 }
 
-// verify looks at control i once more after everything is set.
+// verify checks control i once more after everything is set.
 func (a *applied) verify(ctx context.Context, i int) {
 	f := &a.parts[i]
 	if (f.Status == setting.StatusSet || f.Status == setting.StatusOK) && a.controls[i].moved(ctx, a.m) {
@@ -244,8 +245,8 @@ func (a *applied) verify(ctx context.Context, i int) {
 	}
 }
 
-// moved reports whether a setting that was as wanted is so no more. Optional steps do not count:
-// they were refused when they were tried.
+// moved reports whether a setting that was as wanted no longer is. Optional steps do not count:
+// they were rejected when they were tried.
 func (c Control) moved(ctx context.Context, m *Machine) bool {
 	p := c.plan(ctx, m)
 	if p.Status == setting.StatusWillSet {

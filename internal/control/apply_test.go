@@ -9,9 +9,9 @@ import (
 	"krund/internal/host"
 )
 
-// TestApplyAndUndoEverywhere applies every control to every machine: nothing may be wanted
-// afterwards, and taking all of it back must leave each file as it was.
-func TestApplyAndUndoEverywhere(t *testing.T) {
+// TestApplyAndRestoreEverywhere applies every control to every machine: nothing may be left to set
+// afterwards, and restoring must leave each file as it was.
+func TestApplyAndRestoreEverywhere(t *testing.T) {
 	for _, name := range append(machines, machines...) {
 		t.Run(name, func(t *testing.T) {
 			m, k := fakeMachine(t, name)
@@ -20,7 +20,7 @@ func TestApplyAndUndoEverywhere(t *testing.T) {
 			}
 			before := snapshot(t, k.dir)
 			j := openJournal(t, m)
-			findings, undo, problems := ApplyAll(t.Context(), m, everything(), j)
+			findings, restore, problems := ApplyAll(t.Context(), m, everything(), j)
 			if len(problems) != 0 {
 				t.Fatalf("problems under policy apply: %v", problems)
 			}
@@ -33,7 +33,7 @@ func TestApplyAndUndoEverywhere(t *testing.T) {
 					t.Errorf("%s is still to be set after applying: %+v", f.Name, f)
 				}
 			}
-			if err := undo(t.Context()); err != nil {
+			if err := restore(t.Context()); err != nil {
 				t.Error(err)
 			}
 			sameTree(t, snapshot(t, k.dir), before)
@@ -52,7 +52,7 @@ func TestApplyAndUndoEverywhere(t *testing.T) {
 	}
 }
 
-// TestCheckChangesNothing holds a question to only reading.
+// TestCheckChangesNothing: a check only reads.
 func TestCheckChangesNothing(t *testing.T) {
 	for _, name := range machines {
 		m, k := fakeMachine(t, name)
@@ -65,8 +65,8 @@ func TestCheckChangesNothing(t *testing.T) {
 	}
 }
 
-// TestOrderOfFrequency holds governor, turbo and limits to the order in which no driver undoes the
-// one before.
+// TestOrderOfFrequency: governor, turbo and limits are set in an order in which no driver reverts
+// an earlier one.
 func TestOrderOfFrequency(t *testing.T) {
 	m, k := fakeMachine(t, "intel-pstate-active")
 	s := everything()

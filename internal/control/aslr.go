@@ -12,8 +12,8 @@ const aslrFile = "/proc/sys/kernel/randomize_va_space"
 var aslr = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "aslr", Policy: setting.Require,
-		Brief: "the given address space layout randomization",
-		Why:   "with one fixed memory layout all executions share its luck; random layouts sample it",
+		Brief: "address space layout randomization as configured",
+		Why:   "with a fixed memory layout all executions share its bias; random layouts sample it",
 		Options: []setting.Option{{
 			Name: "value", Default: int64(2), Max: 2, Doc: "0 none, 1 stack and libraries, 2 also the heap",
 		}},

@@ -11,8 +11,8 @@ import (
 	"krund/internal/host"
 )
 
-// awkward is a machine of testdata with something unusual about it, and what one control makes of
-// that.
+// awkward is a machine of testdata with an unusual property, and the expected finding of one
+// control.
 type awkward struct {
 	name    string
 	tree    string
@@ -85,7 +85,7 @@ var awkwardMachines = []awkward{
 		map[string]string{host.CPUFreqDir + "/policy0/scaling_driver": "<unknown>"}, "frequency",
 		setting.StatusSet, ""},
 	{
-		"a sibling that somebody took offline", "amd-pstate-epp",
+		"a sibling that was taken offline", "amd-pstate-epp",
 		map[string]string{cpuDir + "online": "0-2", cpuDir + "cpu2/online": "1",
 			cpuDir + "cpu3/online": "0"}, "smt", setting.StatusSet, "",
 	},
@@ -96,7 +96,7 @@ var awkwardMachines = []awkward{
 	{"no support for siblings in the kernel", "arm64",
 		map[string]string{cpuDir + "smt/control": "notimplemented"}, "smt", setting.StatusOK,
 		"notimplemented"},
-	{"siblings that nobody took online", "intel-acpi-cpufreq",
+	{"siblings that were never brought online", "intel-acpi-cpufreq",
 		map[string]string{cpuDir + "smt/control": "on", cpuDir + "smt/active": "0"}, "smt",
 		setting.StatusOK, "no core"},
 	{"nohz_full is empty", "kvm-guest", map[string]string{nohzFile: ""}, "tickless",
@@ -118,7 +118,7 @@ var awkwardMachines = []awkward{
 		setting.StatusOK, ""},
 	{"control groups of version 1", "kvm-guest",
 		map[string]string{groupRoot: "-", groupRoot + "/cpuset/cpuset.cpus": "0-1"}, "shield",
-		setting.StatusCannot, "version 2"},
+		setting.StatusCannot, "cgroup v2"},
 	{"one CPU", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "shield", setting.StatusCannot,
 		"two CPUs"},
 	{"one CPU and interrupts", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "irq_affinity",
@@ -127,8 +127,8 @@ var awkwardMachines = []awkward{
 		setting.StatusCannot, "two CPUs"},
 }
 
-// TestAwkwardMachines: each control says the truth about an unusual machine, sets what can be set,
-// and all of it can be put back.
+// TestAwkwardMachines: each control reports an unusual machine correctly and sets what can be set,
+// and all of it can be restored.
 func TestAwkwardMachines(t *testing.T) {
 	for _, tt := range awkwardMachines {
 		t.Run(tt.name, func(t *testing.T) {
@@ -145,14 +145,14 @@ func TestAwkwardMachines(t *testing.T) {
 				k.put(name, text)
 			}
 			before := state(t, m, k)
-			findings, undo, problems := ApplyAll(t.Context(), m, everything(), openJournal(t, m))
+			findings, restore, problems := ApplyAll(t.Context(), m, everything(), openJournal(t, m))
 			f := find(t, findings, tt.control)
 			row := strings.Join([]string{f.Found, f.Wanted, f.Detail, f.Fix}, " | ")
 			if len(problems) > 0 || f.Status != tt.status || !strings.Contains(row, tt.part) {
 				t.Errorf("%s: %s %s, want %s %q; problems %v", tt.control, f.Status, row, tt.status,
 					tt.part, problems)
 			}
-			if err := undo(t.Context()); err != nil {
+			if err := restore(t.Context()); err != nil {
 				t.Error(err)
 			}
 			sameTree(t, state(t, m, k), before)
@@ -160,8 +160,8 @@ func TestAwkwardMachines(t *testing.T) {
 	}
 }
 
-// TestReadOnlyKernelFiles: in a container /sys and /proc/sys refuse every write. Nothing is
-// changed, and each row says why.
+// TestReadOnlyKernelFiles: in a container every write to /sys and /proc/sys fails. Nothing is
+// changed, and each row gives the reason.
 func TestReadOnlyKernelFiles(t *testing.T) {
 	for _, tree := range machines {
 		m, k := fakeMachine(t, tree)
@@ -169,7 +169,7 @@ func TestReadOnlyKernelFiles(t *testing.T) {
 		k.refuse = func(string, string, string) error { return syscall.EROFS }
 		s := everything()
 		s = under(s, setting.Off, "services", "network", "swap")
-		findings, undo, _ := ApplyAll(t.Context(), m, s, openJournal(t, m))
+		findings, restore, _ := ApplyAll(t.Context(), m, s, openJournal(t, m))
 		for _, f := range findings {
 			if f.Status == setting.StatusSet {
 				t.Errorf("%s: %s is %s", tree, f.Name, f.Status)
@@ -178,7 +178,7 @@ func TestReadOnlyKernelFiles(t *testing.T) {
 				t.Errorf("%s: %s: fix %q", tree, f.Name, f.Fix)
 			}
 		}
-		if err := undo(t.Context()); err != nil {
+		if err := restore(t.Context()); err != nil {
 			t.Error(err)
 		}
 		sameTree(t, state(t, m, k), before)

@@ -6,7 +6,8 @@ import (
 	"krund/internal/host"
 )
 
-// kernelArgument says how to add an argument to the kernel's command line on this system.
+// kernelArgument returns instructions to add an argument to the kernel's command line on this
+// system.
 func kernelArgument(h host.Host, argument string) string {
 	switch h.Distribution() {
 	case "debian":
@@ -19,7 +20,7 @@ func kernelArgument(h host.Host, argument string) string {
 		argument)
 }
 
-// withoutArgument says how to remove one.
+// withoutArgument returns instructions to remove one.
 func withoutArgument(h host.Host, name string) string {
 	switch h.Distribution() {
 	case "debian":

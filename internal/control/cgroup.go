@@ -11,7 +11,7 @@ import (
 	"krund/internal/sysroot"
 )
 
-// groupApplier makes and removes control groups.
+// groupApplier creates and removes control groups.
 type groupApplier struct{ root sysroot.Root }
 
 func (a groupApplier) do(_ context.Context, s Step) (string, error) {
@@ -21,9 +21,10 @@ func (a groupApplier) do(_ context.Context, s Step) (string, error) {
 	return "present", nil
 }
 
-// undo removes the group, and those below it that a dead krund left. Processes that still run in
-// them are moved to the root group first: restoring the machine must not kill anything.
-func (a groupApplier) undo(_ context.Context, s Step) (Outcome, error) {
+// restore removes the group and the groups below it that a killed krund left behind. Processes that
+// still run in them are moved to the root group first: restoring the machine must not kill
+// anything.
+func (a groupApplier) restore(_ context.Context, s Step) (Outcome, error) {
 	if !a.root.Exists(s.Target) {
 		return Already, nil
 	}
@@ -56,7 +57,7 @@ func (a groupApplier) remove(group string) error {
 	return a.root.Rmdir(group)
 }
 
-// grantApplier hands controllers to the children of a group. New is "+name".
+// grantApplier enables controllers for the children of a group. New is "+name".
 type grantApplier struct{ root sysroot.Root }
 
 func (a grantApplier) file(s Step) string { return s.Target + "/cgroup.subtree_control" }
@@ -77,9 +78,9 @@ func (a grantApplier) do(_ context.Context, s Step) (string, error) {
 	return s.New, err
 }
 
-// undo takes the controller from the children again. When other groups have come to use it in the
-// meantime (EBUSY) it stays: it costs nothing, and it is theirs now.
-func (a grantApplier) undo(_ context.Context, s Step) (Outcome, error) {
+// restore disables the controller for the children. If other groups have started to use it (EBUSY)
+// it stays enabled: that costs nothing, and they need it.
+func (a grantApplier) restore(_ context.Context, s Step) (Outcome, error) {
 	has, err := a.has(s)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -23,21 +23,21 @@ func state(t *testing.T, m *Machine, k *fakeKernel) map[string]string {
 	return files
 }
 
-// session is a whole life of krund: everything applied, and taken back.
+// session is a complete life of krund: everything is applied and restored.
 func session(ctx context.Context, m *Machine, fsys durable.FS) error {
 	j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
 	if err != nil {
 		return err
 	}
-	_, undo, problems := ApplyAll(ctx, m, everything(), j)
-	err = undo(ctx)
+	_, restore, problems := ApplyAll(ctx, m, everything(), j)
+	err = restore(ctx)
 	if len(problems) > 0 {
 		err = errors.Join(err, errors.New(problems[0].String()))
 	}
 	return errors.Join(err, j.Close())
 }
 
-// recover is `krunctl restore` in a new process.
+// restoreLater is `krunctl restore` in a new process.
 func restoreLater(ctx context.Context, m *Machine, fsys durable.FS) (Report, error) {
 	for name := range m.held { // the kernel closes what a dead process held
 		if _, err := m.release(name); err != nil {
@@ -65,9 +65,9 @@ func killed(program func()) (dead bool) {
 	return false
 }
 
-// TestRestoreAfterKillAtEveryChange kills krund before each single change to the machine, on the
-// way there and on the way back. A restore in a new process must bring everything back, and a
-// second one find nothing to do.
+// TestRestoreAfterKillAtEveryChange kills krund before each single change to the machine, while
+// applying and while restoring. A restore in a new process must restore everything, and a second
+// one must find nothing to do.
 func TestRestoreAfterKillAtEveryChange(t *testing.T) {
 	for _, tree := range machines {
 		t.Run(tree, func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestRestoreAfterKillAtEveryChange(t *testing.T) {
 	}
 }
 
-// killAtEveryChange needs one machine only: after each kill it must be as it was, and so serves for
-// the next.
+// killAtEveryChange uses one machine: after each kill and restore it must be as before, ready for
+// the next kill.
 func killAtEveryChange(t *testing.T, tree string) {
 	m, k := fakeMachine(t, tree)
 	k.memory = map[string][]byte{}
@@ -138,8 +138,8 @@ func TestRestoreAfterKillDuringRestore(t *testing.T) {
 }
 
 // TestJournalBeforeChange cuts krund off in every operation on its journal. The journal is then
-// reduced to what was promised to be on the disk, while the machine keeps its state: were a single
-// change made before its entry was synced, restoring would miss it.
+// reduced to what is guaranteed to be on disk, while the machine keeps its state: if a single
+// change were made before its entry was synced, restoring would miss it.
 func TestJournalBeforeChange(t *testing.T) {
 	var m *Machine
 	var k *fakeKernel
@@ -169,9 +169,9 @@ func TestJournalBeforeChange(t *testing.T) {
 	}
 }
 
-// TestPowerCut cuts the power in every operation on the journal. The machine comes up as it always
-// does, in another boot; whatever is left of the journal, restoring must not touch the machine, and
-// must leave nothing behind.
+// TestPowerCut cuts the power in every operation on the journal. The machine comes up in another
+// boot with its defaults. Whatever is left of the journal, restoring must not touch the machine and
+// must leave no change in the journal.
 func TestPowerCut(t *testing.T) {
 	m, k := fakeMachine(t, "kvm-guest")
 	before := state(t, m, k)

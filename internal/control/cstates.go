@@ -12,20 +12,20 @@ import (
 
 const latencyFile = "/dev/cpu_dma_latency"
 
-// cstates writes the wish to /dev/cpu_dma_latency and holds the device open, since the kernel
-// forgets the wish when it is closed (docs.kernel.org, power/pm_qos_interface). So the wish cannot
-// outlive krund.
+// cstates writes a request to /dev/cpu_dma_latency and holds the device open, since the kernel
+// drops the request when the device is closed (docs.kernel.org, power/pm_qos_interface). So the
+// request cannot outlive krund.
 var cstates = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "cstates", Policy: setting.Off,
 		Brief: "a limit on how deeply idle CPUs sleep",
-		Why:   "a CPU that sleeps deeply takes a while to wake and finds its caches empty",
+		Why:   "a CPU in a deep idle state takes longer to wake and finds its caches empty",
 		Options: []setting.Option{{
 			Name: "latency_us", Default: int64(0), Max: 1_000_000,
 			Doc: "the longest permitted wake-up latency, in microseconds; 0 keeps idle CPUs spinning",
 		}},
 		What:  "0 (or `latency_us`) written to `/dev/cpu_dma_latency`, which stays open",
-		Notes: "the kernel forgets it when krund ends, however that happens",
+		Notes: "the kernel drops the limit when krund ends, for whatever reason",
 	},
 	targets: []target{{kind: KindHold, name: is(latencyFile), values: from(isNumber)}},
 	plan: func(d setting.Demand, _ Request) planner {
@@ -33,8 +33,8 @@ var cstates = Descriptor{
 	},
 }
 
-// unlimited is what the device says when nobody holds it (PM_QOS_CPU_LATENCY_DEFAULT_VALUE), in
-// microseconds.
+// unlimited is the value of the device when no process holds it (PM_QOS_CPU_LATENCY_DEFAULT_VALUE),
+// in microseconds.
 const unlimited = 2000000000
 
 func planCStates(m *Machine, want int) Plan {
@@ -79,9 +79,9 @@ func (a holdApplier) do(_ context.Context, s Step) (string, error) {
 	return s.New, nil
 }
 
-// undo lets go of the device. In another process than the one that held it, there is nothing to do:
-// the kernel closed it.
-func (a holdApplier) undo(_ context.Context, s Step) (Outcome, error) {
+// restore closes the device. In a process other than the one that held it there is nothing to do,
+// since the kernel has closed it.
+func (a holdApplier) restore(_ context.Context, s Step) (Outcome, error) {
 	released, err := a.m.release(s.Target)
 	switch {
 	case err != nil:

@@ -13,14 +13,15 @@ import (
 
 const biasFiles = "/sys/devices/system/cpu/cpu[0-9]*/power/energy_perf_bias"
 
-// energyPerfBias sets the energy performance bias of every CPU online (MSR_IA32_ENERGY_PERF_BIAS;
+// energyPerfBias sets the energy performance bias of every online CPU (MSR_IA32_ENERGY_PERF_BIAS;
 // docs.kernel.org, admin-guide/pm/intel_epb). It comes after frequency, because a driver may change
 // the bias along with the governor.
 var energyPerfBias = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "energy_perf_bias", Policy: setting.Off,
-		Brief: "the given energy performance bias",
-		Why:   "a bias towards saving energy lets the processor lower its speed and sleep more deeply",
+		Brief: "the energy performance bias as configured",
+		Why: "a bias toward saving energy lets the processor lower its frequency and use deeper idle " +
+			"states",
 		Options: []setting.Option{{
 			Name: "value", Default: "performance", Shape: biasForm, Example: "performance",
 			Values: "name or `\"0\"` to `\"15\"`",
@@ -28,7 +29,7 @@ var energyPerfBias = Descriptor{
 				"`\"balance-power\"` (8), `\"power\"` (15), or a number",
 		}},
 		What:  "`/sys/devices/system/cpu/cpu*/power/energy_perf_bias`",
-		Notes: "Intel processors; where others have `energy_performance_preference`, `frequency` sets that",
+		Notes: "Intel processors; where others have `energy_performance_preference`, `frequency` sets it",
 	},
 	targets: files(isBias, biasFiles),
 	plan: func(d setting.Demand, _ Request) planner {
@@ -36,7 +37,7 @@ var energyPerfBias = Descriptor{
 	},
 }
 
-// biasForm is the form of values in the configuration, biasNames the kernel's names of some of them
+// biasForm matches values in the configuration; biasNames maps the kernel's names to numbers
 // (arch/x86/kernel/cpu/intel_epb.c). The kernel accepts both and shows numbers.
 var (
 	biasForm = regexp.MustCompile(

@@ -43,9 +43,9 @@ func TestEnergyPerfBias(t *testing.T) {
 	}
 }
 
-// TestEnergyPerfBiasComesBack: each CPU gets its own value back, also after one refused the new
-// one.
-func TestEnergyPerfBiasComesBack(t *testing.T) {
+// TestEnergyPerfBiasIsRestored: each CPU gets its own old value, also after one CPU rejected the
+// new one.
+func TestEnergyPerfBiasIsRestored(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		k.put("/sys/devices/system/cpu/cpu2/power/energy_perf_bias", "8")
@@ -58,11 +58,11 @@ func TestEnergyPerfBiasComesBack(t *testing.T) {
 			}
 		}
 		before := state(t, m, k)
-		f, undo, err := required(energyPerfBias).Apply(t.Context(), m, openJournal(t, m))
+		f, restore, err := required(energyPerfBias).Apply(t.Context(), m, openJournal(t, m))
 		if (err != nil) != refused || (f.Status == setting.StatusSet) == refused {
 			t.Errorf("refused %t: %+v, %v", refused, f, err)
 		}
-		if err := undo(t.Context()); err != nil {
+		if err := restore(t.Context()); err != nil {
 			t.Error(err)
 		}
 		sameTree(t, state(t, m, k), before)

@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// gone reports whether an error says that a process or file is not there any more.
+// gone reports whether an error means that a process or file no longer exists.
 func gone(err error) bool { return errors.Is(err, syscall.ESRCH) || errors.Is(err, fs.ErrNotExist) }
 
-// busy reports whether an error says that something is in use.
+// busy reports whether an error means that something is in use.
 func busy(err error) bool { return errors.Is(err, syscall.EBUSY) }
 
 // clip shortens a text for a message.

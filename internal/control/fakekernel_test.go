@@ -19,16 +19,17 @@ import (
 	"krund/internal/sysroot"
 )
 
-// fakeKernel is the part of a kernel's behaviour that a plain file lacks and that controls have to
-// live with: refused values, lists of choices, limits that move with turbo, preferences that go
-// with the governor, CPUs that go offline, control groups.
+// fakeKernel is the behavior of a kernel that a plain file lacks and that controls have to handle:
+// rejected values, lists of choices, limits that move with turbo, preferences that go with the
+// governor, CPUs that go offline, control groups.
 type fakeKernel struct {
 	sysroot.OS
 	dir string
-	// asked before every change; nil refuses nothing; errKeep takes a write and keeps the old value
+	// called before every change; nil rejects nothing; errKeep accepts a write and keeps the old
+	// value
 	refuse func(op, name, value string) error
 	writes []string         // "name=value" of every change, in order
-	wishes map[string]int64 // limits as asked for, before the hardware's are laid over them
+	wishes map[string]int64 // requested limits, before they are clamped to the hardware's
 	turbos map[string]int64 // hardware maximum of policies whose driver lowers it without turbo
 	// intel_pstate before Linux 6.10: without turbo it lowers what limits may be, and not the
 	// hardware maximum
@@ -83,7 +84,7 @@ func (k *fakeKernel) exists(name string) bool {
 	return err == nil
 }
 
-// asked logs a change and asks whether it is refused.
+// asked logs a change and returns the error if it is rejected.
 func (k *fakeKernel) asked(op, path, value string) error {
 	name := k.name(path)
 	k.fuse.burn()
@@ -117,7 +118,7 @@ func (k *fakeKernel) ReadFile(path string) ([]byte, error) {
 	return data, err
 }
 
-// ReadOnly is what access(2) tells.
+// ReadOnly is the result of access(2).
 func (k *fakeKernel) ReadOnly(string) bool { return k.mount == "ro" }
 
 func (k *fakeKernel) WriteFile(path string, data []byte) error {
@@ -136,7 +137,7 @@ func (k *fakeKernel) WriteFile(path string, data []byte) error {
 	return nil
 }
 
-// take does what the kernel does with a value.
+// take handles a value as the kernel does.
 func (k *fakeKernel) take(name, value string) error {
 	dir, file := filepath.Split(name)
 	switch {
@@ -187,9 +188,9 @@ func (k *fakeKernel) governor(dir, value string) error {
 	return nil
 }
 
-// limit keeps the wish and shows it within the hardware's limits. Before Linux 5.4 that was at
-// once, and a minimum above the maximum was refused; since then it is a request, which comes into
-// force while somebody sleeps.
+// limit keeps the request and shows it within the hardware's limits. Before Linux 5.4 it took
+// effect at once, and a minimum above the maximum was rejected; since then it is a request that
+// takes effect during a Sleep.
 func (k *fakeKernel) limit(dir, file, value string) error {
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil {
@@ -211,7 +212,7 @@ func (k *fakeKernel) limit(dir, file, value string) error {
 // Now is the time that was slept, since 1970.
 func (k *fakeKernel) Now() time.Time { return time.Unix(0, 0).Add(k.slept) }
 
-// Sleep puts requests into force.
+// Sleep applies requests.
 func (k *fakeKernel) Sleep(ctx context.Context, d time.Duration) error {
 	k.slept += d
 	for dir := range k.late {
@@ -221,7 +222,7 @@ func (k *fakeKernel) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// lay puts the wishes of a policy into force, now or later.
+// lay applies the requests of a policy, now or later.
 func (k *fakeKernel) lay(dir string) {
 	if k.late != nil {
 		k.late[dir] = true
@@ -230,7 +231,7 @@ func (k *fakeKernel) lay(dir string) {
 	k.force(dir)
 }
 
-// force shows the wishes of a policy within its hardware limits.
+// force shows the requests of a policy within its hardware limits.
 func (k *fakeKernel) force(dir string) {
 	lo, _ := strconv.ParseInt(k.get(dir+"cpuinfo_min_freq"), 10, 64)
 	hi, _ := strconv.ParseInt(k.get(dir+"cpuinfo_max_freq"), 10, 64)
@@ -354,7 +355,7 @@ func (k *fakeKernel) choose(name, value string) error {
 	return nil
 }
 
-// affinity refuses to move interrupt 0, as the timer's is, and shows lists in its own spelling.
+// affinity does not move interrupt 0, the timer's, and shows lists in its own spelling.
 func (k *fakeKernel) affinity(name, value string) error {
 	if strings.HasPrefix(name, "/proc/irq/0/") {
 		return syscall.EIO
@@ -395,7 +396,7 @@ func (k *fakeKernel) group(name, value string) error {
 	return nil
 }
 
-// Hold grants the wish until it is closed.
+// Hold keeps the request until it is closed.
 func (k *fakeKernel) Hold(path string, data []byte) (io.Closer, error) {
 	if err := k.asked("hold", path, fmt.Sprint(data)); err != nil {
 		return nil, err

@@ -14,9 +14,9 @@ import (
 	"krund/internal/sysroot"
 )
 
-// TestRefusedWrites makes the kernel refuse, or silently ignore, each write of each control on each
-// machine in turn. The control is then not set and says why, or it says that an optional part was
-// refused; either way the machine can be put back as it was.
+// TestRefusedWrites makes the kernel reject, or silently ignore, each write of each control on each
+// machine in turn. The control is then not set and reports why, or it reports that an optional part
+// was rejected; either way the machine can be restored.
 func TestRefusedWrites(t *testing.T) {
 	errnos := []error{syscall.EACCES, syscall.EINVAL, syscall.EIO}
 	for i, machine := range machines {
@@ -56,7 +56,7 @@ func only(name string) []Control {
 	return list
 }
 
-// refuseEach refuses write 1, then 2, and so on until the control makes no more.
+// refuseEach rejects write 1, then 2, and so on until the control makes no more.
 func refuseEach(t *testing.T, refusal error, machine, name string) {
 	m, k := fakeMachine(t, machine)
 	k.memory = map[string][]byte{}
@@ -72,18 +72,18 @@ func refuseEach(t *testing.T, refusal error, machine, name string) {
 		}
 		j := openJournal(t, m)
 		for _, c := range only(name) {
-			f, undo, err := c.Apply(t.Context(), m, j)
+			f, restore, err := c.Apply(t.Context(), m, j)
 			switch {
 			case err != nil && f.Status != setting.StatusCannot:
 				t.Errorf("write %d (%s) refused: error %v, but status %s", n, hit, err, f.Status)
 			case err != nil && f.Detail == "":
 				t.Errorf("write %d (%s) refused: the finding does not say why", n, hit)
-			case err != nil: // then the undo does nothing, and what follows finds whatever is left changed
+			case err != nil: // then restore does nothing, and the following check finds any remaining change
 			case f.Status == setting.StatusSet && maps.Equal(state(t, m, k), before):
 				t.Errorf("write %d (%s) refused: set, but nothing changed", n, hit)
 			}
-			if err := undo(t.Context()); err != nil {
-				t.Errorf("write %d (%s) refused: undo: %v", n, hit, err)
+			if err := restore(t.Context()); err != nil {
+				t.Errorf("write %d (%s) refused: restore: %v", n, hit, err)
 			}
 		}
 		sameTree(t, state(t, m, k), before)
@@ -96,7 +96,7 @@ func refuseEach(t *testing.T, refusal error, machine, name string) {
 	}
 }
 
-// TestRequiredRefusalIsAProblem checks what boot gets to see.
+// TestRequiredRefusalIsAProblem checks the result that boot receives.
 func TestRequiredRefusalIsAProblem(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	before := state(t, m, k)
@@ -108,7 +108,7 @@ func TestRequiredRefusalIsAProblem(t *testing.T) {
 	}
 	s := everything()
 	s = under(s, setting.Require, "perf_rate")
-	findings, undo, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
+	findings, restore, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
 	if len(problems) != 1 || problems[0].Control != "perf_rate" ||
 		!strings.Contains(problems[0].String(), "permission denied") || problems[0].Fix == "" {
 		t.Fatalf("problems %+v", problems)
@@ -119,18 +119,18 @@ func TestRequiredRefusalIsAProblem(t *testing.T) {
 	if got := find(t, findings, "writeback").Status; got != setting.StatusWillSet {
 		t.Errorf("writeback, never reached, is %s", got)
 	}
-	if err := undo(t.Context()); err != nil {
+	if err := restore(t.Context()); err != nil {
 		t.Error(err)
 	}
 	sameTree(t, state(t, m, k), before)
 }
 
-// TestUnfitMachineIsNotTouched checks that nothing is changed when it is clear beforehand that a
-// required setting cannot be had.
+// TestUnfitMachineIsNotTouched checks that nothing is changed if the check finds that a required
+// setting cannot be met.
 func TestUnfitMachineIsNotTouched(t *testing.T) {
 	m, k := fakeMachine(t, "kvm-guest")
 	s := Defaults()
-	findings, undo, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
+	findings, restore, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
 	var names []string
 	for _, p := range problems {
 		names = append(names, p.Control)
@@ -144,7 +144,7 @@ func TestUnfitMachineIsNotTouched(t *testing.T) {
 	if len(findings) < 20 || len(k.writes) != 0 {
 		t.Errorf("%d findings; wrote %v", len(findings), k.writes)
 	}
-	if err := undo(t.Context()); err != nil {
+	if err := restore(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -173,8 +173,8 @@ func TestPoliciesThatForbidChange(t *testing.T) {
 	}
 }
 
-// TestMissingFiles removes each file of a machine in turn. Nothing may break, no file may be made,
-// and undo must bring back the rest.
+// TestMissingFiles removes each file of a machine in turn. Nothing may break, no file may be
+// created, and restore must restore the rest.
 func TestMissingFiles(t *testing.T) {
 	damageEach(t, "intel-pstate-active", true, func(path string) error { return os.Remove(path) })
 }
@@ -205,12 +205,12 @@ func damageEach(t *testing.T, machine string, removed bool, damage func(path str
 		if err := damage(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		_, undo, _ := ApplyAll(t.Context(), m, plain(), openJournal(t, m))
-		if err := undo(t.Context()); err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s damaged: undo: %v", name, err)
+		_, restore, _ := ApplyAll(t.Context(), m, plain(), openJournal(t, m))
+		if err := restore(t.Context()); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s damaged: restore: %v", name, err)
 		}
-		// A control may have found the rubbish to be the old value, and put it back with a newline;
-		// but a file that is not there stays away.
+		// A control may have found the garbage as the old value, and restored it with a newline;
+		// but a missing file must not be created.
 		if _, err := os.Stat(filepath.Join(dir, name)); removed && err == nil {
 			t.Errorf("%s was removed, and made", name)
 		}

@@ -14,11 +14,11 @@ import (
 // fileApplier changes files of /proc and /sys.
 type fileApplier struct {
 	m     *Machine
-	hasty bool // does not wait for a limit to show: somebody looks again later
+	hasty bool // do not wait for a limit to show: a later pass checks it
 }
 
-// do writes the value, unless it is there already: a step whose old and new values are the same
-// only notes what is to be put back.
+// do writes the value, unless it is in effect already: a step with equal old and new values only
+// records what to restore.
 func (a fileApplier) do(ctx context.Context, s Step) (string, error) {
 	if text, err := a.m.Root.Read(s.Target); err == nil && s.Form.show(text) == s.Form.show(s.New) {
 		return text, nil
@@ -26,17 +26,17 @@ func (a fileApplier) do(ctx context.Context, s Step) (string, error) {
 	return a.set(ctx, s, s.New)
 }
 
-// settleSteps and settleFirst say how long to wait for a frequency limit to show: 1, 2, 4, ...
-// milliseconds, a second in all. On an idle machine it takes less than one; a busy emulated one was
-// seen to need ten.
+// settleSteps and settleFirst define the delays while waiting for a frequency limit to show: 1, 2,
+// 4, ... milliseconds, about a second in total. An idle machine takes less than a millisecond; a
+// busy emulated one took ten.
 const (
 	settleSteps = 10
 	settleFirst = time.Millisecond
 )
 
-// set writes a value and reads it back. Since Linux 5.4 writing a frequency limit only makes a
-// request, which a kernel thread puts into force; until then the file shows the old limit. So a
-// limit that reads back wrong is read again for a while.
+// set writes a value and reads it back. Since Linux 5.4 writing a frequency limit only queues a
+// request, which a kernel thread applies; until then the file shows the old limit. So set reads a
+// limit several times before it fails.
 func (a fileApplier) set(ctx context.Context, s Step, value string) (string, error) {
 	text, err := a.m.Root.Set(s.Target, value, s.Form.show)
 	if s.Form != FormLimit || a.hasty || a.m.Clock == nil {
@@ -55,11 +55,11 @@ func (a fileApplier) set(ctx context.Context, s Step, value string) (string, err
 	return text, err
 }
 
-func (a fileApplier) undo(ctx context.Context, s Step) (Outcome, error) {
+func (a fileApplier) restore(ctx context.Context, s Step) (Outcome, error) {
 	text, err := a.m.Root.Read(s.Target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Gone, nil // the CPU, interrupt or driver is no longer there
+		return Gone, nil // the CPU, interrupt or driver no longer exists
 	case err == nil && s.Form.show(text) == s.Form.show(s.Old):
 		return Already, nil
 	}
@@ -74,8 +74,8 @@ type sysfile struct {
 	path   string
 	want   string
 	form   Form
-	absent string // what it means that the kernel has no such file; then all is well
-	unit   string // put after values in front of people: " us"
+	absent string // what a missing file means, if that is as good as the wanted value
+	unit   string // printed after values: " us"
 }
 
 // plan compares the file with the wanted value.
@@ -112,12 +112,12 @@ func offers(text, word string) bool {
 	return false
 }
 
-// unreadable is the plan of a setting that is there and cannot be read.
+// unreadable is the plan of a setting that exists but cannot be read.
 func unreadable(wanted string, err error) Plan {
 	return cannot("unknown", wanted, err.Error(), remedy(err))
 }
 
-// remedy says what a user can do about an error of the kernel, "" when nobody knows.
+// remedy returns what the user can do about an error of the kernel, "" if unknown.
 func remedy(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -125,7 +125,7 @@ func remedy(err error) string {
 	case errors.Is(err, syscall.EROFS):
 		return "run outside of containers: the file system of the kernel's settings is read-only here"
 	case errors.Is(err, syscall.EINVAL):
-		return "the kernel refuses the value; the firmware or another setting may forbid it"
+		return "the kernel rejects the value; the firmware or another setting may forbid it"
 	}
 	return ""
 }

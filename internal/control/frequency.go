@@ -10,8 +10,8 @@ import (
 	"krund/internal/host"
 )
 
-const frequencyWhy = "a clock that changes its speed changes every result; only a sustainable frequency " +
-	"can be held"
+const frequencyWhy = "a varying clock frequency changes every result; only a sustainable frequency can " +
+	"be held"
 
 // frequency is a control in two parts, with turbo between them: frequencyGovernor and
 // frequencyLimits.
@@ -38,7 +38,7 @@ var frequency = setting.Descriptor{
 func noFrequencyDriver(m *Machine, wanted string) Plan {
 	if m.Hypervised() {
 		return cannot("no frequency driver", wanted, "the host of this virtual machine decides",
-			"measure on the hardware itself")
+			"measure on bare metal")
 	}
 	return cannot("no frequency driver", wanted, "the kernel found no way to set the frequency",
 		"enable frequency control (EIST, SpeedStep, Cool'n'Quiet, CPPC) in the firmware, or load the driver")
@@ -68,7 +68,8 @@ func planAllLimits(m *Machine, khz int64) Plan {
 	}
 	p := planLimits(policies, khz)
 	if rest := m.WithoutPolicy(policies); len(rest) > 0 {
-		uncovered := fmt.Sprintf("the driver has no policy for CPU %s, whose frequency nobody holds", rest)
+		uncovered := fmt.Sprintf("the driver has no policy for CPU %s, so the frequency there is not "+
+			"held", rest)
 		p.Detail = join(p.Detail, uncovered, "; ")
 	}
 	return p
@@ -80,9 +81,9 @@ func limitFiles() []target {
 		host.CPUFreqDir+"/policy[0-9]*/scaling_max_freq")
 }
 
-// planLimits wants scaling_min_freq = scaling_max_freq = the target of each policy. The order of
-// the two writes keeps the minimum below the maximum at every moment, forwards and, because undoing
-// goes backwards, on the way back.
+// planLimits sets scaling_min_freq = scaling_max_freq = the target of each policy. The order of the
+// two writes keeps the minimum at or below the maximum at every moment, also when they are restored
+// in reverse order.
 func planLimits(policies []host.FrequencyPolicy, khz int64) Plan {
 	found := each(policies, func(p host.FrequencyPolicy) string {
 		return fmt.Sprintf("%s-%s MHz",
@@ -108,7 +109,7 @@ func planLimits(policies []host.FrequencyPolicy, khz int64) Plan {
 	return willSet(found, wanted, steps...)
 }
 
-// limits returns the steps that bring both limits of a policy to one frequency.
+// limits returns the steps that set both limits of a policy to one frequency.
 func limits(p host.FrequencyPolicy, to int64) []Step {
 	lower := Step{Kind: KindFile, Target: p.File("scaling_min_freq"), Old: fmt.Sprint(p.Min),
 		New: fmt.Sprint(to), Form: FormLimit}
@@ -123,7 +124,7 @@ func limits(p host.FrequencyPolicy, to int64) []Step {
 	return slices.DeleteFunc(steps, func(s Step) bool { return s.Old == s.New })
 }
 
-// mhz prints kHz as MHz, without a fraction that is zero.
+// mhz formats kHz as MHz, without a zero fraction.
 func mhz(khz int64) string {
 	if khz%1000 == 0 {
 		return fmt.Sprint(khz / 1000)
@@ -131,7 +132,7 @@ func mhz(khz int64) string {
 	return fmt.Sprintf("%.1f", float64(khz)/1000)
 }
 
-// each describes all policies in a line: once when they agree, else each value with its CPUs.
+// each describes all policies in one line: one value if they agree, else each value with its CPUs.
 func each(policies []host.FrequencyPolicy, describe func(host.FrequencyPolicy) string) string {
 	var values []string
 	cpus := map[string]host.CPUs{}

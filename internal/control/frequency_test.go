@@ -123,7 +123,7 @@ func TestBaseWithoutTurboBeforeLinux610(t *testing.T) {
 	before := state(t, m, k)
 	s := everything()
 	s = under(s, setting.Require, "frequency", "turbo")
-	findings, undo, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
+	findings, restore, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
 	if len(problems) > 0 {
 		t.Error(problems)
 	}
@@ -136,7 +136,7 @@ func TestBaseWithoutTurboBeforeLinux610(t *testing.T) {
 			t.Errorf("%s is %s, want 3300000", file, got)
 		}
 	}
-	if err := undo(t.Context()); err != nil {
+	if err := restore(t.Context()); err != nil {
 		t.Error(err)
 	}
 	sameTree(t, state(t, m, k), before)
@@ -190,11 +190,11 @@ func TestLimitsShowLate(t *testing.T) {
 	m, k := fakeMachine(t, "amd-pstate-epp")
 	k.late, m.Clock = map[string]bool{}, k
 	before := state(t, m, k)
-	f, undo, err := required(frequencyLimits).Apply(t.Context(), m, openJournal(t, m))
+	f, restore, err := required(frequencyLimits).Apply(t.Context(), m, openJournal(t, m))
 	if err != nil || f.Status != setting.StatusSet {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	if err := undo(t.Context()); err != nil {
+	if err := restore(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if err := k.Sleep(t.Context(), 0); err != nil { // whatever is still on its way comes now
@@ -203,30 +203,30 @@ func TestLimitsShowLate(t *testing.T) {
 	sameTree(t, state(t, m, k), before)
 }
 
-// TestLimitsThatTurboHoldsBack: on the way back the limits come before turbo, and cannot be what
-// they were until it is on again. Waiting for each of them would take minutes on a machine of some
-// hundred CPUs.
+// TestLimitsThatTurboHoldsBack: limits are restored before turbo, and cannot have their old value
+// until it is on again. Waiting for each of them would take minutes on a machine of some hundred
+// CPUs.
 func TestLimitsThatTurboHoldsBack(t *testing.T) {
 	m, k := fakeMachine(t, "intel-cpufreq-passive")
 	k.before610, m.Clock = true, k
 	before := state(t, m, k)
 	s := everything()
 	s.Demands = s.With(s.Of("frequency").With("khz", int64(2000000)))
-	_, undo, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
+	_, restore, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	k.slept = 0
-	if err := undo(t.Context()); err != nil {
+	if err := restore(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if most := restorePasses * consequences; k.slept > most {
+	if most := restorePasses * settleDelay; k.slept > most {
 		t.Errorf("waited %s, want at most %s", k.slept, most)
 	}
 	sameTree(t, state(t, m, k), before)
 }
 
-// TestLimitThatNeverShows gives up, and takes back what is on its way.
+// TestLimitThatNeverShows: Apply gives up, and restores the pending limits.
 func TestLimitThatNeverShows(t *testing.T) {
 	m, k := fakeMachine(t, "amd-pstate-epp")
 	k.late, m.Clock = map[string]bool{}, k

@@ -19,7 +19,7 @@ const performance = "performance"
 // governor switched turbo on again.
 //
 // The energy preference is written before the governor so that it is restored after it: under the
-// performance governor intel_pstate and amd-pstate refuse every other preference (docs.kernel.org,
+// performance governor intel_pstate and amd-pstate reject every other preference (docs.kernel.org,
 // admin-guide/pm/intel_pstate, "Active Mode With HWP").
 var frequencyGovernor = Descriptor{
 	Descriptor: frequency,
@@ -42,26 +42,26 @@ func planGovernors(_ context.Context, m *Machine) Plan {
 	return p
 }
 
-// governorFiles are the targets of the governor: its choice, the energy preference, and the
-// tunables of the one before.
+// governorFiles are the targets of the governor: its selection, the energy preference, and the
+// tunables of the previous governor.
 func governorFiles() []target {
 	const policy = host.CPUFreqDir + "/policy[0-9]*"
 	return append(files(isWords, policy+"/scaling_governor", policy+"/energy_performance_preference"),
 		files(isNumber, dynamicBoostFile)[0], target{kind: KindFile, name: isTunable, values: from(isWords)})
 }
 
-// isTunable reports whether a file is a tunable of a governor: in a directory of its name, for all
-// policies or for each.
+// isTunable reports whether a file is a tunable of a governor: in a directory of the governor's
+// name, shared by all policies or below one policy.
 func isTunable(name string) bool {
 	all, policies := like(host.CPUFreqDir+"/*/*"), like(host.CPUFreqDir+"/policy[0-9]*")
 	return all(name) && !policies(path.Dir(name)) || like(host.CPUFreqDir+"/policy[0-9]*/*/*")(name)
 }
 
-// dynamicBoostFile lets intel_pstate raise the minimum of a CPU that wakes from input or output.
+// dynamicBoostFile lets intel_pstate raise the minimum frequency of a CPU that wakes up after I/O.
 const dynamicBoostFile = "/sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost"
 
-// dynamicBoost returns the step that switches hwp_dynamic_boost off, none where it is off or
-// unknown.
+// dynamicBoost returns the step that switches hwp_dynamic_boost off, none if it is off or cannot be
+// read.
 func dynamicBoost(m *Machine) []Step {
 	if v, err := m.Root.Read(dynamicBoostFile); err == nil && v == "1" {
 		return []Step{{Kind: KindFile, Target: dynamicBoostFile, Old: "1", New: "0"}}
@@ -69,15 +69,15 @@ func dynamicBoost(m *Machine) []Step {
 	return nil
 }
 
-// noteTunables returns steps that change nothing and remember the settings of governors that are
-// about to go: the kernel forgets them with the governor's last policy, and begins with its
-// defaults when it comes back. They are the first steps, so that they are put back after the
-// governor.
+// noteTunables returns steps that change nothing and record the tunables of governors that are
+// about to be replaced: the kernel discards them with the governor's last policy, and starts with
+// the defaults when the governor returns. They are the first steps, so that they are restored after
+// the governor.
 func noteTunables(m *Machine, policies []host.FrequencyPolicy) []Step {
 	var dirs []string
 	for _, p := range policies {
 		if p.Governor != performance {
-			// of all policies, or each its own: the driver decides
+			// shared by all policies or one for each, depending on the driver
 			dirs = append(dirs, host.CPUFreqDir+"/"+p.Governor, p.File(p.Governor))
 		}
 	}
@@ -94,7 +94,7 @@ func noteTunables(m *Machine, policies []host.FrequencyPolicy) []Step {
 	return steps
 }
 
-// planGovernor wants governor and energy preference "performance" in every policy.
+// planGovernor sets governor and energy preference to "performance" in every policy.
 func planGovernor(policies []host.FrequencyPolicy, extra []Step) Plan {
 	found := each(policies, func(p host.FrequencyPolicy) string {
 		text := p.Driver + " " + p.Governor

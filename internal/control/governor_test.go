@@ -10,8 +10,8 @@ import (
 	"krund/internal/host"
 )
 
-// TestPreferenceBeforeGovernor: undone backwards, the preference then comes after the governor,
-// which would refuse it before.
+// TestPreferenceBeforeGovernor: in reverse order the preference is restored after the governor,
+// which would reject it before.
 func TestPreferenceBeforeGovernor(t *testing.T) {
 	m, _ := fakeMachine(t, "intel-hybrid")
 	policies, err := m.FrequencyPolicies()
@@ -28,9 +28,9 @@ func TestPreferenceBeforeGovernor(t *testing.T) {
 	}
 }
 
-// TestGovernorsSettingsComeBack: a kernel forgets what was set of a governor when its last policy
-// leaves it.
-func TestGovernorsSettingsComeBack(t *testing.T) {
+// TestGovernorsTunablesAreRestored: a kernel discards a governor's tunables when the last policy
+// stops using it.
+func TestGovernorsTunablesAreRestored(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	governor := k.get(host.CPUFreqDir + "/policy0/scaling_governor")
 	file := filepath.Join(k.dir, host.CPUFreqDir, governor, "up_threshold")
@@ -41,12 +41,12 @@ func TestGovernorsSettingsComeBack(t *testing.T) {
 		}
 	}
 	write("71")
-	_, undo, err := required(frequencyGovernor).Apply(t.Context(), m, openJournal(t, m))
+	_, restore, err := required(frequencyGovernor).Apply(t.Context(), m, openJournal(t, m))
 	if err != nil {
 		t.Fatal(err)
 	}
 	write("95") // the kernel's default, as it is when the governor comes back
-	if err := undo(t.Context()); err != nil {
+	if err := restore(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if got := k.get(host.CPUFreqDir + "/" + governor + "/up_threshold"); got != "71" {

@@ -18,18 +18,18 @@ const (
 )
 
 // irqAffinity moves every interrupt to the CPUs that benchmarks do not use (docs.kernel.org,
-// core-api/irq/irq-affinity). Interrupts that the kernel manages itself, and some of the chipset,
-// refuse with EIO: that is recorded, and no fault. irqbalance would move them back; the services
-// control can stop it.
+// core-api/irq/irq-affinity). Moving interrupts that the kernel manages itself, and some of the
+// chipset, fails with EIO; that is recorded and not an error. irqbalance would move interrupts
+// back; the services control can stop it.
 var irqAffinity = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "irq_affinity", Policy: setting.Off,
 		Brief: "device interrupts go to the other CPUs",
-		Why:   "interrupts of disks and network cards stop whatever runs on their CPU",
+		Why:   "interrupts of disks and network cards preempt the code that runs on their CPU",
 		What:  "`/proc/irq/*/smp_affinity_list`, `default_smp_affinity`",
-		Notes: "interrupts that the kernel manages itself refuse; they are named and it is no fault, as " +
-			"are " +
-			"those that cannot be read. irqbalance moves them back: stop it with `services`",
+		Notes: "interrupts that the kernel manages itself cannot be moved; the row names these and " +
+			"unreadable ones, which is not an error. irqbalance moves interrupts back: stop it with " +
+			"`services`",
 	},
 	targets: append(files(isCPUList, irqDir+"/[0-9]*/smp_affinity_list"),
 		files(isCPUMask, defaultIRQFile)...),
@@ -44,8 +44,8 @@ var irqAffinity = Descriptor{
 	},
 }
 
-// planIRQs moves the interrupts that may run on a benchmark CPU to the others. One that cannot be
-// looked at is named, and is no reason to leave the others where they are.
+// planIRQs moves the interrupts that may run on a benchmark CPU to the others. An interrupt that
+// cannot be read is named and does not prevent moving the others.
 func planIRQs(m *Machine, cpus, others host.CPUs) Plan {
 	wanted := "CPU " + others.String()
 	if len(cpus) == 0 {
@@ -62,7 +62,7 @@ func planIRQs(m *Machine, cpus, others host.CPUs) Plan {
 		file := path.Join(irqDir, name, "smp_affinity_list")
 		set, err := m.ReadCPUs(file)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // freed meanwhile, or one that has no affinity
+			continue // freed in the meantime, or without an affinity
 		}
 		total++
 		if err != nil {
@@ -92,8 +92,8 @@ func planIRQs(m *Machine, cpus, others host.CPUs) Plan {
 	return p
 }
 
-// onlyOn reports whether an interrupt stays on the given CPUs: by its setting, or because nothing
-// is delivered at all.
+// onlyOn reports whether an interrupt stays on the given CPUs, by its setting or because it is not
+// delivered at all.
 func (m *Machine) onlyOn(irq string, set, others host.CPUs) bool {
 	if others.Contains(set) {
 		return true
@@ -102,8 +102,8 @@ func (m *Machine) onlyOn(irq string, set, others host.CPUs) bool {
 	return err == nil && len(effective) == 0 // the interrupt has no handler
 }
 
-// defaultAffinity returns the step that sends interrupts yet to come to the given CPUs, nil when
-// they go there.
+// defaultAffinity returns the step that sends future interrupts to the given CPUs, nil if they
+// already go there.
 func defaultAffinity(m *Machine, others host.CPUs) (*Step, error) {
 	text, err := m.Root.Read(defaultIRQFile)
 	if errors.Is(err, fs.ErrNotExist) {

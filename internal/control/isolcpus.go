@@ -9,16 +9,16 @@ import (
 	"krund/internal/host"
 )
 
-// isolcpus checks that the kernel argument isolcpus= took no CPUs out of the scheduler. On such
-// CPUs the kernel does not move threads about: all threads of a virtual machine would share one
-// CPU. CPUs that a control group isolated at run time do not count: those are the shield's.
+// isolcpus checks that the kernel argument isolcpus= excludes no CPUs from scheduling. The kernel
+// does not balance load on such CPUs: all threads of a virtual machine would share one CPU. CPUs
+// isolated by a control group at run time do not count, since they belong to the shield.
 var isolcpus = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "isolcpus", Policy: setting.Require,
 		Brief: "no kernel argument `isolcpus=`",
 		Why:   "on isolated CPUs the kernel does not spread threads: a multithreaded VM would run on one CPU",
 		What:  "nothing: `/sys/devices/system/cpu/isolated` must be empty",
-		Notes: "CPUs isolated at run time by `shield`, which does it better, do not count",
+		Notes: "prefer `shield`; the CPUs that it isolates at run time do not count",
 	},
 	plan: fixed(planIsolcpus),
 }

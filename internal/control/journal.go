@@ -11,12 +11,12 @@ import (
 	"krund/internal/durable"
 )
 
-// A Journal remembers every change to the machine until it is taken back, across crashes of krund
-// and of the machine. A change begins only when its entry is on the disk. Its bytes are described
-// in journal_format.go.
+// A Journal records every change to the machine until it is restored, across crashes of krund and
+// of the machine. A change begins only when its entry is on disk. journal_format.go describes the
+// file format.
 //
-// A Journal has one user at a time: whoever opens it for writing must hold the lock of the
-// experiment's directory. Its methods must not be called at the same time.
+// A Journal has one user at a time: a process that opens it for writing must hold the lock of the
+// experiment directory. Its methods must not be called concurrently.
 type Journal struct {
 	fsys durable.FS
 	path string
@@ -24,31 +24,31 @@ type Journal struct {
 	now  func() time.Time
 
 	file    durable.File
-	size    int64 // where the next line goes
-	safe    int64 // how much of that is known to be on the disk
+	size    int64 // offset of the next line
+	safe    int64 // bytes that are known to be on disk
 	entries []Entry
 	damage  []string
-	broken  error // once set, no change may begin any more
+	broken  error // once set, no change may begin
 	before  func() error
 
 	spare     string       // path of the copy; "" for none
-	lost      bool         // lines could not be read, which an earlier copy may have
+	lost      bool         // lines were unreadable; an earlier copy may have them
 	spareFile durable.File // nil until the first change
 	spareSize int64
 }
 
-// Spare keeps a copy of the journal at path, on another file system: when that of the journal
-// fails, the copy, opened as a journal, still knows what to restore. It is made before the first
-// change, only its owner can read it, and it is removed when no setting is left changed. The file
-// system must forget it at the end of the boot, as the kernel forgets the settings. Without a copy,
-// when it cannot be written, krund goes on.
+// Spare keeps a copy of the journal at path, on another file system: if the journal's file system
+// fails, the copy can be opened as a journal and still holds what to restore. It is created before
+// the first change, only its owner can read it, and it is removed when no changed setting is left.
+// Its file system must not survive a reboot, just as the settings do not. If the copy cannot be
+// written, krund continues without it.
 func (j *Journal) Spare(path string) {
 	j.spare = path
 	j.lost = j.lost && path != j.path
 }
 
-// copy adds text to the spare copy. A copy that is not complete would restore the wrong values, so
-// it is removed.
+// copy appends text to the spare copy. An incomplete copy would restore wrong values, so it is
+// removed.
 func (j *Journal) copy(text []byte) {
 	if j.spareFile == nil {
 		return
@@ -60,7 +60,7 @@ func (j *Journal) copy(text []byte) {
 	j.spareSize += int64(len(text))
 }
 
-// beginCopy makes the spare copy with all that the journal knows.
+// beginCopy creates the spare copy with everything that the journal holds.
 func (j *Journal) beginCopy() {
 	if j.spare == "" || j.spareFile != nil {
 		return
@@ -86,13 +86,13 @@ func (j *Journal) removeCopy() {
 		_ = j.spareFile.Close() // it is removed
 		j.spareFile = nil
 	}
-	_ = j.fsys.Remove(j.spare) // what is left is what the journal still holds, too
+	_ = j.fsys.Remove(j.spare) // a copy left behind holds nothing that the journal does not
 }
 
-// OpenJournal opens the journal at path for changes made in this boot, and creates it when there is
-// none. Entries that are undone are dropped from the file; what a crash has torn is cut off.
-// Damaged lines are left out and reported by Damage; a copy of the damaged file is kept beside it
-// under the name path.damaged.
+// OpenJournal opens the journal at path for changes made in this boot, and creates it if there is
+// none. It drops restored changes from the file and cuts off lines torn by a crash. Damaged lines
+// are skipped and reported by Damage; a copy of the damaged file is kept beside it under the name
+// path.damaged.
 func OpenJournal(fsys durable.FS, path, boot string, now func() time.Time) (*Journal, error) {
 	old, err := durable.ReadFile(fsys, path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -112,14 +112,14 @@ func OpenJournal(fsys durable.FS, path, boot string, now func() time.Time) (*Jou
 	}
 	if len(text.damage) > 0 {
 		if err := durable.WriteFile(fsys, path+".damaged", old, 0o644); err != nil {
-			return nil, fmt.Errorf("open journal: keep the damaged one: %w", err)
+			return nil, fmt.Errorf("open journal: keep a copy of the damaged file: %w", err)
 		}
 	}
 	rewrite := missing || text.torn || len(text.damage) > 0 || len(j.entries) < len(text.entries)
 	return j, j.open(int64(len(old)), rewrite)
 }
 
-// open opens the file for adding lines, after writing it anew when asked to.
+// open opens the file for appending, after rewriting it if asked to.
 func (j *Journal) open(size int64, rewrite bool) error {
 	if rewrite || size == 0 {
 		data, err := encodeJournal(j.entries)
@@ -140,8 +140,8 @@ func (j *Journal) open(size int64, rewrite bool) error {
 	return nil
 }
 
-// ReadJournal returns the changes that are not taken back, without touching the file; none when
-// there is no journal.
+// ReadJournal returns the changes that are not restored, without touching the file; none if there
+// is no journal.
 func ReadJournal(fsys durable.FS, path string) (pending []Entry, err error) {
 	data, err := durable.ReadFile(fsys, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -162,9 +162,9 @@ func ReadJournal(fsys durable.FS, path string) (pending []Entry, err error) {
 	return pending, nil
 }
 
-// JournalDamage names the lines of the journal at path that were once on the disk and cannot be
-// read any more: changes that may never be taken back. It touches nothing; without a journal there
-// is no damage. The error is ErrJournalVersion, or that the file cannot be read.
+// JournalDamage describes the lines of the journal at path that were once on disk and are now
+// unreadable: changes that may never be restored. It touches nothing; without a journal there is no
+// damage. The error is ErrJournalVersion or a failure to read the file.
 func JournalDamage(fsys durable.FS, path string) ([]string, error) {
 	data, err := durable.ReadFile(fsys, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -177,8 +177,8 @@ func JournalDamage(fsys durable.FS, path string) ([]string, error) {
 	return text.damage, err
 }
 
-// Lost reports whether changes may be missing from the journal at path: it is not there, damaged,
-// or cannot be read. Then its copy (Spare) knows more.
+// Lost reports whether changes may be missing from the journal at path: it is missing, damaged, or
+// unreadable. Then its copy (Spare) may hold more.
 func Lost(fsys durable.FS, path string) bool {
 	data, err := durable.ReadFile(fsys, path)
 	if err != nil {
@@ -188,7 +188,7 @@ func Lost(fsys durable.FS, path string) bool {
 	return err != nil || text.torn || len(text.damage) > 0
 }
 
-// Pending returns the changes that are not taken back, oldest first.
+// Pending returns the changes that are not restored, oldest first.
 func (j *Journal) Pending() []Entry {
 	var pending []Entry
 	for _, e := range j.entries {
@@ -199,24 +199,25 @@ func (j *Journal) Pending() []Entry {
 	return pending
 }
 
-// Damage names the lines that were unreadable when the journal was opened: changes that may never
-// be taken back.
+// Damage describes the lines that were unreadable when the journal was opened: changes that may
+// never be restored.
 func (j *Journal) Damage() []string { return j.damage }
 
-// Close closes the file. Entries that are not undone stay in it.
+// Close closes the file. Changes that are not restored stay in it.
 func (j *Journal) Close() error {
 	if j.spareFile != nil {
-		_ = j.spareFile.Close() // every write to it has been looked at
+		_ = j.spareFile.Close() // every write to it was checked
 	}
 	return j.file.Close()
 }
 
-// Before has f called once, before the first change is written down: by whoever must know in time
-// that the machine is going to be changed. After an error of f's no change may begin.
+// Before registers f to be called once, before the first change is recorded, for a caller that must
+// know in advance that the machine is going to be changed. If f fails, the change does not begin,
+// and f is called again before the next one.
 func (j *Journal) Before(f func() error) { j.before = f }
 
-// begin writes down that steps may be carried out now, and returns when that is on the disk. After
-// an error none may be.
+// begin records that steps may be carried out now, and returns when that record is on disk. After
+// an error none of them may be.
 func (j *Journal) begin(control string, steps []Step) ([]Entry, error) {
 	if j.broken != nil {
 		return nil, fmt.Errorf("write journal: an earlier write failed: %w", j.broken)
@@ -247,7 +248,8 @@ func (j *Journal) begin(control string, steps []Step) ([]Entry, error) {
 	return entries, nil
 }
 
-// got writes down what read back after changes. It is a help for people, so it is not synced.
+// got records the values read back after changes. They are informative only, so they are not
+// synced.
 func (j *Journal) got(entries []Entry) error {
 	var lines []journalLine
 	for _, e := range entries {
@@ -258,7 +260,7 @@ func (j *Journal) got(entries []Entry) error {
 	return j.write(lines, false)
 }
 
-// undone writes down that changes are taken back or void, with a remark each.
+// undone records that changes are restored or void, with the outcome of each.
 func (j *Journal) undone(report Report) error {
 	var lines []journalLine
 	for _, r := range report {
@@ -280,8 +282,8 @@ func (j *Journal) undone(report Report) error {
 	return err
 }
 
-// write adds lines to the file. After an error it is unknown what the disk holds; the file's valid
-// length in memory stays as it was, so that a later line overwrites the remains.
+// write appends lines to the file. After an error the content of the disk is unknown; the file's
+// valid length in memory does not change, so that a later line overwrites the remains.
 func (j *Journal) write(lines []journalLine, sync bool) error {
 	if len(lines) == 0 {
 		return nil

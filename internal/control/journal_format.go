@@ -15,7 +15,7 @@ import (
 //	CRC JSON \n
 //
 // CRC: eight hexadecimal digits, CRC-32C of the JSON. JSON: one object without newlines, whose "op"
-// says what the line is.
+// is the kind of the line.
 //
 //	{"op":"journal","version":1}
 //	{"op":"set","safe":80,"n":3,"time":...,"boot":...,"control":"aslr","step":{...}}
@@ -25,32 +25,32 @@ import (
 // "journal" is the first line. "set" is synced before change 3 begins. "got" is the value read back
 // after it; it is not synced. "undone" means that change 3 is restored, or void; it is synced.
 //
-// Changes are numbered from 1 upwards and never share a number. Lines are only ever added; opening
-// a journal for writing drops, by an atomic rewrite, what is undone.
+// Changes are numbered from 1 upwards and never share a number. Lines are only appended; opening a
+// journal for writing drops restored changes by an atomic rewrite.
 //
-// safe is how many bytes of the file were on the disk when the line was written. After a power cut
-// any of the bytes beyond may be missing or rubbish, also in the middle: disks write sectors in any
-// order. That is no damage, only torn, since a change whose line was not yet synced had not begun.
-// A bad line that begins before the highest safe is damage, and reported. Good lines are used in
-// either case.
+// safe is the number of bytes of the file that were on disk when the line was written. After a
+// power failure any of the bytes beyond may be missing or garbage, also in the middle, since disks
+// write sectors in any order. Such a line is torn, not damaged: a change whose line was not yet
+// synced had not begun. An invalid line that begins before the highest safe is damaged, and
+// reported. Valid lines are used in either case.
 const journalVersion = 1
 
-// ErrJournalVersion says that a journal was written by a later krund.
+// ErrJournalVersion means that a journal was written by a later version of krund.
 var ErrJournalVersion = errors.New("the journal was written by a later version of krund; restore with " +
 	"that version")
 
-// An Entry is one change that the journal knows of.
+// An Entry is one change in the journal.
 type Entry struct {
 	N       int    // 1, 2, ...
 	Time    string // wall clock, RFC 3339
-	Boot    string // the boot it was made in
+	Boot    string // the boot in which it was made
 	Control string // the control that asked for it
 	Step    Step
-	Got     string // what read back; "" when unknown
-	Undone  bool   // taken back, or void
+	Got     string // the value read back; "" if unknown
+	Undone  bool   // restored, or void
 }
 
-// journalLine is any line; which fields count depends on Op.
+// journalLine is a line of any kind; Op determines which fields are used.
 type journalLine struct {
 	Op      string `json:"op"`
 	Version int    `json:"version,omitempty"`
@@ -72,21 +72,21 @@ func setLine(e Entry) journalLine {
 // journalText is the content of a journal.
 type journalText struct {
 	entries []Entry  // in the order of their numbers
-	torn    bool     // lines that were not yet synced did not outlive a crash
-	damage  []string // lines that were synced and cannot be read
+	torn    bool     // lines that were not yet synced were lost in a crash
+	damage  []string // lines that were synced and are unreadable
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// decodeLine checks and decodes a line that has lost its newline.
+// decodeLine checks and decodes a line without its newline.
 func decodeLine(line []byte) (journalLine, error) {
 	var l journalLine
 	if len(line) < 10 || line[8] != ' ' {
-		return l, errors.New("not a line of a journal")
+		return l, errors.New("not a journal line")
 	}
 	sum, err := strconv.ParseUint(string(line[:8]), 16, 32)
 	if err != nil || uint32(sum) != crc32.Checksum(line[9:], castagnoli) {
-		return l, errors.New("checksum is wrong")
+		return l, errors.New("wrong checksum")
 	}
 	if err := json.Unmarshal(line[9:], &l); err != nil {
 		return l, err
@@ -94,11 +94,11 @@ func decodeLine(line []byte) (journalLine, error) {
 	return l, nil
 }
 
-// mostDamage is how many lines that cannot be read are named.
-const mostDamage = 100
+// maxDamage bounds the number of unreadable lines that are described.
+const maxDamage = 100
 
-// parseJournal reads the text of a journal. The error is ErrJournalVersion; everything else that is
-// wrong is in the result.
+// parseJournal reads the text of a journal. The only error is ErrJournalVersion; all other faults
+// are in the result.
 func parseJournal(data []byte) (journalText, error) {
 	type badLine struct {
 		at   int64
@@ -115,13 +115,13 @@ func parseJournal(data []byte) (journalText, error) {
 			err = errors.New("no newline")
 		}
 		if err == nil {
-			safe = max(safe, l.Safe) // also when it is about a change that cannot be read
+			safe = max(safe, l.Safe) // also if the line refers to an unreadable change
 			err = t.add(l)
 		}
 		switch {
 		case errors.Is(err, ErrJournalVersion):
 			return t, err
-		case err != nil && len(bad) == mostDamage:
+		case err != nil && len(bad) == maxDamage:
 			more++
 		case err != nil:
 			bad = append(bad, badLine{at, fmt.Sprintf("line %d: %v", number, err)})
@@ -135,13 +135,13 @@ func parseJournal(data []byte) (journalText, error) {
 		}
 	}
 	t.torn = len(bad) > len(t.damage)
-	if more > 0 { // torn or damaged: their places are not kept
+	if more > 0 { // torn or damaged: their offsets are not kept
 		t.damage = append(t.damage, fmt.Sprintf("%d more lines", more))
 	}
 	return t, nil
 }
 
-// add takes a decoded line in.
+// add adds a decoded line.
 func (t *journalText) add(l journalLine) error {
 	at, known := slices.BinarySearchFunc(t.entries, l.N, func(e Entry, n int) int { return e.N - n })
 	switch l.Op {
@@ -186,7 +186,7 @@ func encodeJournal(entries []Entry) ([]byte, error) {
 	return encodeLines(lines)
 }
 
-// encodeLines returns lines as they stand in the file.
+// encodeLines returns lines in the file's format.
 func encodeLines(lines []journalLine) ([]byte, error) {
 	var text []byte
 	for _, l := range lines {

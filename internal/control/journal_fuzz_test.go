@@ -66,7 +66,7 @@ func TestJournalOfRubbish(t *testing.T) {
 	good := sealed(fmt.Sprintf(`{"op":"set","safe":%d,"n":1,"step":{"kind":"file","target":"/x"}}`, 1<<40))
 	text, err := parseJournal(append(bytes.Repeat([]byte("\n"), lines), good...))
 	said := strings.Join(text.damage, "\n")
-	rest := fmt.Sprint(lines - mostDamage)
+	rest := fmt.Sprint(lines - maxDamage)
 	if err != nil || len(text.entries) != 1 || len(said) > 1<<16 || !strings.Contains(said, rest) {
 		t.Errorf("%v, %d changes, damage of %d bytes: %.200s", err, len(text.entries), len(said), said)
 	}

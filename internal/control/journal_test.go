@@ -148,7 +148,7 @@ func TestFullDisk(t *testing.T) {
 				Match: func(op crashfs.Op) bool { return op.Kind == kind }})
 			s := everything()
 			s = under(s, setting.Require, "frequency")
-			_, undo, problems := ApplyAll(t.Context(), m, s, j)
+			_, restore, problems := ApplyAll(t.Context(), m, s, j)
 			if kind == crashfs.Sync && errors.Is(errno, syscall.ENOSPC) {
 				continue // a sync needs no space
 			}
@@ -158,7 +158,7 @@ func TestFullDisk(t *testing.T) {
 			if len(k.writes) != 0 {
 				t.Errorf("%v in %s: wrote %v without a journal", errno, kind, k.writes)
 			}
-			if err := undo(t.Context()); err != nil {
+			if err := restore(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}
@@ -249,15 +249,15 @@ func TestReportPrint(t *testing.T) {
 	}
 	const want = `restored  a: /a = 1
 void      b: /b (the machine has been rebooted since)
-gone      c: /c (does not exist any more)
-failed    d: /d not put back to 4: read-only
+gone      c: /c (no longer exists)
+failed    d: /d not restored to 4: read-only
 already   e: /e = 5
 `
 	var out strings.Builder
 	if err := r.Print(&out); err != nil || out.String() != want {
 		t.Errorf("%v\n%s", err, out.String())
 	}
-	if err := r.Err(); err == nil || err.Error() != "put /d back to 4: read-only" {
+	if err := r.Err(); err == nil || err.Error() != "restore /d to 4: read-only" {
 		t.Errorf("Err = %v", err)
 	}
 	out.Reset()

@@ -14,16 +14,16 @@ var ksm = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "ksm", Policy: setting.Off,
 		Brief: "no merging of identical pages",
-		Why:   "a kernel thread scans memory for equal pages, and a write to a merged page takes a fault",
+		Why:   "a kernel thread scans memory for identical pages, and a write to a merged page faults",
 		Options: []setting.Option{{
 			Name: "unmerge", Default: false,
-			Doc: "unmerge pages that are already merged, instead of at their next write",
+			Doc: "split merged pages at once instead of at their next write",
 		}},
 		What: "`/sys/kernel/mm/ksm/run` = 0, or 2",
 	},
 	targets: files(isNumber, ksmFile),
 	plan: func(d setting.Demand, _ Request) planner {
-		file := sysfile{path: ksmFile, want: "0", absent: "the kernel merges no pages"}
+		file := sysfile{path: ksmFile, want: "0", absent: "the kernel does not merge pages"}
 		if d.Flag("unmerge") {
 			file.want = "2"
 		}

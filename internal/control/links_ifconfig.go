@@ -7,8 +7,8 @@ import (
 	"krund/internal/host"
 )
 
-// Ifconfig switches interfaces with OpenBSD's ifconfig(8). Addresses stay when an interface goes
-// down there, and static routes come back with it, so that nothing need be saved.
+// Ifconfig brings interfaces up and down with OpenBSD's ifconfig(8). There an interface that goes
+// down keeps its addresses, and static routes return with it, so nothing needs to be saved.
 type Ifconfig struct{ Commands host.Commands }
 
 // List returns all interfaces.
@@ -35,7 +35,7 @@ func parseIfconfig(text string) []Link {
 	return links
 }
 
-// Save has nothing to save.
+// Save returns nothing: no state is lost.
 func (Ifconfig) Save(string) (string, error) { return "", nil }
 
 // Down takes an interface down.

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// netlinkLinks switches interfaces of Linux. Taking one down removes its routes, its permanent
-// neighbours, and its addresses of IPv6; nobody brings them back unless a network manager watches.
-// So they are saved and put back, as `ip route save` and `ip route restore` would.
+// netlinkLinks brings Linux interfaces up and down. Taking one down removes its routes, its
+// permanent neighbors and its IPv6 addresses, and only a network manager would restore them. So
+// they are saved and restored, as `ip route save` and `ip route restore` do.
 type netlinkLinks struct{}
 
 // List returns all interfaces.
@@ -28,8 +28,8 @@ func (netlinkLinks) List() ([]Link, error) {
 	return links, nil
 }
 
-// Save returns the routes, addresses and entries of the neighbour tables that going down would
-// destroy.
+// Save returns the routes, addresses and neighbor table entries that are lost when the interface
+// goes down.
 func (netlinkLinks) Save(name string) (string, error) {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
@@ -45,7 +45,7 @@ func (netlinkLinks) Save(name string) (string, error) {
 	}
 	neighbours, err := dump(unix.RTM_GETNEIGH)
 	if err != nil {
-		return "", fmt.Errorf("neighbours of %s: %w", name, err)
+		return "", fmt.Errorf("neighbors of %s: %w", name, err)
 	}
 	index := uint32(i.Index)
 	return encodeSaved(bodies{selectAddresses(addresses, index), selectNeighbours(neighbours, index),
@@ -58,7 +58,7 @@ func (netlinkLinks) Down(name string) error {
 	return err
 }
 
-// Up brings an interface up, and then what was saved.
+// Up brings an interface up and restores what was saved.
 func (netlinkLinks) Up(name, saved string) (changed bool, err error) {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
@@ -66,7 +66,7 @@ func (netlinkLinks) Up(name, saved string) (changed bool, err error) {
 	}
 	b, err := decodeSaved(saved)
 	if err == nil && !b.of(uint32(i.Index)) {
-		err = fmt.Errorf("saved addresses, neighbours or routes of %s belong to another interface", name)
+		err = fmt.Errorf("saved addresses, neighbors or routes of %s belong to another interface", name)
 	}
 	if err != nil {
 		return false, err
@@ -81,9 +81,10 @@ func (netlinkLinks) Up(name, saved string) (changed bool, err error) {
 		switch one := request(message); {
 		case one == nil:
 			changed = true
-		case errors.Is(one, unix.EEXIST): // it is there already
+		case errors.Is(one, unix.EEXIST): // it exists already
 		default:
-			err = errors.Join(err, fmt.Errorf("put back an address, neighbour or route of %s: %w", name, one))
+			err = errors.Join(err, fmt.Errorf("restore an address, neighbor or route of %s: "+
+				"%w", name, one))
 		}
 	}
 	return changed, err
@@ -95,7 +96,7 @@ func setUp(name string, up bool) (changed bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("open socket: %w", err)
 	}
-	defer func() { _ = unix.Close(fd) }() // nothing is written through it that closing could lose
+	defer func() { _ = unix.Close(fd) }() // closing it cannot lose data
 	req, err := unix.NewIfreq(name)
 	if err != nil {
 		return false, fmt.Errorf("interface %s: %w", name, err)

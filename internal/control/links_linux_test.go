@@ -45,7 +45,7 @@ func inEmptyNetwork(t *testing.T, f func(ip func(args ...string) string)) {
 	}
 }
 
-// configured returns the addresses and routes that somebody set up, without states that change with
+// configuredNetwork returns the configured addresses and routes, without states that change with
 // time.
 func configuredNetwork(ip func(args ...string) string) []string {
 	var lines []string
@@ -85,7 +85,7 @@ func TestInterfaceDownAndUp(t *testing.T) {
 		}
 		before, table := configuredNetwork(ip), ip("route", "show", "table", "77")
 		m := &Machine{Boot: boot, Links: netlinkLinks{}}
-		f, undo, err := required(network, "down", []string{"k0", "lo"}).Apply(t.Context(), m,
+		f, restore, err := required(network, "down", []string{"k0", "lo"}).Apply(t.Context(), m,
 			openJournal(t, m))
 		if err != nil || f.Status != setting.StatusSet || f.Found != "k0 up" {
 			t.Errorf("%+v, %v", f, err)
@@ -93,7 +93,7 @@ func TestInterfaceDownAndUp(t *testing.T) {
 		if got := configuredNetwork(ip); len(got) >= len(before) {
 			t.Errorf("with the interface down: %q", got)
 		}
-		if err := undo(t.Context()); err != nil {
+		if err := restore(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if got := configuredNetwork(ip); !slices.Equal(got, before) {
@@ -102,11 +102,11 @@ func TestInterfaceDownAndUp(t *testing.T) {
 		if got := ip("route", "show", "table", "77"); got != table {
 			t.Errorf("table 77 afterwards %q, want %q", got, table)
 		}
-		if outcome, err := (linkApplier{m.Links}).undo(t.Context(),
+		if outcome, err := (linkApplier{m.Links}).restore(t.Context(),
 			Step{Target: "k0"}); outcome != Already || err != nil {
 			t.Errorf("undone twice: %s, %v", outcome, err)
 		}
-		if outcome, err := (linkApplier{m.Links}).undo(t.Context(), Step{Target: "k9"}); outcome != Gone ||
+		if outcome, err := (linkApplier{m.Links}).restore(t.Context(), Step{Target: "k9"}); outcome != Gone ||
 			err != nil {
 			t.Errorf("unplugged: %s, %v", outcome, err)
 		}

@@ -8,15 +8,15 @@ import (
 	"krund/internal/config/setting"
 )
 
-// A Descriptor declares a control: what krund says about it, what it may change, and how.
+// A Descriptor declares a control: its documentation, what it may change, and how.
 type Descriptor struct {
 	setting.Descriptor
 	targets []target                              // what its plans may change; nothing else is restored
-	plan    func(setting.Demand, Request) planner // makes the control from the parsed values
+	plan    func(setting.Demand, Request) planner // returns the planner for the parsed values
 	environ func(setting.Demand) string           // of a benchmark: "NAME=value"; nil for none
 }
 
-// A planner compares the machine with what is wanted. It reads and never changes.
+// A planner compares the machine with the wanted state. It only reads.
 type planner func(context.Context, *Machine) Plan
 
 // fixed is the plan of a control without options.
@@ -25,26 +25,28 @@ func fixed(p planner) func(setting.Demand, Request) planner {
 }
 
 // A Request is everything that is asked of a machine: the demands of the configuration, one for
-// each control, and what else plans depend on.
+// each control, and the other inputs of plans.
 type Request struct {
 	setting.Demands
-	Heap int64 // bytes of memory that a benchmark may use, for which overcommit keeps room; 0 asks for none
+	Heap int64 // memory limit of a benchmark in bytes, for which overcommit leaves room; 0: none
 }
 
-// Defaults asks for what the warmup study had ("Virtual Machine Warmup Blows Hot and Cold", section
-// 3.5): what Krun set or insisted on is required, and what it did not touch is off. In between are
-// settings that the study left to the firmware, or that take nothing away (apply).
+// Defaults requests the settings of the warmup study ("Virtual Machine Warmup Blows Hot and Cold",
+// section 3.5): what Krun set or insisted on is required, and what it did not touch is off.
+// Settings that the study made in the firmware, or that have no disadvantage, have the policy
+// apply.
 func Defaults() Request { return Request{Demands: setting.Defaults(Descriptors())} }
 
-// CPUs returns the CPUs that benchmarks run on in list form; "" is all online ones but the lowest.
+// CPUs returns the CPUs that benchmarks run on in list form; "" means all online CPUs except the
+// lowest.
 func (r Request) CPUs() string { return r.Of("shield").Text("cpus") }
 
-// Linux returns the controls of Linux in the order of work; restoring goes the other way.
+// Linux returns the controls of Linux in the order of work; they are restored in reverse order.
 //
-// Sibling threads go first, because the rest concerns the CPUs that stay. Governor, turbo, limits:
-// see governor.go and frequency.go. Swap comes before overcommit, which counts it. Services stop
-// before interrupts are moved (irqbalance) and CPUs shielded. The network goes last and comes back
-// first.
+// Sibling threads go offline first, because the other controls concern the CPUs that stay online.
+// For governor, turbo and limits see governor.go and frequency.go. Swap comes before overcommit,
+// which counts it. Services stop before interrupts are moved (irqbalance) and CPUs are shielded.
+// The network goes down last and comes up first.
 func Linux() []Descriptor {
 	return []Descriptor{
 		smt,
@@ -84,8 +86,8 @@ func OpenBSD() []Descriptor {
 	}
 }
 
-// Descriptors returns what all controls of all systems declare, each name once: a configuration for
-// one system can be read on another.
+// Descriptors returns the descriptors of all controls on all systems, each name once: a
+// configuration for one system can be parsed on another.
 func Descriptors() []setting.Descriptor {
 	var list []setting.Descriptor
 	for _, d := range append(Linux(), OpenBSD()...) {
@@ -96,8 +98,8 @@ func Descriptors() []setting.Descriptor {
 	return list
 }
 
-// system returns the controls of the system at hand. Their plans are compiled on every system, and
-// tested on one.
+// system returns the controls of the current system. All plans are compiled on every system, so
+// that they can be tested on one.
 func system() []Descriptor {
 	switch runtime.GOOS {
 	case "linux":
@@ -108,7 +110,7 @@ func system() []Descriptor {
 	return nil
 }
 
-// Controls returns the controls of this system in the order of work, as they are asked for.
+// Controls returns the controls of this system in the order of work, with their demands.
 func Controls(r Request) []Control {
 	var list []Control
 	for _, d := range system() {
@@ -123,7 +125,7 @@ func (d Descriptor) control(r Request) Control {
 		targets: d.targets}
 }
 
-// Environment returns what the controls want in the environment of a benchmark.
+// Environment returns the environment entries that the controls add for a benchmark.
 func Environment(r Request) []string {
 	var env []string
 	for _, d := range system() {

@@ -10,9 +10,9 @@ import (
 	"krund/internal/sysroot"
 )
 
-// A Machine is everything that controls read and change, each part replaceable by a test.
-// NewMachine fills it for the machine at hand. A nil part is one that the system does not have;
-// controls that need it report so.
+// A Machine is everything that controls read and change; tests can replace each part. NewMachine
+// returns the current machine. A nil part does not exist on this system; controls that need it
+// report that.
 type Machine struct {
 	host.Host
 	// identifies this boot; changes made in another one are void
@@ -22,49 +22,49 @@ type Machine struct {
 	Links    Links                                  // network interfaces
 	Accounts Accounts                               // the account for benchmarks
 	Bind     func(thread int, cpus host.CPUs) error // lets a thread run on these CPUs only
-	Clock    sysroot.Clock                          // for settings that take a moment; nil never waits
+	Clock    sysroot.Clock                          // for settings with a delay; nil never waits
 
 	held map[string]io.Closer // devices held open by KindHold steps
 }
 
-// Swap switches swap areas.
+// Swap switches swap areas on and off.
 type Swap interface {
 	Off(device string) error
-	On(device string, priority int) error // negative: let the kernel choose
+	On(device string, priority int) error // negative: the kernel chooses
 }
 
-// Units switches services and what starts them.
+// Units starts and stops services and the units that trigger them.
 type Units interface {
 	// List returns the loaded units whose names match one of the patterns (path.Match).
 	List(ctx context.Context, patterns []string) ([]Unit, error)
-	// Triggers returns what a socket, timer or path starts, also when it is not loaded.
+	// Triggers returns the units that a socket, timer or path starts, loaded or not.
 	Triggers(ctx context.Context, name string) ([]string, error)
-	// Stop and Start return when the unit is stopped or started.
+	// Stop and Start return once the unit is stopped or started.
 	Stop(ctx context.Context, name string) error
 	Start(ctx context.Context, name string) error
 }
 
-// A Unit is a service, or what starts one.
+// A Unit is a service or a unit that triggers one.
 type Unit struct {
 	Name        string
 	Active      bool
 	TriggeredBy []string // sockets, timers and paths that would start it again
 	// units that stop with it, because they require it, are bound to it or are part of it
 	NeededBy []string
-	// made while the system runs, as by systemd-run(1): stopped, it is forgotten and cannot be
-	// started again
+	// created at run time, as by systemd-run(1): once stopped, it is gone and cannot be started
+	// again
 	Transient bool
 }
 
-// Links switches network interfaces.
+// Links brings network interfaces up and down.
 type Links interface {
 	List() ([]Link, error)
-	// Save returns what is lost when the interface goes down (routes, addresses), for Up to put
-	// back.
+	// Save returns what is lost when the interface goes down (routes, addresses), for Up to
+	// restore.
 	Save(name string) (string, error)
 	Down(name string) error
-	// Up brings the interface up and puts back what Save returned. changed is false when all of it
-	// was there already.
+	// Up brings the interface up and restores what Save returned. changed is false if all of it was
+	// in place already.
 	Up(name, saved string) (changed bool, err error)
 }
 
@@ -75,16 +75,16 @@ type Link struct {
 	Loopback bool
 }
 
-// applier makes and takes back the changes of one Kind.
+// applier makes and restores the changes of one Kind.
 type applier interface {
-	// do makes the change and returns what reads back. It must be harmless to do it twice.
+	// do makes the change and returns the value read back. It must be harmless to call it twice.
 	do(context.Context, Step) (readBack string, err error)
-	// undo takes the change back. It must be harmless when the change was never made, or was taken
-	// back already.
-	undo(context.Context, Step) (Outcome, error)
+	// restore restores the old value. It must be harmless if the change was never made, or is
+	// restored already.
+	restore(context.Context, Step) (Outcome, error)
 }
 
-// applier returns who changes things of kind k.
+// applier returns the applier for changes of kind k.
 func (m *Machine) applier(k Kind) (applier, error) {
 	switch k {
 	case KindFile:
@@ -130,21 +130,21 @@ func (m *Machine) applier(k Kind) (applier, error) {
 			return performApplier{m.Commands}, nil
 		}
 	}
-	return nil, fmt.Errorf("this system cannot change things of kind %q", k)
+	return nil, fmt.Errorf("changes of kind %q are not supported on this system", k)
 }
 
-// wait lets time pass. It returns without having waited when there is no clock or ctx has ended:
-// what follows looks at the machine anyway.
+// wait waits for a while. Without a clock, or when ctx has ended, it returns at once: the caller
+// checks the machine in any case.
 func (m *Machine) wait(ctx context.Context, d time.Duration) {
 	if m.Clock != nil {
 		_ = m.Clock.Sleep(ctx, d)
 	}
 }
 
-// hold remembers an open device until release; one that is held already is let go of.
+// hold keeps a device open until release; a device that was held under the same name is closed.
 func (m *Machine) hold(name string, c io.Closer) {
 	if old := m.held[name]; old != nil {
-		_ = old.Close() // the new wish replaces the old one
+		_ = old.Close() // the new request replaces the old one
 	}
 	if m.held == nil {
 		m.held = map[string]io.Closer{}
@@ -152,7 +152,7 @@ func (m *Machine) hold(name string, c io.Closer) {
 	m.held[name] = c
 }
 
-// release closes a held device; released is false when it is not held.
+// release closes a held device; released is false if it is not held.
 func (m *Machine) release(name string) (released bool, err error) {
 	c := m.held[name]
 	if c == nil {

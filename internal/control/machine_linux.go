@@ -11,12 +11,11 @@ import (
 	"krund/internal/sysroot"
 )
 
-// NewMachine returns the machine below root. For a copy of a machine (a root other than "/") there
-// are only its files: no services, interfaces or swap of the machine at hand can be reached through
-// it.
+// NewMachine returns the machine below root. A copy of a machine (a root other than "/") has only
+// files: it gives no access to services, interfaces or swap of the current machine.
 func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 	m := &Machine{Host: host.Host{Root: root}}
-	m.Boot, _ = root.Read("/proc/sys/kernel/random/boot_id") // unknown is "", and then counts as any boot
+	m.Boot, _ = root.Read("/proc/sys/kernel/random/boot_id") // "" if unknown, which matches any boot
 	if root.IsMachine() {
 		m.Clock = sysroot.RealClock{}
 		m.Commands = command.System{}

@@ -9,14 +9,14 @@ import (
 	"krund/internal/sysroot"
 )
 
-// NewMachine returns the machine below root. For a copy of a machine (a root other than "/") there
-// are only its files.
+// NewMachine returns the machine below root. A copy of a machine (a root other than "/") has only
+// files.
 func NewMachine(ctx context.Context, root sysroot.Root) *Machine {
 	m := &Machine{Host: host.Host{Root: root}}
 	if root.IsMachine() {
 		m.Clock = sysroot.RealClock{}
 		m.Commands = command.System{}
-		m.Boot, _ = sysctlGet(ctx, m.Commands, "kern.boottime") // unknown is "", and then counts as any boot
+		m.Boot, _ = sysctlGet(ctx, m.Commands, "kern.boottime") // "" if unknown, which matches any boot
 		m.Units = Rcctl{m.Commands}
 		m.Accounts = account.Own{}
 		m.Links = Ifconfig{m.Commands}

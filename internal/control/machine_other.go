@@ -9,7 +9,7 @@ import (
 	"krund/internal/sysroot"
 )
 
-// NewMachine returns a machine that can only be looked at: krund controls Linux and OpenBSD.
+// NewMachine returns a machine that can only be read: krund controls only Linux and OpenBSD.
 func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 	return &Machine{Host: host.Host{Root: root}}
 }

@@ -10,15 +10,15 @@ import (
 	"krund/internal/config/setting"
 )
 
-// mallocForm is the form of options of malloc(3): "<" and ">" are among them.
+// mallocForm matches options of malloc(3), which include "<" and ">".
 var mallocForm = regexp.MustCompile(`^[A-Za-z0-9<>+-]{1,100}$`)
 
-// mallocFlags are those that a configuration may ask for.
+// mallocFlags matches the options that a configuration may request.
 var mallocFlags = regexp.MustCompile(`^[A-Za-z<>]*$`)
 
-// malloc checks that no system-wide options of malloc(3) get in the way of the benchmark's own,
-// which are set in its environment: /etc/malloc.conf, a symbolic link whose text is the options, up
-// to OpenBSD 6.4, and vm.malloc_conf since.
+// malloc checks that no system-wide options of malloc(3) interfere with the benchmark's own, which
+// are set in its environment: /etc/malloc.conf, a symbolic link whose text is the options, up to
+// OpenBSD 6.4, and vm.malloc_conf since.
 var malloc = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "malloc", Policy: setting.Require,

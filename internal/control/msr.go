@@ -12,7 +12,7 @@ import (
 	"krund/internal/sysroot"
 )
 
-// Registers that switch turbo (Intel SDM volume 4, IA32_MISC_ENABLE bit 38 "Turbo Mode Disable";
+// Registers that control turbo (Intel SDM volume 4, IA32_MISC_ENABLE bit 38 "Turbo Mode Disable";
 // AMD PPR, HWCR bit 25 "CpbDis").
 const (
 	intelMiscEnable  = 0x1a0
@@ -37,7 +37,8 @@ func planTurboMSR(m *Machine, cpuinfo string) Plan {
 		value, err := msrApplier{m.Root}.read(target)
 		if err != nil {
 			return cannot("unknown", "off", err.Error(),
-				"modprobe msr; with Secure Boot the kernel may refuse, then use the firmware's setup")
+				"run `modprobe msr`; if the kernel does not allow it (Secure Boot), use the firmware's "+
+					"setup")
 		}
 		if value&bit == 0 {
 			steps = append(steps, Step{Kind: KindMSR, Target: target, Old: hex(value), New: hex(value | bit)})
@@ -47,11 +48,11 @@ func planTurboMSR(m *Machine, cpuinfo string) Plan {
 		return ok("off", "off")
 	}
 	p := willSet("on", "off", steps...)
-	p.Detail = "by writing the processor's register: the kernel logs it and becomes tainted"
+	p.Detail = "by writing the processor's register: the kernel logs this and becomes tainted"
 	return p
 }
 
-// turnsBoostOff reports whether a step changes nothing in the register but the bit.
+// turnsBoostOff reports whether a step changes only that bit of the register.
 func turnsBoostOff(s Step) bool {
 	x, err1 := strconv.ParseUint(s.Old, 0, 64)
 	y, err2 := strconv.ParseUint(s.New, 0, 64)
@@ -91,7 +92,7 @@ func splitMSR(target string) (device string, register int64, err error) {
 	return device, register, nil
 }
 
-// put brings the bits in which from and to differ into the state they have in to.
+// put sets the bits in which from and to differ to their values in to.
 func (a msrApplier) put(target, from, to string) (uint64, error) {
 	x, err1 := strconv.ParseUint(from, 0, 64)
 	y, err2 := strconv.ParseUint(to, 0, 64)
@@ -122,7 +123,7 @@ func (a msrApplier) put(target, from, to string) (uint64, error) {
 	return got, err
 }
 
-// errAlready says that there was nothing to write.
+// errAlready means that there was nothing to write.
 var errAlready = errors.New("already so")
 
 func (a msrApplier) do(_ context.Context, s Step) (string, error) {
@@ -133,7 +134,7 @@ func (a msrApplier) do(_ context.Context, s Step) (string, error) {
 	return hex(got), err
 }
 
-func (a msrApplier) undo(_ context.Context, s Step) (Outcome, error) {
+func (a msrApplier) restore(_ context.Context, s Step) (Outcome, error) {
 	_, err := a.put(s.Target, s.New, s.Old)
 	switch {
 	case err == nil:
@@ -146,7 +147,7 @@ func (a msrApplier) undo(_ context.Context, s Step) (Outcome, error) {
 	return Failed, err
 }
 
-// stands reports whether the bits that a step set are set.
+// stands reports whether the bits that a step set are still set.
 func (a msrApplier) stands(s Step) bool {
 	x, err1 := strconv.ParseUint(s.Old, 0, 64)
 	y, err2 := strconv.ParseUint(s.New, 0, 64)

@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// What is saved of an interface are bodies of rtnetlink messages (rtnetlink(7)), as the kernel gave
-// them: a fixed header and attributes. Choosing among them is pure and knows only these few numbers
-// of the kernel's user interface.
+// The saved state of an interface consists of bodies of rtnetlink messages (rtnetlink(7)), as
+// received from the kernel: a fixed header and attributes. The code that selects them is pure and
+// needs only these constants of the kernel's user-space API.
 const (
 	familyIPv6 = 10
 
@@ -30,7 +30,7 @@ const (
 	tableLocal    = 255
 	typeUnicast   = 1
 
-	protoRedirect = 1 // learned, and learned again
+	protoRedirect = 1 // learned, and will be learned again
 	protoKernel   = 2 // made by the kernel along with an address
 	protoRA       = 9 // learned from router advertisements
 
@@ -41,7 +41,7 @@ const (
 	neighbourStays  = 0x80 // NUD_PERMANENT: configured, not learned
 
 	flagCloned = 0x200 // RTM_F_CLONED: an entry of a cache
-	flagOnlink = 4     // RTNH_F_ONLINK: the only flag that a person sets; the others are states
+	flagOnlink = 4     // RTNH_F_ONLINK: the only flag that a user sets; the others are states
 
 	attrOutput    = 4 // RTA_OIF
 	attrGateway   = 5 // RTA_GATEWAY
@@ -49,14 +49,14 @@ const (
 	attrVia       = 18
 )
 
-// saved is the text form of what was saved: bodies in base64.
+// saved is the JSON form of bodies, each in base64.
 type saved struct {
 	Addresses  []string `json:"addresses,omitempty"`
 	Neighbours []string `json:"neighbours,omitempty"`
 	Routes     []string `json:"routes,omitempty"`
 }
 
-// bodies is what was saved: addresses, permanent entries of the neighbour tables, routes.
+// bodies is the saved state: addresses, permanent neighbor table entries, routes.
 type bodies struct{ addresses, neighbours, routes [][]byte }
 
 func encodeSaved(b bodies) (string, error) {
@@ -85,7 +85,7 @@ func decodeSaved(text string) (bodies, error) {
 	return bodies{addresses, neighbours, routes}, nil
 }
 
-// of reports whether all that was saved is what Links.Save saves of an interface, and nothing else.
+// of reports whether b holds only what Links.Save saves of an interface.
 func (b bodies) of(index uint32) bool {
 	return len(selectAddresses(b.addresses, index)) == len(b.addresses) &&
 		len(selectNeighbours(b.neighbours, index)) == len(b.neighbours) &&
@@ -105,18 +105,18 @@ func decode64(texts []string, header int) ([][]byte, error) {
 	for _, text := range texts {
 		b, err := base64.StdEncoding.DecodeString(text)
 		if err == nil && len(b) < header {
-			err = fmt.Errorf("%d bytes are too few", len(b))
+			err = fmt.Errorf("only %d bytes", len(b))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("saved address, neighbour or route: %w", err)
+			return nil, fmt.Errorf("saved address, neighbor or route: %w", err)
 		}
 		bodies = append(bodies, b)
 	}
 	return bodies, nil
 }
 
-// selectAddresses returns the configured IPv6 addresses of an interface; those of IPv4 outlive
-// going down, and the link-local one of IPv6 comes by itself.
+// selectAddresses returns the configured IPv6 addresses of an interface; IPv4 addresses survive
+// going down, and the kernel adds the IPv6 link-local address by itself.
 func selectAddresses(bodies [][]byte, index uint32) [][]byte {
 	var chosen [][]byte
 	for _, b := range bodies {
@@ -130,8 +130,8 @@ func selectAddresses(bodies [][]byte, index uint32) [][]byte {
 	return chosen
 }
 
-// selectNeighbours returns the entries that somebody made for an interface: going down removes
-// these, too.
+// selectNeighbours returns the configured neighbor entries of an interface, which are lost as well
+// when it goes down.
 func selectNeighbours(bodies [][]byte, index uint32) [][]byte {
 	var chosen [][]byte
 	for _, b := range bodies {
@@ -143,9 +143,8 @@ func selectNeighbours(bodies [][]byte, index uint32) [][]byte {
 	return chosen
 }
 
-// selectRoutes returns the routes through an interface that somebody configured, those without a
-// gateway first, since the others are reached through them. States are cleared from their flags:
-// the kernel refuses to be told them.
+// selectRoutes returns the configured routes through an interface, those without a gateway first,
+// since gateways are reached through them. State flags are cleared, since the kernel rejects them.
 func selectRoutes(bodies [][]byte, index uint32) [][]byte {
 	var chosen [][]byte
 	for _, b := range bodies {
@@ -160,7 +159,7 @@ func selectRoutes(bodies [][]byte, index uint32) [][]byte {
 	return chosen
 }
 
-// configured reports whether a route is one that would not come back by itself.
+// configured reports whether a route would not return by itself.
 func configured(b []byte) bool {
 	if b[routeTable] == tableLocal || b[routeType] != typeUnicast ||
 		binary.NativeEndian.Uint32(b[routeFlags:])&flagCloned != 0 {
@@ -204,7 +203,7 @@ func hopThrough(hops []byte, index uint32) bool {
 	return false
 }
 
-// gateways returns 1 when a route leads over a gateway, else 0.
+// gateways returns 1 if a route uses a gateway, else 0.
 func gateways(b []byte) int {
 	n := 0
 	attributes(b[routeHeader:], func(kind uint16, _ []byte) {
@@ -216,7 +215,7 @@ func gateways(b []byte) int {
 }
 
 // attributes calls yield for each attribute of a message: length (2 bytes, with these four), kind
-// (2 bytes), value, padding to 4 bytes. It stops at one that does not fit.
+// (2 bytes), value, padding to 4 bytes. It stops at an attribute that does not fit.
 func attributes(b []byte, yield func(kind uint16, value []byte)) {
 	for len(b) >= 4 {
 		length := int(binary.NativeEndian.Uint16(b))

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dump returns the bodies of all messages that the kernel answers to a request for a whole table,
-// of every address family.
+// dump returns the bodies of all messages in the kernel's answer to a request for a whole table,
+// for every address family.
 func dump(request int) ([][]byte, error) {
 	data, err := syscall.NetlinkRIB(request, unix.AF_UNSPEC)
 	if err != nil {
@@ -29,7 +29,7 @@ func dump(request int) ([][]byte, error) {
 	return bodies, nil
 }
 
-// asMessages puts the header of a request to create before each body.
+// asMessages prepends the header of a create request to each body.
 func asMessages(kind uint16, bodies [][]byte) [][]byte {
 	var messages [][]byte
 	for _, body := range bodies {
@@ -44,7 +44,7 @@ func asMessages(kind uint16, bodies [][]byte) [][]byte {
 	return messages
 }
 
-// request sends one message to the kernel and returns the error that it answers, nil for an
+// request sends one message to the kernel and returns the error in its answer, nil for an
 // acknowledgement.
 func request(message []byte) error {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)

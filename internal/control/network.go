@@ -10,22 +10,21 @@ import (
 	"krund/internal/config/setting"
 )
 
-// network takes interfaces down last of all controls, and brings them up first. What going down
-// destroys (routes, and addresses of IPv6) is in the journal, so that the machine can be reached
-// again however krund ends.
+// network takes interfaces down after all other controls, and brings them up first. What is lost
+// when they go down (routes and IPv6 addresses) is in the journal, so that the machine can be
+// reached again however krund ends.
 var network = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "network", Policy: setting.Off,
 		Brief: "network interfaces down while measuring",
-		Why:   "packets from outside interrupt the processor whenever they like",
+		Why:   "incoming packets interrupt the processor at any time",
 		Options: []setting.Option{{
 			Name: "down", Default: []string{}, Values: "list of globs",
 			Doc: "names or patterns of interfaces, `\"*\"` for all; never the loopback",
 		}},
 		What: "interfaces down; OpenBSD: `ifconfig IF down`",
-		Notes: "last, and first to come back. Their routes, permanent neighbors, and addresses of IPv6, " +
-			"are " +
-			"lost when an interface of Linux goes down; they are saved in the journal and restored",
+		Notes: "applied last and restored first. A Linux interface that goes down loses its routes, " +
+			"permanent neighbors and IPv6 addresses; they are saved in the journal and restored",
 	},
 	targets: []target{{kind: KindLink, name: linkForm.MatchString, values: wasUp}},
 	plan: func(d setting.Demand, _ Request) planner {
@@ -36,12 +35,12 @@ var network = Descriptor{
 
 func planDown(m *Machine, down []string) Plan {
 	if len(down) == 0 {
-		return ok("none asked for", "none")
+		return ok("none configured", "none")
 	}
 	wanted := strings.Join(down, " ") + " down"
 	if m.Links == nil {
-		return cannot("unknown", wanted, "krund cannot switch interfaces on this system",
-			"switch them in a hook")
+		return cannot("unknown", wanted, "krund cannot control interfaces on this system",
+			"take them down in a hook")
 	}
 	links, err := m.Links.List()
 	if err != nil {
@@ -50,12 +49,11 @@ func planDown(m *Machine, down []string) Plan {
 	return planNetwork(m.Links, links, down, wanted)
 }
 
-// linkForm is the form of an interface's name: IFNAMSIZ of the kernel's include/uapi/linux/if.h
+// linkForm matches the name of an interface: IFNAMSIZ of the kernel's include/uapi/linux/if.h
 // bounds its length.
 var linkForm = regexp.MustCompile(`^[^\s/]{1,15}$`)
 
-// wasUp reports whether a step takes an interface down. Data, what comes back with it, is for
-// Links.Up to judge.
+// wasUp reports whether a step takes an interface down. Links.Up checks Data, the state to restore.
 func wasUp(s Step) bool { return s.Old == "up" }
 
 func planNetwork(l Links, links []Link, patterns []string, wanted string) Plan {
@@ -82,10 +80,10 @@ func planNetwork(l Links, links []Link, patterns []string, wanted string) Plan {
 	return p
 }
 
-// linkApplier switches interfaces.
+// linkApplier brings interfaces up and down.
 type linkApplier struct{ links Links }
 
-// up reports whether an interface is up; known is false when it does not exist.
+// up reports whether an interface is up; known is false if it does not exist.
 func (a linkApplier) up(name string) (up, known bool, err error) {
 	links, err := a.links.List()
 	i := slices.IndexFunc(links, func(l Link) bool { return l.Name == name })
@@ -106,7 +104,7 @@ func (a linkApplier) do(_ context.Context, s Step) (string, error) {
 	return "down", err
 }
 
-func (a linkApplier) undo(_ context.Context, s Step) (Outcome, error) {
+func (a linkApplier) restore(_ context.Context, s Step) (Outcome, error) {
 	_, known, err := a.up(s.Target)
 	if err != nil {
 		return Failed, err

@@ -9,8 +9,9 @@ var numaBalancing = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "numa_balancing", Policy: setting.Off,
 		Brief: "no migration of pages between nodes",
-		Why:   "the kernel unmaps pages now and then to see who uses them, and moves them between nodes",
-		What:  "`kernel.numa_balancing` = 0",
+		Why: "the kernel periodically unmaps pages to detect their users, and migrates pages between " +
+			"nodes",
+		What: "`kernel.numa_balancing` = 0",
 	},
 	targets: files(isNumber, numaBalancingFile),
 	plan: fixed(sysfile{path: numaBalancingFile, want: "0",

@@ -58,10 +58,10 @@ func TestAPM(t *testing.T) {
 		{"6.x with apmd", map[string]string{"hw.perfpolicy": "manual", "hw.setperf": "0", "apmd": ""},
 			setting.StatusSet, "manual 0", "apmd runs", "high 100"},
 		{"6.x without apmd", map[string]string{"hw.perfpolicy": "manual", "hw.setperf": "50"},
-			setting.StatusSet, "manual 50", "does not run", "manual 100"},
+			setting.StatusSet, "manual 50", "is not running", "manual 100"},
 		{"7.x: automatic, and at full speed only while on mains",
 			map[string]string{"hw.perfpolicy": "auto", "hw.setperf": "100"}, setting.StatusSet, "auto 100",
-			"does not run", "manual 100"},
+			"is not running", "manual 100"},
 		{"7.x with apmd -A", map[string]string{"hw.perfpolicy": "auto", "hw.setperf": "0", "apmd": "-A"},
 			setting.StatusSet, "auto 0", "apmd runs with -A", "high 100"},
 		{"without policies", map[string]string{"hw.setperf": "0"}, setting.StatusSet, "0", "", "100"},
@@ -76,7 +76,7 @@ func TestAPM(t *testing.T) {
 		m := openbsd(t, tt.state)
 		before := stateOf(t, m)
 		c := required(apm)
-		f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
+		f, restore, err := c.Apply(t.Context(), m, openJournal(t, m))
 		if err != nil || f.Status != tt.status || f.Found != tt.found ||
 			!strings.Contains(f.Detail, tt.detail) {
 			t.Errorf("%s: %+v, %v", tt.name, f, err)
@@ -86,8 +86,8 @@ func TestAPM(t *testing.T) {
 				t.Errorf("%s: is %s, %v; want %s", tt.name, got, err, tt.after)
 			}
 		}
-		if err := undo(t.Context()); err != nil {
-			t.Errorf("%s: undo: %v", tt.name, err)
+		if err := restore(t.Context()); err != nil {
+			t.Errorf("%s: restore: %v", tt.name, err)
 		}
 		after := stateOf(t, m)
 		if strings.HasPrefix(tt.found, "auto") {
@@ -117,11 +117,11 @@ func TestMalloc(t *testing.T) {
 	}
 	m = openbsd(t, map[string]string{"vm.malloc_conf": "S>>"}) // and a larger cache
 	before := stateOf(t, m)
-	f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
+	f, restore, err := c.Apply(t.Context(), m, openJournal(t, m))
 	if err != nil || f.Status != setting.StatusSet {
 		t.Fatalf("7.x with options: %+v, %v", f, err)
 	}
-	if err := undo(t.Context()); err != nil {
+	if err := restore(t.Context()); err != nil {
 		t.Error(err)
 	}
 	sameTree(t, stateOf(t, m), before)
@@ -138,23 +138,23 @@ func TestRcctlAndIfconfig(t *testing.T) {
 		"em0": "8843<UP,BROADCAST,RUNNING,SIMPLEX,MULTICAST>"})
 	before := stateOf(t, m)
 	j := openJournal(t, m)
-	var undos []Undo
+	var restores []Undo
 	for _, c := range []Control{
 		required(services, "stop", []string{"cron", "smtpd", "ntpd"}),
 		required(network, "down", []string{"*"}),
 	} {
-		f, undo, err := c.Apply(t.Context(), m, j)
+		f, restore, err := c.Apply(t.Context(), m, j)
 		if err != nil || f.Status != setting.StatusSet {
 			t.Fatalf("%+v, %v", f, err)
 		}
-		undos = append(undos, undo)
+		restores = append(restores, restore)
 	}
 	after := stateOf(t, m)
 	if after["/started"] != "apmd\n" || strings.Contains(after["/em0"], "UP") {
 		t.Errorf("started %q, em0 %q", after["/started"], after["/em0"])
 	}
-	for _, undo := range undos {
-		if err := undo(t.Context()); err != nil {
+	for _, restore := range restores {
+		if err := restore(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}

@@ -13,19 +13,21 @@ const (
 )
 
 // perfRate sets kernel.perf_event_max_sample_rate and kernel.perf_cpu_time_max_percent. The
-// percentage comes first: while it is 0 or 100 the kernel refuses to change the rate. For the same
-// reason the rate is restored before the percentage.
+// percentage comes first: while it is 0 or 100 the kernel rejects a new rate. For the same reason
+// the rate is restored before the percentage.
 var perfRate = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "perf_rate", Policy: setting.Require,
 		Brief: "the lowest sampling rate of the kernel's profiler",
 		Why:   "perf may interrupt a CPU 100000 times a second, and changes that rate by itself",
 		Options: []setting.Option{
-			{Name: "rate", Default: int64(1), Min: 1, Max: 1_000_000, Doc: "samples per second at most"},
-			{Name: "percent", Default: int64(1), Min: 1, Max: 99, Doc: "percent of a CPU's time at most"},
+			{Name: "rate", Default: int64(1), Min: 1, Max: 1_000_000, Doc: "maximum number of samples " +
+				"per second"},
+			{Name: "percent", Default: int64(1), Min: 1, Max: 99, Doc: "maximum percentage of a CPU's " +
+				"time"},
 		},
 		What:  "`kernel.perf_cpu_time_max_percent`, then `kernel.perf_event_max_sample_rate`",
-		Notes: "in that order: while the percentage is 0 or 100 the kernel refuses the rate",
+		Notes: "in that order: while the percentage is 0 or 100 the kernel rejects a new rate",
 	},
 	targets: files(isNumber, perfRateFile, perfPercentFile),
 	plan: func(d setting.Demand, _ Request) planner {
@@ -38,7 +40,7 @@ var perfRate = Descriptor{
 	},
 }
 
-// both puts two plans of one control together; steps are those of both, in order.
+// both combines two plans of one control; steps are those of both, in order.
 func both(a, b Plan, steps []Step) Plan {
 	p := Plan{
 		Status: a.Status,

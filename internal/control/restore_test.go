@@ -58,7 +58,7 @@ func TestRestoreOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// TestSecondApplyRestoresFirst: a krund that starts after one that crashed must not take krund's
+// TestSecondApplyRestoresFirst: a krund that starts after one that crashed must not mistake krund's
 // values for the machine's own.
 func TestSecondApplyRestoresFirst(t *testing.T) {
 	m, k := fakeMachine(t, "intel-pstate-active")
@@ -79,15 +79,15 @@ func TestSecondApplyRestoresFirst(t *testing.T) {
 	sameTree(t, state(t, m, k), before)
 }
 
-// TestUndoWithEndedContext: putting a machine back is not stopped half way.
-func TestUndoWithEndedContext(t *testing.T) {
+// TestRestoreWithEndedContext: a restore does not stop halfway.
+func TestRestoreWithEndedContext(t *testing.T) {
 	m, k := fakeMachine(t, "arm64")
 	before := state(t, m, k)
-	_, undo, problems := ApplyAll(t.Context(), m, everything(), openJournal(t, m))
+	_, restore, problems := ApplyAll(t.Context(), m, everything(), openJournal(t, m))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	if err := undo(ended(t)); err != nil {
+	if err := restore(ended(t)); err != nil {
 		t.Error(err)
 	}
 	sameTree(t, state(t, m, k), before)

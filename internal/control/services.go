@@ -12,25 +12,25 @@ import (
 	"krund/internal/config/setting"
 )
 
-// services stops the units that match, and the sockets, timers and paths that would start them
-// again. It disables and masks nothing, so that the next boot is an ordinary one whatever happens
-// to krund.
+// services stops the matching units and the sockets, timers and paths that would start them again.
+// It disables and masks nothing, so that the next boot is an ordinary one whatever happens to
+// krund.
 var services = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "services", Policy: setting.Off,
 		Brief: "services stopped while measuring",
-		Why:   "every daemon wakes up now and then and takes a CPU, caches and the disk",
+		Why:   "daemons wake up from time to time and compete for CPU, caches and disk",
 		Options: []setting.Option{{
 			Name: "stop", Default: []string{}, Values: "list of globs",
 			Doc: "units of systemd, `\"cron.service\"`, `\"*.timer\"`; services of rcctl(8) on OpenBSD",
 		}},
 		What: "systemd units are stopped, over D-Bus or with systemctl; OpenBSD: `rcctl stop`",
-		Notes: "so are the sockets, timers and paths that would start them again (after the " +
-			"services, so that " +
-			"they are started before them). What depends on a stopped unit (`Requires=`, `BindsTo=`, " +
-			"`PartOf=`) is stopped with it and started after it. What could not be started again is left " +
-			"running, and the row says so: units made by systemd-run, and those that a target requires. " +
-			"Never stopped: krund, dbus, journald, logind, udevd, slices, scopes, targets, mounts",
+		Notes: "sockets, timers and paths that would start a stopped service again are stopped too " +
+			"(after the services, and started before them). Units that depend on a stopped unit " +
+			"(`Requires=`, `BindsTo=`, `PartOf=`) are stopped with it and started after it. Units that " +
+			"could not be started again are left running, and the row names them: units created by " +
+			"systemd-run, and those that a target requires. Never stopped: krund, dbus, journald, " +
+			"logind, udevd, slices, scopes, targets, mounts",
 	},
 	targets: []target{{kind: KindUnit, name: isService, values: from(is("active"))}},
 	plan: func(d setting.Demand, _ Request) planner {
@@ -41,14 +41,14 @@ var services = Descriptor{
 
 func planStop(ctx context.Context, m *Machine, stop []string) Plan {
 	if len(stop) == 0 {
-		return ok("none asked for", "none")
+		return ok("none configured", "none")
 	}
 	wanted := strings.Join(stop, " ") + " stopped"
 	if err := checkPatterns(stop); err != nil {
 		return cannot("unknown", wanted, err.Error(), "correct services.stop in [controls]")
 	}
 	if m.Units == nil {
-		return cannot("unknown", wanted, "this system has no service manager that krund knows",
+		return cannot("unknown", wanted, "this system has no supported service manager",
 			"stop services in a hook")
 	}
 	units, err := m.Units.List(ctx, []string{"*"})
@@ -58,12 +58,12 @@ func planStop(ctx context.Context, m *Machine, stop []string) Plan {
 	return planServices(units, stop, wanted)
 }
 
-// untouchable are units without which the machine or krund itself cannot go on.
+// untouchable are units that the machine or krund itself needs to keep running.
 var untouchable = []string{"krund*", "dbus*", "systemd-journald*", "systemd-logind*", "systemd-udevd*",
 	"*.scope", "*.slice", "*.target",
 	"*.mount", "*.automount", "*.swap", "*.device"}
 
-// checkPatterns refuses patterns that are malformed or that name nothing but an untouchable unit.
+// checkPatterns rejects patterns that are malformed or name only an untouchable unit.
 func checkPatterns(patterns []string) error {
 	for _, p := range patterns {
 		if _, err := path.Match(p, ""); err != nil {
@@ -84,8 +84,8 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// unmatched names the patterns that none of the names match: they ask for what this machine does
-// not have, or are misspelt. "" when each matches.
+// unmatched lists the patterns that match none of the names, "" if there are none. Such patterns
+// are misspelled or name what this machine does not have.
 func unmatched(patterns, names []string, what string) string {
 	var idle []string
 	for _, p := range patterns {
@@ -99,11 +99,11 @@ func unmatched(patterns, names []string, what string) string {
 	return strings.Join(idle, ", ") + ": " + what
 }
 
-// planServices stops the active units that match a pattern, what would start one of them again, and
-// what systemd stops with them. Sockets, timers and paths go after all services, and so are started
-// before them: systemd refuses to start a socket whose service is running. A service that is
-// started again in the moment between is found and stopped in the second round of ApplyAll. What
-// could not be started again is left running, with a remark.
+// planServices stops the active units that match a pattern, the units that would start one of them
+// again, and the units that systemd stops with them. Sockets, timers and paths are stopped after
+// all services, and so started before them: systemd does not start a socket whose service is
+// running. A service that is started again in between is stopped in the second round of ApplyAll.
+// Units that could not be started again are left running, with a remark.
 func planServices(units []Unit, patterns []string, wanted string) Plan {
 	c := choice{byName: map[string]Unit{}}
 	var all []string
@@ -138,14 +138,14 @@ func planServices(units []Unit, patterns []string, wanted string) Plan {
 	return p
 }
 
-// choice gathers the units to stop.
+// choice collects the units to stop.
 type choice struct {
 	byName  map[string]Unit
 	names   []string // in the order of work
 	remarks []string
 }
 
-// add chooses an active unit, after those that stop with it, or remarks why it stays.
+// add adds an active unit after those that stop with it, or remarks why it is left running.
 func (c *choice) add(name string) {
 	if !c.byName[name].Active || slices.Contains(c.names, name) {
 		return
@@ -162,13 +162,15 @@ func (c *choice) add(name string) {
 	}
 }
 
-// with returns what systemd stops when name stops, itself last; or why that must not be.
+// with returns the units that systemd stops when name stops, name last, or the reason why name must
+// not be stopped.
 func (c *choice) with(name string, seen []string) (together []string, why string) {
 	switch {
 	case matches(untouchable, name):
 		return nil, name + " must not be stopped"
 	case c.byName[name].Transient:
-		return nil, name + " is left running: it was made by systemd-run and could not be started again"
+		return nil, name + " is left running: it was created by systemd-run and could not be started " +
+			"again"
 	}
 	seen = append(seen, name)
 	for _, n := range c.byName[name].NeededBy {
@@ -184,7 +186,7 @@ func (c *choice) with(name string, seen []string) (together []string, why string
 	return append(together, name), ""
 }
 
-// trigger orders services before the units that start others.
+// trigger sorts services before the units that trigger them.
 func trigger(name string) int {
 	switch path.Ext(name) {
 	case ".timer", ".socket", ".path":
@@ -193,10 +195,11 @@ func trigger(name string) int {
 	return 0
 }
 
-// serviceForm is the form of a unit's name in systemd.unit(5), and of a service's in rc.d(8).
+// serviceForm matches the name of a unit (systemd.unit(5)) or of a service (rc.d(8)).
 var serviceForm = regexp.MustCompile(`^[A-Za-z0-9_@:\\][A-Za-z0-9_@:\\.-]{0,254}$`)
 
-// isService reports whether a name is one of a service, or of what starts one, that may be stopped.
+// isService reports whether a name is that of a service, or of a unit that triggers one, that may
+// be stopped.
 func isService(name string) bool {
 	return serviceForm.MatchString(name) && !matches(untouchable, name)
 }
@@ -204,7 +207,7 @@ func isService(name string) bool {
 // unitApplier stops and starts units.
 type unitApplier struct{ units Units }
 
-// errNoUnit says that the system does not know a unit (any more).
+// errNoUnit means that the unit does not exist, or no longer exists.
 var errNoUnit = errors.New("no such unit")
 
 func (a unitApplier) active(ctx context.Context, name string) (bool, error) {
@@ -227,17 +230,18 @@ func (a unitApplier) do(ctx context.Context, s Step) (string, error) {
 	active, err := a.active(ctx, s.Target)
 	switch {
 	case errors.Is(err, errNoUnit):
-		return "inactive", nil // a stopped unit that nothing refers to is forgotten by systemd
+		return "inactive", nil // systemd unloads a stopped unit that nothing refers to
 	case err != nil:
 		return "", err
 	case active:
-		// its socket or timer has started it again; that is stopped next, and then this once more
+		// its socket or timer has started it again; that is stopped next, and then this unit once
+		// more
 		return "active", nil
 	}
 	return "inactive", nil
 }
 
-func (a unitApplier) undo(ctx context.Context, s Step) (Outcome, error) {
+func (a unitApplier) restore(ctx context.Context, s Step) (Outcome, error) {
 	active, err := a.active(ctx, s.Target)
 	if err != nil && !errors.Is(err, errNoUnit) {
 		return Failed, err
@@ -251,9 +255,9 @@ func (a unitApplier) undo(ctx context.Context, s Step) (Outcome, error) {
 	return Restored, nil
 }
 
-// start starts a unit. Services that a socket listens for are stopped for that moment: systemd
-// refuses to start a socket whose service is running (somebody else has started it, or krund was
-// killed before it stopped it).
+// start starts a unit. A socket's services are stopped for that moment, since systemd does not
+// start a socket whose service is running (another process has started it, or krund was killed
+// before stopping it).
 func (a unitApplier) start(ctx context.Context, name string) error {
 	var running []string
 	if path.Ext(name) == ".socket" {

@@ -43,20 +43,20 @@ func TestPlanServices(t *testing.T) {
 			"cron.service ssh.service web.service app.service db.service ssh.socket apt-daily.timer",
 			"base.service is left running, since some.target would stop with it: some.target must not " +
 				"be stopped; " +
-				"by-hand.service is left running: it was made by systemd-run and could not be started " +
+				"by-hand.service is left running: it was created by systemd-run and could not be started " +
 				"again; " +
 				"under.service is left running, since by-hand.service would stop with it: by-hand.service " +
-				"is left running: it was made by systemd-run and could not be started again"},
+				"is left running: it was created by systemd-run and could not be started again"},
 		{"what stops with it goes first, to be started last", []string{"db.service"},
 			"web.service app.service db.service", ""},
 		{"a target would stop with it", []string{"base.service"}, "",
 			"base.service is left running, since some.target would stop with it: some.target must " +
 				"not be stopped"},
 		{"made by hand", []string{"by-hand.service"}, "",
-			"by-hand.service is left running: it was made by systemd-run and could not be started again"},
+			"by-hand.service is left running: it was created by systemd-run and could not be started again"},
 		{"something made by hand stops with it", []string{"under.service", "cron*"}, "cron.service",
 			"under.service is left running, since by-hand.service would stop with it: by-hand.service is " +
-				"left running: it was made by systemd-run and could not be started again"},
+				"left running: it was created by systemd-run and could not be started again"},
 		{"none", []string{"nothing*"}, "", "nothing*: no such unit is loaded"},
 	}
 	for _, tt := range tests {
@@ -88,7 +88,8 @@ func TestServicesRefuseThePillars(t *testing.T) {
 	}
 }
 
-// TestServicesAllOrNothing: a unit that does not stop brings the others back, in reverse order.
+// TestServicesAllOrNothing: if a unit does not stop, the others are started again, in reverse
+// order.
 func TestServicesAllOrNothing(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	units := m.Units.(*fakeUnits)
@@ -104,19 +105,20 @@ func TestServicesAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestUndoGoesOnPastErrors: one service that does not start again must not keep the others down.
-func TestUndoGoesOnPastErrors(t *testing.T) {
+// TestRestoreContinuesPastErrors: one service that does not start again must not keep the others
+// down.
+func TestRestoreContinuesPastErrors(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	units := m.Units.(*fakeUnits)
 	c := required(services, "stop", []string{"cron.service", "ssh.service", "apt-daily.timer"})
 	j := openJournal(t, m)
-	_, undo, err := c.Apply(t.Context(), m, j)
+	_, restore, err := c.Apply(t.Context(), m, j)
 	if err != nil {
 		t.Fatal(err)
 	}
 	units.fail = map[string]error{"start ssh.service": errors.New("job failed")}
-	if err := undo(t.Context()); err == nil || !strings.Contains(err.Error(), "ssh.service") {
-		t.Errorf("undo: %v", err)
+	if err := restore(t.Context()); err == nil || !strings.Contains(err.Error(), "ssh.service") {
+		t.Errorf("restore: %v", err)
 	}
 	if got := units.active(); slices.Contains(got, "ssh.service") ||
 		!slices.Contains(got, "cron.service") || !slices.Contains(got, "apt-daily.timer") {
@@ -126,9 +128,9 @@ func TestUndoGoesOnPastErrors(t *testing.T) {
 		t.Errorf("journal holds %v", p)
 	}
 	units.fail = nil
-	if err := undo(t.Context()); err != nil || len(j.Pending()) != 0 ||
+	if err := restore(t.Context()); err != nil || len(j.Pending()) != 0 ||
 		!slices.Contains(units.active(), "ssh.service") {
-		t.Errorf("second undo: %v, %v, %v", err, j.Pending(), units.active())
+		t.Errorf("second restore: %v, %v, %v", err, j.Pending(), units.active())
 	}
 }
 
@@ -149,13 +151,13 @@ func TestServiceThatComesBack(t *testing.T) {
 	}
 }
 
-// TestSocketWhoseServiceRuns: systemd refuses to start a socket whose service is running.
+// TestSocketWhoseServiceRuns: systemd does not start a socket whose service is running.
 func TestSocketWhoseServiceRuns(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	units := m.Units.(*fakeUnits)
-	// systemd forgets what could start a service when that is stopped
+	// systemd drops the triggers of a service that is stopped
 	units.units = []Unit{{Name: "ssh.service", Active: true}, {Name: "ssh.socket"}}
-	outcome, err := unitApplier{m.Units}.undo(t.Context(),
+	outcome, err := unitApplier{m.Units}.restore(t.Context(),
 		Step{Kind: KindUnit, Target: "ssh.socket", Old: "active", New: "inactive"})
 	if outcome != Restored || err != nil || len(units.active()) != 2 {
 		t.Errorf("%s, %v; running: %v", outcome, err, units.active())
@@ -201,17 +203,18 @@ func TestNetworkThatDoesNotComeUp(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	links := m.Links.(*fakeLinks)
 	j := openJournal(t, m)
-	_, undo, err := required(network, "down", []string{"eth0"}).Apply(t.Context(), m, j)
+	_, restore, err := required(network, "down", []string{"eth0"}).Apply(t.Context(), m, j)
 	if err != nil || links.links[1].Up {
 		t.Fatalf("%+v, %v", links.links, err)
 	}
 	links.fail = errors.New("no carrier")
-	if err := undo(t.Context()); err == nil || !strings.Contains(err.Error(), "bring eth0 up: no carrier") {
-		t.Errorf("undo: %v", err)
+	if err := restore(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "bring eth0 up: no carrier") {
+		t.Errorf("restore: %v", err)
 	}
 	links.fail = nil
-	if err := undo(t.Context()); err != nil || !links.links[1].Up || links.routes["eth0"] != "default" {
-		t.Errorf("second undo: %v, %+v, %v", err, links.links, links.routes)
+	if err := restore(t.Context()); err != nil || !links.links[1].Up || links.routes["eth0"] != "default" {
+		t.Errorf("second restore: %v, %+v, %v", err, links.links, links.routes)
 	}
 }
 

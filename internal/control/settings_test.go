@@ -107,18 +107,19 @@ func TestSmallControls(t *testing.T) {
 	}
 }
 
-// TestPerfPercentageFirst: with the percentage at 100 the kernel refuses the rate, on the way there
-// and on the way back.
+// TestPerfPercentageFirst: with the percentage at 100 the kernel rejects the rate, while applying
+// and while restoring.
 func TestPerfPercentageFirst(t *testing.T) {
 	for _, percent := range []string{"0", "100"} {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		k.put(perfPercentFile, percent)
 		before := state(t, m, k)
-		f, undo, err := required(perfRate, "rate", 1, "percent", 1).Apply(t.Context(), m, openJournal(t, m))
+		f, restore, err := required(perfRate, "rate", 1, "percent", 1).Apply(t.Context(), m,
+			openJournal(t, m))
 		if err != nil || f.Status != setting.StatusSet {
 			t.Fatalf("percentage %s: %+v, %v", percent, f, err)
 		}
-		if err := undo(t.Context()); err != nil {
+		if err := restore(t.Context()); err != nil {
 			t.Errorf("percentage %s: %v", percent, err)
 		}
 		sameTree(t, state(t, m, k), before)
@@ -238,22 +239,21 @@ func TestOvercommitModes(t *testing.T) {
 	}
 }
 
-// TestOvercommitKbytes: a bound that somebody has set in KiB is forgotten by the kernel when the
-// ratio is set, and comes back. A ratio of 0 is never written, which would leave no memory to
-// promise.
+// TestOvercommitKbytes: the kernel drops a limit in KiB when the ratio is set; restore writes it
+// again. A ratio of 0 is never written, since it would leave no memory to commit.
 func TestOvercommitKbytes(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	k.put(kbytesFile, "8388608")
 	k.put(ratioFile, "0")
 	before := state(t, m, k)
-	f, undo, err := required(overcommit, "mode", 2, "ratio", 80).Apply(t.Context(), m, openJournal(t, m))
+	f, restore, err := required(overcommit, "mode", 2, "ratio", 80).Apply(t.Context(), m, openJournal(t, m))
 	if err != nil || f.Status != setting.StatusSet {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	if got := k.get(ratioFile) + " " + k.get(kbytesFile); got != "80 0" {
 		t.Errorf("ratio and kbytes are %s, want 80 0", got)
 	}
-	if err := undo(t.Context()); err != nil {
+	if err := restore(t.Context()); err != nil {
 		t.Error(err)
 	}
 	sameTree(t, state(t, m, k), before)
@@ -310,8 +310,8 @@ func TestParseSwaps(t *testing.T) {
 	}
 }
 
-// TestInterruptsThatCannotBeRead: one is named and the others are moved; where there are none to
-// see nobody knows anything.
+// TestInterruptsThatCannotBeRead: an unreadable interrupt is named and the others are moved; if
+// none can be read, the finding is unknown.
 func TestInterruptsThatCannotBeRead(t *testing.T) {
 	c := requiredOn("", irqAffinity)
 	for _, tt := range []struct {
@@ -346,7 +346,7 @@ func TestIRQAffinity(t *testing.T) {
 	k.put("/proc/irq/16/effective_affinity_list", "") // no handler: nothing is delivered
 	before := state(t, m, k)
 	c := requiredOn("", irqAffinity)
-	f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
+	f, restore, err := c.Apply(t.Context(), m, openJournal(t, m))
 	if err != nil || f.Status != setting.StatusSet || f.Found != "1 of 3 away from CPU 1-3" {
 		t.Fatalf("%+v, %v", f, err)
 	}
@@ -358,7 +358,7 @@ func TestIRQAffinity(t *testing.T) {
 		k.get("/proc/irq/default_smp_affinity"); got != "0 1" {
 		t.Errorf("affinities %q", got)
 	}
-	if err := undo(t.Context()); err != nil {
+	if err := restore(t.Context()); err != nil {
 		t.Error(err)
 	}
 	sameTree(t, state(t, m, k), before)

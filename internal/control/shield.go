@@ -18,19 +18,19 @@ const (
 	groupRoot = "/sys/fs/cgroup"
 
 	// ShieldGroup is the control group of the shielded CPUs, below the root of the control group
-	// file system. Its processes live in groups below it, one for each process execution: it has
-	// cpuset switched on for its children, and systemd may not take a controller away from a group
-	// whose children use it.
+	// file system. Its processes live in groups below it, one for each process execution: cpuset is
+	// enabled for its children, and systemd cannot disable a controller that the children of a
+	// group use.
 	ShieldGroup = "krund.shield"
 )
 
 const shieldDir = groupRoot + "/" + ShieldGroup
 
 // shield gives the benchmark CPUs to a control group that is a cpuset partition (docs.kernel.org,
-// admin-guide/cgroup-v2, cpuset.cpus.partition): the kernel removes them from everybody else. The
+// admin-guide/cgroup-v2, cpuset.cpus.partition): the kernel removes them from all other groups. The
 // group is a child of the root group, which always is a partition, so that every kernel with
-// partitions accepts it. Where there are none, systemd's slices are told to keep off the CPUs, and
-// the benchmark is merely bound to them.
+// partitions accepts it. Without partitions, systemd's slices are restricted to the other CPUs, and
+// the benchmark is merely bound to its own.
 var shield = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "shield", Policy: setting.Off,
@@ -39,13 +39,13 @@ var shield = Descriptor{
 		Options: []setting.Option{
 			{
 				Name: "cpus", Default: "", Shape: cpuList, Example: "1-3,5", Values: "list of CPUs",
-				Doc: "such as `\"1-3,5\"`: the CPUs that benchmarks run on, also for `tickless` and " +
-					"`irq_affinity`. `\"\"` is all except the lowest",
+				Doc: "the CPUs that benchmarks run on, such as `\"1-3,5\"`, also for `tickless` and " +
+					"`irq_affinity`. `\"\"` means all except the lowest",
 			},
 			{
 				Name: "type", Default: "root", Choices: []string{"root", "isolated"},
-				Doc: "`\"root\"` balances several threads over the CPUs; `\"isolated\"` does not, " +
-					"and is for one",
+				Doc: "`\"root\"` balances threads over the CPUs; `\"isolated\"` does not, and suits a " +
+					"single thread",
 			},
 		},
 		What:  "a cpuset partition, the control group `krund.shield`",
@@ -65,7 +65,8 @@ var shield = Descriptor{
 			}
 			p := planShield(ctx, m, kind, cpus, online.Minus(cpus))
 			if p.Status == setting.StatusCannot && d.Policy == setting.Apply {
-				bound := fmt.Sprintf("the benchmark is bound to CPU %s, and others may run there too", cpus)
+				bound := fmt.Sprintf("the benchmark is bound to CPU %s, but other processes may run "+
+					"there too", cpus)
 				p.Detail = join(p.Detail, bound, "; ")
 			}
 			return p
@@ -73,7 +74,7 @@ var shield = Descriptor{
 	},
 }
 
-// cpuList is the form of CPU lists in the configuration.
+// cpuList matches CPU lists in the configuration.
 var cpuList = regexp.MustCompile(`^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$`)
 
 func grantsCPUs(s Step) bool { return s.Old == "-cpuset" && s.New == "+cpuset" && s.Data == "" }
@@ -103,15 +104,16 @@ func planShield(ctx context.Context, m *Machine, kind string, cpus, others host.
 	}
 	text, err := m.Root.Read(groupRoot + "/cgroup.controllers")
 	if errors.Is(err, fs.ErrNotExist) {
-		return cannot("none", wanted, "control groups of version 2 are not mounted at "+groupRoot,
+		return cannot("none", wanted, "cgroup v2 is not mounted at "+groupRoot,
 			"boot with systemd.unified_cgroup_hierarchy=1")
 	}
 	if err != nil {
 		return unreadable(wanted, err)
 	}
 	if !slices.Contains(strings.Fields(text), "cpuset") {
-		return cannot("none", wanted, "the kernel offers no cpuset to control groups",
-			"remove cgroup_disable=cpuset from the kernel's command line, or mount no version 1 cpuset")
+		return cannot("none", wanted, "the kernel offers no cpuset controller",
+			"remove cgroup_disable=cpuset from the kernel's command line, or do not mount the version 1 "+
+				"cpuset controller")
 	}
 	state, err := m.Root.Read(shieldDir + "/cpuset.cpus.partition")
 	if err == nil && state == kind {
@@ -126,9 +128,9 @@ func planShield(ctx context.Context, m *Machine, kind string, cpus, others host.
 	return willSet("none", wanted, append(noteThreads(m), shieldSteps(m.Root, kind, cpus)...)...)
 }
 
-// shieldSteps makes the group, gives it the CPUs and makes it a partition. On the way back it first
-// stops being one, so that the CPUs are everybody's again even when the group cannot be removed
-// because the benchmark still runs in it.
+// shieldSteps creates the group, gives it the CPUs and makes it a partition. When restored, it
+// first stops being a partition, so that all processes can use the CPUs again even if the group
+// cannot be removed because the benchmark still runs in it.
 func shieldSteps(root sysroot.Root, kind string, cpus host.CPUs) []Step {
 	var steps []Step
 	if !granted(root, groupRoot) {
@@ -144,32 +146,32 @@ func shieldSteps(root sysroot.Root, kind string, cpus host.CPUs) []Step {
 	)
 }
 
-// partitions reports whether the kernel has cpuset partitions: any group but the root then has the
-// file.
+// partitions reports whether the kernel supports cpuset partitions: then every group except the
+// root has the file.
 func partitions(root sysroot.Root) bool {
 	if !granted(root, groupRoot) {
-		return true // unknown until cpuset is handed to the groups; the write will tell
+		return true // unknown until cpuset is enabled for the groups; otherwise the write fails
 	}
 	groups, err := root.Glob(groupRoot + "/*/cpuset.cpus")
 	return err != nil || len(groups) == 0 || root.Exists(strings.TrimSuffix(groups[0], "cpuset.cpus")+
 		"cpuset.cpus.partition")
 }
 
-// granted reports whether a group hands cpuset to its children.
+// granted reports whether cpuset is enabled for the children of a group.
 func granted(root sysroot.Root, group string) bool {
 	text, err := root.Read(group + "/cgroup.subtree_control")
 	return err == nil && slices.Contains(strings.Fields(text), "cpuset")
 }
 
-// A Place says where a benchmark is to run. The zero Place is anywhere.
+// A Place is where a benchmark runs. The zero Place means anywhere.
 type Place struct {
-	Cgroup string    // path from the top of the hierarchy, "/krund.shield/run"; "" is none in particular
-	CPUs   host.CPUs // to be bound to; nil is no binding
+	Cgroup string    // path from the root of the hierarchy, "/krund.shield/run"; "" means any
+	CPUs   host.CPUs // to bind it to; nil means no binding
 }
 
-// Placement says where ApplyAll's findings put a benchmark: into a group below the shield when that
-// stands; bound to the benchmark CPUs when it was asked for and cannot be had, or only by halves;
-// anywhere when nobody asked for it.
+// Placement returns the place of a benchmark according to ApplyAll's findings: a group below the
+// shield if the shield is set; bound to the benchmark CPUs if it was requested but could not be
+// set, or only partly; anywhere if it was not requested.
 func Placement(m *Machine, r Request, findings []setting.Finding) Place {
 	i := slices.IndexFunc(findings, func(f setting.Finding) bool { return f.Name == "shield" })
 	if i < 0 || !r.Of("shield").Policy.Changes() {
@@ -187,10 +189,10 @@ func Placement(m *Machine, r Request, findings []setting.Finding) Place {
 	return Place{Cgroup: "/" + ShieldGroup + "/run", CPUs: cpus}
 }
 
-// affinityOnly begins the remark of a shield that is less than one.
+// affinityOnly begins the remark of a partial shield.
 const affinityOnly = "no cpuset partition"
 
-// slices of systemd that hold all processes of a machine.
+// systemdSlices are the systemd units that hold all processes of a machine.
 var systemdSlices = []string{"init.scope", "system.slice", "user.slice"}
 
 // planSlices is for kernels without partitions (before 5.0): systemd keeps its own processes off
@@ -211,8 +213,8 @@ func planSlices(ctx context.Context, m *Machine, wanted string, others host.CPUs
 	if len(steps) == 0 {
 		p = ok(wanted, wanted)
 	}
-	p.Detail = affinityOnly + " in this kernel: systemd keeps its processes off the CPUs, kernel threads " +
-		"and load balancing stay"
+	p.Detail = affinityOnly + " in this kernel: systemd keeps its processes off the CPUs, but kernel " +
+		"threads and load balancing remain"
 	return p
 }
 
@@ -222,7 +224,7 @@ type sliceApplier struct{ commands host.Commands }
 // allowed returns the CPUs that a unit is bound to, "" for all.
 func (a sliceApplier) allowed(ctx context.Context, unit string) (string, error) {
 	if a.commands == nil {
-		return "", errors.New("there is no systemctl")
+		return "", errors.New("systemctl is not available")
 	}
 	out, err := a.commands.Output(ctx, "systemctl", "show", "--value", "--property=AllowedCPUs", unit)
 	if err != nil {
@@ -248,7 +250,7 @@ func (a sliceApplier) do(ctx context.Context, s Step) (string, error) {
 	return s.New, a.set(ctx, s.Target, s.New)
 }
 
-func (a sliceApplier) undo(ctx context.Context, s Step) (Outcome, error) {
+func (a sliceApplier) restore(ctx context.Context, s Step) (Outcome, error) {
 	now, err := a.allowed(ctx, s.Target)
 	switch {
 	case err != nil:

@@ -41,7 +41,7 @@ func TestShield(t *testing.T) {
 	for _, kind := range []string{"root", "isolated"} {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		before := state(t, m, k)
-		f, undo, err := applyShield(t, m, kind, "")
+		f, restore, err := applyShield(t, m, kind, "")
 		if err != nil || f.Status != setting.StatusSet {
 			t.Fatalf("%s: %+v, %v", kind, f, err)
 		}
@@ -56,7 +56,7 @@ func TestShield(t *testing.T) {
 		if f := requiredOn("", shield, "type", kind).Check(t.Context(), m); f.Status != setting.StatusOK {
 			t.Errorf("checked again: %+v", f)
 		}
-		if err := undo(t.Context()); err != nil {
+		if err := restore(t.Context()); err != nil {
 			t.Error(err)
 		}
 		sameTree(t, state(t, m, k), before)
@@ -67,11 +67,11 @@ func TestShieldKeepsAControllerThatWasGranted(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	k.put(groupRoot+"/cgroup.subtree_control", "cpuset cpu")
 	before := state(t, m, k)
-	_, undo, err := applyShield(t, m, "root", "")
+	_, restore, err := applyShield(t, m, "root", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := undo(t.Context()); err != nil {
+	if err := restore(t.Context()); err != nil {
 		t.Error(err)
 	}
 	sameTree(t, state(t, m, k), before)
@@ -101,7 +101,7 @@ func TestShieldThatTheKernelDeclaresInvalid(t *testing.T) {
 func TestShieldWithProcessesLeft(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	before := state(t, m, k)
-	_, undo, err := applyShield(t, m, "root", "")
+	_, restore, err := applyShield(t, m, "root", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestShieldWithProcessesLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.put(shieldDir+"/run/cgroup.procs", "4711")
-	if err := undo(t.Context()); err != nil {
+	if err := restore(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if got := k.get(groupRoot + "/cgroup.procs"); got != "1 4711" {
@@ -179,7 +179,7 @@ func TestShieldWithoutPartitions(t *testing.T) {
 	}
 	systemctl := fakeSystemctl{"user.slice": "0-1"}
 	m.Commands = systemctl
-	f, undo, err := applyShield(t, m, "root", "1")
+	f, restore, err := applyShield(t, m, "root", "1")
 	if err != nil || f.Status != setting.StatusSet || !strings.HasPrefix(f.Detail, affinityOnly) {
 		t.Fatalf("%+v, %v", f, err)
 	}
@@ -189,8 +189,8 @@ func TestShieldWithoutPartitions(t *testing.T) {
 	if p := placed(m, f, "1"); p.Cgroup != "" || p.CPUs.String() != "1" {
 		t.Errorf("placement %+v, want the CPU and no group", p)
 	}
-	if err := undo(t.Context()); err != nil || systemctl["user.slice"] != "0-1" ||
+	if err := restore(t.Context()); err != nil || systemctl["user.slice"] != "0-1" ||
 		systemctl["init.scope"] != "" {
-		t.Errorf("undo: %v, %v", err, systemctl)
+		t.Errorf("restore: %v, %v", err, systemctl)
 	}
 }

@@ -11,16 +11,16 @@ import (
 const smtFile = "/sys/devices/system/cpu/smt/control"
 
 // smt takes the sibling threads of each core offline through smt/control (docs.kernel.org,
-// ABI/testing/sysfs-devices-system-cpu). It is applied first and restored last, because the
-// siblings take their frequency limits with them.
+// ABI/testing/sysfs-devices-system-cpu). It is applied first and restored last, because siblings
+// that go offline lose their frequency limits.
 var smt = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "smt", Policy: setting.Apply, // hyper-threading was off in the study's firmware
 		Brief: "one hardware thread per core",
-		Why:   "two threads of one core share its caches and units: either slows the other",
+		Why:   "sibling threads share a core's caches and execution units and slow each other down",
 		What:  "`/sys/devices/system/cpu/smt/control` = `off`",
-		Notes: "first, because the siblings take their frequency limits with them. CPUs that were offline " +
-			"before are offline again afterwards",
+		Notes: "applied first, because siblings that go offline lose their frequency limits. CPUs that " +
+			"were offline before are offline again afterwards",
 	},
 	targets: append(files(isWords, smtFile), files(isNumber, cpuOnlineFiles)...),
 	plan:    fixed(planSMT),
@@ -30,7 +30,7 @@ func planSMT(_ context.Context, m *Machine) Plan {
 	state, err := m.Root.Read(smtFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		p := ok("absent", "off")
-		p.Detail = "the kernel knows no sibling threads"
+		p.Detail = "the kernel has no control of sibling threads"
 		return p
 	}
 	if err != nil {
@@ -46,15 +46,15 @@ func planSMT(_ context.Context, m *Machine) Plan {
 			return p
 		}
 	}
-	// Anything but "on" is a number: how many threads per core are allowed, on machines with more
-	// than two.
+	// Any value except "on" is the number of threads allowed per core, on machines with more than
+	// two.
 	return willSet(state, "off", append(noteOffline(m),
 		Step{Kind: KindFile, Target: smtFile, Old: state, New: "off"})...)
 }
 
-// noteOffline returns steps that change nothing and remember the CPUs that somebody has taken
-// offline: switching siblings on again brings them all online. They are the first steps, so that
-// they are put back after the switch.
+// noteOffline returns steps that change nothing and record the CPUs that were taken offline by
+// hand: switching siblings on again brings all CPUs online. They are the first steps, so that they
+// are restored after the switch.
 func noteOffline(m *Machine) []Step {
 	files, err := m.Root.Glob(cpuOnlineFiles)
 	if err != nil {

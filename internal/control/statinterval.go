@@ -13,9 +13,9 @@ var statInterval = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "stat_interval", Policy: setting.Off,
 		Brief: "infrequent updates of memory statistics",
-		Why:   "once a second each CPU is interrupted to gather memory statistics",
+		Why:   "each CPU is interrupted once a second to collect memory statistics",
 		Options: []setting.Option{{
-			Name: "seconds", Default: int64(120), Min: 1, Max: 1_000_000, Doc: "seconds between two updates",
+			Name: "seconds", Default: int64(120), Min: 1, Max: 1_000_000, Doc: "seconds between updates",
 		}},
 		What: "`vm.stat_interval`",
 	},

@@ -10,34 +10,34 @@ import (
 	"krund/internal/host"
 )
 
-// A Kind says what a Step changes, and so which applier makes the change and takes it back.
+// A Kind is what a Step changes; it determines the applier that makes and restores the change.
 type Kind string
 
-// The kinds of steps. They are written into journals: never rename one.
+// The kinds of steps. They are written to journals, so they must never be renamed.
 const (
 	KindFile    Kind = "file"    // a file of /proc or /sys; Old and New are its values
 	KindMSR     Kind = "msr"     // bits of a model-specific register; Target "/dev/cpu/0/msr@0x1a0"
-	KindHold    Kind = "hold"    // a device that grants a wish as long as it is held open
+	KindHold    Kind = "hold"    // a device whose request is in effect as long as it is held open
 	KindSwap    Kind = "swap"    // an area of /proc/swaps; Old is its priority
 	KindUnit    Kind = "unit"    // a service, timer or socket; Old "active", New "inactive"
 	KindLink    Kind = "link"    // a network interface; Old "up", New "down"; Data its addresses and routes
 	KindGroup   Kind = "cgroup"  // a control group; Old "absent", New "present"
-	KindGrant   Kind = "grant"   // a controller handed to the children of a control group; New "+cpuset"
-	KindThreads Kind = "threads" // nothing; Data are the threads that are bound to CPUs, to be bound again
+	KindGrant   Kind = "grant"   // a controller enabled for the children of a control group; New "+cpuset"
+	KindThreads Kind = "threads" // changes nothing; Data lists the threads to bind to their CPUs again
 	KindSlice   Kind = "slice"   // the CPUs systemd allows to a slice or scope, until reboot
 	KindSysctl  Kind = "sysctl"  // a variable of sysctl(8) on OpenBSD
-	// the account for benchmarks; Old "absent", New "present"; the only kind that outlives a reboot
+	// the account for benchmarks; Old "absent", New "present"; the only kind that survives a reboot
 	KindAccount Kind = "account"
 	KindPerform Kind = "perform" // OpenBSD's performance policy; Old and New as perfState prints them
 )
 
-// A Form says how the text of a file shows its value.
+// A Form is how the text of a file represents its value.
 type Form string
 
 // The forms of a KindFile step.
 const (
 	FormText Form = "" // the value and nothing else
-	// a frequency limit: the kernel takes it at once and shows it a moment later
+	// a frequency limit: the kernel accepts it at once and shows it a moment later
 	FormLimit     Form = "limit"
 	FormChoice    Form = "choice"    // all choices, the one in force in brackets: "always [madvise] never"
 	FormCPUList   Form = "cpulist"   // a set of CPUs as a list: "0-3"
@@ -45,7 +45,7 @@ const (
 	FormPartition Form = "partition" // a partition type; an invalid one adds "invalid (reason)"
 )
 
-// show returns the value that a text in this form stands for. A text that does not parse stands for
+// show returns the value that a text in this form represents. A text that does not parse represents
 // itself.
 func (f Form) show(text string) string {
 	text = strings.TrimSpace(text)
@@ -76,24 +76,24 @@ func chosen(text string) (string, bool) {
 	return word, ok && word != "" && word == strings.TrimSpace(word) && !strings.Contains(word, "[")
 }
 
-// A Step is one change to the machine, together with what takes it back. It is plain data: the
-// journal keeps it.
+// A Step is one change to the machine, together with what is needed to restore it. It is plain data
+// that the journal stores.
 type Step struct {
 	Kind   Kind   `json:"kind"`
 	Target string `json:"target"` // what is changed: a kernel path, a unit, an interface, a device
-	Old    string `json:"old"`    // before the change; writing it takes the change back
-	New    string `json:"new"`    // after it
+	Old    string `json:"old"`    // value before the change; restore writes it
+	New    string `json:"new"`    // value after the change
 	Form   Form   `json:"form,omitempty"`
-	Data   string `json:"data,omitempty"` // what else is needed to take the change back
+	Data   string `json:"data,omitempty"` // what else is needed to restore it
 
-	// Optional marks a step whose refusal is worth a remark and no more: a disk's interrupt that
+	// Optional marks a step whose failure only causes a remark, such as a disk's interrupt that
 	// cannot be moved.
 	Optional bool `json:"-"`
 }
 
 func (s Step) String() string { return fmt.Sprintf("%s: %s -> %s", s.Target, s.Old, s.New) }
 
-// A Plan is what a control found and what it would do. Making one reads and never changes.
+// A Plan is what a control found and what it would do. Making a plan only reads.
 type Plan struct {
 	Status        setting.Status // OK, WillSet, Cannot or NeedsReboot, as if the policy were Apply
 	Found, Wanted string
@@ -111,17 +111,17 @@ type Control struct {
 	targets []target // what the steps of its plans may change
 }
 
-// Check reports how the setting stands. It reads and never changes.
+// Check reports the state of the setting. It only reads.
 func (c Control) Check(ctx context.Context, m *Machine) setting.Finding {
-	return c.finding(c.look(ctx, m))
+	return c.finding(c.inspect(ctx, m))
 }
 
-// look is plan, with what stands in its way already: kernel files that are mounted read-only, as in
-// containers. Whether the kernel takes a value only writing it tells.
-func (c Control) look(ctx context.Context, m *Machine) Plan {
+// inspect is plan, but detects kernel files that are mounted read-only, as in containers. The only
+// way to find out whether the kernel accepts a value is to write it.
+func (c Control) inspect(ctx context.Context, m *Machine) Plan {
 	p := c.plan(ctx, m)
 	var fixed []string // files that cannot be written
-	needed := false    // one of them must be
+	needed := false    // a required step writes one of them
 	for _, s := range p.Steps {
 		file := s.Target
 		if s.Kind == KindGrant {
@@ -138,7 +138,7 @@ func (c Control) look(ctx context.Context, m *Machine) Plan {
 	return p
 }
 
-// finding makes the row of the table out of a plan.
+// finding returns the table row for a plan.
 func (c Control) finding(p Plan) setting.Finding {
 	f := setting.Finding{
 		Name: c.Name, Policy: c.Policy, Status: p.Status,
@@ -154,10 +154,10 @@ func (c Control) finding(p Plan) setting.Finding {
 	return f
 }
 
-// oneLine puts a text of several lines, such as joined errors, on one.
+// oneLine converts a text of several lines, such as joined errors, to one line.
 func oneLine(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ") }
 
-// ok, willSet and cannot are the three plans that nearly every control ends in.
+// ok, willSet and cannot return the three plans that nearly every planner ends with.
 func ok(found, wanted string) Plan {
 	return Plan{Status: setting.StatusOK, Found: found, Wanted: wanted}
 }

@@ -13,7 +13,8 @@ import (
 	"krund/internal/config/setting"
 )
 
-// swapReserve is how much memory must be left after swap is emptied into it, in bytes.
+// swapReserve is the free memory in bytes that must remain after the content of swap has moved to
+// memory.
 const swapReserve = 256 << 20
 
 // A swapArea is a line of /proc/swaps.
@@ -23,14 +24,14 @@ type swapArea struct {
 	priority int
 }
 
-// swap switches every swap area off, if what is in them fits into memory.
+// swap switches every swap area off, if the content fits into memory.
 var swap = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "swap", Policy: setting.Off,
 		Brief: "no swap",
-		Why:   "a page fetched from the disk takes longer than many an iteration",
+		Why:   "reading a page from disk takes longer than many an in-process iteration",
 		What:  "`swapoff` of every area",
-		Notes: "refused when what is in swap does not fit into memory",
+		Notes: "not applied if the content of swap does not fit into memory",
 	},
 	targets: []target{{kind: KindSwap, name: filepath.IsAbs, values: from(isNumber)}},
 	plan:    fixed(planSwaps),
@@ -40,7 +41,7 @@ func planSwaps(_ context.Context, m *Machine) Plan {
 	text, err := m.Root.Read("/proc/swaps")
 	if errors.Is(err, fs.ErrNotExist) && m.Root.Exists("/proc/meminfo") {
 		p := ok("absent", "off")
-		p.Detail = "the kernel knows no swap"
+		p.Detail = "the kernel does not support swap"
 		return p
 	}
 	if err != nil {
@@ -72,14 +73,16 @@ func parseSwaps(text string) ([]swapArea, error) {
 		used, err1 := strconv.ParseInt(fields[3], 10, 64)
 		priority, err2 := strconv.Atoi(fields[4])
 		if err1 != nil || err2 != nil || used < 0 || used > 1<<50 {
-			return nil, fmt.Errorf("/proc/swaps: line %q: no numbers where they belong", clip(line))
+			return nil, fmt.Errorf("/proc/swaps: line %q: size, used or priority is not a "+
+				"number", clip(line))
 		}
 		areas = append(areas, swapArea{device: unescape(fields[0]), used: used * 1024, priority: priority})
 	}
 	return areas, nil
 }
 
-// unescape turns \ooo into the byte it stands for, as the kernel writes odd characters of names.
+// unescape replaces \ooo with the byte that it represents: the kernel writes unusual characters of
+// names that way.
 func unescape(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
@@ -114,7 +117,7 @@ func planSwap(areas []swapArea, available int64) Plan {
 			" (deleted)")
 	}); i >= 0 {
 		return cannot(found, "off", areas[i].device+
-			": the file is removed, so it could not be switched on again",
+			": the file is deleted, so it could not be switched on again",
 			"switch it off by hand: swapoff -a")
 	}
 	if used+swapReserve > available {
@@ -153,7 +156,7 @@ func (a swapApplier) do(_ context.Context, s Step) (string, error) {
 	return "off", err
 }
 
-func (a swapApplier) undo(_ context.Context, s Step) (Outcome, error) {
+func (a swapApplier) restore(_ context.Context, s Step) (Outcome, error) {
 	active, err := a.active(s.Target)
 	if err != nil {
 		return Failed, err

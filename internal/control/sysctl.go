@@ -9,13 +9,13 @@ import (
 	"krund/internal/sysroot"
 )
 
-// errNoVariable says that the system has no such sysctl variable.
+// errNoVariable means that the system has no such sysctl variable.
 var errNoVariable = errors.New("no such variable")
 
-// sysctlGet reads a variable with sysctl(8). For one that does not exist, or has no value on this
-// machine, OpenBSD's says so on standard error, prints nothing and exits with 0 (sysctl.c, parse);
-// an empty value is an empty line. It exits with 0 also when the kernel refuses a new value, so
-// that only reading back tells.
+// sysctlGet reads a variable with sysctl(8). For a variable that does not exist, or has no value on
+// this machine, OpenBSD's sysctl reports that on standard error, prints nothing on standard output
+// and exits with 0 (sysctl.c, parse); an empty value is an empty line. It exits with 0 even if the
+// kernel rejects a new value, so only reading the variable back detects that.
 func sysctlGet(ctx context.Context, c host.Commands, name string) (string, error) {
 	if c == nil {
 		return "", errNoVariable
@@ -28,7 +28,7 @@ func sysctlGet(ctx context.Context, c host.Commands, name string) (string, error
 	if len(out) == 0 {
 		return "", errNoVariable
 	}
-	// Whoever joins the two outputs gets the message.
+	// If the two outputs are joined, text is that message.
 	if strings.HasSuffix(text, "value is not available") || strings.HasPrefix(text, "sysctl: ") {
 		return "", errNoVariable
 	}
@@ -54,7 +54,7 @@ func (a sysctlApplier) do(ctx context.Context, s Step) (string, error) {
 	return sysctlSet(ctx, a.commands, s.Target, s.New)
 }
 
-func (a sysctlApplier) undo(ctx context.Context, s Step) (Outcome, error) {
+func (a sysctlApplier) restore(ctx context.Context, s Step) (Outcome, error) {
 	if now, err := sysctlGet(ctx, a.commands, s.Target); err == nil && now == s.Old {
 		return Already, nil
 	}

@@ -9,9 +9,9 @@ import (
 	"krund/internal/host"
 )
 
-// A target names things that a control changes, and the values that it may give them back. The
-// engine carries out and takes back only steps that a target of their control covers: a journal
-// cannot make krund write anything else.
+// A target names things that a control changes, and the values that it may restore. The engine
+// carries out and restores only steps that a target of their control covers: a journal cannot make
+// krund write anything else.
 type target struct {
 	kind   Kind
 	name   func(string) bool // reports whether Step.Target is one of the things
@@ -20,24 +20,24 @@ type target struct {
 
 func (t target) covers(s Step) bool { return t.kind == s.Kind && t.name(s.Target) && t.values(s) }
 
-// makes reports whether a target of the control covers the step.
-func (c Control) makes(s Step) bool {
+// covers reports whether a target of the control covers the step.
+func (c Control) covers(s Step) bool {
 	return slices.ContainsFunc(c.targets, func(t target) bool { return t.covers(s) })
 }
 
-// own returns an error unless the control of that name makes changes like s on this system.
-func own(control string, s Step) error {
+// checkOwned returns an error unless the control of that name makes changes like s on this system.
+func checkOwned(control string, s Step) error {
 	if control == accountControl && accountTarget.covers(s) {
 		return nil
 	}
 	for _, c := range Controls(Defaults()) {
-		if c.Name == control && c.makes(s) {
+		if c.Name == control && c.covers(s) {
 			return nil
 		}
 	}
 	return fmt.Errorf("the control %q does not make this change (kind %q, from %q), so krund did not "+
-		"write it down; nothing was written: "+
-		"look who can write the journal, restart the machine, and remove the journal then",
+		"record it; nothing was written: find out who can write to the journal, reboot, and then remove "+
+		"the journal",
 		clip(control), clip(string(s.Kind)), clip(s.Old))
 }
 
@@ -59,10 +59,10 @@ func like(pattern string) func(string) bool {
 	}
 }
 
-// is reports whether a text is the one.
+// is returns a function that reports whether a text equals value.
 func is(value string) func(string) bool { return func(text string) bool { return text == value } }
 
-// from covers steps from such a value, without Data.
+// from covers steps whose old value is valid and that have no Data.
 func from(old func(string) bool) func(Step) bool {
 	return func(s Step) bool { return old(s.Old) && s.Data == "" }
 }
@@ -72,7 +72,7 @@ var (
 	wordsForm  = regexp.MustCompile(`^[A-Za-z0-9 \t\n_+:.,()\[\]-]+$`)
 )
 
-// The sorts of values. isWords are those of files that show names, choices or several numbers.
+// The kinds of values. isWords is for files that show names, choices or several numbers.
 func isNumber(text string) bool { return numberForm.MatchString(text) }
 func isWords(text string) bool  { return len(text) <= 4096 && wordsForm.MatchString(text) }
 

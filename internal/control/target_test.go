@@ -83,7 +83,7 @@ func TestHostileJournal(t *testing.T) {
 	sameTree(t, state(t, m, k), before)
 }
 
-// TestPlansKeepToTheirTargets: what a plan contains can be taken back after a crash, on every
+// TestPlansKeepToTheirTargets: what a plan contains can be restored after a crash, on every
 // captured machine.
 func TestPlansKeepToTheirTargets(t *testing.T) {
 	for _, name := range machines {
@@ -91,7 +91,7 @@ func TestPlansKeepToTheirTargets(t *testing.T) {
 		steps := 0
 		for _, c := range Controls(everything()) {
 			for _, s := range c.plan(t.Context(), m).Steps {
-				if steps++; own(c.Name, s) != nil {
+				if steps++; checkOwned(c.Name, s) != nil {
 					t.Errorf("%s: %s: no target covers %+v", name, c.Name, s)
 				}
 			}

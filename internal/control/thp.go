@@ -15,8 +15,8 @@ const (
 var thp = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "thp", Policy: setting.Off,
-		Brief: "the given setting of transparent huge pages",
-		Why:   "a kernel thread turns pages into huge ones at moments of its own choice",
+		Brief: "transparent huge pages as configured",
+		Why:   "a kernel thread merges pages into huge pages at unpredictable times",
 		Options: []setting.Option{
 			{Name: "enabled", Default: "never", Choices: []string{"always", "madvise", "never"},
 				Doc: "when they are used"},
@@ -27,7 +27,7 @@ var thp = Descriptor{
 			},
 		},
 		What:  "`transparent_hugepage/enabled`, `defrag`",
-		Notes: "the kernel computes `vm.min_free_kbytes` anew; that is restored too",
+		Notes: "the kernel recomputes `vm.min_free_kbytes`; that is restored too",
 	},
 	targets: append(files(isWords, thpDir+"/enabled", thpDir+"/defrag"), files(isNumber, minFreeFile)...),
 	plan: func(d setting.Demand, _ Request) planner {
@@ -37,7 +37,7 @@ var thp = Descriptor{
 	},
 }
 
-// planTHP leaves defrag as it is when it is "".
+// planTHP leaves defrag unchanged if it is "".
 func planTHP(ctx context.Context, m *Machine, enabled, defrag string) Plan {
 	const none = "the kernel has no transparent huge pages"
 	p := sysfile{path: thpDir + "/enabled", want: enabled, form: FormChoice, absent: none}.plan(ctx, m)
@@ -52,9 +52,8 @@ func planTHP(ctx context.Context, m *Machine, enabled, defrag string) Plan {
 	return p
 }
 
-// noteReserve returns a step that changes nothing and remembers vm.min_free_kbytes: the kernel
-// computes it anew when huge pages are switched on or off, also over a value that somebody set by
-// hand.
+// noteReserve returns a step that changes nothing and records vm.min_free_kbytes: the kernel
+// recomputes it when huge pages are switched on or off, which also overwrites a value set by hand.
 func noteReserve(m *Machine) []Step {
 	text, err := m.Root.Read(minFreeFile)
 	if err != nil {

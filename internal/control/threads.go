@@ -10,10 +10,10 @@ import (
 	"krund/internal/host"
 )
 
-// noteThreads returns a step that changes nothing and remembers which threads are bound, none when
-// there are none. A cpuset partition that comes or goes gives every thread all CPUs of its control
-// group: kernels before 6.2 forget what was asked for by sched_setaffinity(2), and all of them
-// forget where nohz_full= has kept the kernel's own threads.
+// noteThreads returns a step that changes nothing and records which threads are bound, none if
+// there are none. When a cpuset partition is created or removed, every thread gets all CPUs of its
+// control group: kernels before 6.2 discard the affinity set by sched_setaffinity(2), and all
+// kernels discard the affinity that nohz_full= gives to kernel threads.
 func noteThreads(m *Machine) []Step {
 	all, err := m.Online()
 	if err != nil || m.Bind == nil {
@@ -32,16 +32,15 @@ func noteThreads(m *Machine) []Step {
 		New: "wherever their group may run", Data: strings.Join(lines, "\n")}}
 }
 
-// threadApplier binds threads again.
+// threadApplier restores the CPU affinity of threads.
 type threadApplier struct{ m *Machine }
 
-// do does nothing: what comes next changes the threads.
+// do does nothing: the steps that follow change the threads.
 func (threadApplier) do(context.Context, Step) (string, error) { return "", nil }
 
-// undo binds those threads again that are still there and bound otherwise. One that the kernel does
-// not let itself be told about (EINVAL: none of the CPUs is its group's) or that has just ended is
-// passed over.
-func (a threadApplier) undo(_ context.Context, s Step) (Outcome, error) {
+// restore binds the threads that still exist and are bound differently. It skips a thread that has
+// just ended, or that the kernel does not bind (EINVAL: its group has none of the CPUs).
+func (a threadApplier) restore(_ context.Context, s Step) (Outcome, error) {
 	now := map[int]host.Thread{}
 	for _, t := range a.m.Threads() {
 		now[t.ID] = t
@@ -52,7 +51,7 @@ func (a threadApplier) undo(_ context.Context, s Step) (Outcome, error) {
 		var was host.Thread
 		var list string
 		if _, err := fmt.Sscan(line, &was.ID, &was.Start, &list); err != nil {
-			errs = append(errs, fmt.Errorf("journal: %q is no thread", clip(line)))
+			errs = append(errs, fmt.Errorf("journal: %q is not a thread", clip(line)))
 			continue
 		}
 		cpus, err := host.ParseCPUList(list)

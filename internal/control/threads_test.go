@@ -61,9 +61,9 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(k.dir, "proc/5")); err != nil {
 		t.Fatal(err)
 	}
-	write(6, 0, 6, all) // refuses
+	write(6, 0, 6, all) // rejected
 	for _, want := range []Outcome{Restored, Already} {
-		if got, err := (threadApplier{m}).undo(t.Context(), steps[0]); got != want || err != nil {
+		if got, err := (threadApplier{m}).restore(t.Context(), steps[0]); got != want || err != nil {
 			t.Errorf("%s, %v; want %s", got, err, want)
 		}
 	}
@@ -72,7 +72,7 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 	}
 	m.Bind = func(int, host.CPUs) error { return syscall.EPERM }
 	write(2, 0, 2, all)
-	if got, err := (threadApplier{m}).undo(t.Context(), steps[0]); got != Failed ||
+	if got, err := (threadApplier{m}).restore(t.Context(), steps[0]); got != Failed ||
 		!errors.Is(err, syscall.EPERM) {
 		t.Errorf("not allowed: %s, %v", got, err)
 	}

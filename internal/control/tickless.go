@@ -13,15 +13,15 @@ import (
 const nohzFile = "/sys/devices/system/cpu/nohz_full"
 
 // tickless checks that the benchmark CPUs are in the kernel's nohz_full set and that a CPU is left
-// for the timekeeping. Only a kernel argument changes the set. Other CPUs may be in it too.
+// for timekeeping. Only a kernel argument changes the set. The set may contain other CPUs as well.
 var tickless = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "tickless", Policy: setting.Require,
 		Brief: "no timer ticks on the benchmark's CPUs (kernel argument `nohz_full=`)",
 		Why:   "the timer interrupts each CPU 100 to 1000 times a second, benchmark or not",
-		What: "nothing: `/sys/devices/system/cpu/nohz_full` must hold the benchmark's CPUs, and not all " +
-			"CPUs",
-		Notes: "`nohz_full=1-3` on the kernel's command line; Debian and Fedora kernels can do it",
+		What: "nothing: `/sys/devices/system/cpu/nohz_full` must contain the benchmark's CPUs, but not " +
+			"all CPUs",
+		Notes: "`nohz_full=1-3` on the kernel's command line; Debian and Fedora kernels support it",
 	},
 	plan: func(_ setting.Demand, r Request) planner {
 		return func(_ context.Context, m *Machine) Plan {
@@ -72,8 +72,8 @@ func planTickless(m *Machine, cpus, online host.CPUs) Plan {
 	return ok(found, wanted)
 }
 
-// SystemCPUs returns the CPUs that benchmarks leave to everybody else; nil when there are none or
-// nobody knows.
+// SystemCPUs returns the CPUs that benchmarks leave to the rest of the system; nil if there are
+// none or they are unknown.
 func (m *Machine) SystemCPUs(r Request) host.CPUs {
 	cpus, online, err := m.BenchmarkCPUs(r.CPUs())
 	if err != nil || len(cpus) == 0 {

@@ -14,9 +14,9 @@ const (
 	boostFile   = host.CPUFreqDir + "/boost"
 )
 
-// turbo switches turbo off by the first way that the machine has: the switch of intel_pstate; the
-// boost switch of every policy; that of the driver; a maximum at the nominal frequency; the
-// processor's register, if allowed.
+// turbo switches turbo off by the first method that the machine supports: the switch of
+// intel_pstate; the boost switch of every policy; that of the driver; a maximum at the nominal
+// frequency; the processor's register, if allowed.
 var turbo = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "turbo", Policy: setting.Require,
@@ -24,10 +24,10 @@ var turbo = Descriptor{
 		Why:   "turbo lasts as long as the processor is cool: results depend on what ran before",
 		Options: []setting.Option{{
 			Name: "msr", Default: false,
-			Doc: "as a last resort, write the processor's own register; the kernel logs this and " +
-				"becomes tainted",
+			Doc: "as a last resort, write the processor's register; the kernel logs this and becomes " +
+				"tainted",
 		}},
-		What: "see below", Notes: "between governor and limits",
+		What: "see below", Notes: "applied between governor and limits",
 	},
 	targets: turboTargets(),
 	plan: func(d setting.Demand, _ Request) planner {
@@ -45,8 +45,8 @@ func turboTargets() []target {
 	return list
 }
 
-// planTurbo plans the switch and notes the frequency limits before it: they move along with turbo,
-// and not by themselves back.
+// planTurbo plans the switch and first records the frequency limits: they move when turbo is
+// switched off, but do not return by themselves.
 func planTurbo(m *Machine, msr bool) Plan {
 	policies, err := m.FrequencyPolicies()
 	if err != nil {
@@ -59,7 +59,7 @@ func planTurbo(m *Machine, msr bool) Plan {
 	return p
 }
 
-// noteLimits returns steps that change nothing and remember the limits in force.
+// noteLimits returns steps that change nothing and record the limits in force.
 func noteLimits(policies []host.FrequencyPolicy) []Step {
 	var steps []Step
 	for _, c := range policies {
@@ -100,7 +100,7 @@ func planTurboSwitch(m *Machine, policies []host.FrequencyPolicy, msr bool) Plan
 	}
 	if host.CPUFlag(cpuinfo, "hypervisor") {
 		return cannot("unknown", "off", "the host of this virtual machine decides",
-			"measure on the hardware itself")
+			"measure on bare metal")
 	}
 	return cannot("on", "off", "the frequency driver has no switch for it",
 		"switch it off in the firmware, or set turbo = { policy = \"require\", msr = true } in [controls]")
@@ -138,9 +138,9 @@ func planPolicyBoost(policies []host.FrequencyPolicy) (p Plan, known bool) {
 	return willSet("on", "off", steps...), true
 }
 
-// planNoTurbo is for processors that have no turbo, or have it switched off in the firmware: x86
-// ones then lack both flags for it, and the drivers of others list no boost frequencies. A virtual
-// machine's flags say nothing about the hardware.
+// planNoTurbo is for processors without turbo, or with turbo switched off in the firmware: x86
+// processors then lack both flags for it, and the drivers of others list no boost frequencies. A
+// virtual machine's flags do not describe the hardware.
 func planNoTurbo(cpuinfo string, policies []host.FrequencyPolicy) (p Plan, known bool) {
 	x86 := strings.Contains(cpuinfo, "vendor_id")
 	switch {

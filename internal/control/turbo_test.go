@@ -96,16 +96,16 @@ func TestTurboByRegister(t *testing.T) {
 			t.Errorf("%s: not allowed, yet %s with fix %q", tt.machine, p.Status, p.Fix)
 		}
 		c := required(turbo, "msr", true)
-		f, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
+		f, restore, err := c.Apply(t.Context(), m, openJournal(t, m))
 		if err != nil || f.Status != setting.StatusSet {
 			t.Fatalf("%s: %+v, %v", tt.machine, f, err)
 		}
 		if got := register(t, k.dir, 3, tt.register); got != tt.new {
 			t.Errorf("%s: register is %#x, want %#x", tt.machine, got, tt.new)
 		}
-		// The kernel changes another bit in the meantime: it is not krund's to put back.
+		// The kernel changes another bit in the meantime, which krund must not restore.
 		registers(t, k.dir, tt.register, tt.new|1<<16)
-		if err := undo(t.Context()); err != nil {
+		if err := restore(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if got := register(t, k.dir, 3, tt.register); got != tt.old|1<<16 {

@@ -10,17 +10,17 @@ import (
 )
 
 // jobTimeout bounds how long a unit may take to start or stop; systemd itself gives up after 90
-// seconds unless told otherwise.
+// seconds by default.
 const jobTimeout = 2 * time.Minute
 
-// Systemd switches units over D-Bus, and with systemctl where the bus cannot be reached.
+// Systemd controls units over D-Bus, and with systemctl if the bus cannot be reached.
 type Systemd struct{ Fallback Systemctl }
 
 // connect returns a connection to systemd, over its private socket for root. The caller closes it.
 func (Systemd) connect(ctx context.Context) (*dbus.Conn, error) {
 	c, err := dbus.NewWithContext(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reach systemd: %w", err)
+		return nil, fmt.Errorf("connect to systemd: %w", err)
 	}
 	return c, nil
 }
@@ -46,7 +46,7 @@ func (s Systemd) List(ctx context.Context, patterns []string) ([]Unit, error) {
 		if u.Active && stoppable(u.Name) {
 			properties, err := c.GetUnitPropertiesContext(ctx, u.Name)
 			if err != nil {
-				return nil, fmt.Errorf("look at unit %s: %w", u.Name, err)
+				return nil, fmt.Errorf("read unit %s: %w", u.Name, err)
 			}
 			for _, name := range neededBy {
 				list, _ := properties[name].([]string)
@@ -60,7 +60,7 @@ func (s Systemd) List(ctx context.Context, patterns []string) ([]Unit, error) {
 	return units, nil
 }
 
-// Triggers returns what a socket, timer or path starts.
+// Triggers returns the units that a socket, timer or path starts.
 func (s Systemd) Triggers(ctx context.Context, name string) ([]string, error) {
 	c, err := s.connect(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s Systemd) Triggers(ctx context.Context, name string) ([]string, error) {
 	defer c.Close()
 	p, err := c.GetUnitPropertyContext(ctx, name, "Triggers")
 	if err != nil {
-		return nil, fmt.Errorf("look at unit %s: %w", name, err)
+		return nil, fmt.Errorf("read unit %s: %w", name, err)
 	}
 	names, _ := p.Value.Value().([]string)
 	return names, nil
@@ -89,7 +89,7 @@ func (s Systemd) Start(ctx context.Context, name string) error {
 	return s.job(ctx, name, (*dbus.Conn).StartUnitContext, s.Fallback.Start)
 }
 
-// job runs a job of systemd to its end.
+// job runs a systemd job to completion.
 func (s Systemd) job(ctx context.Context, name string,
 	begin func(*dbus.Conn, context.Context, string, string, chan<- string) (int, error),
 	fallback func(context.Context, string) error,
@@ -111,7 +111,7 @@ func (s Systemd) job(ctx context.Context, name string,
 	select {
 	case result := <-done:
 		if result != "done" {
-			return fmt.Errorf("systemd says: %s", result)
+			return fmt.Errorf("the systemd job ended with %q", result)
 		}
 		return nil
 	case <-ctx.Done():

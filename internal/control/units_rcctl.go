@@ -7,10 +7,10 @@ import (
 	"krund/internal/host"
 )
 
-// Rcctl switches OpenBSD's services with rcctl(8).
+// Rcctl controls OpenBSD's services with rcctl(8).
 type Rcctl struct{ Commands host.Commands }
 
-// List returns the services that rcctl knows, by the state that `rcctl ls started` shows.
+// List returns the services that rcctl knows, with the state that `rcctl ls started` shows.
 func (r Rcctl) List(ctx context.Context, patterns []string) ([]Unit, error) {
 	all, err := r.names(ctx, "all")
 	if err != nil {
@@ -33,13 +33,13 @@ func (r Rcctl) List(ctx context.Context, patterns []string) ([]Unit, error) {
 	return units, nil
 }
 
-// names returns the list that `rcctl ls WHAT` prints, a name a line.
+// names returns the list that `rcctl ls WHAT` prints, one name per line.
 func (r Rcctl) names(ctx context.Context, what string) ([]string, error) {
 	out, err := r.Commands.Output(ctx, "rcctl", "ls", what)
 	return strings.Fields(string(out)), err
 }
 
-// Triggers returns nothing: only a service itself is started.
+// Triggers returns nothing: OpenBSD has no units that trigger services.
 func (Rcctl) Triggers(context.Context, string) ([]string, error) { return nil, nil }
 
 // Stop stops a service.
@@ -48,7 +48,7 @@ func (r Rcctl) Stop(ctx context.Context, name string) error {
 	return err
 }
 
-// Start starts a service, also one that is not enabled at boot.
+// Start starts a service, even if it is not enabled at boot.
 func (r Rcctl) Start(ctx context.Context, name string) error {
 	_, err := r.Commands.Output(ctx, "rcctl", "-f", "start", name)
 	return err

@@ -9,7 +9,7 @@ import (
 	"krund/internal/host"
 )
 
-// Systemctl switches units with systemctl(1).
+// Systemctl controls units with systemctl(1).
 type Systemctl struct{ Commands host.Commands }
 
 // List returns the loaded units that match.
@@ -46,7 +46,7 @@ func (s Systemctl) List(ctx context.Context, patterns []string) ([]Unit, error) 
 }
 
 // parseUnits reads the columns UNIT LOAD ACTIVE SUB DESCRIPTION. A mark before the name of a failed
-// or missing unit is passed over.
+// or missing unit is skipped.
 func parseUnits(text string) []Unit {
 	var units []Unit
 	for line := range strings.Lines(text) {
@@ -76,11 +76,11 @@ func stoppable(name string) bool {
 	return false
 }
 
-// neededBy are the properties of a unit that name those that systemd stops with it
+// neededBy are the properties of a unit that list the units that systemd stops with it
 // (systemd.unit(5): Requires=, Requisite=, BindsTo=, PartOf=).
 var neededBy = [...]string{"RequiredBy", "RequisiteOf", "BoundBy", "ConsistsOf"}
 
-// parseShown reads blocks of "Id=...", "TriggeredBy=a b" and the like, in any order, parted by
+// parseShown reads blocks of "Id=...", "TriggeredBy=a b" and the like, in any order, separated by
 // empty lines.
 func parseShown(text string) map[string]Unit {
 	units := map[string]Unit{}
@@ -106,7 +106,7 @@ func parseShown(text string) map[string]Unit {
 	return units
 }
 
-// Triggers returns what a socket, timer or path starts.
+// Triggers returns the units that a socket, timer or path starts.
 func (s Systemctl) Triggers(ctx context.Context, name string) ([]string, error) {
 	out, err := s.Commands.Output(ctx, "systemctl", "show", "--value", "--property=Triggers", "--", name)
 	return strings.Fields(string(out)), err

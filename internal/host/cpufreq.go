@@ -16,17 +16,17 @@ import (
 const CPUFreqDir = "/sys/devices/system/cpu/cpufreq"
 
 // A FrequencyPolicy is one policyN directory of cpufreq (docs.kernel.org, admin-guide/pm/cpufreq):
-// CPUs that share a frequency, with what their driver says. Frequencies are in kHz, 0 when the
-// driver does not say.
+// CPUs that share a frequency, with the values that their driver reports. Frequencies are in kHz, 0
+// if the driver does not report them.
 type FrequencyPolicy struct {
 	Name      string // policy0
 	CPUs      CPUs
 	Driver    string
 	Governor  string
-	Governors []string // that may be written
-	EPP       string   // energy_performance_preference; "" when there is none, or none that has a name
+	Governors []string // that can be selected
+	EPP       string   // energy_performance_preference; "" if there is none, or it has no name
 	Min, Max  int64    // the limits in force
-	HWMin     int64    // what the hardware can do
+	HWMin     int64    // the range of the hardware
 	HWMax     int64
 	Base      int64   // base_frequency: intel_pstate with HWP
 	Nominal   int64   // from ACPI CPPC: the sustained frequency
@@ -38,7 +38,7 @@ type FrequencyPolicy struct {
 // File returns the path of a file of the policy.
 func (p FrequencyPolicy) File(name string) string { return CPUFreqDir + "/" + p.Name + "/" + name }
 
-// FrequencyPolicies returns the policies that have CPUs online; none when the machine has no
+// FrequencyPolicies returns the policies that have CPUs online; none if the machine has no
 // frequency driver.
 func (h Host) FrequencyPolicies() ([]FrequencyPolicy, error) {
 	dirs, err := h.Root.Glob(CPUFreqDir + "/policy[0-9]*")
@@ -62,8 +62,8 @@ func (h Host) FrequencyPolicies() ([]FrequencyPolicy, error) {
 }
 
 // inactive reports whether a policy that cannot be read has no CPUs online. The kernel answers
-// EBUSY while all of them are offline, and ENODEV when it removes the policy in that moment; then
-// the directory is gone. In a copy of a machine the files that the kernel refused may be missing.
+// EBUSY while all of them are offline, and ENODEV if it removes the policy at that moment; then the
+// directory is gone. A copy of a machine may lack the files that the kernel did not let be read.
 func (h Host) inactive(dir string, err error) bool {
 	if errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.ENODEV) || !h.Root.Exists(dir) {
 		return true
@@ -75,7 +75,7 @@ func (h Host) inactive(dir string, err error) bool {
 		!online.Contains(CPUs{cpu})
 }
 
-// WithoutPolicy returns the CPUs online that no policy covers; nil when that is unknown.
+// WithoutPolicy returns the CPUs online that no policy covers; nil if that is unknown.
 func (h Host) WithoutPolicy(policies []FrequencyPolicy) CPUs {
 	rest, err := h.Online()
 	if err != nil {
@@ -87,13 +87,13 @@ func (h Host) WithoutPolicy(policies []FrequencyPolicy) CPUs {
 	return rest
 }
 
-// FrequencyPolicy reads the policy of that name, such as policy0. One without CPUs online has only
-// its name.
+// FrequencyPolicy reads the policy of that name, such as policy0. For a policy without CPUs online
+// it returns only the name.
 func (h Host) FrequencyPolicy(name string) (FrequencyPolicy, error) {
 	p := FrequencyPolicy{Name: name}
 	r := fieldReader{root: h.Root, dir: CPUFreqDir + "/" + name + "/"}
 	if p.CPUs = r.cpus("affected_cpus"); r.err != nil || len(p.CPUs) == 0 {
-		return p, r.err // the rest of a policy without CPUs means nothing
+		return p, r.err // the rest of a policy without CPUs is meaningless
 	}
 	p.Driver = r.text("scaling_driver", true)
 	p.Governor = r.text("scaling_governor", true)
@@ -116,8 +116,8 @@ func (h Host) FrequencyPolicy(name string) (FrequencyPolicy, error) {
 	return p, r.err
 }
 
-// coreStep is the distance of neighboring P-states of Intel Core processors, in kHz: the P-state is
-// a ratio that multiplies a bus clock of 100 MHz.
+// coreStep is the difference between adjacent P-states of Intel Core processors, in kHz: the
+// P-state is a ratio that multiplies a bus clock of 100 MHz.
 const coreStep = 100000
 
 // intelBase returns the highest frequency without turbo of intel_pstate without HWP, 0 when
@@ -125,9 +125,9 @@ const coreStep = 100000
 // turbo, which the driver rounds to whole percents (docs.kernel.org, admin-guide/pm/intel_pstate:
 // num_pstates, turbo_pct).
 //
-// With turbo off it may be simpler. Since Linux 6.10 the driver then lowers the hardware maximum to
+// With turbo off it can be simpler. Since Linux 6.10 the driver then lowers the hardware maximum to
 // the base frequency, as older drivers do when the firmware has switched turbo off. When turbo was
-// switched off by no_turbo, older drivers leave the maximum at that of turbo, and only refuse
+// switched off by no_turbo, older drivers leave the maximum at that of turbo, and only reject
 // limits above the base frequency. The number of P-states distinguishes the two.
 func intelBase(hwMin, hwMax, states, turboPercent int64, noTurbo string) int64 {
 	lowered := noTurbo == "1" && hwMax-hwMin != (states-1)*coreStep
@@ -155,10 +155,10 @@ func (p FrequencyPolicy) Target(khz int64) int64 {
 	return to
 }
 
-// Sustainable returns the highest frequency that the processor can hold forever, in kHz, and
-// whether it is known to be free of turbo. It is the first of these that is known: the driver's
-// base frequency; the nominal one of ACPI CPPC; the highest of the driver's table that is not
-// turbo; the highest of all, which is free of turbo only when turbo is off. 0 is unknown.
+// Sustainable returns the highest frequency that the processor can sustain, in kHz, and whether it
+// is known to be free of turbo. It is the first of these that is known: the driver's base
+// frequency; the nominal one of ACPI CPPC; the highest of the driver's table that is not turbo; the
+// highest of all, which is free of turbo only when turbo is off. 0 is unknown.
 func (p FrequencyPolicy) Sustainable() (khz int64, sure bool) {
 	switch {
 	case p.Base > 0:
@@ -195,8 +195,9 @@ type fieldReader struct {
 	err  error
 }
 
-// text returns the text of a file. A missing one is "", and an error when it is needed; so is
-// "<unknown>" and "<unsupported>", with which cpufreq answers what a driver cannot say.
+// text returns the text of a file. A missing file is "", or an error if the file is needed.
+// "<unknown>" and "<unsupported>", which cpufreq prints for values that a driver cannot provide,
+// are "" as well.
 func (r *fieldReader) text(name string, needed bool) string {
 	if r.err != nil {
 		return ""
@@ -212,9 +213,9 @@ func (r *fieldReader) text(name string, needed bool) string {
 	return text
 }
 
-// preference returns the energy preference, "" when it cannot be read, which is no error:
-// amd-pstate answers EINVAL when the firmware has left a value that has no name, and under the
-// governor performance the drivers force the preference in any case.
+// preference returns the energy preference, "" if it cannot be read, which is not an error:
+// amd-pstate answers EINVAL if the firmware has left a value without a name, and under the governor
+// performance the drivers force the preference anyway.
 func (r *fieldReader) preference() string {
 	if r.err != nil {
 		return ""
@@ -226,7 +227,8 @@ func (r *fieldReader) preference() string {
 	return text
 }
 
-// number returns a number that a file holds, 0 when it is not needed and missing or no number.
+// number returns the number in a file, 0 if it is missing or malformed; if it is needed, that is an
+// error.
 func (r *fieldReader) number(name string, needed bool) int64 {
 	text := r.text(name, needed)
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -239,7 +241,7 @@ func (r *fieldReader) number(name string, needed bool) int64 {
 	return n
 }
 
-// numbers returns the numbers of a list that may be missing; what is no number is left out.
+// numbers returns the numbers of a list that may be missing; it skips malformed words.
 func (r *fieldReader) numbers(name string) []int64 {
 	var list []int64
 	for _, word := range strings.Fields(r.text(name, false)) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// maxCPU bounds CPU numbers, so that a damaged list cannot ask for gigabytes. Linux is built for at
-// most 8192 CPUs.
+// maxCPU bounds CPU numbers, so that a damaged list cannot cause a huge allocation. Linux is built
+// for at most 8192 CPUs.
 const maxCPU = 1 << 16
 
 // CPUs is a set of CPU numbers: ascending, each once. nil is the empty set.
@@ -35,7 +35,7 @@ func ParseCPUList(text string) (CPUs, error) {
 			}
 		}
 		if hi < lo {
-			return nil, fmt.Errorf("CPU list %.80q: %d-%d runs backwards", text, lo, hi)
+			return nil, fmt.Errorf("CPU list %.80q: %d-%d is descending", text, lo, hi)
 		}
 		for n := lo; n <= hi; n++ {
 			set = append(set, n)

@@ -1,9 +1,9 @@
-// Package host knows the machine that krund runs on: its CPUs, their frequencies, its memory, its
-// kernel and the threads that run there. It is read only. It reads /proc and /sys through
-// internal/sysroot, so that tests read a copy of a machine, and it never changes anything.
+// Package host describes the machine that krund runs on: its CPUs, their frequencies, its memory,
+// its kernel and its threads. It only reads. It accesses /proc and /sys through internal/sysroot,
+// so that tests can use a copy of a machine.
 //
 // internal/control changes the machine and internal/probe watches it; both build on this package,
-// which knows neither. Start reading at Host.
+// which depends on neither. Start reading at Host.
 package host
 
 import (
@@ -15,10 +15,10 @@ import (
 	"krund/internal/sysroot"
 )
 
-// A Host is a machine to look at, or a copy of its files.
+// A Host is a machine to read, or a copy of its files.
 type Host struct {
 	Root     sysroot.Root
-	Commands Commands // nil: there are no programs, as in a copy of a machine
+	Commands Commands // nil if there are no programs, as in a copy of a machine
 }
 
 // Commands runs small programs of the system: apm, sysctl, rcctl, systemctl.
@@ -45,7 +45,8 @@ func (h Host) ReadCPUs(file string) (CPUs, error) {
 }
 
 // BenchmarkCPUs returns the CPUs that benchmarks run on and those that are online. The former are
-// the given list, or all online CPUs but the lowest, which keeps the time and takes the interrupts.
+// the given list, or all online CPUs except the lowest, which does the timekeeping and handles
+// interrupts.
 func (h Host) BenchmarkCPUs(list string) (cpus, online CPUs, err error) {
 	online, err = h.Online()
 	if err != nil {
@@ -67,8 +68,8 @@ func (h Host) BenchmarkCPUs(list string) (cpus, online CPUs, err error) {
 	return cpus, online, nil
 }
 
-// Hypervised reports whether the processor says that it is a guest's. Processors that cannot say
-// count as real ones.
+// Hypervised reports whether the processor identifies itself as that of a virtual machine.
+// Processors that cannot report this count as physical ones.
 func (h Host) Hypervised() bool {
 	text, err := h.Root.Read("/proc/cpuinfo")
 	return err == nil && CPUFlag(text, "hypervisor")

@@ -36,8 +36,8 @@ func parseDistribution(text string) string {
 }
 
 // KernelOption returns the line that sets an option in the configuration that the running kernel
-// was built from, "" when the configuration is not available. It explains things to people: what
-// the kernel can do is read from the kernel itself.
+// was built from, "" if the configuration is not available. It is used in explanations only:
+// whether the kernel supports a feature is read from the kernel itself.
 func (h Host) KernelOption(option string) string {
 	release, err := h.Root.Read("/proc/sys/kernel/osrelease")
 	if err != nil {

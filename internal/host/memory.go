@@ -17,7 +17,7 @@ func (h Host) ReadMeminfo() (Meminfo, error) {
 	return parseMeminfo(text), nil
 }
 
-// parseMeminfo reads the lines "Name:  123 kB"; lines of another form are left out.
+// parseMeminfo reads the lines "Name:  123 kB"; it skips lines of another form.
 func parseMeminfo(text string) Meminfo {
 	m := Meminfo{}
 	for line := range strings.Lines(text) {
@@ -38,7 +38,7 @@ func parseMeminfo(text string) Meminfo {
 	return m
 }
 
-// Ordinary returns the memory that is not set aside for huge pages, in bytes. Hugetlb counts huge
+// Ordinary returns the memory that is not reserved for huge pages, in bytes. Hugetlb counts huge
 // pages of all sizes; kernels before 4.19 count those of the usual size only.
 func (m Meminfo) Ordinary() int64 {
 	huge, known := m["Hugetlb"]

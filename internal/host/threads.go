@@ -9,15 +9,15 @@ import (
 	"krund/internal/sysroot"
 )
 
-// A Thread may run on CPUs only.
+// A Thread is one thread of the machine and the CPUs that it may run on.
 type Thread struct {
 	ID    int
 	Start uint64 // ticks after boot: distinguishes it from a later thread with the same ID
 	CPUs  CPUs
 }
 
-// Threads returns all threads but those that the kernel does not let anyone bind to CPUs. A thread
-// that ends meanwhile is left out.
+// Threads returns all threads except those whose affinity the kernel does not allow to change. It
+// skips threads that end in the meantime.
 func (h Host) Threads() []Thread {
 	var threads []Thread
 	for _, process := range h.Root.List("/proc") {
@@ -34,7 +34,7 @@ func (h Host) Threads() []Thread {
 }
 
 // readThread reads a directory of /proc/PID/task. ok is false for a thread that is gone, unreadable
-// or bound forever (PF_NO_SETAFFINITY).
+// or has a fixed affinity (PF_NO_SETAFFINITY).
 func readThread(root sysroot.Root, dir string) (thread Thread, ok bool) {
 	stat, err1 := root.Read(path.Join(dir, "stat"))
 	status, err2 := root.Read(path.Join(dir, "status"))
@@ -50,8 +50,8 @@ func readThread(root sysroot.Root, dir string) (thread Thread, ok bool) {
 // parseThread reads the texts of /proc/PID/task/TID/stat and status (proc(5)).
 func parseThread(stat, status string) (thread Thread, ok bool) {
 	const (
-		flags, start  = 9 - 3, 22 - 3 // places in stat, counted from the one after the name
-		boundForever  = 0x04000000    // PF_NO_SETAFFINITY of the kernel's include/linux/sched.h
+		flags, start  = 9 - 3, 22 - 3 // fields of stat, counted from the one after the name
+		fixedAffinity = 0x04000000    // PF_NO_SETAFFINITY of the kernel's include/linux/sched.h
 		allowedPrefix = "Cpus_allowed_list:"
 	)
 	i := strings.LastIndexByte(stat, ')')
@@ -61,7 +61,7 @@ func parseThread(stat, status string) (thread Thread, ok bool) {
 	}
 	f, err1 := strconv.ParseUint(fields[flags], 10, 64)
 	s, err2 := strconv.ParseUint(fields[start], 10, 64)
-	if errors.Join(err1, err2) != nil || f&boundForever != 0 {
+	if errors.Join(err1, err2) != nil || f&fixedAffinity != 0 {
 		return Thread{}, false
 	}
 	for line := range strings.Lines(status) {

@@ -122,7 +122,7 @@ func moves(root sysroot.Root, core int, address int64) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("register %#x of core %d stands still at %d: "+
-		"there is no counter behind it, as in an emulator; measure on the hardware itself",
+	return fmt.Errorf("register %#x of core %d stands still at %d: there is no counter behind it, as in "+
+		"an emulator; measure on bare metal",
 		address, core, first)
 }

@@ -116,7 +116,7 @@ func checkVirtualisation(v Virtualisation) setting.Finding {
 	f := finding(virtualisation, v.String(), "none", strings.Join(v.Evidence, "; "))
 	if !v.None() {
 		f.Status, f.Fix = setting.StatusCannot,
-			"measure on the hardware itself; numbers from here are for development only"
+			"measure on bare metal; numbers from here are for development only"
 	}
 	return f
 }

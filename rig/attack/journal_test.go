@@ -58,7 +58,7 @@ func TestHostileJournal(t *testing.T) {
 	m.Sh("chown -R root:root /srv/krund/x.krun && chmod 755 /srv/krund/x.krun && chmod 644 " +
 		"/srv/krund/x.krun/journal")
 	out, status = m.Try("krunctl restore /srv/krund/x.toml")
-	if status == 0 || !strings.Contains(out, "aslr: /srv/shadow.copy not put back") {
+	if status == 0 || !strings.Contains(out, "aslr: /srv/shadow.copy not restored") {
 		t.Errorf("krunctl restore of a journal that root has put there: status %d\n%s", status, out)
 	}
 	if got := m.Sh("cat /srv/shadow.copy"); got != "root:secret" {

@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// A Descriptor declares one setting, beside the code that sets or reads it. Everything that krund
-// says about a setting is derived from its descriptor: how the configuration is parsed, its
-// defaults, the table of `krunctl doctor`, the [controls] of configs/example.toml, and the tables
-// in docs/config.md and docs/controls.md.
+// A Descriptor declares one setting, beside the code that sets or reads it. Everything else about a
+// setting is derived from its descriptor: how the configuration is parsed, its defaults, the table
+// of `krunctl doctor`, the [controls] of configs/example.toml, and the tables in docs/config.md and
+// docs/controls.md.
 type Descriptor struct {
 	Name    string // as in [controls]
-	Brief   string // what krund brings about or watches: "one hardware thread per core"
+	Brief   string // what krund sets or watches: "one hardware thread per core"
 	Why     string // why it matters to a measurement, in one line
 	Policy  Policy // by default
 	Options []Option
 	What    string // what is set or read, in Markdown
-	Notes   string // what else there is to know, in Markdown
+	Notes   string // further remarks, in Markdown
 }
 
 // An Option is a value beside the policy. Its type is that of its default.
@@ -29,11 +29,11 @@ type Option struct {
 	Choices  []string       // of a string; nil: any string of Shape
 	Shape    *regexp.Regexp // of a string; nil: any string
 	Example  string         // of a string with a Shape
-	Values   string         // what the values are, where the fields above do not tell: "list of CPUs"
+	Values   string         // what the values are, if the fields above do not define it: "list of CPUs"
 	Doc      string         // one line in Markdown
 }
 
-// A Demand is what a configuration asks of one setting.
+// A Demand is what a configuration requests for one setting.
 type Demand struct {
 	Name   string
 	Policy Policy
@@ -42,7 +42,7 @@ type Demand struct {
 	options map[string]any // every option of the descriptor
 }
 
-// Default is the demand of a configuration that does not mention the setting.
+// Default returns the demand of a configuration that does not mention the setting.
 func (d Descriptor) Default() Demand {
 	options := map[string]any{}
 	for _, o := range d.Options {
@@ -51,14 +51,14 @@ func (d Descriptor) Default() Demand {
 	return Demand{Name: d.Name, Policy: d.Policy, options: options}
 }
 
-// Under is the demand under another policy.
+// Under returns the demand with another policy.
 func (d Demand) Under(p Policy) Demand {
 	d.Policy = p
 	return d
 }
 
-// With is the demand with another value of an option. It panics when the setting has no such option
-// of that type: that is a bug. So do the methods that return options.
+// With returns the demand with another value of an option. An unknown option or a wrong type is a
+// bug: With panics, and so do the methods that return options.
 func (d Demand) With(option string, value any) Demand {
 	if old, known := d.options[option]; !known || fmt.Sprintf("%T", old) != fmt.Sprintf("%T", value) {
 		panic(fmt.Sprintf("setting: %s has no option %q of type %T", d.Name, option, value))
@@ -68,8 +68,8 @@ func (d Demand) With(option string, value any) Demand {
 	return d
 }
 
-// Relaxed is the demand for development: what only the defaults demand becomes a warning, so that
-// an experiment without reboots runs on a laptop and leaves its settings alone.
+// Relaxed returns the demand for development: what only the defaults require becomes a warning, so
+// that an experiment without reboots runs on a laptop and leaves its settings alone.
 func (d Demand) Relaxed() Demand {
 	if !d.Stated && d.Policy != Off {
 		d.Policy = Warn
@@ -97,10 +97,10 @@ func optionOf[T any](d Demand, option string) T {
 	return v
 }
 
-// Demands are what a configuration asks of all settings, each once.
+// Demands are what a configuration requests for all settings, each once.
 type Demands []Demand
 
-// Defaults are the demands of an empty configuration.
+// Defaults returns the demands of an empty configuration.
 func Defaults(descriptors []Descriptor) Demands {
 	list := make(Demands, len(descriptors))
 	for i, d := range descriptors {

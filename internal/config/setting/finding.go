@@ -11,7 +11,7 @@ package setting
 
 import "fmt"
 
-// A Policy says what krund does about a setting that is not as wanted.
+// A Policy is what krund does about a setting that is not as wanted.
 type Policy string
 
 // The policies, strictest first.
@@ -19,22 +19,22 @@ const (
 	Require Policy = "require" // set it; when it cannot be set, do not measure
 	Apply   Policy = "apply"   // set it if possible; record it otherwise
 	Warn    Policy = "warn"    // never touch it; report it when it differs
-	Off     Policy = "off"     // never touch it, never complain
+	Off     Policy = "off"     // never touch it, never report it
 )
 
 // Changes reports whether a control under this policy may change the machine.
 func (p Policy) Changes() bool { return p == Require || p == Apply }
 
-// A Status says how a setting stands.
+// A Status is the state of a setting.
 type Status string
 
-// The statuses. A check gives any but StatusSet; applying turns StatusWillSet into StatusSet or
-// StatusCannot.
+// The statuses. A check returns any except StatusSet; applying turns StatusWillSet into StatusSet
+// or StatusCannot.
 const (
-	StatusOK      Status = "ok"       // as wanted, and was so before krund came
+	StatusOK      Status = "ok"       // as wanted, without a change by krund
 	StatusWillSet Status = "will_set" // differs; applying will set it
 	StatusSet     Status = "set"      // krund set it and read it back
-	StatusDiffers Status = "differs"  // differs, and the policy forbids to set it
+	StatusDiffers Status = "differs"  // differs, and the policy forbids setting it
 	// differs or is unknown, and krund cannot set it on this machine
 	StatusCannot      Status = "cannot"
 	StatusNeedsReboot Status = "needs_reboot" // differs; only a kernel argument and a reboot change it
@@ -51,18 +51,18 @@ func (s Status) fit() bool {
 type Finding struct {
 	Name   string `json:"name"`             // the control's or probe's name in the configuration
 	Policy Policy `json:"policy"`           // what the configuration asks for
-	Status Status `json:"status"`           // how it stands
-	Found  string `json:"found"`            // the value on the machine, in a person's words
-	Wanted string `json:"wanted"`           // the value asked for
-	Detail string `json:"detail,omitempty"` // what else there is to know: exceptions, what the kernel said
+	Status Status `json:"status"`           // its state
+	Found  string `json:"found"`            // the value on the machine, in readable form
+	Wanted string `json:"wanted"`           // the requested value
+	Detail string `json:"detail,omitempty"` // further remarks: exceptions, errors of the kernel
 	Why    string `json:"why,omitempty"`    // why it matters, in one line
 	Fix    string `json:"fix,omitempty"`    // what to do when it is not as wanted
 }
 
-// Fails reports whether the finding forbids to measure: it is required and not as wanted.
+// Fails reports whether the finding forbids measuring: it is required and not as wanted.
 func (f Finding) Fails() bool { return f.Policy == Require && !f.Status.fit() }
 
-// A Problem says why this machine is not fit to measure, and what the user can do about it.
+// A Problem is a reason why this machine is not fit to measure, with what the user can do about it.
 type Problem struct {
 	Control string `json:"control"`
 	What    string `json:"what"`
@@ -76,20 +76,20 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s: %s; %s", p.Control, p.What, p.Fix)
 }
 
-// problem makes a Problem of a finding that Fails.
+// problem returns the Problem of a finding that Fails.
 func (f Finding) problem() Problem {
 	what := fmt.Sprintf("is %s, wanted %s", f.Found, f.Wanted)
 	if f.Detail != "" {
 		what += " (" + f.Detail + ")"
 	}
-	fix := fmt.Sprintf(`set %s = "warn" in [controls] to measure all the same`, f.Name)
+	fix := fmt.Sprintf(`set %s = "warn" in [controls] to measure anyway`, f.Name)
 	if f.Fix != "" {
 		fix = f.Fix + "; or " + fix
 	}
 	return Problem{Control: f.Name, What: what, Fix: fix}
 }
 
-// Problems returns one Problem for each finding that forbids to measure.
+// Problems returns one Problem for each finding that forbids measuring.
 func Problems(findings []Finding) []Problem {
 	var problems []Problem
 	for _, f := range findings {

@@ -8,15 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// A Table is what is known about a machine, for people and, as JSON, for programs.
+// A Table is a list of findings about a machine, printed as text for people or as JSON for
+// programs.
 type Table struct {
 	Findings []Finding `json:"findings"`
 }
 
-// Fails reports whether a required setting or reading is not as it must be.
+// Fails reports whether a required setting or reading is not as wanted.
 func (t Table) Fails() bool { return slices.ContainsFunc(t.Findings, Finding.Fails) }
 
-// Problems returns one Problem for each finding that forbids to measure.
+// Problems returns one Problem for each finding that forbids measuring.
 func (t Table) Problems() []Problem { return Problems(t.Findings) }
 
 // widest bounds the columns of found and wanted values, in characters; longer ones push what
@@ -24,7 +25,7 @@ func (t Table) Problems() []Problem { return Problems(t.Findings) }
 const widest = 36
 
 // Print writes a row for each finding: name, policy, status, found, wanted. Below it come the
-// detail and, unless all is well, why it matters and how to fix it. The last line counts.
+// detail and, unless all is well, why it matters and how to fix it. The last line is a summary.
 func (t Table) Print(w io.Writer) error {
 	rows := [][]string{{"control", "policy", "status", "found", "wanted"}}
 	for _, f := range t.Findings {
