@@ -239,7 +239,7 @@ func TestProveRestoresAfterTrouble(t *testing.T) {
 	}
 	r, before, after := proving(t, "turbo = \"require\"\nswap = \"require\"\n", func(n int, _ string) error {
 		if n == 2 {
-			t.Error("measured although something required cannot be had")
+			t.Error("measured although a required setting is not available")
 		}
 		return nil
 	})
@@ -248,7 +248,7 @@ func TestProveRestoresAfterTrouble(t *testing.T) {
 	}
 }
 
-// noSwap is a kernel that does not let go of its swap areas.
+// noSwap is a kernel that refuses to disable its swap areas.
 type noSwap struct{}
 
 func (noSwap) Off(string) error     { return syscall.EPERM }

@@ -30,15 +30,15 @@ entry = "bench.so"
 nbody = { parameter = 1 }
 `
 
-// told is what an absence did.
+// told is what an unattended did.
 type told struct {
 	disabled []string
 	sent     []command.Message
 	stderr   strings.Builder
 }
 
-func (d *told) absence(unit string, disableErr, sendErr error) absence {
-	return absence{
+func (d *told) unattended(unit string, disableErr, sendErr error) unattended {
+	return unattended{
 		unit: unit,
 		disable: func(_ context.Context,
 			unit string) error {
@@ -91,7 +91,7 @@ func TestGiveUp(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var did told
-			did.absence(test.unit, test.disableErr, test.sendErr).giveUp(test.ctx,
+			did.unattended(test.unit, test.disableErr, test.sendErr).giveUp(test.ctx,
 				runOptions{path: "/x/test.toml"}, cfg, test.err)
 			if !test.acts {
 				if len(did.disabled)+len(did.sent)+did.stderr.Len() > 0 {
@@ -123,7 +123,7 @@ func TestGiveUpOnALock(t *testing.T) {
 	}
 	var did told
 	locked := &boot.NotOpened{Err: &directory.LockedError{Dir: "/x/test.krun", PID: 7, Host: "lab1"}}
-	did.absence("krund@test.service", nil, nil).giveUp(t.Context(),
+	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(),
 		runOptions{path: "/x/test.toml"}, cfg, locked)
 	if len(did.disabled) != 0 || len(did.sent) != 1 || !strings.Contains(did.sent[0].Text,
 		"process 7") ||
@@ -139,7 +139,7 @@ func TestGiveUpAsksTheDirectory(t *testing.T) {
 	o := runOptions{path: strings.TrimSuffix(dir, ".krun") + ".toml", directory: dir}
 	var did told
 	broken := errors.New("mistakes")
-	did.absence("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
+	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
 	if len(did.disabled) != 1 || len(did.sent) != 0 {
 		t.Errorf("without a directory: did %+v", did)
 	}
@@ -151,14 +151,14 @@ func TestGiveUpAsksTheDirectory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte(giveUpText), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	did.absence("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
+	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
 	if len(did.sent) != 1 || did.sent[0].Experiment != "test" {
 		t.Errorf("did %+v", did)
 	}
 	if err := os.Chmod(filepath.Join(dir, "config.toml"), 0o666); err != nil { //nolint:gosec // on purpose
 		t.Fatal(err)
 	}
-	did.absence("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
+	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
 	if len(did.sent) != 1 {
 		t.Errorf("a copy that anybody can change was believed: %+v", did)
 	}

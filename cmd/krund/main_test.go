@@ -67,7 +67,7 @@ func TestWrongUsage(t *testing.T) {
 		want string
 	}{
 		{"nothing", nil, "Usage:"},
-		{"unknown command", []string{"measure"}, `no command "measure"`},
+		{"unknown command", []string{"measure"}, `unknown command "measure"`},
 		{"version of something", []string{"version", "x"}, "krund version takes no arguments"},
 		{"no file", []string{"run"}, "krund run takes one NAME.toml, not 0"},
 		{"two files", []string{"run", "a.toml", "--quiet", "b.toml"}, "krund run takes one NAME.toml, not 2"},
@@ -80,8 +80,7 @@ func TestWrongUsage(t *testing.T) {
 		{"no such file to check", []string{"check", "/no/such/file.toml"}, "/no/such/file.toml: no such " +
 			"file or directory"},
 		{"a directory", []string{"check", "/"}, "/ is not a regular file"},
-		{"unknown mode", []string{"run", "--reboot", "soft", "a.toml"}, "--reboot soft: it is hardware or " +
-			"none"},
+		{"unknown mode", []string{"run", "--reboot", "soft", "a.toml"}, "--reboot must be hardware or none"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			code, stdout, stderr := krund(t, test.args...)

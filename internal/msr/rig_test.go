@@ -27,7 +27,7 @@ func TestInMachine(t *testing.T) {
 	}{
 		{"counting", true, "TestUnprivileged(Cores|Execution)",
 			[]string{"msr: available: reads registers of 2 cores; CPUID does not tell the width of core " +
-				"1's cycles counter: taken for 48 bits", "perf: not available"}},
+				"1's cycles counter: assuming 48 bits", "perf: not available"}},
 		{"emulator", false, "TestUnprivilegedCores",
 			[]string{"register 0xe8 of core 0 stands still at 0", "SKIP"}},
 	} {

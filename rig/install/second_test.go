@@ -34,7 +34,7 @@ func TestTwoExperiments(t *testing.T) {
 	m.WaitUp()
 	m.Sh("mkdir -p /srv/krund/second.krun/results && cd /srv/krund && krunctl enable first.toml")
 	refusal, status := m.Try("cd /srv/krund && krunctl enable second.toml")
-	if status != 1 || !strings.Contains(refusal, "krund@first.service is enabled already") {
+	if status != 1 || !strings.Contains(refusal, "krund@first.service is already enabled") {
 		t.Errorf("enabling the second: status %d\n%s", status, refusal)
 	}
 	m.Sh(enableByHand)
