@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// oddFile writes a file of Krun with keys of which some cannot be judged.
+// oddFile writes a file of Krun in which some keys cannot be judged.
 func oddFile(t *testing.T, dir string) string {
 	t.Helper()
 	execution := func(seed uint64, slow, n int) []float64 {

@@ -128,7 +128,7 @@ func TestRestoreFromTheCopy(t *testing.T) {
 	}
 }
 
-// TestRestoreWaitsForTheGuard: a guard that puts the machine back is no reason to refuse.
+// TestRestoreWaitsForTheGuard: a guard that is restoring the machine is no reason to refuse.
 func TestRestoreWaitsForTheGuard(t *testing.T) {
 	b := mixed(t)
 	guards := exec.CommandContext(t.Context(), "cat")

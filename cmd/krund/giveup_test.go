@@ -15,7 +15,7 @@ import (
 	"krund/internal/directory"
 )
 
-// giveUpText is a configuration that says whom to tell.
+// giveUpText is a configuration with a recipient.
 const giveUpText = `[experiment]
 reboot = "none"
 account = "caller"
@@ -30,7 +30,7 @@ entry = "bench.so"
 nbody = { parameter = 1 }
 `
 
-// told is what an unattended did.
+// told records what an unattended krund did.
 type told struct {
 	disabled []string
 	sent     []command.Message
@@ -73,8 +73,8 @@ func TestGiveUp(t *testing.T) {
 		text       string // in the message
 		talk       string // on stderr
 	}{
-		{"a person looks", t.Context(), "", broken, nil, nil, false, "", ""},
-		{"the boot has started it", t.Context(), unit, broken, nil, nil, true, "the next boots are " +
+		{"started by a person", t.Context(), "", broken, nil, nil, false, "", ""},
+		{"started by the unit", t.Context(), unit, broken, nil, nil, true, "the next boots are " +
 			"ordinary ones", "`krunctl enable /x/test.toml`"},
 		{"not opened", t.Context(), unit, &boot.NotOpened{Err: &boot.OtherConfig{Dir: "/x/test.krun"}}, nil,
 			nil, true, "another configuration", "is disabled"},
@@ -86,7 +86,7 @@ func TestGiveUp(t *testing.T) {
 			"process 7", "is disabled"},
 		{"the unit cannot be disabled", t.Context(), unit, broken, errors.New("refused"), nil, true,
 			"start krund at each boot: refused", "refused"},
-		{"nobody can be told", t.Context(), unit, broken, nil, errors.New("no sendmail"), true, "damaged",
+		{"no notification can be sent", t.Context(), unit, broken, nil, errors.New("no sendmail"), true, "damaged",
 			"not delivered: no sendmail"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -114,8 +114,8 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-// TestGiveUpOnALock: another krund is at work on the experiment, as after a start by hand. People
-// are told, and the unit stays enabled.
+// TestGiveUpOnALock: another krund, perhaps started by hand, works on the experiment. A notification
+// is sent, and the unit stays enabled.
 func TestGiveUpOnALock(t *testing.T) {
 	cfg, err := config.Parse("/x/test.toml", []byte(giveUpText), "lab1", nil)
 	if err != nil {
@@ -132,9 +132,9 @@ func TestGiveUpOnALock(t *testing.T) {
 	}
 }
 
-// TestGiveUpAsksTheDirectory: when the configuration has mistakes now, the one that the experiment
-// was started with says whom to tell.
-func TestGiveUpAsksTheDirectory(t *testing.T) {
+// TestGiveUpReadsTheDirectory: if the configuration has mistakes, the recipients are those of the
+// configuration that the experiment was started with.
+func TestGiveUpReadsTheDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "test.krun")
 	o := runOptions{path: strings.TrimSuffix(dir, ".krun") + ".toml", directory: dir}
 	var did told
@@ -160,6 +160,6 @@ func TestGiveUpAsksTheDirectory(t *testing.T) {
 	}
 	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
 	if len(did.sent) != 1 {
-		t.Errorf("a copy that anybody can change was believed: %+v", did)
+		t.Errorf("a copy that other users can change was trusted: %+v", did)
 	}
 }

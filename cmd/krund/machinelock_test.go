@@ -50,8 +50,8 @@ func TestOneKrundTakesTheMachineOver(t *testing.T) {
 	_ = again.Release()
 }
 
-// TestLockOfAGuard: while the guard of a killed krund has the machine's lock, another krund waits,
-// says so once, and takes the lock when the guard has ended.
+// TestLockOfAGuard: while the guard of a killed krund holds the machine's lock, another krund waits,
+// prints that once, and takes the lock when the guard has ended.
 func TestLockOfAGuard(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root takes the machine over")

@@ -117,7 +117,7 @@ func TestParseRun(t *testing.T) {
 	}
 }
 
-// TestNoWorkingDirectory: a relative path in a directory that was removed meanwhile.
+// TestNoWorkingDirectory: a relative path in a working directory that was removed.
 func TestNoWorkingDirectory(t *testing.T) {
 	t.Chdir(t.TempDir())
 	here, err := os.Getwd()
@@ -125,7 +125,7 @@ func TestNoWorkingDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Remove(here); err != nil {
-		t.Skip("this system keeps the directory in which somebody is:", err)
+		t.Skip("this system does not remove a working directory:", err)
 	}
 	t.Setenv("PWD", "") // os.Getwd believes it
 	for _, args := range [][]string{{"run", "x.toml"}, {"check", "x.toml"},

@@ -60,7 +60,7 @@ func TestBaseThatCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.unread = errors.New("no sensors any more")
+	s.unread = errors.New("the sensors are gone")
 	if _, err := x.pass(t.Context()); !errors.Is(err, ErrUnfit) || !errors.Is(err, s.unread) ||
 		s.applied != 0 {
 		t.Errorf("%v, applied %d", err, s.applied)

@@ -43,8 +43,8 @@ type Command struct {
 	DaemonCPUs []int
 	// Cgroup is the control group (version 2) the benchmark runs in: a name below krund's own group
 	// or, with a leading slash, a path from the top of the hierarchy. It is created when absent and
-	// kept, because creating groups takes time. Empty means none. If there can be no group the run
-	// goes on without, and Run.CgroupReason says why.
+	// kept, because creating groups takes time. Empty means none. If no group is available, the
+	// run continues without one, and Run.CgroupReason is the reason.
 	Cgroup string
 	// Files become the benchmark's descriptors 3, 4, ... They stay open in krund.
 	Files []*os.File

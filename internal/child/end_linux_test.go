@@ -151,7 +151,7 @@ func TestPipeHeldOpen(t *testing.T) {
 }
 
 // TestChain lets a process hand over to a new session again and again, faster than one can look. It
-// ends by itself after some generations, so that a failure harms nobody.
+// ends by itself after some generations, so that a failure does no harm.
 func TestChain(t *testing.T) {
 	const line = `n=$1; m=$2; [ $n -gt 0 ] || exit 0; setsid sh -c "$0" "$0" $((n-1)) $m & exit 0`
 	nobody := account.Account{Name: "nobody", UID: 65534, GID: 65534, Own: true}

@@ -75,7 +75,7 @@ func TestKeyrings(t *testing.T) {
 	}
 }
 
-// TestLockedKeyring: a keyring that not even root may clear is told of.
+// TestLockedKeyring: a keyring that not even root may clear is reported.
 func TestLockedKeyring(t *testing.T) {
 	needRoot(t)
 	needKeyrings(t)

@@ -43,7 +43,7 @@ func TestNeighbours(t *testing.T) {
 	run := mustRun(t, Command{Path: "/bin/true"})
 	d := run.Daemon
 	if d.WakeUps == nil || *d.WakeUps < 1 {
-		t.Errorf("wake-ups %v; somebody must have seen the end", d.WakeUps)
+		t.Errorf("wake-ups %v; want at least the one at the end", d.WakeUps)
 	}
 	if k := kernelThreads(); k == nil {
 		t.Skip("no kernel threads are visible here")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestProgramThatStartsAService: rcctl ends when the service has begun, which may go on writing to
+// TestProgramThatStartsAService: rcctl ends when the service has begun, which may continue to write to
 // where rcctl wrote. That is no failure, and no reason to wait for the service or to end it.
 func TestProgramThatStartsAService(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 )
 
 // TestInMachine runs this test program inside a machine with the kernel's own msr
-// module: there the devices are real files of the kernel, and nobody may not open
+// module: there the devices are real files of the kernel, and the user nobody may not open
 // them.
 func TestInMachine(t *testing.T) {
 	self, err := os.Executable()
@@ -50,7 +50,7 @@ func TestInMachine(t *testing.T) {
 			}
 			if out, status := m.Try("setpriv --reuid 65534 --clear-groups dd if=/dev/cpu/0/msr " +
 				"of=/dev/null bs=8 count=1"); status == 0 {
-				t.Errorf("nobody may open the device: %s", out)
+				t.Errorf("the user nobody can open the device: %s", out)
 			}
 		})
 	}

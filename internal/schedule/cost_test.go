@@ -32,7 +32,7 @@ func (c countingFile) ReadAt(p []byte, offset int64) (int, error) {
 	return c.File.ReadAt(p, offset)
 }
 
-// sparse creates a schedule of n slots of which only those around the middle, where the hint
+// sparse creates a schedule of n slots in which only those around the middle, where the hint
 // points, are written; all others are zeros.
 func sparse(t *testing.T, n int) string {
 	t.Helper()

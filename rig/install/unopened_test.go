@@ -244,7 +244,7 @@ func notMounted(t *testing.T, m *rig.Machine) {
 	}
 	if failed := m.Sh("systemctl --failed --plain --no-legend"); !strings.Contains(failed,
 		"srv-krund-open.krun.mount") || strings.Contains(failed, openUnit) {
-		t.Errorf("failed units, of which only the disk should be one:\n%s", failed)
+		t.Errorf("failed units, want only the mount of the disk:\n%s", failed)
 	}
 	if log := m.Log("open"); strings.Contains(log, "krund: ") {
 		t.Errorf("krund was started:\n%s", log)

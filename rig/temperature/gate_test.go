@@ -113,7 +113,7 @@ func TestItStaysHot(t *testing.T) {
 	m.Shutdown()
 	e := m.Experiment(directory)
 	if len(e.Records) != 0 || e.Count(schedule.Outstanding) != 2 || e.Slots[0].Attempts != 0 {
-		t.Errorf("%d records, slots %v; want none, and a slot of which no attempt is counted", len(e.Records),
+		t.Errorf("%d records, slots %v; want none, and a slot without a counted attempt", len(e.Records),
 			e.Slots)
 	}
 }
