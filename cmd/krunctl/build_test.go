@@ -214,7 +214,7 @@ func mixed(t *testing.T) *builder {
 	return b
 }
 
-// complete is an experiment that has come to its end.
+// complete is an experiment that has finished.
 func complete(t *testing.T) *builder {
 	b := newExperiment(t)
 	for range b.cfg.Slots() {

@@ -22,7 +22,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// captured is the absolute path of the copies of machines, because examples run in another directory.
+// captured is the absolute path of the copies of machines, because examples run in another
+// directory.
 var captured = func() string {
 	dir, err := filepath.Abs("../../internal/control/testdata")
 	if err != nil {
@@ -125,8 +126,8 @@ func files(t *testing.T, dir string) map[string]string {
 // errCtrlC makes a measurement be interrupted by a signal.
 var errCtrlC = errors.New("Ctrl-C")
 
-// proving is krunctl as root on a copy of a machine whose governor differs from the wanted one, with a
-// configuration of two settings. measure is called with the current governor.
+// proving is krunctl as root on a copy of a machine whose governor differs from the wanted one,
+// with a configuration of two settings. measure is called with the current governor.
 func proving(t *testing.T, demands string, measure func(n int, governor string) error) (ran,
 	map[string]string, map[string]string) {
 	t.Helper()
@@ -198,7 +199,7 @@ func TestProve(t *testing.T) {
 		}
 	}
 	if !maps.Equal(before, after) {
-		t.Error("the machine is not as it was")
+		t.Error("the machine was not restored")
 	}
 }
 
@@ -219,7 +220,7 @@ func TestProveRestoresAfterTrouble(t *testing.T) {
 				t.Error(r.text())
 			}
 			if !maps.Equal(before, after) {
-				t.Error("the machine is not as it was")
+				t.Error("the machine was not restored")
 			}
 		})
 	}
@@ -289,7 +290,7 @@ func TestProveSeveralSettings(t *testing.T) {
 	}{
 		{"all are applied", obstinate{}, wanted("require"), 0, []string{"2", "1"}, "200 context switches/s"},
 		{"one is refused", obstinate{refuses: file}, wanted("require"), 0, []string{"2"}, "invalid argument"},
-		{"one that is not required is refused", obstinate{refuses: file}, wanted("apply"), 0, []string{"2", "1"},
+		{"an optional one is refused", obstinate{refuses: file}, wanted("apply"), 0, []string{"2", "1"},
 			"200 context switches/s"},
 		{"one does not stick", obstinate{forgets: file}, wanted("require"), 0, []string{"2"}, "37"},
 		{"interrupted with one that does not stick", obstinate{forgets: file}, wanted("apply"), 2,

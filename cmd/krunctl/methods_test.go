@@ -120,7 +120,7 @@ func TestMethodsOfSeveral(t *testing.T) {
 	}
 }
 
-// TestStabilityOfMeans: values of JMH are not single calls, and it says so.
+// TestStabilityOfMeans: a problem reports that values of JMH are not single calls.
 func TestStabilityOfMeans(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "jmh.json")
 	text, err := json.Marshal([]any{map[string]any{

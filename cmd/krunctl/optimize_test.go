@@ -16,8 +16,8 @@ import (
 	"krund/internal/analysis/optimize"
 )
 
-// uoptimeText returns a result file of µOpTime with three benchmarks: one flat with little noise, one
-// noisy, and one that is slower by a factor from run to run.
+// uoptimeText returns a result file of µOpTime with three benchmarks: one flat with little noise,
+// one noisy, and one that is slower by a factor from run to run.
 func uoptimeText(seed uint64, factor float64) string {
 	r := rand.New(rand.NewPCG(seed, 3))
 	var b strings.Builder

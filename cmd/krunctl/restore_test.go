@@ -144,7 +144,7 @@ func TestRestoreWaitsForTheGuard(t *testing.T) {
 	_, err = io.ReadFull(stdout, make([]byte, 1))
 	b.must(err)
 	if !guard.Is(guards.Process.Pid) {
-		t.Skip("this system does not tell the names of processes")
+		t.Skip("this system does not report the names of processes")
 	}
 	lock, err := b.directory.Lock(guards.Process.Pid, "bencher7")
 	b.must(err)

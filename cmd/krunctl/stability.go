@@ -184,8 +184,8 @@ func (a *app) stability(args []string, o stabilityOptions) error {
 	})
 }
 
-// judgeKeys shows the progress of stability.JudgeKeys, and adds a problem if the recorded values are
-// means that were treated as single calls.
+// judgeKeys shows the progress of stability.JudgeKeys, and adds a problem if the recorded values
+// are means that were treated as single calls.
 func (a *app) judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stability.Document, error) {
 	bar := newProgressBar(a, d.Source)
 	defer bar.clear()

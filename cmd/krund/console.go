@@ -13,8 +13,8 @@ import (
 	"krund/internal/display"
 )
 
-// console is a log handler for people. It writes a line of words and values without time and level: a
-// person at a terminal does not need them, and the journal adds them. Under systemd each line
+// console is a log handler for people. It writes a line of words and values without time and level:
+// a person at a terminal does not need them, and the journal adds them. Under systemd each line
 // begins with its priority (sd-daemon(3)).
 type console struct {
 	mu      *sync.Mutex
@@ -24,8 +24,8 @@ type console struct {
 	attrs   []slog.Attr
 }
 
-// newConsole returns a handler that writes messages of at least this level to w. If w is the journal,
-// which filters by level itself, it writes messages of at least slog.LevelInfo.
+// newConsole returns a handler that writes messages of at least this level to w. If w is the
+// journal, which filters by level itself, it writes messages of at least slog.LevelInfo.
 func newConsole(w io.Writer, level slog.Level, journal bool) *console {
 	if journal {
 		level = min(level, slog.LevelInfo)

@@ -131,7 +131,7 @@ func TestGuardWithoutTheDirectory(t *testing.T) {
 				t.Errorf("the copy of the journal is still there: %v", err)
 			}
 			if !strings.Contains(out.stderr, "using its copy") {
-				t.Errorf("the guard does not say why it used the copy:\n%s", out.stderr)
+				t.Errorf("the guard does not report why it used the copy:\n%s", out.stderr)
 			}
 		})
 	}

@@ -125,8 +125,8 @@ func TestEveryEndIsLogged(t *testing.T) {
 	})
 }
 
-// TestNoLogWhereOthersWrite: no reason is logged in a directory that is not trusted, and no directory
-// is created only for the log.
+// TestNoLogWhereOthersWrite: no reason is logged in a directory that is not trusted, and no
+// directory is created only for the log.
 func TestNoLogWhereOthersWrite(t *testing.T) {
 	e := newExperiment(t)
 	e.c("good", good)
@@ -145,7 +145,7 @@ func TestNoLogWhereOthersWrite(t *testing.T) {
 	}
 }
 
-// reason checks that the last line of the log says why krund has ended.
+// reason checks that the last line of the log has the reason why krund ended.
 func (e *experiment) reason(code int, text string) {
 	e.t.Helper()
 	log, err := os.ReadFile(filepath.Join(e.directory, "log"))

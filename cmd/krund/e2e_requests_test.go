@@ -83,13 +83,13 @@ func TestUnattended(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "stopped cannot be started\n") ||
 		!strings.Contains(string(text), "another configuration") ||
 		!strings.Contains(string(text), "krund@no-such-unit-of-a-test.service is disabled") {
-		t.Errorf("told %q, error %v", text, err)
+		t.Errorf("notifications %q, error %v", text, err)
 	}
 	e.must(os.Remove(inbox))
 	e.timeout = "1 minute and a bit" // not even a configuration
 	e.write("test.toml", e.config())
 	e.run().want(t, 2, "timeout")
 	if text, err := os.ReadFile(inbox); err != nil || !strings.Contains(string(text), "timeout") {
-		t.Errorf("told %q, error %v", text, err)
+		t.Errorf("notifications %q, error %v", text, err)
 	}
 }

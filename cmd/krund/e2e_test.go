@@ -24,8 +24,8 @@ import (
 	"krund/runners/runnertest"
 )
 
-// These tests run krund as a user does: the program, a TOML file, and real benchmarks in C and Python
-// that misbehave in many ways.
+// These tests run krund as a user does: the program, a TOML file, and real benchmarks in C and
+// Python that misbehave in many ways.
 
 // scratch is where krund is installed for the tests. TestMain makes and removes it.
 var scratch string
@@ -355,8 +355,8 @@ func (e *experiment) meet(r *running) {
 	case err := <-met:
 		e.must(err)
 	case <-r.done:
-		e.t.Fatalf("krund ended before the benchmark called meet()\nstdout: %s\nstderr: %s", r.stdout.String(),
-			r.stderr.String())
+		e.t.Fatalf("krund ended before the benchmark called meet()\nstdout: %s\nstderr: %s",
+			r.stdout.String(), r.stderr.String())
 	}
 }
 

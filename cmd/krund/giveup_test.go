@@ -86,8 +86,8 @@ func TestGiveUp(t *testing.T) {
 			"process 7", "is disabled"},
 		{"the unit cannot be disabled", t.Context(), unit, broken, errors.New("refused"), nil, true,
 			"start krund at each boot: refused", "refused"},
-		{"no notification can be sent", t.Context(), unit, broken, nil, errors.New("no sendmail"), true, "damaged",
-			"not delivered: no sendmail"},
+		{"no notification can be sent", t.Context(), unit, broken, nil, errors.New("no sendmail"), true,
+			"damaged", "not delivered: no sendmail"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var did told
@@ -108,14 +108,14 @@ func TestGiveUp(t *testing.T) {
 			m := did.sent[0]
 			if m.Event != command.Stopped || m.Experiment != "test" || m.Host != "lab1" ||
 				!strings.Contains(m.Text, test.text) {
-				t.Errorf("told %+v", m)
+				t.Errorf("message %+v", m)
 			}
 		})
 	}
 }
 
-// TestGiveUpOnALock: another krund, perhaps started by hand, works on the experiment. A notification
-// is sent, and the unit stays enabled.
+// TestGiveUpOnALock: another krund, perhaps started by hand, works on the experiment. A
+// notification is sent, and the unit stays enabled.
 func TestGiveUpOnALock(t *testing.T) {
 	cfg, err := config.Parse("/x/test.toml", []byte(giveUpText), "lab1", nil)
 	if err != nil {

@@ -142,7 +142,7 @@ func TestAccountComesAndGoes(t *testing.T) {
 			t.Errorf("%+v, %q, %v", a, remarks, err)
 		}
 		if err := m.Restore(t.Context(), applied); err != nil || !accounts.there {
-			t.Errorf("%v; account %t, but there are more executions to come", err, accounts.there)
+			t.Errorf("%v; account %t, but further executions need it", err, accounts.there)
 		}
 		if err := m.RestoreAll(t.Context()); err != nil || accounts.there != before {
 			t.Errorf("%v; an account before %t, now %t", err, before, accounts.there)

@@ -394,7 +394,7 @@ func TestNotifiesThatKrundWasKilled(t *testing.T) {
 			s.oneBoot(cfg, fsys.Reboot(crashfs.Everything))
 			if told := strings.Join(s.told, "\n"); strings.Count(told, test.told) != 1 ||
 				s.mails[0] != "flagged" {
-				t.Errorf("mails %q, told:\n%s", s.mails, told)
+				t.Errorf("mails %q, notifications:\n%s", s.mails, told)
 			}
 		})
 	}

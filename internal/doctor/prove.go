@@ -20,8 +20,8 @@ import (
 // of an experiment's directory, so that `krunctl restore` accepts it.
 const Directory = "doctor.krun"
 
-// ErrInterrupted ends a proof that was interrupted. All settings have been restored, unless an error
-// is joined to it.
+// ErrInterrupted ends a proof that was interrupted. All settings have been restored, unless an
+// error is joined to it.
 var ErrInterrupted = errors.New("interrupted")
 
 // Prover measures the effect of a machine's settings.

@@ -186,7 +186,7 @@ func TestWatch(t *testing.T) {
 		t.Error("restored what was not changed")
 		return nil
 	}); err == nil {
-		t.Error("no error although krund does not hear the guard")
+		t.Error("no error although krund does not read the pipe")
 	}
 }
 

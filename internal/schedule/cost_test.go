@@ -62,7 +62,7 @@ func sparse(t *testing.T, n int) string {
 }
 
 // TestCostIsConstant: of a million slots, only the headers and the slots around the hint are read.
-// The others are zeros, which goes unnoticed.
+// The others are zeros, which is not noticed because they are not read.
 func TestCostIsConstant(t *testing.T) {
 	const n = 1_000_000
 	name := sparse(t, n)

@@ -92,7 +92,7 @@ func heldRecords(t *testing.T, e *rig.Experiment) {
 			return strings.Contains(s,
 				"could not be killed")
 		}) {
-			t.Errorf("no finding tells of the process that was left: %q", r.Process.Findings)
+			t.Errorf("no finding reports the process that was left behind: %q", r.Process.Findings)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func TestItStaysHot(t *testing.T) {
 	}
 	if told := m.Sh("cat /srv/krund/told"); strings.Count(told, "not fit to measure") != 1 ||
 		!strings.Contains(told, "60.0 C, base 40.0 C") || !strings.Contains(told, "[temperature]") {
-		t.Errorf("people were told:\n%s", told)
+		t.Errorf("a notification was sent:\n%s", told)
 	}
 	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state == "enabled" {
 		t.Error("the unit is still enabled")
