@@ -162,7 +162,7 @@ func givenUp(t *testing.T, m *rig.Machine, says string) {
 	m.WaitUp()
 	journal := m.Log("open")
 	for _, want := range []string{says, "the unit " + openUnit + " is disabled, and the next boots are " +
-		"ordinary ones", "`krunctl enable " + openConfig + "` and a reboot go on"} {
+		"ordinary ones", "`krunctl enable " + openConfig + "` and a reboot"} {
 		if !strings.Contains(journal, want) {
 			t.Errorf("the journal does not say %q:\n%s", want, journal)
 		}
