@@ -2,7 +2,7 @@ package libkrun
 
 import "testing"
 
-// TestSealed checks that nobody can change the size of the memory.
+// TestSealed checks that the size of the memory cannot be changed.
 func TestSealed(t *testing.T) {
 	b, err := Create(Spec{Iterations: 10})
 	if err != nil {

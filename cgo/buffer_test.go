@@ -45,7 +45,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// TestNewBuffer reads a buffer nobody has attached to.
+// TestNewBuffer reads a buffer that no process has attached to.
 func TestNewBuffer(t *testing.T) {
 	for _, spec := range []Spec{
 		{Iterations: 1},
@@ -88,7 +88,7 @@ func TestExecStamp(t *testing.T) {
 	}
 }
 
-// TestSpecIsCopied: the caller may go on using its slice.
+// TestSpecIsCopied: the caller may continue to use its slice.
 func TestSpecIsCopied(t *testing.T) {
 	columns := []Column{{"aperf", "", 0}}
 	b, err := Create(Spec{Iterations: 1, Columns: columns})

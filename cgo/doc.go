@@ -10,7 +10,7 @@
 //     number in the environment variable [EnvFD]. The stage that starts it
 //     writes [Now], eight bytes in the machine's order, at [ExecOffset].
 //  3. libkrun in that process maps the buffer and stores each iteration.
-//     Meanwhile krund does nothing; [Buffer.Stop] asks the process to end after
+//     During that time krund does nothing; [Buffer.Stop] asks the process to end after
 //     the iteration it is in.
 //  4. When the process has ended, for whatever reason, [Buffer.Read] returns a
 //     [Series] with every iteration that was completed.

@@ -29,7 +29,7 @@ func TestQuoteDebugfs(t *testing.T) {
 		t.Errorf("quoteDebugfs = %s, %v", got, err)
 	}
 	if got, err := quoteDebugfs("/a\nrm /b"); err == nil {
-		t.Errorf("quoteDebugfs took a line end: %s", got)
+		t.Errorf("quoteDebugfs accepted a line end: %s", got)
 	}
 }
 

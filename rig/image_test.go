@@ -82,13 +82,13 @@ func TestACPITable(t *testing.T) {
 	const checksum, compiler, body = 9, 28, 36
 	if len(fresh) != len(table) || !bytes.Equal(fresh[checksum+1:compiler], table[checksum+1:compiler]) ||
 		!bytes.Equal(fresh[body:], table[body:]) {
-		t.Error("rig.aml is not what rig.asl says; run: iasl -p rig rig.asl")
+		t.Error("rig.aml was not compiled from this rig.asl; run: iasl -p rig rig.asl")
 	}
 }
 
-// TestImageListsHaveNoDoubles: lists in the image's directory name each item once, in order, so
+// TestImageListsHaveNoDuplicates: lists in the image's directory name each item once, in order, so
 // that a change is one line.
-func TestImageListsHaveNoDoubles(t *testing.T) {
+func TestImageListsHaveNoDuplicates(t *testing.T) {
 	for _, name := range []string{"packages", "modules", "masked"} {
 		text, err := os.ReadFile(filepath.Join("image", name))
 		if err != nil {

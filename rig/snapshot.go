@@ -39,8 +39,8 @@ var volatile = []Volatile{
 		"copies of the files as they were before the last change, which useradd and userdel keep"},
 	{`^runfile: /run/krund `, "the directory of the lock that a running krund holds"},
 	{`^(module: (msr|cpuid)|/sys/devices/system/cpu/hotplug/states:.*x86/(msr|cpuid):online)$`,
-		"modules through which processors are read; the kernel does not tell whether somebody else uses " +
-			"one by now"},
+		"modules through which processors are read; the kernel does not report whether another program " +
+			"uses one by now"},
 }
 
 // Snapshot is the state of the machine at one moment: every value that krund may change, and

@@ -179,7 +179,7 @@ func TestLua(t *testing.T) {
 	}
 }
 
-// testLuaForKrun: a benchmark in the style of Krun, with files in its directory, one of which has
+// testLuaForKrun: a benchmark in the style of Krun, with files in its directory, one of them with
 // the same name as a file in the runner's directory.
 func testLuaForKrun(t *testing.T, vm []string) {
 	file := write(t, "bench.lua", krunLua)

@@ -201,7 +201,7 @@ func TestPHP(t *testing.T) {
 	}
 }
 
-// testPHPForKrun: a benchmark in the style of Krun, with files in its directory, one of which has
+// testPHPForKrun: a benchmark in the style of Krun, with files in its directory, one of them with
 // the same name as a file in the runner's directory.
 func testPHPForKrun(t *testing.T, vm []string) {
 	file := write(t, "bench.php", krunPHP)

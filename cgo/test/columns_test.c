@@ -27,7 +27,7 @@ static void values(void)
 	CHECK_INT(krun_set(k, jit, -1), KRUN_OK);
 	iterate(k);
 	CHECK_INT(krun_set(k, jit, 5), KRUN_OK);
-	CHECK_INT(krun_set(k, jit, KRUN_MISSING), KRUN_OK); /* taken back */
+	CHECK_INT(krun_set(k, jit, KRUN_MISSING), KRUN_OK); /* unset again */
 	CHECK_INT(krun_value(k, gc, 0), 10);
 	CHECK_INT(krun_value(k, gc, 1), INT64_MAX);
 	CHECK_INT(krun_value(k, gc, 2), KRUN_MISSING);

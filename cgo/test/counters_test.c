@@ -29,7 +29,7 @@ static void note(const char *what, int fd)
 		snprintf(calls + used, sizeof calls - used, fd < 0 ? "%s " : "%s%d ", what, fd);
 }
 
-/* So many reads fail like a group that a thread is just leaving. */
+/* The next reads, this many, fail like those of a group that a thread is leaving. */
 static int leaving;
 
 ssize_t __wrap_read(int fd, void *p, size_t n)

@@ -127,7 +127,7 @@ static void changes(void)
 	CHECK_INT(machine.reads, 1);
 
 	fresh(&p);
-	machine.meanwhile = restless; /* never twice the same: given up */
+	machine.meanwhile = restless; /* never the same twice: krun gives up */
 	CHECK(!krun_self_read(&p, &got));
 	CHECK_INT(machine.reads, 1000);
 

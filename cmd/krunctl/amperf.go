@@ -120,7 +120,7 @@ func (a *app) limits(f experiment.Experiment, host string, o amperfOptions) verd
 			BusyThreshold: cfg.Verdict.BusyThreshold,
 		}
 	} else if o.tolerance < 0 || o.threshold < 0 {
-		a.talk("krunctl: the experiment's limits are unknown; using those of the study: %s",
+		a.talk("krunctl: the experiment's limits are unknown; using the study's limits: %s",
 			summary.FirstProblem(err))
 	}
 	if o.tolerance >= 0 {

@@ -34,7 +34,7 @@ type app struct {
 	fsys           durable.FS
 	uid            int                                             // of the caller
 	systemctl      func(ctx context.Context, args ...string) error // runs systemctl
-	machine        func(context.Context) *control.Machine          // this machine, or a test's copy of one
+	machine        func(context.Context) *control.Machine          // this machine; simulated in tests
 	state          string                                          // directory of what must survive a crash
 	runtime        []string                                        // see directory.LockMachine
 

@@ -14,7 +14,7 @@ import (
 	"krund/internal/durable"
 )
 
-// bzipped packs head and then so many times 1 MiB of blanks.
+// bzipped compresses head followed by n MiB of blanks.
 func bzipped(t *testing.T, head string, times int) []byte {
 	t.Helper()
 	stream := func(text []byte) []byte {
@@ -34,7 +34,7 @@ func bzipped(t *testing.T, head string, times int) []byte {
 	return append(stream([]byte(head)), bytes.Repeat(stream(bytes.Repeat([]byte(" "), 1<<20)), times)...)
 }
 
-// gzipped packs head and then so many times 1 MiB of blanks.
+// gzipped compresses head followed by n MiB of blanks.
 func gzipped(t *testing.T, head string, times int) []byte {
 	t.Helper()
 	var out bytes.Buffer

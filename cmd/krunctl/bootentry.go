@@ -57,9 +57,9 @@ func (a *app) configOf(arg string) *config.Config {
 	return nil
 }
 
-// ordinaryBoot withdraws the request to the boot loader for an experiment that is not to run in the
-// next boot. That needs root; for other users the next boot is the experiment's, and nothing runs
-// in it.
+// ordinaryBoot withdraws the request to the boot loader for an experiment that must not run in the
+// next boot. That needs root. For other users the next boot uses the experiment's entry, and krund
+// runs nothing in it.
 func (a *app) ordinaryBoot(ctx context.Context, cfg *config.Config) error {
 	if cfg == nil || a.uid != 0 {
 		return nil
@@ -71,8 +71,8 @@ func (a *app) ordinaryBoot(ctx context.Context, cfg *config.Config) error {
 	return entry.Withdraw(ctx)
 }
 
-// bootAgain requests the next boot for an experiment that was held and is enabled, or prints how
-// to.
+// bootAgain requests the next boot for an experiment that was held and is enabled, or prints the
+// command that does.
 func (a *app) bootAgain(ctx context.Context, f experiment.Experiment) error {
 	cfg, err := f.Config(a.host)
 	if err != nil {

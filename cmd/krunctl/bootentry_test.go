@@ -97,7 +97,7 @@ func TestBootEntry(t *testing.T) {
 	if !asked() {
 		t.Fatal("the loader was not asked")
 	}
-	// Who may not ask the loader leaves it alone; root takes the request back, by a hold and by
+	// A user who may not write the request leaves it alone; root withdraws it, by a hold and by
 	// disabling.
 	if code, out := run(1000, "hold", b.toml); code != exitOK || !asked() {
 		t.Errorf("exit %d, asked %t: %s", code, asked(), out)

@@ -170,7 +170,7 @@ func (b *builder) record(slot schedule.Slot, o results.Outcome, reasons ...strin
 		Totals: []results.Total{{Name: "smi"}, {Name: "mperf", Core: new(int), Value: joules(1<<53 + n)}},
 		Energy: []results.Energy{
 			{Zone: "intel-rapl:0", Name: "package-0", UJ: joules(n)}, {Zone: "intel-rapl:0:1", Name: "dram",
-				Reason: "the counter may have gone round"},
+				Reason: "the counter may have wrapped around"},
 		},
 		Daemon: results.Daemon{
 			CPUNS: 400_000 + n, VoluntarySwitches: 4, WakeUps: at(5 + n), CPUs: []int{0}, RSSBytes: 8 << 20,
@@ -214,7 +214,7 @@ func mixed(t *testing.T) *builder {
 	return b
 }
 
-// complete is an experiment that has come to its end.
+// complete is an experiment that has finished.
 func complete(t *testing.T) *builder {
 	b := newExperiment(t)
 	for range b.cfg.Slots() {

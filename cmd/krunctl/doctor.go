@@ -41,7 +41,7 @@ EXAMPLES
 
 EXIT STATUS
   0  the machine is fit
-  1  something that is required cannot be had, something could not be done, or
+  1  a required setting is not available, something could not be done, or
      --prove was interrupted
   2  wrong usage, or a mistake in the configuration`
 

@@ -22,8 +22,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// captured is the absolute path of the copies of machines: examples are run in
-// another directory.
+// captured is the absolute path of the copies of machines, because examples run in another
+// directory.
 var captured = func() string {
 	dir, err := filepath.Abs("../../internal/control/testdata")
 	if err != nil {
@@ -126,16 +126,15 @@ func files(t *testing.T, dir string) map[string]string {
 // errCtrlC makes a measurement be interrupted by a signal.
 var errCtrlC = errors.New("Ctrl-C")
 
-// proving is a root's krunctl on a copy of a machine whose governor is another
-// one than wanted, with a configuration of two settings. measure is called with
-// the governor of the moment.
+// proving is krunctl as root on a copy of a machine whose governor differs from the wanted one,
+// with a configuration of two settings. measure is called with the current governor.
 func proving(t *testing.T, demands string, measure func(n int, governor string) error) (ran,
 	map[string]string, map[string]string) {
 	t.Helper()
 	return provingOn(t, sysroot.OS{}, demands, measure)
 }
 
-// provingOn is proving with a kernel of one's own.
+// provingOn is proving with a given kernel.
 func provingOn(t *testing.T, kernel sysroot.Access, demands string,
 	measure func(n int, governor string) error) (ran, map[string]string, map[string]string) {
 	t.Helper()
@@ -200,7 +199,7 @@ func TestProve(t *testing.T) {
 		}
 	}
 	if !maps.Equal(before, after) {
-		t.Error("the machine is not as it was")
+		t.Error("the machine was not restored")
 	}
 }
 
@@ -221,7 +220,7 @@ func TestProveRestoresAfterTrouble(t *testing.T) {
 				t.Error(r.text())
 			}
 			if !maps.Equal(before, after) {
-				t.Error("the machine is not as it was")
+				t.Error("the machine was not restored")
 			}
 		})
 	}
@@ -239,7 +238,7 @@ func TestProveRestoresAfterTrouble(t *testing.T) {
 	}
 	r, before, after := proving(t, "turbo = \"require\"\nswap = \"require\"\n", func(n int, _ string) error {
 		if n == 2 {
-			t.Error("measured although something required cannot be had")
+			t.Error("measured although a required setting is not available")
 		}
 		return nil
 	})
@@ -248,13 +247,13 @@ func TestProveRestoresAfterTrouble(t *testing.T) {
 	}
 }
 
-// noSwap is a kernel that does not let go of its swap areas.
+// noSwap is a kernel that refuses to disable its swap areas.
 type noSwap struct{}
 
 func (noSwap) Off(string) error     { return syscall.EPERM }
 func (noSwap) On(string, int) error { return syscall.EPERM }
 
-// obstinate is a kernel with settings of its own mind, named by the end of their paths.
+// obstinate is a kernel that refuses or forgets settings, named by the end of their paths.
 type obstinate struct {
 	sysroot.OS
 	refuses string // a write is an error
@@ -289,9 +288,9 @@ func TestProveSeveralSettings(t *testing.T) {
 		measured    []string
 		says        string
 	}{
-		{"all are had", obstinate{}, wanted("require"), 0, []string{"2", "1"}, "200 context switches/s"},
+		{"all are applied", obstinate{}, wanted("require"), 0, []string{"2", "1"}, "200 context switches/s"},
 		{"one is refused", obstinate{refuses: file}, wanted("require"), 0, []string{"2"}, "invalid argument"},
-		{"one is refused that need not be", obstinate{refuses: file}, wanted("apply"), 0, []string{"2", "1"},
+		{"an optional one is refused", obstinate{refuses: file}, wanted("apply"), 0, []string{"2", "1"},
 			"200 context switches/s"},
 		{"one does not stick", obstinate{forgets: file}, wanted("require"), 0, []string{"2"}, "37"},
 		{"interrupted with one that does not stick", obstinate{forgets: file}, wanted("apply"), 2,

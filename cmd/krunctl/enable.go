@@ -191,8 +191,8 @@ func (a *app) alone(cfg *config.Config, i autostart.Installer) error {
 			next = fmt.Sprintf("wait for its end (`krunctl status %s`), or `krunctl disable %[1]s`",
 				display.ShellPath(path))
 		}
-		return fmt.Errorf("%s is enabled already, with %s, and both need the machine for themselves: "+
-			"of two that start with a boot one fails; %s, then enable this one",
+		return fmt.Errorf("%s is already enabled, with %s, and both need the machine for themselves: "+
+			"if both started at a boot, one would fail; %s, then enable this one",
 			name, cmp.Or(path, "an unknown configuration"), next)
 	}
 	return nil

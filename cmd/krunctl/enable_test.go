@@ -54,7 +54,7 @@ func TestEnableRefuses(t *testing.T) {
 		t.Error(r.text())
 	}
 	if _, err := os.Stat(filepath.Join(root, "etc")); err == nil {
-		t.Error("something was installed all the same")
+		t.Error("something was installed nevertheless")
 	}
 }
 

@@ -95,7 +95,7 @@ func (a *app) hold(ctx context.Context, arg string) error {
 	if who != "" {
 		a.line("running", "%s; it finishes the running execution, and then restarts the machine once", who)
 	}
-	a.line("go on", "krunctl resume %s", display.ShellPath(arg))
+	a.line("continue", "krunctl resume %s", display.ShellPath(arg))
 	return nil
 }
 

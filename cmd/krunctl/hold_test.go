@@ -28,10 +28,10 @@ func TestHoldAndResume(t *testing.T) {
 	}
 	text, err := os.ReadFile(b.directory.RequestFile(directory.Hold))
 	if err != nil || !strings.Contains(string(text), "user 1000 on bencher7, 2026-11-21T12:00:00Z") {
-		t.Errorf("it does not say who: %q, %v", text, err)
+		t.Errorf("the request lacks its author: %q, %v", text, err)
 	}
 	if r := krunctl(t, "status", b.dir()); !strings.Contains(r.stdout, "held: the boots are ordinary ones") {
-		t.Errorf("status does not tell:\n%s", r.text())
+		t.Errorf("status does not report it:\n%s", r.text())
 	}
 	if r := krunctl(t, "hold", b.dir()); r.code != exitOK {
 		t.Errorf("a second time:\n%s", r.text())

@@ -20,7 +20,7 @@ func save(t *testing.T, name, text string) string {
 	return file
 }
 
-// TestImport: each tool's file becomes one that the analysis takes.
+// TestImport: each tool's file is converted to one that the analysis reads.
 func TestImport(t *testing.T) {
 	for flag, text := range map[string]string{
 		"--jmh":       `[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`,
@@ -69,7 +69,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// TestConvert: an experiment of krund goes to each format and back.
+// TestConvert: an experiment of krund is converted to each format and back.
 func TestConvert(t *testing.T) {
 	dir := t.TempDir()
 	in := krundDirectory(t, dir)
@@ -114,7 +114,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestReportAndCompare: commands that stand on the analysis.
+// TestReportAndCompare: commands that use the analysis.
 func TestReportAndCompare(t *testing.T) {
 	dir := t.TempDir()
 	in := krundDirectory(t, dir)

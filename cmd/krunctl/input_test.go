@@ -49,7 +49,7 @@ func TestFIFOAsInput(t *testing.T) {
 	}
 }
 
-// TestFIFOInTheDirectory: a FIFO in the place of each of an experiment's files holds no command up.
+// TestFIFOInTheDirectory: no command blocks on a FIFO in the place of one of an experiment's files.
 func TestFIFOInTheDirectory(t *testing.T) {
 	all := [][]string{
 		{"status"}, {"summary"}, {"export", "--csv"}, {"startup"}, {"amperf"}, {"check-data"}, {"analyze"},

@@ -89,8 +89,8 @@ func TestKeyFlag(t *testing.T) {
 	}
 }
 
-// TestAnalyzeKey: the analysis of some keys says of them what that of all does, and does not take
-// its place.
+// TestAnalyzeKey: the analysis of some keys has the same results as that of all keys, and does not
+// replace it.
 func TestAnalyzeKey(t *testing.T) {
 	in := twoKeys(t, t.TempDir())
 	type document struct {

@@ -6,8 +6,8 @@ import (
 	"krund/internal/durable"
 )
 
-// laxFS is the system's files without waiting for the disk: nobody cuts the
-// power of these tests, and they write thousands of files.
+// laxFS is the system's FS without syncs: these tests write thousands of files, and power cuts do
+// not matter.
 type laxFS struct{ durable.FS }
 
 func lax() durable.FS { return laxFS{durable.OS()} }

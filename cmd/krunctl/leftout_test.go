@@ -107,7 +107,7 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 	}
 }
 
-// TestManyDamagedRecords: so many are named, and all are counted.
+// TestManyDamagedRecords: a limited number is named, and all are counted.
 func TestManyDamagedRecords(t *testing.T) {
 	b := newExperimentOf(t, strings.ReplaceAll(experimentText, "executions = 2", "executions = 20"))
 	for i := range b.cfg.Slots() {

@@ -135,7 +135,7 @@ type group struct {
 // otherGroup has the commands that need no experiment; cobra adds help and completion to it.
 const otherGroup = "other"
 
-// groups returns the subcommands by purpose, in the order in which a newcomer needs them.
+// groups returns the subcommands by purpose, in the order in which a new user needs them.
 func groups(a *app) []group {
 	return []group{
 		{
@@ -203,9 +203,9 @@ func commands(a *app) []*cobra.Command {
 }
 
 func unknownCommand(c *cobra.Command, name string) error {
-	err := fmt.Errorf("there is no command %q; `krunctl --help` lists them", name)
+	err := fmt.Errorf("unknown command %q; `krunctl --help` lists the commands", name)
 	if near := c.SuggestionsFor(name); len(near) > 0 {
-		err = fmt.Errorf("there is no command %q; did you mean %s?", name, strings.Join(near, " or "))
+		err = fmt.Errorf("unknown command %q; did you mean %s?", name, strings.Join(near, " or "))
 	}
 	return usageError(err)
 }

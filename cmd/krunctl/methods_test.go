@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// oddFile writes a file of Krun with keys of which some cannot be judged.
+// oddFile writes a file of Krun in which some keys cannot be judged.
 func oddFile(t *testing.T, dir string) string {
 	t.Helper()
 	execution := func(seed uint64, slow, n int) []float64 {
@@ -120,7 +120,7 @@ func TestMethodsOfSeveral(t *testing.T) {
 	}
 }
 
-// TestStabilityOfMeans: values of JMH are not single calls, and it says so.
+// TestStabilityOfMeans: a problem reports that values of JMH are not single calls.
 func TestStabilityOfMeans(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "jmh.json")
 	text, err := json.Marshal([]any{map[string]any{

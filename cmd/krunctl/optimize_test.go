@@ -16,9 +16,8 @@ import (
 	"krund/internal/analysis/optimize"
 )
 
-// uoptimeText makes a result file of µOpTime: three benchmarks, of which one
-// is level with a little noise, one noisy, and one slower by a factor from run
-// to run.
+// uoptimeText returns a result file of µOpTime with three benchmarks: one flat with little noise,
+// one noisy, and one that is slower by a factor from run to run.
 func uoptimeText(seed uint64, factor float64) string {
 	r := rand.New(rand.NewPCG(seed, 3))
 	var b strings.Builder
@@ -205,7 +204,7 @@ func TestOptimizeRefuses(t *testing.T) {
 	}
 }
 
-// TestOptimise: the command's first name is still taken.
+// TestOptimise: the command's former name is still accepted.
 func TestOptimise(t *testing.T) {
 	in := writeText(t, filepath.Join(t.TempDir(), "v.csv"), uoptimeText(1, 1))
 	want := krunctl(t, "optimize", "--metric", "cv", "--resamples", "100", in)

@@ -295,7 +295,7 @@ func TestOutputRefused(t *testing.T) {
 					t.Errorf("it was %v and is %v", before, after)
 				}
 				if _, err := os.Lstat(file + ".missing"); err == nil {
-					t.Error("the missing target was made")
+					t.Error("the missing target was created")
 				}
 			})
 		})

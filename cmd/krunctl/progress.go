@@ -17,7 +17,7 @@ import (
 type progressBar struct {
 	app    *app
 	what   string
-	wide   bool // there is a terminal
+	shows  bool // standard error is a terminal
 	begun  time.Time
 	shown  time.Time
 	length int // of the line on the screen
@@ -28,10 +28,10 @@ const progressEvery = 200 * time.Millisecond
 
 func newProgressBar(a *app, what string) *progressBar {
 	f, ok := a.stderr.(*os.File)
-	return &progressBar{app: a, what: what, wide: ok && term.IsTerminal(int(f.Fd())), begun: a.now()}
+	return &progressBar{app: a, what: what, shows: ok && term.IsTerminal(int(f.Fd())), begun: a.now()}
 }
 
-// show draws the bar if it is time to.
+// show draws the bar, at most every progressEvery.
 func (b *progressBar) show(p warmup.Progress) {
 	b.draw(func(spent time.Duration) string { return progressLine(b.what, p, spent) })
 }
@@ -43,7 +43,7 @@ func (b *progressBar) showKeys(done, of int) {
 
 func (b *progressBar) draw(text func(spent time.Duration) string) {
 	now := b.app.now()
-	if !b.wide || now.Sub(b.shown) < progressEvery {
+	if !b.shows || now.Sub(b.shown) < progressEvery {
 		return
 	}
 	b.shown = now
@@ -65,7 +65,7 @@ func progressLine(what string, p warmup.Progress, spent time.Duration) string {
 	return barLine(what, "executions", p.Executions, p.Executions-p.Reused, p.Of, spent)
 }
 
-// barLine is the text of a bar: done of so many things are done, and worked of them took the time
+// barLine is the text of a bar: done of the things are done, and worked of those took the time
 // spent.
 func barLine(what, things string, done, worked, of int, spent time.Duration) string {
 	const width = 20

@@ -25,8 +25,8 @@ const repairHelp = `Repair fixes the problems that check-data finds, as far as t
 
 Everything that is replaced is kept beside it under a name that ends in .broken.
 Repair takes the experiment's lock: it is refused while krund runs, and krund
-cannot start meanwhile. A second repair does nothing. Remaining problems are
-printed at the end as check-data prints them.
+cannot start until it is done. A second repair does nothing. Remaining problems
+are printed at the end as check-data prints them.
 
 With --dry-run it only prints what it would do.
 
@@ -85,7 +85,7 @@ func (a *app) repair(arg string, o repairOptions) error {
 		return nil
 	}
 	left := integrity.Check(f.FS(), f.Directory, options).Problems
-	a.printProblems("left", left)
+	a.printProblems("remaining", left)
 	if len(left) > 0 {
 		return errFound
 	}

@@ -23,6 +23,6 @@ func TestReportDirectoryFull(t *testing.T) {
 		t.Error(r.text())
 	}
 	if !equal(before, contents(t, out)) {
-		t.Error("the old report is not as it was")
+		t.Error("the old report has changed")
 	}
 }

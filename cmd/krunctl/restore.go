@@ -87,8 +87,8 @@ func isTaken(err error) bool {
 	return ok && locked.Stranger == ""
 }
 
-// openToRestore opens the experiment as krund does, and locks it. A directory that others could
-// change is refused: its journal could be theirs.
+// openToRestore opens the experiment as krund does, and locks it. A directory that other users can
+// change is refused: they could have written its journal.
 func (a *app) openToRestore(arg string) (experiment.Experiment, *directory.Lock, error) {
 	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
 	if err != nil {
@@ -113,7 +113,7 @@ func (a *app) restoreFrom(
 ) error {
 	if pending, err := control.ReadJournal(fsys, path); err == nil && len(pending) == 0 {
 		if spare != "" && !control.Lost(fsys, path) {
-			_ = a.fsys.Remove(spare) // an older version has restored the machine, and left it
+			_ = a.fsys.Remove(spare) // an older krund restored the machine without removing it
 		}
 		a.print("nothing to restore\n")
 		return nil

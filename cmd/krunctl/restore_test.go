@@ -128,7 +128,7 @@ func TestRestoreFromTheCopy(t *testing.T) {
 	}
 }
 
-// TestRestoreWaitsForTheGuard: a guard that puts the machine back is no reason to refuse.
+// TestRestoreWaitsForTheGuard: a guard that is restoring the machine is no reason to refuse.
 func TestRestoreWaitsForTheGuard(t *testing.T) {
 	b := mixed(t)
 	guards := exec.CommandContext(t.Context(), "cat")
@@ -144,7 +144,7 @@ func TestRestoreWaitsForTheGuard(t *testing.T) {
 	_, err = io.ReadFull(stdout, make([]byte, 1))
 	b.must(err)
 	if !guard.Is(guards.Process.Pid) {
-		t.Skip("this system does not tell the names of processes")
+		t.Skip("this system does not report the names of processes")
 	}
 	lock, err := b.directory.Lock(guards.Process.Pid, "bencher7")
 	b.must(err)

@@ -58,7 +58,7 @@ func (a *app) printRecord(r results.Skimmed) {
 	a.printMachine(r.Machine)
 	a.printDaemon(r.Daemon)
 	if err := r.Check(); err != nil {
-		a.line("doubtful", "%v", err)
+		a.line("inconsistent", "%v", err)
 	}
 }
 
@@ -68,7 +68,7 @@ func (a *app) printDaemon(d results.Daemon) {
 		wakes = fmt.Sprintf(", %d wake-ups", *d.WakeUps)
 	}
 	if d.CPUs != nil {
-		wakes += fmt.Sprintf(", kept to CPU %s", host.CPUs(d.CPUs))
+		wakes += fmt.Sprintf(", confined to CPU %s", host.CPUs(d.CPUs))
 	}
 	a.line("daemon", "cpu %s, %d switches%s, resident %s", display.Nanoseconds(float64(d.CPUNS)),
 		d.VoluntarySwitches+d.InvoluntarySwitches, wakes, display.Bytes(d.RSSBytes))

@@ -184,8 +184,8 @@ func (a *app) stability(args []string, o stabilityOptions) error {
 	})
 }
 
-// judgeKeys shows the progress of stability.JudgeKeys, and adds a problem where the values recorded
-// are means that were taken for single calls.
+// judgeKeys shows the progress of stability.JudgeKeys, and adds a problem if the recorded values
+// are means that were treated as single calls.
 func (a *app) judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stability.Document, error) {
 	bar := newProgressBar(a, d.Source)
 	defer bar.clear()
@@ -196,8 +196,8 @@ func (a *app) judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stability.Docu
 	if o.p.Batch == 0 && slices.Contains(means, d.Format) {
 		doc.Problems = append(
 			doc.Problems,
-			"recorded values are means of many calls, taken for single ones: "+
-				"tell how long an iteration was by --batch, such as 100ms",
+			"recorded values are means of many calls but were treated as single calls: "+
+				"give the duration of an iteration with --batch, such as 100ms",
 		)
 	}
 	return doc, err

@@ -61,7 +61,7 @@ func TestStartup(t *testing.T) {
 		}
 	}
 	if want := b.cfg.Slots() - 1; executions != want {
-		t.Errorf("%d executions, want %d: an error has no say", executions, want)
+		t.Errorf("%d executions, want %d: errors do not count", executions, want)
 	}
 }
 

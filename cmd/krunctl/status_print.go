@@ -20,7 +20,7 @@ func (a *app) printStatus(st summary.Status, keys bool) {
 		line("machine", "%s", st.Host)
 	}
 	if st.State == summary.StateNew {
-		line("made", "%s", st.Created)
+		line("created", "%s", st.Created)
 	} else {
 		line("started", "%s", st.Created)
 	}
@@ -44,9 +44,9 @@ func (a *app) printStatus(st summary.Status, keys bool) {
 	line("reboots", "%s", ofMost(st.Reboots, st.MaxReboots))
 	line("mails", "%s", ofMost(st.Mails, st.MaxMails))
 	if st.State != summary.StateFinished {
-		line("still to go", "%s", st.ETA)
+		line("remaining", "%s", st.ETA)
 		if st.ETA.Known && st.ETA.RemainingNS != nil {
-			line("ready about", "%s",
+			line("done around", "%s",
 				a.now().Add(time.Duration(*st.ETA.RemainingNS)).UTC().Format("2006-01-02 15:04 MST"))
 		}
 	}
@@ -79,7 +79,7 @@ func (a *app) printTrouble(st summary.Status) {
 
 func (a *app) printKeys(keys []summary.KeyStatus) {
 	columns := []string{
-		"key", ">planned", ">completed", ">error", ">timeout", ">skipped", ">to go", ">attempts",
+		"key", ">planned", ">completed", ">error", ">timeout", ">skipped", ">left", ">attempts",
 		">mean wall",
 	}
 	rows := make([][]string, 0, len(keys))
@@ -104,7 +104,7 @@ func (a *app) printKeys(keys []summary.KeyStatus) {
 func interruptedText(st summary.Status) string {
 	text := slotText(*st.Running) + ": "
 	if st.Interrupted.Begun != nil {
-		text += fmt.Sprintf("begun at %s, ", st.Interrupted.Begun.Format(time.RFC3339))
+		text += fmt.Sprintf("started %s, ", st.Interrupted.Begun.Format(time.RFC3339))
 	}
 	if st.Last != nil && st.Last.SlotState == *st.Running {
 		return text + "no krund works on it; its record is complete, and the next krund closes the slot"

@@ -50,7 +50,7 @@ func TestStatusAfterACrash(t *testing.T) {
 	if st.Running == nil || st.Interrupted == nil || !st.Interrupted.Begun.Equal(begun) ||
 		strings.Contains(text, "running") ||
 		!strings.Contains(text, "1 interrupted") || !strings.Contains(text,
-		"begun at 2026-11-21T11:00:00Z, no krund works on it; the next one runs it again") {
+		"started 2026-11-21T11:00:00Z, no krund works on it; the next one runs it again") {
 		t.Errorf("after a crash: %+v\n%s", st.Interrupted, text)
 	}
 	slot, err := b.sched.Current()

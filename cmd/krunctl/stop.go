@@ -51,7 +51,7 @@ func (a *app) stop(ctx context.Context, arg string) error {
 		if err := f.Ask(directory.Stop, a.signature("stop")); err != nil {
 			return explainRights(err)
 		}
-		a.line("asked", "%s ends after the running execution", who)
+		a.line("requested", "%s ends after the running execution", who)
 	} else {
 		if _, err := f.Withdraw(directory.Stop); err != nil { // an old request would end the next krund
 			return explainRights(err)

@@ -23,7 +23,7 @@ func makeDirectory(dir, mode string) (directory.Directory, error) {
 		err = config.Rule(mode)(verdict)
 	}
 	if err != nil {
-		return directory.Directory{}, fmt.Errorf("check the way to the experiment's directory: %w", err)
+		return directory.Directory{}, fmt.Errorf("check the path to the experiment's directory: %w", err)
 	}
 	if _, err := directory.Create(durable.OS(), dir); err != nil {
 		return directory.Directory{}, err

@@ -15,7 +15,7 @@ import (
 	"krund/internal/results"
 )
 
-// misbehaviour is one way in which a benchmark goes wrong, and what its record should say.
+// misbehaviour is one way in which a benchmark fails, and the expected record.
 type misbehaviour struct {
 	name    string
 	c, py   string // source, one of them
@@ -293,7 +293,7 @@ func TestMisbehavingBenchmarks(t *testing.T) {
 			out.want(t, 0, "victim:", "good:")
 			hidden := func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
 			if strings.ContainsFunc(strings.ReplaceAll(out.stdout+out.stderr, "\n", ""), hidden) {
-				t.Errorf("control characters of the benchmark come through: %q", out.stdout+out.stderr)
+				t.Errorf("control characters of the benchmark are printed: %q", out.stdout+out.stderr)
 			}
 			done := m.done
 			if done < 0 {

@@ -18,7 +18,7 @@ import (
 
 // TestExperimentFaults: what is wrong around the benchmarks, before and while the experiment runs.
 func TestExperimentFaults(t *testing.T) {
-	t.Run("mistakes in the configuration are told all at once", func(t *testing.T) {
+	t.Run("all mistakes in the configuration are reported at once", func(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
 		e.add("missing", "C")
@@ -32,7 +32,7 @@ func TestExperimentFaults(t *testing.T) {
 			t.Errorf("stdout: %q", out.stdout)
 		}
 		if _, err := os.Lstat(e.directory); err == nil {
-			t.Error("the directory was made")
+			t.Error("the directory was created")
 		}
 	})
 	t.Run("no such configuration", func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestExperimentFaults(t *testing.T) {
 		e.outcome("blocks", results.Completed, 5)
 		other.outcome("good", results.Completed, 5)
 	})
-	t.Run("krund is not installed whole", func(t *testing.T) {
+	t.Run("krund is not installed completely", func(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
 		e.c("good", good)
@@ -156,7 +156,7 @@ func TestExperimentFaults(t *testing.T) {
 		startKrund(t, filepath.Join(e.dir, "prefix"), "run", path).wait().want(t, exitError,
 			"not installed completely", "libexec/krund/runner-c", "make install")
 		if _, err := os.Lstat(e.directory); err == nil {
-			t.Error("the directory was made")
+			t.Error("the directory was created")
 		}
 	})
 	t.Run("experiment that is finished", func(t *testing.T) {
@@ -340,7 +340,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%v: %.200s", err, out.stdout)
 		}
 		if _, err := os.Lstat(e.directory); err == nil {
-			t.Error("the directory was made")
+			t.Error("the directory was created")
 		}
 	})
 	t.Run("unfit", func(t *testing.T) {

@@ -70,7 +70,7 @@ int run_iter(int n)
 	})
 }
 
-// TestExternalSuite: one program, several suites, told apart by the benchmark's name that krund
+// TestExternalSuite: one program, several suites, distinguished by the benchmark's name that krund
 // passes.
 func TestExternalSuite(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ func holding(t *testing.T) (e *experiment, current func() string, before string)
 	current = func() string {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			t.Skipf("no setting to try this with: %v", err)
+			t.Skipf("no setting to test this with: %v", err)
 		}
 		return strings.TrimSpace(string(text))
 	}
@@ -40,8 +40,8 @@ func holding(t *testing.T) (e *experiment, current func() string, before string)
 	return e, current, before
 }
 
-// TestGuard: krund is killed with its whole process group while it holds the machine. Nobody but
-// its guard puts the machine back.
+// TestGuard: krund is killed with its whole process group while it has changed settings. Only its
+// guard can restore the machine.
 func TestGuard(t *testing.T) {
 	e, current, before := holding(t)
 	r := e.start()
@@ -69,7 +69,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardIsSilent: when krund ends in an orderly way its guard goes with it and says nothing.
+// TestGuardIsSilent: when krund ends in order, its guard ends with it and prints nothing.
 func TestGuardIsSilent(t *testing.T) {
 	e, current, before := holding(t)
 	r := e.start()
@@ -82,8 +82,8 @@ func TestGuardIsSilent(t *testing.T) {
 	}
 }
 
-// TestGuardWithoutTheDirectory: whatever becomes of the experiment's directory and its lock while
-// krund holds the machine, its guard restores the machine.
+// TestGuardWithoutTheDirectory: whatever happens to the experiment's directory and its lock while
+// krund runs, its guard restores the machine.
 func TestGuardWithoutTheDirectory(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root has a place for the copy of the journal")
@@ -131,7 +131,7 @@ func TestGuardWithoutTheDirectory(t *testing.T) {
 				t.Errorf("the copy of the journal is still there: %v", err)
 			}
 			if !strings.Contains(out.stderr, "using its copy") {
-				t.Errorf("the guard does not say why it used the copy:\n%s", out.stderr)
+				t.Errorf("the guard does not report why it used the copy:\n%s", out.stderr)
 			}
 		})
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // TestInterruptions: signals to krund in the middle of an execution. Nothing is lost, nothing
-// counts twice, and the same command goes on.
+// counts twice, and the same command continues.
 func TestInterruptions(t *testing.T) {
 	blocking := func(t *testing.T) *experiment {
 		e := newExperiment(t)
@@ -71,7 +71,7 @@ func TestInterruptions(t *testing.T) {
 			t.Errorf("slots %s, want CCC", got)
 		}
 	})
-	t.Run("nobody reads what it says", func(t *testing.T) {
+	t.Run("nothing reads its output", func(t *testing.T) {
 		t.Parallel()
 		e := blocking(t)
 		e.write("test.toml", e.config())
@@ -96,7 +96,7 @@ func TestInterruptions(t *testing.T) {
 		}
 		complete(t, e, "krund ended in the middle of an execution; it is repeated")
 	})
-	t.Run("a crash of krund's own is in the log", func(t *testing.T) {
+	t.Run("a crash of krund itself is logged", func(t *testing.T) {
 		t.Parallel()
 		e := blocking(t)
 		r := e.start()

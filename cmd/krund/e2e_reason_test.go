@@ -15,9 +15,8 @@ import (
 	"krund/internal/durable"
 )
 
-// TestEveryEndLeavesItsReason: standard error is gone by the time that anybody looks; the log is
-// not.
-func TestEveryEndLeavesItsReason(t *testing.T) {
+// TestEveryEndIsLogged: the log outlives standard error.
+func TestEveryEndIsLogged(t *testing.T) {
 	replace := func(old, by string) func(*testing.T, *experiment) {
 		return func(t *testing.T, e *experiment) {
 			text := e.config()
@@ -79,7 +78,7 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 			e.must(os.Chmod(filepath.Join(e.dir, "test.toml"), 0o666))
 		}
 		trusts.args, trusts.reason = []string{"--reboot", "hardware"}, "can be changed by others"
-		tests["a configuration of anybody's"] = trusts
+		tests["a configuration that other users can change"] = trusts
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -126,8 +125,8 @@ func TestEveryEndLeavesItsReason(t *testing.T) {
 	})
 }
 
-// TestNoLogWhereOthersWrite: a directory that is not to be trusted keeps no reason, and none is
-// made for one.
+// TestNoLogWhereOthersWrite: no reason is logged in a directory that is not trusted, and no
+// directory is created only for the log.
 func TestNoLogWhereOthersWrite(t *testing.T) {
 	e := newExperiment(t)
 	e.c("good", good)
@@ -136,17 +135,17 @@ func TestNoLogWhereOthersWrite(t *testing.T) {
 	e.must(os.Chmod(e.directory, 0o777))
 	e.run().want(t, exitError, "can be changed by others")
 	if _, err := os.Lstat(filepath.Join(e.directory, "log")); err == nil {
-		t.Error("a log was made in a directory that others may write")
+		t.Error("a log was created in a directory that others may write")
 	}
 	e.must(os.RemoveAll(e.directory))
 	e.write("test.toml", "mistaken")
 	e.run().want(t, exitUsage)
 	if _, err := os.Lstat(e.directory); err == nil {
-		t.Error("a directory was made for the log alone")
+		t.Error("a directory was created only for the log")
 	}
 }
 
-// reason checks that the last line of the log says why krund has ended.
+// reason checks that the last line of the log has the reason why krund ended.
 func (e *experiment) reason(code int, text string) {
 	e.t.Helper()
 	log, err := os.ReadFile(filepath.Join(e.directory, "log"))

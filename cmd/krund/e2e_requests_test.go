@@ -12,8 +12,8 @@ import (
 	"krund/internal/durable"
 )
 
-// TestStopIsObeyedBetweenExecutions: the execution that runs is finished and recorded, the next one
-// is not begun, and whoever starts krund again goes on.
+// TestStopIsObeyedBetweenExecutions: the running execution is finished and recorded, the next one
+// does not begin, and the next start continues.
 func TestStopIsObeyedBetweenExecutions(t *testing.T) {
 	t.Parallel()
 	e := newExperiment(t)
@@ -39,8 +39,7 @@ func TestStopIsObeyedBetweenExecutions(t *testing.T) {
 	}
 }
 
-// TestHeldExperimentIsNotBegun: a hold that is there before the experiment leaves everything as it
-// is.
+// TestHeldExperimentIsNotBegun: nothing changes if the hold is older than the experiment.
 func TestHeldExperimentIsNotBegun(t *testing.T) {
 	t.Parallel()
 	e := newExperiment(t)
@@ -62,9 +61,9 @@ func TestHeldExperimentIsNotBegun(t *testing.T) {
 	}
 }
 
-// TestNobodyLooks: where the unit has started krund, an experiment that cannot be opened tells
-// whoever the configuration of its start names.
-func TestNobodyLooks(t *testing.T) {
+// TestUnattended: if the unit started krund and the experiment cannot be opened, krund notifies the
+// recipients of the configuration that the experiment was started with.
+func TestUnattended(t *testing.T) {
 	e := newExperiment(t)
 	e.c("good", good)
 	inbox := filepath.Join(e.dir, "inbox")
@@ -76,7 +75,7 @@ func TestNobodyLooks(t *testing.T) {
 	e.write("test.toml", e.config())
 	e.run().want(t, 1, "another configuration")
 	if _, err := os.Stat(inbox); err == nil {
-		t.Error("a person who looks was told")
+		t.Error("a notification was sent although a person started krund")
 	}
 	t.Setenv("KRUND_UNIT", "krund@no-such-unit-of-a-test.service")
 	e.run().want(t, 1, "another configuration")
@@ -84,13 +83,13 @@ func TestNobodyLooks(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "stopped cannot be started\n") ||
 		!strings.Contains(string(text), "another configuration") ||
 		!strings.Contains(string(text), "krund@no-such-unit-of-a-test.service is disabled") {
-		t.Errorf("told %q, error %v", text, err)
+		t.Errorf("notifications %q, error %v", text, err)
 	}
 	e.must(os.Remove(inbox))
 	e.timeout = "1 minute and a bit" // not even a configuration
 	e.write("test.toml", e.config())
 	e.run().want(t, 2, "timeout")
 	if text, err := os.ReadFile(inbox); err != nil || !strings.Contains(string(text), "timeout") {
-		t.Errorf("told %q, error %v", text, err)
+		t.Errorf("notifications %q, error %v", text, err)
 	}
 }

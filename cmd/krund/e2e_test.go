@@ -24,8 +24,8 @@ import (
 	"krund/runners/runnertest"
 )
 
-// These tests run krund as a user does: the program, a TOML file, real benchmarks in C and Python
-// that misbehave in every way thought of.
+// These tests run krund as a user does: the program, a TOML file, and real benchmarks in C and
+// Python that misbehave in many ways.
 
 // scratch is where krund is installed for the tests. TestMain makes and removes it.
 var scratch string
@@ -91,10 +91,10 @@ type experiment struct {
 	vm         map[string]string // of each benchmark
 	extra      string            // further sections
 	ready      *os.File          // the benchmark writes here when it has come to meet()
-	release    *os.File          // and goes on when something is written here
+	release    *os.File          // and continues when something is written here
 }
 
-// good is a benchmark without fault.
+// good is a benchmark without faults.
 const good = `void run_iter(int n) { for (volatile int i = 0; i < n; i++); }`
 
 func newExperiment(t *testing.T) *experiment {
@@ -258,7 +258,7 @@ func (e *experiment) config() string {
 	return b.String() + e.extra
 }
 
-// running is a krund at work.
+// running is a running krund.
 type running struct {
 	t              *testing.T
 	cmd            *exec.Cmd
@@ -267,7 +267,7 @@ type running struct {
 	err            error // of its end
 }
 
-// ended is one that is not any more.
+// ended is a krund that has ended.
 type ended struct {
 	code           int // -1 when a signal ended it
 	stdout, stderr string
@@ -355,12 +355,12 @@ func (e *experiment) meet(r *running) {
 	case err := <-met:
 		e.must(err)
 	case <-r.done:
-		e.t.Fatalf("krund ended before the benchmark came\nstdout: %s\nstderr: %s", r.stdout.String(),
-			r.stderr.String())
+		e.t.Fatalf("krund ended before the benchmark called meet()\nstdout: %s\nstderr: %s",
+			r.stdout.String(), r.stderr.String())
 	}
 }
 
-// letGo lets the benchmark that is in meet(), or else the next that comes there, go on.
+// letGo releases the benchmark that waits in meet(), or the next one that gets there.
 func (e *experiment) letGo() {
 	e.t.Helper()
 	_, err := e.release.Write([]byte{'x'})
@@ -395,7 +395,7 @@ func (e *experiment) records() []results.Record {
 		}
 		counted[r.Slot] = r.Outcome != results.Rerun
 		if r.Process.Findings == nil || r.Reasons == nil {
-			e.t.Errorf("slot %d: findings %v, reasons %v; null means that nobody knows", r.Slot,
+			e.t.Errorf("slot %d: findings %v, reasons %v; null means unknown", r.Slot,
 				r.Process.Findings, r.Reasons)
 		}
 		list = append(list, r)

@@ -30,14 +30,13 @@ const giveUpTime = 2 * time.Minute
 // If a person started krund, giveUp does nothing else. If the unit started it, every later boot
 // would fail in the same way: giveUp disables the unit, so that the next boots are ordinary ones,
 // and sends one notification, because mails can only be counted in an open schedule. It does the
-// same for an experiment that finds another one at work on the machine: with both enabled, one of
-// them would fail in each boot, and the machine would stay idle once the other has ended. If
-// another krund works on the same experiment, the unit stays enabled and a notification is sent:
-// systemd starts the unit once in each boot. giveUp prints what it did to stderr, which is the
-// journal.
+// same if another experiment already runs on the machine: with both enabled, one of them would fail
+// in each boot, and the machine would stay idle once the other has ended. If another krund works on
+// the same experiment, the unit stays enabled and a notification is sent: systemd starts the unit
+// once in each boot. giveUp prints what it did to stderr, which is the journal.
 func giveUp(ctx context.Context, o runOptions, cfg *config.Config, stderr io.Writer, err error) error {
 	_, home := caller()
-	a := absence{
+	a := unattended{
 		unit:    os.Getenv(unitVariable),
 		disable: autostart.DisableUnit,
 		send: func(ctx context.Context, cfg *config.Config, m command.Message) error {
@@ -49,15 +48,15 @@ func giveUp(ctx context.Context, o runOptions, cfg *config.Config, stderr io.Wri
 	return err
 }
 
-// absence is what giveUp needs if nobody watches krund.
-type absence struct {
+// unattended holds what giveUp needs to end a krund that a unit has started.
+type unattended struct {
 	unit    string // that started krund; "" for none
 	disable func(ctx context.Context, unit string) error
 	send    func(ctx context.Context, cfg *config.Config, m command.Message) error
 	stderr  io.Writer
 }
 
-func (a absence) giveUp(ctx context.Context, o runOptions, cfg *config.Config, err error) {
+func (a unattended) giveUp(ctx context.Context, o runOptions, cfg *config.Config, err error) {
 	if a.unit == "" || ctx.Err() != nil {
 		return
 	}

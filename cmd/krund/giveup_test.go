@@ -15,7 +15,7 @@ import (
 	"krund/internal/directory"
 )
 
-// giveUpText is a configuration that says whom to tell.
+// giveUpText is a configuration with a recipient.
 const giveUpText = `[experiment]
 reboot = "none"
 account = "caller"
@@ -30,15 +30,15 @@ entry = "bench.so"
 nbody = { parameter = 1 }
 `
 
-// told is what an absence did.
+// told records what an unattended krund did.
 type told struct {
 	disabled []string
 	sent     []command.Message
 	stderr   strings.Builder
 }
 
-func (d *told) absence(unit string, disableErr, sendErr error) absence {
-	return absence{
+func (d *told) unattended(unit string, disableErr, sendErr error) unattended {
+	return unattended{
 		unit: unit,
 		disable: func(_ context.Context,
 			unit string) error {
@@ -73,8 +73,8 @@ func TestGiveUp(t *testing.T) {
 		text       string // in the message
 		talk       string // on stderr
 	}{
-		{"a person looks", t.Context(), "", broken, nil, nil, false, "", ""},
-		{"the boot has started it", t.Context(), unit, broken, nil, nil, true, "the next boots are " +
+		{"started by a person", t.Context(), "", broken, nil, nil, false, "", ""},
+		{"started by the unit", t.Context(), unit, broken, nil, nil, true, "the next boots are " +
 			"ordinary ones", "`krunctl enable /x/test.toml`"},
 		{"not opened", t.Context(), unit, &boot.NotOpened{Err: &boot.OtherConfig{Dir: "/x/test.krun"}}, nil,
 			nil, true, "another configuration", "is disabled"},
@@ -86,12 +86,12 @@ func TestGiveUp(t *testing.T) {
 			"process 7", "is disabled"},
 		{"the unit cannot be disabled", t.Context(), unit, broken, errors.New("refused"), nil, true,
 			"start krund at each boot: refused", "refused"},
-		{"nobody can be told", t.Context(), unit, broken, nil, errors.New("no sendmail"), true, "damaged",
-			"not delivered: no sendmail"},
+		{"no notification can be sent", t.Context(), unit, broken, nil, errors.New("no sendmail"), true,
+			"damaged", "not delivered: no sendmail"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var did told
-			did.absence(test.unit, test.disableErr, test.sendErr).giveUp(test.ctx,
+			did.unattended(test.unit, test.disableErr, test.sendErr).giveUp(test.ctx,
 				runOptions{path: "/x/test.toml"}, cfg, test.err)
 			if !test.acts {
 				if len(did.disabled)+len(did.sent)+did.stderr.Len() > 0 {
@@ -108,14 +108,14 @@ func TestGiveUp(t *testing.T) {
 			m := did.sent[0]
 			if m.Event != command.Stopped || m.Experiment != "test" || m.Host != "lab1" ||
 				!strings.Contains(m.Text, test.text) {
-				t.Errorf("told %+v", m)
+				t.Errorf("message %+v", m)
 			}
 		})
 	}
 }
 
-// TestGiveUpOnALock: another krund is at work on the experiment, as after a start by hand. People
-// are told, and the unit stays enabled.
+// TestGiveUpOnALock: another krund, perhaps started by hand, works on the experiment. A
+// notification is sent, and the unit stays enabled.
 func TestGiveUpOnALock(t *testing.T) {
 	cfg, err := config.Parse("/x/test.toml", []byte(giveUpText), "lab1", nil)
 	if err != nil {
@@ -123,7 +123,7 @@ func TestGiveUpOnALock(t *testing.T) {
 	}
 	var did told
 	locked := &boot.NotOpened{Err: &directory.LockedError{Dir: "/x/test.krun", PID: 7, Host: "lab1"}}
-	did.absence("krund@test.service", nil, nil).giveUp(t.Context(),
+	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(),
 		runOptions{path: "/x/test.toml"}, cfg, locked)
 	if len(did.disabled) != 0 || len(did.sent) != 1 || !strings.Contains(did.sent[0].Text,
 		"process 7") ||
@@ -132,14 +132,14 @@ func TestGiveUpOnALock(t *testing.T) {
 	}
 }
 
-// TestGiveUpAsksTheDirectory: when the configuration has mistakes now, the one that the experiment
-// was started with says whom to tell.
-func TestGiveUpAsksTheDirectory(t *testing.T) {
+// TestGiveUpReadsTheDirectory: if the configuration has mistakes, the recipients are those of the
+// configuration that the experiment was started with.
+func TestGiveUpReadsTheDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "test.krun")
 	o := runOptions{path: strings.TrimSuffix(dir, ".krun") + ".toml", directory: dir}
 	var did told
 	broken := errors.New("mistakes")
-	did.absence("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
+	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
 	if len(did.disabled) != 1 || len(did.sent) != 0 {
 		t.Errorf("without a directory: did %+v", did)
 	}
@@ -151,15 +151,15 @@ func TestGiveUpAsksTheDirectory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte(giveUpText), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	did.absence("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
+	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
 	if len(did.sent) != 1 || did.sent[0].Experiment != "test" {
 		t.Errorf("did %+v", did)
 	}
 	if err := os.Chmod(filepath.Join(dir, "config.toml"), 0o666); err != nil { //nolint:gosec // on purpose
 		t.Fatal(err)
 	}
-	did.absence("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
+	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
 	if len(did.sent) != 1 {
-		t.Errorf("a copy that anybody can change was believed: %+v", did)
+		t.Errorf("a copy that other users can change was trusted: %+v", did)
 	}
 }

@@ -63,7 +63,7 @@ func restoreAfterKill(about []string, restarting bool) error {
 	}
 	if _, there := os.Lstat(m.Spare); err != nil && there == nil {
 		m.FS, m.Journal = durable.OS(), m.Spare
-		m.Log = slog.New(newTalk(os.Stderr, slog.LevelWarn,
+		m.Log = slog.New(newConsole(os.Stderr, slog.LevelWarn,
 			isJournal(os.Stderr, os.Getenv("JOURNAL_STREAM"))))
 		m.Log.Warn("the journal of settings cannot be used; using its copy", "copy", m.Spare, "error", err)
 		err = restore(ctx)

@@ -17,8 +17,8 @@ import (
 // within seconds.
 const guardTime = time.Minute
 
-// endingTries is how often a krund tries again to lock the machine when another krund or its guard
-// has the lock and cannot be seen: a process that ends is invisible before it releases its locks.
+// endingTries bounds the retries while the machine is locked but no holder is visible: a process
+// that ends becomes invisible before it releases its locks.
 const endingTries = 5
 
 // lockMachine locks the machine for a krund that takes it over: with reboots, or with an account
@@ -42,7 +42,7 @@ func lockMachine(
 		guard, guarded := errors.AsType[*directory.GuardError](err)
 		switch {
 		case guarded && !waits:
-			fmt.Fprintf(stderr, "krund: waits until the guard of a killed krund, process %d, has restored "+
+			fmt.Fprintf(stderr, "krund: waiting for the guard of a killed krund, process %d, to restore "+
 				"the machine after %s\n", guard.PID, guard.For)
 			waits = true
 		case guarded:

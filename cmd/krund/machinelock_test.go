@@ -50,8 +50,8 @@ func TestOneKrundTakesTheMachineOver(t *testing.T) {
 	_ = again.Release()
 }
 
-// TestLockOfAGuard: while the guard of a killed krund has the machine's lock, another krund waits,
-// says so once, and takes the lock when the guard has ended.
+// TestLockOfAGuard: while the guard of a killed krund holds the machine's lock, another krund
+// waits, prints that once, and takes the lock when the guard has ended.
 func TestLockOfAGuard(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root takes the machine over")
@@ -78,7 +78,7 @@ func TestLockOfAGuard(t *testing.T) {
 	_, err = lockMachine(gone, freshAccount, "/y.krun", config.RebootNone, true, &told, dir)
 	if _, ok := errors.AsType[*directory.GuardError](err); !ok ||
 		!strings.Contains(told.String(), "/x.krun") {
-		t.Errorf("while the guard lives: %v, told %q", err, told.String())
+		t.Errorf("while the guard runs: %v, printed %q", err, told.String())
 	}
 	ended := make(chan error, 1)
 	told.Reset()

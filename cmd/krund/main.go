@@ -103,7 +103,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	default:
 		command, ok := commands[name]
 		if !ok {
-			fmt.Fprintf(stderr, "krund: no command %q; `krund help` lists them\n", name)
+			fmt.Fprintf(stderr, "krund: unknown command %q; `krund help` lists the commands\n", name)
 			return exitUsage
 		}
 		err := command(ctx, args[1:], stdout, stderr)
@@ -152,7 +152,7 @@ func status(err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "krund:", display.Clip(err.Error(), messageBytes))
 		return exitUsage
 	}
-	// it may name files that a benchmark left
+	// it may name files that a benchmark has left behind
 	fmt.Fprintln(stderr, "krund:", display.Plain(display.Clip(err.Error(), messageBytes)))
 	return exitError
 }

@@ -67,7 +67,7 @@ func TestWrongUsage(t *testing.T) {
 		want string
 	}{
 		{"nothing", nil, "Usage:"},
-		{"unknown command", []string{"measure"}, `no command "measure"`},
+		{"unknown command", []string{"measure"}, `unknown command "measure"`},
 		{"version of something", []string{"version", "x"}, "krund version takes no arguments"},
 		{"no file", []string{"run"}, "krund run takes one NAME.toml, not 0"},
 		{"two files", []string{"run", "a.toml", "--quiet", "b.toml"}, "krund run takes one NAME.toml, not 2"},
@@ -80,8 +80,7 @@ func TestWrongUsage(t *testing.T) {
 		{"no such file to check", []string{"check", "/no/such/file.toml"}, "/no/such/file.toml: no such " +
 			"file or directory"},
 		{"a directory", []string{"check", "/"}, "/ is not a regular file"},
-		{"unknown mode", []string{"run", "--reboot", "soft", "a.toml"}, "--reboot soft: it is hardware or " +
-			"none"},
+		{"unknown mode", []string{"run", "--reboot", "soft", "a.toml"}, "--reboot must be hardware or none"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			code, stdout, stderr := krund(t, test.args...)
@@ -118,7 +117,7 @@ func TestParseRun(t *testing.T) {
 	}
 }
 
-// TestNoWorkingDirectory: a relative path in a directory that was removed meanwhile.
+// TestNoWorkingDirectory: a relative path in a working directory that was removed.
 func TestNoWorkingDirectory(t *testing.T) {
 	t.Chdir(t.TempDir())
 	here, err := os.Getwd()
@@ -126,7 +125,7 @@ func TestNoWorkingDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Remove(here); err != nil {
-		t.Skip("this system keeps the directory in which somebody is:", err)
+		t.Skip("this system does not remove a working directory:", err)
 	}
 	t.Setenv("PWD", "") // os.Getwd believes it
 	for _, args := range [][]string{{"run", "x.toml"}, {"check", "x.toml"},

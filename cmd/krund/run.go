@@ -42,7 +42,7 @@ func parseRun(args []string) (runOptions, error) {
 		return o, err
 	}
 	if o.reboot != "" && o.reboot != config.RebootHardware && o.reboot != config.RebootNone {
-		return o, usageError{fmt.Sprintf("--reboot %s: it is hardware or none", o.reboot)}
+		return o, usageError{fmt.Sprintf("--reboot must be hardware or none, not %q", o.reboot)}
 	}
 	o.path = path
 	if o.directory == "" {
@@ -141,7 +141,7 @@ func idle(stdout io.Writer, why string) error {
 // prepared contains what an experiment runs with.
 type prepared struct {
 	cfg *config.Config // nil if it cannot be read or must not be trusted
-	// why nothing runs in this boot; nothing else is set then
+	// why nothing runs in this boot, "" if krund runs; the other fields are then not set
 	idle     string
 	reboot   string
 	system   boot.System

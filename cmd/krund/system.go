@@ -30,8 +30,7 @@ import (
 	"krund/runners"
 )
 
-// newSystem returns the implementations for the machine at hand. The function it returns closes the
-// log.
+// newSystem returns the implementations for this machine, and a function that closes the log.
 func newSystem(
 	ctx context.Context, cfg *config.Config, o runOptions, p prepared, stdout, stderr io.Writer,
 ) (boot.System, func(), error) {
@@ -101,7 +100,7 @@ func newSystem(
 	}, closeLog, nil
 }
 
-// newRoom returns what frees space on the disk of the results.
+// newRoom returns the Room that frees space on the disk of the results.
 func newRoom(cfg *config.Config, f directory.Directory, log *slog.Logger) *boot.Room {
 	clear := func() (int, error) { return 0, nil }
 	if cfg.Experiment.Account == config.AccountFresh {
@@ -177,7 +176,7 @@ func programs(cfg *config.Config, in pexec.Installed) map[string]string {
 	return files
 }
 
-// held returns why this boot is to be an ordinary one for the experiment in dir; "" if it is not.
+// held returns why the experiment in dir is held in this boot; "" if it is not held.
 func held(dir string) (string, error) { return autostart.FindHold(durable.OS(), dir, sysroot.New("/")) }
 
 // findInstalled looks for krund's other parts relative to its own path: PREFIX/bin/krund has
@@ -269,7 +268,7 @@ func newLog(fsys durable.FS, path string, o runOptions, stderr io.Writer) (*slog
 	// A crash of krund itself is logged, too: the journal may not outlive the boot.
 	debug.SetTraceback("all")
 	if err := debug.SetCrashOutput(file, debug.CrashOptions{}); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("keep crashes in the log: %w", err), file.Close())
+		return nil, nil, errors.Join(fmt.Errorf("write crashes to the log: %w", err), file.Close())
 	}
 	level := slog.LevelWarn
 	switch {
@@ -280,7 +279,7 @@ func newLog(fsys durable.FS, path string, o runOptions, stderr io.Writer) (*slog
 	}
 	handlers := slog.NewMultiHandler(
 		slog.NewTextHandler(file, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: clipped}),
-		newTalk(stderr, level, isJournal(stderr, os.Getenv("JOURNAL_STREAM"))),
+		newConsole(stderr, level, isJournal(stderr, os.Getenv("JOURNAL_STREAM"))),
 	)
 	return slog.New(handlers), func() { _ = file.Close() }, nil
 }

@@ -15,7 +15,7 @@ import (
 	"krund/internal/command"
 )
 
-// Account is who a benchmark runs as. The zero Account means: as krund itself.
+// Account is the account that a benchmark runs as. The zero Account is krund's own.
 type Account struct {
 	Name string
 	UID  int
@@ -24,7 +24,7 @@ type Account struct {
 	Own  bool   // made by Fresh: every process of this user is the benchmark's and may be killed
 }
 
-// IsCaller reports whether a means "as krund itself".
+// IsCaller reports whether a is krund's own account.
 func (a Account) IsCaller() bool { return a.UID == 0 && a.GID == 0 }
 
 // String names the account in messages.

@@ -58,7 +58,7 @@ func (m maker) text(t *testing.T, name string) string {
 	return string(text)
 }
 
-// leave puts a file of the account's where name says.
+// leave creates a file at name that belongs to the account.
 func (m maker) leave(t *testing.T, a Account, name string) {
 	t.Helper()
 	if err := os.WriteFile(m.path(name), []byte("x"), 0o600); err != nil {
@@ -151,7 +151,7 @@ func TestRemoveAccount(t *testing.T) {
 	}
 }
 
-func TestRemoveAccountOfSomebodyElse(t *testing.T) {
+func TestRemoveForeignAccount(t *testing.T) {
 	const person = "krun:x:1000:1000:Karl Run:/home/krun:/bin/sh\n"
 	m := testMachine(t, person)
 	m.scratch = nil
@@ -246,7 +246,7 @@ func TestAccountInterrupted(t *testing.T) {
 	}
 }
 
-// TestHomeHalfMade has the power fail between the creation of the home and its handing over.
+// TestHomeHalfMade has the power fail between the creation of the home and the change of its owner.
 func TestHomeHalfMade(t *testing.T) {
 	m := testMachine(t, ownLine)
 	if err := os.MkdirAll(m.path(accountHome), 0o700); err != nil {

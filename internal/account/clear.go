@@ -19,7 +19,7 @@ const (
 
 // within returns a context with a deadline, whose cause says what to do after it.
 func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	why := fmt.Errorf("not done after %v; start krund again to go on with it", limit)
+	why := fmt.Errorf("not done after %v; start krund again to continue", limit)
 	return context.WithTimeoutCause(ctx, limit, why)
 }
 

@@ -3,7 +3,8 @@ package account
 import "errors"
 
 func mountHome(string, int64, int, int) error {
-	return errors.New("limits.home: this system has no file system in memory that krund knows; remove it")
+	return errors.New("limits.home needs a file system in memory, which krund supports only on Linux; " +
+		"remove it")
 }
 
 func unmountHome(string) error { return nil }

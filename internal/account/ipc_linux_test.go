@@ -26,7 +26,7 @@ func TestRemoveObjects(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give objects away")
 	}
-	const uid, other = 4_100_001, 4_100_002 // nobody's
+	const uid, other = 4_100_001, 4_100_002 // unused
 	var ids []int
 	for _, owner := range []uint32{uid, uid, other} {
 		id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, 0o600)

@@ -57,24 +57,24 @@ func TestRemoveWithGroupIsForItsOwn(t *testing.T) {
 	}
 }
 
-// TestKillListed ends the processes of a user one by one, and of nobody else.
+// TestKillListed ends the processes of a user one by one, and no other processes.
 func TestKillListed(t *testing.T) {
 	needRoot(t)
-	const nobodys = 64123 // a user number that nobody has
+	const unused = 64123 // a user number without an account
 	sleep := exec.CommandContext(t.Context(), "sleep", "600")
-	sleep.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodys, Gid: nobodys}}
+	sleep.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unused, Gid: unused}}
 	if err := sleep.Start(); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- sleep.Wait() }()
-	if err := killListed(t.Context(), Account{UID: nobodys, GID: nobodys, Own: true}); err != nil {
+	if err := killListed(t.Context(), Account{UID: unused, GID: unused, Own: true}); err != nil {
 		t.Error(err)
 	}
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("ended with %v", err)
 	}
-	for _, a := range []Account{{UID: nobodys}, {Own: true}} {
+	for _, a := range []Account{{UID: unused}, {Own: true}} {
 		if err := killListed(t.Context(), a); err == nil {
 			t.Errorf("no error for %+v", a)
 		}

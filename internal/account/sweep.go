@@ -18,7 +18,7 @@ import (
 // It walks on descriptors, one directory after the other, and never follows a symbolic link or
 // enters another mount. It holds a bounded number of descriptors and a bounded amount of memory,
 // whatever the tree looks like: a directory that is nested too deep to be entered is first moved up
-// into one that is to be removed anyway. Names that change meanwhile do no harm: an entry is
+// into one that will be removed anyway. Names that change meanwhile do no harm: an entry is
 // removed by its name in an open directory, and an open directory is judged by its own owner.
 //
 // It does not clear flags that forbid removal (chattr +i), which only root can set.
@@ -33,9 +33,9 @@ const (
 // not touched.
 var errMount = errors.New("a file system is mounted there; unmount it")
 
-// removeTree removes name with everything below it, whoever owns it. A name that does not exist,
-// and entries that others remove meanwhile, are no errors. It returns how many entries it removed,
-// and stops with the cause of ctx when ctx ends.
+// removeTree removes name with everything below it, regardless of the owner. A name that does not
+// exist, and entries that others remove meanwhile, are no errors. It returns how many entries it
+// removed, and stops with the cause of ctx when ctx ends.
 func removeTree(ctx context.Context, name string) (removed int, err error) {
 	return again(ctx, name, func(w *walk) (bool, error) {
 		parent, err := openRoot(filepath.Dir(name))
@@ -166,7 +166,7 @@ func (w *walk) next(f *frame) (name string, ok bool) {
 	return w.mark + strconv.Itoa(f.taken), true
 }
 
-// pop leaves a directory and removes it if it is to be removed.
+// pop leaves a directory and removes it if frame.goes is set.
 func (w *walk) pop() {
 	last := len(w.stack) - 1
 	f := w.stack[last]

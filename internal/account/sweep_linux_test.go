@@ -63,7 +63,7 @@ func TestOwnedDeep(t *testing.T) {
 		t.Errorf("removed %d, %v; want %d and that %s is not empty", removed, err, 3*maxOpen, mine)
 	}
 	if !exists(t, filepath.Join(mine, "keep")) || exists(t, filepath.Join(mine, "d")) {
-		t.Error("the wrong things went")
+		t.Error("the wrong files were removed")
 	}
 }
 

@@ -150,7 +150,7 @@ func TestAskAndWithdraw(t *testing.T) {
 				}
 			}
 			if asked, err := e.Asked(); asked || err != nil {
-				t.Errorf("after it was taken back: asked %t, %v", asked, err)
+				t.Errorf("after it was withdrawn: asked %t, %v", asked, err)
 			}
 			if !slices.Equal(c.lab.calls, c.calls) {
 				t.Errorf("calls %q, want %q", c.lab.calls, c.calls)

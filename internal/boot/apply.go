@@ -83,7 +83,7 @@ func (m *LabMachine) openJournal(path string) (*control.Journal, error) {
 type changes struct {
 	journal *control.Journal
 	restore control.Undo
-	guard   Guard // nil: nothing was changed yet, or the guard has been dismissed
+	guard   Guard // nil: nothing has been changed yet, or the guard was dismissed
 }
 
 // Apply applies the settings. It starts the guard before the first change.
@@ -164,7 +164,7 @@ func (m *LabMachine) dismiss(c *changes, word func(Guard) error) {
 		return
 	}
 	if err := word(c.guard); err != nil {
-		m.Log.Warn("guard", "error", err)
+		m.Log.Warn("the guard could not be notified", "error", err)
 	}
 	c.guard = nil
 }

@@ -17,7 +17,7 @@ import (
 	"krund/internal/sysroot"
 )
 
-// fakeGuard counts what it is told.
+// fakeGuard counts the messages that it gets.
 type fakeGuard struct {
 	started, released, left, restarting int
 	refuse                              error
@@ -47,7 +47,7 @@ func (f *fakeAccounts) Remove(context.Context, bool) (bool, error) {
 	return was, nil
 }
 
-// guarded is a machine with a guard that has one setting to make, or none.
+// guarded is a machine with a guard and one setting to apply, or none.
 func guarded(t *testing.T, controls string) (*LabMachine, *fakeGuard, func(string) string, string) {
 	t.Helper()
 	root, read := kernel(t)
@@ -66,7 +66,7 @@ func TestGuardStandsBeforeTheFirstChange(t *testing.T) {
 	start := m.Guard
 	m.Guard = func(ctx context.Context) (Guard, error) {
 		if got := read("proc/sys/kernel/randomize_va_space"); got != "0" {
-			t.Errorf("the guard comes when the machine is changed already: %s", got)
+			t.Errorf("the guard starts after the machine was changed: %s", got)
 		}
 		return start(ctx)
 	}
@@ -79,7 +79,7 @@ func TestGuardStandsBeforeTheFirstChange(t *testing.T) {
 	}
 }
 
-// TestNoGuardForNothing: an experiment on a laptop that changes nothing has no second process.
+// TestNoGuardForNothing: an experiment that changes nothing, as on a laptop, starts no guard.
 func TestNoGuardForNothing(t *testing.T) {
 	m, g, _, _ := guarded(t, `aslr = "warn"`)
 	applied, err := m.Apply(t.Context())
@@ -99,15 +99,15 @@ func TestWithoutAGuardNothingIsChanged(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if got := read("proc/sys/kernel/randomize_va_space"); got != "0" {
-		t.Errorf("changed all the same: %s", got)
+		t.Errorf("changed nevertheless: %s", got)
 	}
 	if err := m.Restore(t.Context(), applied); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestGuardStaysWhenPuttingBackFails: what krund could not put back, the guard tries again.
-func TestGuardStaysWhenPuttingBackFails(t *testing.T) {
+// TestGuardStaysWhenRestoringFails: the guard retries what krund could not restore.
+func TestGuardStaysWhenRestoringFails(t *testing.T) {
 	m, g, _, file := guarded(t, `aslr = "require"`)
 	applied, err := m.Apply(t.Context())
 	if err != nil {
@@ -128,7 +128,7 @@ func TestAccountComesAndGoes(t *testing.T) {
 		m.Control.Accounts = accounts
 		m.MakeAccount = func(context.Context) (account.Account, []string, error) {
 			if !before && g.started != 1 {
-				t.Error("the account is made without a guard")
+				t.Error("the account is created without a guard")
 			}
 			accounts.there = true
 			return account.Account{Name: "krun"}, []string{"a remark"}, nil
@@ -142,7 +142,7 @@ func TestAccountComesAndGoes(t *testing.T) {
 			t.Errorf("%+v, %q, %v", a, remarks, err)
 		}
 		if err := m.Restore(t.Context(), applied); err != nil || !accounts.there {
-			t.Errorf("%v; account %t, but there are more executions to come", err, accounts.there)
+			t.Errorf("%v; account %t, but further executions need it", err, accounts.there)
 		}
 		if err := m.RestoreAll(t.Context()); err != nil || accounts.there != before {
 			t.Errorf("%v; an account before %t, now %t", err, before, accounts.there)
@@ -174,8 +174,8 @@ func TestRestoreLeftover(t *testing.T) {
 	}
 }
 
-// TestRestarting: krund leaves the settings to the restart. Its guard puts them back in case it
-// does not come, which is no news to anybody.
+// TestRestarting: krund leaves the settings to the restart. Its guard restores them in case the
+// restart does not happen, without a warning.
 func TestRestarting(t *testing.T) {
 	m, g, read, _ := guarded(t, `aslr = "require"`)
 	var said strings.Builder
@@ -197,7 +197,8 @@ func TestRestarting(t *testing.T) {
 	}
 }
 
-// TestRestartingFails: what could not be put back is news also when krund has ended in order.
+// TestRestartingFails: a setting that could not be restored is a warning even if krund ended in
+// order.
 func TestRestartingFails(t *testing.T) {
 	m, _, _, file := guarded(t, `aslr = "require"`)
 	var said strings.Builder

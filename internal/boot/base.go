@@ -30,7 +30,7 @@ func (x *experiment) base(ctx context.Context) (base []results.Temperature, rema
 	if keep() != nil { // the header has no room for all
 		base = base[:min(len(base), schedule.SpareSensors)]
 		if err := keep(); err != nil {
-			return nil, nil, fmt.Errorf("keep the base temperatures: %w", err)
+			return nil, nil, fmt.Errorf("store the base temperatures: %w", err)
 		}
 	}
 	x.Log.Warn("the base temperatures of the experiment were lost and have been read again",

@@ -13,8 +13,8 @@ import (
 )
 
 // TestBaseIsReadAnew: an experiment whose schedule has no base temperatures does not measure
-// without them: it reads them, keeps them, and says so in the record of the first execution that
-// starts from them.
+// without them: it reads and stores them, and adds a finding to the record of the first execution
+// that starts from them.
 func TestBaseIsReadAnew(t *testing.T) {
 	for name, more := range map[string]int{"a few sensors": 0, "more than there is room for": 40} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestBaseThatCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.unread = errors.New("no sensors any more")
+	s.unread = errors.New("the sensors are gone")
 	if _, err := x.pass(t.Context()); !errors.Is(err, ErrUnfit) || !errors.Is(err, s.unread) ||
 		s.applied != 0 {
 		t.Errorf("%v, applied %d", err, s.applied)

@@ -51,15 +51,15 @@ const (
 	again                     // the next pass follows at once
 )
 
-// ErrUnfit is in the error when the experiment stops because of the machine: a required setting
-// cannot be had, a hook failed, temperatures do not return. The slot is outstanding and its attempt
-// not counted: repair the machine and start again.
+// ErrUnfit is the error when the experiment stops because of the machine: a required setting cannot
+// be applied, a hook failed, or the temperatures did not return to the base. The slot stays
+// outstanding and its attempt is not counted: repair the machine and start again.
 var ErrUnfit = errors.New("the machine is not fit to measure")
 
-// Run works on the experiment in dir, starting it when there is none, until nothing is outstanding,
-// the machine restarts, ctx ends or the experiment cannot go on; or it is held (autostart.FindHold)
-// or asked to stop (directory.Stop). reboot is config.RebootHardware or config.RebootNone, whatever
-// cfg says: the caller may override it.
+// Run runs the experiment in dir, and creates it if it does not exist. Run ends when nothing is
+// outstanding, the machine restarts, ctx ends, the experiment cannot continue, is held
+// (autostart.FindHold) or a stop was requested (directory.Stop). reboot is config.RebootHardware or
+// config.RebootNone; it overrides that of cfg.
 //
 // Errors: *NotOpened, which may hold a *directory.LockedError when another krund works on it, or an
 // *OtherConfig; ErrUnfit, ErrReboots, and those of the files. Run sends a notification of all but a
@@ -96,7 +96,7 @@ type experiment struct {
 	worked    bool // this process has ended a slot
 }
 
-// pass is one process execution from start to end: the line that the package is about.
+// pass is one process execution from start to end.
 func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	if err := x.reconcile(ctx); err != nil { // a slot that a crash left running
 		return Failed, err
@@ -115,7 +115,7 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	after, cancel := cleanup(ctx)
 	defer cancel()
 	if hookErr := x.Hooks.After(after); hookErr != nil {
-		x.Log.Error("hooks after the execution", "error", hookErr)
+		x.Log.Error("a hook after the execution failed", "error", hookErr)
 	}
 	if err == nil {
 		x.reportOutcome(after, slot, record, x.Clock.Now().Sub(began))
@@ -149,8 +149,8 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 	return applied, x.judge(slot, applied, start, run), nil
 }
 
-// settle prepares what must be there before the machine is changed and can crash: the job, space
-// for its record, and the request for the next boot. Then it waits until the boot is over.
+// settle prepares what must exist before the machine is changed and can crash: the job, space for
+// its record, and the request for the next boot. Then it waits until the boot is over.
 func (x *experiment) settle(ctx context.Context, slot schedule.Slot) (pexec.Job, error) {
 	job, err := pexec.NewJob(x.cfg, slot.Key)
 	if err != nil {

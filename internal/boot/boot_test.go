@@ -58,7 +58,7 @@ func TestTheLine(t *testing.T) {
 	}
 	// boot 2's settings ended with that boot
 	if last := s.events[len(s.events)-2]; last != "restore" || s.applied != 1 {
-		t.Errorf("the machine is not put back at the end: %q", s.events)
+		t.Errorf("the machine is not restored at the end: %q", s.events)
 	}
 	if !s.retired || s.reboots != 2 {
 		t.Errorf("retired %t after %d reboots, want true and 2", s.retired, s.reboots)
@@ -99,7 +99,7 @@ func TestInterruptionGivesTheAttemptBack(t *testing.T) {
 		}
 	}
 	if s.applied != 0 || s.events[len(s.events)-3] != "hooks after" {
-		t.Errorf("not put back: %q", s.events)
+		t.Errorf("not restored: %q", s.events)
 	}
 	s.during = nil
 	s.oneBoot(cfg, fsys)
@@ -127,7 +127,7 @@ func TestAnUnfitMachineStops(t *testing.T) {
 		t.Errorf("the log does not say why:\n%s", s.log.String())
 	}
 	if !slices.Contains(s.mails, "stopped") {
-		t.Errorf("nobody was told: %q", s.mails)
+		t.Errorf("no notification: %q", s.mails)
 	}
 	s.fit = nil
 	s.oneBoot(cfg, fsys)
@@ -162,7 +162,7 @@ func TestErrorsAreRecordedAndTheRestGoesOn(t *testing.T) {
 		t.Errorf("outcomes %v", outcomes)
 	}
 	if want := []string{"started", "flagged", "finished"}; !slices.Equal(s.mails, want) {
-		t.Errorf("mails %q, want %q: the last mail is kept for the end", s.mails, want)
+		t.Errorf("mails %q, want %q: the last mail is reserved for the end", s.mails, want)
 	}
 	for _, want := range []string{"msg=\"execution ended\" slot=0", "outcome=error reasons=\"exit status 1",
 		"outcome=completed"} {
@@ -241,12 +241,12 @@ func TestTwoOfUs(t *testing.T) {
 	}
 	var locked *directory.LockedError
 	if !errors.As(second, &locked) || locked.PID != 1 || locked.Host != "simulated" {
-		t.Errorf("second krund got %v, want who has the lock", second)
+		t.Errorf("second krund got %v, want one that names the holder of the lock", second)
 	}
 }
 
-// damaged returns a disk with an experiment of four slots, of which the first is completed, the
-// others are outstanding and the lines of the first two are damaged.
+// damaged returns a disk with an experiment of four slots: the first is completed, the others are
+// outstanding, and the lines of the first two are damaged.
 func damaged(t *testing.T, s *simulated, cfg *config.Config) *crashfs.FS {
 	t.Helper()
 	fsys := crashfs.New("/lab")
@@ -360,12 +360,12 @@ func TestALostAttemptIsCountedOnlyWhenTheMachineStopped(t *testing.T) {
 		t.Errorf("record of the lost attempt: %v %q %v", first.Outcome, first.Reasons, err)
 	}
 	if first.BootID != "boot-1" {
-		t.Errorf("the lost attempt is put into %s, want boot-1, in which it was begun", first.BootID)
+		t.Errorf("the lost attempt belongs to %s, want boot-1, in which it began", first.BootID)
 	}
 }
 
-// TestPeopleAreToldThatKrundWasKilled: nobody but the next krund can tell them.
-func TestPeopleAreToldThatKrundWasKilled(t *testing.T) {
+// TestNotifiesThatKrundWasKilled: only the next krund can send the notification.
+func TestNotifiesThatKrundWasKilled(t *testing.T) {
 	for _, test := range []struct {
 		name, reboot string
 		boot         int // of the krund after the one that is killed in boot 2
@@ -394,13 +394,14 @@ func TestPeopleAreToldThatKrundWasKilled(t *testing.T) {
 			s.oneBoot(cfg, fsys.Reboot(crashfs.Everything))
 			if told := strings.Join(s.told, "\n"); strings.Count(told, test.told) != 1 ||
 				s.mails[0] != "flagged" {
-				t.Errorf("mails %q, told:\n%s", s.mails, told)
+				t.Errorf("mails %q, notifications:\n%s", s.mails, told)
 			}
 		})
 	}
 }
 
-// TestWhatCannotBeRestored: the experiment goes on to Apply, which decides, and the log has it.
+// TestWhatCannotBeRestored: the experiment continues with Apply, which decides, and the error is
+// logged.
 func TestWhatCannotBeRestored(t *testing.T) {
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	s.unrestored = errors.New("eth0 stays down")
@@ -413,8 +414,8 @@ func TestWhatCannotBeRestored(t *testing.T) {
 	}
 }
 
-// TestCountOfWhatIsLeft: after a repair that made a slot in the midst of finished ones outstanding,
-// the finished ones after it are not left.
+// TestCountOfWhatIsLeft: if a repair makes a slot among finished ones outstanding, the finished
+// ones after it do not count as left.
 func TestCountOfWhatIsLeft(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 4\nreboot = \"none\"\n"))
 	s, fsys := newSimulated(t), crashfs.New("/lab")

@@ -17,8 +17,8 @@ import (
 var seed = flag.Uint64("seed", 1, "of the simulated power cuts")
 
 // TestEveryCut cuts the power once, in each operation on the disk of a whole experiment in turn,
-// with every policy of what survives; then the machine boots and goes on. Afterwards nothing may be
-// missing or there twice.
+// with every policy of what survives; then the machine boots and continues. Afterwards nothing may
+// be missing or duplicated.
 func TestEveryCut(t *testing.T) {
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
 		t.Run(reboot, func(t *testing.T) {
@@ -49,7 +49,7 @@ func cutEverywhere(t *testing.T, cfg *config.Config, policy crashfs.Policy) {
 }
 
 // cutOnce runs an experiment with one cut in the op-th operation counted over all its boots. ended
-// says that there was no such operation.
+// reports that there was no such operation.
 func cutOnce(t *testing.T, cfg *config.Config, op int, policy crashfs.Policy) (ended bool, err error) {
 	s := newSimulated(t)
 	fsys := crashfs.New("/lab")
@@ -75,8 +75,8 @@ func cutOnce(t *testing.T, cfg *config.Config, op int, policy crashfs.Policy) (e
 	return !cut, audit(last, cfg, survived)
 }
 
-// TestManyCuts cuts the power at random again and again, in experiments of several boots; an
-// attempt may be lost that way only, and the experiment ends all the same.
+// TestManyCuts cuts the power at random, repeatedly, in experiments of several boots. Attempts may
+// be lost only by the cuts, and the experiment ends nevertheless.
 func TestManyCuts(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 5\nattempts = 100\nreboot = \"hardware\"\nmax_reboots = "+
 		"100000"))
@@ -111,7 +111,7 @@ func TestManyCuts(t *testing.T) {
 }
 
 // TestFullDisk fills the disk, or breaks it, at each operation in turn, for good or once. krund
-// must say so, lose nothing, and finish when it is started again on a disk that is in order.
+// must report it, lose nothing, and finish when it is started again on an intact disk.
 func TestFullDisk(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 2\nreboot = \"none\""))
 	for _, broken := range []syscall.Errno{syscall.ENOSPC, syscall.EIO} {
@@ -134,8 +134,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// brokenOnce runs an experiment into a fault and then, healed, to its end. whole says that it never
-// met the fault.
+// brokenOnce runs an experiment into a fault and, after the repair, to its end. whole reports that
+// it never met the fault.
 func brokenOnce(s *simulated, cfg *config.Config, fsys *crashfs.FS,
 	broken syscall.Errno) (whole bool, err error) {
 	_, first := Run(s.t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
@@ -148,7 +148,7 @@ func brokenOnce(s *simulated, cfg *config.Config, fsys *crashfs.FS,
 	before := records(fsys)
 	fsys.Heal()
 	if _, err := Run(s.t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); err != nil {
-		return false, fmt.Errorf("after the disk was mended: %w", err)
+		return false, fmt.Errorf("after the disk was repaired: %w", err)
 	}
 	return first == nil && !strings.Contains(s.log.String(), broken.Error()), audit(fsys, cfg, before)
 }

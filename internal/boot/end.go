@@ -11,7 +11,7 @@ import (
 	"krund/internal/schedule"
 )
 
-// ErrReboots is returned when the experiment has used up the reboots it may ask for.
+// ErrReboots is returned when the experiment has used up its reboots (experiment.max_reboots).
 var ErrReboots = errors.New("the limit of reboots is reached")
 
 // end ends the experiment for this process. It is the only way out once the experiment is locked,
@@ -54,7 +54,7 @@ func (x *experiment) end(ctx context.Context, reason Ending, err error) error {
 	}
 	if reason != Rebooting {
 		if cleanErr := errors.Join(x.Room.drop(), x.Cleanup()); cleanErr != nil {
-			x.Log.Warn("clean up", "error", cleanErr)
+			x.Log.Warn("the cleanup failed", "error", cleanErr)
 		}
 	}
 	return errors.Join(err, x.lock.Release())
@@ -120,8 +120,8 @@ func (x *experiment) countReboot() error {
 	return x.schedule.UpdateHeader(func(h *schedule.Header) { h.Reboots++ })
 }
 
-// requestBoot makes the next boot one in which the experiment goes on, if the experiment has a boot
-// entry of its own.
+// requestBoot makes the next boot one in which the experiment continues, if the experiment has a
+// boot entry of its own.
 func (x *experiment) requestBoot(ctx context.Context) error {
 	if x.Entry == nil {
 		return nil
@@ -129,7 +129,7 @@ func (x *experiment) requestBoot(ctx context.Context) error {
 	return x.Entry.Ask(ctx)
 }
 
-// chooseBoot is requestBoot, unless the next boot is to be an ordinary one.
+// chooseBoot is requestBoot; if the experiment is held, it makes the next boot an ordinary one.
 func (x *experiment) chooseBoot(ctx context.Context) error {
 	if why, err := x.Held(); err != nil || why == "" || x.Entry == nil {
 		return errors.Join(err, x.requestBoot(ctx))
@@ -147,14 +147,14 @@ func (x *experiment) restartsNext(ctx context.Context) bool {
 	return !stop || err != nil
 }
 
-// outstanding reports whether another slot is to be run. A damaged slot counts: the next pass
-// reports it.
+// outstanding reports whether a slot is left to run. A damaged slot counts: the next pass reports
+// it.
 func (x *experiment) outstanding() bool {
 	_, err := x.current()
 	return !errors.Is(err, schedule.ErrDone)
 }
 
-// stopRequested reports whether the experiment is to end although slots are outstanding.
+// stopRequested reports whether a stop was requested while slots are outstanding.
 func (x *experiment) stopRequested() (bool, error) {
 	requested, err := x.directory.Asked(directory.Stop)
 	return requested && x.outstanding(), err

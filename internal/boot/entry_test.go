@@ -11,7 +11,7 @@ import (
 	"krund/internal/schedule"
 )
 
-// bootLoader is a simulated machine's: it forgets what it was asked for with each boot.
+// bootLoader is the boot loader of a simulated machine: each boot clears the request.
 type bootLoader struct {
 	*simulated
 	asked   bool

@@ -48,7 +48,7 @@ func (m *LabMachine) remember(now probe.Fingerprint) error {
 		err = durable.WriteFile(m.FS, m.Origin, append(text, '\n'), 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("keep the machine's fingerprint: %w; repair the disk and start krund again",
+		return fmt.Errorf("store the machine's fingerprint: %w; repair the disk and start krund again",
 			err)
 	}
 	return nil

@@ -23,8 +23,8 @@ import (
 
 // LabMachine joins the controls (internal/control) and the probes (internal/probe) into the Machine
 // of a boot. Those packages define what each setting and reading means; LabMachine calls them in
-// order and translates the results into the terms of the record. It is the machine at hand, or a
-// copy of one in a test.
+// order and translates the results into the terms of the record. Tests use it with a copy of a
+// machine's files.
 type LabMachine struct {
 	Control *control.Machine
 	// starts the guard, which restores the machine when krund is killed; nil: there is none
@@ -54,7 +54,7 @@ type LabMachine struct {
 type Guard interface {
 	Dismiss() error         // everything has been restored
 	HandOver() error        // it has not, and krund gives up
-	AnnounceRestart() error // it has not, because the machine is about to restart
+	AnnounceRestart() error // it has not, because a restart of the machine resets the settings
 }
 
 // warn logs, once, that this is a virtual machine.

@@ -43,7 +43,7 @@ func labConfig(t *testing.T, more string) *config.Config {
 	return cfg
 }
 
-// kernel makes a root with the files of two settings and a sensor.
+// kernel creates a root with the files of two settings and a sensor.
 func kernel(t *testing.T) (sysroot.Root, func(name string) string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -172,8 +172,8 @@ func TestAChangedMachine(t *testing.T) {
 	}
 }
 
-// TestChangedPrograms: a new version of what is measured splits the experiment, one that is gone is
-// its executions' own affair.
+// TestChangedPrograms: a new version of a measured program splits the experiment; a missing program
+// affects only its own executions.
 func TestChangedPrograms(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -216,7 +216,7 @@ func TestLostKernelMessages(t *testing.T) {
 		{"a line is in the record", setting.Warn, probe.KernelReport{Unexpected: bad}, nil, 0, 0},
 		{"a line that must not be", setting.Require, probe.KernelReport{Unexpected: bad}, nil, 1, 0},
 		{"lost", setting.Warn, probe.KernelReport{Lost: 7}, nil, 0, 1},
-		{"lost, nobody knows how many", setting.Warn, probe.KernelReport{LostSome: true}, nil, 0, 1},
+		{"lost, number unknown", setting.Warn, probe.KernelReport{LostSome: true}, nil, 0, 1},
 		{"lost, and must not be", setting.Require, probe.KernelReport{Unexpected: bad, Lost: 7}, nil, 2, 0},
 		{"not read to its end", setting.Warn, probe.KernelReport{}, syscall.EIO, 0, 1},
 		{"not read to its end, and must be", setting.Require, probe.KernelReport{}, syscall.EIO, 1, 0},
@@ -248,8 +248,8 @@ type noWait struct{ sysroot.RealClock }
 
 func (noWait) Sleep(context.Context, time.Duration) error { return nil }
 
-// TestManyKernelMessages: a benchmark can make the kernel say a lot, such as the list of its
-// processes when memory runs out. All of it is in no record and no mail.
+// TestManyKernelMessages: a benchmark can make the kernel log a lot, such as the list of its
+// processes when memory runs out. Records and mails contain only a part.
 func TestManyKernelMessages(t *testing.T) {
 	for n, want := range map[logOf]struct{ lines, remarks int }{100: {200, 0}, 101: {200, 1},
 		5000: {200, 1}} {
@@ -267,8 +267,8 @@ func TestManyKernelMessages(t *testing.T) {
 	}
 }
 
-// TestVirtualMachine: what the machine is goes into the record, and where real hardware is required
-// nothing is changed on another.
+// TestVirtualMachine: the record names the hypervisor, and if real hardware is required, nothing is
+// changed on a virtual machine.
 func TestVirtualMachine(t *testing.T) {
 	root, read := kernel(t)
 	if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("processor : 0\nflags : fpu hypervisor\n"),
@@ -302,7 +302,7 @@ func TestVirtualMachine(t *testing.T) {
 	}
 }
 
-// TestGateWithoutABase: a demand for temperatures is never met by having none to compare with.
+// TestGateWithoutABase: required temperatures are not satisfied by a missing base.
 func TestGateWithoutABase(t *testing.T) {
 	for policy, fails := range map[setting.Policy]bool{setting.Require: true, setting.Apply: false,
 		setting.Warn: false, setting.Off: false} {
@@ -313,8 +313,8 @@ func TestGateWithoutABase(t *testing.T) {
 	}
 }
 
-// TestThrottled: a run during which the processor slowed itself down is done again, unless the
-// configuration only wants to know.
+// TestThrottled: a run during which the processor was throttled is repeated, unless the policy is
+// only to report it.
 func TestThrottled(t *testing.T) {
 	const counter = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
 	for policy, want := range map[setting.Policy][2]int{ // refused, disturbed

@@ -8,7 +8,7 @@ import (
 	"krund/internal/durable"
 )
 
-// killed is a machine that a krund has left changed, whose journal has a copy beside it.
+// killed is a machine that a killed krund has left changed. Its journal has a copy.
 func killed(t *testing.T) (m *LabMachine, setting func() string) {
 	t.Helper()
 	m, _, read, _ := guarded(t, `aslr = "require"`)
@@ -28,7 +28,7 @@ func hasCopy(m *LabMachine) bool {
 	return err == nil
 }
 
-// TestRestoreLeftoverFromADamagedJournal: the copy of the journal knows what the journal has lost.
+// TestRestoreLeftoverFromADamagedJournal: the copy has the entries that the journal has lost.
 func TestRestoreLeftoverFromADamagedJournal(t *testing.T) {
 	m, setting := killed(t)
 	text, err := durable.ReadFile(m.FS, m.Journal)
@@ -48,8 +48,8 @@ func TestRestoreLeftoverFromADamagedJournal(t *testing.T) {
 	}
 }
 
-// TestRestoreLeftoverFromALostJournal: so it does when the experiment's directory was removed, and
-// is made anew.
+// TestRestoreLeftoverFromALostJournal: the same if the experiment's directory was removed and
+// created again.
 func TestRestoreLeftoverFromALostJournal(t *testing.T) {
 	m, setting := killed(t)
 	if err := m.FS.Remove(m.Journal); err != nil {
@@ -60,8 +60,8 @@ func TestRestoreLeftoverFromALostJournal(t *testing.T) {
 	}
 }
 
-// TestRestoreLeftoverForgetsAnOldCopy: the machine was restored by a version that knows no copies.
-// What the machine's owner sets afterwards stays, also when the journal is lost later.
+// TestRestoreLeftoverForgetsAnOldCopy: the machine was restored by a version without copies of the
+// journal. What its owner sets afterwards stays, even if the journal is lost later.
 func TestRestoreLeftoverForgetsAnOldCopy(t *testing.T) {
 	m, setting := killed(t)
 	text, err := durable.ReadFile(m.FS, m.Spare)

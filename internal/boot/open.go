@@ -77,9 +77,9 @@ func open(ctx context.Context, cfg *config.Config, dir, reboot string, sys Syste
 		System: sys, cfg: cfg, reboot: reboot, directory: f, lock: lock, left: -1,
 		results: results.NewAppender(sys.FS, f.Results()), reader: results.NewReader(sys.FS, f.Results()),
 	}
-	if err := x.Machine.RestoreLeftover(ctx); err != nil { // also when nothing is outstanding any more
-		// Apply fails at it, too; what only reads may continue
-		sys.Log.Error("restore the settings left behind by a killed krund", "error", err)
+	if err := x.Machine.RestoreLeftover(ctx); err != nil { // even if nothing is outstanding
+		// Apply fails, too; steps that only read may continue
+		sys.Log.Error("settings left behind by a killed krund could not be restored", "error", err)
 	}
 	if err := x.openSchedule(ctx); err != nil {
 		return nil, x.end(ctx, Interrupted, err)
@@ -154,7 +154,7 @@ func (x *experiment) start(ctx context.Context) error {
 	}
 	x.clean()
 	if err := durable.WriteFile(x.FS, x.directory.ConfigCopy(), []byte(x.cfg.Text), 0o644); err != nil {
-		return fmt.Errorf("keep a copy of the configuration: %w", err)
+		return fmt.Errorf("store a copy of the configuration: %w", err)
 	}
 	var base []results.Temperature
 	if err := x.Clock.Sleep(ctx, x.cfg.Temperature.BaseWait); err != nil {

@@ -7,8 +7,7 @@ import (
 	"log/slog"
 )
 
-// A RebootMethod is one way to restart the machine. Ask returns nil when the restart is under
-// method.
+// A RebootMethod is one way to restart the machine. Ask returns nil when the restart is under way.
 type RebootMethod struct {
 	Name string
 	Ask  func(context.Context) error
@@ -40,5 +39,5 @@ func (r Rebooter) Reboot(ctx context.Context) error {
 		r.Log.Warn("reboot refused", "by", method.Name, "error", err)
 		errs = append(errs, fmt.Errorf("%s: %w", method.Name, err))
 	}
-	return fmt.Errorf("reboot: %w; restart the machine by hand to go on", errors.Join(errs...))
+	return fmt.Errorf("reboot: %w; restart the machine by hand to continue", errors.Join(errs...))
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ways refuse with an error or accept with nil, and note that they were asked.
+// ways are methods that refuse with an error or accept with nil, and record their calls.
 func ways(asked *[]string, answers ...error) []RebootMethod {
 	var list []RebootMethod
 	for i, answer := range answers {
@@ -41,14 +41,14 @@ func TestTheFirstWayThatWorksIsTaken(t *testing.T) {
 			t.Errorf("%s: asked %q, error %v; want %q", c.name, asked, err, c.asked)
 		}
 		if c.fails && (!errors.Is(err, refused) || !strings.Contains(err.Error(), "by hand")) {
-			t.Errorf("%s: error %v says neither why nor what to do", c.name, err)
+			t.Errorf("%s: error %v lacks the reason or the next step", c.name, err)
 		}
 	}
 }
 
-// The last way forces the machine: whoever stops krund while it waits for the first must not get
-// that.
-func TestNoWayIsTriedOnceSomebodyStopsKrund(t *testing.T) {
+// The last method forces the restart, which must not happen if krund is stopped while it waits for
+// the first.
+func TestNoFurtherMethodAfterAStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var asked []string
 	all := append([]RebootMethod{{"slow", func(ctx context.Context) error {
@@ -57,6 +57,6 @@ func TestNoWayIsTriedOnceSomebodyStopsKrund(t *testing.T) {
 	}}}, ways(&asked, nil)...)
 	err := Rebooter{Methods: all, Log: slog.New(slog.DiscardHandler)}.Reboot(ctx)
 	if !errors.Is(err, context.Canceled) || asked != nil {
-		t.Errorf("error %v, asked %q; want no further way", err, asked)
+		t.Errorf("error %v, asked %q; want no further method", err, asked)
 	}
 }

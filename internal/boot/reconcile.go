@@ -93,7 +93,7 @@ func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
 const whyKrundEnded = "it was killed (by the kernel because memory ran out, or by a user), crashed, or " +
 	"could not store the record; see the system's journal and the experiment's log"
 
-// lost returns the outcome of an attempt of which only the boot is known.
+// lost returns the outcome of a lost attempt. sameBoot: krund ended, not the machine.
 func lost(attempt, most int, sameBoot bool) verdict.Outcome {
 	reason := fmt.Sprintf("the machine or krund stopped in the middle of attempt %d (power cut, crash, "+
 		"reset, or krund was killed)", attempt)
@@ -114,8 +114,8 @@ func usedUp(most int) string {
 }
 
 // begin starts the next attempt. The ending is again, or the reason why none begins. In hardware
-// mode a boot may be used once only, also when krund was killed and started again in it: the reason
-// is then Rebooting, because the machine must restart before the next attempt.
+// mode each boot is used only once, even if krund was killed and started again in it: the reason is
+// then Rebooting, because the machine must restart before the next attempt.
 func (x *experiment) begin() (schedule.Slot, Ending, error) {
 	none := schedule.Slot{}
 	if stop, err := x.stopRequested(); err != nil {

@@ -54,7 +54,7 @@ func (x *experiment) notify(ctx context.Context, event command.Event, subject, t
 	mail := x.Notifier.WantsMail() && (left > 1 || left == 1 && event != command.Flagged)
 	if mail {
 		if err := x.schedule.UpdateHeader(func(h *schedule.Header) { h.Mails++ }); err != nil {
-			x.Log.Error("count a mail", "error", err)
+			x.Log.Error("a mail was not sent because it could not be counted", "error", err)
 			mail = false
 		}
 	}

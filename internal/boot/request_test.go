@@ -96,7 +96,7 @@ func TestHoldDuringAnExecutionLetsTheNextBootBeOrdinary(t *testing.T) {
 	s.boot++
 	s.during = func(context.Context) { ask(t, fsys, directory.Hold) }
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting {
-		t.Errorf("ending %d, want Rebooting: what runs goes on as if nothing was", ending)
+		t.Errorf("ending %d, want Rebooting: the running execution is not affected", ending)
 	}
 	s.boot++
 	if ending := s.oneBoot(cfg, fsys); ending != Held || s.retired {
@@ -128,9 +128,9 @@ func TestStopLetsTheExecutionFinish(t *testing.T) {
 					s.reboots, s.applied, asked(t, f, directory.Stop))
 			}
 			if !slices.Contains(s.mails, "stopped") {
-				t.Errorf("nobody was told: %q", s.mails)
+				t.Errorf("no notification: %q", s.mails)
 			}
-			s.during = nil // and whoever starts it again goes on
+			s.during = nil // and the next start continues
 			s.boot++
 			fsys, err = s.lifetime(cfg, fsys, 10,
 				func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })

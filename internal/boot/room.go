@@ -46,7 +46,7 @@ func (r *Room) Make() bool {
 	}
 	if err := r.FS.Remove(r.file()); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			r.Log.Error("release the reserve", "error", err)
+			r.Log.Error("the reserve could not be released", "error", err)
 		}
 		return false
 	}

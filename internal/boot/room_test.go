@@ -21,7 +21,8 @@ var noSpace = crashfs.Fault{Err: syscall.ENOSPC, Permanent: true, Short: 100}
 
 // TestFilledDisk has a benchmark that fills the disk of the results in each execution, and cuts the
 // power in every third operation in turn, beginning with another one for each policy. The disk
-// stays full over a restart. No attempt is lost but by the cut, and what krund cleans up is enough.
+// stays full across a restart. Only the cut may lose an attempt, and the space that krund frees is
+// enough.
 func TestFilledDisk(t *testing.T) {
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
 		t.Run(reboot, func(t *testing.T) {
@@ -85,12 +86,12 @@ func fillAndCut(t *testing.T, cfg *config.Config, op int, policy crashfs.Policy)
 	}
 	n := strings.Count(s.log.String(), "removed the benchmark's files")
 	if err == nil && (n != cleared || cleared < filled-1) {
-		err = fmt.Errorf("filled %d times, cleared %d times, of which the log has %d", filled, cleared, n)
+		err = fmt.Errorf("filled %d times, cleared %d times, %d of them logged", filled, cleared, n)
 	}
 	return cut, err
 }
 
-// reserved is a disk that somebody else has filled: only the reserve gives room.
+// reserved is a disk that another program has filled: only the reserve frees space.
 type reserved struct{ *crashfs.FS }
 
 func (d reserved) Remove(name string) error {
@@ -100,7 +101,7 @@ func (d reserved) Remove(name string) error {
 	return d.FS.Remove(name)
 }
 
-// TestReserve: the reserve gives room for the record, and is there again for the next one.
+// TestReserve: the reserve makes room for the record, and is recreated for the next one.
 func TestReserve(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 2\nattempts = 1\nreboot = \"none\""))
 	s := newSimulated(t)
@@ -120,7 +121,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// TestNoReserve: nothing is run where there is no room for the reserve.
+// TestNoReserve: nothing is run without space for the reserve.
 func TestNoReserve(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
 	s := newSimulated(t)
@@ -138,8 +139,8 @@ func TestNoReserve(t *testing.T) {
 	checkAttempts(t, disk, 0)
 }
 
-// TestRecordWithoutRoom: where there is room for no record of that size the attempts count all the
-// same, and the experiment comes to its end.
+// TestRecordWithoutRoom: without space for a record of that size, the attempts count nevertheless,
+// and the experiment ends.
 func TestRecordWithoutRoom(t *testing.T) {
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
 		cfg := parse(t, experimentText("executions = 1\nattempts = 2\nreboot = \""+reboot+"\""))

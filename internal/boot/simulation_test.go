@@ -23,8 +23,8 @@ import (
 	"krund/internal/sysroot"
 )
 
-// simulated is a machine in memory: its disk can lose power, its benchmarks are made up, and it
-// counts what happened to it.
+// simulated is a machine in memory: its disk can lose power, its benchmarks are simulated, and it
+// counts events.
 type simulated struct {
 	t           testing.TB
 	boot        int // number of this boot
@@ -48,7 +48,7 @@ type simulated struct {
 	entry       Entry                     // of its boot loader
 	root        string                    // directory that stands for "/"
 	events      []string                  // the order of things, for the test of the line
-	counts      []Count                   // what Progress was told
+	counts      []Count                   // the counts that Progress got
 	clear       func() (int, error)       // of its Room
 }
 
@@ -298,7 +298,7 @@ func audit(fsys durable.FS, cfg *config.Config, durableRecords map[string]string
 	return errors.Join(s.Close(), noTemps(fsys, dir), noTemps(fsys, dir+"/results"))
 }
 
-// noTemps: at the end nothing tells of interrupted writes.
+// noTemps returns an error if temporary files are left at the end.
 func noTemps(fsys durable.FS, directory string) error {
 	entries, err := fsys.ReadDir(directory)
 	for _, e := range entries {

@@ -32,7 +32,7 @@ type System struct {
 	DisableUnit func(context.Context) error
 	// removes what executions left outside of the directory: account and control group
 	Cleanup func() error
-	// why this boot is to be an ordinary one; "" if it is not (autostart.FindHold)
+	// why the experiment is held in this boot; "" if it is not (autostart.FindHold)
 	Held     func() (why string, err error)
 	Progress Progress
 
@@ -48,8 +48,8 @@ type Executor interface {
 	Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error)
 }
 
-// Machine is the state of the machine: set for the measurement, waited for before it and observed
-// during it.
+// Machine applies settings for the measurement, waits for the temperatures before it, and observes
+// the machine during it.
 type Machine interface {
 	// RestoreLeftover restores the settings left behind by a killed krund. The error names those
 	// that could not be restored.
@@ -61,8 +61,8 @@ type Machine interface {
 	Account(ctx context.Context, a Applied) (user account.Account, findings []string, err error)
 	// Base reads the temperatures that later executions start from.
 	Base(ctx context.Context) ([]results.Temperature, error)
-	// Gate waits until the temperatures are near the base. An error means that they do not get
-	// there. The remarks are for Watch.
+	// Gate waits until the temperatures are near the base. An error means that they did not return
+	// to it. The remarks are for Watch.
 	Gate(ctx context.Context, base []results.Temperature) (remarks []string, err error)
 	// Watch takes the readings before a run; calling the function it returns takes those after it.
 	Watch(ctx context.Context, remarks []string) (func(context.Context) Observation, error)

@@ -15,7 +15,7 @@ import (
 // Limits.Output is zero.
 const DefaultOutput = 1 << 20
 
-// Command says what to run and how. Run does not change it and keeps nothing of it.
+// Command is what to run and how. Run neither changes nor retains it.
 type Command struct {
 	// Path is the absolute path of the program.
 	Path string
@@ -26,7 +26,7 @@ type Command struct {
 	Env []string
 	// Dir is the absolute working directory, entered as User. Empty means "/".
 	Dir string
-	// User is who the benchmark runs as; zero means as the caller.
+	// User is the user that the benchmark runs as; zero means the caller.
 	User User
 	// KillUser ends every process of User. It is called when processes fork faster than they can be
 	// found one by one. Nil means that other programs may use User as well.
@@ -43,8 +43,8 @@ type Command struct {
 	DaemonCPUs []int
 	// Cgroup is the control group (version 2) the benchmark runs in: a name below krund's own group
 	// or, with a leading slash, a path from the top of the hierarchy. It is created when absent and
-	// kept, because creating groups takes time. Empty means none. If there can be no group the run
-	// goes on without, and Run.CgroupReason says why.
+	// kept, because creating groups takes time. Empty means none. If no group is available, the
+	// run continues without one, and Run.CgroupReason is the reason.
 	Cgroup string
 	// Files become the benchmark's descriptors 3, 4, ... They stay open in krund.
 	Files []*os.File
@@ -70,7 +70,7 @@ type Event struct {
 	Config uint64 // perf_event_attr.config
 }
 
-// User is who a benchmark runs as. The zero User means: as krund itself.
+// User is the user that a benchmark runs as. The zero User is krund's own.
 type User struct {
 	Name   string // for messages
 	UID    int
@@ -79,7 +79,7 @@ type User struct {
 	Own    bool  // no other program uses it: its processes are counted, and its keyrings emptied
 }
 
-// IsCaller reports whether u means "as krund itself".
+// IsCaller reports whether u is krund's own user.
 func (u User) IsCaller() bool { return u.UID == 0 && u.GID == 0 }
 
 // String names the user in messages.
@@ -103,7 +103,7 @@ type Limits struct {
 	// Processes is how many processes and threads there may be at a time; 0 means any number. It
 	// keeps a fork bomb from taking the machine down. It holds where the system can count them: in
 	// a control group with the pids controller (pids.max), and for a User with Own set
-	// (RLIMIT_NPROC). Run.Processes says whether it held.
+	// (RLIMIT_NPROC). Run.Processes is 0 if it could not be enforced.
 	Processes int64
 }
 

@@ -42,7 +42,7 @@ func TestSignalsAreData(t *testing.T) {
 // everyKind is what a benchmark can do with its children to get away.
 var everyKind = []string{"plain", "session", "double", "deaf", "stopped"}
 
-// runUntilReady runs part "group" with these kinds until it says that all are there, and then
+// runUntilReady runs part "group" with these kinds until it reports that all are running, and then
 // cancels.
 func runUntilReady(t *testing.T, c Command, cancel bool, kinds ...string) (run Run, marker string) {
 	t.Helper()
@@ -150,8 +150,8 @@ func TestPipeHeldOpen(t *testing.T) {
 	}
 }
 
-// TestChain lets a process hand over to a new session again and again, faster than one can look. It
-// ends by itself after some generations, so that a failure harms nobody.
+// TestChain runs a process that repeatedly continues in a new session, faster than krund can look.
+// It ends by itself after some generations, so that a failure does no harm.
 func TestChain(t *testing.T) {
 	const line = `n=$1; m=$2; [ $n -gt 0 ] || exit 0; setsid sh -c "$0" "$0" $((n-1)) $m & exit 0`
 	nobody := account.Account{Name: "nobody", UID: 65534, GID: 65534, Own: true}

@@ -75,7 +75,7 @@ func TestKeyrings(t *testing.T) {
 	}
 }
 
-// TestLockedKeyring: a keyring that not even root may clear is told of.
+// TestLockedKeyring: a keyring that not even root may clear is reported.
 func TestLockedKeyring(t *testing.T) {
 	needRoot(t)
 	needKeyrings(t)
@@ -83,7 +83,7 @@ func TestLockedKeyring(t *testing.T) {
 	c := part("keys", "lock")
 	c.User = User{Name: "keys", UID: uid, GID: uid, Own: true}
 	mustSucceed(t, c)
-	const want = "refused, went on without: clear the user's keyrings, " +
+	const want = "refused, continued without: clear the user's keyrings, " +
 		"where keys of the last execution stay until the machine restarts: required key not available"
 	if run := mustSucceed(t, c); len(run.Findings) != 1 || run.Findings[0] != want {
 		t.Errorf("findings %q, want %q", run.Findings, want)

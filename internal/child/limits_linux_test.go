@@ -79,7 +79,7 @@ func TestForkBomb(t *testing.T) {
 func TestGroupLimit(t *testing.T) {
 	g := &cgroup{dir: t.TempDir()}
 	if g.limitProcesses(10) || g.refusals() != 0 || (*cgroup)(nil).refusals() != 0 {
-		t.Error("limited, although nobody counts")
+		t.Error("limited, although processes cannot be counted")
 	}
 	file := filepath.Join(g.dir, "pids.max")
 	for n, want := range map[int64]string{4096: "4096", 0: "max"} {

@@ -88,7 +88,7 @@ func describe(run Run) string {
 // markers number the processes of the tests, so that each test finds its own on the machine.
 var markers atomic.Int64
 
-// newMarker returns an argument for sleep(1) that nobody else uses and that outlasts the test.
+// newMarker returns an argument for sleep(1) that is unique and outlasts the test.
 func newMarker() string { return fmt.Sprintf("%d.%d", 100000+os.Getpid(), markers.Add(1)) }
 
 // living returns the processes of the machine that have marker among their arguments.

@@ -13,7 +13,7 @@ func TestStreamsApart(t *testing.T) {
 	}
 }
 
-// TestGigabytes has a benchmark write much more than could be kept, faster than anybody reads.
+// TestGigabytes has a benchmark write much more than is kept, faster than krund reads.
 func TestGigabytes(t *testing.T) {
 	const total = 1 << 30
 	c := shell("dd if=/dev/zero bs=1M count=1024 2>/dev/null; echo; echo last; echo more >&2")

@@ -19,7 +19,7 @@ func pinThreads(cpus []int) (undo func() error, err error) {
 	}
 	saved := make(map[int]unix.CPUSet)
 	undo = func() error {
-		var before unix.CPUSet // for threads that were made meanwhile
+		var before unix.CPUSet // for threads that were created in the meantime
 		for _, before = range saved {
 			break
 		}
@@ -31,8 +31,7 @@ func pinThreads(cpus []int) (undo func() error, err error) {
 			return unix.SchedSetaffinity(id, &mask)
 		})
 	}
-	// A thread that was not yet bound may have made another one meanwhile, so repeat until none is
-	// new.
+	// A thread that was not yet bound may have created another one, so repeat until none is new.
 	for again := true; again && err == nil; {
 		again = false
 		err = eachThread(func(id int) error {
@@ -51,12 +50,12 @@ func pinThreads(cpus []int) (undo func() error, err error) {
 		})
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("keep krund on CPU %v: %w", cpus, err), undo())
+		return nil, errors.Join(fmt.Errorf("bind krund to CPU %v: %w", cpus, err), undo())
 	}
 	return undo, nil
 }
 
-// eachThread calls do for the daemon's threads. A thread that ends meanwhile is no error.
+// eachThread calls do for the daemon's threads. A thread that ends during the call is no error.
 func eachThread(do func(id int) error) error {
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {

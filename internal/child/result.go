@@ -92,7 +92,7 @@ func fillUsage(run *Run, total, start resourceUsage) {
 func (s *execution) findings(run Run, r report) []string {
 	out := slices.Clone(s.remarks)
 	for _, text := range r.Remarks {
-		out = append(out, "refused, went on without: "+text)
+		out = append(out, "refused, continued without: "+text)
 	}
 	if s.cleared > 0 {
 		out = append(out, fmt.Sprintf("killed %d processes of an earlier run in control group %s",

@@ -37,11 +37,11 @@ type Run struct {
 	// Strays counts the processes besides the benchmark itself that krund had to kill or reap:
 	// those that outlived it or had detached from it.
 	Strays   int
-	OOMKills int // processes killed by the OOM killer meanwhile: in the group, or on the machine
+	OOMKills int // processes killed by the OOM killer during the run: in the group, or on the machine
 
 	Cgroup       string // the control group used, from the top of the hierarchy; empty when none
 	CgroupReason string // why none was used although asked for
-	Processes    int64  // Limits.Processes when that held, else 0
+	Processes    int64  // Limits.Processes if it was enforced, else 0
 	EnvBytes     int    // see EnvBytes
 	Seen         Seen   // the process as it found itself just before execve
 
@@ -102,6 +102,6 @@ type DaemonUsage struct {
 	WakeUps *int64
 	// CPUs are the processors it was bound to; nil when it was not.
 	CPUs []int
-	// KernelThreads is what the kernel's own threads did meanwhile; nil where unknown.
+	// KernelThreads is what the kernel's own threads did during the run; nil where unknown.
 	KernelThreads *KernelThreads
 }

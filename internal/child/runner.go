@@ -70,7 +70,7 @@ func (s *execution) pinDaemon() (back func()) {
 	}
 	undo, err := pinThreads(s.command.DaemonCPUs)
 	if err != nil {
-		s.remarks = append(s.remarks, "refused, went on without: "+err.Error())
+		s.remarks = append(s.remarks, "refused, continued without: "+err.Error())
 		return func() {}
 	}
 	s.pinned = affinity()
@@ -217,8 +217,8 @@ func (s *execution) run(ctx context.Context, run *Run) error {
 		run.OOMKills = int(after - kills)
 	}
 	if n := s.cgroup.refusals() - refused; n > 0 {
-		s.remarks = append(s.remarks, fmt.Sprintf("%d times the benchmark was refused another process "+
-			"or thread (limits.processes = %d)",
+		s.remarks = append(s.remarks, fmt.Sprintf("the benchmark was refused another process or thread "+
+			"%d times (limits.processes = %d)",
 			n, s.command.Limits.Processes))
 	}
 	if waitErr != nil {

@@ -91,7 +91,7 @@ func parseThread(text []byte) (thread, error) {
 }
 
 // kernelActivity is what the kernel's threads did between two snapshots, by thread number; threads
-// made meanwhile count whole. cpus are the benchmark's processors, nil for all.
+// created in between count in full. cpus are the benchmark's processors, nil for all.
 func kernelActivity(before, after map[int]thread, cpus []int) *KernelThreads {
 	k := &KernelThreads{Busiest: []KernelThread{}}
 	for id, now := range after {

@@ -8,7 +8,7 @@ import (
 
 // readThreads reads the threads in a directory of /proc: in "/proc" the first thread of every
 // process and all of the kernel's, in "/proc/self/task" the daemon's. Threads that end meanwhile
-// are left out. It returns nil when the kernel does not provide them.
+// are omitted. It returns nil when the kernel does not provide them.
 func readThreads(dir string, wanted func(thread) bool) map[int]thread {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

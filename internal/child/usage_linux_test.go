@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestDaemonStepsAside: krund goes to its own processor, and the benchmark does not inherit that.
+// TestDaemonStepsAside: krund is bound to its own processor, and the benchmark does not inherit
+// that.
 func TestDaemonStepsAside(t *testing.T) {
 	mine := affinity()
 	if len(mine) < 2 {
@@ -38,12 +39,12 @@ func TestDaemonStepsAside(t *testing.T) {
 	}
 }
 
-// TestNeighbours: this kernel tells of its threads and of the daemon's.
+// TestNeighbours: this kernel reports its own threads and the daemon's.
 func TestNeighbours(t *testing.T) {
 	run := mustRun(t, Command{Path: "/bin/true"})
 	d := run.Daemon
 	if d.WakeUps == nil || *d.WakeUps < 1 {
-		t.Errorf("wake-ups %v; somebody must have seen the end", d.WakeUps)
+		t.Errorf("wake-ups %v; want at least the one at the end", d.WakeUps)
 	}
 	if k := kernelThreads(); k == nil {
 		t.Skip("no kernel threads are visible here")

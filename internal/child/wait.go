@@ -20,7 +20,7 @@ const (
 	// default (fs.pipe-max-size).
 	pipeBytes = 1 << 20
 	// minHold is how long the daemon does not look at the pipes after it found little in them. The
-	// time doubles up to maxHold while that goes on, so a benchmark that prints a line per
+	// time doubles up to maxHold while that continues, so a benchmark that prints a line per
 	// iteration wakes the daemon once a second and not once per line. (If it then writes more than
 	// a pipe holds, it waits that long.)
 	minHold = 100 * time.Millisecond

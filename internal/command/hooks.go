@@ -33,8 +33,8 @@ func (s Hooks) Before(ctx context.Context) error {
 	return nil
 }
 
-// After runs every hook, also after a failure, and joins their errors. Its hooks restore the
-// machine (network, services), so after an interruption it is given a context of its own.
+// After runs every hook, even after a failure, and joins their errors. Its hooks restore the
+// machine (network, services), so after an interruption the caller passes a context of its own.
 func (s Hooks) After(ctx context.Context) error {
 	var errs []error
 	for i, argv := range s.AfterArgv {

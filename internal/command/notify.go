@@ -37,7 +37,7 @@ type Message struct {
 	Event      Event
 	Experiment string
 	Host       string
-	Subject    string // one line, without the experiment and host, which are put before it
+	Subject    string // one line, without the experiment and host, which Send prepends
 	Text       string
 }
 

@@ -127,7 +127,7 @@ func TestZeroNotifierIsSilent(t *testing.T) {
 }
 
 // TestControlCharacters: what a benchmark has said last is in the text, and must not drive the
-// terminal of whoever reads it.
+// terminal of the reader.
 func TestControlCharacters(t *testing.T) {
 	var posted map[string]string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestProgramThatStartsAService: rcctl ends when the service has begun, which may go on writing to
-// where rcctl wrote. That is no failure, and no reason to wait for the service or to end it.
+// TestProgramThatStartsAService: rcctl ends when the service has begun, which may continue to write
+// to where rcctl wrote. That is no failure, and no reason to wait for the service or to end it.
 func TestProgramThatStartsAService(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

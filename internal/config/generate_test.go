@@ -15,7 +15,7 @@ import (
 )
 
 // TestGenerated keeps what the descriptors of controls and probes generate: parts of the example
-// and of the documentation. `make generate` writes them anew (this test with -update).
+// and of the documentation. `make generate` rewrites them (this test with -update).
 func TestGenerated(t *testing.T) {
 	for _, part := range []struct{ file, begin, end, want string }{
 		{"configs/example.toml", "[controls]\n", "\n[counters]", example(doctor.Settings())},
@@ -126,7 +126,7 @@ func asTOML(value any) string {
 	return fmt.Sprint(value)
 }
 
-// values says what the values of an option are.
+// values describes the values of an option.
 func values(o setting.Option) string {
 	switch {
 	case o.Values != "":

@@ -15,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestGoldenMistakes keeps the whole output for a file of many mistakes. A
-// line of the file that has one says so in a comment.
+// line of the file that has one states it in a comment.
 func TestGoldenMistakes(t *testing.T) {
 	text, err := os.ReadFile("testdata/mistakes.toml")
 	if err != nil {

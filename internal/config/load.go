@@ -14,8 +14,8 @@ import (
 	"krund/internal/trust"
 )
 
-// Load is Open that also checks that the files which the configuration names exist, and that nobody
-// but root can change what root runs because of it.
+// Load is Open, and also checks that the files named by the configuration exist and that only root
+// can change what it makes root run.
 func Load(path, hostname string, settings []setting.Descriptor) (*Config, error) {
 	c, found, err := open(path, hostname, settings)
 	if err != nil {
@@ -67,8 +67,8 @@ func open(path, hostname string, settings []setting.Descriptor) (*Config, *probl
 var ErrNotFile = errors.New("not a regular file; name an experiment's TOML file")
 
 // Parse reads the text of a configuration for the machine called hostname. [controls] can name the
-// given settings, each of which is in Config.Controls afterwards. It looks at no file: path is for
-// messages, for the default name and for what is relative to its directory. The error is Errors.
+// given settings, and Config.Controls has all of them. Parse accesses no files: path is for
+// messages, for the default name and for resolving relative paths. The error is Errors.
 func Parse(path string, text []byte, hostname string, settings []setting.Descriptor) (*Config, error) {
 	c, found := parse(path, text, hostname, settings)
 	if err := found.errors(); err != nil {

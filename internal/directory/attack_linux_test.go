@@ -37,7 +37,7 @@ func inode(t *testing.T, path string) uint64 {
 	return stat.Ino
 }
 
-// TestLockOfTheSameInode: a user who holds a lock on a file of theirs with the same inode number
+// TestLockOfTheSameInode: a user who locks their own file with the same inode number
 // on another file system is not mistaken for the lock's holder.
 func TestLockOfTheSameInode(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(memory(t), "warmup.krun"))

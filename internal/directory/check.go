@@ -69,7 +69,7 @@ func (f Directory) check(caller int) error {
 func (f Directory) checkOne(path string, caller int, wantDir bool) error {
 	info, err := f.fsys.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a temporary file that was renamed meanwhile
+		return nil // a temporary file that has been renamed
 	}
 	if err != nil {
 		return fmt.Errorf("check the experiment's directory: %w", err)
@@ -94,7 +94,7 @@ func ownerOf(info fs.FileInfo) (uid int, ok bool) {
 func judge(path string, mode fs.FileMode, owner, caller int, wantDir bool) error {
 	const root = 0
 	if mode&fs.ModeSymlink != 0 {
-		// The mode of a link means nothing; that of its target matters, but the target is
+		// The mode of a link has no effect; that of its target matters, but the target is
 		// elsewhere.
 		if caller != root {
 			return nil

@@ -43,7 +43,7 @@ func For(configPath string) string {
 
 // Absolute returns the absolute path of a path given by the user, so that it stays valid if the
 // working directory changes. It fails only for a relative path in a working directory that was
-// removed meanwhile, by a clean-up or another mount.
+// removed, or covered by another mount.
 func Absolute(path string) (string, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {

@@ -221,7 +221,7 @@ func TestLockWait(t *testing.T) {
 	must(t, first.Release())
 	second := <-turn
 	if _, err := f.Lock(3, "c"); !errors.Is(err, durable.ErrLocked) {
-		t.Errorf("who waited has no lock: %v", err)
+		t.Errorf("the waiting process has no lock: %v", err)
 	}
 	must(t, second.Release())
 }

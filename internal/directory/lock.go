@@ -49,7 +49,6 @@ func (e *LockedError) Is(target error) bool { return target == durable.ErrLocked
 // The error is a *LockedError if the lock is held. It wraps syscall.EROFS or fs.ErrPermission if
 // the directory is not writable, and errors.ErrUnsupported on a file system without locks: krund
 // must not run on any of these.
-// any of them.
 func (f Directory) Lock(pid int, host string) (*Lock, error) { return f.lock(pid, host, durable.Lock) }
 
 // LockWait is Lock, but waits until the experiment is free.

@@ -25,11 +25,11 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s: %t, %v; want %t", request, asked, err, want)
 		}
 		if was, err := f.Withdraw(request); was != want || err != nil {
-			t.Errorf("take %s back: %t, %v; want %t", request, was, err, want)
+			t.Errorf("withdraw %s: %t, %v; want %t", request, was, err, want)
 		}
 	}
 	if asked, err := f.Asked(Hold); asked || err != nil {
-		t.Errorf("after it was taken back: %t, %v", asked, err)
+		t.Errorf("after it was withdrawn: %t, %v", asked, err)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestRequestCut(t *testing.T) {
 		want    bool
 	}{
 		{"made", func(f Directory) error { return f.Ask(Stop, "") }, true},
-		{"taken back", func(f Directory) error {
+		{"withdrawn", func(f Directory) error {
 			_, err := f.Withdraw(Hold)
 			return err
 		}, false},

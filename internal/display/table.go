@@ -10,13 +10,13 @@ import (
 )
 
 // Table prints rows in columns. Columns whose name starts with ">" are flush right. Cells are made
-// fit for a terminal (Terminal). Trailing blanks are left out. Errors are w's to keep.
+// fit for a terminal (Terminal). Trailing blanks are left out. Write errors are left to w.
 func Table(w io.Writer, columns []string, rows [][]string) {
 	LongTable(w, columns, slices.Values(rows))
 }
 
 // LongTable is Table for rows that are too many to keep: it ranges over them twice, for the widths
-// and for the printing. A row may be changed once it was yielded.
+// and for the printing. A row may be modified after it was yielded.
 func LongTable(w io.Writer, columns []string, rows iter.Seq[[]string]) {
 	width := make([]int, len(columns))
 	names := make([]string, len(columns))

@@ -10,10 +10,10 @@ func checkEntry(e autostart.Entry) setting.Finding {
 	f := setting.Finding{
 		Name: "boot entry", Policy: setting.Require, Status: setting.StatusOK, Found: e.Name,
 		Wanted: e.Name + ", for one boot at a time",
-		Why:    "a krund that has died asks for no further boot: the next one is an ordinary one",
+		Why:    "a krund that has died requests no further boot, so the next boot is an ordinary one",
 	}
 	if err := e.Check(); err != nil {
-		f.Status, f.Found, f.Detail = setting.StatusCannot, "cannot be asked for", err.Error()
+		f.Status, f.Found, f.Detail = setting.StatusCannot, "cannot be requested", err.Error()
 		f.Fix = "see \"A boot entry of its own\" in docs/lab-machine.md"
 	}
 	return f

@@ -14,7 +14,7 @@ import (
 // checkCounters makes a row of each wanted source. The rows are required when the experiment
 // refuses to measure without counters and there are none.
 func checkCounters(ctx context.Context, root sysroot.Root, want msr.Want, find Counters) []setting.Finding {
-	runtime.LockOSThread() // with the scope task the counters are those of the thread that asks
+	runtime.LockOSThread() // with the scope task the counters are those of the calling thread
 	defer runtime.UnlockOSThread()
 	want.Sources = slices.Clone(want.Sources)
 	enough := slices.Contains(want.Sources, msr.None)

@@ -29,7 +29,7 @@ type Wishes struct {
 // Settings returns what [controls] can name: the controls, then the probes.
 func Settings() []setting.Descriptor { return append(control.Descriptors(), probe.Descriptors()...) }
 
-// Study is what the warmup study asks of a machine.
+// Study returns the requirements of the warmup study.
 func Study() Wishes {
 	return Wishes{
 		Control: control.Defaults(), Probe: probe.Defaults(),
@@ -64,7 +64,7 @@ func Look(ctx context.Context, m *control.Machine, w Wishes, counters Counters) 
 	return append(control.CheckAll(ctx, m, w.Control), Readings(ctx, m.Host, w, counters)...)
 }
 
-// Readings is Look without the settings, for who has seen to them already.
+// Readings is Look without the settings, for callers that have already checked them.
 func Readings(ctx context.Context, h host.Host, w Wishes, counters Counters) []setting.Finding {
 	rows := probe.Check(ctx, h, w.Probe)
 	rows = append(rows, checkCounters(ctx, h.Root, w.Counters, counters)...)

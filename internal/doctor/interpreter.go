@@ -112,7 +112,7 @@ func (i Interpreter) check(ctx context.Context) setting.Finding {
 		f.Fix = q.advice
 	default: // perhaps only the question was wrong
 		f.Policy, f.Found, f.Detail, f.Fix = setting.Warn, "does not answer", err.Error(),
-			fmt.Sprintf("look at what `%s --version` says", path)
+			fmt.Sprintf("run `%s --version` to see whether it works", path)
 	}
 	return f
 }

@@ -17,14 +17,14 @@ import (
 )
 
 // Directory is the name of the directory that holds the journal of what Prove changes, in the form
-// of an experiment's directory, so that `krunctl restore` can be pointed at it.
+// of an experiment's directory, so that `krunctl restore` accepts it.
 const Directory = "doctor.krun"
 
-// ErrInterrupted ends a proof that was interrupted. What was changed is restored, or the error that
-// is joined to it says what is not.
+// ErrInterrupted ends a proof that was interrupted. All settings have been restored, unless an
+// error is joined to it.
 var ErrInterrupted = errors.New("interrupted")
 
-// Prover measures what the settings of a machine do.
+// Prover measures the effect of a machine's settings.
 type Prover struct {
 	Machine *control.Machine
 	FS      durable.FS
@@ -35,12 +35,12 @@ type Prover struct {
 	Measure func(context.Context, host.Host, host.CPUs, time.Duration) (probe.Proof, error)
 }
 
-// Proof is what a proof found and measured.
+// Proof is the result of a proof.
 type Proof struct {
-	Findings []setting.Finding // of the settings; nil when it did not come as far
+	Findings []setting.Finding // of the settings; nil if they were not applied
 	Before   []setting.Finding // measured as the machine was
 	After    []setting.Finding // measured with the settings
-	Refused  bool              // a required setting cannot be had, so nothing was measured with them
+	Refused  bool              // a required setting cannot be applied, so nothing was measured with them
 }
 
 // Prove measures the machine as it is, applies the settings, measures again for as long, and

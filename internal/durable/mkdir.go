@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// MkdirAll makes a directory, and those above it that are missing. One that is there is no error.
+// MkdirAll creates a directory and its missing parents. It is no error if the directory exists.
 func MkdirAll(fsys FS, dir string) error {
 	const usual = 0o755
 	err := fsys.Mkdir(dir, usual)

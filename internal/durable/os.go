@@ -57,7 +57,7 @@ func (f system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) 
 		if info, err := f.stat(name); err == nil && special(info.Mode()) {
 			return nil, notRegular(name, info.Mode())
 		}
-		flag |= syscall.O_NONBLOCK // the name may have been replaced meanwhile
+		flag |= syscall.O_NONBLOCK // the name may have been replaced since Lstat
 	}
 	file, err := f.open(name, flag, perm)
 	if err != nil {

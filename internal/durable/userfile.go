@@ -73,7 +73,7 @@ func replace(name string, info fs.FileInfo, write func(io.Writer) error) error {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	if now, err := os.Lstat(file); err != nil || !os.SameFile(info, now) {
-		return fmt.Errorf("write %s: it was replaced meanwhile; try again", name)
+		return fmt.Errorf("write %s: it was replaced at the same time; try again", name)
 	}
 	return WriteTo(OS(), file, info.Mode().Perm(), func(w io.Writer) error {
 		if f, ok := w.(attributes); ok {
@@ -120,7 +120,7 @@ func openSame(name string, info fs.FileInfo) (*os.File, error) {
 		return nil, err
 	}
 	if now, err := file.Stat(); err != nil || !os.SameFile(info, now) {
-		return nil, errors.Join(fmt.Errorf("%s was replaced meanwhile; try again", name), file.Close())
+		return nil, errors.Join(fmt.Errorf("%s was replaced at the same time; try again", name), file.Close())
 	}
 	return file, nil
 }

@@ -14,13 +14,13 @@ import (
 	"testing/iotest"
 )
 
-// What a guard is told so that it is no good one.
+// Subjects (Options.About) that make the guard of a test fail.
 const (
 	dies    = "dies at once"
 	babbles = "babbles"
 )
 
-// TestMain lets the test binary play krund and its guard. What is put back is a line on standard
+// TestMain makes the test binary act as krund and as its guard. restore prints a line on standard
 // error.
 func TestMain(m *testing.M) {
 	if part, o, ok := parse(os.Args); ok && part == second {
@@ -32,15 +32,15 @@ func TestMain(m *testing.M) {
 		}
 	}
 	Stage(func(about []string, expected bool) error {
-		word := "put back "
+		word := "restore "
 		if expected {
-			word = "as expected, put back "
+			word = "as expected, restore "
 		}
 		_, err := io.WriteString(os.Stderr, word+strings.Join(about, " ")+"\n")
 		return err
 	})
 	if os.Getenv("KRUND_TEST_PART") == "krund" {
-		os.Exit(playKrund())
+		os.Exit(actAsKrund())
 	}
 	// or each of the processes would take a second to end
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestGuardKeepsTheLock: a lock that krund had is free only when the guard has ended.
+// TestGuardKeepsTheLock: a lock that krund held is free only after the guard has ended.
 func TestGuardKeepsTheLock(t *testing.T) {
 	lock, err := os.Create(filepath.Join(t.TempDir(), "lock"))
 	must(t, err)
@@ -62,16 +62,16 @@ func TestGuardKeepsTheLock(t *testing.T) {
 	must(t, lock.Close())
 	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err,
 		syscall.EWOULDBLOCK) {
-		t.Errorf("the lock while the guard lives: %v, want that it is held", err)
+		t.Errorf("the lock while the guard runs: %v, want that it is held", err)
 	}
 	must(t, g.Dismiss())
 	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		t.Errorf("the lock when the guard has gone: %v", err)
+		t.Errorf("the lock after the guard has ended: %v", err)
 	}
 }
 
-// playKrund starts a guard, says so, and waits to be killed.
-func playKrund() int {
+// actAsKrund starts a guard, prints a line, and waits to be killed.
+func actAsKrund() int {
 	g, err := Start(context.Background(), Options{About: []string{"/x/test.krun"}, Log: os.Stderr})
 	if err != nil {
 		return 1
@@ -83,7 +83,7 @@ func playKrund() int {
 }
 
 // TestGuardOutlivesKrund: krund is killed without warning, with all of its process group, after
-// signals that ask to end: its guard puts back.
+// signals that ask it to end: its guard restores the machine.
 func TestGuardOutlivesKrund(t *testing.T) {
 	stdin, hold, err := os.Pipe()
 	must(t, err)
@@ -103,9 +103,9 @@ func TestGuardOutlivesKrund(t *testing.T) {
 		t.Fatalf("krund said %q, %v", said, err)
 	}
 	must(t, syscall.Kill(-krund.Process.Pid, syscall.SIGKILL))
-	_ = krund.Wait() // it was killed: that is an error by intention
+	_ = krund.Wait() // it was killed: that is the expected error
 	rest, err := io.ReadAll(log)
-	if err != nil || string(rest) != "put back /x/test.krun\n" {
+	if err != nil || string(rest) != "restore /x/test.krun\n" {
 		t.Errorf("after the kill: %q, %v", rest, err)
 	}
 }
@@ -117,7 +117,7 @@ func TestReleased(t *testing.T) {
 	must(t, err)
 	must(t, errors.Join(says.Close(), g.Dismiss()))
 	if said, err := io.ReadAll(log); err != nil || len(said) != 0 {
-		t.Errorf("a guard that was sent away said %q, %v", said, err)
+		t.Errorf("a dismissed guard said %q, %v", said, err)
 	}
 	if err := g.Dismiss(); err == nil {
 		t.Error("no error although the guard is gone")
@@ -130,28 +130,28 @@ func TestLeft(t *testing.T) {
 	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says})
 	must(t, err)
 	must(t, errors.Join(says.Close(), g.HandOver()))
-	if said, err := io.ReadAll(log); err != nil || string(said) != "put back /x/test.krun\n" {
-		t.Errorf("a guard that was left said %q, %v", said, err)
+	if said, err := io.ReadAll(log); err != nil || string(said) != "restore /x/test.krun\n" {
+		t.Errorf("a guard after HandOver said %q, %v", said, err)
 	}
 }
 
-// TestRestarting: the machine is put back in case the restart does not come, and the guard knows
-// that krund has not been killed.
+// TestRestarting: the guard restores the machine in case the restart does not happen, and knows
+// that krund was not killed.
 func TestRestarting(t *testing.T) {
 	log, says, err := os.Pipe()
 	must(t, err)
 	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says})
 	must(t, err)
 	must(t, errors.Join(says.Close(), g.AnnounceRestart()))
-	if said, err := io.ReadAll(log); err != nil || string(said) != "as expected, put back /x/test.krun\n" {
+	if said, err := io.ReadAll(log); err != nil || string(said) != "as expected, restore /x/test.krun\n" {
 		t.Errorf("the guard said %q, %v", said, err)
 	}
 	if err := g.AnnounceRestart(); err == nil {
-		t.Error("no error although nobody hears it")
+		t.Error("no error although the guard is gone")
 	}
 }
 
-func TestGuardThatDoesNotStand(t *testing.T) {
+func TestGuardThatDoesNotStart(t *testing.T) {
 	for subject, want := range map[string]string{dies: "ended immediately", babbles: `message "hello`} {
 		if _, err := Start(t.Context(), Options{About: []string{subject}}); err == nil ||
 			!strings.Contains(err.Error(), want) {
@@ -161,7 +161,7 @@ func TestGuardThatDoesNotStand(t *testing.T) {
 }
 
 func TestWatch(t *testing.T) {
-	failed := errors.New("half put back")
+	failed := errors.New("half restored")
 	tests := []struct {
 		name              string
 		said              io.Reader
@@ -179,15 +179,14 @@ func TestWatch(t *testing.T) {
 		called, expected := false, false
 		err := watch(tt.said, io.Discard, func(e bool) error { called, expected = true, e; return failed })
 		if called != tt.restore || expected != tt.expected || errors.Is(err, failed) != tt.restore {
-			t.Errorf("%s: put back %t, %v", tt.name, called, err)
+			t.Errorf("%s: restored %t, %v", tt.name, called, err)
 		}
 	}
 	if err := watch(strings.NewReader(""), brokenWriter{}, func(bool) error {
-		t.Error("put back what was " +
-			"not changed")
+		t.Error("restored what was not changed")
 		return nil
 	}); err == nil {
-		t.Error("no error although krund does not hear the guard")
+		t.Error("no error although krund does not read the pipe")
 	}
 }
 
@@ -229,7 +228,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// FuzzArguments: what is taken for a guard's command line says the same when it is written again.
+// FuzzArguments: a command line that is parsed as a guard's survives a round trip.
 func FuzzArguments(f *testing.F) {
 	f.Add(name, first, "0,2", "", "/x/test.krun")
 	f.Add(name, second, "", inherited, "")

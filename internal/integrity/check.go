@@ -179,8 +179,7 @@ func (c *check) twice(h *history) {
 		}
 		if seen {
 			c.report.record(CompletedTwice, r.Name, "the slot has a completed record of an earlier attempt",
-				"only the first one is used; move this one out of the directory, and report how it came "+
-					"about")
+				"only the first one is used; move this one out of the directory, and report this as a bug")
 			return
 		}
 		seen = true

@@ -31,7 +31,6 @@ type MendOptions struct {
 // temporary files, rebuilds damaged parts of the schedule, or all of it, and gives each slot the
 // flag according to its record. It stops at the first error; the list then has what was done until
 // then.
-// done until then is in the list.
 func Mend(fsys durable.FS, f directory.Directory, o MendOptions) ([]string, error) {
 	m := &mending{check: examine(fsys, f, o.Options), o: o}
 	for _, step := range []func() error{m.mendConfig, m.putRecordsAside, m.removeLeftovers, m.mendSchedule,

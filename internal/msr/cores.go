@@ -44,7 +44,7 @@ func online(root sysroot.Root, want Want) ([]int, error) {
 	}
 	text, err := root.Read("/sys/devices/system/cpu/online")
 	if err != nil {
-		return nil, fmt.Errorf("which cores are online: %w", err)
+		return nil, fmt.Errorf("find the online cores: %w", err)
 	}
 	cores, err := parseCores(text)
 	if err == nil && len(cores) == 0 {

@@ -30,7 +30,7 @@ type system struct {
 
 // Open opens the first of the wanted sources that works. Counters is nil when none does; the reason
 // then says what to do. Loading the kernel's msr module and setting control registers are the only
-// changes; Close undoes the latter.
+// changes; Close restores the latter.
 //
 // With the scope Task the caller must stay on its thread (runtime.LockOSThread) from Open until it
 // has started the measured process, and open new counters for each process: they count the children
@@ -157,7 +157,7 @@ func (c *Counters) Apply(spec libkrun.Spec, first int) (libkrun.Spec, error) {
 	return spec, nil
 }
 
-// Close closes the files and undoes what Open changed. It goes on after a failure, and may be
+// Close closes the files and restores what Open changed. It continues after a failure, and may be
 // called once.
 func (c *Counters) Close() error {
 	if err := c.close(); err != nil {

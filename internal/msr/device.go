@@ -64,7 +64,7 @@ func canCount(root sysroot.Root, list []device) (note string, err error) {
 		case (err != nil || p.version == 0) && intel(root):
 			list[i].bits = usualBits
 			note = fmt.Sprintf("CPUID does not tell the width of core %d's cycles counter: "+
-				"taken for %d bits", d.core, usualBits)
+				"assuming %d bits", d.core, usualBits)
 		case err != nil:
 			return "", fmt.Errorf("the counters of core %d are unknown (modprobe cpuid helps): %w",
 				d.core, err)

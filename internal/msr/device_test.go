@@ -91,7 +91,7 @@ func twoCores(t *testing.T) (*registers, sysroot.Root) {
 
 func TestDevices(t *testing.T) {
 	regs, root := twoCores(t)
-	// Fixed counter 0 belongs to somebody else and must stay as it is.
+	// Fixed counter 0 belongs to another program and must stay as it is.
 	for _, core := range regs.cores {
 		core[regFixedCtrl], core[regGlobal] = 0xb, 1<<32|3
 	}
@@ -123,7 +123,7 @@ func TestDevices(t *testing.T) {
 	}
 	for i, core := range regs.cores {
 		if core[regFixedCtrl] != before[i][regFixedCtrl] || core[regGlobal] != before[i][regGlobal] {
-			t.Errorf("core %d: control registers %#x and %#x were not put back", i, core[regFixedCtrl],
+			t.Errorf("core %d: control registers %#x and %#x were not restored", i, core[regFixedCtrl],
 				core[regGlobal])
 		}
 	}
@@ -206,7 +206,7 @@ func TestDevicesRefused(t *testing.T) {
 			}
 			for i, core := range regs.cores {
 				if core[regFixedCtrl] != before[i][regFixedCtrl] || core[regGlobal] != before[i][regGlobal] {
-					t.Errorf("core %d: control registers %#x and %#x were not put back", i,
+					t.Errorf("core %d: control registers %#x and %#x were not restored", i,
 						core[regFixedCtrl], core[regGlobal])
 				}
 			}
@@ -247,7 +247,7 @@ func TestHiddenWidth(t *testing.T) {
 			c, r := system{load: noModules}.choose(t.Context(), root,
 				Want{Sources: []string{MSR}, Scope: PerCore})
 			if c == nil || len(c.columns) != 6 || c.groups[1].Registers[2].Bits != 48 ||
-				!strings.Contains(r.String(), "taken for 48 bits") {
+				!strings.Contains(r.String(), "assuming 48 bits") {
 				t.Fatal(r)
 			}
 			if err := c.Close(); err != nil || regs.cores[0][regGlobal] != 0 {
@@ -276,10 +276,10 @@ func TestControlPlan(t *testing.T) {
 		refused                            bool
 	}{
 		{0, 0, 0x30, 2 << 32, false},
-		{0xfff, 0, 0xf3f, 2 << 32, false}, // set up but not enabled: nobody counts
+		{0xfff, 0, 0xf3f, 2 << 32, false}, // set up but not enabled: not in use
 		{0x330, 7<<32 | 0xff, 0x330, 7<<32 | 0xff, false},
 		{0x0b0, 2 << 32, 0x0b0, 2 << 32, true},  // with an interrupt: the watchdog's
-		{0x010, 2 << 32, 0x010, 2 << 32, true},  // kernel mode only: somebody's
+		{0x010, 2 << 32, 0x010, 2 << 32, true},  // kernel mode only: in use
 		{0x00b, 1 << 32, 0x03b, 3 << 32, false}, // fixed counter 0 is not our business
 	} {
 		f, g, err := controlPlan(test.fixed, test.global)
@@ -308,7 +308,7 @@ func TestNoDevice(t *testing.T) {
 		t.Error(r)
 	}
 	if f := (system{load: noModules}).probe(t.Context(), root, want); !strings.Contains(f[0].Why,
-		"krund tries to when it needs it, as modprobe msr does") {
+		"krund tries to load it when it needs it") {
 		t.Error(f)
 	}
 }

@@ -114,7 +114,7 @@ func (e Energy) longest() time.Duration {
 // EnergyUsed is how much each zone used between two readings that are took apart: the zones in both
 // readings, in the order of after. It handles a counter that wrapped around once. The use is
 // unknown when took is long enough to wrap around completely (262 kJ in 9 minutes at 500 W, or by
-// the zone's power limits): the counter is not read meanwhile, because that would disturb the
+// the zone's power limits): the counter is not read in between, because that would disturb the
 // benchmark.
 func EnergyUsed(before, after []Energy, took time.Duration) []Used {
 	old := make(map[string]Energy, len(before))

@@ -20,7 +20,7 @@ func deviceRemedy(err error, tried bool, loading error) string {
 		switch {
 		case !tried:
 			return err.Error() + ": the kernel module msr is not loaded; " +
-				"krund tries to when it needs it, as modprobe msr does"
+				"krund tries to load it when it needs it; so does `modprobe msr`"
 		case loading != nil:
 			return fmt.Sprintf("%v: the kernel module msr is not loaded and could not be: %v", err, loading)
 		}

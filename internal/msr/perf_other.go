@@ -8,5 +8,5 @@ import (
 )
 
 func openEvent(event, eventOptions) (*os.File, error) {
-	return nil, errors.New("perf events are Linux's")
+	return nil, errors.New("perf events are supported only on Linux")
 }

@@ -195,7 +195,7 @@ func TestPerfRefused(t *testing.T) {
 	}
 }
 
-// TestOrder: the first that works is taken, and the reason tells of all before it.
+// TestOrder: the first source that works is used, and the reason covers all before it.
 func TestOrder(t *testing.T) {
 	k := newKernel(t)
 	k.refuse["aperf"] = errRefused["eacces"]

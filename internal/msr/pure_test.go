@@ -162,7 +162,7 @@ func TestEnergy(t *testing.T) {
 	}
 }
 
-// TestEnergyOfALongRun: a counter that may have gone round says nothing. Without
+// TestEnergyOfALongRun: a counter that may have wrapped around gives no value. Without
 // limits a package is taken for one of 500 W; a part of it has the package's limits.
 func TestEnergyOfALongRun(t *testing.T) {
 	const zone = "/sys/class/powercap/intel-rapl:0"

@@ -12,7 +12,7 @@ import (
 )
 
 // TestInMachine runs this test program inside a machine with the kernel's own msr
-// module: there the devices are real files of the kernel, and nobody may not open
+// module: there the devices are real files of the kernel, and the user nobody may not open
 // them.
 func TestInMachine(t *testing.T) {
 	self, err := os.Executable()
@@ -27,7 +27,7 @@ func TestInMachine(t *testing.T) {
 	}{
 		{"counting", true, "TestUnprivileged(Cores|Execution)",
 			[]string{"msr: available: reads registers of 2 cores; CPUID does not tell the width of core " +
-				"1's cycles counter: taken for 48 bits", "perf: not available"}},
+				"1's cycles counter: assuming 48 bits", "perf: not available"}},
 		{"emulator", false, "TestUnprivilegedCores",
 			[]string{"register 0xe8 of core 0 stands still at 0", "SKIP"}},
 	} {
@@ -50,7 +50,7 @@ func TestInMachine(t *testing.T) {
 			}
 			if out, status := m.Try("setpriv --reuid 65534 --clear-groups dd if=/dev/cpu/0/msr " +
 				"of=/dev/null bs=8 count=1"); status == 0 {
-				t.Errorf("nobody may open the device: %s", out)
+				t.Errorf("the user nobody can open the device: %s", out)
 			}
 		})
 	}

@@ -23,7 +23,7 @@ func lookMapped(f *os.File) error {
 	case page.Capabilities&capUserRDPMC == 0:
 		return errors.New("the kernel does not allow RDPMC (cap_user_rdpmc is 0)")
 	case page.Index == 0:
-		return errors.New("the event is in no counter")
+		return errors.New("the event has no hardware counter")
 	}
 	return nil
 }

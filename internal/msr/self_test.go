@@ -87,7 +87,8 @@ func TestSelfRefused(t *testing.T) {
 	}
 }
 
-// TestLookMapped: on this machine it works or says why not; a file that is no event has no page.
+// TestLookMapped: on this machine it works or returns the reason; a file that is no event has no
+// page.
 func TestLookMapped(t *testing.T) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {

@@ -98,7 +98,7 @@ func limits(l child.Limits, processes int64) results.Limits {
 	}
 }
 
-// output converts a stream, of which internal/child has kept exactly what the record should have.
+// output converts a stream. internal/child has already bounded it for the record.
 func output(o child.Output) results.Output {
 	return results.Output{Text: o.Text, Bytes: o.Bytes, Truncated: o.Truncated}
 }

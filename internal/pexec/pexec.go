@@ -199,7 +199,7 @@ func faults(s libkrun.Series, run child.Run) []string {
 	}
 	switch {
 	case s.State == libkrun.StateNew:
-		d = append(d, "the process ended without using libkrun; is the VM's runner right?")
+		d = append(d, "the process ended without using libkrun; is the VM's runner correct?")
 	case s.State == libkrun.StateReady:
 		d = append(d, "the process ended before the runner said that it was done")
 	case s.Pid > 0 && s.Pid != run.Pid:

@@ -9,7 +9,7 @@ import (
 	"krund/internal/host"
 )
 
-// A Request says under which policy each probe is, and which sensors gate.
+// A Request is the policy of each probe, and the sensors of the temperature gate.
 type Request struct {
 	Temperature    setting.Policy
 	KernelLog      setting.Policy
@@ -19,13 +19,13 @@ type Request struct {
 	Sensors        []string // patterns of sensors that gate; empty is all
 }
 
-// Descriptors returns what each probe declares. The configuration treats probes as it treats
-// controls; that nothing is set makes "apply" the same as "warn" for most.
+// Descriptors returns the descriptors of all probes. The configuration treats probes like controls.
+// Because probes set nothing, "apply" is the same as "warn" for most.
 func Descriptors() []setting.Descriptor {
 	return []setting.Descriptor{temperature, kernelLog, throttle, virtualisation, fingerprint}
 }
 
-// NewRequest makes a request of the demands of a configuration.
+// NewRequest creates a request from the demands of a configuration.
 func NewRequest(demands setting.Demands, sensors []string) Request {
 	policy := func(d setting.Descriptor) setting.Policy { return demands.Of(d.Name).Policy }
 	return Request{
@@ -34,18 +34,18 @@ func NewRequest(demands setting.Demands, sensors []string) Request {
 	}
 }
 
-// Defaults asks for what the study had: temperatures gate; the rest is reported.
+// Defaults is the request of the study: temperatures gate, and the rest is reported.
 func Defaults() Request { return NewRequest(setting.Defaults(Descriptors()), nil) }
 
-// finding begins the row of a probe whose reading is as wanted.
+// finding returns the row of a probe whose reading is as wanted.
 func finding(d setting.Descriptor, found, wanted, detail string) setting.Finding {
 	return setting.Finding{
 		Name: d.Name, Status: setting.StatusOK, Found: found, Wanted: wanted, Detail: detail, Why: d.Why,
 	}
 }
 
-// Check returns how each probe stands: whether the machine has it, and what it reads now. It reads
-// and never changes.
+// Check returns a row for each probe: whether the machine supports it, and its current reading. It
+// changes nothing.
 func Check(ctx context.Context, h host.Host, r Request) []setting.Finding {
 	findings := []setting.Finding{
 		checkTemperature(ReadTemperatures(ctx, h), r.Sensors), checkKernelLog(ctx, h),

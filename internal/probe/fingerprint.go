@@ -30,17 +30,17 @@ var fingerprint = setting.Descriptor{
 		"mitigations, clock source, packages (count and hash), hashes of the VMs, the benchmarks' files " +
 		"and " +
 		"krund's runners",
-	Notes: "nothing in it changes with a boot or with what krund sets. A change is shown as " +
+	Notes: "nothing in it changes with a boot or with krund's settings. A change is shown as " +
 		"`name: \"old\" -> \"new\"`",
 }
 
-// A Fingerprint tells one machine, and one state of its software, from another: names such as
-// "cpu.microcode" with their values. Nothing in it changes from boot to boot, or by what krund
-// sets, as long as nobody changes the machine.
+// A Fingerprint identifies a machine and the state of its software: names such as "cpu.microcode"
+// with their values. As long as the machine is not modified, nothing in it changes from boot to
+// boot or with krund's settings.
 type Fingerprint map[string]string
 
-// ReadFingerprint takes the fingerprint. What the machine does not show is not in it. more is added
-// as it is: the version of krund, the hashes of the programs that are measured.
+// ReadFingerprint reads the fingerprint, without what the machine does not report. more is added
+// unchanged: the version of krund, the hashes of the programs that are measured.
 func ReadFingerprint(ctx context.Context, h host.Host, more map[string]string) Fingerprint {
 	f := Fingerprint{}
 	if h.Root.Exists("/sys") {
@@ -69,7 +69,7 @@ func (f Fingerprint) file(root sysroot.Root, name, path string) {
 	}
 }
 
-// linux reads what Linux exposes.
+// linux reads the properties that Linux exposes.
 func (f Fingerprint) linux(root sysroot.Root) {
 	for name, path := range map[string]string{
 		"kernel.release": "/proc/sys/kernel/osrelease", "kernel.version": "/proc/sys/kernel/version",
@@ -180,7 +180,7 @@ func (f Fingerprint) memory(root sysroot.Root) {
 	}
 }
 
-// sysctls reads what OpenBSD shows.
+// sysctls reads the properties that OpenBSD exposes.
 func (f Fingerprint) sysctls(ctx context.Context, c host.Commands) {
 	if c == nil {
 		return

@@ -60,8 +60,8 @@ type GateResult struct {
 // Wait returns once every relevant sensor is within the tolerance of its base. If the timeout
 // expires first, the error wraps ErrTemperature. A machine that is too cold somewhere and too hot
 // nowhere is heated; otherwise it cools down while waiting. Sensors that have a base but are
-// missing now, or vanish meanwhile, are ignored with a remark. Without any common sensor the gate
-// is open, because there is nothing to wait for, unless sensors are required.
+// missing now, or vanish during the wait, are ignored with a remark. Without any common sensor the
+// gate is open, because there is nothing to wait for, unless sensors are required.
 func (g Gate) Wait(ctx context.Context, base []results.Temperature, s GateSettings) (GateResult, error) {
 	start := g.Clock.Now()
 	var r GateResult

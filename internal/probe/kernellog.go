@@ -15,7 +15,7 @@ import (
 var kernelLog = setting.Descriptor{
 	Name: "kernel_log", Policy: setting.Warn,
 	Brief: "no unexpected kernel messages during a run",
-	Why:   "the kernel says there when the hardware is in trouble",
+	Why:   "the kernel reports hardware problems there",
 	What:  "`/dev/kmsg` from just before to just after the run, by sequence number; `dmesg` on OpenBSD",
 	Notes: "lines of the kernel, and of programs that write to `/dev/kmsg` without a facility of their " +
 		"own. " +
@@ -51,7 +51,7 @@ type KernelReport struct {
 
 // A KernelLog follows the kernel log from its creation on. Close releases it.
 type KernelLog interface {
-	// Drain returns the messages since the last call, and the number lost meanwhile.
+	// Drain returns the messages since the last call, and the number of those that were lost.
 	Drain(context.Context) (lines []KernelLine, lost uint64, lostSome bool, err error)
 	Close() error
 }

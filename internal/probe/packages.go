@@ -9,8 +9,8 @@ import (
 	"krund/internal/host"
 )
 
-// packages notes how many packages are installed and the hash of their names and versions, by
-// whichever package manager there is.
+// packages adds the number of installed packages and the hash of their names and versions, from the
+// machine's package manager.
 func (f Fingerprint) packages(ctx context.Context, h host.Host) {
 	list, manager := installed(ctx, h)
 	if len(list) == 0 {
@@ -21,7 +21,8 @@ func (f Fingerprint) packages(ctx context.Context, h host.Host) {
 		hashOf([]byte(strings.Join(list, "\n")+"\n")))
 }
 
-// installed returns "name version" of every installed package, in any order, and who knows.
+// installed returns "name version" of every installed package, in any order, and the package
+// manager.
 func installed(ctx context.Context, h host.Host) (list []string, manager string) {
 	if text, err := h.Root.Read("/var/lib/dpkg/status"); err == nil {
 		return parseDpkg(text), "dpkg"
@@ -43,8 +44,8 @@ func installed(ctx context.Context, h host.Host) (list []string, manager string)
 	return nil, ""
 }
 
-// parseDpkg parses /var/lib/dpkg/status: paragraphs of "Name: value". Packages of which only the
-// configuration remains do not count.
+// parseDpkg parses /var/lib/dpkg/status: paragraphs of "Name: value". Removed packages whose
+// configuration files remain do not count.
 func parseDpkg(text string) []string {
 	var list []string
 	var name, version, arch, status string

@@ -96,8 +96,8 @@ func parseSwitches(text string) (n uint64, known bool) {
 	return 0, false
 }
 
-// The limits of what counts as proven. A tickless CPU still ticks occasionally: when a second task
-// appears, and for timers that were armed on it. The study's kernels tick 250 times a second.
+// Thresholds of the proof. A tickless CPU still ticks occasionally: when a second task appears, and
+// for timers that were armed on it. The study's kernels tick 250 times a second.
 const (
 	quietTicks  = 10   // maximum ticks per second of a tickless CPU
 	quietIRQs   = 1    // maximum device interrupts per second of a shielded CPU
@@ -122,7 +122,7 @@ func (p Proof) Findings() []setting.Finding {
 		rows = append(rows, setting.Finding{
 			Name: "switches", Policy: setting.Warn, Status: setting.StatusOK, Wanted: "few",
 			Found: fmt.Sprintf("%.0f context switches/s on the whole machine", p.Switches),
-			Why:   "each one stops whatever ran",
+			Why:   "each one interrupts a running task",
 		})
 	}
 	return rows

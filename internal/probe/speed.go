@@ -93,7 +93,7 @@ type cycleCounter interface {
 }
 
 // MeasureSpeed keeps a CPU busy for d and measures its speed. It binds the calling thread to the
-// CPU meanwhile; a CPU of -1 means any CPU. It uses the processor's cycle counter if the kernel
+// CPU for that time; a CPU of -1 means any CPU. It uses the processor's cycle counter if the kernel
 // allows reading it.
 func MeasureSpeed(ctx context.Context, clock sysroot.Clock, cpu int, d time.Duration) (Speed, error) {
 	runtime.LockOSThread()

@@ -17,7 +17,7 @@ import (
 var temperature = setting.Descriptor{
 	Name: "temperature", Policy: setting.Require,
 	Brief: "temperatures back at their base before each process execution",
-	Why:   "a hot processor slows itself down, and so measures the weather",
+	Why:   "a hot processor throttles itself, so results would depend on the room temperature",
 	What:  "every hwmon sensor; thermal zones where there is none; `hw.sensors` on OpenBSD",
 	Notes: "a sensor is called by chip, place and label: `coretemp@platform/coretemp.0/Core_0`. The " +
 		"numbers " +

@@ -14,12 +14,12 @@ import (
 var virtualisation = setting.Descriptor{
 	Name: "virtualisation", Policy: setting.Warn,
 	Brief: "no hypervisor below krund",
-	Why:   "another machine's load decides how fast this one runs",
+	Why:   "the load of other machines on the same host affects the speed of this one",
 	What: "systemd-detect-virt, the processor's hypervisor flag, the firmware's names, `/sys/hypervisor`; " +
 		"`pvbus` on OpenBSD",
 }
 
-// Virtualisation reports whether something stands between krund and the hardware.
+// Virtualisation describes the hypervisor and the container that krund runs in, if any.
 type Virtualisation struct {
 	// the hypervisor ("kvm", "vmware", ...); "vm" if unknown; "" for none
 	Machine   string   `json:"machine"`
@@ -64,7 +64,7 @@ func byFirmware(texts ...string) string {
 }
 
 // DetectVirtualisation asks, in this order, systemd-detect-virt, the processor, the firmware and
-// the hypervisor's own traces. Any one is enough; the most telling name is kept.
+// the hypervisor's own traces. Any one is enough; the most specific name is kept.
 func DetectVirtualisation(ctx context.Context, h host.Host) Virtualisation {
 	var v Virtualisation
 	v.askSystemd(ctx, h.Commands)

@@ -319,7 +319,7 @@ func FuzzDecode(f *testing.F) {
 		r, err := results.Decode(data)
 		if err != nil {
 			if !strings.Contains(err.Error(), "damaged") && !errors.Is(err, results.ErrVersion) {
-				t.Errorf("the error does not say what it means: %v", err)
+				t.Errorf("the error does not explain the damage: %v", err)
 			}
 			return
 		}
@@ -330,7 +330,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		again, err := results.Decode(packed)
 		if err != nil || !reflect.DeepEqual(again, r) {
-			t.Errorf("%+v comes back as %+v, %v", r, again, err)
+			t.Errorf("%+v is decoded as %+v, %v", r, again, err)
 		}
 	})
 }

@@ -116,7 +116,7 @@
 //	  stdout, stderr text (what was kept, bad UTF-8 replaced by U+FFFD), bytes
 //	                 (all that was written), truncated
 //	  strays         processes left behind, which krund killed
-//	  oom_kills      processes killed meanwhile by the kernel's OOM killer
+//	  oom_kills      processes that the OOM killer of the kernel killed during the run
 //	  findings       list of sentences; this one, like reasons and kernel_log.lines,
 //	                 is bounded, and its end states how much was left out
 //	machine
@@ -133,10 +133,10 @@
 //	  cpu_ns, voluntary_switches, involuntary_switches
 //	  wake_ups       how often one of krund's threads got a processor, from just before
 //	                 the process was created until its end was seen; null if unknown
-//	  cpus           list of processors krund was confined to meanwhile, null if it was not
+//	  cpus           list of processors that krund was confined to, null if it was not
 //	                 confined
 //	  rss_before_bytes, rss_bytes   resident size at the start and the end of the wait
-//	  kernel_threads what the kernel's own threads did meanwhile, null if unknown
+//	  kernel_threads what the kernel's own threads did during the run, null if unknown
 //	    all          cpu_ns, and runs: how often one of them got a processor
 //	    benchmark    the same for those last on a processor of the benchmark
 //	    busiest      list of name, cpu (processor it was last on), cpu_ns and runs of

@@ -72,7 +72,7 @@ type Record struct {
 	Columns []Column `json:"columns"`
 	// of counters that are read around the whole execution; nil if there are none
 	Totals  []Total  `json:"totals"`
-	Energy  []Energy `json:"energy"`  // used meanwhile; nil if the machine does not report it
+	Energy  []Energy `json:"energy"`  // used during the execution; nil if the machine does not report it
 	Library *Library `json:"library"` // final state of libkrun; nil if the process does not use it
 
 	Process Process `json:"process"`
@@ -137,7 +137,7 @@ type Process struct {
 	Stdout   Output   `json:"stdout"`
 	Stderr   Output   `json:"stderr"`
 	Strays   int      `json:"strays"`    // processes it left behind, killed by krund
-	OOMKills int      `json:"oom_kills"` // processes killed meanwhile by the kernel's OOM killer
+	OOMKills int      `json:"oom_kills"` // processes that the kernel's OOM killer killed during the run
 	Findings []string `json:"findings"`  // what was refused, left over or unusual
 }
 
@@ -224,8 +224,7 @@ type Energy struct {
 	Reason string  `json:"reason"`    // why it is unknown; "" otherwise
 }
 
-// Daemon is what krund itself used while the process ran, and what the kernel's threads did
-// meanwhile.
+// Daemon is what krund itself used, and what the kernel's threads did, while the process ran.
 type Daemon struct {
 	CPUNS               int64 `json:"cpu_ns"`
 	VoluntarySwitches   int64 `json:"voluntary_switches"`

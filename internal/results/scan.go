@@ -40,16 +40,15 @@ func (r *Reader) Usable(names []Name, leaveOut func(error)) iter.Seq[Record] {
 	}
 }
 
-// read is Scan with the loader as a parameter. A slot of the queue is taken
-// before a goroutine starts and given back when its record was consumed, so
-// that at most 2 x workers records wait.
+// read is Scan with the loader as a parameter. A place in the queue is acquired before a goroutine
+// starts and released when its record has been consumed, so that at most 2 x workers records wait.
 func read(names []Name, workers int, load func(Name) Loaded) iter.Seq[Loaded] {
 	return func(yield func(Loaded) bool) {
 		queue := make([]chan Loaded, 0, 2*workers)
 		next := 0
 		for done := 0; done < len(names); done++ {
 			for next < len(names) && len(queue) < 2*workers {
-				answer := make(chan Loaded, 1) // never blocks its goroutine, even if nobody receives
+				answer := make(chan Loaded, 1) // never blocks its goroutine, even without a receiver
 				go func(n Name) { answer <- load(n) }(names[next])
 				queue = append(queue, answer)
 				next++

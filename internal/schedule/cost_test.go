@@ -32,7 +32,7 @@ func (c countingFile) ReadAt(p []byte, offset int64) (int, error) {
 	return c.File.ReadAt(p, offset)
 }
 
-// sparse creates a schedule of n slots of which only those around the middle, where the hint
+// sparse creates a schedule of n slots in which only those around the middle, where the hint
 // points, are written; all others are zeros.
 func sparse(t *testing.T, n int) string {
 	t.Helper()
@@ -62,7 +62,7 @@ func sparse(t *testing.T, n int) string {
 }
 
 // TestCostIsConstant: of a million slots, only the headers and the slots around the hint are read.
-// The others are zeros, which goes unnoticed.
+// The others are zeros, which is not noticed because they are not read.
 func TestCostIsConstant(t *testing.T) {
 	const n = 1_000_000
 	name := sparse(t, n)

@@ -11,7 +11,6 @@
 // krund repairs slots when it encounters them; `krunctl repair` repairs everything. An attempt
 // without a record is lost: for that slot, the count of attempts used by machine crashes starts
 // over, but no measurement is lost or repeated.
-// measurement is lost or repeated.
 //
 // # The file
 //
@@ -37,7 +36,7 @@
 //	slots=NNNNNNNNNN                   number of slots, 10 digits
 //	width=NNN                          W: 128, 256 or 512
 //	next=NNNNNNNNNN                    hint: no slot before this index is unfinished
-//	reboots=NNNNNNNNNN                 reboots asked for
+//	reboots=NNNNNNNNNN                 reboots requested
 //	mails=NNNNNNNNNN                   mails sent
 //	order=round-robin                  or interleaved
 //	seed=NNNNNNNNNNNNNNNNNNNN          of the order, 20 digits
@@ -76,7 +75,7 @@
 // Begin writes the slot (R, attempt counted) and syncs; only then may the attempt start. Finish
 // writes the slot and syncs, then writes the header with the new hint and syncs. The hint may
 // therefore lag, by one slot after a crash, but is never ahead. If a slot before the hint becomes
-// unfinished again, the hint is moved back first, in both copies. Readers nevertheless check the
+// unfinished again, the hint is decreased first, in both copies. Readers nevertheless check the
 // slots before the hint (256 KiB of them) before they trust it, and all slots before they report
 // that nothing is left.
 //

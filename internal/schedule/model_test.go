@@ -92,7 +92,7 @@ func (w *walk) execute() error {
 	i := w.before.next()
 	if i < 0 {
 		if _, err := w.s.Begin(); !errors.Is(err, schedule.ErrDone) {
-			w.t.Errorf("everything is finished and Begin says %v", err)
+			w.t.Errorf("everything is finished, but Begin returned %v", err)
 		}
 		return nil
 	}

@@ -19,8 +19,8 @@ const (
 func KnownOrder(order string) bool { return order == RoundRobin || order == Interleaved }
 
 // Plan yields the slots of an experiment in execution order: in each of executions rounds, every
-// key once. All slots are Outstanding. The result can be iterated repeatedly; keys must not change
-// meanwhile. The memory use is that of one round.
+// key once. All slots are Outstanding. The result can be iterated repeatedly while keys does not
+// change. The memory use is that of one round.
 //
 // Interleaved draws an independent permutation for each round from seed and the number of the round
 // alone. It is the same on every machine and with every version of Go: see the package

@@ -9,8 +9,8 @@ import (
 	"krund/internal/results"
 )
 
-// Facts are data from all records, for rebuilding a header of which both copies are lost. The zero
-// Facts are those of an experiment without records.
+// Facts are data from all records, for rebuilding a header if both copies are lost. The zero Facts
+// are those of an experiment without records.
 type Facts struct {
 	First    time.Time             // start of the first attempt; zero if unknown
 	Attempts int                   // number of attempts in all slots

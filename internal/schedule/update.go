@@ -27,9 +27,9 @@ func (s *Schedule) Begin() (Slot, error) {
 }
 
 // Finish durably sets the flag with which an attempt of a slot ended. Outstanding means that the
-// slot is to run again or never ran. The count of attempts is kept in any case, so that it bounds
-// the reruns. Of slot it uses only Index and, to verify that it is the same slot, Key and Pexec.
-// Finishing twice is harmless.
+// slot must run again or never ran. The count of attempts is kept in any case, so that it bounds
+// the reruns. Finish uses only Index of slot and, to verify that it is the same slot, Key and
+// Pexec. Finishing twice is harmless.
 //
 // The hint in the header is updated after the slot, never before: a crash between the two leaves a
 // hint that lags, which costs the reading of a few slots. For the same reason the hint is moved
@@ -63,7 +63,7 @@ func (s *Schedule) Withdraw(slot Slot) error {
 }
 
 // Forget durably removes the last n attempts of a slot and makes it Outstanding: their records are
-// lost, and the slot is to run again.
+// lost, and the slot must run again.
 func (s *Schedule) Forget(slot Slot, n int) error {
 	if !s.writable {
 		return ErrReadOnly
@@ -124,8 +124,8 @@ func (s *Schedule) stepForward(index int, f Flag) error {
 }
 
 // UpdateHeader lets change modify Reboots, Mails, Boot and BaseTemperatures of the header and makes
-// the result durable. It overwrites the older of the two copies: whatever happens meanwhile, the
-// other one stays valid. After an error the header is unchanged in memory and, unless the disk is
+// the result durable. It overwrites the older of the two copies, so the other one stays valid even
+// if the power fails. After an error the header is unchanged in memory and, unless the disk is
 // broken, in the file.
 func (s *Schedule) UpdateHeader(change func(*Header)) error {
 	if !s.writable {

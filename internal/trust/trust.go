@@ -2,9 +2,9 @@
 
 // Package trust opens files that root relies on: configurations, programs and the directories of
 // experiments. It walks a path from the root of the file system one component at a time, on
-// descriptors, and checks each directory and link before it goes on. It opens exactly what it
-// checked: renaming or exchanging anything meanwhile cannot substitute another file. Start reading
-// at Open.
+// descriptors, and checks each directory and link before it continues. It opens exactly what it
+// checked: renaming or exchanging anything at the same time cannot substitute another file. Start
+// reading at Open.
 package trust
 
 import (

@@ -206,7 +206,7 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 		t.Errorf("krunctl resume has not asked GRUB: %s", out)
 	}
 
-	// A krund that cannot even start requests no further boot, so nobody is locked out.
+	// A krund that cannot even start requests no further boot, so no user is locked out.
 	m.Sh("mv " + rig.InstalledKrund + " /root/krund && printf '#!/bin/sh\\nexit 1\\n' >" +
 		rig.InstalledKrund + " && chmod 755 " + rig.InstalledKrund + " && sync")
 	m.Send("systemctl reboot")

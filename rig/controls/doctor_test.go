@@ -61,7 +61,7 @@ func TestDoctor(t *testing.T) {
 	m.Sh("echo 1 >/proc/sys/kernel/randomize_va_space; echo 5 >/proc/sys/vm/overcommit_ratio; echo 4242 " +
 		">/proc/sys/kernel/perf_event_max_sample_rate")
 	before := m.Snapshot()
-	t.Run("the table is what the files say", func(t *testing.T) { truthful(t, m.For(t)) })
+	t.Run("the table agrees with the files", func(t *testing.T) { truthful(t, m.For(t)) })
 	t.Run("looking has changed nothing", func(t *testing.T) { same(t, m.For(t), before) })
 	t.Run("--prove sets, measures and restores", func(t *testing.T) {
 		proved(t, m.For(t))

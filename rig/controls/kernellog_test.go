@@ -32,7 +32,7 @@ var logged = []struct {
 	lost bool
 }{
 	{"nothing", "true", nil, false},
-	{"a line as anybody would try it", `echo "<2>rig: something bad" >/dev/kmsg`,
+	{"a line as a user would write it", `echo "<2>rig: something bad" >/dev/kmsg`,
 		[]string{"rig: something bad"}, false},
 	{"a line of the kernel itself", "echo h >/proc/sysrq-trigger", []string{"sysrq: HELP"}, false},
 	{"a line that the configuration allows, and one that is built in",

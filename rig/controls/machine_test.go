@@ -89,6 +89,6 @@ func same(t *testing.T, m *rig.Machine, before rig.Snapshot) {
 		t.Logf("what the kernel warns of:\n%s", warned)
 	}
 	if changed := m.Since(before); len(changed) > 0 {
-		t.Errorf("the machine is not as it was found:\n%s", strings.Join(changed, "\n"))
+		t.Errorf("the machine was not restored:\n%s", strings.Join(changed, "\n"))
 	}
 }

@@ -374,7 +374,7 @@ func wraps(t *testing.T, e *rig.Experiment) {
 	}
 }
 
-// stands: counters that stand still say nothing about the frequency, and must not look like a sound
+// stands: counters that stand still do not show the frequency, and must not look like a sound
 // machine. They stop during the first iteration.
 func stands(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
@@ -394,7 +394,7 @@ func unreadable(t *testing.T, e *rig.Experiment) {
 // insists: without "none" among its sources, an experiment does not measure with the clock alone.
 func insists(t *testing.T, e *rig.Experiment) {
 	if len(e.Records) > 0 || e.Slots[0].Attempts > 0 {
-		t.Errorf("measured all the same: %d records, %d attempts", len(e.Records), e.Slots[0].Attempts)
+		t.Errorf("measured nevertheless: %d records, %d attempts", len(e.Records), e.Slots[0].Attempts)
 	}
 }
 

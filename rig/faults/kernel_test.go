@@ -58,7 +58,7 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 		}
 		if !slices.ContainsFunc(last.Machine.KernelLog.Lines,
 			func(line string) bool { return strings.Contains(line, "Out of memory") }) {
-			t.Errorf("the kernel log of the record does not tell of it: %d lines",
+			t.Errorf("the kernel log of the record does not contain it: %d lines",
 				len(last.Machine.KernelLog.Lines))
 		}
 	})

@@ -90,7 +90,7 @@ func TestPackageRunsAnExperimentAndLeavesNothingButData(t *testing.T) {
 	m.Sh("rm /etc/dpkg/dpkg.cfg.d/99mmdebstrap") // it excludes manual pages
 	t.Log(m.Sh("dpkg -i /mnt/krund.deb"))
 	t.Run("everything is in place, and nothing is enabled", func(t *testing.T) { installed(t, m.For(t)) })
-	t.Run("enable says what will happen, and how to stop it",
+	t.Run("enable prints what will happen, and how to stop it",
 		func(t *testing.T) { enable(t, m.For(t), "brief") })
 	m.Send("systemctl reboot")
 	if off := m.WaitOff(); off.Reason != rig.OffRebooted {

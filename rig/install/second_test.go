@@ -34,7 +34,7 @@ func TestTwoExperiments(t *testing.T) {
 	m.WaitUp()
 	m.Sh("mkdir -p /srv/krund/second.krun/results && cd /srv/krund && krunctl enable first.toml")
 	refusal, status := m.Try("cd /srv/krund && krunctl enable second.toml")
-	if status != 1 || !strings.Contains(refusal, "krund@first.service is enabled already") {
+	if status != 1 || !strings.Contains(refusal, "krund@first.service is already enabled") {
 		t.Errorf("enabling the second: status %d\n%s", status, refusal)
 	}
 	m.Sh(enableByHand)
@@ -55,7 +55,7 @@ func TestTwoExperiments(t *testing.T) {
 	told, log := m.Sh("cat /srv/told"), m.Sh("cat /srv/krund/second.krun/log")
 	if n := strings.Count(told, "RIG-TOLD stopped second: cannot be started"); n != 1 ||
 		!strings.Contains(told, why) {
-		t.Errorf("told of the second %d times, want once:\n%s", n, told)
+		t.Errorf("notified of the second %d times, want once:\n%s", n, told)
 	}
 	if strings.Count(log, why) != 1 {
 		t.Errorf("the log of the second:\n%s", log)
@@ -96,7 +96,7 @@ func TestSlowSystemctl(t *testing.T) {
 	}
 	told, log := m.Sh("cat /srv/told"), m.Sh("cat /srv/krund/slow.krun/log")
 	if want := "RIG-TOLD finished slow: finished: 1 of 1 completed"; !strings.Contains(told, want) {
-		t.Errorf("people were not told %q:\n%s", want, told)
+		t.Errorf("no notification with %q:\n%s", want, told)
 	}
 	if strings.Contains(log, "krund ended") || !strings.Contains(log, "finished") {
 		t.Errorf("the log:\n%s", log)

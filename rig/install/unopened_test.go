@@ -120,7 +120,7 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 		execution(t, m)
 		if told, err := m.Disk().Read("/srv/told"); err == nil && strings.Contains(string(told),
 			"RIG-TOLD stopped") {
-			t.Errorf("people were told:\n%s", told)
+			t.Errorf("a notification was sent:\n%s", told)
 		}
 		if log := m.Disk().Text(openDirectory + "/log"); !strings.Contains(log, "rebuilt from the results") {
 			t.Errorf("the log does not say that it was rebuilt:\n%s", log)
@@ -162,7 +162,7 @@ func givenUp(t *testing.T, m *rig.Machine, says string) {
 	m.WaitUp()
 	journal := m.Log("open")
 	for _, want := range []string{says, "the unit " + openUnit + " is disabled, and the next boots are " +
-		"ordinary ones", "`krunctl enable " + openConfig + "` and a reboot go on"} {
+		"ordinary ones", "`krunctl enable " + openConfig + "` and a reboot"} {
 		if !strings.Contains(journal, want) {
 			t.Errorf("the journal does not say %q:\n%s", want, journal)
 		}
@@ -174,7 +174,7 @@ func givenUp(t *testing.T, m *rig.Machine, says string) {
 		}
 	} else if strings.Count(told, "RIG-TOLD ") != 1 || !strings.HasPrefix(told,
 		"RIG-TOLD stopped open: cannot be started\n") || !strings.Contains(told, says) {
-		t.Errorf("people were told, which should be once, with %q:\n%s\nthe journal:\n%s", says, told,
+		t.Errorf("want one notification with %q, got:\n%s\nthe journal:\n%s", says, told,
 			journal)
 	}
 	if state, _ := m.Try("systemctl is-enabled " + openUnit); state != "disabled" {
@@ -195,7 +195,7 @@ func ordinaryAgain(t *testing.T, m *rig.Machine) {
 		t.Errorf("krund ran in an ordinary boot:\n%s", out)
 	}
 	if again, _ := m.Try("cat /srv/told"); again != told {
-		t.Errorf("people were told again:\n%s", again)
+		t.Errorf("another notification was sent:\n%s", again)
 	}
 	untouched(t, m)
 }
@@ -244,7 +244,7 @@ func notMounted(t *testing.T, m *rig.Machine) {
 	}
 	if failed := m.Sh("systemctl --failed --plain --no-legend"); !strings.Contains(failed,
 		"srv-krund-open.krun.mount") || strings.Contains(failed, openUnit) {
-		t.Errorf("failed units, of which only the disk should be one:\n%s", failed)
+		t.Errorf("failed units, want only the mount of the disk:\n%s", failed)
 	}
 	if log := m.Log("open"); strings.Contains(log, "krund: ") {
 		t.Errorf("krund was started:\n%s", log)

@@ -49,7 +49,7 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 		t.Errorf("the older krund ended with %+v, want exit status 1", ended)
 	}
 	m.WaitUp()
-	const message = "a newer krund has worked on"
+	const message = "a newer krund has continued"
 	if out := m.Sh("journalctl -b -o cat -u " + rig.UnitOf(name)); !strings.Contains(out, message) ||
 		!strings.Contains(out, "nothing was changed") {
 		t.Errorf("the journal does not say %q:\n%s", message, out)

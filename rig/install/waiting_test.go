@@ -77,7 +77,7 @@ func TestHoldResumeAndStop(t *testing.T) {
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitConsole(rig.Running)
-	if out := m.Sh("krunctl hold " + askConfig); !strings.Contains(out, "finishes the execution that runs") ||
+	if out := m.Sh("krunctl hold " + askConfig); !strings.Contains(out, "finishes the running execution") ||
 		!strings.Contains(out, "krunctl resume") {
 		t.Errorf("krunctl hold says:\n%s", out)
 	}

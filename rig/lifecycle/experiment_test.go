@@ -115,7 +115,7 @@ func TestExperimentRunsToItsEndOverReboots(t *testing.T) {
 	m.WaitUp()
 	m.WaitRunning()
 	if after := m.Sh(settings); after != before {
-		t.Errorf("the machine is not as it was.\nbefore:\n%s\nafter:\n%s", before, after)
+		t.Errorf("the machine was not restored.\nbefore:\n%s\nafter:\n%s", before, after)
 	}
 	if after := m.Sh(belongings); after != owned {
 		t.Errorf("the machine has not what it had.\nbefore:\n%s\nafter:\n%s", owned, after)

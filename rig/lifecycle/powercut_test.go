@@ -194,7 +194,7 @@ func (x *cutExperiment) make(c cut) {
 		x.campaign.ExactCut(c.phase, c.step)
 		return
 	}
-	x.t.Logf("there was no step %d; the power is cut all the same", c.step)
+	x.t.Logf("there was no step %d; the power is cut nevertheless", c.step)
 	x.m.RunAndCut(time.Duration(c.step) * 100 * time.Millisecond)
 	x.campaign.RandomCut()
 }

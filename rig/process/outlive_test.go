@@ -69,7 +69,7 @@ func held(t *testing.T, m *rig.Machine) {
 	m.Sh("fsfreeze -u /mnt/frozen")
 	m.Sh("until ! pgrep -u krun; do sleep 0.1; done >/dev/null; rm -f /mnt/frozen/file; fsfreeze -f " +
 		"/mnt/frozen")
-	t.Log("goes on where it stopped")
+	t.Log("continues where it stopped")
 	m.RunExperiment(holding.name)
 	m.Sh("fsfreeze -u /mnt/frozen && until umount /mnt/frozen; do sleep 0.1; done")
 	if out, _ := m.Try("pgrep -u krun -l"); out != "" {
@@ -92,7 +92,7 @@ func heldRecords(t *testing.T, e *rig.Experiment) {
 			return strings.Contains(s,
 				"could not be killed")
 		}) {
-			t.Errorf("no finding tells of the process that was left: %q", r.Process.Findings)
+			t.Errorf("no finding reports the process that was left behind: %q", r.Process.Findings)
 		}
 	}
 }

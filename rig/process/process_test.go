@@ -90,7 +90,7 @@ func TestProcessExecutions(t *testing.T) {
 		}
 	}
 	t.Run("krund leaves nothing behind", func(t *testing.T) { before.compare(t, takeStock(m.For(t))) })
-	t.Run("a benchmark that the kernel does not let go", func(t *testing.T) { held(t, m.For(t)) })
+	t.Run("a benchmark that the kernel cannot kill", func(t *testing.T) { held(t, m.For(t)) })
 	m.Shutdown()
 	t.Run("an execution sees nothing of the one before",
 		func(t *testing.T) { noLitter(t, m.Experiment(rig.Directory(littering.name))) })

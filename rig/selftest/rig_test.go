@@ -29,13 +29,13 @@ func TestRig(t *testing.T) {
 	}{
 		{"boots Debian's stock kernel with systemd, and finds the payload", bootsDebian},
 		{"the kernel measures the temperature that the test sets", temperature},
-		{"a second kind of sensor can be had inside", secondSensor},
+		{"a second kind of sensor is available inside", secondSensor},
 		{"the host sees the frequency that the governor chooses", governor},
 		{"CPU 1 runs without a tick when asked", tickless},
 		{"the kernel log takes a line and gives it back", kernelLog},
 		{"there is an MSR device for every CPU", msrDevices},
 		{"throttle counters exist and can be replaced", throttleCounters},
-		{"cgroup v2 takes a CPU away from everybody else", cpuset},
+		{"cgroup v2 takes a CPU away from all other processes", cpuset},
 		{"Python loads a C library", python},
 		{"files go in while it runs", put},
 	} {

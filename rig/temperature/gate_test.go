@@ -97,7 +97,7 @@ func TestItStaysHot(t *testing.T) {
 	}
 	if told := m.Sh("cat /srv/krund/told"); strings.Count(told, "not fit to measure") != 1 ||
 		!strings.Contains(told, "60.0 C, base 40.0 C") || !strings.Contains(told, "[temperature]") {
-		t.Errorf("people were told:\n%s", told)
+		t.Errorf("a notification was sent:\n%s", told)
 	}
 	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state == "enabled" {
 		t.Error("the unit is still enabled")
@@ -113,7 +113,7 @@ func TestItStaysHot(t *testing.T) {
 	m.Shutdown()
 	e := m.Experiment(directory)
 	if len(e.Records) != 0 || e.Count(schedule.Outstanding) != 2 || e.Slots[0].Attempts != 0 {
-		t.Errorf("%d records, slots %v; want none, and a slot of which no attempt is counted", len(e.Records),
+		t.Errorf("%d records, slots %v; want none, and a slot without a counted attempt", len(e.Records),
 			e.Slots)
 	}
 }

@@ -65,8 +65,8 @@ func benchWait(w io.Writer, name string, c child.Command) error {
 }
 
 // benchShort measures, in medians, the three parts of a run of true(1): from the call until execve,
-// the program itself, and from its end until Run returns; the last two together, as nobody but
-// krund sees where they part.
+// the program itself, and from its end until Run returns. The last two are measured together,
+// because only krund sees where one ends.
 func benchShort(w io.Writer, runs int) error {
 	file, err := os.CreateTemp("", "childbench-")
 	if err != nil {

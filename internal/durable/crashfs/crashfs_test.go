@@ -101,7 +101,7 @@ func TestPanicOnCut(t *testing.T) {
 		defer func() { deferred = fsys.Remove("/x/f") }()
 		f := openFile(t, fsys, "/x/f")
 		_, err := f.Write([]byte("x"))
-		t.Errorf("went on after the cut with %v", err)
+		t.Errorf("continued after the cut with %v", err)
 		return err
 	})
 	if !errors.Is(err, crashfs.ErrPowerCut) || !errors.Is(deferred, crashfs.ErrPowerCut) {

@@ -32,7 +32,7 @@ type Execution struct {
 	Signal     string        // the signal that killed it, or ""
 	TimedOut   bool          // killed at Timeout
 	Timeout    time.Duration // the limit
-	OOMKills   int           // processes killed by the kernel's OOM killer meanwhile
+	OOMKills   int           // processes killed by the kernel's OOM killer during the run
 	LastWords  string        // last line of stderr, or else of stdout, or ""
 
 	WallNS   []int64       // reported iteration times in nanoseconds

@@ -21,7 +21,7 @@ import (
 	"krund/internal/durable"
 )
 
-func TestTalk(t *testing.T) {
+func TestConsole(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		journal bool
@@ -62,7 +62,7 @@ func TestTalk(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
-			test.log(slog.New(newTalk(&b, test.level, test.journal)))
+			test.log(slog.New(newConsole(&b, test.level, test.journal)))
 			if b.String() != test.want {
 				t.Errorf("%q, want %q", b.String(), test.want)
 			}

@@ -13,10 +13,10 @@ import (
 	"krund/internal/display"
 )
 
-// talk is a log handler for people. It writes a line of words and values without time and level: a
-// person at a terminal does not need them, and the journal adds them. Under systemd each line
+// console is a log handler for people. It writes a line of words and values without time and level:
+// a person at a terminal does not need them, and the journal adds them. Under systemd each line
 // begins with its priority (sd-daemon(3)).
-type talk struct {
+type console struct {
 	mu      *sync.Mutex
 	w       io.Writer
 	level   slog.Level
@@ -24,13 +24,13 @@ type talk struct {
 	attrs   []slog.Attr
 }
 
-// newTalk returns a handler that writes messages of at least this level to w. If w is the journal,
-// which filters by level itself, it writes messages of at least slog.LevelInfo.
-func newTalk(w io.Writer, level slog.Level, journal bool) *talk {
+// newConsole returns a handler that writes messages of at least this level to w. If w is the
+// journal, which filters by level itself, it writes messages of at least slog.LevelInfo.
+func newConsole(w io.Writer, level slog.Level, journal bool) *console {
 	if journal {
 		level = min(level, slog.LevelInfo)
 	}
-	return &talk{mu: new(sync.Mutex), w: w, level: level, journal: journal}
+	return &console{mu: new(sync.Mutex), w: w, level: level, journal: journal}
 }
 
 // isJournal reports whether w is systemd's journal. The variable alone does not decide: all
@@ -48,11 +48,11 @@ func isJournal(w io.Writer, stream string) bool {
 	return ok && stream == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino) // see systemd.exec(5)
 }
 
-func (t *talk) Enabled(_ context.Context, level slog.Level) bool { return level >= t.level }
+func (h *console) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
 
-func (t *talk) Handle(_ context.Context, r slog.Record) error {
+func (h *console) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
-	if t.journal {
+	if h.journal {
 		b.WriteString(priority(r.Level))
 	} else {
 		b.WriteString("krund: ")
@@ -69,14 +69,14 @@ func (t *talk) Handle(_ context.Context, r slog.Record) error {
 		separator = ", "
 		return true
 	}
-	for _, a := range t.attrs {
+	for _, a := range h.attrs {
 		write(a)
 	}
 	r.Attrs(write)
 	b.WriteByte('\n')
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, err := io.WriteString(t.w, b.String())
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, err := io.WriteString(h.w, b.String())
 	return err
 }
 
@@ -93,11 +93,11 @@ func priority(level slog.Level) string {
 	return "<7>"
 }
 
-func (t *talk) WithAttrs(attrs []slog.Attr) slog.Handler {
-	c := *t
-	c.attrs = append(append([]slog.Attr{}, t.attrs...), attrs...)
+func (h *console) WithAttrs(attrs []slog.Attr) slog.Handler {
+	c := *h
+	c.attrs = append(append([]slog.Attr{}, h.attrs...), attrs...)
 	return &c
 }
 
-// WithGroup does not group: krund has no groups.
-func (t *talk) WithGroup(string) slog.Handler { return t }
+// WithGroup ignores the group: krund uses none.
+func (h *console) WithGroup(string) slog.Handler { return h }
