@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot/vg"
 
@@ -29,7 +30,7 @@ const (
 	laneHeight          = 16 // of events
 	axisHeight          = 44 // the numbers of iterations and the name of the axis
 	legendHeight        = 18 // of events
-	titleSize           = 15
+	titleSize           = 15 // of titles that fit
 	textSize            = 13
 	nameSize            = 12 // of text inside panels
 	insetSize           = 10
@@ -48,7 +49,8 @@ func (f *Figure) height() vg.Length {
 // draw draws the figure below top; for columns see panel.series.
 func (f *Figure) draw(c canvas, top vg.Length, columns int) {
 	r, bottom := &f.Run, top+f.height()
-	c.text(label{text: f.Title, at: vg.Point{X: plotLeft, Y: top + titleHeight/2}, size: titleSize})
+	c.text(label{text: f.Title, at: vg.Point{X: plotLeft, Y: top + titleHeight/2},
+		size: f.titleSize()})
 	if len(r.Values) == 0 {
 		at := vg.Point{X: figureUnits / 2, Y: (top + bottom) / 2}
 		c.text(label{text: "no iterations", at: at, size: textSize, anchor: middle})
@@ -93,6 +95,12 @@ func (f *Figure) draw(c canvas, top vg.Length, columns int) {
 	for _, column := range below {
 		next(columnHeight, column.Span).column(column)
 	}
+}
+
+// titleSize returns the size at which the title fits: it ends with the execution and its class.
+func (f *Figure) titleSize() vg.Length {
+	const letter = 0.58 // mean width of a letter relative to the size, in wide fonts such as DejaVu Sans
+	return min(titleSize, (figureUnits-plotLeft)/(letter*vg.Length(utf8.RuneCountInString(f.Title))))
 }
 
 // sortedPanels returns the columns above and below the values.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
 	"gonum.org/v1/plot/vg"
 
 	"krund/internal/analysis/warmup"
@@ -133,6 +135,39 @@ func TestPlotWithAll(t *testing.T) {
 		}
 	}
 }
+
+// TestLongTitle: the execution and its class are at the end of the title, so a long one is drawn
+// smaller instead of beyond the edge. Short ones have the usual size.
+func TestLongTitle(t *testing.T) {
+	for title, full := range map[string]bool{
+		"nbody:C:default-c, execution 1: flat": true,
+		"":                                     true,
+		"edu.illinois.library.cantaloupe.perf.processor.codec.JPEGImageReaderPerformance." +
+			"testGetNumImages:JVM:default, execution 1: no steady state": false,
+		strings.Repeat("steady:", 50): false,
+	} {
+		f := Figure{Title: title, Run: NewRun([]float64{1, 2}, nil)}
+		drawn := labels{}
+		f.draw(&drawn, 0, pageColumns)
+		l := drawn.list[0]
+		fonts := font.NewCache(liberation.Collection())
+		sans := fonts.Lookup(font.Font{Typeface: "Liberation", Variant: "Sans"}, l.size)
+		if right := l.at.X + sans.Width(l.text); l.text != title || right > figureUnits {
+			t.Errorf("%q ends at %g of %d", l.text, right, figureUnits)
+		}
+		if (l.size == titleSize) != full {
+			t.Errorf("%q has the size %g", title, l.size)
+		}
+	}
+}
+
+// labels is a canvas that keeps only text.
+type labels struct{ list []label }
+
+func (c *labels) lines(ink, ...[]vg.Point)           {}
+func (c *labels) circles(ink, vg.Length, []vg.Point) {}
+func (c *labels) area(ink, string, ...vg.Point)      {}
+func (c *labels) text(l label)                       { c.list = append(c.list, l) }
 
 // TestTickText: prefixes are the same on all of an axis.
 func TestTickText(t *testing.T) {

@@ -119,7 +119,7 @@ func (c svgCanvas) text(l label) {
 		c.WriteString(` class="halo"`)
 	}
 	if l.size != textSize {
-		fmt.Fprintf(c, ` font-size="%g"`, l.size)
+		fmt.Fprintf(c, ` font-size="%.3g"`, l.size)
 	}
 	switch l.anchor {
 	case middle:
