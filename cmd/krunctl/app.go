@@ -40,7 +40,7 @@ type app struct {
 
 	leftOut map[[2]string]bool // source and reason of each record that was left out
 
-	counters func(context.Context, sysroot.Root, msr.Want) []msr.Finding // looks for counters
+	counters func(context.Context, sysroot.Root, msr.Want) []msr.SourceFinding // looks for counters
 	measure  func(context.Context, host.Host, host.CPUs, time.Duration) (probe.Proof, error)
 }
 

@@ -165,7 +165,7 @@ func (b *builder) record(slot schedule.Slot, o results.Outcome, reasons ...strin
 			WallNS:   (n + 20) * 1e9, UTimeNS: 4e9, STimeNS: 1e8, MaxRSSBytes: 30 << 20,
 			Stdout: results.Output{Text: "hello\n", Bytes: 6},
 		},
-		Machine: results.Machine{Controls: []results.Control{},
+		Machine: results.MachineState{Controls: []results.Control{},
 			KernelLog: results.KernelLog{Lines: []string{}}},
 		Totals: []results.Total{{Name: "smi"}, {Name: "mperf", Core: new(int), Value: joules(1<<53 + n)}},
 		Energy: []results.Energy{

@@ -59,8 +59,8 @@ type checkDataJSON struct {
 	Outcomes  map[results.Outcome]int `json:"outcomes"`
 	Completed int                     `json:"slots_with_completed_record"`
 	Bytes     int64                   `json:"bytes"`
-	Problems  []integrity.Problem     `json:"problems"`
-	Notes     []integrity.Problem     `json:"notes"`
+	Problems  []integrity.Defect     `json:"problems"`
+	Notes     []integrity.Defect     `json:"notes"`
 }
 
 func (a *app) checkData(arg string, o checkDataOptions) error {
@@ -76,8 +76,8 @@ func (a *app) checkData(arg string, o checkDataOptions) error {
 			Format: checkDataFormat, Directory: f.Dir(), OK: len(r.Problems) == 0,
 			Slots: summary.CountsOf(r.Slots), Records: r.Records, Outcomes: r.Outcomes,
 			Completed: r.Completed, Bytes: r.Bytes,
-			Problems: append([]integrity.Problem{}, r.Problems...),
-			Notes:    append([]integrity.Problem{}, r.Notes...),
+			Problems: append([]integrity.Defect{}, r.Problems...),
+			Notes:    append([]integrity.Defect{}, r.Notes...),
 		}
 		all := []results.Outcome{results.Completed, results.Error, results.Timeout, results.Rerun}
 		for _, outcome := range all {
@@ -101,7 +101,7 @@ func (a *app) checkData(arg string, o checkDataOptions) error {
 	return err
 }
 
-func (a *app) printProblems(kind string, list []integrity.Problem) {
+func (a *app) printProblems(kind string, list []integrity.Defect) {
 	for _, p := range list {
 		where := p.File
 		if p.Slot != nil && p.Attempt == nil {

@@ -24,7 +24,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	}
 	for _, document := range []any{summary.Plan{}, summary.PlanSlot{}, summary.Status{}, summaryJSON{},
 		checkDataJSON{}, doctorJSON{}, summary.Counters{}, summary.Calibration{}, startupJSON{},
-		similarity.Document{}, stability.Document{}, optimize.Document{}, integrity.Problem{}} {
+		similarity.Document{}, stability.Document{}, optimize.Document{}, integrity.Defect{}} {
 		for name := range fields(reflect.TypeOf(document)) {
 			if !strings.Contains(string(text), "`"+name+"`") {
 				t.Errorf("%T: %s is not in docs/output.md", document, name)

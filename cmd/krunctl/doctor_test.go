@@ -33,10 +33,10 @@ var captured = func() string {
 }()
 
 // noCounters is a machine without any.
-func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.Finding {
-	var list []msr.Finding
+func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.SourceFinding {
+	var list []msr.SourceFinding
 	for _, source := range want.Sources {
-		list = append(list, msr.Finding{Source: source, Why: "the processor has none",
+		list = append(list, msr.SourceFinding{Source: source, Why: "the processor has none",
 			Notes: []string{"a note"}})
 	}
 	return list

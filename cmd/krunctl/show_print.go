@@ -147,7 +147,7 @@ func (a *app) printOutput(name string, o results.Output) {
 	}
 }
 
-func (a *app) printMachine(m results.Machine) {
+func (a *app) printMachine(m results.MachineState) {
 	for _, c := range m.Controls {
 		detail := ""
 		if c.Detail != "" {

@@ -48,7 +48,7 @@ type similarityOptions struct {
 	json, csv, matrix bool
 	linkage           string
 	workers           int
-	settings          similarity.Settings
+	settings          similarity.Options
 	input             experiment.Options
 }
 

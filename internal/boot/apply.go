@@ -24,7 +24,7 @@ func (m *LabMachine) RestoreLeftover(ctx context.Context) error {
 func (m *LabMachine) RestoreAll(ctx context.Context) error { return m.restore(ctx, control.Restore) }
 
 // A restorer is control.Restore or control.RestoreSettings.
-type restorer func(context.Context, *control.Machine, *control.Journal) (control.Report, error)
+type restorer func(context.Context, *control.Machine, *control.Journal) (control.RestoreReport, error)
 
 // restore restores what is recorded in the journal, and in its copy if entries are missing from the
 // journal.

@@ -39,7 +39,7 @@ type LabMachine struct {
 	Spare           string // path of its copy on another file system; "" for none
 	Clock           sysroot.Clock
 	Log             *slog.Logger
-	Temperature     config.Temperature
+	Temperature     config.TemperatureGate
 	Probes          probe.Request
 	// kernel messages that are harmless, in addition to the built-in list
 	Allow    []*regexp.Regexp

@@ -57,7 +57,7 @@ type Config struct {
 	Boot        Boot
 	Limits      Limits
 	Wait        Wait
-	Temperature Temperature
+	Temperature TemperatureGate
 	VMs         []VM        // in file order, like all lists
 	Variants    []Variant   // including those that no VM uses
 	Benchmarks  []Benchmark //
@@ -116,8 +116,8 @@ type Wait struct {
 	Sync    time.Duration // after sync(2)
 }
 
-// Temperature configures how the base temperatures are measured and waited for.
-type Temperature struct {
+// TemperatureGate configures how the base temperatures are measured and waited for.
+type TemperatureGate struct {
 	BaseWait  time.Duration // before the base temperatures are read
 	Tolerance float64       // degrees Celsius around the base, greater than 0
 	Timeout   time.Duration // for a temperature to return to its base

@@ -125,7 +125,7 @@ func TestParseFull(t *testing.T) {
 	check(t, "Limits", c.Limits, config.Limits{Heap: 0, Stack: 4096, Timeout: 36 * time.Hour, Output: 65536,
 		Processes: 4096})
 	check(t, "Wait", c.Wait, config.Wait{})
-	check(t, "Temperature", c.Temperature, config.Temperature{
+	check(t, "Temperature", c.Temperature, config.TemperatureGate{
 		BaseWait: 90 * time.Second, Tolerance: 2.5, Timeout: 2 * time.Hour, Sensors: []string{"coretemp/*",
 			"acpitz/?"},
 	})
@@ -178,7 +178,7 @@ func TestParseDefaults(t *testing.T) {
 	check(t, "Limits", c.Limits, config.Limits{Heap: 2 << 30, Stack: 8 << 20, Output: 1 << 20,
 		Processes: 4096})
 	check(t, "Wait", c.Wait, config.Wait{Startup: 3 * time.Minute, Sync: 30 * time.Second})
-	check(t, "Temperature", c.Temperature, config.Temperature{BaseWait: time.Minute, Tolerance: 3,
+	check(t, "Temperature", c.Temperature, config.TemperatureGate{BaseWait: time.Minute, Tolerance: 3,
 		Timeout: time.Hour, Sensors: []string{"*"}})
 	check(t, "Hooks", c.Hooks, config.Hooks{Timeout: time.Minute})
 	check(t, "Notify", c.Notify, config.Notify{Mail: nil, MaxMails: 5, Sendmail: "/usr/sbin/sendmail"})

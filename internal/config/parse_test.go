@@ -325,7 +325,7 @@ func TestDefaultNameIsThatOfTheFile(t *testing.T) {
 
 func TestEachProblemIsFoundByErrorsAs(t *testing.T) {
 	_, err := config.Parse("x.toml", []byte("[wait]\nsync = 1\n"), "", doctor.Settings())
-	var p config.Problem
+	var p config.Mistake
 	if !errors.As(err, &p) || p.File != "x.toml" || p.Line != 1 {
 		t.Errorf("first problem of %v is %+v", err, p)
 	}

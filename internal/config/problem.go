@@ -10,8 +10,8 @@ import (
 	"krund/internal/key"
 )
 
-// A Problem is one mistake in a configuration.
-type Problem struct {
+// A Mistake is one mistake in a configuration.
+type Mistake struct {
 	File string // as given by the user
 	Line int    // from 1
 	What string // what is wrong
@@ -19,12 +19,12 @@ type Problem struct {
 }
 
 // Error returns "file:line: what; what to do".
-func (p Problem) Error() string {
+func (p Mistake) Error() string {
 	return fmt.Sprintf("%s:%d: %s; %s", p.File, p.Line, p.What, p.Fix)
 }
 
 // Errors is every mistake found, in file order. It is never empty.
-type Errors []Problem
+type Errors []Mistake
 
 // Error returns one line per problem, at most a hundred.
 func (e Errors) Error() string {
@@ -51,21 +51,21 @@ func (e Errors) Unwrap() []error {
 // problems collects mistakes while a file is read.
 type problems struct {
 	file     string
-	list     []Problem
-	reported map[Problem]bool // the problems in list
+	list     []Mistake
+	reported map[Mistake]bool // the problems in list
 }
 
 // add records one mistake. The same mistake on the same line is recorded once, because a machine's
 // section is read both alone and merged with the rest.
 func (p *problems) add(line int, what, fix string) {
 	const most = 500 // bytes: names and values come from the file and may be as long as the file
-	found := Problem{File: p.file, Line: max(line, 1), What: display.Clip(what, most), Fix: display.Clip(fix,
+	found := Mistake{File: p.file, Line: max(line, 1), What: display.Clip(what, most), Fix: display.Clip(fix,
 		most)}
 	if p.reported[found] {
 		return
 	}
 	if p.reported == nil {
-		p.reported = map[Problem]bool{}
+		p.reported = map[Mistake]bool{}
 	}
 	p.reported[found] = true
 	p.list = append(p.list, found)
@@ -91,6 +91,6 @@ func (p *problems) errors() error {
 	if len(p.list) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(p.list, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
+	slices.SortStableFunc(p.list, func(a, b Mistake) int { return cmp.Compare(a.Line, b.Line) })
 	return Errors(p.list)
 }

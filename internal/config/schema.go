@@ -164,10 +164,10 @@ func (r *reader) wait(n *node) Wait {
 	}
 }
 
-func (r *reader) temperature(n *node) Temperature {
+func (r *reader) temperature(n *node) TemperatureGate {
 	s := r.section("temperature", n)
 	defer s.done()
-	return Temperature{
+	return TemperatureGate{
 		BaseWait: s.duration("base_wait", "1m", 0, false),
 		Tolerance: s.number("tolerance", 3, func(v float64) bool { return v > 0 && v <= 100 },
 			"degrees Celsius above 0, at most 100"),

@@ -29,23 +29,23 @@ type node struct {
 
 // decode reads the text into a tree. The Problem concerns the text as a whole: not TOML, not UTF-8,
 // or too large.
-func decode(text string) (*node, *Problem) {
+func decode(text string) (*node, *Mistake) {
 	if len(text) > maxText {
-		return nil, &Problem{
+		return nil, &Mistake{
 			Line: 1, What: fmt.Sprintf("the file has more than %d bytes", maxText),
 			Fix: "write less, or is it the wrong file?",
 		}
 	}
 	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") {
-		return nil, &Problem{Line: 1, What: "the file is UTF-16", Fix: "save it as UTF-8"}
+		return nil, &Mistake{Line: 1, What: "the file is UTF-16", Fix: "save it as UTF-8"}
 	}
 	if line, ok := firstInvalid(text); !ok {
-		return nil, &Problem{Line: line, What: "the line is not valid UTF-8", Fix: "save the file as UTF-8"}
+		return nil, &Mistake{Line: line, What: "the line is not valid UTF-8", Fix: "save the file as UTF-8"}
 	}
 	text = strings.TrimPrefix(text, "\uFEFF")
 	places, line, err := locate(text)
 	if err != nil {
-		return nil, &Problem{Line: line, What: err.Error(), Fix: "no key of a configuration is that deep"}
+		return nil, &Mistake{Line: line, What: err.Error(), Fix: "no key of a configuration is that deep"}
 	}
 	var tree map[string]any
 	if err := decodeTOML(text, &tree); err != nil {
@@ -78,14 +78,14 @@ func firstInvalid(text string) (int, bool) {
 	return 0, true
 }
 
-func syntaxProblem(err error) *Problem {
+func syntaxProblem(err error) *Mistake {
 	const fix = "correct the line; the rest of the file is checked after that"
 	var syntax toml.ParseError
 	if errors.As(err, &syntax) {
 		what := strings.ReplaceAll(strings.TrimRight(syntax.Message, ". \n"), "\n", " ")
-		return &Problem{Line: max(syntax.Position.Line, 1), What: "not TOML: " + what, Fix: fix}
+		return &Mistake{Line: max(syntax.Position.Line, 1), What: "not TOML: " + what, Fix: fix}
 	}
-	return &Problem{Line: 1, What: "not TOML: " + err.Error(), Fix: fix}
+	return &Mistake{Line: 1, What: "not TOML: " + err.Error(), Fix: fix}
 }
 
 // build joins the decoded values with their places. A value without a place gets its parent's line.

@@ -261,7 +261,7 @@ func (j *Journal) got(entries []Entry) error {
 }
 
 // undone records that changes are restored or void, with the outcome of each.
-func (j *Journal) undone(report Report) error {
+func (j *Journal) undone(report RestoreReport) error {
 	var lines []journalLine
 	for _, r := range report {
 		if r.Outcome == Failed {

@@ -240,7 +240,7 @@ func TestJournalOnTheRealFileSystem(t *testing.T) {
 }
 
 func TestReportPrint(t *testing.T) {
-	r := Report{
+	r := RestoreReport{
 		{Control: "a", Target: "/a", Value: "1", Outcome: Restored},
 		{Control: "b", Target: "/b", Value: "2", Outcome: Void},
 		{Control: "c", Target: "/c", Value: "3", Outcome: Gone},
@@ -261,7 +261,7 @@ already   e: /e = 5
 		t.Errorf("Err = %v", err)
 	}
 	out.Reset()
-	if err := (Report{}).Print(&out); err != nil || out.String() != "nothing to restore\n" {
+	if err := (RestoreReport{}).Print(&out); err != nil || out.String() != "nothing to restore\n" {
 		t.Errorf("%v %q", err, out.String())
 	}
 }

@@ -33,12 +33,12 @@ type Reversal struct {
 	Error   string  `json:"error,omitempty"` // when Outcome is Failed
 }
 
-// A Report lists what a restore did, the last change first. It is empty if there was nothing to do.
-type Report []Reversal
+// A RestoreReport lists what a restore did, the last change first. It is empty if there was nothing to do.
+type RestoreReport []Reversal
 
 // Err returns nil if every change is restored, and otherwise an error that names those that are
 // not.
-func (r Report) Err() error {
+func (r RestoreReport) Err() error {
 	var errs []error
 	for _, x := range r {
 		if x.Outcome == Failed {
@@ -50,7 +50,7 @@ func (r Report) Err() error {
 }
 
 // Print writes one line for each change.
-func (r Report) Print(w io.Writer) error {
+func (r RestoreReport) Print(w io.Writer) error {
 	if len(r) == 0 {
 		_, err := fmt.Fprintln(w, "nothing to restore")
 		return err
@@ -79,19 +79,19 @@ func (r Report) Print(w io.Writer) error {
 // and repeating it does nothing. It continues past changes that cannot be restored: they are in the
 // report as Failed, stay in the journal, and are in the error. It does not stop when ctx ends,
 // since a half-restored machine is the worst state; ctx only carries values.
-func Restore(ctx context.Context, m *Machine, j *Journal) (Report, error) {
+func Restore(ctx context.Context, m *Machine, j *Journal) (RestoreReport, error) {
 	return restore(ctx, m, j, j.Pending())
 }
 
 // RestoreSettings is Restore for a krund that continues the experiment: it keeps the account for
 // benchmarks.
-func RestoreSettings(ctx context.Context, m *Machine, j *Journal) (Report, error) {
+func RestoreSettings(ctx context.Context, m *Machine, j *Journal) (RestoreReport, error) {
 	return restore(ctx, m, j, slices.DeleteFunc(j.Pending(), isAccount))
 }
 
-func restore(ctx context.Context, m *Machine, j *Journal, pending []Entry) (Report, error) {
+func restore(ctx context.Context, m *Machine, j *Journal, pending []Entry) (RestoreReport, error) {
 	var live []Entry
-	var report Report
+	var report RestoreReport
 	for _, e := range slices.Backward(pending) {
 		if m.stale(e) {
 			report = append(report, reversal(e, Void))
@@ -149,9 +149,9 @@ const settleDelay = 50 * time.Millisecond
 // restoreEntries restores entries, given oldest first, in reverse order, and repeats this until
 // nothing moves (at most restorePasses times). Of several changes to one target the oldest has the
 // value to restore.
-func restoreEntries(ctx context.Context, m *Machine, entries []Entry) Report {
+func restoreEntries(ctx context.Context, m *Machine, entries []Entry) RestoreReport {
 	ctx = context.WithoutCancel(ctx)
-	report := make(Report, 0, len(entries))
+	report := make(RestoreReport, 0, len(entries))
 	for _, e := range slices.Backward(entries) {
 		report = append(report, reversal(oldest(entries, e), ""))
 		report[len(report)-1].Entry = e

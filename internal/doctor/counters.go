@@ -20,7 +20,7 @@ func checkCounters(ctx context.Context, root sysroot.Root, want msr.Want, find C
 	enough := slices.Contains(want.Sources, msr.None)
 	want.Sources = slices.DeleteFunc(want.Sources, func(s string) bool { return s == msr.None })
 	found := find(ctx, root, want)
-	enough = enough || slices.ContainsFunc(found, func(f msr.Finding) bool { return f.Available })
+	enough = enough || slices.ContainsFunc(found, func(f msr.SourceFinding) bool { return f.Available })
 	rows := make([]setting.Finding, 0, len(found))
 	for _, f := range found {
 		row := setting.Finding{

@@ -57,7 +57,7 @@ func Of(cfg *config.Config, reboot string) Wishes {
 
 // Counters returns which of the wanted counter sources are available; msr.Probe is one
 // implementation.
-type Counters func(context.Context, sysroot.Root, msr.Want) []msr.Finding
+type Counters func(context.Context, sysroot.Root, msr.Want) []msr.SourceFinding
 
 // Look returns the rows of the table.
 func Look(ctx context.Context, m *control.Machine, w Wishes, counters Counters) []setting.Finding {

@@ -21,10 +21,10 @@ import (
 const captured = "../control/testdata"
 
 // noCounters is a machine without counters.
-func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.Finding {
-	var list []msr.Finding
+func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.SourceFinding {
+	var list []msr.SourceFinding
 	for _, source := range want.Sources {
-		list = append(list, msr.Finding{Source: source, Why: "the processor has none",
+		list = append(list, msr.SourceFinding{Source: source, Why: "the processor has none",
 			Notes: []string{"a note"}})
 	}
 	return list
@@ -115,7 +115,7 @@ func TestCounters(t *testing.T) {
 	if rows = look(noCounters, msr.MSR); len(rows) != 1 || !rows[0].Fails() {
 		t.Errorf("counters are demanded, and there are none: %+v", rows)
 	}
-	rows = look(func(ctx context.Context, root sysroot.Root, want msr.Want) []msr.Finding {
+	rows = look(func(ctx context.Context, root sysroot.Root, want msr.Want) []msr.SourceFinding {
 		list := noCounters(ctx, root, want)
 		list[1].Available = true
 		return list

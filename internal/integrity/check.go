@@ -29,12 +29,12 @@ type Options struct {
 
 // Check reads everything in the directory f. Its memory use grows with the number of slots that
 // have records, not with the size of the records.
-func Check(fsys durable.FS, f directory.Directory, o Options) Report {
+func Check(fsys durable.FS, f directory.Directory, o Options) CheckReport {
 	return examine(fsys, f, o).report
 }
 
 func examine(fsys durable.FS, f directory.Directory, o Options) *check {
-	c := &check{fsys: fsys, directory: f, options: o, report: Report{Outcomes: make(map[results.Outcome]int)},
+	c := &check{fsys: fsys, directory: f, options: o, report: CheckReport{Outcomes: make(map[results.Outcome]int)},
 		slots: make(map[int]*history)}
 	c.files()
 	c.machineFiles()
@@ -49,7 +49,7 @@ type check struct {
 	fsys      durable.FS
 	directory directory.Directory
 	options   Options
-	report    Report
+	report    CheckReport
 
 	slots  map[int]*history // by slot
 	hosts  []string         // of the records

@@ -121,7 +121,7 @@ func broken(t *testing.T) (*crashfs.FS, directory.Directory) {
 	return fsys, f
 }
 
-func problems(list []integrity.Problem) string {
+func problems(list []integrity.Defect) string {
 	var b strings.Builder
 	for _, p := range list {
 		b.WriteString(string(p.Code) + " " + p.File + ": " + p.What + "\n")

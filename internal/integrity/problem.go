@@ -44,8 +44,8 @@ const (
 	UnfinishedRecord Code = "unfinished_records" // a note: krund finishes the slot at its next start
 )
 
-// Problem is one inconsistency.
-type Problem struct {
+// Defect is one inconsistency.
+type Defect struct {
 	Code    Code   `json:"code"`
 	File    string `json:"file"` // path in the experiment's directory
 	Slot    *int   `json:"slot"`
@@ -54,34 +54,34 @@ type Problem struct {
 	Fix     string `json:"fix"`
 }
 
-// Report is the result of Check.
-type Report struct {
+// CheckReport is the result of Check.
+type CheckReport struct {
 	Slots     schedule.Counts // all zero if the schedule could not be read
 	Records   int             // record files
 	Outcomes  map[results.Outcome]int
 	Completed int   // slots with a completed record
 	Bytes     int64 // size of all files in the directory and its results
-	Problems  []Problem
-	Notes     []Problem // unusual, but harmless
+	Problems  []Defect
+	Notes     []Defect // unusual, but harmless
 }
 
-func (r *Report) problem(c Code, file, what, fix string) {
-	r.Problems = append(r.Problems, Problem{Code: c, File: file, What: what, Fix: fix})
+func (r *CheckReport) problem(c Code, file, what, fix string) {
+	r.Problems = append(r.Problems, Defect{Code: c, File: file, What: what, Fix: fix})
 }
 
-func (r *Report) slot(c Code, file string, slot int, what, fix string) {
-	r.Problems = append(r.Problems, Problem{Code: c, File: file, Slot: &slot, What: what, Fix: fix})
+func (r *CheckReport) slot(c Code, file string, slot int, what, fix string) {
+	r.Problems = append(r.Problems, Defect{Code: c, File: file, Slot: &slot, What: what, Fix: fix})
 }
 
-func (r *Report) record(c Code, n results.Name, what, fix string) {
-	r.Problems = append(r.Problems, Problem{
+func (r *CheckReport) record(c Code, n results.Name, what, fix string) {
+	r.Problems = append(r.Problems, Defect{
 		Code: c, File: resultsDir + "/" + n.String(), Slot: &n.Slot, Attempt: &n.Attempt, What: what,
 		Fix: fix,
 	})
 }
 
-func (r *Report) note(c Code, file, what, fix string) {
-	r.Notes = append(r.Notes, Problem{Code: c, File: file, What: what, Fix: fix})
+func (r *CheckReport) note(c Code, file, what, fix string) {
+	r.Notes = append(r.Notes, Defect{Code: c, File: file, What: what, Fix: fix})
 }
 
 // Fixes that several problems share.

@@ -54,12 +54,12 @@ func (s system) choose(ctx context.Context, root sysroot.Root, want Want) (*Coun
 
 // Probe reports for each wanted source whether it is available. It opens, reads and closes, and
 // changes nothing.
-func Probe(ctx context.Context, root sysroot.Root, want Want) []Finding {
+func Probe(ctx context.Context, root sysroot.Root, want Want) []SourceFinding {
 	return system{openEvent, modprobe, lookMapped}.probe(ctx, root, want)
 }
 
-func (s system) probe(ctx context.Context, root sysroot.Root, want Want) []Finding {
-	list := make([]Finding, 0, len(want.Sources))
+func (s system) probe(ctx context.Context, root sysroot.Root, want Want) []SourceFinding {
+	list := make([]SourceFinding, 0, len(want.Sources))
 	for _, source := range want.Sources {
 		c, f := s.find(ctx, root, source, want, false)
 		if c != nil {
@@ -74,14 +74,14 @@ func (s system) probe(ctx context.Context, root sysroot.Root, want Want) []Findi
 
 // find opens one source.
 func (s system) find(ctx context.Context, root sysroot.Root, source string, want Want,
-	change bool) (*Counters, Finding) {
+	change bool) (*Counters, SourceFinding) {
 	c := &Counters{source: source, close: func() error { return nil }}
 	if want.Scope == Execution {
 		c.scope = libkrun.PerExecution
 	}
 	switch source {
 	case None:
-		return c, Finding{Source: None, Available: true, Why: "the clock alone"}
+		return c, SourceFinding{Source: None, Available: true, Why: "the clock alone"}
 	case Perf:
 		groups, f := findPerf(root, s.open, want)
 		c.usePerf(groups)
@@ -97,7 +97,7 @@ func (s system) find(ctx context.Context, root sysroot.Root, source string, want
 		c.useDevices(root, list, changed)
 		return c, f
 	}
-	return nil, Finding{Source: source, Why: "there is no such source; want perf, rdpmc, msr or none"}
+	return nil, SourceFinding{Source: source, Why: "there is no such source; want perf, rdpmc, msr or none"}
 }
 
 func (c *Counters) usePerf(groups []opened) {

@@ -114,8 +114,8 @@ func countCycles(root sysroot.Root, list []device) (changed []saved, note string
 // findMSR opens the devices. With change it loads the kernel module if it is missing and starts the
 // cycles counters; without change it only looks.
 func findMSR(ctx context.Context, root sysroot.Root, load loader, want Want,
-	change bool) ([]device, []saved, Finding) {
-	f := Finding{Source: MSR}
+	change bool) ([]device, []saved, SourceFinding) {
+	f := SourceFinding{Source: MSR}
 	if want.Scope == Task {
 		f.Why = "registers belong to cores, not to tasks: use the perf source or another scope"
 		return nil, nil, f

@@ -164,8 +164,8 @@ func counting(leader *os.File, events int) error {
 }
 
 // findPerf opens the groups of the perf source.
-func findPerf(root sysroot.Root, open opener, want Want) ([]opened, Finding) {
-	f := Finding{Source: Perf}
+func findPerf(root sysroot.Root, open opener, want Want) ([]opened, SourceFinding) {
+	f := SourceFinding{Source: Perf}
 	cores, err := online(root, want)
 	if err != nil {
 		f.Why = err.Error()

@@ -26,9 +26,9 @@ type mapped func(*os.File) error
 // RDPMC reads a counter of the processor that executes it, so only a thread that counts itself can
 // use it. It cannot read other cores' counters, those of threads that the benchmark starts, or
 // APERF and MPERF, which are not performance counters.
-func findSelf(root sysroot.Root, open opener, look mapped, want Want) (*os.File, event, Finding) {
-	f := Finding{Source: RDPMC, Columns: []string{"cycles"}}
-	refuse := func(format string, args ...any) (*os.File, event, Finding) {
+func findSelf(root sysroot.Root, open opener, look mapped, want Want) (*os.File, event, SourceFinding) {
+	f := SourceFinding{Source: RDPMC, Columns: []string{"cycles"}}
+	refuse := func(format string, args ...any) (*os.File, event, SourceFinding) {
 		f.Columns, f.Why = nil, fmt.Sprintf(format, args...)
 		return nil, event{}, f
 	}

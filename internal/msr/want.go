@@ -30,8 +30,8 @@ type Want struct {
 	Cores   []int // nil: all that are online
 }
 
-// Finding is the result for one source.
-type Finding struct {
+// SourceFinding is the result for one source.
+type SourceFinding struct {
 	Source    string
 	Available bool
 	Why       string   // why it is not available, with the remedy; or what it provides
@@ -40,7 +40,7 @@ type Finding struct {
 }
 
 // String is the finding as one line.
-func (f Finding) String() string {
+func (f SourceFinding) String() string {
 	state := "not available"
 	if f.Available {
 		state = "available"
@@ -51,7 +51,7 @@ func (f Finding) String() string {
 // Reason is how a source was chosen.
 type Reason struct {
 	Chosen   string    // "" when none of the wanted sources is available
-	Findings []Finding // of the sources in the order they were tried
+	Findings []SourceFinding // of the sources in the order they were tried
 }
 
 // String is the reason as one line, for the record.

@@ -76,7 +76,7 @@ type Record struct {
 	Library *Library `json:"library"` // final state of libkrun; nil if the process does not use it
 
 	Process Process `json:"process"`
-	Machine Machine `json:"machine"`
+	Machine MachineState `json:"machine"`
 	Daemon  Daemon  `json:"daemon"`
 }
 
@@ -164,8 +164,8 @@ type Output struct {
 	Truncated bool   `json:"truncated"`
 }
 
-// Machine is the state of the machine around the run.
-type Machine struct {
+// MachineState is the state of the machine around the run.
+type MachineState struct {
 	Controls     []Control         `json:"controls"` // in the order they were applied
 	Temperatures Temperatures      `json:"temperatures"`
 	Throttle     Throttle          `json:"throttle"`

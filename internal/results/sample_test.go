@@ -84,8 +84,8 @@ func fullProcess() results.Process {
 	}
 }
 
-func fullMachine() results.Machine {
-	return results.Machine{
+func fullMachine() results.MachineState {
+	return results.MachineState{
 		Controls: []results.Control{{Name: "turbo", Policy: "require", Status: "set", Wanted: "off",
 			Found: "on", Detail: "no_turbo=1"}},
 		Temperatures: results.Temperatures{
@@ -113,7 +113,7 @@ func crashed() results.Record {
 		Startup: results.Startup{ExecNS: ptr[int64](0)},
 		WallNS:  []int64{}, StartNS: []int64{}, Columns: []results.Column{},
 		Process: results.Process{Signal: "SIGSEGV", Findings: []string{}},
-		Machine: results.Machine{Throttle: results.Throttle{Before: []results.Count{}},
+		Machine: results.MachineState{Throttle: results.Throttle{Before: []results.Count{}},
 			Fingerprint: map[string]string{}},
 	}
 }

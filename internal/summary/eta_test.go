@@ -105,7 +105,7 @@ func TestTheOrderOfSamplesDoesNotMatter(t *testing.T) {
 
 func TestWaitsOf(t *testing.T) {
 	c := &config.Config{Wait: config.Wait{Startup: 3 * time.Minute, Sync: 30 * time.Second},
-		Temperature: config.Temperature{BaseWait: time.Minute}}
+		Temperature: config.TemperatureGate{BaseWait: time.Minute}}
 	if got, want := summary.WaitsOf(c), (summary.Waits{Each: 210 * time.Second,
 		Once: time.Minute}); got != want {
 		t.Errorf("%v, want %v", got, want)

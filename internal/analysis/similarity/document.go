@@ -85,7 +85,7 @@ type SameDocument struct {
 
 // CompareKeys compares the executions of every key of d on the given number of goroutines. The
 // errors are those of Of.
-func CompareKeys(d *dataset.Dataset, column string, s Settings, workers int) (*Document, error) {
+func CompareKeys(d *dataset.Dataset, column string, s Options, workers int) (*Document, error) {
 	doc := &Document{
 		Format: Format, Source: d.Info, Column: column, Threshold: s.Threshold, Frames: s.Frames,
 		Alphabet: s.Alphabet, Merge: s.Merge, Linkage: s.Linkage.String(),

@@ -10,7 +10,7 @@ import (
 func Example() {
 	warm := []float64{3, 2, 1.5, 1, 1.01, 1, 0.99, 1, 1.02, 1}
 	runs := [][]float64{warm, warm, {4, 4.1, 4, 4.2, 4, 3.9, 4, 4, 4.1, 4}, warm}
-	r, err := similarity.Of(runs, similarity.Settings{})
+	r, err := similarity.Of(runs, similarity.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -8,8 +8,8 @@ import (
 // Measures are M1 to M5 of two series: dissimilarities from 0 (alike) to 1.
 type Measures [5]float64
 
-// Settings of the measures and the methods. The zero value selects the paper's.
-type Settings struct {
+// Options of the measures and the methods. The zero value selects the paper's.
+type Options struct {
 	Threshold float64 // measures above it indicate dissimilarity; 0: 0.25
 	Frames    int     // of SAX; 0: 300
 	Alphabet  int     // letters of SAX, 2 to 26; 0: 6
@@ -27,7 +27,7 @@ const (
 	DefaultMerge     = 0.2
 )
 
-func (s Settings) filled() Settings {
+func (s Options) filled() Options {
 	if s.Threshold == 0 {
 		s.Threshold = DefaultThreshold
 	}
@@ -70,7 +70,7 @@ type run struct {
 	phrases  int    // of word
 }
 
-func newRun(values []float64, scale float64, s Settings) *run {
+func newRun(values []float64, scale float64, s Options) *run {
 	r := &run{values: make([]float64, len(values)), word: SAX(values, s.Frames, s.Alphabet)}
 	for i, v := range values {
 		r.values[i] = v * scale

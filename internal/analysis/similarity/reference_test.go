@@ -85,7 +85,7 @@ func compareCases(t *testing.T, c *casesFile) {
 	t.Helper()
 	compared := 0
 	for _, p := range c.Pairs {
-		r, err := Of([][]float64{p.X, p.Y}, Settings{})
+		r, err := Of([][]float64{p.X, p.Y}, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", p.Case, err)
 			continue
@@ -202,7 +202,7 @@ func TestFixtureBenchmarks(t *testing.T) {
 	for _, want := range expected.Benchmarks {
 		var series struct{ Forks [][]float64 }
 		decode(t, filepath.Join(dir, "series", want.ID+".json.gz"), &series)
-		got, err := Of(series.Forks, Settings{})
+		got, err := Of(series.Forks, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", want.ID, err)
 			continue

@@ -42,7 +42,7 @@ type Same struct {
 	Dissimilar bool        // more than one cluster
 }
 
-func (s Settings) same(runs []*run, width float64) *Same {
+func (s Options) same(runs []*run, width float64) *Same {
 	n := len(runs)
 	same := &Same{Distances: make([][]float64, n)}
 	for i := range same.Distances {

@@ -50,7 +50,7 @@ type Result struct {
 
 // Of compares the executions of a key. Each pair is compared over the length of the shorter series.
 // The error wraps ErrData or ErrSettings.
-func Of(runs [][]float64, s Settings) (*Result, error) {
+func Of(runs [][]float64, s Options) (*Result, error) {
 	s = s.filled()
 	if err := s.check(); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func Of(runs [][]float64, s Settings) (*Result, error) {
 }
 
 // comparePairs fills in Pairs, Averages and ByRun.
-func (r *Result) comparePairs(runs [][]float64, made []*run, scale float64, s Settings) {
+func (r *Result) comparePairs(runs [][]float64, made []*run, scale float64, s Options) {
 	n := len(made)
 	r.Pairs = make([]Measures, 0, n*(n-1)/2)
 	r.ByRun = make([]Measures, n)
@@ -125,7 +125,7 @@ func (r *Result) Pair(i, j int) Measures {
 }
 
 // outliers reports the executions outside the majority cluster.
-func (r *Result) outliers(s Settings) {
+func (r *Result) outliers(s Options) {
 	sizes := make([]int, r.Same.Count)
 	for _, c := range r.Same.Clusters {
 		sizes[c]++
@@ -166,9 +166,9 @@ func widthOf(runs []*run) float64 {
 }
 
 // Check returns an error when a setting is out of range. The error wraps ErrSettings.
-func (s Settings) Check() error { return s.filled().check() }
+func (s Options) Check() error { return s.filled().check() }
 
-func (s Settings) check() error {
+func (s Options) check() error {
 	switch {
 	case !(s.Threshold > 0 && s.Threshold < 1):
 		return fmt.Errorf("%w: threshold %v must be above 0 and below 1", ErrSettings, s.Threshold)

@@ -22,7 +22,7 @@ func level(seed uint64, n int, mean float64) []float64 {
 
 func of(t *testing.T, runs [][]float64) *Result {
 	t.Helper()
-	r, err := Of(runs, Settings{})
+	r, err := Of(runs, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +77,11 @@ func TestDegenerate(t *testing.T) {
 		}
 	}
 	for _, runs := range [][][]float64{{{}}, {{1}, {}}, {{1, math.NaN()}}, {{1}, {math.Inf(1)}}} {
-		if _, err := Of(runs, Settings{}); !errors.Is(err, ErrData) {
+		if _, err := Of(runs, Options{}); !errors.Is(err, ErrData) {
 			t.Errorf("%v: %v", runs, err)
 		}
 	}
-	for _, s := range []Settings{{Threshold: 1}, {Threshold: math.NaN()}, {Frames: -1}, {Alphabet: 1},
+	for _, s := range []Options{{Threshold: 1}, {Threshold: math.NaN()}, {Frames: -1}, {Alphabet: 1},
 		{Alphabet: 27}, {Merge: -1}, {Linkage: 3}} {
 		if _, err := Of([][]float64{{1}, {1}}, s); !errors.Is(err, ErrSettings) {
 			t.Errorf("%+v: %v", s, err)
@@ -188,7 +188,7 @@ func FuzzOf(f *testing.F) {
 			runs = append(runs, values[:at])
 			values = values[at:]
 		}
-		r, err := Of(runs, Settings{Frames: int(frames), Alphabet: int(letters)})
+		r, err := Of(runs, Options{Frames: int(frames), Alphabet: int(letters)})
 		if err != nil {
 			if !errors.Is(err, ErrData) && !errors.Is(err, ErrSettings) {
 				t.Fatal(err)
@@ -217,7 +217,7 @@ func BenchmarkOf(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Of(runs, Settings{}); err != nil {
+		if _, err := Of(runs, Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}
