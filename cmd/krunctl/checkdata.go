@@ -59,8 +59,8 @@ type checkDataJSON struct {
 	Outcomes  map[results.Outcome]int `json:"outcomes"`
 	Completed int                     `json:"slots_with_completed_record"`
 	Bytes     int64                   `json:"bytes"`
-	Problems  []integrity.Defect     `json:"problems"`
-	Notes     []integrity.Defect     `json:"notes"`
+	Problems  []integrity.Defect      `json:"problems"`
+	Notes     []integrity.Defect      `json:"notes"`
 }
 
 func (a *app) checkData(arg string, o checkDataOptions) error {

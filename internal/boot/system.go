@@ -86,9 +86,9 @@ type Applied struct {
 // Observation is the state of the machine before, during and after a run. The lists hold sentences.
 type Observation struct {
 	Machine   results.MachineState // without Controls and the base temperatures
-	Refused   []string        // what the configuration forbids: the run does not count
-	Disturbed []string        // what should not have happened during the run
-	Remarks   []string        // what deserves a look, though the run counts
+	Refused   []string             // what the configuration forbids: the run does not count
+	Disturbed []string             // what should not have happened during the run
+	Remarks   []string             // what deserves a look, though the run counts
 }
 
 // Hooks are the user's commands around an execution.

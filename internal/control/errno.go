@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"syscall"
+
+	"krund/internal/display"
 )
 
 // gone reports whether an error means that a process or file no longer exists.
@@ -13,10 +15,4 @@ func gone(err error) bool { return errors.Is(err, syscall.ESRCH) || errors.Is(er
 func busy(err error) bool { return errors.Is(err, syscall.EBUSY) }
 
 // clip shortens a text for a message.
-func clip(text string) string {
-	const most = 80
-	if len(text) <= most {
-		return text
-	}
-	return text[:most] + "..."
-}
+func clip(text string) string { return display.Head(text, 80) }

@@ -50,7 +50,7 @@ func (f SourceFinding) String() string {
 
 // Reason is how a source was chosen.
 type Reason struct {
-	Chosen   string    // "" when none of the wanted sources is available
+	Chosen   string          // "" when none of the wanted sources is available
 	Findings []SourceFinding // of the sources in the order they were tried
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"krund/internal/config/setting"
+	"krund/internal/display"
 	"krund/internal/host"
 )
 
@@ -93,7 +94,7 @@ func checkKernelLog(ctx context.Context, h host.Host) setting.Finding {
 }
 
 func checkThrottle(t Throttle) setting.Finding {
-	f := finding(throttle, plural(len(t.Counts), "counter"), "counted by the kernel", strings.Join(t.Remarks,
+	f := finding(throttle, display.Count(len(t.Counts), "counter"), "counted by the kernel", strings.Join(t.Remarks,
 		"; "))
 	if len(t.Remarks) > 0 {
 		f.Status, f.Fix = setting.StatusCannot, "nothing to do: use the processor's counters, see [counters]"
@@ -131,12 +132,4 @@ func checkFingerprint(fp Fingerprint) setting.Finding {
 	}
 	f.Detail = strings.Join(parts, ", ")
 	return f
-}
-
-// plural returns, for example, "1 counter" or "2 counters".
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }

@@ -19,7 +19,7 @@ import (
 func AnalysisText(w io.Writer, doc *warmup.Document) {
 	p := doc.Parameters
 	fmt.Fprintf(w, "%s: %s of %s, mode %s, delta %s, penalty %s\n\n", display.Terminal(doc.Source.Name),
-		display.Terminal(p.Column), plural(len(doc.Pairs), "key"), p.Mode, p.Delta, p.Penalty)
+		display.Terminal(p.Column), display.Count(len(doc.Pairs), "key"), p.Mode, p.Delta, p.Penalty)
 	perf := ">steady perf"
 	if doc.Unit != "" {
 		perf = fmt.Sprintf(">steady perf (%s)", display.Terminal(doc.Unit))

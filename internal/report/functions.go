@@ -19,7 +19,7 @@ func (s *site) functions() template.FuncMap {
 		"spreadHTML": spreadHTML,
 		"perfHTML":   performanceHTML,
 		"slug":       slug,
-		"plural":     plural,
+		"plural":     display.Count,
 		"histogram":  htmlHistogram,
 		"percent":    percent,
 		"clean":      display.PlainLine,
@@ -30,14 +30,6 @@ func (s *site) functions() template.FuncMap {
 		"real":       func(r warmup.Real) string { return Number(float64(r)) },
 		"seconds":    func(ns int64) string { return Number(float64(ns)/1e9) + " s" },
 	}
-}
-
-// plural formats a count: "1 key", "2 keys".
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // slug is the part of a style sheet class name for the class.

@@ -16,7 +16,7 @@ import (
 // experiment's configuration.
 func OptimizedText(w io.Writer, f *optimize.Findings, o optimize.Options) {
 	fmt.Fprintf(w, "%s: %s, %s below %g\n\n", display.Terminal(f.Suite.Source),
-		plural(len(f.Results), "key"), o.Metric, o.Threshold)
+		display.Count(len(f.Results), "key"), o.Metric, o.Threshold)
 	columns := []string{"key"}
 	for _, l := range f.Suite.Levels {
 		columns = append(columns, ">"+l.Name)
@@ -137,7 +137,7 @@ func sharedText(w io.Writer, f *optimize.Findings) {
 		are = "is"
 	}
 	fmt.Fprintf(w, "\n[experiment] # %d of %s %s stable with it, and near the full result\n", c.Good,
-		plural(len(f.Results), "key"), are)
+		display.Count(len(f.Results), "key"), are)
 	fmt.Fprintf(w, "executions = %d\niterations = %d\n", c.Executions, c.Iterations)
 	for _, vm := range c.VMs {
 		fmt.Fprintf(w, "# [vms.%s] iterations = %d would do\n", display.Terminal(vm.VM), vm.Iterations)

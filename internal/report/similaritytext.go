@@ -16,7 +16,7 @@ import (
 // for each pair of executions, the number of measures above the threshold.
 func SimilarityText(w io.Writer, doc *similarity.Document, matrix bool) {
 	fmt.Fprintf(w, "%s: %s of %s, threshold %v\n\n", display.Terminal(doc.Source.Source),
-		display.Terminal(doc.Column), plural(len(doc.Keys), "key"), doc.Threshold)
+		display.Terminal(doc.Column), display.Count(len(doc.Keys), "key"), doc.Threshold)
 	rows := make([][]string, len(doc.Keys))
 	for i := range doc.Keys {
 		rows[i] = similarityRow(&doc.Keys[i])
@@ -48,7 +48,7 @@ func similarityRow(k *similarity.KeyDocument) []string {
 	}
 	same := string(k.Same.Verdict)
 	if k.Same.Clusters > 1 {
-		same += " (" + plural(k.Same.Clusters, "cluster") + ")"
+		same += " (" + display.Count(k.Same.Clusters, "cluster") + ")"
 	}
 	return append(row, fmt.Sprintf("%s (%d of 5)", k.Verdict, k.Above), same, numberList(k.Outliers))
 }
@@ -90,7 +90,7 @@ func similarityNotes(doc *similarity.Document) []string {
 		}
 		switch {
 		case k.Averages == nil:
-			note("%s; two are needed to compare", plural(len(k.Executions), "usable execution"))
+			note("%s; two are needed to compare", display.Count(len(k.Executions), "usable execution"))
 		case len(k.Outliers) == 1:
 			note("execution %d is unlike the others; without, the heuristic says %s", k.Outliers[0], k.Rest)
 		case len(k.Outliers) > 1:
@@ -98,7 +98,7 @@ func similarityNotes(doc *similarity.Document) []string {
 				numberList(k.Outliers), k.Rest)
 		case k.Same.Clusters > 1:
 			note("%s, none with more than half of the executions: no execution is the outlier",
-				plural(k.Same.Clusters, "cluster"))
+				display.Count(k.Same.Clusters, "cluster"))
 		}
 		differs := func(n int) bool { return n != k.Compared }
 		if k.Averages != nil && slices.ContainsFunc(k.Lengths, differs) {

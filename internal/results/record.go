@@ -75,9 +75,9 @@ type Record struct {
 	Energy  []Energy `json:"energy"`  // used during the execution; nil if the machine does not report it
 	Library *Library `json:"library"` // final state of libkrun; nil if the process does not use it
 
-	Process Process `json:"process"`
+	Process Process      `json:"process"`
 	Machine MachineState `json:"machine"`
-	Daemon  Daemon  `json:"daemon"`
+	Daemon  Daemon       `json:"daemon"`
 }
 
 // Startup holds the stamps of the process's start and end, in nanoseconds on the record's clock, so
