@@ -33,7 +33,8 @@ type Reversal struct {
 	Error   string  `json:"error,omitempty"` // when Outcome is Failed
 }
 
-// A RestoreReport lists what a restore did, the last change first. It is empty if there was nothing to do.
+// A RestoreReport lists what a restore did, the last change first. It is empty if there was nothing
+// to do.
 type RestoreReport []Reversal
 
 // Err returns nil if every change is restored, and otherwise an error that names those that are

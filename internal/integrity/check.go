@@ -34,8 +34,9 @@ func Check(fsys durable.FS, f directory.Directory, o Options) CheckReport {
 }
 
 func examine(fsys durable.FS, f directory.Directory, o Options) *check {
-	c := &check{fsys: fsys, directory: f, options: o, report: CheckReport{Outcomes: make(map[results.Outcome]int)},
-		slots: make(map[int]*history)}
+	c := &check{fsys: fsys, directory: f, options: o,
+		report: CheckReport{Outcomes: make(map[results.Outcome]int)},
+		slots:  make(map[int]*history)}
 	c.files()
 	c.machineFiles()
 	c.records()

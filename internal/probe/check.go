@@ -94,8 +94,9 @@ func checkKernelLog(ctx context.Context, h host.Host) setting.Finding {
 }
 
 func checkThrottle(t Throttle) setting.Finding {
-	f := finding(throttle, display.Count(len(t.Counts), "counter"), "counted by the kernel", strings.Join(t.Remarks,
-		"; "))
+	f := finding(throttle, display.Count(len(t.Counts), "counter"), "counted by the kernel",
+		strings.Join(t.Remarks,
+			"; "))
 	if len(t.Remarks) > 0 {
 		f.Status, f.Fix = setting.StatusCannot, "nothing to do: use the processor's counters, see [counters]"
 	}

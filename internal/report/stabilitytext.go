@@ -18,7 +18,8 @@ func StabilityText(w io.Writer, doc *stability.Document) {
 	p := doc.Parameters
 	fmt.Fprintf(w,
 		"%s: %s, profile %s, step %s, warm-up %d to %d steps, %d measured, %d to %d executions\n\n",
-		display.Terminal(doc.Source.Source), display.Count(len(doc.Keys), "key"), p.Profile, p.Step, p.WarmupMin,
+		display.Terminal(doc.Source.Source), display.Count(len(doc.Keys), "key"), p.Profile, p.Step,
+		p.WarmupMin,
 		p.WarmupMax, p.Measure, p.ExecutionsMin, p.ExecutionsMax)
 	var rows [][]string
 	for i := range doc.Keys {
