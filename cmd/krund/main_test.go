@@ -108,7 +108,8 @@ func TestParseRun(t *testing.T) {
 			directory: here + "/d",
 			reboot:    "none", quiet: true}},
 		{"--verbose --reboot=hardware -folder=/y/z/../w /x/a.toml",
-			runOptions{path: "/x/a.toml", directory: "/y/w", reboot: "hardware", verbose: true}},
+			runOptions{path: "/x/a.toml", directory: "/y/w", former: true, reboot: "hardware",
+				verbose: true}},
 	} {
 		got, err := parseRun(strings.Fields(test.args))
 		if err != nil || got != test.want {

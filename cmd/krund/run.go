@@ -24,6 +24,7 @@ type runOptions struct {
 	path      string // of the configuration, absolute
 	directory string
 	reboot    string
+	former    bool // the directory was given by the flag's former name
 	quiet     bool
 	verbose   bool
 }
@@ -44,6 +45,7 @@ func parseRun(args []string) (runOptions, error) {
 	if o.reboot != "" && o.reboot != config.RebootHardware && o.reboot != config.RebootNone {
 		return o, usageError{fmt.Sprintf("--reboot must be hardware or none, not %q", o.reboot)}
 	}
+	flags.Visit(func(f *flag.Flag) { o.former = o.former || f.Name == "folder" })
 	o.path = path
 	if o.directory == "" {
 		o.directory = directory.For(path)
@@ -103,6 +105,9 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	o, err := parseRun(args)
 	if err != nil {
 		return err
+	}
+	if o.former && !o.quiet {
+		fmt.Fprintln(stderr, "krund: --folder is deprecated; use --directory")
 	}
 	why, err := held(o.directory) // before anything is created or refused
 	if err != nil {
