@@ -189,7 +189,7 @@ func (s *execution) prepareGroup() error {
 	return nil
 }
 
-// run starts the benchmark, waits for its end, and kills what it leaves behind.
+// run starts the benchmark, waits for its end, and kills its remaining processes.
 func (s *execution) run(ctx context.Context, run *Run) error {
 	restore := quietRuntime()
 	kills, counted := memoryKills(s.cgroup)
