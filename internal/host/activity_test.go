@@ -1,0 +1,109 @@
+package host
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"krund/internal/sysroot"
+)
+
+// The files of a quiet virtual machine with two processors (Linux 6.1), shortened.
+const (
+	procPressure = "some avg10=1.50 avg60=0.20 avg300=100.00 total=154321\n" +
+		"full avg10=0.00 avg60=0.00 avg300=0.00 total=12\n"
+	procLoadavg = "0.20 0.18 0.12 1/80 11206\n"
+	procStat    = `cpu  10 2 30 400 5 6 7 8 0 0
+cpu0 4 1 10 200 5 3 3 4 0 0
+cpu1 6 1 20 200 0 3 4 4 0 0
+intr 12345 0 9
+ctxt 99887
+btime 1700000000
+processes 4711
+procs_running 3
+procs_blocked 1
+`
+)
+
+func machine(t *testing.T, files map[string]string) Host {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Host{Root: sysroot.New(dir)}
+}
+
+func TestReadPressure(t *testing.T) {
+	h := machine(t, map[string]string{"/proc/pressure/cpu": procPressure})
+	p, err := h.ReadPressure("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	some := Stall{Avg10: 0.015, Avg60: 0.002, Avg300: 1, Total: 154321 * time.Microsecond}
+	if p.Some != some || p.Full == nil || *p.Full != (Stall{Total: 12 * time.Microsecond}) {
+		t.Errorf("%+v, full %+v", p, p.Full)
+	}
+	if _, err := h.ReadPressure("io"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without the file: %v", err)
+	}
+}
+
+func TestReadLoad(t *testing.T) {
+	h := machine(t, map[string]string{"/proc/loadavg": procLoadavg})
+	l, err := h.ReadLoad()
+	want := Load{One: 0.2, Five: 0.18, Fifteen: 0.12, Runnable: 1, Threads: 80}
+	if err != nil || l != want {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+func TestReadStat(t *testing.T) {
+	h := machine(t, map[string]string{"/proc/stat": procStat})
+	s, err := h.ReadStat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.CPUs) != 2 || s.Switches != 99887 || s.Running != 3 || s.Blocked != 1 {
+		t.Errorf("%+v", s)
+	}
+	if cpu := s.CPUs[1]; cpu.Busy() != 34 || cpu.All() != 238 {
+		t.Errorf("cpu1: %+v: busy %d, all %d", cpu, cpu.Busy(), cpu.All())
+	}
+}
+
+func FuzzActivity(f *testing.F) {
+	f.Add(procPressure)
+	f.Add(procLoadavg)
+	f.Add(procStat)
+	f.Add("some avg10=NaN total=99999999999999999999")
+	f.Add("cpu99999999999999999999 1\ncpu-1 2\ncpu3 99999999999999999999 1")
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, err := parsePressure(text); err == nil {
+			for _, share := range []float64{p.Some.Avg10, p.Some.Avg60, p.Some.Avg300} {
+				if math.IsNaN(share) || share < 0 || share > 1 {
+					t.Errorf("share %v of %q", share, text)
+				}
+			}
+			if p.Some.Total < 0 {
+				t.Errorf("total %v of %q", p.Some.Total, text)
+			}
+		}
+		if l, ok := parseLoad(text); ok && (l.One < 0 || math.IsNaN(l.One) || l.Runnable < 0) {
+			t.Errorf("load %+v of %q", l, text)
+		}
+		for cpu, ticks := range parseStat(text).CPUs {
+			if cpu < 0 || ticks.All() < ticks.Busy() {
+				t.Errorf("cpu %d: %+v of %q", cpu, ticks, text)
+			}
+		}
+	})
+}
