@@ -57,3 +57,27 @@ func TestValuesLeavesOutliersOut(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// TestLevelOf: the numbers are computed by hand.
+func TestLevelOf(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		values   []float64
+		outliers []int
+		ranges   []Range
+		want     Level
+	}{
+		// A long segment of 1 and a short one of 7: each iteration counts once, (6*1+2*7)/8. The
+		// mean of the two segments' means would be 4.
+		{"segments of different lengths", []float64{9, 1, 1, 1, 1, 1, 1, 7, 7}, nil, []Range{{1, 7}, {7, 9}},
+			Level{2.5, SteadyState}},
+		{"without outliers", []float64{9, 1, 50, 3, 2}, []int{0, 2}, []Range{{1, 5}}, Level{2, SteadyState}},
+		// The second half is 50, 1, 2, 3, 4: one value is trimmed at each end.
+		{"no steady state", []float64{9, 9, 9, 9, 50, 1, 2, 3, 4}, nil, nil, Level{3, SecondHalf}},
+		{"one iteration", []float64{5}, nil, nil, Level{5, SecondHalf}},
+	} {
+		if got := LevelOf(c.values, c.outliers, c.ranges); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

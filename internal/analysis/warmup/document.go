@@ -71,9 +71,11 @@ type Pair struct {
 	// wall-clock time before it; nil without a wall column
 	SteadySeconds     *quantile.Spread `json:"steady_seconds"`
 	SteadyPerformance *Performance     `json:"steady_performance"`
-	Georges           GeorgesCount     `json:"georges"`
-	Executions        []Execution      `json:"executions"`
-	Warnings          []Warning        `json:"warnings"`
+	// Levels summarizes the levels of the executions, analyzed or too short; nil without any.
+	Levels     *Levels      `json:"levels"`
+	Georges    GeorgesCount `json:"georges"`
+	Executions []Execution  `json:"executions"`
+	Warnings   []Warning    `json:"warnings"`
 }
 
 // ParsedKey returns the pair's key as a value.
@@ -90,6 +92,14 @@ type Performance struct {
 	High      float64          `json:"high"`
 	Scheme    bootstrap.Scheme `json:"scheme"`
 	Resamples int              `json:"resamples"`
+}
+
+// Levels are the executions' levels (see steady.LevelOf) in the document's unit.
+type Levels struct {
+	quantile.Spread
+	Mean   float64 `json:"mean"`
+	Count  int     `json:"count"`  // executions with a level
+	Steady int     `json:"steady"` // of those, the ones whose level is that of a steady state
 }
 
 // GeorgesCount compares the rule of Georges et al. with the classification.
@@ -117,7 +127,7 @@ type StatusCounts struct {
 	Refused      int `json:"refused"`
 }
 
-// Execution is the analysis of one process execution. All fields after Iterations are zero or empty
+// Execution is the analysis of one process execution. All fields after Level are zero or empty
 // unless Status is Analysed.
 type Execution struct {
 	Number     int    `json:"number"`
@@ -125,6 +135,9 @@ type Execution struct {
 	Status     Status `json:"status"`
 	Problem    string `json:"problem"` // why it was not analyzed
 	Iterations int    `json:"iterations"`
+	// Level is the value that represents the execution; nil when its values cannot be used. An
+	// execution that is too short for changepoints has one, although it is refused.
+	Level *steady.Level `json:"level"`
 
 	Window         int            `json:"window"` // iterations
 	SteadyLength   int            `json:"steady_length"`
@@ -157,7 +170,7 @@ type Steady struct {
 	FirstSegment int            `json:"first_segment"`
 	Iteration    int            `json:"iteration"`
 	Seconds      Real           `json:"seconds"` // wall-clock time before it; null without a wall column
-	Mean         float64        `json:"mean"`
+	Mean         float64        `json:"mean"`    // the level
 	Ranges       []steady.Range `json:"ranges"`
 }
 

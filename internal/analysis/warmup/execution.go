@@ -96,6 +96,8 @@ func analyzeExecution(e *dataset.Execution, s *series, n int, p Parameters) Exec
 		Window:       max(p.Window.Of(n), smallestWindow),
 		SteadyLength: max(p.Steady.Of(n), 1),
 	}
+	level := steady.LevelOf(s.values, nil, nil)
+	r.Level = &level
 	outliers, err := p.Outliers.Find(s.values, r.Window)
 	if err != nil {
 		return refuse(r, err)
@@ -114,7 +116,10 @@ func analyzeExecution(e *dataset.Execution, s *series, n int, p Parameters) Exec
 	for _, c := range segments[:len(segments)-1] {
 		r.Changepoints = append(r.Changepoints, c.End)
 	}
-	r.Steady = newSteady(s, segments, r.Classification, rule)
+	if r.Steady = newSteady(s, segments, r.Classification, rule); r.Steady != nil {
+		level = steady.LevelOf(s.values, outliers, r.Steady.Ranges)
+		r.Steady.Mean = level.Value
+	}
 	g := georges.Default.Find(s.values)
 	r.Georges = Georges{Found: g.Found, Iteration: g.Iteration, CoV: Real(g.CoV)}
 	r.Cores = newCores(s)
@@ -123,8 +128,8 @@ func analyzeExecution(e *dataset.Execution, s *series, n int, p Parameters) Exec
 
 // refuse marks a result as not analyzed, with the reason.
 func refuse(r Execution, err error) Execution {
-	return notAnalyzed(Execution{Number: r.Number, Outcome: r.Outcome, Iterations: r.Iterations}, Refused,
-		err.Error())
+	return notAnalyzed(Execution{Number: r.Number, Outcome: r.Outcome, Iterations: r.Iterations,
+		Level: r.Level}, Refused, err.Error())
 }
 
 // notAnalyzed fills in the fields of an execution without analysis.
@@ -163,8 +168,8 @@ func describe(found []changepoint.Segment, segments []classify.Segment, kept []f
 	return described
 }
 
-// newSteady determines the steady state, nil without one. The time before it is that of the wall
-// column.
+// newSteady determines the steady state without its mean, nil without one. The time before it is
+// that of the wall column.
 func newSteady(s *series, segments []classify.Segment, class classify.Class, rule classify.Rule) *Steady {
 	times := s.wall
 	if times == nil {
@@ -176,7 +181,7 @@ func newSteady(s *series, segments []classify.Segment, class classify.Class, rul
 	}
 	r := &Steady{
 		FirstSegment: state.FirstSegment, Iteration: state.Iteration,
-		Seconds: Real(state.ToReach), Mean: state.Mean, Ranges: state.Ranges,
+		Seconds: Real(state.ToReach), Ranges: state.Ranges,
 	}
 	if s.wall == nil {
 		r.Seconds = Real(math.NaN())

@@ -14,7 +14,7 @@ import (
 
 // revision changes whenever the same data and parameters may give a different result, so that
 // earlier results are not reused.
-const revision = 1
+const revision = 2
 
 // inputHash covers everything that a pair's result depends on.
 func inputHash(pair *dataset.Pair, p Parameters) (string, error) {

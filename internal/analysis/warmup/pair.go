@@ -3,6 +3,7 @@ package warmup
 import (
 	"math"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
@@ -83,11 +84,30 @@ func (w *prepared) finish(p Parameters, workers int) Pair {
 	r.Counts = classify.Count(classes)
 	r.Classification = r.Counts.Class()
 	r.Iterations = sameLength(r.Executions)
+	r.Levels = levelsOf(r.Executions)
 	if r.Status.Analysed > 0 && r.Counts.NoSteadyState == 0 {
 		w.steadyState(p, workers)
 	}
 	r.Warnings = append(r.Warnings, pairWarnings(w, p)...)
 	return *r
+}
+
+// levelsOf summarizes the executions' levels; nil when there are none.
+func levelsOf(executions []Execution) *Levels {
+	var values []float64
+	l := &Levels{}
+	for i := range executions {
+		if level := executions[i].Level; level != nil {
+			values = append(values, level.Value)
+			l.Steady += number(level.Rule == steady.SteadyState)
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	l.Spread, l.Count = quantile.SpreadOf(values), len(values)
+	l.Mean = arith.Sum(values) / float64(len(values))
+	return l
 }
 
 // steadyState fills in the steady state of pairs whose executions are all steady.
