@@ -10,7 +10,7 @@ import (
 
 // keyFlag adds --key with its completion.
 func (a *app) keyFlag(c *cobra.Command, key *string) {
-	c.Flags().StringVar(key, "key", "", "only keys that match benchmark:vm:variant, each part may be *")
+	c.Flags().StringVar(key, "key", "", "only keys that match benchmark:vm:variant[@arm], each part may be *")
 	complete := func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return a.completeKeys(args)
 	}

@@ -106,7 +106,7 @@ func (s *section) skip() []key.Pattern {
 		if err != nil {
 			what, _, _ := strings.Cut(err.Error(), "; ")
 			s.doubtful["experiment.skip"] = true
-			s.add(it.line, "experiment.skip: "+what, `write "benchmark:vm:variant", with a lone * for any`)
+			s.add(it.line, "experiment.skip: "+what, `write "benchmark:vm:variant" or "benchmark:vm:variant@arm", with a lone * for any`)
 			continue
 		}
 		patterns = append(patterns, p)

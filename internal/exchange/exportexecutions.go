@@ -9,13 +9,44 @@ import (
 	"krund/internal/results"
 )
 
-// executionHeads are the columns common to all experiments.
-func executionHeads(outcome bool) []string {
-	heads := []string{"benchmark", "vm", "variant", "pexec", "slot", "attempt"}
+// recordHeads are the columns that identify a record.
+func recordHeads(outcome, arms bool) []string {
+	heads := []string{"benchmark", "vm", "variant"}
+	if arms {
+		heads = append(heads, "arm")
+	}
+	heads = append(heads, "pexec", "slot", "attempt")
 	if outcome {
 		heads = append(heads, "outcome")
 	}
-	return append(heads, "iterations", "process_wall_ns", "utime_ns", "stime_ns", "maxrss_bytes",
+	return heads
+}
+
+// recordCells are the values under recordHeads.
+func recordCells(r *results.Record, outcome, arms bool) []string {
+	cells := []string{r.Key.Benchmark, r.Key.VM, r.Key.Variant}
+	if arms {
+		cells = append(cells, r.Key.Arm)
+	}
+	cells = append(cells, strconv.Itoa(r.Pexec), strconv.Itoa(r.Slot), strconv.Itoa(r.Attempt))
+	if outcome {
+		cells = append(cells, string(r.Outcome))
+	}
+	return cells
+}
+
+// haveArms reports whether the keys of an experiment have arms: all of them, or none.
+func haveArms(records iter.Seq[results.Record]) bool {
+	for rec := range records {
+		return rec.Key.Arm != ""
+	}
+	return false
+}
+
+// executionHeads are the columns common to all experiments.
+func executionHeads(outcome, arms bool) []string {
+	return append(recordHeads(outcome, arms), "iterations",
+		"process_wall_ns", "utime_ns", "stime_ns", "maxrss_bytes",
 		"exec_to_init_ns", "exec_to_first_ns", "daemon_cpu_ns", "daemon_wake_ups",
 		"kernel_threads_cpu_ns")
 }
@@ -24,13 +55,15 @@ func executionHeads(outcome bool) []string {
 type ExecutionsExport struct {
 	records iter.Seq[results.Record]
 	options ExportOptions
+	arms    bool // the keys have arms
 	heads   []string
 	fixed   int // number of columns common to all experiments
 }
 
 // NewExecutionsExport reads all records once to determine the columns.
 func NewExecutionsExport(records iter.Seq[results.Record], o ExportOptions) *ExecutionsExport {
-	x := &ExecutionsExport{records: records, options: o, heads: executionHeads(o.Outcome)}
+	x := &ExecutionsExport{records: records, options: o, arms: haveArms(records)}
+	x.heads = executionHeads(o.Outcome, x.arms)
 	x.fixed = len(x.heads)
 	for rec := range records {
 		for _, v := range executionValues(rec) {
@@ -50,7 +83,7 @@ func (x *ExecutionsExport) Write(w io.Writer) error {
 	}
 	for rec := range x.records {
 		cells := make([]string, len(x.heads))
-		copy(cells, executionCells(rec, x.options.Outcome))
+		copy(cells, executionCells(rec, x.options.Outcome, x.arms))
 		for _, v := range executionValues(rec) {
 			if at := slices.Index(x.heads, v.head); at >= x.fixed {
 				cells[at] = v.text
@@ -64,7 +97,7 @@ func (x *ExecutionsExport) Write(w io.Writer) error {
 }
 
 // executionCells are the values under executionHeads; "" is unknown.
-func executionCells(r results.Record, outcome bool) []string {
+func executionCells(r results.Record, outcome, arms bool) []string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	known := func(n *int64) string {
 		if n == nil {
@@ -78,19 +111,13 @@ func executionCells(r results.Record, outcome bool) []string {
 		}
 		return number(*stamp - *r.Startup.ExecNS)
 	}
-	cells := []string{
-		r.Key.Benchmark, r.Key.VM, r.Key.Variant, strconv.Itoa(r.Pexec), strconv.Itoa(r.Slot),
-		strconv.Itoa(r.Attempt),
-	}
-	if outcome {
-		cells = append(cells, string(r.Outcome))
-	}
 	kernel := ""
 	if k := r.Daemon.KernelThreads; k != nil {
 		kernel = number(k.Benchmark.CPUNS)
 	}
 	p := r.Process
-	return append(cells, strconv.Itoa(len(r.WallNS)), number(p.WallNS), number(p.UTimeNS),
+	return append(recordCells(&r, outcome, arms), strconv.Itoa(len(r.WallNS)),
+		number(p.WallNS), number(p.UTimeNS),
 		number(p.STimeNS), number(p.MaxRSSBytes), since(r.Startup.InitNS), since(r.Startup.FirstNS),
 		number(r.Daemon.CPUNS), known(r.Daemon.WakeUps), kernel)
 }

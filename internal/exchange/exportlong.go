@@ -19,12 +19,8 @@ type columnID struct {
 func idOf(c results.Column) columnID { return columnID{c.Kind, c.Label()} }
 
 // LongHeads are the columns of the long form before those of the series.
-func LongHeads(outcome bool) []string {
-	heads := []string{"benchmark", "vm", "variant", "pexec", "slot", "attempt"}
-	if outcome {
-		heads = append(heads, "outcome")
-	}
-	return append(heads, "iteration", "start_ns", "wall_ns", "wall_s")
+func LongHeads(outcome, arms bool) []string {
+	return append(recordHeads(outcome, arms), "iteration", "start_ns", "wall_ns", "wall_s")
 }
 
 // ExportOptions select the part of an experiment to export.
@@ -40,6 +36,7 @@ type ExportOptions struct {
 type LongExport struct {
 	records iter.Seq[results.Record]
 	options ExportOptions
+	arms    bool // the keys have arms
 	heads   []string
 	fixed   int              // number of columns common to all experiments
 	at      map[columnID]int // index in heads
@@ -49,7 +46,9 @@ type LongExport struct {
 // numbers of processors may have contributed. The error names a requested column that no record
 // has.
 func NewLongExport(records iter.Seq[results.Record], o ExportOptions) (*LongExport, error) {
-	l := &LongExport{records: records, options: o, heads: LongHeads(o.Outcome), at: make(map[columnID]int)}
+	l := &LongExport{records: records, options: o, at: make(map[columnID]int)}
+	l.arms = haveArms(records)
+	l.heads = LongHeads(o.Outcome, l.arms)
 	l.fixed = len(l.heads)
 	wanted := make(map[string]bool)
 	for _, name := range o.Columns {
@@ -103,16 +102,7 @@ func (l *LongExport) Write(w io.Writer) error {
 // write adds the rows of one record.
 func (l *LongExport) write(rows rowWriter, r results.Record) error {
 	cells := make([]string, len(l.heads))
-	copy(
-		cells,
-		[]string{
-			r.Key.Benchmark, r.Key.VM, r.Key.Variant, strconv.Itoa(r.Pexec), strconv.Itoa(r.Slot),
-			strconv.Itoa(r.Attempt),
-		},
-	)
-	if l.options.Outcome {
-		cells[l.fixed-5] = string(r.Outcome)
-	}
+	copy(cells, recordCells(&r, l.options.Outcome, l.arms))
 	for i := l.options.From; i < min(l.options.To, len(r.WallNS)); i++ {
 		cells[l.fixed-4] = strconv.Itoa(i)
 		cells[l.fixed-3] = ""

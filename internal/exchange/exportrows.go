@@ -65,7 +65,8 @@ func (j *jsonRows) row(cells []string) error {
 
 func (j *jsonRows) end() error { return nil }
 
-var textHeads = map[string]bool{"benchmark": true, "vm": true, "variant": true, "outcome": true}
+var textHeads = map[string]bool{"benchmark": true, "vm": true, "variant": true, "arm": true,
+	"outcome": true}
 
 // secondsText writes nanoseconds as seconds, exactly: "0.000012345".
 func secondsText(ns int64) string {

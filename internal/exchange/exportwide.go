@@ -27,6 +27,7 @@ type wideRow struct {
 }
 
 // language identifies a file of warmup_stats, which takes VM and language on its command line.
+// Each arm has a file of its own.
 type language struct{ vm, variant string }
 
 func (g language) file() string { return g.vm + "_" + g.variant + ".csv" }
@@ -93,7 +94,7 @@ func NewWideExport(records iter.Seq[results.Record], o ExportOptions) (*WideExpo
 		if err != nil {
 			return nil, err
 		}
-		g := language{rec.Key.VM, rec.Key.Variant}
+		g := language{rec.Key.VM, rec.Key.VariantArm()}
 		rows, seen := x.groups[g]
 		if !seen {
 			x.order = append(x.order, g)

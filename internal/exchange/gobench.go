@@ -125,8 +125,9 @@ func gaps(list []float64, n int) []float64 {
 func (g *goReader) key(name string) key.Key {
 	if rest, ok := strings.CutPrefix(name, goPrefix); ok {
 		benchmark, rest, ok := strings.Cut(rest, "/vm=")
-		vm, variant, ok2 := strings.Cut(rest, "/variant=")
-		if k := (key.Key{Benchmark: benchmark, VM: vm, Variant: variant}); ok && ok2 {
+		vm, rest, ok2 := strings.Cut(rest, "/variant=")
+		variant, arm, _ := strings.Cut(rest, "/arm=")
+		if k := (key.Key{Benchmark: benchmark, VM: vm, Variant: variant, Arm: arm}); ok && ok2 {
 			if _, err := key.Parse(k.String()); err == nil {
 				return k
 			}
@@ -219,6 +220,9 @@ func goColumns(e *dataset.Execution) []goColumn {
 func writeGoRun(b *bufio.Writer, k key.Key, wall *dataset.Column, columns []goColumn) {
 	name := "Benchmark" + goPrefix + plainName(k.Benchmark) + "/vm=" + plainName(k.VM) +
 		"/variant=" + plainName(k.Variant)
+	if k.Arm != "" {
+		name += "/arm=" + plainName(k.Arm)
+	}
 	for i := range wall.Len() {
 		value, unit := goWall(wall, i)
 		if value == "" {

@@ -274,7 +274,8 @@ func krunOutcome(flag string) (dataset.Outcome, error) {
 	return "", fmt.Errorf("flag %q is none of C, E, T", flag)
 }
 
-// splitKey parses "benchmark:vm:variant" as other tools write it, with any characters.
+// splitKey parses "benchmark:vm:variant" as other tools write it, with any characters, and
+// "benchmark:vm:variant@arm" as krund writes it.
 func splitKey(text string) (key.Key, error) {
 	if err := tooLong("key", text); err != nil {
 		return key.Key{}, err
@@ -283,7 +284,11 @@ func splitKey(text string) (key.Key, error) {
 	if len(parts) != 3 {
 		return key.Key{}, fmt.Errorf("key %q has %d parts, not benchmark:vm:variant", text, len(parts))
 	}
-	return key.Key{Benchmark: parts[0], VM: parts[1], Variant: parts[2]}, nil
+	k := key.Key{Benchmark: parts[0], VM: parts[1], Variant: parts[2]}
+	if own, err := key.Parse(text); err == nil {
+		k = own
+	}
+	return k, nil
 }
 
 // machineOf returns the machine's name from the output of uname -a: the second word, as in

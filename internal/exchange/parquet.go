@@ -20,7 +20,7 @@ import (
 // WriteParquet writes the executions of one pair as a Parquet file: a row per
 // iteration, with the columns
 //
-//	benchmark, vm, variant   strings
+//	benchmark, vm, variant   strings, and arm in an experiment with arms
 //	pexec                    int32, number of the execution, from 1
 //	outcome                  string: completed, error, timeout, rerun
 //	iteration                int32, from 0
@@ -63,12 +63,16 @@ func WriteParquet(w io.Writer, d *dataset.Dataset, pair *dataset.Pair) error {
 }
 
 // ParquetFile returns the name of a pair's file, with slashes, in the partition layout of Parquet
-// tools: benchmark=B/vm=V/variant=X/iterations.parquet. Characters that are not allowed in a path
-// are percent-encoded. A part too long for a file system is truncated and ends in a hash of the
-// full name, which is stored in the file.
+// tools: benchmark=B/vm=V/variant=X/iterations.parquet, with /arm=A after the variant if there are
+// arms. Characters that are not allowed in a path are percent-encoded. A part too long for a file
+// system is truncated and ends in a hash of the full name, which is stored in the file.
 func ParquetFile(k key.Key) string {
-	return partition("benchmark", k.Benchmark) + "/" + partition("vm", k.VM) + "/" + partition("variant",
-		k.Variant) + "/iterations.parquet"
+	parts := []string{partition("benchmark", k.Benchmark), partition("vm", k.VM),
+		partition("variant", k.Variant)}
+	if k.Arm != "" {
+		parts = append(parts, partition("arm", k.Arm))
+	}
+	return strings.Join(parts, "/") + "/iterations.parquet"
 }
 
 // longestName is the maximum length of a file name in common file systems, in bytes.
@@ -95,11 +99,12 @@ type parquetTable struct {
 	index map[string]int // of each column in Parquet's order
 }
 
-// fixed are the columns of every file.
+// fixed are the columns of every file; "arm" only of an experiment with arms.
 var fixed = map[string]parquet.Node{
 	"benchmark": parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
 	"vm":        parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
 	"variant":   parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
+	"arm":       parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
 	"outcome":   parquet.Encoded(parquet.String(), &parquet.RLEDictionary),
 	"pexec":     parquet.Int(32), "iteration": parquet.Int(32),
 	"wall": parquet.Optional(parquet.Leaf(parquet.DoubleType)),
@@ -109,6 +114,9 @@ func newParquetTable(pair *dataset.Pair) (*parquetTable, error) {
 	t := &parquetTable{group: parquet.Group{}, units: map[string]string{"wall": dataset.Seconds},
 		index: map[string]int{}}
 	maps.Copy(t.group, fixed)
+	if pair.Key.Arm == "" {
+		delete(t.group, "arm")
+	}
 	kinds := map[string]string{}
 	for i := range pair.Executions {
 		e := &pair.Executions[i]
@@ -224,6 +232,8 @@ func (t *parquetTable) fixedValue(name string, pair *dataset.Pair, e *dataset.Ex
 		return parquet.ByteArrayValue([]byte(pair.Key.VM))
 	case "variant":
 		return parquet.ByteArrayValue([]byte(pair.Key.Variant))
+	case "arm":
+		return parquet.ByteArrayValue([]byte(pair.Key.Arm))
 	case "outcome":
 		return parquet.ByteArrayValue([]byte(orElse(string(e.Outcome), string(dataset.Completed))))
 	case "pexec":

@@ -18,7 +18,7 @@ func WriteWarmupCSV(w io.Writer, d *dataset.Dataset) error {
 	rows := [][]string{nil}
 	width := -1
 	for _, p := range d.Pairs {
-		if first := d.Pairs[0].Key; p.Key.VM != first.VM || p.Key.Variant != first.Variant {
+		if first := d.Pairs[0].Key; p.Key.VM != first.VM || p.Key.VariantArm() != first.VariantArm() {
 			return fmt.Errorf("write CSV: the format is limited to one VM and variant, but there are %s and "+
 				"%s", first,
 				p.Key)

@@ -67,7 +67,7 @@ func checkPattern(pattern *key.Pattern, known []key.Key) error {
 func distance(p *key.Pattern, k key.Key) int {
 	n := 0
 	wanted := strings.Split(p.String(), ":")
-	for i, part := range []string{k.Benchmark, k.VM, k.Variant} {
+	for i, part := range []string{k.Benchmark, k.VM, k.VariantArm()} {
 		if i < len(wanted) && wanted[i] != "*" {
 			n += display.Distance(strings.ToLower(wanted[i]), strings.ToLower(part))
 		}

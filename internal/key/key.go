@@ -1,8 +1,10 @@
-// Package key names what is measured: a benchmark, on a VM, in a variant.
+// Package key names what is measured: a benchmark, on a VM, in a variant and, if the experiment
+// compares arms, in an arm.
 //
-// A [Key] is written "benchmark:vm:variant" in schedules, records, exports and on command lines. A
-// [Pattern] selects keys, with "*" for any name. The package does not know which benchmarks, VMs
-// and variants an experiment has; package config does. Start reading at [Parse].
+// A [Key] is written "benchmark:vm:variant" in schedules, records, exports and on command lines,
+// and "benchmark:vm:variant@arm" in an experiment with arms. A [Pattern] selects keys, with "*" for
+// any name. The package does not know which benchmarks, VMs, variants and arms an experiment has;
+// package config does. Start reading at [Parse].
 package key
 
 import (
@@ -12,27 +14,40 @@ import (
 )
 
 // MaxName is the maximum length in bytes of a part of a key. Schedule lines have a fixed width,
-// which fits three parts of this size.
+// which fits four parts of this size.
 const MaxName = 64
 
-// separator separates the parts of a key, and wildcard matches any name in a pattern. CheckName
-// allows neither in a name.
+// separator separates the parts of a key, armMark its arm, and wildcard matches any name in a
+// pattern. CheckName allows none of them in a name.
 const (
 	separator = ":"
+	armMark   = "@"
 	wildcard  = "*"
 )
 
 // Key names one row of the experiment. Keys are comparable. The zero Key is not valid.
 type Key struct {
 	Benchmark, VM, Variant string
+	Arm                    string // "" in an experiment without arms
 }
 
-// String returns "benchmark:vm:variant", the inverse of Parse.
+// String returns "benchmark:vm:variant" or "benchmark:vm:variant@arm", the inverse of Parse.
 func (k Key) String() string {
-	return k.Benchmark + separator + k.VM + separator + k.Variant
+	return k.Benchmark + separator + k.VM + separator + k.VariantArm()
 }
 
-// Parse parses "benchmark:vm:variant". The error names the part that is invalid.
+// VariantArm returns "variant@arm", the last part of the key's text; without an arm, the variant.
+func (k Key) VariantArm() string { return withArm(k.Variant, k.Arm) }
+
+func withArm(variant, arm string) string {
+	if arm == "" {
+		return variant
+	}
+	return variant + armMark + arm
+}
+
+// Parse parses "benchmark:vm:variant" or "benchmark:vm:variant@arm". The error names the part that
+// is invalid.
 func Parse(s string) (Key, error) {
 	parts, err := split("key", s)
 	if err != nil {
@@ -43,27 +58,38 @@ func Parse(s string) (Key, error) {
 			return Key{}, fmt.Errorf("key %.200q: %s: %w", s, partNames[i], err)
 		}
 	}
-	return Key{Benchmark: parts[0], VM: parts[1], Variant: parts[2]}, nil
+	k := Key{Benchmark: parts[0], VM: parts[1], Variant: parts[2]}
+	if len(parts) > armPart {
+		k.Arm = parts[armPart]
+	}
+	return k, nil
 }
 
-var partNames = [3]string{"benchmark", "VM", "variant"}
+// partNames are the parts of a key, in order.
+var partNames = [...]string{"benchmark", "VM", "variant", armPart: "arm"}
 
-// split cuts s, a key or pattern, at its separators into exactly three unchecked parts.
-func split(kind, s string) ([3]string, error) {
-	parts := strings.Split(s, separator)
-	if len(parts) != len(partNames) {
-		return [3]string{}, fmt.Errorf("%s %.200q has %d parts; write benchmark:vm:variant", kind, s,
-			len(parts))
+// armPart is the index of the part that a key may lack.
+const armPart = 3
+
+// split cuts s, a key or pattern, into unchecked parts: three, and the arm if there is one.
+func split(kind, s string) ([]string, error) {
+	text, arm, hasArm := strings.Cut(s, armMark)
+	parts := strings.Split(text, separator)
+	if len(parts) != armPart {
+		return nil, fmt.Errorf("%s %.200q has %d parts; write benchmark:vm:variant", kind, s, len(parts))
 	}
-	return [3]string(parts), nil
+	if hasArm {
+		parts = append(parts, arm)
+	}
+	return parts, nil
 }
 
 // ErrEmptyName is returned by CheckName for "".
 var ErrEmptyName = errors.New("the name is empty; give it at least one letter or digit")
 
-// CheckName returns an error unless part is a valid name of a benchmark, VM or variant: 1 to
-// MaxName bytes from A-Z a-z 0-9 _ - . + and not only dots, because names are also used as file
-// names.
+// CheckName returns an error unless part is a valid name of a benchmark, VM, variant or arm:
+// 1 to MaxName bytes from A-Z a-z 0-9 _ - . + and not only dots, because names are also used as
+// file names.
 func CheckName(part string) error {
 	if part == "" {
 		return ErrEmptyName

@@ -15,9 +15,17 @@ func TestParse(t *testing.T) {
 		want       key.Key
 		err        string // part of the message; "" when none
 	}{
-		{"krun", "nbody:HotSpot:default-java", key.Key{"nbody", "HotSpot", "default-java"}, ""},
-		{"all marks", "a_b:C++:v1.2-x", key.Key{"a_b", "C++", "v1.2-x"}, ""},
-		{"longest", long + ":C:d", key.Key{long, "C", "d"}, ""},
+		{"krun", "nbody:HotSpot:default-java", key.Key{"nbody", "HotSpot", "default-java", ""}, ""},
+		{"all marks", "a_b:C++:v1.2-x", key.Key{"a_b", "C++", "v1.2-x", ""}, ""},
+		{"longest", long + ":C:d", key.Key{long, "C", "d", ""}, ""},
+		{"arm", "nbody:C:d@new", key.Key{"nbody", "C", "d", "new"}, ""},
+		{"longest with arm", long + ":C:d@" + long, key.Key{long, "C", "d", long}, ""},
+		{"empty arm", "nbody:C:d@", key.Key{}, `arm: the name is empty`},
+		{"two arms", "nbody:C:d@e@f", key.Key{}, `arm: the name "e@f" contains '@'`},
+		{"arm of dots", "nbody:C:d@..", key.Key{}, `arm: the name ".." consists of dots only`},
+		{"slash in the arm", "nbody:C:d@../x", key.Key{}, `arm: the name "../x" contains '/'`},
+		{"colon in the arm", "nbody:C:d@e:f", key.Key{}, `arm: the name "e:f" contains ':'`},
+		{"arm of a benchmark", "nbody@e:C:d", key.Key{}, `has 1 parts`},
 		{"empty", "", key.Key{}, `key "" has 1 parts; write benchmark:vm:variant`},
 		{"two parts", "nbody:C", key.Key{}, `has 2 parts`},
 		{"four parts", "nbody:C:d:e", key.Key{}, `has 4 parts`},
@@ -64,6 +72,13 @@ func TestMatch(t *testing.T) {
 		{"fasta:*:d", "nbody:C:d", false},
 		{"nbody:C:default", "nbody:C:d", false},
 		{"NBODY:C:d", "nbody:C:d", false},
+		{"*:*:*", "nbody:C:d@new", true},
+		{"nbody:C:d", "nbody:C:d@new", true},
+		{"nbody:*:*@new", "nbody:C:d@new", true},
+		{"nbody:*:*@new", "nbody:C:d@base", false},
+		{"*:*:*@new", "nbody:C:d", false},
+		{"fasta:*:*@new", "nbody:C:d@new", false},
+		{"*:*:*@*", "nbody:C:d@new", true},
 	}
 	for _, test := range tests {
 		p, err := key.ParsePattern(test.pattern)
@@ -87,6 +102,8 @@ func TestParsePatternErrors(t *testing.T) {
 		{"nbody*:C:d", `pattern "nbody*:C:d": benchmark: the name "nbody*" contains '*'`},
 		{"**:C:d", `contains '*'`},
 		{"nbody::d", `VM: the name is empty`},
+		{"*:*:*@", `arm: the name is empty`},
+		{"*:*:*@new*", `arm: the name "new*" contains '*'`},
 	}
 	for _, test := range tests {
 		_, err := key.ParsePattern(test.text)
@@ -120,6 +137,10 @@ func FuzzParse(f *testing.F) {
 	f.Add("nbody:C:default-c")
 	f.Add("::")
 	f.Add("a:*:b")
+	f.Add("a:b:c@d")
+	f.Add("a:b:*@*")
+	f.Add("a:b:c@d@e")
+	f.Add("a:b:c@")
 	f.Fuzz(func(t *testing.T, s string) {
 		k, err := key.Parse(s)
 		p, patternErr := key.ParsePattern(s)

@@ -42,7 +42,7 @@ func pairRow(p *warmup.Pair) []string {
 		executions += " of " + strconv.Itoa(all)
 	}
 	return []string{
-		p.Benchmark, p.VM, p.Variant, executions, classCell(p),
+		p.Benchmark, p.VM, p.ParsedKey().VariantArm(), executions, classCell(p),
 		spreadCell(p.SteadyIteration), spreadCell(p.SteadySeconds), performanceCell(p.SteadyPerformance),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
+	"krund/internal/key"
 )
 
 // Row is a key's line in the study's Table 2.
@@ -18,6 +19,7 @@ type Row struct {
 	Benchmark  string             `json:"benchmark"`
 	VM         string             `json:"vm"`
 	Variant    string             `json:"variant"`
+	Arm        string             `json:"arm,omitempty"`
 	Executions int                `json:"executions"` // planned and made, reruns included
 	Analysed   int                `json:"analysed"`
 	Class      classify.PairClass `json:"classification"` // "" if nothing was analyzed
@@ -32,6 +34,9 @@ type Row struct {
 	Warnings             []warmup.Warning `json:"warnings"`
 }
 
+// VariantArm returns "variant@arm"; without an arm, the variant.
+func (r *Row) VariantArm() string { return key.Key{Variant: r.Variant, Arm: r.Arm}.VariantArm() }
+
 // Rows returns a row per pair of the document, in its order.
 func Rows(doc *warmup.Document) []Row {
 	rows := make([]Row, len(doc.Pairs))
@@ -43,7 +48,7 @@ func Rows(doc *warmup.Document) []Row {
 
 func rowOf(p *warmup.Pair) Row {
 	r := Row{
-		Key: p.Key, Benchmark: p.Benchmark, VM: p.VM, Variant: p.Variant,
+		Key: p.Key, Benchmark: p.Benchmark, VM: p.VM, Variant: p.Variant, Arm: p.Arm,
 		Executions: len(p.Executions), Analysed: p.Status.Analysed, Class: p.Classification, Counts: p.Counts,
 		SteadyIteration: p.SteadyIteration, SteadySeconds: p.SteadySeconds,
 		SteadyPerformance: p.SteadyPerformance,

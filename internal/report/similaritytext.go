@@ -39,7 +39,7 @@ func similarityRow(k *similarity.KeyDocument) []string {
 	if out := len(k.LeftOut); out > 0 {
 		executions += fmt.Sprintf(" of %d", len(k.Executions)+out)
 	}
-	row := []string{k.Name.Benchmark, k.Name.VM, k.Name.Variant, executions}
+	row := []string{k.Name.Benchmark, k.Name.VM, k.Name.VariantArm(), executions}
 	if k.Averages == nil {
 		return append(row, "", "", "", "", "", string(k.Verdict), string(k.Verdict), "")
 	}

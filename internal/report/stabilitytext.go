@@ -24,7 +24,7 @@ func StabilityText(w io.Writer, doc *stability.Document) {
 	var rows [][]string
 	for i := range doc.Keys {
 		k := &doc.Keys[i]
-		name := []string{k.Name.Benchmark, k.Name.VM, k.Name.Variant}
+		name := []string{k.Name.Benchmark, k.Name.VM, k.Name.VariantArm()}
 		if len(k.Criteria) == 0 {
 			rows = append(rows, append(name, "?"))
 		}

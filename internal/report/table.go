@@ -88,7 +88,7 @@ func ResultTable(doc *warmup.Document, facts *Facts) Table {
 	}
 	for _, r := range Rows(doc) {
 		t.Rows = append(t.Rows, []Cell{
-			{Text: r.Benchmark}, {Text: r.VM}, {Text: r.Variant}, {Text: r.ExecutionsText()},
+			{Text: r.Benchmark}, {Text: r.VM}, {Text: r.VariantArm()}, {Text: r.ExecutionsText()},
 			{Class: r.ClassText},
 			{Text: spreadText(r.SteadyIteration)}, {Histogram: r.IterationHistogram},
 			{Text: spreadText(r.SteadySeconds)}, {Text: performanceText(r.SteadyPerformance,

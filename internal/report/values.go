@@ -27,7 +27,7 @@ func ResultCSV(w io.Writer, doc *warmup.Document, facts *Facts) error {
 		"warnings_of_all",
 	}}
 	for _, r := range Rows(doc) {
-		row := []string{cellText(r.Benchmark), cellText(r.VM), cellText(r.Variant),
+		row := []string{cellText(r.Benchmark), cellText(r.VM), cellText(r.VariantArm()),
 			strconv.Itoa(r.Executions), strconv.Itoa(r.Analysed), string(r.Class)}
 		for _, n := range []int{r.Counts.Flat, r.Counts.Warmup, r.Counts.Slowdown, r.Counts.NoSteadyState} {
 			row = append(row, strconv.Itoa(n))

@@ -34,6 +34,7 @@ type fileJSON struct {
 	Benchmark string `json:"benchmark"`
 	VM        string `json:"vm"`
 	Variant   string `json:"variant"`
+	Arm       string `json:"arm,omitempty"`
 	plain
 }
 
@@ -46,6 +47,7 @@ func (r Record) inFile() fileJSON {
 		Benchmark: r.Key.Benchmark,
 		VM:        r.Key.VM,
 		Variant:   r.Key.Variant,
+		Arm:       r.Key.Arm,
 		plain:     plain(r),
 	}
 }
@@ -68,12 +70,13 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	if j.Format < 1 {
 		return errors.New("not a record: it has no format number")
 	}
-	j.plain.Key = key.Key{Benchmark: j.Benchmark, VM: j.VM, Variant: j.Variant}
+	j.plain.Key = key.Key{Benchmark: j.Benchmark, VM: j.VM, Variant: j.Variant, Arm: j.Arm}
 	if _, err := key.Parse(j.plain.Key.String()); err != nil {
 		return err
 	}
 	if j.Key != j.plain.Key.String() {
-		return fmt.Errorf("key %.200q does not match benchmark, vm and variant %.200q", j.Key, j.plain.Key)
+		return fmt.Errorf("key %.200q does not match benchmark, vm, variant and arm %.200q", j.Key,
+			j.plain.Key)
 	}
 	j.plain.Started = j.plain.Started.UTC()
 	if year := j.plain.Started.Year(); year < 0 || year > 9999 {

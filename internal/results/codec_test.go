@@ -21,8 +21,10 @@ import (
 )
 
 func TestCodecLaws(t *testing.T) {
+	arm := full()
+	arm.Key.Arm = "new"
 	for name, want := range map[string]results.Record{"full": full(), "crashed": crashed(),
-		"sized": sized(50, 4)} {
+		"arm": arm, "sized": sized(50, 4)} {
 		packed, err := results.Encode(want)
 		must(t, err)
 		got, err := results.Decode(packed)
@@ -55,7 +57,7 @@ func TestEveryFieldIsKept(t *testing.T) {
 				walk(path, v.Elem())
 			}
 		default:
-			if v.IsZero() && path != ".Process.Stderr.Truncated" {
+			if v.IsZero() && path != ".Process.Stderr.Truncated" && path != ".Key.Arm" {
 				t.Errorf("%s is zero", path)
 			}
 		}
@@ -207,7 +209,7 @@ func TestDecodeDamage(t *testing.T) {
 		{"negative format", edited(t, `"format":1`, `"format":-1`), "damaged: not a record"},
 		{"fraction", edited(t, `"slot":17`, `"slot":17.5`), "damaged: json: cannot unmarshal number 17.5"},
 		{"other key", edited(t, `"vm":"CPython"`, `"vm":"PyPy"`),
-			`key "nbody:CPython:default-python" does not match benchmark, vm and variant "nbody:PyPy:default-python"`},
+			`key "nbody:CPython:default-python" does not match benchmark, vm, variant and arm "nbody:PyPy:default-python"`},
 		{"bad key", edited(t, `"vm":"CPython"`, `"vm":"C Python"`), `contains ' '`},
 		{"negative counter", edited(t, `[0,9007199254740993,`, `[0,-9007199254740993,`), "column aperf"},
 		{"user value", edited(t, `[-7,null,`, `[-7,"x",`), "column gc_time"},
@@ -311,6 +313,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(pack(f, full()), false)
 	f.Add([]byte(unpack(f, pack(f, full()))), true)
 	f.Add([]byte(unpack(f, pack(f, crashed()))), true)
+	f.Add([]byte(`{"format":1,"key":"a:b:c@d","benchmark":"a","vm":"b","variant":"c","arm":"d"}`), true)
 	f.Add([]byte(`{"format":1,"key":"a:b:c","benchmark":"a","vm":"b","variant":"c","columns":[{"kind":"user","values":null}]}`), true)
 	f.Fuzz(func(t *testing.T, data []byte, isText bool) {
 		if isText { // repair the checksum to reach the checks after it

@@ -39,8 +39,10 @@
 //
 //	format           1. A change that an old reader would misunderstand raises it;
 //	                 added fields do not: readers skip those they do not know
-//	key              "benchmark:vm:variant"
+//	key              "benchmark:vm:variant"; in an experiment with arms,
+//	                 "benchmark:vm:variant@arm"
 //	benchmark, vm, variant    the parts of key
+//	arm              its arm; absent without arms
 //	krund            version of the daemon
 //	experiment       name
 //	config_hash      SHA-256 of the text of the configuration, 64 hexadecimal digits

@@ -38,7 +38,7 @@ const (
 //
 // A Record that was read belongs to the caller, including all slices.
 type Record struct {
-	Key key.Key `json:"-"` // in JSON: key, benchmark, vm, variant
+	Key key.Key `json:"-"` // in JSON: key, benchmark, vm, variant, arm
 
 	Krund      string `json:"krund"`       // version of krund
 	Experiment string `json:"experiment"`  // name

@@ -64,7 +64,8 @@
 //	                    T timeout, S skipped
 //	byte 2 to 4         attempts begun, 3 digits
 //	byte 6 to 12        number of the process execution of this key, from 1, 7 digits
-//	byte 14 to W-11     key, benchmark:vm:variant, and spaces
+//	byte 14 to W-11     key, benchmark:vm:variant or, in an experiment with arms,
+//	                    benchmark:vm:variant@arm, and spaces
 //	byte W-9 to W-2     CRC-32C of bytes 0 to W-10, 8 lower-case hexadecimal digits
 //	byte W-1            newline
 //

@@ -13,7 +13,7 @@ var nbody = key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
 // longest is the longest possible key.
 var longest = key.Key{
 	Benchmark: strings.Repeat("b", key.MaxName), VM: strings.Repeat("v", key.MaxName),
-	Variant: strings.Repeat("w", key.MaxName),
+	Variant: strings.Repeat("w", key.MaxName), Arm: strings.Repeat("a", key.MaxName),
 }
 
 func lineOf(t testing.TB, s Slot, width int) []byte {
@@ -43,6 +43,7 @@ func TestSlotLaws(t *testing.T) {
 		{Flag: Timeout, Pexec: 1, Key: key.Key{Benchmark: strings.Repeat("x", 64), VM: "C++",
 			Variant: "a.b"}},
 		{Flag: Skipped, Pexec: 1, Key: longest},
+		{Flag: Outstanding, Pexec: 1, Key: key.Key{Benchmark: "a", VM: "b", Variant: "c", Arm: "d"}},
 	}
 	for _, want := range slots {
 		width := widthFor(len(want.Key.String()))
@@ -66,7 +67,7 @@ func TestSlotLaws(t *testing.T) {
 // TestWidthFits: a key that is one byte too long for a width gets the next width.
 func TestWidthFits(t *testing.T) {
 	const room = 128 - keyAt - slotTail
-	for n, want := range map[int]int{1: 128, room: 128, room + 1: 256, 194: 256} {
+	for n, want := range map[int]int{1: 128, room: 128, room + 1: 256, 194: 256, 259: 512} {
 		if got := widthFor(n); got != want {
 			t.Errorf("key of %d bytes: width %d, want %d", n, got, want)
 		}
@@ -160,7 +161,9 @@ func TestPeekDoesNotAllocate(t *testing.T) {
 
 func FuzzSlot(f *testing.F) {
 	f.Add(lineOf(f, Slot{Flag: Outstanding, Pexec: 1, Key: nbody}, 128))
-	f.Add(lineOf(f, Slot{Flag: Skipped, Attempts: 3, Pexec: 12, Key: longest}, 256))
+	f.Add(lineOf(f, Slot{Flag: Skipped, Attempts: 3, Pexec: 12, Key: longest}, 512))
+	f.Add(lineOf(f, Slot{Flag: Outstanding, Pexec: 1,
+		Key: key.Key{Benchmark: "a", VM: "b", Variant: "c", Arm: "d"}}, 128))
 	f.Add(make([]byte, 128))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if !validWidth(len(text)) {

@@ -44,6 +44,23 @@ type Info struct {
 	Format     string `json:"kind"`       // "krund", "krun", "warmup_stats CSV", ...
 	Machine    string `json:"machine"`    // name of the machine
 	Experiment string `json:"experiment"` // name of the experiment
+
+	// Arms are those of the configuration, in its order: the first is the base that the others are
+	// compared with. There are none in an experiment without arms.
+	Arms []Arm `json:"arms,omitempty"`
+	// Blocked means that the executions with the same number, one of each key and arm, are a block:
+	// they are paired.
+	Blocked bool `json:"blocked,omitempty"`
+	// Layout is how the addresses of environment and stack were chosen: "random" (a layout for each
+	// execution), "fixed" or "off" (one layout for all); "" if unknown.
+	Layout string `json:"layout,omitempty"`
+}
+
+// Arm is one of the builds or settings that an experiment compares.
+type Arm struct {
+	Name     string `json:"name"` // key.Key.Arm of its keys
+	Null     bool   `json:"null"` // a second copy of the base: its effect is noise
+	Revision string `json:"revision,omitempty"`
 }
 
 // Pair is a key with its process executions in the order they were measured.
@@ -65,7 +82,7 @@ const (
 
 // Execution is one process execution. Its columns must all have the same length: see Check.
 type Execution struct {
-	Number  int // from 1 among the executions of its key
+	Number  int // from 1 among the executions of its key; in a blocked experiment, the block
 	Outcome Outcome
 	Reasons []string // explanations of the outcome
 	Columns []Column

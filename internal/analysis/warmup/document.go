@@ -56,6 +56,7 @@ type Pair struct {
 	Benchmark string `json:"benchmark"`
 	VM        string `json:"vm"`
 	Variant   string `json:"variant"`
+	Arm       string `json:"arm,omitempty"`
 	// InputHash covers the data and the parameters: a pair whose hash is unchanged is reused from
 	// an earlier document.
 	InputHash string `json:"input_hash"`
@@ -80,7 +81,7 @@ type Pair struct {
 
 // ParsedKey returns the pair's key as a value.
 func (p *Pair) ParsedKey() key.Key {
-	return key.Key{Benchmark: p.Benchmark, VM: p.VM, Variant: p.Variant}
+	return key.Key{Benchmark: p.Benchmark, VM: p.VM, Variant: p.Variant, Arm: p.Arm}
 }
 
 // Performance is the steady-state performance with its confidence interval, in the document's unit

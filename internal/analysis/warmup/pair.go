@@ -27,6 +27,7 @@ func prepare(pair *dataset.Pair, p Parameters) *prepared {
 		series: make([]series, len(pair.Executions)),
 		result: Pair{
 			Key: pair.Key.String(), Benchmark: pair.Key.Benchmark, VM: pair.Key.VM, Variant: pair.Key.Variant,
+			Arm:        pair.Key.Arm,
 			Executions: make([]Execution, len(pair.Executions)), Warnings: []Warning{},
 		},
 	}

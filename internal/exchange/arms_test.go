@@ -1,0 +1,80 @@
+package exchange
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// TestArmsSurviveFormats: the formats with names for keys return the arms that were written.
+func TestArmsSurviveFormats(t *testing.T) {
+	base := key.Key{Benchmark: "b", VM: "v", Variant: "x", Arm: "base"}
+	other := base
+	other.Arm = "new"
+	d := &dataset.Dataset{Info: dataset.Info{Format: "krund"}}
+	for _, k := range []key.Key{base, other} {
+		d.Add(k, dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{{
+			Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: []int64{5, 7}}}})
+	}
+	var krun, gobench bytes.Buffer
+	if err := WriteKrunJSON(&krun, d, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteGo(&gobench, d); err != nil {
+		t.Fatal(err)
+	}
+	fromKrun, err := ReadKrunJSON(&krun, KrunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromGo, err := ReadGo(&gobench, ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range map[string]*dataset.Dataset{"Krun": fromKrun, "Go": fromGo} {
+		if len(got.Pairs) != 2 || got.Pairs[0].Key != base || got.Pairs[1].Key != other {
+			t.Errorf("%s: %+v", name, got.Pairs)
+		}
+	}
+	if got := ParquetFile(other); got != "benchmark=b/vm=v/variant=x/arm=new/iterations.parquet" {
+		t.Error(got)
+	}
+	if err := WriteWarmupCSV(&bytes.Buffer{}, d); err == nil || !strings.Contains(err.Error(), "b:v:x@new") {
+		t.Errorf("two arms in a file without a column for them: %v", err)
+	}
+}
+
+// TestArmsInExports: tables get a column, and files for warmup_stats are separate.
+func TestArmsInExports(t *testing.T) {
+	one, two := exported(0, "C", 5), exported(1, "C", 9)
+	one.Key.Arm, two.Key.Arm = "base", "new"
+	records := slices.Values([]results.Record{one, two})
+	x, err := NewLongExport(records, ExportOptions{To: math.MaxInt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var long, wide bytes.Buffer
+	want := "benchmark,vm,variant,arm,pexec,slot,attempt,iteration,start_ns,wall_ns,wall_s\n" +
+		"b,C,v,base,1,0,1,0,0,5,0.000000005\nb,C,v,new,2,1,1,0,0,9,0.000000009\n"
+	if err := x.Write(&long); err != nil || long.String() != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, long.String(), want)
+	}
+	executions := NewExecutionsExport(records, ExportOptions{Outcome: true, JSON: true})
+	if err := executions.Write(&long); err != nil ||
+		!strings.Contains(long.String(), `"variant":"v","arm":"new","pexec":2,`) {
+		t.Errorf("%v\n%s", err, long.String())
+	}
+	w, err := NewWideExport(records, ExportOptions{To: math.MaxInt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(&wide); err == nil || !strings.Contains(err.Error(), "*:C:v@base, *:C:v@new") {
+		t.Errorf("two arms in a file of warmup_stats: %v", err)
+	}
+}
