@@ -108,7 +108,7 @@ func (a *app) doctor(ctx context.Context, args []string, o doctorOptions) error 
 	} else {
 		doc.Findings = control.CheckAll(ctx, m, w.Control)
 	}
-	doc.Findings = append(doc.Findings, doctor.Readings(ctx, m.Host, w, a.counters)...)
+	doc.Findings = append(doc.Findings, doctor.Readings(ctx, m, w, a.counters)...)
 	table := setting.Table{Findings: doc.Findings}
 	doc.Fit = err == nil && !table.Fails()
 	if o.json {

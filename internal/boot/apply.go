@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"krund/internal/account"
 	"krund/internal/config/setting"
@@ -83,7 +84,8 @@ func (m *LabMachine) openJournal(path string) (*control.Journal, error) {
 type changes struct {
 	journal *control.Journal
 	restore control.Undo
-	guard   Guard // nil: nothing has been changed yet, or the guard was dismissed
+	guard   Guard            // nil: nothing has been changed yet, or the guard was dismissed
+	set     control.Snapshot // of the settings once they are applied
 }
 
 // Apply applies the settings. It starts the guard before the first change.
@@ -122,7 +124,30 @@ func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 	if len(problems) > 0 {
 		return applied, errors.New(sentences(problems))
 	}
+	c.set = control.TakeSnapshot(ctx, m.Control, m.Settings)
 	return applied, nil
+}
+
+// reread reads the settings again after a run. It puts what it found into the record's controls,
+// and names those that have moved, with the running programs that are known to move them.
+func (m *LabMachine) reread(ctx context.Context, a Applied, seen *Observation) {
+	seen.Machine.Controls = a.Controls
+	if a.changes == nil {
+		return
+	}
+	now := control.TakeSnapshot(ctx, m.Control, m.Settings)
+	seen.Machine.Controls = slices.Clone(a.Controls)
+	for i := range seen.Machine.Controls {
+		c := &seen.Machine.Controls[i]
+		c.After = now.Found(c.Name)
+	}
+	for _, move := range now.Since(a.changes.set) {
+		by := ""
+		if names := control.Movers(ctx, m.Control, move.Control); names != "" {
+			by = "; this program runs and changes it: " + names
+		}
+		seen.Disturbed = append(seen.Disturbed, move.Text+" after it was set"+by)
+	}
 }
 
 // Account makes the account for benchmarks anew (MakeAccount) and records it in the journal of

@@ -11,9 +11,11 @@ import (
 
 	"krund/internal/account"
 	"krund/internal/config"
+	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/doctor"
 	"krund/internal/durable/crashfs"
+	"krund/internal/probe"
 	"krund/internal/sysroot"
 )
 
@@ -211,5 +213,60 @@ func TestRestartingFails(t *testing.T) {
 	}
 	if err := m.RestoreLeftover(t.Context()); err == nil || !strings.Contains(said.String(), "level=WARN") {
 		t.Errorf("%v, log:\n%s", err, &said)
+	}
+}
+
+// TestMovedDuringTheRun: a program changes the governor and the frequency limit while the benchmark
+// runs; the observation names the settings, their values and the program.
+func TestMovedDuringTheRun(t *testing.T) {
+	m, _, _, aslr := guarded(t, "aslr = \"require\"\nfrequency = { policy = \"warn\" }\n"+
+		"temperature = \"off\"\n")
+	policy := m.Control.Root.Path("/sys/devices/system/cpu/cpufreq/policy0")
+	write := func(name, text string) {
+		file := name
+		if !filepath.IsAbs(name) {
+			file = filepath.Join(policy, name)
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+			os.WriteFile(file, []byte(text+"\n"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"scaling_driver": "acpi-cpufreq", "scaling_governor": "performance", "affected_cpus": "0",
+		"scaling_available_governors": "performance schedutil powersave", "related_cpus": "0",
+		"scaling_min_freq": "3000000", "scaling_max_freq": "3000000", "cpuinfo_min_freq": "800000",
+		"cpuinfo_max_freq": "3000000", m.Control.Root.Path("/proc/4711/comm"): "tuned",
+	} {
+		write(name, text)
+	}
+	m.Probes = probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Throttle: setting.Off,
+		Fingerprint: setting.Off}
+	applied, err := m.Apply(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := m.Watch(t.Context(), applied, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("scaling_governor", "powersave")
+	write("scaling_max_freq", "1800000")
+	write(aslr, "1")
+	seen := after(t.Context())
+	all := strings.Join(seen.Disturbed, "\n")
+	for _, want := range []string{"performance to acpi-cpufreq powersave", "3000-1800 MHz",
+		"; this program runs and changes it: tuned", "aslr moved from 2 to 1 after it was set"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is not in\n%s", want, all)
+		}
+	}
+	for _, c := range seen.Machine.Controls {
+		if c.Name == "aslr" && c.After != "1" {
+			t.Errorf("the record says of aslr after the run: %q", c.After)
+		}
+	}
+	if err := m.Restore(t.Context(), applied); err != nil {
+		t.Error(err)
 	}
 }

@@ -142,11 +142,11 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 	if err != nil {
 		return applied, results.Record{}, err
 	}
-	run, err := x.execute(ctx, job, start)
+	run, err := x.execute(ctx, job, applied, start)
 	if err != nil {
 		return applied, results.Record{}, err
 	}
-	return applied, x.judge(slot, applied, start, run), nil
+	return applied, x.judge(slot, start, run), nil
 }
 
 // settle prepares what must exist before the machine is changed and can crash: the job, space for
@@ -208,9 +208,10 @@ type execution struct {
 	observed Observation
 }
 
-// execute runs the benchmark between two readings of the probes.
-func (x *experiment) execute(ctx context.Context, job pexec.Job, start baseline) (execution, error) {
-	after, err := x.Machine.Watch(ctx, start.remarks)
+// execute runs the benchmark between two readings of the probes and the settings.
+func (x *experiment) execute(ctx context.Context, job pexec.Job, applied Applied,
+	start baseline) (execution, error) {
+	after, err := x.Machine.Watch(ctx, applied, start.remarks)
 	if err != nil {
 		return execution{}, unfit("probes", err)
 	}

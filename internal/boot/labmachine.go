@@ -132,9 +132,10 @@ func (m *LabMachine) Gate(ctx context.Context, base []results.Temperature) (rema
 	return passed.Remarks, err
 }
 
-// Watch takes the readings before a run; the function it returns takes those after it. The remarks
-// are those of Gate.
-func (m *LabMachine) Watch(ctx context.Context, remarks []string) (func(context.Context) Observation, error) {
+// Watch takes the readings before a run; the function it returns takes those after it, and reads
+// the settings that were applied again. The remarks are those of Gate.
+func (m *LabMachine) Watch(ctx context.Context, applied Applied,
+	remarks []string) (func(context.Context) Observation, error) {
 	var seen Observation
 	if m.Probes.Fingerprint != setting.Off {
 		now := probe.ReadFingerprint(ctx, m.Control.Host, m.more())
@@ -163,6 +164,7 @@ func (m *LabMachine) Watch(ctx context.Context, remarks []string) (func(context.
 			seen.Machine.Temperatures.After = readings(probe.ReadTemperatures(ctx, m.Control.Host))
 		}
 		m.drainLog(ctx, log, &seen)
+		m.reread(ctx, applied, &seen)
 		return seen
 	}, nil
 }

@@ -135,7 +135,7 @@ func TestTemperaturesAroundARun(t *testing.T) {
 	if _, err := m.Gate(t.Context(), base); err != nil {
 		t.Errorf("gate at the base: %v", err)
 	}
-	after, err := m.Watch(t.Context(), []string{"of the gate"})
+	after, err := m.Watch(t.Context(), Applied{}, []string{"of the gate"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func TestThrottled(t *testing.T) {
 			Probes: probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
 				Throttle: policy},
 		}
-		after, err := m.Watch(t.Context(), nil)
+		after, err := m.Watch(t.Context(), Applied{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -360,7 +360,7 @@ func TestThrottleUnknown(t *testing.T) {
 			Probes: probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
 				Throttle: policy},
 		}
-		return m.Watch(t.Context(), nil)
+		return m.Watch(t.Context(), Applied{}, nil)
 	}
 	for policy, want := range map[setting.Policy][3]int{ // error before the run; refused, remarks after it
 		setting.Require: {1, 1, 0}, setting.Apply: {0, 0, 1}, setting.Warn: {0, 0, 1}, setting.Off: {0, 0, 0},

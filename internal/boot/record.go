@@ -25,8 +25,7 @@ func (x *experiment) emptyRecord(slot schedule.Slot) results.Record {
 }
 
 // judge assembles the record of a run and decides its outcome.
-func (x *experiment) judge(slot schedule.Slot, applied Applied, start baseline,
-	run execution) results.Record {
+func (x *experiment) judge(slot schedule.Slot, start baseline, run execution) results.Record {
 	r, m, seen := x.emptyRecord(slot), run.measured, run.observed
 	r.Started = run.started.UTC()
 	r.Clock = m.Clock
@@ -38,7 +37,6 @@ func (x *experiment) judge(slot schedule.Slot, applied Applied, start baseline,
 	// never nil, which means unknown
 	r.Process.Findings = append(append([]string{}, start.findings...), m.Process.Findings...)
 	r.Machine = seen.Machine
-	r.Machine.Controls = applied.Controls
 	r.Machine.Temperatures.Base = start.temperatures
 	m.Execution.Refused = slices.Concat(m.Execution.Refused, seen.Refused)
 	m.Execution.Disturbed = slices.Concat(m.Execution.Disturbed, seen.Disturbed)

@@ -170,7 +170,8 @@ func (s *simulated) Gate(context.Context, []results.Temperature) ([]string, erro
 	return s.warmth, nil
 }
 
-func (s *simulated) Watch(_ context.Context, remarks []string) (func(context.Context) Observation, error) {
+func (s *simulated) Watch(_ context.Context, _ Applied,
+	remarks []string) (func(context.Context) Observation, error) {
 	s.event("before")
 	return func(context.Context) Observation {
 		s.event("after")

@@ -64,8 +64,9 @@ type Machine interface {
 	// Gate waits until the temperatures are near the base. An error means that they did not return
 	// to it. The remarks are for Watch.
 	Gate(ctx context.Context, base []results.Temperature) (remarks []string, err error)
-	// Watch takes the readings before a run; calling the function it returns takes those after it.
-	Watch(ctx context.Context, remarks []string) (func(context.Context) Observation, error)
+	// Watch takes the readings before a run; calling the function it returns takes those after it,
+	// and reads again what Apply has set.
+	Watch(ctx context.Context, a Applied, remarks []string) (func(context.Context) Observation, error)
 	// Restore restores what Apply has changed. It does nothing for an empty Applied.
 	Restore(ctx context.Context, a Applied) error
 	// LeaveToRestart follows Apply instead of Restore when the machine is about to restart, which
@@ -85,7 +86,7 @@ type Applied struct {
 
 // Observation is the state of the machine before, during and after a run. The lists hold sentences.
 type Observation struct {
-	Machine   results.MachineState // without Controls and the base temperatures
+	Machine   results.MachineState // without the base temperatures
 	Refused   []string             // what the configuration forbids: the run does not count
 	Disturbed []string             // what should not have happened during the run
 	Remarks   []string             // what deserves a look, though the run counts

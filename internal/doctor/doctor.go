@@ -1,7 +1,7 @@
 // Package doctor reports whether a machine is fit to measure: one row for each setting that krund
-// controls, each sensor that it reads, each source of processor counters, each interpreter of the
-// experiment, and its boot entry. `krund check` and `krunctl doctor` print the table. The package
-// only reads. Start reading at Look.
+// controls, each sensor that it reads, the programs that move settings, each source of processor
+// counters, each interpreter of the experiment, and its boot entry. `krund check` and `krunctl
+// doctor` print the table. The package only reads. Start reading at Look.
 package doctor
 
 import (
@@ -11,7 +11,6 @@ import (
 	"krund/internal/config"
 	"krund/internal/config/setting"
 	"krund/internal/control"
-	"krund/internal/host"
 	"krund/internal/msr"
 	"krund/internal/probe"
 	"krund/internal/sysroot"
@@ -61,19 +60,20 @@ type Counters func(context.Context, sysroot.Root, msr.Want) []msr.SourceFinding
 
 // Look returns the rows of the table.
 func Look(ctx context.Context, m *control.Machine, w Wishes, counters Counters) []setting.Finding {
-	return append(control.CheckAll(ctx, m, w.Control), Readings(ctx, m.Host, w, counters)...)
+	return append(control.CheckAll(ctx, m, w.Control), Readings(ctx, m, w, counters)...)
 }
 
 // Readings is Look without the settings, for callers that have already checked them.
-func Readings(ctx context.Context, h host.Host, w Wishes, counters Counters) []setting.Finding {
-	rows := probe.Check(ctx, h, w.Probe)
-	rows = append(rows, checkCounters(ctx, h.Root, w.Counters, counters)...)
+func Readings(ctx context.Context, m *control.Machine, w Wishes, counters Counters) []setting.Finding {
+	rows := probe.Check(ctx, m.Host, w.Probe)
+	rows = append(rows, control.CheckTuners(ctx, m))
+	rows = append(rows, checkCounters(ctx, m.Root, w.Counters, counters)...)
 	for _, i := range w.Interpreters {
 		rows = append(rows, i.check(ctx))
 	}
 	if w.Entry != nil {
 		entry := *w.Entry
-		entry.Root = h.Root
+		entry.Root = m.Root
 		rows = append(rows, checkEntry(entry))
 	}
 	return rows

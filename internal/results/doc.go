@@ -122,8 +122,9 @@
 //	  findings       list of sentences; this one, like reasons and kernel_log.lines,
 //	                 is bounded, and its end states how much was left out
 //	machine
-//	  controls       list of name, policy, status, wanted, found (value before) and
-//	                 detail: each machine setting
+//	  controls       list of name, policy, status, wanted, found (value before), detail
+//	                 and after (value read again after the run; absent if it was not):
+//	                 each machine setting
 //	  temperatures   base (first boot of the experiment), before and after the run:
 //	                 lists of sensor and milli_c, null if not read
 //	  throttle       before, after: lists of name and count, null if unavailable

@@ -181,6 +181,7 @@ type Control struct {
 	Wanted string `json:"wanted"`
 	Found  string `json:"found"` // the value before
 	Detail string `json:"detail"`
+	After  string `json:"after,omitempty"` // the value after the run; "" if it was not read again
 }
 
 // Temperature is the reading of one sensor. probe, the schedule's header and the records share it.

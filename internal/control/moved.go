@@ -1,0 +1,130 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"krund/internal/config/setting"
+	"krund/internal/host"
+)
+
+// A Snapshot is the state of the settings at one moment: what each control found, and which CPUs
+// the machine uses.
+type Snapshot struct {
+	parts []part
+	cpus  []cpuSet
+}
+
+// part is what one control found.
+type part struct {
+	name, found string
+	status      setting.Status
+	steps       []string // what it would change
+}
+
+// cpuSet is a set of CPUs that must stay the same during a run.
+type cpuSet struct{ what, cpus string }
+
+// TakeSnapshot reads the settings whose policy is not off. It only reads.
+func TakeSnapshot(ctx context.Context, m *Machine, r Request) Snapshot {
+	var s Snapshot
+	for _, c := range Controls(r) {
+		if c.Policy == setting.Off {
+			continue
+		}
+		p := c.plan(ctx, m)
+		now := part{name: c.Name, found: p.Found, status: p.Status}
+		for _, step := range p.Steps {
+			if step.Kind != KindThreads { // lists the threads of the moment
+				now.steps = append(now.steps, fmt.Sprint(step.Kind, " ", step.Target, " ", step.Old))
+			}
+		}
+		s.parts = append(s.parts, now)
+	}
+	if online, err := m.Online(); err == nil {
+		s.cpus = append(s.cpus, cpuSet{"the CPUs online", online.String()})
+	}
+	if group, err := ownCPUs(m.Host); err == nil {
+		s.cpus = append(s.cpus, cpuSet{"the CPUs of krund's control group", group.String()})
+	}
+	return s
+}
+
+// ownCPUs returns the CPUs that the control groups leave to this process: cpuset.cpus.effective of
+// the nearest group that has one (docs.kernel.org, admin-guide/cgroup-v2, "Cpuset").
+func ownCPUs(h host.Host) (host.CPUs, error) {
+	text, err := h.Root.Read("/proc/self/cgroup")
+	if err != nil {
+		return nil, err
+	}
+	group := "/"
+	for line := range strings.Lines(text) {
+		if rest, unified := strings.CutPrefix(line, "0::"); unified {
+			group = path.Clean("/" + strings.TrimSpace(rest))
+		}
+	}
+	for ; group != "/"; group = path.Dir(group) {
+		if file := groupRoot + group + "/cpuset.cpus.effective"; h.Root.Exists(file) {
+			return h.ReadCPUs(file)
+		}
+	}
+	return h.ReadCPUs(groupRoot + "/cpuset.cpus.effective")
+}
+
+// A Move is a setting that differs between two snapshots.
+type Move struct {
+	Control string // name of the control; "" for a set of CPUs
+	Text    string // "frequency moved from ... to ..."
+}
+
+// Since returns the settings that have moved since before was taken. A setting has moved when its
+// control would change something that it would not have changed before, or no longer would: what
+// the kernel rejected once does not count as long as it stays as it was.
+func (s Snapshot) Since(before Snapshot) []Move {
+	var moves []Move
+	for i, now := range s.parts {
+		if i >= len(before.parts) || before.parts[i].name != now.name {
+			continue // of another request
+		}
+		was := before.parts[i]
+		if was.status == now.status && slices.Equal(was.steps, now.steps) {
+			continue
+		}
+		moves = append(moves, Move{now.name, now.name + difference(was.found, now.found)})
+	}
+	for i, now := range s.cpus {
+		if i < len(before.cpus) && before.cpus[i].what == now.what && before.cpus[i] != now {
+			moves = append(moves, Move{Text: now.what + difference(before.cpus[i].cpus, now.cpus)})
+		}
+	}
+	return moves
+}
+
+// difference describes a change; controls that summarize many files may show the same text twice.
+func difference(was, is string) string {
+	if was == is {
+		return " moved: was " + was + ", and is no longer all of it"
+	}
+	return fmt.Sprintf(" moved from %s to %s", orNothing(was), orNothing(is))
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}
+
+// Found returns what the controls of that name found.
+func (s Snapshot) Found(name string) string {
+	found := ""
+	for _, p := range s.parts {
+		if p.name == name {
+			found = join(found, p.found, ", ")
+		}
+	}
+	return found
+}

@@ -1,0 +1,124 @@
+package control
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/config/setting"
+	"krund/internal/host"
+)
+
+// TestNothingMoves: two readings of a machine that is left alone are the same, whatever the kernel
+// rejected and under every policy.
+func TestNothingMoves(t *testing.T) {
+	for _, name := range machines {
+		m, _ := fakeMachine(t, name)
+		for _, p := range []setting.Policy{setting.Apply, setting.Warn, setting.Off} {
+			r := everything()
+			for i := range r.Demands {
+				r.Demands[i].Policy = p
+			}
+			_, restore, _ := ApplyAll(t.Context(), m, r, openJournal(t, m))
+			before := TakeSnapshot(t.Context(), m, r)
+			if moves := TakeSnapshot(t.Context(), m, r).Since(before); len(moves) != 0 {
+				t.Errorf("%s, policy %s: %v", name, p, moves)
+			}
+			if err := restore(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestMoved changes one thing of a prepared machine, as another program would during a run.
+func TestMoved(t *testing.T) {
+	const policy0 = host.CPUFreqDir + "/policy0/"
+	for name, test := range map[string]struct {
+		change  func(*Machine, *fakeKernel)
+		control string
+		text    string
+	}{
+		"governor": {func(_ *Machine, k *fakeKernel) { k.put(policy0+"scaling_governor", "powersave") },
+			"frequency", "powersave"},
+		"limit": {func(_ *Machine, k *fakeKernel) { k.put(policy0+"scaling_max_freq", "800000") },
+			"frequency", "to 3600-800 MHz on CPU 0"},
+		// intel_pstate.c 6.12:1839: the HWP guarantee changes at run time, and base_frequency
+		"guarantee": {func(_ *Machine, k *fakeKernel) { k.put(policy0+"base_frequency", "1900000") },
+			"frequency", "moved"},
+		"turbo": {func(_ *Machine, k *fakeKernel) { k.put(noTurboFile, "0") }, "turbo", "on"},
+		"aslr": {func(_ *Machine, k *fakeKernel) { k.put("/proc/sys/kernel/randomize_va_space", "0") },
+			"aslr", "from 2 to 0"},
+		"service": {func(m *Machine, _ *fakeKernel) { _ = m.Units.Start(t.Context(), "cron.service") },
+			"services", "cron.service running"},
+		"irqbalance": {func(_ *Machine, k *fakeKernel) {
+			files, _ := filepath.Glob(k.dir + irqDir + "/[0-9]*/smp_affinity_list")
+			for _, file := range files {
+				k.put(k.name(file), "0-3")
+			}
+		}, "irq_affinity", "away from CPU"},
+		"hotplug": {func(_ *Machine, k *fakeKernel) { k.put("/sys/devices/system/cpu/online", "0,2-3") },
+			"", "the CPUs online moved from 0-3 to 0,2-3"},
+		"partition": {func(_ *Machine, k *fakeKernel) {
+			k.put(shieldDir+"/cpuset.cpus.partition", "root invalid (Parent is not a partition root)")
+		}, "shield", "moved"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, k := fakeMachine(t, "intel-pstate-active")
+			r := under(everything(), setting.Off, "smt") // so that CPUs 0 to 3 stay online
+			if _, _, problems := ApplyAll(t.Context(), m, r, openJournal(t, m)); len(problems) != 0 {
+				t.Fatal(problems)
+			}
+			before := TakeSnapshot(t.Context(), m, r)
+			test.change(m, k)
+			moves := TakeSnapshot(t.Context(), m, r).Since(before)
+			found := slices.ContainsFunc(moves, func(move Move) bool {
+				return move.Control == test.control && strings.Contains(move.Text, test.text)
+			})
+			if !found {
+				t.Errorf("moves %q, want one of %q that contains %q", moves, test.control, test.text)
+			}
+		})
+	}
+}
+
+// TestTuners: a process with the kernel's shortened name, and a unit without a process.
+func TestTuners(t *testing.T) {
+	m, k := fakeMachine(t, "intel-pstate-active")
+	if f := CheckTuners(t.Context(), m); f.Status != setting.StatusOK {
+		t.Errorf("without any: %+v", f)
+	}
+	if err := os.MkdirAll(k.dir+"/proc/4711", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	k.put("/proc/4711/comm", "power-profiles-") // TASK_COMM_LEN of include/linux/sched.h is 16
+	units := m.Units.(*fakeUnits)
+	units.units = append(units.units, Unit{Name: "tlp.service", Active: true},
+		Unit{Name: "cpupower.service"})
+	f := CheckTuners(t.Context(), m)
+	if f.Status != setting.StatusDiffers || f.Found != "power-profiles-daemon, tlp" ||
+		!strings.Contains(f.Fix, `stop = ["power-profiles-daemon.service", "tlp.service"]`) {
+		t.Errorf("%+v", f)
+	}
+	if who := Movers(t.Context(), m, "energy_perf_bias"); who != "power-profiles-daemon" {
+		t.Errorf("movers of energy_perf_bias: %q", who)
+	}
+}
+
+func TestOwnCPUs(t *testing.T) {
+	m, k := fakeMachine(t, "kvm-guest")
+	group := groupRoot + "/system.slice/krund.service"
+	if err := os.MkdirAll(k.dir+group, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(k.dir+"/proc/self", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	k.put("/proc/self/cgroup", "0::/system.slice/krund.service")
+	k.put(groupRoot+"/system.slice/cpuset.cpus.effective", "0-1")
+	if got, err := ownCPUs(m.Host); err != nil || got.String() != "0-1" {
+		t.Errorf("of the nearest group with a cpuset: %s, %v", got, err)
+	}
+}
