@@ -149,7 +149,7 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 		}
 		want := fs.FileMode(0o644)
 		if strings.Contains(file, "/bin/") || strings.HasSuffix(file, "/runner-c") ||
-			file == "/opt/krund/lib/libkrun.so" {
+			strings.HasSuffix(file, "/runner-command") || file == "/opt/krund/lib/libkrun.so" {
 			want = 0o755
 		}
 		if mode != want {

@@ -25,7 +25,7 @@ stage() {
 directory=package
 stage "$@" install PREFIX=/usr DESTDIR="$out/package"
 # The packages depend on the lowest sufficient version of the C library.
-needed=$(find "$out/package" -type f \( -name runner-c -o -name '*.so' -o -name '*.node' \) -exec objdump -T {} + | sed -n 's/.*(\?GLIBC_\([0-9.]*\))\? .*/\1/p' | sort -uV | tail -n 1)
+needed=$(find "$out/package" -type f \( -name runner-c -o -name runner-command -o -name '*.so' -o -name '*.node' \) -exec objdump -T {} + | sed -n 's/.*(\?GLIBC_\([0-9.]*\))\? .*/\1/p' | sort -uV | tail -n 1)
 GLIBC=$needed
 export GLIBC
 find "$out/package/usr/share/man" -type f -exec gzip -9n {} +

@@ -12,6 +12,10 @@ type Language struct {
 	Files []string // files of the runner in the directory of installed runners; the first one is started
 }
 
+// CommandName is the name under which whole commands are measured: each iteration is one run of the
+// command that the arguments of the VM contain.
+const CommandName = "command"
+
 // languages in the order in which they are offered. A runner whose compiler was missing when krund
 // was built is not installed.
 var languages = []Language{
@@ -22,6 +26,7 @@ var languages = []Language{
 	{"java", []string{"java/KrunRunner.class", "java/BaseKrunEntry.class", "java/libkrunjava.so"}},
 	{"ruby", []string{"runner.rb", "krunruby.so"}},
 	{"php", []string{"runner.php"}},
+	{CommandName, []string{"runner-command"}},
 }
 
 // Names lists the languages.
@@ -45,7 +50,8 @@ func Lookup(name string) (Language, bool) {
 
 // Command returns the command line of a process execution: the VM program with its arguments, the
 // runner in the directory of installed runners, the benchmark's file and the parameter. For native
-// code, program replaces the runner unless it is "".
+// code and whole commands, program replaces the runner unless it is ""; a command has neither file
+// nor parameter.
 func (l Language) Command(program string, args []string, directory, entry string, parameter int) []string {
 	runner := path.Join(directory, l.Files[0])
 	n := strconv.Itoa(parameter)
@@ -55,6 +61,11 @@ func (l Language) Command(program string, args []string, directory, entry string
 			program = runner
 		}
 		return append(append([]string{program}, args...), entry, n)
+	case CommandName:
+		if program == "" {
+			program = runner
+		}
+		return append([]string{program}, args...)
 	case "java": // classes are looked up by name in directories
 		class := strings.TrimSuffix(path.Base(entry), ".class")
 		return append(append([]string{program}, args...), "-cp", path.Dir(runner)+":"+path.Dir(entry),

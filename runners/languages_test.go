@@ -17,6 +17,8 @@ func TestCommand(t *testing.T) {
 			"/usr/bin/java -a -cp /l/java:/b/nbody/java KrunRunner KrunEntry -5"},
 		{"ruby", "/usr/bin/ruby", "/b/bench.rb", "/usr/bin/ruby -a /l/runner.rb /b/bench.rb -5"},
 		{"php", "/usr/bin/php", "/b/bench.php", "/usr/bin/php -a /l/runner.php /b/bench.php -5"},
+		{"command", "", "", "/l/runner-command -a"},
+		{"command", "/usr/bin/tuned", "/b/ignored", "/usr/bin/tuned -a"},
 	} {
 		l, ok := Lookup(c.language)
 		if got := strings.Join(l.Command(c.program, []string{"-a"}, "/l", c.entry, -5), " "); !ok ||

@@ -8,6 +8,9 @@
 // krun_done and exits with 0. The planned number of iterations is in libkrun's buffer, not among
 // the arguments. README.md explains how to write a runner.
 //
+// The runner for whole commands is started as RUNNER [OPTIONS] COMMAND... instead; one run of the
+// command is an iteration.
+//
 // The Go code here is what krund and krunctl need to know about runners: their languages and exit
 // statuses. Package external parses the output of external suites. Nothing here starts a process.
 // Start reading at Language.
@@ -22,6 +25,7 @@ const (
 	ExitLibrary   = 69 // libkrun cannot be loaded
 	ExitException = 70 // the benchmark raised an exception in run_iter
 	ExitInit      = 71 // krun_init failed
+	ExitCommand   = 72 // a whole command, or one that runs before or after it, failed
 	ExitMeasure   = 76 // krun_begin or krun_end failed
 )
 
@@ -41,6 +45,8 @@ func Explain(status int) string {
 		return "the benchmark raised an exception in run_iter"
 	case ExitInit:
 		return "the runner could not attach to libkrun's buffer"
+	case ExitCommand:
+		return "the command, or one that runs before or after it, failed"
 	case ExitMeasure:
 		return "libkrun failed to begin or end an iteration"
 	}

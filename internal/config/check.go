@@ -170,7 +170,7 @@ func (c *Config) checkEmpty(broken bool, found *problems) {
 func (c *Config) checkEntries(found *problems) {
 	for _, k := range c.keys {
 		vm, variant, _, err := c.Lookup(k)
-		if err != nil || variant.Entry != "" || vm.Runner == RunnerExternal || vm.Runner == "" {
+		if err != nil || variant.Entry != "" || !vm.NeedsEntry() || vm.Runner == "" {
 			continue
 		}
 		at := join("variants", variant.Name)

@@ -10,6 +10,7 @@ import (
 	"krund/internal/config/setting"
 	"krund/internal/key"
 	"krund/internal/trust"
+	"krund/runners"
 )
 
 // Values of the keys that name a choice.
@@ -27,9 +28,10 @@ const (
 	AccountFresh  = "fresh"  // a new account and home for each process execution
 	AccountCaller = "caller" // the account that started krund
 
-	RunnerC        = "c"        // the other values are the languages of package runners
-	RunnerPython   = "python"   //
-	RunnerExternal = "external" // a benchmark suite that prints its times as JSON
+	RunnerC        = "c"                 // the other values are the languages of package runners
+	RunnerPython   = "python"            //
+	RunnerCommand  = runners.CommandName // a whole command: each iteration is one run of it
+	RunnerExternal = "external"          // a benchmark suite that prints its times as JSON
 
 	ScopePerCore   = "per-core"
 	ScopeTask      = "task"
@@ -134,6 +136,12 @@ type VM struct {
 	Iterations int      // per process execution
 	Variants   []string // names, at least one
 }
+
+// NeedsEntry reports whether the VM's runner loads a file of the benchmark.
+func (v VM) NeedsEntry() bool { return v.Runner != RunnerExternal && v.Runner != RunnerCommand }
+
+// needsPath reports whether the runner is a program that another one runs.
+func needsPath(runner string) bool { return runner != RunnerC && runner != RunnerCommand }
 
 // Variant is one implementation of a benchmark.
 type Variant struct {

@@ -146,7 +146,7 @@ func (c *Config) checkEntryFiles(found *problems) {
 	for _, k := range c.keys {
 		vm, variant, _, err := c.Lookup(k)
 		name := c.EntryPath(k)
-		if err != nil || c.doubtsEntry(variant) || name == "" || vm.Runner == RunnerExternal || seen[name] {
+		if err != nil || c.doubtsEntry(variant) || name == "" || !vm.NeedsEntry() || seen[name] {
 			continue
 		}
 		seen[name] = true

@@ -53,7 +53,7 @@ func checkWhole(t *testing.T, c *config.Config) {
 	}
 	for _, k := range keys {
 		vm, _, _, err := c.Lookup(k)
-		if err != nil || c.Iterations(k) < 1 || vm.Runner == "" || vm.Runner != config.RunnerExternal &&
+		if err != nil || c.Iterations(k) < 1 || vm.Runner == "" || vm.NeedsEntry() &&
 			c.EntryPath(k) == "" {
 			t.Errorf("%s: %+v, %v", k, vm, err)
 		}

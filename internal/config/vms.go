@@ -46,9 +46,11 @@ func (s *section) runner() string {
 		return ""
 	}
 	runner := s.oneOf(n, "runner", "", kinds)
-	if needsPath := runner != "" && runner != RunnerC; needsPath && s.node.child("path") == nil &&
-		!s.partial {
+	if runner != "" && needsPath(runner) && s.node.child("path") == nil && !s.partial {
 		s.add(s.node.line, s.path+" has no path", `write path = "program", the program that runs it`)
+	}
+	if runner == RunnerCommand && s.node.child("args") == nil && !s.partial {
+		s.add(s.node.line, s.path+" has no args", `write args = ["program", "argument"], the command to measure`)
 	}
 	return runner
 }
