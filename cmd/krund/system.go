@@ -70,7 +70,7 @@ func newSystem(
 		MakeAccount: fresh, Root: os.Geteuid() == 0,
 		Temperature: cfg.Temperature, Probes: wanted.Probe, Allow: cfg.KernelLog.Allow,
 		Extra: map[string]string{"krund": display.Version()}, Origin: f.Fingerprint(),
-		Programs: &boot.Programs{Files: programs(cfg, installed)},
+		Programs: &boot.Programs{Files: programs(cfg, installed)}, Offset: boot.ReadOffset,
 	}
 	var entry boot.Entry
 	if e, ok := autostart.EntryOf(cfg, mode, sysroot.New("/")); ok {
@@ -91,6 +91,7 @@ func newSystem(
 		Entry:       entry,
 		Notifier:    notifier(cfg, mode, installed.CallerHome),
 		Sync:        syncDisks,
+		KeepAwake:   func(ctx context.Context) func() { return boot.KeepAwake(ctx, log) },
 		DisableUnit: disableUnit(cfg, mode),
 		Cleanup:     func() error { return cleanup(cfg, installed.Cgroup, taken) },
 		Held:        func() (string, error) { return held(o.directory) },

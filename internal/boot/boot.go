@@ -130,6 +130,7 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 // error says why: the machine is unfit, ctx has ended, or krund could not do its work. What Apply
 // changed is returned in any case.
 func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, results.Record, error) {
+	defer x.KeepAwake(ctx)()
 	job, err := x.settle(ctx, slot)
 	if err != nil {
 		return Applied{}, results.Record{}, err

@@ -46,6 +46,8 @@ type LabMachine struct {
 	Extra    map[string]string // for the fingerprint
 	Origin   string            // path of the fingerprint of the machine that the experiment began on
 	Programs *Programs         // the files measured, for the fingerprint; nil for none
+	// ReadOffset; nil if the system has no such clock
+	Offset func() (ClockOffset, error)
 
 	warned bool // of a virtual machine
 }
@@ -158,7 +160,9 @@ func (m *LabMachine) Watch(ctx context.Context, applied Applied,
 	if err != nil {
 		return nil, err
 	}
+	offset := m.readOffset()
 	return func(ctx context.Context) Observation {
+		m.judgeSuspension(offset, &seen)
 		m.judgeThrottle(throttle, &seen)
 		if m.Probes.Temperature != setting.Off {
 			seen.Machine.Temperatures.After = readings(probe.ReadTemperatures(ctx, m.Control.Host))

@@ -32,6 +32,7 @@ type simulated struct {
 	outcome     func(j pexec.Job, boot int) pexec.Measured
 	fit         func(boot int) error // of Machine.Apply
 	reboots     int
+	awake       int   // KeepAwake without release
 	applied     int   // Apply without Restore
 	unread      error // of Machine.Base
 	blind       int   // how many of the sensors it does not see
@@ -89,7 +90,11 @@ func (s *simulated) system(fsys durable.FS) System {
 	return System{
 		FS: durable.WithRoom(fsys, room.Make), Room: room, Clock: s, Log: log,
 		Executor: s, Machine: s, Hooks: s, Reboot: s.Reboot, Entry: s.entry, Notifier: s,
-		Sync:        func() { s.event("sync") },
+		Sync: func() { s.event("sync") },
+		KeepAwake: func(context.Context) func() {
+			s.awake++
+			return func() { s.awake-- }
+		},
 		DisableUnit: func(ctx context.Context) error { s.retired = ctx.Err() == nil; return ctx.Err() },
 		Cleanup:     func() error { s.event("tidy"); return nil },
 		Held:        func() (string, error) { return autostart.FindHold(fsys, dir, sysroot.New(s.root)) },
@@ -109,6 +114,9 @@ func (s *simulated) Sleep(ctx context.Context, d time.Duration) error {
 
 func (s *simulated) Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error) {
 	s.event("run")
+	if s.awake != 1 {
+		s.t.Error("the machine may sleep during the run")
+	}
 	if s.during != nil {
 		s.during(ctx)
 	}
@@ -184,6 +192,9 @@ func (s *simulated) After(context.Context) error  { s.event("hooks after"); retu
 
 func (s *simulated) Reboot(context.Context) error {
 	s.event("reboot")
+	if s.awake != 0 {
+		s.t.Error("the lock against shutdown is held while the machine reboots")
+	}
 	if s.refuses != nil {
 		return s.refuses()
 	}

@@ -28,6 +28,8 @@ type System struct {
 	Entry    Entry                       // nil: the experiment has no boot entry of its own
 	Notifier Notifier
 	Sync     func() // sync(2)
+	// keeps the machine from sleeping and shutting down until release is called
+	KeepAwake func(context.Context) (release func())
 	// disables the unit that starts krund, so that the next boots are ordinary ones
 	DisableUnit func(context.Context) error
 	// removes what executions left outside of the directory: account and control group

@@ -132,6 +132,8 @@
 //	                 control characters as \xNN; null when unreadable) and
 //	                 lost (messages overwritten unread)
 //	  fingerprint    object of strings: hardware and software; null if not taken
+//	  suspended_ns   how long the machine slept during the run (CLOCK_BOOTTIME minus
+//	                 CLOCK_MONOTONIC); absent if unknown
 //	daemon           krund's own resource use during the run
 //	  cpu_ns, voluntary_switches, involuntary_switches
 //	  wake_ups       how often one of krund's threads got a processor, from just before

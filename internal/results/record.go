@@ -171,6 +171,8 @@ type MachineState struct {
 	Throttle     Throttle          `json:"throttle"`
 	KernelLog    KernelLog         `json:"kernel_log"`
 	Fingerprint  map[string]string `json:"fingerprint"` // nil if not taken
+	// how long the machine was suspended during the run; nil if unknown
+	SuspendedNS *int64 `json:"suspended_ns,omitempty"`
 }
 
 // Control is the result of one machine setting.

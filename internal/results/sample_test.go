@@ -87,7 +87,7 @@ func fullProcess() results.Process {
 func fullMachine() results.MachineState {
 	return results.MachineState{
 		Controls: []results.Control{{Name: "turbo", Policy: "require", Status: "set", Wanted: "off",
-			Found: "on", Detail: "no_turbo=1"}},
+			Found: "on", Detail: "no_turbo=1", After: "off"}},
 		Temperatures: results.Temperatures{
 			Base:   []results.Temperature{{Sensor: "coretemp/Package id 0", MilliC: 45000}},
 			Before: []results.Temperature{{Sensor: "coretemp/Package id 0", MilliC: 46000}},
@@ -99,6 +99,7 @@ func fullMachine() results.MachineState {
 		},
 		KernelLog:   results.KernelLog{Lines: []string{"mce: [Hardware Error]"}, Lost: 3},
 		Fingerprint: map[string]string{"kernel": "6.1.0-42-amd64", "cpu": "AMD EPYC"},
+		SuspendedNS: new(int64(20_000_000_000)),
 	}
 }
 
