@@ -131,7 +131,7 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 // changed is returned in any case.
 func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, results.Record, error) {
 	defer x.KeepAwake(ctx)()
-	job, err := x.settle(ctx, slot)
+	job, settled, err := x.settle(ctx, slot)
 	if err != nil {
 		return Applied{}, results.Record{}, err
 	}
@@ -143,6 +143,7 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 	if err != nil {
 		return applied, results.Record{}, err
 	}
+	start.settled = settled
 	run, err := x.execute(ctx, job, applied, start)
 	if err != nil {
 		return applied, results.Record{}, err
@@ -151,23 +152,30 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 }
 
 // settle prepares what must exist before the machine is changed and can crash: the job, space for
-// its record, and the request for the next boot. Then it waits until the boot is over.
-func (x *experiment) settle(ctx context.Context, slot schedule.Slot) (pexec.Job, error) {
+// its record, and the request for the next boot. Then it waits until the boot is over: for a fixed
+// time, or until the machine is quiet.
+func (x *experiment) settle(ctx context.Context, slot schedule.Slot) (pexec.Job, *results.Settle, error) {
 	job, err := pexec.NewJob(x.cfg, slot.Key)
 	if err != nil {
-		return job, err
+		return job, nil, err
 	}
 	if err := x.Room.keep(x.FS); err != nil {
-		return job, unfit("room", err)
+		return job, nil, unfit("room", err)
 	}
 	if err := x.requestBoot(ctx); err != nil {
-		return job, unfit("boot", err)
+		return job, nil, unfit("boot", err)
 	}
-	return job, x.Clock.Sleep(ctx, x.cfg.Wait.Startup)
+	if x.cfg.Wait.Settle == 0 {
+		return job, nil, x.Clock.Sleep(ctx, x.cfg.Wait.Startup)
+	}
+	x.Sync()
+	settled, err := x.Machine.Settle(ctx, x.cfg.Wait.Settle, x.cfg.Wait.Startup)
+	return job, &settled, err
 }
 
 // baseline is the state of the machine from which an execution starts.
 type baseline struct {
+	settled      *results.Settle       // nil: the wait was a fixed one
 	temperatures []results.Temperature // the machine has returned to these
 	// about the account and the base temperatures, for the record's process
 	findings []string

@@ -444,3 +444,28 @@ func TestCountOfWhatIsLeft(t *testing.T) {
 		t.Errorf("of %d slots: %+v, want %+v", slots, s.counts, want)
 	}
 }
+
+// TestSettle: with settle, startup bounds the wait; what the machine was busy with is in the
+// record, and a reason only if it never was quiet.
+func TestSettle(t *testing.T) {
+	cfg := parse(t, strings.Replace(experimentText("executions = 1\nreboot = \"none\""),
+		"startup = \"3m\"", "startup = \"3m\"\nsettle = \"10s\"", 1))
+	for _, quiet := range []bool{true, false} {
+		s, fsys := newSimulated(t), crashfs.New("/lab")
+		s.settled = results.Settle{WaitedNS: 20e9, Quiet: quiet, Busy: []string{"stress (process 812) 99 %"}}
+		s.oneBoot(cfg, fsys)
+		if !slices.Contains(s.events, "settle 10s of 3m0s") || slices.Contains(s.events, "wait 3m0s") {
+			t.Errorf("events %q", s.events)
+		}
+		for r, err := range results.NewReader(fsys, dir+"/results").All() {
+			if err != nil || r.Machine.Settle == nil || r.Machine.Settle.Busy[0] != s.settled.Busy[0] {
+				t.Fatalf("%+v, %v", r.Machine.Settle, err)
+			}
+			named := len(r.Reasons) == 1 && strings.Contains(r.Reasons[0], "not quiet") &&
+				strings.Contains(r.Reasons[0], "after 20s: stress (process 812)")
+			if named == quiet || r.Outcome != results.Completed {
+				t.Errorf("quiet %t: %s, reasons %q", quiet, r.Outcome, r.Reasons)
+			}
+		}
+	}
+}

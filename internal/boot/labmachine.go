@@ -101,6 +101,14 @@ func (m *LabMachine) Base(ctx context.Context) ([]results.Temperature, error) {
 	return now.Readings, nil
 }
 
+// Settle waits until the machine has been quiet for a window, at most as long as limit.
+func (m *LabMachine) Settle(ctx context.Context, window, limit time.Duration) (results.Settle, error) {
+	s, err := probe.Quiet{Host: m.Control.Host, Clock: m.Clock, Window: window, Limit: limit}.Wait(ctx)
+	m.Log.Debug("settled", "waited", s.Waited.String(), "quiet", s.Quiet, "busy", strings.Join(s.Busy, "; "))
+	return results.Settle{WaitedNS: s.Waited.Nanoseconds(), Quiet: s.Quiet,
+		Busy: append([]string{}, s.Busy...)}, err
+}
+
 // Gate waits for the base temperatures. It fails only if the configuration requires them.
 func (m *LabMachine) Gate(ctx context.Context, base []results.Temperature) (remarks []string, err error) {
 	switch {

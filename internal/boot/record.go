@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"krund/internal/pexec/verdict"
 	"krund/internal/results"
@@ -38,6 +40,11 @@ func (x *experiment) judge(slot schedule.Slot, start baseline, run execution) re
 	r.Process.Findings = append(append([]string{}, start.findings...), m.Process.Findings...)
 	r.Machine = seen.Machine
 	r.Machine.Temperatures.Base = start.temperatures
+	r.Machine.Settle = start.settled
+	if s := start.settled; s != nil && !s.Quiet {
+		seen.Remarks = append(seen.Remarks, fmt.Sprintf("the machine was not quiet when the run began, "+
+			"after %s: %s", time.Duration(s.WaitedNS).Round(time.Second), strings.Join(s.Busy, "; ")))
+	}
 	m.Execution.Refused = slices.Concat(m.Execution.Refused, seen.Refused)
 	m.Execution.Disturbed = slices.Concat(m.Execution.Disturbed, seen.Disturbed)
 	o := verdict.Judge(m.Execution, verdict.Limits{

@@ -32,10 +32,11 @@ type simulated struct {
 	outcome     func(j pexec.Job, boot int) pexec.Measured
 	fit         func(boot int) error // of Machine.Apply
 	reboots     int
-	awake       int   // KeepAwake without release
-	applied     int   // Apply without Restore
-	unread      error // of Machine.Base
-	blind       int   // how many of the sensors it does not see
+	settled     results.Settle // of Machine.Settle
+	awake       int            // KeepAwake without release
+	applied     int            // Apply without Restore
+	unread      error          // of Machine.Base
+	blind       int            // how many of the sensors it does not see
 	moreSensors int
 	warmth      []string // remarks of Machine.Gate
 	unrestored  error    // of Machine.RestoreLeftover
@@ -138,6 +139,11 @@ func (s *simulated) Apply(context.Context) (Applied, error) {
 		err = s.fit(s.boot)
 	}
 	return Applied{changes: &changes{}}, err
+}
+
+func (s *simulated) Settle(_ context.Context, window, limit time.Duration) (results.Settle, error) {
+	s.event(fmt.Sprintf("settle %s of %s", window, limit))
+	return s.settled, nil
 }
 
 func (s *simulated) Account(context.Context, Applied) (account.Account, []string, error) {

@@ -56,6 +56,8 @@ type Machine interface {
 	// RestoreLeftover restores the settings left behind by a killed krund. The error names those
 	// that could not be restored.
 	RestoreLeftover(ctx context.Context) error
+	// Settle waits until the machine has been quiet for a window, at most as long as limit.
+	Settle(ctx context.Context, window, limit time.Duration) (results.Settle, error)
 	// Apply brings the machine into the wanted state. An error means that it is not fit to measure.
 	// Restore or LeaveToRestart must follow, also after an error.
 	Apply(ctx context.Context) (Applied, error)

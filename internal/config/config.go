@@ -114,7 +114,8 @@ type Limits struct {
 
 // Wait holds the pauses of each boot.
 type Wait struct {
-	Startup time.Duration // after krund starts, for the system to settle
+	Startup time.Duration // after krund starts, for the system to settle; with Settle at most this long
+	Settle  time.Duration // for how long the machine must have been quiet; 0: Startup is a fixed wait
 	Sync    time.Duration // after sync(2)
 }
 

@@ -115,7 +115,7 @@ func TestLoadShowsThePathAsGiven(t *testing.T) {
 	path := experiment(t, "[wait]\nx = 1")
 	t.Chdir(filepath.Dir(path))
 	_, err := config.Load("x.toml", "", doctor.Settings())
-	if want := `x.toml:10: unknown key wait.x; write "startup" or "sync"`; errorText(err) != want {
+	if want := `x.toml:10: unknown key wait.x; write "startup", "settle" or "sync"`; errorText(err) != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }

@@ -160,6 +160,7 @@ func (r *reader) wait(n *node) Wait {
 	defer s.done()
 	return Wait{
 		Startup: s.duration("startup", "3m", 0, false),
+		Settle:  s.duration("settle", "0s", 0, false),
 		Sync:    s.duration("sync", "30s", 0, false),
 	}
 }

@@ -134,6 +134,8 @@
 //	  fingerprint    object of strings: hardware and software; null if not taken
 //	  suspended_ns   how long the machine slept during the run (CLOCK_BOOTTIME minus
 //	                 CLOCK_MONOTONIC); absent if unknown
+//	  settle         of the wait for a quiet machine: waited_ns, quiet, and busy (list
+//	                 of sentences: what kept it busy last); absent without one
 //	daemon           krund's own resource use during the run
 //	  cpu_ns, voluntary_switches, involuntary_switches
 //	  wake_ups       how often one of krund's threads got a processor, from just before

@@ -173,6 +173,15 @@ type MachineState struct {
 	Fingerprint  map[string]string `json:"fingerprint"` // nil if not taken
 	// how long the machine was suspended during the run; nil if unknown
 	SuspendedNS *int64 `json:"suspended_ns,omitempty"`
+	// of the wait for a quiet machine before the run; nil if there was none
+	Settle *Settle `json:"settle,omitempty"`
+}
+
+// Settle is the result of the wait for a quiet machine.
+type Settle struct {
+	WaitedNS int64    `json:"waited_ns"`
+	Quiet    bool     `json:"quiet"` // false: it was still busy at the end of the longest wait
+	Busy     []string `json:"busy"`  // sentences: what kept it busy last; empty if it never was
 }
 
 // Control is the result of one machine setting.

@@ -100,6 +100,8 @@ func fullMachine() results.MachineState {
 		KernelLog:   results.KernelLog{Lines: []string{"mce: [Hardware Error]"}, Lost: 3},
 		Fingerprint: map[string]string{"kernel": "6.1.0-42-amd64", "cpu": "AMD EPYC"},
 		SuspendedNS: new(int64(20_000_000_000)),
+		Settle: &results.Settle{WaitedNS: 20_000_000_000, Quiet: true,
+			Busy: []string{"systemd is at work on apt-daily.service"}},
 	}
 }
 

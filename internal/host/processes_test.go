@@ -1,0 +1,50 @@
+package host
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Of Linux 6.1; the name of the second process contains what separates the fields.
+const (
+	procSelfStat = "812 (stress) R 1 812 812 0 -1 4194304 95 0 0 0 250 50 0 0 20 0 1 0 3460 2809856 231 " +
+		"18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+	procOddStat = "7 (a) b (\x1b[2J) S 1 812 812 0 -1 4194304 95 0 0 0 1 2 0 0 20 0 1 0 3461\n"
+)
+
+func TestProcesses(t *testing.T) {
+	h := machine(t, map[string]string{"/proc/812/stat": procSelfStat, "/proc/7/stat": procOddStat,
+		"/proc/9/stat": "9 (gone", "/proc/irq/stat": "no process"})
+	list := h.Processes()
+	i := slices.IndexFunc(list, func(p Process) bool { return p.PID == 812 })
+	if len(list) != 2 || i < 0 || list[i] != (Process{812, 3460, "stress", 300}) {
+		t.Errorf("%+v", list)
+	}
+	if odd := list[1-max(i, 0)]; odd.Start != 3461 || strings.Contains(odd.Name, "\x1b") {
+		t.Errorf("%+v", odd)
+	}
+}
+
+func TestBusiest(t *testing.T) {
+	before := []Process{{1, 0, "init", 50}, {2, 0, "old", 1000}, {3, 5, "idle", 7}}
+	now := []Process{{1, 0, "init", 60}, {2, 900, "new", 30}, {3, 5, "idle", 7}, {4, 901, "fork", 30}}
+	want := []Process{{2, 900, "new", 30}, {4, 901, "fork", 30}, {1, 0, "init", 10}}
+	if got := Busiest(before, now, 3); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := Busiest(before, now, 1); !slices.Equal(got, want[:1]) {
+		t.Errorf("%+v, want one", got)
+	}
+}
+
+func FuzzProcess(f *testing.F) {
+	f.Add(procSelfStat)
+	f.Add(procOddStat)
+	f.Add(") (")
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, ok := parseProcess(text); ok && strings.ContainsAny(p.Name, "\x1b\n") {
+			t.Errorf("%+v of %q", p, text)
+		}
+	})
+}

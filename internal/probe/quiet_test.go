@@ -1,0 +1,169 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/host"
+	"krund/internal/sysroot"
+)
+
+// busyMachine is a machine with two processors whose activity advances while krund sleeps.
+type busyMachine struct {
+	t        *testing.T
+	dir      string
+	now      time.Time
+	windows  int                                   // slept
+	each     func(window int) (percent, dirty int) // of one processor, kB; nil: none
+	jobs     func(window int) string               // nil: none
+	ticks    int
+	switches int
+}
+
+func (b *busyMachine) Now() time.Time { return b.now }
+
+func (b *busyMachine) Sleep(ctx context.Context, d time.Duration) error {
+	b.windows++
+	b.now = b.now.Add(d)
+	percent, dirty := 1, 100
+	if b.each != nil {
+		percent, dirty = b.each(b.windows)
+	}
+	b.ticks += percent * int(d/time.Second)
+	b.switches += 100 * int(d/time.Second)
+	b.write(dirty)
+	return ctx.Err()
+}
+
+func (b *busyMachine) write(dirty int) {
+	for name, text := range map[string]string{
+		"proc/stat":         fmt.Sprintf("cpu0 %d 0 0 5\ncpu1 0 0 0 5\nctxt %d\n", b.ticks, b.switches),
+		"proc/pressure/cpu": "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
+		"proc/meminfo":      fmt.Sprintf("Dirty: %d kB\nWriteback: 0 kB\n", dirty),
+		"proc/812/stat": fmt.Sprintf("812 (stress) R 1 812 812 0 -1 0 0 0 0 0 %d 0 0 0 20 0 1 0 3460\n",
+			b.ticks),
+	} {
+		path := filepath.Join(b.dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+func (b *busyMachine) Output(context.Context, string, ...string) ([]byte, error) {
+	if b.jobs == nil {
+		return nil, nil
+	}
+	return []byte(b.jobs(b.windows)), nil
+}
+
+func (b *busyMachine) quiet() Quiet {
+	b.write(100)
+	return Quiet{Host: host.Host{Root: sysroot.New(b.dir), Commands: b}, Clock: b, Window: 10 * time.Second,
+		Limit: 3 * time.Minute}
+}
+
+func newBusy(t *testing.T) *busyMachine {
+	return &busyMachine{t: t, dir: t.TempDir(), now: time.Unix(1_000_000, 0)}
+}
+
+func TestQuiet(t *testing.T) {
+	for name, test := range map[string]struct {
+		each   func(int) (int, int)
+		jobs   func(int) string
+		waited time.Duration
+		quiet  bool
+		busy   string // part of the only sentence
+	}{
+		"at once": {nil, nil, 10 * time.Second, true, ""},
+		"a job in the background that ends": {func(w int) (int, int) { return max(0, 99-49*w), 0 }, nil,
+			20 * time.Second, true, "busy for 50 % of the time of one: stress (process 812) 50 %"},
+		"a job in the background that stays": {func(int) (int, int) { return 100, 0 }, nil,
+			3 * time.Minute, false, "busy for 100 % of the time of one: stress (process 812) 100 %"},
+		"a cache that is written": {func(w int) (int, int) { return 0, max(0, 4096-1024*w) }, nil,
+			30 * time.Second, true, "2048 KiB of the page cache"},
+		"a timer": {nil, func(w int) string {
+			if w < 4 {
+				return "812 systemd-tmpfiles-clean.service start running\n"
+			}
+			return "No jobs running.\n"
+		}, 40 * time.Second, true, "systemd is at work on systemd-tmpfiles-clean.service"},
+	} {
+		b := newBusy(t)
+		b.each, b.jobs = test.each, test.jobs
+		s, err := b.quiet().Wait(t.Context())
+		if err != nil || s.Quiet != test.quiet || s.Waited != test.waited {
+			t.Errorf("%s: %+v, %v; want %s, %t", name, s, err, test.waited, test.quiet)
+		}
+		if test.busy != "" && (len(s.Busy) != 1 || !strings.Contains(s.Busy[0], test.busy)) {
+			t.Errorf("%s: busy %q, want %q", name, s.Busy, test.busy)
+		}
+	}
+}
+
+// TestQuietIsInterrupted: the only error is the end of the context.
+func TestQuietIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := newBusy(t).quiet().Wait(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestBlindQuiet: a system without these files has nothing to wait for.
+func TestBlindQuiet(t *testing.T) {
+	b := newBusy(t)
+	q := Quiet{Host: host.Host{Root: sysroot.New(t.TempDir())}, Clock: b, Window: time.Second, Limit: 0}
+	if s, err := q.Wait(t.Context()); err != nil || !s.Quiet || s.Waited != time.Second {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestAwaitJobs(t *testing.T) {
+	b := newBusy(t)
+	b.jobs = func(w int) string { return map[bool]string{true: "7 a.service start running\n"}[w < 3] }
+	if left := AwaitJobs(t.Context(), b.quiet().Host, b, time.Minute); len(left) != 0 || b.windows != 3 {
+		t.Errorf("left %q after %d seconds, want none after 3", left, b.windows)
+	}
+	b.jobs = func(int) string { return "7 a.service start running\n" }
+	left := AwaitJobs(t.Context(), b.quiet().Host, b, time.Minute)
+	if !slices.Equal(left, []string{"a.service"}) || b.windows != 63 {
+		t.Errorf("left %q after %d seconds, want a.service after 63", left, b.windows)
+	}
+}
+
+// The output of systemctl list-jobs of systemd 252.
+const jobsText = `  1 multi-user.target            start waiting
+ 95 krund@warmup.service         start running
+130 systemd-tmpfiles-clean.service start running
+  7 apt-daily.service            start running
+`
+
+func TestParseJobs(t *testing.T) {
+	want := []string{"apt-daily.service", "systemd-tmpfiles-clean.service"}
+	if got := parseJobs(jobsText); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := parseJobs("No jobs running.\n"); len(got) != 0 {
+		t.Errorf("%q of none", got)
+	}
+}
+
+func FuzzJobs(f *testing.F) {
+	f.Add(jobsText)
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, unit := range parseJobs(text) {
+			if strings.ContainsAny(unit, "\x1b\n") {
+				t.Errorf("%q of %q", unit, text)
+			}
+		}
+	})
+}
