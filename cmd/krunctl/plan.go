@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -115,6 +116,9 @@ func (a *app) planAsText(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit
 	a.line("order", "%s, seed %d", p.Order, p.Seed)
 	a.line("slots", "%d: %s, %s each", p.SlotsTotal, display.Count(len(p.Keys), "key"),
 		display.Count(p.Executions, "process execution"))
+	if len(p.Arms) > 0 {
+		a.line("arms", "%s; a block has each of them once per key", armsText(p.Arms))
+	}
 	if p.Reboot == config.RebootHardware {
 		a.line("reboots", "one before each process execution, at most %d", p.MaxReboots)
 	} else {
@@ -139,6 +143,28 @@ func (a *app) planAsText(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit
 		}
 		a.print("%8d  %7d  %s\n", slot.Slot, slot.Pexec, slot.Key)
 	}
+}
+
+// armsText lists the arms with their roles.
+func armsText(arms []summary.PlanArm) string {
+	names := make([]string, len(arms))
+	for i, arm := range arms {
+		role := ""
+		switch {
+		case i == 0:
+			role = ", the base"
+		case arm.Null:
+			role = ", a copy of the base"
+		}
+		if arm.Revision != "" {
+			role += ", revision " + arm.Revision
+		}
+		names[i] = arm.Name + strings.Replace(role, ", ", " (", 1)
+		if role != "" {
+			names[i] += ")"
+		}
+	}
+	return display.Terminal(strings.Join(names, ", "))
 }
 
 func (a *app) planKeys(keys []summary.PlanKey) {

@@ -27,6 +27,9 @@ func (a *app) printStatus(st summary.Status, keys bool) {
 	line("state", "%s", st.State)
 	line("slots", "%d of %d finished (%.1f%%): %s", st.Slots.Finished, st.Slots.Total, st.Percent,
 		flagsText(st.Slots, st.Interrupted != nil))
+	if b := st.Blocks; b != nil {
+		line("blocks", "%d of %d complete%s", b.Complete, b.Total, incompleteText(b.Incomplete))
+	}
 	line("attempts", "%d", st.Attempts)
 	switch {
 	case st.Interrupted != nil:
@@ -55,6 +58,14 @@ func (a *app) printStatus(st summary.Status, keys bool) {
 		a.print("\n")
 		a.printKeys(st.Keys)
 	}
+}
+
+// incompleteText says what blocks that lack an arm mean for the comparison.
+func incompleteText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d lack an arm that failed or was skipped, and do not count for it", n)
 }
 
 func (a *app) printTrouble(st summary.Status) {

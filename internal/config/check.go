@@ -7,7 +7,7 @@ import (
 	"krund/internal/key"
 )
 
-// maxKeys bounds the product of VMs, benchmarks and variants.
+// maxKeys bounds the product of VMs, benchmarks, variants and arms.
 const maxKeys = 10_000
 
 // check finds mistakes that span sections and derives the keys.
@@ -20,6 +20,7 @@ func (c *Config) check(root *node, found *problems) {
 			maxKeys))
 		return
 	}
+	c.checkArms(root, found)
 	c.keys = c.plannedKeys()
 	c.checkSkips(root, broken, found)
 	c.checkEmpty(broken, found)
@@ -41,7 +42,7 @@ func (c *Config) checkHome(found *problems) {
 func (c *Config) count() int {
 	n := 0
 	for _, vm := range c.VMs {
-		n += len(vm.Variants) * len(c.Benchmarks)
+		n += len(vm.Variants) * len(c.Benchmarks) * len(c.armNames())
 	}
 	return n
 }
@@ -52,7 +53,10 @@ func (c *Config) allKeys() []key.Key {
 	for _, vm := range c.VMs {
 		for _, benchmark := range c.Benchmarks {
 			for _, variant := range vm.Variants {
-				keys = append(keys, key.Key{Benchmark: benchmark.Name, VM: vm.Name, Variant: variant})
+				for _, arm := range c.armNames() {
+					keys = append(keys, key.Key{Benchmark: benchmark.Name, VM: vm.Name, Variant: variant,
+						Arm: arm})
+				}
 			}
 		}
 	}
@@ -109,7 +113,7 @@ func unmatched(patterns []key.Pattern, keys []key.Key) []key.Pattern {
 
 // possibleKeys returns the keys that would exist if every VM had every variant.
 func (c *Config) possibleKeys() []key.Key {
-	all := Config{Benchmarks: c.Benchmarks}
+	all := Config{Benchmarks: c.Benchmarks, Arms: c.Arms}
 	for _, vm := range c.VMs {
 		for _, v := range c.Variants {
 			vm.Variants = append(slices.Clone(vm.Variants), v.Name)

@@ -17,6 +17,7 @@ import (
 const (
 	OrderRoundRobin  = "round-robin" // every key once, then every key again
 	OrderInterleaved = "interleaved" // each round is a random permutation of the keys
+	OrderBlocked     = "blocked"     // the same, with the arms of a key next to each other
 
 	RebootHardware = "hardware" // the machine restarts before every process execution
 	RebootNone     = "none"     // all process executions in one boot: for development
@@ -63,6 +64,7 @@ type Config struct {
 	VMs         []VM        // in file order, like all lists
 	Variants    []Variant   // including those that no VM uses
 	Benchmarks  []Benchmark //
+	Arms        []Arm       // the first is the base; none: the experiment compares nothing
 	Hooks       Hooks
 	Notify      Notify
 	KernelLog   KernelLog
@@ -193,14 +195,15 @@ type Verdict struct {
 	Policy        string
 }
 
-// Keys returns the keys to measure in Krun's order: for each VM, each benchmark and each of the
-// VM's variants, without the skipped keys. The slice has at least one element and belongs to the
-// caller.
+// Keys returns the keys to measure in Krun's order: for each VM, each benchmark, each of the VM's
+// variants and each arm, without the skipped keys. The slice has at least one element and belongs
+// to the caller.
 func (c *Config) Keys() []key.Key {
 	return slices.Clone(c.keys)
 }
 
-// Lookup returns the VM, variant and benchmark that k names. It also finds skipped keys.
+// Lookup returns the VM as k's arm has it, and the variant and benchmark that k names. It also
+// finds skipped keys.
 func (c *Config) Lookup(k key.Key) (VM, Variant, Benchmark, error) {
 	vm, ok := find(c.VMs, func(v VM) bool { return v.Name == k.VM })
 	if !ok {
@@ -218,19 +221,25 @@ func (c *Config) Lookup(k key.Key) (VM, Variant, Benchmark, error) {
 	if !ok {
 		return VM{}, Variant{}, Benchmark{}, fmt.Errorf("%s: no benchmark %q", k, k.Benchmark)
 	}
-	return vm, variant, benchmark, nil
+	arm, err := c.arm(k)
+	for _, o := range arm.VMs {
+		o.apply(&vm)
+	}
+	return vm, variant, benchmark, err
 }
 
 // Directories returns the absolute paths of the directories for the files of k, nearest first: the
 // variant's subdirectory of the benchmark's directory, the benchmark's directory, and the directory
-// of all benchmarks. They need not exist. It returns nil if k is not in the configuration.
+// of all benchmarks in k's arm. They need not exist. It returns nil if k is not in the
+// configuration.
 func (c *Config) Directories(k key.Key) []string {
 	_, variant, benchmark, err := c.Lookup(k)
 	if err != nil {
 		return nil
 	}
-	own := filepath.Join(c.Experiment.Benchmarks, benchmark.Name)
-	return []string{filepath.Join(own, variant.Subfolder), own, c.Experiment.Benchmarks}
+	all := c.benchmarksOf(k)
+	own := filepath.Join(all, benchmark.Name)
+	return []string{filepath.Join(own, variant.Subfolder), own, all}
 }
 
 // EntryPath returns the absolute path of the entry file of k, or "" if k is not in the
@@ -240,7 +249,7 @@ func (c *Config) EntryPath(k key.Key) string {
 	if err != nil || variant.Entry == "" {
 		return ""
 	}
-	return filepath.Join(c.Experiment.Benchmarks, benchmark.Name, variant.Subfolder, variant.Entry)
+	return filepath.Join(c.benchmarksOf(k), benchmark.Name, variant.Subfolder, variant.Entry)
 }
 
 // Iterations returns the number of iterations of a process execution of k, or 0 if k's VM is not in

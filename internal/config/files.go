@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"krund/internal/key"
@@ -127,17 +126,34 @@ func (c *Config) checkCommand(at string, argv []string, found *problems) {
 	}
 }
 
+// checkVMs reports each missing program once, at its VM or its arm.
 func (c *Config) checkVMs(found *problems) {
-	for _, vm := range c.VMs {
-		planned := slices.ContainsFunc(c.keys, func(k key.Key) bool { return k.VM == vm.Name })
-		if !planned || vm.Path == "" {
+	for _, k := range c.keys {
+		vm, _, _, err := c.Lookup(k)
+		if err != nil || vm.Path == "" {
 			continue
 		}
-		at := join("vms", vm.Name)
 		if _, err := LookPath(vm.Path); err != nil {
+			at := c.pathKey(k, vm.Path)
 			found.addError(c.lines.of(at+".path", at), at+".path", err)
 		}
 	}
+}
+
+// pathKey returns the section that set the path of k's VM.
+func (c *Config) pathKey(k key.Key, path string) string {
+	arm, _ := c.arm(k) // k is a key of this configuration
+	at := join("vms", k.VM)
+	for _, o := range arm.VMs {
+		switch {
+		case o.Path != path:
+		case o.VM == "":
+			at = join("arms", arm.Name)
+		case o.VM == k.VM:
+			at = join(join("arms", arm.Name)+".vms", k.VM)
+		}
+	}
+	return at
 }
 
 // checkEntryFiles reports each missing file once, at its benchmark.

@@ -156,7 +156,7 @@ func TestLoadReportsParsingAndFilesTogether(t *testing.T) {
 		{"misspelt skip", "[experiment]\nskips = [\"*:*:*\"]", noFiles,
 			`10: unknown key experiment.skips; did you mean "skip"?`},
 		{"wrong skip", "[experiment]\nskip = [\"c\"]", noFiles,
-			`10: experiment.skip: pattern "c" has 1 parts; write "benchmark:vm:variant", with a lone * for any`},
+			`10: experiment.skip: pattern "c" has 1 parts; write "benchmark:vm:variant" or "benchmark:vm:variant@arm", with a lone * for any`},
 		{"wrong directory", "[experiment]\nbenchmarks = 3", noFiles,
 			`10: experiment.benchmarks is the integer 3; write a string, such as "text"`},
 		{"wrong subfolder", "[variants.w]\nentry = \"x\"\nsubfolder = 1\n[vms.D]\nrunner = \"c\"\nvariants " +

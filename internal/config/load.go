@@ -185,6 +185,14 @@ func (c *Config) resolve(found *problems) {
 	for i := range c.VMs {
 		c.VMs[i].Path = c.program(c.VMs[i].Path)
 	}
+	for i := range c.Arms {
+		if arm := &c.Arms[i]; arm.Benchmarks != "" {
+			arm.Benchmarks = c.relative(arm.Benchmarks)
+		}
+		for j := range c.Arms[i].VMs {
+			c.Arms[i].VMs[j].Path = c.program(c.Arms[i].VMs[j].Path)
+		}
+	}
 	for _, commands := range [][][]string{c.Hooks.Before, c.Hooks.After, {c.Notify.Command}} {
 		for _, argv := range commands {
 			if len(argv) > 0 {

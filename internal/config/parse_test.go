@@ -197,7 +197,7 @@ func TestParseProblems(t *testing.T) {
 
 		// Skip patterns.
 		{"skip is no pattern", "[experiment]\nskip = [\"b:C\"]",
-			`9: experiment.skip: pattern "b:C" has 2 parts; write "benchmark:vm:variant", with a lone * for any`},
+			`9: experiment.skip: pattern "b:C" has 2 parts; write "benchmark:vm:variant" or "benchmark:vm:variant@arm", with a lone * for any`},
 		{"skip matches nothing", "[experiment]\nskip = [\n\"b:D:*\"]",
 			`10: experiment.skip: "b:D:*" matches no key; correct its names or remove it`},
 		{"everything skipped", "[experiment]\nskip = [\"*:C:*\"]",

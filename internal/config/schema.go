@@ -42,6 +42,7 @@ func (r *reader) config(root *node) *Config {
 	c.VMs = r.vms(s.get("vms", ""), c.Experiment.Iterations)
 	c.Variants = r.variants(s.get("variants", ""))
 	c.Benchmarks = r.benchmarks(s.get("benchmarks", ""))
+	c.Arms = r.arms(s.get("arms", ""))
 	c.Hooks = r.hooks(s.get("hooks", ""))
 	c.Notify = r.notify(s.get("notify", ""))
 	c.KernelLog = r.kernelLog(s.get("kernel_log", ""))
@@ -61,14 +62,15 @@ func (r *reader) experiment(n *node) Experiment {
 		Description: s.paragraph("description"),
 		Iterations:  s.count("iterations", 2000, 1, MaxIterations),
 		Executions:  s.count("executions", 30, 1, maxExecutions),
-		Order:       s.choice("order", OrderRoundRobin, OrderRoundRobin, OrderInterleaved),
-		Seed:        uint64(s.whole("seed", 1, 0, math.MaxInt64)),
-		Reboot:      s.choice("reboot", RebootHardware, RebootHardware, RebootNone),
-		Attempts:    s.count("attempts", 3, 1, MaxAttempts),
-		MaxReboots:  s.count("max_reboots", 0, 0, maxReboots),
-		Benchmarks:  s.filled("benchmarks", "benchmarks"),
-		Account:     s.choice("account", AccountFresh, AccountFresh, AccountCaller),
-		Skip:        s.skip(),
+		Order: s.choice("order", OrderRoundRobin, OrderRoundRobin, OrderInterleaved,
+			OrderBlocked),
+		Seed:       uint64(s.whole("seed", 1, 0, math.MaxInt64)),
+		Reboot:     s.choice("reboot", RebootHardware, RebootHardware, RebootNone),
+		Attempts:   s.count("attempts", 3, 1, MaxAttempts),
+		MaxReboots: s.count("max_reboots", 0, 0, maxReboots),
+		Benchmarks: s.filled("benchmarks", "benchmarks"),
+		Account:    s.choice("account", AccountFresh, AccountFresh, AccountCaller),
+		Skip:       s.skip(),
 	}
 	if e.Name != "" {
 		s.checkName(s.lines["experiment.name"], "experiment.name", e.Name)

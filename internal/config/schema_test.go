@@ -22,7 +22,7 @@ func known() []setting.Descriptor { return append(control.Descriptors(), probe.D
 func schemaKeys(t *testing.T) []askedKey {
 	t.Helper()
 	root, problem := decode("[vms.NAME]\nrunner = \"c\"\nvariants = " +
-		"[\"NAME\"]\n[variants.NAME]\n[benchmarks.NAME]\n")
+		"[\"NAME\"]\n[variants.NAME]\n[benchmarks.NAME]\n[arms.NAME]\n")
 	if problem != nil {
 		t.Fatal(*problem)
 	}
@@ -50,6 +50,9 @@ func TestExampleShowsEveryKey(t *testing.T) {
 	own := regexp.MustCompile(`^(experiment\.(name|description|benchmarks|skip)|(vms|variants)\..*)$`)
 	for _, k := range schemaKeys(t) {
 		path := k.section + "." + k.name
+		if k.section == "arms.NAME" {
+			continue // in comments: with arms, the default of order would be a mistake
+		}
 		found := lookIn(root, strings.Split(path, "."))
 		if len(found) == 0 {
 			t.Errorf("%s is not in the example", path)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/key"
 	"krund/internal/results"
@@ -58,6 +59,18 @@ func ReadResults(fsys durable.FS, dir string, keep func(column string) bool) (*d
 			func(a, b dataset.Execution) int { return a.Number - b.Number })
 	}
 	return d, nil
+}
+
+// addArms stores the arms of the experiment in e, if its configuration can be read.
+func addArms(d *dataset.Dataset, e Experiment) {
+	cfg, err := e.Config(d.Machine)
+	if err != nil || len(cfg.Arms) == 0 {
+		return
+	}
+	d.Blocked = cfg.Experiment.Order == config.OrderBlocked
+	for _, arm := range cfg.Arms {
+		d.Arms = append(d.Arms, dataset.Arm{Name: arm.Name, Null: arm.Null, Revision: arm.Revision})
+	}
 }
 
 // Execution returns the series of a record: the wall times and the columns for which keep returns

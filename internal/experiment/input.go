@@ -99,6 +99,7 @@ func (r Reader) columns(arg string, keep func(string) bool) (*dataset.Dataset, e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Dir(), err)
 	}
+	addArms(d, e)
 	return d, nil
 }
 

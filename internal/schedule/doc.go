@@ -38,7 +38,7 @@
 //	next=NNNNNNNNNN                    hint: no slot before this index is unfinished
 //	reboots=NNNNNNNNNN                 reboots requested
 //	mails=NNNNNNNNNN                   mails sent
-//	order=round-robin                  or interleaved
+//	order=round-robin                  or interleaved, blocked
 //	seed=NNNNNNNNNNNNNNNNNNNN          of the order, 20 digits
 //	config=HEX                         SHA-256 of the configuration's text
 //	created=2026-11-21T09:00:00Z       RFC 3339
@@ -93,7 +93,17 @@
 //	draw from 0 to m-1: the high 64 bits of (64 random bits * m), drawn again
 //	while the low 64 bits are less than 2^64 mod m
 //
-// testdata contains an order; it must never change.
+// blocked, for experiments with arms: the same rounds, each of which is a block with its own order:
+//
+//	the keys that differ only in their arm form a group; groups are numbered in
+//	the order of their first key in the configuration, and the members of a group
+//	have the order of the configuration
+//	the list of the groups is shuffled as that of interleaved, with the generator
+//	seeded in the same way
+//	then, group by group in this new order, the members are shuffled, with
+//	numbers that the same generator draws next
+//
+// testdata contains orders; they must never change.
 //
 // Start reading at Open and Schedule.Begin.
 package schedule

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 
 	"krund/internal/key"
 )
@@ -13,18 +14,21 @@ import (
 const (
 	RoundRobin  = "round-robin" // every key once in the given order, then every key again
 	Interleaved = "interleaved" // every key once per round, each round in its own order
+	Blocked     = "blocked"     // the same, with the arms of a key next to each other in each round
 )
 
 // KnownOrder reports whether order is one of the above.
-func KnownOrder(order string) bool { return order == RoundRobin || order == Interleaved }
+func KnownOrder(order string) bool {
+	return order == RoundRobin || order == Interleaved || order == Blocked
+}
 
 // Plan yields the slots of an experiment in execution order: in each of executions rounds, every
 // key once. All slots are Outstanding. The result can be iterated repeatedly while keys does not
 // change. The memory use is that of one round.
 //
-// Interleaved draws an independent permutation for each round from seed and the number of the round
-// alone. It is the same on every machine and with every version of Go: see the package
-// documentation.
+// Interleaved and Blocked draw an independent order for each round from seed and the number of the
+// round alone. It is the same on every machine and with every version of Go: see the package
+// documentation. A round of Blocked is a block: the slots with the same Pexec.
 //
 // Plan panics if order is unknown: config and Open reject unknown orders.
 func Plan(keys []key.Key, executions int, order string, seed uint64) iter.Seq[Slot] {
@@ -32,16 +36,10 @@ func Plan(keys []key.Key, executions int, order string, seed uint64) iter.Seq[Sl
 		panic(fmt.Sprintf("schedule: order %q", order))
 	}
 	return func(yield func(Slot) bool) {
-		turn := make([]int, len(keys))
+		groups := groupsOf(keys, order)
 		index := 0
 		for round := 1; round <= executions; round++ {
-			for i := range turn {
-				turn[i] = i
-			}
-			if order == Interleaved {
-				permute(turn, seed, uint64(round))
-			}
-			for _, k := range turn {
+			for _, k := range turn(groups, order, seed, uint64(round)) {
 				s := Slot{Index: index, Flag: Outstanding, Pexec: round, Key: keys[k]}
 				if !yield(s) {
 					return
@@ -52,11 +50,48 @@ func Plan(keys []key.Key, executions int, order string, seed uint64) iter.Seq[Sl
 	}
 }
 
-// permute shuffles list with the Fisher-Yates algorithm (Knuth, The Art of Computer Programming 2,
-// algorithm P) and numbers from PCG-DXSM seeded with seed and round. It does not use the shuffle of
-// math/rand, which may change.
-func permute(list []int, seed, round uint64) {
+// groupsOf returns the indexes of keys that stay next to each other: with Blocked, the arms of a
+// key; otherwise each key alone. Groups and their members are in the order of keys.
+func groupsOf(keys []key.Key, order string) [][]int {
+	var groups [][]int
+	at := make(map[key.Key]int)
+	for i, k := range keys {
+		if order == Blocked {
+			k.Arm = ""
+		}
+		g, seen := at[k]
+		if !seen {
+			g = len(groups)
+			at[k] = g
+			groups = append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}
+
+// turn returns the indexes of the keys in the order of one round.
+func turn(groups [][]int, order string, seed, round uint64) []int {
 	src := rand.NewPCG(seed, round)
+	if order != RoundRobin {
+		groups = slices.Clone(groups)
+		permute(groups, src)
+	}
+	var list []int
+	for _, group := range groups {
+		from := len(list)
+		list = append(list, group...)
+		if order == Blocked {
+			permute(list[from:], src)
+		}
+	}
+	return list
+}
+
+// permute shuffles list with the Fisher-Yates algorithm (Knuth, The Art of Computer Programming 2,
+// algorithm P) and numbers from PCG-DXSM. It does not use the shuffle of math/rand, which may
+// change.
+func permute[T any](list []T, src *rand.PCG) {
 	for i := len(list) - 1; i > 0; i-- {
 		j := below(src, uint64(i)+1)
 		list[i], list[j] = list[j], list[i]

@@ -37,7 +37,7 @@ func TestPlanRoundRobin(t *testing.T) {
 }
 
 // TestPlanGolden pins the order, because schedules may be rebuilt from it years later.
-// testdata/interleaved.py computes it from the definition in doc.go.
+// testdata/orders.py computes it from the definition in doc.go.
 func TestPlanGolden(t *testing.T) {
 	want, err := os.ReadFile(filepath.Join("testdata", "interleaved.golden"))
 	if err != nil {
@@ -52,6 +52,36 @@ func TestPlanGolden(t *testing.T) {
 				end = "\n"
 			}
 			fmt.Fprint(&got, s.Key.Benchmark[1:], end)
+		}
+	}
+	if got.String() != string(want) {
+		t.Errorf("got\n%swant\n%s", got.String(), want)
+	}
+}
+
+// TestBlockedGolden pins the order of blocks in the same way. The keys of the three groups have
+// three, two and four arms, and are mixed in the list.
+func TestBlockedGolden(t *testing.T) {
+	want, err := os.ReadFile(filepath.Join("testdata", "blocked.golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []key.Key
+	for _, name := range []string{"0a", "1a", "0b", "2a", "2b", "0c", "2c", "1b", "2d"} {
+		keys = append(keys, key.Key{Benchmark: name[:1], VM: "C", Variant: "v", Arm: name[1:]})
+	}
+	var got strings.Builder
+	for _, seed := range []uint64{1, 2, 18446744073709551615} {
+		fmt.Fprintf(&got, "seed %d\n", seed)
+		for s := range Plan(keys, 4, Blocked, seed) {
+			end := " "
+			if s.Index%9 == 8 {
+				end = "\n"
+			}
+			fmt.Fprint(&got, s.Key.Benchmark, s.Key.Arm, end)
+			if s.Pexec != s.Index/9+1 {
+				t.Errorf("slot %d is in block %d", s.Index, s.Pexec)
+			}
 		}
 	}
 	if got.String() != string(want) {
@@ -144,7 +174,7 @@ func TestPermute(t *testing.T) {
 		for i := range list {
 			list[i] = i
 		}
-		permute(list, 3, round)
+		permute(list, rand.NewPCG(3, round))
 		sorted := slices.Clone(list)
 		slices.Sort(sorted)
 		if sorted[0] != 0 || sorted[199] != 199 || len(slices.Compact(sorted)) != 200 {

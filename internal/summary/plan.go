@@ -35,7 +35,15 @@ type Plan struct {
 	WaitOnceNS int64       `json:"wait_once_ns"`
 	ETA        ETADocument `json:"eta"`
 	Notes      []string    `json:"notes"`
+	Arms       []PlanArm   `json:"arms"` // the first is the base; empty: nothing is compared
 	Keys       []PlanKey   `json:"keys"`
+}
+
+// PlanArm is an arm of a plan.
+type PlanArm struct {
+	Name     string `json:"name"`
+	Null     bool   `json:"null"`
+	Revision string `json:"revision"`
 }
 
 // PlanKey is a key of a plan.
@@ -76,6 +84,10 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 		Directory: directory.For(path), Host: cfg.Hostname, Order: e.Order, Seed: e.Seed,
 		Reboot: e.Reboot, Executions: e.Executions, SlotsTotal: cfg.Slots(), MaxReboots: e.MaxReboots,
 		WaitEachNS: int64(waits.Each), WaitOnceNS: int64(waits.Once), Notes: []string{},
+		Arms: []PlanArm{},
+	}
+	for _, arm := range cfg.Arms {
+		p.Arms = append(p.Arms, PlanArm{arm.Name, arm.Null, arm.Revision})
 	}
 	v, samples, err := p.progress(fsys)
 	if err != nil {

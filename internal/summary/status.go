@@ -31,11 +31,13 @@ type Status struct {
 	Seed       uint64 `json:"seed"`
 	Reboot     string `json:"reboot"` // "" when unknown
 
-	State    string     `json:"state"` // one of the State constants
-	Slots    SlotCounts `json:"slots"`
-	Percent  float64    `json:"percent"`
-	Attempts int        `json:"attempts"`
-	Running  *SlotState `json:"running"`
+	State string     `json:"state"` // one of the State constants
+	Slots SlotCounts `json:"slots"`
+	// null in an experiment without arms
+	Blocks   *BlockCounts `json:"blocks"`
+	Percent  float64      `json:"percent"`
+	Attempts int          `json:"attempts"`
+	Running  *SlotState   `json:"running"`
 	// null: krund is working on the running slot, or that is unknown
 	Interrupted *Interruption `json:"interrupted"`
 	Next        *SlotState    `json:"next"`
@@ -72,6 +74,14 @@ type SlotCounts struct {
 	Timeout     int `json:"timeout"`
 	Skipped     int `json:"skipped"`
 	Damaged     int `json:"damaged"`
+}
+
+// BlockCounts counts the blocks of all keys: a block of a key is one execution of each of its arms.
+type BlockCounts struct {
+	Total    int `json:"total"`
+	Complete int `json:"complete"` // each arm is completed, so all arms are compared
+	// finished, but an arm failed or was skipped: the comparisons with that arm lack this block
+	Incomplete int `json:"incomplete"`
 }
 
 // CountsOf returns the counts of a schedule in the form for documents.
@@ -180,7 +190,7 @@ func fromHeader(f experiment.Experiment, s *schedule.Schedule, v *survey) Status
 	h := s.Header()
 	st := Status{
 		Format: StatusFormat, Directory: f.Dir(), ConfigHash: h.ConfigHash, Created: h.Created,
-		Order: h.Order, Seed: h.Seed, Slots: CountsOf(v.seen), Attempts: v.seen.Attempts,
+		Order: h.Order, Seed: h.Seed, Slots: CountsOf(v.seen), Blocks: v.blocks, Attempts: v.seen.Attempts,
 		Running: slotOf(v.running), Next: slotOf(v.next), Reboots: h.Reboots, Mails: h.Mails,
 		ErrorsTotal: v.failed, Errors: []Failure{}, Damaged: []DamagedSlot{}, Findings: []string{},
 		Keys: []KeyStatus{},

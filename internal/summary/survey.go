@@ -30,6 +30,52 @@ type survey struct {
 	seen     schedule.Counts
 	keys     []schedule.KeyCounts
 	at       map[key.Key]int
+	blocks   *BlockCounts // nil without arms
+	block    block        // the one being read
+}
+
+// block is the arms of a key in one block. They are next to each other in the schedule.
+type block struct {
+	key             key.Key // without the arm
+	number          int
+	open, completed int // arms that are not finished; that are completed
+	arms            int
+}
+
+// addBlock counts the slot of an arm, and the block before it if the slot is the first of another.
+func (v *survey) addBlock(slot schedule.Slot) {
+	k := slot.Key
+	k.Arm = ""
+	if v.block.arms > 0 && (v.block.key != k || v.block.number != slot.Pexec) {
+		v.endBlock()
+	}
+	v.block.key, v.block.number = k, slot.Pexec
+	v.block.arms++
+	switch {
+	case slot.Flag == schedule.Completed:
+		v.block.completed++
+	case !slot.Flag.Final():
+		v.block.open++
+	}
+}
+
+// endBlock adds the block to the counts.
+func (v *survey) endBlock() {
+	if v.block.arms == 0 {
+		return
+	}
+	if v.blocks == nil {
+		v.blocks = &BlockCounts{}
+	}
+	v.blocks.Total++
+	switch {
+	case v.block.open > 0:
+	case v.block.completed == v.block.arms:
+		v.blocks.Complete++
+	default:
+		v.blocks.Incomplete++
+	}
+	v.block = block{}
 }
 
 // surveyOf reads every slot of s once. Its memory depends on the number of keys, on mostFailures
@@ -48,6 +94,7 @@ func surveyOf(s *schedule.Schedule, mostFailures int) (*survey, error) {
 		}
 		v.add(slot, mostFailures)
 	}
+	v.endBlock()
 	return v, nil
 }
 
@@ -60,6 +107,9 @@ func (v *survey) add(slot schedule.Slot, mostFailures int) {
 	}
 	v.seen.Add(slot)
 	v.keys[i].Add(slot)
+	if slot.Key.Arm != "" {
+		v.addBlock(slot)
+	}
 	switch slot.Flag {
 	case schedule.Outstanding:
 		if v.next == nil {

@@ -1,4 +1,4 @@
-"""Computes interleaved.golden from the definition in doc.go.
+"""Computes interleaved.golden and blocked.golden from the definitions in doc.go.
 
 The generator: O'Neill, "PCG: A Family of Simple Fast Space-Efficient
 Statistically Good Algorithms for Random Number Generation", HMC-CS-2014-0905,
@@ -31,15 +31,27 @@ def below(source, n):
             return product >> 64
 
 
-def order(n, seed, number):
-    source, turn = PCG(seed, number), list(range(n))
-    for i in range(n - 1, 0, -1):
+def shuffled(turn, source):
+    for i in range(len(turn) - 1, 0, -1):
         j = below(source, i + 1)
         turn[i], turn[j] = turn[j], turn[i]
     return turn
 
 
-for seed in 1, 2, MASK64:
-    print("seed", seed)
-    for number in range(1, 5):
-        print(*order(9, seed, number))
+def interleaved(seed, number):
+    return shuffled(list(range(9)), PCG(seed, number))
+
+
+def blocked(seed, number):
+    """Three groups of three, two and four arms."""
+    source = PCG(seed, number)
+    groups = shuffled([["0a", "0b", "0c"], ["1a", "1b"], ["2a", "2b", "2c", "2d"]], source)
+    return [arm for group in groups for arm in shuffled(group, source)]
+
+
+for name, order in ("interleaved", interleaved), ("blocked", blocked):
+    with open(name + ".golden", "w") as file:
+        for seed in 1, 2, MASK64:
+            print("seed", seed, file=file)
+            for number in range(1, 5):
+                print(*order(seed, number), file=file)

@@ -1,0 +1,191 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"krund/internal/key"
+)
+
+// Arm is one of the builds or settings that the experiment compares. The first is the base.
+type Arm struct {
+	Name       string
+	Null       bool       // a second copy of the base: what differs between the two is noise
+	Revision   string     // what was built, for people; "" for none
+	Benchmarks string     // absolute path of the benchmarks' directory; "": the experiment's
+	VMs        []Override // what differs from [vms], the one for all VMs first
+}
+
+// Override replaces parts of a VM in an arm.
+type Override struct {
+	VM   string   // name; "" for all VMs
+	Path string   // "": that of the VM
+	Args []string // nil: those of the VM
+	Env  []string // "NAME=value", in addition to those of the VM or in place of them
+}
+
+// arms reads the section of that name.
+func (r *reader) arms(n *node) []Arm {
+	var list []Arm
+	all := r.section("arms", n)
+	for _, name := range all.node.names() {
+		n := all.node.table[name]
+		s := r.section(join("arms", name), n)
+		if !all.checkName(n.line, all.path, name) {
+			continue
+		}
+		arm := Arm{
+			Name: name, Null: s.flag("null", false), Revision: s.text("revision", ""),
+			Benchmarks: s.filled("benchmarks", ""), VMs: []Override{s.override("")},
+		}
+		vms := r.section(s.path+".vms", s.get("vms", "{}"))
+		for _, vm := range vms.node.names() {
+			own := r.section(join(vms.path, vm), vms.node.table[vm])
+			arm.VMs = append(arm.VMs, own.override(vm))
+			own.done()
+		}
+		s.done()
+		list = append(list, arm)
+	}
+	all.onlyByCase()
+	return list
+}
+
+func (s *section) override(vm string) Override {
+	o := Override{VM: vm, Path: s.filled("path", ""), Args: s.vmArgs(), Env: s.env()}
+	if o.Args == nil && s.node.child("args") != nil {
+		o.Args = []string{} // no arguments instead of those of the VM
+	}
+	return o
+}
+
+// apply replaces the parts of vm that o overrides.
+func (o Override) apply(vm *VM) {
+	if o.VM != "" && o.VM != vm.Name {
+		return
+	}
+	if o.Path != "" {
+		vm.Path = o.Path
+	}
+	if o.Args != nil {
+		vm.Args = o.Args
+	}
+	if len(o.Env) == 0 {
+		return
+	}
+	env := slices.DeleteFunc(slices.Clone(vm.Env), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.ContainsFunc(o.Env, func(own string) bool { return strings.HasPrefix(own, name+"=") })
+	})
+	vm.Env = append(env, o.Env...)
+	slices.Sort(vm.Env)
+}
+
+// arm returns the arm whose files and settings k uses: for a null arm, the base. The zero Arm
+// changes nothing. It returns an error if k has an arm that is not in the configuration, or none
+// although there are arms.
+func (c *Config) arm(k key.Key) (Arm, error) {
+	if len(c.Arms) == 0 && k.Arm == "" {
+		return Arm{}, nil
+	}
+	arm, ok := find(c.Arms, func(a Arm) bool { return a.Name == k.Arm })
+	if !ok {
+		return Arm{}, fmt.Errorf("%s: no arm %q; krund was started with another configuration", k, k.Arm)
+	}
+	if arm.Null {
+		return c.Arms[0], nil
+	}
+	return arm, nil
+}
+
+// benchmarksOf returns the benchmarks' directory of k.
+func (c *Config) benchmarksOf(k key.Key) string {
+	if arm, err := c.arm(k); err == nil && arm.Benchmarks != "" {
+		return arm.Benchmarks
+	}
+	return c.Experiment.Benchmarks
+}
+
+// armNames are the names of the arms; without arms, the one name of keys that have none.
+func (c *Config) armNames() []string {
+	if len(c.Arms) == 0 {
+		return []string{""}
+	}
+	names := make([]string, len(c.Arms))
+	for i, arm := range c.Arms {
+		names[i] = arm.Name
+	}
+	return names
+}
+
+// checkArms reports arms that cannot be compared, overrides without effect, and an order that does
+// not fit.
+func (c *Config) checkArms(root *node, found *problems) {
+	c.checkOrder(found)
+	if len(c.Arms) == 1 {
+		at := join("arms", c.Arms[0].Name)
+		found.add(c.lines.of(at), at+" is the only arm, so it is compared with nothing",
+			"add another arm, or null = true in one, or remove it")
+	}
+	for i, arm := range c.Arms {
+		at := join("arms", arm.Name)
+		if arm.Null {
+			c.checkNull(i, at, found)
+		}
+		for _, o := range arm.VMs {
+			c.checkOverride(root, at, o, found)
+		}
+	}
+}
+
+func (c *Config) checkNull(i int, at string, found *problems) {
+	if i == 0 {
+		found.add(c.lines.of(at+".null"), at+" is the first arm, which is the base, and null",
+			"move it after the arm that it is a copy of")
+		return
+	}
+	for _, name := range []string{"path", "args", "env", "vms", "benchmarks", "revision"} {
+		if line, ok := c.lines[at+"."+name]; ok {
+			found.add(line, fmt.Sprintf("%s has %s and is null", at, name),
+				"remove one: a null arm is a copy of the first arm")
+		}
+	}
+}
+
+func (c *Config) checkOverride(root *node, at string, o Override, found *problems) {
+	if o.VM == "" {
+		if o.Path != "" && len(c.VMs) > 1 {
+			found.add(c.lines.of(at+".path"), fmt.Sprintf("%s.path is for one VM, and there are %d", at,
+				len(c.VMs)), fmt.Sprintf("write %s.vms.NAME.path", at))
+		}
+		return
+	}
+	at = join(at+".vms", o.VM)
+	var known []string
+	for _, k := range append(keysOfAllMachines(root), c.allKeys()...) {
+		if !slices.Contains(known, k.VM) {
+			known = append(known, k.VM)
+		}
+	}
+	if !slices.Contains(known, o.VM) {
+		found.add(c.lines.of(at), at+": there is no such VM", didYouMean(o.VM, known,
+			fmt.Sprintf("define [%s]", join("vms", o.VM))))
+	}
+}
+
+// checkOrder selects the order of an experiment with arms: blocked, which is only for these.
+func (c *Config) checkOrder(found *problems) {
+	line, given := c.lines["experiment.order"]
+	order := &c.Experiment.Order
+	switch {
+	case len(c.Arms) > 0 && !given:
+		*order = OrderBlocked
+	case len(c.Arms) > 0 && *order != OrderBlocked:
+		found.add(line, fmt.Sprintf("experiment.order is %q, and there are [arms]", *order),
+			fmt.Sprintf("remove it: arms are run in blocks, order = %q", OrderBlocked))
+	case len(c.Arms) == 0 && *order == OrderBlocked && !c.doubtful["arms"]:
+		found.add(line, fmt.Sprintf("experiment.order is %q, and there are no [arms]", *order),
+			fmt.Sprintf("define them, or write %q", OrderInterleaved))
+	}
+}

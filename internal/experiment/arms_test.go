@@ -1,0 +1,57 @@
+package experiment
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+const armsText = `[vms.C]
+runner = "c"
+variants = ["v"]
+[variants.v]
+entry = "bench.so"
+[benchmarks]
+b = { parameter = 1 }
+[arms.base]
+revision = "1a2b"
+[arms.again]
+null = true
+`
+
+// TestArmsOfAnExperiment: the order, the null arm and the revision come from the configuration, and
+// the records of an arm are a pair of their own.
+func TestArmsOfAnExperiment(t *testing.T) {
+	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "ab.krun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(armsText), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a := results.NewAppender(durable.OS(), d.Results())
+	for slot, arm := range []string{"again", "base", "base", "again"} {
+		k := key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: arm}
+		if err := a.Append(record(k, slot, 1, 1+slot/2, results.Completed)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in, err := Reader{FS: durable.OS()}.Read(d.Dir(), Options{Column: dataset.Wall, Key: "*:*:*@base"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []dataset.Arm{{Name: "base", Revision: "1a2b"}, {Name: "again", Null: true}}
+	if !in.Data.Blocked || !slices.Equal(in.Data.Arms, want) {
+		t.Errorf("%+v", in.Data.Info)
+	}
+	if p := in.Data.Pairs; len(p) != 1 || p[0].Key.Arm != "base" || len(p[0].Executions) != 2 ||
+		p[0].Executions[1].Number != 2 {
+		t.Errorf("%+v", p)
+	}
+}
