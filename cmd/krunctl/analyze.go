@@ -49,7 +49,7 @@ EXAMPLES
 // analyzeOptions are the flags. Empty texts keep the default of the mode.
 type analyzeOptions struct {
 	json, fresh, howLong, raw bool
-	output                    string
+	output, unit              string
 	mode                      string
 	outliers                  string
 	window, steady, delta     string
@@ -96,6 +96,7 @@ func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 		"what changes: meanvar, mean, or ed for any change of distribution (default meanvar)")
 	f.IntVar(&o.resamples, "resamples", 0, "bootstrap resamples (default 100000)")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the bootstrap")
+	unitFlag(f, &o.unit)
 	jobsFlag(f, &o.workers)
 	f.StringVar(&o.VM, "vm", "", "name of the VM if the file has none")
 	f.StringVar(&o.Variant, "variant", "", "name of the variant (language) if the file has none")
@@ -198,6 +199,10 @@ func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
 			return fmt.Errorf("find out how long %s should have run: %w", in.Data.Source, err)
 		}
 	}
+	unit, err := parseUnit(o.unit, doc.Unit)
+	if err != nil {
+		return err
+	}
 	text, err := doc.Encode()
 	if err != nil {
 		return err
@@ -205,7 +210,7 @@ func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
 	if o.json {
 		a.print("%s", text)
 	} else {
-		report.AnalysisText(a.stdout, doc)
+		report.AnalysisText(a.stdout, doc, unit)
 	}
 	return a.storeAnalysis(in, text, o)
 }

@@ -345,6 +345,7 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage     func(*builder) string // returns what to open
 		fail       map[string]string     // command -> part of the message
+		usage      map[string]string     // the same of those that have no use for the argument
 		incomplete map[string]string     // the same of those that do their work
 	}{
 		"missing": {
@@ -354,8 +355,9 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 		},
 		"a file": {
 			damage: func(b *builder) string { return b.path("schedule") },
-			fail: map[string]string{"status": "not a directory", "summary": "not a directory",
-				"export": "not a directory", "check-data": "not a directory", "show": "not a directory"},
+			fail: map[string]string{"status": "not a directory", "export": "not a directory",
+				"check-data": "not a directory", "show": "not a directory"},
+			usage: map[string]string{"summary": "nor results of"}, // it reads files of results
 		},
 		"truncated schedule": {
 			damage: func(b *builder) string { b.must(os.Truncate(b.path("schedule"), 1100)); return b.dir() },
@@ -400,6 +402,8 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 					code, want = exitLeftOut, c.incomplete[args[0]]
 				} else if fails {
 					code = exitError
+				} else if _, usage := c.usage[args[0]]; usage {
+					code, want = exitUsage, c.usage[args[0]]
 				}
 				if r.code != code || !strings.Contains(r.stderr, want) {
 					t.Errorf("%v: want exit %d with %q, have\n%s", args, code, want, r.text())

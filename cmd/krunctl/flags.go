@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"runtime"
 
 	"github.com/spf13/pflag"
+
+	"krund/internal/display"
 )
 
 // Defaults that depend on the machine are described, not printed: the manual pages are made from
@@ -14,6 +17,21 @@ func jobsFlag(f *pflag.FlagSet, jobs *int) {
 	f.IntVarP(jobs, "jobs", "j", runtime.NumCPU(),
 		"number of processors to use; does not affect the result (default all)")
 	f.Lookup("jobs").DefValue = "0"
+}
+
+// unitFlag adds --unit.
+func unitFlag(f *pflag.FlagSet, unit *string) {
+	f.StringVar(unit, "unit", "",
+		"unit of the values, such as ms or Mcycles (default: each value has the prefix that fits)")
+}
+
+// parseUnit parses the text of --unit for values that are in base.
+func parseUnit(text, base string) (display.Unit, error) {
+	unit, err := display.ParseUnit(text, base)
+	if err != nil {
+		return unit, usageError(fmt.Errorf("--unit: %w", err))
+	}
+	return unit, nil
 }
 
 // hostFlag adds --host; the default is the name of this machine. when is added to the text.

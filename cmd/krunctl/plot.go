@@ -44,6 +44,7 @@ type plotOptions struct {
 	columns    []string
 	cores      int
 	perPage    int
+	unit       string
 }
 
 func plotCommand(a *app) *cobra.Command {
@@ -60,6 +61,7 @@ func plotCommand(a *app) *cobra.Command {
 		"other columns to draw: names such as cycles, or user for all of the benchmark's own")
 	c.Flags().IntVar(&o.cores, "cores", 8, "number of cores to draw of a per-core column, the busiest ones")
 	c.Flags().IntVar(&o.perPage, "per-page", 0, "executions on a page of a PDF; 0: as many as fit on A4")
+	unitFlag(c.Flags(), &o.unit)
 	return c
 }
 
@@ -104,7 +106,7 @@ func (a *app) figures(arg string, o plotOptions) ([]report.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	input, err := a.reportInput(in, doc, arg)
+	input, err := a.reportInput(in, doc, arg, o.unit)
 	if err != nil {
 		return nil, err
 	}

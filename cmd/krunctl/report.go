@@ -30,7 +30,7 @@ EXAMPLES
 ` + readExitHelp
 
 func reportCommand(a *app) *cobra.Command {
-	var output, keys string
+	var output, keys, unit string
 	c := &cobra.Command{
 		Use:   "report DIR|NAME.toml|FILE -o DIRECTORY",
 		Short: "Write the results as HTML pages with plots",
@@ -40,21 +40,22 @@ func reportCommand(a *app) *cobra.Command {
 			if output == "" {
 				return usageError(errors.New("name the output: -o DIRECTORY"))
 			}
-			return a.report(args[0], keys, output)
+			return a.report(args[0], keys, unit, output)
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "directory of the pages, created if necessary")
 	a.keyFlag(c, &keys)
+	unitFlag(c.Flags(), &unit)
 	return c
 }
 
 // report writes the pages and prints the path of the first.
-func (a *app) report(arg, keys, output string) error {
+func (a *app) report(arg, keys, unit, output string) error {
 	in, doc, err := a.analyzed(arg, keys)
 	if err != nil {
 		return err
 	}
-	input, err := a.reportInput(in, doc, arg)
+	input, err := a.reportInput(in, doc, arg, unit)
 	if err != nil {
 		return err
 	}
@@ -68,8 +69,13 @@ func (a *app) report(arg, keys, output string) error {
 }
 
 // reportInput combines an analysis with its data and, for experiments of krund, with the records.
-func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg string) (report.Input, error) {
+// unit is the text of --unit.
+func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg, unit string) (report.Input, error) {
 	input := report.Input{Document: doc, Data: in.Data, Version: display.Version()}
+	var err error
+	if input.Unit, err = parseUnit(unit, doc.Unit); err != nil {
+		return input, err
+	}
 	facts, err := a.facts(in, arg)
 	if err != nil || facts == nil {
 		return input, err

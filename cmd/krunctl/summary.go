@@ -9,8 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/analysis/dataset"
 	"krund/internal/display"
 	"krund/internal/experiment"
+	"krund/internal/key"
 	"krund/internal/summary"
 )
 
@@ -30,12 +32,16 @@ time of the whole process; daemon is the maximum processor time of krund during 
 execution, wakes the maximum number of its wake-ups, and kernel the maximum
 processor time of the kernel's threads on the benchmark's processors.
 
+It reads what krunctl analyze reads. Files of other tools have only the outcomes
+and the times of iterations.
+
 It only reads, and may run while krund does, but it takes processor time from a
 machine that measures.
 
 EXAMPLES
   krunctl summary warmup.toml
-  krunctl summary --sort median warmup.krun
+  krunctl summary --sort median --unit ms warmup.krun
+  krunctl summary hyperfine.json
   krunctl summary --key '*:CPython:*' --json warmup.krun
 ` + readExitHelp
 
@@ -43,18 +49,20 @@ type summaryOptions struct {
 	json bool
 	sort string
 	key  string
+	unit string
 }
 
 func summaryCommand(a *app) *cobra.Command {
 	var o summaryOptions
 	c := &cobra.Command{
-		Use: "summary DIR|NAME.toml", Short: "Print executions, outcomes and times of each key",
-		Long: summaryHelp, Args: arguments(1, 1, "the experiment's directory or configuration"),
+		Use: "summary DIR|NAME.toml|FILE", Short: "Print executions, outcomes and times of each key",
+		Long: summaryHelp, Args: arguments(1, 1, "an experiment or a file of results"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.summary(args[0], o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().StringVar(&o.sort, "sort", "schedule", "order of the rows: schedule, key, median, or process")
 	a.keyFlag(c, &o.key)
+	unitFlag(c.Flags(), &o.unit)
 	return c
 }
 
@@ -79,9 +87,51 @@ func (a *app) summary(arg string, o summaryOptions) error {
 	if err != nil {
 		return err
 	}
-	f, err := experiment.Open(a.fsys, arg)
+	unit, err := parseUnit(o.unit, dataset.Seconds)
 	if err != nil {
 		return err
+	}
+	summarize := a.summaryOf
+	if _, err := a.fsys.Lstat(arg); err == nil && !strings.HasSuffix(arg, ".krun") &&
+		!a.reader(1).IsExperiment(arg) {
+		summarize = a.summaryOfFile
+	}
+	doc, err := summarize(arg, pattern)
+	if err != nil {
+		return err
+	}
+	if less != nil {
+		slices.SortStableFunc(doc.Keys, less)
+	}
+	if o.json {
+		return a.printJSON(doc)
+	}
+	a.printSummary(doc.Keys, unit)
+	return nil
+}
+
+// summaryOfFile summarizes a file of results.
+func (a *app) summaryOfFile(arg string, pattern *key.Pattern) (summaryJSON, error) {
+	in, err := a.reader(1).Read(arg, experiment.Options{Column: dataset.Wall})
+	if err != nil {
+		return summaryJSON{}, err
+	}
+	if err := experiment.OnlyKeys(in.Data, pattern); err != nil {
+		return summaryJSON{}, err
+	}
+	doc := summaryJSON{Format: summaryFormat, Experiment: in.Data.Experiment, Directory: arg,
+		Hosts: []string{}, Keys: append([]summary.Row{}, summary.RowsOf(in.Data)...)}
+	if in.Data.Machine != "" {
+		doc.Hosts = append(doc.Hosts, in.Data.Machine)
+	}
+	return doc, nil
+}
+
+// summaryOf summarizes an experiment.
+func (a *app) summaryOf(arg string, pattern *key.Pattern) (summaryJSON, error) {
+	f, err := experiment.Open(a.fsys, arg)
+	if err != nil {
+		return summaryJSON{}, err
 	}
 	var c summary.Collector
 	s, err := f.OpenSchedule()
@@ -90,7 +140,7 @@ func (a *app) summary(arg string, o summaryOptions) error {
 	} else {
 		sum, err := s.Summarize()
 		if err = firstOf(err, s.Close()); err != nil {
-			return fmt.Errorf("read the schedule: %w", err)
+			return summaryJSON{}, fmt.Errorf("read the schedule: %w", err)
 		}
 		for _, k := range sum.Keys {
 			if pattern == nil || pattern.Match(k.Key) {
@@ -100,7 +150,7 @@ func (a *app) summary(arg string, o summaryOptions) error {
 	}
 	m, err := a.records(f, pattern)
 	if err != nil {
-		return err
+		return summaryJSON{}, err
 	}
 	doc := summaryJSON{Format: summaryFormat, Directory: f.Dir(), Hosts: []string{}, Keys: []summary.Row{}}
 	for rec := range m.All() {
@@ -110,17 +160,8 @@ func (a *app) summary(arg string, o summaryOptions) error {
 		}
 		c.Add(rec.Record, rec.Counts)
 	}
-	rows := c.Rows()
-	if less != nil {
-		slices.SortStableFunc(rows, less)
-	}
-	doc.Damaged = m.Damaged
-	if o.json {
-		doc.Keys = append(doc.Keys, rows...)
-		return a.printJSON(doc)
-	}
-	a.printSummary(rows)
-	return nil
+	doc.Keys, doc.Damaged = append(doc.Keys, c.Rows()...), m.Damaged
+	return doc, nil
 }
 
 func firstOf(errs ...error) error {
@@ -162,35 +203,51 @@ func sortOf(name string) (func(a, b summary.Row) int, error) {
 	return nil, usageError(fmt.Errorf("--sort must be schedule, key, median or process, not %q", name))
 }
 
-func (a *app) printSummary(rows []summary.Row) {
+// printSummary prints a row per key. Columns that no key has are left out, such as the daemon's in
+// files of other tools.
+func (a *app) printSummary(rows []summary.Row, unit display.Unit) {
 	columns := []string{
 		"key", ">done", ">error", ">timeout", ">rerun", ">iterations", ">min", ">median", ">mean", ">p95",
 		">init", ">first", ">process", ">daemon", ">wakes", ">kernel",
 	}
-	table := make([][]string, 0, len(rows))
-	for _, r := range rows {
-		iterations := strconv.Itoa(r.IterationsLow)
-		if r.IterationsLow != r.IterationsHigh {
-			iterations += "-" + strconv.Itoa(r.IterationsHigh)
+	const always = 10 // columns
+	table := make([][]string, len(rows))
+	for i := range rows {
+		table[i] = summaryCells(&rows[i], unit)
+	}
+	for c := len(columns) - 1; c >= always && len(rows) > 0; c-- {
+		if !slices.ContainsFunc(table, func(cells []string) bool { return cells[c] != "-" }) {
+			columns = slices.Delete(columns, c, c+1)
+			for i := range table {
+				table[i] = slices.Delete(table[i], c, c+1)
+			}
 		}
-		cells := []string{
-			r.Key.String(), fmt.Sprintf("%d/%d", r.Executions, r.Planned), strconv.Itoa(r.Outcomes.Error),
-			strconv.Itoa(r.Outcomes.Timeout), strconv.Itoa(r.Outcomes.Rerun), iterations,
-		}
-		if r.Wall == nil {
-			cells = append(cells, "-", "-", "-", "-")
-		} else {
-			cells = append(cells, display.Nanoseconds(r.Wall.Min), display.Nanoseconds(r.Wall.Median),
-				display.Nanoseconds(r.Wall.Mean), display.Nanoseconds(r.Wall.P95))
-		}
-		cells = append(cells, median(r.Init), median(r.First), median(r.Process))
-		wakes := "-"
-		if r.WakeUps != nil {
-			wakes = strconv.FormatInt(*r.WakeUps, 10)
-		}
-		table = append(table, append(cells, orUnknown(r.DaemonCPU), wakes, orUnknown(r.KernelCPU)))
 	}
 	display.Table(a.stdout, columns, table)
+}
+
+func summaryCells(r *summary.Row, unit display.Unit) []string {
+	iterations := strconv.Itoa(r.IterationsLow)
+	if r.IterationsLow != r.IterationsHigh {
+		iterations += "-" + strconv.Itoa(r.IterationsHigh)
+	}
+	cells := []string{
+		r.Key.String(), fmt.Sprintf("%d/%d", r.Executions, r.Planned), strconv.Itoa(r.Outcomes.Error),
+		strconv.Itoa(r.Outcomes.Timeout), strconv.Itoa(r.Outcomes.Rerun), iterations,
+	}
+	if r.Wall == nil {
+		cells = append(cells, "-", "-", "-", "-")
+	} else {
+		for _, ns := range []float64{r.Wall.Min, r.Wall.Median, r.Wall.Mean, r.Wall.P95} {
+			cells = append(cells, unit.Value(ns/1e9))
+		}
+	}
+	cells = append(cells, median(r.Init), median(r.First), median(r.Process))
+	wakes := "-"
+	if r.WakeUps != nil {
+		wakes = strconv.FormatInt(*r.WakeUps, 10)
+	}
+	return append(cells, orUnknown(r.DaemonCPU), wakes, orUnknown(r.KernelCPU))
 }
 
 func median(s *summary.Spread) string {

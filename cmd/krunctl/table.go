@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 	"krund/internal/report"
 )
 
@@ -39,6 +40,7 @@ func (o *tableOptions) flags(a *app, c *cobra.Command) {
 
 func tableCommand(a *app) *cobra.Command {
 	var o tableOptions
+	var unit string
 	c := &cobra.Command{
 		Use:   "table DIR|NAME.toml|FILE",
 		Short: "Print classes, steady state and steady performance",
@@ -53,26 +55,32 @@ func tableCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			shown, err := parseUnit(unit, doc.Unit)
+			if err != nil {
+				return err
+			}
 			facts, err := a.facts(in, args[0])
 			if err != nil {
 				return err
 			}
 			return a.toOutput(o.output,
-				func(w io.Writer) error { return writeTables(w, doc, facts, format) })
+				func(w io.Writer) error { return writeTables(w, doc, facts, format, shown) })
 		},
 	}
 	o.flags(a, c)
+	unitFlag(c.Flags(), &unit)
 	return c
 }
 
-func writeTables(w io.Writer, doc *warmup.Document, facts *report.Facts, f report.Format) error {
+func writeTables(w io.Writer, doc *warmup.Document, facts *report.Facts, f report.Format,
+	unit display.Unit) error {
 	switch f {
 	case report.CSV:
 		return report.ResultCSV(w, doc, facts)
 	case report.JSON:
 		return report.ResultJSON(w, doc, facts)
 	}
-	results, shares := report.ResultTable(doc, facts), report.ShareTable(doc)
+	results, shares := report.ResultTable(doc, facts, unit), report.ShareTable(doc)
 	if err := results.Write(w, f); err != nil {
 		return err
 	}

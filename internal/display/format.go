@@ -73,26 +73,12 @@ func Seconds(s float64) string {
 	return Duration(time.Duration(s * float64(time.Second)))
 }
 
-// Nanoseconds writes a measured duration with four significant digits and its unit: "12.34ms".
+// Nanoseconds writes a measured duration with four significant digits and its unit: "12.34 ms".
 func Nanoseconds(ns float64) string {
-	for _, u := range []struct {
-		ns   float64
-		name string
-	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}} {
-		if ns >= u.ns || -ns >= u.ns {
-			return fourDigits(ns/u.ns) + u.name
-		}
-	}
-	return fourDigits(ns) + "ns"
-}
-
-// fourDigits writes v with four significant digits, and never with an exponent.
-func fourDigits(v float64) string {
-	places := 3
-	for limit := 10.0; places > 0 && (v >= limit || -v >= limit); limit *= 10 {
-		places--
-	}
-	return fmt.Sprintf("%.*f", places, v)
+	const nano = 9
+	u := UnitOf("s")
+	p := u.fitting(ns / 1e9)
+	return u.named(digits(scaled(ns, p.power+nano)), p) // scaled once: no double rounding
 }
 
 // Bytes writes a number of bytes: "1.5 MiB".

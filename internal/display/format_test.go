@@ -42,8 +42,8 @@ func TestDurations(t *testing.T) {
 		}
 	}
 	for ns, want := range map[float64]string{
-		0: "0.000ns", 7: "7.000ns", 999: "999.0ns", 1234: "1.234us", 12345: "12.35us", 123456789: "123.5ms",
-		1e9: "1.000s", 3.6e12: "3600s", -1500: "-1.500us",
+		0: "0 s", 7: "7.000 ns", 999: "999.0 ns", 1234: "1.234 µs", 12345: "12.35 µs", 123456789: "123.5 ms",
+		1e9: "1.000 s", 3.6e12: "3600 s", -1500: "-1.500 µs", 999960: "1.000 ms",
 	} {
 		if got := Nanoseconds(ns); got != want {
 			t.Errorf("Nanoseconds(%v) = %s, want %s", ns, got, want)

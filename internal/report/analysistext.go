@@ -9,87 +9,52 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/howlong"
-	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
 
 // AnalysisText prints the study's Table 2 and Table 1 of an analysis, the warnings and, if
-// requested, how long the experiment should have been.
-func AnalysisText(w io.Writer, doc *warmup.Document) {
+// requested, how long the experiment should have been. The zero unit is that of the document.
+func AnalysisText(w io.Writer, doc *warmup.Document, unit display.Unit) {
+	unit = unitOf(doc, unit)
 	p := doc.Parameters
 	fmt.Fprintf(w, "%s: %s of %s, mode %s, delta %s, penalty %s\n\n", display.Terminal(doc.Source.Name),
 		display.Terminal(p.Column), display.Count(len(doc.Pairs), "key"), p.Mode, p.Delta, p.Penalty)
-	perf := ">steady perf"
-	if doc.Unit != "" {
-		perf = fmt.Sprintf(">steady perf (%s)", display.Terminal(doc.Unit))
-	}
 	rows := make([][]string, len(doc.Pairs))
 	for i := range doc.Pairs {
-		rows[i] = pairRow(&doc.Pairs[i])
+		rows[i] = pairRow(&doc.Pairs[i], unit)
 	}
 	display.Table(w, []string{
-		"benchmark", "VM", "variant", ">executions", "class", ">steady iter (#)", ">steady iter (s)", perf,
+		"benchmark", "VM", "variant", ">executions", "class", ">steady iter (#)", ">steady time",
+		">steady perf", ">median", ">mean",
 	}, rows)
 	totalsText(w, doc)
 	warningsText(w, doc)
 	howLongText(w, doc.HowLong)
 }
 
-func pairRow(p *warmup.Pair) []string {
-	executions := strconv.Itoa(p.Status.Analysed)
-	if all := len(p.Executions); all != p.Status.Analysed {
-		executions += " of " + strconv.Itoa(all)
-	}
+func pairRow(p *warmup.Pair, unit display.Unit) []string {
+	r := rowOf(p)
 	return []string{
-		p.Benchmark, p.VM, p.ParsedKey().VariantArm(), executions, classCell(p),
-		spreadCell(p.SteadyIteration), spreadCell(p.SteadySeconds), performanceCell(p.SteadyPerformance),
+		p.Benchmark, p.VM, p.ParsedKey().VariantArm(), r.ExecutionsText(), classCell(r),
+		countsText(p.SteadyIteration),
+		valuesText(p.SteadySeconds, secondsUnit), performanceText(p.SteadyPerformance, unit),
+		r.MedianText(unit), r.MeanText(unit),
 	}
 }
 
 // classCell returns the symbol and the class; for inconsistent pairs the counts, the most frequent
 // first.
-func classCell(p *warmup.Pair) string {
-	if p.Classification == classify.None {
-		return "?"
+func classCell(r Row) string {
+	text := r.ClassText(plain)
+	symbol, rest, _ := strings.Cut(text, " ")
+	switch {
+	case r.Class == classify.None:
+		return text
+	case r.BelowDelta():
+		return plain(r.Class) + " flat? (below delta)"
 	}
-	cell := p.Classification.Symbol() + " " + string(p.Classification)
-	if p.Classification != classify.GoodInconsistent && p.Classification != classify.BadInconsistent {
-		return cell
-	}
-	classes := slices.Clone(classify.Classes)
-	slices.SortStableFunc(classes, func(x, y classify.Class) int { return p.Counts.Of(y) - p.Counts.Of(x) })
-	var parts []string
-	for _, c := range classes {
-		if n := p.Counts.Of(c); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d%s", n, classify.PairClass(c).Symbol()))
-		}
-	}
-	return cell + " (" + strings.Join(parts, " ") + ")"
-}
-
-func spreadCell(s *quantile.Spread) string {
-	if s == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s (%s, %s)", shortNumber(s.Median), shortNumber(s.P5), shortNumber(s.P95))
-}
-
-func performanceCell(p *warmup.Performance) string {
-	if p == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s ±%s", strconv.FormatFloat(p.Mean, 'g', 6, 64),
-		strconv.FormatFloat(p.Half, 'g', 3, 64))
-}
-
-// shortNumber formats a number with at most four significant digits, but with all digits before the
-// decimal point.
-func shortNumber(v float64) string {
-	if v >= 1000 {
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
+	return strings.TrimSpace(symbol + " " + string(r.Class) + " " + rest)
 }
 
 // totalsText prints the number of keys and executions in each class.

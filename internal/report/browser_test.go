@@ -189,8 +189,8 @@ return r;`)
 		t.Errorf("%s %q %s", r.Failed, r.Faults, console)
 	case r.Whole != "1 400" || r.Reset != "1 400" || high-low > 200 || panned <= high:
 		t.Errorf("ranges %s, %s, %s, %s", r.Whole, r.Zoomed, r.Panned, r.Reset)
-	case !strings.HasPrefix(r.Value, "iteration 2: wall (s) 0.") ||
-		!strings.Contains(r.Value, "segment mean 0.5"):
+	case !strings.HasPrefix(r.Value, "iteration 2: wall 50") ||
+		!strings.Contains(r.Value, "segment mean 500.1708 ms"):
 		t.Errorf("value %q", r.Value)
 	case len(r.Events) != 4 ||
 		!slices.Contains(r.Events, "iteration 101 kernel: [  130.100000] mce: <b>hot</b>"):

@@ -14,22 +14,24 @@ import (
 // The data of a report are scripts, because browsers do not let pages opened from disk load
 // anything else. Each script calls a function of report.js with one JSON value:
 //
-//	krund.pair(K, {unit, executions: [{number, label, values, outliers, ...}]})
+//	krund.pair(K, {column, executions: [{number, label, unit, factor, values, outliers, ...}]})
 //	krund.columns(K, E, [{name, unit, core, values}])
 //
 // K and E are indexes from 0 of the pair and of its execution. Values are the shortest decimal
-// numbers that round-trip, and null for missing values.
+// numbers that round-trip, and null for missing values. Times factor they are in unit, that of the
+// axis.
 
 // writePairData writes all executions of the analyzed column.
-func writePairData(w io.Writer, index int, unit string, runs []executionView) error {
+func writePairData(w io.Writer, index int, column string, unit display.Unit, runs []executionView) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "krund.pair(%d,{\"unit\":%s,\"executions\":[\n", index, jsonText(unit))
+	fmt.Fprintf(b, "krund.pair(%d,{\"column\":%s,\"executions\":[\n", index, jsonText(column))
 	for i, run := range runs {
 		if i > 0 {
 			b.WriteString(",\n")
 		}
-		fmt.Fprintf(b, `{"number":%d,"label":%s,"more":%t,"values":`, run.Number, jsonText(run.Label),
-			run.HasColumns)
+		axis := run.Run.axis(unit)
+		fmt.Fprintf(b, `{"number":%d,"label":%s,"more":%t,"unit":%s,"factor":%g,"values":`, run.Number,
+			jsonText(run.Label), run.HasColumns, jsonText(axis.Name()), axis.Scale(1))
 		jsonReals(b, run.Run.Values)
 		b.WriteString(`,"outliers":`)
 		jsonInts(b, run.Run.Outliers)

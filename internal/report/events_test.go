@@ -104,7 +104,7 @@ func FuzzKernelStamp(f *testing.F) {
 
 // TestEventsInPictures: signs, texts and a legend are in the static plot.
 func TestEventsInPictures(t *testing.T) {
-	f := Figure{"t", "s", NewRun([]float64{1, 1, 1, 1}, nil)}
+	f := Figure{Title: "t", Column: "wall", Run: NewRun([]float64{1, 1, 1, 1}, nil)}
 	plain := f.height()
 	f.Run.Events = placed(eventsOf(hotRun()))
 	svg := string(pageSVG(t, &f))
@@ -136,7 +136,7 @@ func TestPanels(t *testing.T) {
 	}
 	titles := func(list []Panel) (all []string) {
 		for _, p := range list {
-			all = append(all, p.Title)
+			all = append(all, p.title())
 		}
 		return all
 	}
@@ -145,7 +145,7 @@ func TestPanels(t *testing.T) {
 		most  int
 		want  []string
 	}{
-		{[]string{"user", "cycles"}, 8, []string{"gc (s)", "cycles, core 0", "cycles, core 1",
+		{[]string{"user", "cycles"}, 8, []string{"gc (ms)", "cycles, core 0", "cycles, core 1",
 			"cycles, core 2", "cycles, core 3"}},
 		{[]string{"cycles"}, 2, []string{"cycles, core 0 (of the busiest 2 of 4)", "cycles, core 2"}},
 		{[]string{"faults", "faults", "other"}, 8, []string{"faults"}},

@@ -102,17 +102,6 @@ func (in *Input) columns(i, e int) ([]dataset.Column, error) {
 	return others, nil
 }
 
-// axis returns the name of the y axis.
-func (s *site) axis() string { return AxisName(s.in.Document) }
-
-// AxisName returns the name of the axis of a document's values: "wall (s)".
-func AxisName(doc *warmup.Document) string {
-	if doc.Unit == "" {
-		return doc.Parameters.Column
-	}
-	return doc.Parameters.Column + " (" + doc.Unit + ")"
-}
-
 // Figure prepares the plot of an execution with the named columns beside its values: see Panels. ok
 // is false when it has no iterations.
 func (in *Input) Figure(pair, execution int, names []string, most int) (f Figure, ok bool, err error) {
@@ -126,5 +115,6 @@ func (in *Input) Figure(pair, execution int, names []string, most int) (f Figure
 
 func (in *Input) figure(pair int, v *executionView) Figure {
 	title := fmt.Sprintf("%s, execution %s", in.Document.Pairs[pair].Key, v.Label)
-	return Figure{Title: title, Axis: AxisName(in.Document), Run: v.Run}
+	return Figure{Title: title, Column: in.Document.Parameters.Column, Run: v.Run,
+		Unit: v.Run.axis(unitOf(in.Document, in.Unit))}
 }

@@ -7,15 +7,17 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/display"
 )
 
 // Figure is a static plot of one execution. From top to bottom it shows the benchmark's own
 // columns, a strip of the run with a narrower y axis, the whole run with an inset of its first
 // iterations, events, and the columns of cores.
 type Figure struct {
-	Title string
-	Axis  string // name of the y axis: "wall (s)"
-	Run   Run
+	Title  string
+	Column string       // name of the values: "wall"
+	Unit   display.Unit // of the y axis
+	Run    Run
 }
 
 // Lengths in a figure, in its units.
@@ -60,7 +62,8 @@ func (f *Figure) draw(c canvas, top vg.Length, columns int) {
 	next := func(height vg.Length, ys Span) panel {
 		box := vg.Rectangle{Min: vg.Point{X: plotLeft, Y: top}, Max: vg.Point{X: plotRight, Y: top + height}}
 		top = box.Max.Y + panelGap
-		return panel{Rectangle: box, canvas: c, xs: r.Numbers(), ys: ys, columns: columns, size: textSize}
+		return panel{Rectangle: box, canvas: c, xs: r.Numbers(), ys: ys, columns: columns, size: textSize,
+			unit: f.Unit}
 	}
 	above, below := r.sortedPanels()
 	for _, column := range above {
@@ -85,7 +88,7 @@ func (f *Figure) draw(c canvas, top vg.Length, columns int) {
 	center := whole.Min.Add(whole.Size().Scale(0.5))
 	names := []label{
 		{text: "in-process iteration", at: vg.Point{X: center.X, Y: top + 30}},
-		{text: f.Axis, at: vg.Point{X: textSize, Y: center.Y}, upright: true},
+		{text: axisName(f.Column, f.Unit), at: vg.Point{X: textSize, Y: center.Y}, upright: true},
 	}
 	for _, name := range names {
 		name.size, name.anchor = textSize, middle

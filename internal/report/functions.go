@@ -13,44 +13,44 @@ import (
 )
 
 func (s *site) functions() template.FuncMap {
+	unit := unitOf(s.in.Document, s.in.Unit)
 	return template.FuncMap{
-		"keyPage":    func(i int) string { return "keys/" + pageName(i) + ".html" },
-		"number":     Number,
-		"spreadHTML": spreadHTML,
-		"perfHTML":   performanceHTML,
-		"slug":       slug,
-		"plural":     display.Count,
-		"histogram":  htmlHistogram,
-		"percent":    percent,
-		"clean":      display.PlainLine,
-		"text":       func(c classify.PairClass) string { return string(c) },
-		"symbol":     func(c classify.PairClass) string { return unicodeSymbol(c) },
-		"class":      func(r Row) string { return r.ClassText(unicodeSymbol) },
-		"deref":      func(p *int) int { return *p },
-		"real":       func(r warmup.Real) string { return Number(float64(r)) },
-		"seconds":    func(ns int64) string { return Number(float64(ns)/1e9) + " s" },
+		"keyPage": func(i int) string { return "keys/" + pageName(i) + ".html" },
+		"number":  Number,
+		"counts":  func(v *quantile.Spread) template.HTML { return small(countsText(v), " (") },
+		"times":   func(v *quantile.Spread) template.HTML { return small(valuesText(v, secondsUnit), " (") },
+		"perf":    func(v *warmup.Performance) template.HTML { return small(performanceText(v, unit), " ±") },
+		"value":   unit.Value,
+		"seconds": func(v warmup.Real) string { return secondsUnit.Value(float64(v)) },
+		"slug":    slug,
+		"plural":  display.Count,
+		"iterationBars": func(h *Histogram) template.HTML {
+			return htmlHistogram(h, "Steady iterations", Number)
+		},
+		"levelBars": func(h *Histogram) template.HTML {
+			return htmlHistogram(h, "Steady means", unit.Value)
+		},
+		"percent": percent,
+		"clean":   display.PlainLine,
+		"text":    func(c classify.PairClass) string { return string(c) },
+		"symbol":  func(c classify.PairClass) string { return unicodeSymbol(c) },
+		"class":   func(r Row) string { return r.ClassText(unicodeSymbol) },
+		"deref":   func(p *int) int { return *p },
+		"real":    func(v warmup.Real) string { return Number(float64(v)) }, // for sorting
+		"ns":      func(ns int64) string { return display.Nanoseconds(float64(ns)) },
 	}
 }
 
 // slug is the part of a style sheet class name for the class.
 func slug(c classify.PairClass) string { return strings.ReplaceAll(string(c), " ", "-") }
 
-// spreadHTML formats a median with its percentiles in small type.
-func spreadHTML(s *quantile.Spread) template.HTML {
-	if s == nil {
-		return ""
+// small puts what follows the separator, which begins a text's interval, in small type.
+func small(text, separator string) template.HTML {
+	value, interval, ok := strings.Cut(text, separator)
+	if !ok {
+		return template.HTML(escapeXML(text))
 	}
-	return template.HTML(fmt.Sprintf(`%s <span class="ci">(%s, %s)</span>`, Number(s.Median), Number(s.P5),
-		Number(s.P95))) // numbers
-}
-
-// performanceHTML formats a mean with its interval in small type.
-func performanceHTML(p *warmup.Performance) template.HTML {
-	if p == nil {
-		return ""
-	}
-	mean, half := withInterval(p.Mean, p.Half)
-	return template.HTML(fmt.Sprintf(`%s <span class="ci">±%s</span>`, mean, half)) // numbers
+	return template.HTML(escapeXML(value) + ` <span class="ci">` + escapeXML(separator[1:]+interval) + `</span>`)
 }
 
 // percentText formats 0.99 as "99%".
@@ -76,7 +76,7 @@ func unicodeSymbol(c classify.PairClass) string {
 }
 
 // htmlHistogram draws a thumbnail as an SVG with a text description.
-func htmlHistogram(h *Histogram, what string) template.HTML {
+func htmlHistogram(h *Histogram, what string, text func(float64) string) template.HTML {
 	if h == nil {
 		return ""
 	}
@@ -84,8 +84,9 @@ func htmlHistogram(h *Histogram, what string) template.HTML {
 	for _, n := range h.Counts {
 		most = max(most, n)
 	}
-	label := fmt.Sprintf("%s of executions from %s to %s: %v", what, Number(h.Low), Number(h.High), h.Counts)
-	text := fmt.Sprintf(
+	label := fmt.Sprintf("%s of executions from %s to %s: %v", what, text(h.Low),
+		text(h.High), h.Counts)
+	svg := fmt.Sprintf(
 		`<svg class="thumb" width="60" height="16" viewBox="0 0 60 16" role="img"><title>%s</title>`,
 		escapeXML(label))
 	for i, n := range h.Counts {
@@ -97,8 +98,8 @@ func htmlHistogram(h *Histogram, what string) template.HTML {
 		if i == h.median() {
 			class = ` class="m" fill="#d55e00"`
 		}
-		text += fmt.Sprintf(`<rect%s x="%d" y="%s" width="5" height="%s"/>`, class, 6*i,
+		svg += fmt.Sprintf(`<rect%s x="%d" y="%s" width="5" height="%s"/>`, class, 6*i,
 			appendPlace(nil, 16-height), appendPlace(nil, height))
 	}
-	return template.HTML(text + `<path d="M0 15.5H60" stroke="#999"/></svg>`) // numbers, and escaped text
+	return template.HTML(svg + `<path d="M0 15.5H60" stroke="#999"/></svg>`) // numbers, and escaped text
 }

@@ -37,10 +37,9 @@ func (s *site) pair(i int) error {
 		}
 		p.Executions = append(p.Executions, view)
 	}
-	unit := s.axis()
+	unit := unitOf(doc, s.in.Unit)
 	if err := s.write("data/"+p.Name+".js", func(w io.Writer) error {
-		return writePairData(w, i, unit,
-			p.Executions)
+		return writePairData(w, i, doc.Parameters.Column, unit, p.Executions)
 	}); err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/optimize"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
@@ -68,12 +68,10 @@ func withUnit(v float64, unit string) string {
 	switch {
 	case math.IsNaN(v):
 		return "-"
-	case unit == "s":
-		return display.Nanoseconds(v * 1e9)
-	case unit == "ns" && v >= 1:
+	case unit == dataset.Nanoseconds:
 		return display.Nanoseconds(v)
 	}
-	return strings.TrimSpace(strconv.FormatFloat(v, 'g', 4, 64) + " " + unit)
+	return display.UnitOf(unit).Value(v)
 }
 
 func signedPercent(v float64) string {

@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"krund/internal/display"
 )
 
 // panel is a rectangle of a figure with axes.
@@ -16,6 +18,7 @@ type panel struct {
 	xs, ys  Span
 	columns int       // of a series: see series
 	size    vg.Length // of the text beside it
+	unit    display.Unit
 }
 
 func (p panel) x(v float64) vg.Length {
@@ -39,7 +42,7 @@ func (p panel) frame(n int) {
 	var grid [][]vg.Point
 	for _, t := range p.ys.Ticks(n) {
 		grid = append(grid, p.level(p.y(t)))
-		p.text(label{text: tickText(t, p.ys), at: vg.Point{X: p.Min.X - 5, Y: p.y(t)}, size: p.size,
+		p.text(label{text: tickText(t, p.ys, p.unit), at: vg.Point{X: p.Min.X - 5, Y: p.y(t)}, size: p.size,
 			anchor: end})
 	}
 	p.lines(gridInk, grid...)
@@ -59,10 +62,11 @@ func (p panel) numbers(n int, y vg.Length) {
 
 // column draws another column, with its name in the corner.
 func (p panel) column(c Panel) {
+	p.unit = display.UnitOf(c.Unit).For(c.Span.High)
 	p.frame(2)
 	p.columns /= 2
 	p.lines(seriesInk, p.series(c.Values)...)
-	p.text(label{text: c.Title, at: vg.Point{X: p.Min.X + 6, Y: p.Min.Y + 9}, size: nameSize, halo: true})
+	p.text(label{text: c.title(), at: vg.Point{X: p.Min.X + 6, Y: p.Min.Y + 9}, size: nameSize, halo: true})
 }
 
 // inset draws the first iterations into the panel of the whole run.

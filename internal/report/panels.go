@@ -6,15 +6,23 @@ import (
 	"slices"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/display"
 )
 
 // Panel is another column of an execution, drawn above or below its values on the same axis of
 // iterations.
 type Panel struct {
-	Title  string // "gc (s)", "cycles, core 3"
+	Title  string // "gc", "cycles"
+	Unit   string // of the values
+	Note   string // after the unit: ", core 3"
 	Values []float64
 	Span   Span // from 0; of the cores of a counter the same, as in the study's Figure 2
 	Core   int  // processor, or dataset.NoCore; panels of cores stand below
+}
+
+// title names the panel with its unit: "gc (ms)", "cycles (G), core 3".
+func (p *Panel) title() string {
+	return axisName(p.Title, display.UnitOf(p.Unit).For(p.Span.High)) + p.Note
 }
 
 // UserColumns makes Panels include the columns that the benchmark itself set, such as the times of
@@ -57,16 +65,14 @@ func panelsOf(columns []dataset.Column, name string, most int) []Panel {
 			continue
 		}
 		p := Panel{Title: c.Name, Core: c.Core}
-		values, unit := c.Floats()
-		p.Values = values
-		if unit != "" && unit != name {
-			p.Title += " (" + unit + ")"
+		if p.Values, p.Unit = c.Floats(); p.Unit == name {
+			p.Unit = "" // "cycles" is enough
 		}
 		if c.Core != dataset.NoCore {
-			p.Title += fmt.Sprintf(", core %d", c.Core)
+			p.Note = fmt.Sprintf(", core %d", c.Core)
 		}
 		sum := 0.0
-		for _, v := range values {
+		for _, v := range p.Values {
 			if v > 0 { // and no NaN
 				sum += v
 				top = max(top, v)
@@ -109,7 +115,7 @@ func busiest(list []Panel, sums []float64, most int) []Panel {
 	}
 	slices.SortStableFunc(list, func(a, b Panel) int { return a.Core - b.Core })
 	if all > most && most > 0 {
-		list[0].Title += fmt.Sprintf(" (of the busiest %d of %d)", most, all)
+		list[0].Note += fmt.Sprintf(" (of the busiest %d of %d)", most, all)
 	}
 	return list
 }

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 )
 
 func figures(t *testing.T) []Figure {
@@ -27,7 +28,8 @@ func figures(t *testing.T) []Figure {
 		for e := range doc.Pairs[i].Executions {
 			a := &doc.Pairs[i].Executions[e]
 			values, _ := d.Pairs[i].Executions[e].Values("wall")
-			list = append(list, Figure{doc.Pairs[i].Key, AxisName(doc), NewRun(values, a)})
+			list = append(list, Figure{Title: doc.Pairs[i].Key, Column: "wall",
+				Unit: display.UnitOf("s"), Run: NewRun(values, a)})
 		}
 	}
 	return list
@@ -45,8 +47,8 @@ func pageSVG(t testing.TB, f *Figure) []byte {
 
 // TestWritePlot: every format is one that its readers take, whatever is in it.
 func TestWritePlot(t *testing.T) {
-	all := append(figures(t), Figure{"nothing", "s", NewRun(nil, nil)},
-		Figure{"gaps", "s", NewRun([]float64{1, math.NaN(), math.Inf(1), 2},
+	all := append(figures(t), Figure{Title: "nothing", Run: NewRun(nil, nil)},
+		Figure{Title: "gaps", Run: NewRun([]float64{1, math.NaN(), math.Inf(1), 2},
 			&warmup.Execution{Outliers: []int{1, 3}, CommonOutliers: []int{3}})})
 	var pdf, svg, image bytes.Buffer
 	var pages [][]Figure
@@ -113,10 +115,10 @@ func TestPages(t *testing.T) {
 // TestPlotWithAll: other columns and events are drawn in every format, and text beyond ASCII is
 // what it says.
 func TestPlotWithAll(t *testing.T) {
-	f := Figure{Title: "schön 漢", Axis: "wall (s)", Run: NewRun(levels(1, 300, 0.5), nil)}
+	f := Figure{Title: "schön 漢", Column: "wall", Run: NewRun(levels(1, 300, 0.5), nil)}
 	f.Run.Events = placed(eventsOf(hotRun()))
-	f.Run.Panels = []Panel{{Title: "gc (s)", Values: levels(2, 300, 0.1), Span: Span{0, 1}, Core: -1},
-		{Title: "cycles, core 0", Values: make([]float64, 300), Span: Span{0, 1}}}
+	f.Run.Panels = []Panel{{Title: "gc", Unit: "s", Values: levels(2, 300, 0.1), Span: Span{0, 1}, Core: -1},
+		{Title: "cycles", Note: ", core 0", Values: make([]float64, 300), Span: Span{0, 1}}}
 	var pdf, svg, image bytes.Buffer
 	for format, out := range map[PlotFormat]*bytes.Buffer{PDF: &pdf, SVG: &svg, PNG: &image} {
 		if err := WritePlot(out, format, [][]Figure{{f}}); err != nil {
@@ -169,18 +171,17 @@ func (c *labels) circles(ink, vg.Length, []vg.Point) {}
 func (c *labels) area(ink, string, ...vg.Point)      {}
 func (c *labels) text(l label)                       { c.list = append(c.list, l) }
 
-// TestTickText: prefixes are the same on all of an axis.
+// TestTickText: numbers are in the unit of the axis.
 func TestTickText(t *testing.T) {
 	for _, c := range []struct {
 		v    float64
 		s    Span
 		want string
 	}{
-		{0, Span{0, 1e9}, "0"}, {1e9, Span{0, 1.04e9}, "1.0G"}, {5e8, Span{0, 1.04e9}, "0.5G"}, {2e-5,
-			Span{1e-5, 3e-5}, "20µ"},
-		{0.25, Span{0.2, 0.3}, "0.25"}, {1500, Span{1, 2000}, "1500"}, {3e-10, Span{0, 1e-9}, "0.3n"},
+		{0, Span{0, 1e9}, "0"}, {1e9, Span{0, 1.04e9}, "1000000000"}, {2e-5, Span{1e-5, 3e-5}, "20"},
+		{0.25, Span{0.2, 0.3}, "250"}, {3e-10, Span{0, 1e-9}, "0.3"},
 	} {
-		if got := tickText(c.v, c.s); got != c.want {
+		if got := tickText(c.v, c.s, display.UnitOf("s").For(c.s.High)); got != c.want {
 			t.Errorf("%g in %v: %s, want %s", c.v, c.s, got, c.want)
 		}
 	}
@@ -212,7 +213,8 @@ func TestOutliers(t *testing.T) {
 	var b bytes.Buffer
 	values := levels(1, 100, 5)
 	c := svgCanvas{bufio.NewWriter(&b)}
-	p := panel{vg.Rectangle{Max: vg.Point{X: 990, Y: 100}}, c, Span{1, 100}, Span{0, 10}, 10, textSize}
+	p := panel{Rectangle: vg.Rectangle{Max: vg.Point{X: 990, Y: 100}}, canvas: c, xs: Span{1, 100},
+		ys: Span{0, 10}, columns: 10, size: textSize}
 	p.outliers(&Run{Values: append(values, 5, 50), Outliers: []int{3, 50, 99, 100, 101, 200},
 		Common: []int{50}})
 	c.Flush()

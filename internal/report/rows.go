@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 	"krund/internal/key"
 )
 
@@ -28,6 +30,8 @@ type Row struct {
 	SteadyIteration   *quantile.Spread    `json:"steady_iteration"`
 	SteadySeconds     *quantile.Spread    `json:"steady_seconds"`
 	SteadyPerformance *warmup.Performance `json:"steady_performance"`
+	// Levels are those of the executions; nil when none has one.
+	Levels *warmup.Levels `json:"levels"`
 	// Thumbnails over the executions that have a steady state.
 	IterationHistogram   *Histogram       `json:"iteration_histogram"`
 	PerformanceHistogram *Histogram       `json:"performance_histogram"`
@@ -51,8 +55,8 @@ func rowOf(p *warmup.Pair) Row {
 		Key: p.Key, Benchmark: p.Benchmark, VM: p.VM, Variant: p.Variant, Arm: p.Arm,
 		Executions: len(p.Executions), Analysed: p.Status.Analysed, Class: p.Classification, Counts: p.Counts,
 		SteadyIteration: p.SteadyIteration, SteadySeconds: p.SteadySeconds,
-		SteadyPerformance: p.SteadyPerformance,
-		Warnings:          p.Warnings,
+		SteadyPerformance: p.SteadyPerformance, Levels: p.Levels,
+		Warnings: p.Warnings,
 	}
 	var iterations, means []float64
 	longest := 0
@@ -139,6 +143,9 @@ func (r Row) ClassText(symbol func(classify.PairClass) string) string {
 		return "?"
 	}
 	text := symbol(r.Class)
+	if r.BelowDelta() {
+		return text + "?"
+	}
 	if r.Class != classify.GoodInconsistent && r.Class != classify.BadInconsistent {
 		return text
 	}
@@ -147,6 +154,14 @@ func (r Row) ClassText(symbol func(classify.PairClass) string) string {
 		parts = append(parts, strconv.Itoa(r.Counts.Of(c))+symbol(classify.PairClass(c)))
 	}
 	return text + " (" + strings.Join(parts, " ") + ")"
+}
+
+// BelowDelta reports whether the key is flat with iterations shorter than the analysis's absolute
+// delta: then no change of a mean could have counted, so that flat says nothing. Its class is
+// followed by a question mark.
+func (r Row) BelowDelta() bool {
+	return r.Class == classify.PairClass(classify.Flat) && slices.ContainsFunc(r.Warnings,
+		func(w warmup.Warning) bool { return w.Code == "below_delta" })
 }
 
 // byCount are the classes that executions have, the most frequent first.
@@ -164,8 +179,9 @@ func (r Row) ExecutionsText() string {
 	return fmt.Sprintf("%d of %d", r.Analysed, r.Executions)
 }
 
-// Number formats a value with four significant digits, without exponent unless it is very small;
-// from 1000 with one decimal, as in the study's tables.
+// Number formats a number of iterations, or another number without a unit, with four significant
+// digits, without exponent unless it is very small; from 1000 with one decimal, as in the study's
+// tables.
 func Number(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v):
@@ -179,37 +195,57 @@ func Number(v float64) string {
 	}
 }
 
-// spreadText formats "median (5th, 95th percentile)"; "" for nil.
-func spreadText(s *quantile.Spread) string {
+// countsText formats "median (5th, 95th percentile)" of numbers of iterations; "" for nil.
+func countsText(s *quantile.Spread) string {
 	if s == nil {
 		return ""
 	}
 	return fmt.Sprintf("%s (%s, %s)", Number(s.Median), Number(s.P5), Number(s.P95))
 }
 
-// performanceText formats "mean ±half", to the interval's precision; "" for nil.
-func performanceText(p *warmup.Performance, plusMinus string) string {
+// valuesText is countsText for values of a unit.
+func valuesText(s *quantile.Spread, unit display.Unit) string {
+	if s == nil {
+		return ""
+	}
+	return unit.Range(s.Median, s.P5, s.P95)
+}
+
+// performanceText formats "mean ±half"; "" for nil.
+func performanceText(p *warmup.Performance, unit display.Unit) string {
 	if p == nil {
 		return ""
 	}
-	mean, half := withInterval(p.Mean, p.Half)
-	return mean + " " + plusMinus + half
+	return unit.Interval(p.Mean, p.Half)
 }
 
-// withInterval formats a mean to two digits more than the first digit of its interval's half width,
-// and the half width to the same place.
-func withInterval(mean, half float64) (string, string) {
-	if !(half > 0) || half < math.Abs(mean)*1e-6 {
-		return strconv.FormatFloat(mean, 'g', 6, 64), strconv.FormatFloat(half, 'g', 2, 64)
+// MedianText and MeanText format the median and the mean of the executions' levels; "" without any.
+func (r Row) MedianText(unit display.Unit) string {
+	if r.Levels == nil {
+		return ""
 	}
-	if math.Abs(mean) < 1e-4 {
-		digits := int(math.Floor(math.Log10(math.Abs(mean)))) - int(math.Floor(math.Log10(half))) + 1
-		return strconv.FormatFloat(mean, 'e', min(max(digits, 1), 12), 64), strconv.FormatFloat(half, 'e', 1,
-			64)
-	}
-	places := min(max(1-int(math.Floor(math.Log10(half))), 0), 12)
-	return strconv.FormatFloat(mean, 'f', places, 64), strconv.FormatFloat(half, 'f', places, 64)
+	return unit.Value(r.Levels.Median)
 }
+
+// MeanText is described at MedianText.
+func (r Row) MeanText(unit display.Unit) string {
+	if r.Levels == nil {
+		return ""
+	}
+	return unit.Value(r.Levels.Mean)
+}
+
+// unitOf returns the unit in which the values of a document are written: that of the reader, else
+// with the prefix that fits each value.
+func unitOf(doc *warmup.Document, unit display.Unit) display.Unit {
+	if unit == (display.Unit{}) {
+		return display.UnitOf(doc.Unit)
+	}
+	return unit
+}
+
+// secondsUnit is that of times beside the analyzed values.
+var secondsUnit = display.UnitOf(dataset.Seconds)
 
 // plain is classify's symbol in plain text.
 func plain(c classify.PairClass) string { return c.Symbol() }

@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 )
 
 //go:embed assets
@@ -20,6 +21,7 @@ type Input struct {
 	Data     *dataset.Dataset // the same pairs and executions
 	Facts    *Facts           // nil: the data did not come from records of krund
 	Version  string           // of krunctl
+	Unit     display.Unit     // of the values; zero: the document's, with the prefix that fits
 	// Columns returns the columns of an execution that are shown beside the one analyzed; nil:
 	// those in Data.
 	Columns func(pair, execution int) ([]dataset.Column, error)

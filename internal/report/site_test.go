@@ -259,7 +259,7 @@ func TestRun(t *testing.T) {
 		if !(r.Full.Low < r.Full.High && r.Zoom.Low < r.Zoom.High) || r.Inset != 0 {
 			t.Errorf("%v: %+v", few, r)
 		}
-		if svg := pageSVG(t, &Figure{"<", "s", r}); xml.Unmarshal(svg, new(struct{})) != nil ||
+		if svg := pageSVG(t, &Figure{Title: "<", Run: r}); xml.Unmarshal(svg, new(struct{})) != nil ||
 			bytes.Contains(svg, []byte("NaN")) {
 			t.Errorf("%v: %s", few, svg)
 		}

@@ -58,7 +58,7 @@ func stabilityRow(k *stability.KeyDocument, c *stability.CriterionDocument) []st
 			reached++
 		}
 	}
-	warm := fmt.Sprintf("%s (%v-%v)", shortNumber(quantile.SpreadOf(steps).Median), slices.Min(steps),
+	warm := fmt.Sprintf("%s (%v-%v)", Number(quantile.SpreadOf(steps).Median), slices.Min(steps),
 		slices.Max(steps))
 	if reached < c.Used {
 		warm += fmt.Sprintf(" %d!", c.Used-reached)

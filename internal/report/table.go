@@ -70,29 +70,29 @@ func (c Cell) plainText() string {
 	return display.PlainLine(c.Text)
 }
 
-// ResultTable is the study's Table 2 of a document. facts may be nil.
-func ResultTable(doc *warmup.Document, facts *Facts) Table {
-	unit := ""
-	if doc.Unit != "" {
-		unit = " (" + doc.Unit + ")"
-	}
+// ResultTable is the study's Table 2 of a document, with the medians and means of the executions'
+// levels, which keys without a steady state have, too. facts may be nil; the zero unit is that of
+// the document.
+func ResultTable(doc *warmup.Document, facts *Facts, unit display.Unit) Table {
+	unit = unitOf(doc, unit)
 	t := Table{
 		Caption: fmt.Sprintf("%s: %s of %d keys, mode %s, delta %s", doc.Source.Name, doc.Parameters.Column,
 			len(doc.Pairs), doc.Parameters.Mode, doc.Parameters.Delta),
 		Label: "tab:warmup",
 		Columns: []TableColumn{
 			{"Benchmark", false}, {"VM", false}, {"Variant", false}, {"Executions", true}, {"Class", false},
-			{"Steady iter (#)", true}, {"", false}, {"Steady iter (s)", true}, {"Steady perf" + unit,
-				true}, {"", false},
+			{"Steady iter (#)", true}, {"", false}, {"Steady time", true}, {"Steady perf", true}, {"", false},
+			{"Median", true}, {"Mean", true},
 		},
 	}
 	for _, r := range Rows(doc) {
 		t.Rows = append(t.Rows, []Cell{
 			{Text: r.Benchmark}, {Text: r.VM}, {Text: r.VariantArm()}, {Text: r.ExecutionsText()},
 			{Class: r.ClassText},
-			{Text: spreadText(r.SteadyIteration)}, {Histogram: r.IterationHistogram},
-			{Text: spreadText(r.SteadySeconds)}, {Text: performanceText(r.SteadyPerformance,
-				"±")}, {Histogram: r.PerformanceHistogram},
+			{Text: countsText(r.SteadyIteration)}, {Histogram: r.IterationHistogram},
+			{Text: valuesText(r.SteadySeconds, secondsUnit)},
+			{Text: performanceText(r.SteadyPerformance, unit)},
+			{Histogram: r.PerformanceHistogram}, {Text: r.MedianText(unit)}, {Text: r.MeanText(unit)},
 		})
 	}
 	for _, w := range facts.Warnings() {
@@ -239,7 +239,7 @@ func (t *Table) html() string {
 			case c.Class != nil:
 				text = escapeXML(c.Class(unicodeSymbol))
 			case c.Histogram != nil:
-				text = string(htmlHistogram(c.Histogram, "Number"))
+				text = string(htmlHistogram(c.Histogram, "Number", Number))
 			}
 			if t.Columns[i].Right {
 				open = `<td style="text-align:right">`

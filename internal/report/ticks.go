@@ -3,6 +3,8 @@ package report
 import (
 	"math"
 	"strconv"
+
+	"krund/internal/display"
 )
 
 // Ticks returns up to about n round values within the span.
@@ -31,28 +33,31 @@ func (s Span) ticks(n int, least float64) []float64 {
 	return ticks
 }
 
-// prefixes are the SI prefixes that axes use, from the largest.
-var prefixes = [...]struct {
-	factor float64
-	letter string
-}{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1, ""}, {1e-3, "m"}, {1e-6, "µ"}, {1e-9,
-	"n"}}
-
-// tickText formats an axis value with the digits that distinguish it from its neighbors. Very large
-// and very small values get an SI prefix, the same on the whole axis.
-func tickText(v float64, s Span) string {
+// tickText formats an axis value in the axis's unit, with the digits that distinguish it from its
+// neighbors.
+func tickText(v float64, s Span, unit display.Unit) string {
 	if v == 0 {
 		return "0"
 	}
-	factor, letter := 1.0, ""
-	if a := max(math.Abs(s.Low), math.Abs(s.High)); a >= 1e6 || a < 1e-4 {
-		for _, p := range prefixes {
-			factor, letter = p.factor, p.letter
-			if a >= p.factor {
-				break
-			}
-		}
+	places := max(0, 1-int(math.Floor(math.Log10(unit.Scale(s.High-s.Low)))))
+	return strconv.FormatFloat(unit.Scale(v), 'f', min(places, 9), 64)
+}
+
+// axisName names a column with the unit of its axis: "wall (ms)".
+func axisName(column string, unit display.Unit) string {
+	if unit.Name() == "" {
+		return column
 	}
-	places := max(0, 1-int(math.Floor(math.Log10((s.High-s.Low)/factor))))
-	return strconv.FormatFloat(v/factor, 'f', min(places, 9), 64) + letter
+	return column + " (" + unit.Name() + ")"
+}
+
+// axis returns the unit for the run's axis: the one that fits the second half of the values, unless
+// the numbers for the highest value would be too long.
+func (r *Run) axis(unit display.Unit) display.Unit {
+	const most = 1e5
+	fits := unit.For(r.Zoom.High)
+	if fits.Scale(r.Full.High) >= most {
+		return unit.For(r.Full.High)
+	}
+	return fits
 }

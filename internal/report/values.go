@@ -25,6 +25,7 @@ func ResultCSV(w io.Writer, doc *warmup.Document, facts *Facts) error {
 		"steady_seconds_median", "steady_seconds_p5", "steady_seconds_p95",
 		"steady_performance", "steady_performance_low", "steady_performance_high", "unit", "warnings",
 		"warnings_of_all",
+		"level_median", "level_mean",
 	}}
 	for _, r := range Rows(doc) {
 		row := []string{cellText(r.Benchmark), cellText(r.VM), cellText(r.VariantArm()),
@@ -35,7 +36,11 @@ func ResultCSV(w io.Writer, doc *warmup.Document, facts *Facts) error {
 		row = append(row, spreadCells(r.SteadyIteration)...)
 		row = append(row, spreadCells(r.SteadySeconds)...)
 		row = append(row, performanceCells(r.SteadyPerformance)...)
-		rows = append(rows, append(row, doc.Unit, codes(r.Warnings), all))
+		row = append(row, doc.Unit, codes(r.Warnings), all, "", "")
+		if l := r.Levels; l != nil {
+			row[len(row)-2], row[len(row)-1] = exact(l.Median), exact(l.Mean)
+		}
+		rows = append(rows, row)
 	}
 	return out.WriteAll(rows)
 }

@@ -101,26 +101,11 @@ func (c *Collector) of(k key.Key) *state {
 // only the outcome is used. The record is not retained.
 func (c *Collector) Add(r results.Record, counts bool) {
 	s := c.of(r.Key)
-	switch r.Outcome {
-	case results.Completed:
-		s.row.Outcomes.Completed++
-	case results.Error:
-		s.row.Outcomes.Error++
-	case results.Timeout:
-		s.row.Outcomes.Timeout++
-	case results.Rerun:
-		s.row.Outcomes.Rerun++
-	}
+	s.row.Outcomes.add(string(r.Outcome))
 	if !counts {
 		return
 	}
-	n := len(r.WallNS)
-	if s.row.Executions == 0 || n < s.row.IterationsLow {
-		s.row.IterationsLow = n
-	}
-	s.row.IterationsHigh = max(s.row.IterationsHigh, n)
-	s.row.Iterations += n
-	s.row.Executions++
+	s.iterations(len(r.WallNS))
 	for _, w := range r.WallNS {
 		s.wall = append(s.wall, float64(w))
 	}
@@ -138,6 +123,30 @@ func (c *Collector) Add(r results.Record, counts bool) {
 	if k := r.Daemon.KernelThreads; k != nil {
 		s.row.KernelCPU = worst(s.row.KernelCPU, &k.Benchmark.CPUNS)
 	}
+}
+
+// add counts an outcome of a record or of a dataset; they have the same names. "" is completed.
+func (o *Outcomes) add(outcome string) {
+	switch results.Outcome(outcome) {
+	case results.Completed, "":
+		o.Completed++
+	case results.Error:
+		o.Error++
+	case results.Timeout:
+		o.Timeout++
+	case results.Rerun:
+		o.Rerun++
+	}
+}
+
+// iterations counts an execution of n iterations.
+func (s *state) iterations(n int) {
+	if s.row.Executions == 0 || n < s.row.IterationsLow {
+		s.row.IterationsLow = n
+	}
+	s.row.IterationsHigh = max(s.row.IterationsHigh, n)
+	s.row.Iterations += n
+	s.row.Executions++
 }
 
 // worst returns the larger value; nil is unknown.

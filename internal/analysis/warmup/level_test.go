@@ -63,6 +63,9 @@ func TestLevelOfShortExecutions(t *testing.T) {
 		t.Errorf("class %q, levels %+v", p.Classification, p.Levels)
 	}
 	e := p.Executions
+	if w := p.Warnings; len(w) != 1 || w[0].Code != "too_short" {
+		t.Errorf("warnings %+v", w)
+	}
 	if e[0].Status != Refused || e[0].Level.Rule != steady.SecondHalf || e[3].Level != nil {
 		t.Errorf("executions %+v", e)
 	}

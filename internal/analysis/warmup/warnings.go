@@ -18,6 +18,7 @@ const (
 	warnZero         = "zero_durations"
 	warnDependence   = "dependence"
 	warnRounding     = "rounding"
+	warnTooShort     = "too_short"
 	warnUnit         = "unit"
 	warnSource       = "source"
 )
@@ -28,6 +29,8 @@ const (
 	// iterations.
 	fewExecutions = 10
 	fewIterations = 200
+	// leastIterations are those of the shortest series in which changepoints are looked for.
+	leastIterations = 4
 	// roundingVariance is the variance relative to the squared mean below which a variance computed
 	// from sums of squares has no correct digit.
 	roundingVariance = 0x1p-50
@@ -44,6 +47,11 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 	switch {
 	case all == 0:
 		warn(warnNoExecutions, "it has no executions")
+		return list
+	case done == 0 && r.Levels != nil && longest(r.Executions) < leastIterations:
+		warn(warnTooShort, "its executions have fewer than %d iterations, too few for a class and a steady "+
+			"state; median and mean are of whole executions, which krunctl compare can compare",
+			leastIterations)
 		return list
 	case done == 0:
 		warn(warnNoExecutions, "none of the %d executions can be analyzed; each gives a reason", all)
@@ -119,6 +127,15 @@ func number(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// longest is the number of iterations of the longest execution.
+func longest(executions []Execution) int {
+	n := 0
+	for i := range executions {
+		n = max(n, executions[i].Iterations)
+	}
+	return n
 }
 
 func anySegment(e *Execution, has func(*Segment) bool) bool {

@@ -40,13 +40,16 @@ window.krund = {
 };
 
 const number = (v) => v === null || v === undefined ? "no value" : v === 0 ? "0" : Math.abs(v) >= 1e-4 && Math.abs(v) < 1e9 ? String(Number(v.toPrecision(7))) : v.toPrecision(7);
-const prefixes = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]];
-// ticks writes the values of an axis, very large and small ones with a prefix.
-function ticks(values) {
-  const most = Math.max(...values.map(Math.abs));
-  const [factor, letter] = most >= 1e6 || most < 1e-4 ? prefixes.find((p) => most >= p[0]) ?? [1, ""] : [1, ""];
-  return values.map((v) => v === 0 ? "0" : Number((v / factor).toPrecision(6)) + letter);
+const prefixes = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]];
+// scaleOf is the unit of an axis up to a value: {unit, factor}. Other columns than the analyzed one have no
+// unit from the analysis (see display.Unit for the rules).
+function scaleOf(most, unit) {
+  const small = ["s", "J", "W", "Hz"].includes(unit);
+  const [of, letter] = prefixes.find((p) => most >= p[0] && (small || p[0] >= 1) && !(unit === "s" && p[0] > 1)) ?? [1, ""];
+  return {unit: letter + unit, factor: 1 / of};
 }
+const named = (name, unit) => unit ? `${name} (${unit})` : name;
+const ticks = (values, factor) => values.map((v) => v === 0 ? "0" : String(Number((v * factor).toPrecision(6))));
 const bound = (v, low, high) => Math.min(Math.max(v, low), high);
 const run = () => data.executions[current];
 const count = () => run().values.length;
@@ -148,10 +151,11 @@ function read(i) {
   const e = run();
   if (i === null || i === undefined || i < 0 || i >= count()) return;
   cursor = i;
-  let text = `iteration ${i + 1}: ${data.unit} ${number(e.values[i])}`;
+  const value = (v) => v === null || v === undefined ? "no value" : `${number(v * e.factor)} ${e.unit}`.trim();
+  let text = `iteration ${i + 1}: ${data.column} ${value(e.values[i])}`;
   if (e.outliers.includes(i)) text += e.common.includes(i) ? ", outlier in other executions, too" : ", outlier";
   const segment = e.means.findLast((m) => m[0] <= i);
-  if (segment) text += `; segment mean ${number(segment[2])}${segment[3] ? "" : ", not equivalent to the last"}`;
+  if (segment) text += `; segment mean ${value(segment[2])}${segment[3] ? "" : ", not equivalent to the last"}`;
   const extra = (others.get(current) ?? []).filter((c) => c.core < 0).map((c) => `${c.name} ${number(c.values[i])}${c.unit ? " " + c.unit : ""}`);
   $("value").textContent = [text, ...extra].join("; ");
   for (const v of near(i)) $("value").append(make("span", v.text, "event " + v.kind));
@@ -173,9 +177,9 @@ function wide(u, low, high) {
 
 const whole = [1, 2, 5].flatMap((k) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6].map((p) => k * p)).sort((a, b) => a - b);
 
-// options of a plot: its size, the name of its axis, its range, and what is
+// options of a plot: its size, the name of its axis, the factor of its numbers, its range, and what is
 // drawn over its values.
-function options(place, height, label, range, hooks, title) {
+function options(place, height, label, factor, range, hooks, title) {
   const axis = {stroke: colour("--fg"), font: "12px system-ui, sans-serif", grid: {stroke: colour("--line"), width: 0.5}, ticks: {stroke: colour("--line"), size: 5}};
   const x = {...axis, incrs: whole, space: 60, size: title ? 46 : 26, values: (u, list) => list.map((v) => v.toLocaleString("en").replaceAll(",", "\u2009"))};
   if (title) Object.assign(x, {label: title, labelSize: 20, labelFont: "13px system-ui, sans-serif"});
@@ -184,7 +188,7 @@ function options(place, height, label, range, hooks, title) {
     cursor: {sync: {key: "krund", setSeries: false}, drag: {x: true, y: false, setScale: true}},
     legend: {show: false},
     scales: {x: {time: false, range: (u, low, high) => low === high ? [low - 1, high + 1] : [low, high]}, y: {range}},
-    axes: [x, {...axis, size: 74, space: 28, label, labelSize: label ? 22 : 0, labelFont: "13px system-ui, sans-serif", values: (u, list) => ticks(list)}],
+    axes: [x, {...axis, size: 74, space: 28, label, labelSize: label ? 22 : 0, labelFont: "13px system-ui, sans-serif", values: (u, list) => ticks(list, factor)}],
     series: [{}, {stroke: colour("--series"), width: 1, points: {show: (u) => u.scales.x.max - u.scales.x.min < 60, size: 4, fill: colour("--series")}}],
     hooks: {draw: hooks, setCursor: [(u) => { if (u === plots[0] && u.cursor.left >= 0) read(u.cursor.idx); }], setScale: [together]},
   };
@@ -215,7 +219,7 @@ function drawInset(main) {
   Object.assign(box.style, {left: `${u.bbox.left / devicePixelRatio + left * width}px`, top: `${u.bbox.top / devicePixelRatio + top * height}px`, width: `${0.28 * width}px`, height: `${0.46 * height}px`});
   box.title = `The first ${n} iterations; click to zoom there`;
   main.append(box);
-  const values = run().values.slice(0, n), o = options(box, 0.46 * height - 2, null, wide, [(p) => circles(p, run().outliers.filter((i) => i < n), new Set(run().common), values)]);
+  const values = run().values.slice(0, n), o = options(box, 0.46 * height - 2, null, run().factor, wide, [(p) => circles(p, run().outliers.filter((i) => i < n), new Set(run().common), values)]);
   Object.assign(o, {width: 0.28 * width - 2, cursor: {show: false}});
   o.axes[0].space = 40;
   o.axes[0].size = 20;
@@ -248,8 +252,8 @@ function draw(index) {
   const range = (u, low, high) => foot(($("narrow").checked && narrow()) || full(u) || wide(u, low, high));
   const strip = make("div"), main = make("div", "", "main");
   $("plot").append(strip, main);
-  plots.push(new uPlot(options(main, 420, data.unit, range, [marks, signs], "in-process iteration"), [numbers(e.values), e.values], main));
-  plots.push(new uPlot(options(strip, 130, "narrowed", (u, low, high) => narrow() || wide(u, low, high), [marks]), [numbers(e.values), e.values], strip));
+  plots.push(new uPlot(options(main, 420, named(data.column, e.unit), e.factor, range, [marks, signs], "in-process iteration"), [numbers(e.values), e.values], main));
+  plots.push(new uPlot(options(strip, 130, named("narrowed", e.unit), e.factor, (u, low, high) => narrow() || wide(u, low, high), [marks]), [numbers(e.values), e.values], strip));
   $("plot").dataset.range = `1 ${count()}`;
   drawInset(main);
   listEvents();
@@ -308,9 +312,10 @@ function group(part, list) {
 function one(box, c, range) {
   const place = make("div", "", "chart");
   box.append(place);
-  const label = (c.core < 0 ? c.name : `core ${c.core}`) + (c.unit ? ` (${c.unit})` : "");
+  const scale = scaleOf(c.values.reduce((m, v) => Math.max(m, Math.abs(v ?? 0)), 0), c.unit);
+  const label = named(c.core < 0 ? c.name : `core ${c.core}`, scale.unit);
   const moved = (u) => dashes(u, upright(u, run().moves.length > mostMoves ? [] : run().moves.map((m) => m[0])), colour("--hot"), [2, 3], 1);
-  const u = new uPlot(options(place, c.core < 0 ? 160 : 105, label, range, [moved]), [numbers(c.values), c.values], place);
+  const u = new uPlot(options(place, c.core < 0 ? 160 : 105, label, scale.factor, range, [moved]), [numbers(c.values), c.values], place);
   plots.push(u);
   const {min, max} = plots[0].scales.x;
   if (min !== undefined && min !== null) u.setScale("x", {min, max});

@@ -1,0 +1,51 @@
+package display
+
+import (
+	"math"
+	"testing"
+)
+
+func TestUnit(t *testing.T) {
+	seconds, cycles, count := UnitOf("s"), UnitOf("cycles"), UnitOf("")
+	ms, err := ParseUnit("ms", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	us, err := ParseUnit("us", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ got, want string }{
+		{seconds.Value(0.0123449), "12.34 ms"}, {seconds.Value(62e-9), "62.00 ns"},
+		{seconds.Value(0.99996), "1.000 s"}, {seconds.Value(12345.6), "12346 s"}, {seconds.Value(0), "0 s"},
+		{seconds.Value(3e-13), "0.0003000 ns"}, {seconds.Value(3e-16), "3.000e-07 ns"},
+		{seconds.Value(math.NaN()), ""}, {seconds.Value(-0.5), "-500.0 ms"},
+		{ms.Value(1.5), "1500 ms"}, {ms.Value(62e-9), "0.00006200 ms"}, {us.Value(0.001), "1000 µs"},
+		{cycles.Value(1.5e6), "1.500 Mcycles"}, {cycles.Value(0.5), "0.5000 cycles"},
+		{count.Value(12345), "12.35 k"}, {count.Value(7), "7.000"},
+		{seconds.Range(0.1, 0.05, 1.25), "100.0 ms (50.00, 1250)"},
+		{seconds.Interval(62e-9, 2e-9), "62.0 ±2.0 ns"}, {seconds.Interval(0.2016, 0.0044), "201.6 ±4.4 ms"},
+		{seconds.Interval(2, 0), "2 ±0 s"}, {seconds.Interval(62e-9, 28e-9), "62 ±28 ns"},
+		{seconds.For(0.02).Name(), "ms"}, {cycles.For(3e9).Name(), "Gcycles"}, {count.For(3).Name(), ""},
+		{ms.For(3e-9).Name(), "ms"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+	if v := seconds.For(0.02).Scale(0.05); v != 50 {
+		t.Errorf("0.05 s is %v ms", v)
+	}
+}
+
+func TestParseUnitRefuses(t *testing.T) {
+	for _, c := range []struct{ text, base, want string }{
+		{"ks", "s", `there is no unit "ks" of these values; write one of ns, µs, ms, s`},
+		{"ms", "cycles", `there is no unit "ms" of these values; write one of cycles, kcycles, Mcycles, ` +
+			`Gcycles, Tcycles, Pcycles, Ecycles`},
+	} {
+		if _, err := ParseUnit(c.text, c.base); err == nil || err.Error() != c.want {
+			t.Errorf("%v", err)
+		}
+	}
+}
