@@ -39,6 +39,7 @@ type app struct {
 	runtime        []string                                        // see directory.LockMachine
 
 	leftOut map[[2]string]bool // source and reason of each record that was left out
+	empty   []string           // sources without anything to analyze, and why
 
 	counters func(context.Context, sysroot.Root, msr.Want) []msr.SourceFinding // looks for counters
 	measure  func(context.Context, host.Host, host.CPUs, time.Duration) (probe.Proof, error)
@@ -46,8 +47,9 @@ type app struct {
 
 // Bounds of one message.
 const (
-	talkLines = 200
-	talkBytes = 64 << 10
+	talkLines    = 200
+	talkBytes    = 64 << 10
+	messageBytes = 2 << 10 // of a part that others have written
 )
 
 // talk prints a message on standard error. It is bounded and fit for a terminal.
@@ -94,6 +96,10 @@ func (a *app) records(f experiment.Experiment, pattern *key.Pattern) (*experimen
 func (a *app) reader(workers int) experiment.Reader {
 	return experiment.Reader{
 		FS: a.fsys, LeaveOut: a.leaveOut, Message: a.talk, Workers: workers,
+		Empty: func(source, why string) {
+			a.empty = append(a.empty, fmt.Sprintf("nothing of %s could be analyzed: %s", source,
+				display.Clip(why, messageBytes)))
+		},
 		Progress: func(source string) (func(warmup.Progress), func()) {
 			bar := newProgressBar(a, source)
 			return bar.show, bar.clear
@@ -127,9 +133,12 @@ func (a *app) end(err error) int {
 	if n := len(a.leftOut); n > 0 {
 		a.talk("krunctl: left out %s in all; `krunctl check-data` shows how to fix that",
 			display.Count(n, "record"))
-		if err == nil {
+		if err == nil && len(a.empty) == 0 {
 			return exitLeftOut
 		}
+	}
+	if err == nil && len(a.empty) > 0 {
+		err = errors.New(strings.Join(a.empty, "\nkrunctl: "))
 	}
 	if text := message(err); text != "" {
 		a.talk("krunctl: %s", text)

@@ -97,7 +97,12 @@ EXIT STATUS
   2  wrong usage, or a mistake in the configuration`
 
 // readExitHelp is exitHelp for the commands that read all records.
-const readExitHelp = exitHelp + `
+const readExitHelp = `
+EXIT STATUS
+  0  success
+  1  something could not be done, problems were found, or there was nothing to
+     analyze because no execution was completed
+  2  wrong usage, or a mistake in the configuration
   3  success, but damaged records were left out; standard error names them`
 
 func rootCommand(a *app) *cobra.Command {

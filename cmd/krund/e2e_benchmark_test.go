@@ -101,12 +101,14 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "endless iteration", timeout: "2s", c: `void run_iter(int p) { if (++n == 3) for (;;); }`,
-		outcome: results.Timeout, done: 2, reasons: []string{"killed at the time limit of 2s after 2 of 5 " +
+		outcome: results.Timeout, done: 2, reasons: []string{"killed at the time limit of 2s " +
+			"(limits.timeout) after 2 of 5 " +
 			"iterations"},
 	},
 	{
 		name: "stops itself", timeout: "2s", c: `void run_iter(int p) { if (++n == 2) raise(SIGSTOP); }`,
-		outcome: results.Timeout, done: 1, reasons: []string{"killed at the time limit of 2s after 1 of 5 " +
+		outcome: results.Timeout, done: 1, reasons: []string{"killed at the time limit of 2s " +
+			"(limits.timeout) after 1 of 5 " +
 			"iterations"},
 	},
 	{
@@ -290,7 +292,13 @@ func TestMisbehavingBenchmarks(t *testing.T) {
 				e.py("good", "def run_iter(p): sum(range(p))\n")
 			}
 			out := e.run()
-			out.want(t, 0, "victim:", "good:")
+			code := exitOK
+			if m.outcome != results.Completed {
+				code = exitFailed
+				why := e.of("victim").Reasons[0]
+				out.last(t, "krund: 1 of 2 process executions failed; the first: victim:", printable(why))
+			}
+			out.want(t, code, "victim:", "good:")
 			hidden := func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
 			if strings.ContainsFunc(strings.ReplaceAll(out.stdout+out.stderr, "\n", ""), hidden) {
 				t.Errorf("control characters of the benchmark are printed: %q", out.stdout+out.stderr)

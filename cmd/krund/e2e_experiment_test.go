@@ -112,7 +112,7 @@ func TestExperimentFaults(t *testing.T) {
 		e.c("last", good)
 		e.external = e.write("suite", "#!/bin/sh\n")
 		e.add("suite", "External")
-		e.run().want(t, exitOK)
+		e.run().want(t, exitFailed)
 		if got := e.flags(); got != "CECE" {
 			t.Errorf("slots %s, want CECE", got)
 		}

@@ -41,7 +41,7 @@ def run_iter(n):
     print "bad checksum: %d vs %d" % (i, n)
     sys.exit(1)
 `)
-		e.run().want(t, exitOK)
+		e.run().want(t, exitFailed)
 		e.outcome("fannkuch", results.Completed, 5)
 		e.outcome("wrong", results.Error, 0, "exit status 1", "bad checksum: 2 vs 1000")
 	})
@@ -96,7 +96,7 @@ esac
 		e.add(name, "External")
 	}
 	e.write("benchmarks/directory/data", "1\n2\n3\n")
-	e.run().want(t, exitOK)
+	e.run().want(t, exitFailed)
 	if r := e.outcome("directory", results.Completed, 3); r.WallNS[2] != 3_000 ||
 		r.Process.Dir != filepath.Join(e.dir, "benchmarks/directory") {
 		t.Errorf("times %v in %s", r.WallNS, r.Process.Dir)

@@ -343,6 +343,17 @@ func (r ended) want(t *testing.T, code int, messages ...string) {
 	}
 }
 
+// last checks the last line of standard error.
+func (r ended) last(t *testing.T, parts ...string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
+	for _, part := range parts {
+		if !strings.Contains(lines[len(lines)-1], part) {
+			t.Errorf("the last line is %q, want %q", lines[len(lines)-1], part)
+		}
+	}
+}
+
 // meet waits until the benchmark has come to meet(). When krund ends before, it never will.
 func (e *experiment) meet(r *running) {
 	e.t.Helper()

@@ -24,6 +24,7 @@ const (
 	exitOK          = 0
 	exitError       = 1
 	exitUsage       = 2
+	exitFailed      = 4 // krunctl's 3 is another: records were left out
 	exitInterrupted = 130
 )
 
@@ -66,9 +67,12 @@ Examples:
   krund run --reboot none --directory /tmp/trial.krun trial.toml
 
 Exit status:
-  0    nothing is outstanding, the machine is restarting, or the experiment is held or was stopped
+  0    nothing is outstanding, the machine is restarting, or the experiment is held or was stopped;
+       no process execution failed
   1    the experiment stopped, or check found the machine unfit; the message says what to do
   2    wrong usage, or errors in the configuration; nothing was started
+  4    the experiment has ended or was stopped, and process executions failed (outcome error or
+       timeout); the last line has their number and the first reason
   130  interrupted
 `
 
@@ -138,6 +142,7 @@ var errSilent = errors.New("failed")
 func status(err error, stderr io.Writer) int {
 	var mistakes config.Errors
 	var wrong usageError
+	var failed *failedError
 	switch {
 	case err == nil:
 		return exitOK
@@ -151,6 +156,9 @@ func status(err error, stderr io.Writer) int {
 	case errors.As(err, &wrong):
 		fmt.Fprintln(stderr, "krund:", display.Clip(err.Error(), messageBytes))
 		return exitUsage
+	case errors.As(err, &failed):
+		fmt.Fprintln(stderr, "krund:", err)
+		return exitFailed
 	}
 	// it may name files that a benchmark has left behind
 	fmt.Fprintln(stderr, "krund:", display.Plain(display.Clip(err.Error(), messageBytes)))

@@ -191,7 +191,8 @@ func (p prepared) close() {
 	}
 }
 
-// sayEnding prints how an experiment ended without an error.
+// sayEnding prints how an experiment ended without an error of krund. The error is that executions
+// failed.
 func sayEnding(ending boot.Ending, o runOptions, stdout, stderr io.Writer) error {
 	switch ending {
 	case boot.Finished:
@@ -199,11 +200,13 @@ func sayEnding(ending boot.Ending, o runOptions, stdout, stderr io.Writer) error
 			fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results, `krunctl "+
 				"check-data %[1]s` checks them\n", display.ShellPath(o.directory))
 		}
+		return failures(o.directory)
 	case boot.Interrupted:
 		fmt.Fprintf(stderr, "krund: interrupted; the same command continues where it stopped\n")
 		return errInterrupted
 	case boot.Stopped:
 		fmt.Fprintf(stdout, "krund: stopped as requested; the same command continues where it stopped\n")
+		return failures(o.directory)
 	default: // the log contains it
 	}
 	return nil

@@ -43,7 +43,7 @@ func explain(r report, c Command, stat func(string) (fs.FileInfo, error)) *Start
 	case stepUser:
 		f.Text = fmt.Sprintf("become user %s: %s; only root can change the user", c.User, why)
 	case stepLimits:
-		f.Text = fmt.Sprintf("set the limits heap %d and stack %d bytes: %s; "+
+		f.Text = fmt.Sprintf("set limits.heap to %d and limits.stack to %d bytes: %s; "+
 			"an ordinary user cannot go above the hard limits of ulimit -H",
 			c.Limits.Heap, c.Limits.Stack, why)
 	case stepProcessors:
@@ -72,9 +72,9 @@ func execHint(errno syscall.Errno, c Command, stat func(string) (fs.FileInfo, er
 	case errno == syscall.ENOEXEC:
 		return "; not a program of this machine, and no script with a #! line either"
 	case errno == syscall.E2BIG:
-		return "; arguments and environment must fit into a quarter of the stack limit"
+		return "; arguments and environment must fit into a quarter of limits.stack"
 	case errno == syscall.ENOMEM:
-		return "; the heap and stack limits leave no room for the program itself"
+		return "; limits.heap and limits.stack leave no room for the program itself"
 	}
 	return ""
 }

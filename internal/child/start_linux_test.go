@@ -39,7 +39,7 @@ func TestExecFailures(t *testing.T) {
 			"the file is there"},
 		"not a directory": {Command{Path: "/bin/sh/sh"}, "ENOTDIR", ""},
 		"environment too large": {Command{Path: "/bin/true", Env: slices.Repeat([]string{"A=" + big}, 8),
-			Limits: Limits{Stack: 512 << 10}}, "E2BIG", "quarter of the stack limit"},
+			Limits: Limits{Stack: 512 << 10}}, "E2BIG", "quarter of limits.stack"},
 		"argument too long": {Command{Path: "/bin/true", Args: []string{"true", big + big}}, "E2BIG", ""},
 	} {
 		run := mustRun(t, c.Command)

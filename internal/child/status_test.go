@@ -118,7 +118,7 @@ func TestExplain(t *testing.T) {
 		{report{Step: stepExec, Errno: int(syscall.ENOENT)},
 			"execute /opt/vm: no such file or directory; check the path"},
 		{report{Step: stepExec, Errno: int(syscall.EACCES)}, "open to krun (uid 1000)"},
-		{report{Step: stepExec, Errno: int(syscall.ENOMEM)}, "limits leave no room"},
+		{report{Step: stepExec, Errno: int(syscall.ENOMEM)}, "limits.heap and limits.stack leave no room"},
 		{report{Step: stepExec, Errno: int(syscall.ELOOP)},
 			"execute /opt/vm: too many levels of symbolic links"},
 		{report{Step: stepDirectory, Text: "no"}, "enter the working directory /srv as krun (uid 1000): no"},

@@ -120,3 +120,20 @@ func TestMissing(t *testing.T) {
 		t.Errorf("records use %d, datasets %d", results.Missing, int64(dataset.MissingInt))
 	}
 }
+
+func TestNothing(t *testing.T) {
+	k := key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"}
+	failed := record(k, 0, 1, 1, results.Error)
+	failed.Reasons = []string{"ended by signal SIGSEGV"}
+	for want, records := range map[string][]results.Record{
+		"it has no executions": nil,
+		"none of its 2 executions was completed; the first: fasta:C:default-c, execution 1: ended by " +
+			"signal SIGSEGV": {failed, record(k, 1, 1, 2, results.Timeout)},
+		"": {failed, record(k, 1, 1, 2, results.Completed)},
+	} {
+		d, err := ReadResults(durable.OS(), writeRecords(t, records...), nil)
+		if got := nothing(d); err != nil || got != want {
+			t.Errorf("got %q, error %v, want %q", got, err, want)
+		}
+	}
+}

@@ -21,6 +21,7 @@ type Reader struct {
 	FS       durable.FS
 	LeaveOut func(source, why string)         // is called for each record that cannot be used
 	Message  func(format string, args ...any) // prints a line for the user
+	Empty    func(source, why string)         // is called for a source without anything to analyze
 	// Progress announces a long analysis of a source. It returns the functions to call with the
 	// progress and at the end.
 	Progress func(source string) (show func(warmup.Progress), end func())
@@ -62,7 +63,31 @@ func (r Reader) Read(arg string, o Options) (Input, error) {
 	}
 	in.Data.Source = arg
 	r.reportLeftOut(arg, in.Data)
-	return in, OnlyKeys(in.Data, pattern)
+	err = OnlyKeys(in.Data, pattern)
+	if why := nothing(in.Data); err == nil && why != "" {
+		r.Empty(arg, why)
+	}
+	return in, err
+}
+
+// nothing returns why no execution has a series that could be analyzed, or "" if one has.
+func nothing(d *dataset.Dataset) string {
+	executions, first := 0, ""
+	for _, p := range d.Pairs {
+		for _, e := range p.Executions {
+			if e.Outcome == dataset.Completed && len(e.Columns) > 0 && e.Columns[0].Len() > 0 {
+				return ""
+			}
+			executions++
+			if first == "" && len(e.Reasons) > 0 {
+				first = fmt.Sprintf("; the first: %s, execution %d: %s", p.Key, e.Number, e.Reasons[0])
+			}
+		}
+	}
+	if executions == 0 {
+		return "it has no executions"
+	}
+	return fmt.Sprintf("none of its %d executions was completed%s", executions, first)
 }
 
 // Series reads all columns of the argument. config is the text of the experiment's configuration;

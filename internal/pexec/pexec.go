@@ -8,10 +8,12 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	libkrun "krund/cgo"
 	"krund/internal/child"
+	"krund/internal/config"
 	"krund/internal/pexec/verdict"
 	"krund/internal/results"
 	"krund/internal/sysroot"
@@ -257,6 +259,7 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 		Planned: j.Iterations, Exit: run.Exit, Signal: run.Signal, TimedOut: run.TimedOut,
 		Timeout:  j.Limits.Timeout,
 		OOMKills: run.OOMKills, LastWords: lastWords(run), Lifetime: run.Wall, External: j.External(),
+		Said: said(run.Stderr.Text) + "\n" + said(run.Stdout.Text), Bounds: bounds(j, run),
 	}
 	if run.Exit != nil && !j.External() {
 		e.ExitText = runners.Explain(*run.Exit)
@@ -269,6 +272,31 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 		Process: p, Execution: e, Interrupted: run.Interrupted,
 		Daemon: daemon(run.Daemon),
 	}
+}
+
+// said returns the end of an output, where a program says why it ends.
+func said(text string) string {
+	const most = 16 << 10
+	return text[max(0, len(text)-most):]
+}
+
+// bounds returns the limits that were in effect, for the verdict.
+func bounds(j Job, run child.Run) verdict.Bounds {
+	size := func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return config.FormatSize(n)
+	}
+	b := verdict.Bounds{Heap: size(j.Limits.Heap), Stack: size(j.Limits.Stack),
+		HeapBytes: j.Limits.Heap, MaxRSSBytes: run.MaxRSS}
+	if run.Processes > 0 {
+		b.Processes = strconv.FormatInt(run.Processes, 10)
+	}
+	if j.Account.Own {
+		b.Home = size(j.Limits.Home)
+	}
+	return b
 }
 
 // lastWords returns the last non-blank line of stderr, or else of stdout, shortened to fit a

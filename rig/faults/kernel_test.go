@@ -23,7 +23,7 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 		t.Fatalf("krund ended with %+v", ended)
 	}
 	m.WaitUp()
-	m.Sh("krund run --reboot none " + rig.ExperimentHome + "/limited.toml && sync")
+	m.Sh("krund run --reboot none " + rig.ExperimentHome + "/limited.toml; test $? = 4 && sync")
 	ordinary(t, m, name)
 	t.Run("eats, with a limit for its heap", func(t *testing.T) {
 		r := m.For(t).Experiment(directoryOf("limited")).Records

@@ -29,7 +29,7 @@ func timedOut(t *testing.T, r results.Record) {
 		t.Errorf("%d iterations are kept, want 2, and the begin of the third", len(r.WallNS))
 	}
 	if len(r.Reasons) == 0 || !strings.Contains(r.Reasons[0],
-		"time limit of 30s after 2 of 1000 iterations") {
+		"time limit of 30s (limits.timeout) after 2 of 1000 iterations") {
 		t.Errorf("reasons %q", r.Reasons)
 	}
 	// Not a measurement: it only checks that the end was neither early nor delayed by anything but

@@ -253,7 +253,7 @@ func (t *test) ended(k *krund) error {
 			return t.guardsGone() // otherwise the next krund has to deal with them
 		}
 		return nil
-	case code == 0:
+	case code == 0, code == 4: // 4: lost attempts may have used up those of a slot
 		return t.finished()
 	case code == 1 && bytes.Contains(said, []byte("is running this experiment")): // a guard is still running
 		pause(t.random, longestPause/10)

@@ -34,6 +34,8 @@ type Execution struct {
 	Timeout    time.Duration // the limit
 	OOMKills   int           // processes killed by the kernel's OOM killer during the run
 	LastWords  string        // last line of stderr, or else of stdout, or ""
+	Said       string        // the end of stderr and stdout, where a limit may be named
+	Bounds     Bounds        // the limits
 
 	WallNS   []int64       // reported iteration times in nanoseconds
 	Lifetime time.Duration // lifetime of the process, by krund's own clock; 0 if unknown
@@ -74,7 +76,7 @@ func Judge(e Execution, l Limits) Outcome {
 		return Outcome{results.Error, []string{"the benchmark could not be started: " + e.NotStarted}}
 	case e.TimedOut:
 		return Outcome{results.Timeout, append([]string{fmt.Sprintf(
-			"killed at the time limit of %s after %d of %d iterations", e.Timeout, e.Done,
+			"killed at the time limit of %s (limits.timeout) after %d of %d iterations", e.Timeout, e.Done,
 			e.Planned)}, e.disturbances()...)}
 	}
 	var wrong []string
@@ -106,8 +108,8 @@ func ending(e Execution) string {
 	case e.Signal != "":
 		how = "ended by signal " + e.Signal
 		if e.OOMKills > 0 {
-			how += ", and the kernel killed a process because memory ran out; raise limits.heap or use a " +
-				"smaller parameter"
+			how += ", and the kernel killed a process because the machine's memory ran out; use a smaller " +
+				"parameter, or lower limits.heap so that the benchmark fails first"
 		}
 	case e.Exit == nil:
 		how = "ended for an unknown reason"
@@ -117,6 +119,9 @@ func ending(e Execution) string {
 		how = fmt.Sprintf("exit status %d: %s", *e.Exit, e.ExitText)
 	default:
 		how = fmt.Sprintf("exit status %d", *e.Exit)
+	}
+	if limit := e.limit(); limit != "" {
+		how += "; " + limit
 	}
 	if e.LastWords != "" {
 		how += "; its last output: " + e.LastWords

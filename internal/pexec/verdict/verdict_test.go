@@ -29,7 +29,7 @@ func TestJudge(t *testing.T) {
 			Limits{AttemptsLeft: 2}, results.Error, []string{"could not be started: exec /x"}},
 		{"out of time",
 			good(func(e *Execution) { e.TimedOut, e.Signal, e.Exit, e.Done = true, "SIGKILL", nil, 7 }),
-			Limits{}, results.Timeout, []string{"time limit of 1m0s after 7 of 100"}},
+			Limits{}, results.Timeout, []string{"time limit of 1m0s (limits.timeout) after 7 of 100"}},
 		{"wrong checksum", good(func(e *Execution) {
 			e.Exit, e.Done, e.LastWords = &one, 41,
 				"bad checksum: 12 vs 13"
@@ -47,7 +47,7 @@ func TestJudge(t *testing.T) {
 			e.Exit, e.Signal, e.OOMKills, e.Done = nil, "SIGKILL", 1,
 				3
 		}),
-			Limits{}, results.Error, []string{"because memory ran out; raise limits.heap", "3 of 100"}},
+			Limits{}, results.Error, []string{"the machine's memory ran out; use a smaller", "3 of 100"}},
 		{"exits 0 without iterating", good(func(e *Execution) { e.Done = 0 }), Limits{}, results.Error,
 			[]string{"0 of 100"}},
 		{"a status other than 0 after all iterations", good(func(e *Execution) { e.Exit = &one }), Limits{},

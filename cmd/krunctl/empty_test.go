@@ -1,0 +1,39 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+)
+
+// TestNothingToAnalyze: a command that analyzes an experiment of which no execution was completed
+// prints what there is, and ends with a status other than 0.
+func TestNothingToAnalyze(t *testing.T) {
+	b := newExperimentOf(t, experimentText)
+	for range b.cfg.Slots() {
+		b.run(results.Error)
+	}
+	good := newExperimentOf(t, experimentText)
+	for range good.cfg.Slots() {
+		good.run(results.Completed)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	for name, args := range map[string][]string{
+		"analyze": {"analyze", b.dir()}, "report": {"report", b.dir(), "-o", out},
+		"stability": {"stability", b.dir()}, "similarity": {"similarity", b.dir()},
+		"one side of a comparison": {"compare", good.dir(), b.dir()},
+		"a key without results":    {"analyze", "--key", "nbody:*:*", b.dir()},
+	} {
+		r := krunctl(t, args...)
+		want := "krunctl: nothing of " + b.dir() + " could be analyzed: none of its "
+		if r.code != exitError || !strings.Contains(r.stderr, want) ||
+			!strings.Contains(r.stderr, "executions was completed") {
+			t.Errorf("%s: exit %d, stderr %s\nwant 1 and %q", name, r.code, r.stderr, want)
+		}
+	}
+	if r := krunctl(t, "analyze", good.dir()); r.code != exitOK {
+		t.Errorf("exit %d with results: %s", r.code, r.stderr)
+	}
+}
