@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
+	"time"
 
 	"krund/internal/account"
 	"krund/internal/config/setting"
@@ -124,8 +126,25 @@ func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 	if len(problems) > 0 {
 		return applied, errors.New(sentences(problems))
 	}
+	applied.Remarks = m.awaitJobs(ctx)
 	c.set = control.TakeSnapshot(ctx, m.Control, m.Settings)
-	return applied, nil
+	return applied, ctx.Err()
+}
+
+// jobsPatience is how long to wait for what timers have started: updates of packages take minutes.
+const jobsPatience = 10 * time.Minute
+
+// awaitJobs waits until systemd has no job left that a timer has started before it was stopped.
+func (m *LabMachine) awaitJobs(ctx context.Context) []string {
+	if !m.Settings.Of("timers").Policy.Changes() {
+		return nil
+	}
+	left := probe.AwaitJobs(ctx, m.Control.Host, m.Clock, jobsPatience)
+	if len(left) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("systemd was still at work after %s: %s", jobsPatience,
+		strings.Join(left, ", "))}
 }
 
 // reread reads the settings again after a run. It puts what it found into the record's controls,

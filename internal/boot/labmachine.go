@@ -158,7 +158,7 @@ func (m *LabMachine) Watch(ctx context.Context, applied Applied,
 	if m.Probes.Temperature != setting.Off {
 		seen.Machine.Temperatures.Before = readings(probe.ReadTemperatures(ctx, m.Control.Host))
 	}
-	seen.Remarks = append(seen.Remarks, remarks...)
+	seen.Remarks = slices.Concat(seen.Remarks, applied.Remarks, remarks)
 	throttle, err := m.readThrottle()
 	if err != nil {
 		return nil, err

@@ -84,6 +84,7 @@ type Applied struct {
 	Env      []string // for the benchmark's environment
 	CPUs     []int    // the benchmark may run on; nil: any
 	Cgroup   string   // the control group it must run in; "": its own
+	Remarks  []string // what deserves a look, though the run counts
 
 	changes *changes // nil: nothing was changed
 }

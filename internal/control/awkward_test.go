@@ -168,7 +168,7 @@ func TestReadOnlyKernelFiles(t *testing.T) {
 		before := state(t, m, k)
 		k.refuse = func(string, string, string) error { return syscall.EROFS }
 		s := everything()
-		s = under(s, setting.Off, "services", "network", "swap")
+		s = under(s, setting.Off, "timers", "services", "network", "swap")
 		findings, restore, _ := ApplyAll(t.Context(), m, s, openJournal(t, m))
 		for _, f := range findings {
 			if f.Status == setting.StatusSet {
@@ -204,7 +204,7 @@ func TestCheckOfReadOnlyKernelFiles(t *testing.T) {
 					t.Errorf("%s: %+v", tree, f)
 				}
 			case f.Status == setting.StatusWillSet && f.Name != "swap" && f.Name != "services" &&
-				f.Name != "network" && f.Name != "cstates":
+				f.Name != "timers" && f.Name != "network" && f.Name != "cstates":
 				t.Errorf("%s: %s is promised", tree, f.Name)
 			}
 		}

@@ -45,7 +45,8 @@ func (r Request) CPUs() string { return r.Of("shield").Text("cpus") }
 //
 // Sibling threads go offline first, because the other controls concern the CPUs that stay online.
 // For governor, turbo and limits see governor.go and frequency.go. Swap comes before overcommit,
-// which counts it. Services stop before interrupts are moved (irqbalance) and CPUs are shielded.
+// which counts it. Timers stop before services, so that none starts a service again. Services stop
+// before interrupts are moved (irqbalance) and CPUs are shielded.
 // The network goes down last and comes up first.
 func Linux() []Descriptor {
 	return []Descriptor{
@@ -68,6 +69,7 @@ func Linux() []Descriptor {
 		writeback,
 		statInterval,
 		rtThrottle,
+		timers,
 		services,
 		irqAffinity,
 		shield,

@@ -48,6 +48,7 @@ type Units interface {
 type Unit struct {
 	Name        string
 	Active      bool
+	Running     bool     // of a service: it is up and has a process (sub-state "running")
 	TriggeredBy []string // sockets, timers and paths that would start it again
 	// units that stop with it, because they require it, are bound to it or are part of it
 	NeededBy []string

@@ -99,29 +99,39 @@ func unmatched(patterns, names []string, what string) string {
 	return strings.Join(idle, ", ") + ": " + what
 }
 
-// planServices stops the active units that match a pattern, the units that would start one of them
+// planServices stops the active units that match a pattern, with planUnits.
+func planServices(units []Unit, patterns []string, wanted string) Plan {
+	var all, names []string
+	for _, u := range units {
+		all = append(all, u.Name)
+		if matches(patterns, u.Name) {
+			names = append(names, u.Name)
+		}
+	}
+	return planUnits(units, names, unmatched(patterns, all, "no such unit is loaded"), wanted)
+}
+
+// planUnits stops the active ones of the named units, the units that would start one of them
 // again, and the units that systemd stops with them. Sockets, timers and paths are stopped after
 // all services, and so started before them: systemd does not start a socket whose service is
 // running. A service that is started again in between is stopped in the second round of ApplyAll.
 // Units that could not be started again are left running, with a remark.
-func planServices(units []Unit, patterns []string, wanted string) Plan {
+func planUnits(units []Unit, names []string, remark, wanted string) Plan {
 	c := choice{byName: map[string]Unit{}}
-	var all []string
 	for _, u := range units {
 		c.byName[u.Name] = u
-		all = append(all, u.Name)
 	}
-	for _, u := range units {
-		if !matches(patterns, u.Name) || matches(untouchable, u.Name) {
+	for _, name := range names {
+		if matches(untouchable, name) {
 			continue
 		}
-		for _, t := range u.TriggeredBy {
+		for _, t := range c.byName[name].TriggeredBy {
 			c.add(t)
 		}
-		c.add(u.Name)
+		c.add(name)
 	}
-	if idle := unmatched(patterns, all, "no such unit is loaded"); idle != "" {
-		c.remarks = append(c.remarks, idle)
+	if remark != "" {
+		c.remarks = append(c.remarks, remark)
 	}
 	if len(c.names) == 0 {
 		p := ok("stopped", wanted)

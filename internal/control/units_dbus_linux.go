@@ -42,7 +42,7 @@ func (s Systemd) List(ctx context.Context, patterns []string) ([]Unit, error) {
 	}
 	var units []Unit
 	for _, st := range states {
-		u := Unit{Name: st.Name, Active: unitActive(st.ActiveState)}
+		u := Unit{Name: st.Name, Active: unitActive(st.ActiveState), Running: st.SubState == subRunning}
 		if u.Active && stoppable(u.Name) {
 			properties, err := c.GetUnitPropertiesContext(ctx, u.Name)
 			if err != nil {

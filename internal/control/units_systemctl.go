@@ -57,10 +57,15 @@ func parseUnits(text string) []Unit {
 		if len(fields) < 4 || !strings.Contains(fields[0], ".") {
 			continue
 		}
-		units = append(units, Unit{Name: fields[0], Active: unitActive(fields[2])})
+		units = append(units, Unit{Name: fields[0], Active: unitActive(fields[2]),
+			Running: fields[3] == subRunning})
 	}
 	return units
 }
+
+// subRunning is the sub-state of a service that is up and has a process. One that is at work to
+// start, as a service of Type=oneshot that a timer has triggered, has another.
+const subRunning = "running"
 
 // unitActive reports whether an ActiveState of systemd means that the unit is up or coming up.
 func unitActive(state string) bool {

@@ -1,0 +1,51 @@
+package control
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/config/setting"
+)
+
+// TestTimers: timers stop, and with them the running services that they have started; a service
+// that is at work to start, and one that has ended, are left alone.
+func TestTimers(t *testing.T) {
+	m, _ := fakeMachine(t, "arm64")
+	units := m.Units.(*fakeUnits)
+	units.units = []Unit{
+		{Name: "apt-daily.timer", Active: true}, {Name: "backup.timer", Active: true},
+		{Name: `dev-sda\x2d1.timer`, Active: true}, {Name: "idle.timer"},
+		{Name: "run-r1.timer", Active: true, Transient: true},
+		{Name: "krund-x.timer", Active: true},
+		{Name: "apt-daily.service", Active: true, TriggeredBy: []string{"apt-daily.timer"}}, // activating
+		{Name: "backup.service", Active: true, Running: true, TriggeredBy: []string{"backup.timer"}},
+		{Name: "exited.service", Active: true, TriggeredBy: []string{"idle.timer"}},
+		{Name: "ssh.service", Active: true, Running: true, TriggeredBy: []string{"ssh.socket"}},
+		{Name: "ssh.socket", Active: true},
+	}
+	before := units.active()
+	f, restore, err := required(timers).Apply(t.Context(), m, openJournal(t, m))
+	if err != nil || f.Status != setting.StatusSet ||
+		!strings.Contains(f.Detail, "run-r1.timer is left running") {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	want := []string{"stop backup.service", "stop apt-daily.timer", "stop backup.timer",
+		`stop dev-sda\x2d1.timer`}
+	if !slices.Equal(units.log, want) {
+		t.Errorf("did %q, want %q", units.log, want)
+	}
+	if err := restore(t.Context()); err != nil || !slices.Equal(units.active(), before) {
+		t.Errorf("%v, active %q, want %q", err, units.active(), before)
+	}
+}
+
+// TestTimersAreTheDefault: the study's settings stop them, without any configuration.
+func TestTimersAreTheDefault(t *testing.T) {
+	m, _ := fakeMachine(t, "arm64")
+	f := find(t, CheckAll(t.Context(), m, Defaults()), "timers")
+	if f.Policy != setting.Apply || f.Status != setting.StatusWillSet ||
+		f.Found != "apt-daily.timer running" {
+		t.Errorf("%+v", f)
+	}
+}
