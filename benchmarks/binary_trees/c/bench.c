@@ -7,6 +7,7 @@
  *
  * Based on the description in the Computer Language Benchmarks Game.
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,7 +30,7 @@ static struct node *make(int depth)
 	return n;
 }
 
-static long count(const struct node *n)
+static int64_t count(const struct node *n)
 {
 	return n->left ? 1 + count(n->left) + count(n->right) : 1;
 }
@@ -44,10 +45,10 @@ static void discard(struct node *n)
 }
 
 /* once builds a tree, counts its nodes and discards it. */
-static long once(int depth)
+static int64_t once(int depth)
 {
 	struct node *n = make(depth);
-	long nodes = count(n);
+	int64_t nodes = count(n);
 
 	discard(n);
 	return nodes;
@@ -57,7 +58,7 @@ double checksum(int n)
 {
 	int most = n < LEAST + 2 ? LEAST + 2 : n;
 	struct node *large;
-	long nodes;
+	int64_t nodes;
 
 	if (n > MOST) {
 		printf("binary_trees: parameter %d is above %d\n", n, MOST);

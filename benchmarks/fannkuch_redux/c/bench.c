@@ -9,6 +9,7 @@
  * Based on the description in the Computer Language Benchmarks Game; its order of
  * the permutations decides the signs.
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static int next(int *permutation, int *turns, int n)
 double checksum(int n)
 {
 	int permutation[MOST], turns[MOST], most = 0, sign = 1;
-	long sum = 0;
+	int64_t sum = 0;
 
 	if (n < 1 || n > MOST) {
 		printf("fannkuch_redux: parameter %d is not within 1 to %d\n", n, MOST);
