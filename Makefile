@@ -31,7 +31,7 @@ build:
 	$(DAEMON) -o $(BUILD)/bin/krunctl ./cmd/krunctl
 	@$(MAKE) --no-print-directory -C cgo build BUILD=$(BUILD) CC="$(CC)"
 	@$(MAKE) --no-print-directory -C runners install BUILD=$(BUILD) INTO=$(BUILD)/libexec/krund CC="$(CC)"
-	@$(MAKE) --no-print-directory -C benchmarks build OUT=$(BENCHMARKS) CC="$(CC)"
+	@$(MAKE) --no-print-directory -C benchmarks build OUT=$(BENCHMARKS) CC="$(CC)" GO="$(GO)"
 	@cp -u $(BUILD)/lib/libkrun.so $(BUILD)/lib/krund/libkrun.so
 
 ## demo        run a small real experiment without root or reboots; the results are in demo.krun/

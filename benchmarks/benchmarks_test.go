@@ -110,7 +110,7 @@ func libdl() []string {
 	return nil
 }
 
-// language is a language of the benchmarks other than C and Java, which need a compiler.
+// language is a language of the benchmarks that needs no compiler.
 type language struct {
 	name  string
 	file  string // path of the source in a benchmark's directory
@@ -138,6 +138,9 @@ func TestLanguages(t *testing.T) {
 		})
 	})
 	t.Run("java", func(t *testing.T) { testJava(t, dir, want) })
+	t.Run("go", func(t *testing.T) { testGo(t, want) })
+	t.Run("rust", func(t *testing.T) { testRust(t, dir, want) })
+	t.Run("WebAssembly", func(t *testing.T) { testWebAssembly(t, dir, want) })
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
 			vms := runnertest.Interpreters(t, l.name)

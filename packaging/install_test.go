@@ -85,6 +85,7 @@ func wanted(t *testing.T) []string {
 	} {
 		all = append(all, prefix+file)
 	}
+	all = append(all, prefix+"libexec/krund/go/krun.go", prefix+"libexec/krund/gobench")
 	for _, name := range runners.Names() {
 		l, _ := runners.Lookup(name)
 		for _, file := range l.Files {
@@ -99,16 +100,19 @@ func wanted(t *testing.T) []string {
 		"spectralnorm"} {
 		for _, file := range []string{
 			"c/bench.c", "c/bench.so", "python/bench.py", "lua/bench.lua", "javascript/bench.js",
-			"java/KrunEntry.java", "ruby/bench.rb", "php/bench.php",
+			"java/KrunEntry.java", "ruby/bench.rb", "php/bench.php", "go/bench.go", "rust/bench.rs",
 		} {
 			all = append(all, prefix+"lib/krund/benchmarks/"+name+"/"+file)
 		}
-		classes, err := filepath.Glob("../benchmarks/" + name + "/java/*.class")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range classes {
-			all = append(all, prefix+"lib/krund/benchmarks/"+name+"/java/"+filepath.Base(file))
+		// their compilers may be missing
+		for _, file := range []string{"java/*.class", "go/bench", "rust/bench.so", "wasm/bench.wasm"} {
+			built, err := filepath.Glob("../benchmarks/" + name + "/" + file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range built {
+				all = append(all, prefix+"lib/krund/"+strings.TrimPrefix(path, "../"))
+			}
 		}
 	}
 	for pattern, directory := range map[string]string{"../docs/*.md": "docs/",
@@ -149,7 +153,8 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 		}
 		want := fs.FileMode(0o644)
 		if strings.Contains(file, "/bin/") || strings.HasSuffix(file, "/runner-c") ||
-			strings.HasSuffix(file, "/runner-command") || file == "/opt/krund/lib/libkrun.so" {
+			strings.HasSuffix(file, "/runner-command") || strings.HasSuffix(file, "/gobench") ||
+			strings.HasSuffix(file, "/go/bench") || file == "/opt/krund/lib/libkrun.so" {
 			want = 0o755
 		}
 		if mode != want {

@@ -42,8 +42,9 @@ install: build $(BUILD)/share/.made
 	@$(MAKE) --no-print-directory -C runners install BUILD=$(BUILD) INTO=$(INTO)/libexec/krund CC="$(CC)"
 	@$(MAKE) --no-print-directory -C cgo install BUILD=$(BUILD) CC="$(CC)" PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
 	for name in $(NAMES); do \
-	  for file in benchmarks/$$name/*/bench.* benchmarks/$$name/java/*.java $(BENCHMARKS)/$$name/c/bench.so $(BENCHMARKS)/$$name/java/*.class; do \
-	    [ ! -e $$file ] || install -D -m 644 -t $(INTO)/lib/krund/benchmarks/$$name/$$(basename $$(dirname $$file)) $$file || exit 1; \
+	  for file in benchmarks/$$name/*/bench.* benchmarks/$$name/java/*.java $(BENCHMARKS)/$$name/*/bench.* $(BENCHMARKS)/$$name/java/*.class $(BENCHMARKS)/$$name/go/bench; do \
+	    case $$file in */go/bench) mode=755 ;; *) mode=644 ;; esac; \
+	    [ ! -e $$file ] || install -D -m $$mode -t $(INTO)/lib/krund/benchmarks/$$name/$$(basename $$(dirname $$file)) $$file || exit 1; \
 	  done; \
 	done
 	install -d $(INTO)/share/man/man1 $(INTO)/share/man/man5 $(INTO)/share/man/man8

@@ -22,6 +22,7 @@ var empties = []struct {
 	{"lua", "lua/runner.lua", "bench.lua", "function run_iter(n) end\n", nil},
 	{"lua", "lua/runner.lua", "bench.lua", "function run_iter(n) end\n", []string{"-joff"}},
 	{"javascript", "javascript/runner.js", "bench.js", "function run_iter(n) {}\n", nil},
+	{"javascript", "javascript/runner.js", "bench.wasm", emptyModule, nil},
 	{"php", "php/runner.php", "bench.php", "<?php\nfunction run_iter($n) {}\n", nil},
 	{"php", "php/runner.php", "bench.php", "<?php\nfunction run_iter($n) {}\n", phpJIT},
 }
@@ -50,6 +51,7 @@ func BenchmarkEmptyIteration(b *testing.B) {
 		measureEmpty(b, filepath.Join(built, "runners", "c", "runner"),
 			library)
 	})
+	b.Run("Go", func(b *testing.B) { measureEmpty(b, buildGo(b)) })
 	for _, e := range empties {
 		b.Run(strings.Join(append([]string{e.language}, e.options...), " "), func(b *testing.B) {
 			file := empty(e.file, e.text)

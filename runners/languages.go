@@ -10,6 +10,8 @@ import (
 type Language struct {
 	Name  string   // as in a configuration: runner = "python"
 	Files []string // files of the runner in the directory of installed runners; the first one is started
+	// Native reports whether benchmarks are machine code, so that a VM needs no program.
+	Native bool
 }
 
 // CommandName is the name under which whole commands are measured: each iteration is one run of the
@@ -19,14 +21,15 @@ const CommandName = "command"
 // languages in the order in which they are offered. A runner whose compiler was missing when krund
 // was built is not installed.
 var languages = []Language{
-	{"c", []string{"runner-c"}},
-	{"python", []string{"runner.py"}},
-	{"lua", []string{"runner.lua"}},
-	{"javascript", []string{"runner.js", "krun.node"}},
-	{"java", []string{"java/KrunRunner.class", "java/BaseKrunEntry.class", "java/libkrunjava.so"}},
-	{"ruby", []string{"runner.rb", "krunruby.so"}},
-	{"php", []string{"runner.php"}},
-	{CommandName, []string{"runner-command"}},
+	{"c", []string{"runner-c"}, true},
+	{"python", []string{"runner.py"}, false},
+	{"lua", []string{"runner.lua"}, false},
+	{"javascript", []string{"runner.js", "krun.node"}, false},
+	{"java", []string{"java/KrunRunner.class", "java/BaseKrunEntry.class", "java/libkrunjava.so"}, false},
+	{"ruby", []string{"runner.rb", "krunruby.so"}, false},
+	{"php", []string{"runner.php"}, false},
+	{"go", nil, true}, // the runner is a part of each benchmark's program
+	{CommandName, []string{"runner-command"}, true},
 }
 
 // Names lists the languages.
@@ -51,25 +54,32 @@ func Lookup(name string) (Language, bool) {
 // Command returns the command line of a process execution: the VM program with its arguments, the
 // runner in the directory of installed runners, the benchmark's file and the parameter. For native
 // code and whole commands, program replaces the runner unless it is ""; a command has neither file
-// nor parameter.
+// nor parameter. A program in Go contains the runner; program starts it unless it is "".
 func (l Language) Command(program string, args []string, directory, entry string, parameter int) []string {
-	runner := path.Join(directory, l.Files[0])
+	command := append([]string{program}, args...)
 	n := strconv.Itoa(parameter)
+	if len(l.Files) == 0 {
+		if program == "" {
+			command = command[1:]
+		}
+		return append(command, entry, n)
+	}
+	runner := path.Join(directory, l.Files[0])
 	switch l.Name {
 	case "c":
 		if program == "" {
-			program = runner
+			command[0] = runner
 		}
-		return append(append([]string{program}, args...), entry, n)
+		return append(command, entry, n)
 	case CommandName:
 		if program == "" {
-			program = runner
+			command[0] = runner
 		}
-		return append([]string{program}, args...)
+		return command
 	case "java": // classes are looked up by name in directories
 		class := strings.TrimSuffix(path.Base(entry), ".class")
-		return append(append([]string{program}, args...), "-cp", path.Dir(runner)+":"+path.Dir(entry),
+		return append(command, "-cp", path.Dir(runner)+":"+path.Dir(entry),
 			strings.TrimSuffix(path.Base(runner), ".class"), class, n)
 	}
-	return append(append([]string{program}, args...), runner, entry, n)
+	return append(command, runner, entry, n)
 }

@@ -16,6 +16,7 @@ func TestCommand(t *testing.T) {
 		{"java", "/usr/bin/java", "/b/nbody/java/KrunEntry.class",
 			"/usr/bin/java -a -cp /l/java:/b/nbody/java KrunRunner KrunEntry -5"},
 		{"ruby", "/usr/bin/ruby", "/b/bench.rb", "/usr/bin/ruby -a /l/runner.rb /b/bench.rb -5"},
+		{"go", "/usr/bin/numactl", "/b/bench", "/usr/bin/numactl -a /b/bench -5"},
 		{"php", "/usr/bin/php", "/b/bench.php", "/usr/bin/php -a /l/runner.php /b/bench.php -5"},
 		{"command", "", "", "/l/runner-command -a"},
 		{"command", "/usr/bin/tuned", "/b/ignored", "/usr/bin/tuned -a"},
@@ -28,6 +29,10 @@ func TestCommand(t *testing.T) {
 		if !slices.Contains(Names(), c.language) {
 			t.Errorf("%s is not in the names %q", c.language, Names())
 		}
+	}
+	program, _ := Lookup("go")
+	if got := program.Command("", nil, "/l", "/b/bench", 7); !slices.Equal(got, []string{"/b/bench", "7"}) {
+		t.Errorf("a Go program is called by %q", got)
 	}
 	if _, ok := Lookup("cobol"); ok {
 		t.Error("there is no runner for cobol")

@@ -143,9 +143,6 @@ type VM struct {
 // NeedsEntry reports whether the VM's runner loads a file of the benchmark.
 func (v VM) NeedsEntry() bool { return v.Runner != RunnerExternal && v.Runner != RunnerCommand }
 
-// needsPath reports whether the runner is a program that another one runs.
-func needsPath(runner string) bool { return runner != RunnerC && runner != RunnerCommand }
-
 // Variant is one implementation of a benchmark.
 type Variant struct {
 	Name      string

@@ -46,7 +46,8 @@ func (s *section) runner() string {
 		return ""
 	}
 	runner := s.oneOf(n, "runner", "", kinds)
-	if runner != "" && needsPath(runner) && s.node.child("path") == nil && !s.partial {
+	language, _ := runners.Lookup(runner)
+	if runner != "" && !language.Native && s.node.child("path") == nil && !s.partial {
 		s.add(s.node.line, s.path+" has no path", `write path = "program", the program that runs it`)
 	}
 	if runner == RunnerCommand && s.node.child("args") == nil && !s.partial {

@@ -4,8 +4,9 @@
  *   usage: runner.js BENCHMARK_FILE PARAMETER
  *
  * Runs the benchmark's file as a script in the global scope, as a browser or V8's
- * shell d8 would, and calls its run_iter(PARAMETER) until libkrun says stop.
- * libkrun is in the addon krun.node beside this file.
+ * shell d8 would, and calls its run_iter(PARAMETER) until libkrun says stop. A file
+ * NAME.wasm is a WebAssembly module, which exports run_iter. libkrun is in the addon
+ * krun.node beside this file.
  *
  * exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
  * 66 the benchmark cannot be loaded; 69 krun.node cannot be loaded; 70 the
@@ -82,6 +83,11 @@ function openLibrary() {
   return addon.exports;
 }
 
+/* isModule reports whether a file is a WebAssembly module. */
+function isModule(file) {
+  return file.endsWith(".wasm");
+}
+
 /* runFile runs a file as a script in the global scope. It throws exceptions from reading, compiling and running. */
 function runFile(file) {
   return new vm.Script(fs.readFileSync(file, "utf8"), { filename: file }).runInThisContext();
@@ -119,15 +125,47 @@ function defineGlobals(benchmark) {
       Object.defineProperty(global, name, { value: functions[name], configurable: true, writable: true });
 }
 
+/* openWASI returns Node's implementation of the system interface, without the warning that it is experimental. */
+function openWASI() {
+  const warn = process.emitWarning;
+
+  process.emitWarning = () => {};
+  try {
+    return new (require("wasi").WASI)({ version: "preview1", returnOnExit: false });
+  } finally {
+    process.emitWarning = warn;
+  }
+}
+
+/* runModule returns what a WebAssembly module exports, after its initialization. It throws exceptions. */
+function runModule(file) {
+  const name = "wasi_snapshot_preview1";
+  const module = new WebAssembly.Module(fs.readFileSync(file));
+  const wasi = WebAssembly.Module.imports(module).some((needed) => needed.module === name) ? openWASI() : undefined;
+  const instance = new WebAssembly.Instance(module, wasi ? { [name]: wasi.wasiImport } : {});
+
+  if (wasi)
+    wasi.initialize(instance);
+  else if (instance.exports._initialize)
+    instance.exports._initialize();
+  return instance.exports;
+}
+
 /* loadBenchmark returns the function run_iter of the file, which may be a global variable or a constant of the script. */
 function loadBenchmark(file) {
+  let entry;
+
   try {
-    runFile(file);
+    if (isModule(file)) {
+      entry = runModule(file).run_iter;
+    } else {
+      runFile(file);
+      entry = vm.runInThisContext('typeof run_iter === "function" ? run_iter : undefined');
+    }
   } catch (error) {
     complainOf(EXIT_BENCHMARK, `cannot load ${file}`, error);
   }
-  const entry = vm.runInThisContext('typeof run_iter === "function" ? run_iter : undefined');
-  if (entry === undefined)
+  if (typeof entry !== "function")
     complain(EXIT_NO_ENTRY, `${file} has no function run_iter`);
   if (/^\[object (Async|Generator|AsyncGenerator)Function\]$/.test(Object.prototype.toString.call(entry)))
     complain(EXIT_NO_ENTRY, `run_iter of ${file} is an async function or a generator: an iteration must be over when run_iter returns`);
@@ -152,7 +190,8 @@ function measure(shouldStop, begin, end, run_iter, parameter) {
 
 function main(argv) {
   const parameter = Number(argv[1]) + 0; // not -0, which V8 does not represent as a small integer
-  if (argv.length !== 2 || !/^-?[0-9]+$/.test(argv[1]) || !Number.isSafeInteger(parameter)) {
+  if (argv.length !== 2 || !/^-?[0-9]+$/.test(argv[1]) || !Number.isSafeInteger(parameter) ||
+    (isModule(argv[0]) && parameter !== (parameter | 0))) {
     process.stderr.write("usage: runner.js BENCHMARK_FILE PARAMETER (an integer)\n");
     process.exit(EXIT_USAGE);
   }

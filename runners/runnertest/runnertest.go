@@ -108,6 +108,21 @@ func Interpreters(t testing.TB, language string) map[string]string {
 	return found
 }
 
+// NodeWithWASI returns the command of Node with its WebAssembly system interface, which needs an
+// option before Node 20. It skips the test if there is none.
+func NodeWithWASI(t testing.TB, node string) []string {
+	t.Helper()
+	for _, command := range [][]string{{node}, {node, "--experimental-wasi-unstable-preview1"}} {
+		args := append(command[1:len(command):len(command)], "-e",
+			`new (require("wasi").WASI)({ version: "preview1" }).initialize`)
+		if exec.CommandContext(t.Context(), node, args...).Run() == nil {
+			return command
+		}
+	}
+	t.Skip(node + " has no WebAssembly system interface")
+	return nil
+}
+
 // candidates returns the paths of programs: those in PATH, and those that match patterns.
 func candidates(t testing.TB, programs []string) []string {
 	t.Helper()
