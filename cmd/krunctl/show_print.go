@@ -10,6 +10,7 @@ import (
 	"krund/internal/analysis/quantile"
 	"krund/internal/display"
 	"krund/internal/host"
+	"krund/internal/pexec/verdict"
 	"krund/internal/results"
 )
 
@@ -161,11 +162,8 @@ func (a *app) printMachine(m results.MachineState) {
 			celsius(m.Temperatures.Base, t.Sensor), celsius(m.Temperatures.Before, t.Sensor),
 			celsius(m.Temperatures.After, t.Sensor))
 	}
-	for i, after := range m.Throttle.After {
-		if i < len(m.Throttle.Before) && m.Throttle.Before[i] != after {
-			a.line("throttled", "%s: %d before, %d after", after.Name, m.Throttle.Before[i].Count,
-				after.Count)
-		}
+	for _, c := range verdict.Changes(m.Throttle) {
+		a.line(string(c.Kind), "%s: %d before, %d after", c.Name, c.Before, c.After)
 	}
 	switch {
 	case m.KernelLog.Lines == nil:

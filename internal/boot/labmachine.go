@@ -16,6 +16,7 @@ import (
 	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/durable"
+	"krund/internal/pexec/verdict"
 	"krund/internal/probe"
 	"krund/internal/results"
 	"krund/internal/sysroot"
@@ -195,8 +196,8 @@ func (m *LabMachine) readThrottle() (probe.Throttle, error) {
 	return t, nil
 }
 
-// judgeThrottle reads the counters after a run and reports whether the processor was throttled, or
-// that this is unknown because counters are missing.
+// judgeThrottle reads the counters after a run and reports whether the processor was throttled or
+// the hardware had errors, or that this is unknown because counters are missing.
 func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Observation) {
 	if m.Probes.Throttle == setting.Off {
 		return
@@ -210,8 +211,8 @@ func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Observation) {
 	case setting.Require:
 		unknown = &seen.Refused
 	}
-	for _, change := range after.Since(before) {
-		*to = append(*to, "the processor was throttled: "+change.String())
+	for _, change := range verdict.Changes(seen.Machine.Throttle) {
+		*to = append(*to, change.String())
 	}
 	if gone := before.Missing(after); len(gone) > 0 {
 		*unknown = append(*unknown, fmt.Sprintf("whether the processor was throttled is unknown: %d of %d "+

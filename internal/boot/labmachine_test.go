@@ -347,6 +347,44 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
+// TestThermalInterrupts: the interrupt row TRM also rises on a healthy machine (thermald's
+// thresholds, HFI updates: Linux 6.12, drivers/thermal/intel/therm_throt.c:655-692), so the run
+// counts, and the record has the row. THR reports a hardware error (cpu/mce/threshold.c:27).
+func TestThermalInterrupts(t *testing.T) {
+	root, _ := kernel(t)
+	write := func(trm, thr int) {
+		text := fmt.Sprintf("           CPU0\nTRM:  %d  Thermal event interrupts\nTHR:  %d  Threshold APIC "+
+			"interrupts\n", trm, thr)
+		if err := os.WriteFile(root.Path("/proc/interrupts"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := &LabMachine{
+		Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
+		Log: slog.New(slog.DiscardHandler),
+		Probes: probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
+			Throttle: setting.Apply},
+	}
+	write(100, 0)
+	after, err := m.Watch(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(160, 0)
+	seen := after(t.Context())
+	if len(seen.Refused) != 0 {
+		t.Errorf("thermal interrupts: refused %q", seen.Refused)
+	}
+	if !slices.Contains(seen.Machine.Throttle.After, results.Count{Name: "interrupts/TRM", Count: 160}) {
+		t.Errorf("not recorded: %v", seen.Machine.Throttle.After)
+	}
+	write(160, 2)
+	if seen = after(t.Context()); len(seen.Refused) != 1 ||
+		seen.Refused[0] != "the hardware reported errors: interrupts/THR: 0 -> 2" {
+		t.Errorf("hardware errors: refused %q", seen.Refused)
+	}
+}
+
 // TestThrottleUnknown: counters that a machine lacks, or that cannot be read after the run as
 // before it, are not the same as counters that stand still.
 func TestThrottleUnknown(t *testing.T) {

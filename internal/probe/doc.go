@@ -11,7 +11,7 @@
 //	log, err := probe.WatchKernelLog(ctx, h)                // kernellog.go
 //	result, err := gate.Wait(ctx, base, settings)           // gate.go
 //	... the run ...
-//	changes := probe.ReadThrottle(h.Root).Since(before)
+//	after := probe.ReadThrottle(h.Root)
 //	lines, err := log.Drain()
 //
 // Check (check.go) returns a table row for each of them. The package also has the measurements of

@@ -21,11 +21,12 @@ var throttle = setting.Descriptor{
 	Name: "throttle", Policy: setting.Apply,
 	Brief: "a run counts only if the processor did not throttle itself",
 	Why:   "a processor that slows itself down spoils the run",
-	What: "`thermal_throttle/*_count` of every CPU; TRM, THR, MCE of `/proc/interrupts`; " +
-		"IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS where `/dev/cpu/N/msr` is readable",
-	Notes: "power limits are in the registers only, unless the kernel was booted with `int_pln_enable`. " +
-		"AMD " +
-		"has no such counters: use APERF/MPERF",
+	What: "`thermal_throttle/*_count` of every CPU; THR and MCE of `/proc/interrupts`, which are hardware " +
+		"errors; IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS where `/dev/cpu/N/msr` is readable",
+	Notes: "TRM of `/proc/interrupts` is recorded only: it also counts temperature thresholds and changed " +
+		"performance levels. Power limits are in the registers only, and there only the first event since " +
+		"the boot is seen (their log bits stay set), unless the kernel was booted with `int_pln_enable`. " +
+		"AMD has no such counters: use APERF/MPERF",
 }
 
 // Throttle is how often, so far, the processor has slowed itself down. Counters and register bits
@@ -134,28 +135,6 @@ func (t *Throttle) registers(root sysroot.Root) {
 			}
 		}
 	}
-}
-
-// A ThrottleChange is a count that has changed.
-type ThrottleChange struct {
-	Name          string
-	Before, After uint64
-}
-
-func (c ThrottleChange) String() string {
-	return fmt.Sprintf("%s: %d -> %d", c.Name, c.Before, c.After)
-}
-
-// Since returns the counts that have risen since before, and the bits that are newly set, sorted by
-// name. A count that was missing before counts as having risen from 0.
-func (t Throttle) Since(before Throttle) []ThrottleChange {
-	var changes []ThrottleChange
-	for _, name := range sortedKeys(t.Counts) {
-		if was, now := before.Counts[name], t.Counts[name]; now > was {
-			changes = append(changes, ThrottleChange{Name: name, Before: was, After: now})
-		}
-	}
-	return changes
 }
 
 // Missing returns the counts of t that are not in after, sorted by name: those of CPUs that went

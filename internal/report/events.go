@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/pexec/verdict"
 	"krund/internal/results"
 )
 
@@ -82,15 +83,13 @@ func eventsOf(r *results.Record) []Event {
 	for _, line := range r.Machine.KernelLog.Lines {
 		list = append(list, Event{At: iterationOf(r, line), Kind: KernelEvent, Text: "kernel: " + line})
 	}
-	counts := map[string]uint64{}
-	for _, c := range r.Machine.Throttle.Before {
-		counts[c.Name] = c.Count
-	}
-	for _, c := range r.Machine.Throttle.After {
-		if b, ok := counts[c.Name]; ok && c.Count > b {
-			list = append(list, Event{At: float64(len(r.WallNS)-1) / 2, Kind: ThrottleEvent,
-				Text: fmt.Sprintf("throttled: %s rose by %d", c.Name, c.Count-b)})
+	for _, c := range verdict.Changes(r.Machine.Throttle) {
+		how := fmt.Sprintf("rose by %d", c.After-c.Before)
+		if c.After == c.Before {
+			how = "was set before and after the run"
 		}
+		list = append(list, Event{At: float64(len(r.WallNS)-1) / 2, Kind: ThrottleEvent,
+			Text: fmt.Sprintf("%s: %s %s", c.Kind, c.Name, how)})
 	}
 	if n := r.Machine.KernelLog.Lost; n > 0 {
 		list = append(list, Event{At: math.NaN(), Kind: KernelEvent,

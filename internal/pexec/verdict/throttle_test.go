@@ -1,0 +1,49 @@
+package verdict
+
+import (
+	"testing"
+
+	"krund/internal/results"
+)
+
+// TestChanges: which counts of the machine show throttling. The sources are in kindOfCount: Linux
+// 6.12, arch/x86/kernel/irq.c:603, drivers/thermal/intel/therm_throt.c:655-692 (the thermal vector
+// serves HWP, thresholds and HFI too), arch/x86/kernel/cpu/mce/threshold.c:27.
+func TestChanges(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		before, after uint64
+		want          string
+	}{
+		{"cpu2/core_throttle_count", 0, 3, "the processor was throttled: cpu2/core_throttle_count: 0 -> 3"},
+		{"cpu2/core_throttle_count", 3, 3, ""},
+		{"cpu0/package_power_limit_count", 7, 8,
+			"the processor was throttled: cpu0/package_power_limit_count: 7 -> 8"},
+		// thermald's thresholds and HFI updates of a healthy hybrid processor
+		{"interrupts/TRM", 100, 160, ""},
+		{"interrupts/THR", 0, 1, "the hardware reported errors: interrupts/THR: 0 -> 1"},
+		{"interrupts/MCE", 0, 1, "the hardware reported errors: interrupts/MCE: 0 -> 1"},
+		{"cpu0/package power limit (log)", 0, 1,
+			"the processor was throttled: cpu0/package power limit (log): 0 -> 1"},
+		{"cpu0/package power limit (log)", 1, 1, ""}, // sticky: not known whether it happened again
+		{"cpu0/package power limit (now)", 1, 0, ""},
+		{"cpu0/package power limit (now)", 1, 1,
+			"the processor was throttled: cpu0/package power limit (now): 1 -> 1"},
+	} {
+		list := Changes(results.Throttle{
+			Before: []results.Count{{Name: "z", Count: 1}, {Name: c.name, Count: c.before}},
+			After:  []results.Count{{Name: "z", Count: 1}, {Name: c.name, Count: c.after}},
+		})
+		got := ""
+		if len(list) > 0 {
+			got = list[0].String()
+		}
+		if got != c.want || len(list) > 1 {
+			t.Errorf("%s from %d to %d: %q, want %q", c.name, c.before, c.after, list, c.want)
+		}
+	}
+	appeared := Changes(results.Throttle{After: []results.Count{{Name: "b", Count: 2}, {Name: "a", Count: 1}}})
+	if len(appeared) != 2 || appeared[0].Name != "a" || appeared[1].Before != 0 {
+		t.Errorf("counts that were missing before: %v", appeared)
+	}
+}
