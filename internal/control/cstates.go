@@ -12,25 +12,82 @@ import (
 
 const latencyFile = "/dev/cpu_dma_latency"
 
+// shallowest is the value of latency_us for the latency of the shallowest idle state.
+const shallowest = -1
+
 // cstates writes a request to /dev/cpu_dma_latency and holds the device open, since the kernel
 // drops the request when the device is closed (docs.kernel.org, power/pm_qos_interface). So the
 // request cannot outlive krund.
+//
+// The default permits the shallowest idle state and no deeper one. A request of 0 permits none: the
+// idle loop polls, which keeps the tick (Linux 6.12, drivers/cpuidle/governors/menu.c:290-300),
+// heats the package, and takes execution units from the sibling thread of each core.
 var cstates = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "cstates", Policy: setting.Off,
 		Brief: "a limit on how deeply idle CPUs sleep",
 		Why:   "a CPU in a deep idle state takes longer to wake and finds its caches empty",
 		Options: []setting.Option{{
-			Name: "latency_us", Default: int64(0), Max: 1_000_000,
-			Doc: "the longest permitted wake-up latency, in microseconds; 0 keeps idle CPUs spinning",
+			Name: "latency_us", Default: int64(shallowest), Min: shallowest, Max: 1_000_000,
+			Doc: "the longest permitted wake-up latency, in microseconds; -1 is that of the shallowest idle " +
+				"state (C1); 0 keeps idle CPUs spinning, which heats the processor",
 		}},
-		What:  "0 (or `latency_us`) written to `/dev/cpu_dma_latency`, which stays open",
-		Notes: "the kernel drops the limit when krund ends, for whatever reason",
+		What: "the latency of C1 (`cpuidle/state*/latency`), or `latency_us`, written to " +
+			"`/dev/cpu_dma_latency`, which stays open",
+		Notes: "the kernel drops the limit when krund ends, for whatever reason. 0 is refused while sibling " +
+			"threads are online: a spinning thread slows its sibling down, and it keeps its timer tick",
 	},
 	targets: []target{{kind: KindHold, name: is(latencyFile), values: from(isNumber)}},
-	plan: func(d setting.Demand, _ Request) planner {
-		return func(_ context.Context, m *Machine) Plan { return planCStates(m, int(d.Whole("latency_us"))) }
+	plan: func(d setting.Demand, r Request) planner {
+		return func(_ context.Context, m *Machine) Plan {
+			want := int(d.Whole("latency_us"))
+			switch {
+			case want == shallowest:
+				latency, known := m.shallowestIdle()
+				if !known {
+					return cannot("unknown", "no deeper than C1", "the kernel lists no idle states in "+
+						"/sys/devices/system/cpu/cpu*/cpuidle", "set latency_us")
+				}
+				want = latency
+			case want == 0 && m.siblings() && !r.siblingsOff(m):
+				return cannot("sibling threads online", "at most 0 us to wake",
+					"idle CPUs would spin and slow their sibling threads down",
+					`set latency_us = -1, or smt = "apply"`)
+			}
+			return planCStates(m, want)
+		}
 	},
+}
+
+// siblings reports whether a core has two threads online.
+func (m *Machine) siblings() bool {
+	active, err := m.Root.Read("/sys/devices/system/cpu/smt/active")
+	return err == nil && active == "1"
+}
+
+// shallowestIdle returns the latency in microseconds that permits every CPU its shallowest idle
+// state and none a deeper one that any CPU could use instead. State 0 of x86 processors is the
+// polling loop, with a latency of 0 (drivers/cpuidle/poll_state.c).
+func (m *Machine) shallowestIdle() (latency int, known bool) {
+	cpus, err := m.Online()
+	if err != nil {
+		return 0, false
+	}
+	for _, cpu := range cpus {
+		files, err := m.Root.Glob(fmt.Sprintf("/sys/devices/system/cpu/cpu%d/cpuidle/state[0-9]*/latency", cpu))
+		if err != nil {
+			return 0, false
+		}
+		least := int64(0)
+		for _, file := range files {
+			n, err := m.Root.ReadInt(file)
+			if err == nil && n > 0 && (least == 0 || n < least) {
+				least = n
+			}
+		}
+		latency, known = max(latency, int(least)), known || least > 0
+	}
+	return latency, known
 }
 
 // unlimited is the value of the device when no process holds it (PM_QOS_CPU_LATENCY_DEFAULT_VALUE),

@@ -154,6 +154,11 @@ func (k *fakeKernel) take(name, value string) error {
 		k.noTurbo(value == "1")
 	case name == boostFile:
 		k.boost(value == "1")
+	case file == "boost":
+		if k.get(boostFile) == "0" { // drivers/cpufreq/cpufreq.c:646 of Linux 6.12
+			return syscall.EINVAL
+		}
+		k.policyBoost(dir, value == "1")
 	case name == smtFile:
 		k.smt(value)
 	case strings.HasPrefix(name, "/sys/devices/system/cpu/cpu") && file == "online":
@@ -264,9 +269,16 @@ func (k *fakeKernel) policies() []string {
 // withoutTurbo is the base frequency of the passive machine of testdata, in kHz.
 const withoutTurbo = 3300000
 
+// basePercent is the base frequency of the active machine of testdata in percent of its turbo.
+const basePercent = 72
+
 // noTurbo is the switch of intel_pstate: without HWP it lowers the hardware maximum.
 func (k *fakeKernel) noTurbo(off bool) {
 	k.put(noTurboFile, map[bool]string{true: "1", false: "0"}[off])
+	// drivers/cpufreq/intel_pstate.c, store_no_turbo: the minimum is lowered and not raised again
+	if pct, err := strconv.Atoi(k.get(minPercentFile)); err == nil && off && pct > basePercent {
+		k.put(minPercentFile, fmt.Sprint(basePercent))
+	}
 	if k.turbos == nil {
 		k.turbos = map[string]int64{}
 	}
@@ -288,26 +300,39 @@ func (k *fakeKernel) noTurbo(off bool) {
 	}
 }
 
-// boost is the switch of acpi-cpufreq, which moves the maximum of every policy to the highest
-// frequency that is left, whatever it was.
+// boost is the switch of the driver, which switches every policy.
 func (k *fakeKernel) boost(on bool) {
 	if on == (k.get(boostFile) == "1") {
 		return
 	}
 	for _, dir := range k.policies() {
-		top := k.get(dir + "cpuinfo_max_freq")
-		if k.exists(dir + "scaling_boost_frequencies") {
-			if top = "2400000"; on {
-				top = "2900000"
-			}
-			k.put(dir+"cpuinfo_max_freq", top)
-		}
-		n, _ := strconv.ParseInt(top, 10, 64)
-		k.force(dir) // learns the wishes
-		k.wishes[dir+"scaling_max_freq"] = n
-		k.lay(dir)
+		k.policyBoost(dir, on)
 	}
+	k.put(boostFile, map[bool]string{true: "1", false: "0"}[on])
 }
+
+// policyBoost is what .set_boost of the drivers does to a policy. acpi-cpufreq switches the
+// processor and nothing else (Linux 6.12, drivers/cpufreq/acpi-cpufreq.c:134-142); amd-pstate lowers
+// the hardware maximum to the nominal frequency (6.1, drivers/cpufreq/amd-pstate.c:419-440; 6.12:
+// 677-717).
+func (k *fakeKernel) policyBoost(dir string, on bool) {
+	if k.exists(dir + "boost") {
+		k.put(dir+"boost", map[bool]string{true: "1", false: "0"}[on])
+	}
+	if !strings.HasPrefix(k.get(dir+"scaling_driver"), "amd-pstate") {
+		return
+	}
+	top := k.get(dir + "amd_pstate_max_freq")
+	if !on {
+		top = nominal
+	}
+	k.force(dir) // learns the wishes
+	k.put(dir+"cpuinfo_max_freq", top)
+	k.lay(dir)
+}
+
+// nominal is the nominal frequency of the trees with amd-pstate, in kHz.
+const nominal = "3800000"
 
 // smt takes the second half of the CPUs offline or back.
 func (k *fakeKernel) smt(value string) {

@@ -10,8 +10,12 @@ import (
 )
 
 // isolcpus checks that the kernel argument isolcpus= excludes no CPUs from scheduling. The kernel
-// does not balance load on such CPUs: all threads of a virtual machine would share one CPU. CPUs
-// isolated by a control group at run time do not count, since they belong to the shield.
+// does not balance load on such CPUs: all threads of a virtual machine would share one CPU.
+//
+// /sys/devices/system/cpu/isolated shows the CPUs excluded by the argument (Linux 6.12,
+// drivers/base/cpu.c:283, HK_TYPE_DOMAIN); later kernels add those of isolated partitions, of which
+// krund's own does not count. The file cpuset.cpus.isolated does not tell them apart: since 6.12 it
+// starts with the CPUs of the argument (kernel/cgroup/cpuset.c:3753-3757).
 var isolcpus = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "isolcpus", Policy: setting.Require,
@@ -33,8 +37,10 @@ func planIsolcpus(_ context.Context, m *Machine) Plan {
 	if err != nil {
 		return unreadable(wanted, err)
 	}
-	if partitions, err := m.ReadCPUs(groupRoot + "/cpuset.cpus.isolated"); err == nil {
-		set = set.Minus(partitions)
+	if kind, err := m.Root.Read(shieldDir + "/cpuset.cpus.partition"); err == nil && kind == "isolated" {
+		if own, err := m.ReadCPUs(shieldDir + "/cpuset.cpus"); err == nil {
+			set = set.Minus(own)
+		}
 	}
 	if len(set) == 0 {
 		return ok("none", wanted)

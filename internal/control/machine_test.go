@@ -21,7 +21,8 @@ import (
 // machines are the trees of testdata.
 var machines = []string{
 	"intel-acpi-cpufreq", "intel-pstate-active", "intel-cpufreq-passive", "amd-pstate-epp",
-	"amd-acpi-cpufreq", "intel-hybrid", "kvm-guest", "arm64",
+	"amd-acpi-cpufreq", "intel-hybrid", "kvm-guest", "arm64", "intel-ctdp", "intel-server",
+	"amd-pstate-passive", "amd-pstate-epp-6.12", "amd-pstate-guided-6.12",
 }
 
 // boot is the boot id in every tree.

@@ -86,14 +86,19 @@ func TestSmallControls(t *testing.T) {
 		{"smt forced off", required(smt), texts{smtFile: "forceoff"}, setting.StatusOK, "forceoff", "off"},
 		{"smt by number of threads", required(smt), texts{smtFile: "4"}, setting.StatusWillSet, "4", "off"},
 		{"no smt", required(smt), texts{}, setting.StatusOK, "absent", "off"},
-		{"cstates", required(cstates), texts{latencyFile: "\x00\x94\x35\x77"}, setting.StatusWillSet,
-			"no limit", "at most 0 us to wake"},
+		{"cstates spinning", required(cstates, "latency_us", 0),
+			texts{latencyFile: "\x00\x94\x35\x77", "/sys/devices/system/cpu/smt/active": "0"},
+			setting.StatusWillSet, "no limit", "at most 0 us to wake"},
 		{"cstates limited enough", required(cstates, "latency_us", 10),
 			texts{latencyFile: "\x05\x00\x00\x00"}, setting.StatusOK, "at most 5 us to wake",
 			"at most 10 us to wake"},
-		{"cstates torn", required(cstates), texts{latencyFile: "\x05"}, setting.StatusCannot, "unknown",
-			"at most 0 us to wake"},
-		{"no cstates", required(cstates), texts{}, setting.StatusCannot, "unknown", "at most 0 us to wake"},
+		{"cstates torn", required(cstates, "latency_us", 1), texts{latencyFile: "\x05"},
+			setting.StatusCannot, "unknown", "at most 1 us to wake"},
+		{"no cstates", required(cstates, "latency_us", 1), texts{}, setting.StatusCannot, "unknown",
+			"at most 1 us to wake"},
+		{"no idle states", required(cstates),
+			texts{latencyFile: "\x00\x94\x35\x77", "/sys/devices/system/cpu/online": "0-1"},
+			setting.StatusCannot, "unknown", "no deeper than C1"},
 	}
 	for _, tt := range tests {
 		f := check(t, tt.control, tt.files)
@@ -178,14 +183,84 @@ func TestTicklessAndIsolcpus(t *testing.T) {
 		{"nothing isolated", required(isolcpus), with(isolated, ""), setting.StatusOK, "none", ""},
 		{"isolated against the wish", required(isolcpus), with(isolated, "2-3"), setting.StatusNeedsReboot,
 			"CPU 2-3", "remove isolcpus=..."},
-		{"the shield's own CPUs", required(isolcpus),
-			with(isolated, "2-3", groupRoot+"/cpuset.cpus.isolated", "2-3"), setting.StatusOK, "none", ""},
+		{"the shield's own CPUs", required(isolcpus), with(isolated, "2-3",
+			shieldDir+"/cpuset.cpus.partition", "isolated", shieldDir+"/cpuset.cpus", "2-3"),
+			setting.StatusOK, "none", ""},
+		{"the shield balances, so the argument isolates", required(isolcpus), with(isolated, "2-3",
+			shieldDir+"/cpuset.cpus.partition", "root", shieldDir+"/cpuset.cpus", "2-3"),
+			setting.StatusNeedsReboot, "CPU 2-3", "remove isolcpus=..."},
+		// Linux 6.12, kernel/cgroup/cpuset.c:3753-3757: the file starts with the argument's CPUs.
+		{"isolated at boot on Linux 6.12", required(isolcpus),
+			with(isolated, "2-3", groupRoot+"/cpuset.cpus.isolated", "2-3"), setting.StatusNeedsReboot,
+			"CPU 2-3", "remove isolcpus=..."},
 	}
 	for _, tt := range tests {
 		f := check(t, tt.c, tt.files)
 		if f.Status != tt.status || f.Found != tt.found || !strings.Contains(f.Detail+f.Fix, tt.text) {
 			t.Errorf("%s: %s, found %q, detail %q, fix %q; want %s, %q, %q", tt.name, f.Status, f.Found,
 				f.Detail, f.Fix, tt.status, tt.found, tt.text)
+		}
+	}
+}
+
+// TestPlannedSiblings: CPUs that smt switches off need not be tickless, and nothing is planned for
+// them. Of the four CPUs of this tree, 2 and 3 are the second threads of 0 and 1. The kernel keeps
+// the primary thread of each core (Linux 6.12, kernel/cpu.c:671-684).
+func TestPlannedSiblings(t *testing.T) {
+	for _, c := range []struct {
+		smt, nohz string
+		policy    setting.Policy
+		status    setting.Status
+		text      string // in wanted or fix
+	}{
+		{"on", "1", setting.Apply, setting.StatusOK, "CPU 1"},
+		{"on", "2-3", setting.Apply, setting.StatusNeedsReboot, "nohz_full=1\""},
+		{"on", "1", setting.Off, setting.StatusNeedsReboot, "nohz_full=1-3"},
+		{"on", "0-3", setting.Apply, setting.StatusNeedsReboot, "nohz_full=1\""},
+	} {
+		m, k := fakeMachine(t, "intel-pstate-active")
+		k.put(smtFile, c.smt)
+		k.put(nohzFile, c.nohz)
+		r := under(Defaults(), c.policy, "smt")
+		f := tickless.control(r).Check(t.Context(), m)
+		if f.Status != c.status || !strings.Contains(f.Wanted+f.Fix, c.text) {
+			t.Errorf("%+v: %+v", c, f)
+		}
+		if c.policy != setting.Off {
+			r = under(r, setting.Require, "shield", "irq_affinity")
+			if f := shield.control(r).Check(t.Context(), m); f.Wanted != "CPU 1 root" {
+				t.Errorf("shield: %+v", f)
+			}
+			if f := irqAffinity.control(r).Check(t.Context(), m); f.Wanted != "CPU 0" {
+				t.Errorf("interrupts: %+v", f)
+			}
+		}
+	}
+}
+
+// TestShallowestIdle: the request permits the shallowest idle state, and not only polling, which
+// latency 0 would select (Linux 6.12, drivers/cpuidle/governors/menu.c:290-300). The latencies are
+// those of the trees: drivers/idle/intel_idle.c, drivers/cpuidle/cpuidle-psci.c.
+func TestShallowestIdle(t *testing.T) {
+	for tree, want := range map[string]string{
+		"intel-pstate-active": "at most 2 us to wake", "intel-hybrid": "at most 2 us to wake",
+		"amd-acpi-cpufreq": "at most 1 us to wake", "arm64": "at most 1 us to wake",
+		"kvm-guest": "no deeper than C1",
+	} {
+		m, _ := fakeMachine(t, tree)
+		if f := required(cstates).Check(t.Context(), m); f.Wanted != want ||
+			f.Fails() != (tree == "kvm-guest") {
+			t.Errorf("%s: %+v", tree, f)
+		}
+	}
+	m, _ := fakeMachine(t, "intel-pstate-active")
+	zero := demand(cstates, setting.Require, "latency_us", 0)
+	for policy, want := range map[setting.Policy]setting.Status{
+		setting.Off: setting.StatusCannot, setting.Apply: setting.StatusWillSet, // smt
+	} {
+		if f := cstates.control(under(requestOn("", zero), policy, "smt")).Check(t.Context(), m); f.Status !=
+			want {
+			t.Errorf("spinning beside siblings, smt %s: %+v", policy, f)
 		}
 	}
 }

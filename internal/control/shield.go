@@ -40,7 +40,8 @@ var shield = Descriptor{
 			{
 				Name: "cpus", Default: "", Shape: cpuList, Example: "1-3,5", Values: "list of CPUs",
 				Doc: "the CPUs that benchmarks run on, such as `\"1-3,5\"`, also for `tickless` and " +
-					"`irq_affinity`. `\"\"` means all except the lowest",
+					"`irq_affinity`. `\"\"` means all except the lowest; if the cores are of several " +
+					"kinds, only the fast ones",
 			},
 			{
 				Name: "type", Default: "root", Choices: []string{"root", "isolated"},
@@ -55,7 +56,7 @@ var shield = Descriptor{
 	plan: func(d setting.Demand, r Request) planner {
 		kind := d.Text("type")
 		return func(ctx context.Context, m *Machine) Plan {
-			cpus, online, err := m.BenchmarkCPUs(r.CPUs())
+			cpus, online, err := m.benchmarkCPUs(r)
 			if err != nil {
 				return cannot("unknown", kind, err.Error(), "")
 			}
@@ -177,7 +178,7 @@ func Placement(m *Machine, r Request, findings []setting.Finding) Place {
 	if i < 0 || !r.Of("shield").Policy.Changes() {
 		return Place{}
 	}
-	cpus, _, err := m.BenchmarkCPUs(r.CPUs())
+	cpus, _, err := m.benchmarkCPUs(r)
 	if err != nil || len(cpus) == 0 {
 		return Place{}
 	}

@@ -52,6 +52,11 @@ func planSMT(_ context.Context, m *Machine) Plan {
 		Step{Kind: KindFile, Target: smtFile, Old: state, New: "off"})...)
 }
 
+// siblingsOff reports whether smt is going to switch sibling threads off.
+func (r Request) siblingsOff(m *Machine) bool {
+	return r.Of(smt.Name).Policy.Changes() && planSMT(context.Background(), m).Status == setting.StatusWillSet
+}
+
 // noteOffline returns steps that change nothing and record the CPUs that were taken offline by
 // hand: switching siblings on again brings all CPUs online. They are the first steps, so that they
 // are restored after the switch.

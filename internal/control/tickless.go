@@ -25,11 +25,15 @@ var tickless = Descriptor{
 	},
 	plan: func(_ setting.Demand, r Request) planner {
 		return func(_ context.Context, m *Machine) Plan {
-			cpus, online, err := m.BenchmarkCPUs(r.CPUs())
+			cpus, online, err := m.benchmarkCPUs(r)
 			if err != nil {
 				return cannot("unknown", "tickless benchmark CPUs", err.Error(), "")
 			}
-			return planTickless(m, cpus, online)
+			p := planTickless(m, cpus, online)
+			if p.Status == setting.StatusOK && !r.Of(shield.Name).Policy.Changes() {
+				p.Detail = fmt.Sprintf("without `shield` benchmarks may also run on CPU %s", online.Minus(cpus))
+			}
+			return p
 		}
 	},
 }
@@ -72,10 +76,24 @@ func planTickless(m *Machine, cpus, online host.CPUs) Plan {
 	return ok(found, wanted)
 }
 
+// benchmarkCPUs returns the CPUs that benchmarks run on and those that are online, both as they are
+// once the controls are set: without the sibling threads that smt is going to switch off.
+func (m *Machine) benchmarkCPUs(r Request) (cpus, online host.CPUs, err error) {
+	online, err = m.Online()
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.siblingsOff(m) {
+		online = m.PrimaryThreads(online)
+	}
+	cpus, err = m.BenchmarkCPUs(r.CPUs(), online)
+	return cpus, online, err
+}
+
 // SystemCPUs returns the CPUs that benchmarks leave to the rest of the system; nil if there are
 // none or they are unknown.
 func (m *Machine) SystemCPUs(r Request) host.CPUs {
-	cpus, online, err := m.BenchmarkCPUs(r.CPUs())
+	cpus, online, err := m.benchmarkCPUs(r)
 	if err != nil || len(cpus) == 0 {
 		return nil
 	}

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"krund/internal/config/setting"
@@ -12,6 +13,9 @@ import (
 const (
 	noTurboFile = "/sys/devices/system/cpu/intel_pstate/no_turbo"
 	boostFile   = host.CPUFreqDir + "/boost"
+
+	// minPercentFile is intel_pstate's minimum for all CPUs, in percent of the highest turbo frequency.
+	minPercentFile = "/sys/devices/system/cpu/intel_pstate/min_perf_pct"
 )
 
 // turbo switches turbo off by the first method that the machine supports: the switch of
@@ -36,7 +40,7 @@ var turbo = Descriptor{
 }
 
 func turboTargets() []target {
-	list := append(limitFiles(), files(isNumber, noTurboFile, boostFile,
+	list := append(limitFiles(), files(isNumber, noTurboFile, minPercentFile, boostFile,
 		host.CPUFreqDir+"/policy[0-9]*/boost")...)
 	for _, register := range []int{intelMiscEnable, amdHWCR} {
 		pattern := fmt.Sprintf("/dev/cpu/[0-9]*/msr@%#x", register)
@@ -54,9 +58,20 @@ func planTurbo(m *Machine, msr bool) Plan {
 	}
 	p := planTurboSwitch(m, policies, msr)
 	if p.Status == setting.StatusWillSet {
-		p.Steps = append(noteLimits(policies), p.Steps...)
+		p.Steps = slices.Concat(noteLimits(policies), noteMinPercent(m), p.Steps)
 	}
 	return p
+}
+
+// noteMinPercent returns a step that changes nothing and records min_perf_pct, none if there is no
+// such file: no_turbo = 1 lowers it to the share of the base frequency, and no_turbo = 0 does not
+// raise it again (Linux 6.12, drivers/cpufreq/intel_pstate.c:1549-1556; 6.1: 1276-1283).
+func noteMinPercent(m *Machine) []Step {
+	text, err := m.Root.Read(minPercentFile)
+	if err != nil {
+		return nil
+	}
+	return []Step{{Kind: KindFile, Target: minPercentFile, Old: text, New: text, Optional: true}}
 }
 
 // noteLimits returns steps that change nothing and record the limits in force.

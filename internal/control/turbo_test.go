@@ -27,7 +27,12 @@ func TestTurboOfEachMachine(t *testing.T) {
 		{"amd-acpi-cpufreq", setting.StatusWillSet, "on", "", boostFile},
 		{"intel-hybrid", setting.StatusWillSet, "on", "", noTurboFile},
 		{"kvm-guest", setting.StatusCannot, "unknown", "host", ""},
-		{"arm64", setting.StatusOK, "off", "no turbo", ""},
+		{"arm64", setting.StatusOK, "off", "", ""},
+		{"intel-ctdp", setting.StatusWillSet, "on", "", noTurboFile},
+		{"intel-server", setting.StatusWillSet, "on", "", noTurboFile},
+		{"amd-pstate-passive", setting.StatusWillSet, "on", "", boostFile},
+		{"amd-pstate-epp-6.12", setting.StatusWillSet, "on", "", host.CPUFreqDir + "/policy3/boost"},
+		{"amd-pstate-guided-6.12", setting.StatusWillSet, "on", "", host.CPUFreqDir + "/policy3/boost"},
 	}
 	for _, tt := range tests {
 		m, _ := fakeMachine(t, tt.machine)
@@ -40,6 +45,22 @@ func TestTurboOfEachMachine(t *testing.T) {
 			t.Errorf("%s: writes %s, want %s among them", tt.machine, targets, tt.writes)
 		}
 	}
+}
+
+// TestMinPercentRestored: no_turbo = 1 lowers min_perf_pct for good (Linux 6.12,
+// drivers/cpufreq/intel_pstate.c:1549-1556), so it is restored after turbo.
+func TestMinPercentRestored(t *testing.T) {
+	m, k := fakeMachine(t, "intel-pstate-active")
+	k.put(minPercentFile, "100")
+	before := state(t, m, k)
+	f, restore, err := required(turbo).Apply(t.Context(), m, openJournal(t, m))
+	if err != nil || f.Status != setting.StatusSet || k.get(minPercentFile) != "72" {
+		t.Fatalf("%+v, %v, min_perf_pct %s", f, err, k.get(minPercentFile))
+	}
+	if err := restore(t.Context()); err != nil {
+		t.Error(err)
+	}
+	sameTree(t, state(t, m, k), before)
 }
 
 func targetsOf(steps []Step) string {

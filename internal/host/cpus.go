@@ -132,6 +132,9 @@ func (c CPUs) Minus(d CPUs) CPUs {
 	return out
 }
 
+// And returns the members of c that are in d.
+func (c CPUs) And(d CPUs) CPUs { return c.Minus(c.Minus(d)) }
+
 // Contains reports whether every member of d is in c.
 func (c CPUs) Contains(d CPUs) bool { return len(d.Minus(c)) == 0 }
 

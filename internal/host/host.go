@@ -9,6 +9,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -44,28 +45,80 @@ func (h Host) ReadCPUs(file string) (CPUs, error) {
 	return set, nil
 }
 
-// BenchmarkCPUs returns the CPUs that benchmarks run on and those that are online. The former are
-// the given list, or all online CPUs except the lowest, which does the timekeeping and handles
-// interrupts.
-func (h Host) BenchmarkCPUs(list string) (cpus, online CPUs, err error) {
-	online, err = h.Online()
-	if err != nil {
-		return nil, nil, err
-	}
+// BenchmarkCPUs returns the CPUs that benchmarks run on, out of those that are online: the given
+// list, or all except the lowest, which does the timekeeping and handles interrupts. If the cores
+// are of several kinds, "" means only the fast ones: a benchmark that runs on one kind in one
+// execution and on another in the next has two speeds.
+func (h Host) BenchmarkCPUs(list string, online CPUs) (CPUs, error) {
 	if list == "" {
-		return online[min(1, len(online)):], online, nil
+		rest := online[min(1, len(online)):]
+		if fast := rest.And(h.FastCPUs()); len(fast) > 0 {
+			return fast, nil
+		}
+		return rest, nil
 	}
-	cpus, err = ParseCPUList(list)
+	cpus, err := ParseCPUList(list)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if !online.Contains(cpus) {
-		return nil, nil, fmt.Errorf("benchmark CPUs %s: only %s are online", cpus, online)
+		return nil, fmt.Errorf("benchmark CPUs %s: only %s are online", cpus, online)
 	}
 	if cpus.Contains(online) {
-		return nil, nil, fmt.Errorf("benchmark CPUs %s: that is all of them; leave one for the system", cpus)
+		return nil, fmt.Errorf("benchmark CPUs %s: that is all of them; leave one for the system", cpus)
 	}
-	return cpus, online, nil
+	return cpus, nil
+}
+
+// FastCPUs returns the CPUs of the fastest kind of core, nil if all are alike or it is unknown. x86
+// names the kinds by their performance counters (Linux 6.12, arch/x86/events/intel/core.c,
+// "cpu_core"), others by the capacity that the scheduler assumes (drivers/base/arch_topology.c,
+// cpu_capacity).
+func (h Host) FastCPUs() CPUs {
+	if fast, err := h.ReadCPUs("/sys/devices/cpu_core/cpus"); err == nil {
+		return fast
+	}
+	files, err := h.Root.Glob("/sys/devices/system/cpu/cpu[0-9]*/cpu_capacity")
+	if err != nil {
+		return nil
+	}
+	var fast CPUs
+	most, kinds := int64(0), 0
+	for _, file := range files {
+		capacity, err := h.Root.ReadInt(file)
+		cpu, numberErr := parseCPU(strings.TrimPrefix(path.Base(path.Dir(file)), "cpu"))
+		if err != nil || numberErr != nil {
+			continue
+		}
+		switch {
+		case capacity > most:
+			fast, most, kinds = CPUs{cpu}, capacity, kinds+1
+		case capacity == most:
+			fast = append(fast, cpu)
+		default:
+			kinds++
+		}
+	}
+	if kinds < 2 {
+		return nil
+	}
+	return normal(fast)
+}
+
+// PrimaryThreads returns the members of cpus that stay online when sibling threads are switched
+// off: the lowest of each core. The kernel keeps the thread with the lowest number in the firmware's
+// numbering (Linux 6.1, arch/x86/kernel/apic/apic.c:2406; 6.12, arch/x86/kernel/cpu/topology.c:77),
+// which it brings up first.
+func (h Host) PrimaryThreads(cpus CPUs) CPUs {
+	var primary CPUs
+	for _, cpu := range cpus {
+		siblings, err := h.ReadCPUs(fmt.Sprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list",
+			cpu))
+		if siblings = siblings.And(cpus); err != nil || len(siblings) == 0 || siblings[0] == cpu {
+			primary = append(primary, cpu)
+		}
+	}
+	return primary
 }
 
 // Hypervised reports whether the processor identifies itself as that of a virtual machine.

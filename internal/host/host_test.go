@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"krund/internal/sysroot"
@@ -71,4 +73,50 @@ func FuzzParsers(f *testing.F) {
 		parseKernelOption(text, "CONFIG_A")
 		CPUFlag(text, "hypervisor")
 	})
+}
+
+// TestCPUsOfKinds: the default CPUs of a benchmark are of one kind, and the sibling threads that go
+// offline are not among those that stay.
+func TestCPUsOfKinds(t *testing.T) {
+	for _, c := range []struct {
+		tree           string
+		fast, primary  string
+		list, cpus     string
+		online, failed string
+	}{
+		{"intel-hybrid", "0-1", "0-3", "", "1", "0-3", ""},
+		{"intel-hybrid", "0-1", "0-3", "2-3", "2-3", "0-3", ""},
+		{"intel-pstate-active", "", "0-1", "", "1-3", "0-3", ""},
+		{"intel-pstate-active", "", "0-1", "2", "", "0-1", "only 0-1 are online"},
+		{"arm64", "", "0-1", "", "1", "0-1", ""}, // equal capacities are one kind
+	} {
+		h := Host{Root: sysroot.New("../control/testdata/" + c.tree)}
+		online, err := ParseCPUList(c.online)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := h.Online()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cpus, err := h.BenchmarkCPUs(c.list, online)
+		if h.FastCPUs().String() != c.fast || h.PrimaryThreads(all).String() != c.primary ||
+			cpus.String() != c.cpus || (err == nil) != (c.failed == "") ||
+			err != nil && !strings.Contains(err.Error(), c.failed) {
+			t.Errorf("%+v: fast %s, primary %s, benchmark %s, %v", c, h.FastCPUs(), h.PrimaryThreads(all), cpus,
+				err)
+		}
+	}
+	// big.LITTLE: drivers/base/arch_topology.c, cpu_capacity
+	dir := t.TempDir()
+	for cpu, capacity := range []string{"446", "446", "1024", "1024"} {
+		name := filepath.Join(dir, "sys/devices/system/cpu/cpu"+strconv.Itoa(cpu), "cpu_capacity")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
+			os.WriteFile(name, []byte(capacity+"\n"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := (Host{Root: sysroot.New(dir)}).FastCPUs().String(); got != "2-3" {
+		t.Errorf("big.LITTLE: %s", got)
+	}
 }

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Builds the machine trees beside this script: ./build-trees.sh
 #
-# They are made from the documented formats of the kernel's files (docs.kernel.org: admin-guide/pm, admin-guide/sysctl, admin-guide/cgroup-v2,
-# hwmon/sysfs-interface, ABI/testing) and the values of processors of each kind, not captured. Each tree holds only files that krund reads.
+# They are made from the documented formats of the kernel's files (docs.kernel.org: admin-guide/pm, admin-guide/sysctl,
+# admin-guide/cgroup-v2, hwmon/sysfs-interface, ABI/testing), the drivers' sources (the lines are in the README of each tree; Linux 6.1 is
+# Debian's 6.1.192, 6.12 is 6.12.117) and the values of processors of each kind, not captured. Each tree holds only files that krund reads.
 set -eu
 cd "$(dirname "$0")"
 
@@ -11,7 +12,7 @@ f() { # f FILE TEXT: a file of the tree in $T
 	printf '%s\n' "$2" >"$T/$1"
 }
 
-tree() { # tree NAME ABOUT
+tree() { # tree NAME ABOUT LINES: LINES is which source lines the frequency files are derived from
 	T=$1
 	rm -rf "$T"
 	mkdir -p "$T"
@@ -19,6 +20,8 @@ tree() { # tree NAME ABOUT
 $2
 
 Built by ../build-trees.sh from the documented formats of the kernel's files, not captured from a machine.
+
+$3
 END
 }
 
@@ -72,6 +75,13 @@ ID=debian'
 	f boot/config-6.1.0-18-amd64 'CONFIG_NO_HZ_COMMON=y
 CONFIG_NO_HZ_FULL=y
 CONFIG_HZ_250=y'
+}
+
+trixie() {
+	f etc/os-release 'PRETTY_NAME="Debian GNU/Linux 13 (trixie)"
+ID=debian'
+	f proc/sys/kernel/osrelease 6.12.38+deb13-amd64
+	f sys/fs/cgroup/cpuset.cpus.isolated ''
 }
 
 fedora() {
@@ -128,6 +138,31 @@ throttle() { # throttle CPU
 	for x in core package; do f $C/cpu$1/thermal_throttle/${x}_throttle_count 0; done
 }
 
+idle() { # idle CPU NAME:LATENCY...: the states of cpuidle, in microseconds
+	n_idle=0 cpu_idle=$1
+	shift
+	for x in "$@"; do
+		f $C/cpu$cpu_idle/cpuidle/state$n_idle/name "${x%:*}"
+		f $C/cpu$cpu_idle/cpuidle/state$n_idle/latency "${x#*:}"
+		n_idle=$((n_idle + 1))
+	done
+}
+
+percent() { # percent MIN [STATES TURBO]: the files of intel_pstate for all CPUs; hybrids do not have the last two
+	f $C/intel_pstate/max_perf_pct 100
+	f $C/intel_pstate/min_perf_pct "$1"
+	if [ $# -gt 1 ]; then
+		f $C/intel_pstate/num_pstates "$2"
+		f $C/intel_pstate/turbo_pct "$3"
+	fi
+}
+
+capacity() { # capacity CPU NOMINAL_MHZ HIGHEST NOMINAL: what the firmware says in CPPC
+	f $C/cpu$1/acpi_cppc/nominal_freq "$2"
+	f $C/cpu$1/acpi_cppc/highest_perf "$3"
+	f $C/cpu$1/acpi_cppc/nominal_perf "$4"
+}
+
 dmi() { # dmi SYS_VENDOR PRODUCT BIOS_VENDOR BIOS_VERSION BIOS_DATE
 	D=sys/class/dmi/id
 	f $D/sys_vendor "$1"
@@ -156,11 +191,14 @@ interrupts() { # interrupts N
 }
 
 # --- Intel, acpi-cpufreq: the kind of machine that the warmup study used, booted with intel_pstate=disable nohz_full=1-3.
-tree intel-acpi-cpufreq 'Intel desktop (Haswell, 4 cores, hyper-threading off in the firmware), Debian 12, intel_pstate=disable nohz_full=1-3'
+tree intel-acpi-cpufreq 'Intel desktop (Haswell, 4 cores, hyper-threading off in the firmware), Debian 12, intel_pstate=disable nohz_full=1-3' \
+'Linux 6.1: cpufreq/boost exists because acpi-cpufreq sets .set_boost (drivers/cpufreq/acpi-cpufreq.c, acpi_cpufreq_boost_init) and no policyN/boost
+(drivers/cpufreq/cpufreq.c has none); no scaling_boost_frequencies (acpi_cpufreq_attr); cpuinfo_max_freq is the highest of the table, turbo entry
+included, since Haswell has no CPPC. Idle states: drivers/idle/intel_idle.c, hsw_cstates.'
 cpus 4
 debian
 interrupts 4
-cpuinfo 4 GenuineIntel 6 60 3 0x28 'Intel(R) Core(TM) i7-4790 CPU @ 3.60GHz' 'fpu tsc msr apic constant_tsc arch_perfmon nonstop_tsc aperfmperf est ida arat'
+cpuinfo 4 GenuineIntel 6 60 3 0x28 'Intel(R) Core(TM) i7-4790 CPU @ 3.60GHz' 'fpu tsc msr apic constant_tsc arch_perfmon nonstop_tsc aperfmperf est ida arat epb pln pts'
 f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.1.0-18-amd64 root=/dev/sda1 ro quiet intel_pstate=disable nohz_full=1-3'
 f $C/nohz_full 1-3
 smt notsupported 0
@@ -171,6 +209,7 @@ for n in 0 1 2 3; do
 	f $C/cpu$n/power/energy_perf_bias 6
 	topology $n $n $n
 	throttle $n
+	idle $n POLL:0 C1:2 C1E:10 C3:33 C6:133
 done
 hwmon 0 platform/coretemp.0 coretemp
 s 1 41000 'Package id 0'
@@ -179,23 +218,28 @@ s 3 40000 'Core 1'
 dmi 'Dell Inc.' 'OptiPlex 9020' 'Dell Inc.' A25 05/30/2019
 
 # --- Intel, intel_pstate active with HWP.
-tree intel-pstate-active 'Intel desktop (Coffee Lake, 2 of its cores with 2 threads each), Fedora 40, intel_pstate active with HWP'
+tree intel-pstate-active 'Intel desktop (Coffee Lake, 2 of its cores with 2 threads each), Fedora 40, intel_pstate active with HWP' \
+'drivers/cpufreq/intel_pstate.c of Linux 6.12: base_frequency is the guaranteed level (show_base_frequency, 912-929), num_pstates 43 = 50 - 8 + 1 and
+turbo_pct 33 (1447-1492), min_perf_pct 16 = 800/5000, cpuinfo_max_freq the turbo one. MPERF counts at MSR_PLATFORM_INFO[15:8] (2092) = 36, here
+the same as base_frequency. Idle states: drivers/idle/intel_idle.c, skl_cstates.'
 cpus 4
 fedora
 interrupts 4
-cpuinfo 4 GenuineIntel 6 158 13 0xf8 'Intel(R) Core(TM) i9-9900K CPU @ 3.60GHz' 'fpu tsc msr apic ht constant_tsc arch_perfmon aperfmperf est ida arat hwp hwp_notify hwp_act_window hwp_epp'
+cpuinfo 4 GenuineIntel 6 158 13 0xf8 'Intel(R) Core(TM) i9-9900K CPU @ 3.60GHz' 'fpu tsc msr apic ht constant_tsc arch_perfmon aperfmperf est ida arat epb pln pts hwp hwp_notify hwp_act_window hwp_epp'
 f proc/cmdline 'BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.8.5-301.fc40.x86_64 root=UUID=0a1b ro rhgb quiet'
 f $C/nohz_full ''
 smt on 1
 f $C/intel_pstate/status active
 f $C/intel_pstate/no_turbo 0
 f $C/intel_pstate/hwp_dynamic_boost 1
+percent 16 43 33
 for n in 0 1 2 3; do
 	policy $n intel_pstate powersave 'performance powersave' 800000 5000000 800000 5000000
 	f $P/base_frequency 3600000
 	f $P/energy_performance_preference balance_performance
 	f $P/energy_performance_available_preferences 'default performance balance_performance balance_power power'
 	throttle $n
+	idle $n POLL:0 C1:2 C1E:10 C3:70 C6:85
 done
 topology 0 0 0,2
 topology 1 1 1,3
@@ -210,58 +254,171 @@ s 1 45000 'Package id 0'
 s 2 44000 'Core 0'
 dmi 'ASUS' 'System Product Name' 'American Megatrends Inc.' 2004 11/02/2021
 
-# --- Intel, intel_pstate passive (intel_cpufreq), without HWP.
-tree intel-cpufreq-passive 'Intel desktop (Sandy Bridge, 2 cores), Debian 12, intel_pstate=passive, no HWP'
+# --- Intel client whose firmware has lowered the guaranteed frequency (configurable TDP).
+tree intel-ctdp 'Intel laptop (Tiger Lake, 2 of its cores, hyper-threading off in the firmware) at its lower configurable TDP, Debian 12, intel_pstate active' \
+'drivers/cpufreq/intel_pstate.c of Linux 6.1: with HWP the highest level without turbo is that of the configured TDP (core_get_max_pstate, tdp_ratio) and
+base_frequency the guaranteed one (1.2 GHz), while MPERF counts at MSR_PLATFORM_INFO[15:8] = 28 (core_get_max_pstate_physical): APERF/MPERF of a core
+held at its base frequency is 1.2/2.8 = 0.43. min_perf_pct 8 = 400/4700; num_pstates 44 = 47 - 4 + 1, turbo_pct 80. Idle states:
+drivers/idle/intel_idle.c, tgl is not listed there: ACPI states.'
 cpus 2
 debian
 interrupts 2
-cpuinfo 2 GenuineIntel 6 42 7 0x2f 'Intel(R) Core(TM) i5-2500 CPU @ 3.30GHz' 'fpu tsc msr apic constant_tsc arch_perfmon aperfmperf est ida arat'
+cpuinfo 2 GenuineIntel 6 140 1 0xb6 '11th Gen Intel(R) Core(TM) i7-1165G7 @ 2.80GHz' 'fpu tsc msr apic constant_tsc arch_perfmon nonstop_tsc aperfmperf est ida arat epb pln pts hwp hwp_notify hwp_act_window hwp_epp'
+f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.1.0-18-amd64 root=/dev/nvme0n1p2 ro quiet nohz_full=1'
+f $C/nohz_full 1
+smt notsupported 0
+f $C/intel_pstate/status active
+f $C/intel_pstate/no_turbo 0
+f $C/intel_pstate/hwp_dynamic_boost 0
+percent 8 44 80
+for n in 0 1; do
+	policy $n intel_pstate powersave 'performance powersave' 400000 4700000 400000 4700000
+	f $P/base_frequency 1200000
+	f $P/energy_performance_preference balance_performance
+	f $P/energy_performance_available_preferences 'default performance balance_performance balance_power power'
+	topology $n $n $n
+	throttle $n
+	idle $n POLL:0 C1_ACPI:1 C2_ACPI:253 C3_ACPI:1048
+done
+hwmon 3 platform/coretemp.0 coretemp
+s 1 43000 'Package id 0'
+dmi 'Dell Inc.' 'XPS 13 9310' 'Dell Inc.' 3.16.0 03/02/2023
+
+# --- Intel server.
+tree intel-server 'Intel server (Skylake-SP, 2 packages with 2 of their cores each, hyper-threading off in the firmware), Debian 12, intel_pstate active' \
+'drivers/cpufreq/intel_pstate.c of Linux 6.1, as of intel-pstate-active: base_frequency 2.4 GHz, MPERF at the same rate; num_pstates 28 = 37 - 10 + 1,
+turbo_pct 47, min_perf_pct 27 = 1000/3700. hwp_dynamic_boost is on by default on servers of this model (intel_pstate_hwp_boost_ids). Idle states:
+drivers/idle/intel_idle.c, skx_cstates.'
+cpus 4
+debian
+interrupts 4
+cpuinfo 4 GenuineIntel 6 85 4 0x2007006 'Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz' 'fpu tsc msr apic constant_tsc arch_perfmon nonstop_tsc aperfmperf est ida arat epb pln pts hwp hwp_act_window hwp_epp hwp_pkg_req'
+f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.1.0-18-amd64 root=/dev/sda2 ro quiet nohz_full=1-3'
+f $C/nohz_full 1-3
+f proc/sys/kernel/numa_balancing 1
+smt notsupported 0
+f $C/intel_pstate/status active
+f $C/intel_pstate/no_turbo 0
+f $C/intel_pstate/hwp_dynamic_boost 1
+percent 27 28 47
+for n in 0 1 2 3; do
+	policy $n intel_pstate performance 'performance powersave' 1000000 3700000 1000000 3700000
+	f $P/base_frequency 2400000
+	f $P/energy_performance_preference performance
+	f $P/energy_performance_available_preferences 'default performance balance_performance balance_power power'
+	throttle $n
+	idle $n POLL:0 C1:2 C1E:10 C6:133
+	topology $n $((n / 2)) $n
+	f $C/cpu$n/topology/physical_package_id $((n % 2))
+done
+hwmon 0 platform/coretemp.0 coretemp
+s 1 42000 'Package id 0'
+hwmon 1 platform/coretemp.1 coretemp
+s 1 44000 'Package id 1'
+dmi 'Dell Inc.' 'PowerEdge R740' 'Dell Inc.' 2.19.1 06/04/2023
+
+# --- Intel, intel_pstate passive (intel_cpufreq), without HWP.
+tree intel-cpufreq-passive 'Intel desktop (Sandy Bridge, 2 cores), Debian 12, intel_pstate=passive, no HWP' \
+'drivers/cpufreq/intel_pstate.c of Linux 6.1: num_pstates 22 = 37 - 16 + 1, turbo_pct 19, min_perf_pct 43 = 1600/3700; before Linux 6.10 no_turbo lowers
+what limits may be, and not cpuinfo_max_freq. Idle states: drivers/idle/intel_idle.c, snb_cstates.'
+cpus 2
+debian
+interrupts 2
+cpuinfo 2 GenuineIntel 6 42 7 0x2f 'Intel(R) Core(TM) i5-2500 CPU @ 3.30GHz' 'fpu tsc msr apic constant_tsc arch_perfmon aperfmperf est ida arat epb pln pts'
 f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.1.0-18-amd64 root=/dev/sda1 ro quiet intel_pstate=passive'
 f $C/nohz_full '(null)'
 smt notsupported 0
 f $C/intel_pstate/status passive
 f $C/intel_pstate/no_turbo 0
-f $C/intel_pstate/num_pstates 22
-f $C/intel_pstate/turbo_pct 19
+percent 43 22 19
 for n in 0 1; do
 	policy $n intel_cpufreq schedutil 'conservative ondemand userspace powersave performance schedutil' 1600000 3700000 1600000 3700000
 	f $C/cpu$n/power/energy_perf_bias 6
 	topology $n $n $n
 	throttle $n
+	idle $n POLL:0 C1:2 C1E:10 C3:80
 done
 hwmon 0 platform/coretemp.0 coretemp
 s 1 35000 'Package id 0'
 dmi 'Gigabyte Technology Co., Ltd.' 'H67MA-UD2H-B3' 'Award Software International, Inc.' F5 03/27/2012
 
-# --- AMD, amd-pstate active, on a kernel without boost switch for it.
-tree amd-pstate-epp 'AMD desktop (Zen 3, 2 of its cores with 2 threads each), Debian with Linux 6.5: amd-pstate-epp without a boost file'
-cpus 4
+# --- AMD, amd-pstate: what its modes show by the kernel.
+zen3() { # zen3 DRIVER GOVERNOR "GOVERNORS": four CPUs, two cores with two threads each
+	cpus 4
+	interrupts 4
+	cpuinfo 4 AuthenticAMD 25 33 2 0xa20120a 'AMD Ryzen 7 5800X 8-Core Processor' 'fpu tsc msr apic ht constant_tsc nonstop_tsc aperfmperf rapl cpb hw_pstate rdpru cppc'
+	f $C/nohz_full ''
+	smt on 1
+	for n in 0 1 2 3; do
+		policy $n "$1" "$2" "$3" 550000 4850000 550000 4850000
+		f $P/amd_pstate_max_freq 4850000
+		f $P/amd_pstate_lowest_nonlinear_freq 1700000
+		f $P/amd_pstate_highest_perf 166
+		if [ "$1" = amd-pstate-epp ]; then
+			f $P/energy_performance_preference balance_performance
+			f $P/energy_performance_available_preferences 'default performance balance_performance balance_power power'
+		fi
+		capacity $n 3800 166 130
+		idle $n POLL:0 C1:1 C2:18
+	done
+	topology 0 0 0,2
+	topology 1 1 1,3
+	topology 2 0 0,2
+	topology 3 1 1,3
+	hwmon 2 pci0000:00/0000:00:18.3 k10temp
+	s 1 48250 Tctl
+	s 3 46000 Tccd1
+	dmi 'Micro-Star International Co., Ltd.' 'MS-7C56' 'American Megatrends International, LLC.' A.80 01/18/2022
+}
+
+boosts() { # boosts: the switches of Linux 6.12, the driver's and those of the policies
+	f $C/cpufreq/boost 1
+	for n in 0 1 2 3; do f $C/cpufreq/policy$n/boost 1; done
+}
+
+tree amd-pstate-epp 'AMD desktop (Zen 3, 2 of its cores with 2 threads each), Debian with Linux 6.5: amd-pstate-epp without a boost file' \
+'drivers/cpufreq/amd-pstate.c as Linux 6.3 to 6.7 have it: the driver amd-pstate-epp has no .set_boost, so there is no cpufreq/boost, and it writes the
+highest level to the processor whatever scaling_max_freq says. nominal_freq is in MHz (drivers/acpi/cppc_acpi.c:184).'
+zen3 amd-pstate-epp powersave 'performance powersave'
 debian
-interrupts 4
-cpuinfo 4 AuthenticAMD 25 33 2 0xa20120a 'AMD Ryzen 7 5800X 8-Core Processor' 'fpu tsc msr apic ht constant_tsc nonstop_tsc aperfmperf rapl cpb hw_pstate rdpru cppc'
+f proc/sys/kernel/osrelease 6.5.0-0.deb12.4-amd64
 f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.5.0-0.deb12.4-amd64 root=/dev/nvme0n1p2 ro quiet amd_pstate=active'
-f $C/nohz_full ''
-smt on 1
 f $C/amd_pstate/status active
-for n in 0 1 2 3; do
-	policy $n amd-pstate-epp powersave 'performance powersave' 550000 4850000 550000 4850000
-	f $P/energy_performance_preference balance_performance
-	f $P/energy_performance_available_preferences 'default performance balance_performance balance_power power'
-	f $P/amd_pstate_max_freq 4850000
-	f $P/amd_pstate_lowest_nonlinear_freq 1700000
-	f $C/cpu$n/acpi_cppc/nominal_freq 3800
-done
-topology 0 0 0,2
-topology 1 1 1,3
-topology 2 0 0,2
-topology 3 1 1,3
-hwmon 2 pci0000:00/0000:00:18.3 k10temp
-s 1 48250 Tctl
-s 3 46000 Tccd1
-dmi 'Micro-Star International Co., Ltd.' 'MS-7C56' 'American Megatrends International, LLC.' A.80 01/18/2022
+
+tree amd-pstate-passive 'AMD desktop (Zen 3, 2 of its cores with 2 threads each), Debian 12 (Linux 6.1): amd-pstate passive, its only mode there' \
+'drivers/cpufreq/amd-pstate.c of Linux 6.1: .set_boost (651) and boost_enabled (444-455), so cpufreq/boost is 1; no amd_pstate directory, no energy
+preference, no policyN/boost (drivers/cpufreq/cpufreq.c). With boost off cpuinfo_max_freq is the nominal frequency (419-440).'
+zen3 amd-pstate schedutil 'conservative ondemand userspace powersave performance schedutil'
+debian
+f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.1.0-18-amd64 root=/dev/nvme0n1p2 ro quiet amd_pstate=passive'
+f $C/cpufreq/boost 1
+
+tree amd-pstate-epp-6.12 'AMD desktop (Zen 3, 2 of its cores with 2 threads each), Debian 13 (Linux 6.12): amd-pstate-epp' \
+'drivers/cpufreq/amd-pstate.c of Linux 6.12: both drivers set .set_boost (1681, 1698), so cpufreq/boost exists (drivers/cpufreq/cpufreq.c:2975) and
+policyN/boost (cpufreq.c:1101); the maximum is applied (1489-1527), with boost off as a share of the nominal level; MAX_PERF is written again when a CPU
+comes online and on resume (1584-1607). amd_pstate/prefcore, and amd_pstate_prefcore_ranking and amd_pstate_hw_prefcore of the policies.'
+zen3 amd-pstate-epp powersave 'performance powersave'
+trixie
+f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.12.38+deb13-amd64 root=/dev/nvme0n1p2 ro quiet'
+f $C/amd_pstate/status active
+f $C/amd_pstate/prefcore enabled
+boosts
+
+tree amd-pstate-guided-6.12 'AMD desktop (Zen 3, 2 of its cores with 2 threads each), Debian 13 (Linux 6.12): amd-pstate guided' \
+'drivers/cpufreq/amd-pstate.c of Linux 6.12, as of amd-pstate-epp-6.12; in the guided mode the driver is amd-pstate, with the governors of cpufreq and
+without an energy preference (amd_pstate_attr, 1341-1348).'
+zen3 amd-pstate schedutil 'conservative ondemand userspace powersave performance schedutil'
+trixie
+f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.12.38+deb13-amd64 root=/dev/nvme0n1p2 ro quiet amd_pstate=guided'
+f $C/amd_pstate/status guided
+f $C/amd_pstate/prefcore enabled
+boosts
 
 # --- AMD, acpi-cpufreq.
-tree amd-acpi-cpufreq 'AMD server (Zen, 2 cores, SMT off in the firmware), Debian 12, acpi-cpufreq'
+tree amd-acpi-cpufreq 'AMD server (Zen, 2 cores, SMT off in the firmware), Debian 12, acpi-cpufreq' \
+'drivers/cpufreq/acpi-cpufreq.c of Linux 6.1: acpi_cpufreq_attr has cpb and no scaling_boost_frequencies; boost is a switch of the processor that changes
+neither the table nor the limits (set_boost); cpuinfo_max_freq is the highest of the table, since this firmware has no CPPC (only with CPPC it is
+above, acpi-cpufreq.c:848-866 of Linux 6.12).'
 cpus 2
 debian
 interrupts 2
@@ -272,10 +429,11 @@ f $C/isolated 1
 smt notsupported 0
 f $C/cpufreq/boost 1
 for n in 0 1; do
-	policy $n acpi-cpufreq schedutil 'conservative ondemand userspace powersave performance schedutil' 1200000 2400000 1200000 2900000
+	policy $n acpi-cpufreq schedutil 'conservative ondemand userspace powersave performance schedutil' 1200000 2400000 1200000 2400000
 	f $P/scaling_available_frequencies '2400000 1800000 1200000 '
-	f $P/scaling_boost_frequencies '2900000 '
+	f $P/cpb 1
 	topology $n $n $n
+	idle $n POLL:0 C1:1 C2:400
 done
 hwmon 0 pci0000:00/0000:00:18.3 k10temp
 s 1 38625 Tdie
@@ -284,16 +442,20 @@ s 1 39000 Tdie
 dmi 'Supermicro' 'AS -1013S-MTR' 'American Megatrends Inc.' 1.1c 10/04/2018
 
 # --- Hybrid processor.
-tree intel-hybrid 'Intel laptop (Alder Lake: CPU 0-1 performance cores, 2-3 efficient cores), Fedora 40, intel_pstate active'
+tree intel-hybrid 'Intel laptop (Alder Lake: CPU 0-1 performance cores, 2-3 efficient cores), Fedora 40, intel_pstate active' \
+'drivers/cpufreq/intel_pstate.c of Linux 6.12: each kind of core has its own base_frequency (912-929); no num_pstates and turbo_pct on hybrids (1768); MPERF of
+all cores counts at MSR_PLATFORM_INFO[15:8] = 17 (949-953), so APERF/MPERF of an efficient core held at its base frequency is 1.2/1.7 = 0.71.
+The kinds of cores: arch/x86/events/intel/core.c (cpu_core, cpu_atom). Idle states: drivers/idle/intel_idle.c, adl_l_cstates, where C1 is not usable.'
 cpus 4
 fedora
 interrupts 4
-cpuinfo 4 GenuineIntel 6 154 3 0x430 '12th Gen Intel(R) Core(TM) i5-1240P' 'fpu tsc msr apic constant_tsc arch_perfmon aperfmperf est ida arat hwp hwp_notify hwp_act_window hwp_epp hybrid'
+cpuinfo 4 GenuineIntel 6 154 3 0x430 '12th Gen Intel(R) Core(TM) i5-1240P' 'fpu tsc msr apic constant_tsc arch_perfmon aperfmperf est ida arat epb pln pts hwp hwp_notify hwp_act_window hwp_epp hwp_pkg_req hfi'
 f proc/cmdline 'BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.8.5-301.fc40.x86_64 root=UUID=0a1b ro rhgb quiet nohz_full=1-3'
 f $C/nohz_full 1-3
 smt notsupported 0
 f $C/intel_pstate/status active
 f $C/intel_pstate/no_turbo 0
+percent 9
 f sys/devices/cpu_core/cpus 0-1
 f sys/devices/cpu_atom/cpus 2-3
 for n in 0 1 2 3; do
@@ -305,13 +467,16 @@ for n in 0 1 2 3; do
 	f $P/energy_performance_available_preferences 'default performance balance_performance balance_power power'
 	topology $n $n $n
 	throttle $n
+	idle $n POLL:0 C1E:2 C6:170 C8:200 C10:230
 done
 hwmon 5 platform/coretemp.0 coretemp
 s 1 52000 'Package id 0'
 dmi LENOVO 21AHCTO1WW LENOVO 'N3MET12W (1.11 )' 02/21/2023
 
 # --- KVM guest.
-tree kvm-guest 'KVM guest with 2 CPUs and no frequency driver, Debian 12'
+tree kvm-guest 'KVM guest with 2 CPUs and no frequency driver, Debian 12' \
+'A guest has no cpufreq driver, as the processor shows no EIST, HWP or CPPC, and no cpuidle states unless it may use MWAIT (drivers/idle/intel_idle.c,
+intel_idle_init) or haltpoll (drivers/cpuidle/cpuidle-haltpoll.c).'
 cpus 2
 debian
 interrupts 2
@@ -324,22 +489,35 @@ for n in 0 1; do topology $n $n $n; done
 dmi QEMU 'Standard PC (Q35 + ICH9, 2009)' SeaBIOS 1.16.2-debian-1.16.2-1 04/01/2014
 
 # --- arm64.
-tree arm64 'arm64 server (Neoverse N1, 2 cores), Debian 12, cppc_cpufreq'
+tree arm64 'arm64 server (Neoverse N1, 2 cores), Debian 12, cppc_cpufreq' \
+'drivers/cpufreq/cppc_cpufreq.c of Linux 6.1: .set_boost (829), so cpufreq/boost exists (drivers/cpufreq/cpufreq.c) and is 0, whether the firmware has levels
+above the nominal one (682) or not; cpuinfo_max_freq is the nominal frequency while boost is off (642-650). smt/control is notimplemented
+(kernel/cpu.c:2590). Idle state 0 is WFI (drivers/cpuidle/cpuidle-psci.c:367). Interrupts: arch/arm64/kernel/smp.c (IPI), no TRM, THR and MCE.'
 cpus 2
 debian
-interrupts 2
 mkdir -p $T/proc
+cat >$T/proc/interrupts <<END
+           CPU0       CPU1
+ 11:     100000     100001     GICv3  27 Level     arch_timer
+ 24:     100000          0   ITS-MSI 524288 Edge      ahci[0000:00:17.0]
+IPI0:       512        498       Rescheduling interrupts
+IPI1:       100         90       Function call interrupts
+Err:          0
+END
 for n in 0 1; do
 	printf 'processor\t: %s\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics cpuid\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n\n' $n
 done >$T/proc/cpuinfo
 f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.1.0-18-arm64 root=/dev/sda2 ro quiet'
 f $C/nohz_full ''
 rm $T/proc/sys/kernel/nmi_watchdog
-smt notsupported 0
+smt notimplemented 0
+f $C/cpufreq/boost 0
 for n in 0 1; do
 	policy $n cppc_cpufreq ondemand 'conservative ondemand userspace powersave performance schedutil' 1000000 3000000 1000000 3000000
-	f $C/cpu$n/acpi_cppc/nominal_freq 3000
+	capacity $n 3000 300 300
+	f $C/cpu$n/cpu_capacity 1024
 	topology $n $n $n
+	idle $n WFI:1 LPI-1:50
 done
 Z=sys/class/thermal/thermal_zone0
 f $Z/type soc-thermal
