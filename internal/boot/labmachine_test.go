@@ -366,7 +366,7 @@ func TestThermalInterrupts(t *testing.T) {
 			Throttle: setting.Apply},
 	}
 	write(100, 0)
-	after, err := m.Watch(t.Context(), nil)
+	after, err := m.Watch(t.Context(), Applied{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ const (
 	noTurboFile = "/sys/devices/system/cpu/intel_pstate/no_turbo"
 	boostFile   = host.CPUFreqDir + "/boost"
 
-	// minPercentFile is intel_pstate's minimum for all CPUs, in percent of the highest turbo frequency.
+	// minPercentFile is intel_pstate's minimum for all CPUs, in percent of the highest frequency.
 	minPercentFile = "/sys/devices/system/cpu/intel_pstate/min_perf_pct"
 )
 

@@ -106,9 +106,9 @@ func (h Host) FastCPUs() CPUs {
 }
 
 // PrimaryThreads returns the members of cpus that stay online when sibling threads are switched
-// off: the lowest of each core. The kernel keeps the thread with the lowest number in the firmware's
-// numbering (Linux 6.1, arch/x86/kernel/apic/apic.c:2406; 6.12, arch/x86/kernel/cpu/topology.c:77),
-// which it brings up first.
+// off: the lowest of each core. The kernel keeps the thread that is the first of its core by the
+// number of its interrupt controller (Linux 6.1, arch/x86/kernel/apic/apic.c:2406; 6.12,
+// arch/x86/kernel/cpu/topology.c:77), and numbers the CPUs in that order.
 func (h Host) PrimaryThreads(cpus CPUs) CPUs {
 	var primary CPUs
 	for _, cpu := range cpus {

@@ -103,8 +103,8 @@ func TestCPUsOfKinds(t *testing.T) {
 		if h.FastCPUs().String() != c.fast || h.PrimaryThreads(all).String() != c.primary ||
 			cpus.String() != c.cpus || (err == nil) != (c.failed == "") ||
 			err != nil && !strings.Contains(err.Error(), c.failed) {
-			t.Errorf("%+v: fast %s, primary %s, benchmark %s, %v", c, h.FastCPUs(), h.PrimaryThreads(all), cpus,
-				err)
+			t.Errorf("%+v: fast %s, primary %s, benchmark %s, %v", c, h.FastCPUs(), h.PrimaryThreads(all),
+				cpus, err)
 		}
 	}
 	// big.LITTLE: drivers/base/arch_topology.c, cpu_capacity

@@ -42,7 +42,8 @@ func TestChanges(t *testing.T) {
 			t.Errorf("%s from %d to %d: %q, want %q", c.name, c.before, c.after, list, c.want)
 		}
 	}
-	appeared := Changes(results.Throttle{After: []results.Count{{Name: "b", Count: 2}, {Name: "a", Count: 1}}})
+	appeared := Changes(results.Throttle{After: []results.Count{{Name: "b", Count: 2},
+		{Name: "a", Count: 1}}})
 	if len(appeared) != 2 || appeared[0].Name != "a" || appeared[1].Before != 0 {
 		t.Errorf("counts that were missing before: %v", appeared)
 	}
