@@ -29,13 +29,13 @@ var cstates = Descriptor{
 		Why:   "a CPU in a deep idle state takes longer to wake and finds its caches empty",
 		Options: []setting.Option{{
 			Name: "latency_us", Default: int64(shallowest), Min: shallowest, Max: 1_000_000,
-			Doc: "the longest permitted wake-up latency, in microseconds; -1 is that of the shallowest idle " +
-				"state (C1); 0 keeps idle CPUs spinning, which heats the processor",
+			Doc: "the longest permitted wake-up latency, in microseconds; -1 is that of the shallowest " +
+				"idle state (C1); 0 keeps idle CPUs spinning, which heats the processor",
 		}},
 		What: "the latency of C1 (`cpuidle/state*/latency`), or `latency_us`, written to " +
 			"`/dev/cpu_dma_latency`, which stays open",
-		Notes: "the kernel drops the limit when krund ends, for whatever reason. 0 is refused while sibling " +
-			"threads are online: a spinning thread slows its sibling down, and it keeps its timer tick",
+		Notes: "the kernel drops the limit when krund ends, for whatever reason. 0 is refused while " +
+			"sibling threads are online: a spinning thread slows its sibling down, and its timer ticks",
 	},
 	targets: []target{{kind: KindHold, name: is(latencyFile), values: from(isNumber)}},
 	plan: func(d setting.Demand, r Request) planner {
@@ -74,7 +74,8 @@ func (m *Machine) shallowestIdle() (latency int, known bool) {
 		return 0, false
 	}
 	for _, cpu := range cpus {
-		files, err := m.Root.Glob(fmt.Sprintf("/sys/devices/system/cpu/cpu%d/cpuidle/state[0-9]*/latency", cpu))
+		dir := fmt.Sprintf("/sys/devices/system/cpu/cpu%d/cpuidle", cpu)
+		files, err := m.Root.Glob(dir + "/state[0-9]*/latency")
 		if err != nil {
 			return 0, false
 		}

@@ -312,9 +312,9 @@ func (k *fakeKernel) boost(on bool) {
 }
 
 // policyBoost is what .set_boost of the drivers does to a policy. acpi-cpufreq switches the
-// processor and nothing else (Linux 6.12, drivers/cpufreq/acpi-cpufreq.c:134-142); amd-pstate lowers
-// the hardware maximum to the nominal frequency (6.1, drivers/cpufreq/amd-pstate.c:419-440; 6.12:
-// 677-717).
+// processor and nothing else (Linux 6.12, drivers/cpufreq/acpi-cpufreq.c:134-142); amd-pstate
+// lowers the hardware maximum to the nominal frequency (6.1, drivers/cpufreq/amd-pstate.c:419-440;
+// 6.12: 677-717).
 func (k *fakeKernel) policyBoost(dir string, on bool) {
 	if k.exists(dir + "boost") {
 		k.put(dir+"boost", map[bool]string{true: "1", false: "0"}[on])

@@ -31,7 +31,8 @@ var tickless = Descriptor{
 			}
 			p := planTickless(m, cpus, online)
 			if p.Status == setting.StatusOK && !r.Of(shield.Name).Policy.Changes() {
-				p.Detail = fmt.Sprintf("without `shield` benchmarks may also run on CPU %s", online.Minus(cpus))
+				p.Detail = fmt.Sprintf("without `shield` benchmarks may also run on CPU %s",
+					online.Minus(cpus))
 			}
 			return p
 		}
