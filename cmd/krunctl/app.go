@@ -29,6 +29,7 @@ import (
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer // for data, and for messages
+	terminal       io.Writer // what stdout writes to in the end
 	now            func() time.Time
 	host           string // name of this machine
 	fsys           durable.FS

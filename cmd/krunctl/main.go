@@ -62,9 +62,9 @@ func proveHost(ctx context.Context, h host.Host, cpus host.CPUs, d time.Duration
 // runIn is run in a given environment.
 func runIn(a *app, args []string, stdout io.Writer) int {
 	out := bufio.NewWriter(stdout)
-	a.stdout = out
+	a.stdout, a.terminal = out, stdout
 	root := rootCommand(a)
-	root.SetArgs(args)
+	root.SetArgs(joinValues(args))
 	err := root.Execute()
 	if flushed := out.Flush(); err == nil && flushed != nil {
 		err = fmt.Errorf("write the output: %w", flushed)
@@ -143,6 +143,7 @@ const otherGroup = "other"
 // groups returns the subcommands by purpose, in the order in which a new user needs them.
 func groups(a *app) []group {
 	return []group{
+		{"time", "Time something now", []*cobra.Command{timeCommand(a)}},
 		{
 			"run",
 			"Run an experiment",

@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -39,6 +41,30 @@ func (b *progressBar) show(p warmup.Progress) {
 // showKeys is show for the progress in keys.
 func (b *progressBar) showKeys(done, of int) {
 	b.draw(func(spent time.Duration) string { return barLine(b.what, "keys", done, done, of, spent) })
+}
+
+// write shows a line of text, at most as wide as the terminal.
+func (b *progressBar) write(text string) {
+	if !b.shows {
+		return
+	}
+	line := display.Terminal(text)
+	if most := terminalWidth(b.app.stderr) - 1; utf8.RuneCountInString(line) > most {
+		line = string([]rune(line)[:most])
+	}
+	_, _ = fmt.Fprintf(b.app.stderr, "\r%s%s", line,
+		strings.Repeat(" ", max(0, b.length-utf8.RuneCountInString(line)))) // only a message
+	b.length = utf8.RuneCountInString(line)
+}
+
+// terminalWidth is the width of a terminal in columns; 80 if it is unknown.
+func terminalWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return 80
 }
 
 func (b *progressBar) draw(text func(spent time.Duration) string) {

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -28,6 +29,7 @@ import (
 const (
 	defaultOutput  = 64 << 10 // bytes
 	defaultTimeout = time.Minute
+	interruptTime  = 10 * time.Second // see Cmd.Interrupt
 )
 
 // A Cmd is one program to run to its end.
@@ -50,6 +52,10 @@ type Cmd struct {
 	// StdoutOnly returns standard output only, and quotes the last line of standard error in the
 	// error. Otherwise Run returns both streams as one text.
 	StdoutOnly bool
+	// Tee also gets the standard output as it arrives; nil for nothing.
+	Tee io.Writer
+	// Interrupt: when the context ends, the group gets SIGINT and ten seconds to end in order.
+	Interrupt bool
 	// KeepGroup leaves running what the program has started in its process group, such as a
 	// service. Otherwise the group is killed when the program has ended.
 	KeepGroup bool
@@ -95,12 +101,19 @@ func (c Cmd) run(ctx context.Context) (string, error) {
 	cmd.Args[0] = c.Argv[0]
 	cmd.Env, cmd.Dir = c.Env, c.Dir
 	cmd.Stdout, cmd.Stderr = out, diagnostics
+	if c.Tee != nil {
+		cmd.Stdout = io.MultiWriter(out, c.Tee)
+	}
 	if c.Stdin != "" {
 		cmd.Stdin = strings.NewReader(c.Stdin)
 	}
 	ownGroup(cmd)
 	// A process that the program has started may hold the pipes open: bound the wait for it.
 	cmd.WaitDelay = time.Second
+	if c.Interrupt {
+		interruptGroup(cmd)
+		cmd.WaitDelay = interruptTime
+	}
 	err = cmd.Run()
 	if !c.KeepGroup {
 		killGroup(cmd)

@@ -13,6 +13,11 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
+// interruptGroup makes the end of the context interrupt the group instead.
+func interruptGroup(cmd *exec.Cmd) {
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+}
+
 // killGroup kills what cmd left running in its group. Usually the group is empty, so errors are
 // ignored.
 func killGroup(cmd *exec.Cmd) {

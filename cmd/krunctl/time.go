@@ -1,0 +1,238 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"krund/internal/config"
+	"krund/internal/trial"
+)
+
+const timeHelp = `Time says which of some commands or benchmark files is faster, and by how much. It
+needs no configuration, no directory and no root: it writes a temporary experiment,
+starts krund on it, and analyzes the result.
+
+An argument is a whole command, or a benchmark file of krund (.py, .js, .lua, .rb,
+.php, .class, .so) that has a function run_iter. A whole command is timed from just
+before its process is made until its end, again and again. Of a benchmark file the
+iterations within a process are timed, and the mean is that of the steady state.
+
+Process executions alternate between the arguments, in a random order in each round,
+so that what changes on the machine meets all of them. The interval of a ratio comes
+from the differences within the rounds.
+
+A shell starts whole commands. Its own time is measured beside them and subtracted;
+-N starts them without a shell. A command reads nothing, its output is discarded, and
+it gets PATH, HOME and a few more variables; --env adds others.
+
+Setup, prepare, conclude and cleanup run outside of what is timed: prepare and conclude
+around each run, setup and cleanup around each process execution, which makes several
+runs of a command.
+
+--save keeps the experiment for krunctl report, analyze and the others.
+
+EXAMPLES
+  krunctl time './a' './b'
+  krunctl time -N --warmup 3 'gzip -k words' 'xz -k words' --prepare 'rm -f words.?z'
+  krunctl time -P n 1 4 'make -j {n}' --prepare 'make clean'
+  krunctl time bench.py --vm python3 --vm pypy3 --iterations 200
+  krunctl time --save sort './sort old' './sort new'
+
+EXIT STATUS
+  0  everything ran
+  1  a command failed, or something could not be done
+  2  wrong usage`
+
+// timeOptions are the flags of time.
+type timeOptions struct {
+	json, ignoreFailure, noShell bool
+	shell, save, markdown        string
+	setup, conclude, cleanup     string
+	prepare, vms, env            []string
+	scans, lists, steps          []string
+	runs, minRuns, warmup        int
+	iterations, parameter        int
+	timeout                      string
+}
+
+func timeCommand(a *app) *cobra.Command {
+	var o timeOptions
+	c := &cobra.Command{
+		Use:   "time COMMAND|FILE...",
+		Short: "Time commands or benchmark files, and compare them",
+		Long:  timeHelp,
+		Args:  arguments(1, 1000, "commands or benchmark files"),
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(contextOf(c), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			defer stop()
+			return a.time(ctx, args, o)
+		},
+	}
+	o.flags(c.Flags())
+	return c
+}
+
+func (o *timeOptions) flags(f *pflag.FlagSet) {
+	f.IntVarP(&o.runs, "runs", "r", 0, "at least this many runs of each command, over at most 10 process "+
+		"executions; process executions of a benchmark file (default by time: 2 s, or 5 s)")
+	f.IntVarP(&o.minRuns, "min-runs", "m", 10, "the fewest runs of a command when the time decides")
+	f.IntVarP(&o.warmup, "warmup", "w", 0,
+		"runs of a command before those that are timed, in each execution")
+	f.IntVar(&o.iterations, "iterations", 0, "iterations in each process execution of a benchmark file")
+	f.IntVar(&o.parameter, "parameter", 1, "argument of run_iter")
+	f.StringArrayVar(&o.vms, "vm", nil, "program that runs the benchmark files of its language; repeatable")
+	f.StringVarP(&o.setup, "setup", "s", "", "shell command before each process execution")
+	f.StringArrayVarP(&o.prepare, "prepare", "p", nil,
+		"shell command before each run; once for all commands, or once for each")
+	f.StringVarP(&o.conclude, "conclude", "C", "", "shell command after each run")
+	f.StringVarP(&o.cleanup, "cleanup", "c", "", "shell command after each process execution")
+	f.StringArrayVarP(&o.scans, "parameter-scan", "P", nil,
+		"VAR MIN MAX: time each command with {VAR} replaced by each number; repeatable")
+	f.StringArrayVarP(&o.steps, "parameter-step-size", "D", nil, "step of the scan before it (default 1)")
+	f.StringArrayVarP(&o.lists, "parameter-list", "L", nil, "VAR A,B,C: the same with each of these values")
+	f.StringVarP(&o.shell, "shell", "S", "sh", "shell that starts commands, with its options; or none")
+	f.BoolVarP(&o.noShell, "no-shell", "N", false, "start commands without a shell: --shell none")
+	f.BoolVarP(&o.ignoreFailure, "ignore-failure", "i", false, "count runs that end with an error")
+	f.StringArrayVar(&o.env, "env", nil, "NAME or NAME=VALUE: pass this variable on; repeatable")
+	f.StringVar(&o.timeout, "timeout", "",
+		"longest time of one process execution, such as 30s (default none)")
+	f.StringVar(&o.save, "save", "", "keep the experiment as NAME.toml and NAME.krun")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.StringVar(&o.markdown, "export-markdown", "", "also write a table in Markdown to this file")
+}
+
+// valuesOf are the options that hyperfine's users write with several values.
+var valuesOf = map[string]int{"-P": 3, "--parameter-scan": 3, "-L": 2, "--parameter-list": 2}
+
+// joinValues turns "-P n 1 4" of `krunctl time` into "-P=n 1 4": a flag of package pflag has one
+// value.
+func joinValues(args []string) []string {
+	if len(args) == 0 || args[0] != "time" {
+		return args
+	}
+	var joined []string
+	for i := 0; i < len(args); i++ {
+		n, ok := valuesOf[args[i]]
+		switch {
+		case args[i] == "--":
+			return append(joined, args[i:]...)
+		case ok && i+n < len(args):
+			joined = append(joined, args[i]+"="+strings.Join(args[i+1:i+1+n], " "))
+			i += n
+		default:
+			joined = append(joined, args[i])
+		}
+	}
+	return joined
+}
+
+// parameters returns the scans and lists.
+func (o *timeOptions) parameters() ([]trial.Parameter, error) {
+	var all []trial.Parameter
+	for i, text := range o.scans {
+		words := strings.Fields(text)
+		if len(words) != 3 {
+			return nil, fmt.Errorf("--parameter-scan needs VAR MIN MAX, not %q", text)
+		}
+		step := "1"
+		if i < len(o.steps) {
+			step = o.steps[i]
+		}
+		p, err := trial.Scan(words[0], words[1], words[2], step)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	if len(o.steps) > len(o.scans) {
+		return nil, fmt.Errorf("--parameter-step-size needs --parameter-scan")
+	}
+	for _, text := range o.lists {
+		name, values, ok := strings.Cut(text, " ")
+		if !ok || name == "" || values == "" {
+			return nil, fmt.Errorf("--parameter-list needs VAR A,B,C, not %q", text)
+		}
+		all = append(all, trial.Parameter{Name: name, Values: strings.Split(values, ",")})
+	}
+	return all, nil
+}
+
+// plan returns the plan of the arguments, without its schedule.
+func (o *timeOptions) plan(args []string) (trial.Plan, error) {
+	p := trial.Plan{Warmup: o.warmup, Parameter: o.parameter, IgnoreFailure: o.ignoreFailure}
+	for flag, n := range map[string]int{"--runs": o.runs, "--min-runs": o.minRuns - 1, "--warmup": o.warmup,
+		"--iterations": o.iterations} {
+		const most = 1_000_000 // what the runner accepts, and far more than anyone waits for
+		if n < 0 || n > most {
+			return p, fmt.Errorf("%s must be a positive number, up to %d", flag, most)
+		}
+	}
+	shell := append(strings.Fields(o.shell), "-c")
+	if o.noShell || o.shell == "none" || len(shell) == 1 {
+		shell = nil
+	}
+	parameters, err := o.parameters()
+	if err != nil {
+		return p, err
+	}
+	p.Subjects, err = trial.Subjects(args, trial.Options{Shell: shell, VMs: o.vms, Parameters: parameters,
+		Setup: o.setup, Prepare: o.prepare, Conclude: o.conclude, Cleanup: o.cleanup})
+	if err != nil {
+		return p, err
+	}
+	for _, s := range p.Subjects {
+		if s.IsCommand() && shell != nil {
+			p.Calibrate = append(append([]string{"--"}, shell...), "")
+		}
+	}
+	if o.timeout != "" {
+		if p.Timeout, err = config.ParseDuration(o.timeout); err != nil || p.Timeout < time.Millisecond {
+			return p, fmt.Errorf(`--timeout must be a duration such as 30s, not %q`, o.timeout)
+		}
+	}
+	p.Env = environment(o.env)
+	p.Dir, err = os.Getwd()
+	return p, err
+}
+
+// environment returns the variables for commands: PATH, so that they are found as in this shell,
+// and those of --env.
+func environment(wanted []string) []string {
+	var list []string
+	for _, v := range append([]string{"PATH"}, wanted...) {
+		name, _, given := strings.Cut(v, "=")
+		value, set := os.LookupEnv(name)
+		switch {
+		case given:
+			list = append(list, v)
+		case set:
+			list = append(list, name+"="+value)
+		}
+	}
+	return list
+}
+
+// krundPath returns krund's path: beside krunctl, else in PATH.
+func krundPath() (string, error) {
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), "krund")
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+			return beside, nil
+		}
+	}
+	path, err := exec.LookPath("krund")
+	if err != nil {
+		return "", errors.New("krund, which measures, is neither beside krunctl nor in PATH; install both")
+	}
+	return path, nil
+}

@@ -1,0 +1,116 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"krund/internal/trial"
+	"krund/runners/runnertest"
+)
+
+// installControl builds krunctl beside krund.
+var installControl = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(scratch, "prefix", "bin", "krunctl")
+	c := exec.Command("go", "build", "-o", path, "../krunctl")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		return string(out), err
+	}
+	return path, nil
+})
+
+// timed runs `krunctl time` in an empty directory, and returns what it printed and its exit status.
+func timed(t *testing.T, args ...string) (stdout, stderr, dir string, status int) {
+	t.Helper()
+	runnertest.Compiler(t)
+	if err := install(); err != nil {
+		t.Fatal(err)
+	}
+	krunctl, err := installControl()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, krunctl)
+	}
+	var out, messages strings.Builder
+	c := exec.CommandContext(t.Context(), krunctl, append([]string{"time"}, args...)...)
+	c.Dir, c.Stdout, c.Stderr = t.TempDir(), &out, &messages
+	c.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+	_ = c.Run() // its status is returned
+	if left, _ := os.ReadDir(c.Env[len(c.Env)-1][len("TMPDIR="):]); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	return out.String(), messages.String(), c.Dir, c.ProcessState.ExitCode()
+}
+
+// TestTimeCommands: two commands of which one sleeps twenty times as long.
+func TestTimeCommands(t *testing.T) {
+	out, messages, dir, status := timed(t, "--runs", "4", "--save", "x", "--export-markdown", "x.md",
+		"-L", "s", "0.002,0.04", "sleep {s}")
+	for _, want := range []string{"sleep-0.002 is ", " faster than sleep-0.04", "The start of the shell, "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if status != 0 || strings.Contains(out, "\x1b") || messages != "" {
+		t.Fatalf("status %d\n%s%s", status, out, messages)
+	}
+	for _, file := range []string{"x.toml", "x.krun/schedule", "x.md"} {
+		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTimeFile: a benchmark file, in JSON.
+func TestTimeFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bench.py")
+	if err := os.WriteFile(file, []byte("def run_iter(n):\n    sum(range(n))\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, messages, _, status := timed(t, "--runs", "2", "--iterations", "20", "--parameter", "1000", "--json",
+		file)
+	var a trial.Answer
+	if err := json.Unmarshal([]byte(out), &a); err != nil || status != 0 {
+		t.Fatalf("status %d, %v\n%s%s", status, err, out, messages)
+	}
+	if r := a.Subjects[0]; r.Command || r.Executions != 2 || len(r.Times) != 40 || !(r.Mean > 0) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestTimeFailures: what goes wrong is said, with the status of a failure.
+func TestTimeFailures(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		args   []string
+		status int
+		want   string
+	}{
+		{"a command fails", []string{"true", "exit 3"}, 1, "exit 3: "},
+		{"with its status", []string{"exit 3"}, 1, "ended with exit status 3"},
+		{"with its message", []string{"echo no such luck >&2; false"}, 1, "exit status 1"},
+		{"no such program", []string{"-N", "krund-no-such"}, 1,
+			"cannot start krund-no-such"},
+		{"prepare fails", []string{"--prepare", "exit 4", "true"}, 1, "prepare: exit 4 ended with exit"},
+		{"too long", []string{"--timeout", "300ms", "--runs", "1", "sleep 60"}, 1,
+			"killed at the time limit"},
+		{"no command", nil, 2, "time needs commands or benchmark files"},
+		{"a quote", []string{"-N", "'a"}, 2, "a quote is not closed"},
+		{"a scan", []string{"-P", "n", "5", "1", "true"}, 2, "--parameter-scan n: from 5 to 1"},
+		{"a list", []string{"-L", "n", "", "true"}, 2, "--parameter-list needs VAR A,B,C"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out, messages, _, status := timed(t, test.args...)
+			if status != test.status || !strings.Contains(out+messages, test.want) {
+				t.Errorf("status %d, want %d and %q\n%s%s", status, test.status, test.want, out, messages)
+			}
+		})
+	}
+}

@@ -1,0 +1,296 @@
+package trial
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/warmup"
+	"krund/internal/key"
+)
+
+// Format is the version of Answer. docs/output.md describes its fields.
+const Format = 1
+
+// Answer is what `krunctl time` found out. Times are in seconds.
+type Answer struct {
+	Format     int       `json:"format"`
+	Machine    string    `json:"machine"`
+	Directory  string    `json:"directory"` // of the saved experiment; "" if it was not saved
+	Confidence float64   `json:"confidence"`
+	Subjects   []Result  `json:"subjects"` // in the order of the arguments
+	Fastest    string    `json:"fastest"`  // name of the base of the comparisons; "" without any
+	Compared   []Versus  `json:"compared"` // the others with the fastest, in the order of the arguments
+	Shell      *Estimate `json:"shell"`    // start of the shell, subtracted from commands; null if none
+	Warnings   []string  `json:"warnings"`
+}
+
+// Estimate is a mean over executions with its confidence interval.
+type Estimate struct {
+	Mean float64     `json:"mean"`
+	Low  warmup.Real `json:"low"` // null: too few executions for an interval
+	High warmup.Real `json:"high"`
+}
+
+// Result is what is known about one subject.
+type Result struct {
+	Name       string  `json:"name"`
+	Text       string  `json:"text"`
+	Values     []Value `json:"parameters"`
+	Command    bool    `json:"command"` // a whole command, else a benchmark file
+	Executions int     `json:"executions"`
+	Failed     int     `json:"failed_executions"`
+	Reason     string  `json:"reason"` // why the first of them failed
+
+	// of all runs of a command; of the steady iterations of a benchmark file, or of all if an
+	// execution has no steady state
+	Runs   int      `json:"runs"`
+	Mean   float64  `json:"mean"`
+	SD     float64  `json:"standard_deviation"`
+	Median float64  `json:"median"`
+	Min    float64  `json:"min"`
+	Max    float64  `json:"max"`
+	User   *float64 `json:"user"`   // mean processor time of a command
+	System *float64 `json:"system"` //
+	MaxRSS *int64   `json:"maxrss_bytes"`
+	NotOK  int      `json:"failed_runs"` // with another exit status than 0, if these are ignored
+
+	Level    Estimate           `json:"level"` // of the executions
+	Class    classify.PairClass `json:"class"` // of the series; "" if it is too short
+	Steady   float64            `json:"steady_from"`
+	Outliers int                `json:"outliers"`
+	Times    []float64          `json:"times"` // every run or iteration, execution after execution
+	Warnings []string           `json:"warnings"`
+
+	levels map[int]float64 // by number of the execution
+}
+
+// Versus compares a subject with the fastest.
+type Versus struct {
+	Name string `json:"name"`
+	// Ratio of its level to that of the fastest, with the interval that holds for all comparisons
+	// together
+	Ratio float64     `json:"ratio"`
+	Low   warmup.Real `json:"low"` // null: too few executions for an interval
+	High  warmup.Real `json:"high"`
+	Told  bool        `json:"told_apart"` // there is an interval, and it does not contain 1
+}
+
+// confidence of the intervals of an answer.
+const confidence = 0.95
+
+// AnswerOf computes the answer from the experiment of a plan.
+func AnswerOf(p Plan, d *dataset.Dataset) (Answer, error) {
+	a := Answer{Format: Format, Machine: d.Machine, Confidence: confidence, Subjects: []Result{},
+		Compared: []Versus{}, Warnings: []string{}}
+	var shell cost
+	if p.Calibrate != nil {
+		alone := find(d, key.Key{Benchmark: Benchmark, VM: shellName, Variant: variantCommand})
+		if levels := means(alone); len(levels) > 0 {
+			e := estimate(levels)
+			a.Shell, shell = &e, costOf(alone)
+		}
+	}
+	for _, s := range p.Subjects {
+		r, err := resultOf(p, s, find(d, p.Key(s)), shell)
+		if err != nil {
+			return a, fmt.Errorf("analyze %s: %w", s.Text, err)
+		}
+		a.Subjects = append(a.Subjects, r)
+	}
+	a.compare()
+	return a, nil
+}
+
+func find(d *dataset.Dataset, k key.Key) []dataset.Execution {
+	if p := d.Find(k); p != nil {
+		return p.Executions
+	}
+	return nil
+}
+
+// cost is what the start of the shell takes, in seconds.
+type cost struct{ wall, user, system float64 }
+
+func costOf(executions []dataset.Execution) cost {
+	return cost{mean(executions, dataset.Wall), mean(executions, "user"), mean(executions, "system")}
+}
+
+// mean is that of a column over all runs; 0 without any.
+func mean(executions []dataset.Execution, column string) float64 {
+	total, n := 0.0, 0
+	for i := range executions {
+		if executions[i].Outcome == dataset.Completed {
+			values, _ := executions[i].Values(column)
+			total, n = total+sum(values), n+len(values)
+		}
+	}
+	return total / float64(max(n, 1))
+}
+
+// resultOf analyzes one subject.
+func resultOf(p Plan, s Subject, executions []dataset.Execution, shell cost) (Result, error) {
+	r := Result{Name: s.Name, Text: s.Text, Values: append([]Value{}, s.Values...), Command: s.IsCommand(),
+		Times: []float64{}, Warnings: []string{}, Executions: len(executions)}
+	var good []dataset.Execution
+	for _, e := range executions {
+		if e.Outcome == dataset.Completed {
+			good = append(good, e)
+			continue
+		}
+		r.Failed++
+		if r.Reason == "" && len(e.Reasons) > 0 {
+			r.Reason = e.Reasons[0]
+		}
+	}
+	if len(good) == 0 {
+		return r, nil
+	}
+	if !s.IsCommand() {
+		return r, r.benchmark(good)
+	}
+	r.usage(good, shell)
+	return r, r.command(good, shell.wall)
+}
+
+// command analyzes the runs of a whole command: they are one series, because each run is a process
+// of its own.
+func (r *Result) command(good []dataset.Execution, shell float64) error {
+	var series []float64
+	for i := range good {
+		values, _ := good[i].Values(dataset.Wall)
+		series = append(series, values...)
+	}
+	doc, err := analyze([]dataset.Execution{{Number: 1, Outcome: dataset.Completed,
+		Columns: []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
+			Reals: series}}}})
+	if err != nil {
+		return err
+	}
+	e := doc.Pairs[0].Executions[0]
+	r.Outliers = len(e.Outliers)
+	if len(series) >= fewestSeries {
+		r.Class = doc.Pairs[0].Classification
+		if e.Steady != nil {
+			r.Steady = float64(e.Steady.Iteration)
+		}
+	}
+	r.levels = means(good)
+	for i := range series {
+		series[i] -= shell
+	}
+	for i := range r.levels {
+		r.levels[i] -= shell
+	}
+	r.Times = series
+	r.describe(series)
+	return nil
+}
+
+// fewestSeries is the length from which the class of a series of runs means something.
+const fewestSeries = 30
+
+// benchmark analyzes the iterations of a benchmark file.
+func (r *Result) benchmark(good []dataset.Execution) error {
+	doc, err := analyze(good)
+	if err != nil {
+		return err
+	}
+	pair := doc.Pairs[0]
+	r.levels = map[int]float64{}
+	r.Class = pair.Classification
+	if pair.SteadyIteration != nil {
+		r.Steady = pair.SteadyIteration.Median
+	}
+	var steady []float64
+	for i, e := range pair.Executions {
+		values, _ := good[i].Values(dataset.Wall)
+		r.Times = append(r.Times, values...)
+		r.Outliers += len(e.Outliers)
+		if e.Level != nil {
+			r.levels[e.Number] = e.Level.Value
+		}
+		if e.Steady != nil {
+			for _, part := range e.Steady.Ranges {
+				steady = append(steady, values[part.Start:part.End]...)
+			}
+		}
+	}
+	if len(steady) == 0 || r.Class == "" || pair.Counts.NoSteadyState > 0 {
+		steady = slices.Clone(r.Times)
+	}
+	r.describe(steady)
+	return nil
+}
+
+func analyze(executions []dataset.Execution) (*warmup.Document, error) {
+	d := &dataset.Dataset{}
+	for _, e := range executions {
+		d.Add(key.Key{Benchmark: Benchmark, VM: "x", Variant: "x"}, e)
+	}
+	parameters := warmup.Default(classify.Relative)
+	parameters.Resamples = 1000 // of an interval that is not used
+	return warmup.Analyze(d, parameters, warmup.Options{})
+}
+
+// describe fills in the numbers about all runs.
+func (r *Result) describe(values []float64) {
+	sorted := slices.Sorted(slices.Values(values))
+	r.Runs, r.Min, r.Max, r.Median = len(sorted), sorted[0], sorted[len(sorted)-1], quantile.Median(sorted)
+	for _, v := range values {
+		r.Mean += v / float64(len(values))
+	}
+	sum := 0.0
+	for _, v := range values {
+		sum += (v - r.Mean) * (v - r.Mean)
+	}
+	if r.Runs > 1 {
+		r.SD = math.Sqrt(sum / float64(r.Runs-1))
+	}
+	r.Level = estimate(r.levels)
+}
+
+// usage fills in what the runner for commands says about each run.
+func (r *Result) usage(good []dataset.Execution, shell cost) {
+	user := max(0, mean(good, "user")-shell.user)
+	system := max(0, mean(good, "system")-shell.system)
+	r.User, r.System = &user, &system
+	for i := range good {
+		if memory, _ := good[i].Values("maxrss"); len(memory) > 0 {
+			most := int64(slices.Max(memory))
+			if r.MaxRSS != nil {
+				most = max(most, *r.MaxRSS)
+			}
+			r.MaxRSS = &most
+		}
+		exits, _ := good[i].Values("exit")
+		for _, status := range exits {
+			if status != 0 {
+				r.NotOK++
+			}
+		}
+	}
+}
+
+func sum(values []float64) float64 {
+	total := 0.0
+	for _, v := range values {
+		total += v
+	}
+	return total
+}
+
+// means are the means of the completed executions, by number.
+func means(executions []dataset.Execution) map[int]float64 {
+	all := map[int]float64{}
+	for i := range executions {
+		values, _ := executions[i].Values(dataset.Wall)
+		if executions[i].Outcome == dataset.Completed && len(values) > 0 {
+			all[executions[i].Number] = sum(values) / float64(len(values))
+		}
+	}
+	return all
+}

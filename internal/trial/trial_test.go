@@ -1,0 +1,300 @@
+package trial
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/config"
+	"krund/internal/doctor"
+	"krund/internal/key"
+)
+
+func TestWords(t *testing.T) {
+	for line, want := range map[string][]string{
+		"a b  c":             {"a", "b", "c"},
+		`a 'b c' "d \" e"`:   {"a", "b c", `d " e`},
+		`a\ b '' "\n" x'y'z`: {"a b", "", `\n`, "xyz"},
+		" a\t$HOME ":         {"a", "$HOME"},
+	} {
+		if got, err := Words(line); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v, want %q", line, got, err, want)
+		}
+	}
+	for _, line := range []string{"", " ", "a 'b", `a "b`, `a \`, "''"} {
+		if got, err := Words(line); err == nil {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+}
+
+func FuzzWords(f *testing.F) {
+	f.Add(`a 'b c' "d\"e" f\ g`)
+	f.Fuzz(func(t *testing.T, line string) {
+		words, err := Words(line)
+		if err != nil {
+			return
+		}
+		quoted := make([]string, len(words))
+		for i, w := range words {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		again, err := Words(strings.Join(quoted, " "))
+		if err != nil || !slices.Equal(words, again) {
+			t.Errorf("%q: %q, then %q, %v", line, words, again, err)
+		}
+	})
+}
+
+func TestScan(t *testing.T) {
+	for _, test := range []struct {
+		low, high, step string
+		want            []string
+	}{
+		{"1", "3", "1", []string{"1", "2", "3"}},
+		{"0.1", "0.3", "0.1", []string{"0.1", "0.2", "0.3"}}, // 0.1 + 2*0.1 > 0.3 in floating point
+		{"1", "2", "0.4", []string{"1.0", "1.4", "1.8"}},
+		{"-1", "-1", "5", []string{"-1"}},
+		{"2", "1", "1", nil}, {"1", "2", "0", nil}, {"1", "2", "-1", nil}, {"0", "1000", "1", nil},
+		{"nan", "1", "1", nil}, {"0", "inf", "1", nil}, {"x", "1", "1", nil},
+	} {
+		p, err := Scan("n", test.low, test.high, test.step)
+		if !slices.Equal(p.Values, test.want) || (err == nil) != (test.want != nil) {
+			t.Errorf("%s to %s by %s: %q, %v", test.low, test.high, test.step, p.Values, err)
+		}
+	}
+}
+
+func TestSubjects(t *testing.T) {
+	dir := t.TempDir()
+	bench, script := filepath.Join(dir, "bench.py"), filepath.Join(dir, "script.py")
+	for path, text := range map[string]string{bench: "def run_iter(n): pass\n", script: "print(1)\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := func(list []Subject) string {
+		var all []string
+		for _, s := range list {
+			all = append(all, s.Name)
+		}
+		return strings.Join(all, " ")
+	}
+	shell := []string{"sh", "-c"}
+	for _, test := range []struct {
+		args []string
+		o    Options
+		want string
+	}{
+		{[]string{"./a", "./b", "./x/a"}, Options{}, "a b a-2"},
+		{[]string{"sleep {s}"}, Options{Parameters: []Parameter{{"s", []string{"0.1", "0.2"}}}},
+			"sleep-0.1 sleep-0.2"},
+		{[]string{"x {a}{b}"}, Options{Parameters: []Parameter{{"a", []string{"1", "2"}},
+			{"b", []string{"3", "4"}}}}, "x-13 x-14 x-23 x-24"},
+		{[]string{bench, script}, Options{Shell: shell}, "python3-bench.py script.py"},
+		{[]string{bench}, Options{VMs: []string{"/opt/bin/pypy3", "node", "python3.12"}},
+			"pypy3-bench.py python3.12-bench.py"},
+		{[]string{"$(...)", "/"}, Options{Shell: shell}, "command command-2"},
+		{[]string{"a | b > '/dev/null'"}, Options{Shell: shell}, "a-b-null"},
+		{[]string{"shell-startup"}, Options{}, "shell-startup-2"},
+	} {
+		list, err := Subjects(test.args, test.o)
+		if err != nil || names(list) != test.want {
+			t.Errorf("%q: %s, %v, want %s", test.args, names(list), err, test.want)
+		}
+	}
+	for _, test := range []struct {
+		args []string
+		o    Options
+	}{
+		{[]string{" "}, Options{}}, {[]string{"'a"}, Options{}},
+		{[]string{"a", "b"}, Options{Prepare: []string{"x", "y", "z"}}},
+		{[]string{"a"}, Options{Parameters: []Parameter{{"n", make([]string, 101)}}}},
+	} {
+		if list, err := Subjects(test.args, test.o); err == nil {
+			t.Errorf("%q: %s", test.args, names(list))
+		}
+	}
+}
+
+// TestTOML: the configuration is valid and means the plan, whatever the commands contain.
+func TestTOML(t *testing.T) {
+	args := []string{"echo \"quoted\" 'text' \\ \t\x7f ü", "b {n}"}
+	list, err := Subjects(args, Options{Shell: []string{"sh", "-c"}, Setup: "make {n}",
+		Prepare: []string{"x\ny"}, Parameters: []Parameter{{"n", []string{"7"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list = append(list, Subject{Name: "py", File: "/x/bench.py", Runner: "python", Program: "python3"})
+	p := Plan{Subjects: list, Executions: 4, Iterations: []int{5, 6, 7}, Warmup: 2, Parameter: 9,
+		IgnoreFailure: true, Calibrate: []string{"--", "sh", "-c", ""}, Timeout: 1500 * time.Millisecond,
+		Dir: "/home", Files: "/tmp/files", Env: []string{"PATH=/a:/b", "X=\"=\n"}}
+	cfg, err := config.Parse("/tmp/time.toml", []byte(p.TOML()), "host", doctor.Settings())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, p.TOML())
+	}
+	if len(cfg.Keys()) != 4 || cfg.Experiment.Executions != 4 || cfg.Limits.Timeout != p.Timeout {
+		t.Errorf("keys %v, %+v", cfg.Keys(), cfg.Experiment)
+	}
+	for i, s := range list {
+		vm, _, bench, err := cfg.Lookup(p.Key(s))
+		if err != nil || vm.Iterations != p.Iterations[i] || bench.Parameter != 9 ||
+			!slices.Equal(vm.Env, p.Env) {
+			t.Errorf("%s: %+v, %v", s.Name, vm, err)
+		}
+	}
+	vm, _, _, _ := cfg.Lookup(p.Key(list[0]))
+	want := []string{"--setup", "make 7", "--prepare", "x\ny", "--warmup", "2", "--ignore-failure", "--",
+		"sh", "-c", args[0]}
+	if !slices.Equal(vm.Args, want) {
+		t.Errorf("args %q, want %q", vm.Args, want)
+	}
+	if got := cfg.EntryPath(p.Key(list[2])); got != "/tmp/files/time/py/bench.py" {
+		t.Errorf("entry %s", got)
+	}
+}
+
+func TestSchedule(t *testing.T) {
+	command, file := Subject{Name: "a"}, Subject{Name: "f", File: "/x"}
+	for _, test := range []struct {
+		name       string
+		subjects   []Subject
+		one        []time.Duration
+		least      int
+		iterations int
+		executions int // of the plan before
+		want       Plan
+	}{
+		{"quick", []Subject{command}, []time.Duration{time.Millisecond}, 10, 0, 0,
+			Plan{Executions: 10, Iterations: []int{200}}},
+		{"slow", []Subject{command}, []time.Duration{time.Minute}, 10, 0, 0,
+			Plan{Executions: 10, Iterations: []int{1}}},
+		{"very quick", []Subject{command}, []time.Duration{time.Microsecond}, 10, 0, 0,
+			Plan{Executions: 10, Iterations: []int{2000}}},
+		{"runs are given", []Subject{command, command}, nil, 25, 0, 0,
+			Plan{Executions: 10, Iterations: []int{3, 3}}},
+		{"few runs", []Subject{command}, nil, 3, 0, 0, Plan{Executions: 3, Iterations: []int{1}}},
+		{"file", []Subject{file}, []time.Duration{time.Millisecond}, 10, 0, 0,
+			Plan{Executions: 5, Iterations: []int{1000}}},
+		{"iterations are given", []Subject{file, command}, []time.Duration{1, time.Second}, 10, 40, 3,
+			Plan{Executions: 3, Iterations: []int{40, 4}}},
+	} {
+		p := Plan{Subjects: test.subjects, Executions: test.executions}
+		p.Schedule(test.one, test.least, test.iterations)
+		if p.Executions != test.want.Executions || !slices.Equal(p.Iterations, test.want.Iterations) {
+			t.Errorf("%s: %d x %d", test.name, p.Executions, p.Iterations)
+		}
+	}
+}
+
+// measured makes the data of an experiment: 10 executions of 40 runs of each subject.
+func measured(p Plan, seconds map[string]float64) *dataset.Dataset {
+	r := rand.New(rand.NewPCG(1, 2))
+	d := &dataset.Dataset{}
+	add := func(k key.Key, mean float64) {
+		for range 10 {
+			wall, user := make([]int64, 40), make([]int64, 40)
+			for i := range wall {
+				wall[i] = int64(mean * 1e9 * (1 + 0.01*r.NormFloat64()))
+				user[i] = wall[i] / 2
+			}
+			d.Add(k, dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{
+				{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: wall},
+				{Name: "user", Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: user}}})
+		}
+	}
+	for _, s := range p.Subjects {
+		add(p.Key(s), seconds[s.Name])
+	}
+	if p.Calibrate != nil {
+		add(key.Key{Benchmark: Benchmark, VM: shellName, Variant: variantCommand}, seconds[shellName])
+	}
+	return d
+}
+
+func TestAnswer(t *testing.T) {
+	p := Plan{Subjects: []Subject{{Name: "a", Text: "a"}, {Name: "b", Text: "b"}, {Name: "c", Text: "c"}},
+		Calibrate: []string{"--", "sh", "-c", ""}}
+	a, err := AnswerOf(p, measured(p, map[string]float64{"a": 0.131, "b": 0.101, "c": 0.101,
+		shellName: 0.001}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Compared) != 2 || a.Fastest == "a" {
+		t.Fatalf("%+v", a)
+	}
+	for _, v := range a.Compared {
+		if v.Name == "a" {
+			// (0.131 - 0.001) / (0.101 - 0.001) = 1.3
+			if !v.Told || math.Abs(v.Ratio-1.3) > 0.01 || !(v.Low < 1.3 && v.High > 1.3) {
+				t.Errorf("a: %+v", v)
+			}
+		} else if v.Told || !(v.Low < 1 && v.High > 1) {
+			t.Errorf("%s: %+v", v.Name, v)
+		}
+	}
+	r := a.Subjects[0]
+	if r.Runs != 400 || math.Abs(r.Mean-0.130) > 0.001 || math.Abs(*r.User-0.065) > 0.001 ||
+		r.Class != "flat" || len(r.Warnings) > 0 {
+		t.Errorf("a: %+v", r)
+	}
+	if _, err := json.Marshal(a); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnswerWarns(t *testing.T) {
+	p := Plan{Subjects: []Subject{{Name: "a", Text: "a"}, {Name: "b", Text: "b"}},
+		Calibrate: []string{"--", "sh", "-c", ""}}
+	d := measured(p, map[string]float64{"a": 0.003, "b": 0.1, shellName: 0.001})
+	d.Pairs[1].Executions[0].Columns[0].Ints[0] *= 3
+	last := &d.Pairs[1].Executions[9]
+	last.Outcome, last.Reasons = dataset.Error, []string{"exit status 3"}
+	a, err := AnswerOf(p, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]string{
+		{"it takes less than 5 ms"},
+		{"1 of 10 executions failed: exit status 3", "the first run took 3.0 times the median"},
+	} {
+		got := a.Subjects[i].Warnings
+		if len(got) != len(want) {
+			t.Fatalf("warnings of %d: %q", i, got)
+		}
+		for j := range want {
+			if !strings.HasPrefix(got[j], want[j]) {
+				t.Errorf("%q, want %q", got[j], want[j])
+			}
+		}
+	}
+}
+
+// TestAnswerOfNothing: subjects that never ran, and a single execution.
+func TestAnswerOfNothing(t *testing.T) {
+	p := Plan{Subjects: []Subject{{Name: "a", Text: "a"}, {Name: "b", Text: "b"}}}
+	d := &dataset.Dataset{}
+	a, err := AnswerOf(p, d)
+	if err != nil || len(a.Compared) > 0 || len(a.Subjects) != 2 {
+		t.Errorf("nothing: %+v, %v", a, err)
+	}
+	for i, s := range p.Subjects {
+		d.Add(p.Key(s), dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{{
+			Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
+			Reals: []float64{1 + float64(i)}}}})
+	}
+	if a, err = AnswerOf(p, d); err != nil || len(a.Compared) != 1 || a.Compared[0].Told ||
+		math.Abs(a.Compared[0].Ratio-2) > 1e-9 {
+		t.Errorf("one execution: %+v, %v", a.Compared, err)
+	}
+	if text, err := json.Marshal(a.Compared[0]); err != nil || !strings.Contains(string(text), `"low":null`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
