@@ -13,8 +13,11 @@ import (
 	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/directory"
+	"krund/internal/display"
 	"krund/internal/doctor"
+	"krund/internal/identity"
 	"krund/internal/msr"
+	"krund/internal/pexec"
 	"krund/internal/sysroot"
 )
 
@@ -31,6 +34,7 @@ type checkJSON struct {
 	Slots      int               `json:"slots"`
 	Limits     limitsJSON        `json:"limits"`
 	Fit        bool              `json:"fit"`
+	Notes      []string          `json:"notes"`
 	Findings   []setting.Finding `json:"findings"`
 }
 
@@ -70,6 +74,15 @@ func limitsText(l config.Limits) string {
 		some(l.Home, config.FormatSize(l.Home)))
 }
 
+// alike describes arms that are alike; the list is not nil.
+func alike(cfg *config.Config, in pexec.Installed) []string {
+	notes := []string{}
+	for _, twins := range identity.Alike(cfg, programs(cfg, in).Hashes()) {
+		notes = append(notes, twins.String())
+	}
+	return notes
+}
+
 // check is `krund check`: it checks the configuration with all its files, and every setting of the
 // machine. It changes nothing.
 func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
@@ -98,6 +111,7 @@ func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	w := doctor.Of(cfg, cfg.Experiment.Reboot)
 	table := setting.Table{Findings: doctor.Look(ctx, control.NewMachine(ctx, sysroot.New("/")), w,
 		msr.Probe)}
+	notes := alike(cfg, installed)
 	if *asJSON {
 		out := json.NewEncoder(stdout)
 		out.SetIndent("", "  ")
@@ -105,12 +119,15 @@ func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 			Format: checkFormat, Experiment: cfg.Experiment.Name, Config: path, ConfigHash: cfg.Hash,
 			Host: cfg.Hostname,
 			Keys: len(cfg.Keys()), Slots: cfg.Slots(), Limits: limitsOf(cfg.Limits), Fit: !table.Fails(),
-			Findings: table.Findings,
+			Notes: notes, Findings: table.Findings,
 		})
 	} else {
 		fmt.Fprintf(stdout, "%s: %d process executions of %d keys; limits: %s\n\n", cfg.Experiment.Name,
 			cfg.Slots(), len(cfg.Keys()),
 			limitsText(cfg.Limits))
+		for _, note := range notes {
+			fmt.Fprintf(stdout, "note: %s\n\n", display.Terminal(note))
+		}
 		err = table.Print(stdout)
 	}
 	if err == nil && table.Fails() {

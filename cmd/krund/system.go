@@ -25,6 +25,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/identity"
 	"krund/internal/pexec"
 	"krund/internal/sysroot"
 	"krund/runners"
@@ -62,6 +63,8 @@ func newSystem(
 	m := control.NewMachine(ctx, sysroot.New("/"))
 	environ := commandEnviron(installed.CallerHome)
 	wanted := doctor.Of(cfg, mode)
+	files := programs(cfg, installed)
+	identify(cfg, files, log)
 	taken := &boot.LabMachine{
 		Control: m, Settings: wanted.Control, FS: fsys, Journal: f.Journal(), Clock: sysroot.RealClock{},
 		Log:         log,
@@ -70,7 +73,7 @@ func newSystem(
 		MakeAccount: fresh, Root: os.Geteuid() == 0,
 		Temperature: cfg.Temperature, Probes: wanted.Probe, Allow: cfg.KernelLog.Allow,
 		Extra: map[string]string{"krund": display.Version()}, Origin: f.Fingerprint(),
-		Programs: &boot.Programs{Files: programs(cfg, installed)}, Offset: boot.ReadOffset,
+		Programs: files, Offset: boot.ReadOffset,
 	}
 	var entry boot.Entry
 	if e, ok := autostart.EntryOf(cfg, mode, sysroot.New("/")); ok {
@@ -144,10 +147,11 @@ func cleanup(cfg *config.Config, group string, m *boot.LabMachine) error {
 	return errors.Join(err, accountErr, m.RestoreAll(ctx))
 }
 
-// programs returns the files that the experiment runs, by their names in the machine's fingerprint.
-// If one of them changes during the experiment, its results are no longer comparable.
-func programs(cfg *config.Config, in pexec.Installed) map[string]string {
-	files := map[string]string{"libkrun": in.Library}
+// programs returns the files that the experiment runs. If one of them changes during the
+// experiment, its results are no longer comparable.
+func programs(cfg *config.Config, in pexec.Installed) *identity.Programs {
+	files := identity.Files(cfg)
+	files["libkrun"] = []string{in.Library}
 	for _, name := range usedLanguages(cfg) {
 		l, _ := runners.Lookup(name)
 		for i, file := range l.Files {
@@ -155,26 +159,18 @@ func programs(cfg *config.Config, in pexec.Installed) map[string]string {
 			if i > 0 {
 				part += "." + filepath.Base(file)
 			}
-			files[part] = filepath.Join(in.Runners, file)
+			files[part] = []string{filepath.Join(in.Runners, file)}
 		}
 	}
-	for _, k := range cfg.Keys() {
-		vm, _, _, err := cfg.Lookup(k)
-		if err != nil {
-			continue // does not happen: these are the configuration's keys
-		}
-		if vm.Path != "" {
-			path, err := config.LookPath(vm.Path)
-			if err != nil {
-				path = vm.Path // missing: the fingerprint shows it
-			}
-			files["vm."+k.VM] = path
-		}
-		if entry := cfg.EntryPath(k); entry != "" {
-			files["benchmark."+k.Benchmark+"."+k.Variant] = entry
-		}
+	return &identity.Programs{Files: files}
+}
+
+// identify hashes the programs of all arms, long before anything is measured, and warns of arms
+// that are alike.
+func identify(cfg *config.Config, p *identity.Programs, log *slog.Logger) {
+	for _, twins := range identity.Alike(cfg, p.Hashes()) {
+		log.Warn(twins.String())
 	}
-	return files
 }
 
 // held returns why the experiment in dir is held in this boot; "" if it is not held.

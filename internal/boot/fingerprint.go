@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/config/setting"
 	"krund/internal/durable"
+	"krund/internal/identity"
 	"krund/internal/probe"
 )
 
@@ -30,7 +31,7 @@ func (m *LabMachine) compare(now probe.Fingerprint) ([]string, error) {
 	}
 	var changed []string
 	for _, d := range probe.Diff(origin, now) {
-		if d.New == "" && strings.HasPrefix(d.Name, programPrefix) {
+		if d.New == "" && strings.HasPrefix(d.Name, identity.Prefix) {
 			continue // see Hashes
 		}
 		changed = append(changed, "the machine is not the one that the experiment began on: "+d.String())

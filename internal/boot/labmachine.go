@@ -16,6 +16,7 @@ import (
 	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/durable"
+	"krund/internal/identity"
 	"krund/internal/pexec/verdict"
 	"krund/internal/probe"
 	"krund/internal/results"
@@ -44,9 +45,9 @@ type LabMachine struct {
 	Probes          probe.Request
 	// kernel messages that are harmless, in addition to the built-in list
 	Allow    []*regexp.Regexp
-	Extra    map[string]string // for the fingerprint
-	Origin   string            // path of the fingerprint of the machine that the experiment began on
-	Programs *Programs         // the files measured, for the fingerprint; nil for none
+	Extra    map[string]string  // for the fingerprint
+	Origin   string             // path of the fingerprint of the machine that the experiment began on
+	Programs *identity.Programs // the files measured, for the fingerprint; nil for none
 	// ReadOffset; nil if the system has no such clock
 	Offset func() (ClockOffset, error)
 

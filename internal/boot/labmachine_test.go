@@ -18,6 +18,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/doctor"
 	"krund/internal/durable/crashfs"
+	"krund/internal/identity"
 	"krund/internal/probe"
 	"krund/internal/results"
 	"krund/internal/sysroot"
@@ -183,8 +184,8 @@ func TestChangedPrograms(t *testing.T) {
 		}
 		return path
 	}
-	p := &Programs{Files: map[string]string{"vm.C": write("vm", "one"),
-		"benchmark.nbody": write("bench.so", "two")}}
+	p := &identity.Programs{Files: map[string][]string{"vm.C": {write("vm", "one")},
+		"benchmark.nbody": {write("bench.so", "two")}}}
 	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
 		Probes: probe.Request{Fingerprint: setting.Require}, Programs: p}
 	if _, err := m.compare(m.more()); err != nil {

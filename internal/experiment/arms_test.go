@@ -2,7 +2,7 @@ package experiment
 
 import (
 	"path/filepath"
-	"slices"
+	"reflect"
 	"testing"
 
 	"krund/internal/analysis/dataset"
@@ -21,6 +21,7 @@ entry = "bench.so"
 b = { parameter = 1 }
 [arms.base]
 revision = "1a2b"
+[arms.same]
 [arms.again]
 null = true
 `
@@ -46,9 +47,10 @@ func TestArmsOfAnExperiment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []dataset.Arm{{Name: "base", Revision: "1a2b"}, {Name: "again", Null: true}}
-	if !in.Data.Blocked || !slices.Equal(in.Data.Arms, want) {
-		t.Errorf("%+v", in.Data.Info)
+	want := []dataset.Arm{{Name: "base", Revision: "1a2b"}, {Name: "same", Twins: []string{"base"}},
+		{Name: "again", Null: true}}
+	if !in.Data.Blocked || !reflect.DeepEqual(in.Data.Arms, want) || len(in.Data.Problems) != 1 {
+		t.Errorf("%+v, %q", in.Data.Info, in.Data.Problems)
 	}
 	if p := in.Data.Pairs; len(p) != 1 || p[0].Key.Arm != "base" || len(p[0].Executions) != 2 ||
 		p[0].Executions[1].Number != 2 {

@@ -7,6 +7,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/config"
 	"krund/internal/durable"
+	"krund/internal/identity"
 	"krund/internal/key"
 	"krund/internal/results"
 )
@@ -61,7 +62,8 @@ func ReadResults(fsys durable.FS, dir string, keep func(column string) bool) (*d
 	return d, nil
 }
 
-// addArms stores the arms of the experiment in e, if its configuration can be read.
+// addArms stores the arms of the experiment in e, if its configuration can be read. Which of them
+// are alike follows from the hashes in the first record.
 func addArms(d *dataset.Dataset, e Experiment) {
 	cfg, err := e.Config(d.Machine)
 	if err != nil || len(cfg.Arms) == 0 {
@@ -71,6 +73,26 @@ func addArms(d *dataset.Dataset, e Experiment) {
 	for _, arm := range cfg.Arms {
 		d.Arms = append(d.Arms, dataset.Arm{Name: arm.Name, Null: arm.Null, Revision: arm.Revision})
 	}
+	for _, twins := range identity.Alike(cfg, fingerprint(e.Reader())) {
+		d.Problems = append(d.Problems, twins.String())
+		for i := range d.Arms {
+			if d.Arms[i].Name == twins.Second {
+				d.Arms[i].Twins = append(d.Arms[i].Twins, twins.First)
+			}
+		}
+	}
+}
+
+// fingerprint returns that of the first record that can be read; nil if there is none.
+func fingerprint(reader *results.Reader) map[string]string {
+	list, err := reader.List()
+	if err != nil {
+		return nil
+	}
+	for r := range reader.Usable(list.Records, func(error) {}) {
+		return r.Machine.Fingerprint
+	}
+	return nil
 }
 
 // Execution returns the series of a record: the wall times and the columns for which keep returns

@@ -47,6 +47,13 @@ func TestFingerprintOfAMachine(t *testing.T) {
 	if !strings.HasPrefix(f["packages"], "dpkg: 2, ") {
 		t.Errorf("packages %q", f["packages"])
 	}
+	// What the kernel measures anew in every boot must not, either.
+	cpuinfo, err := os.ReadFile(filepath.Join(dir, "proc/cpuinfo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "proc/cpuinfo", strings.ReplaceAll(string(cpuinfo), "stepping\t:",
+		"bogomips\t: 7200.13\ncpu MHz\t\t: 3601.442\nstepping\t:"))
 	// Switching sibling threads off must not look like a different machine.
 	put(t, dir, "sys/devices/system/cpu/vulnerabilities/mds", "Mitigation: Clear CPU buffers; SMT disabled\n")
 	put(t, dir, "sys/devices/system/cpu/vulnerabilities/spectre_v2", "Mitigation: Retpolines; IBPB: "+

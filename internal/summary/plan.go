@@ -10,6 +10,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment"
+	"krund/internal/identity"
 	"krund/internal/schedule"
 )
 
@@ -88,6 +89,12 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 	}
 	for _, arm := range cfg.Arms {
 		p.Arms = append(p.Arms, PlanArm{arm.Name, arm.Null, arm.Revision})
+	}
+	if len(cfg.Arms) > 0 {
+		programs := identity.Programs{Files: identity.Files(cfg)}
+		for _, twins := range identity.Alike(cfg, programs.Hashes()) {
+			p.Notes = append(p.Notes, twins.String())
+		}
 	}
 	v, samples, err := p.progress(fsys)
 	if err != nil {

@@ -61,6 +61,9 @@ type Arm struct {
 	Name     string `json:"name"` // key.Key.Arm of its keys
 	Null     bool   `json:"null"` // a second copy of the base: its effect is noise
 	Revision string `json:"revision,omitempty"`
+	// Twins are the names of earlier arms that no file and no setting distinguishes from this one,
+	// for some keys at least, although this is no null arm.
+	Twins []string `json:"twins,omitempty"`
 }
 
 // Pair is a key with its process executions in the order they were measured.

@@ -1,0 +1,172 @@
+package identity
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"krund/internal/config"
+	"krund/internal/key"
+)
+
+// Bounds on the files of one name: far more than programs have, so that a directory full of files
+// does not keep krund busy. What lies beyond is not hashed.
+const (
+	mostFiles = 1000
+	mostDepth = 8 // libraries of libraries
+)
+
+// Files returns the files that cfg's keys run, by their names in the fingerprint:
+//
+//	vm.VM                           the program of the VM
+//	vm.VM.libraries                 shared libraries that come with it
+//	benchmark.BENCHMARK.VARIANT        the entry file
+//	benchmark.BENCHMARK.VARIANT.files  files of the same kind beside it, and libraries that come
+//	                                   with it
+//
+// with "@ARM" after VM and VARIANT in an experiment with arms. Libraries that come with a program
+// are those that its run path (DT_RUNPATH, DT_RPATH) or the VM's LD_LIBRARY_PATH leads to.
+func Files(cfg *config.Config) map[string][]string {
+	files := map[string][]string{}
+	for _, k := range cfg.Keys() {
+		vm, _, _, err := cfg.Lookup(k)
+		if err != nil {
+			continue // does not happen: these are the configuration's keys
+		}
+		search := searchPath(vm)
+		if name := vmName(k); vm.Path != "" && files[name] == nil {
+			path, err := config.LookPath(vm.Path)
+			if err != nil {
+				path = vm.Path // missing: the fingerprint shows it
+			}
+			files[name] = []string{path}
+			put(files, name+libraryFiles, libraries(path, search))
+		}
+		entry := cfg.EntryPath(k)
+		if name := benchmarkName(k); entry != "" && files[name] == nil {
+			files[name] = []string{entry}
+			put(files, name+otherFiles, slices.Concat(beside(entry), libraries(entry, search)))
+		}
+	}
+	return files
+}
+
+// What is appended to the names of a program and of an entry.
+const (
+	libraryFiles = ".libraries"
+	otherFiles   = ".files"
+)
+
+func put(files map[string][]string, name string, paths []string) {
+	if len(paths) > 0 {
+		files[name] = paths
+	}
+}
+
+func vmName(k key.Key) string { return "vm." + withArm(k.VM, k) }
+
+func benchmarkName(k key.Key) string { return "benchmark." + k.Benchmark + "." + k.VariantArm() }
+
+func withArm(name string, k key.Key) string {
+	return key.Key{Variant: name, Arm: k.Arm}.VariantArm()
+}
+
+// beside returns the regular files beside an entry that have its extension, sorted: modules and
+// classes that it may load.
+func beside(entry string) []string {
+	list, err := os.ReadDir(filepath.Dir(entry))
+	if err != nil {
+		return nil // the entry is missing, too
+	}
+	var paths []string
+	for _, e := range list {
+		path := filepath.Join(filepath.Dir(entry), e.Name())
+		if e.Type().IsRegular() && filepath.Ext(path) == filepath.Ext(entry) && path != entry &&
+			len(paths) < mostFiles {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// searchPath returns the directories of the VM's LD_LIBRARY_PATH.
+func searchPath(vm config.VM) []string {
+	for _, variable := range vm.Env {
+		if value, ok := strings.CutPrefix(variable, "LD_LIBRARY_PATH="); ok {
+			return absolute(strings.FieldsFunc(value, func(r rune) bool { return r == ':' || r == ';' }))
+		}
+	}
+	return nil
+}
+
+// absolute returns the absolute paths of a list: relative ones depend on the working directory.
+func absolute(dirs []string) []string {
+	return slices.DeleteFunc(dirs, func(dir string) bool { return !filepath.IsAbs(dir) })
+}
+
+// libraries returns the paths of the shared libraries that come with an ELF file, directly or
+// through another such library, sorted. It returns none for other files.
+func libraries(path string, search []string) []string {
+	found := map[string]bool{}
+	next := []string{path}
+	for range mostDepth {
+		var more []string
+		for _, file := range next {
+			for _, library := range needed(file, search) {
+				if !found[library] && len(found) < mostFiles {
+					found[library] = true
+					more = append(more, library)
+				}
+			}
+		}
+		next = more
+	}
+	var list []string
+	for library := range found {
+		list = append(list, library)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// needed returns the libraries that an ELF file needs, as far as they lie in search or in its run
+// path.
+func needed(path string, search []string) []string {
+	// a FIFO without a writer would block forever
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	d, err := readDynamic(file)
+	if err != nil {
+		return nil // a script, or of another kind
+	}
+	dirs := append(slices.Clone(search), runPath(d.runPath, path)...)
+	var list []string
+	for _, name := range d.needed {
+		for _, dir := range dirs {
+			library := filepath.Join(dir, filepath.Base(name))
+			if info, err := os.Stat(library); err == nil && info.Mode().IsRegular() {
+				list = append(list, library)
+				break
+			}
+		}
+	}
+	return list
+}
+
+// runPath returns the directories of a run path, with $ORIGIN replaced.
+func runPath(text, path string) []string {
+	origin := filepath.Dir(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		origin = filepath.Dir(real)
+	}
+	text = strings.NewReplacer("$ORIGIN", origin, "${ORIGIN}", origin).Replace(text)
+	return absolute(strings.Split(text, ":"))
+}
