@@ -139,7 +139,9 @@ func (m *LabMachine) awaitJobs(ctx context.Context) []string {
 	if !m.Settings.Of("timers").Policy.Changes() {
 		return nil
 	}
-	left := probe.AwaitJobs(ctx, m.Control.Host, m.Clock, jobsPatience)
+	left := probe.AwaitJobs(ctx, m.Control.Host, m.Clock, jobsPatience, func(units []string) {
+		m.Log.Debug("waiting for systemd", "jobs", strings.Join(units, ", "))
+	})
 	if len(left) == 0 {
 		return nil
 	}

@@ -105,7 +105,9 @@ func (m *LabMachine) Base(ctx context.Context) ([]results.Temperature, error) {
 
 // Settle waits until the machine has been quiet for a window, at most as long as limit.
 func (m *LabMachine) Settle(ctx context.Context, window, limit time.Duration) (results.Settle, error) {
-	s, err := probe.Quiet{Host: m.Control.Host, Clock: m.Clock, Window: window, Limit: limit}.Wait(ctx)
+	show := func(busy []string) { m.Log.Debug("not quiet yet", "busy", strings.Join(busy, "; ")) }
+	s, err := probe.Quiet{Host: m.Control.Host, Clock: m.Clock, Window: window, Limit: limit,
+		Show: show}.Wait(ctx)
 	m.Log.Debug("settled", "waited", s.Waited.String(), "quiet", s.Quiet, "busy", strings.Join(s.Busy, "; "))
 	return results.Settle{WaitedNS: s.Waited.Nanoseconds(), Quiet: s.Quiet,
 		Busy: append([]string{}, s.Busy...)}, err

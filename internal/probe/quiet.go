@@ -34,6 +34,8 @@ type Quiet struct {
 	Clock  sysroot.Clock
 	Window time.Duration
 	Limit  time.Duration // upper bound of the wait; at least one window is observed
+	// called with what the machine is busy with, before each further window; nil: not called
+	Show func(busy []string)
 }
 
 // Settled is the result of the wait.
@@ -63,6 +65,9 @@ func (q Quiet) Wait(ctx context.Context) (Settled, error) {
 		s.Busy = busy
 		if s.Waited+q.Window > q.Limit {
 			return s, nil
+		}
+		if q.Show != nil {
+			q.Show(busy)
 		}
 		before = now
 	}
@@ -185,11 +190,15 @@ func jobsBusy(ctx context.Context, h host.Host) []string {
 const jobsPause = time.Second
 
 // AwaitJobs waits until systemd has no job, at most as long as given. It returns the jobs that are
-// left.
-func AwaitJobs(ctx context.Context, h host.Host, clock sysroot.Clock, most time.Duration) []string {
+// left. It calls show once if it has to wait.
+func AwaitJobs(ctx context.Context, h host.Host, clock sysroot.Clock, most time.Duration,
+	show func(units []string)) []string {
 	end := clock.Now().Add(most)
-	for {
+	for first := true; ; first = false {
 		units := Jobs(ctx, h)
+		if first && len(units) > 0 {
+			show(units)
+		}
 		if len(units) == 0 || !clock.Now().Before(end) || clock.Sleep(ctx, jobsPause) != nil {
 			return units
 		}

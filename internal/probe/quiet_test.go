@@ -130,11 +130,14 @@ func TestBlindQuiet(t *testing.T) {
 func TestAwaitJobs(t *testing.T) {
 	b := newBusy(t)
 	b.jobs = func(w int) string { return map[bool]string{true: "7 a.service start running\n"}[w < 3] }
-	if left := AwaitJobs(t.Context(), b.quiet().Host, b, time.Minute); len(left) != 0 || b.windows != 3 {
+	shown := 0
+	show := func([]string) { shown++ }
+	left := AwaitJobs(t.Context(), b.quiet().Host, b, time.Minute, show)
+	if len(left) != 0 || b.windows != 3 || shown != 1 {
 		t.Errorf("left %q after %d seconds, want none after 3", left, b.windows)
 	}
 	b.jobs = func(int) string { return "7 a.service start running\n" }
-	left := AwaitJobs(t.Context(), b.quiet().Host, b, time.Minute)
+	left = AwaitJobs(t.Context(), b.quiet().Host, b, time.Minute, show)
 	if !slices.Equal(left, []string{"a.service"}) || b.windows != 63 {
 		t.Errorf("left %q after %d seconds, want a.service after 63", left, b.windows)
 	}

@@ -1,0 +1,105 @@
+package controls
+
+import (
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+	"krund/rig"
+)
+
+// TestQuiet uses one start: what krund notices of a machine that others use, too.
+func TestQuiet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not in the short selection")
+	}
+	var files rig.Payload
+	files.Held()
+	services(&files)
+	files.Unit("rig-late.timer", "[Timer]\nOnActiveSec=0\nAccuracySec=1us\n")
+	files.Unit("rig-late.service", "[Service]\nType=oneshot\nTimeoutSec=infinity\n"+
+		"ExecStart=/usr/local/bin/rig-slow late\n")
+	files.Script("/usr/local/bin/tuned", "#!/bin/bash\nwhile :; do sleep 1; done\n")
+	files.Link("/usr/local/bin/rig-busy", "/bin/bash")
+	m := rig.Krund(t, rig.Options{Payload: &files})
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	t.Run("a program moves the governor and a limit during the run", func(t *testing.T) {
+		movedDuringTheRun(t, m.For(t))
+	})
+	t.Run("a timer fires during the wait", func(t *testing.T) { timerDuringTheWait(t, m.For(t)) })
+	t.Run("a job in the background", func(t *testing.T) { busyBackground(t, m.For(t)) })
+}
+
+// movedDuringTheRun: the disturbed attempt is repeated, and the repetition counts.
+func movedDuringTheRun(t *testing.T, m *rig.Machine) {
+	m.Sh("setsid tuned >/dev/null 2>&1 </dev/null &\nuntil pgrep -x tuned; do sleep 0.05; done")
+	m.Hold()
+	krund := begin(m, "moved", experiment("executions = 1\nattempts = 2")+fullSpeed+
+		"[verdict]\npolicy = \"rerun\"\n")
+	m.WaitHeld()
+	const policy = "/sys/devices/system/cpu/cpufreq/policy"
+	m.Sh("cd " + policy + "0/..; echo powersave >policy0/scaling_governor\n" +
+		"echo 1800000 >policy1/scaling_max_freq\n" +
+		"until [ $(cat policy1/scaling_max_freq) = 1800000 ]; do sleep 0.05; done")
+	m.LetGo()
+	ended(t, m, krund)
+	m.Sh("pkill -x tuned")
+	list := m.ExperimentNow(directory("moved")).Records
+	if len(list) != 2 || list[0].Outcome != results.Rerun || list[1].Outcome != results.Completed {
+		t.Fatalf("%d records: %+v", len(list), list)
+	}
+	reasons := strings.Join(list[0].Reasons, "\n")
+	for _, want := range []string{"powersave", "1800 MHz", "runs and changes it: tuned"} {
+		if !strings.Contains(reasons, want) {
+			t.Errorf("%q is not in the reasons:\n%s", want, reasons)
+		}
+	}
+	t.Log(reasons)
+	if reasons := strings.Join(list[1].Reasons, "\n"); strings.Contains(reasons, "moved") {
+		t.Errorf("nothing moved in the second attempt: %s", reasons)
+	}
+}
+
+// timerDuringTheWait: the timer is stopped, and krund waits for the service that it has started.
+func timerDuringTheWait(t *testing.T, m *rig.Machine) {
+	m.Sh("touch /run/rig/slow-late; systemctl start rig-late.timer")
+	m.Sh("until [ -e /run/rig/in-late ]; do sleep 0.05; done")
+	krund := begin(m, "timer", experiment("executions = 1")+"[controls]\ntimers = \"require\"\n")
+	m.Sh("until grep 'waiting for systemd.*rig-late.service' /run/rig/process.*/out; do sleep 0.1; done")
+	if got := m.Sh("systemctl is-active rig-late.timer || true"); strings.TrimSpace(got) != "inactive" {
+		t.Errorf("the timer is %s during the experiment", got)
+	}
+	if found := m.Sh("ls " + directory("timer") + "/results"); strings.TrimSpace(found) != "" {
+		t.Errorf("krund did not wait: %s", found)
+	}
+	fast(m, "late")
+	ended(t, m, krund)
+	if got := m.Sh("systemctl is-active rig-late.timer"); strings.TrimSpace(got) != "active" {
+		t.Errorf("the timer is %s afterwards", got)
+	}
+	m.Sh("systemctl stop rig-late.timer")
+}
+
+// busyBackground: krund waits as long as it may, and then names the process.
+func busyBackground(t *testing.T, m *rig.Machine) {
+	m.Sh("setsid rig-busy -c 'while :; do :; done' >/dev/null 2>&1 </dev/null &\n" +
+		"until pgrep -x rig-busy; do sleep 0.05; done")
+	text := strings.Replace(experiment("executions = 1"), `startup = "0s"`,
+		"startup = \"8s\"\nsettle = \"2s\"", 1)
+	krund := begin(m, "busy", text)
+	ended(t, m, krund)
+	m.Sh("pkill -x rig-busy")
+	list := m.ExperimentNow(directory("busy")).Records
+	if len(list) != 1 || list[0].Machine.Settle == nil {
+		t.Fatalf("%d records: %+v", len(list), list)
+	}
+	s := list[0].Machine.Settle
+	reasons := strings.Join(list[0].Reasons, "\n")
+	if s.Quiet || s.WaitedNS < 6e9 || !strings.Contains(reasons, "was not quiet when the run began") ||
+		!strings.Contains(reasons, "rig-busy") {
+		t.Errorf("%+v, reasons:\n%s", s, reasons)
+	}
+	t.Log(reasons)
+}
