@@ -19,9 +19,11 @@ func (a *app) printStatus(st summary.Status, keys bool) {
 	if st.Host != "" {
 		line("machine", "%s", st.Host)
 	}
-	if st.State == summary.StateNew {
+	switch {
+	case st.Created == "": // there is no schedule yet
+	case st.State == summary.StateNew:
 		line("created", "%s", st.Created)
-	} else {
+	default:
 		line("started", "%s", st.Created)
 	}
 	line("state", "%s", st.State)

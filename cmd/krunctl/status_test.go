@@ -82,3 +82,33 @@ func TestStatusOfAReusedNumber(t *testing.T) {
 		t.Error(r.text())
 	}
 }
+
+// TestStatusWhileStarting: before krund has made the schedule, status shows the plan.
+func TestStatusWhileStarting(t *testing.T) {
+	b := newExperiment(t)
+	b.must(os.Remove(b.directory.Schedule()))
+	status := func() summary.Status {
+		t.Helper()
+		var st summary.Status
+		text, document := krunctl(t, "status", "--keys", b.dir()), krunctl(t, "status", "--json", b.dir())
+		if text.code != exitOK || document.code != exitOK || strings.Contains(text.stdout, "created") {
+			t.Fatal(text.text(), document.text())
+		}
+		b.must(json.Unmarshal([]byte(document.stdout), &st))
+		return st
+	}
+	if st := status(); st.State != summary.StateNew || st.Slots.Outstanding != b.cfg.Slots() ||
+		len(st.Keys) != len(b.cfg.Keys()) {
+		t.Errorf("no krund works on it: %+v", st)
+	}
+	lock, err := b.directory.Lock(os.Getpid(), "bencher7")
+	b.must(err)
+	if st := status(); st.State != summary.StateStarting {
+		t.Errorf("krund works on it: %+v", st)
+	}
+	b.must(lock.Release())
+	b.must(os.WriteFile(b.directory.Results()+"/0000000-001.json.gz", nil, 0o644))
+	if r := krunctl(t, "status", b.dir()); r.code != exitError || !strings.Contains(r.stderr, "repair") {
+		t.Errorf("a schedule that was lost: %s", r.text())
+	}
+}

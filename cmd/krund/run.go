@@ -164,6 +164,7 @@ func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepa
 	p.reboot = cfg.Experiment.Reboot
 	if o.reboot != "" {
 		p.reboot = o.reboot
+		cfg = cfg.WithReboot(o.reboot)
 	}
 	if err := cfg.Trusted(p.reboot); err != nil {
 		return p, err

@@ -41,6 +41,10 @@ func (x *experiment) judge(slot schedule.Slot, start baseline, run execution) re
 	r.Machine = seen.Machine
 	r.Machine.Temperatures.Base = start.temperatures
 	r.Machine.Settle = start.settled
+	r.Machine.Waits = &results.Waits{SyncNS: x.cfg.Wait.Sync.Nanoseconds()}
+	if start.settled == nil {
+		r.Machine.Waits.StartupNS = x.cfg.Wait.Startup.Nanoseconds()
+	}
 	if s := start.settled; s != nil && !s.Quiet {
 		seen.Remarks = append(seen.Remarks, fmt.Sprintf("the machine was not quiet when the run began, "+
 			"after %s: %s", time.Duration(s.WaitedNS).Round(time.Second), strings.Join(s.Busy, "; ")))

@@ -192,6 +192,15 @@ type Verdict struct {
 	Policy        string
 }
 
+// WithReboot returns the configuration with another reboot mode, and with the waits that are the
+// default in that mode.
+func (c *Config) WithReboot(mode string) *Config {
+	changed := *c
+	changed.Experiment.Reboot = mode
+	changed.defaultWaits()
+	return &changed
+}
+
 // Keys returns the keys to measure in Krun's order: for each VM, each benchmark, each of the VM's
 // variants and each arm, without the skipped keys. The slice has at least one element and belongs
 // to the caller.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"krund/internal/key"
 )
@@ -39,6 +40,7 @@ func (r *reader) config(root *node) *Config {
 	c.Limits = r.limits(s.get("limits", ""))
 	c.Wait = r.wait(s.get("wait", ""))
 	c.Temperature = r.temperature(s.get("temperature", ""))
+	c.defaultWaits()
 	c.VMs = r.vms(s.get("vms", ""), c.Experiment.Iterations)
 	c.Variants = r.variants(s.get("variants", ""))
 	c.Benchmarks = r.benchmarks(s.get("benchmarks", ""))
@@ -161,17 +163,45 @@ func (r *reader) wait(n *node) Wait {
 	s := r.section("wait", n)
 	defer s.done()
 	return Wait{
-		Startup: s.duration("startup", "3m", 0, false),
+		Startup: s.duration("startup", startupWait, 0, false),
 		Settle:  s.duration("settle", "0s", 0, false),
-		Sync:    s.duration("sync", "30s", 0, false),
+		Sync:    s.duration("sync", syncWait, 0, false),
 	}
 }
+
+// defaultWaits sets the waits that the file does not set. Without reboots nothing has to settle, so
+// they are 0; with wait.settle, startup is a limit and not a wait.
+func (c *Config) defaultWaits() {
+	for _, w := range []struct {
+		key, normal string
+		value       *time.Duration
+		limit       bool
+	}{
+		{"wait.startup", startupWait, &c.Wait.Startup, c.Wait.Settle > 0},
+		{"wait.sync", syncWait, &c.Wait.Sync, false},
+		{"temperature.base_wait", baseWait, &c.Temperature.BaseWait, false},
+	} {
+		if _, written := c.lines[w.key]; written {
+			continue
+		}
+		if *w.value = 0; c.Experiment.Reboot == RebootHardware || w.limit {
+			*w.value = mustDuration(w.normal)
+		}
+	}
+}
+
+// Defaults of the waits with reboots, those of the study.
+const (
+	startupWait = "3m"
+	syncWait    = "30s"
+	baseWait    = "1m"
+)
 
 func (r *reader) temperature(n *node) TemperatureGate {
 	s := r.section("temperature", n)
 	defer s.done()
 	return TemperatureGate{
-		BaseWait: s.duration("base_wait", "1m", 0, false),
+		BaseWait: s.duration("base_wait", baseWait, 0, false),
 		Tolerance: s.number("tolerance", 3, func(v float64) bool { return v > 0 && v <= 100 },
 			"degrees Celsius above 0, at most 100"),
 		Timeout: s.duration("timeout", "1h", 0, false),

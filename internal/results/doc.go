@@ -136,6 +136,8 @@
 //	                 CLOCK_MONOTONIC); absent if unknown
 //	  settle         of the wait for a quiet machine: waited_ns, quiet, and busy (list
 //	                 of sentences: what kept it busy last); absent without one
+//	  waits          fixed waits before the run: startup_ns (0 with settle), and sync_ns;
+//	                 both are 0 by default without reboots; absent in older records
 //	daemon           krund's own resource use during the run
 //	  cpu_ns, voluntary_switches, involuntary_switches
 //	  wake_ups       how often one of krund's threads got a processor, from just before

@@ -175,6 +175,13 @@ type MachineState struct {
 	SuspendedNS *int64 `json:"suspended_ns,omitempty"`
 	// of the wait for a quiet machine before the run; nil if there was none
 	Settle *Settle `json:"settle,omitempty"`
+	Waits  *Waits  `json:"waits,omitempty"` // nil in records of earlier versions
+}
+
+// Waits are the fixed waits before the execution, in nanoseconds.
+type Waits struct {
+	StartupNS int64 `json:"startup_ns"` // after krund started; 0 with a Settle
+	SyncNS    int64 `json:"sync_ns"`    // after sync(2)
 }
 
 // Settle is the result of the wait for a quiet machine.

@@ -102,6 +102,7 @@ func fullMachine() results.MachineState {
 		SuspendedNS: new(int64(20_000_000_000)),
 		Settle: &results.Settle{WaitedNS: 20_000_000_000, Quiet: true,
 			Busy: []string{"systemd is at work on apt-daily.service"}},
+		Waits: &results.Waits{StartupNS: 180_000_000_000, SyncNS: 30_000_000_000},
 	}
 }
 

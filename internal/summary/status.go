@@ -58,7 +58,8 @@ type Status struct {
 
 // The states of an experiment.
 const (
-	StateNew        = "not started" // there is a schedule, but nothing was started
+	StateNew        = "not started" // nothing was started; there may be no schedule yet
+	StateStarting   = "starting"    // a new experiment, before its schedule is made
 	StateUnfinished = "unfinished"
 	StateFinished   = "finished"
 )
@@ -148,6 +149,9 @@ type KeyStatus struct {
 // StatusOf returns the progress of an experiment. host is the name of this machine. It takes no
 // lock.
 func StatusOf(f experiment.Experiment, host string) (Status, error) {
+	if unscheduled(f) {
+		return starting(f, host)
+	}
 	s, err := f.OpenSchedule()
 	if err != nil {
 		return Status{}, err
@@ -271,6 +275,9 @@ func (st *Status) addConfig(f experiment.Experiment, host string, v *survey, sam
 	var waits Waits
 	cfg, err := f.Config(host)
 	if err == nil {
+		if st.Reboot != "" { // that of the records
+			cfg = cfg.WithReboot(st.Reboot)
+		}
 		waits = WaitsOf(cfg)
 		st.fill(cfg)
 	} else {

@@ -22,6 +22,11 @@ executions = 2
 iterations = 1
 reboot = "none"
 account = "caller"
+[wait]
+startup = "3m"
+sync = "30s"
+[temperature]
+base_wait = "1m"
 [vms.C]
 runner = "c"
 variants = ["v"]

@@ -1,0 +1,53 @@
+package config_test
+
+import (
+	"testing"
+	"time"
+
+	"krund/internal/config"
+)
+
+// TestDefaultWaits: without reboots krund waits only as long as the file says.
+func TestDefaultWaits(t *testing.T) {
+	const rest = `
+[vms.C]
+runner = "c"
+variants = ["c"]
+[variants.c]
+entry = "bench.so"
+[benchmarks]
+b = { parameter = 1 }
+`
+	study := []time.Duration{3 * time.Minute, 30 * time.Second, time.Minute}
+	for _, test := range []struct {
+		name, text, mode string
+		want             []time.Duration
+	}{
+		{"with reboots", "", "", study},
+		{"without", "[experiment]\nreboot = \"none\"", "", []time.Duration{0, 0, 0}},
+		{"by the flag", "", config.RebootNone, []time.Duration{0, 0, 0}},
+		{"with reboots by the flag", "[experiment]\nreboot = \"none\"", config.RebootHardware, study},
+		{"written", "[experiment]\nreboot = \"none\"\n[wait]\nsync = \"5s\"\n[temperature]\n" +
+			"base_wait = \"7s\"", "",
+			[]time.Duration{0, 5 * time.Second, 7 * time.Second}},
+		{"a limit", "[experiment]\nreboot = \"none\"\n[wait]\nsettle = \"10s\"", "",
+			[]time.Duration{3 * time.Minute, 0, 0}},
+		{"of this machine", "[machines.\"h*\".experiment]\nreboot = \"none\"", "", []time.Duration{0, 0, 0}},
+		{"written for this machine", "[experiment]\nreboot = \"none\"\n[machines.host.wait]\n" +
+			"startup = \"1s\"", "",
+			[]time.Duration{time.Second, 0, 0}},
+	} {
+		c, err := config.Parse("x.toml", []byte(test.text+rest), "host", nil)
+		if err != nil {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		if test.mode != "" {
+			c = c.WithReboot(test.mode)
+		}
+		for i, got := range []time.Duration{c.Wait.Startup, c.Wait.Sync, c.Temperature.BaseWait} {
+			if got != test.want[i] {
+				t.Errorf("%s: wait %d is %v, want %v", test.name, i, got, test.want[i])
+			}
+		}
+	}
+}

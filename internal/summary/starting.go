@@ -1,0 +1,45 @@
+package summary
+
+import (
+	"errors"
+	"io/fs"
+
+	"krund/internal/directory"
+	"krund/internal/experiment"
+)
+
+// unscheduled reports whether an experiment has neither a schedule nor records: krund makes the
+// schedule when it has read the base temperatures.
+func unscheduled(f experiment.Experiment) bool {
+	if _, err := f.FS().Lstat(f.Schedule()); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	listing, err := f.Reader().List()
+	return err == nil && len(listing.Records) == 0
+}
+
+// starting returns the status of such an experiment, from its configuration.
+func starting(f experiment.Experiment, host string) (Status, error) {
+	st := Status{Format: StatusFormat, Directory: f.Dir(), State: StateNew, Errors: []Failure{},
+		Damaged: []DamagedSlot{}, Findings: []string{}, Keys: []KeyStatus{}}
+	if pid, on := f.LastHolder(); pid > 0 && on == host && directory.HoldsLock(f.FS(), pid) {
+		st.State = StateStarting
+	}
+	cfg, err := f.Config(host)
+	if err != nil {
+		st.Findings = append(st.Findings, "its configuration is unknown: "+FirstProblem(err))
+		return st, st.addRequests(f)
+	}
+	st.ConfigHash, st.Order, st.Seed = cfg.Hash, cfg.Experiment.Order, cfg.Experiment.Seed
+	st.fill(cfg)
+	var left []Remaining
+	for _, k := range cfg.Keys() {
+		n := cfg.Experiment.Executions
+		left = append(left, Remaining{Key: k, Count: n})
+		st.Keys = append(st.Keys, KeyStatus{Key: k.String(), Slots: SlotCounts{Total: n, Outstanding: n}})
+		st.Slots.Total += n
+	}
+	st.Slots.Outstanding = st.Slots.Total
+	st.ETA = Estimate(left, nil, WaitsOf(cfg), false).Document()
+	return st, st.addRequests(f)
+}
