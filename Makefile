@@ -16,7 +16,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.6.1
 DAEMON := CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build demo test test-c lint fuzz bench cross kill-test clean
+.PHONY: help setup build demo ab test test-c lint fuzz bench cross kill-test clean
 help:
 	@sed -n 's/^## //p' Makefile
 
@@ -43,6 +43,13 @@ demo: setup build
 	@echo
 	@echo "The results are in demo.krun: try build/bin/krunctl status demo.krun, or show demo.krun 0"
 	@echo "The report is in $(BUILD)/demo-report/index.html: open it in a browser"
+
+## ab          compare two builds of a benchmark without root or reboots, in two minutes; see configs/ab.toml
+ab: setup build
+	@$(MAKE) --no-print-directory -C benchmarks ab OUT=$(BENCHMARKS) CC="$(CC)"
+	@rm -rf ab.krun
+	$(BUILD)/bin/krund run --directory ab.krun configs/ab.toml
+	$(BUILD)/bin/krunctl compare ab.krun
 
 ## test        run all tests with the race detector, and those of the C library with sanitizers
 test: setup build test-c
