@@ -30,9 +30,9 @@ standard output. Keys whose data and parameters have not changed are taken from
 the previous analysis. The analysis of a part of the keys (--key) is printed, and
 written where -o says, but it does not replace the analysis of all keys.
 
-The mode is a set of rules. "paper" is that of the study, including its
-accidents, for times; "relative" does not depend on the unit, and is the default
-for other columns. An amount is a number of iterations or a percentage of them.
+The mode is a set of rules. "relative", the default, does not depend on the unit;
+"paper" is that of the study, including its accidents. An amount is a number of
+iterations or a percentage of them.
 
 Classes: - flat, \ warmup, / slowdown, ~ no steady state, = good inconsistent
 (flat and warmup), x bad inconsistent.
@@ -40,7 +40,8 @@ Classes: - flat, \ warmup, / slowdown, ~ no steady state, = good inconsistent
 EXAMPLES
   krunctl analyze warmup.toml
   krunctl analyze --delta 1% --steady 500 warmup.krun
-  krunctl analyze --mode relative --column cycles warmup.krun
+  krunctl analyze --mode paper warmup.krun
+  krunctl analyze --column cycles warmup.krun
   krunctl analyze --key 'nbody:*:*' warmup.krun
   krunctl analyze --how-long warmup_results.json.bz2
   krunctl analyze --json --vm Hotspot --variant default-java times.csv | jq .totals
@@ -79,7 +80,7 @@ func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.fresh, "fresh", false, "analyze everything again")
 	f.BoolVar(&o.howLong, "how-long", false,
 		"also report how many iterations and executions would have been enough")
-	f.StringVar(&o.mode, "mode", "", "rules: paper or relative")
+	f.StringVar(&o.mode, "mode", classify.Relative.String(), "rules: relative or paper")
 	f.StringVar(&o.Column, "column", dataset.Wall,
 		"column to analyze: wall, cycles, ...; per-core columns are summed")
 	f.StringVar(&o.outliers, "outliers", "",
@@ -88,7 +89,7 @@ func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.steady, "steady", "",
 		"iterations at the end that must be steady, an amount (default 25%)")
 	f.StringVar(&o.delta, "delta", "",
-		"smallest relevant difference: seconds, or a percentage (default 0.001; mode relative: 1%)")
+		"smallest relevant difference: seconds, or a percentage (default 1%; mode paper: 0.001)")
 	f.BoolVar(&o.raw, "raw-deltas", false, "compare means by delta only, without the variance")
 	f.StringVar(&o.penalty, "penalty", "",
 		"penalty of a changepoint: 15logn, a number, sic, mbic, aic, hannan-quinn or crops (default 15logn)")
@@ -133,17 +134,15 @@ func (o *analyzeOptions) check() error {
 	if o.resamples < 0 {
 		return fmt.Errorf("--resamples must be positive, not %d", o.resamples)
 	}
-	_, err := o.parameters(classify.Relative)
+	_, err := o.parameters()
 	return err
 }
 
-// parameters returns the parameters of the flags. mode is the default of --mode.
-func (o *analyzeOptions) parameters(mode classify.Mode) (warmup.Parameters, error) {
-	var err error
-	if o.mode != "" {
-		if mode, err = classify.ParseMode(o.mode); err != nil {
-			return warmup.Parameters{}, fmt.Errorf("--mode: %w", err)
-		}
+// parameters returns the parameters of the flags.
+func (o *analyzeOptions) parameters() (warmup.Parameters, error) {
+	mode, err := classify.ParseMode(o.mode)
+	if err != nil {
+		return warmup.Parameters{}, fmt.Errorf("--mode: %w", err)
 	}
 	p := warmup.Default(mode)
 	p.Column, p.Seed, p.RawDeltas = o.Column, o.seed, o.raw
@@ -177,7 +176,7 @@ func override[T any](flag, text string, into *T, parse func(string) (T, error)) 
 
 // analyzeOne analyzes one input, prints the analysis and stores it.
 func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
-	p, err := o.parameters(experiment.Mode(in.Data, o.Column))
+	p, err := o.parameters()
 	if err != nil {
 		return usageError(err)
 	}

@@ -103,10 +103,11 @@ func TestAnalyzeGoldens(t *testing.T) {
 		in   func(*testing.T, string) string
 		args []string
 	}{
-		{"analyze-krun", krunFile, nil},
-		{"analyze-krund", krundDirectory, nil},
+		{"analyze-krun", krunFile, []string{"--mode", "paper"}},
+		{"analyze-krund", krundDirectory, []string{"--mode", "paper"}},
+		{"analyze-default", krundDirectory, nil},
 		{"analyze-cycles", krundDirectory, []string{"--column", "cycles"}},
-		{"analyze-how-long", krundDirectory, []string{"--how-long", "--window", "40", "--steady", "100"}},
+		{"analyze-how-long", krundDirectory, []string{"--mode", "paper", "--how-long", "--window", "40", "--steady", "100"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -81,6 +81,9 @@ func optimizeAll(t *testing.T, outputs map[string]ran) {
 	krunFile(t, dir)
 	t.Chdir(dir) // names of files are part of the tables
 	directory, krun := "test.krun", "test_results.json"
+	if r := analyzed(t, "--mode", "paper", directory); r.code != exitOK { // for --skip steady
+		t.Fatal(r.text())
+	}
 	one := writeText(t, "v1.csv", uoptimeText(1, 1))
 	two := writeText(t, "v2.csv", uoptimeText(2, 1.3))
 	three := writeText(t, "v3.csv", uoptimeText(3, 1.1))

@@ -106,5 +106,5 @@ func (a *app) facts(in experiment.Input, arg string) (*report.Facts, error) {
 
 // analyzed reads an experiment or a file of results with its analysis. keys is the text of --key.
 func (a *app) analyzed(arg, keys string) (experiment.Input, *warmup.Document, error) {
-	return a.reader(runtime.NumCPU()).Analyzed(arg, keys)
+	return a.reader(runtime.NumCPU()).Analyzed(arg, keys, nil)
 }

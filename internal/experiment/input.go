@@ -199,32 +199,32 @@ func (r Reader) Analyze(
 	return doc, nil
 }
 
+// Rules returns the parameters of the first stored analysis of the arguments; nil if there is none.
+func (r Reader) Rules(args ...string) *warmup.Parameters {
+	for _, arg := range args {
+		if doc := r.Stored(r.analysisFile(arg)); doc != nil {
+			return &doc.Parameters
+		}
+	}
+	return nil
+}
+
 // Analyzed reads an argument with its stored analysis. If that is missing or of other data, it
-// makes one with the study's parameters. keys is the text of --key.
-func (r Reader) Analyzed(arg, keys string) (Input, *warmup.Document, error) {
-	o := Options{Column: dataset.Wall, Key: keys}
+// makes one with the same rules; without a stored analysis with the given ones, or if they are nil
+// with the default ones. keys is the text of --key.
+func (r Reader) Analyzed(arg, keys string, rules *warmup.Parameters) (Input, *warmup.Document, error) {
+	p := warmup.Default(classify.Relative)
+	if rules != nil {
+		p = *rules
+	}
 	previous := r.Stored(r.analysisFile(arg))
-	if previous != nil {
-		o.Column = previous.Parameters.Column
-	}
-	in, err := r.Read(arg, o)
-	if err != nil {
-		return in, nil, err
-	}
-	p := warmup.Default(Mode(in.Data, o.Column))
-	p.Column = o.Column
 	if previous != nil {
 		p = previous.Parameters
 	}
+	in, err := r.Read(arg, Options{Column: p.Column, Key: keys})
+	if err != nil {
+		return in, nil, err
+	}
 	doc, err := r.Analyze(in, p, previous)
 	return in, doc, err
-}
-
-// Mode returns the rules for a column: the study's for times, and the unit-independent ones for
-// others.
-func Mode(d *dataset.Dataset, column string) classify.Mode {
-	if warmup.Unit(d, column) != dataset.Seconds {
-		return classify.Relative
-	}
-	return classify.Paper
 }

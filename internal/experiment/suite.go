@@ -144,7 +144,7 @@ func (r Reader) suiteData(
 // beforeSteady returns the number of iterations before the steady state of each key: the maximum
 // over its executions.
 func (r Reader) beforeSteady(arg, keys string) (func(string) int, []string, error) {
-	_, doc, err := r.Analyzed(arg, keys)
+	_, doc, err := r.Analyzed(arg, keys, nil)
 	if err != nil {
 		return nil, nil, err
 	}
