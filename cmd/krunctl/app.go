@@ -84,7 +84,7 @@ const (
 	exitError = 1 // something could not be done, or problems were found
 	exitUsage = 2 // wrong usage or configuration
 
-	exitLeftOut = 3 // success, but records were left out
+	exitLeftOut = 3 // success, but records were left out, or nothing could be judged
 )
 
 // records reads the records of an experiment.
@@ -113,6 +113,9 @@ func usageError(err error) error { return experiment.UsageError{Err: err} }
 
 // errFound ends a command that did its work and found problems, which its output names.
 var errFound = errors.New("problems were found")
+
+// errUnjudged ends a comparison that cannot be judged.
+var errUnjudged = errors.New("this cannot be judged")
 
 // leaveOut reports, once, that a record of source could not be read, and why. The command continues
 // without it, and ends with exitLeftOut unless there is an error.
@@ -156,6 +159,8 @@ func exitCode(err error) int {
 	case errors.As(err, &usage), errors.As(err, &wrong), errors.Is(err, exchange.ErrUnknown),
 		errors.Is(err, exchange.ErrPacked):
 		return exitUsage
+	case errors.Is(err, errUnjudged):
+		return exitLeftOut
 	}
 	return exitError
 }

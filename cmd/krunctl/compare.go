@@ -4,94 +4,243 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/compare"
+	"krund/internal/analysis/dataset"
 	"krund/internal/report"
 )
 
-const compareHelp = `Compare reports for each key what changed from one experiment to another: its
-class, when it reaches the steady state, and how fast the steady state is.
+const compareHelp = `Compare reports for each key what changed, from one experiment to another or from
+one arm of an experiment to another: how fast the steady state is, and the classes
+of the executions; beside them the cost of warming up.
 
-The verdict combines class and steady performance: better, worse, same, or cannot
-tell. Performance is judged by the ratio after/before with an interval from a
-bootstrap over executions and iterations; where Welch's t interval of the
-executions' means is wider, it is used instead. The confidence is corrected for
-the number of keys. A ratio entirely below 1 is better, entirely above 1 worse,
-entirely within the margin the same. The table also shows the criterion of
-warmup_stats: whether the confidence intervals of the two overlap.
+The verdict is better, worse, same, changed (other classes, neither better nor
+worse) or cannot tell, with the reason and what would help. It holds for the whole
+table: if nothing has changed, the probability that any key gets a verdict is at
+most 1 - confidence (--correction holm). "same" means that a change of the margin
+or more was excluded. Executions are compared, not iterations; at least two
+completed executions are needed on each side, better ten. docs/statistics.md
+explains the tests.
 
-Both experiments must have been analyzed with the same options (see krunctl
-analyze); those that were not analyzed are analyzed with the study's options.
-Neither is changed.
+Of an experiment with arms, the first arm is compared with the other one, or those
+of --arms with each other; with order = "blocked" within each block, so that drift
+cancels. A null arm, a second copy of the first, is shown beside: no change is
+reported that is not larger than the difference between the copies.
+
+Both sides must have been analyzed with the same options (see krunctl analyze). A
+side that was not analyzed is analyzed like the other one. Neither is changed.
 
 EXAMPLES
   krunctl compare before.krun after.krun
+  krunctl compare --calibrate ab.krun                the arms of an experiment
+  krunctl compare --arms base,new2 ab.krun
   krunctl compare --format markdown main.krun branch.krun > comment.md
+  krunctl compare --fail-on changed main.krun branch.krun
 
 EXIT STATUS
-  0  no key got worse
-  1  a key got worse, or something could not be done
+  0  no key got worse; with --fail-on changed: no key changed
+  1  a key got worse (changed), or something could not be done
   2  wrong usage
-  3  no key got worse, but damaged records were left out; standard error names
-     them`
+  3  no key got worse (changed), but it cannot be judged: no key has two executions
+     on each side, or the null arm differs from the first one, or damaged records
+     were left out; standard error says which`
+
+// compareOptions are the flags.
+type compareOptions struct {
+	tableOptions
+	compare.Options
+	arms               string
+	correction, failOn string
+	calibrate          bool
+}
+
+// failing are the verdicts that --fail-on names.
+var failing = map[string][]compare.Verdict{
+	"worse":   {compare.Worse},
+	"changed": {compare.Worse, compare.Better, compare.Changed},
+	"never":   nil,
+}
 
 func compareCommand(a *app) *cobra.Command {
-	var o tableOptions
-	var c compare.Options
+	var o compareOptions
 	command := &cobra.Command{
-		Use:   "compare BEFORE AFTER",
-		Short: "Compare two experiments",
+		Use:   "compare BEFORE AFTER | EXPERIMENT",
+		Short: "Compare two experiments, or the arms of one",
 		Long:  compareHelp,
-		Args:  arguments(2, 2, "two experiments or files of results"),
+		Args:  arguments(1, 2, "two experiments or files of results, or an experiment with arms"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			format, err := report.ParseFormat(o.format)
-			switch {
-			case err != nil:
-				return usageError(err)
-			case !(c.Confidence > 0 && c.Confidence < 1):
-				return usageError(
-					fmt.Errorf("--confidence must be between 0 and 1, such as 0.99, not %v", c.Confidence))
-			case !(c.Margin > 0 && c.Margin < 1):
-				return usageError(
-					fmt.Errorf("--margin must be between 0 and 1, such as 0.01, not %v", c.Margin))
+			if err == nil {
+				err = o.check()
 			}
-			return a.compare(args[0], args[1], format, o, c)
+			if err != nil {
+				return usageError(err)
+			}
+			return a.compare(args, format, o)
 		},
 	}
 	o.flags(a, command)
-	command.Flags().Float64Var(&c.Confidence, "confidence", 0.99, "confidence of all intervals together")
-	c.Workers = runtime.NumCPU()
-	command.Flags().Float64Var(&c.Margin, "margin", 0.01,
-		"largest difference from 1 of ratios that are the same")
+	f := command.Flags()
+	f.Float64Var(&o.Confidence, "confidence", compare.DefaultConfidence, "confidence of the table")
+	f.Float64Var(&o.Margin, "margin", compare.DefaultMargin, "changes smaller than this are the same: 0.01 is 1%")
+	f.StringVar(&o.correction, "correction", string(compare.Holm),
+		"for the number of tests: holm, bh (bounds the share of false verdicts instead) or none")
+	f.StringVar(&o.arms, "arms", "", "two arms, BEFORE,AFTER (default: the first and the other one)")
+	f.IntVar(&o.FirstIterations, "first", compare.DefaultFirstIterations,
+		"iterations whose total time is the cost of warming up")
+	f.BoolVar(&o.calibrate, "calibrate", false,
+		"also measure how often tables of these data without a change have a false verdict")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of --calibrate")
+	f.StringVar(&o.failOn, "fail-on", "worse", "exit with 1 if a key is worse, changed, or never")
 	return command
 }
 
-func (a *app) compare(before, after string, f report.Format, t tableOptions, o compare.Options) error {
-	var sides [2]compare.Side
-	var facts [2]*report.Facts
-	for i, arg := range []string{before, after} {
-		in, doc, err := a.analyzed(arg, t.key)
+// check completes the options, and reports mistakes in the flags.
+func (o *compareOptions) check() error {
+	var err error
+	if o.Correction, err = compare.ParseCorrection(o.correction); err != nil {
+		return fmt.Errorf("--correction: %w", err)
+	}
+	if _, ok := failing[o.failOn]; !ok {
+		return fmt.Errorf("--fail-on must be worse, changed or never, not %q", o.failOn)
+	}
+	switch {
+	case !(o.Confidence >= 0.5 && o.Confidence < 1):
+		return fmt.Errorf("--confidence must be between 0.5 and 1, such as 0.95, not %v", o.Confidence)
+	case !(o.Margin > 0 && o.Margin < 1):
+		return fmt.Errorf("--margin must be between 0 and 1, such as 0.01, not %v", o.Margin)
+	case o.FirstIterations < 1:
+		return fmt.Errorf("--first must be a number of iterations, not %d", o.FirstIterations)
+	case o.arms != "" && len(strings.Split(o.arms, ",")) != 2:
+		return fmt.Errorf("--arms must name two arms, such as base,new, not %q", o.arms)
+	}
+	if o.calibrate {
+		o.Splits = compare.DefaultSplits
+	}
+	return nil
+}
+
+func (a *app) compare(args []string, f report.Format, o compareOptions) error {
+	r := a.reader(runtime.NumCPU())
+	rules := r.Rules(args...)
+	var sides []compare.Side
+	var facts []*report.Facts
+	for _, arg := range args {
+		in, doc, err := r.Analyzed(arg, o.key, rules)
 		if err != nil {
 			return err
 		}
-		sides[i] = compare.Side{Doc: doc, Data: in.Data}
-		if facts[i], err = a.facts(in, arg); err != nil {
+		of, err := a.facts(in, arg)
+		if err != nil {
 			return err
 		}
+		sides, facts = append(sides, compare.Side{Doc: doc, Data: in.Data}), append(facts, of)
 	}
-	r, err := compare.Of(sides[0], sides[1], o)
+	sides, facts, err := o.sides(sides, facts)
+	if err != nil {
+		return usageError(fmt.Errorf("%s: %w", args[0], err))
+	}
+	result, err := compare.Of(sides[0], sides[1], o.Options)
 	if err != nil {
 		return err
 	}
-	report.Weaken(r, sides[0].Doc, sides[1].Doc, facts[0], facts[1])
-	if err := a.toOutput(t.output,
-		func(w io.Writer) error { return writeComparison(w, r, f) }); err != nil {
+	report.Weaken(result, sides[0], sides[1], facts[0], facts[1])
+	if err := a.toOutput(o.output,
+		func(w io.Writer) error { return writeComparison(w, result, f) }); err != nil {
 		return err
 	}
-	if r.Counts[compare.Worse] > 0 {
-		return errFound
+	return a.judgement(result, o.failOn)
+}
+
+// sides returns the two sides of the comparison with their facts, and completes the options.
+func (o *compareOptions) sides(of []compare.Side, facts []*report.Facts) ([]compare.Side, []*report.Facts,
+	error) {
+	var names []string
+	if o.arms != "" {
+		names = strings.Split(o.arms, ",")
+	}
+	if len(of) == 2 {
+		for i := range names {
+			of[i].Arm = names[i]
+			if err := hasArm(of[i].Data, names[i]); err != nil {
+				return nil, nil, err
+			}
+		}
+		return of, facts, nil
+	}
+	data := of[0].Data
+	if names == nil {
+		var err error
+		if names, err = defaultArms(data.Arms); err != nil {
+			return nil, nil, err
+		}
+	}
+	side := func(arm string) compare.Side { return compare.Side{Doc: of[0].Doc, Data: data, Arm: arm} }
+	for _, name := range names {
+		if err := hasArm(data, name); err != nil {
+			return nil, nil, err
+		}
+	}
+	o.Paired = data.Blocked
+	null := slices.IndexFunc(data.Arms, func(a dataset.Arm) bool { return a.Null })
+	if null > 0 && names[0] == data.Arms[0].Name && names[1] != data.Arms[null].Name {
+		copied := side(data.Arms[null].Name)
+		o.Null = &copied
+	}
+	return []compare.Side{side(names[0]), side(names[1])}, []*report.Facts{facts[0], facts[0]}, nil
+}
+
+// defaultArms returns the first arm and the only other one that is not a copy of it; if there is
+// none, the copy.
+func defaultArms(arms []dataset.Arm) ([]string, error) {
+	if len(arms) < 2 {
+		return nil, fmt.Errorf("there are no arms to compare; name a second experiment")
+	}
+	var others, copies []string
+	for _, arm := range arms[1:] {
+		if arm.Null {
+			copies = append(copies, arm.Name)
+		} else {
+			others = append(others, arm.Name)
+		}
+	}
+	if len(others) > 1 {
+		return nil, fmt.Errorf("there are several arms; choose with --arms %s,%s", arms[0].Name, others[0])
+	}
+	return []string{arms[0].Name, append(others, copies...)[0]}, nil
+}
+
+// hasArm reports an arm that the data lack.
+func hasArm(d *dataset.Dataset, name string) error {
+	for i := range d.Pairs {
+		if d.Pairs[i].Key.Arm == name {
+			return nil
+		}
+	}
+	if len(d.Arms) == 0 {
+		return fmt.Errorf("there is no arm %q; the experiment has no arms", name)
+	}
+	return fmt.Errorf("there is no execution of arm %q", name)
+}
+
+// judgement returns the error for the exit status.
+func (a *app) judgement(r *compare.Result, failOn string) error {
+	for _, v := range failing[failOn] {
+		if r.Counts[v] > 0 {
+			return errFound
+		}
+	}
+	switch {
+	case failOn == "never":
+		return nil
+	case r.TestsSteady == 0:
+		return fmt.Errorf("%w: no key has two completed executions on each side", errUnjudged)
+	case r.NullArm != nil && r.NullArm.Unfit:
+		return fmt.Errorf("%w: the null arm differs from the first one; see the warnings", errUnjudged)
 	}
 	return nil
 }

@@ -146,6 +146,13 @@ func TestReportAndCompare(t *testing.T) {
 		t.Error(r.text())
 	}
 	other := krunFile(t, t.TempDir())
+	if r := krunctl(t, "compare", in, other); r.code != exitLeftOut || !strings.Contains(r.stdout, "delta 5%") ||
+		!strings.Contains(r.stderr, "cannot be judged") { // analyzed like in; they have no key in common
+		t.Error(r.text())
+	}
+	if r := analyzed(t, other); r.code != exitOK {
+		t.Fatal(r.text())
+	}
 	if r := krunctl(t, "compare", in, other); r.code != exitError || !strings.Contains(r.stderr,
 		"cannot be compared") {
 		t.Error(r.text())
@@ -216,7 +223,7 @@ func importedGroup(t *testing.T, name string) int {
 	if r := krunctl(t, "import", "--jmh", "-o", out, in); r.code != exitOK {
 		t.Fatal(r.text())
 	}
-	if r := analyzed(t, "--delta", g.Delta, out); r.code != exitOK {
+	if r := analyzed(t, "--mode", "paper", "--delta", g.Delta, out); r.code != exitOK {
 		t.Fatal(r.text())
 	}
 	stored, err := os.ReadFile(filepath.Join(dir, "x_results.analysis.json"))

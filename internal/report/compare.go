@@ -10,49 +10,93 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
-	"krund/internal/analysis/quantile"
-	"krund/internal/analysis/warmup"
 )
 
 // CompareTable is a comparison as a table for readers.
 func CompareTable(r *compare.Result) Table {
 	t := Table{
-		Caption: fmt.Sprintf("%s → %s: %d better, %d worse, %d the same, %d cannot be told", r.Before.Name,
-			r.After.Name,
-			r.Counts[compare.Better], r.Counts[compare.Worse], r.Counts[compare.Same],
-			r.Counts[compare.CannotTell]),
-		Label: "tab:compare",
+		Caption: compareCaption(r),
+		Label:   "tab:compare",
 		Columns: []TableColumn{
-			{"Key", false}, {"Verdict", false}, {"Class", false}, {"Steady iter (#)", true}, {"",
-				false}, {"Steady iter (s)", true}, {"", false},
-			{"Steady perf, after/before", true}, {"", false}, {"Cliff's delta", true}, {"Intervals", false},
+			{"Key", false}, {"Verdict", false}, {"Class", false}, {"Before", true}, {"After/before", true},
+			{"p", true}, {"Detectable", true},
 		},
 	}
+	if r.NullArm != nil {
+		t.Columns = append(t.Columns, TableColumn{"Null arm", true})
+	}
+	t.Columns = append(t.Columns, TableColumn{fmt.Sprintf("First %d, after/before", r.FirstIterations), true})
 	for i := range r.Changes {
-		t.Rows = append(t.Rows, compareRow(&r.Changes[i]))
+		t.Rows = append(t.Rows, compareRow(r, &r.Changes[i]))
 	}
 	t.Notes = compareNotes(r)
 	return t
 }
 
-func compareRow(c *compare.Change) []Cell {
+func compareCaption(r *compare.Result) string {
+	text := fmt.Sprintf("%s → %s: %d better, %d worse, %d the same, %d cannot be told", partyText(r.Before),
+		partyText(r.After), r.Counts[compare.Better], r.Counts[compare.Worse], r.Counts[compare.Same],
+		r.Counts[compare.CannotTell])
+	if n := r.Counts[compare.Changed]; n > 0 {
+		text += fmt.Sprintf(", %d changed otherwise", n)
+	}
+	return text
+}
+
+func partyText(p compare.Party) string {
+	if p.Arm == "" {
+		return p.Name
+	}
+	return p.Name + "@" + p.Arm
+}
+
+func compareRow(r *compare.Result, c *compare.Change) []Cell {
 	class := Cell{Class: func(symbol func(classify.PairClass) string) string {
 		if c.Before == c.After {
 			return symbolOr(symbol, c.Before)
 		}
-		return symbolOr(symbol, c.Before) + " to " + symbolOr(symbol, c.After)
+		text := symbolOr(symbol, c.Before) + " to " + symbolOr(symbol, c.After)
+		if c.Class == nil || c.Class.Verdict == compare.CannotTell {
+			return "(" + text + ")"
+		}
+		return text
 	}}
-	row := []Cell{{Text: c.Key}, {Text: string(c.Verdict)}, class}
-	for _, i := range []compare.Interval{c.SteadyIteration, c.SteadySeconds} {
-		row = append(row, Cell{Text: changeText(i.Before, i.After)}, Cell{Text: string(i.Verdict)})
+	before, p, detectable := "", "", ""
+	if e := c.Steady; e != nil {
+		before, p, detectable = Number(float64(e.Before)), pText(e.Corrected),
+			compare.Percent(float64(e.Detectable))
 	}
-	ratio, effect := "", ""
-	if c.Ratio.Resamples > 0 {
-		ratio = fmt.Sprintf("%.4f (%.4f, %.4f)", c.Ratio.Ratio, c.Ratio.Low, c.Ratio.High)
-		effect = fmt.Sprintf("%+.2f", c.Ratio.Effect)
+	row := []Cell{{Text: c.Key}, {Text: string(c.Verdict)}, class, {Text: before},
+		{Text: effectText(c.Steady, false)}, {Text: p}, {Text: detectable}}
+	if r.NullArm != nil {
+		row = append(row, Cell{Text: effectText(c.Null, true)})
 	}
-	return append(row, Cell{Text: ratio}, Cell{Text: string(c.Ratio.Verdict)}, Cell{Text: effect},
-		Cell{Text: string(c.Performance.Verdict)})
+	return append(row, Cell{Text: effectText(c.FirstTotal, true)})
+}
+
+// effectText is an effect with its interval: that of the table, or that of the key alone.
+func effectText(e *compare.Effect, alone bool) string {
+	if e == nil {
+		return ""
+	}
+	i, number := e.Ratio, func(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
+	sign := ""
+	if i == nil {
+		i, number, sign = e.Difference, Number, "difference "
+	}
+	low, high := i.Low, i.High
+	if alone {
+		low, high = i.AloneLow, i.AloneHigh
+	}
+	return fmt.Sprintf("%s%s (%s, %s)", sign, number(float64(i.Estimate)), number(float64(low)),
+		number(float64(high)))
+}
+
+func pText(p float64) string {
+	if p < 0.0001 {
+		return "<0.0001"
+	}
+	return strconv.FormatFloat(p, 'f', 4, 64)
 }
 
 func symbolOr(symbol func(classify.PairClass) string, c classify.PairClass) string {
@@ -62,50 +106,65 @@ func symbolOr(symbol func(classify.PairClass) string, c classify.PairClass) stri
 	return symbol(c)
 }
 
-func changeText(before, after *quantile.Spread) string {
-	text := func(s *quantile.Spread) string {
-		if s == nil {
-			return "none"
-		}
-		return Number(s.Median)
-	}
-	if before == nil && after == nil {
-		return ""
-	}
-	return text(before) + " → " + text(after)
+// corrections explains how the p-values were corrected.
+var corrections = map[compare.Correction]string{
+	compare.Holm: "the probability of any false verdict in the table is at most %s (Holm)",
+	compare.BH:   "of the changes reported, a share of at most %s is expected to be false (Benjamini-Hochberg)",
+	compare.None: "the probability of a false verdict is %s for each key, and larger for the table (no correction)",
 }
 
 func compareNotes(r *compare.Result) []string {
-	notes := []string{fmt.Sprintf(
-		"%d ratios were tested: each interval has a confidence of %s, so that all of them hold together "+
-			"with %s (Bonferroni); ratios within 1±%s are the same",
-		r.Tests, Number(r.Level), Number(r.Confidence), Number(r.Margin))}
+	by := "executions, unpaired"
+	if r.Paired {
+		by = "executions, paired by block"
+	}
+	notes := []string{
+		fmt.Sprintf("%d tests of the steady state and %d of the classes: "+corrections[r.Correction]+
+			"; intervals after/before have a confidence of %s; changes below %s are the same", r.TestsSteady,
+			r.TestsClass, Number(1-r.Confidence), Number(r.Level), compare.Percent(r.Margin)),
+		fmt.Sprintf("compared are %s; detectable: the smallest change that they would show with a "+
+			"probability of %s", by, compare.Percent(r.Power)),
+		rulesText(r),
+	}
+	if c := r.Calibration; c != nil {
+		notes = append(notes, fmt.Sprintf("calibration: of %d tables of the same data without a change, %d "+
+			"(%s; %s to %s) had a false verdict", c.Splits, c.False, compare.Percent(c.Rate),
+			compare.Percent(c.Low), compare.Percent(c.High)))
+	}
 	for _, w := range r.Warnings {
 		notes = append(notes, w.Text)
 	}
 	return append(notes, keyNotes(r)...)
 }
 
-// keyNotes are the warnings about keys. Warnings of one kind about one side are combined and use
-// the text of the first.
+func rulesText(r *compare.Result) string {
+	p := r.Rules
+	return fmt.Sprintf("rules: column %s, mode %s, delta %s, steady %s, window %s, penalty %s, cost %s", p.Column,
+		p.Mode, p.Delta, p.Steady, p.Window, p.Penalty, p.Cost)
+}
+
+// keyNotes are the reasons and warnings of keys. Warnings of one kind about one side are combined
+// and use the text of the first.
 func keyNotes(r *compare.Result) []string {
 	keys := map[string][]string{}
 	texts := map[string]string{}
 	var order []string
+	add := func(kind, text, key string) {
+		if keys[kind] == nil {
+			order = append(order, kind)
+			texts[kind] = text
+		}
+		if !slices.Contains(keys[kind], key) {
+			keys[kind] = append(keys[kind], key)
+		}
+	}
 	for _, c := range r.Changes {
+		if c.Reason != "" {
+			add(c.Reason, c.Reason, c.Key)
+		}
 		for _, w := range c.Warnings {
 			side, _, _ := strings.Cut(w.Text, ":")
-			kind := w.Code + " " + side
-			if w.Code == "ratio" || w.Code == "only_one" {
-				kind = w.Text
-			}
-			if keys[kind] == nil {
-				order = append(order, kind)
-				texts[kind] = w.Text
-			}
-			if !slices.Contains(keys[kind], c.Key) {
-				keys[kind] = append(keys[kind], c.Key)
-			}
+			add(w.Code+" "+side, w.Text, c.Key)
 		}
 	}
 	var notes []string
@@ -121,70 +180,83 @@ func keyNotes(r *compare.Result) []string {
 
 // CompareCSV writes a comparison as CSV for programs.
 func CompareCSV(w io.Writer, r *compare.Result) error {
-	rows := [][]string{{
-		"key", "verdict", "only_in", "classification_before", "classification_after", "classification",
-		"steady_iteration_before", "steady_iteration_after", "steady_iteration",
-		"steady_seconds_before", "steady_seconds_after", "steady_seconds",
-		"ratio", "ratio_low", "ratio_high", "level", "performance", "cliffs_delta", "performance_intervals",
-		"warnings", "warnings_of_all",
-	}}
-	median := func(s *quantile.Spread) string {
-		if s == nil {
-			return ""
+	head := []string{"key", "verdict", "reason", "only_in", "classification_before", "classification_after",
+		"class_p", "class_p_corrected", "class", "paired", "level"}
+	for _, q := range quantities {
+		for _, name := range effectColumns {
+			head = append(head, q.name+"_"+name)
 		}
-		return exact(s.Median)
 	}
-	for _, c := range r.Changes {
-		row := []string{cellText(c.Key), string(c.Verdict), c.OnlyIn, string(c.Before), string(c.After),
-			string(c.Classification)}
-		for _, i := range []compare.Interval{c.SteadyIteration, c.SteadySeconds} {
-			row = append(row, median(i.Before), median(i.After), string(i.Verdict))
-		}
-		numbers := []string{"", "", "", exact(r.Level)}
-		effect := ""
-		if c.Ratio.Resamples > 0 {
-			numbers = []string{exact(c.Ratio.Ratio), exact(c.Ratio.Low), exact(c.Ratio.High), exact(r.Level)}
-			effect = strconv.FormatFloat(c.Ratio.Effect, 'g', -1, 64)
-		}
-		row = append(append(row, numbers...), string(c.Ratio.Verdict), effect, string(c.Performance.Verdict),
-			codes(c.Warnings), codes(r.Warnings))
-		rows = append(rows, row)
+	rows := [][]string{append(head, "more_executions", "would_show", "would_show_same", "warnings",
+		"warnings_of_all")}
+	for i := range r.Changes {
+		rows = append(rows, compareCSVRow(r, &r.Changes[i]))
 	}
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
+// quantities are the effects of a change.
+var quantities = []struct {
+	name string
+	of   func(*compare.Change) *compare.Effect
+}{
+	{"steady", func(c *compare.Change) *compare.Effect { return c.Steady }},
+	{"steady_mean", func(c *compare.Change) *compare.Effect { return c.SteadyMean }},
+	{"steady_iteration", func(c *compare.Change) *compare.Effect { return c.SteadyIteration }},
+	{"first", func(c *compare.Change) *compare.Effect { return c.First }},
+	{"first_total", func(c *compare.Change) *compare.Effect { return c.FirstTotal }},
+	{"null", func(c *compare.Change) *compare.Effect { return c.Null }},
+}
+
+var effectColumns = []string{"before_executions", "after_executions", "before", "after", "ratio", "low", "high",
+	"alone_low", "alone_high", "difference", "p", "p_corrected", "p_margin", "p_margin_corrected", "test",
+	"freedom", "sd", "detectable"}
+
+func compareCSVRow(r *compare.Result, c *compare.Change) []string {
+	row := []string{cellText(c.Key), string(c.Verdict), c.Reason, c.OnlyIn, string(c.Before),
+		string(c.After)}
+	if c.Class == nil {
+		row = append(row, "", "", "")
+	} else {
+		row = append(row, exact(c.Class.P), exact(c.Class.Corrected), string(c.Class.Verdict))
+	}
+	row = append(row, strconv.FormatBool(r.Paired), exact(r.Level))
+	for _, q := range quantities {
+		row = append(row, effectCells(q.of(c))...)
+	}
+	help := []string{"", "", ""}
+	if h := c.Help; h != nil {
+		help = []string{strconv.Itoa(h.Executions), exact(h.Shows), strconv.FormatBool(h.Same)}
+	}
+	return append(append(row, help...), codes(c.Warnings), codes(r.Warnings))
+}
+
+func effectCells(e *compare.Effect) []string {
+	if e == nil {
+		return make([]string, len(effectColumns))
+	}
+	ratio, difference := []string{"", "", "", "", ""}, ""
+	if i := e.Ratio; i != nil {
+		ratio = []string{exact(float64(i.Estimate)), exact(float64(i.Low)), exact(float64(i.High)),
+			exact(float64(i.AloneLow)), exact(float64(i.AloneHigh))}
+	}
+	if e.Difference != nil {
+		difference = exact(float64(e.Difference.Estimate))
+	}
+	row := []string{strconv.Itoa(e.BeforeExecutions), strconv.Itoa(e.AfterExecutions),
+		exact(float64(e.Before)), exact(float64(e.After))}
+	row = append(append(row, ratio...), difference)
+	return append(row, exact(e.P), exact(e.Corrected), exact(e.SameP), exact(e.SameCorrected), string(e.Test),
+		exact(e.Freedom), exact(float64(e.SD)), exact(float64(e.Detectable)))
+}
+
+// compareFormat is the version of CompareJSON.
+const compareFormat = 2
+
 // CompareJSON writes a complete comparison as JSON; values that could not be computed are null.
 func CompareJSON(w io.Writer, r *compare.Result) error {
-	changes := make([]changeJSON, len(r.Changes))
-	for i, c := range r.Changes {
-		changes[i] = changeJSON{Change: c, Ratio: ratioJSON{Resamples: c.Ratio.Resamples,
-			Verdict: c.Ratio.Verdict, Reason: c.Ratio.Reason}}
-		if c.Warnings == nil {
-			changes[i].Warnings = []warmup.Warning{}
-		}
-		if n := &changes[i].Ratio; c.Ratio.Resamples > 0 {
-			n.Ratio, n.Low, n.High, n.Effect = &c.Ratio.Ratio, &c.Ratio.Low, &c.Ratio.High, &c.Ratio.Effect
-		}
-	}
 	return writeJSON(w, struct {
 		Format int `json:"format"`
 		*compare.Result
-		Changes []changeJSON `json:"changes"`
-	}{jsonFormat, r, changes})
-}
-
-// changeJSON is a change whose ratio may be missing.
-type changeJSON struct {
-	compare.Change
-	Ratio ratioJSON `json:"steady_performance_ratio"`
-}
-
-type ratioJSON struct {
-	Ratio     *float64        `json:"ratio"`
-	Low       *float64        `json:"low"`
-	High      *float64        `json:"high"`
-	Effect    *float64        `json:"cliffs_delta"`
-	Resamples int             `json:"resamples"`
-	Verdict   compare.Verdict `json:"verdict"`
-	Reason    string          `json:"reason"`
+	}{compareFormat, r})
 }

@@ -92,23 +92,26 @@ func CompareWarnings(before, after *Facts) []warmup.Warning {
 }
 
 // Weaken adds to a comparison the warnings about its two sides: those of the analysis for each key,
-// then CompareWarnings. Either of the facts may be nil.
-func Weaken(r *compare.Result, before, after *warmup.Document, factsBefore, factsAfter *Facts) {
+// then CompareWarnings. Either of the facts may be nil; two arms of an experiment have the same.
+func Weaken(r *compare.Result, before, after compare.Side, factsBefore, factsAfter *Facts) {
+	index := map[string]*compare.Change{}
 	for i := range r.Changes {
-		c := &r.Changes[i]
-		for _, side := range []struct {
-			name string
-			doc  *warmup.Document
-		}{{"before", before}, {"after", after}} {
-			for j := range side.doc.Pairs {
-				if p := &side.doc.Pairs[j]; p.Key == c.Key {
-					for _, w := range p.Warnings {
-						c.Warnings = append(c.Warnings, warmup.Warning{Code: w.Code, Text: side.name +
-							": " + w.Text})
-					}
-				}
+		index[r.Changes[i].Key] = &r.Changes[i]
+	}
+	for _, side := range []struct {
+		name string
+		compare.Side
+	}{{"before", before}, {"after", after}} {
+		for k, i := range side.Keys() {
+			c := index[k.String()]
+			for _, w := range side.Doc.Pairs[i].Warnings {
+				c.Warnings = append(c.Warnings, warmup.Warning{Code: w.Code, Text: side.name + ": " + w.Text})
 			}
 		}
+	}
+	if factsBefore == factsAfter {
+		r.Warnings = append(r.Warnings, factsBefore.Warnings()...)
+		return
 	}
 	r.Warnings = append(r.Warnings, CompareWarnings(factsBefore, factsAfter)...)
 }

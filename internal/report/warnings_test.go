@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/analysis/compare"
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/key"
 	"krund/internal/results"
 )
 
@@ -108,14 +111,20 @@ func TestCompareWarnings(t *testing.T) {
 // TestWeaken: what the analysis says against a side's key stands with the comparison of that key,
 // in words and as a code.
 func TestWeaken(t *testing.T) {
-	doc := func(warnings ...warmup.Warning) *warmup.Document {
-		return &warmup.Document{Pairs: []warmup.Pair{{Key: "fasta:PyPy:x", Warnings: warnings},
-			{Key: "nbody:PyPy:x", Warnings: warnings}}}
+	side := func(warnings ...warmup.Warning) compare.Side {
+		s := compare.Side{Doc: &warmup.Document{}, Data: &dataset.Dataset{}}
+		for _, name := range []string{"fasta", "nbody"} {
+			s.Doc.Pairs = append(s.Doc.Pairs, warmup.Pair{Key: name + ":PyPy:x", Warnings: warnings})
+			s.Data.Pairs = append(s.Data.Pairs,
+				dataset.Pair{Key: key.Key{Benchmark: name, VM: "PyPy", Variant: "x"}})
+		}
+		return s
 	}
 	few := warmup.Warning{Code: "few_executions",
 		Text: "fewer than 10 executions (3) hardly tell; measure more"}
 	r := comparison()
-	Weaken(r, doc(few), doc(), nil, nil)
+	r.Changes[1].Warnings = nil
+	Weaken(r, side(few), side(), nil, nil)
 	text := func(f Format) string {
 		var b strings.Builder
 		table := CompareTable(r)

@@ -1,33 +1,23 @@
-// Package compare compares two experiments key by key: the classes, the iterations until the steady
-// state, and the steady-state performance.
+// Package compare compares two sides, two experiments or two arms of one, key by key, in one table
+// with one bound on the probability of a false verdict.
 //
-// The comparison is symmetric: when the experiments are exchanged, better becomes worse and a ratio
-// its reciprocal. Two rules are applied to the steady-state performance:
+// A process execution is the unit: it is reduced to one number by a rule that looks at it alone, so
+// that executions are exchangeable between the sides when nothing has changed. The logarithms of
+// these numbers are compared by a t test whose variance is shrunk towards those of the other keys;
+// in a blocked experiment the differences within the blocks are tested. The classes of the
+// executions are compared by an exact test. Both tests of all keys form one family, and their
+// p-values are corrected for its size. A key is the same only if an equivalence test shows it.
+// docs/statistics.md explains the methods and how they were chosen.
 //
-//   - Intervals, the rule of warmup_stats' diffs: the confidence intervals of the two experiments
-//     do not overlap. They cover the mean of one execution (package bootstrap), so this detects
-//     only large changes.
-//   - Ratio: the confidence interval of after/before from a bootstrap over executions and
-//     iterations (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013). It is
-//     extended to Welch's t interval of the executions' means where that is wider, because a
-//     bootstrap over few executions is too narrow. The level is corrected for the number of keys
-//     (Bonferroni), so that the confidence holds for the whole table. An interval entirely below 1
-//     is better, entirely above 1 worse, and entirely within the margin around 1 the same.
-//     Otherwise the result is inconclusive.
-//
-// The effect size is Cliff's delta of the executions' steady means.
+// The comparison is symmetric: when the sides are exchanged, better becomes worse and a ratio its
+// reciprocal. Start reading at [Of]; table.go has the decisions, effect.go the test.
 package compare
 
 import (
 	"errors"
 	"fmt"
-	"math"
-	"sync"
 
-	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/quantile"
-	"krund/internal/analysis/steady"
 	"krund/internal/analysis/warmup"
 	"krund/internal/key"
 )
@@ -35,103 +25,87 @@ import (
 // ErrDifferent reports that two analyses cannot be compared.
 var ErrDifferent = errors.New("these analyses cannot be compared")
 
-// Side is one of the two experiments: its data and their analysis.
+// Side is an experiment or one arm of it: its data and their analysis, with the same keys and
+// executions in the same order.
 type Side struct {
 	Doc  *warmup.Document
 	Data *dataset.Dataset
+	// Arm is the name of the arm whose keys are compared, by their names without it; "" compares
+	// all keys.
+	Arm string
 }
 
 // Options of Of. The zero value is valid.
 type Options struct {
-	Confidence float64 // of the whole table; 0: 0.99
-	Margin     float64 // ratios within 1±Margin count as the same; 0: 0.01
-	Resamples  int     // of each ratio; 0: derived from the corrected level, at least 10,000
-	Workers    int     // goroutines; below 2: one; does not affect the result
+	Confidence float64    // of the whole table; 0: 0.95
+	Margin     float64    // smallest change that counts: 0.01 is 1 %; 0: 0.01
+	Correction Correction // "": Holm
+	// Paired compares by block: the executions of both sides with the same number.
+	Paired bool
+	// FirstIterations is the number of iterations that count as the cost of warming up; 0: 100.
+	FirstIterations int
+	// Null is a second copy of before; nil: none.
+	Null *Side
+	// Splits is the number of tables for the calibration; 0: no calibration.
+	Splits int
+	Seed   uint64 // of the calibration
 }
 
-// Result is the comparison of two experiments.
-type Result struct {
-	Before     warmup.Source `json:"before"`
-	After      warmup.Source `json:"after"`
-	Unit       string        `json:"unit"`
-	Confidence float64       `json:"confidence"` // of the table
-	Tests      int           `json:"tests"`      // number of ratios in the table
-	Level      float64       `json:"level"`      // confidence of each interval
-	Margin     float64       `json:"margin"`
-	// keys in the order of before, followed by those that occur only in after
-	Changes  []Change         `json:"changes"`
-	Counts   map[Verdict]int  `json:"counts"` // of the keys' verdicts
-	Warnings []warmup.Warning `json:"warnings"`
-}
+// Defaults of Options.
+const (
+	DefaultConfidence      = 0.95
+	DefaultMargin          = 0.01
+	DefaultFirstIterations = 100
+	DefaultSplits          = 1000
+)
 
-// Change is the comparison of one key.
-type Change struct {
-	Key    string             `json:"key"`
-	Before classify.PairClass `json:"classification_before"`
-	After  classify.PairClass `json:"classification_after"`
-	// OnlyIn is "before" or "after" for keys that occur in only one experiment.
-	OnlyIn string `json:"only_in"`
-
-	Classification  Verdict  `json:"classification"`
-	SteadyIteration Interval `json:"steady_iteration"`
-	SteadySeconds   Interval `json:"steady_seconds"`
-	Performance     Interval `json:"steady_performance_intervals"`
-	Ratio           Ratio    `json:"steady_performance_ratio"`
-
-	Verdict  Verdict          `json:"verdict"` // of the key: see overall
-	Warnings []warmup.Warning `json:"warnings"`
-}
-
-// Interval compares intervals: they differ if they do not overlap. Before and After are {median,
-// 5th, 95th percentile}, or {mean, low, high}; if either is nil, the verdict is CannotTell.
-type Interval struct {
-	Before  *quantile.Spread `json:"before"`
-	After   *quantile.Spread `json:"after"`
-	Verdict Verdict          `json:"verdict"`
-}
-
-// Of compares two experiments. The errors wrap ErrDifferent.
-func Of(before, after Side, o Options) (*Result, error) {
-	if err := alike(before, after); err != nil {
-		return nil, err
-	}
+func (o Options) withDefaults() Options {
 	if o.Confidence == 0 {
-		o.Confidence = 0.99
+		o.Confidence = DefaultConfidence
 	}
 	if o.Margin == 0 {
-		o.Margin = 0.01
+		o.Margin = DefaultMargin
+	}
+	if o.Correction == "" {
+		o.Correction = Holm
+	}
+	if o.FirstIterations == 0 {
+		o.FirstIterations = DefaultFirstIterations
+	}
+	return o
+}
+
+func (o Options) alpha() float64 { return 1 - o.Confidence }
+
+// Of compares two sides. The errors wrap ErrDifferent.
+func Of(before, after Side, o Options) (*Result, error) {
+	o = o.withDefaults()
+	sides := []Side{before, after}
+	if o.Null != nil {
+		sides = append(sides, *o.Null)
+	}
+	for _, s := range sides {
+		if err := alike(before, s); err != nil {
+			return nil, err
+		}
 	}
 	r := &Result{
-		Before: before.Doc.Source, After: after.Doc.Source, Unit: before.Doc.Unit,
-		Confidence: o.Confidence, Margin: o.Margin, Changes: []Change{}, Counts: map[Verdict]int{},
-		Warnings: []warmup.Warning{},
+		Before: before.party(), After: after.party(), Unit: before.Doc.Unit, Rules: before.Doc.Parameters,
+		Confidence: o.Confidence, Margin: o.Margin, Power: power, Correction: o.Correction,
+		SteadyShare: steadyShare, Paired: o.Paired, FirstIterations: o.FirstIterations,
+		Changes: []Change{}, Counts: map[Verdict]int{}, Warnings: []warmup.Warning{},
 	}
-	r.Tests = tests(before.Doc, after.Doc)
-	r.Level = 1 - (1-o.Confidence)/float64(max(r.Tests, 1))
-	var jobs []func() // each computes one change
-	for i := range before.Doc.Pairs {
-		p := &before.Doc.Pairs[i]
-		q := find(after.Doc, p.ParsedKey())
-		if q < 0 {
-			r.Changes = append(r.Changes, only(p, "before"))
-			continue
-		}
-		at := len(r.Changes)
-		r.Changes = append(r.Changes, Change{})
-		jobs = append(jobs, func() {
-			r.Changes[at] = change(
-				half{p, &before.Data.Pairs[i], before.Doc.Parameters.Column},
-				half{&after.Doc.Pairs[q], &after.Data.Pairs[q], after.Doc.Parameters.Column}, r.Level, o)
-		})
+	rows := r.join(before, after, o)
+	f := decide(rows, o.Paired, o)
+	r.Prior, r.TestsSteady, r.TestsClass, r.Tests = f.prior, f.steady, f.class, f.steady+f.class
+	r.Level = 1 - f.level
+	r.describe(rows, f, o)
+	r.judge(f, r.null(before, o), o)
+	if o.Splits > 0 {
+		r.Calibration = calibrate(rows, f, o)
 	}
-	for i := range after.Doc.Pairs {
-		if p := &after.Doc.Pairs[i]; find(before.Doc, p.ParsedKey()) < 0 {
-			r.Changes = append(r.Changes, only(p, "after"))
-		}
-	}
-	do(jobs, o.Workers)
-	for _, c := range r.Changes {
-		r.Counts[c.Verdict]++
+	for i := range r.Changes {
+		r.Counts[r.Changes[i].Verdict]++
 	}
 	if before.Doc.Source.Machine != after.Doc.Source.Machine {
 		r.Warnings = append(r.Warnings, warmup.Warning{Code: "machines", Text: fmt.Sprintf(
@@ -141,23 +115,7 @@ func Of(before, after Side, o Options) (*Result, error) {
 	return r, nil
 }
 
-// do executes the jobs on the given number of goroutines.
-func do(jobs []func(), workers int) {
-	queue := make(chan func())
-	var group sync.WaitGroup
-	for range max(workers, 1) {
-		group.Go(func() {
-			for job := range queue {
-				job()
-			}
-		})
-	}
-	for _, job := range jobs {
-		queue <- job
-	}
-	close(queue)
-	group.Wait()
-}
+func (s Side) party() Party { return Party{Source: s.Doc.Source, Arm: s.Arm} }
 
 // alike returns an error when the two analyses are not of the same kind.
 func alike(before, after Side) error {
@@ -166,10 +124,11 @@ func alike(before, after Side) error {
 		what string
 		a, b any
 	}{
-		{"column", p.Column, q.Column}, {"unit", before.Doc.Unit, after.Doc.Unit}, {"mode", p.Mode,
-			q.Mode}, {"delta", p.Delta, q.Delta},
-		{"steady", p.Steady, q.Steady}, {"window", p.Window, q.Window}, {"penalty", p.Penalty,
-			q.Penalty}, {"cost", p.Cost, q.Cost},
+		{"column", p.Column, q.Column}, {"unit", before.Doc.Unit, after.Doc.Unit}, {"mode", p.Mode, q.Mode},
+		{"delta", p.Delta, q.Delta}, {"steady", p.Steady, q.Steady}, {"window", p.Window, q.Window},
+		{"outliers", p.Outliers, q.Outliers}, {"raw deltas", p.RawDeltas, q.RawDeltas},
+		{"penalty", p.Penalty, q.Penalty}, {"cost", p.Cost, q.Cost},
+		{"arithmetic", p.Arithmetic, q.Arithmetic},
 	} {
 		if c.what == "unit" && (len(before.Doc.Pairs) == 0 || len(after.Doc.Pairs) == 0) {
 			continue
@@ -180,124 +139,144 @@ func alike(before, after Side) error {
 		}
 	}
 	for _, s := range []Side{before, after} {
-		if len(s.Doc.Pairs) != len(s.Data.Pairs) {
+		if !s.whole() {
 			return fmt.Errorf("%w: the analysis of %s is of other data", ErrDifferent, s.Doc.Source.Name)
-		}
-		for i := range s.Doc.Pairs {
-			if s.Doc.Pairs[i].ParsedKey() != s.Data.Pairs[i].Key ||
-				len(s.Doc.Pairs[i].Executions) != len(s.Data.Pairs[i].Executions) {
-				return fmt.Errorf("%w: the analysis of %s is of other data", ErrDifferent, s.Doc.Source.Name)
-			}
 		}
 	}
 	return nil
 }
 
-func find(d *warmup.Document, k key.Key) int {
-	for i := range d.Pairs {
-		if d.Pairs[i].ParsedKey() == k {
-			return i
+// whole reports whether the analysis is of the data.
+func (s Side) whole() bool {
+	if len(s.Doc.Pairs) != len(s.Data.Pairs) {
+		return false
+	}
+	for i := range s.Doc.Pairs {
+		if s.Doc.Pairs[i].Key != s.Data.Pairs[i].Key.String() ||
+			len(s.Doc.Pairs[i].Executions) != len(s.Data.Pairs[i].Executions) {
+			return false
 		}
 	}
-	return -1
+	return true
 }
 
-// tests counts the keys with steady-state performance on both sides.
-func tests(before, after *warmup.Document) int {
-	n := 0
-	for i := range before.Pairs {
-		q := find(after, before.Pairs[i].ParsedKey())
-		if q >= 0 && before.Pairs[i].SteadyPerformance != nil && after.Pairs[q].SteadyPerformance != nil {
-			n++
+// name returns the name under which the side's key i is compared; ok is false if it is of another
+// arm.
+func (s Side) name(i int) (k key.Key, ok bool) {
+	k = s.Data.Pairs[i].Key
+	if s.Arm == "" {
+		return k, true
+	}
+	ok = k.Arm == s.Arm
+	k.Arm = ""
+	return k, ok
+}
+
+// Keys returns the index in Data of each key of the side, by the name under which it is compared.
+func (s Side) Keys() map[key.Key]int {
+	index := make(map[key.Key]int)
+	for i := range s.Data.Pairs {
+		if k, ok := s.name(i); ok {
+			index[k] = i
 		}
 	}
-	return n
+	return index
 }
 
-func only(p *warmup.Pair, side string) Change {
-	none := Interval{Verdict: CannotTell}
-	c := Change{
-		Key: p.Key, OnlyIn: side, Classification: CannotTell, SteadyIteration: none, SteadySeconds: none,
-		Performance: none,
-		Ratio:       Ratio{Verdict: CannotTell}, Verdict: CannotTell,
-		Warnings: []warmup.Warning{{Code: "only_one", Text: "only " + side + " has this key"}},
+// reduced reduces the executions of key i that completed.
+func (s Side) reduced(i int, o Options) []reduced {
+	var list []reduced
+	pair := &s.Data.Pairs[i]
+	for k := range pair.Executions {
+		e, ok := reduce(&pair.Executions[k], &s.Doc.Pairs[i].Executions[k], s.Doc.Parameters.Column,
+			o.FirstIterations)
+		if ok {
+			list = append(list, e)
+		}
 	}
-	c.Before = p.Classification
-	if side == "after" {
-		c.Before, c.After = "", p.Classification
-	}
-	return c
+	return list
 }
 
-// half is a key in one experiment.
-type half struct {
-	pair   *warmup.Pair
-	data   *dataset.Pair
-	column string
-}
-
-func change(before, after half, level float64, o Options) Change {
-	p, q := before.pair, after.pair
-	c := Change{
-		Key: p.Key, Before: p.Classification, After: q.Classification,
-		Classification:  classes(p.Classification, q.Classification),
-		SteadyIteration: intervals(steadyFrom(p, p.SteadyIteration, 1), steadyFrom(q, q.SteadyIteration, 1)),
-		SteadySeconds:   intervals(steadyFrom(p, p.SteadySeconds, 0), steadyFrom(q, q.SteadySeconds, 0)),
-		Performance:     intervals(performance(p), performance(q)),
-		Warnings:        []warmup.Warning{},
-	}
-	c.Ratio = ratio(before, after, level, o)
-	if c.Ratio.Reason != "" {
-		c.Warnings = append(c.Warnings, warmup.Warning{Code: "ratio", Text: c.Ratio.Reason})
-	}
-	c.Verdict = overall(&c)
-	return c
-}
-
-// steadyFrom returns the iterations until the steady state of a pair. Pairs that are consistently
-// flat are steady from the first iteration.
-func steadyFrom(p *warmup.Pair, s *quantile.Spread, flat float64) *quantile.Spread {
-	if s == nil && p.Classification == classify.PairClass(classify.Flat) {
-		return &quantile.Spread{Median: flat, P5: flat, P95: flat}
-	}
-	return s
-}
-
-func performance(p *warmup.Pair) *quantile.Spread {
-	if p.SteadyPerformance == nil {
-		return nil
-	}
-	return &quantile.Spread{Median: p.SteadyPerformance.Mean, P5: p.SteadyPerformance.Low,
-		P95: p.SteadyPerformance.High}
-}
-
-// steadyValues returns the values of each steady execution by segment.
-func (h half) steadyValues() [][][]float64 {
-	var values [][][]float64
-	for i := range h.pair.Executions {
-		e := &h.pair.Executions[i]
-		if e.Steady == nil {
+// join fills in Changes, and returns the rows: those of the keys on both sides, of which row i is
+// the i-th change without OnlyIn.
+func (r *Result) join(before, after Side, o Options) []row {
+	var rows []row
+	theirs, ours := after.Keys(), before.Keys()
+	for i := range before.Data.Pairs {
+		k, ok := before.name(i)
+		if !ok {
 			continue
 		}
-		series, _ := h.data.Executions[i].Values(h.column)
-		if len(series) == e.Iterations {
-			values = append(values, steady.Values(series, e.Outliers, e.Steady.Ranges))
+		p := &before.Doc.Pairs[i]
+		j, ok := theirs[k]
+		if !ok {
+			r.Changes = append(r.Changes, only(k, p, "before"))
+			continue
+		}
+		q := &after.Doc.Pairs[j]
+		rows = append(rows, row{before.reduced(i, o), after.reduced(j, o)})
+		r.Changes = append(r.Changes, Change{
+			Key: k.String(), Before: p.Classification, After: q.Classification,
+			CountsBefore: p.Counts, CountsAfter: q.Counts, Warnings: []warmup.Warning{},
+		})
+	}
+	for i := range after.Data.Pairs {
+		if k, ok := after.name(i); ok {
+			if _, ok := ours[k]; !ok {
+				r.Changes = append(r.Changes, only(k, &after.Doc.Pairs[i], "after"))
+			}
 		}
 	}
-	return values
+	return rows
 }
 
-// meanOf is the mean of all values of an execution.
-func meanOf(segments [][]float64) float64 {
-	sum, n := 0.0, 0
-	for _, s := range segments {
-		for _, v := range s {
-			sum += v
+func only(k key.Key, p *warmup.Pair, side string) Change {
+	c := Change{
+		Key: k.String(), OnlyIn: side, Verdict: CannotTell, Reason: "only " + side + " has this key",
+		ExecutionsBefore: []Execution{}, ExecutionsAfter: []Execution{}, Warnings: []warmup.Warning{},
+	}
+	if side == "before" {
+		c.Before, c.CountsBefore = p.Classification, p.Counts
+	} else {
+		c.After, c.CountsAfter = p.Classification, p.Counts
+	}
+	return c
+}
+
+// both returns the changes of the keys on both sides.
+func (r *Result) both() []*Change {
+	var list []*Change
+	for i := range r.Changes {
+		if c := &r.Changes[i]; c.OnlyIn == "" {
+			list = append(list, c)
 		}
-		n += len(s)
 	}
-	if n == 0 {
-		return math.NaN()
+	return list
+}
+
+// describe fills in the effects.
+func (r *Result) describe(rows []row, f family, o Options) {
+	quantities := []quantity{ofMean, ofIteration, ofFirst, ofFirstTotal}
+	effects := make([][]*Effect, len(quantities))
+	for i, q := range quantities {
+		effects[i] = besides(rows, q, o.Paired, o)
 	}
-	return sum / float64(n)
+	for i, c := range r.both() {
+		c.ExecutionsBefore, c.ExecutionsAfter = executions(rows[i].before), executions(rows[i].after)
+		d := &f.rows[i]
+		c.Class = d.class
+		if c.Steady = d.steady.describe(f.level, o.alpha(), o.Margin); c.Steady != nil {
+			c.Steady.Corrected, c.Steady.SameCorrected = d.corrected, d.sameCorrected
+		}
+		c.SteadyMean, c.SteadyIteration, c.First, c.FirstTotal = effects[0][i], effects[1][i],
+			effects[2][i], effects[3][i]
+	}
+}
+
+func executions(list []reduced) []Execution {
+	e := make([]Execution, len(list))
+	for i := range list {
+		e[i] = list[i].Execution
+	}
+	return e
 }

@@ -2,9 +2,10 @@ package compare
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
+	"strings"
 	"testing"
 
 	"krund/internal/analysis/classify"
@@ -13,8 +14,14 @@ import (
 	"krund/internal/key"
 )
 
+// execution is a process execution of the given iterations.
+func execution(number int, values []float64) dataset.Execution {
+	return dataset.Execution{Number: number, Outcome: dataset.Completed, Columns: []dataset.Column{
+		{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values}}}
+}
+
 // side makes an experiment of one benchmark per level: executions of 300 iterations that differ by
-// between from each other, and by 1% within.
+// between from each other, and by 1% within. Negative levels have no steady state.
 func side(t *testing.T, seed uint64, executions int, between float64, levels map[string]float64) Side {
 	t.Helper()
 	d := &dataset.Dataset{}
@@ -24,51 +31,59 @@ func side(t *testing.T, seed uint64, executions int, between float64, levels map
 			continue
 		}
 		r := rand.New(rand.NewPCG(seed, uint64(name[0])))
-		for range executions {
-			centre := math.Abs(level) * (1 + between*r.NormFloat64())
+		for i := range executions {
+			center := math.Abs(level) * (1 + between*r.NormFloat64())
 			values := make([]float64, 300)
 			for i := range values {
-				values[i] = centre * (1 + 0.01*r.NormFloat64())
-				if level < 0 && i > 270 { // no steady state
+				values[i] = center * (1 + 0.01*r.NormFloat64())
+				if level < 0 && i > 270 {
 					values[i] *= 2
 				}
 			}
-			d.Add(key.Key{Benchmark: name, VM: "v", Variant: "x"},
-				dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{
-					{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values}}})
+			d.Add(key.Key{Benchmark: name, VM: "v", Variant: "x"}, execution(i+1, values))
 		}
 	}
-	return analysed(t, d)
+	return analyzed(t, d)
 }
 
-func analysed(t *testing.T, d *dataset.Dataset) Side {
+func analyzed(t *testing.T, d *dataset.Dataset) Side {
 	t.Helper()
-	p := warmup.Default(classify.Paper)
-	p.Resamples = 1000
+	p := warmup.Default(classify.Relative)
+	p.Resamples = 10
 	doc, err := warmup.Analyze(d, p, warmup.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Side{doc, d}
+	return Side{Doc: doc, Data: d}
+}
+
+func mustCompare(t *testing.T, before, after Side, o Options) *Result {
+	t.Helper()
+	r, err := Of(before, after, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 func TestVerdicts(t *testing.T) {
 	before := side(t, 1, 10, 0.002, map[string]float64{"a": 0.5, "b": 0.5, "c": 0.5, "d": 0.5})
 	after := side(t, 2, 10, 0.002, map[string]float64{"a": 0.5, "b": 0.45, "c": 0.6, "d": -0.5})
-	r, err := Of(before, after, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustCompare(t, before, after, Options{})
 	for i, want := range []Verdict{Same, Better, Worse, Worse} {
 		if c := r.Changes[i]; c.Verdict != want {
-			t.Errorf("%s: %s, want %s: %+v", c.Key, c.Verdict, want, c)
+			t.Errorf("%s: %s, want %s: %+v, class %+v", c.Key, c.Verdict, want, c.Steady, c.Class)
 		}
 	}
-	b := r.Changes[1]
-	if b.Ratio.Low > 0.9 || b.Ratio.High < 0.9 || b.Ratio.Effect != -1 || b.Performance.Verdict != Better {
-		t.Errorf("ratio of b: %+v", b.Ratio)
+	b := r.Changes[1].Steady
+	if b.Ratio.Low > 0.9 || b.Ratio.High < 0.9 || b.Test != StudentT || b.Freedom != 18 {
+		t.Errorf("effect of b: %+v", b)
 	}
-	if r.Tests != 3 || math.Abs(r.Level-(1-0.01/3)) > 1e-15 || r.Counts[Worse] != 2 {
+	// ten flat executions against ten without steady state: 2 / C(20, 10)
+	if d := r.Changes[3].Class; !near(d.P, 2./184756, 1e-9) || d.Verdict != Worse {
+		t.Errorf("class of d: %+v", d)
+	}
+	if r.Tests != 8 || r.TestsClass != 4 || !near(1-r.Level, 0.05*0.75/4, 1e-9) || r.Counts[Worse] != 2 {
 		t.Errorf("%d tests at level %v, %v", r.Tests, r.Level, r.Counts)
 	}
 }
@@ -78,95 +93,127 @@ func TestMirror(t *testing.T) {
 	for seed := range uint64(6) {
 		a := side(t, 2*seed+1, 5, 0.01, map[string]float64{"a": 0.5, "b": 0.505, "c": 0.5, "d": -0.5})
 		b := side(t, 2*seed+2, 4, 0.01, map[string]float64{"a": 0.5, "b": 0.5, "c": 0.6, "d": 0.5})
-		there, err := Of(a, b, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		back, err := Of(b, a, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		there, back := mustCompare(t, a, b, Options{}), mustCompare(t, b, a, Options{})
 		for i, c := range there.Changes {
 			m := back.Changes[i]
-			if c.Verdict != m.Verdict.Mirror() || c.Classification != m.Classification.Mirror() ||
-				c.Performance.Verdict != m.Performance.Verdict.Mirror() ||
-				c.SteadyIteration.Verdict != m.SteadyIteration.Verdict.Mirror() {
+			if c.Verdict != m.Verdict.Mirror() || !near(c.Class.P, m.Class.P, 1e-9) || !near(c.Steady.P, m.Steady.P, 1e-9) ||
+				!near(c.Steady.SameP, m.Steady.SameP, 1e-9) {
 				t.Errorf("seed %d: %s is %s, its mirror %s", seed, c.Key, c.Verdict, m.Verdict)
 			}
-			if c.Ratio.Low != 0 && (!near(c.Ratio.Low*m.Ratio.High, 1) ||
-				!near(c.Ratio.Ratio*m.Ratio.Ratio, 1) || c.Ratio.Effect != -m.Ratio.Effect) {
-				t.Errorf("seed %d: %s: %+v and %+v", seed, c.Key, c.Ratio, m.Ratio)
+			if p, q := c.Steady.Ratio, m.Steady.Ratio; !near(float64(p.Low*q.High), 1, 1e-9) ||
+				!near(float64(p.Estimate*q.Estimate), 1, 1e-9) {
+				t.Errorf("seed %d: %s: %+v and %+v", seed, c.Key, p, q)
 			}
 		}
 	}
 }
 
-func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
-
-// TestFalseAlarms: of experiments that differ by chance alone, no more than the confidence allows
-// are told apart.
-func TestFalseAlarms(t *testing.T) {
-	alarms, told := 0, 0
-	const rounds = 40
-	for seed := range uint64(rounds) {
-		levels := map[string]float64{"a": 0.5}
-		r, err := Of(side(t, 1000+2*seed, 10, 0.01, levels), side(t, 1001+2*seed, 10, 0.01, levels),
-			Options{Resamples: 4000})
-		if err != nil {
-			t.Fatal(err)
+// TestEveryKeyHasAnEffect: whatever the values are, two completed executions on each side have an
+// effect, finite or null, and a verdict.
+func TestEveryKeyHasAnEffect(t *testing.T) {
+	repeated := func(list ...float64) [][]float64 {
+		var executions [][]float64
+		for _, v := range list {
+			executions = append(executions, []float64{v, v, v, v, v})
 		}
-		switch r.Changes[0].Ratio.Verdict {
-		case Better, Worse:
-			alarms++
-		case Same:
-			told++
-		}
+		return executions
 	}
-	t.Logf("%d of %d called different, %d the same", alarms, rounds, told)
-	if alarms > 3 { // 1% are expected, and a bootstrap of 10 is a little narrow
-		t.Errorf("%d of %d were called different", alarms, rounds)
+	for _, c := range []struct {
+		name          string
+		before, after [][]float64
+		want          Verdict
+		ratio         bool
+	}{
+		{"one iteration each", [][]float64{{1}, {1.1}}, [][]float64{{1}, {1.1}}, CannotTell, true},
+		{"constant, equal", repeated(5, 5, 5), repeated(5, 5, 5), Same, true},
+		{"constant, 20 % more", repeated(100, 100, 100), repeated(120, 120, 120), Worse, true},
+		{"one tick of 10, twice", repeated(10, 10), repeated(11, 11), CannotTell, true},
+		{"one tick of 10, ten times", repeated(10, 10, 10, 10, 10, 10, 10, 10, 10, 10),
+			repeated(11, 11, 11, 11, 11, 11, 11, 11, 11, 11), Worse, true},
+		{"zeros", repeated(0, 0, 0), repeated(0, 0, 0), Same, false},
+		{"zero and not", repeated(0, 1, 2, 1), repeated(101, 102, 103, 102), Worse, false},
+		{"huge ratio", repeated(1e-150, 2e-150, 1e-150), repeated(1e150, 2e150, 1e150), Worse, true},
+		{"tiny", repeated(4e-300, 4e-300), repeated(8e-300, 4e-300), CannotTell, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			make := func(list [][]float64) Side {
+				d := &dataset.Dataset{}
+				for i, v := range list {
+					d.Add(key.Key{Benchmark: "b", VM: "v", Variant: "x"}, execution(i+1, v))
+				}
+				return analyzed(t, d)
+			}
+			r := mustCompare(t, make(c.before), make(c.after), Options{Splits: 3})
+			got := r.Changes[0]
+			if got.Verdict != c.want || got.Steady == nil || (got.Steady.Ratio != nil) != c.ratio {
+				t.Fatalf("%s, %+v, class %+v", got.Verdict, got.Steady, got.Class)
+			}
+			if got.Verdict == CannotTell && got.Reason == "" {
+				t.Error("no reason")
+			}
+			if p := got.Steady.P; !(p >= 0 && p <= 1) {
+				t.Errorf("p is %v", p)
+			}
+		})
 	}
 }
 
-// TestWorkers: their number changes nothing.
-func TestWorkers(t *testing.T) {
-	levels := map[string]float64{"a": 0.5, "b": 0.45, "c": 0.6, "d": -0.5}
-	a, b := side(t, 1, 4, 0.01, levels), side(t, 2, 4, 0.01, levels)
-	one, err := Of(a, b, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, workers := range []int{2, 9} {
-		if many, err := Of(a, b, Options{Workers: workers}); err != nil || !reflect.DeepEqual(one, many) {
-			t.Errorf("%d workers: %+v, %v", workers, many, err)
-		}
+// TestNegative: values below zero are compared by their difference.
+func TestNegative(t *testing.T) {
+	d := func(values ...float64) sample { return sample{before: observations(values...)} }
+	s := d(-3, -2, -1)
+	s.after = observations(7, 8, 9)
+	list, _ := estimates([]sample{s}, false)
+	e := list[0].describe(0.05, 0.05, 0.01)
+	if e.Ratio != nil || e.Difference.Estimate != 10 || e.P > 0.001 {
+		t.Errorf("%+v, %+v", e, e.Difference)
 	}
 }
 
 func TestCannotTell(t *testing.T) {
 	one := map[string]float64{"a": 0.5, "b": 0.5}
-	r, err := Of(side(t, 1, 2, 0.01, one), side(t, 2, 2, 0.01, map[string]float64{"a": 0.7, "c": 0.5}),
+	r := mustCompare(t, side(t, 1, 1, 0.01, one), side(t, 2, 5, 0.01, map[string]float64{"a": 0.7, "c": 0.5}),
 		Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if len(r.Changes) != 3 || r.Counts[CannotTell] != 3 || r.Changes[1].OnlyIn != "before" ||
-		r.Changes[2].OnlyIn != "after" {
+		r.Changes[2].OnlyIn != "after" || r.TestsSteady != 0 {
 		t.Errorf("%+v", r)
 	}
-	for _, c := range r.Changes {
-		if len(c.Warnings) == 0 {
-			t.Errorf("%s does not say why", c.Key)
+	for _, want := range []string{"before has 1 completed executions, after 5", "only before has this key",
+		"only after has this key"} {
+		if c := r.Changes[0]; !strings.HasPrefix(c.Reason, want) {
+			t.Errorf("%s: %q", c.Key, c.Reason)
 		}
+		r.Changes = r.Changes[1:]
 	}
 	same := side(t, 3, 8, 0.002, one)
-	if r, err = Of(same, same, Options{}); err != nil || r.Counts[Same] != 2 ||
-		r.Changes[0].Ratio.Ratio != 1 {
-		t.Errorf("with itself: %+v, %v", r, err)
+	if r = mustCompare(t, same, same, Options{}); r.Counts[Same] != 2 ||
+		r.Changes[0].Steady.Ratio.Estimate != 1 {
+		t.Errorf("with itself: %+v", r.Changes)
 	}
-	empty := analysed(t, &dataset.Dataset{})
-	if r, err = Of(empty, empty, Options{}); err != nil || len(r.Changes) != 0 {
-		t.Errorf("nothing with nothing: %+v, %v", r, err)
+	empty := analyzed(t, &dataset.Dataset{})
+	if r = mustCompare(t, empty, empty, Options{Splits: 2}); len(r.Changes) != 0 {
+		t.Errorf("nothing with nothing: %+v", r)
+	}
+}
+
+// TestHelp: as many more executions as the help says have the power that it says.
+func TestHelp(t *testing.T) {
+	r := mustCompare(t, side(t, 7, 4, 0.02, map[string]float64{"a": 0.5}),
+		side(t, 8, 4, 0.02, map[string]float64{"a": 0.51}), Options{})
+	c := r.Changes[0]
+	if c.Verdict != CannotTell || c.Help == nil || c.Help.Same || !strings.Contains(c.Reason, fmt.Sprintf(
+		"%d more executions per side would show %s", c.Help.Executions, Percent(c.Help.Shows))) {
+		t.Fatalf("%s: %s: %+v", c.Verdict, c.Reason, c.Help)
+	}
+	need := Need{SD: float64(c.Steady.SD)}
+	n := 4 + c.Help.Executions
+	errors := math.Log1p(c.Help.Shows) / (need.SD * math.Sqrt(2/float64(n)))
+	if detectable(1-r.Level, float64(2*n-2)) > errors {
+		t.Errorf("%d executions do not show it", n)
+	}
+	if m := n - 1; detectable(1-r.Level, float64(2*m-2)) <=
+		math.Log1p(c.Help.Shows)/(need.SD*math.Sqrt(2/float64(m))) {
+		t.Errorf("%d executions are enough", m)
 	}
 }
 
@@ -174,26 +221,9 @@ func TestRefuses(t *testing.T) {
 	a := side(t, 1, 2, 0.01, map[string]float64{"a": 0.5})
 	other := *a.Doc
 	other.Parameters.Delta.Value = 0.5
-	for _, b := range []Side{{&other, a.Data}, {a.Doc, &dataset.Dataset{}}} {
+	for _, b := range []Side{{Doc: &other, Data: a.Data}, {Doc: a.Doc, Data: &dataset.Dataset{}}} {
 		if _, err := Of(a, b, Options{}); !errors.Is(err, ErrDifferent) {
 			t.Errorf("got %v", err)
-		}
-	}
-}
-
-// TestCliff: the numbers of Cliff's definition.
-func TestCliff(t *testing.T) {
-	for _, c := range []struct {
-		before, after []float64
-		want          float64
-	}{
-		{[]float64{1, 2}, []float64{3, 4}, 1},
-		{[]float64{3, 4}, []float64{1, 2}, -1},
-		{[]float64{1, 2}, []float64{1, 2}, 0},
-		{[]float64{1, 3}, []float64{2, 2, 4}, 1. / 3},
-	} {
-		if got := cliff(c.before, c.after); !near(got, c.want) {
-			t.Errorf("%v %v: %v, want %v", c.before, c.after, got, c.want)
 		}
 	}
 }

@@ -1,0 +1,134 @@
+package compare
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// bins is the number of bins of Calibration.Histogram.
+const bins = 20
+
+// calibrate decides tables of the same data in which nothing has changed: the effect found is
+// removed from every key, and its executions are exchanged at random between the sides (within each
+// block when paired).
+func calibrate(rows []row, f family, o Options) *Calibration {
+	random := rand.New(rand.NewPCG(o.Seed, 0x6b72756e64))
+	c := &Calibration{Splits: o.Splits, Histogram: make([]int, bins)}
+	still := make([]row, len(rows))
+	for i := range rows {
+		still[i] = rows[i].unchanged(&f.rows[i].steady, o.Paired)
+	}
+	mixed := make([]row, len(rows))
+	for range o.Splits {
+		for i := range still {
+			mixed[i] = still[i].shuffled(random, o.Paired)
+		}
+		g := decide(mixed, o.Paired, o)
+		wrong := false
+		c.Keys = g.steady
+		for i := range g.rows {
+			d := &g.rows[i]
+			if d.steady.ok {
+				c.Histogram[min(int(d.p*bins), bins-1)]++
+			}
+			switch combine(d.change(g.level, 0, o), d.class) {
+			case Better, Worse, Changed:
+				wrong = true
+			}
+		}
+		if wrong {
+			c.False++
+		}
+	}
+	c.Rate = float64(c.False) / float64(c.Splits)
+	c.Low, c.High = Binomial(c.False, c.Splits, 0.95)
+	return c
+}
+
+// unchanged returns the row without its effect. The deviations from the mean of each side are
+// widened as much as subtracting the mean has narrowed them.
+func (r row) unchanged(e *estimate, paired bool) row {
+	if !e.ok {
+		return r
+	}
+	if paired {
+		return r.unchangedBlocks(e)
+	}
+	side := func(list []reduced, center float64) []reduced {
+		n := float64(len(list))
+		moved := make([]reduced, len(list))
+		for i := range list {
+			moved[i] = list[i]
+			moved[i].Value = e.unscale(e.before + (e.scale(list[i].Value)-center)*math.Sqrt(n/(n-1)))
+		}
+		return moved
+	}
+	return row{side(r.before, e.before), side(r.after, e.after)}
+}
+
+// unchangedBlocks does it with the differences in complete blocks; the others are dropped.
+func (r row) unchangedBlocks(e *estimate) row {
+	var result row
+	wide := math.Sqrt(float64(e.n) / float64(e.n-1))
+	partner := map[int]*reduced{}
+	for i := range r.before {
+		partner[r.before[i].Number] = &r.before[i]
+	}
+	for _, after := range r.after {
+		before, ok := partner[after.Number]
+		if !ok {
+			continue
+		}
+		difference := e.scale(after.Value) - e.scale(before.Value)
+		after.Value = e.unscale(e.scale(before.Value) + (difference-e.effect())*wide)
+		result.before, result.after = append(result.before, *before), append(result.after, after)
+	}
+	return result
+}
+
+func (e *estimate) scale(v float64) float64 {
+	if e.linear {
+		return v
+	}
+	return math.Log(v)
+}
+
+func (e *estimate) unscale(v float64) float64 {
+	if e.linear {
+		return v
+	}
+	return math.Exp(v)
+}
+
+// shuffled returns the row with its executions at random on the two sides.
+func (r row) shuffled(random *rand.Rand, paired bool) row {
+	n := len(r.before)
+	if paired {
+		s := row{make([]reduced, n), make([]reduced, n)}
+		for i := range n {
+			s.before[i], s.after[i] = r.before[i], r.after[i]
+			if random.IntN(2) == 0 {
+				s.before[i], s.after[i] = r.after[i], r.before[i]
+			}
+		}
+		return s
+	}
+	both := make([]reduced, 0, n+len(r.after))
+	both = append(append(both, r.before...), r.after...)
+	random.Shuffle(len(both), func(i, j int) { both[i], both[j] = both[j], both[i] })
+	return row{both[:n], both[n:]}
+}
+
+// Binomial returns the interval of Clopper and Pearson (1934) of a probability, from hits among n.
+func Binomial(hits, n int, confidence float64) (low, high float64) {
+	tail := (1 - confidence) / 2
+	k, m := float64(hits), float64(n)
+	high = 1
+	if hits > 0 {
+		low = bisect(0, 1, func(p float64) bool { return betaBelow(k, m-k+1, p) >= tail })
+	}
+	if hits < n {
+		high = bisect(0, 1, func(p float64) bool { return betaBelow(k+1, m-k, p) >= 1-tail })
+	}
+	return low, high
+}

@@ -1,0 +1,302 @@
+package compare
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"krund/internal/analysis/warmup"
+)
+
+// Observation is the value of one execution.
+type Observation struct {
+	Block int // number of the execution; pairs the sides of a blocked experiment
+	Value float64
+}
+
+// sample is one quantity of a key on both sides.
+type sample struct{ before, after []Observation }
+
+// estimate is the effect of a sample with its variance.
+type estimate struct {
+	ok            bool
+	before, after float64 // means, of logarithms unless linear
+	linear        bool    // a value is not positive
+	n, m          int     // executions; blocks when paired
+	incomplete    int     // blocks
+	test          Test
+	variance      float64 // of an execution; of a difference when paired
+	freedom       float64
+	factor        float64 // variance of the effect / variance
+}
+
+func (e *estimate) effect() float64 { return e.after - e.before }
+
+func (e *estimate) error() float64 { return math.Sqrt(e.variance * e.factor) }
+
+// half returns the half width of the interval with an error of level.
+func (e *estimate) half(level float64) float64 {
+	if e.variance == 0 {
+		return 0
+	}
+	return quantileOf(level/2, e.freedom) * e.error()
+}
+
+// p returns the p-value of no change.
+func (e *estimate) p() float64 {
+	switch effect := math.Abs(e.effect()); {
+	case effect == 0:
+		return 1
+	case e.variance == 0:
+		return 0
+	default:
+		return min(1, 2*tailOf(effect/e.error(), e.freedom))
+	}
+}
+
+// sameP returns the p-value of a change of at least the margin, by two one-sided tests (Schuirmann
+// 1987).
+func (e *estimate) sameP(margin float64) float64 {
+	inside := e.margin(margin) - math.Abs(e.effect())
+	if e.variance == 0 {
+		if inside > 0 || e.effect() == 0 {
+			return 0
+		}
+		return 1
+	}
+	return tailOf(inside/e.error(), e.freedom)
+}
+
+// margin returns a relative change in the estimate's own scale. It is the same when the sides are
+// exchanged.
+func (e *estimate) margin(relative float64) float64 {
+	if e.linear {
+		return relative * (math.Abs(e.before) + math.Abs(e.after)) / 2
+	}
+	return math.Log1p(relative)
+}
+
+// relative is the inverse of margin.
+func (e *estimate) relative(change float64) float64 {
+	if e.linear {
+		return change / ((math.Abs(e.before) + math.Abs(e.after)) / 2)
+	}
+	return math.Expm1(change)
+}
+
+// estimates estimates the effects of a quantity for all keys, with their variances shrunk towards
+// each other.
+func estimates(samples []sample, paired bool) ([]estimate, Prior) {
+	list := make([]estimate, len(samples))
+	variances, freedom := make([]float64, len(list)), make([]float64, len(list))
+	for i, s := range samples {
+		e := &list[i]
+		*e = estimateOf(s, paired)
+		if e.ok && !e.linear && e.test == StudentT {
+			variances[i], freedom[i] = e.variance, e.freedom
+		}
+	}
+	prior := priorOf(variances, freedom)
+	for i := range list {
+		if freedom[i] > 0 && variances[i] > 0 && prior.Freedom > 0 {
+			e := &list[i]
+			e.variance, e.freedom = prior.squeeze(e.variance, e.freedom)
+			e.test = ModeratedT
+		}
+		list[i].variance = max(list[i].variance, list[i].rounding(samples[i], paired))
+	}
+	return list, prior
+}
+
+// largest bounds values that are not positive, so that their squares are finite.
+const largest = 1e150
+
+// estimateOf estimates one effect from its own values.
+func estimateOf(s sample, paired bool) estimate {
+	incomplete := 0
+	if paired {
+		s, incomplete = complete(s)
+	}
+	e := estimate{n: len(s.before), m: len(s.after), incomplete: incomplete, test: StudentT}
+	if e.n < 2 || e.m < 2 {
+		return e
+	}
+	e.ok = true
+	positive := func(o Observation) bool { return o.Value > 0 }
+	e.linear = !all(s.before, positive) || !all(s.after, positive)
+	small := func(o Observation) bool { return math.Abs(o.Value) < largest }
+	if e.linear && (!all(s.before, small) || !all(s.after, small)) {
+		e.ok = false
+		return e
+	}
+	x, y := e.scaled(s.before), e.scaled(s.after)
+	e.before, e.after = mean(x), mean(y)
+	if paired {
+		for i := range y {
+			y[i] -= x[i]
+		}
+		e.after = e.before + mean(y)
+		e.variance, e.freedom, e.factor = variance(y), float64(len(y)-1), 1/float64(len(y))
+		return e
+	}
+	n, m := float64(e.n), float64(e.m)
+	v, w := variance(x), variance(y)
+	e.freedom, e.factor = n+m-2, 1/n+1/m
+	e.variance = ((n-1)*v + (m-1)*w) / e.freedom
+	if unequal(v, w, n, m) {
+		e.welch(v/n, w/m)
+	}
+	return e
+}
+
+// unequal reports whether one variance for both sides would be wrong: for sides of very different
+// size always, because the test would then depend on their variances being equal; else when an F
+// test at 1 % finds that they are not.
+func unequal(v, w, n, m float64) bool {
+	const ratio, level = 1.5, 0.01
+	if max(n, m) > ratio*min(n, m) {
+		return true
+	}
+	if v == 0 || w == 0 {
+		return false // rounded values; see rounding
+	}
+	if v < w {
+		v, w, n, m = w, v, m, n
+	}
+	return fTail(v/w, n-1, m-1) < level/2
+}
+
+// welch sets the variance of the effect to that of the two means (Welch 1947). Equal variances of
+// means of zero are left to the rule for equal values.
+func (e *estimate) welch(v, w float64) {
+	if v+w == 0 {
+		return
+	}
+	p, q := v/(v+w), w/(v+w)
+	e.test = WelchT
+	e.freedom = 1 / (p*p/float64(e.n-1) + q*q/float64(e.m-1))
+	e.variance = (v + w) / e.factor
+}
+
+// rounding is the smallest variance that values can have which are rounded to multiples of q: q²/12,
+// where q is the smallest difference between two different values. It matters for values that are
+// all, or nearly all, equal: three times 10 and three times 11 ticks of a clock are no proof that
+// something changed by 10 %.
+func (e *estimate) rounding(s sample, paired bool) float64 {
+	if !e.ok {
+		return 0
+	}
+	var values []float64
+	if paired {
+		s, _ = complete(s)
+		x, y := e.scaled(s.before), e.scaled(s.after)
+		values = []float64{0}
+		for i := range x {
+			values = append(values, y[i]-x[i])
+		}
+	} else {
+		values = append(e.scaled(s.before), e.scaled(s.after)...)
+	}
+	slices.Sort(values)
+	q := math.Inf(1)
+	for i := 1; i < len(values); i++ {
+		if d := values[i] - values[i-1]; d > 0 {
+			q = min(q, d)
+		}
+	}
+	if math.IsInf(q, 1) {
+		return 0
+	}
+	return q * q / 12
+}
+
+// scaled returns the values in the scale of the test.
+func (e *estimate) scaled(list []Observation) []float64 {
+	values := make([]float64, len(list))
+	for i, o := range list {
+		values[i] = o.Value
+		if !e.linear {
+			values[i] = math.Log(o.Value)
+		}
+	}
+	return values
+}
+
+// complete returns the blocks that have one value on each side, in order, and the number of the
+// others.
+func complete(s sample) (sample, int) {
+	byBlock := func(a, b Observation) int { return cmp.Compare(a.Block, b.Block) }
+	x, y := slices.SortedStableFunc(slices.Values(s.before), byBlock),
+		slices.SortedStableFunc(slices.Values(s.after), byBlock)
+	var c sample
+	blocks := map[int]bool{}
+	for len(x) > 0 || len(y) > 0 {
+		block := math.MaxInt
+		if len(x) > 0 {
+			block = x[0].Block
+		}
+		if len(y) > 0 {
+			block = min(block, y[0].Block)
+		}
+		blocks[block] = true
+		n, m := run(x, block), run(y, block)
+		if n == 1 && m == 1 {
+			c.before, c.after = append(c.before, x[0]), append(c.after, y[0])
+		}
+		x, y = x[n:], y[m:]
+	}
+	return c, len(blocks) - len(c.before)
+}
+
+// run is the number of observations at the start that are of the block.
+func run(list []Observation, block int) int {
+	n := 0
+	for n < len(list) && list[n].Block == block {
+		n++
+	}
+	return n
+}
+
+func all(list []Observation, is func(Observation) bool) bool {
+	return !slices.ContainsFunc(list, func(o Observation) bool { return !is(o) })
+}
+
+// variance is the unbiased estimate.
+func variance(values []float64) float64 {
+	center, sum := mean(values), 0.0
+	for _, v := range values {
+		sum += (v - center) * (v - center)
+	}
+	return sum / float64(len(values)-1)
+}
+
+// describe returns the effect with intervals, of which those that hold together have an error of
+// level, and those of a key alone of alpha.
+func (e *estimate) describe(level, alpha, margin float64) *Effect {
+	if !e.ok {
+		return nil
+	}
+	f := &Effect{
+		BeforeExecutions: e.n, AfterExecutions: e.m, IncompleteBlocks: e.incomplete,
+		Before: warmup.Real(e.before), After: warmup.Real(e.after), P: e.p(), SameP: e.sameP(margin),
+		Corrected: 1, SameCorrected: 1, Test: e.test, Freedom: e.freedom,
+		SD: warmup.Real(math.Sqrt(e.variance)),
+	}
+	effect, together, alone := e.effect(), e.half(level), e.half(alpha)
+	points := [5]float64{effect, effect - together, effect + together, effect - alone, effect + alone}
+	if !e.linear {
+		for i := range points {
+			points[i] = math.Exp(points[i])
+		}
+		f.Before, f.After = warmup.Real(math.Exp(e.before)), warmup.Real(math.Exp(e.after))
+	}
+	interval := &Interval{warmup.Real(points[0]), warmup.Real(points[1]), warmup.Real(points[2]),
+		warmup.Real(points[3]), warmup.Real(points[4])}
+	if e.linear {
+		f.Difference = interval
+	} else {
+		f.Ratio = interval
+	}
+	f.Detectable = warmup.Real(e.relative(detectable(level, e.freedom) * e.error()))
+	return f
+}

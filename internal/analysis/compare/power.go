@@ -1,0 +1,116 @@
+package compare
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// power is the probability with which a real change of the published size is found.
+const power = 0.8
+
+// largestFreedom is the number of degrees of freedom from which Student's distribution is taken as
+// normal.
+const largestFreedom = 1e5
+
+// tailOf returns P(T > t) of Student's distribution.
+func tailOf(t, freedom float64) float64 {
+	if freedom > largestFreedom {
+		return math.Erfc(t/math.Sqrt2) / 2
+	}
+	p := mathext.RegIncBeta(freedom/2, 0.5, freedom/(freedom+t*t)) / 2
+	if t < 0 {
+		return 1 - p
+	}
+	return p
+}
+
+// quantileOf returns the t with P(T > t) = p, for p below a half.
+func quantileOf(p, freedom float64) float64 {
+	if freedom > largestFreedom {
+		return -distuv.UnitNormal.Quantile(p)
+	}
+	// gonum inverts the incomplete beta function too coarsely in the far tail: bisect.
+	high := 1.0
+	for tailOf(high, freedom) > p && high < math.MaxFloat64/4 {
+		high *= 2
+	}
+	return bisect(0, high, func(t float64) bool { return tailOf(t, freedom) <= p })
+}
+
+// bisect returns the smallest x between low and high for which enough is true.
+func bisect(low, high float64, enough func(float64) bool) float64 {
+	for range 200 {
+		mid := (low + high) / 2
+		if mid == low || mid == high {
+			break
+		}
+		if enough(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high
+}
+
+// noncentralTail returns P(T > t) of the noncentral t distribution with noncentrality delta: the
+// expectation of P(Z > t s - delta) over s, the root of a chi-squared variable divided by its
+// degrees of freedom, by Simpson's rule.
+func noncentralTail(t, freedom, delta float64) float64 {
+	if freedom > largestFreedom {
+		return math.Erfc((t-delta)/math.Sqrt2) / 2
+	}
+	const steps, deviations = 400, 10
+	half := freedom / 2
+	gamma, _ := math.Lgamma(half)
+	constant := math.Ln2 + half*math.Log(half) - gamma
+	width := deviations / math.Sqrt(2*freedom)
+	low, high := max(0, 1-width), 1+width
+	sum := 0.0
+	for i := range steps + 1 {
+		s := low + (high-low)*float64(i)/steps
+		if s == 0 {
+			s = math.SmallestNonzeroFloat64
+		}
+		density := math.Exp(constant + (freedom-1)*math.Log(s) - half*s*s)
+		weight := 2 + 2*float64(i%2)
+		if i == 0 || i == steps {
+			weight = 1
+		}
+		sum += weight * density * math.Erfc((t*s-delta)/math.Sqrt2) / 2
+	}
+	return sum * (high - low) / steps / 3
+}
+
+// detectable returns the difference that a two-sided t test at the given level finds with the
+// published power, in standard errors.
+func detectable(level, freedom float64) float64 {
+	t := quantileOf(level/2, freedom)
+	if math.IsInf(t, 0) || t > math.MaxFloat32 {
+		return math.Inf(1)
+	}
+	found := func(delta float64) bool {
+		return noncentralTail(t, freedom, delta)+noncentralTail(t, freedom, -delta) >= power
+	}
+	high := t + 2
+	for !found(high) && high < math.MaxFloat32 {
+		high *= 2
+	}
+	low := 0.0
+	for range 40 { // to 12 digits
+		if mid := (low + high) / 2; found(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high
+}
+
+// betaBelow is the distribution function of the beta distribution.
+func betaBelow(a, b, x float64) float64 { return mathext.RegIncBeta(a, b, x) }
+
+// fTail returns P(F > f) of the F distribution.
+func fTail(f, n, m float64) float64 { return betaBelow(m/2, n/2, m/(m+n*f)) }

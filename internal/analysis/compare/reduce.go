@@ -1,0 +1,87 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/steady"
+	"krund/internal/analysis/warmup"
+)
+
+// Rule is the way in which an execution was reduced to a number.
+type Rule string
+
+// The rules. The choice depends on the execution alone, so that executions are exchangeable between
+// the sides when nothing has changed.
+const (
+	OfSteady     Rule = "steady"      // mean of the shortest half of its steady iterations
+	OfSecondHalf Rule = "second half" // the same of its second half: it has no steady state
+)
+
+// reduced are the values of one execution, of a column's unit; NaN where there is none.
+type reduced struct {
+	Execution
+	mean       float64 // of the steady iterations, or the second half without a fifth at each end
+	iteration  float64 // first steady iteration
+	first      float64 // first iteration
+	firstTotal float64
+}
+
+// reduce reduces an execution; ok is false when it has no usable values. analyzed is its analysis.
+func reduce(e *dataset.Execution, analyzed *warmup.Execution, column string, first int) (r reduced, ok bool) {
+	values, _, status, _ := warmup.Series(e, column)
+	if status != warmup.Analysed {
+		return r, false
+	}
+	r.Execution = Execution{Number: e.Number, Rule: OfSecondHalf, Class: analyzed.Classification}
+	r.iteration, r.first, r.firstTotal = math.NaN(), values[0], math.NaN()
+	if len(values) >= first {
+		r.firstTotal = 0
+		for _, v := range values[:first] {
+			r.firstTotal += v
+		}
+	}
+	const trimmed = 0.2
+	iterations := slices.Clone(values[len(values)/2:])
+	cut := trimmed
+	if s := analyzed.Steady; s != nil && analyzed.Iterations == len(values) {
+		if kept := slices.Concat(steady.Values(values, analyzed.Outliers, s.Ranges)...); len(kept) > 0 {
+			iterations, cut = kept, 0
+			r.Rule, r.iteration = OfSteady, float64(max(s.Iteration, 1))
+		}
+	}
+	slices.Sort(iterations)
+	r.Value = shorth(iterations)
+	drop := int(cut * float64(len(iterations)))
+	r.mean = mean(iterations[drop : len(iterations)-drop])
+	return r, !math.IsInf(r.Value, 0)
+}
+
+// shorth is the mean of the shortest half: of the n/2+1 neighboring values that lie closest
+// together (Andrews et al., "Robust estimates of location", 1972). Of several shortest halves it is
+// the mean. Disturbances only make iterations slower, and do not move it. values are sorted.
+func shorth(values []float64) float64 {
+	half := len(values)/2 + 1
+	shortest := math.Inf(1)
+	for i := range len(values) - half + 1 {
+		shortest = min(shortest, values[i+half-1]-values[i])
+	}
+	sum, n := 0.0, 0
+	for i := range len(values) - half + 1 {
+		if values[i+half-1]-values[i] == shortest {
+			sum += mean(values[i : i+half])
+			n++
+		}
+	}
+	return sum / float64(n)
+}
+
+// mean is computed from the first value, so that equal values have exactly their own mean.
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v - values[0]
+	}
+	return values[0] + sum/float64(len(values))
+}

@@ -1,0 +1,198 @@
+package compare
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"krund/internal/analysis/classify"
+)
+
+// near reports whether two numbers differ by less than a relative error.
+func near(a, b, relative float64) bool { return math.Abs(a-b) <= relative*math.Abs(b) }
+
+// TestPrior checks against limma 3.54.1 (fitFDist; R 4.2.2).
+func TestPrior(t *testing.T) {
+	v := []float64{0.0001, 0.0004, 0.00025, 0.0009, 0.00016, 0.0036, 0.00049, 0.000064, 0.0064, 0.0001,
+		0.00081, 0.0000001}
+	alike := []float64{1.0, 1.1, .9, 1.05, .95, 1.02, .97, 1.01, .99, 1.03}
+	eight := slices.Repeat([]float64{8}, len(v))
+	for _, c := range []struct {
+		name              string
+		variances, df     []float64
+		variance, freedom float64
+		keys              int
+	}{
+		{"heavy tail", v, eight, 4.49711177704665e-05, 0.784620599897975, 12},
+		{"different freedom", v, []float64{8, 7, 6, 8, 8, 4, 8, 8, 3, 8, 8, 8}, 4.57804199282318e-05,
+			0.777005482551706, 12},
+		// limma has infinite freedom here, and bounds the sum by that of the keys, 80
+		{"no more than chance", alike, eight[:10], 1.002, 80, 10},
+		{"zeros are left out", append([]float64{0, 0}, v...), append([]float64{8, 8}, eight...),
+			4.49711177704665e-05, 0.784620599897975, 12},
+		{"few keys", v[:9], eight[:9], 0, 0, 0},
+	} {
+		p := priorOf(c.variances, c.df)
+		if !near(p.Variance, c.variance, 1e-7) || !near(p.Freedom, c.freedom, 1e-7) || p.Keys != c.keys {
+			t.Errorf("%s: %+v, want %v and %v", c.name, p, c.variance, c.freedom)
+		}
+	}
+}
+
+// TestNoncentral checks against R 4.2.2: pt with ncp, and the root of the power in ncp.
+func TestNoncentral(t *testing.T) {
+	for _, c := range []struct{ t, freedom, delta, want float64 }{
+		{2.5, 8, 2, 0.361325962330301}, {4.78, 8.6, 6, 0.815836870664566}, {40, 2, 60, 0.894370291939}, // by integrate: pt approximates here
+		{3, 1000, 1, 0.0230339115232449}, {1.5, 1, 0, 0.187167041810998}, // 1/2 - atan(1.5)/pi
+	} {
+		if got := noncentralTail(c.t, c.freedom, c.delta); !near(got, c.want, 1e-6) {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	for _, c := range []struct{ level, freedom, want float64 }{
+		{.05, 8, 3.20091964865032}, {.05 / 40, 8.6, 5.83121693824143}, {.0375 / 21, 4, 9.20509413057671},
+		{.01, 58, 3.51863037423938}, {.05, 1e6, 2.80158447755764},
+	} {
+		if got := detectable(c.level, c.freedom); !near(got, c.want, 1e-5) {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	if got := quantileOf(.0375/42, 8.6); !near(got, 4.45167089944351, 1e-9) {
+		t.Errorf("quantile of t: %v", got)
+	}
+	if got := tailOf(4.2, 8.6); !near(got, 0.00127565812103144, 1e-9) {
+		t.Errorf("tail of t: %v", got)
+	}
+	if got := fTail(25, 4, 4); !near(got, 0.00432407828857533, 1e-9) {
+		t.Errorf("tail of F: %v", got)
+	}
+}
+
+// TestExact checks against fisher.test of R 4.2.2.
+func TestExact(t *testing.T) {
+	for _, c := range []struct {
+		x, y []int
+		want float64
+	}{
+		{[]int{5, 0}, []int{0, 5}, 2. / 252},
+		{[]int{10, 3, 0, 2}, []int{0, 7, 0, 3}, 0.00189857927776892},
+		{[]int{6, 3, 1, 20}, []int{1, 8, 1, 15}, 0.078912439389217},
+		{[]int{3, 1}, []int{1, 3}, 0.485714285714286},
+		{[]int{4, 0}, []int{9, 0}, 1},
+	} {
+		for _, got := range []float64{exactTest(c.x, c.y), exactTest(c.y, c.x)} {
+			if !near(got, c.want, 1e-9) {
+				t.Errorf("%v %v: %v, want %v", c.x, c.y, got, c.want)
+			}
+		}
+	}
+	// 1000 executions a side have too many tables of four classes: good and bad are compared.
+	many := classify.Counts{Flat: 250, Warmup: 250, Slowdown: 250, NoSteadyState: 250}
+	if p, ok := classTest(many, many); !ok || p != 1 {
+		t.Errorf("many executions: %v", p)
+	}
+	if _, ok := classTest(classify.Counts{}, many); ok {
+		t.Error("a side without classes was tested")
+	}
+}
+
+// TestEstimates checks against t.test of R 4.2.2 on the logarithms.
+func TestEstimates(t *testing.T) {
+	x := observations(10.1, 10.3, 9.9, 10.2, 10.0)
+	y := observations(10.6, 10.9, 10.2, 10.8, 10.7)
+	longer := observations(10.6, 10.9, 10.2, 10.8, 10.7, 10.5, 10.4, 10.9)
+	wild := observations(10.6, 14, 7, 12, 9)
+	for _, c := range []struct {
+		name             string
+		after            []Observation
+		paired           bool
+		test             Test
+		freedom, p       float64
+		effect, low, hig float64
+	}{
+		{"student", y, false, StudentT, 8, 0.00479646666256, 0.05192149934675, 0.0209177686777241,
+			0.0829252300157800},
+		{"paired", y, true, StudentT, 4, 0.0011916373981, 0.051921499346752, 0.0343930250619020,
+			0.0694499736316019},
+		{"other size", longer, false, WelchT, 10.88241691537, 0.000735695976169, 0.05052990194689,
+			0.0265361400905256, 0.0745236638032467},
+		{"other variance", wild, false, WelchT, 0, 0, 0, 0, 0},
+	} {
+		list, _ := estimates([]sample{{x, c.after}}, c.paired)
+		e := &list[0]
+		if e.test != c.test {
+			t.Errorf("%s: %s", c.name, e.test)
+		}
+		if c.freedom == 0 {
+			continue
+		}
+		half := e.half(0.05)
+		if !near(e.freedom, c.freedom, 1e-9) || !near(e.p(), c.p, 1e-9) || !near(e.effect(), c.effect, 1e-9) ||
+			!near(e.effect()-half, c.low, 1e-9) || !near(e.effect()+half, c.hig, 1e-9) {
+			t.Errorf("%s: %+v, p %v, half %v", c.name, e, e.p(), half)
+		}
+	}
+}
+
+func observations(values ...float64) []Observation {
+	list := make([]Observation, len(values))
+	for i, v := range values {
+		list[i] = Observation{i + 1, v}
+	}
+	return list
+}
+
+// TestCorrections checks against p.adjust of R 4.2.2; a hypothesis with a weight of 2 is two with
+// the same p-value as far as Holm's first step goes.
+func TestCorrections(t *testing.T) {
+	p := []float64{.01, .02, .03, .005}
+	for c, want := range map[Correction][]float64{
+		Holm: {.03, .04, .04, .02}, BH: {.02, 0.08 / 3, .03, .02}, None: p,
+	} {
+		got := make([]float64, len(p))
+		var family []hypothesis
+		for i := range p {
+			family = append(family, hypothesis{p[i], 7, &got[i]})
+		}
+		c.adjust(family)
+		for i := range p {
+			if !near(got[i], want[i], 1e-12) {
+				t.Errorf("%s: %v, want %v", c, got, want)
+				break
+			}
+		}
+	}
+	var a, b float64
+	Holm.adjust([]hypothesis{{.01, 3, &a}, {.01, 1, &b}})
+	if !near(a, .04/3, 1e-12) || !near(b, .04/3, 1e-12) {
+		t.Errorf("weighted: %v %v", a, b) // .01*4/3; then .01*1/1, which may not be smaller
+	}
+}
+
+// TestBinomial checks against binom.test of R 4.2.2.
+func TestBinomial(t *testing.T) {
+	for _, c := range []struct {
+		hits      int
+		low, high float64
+	}{{8, 0.0174248089944806, 0.077291968226016}, {0, 0, 0.0182753403551362}, {200, 0.981724659644864, 1}} {
+		if low, high := Binomial(c.hits, 200, .95); math.Abs(low-c.low) > 1e-9 || math.Abs(high-c.high) > 1e-9 {
+			t.Errorf("%d of 200: %v to %v", c.hits, low, high)
+		}
+	}
+}
+
+// TestShorth: the mean of the shortest half.
+func TestShorth(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   float64
+	}{
+		{[]float64{3}, 3}, {[]float64{1, 2}, 1.5}, {[]float64{1, 1, 1, 9}, 1},
+		{[]float64{1, 5, 6, 7, 20}, 6}, {[]float64{1, 2, 3, 4, 5}, 3}, // 1-3, 2-4 and 3-5 are equally short
+		{[]float64{-3, -2, 10}, -2.5},
+	} {
+		if got := shorth(c.values); !near(got, c.want, 1e-12) {
+			t.Errorf("%v: %v, want %v", c.values, got, c.want)
+		}
+	}
+}

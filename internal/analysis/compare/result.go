@@ -1,0 +1,199 @@
+package compare
+
+import (
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/warmup"
+)
+
+// Verdict is the result of a comparison. Smaller values are better.
+type Verdict string
+
+// The verdicts.
+const (
+	Better     Verdict = "better"
+	Worse      Verdict = "worse"
+	Same       Verdict = "same"        // the change is smaller than the margin
+	Changed    Verdict = "changed"     // changed, and neither better nor worse
+	CannotTell Verdict = "cannot tell" // see Change.Reason
+)
+
+// Mirror returns the verdict with before and after exchanged.
+func (v Verdict) Mirror() Verdict {
+	switch v {
+	case Better:
+		return Worse
+	case Worse:
+		return Better
+	}
+	return v
+}
+
+// Result is the comparison of two sides: two experiments, or two arms of one. docs/output.md
+// describes its JSON form.
+type Result struct {
+	Before Party             `json:"before"`
+	After  Party             `json:"after"`
+	Unit   string            `json:"unit"`
+	Rules  warmup.Parameters `json:"rules"` // of the analyses of both sides
+
+	Confidence float64    `json:"confidence"` // 1 - alpha, of the table
+	Margin     float64    `json:"margin"`     // changes of less than this are none: 0.01 is 1 %
+	Power      float64    `json:"power"`      // with which Detectable is found
+	Correction Correction `json:"correction"`
+	Tests      int        `json:"tests"` // in the family that decides: TestsSteady + TestsClass
+	// TestsSteady have SteadyShare of alpha, TestsClass the rest.
+	TestsSteady int     `json:"tests_steady"`
+	TestsClass  int     `json:"tests_class"`
+	SteadyShare float64 `json:"steady_share"`
+	// Level is the confidence of each interval Low, High of the steady state, so that all of them
+	// hold together with Confidence.
+	Level  float64 `json:"level"`
+	Paired bool    `json:"paired"` // by block
+	Prior  Prior   `json:"prior"`  // of the steady state's variances
+	// FirstIterations is the number of iterations that Change.FirstTotal adds up.
+	FirstIterations int `json:"first_iterations"`
+
+	// keys in the order of before, followed by those that occur only in after
+	Changes     []Change         `json:"changes"`
+	Counts      map[Verdict]int  `json:"counts"` // of the keys' verdicts
+	NullArm     *NullArm         `json:"null_arm"`
+	Calibration *Calibration     `json:"calibration"`
+	Warnings    []warmup.Warning `json:"warnings"`
+}
+
+// Party is one side.
+type Party struct {
+	warmup.Source
+	Arm string `json:"arm"` // "" unless the side is an arm of an experiment
+}
+
+// Change is the comparison of one key.
+type Change struct {
+	Key string `json:"key"`
+	// OnlyIn is "before" or "after" for keys that occur on only one side.
+	OnlyIn string `json:"only_in"`
+
+	Before           classify.PairClass `json:"classification_before"`
+	After            classify.PairClass `json:"classification_after"`
+	CountsBefore     classify.Counts    `json:"counts_before"`
+	CountsAfter      classify.Counts    `json:"counts_after"`
+	ExecutionsBefore []Execution        `json:"executions_before"`
+	ExecutionsAfter  []Execution        `json:"executions_after"`
+
+	Steady *Effect `json:"steady"` // nil: see Reason
+	Class  *Class  `json:"class"`  // nil without classified executions on a side
+
+	// The quantities beside the verdict, each a family of its own; nil when a side has fewer than
+	// two values.
+	SteadyMean      *Effect `json:"steady_mean"`
+	SteadyIteration *Effect `json:"steady_iteration"` // of the executions with a steady state
+	First           *Effect `json:"first"`            // first iteration
+	FirstTotal      *Effect `json:"first_total"`      // sum of the first iterations
+
+	// Null is the effect from before to the null arm; nil without one.
+	Null *Effect `json:"null"`
+
+	Verdict  Verdict          `json:"verdict"` // of the key: steady state and class
+	Reason   string           `json:"reason"`  // of CannotTell and Changed
+	Help     *Help            `json:"help"`    // what would help; nil when not known
+	Warnings []warmup.Warning `json:"warnings"`
+}
+
+// Execution is a process execution reduced to a number.
+type Execution struct {
+	Number int            `json:"number"` // from 1; the block when paired
+	Value  float64        `json:"value"`  // in the unit of the result
+	Rule   Rule           `json:"rule"`
+	Class  classify.Class `json:"class"` // "" if it could not be classified
+}
+
+// Test is the name of a test.
+type Test string
+
+// The tests.
+const (
+	ModeratedT Test = "moderated t" // variance shrunk towards those of the other keys
+	StudentT   Test = "student t"
+	WelchT     Test = "welch t"
+)
+
+// Effect is the change of one quantity of a key.
+type Effect struct {
+	// BeforeExecutions and AfterExecutions have a value. When paired, both are the number of
+	// complete blocks.
+	BeforeExecutions int `json:"before_executions"`
+	AfterExecutions  int `json:"after_executions"`
+	// IncompleteBlocks were left out because an arm has no value there.
+	IncompleteBlocks int `json:"incomplete_blocks"`
+	// Before and After are the geometric means of the executions; means if there is no Ratio.
+	Before warmup.Real `json:"before"`
+	After  warmup.Real `json:"after"`
+	// Ratio is After/Before. It is nil when a value is not positive; then Difference is
+	// After - Before, else nil.
+	Ratio      *Interval `json:"ratio"`
+	Difference *Interval `json:"difference"`
+
+	P             float64 `json:"p"`           // of no change
+	Corrected     float64 `json:"p_corrected"` // a change if at most alpha
+	SameP         float64 `json:"p_margin"`    // of a change of at least the margin
+	SameCorrected float64 `json:"p_margin_corrected"`
+
+	Test    Test    `json:"test"`
+	Freedom float64 `json:"freedom"` // degrees of freedom
+	// SD is the standard deviation between executions that the test uses: of the logarithm for a
+	// Ratio, else in the unit; when paired, of the difference within a block.
+	SD warmup.Real `json:"sd"`
+	// Detectable is the smallest change, relative to Before, found with Power at the corrected
+	// level: 0.03 is 3 %. NaN (null) when nothing is.
+	Detectable warmup.Real `json:"detectable"`
+}
+
+// Interval is an estimate with two confidence intervals. Low and High have the level of
+// Result.Level, AloneLow and AloneHigh that of Result.Confidence.
+type Interval struct {
+	Estimate  warmup.Real `json:"estimate"`
+	Low       warmup.Real `json:"low"`
+	High      warmup.Real `json:"high"`
+	AloneLow  warmup.Real `json:"alone_low"`
+	AloneHigh warmup.Real `json:"alone_high"`
+}
+
+// Class is the test of the executions' classes.
+type Class struct {
+	P         float64 `json:"p"`
+	Corrected float64 `json:"p_corrected"`
+	Verdict   Verdict `json:"verdict"` // CannotTell: the classes may differ by chance
+}
+
+// Help is what would decide a key.
+type Help struct {
+	// Executions is the number of further executions on each side (further blocks when paired).
+	Executions int `json:"more_executions"`
+	// Shows is the change, relative to before, that they would show with Power; if Same, they would
+	// show that there is no change of this size.
+	Shows float64 `json:"would_show"`
+	Same  bool    `json:"would_show_same"`
+}
+
+// NullArm is a second copy of before.
+type NullArm struct {
+	Party
+	// Differs are the keys whose interval (AloneLow, AloneHigh) excludes no change.
+	Differs []string `json:"differs"`
+	// Unfit: a key of the null arm differs after correction, so that this machine cannot support
+	// the verdicts.
+	Unfit bool `json:"unfit"`
+}
+
+// Calibration is the false verdicts among tables of the same data with the executions exchanged at
+// random between the sides.
+type Calibration struct {
+	Splits int     `json:"splits"` // tables
+	False  int     `json:"false"`  // tables with a change
+	Rate   float64 `json:"rate"`   // False / Splits
+	Low    float64 `json:"low"`    // 95 % interval of the rate (Clopper and Pearson 1934)
+	High   float64 `json:"high"`
+	Keys   int     `json:"keys"` // with a p-value, of each table
+	// Histogram has the numbers of p-values of the steady state in 20 equal bins from 0 to 1.
+	Histogram []int `json:"histogram"`
+}

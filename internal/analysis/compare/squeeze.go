@@ -1,0 +1,105 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// Prior is the distribution of the keys' variances: scaled inverse chi-squared with Freedom degrees
+// of freedom around Variance (Smyth, "Linear models and empirical Bayes methods for assessing
+// differential expression in microarray experiments", 2004). A key's variance is replaced by the
+// mean of its own and the prior's, weighted by their degrees of freedom.
+type Prior struct {
+	Freedom  float64 `json:"freedom"`  // 0: every key keeps its own variance
+	Variance float64 `json:"variance"` // of the logarithm of an execution's value
+	Keys     int     `json:"keys"`     // with which it was estimated
+}
+
+const (
+	// fewestKeys is the number of keys from which a prior is estimated. With fewer keys it would be
+	// less certain than a key's own variance.
+	fewestKeys = 10
+	// largestPrior bounds Prior.Freedom, which is infinite when the variances differ by no more
+	// than chance.
+	largestPrior = 1e6
+)
+
+// priorOf estimates the prior by the moments of the logarithm of the variances: limma's fitFDist,
+// without a trend. freedom are the variances' degrees of freedom; variances of zero are left out.
+func priorOf(variances, freedom []float64) Prior {
+	var v, d []float64
+	for i := range variances {
+		if variances[i] > 0 && !math.IsInf(variances[i], 0) && freedom[i] > 0 {
+			v, d = append(v, variances[i]), append(d, freedom[i])
+		}
+	}
+	n := float64(len(v))
+	if len(v) < fewestKeys {
+		return Prior{}
+	}
+	floor := 1e-5 * median(v) // as limma: a tiny variance has a huge logarithm
+	e := make([]float64, len(v))
+	mean, trigammas, total := 0.0, 0.0, 0.0
+	for i := range v {
+		e[i] = math.Log(max(v[i], floor)) - mathext.Digamma(d[i]/2) + math.Log(d[i]/2)
+		mean += e[i] / n
+		trigammas += trigamma(d[i]/2) / n
+		total += d[i]
+	}
+	spread := -trigammas
+	for _, x := range e {
+		spread += (x - mean) * (x - mean) / (n - 1)
+	}
+	p := Prior{Keys: len(v)}
+	if spread <= 0 {
+		for i := range v {
+			p.Variance += max(v[i], floor) / n
+		}
+		p.Freedom = min(largestPrior, total)
+		return p
+	}
+	half := trigammaInverse(spread)
+	p.Freedom = min(2*half, largestPrior)
+	p.Variance = math.Exp(mean + mathext.Digamma(half) - math.Log(half))
+	return p
+}
+
+// squeeze returns the variance and degrees of freedom of a key under the prior.
+func (p Prior) squeeze(variance, freedom float64) (posterior, total float64) {
+	total = freedom + p.Freedom
+	return (freedom*variance + p.Freedom*p.Variance) / total, total
+}
+
+// trigamma is the second derivative of the logarithm of the gamma function at x > 0.
+func trigamma(x float64) float64 { return mathext.Zeta(2, x) }
+
+// trigammaInverse solves trigamma(x) = y for y > 0, by Newton's method on 1/trigamma, which is
+// convex (Smyth 2004, appendix).
+func trigammaInverse(y float64) float64 {
+	const large, small, steps, enough = 1e7, 1e-6, 50, 1e-8
+	switch {
+	case y > large:
+		return 1 / math.Sqrt(y)
+	case y < small:
+		return 1 / y
+	}
+	x := 0.5 + 1/y
+	for range steps {
+		tri := trigamma(x)
+		step := tri * (1 - tri/y) / (-2 * mathext.Zeta(3, x)) // the derivative of trigamma
+		x += step
+		if -step/x < enough {
+			break
+		}
+	}
+	return x
+}
+
+// median returns the median of values in any order.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

@@ -1,0 +1,182 @@
+package compare
+
+import (
+	"math"
+
+	"krund/internal/analysis/classify"
+)
+
+// steadyShare is the share of alpha for the tests of the steady state; the tests of the classes have
+// the rest. Classes of few executions cannot differ significantly, so that equal shares would waste
+// a half.
+const steadyShare = 0.75
+
+// row is a key with at least one execution on each side.
+type row struct {
+	before, after []reduced
+}
+
+// decided is what the family of tests finds for a row.
+type decided struct {
+	steady                  estimate
+	p, corrected            float64
+	sameP, sameCorrected    float64
+	class                   *Class
+	countBefore, countAfter classify.Counts
+}
+
+// family is the decision about all rows together.
+type family struct {
+	rows          []decided
+	prior         Prior
+	steady, class int     // tests
+	level         float64 // of each interval
+}
+
+// decide tests the steady state and the classes of all rows. paired: by block.
+func decide(rows []row, paired bool, o Options) family {
+	samples := make([]sample, len(rows))
+	for i, r := range rows {
+		samples[i] = r.sample(ofSteady)
+	}
+	list, prior := estimates(samples, paired)
+	f := family{rows: make([]decided, len(rows)), prior: prior}
+	var tests, same []hypothesis
+	for i, r := range rows {
+		d := &f.rows[i]
+		d.steady, d.corrected, d.sameCorrected = list[i], 1, 1
+		d.countBefore, d.countAfter = counts(r.before), counts(r.after)
+		if d.steady.ok {
+			f.steady++
+			d.p, d.sameP = d.steady.p(), d.steady.sameP(o.Margin)
+			tests = append(tests, hypothesis{d.p, steadyShare, &d.corrected})
+			same = append(same, hypothesis{d.sameP, 1, &d.sameCorrected})
+		}
+		if p, ok := classTest(d.countBefore, d.countAfter); ok {
+			f.class++
+			d.class = &Class{P: p, Verdict: CannotTell}
+			tests = append(tests, hypothesis{p, 1 - steadyShare, &d.class.Corrected})
+		}
+	}
+	o.Correction.adjust(tests)
+	o.Correction.adjust(same)
+	f.level = o.Correction.level(o.alpha(), steadyShare,
+		steadyShare*float64(f.steady)+(1-steadyShare)*float64(f.class))
+	for i := range f.rows {
+		if d := &f.rows[i]; d.class != nil && d.class.Corrected <= o.alpha() {
+			d.class.Verdict = classVerdict(d.countBefore, d.countAfter, o.alpha())
+		}
+	}
+	return f
+}
+
+// classVerdict ranks a significant change of classes: by the share of good executions, if that
+// differs as well.
+func classVerdict(before, after classify.Counts, alpha float64) Verdict {
+	if goodTest(before, after) > alpha {
+		return Changed
+	}
+	if good(after)*before.Total() > good(before)*after.Total() {
+		return Better
+	}
+	return Worse
+}
+
+// change is the direction of a significant change of the steady state that is not smaller than the
+// margin, else CannotTell or Same. noise is the largest change that a null arm shows, in the scale
+// of the test; 0 without one.
+func (d *decided) change(level, noise float64, o Options) Verdict {
+	if !d.steady.ok {
+		return CannotTell
+	}
+	effect, half := d.steady.effect(), 0.0
+	if noise > 0 {
+		half = d.steady.half(level)
+		if math.Abs(effect)+half+noise < d.steady.margin(o.Margin) && d.sameCorrected <= o.alpha() {
+			return Same
+		}
+	} else if d.sameCorrected <= o.alpha() {
+		return Same
+	}
+	switch {
+	case d.corrected > o.alpha() || noise > 0 && math.Abs(effect)-half <= noise:
+		return CannotTell
+	case effect < 0:
+		return Better
+	}
+	return Worse
+}
+
+// combine combines the verdicts of the steady state and the class.
+func combine(steady Verdict, class *Class) Verdict {
+	if class == nil || class.Verdict == CannotTell {
+		return steady
+	}
+	switch {
+	case class.Verdict == Changed && (steady == Better || steady == Worse):
+		return steady
+	case steady == class.Verdict, steady == Same, steady == CannotTell:
+		return class.Verdict
+	}
+	return Changed
+}
+
+// counts counts the classes of executions.
+func counts(list []reduced) classify.Counts {
+	classes := make([]classify.Class, len(list))
+	for i := range list {
+		classes[i] = list[i].Class
+	}
+	return classify.Count(classes)
+}
+
+// quantity is one number of an execution.
+type quantity func(*reduced) float64
+
+func ofSteady(r *reduced) float64     { return r.Value }
+func ofMean(r *reduced) float64       { return r.mean }
+func ofIteration(r *reduced) float64  { return r.iteration }
+func ofFirst(r *reduced) float64      { return r.first }
+func ofFirstTotal(r *reduced) float64 { return r.firstTotal }
+
+// sample returns a quantity of the executions that have it.
+func (r row) sample(q quantity) sample {
+	of := func(list []reduced) []Observation {
+		var o []Observation
+		for i := range list {
+			if v := q(&list[i]); !math.IsNaN(v) && !math.IsInf(v, 0) {
+				o = append(o, Observation{list[i].Number, v})
+			}
+		}
+		return o
+	}
+	return sample{of(r.before), of(r.after)}
+}
+
+// besides returns the effects of a quantity that makes no verdicts; the p-values are corrected for
+// its own family.
+func besides(rows []row, q quantity, paired bool, o Options) []*Effect {
+	samples := make([]sample, len(rows))
+	for i, r := range rows {
+		samples[i] = r.sample(q)
+	}
+	list, _ := estimates(samples, paired)
+	n := 0
+	for i := range list {
+		if list[i].ok {
+			n++
+		}
+	}
+	level := o.Correction.level(o.alpha(), 1, float64(n))
+	effects := make([]*Effect, len(list))
+	var tests, same []hypothesis
+	for i := range list {
+		if effects[i] = list[i].describe(level, o.alpha(), o.Margin); effects[i] != nil {
+			tests = append(tests, hypothesis{effects[i].P, 1, &effects[i].Corrected})
+			same = append(same, hypothesis{effects[i].SameP, 1, &effects[i].SameCorrected})
+		}
+	}
+	o.Correction.adjust(tests)
+	o.Correction.adjust(same)
+	return effects
+}
