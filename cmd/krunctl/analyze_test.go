@@ -107,7 +107,8 @@ func TestAnalyzeGoldens(t *testing.T) {
 		{"analyze-krund", krundDirectory, []string{"--mode", "paper"}},
 		{"analyze-default", krundDirectory, nil},
 		{"analyze-cycles", krundDirectory, []string{"--column", "cycles"}},
-		{"analyze-how-long", krundDirectory, []string{"--mode", "paper", "--how-long", "--window", "40", "--steady", "100"}},
+		{"analyze-how-long", krundDirectory, []string{"--mode", "paper", "--how-long", "--window", "40",
+			"--steady", "100"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -86,7 +86,8 @@ func compareCommand(a *app) *cobra.Command {
 	o.flags(a, command)
 	f := command.Flags()
 	f.Float64Var(&o.Confidence, "confidence", compare.DefaultConfidence, "confidence of the table")
-	f.Float64Var(&o.Margin, "margin", compare.DefaultMargin, "changes smaller than this are the same: 0.01 is 1%")
+	f.Float64Var(&o.Margin, "margin", compare.DefaultMargin,
+		"changes smaller than this are the same: 0.01 is 1%")
 	f.StringVar(&o.correction, "correction", string(compare.Holm),
 		"for the number of tests: holm, bh (bounds the share of false verdicts instead) or none")
 	f.StringVar(&o.arms, "arms", "", "two arms, BEFORE,AFTER (default: the first and the other one)")

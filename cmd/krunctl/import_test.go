@@ -146,7 +146,8 @@ func TestReportAndCompare(t *testing.T) {
 		t.Error(r.text())
 	}
 	other := krunFile(t, t.TempDir())
-	if r := krunctl(t, "compare", in, other); r.code != exitLeftOut || !strings.Contains(r.stdout, "delta 5%") ||
+	if r := krunctl(t, "compare", in, other); r.code != exitLeftOut || !strings.Contains(r.stdout,
+		"delta 5%") ||
 		!strings.Contains(r.stderr, "cannot be judged") { // analyzed like in; they have no key in common
 		t.Error(r.text())
 	}

@@ -109,8 +109,8 @@ func symbolOr(symbol func(classify.PairClass) string, c classify.PairClass) stri
 // corrections explains how the p-values were corrected.
 var corrections = map[compare.Correction]string{
 	compare.Holm: "the probability of any false verdict in the table is at most %s (Holm)",
-	compare.BH:   "of the changes reported, a share of at most %s is expected to be false (Benjamini-Hochberg)",
-	compare.None: "the probability of a false verdict is %s for each key, and larger for the table (no correction)",
+	compare.BH:   "of the changes reported, a share of at most %s is false on average (Benjamini-Hochberg)",
+	compare.None: "the probability of a false verdict is %s for each key, and larger for the table",
 }
 
 func compareNotes(r *compare.Result) []string {
@@ -139,7 +139,8 @@ func compareNotes(r *compare.Result) []string {
 
 func rulesText(r *compare.Result) string {
 	p := r.Rules
-	return fmt.Sprintf("rules: column %s, mode %s, delta %s, steady %s, window %s, penalty %s, cost %s", p.Column,
+	return fmt.Sprintf("rules: column %s, mode %s, delta %s, steady %s, window %s, penalty %s, cost %s",
+		p.Column,
 		p.Mode, p.Delta, p.Steady, p.Window, p.Penalty, p.Cost)
 }
 
@@ -208,7 +209,8 @@ var quantities = []struct {
 	{"null", func(c *compare.Change) *compare.Effect { return c.Null }},
 }
 
-var effectColumns = []string{"before_executions", "after_executions", "before", "after", "ratio", "low", "high",
+var effectColumns = []string{"before_executions", "after_executions", "before", "after", "ratio", "low",
+	"high",
 	"alone_low", "alone_high", "difference", "p", "p_corrected", "p_margin", "p_margin_corrected", "test",
 	"freedom", "sd", "detectable"}
 

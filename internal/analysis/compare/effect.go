@@ -178,10 +178,10 @@ func (e *estimate) welch(v, w float64) {
 	e.variance = (v + w) / e.factor
 }
 
-// rounding is the smallest variance that values can have which are rounded to multiples of q: q²/12,
-// where q is the smallest difference between two different values. It matters for values that are
-// all, or nearly all, equal: three times 10 and three times 11 ticks of a clock are no proof that
-// something changed by 10 %.
+// rounding is the smallest variance that values can have which are rounded to multiples of q:
+// q²/12, where q is the smallest difference between two different values. It matters for values
+// that are all, or nearly all, equal: three times 10 and three times 11 ticks of a clock are no
+// proof that something changed by 10 %.
 func (e *estimate) rounding(s sample, paired bool) float64 {
 	if !e.ok {
 		return 0

@@ -231,9 +231,11 @@ func (r *Result) nullWarning(keys []string) warmup.Warning {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	if r.NullArm.Unfit {
-		return warmup.Warning{Code: "null_arm", Text: "the null arm, a copy of before, differs from it more " +
-			"than chance explains (" + text + "): this machine cannot support the verdicts"}
+		return warmup.Warning{Code: "null_arm",
+			Text: "the null arm, a copy of before, differs from it more " +
+				"than chance explains (" + text + "): this machine cannot support the verdicts"}
 	}
-	return warmup.Warning{Code: "null_arm", Text: "the null arm, a copy of before, differs from it in " + text +
+	return warmup.Warning{Code: "null_arm", Text: "the null arm, a copy of before, differs from it in " +
+		text +
 		"; for these keys only changes beyond that difference are reported"}
 }

@@ -42,7 +42,8 @@ func TestPrior(t *testing.T) {
 // TestNoncentral checks against R 4.2.2: pt with ncp, and the root of the power in ncp.
 func TestNoncentral(t *testing.T) {
 	for _, c := range []struct{ t, freedom, delta, want float64 }{
-		{2.5, 8, 2, 0.361325962330301}, {4.78, 8.6, 6, 0.815836870664566}, {40, 2, 60, 0.894370291939}, // by integrate: pt approximates here
+		{2.5, 8, 2, 0.361325962330301}, {4.78, 8.6, 6, 0.815836870664566}, {40, 2, 60, 0.894370291939},
+		// by integrate: pt approximates here
 		{3, 1000, 1, 0.0230339115232449}, {1.5, 1, 0, 0.187167041810998}, // 1/2 - atan(1.5)/pi
 	} {
 		if got := noncentralTail(c.t, c.freedom, c.delta); !near(got, c.want, 1e-6) {
@@ -127,7 +128,8 @@ func TestEstimates(t *testing.T) {
 			continue
 		}
 		half := e.half(0.05)
-		if !near(e.freedom, c.freedom, 1e-9) || !near(e.p(), c.p, 1e-9) || !near(e.effect(), c.effect, 1e-9) ||
+		if !near(e.freedom, c.freedom, 1e-9) || !near(e.p(), c.p, 1e-9) || !near(e.effect(), c.effect,
+			1e-9) ||
 			!near(e.effect()-half, c.low, 1e-9) || !near(e.effect()+half, c.hig, 1e-9) {
 			t.Errorf("%s: %+v, p %v, half %v", c.name, e, e.p(), half)
 		}
@@ -175,7 +177,8 @@ func TestBinomial(t *testing.T) {
 		hits      int
 		low, high float64
 	}{{8, 0.0174248089944806, 0.077291968226016}, {0, 0, 0.0182753403551362}, {200, 0.981724659644864, 1}} {
-		if low, high := Binomial(c.hits, 200, .95); math.Abs(low-c.low) > 1e-9 || math.Abs(high-c.high) > 1e-9 {
+		if low, high := Binomial(c.hits, 200, .95); math.Abs(low-c.low) > 1e-9 ||
+			math.Abs(high-c.high) > 1e-9 {
 			t.Errorf("%d of 200: %v to %v", c.hits, low, high)
 		}
 	}

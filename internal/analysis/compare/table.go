@@ -6,9 +6,9 @@ import (
 	"krund/internal/analysis/classify"
 )
 
-// steadyShare is the share of alpha for the tests of the steady state; the tests of the classes have
-// the rest. Classes of few executions cannot differ significantly, so that equal shares would waste
-// a half.
+// steadyShare is the share of alpha for the tests of the steady state; the tests of the classes
+// have the rest. Classes of few executions cannot differ significantly, so that equal shares would
+// waste a half.
 const steadyShare = 0.75
 
 // row is a key with at least one execution on each side.
