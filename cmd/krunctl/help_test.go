@@ -116,9 +116,9 @@ func TestExamples(t *testing.T) {
 					}
 					return
 				}
-				// a machine that is not fit, records without counters
-				if c.Name() == "doctor" || c.Name() == "amperf" {
-					if r.code > exitError || r.stdout == "" {
+				// a machine that is not fit, records without counters, no failures to run again
+				if c.Name() == "doctor" || c.Name() == "amperf" || strings.Contains(c.Use, "--outcome") {
+					if r.code > exitError || r.stdout+r.stderr == "" {
 						t.Error(r.text())
 					}
 					return

@@ -167,7 +167,7 @@ func groups(a *app) []group {
 			exportCommand(a), convertCommand(a), importCommand(a),
 		}},
 		{"mend", "Check and repair after a failure", []*cobra.Command{
-			checkDataCommand(a), repairCommand(a), restoreCommand(a),
+			checkDataCommand(a), repairCommand(a), restoreCommand(a), rerunCommand(a),
 		}},
 		{otherGroup, "Other", []*cobra.Command{versionCommand(a)}},
 	}

@@ -296,7 +296,8 @@ func TestMisbehavingBenchmarks(t *testing.T) {
 			if m.outcome != results.Completed {
 				code = exitFailed
 				why := e.of("victim").Reasons[0]
-				out.last(t, "krund: 1 of 2 process executions failed; the first: victim:", printable(why))
+				out.last(t, "krund: 1 of 2 process executions failed (`krunctl rerun` runs them again); "+
+					"the first: victim:", printable(why))
 			}
 			out.want(t, code, "victim:", "good:")
 			hidden := func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }

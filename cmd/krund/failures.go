@@ -17,7 +17,8 @@ type failedError struct {
 }
 
 func (e *failedError) Error() string {
-	return fmt.Sprintf("%d of %d process executions failed; the first: %s", e.failed, e.slots, e.first)
+	return fmt.Sprintf("%d of %d process executions failed (`krunctl rerun` runs them again); the first: %s",
+		e.failed, e.slots, e.first)
 }
 
 // failures returns a *failedError if slots of the experiment in dir ended with an error or a

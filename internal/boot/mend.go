@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/schedule"
 )
@@ -35,7 +34,7 @@ func (x *experiment) mend() error {
 func (x *experiment) source() schedule.Source {
 	return schedule.NewSource(x.cfg, schedule.NewHeader(x.cfg, schedule.Facts{}, x.Clock.Now()),
 		func(slot int) (schedule.History, error) {
-			return schedule.ReadHistory(x.reader, slot, config.MaxAttempts)
+			return schedule.ReadHistory(x.reader, slot, schedule.MaxAttempts)
 		})
 }
 

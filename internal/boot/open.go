@@ -12,6 +12,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/rerun"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -106,7 +107,14 @@ func (x *experiment) openSchedule(ctx context.Context) error {
 	if s.Header().ConfigHash != x.cfg.Hash {
 		return x.otherConfig()
 	}
-	return x.notNewer()
+	if err := x.notNewer(); err != nil {
+		return err
+	}
+	n, err := rerun.Complete(x.directory, s)
+	if n > 0 {
+		x.Log.Info("completed a request for reruns that was interrupted", "slots", n)
+	}
+	return err
 }
 
 // lookBack is how many slots notNewer examines. Earlier ones may have been skipped and have no

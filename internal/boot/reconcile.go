@@ -73,7 +73,7 @@ func (x *experiment) clean() {
 
 // lose counts an attempt that did not end, with a record of its own.
 func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
-	o := lost(slot.Attempts, x.cfg.Experiment.Attempts, x.BootID != "" &&
+	o := lost(slot.Attempts, x.lastAttempt(slot), x.cfg.Experiment.Attempts, x.BootID != "" &&
 		x.BootID == x.schedule.Header().Boot)
 	x.Log.Warn("an attempt was lost", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts,
 		"outcome", string(o.Result))
@@ -93,8 +93,9 @@ func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
 const whyKrundEnded = "it was killed (by the kernel because memory ran out, or by a user), crashed, or " +
 	"could not store the record; see the system's journal and the experiment's log"
 
-// lost returns the outcome of a lost attempt. sameBoot: krund ended, not the machine.
-func lost(attempt, most int, sameBoot bool) verdict.Outcome {
+// lost returns the outcome of a lost attempt. last is the highest attempt that the slot may have,
+// most their number. sameBoot: krund ended, not the machine.
+func lost(attempt, last, most int, sameBoot bool) verdict.Outcome {
 	reason := fmt.Sprintf("the machine or krund stopped in the middle of attempt %d (power cut, crash, "+
 		"reset, or krund was killed)", attempt)
 	if sameBoot {
@@ -102,7 +103,7 @@ func lost(attempt, most int, sameBoot bool) verdict.Outcome {
 			attempt, whyKrundEnded)
 	}
 	o := verdict.Outcome{Result: results.Rerun, Reasons: []string{reason}}
-	if attempt >= most {
+	if attempt >= last {
 		o.Result = results.Error
 		o.Reasons = append(o.Reasons, usedUp(most))
 	}

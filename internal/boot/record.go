@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"krund/internal/pexec/verdict"
+	"krund/internal/rerun"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -52,12 +53,18 @@ func (x *experiment) judge(slot schedule.Slot, start baseline, run execution) re
 	m.Execution.Refused = slices.Concat(m.Execution.Refused, seen.Refused)
 	m.Execution.Disturbed = slices.Concat(m.Execution.Disturbed, seen.Disturbed)
 	o := verdict.Judge(m.Execution, verdict.Limits{
-		AttemptsLeft: x.cfg.Experiment.Attempts - r.Attempt,
+		AttemptsLeft: x.lastAttempt(slot) - r.Attempt,
 		Disturbed:    verdict.Policy(x.cfg.Verdict.Policy),
 	})
 	r.Outcome = o.Result
 	r.Reasons = append(append(r.Reasons, o.Reasons...), seen.Remarks...) // never nil
 	return r.Bounded()
+}
+
+// lastAttempt returns the highest attempt that the slot may have: experiment.attempts of them since
+// its last rerun by the user.
+func (x *experiment) lastAttempt(slot schedule.Slot) int {
+	return rerun.Replaced(x.directory, slot.Index, slot.Attempts) + x.cfg.Experiment.Attempts
 }
 
 // conclude ends the attempt: with its record, or, if nothing was measured, by withdrawing the

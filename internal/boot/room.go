@@ -111,7 +111,7 @@ func (x *experiment) append(slot schedule.Slot, record results.Record) (results.
 	small.Process.Findings = record.Process.Findings
 	small.Outcome = results.Rerun
 	small.Reasons = []string{fmt.Sprintf("the record of this attempt could not be stored: %v", err)}
-	if slot.Attempts >= x.cfg.Experiment.Attempts {
+	if slot.Attempts >= x.lastAttempt(slot) {
 		small.Outcome = results.Error
 		small.Reasons = append(small.Reasons, usedUp(x.cfg.Experiment.Attempts))
 	}

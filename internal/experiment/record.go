@@ -38,8 +38,12 @@ func (e Experiment) RecordFile(slot, attempt int) (string, error) {
 			return "", err
 		}
 	}
-	file := filepath.Join(e.Results(), results.Name{Slot: slot, Attempt: attempt}.String())
+	name := results.Name{Slot: slot, Attempt: attempt}
+	file := filepath.Join(e.Results(), name.String())
 	if _, err := e.FS().Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		if e.Reader().Replaced(name) { // by a rerun; a person may still look at it
+			return filepath.Join(e.Results(), name.Replaced()), nil
+		}
 		return "", fmt.Errorf("%s has no record of slot %d, attempt %d", e.Dir(), slot, attempt)
 	}
 	return file, nil

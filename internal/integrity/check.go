@@ -11,7 +11,9 @@ import (
 	"krund/internal/config"
 	"krund/internal/config/setting"
 	"krund/internal/directory"
+	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/rerun"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -38,6 +40,7 @@ func examine(fsys durable.FS, f directory.Directory, o Options) *check {
 		report: CheckReport{Outcomes: make(map[results.Outcome]int)},
 		slots:  make(map[int]*history)}
 	c.files()
+	c.reruns()
 	c.machineFiles()
 	c.records()
 	c.openConfig()
@@ -58,6 +61,7 @@ type check struct {
 	newest time.Time      // start of the attempt that provides the base temperatures
 	facts  schedule.Facts // for rebuilding a header
 
+	pending   []int          // slots of a request for reruns that was interrupted, in ascending order
 	strangers []results.Name // records that do not belong to their slot's process execution
 
 	config *config.Config // nil if there is no usable one
@@ -78,6 +82,21 @@ func (h *history) of(slot schedule.Slot) *history {
 	own := *h
 	own.History = h.Of(slot)
 	return &own
+}
+
+// reruns looks for a request for reruns that was interrupted.
+func (c *check) reruns() {
+	var err error
+	c.pending, err = rerun.Pending(c.directory)
+	switch {
+	case err != nil:
+		c.report.problem(RerunDamaged, rerun.File, err.Error(), "remove the file, then request the reruns "+
+			"again (`krunctl rerun`)")
+	case c.pending != nil:
+		c.report.problem(RerunUnfinished, rerun.File, fmt.Sprintf("a request to run %s again was "+
+			"interrupted", display.Count(len(c.pending), "slot")),
+			"nothing: krund completes it at its next start; `krunctl repair` does, too")
+	}
 }
 
 // records reads every record.
@@ -101,6 +120,13 @@ func (c *check) records() {
 				h.attempts = append(h.attempts, n.Attempt)
 			}
 		}
+	}
+	for _, name := range list.Replaced {
+		c.report.note(KeptReplaced, resultsDir+"/"+name.Replaced(), "replaced by a rerun of its slot "+
+			"(`krunctl rerun`); it is not used", "keep it: it is the only record of that attempt")
+		h := c.history(name.Slot)
+		h.attempts = append(h.attempts, name.Attempt)
+		h.Highest = max(h.Highest, name.Attempt)
 	}
 	c.hashes = make(map[string]results.Name)
 	for l := range results.Scan(r, list.Records) {
@@ -204,7 +230,7 @@ var ownFiles = map[string]bool{
 	scheduleFile: true, configFile: true, resultsDir: true, "journal": true, "log": true, "lock": true,
 	"holder":        true,
 	"analysis.json": true, "fingerprint.json": true, string(directory.Hold): true,
-	string(directory.Stop): true, "reserve": true,
+	string(directory.Stop): true, "reserve": true, rerun.File: true,
 }
 
 // brokenMark is part of the names of files that a repair has set aside.

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"krund/internal/directory"
+	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/rerun"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -34,7 +36,7 @@ type MendOptions struct {
 func Mend(fsys durable.FS, f directory.Directory, o MendOptions) ([]string, error) {
 	m := &mending{check: examine(fsys, f, o.Options), o: o}
 	for _, step := range []func() error{m.mendConfig, m.putRecordsAside, m.removeLeftovers, m.mendSchedule,
-		m.mendSlots} {
+		m.completeReruns, m.mendSlots} {
 		if err := step(); err != nil {
 			return m.done, err
 		}
@@ -183,6 +185,23 @@ func (m *mending) removeLeftovers() error {
 		_, first := results.Clean(m.fsys, m.directory.Results())
 		_, second := durable.RemoveTemps(m.fsys, m.directory.Dir())
 		return errors.Join(first, second)
+	})
+}
+
+// completeReruns completes a request for reruns. It comes after the repair of the schedule, which
+// is changed, and before that of the slots, which then have no records.
+func (m *mending) completeReruns() error {
+	if len(m.pending) == 0 {
+		return nil
+	}
+	what := fmt.Sprintf("completed a request to run %s again", display.Count(len(m.pending), "slot"))
+	return m.step(what, func() error {
+		s, err := schedule.Open(m.fsys, m.directory.Schedule(), true)
+		if err != nil {
+			return err
+		}
+		_, err = rerun.Complete(m.directory, s)
+		return errors.Join(err, s.Close())
 	})
 }
 

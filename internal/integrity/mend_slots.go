@@ -53,6 +53,9 @@ func (m *mending) mendSlots() error {
 
 // changeOf returns the flag that a slot should have, if it differs.
 func (m *mending) changeOf(slot schedule.Slot) (change, bool) {
+	if _, again := slices.BinarySearch(m.pending, slot.Index); again {
+		return change{}, false
+	}
 	past := m.slots[slot.Index]
 	if past == nil {
 		past = &history{}

@@ -41,6 +41,9 @@ const (
 	Foreign          Code = "foreign"            // not created by krund
 	ResultsUnlisted  Code = "results_unlisted"   // the directory of the records cannot be read
 	KeptBroken       Code = "kept_broken"        // a note, not a problem: an earlier repair set a file aside
+	RerunUnfinished  Code = "rerun_unfinished"   // a request for reruns was interrupted
+	RerunDamaged     Code = "rerun_damaged"      // the list of the slots to run again cannot be read
+	KeptReplaced     Code = "kept_replaced"      // a note: a rerun has replaced the record
 	UnfinishedRecord Code = "unfinished_records" // a note: krund finishes the slot at its next start
 )
 

@@ -107,6 +107,9 @@ func (c *check) plan(h schedule.Header) iter.Seq[schedule.Slot] {
 // compare compares a slot with its records. While krund runs, a slot may have changed since its
 // records were read, so records that disagree are read again.
 func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
+	if _, pending := slices.BinarySearch(c.pending, slot.Index); pending {
+		return // its records are about to be replaced
+	}
 	h := c.slots[slot.Index]
 	if h == nil {
 		h = &history{}

@@ -21,6 +21,22 @@ func (n Name) String() string {
 	return fmt.Sprintf("%07d-%03d%s", n.Slot, n.Attempt, suffix)
 }
 
+// replaced is added to the names of records that a rerun of their slot has replaced (package
+// rerun).
+const replaced = ".replaced"
+
+// Replaced returns the file name under which the record is kept when its slot runs again.
+func (n Name) Replaced() string { return n.String() + replaced }
+
+// ParseReplaced parses a file name of Replaced. ok is false for every other name.
+func ParseReplaced(file string) (n Name, ok bool) {
+	record, ok := strings.CutSuffix(file, replaced)
+	if !ok {
+		return Name{}, false
+	}
+	return ParseName(record)
+}
+
 // ParseName parses a file name. ok is false for every name that String does not return.
 func ParseName(file string) (n Name, ok bool) {
 	stem, ok := strings.CutSuffix(file, suffix)

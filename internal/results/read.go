@@ -40,6 +40,8 @@ type Listing struct {
 	Records []Name   // sorted by slot, then attempt
 	Temps   []string // left over from a crash, or being written; see Clean
 	Foreign []string // not created by krund, including directories and links
+	// records that a rerun of their slot has replaced, in the order of the directory
+	Replaced []Name
 }
 
 // List returns the names in the directory.
@@ -51,7 +53,10 @@ func (r *Reader) List() (Listing, error) {
 	var l Listing
 	for _, e := range entries {
 		name, ok := ParseName(e.Name())
+		old, was := ParseReplaced(e.Name())
 		switch {
+		case was && e.Type().IsRegular():
+			l.Replaced = append(l.Replaced, old)
 		case ok && e.Type().IsRegular():
 			l.Records = append(l.Records, name)
 		case durable.IsTemp(e.Name()) && e.Type().IsRegular():
@@ -84,6 +89,12 @@ func (r *Reader) Load(n Name) (Record, error) {
 		return Record{}, &FileError{File: n.String(), Err: err}
 	}
 	return rec, nil
+}
+
+// Replaced reports whether the record of that name was replaced by a rerun of its slot.
+func (r *Reader) Replaced(n Name) bool {
+	_, err := r.fsys.Lstat(filepath.Join(r.dir, n.Replaced()))
+	return err == nil
 }
 
 // Format returns the format number of a record, which is the first field of its file, from its

@@ -72,7 +72,7 @@ func BriefOf(r results.Record) Brief {
 // History is what the records contain about one slot.
 type History struct {
 	Records []Brief // readable records, by attempt
-	Highest int     // highest attempt of any record, readable or not
+	Highest int     // highest attempt of any record, readable or not, or replaced by a rerun
 }
 
 // Final returns the record that ends the slot: the completed one, or else the last that is not a
@@ -118,6 +118,9 @@ func ReadHistory(records *results.Reader, slot, most int) (History, error) {
 	for attempt := 1; attempt <= most; attempt++ {
 		rec, err := records.Load(results.Name{Slot: slot, Attempt: attempt})
 		if errors.Is(err, fs.ErrNotExist) {
+			if records.Replaced(results.Name{Slot: slot, Attempt: attempt}) {
+				h.Highest = attempt
+			}
 			continue
 		}
 		if err != nil {

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/config"
+	"krund/internal/display"
+	"krund/internal/experiment"
+	"krund/internal/key"
+	"krund/internal/rerun"
+	"krund/internal/schedule"
+)
+
+const rerunHelp = `Rerun makes finished slots of an experiment outstanding again, so that krund runs
+them once more: after a benchmark was repaired, or a limit turned out to be wrong
+for one VM. The configuration stays as it was.
+
+Options select the slots; of several options, all must apply. The records of the
+slots are kept as results/SLOT-ATTEMPT.json.gz.replaced, which no command takes for
+a result. Attempts are counted on, and each slot has experiment.attempts new ones.
+
+Rerun takes the experiment's lock: it is refused while krund runs. If the power
+fails meanwhile, krund completes the request at its next start. Start krund
+afterwards, or use "krunctl enable" if the machine restarts for each execution.
+
+With --dry-run it only prints the slots.
+
+EXAMPLES
+  krunctl rerun --outcome error,timeout warmup.toml
+  krunctl rerun --slot 17 --slot 19 warmup.krun
+  krunctl rerun --key 'nbody:*:*' --dry-run warmup.krun
+` + exitHelp
+
+type rerunOptions struct {
+	outcomes []string
+	slots    []int
+	key      string
+	dryRun   bool
+}
+
+func rerunCommand(a *app) *cobra.Command {
+	var o rerunOptions
+	c := &cobra.Command{
+		Use:   "rerun DIR|NAME.toml --outcome OUTCOME | --slot N | --key KEY",
+		Short: "Run finished slots again", Long: rerunHelp,
+		Args: arguments(1, 1, "the experiment's directory or configuration"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.rerun(args[0], o) },
+	}
+	c.Flags().StringSliceVar(&o.outcomes, "outcome", nil,
+		"slots that ended so: error, timeout, completed, or several with commas")
+	c.Flags().IntSliceVar(&o.slots, "slot", nil, "the slot of that number, from 0, as status prints it")
+	a.keyFlag(c, &o.key)
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only print what would run again")
+	return c
+}
+
+// rerunOutcomes are the values of --outcome.
+var rerunOutcomes = map[string]schedule.Flag{
+	"error": schedule.Error, "timeout": schedule.Timeout, "completed": schedule.Completed,
+}
+
+// check returns the flags of the outcomes and the pattern of the keys; nil for any.
+func (o rerunOptions) check() (flags []schedule.Flag, pattern *key.Pattern, err error) {
+	if len(o.outcomes)+len(o.slots) == 0 && o.key == "" {
+		return nil, nil, errors.New("select what runs again: --outcome error,timeout, --slot N or --key KEY")
+	}
+	for _, name := range o.outcomes {
+		f, ok := rerunOutcomes[name]
+		if !ok {
+			return nil, nil, fmt.Errorf("--outcome must be error, timeout or completed, not %q", name)
+		}
+		flags = append(flags, f)
+	}
+	pattern, err = experiment.ParsePattern(o.key)
+	return flags, pattern, err
+}
+
+func (a *app) rerun(arg string, o rerunOptions) error {
+	flags, pattern, err := o.check()
+	if err != nil {
+		return usageError(err)
+	}
+	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
+	if err != nil {
+		return err
+	}
+	if !o.dryRun {
+		lock, err := f.Lock(os.Getpid(), a.host)
+		if err != nil {
+			return err
+		}
+		defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
+	}
+	s, err := schedule.Open(f.FS(), f.Schedule(), !o.dryRun)
+	if err != nil {
+		return err
+	}
+	defer s.Close() //nolint:errcheck // every write was synced
+	if !o.dryRun {
+		if _, err := rerun.Complete(f.Directory, s); err != nil { // an earlier request
+			return err
+		}
+	}
+	slots, err := selectSlots(s, o, flags, pattern)
+	if err != nil {
+		return err
+	}
+	for _, slot := range slots {
+		a.print("%8d  %7d  %-9s  %s\n", slot.Index, slot.Pexec, slot.Flag, slot.Key)
+	}
+	what := display.Count(len(slots), "slot")
+	if o.dryRun {
+		a.print("would run %s again\n", what)
+		return nil
+	}
+	if err := runAgain(f, s, slots); err != nil {
+		return err
+	}
+	a.print("%s outstanding again; the records are kept as results/*.replaced; `krund run %s` runs them\n",
+		what, display.ShellPath(experiment.ConfigOf(f.Dir())))
+	return nil
+}
+
+func runAgain(f experiment.Experiment, s *schedule.Schedule, slots []schedule.Slot) error {
+	indexes := make([]int, len(slots))
+	for i, slot := range slots {
+		indexes[i] = slot.Index
+	}
+	if err := rerun.Ask(f.Directory, indexes); err != nil {
+		return explainRights(err)
+	}
+	_, err := rerun.Complete(f.Directory, s)
+	return err
+}
+
+// selectSlots returns the slots that the options select. It is an error if there are none, or if
+// one that was named cannot run again.
+func selectSlots(s *schedule.Schedule, o rerunOptions, flags []schedule.Flag,
+	pattern *key.Pattern) ([]schedule.Slot, error) {
+	for _, index := range o.slots {
+		slot, err := s.Slot(index)
+		if err == nil && !slot.Flag.Final() {
+			err = fmt.Errorf("slot %d is %s already", index, slot.Flag)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var list []schedule.Slot
+	for slot, err := range s.Slots() {
+		if err != nil {
+			return nil, err
+		}
+		if !slot.Flag.Final() || len(flags) > 0 && !slices.Contains(flags, slot.Flag) ||
+			len(o.slots) > 0 && !slices.Contains(o.slots, slot.Index) ||
+			pattern != nil && !pattern.Match(slot.Key) {
+			continue
+		}
+		if slot.Attempts > schedule.MaxAttempts-config.MaxAttempts {
+			return nil, fmt.Errorf("slot %d has had %d attempts, and the schedule counts %d", slot.Index,
+				slot.Attempts, schedule.MaxAttempts)
+		}
+		list = append(list, slot)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("no finished slot matches %s; `krunctl status` lists failed slots", o)
+	}
+	return list, nil
+}
+
+// String returns the options as on the command line.
+func (o rerunOptions) String() string {
+	var parts []string
+	if len(o.outcomes) > 0 {
+		parts = append(parts, "--outcome "+strings.Join(o.outcomes, ","))
+	}
+	for _, slot := range o.slots {
+		parts = append(parts, fmt.Sprintf("--slot %d", slot))
+	}
+	if o.key != "" {
+		parts = append(parts, "--key "+o.key)
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/results"
+)
+
+// withErrors makes an experiment of 8 slots; all executions of fasta failed.
+func withErrors(t *testing.T) *builder {
+	t.Helper()
+	b := newExperimentOf(t, experimentText)
+	for i := range b.cfg.Slots() {
+		if i%2 == 1 {
+			b.run(results.Error, "no such file")
+		} else {
+			b.run(results.Completed)
+		}
+	}
+	return b
+}
+
+func TestRerun(t *testing.T) {
+	b := withErrors(t)
+	before := krunctl(t, "status", "--json", b.dir()).stdout
+	dry := krunctl(t, "rerun", "--outcome", "error", "--key", "fasta:C:*", "--dry-run", b.dir())
+	want := "       1        1  error      fasta:C:default-c\n" +
+		"       5        2  error      fasta:C:default-c\n"
+	if dry.code != exitOK || dry.stdout != want+"would run 2 slots again\n" {
+		t.Errorf("--dry-run: %s", dry.text())
+	}
+	if after := krunctl(t, "status", "--json", b.dir()).stdout; after != before {
+		t.Errorf("--dry-run changed the experiment: %s", after)
+	}
+	r := krunctl(t, "rerun", "--outcome", "error", "--key", "fasta:C:*", b.dir())
+	if r.code != exitOK || !strings.HasPrefix(r.stdout, want+"2 slots outstanding again") {
+		t.Error(r.text())
+	}
+	if r := krunctl(t, "check-data", b.dir()); r.code != exitOK || !strings.Contains(r.stdout, "replaced") {
+		t.Error(r.text())
+	}
+	if r := krunctl(t, "repair", b.dir()); r.code != exitOK || r.stdout != "nothing to repair\n" {
+		t.Error(r.text())
+	}
+	if r := krunctl(t, "show", b.dir(), "1-1"); r.code != exitOK || !strings.Contains(r.stdout,
+		"no such file") {
+		t.Errorf("the replaced record: %s", r.text())
+	}
+	if r := krunctl(t, "show", b.dir(), "1"); r.code != exitError || !strings.Contains(r.stderr,
+		"no record of slot 1") {
+		t.Errorf("a replaced record is taken for that of the slot: %s", r.text())
+	}
+}
+
+// TestRerunRefuses: nothing is changed, and the message says what to do.
+func TestRerunRefuses(t *testing.T) {
+	b := withErrors(t)
+	for want, args := range map[string][]string{
+		"select what runs again: --outcome error,timeout, --slot N or --key KEY":    {},
+		`--outcome must be error, timeout or completed, not "failed"`:               {"--outcome", "failed"},
+		"no finished slot matches --outcome timeout; `krunctl status` lists failed": {"--outcome", "timeout"},
+		"there is no slot 99; the schedule has 8":                                   {"--slot", "99"},
+	} {
+		r := krunctl(t, append([]string{"rerun", b.dir()}, args...)...)
+		if r.code == exitOK || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s\nwant %q", r.text(), want)
+		}
+	}
+	d, err := directory.Open(durable.OS(), b.dir())
+	b.must(err)
+	lock, err := d.Lock(os.Getpid(), "lab1")
+	b.must(err)
+	r := krunctl(t, "rerun", "--slot", "1", b.dir())
+	b.must(lock.Release())
+	if r.code != exitError || !strings.Contains(r.stderr, "is running this experiment") {
+		t.Errorf("while krund runs: %s", r.text())
+	}
+	if list, _ := filepath.Glob(filepath.Join(b.dir(), "results", "*.replaced")); len(list) > 0 {
+		t.Errorf("records were replaced: %q", list)
+	}
+}

@@ -1,0 +1,256 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+	"krund/internal/integrity"
+	"krund/internal/pexec"
+	"krund/internal/rerun"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// withFailures runs an experiment of four slots; those of fasta, 1 and 3, fail.
+func withFailures(t *testing.T, cfg *config.Config) (*simulated, *crashfs.FS) {
+	t.Helper()
+	s := newSimulated(t)
+	s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+		if j.Benchmark == "fasta" {
+			return failed(j, boot)
+		}
+		return good(j, boot)
+	}
+	fsys, err := s.lifetime(cfg, crashfs.New("/lab"), 20,
+		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := flags(t, fsys); got != "CECE" {
+		t.Fatalf("slots %s, want CECE", got)
+	}
+	return s, fsys
+}
+
+func flags(t *testing.T, fsys durable.FS) string {
+	t.Helper()
+	s, err := schedule.Open(fsys, dir+"/schedule", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for slot, err := range s.Slots() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.WriteByte(byte(slot.Flag))
+	}
+	return text.String()
+}
+
+// request is `krunctl rerun --outcome error`.
+func request(fsys durable.FS) error {
+	d, err := directory.Open(fsys, dir)
+	if err != nil {
+		return err
+	}
+	s, err := schedule.Open(fsys, d.Schedule(), true)
+	if err != nil {
+		return err
+	}
+	if _, err := rerun.Complete(d, s); err != nil { // an earlier one
+		return err
+	}
+	if err := rerun.Ask(d, []int{1, 3}); err != nil {
+		return err
+	}
+	_, err = rerun.Complete(d, s)
+	return errors.Join(err, s.Close())
+}
+
+func problemsOf(t *testing.T, cfg *config.Config, fsys durable.FS) string {
+	t.Helper()
+	d, err := directory.Open(fsys, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, p := range integrity.Check(fsys, d, integrity.Options{Hosts: []string{"simulated"},
+		Name: cfg.Path}).Problems {
+		if p.Code != integrity.Foreign {
+			text.WriteString(string(p.Code) + " " + p.File + ": " + p.What + "\n")
+		}
+	}
+	return text.String()
+}
+
+// TestRerunCut cuts the power in each operation of a request for reruns, and then continues the
+// experiment. Either nothing was requested, or both slots run again; no record is lost, and
+// schedule, records, check and repair agree at every time.
+func TestRerunCut(t *testing.T) {
+	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
+		for _, policy := range crashfs.Policies(*seed) {
+			t.Run(reboot+" "+policy.String(), func(t *testing.T) {
+				t.Parallel()
+				cfg := parse(t, experimentText("executions = 2\nattempts = 1\nmax_reboots = 5\nreboot = \""+
+					reboot+"\""))
+				for op := 1; ; op++ {
+					if !rerunCutOnce(t, cfg, op, policy) {
+						return
+					}
+				}
+			})
+		}
+	}
+}
+
+// rerunCutOnce reports whether there was such an operation.
+func rerunCutOnce(t *testing.T, cfg *config.Config, op int, policy crashfs.Policy) bool {
+	t.Helper()
+	s, fsys := withFailures(t, cfg)
+	fsys = fsys.Reboot(crashfs.Nothing)
+	fsys.CrashAt(op)
+	err := request(fsys)
+	cut := fsys.IsCut()
+	if !cut && err != nil {
+		t.Fatal(err)
+	}
+	fsys = fsys.Reboot(policy)
+	for problem := range strings.Lines(problemsOf(t, cfg, fsys)) {
+		code, _, _ := strings.Cut(problem, " ")
+		if !slices.Contains([]integrity.Code{integrity.RerunUnfinished, integrity.Leftover,
+			integrity.HeaderDamaged, integrity.SlotDamaged}, integrity.Code(code)) {
+			t.Fatalf("cut in operation %d: %s", op, problem)
+		}
+	}
+	if op%2 == 0 { // krund and the repair must do the same
+		mend(t, cfg, fsys)
+	}
+	s.outcome = good
+	s.boot++
+	fsys, err = s.lifetime(cfg, fsys, 20,
+		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
+	if err != nil {
+		t.Fatalf("cut in operation %d: %v", op, err)
+	}
+	got := flags(t, fsys)
+	if got != "CCCC" && (!cut || got != "CECE") {
+		t.Fatalf("cut in operation %d: slots %s", op, got)
+	}
+	for _, name := range []results.Name{{Slot: 1, Attempt: 1}, {Slot: 3, Attempt: 1}} {
+		file := name.String()
+		if got == "CCCC" {
+			file = name.Replaced()
+		}
+		if _, err := fsys.Lstat(dir + "/results/" + file); err != nil {
+			t.Fatalf("cut in operation %d: the record is lost: %v", op, err)
+		}
+	}
+	mend(t, cfg, fsys) // a damaged copy of the header
+	if problems := problemsOf(t, cfg, fsys) + flags(t, fsys); problems != got {
+		t.Fatalf("cut in operation %d: %s", op, problems)
+	}
+	return cut
+}
+
+// mend is `krunctl repair`.
+func mend(t *testing.T, cfg *config.Config, fsys durable.FS) []string {
+	t.Helper()
+	d, err := directory.Open(fsys, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := integrity.Mend(fsys, d, integrity.MendOptions{
+		Options: integrity.Options{Hosts: []string{"simulated"}, Name: cfg.Path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+// TestRerunSurvivesRebuild: a schedule that is rebuilt from the records, also after a request that
+// was interrupted, keeps the slots outstanding, and a repair does not finish them.
+func TestRerunSurvivesRebuild(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 2\nattempts = 1\nreboot = \"none\""))
+	for name, interrupted := range map[string]bool{"complete": false, "interrupted": true} {
+		t.Run(name, func(t *testing.T) {
+			_, fsys := withFailures(t, cfg)
+			d, err := directory.Open(fsys, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if interrupted {
+				err = rerun.Ask(d, []int{1, 3})
+			} else {
+				err = request(fsys)
+			}
+			if err = errors.Join(err, fsys.Remove(d.Schedule())); err != nil {
+				t.Fatal(err)
+			}
+			done := mend(t, cfg, fsys)
+			if got := flags(t, fsys); got != "COCO" {
+				t.Errorf("slots %s after the repair, want COCO: %q", got, done)
+			}
+			if problems := problemsOf(t, cfg, fsys); problems != "" {
+				t.Error(problems)
+			}
+			if again := mend(t, cfg, fsys); len(again) > 0 {
+				t.Errorf("a second repair: %q", again)
+			}
+			if _, err := fsys.Lstat(dir + "/" + rerun.File); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the request is still there: %v", err)
+			}
+		})
+	}
+}
+
+// TestRerunHasNewAttempts: attempts are counted from the rerun, for lost ones, too.
+func TestRerunHasNewAttempts(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 1\nattempts = 2\nreboot = \"hardware\""))
+	s := newSimulated(t)
+	s.outcome = failed
+	reboot := func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }
+	fsys, err := s.lifetime(cfg, crashfs.New("/lab"), 20, reboot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := directory.Open(fsys, dir)
+	if err == nil {
+		err = rerun.Ask(d, []int{0})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.boot++
+	lose := 1 // the first attempt of the rerun
+	s.outcome = good
+	fsys = fsys.Reboot(crashfs.Nothing)
+	current := fsys
+	s.during = func(context.Context) {
+		if lose--; lose == 0 {
+			current.CrashAt(current.Ops() + 1)
+		}
+	}
+	fsys, err = s.lifetime(cfg, fsys, 20, func(old *crashfs.FS) *crashfs.FS {
+		current = reboot(old)
+		return current
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := flags(t, fsys); got != "CE" {
+		t.Errorf("slots %s, want CE", got)
+	}
+	r, err := results.NewReader(fsys, d.Results()).Load(results.Name{Slot: 0, Attempt: 2})
+	if err != nil || r.Outcome != results.Rerun {
+		t.Errorf("attempt 2 is %s, error %v, want a lost one that is run again", r.Outcome, err)
+	}
+}

@@ -1,0 +1,47 @@
+package rerun
+
+import (
+	"errors"
+	"testing"
+
+	"krund/internal/directory"
+	"krund/internal/durable/crashfs"
+)
+
+func TestList(t *testing.T) {
+	fsys := crashfs.New("/x")
+	d, err := directory.Create(fsys, "/x/test.krun")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slots, err := Pending(d); slots != nil || err != nil {
+		t.Errorf("without a request: %v, error %v", slots, err)
+	}
+	if err := Ask(d, []int{7, 2, 7}); err != nil {
+		t.Fatal(err)
+	}
+	if slots, err := Pending(d); err != nil || len(slots) != 2 || slots[0] != 2 || slots[1] != 7 {
+		t.Errorf("slots %v, error %v, want 2 and 7", slots, err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{"krund-reruns=1\nslot=0\nslot=12\nend\n", "krund-reruns=1\nend\n", "",
+		"krund-reruns=1\nslot=2\nslot=2\nend\n", "krund-reruns=2\nslot=1\nend\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		slots, err := parse(text)
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) || slots != nil {
+				t.Errorf("%v, %v", slots, err)
+			}
+			return
+		}
+		for i, slot := range slots {
+			if slot < 0 || i > 0 && slots[i-1] >= slot {
+				t.Errorf("slots %v", slots)
+			}
+		}
+	})
+}
