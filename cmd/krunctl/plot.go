@@ -95,13 +95,13 @@ func (a *app) plot(arg string, o plotOptions) error {
 					"write a PDF",
 				len(figures))
 		}
-		pages = [][]report.Figure{figures}
+		pages = [][]report.Drawing{figures}
 	}
 	return a.toOutput(o.output, func(w io.Writer) error { return report.WritePlot(w, format, pages) })
 }
 
 // figures prepares the selected executions.
-func (a *app) figures(arg string, o plotOptions) ([]report.Figure, error) {
+func (a *app) figures(arg string, o plotOptions) ([]report.Drawing, error) {
 	in, doc, err := a.analyzed(arg, o.key)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (a *app) figures(arg string, o plotOptions) ([]report.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []report.Figure
+	var list []report.Drawing
 	for i := range doc.Pairs {
 		for e := range doc.Pairs[i].Executions {
 			if len(o.executions) > 0 && !slices.Contains(o.executions, doc.Pairs[i].Executions[e].Number) {

@@ -77,7 +77,7 @@ func (s *site) execution(i, e int) (executionView, error) {
 	f := s.in.figure(i, &v)
 	v.Height = float64(f.height())
 	err = s.write("plots/"+v.SVG, func(w io.Writer) error {
-		return writeSVG(w, []Figure{f}, pageColumns,
+		return writeSVG(w, []Drawing{f}, pageColumns,
 			true)
 	})
 	v.HasColumns, v.Columns, v.Run.Panels = len(v.Columns) > 0, nil, nil // they are written: let them go
@@ -104,17 +104,17 @@ func (in *Input) columns(i, e int) ([]dataset.Column, error) {
 
 // Figure prepares the plot of an execution with the named columns beside its values: see Panels. ok
 // is false when it has no iterations.
-func (in *Input) Figure(pair, execution int, names []string, most int) (f Figure, ok bool, err error) {
+func (in *Input) Figure(pair, execution int, names []string, most int) (f *Figure, ok bool, err error) {
 	v, err := in.view(pair, execution)
 	if err != nil || v.Analysis.Iterations == 0 {
-		return Figure{}, false, err
+		return nil, false, err
 	}
 	v.Run.Panels = Panels(v.Columns, names, most)
 	return in.figure(pair, &v), true, nil
 }
 
-func (in *Input) figure(pair int, v *executionView) Figure {
+func (in *Input) figure(pair int, v *executionView) *Figure {
 	title := fmt.Sprintf("%s, execution %s", in.Document.Pairs[pair].Key, v.Label)
-	return Figure{Title: title, Column: in.Document.Parameters.Column, Run: v.Run,
+	return &Figure{Title: title, Column: in.Document.Parameters.Column, Run: v.Run,
 		Unit: v.Run.axis(unitOf(in.Document, in.Unit))}
 }

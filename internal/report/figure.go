@@ -14,7 +14,7 @@ import (
 // columns, a strip of the run with a narrower y axis, the whole run with an inset of its first
 // iterations, events, and the columns of cores.
 type Figure struct {
-	Title  string
+	Title  string       // "fasta:PyPy:default, execution 2: warmup"
 	Column string       // name of the values: "wall"
 	Unit   display.Unit // of the y axis
 	Run    Run
@@ -38,6 +38,8 @@ const (
 	insetSize           = 10
 )
 
+func (f *Figure) title() string { return f.Title }
+
 // height depends only on the number of columns and whether there are events.
 func (f *Figure) height() vg.Length {
 	height := titleHeight + stripHeight + panelGap + wholeHeight + axisHeight +
@@ -48,7 +50,6 @@ func (f *Figure) height() vg.Length {
 	return height
 }
 
-// draw draws the figure below top; for columns see panel.series.
 func (f *Figure) draw(c canvas, top vg.Length, columns int) {
 	r, bottom := &f.Run, top+f.height()
 	c.text(label{text: f.Title, at: vg.Point{X: plotLeft, Y: top + titleHeight/2},

@@ -9,6 +9,14 @@ import (
 	"gonum.org/v1/plot/vg/vgpdf"
 )
 
+// Drawing is a static plot that stands alone or is stacked with others.
+type Drawing interface {
+	height() vg.Length // in units
+	// draw draws below top; for columns see panel.series.
+	draw(c canvas, top vg.Length, columns int)
+	title() string
+}
+
 // PlotFormat is a format of static plots.
 type PlotFormat string
 
@@ -28,37 +36,37 @@ const (
 	pngDPI      = 200
 )
 
-// pageHeight is the height of stacked figures, in units.
-func pageHeight(page []Figure) vg.Length {
+// pageHeight is the height of stacked drawings, in units.
+func pageHeight(page []Drawing) vg.Length {
 	height := vg.Length(len(page)-1) * figureGap
-	for i := range page {
-		height += page[i].height()
+	for _, d := range page {
+		height += d.height()
 	}
 	return height
 }
 
-// Pages distributes figures over pages, perPage on each; 0: as many as fit on a sheet of A4, and at
+// Pages distributes drawings over pages, perPage on each; 0: as many as fit on a sheet of A4, and at
 // least one.
-func Pages(figures []Figure, perPage int) [][]Figure {
-	var pages [][]Figure
-	for i := range figures {
+func Pages(drawings []Drawing, perPage int) [][]Drawing {
+	var pages [][]Drawing
+	for _, d := range drawings {
 		last := len(pages) - 1
 		full := last < 0 || len(pages[last]) == perPage
 		if !full && perPage == 0 {
-			full = pageHeight(pages[last])+figureGap+figures[i].height() > a4Height
+			full = pageHeight(pages[last])+figureGap+d.height() > a4Height
 		}
 		if full {
 			pages = append(pages, nil)
 			last++
 		}
-		pages[last] = append(pages[last], figures[i])
+		pages[last] = append(pages[last], d)
 	}
 	return pages
 }
 
-// WritePlot draws stacked figures on each page. A PDF holds one or more pages, all with the height
+// WritePlot draws stacked drawings on each page. A PDF holds one or more pages, all with the height
 // of the tallest; the other formats hold exactly one.
-func WritePlot(w io.Writer, f PlotFormat, pages [][]Figure) error {
+func WritePlot(w io.Writer, f PlotFormat, pages [][]Drawing) error {
 	if len(pages) == 0 || f != PDF && len(pages) != 1 {
 		return fmt.Errorf("%d pages do not go into one %s", len(pages), f)
 	}
@@ -90,11 +98,11 @@ func WritePlot(w io.Writer, f PlotFormat, pages [][]Figure) error {
 	return err
 }
 
-func drawPage(c canvas, page []Figure, height vg.Length, columns int) {
+func drawPage(c canvas, page []Drawing, height vg.Length, columns int) {
 	c.area(paperInk, "", corners(vg.Rectangle{Max: vg.Point{X: figureUnits, Y: height}})...)
 	var top vg.Length
-	for i := range page {
-		page[i].draw(c, top, columns)
-		top += page[i].height() + figureGap
+	for _, d := range page {
+		d.draw(c, top, columns)
+		top += d.height() + figureGap
 	}
 }

@@ -19,16 +19,16 @@ import (
 	"krund/internal/display"
 )
 
-func figures(t *testing.T) []Figure {
+func figures(t *testing.T) []Drawing {
 	t.Helper()
 	d := sample()
 	doc := analysed(t, d)
-	var list []Figure
+	var list []Drawing
 	for i := range doc.Pairs {
 		for e := range doc.Pairs[i].Executions {
 			a := &doc.Pairs[i].Executions[e]
 			values, _ := d.Pairs[i].Executions[e].Values("wall")
-			list = append(list, Figure{Title: doc.Pairs[i].Key, Column: "wall",
+			list = append(list, &Figure{Title: doc.Pairs[i].Key, Column: "wall",
 				Unit: display.UnitOf("s"), Run: NewRun(values, a)})
 		}
 	}
@@ -39,7 +39,7 @@ func figures(t *testing.T) []Figure {
 func pageSVG(t testing.TB, f *Figure) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := writeSVG(&b, []Figure{*f}, pageColumns, true); err != nil {
+	if err := writeSVG(&b, []Drawing{f}, pageColumns, true); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -47,13 +47,13 @@ func pageSVG(t testing.TB, f *Figure) []byte {
 
 // TestWritePlot: every format is one that its readers take, whatever is in it.
 func TestWritePlot(t *testing.T) {
-	all := append(figures(t), Figure{Title: "nothing", Run: NewRun(nil, nil)},
-		Figure{Title: "gaps", Run: NewRun([]float64{1, math.NaN(), math.Inf(1), 2},
+	all := append(figures(t), &Figure{Title: "nothing", Run: NewRun(nil, nil)},
+		&Figure{Title: "gaps", Run: NewRun([]float64{1, math.NaN(), math.Inf(1), 2},
 			&warmup.Execution{Outliers: []int{1, 3}, CommonOutliers: []int{3}})})
 	var pdf, svg, image bytes.Buffer
-	var pages [][]Figure
+	var pages [][]Drawing
 	for _, f := range all {
-		pages = append(pages, []Figure{f})
+		pages = append(pages, []Drawing{f})
 	}
 	if err := WritePlot(&pdf, PDF, pages); err != nil {
 		t.Fatal(err)
@@ -62,14 +62,14 @@ func TestWritePlot(t *testing.T) {
 		[]byte("%PDF")) || n != len(all) {
 		t.Errorf("the PDF has %d pages, want %d", n, len(all))
 	}
-	if err := WritePlot(&svg, SVG, [][]Figure{all}); err != nil {
+	if err := WritePlot(&svg, SVG, [][]Drawing{all}); err != nil {
 		t.Fatal(err)
 	}
 	if err := xml.Unmarshal(svg.Bytes(), new(struct{})); err != nil ||
 		bytes.Contains(svg.Bytes(), []byte("<script>")) {
 		t.Errorf("SVG: %v", err)
 	}
-	if err := WritePlot(&image, PNG, [][]Figure{all[:2]}); err != nil {
+	if err := WritePlot(&image, PNG, [][]Drawing{all[:2]}); err != nil {
 		t.Fatal(err)
 	}
 	if picture, err := png.Decode(&image); err != nil || picture.Bounds().Dx() < 1000 {
@@ -78,7 +78,7 @@ func TestWritePlot(t *testing.T) {
 }
 
 func TestWritePlotRefuses(t *testing.T) {
-	one := [][]Figure{{}}
+	one := [][]Drawing{{}}
 	for name, err := range map[string]error{
 		"no pages":      WritePlot(&bytes.Buffer{}, PDF, nil),
 		"two pages":     WritePlot(&bytes.Buffer{}, PNG, append(one, one...)),
@@ -92,10 +92,9 @@ func TestWritePlotRefuses(t *testing.T) {
 
 // TestPages: as many as fit on a sheet, or as many as are asked for.
 func TestPages(t *testing.T) {
-	one := Figure{Run: NewRun([]float64{1, 2}, nil)}
-	high := one
+	one, high := &Figure{Run: NewRun([]float64{1, 2}, nil)}, &Figure{Run: NewRun([]float64{1, 2}, nil)}
 	high.Run.Panels = make([]Panel, 20)
-	list := []Figure{one, one, one, one, one, one, high, one}
+	list := []Drawing{one, one, one, one, one, one, high, one}
 	count := func(perPage int) (counts []int) {
 		for _, page := range Pages(list, perPage) {
 			counts = append(counts, len(page))
@@ -121,7 +120,7 @@ func TestPlotWithAll(t *testing.T) {
 		{Title: "cycles", Note: ", core 0", Values: make([]float64, 300), Span: Span{0, 1}}}
 	var pdf, svg, image bytes.Buffer
 	for format, out := range map[PlotFormat]*bytes.Buffer{PDF: &pdf, SVG: &svg, PNG: &image} {
-		if err := WritePlot(out, format, [][]Figure{{f}}); err != nil {
+		if err := WritePlot(out, format, [][]Drawing{{&f}}); err != nil {
 			t.Fatalf("%s: %v", format, err)
 		}
 	}

@@ -39,16 +39,16 @@ func styleSheets() (light, dark string) {
 	return l.String(), d.String() + "}"
 }
 
-// writeSVG writes stacked figures; for columns see panel.series. With dark, the reader's browser
+// writeSVG writes stacked drawings; for columns see panel.series. With dark, the reader's browser
 // chooses between the colors for light and for dark pages.
-func writeSVG(w io.Writer, page []Figure, columns int, dark bool) error {
+func writeSVG(w io.Writer, page []Drawing, columns int, dark bool) error {
 	c := svgCanvas{bufio.NewWriter(w)}
 	height := pageHeight(page)
 	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" width="%.1fpt" height="%.1fpt" viewBox="0 0 %d %g"`,
 		figureWidth, height*unit, figureUnits, height)
 	fmt.Fprintf(c, ` role="img" class="text" font-family="system-ui,sans-serif" font-size="%d">`, textSize)
 	if len(page) == 1 {
-		fmt.Fprintf(c, "<title>%s</title>", escapeXML(page[0].Title))
+		fmt.Fprintf(c, "<title>%s</title>", escapeXML(page[0].title()))
 	}
 	c.WriteString("<style>" + lightStyle)
 	if dark {
