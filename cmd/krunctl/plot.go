@@ -24,9 +24,9 @@ marked on the axis of iterations.
 above, which is the default; counters per core below, as core cycles in the
 study's Figure 2.
 
-The name given with -o determines the format: .pdf, .svg or .png. A PDF has as many
-executions on each page as fit on A4, or --per-page; the other formats have all on
-one page, so select few.
+The name given with -o determines the format: .pdf, .svg or .png. A page has as
+many executions as fit on A4, or --per-page. SVG and PNG are one page: they show
+the first executions, and a message names how many were left out.
 
 It reads what krunctl analyze reads, with its analysis if there is one, and writes
 only the file named by -o.
@@ -60,12 +60,13 @@ func plotCommand(a *app) *cobra.Command {
 	c.Flags().StringSliceVar(&o.columns, "columns", []string{report.UserColumns},
 		"other columns to draw: names such as cycles, or user for all of the benchmark's own")
 	c.Flags().IntVar(&o.cores, "cores", 8, "number of cores to draw of a per-core column, the busiest ones")
-	c.Flags().IntVar(&o.perPage, "per-page", 0, "executions on a page of a PDF; 0: as many as fit on A4")
+	c.Flags().IntVar(&o.perPage, "per-page", 0,
+		"executions on a page of a PDF, or in a picture; 0: as many as fit on A4")
 	unitFlag(c.Flags(), &o.unit)
 	return c
 }
 
-// mostOnPage is the maximum number of figures of a picture without pages.
+// mostOnPage is the maximum number of figures on a page.
 const mostOnPage = 30
 
 func (a *app) plot(arg string, o plotOptions) error {
@@ -88,14 +89,11 @@ func (a *app) plot(arg string, o plotOptions) error {
 			"%s: no selected execution has iterations; `krunctl table` lists keys and executions", arg)
 	}
 	pages := report.Pages(figures, o.perPage)
-	if format != report.PDF {
-		if len(figures) > mostOnPage {
-			return fmt.Errorf(
-				"%d executions are too many for one picture; select some with --key and --execution, or "+
-					"write a PDF",
-				len(figures))
-		}
-		pages = [][]report.Drawing{figures}
+	if format != report.PDF && len(pages) > 1 {
+		pages = pages[:1]
+		a.talk("krunctl: %s shows the first %d of %d executions; select others with --key and --execution, "+
+			"draw more with --per-page, or write a PDF",
+			o.output, len(pages[0]), len(figures))
 	}
 	return a.toOutput(o.output, func(w io.Writer) error { return report.WritePlot(w, format, pages) })
 }

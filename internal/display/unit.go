@@ -126,6 +126,12 @@ func (u Unit) Value(v float64) string {
 	return u.named(digits(scaled(v, p.power)), p)
 }
 
+// Short writes a round value with as few digits as it has: "5 ms".
+func (u Unit) Short(v float64) string {
+	p := u.fitting(v)
+	return u.named(strconv.FormatFloat(scaled(v, p.power), 'g', 4, 64), p)
+}
+
 // Range writes a value with two others in brackets, in the unit that fits the first: "12.34 ms
 // (11.02, 14.50)".
 func (u Unit) Range(v, low, high float64) string {

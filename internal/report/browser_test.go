@@ -34,8 +34,8 @@ func (d disk) Create(name string) (io.WriteCloser, error) {
 }
 
 // browse opens a page of a report from the disk in headless Chromium, with a script that acts as a
-// reader would, and gives what the script returned and what the page said on the console.
-func browse(t *testing.T, page, script string) (result []byte, console string) {
+// reader would, and returns the result of the script and the messages on the console.
+func browse(t *testing.T, page, script string, flags ...string) (result []byte, console string) {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
@@ -58,11 +58,11 @@ addEventListener("load",()=>act().catch((e)=>({failed:String(e)})).then((r)=>{
 	const limit = 2 * time.Minute // of a machine that does much else
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	c := exec.CommandContext(ctx, chromium, "--headless=new", "--no-sandbox", "--disable-gpu",
+	c := exec.CommandContext(ctx, chromium, append(flags, "--headless=new", "--no-sandbox", "--disable-gpu",
 		"--disable-background-networking",
 		"--disable-dev-shm-usage", "--user-data-dir="+t.TempDir(), "--window-size=1200,900",
 		"--enable-logging=stderr",
-		"--virtual-time-budget=20000", "--dump-dom", "file://"+tried)
+		"--virtual-time-budget=20000", "--dump-dom", "file://"+tried)...)
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
 	if err := c.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {

@@ -61,6 +61,16 @@ const (
 	throttleInk
 	throttleLineInk
 	temperatureInk
+	bandInk
+	lightInk
+	levelInk
+	betterInk
+	betterFill
+	worseInk
+	worseFill
+	sameInk
+	sameFill
+	faintInk
 )
 
 // inks have the colors of Okabe and Ito, which are distinguishable with any color vision, for light
@@ -87,4 +97,14 @@ var inks = [...]struct {
 	throttleInk:     {class: "throttle", light: 0xd55e00, dark: 0xe69f00},
 	throttleLineInk: {class: "tline", light: 0xd55e00, dark: 0xe69f00, width: 1},
 	temperatureInk:  {class: "temperature", light: 0x0072b2, dark: 0x56b4e9},
+	bandInk:         {class: "band", light: 0xeceff2, dark: 0x262b31},
+	lightInk:        {class: "light", light: 0xc3cad2, dark: 0x4a525b, width: 7},
+	levelInk:        {class: "level", light: 0xd55e00, dark: 0xe69f00, width: 1.4},
+	betterInk:       {class: "better", light: 0x009e73, dark: 0x2ec99a, width: 2},
+	betterFill:      {class: "betterf", light: 0x009e73, dark: 0x2ec99a},
+	worseInk:        {class: "worse", light: 0xd55e00, dark: 0xe69f00, width: 2},
+	worseFill:       {class: "worsef", light: 0xd55e00, dark: 0xe69f00},
+	sameInk:         {class: "same", light: 0x0072b2, dark: 0x56b4e9, width: 2},
+	sameFill:        {class: "samef", light: 0x0072b2, dark: 0x56b4e9},
+	faintInk:        {class: "faint", light: 0x8a929b, dark: 0x7f8892, width: 1.6},
 }

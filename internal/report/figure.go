@@ -36,6 +36,7 @@ const (
 	textSize            = 13
 	nameSize            = 12 // of text inside panels
 	insetSize           = 10
+	insetTicks          = 5
 )
 
 func (f *Figure) title() string { return f.Title }

@@ -13,7 +13,7 @@ import (
 )
 
 func (s *site) functions() template.FuncMap {
-	unit := unitOf(s.in.Document, s.in.Unit)
+	unit, short := unitOf(s.in.Document, s.in.Unit), shortNames(s.in.Document)
 	return template.FuncMap{
 		"keyPage": func(i int) string { return "keys/" + pageName(i) + ".html" },
 		"number":  Number,
@@ -23,6 +23,9 @@ func (s *site) functions() template.FuncMap {
 		"value":   unit.Value,
 		"seconds": func(v warmup.Real) string { return secondsUnit.Value(float64(v)) },
 		"slug":    slug,
+		"short":   func(name string) string { return short[name] },
+		"breaks":  breaks,
+		"clause":  firstClause,
 		"plural":  display.Count,
 		"iterationBars": func(h *Histogram) template.HTML {
 			return htmlHistogram(h, "Steady iterations", Number)
@@ -40,6 +43,13 @@ func (s *site) functions() template.FuncMap {
 		"ns":      func(ns int64) string { return display.Nanoseconds(float64(ns)) },
 	}
 }
+
+// breaks permits a browser to break lines after the marks in names.
+func breaks(name string) template.HTML {
+	return template.HTML(wordBreaks.Replace(escapeXML(name)))
+}
+
+var wordBreaks = strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>", "-", "-<wbr>", "@", "<wbr>@")
 
 // slug is the part of a style sheet class name for the class.
 func slug(c classify.PairClass) string { return strings.ReplaceAll(string(c), " ", "-") }

@@ -12,21 +12,25 @@ import (
 // indexPage is the data of index.html.
 type indexPage struct {
 	Input
-	Title      string
-	Iterations string // number in every execution; "" if they differ
-	When       string
-	Hardware   string // processor and kernel
-	Conditions string
-	Fit        int // number of controls checked
-	FitText    string
-	Unfit      []string // names of controls that were not as requested
-	Confidence string
-	Rows       []Row
-	Shares     []Share
-	Warnings   []warmup.Warning
-	Grouped    []GroupedWarning
-	Pairs      int // number of pairs with a class
-	Analysed   int // executions
+	Title       string
+	Iterations  string // number in every execution; "" if they differ
+	When        string
+	Hardware    string // processor and kernel
+	Conditions  string
+	Fit         int // number of controls checked
+	FitText     string
+	Unfit       []string // names of controls that were not as requested
+	Confidence  string
+	Rows        []Row
+	Shares      []Share
+	Failures    []Failure
+	Failed      int // executions
+	Weaknesses  []Weakness
+	Chart       string // file of the chart of all keys in plots/; "": there is none
+	ChartText   string
+	ChartHeight float64
+	Pairs       int // number of pairs with a class
+	Analysed    int // executions
 }
 
 func (s *site) index() error {
@@ -36,10 +40,9 @@ func (s *site) index() error {
 		Hardware:   facts.hardware(),
 		Conditions: facts.conditions(), Unfit: facts.unfit(),
 		Confidence: percentText(doc.Parameters.Confidence),
-		Rows:       Rows(doc), Shares: Shares(doc), Grouped: GroupWarnings(doc),
-		Warnings: documentWarnings(doc,
-			facts),
+		Rows:       Rows(doc), Shares: Shares(doc), Weaknesses: weaknesses(doc, facts),
 	}
+	p.Failures, p.Failed = s.in.failures()
 	if p.Title == "" {
 		p.Title = doc.Source.Name
 	}
@@ -47,6 +50,9 @@ func (s *site) index() error {
 		p.Title = "Results"
 	}
 	p.Pairs, p.Analysed = classified(doc)
+	if err := s.chart(&p); err != nil {
+		return err
+	}
 	if names := facts.controlNames(); len(names) > 0 {
 		p.Fit = len(names)
 		p.FitText = fmt.Sprintf("%d of %d as wanted", len(names)-len(p.Unfit), len(names))

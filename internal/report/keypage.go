@@ -19,6 +19,9 @@ type pairPage struct {
 	Executions []executionView
 	Previous   string // file names of the neighbors; "": none
 	Next       string
+
+	Distribution       string // file in plots/; "": none
+	DistributionHeight float64
 }
 
 func (s *site) pair(i int) error {
@@ -36,6 +39,9 @@ func (s *site) pair(i int) error {
 			return err
 		}
 		p.Executions = append(p.Executions, view)
+	}
+	if err := s.distribution(&p); err != nil {
+		return err
 	}
 	unit := unitOf(doc, s.in.Unit)
 	if err := s.write("data/"+p.Name+".js", func(w io.Writer) error {

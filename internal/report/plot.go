@@ -45,8 +45,8 @@ func pageHeight(page []Drawing) vg.Length {
 	return height
 }
 
-// Pages distributes drawings over pages, perPage on each; 0: as many as fit on a sheet of A4, and at
-// least one.
+// Pages distributes drawings over pages, perPage on each; 0: as many as fit on a sheet of A4, and
+// at least one.
 func Pages(drawings []Drawing, perPage int) [][]Drawing {
 	var pages [][]Drawing
 	for _, d := range drawings {

@@ -145,9 +145,9 @@ func TestSmallAndLargeSites(t *testing.T) {
 		files int
 	}{
 		{"no pairs", &dataset.Dataset{}, "Nothing was measured.", 7},
-		{"one execution", one, "1 analyzed execution of", 10},
+		{"one execution", one, "1 analyzed execution of", 11},
 		{"errors only", failed, "0 of 1", 9},
-		{"100 cores", cores, "1 analyzed execution of", 11},
+		{"100 cores", cores, "1 analyzed execution of", 12},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := write(t, Input{Document: analysed(t, c.data), Data: c.data})

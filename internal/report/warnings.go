@@ -2,10 +2,12 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 )
 
 // GroupedWarning is a warning about several keys, with the text of the first.
@@ -30,6 +32,41 @@ func GroupWarnings(doc *warmup.Document) []GroupedWarning {
 		}
 	}
 	return list
+}
+
+// Weakness is a circumstance that weakens the results: a line of the front page, with its details.
+type Weakness struct {
+	Short string // the beginning of Text
+	Text  string
+	Keys  []string // nil: all
+}
+
+// weaknesses lists the circumstances that concern all keys, then those of some, the most frequent
+// first.
+func weaknesses(doc *warmup.Document, facts *Facts) []Weakness {
+	var list []Weakness
+	for _, w := range documentWarnings(doc, facts) {
+		list = append(list, Weakness{firstClause(w.Text), w.Text, nil})
+	}
+	grouped := GroupWarnings(doc)
+	slices.SortStableFunc(grouped, func(a, b GroupedWarning) int { return len(b.Keys) - len(a.Keys) })
+	for _, g := range grouped {
+		list = append(list, Weakness{firstClause(g.Text), g.Text, g.Keys})
+	}
+	return list
+}
+
+// firstClause returns a text up to its first semicolon or colon, in one line.
+func firstClause(text string) string {
+	const least, most = 20, 200
+	text = display.Clip(display.PlainLine(text), most)
+	end := len(text)
+	for _, mark := range []string{"; ", ": "} {
+		if i := strings.Index(text, mark); i >= least {
+			end = min(end, i)
+		}
+	}
+	return text[:end]
 }
 
 // warningNotes returns a document's warnings, those of pairs grouped.

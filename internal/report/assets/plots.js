@@ -223,7 +223,7 @@ function drawInset(main) {
   Object.assign(o, {width: 0.28 * width - 2, cursor: {show: false}});
   o.axes[0].space = 40;
   o.axes[0].size = 20;
-  o.axes[1].size = 46;
+  o.axes[1].size = (u, list) => 14 + 6.2 * Math.max(...(list ?? [""]).map((v) => v.length));
   for (const a of o.axes) a.font = "10px system-ui, sans-serif";
   o.hooks = {draw: o.hooks.draw};
   inset = new uPlot(o, [numbers(values), values], box);

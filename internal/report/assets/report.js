@@ -40,6 +40,9 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
 }
 
+// Paper has nothing to unfold.
+addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) d.open = true; });
+
 if ($("filter")) {
   const show = () => {
     const words = $("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -47,7 +50,7 @@ if ($("filter")) {
     let shown = 0;
     const rows = [...$("table").tBodies[0].rows];
     for (const row of rows) {
-      const name = [0, 1, 2].map((i) => row.cells[i]?.textContent ?? "").join(" ").toLowerCase();
+      const name = [0, 1, 2].map((i) => row.cells[i]?.title || row.cells[i]?.textContent || "").join(" ").toLowerCase();
       row.hidden = !(words.every((w) => name.includes(w)) && (wanted === "" || row.dataset.class === wanted));
       if (!row.hidden) shown++;
     }

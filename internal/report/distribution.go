@@ -1,0 +1,139 @@
+package report
+
+import (
+	"io"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+
+	"krund/internal/analysis/steady"
+	"krund/internal/analysis/warmup"
+	"krund/internal/display"
+)
+
+// Distribution is a static plot of the empirical distribution functions of a key's executions.
+type Distribution struct {
+	Title  string
+	Column string
+	Unit   display.Unit // of the x axis
+	Span   Span         // of the x axis: nearly all values
+	Curves []Curve
+}
+
+// Curve is the distribution of one execution.
+type Curve struct {
+	Values []float64 // sorted: of its steady state, or of its second half
+	Level  float64
+	Steady bool
+}
+
+const (
+	distributionHeight = 220
+	curvePoints        = 120  // of a curve in a plot
+	distributionTail   = 0.01 // share of the values beyond each end of the axis
+)
+
+// add adds an execution with its analysis.
+func (d *Distribution) add(values []float64, e *warmup.Execution) {
+	if e.Level == nil || len(values) == 0 {
+		return
+	}
+	c := Curve{Level: e.Level.Value, Steady: e.Steady != nil}
+	if c.Steady {
+		c.Values = slices.Concat(steady.Values(values, e.Outliers, e.Steady.Ranges)...)
+	} else {
+		c.Values = slices.Clone(values[len(values)/2:])
+	}
+	slices.Sort(c.Values)
+	d.Curves = append(d.Curves, c)
+}
+
+// finish determines the axis. It reports whether there is something to draw.
+func (d *Distribution) finish(unit display.Unit) bool {
+	var all []float64
+	for _, c := range d.Curves {
+		all = append(all, c.Values...)
+		all = append(all, c.Level)
+	}
+	if len(all) <= len(d.Curves)*2 {
+		return false // one value per execution: the chart of all keys shows them
+	}
+	d.Span = spanOf(all, distributionTail, fullMargin)
+	d.Unit = unit.For(d.Span.High)
+	return true
+}
+
+func (d *Distribution) title() string { return d.Title }
+
+func (d *Distribution) height() vg.Length {
+	return titleHeight + laneHeight + distributionHeight + axisHeight
+}
+
+func (d *Distribution) draw(c canvas, top vg.Length, _ int) {
+	c.text(label{text: d.Title, at: vg.Point{X: plotLeft, Y: top + titleHeight/2}, size: titleSize})
+	top += titleHeight + laneHeight
+	p := panel{canvas: c, xs: d.Span, ys: Span{0, 1}, size: textSize, Rectangle: vg.Rectangle{
+		Min: vg.Point{X: plotLeft, Y: top}, Max: vg.Point{X: plotRight, Y: top + distributionHeight}}}
+	p.frame(5)
+	var grid [][]vg.Point
+	for _, t := range d.Span.Ticks(8) {
+		x := p.x(t)
+		grid = append(grid, p.upright(x))
+		c.text(label{text: tickText(t, d.Span, d.Unit), at: vg.Point{X: x, Y: p.Max.Y + 12}, size: textSize,
+			anchor: middle})
+	}
+	c.lines(gridInk, grid...)
+	for _, curve := range d.Curves {
+		style := seriesInk
+		if !curve.Steady {
+			style = axisInk
+		}
+		c.lines(style, p.steps(curve.Values))
+		if x := p.x(curve.Level); x >= p.Min.X && x <= p.Max.X {
+			c.lines(levelInk, []vg.Point{{X: x, Y: p.Min.Y - laneHeight + 4}, {X: x, Y: p.Min.Y - 2}})
+		}
+	}
+	center := (p.Min.X + p.Max.X) / 2
+	c.text(label{text: axisName(d.Column, d.Unit), at: vg.Point{X: center, Y: p.Max.Y + 30}, size: textSize,
+		anchor: middle})
+	c.text(label{text: "share of the iterations", at: vg.Point{X: textSize, Y: (p.Min.Y + p.Max.Y) / 2},
+		size: textSize, anchor: middle, upright: true})
+}
+
+// steps returns the distribution function of sorted values, thinned to curvePoints.
+func (p panel) steps(sorted []float64) []vg.Point {
+	n := len(sorted)
+	points := min(n, curvePoints)
+	line := make([]vg.Point, 0, points+2)
+	at := func(v, share float64) {
+		x := min(max(p.x(v), p.Min.X), p.Max.X)
+		line = append(line, vg.Point{X: x, Y: p.y(share)})
+	}
+	at(p.xs.Low, 0)
+	for k := range points {
+		i := k
+		if n > points {
+			i = k * (n - 1) / (points - 1)
+		}
+		at(sorted[i], float64(i)/float64(n))
+		at(sorted[i], float64(i+1)/float64(n))
+	}
+	at(p.xs.High, 1)
+	return line
+}
+
+// distribution writes the distributions of a key's executions and notes the file on its page.
+func (s *site) distribution(p *pairPage) error {
+	d := &Distribution{Title: p.Pair.Key, Column: s.in.Document.Parameters.Column}
+	for e := range p.Pair.Executions {
+		values, _ := s.in.Data.Pairs[p.Index].Executions[e].Values(d.Column)
+		d.add(values, &p.Pair.Executions[e])
+	}
+	if !d.finish(unitOf(s.in.Document, s.in.Unit)) {
+		return nil
+	}
+	p.Distribution, p.DistributionHeight = p.Name+".svg", float64(d.height())
+	return s.write("plots/"+p.Distribution, func(w io.Writer) error {
+		return writeSVG(w, []Drawing{d}, pageColumns, true)
+	})
+}

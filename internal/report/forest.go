@@ -1,0 +1,189 @@
+package report
+
+import (
+	"math"
+	"unicode/utf8"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// Forest is a static plot with a line per key: its name, a value with an interval on a common axis,
+// and the value in words. It shows keys side by side, and the effects of a comparison.
+type Forest struct {
+	Title string
+	Axis  string // name of the axis
+	Rows  []ForestRow
+	Span  Span // of the axis, in its values; parts of intervals beyond it are cut off
+	Log   bool
+	Tick  func(float64) string
+	Line  *float64 // an upright line through all rows
+	Band  *Span    // a gray band through all rows
+}
+
+// ForestRow is a line of a Forest.
+type ForestRow struct {
+	Label string
+	Text  string // on the right
+	Point float64
+	Ends  Span // of the interval
+	// Light is a thin interval behind the other; nil: none.
+	Light *Span
+	Mark  Mark
+}
+
+// Mark is the sign of a value. Signs differ in shape as well as in color.
+type Mark int
+
+// The marks.
+const (
+	PlainMark  Mark = iota // a blue circle
+	BetterMark             // a green triangle that points down: less time
+	WorseMark              // an orange triangle that points up
+	SameMark               // a blue square
+	FaintMark              // a gray ring
+	NoMark                 // only the label and the text
+)
+
+const (
+	forestRow                   = 20 // height
+	forestLeft, forestRight     = 300, 730
+	mostForestRows              = 400
+	forestLogTicks, forestTicks = 8, 6
+)
+
+func (f *Forest) title() string { return f.Title }
+
+func (f *Forest) height() vg.Length {
+	return titleHeight + vg.Length(len(f.Rows))*forestRow + axisHeight
+}
+
+func (f *Forest) draw(c canvas, top vg.Length, _ int) {
+	c.text(label{text: f.Title, at: vg.Point{X: 8, Y: top + titleHeight/2}, size: titleSize})
+	top += titleHeight
+	bottom := top + vg.Length(len(f.Rows))*forestRow
+	p := panel{canvas: c, xs: f.scaled(f.Span), ys: Span{0, 1}, size: textSize, Rectangle: vg.Rectangle{
+		Min: vg.Point{X: forestLeft, Y: top}, Max: vg.Point{X: forestRight, Y: bottom}}}
+	if f.Band != nil {
+		low, high := p.x(f.at(f.Band.Low)), p.x(f.at(f.Band.High))
+		c.area(bandInk, "", corners(vg.Rectangle{Min: vg.Point{X: max(low, p.Min.X), Y: top},
+			Max: vg.Point{X: min(high, p.Max.X), Y: bottom}})...)
+	}
+	f.axis(p)
+	if f.Line != nil {
+		p.lines(changeInk, p.upright(p.x(f.at(*f.Line))))
+	}
+	for i := range f.Rows {
+		f.row(p, &f.Rows[i], top+(vg.Length(i)+0.5)*forestRow)
+	}
+}
+
+func (f *Forest) at(v float64) float64 {
+	if f.Log {
+		return math.Log(v)
+	}
+	return v
+}
+
+func (f *Forest) scaled(s Span) Span { return Span{f.at(s.Low), f.at(s.High)} }
+
+// axis draws the grid and the numbers below it.
+func (f *Forest) axis(p panel) {
+	ticks := f.Span.Ticks(forestTicks)
+	if f.Log {
+		ticks = f.Span.logTicks(forestLogTicks)
+	}
+	var grid [][]vg.Point
+	for _, t := range ticks {
+		x := p.x(f.at(t))
+		grid = append(grid, p.upright(x))
+		p.text(label{text: f.Tick(t), at: vg.Point{X: x, Y: p.Max.Y + 12}, size: nameSize, anchor: middle})
+	}
+	p.lines(gridInk, grid...)
+	p.lines(axisInk, append(corners(p.Rectangle), p.Min))
+	p.text(label{text: f.Axis, at: vg.Point{X: (p.Min.X + p.Max.X) / 2, Y: p.Max.Y + 30}, size: textSize,
+		anchor: middle})
+}
+
+func (f *Forest) row(p panel, r *ForestRow, y vg.Length) {
+	p.text(label{text: r.Label, at: vg.Point{X: forestLeft - 8, Y: y}, size: fitting(r.Label, forestLeft-16),
+		anchor: end})
+	p.text(label{text: r.Text, at: vg.Point{X: forestRight + 8, Y: y},
+		size: fitting(r.Text, figureUnits-forestRight-12)})
+	if r.Mark == NoMark {
+		return
+	}
+	if r.Light != nil {
+		if a, b, ok := f.clip(p, *r.Light); ok {
+			p.lines(lightInk, []vg.Point{{X: a, Y: y}, {X: b, Y: y}})
+		}
+	}
+	style := marks[r.Mark]
+	if a, b, ok := f.clip(p, r.Ends); ok {
+		p.lines(style.line, []vg.Point{{X: a, Y: y}, {X: b, Y: y}})
+	}
+	if !(r.Point >= f.Span.Low && r.Point <= f.Span.High) {
+		return
+	}
+	x := p.x(f.at(r.Point))
+	if style.corners == nil {
+		p.circles(style.line, markRadius, []vg.Point{{X: x, Y: y}})
+		return
+	}
+	var corners []vg.Point
+	for _, k := range style.corners {
+		corners = append(corners, vg.Point{X: x + k[0], Y: y + k[1]})
+	}
+	p.area(style.fill, r.Label+": "+r.Text, corners...)
+}
+
+// clip returns the ends of an interval in the panel; ok is false if it lies outside.
+func (f *Forest) clip(p panel, s Span) (from, to vg.Length, ok bool) {
+	low, high := max(s.Low, f.Span.Low), min(s.High, f.Span.High)
+	if !(low <= high) {
+		return 0, 0, false
+	}
+	return p.x(f.at(low)), p.x(f.at(high)), true
+}
+
+const markRadius = 4.5
+
+var marks = [...]struct {
+	line, fill ink
+	corners    [][2]vg.Length // nil: a ring
+}{
+	PlainMark:  {sameInk, sameFill, [][2]vg.Length{{-4, 0}, {0, -4}, {4, 0}, {0, 4}}},
+	BetterMark: {betterInk, betterFill, [][2]vg.Length{{-6, -4}, {6, -4}, {0, 6}}},
+	WorseMark:  {worseInk, worseFill, [][2]vg.Length{{-6, 4}, {6, 4}, {0, -6}}},
+	SameMark:   {sameInk, sameFill, [][2]vg.Length{{-4, -4}, {4, -4}, {4, 4}, {-4, 4}}},
+	FaintMark:  {faintInk, faintInk, nil},
+}
+
+// fitting returns the size at which a text fits into a width.
+func fitting(text string, width vg.Length) vg.Length {
+	const letter = 0.56 // mean width of a letter relative to the size
+	return min(nameSize, width/(letter*vg.Length(max(utf8.RuneCountInString(text), 1))))
+}
+
+// logTicks returns up to about n values 1, 2 or 5 times a power of ten within a positive span; if
+// those are too many, only the powers of ten.
+func (s Span) logTicks(n int) []float64 {
+	if !(s.Low > 0) || math.IsInf(s.High, 0) {
+		return nil
+	}
+	first, last := int(math.Floor(math.Log10(s.Low))), int(math.Ceil(math.Log10(s.High)))
+	every := max(1, (last-first+n-1)/n)
+	for _, steps := range [][]float64{{1, 1.5, 2, 3, 4, 5, 6, 8}, {1, 2, 5}, {1}} {
+		var ticks []float64
+		for e := first; e <= last; e += every {
+			for _, k := range steps {
+				if t := k * math.Pow10(e); t >= s.Low && t <= s.High {
+					ticks = append(ticks, t)
+				}
+			}
+		}
+		if len(ticks) <= n || len(steps) == 1 {
+			return ticks
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// layout is what a script finds out about a page.
+type layout struct {
+	Failed string
+	Faults []string
+	Wide   []string // elements that reach beyond the window
+	Width  int      // of the page
+	Table  float64  // distance of the table from the top of the page
+	Box    float64  // of the list of weaknesses
+	Folded bool     // the details of a weakness are hidden
+	Reason string   // of the failed executions, on the front page
+	Paper  string   // background of the page
+	Tools  string   // display of the tools in print
+}
+
+func (l *layout) read(t *testing.T, text []byte, console string) {
+	t.Helper()
+	if err := json.Unmarshal(text, l); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if l.Failed != "" || len(l.Faults) > 0 || console != "" {
+		t.Errorf("%s %q %s", l.Failed, l.Faults, console)
+	}
+}
+
+// TestResultsComeFirst: at 1200 by 900 the table begins in the window, above what weakens it, whose
+// details are folded; the reason of a failed execution is on the front page.
+func TestResultsComeFirst(t *testing.T) {
+	var l layout
+	text, console := browse(t, filepath.Join(reportOnDisk(t), "index.html"), `
+const top=(id)=>document.getElementById(id).getBoundingClientRect().top;
+const details=document.querySelector(".lines.warn details");
+return {table:top("table"),box:top("warnings"),folded:!details.open&&details.querySelector("p").checkVisibility?.()!==true,
+ reason:document.querySelector(".alert").textContent,paper:getComputedStyle(document.body).backgroundColor};`)
+	l.read(t, text, console)
+	const reason = "1 execution failed: error: signal SIGSEGV"
+	if l.Table > 500 || l.Box < l.Table || !l.Folded || l.Reason != reason ||
+		l.Paper != "rgb(255, 255, 255)" {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestNarrowPages: in a window of 400 pixels no page scrolls sideways, with names of 120 letters.
+func TestNarrowPages(t *testing.T) {
+	d := sample()
+	d.Pairs[0].Key.Benchmark = "org.apache.commons." + strings.Repeat("verylong", 12) + ".FastMath.sin"
+	dir := t.TempDir()
+	if _, err := Site(disk(dir), Input{Document: analysed(t, d), Data: d}); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range []string{"index.html", "keys/k0000.html", "keys/k0006.html"} {
+		frame := filepath.Join(dir, "frame.html")
+		html := fmt.Sprintf(`<!DOCTYPE html><html><head></head><body><iframe id="f" width="400" height="800"
+			style="border:0" src="%s"></iframe></body></html>`, page)
+		if err := os.WriteFile(frame, []byte(html), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var l layout
+		text, console := browse(t, frame, `
+const d=()=>document.getElementById("f").contentDocument;
+await until(()=>d()&&d().readyState==="complete"&&d().body.children.length>2);
+await new Promise((r)=>setTimeout(r,300));
+const inside=(e)=>e.closest(".sr,.skip,.scroll.wide");
+const wide=[...d().querySelectorAll("body *")].filter((e)=>e.getBoundingClientRect().right>400.5&&!inside(e)).map((e)=>e.tagName+"."+e.className+" "+e.textContent.slice(0,40));
+return {width:d().documentElement.scrollWidth,wide:wide.slice(0,5)};`, "--allow-file-access-from-files")
+		l.read(t, text, console)
+		if l.Width > 400 || len(l.Wide) > 0 {
+			t.Errorf("%s is %d pixels wide: %q", page, l.Width, l.Wide)
+		}
+	}
+}
+
+// TestPrintAndDark: print has no controls and everything unfolded; the dark setting has dark paper.
+func TestPrintAndDark(t *testing.T) {
+	var l layout
+	text, console := browse(t, filepath.Join(reportOnDisk(t), "index.html"), `
+const paper=getComputedStyle(document.body).backgroundColor;
+dispatchEvent(new Event("beforeprint"));
+for(const sheet of document.styleSheets) for(const rule of sheet.cssRules) if(rule.media?.mediaText==="print") rule.media.mediaText="all";
+return {paper,tools:getComputedStyle(document.querySelector(".tools")).display,folded:[...document.querySelectorAll("details")].some((e)=>!e.open)};`,
+		"--blink-settings=preferredColorScheme=0", "--allow-file-access-from-files")
+	l.read(t, text, console)
+	if l.Tools != "none" || l.Folded || l.Paper != "rgb(20, 23, 26)" {
+		t.Errorf("%+v", l)
+	}
+}
