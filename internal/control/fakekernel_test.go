@@ -169,7 +169,7 @@ func (k *fakeKernel) take(name, value string) error {
 		k.put(kbytesFile, "0")
 	case name == kbytesFile:
 		k.put(ratioFile, "0")
-	case strings.HasPrefix(name, thpDir):
+	case filepath.Dir(name) == thpDir:
 		return k.choose(name, value)
 	case file == "smp_affinity_list":
 		return k.affinity(name, value)

@@ -47,7 +47,7 @@ func (r Request) CPUs() string { return r.Of("shield").Text("cpus") }
 // For governor, turbo and limits see governor.go and frequency.go. Swap comes before overcommit,
 // which counts it. Timers stop before services, so that none starts a service again. Services stop
 // before interrupts are moved (irqbalance) and CPUs are shielded.
-// The network goes down last and comes up first.
+// The network goes down last and comes up first; the caches are emptied after all else.
 func Linux() []Descriptor {
 	return []Descriptor{
 		smt,
@@ -55,7 +55,9 @@ func Linux() []Descriptor {
 		turbo,
 		frequencyLimits,
 		energyPerfBias,
+		uncore,
 		cstates,
+		clocksource,
 		tickless,
 		isolcpus,
 		perfRate,
@@ -64,16 +66,20 @@ func Linux() []Descriptor {
 		swap,
 		overcommit,
 		thp,
+		khugepaged,
 		ksm,
 		numaBalancing,
 		writeback,
 		statInterval,
 		rtThrottle,
+		timerMigration,
 		timers,
 		services,
 		irqAffinity,
+		rps,
 		shield,
 		network,
+		caches,
 	}
 }
 

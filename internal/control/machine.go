@@ -90,6 +90,8 @@ func (m *Machine) applier(k Kind) (applier, error) {
 	switch k {
 	case KindFile:
 		return fileApplier{m: m}, nil
+	case KindOnce:
+		return onceApplier{m}, nil
 	case KindMSR:
 		return msrApplier{m.Root}, nil
 	case KindHold:

@@ -17,9 +17,13 @@ import (
 // check plans one control on a machine that consists of the given files.
 func check(t *testing.T, c Control, files texts) setting.Finding {
 	t.Helper()
-	m := &Machine{Host: host.Host{Root: sysroot.New("/nowhere").With(files)}}
 	c.Policy = setting.Apply
-	return c.Check(t.Context(), m)
+	return c.Check(t.Context(), machineOf(files))
+}
+
+// machineOf returns a machine that consists of the given files.
+func machineOf(files texts) *Machine {
+	return &Machine{Host: host.Host{Root: sysroot.New("/nowhere").With(files)}}
 }
 
 // TestSmallControls is the table of the settings that are a file or two.
@@ -79,6 +83,12 @@ func TestSmallControls(t *testing.T) {
 		{"real time", required(rtThrottle, "runtime_us", -1),
 			texts{"/proc/sys/kernel/sched_rt_runtime_us": "950000"}, setting.StatusWillSet, "950000 us",
 			"-1 us"},
+		{"timers move", required(timerMigration), texts{timerMigrationFile: "1\n"}, setting.StatusWillSet,
+			"1", "0"},
+		{"no timer migration", required(timerMigration), texts{}, setting.StatusOK, "absent", "0"},
+		{"khugepaged", required(khugepaged), texts{khugepagedFile: "10000\n"}, setting.StatusWillSet,
+			"10000 ms", "4294967295 ms"},
+		{"no khugepaged", required(khugepaged), texts{}, setting.StatusOK, "absent", "4294967295 ms"},
 		{"smt on", required(smt), texts{smtFile: "on", "/sys/devices/system/cpu/smt/active": "1"},
 			setting.StatusWillSet, "on", "off"},
 		{"smt on without siblings", required(smt),

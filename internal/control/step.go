@@ -28,6 +28,7 @@ const (
 	KindSysctl  Kind = "sysctl"  // a variable of sysctl(8) on OpenBSD
 	// the account for benchmarks; Old "absent", New "present"; the only kind that survives a reboot
 	KindAccount Kind = "account"
+	KindOnce    Kind = "once"    // a file that makes the kernel do something once; Old is empty
 	KindPerform Kind = "perform" // OpenBSD's performance policy; Old and New as perfState prints them
 )
 
@@ -127,7 +128,7 @@ func (c Control) inspect(ctx context.Context, m *Machine) Plan {
 		if s.Kind == KindGrant {
 			file = grantApplier{m.Root}.file(s)
 		}
-		if (s.Kind == KindFile || s.Kind == KindGrant) && m.Root.ReadOnly(file) {
+		if (s.Kind == KindFile || s.Kind == KindOnce || s.Kind == KindGrant) && m.Root.ReadOnly(file) {
 			fixed, needed = append(fixed, file), needed || !s.Optional
 		}
 	}

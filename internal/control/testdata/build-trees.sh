@@ -47,6 +47,7 @@ Hugepagesize:       2048 kB'
 	f proc/sys/kernel/perf_cpu_time_max_percent 25
 	f proc/sys/kernel/sched_rt_runtime_us 950000
 	f proc/sys/kernel/numa_balancing 0
+	f proc/sys/kernel/timer_migration 1
 	f proc/sys/kernel/random/boot_id 2f4b0a51-6e1d-4c0e-9f7c-1c9f3a6d7e10
 	f proc/sys/vm/overcommit_memory 0
 	f proc/sys/vm/overcommit_ratio 50
@@ -56,6 +57,9 @@ Hugepagesize:       2048 kB'
 	f sys/kernel/mm/ksm/run 0
 	f sys/kernel/mm/transparent_hugepage/enabled 'always [madvise] never'
 	f sys/kernel/mm/transparent_hugepage/defrag 'always defer defer+madvise [madvise] never'
+	f sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs 10000
+	f sys/class/net/eth0/queues/rx-0/rps_cpus "$(printf %x $(((1 << $1) - 1)))" # set by hand: the default is 0
+	f sys/class/net/lo/queues/rx-0/rps_cpus 0
 	for i in 0 16 24; do
 		f proc/irq/$i/smp_affinity_list "0-$last"
 		f proc/irq/$i/effective_affinity_list 0
@@ -288,8 +292,13 @@ dmi 'Dell Inc.' 'XPS 13 9310' 'Dell Inc.' 3.16.0 03/02/2023
 tree intel-server 'Intel server (Skylake-SP, 2 packages with 2 of their cores each, hyper-threading off in the firmware), Debian 12, intel_pstate active' \
 'drivers/cpufreq/intel_pstate.c of Linux 6.1, as of intel-pstate-active: base_frequency 2.4 GHz, MPERF at the same rate; num_pstates 28 = 37 - 10 + 1,
 turbo_pct 47, min_perf_pct 27 = 1000/3700. hwp_dynamic_boost is on by default on servers of this model (intel_pstate_hwp_boost_ids). Idle states:
-drivers/idle/intel_idle.c, skx_cstates.'
+drivers/idle/intel_idle.c, skx_cstates. Uncore: one directory for each die (uncore-frequency-common.c:198).'
 cpus 4
+for n in 0 1; do
+	for x in min max; do
+		f $C/intel_uncore_frequency/package_0${n}_die_00/${x}_freq_khz $([ $x = min ] && echo 1200000 || echo 2400000)
+	done
+done
 debian
 interrupts 4
 cpuinfo 4 GenuineIntel 6 85 4 0x2007006 'Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz' 'fpu tsc msr apic constant_tsc arch_perfmon nonstop_tsc aperfmperf est ida arat epb pln pts hwp hwp_act_window hwp_epp hwp_pkg_req'

@@ -1,0 +1,39 @@
+package control
+
+import (
+	"testing"
+
+	"krund/internal/config/setting"
+)
+
+// clocks are the files of the clock sources; the kernel ends the list with a space
+// (kernel/time/clocksource.c of Linux 6.12:1476).
+func clocks(current, available string) texts {
+	return texts{clocksourceDir + "/current_clocksource": current + "\n",
+		clocksourceDir + "/available_clocksource": available + "\n"}
+}
+
+func TestClocksource(t *testing.T) {
+	for _, tt := range []struct {
+		name, source string
+		files        texts
+		status       setting.Status
+		found        string
+		wanted       string
+	}{
+		{"tsc", "", clocks("tsc", "tsc hpet acpi_pm "), setting.StatusOK, "tsc", "tsc on x86"},
+		{"tsc unstable", "", clocks("hpet", "hpet acpi_pm "), setting.StatusCannot, "hpet", "tsc on x86"},
+		{"paravirtual clock", "", clocks("kvm-clock", "kvm-clock tsc acpi_pm "),
+			setting.StatusCannot, "kvm-clock", "tsc on x86"},
+		{"that clock wanted", "kvm-clock", clocks("kvm-clock", "kvm-clock tsc acpi_pm "),
+			setting.StatusOK, "kvm-clock", "kvm-clock"},
+		{"arm64", "", clocks("arch_sys_counter", "arch_sys_counter "),
+			setting.StatusOK, "arch_sys_counter", "tsc on x86"},
+		{"no clock source", "", texts{}, setting.StatusCannot, "unknown", "tsc on x86"},
+	} {
+		f := check(t, required(clocksource, "name", tt.source), tt.files)
+		if f.Status != tt.status || f.Found != tt.found || f.Wanted != tt.wanted {
+			t.Errorf("%s: %+v", tt.name, f)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"krund/internal/config/setting"
+)
+
+const uncoreDir = "/sys/devices/system/cpu/intel_uncore_frequency"
+
+// uncore holds the frequency of the parts of the processor that its cores share
+// (docs.kernel.org, admin-guide/pm/intel_uncore_frequency_scaling). The driver does not compare the
+// two limits (drivers/platform/x86/intel/uncore-frequency/uncore-frequency.c of Linux 6.1:58,
+// 6.12:66), but keeps only multiples of 100 MHz. On AMD processors the frequency of the fabric can
+// only be set through the device of the driver amd_hsmp, which krund does not use.
+var uncore = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "uncore", Policy: setting.Off,
+		Brief: "the uncore frequency is fixed",
+		Why: "the processor changes the speed of its last-level cache and memory controller with the " +
+			"load of all cores",
+		Options: []setting.Option{{
+			Name: "khz", Default: int64(0), Min: 0, Max: 12_700_000,
+			Doc: "frequency, a multiple of 100,000; 0 is the highest that the limits allow",
+		}},
+		What:  "`intel_uncore_frequency/*/min_freq_khz` = `max_freq_khz`",
+		Notes: "Intel processors with the driver `intel_uncore_frequency`",
+	},
+	targets: files(isNumber, uncoreDir+"/*/min_freq_khz", uncoreDir+"/*/max_freq_khz"),
+	plan: func(d setting.Demand, _ Request) planner {
+		return func(_ context.Context, m *Machine) Plan { return planUncore(m, d.Whole("khz")) }
+	},
+}
+
+// planUncore sets both limits of every domain to khz, or the lower one to the upper one if khz is
+// 0.
+func planUncore(m *Machine, khz int64) Plan {
+	wanted := "minimum = maximum"
+	if khz > 0 {
+		wanted = fmt.Sprintf("%d kHz", khz)
+	}
+	if khz%100_000 != 0 {
+		return cannot("unknown", wanted, "the processor counts in steps of 100000 kHz",
+			"correct controls.uncore.khz")
+	}
+	domains, err := uncoreDomains(m)
+	if err != nil {
+		return unreadable(wanted, err)
+	}
+	if len(domains) == 0 {
+		return cannot("absent", wanted, "there is no "+uncoreDir,
+			"run `modprobe intel_uncore_frequency`; AMD processors have no such setting")
+	}
+	var found []string
+	var steps []Step
+	for _, d := range domains {
+		least, err := m.Root.ReadInt(d + "/min_freq_khz")
+		if err != nil {
+			return unreadable(wanted, err)
+		}
+		most, err := m.Root.ReadInt(d + "/max_freq_khz")
+		if err != nil {
+			return unreadable(wanted, err)
+		}
+		if text := fmt.Sprintf("%d to %d kHz", least, most); !slices.Contains(found, text) {
+			found = append(found, text)
+		}
+		target := khz
+		if khz == 0 {
+			target = most
+		}
+		steps = append(steps, fixDomain(d, least, most, target)...)
+	}
+	if len(steps) == 0 {
+		return ok(strings.Join(found, ", "), wanted)
+	}
+	return willSet(strings.Join(found, ", "), wanted, steps...)
+}
+
+// uncoreDomains returns the directories to set. Where the processor has several domains in a
+// package, package_NN_die_NN stands for all of them, and reads as the extremes of their limits
+// (uncore-frequency-tpmi.c of Linux 6.12:150): then the single ones, uncoreNN, are set.
+func uncoreDomains(m *Machine) ([]string, error) {
+	for _, pattern := range []string{"/uncore[0-9]*", "/package_*"} {
+		domains, err := m.Root.Glob(uncoreDir + pattern)
+		if err != nil || len(domains) > 0 {
+			return domains, err
+		}
+	}
+	return nil, nil
+}
+
+// fixDomain returns the steps that set both limits to khz; the maximum is never below the minimum.
+func fixDomain(domain string, least, most, khz int64) []Step {
+	limit := func(name string, now int64) []Step {
+		if now == khz {
+			return nil
+		}
+		return []Step{{Kind: KindFile, Target: path.Join(domain, name), Old: strconv.FormatInt(now, 10),
+			New: strconv.FormatInt(khz, 10)}}
+	}
+	lower, upper := limit("min_freq_khz", least), limit("max_freq_khz", most)
+	if khz > most {
+		return append(upper, lower...)
+	}
+	return append(lower, upper...)
+}
