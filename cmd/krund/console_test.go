@@ -13,11 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/boot"
-	"krund/internal/key"
-	"krund/internal/results"
-	"krund/internal/schedule"
-
 	"krund/internal/durable"
 )
 
@@ -144,60 +139,5 @@ func TestLog(t *testing.T) {
 	if _, _, err := newLog(durable.OS(), filepath.Join(t.TempDir(), "no", "log"), runOptions{},
 		io.Discard); err == nil || !strings.Contains(err.Error(), "open the log") {
 		t.Errorf("error %v", err)
-	}
-}
-
-func TestProgress(t *testing.T) {
-	slot := func(index, attempt int) schedule.Slot {
-		return schedule.Slot{Index: index, Attempts: attempt, Pexec: 2, Key: key.Key{Benchmark: "nbody",
-			VM: "C", Variant: "so"}}
-	}
-	show := func(terminal bool) string {
-		var b bytes.Buffer
-		p := &progress{w: &b, terminal: terminal}
-		p.Begin(slot(0, 1), boot.Count{Slots: 12, Left: 12})
-		p.End(slot(0, 1), boot.Count{Slots: 12, Left: 11}, results.Completed, nil, 2*time.Second)
-		p.Begin(slot(10, 3), boot.Count{Slots: 12, Left: 2})
-		p.End(slot(10, 3), boot.Count{Slots: 12, Left: 1}, results.Error,
-			[]string{"it said last: \x1b[31mred\nline", "second"}, 4*time.Second)
-		p.Begin(slot(11, 1), boot.Count{Slots: 12, Left: 1})
-		p.End(slot(11, 1), boot.Count{Slots: 12}, results.Timeout, nil, time.Minute)
-		return b.String()
-	}
-	const plain = "[ 1/12] nbody:C:so, execution 2                           completed    2.0 s  left 22s\n" +
-		"[11/12] nbody:C:so, execution 2, attempt 3                error        4.0 s  left 3s\n" +
-		"    it said last: \uFFFD[31mred\uFFFDline\n    second\n" +
-		"[12/12] nbody:C:so, execution 2                           timeout     60.0 s  \n"
-	if got := show(false); got != plain {
-		t.Errorf("not on a terminal:\n%swant\n%s", got, plain)
-	}
-	got := show(true)
-	if !strings.HasPrefix(got, "[ 1/12] nbody:C:so, execution 2                           running  "+
-		"\r\x1b[K[ 1/12] ") || strings.Count(got, "running") != 3 {
-		t.Errorf("on a terminal: %q", got)
-	}
-	if !strings.Contains(got, "running  left 4s\r\x1b[K[11/12]") {
-		t.Errorf("on a terminal, the second: %q", got)
-	}
-	if strings.Contains(got, "\x1b[31m") {
-		t.Errorf("the benchmark's own control characters came through: %q", got)
-	}
-}
-
-// TestQuiet: --quiet prints no progress, and a file is no terminal.
-func TestQuiet(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	for _, o := range []runOptions{{}, {quiet: true}} {
-		p := newProgress(o, file)
-		p.Begin(schedule.Slot{}, boot.Count{Slots: 1, Left: 1})
-		p.End(schedule.Slot{}, boot.Count{Slots: 1}, results.Completed, nil, time.Second)
-	}
-	text, err := os.ReadFile(file.Name())
-	if err != nil || strings.Count(string(text), "\n") != 1 || strings.Contains(string(text), "\x1b") {
-		t.Errorf("%q, error %v; want the one line that was not quiet", text, err)
 	}
 }

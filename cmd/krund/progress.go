@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
+	"strings"
 	"time"
 
 	"krund/internal/boot"
@@ -11,44 +11,96 @@ import (
 	"krund/internal/schedule"
 )
 
-// progress prints a line per process execution. On a terminal the line appears when the execution
-// begins and is completed when it ends. Nothing is printed in between, because krund does nothing
-// while a benchmark runs.
+// progress prints a line per process execution. On a terminal a further line names the present
+// step and the time left. It stands still while a benchmark runs, because krund does nothing then.
 type progress struct {
-	w        io.Writer
-	terminal bool
-	ran      int           // executions in this process
-	spent    time.Duration // on them
+	screen *screen
+	quiet  bool
+	ran    int           // executions in this process
+	spent  time.Duration // on them
+
+	slot  schedule.Slot // the present one
+	count boot.Count
+	begun bool
 }
 
-// Begin shows what runs now, and the time left, estimated from the executions so far.
+// Begin notes which execution the next steps belong to.
 func (p *progress) Begin(slot schedule.Slot, n boot.Count) {
-	if p.terminal {
-		fmt.Fprintf(p.w, "%s  running  %s", place(slot, n.Slots), p.eta(n.Left))
-	}
+	p.slot, p.count, p.begun = slot, n, true
+	p.Step("preparing", 0)
 }
 
-// End completes the line.
+// Step shows a step, and how much of the time that it takes at most has passed.
+func (p *progress) Step(name string, most time.Duration) {
+	if p.quiet {
+		return
+	}
+	number, execution, left := "", "", ""
+	if p.begun {
+		number, execution = p.place()
+		left = p.eta(p.count.Left)
+	}
+	p.screen.show(name != boot.Running, func(passed time.Duration) string {
+		text := name
+		if most >= time.Second {
+			text += fmt.Sprintf(" %s of %s", display.Duration(min(passed, most).Truncate(time.Second)),
+				display.Duration(most))
+		}
+		if left != "" {
+			text += ", " + left
+		}
+		if number == "" {
+			return text
+		}
+		return number + shortened(execution, p.screen.width()-1-len(number)-len("  ")-len(text)) + "  " + text
+	})
+}
+
+// shortened returns a name in at most this many columns, without its start, which is the least
+// specific part.
+func shortened(name string, most int) string {
+	const gap = "..."
+	runes := []rune(name)
+	switch {
+	case len(runes) <= most:
+		return name
+	case most <= len(gap):
+		return ""
+	}
+	return gap + string(runes[len(runes)-most+len(gap):])
+}
+
+// End prints the line of an execution.
 func (p *progress) End(slot schedule.Slot, n boot.Count, outcome results.Outcome, reasons []string,
 	took time.Duration) {
 	p.ran++
 	p.spent += took
-	if p.terminal {
-		fmt.Fprint(p.w, "\r\x1b[K")
+	if p.quiet {
+		return
 	}
-	fmt.Fprintf(p.w, "%s  %-9s %6.1f s  %s\n", place(slot, n.Slots), outcome, took.Seconds(), p.eta(n.Left))
+	p.slot, p.count = slot, n
+	place, name := p.place()
+	colors := map[results.Outcome]string{results.Completed: green, results.Rerun: yellow, results.Error: red,
+		results.Timeout: red}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s %6.1f s  %s\n", fmt.Sprintf("%-46s", place+name),
+		p.screen.paint(colors[outcome], fmt.Sprintf("%-9s", outcome)), took.Seconds(), p.eta(n.Left))
 	for _, reason := range reasons {
-		fmt.Fprintf(p.w, "    %s\n", printable(reason))
+		fmt.Fprintf(&b, "    %s\n", printable(reason))
 	}
+	p.screen.clear()
+	p.screen.print(b.String())
 }
 
-func place(slot schedule.Slot, slots int) string {
-	digits := len(fmt.Sprint(slots))
-	text := fmt.Sprintf("[%*d/%d] %s, execution %d", digits, slot.Index+1, slots, slot.Key, slot.Pexec)
-	if slot.Attempts > 1 {
-		text += fmt.Sprintf(", attempt %d", slot.Attempts)
+// place returns the number of the slot and the name of the execution.
+func (p *progress) place() (number, name string) {
+	digits := len(fmt.Sprint(p.count.Slots))
+	number = fmt.Sprintf("[%*d/%d] ", digits, p.slot.Index+1, p.count.Slots)
+	name = fmt.Sprintf("%s, execution %d", p.slot.Key, p.slot.Pexec)
+	if p.slot.Attempts > 1 {
+		name += fmt.Sprintf(", attempt %d", p.slot.Attempts)
 	}
-	return fmt.Sprintf("%-56s", text)
+	return number, name
 }
 
 // eta returns the time left, from the mean of the executions so far.

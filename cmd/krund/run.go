@@ -126,6 +126,7 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	}
 	ready()
 	ending, err := boot.Run(ctx, p.cfg, o.directory, p.reboot, p.system)
+	p.screen.clear()
 	var notOpened *boot.NotOpened
 	if errors.As(err, &notOpened) {
 		return giveUp(ctx, o, p.cfg, stderr, err)
@@ -150,13 +151,14 @@ type prepared struct {
 	idle     string
 	reboot   string
 	system   boot.System
+	screen   *screen
 	closeLog func()
 	machine  *directory.Lock // nil if the experiment does not take over the machine
 }
 
 // prepare prepares what boot.Run needs. The result must be closed, also after an error.
 func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepared, error) {
-	var p prepared
+	p := prepared{screen: newScreen(stdout)}
 	cfg, err := loadConfig(o.path, o.directory)
 	if err != nil {
 		return p, err
@@ -179,7 +181,7 @@ func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepa
 		directory.RuntimeDirs()...); err != nil {
 		return p, err
 	}
-	p.system, p.closeLog, err = newSystem(ctx, cfg, o, p, stdout, stderr)
+	p.system, p.closeLog, err = newSystem(ctx, cfg, o, p, stderr)
 	return p, err
 }
 

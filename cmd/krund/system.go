@@ -33,7 +33,7 @@ import (
 
 // newSystem returns the implementations for this machine, and a function that closes the log.
 func newSystem(
-	ctx context.Context, cfg *config.Config, o runOptions, p prepared, stdout, stderr io.Writer,
+	ctx context.Context, cfg *config.Config, o runOptions, p prepared, stderr io.Writer,
 ) (boot.System, func(), error) {
 	mode := p.reboot
 	if mode == config.RebootHardware && os.Geteuid() != 0 {
@@ -51,7 +51,7 @@ func newSystem(
 	if err != nil {
 		return boot.System{}, nil, err
 	}
-	log, closeLog, err := newLog(f.FS(), f.Log(), o, stderr)
+	log, closeLog, err := newLog(f.FS(), f.Log(), o, p.screen.above(stderr))
 	if err != nil {
 		return boot.System{}, nil, err
 	}
@@ -98,7 +98,7 @@ func newSystem(
 		DisableUnit: disableUnit(cfg, mode),
 		Cleanup:     func() error { return cleanup(cfg, installed.Cgroup, taken) },
 		Held:        func() (string, error) { return held(o.directory) },
-		Progress:    newProgress(o, stdout),
+		Progress:    &progress{screen: p.screen, quiet: o.quiet},
 		Version:     display.Version(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(),
 		Root: os.Geteuid() == 0,
 	}, closeLog, nil
@@ -243,15 +243,6 @@ func caller() (name, home string) {
 		return u.Username, u.HomeDir
 	}
 	return "nobody", "/"
-}
-
-// newProgress shows the progress unless --quiet was given.
-func newProgress(o runOptions, stdout io.Writer) boot.Progress {
-	if o.quiet {
-		return &progress{w: io.Discard}
-	}
-	file, ok := stdout.(*os.File)
-	return &progress{w: stdout, terminal: ok && isTerminal(file)}
 }
 
 // newLog logs everything to the experiment's log, and to stderr what a person should see

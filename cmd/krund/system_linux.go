@@ -20,6 +20,14 @@ func isTerminal(file *os.File) bool {
 	return err == nil
 }
 
+// terminalWidth is the width of a terminal in columns; 80 if it is unknown.
+func terminalWidth(file *os.File) int {
+	if size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
+		return int(size.Col)
+	}
+	return 80
+}
+
 // ready notifies systemd that krund is up (Type=notify). Without systemd it does nothing. A failed
 // notification is visible in systemctl status.
 func ready() { _, _ = daemon.SdNotify(true, daemon.SdNotifyReady) }

@@ -165,6 +165,7 @@ func (x *experiment) settle(ctx context.Context, slot schedule.Slot) (pexec.Job,
 	if err := x.requestBoot(ctx); err != nil {
 		return job, nil, unfit("boot", err)
 	}
+	x.Progress.Step("settling", x.cfg.Wait.Startup)
 	if x.cfg.Wait.Settle == 0 {
 		return job, nil, x.Clock.Sleep(ctx, x.cfg.Wait.Startup)
 	}
@@ -186,6 +187,7 @@ type baseline struct {
 // temperatures. It completes the job.
 func (x *experiment) prepare(ctx context.Context, job *pexec.Job,
 	applied Applied) (start baseline, err error) {
+	x.Progress.Step("preparing", 0)
 	if err := x.Hooks.Before(ctx); err != nil {
 		return start, unfit("hooks", err)
 	}
@@ -194,6 +196,7 @@ func (x *experiment) prepare(ctx context.Context, job *pexec.Job,
 			return start, unfit("account", err)
 		}
 	}
+	x.Progress.Step("writing to the disks", x.cfg.Wait.Sync)
 	x.Sync()
 	if err := x.Clock.Sleep(ctx, x.cfg.Wait.Sync); err != nil {
 		return start, err
@@ -203,6 +206,7 @@ func (x *experiment) prepare(ctx context.Context, job *pexec.Job,
 		return start, unfit("temperature", err)
 	}
 	start.temperatures, start.findings = base, append(start.findings, anew...)
+	x.Progress.Step("waiting for temperatures", x.cfg.Temperature.Timeout)
 	if start.remarks, err = x.Machine.Gate(ctx, base); err != nil {
 		return start, unfit("temperature", err)
 	}
@@ -224,6 +228,7 @@ func (x *experiment) execute(ctx context.Context, job pexec.Job, applied Applied
 	if err != nil {
 		return execution{}, unfit("probes", err)
 	}
+	x.Progress.Step(Running, 0)
 	run := execution{started: x.Clock.Now()}
 	run.measured, err = x.Executor.Execute(ctx, job)
 	run.observed = after(context.WithoutCancel(ctx))

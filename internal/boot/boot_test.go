@@ -46,8 +46,8 @@ func TestTheLine(t *testing.T) {
 	s.boot, s.events = 2, nil
 	s.oneBoot(cfg, fsys)
 	want := []string{
-		"restore leftover", "wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before", "run",
-		"after", "hooks after", "reboot", "leave to restart",
+		"restore leftover", "wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before",
+		"show running", "run", "after", "hooks after", "reboot", "leave to restart",
 	}
 	if !slices.Equal(s.events, want) {
 		t.Errorf("second boot: %q, want %q", s.events, want)

@@ -165,6 +165,7 @@ func (x *experiment) start(ctx context.Context) error {
 		return fmt.Errorf("store a copy of the configuration: %w", err)
 	}
 	var base []results.Temperature
+	x.Progress.Step("waiting to read the base temperatures", x.cfg.Temperature.BaseWait)
 	if err := x.Clock.Sleep(ctx, x.cfg.Temperature.BaseWait); err != nil {
 		return err
 	}

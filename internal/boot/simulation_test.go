@@ -220,6 +220,12 @@ func (s *simulated) Send(_ context.Context, m command.Message, mail bool) error 
 
 func (s *simulated) Begin(_ schedule.Slot, n Count) { s.counts = append(s.counts, n) }
 
+func (s *simulated) Step(name string, most time.Duration) {
+	if name == Running {
+		s.event("show " + name)
+	}
+}
+
 func (s *simulated) End(_ schedule.Slot, n Count, _ results.Outcome, _ []string, _ time.Duration) {
 	s.counts = append(s.counts, n)
 }

@@ -117,12 +117,18 @@ type Notifier interface {
 	Send(ctx context.Context, m command.Message, mail bool) error
 }
 
+// Running is the step in which the benchmark runs.
+const Running = "running"
+
 // Count is the number of slots and of those that are not finished.
 type Count struct{ Slots, Left int }
 
-// Progress shows the progress of the experiment to a person. It shows nothing while a benchmark
+// Progress shows the progress of the experiment to a person. It does nothing while a benchmark
 // runs.
 type Progress interface {
 	Begin(slot schedule.Slot, n Count)
+	// Step begins a step, which takes at most this long; 0: unknown. The steps before the first
+	// Begin are those of a new experiment. The benchmark is about to run when the name is Running.
+	Step(name string, most time.Duration)
 	End(slot schedule.Slot, n Count, outcome results.Outcome, reasons []string, took time.Duration)
 }
