@@ -116,5 +116,9 @@ func (a *app) imported(name string, tool int, o importOptions) (*dataset.Dataset
 	for _, problem := range d.Problems {
 		a.talk("%s: %s", name, problem)
 	}
+	if len(d.Pairs) == 0 {
+		return nil, fmt.Errorf("%s: %w: it has no results of %s", name, exchange.ErrFormat,
+			exchange.Importers()[tool].Of)
+	}
 	return d, nil
 }

@@ -77,6 +77,7 @@ type Config struct {
 	verdict  trust.Verdict // of the path it was read from
 	lines    lines
 	doubtful map[string]bool // see reader
+	unitless map[string]bool // see reader
 }
 
 // Experiment is the section of the same name.

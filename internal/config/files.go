@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"krund/internal/key"
@@ -67,6 +68,7 @@ func (c *Config) CheckFiles() error {
 // checkFiles adds its problems to those found by parsing. It omits consequences of the latter.
 func (c *Config) checkFiles(found *problems) {
 	c.checkTrust(found)
+	c.checkUnits(found)
 	if !c.doubtful["experiment.skip"] {
 		c.checkVMs(found)
 		c.checkEntryFiles(found)
@@ -80,6 +82,24 @@ func (c *Config) checkFiles(found *problems) {
 	c.checkCommand("notify.command", c.Notify.Command, found)
 	if len(c.Notify.Mail) > 0 && c.Notify.MaxMails > 0 && !c.doubtful["notify.sendmail"] {
 		c.checkCommand("notify.sendmail", []string{c.Notify.Sendmail}, found)
+	}
+}
+
+// checkUnits rejects limits without a unit that are much too small, if numbers of KiB were copied
+// from a configuration of Krun. It is not done for an experiment that has begun.
+func (c *Config) checkUnits(found *problems) {
+	const leastHeap, leastStack = 64 << 20, 64 << 10 // no VM starts with less
+	for _, limit := range []struct {
+		at           string
+		bytes, least int64
+	}{{"limits.heap", c.Limits.Heap, leastHeap}, {"limits.stack", c.Limits.Stack, leastStack}} {
+		if limit.bytes == 0 || limit.bytes >= limit.least || !c.unitless[limit.at] {
+			continue
+		}
+		found.add(c.lines.of(limit.at), fmt.Sprintf("%s is %d bytes (%s), too little for most programs to "+
+			"start", limit.at, limit.bytes, FormatSize(limit.bytes)),
+			fmt.Sprintf("write it with its unit: %q if it comes from Krun, which counts KiB, or %q",
+				FormatSize(limit.bytes<<10), FormatSize(limit.bytes)))
 	}
 }
 
@@ -156,8 +176,12 @@ func (c *Config) pathKey(k key.Key, path string) string {
 	return at
 }
 
-// checkEntryFiles reports each missing file once, at its benchmark.
+// checkEntryFiles reports each missing file once, at its benchmark; if the directory of all
+// benchmarks is missing, only that.
 func (c *Config) checkEntryFiles(found *problems) {
+	if c.withoutBenchmarks(found) {
+		return
+	}
 	seen := map[string]bool{}
 	for _, k := range c.keys {
 		vm, variant, _, err := c.Lookup(k)
@@ -171,12 +195,44 @@ func (c *Config) checkEntryFiles(found *problems) {
 		switch {
 		case err != nil:
 			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s (%v)", k, name, cause(err)),
-				"build the benchmark, or skip the key")
+				c.missingEntry(vm, variant))
 		case !info.Mode().IsRegular():
 			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s, which is not a regular file", k,
 				name), "correct the variant's entry and subfolder, or skip the key")
 		}
 	}
+}
+
+// withoutBenchmarks reports whether the directory of the benchmarks, which a key needs, does not
+// exist, and reports that as a mistake.
+func (c *Config) withoutBenchmarks(found *problems) bool {
+	dir := c.Experiment.Benchmarks
+	needed := slices.ContainsFunc(c.keys, func(k key.Key) bool {
+		vm, _, _, err := c.Lookup(k)
+		return err == nil && vm.Runner != RunnerExternal && c.EntryPath(k) != ""
+	})
+	info, err := os.Stat(dir)
+	if !needed || c.doubtful["experiment.benchmarks"] || err == nil && info.IsDir() {
+		return false
+	}
+	what := "not a directory"
+	if err != nil {
+		what = cause(err).Error()
+	}
+	found.add(c.lines.of("experiment.benchmarks", "experiment", "benchmarks"),
+		fmt.Sprintf("the directory of the benchmarks is %s (%s)", dir, what),
+		`write where it is in [experiment], such as benchmarks = "../benchmarks"; a relative path begins at `+
+			"the directory of this file")
+	return true
+}
+
+// missingEntry returns what to do about a missing entry file.
+func (c *Config) missingEntry(vm VM, v Variant) string {
+	if vm.Runner == "java" && !strings.HasSuffix(v.Entry, ".class") {
+		return fmt.Sprintf("write entry = %q in [%s], the compiled class, and compile it with javac",
+			strings.TrimSuffix(v.Entry, ".java")+".class", join("variants", v.Name))
+	}
+	return "build the benchmark, or skip the key"
 }
 
 // doubtsEntry reports whether the path of a variant's files may differ from what the configuration

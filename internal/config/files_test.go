@@ -52,6 +52,11 @@ func write(t *testing.T, name, text string, perm os.FileMode) {
 	}
 }
 
+// noDirectory is the one message about all missing files if their directory is missing.
+const noDirectory = "6: the directory of the benchmarks is DIR/benchmarks (no such file or directory); " +
+	"write where it is in [experiment], such as benchmarks = \"../benchmarks\"; a relative path begins at " +
+	"the directory of this file\n"
+
 func TestLoadFindsFiles(t *testing.T) {
 	const vm = "[vms.P]\nrunner = \"external\"\nvariants = [\"v\"]\n"
 	tests := []struct {
@@ -93,12 +98,20 @@ func TestLoadFindsFiles(t *testing.T) {
 		{"sendmail", "[notify]\nmail = [\"a@b\"]\nsendmail = \"./no\"", nil, "11: notify.sendmail: DIR/no " +
 			"cannot be found (no such file or directory); install it or correct the path"},
 		{"no mail, no sendmail", "[notify]\nsendmail = \"./no\"", nil, ""},
+		{"limits copied from Krun", "[limits]\nheap = 2097152\nstack = 8192", nil,
+			"10: limits.heap is 2097152 bytes (2MiB), too little for most programs to start; write it with " +
+				"its unit: \"2GiB\" if it comes from Krun, which counts KiB, or \"2MiB\"\n" +
+				"11: limits.stack is 8192 bytes (8KiB), too little for most programs to start; write it " +
+				"with its unit: \"8MiB\" if it comes from Krun, which counts KiB, or \"8KiB\""},
+		{"small limits with units", "[limits]\nheap = \"2MiB\"\nstack = \"8KiB\"", nil, ""},
+		{"a Java class without its suffix", "[vms.J]\nrunner = \"java\"\npath = \"./vm\"\n" +
+			"variants = [\"j\"]\n[variants.j]\nentry = \"KrunEntry\"\nsubfolder = \"java\"\n" +
+			"[experiment]\nskip = [\"c:J:*\"]", nil,
+			"7: b:J:j needs the file DIR/benchmarks/b/java/KrunEntry (no such file or directory); write " +
+				"entry = \"KrunEntry.class\" in [variants.j], the compiled class, and compile it with javac"},
 		{"several", vm + "path = \"bin/vm\"",
 			func(dir string) error { return os.RemoveAll(dir + "/benchmarks") },
-			"7: b:C:v needs the file DIR/benchmarks/b/bench.so (no such file or directory); build the " +
-				"benchmark, or skip the key\n" +
-				"8: c:C:v needs the file DIR/benchmarks/c/bench.so (no such file or directory); build the " +
-				"benchmark, or skip the key\n" +
+			noDirectory +
 				"12: vms.P.path: DIR/bin/vm cannot be found (no such file or directory); install it or " +
 				"correct the path"},
 	}
@@ -141,10 +154,6 @@ func TestLoadRefusesOtherFiles(t *testing.T) {
 // from another mistake are not reported.
 func TestLoadReportsParsingAndFilesTogether(t *testing.T) {
 	noFiles := func(dir string) error { return os.RemoveAll(dir + "/benchmarks") }
-	const missing = "7: b:C:v needs the file DIR/benchmarks/b/bench.so (no such file or directory); build " +
-		"the benchmark, or skip the key\n" +
-		"8: c:C:v needs the file DIR/benchmarks/c/bench.so (no such file or directory); build the " +
-		"benchmark, or skip the key\n"
 	const badWait = `write a duration with a unit, such as "30s", "5m" or "1h30m"`
 	tests := []struct {
 		name, added string
@@ -152,7 +161,7 @@ func TestLoadReportsParsingAndFilesTogether(t *testing.T) {
 		want        string
 	}{
 		{"wrong unit and missing files", "[wait]\nsync = \"x\"", noFiles,
-			missing + `10: wait.sync is "x", which is not a duration; ` + badWait},
+			noDirectory + `10: wait.sync is "x", which is not a duration; ` + badWait},
 		{"misspelt skip", "[experiment]\nskips = [\"*:*:*\"]", noFiles,
 			`10: unknown key experiment.skips; did you mean "skip"?`},
 		{"wrong skip", "[experiment]\nskip = [\"c\"]", noFiles,

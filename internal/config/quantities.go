@@ -112,6 +112,7 @@ func (s *section) size(name, normal string, most int64, unlimited bool) int64 {
 	switch value := n.value.(type) {
 	case int64:
 		v = value
+		s.unitless[join(s.path, name)] = true
 		if v < 0 {
 			err = fmt.Errorf("negative")
 		}

@@ -33,7 +33,7 @@ const (
 
 // config reads every section. Invalid values are reported and replaced by their defaults.
 func (r *reader) config(root *node) *Config {
-	c := &Config{lines: r.lines, doubtful: r.doubtful}
+	c := &Config{lines: r.lines, doubtful: r.doubtful, unitless: r.unitless}
 	s := r.section("", root)
 	c.Experiment = r.experiment(s.get("experiment", ""))
 	c.Boot = r.boot(s.get("boot", ""))

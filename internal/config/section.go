@@ -34,11 +34,13 @@ type reader struct {
 	settings []setting.Descriptor // that [controls] can name
 	asked    []askedKey           // in the order of the schema
 	doubtful map[string]bool      // keys that the file means to set, but not to what was read
+	unitless map[string]bool      // sizes that the file gives as numbers without a unit
 }
 
 func newReader(found *problems, settings []setting.Descriptor, partial bool) *reader {
 	return &reader{
 		problems: found, lines: lines{}, settings: settings, partial: partial, doubtful: map[string]bool{},
+		unitless: map[string]bool{},
 	}
 }
 

@@ -75,11 +75,18 @@ func Open(fsys durable.FS, dir string) (Directory, error) {
 		case info.Mode()&fs.ModeSymlink != 0 && d == dir:
 			// The path of the directory may contain links; Check checks the contents.
 		case !info.IsDir():
-			return Directory{}, fmt.Errorf(
-				"%s is not a directory; an experiment needs a directory of its own", d)
+			return Directory{}, notDirectory(d)
 		}
 	}
 	return f, nil
+}
+
+// notDirectory is the error for a file in place of an experiment's directory. Krun's configurations
+// have the same suffix.
+func notDirectory(path string) error {
+	return fmt.Errorf("%s is not a directory, but an experiment needs a directory of that name; if it is "+
+		"a configuration of Krun, `krunctl import-config` converts it; then rename the file, or name "+
+		"another directory (`krund run --directory`)", path)
 }
 
 // Create durably creates the experiment directory dir with an empty results directory and returns

@@ -99,8 +99,8 @@ func TestOpenRefused(t *testing.T) {
 		{"absent", crashfs.New("/x"), fs.ErrNotExist, "no experiment at " + dir},
 		{"half made", crashfs.New(dir), fs.ErrNotExist, "no experiment at " + dir},
 		{"records lost", lost, ErrNoResults, dir + ": the directory results is missing"},
-		{"a file", file, nil, dir + " is not a directory"},
-		{"results a file", results, nil, dir + "/results is not a directory"},
+		{"a file", file, nil, dir + " is not a directory, but an experiment needs a directory"},
+		{"results a file", results, nil, dir + "/results is not a directory, but an experiment"},
 		{"unreadable", unreadable, syscall.EIO, "open the experiment's directory"},
 	}
 	for _, test := range tests {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"syscall"
 
 	"krund/internal/durable"
 )
@@ -63,6 +64,8 @@ func Asked(fsys durable.FS, dir string, r Request) (bool, error) {
 		return true, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
+	case errors.Is(err, syscall.ENOTDIR):
+		return false, notDirectory(dir)
 	}
 	return false, fmt.Errorf("look for the request to %s: %w", r, err)
 }

@@ -16,6 +16,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/msr"
 	"krund/internal/sysroot"
+	"krund/runners/runnertest"
 )
 
 const captured = "../control/testdata"
@@ -174,6 +175,18 @@ func TestInterpreter(t *testing.T) {
 	f := Interpreter{VM: "X", Language: "python", Path: foreign}.check(t.Context())
 	if _, err := os.Stat(filepath.Join(dir, "touched")); err == nil || f.Fails() || f.Found != "not checked" {
 		t.Errorf("root ran a program of another user: %v, %+v", err, f)
+	}
+}
+
+// TestEveryPython asks each Python of this machine, 2.7, 3 and PyPy: the options of the question
+// must exist in all of them.
+func TestEveryPython(t *testing.T) {
+	for name, path := range runnertest.Pythons(t) {
+		f := Interpreter{VM: "X", Language: "python", Path: path}.check(t.Context())
+		version, _, _ := strings.Cut(strings.TrimPrefix(name, "CPython "), " ")
+		if f.Found != "not checked" && (f.Status != setting.StatusOK || !strings.Contains(f.Found, version)) {
+			t.Errorf("%s: %+v", name, f)
+		}
 	}
 }
 

@@ -33,8 +33,10 @@ type question struct {
 // questions by language. They load no site packages and write no compiled files.
 var questions = map[string]question{
 	config.RunnerPython: {
-		[]string{"-I", "-S", "-B", "-c", "import sys, platform; print(platform.python_implementation(), " +
-			"platform.python_version()); sys.stdout.flush(); import ctypes"},
+		// Python 2 has no -I, so that the working directory is removed from the path here.
+		[]string{"-E", "-s", "-S", "-B", "-c", "import sys; sys.path = [p for p in sys.path if p]; import " +
+			"platform; print('%s %s' % (platform.python_implementation(), platform.python_version())); " +
+			"sys.stdout.flush(); import ctypes"},
 		"ctypes", "install the complete standard library: on Debian the package python3 or " +
 			"libpython3-stdlib, not python3-minimal alone",
 	},

@@ -2,9 +2,11 @@ package exchange
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -83,8 +85,34 @@ func decodeJSON(r io.Reader, into any) error {
 	if len(text) > mostJSON {
 		return fmt.Errorf("%w: it has more than %d bytes; split it into several files", ErrFormat, mostJSON)
 	}
-	if err := json.Unmarshal(text, into); err != nil {
+	err = json.Unmarshal(text, into)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return fmt.Errorf("%w: %s", ErrFormat, wrongKind(wrong))
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	return nil
+}
+
+// wrongKind describes a value of the wrong kind in terms of the file.
+func wrongKind(e *json.UnmarshalTypeError) string {
+	where := "the file"
+	if e.Field != "" {
+		where = strings.ToLower(strings.TrimPrefix(e.Field, "."))
+	}
+	is, _, _ := strings.Cut(e.Value, " ") // "number 17.5"
+	want := "a number"
+	switch e.Type.Kind() {
+	case reflect.String:
+		want = "a text"
+	case reflect.Slice, reflect.Array:
+		want = "a list"
+	case reflect.Struct, reflect.Map:
+		want = "an object"
+	case reflect.Bool:
+		want = "true or false"
+	default: // numbers
+	}
+	return fmt.Sprintf("%s is of type %s, not %s (near byte %d)", where, is, want, e.Offset)
 }
