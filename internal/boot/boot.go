@@ -159,6 +159,7 @@ func (x *experiment) settle(ctx context.Context, slot schedule.Slot) (pexec.Job,
 	if err != nil {
 		return job, nil, err
 	}
+	job.Layout = x.layout(slot)
 	if err := x.Room.keep(x.FS); err != nil {
 		return job, nil, unfit("room", err)
 	}

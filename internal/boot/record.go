@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/config"
+	"krund/internal/pexec"
 	"krund/internal/pexec/verdict"
 	"krund/internal/rerun"
 	"krund/internal/results"
@@ -27,6 +29,15 @@ func (x *experiment) emptyRecord(slot schedule.Slot) results.Record {
 	}
 }
 
+// layout returns the layout of a slot. Another attempt has the same one.
+func (x *experiment) layout(slot schedule.Slot) pexec.Layout {
+	l := pexec.Layout{Mode: x.cfg.Experiment.Layout}
+	if l.Mode == config.LayoutRandom {
+		l.Offset = schedule.Offset(x.cfg.Experiment.Seed, slot.Pexec)
+	}
+	return l
+}
+
 // judge assembles the record of a run and decides its outcome.
 func (x *experiment) judge(slot schedule.Slot, start baseline, run execution) results.Record {
 	r, m, seen := x.emptyRecord(slot), run.measured, run.observed
@@ -36,7 +47,7 @@ func (x *experiment) judge(slot schedule.Slot, start baseline, run execution) re
 	r.Startup, r.StartNS, r.WallNS, r.Columns, r.Totals, r.Library = m.Startup, m.StartNS, m.WallNS,
 		m.Columns, m.Totals, m.Library
 	r.Energy = m.Energy
-	r.Process, r.Daemon = m.Process, m.Daemon
+	r.Layout, r.Process, r.Daemon = m.Layout, m.Process, m.Daemon
 	// never nil, which means unknown
 	r.Process.Findings = append(append([]string{}, start.findings...), m.Process.Findings...)
 	r.Machine = seen.Machine

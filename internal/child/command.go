@@ -46,6 +46,9 @@ type Command struct {
 	// kept, because creating groups takes time. Empty means none. If no group is available, the
 	// run continues without one, and Run.CgroupReason is the reason.
 	Cgroup string
+	// FixedAddresses switches the randomization of addresses off for the benchmark, whatever the
+	// system's setting is (personality(2), ADDR_NO_RANDOMIZE). Only Linux can do that.
+	FixedAddresses bool
 	// Files become the benchmark's descriptors 3, 4, ... They stay open in krund.
 	Files []*os.File
 	// Events are opened for the benchmark's first thread only, before it gives up krund's

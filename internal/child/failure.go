@@ -18,6 +18,7 @@ const (
 	stepPriority    = "priority"
 	stepProcessors  = "processors"
 	stepSignals     = "signals"
+	stepAddresses   = "addresses" // switching their randomization off
 	stepLimits      = "limits"
 	stepUser        = "user"
 	stepPrivileges  = "privileges"

@@ -38,6 +38,7 @@ type startRequest struct {
 	StampOffset int64    `json:"stamp_offset"`
 	Parent      int      `json:"parent"`
 	Events      []Event  `json:"events"`
+	Fixed       bool     `json:"fixed"` // Command.FixedAddresses
 }
 
 func newStartRequest(c Command, parent int) startRequest {
@@ -46,6 +47,7 @@ func newStartRequest(c Command, parent int) startRequest {
 		SetUser: !c.User.IsCaller(), UID: c.User.UID, GID: c.User.GID, Groups: c.User.Groups, Own: c.User.Own,
 		Heap: c.Limits.Heap, Stack: c.Limits.Stack, Nice: c.Nice, CPUs: c.CPUs,
 		Stamp: c.Stamp != nil, StampOffset: c.StampOffset, Parent: parent, Events: c.Events,
+		Fixed: c.FixedAddresses,
 	}
 	if c.User.Own { // the kernel counts what the user has, not what the benchmark has
 		o.Processes = c.Limits.Processes

@@ -30,8 +30,31 @@ func (s *stage) systemSteps() []step {
 		{stepPriority, s.setPriority},
 		{stepProcessors, s.setProcessors},
 		{stepSignals, resetSignals},
+		{stepAddresses, s.fixAddresses},
 		{stepKeyrings, s.joinSessionKeyring},
 	}
+}
+
+// noRandomize is ADDR_NO_RANDOMIZE, and current the argument of personality(2) that only asks
+// (include/uapi/linux/personality.h).
+const (
+	noRandomize = 0x0040000
+	current     = 0xffffffff
+)
+
+// fixAddresses switches the randomization of addresses off, which execve inherits.
+func (s *stage) fixAddresses() error {
+	if !s.request.Fixed {
+		return nil
+	}
+	is, _, errno := unix.RawSyscall(unix.SYS_PERSONALITY, current, 0, 0)
+	if errno == 0 {
+		_, _, errno = unix.RawSyscall(unix.SYS_PERSONALITY, is|noRandomize, 0, 0)
+	}
+	if errno != 0 {
+		return os.NewSyscallError("personality", errno)
+	}
+	return nil
 }
 
 // joinGroup enters the control group, or notes why it cannot.

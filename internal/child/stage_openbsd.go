@@ -22,7 +22,15 @@ func (s *stage) systemSteps() []step {
 		{stepPriority, s.setPriority},
 		{stepProcessors, s.setProcessors},
 		{stepSignals, resetSignals},
+		{stepAddresses, s.fixAddresses},
 	}
+}
+
+func (s *stage) fixAddresses() error {
+	if s.request.Fixed {
+		return errors.New("OpenBSD cannot switch the randomization of addresses off; write layout = \"off\"")
+	}
+	return nil
 }
 
 // closeRest makes execve close everything but the benchmark's own descriptors. Go sets

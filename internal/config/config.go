@@ -19,6 +19,10 @@ const (
 	OrderInterleaved = "interleaved" // each round is a random permutation of the keys
 	OrderBlocked     = "blocked"     // the same, with the arms of a key next to each other
 
+	LayoutOff    = "off"    // the system chooses the addresses of a process
+	LayoutFixed  = "fixed"  // they are the same in every execution
+	LayoutRandom = "random" // environment and stack are at a random place, the same for a whole round
+
 	RebootHardware = "hardware" // the machine restarts before every process execution
 	RebootNone     = "none"     // all process executions in one boot: for development
 
@@ -93,6 +97,7 @@ type Experiment struct {
 	MaxReboots  int // of the whole experiment; derived unless set
 	Benchmarks  string
 	Account     string
+	Layout      string
 	Skip        []key.Pattern
 }
 

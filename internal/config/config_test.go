@@ -120,7 +120,8 @@ func TestParseFull(t *testing.T) {
 	check(t, "Experiment", c.Experiment, config.Experiment{
 		Name: "full", Description: "two\nlines", Iterations: 7, Executions: 4, Order: "interleaved", Seed: 42,
 		Reboot:   "none",
-		Attempts: 2, MaxReboots: 9, Benchmarks: "/programs", Account: "caller", Skip: []key.Pattern{pattern},
+		Attempts: 2, MaxReboots: 9, Benchmarks: "/programs", Account: "caller", Layout: "off",
+		Skip: []key.Pattern{pattern},
 	})
 	check(t, "Limits", c.Limits, config.Limits{Heap: 0, Stack: 4096, Timeout: 36 * time.Hour, Output: 65536,
 		Processes: 4096})
@@ -173,7 +174,7 @@ func TestParseDefaults(t *testing.T) {
 	check(t, "Experiment", c.Experiment, config.Experiment{
 		Name: "x", Iterations: 2000, Executions: 30, Order: "round-robin", Seed: 1, Reboot: "hardware",
 		Attempts:   3,
-		MaxReboots: 3*30 + 30/10 + 10, Benchmarks: "/exp/benchmarks", Account: "fresh",
+		MaxReboots: 3*30 + 30/10 + 10, Benchmarks: "/exp/benchmarks", Account: "fresh", Layout: "off",
 	})
 	check(t, "Limits", c.Limits, config.Limits{Heap: 2 << 30, Stack: 8 << 20, Output: 1 << 20,
 		Processes: 4096})

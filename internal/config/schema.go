@@ -72,6 +72,7 @@ func (r *reader) experiment(n *node) Experiment {
 		MaxReboots: s.count("max_reboots", 0, 0, maxReboots),
 		Benchmarks: s.filled("benchmarks", "benchmarks"),
 		Account:    s.choice("account", AccountFresh, AccountFresh, AccountCaller),
+		Layout:     s.choice("layout", LayoutOff, LayoutOff, LayoutFixed, LayoutRandom),
 		Skip:       s.skip(),
 	}
 	if e.Name != "" {

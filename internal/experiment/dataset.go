@@ -6,6 +6,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/config"
+	"krund/internal/config/setting"
 	"krund/internal/durable"
 	"krund/internal/identity"
 	"krund/internal/key"
@@ -35,7 +36,9 @@ func ReadResults(fsys durable.FS, dir string, keep func(column string) bool) (*d
 	leaveOut := func(err error) {
 		d.Problems, d.LeftOut = append(d.Problems, err.Error()), append(d.LeftOut, err.Error())
 	}
+	layouts := map[string]bool{}
 	for r := range reader.Usable(list.Records, leaveOut) {
+		layouts[layoutOf(&r)] = true
 		e := Execution(&r, keep)
 		if e.Outcome == dataset.Completed {
 			if attempt, ok := counts[r.Slot]; ok {
@@ -55,11 +58,38 @@ func ReadResults(fsys durable.FS, dir string, keep func(column string) bool) (*d
 		d.Pairs[i].Executions = append(d.Pairs[i].Executions, e)
 		noteSource(d, r.Host, r.Experiment)
 	}
+	if len(layouts) == 1 {
+		for d.Layout = range layouts {
+		}
+	}
 	for i := range d.Pairs {
 		slices.SortStableFunc(d.Pairs[i].Executions,
 			func(a, b dataset.Execution) int { return a.Number - b.Number })
 	}
 	return d, nil
+}
+
+// layoutOf returns how the addresses of the process were chosen; "" if that is not recorded. If
+// krund did not choose them, it follows from the control "aslr", whose value is the kernel's
+// randomize_va_space.
+func layoutOf(r *results.Record) string {
+	if r.Layout != nil {
+		return r.Layout.Mode
+	}
+	for _, c := range r.Machine.Controls {
+		value := c.Found
+		if status := setting.Status(c.Status); status == setting.StatusSet || status == setting.StatusOK {
+			value = c.Wanted
+		}
+		switch {
+		case c.Name != "aslr":
+		case value == "0":
+			return dataset.LayoutFixed
+		case value == "1" || value == "2":
+			return dataset.LayoutKernel
+		}
+	}
+	return ""
 }
 
 // addArms stores the arms of the experiment in e, if its configuration can be read. Which of them

@@ -64,8 +64,9 @@ type Job struct {
 	Missing    string          // why the program does not exist; "" if it does
 	ExtraEnv   []string        // variables that controls add to the environment
 	CPUs       []int           // nil: all
-	Cgroup     string          // "": the experiment's own
-	Root       bool            // krund runs as root
+	Layout     Layout
+	Cgroup     string // "": the experiment's own
+	Root       bool   // krund runs as root
 }
 
 // NewJob collects what cfg contains about k. It looks up the VM's program now; if the program has
@@ -184,5 +185,6 @@ func (j Job) command(in Installed) child.Command {
 	if j.Root {
 		c.Nice = priority
 	}
+	j.Layout.apply(&c)
 	return c
 }

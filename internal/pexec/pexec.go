@@ -33,6 +33,7 @@ type Measured struct {
 	Totals  []results.Total
 	Energy  []results.Energy
 	Library *results.Library // nil for external suites
+	Layout  *results.Layout  // nil if krund did not determine it
 	Process results.Process
 	Daemon  results.Daemon
 
@@ -238,8 +239,9 @@ func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) 
 // fromRun converts the result of running the process.
 func fromRun(j Job, run child.Run, in Installed) Measured {
 	c := j.command(in)
+	layout, env := j.Layout.record(c)
 	p := results.Process{
-		Argv: c.Args, Dir: c.Dir, Env: c.Env, EnvBytes: run.EnvBytes,
+		Argv: c.Args, Dir: c.Dir, Env: env, EnvBytes: run.EnvBytes,
 		Account: j.Account.Name, UID: run.Seen.UID, GID: run.Seen.GID, FreshHome: j.Account.Own,
 		Nice: run.Seen.Nice, Policy: run.Seen.Policy, Cgroup: run.Cgroup, CgroupReason: run.CgroupReason,
 		Affinity: run.Seen.CPUs,
@@ -269,7 +271,7 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 		e.NotStarted = f.Text
 	}
 	return Measured{
-		Process: p, Execution: e, Interrupted: run.Interrupted,
+		Layout: layout, Process: p, Execution: e, Interrupted: run.Interrupted,
 		Daemon: daemon(run.Daemon),
 	}
 }

@@ -93,6 +93,12 @@
 //	  error          first error libkrun returned to the runner, "" for none
 //	  begun_ns       start of the last iteration, complete or not; or null
 //	  findings       list of sentences: contents that libkrun cannot have written
+//	layout           how krund chose the addresses of the process, without the system's
+//	                 randomization; absent if it did not
+//	  mode           "fixed" (the same in every execution) or "random" (the same for
+//	                 all keys and arms with this pexec)
+//	  padding_bytes  bytes "x" in the variable KRUN_LAYOUT, which is empty in process.env
+//	  offset_bytes   by how much environment and stack begin lower than with "fixed"
 //	process
 //	  argv, dir, env command line, working directory, list of "NAME=value" as passed
 //	  env_bytes      size of the environment as passed, zero bytes included

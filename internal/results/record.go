@@ -75,6 +75,8 @@ type Record struct {
 	Energy  []Energy `json:"energy"`  // used during the execution; nil if the machine does not report it
 	Library *Library `json:"library"` // final state of libkrun; nil if the process does not use it
 
+	Layout *Layout `json:"layout,omitempty"` // nil: the system chose the addresses
+
 	Process Process      `json:"process"`
 	Machine MachineState `json:"machine"`
 	Daemon  Daemon       `json:"daemon"`
@@ -96,6 +98,13 @@ type Library struct {
 	Error    string   `json:"error"`    // first error that libkrun returned to the runner; "" for none
 	BegunNS  *int64   `json:"begun_ns"` // start of the last iteration, complete or not
 	Findings []string `json:"findings"` // contents that libkrun cannot have written
+}
+
+// Layout is how krund chose the addresses of the process.
+type Layout struct {
+	Mode         string `json:"mode"`          // "fixed" or "random"
+	PaddingBytes int    `json:"padding_bytes"` // by which the environment was lengthened
+	OffsetBytes  int    `json:"offset_bytes"`  // by which the stack begins lower than with "fixed"
 }
 
 // Process is how the measured process was started and how it ended.

@@ -88,6 +88,17 @@ func turn(groups [][]int, order string, seed, round uint64) []int {
 	return list
 }
 
+// LayoutBytes bounds Offset: a page.
+const LayoutBytes = 4096
+
+// Offset returns the layout of the executions with that number (Slot.Pexec) in an experiment with
+// random layouts: by how many bytes environment and stack are moved, a multiple of 16 from 0 to
+// LayoutBytes-16. It is the same for all keys and arms of a round, and for another attempt.
+func Offset(seed uint64, number int) int {
+	const aligned = 16
+	return aligned * int(below(rand.NewPCG(^seed, uint64(number)), LayoutBytes/aligned))
+}
+
 // permute shuffles list with the Fisher-Yates algorithm (Knuth, The Art of Computer Programming 2,
 // algorithm P) and numbers from PCG-DXSM. It does not use the shuffle of math/rand, which may
 // change.

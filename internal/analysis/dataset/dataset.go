@@ -51,10 +51,16 @@ type Info struct {
 	// Blocked means that the executions with the same number, one of each key and arm, are a block:
 	// they are paired.
 	Blocked bool `json:"blocked,omitempty"`
-	// Layout is how the addresses of environment and stack were chosen: "random" (a layout for each
-	// execution), "fixed" or "off" (one layout for all); "" if unknown.
+	// Layout is how the addresses of the processes were chosen: see Layouts. "" is unknown.
 	Layout string `json:"layout,omitempty"`
 }
+
+// Layouts: how the addresses of processes were chosen, which influences their speed.
+const (
+	LayoutFixed  = "fixed"  // all executions have the same: what holds for it may not hold for another
+	LayoutRandom = "random" // krund draws one for each block, and all arms of the block have it
+	LayoutKernel = "kernel" // the kernel draws one for each execution
+)
 
 // Arm is one of the builds or settings that an experiment compares.
 type Arm struct {
