@@ -21,8 +21,8 @@ var throttle = setting.Descriptor{
 	Name: "throttle", Policy: setting.Apply,
 	Brief: "a run counts only if the processor did not throttle itself",
 	Why:   "a processor that slows itself down spoils the run",
-	What: "`thermal_throttle/*_count` of every CPU; THR and MCE of `/proc/interrupts`, which are hardware " +
-		"errors; IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS where `/dev/cpu/N/msr` is readable",
+	What: "`thermal_throttle/*_count` of every CPU; THR and MCE of `/proc/interrupts` and " +
+		"`edac/mc/mc*/{ce,ue}_count`, which are hardware errors; IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS where `/dev/cpu/N/msr` is readable",
 	Notes: "TRM of `/proc/interrupts` is recorded only: it also counts temperature thresholds and changed " +
 		"performance levels. Power limits are in the registers only, and there only the first event since " +
 		"the boot is seen (their log bits stay set), unless the kernel was booted with `int_pln_enable`. " +
@@ -38,9 +38,10 @@ type Throttle struct {
 }
 
 // ReadThrottle reads every available source: the kernel's per-CPU counters of thermal events
-// (Linux, drivers/thermal/intel/therm_throt.c); the rows TRM, THR and MCE of /proc/interrupts; and,
-// if readable, the status registers of Intel processors, because without the boot option
-// int_pln_enable the kernel does not count power limits.
+// (Linux, drivers/thermal/intel/therm_throt.c); the rows TRM, THR and MCE of /proc/interrupts; the
+// memory errors that the driver of each memory controller has counted (drivers/edac/edac_mc_sysfs.c
+// of Linux 6.1:789, 6.12:788); and, if readable, the status registers of Intel processors, because
+// without the boot option int_pln_enable the kernel does not count power limits.
 func ReadThrottle(root sysroot.Root) Throttle {
 	t := Throttle{Counts: map[string]uint64{}}
 	files, err := root.Glob("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/*_count")
@@ -73,8 +74,23 @@ func ReadThrottle(root sysroot.Root) Throttle {
 			}
 		}
 	}
+	t.memoryErrors(root)
 	t.registers(root)
 	return t
+}
+
+// memoryErrors adds the corrected and uncorrected errors of every memory controller that has a
+// driver.
+func (t *Throttle) memoryErrors(root sysroot.Root) {
+	files, err := root.Glob("/sys/devices/system/edac/mc/mc[0-9]*/[cu]e_count")
+	if err != nil {
+		return
+	}
+	for _, file := range files {
+		if n, err := readCount(root, file); err == nil {
+			t.Counts["edac/"+path.Base(path.Dir(file))+"/"+path.Base(file)] = n
+		}
+	}
 }
 
 // readCount reads a file that contains a monotonic count.

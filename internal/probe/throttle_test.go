@@ -11,8 +11,12 @@ import (
 
 func TestThrottle(t *testing.T) {
 	m, dir := machine(t, "intel-acpi-cpufreq")
+	for name, count := range map[string]string{"mc0/ce_count": "1\n", "mc0/ue_count": "0\n",
+		"mc0/ce_noinfo_count": "9\n"} { // a part of ce_count
+		put(t, dir, "sys/devices/system/edac/mc/"+name, count)
+	}
 	before := ReadThrottle(m.Root)
-	if len(before.Remarks) != 0 || len(before.Counts) != 4*2+3 {
+	if len(before.Remarks) != 0 || len(before.Counts) != 4*2+3+2 || before.Counts["edac/mc0/ce_count"] != 1 {
 		t.Fatalf("%+v", before)
 	}
 	if again := ReadThrottle(m.Root); !maps.Equal(again.Counts, before.Counts) {

@@ -15,7 +15,7 @@ type CountKind string
 const (
 	// Throttling is a count or status bit that only a limit of the processor raises.
 	Throttling CountKind = "throttled"
-	// HardwareError is an interrupt that reports an error of the hardware.
+	// HardwareError is an interrupt that reports an error of the hardware, or a memory error.
 	HardwareError CountKind = "hardware error"
 	// Harmless is a count that is recorded, but does not show that anything was wrong.
 	Harmless CountKind = "recorded"
@@ -29,12 +29,13 @@ const (
 // (drivers/thermal/intel/therm_throt.c:655-692, intel_hfi.c:485): none of these is a throttling.
 //
 // THR is the interrupt of corrected hardware errors (arch/x86/kernel/cpu/mce/threshold.c:27), MCE
-// that of uncorrected ones.
+// that of uncorrected ones. The counts of edac are memory errors: the firmware or the kernel
+// interrupts the processor to handle a corrected one.
 func kindOfCount(name string) CountKind {
-	switch name {
-	case "interrupts/TRM":
+	switch {
+	case name == "interrupts/TRM":
 		return Harmless
-	case "interrupts/THR", "interrupts/MCE":
+	case name == "interrupts/THR", name == "interrupts/MCE", strings.HasPrefix(name, "edac/"):
 		return HardwareError
 	}
 	return Throttling

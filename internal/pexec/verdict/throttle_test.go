@@ -23,6 +23,7 @@ func TestChanges(t *testing.T) {
 		{"interrupts/TRM", 100, 160, ""},
 		{"interrupts/THR", 0, 1, "the hardware reported errors: interrupts/THR: 0 -> 1"},
 		{"interrupts/MCE", 0, 1, "the hardware reported errors: interrupts/MCE: 0 -> 1"},
+		{"edac/mc0/ce_count", 1, 2, "the hardware reported errors: edac/mc0/ce_count: 1 -> 2"},
 		{"cpu0/package power limit (log)", 0, 1,
 			"the processor was throttled: cpu0/package power limit (log): 0 -> 1"},
 		{"cpu0/package power limit (log)", 1, 1, ""}, // sticky: not known whether it happened again
