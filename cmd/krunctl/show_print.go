@@ -165,6 +165,10 @@ func (a *app) printMachine(m results.MachineState) {
 	for _, c := range verdict.Changes(m.Throttle) {
 		a.line(string(c.Kind), "%s: %d before, %d after", c.Name, c.Before, c.After)
 	}
+	for _, l := range m.PowerLimits {
+		a.line("power limit", "%s (%s) %s: %g W over %g s", l.Name, l.Zone, l.Limit, float64(l.UW)/1e6,
+			float64(l.WindowUS)/1e6)
+	}
 	switch {
 	case m.KernelLog.Lines == nil:
 		a.line("kernel log", "not read")

@@ -168,6 +168,9 @@ func (m *LabMachine) Watch(ctx context.Context, applied Applied,
 		return nil, err
 	}
 	seen.Machine.Throttle.Before = counts(throttle)
+	if m.Probes.PowerLimits != setting.Off {
+		seen.Machine.PowerLimits = probe.ReadPowerLimits(m.Control.Root)
+	}
 	log, err := m.watchLog(ctx)
 	if err != nil {
 		return nil, err
@@ -176,6 +179,7 @@ func (m *LabMachine) Watch(ctx context.Context, applied Applied,
 	return func(ctx context.Context) Observation {
 		m.judgeSuspension(offset, &seen)
 		m.judgeThrottle(throttle, &seen)
+		m.judgePowerLimits(&seen)
 		if m.Probes.Temperature != setting.Off {
 			seen.Machine.Temperatures.After = readings(probe.ReadTemperatures(ctx, m.Control.Host))
 		}
@@ -222,6 +226,20 @@ func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Observation) {
 			"counters could not be read after the run, the first is %s",
 			len(gone), len(before.Counts), gone[0]))
 	}
+}
+
+// judgePowerLimits reads the power limits after a run and reports those that moved.
+func (m *LabMachine) judgePowerLimits(seen *Observation) {
+	to := &seen.Remarks
+	switch m.Probes.PowerLimits {
+	case setting.Off:
+		return
+	case setting.Apply:
+		to = &seen.Disturbed
+	case setting.Require:
+		to = &seen.Refused
+	}
+	*to = append(*to, probe.MovedLimits(seen.Machine.PowerLimits, probe.ReadPowerLimits(m.Control.Root))...)
 }
 
 // watchLog returns nil if the kernel's log is not watched. If it cannot be watched although it is

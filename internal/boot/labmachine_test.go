@@ -314,6 +314,39 @@ func TestGateWithoutABase(t *testing.T) {
 	}
 }
 
+// TestPowerLimitMoved: a limit that moves during a run is a remark by default.
+func TestPowerLimitMoved(t *testing.T) {
+	for policy, want := range map[setting.Policy][3]int{ // refused, disturbed, remarks
+		setting.Require: {1, 0, 0}, setting.Apply: {0, 1, 0}, setting.Warn: {0, 0, 1}, setting.Off: {0, 0, 0},
+	} {
+		root, _ := kernel(t)
+		file := root.Path("/sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw")
+		write := func(text string) {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
+				0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("65000000\n")
+		m := &LabMachine{
+			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
+			Log: slog.New(slog.DiscardHandler),
+			Probes: probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
+				Throttle: setting.Off, PowerLimits: policy},
+		}
+		after, err := m.Watch(t.Context(), Applied{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write("45000000\n")
+		seen := after(t.Context())
+		if got := [3]int{len(seen.Refused), len(seen.Disturbed), len(seen.Remarks)}; got != want ||
+			len(seen.Machine.PowerLimits) != min(1, want[0]+want[1]+want[2]) {
+			t.Errorf("%s: %+v", policy, seen)
+		}
+	}
+}
+
 // TestThrottled: a run during which the processor was throttled is repeated, unless the policy is
 // only to report it.
 func TestThrottled(t *testing.T) {

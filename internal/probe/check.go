@@ -15,6 +15,7 @@ type Request struct {
 	Temperature    setting.Policy
 	KernelLog      setting.Policy
 	Throttle       setting.Policy
+	PowerLimits    setting.Policy
 	Virtualisation setting.Policy
 	Fingerprint    setting.Policy
 	Sensors        []string // patterns of sensors that gate; empty is all
@@ -23,7 +24,7 @@ type Request struct {
 // Descriptors returns the descriptors of all probes. The configuration treats probes like controls.
 // Because probes set nothing, "apply" is the same as "warn" for most.
 func Descriptors() []setting.Descriptor {
-	return []setting.Descriptor{temperature, kernelLog, throttle, virtualisation, fingerprint}
+	return []setting.Descriptor{temperature, kernelLog, throttle, powerLimits, virtualisation, fingerprint}
 }
 
 // NewRequest creates a request from the demands of a configuration.
@@ -31,7 +32,8 @@ func NewRequest(demands setting.Demands, sensors []string) Request {
 	policy := func(d setting.Descriptor) setting.Policy { return demands.Of(d.Name).Policy }
 	return Request{
 		Temperature: policy(temperature), KernelLog: policy(kernelLog), Throttle: policy(throttle),
-		Virtualisation: policy(virtualisation), Fingerprint: policy(fingerprint), Sensors: sensors,
+		PowerLimits: policy(powerLimits), Virtualisation: policy(virtualisation),
+		Fingerprint: policy(fingerprint), Sensors: sensors,
 	}
 }
 
@@ -50,10 +52,12 @@ func finding(d setting.Descriptor, found, wanted, detail string) setting.Finding
 func Check(ctx context.Context, h host.Host, r Request) []setting.Finding {
 	findings := []setting.Finding{
 		checkTemperature(ReadTemperatures(ctx, h), r.Sensors), checkKernelLog(ctx, h),
-		checkThrottle(ReadThrottle(h.Root)), checkVirtualisation(DetectVirtualisation(ctx, h)),
+		checkThrottle(ReadThrottle(h.Root)), checkPowerLimits(ReadPowerLimits(h.Root)),
+		checkVirtualisation(DetectVirtualisation(ctx, h)),
 		checkFingerprint(ReadFingerprint(ctx, h, nil)),
 	}
-	policies := []setting.Policy{r.Temperature, r.KernelLog, r.Throttle, r.Virtualisation, r.Fingerprint}
+	policies := []setting.Policy{r.Temperature, r.KernelLog, r.Throttle, r.PowerLimits, r.Virtualisation,
+		r.Fingerprint}
 	for i, policy := range policies {
 		findings[i].Policy = policy
 		if policy == setting.Off {

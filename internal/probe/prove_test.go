@@ -142,10 +142,10 @@ func TestProve(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	for name, want := range map[string]string{
-		"intel-acpi-cpufreq": "temperature ok, kernel_log cannot, throttle ok, virtualisation ok, " +
-			"fingerprint ok",
-		"kvm-guest": "temperature cannot, kernel_log cannot, throttle cannot, virtualisation " +
-			"cannot, fingerprint ok",
+		"intel-acpi-cpufreq": "temperature ok, kernel_log cannot, throttle ok, power_limits ok, " +
+			"virtualisation ok, fingerprint ok",
+		"kvm-guest": "temperature cannot, kernel_log cannot, throttle cannot, power_limits ok, " +
+			"virtualisation cannot, fingerprint ok",
 	} {
 		m, _ := machine(t, name)
 		var got []string
@@ -167,7 +167,7 @@ func TestCheck(t *testing.T) {
 	m, _ := machine(t, "kvm-guest")
 	for _, f := range Check(t.Context(), m, Request{
 		Temperature: setting.Off, KernelLog: setting.Off, Throttle: setting.Off, Virtualisation: setting.Off,
-		Fingerprint: setting.Off,
+		PowerLimits: setting.Off, Fingerprint: setting.Off,
 	}) {
 		if f.Status != setting.StatusOff || f.Fix != "" {
 			t.Errorf("policy off: %+v", f)

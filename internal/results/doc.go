@@ -134,6 +134,9 @@
 //	  temperatures   base (first boot of the experiment), before and after the run:
 //	                 lists of sensor and milli_c, null if not read
 //	  throttle       before, after: lists of name and count, null if unavailable
+//	  power_limits   list of zone, name, limit (the kernel's names), uw (microwatts),
+//	                 window_us and enabled: how much power the processor's parts may
+//	                 use, before the run; absent if there are none or not read
 //	  kernel_log     lines (unexpected ones during the run, the first 200 of them,
 //	                 control characters as \xNN; null when unreadable) and
 //	                 lost (messages overwritten unread)

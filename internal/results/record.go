@@ -175,11 +175,13 @@ type Output struct {
 
 // MachineState is the state of the machine around the run.
 type MachineState struct {
-	Controls     []Control         `json:"controls"` // in the order they were applied
-	Temperatures Temperatures      `json:"temperatures"`
-	Throttle     Throttle          `json:"throttle"`
-	KernelLog    KernelLog         `json:"kernel_log"`
-	Fingerprint  map[string]string `json:"fingerprint"` // nil if not taken
+	Controls     []Control    `json:"controls"` // in the order they were applied
+	Temperatures Temperatures `json:"temperatures"`
+	Throttle     Throttle     `json:"throttle"`
+	// before the run; nil if not read or if the machine has none
+	PowerLimits []PowerLimit      `json:"power_limits,omitempty"`
+	KernelLog   KernelLog         `json:"kernel_log"`
+	Fingerprint map[string]string `json:"fingerprint"` // nil if not taken
 	// how long the machine was suspended during the run; nil if unknown
 	SuspendedNS *int64 `json:"suspended_ns,omitempty"`
 	// of the wait for a quiet machine before the run; nil if there was none
@@ -236,6 +238,17 @@ type Count struct {
 type Throttle struct {
 	Before []Count `json:"before"`
 	After  []Count `json:"after"`
+}
+
+// PowerLimit is how much power a part of the processor may use on average over a time window. probe
+// and the records share it.
+type PowerLimit struct {
+	Zone     string `json:"zone"`      // the kernel's name: intel-rapl:0
+	Name     string `json:"name"`      // package-0, ...
+	Limit    string `json:"limit"`     // the kernel's name of the limit: long_term, short_term, ...
+	UW       int64  `json:"uw"`        // microwatts
+	WindowUS int64  `json:"window_us"` // microseconds; 0 if unknown
+	Enabled  bool   `json:"enabled"`
 }
 
 // KernelLog is the unexpected kernel messages during the run.

@@ -97,6 +97,8 @@ func fullMachine() results.MachineState {
 			Before: []results.Count{{Name: "cpu0/core", Count: 7}},
 			After:  []results.Count{{Name: "cpu0/core", Count: math.MaxUint64}},
 		},
+		PowerLimits: []results.PowerLimit{{Zone: "intel-rapl:0", Name: "package-0", Limit: "long_term",
+			UW: 65_000_000, WindowUS: 27_983_872, Enabled: true}},
 		KernelLog:   results.KernelLog{Lines: []string{"mce: [Hardware Error]"}, Lost: 3},
 		Fingerprint: map[string]string{"kernel": "6.1.0-42-amd64", "cpu": "AMD EPYC"},
 		SuspendedNS: new(int64(20_000_000_000)),
