@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
+	"krund/internal/analysis/quantile"
 )
 
 // CompareTable is a comparison as a table for readers.
@@ -131,10 +132,40 @@ func compareNotes(r *compare.Result) []string {
 			"(%s; %s to %s) had a false verdict", c.Splits, c.False, compare.Percent(c.Rate),
 			compare.Percent(c.Low), compare.Percent(c.High)))
 	}
+	if text := layoutText(r); text != "" {
+		notes = append(notes, text)
+	}
 	for _, w := range r.Warnings {
 		notes = append(notes, w.Text)
 	}
 	return append(notes, keyNotes(r)...)
+}
+
+// layoutText is the share of the layout in the noise: of the one key, or the median of all keys
+// with the key in which it is largest; "" without a share.
+func layoutText(r *compare.Result) string {
+	var shares []float64
+	var largest *compare.Change
+	for i := range r.Changes {
+		if c := &r.Changes[i]; c.Layout != nil {
+			shares = append(shares, c.Layout.Share)
+			if largest == nil || c.Layout.Share > largest.Layout.Share {
+				largest = c
+			}
+		}
+	}
+	if largest == nil {
+		return ""
+	}
+	l := largest.Layout
+	text := fmt.Sprintf("%s (%s to %s) in %s", compare.Percent(l.Share), compare.Percent(l.Low),
+		compare.Percent(l.High), largest.Key)
+	if len(shares) > 1 {
+		text = fmt.Sprintf("%s in the median of %d keys, at most %s",
+			compare.Percent(quantile.SpreadOf(shares).Median), len(shares), text)
+	}
+	return "share of the layout in memory in the variance between executions, which cancels within blocks: " +
+		text
 }
 
 func rulesText(r *compare.Result) string {

@@ -101,6 +101,7 @@ func Of(before, after Side, o Options) (*Result, error) {
 	r.Level = 1 - f.level
 	r.describe(rows, f, o)
 	r.judge(f, r.null(before, o), o)
+	r.layout(before, after, o)
 	if o.Splits > 0 {
 		r.Calibration = calibrate(rows, f, o)
 	}

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"krund/internal/analysis/classify"
+	"krund/internal/analysis/layout"
 	"krund/internal/analysis/warmup"
 )
 
@@ -92,6 +93,10 @@ type Change struct {
 
 	// Null is the effect from before to the null arm; nil without one.
 	Null *Effect `json:"null"`
+
+	// Layout is the share of the layout in memory in the variance between executions; nil unless
+	// the experiment is blocked and its layouts are random.
+	Layout *layout.Share `json:"layout"`
 
 	Verdict  Verdict          `json:"verdict"` // of the key: steady state and class
 	Reason   string           `json:"reason"`  // of CannotTell and Changed
