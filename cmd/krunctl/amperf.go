@@ -9,9 +9,12 @@ import (
 )
 
 const amperfHelp = `Amperf checks the processor counters of a whole experiment for cores that did
-not run at their base frequency. APERF/MPERF below 1 means that a core was
-throttled or saved power; above 1, that turbo was on (section 7 of the warmup
-study). It prints a row for each key, and the records that violate the limits.
+not run at the frequency that was set. Each record has the APERF/MPERF that its
+cores should have shown: the frequency over the rate at which MPERF counts.
+A lower ratio means that a core was throttled or saved power, a higher one that
+turbo was on (section 7 of the warmup study). Records of older versions have no
+expected ratio; there it is 1, as in their verdict. Amperf prints a row for each
+key, and the records that violate the limits.
 
 A core is checked in the iterations in which it was busy: in which its APERF per
 second reached a threshold. The ratio of an idle core means nothing. The limits
@@ -21,7 +24,8 @@ others; they do not change what krund has decided.
 All records with APERF and MPERF are judged, including those that do not count.
 The columns: judged is the number of records with both counters, out of all;
 violating is how many of these violate the limits; throttled and turbo count
-iterations; lowest and highest are the extreme ratios of busy cores.
+iterations; lowest and highest are the extreme ratios of busy cores, relative to
+the expected ones.
 
 CALIBRATION
 With --idle and --busy amperf suggests both limits instead, from two runs on this
@@ -70,7 +74,7 @@ func amperfCommand(a *app) *cobra.Command {
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	a.keyFlag(c, &o.key)
 	c.Flags().Float64Var(&o.tolerance, "tolerance", -1,
-		"tolerance of APERF/MPERF around 1; negative: that of the experiment")
+		"tolerance of APERF/MPERF around the expected ratio; negative: that of the experiment")
 	c.Flags().Float64Var(&o.threshold, "threshold", -1,
 		"APERF per second of a busy core, at least; 0: derived; negative: that of the experiment")
 	c.Flags().StringVar(&o.idle, "idle", "", "slot or key of the idle calibration run")

@@ -12,11 +12,12 @@ import (
 const mostViolating = 20
 
 func (a *app) printAmperf(d *summary.Counters) {
-	threshold := "a thousandth of the base frequency"
+	threshold := "a hundredth of the rate of MPERF"
 	if d.Threshold > 0 {
 		threshold = fmt.Sprintf("%.0f", d.Threshold)
 	}
-	a.print("APERF/MPERF within 1 +- %v, on cores with at least %s in APERF/s\n\n", d.Tolerance, threshold)
+	a.print("APERF/MPERF within 1 +- %v times the expected ratio, on cores with at least %s in APERF/s\n\n",
+		d.Tolerance, threshold)
 	table := make([][]string, 0, len(d.Keys))
 	for _, k := range d.Keys {
 		table = append(table, []string{

@@ -49,6 +49,9 @@ func (a *app) printRecord(r results.Skimmed) {
 		}
 		a.line("energy", "%s (%s) %s", e.Name, e.Zone, used)
 	}
+	for _, f := range r.Frequencies {
+		a.line("frequency", "%s", frequencyText(f))
+	}
 	if r.Library != nil {
 		a.line("libkrun", "%s%s", r.Library.State, inBrackets(r.Library.Error))
 		a.list(r.Library.Findings)
@@ -186,6 +189,28 @@ func (a *app) printMachine(m results.MachineState) {
 	for _, name := range names {
 		a.line("machine", "%s: %s", name, m.Fingerprint[name])
 	}
+}
+
+// frequencyText describes what the counters of a core should have shown.
+func frequencyText(f results.Frequency) string {
+	whose := "the benchmark's threads"
+	if f.Core != nil {
+		whose = fmt.Sprintf("core %d", *f.Core)
+	}
+	if f.Expected == nil {
+		return whose + ": APERF/MPERF not judged, the cores' frequencies differ"
+	}
+	text := fmt.Sprintf("%s: APERF/MPERF of %.3f expected", whose, *f.Expected)
+	if f.HeldKHz != nil {
+		text += fmt.Sprintf(", held at %.0f MHz", float64(*f.HeldKHz)/1e3)
+	}
+	if f.MPERFHz != nil {
+		text += fmt.Sprintf(", MPERF counts at %.0f MHz (%s)", *f.MPERFHz/1e6, f.Source)
+	}
+	if f.MeasuredHz != nil {
+		text += fmt.Sprintf(", ran at %.0f MHz before the run", *f.MeasuredHz/1e6)
+	}
+	return text
 }
 
 func wallText(wall *results.Packed) string {

@@ -12,6 +12,7 @@ import (
 	"krund/internal/account"
 	"krund/internal/config/setting"
 	"krund/internal/control"
+	"krund/internal/host"
 	"krund/internal/probe"
 	"krund/internal/results"
 )
@@ -126,9 +127,40 @@ func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 	if len(problems) > 0 {
 		return applied, errors.New(sentences(problems))
 	}
+	applied.Frequencies = m.frequencies()
 	applied.Remarks = m.awaitJobs(ctx)
 	c.set = control.TakeSnapshot(ctx, m.Control, m.Settings)
 	return applied, ctx.Err()
+}
+
+// frequencies returns what is known about the cores once the controls are set.
+func (m *LabMachine) frequencies() []results.Frequency {
+	online, err := m.Control.Online()
+	if err != nil {
+		return nil
+	}
+	policies, err := m.Control.FrequencyPolicies()
+	if err != nil {
+		m.Log.Warn("the frequencies that the cores are held at cannot be read", "error", err)
+	}
+	var list []results.Frequency
+	for _, cpu := range online {
+		f := results.Frequency{Core: &cpu}
+		for _, p := range policies {
+			if held := p.Held(); held > 0 && p.CPUs.Contains(host.CPUs{cpu}) {
+				f.HeldKHz = &held
+			}
+		}
+		for _, s := range m.Control.Measured() {
+			if s.Core == cpu {
+				f.MPERFHz, f.MeasuredHz = &s.MPERF, &s.APERF
+			}
+		}
+		if f.HeldKHz != nil || f.MPERFHz != nil {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // jobsPatience is how long to wait for what timers have started: updates of packages take minutes.

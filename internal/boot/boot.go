@@ -212,6 +212,7 @@ func (x *experiment) prepare(ctx context.Context, job *pexec.Job,
 		return start, unfit("temperature", err)
 	}
 	job.ExtraEnv, job.CPUs, job.Cgroup, job.Root = applied.Env, applied.CPUs, applied.Cgroup, x.Root
+	job.Frequencies = applied.Frequencies
 	return start, nil
 }
 

@@ -84,7 +84,9 @@ type Applied struct {
 	Env      []string // for the benchmark's environment
 	CPUs     []int    // the benchmark may run on; nil: any
 	Cgroup   string   // the control group it must run in; "": its own
-	Remarks  []string // what deserves a look, though the run counts
+	// what is known about the cores: held frequency, rate of MPERF, measured frequency
+	Frequencies []results.Frequency
+	Remarks     []string // what deserves a look, though the run counts
 
 	changes *changes // nil: nothing was changed
 }

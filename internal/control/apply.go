@@ -189,6 +189,11 @@ func ApplyAll(ctx context.Context, m *Machine, r Request, j *Journal) ([]setting
 		if a.apply(ctx, i); a.parts[i].Fails() {
 			break
 		}
+		if a.controls[i].Name == energyPerfBias.Name { // the last one that bears on the frequency
+			if a.effects(ctx); len(setting.Problems(a.parts)) > 0 {
+				break
+			}
+		}
 	}
 	if len(setting.Problems(a.parts)) == 0 {
 		m.wait(ctx, settleDelay)

@@ -32,9 +32,13 @@ var awkwardMachines = []awkward{
 		"frequency", setting.StatusSet, "",
 	},
 	{
-		"a CPU is offline, its policy is still listed", "amd-pstate-epp",
+		"a CPU is offline, its policy is still listed", "amd-pstate-epp-6.12",
 		map[string]string{cpuDir + "online": "0-2", cpuDir + "cpu3/online": "0"}, "frequency",
 		setting.StatusSet, "",
+	},
+	{
+		"a driver that ignores the maximum", "amd-pstate-epp", nil, "frequency", setting.StatusCannot,
+		"ignores scaling_max_freq",
 	},
 	{
 		"a policy without CPUs, as old kernels have it", "intel-acpi-cpufreq",

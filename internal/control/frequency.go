@@ -56,6 +56,15 @@ var frequencyLimits = Descriptor{
 		}
 		return func(_ context.Context, m *Machine) Plan { return planAllLimits(m, khz) }
 	},
+	effect: func(d setting.Demand) effect {
+		khz, free := d.Whole("khz"), d.Flag("free")
+		return func(p host.FrequencyPolicy) (wanted int64, exact bool) {
+			if free {
+				return 0, false
+			}
+			return p.Target(khz), true
+		}
+	},
 }
 
 func planAllLimits(m *Machine, khz int64) Plan {
@@ -67,6 +76,9 @@ func planAllLimits(m *Machine, khz int64) Plan {
 		return noFrequencyDriver(m, "fixed frequency")
 	}
 	p := planLimits(policies, khz)
+	if ignoresMaximum(m, policies) {
+		p.Detail = join(p.Detail, ignoredMaximum+"; krund measures the frequency", "; ")
+	}
 	if rest := m.WithoutPolicy(policies); len(rest) > 0 {
 		uncovered := fmt.Sprintf("the driver has no policy for CPU %s, so the frequency there is not "+
 			"held", rest)

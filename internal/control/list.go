@@ -14,6 +14,7 @@ type Descriptor struct {
 	targets []target                              // what its plans may change; nothing else is restored
 	plan    func(setting.Demand, Request) planner // returns the planner for the parsed values
 	environ func(setting.Demand) string           // of a benchmark: "NAME=value"; nil for none
+	effect  func(setting.Demand) effect           // nil: the value that is read back is all there is to check
 }
 
 // A planner compares the machine with the wanted state. It only reads.
@@ -129,8 +130,12 @@ func Controls(r Request) []Control {
 
 func (d Descriptor) control(r Request) Control {
 	demand := r.Of(d.Name)
-	return Control{Name: d.Name, Why: d.Why, Policy: demand.Policy, plan: d.plan(demand, r),
+	c := Control{Name: d.Name, Why: d.Why, Policy: demand.Policy, plan: d.plan(demand, r),
 		targets: d.targets}
+	if d.effect != nil {
+		c.effect = d.effect(demand)
+	}
+	return c
 }
 
 // Environment returns the environment entries that the controls add for a benchmark.

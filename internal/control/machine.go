@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"krund/internal/host"
+	"krund/internal/msr"
 	"krund/internal/sysroot"
 )
 
@@ -23,8 +24,11 @@ type Machine struct {
 	Accounts Accounts                               // the account for benchmarks
 	Bind     func(thread int, cpus host.CPUs) error // lets a thread run on these CPUs only
 	Clock    sysroot.Clock                          // for settings with a delay; nil never waits
+	// Speeds keeps CPUs busy and measures how fast they run (msr.MeasureSpeeds); nil: it cannot
+	Speeds func(ctx context.Context, cpus host.CPUs) ([]msr.Speed, error)
 
-	held map[string]io.Closer // devices held open by KindHold steps
+	held   map[string]io.Closer // devices held open by KindHold steps
+	speeds []msr.Speed          // see Measured
 }
 
 // Swap switches swap areas on and off.

@@ -8,6 +8,7 @@ import (
 	"krund/internal/account"
 	"krund/internal/command"
 	"krund/internal/host"
+	"krund/internal/msr"
 	"krund/internal/sysroot"
 )
 
@@ -24,6 +25,9 @@ func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 		m.Accounts = account.Own{}
 		m.Links = netlinkLinks{}
 		m.Bind = bindThread
+		m.Speeds = func(ctx context.Context, cpus host.CPUs) ([]msr.Speed, error) {
+			return msr.MeasureSpeeds(ctx, root, m.Clock, cpus)
+		}
 	}
 	return m
 }

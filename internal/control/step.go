@@ -110,6 +110,7 @@ type Control struct {
 	plan   planner
 
 	targets []target // what the steps of its plans may change
+	effect  effect   // nil: none
 }
 
 // Check reports the state of the setting. It only reads.

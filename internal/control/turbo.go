@@ -37,6 +37,14 @@ var turbo = Descriptor{
 	plan: func(d setting.Demand, _ Request) planner {
 		return func(_ context.Context, m *Machine) Plan { return planTurbo(m, d.Flag("msr")) }
 	},
+	effect: func(setting.Demand) effect {
+		return func(p host.FrequencyPolicy) (wanted int64, exact bool) {
+			if khz, sure := p.Sustainable(); sure {
+				return khz, false
+			}
+			return 0, false
+		}
+	},
 }
 
 func turboTargets() []target {

@@ -155,6 +155,19 @@ func (p FrequencyPolicy) Target(khz int64) int64 {
 	return to
 }
 
+// Held returns the frequency in kHz at which the limits in force hold the CPUs while they are busy:
+// the only one that they permit or, between different limits, the sustainable one, which a CPU
+// without turbo has under the governor performance. 0 means unknown.
+func (p FrequencyPolicy) Held() int64 {
+	if p.Min == p.Max {
+		return p.Max
+	}
+	if khz, sure := p.Sustainable(); sure {
+		return min(khz, p.Max)
+	}
+	return 0
+}
+
 // Sustainable returns the highest frequency that the processor can sustain, in kHz, and whether it
 // is known to be free of turbo. It is the first of these that is known: the driver's base
 // frequency; the nominal one of ACPI CPPC; the highest of the driver's table that is not turbo; the

@@ -50,13 +50,17 @@ func handOver(c *child.Command, counters counterSet) {
 // judgeCounters adds the counters' verdict on the frequency and on themselves.
 func (m *Measured) judgeCounters(j Job) {
 	run, ok := verdict.RunOf(results.Record{StartNS: m.StartNS, WallNS: m.WallNS, Columns: m.Columns,
-		Totals: m.Totals, Startup: m.Startup})
+		Totals: m.Totals, Startup: m.Startup, Frequencies: j.Frequencies})
 	if !ok {
 		return
 	}
+	m.Frequencies = run.Expect(j.Frequencies)
 	limits := verdict.CounterLimits{Tolerance: j.Verdict.RatioTolerance,
 		BusyThreshold: j.Verdict.BusyThreshold}
 	found := verdict.JudgeCounters(run, limits)
 	m.Execution.Unsound = append(m.Execution.Unsound, found.Unsound...)
 	m.Execution.Disturbed = append(m.Execution.Disturbed, found.Disturbed...)
+	if smi := verdict.JudgeSMI(run); smi != "" {
+		m.Execution.Disturbed = append(m.Execution.Disturbed, smi)
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"krund/internal/child"
 	"krund/internal/config"
 	"krund/internal/key"
+	"krund/internal/results"
 	"krund/runners"
 )
 
@@ -67,6 +68,8 @@ type Job struct {
 	Layout     Layout
 	Cgroup     string // "": the experiment's own
 	Root       bool   // krund runs as root
+	// what is known about the cores before the run, for the expected APERF/MPERF
+	Frequencies []results.Frequency
 }
 
 // NewJob collects what cfg contains about k. It looks up the VM's program now; if the program has

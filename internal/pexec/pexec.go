@@ -37,6 +37,7 @@ type Measured struct {
 	Process results.Process
 	Daemon  results.Daemon
 
+	Frequencies   []results.Frequency
 	CounterSource string // "perf", "rdpmc", "msr", "none", "external"
 	CounterReason string // reason for this source
 

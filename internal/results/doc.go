@@ -88,6 +88,17 @@
 //	                 core, dram, ...); a package includes its cores
 //	  energy_uj      microjoules; null if unknown, and then
 //	  reason         is the reason, else ""
+//	frequencies      list of what APERF and MPERF should have shown; absent without
+//	                 them, and in records of versions that expected their ratio to be 1
+//	                 on every core
+//	  core           processor number, null: the benchmark's threads
+//	  expected       APERF/MPERF while busy: held_khz over mperf_hz, 1 if one of them is
+//	                 unknown; null: not judged (threads on cores with different ratios)
+//	  held_khz       frequency that the limits hold the core at, null unknown
+//	  mperf_hz       how fast MPERF counts, null unknown; source says how it is known:
+//	                 "measured" (core kept busy before the run), "run" (fastest MPERF of
+//	                 any core in the run), or ""
+//	  measured_hz    frequency of the busy core just before the run, null not measured
 //	library          state of the shared buffer at the end, null without libkrun
 //	  state          "new" (never attached), "ready" (not ended properly), "done"
 //	  error          first error libkrun returned to the runner, "" for none

@@ -71,9 +71,12 @@ type Record struct {
 	WallNS  []int64  `json:"wall_ns"` // duration of each complete iteration
 	Columns []Column `json:"columns"`
 	// of counters that are read around the whole execution; nil if there are none
-	Totals  []Total  `json:"totals"`
-	Energy  []Energy `json:"energy"`  // used during the execution; nil if the machine does not report it
-	Library *Library `json:"library"` // final state of libkrun; nil if the process does not use it
+	Totals []Total  `json:"totals"`
+	Energy []Energy `json:"energy"` // used during the execution; nil if the machine does not report it
+	// of the cores with APERF and MPERF; nil without them and in records of versions that expected
+	// APERF/MPERF to be 1 on every core
+	Frequencies []Frequency `json:"frequencies,omitempty"`
+	Library     *Library    `json:"library"` // final state of libkrun; nil if the process does not use it
 
 	Layout *Layout `json:"layout,omitempty"` // nil: the system chose the addresses
 
@@ -264,6 +267,24 @@ type Energy struct {
 	UJ     *uint64 `json:"energy_uj"` // microjoules; nil if unknown
 	Reason string  `json:"reason"`    // why it is unknown; "" otherwise
 }
+
+// Frequency is what the counters of a core should have shown during the run.
+type Frequency struct {
+	Core *int `json:"core"` // nil: the benchmark's threads, on any core
+	// APERF/MPERF while busy: HeldKHz over MPERFHz, or 1 if one of them is unknown; nil if it was
+	// not judged, because the threads may have run on cores with different ratios
+	Expected   *float64 `json:"expected"`
+	HeldKHz    *int64   `json:"held_khz"`    // the frequency that the limits hold the core at
+	MPERFHz    *float64 `json:"mperf_hz"`    // how fast MPERF counts
+	Source     string   `json:"source"`      // of MPERFHz: MeasuredRate, RunRate, or ""
+	MeasuredHz *float64 `json:"measured_hz"` // the frequency under load, just before the run
+}
+
+// Sources of the rate of MPERF.
+const (
+	MeasuredRate = "measured" // by keeping the core busy before the run
+	RunRate      = "run"      // the fastest MPERF of any core in the run itself
+)
 
 // Daemon is what krund itself used, and what the kernel's threads did, while the process ran.
 type Daemon struct {

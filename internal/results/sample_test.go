@@ -48,6 +48,8 @@ func full() results.Record {
 			{Zone: "intel-rapl:0", Name: "package-0", UJ: ptr[uint64](1<<53 + 1)},
 			{Zone: "intel-rapl:0:0", Name: "core", Reason: "it went round"},
 		},
+		Frequencies: []results.Frequency{{Core: ptr(1), Expected: ptr(0.753), HeldKHz: ptr[int64](2400000),
+			MPERFHz: ptr(3.187e9), Source: results.MeasuredRate, MeasuredHz: ptr(2.4e9)}, {}},
 		Library: &results.Library{State: "done", Error: "KRUN_EORDER", BegunNS: ptr[int64](2061000),
 			Findings: []string{"odd"}},
 		Process: fullProcess(),

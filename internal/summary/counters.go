@@ -16,7 +16,7 @@ import (
 // CountersFormat is the version of Counters. docs/output.md describes its fields.
 const CountersFormat = 1
 
-// Counters reports where cores left their base frequency. Add fills it.
+// Counters reports where cores left the frequency that they are held at. Add fills it.
 type Counters struct {
 	Format     int                `json:"format"`
 	Experiment string             `json:"experiment"`
@@ -48,7 +48,8 @@ type CounterViolation struct {
 	Frequency
 }
 
-// Frequency counts how often, and how far, busy cores left the base frequency.
+// Frequency counts how often, and how far, busy cores left the frequency that they are held at. The
+// ratios are relative to the expected ones, which in records of older versions are 1.
 type Frequency struct {
 	Iterations int      `json:"iterations"`
 	Throttled  int      `json:"throttled_iterations"`
@@ -150,7 +151,7 @@ func judgeFrequency(run verdict.CounterRun, limits verdict.CounterLimits) (Frequ
 	// all.
 	all := verdict.CounterLimits{Tolerance: math.Inf(-1), BusyThreshold: j.BusyThreshold}
 	for _, v := range verdict.JudgeCounters(run, all).Violations {
-		f.see(v.Ratio)
+		f.see(v.Ratio / v.Expected)
 	}
 	return f, j.Reasons()
 }

@@ -23,10 +23,10 @@ const (
 
 // Suggest derives limits from two calibration runs: one with all cores idle, and one with all cores
 // busy at a fixed frequency. The threshold is the geometric mean of the fastest idle and the
-// slowest busy APERF per second. The tolerance is 1.5 times the largest deviation from 1 among the
-// busy cores, rounded up to half a percent. A frequency step is about 5 percent: with a much larger
-// tolerance nothing would be detected, and the cause (turbo, power saving) should be removed
-// instead. The errors are ErrNoRatio and ErrOverlap.
+// slowest busy APERF per second. The tolerance is 1.5 times the largest relative deviation from the
+// expected ratio among the busy cores, rounded up to half a percent. A frequency step is about 5
+// percent: with a much larger tolerance nothing would be detected, and the cause (turbo, power
+// saving) should be removed instead. The errors are ErrNoRatio and ErrOverlap.
 func Suggest(idle, busy CounterRun) (CounterLimits, error) {
 	_, idleMost, _, n, _ := calibrate(idle)
 	busyLeast, _, deviation, m, long := calibrate(busy)
@@ -48,11 +48,15 @@ func Suggest(idle, busy CounterRun) (CounterLimits, error) {
 	}, nil
 }
 
-// calibrate returns the slowest and the fastest APERF per second, the largest deviation of
-// APERF/MPERF from 1, the number of values, and how many of them are large enough for a ratio.
+// calibrate returns the slowest and the fastest APERF per second, the largest relative deviation of
+// APERF/MPERF from the expected ratio, the number of values, and how many of them are large enough
+// for a ratio.
 func calibrate(run CounterRun) (least, most, deviation float64, n, long int) {
 	least = math.Inf(1)
 	for _, core := range run.Cores {
+		if math.IsNaN(core.expected()) {
+			continue
+		}
 		for i := range run.WallNS {
 			if !run.sound(core.APERF, i) || !run.sound(core.MPERF, i) {
 				continue
@@ -60,7 +64,8 @@ func calibrate(run CounterRun) (least, most, deviation float64, n, long int) {
 			rate := float64(core.APERF[i]) / run.window(i)
 			least, most = min(least, rate), max(most, rate)
 			if core.MPERF[i] >= leastCounts {
-				deviation = max(deviation, math.Abs(float64(core.APERF[i])/float64(core.MPERF[i])-1))
+				ratio := float64(core.APERF[i]) / float64(core.MPERF[i]) / core.expected()
+				deviation = max(deviation, math.Abs(ratio-1))
 				long++
 			}
 			n++

@@ -34,8 +34,8 @@ func TestJudgeCountersSound(t *testing.T) {
 	if len(j.Reasons()) > 0 || len(j.Violations) > 0 {
 		t.Errorf("reasons %q, violations %v; want none", j.Reasons(), j.Violations)
 	}
-	if j.BusyThreshold != 3_600_000 {
-		t.Errorf("threshold %v; want a thousandth of the base frequency", j.BusyThreshold)
+	if j.BusyThreshold != 36_000_000 {
+		t.Errorf("threshold %v; want a hundredth of the rate of MPERF", j.BusyThreshold)
 	}
 	if math.Abs(j.Ratios[0]-1) > 1e-12 || !math.IsNaN(j.Ratios[1]) {
 		t.Errorf("ratios %v; want 1 and none", j.Ratios)
@@ -49,21 +49,21 @@ func TestJudgeCounters(t *testing.T) {
 		want   []string
 	}{
 		{"throttled", func(r *CounterRun) { r.Cores[0].APERF[1] = 3_400_000_000 },
-			[]string{"core 0 ran below its base frequency (throttled) in 1 of 3 iterations, the first is " +
+			[]string{"core 0 ran below its set frequency (throttled) in 1 of 3 iterations, the first is " +
 				"1; APERF/MPERF at worst 0.944"}},
 		{"turbo",
 			func(r *CounterRun) { r.Cores[0].APERF[0], r.Cores[0].APERF[2] = 3_800_000_000, 4_000_000_000 },
-			[]string{"core 0 ran above its base frequency (turbo) in 2 of 3 iterations, the first is 0; " +
+			[]string{"core 0 ran above its set frequency (turbo) in 2 of 3 iterations, the first is 0; " +
 				"APERF/MPERF at worst 1.111"}},
 		{"both",
 			func(r *CounterRun) { r.Cores[0].APERF[0], r.Cores[0].APERF[2] = 3_400_000_000, 4_000_000_000 },
 			[]string{"throttled", "turbo"}},
 		{"idle core wakes up",
-			func(r *CounterRun) { r.Cores[1].APERF[2], r.Cores[1].MPERF[2] = 3_600_000, 7_200_000 },
-			[]string{"core 1 ran below its base frequency (throttled) in 1 of 3 iterations, the first is " +
+			func(r *CounterRun) { r.Cores[1].APERF[2], r.Cores[1].MPERF[2] = 36_000_000, 72_000_000 },
+			[]string{"core 1 ran below its set frequency (throttled) in 1 of 3 iterations, the first is " +
 				"2; APERF/MPERF at worst 0.500"}},
 		{"just idle",
-			func(r *CounterRun) { r.Cores[1].APERF[2], r.Cores[1].MPERF[2] = 3_599_999, 7_200_000 }, nil},
+			func(r *CounterRun) { r.Cores[1].APERF[2], r.Cores[1].MPERF[2] = 35_999_999, 72_000_000 }, nil},
 		{"MPERF stands still",
 			func(r *CounterRun) { r.Cores[0].MPERF[1] = 0 }, []string{"APERF/MPERF at worst +Inf"}},
 		{"missing",
@@ -104,7 +104,7 @@ func TestJudgeCounters(t *testing.T) {
 		{"whole", func(r *CounterRun) {
 			*r = CounterRun{Whole: true, StartNS: r.StartNS[:1], WallNS: []int64{3_000_000_000},
 				Cores: []CoreCounts{{APERF: []uint64{9_000_000_000}, MPERF: []uint64{10_800_000_000}}}}
-		}, []string{"core 0 ran below its base frequency (throttled) over the execution; APERF/MPERF at " +
+		}, []string{"core 0 ran below its set frequency (throttled) over the execution; APERF/MPERF at " +
 			"worst 0.833"}},
 	}
 	for _, test := range tests {
@@ -142,8 +142,8 @@ func TestToleranceEdges(t *testing.T) {
 	}{
 		{1_030_000_000, nil},
 		{970_000_000, nil},
-		{1_030_000_001, []RatioViolation{{7, 0, Turbo, 1.030000001}}},
-		{969_999_999, []RatioViolation{{7, 0, Throttled, 0.969999999}}},
+		{1_030_000_001, []RatioViolation{{7, 0, Turbo, 1.030000001, 1}}},
+		{969_999_999, []RatioViolation{{7, 0, Throttled, 0.969999999, 1}}},
 	} {
 		run := CounterRun{StartNS: []int64{0}, WallNS: []int64{1e9},
 			Cores: []CoreCounts{{Core: 7, APERF: []uint64{test.aperf}, MPERF: []uint64{1e9}}}}
@@ -156,8 +156,8 @@ func TestToleranceEdges(t *testing.T) {
 // TestDerivedThreshold: without a threshold, the busiest core determines the base frequency.
 func TestDerivedThreshold(t *testing.T) {
 	j := JudgeCounters(busyRun(), CounterLimits{Tolerance: 0.03})
-	if j.BusyThreshold != 3_600_000 || len(j.Reasons()) > 0 {
-		t.Errorf("threshold %v, reasons %q; want 3.6e6 and none", j.BusyThreshold, j.Reasons())
+	if j.BusyThreshold != 36_000_000 || len(j.Reasons()) > 0 {
+		t.Errorf("threshold %v, reasons %q; want 3.6e7 and none", j.BusyThreshold, j.Reasons())
 	}
 }
 

@@ -10,7 +10,7 @@ type RatioKind string
 
 // The sides.
 const (
-	Throttled RatioKind = "throttled" // slower than the base frequency
+	Throttled RatioKind = "throttled" // slower than the frequency it is held at
 	Turbo     RatioKind = "turbo"     // faster
 )
 
@@ -20,6 +20,7 @@ type RatioViolation struct {
 	Core, Iteration int
 	Kind            RatioKind
 	Ratio           float64 // APERF/MPERF
+	Expected        float64 // what it should have been
 }
 
 // leastCounts is the minimum count for a meaningful ratio. APERF and MPERF are read one after the
@@ -41,12 +42,13 @@ func (b block) enough() bool {
 }
 
 // judge returns a violation for each iteration of a block that exceeds the tolerance.
-func (b block) judge(core int, tolerance float64) []RatioViolation {
-	v := RatioViolation{Core: core, Ratio: b.aperf / b.mperf} // +Inf if MPERF stood still
-	switch {
-	case v.Ratio < 1-tolerance:
+func (b block) judge(core CoreCounts, tolerance float64) []RatioViolation {
+	// +Inf if MPERF stood still
+	v := RatioViolation{Core: core.Core, Ratio: b.aperf / b.mperf, Expected: core.expected()}
+	switch relative := v.Ratio / v.Expected; {
+	case relative < 1-tolerance:
 		v.Kind = Throttled
-	case v.Ratio > 1+tolerance:
+	case relative > 1+tolerance:
 		v.Kind = Turbo
 	default:
 		return nil
@@ -74,7 +76,7 @@ func judgeRatios(run CounterRun, core CoreCounts, tolerance, busy float64) ([]Ra
 		all.aperf, all.mperf = all.aperf+a, all.mperf+m
 		now.aperf, now.mperf, now.iterations = now.aperf+a, now.mperf+m, append(now.iterations, i)
 		if now.enough() {
-			found = append(found, now.judge(core.Core, tolerance)...)
+			found = append(found, now.judge(core, tolerance)...)
 			now = block{}
 		}
 	}
@@ -82,24 +84,29 @@ func judgeRatios(run CounterRun, core CoreCounts, tolerance, busy float64) ([]Ra
 }
 
 // ratioReason summarizes the violations of one kind.
-func ratioReason(run CounterRun, core int, kind RatioKind, found []RatioViolation) string {
+func ratioReason(run CounterRun, core CoreCounts, kind RatioKind, found []RatioViolation) string {
 	var where some
-	worst := 1.0
+	expected := core.expected()
+	worst := expected
 	for _, v := range found {
 		if v.Kind != kind {
 			continue
 		}
 		where.add(v.Iteration)
-		if math.Abs(v.Ratio-1) > math.Abs(worst-1) {
+		if math.Abs(v.Ratio-expected) > math.Abs(worst-expected) {
 			worst = v.Ratio
 		}
 	}
 	if where.n == 0 {
 		return ""
 	}
-	what := "ran below its base frequency (throttled)"
+	what := "below its set frequency (throttled)"
 	if kind == Turbo {
-		what = "ran above its base frequency (turbo)"
+		what = "above its set frequency (turbo)"
 	}
-	return fmt.Sprintf("core %d %s %s; APERF/MPERF at worst %.3f", core, what, run.in(where), worst)
+	text := fmt.Sprintf("%s ran %s %s; APERF/MPERF at worst %.3f", core.name(), what, run.in(where), worst)
+	if math.Abs(expected-1) >= 0.0005 { // as printed
+		text += fmt.Sprintf(" instead of %.3f", expected)
+	}
+	return text
 }

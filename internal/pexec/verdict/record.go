@@ -1,13 +1,16 @@
 package verdict
 
 import (
+	"math"
+	"slices"
+
 	"krund/internal/results"
 )
 
 // RunOf collects the per-core counters of a record: its columns or, if it has none, its totals,
 // which form a single "iteration" from the start of the first one to the end of the runner. Of the
-// record it uses only the series, the totals and the start-up stamps. ok is false if there is
-// nothing to judge. The slices belong to the record.
+// record it uses only the series, the totals, the start-up stamps and the frequencies. ok is false
+// if there is nothing to judge. The slices belong to the record.
 func RunOf(r results.Record) (run CounterRun, ok bool) {
 	var cores collector
 	for _, c := range r.Columns {
@@ -28,6 +31,10 @@ func RunOf(r results.Record) (run CounterRun, ok bool) {
 		run = CounterRun{StartNS: []int64{first}, WallNS: []int64{done - first}, Whole: true}
 	}
 	run.Cores = cores.list
+	if len(r.Frequencies) == 0 { // older versions did not judge the benchmark's threads
+		run.Cores = slices.DeleteFunc(run.Cores, func(c CoreCounts) bool { return c.Core == TaskThreads })
+	}
+	run.expect(r.Frequencies)
 	return run, len(run.Cores) > 0 && len(run.WallNS) > 0
 }
 
@@ -36,19 +43,22 @@ type collector struct {
 	list []CoreCounts
 }
 
-// put adds a series. It ignores other counters and counters without a core.
+// put adds a series. It ignores other counters, and the cycles of the benchmark's threads: a thread
+// that moves between kinds of cores has several.
 func (c *collector) put(core *int, name string, counts []uint64) {
-	if core == nil || name != "aperf" && name != "mperf" && name != "cycles" {
-		return
+	of := TaskThreads
+	if core != nil {
+		of = *core
 	}
-	at := c.of(*core)
-	switch name {
-	case "aperf":
-		at.APERF = counts
-	case "mperf":
-		at.MPERF = counts
-	default:
-		at.Cycles = counts
+	switch {
+	case name == "aperf":
+		c.of(of).APERF = counts
+	case name == "mperf":
+		c.of(of).MPERF = counts
+	case name == "smi":
+		c.of(of).SMI = counts
+	case name == "cycles" && core != nil:
+		c.of(of).Cycles = counts
 	}
 }
 
@@ -62,10 +72,10 @@ func (c *collector) of(core int) *CoreCounts {
 	return &c.list[len(c.list)-1]
 }
 
-// HasRatio reports whether a core has both APERF and MPERF.
+// HasRatio reports whether a core has both APERF and MPERF, and their ratio can be judged.
 func (r CounterRun) HasRatio() bool {
 	for _, c := range r.Cores {
-		if len(c.APERF) > 0 && len(c.MPERF) > 0 {
+		if len(c.APERF) > 0 && len(c.MPERF) > 0 && !math.IsNaN(c.expected()) {
 			return true
 		}
 	}
@@ -93,6 +103,9 @@ func Join(runs ...CounterRun) CounterRun {
 			to.APERF = extend(to.APERF, from.APERF, n)
 			to.MPERF = extend(to.MPERF, from.MPERF, n)
 			to.Cycles = extend(to.Cycles, from.Cycles, n)
+			if to.Expected == 0 {
+				to.Expected = from.Expected
+			}
 		}
 	}
 	joined.Cores = all.list

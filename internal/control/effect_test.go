@@ -1,0 +1,121 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"krund/internal/config/setting"
+	"krund/internal/host"
+	"krund/internal/msr"
+)
+
+// TestEffect: a frequency that reads back as set but is not the one that CPUs run at is not "set".
+// amd-pstate-epp of Linux 6.3 to 6.7 is such a driver; since then it applies the limits (Linux
+// 6.12, drivers/cpufreq/amd-pstate.c:1489-1527).
+func TestEffect(t *testing.T) {
+	for _, c := range []struct {
+		name, tree        string
+		mhz               map[int]float64 // of the busy CPUs; nil: cannot be measured
+		free              bool
+		frequency, turbo  setting.Status
+		detail, otherwise string // of frequency, of turbo
+	}{
+		{"ignored", "amd-pstate-epp", map[int]float64{0: 4850, 1: 4850}, false, setting.StatusCannot,
+			setting.StatusCannot, "no effect on CPU 0-1: CPU 0 runs at 4850 MHz instead of 3800 MHz; " +
+				"before Linux 6.8", "no effect on CPU 0-1"},
+		{"fixed by the distribution", "amd-pstate-epp", map[int]float64{0: 3799, 1: 3801}, false,
+			setting.StatusSet, setting.StatusSet, "measured on CPU 0-1", "measured on CPU 0-1"},
+		{"ignored and not measured", "amd-pstate-epp", nil, false, setting.StatusCannot,
+			setting.StatusCannot, "the limits are not held: before Linux 6.8", "not held"},
+		{"held", "amd-pstate-epp-6.12", map[int]float64{0: 3800, 1: 3800}, false, setting.StatusSet,
+			setting.StatusSet, "measured on CPU 0-1", "measured on CPU 0-1"},
+		{"not measured", "amd-pstate-epp-6.12", nil, false, setting.StatusSet, setting.StatusSet,
+			"the effect was not measured: no counters", "not measured"},
+		{"a power limit", "intel-pstate-active", map[int]float64{0: 3600, 1: 3000}, false,
+			setting.StatusCannot, setting.StatusSet, "no effect on CPU 1: CPU 1 runs at 3000 MHz instead " +
+				"of 3600 MHz", "measured on CPU 0-1"},
+		{"free, without turbo", "intel-pstate-active", map[int]float64{0: 3600, 1: 3000}, true,
+			setting.StatusSet, setting.StatusSet, "", "measured on CPU 0-1"},
+		{"each kind at its own", "intel-hybrid", map[int]float64{0: 1700, 1: 1700, 2: 1200, 3: 1200}, false,
+			setting.StatusSet, setting.StatusSet, "measured on CPU 0-3", "measured on CPU 0-3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, _ := fakeMachine(t, c.tree)
+			m.Speeds = func(_ context.Context, cpus host.CPUs) ([]msr.Speed, error) {
+				var list []msr.Speed
+				for _, cpu := range cpus {
+					list = append(list, msr.Speed{Core: cpu, APERF: c.mhz[cpu] * 1e6, MPERF: 3.8e9})
+				}
+				if c.mhz == nil {
+					return nil, errors.New("no counters")
+				}
+				return list, nil
+			}
+			r := Defaults()
+			for i := range r.Demands {
+				r.Demands[i].Policy = setting.Off
+			}
+			r = under(r, setting.Apply, "smt", "turbo")
+			r.Demands = r.With(demand(frequencyLimits, setting.Apply, "free", c.free))
+			findings, undo, problems := ApplyAll(t.Context(), m, r, openJournal(t, m))
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			f, b := find(t, findings, "frequency"), find(t, findings, "turbo")
+			if f.Status != c.frequency || !strings.Contains(f.Detail, c.detail) {
+				t.Errorf("frequency: %s, %q; want %s, %q", f.Status, f.Detail, c.frequency, c.detail)
+			}
+			if b.Status != c.turbo || !strings.Contains(b.Detail, c.otherwise) {
+				t.Errorf("turbo: %s, %q; want %s, %q", b.Status, b.Detail, c.turbo, c.otherwise)
+			}
+			if f.Status == setting.StatusCannot && f.Fix == "" {
+				t.Error("no remedy")
+			}
+			if len(m.Measured()) != len(c.mhz) {
+				t.Errorf("%d speeds are known", len(m.Measured()))
+			}
+			if err := undo(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestEffectRequired: a required frequency without effect is a problem, and nothing else is set.
+func TestEffectRequired(t *testing.T) {
+	m, k := fakeMachine(t, "amd-pstate-epp")
+	k.put(nohzFile, "1") // the only other problem of this machine
+	_, undo, problems := ApplyAll(t.Context(), m, Defaults(), openJournal(t, m))
+	if len(problems) != 2 || problems[0].Control != "frequency" || problems[1].Control != "turbo" ||
+		!strings.Contains(problems[0].Fix, "amd_pstate=passive") {
+		t.Errorf("%+v", problems)
+	}
+	if got := k.get("/proc/sys/kernel/nmi_watchdog"); got != "1" {
+		t.Errorf("nmi_watchdog is %s", got)
+	}
+	if err := undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHeld: the frequency that the limits in force permit.
+func TestHeld(t *testing.T) {
+	for tree, want := range map[string]int64{ // before anything is set
+		"intel-pstate-active": 3600000, "intel-ctdp": 1200000, "amd-acpi-cpufreq": 2400000,
+		"amd-pstate-epp": 3800000, "arm64": 3000000,
+	} {
+		m, _ := fakeMachine(t, tree)
+		policies, err := m.FrequencyPolicies()
+		if err != nil || policies[0].Held() != want {
+			t.Errorf("%s: %d, %v; want %d", tree, policies[0].Held(), err, want)
+		}
+	}
+	if got := (host.FrequencyPolicy{Min: 2000, Max: 2000, Base: 3000, HWMax: 4000}).Held(); got != 2000 {
+		t.Errorf("equal limits: %d", got)
+	}
+	if got := (host.FrequencyPolicy{Min: 1000, Max: 2000, HWMax: 4000}).Held(); got != 0 {
+		t.Errorf("unknown: %d", got)
+	}
+}

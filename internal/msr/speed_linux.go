@@ -1,0 +1,20 @@
+package msr
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// bindThread binds the calling thread to a core; unbind restores its previous affinity.
+func bindThread(core int) (unbind func(), err error) {
+	var old, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &old); err != nil {
+		return nil, fmt.Errorf("sched_getaffinity: %w", err)
+	}
+	one.Set(core)
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		return nil, fmt.Errorf("sched_setaffinity: %w", err)
+	}
+	return func() { _ = unix.SchedSetaffinity(0, &old) }, nil // the previous affinity is still permitted
+}

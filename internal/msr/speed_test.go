@@ -1,0 +1,112 @@
+package msr
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"krund/internal/sysroot"
+)
+
+// fakeCore is a core that runs at hz while its MPERF counts at base, and the clock.
+type fakeCore struct {
+	now      time.Time
+	hz, base float64
+	bound    int
+	fail     error
+	halted   bool
+}
+
+func (f *fakeCore) Now() time.Time                             { return f.now }
+func (f *fakeCore) Sleep(context.Context, time.Duration) error { return nil }
+func (f *fakeCore) Close() error                               { return nil }
+func (f *fakeCore) read() (aperf, mperf uint64, err error) {
+	if f.halted {
+		return 1, 1, f.fail
+	}
+	seconds := f.now.Sub(time.Unix(0, 0)).Seconds()
+	return uint64(f.hz * seconds), uint64(f.base * seconds), f.fail
+}
+
+func (f *fakeCore) meter() speedometer {
+	return speedometer{
+		clock: f, open: func(int) (coreCounter, error) { return f, nil },
+		bind: func(core int) (func(), error) {
+			f.bound++
+			return func() { f.bound-- }, nil
+		},
+		work: func() { f.now = f.now.Add(100 * time.Microsecond) },
+	}
+}
+
+// TestMeasureSpeeds: an efficient core held at 2.4 GHz, whose MPERF counts at 3.187 GHz, as a
+// Core i9-12900 has it (Linux 6.12, drivers/cpufreq/intel_pstate.c:949-953): APERF/MPERF is 0.753.
+func TestMeasureSpeeds(t *testing.T) {
+	f := &fakeCore{now: time.Unix(1, 0), hz: 2.4e9, base: 3.187e9}
+	list, err := f.meter().all(t.Context(), []int{4, 5})
+	if err != nil || len(list) != 2 || list[1].Core != 5 || f.bound != 0 {
+		t.Fatalf("%+v, %v, %d bound", list, err, f.bound)
+	}
+	for _, s := range list {
+		if math.Abs(s.MPERF/3.187e9-1) > 1e-3 || math.Abs(s.MHz()/2400-1) > 1e-3 ||
+			math.Abs(s.APERF/s.MPERF-0.753) > 1e-3 {
+			t.Errorf("%+v", s)
+		}
+	}
+	if elapsed := f.now.Sub(time.Unix(1, 0)); elapsed > 2*(speedSettle+speedWindow)+time.Millisecond {
+		t.Errorf("two cores took %s", elapsed)
+	}
+	f.halted = true
+	if list, err := f.meter().all(t.Context(), []int{0}); err == nil {
+		t.Errorf("counters that stand still: %+v", list)
+	}
+	f.halted, f.fail = false, errors.New("gone")
+	if _, err := f.meter().all(t.Context(), []int{0}); !errors.Is(err, f.fail) || f.bound != 0 {
+		t.Errorf("%v, %d bound", err, f.bound)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := f.meter().all(ended, []int{0}); err == nil {
+		t.Error("measured after the end")
+	}
+}
+
+// TestOpenCore: without perf's events the registers are read, and without those it is an error.
+func TestOpenCore(t *testing.T) {
+	dir := t.TempDir()
+	root := sysroot.New(dir)
+	refuse := func(event, eventOptions) (*os.File, error) { return nil, os.ErrPermission }
+	if _, err := openCore(root, refuse, 2); err == nil {
+		t.Error("opened nothing")
+	}
+	name := filepath.Join(dir, "dev/cpu/2/msr")
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	data := append(make([]byte, regMPERF), 7, 0, 0, 0, 0, 0, 0, 0, 0) // the file's bytes overlap
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := openCore(root, refuse, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, mperf, err := c.read(); err != nil || mperf != 7 {
+		t.Errorf("MPERF %d, %v", mperf, err)
+	}
+}
+
+// TestLiveSpeed measures this machine's first core.
+func TestLiveSpeed(t *testing.T) {
+	list, err := MeasureSpeeds(t.Context(), sysroot.New("/"), sysroot.RealClock{}, []int{0})
+	if err != nil {
+		t.Skip(err)
+	}
+	if list[0].MPERF < 100e6 || list[0].APERF < 100e6 {
+		t.Errorf("%+v", list)
+	}
+}

@@ -1,0 +1,152 @@
+package verdict
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+)
+
+// known is what krund finds out about a core: the held frequency in kHz and the rate of MPERF in
+// Hz, 0 unknown.
+func known(core int, held int64, mperf float64) results.Frequency {
+	f := results.Frequency{Core: &core}
+	if held > 0 {
+		f.HeldKHz = &held
+	}
+	if mperf > 0 {
+		f.MPERFHz = &mperf
+	}
+	return f
+}
+
+// held is a run of one second with a core that runs at a frequency while MPERF counts at its rate.
+func held(core int, hz, mperf float64) CounterRun {
+	return CounterRun{StartNS: []int64{0}, WallNS: []int64{1e9}, Cores: []CoreCounts{
+		{Core: core, APERF: []uint64{uint64(hz)}, MPERF: []uint64{uint64(mperf)}},
+	}}
+}
+
+// TestExpectedRatio: APERF/MPERF of a core that runs exactly as it is held is not judged as
+// throttled or turbo, whatever its base frequency is. MPERF counts at the maximum frequency without
+// turbo (Linux 6.12, arch/x86/kernel/cpu/aperfmperf.c:404; drivers/cpufreq/intel_pstate.c:949-953,
+// 2092), base_frequency is the guaranteed one (912-929).
+func TestExpectedRatio(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		hz, mperf    float64
+		known        []results.Frequency
+		ratio        float64
+		source, want string
+	}{
+		{"efficient core of a Core i9-12900", 2.4e9, 3.187e9,
+			[]results.Frequency{known(4, 2400000, 3.187e9)}, 0.753, "measured", ""},
+		{"laptop at its lower configurable TDP", 1.2e9, 2.8e9, []results.Frequency{known(4, 1200000, 2.8e9)},
+			0.429, "measured", ""},
+		{"frequency.khz below base", 1.6e9, 3.6e9, []results.Frequency{known(4, 1600000, 3.6e9)}, 0.444,
+			"measured", ""},
+		{"base frequency", 3.6e9, 3.6e9, []results.Frequency{known(4, 3600000, 3.6e9)}, 1, "measured", ""},
+		{"throttled efficient core", 2.0e9, 3.187e9, []results.Frequency{known(4, 2400000, 3.187e9)}, 0.753,
+			"measured", "core 4 ran below its set frequency (throttled) in 1 of 1 iterations, the first " +
+				"is 0; APERF/MPERF at worst 0.628 instead of 0.753"},
+		{"efficient core in turbo", 3.187e9, 3.187e9, []results.Frequency{known(4, 2400000, 3.187e9)}, 0.753,
+			"measured", "core 4 ran above its set frequency (turbo) in 1 of 1 iterations, the first is " +
+				"0; APERF/MPERF at worst 1.000 instead of 0.753"},
+		{"rate unknown: the fastest of the run", 2.4e9, 3.2e9,
+			[]results.Frequency{known(4, 2400000, 0)}, 0.75, "run", ""},
+		{"held frequency unknown", 3.2e9, 3.2e9, []results.Frequency{known(4, 0, 3.2e9)}, 1, "measured", ""},
+		{"nothing known", 3.2e9, 3.2e9, nil, 1, "run", ""},
+		{"other cores known", 2.4e9, 3.2e9, []results.Frequency{known(0, 2400000, 3.2e9)}, 1, "run",
+			"throttled"},
+	} {
+		run := held(4, c.hz, c.mperf)
+		list := run.Expect(c.known)
+		if len(list) != 1 || *list[0].Core != 4 || math.Abs(*list[0].Expected-c.ratio) > 5e-4 ||
+			list[0].Source != c.source {
+			t.Fatalf("%s: %+v", c.name, list)
+		}
+		j := JudgeCounters(run, CounterLimits{Tolerance: DefaultTolerance})
+		got := strings.Join(j.Reasons(), "; ")
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		// What the record keeps gives the same verdict later.
+		again, ok := RunOf(results.Record{StartNS: run.StartNS, WallNS: run.WallNS, Frequencies: list,
+			Columns: []results.Column{{Name: "aperf", Kind: results.KindCounter, Core: list[0].Core,
+				Counts: run.Cores[0].APERF}, {Name: "mperf", Kind: results.KindCounter, Core: list[0].Core,
+				Counts: run.Cores[0].MPERF}}})
+		if k := JudgeCounters(again, CounterLimits{Tolerance: DefaultTolerance}); !ok ||
+			len(k.Disturbed) != len(j.Disturbed) {
+			t.Errorf("%s: from the record %q", c.name, k.Disturbed)
+		}
+	}
+}
+
+// TestSuggestRelative: limits suggested from a run on efficient cores do not hide real throttling.
+func TestSuggestRelative(t *testing.T) {
+	idle, busy := held(4, 100_000, 100_000), held(4, 2.4e9, 3.187e9)
+	busy.Expect([]results.Frequency{known(4, 2400000, 3.187e9)})
+	if got, err := Suggest(idle, busy); err != nil || got.Tolerance != leastTolerance {
+		t.Errorf("%+v, %v; want the least tolerance", got, err)
+	}
+	if got, err := Suggest(idle, Join(busy)); err != nil || got.Tolerance != leastTolerance {
+		t.Errorf("joined: %+v, %v; want the least tolerance", got, err)
+	}
+}
+
+// TestTaskRatio: the ratio of the benchmark's threads is judged if all cores should have the same.
+func TestTaskRatio(t *testing.T) {
+	alike := []results.Frequency{known(0, 3600000, 3.6e9), known(1, 3600000, 3.6e9)}
+	hybrid := []results.Frequency{known(0, 3200000, 3.187e9), known(4, 2400000, 3.187e9)}
+	for _, c := range []struct {
+		name   string
+		hz     float64
+		known  []results.Frequency
+		judged bool
+		want   string
+	}{
+		{"held", 3.6e9, alike, true, ""},
+		{"throttled", 3.0e9, alike, true, "the benchmark's threads ran below its set frequency " +
+			"(throttled)"},
+		{"two kinds of cores", 2.4e9, hybrid, false, ""},
+		{"nothing known, as in older records", 2.4e9, nil, false, ""},
+	} {
+		run := held(TaskThreads, c.hz, 3.6e9)
+		list := run.Expect(c.known)
+		if len(list) != 1 || list[0].Core != nil || (list[0].Expected != nil) != c.judged ||
+			run.HasRatio() != c.judged {
+			t.Errorf("%s: %+v", c.name, list)
+		}
+		j := JudgeCounters(run, CounterLimits{Tolerance: DefaultTolerance})
+		got := strings.Join(j.Reasons(), "; ")
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestHousekeepingCore: a core that is busy for 0.2 percent with interrupts and wakes up from C1E,
+// which lowers its frequency, is idle for the verdict.
+func TestHousekeepingCore(t *testing.T) {
+	run := held(0, 0.002*2.8e9, 0.002*3.6e9)
+	run.Cores = append(run.Cores, CoreCounts{Core: 1, APERF: []uint64{3.6e9}, MPERF: []uint64{3.6e9}})
+	if j := JudgeCounters(run, CounterLimits{Tolerance: DefaultTolerance}); len(j.Reasons()) > 0 {
+		t.Errorf("%q", j.Reasons())
+	}
+}
+
+// TestJudgeSMI: each core counts the interrupts that stop all of them, so they are not added up.
+func TestJudgeSMI(t *testing.T) {
+	run := CounterRun{WallNS: []int64{1e6, 1e6, 1e6}, Cores: []CoreCounts{
+		{Core: 0, SMI: []uint64{0, 2, 0}}, {Core: 1, SMI: []uint64{0, 2, 1}}, {Core: 2},
+	}}
+	const want = "the firmware interrupted all cores 3 times (SMI) in 2 of 3 iterations, the first is 1"
+	if got := JudgeSMI(run); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	run.Cores = []CoreCounts{{SMI: []uint64{0, 0, MissingCount}}}
+	if got := JudgeSMI(run); got != "" {
+		t.Errorf("none: %q", got)
+	}
+}
