@@ -9,6 +9,7 @@ import (
 	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/probe"
+	"krund/internal/sysroot"
 )
 
 // TestSuspended: readings whose intervals overlap prove nothing, however far apart in time.
@@ -39,6 +40,7 @@ func TestASuspensionIsRepeated(t *testing.T) {
 		offset := ClockOffset{time.Hour, time.Hour}
 		m := &LabMachine{
 			Control: control.NewMachine(t.Context(), root), Log: slog.New(slog.DiscardHandler),
+			Clock: sysroot.RealClock{},
 			Probes: probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
 				Throttle: setting.Off},
 			Offset: func() (ClockOffset, error) { return offset, nil },

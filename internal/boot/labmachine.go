@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -176,7 +177,10 @@ func (m *LabMachine) Watch(ctx context.Context, applied Applied,
 		return nil, err
 	}
 	offset := m.readOffset()
+	before := probe.ReadActivity(m.Control.Host, m.Clock.Now())
 	return func(ctx context.Context) Observation {
+		load := probe.ReadActivity(m.Control.Host, m.Clock.Now()).Since(before, os.Getpid())
+		seen.Machine.Load = &load
 		m.judgeSuspension(offset, &seen)
 		m.judgeThrottle(throttle, &seen)
 		m.judgePowerLimits(&seen)

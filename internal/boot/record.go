@@ -11,6 +11,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/pexec"
 	"krund/internal/pexec/verdict"
+	"krund/internal/probe"
 	"krund/internal/rerun"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -60,6 +61,11 @@ func (x *experiment) judge(slot schedule.Slot, start baseline, run execution) re
 	if s := start.settled; s != nil && !s.Quiet {
 		seen.Remarks = append(seen.Remarks, fmt.Sprintf("the machine was not quiet when the run began, "+
 			"after %s: %s", time.Duration(s.WaitedNS).Round(time.Second), strings.Join(s.Busy, "; ")))
+	}
+	if l := seen.Machine.Load; l != nil {
+		if busy := probe.Busy(*l, r.Process, r.Daemon); len(busy) > 0 {
+			seen.Remarks = append(seen.Remarks, results.BusyMachine+strings.Join(busy, "; "))
+		}
 	}
 	m.Execution.Refused = slices.Concat(m.Execution.Refused, seen.Refused)
 	m.Execution.Disturbed = slices.Concat(m.Execution.Disturbed, seen.Disturbed)

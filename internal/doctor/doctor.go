@@ -6,6 +6,7 @@ package doctor
 
 import (
 	"context"
+	"os"
 
 	"krund/internal/autostart"
 	"krund/internal/config"
@@ -66,7 +67,7 @@ func Look(ctx context.Context, m *control.Machine, w Wishes, counters Counters) 
 // Readings is Look without the settings, for callers that have already checked them.
 func Readings(ctx context.Context, m *control.Machine, w Wishes, counters Counters) []setting.Finding {
 	rows := probe.Check(ctx, m.Host, w.Probe)
-	rows = append(rows, control.CheckTuners(ctx, m))
+	rows = append(rows, probe.CheckLoad(m.Host, os.Getpid()), control.CheckTuners(ctx, m))
 	rows = append(rows, checkCounters(ctx, m.Root, w.Counters, counters)...)
 	for _, i := range w.Interpreters {
 		rows = append(rows, i.check(ctx))

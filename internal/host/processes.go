@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -12,10 +13,11 @@ import (
 
 // A Process is one process of the machine, a thread of the kernel included.
 type Process struct {
-	PID   int
-	Start uint64 // ticks after boot: distinguishes it from a later process with the same PID
-	Name  string // printable; the kernel shows at most 63 bytes (proc_task_name, fs/proc/array.c)
-	Ticks uint64 // of processor time, TicksPerSecond a second
+	PID    int
+	Start  uint64 // ticks after boot: distinguishes it from a later process with the same PID
+	Name   string // printable; the kernel shows at most 63 bytes (proc_task_name, fs/proc/array.c)
+	Ticks  uint64 // of processor time, TicksPerSecond a second
+	Parent int    // the process that started it, or that adopted it
 }
 
 // Processes returns the processes, in no order. It skips those that end meanwhile.
@@ -38,7 +40,8 @@ func (h Host) Processes() []Process {
 // parseProcess reads /proc/PID/stat (proc(5)): the name is in parentheses and may contain any
 // character.
 func parseProcess(stat string) (p Process, ok bool) {
-	const user, system, start = 14 - 3, 15 - 3, 22 - 3 // fields, counted from the one after the name
+	// fields, counted from the one after the name
+	const parent, user, system, start = 4 - 3, 14 - 3, 15 - 3, 22 - 3
 	first, last := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
 	if first < 0 || last < first {
 		return p, false
@@ -47,8 +50,8 @@ func parseProcess(stat string) (p Process, ok bool) {
 	if len(fields) <= start {
 		return p, false
 	}
-	var n [3]uint64
-	for i, field := range []int{user, system, start} {
+	var n [4]uint64
+	for i, field := range []int{user, system, start, parent} {
 		v, err := strconv.ParseUint(fields[field], 10, 63)
 		if err != nil {
 			return p, false
@@ -57,7 +60,7 @@ func parseProcess(stat string) (p Process, ok bool) {
 	}
 	const longest = 63
 	return Process{Start: n[2], Name: display.PlainLine(display.Head(stat[first+1:last], longest)),
-		Ticks: n[0] + n[1]}, true
+		Ticks: n[0] + n[1], Parent: int(min(n[3], math.MaxInt32))}, true
 }
 
 // Busiest returns the processes that used processor time since before, with the ticks that they

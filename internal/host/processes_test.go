@@ -18,7 +18,7 @@ func TestProcesses(t *testing.T) {
 		"/proc/9/stat": "9 (gone", "/proc/irq/stat": "no process"})
 	list := h.Processes()
 	i := slices.IndexFunc(list, func(p Process) bool { return p.PID == 812 })
-	if len(list) != 2 || i < 0 || list[i] != (Process{812, 3460, "stress", 300}) {
+	if len(list) != 2 || i < 0 || list[i] != (Process{812, 3460, "stress", 300, 1}) {
 		t.Errorf("%+v", list)
 	}
 	if odd := list[1-max(i, 0)]; odd.Start != 3461 || strings.Contains(odd.Name, "\x1b") {
@@ -27,9 +27,10 @@ func TestProcesses(t *testing.T) {
 }
 
 func TestBusiest(t *testing.T) {
-	before := []Process{{1, 0, "init", 50}, {2, 0, "old", 1000}, {3, 5, "idle", 7}}
-	now := []Process{{1, 0, "init", 60}, {2, 900, "new", 30}, {3, 5, "idle", 7}, {4, 901, "fork", 30}}
-	want := []Process{{2, 900, "new", 30}, {4, 901, "fork", 30}, {1, 0, "init", 10}}
+	before := []Process{{1, 0, "init", 50, 0}, {2, 0, "old", 1000, 0}, {3, 5, "idle", 7, 0}}
+	now := []Process{{1, 0, "init", 60, 0}, {2, 900, "new", 30, 0}, {3, 5, "idle", 7, 0},
+		{4, 901, "fork", 30, 0}}
+	want := []Process{{2, 900, "new", 30, 0}, {4, 901, "fork", 30, 0}, {1, 0, "init", 10, 0}}
 	if got := Busiest(before, now, 3); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

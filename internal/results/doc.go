@@ -158,6 +158,15 @@
 //	                 of sentences: what kept it busy last); absent without one
 //	  waits          fixed waits before the run: startup_ns (0 with settle), and sync_ns;
 //	                 both are 0 by default without reboots; absent in older records
+//	  load           what the machine did from just before the run until just after it;
+//	                 absent in older records:
+//	    window_ns    how long that was
+//	    load_milli   load average of the minute before, in thousandths, or null
+//	    busy_ns      processor time of everything, the benchmark included, and steal_ns
+//	                 what a hypervisor withheld, both in ticks of 10 ms, or null
+//	    pressure     list of resource and some_ns: how long a task waited for it
+//	    programs     the busiest that still ran afterwards: name, pid, cpu_ns
+//	    krunds       processes of other krunds
 //	daemon           krund's own resource use during the run
 //	  cpu_ns, voluntary_switches, involuntary_switches
 //	  wake_ups       how often one of krund's threads got a processor, from just before

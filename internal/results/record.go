@@ -190,7 +190,35 @@ type MachineState struct {
 	// of the wait for a quiet machine before the run; nil if there was none
 	Settle *Settle `json:"settle,omitempty"`
 	Waits  *Waits  `json:"waits,omitempty"` // nil in records of earlier versions
+	Load   *Load   `json:"load,omitempty"`  // likewise
 }
+
+// Load is what the machine did from just before the run until just after it.
+type Load struct {
+	WindowNS  int64      `json:"window_ns"`
+	LoadMilli *int64     `json:"load_milli"` // thousandths: load average of the minute before; nil unknown
+	BusyNS    *int64     `json:"busy_ns"`    // processor time of everything, the benchmark included
+	StealNS   *int64     `json:"steal_ns"`   // that a hypervisor withheld from this machine
+	Pressure  []Pressure `json:"pressure"`
+	Programs  []Program  `json:"programs"` // the busiest that still ran afterwards, without krund
+	Krunds    []int      `json:"krunds"`   // processes of other krunds
+}
+
+// Pressure is how long at least one task of the machine waited for a resource.
+type Pressure struct {
+	Resource string `json:"resource"` // "cpu", "io", "memory", "irq"
+	SomeNS   int64  `json:"some_ns"`
+}
+
+// Program is a process of the machine.
+type Program struct {
+	Name  string `json:"name"`
+	PID   int    `json:"pid"`
+	CPUNS int64  `json:"cpu_ns"` // that it used
+}
+
+// BusyMachine begins the reason that names what the machine was busy with besides the benchmark.
+const BusyMachine = "the machine was busy: "
 
 // Waits are the fixed waits before the execution, in nanoseconds.
 type Waits struct {

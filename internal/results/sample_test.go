@@ -106,6 +106,10 @@ func fullMachine() results.MachineState {
 		SuspendedNS: new(int64(20_000_000_000)),
 		Settle: &results.Settle{WaitedNS: 20_000_000_000, Quiet: true,
 			Busy: []string{"systemd is at work on apt-daily.service"}},
+		Load: &results.Load{WindowNS: 5_100_000_000, LoadMilli: new(int64(1760)),
+			BusyNS: new(int64(9_000_000_000)), StealNS: new(int64(10_000_000)),
+			Pressure: []results.Pressure{{Resource: "cpu", SomeNS: 4_000_000_000}},
+			Programs: []results.Program{{Name: "cc1", PID: 99, CPUNS: 4_800_000_000}}, Krunds: []int{77}},
 		Waits: &results.Waits{StartupNS: 180_000_000_000, SyncNS: 30_000_000_000},
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
 	"krund/internal/key"
+	"krund/internal/results"
 )
 
 // Format is the version of Answer. docs/output.md describes its fields.
@@ -66,6 +68,7 @@ type Result struct {
 	Warnings []string           `json:"warnings"`
 
 	levels map[int]float64 // by number of the execution
+	busy   []string        // remarks of executions on a busy machine
 }
 
 // Versus compares a subject with the fastest.
@@ -139,6 +142,11 @@ func resultOf(p Plan, s Subject, executions []dataset.Execution, shell cost) (Re
 	for _, e := range executions {
 		if e.Outcome == dataset.Completed {
 			good = append(good, e)
+			for _, reason := range e.Reasons {
+				if strings.HasPrefix(reason, results.BusyMachine) {
+					r.busy = append(r.busy, reason)
+				}
+			}
 			continue
 		}
 		r.Failed++

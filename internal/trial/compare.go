@@ -102,6 +102,9 @@ func (a *Answer) warn() {
 		if r.NotOK > 0 {
 			r.add("%d of %d runs ended with an exit status other than 0", r.NotOK, r.Runs)
 		}
+		if len(r.busy) > 0 {
+			r.add("%s (in %d of %d executions)", r.busy[0], len(r.busy), r.Executions)
+		}
 		if r.Command {
 			r.warnCommand(a.Shell != nil)
 		}

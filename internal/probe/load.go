@@ -1,0 +1,203 @@
+package probe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"krund/internal/config/setting"
+	"krund/internal/host"
+	"krund/internal/results"
+)
+
+// Activity is what the machine has done up to a moment: two of them show what it did in between.
+type Activity struct {
+	at        time.Time
+	load      *host.Load
+	stat      *host.Stat
+	pressure  map[string]host.Pressure
+	processes []host.Process
+}
+
+// ReadActivity reads the load, the processors' times, the pressure and the processes. What cannot
+// be read is unknown.
+func ReadActivity(h host.Host, now time.Time) Activity {
+	a := Activity{at: now, pressure: map[string]host.Pressure{}, processes: h.Processes()}
+	if load, err := h.ReadLoad(); err == nil {
+		a.load = &load
+	}
+	if stat, err := h.ReadStat(); err == nil {
+		a.stat = &stat
+	}
+	for _, resource := range host.Resources {
+		if p, err := h.ReadPressure(resource); err == nil {
+			a.pressure[resource] = p
+		}
+	}
+	return a
+}
+
+// mostBusyPrograms is how many programs a record names.
+const mostBusyPrograms = 5
+
+// Since returns what the machine did since before, for a record. self is krund's own process.
+func (a Activity) Since(before Activity, self int) results.Load {
+	l := results.Load{WindowNS: a.at.Sub(before.at).Nanoseconds(), Pressure: []results.Pressure{},
+		Programs: []results.Program{}, Krunds: before.krunds(self)}
+	if before.load != nil {
+		milli := int64(before.load.One * 1000)
+		l.LoadMilli = &milli
+	}
+	if a.stat != nil && before.stat != nil {
+		busy, steal := ticksSince(*before.stat, *a.stat)
+		l.BusyNS, l.StealNS = &busy, &steal
+	}
+	for _, resource := range host.Resources {
+		now, known := a.pressure[resource]
+		if was, ok := before.pressure[resource]; known && ok {
+			l.Pressure = append(l.Pressure, results.Pressure{Resource: resource,
+				SomeNS: (now.Some.Total - was.Some.Total).Nanoseconds()})
+		}
+	}
+	for _, p := range host.Busiest(before.processes, a.processes, mostBusyPrograms) {
+		if p.PID != self {
+			l.Programs = append(l.Programs, results.Program{Name: p.Name, PID: p.PID,
+				CPUNS: int64(p.Ticks) * tick.Nanoseconds()})
+		}
+	}
+	return l
+}
+
+// tick is the unit of the kernel's accounting.
+const tick = time.Second / host.TicksPerSecond
+
+// ticksSince returns the time that processors were busy and that the hypervisor withheld.
+func ticksSince(before, now host.Stat) (busy, steal int64) {
+	for cpu, t := range now.CPUs {
+		was, ok := before.CPUs[cpu]
+		if !ok {
+			continue
+		}
+		busy += int64(max(t.Busy(), was.Busy())-was.Busy()) * tick.Nanoseconds()
+		steal += int64(max(t.Steal, was.Steal)-was.Steal) * tick.Nanoseconds()
+	}
+	return busy, steal
+}
+
+// krunds returns the other krunds that run, without the helpers of each.
+func (a Activity) krunds(self int) []int {
+	krund := map[int]bool{self: true}
+	for _, p := range a.processes {
+		krund[p.PID] = krund[p.PID] || p.Name == "krund"
+	}
+	pids := []int{}
+	for _, p := range a.processes {
+		if p.PID != self && krund[p.PID] && !krund[p.Parent] {
+			pids = append(pids, p.PID)
+		}
+	}
+	slices.Sort(pids)
+	return pids
+}
+
+// Limits of a machine that is busy with something else. Below a third of a second the kernel's
+// accounting in ticks of 10 ms is too coarse.
+const (
+	busyWindow  = 300 * time.Millisecond
+	busyOthers  = 0.1  // processors that other programs used
+	busySteal   = 0.02 // share of the time that the hypervisor withheld from one processor
+	busyWaited  = 0.1  // share of the wall time without a processor, and
+	busySwitch  = 10   // as many involuntary switches per second, and
+	busyStalled = 0.05 // share of the time in which tasks waited for a processor
+)
+
+// Busy returns sentences about what the machine was busy with besides a benchmark while it ran.
+func Busy(l results.Load, p results.Process, d results.Daemon) []string {
+	var busy []string
+	for _, pid := range l.Krunds {
+		busy = append(busy, fmt.Sprintf("another krund (process %d) ran", pid))
+	}
+	if l.WindowNS < busyWindow.Nanoseconds() {
+		return busy
+	}
+	window := float64(l.WindowNS)
+	if l.BusyNS != nil {
+		others := float64(*l.BusyNS-p.UTimeNS-p.STimeNS-d.CPUNS) / window
+		if others > busyOthers {
+			busy = append(busy, fmt.Sprintf("other programs used %.1f processors%s", others,
+				programs(l.Programs, window)))
+		}
+	}
+	if l.StealNS != nil && float64(*l.StealNS)/window > busySteal {
+		busy = append(busy, fmt.Sprintf("the hypervisor withheld a processor for %.0f %% of the time",
+			100*float64(*l.StealNS)/window))
+	}
+	return append(busy, waited(l, p)...)
+}
+
+// waited reports a process that was ready to run, and did not: it had a processor for a part of its
+// life only, was interrupted often, and tasks waited for processors.
+func waited(l results.Load, p results.Process) []string {
+	wall, cpu := time.Duration(p.WallNS), time.Duration(p.UTimeNS+p.STimeNS)
+	if wall <= 0 || float64(wall-cpu) < busyWaited*float64(wall) ||
+		float64(p.InvoluntarySwitches) < busySwitch*wall.Seconds() {
+		return nil
+	}
+	for _, r := range l.Pressure {
+		if r.Resource == "cpu" && float64(r.SomeNS) < busyStalled*float64(l.WindowNS) {
+			return nil
+		}
+	}
+	return []string{fmt.Sprintf("the process had a processor for %.1f s of %.1f s and was interrupted %d "+
+		"times", cpu.Seconds(), wall.Seconds(), p.InvoluntarySwitches)}
+}
+
+// programs names the busiest programs: " (cc1 85 %, Xorg 3 %)".
+func programs(list []results.Program, window float64) string {
+	var names []string
+	for _, p := range list {
+		if share := 100 * float64(p.CPUNS) / window; share >= 1 {
+			names = append(names, fmt.Sprintf("%s %.0f %%", p.Name, share))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
+
+// Limits of a machine that may measure: what a check before an experiment compares the last ten
+// seconds and the last minute with.
+const (
+	checkLoad  = 0.5
+	checkStall = 0.02
+)
+
+// CheckLoad returns a row about what the machine is busy with now. self is the process that asks.
+func CheckLoad(h host.Host, self int) setting.Finding {
+	f := setting.Finding{Name: "load", Policy: setting.Warn, Status: setting.StatusOK,
+		Wanted: fmt.Sprintf("below %.1f, no other krund", checkLoad),
+		Why:    "other programs take processors, caches and memory bandwidth from the benchmark"}
+	a := ReadActivity(h, time.Time{})
+	var found []string
+	if a.load != nil {
+		found = append(found, fmt.Sprintf("%.2f in the last minute", a.load.One))
+		if a.load.One >= checkLoad {
+			f.Status = setting.StatusDiffers
+		}
+	}
+	if p, ok := a.pressure["cpu"]; ok && p.Some.Avg10 >= checkStall {
+		f.Status = setting.StatusDiffers
+		f.Detail = fmt.Sprintf("tasks waited for a processor in %.0f %% of the last 10 s", 100*p.Some.Avg10)
+	}
+	for _, pid := range a.krunds(self) {
+		f.Status = setting.StatusDiffers
+		found = append(found, fmt.Sprintf("krund runs as process %d", pid))
+	}
+	if f.Found = strings.Join(found, ", "); f.Found == "" {
+		f.Found, f.Status = "unknown", setting.StatusCannot
+	}
+	f.Fix = "wait, or end what runs: top(1) shows it"
+	return f
+}

@@ -1,0 +1,136 @@
+package probe
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/config/setting"
+	"krund/internal/host"
+	"krund/internal/results"
+	"krund/internal/sysroot"
+)
+
+// activityFiles are the files of a machine with two processors, of which one was busy for ticks.
+func activityFiles(t *testing.T, load string, ticks, stalled string, processes map[string]string) host.Host {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string]string{
+		"/proc/loadavg": load + " 0.40 0.20 1/80 11206\n",
+		"/proc/stat": "cpu  0 0 0 0\ncpu0 " + ticks + " 0 0 1000 0 0 0 7\n" +
+			"cpu1 5 0 0 1000 0 0 0 0\nctxt 1\n",
+		"/proc/pressure/cpu": "some avg10=" + stalled + " avg60=0.00 avg300=0.00 total=" + ticks + "0000\n",
+	}
+	for pid, stat := range processes {
+		files["/proc/"+pid+"/stat"] = pid + stat
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return host.Host{Root: sysroot.New(dir)}
+}
+
+// stat is the rest of /proc/PID/stat: name, parent, and user time in ticks.
+func stat(name, parent, ticks string) string {
+	return " (" + name + ") S " + parent + " 1 1 0 -1 4194304 0 0 0 0 " + ticks + " 0 0 0 20 0 1 0 300 0 0\n"
+}
+
+func TestActivity(t *testing.T) {
+	before := ReadActivity(activityFiles(t, "1.76", "100", "0.00", map[string]string{
+		"10": stat("krund", "1", "5"), "11": stat("krund", "10", "5"), "20": stat("krund", "1", "5"),
+		"21": stat("krund", "20", "5"), "30": stat("cc1", "1", "100")}), time.Unix(100, 0))
+	after := ReadActivity(activityFiles(t, "1.80", "400", "0.00", map[string]string{
+		"10": stat("krund", "1", "9"), "30": stat("cc1", "1", "350")}), time.Unix(105, 0))
+	l := after.Since(before, 10)
+	if l.WindowNS != 5e9 || *l.LoadMilli != 1760 || *l.BusyNS != 3e9 || *l.StealNS != 0 {
+		t.Errorf("%+v", l)
+	}
+	if len(l.Pressure) != 1 || l.Pressure[0] != (results.Pressure{Resource: "cpu", SomeNS: 3e9}) {
+		t.Errorf("pressure %+v", l.Pressure)
+	}
+	if len(l.Programs) != 1 || l.Programs[0] != (results.Program{Name: "cc1", PID: 30, CPUNS: 25e8}) {
+		t.Errorf("programs %+v", l.Programs)
+	}
+	if len(l.Krunds) != 1 || l.Krunds[0] != 20 {
+		t.Errorf("krunds %v: 11 and 21 are helpers", l.Krunds)
+	}
+	nothing := ReadActivity(host.Host{Root: sysroot.New(t.TempDir())}, time.Unix(100, 0))
+	if l := nothing.Since(nothing, 1); l.BusyNS != nil || l.LoadMilli != nil || len(l.Pressure) > 0 {
+		t.Errorf("unknown: %+v", l)
+	}
+}
+
+func TestBusy(t *testing.T) {
+	ns := func(seconds float64) *int64 {
+		n := int64(seconds * 1e9)
+		return &n
+	}
+	quiet := results.Load{WindowNS: 65e8, BusyNS: ns(6.5), StealNS: ns(0),
+		Pressure: []results.Pressure{{Resource: "cpu", SomeNS: 1e6}}}
+	with := func(change func(*results.Load)) results.Load {
+		l := quiet
+		change(&l)
+		return l
+	}
+	whole := results.Process{WallNS: 65e8, UTimeNS: 64e8, InvoluntarySwitches: 20}
+	// a benchmark that shared its processor: wall 6.5 s, user 1.4 s, 657 switches
+	shared := results.Process{WallNS: 65e8, UTimeNS: 14e8, InvoluntarySwitches: 657}
+	for _, test := range []struct {
+		name string
+		l    results.Load
+		p    results.Process
+		want []string
+	}{
+		{"quiet", quiet, whole, nil},
+		{"other programs", with(func(l *results.Load) {
+			l.BusyNS = ns(11.6)
+			l.Programs = []results.Program{{Name: "cc1", CPUNS: 5e9}, {Name: "sh", CPUNS: 1}}
+		}), whole, []string{"other programs used 0.8 processors (cc1 77 %)"}},
+		{"another krund", with(func(l *results.Load) { l.Krunds = []int{77} }), whole,
+			[]string{"another krund (process 77) ran"}},
+		{"hypervisor", with(func(l *results.Load) { l.StealNS = ns(0.65) }), whole,
+			[]string{"the hypervisor withheld a processor for 10 % of the time"}},
+		{"shared", with(func(l *results.Load) {
+			l.BusyNS, l.Pressure = nil, []results.Pressure{{Resource: "cpu", SomeNS: 5e9}}
+		}), shared, []string{"the process had a processor for 1.4 s of 6.5 s and was interrupted 657 times"}},
+		{"it slept, and no task waited", with(func(l *results.Load) { l.BusyNS = ns(1.5) }), shared, nil},
+		{"too short", results.Load{WindowNS: 2e8, BusyNS: ns(0.4)}, results.Process{WallNS: 1e8}, nil},
+		{"unknown", results.Load{WindowNS: 65e8}, whole, nil},
+	} {
+		got := Busy(test.l, test.p, results.Daemon{})
+		if strings.Join(got, "|") != strings.Join(test.want, "|") {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestCheckLoad(t *testing.T) {
+	for _, test := range []struct {
+		name, load, stalled string
+		processes           map[string]string
+		want                setting.Status
+		found               string
+	}{
+		{"idle", "0.04", "0.10", nil, setting.StatusOK, "0.04 in the last minute"},
+		{"load", "0.70", "0.10", nil, setting.StatusDiffers, "0.70 in the last minute"},
+		{"pressure", "0.30", "8.30", nil, setting.StatusDiffers, "0.30 in the last minute"},
+		{"krund", "0.00", "0.00", map[string]string{"20": stat("krund", "1", "5")}, setting.StatusDiffers,
+			"0.00 in the last minute, krund runs as process 20"},
+	} {
+		f := CheckLoad(activityFiles(t, test.load, "1", test.stalled, test.processes), 10)
+		if f.Status != test.want || f.Found != test.found || f.Fails() {
+			t.Errorf("%s: %+v", test.name, f)
+		}
+	}
+	if f := CheckLoad(host.Host{Root: sysroot.New(t.TempDir())}, 10); f.Status != setting.StatusCannot {
+		t.Errorf("unknown: %+v", f)
+	}
+}
