@@ -23,10 +23,7 @@ type Activity struct {
 // ReadActivity reads the load, the processors' times, the pressure and the processes. What cannot
 // be read is unknown.
 func ReadActivity(h host.Host, now time.Time) Activity {
-	a := Activity{at: now, pressure: map[string]host.Pressure{}, processes: h.Processes()}
-	if load, err := h.ReadLoad(); err == nil {
-		a.load = &load
-	}
+	a := Activity{at: now, pressure: map[string]host.Pressure{}}
 	if stat, err := h.ReadStat(); err == nil {
 		a.stat = &stat
 	}
@@ -35,6 +32,10 @@ func ReadActivity(h host.Host, now time.Time) Activity {
 			a.pressure[resource] = p
 		}
 	}
+	if load, err := h.ReadLoad(); err == nil {
+		a.load = &load
+	}
+	a.processes = h.Processes() // last, because it takes milliseconds
 	return a
 }
 
