@@ -18,6 +18,7 @@ import (
 	"krund/internal/identity"
 	"krund/internal/msr"
 	"krund/internal/pexec"
+	"krund/internal/rehearsal"
 	"krund/internal/sysroot"
 )
 
@@ -36,6 +37,8 @@ type checkJSON struct {
 	Fit        bool              `json:"fit"`
 	Notes      []string          `json:"notes"`
 	Findings   []setting.Finding `json:"findings"`
+	// of --try; null without it
+	Tried []rehearsal.Result `json:"tried"`
 }
 
 // limitsJSON contains the limits of each process execution; nil is no limit.
@@ -84,11 +87,12 @@ func alike(cfg *config.Config, in pexec.Installed) []string {
 }
 
 // check is `krund check`: it checks the configuration with all its files, and every setting of the
-// machine. It changes nothing.
-func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
+// machine. It changes nothing. With --try it also runs one iteration of each key.
+func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	asJSON := flags.Bool("json", false, "")
+	try := flags.Bool("try", false, "")
 	path, err := parseWithFile(flags, args)
 	if err != nil {
 		return err
@@ -111,27 +115,53 @@ func check(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	w := doctor.Of(cfg, cfg.Experiment.Reboot)
 	table := setting.Table{Findings: doctor.Look(ctx, control.NewMachine(ctx, sysroot.New("/")), w,
 		msr.Probe)}
-	notes := alike(cfg, installed)
-	if *asJSON {
-		out := json.NewEncoder(stdout)
-		out.SetIndent("", "  ")
-		err = out.Encode(checkJSON{
-			Format: checkFormat, Experiment: cfg.Experiment.Name, Config: path, ConfigHash: cfg.Hash,
-			Host: cfg.Hostname,
-			Keys: len(cfg.Keys()), Slots: cfg.Slots(), Limits: limitsOf(cfg.Limits), Fit: !table.Fails(),
-			Notes: notes, Findings: table.Findings,
-		})
-	} else {
-		fmt.Fprintf(stdout, "%s: %d process executions of %d keys; limits: %s\n\n", cfg.Experiment.Name,
-			cfg.Slots(), len(cfg.Keys()),
-			limitsText(cfg.Limits))
-		for _, note := range notes {
-			fmt.Fprintf(stdout, "note: %s\n\n", display.Terminal(note))
-		}
-		err = table.Print(stdout)
+	out := checkJSON{
+		Format: checkFormat, Experiment: cfg.Experiment.Name, Config: path, ConfigHash: cfg.Hash,
+		Host: cfg.Hostname,
+		Keys: len(cfg.Keys()), Slots: cfg.Slots(), Limits: limitsOf(cfg.Limits), Fit: !table.Fails(),
+		Notes: alike(cfg, installed), Findings: table.Findings,
 	}
-	if err == nil && table.Fails() {
+	if !*asJSON {
+		if err := printCheck(stdout, cfg, out.Notes, table); err != nil {
+			return err
+		}
+	}
+	ok := out.Fit
+	if *try {
+		out.Tried = []rehearsal.Result{}
+		if !*asJSON {
+			fmt.Fprint(stdout, "\none iteration of each key, with its limits, account and libraries:\n")
+		}
+		err := tryKeys(ctx, cfg, stderr, func(r rehearsal.Result) {
+			ok = ok && r.OK
+			out.Tried = append(out.Tried, r)
+			if !*asJSON {
+				printRehearsal(stdout, r)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if *asJSON {
+		to := json.NewEncoder(stdout)
+		to.SetIndent("", "  ")
+		if err := to.Encode(out); err != nil {
+			return err
+		}
+	}
+	if !ok {
 		return errSilent
 	}
-	return err
+	return nil
+}
+
+// printCheck prints for people what the configuration plans and what the machine is like.
+func printCheck(w io.Writer, cfg *config.Config, notes []string, table setting.Table) error {
+	fmt.Fprintf(w, "%s: %d process executions of %d keys; limits: %s\n\n", cfg.Experiment.Name,
+		cfg.Slots(), len(cfg.Keys()), limitsText(cfg.Limits))
+	for _, note := range notes {
+		fmt.Fprintf(w, "note: %s\n\n", display.Terminal(note))
+	}
+	return table.Print(w)
 }

@@ -32,7 +32,7 @@ const usage = `krund runs experiments that measure how programs warm up.
 
 Usage:
   krund run [flags] NAME.toml   start or continue the experiment
-  krund check [--json] NAME.toml
+  krund check [--json] [--try] NAME.toml
                                 check the configuration and the machine, change nothing
   krund version
   krund help
@@ -46,6 +46,12 @@ Flags of run:
                     Default: experiment.reboot of the configuration. Every record contains the mode.
   --quiet           print only errors
   --verbose         also print debugging messages
+
+Flags of check:
+  --json            print JSON
+  --try             also run one iteration of each key, with its limits, account and libraries, at
+                    most a minute each, and print what would fail and what to do. No control is
+                    applied, no hook runs, and nothing is stored.
 
 With experiment.reboot = "hardware", ` + "`krunctl enable NAME.toml`" + ` makes every boot start krund.
 
@@ -63,7 +69,8 @@ unit, so that the next boots are ordinary ones, and sends one notification throu
 Examples:
   krund run --directory /tmp/demo.krun /usr/share/doc/krund/examples/demo.toml
                                 try it: no root, no restarts, half a minute
-  krund check warmup.toml       check it before it runs for days
+  krund check --try warmup.toml
+                                check it before it runs for days
   krund run --reboot none --directory /tmp/trial.krun trial.toml
 
 Exit status:

@@ -1,0 +1,119 @@
+// Package rehearsal runs one iteration of each key of an experiment, with its limits, account and
+// libraries, and says what would go wrong: `krund check --try`. It applies no controls, runs no
+// hooks, stores nothing, and is bounded in time. Start reading at Run.
+package rehearsal
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"krund/internal/account"
+	"krund/internal/config"
+	"krund/internal/display"
+	"krund/internal/key"
+	"krund/internal/pexec"
+	"krund/internal/pexec/verdict"
+	"krund/internal/results"
+)
+
+// Longest bounds the trial of one key. A benchmark whose iteration takes longer is not a mistake.
+const Longest = time.Minute
+
+// Result is the trial of one key.
+type Result struct {
+	Key      string   `json:"key"`
+	OK       bool     `json:"ok"`       // nothing speaks against a run
+	WallNS   int64    `json:"wall_ns"`  // of the whole process
+	Reasons  []string `json:"reasons"`  // why it would fail
+	Warnings []string `json:"warnings"` // what deserves a look
+	Fix      string   `json:"fix"`      // what to do; "" if unknown
+}
+
+// Executor performs jobs; pexec.Executor is one.
+type Executor interface {
+	Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error)
+}
+
+// Setting is what the trials run with.
+type Setting struct {
+	Executor Executor
+	Account  account.Account // zero: the caller's
+	Cgroup   string          // of its own: not that of an experiment
+	Root     bool            // krund is root
+}
+
+// Run tries each key of cfg. It ends early, with the error of ctx, when that ends; each is called
+// with the result of a key when that is known.
+func Run(ctx context.Context, cfg *config.Config, s Setting, each func(Result)) error {
+	for _, k := range cfg.Keys() {
+		r, err := try(ctx, cfg, k, s)
+		if err != nil {
+			return fmt.Errorf("try %s: %w", k, err)
+		}
+		each(r)
+	}
+	return nil
+}
+
+func try(ctx context.Context, cfg *config.Config, k key.Key, s Setting) (Result, error) {
+	job, err := pexec.NewJob(cfg, k)
+	if err != nil {
+		return Result{}, err
+	}
+	job.Iterations, job.Account, job.Cgroup, job.Root = 1, s.Account, s.Cgroup, s.Root
+	job.Counters.Sources = []string{config.SourceNone} // `krund check` examines the counters
+	limited := job.Limits.Timeout > 0 && job.Limits.Timeout <= Longest
+	if !limited {
+		job.Limits.Timeout = Longest
+	}
+	m, err := s.Executor.Execute(ctx, job)
+	if err == nil && m.Interrupted {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return judge(k, job, m, limited), nil
+}
+
+// judge makes the result. limited: the time limit was that of the configuration.
+func judge(k key.Key, job pexec.Job, m pexec.Measured, limited bool) Result {
+	r := Result{Key: k.String(), WallNS: m.Process.WallNS, Reasons: []string{}, Warnings: []string{}}
+	o := verdict.Judge(m.Execution, verdict.Limits{Disturbed: verdict.Accept})
+	switch {
+	case o.Result == results.Completed:
+		r.OK = true
+		r.Warnings = append(r.Warnings, o.Reasons...)
+		r.Warnings = append(r.Warnings, prints(job, m)...)
+	case o.Result == results.Timeout && !limited:
+		r.OK = true
+		r.Warnings = append(r.Warnings, fmt.Sprintf("one iteration was not done after %s, where the trial "+
+			"ends; the configuration allows more", Longest))
+	default:
+		r.Reasons = o.Reasons
+		r.Fix = advice(job, m)
+	}
+	return r
+}
+
+// prints reports what a benchmark writes, because what run_iter writes is part of its time. A suite
+// prints its results.
+func prints(job pexec.Job, m pexec.Measured) []string {
+	var list []string
+	for _, stream := range []struct {
+		name string
+		out  results.Output
+	}{{"stdout", m.Process.Stdout}, {"stderr", m.Process.Stderr}} {
+		if stream.out.Bytes == 0 || job.External() && stream.name == "stdout" {
+			continue
+		}
+		const most = 60
+		first, _, _ := strings.Cut(strings.TrimSpace(stream.out.Text), "\n")
+		list = append(list, fmt.Sprintf("it writes to %s (%s, %q); the time that run_iter needs for that is "+
+			"measured: write nothing between iterations", stream.name, display.Count(int(stream.out.Bytes),
+			"byte"), display.Clip(first, most)))
+	}
+	return list
+}
