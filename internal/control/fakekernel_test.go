@@ -171,6 +171,8 @@ func (k *fakeKernel) take(name, value string) error {
 		k.put(ratioFile, "0")
 	case filepath.Dir(name) == thpDir:
 		return k.choose(name, value)
+	case file == "schemata": // a write sets the resource that it names; the others stay
+		value = strings.Replace("    "+k.get(name), showWays(k.get(name)), value, 1)
 	case file == "smp_affinity_list":
 		return k.affinity(name, value)
 	case strings.HasPrefix(name, groupRoot):
@@ -449,8 +451,12 @@ func (k *fakeKernel) Mkdir(path string) error {
 		return err
 	}
 	clear(k.memory)
-	for file, text := range map[string]string{"cgroup.procs": "", "cgroup.subtree_control": "",
-		"cpuset.cpus": "", "cpuset.cpus.partition": "member"} {
+	files := map[string]string{"cgroup.procs": "", "cgroup.subtree_control": "",
+		"cpuset.cpus": "", "cpuset.cpus.partition": "member"}
+	if strings.HasPrefix(k.name(path), resctrlDir) {
+		files = map[string]string{"cpus_list": "", "schemata": "    MB:0=100;1=100\n    L3:0=7ff;1=7ff"}
+	}
+	for file, text := range files {
 		k.put(k.name(path)+"/"+file, text)
 	}
 	return nil

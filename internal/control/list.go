@@ -78,6 +78,7 @@ func Linux() []Descriptor {
 		services,
 		irqAffinity,
 		rps,
+		cacheWays,
 		shield,
 		network,
 		caches,

@@ -43,6 +43,7 @@ const (
 	FormChoice    Form = "choice"    // all choices, the one in force in brackets: "always [madvise] never"
 	FormCPUList   Form = "cpulist"   // a set of CPUs as a list: "0-3"
 	FormCPUMask   Form = "cpumask"   // a set of CPUs as a mask: "f"
+	FormWays      Form = "ways"      // the masks of the last-level caches among other lines
 	FormPartition Form = "partition" // a partition type; an invalid one adds "invalid (reason)"
 )
 
@@ -59,6 +60,8 @@ func (f Form) show(text string) string {
 		if set, err := host.ParseCPUList(text); err == nil {
 			return set.String()
 		}
+	case FormWays:
+		return showWays(text)
 	case FormCPUMask:
 		if set, err := host.ParseCPUMask(text); err == nil {
 			return set.Mask()

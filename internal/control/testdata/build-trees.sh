@@ -292,8 +292,13 @@ dmi 'Dell Inc.' 'XPS 13 9310' 'Dell Inc.' 3.16.0 03/02/2023
 tree intel-server 'Intel server (Skylake-SP, 2 packages with 2 of their cores each, hyper-threading off in the firmware), Debian 12, intel_pstate active' \
 'drivers/cpufreq/intel_pstate.c of Linux 6.1, as of intel-pstate-active: base_frequency 2.4 GHz, MPERF at the same rate; num_pstates 28 = 37 - 10 + 1,
 turbo_pct 47, min_perf_pct 27 = 1000/3700. hwp_dynamic_boost is on by default on servers of this model (intel_pstate_hwp_boost_ids). Idle states:
-drivers/idle/intel_idle.c, skx_cstates. Uncore: one directory for each die (uncore-frequency-common.c:198).'
+drivers/idle/intel_idle.c, skx_cstates. Uncore: one directory for each die (uncore-frequency-common.c:198). Cache: show_doms in
+arch/x86/kernel/cpu/resctrl/ctrlmondata.c of Linux 6.1:470.'
 cpus 4
+f sys/fs/resctrl/schemata '    MB:0=100;1=100
+    L3:0=7ff;1=7ff'
+f sys/fs/resctrl/info/L3/cbm_mask 7ff
+f sys/fs/resctrl/info/L3/min_cbm_bits 1
 for n in 0 1; do
 	for x in min max; do
 		f $C/intel_uncore_frequency/package_0${n}_die_00/${x}_freq_khz $([ $x = min ] && echo 1200000 || echo 2400000)
