@@ -192,8 +192,8 @@ type Counters struct {
 // Verdict configures what happens to a process execution during which the clock frequency left its
 // bounds.
 type Verdict struct {
-	RatioTolerance float64 // of APERF/MPERF around 1
-	// APERF per second at which a core counts as busy; 0: derived from the base frequency
+	RatioTolerance float64 // of APERF/MPERF around the expected ratio
+	// APERF per second at which a core counts as busy; 0: derived from the rate of MPERF
 	BusyThreshold float64
 	Policy        string
 }

@@ -111,6 +111,12 @@ func countCycles(root sysroot.Root, list []device) (changed []saved, note string
 	return nil, "", errors.Join(err, restore(root, changed))
 }
 
+// sleepsNote is the disadvantage of the devices: to read a register of another core the kernel lets
+// the thread sleep until that core has answered (Linux 6.12, arch/x86/kernel/msr.c:66,
+// arch/x86/lib/msr-smp.c:181, wait_for_completion), while perf waits without sleeping
+// (kernel/events/core.c:4830, smp_call_function_single).
+const sleepsNote = "the benchmark's thread sleeps while another core's register is read: prefer perf"
+
 // findMSR opens the devices. With change it loads the kernel module if it is missing and starts the
 // cycles counters; without change it only looks.
 func findMSR(ctx context.Context, root sysroot.Root, load loader, want Want,
@@ -150,6 +156,9 @@ func findMSR(ctx context.Context, root sysroot.Root, load loader, want Want,
 		f.Notes = append(f.Notes, "no cycles: "+err.Error())
 	}
 	f.Why = "reads registers " + scopeText(want.Scope, len(list))
+	if want.Scope == PerCore && len(list) > 1 {
+		f.Notes = append(f.Notes, sleepsNote)
+	}
 	return list, changed, f
 }
 

@@ -41,6 +41,17 @@ func (files tree) and(more tree) tree {
 	return all
 }
 
+// without returns the tree without the files of a PMU.
+func (files tree) without(pmu string) tree {
+	rest := files.and(nil)
+	for name := range files {
+		if strings.HasPrefix(name, devices+pmu) {
+			delete(rest, name)
+		}
+	}
+	return rest
+}
+
 // xeon is a server with the msr PMU; the type numbers are those of a Debian 12.
 var xeon = tree{
 	"/sys/devices/system/cpu/online":   "0-1\n",
@@ -55,8 +66,8 @@ var xeon = tree{
 	devices + "/cpu/events/cpu-cycles": "event=0x3c\n",
 }
 
-// hybrid has cores of two kinds: 0-1 and 2.
-var hybrid = xeon.and(tree{
+// hybrid has cores of two kinds, 0-1 and 2, and no PMU that counts on all of them.
+var hybrid = xeon.without("/cpu/").and(tree{
 	"/sys/devices/system/cpu/online": "0-2\n",
 	devices + "/cpu_core/type":       "4\n",
 	devices + "/cpu_core/cpus":       "0-1\n",

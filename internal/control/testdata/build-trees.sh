@@ -420,7 +420,7 @@ boosts
 
 tree amd-pstate-guided-6.12 'AMD desktop (Zen 3, 2 of its cores with 2 threads each), Debian 13 (Linux 6.12): amd-pstate guided' \
 'drivers/cpufreq/amd-pstate.c of Linux 6.12, as of amd-pstate-epp-6.12; in the guided mode the driver is amd-pstate, with the governors of cpufreq and
-without an energy preference (amd_pstate_attr, 1341-1348).'
+without an energy preference (amd_pstate_attr, 1343-1350).'
 zen3 amd-pstate schedutil 'conservative ondemand userspace powersave performance schedutil'
 trixie
 f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.12.38+deb13-amd64 root=/dev/nvme0n1p2 ro quiet amd_pstate=guided'
@@ -506,7 +506,7 @@ dmi QEMU 'Standard PC (Q35 + ICH9, 2009)' SeaBIOS 1.16.2-debian-1.16.2-1 04/01/2
 tree arm64 'arm64 server (Neoverse N1, 2 cores), Debian 12, cppc_cpufreq' \
 'drivers/cpufreq/cppc_cpufreq.c of Linux 6.1: .set_boost (829), so cpufreq/boost exists (drivers/cpufreq/cpufreq.c) and is 0, whether the firmware has levels
 above the nominal one (682) or not; cpuinfo_max_freq is the nominal frequency while boost is off (642-650). smt/control is notimplemented
-(kernel/cpu.c:2590). Idle state 0 is WFI (drivers/cpuidle/cpuidle-psci.c:367). Interrupts: arch/arm64/kernel/smp.c (IPI), no TRM, THR and MCE.'
+(kernel/cpu.c:2590). Idle state 0 is WFI (drivers/cpuidle/cpuidle-psci.c:360). Interrupts: arch/arm64/kernel/smp.c (IPI), no TRM, THR and MCE.'
 cpus 2
 debian
 mkdir -p $T/proc

@@ -26,7 +26,7 @@ const (
 // The row TRM of /proc/interrupts counts every interrupt of the thermal vector (Linux 6.12,
 // arch/x86/kernel/irq.c:603). The same vector announces changed performance levels (HWP), crossed
 // temperature thresholds (thermald sets them), and the scheduler's hints on hybrid processors
-// (drivers/thermal/intel/therm_throt.c:655-692, intel_hfi.c:485): none of these is a throttling.
+// (drivers/thermal/intel/therm_throt.c:655-692, intel_hfi.c:253): none of these is a throttling.
 //
 // THR is the interrupt of corrected hardware errors (arch/x86/kernel/cpu/mce/threshold.c:27), MCE
 // that of uncorrected ones. The counts of edac are memory errors: the firmware or the kernel
