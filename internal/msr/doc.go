@@ -15,8 +15,8 @@
 //     inherit. APERF and MPERF come from the kernel's msr PMU, cycles from that
 //     of the core (of the right kind on hybrid processors). Groups are pinned: a
 //     group that loses its counters fails instead of being multiplexed.
-//   - msr: the devices /dev/cpu/N/msr, a read for each register, in which the thread sleeps. Fixed counter 1
-//     is programmed for the cycles and restored afterwards.
+//   - msr: the devices /dev/cpu/N/msr, a read for each register, in which the thread
+//     sleeps. Fixed counter 1 is programmed for the cycles and restored afterwards.
 //   - rdpmc: a perf event of the benchmark's first thread only, read in user space.
 //   - none: the clock only.
 //
