@@ -98,6 +98,11 @@ bench: build
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) run ./internal/child/childbench
 
+## compare-bench  false verdicts and power of krunctl compare in simulations; with KRUND_FIXTURES also on JMH
+.PHONY: compare-bench
+compare-bench:
+	$(GO) test -tags slow -count=1 -v -run 'TestSimulations|TestJMH|TestDetectable' ./internal/analysis/compare
+
 ## kill-test   kill krund, its guard, the stage and the benchmark 50 times; nothing may be lost or counted twice
 kill-test: build
 	./scripts/kill-test.sh

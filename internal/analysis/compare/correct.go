@@ -29,49 +29,42 @@ func ParseCorrection(s string) (Correction, error) {
 	return "", fmt.Errorf("unknown correction %q; write holm, bh or none", s)
 }
 
-// hypothesis is one test of a family: its p-value, its share of the error, and where its corrected
-// p-value goes.
+// hypothesis is one test of a family: its p-value, and where its corrected p-value goes.
 type hypothesis struct {
-	p, weight float64
-	adjusted  *float64
+	p         float64
+	corrected *float64
 }
 
-// adjust fills in the corrected p-values of a family: a hypothesis is rejected when its corrected
-// p-value is at most alpha. Each hypothesis may use its weight's share of alpha.
-func (c Correction) adjust(family []hypothesis) {
+// adjust fills in the corrected p-values of a family that has the given share of alpha: a
+// hypothesis is rejected when its corrected p-value is at most alpha.
+func (c Correction) adjust(family []hypothesis, share float64) {
 	list := slices.Clone(family)
-	slices.SortStableFunc(list, func(a, b hypothesis) int { return cmp.Compare(a.p/a.weight, b.p/b.weight) })
-	total := 0.0
-	for _, h := range list {
-		total += h.weight
-	}
+	slices.SortStableFunc(list, func(a, b hypothesis) int { return cmp.Compare(a.p, b.p) })
 	switch c {
 	case Holm:
-		left, most := total, 0.0
-		for _, h := range list {
-			most = max(most, min(1, left*h.p/h.weight))
-			*h.adjusted = most
-			left -= h.weight
+		most := 0.0
+		for i, h := range list {
+			most = max(most, min(1, float64(len(list)-i)*h.p/share))
+			*h.corrected = most
 		}
 	case BH:
 		least := 1.0
 		for i := len(list) - 1; i >= 0; i-- {
-			h := list[i]
-			least = min(least, total*h.p/h.weight/float64(i+1))
-			*h.adjusted = least
+			least = min(least, float64(len(list))*list[i].p/share/float64(i+1))
+			*list[i].corrected = least
 		}
 	default:
 		for _, h := range list {
-			*h.adjusted = h.p
+			*h.corrected = min(1, h.p/share)
 		}
 	}
 }
 
-// level returns the level of a single test with the given weight, of a family with the given total,
-// at which intervals hold together. For BH and None it is what the procedure allows a single test.
-func (c Correction) level(alpha, weight, total float64) float64 {
-	if c == None || total <= 0 {
-		return alpha
+// level returns the error of a single test of a family of n, at which their intervals hold
+// together; without a correction, that of a test alone.
+func (c Correction) level(alpha, share float64, n int) float64 {
+	if c == None {
+		return alpha * share
 	}
-	return alpha * weight / total
+	return alpha * share / float64(max(n, 1))
 }

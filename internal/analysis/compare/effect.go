@@ -28,6 +28,8 @@ type estimate struct {
 	variance      float64 // of an execution; of a difference when paired
 	freedom       float64
 	factor        float64 // variance of the effect / variance
+	// meanVariances are the variances of the two means, if Welch's test is to be considered.
+	meanVariances [2]float64
 }
 
 func (e *estimate) effect() float64 { return e.after - e.before }
@@ -96,13 +98,14 @@ func estimates(samples []sample, paired bool) ([]estimate, Prior) {
 			variances[i], freedom[i] = e.variance, e.freedom
 		}
 	}
-	prior := priorOf(variances, freedom)
+	prior := priorOf(variances, freedom, caution)
 	for i := range list {
 		if freedom[i] > 0 && variances[i] > 0 && prior.Freedom > 0 {
 			e := &list[i]
 			e.variance, e.freedom = prior.squeeze(e.variance, e.freedom)
 			e.test = ModeratedT
 		}
+		list[i].cautious()
 		list[i].variance = max(list[i].variance, list[i].rounding(samples[i], paired))
 	}
 	return list, prior
@@ -143,39 +146,48 @@ func estimateOf(s sample, paired bool) estimate {
 	v, w := variance(x), variance(y)
 	e.freedom, e.factor = n+m-2, 1/n+1/m
 	e.variance = ((n-1)*v + (m-1)*w) / e.freedom
-	if unequal(v, w, n, m) {
+	switch {
+	case v == 0 || w == 0: // rounded values; see rounding
+	case unequal(v, w, n, m):
 		e.welch(v/n, w/m)
+	case max(n, m) > balanced*min(n, m):
+		e.meanVariances = [2]float64{v / n, w / m}
 	}
 	return e
 }
 
-// unequal reports whether one variance for both sides would be wrong: for sides of very different
-// size always, because the test would then depend on their variances being equal; else when an F
-// test at 1 % finds that they are not.
+// balanced is the ratio of the numbers of executions up to which one variance for both sides does
+// little harm when the variances differ.
+const balanced = 1.5
+
+// unequal reports whether an F test at 1 % finds that the variances differ. With few executions a
+// single slow one would decide that, and Welch's test would cost much power.
 func unequal(v, w, n, m float64) bool {
-	const ratio, level = 1.5, 0.01
-	if max(n, m) > ratio*min(n, m) {
-		return true
-	}
-	if v == 0 || w == 0 {
-		return false // rounded values; see rounding
-	}
+	const level, fewest = 0.01, 8
 	if v < w {
 		v, w, n, m = w, v, m, n
 	}
-	return fTail(v/w, n-1, m-1) < level/2
+	return min(n, m) >= fewest && fTail(v/w, n-1, m-1) < level/2
 }
 
-// welch sets the variance of the effect to that of the two means (Welch 1947). Equal variances of
-// means of zero are left to the rule for equal values.
+// welch sets the variance of the effect to the sum of the variances of the two means (Welch 1947).
 func (e *estimate) welch(v, w float64) {
-	if v+w == 0 {
-		return
-	}
 	p, q := v/(v+w), w/(v+w)
 	e.test = WelchT
 	e.freedom = 1 / (p*p/float64(e.n-1) + q*q/float64(e.m-1))
 	e.variance = (v + w) / e.factor
+}
+
+// cautious replaces the test by Welch's for sides of very different size, if that has the larger
+// p-value: the common variance is mostly that of the larger side.
+func (e *estimate) cautious() {
+	if e.meanVariances[0] == 0 {
+		return
+	}
+	w := *e
+	if w.welch(e.meanVariances[0], e.meanVariances[1]); w.p() > e.p() {
+		*e = w
+	}
 }
 
 // rounding is the smallest variance that values can have which are rounded to multiples of q:

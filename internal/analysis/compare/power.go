@@ -55,33 +55,48 @@ func bisect(low, high float64, enough func(float64) bool) float64 {
 	return high
 }
 
-// noncentralTail returns P(T > t) of the noncentral t distribution with noncentrality delta: the
-// expectation of P(Z > t s - delta) over s, the root of a chi-squared variable divided by its
-// degrees of freedom, by Simpson's rule.
-func noncentralTail(t, freedom, delta float64) float64 {
+// noncentral is the noncentral t distribution: P(T > t) is the expectation of P(Z > t s - delta)
+// over s, the root of a chi-squared variable divided by its degrees of freedom. It holds the nodes
+// and weights of Simpson's rule; none for a normal distribution.
+type noncentral struct{ nodes, weights []float64 }
+
+func newNoncentral(freedom float64) noncentral {
 	if freedom > largestFreedom {
-		return math.Erfc((t-delta)/math.Sqrt2) / 2
+		return noncentral{}
 	}
 	const steps, deviations = 400, 10
 	half := freedom / 2
 	gamma, _ := math.Lgamma(half)
 	constant := math.Ln2 + half*math.Log(half) - gamma
 	width := deviations / math.Sqrt(2*freedom)
-	low, high := max(0, 1-width), 1+width
-	sum := 0.0
+	low := max(0, 1-width)
+	step := (1 + width - low) / steps
+	var d noncentral
 	for i := range steps + 1 {
-		s := low + (high-low)*float64(i)/steps
+		s := low + step*float64(i)
 		if s == 0 {
 			s = math.SmallestNonzeroFloat64
 		}
-		density := math.Exp(constant + (freedom-1)*math.Log(s) - half*s*s)
 		weight := 2 + 2*float64(i%2)
 		if i == 0 || i == steps {
 			weight = 1
 		}
-		sum += weight * density * math.Erfc((t*s-delta)/math.Sqrt2) / 2
+		density := math.Exp(constant + (freedom-1)*math.Log(s) - half*s*s)
+		d.nodes, d.weights = append(d.nodes, s), append(d.weights, weight*density*step/3)
 	}
-	return sum * (high - low) / steps / 3
+	return d
+}
+
+// tail returns P(T > t) with noncentrality delta.
+func (d noncentral) tail(t, delta float64) float64 {
+	if d.nodes == nil {
+		return math.Erfc((t-delta)/math.Sqrt2) / 2
+	}
+	sum := 0.0
+	for i, s := range d.nodes {
+		sum += d.weights[i] * math.Erfc((t*s-delta)/math.Sqrt2) / 2
+	}
+	return sum
 }
 
 // detectable returns the difference that a two-sided t test at the given level finds with the
@@ -91,9 +106,8 @@ func detectable(level, freedom float64) float64 {
 	if math.IsInf(t, 0) || t > math.MaxFloat32 {
 		return math.Inf(1)
 	}
-	found := func(delta float64) bool {
-		return noncentralTail(t, freedom, delta)+noncentralTail(t, freedom, -delta) >= power
-	}
+	d := newNoncentral(freedom)
+	found := func(delta float64) bool { return d.tail(t, delta) >= power } // the other tail is negligible
 	high := t + 2
 	for !found(high) && high < math.MaxFloat32 {
 		high *= 2

@@ -41,7 +41,7 @@ type Result struct {
 	Margin     float64    `json:"margin"`     // changes of less than this are none: 0.01 is 1 %
 	Power      float64    `json:"power"`      // with which Detectable is found
 	Correction Correction `json:"correction"`
-	Tests      int        `json:"tests"` // in the family that decides: TestsSteady + TestsClass
+	Tests      int        `json:"tests"` // that decide: TestsSteady + TestsClass
 	// TestsSteady have SteadyShare of alpha, TestsClass the rest.
 	TestsSteady int     `json:"tests_steady"`
 	TestsClass  int     `json:"tests_class"`

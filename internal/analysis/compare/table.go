@@ -6,9 +6,9 @@ import (
 	"krund/internal/analysis/classify"
 )
 
-// steadyShare is the share of alpha for the tests of the steady state; the tests of the classes
-// have the rest. Classes of few executions cannot differ significantly, so that equal shares would
-// waste a half.
+// steadyShare is the share of alpha for the tests of the steady state; those of the classes have
+// the rest. Classes of few executions cannot differ significantly, so equal shares would waste a
+// half.
 const steadyShare = 0.75
 
 // row is a key with at least one execution on each side.
@@ -41,7 +41,7 @@ func decide(rows []row, paired bool, o Options) family {
 	}
 	list, prior := estimates(samples, paired)
 	f := family{rows: make([]decided, len(rows)), prior: prior}
-	var tests, same []hypothesis
+	var tests, same, classes []hypothesis
 	for i, r := range rows {
 		d := &f.rows[i]
 		d.steady, d.corrected, d.sameCorrected = list[i], 1, 1
@@ -49,19 +49,19 @@ func decide(rows []row, paired bool, o Options) family {
 		if d.steady.ok {
 			f.steady++
 			d.p, d.sameP = d.steady.p(), d.steady.sameP(o.Margin)
-			tests = append(tests, hypothesis{d.p, steadyShare, &d.corrected})
-			same = append(same, hypothesis{d.sameP, 1, &d.sameCorrected})
+			tests = append(tests, hypothesis{d.p, &d.corrected})
+			same = append(same, hypothesis{d.sameP, &d.sameCorrected})
 		}
 		if p, ok := classTest(d.countBefore, d.countAfter); ok {
 			f.class++
 			d.class = &Class{P: p, Verdict: CannotTell}
-			tests = append(tests, hypothesis{p, 1 - steadyShare, &d.class.Corrected})
+			classes = append(classes, hypothesis{p, &d.class.Corrected})
 		}
 	}
-	o.Correction.adjust(tests)
-	o.Correction.adjust(same)
-	f.level = o.Correction.level(o.alpha(), steadyShare,
-		steadyShare*float64(f.steady)+(1-steadyShare)*float64(f.class))
+	o.Correction.adjust(tests, steadyShare)
+	o.Correction.adjust(classes, 1-steadyShare)
+	o.Correction.adjust(same, 1)
+	f.level = o.Correction.level(o.alpha(), steadyShare, f.steady)
 	for i := range f.rows {
 		if d := &f.rows[i]; d.class != nil && d.class.Corrected <= o.alpha() {
 			d.class.Verdict = classVerdict(d.countBefore, d.countAfter, o.alpha())
@@ -167,16 +167,16 @@ func besides(rows []row, q quantity, paired bool, o Options) []*Effect {
 			n++
 		}
 	}
-	level := o.Correction.level(o.alpha(), 1, float64(n))
+	level := o.Correction.level(o.alpha(), 1, n)
 	effects := make([]*Effect, len(list))
 	var tests, same []hypothesis
 	for i := range list {
 		if effects[i] = list[i].describe(level, o.alpha(), o.Margin); effects[i] != nil {
-			tests = append(tests, hypothesis{effects[i].P, 1, &effects[i].Corrected})
-			same = append(same, hypothesis{effects[i].SameP, 1, &effects[i].SameCorrected})
+			tests = append(tests, hypothesis{effects[i].P, &effects[i].Corrected})
+			same = append(same, hypothesis{effects[i].SameP, &effects[i].SameCorrected})
 		}
 	}
-	o.Correction.adjust(tests)
-	o.Correction.adjust(same)
+	o.Correction.adjust(tests, 1)
+	o.Correction.adjust(same, 1)
 	return effects
 }

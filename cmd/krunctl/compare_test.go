@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// armsDirectory makes an experiment of 10 blocks with the arms base, new and twin, of which new
+// takes changed and twin null times as long.
+func armsDirectory(t *testing.T, changed, null float64) string {
+	t.Helper()
+	const text = `[vms.C]
+runner = "c"
+variants = ["v"]
+[variants.v]
+entry = "bench.so"
+[benchmarks]
+b = { parameter = 1 }
+[arms.base]
+[arms.new]
+env = { X = "1" }
+[arms.twin]
+null = true
+`
+	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "ab.krun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	a := results.NewAppender(durable.OS(), d.Results())
+	slot := 0
+	for block := range 10 {
+		for i, arm := range []string{"base", "new", "twin"} {
+			level := 1e8 * [...]float64{1, changed, null}[i] * (1 + 0.05*float64(block)) * (1 +
+				0.002*r.NormFloat64())
+			wall := make([]int64, 50)
+			for k := range wall {
+				wall[k] = int64(level * (1 + 0.001*r.NormFloat64()))
+			}
+			record := results.Record{
+				Key: key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: arm}, Experiment: "ab",
+				Host: "bencher5",
+				Slot: slot, Attempt: 1, Pexec: block + 1, Iterations: len(wall), Outcome: results.Completed,
+				Reasons: []string{}, Reboot: results.RebootNone, Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall,
+			}
+			if err := a.Append(record); err != nil {
+				t.Fatal(err)
+			}
+			slot++
+		}
+	}
+	return d.Dir()
+}
+
+// TestCompareArms: verdict, null arm and exit status of the arms of one experiment.
+func TestCompareArms(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		changed, null float64
+		args          []string
+		exit          int
+		verdict       string
+		unfit         bool
+	}{
+		{"slower", 1.03, 1, nil, exitError, "worse", false},
+		{"slower, and no reason to fail", 1.03, 1, []string{"--fail-on", "never"}, exitOK, "worse", false},
+		{"faster", 0.97, 1, nil, exitOK, "better", false},
+		{"faster, and nothing may change", 0.97, 1, []string{"--fail-on", "changed"}, exitError, "better",
+			false},
+		{"the null arm", 1.03, 1, []string{"--arms", "base,twin"}, exitOK, "same", false},
+		{"the machine is not fit", 1.03, 1.03, nil, exitLeftOut, "cannot tell", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := append([]string{"compare", "-f", "json", armsDirectory(t, c.changed, c.null)}, c.args...)
+			r := krunctl(t, args...)
+			var got struct {
+				Paired  bool
+				Changes []struct{ Key, Verdict string }
+				NullArm *struct{ Unfit bool } `json:"null_arm"`
+			}
+			if err := json.Unmarshal([]byte(r.stdout), &got); err != nil {
+				t.Fatal(err, r.text())
+			}
+			if r.code != c.exit || !got.Paired || len(got.Changes) != 1 || got.Changes[0].Key != "b:C:v" ||
+				got.Changes[0].Verdict != c.verdict {
+				t.Errorf("%s", r.text())
+			}
+			if got.NullArm != nil && got.NullArm.Unfit != c.unfit {
+				t.Errorf("null arm %+v", got.NullArm)
+			}
+		})
+	}
+}
+
+// TestCompareUsage: mistakes in the flags, and arguments that cannot be compared.
+func TestCompareUsage(t *testing.T) {
+	ab, other := armsDirectory(t, 1, 1), krundDirectory(t, t.TempDir())
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--fail-on", "sometimes", ab}, "--fail-on must be worse, changed or never"},
+		{[]string{"--correction", "x", ab}, "holm, bh or none"},
+		{[]string{"--arms", "base", ab}, "--arms must name two arms"},
+		{[]string{"--arms", "base,x", ab}, `there is no execution of arm "x"`},
+		{[]string{"--confidence", "0.1", ab}, "--confidence"},
+		{[]string{"--first", "0", ab}, "--first"},
+		{[]string{other}, "there are no arms to compare; name a second experiment"},
+		{[]string{"--arms", "a,b", other}, "the experiment has no arms"},
+	} {
+		r := krunctl(t, append([]string{"compare"}, c.args...)...)
+		if r.code != exitUsage || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%v: %s", c.args, r.text())
+		}
+	}
+}
+
+// TestCompareCalibrates: the table has the rate of false verdicts.
+func TestCompareCalibrates(t *testing.T) {
+	r := krunctl(t, "compare", "--calibrate", armsDirectory(t, 1.03, 1))
+	if r.code != exitError || !strings.Contains(r.stdout, "calibration: of 1000 tables of the same data") {
+		t.Error(r.text())
+	}
+	for _, correction := range []string{"bh", "none"} {
+		if r := krunctl(t, "compare", "--correction", correction, armsDirectory(t, 1, 1)); r.code != exitOK {
+			t.Error(fmt.Sprint(correction, r.text()))
+		}
+	}
+}

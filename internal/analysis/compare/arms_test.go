@@ -1,0 +1,127 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+)
+
+// armsOf makes an experiment with the arms base, new and null, of which each block drifts by 2 %.
+// The factors are those of new and null.
+func armsOf(t *testing.T, blocks int, changed, null float64) *dataset.Dataset {
+	t.Helper()
+	r := rand.New(rand.NewPCG(9, 9))
+	d := &dataset.Dataset{}
+	for _, benchmark := range []string{"a", "b", "c"} {
+		for b := range blocks {
+			drift := math.Exp(0.02 * float64(b))
+			for i, arm := range []string{"base", "new", "null"} {
+				values := make([]float64, 100)
+				level := drift * [...]float64{1, changed, null}[i] * (1 + 0.002*r.NormFloat64())
+				for i := range values {
+					values[i] = level * (1 + 0.001*r.NormFloat64())
+				}
+				d.Add(key.Key{Benchmark: benchmark, VM: "v", Variant: "x", Arm: arm}, execution(b+1, values))
+			}
+		}
+	}
+	return d
+}
+
+// TestArms: the arms of an experiment are compared by block, and what a null arm shows is not
+// reported as a change.
+func TestArms(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		changed, null float64
+		want          Verdict
+		differs       int
+		unfit         bool
+	}{
+		{"nothing changed", 1, 1, Same, 0, false},
+		{"3 % slower", 1.03, 1, Worse, 0, false},
+		{"the null arm differs as much", 1.03, 1.03, CannotTell, 3, true},
+		{"the null arm differs in the other direction", 1.03, 0.97, CannotTell, 3, true},
+		{"a change beyond the null arm", 1.2, 1.03, Worse, 3, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			of := analyzed(t, armsOf(t, 12, c.changed, c.null))
+			side := func(arm string) Side { return Side{Doc: of.Doc, Data: of.Data, Arm: arm} }
+			null := side("null")
+			r := mustCompare(t, side("base"), side("new"), Options{Paired: true, Null: &null, Splits: 200})
+			if len(r.Changes) != 3 || r.Counts[c.want] != 3 || r.Before.Arm != "base" {
+				t.Fatalf("%v: %+v", r.Counts, r.Changes[0])
+			}
+			if n := r.NullArm; len(n.Differs) != c.differs || n.Unfit != c.unfit || n.Arm != "null" {
+				t.Errorf("%+v", n)
+			}
+			e := r.Changes[0]
+			if e.Key != "a:v:x" || e.Steady.BeforeExecutions != 12 || e.Null == nil ||
+				e.Steady.Freedom != 11 {
+				t.Errorf("%+v", e.Steady)
+			}
+			if c.want == CannotTell && !strings.Contains(e.Reason, "the null arm") {
+				t.Errorf("%q", e.Reason)
+			}
+			if low := r.Calibration.Low; low > 0.05 {
+				t.Errorf("calibration: %+v", r.Calibration)
+			}
+		})
+	}
+}
+
+// TestDrift: unpaired, the drift hides the change.
+func TestDrift(t *testing.T) {
+	of := analyzed(t, armsOf(t, 12, 1.03, 1))
+	before, after := of, of
+	before.Arm, after.Arm = "base", "new"
+	if r := mustCompare(t, before, after, Options{}); r.Counts[CannotTell] != 3 {
+		t.Errorf("%v", r.Counts)
+	}
+}
+
+// TestBlocksOfArms: a block counts when both arms have one completed execution in it.
+func TestBlocksOfArms(t *testing.T) {
+	d := armsOf(t, 12, 1.03, 1)
+	for i := range d.Pairs {
+		p := &d.Pairs[i]
+		for k := range p.Executions {
+			e := &p.Executions[k]
+			switch {
+			case p.Key.Arm == "base" && e.Number == 3:
+				e.Outcome = dataset.Error
+			case p.Key.Arm == "new" && (e.Number == 3 || e.Number == 5):
+				e.Outcome = dataset.Timeout
+			case p.Key.Arm == "new" && e.Number == 12:
+				e.Outcome = dataset.Rerun
+			}
+		}
+	}
+	of := analyzed(t, d)
+	before, after := of, of
+	before.Arm, after.Arm = "base", "new"
+	r := mustCompare(t, before, after, Options{Paired: true})
+	// block 3 has no value at all, 5 and 12 have one
+	if e := r.Changes[0].Steady; e.BeforeExecutions != 9 || e.AfterExecutions != 9 ||
+		e.IncompleteBlocks != 2 {
+		t.Errorf("%+v", e)
+	}
+	for i := range d.Pairs {
+		d.Pairs[i].Executions = d.Pairs[i].Executions[:1]
+		if d.Pairs[i].Key.Arm == "new" {
+			d.Pairs[i].Executions[0].Number = 2
+		}
+	}
+	of = analyzed(t, d)
+	before.Doc, before.Data, after.Doc, after.Data = of.Doc, of.Data, of.Doc, of.Data
+	r = mustCompare(t, before, after, Options{Paired: true})
+	if c := r.Changes[0]; c.Steady != nil ||
+		c.Reason != "0 blocks are complete; measure at least 2, better 10" {
+		t.Error(fmt.Sprint(c.Steady, c.Reason))
+	}
+}

@@ -1,0 +1,96 @@
+package compare
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+)
+
+// TestJMH splits the forks of identical code, 10 of each of 21 JMH benchmarks (KRUND_FIXTURES), at
+// random into 5 against 5: no more than 5 % of the tables may have a false verdict, and changes
+// that were injected must be found at least as often as by Welch's test on the logarithms of the
+// medians of the second halves.
+func TestJMH(t *testing.T) {
+	forks := jmhForks(t)
+	split := func(r *rand.Rand) []row {
+		rows := make([]row, len(forks))
+		for i, list := range forks {
+			list = slices.Clone(list)
+			r.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
+			rows[i] = row{list[:len(list)/2], list[len(list)/2:]}
+		}
+		return rows
+	}
+	c := scenario{table: split}.run(jmhTables, 1)
+	c.log(t, "JMH, 21 benchmarks, 5 against 5")
+	c.check(t, "JMH", 0.05)
+	if rate := float64(c.falseTables) / float64(c.tables); rate > 0.05 {
+		t.Errorf("%d of %d tables have a false verdict", c.falseTables, c.tables)
+	}
+	if c.without > 0 {
+		t.Errorf("%d keys have no effect", c.without)
+	}
+	for i := range injected {
+		if i > 0 && c.found[i] < c.foundWelch[i] {
+			t.Errorf("a factor of %v was found in %d keys, by Welch's test in %d", injected[i], c.found[i],
+				c.foundWelch[i])
+		}
+	}
+	keys := float64(c.keys)
+	if a, b := float64(c.below1)/keys, float64(c.below5)/keys; a > 0.015 || b < 0.02 || b > 0.06 {
+		t.Errorf("%.4f of the p-values are below 0.01, %.4f below 0.05", a, b)
+	}
+}
+
+// jmhForks returns the reduced forks of each benchmark; the median of the second half is in mean.
+func jmhForks(t *testing.T) [][]reduced {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(os.Getenv("KRUND_FIXTURES"), "jmh", "series", "*.gz"))
+	if err != nil || len(files) == 0 || os.Getenv("KRUND_FIXTURES") == "" {
+		t.Skip("KRUND_FIXTURES does not name the series")
+	}
+	var all [][]reduced
+	for _, name := range files {
+		d := jmhData(t, name)
+		s := analyzed(t, d)
+		list := s.reduced(0, Options{}.withDefaults())
+		for i := range list {
+			values, _ := d.Pairs[0].Executions[i].Values(dataset.Wall)
+			list[i].mean = median(values[len(values)/2:])
+		}
+		all = append(all, list)
+	}
+	return all
+}
+
+func jmhData(t *testing.T, name string) *dataset.Dataset {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var series struct {
+		ID    string
+		Forks [][]float64
+	}
+	if err := json.NewDecoder(z).Decode(&series); err != nil {
+		t.Fatal(err)
+	}
+	d := &dataset.Dataset{}
+	for i, values := range series.Forks {
+		d.Add(key.Key{Benchmark: series.ID, VM: "jmh", Variant: "x"}, execution(i+1, values))
+	}
+	return d
+}

@@ -1,0 +1,9 @@
+//go:build slow
+
+package compare
+
+// The numbers of simulated tables for the figures of docs/statistics.md: `make compare-bench`.
+const (
+	simulatedTables = 2000
+	jmhTables       = 2000
+)
