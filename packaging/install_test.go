@@ -85,7 +85,8 @@ func wanted(t *testing.T) []string {
 	} {
 		all = append(all, prefix+file)
 	}
-	all = append(all, prefix+"libexec/krund/go/krun.go", prefix+"libexec/krund/gobench")
+	all = append(all, prefix+"libexec/krund/go/krun.go", prefix+"libexec/krund/gobench",
+		prefix+"libexec/krund/noise-spin")
 	for _, name := range runners.Names() {
 		l, _ := runners.Lookup(name)
 		for _, file := range l.Files {

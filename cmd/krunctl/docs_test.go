@@ -12,6 +12,7 @@ import (
 	"krund/internal/analysis/stability"
 	"krund/internal/exchange"
 	"krund/internal/integrity"
+	"krund/internal/noise"
 	"krund/internal/summary"
 )
 
@@ -23,7 +24,8 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, document := range []any{summary.Plan{}, summary.PlanSlot{}, summary.Status{}, summaryJSON{},
-		checkDataJSON{}, doctorJSON{}, summary.Counters{}, summary.Calibration{}, startupJSON{},
+		checkDataJSON{}, doctorJSON{},
+		noise.Certificate{}, summary.Counters{}, summary.Calibration{}, startupJSON{},
 		similarity.Document{}, stability.Document{}, optimize.Document{}, integrity.Defect{}} {
 		for name := range fields(reflect.TypeOf(document)) {
 			if !strings.Contains(string(text), "`"+name+"`") {

@@ -98,8 +98,8 @@ func TestExamples(t *testing.T) {
 	b.must(os.Rename(b.dir(), filepath.Join(dir, "warmup.krun")))
 	t.Chdir(dir)
 	for _, c := range commands(&app{}) {
-		if c.Name() == "time" {
-			continue // it needs krund: TestTimeExamples
+		if c.Name() == "time" || c.Name() == "noise" {
+			continue // they need krund: TestTimeExamples, TestNoiseConfiguration
 		}
 		for _, args := range examples(c.Long) {
 			t.Run(strings.Join(args, " "), func(t *testing.T) {

@@ -148,8 +148,8 @@ func groups(a *app) []group {
 			"run",
 			"Run an experiment",
 			[]*cobra.Command{
-				doctorCommand(a), planCommand(a), enableCommand(a), statusCommand(a), holdCommand(a),
-				resumeCommand(a), stopCommand(a), disableCommand(a),
+				doctorCommand(a), noiseCommand(a), planCommand(a), enableCommand(a), statusCommand(a),
+				holdCommand(a), resumeCommand(a), stopCommand(a), disableCommand(a),
 			},
 		},
 		{"look", "Look at what was measured", []*cobra.Command{

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"runtime"
 
@@ -11,6 +12,7 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 	"krund/internal/experiment"
+	"krund/internal/noise"
 	"krund/internal/report"
 )
 
@@ -100,6 +102,12 @@ func (a *app) facts(in experiment.Input, arg string) (*report.Facts, error) {
 	facts, err := report.ReadFacts(f.Reader(), in.Pattern)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Dir(), err)
+	}
+	switch c, err := noise.Read(a.fsys, filepath.Join(f.Dir(), "noise.json")); {
+	case err == nil:
+		facts.Noise = c.Summary()
+	case !errors.Is(err, fs.ErrNotExist):
+		a.talk("the noise certificate is left out: %s", err)
 	}
 	return facts, nil
 }

@@ -34,6 +34,9 @@ Usage:
   krund run [flags] NAME.toml   start or continue the experiment
   krund check [--json] [--try] NAME.toml
                                 check the configuration and the machine, change nothing
+  krund census [--time 10s] [--cpus LIST] NAME.toml
+                                measure what disturbs the benchmarks' processors, with the settings
+                                that the file applies; print JSON. krunctl noise runs it
   krund version
   krund help
 
@@ -99,7 +102,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
-		"run": runExperiment, "check": check,
+		"run": runExperiment, "check": check, "census": census,
 	}
 	switch name := args[0]; name {
 	case "help", "-h", "--help":

@@ -55,6 +55,9 @@ func newSystem(
 	if err != nil {
 		return boot.System{}, nil, err
 	}
+	if err := keepCertificate(f, cfg.Hostname); err != nil {
+		log.Debug("the experiment keeps no noise certificate", "error", err)
+	}
 	room := newRoom(cfg, f, log)
 	fsys := durable.WithRoom(f.FS(), room.Make)
 	fresh := func(ctx context.Context) (account.Account, []string, error) {

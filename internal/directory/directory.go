@@ -156,6 +156,9 @@ func (f Directory) ConfigCopy() string { return filepath.Join(f.dir, "config.tom
 // Fingerprint returns the path of the description of the machine on which the experiment began.
 func (f Directory) Fingerprint() string { return filepath.Join(f.dir, "fingerprint.json") }
 
+// Noise returns the path of the copy of the machine's noise certificate.
+func (f Directory) Noise() string { return filepath.Join(f.dir, "noise.json") }
+
 func (f Directory) lockFile() string { return filepath.Join(f.dir, "lock") }
 
 func (f Directory) holderFile() string { return filepath.Join(f.dir, "holder") }

@@ -42,7 +42,7 @@ func TestPaths(t *testing.T) {
 		f.Dir(): dir, f.Schedule(): dir + "/schedule", f.Results(): dir + "/results", f.Journal(): dir +
 			"/journal",
 		f.Log(): dir + "/log", f.ConfigCopy(): dir + "/config.toml",
-		f.Fingerprint(): dir + "/fingerprint.json",
+		f.Fingerprint(): dir + "/fingerprint.json", f.Noise(): dir + "/noise.json",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -50,26 +50,34 @@ func (p *Prover) Prove(ctx context.Context, w Wishes, d time.Duration) (proof Pr
 	if err != nil {
 		return Proof{}, err
 	}
-	journal, release, err := p.journal()
-	if err != nil {
+	if proof.Before, err = p.measured(ctx, cpus, d); err != nil {
 		return Proof{}, err
 	}
-	defer release()
-	if proof.Before, err = p.measured(ctx, cpus, d); err != nil {
-		return Proof{}, errors.Join(err, journal.Close())
+	proof.Findings, proof.Refused, err = p.Under(ctx, w, func() (err error) {
+		proof.After, err = p.measured(ctx, cpus, d)
+		return err
+	})
+	return proof, err
+}
+
+// Under applies the settings, calls work, and restores the machine, also when ctx is canceled. If a
+// required setting cannot be applied, refused is true, and work is not called. It needs root.
+func (p *Prover) Under(ctx context.Context, w Wishes, work func() error) (findings []setting.Finding,
+	refused bool, err error) {
+	journal, release, err := p.journal()
+	if err != nil {
+		return nil, false, err
 	}
-	found, undo, problems := control.ApplyAll(ctx, p.Machine, w.Control, journal)
-	proof.Findings = found
+	defer release()
+	findings, undo, problems := control.ApplyAll(ctx, p.Machine, w.Control, journal)
 	defer func() { err = errors.Join(err, undo(context.WithoutCancel(ctx)), journal.Close()) }()
 	switch {
 	case ctx.Err() != nil:
-		return proof, ErrInterrupted
+		return findings, false, ErrInterrupted
 	case len(problems) > 0:
-		proof.Refused = true
-		return proof, nil
+		return findings, true, nil
 	}
-	proof.After, err = p.measured(ctx, cpus, d)
-	return proof, err
+	return findings, false, work()
 }
 
 func (p *Prover) measured(

@@ -21,6 +21,7 @@ type Facts struct {
 	Values      []Fact    // host, krund, clock, ... with how often each value occurs
 	Fingerprint []Fact    // of the machine
 	Controls    []ControlFact
+	Noise       string // what the machine's noise certificate says, in a few words; "" without one
 	runs        map[key.Key][]RunFacts
 }
 

@@ -153,6 +153,9 @@ func (f *Facts) conditions() string {
 	if krund := value(f.Values, "krund"); krund != "" {
 		parts = append(parts, "krund "+krund)
 	}
+	if f.Noise != "" {
+		parts = append(parts, f.Noise)
+	}
 	return strings.Join(parts, ", ")
 }
 

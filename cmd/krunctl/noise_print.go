@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"krund/internal/display"
+	"krund/internal/noise"
+)
+
+// printCertificate prints the tables of a certificate.
+func (a *app) printCertificate(c noise.Certificate) {
+	a.print("%s, %s, krund %s\n", c.Host, c.Date.Format("2006-01-02 15:04 MST"), c.Krund)
+	if c.Virtual != "" {
+		a.print("This machine is virtual (%s): its host may disturb it at any time, and what the host "+
+			"does\nis not seen from here. The certificate holds for the minutes in which it was measured.\n",
+			c.Virtual)
+	}
+	a.print("\nGaps of at least %s in a loop that only reads the clock, for %s\n",
+		display.Nanoseconds(float64(c.Plain.Census.ThresholdNS)), display.Seconds(c.Plain.Census.Seconds))
+	var rows [][]string
+	for _, half := range halves(c) {
+		for _, cpu := range half.Census.CPUs {
+			rows = append(rows, append([]string{half.name}, censusRow(cpu)...))
+		}
+	}
+	a.printColumns(c, []string{"settings", ">CPU", ">lost", ">gaps/s", ">longest", ">every",
+		"what ran there meanwhile"}, rows)
+	a.printFloor(c)
+}
+
+// half is one measurement and the name of its settings.
+type half struct {
+	name string
+	noise.Measurement
+}
+
+func halves(c noise.Certificate) []half {
+	list := []half{{"as found", c.Plain}}
+	if c.Controlled != nil {
+		list = append(list, half{"applied", *c.Controlled})
+	}
+	return list
+}
+
+// printColumns prints a table, without the column of the settings if there is only one half.
+func (a *app) printColumns(c noise.Certificate, columns []string, rows [][]string) {
+	if c.Controlled == nil {
+		columns = columns[1:]
+		for i := range rows {
+			rows[i] = rows[i][1:]
+		}
+	}
+	display.Table(a.stdout, columns, rows)
+}
+
+// censusSources is how many sources of a CPU the table names.
+const censusSources = 4
+
+func censusRow(c noise.CPU) []string {
+	seconds := float64(c.TimeNS) / float64(time.Second)
+	every := "-"
+	if c.PeriodNS > 0 {
+		every = display.Nanoseconds(float64(c.PeriodNS))
+	}
+	var names []string
+	for _, s := range c.Sources[:min(len(c.Sources), censusSources)] {
+		amount := fmt.Sprintf("%.4g/s", float64(s.Count)/seconds)
+		if s.NS > 0 {
+			amount = fmt.Sprintf("%.2g %%", 100*float64(s.NS)/float64(c.TimeNS))
+		}
+		names = append(names, fmt.Sprintf("%s %s %s", s.Kind, s.Name, amount))
+	}
+	return []string{fmt.Sprint(c.CPU), fmt.Sprintf("%.3f %%", 100*float64(c.LostNS)/float64(c.TimeNS)),
+		fmt.Sprintf("%.0f", float64(c.Gaps)/seconds), display.Nanoseconds(float64(c.LongestNS)), every,
+		strings.Join(names, "; ")}
+}
+
+func (a *app) printFloor(c noise.Certificate) {
+	f := c.Plain.Floor
+	if f == nil {
+		return
+	}
+	a.print("\nNoise floor: %d executions of %s, %d iterations each; smallest change found with n "+
+		"executions on each side\n", f.Executions, f.Benchmark, f.Iterations)
+	columns := []string{"settings", ">mean", ">sd"}
+	for _, d := range f.Detectable {
+		columns = append(columns, fmt.Sprintf(">n = %d", d.Executions))
+	}
+	var rows [][]string
+	for _, half := range halves(c) {
+		if half.Floor == nil {
+			continue
+		}
+		row := []string{half.name, display.Nanoseconds(half.Floor.MeanNS),
+			fmt.Sprintf("%.2f %%", 100*half.Floor.SDLog)}
+		for _, d := range half.Floor.Detectable {
+			row = append(row, fmt.Sprintf("%.2g %%", d.Percent))
+		}
+		rows = append(rows, row)
+	}
+	a.printColumns(c, columns, rows)
+}

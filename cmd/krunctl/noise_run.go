@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/noisefloor"
+	"krund/internal/command"
+	"krund/internal/config/setting"
+	"krund/internal/control"
+	"krund/internal/doctor"
+	"krund/internal/experiment"
+	"krund/internal/noise"
+)
+
+// noiseRun is one run of krunctl noise.
+type noiseRun struct {
+	*app
+	o          noiseOptions
+	work       string // directory
+	krund      string
+	benchmarks string
+}
+
+// The fixed program: some milliseconds per iteration, a second per execution.
+const (
+	noiseBenchmark  = "nbody"
+	noiseParameter  = 50000
+	noiseIterations = 200
+)
+
+// certificate measures once, or twice with --compare.
+func (n *noiseRun) certificate(ctx context.Context) (c noise.Certificate, err error) {
+	if n.krund, err = krundPath(); err != nil {
+		return c, err
+	}
+	if n.benchmarks, err = noiseBenchmarks(n.krund); err != nil && n.o.executions > 0 {
+		return c, err
+	}
+	first, err := n.measurement(ctx, "plain", nil, &c)
+	if err != nil {
+		return c, err
+	}
+	c.Format, c.Date, c.Host, c.Plain = noise.Format, n.now().UTC(), n.host, first
+	if n.o.compare {
+		second, err := n.measurement(ctx, "controlled", studySettings(), &c)
+		if err != nil {
+			return c, err
+		}
+		c.Controlled = &second
+	}
+	return c, nil
+}
+
+// noiseBenchmarks returns the directory of the benchmarks that belong to krund, on an installed
+// machine or in a build directory.
+func noiseBenchmarks(krund string) (string, error) {
+	prefix := filepath.Dir(filepath.Dir(krund))
+	for _, dir := range []string{filepath.Join(prefix, "lib/krund/benchmarks"),
+		filepath.Join(filepath.Dir(prefix), "benchmarks")} {
+		if _, err := os.Stat(filepath.Join(dir, noiseBenchmark, "c/bench.so")); err == nil {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("the benchmark %s in C, which is executed again and again, is not installed with "+
+		"%s; install all of krund, or use --executions 0", noiseBenchmark, krund)
+}
+
+// studySettings names what the study sets. Temperatures are not waited for.
+func studySettings() []string {
+	var names []string
+	for _, d := range control.Defaults().Demands {
+		if d.Policy != setting.Off {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// measurement measures the census and the floor, with the settings applied. It completes c.
+func (n *noiseRun) measurement(ctx context.Context, name string, settings []string,
+	c *noise.Certificate) (m noise.Measurement, err error) {
+	file := filepath.Join(n.work, name+".toml")
+	if err := os.WriteFile(file, []byte(n.configuration(settings)), 0o600); err != nil {
+		return m, fmt.Errorf("write the configuration: %w", err)
+	}
+	if m.Census, err = n.census(ctx, file, c); err != nil {
+		return m, err
+	}
+	if n.o.executions > 0 {
+		m.Floor, err = n.floor(ctx, file)
+	}
+	return m, err
+}
+
+// configuration returns an experiment that applies these settings and leaves all others alone.
+func (n *noiseRun) configuration(settings []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `[experiment]
+iterations = %d
+executions = %d
+reboot = "none"
+account = "caller"
+benchmarks = %q
+[temperature]
+base_wait = "0s"
+[counters]
+sources = ["none"]
+[vms.C]
+runner = "c"
+variants = ["default-c"]
+[variants.default-c]
+entry = "bench.so"
+subfolder = "c"
+[benchmarks]
+%s = { parameter = %d }
+[controls]
+`, noiseIterations, max(n.o.executions, 1), n.benchmarks, noiseBenchmark, noiseParameter)
+	for _, d := range doctor.Settings() {
+		policy := setting.Off
+		for _, name := range settings {
+			if name == d.Name {
+				policy = setting.Apply
+			}
+		}
+		fmt.Fprintf(&b, "%s = %q\n", d.Name, policy)
+	}
+	return b.String()
+}
+
+// mostCensusBytes bounds what krund census prints.
+const mostCensusBytes = 32 << 20
+
+func (n *noiseRun) census(ctx context.Context, file string, c *noise.Certificate) (noise.Census, error) {
+	n.talk("looking for gaps for %s", n.o.time)
+	argv := []string{n.krund, "census", "--time", n.o.time.String()}
+	if n.o.cpus != "" {
+		argv = append(argv, "--cpus", n.o.cpus)
+	}
+	text, err := command.Run(ctx, command.Cmd{Argv: append(argv, file), Timeout: n.o.time + 10*time.Minute,
+		Output: mostCensusBytes, StdoutOnly: true, Interrupt: true})
+	if err != nil {
+		return noise.Census{}, interrupted(ctx, err)
+	}
+	var found struct {
+		noise.Census
+		BootID      string            `json:"boot_id"`
+		Krund       string            `json:"krund"`
+		Virtual     string            `json:"virtual"`
+		Fingerprint map[string]string `json:"fingerprint"`
+	}
+	if err := json.Unmarshal([]byte(text), &found); err != nil {
+		return noise.Census{}, fmt.Errorf("read what krund census printed: %w", err)
+	}
+	c.BootID, c.Krund, c.Virtual, c.Fingerprint = found.BootID, found.Krund, found.Virtual, found.Fingerprint
+	return found.Census, nil
+}
+
+// interrupted is err, or that ctx has ended.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	return err
+}
+
+// floor executes the fixed program again and again.
+func (n *noiseRun) floor(ctx context.Context, file string) (*noise.Floor, error) {
+	n.talk("executing %s %d times", noiseBenchmark, n.o.executions)
+	const perExecution = time.Minute
+	if _, err := command.Run(ctx, command.Cmd{Argv: []string{n.krund, "run", "--quiet", file},
+		Timeout:    10*time.Minute + time.Duration(n.o.executions)*perExecution,
+		StdoutOnly: true, Interrupt: true}); err != nil {
+		return nil, interrupted(ctx, err)
+	}
+	data, err := experiment.ReadResults(n.fsys, filepath.Join(experiment.DirectoryOf(file), "results"), nil)
+	if err != nil {
+		return nil, err
+	}
+	return floorOf(data)
+}
+
+// floorAt are the numbers of executions for which a certificate has the detectable change.
+var floorAt = []int{3, 5, 10, 20, 30, 50}
+
+func floorOf(data *dataset.Dataset) (*noise.Floor, error) {
+	var times [][]float64
+	for _, pair := range data.Pairs {
+		for _, e := range pair.Executions {
+			if e.Outcome != dataset.Completed {
+				continue
+			}
+			values, _ := e.Values(dataset.Wall)
+			times = append(times, values)
+		}
+	}
+	f, err := noisefloor.Of(times)
+	if err != nil {
+		return nil, fmt.Errorf("%d executions of %s: %w", len(times), noiseBenchmark, err)
+	}
+	floor := &noise.Floor{Benchmark: noiseBenchmark + ":C", Executions: len(times),
+		Iterations: noiseIterations, MeanNS: f.Mean * 1e9, SDLog: f.SDLog} // wall times are in seconds
+	for _, executions := range floorAt {
+		floor.Detectable = append(floor.Detectable, noise.Detectable{Executions: executions,
+			Percent: 100 * f.Detectable(executions)})
+	}
+	return floor, nil
+}

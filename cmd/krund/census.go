@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"krund/internal/config"
+	"krund/internal/config/setting"
+	"krund/internal/control"
+	"krund/internal/directory"
+	"krund/internal/display"
+	"krund/internal/doctor"
+	"krund/internal/durable"
+	"krund/internal/host"
+	"krund/internal/noise"
+	"krund/internal/probe"
+	"krund/internal/sysroot"
+)
+
+// stateDirectory is the directory of what must survive a crash and belongs to no experiment.
+const stateDirectory = "/var/lib/krund"
+
+// The shortest and the longest census.
+const (
+	leastCensus = 100 * time.Millisecond
+	mostCensus  = time.Hour
+)
+
+// censusJSON is what krund census prints: what krunctl noise needs of this machine.
+type censusJSON struct {
+	noise.Census
+	BootID      string            `json:"boot_id"`
+	Krund       string            `json:"krund"`
+	Virtual     string            `json:"virtual"`
+	Fingerprint map[string]string `json:"fingerprint"`
+}
+
+// census is `krund census`: it measures the noise of this machine, with the settings that the
+// configuration states.
+func census(ctx context.Context, args []string, stdout, _ io.Writer) error {
+	flags := flag.NewFlagSet("census", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	d := flags.Duration("time", 10*time.Second, "")
+	list := flags.String("cpus", "", "")
+	path, err := parseWithFile(flags, args)
+	if err != nil {
+		return err
+	}
+	if *d < leastCensus || *d > mostCensus {
+		return usageError{fmt.Sprintf("--time must be from %s to %s, not %s", leastCensus, mostCensus, *d)}
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("name of this machine: %w", err)
+	}
+	cfg, err := config.Load(path, name, doctor.Settings())
+	if err != nil {
+		return misnamed(err)
+	}
+	installed, err := findInstalled(path)
+	if err != nil {
+		return err
+	}
+	m := control.NewMachine(ctx, sysroot.New("/"))
+	cpus, err := censusCPUs(m.Host, *list)
+	if err != nil {
+		return usageError{"--cpus: " + err.Error()}
+	}
+	out := censusJSON{BootID: m.Boot, Krund: display.Version(),
+		Fingerprint: probe.ReadFingerprint(ctx, m.Host, nil)}
+	if v := probe.DetectVirtualisation(ctx, m.Host); !v.None() {
+		out.Virtual = v.String()
+	}
+	spin := filepath.Join(installed.Runners, "noise-spin")
+	take := func() (err error) {
+		out.Census, err = noise.Take(ctx, m.Host, spin, cpus, *d)
+		return err
+	}
+	if err := under(ctx, m, doctor.Of(cfg, config.RebootNone), name, take); err != nil {
+		return err
+	}
+	return json.NewEncoder(stdout).Encode(out)
+}
+
+// under applies the settings that a configuration wants to change, if any, around work.
+func under(ctx context.Context, m *control.Machine, w doctor.Wishes, name string, work func() error) error {
+	changes := false
+	for _, c := range control.Controls(w.Control) {
+		changes = changes || c.Policy.Changes()
+	}
+	if !changes {
+		return work()
+	}
+	if os.Geteuid() != 0 {
+		return errors.New("settings of the machine are changed by root only; use sudo")
+	}
+	p := doctor.Prover{Machine: m, FS: durable.OS(), State: stateDirectory, Host: name,
+		Now: sysroot.RealClock{}.Now}
+	findings, refused, err := p.Under(ctx, w, work)
+	if refused {
+		return errors.New(setting.Problems(findings)[0].String())
+	}
+	return err
+}
+
+// censusCPUs returns the CPUs of a list, or those that benchmarks run on.
+func censusCPUs(h host.Host, list string) (host.CPUs, error) {
+	online, err := h.Online()
+	if err != nil {
+		return nil, err
+	}
+	if list == "" {
+		cpus, err := h.BenchmarkCPUs("", online)
+		if len(cpus) == 0 {
+			cpus = online // of a machine with one CPU
+		}
+		return cpus, err
+	}
+	cpus, err := host.ParseCPUList(list)
+	if err == nil && (len(cpus) == 0 || !online.Contains(cpus)) {
+		err = fmt.Errorf("only %s are online", online)
+	}
+	return cpus, err
+}
+
+// keepCertificate copies the newest noise certificate of this machine to an experiment that has
+// none yet.
+func keepCertificate(f directory.Directory, name string) error {
+	if _, err := f.FS().Lstat(f.Noise()); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := noise.Newest(durable.OS(), filepath.Join(stateDirectory, noise.Directory))
+	if err != nil || file == "" {
+		return err
+	}
+	c, err := noise.Read(durable.OS(), file)
+	if err != nil || c.Host != name {
+		return err
+	}
+	return noise.Copy(f.FS(), f.Noise(), c)
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/host"
+	"krund/internal/sysroot"
+)
+
+// TestCensusCPUs: all but the lowest by default, the only one of a small machine, and a list.
+func TestCensusCPUs(t *testing.T) {
+	for _, test := range []struct{ online, list, want, refused string }{
+		{"0-3", "", "1-3", ""}, {"0", "", "0", ""}, {"0-3", "0,2", "0,2", ""},
+		{"0-3", "4", "", "only 0-3 are online"}, {"0-3", "x", "", "CPU number"},
+	} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "sys/devices/system/cpu/online")
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(test.online+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		cpus, err := censusCPUs(host.Host{Root: sysroot.New(dir)}, test.list)
+		if test.refused == "" && (err != nil || cpus.String() != test.want) ||
+			test.refused != "" && (err == nil || !strings.Contains(err.Error(), test.refused)) {
+			t.Errorf("%q of %s: %s, %v", test.list, test.online, cpus, err)
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package noise
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"krund/internal/command"
+	"krund/internal/display"
+	"krund/internal/host"
+	"krund/internal/probe"
+)
+
+// Threshold is the shortest gap that counts: a reading of the clock takes a hundredth of it, a
+// timer interrupt about its length. It is the default of the osnoise tracer.
+const Threshold = 5 * time.Microsecond
+
+// A Census is the noise of some CPUs during a time.
+type Census struct {
+	Seconds     float64 `json:"seconds"`
+	ThresholdNS int64   `json:"threshold_ns"`
+	CPUs        []CPU   `json:"cpus"` // in the order of their numbers
+}
+
+// A CPU is the noise of one CPU.
+type CPU struct {
+	CPU       int      `json:"cpu"`
+	TimeNS    int64    `json:"time_ns"`    // observed
+	LostNS    int64    `json:"lost_ns"`    // sum of the gaps
+	LongestNS int64    `json:"longest_ns"` // gap
+	Gaps      int64    `json:"gaps"`
+	Preempted int64    `json:"preempted"` // gaps of the list in which another thread ran
+	PeriodNS  int64    `json:"period_ns"` // distance of the gaps that matter; 0 if it is not regular
+	Sources   []Source `json:"sources"`   // what may have caused them, at most mostSources
+}
+
+// A Source is what had the processor instead. Threads that ran on several CPUs are counted on the
+// last one.
+type Source struct {
+	Kind  string `json:"kind"`  // "thread", "interrupt", "softirq", "hypervisor", "unknown"
+	Name  string `json:"name"`  // "kworker/1:0 (812)", "LOC Local timer interrupts"
+	Count int64  `json:"count"` // how often
+	NS    int64  `json:"ns"`    // how long; 0 if the kernel does not count it
+}
+
+// The most sources of a CPU, and the threads among them.
+const (
+	mostSources = 20
+	mostThreads = 8
+)
+
+// Take spins on the CPUs for d. spin is the path of the program built from runners/noise/spin.c.
+func Take(ctx context.Context, h host.Host, spin string, cpus host.CPUs, d time.Duration) (Census, error) {
+	argv := []string{spin, strconv.FormatInt(max(d.Milliseconds(), 1), 10),
+		strconv.FormatInt(Threshold.Nanoseconds(), 10)}
+	for _, cpu := range cpus {
+		argv = append(argv, strconv.Itoa(cpu))
+	}
+	before := read(h)
+	const line = 64 // bytes, an upper bound
+	text, err := command.Run(ctx, command.Cmd{Argv: argv, Timeout: d + time.Minute, StdoutOnly: true,
+		Output: line * (mostGaps + 1) * max(len(cpus), 1)})
+	if err != nil {
+		return Census{}, fmt.Errorf("measure the gaps: %w", err)
+	}
+	after := read(h)
+	all, err := parseSpin(text)
+	if err != nil {
+		return Census{}, err
+	}
+	return censusOf(all, before, after, d), nil
+}
+
+// censusOf joins the gaps with what the kernel counted meanwhile.
+func censusOf(all map[int]spun, before, after reading, d time.Duration) Census {
+	c := Census{Seconds: d.Seconds(), ThresholdNS: Threshold.Nanoseconds(), CPUs: []CPU{}}
+	for cpu, s := range all {
+		one := CPU{CPU: cpu, TimeNS: s.time.Nanoseconds(), LostNS: s.lost.Nanoseconds(), Gaps: s.gaps,
+			PeriodNS: period(s.list).Nanoseconds()}
+		var preempted time.Duration
+		for _, g := range s.list {
+			one.LongestNS = max(one.LongestNS, g.length.Nanoseconds())
+			if g.preempted {
+				one.Preempted++
+				preempted += g.length
+			}
+		}
+		one.Sources = sources(cpu, int64(len(s.list))-one.Preempted, preempted, before, after)
+		c.CPUs = append(c.CPUs, one)
+	}
+	slices.SortFunc(c.CPUs, func(a, b CPU) int { return cmp.Compare(a.CPU, b.CPU) })
+	return c
+}
+
+// sources lists what ran on a CPU: threads by their time, then what is only counted. other is the
+// number of gaps without another thread, preempted the sum of those with one.
+func sources(cpu int, other int64, preempted time.Duration, before, after reading) []Source {
+	list := after.threadsOf(cpu, before)
+	rest := preempted.Nanoseconds()
+	for _, s := range list {
+		rest -= s.NS
+	}
+	list = list[:min(len(list), mostThreads)]
+	if rest > preempted.Nanoseconds()/10 {
+		list = append(list, Source{"thread", "(ended, or moved on)", 0, rest})
+	}
+	if steal := after.steal[cpu] - before.steal[cpu]; after.steal[cpu] > before.steal[cpu] {
+		list = append(list, Source{"hypervisor", "time stolen by other machines of the host", 0,
+			int64(steal) * (time.Second.Nanoseconds() / host.TicksPerSecond)})
+	}
+	interrupts := countsOf("interrupt", after.interrupts, before.interrupts, cpu)
+	list = append(list, interrupts...)
+	list = append(list, countsOf("softirq", after.softirqs, before.softirqs, cpu)...)
+	for _, s := range interrupts {
+		other -= s.Count
+	}
+	if other > 0 {
+		list = append(list, Source{"unknown", "gaps without a thread or an interrupt: firmware (SMI) or a " +
+			"hypervisor", other, 0})
+	}
+	slices.SortStableFunc(list, func(a, b Source) int {
+		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(b.Count, a.Count))
+	})
+	return list[:min(len(list), mostSources)]
+}
+
+// reading is what the kernel has counted so far.
+type reading struct {
+	interrupts, softirqs probe.InterruptTable // both files have the same form
+	steal                map[int]uint64       // ticks
+	threads              map[thread]activity
+}
+
+// thread identifies a thread: its ID may be used again.
+type thread struct {
+	id    int
+	start uint64
+}
+
+type activity struct {
+	name string
+	cpu  int // on which it last ran
+	ns   int64
+	runs int64
+}
+
+func read(h host.Host) reading {
+	r := reading{steal: map[int]uint64{}, threads: threads(h)}
+	if text, err := h.Root.Read("/proc/interrupts"); err == nil {
+		r.interrupts = probe.ParseInterrupts(text)
+	}
+	if text, err := h.Root.Read("/proc/softirqs"); err == nil {
+		r.softirqs = probe.ParseInterrupts(text)
+	}
+	if stat, err := h.ReadStat(); err == nil {
+		for cpu, t := range stat.CPUs {
+			r.steal[cpu] = t.Steal
+		}
+	}
+	return r
+}
+
+// threads reads /proc/PID/task/TID/stat and schedstat (proc(5), Documentation/scheduler/
+// sched-stats.rst). It skips threads that end meanwhile.
+func threads(h host.Host) map[thread]activity {
+	all := map[thread]activity{}
+	for _, pid := range h.Root.List("/proc") {
+		if _, err := strconv.Atoi(pid); err != nil {
+			continue
+		}
+		for _, tid := range h.Root.List(path.Join("/proc", pid, "task")) {
+			dir := path.Join("/proc", pid, "task", tid)
+			stat, err1 := h.Root.Read(dir + "/stat")
+			sched, err2 := h.Root.Read(dir + "/schedstat")
+			t, a, ok := parseThread(stat, sched)
+			if err1 == nil && err2 == nil && ok {
+				a.name = fmt.Sprintf("%s (%s)", a.name, tid)
+				all[t] = a
+			}
+		}
+	}
+	return all
+}
+
+func parseThread(stat, sched string) (t thread, a activity, ok bool) {
+	const start, cpu = 22 - 3, 39 - 3 // fields, counted from the one after the name
+	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
+	times := strings.Fields(sched)
+	if open < 0 || end < open || len(times) < 3 {
+		return t, a, false
+	}
+	fields := strings.Fields(stat[end+1:])
+	if len(fields) <= cpu {
+		return t, a, false
+	}
+	var errs [5]error
+	t.id, errs[0] = strconv.Atoi(strings.TrimSpace(stat[:open]))
+	t.start, errs[1] = strconv.ParseUint(fields[start], 10, 64)
+	a.cpu, errs[2] = strconv.Atoi(fields[cpu])
+	a.ns, errs[3] = strconv.ParseInt(times[0], 10, 64)
+	a.runs, errs[4] = strconv.ParseInt(times[2], 10, 64)
+	a.name = display.PlainLine(display.Head(stat[open+1:end], mostName))
+	return t, a, errs == [5]error{}
+}
+
+// mostName is the longest name of a kernel thread, with its work queue (proc_task_name).
+const mostName = 63
+
+// threadsOf returns the threads that ran since before and were last on the CPU.
+func (r reading) threadsOf(cpu int, before reading) []Source {
+	var list []Source
+	for t, now := range r.threads {
+		was := before.threads[t]
+		if now.cpu == cpu && now.ns > was.ns {
+			list = append(list, Source{"thread", now.name, max(now.runs-was.runs, 0), now.ns - was.ns})
+		}
+	}
+	slices.SortFunc(list, func(a, b Source) int {
+		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// countsOf returns the rows of a table that advanced on the CPU.
+func countsOf(kind string, now, before probe.InterruptTable, cpu int) []Source {
+	column, was := slices.Index(now.CPUs, cpu), slices.Index(before.CPUs, cpu)
+	var list []Source
+	for _, row := range now.Rows {
+		old, _ := before.Row(row.Name)
+		if column < 0 || was < 0 || column >= len(row.Counts) || was >= len(old.Counts) ||
+			row.Counts[column] <= old.Counts[was] {
+			continue
+		}
+		name := display.PlainLine(display.Head(strings.TrimSpace(row.Name+" "+row.About), 80))
+		list = append(list, Source{kind, name, int64(row.Counts[column] - old.Counts[was]), 0})
+	}
+	return list
+}

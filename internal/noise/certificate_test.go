@@ -1,0 +1,108 @@
+package noise
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/durable/crashfs"
+)
+
+func certificate() Certificate {
+	return Certificate{
+		Format: Format, Date: time.Date(2026, 11, 22, 10, 28, 4, 0, time.UTC), BootID: "b", Host: "lab",
+		Krund: "1", Virtual: "kvm", Fingerprint: map[string]string{"cpu.model": "X"},
+		Plain: Measurement{
+			Census: Census{Seconds: 10, ThresholdNS: 5000, CPUs: []CPU{{CPU: 1, TimeNS: 10e9, LostNS: 2e7,
+				LongestNS: 1e6, Gaps: 9, Preempted: 3, PeriodNS: 25e6,
+				Sources: []Source{{"thread", "planted (812)", 400, 16e6}}}}},
+			Floor: &Floor{Benchmark: "nbody:C", Executions: 10, Iterations: 200, MeanNS: 2e6, SDLog: 0.01,
+				Detectable: []Detectable{{10, 1.3}}},
+		},
+	}
+}
+
+func TestStoreAndRead(t *testing.T) {
+	fsys := crashfs.New("/var")
+	if file, err := Newest(fsys, "/var/noise"); file != "" || err != nil {
+		t.Errorf("newest of none: %q, %v", file, err)
+	}
+	want := certificate()
+	later := want
+	later.Date = want.Date.Add(time.Hour)
+	for _, c := range []Certificate{later, want} {
+		if _, err := Store(fsys, "/var/noise", c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := Newest(fsys, "/var/noise")
+	if err != nil || file != "/var/noise/2026-11-22T11-28-04Z.json" {
+		t.Fatalf("%q, %v", file, err)
+	}
+	got, err := Read(fsys, file)
+	if err != nil || !reflect.DeepEqual(got, later) {
+		t.Errorf("%+v, %v, want %+v", got, err, later)
+	}
+	const summary = "noise certificate of 2026-11-22: 0.2 % of the time lost, 1.3 % detectable with 10 " +
+		"executions of nbody:C"
+	if got.Summary() != summary {
+		t.Errorf("%q, want %q", got.Summary(), summary)
+	}
+	if _, err := Read(fsys, "/var/noise/none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+func TestParseRejects(t *testing.T) {
+	for name, change := range map[string]func(*Certificate){
+		"a newer format":           func(c *Certificate) { c.Format = Format + 1 },
+		"no time":                  func(c *Certificate) { c.Plain.Census.CPUs[0].TimeNS = 0 },
+		"more lost than there was": func(c *Certificate) { c.Plain.Census.CPUs[0].LostNS = 11e9 },
+		"a negative floor":         func(c *Certificate) { c.Plain.Floor.SDLog = -1 },
+		"a floor of no executions": func(c *Certificate) { c.Plain.Floor.Detectable[0].Executions = 0 },
+		"the same in the other half": func(c *Certificate) {
+			half := c.Plain
+			half.Floor = &Floor{MeanNS: -1}
+			c.Controlled = &half
+		},
+	} {
+		c := certificate()
+		change(&c)
+		data, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parse(data); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := parse([]byte("<html>")); err == nil ||
+		!strings.Contains(err.Error(), "no noise certificate") {
+		t.Error(err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	data, err := json.Marshal(certificate())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte(`{"format":1,"plain":{"floor":{"mean_ns":1e400}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := parse(data)
+		if err != nil {
+			return
+		}
+		lost := c.Plain.Lost()
+		if len(c.Plain.Census.CPUs) > 0 && !(lost >= 0 && lost <= 1) && !math.IsNaN(lost) {
+			t.Errorf("lost %v of %q", lost, data)
+		}
+		_ = c.Summary()
+	})
+}

@@ -1,0 +1,150 @@
+package noise
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/host"
+	"krund/internal/probe"
+	"krund/internal/sysroot"
+)
+
+// beats returns gaps of a length every step, and a short one between two of them.
+func beats(n int, step, length time.Duration) []gap {
+	var list []gap
+	for i := range n {
+		at := time.Duration(i) * step
+		list = append(list, gap{at, length, true}, gap{at + step/3, 6 * time.Microsecond, false})
+	}
+	return list
+}
+
+func TestPeriod(t *testing.T) {
+	const ms = time.Millisecond
+	irregular := beats(20, 10*ms, ms)
+	for i := range irregular {
+		irregular[i].start += time.Duration(i*i) * ms
+	}
+	for name, test := range map[string]struct {
+		list []gap
+		want time.Duration
+	}{
+		"every 25 ms":             {beats(100, 25*ms, 4*ms), 25 * ms},
+		"too few":                 {beats(8, 25*ms, 4*ms), 0},
+		"irregular":               {irregular, 0},
+		"none":                    {nil, 0},
+		"with one that is longer": {append(beats(100, 25*ms, 4*ms), gap{7 * ms, 20 * ms, true}), 25 * ms},
+	} {
+		if got := period(test.list); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+const spinText = "gap 1 1000 6000 0\ngap 1 90000 4000000 1\ncpu 1 10000000000 3 4012000\n"
+
+func TestParseSpin(t *testing.T) {
+	all, err := parseSpin(spinText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := all[1]
+	if s.gaps != 3 || s.time != 10*time.Second || s.lost != 4012*time.Microsecond || len(s.list) != 2 ||
+		s.list[1] != (gap{90 * time.Microsecond, 4 * time.Millisecond, true}) {
+		t.Errorf("%+v", s)
+	}
+	for name, text := range map[string]string{
+		"nothing": "", "no sums": "gap 1 1000 6000 0\n", "twice": spinText + spinText,
+		"after the sums": spinText + "gap 1 1 1 1\n", "no time": "cpu 1 0 0 0\n", "words": "cpu 1 x 0 0\n",
+		"a CPU that cannot be": "cpu 9999 1 1 1\n", "negative": "cpu 1 10 1 -5\n",
+		"too many": strings.Repeat("gap 1 1 1 1\n", mostGaps+1) + "cpu 1 1 1 1\n",
+	} {
+		if _, err := parseSpin(text); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func FuzzParseSpin(f *testing.F) {
+	f.Add(spinText)
+	f.Fuzz(func(t *testing.T, text string) {
+		all, err := parseSpin(text)
+		for cpu, s := range all {
+			if err == nil && (s.time <= 0 || s.gaps < 0 || s.lost < 0 || cpu < 0 || period(s.list) < 0) {
+				t.Errorf("%d: %+v of %q", cpu, s, text)
+			}
+		}
+	})
+}
+
+// machine writes the files of a machine in which a thread named planted ran n times on CPU 1.
+func machine(t *testing.T, n int) reading {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"proc/interrupts": fmt.Sprintf("      CPU0 CPU1\n 24: 5 %d IO-APIC 5-edge eth0\nLOC: 7 9 Local "+
+			"timer interrupts\n", 1+n/2),
+		"proc/softirqs": fmt.Sprintf("      CPU0 CPU1\nTIMER: 1 %d\n", 1+n),
+		"proc/stat":     fmt.Sprintf("cpu0 0 0 0 9 0 0 0 0\ncpu1 0 0 0 9 0 0 0 %d\n", n/100),
+		"proc/812/task/812/stat": "812 (planted) S 1 812 812 0 -1 0 0 0 0 0 1 0 0 0 20 0 1 0 3460 " +
+			"0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0\n",
+		"proc/812/task/812/schedstat": fmt.Sprintf("%d 0 %d\n", n*4_000_000, n),
+		"proc/813/task/813/stat":      "813 (broken",
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return read(host.Host{Root: sysroot.New(dir)})
+}
+
+// TestCensus: the planted thread is first, with its time; what is only counted follows; the gaps
+// that nothing explains are named.
+func TestCensus(t *testing.T) {
+	before, after := machine(t, 0), machine(t, 400)
+	list := beats(400, 25*time.Millisecond, 4*time.Millisecond)
+	all := map[int]spun{1: {time: 10 * time.Second, lost: 1600 * time.Millisecond, gaps: 800, list: list}}
+	c := censusOf(all, before, after, 10*time.Second)
+	if len(c.CPUs) != 1 || c.CPUs[0].CPU != 1 || c.CPUs[0].Preempted != 400 ||
+		c.CPUs[0].LongestNS != 4e6 || c.CPUs[0].PeriodNS != 25e6 {
+		t.Fatalf("%+v", c)
+	}
+	want := []Source{
+		{"thread", "planted (812)", 400, 1_600_000_000},
+		{"hypervisor", "time stolen by other machines of the host", 0, 40_000_000},
+		{"softirq", "TIMER", 400, 0},
+		{"interrupt", "24 IO-APIC 5-edge eth0", 200, 0},
+		{"unknown", "gaps without a thread or an interrupt: firmware (SMI) or a hypervisor", 200, 0},
+	}
+	if fmt.Sprint(c.CPUs[0].Sources) != fmt.Sprint(want) {
+		t.Errorf("sources\n%+v, want\n%+v", c.CPUs[0].Sources, want)
+	}
+	other := censusOf(map[int]spun{0: {time: time.Second}}, before, after, time.Second).CPUs[0].Sources
+	if len(other) != 0 {
+		t.Errorf("on another CPU: %+v", other)
+	}
+	all[1] = spun{time: 10 * time.Second, list: beats(400, 25*time.Millisecond, 6*time.Millisecond)}
+	rest := Source{"thread", "(ended, or moved on)", 0, 800_000_000}
+	if got := censusOf(all, before, after, 10*time.Second).CPUs[0].Sources[1]; got != rest {
+		t.Errorf("%+v, want %+v", got, rest)
+	}
+}
+
+// TestCountsOf: a row that has appeared meanwhile, and a CPU that has gone, are left out.
+func TestCountsOf(t *testing.T) {
+	before := probe.ParseInterrupts("CPU0 CPU1\n1: 5 5\n")
+	now := probe.ParseInterrupts("CPU0\n1: 9\n2: 7\n")
+	if got := countsOf("interrupt", now, before, 1); len(got) != 0 {
+		t.Errorf("%+v of a CPU that is gone", got)
+	}
+	if got := countsOf("interrupt", now, before, 0); len(got) != 1 || got[0].Count != 4 {
+		t.Errorf("%+v", got)
+	}
+}

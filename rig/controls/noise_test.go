@@ -1,0 +1,74 @@
+package controls
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"krund/internal/noise"
+	"krund/rig"
+)
+
+// planted keeps CPU 1 busy for a while, again and again.
+const planted = `import os, time
+os.sched_setaffinity(0, {1})
+then = time.monotonic()
+while True:
+    end = time.monotonic() + 0.05
+    while time.monotonic() < end:
+        pass
+    then += 0.2
+    time.sleep(max(0, then - time.monotonic()))
+`
+
+// TestNoise plants a periodic disturbance and lets krunctl noise look for it, before and after the
+// study's settings.
+func TestNoise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not in the short selection")
+	}
+	var files rig.Payload
+	files.Text("/srv/planted.py", planted)
+	files.Link("/usr/local/bin/planted", "/usr/bin/python3")
+	m := rig.Krund(t, rig.Options{Payload: &files})
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	before := m.Snapshot()
+	m.Sh("setsid planted /srv/planted.py >/dev/null 2>&1 </dev/null &\n" +
+		"until pgrep -x planted; do sleep 0.05; done")
+	krunctl := m.Start("krunctl noise --compare --time 10s --executions 3")
+	out, status := krunctl.Wait()
+	if status != 0 {
+		t.Fatalf("krunctl noise ended with status %d:\n%s", status, out)
+	}
+	t.Log(out)
+	m.Sh("pkill -x planted")
+	var c noise.Certificate
+	if err := json.Unmarshal([]byte(m.Sh("cat /var/lib/krund/noise/*.json")), &c); err != nil {
+		t.Fatal(err)
+	}
+	if c.Controlled == nil || c.Plain.Floor == nil || c.Controlled.Floor == nil || c.Virtual == "" {
+		t.Fatalf("%+v", c)
+	}
+	for _, half := range []noise.Measurement{c.Plain, *c.Controlled} {
+		cpu := half.Census.CPUs[0] // not its period: the emulator's host is busy
+		if cpu.CPU != 1 || len(cpu.Sources) == 0 || cpu.Sources[0].Kind != "thread" ||
+			!strings.HasPrefix(cpu.Sources[0].Name, "planted (") {
+			t.Errorf("%+v", cpu)
+		}
+	}
+	m.Sh("rm -r /var/lib/krund/noise")
+	same(t, m, before)
+	experimentKeepsIt(t, m)
+}
+
+// experimentKeepsIt: an experiment has a copy of the certificate, and its report shows it.
+func experimentKeepsIt(t *testing.T, m *rig.Machine) {
+	m.Sh("krunctl noise --time 1s --executions 0")
+	text := strings.Replace(experiment("executions = 1"), rig.HeldBenchmark, "nbody", 1)
+	ended(t, m, begin(m, "kept", strings.Replace(text, "parameter = 0", "parameter = 10", 1)))
+	m.Sh("cmp /var/lib/krund/noise/*.json " + directory("kept") + "/noise.json")
+	m.Sh("krunctl report " + toml("kept") + " -o /srv/report && " +
+		"grep 'noise certificate of' /srv/report/index.html")
+}
