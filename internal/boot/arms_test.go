@@ -1,0 +1,110 @@
+package boot
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+	"krund/internal/pexec"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+const arms = `[arms.base]
+[arms.new]
+args = ["-x"]
+[arms.again]
+null = true
+`
+
+// TestEveryCutWithArms cuts the power in each operation of an experiment with arms: afterwards each
+// block has each key once in each arm.
+func TestEveryCutWithArms(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 1\nattempts = 2\nreboot = \"hardware\"\n"+
+		"layout = \"random\"")+arms)
+	for _, policy := range crashfs.Policies(*seed) {
+		t.Run(policy.String(), func(t *testing.T) {
+			t.Parallel()
+			cutEverywhere(t, cfg, policy)
+		})
+	}
+}
+
+// TestBlocks: the arms of a key follow each other, in different orders; all of them have the layout
+// of their block, also when a slot is run again; and the commands are those of the arms.
+func TestBlocks(t *testing.T) {
+	const executions = 8
+	cfg := parse(t, experimentText(fmt.Sprintf("executions = %d\nattempts = 2\nreboot = \"none\"\n"+
+		"layout = \"random\"\nseed = 9", executions))+arms)
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	layouts := map[int]pexec.Layout{}
+	var ran []pexec.Job
+	s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+		ran = append(ran, j)
+		m := good(j, boot)
+		m.Layout = &results.Layout{Mode: j.Layout.Mode, OffsetBytes: j.Layout.Offset}
+		if len(ran)%3 == 0 { // disturbed: its slot is run again, if there is an attempt left
+			m.Execution.Refused = []string{"disturbed"}
+		}
+		return m
+	}
+	if _, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range ran {
+		if want := j.Key.Arm == "new"; slices.Equal(j.VM.Args, []string{"-x"}) != want {
+			t.Errorf("%s: arguments %q", j.Key, j.VM.Args)
+		}
+	}
+	for r, err := range results.NewReader(fsys, dir+"/results").All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		offset := schedule.Offset(9, r.Pexec)
+		if l, seen := layouts[r.Pexec]; seen && l.Offset != r.Layout.OffsetBytes ||
+			offset != r.Layout.OffsetBytes {
+			t.Errorf("slot %d, attempt %d: layout %+v, that of its block is %d", r.Slot, r.Attempt, r.Layout,
+				offset)
+		}
+		layouts[r.Pexec] = pexec.Layout{Offset: r.Layout.OffsetBytes}
+	}
+	if orders := ordersOf(t, fsys, executions); len(layouts) != executions || len(orders) < 4 {
+		t.Errorf("%d layouts, orders %v", len(layouts), orders)
+	}
+}
+
+// ordersOf returns the orders in which the arms were run, with how often, and checks that they are
+// next to each other.
+func ordersOf(t *testing.T, fsys durable.FS, executions int) map[string]int {
+	t.Helper()
+	s, err := schedule.Open(fsys, dir+"/schedule", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var slots []schedule.Slot
+	for slot, err := range s.Slots() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		slots = append(slots, slot)
+	}
+	orders := map[string]int{}
+	for block := range slices.Chunk(slots, 3) {
+		order := ""
+		for _, slot := range block {
+			order += slot.Key.Arm + " "
+			if slot.Key.Benchmark != block[0].Key.Benchmark || slot.Pexec != block[0].Pexec {
+				t.Errorf("slot %d is among those of slot %d", slot.Index, block[0].Index)
+			}
+		}
+		orders[order]++
+	}
+	if s.Header().Order != schedule.Blocked || len(slots) != 2*3*executions {
+		t.Errorf("order %s, %d slots", s.Header().Order, len(slots))
+	}
+	return orders
+}
