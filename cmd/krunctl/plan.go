@@ -119,6 +119,9 @@ func (a *app) planAsText(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit
 	if len(p.Arms) > 0 {
 		a.line("arms", "%s; a block has each of them once per key", armsText(p.Arms))
 	}
+	if p.Layout != config.LayoutOff {
+		a.line("layout", "%s", p.Layout)
+	}
 	if p.Reboot == config.RebootHardware {
 		a.line("reboots", "one before each process execution, at most %d", p.MaxReboots)
 	} else {

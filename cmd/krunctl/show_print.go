@@ -57,7 +57,7 @@ func (a *app) printRecord(r results.Skimmed) {
 		a.list(r.Library.Findings)
 	}
 	a.print("\n")
-	a.printProcess(r.Process)
+	a.printProcess(r.Process, r.Layout)
 	a.print("\n")
 	a.printMachine(r.Machine)
 	a.printDaemon(r.Daemon)
@@ -103,10 +103,13 @@ func (a *app) list(sentences []string) {
 	}
 }
 
-func (a *app) printProcess(p results.Process) {
+func (a *app) printProcess(p results.Process, layout *results.Layout) {
 	a.line("command", "%s", display.ShellJoin(p.Argv))
 	a.line("directory", "%s", p.Dir)
 	a.line("environment", "%d variables, %d bytes", len(p.Env), p.EnvBytes)
+	if layout != nil {
+		a.line("layout", "%s: environment and stack moved by %d bytes", layout.Mode, layout.OffsetBytes)
+	}
 	fresh := ""
 	if p.FreshHome {
 		fresh = ", made for this attempt"

@@ -52,6 +52,10 @@ func TestArmsOfAnExperiment(t *testing.T) {
 	if !in.Data.Blocked || !reflect.DeepEqual(in.Data.Arms, want) || len(in.Data.Problems) != 1 {
 		t.Errorf("%+v, %q", in.Data.Info, in.Data.Problems)
 	}
+	all, err := Reader{FS: durable.OS()}.Read(d.Dir(), Options{Column: dataset.Wall})
+	if err != nil || len(all.Data.Pairs) != 2 || all.Data.Pairs[0].Key.Arm != "base" {
+		t.Errorf("%v, %+v", err, all.Data.Pairs)
+	}
 	if p := in.Data.Pairs; len(p) != 1 || p[0].Key.Arm != "base" || len(p[0].Executions) != 2 ||
 		p[0].Executions[1].Number != 2 {
 		t.Errorf("%+v", p)

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -103,6 +104,7 @@ func addArms(d *dataset.Dataset, e Experiment) {
 	for _, arm := range cfg.Arms {
 		d.Arms = append(d.Arms, dataset.Arm{Name: arm.Name, Null: arm.Null, Revision: arm.Revision})
 	}
+	sortArms(d)
 	for _, twins := range identity.Alike(cfg, fingerprint(e.Reader())) {
 		d.Problems = append(d.Problems, twins.String())
 		for i := range d.Arms {
@@ -111,6 +113,26 @@ func addArms(d *dataset.Dataset, e Experiment) {
 			}
 		}
 	}
+}
+
+// sortArms puts the arms of a key next to each other, in the order of the configuration. Keys keep
+// the order in which they first occur.
+func sortArms(d *dataset.Dataset) {
+	type place struct{ group, arm int }
+	places, groups := map[key.Key]place{}, map[key.Key]int{}
+	for _, p := range d.Pairs {
+		group := p.Key
+		group.Arm = ""
+		if _, seen := groups[group]; !seen {
+			groups[group] = len(groups)
+		}
+		arm := slices.IndexFunc(d.Arms, func(a dataset.Arm) bool { return a.Name == p.Key.Arm })
+		places[p.Key] = place{groups[group], arm}
+	}
+	slices.SortStableFunc(d.Pairs, func(a, b dataset.Pair) int {
+		p, q := places[a.Key], places[b.Key]
+		return cmp.Or(p.group-q.group, p.arm-q.arm)
+	})
 }
 
 // fingerprint returns that of the first record that can be read; nil if there is none.

@@ -36,6 +36,7 @@ type Plan struct {
 	WaitOnceNS int64       `json:"wait_once_ns"`
 	ETA        ETADocument `json:"eta"`
 	Notes      []string    `json:"notes"`
+	Layout     string      `json:"layout"`
 	Arms       []PlanArm   `json:"arms"` // the first is the base; empty: nothing is compared
 	Keys       []PlanKey   `json:"keys"`
 }
@@ -82,7 +83,7 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 	waits := WaitsOf(cfg)
 	p := Plan{
 		Format: PlanFormat, Experiment: e.Name, Config: cfg.Path, ConfigHash: cfg.Hash,
-		Directory: directory.For(path), Host: cfg.Hostname, Order: e.Order, Seed: e.Seed,
+		Directory: directory.For(path), Host: cfg.Hostname, Order: e.Order, Seed: e.Seed, Layout: e.Layout,
 		Reboot: e.Reboot, Executions: e.Executions, SlotsTotal: cfg.Slots(), MaxReboots: e.MaxReboots,
 		WaitEachNS: int64(waits.Each), WaitOnceNS: int64(waits.Once), Notes: []string{},
 		Arms: []PlanArm{},
