@@ -11,6 +11,7 @@ import (
 
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
+	"krund/internal/display"
 	"krund/internal/report"
 )
 
@@ -38,7 +39,9 @@ EXAMPLES
   krunctl compare before.krun after.krun
   krunctl compare --calibrate ab.krun                the arms of an experiment
   krunctl compare --arms base,new2 ab.krun
+  krunctl compare --format html -o ab.html ab.krun   a page with a plot of all effects
   krunctl compare --format markdown main.krun branch.krun > comment.md
+  krunctl compare --format junit -o compare.xml main.krun branch.krun
   krunctl compare --fail-on changed main.krun branch.krun
 
 EXIT STATUS
@@ -73,18 +76,19 @@ func compareCommand(a *app) *cobra.Command {
 		Long:  compareHelp,
 		Args:  arguments(1, 2, "two experiments or files of results, or an experiment with arms"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			format, err := report.ParseFormat(o.format)
+			write, err := o.writerOf()
 			if err == nil {
 				err = o.check()
 			}
 			if err != nil {
 				return usageError(err)
 			}
-			return a.compare(args, format, o)
+			return a.compare(args, write, o)
 		},
 	}
 	o.flags(a, command)
 	f := command.Flags()
+	f.Lookup("format").Usage = compareFormats
 	f.Float64Var(&o.Confidence, "confidence", compare.DefaultConfidence, "confidence of the table")
 	f.Float64Var(&o.Margin, "margin", compare.DefaultMargin,
 		"changes smaller than this are the same: 0.01 is 1%")
@@ -125,7 +129,7 @@ func (o *compareOptions) check() error {
 	return nil
 }
 
-func (a *app) compare(args []string, f report.Format, o compareOptions) error {
+func (a *app) compare(args []string, write compareWriter, o compareOptions) error {
 	r := a.reader(runtime.NumCPU())
 	rules := r.Rules(args...)
 	var sides []compare.Side
@@ -151,7 +155,7 @@ func (a *app) compare(args []string, f report.Format, o compareOptions) error {
 	}
 	report.Weaken(result, sides[0], sides[1], facts[0], facts[1])
 	if err := a.toOutput(o.output,
-		func(w io.Writer) error { return writeComparison(w, result, f) }); err != nil {
+		func(w io.Writer) error { return write(w, result) }); err != nil {
 		return err
 	}
 	return a.judgement(result, o.failOn)
@@ -246,13 +250,39 @@ func (a *app) judgement(r *compare.Result, failOn string) error {
 	return nil
 }
 
-func writeComparison(w io.Writer, r *compare.Result, f report.Format) error {
-	switch f {
-	case report.CSV:
-		return report.CompareCSV(w, r)
-	case report.JSON:
-		return report.CompareJSON(w, r)
+// compareFormats are the formats of a comparison.
+const compareFormats = "text, markdown (for a merge request), html (a page), latex, csv, json, junit, svg, " +
+	"pdf or png"
+
+type compareWriter func(io.Writer, *compare.Result) error
+
+// writerOf returns the function that writes a comparison in a format.
+func (o *compareOptions) writerOf() (compareWriter, error) {
+	switch f := o.format; f {
+	case "text", "latex":
+		return func(w io.Writer, r *compare.Result) error {
+			t := report.CompareTable(r)
+			return t.Write(w, report.Format(f))
+		}, nil
+	case "markdown":
+		return report.CompareMarkdown, nil
+	case "html":
+		return func(w io.Writer, r *compare.Result) error {
+			return report.ComparePage(w, r, display.Version())
+		}, nil
+	case "csv":
+		return report.CompareCSV, nil
+	case "json":
+		return report.CompareJSON, nil
+	case "junit":
+		return func(w io.Writer, r *compare.Result) error {
+			return report.CompareJUnit(w, r, failing[o.failOn])
+		}, nil
+	case "svg", "pdf", "png":
+		return func(w io.Writer, r *compare.Result) error {
+			return report.WritePlot(w, report.PlotFormat(f), [][]report.Drawing{report.ComparePlots(r)})
+		}, nil
+	default:
+		return nil, fmt.Errorf("--format must be %s, not %q", compareFormats, f)
 	}
-	t := report.CompareTable(r)
-	return t.Write(w, f)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/analysis/compare"
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 	"krund/internal/experiment"
@@ -61,6 +63,9 @@ func (a *app) report(arg, keys, unit, output string) error {
 	if err != nil {
 		return err
 	}
+	if input.Comparisons, err = a.comparisons(in, doc, input.Facts); err != nil {
+		return err
+	}
 	size, err := report.WriteSite(a.fsys, output, input)
 	if err != nil {
 		return err
@@ -68,6 +73,46 @@ func (a *app) report(arg, keys, unit, output string) error {
 	a.print("%s\n", filepath.Join(output, "index.html"))
 	a.talk("%s, %s", display.Count(size.Files, "file"), display.Bytes(size.Bytes))
 	return nil
+}
+
+// comparisons compares the arms of an experiment with its first one. A null arm is compared only if
+// there is no other one.
+func (a *app) comparisons(in experiment.Input, doc *warmup.Document,
+	facts *report.Facts) ([]*compare.Result, error) {
+	var list []*compare.Result
+	for _, arm := range comparedArms(in.Data) {
+		o := compareOptions{arms: in.Data.Arms[0].Name + "," + arm}
+		sides, of, err := o.sides([]compare.Side{{Doc: doc, Data: in.Data}}, []*report.Facts{facts})
+		if err != nil {
+			a.talk("krunctl: the arms are not compared: %v", err)
+			continue
+		}
+		r, err := compare.Of(sides[0], sides[1], o.Options)
+		if err != nil {
+			return nil, err
+		}
+		report.Weaken(r, sides[0], sides[1], of[0], of[1])
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// comparedArms are the arms that are compared with the first one.
+func comparedArms(d *dataset.Dataset) []string {
+	var arms, copies []string
+	for i, arm := range d.Arms {
+		switch {
+		case i == 0:
+		case arm.Null:
+			copies = append(copies, arm.Name)
+		default:
+			arms = append(arms, arm.Name)
+		}
+	}
+	if arms == nil {
+		return copies
+	}
+	return arms
 }
 
 // reportInput combines an analysis with its data and, for experiments of krund, with the records.

@@ -11,6 +11,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/quantile"
+	"krund/internal/display"
 )
 
 // CompareTable is a comparison as a table for readers.
@@ -64,7 +65,7 @@ func compareRow(r *compare.Result, c *compare.Change) []Cell {
 	}}
 	before, p, detectable := "", "", ""
 	if e := c.Steady; e != nil {
-		before, p, detectable = Number(float64(e.Before)), pText(e.Corrected),
+		before, p, detectable = display.UnitOf(r.Unit).Value(float64(e.Before)), pText(e.Corrected),
 			compare.Percent(float64(e.Detectable))
 	}
 	row := []Cell{{Text: c.Key}, {Text: string(c.Verdict)}, class, {Text: before},
@@ -128,9 +129,7 @@ func compareNotes(r *compare.Result) []string {
 		rulesText(r),
 	}
 	if c := r.Calibration; c != nil {
-		notes = append(notes, fmt.Sprintf("calibration: of %d tables of the same data without a change, %d "+
-			"(%s; %s to %s) had a false verdict", c.Splits, c.False, compare.Percent(c.Rate),
-			compare.Percent(c.Low), compare.Percent(c.High)))
+		notes = append(notes, calibrationText(c))
 	}
 	if text := layoutText(r); text != "" {
 		notes = append(notes, text)
@@ -166,6 +165,12 @@ func layoutText(r *compare.Result) string {
 	}
 	return "share of the layout in memory in the variance between executions, which cancels within blocks: " +
 		text
+}
+
+func calibrationText(c *compare.Calibration) string {
+	return fmt.Sprintf("calibration: of %d tables of the same data without a change, %d (%s; %s to %s) had "+
+		"a false verdict", c.Splits, c.False, compare.Percent(c.Rate), compare.Percent(c.Low),
+		compare.Percent(c.High))
 }
 
 func rulesText(r *compare.Result) string {

@@ -2,6 +2,12 @@ package report
 
 import (
 	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,26 +74,128 @@ func comparison() *compare.Result {
 
 func TestCompareGoldens(t *testing.T) {
 	r := comparison()
-	for _, f := range Formats {
-		t.Run(string(f), func(t *testing.T) {
+	table := CompareTable(r)
+	writeTable := func(f Format) func(io.Writer, *compare.Result) error {
+		return func(w io.Writer, _ *compare.Result) error { return table.Write(w, f) }
+	}
+	for name, write := range map[string]func(io.Writer, *compare.Result) error{
+		"text": writeTable(Text), "latex": writeTable(LaTeX), "csv": CompareCSV, "json": CompareJSON,
+		"markdown": CompareMarkdown,
+		"junit": func(w io.Writer, r *compare.Result) error {
+			return CompareJUnit(w, r, []compare.Verdict{compare.Worse})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			var err error
-			table := CompareTable(r)
-			switch f {
-			case CSV:
-				err = CompareCSV(&b, r)
-			case JSON:
-				err = CompareJSON(&b, r)
-			default:
-				err = table.Write(&b, f)
-			}
-			if err != nil {
+			if err := write(&b, r); err != nil {
 				t.Fatal(err)
 			}
-			if f == HTML && strings.Contains(b.String(), "<script") {
-				t.Error("a name became code")
+			if name == "junit" {
+				if err := xml.Unmarshal(b.Bytes(), new(struct{})); err != nil {
+					t.Error(err)
+				}
 			}
-			golden(t, "compare."+string(f), b.String())
+			golden(t, "compare."+name, b.String())
 		})
 	}
+}
+
+// TestComparePage: the page has every key with its verdict; a name is no code; a change of class
+// that is not significant is gray.
+func TestComparePage(t *testing.T) {
+	var b bytes.Buffer
+	if err := ComparePage(&b, comparison(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for _, bad := range []string{"<script>alert", "\x1b", "ZgotmplZ", "https://"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the page contains %q", bad)
+		}
+	}
+	for _, want := range []string{
+		"1 key worse, 1 key better, 1 key changed", "old.krun@base2 differs in 1 key", "+20.0 %", "−10.0 %",
+		`<span class="none" title="by chance, for all that can be told: p 1.0000">╲ → ―</span>`,
+		`<b title="p 0.0001">― → ∿</b>`, "6 more blocks would show 2 %",
+		"of 1000 tables of the same data without a change, 31 (3.1 %; 2.12 % to 4.38 %) had",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if n := strings.Count(text, "<tr data-class="); n != 5 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// TestComparePlots: the static picture has all keys and the calibration, in every format.
+func TestComparePlots(t *testing.T) {
+	drawings := ComparePlots(comparison())
+	if len(drawings) != 2 {
+		t.Fatalf("%d drawings", len(drawings))
+	}
+	for _, f := range []PlotFormat{SVG, PDF, PNG} {
+		var b bytes.Buffer
+		if err := WritePlot(&b, f, [][]Drawing{drawings}); err != nil || b.Len() < 1000 {
+			t.Errorf("%s: %d bytes, %v", f, b.Len(), err)
+		}
+	}
+	var c labels
+	drawings[0].draw(&c, 0, 0)
+	var texts []string
+	for _, l := range c.list {
+		texts = append(texts, l.text)
+	}
+	for _, want := range []string{"nbody PyPy x", "+20.0 % (+18.0, +22.0), class",
+		"−10.0 % (−12.0, −8.0)", "0 %",
+		"+20 %"} {
+		if !slices.Contains(texts, want) {
+			t.Errorf("no %q in %q", want, texts)
+		}
+	}
+	empty := &compare.Result{}
+	if err := WritePlot(new(bytes.Buffer), SVG, [][]Drawing{ComparePlots(empty)}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestArmsOfReport: the report of an experiment with arms has a page for each comparison, and links
+// to it from the front page with the result.
+func TestArmsOfReport(t *testing.T) {
+	d := sample()
+	r := comparison()
+	r.Before.Arm, r.After.Arm = "base", "new"
+	out := write(t, Input{Document: analysed(t, d), Data: d, Comparisons: []*compare.Result{r}})
+	index := string(out["index.html"].text)
+	if want := `<a href="compare-new.html">base → new</a>: 1 key worse, 1 key better`; !strings.Contains(index,
+		want) {
+		t.Errorf("the front page lacks %s", want)
+	}
+	if page := out["compare-new.html"]; page == nil || !strings.Contains(string(page.text), `href="index.html"`) {
+		t.Error("there is no page that leads back")
+	}
+}
+
+// TestComparePageInBrowser: it filters by verdict.
+func TestComparePageInBrowser(t *testing.T) {
+	var l layout
+	text, console := browse(t, comparePageFile(t, t.TempDir()), `
+document.getElementById("class").value="worse"; document.getElementById("class").dispatchEvent(new Event("change"));
+return {reason:[...document.querySelectorAll("#table tbody tr:not([hidden]) th")].map((e)=>e.title).join()};`)
+	if l.read(t, text, console); l.Reason != "nbody:PyPy:x" {
+		t.Errorf("worse are %q", l.Reason)
+	}
+}
+
+// comparePageFile returns the path of the page ab.html in dir.
+func comparePageFile(t *testing.T, dir string) string {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, "ab.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(ComparePage(f, comparison(), "test"), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return f.Name()
 }

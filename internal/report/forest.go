@@ -15,9 +15,9 @@ type Forest struct {
 	Rows  []ForestRow
 	Span  Span // of the axis, in its values; parts of intervals beyond it are cut off
 	Log   bool
+	Ticks []float64
 	Tick  func(float64) string
 	Line  *float64 // an upright line through all rows
-	Band  *Span    // a gray band through all rows
 }
 
 // ForestRow is a line of a Forest.
@@ -26,9 +26,9 @@ type ForestRow struct {
 	Text  string // on the right
 	Point float64
 	Ends  Span // of the interval
-	// Light is a thin interval behind the other; nil: none.
-	Light *Span
-	Mark  Mark
+	// Light is a wide gray line behind the interval, Band a gray area behind both; nil: none.
+	Light, Band *Span
+	Mark        Mark
 }
 
 // Mark is the sign of a value. Signs differ in shape as well as in color.
@@ -63,10 +63,8 @@ func (f *Forest) draw(c canvas, top vg.Length, _ int) {
 	bottom := top + vg.Length(len(f.Rows))*forestRow
 	p := panel{canvas: c, xs: f.scaled(f.Span), ys: Span{0, 1}, size: textSize, Rectangle: vg.Rectangle{
 		Min: vg.Point{X: forestLeft, Y: top}, Max: vg.Point{X: forestRight, Y: bottom}}}
-	if f.Band != nil {
-		low, high := p.x(f.at(f.Band.Low)), p.x(f.at(f.Band.High))
-		c.area(bandInk, "", corners(vg.Rectangle{Min: vg.Point{X: max(low, p.Min.X), Y: top},
-			Max: vg.Point{X: min(high, p.Max.X), Y: bottom}})...)
+	for i := range f.Rows {
+		f.band(p, f.Rows[i].Band, top+vg.Length(i)*forestRow)
 	}
 	f.axis(p)
 	if f.Line != nil {
@@ -88,12 +86,8 @@ func (f *Forest) scaled(s Span) Span { return Span{f.at(s.Low), f.at(s.High)} }
 
 // axis draws the grid and the numbers below it.
 func (f *Forest) axis(p panel) {
-	ticks := f.Span.Ticks(forestTicks)
-	if f.Log {
-		ticks = f.Span.logTicks(forestLogTicks)
-	}
 	var grid [][]vg.Point
-	for _, t := range ticks {
+	for _, t := range f.Ticks {
 		x := p.x(f.at(t))
 		grid = append(grid, p.upright(x))
 		p.text(label{text: f.Tick(t), at: vg.Point{X: x, Y: p.Max.Y + 12}, size: nameSize, anchor: middle})
@@ -102,6 +96,16 @@ func (f *Forest) axis(p panel) {
 	p.lines(axisInk, append(corners(p.Rectangle), p.Min))
 	p.text(label{text: f.Axis, at: vg.Point{X: (p.Min.X + p.Max.X) / 2, Y: p.Max.Y + 30}, size: textSize,
 		anchor: middle})
+}
+
+func (f *Forest) band(p panel, s *Span, top vg.Length) {
+	if s == nil {
+		return
+	}
+	if a, b, ok := f.clip(p, *s); ok {
+		p.area(bandInk, "", corners(vg.Rectangle{Min: vg.Point{X: a, Y: top},
+			Max: vg.Point{X: b, Y: top + forestRow}})...)
+	}
 }
 
 func (f *Forest) row(p panel, r *ForestRow, y vg.Length) {

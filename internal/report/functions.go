@@ -7,26 +7,33 @@ import (
 	"strings"
 
 	"krund/internal/analysis/classify"
+	"krund/internal/analysis/compare"
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
 
 func (s *site) functions() template.FuncMap {
-	unit, short := unitOf(s.in.Document, s.in.Unit), shortNames(s.in.Document)
+	unit := unitOf(s.in.Document, s.in.Unit)
+	short := shortNames(benchmarks(s.in.Document))
 	return template.FuncMap{
 		"keyPage": func(i int) string { return "keys/" + pageName(i) + ".html" },
 		"number":  Number,
 		"counts":  func(v *quantile.Spread) template.HTML { return small(countsText(v), " (") },
 		"times":   func(v *quantile.Spread) template.HTML { return small(valuesText(v, secondsUnit), " (") },
-		"perf":    func(v *warmup.Performance) template.HTML { return small(performanceText(v, unit), " ±") },
-		"value":   unit.Value,
-		"seconds": func(v warmup.Real) string { return secondsUnit.Value(float64(v)) },
-		"slug":    slug,
-		"short":   func(name string) string { return short[name] },
-		"breaks":  breaks,
-		"clause":  firstClause,
-		"plural":  display.Count,
+		"perf": func(p *warmup.Performance) template.HTML {
+			return small(performanceText(p, unit), " ±")
+		},
+		"value":    unit.Value,
+		"seconds":  func(v warmup.Real) string { return secondsUnit.Value(float64(v)) },
+		"slug":     slug,
+		"short":    func(name string) string { return short[name] },
+		"breaks":   breaks,
+		"clause":   firstClause,
+		"arms":     comparisonFile,
+		"arm":      func(p compare.Party) string { return p.Arm },
+		"headline": compareHeadline,
+		"plural":   display.Count,
 		"iterationBars": func(h *Histogram) template.HTML {
 			return htmlHistogram(h, "Steady iterations", Number)
 		},

@@ -16,7 +16,7 @@ const chartFile = "keys.svg"
 // percentile, the keys of a benchmark next to each other. nil: fewer than two keys have values.
 func (in *Input) keyChart() *Forest {
 	doc, unit := in.Document, unitOf(in.Document, in.Unit)
-	short := shortNames(doc)
+	short := shortNames(benchmarks(doc))
 	order := map[string]int{} // of benchmarks
 	index := make([]int, 0, len(doc.Pairs))
 	low, high := math.Inf(1), math.Inf(-1)
@@ -46,10 +46,10 @@ func (in *Input) keyChart() *Forest {
 		f.Span = spanOf([]float64{low, high}, 0, fullMargin)
 	}
 	axis := unit.For(high)
-	f.Axis = axisName(doc.Parameters.Column, axis)
+	f.Axis, f.Ticks = axisName(doc.Parameters.Column, axis), f.Span.Ticks(forestTicks)
 	f.Tick = func(v float64) string { return tickText(v, f.Span, axis) }
 	if f.Log {
-		f.Axis, f.Tick = doc.Parameters.Column, unit.Short
+		f.Axis, f.Tick, f.Ticks = doc.Parameters.Column, unit.Short, f.Span.logTicks(forestLogTicks)
 	}
 	for _, i := range index {
 		p := &doc.Pairs[i]

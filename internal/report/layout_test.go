@@ -14,7 +14,7 @@ type layout struct {
 	Failed string
 	Faults []string
 	Wide   []string // elements that reach beyond the window
-	Width  int      // of the page
+	Pages  int      // number of pages that were looked at
 	Table  float64  // distance of the table from the top of the page
 	Box    float64  // of the list of weaknesses
 	Folded bool     // the details of a weakness are hidden
@@ -58,25 +58,28 @@ func TestNarrowPages(t *testing.T) {
 	if _, err := Site(disk(dir), Input{Document: analysed(t, d), Data: d}); err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range []string{"index.html", "keys/k0000.html", "keys/k0006.html"} {
-		frame := filepath.Join(dir, "frame.html")
-		html := fmt.Sprintf(`<!DOCTYPE html><html><head></head><body><iframe id="f" width="400" height="800"
-			style="border:0" src="%s"></iframe></body></html>`, page)
-		if err := os.WriteFile(frame, []byte(html), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		var l layout
-		text, console := browse(t, frame, `
-const d=()=>document.getElementById("f").contentDocument;
-await until(()=>d()&&d().readyState==="complete"&&d().body.children.length>2);
+	comparePageFile(t, dir)
+	frames := ""
+	for _, page := range []string{"index.html", "keys/k0000.html", "keys/k0006.html", "ab.html"} {
+		frames += fmt.Sprintf(`<iframe width="400" height="800" style="border:0" src="%s"></iframe>`, page)
+	}
+	html := "<!DOCTYPE html><html><head></head><body>" + frames + "</body></html>"
+	if err := os.WriteFile(filepath.Join(dir, "frames.html"), []byte(html), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var l layout
+	text, console := browse(t, filepath.Join(dir, "frames.html"), `
+const wide=[], pages=[...document.querySelectorAll("iframe")].map((f)=>f.contentDocument);
+await until(()=>pages.every((d)=>d.readyState==="complete"&&d.body.children.length>2));
 await new Promise((r)=>setTimeout(r,300));
-const inside=(e)=>e.closest(".sr,.skip,.scroll.wide");
-const wide=[...d().querySelectorAll("body *")].filter((e)=>e.getBoundingClientRect().right>400.5&&!inside(e)).map((e)=>e.tagName+"."+e.className+" "+e.textContent.slice(0,40));
-return {width:d().documentElement.scrollWidth,wide:wide.slice(0,5)};`, "--allow-file-access-from-files")
-		l.read(t, text, console)
-		if l.Width > 400 || len(l.Wide) > 0 {
-			t.Errorf("%s is %d pixels wide: %q", page, l.Width, l.Wide)
-		}
+for(const d of pages){
+ if(d.documentElement.scrollPages>400) wide.push(d.title+" is "+d.documentElement.scrollPages+" pixels wide");
+ for(const e of d.querySelectorAll("body *")) if(e.getBoundingClientRect().right>400.5&&!e.closest(".sr,.skip,.scroll.wide")) wide.push(d.title+" "+e.tagName+"."+e.className+" "+e.textContent.slice(0,40));
+}
+return {pages:pages.length,wide:wide.slice(0,9)};`, "--allow-file-access-from-files")
+	l.read(t, text, console)
+	if l.Pages != 4 || len(l.Wide) > 0 {
+		t.Errorf("%d pages, too wide: %q", l.Pages, l.Wide)
 	}
 }
 

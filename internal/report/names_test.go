@@ -1,27 +1,23 @@
 package report
 
-import (
-	"testing"
+import "testing"
 
-	"krund/internal/analysis/warmup"
-)
-
+// TestShortNames: packages are shortened if a name is long, and if names remain different.
 func TestShortNames(t *testing.T) {
-	for name, want := range map[string]string{
-		"fasta": "fasta", "org.example.Short.run": "org.example.Short.run",
-		"org.apache.commons.math3.FastMathBenchmark.sin":        "o.a.c.m.FastMathBenchmark.sin",
-		"org.openjdk.jmh.samples.Benchmark.aVeryLongMethodName": "o.o.j.s.Benchmark.aVeryLongMethodName",
-		"Outer.inner.AVeryLongClassNotAPackage.run":             "Outer.inner.AVeryLongClassNotAPackage.run",
+	for _, c := range []struct{ names, want []string }{
+		{[]string{"fasta", "org.example.Short.run"}, []string{"fasta", "org.example.Short.run"}},
+		{[]string{"org.apache.commons.math3.FastMathBenchmark.sin", "org.example.Short.run", "fasta"},
+			[]string{"o.a.c.m.FastMathBenchmark.sin", "o.e.Short.run", "fasta"}},
+		{[]string{"Outer.inner.AVeryLongClassThatIsNotAPackage.run"},
+			[]string{"Outer.inner.AVeryLongClassThatIsNotAPackage.run"}},
+		{[]string{"org.apache.commons.VeryLongBenchmark.sin", "org.aspect.commons.VeryLongBenchmark.sin"},
+			[]string{"org.apache.commons.VeryLongBenchmark.sin", "org.aspect.commons.VeryLongBenchmark.sin"}},
 	} {
-		if got := shortName(name); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
-	}
-	doc := &warmup.Document{Pairs: []warmup.Pair{{Benchmark: "org.apache.commons.VeryLongBenchmark.sin"},
-		{Benchmark: "org.aspect.commons.VeryLongBenchmark.sin"}}}
-	for name, got := range shortNames(doc) {
-		if got != name {
-			t.Errorf("%s is shown as %s, like another one", name, got)
+		short := shortNames(c.names)
+		for i, name := range c.names {
+			if short[name] != c.want[i] {
+				t.Errorf("%s: %s, want %s", name, short[name], c.want[i])
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 
+	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
@@ -22,6 +23,8 @@ type Input struct {
 	Facts    *Facts           // nil: the data did not come from records of krund
 	Version  string           // of krunctl
 	Unit     display.Unit     // of the values; zero: the document's, with the prefix that fits
+	// Comparisons are those of the experiment's arms.
+	Comparisons []*compare.Result
 	// Columns returns the columns of an execution that are shown beside the one analyzed; nil:
 	// those in Data.
 	Columns func(pair, execution int) ([]dataset.Column, error)
@@ -49,7 +52,8 @@ func Site(out Directory, in Input) (Size, error) {
 		return s.size, err
 	}
 	var err error
-	if s.pages, err = template.New("").Funcs(s.functions()).ParseFS(assets, "assets/*.html"); err != nil {
+	if s.pages, err = template.New("").Funcs(s.functions()).ParseFS(assets, "assets/index.html",
+		"assets/pair.html"); err != nil {
 		return s.size, fmt.Errorf("read the pages' templates: %w", err)
 	}
 	for _, name := range []string{"uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE", "report.js",
@@ -63,8 +67,18 @@ func Site(out Directory, in Input) (Size, error) {
 			return s.size, fmt.Errorf("report on %s: %w", in.Document.Pairs[i].Key, err)
 		}
 	}
+	for _, r := range in.Comparisons {
+		if err := s.write(comparisonFile(r), func(w io.Writer) error {
+			return writeComparePage(w, r, in.Version, "index.html")
+		}); err != nil {
+			return s.size, err
+		}
+	}
 	return s.size, s.index()
 }
+
+// comparisonFile is the name of the page of a comparison of two arms.
+func comparisonFile(r *compare.Result) string { return "compare-" + r.After.Arm + ".html" }
 
 type site struct {
 	in    Input

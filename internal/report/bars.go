@@ -1,0 +1,50 @@
+package report
+
+import (
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// Bars is a static plot of a histogram over 0 to 1.
+type Bars struct {
+	Title  string
+	Axis   string
+	Counts []int
+}
+
+const barsHeight = 110
+
+func (b *Bars) title() string { return b.Title }
+
+func (b *Bars) height() vg.Length { return titleHeight + barsHeight + axisHeight }
+
+func (b *Bars) draw(c canvas, top vg.Length, _ int) {
+	c.text(label{text: b.Title, at: vg.Point{X: 8, Y: top + titleHeight/2}, size: titleSize})
+	if len(b.Counts) == 0 {
+		return
+	}
+	total := 0
+	for _, n := range b.Counts {
+		total += n
+	}
+	p := panel{canvas: c, xs: Span{0, 1}, size: nameSize, Rectangle: vg.Rectangle{
+		Min: vg.Point{X: forestLeft, Y: top + titleHeight},
+		Max: vg.Point{X: forestRight, Y: top + titleHeight + barsHeight}},
+		ys: Span{0, float64(max(slices.Max(b.Counts), 1)) * (1 + fullMargin)}}
+	p.frame(4)
+	width := 1 / float64(len(b.Counts))
+	const gap = 1
+	for i, n := range b.Counts {
+		from := vg.Point{X: p.x(float64(i)*width) + gap, Y: p.y(float64(n))}
+		c.area(sameFill, "", corners(vg.Rectangle{Min: from,
+			Max: vg.Point{X: p.x(float64(i+1)*width) - gap, Y: p.Max.Y}})...)
+	}
+	p.lines(changeInk, p.level(p.y(float64(total)*width)))
+	for _, t := range p.xs.Ticks(5) {
+		c.text(label{text: tickText(t, p.xs, p.unit), at: vg.Point{X: p.x(t), Y: p.Max.Y + 12},
+			size: nameSize, anchor: middle})
+	}
+	c.text(label{text: b.Axis, at: vg.Point{X: (p.Min.X + p.Max.X) / 2, Y: p.Max.Y + 30}, size: textSize,
+		anchor: middle})
+}

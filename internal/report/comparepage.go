@@ -1,0 +1,237 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/compare"
+	"krund/internal/analysis/warmup"
+	"krund/internal/display"
+)
+
+// comparePage is the data of compare.html.
+type comparePage struct {
+	Result        *compare.Result
+	Index         string // of the report; "": none
+	Title         string
+	Before, After string
+	Margin        string
+	Null          string // what the null arm shows; "" without one
+	Headline      string
+	Verdicts      []verdictCount
+	Alerts        []string // what limits the verdicts
+	Weaknesses    []Weakness
+	Rows          []compareView
+	Notes         []string
+	Calibration   string
+	Version       string
+
+	Forest, Histogram template.HTML
+	Style             template.CSS
+	Script            template.JS
+}
+
+type verdictCount struct {
+	Name, Slug, Sign string
+	Keys             int
+}
+
+// compareView is a line of the page's table.
+type compareView struct {
+	Key, Benchmark, Rest             string
+	Verdict, Slug, Sign              string
+	Before, Change, P, Detectable    string
+	BeforeValue, ChangeValue, PValue string // for sorting
+	Null, First                      string
+	Class                            *classView
+	Reason                           string
+	Warnings                         []warmup.Warning
+}
+
+// classView is a change of class.
+type classView struct {
+	Text, P     string
+	Significant bool
+}
+
+// Quiet reports whether a change of class is not significant.
+func (comparePage) Quiet(c *classView) bool { return !c.Significant }
+
+var verdictSigns = map[compare.Verdict]string{compare.Worse: "▲", compare.Better: "▼", compare.Changed: "◆",
+	compare.Same: "■", compare.CannotTell: "○"}
+
+func verdictSlug(v compare.Verdict) string { return strings.ReplaceAll(string(v), " ", "-") }
+
+// ComparePage writes a comparison as an HTML page of one file, which needs no other one.
+func ComparePage(w io.Writer, r *compare.Result, version string) error {
+	return writeComparePage(w, r, version, "")
+}
+
+// writeComparePage is ComparePage with a link to the report that the page is part of.
+func writeComparePage(w io.Writer, r *compare.Result, version, index string) error {
+	p := comparePage{
+		Index: index, Result: r, Title: compareTitle(r), Before: partyFacts(r.Before),
+		After: partyFacts(r.After), Margin: compare.Percent(r.Margin), Null: nullText(r.NullArm),
+		Headline: compareHeadline(r), Notes: compareNotes(r), Version: version,
+	}
+	for _, v := range verdictOrder {
+		p.Verdicts = append(p.Verdicts, verdictCount{string(v), verdictSlug(v), verdictSigns[v], r.Counts[v]})
+	}
+	for _, warning := range r.Warnings {
+		if warning.Code == "null_arm" {
+			p.Alerts = append(p.Alerts, warning.Text)
+		} else {
+			p.Weaknesses = append(p.Weaknesses,
+				Weakness{Short: firstClause(warning.Text), Text: warning.Text})
+		}
+	}
+	names := compareNames(r)
+	for _, c := range byVerdict(r) {
+		v := newCompareView(r, &c)
+		v.Benchmark, v.Rest = names(c.Key)
+		p.Rows = append(p.Rows, v)
+	}
+	if c := r.Calibration; c != nil {
+		p.Calibration = strings.TrimPrefix(calibrationText(c), "calibration: ")
+	}
+	for i, d := range ComparePlots(r) {
+		var svg bytes.Buffer
+		if err := writeSVG(&svg, []Drawing{d}, pageColumns, true); err != nil {
+			return err
+		}
+		picture := template.HTML(svg.String()) // writeSVG escapes its texts
+		if i == 0 {
+			p.Forest = picture
+		} else {
+			p.Histogram = picture
+		}
+	}
+	return p.write(w)
+}
+
+func (p *comparePage) write(w io.Writer) error {
+	style, err := assets.ReadFile("assets/report.css")
+	if err != nil {
+		return fmt.Errorf("read the style sheet: %w", err)
+	}
+	script, err := assets.ReadFile("assets/report.js")
+	if err != nil {
+		return fmt.Errorf("read the script: %w", err)
+	}
+	p.Style, p.Script = template.CSS(style), template.JS(script)
+	page, err := template.New("").Funcs(template.FuncMap{
+		"clean": display.PlainLine, "plural": display.Count, "breaks": breaks, "percent100": percentText,
+		"interval": func(text string) template.HTML { return small(text, " (") },
+	}).ParseFS(assets, "assets/compare.html")
+	if err != nil {
+		return fmt.Errorf("read the page's template: %w", err)
+	}
+	return page.ExecuteTemplate(w, "compare.html", p)
+}
+
+// partyFacts names a side and where it was measured.
+func partyFacts(p compare.Party) string {
+	if p.Machine == "" {
+		return partyText(p)
+	}
+	return partyText(p) + ", measured on " + p.Machine
+}
+
+func nullText(n *compare.NullArm) string {
+	switch {
+	case n == nil:
+		return ""
+	case n.Unfit:
+		return partyText(n.Party) + " differs: no verdict is supported"
+	case len(n.Differs) > 0:
+		return partyText(n.Party) + " differs in " + display.Count(len(n.Differs), "key")
+	}
+	return partyText(n.Party) + " shows no difference"
+}
+
+// compareHeadline is the result in one line.
+func compareHeadline(r *compare.Result) string {
+	var parts []string
+	for _, v := range []compare.Verdict{compare.Worse, compare.Better, compare.Changed} {
+		if n := r.Counts[v]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", display.Count(n, "key"), v))
+		}
+	}
+	switch {
+	case len(r.Changes) == 0:
+		return "Nothing was compared"
+	case parts == nil && r.Counts[compare.Same] == len(r.Changes):
+		return "All keys are the same"
+	case parts == nil:
+		return fmt.Sprintf("No change found: %s the same, %d cannot be told",
+			display.Count(r.Counts[compare.Same], "key"), r.Counts[compare.CannotTell])
+	}
+	return strings.Join(parts, ", ")
+}
+
+func newCompareView(r *compare.Result, c *compare.Change) compareView {
+	v := compareView{
+		Key: display.PlainLine(c.Key), Verdict: string(c.Verdict),
+		Slug: verdictSlug(c.Verdict), Sign: verdictSigns[c.Verdict], Reason: display.PlainLine(c.Reason),
+		Null: changeOf(c.Null), First: changeOf(c.FirstTotal),
+		Warnings: c.Warnings,
+	}
+	if e := c.Steady; e != nil {
+		v.Before = display.UnitOf(r.Unit).Value(float64(e.Before))
+		v.BeforeValue, v.PValue, v.P = exact(float64(e.Before)), exact(e.Corrected), pText(e.Corrected)
+		v.Detectable = compare.Percent(float64(e.Detectable))
+		v.Change = effectText(e, false)
+		if e.Ratio != nil {
+			v.Change = changeText(e.Ratio.Estimate, e.Ratio.Low, e.Ratio.High)
+			v.ChangeValue = exact(float64(e.Ratio.Estimate))
+		}
+	}
+	v.Class = newClassView(c)
+	return v
+}
+
+// newClassView describes a change of class; nil if the keys have the same class, and their
+// executions no significantly different ones.
+func newClassView(c *compare.Change) *classView {
+	v := &classView{Significant: byClass(c)}
+	if c.Before == c.After && !v.Significant {
+		return nil
+	}
+	text := func(class classify.PairClass, counts classify.Counts) string {
+		return (Row{Class: class, Counts: counts}).ClassText(unicodeSymbol)
+	}
+	v.Text = text(c.Before, c.CountsBefore) + " → " + text(c.After, c.CountsAfter)
+	if c.Class != nil {
+		v.P = pText(c.Class.Corrected)
+	}
+	return v
+}
+
+// byClass reports whether the executions' classes changed significantly.
+func byClass(c *compare.Change) bool {
+	return c.Class != nil && c.Class.Verdict != compare.CannotTell &&
+		c.Class.Verdict != compare.Same
+}
+
+// compareTitle names both sides of a comparison, their source once.
+func compareTitle(r *compare.Result) string {
+	if r.Before.Name == r.After.Name && r.Before.Arm != "" && r.After.Arm != "" {
+		return r.Before.Name + ": " + r.Before.Arm + " → " + r.After.Arm
+	}
+	return partyText(r.Before) + " → " + partyText(r.After)
+}
+
+// changeOf is a side effect with its own interval.
+func changeOf(e *compare.Effect) string {
+	if e == nil {
+		return ""
+	}
+	if e.Ratio == nil {
+		return effectText(e, true)
+	}
+	return changeText(e.Ratio.Estimate, e.Ratio.AloneLow, e.Ratio.AloneHigh)
+}
