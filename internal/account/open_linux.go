@@ -1,6 +1,7 @@
 package account
 
 import (
+	"encoding/binary"
 	"errors"
 
 	"golang.org/x/sys/unix"
@@ -18,4 +19,35 @@ func openBelow(dir int, name string) (int, error) {
 		return unix.Openat(dir, name, openFlags, 0)
 	}
 	return fd, err
+}
+
+// directories returns further entries that are directories, or whose type the file system does not
+// report, and none at the end.
+func (d *directory) directories() ([]string, error) {
+	const (
+		size   = 32 << 10
+		length = 16 // offsets in linux_dirent64, getdents64(2): d_reclen, d_type, d_name
+		kind   = 18
+		start  = 19
+	)
+	buffer := make([]byte, size)
+	var names []string
+	for len(names) == 0 {
+		n, err := uninterrupted(func() (int, error) { return unix.Getdents(d.fd(), buffer) })
+		if err != nil || n == 0 {
+			return nil, err
+		}
+		for entry := buffer[:n]; len(entry) > start; {
+			end := int(binary.NativeEndian.Uint16(entry[length:]))
+			if end <= start || end > len(entry) {
+				return names, unix.EIO // the kernel does not do that
+			}
+			name := unix.ByteSliceToString(entry[start:end])
+			if t := entry[kind]; (t == unix.DT_DIR || t == unix.DT_UNKNOWN) && name != "." && name != ".." {
+				names = append(names, name)
+			}
+			entry = entry[end:]
+		}
+	}
+	return names, nil
 }

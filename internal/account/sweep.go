@@ -53,7 +53,8 @@ func removeTree(ctx context.Context, name string) (removed int, err error) {
 	})
 }
 
-// removeOwned removes everything below dir that belongs to the user uid. It removes neither other
+// removeOwned removes everything below dir that belongs to the user uid, where that user can have
+// created it. It removes neither other
 // users' files in the user's directories, which then stay too, nor anything on another file system.
 // dir itself stays; it may be a symbolic link, unlike entries below it. A dir that does not exist
 // is empty. The results are those of removeTree.
@@ -69,6 +70,8 @@ func removeOwned(ctx context.Context, dir string, uid int) (removed int, err err
 			return true, errors.Join(err, top.close())
 		}
 		w.device = uint64(st.Dev) //nolint:unconvert // its type differs between systems
+		const others = 0o002
+		w.shortcuts = st.Mode&others != 0
 		w.push(frame{directory: top})
 		before := w.removed
 		w.run()
@@ -109,6 +112,8 @@ type walk struct {
 	stack   []frame
 	removed int
 
+	shortcuts bool // see shut
+
 	failed   error // the first
 	failures int
 }
@@ -122,6 +127,32 @@ type frame struct {
 	whole bool     // all names have been read
 	moved int      // directories moved up into this one
 	taken int      // of these, how many were processed
+	shut  bool     // see walk.shut
+}
+
+// shut reports whether the user cannot have created entries in a directory: it belongs to another
+// user, and neither its group nor others may write to it (access control lists show in the bits of
+// the group). This is assumed only below directories for everyone, such as /tmp: in spools,
+// programs with privileges create files for users. Of such a directory only the subdirectories are
+// examined, because reading the owner of each of a hundred thousand files in /tmp takes many
+// seconds after a boot.
+func (w *walk) shut(st unix.Stat_t) bool {
+	const writable = 0o022
+	return w.shortcuts && int(st.Uid) != w.uid && st.Mode&writable == 0
+}
+
+// barred reports whether the user cannot reach anything below a directory.
+func (w *walk) barred(st unix.Stat_t) bool {
+	const passable = 0o011
+	return w.shut(st) && st.Mode&passable == 0
+}
+
+// list returns further entries of the directory, and none at the end.
+func (f *frame) list() ([]string, error) {
+	if f.shut {
+		return f.directories()
+	}
+	return f.read(batch)
 }
 
 func (w *walk) push(f frame) { w.stack = append(w.stack, f) }
@@ -154,7 +185,7 @@ func (w *walk) next(f *frame) (name string, ok bool) {
 			break
 		}
 		var err error
-		if f.names, err = f.read(batch); err != nil {
+		if f.names, err = f.list(); err != nil {
 			w.fail(f.name, err)
 		}
 		f.whole = len(f.names) == 0
@@ -224,7 +255,13 @@ func (w *walk) enter(in *frame, name string, goes bool) {
 		w.fail(name, errors.Join(err, d.close()))
 		return
 	}
-	w.push(frame{directory: d, name: name, goes: w.takes(int(st.Uid))})
+	if w.barred(st) {
+		if err := d.close(); err != nil {
+			w.fail(name, err)
+		}
+		return
+	}
+	w.push(frame{directory: d, name: name, goes: w.takes(int(st.Uid)), shut: w.shut(st)})
 }
 
 // replaced handles an entry that was a directory a moment ago.
