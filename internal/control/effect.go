@@ -3,7 +3,9 @@ package control
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"krund/internal/config/setting"
 	"krund/internal/host"
@@ -14,9 +16,21 @@ import (
 // its CPUs while they are busy, 0 for nothing, and whether they may not be slower either.
 type effect func(p host.FrequencyPolicy) (wanted int64, exact bool)
 
-// effectTolerance is the largest relative deviation of a frequency: adjacent P-states differ by
-// more (section 7 of the warmup study).
-const effectTolerance = 0.03
+// A measured frequency may deviate from the wanted one by the tolerance of the warmup study
+// (section 7), or by one P-state: the driver takes the next level of the hardware. On hybrid
+// processors the levels are not multiples of 100 MHz (Linux 6.12,
+// drivers/cpufreq/intel_pstate.c:532-548).
+const (
+	effectTolerance = 0.03
+	effectStep      = 100e6 // Hz
+)
+
+// A wrong frequency is measured again after a pause, since it may pass, such as a limit that the
+// processor reached while the machine booted. It may stop an experiment.
+const (
+	effectTries = 3
+	effectPause = time.Second
+)
 
 // Measured returns the speeds of the CPUs as ApplyAll measured them, after the frequency was set
 // and before CPUs were shielded, where krund cannot run; nil if they cannot be measured.
@@ -25,23 +39,31 @@ func (m *Machine) Measured() []msr.Speed { return m.speeds }
 // effects measures the speed of all CPUs and compares it with the effects of the controls that were
 // set. A value that reads back correctly may have no effect, and the drivers do not report that.
 func (a *applied) effects(ctx context.Context) {
-	a.m.speeds = nil
-	online, err := a.m.Online()
-	if err == nil && a.m.Speeds != nil {
-		a.m.speeds, err = a.m.Speeds(ctx, online)
-	}
 	policies, policyErr := a.m.FrequencyPolicies()
+	var judged []int // controls
+	for i := range a.controls {
+		if s := a.parts[i].Status; a.controls[i].effect != nil &&
+			(s == setting.StatusSet || s == setting.StatusOK) {
+			judged = append(judged, i)
+		}
+	}
+	err := a.measure(ctx)
 	if policyErr != nil || len(policies) == 0 {
 		return
 	}
-	for i := range a.controls {
-		f := &a.parts[i]
-		if a.controls[i].effect == nil || f.Status != setting.StatusSet && f.Status != setting.StatusOK {
-			continue
+	isWrong := func(i int) bool { return len(a.compare(i, policies).wrong) > 0 }
+	for range effectTries - 1 {
+		if !slices.ContainsFunc(judged, isWrong) {
+			break
 		}
+		a.m.wait(ctx, effectPause)
+		err = a.measure(ctx)
+	}
+	for _, i := range judged {
+		f := &a.parts[i]
 		switch {
 		case len(a.m.speeds) > 0:
-			a.compare(i, policies)
+			a.compare(i, policies).report(f, ignoresMaximum(a.m, policies))
 		case ignoresMaximum(a.m, policies):
 			f.Status = setting.StatusCannot
 			f.Detail = join(f.Detail, "the limits are not held: "+ignoredMaximum, "; ")
@@ -52,42 +74,64 @@ func (a *applied) effects(ctx context.Context) {
 	}
 }
 
+// measure measures the speed of all CPUs, if it can be measured.
+func (a *applied) measure(ctx context.Context) (err error) {
+	a.m.speeds = nil
+	if a.m.Speeds == nil {
+		return nil
+	}
+	online, err := a.m.Online()
+	if err == nil {
+		a.m.speeds, err = a.m.Speeds(ctx, online)
+	}
+	return err
+}
+
+// compared are the CPUs on which a control has its effect, and on which it has not.
+type compared struct {
+	right, wrong host.CPUs
+	example      string // of the wrong ones
+}
+
 // compare compares the measured speeds with the effect of control i.
-func (a *applied) compare(i int, policies []host.FrequencyPolicy) {
-	var wrong, right host.CPUs
-	var example string
+func (a *applied) compare(i int, policies []host.FrequencyPolicy) (c compared) {
 	for _, p := range policies {
 		wanted, exact := a.controls[i].effect(p)
 		if wanted == 0 {
 			continue
 		}
+		hz := 1000 * float64(wanted)
+		tolerance := max(effectTolerance*hz, effectStep)
 		for _, s := range a.m.speeds {
-			off := s.APERF/(1000*float64(wanted)) - 1
 			switch {
 			case !p.CPUs.Contains(host.CPUs{s.Core}):
-			case off > effectTolerance || exact && off < -effectTolerance:
-				wrong = wrong.Plus(host.CPUs{s.Core})
-				if example == "" {
-					example = fmt.Sprintf("CPU %d runs at %.0f MHz instead of %s MHz", s.Core, s.MHz(),
+			case s.APERF > hz+tolerance || exact && s.APERF < hz-tolerance:
+				c.wrong = c.wrong.Plus(host.CPUs{s.Core})
+				if c.example == "" {
+					c.example = fmt.Sprintf("CPU %d runs at %.0f MHz instead of %s MHz", s.Core, s.MHz(),
 						mhz(wanted))
 				}
 			default:
-				right = right.Plus(host.CPUs{s.Core})
+				c.right = c.right.Plus(host.CPUs{s.Core})
 			}
 		}
 	}
-	f := &a.parts[i]
+	return c
+}
+
+// report adds the result to a finding.
+func (c compared) report(f *setting.Finding, ignored bool) {
 	switch {
-	case len(wrong) > 0:
+	case len(c.wrong) > 0:
 		f.Status = setting.StatusCannot
-		f.Detail = join(f.Detail, fmt.Sprintf("the setting has no effect on CPU %s: %s", wrong, example),
+		f.Detail = join(f.Detail, fmt.Sprintf("the setting has no effect on CPU %s: %s", c.wrong, c.example),
 			"; ")
 		f.Fix = "switch turbo off in the firmware, and check the firmware's power limits"
-		if ignoresMaximum(a.m, policies) {
+		if ignored {
 			f.Detail, f.Fix = join(f.Detail, ignoredMaximum, "; "), ignoredFix
 		}
-	case len(right) > 0:
-		f.Detail = join(f.Detail, "measured on CPU "+right.String(), "; ")
+	case len(c.right) > 0:
+		f.Detail = join(f.Detail, "measured on CPU "+c.right.String(), "; ")
 	}
 }
 

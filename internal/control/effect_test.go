@@ -83,6 +83,24 @@ func TestEffect(t *testing.T) {
 	}
 }
 
+// TestEffectMeasuredAgain: a frequency that is wrong only once is not a fault of the machine.
+func TestEffectMeasuredAgain(t *testing.T) {
+	m, _ := fakeMachine(t, "intel-pstate-active")
+	tries := 0
+	m.Speeds = func(_ context.Context, cpus host.CPUs) ([]msr.Speed, error) {
+		tries++
+		return []msr.Speed{{Core: 0, APERF: 3.6e9 - 0.9e9/float64(tries*tries), MPERF: 3.6e9}}, nil
+	}
+	r := under(Defaults(), setting.Off, "tickless")
+	findings, undo, problems := ApplyAll(t.Context(), m, r, openJournal(t, m))
+	if f := find(t, findings, "frequency"); f.Status != setting.StatusSet || tries != 3 || len(problems) > 0 {
+		t.Errorf("after %d measurements: %+v, %v", tries, f, problems) // 2700, 3375, 3500 MHz
+	}
+	if err := undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestEffectRequired: a required frequency without effect is a problem, and nothing else is set.
 func TestEffectRequired(t *testing.T) {
 	m, k := fakeMachine(t, "amd-pstate-epp")

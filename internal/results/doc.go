@@ -92,7 +92,8 @@
 //	                 them, and in records of versions that expected their ratio to be 1
 //	                 on every core
 //	  core           processor number, null: the benchmark's threads
-//	  expected       APERF/MPERF while busy: held_khz over mperf_hz, 1 if one of them is
+//	  expected       APERF/MPERF while busy: held_khz over mperf_hz (measured_hz if the
+//	                 hardware has no such level and took the next), 1 if one of them is
 //	                 unknown; null: not judged (threads on cores with different ratios)
 //	  held_khz       frequency that the limits hold the core at, null unknown
 //	  mperf_hz       how fast MPERF counts, null unknown; source says how it is known:

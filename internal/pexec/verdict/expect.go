@@ -56,10 +56,23 @@ func expected(f results.Frequency, fastest float64) results.Frequency {
 	}
 	ratio := 1.0
 	if f.HeldKHz != nil && f.MPERFHz != nil && *f.MPERFHz > 0 {
-		ratio = 1000 * float64(*f.HeldKHz) / *f.MPERFHz
+		hz := 1000 * float64(*f.HeldKHz)
+		if f.MeasuredHz != nil && nextLevel(hz, *f.MeasuredHz) {
+			hz = *f.MeasuredHz
+		}
+		ratio = hz / *f.MPERFHz
 	}
 	f.Expected = &ratio
 	return f
+}
+
+// nextLevel reports whether a measured frequency is the hardware's level next to the held one, for
+// which the hardware has none: it differs by more than the tolerance, but by less than a P-state of
+// 100 MHz. Drivers take the next level (Linux 6.12, drivers/cpufreq/intel_pstate.c:532-548, where
+// the levels of a hybrid processor are 79 MHz apart).
+func nextLevel(held, measured float64) bool {
+	off := math.Abs(measured - held)
+	return off > DefaultTolerance*held && off <= 100e6
 }
 
 // common returns the expected ratio of threads that may run on any of the known cores; nil if the

@@ -21,6 +21,12 @@ func known(core int, held int64, mperf float64) results.Frequency {
 	return f
 }
 
+// measured is f with the frequency in Hz that was measured before the run.
+func measured(f results.Frequency, hz float64) results.Frequency {
+	f.MeasuredHz = &hz
+	return f
+}
+
 // held is a run of one second with a core that runs at a frequency while MPERF counts at its rate.
 func held(core int, hz, mperf float64) CounterRun {
 	return CounterRun{StartNS: []int64{0}, WallNS: []int64{1e9}, Cores: []CoreCounts{
@@ -55,6 +61,10 @@ func TestExpectedRatio(t *testing.T) {
 				"0; APERF/MPERF at worst 1.000 instead of 0.753"},
 		{"rate unknown: the fastest of the run", 2.4e9, 3.2e9,
 			[]results.Frequency{known(4, 2400000, 0)}, 0.75, "run", ""},
+		{"performance core at the next level", 0.866e9, 3.187e9,
+			[]results.Frequency{measured(known(4, 800000, 3.187e9), 0.866e9)}, 0.272, "measured", ""},
+		{"throttled before the run, too", 3.4e9, 3.6e9,
+			[]results.Frequency{measured(known(4, 3600000, 3.6e9), 3.4e9)}, 1, "measured", "throttled"},
 		{"held frequency unknown", 3.2e9, 3.2e9, []results.Frequency{known(4, 0, 3.2e9)}, 1, "measured", ""},
 		{"nothing known", 3.2e9, 3.2e9, nil, 1, "run", ""},
 		{"other cores known", 2.4e9, 3.2e9, []results.Frequency{known(0, 2400000, 3.2e9)}, 1, "run",
