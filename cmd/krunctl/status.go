@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"krund/internal/experiment"
@@ -22,6 +24,10 @@ The estimate is the mean process wall time of the last executions of each key,
 times what is left of it, plus the time measured between two executions (boots,
 waits, temperatures), or the configured waits until two have been measured.
 
+--watch shows the status again every 5 s. --serve shows it in a browser, on a page that
+updates itself and needs no scripts. Everyone who reaches the address can read it, so
+name one of this machine only.
+
 EXAMPLES
   krunctl status warmup.toml             the experiment of this configuration
   krunctl status --keys warmup.krun      with a row for each key
@@ -31,6 +37,9 @@ EXAMPLES
 type statusOptions struct {
 	json bool
 	keys bool
+
+	watch bool
+	serve string // address; "" for none
 }
 
 func statusCommand(a *app) *cobra.Command {
@@ -38,17 +47,27 @@ func statusCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "status DIR|NAME.toml", Short: "Show how far an experiment is", Long: statusHelp,
 		Args: arguments(1, 1, "the experiment's directory or configuration"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.status(args[0], o) },
+		RunE: func(c *cobra.Command, args []string) error { return a.status(contextOf(c), args[0], o) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&o.keys, "keys", false, "print a table with a row for each key")
+	c.Flags().BoolVar(&o.watch, "watch", false, "show it again every 5 s until the experiment is finished")
+	c.Flags().StringVar(&o.serve, "serve", "",
+		"show it in a browser, at this address: 127.0.0.1:0 is this machine only, at a free port")
+	c.MarkFlagsMutuallyExclusive("json", "watch", "serve")
 	return c
 }
 
-func (a *app) status(arg string, o statusOptions) error {
+func (a *app) status(ctx context.Context, arg string, o statusOptions) error {
 	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return err
+	}
+	switch {
+	case o.watch:
+		return a.watch(ctx, f, o)
+	case o.serve != "":
+		return a.serve(ctx, f, o)
 	}
 	st, err := summary.StatusOf(f, a.host)
 	if err != nil {

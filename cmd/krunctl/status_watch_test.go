@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/experiment"
+	"krund/internal/results"
+)
+
+// TestServeStatus: the page has no scripts, shows the status and escapes it. Nothing else exists.
+func TestServeStatus(t *testing.T) {
+	b := newExperimentOf(t, strings.Replace(experimentText, "executions = 2",
+		"executions = 2\nname = \"test\"\ndescription = \"<script>\"", 1))
+	b.run(results.Error, "it printed <script>alert(1)</script>")
+	f, err := experiment.Open(b.directory.FS(), b.dir())
+	b.must(err)
+	now := time.Unix(1e9, 0)
+	a := &app{host: "bencher7", fsys: b.directory.FS(), now: func() time.Time { return now }}
+	server := &statusServer{app: a, f: f}
+	ask := func(method, host, path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		q := httptest.NewRequest(method, path, nil)
+		q.Host = host
+		server.ServeHTTP(w, q)
+		return w
+	}
+	for _, test := range []struct {
+		method, host, path string
+		status             int
+		want, absent       string
+	}{
+		{"GET", "127.0.0.1:80", "/", 200, "it printed &lt;script&gt;alert(1)", "<script>"},
+		{"GET", "[::1]:8", "/", 200, `<meta http-equiv="refresh" content="5">`, "<script>"},
+		{"GET", "localhost:8", "/status.json", 200, `"state":"unfinished"`, ""},
+		{"GET", "evil.example", "/", 403, "ask for the address", "bencher7"},
+		{"POST", "127.0.0.1", "/", 405, "only GET", "bencher7"},
+		{"GET", "127.0.0.1", "/../etc/passwd", 404, "not found", "root"},
+	} {
+		w := ask(test.method, test.host, test.path)
+		body := w.Body.String()
+		if w.Code != test.status || !strings.Contains(body, test.want) ||
+			test.absent != "" && strings.Contains(body, test.absent) {
+			t.Errorf("%s %s %s: status %d\n%s", test.method, test.host, test.path, w.Code, body)
+		}
+		if !strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s: headers %v", test.path, w.Header())
+		}
+	}
+	before := ask(http.MethodGet, "127.0.0.1", "/status.json").Body.String()
+	b.run(results.Completed)
+	if again := ask(http.MethodGet, "127.0.0.1", "/status.json").Body.String(); again != before {
+		t.Error("it looks more than once in a second")
+	}
+	now = now.Add(time.Second)
+	if later := ask(http.MethodGet, "127.0.0.1", "/status.json").Body.String(); later == before {
+		t.Error("it does not look again")
+	}
+}
+
+// TestWatch: a finished experiment is shown once.
+func TestWatch(t *testing.T) {
+	b := newExperiment(t)
+	for range b.cfg.Slots() {
+		b.run(results.Completed)
+	}
+	f, err := experiment.Open(b.directory.FS(), b.dir())
+	b.must(err)
+	var out bytes.Buffer
+	a := &app{host: "bencher7", fsys: b.directory.FS(), now: time.Now, terminal: &out}
+	b.must(a.watch(t.Context(), f, statusOptions{watch: true}))
+	if strings.Count(out.String(), "state        finished") != 1 || strings.Contains(out.String(), "\x1b") {
+		t.Errorf("%q", out.String())
+	}
+	for _, wrong := range []string{"8080", ":8080", "no.such.host.invalid:0"} {
+		if err := a.serve(t.Context(), f, statusOptions{serve: wrong}); err == nil {
+			t.Errorf("%s is served", wrong)
+		}
+	}
+}
