@@ -35,10 +35,14 @@ build:
 	@cp -u $(BUILD)/lib/libkrun.so $(BUILD)/lib/krund/libkrun.so
 
 ## demo        run a small real experiment without root or reboots; the results are in demo.krun/
-demo: setup build
+demo: setup
+	@mkdir -p $(BUILD)
+	@echo "Building krund ..."
+	@$(MAKE) --no-print-directory build > $(BUILD)/build.log 2>&1 || { cat $(BUILD)/build.log; exit 1; }
 	@rm -rf demo.krun $(BUILD)/demo-report
-	$(BUILD)/bin/krund run --directory demo.krun configs/demo.toml
-	$(BUILD)/bin/krunctl summary demo.krun
+	@scripts/demo.sh $(BUILD)/demo.toml
+	$(BUILD)/bin/krund run --directory demo.krun $(BUILD)/demo.toml
+	$(BUILD)/bin/krunctl analyze demo.krun
 	$(BUILD)/bin/krunctl report demo.krun -o $(BUILD)/demo-report
 	@echo
 	@echo "The results are in demo.krun: try build/bin/krunctl status demo.krun, or show demo.krun 0"
