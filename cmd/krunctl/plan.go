@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -23,17 +24,25 @@ The duration is known only for keys that have been measured, in the directory
 NAME.krun beside the configuration. The waits, which are often most of it, are
 known in advance; the time of a reboot is not known until it has been measured.
 
+With --detect and --from it prints instead how many executions of each key a
+comparison needs to find a change of that size with a probability of 80%, given
+how much the executions of an earlier experiment vary: on each side, or blocks if
+that experiment has arms in blocks. docs/statistics.md explains the test.
+
 EXAMPLES
   krunctl plan warmup.toml                the first 20 slots, and the totals
   krunctl plan --limit 0 warmup.toml      all slots
   krunctl plan --host bencher7 warmup.toml    as on another machine
   krunctl plan --json warmup.toml | jq -r '.slots[].key'
+  krunctl plan --detect 2% --from old.krun
 ` + exitHelp
 
 type planOptions struct {
 	json  bool
 	limit int
 	host  string
+
+	detect, from string
 }
 
 // planLimit is the number of slots that the text shows without --limit.
@@ -42,12 +51,20 @@ const planLimit = 20
 func planCommand(a *app) *cobra.Command {
 	var o planOptions
 	c := &cobra.Command{
-		Use:   "plan NAME.toml",
+		Use:   "plan NAME.toml | --detect CHANGE --from EXPERIMENT",
 		Short: "Print what would run, in order, and how long it would take",
 		Long:  planHelp,
-		Args:  arguments(1, 1, "the experiment's configuration"),
+		Args:  arguments(0, 1, "the experiment's configuration"),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
+			case o.detect != "" || o.from != "":
+				if len(args) > 0 {
+					return usageError(
+						errors.New("--detect takes the keys of --from; omit the configuration"))
+				}
+				return a.planDetect(o)
+			case len(args) == 0:
+				return usageError(errors.New("plan needs the experiment's configuration, NAME.toml"))
 			case o.limit < 0:
 				return usageError(
 					fmt.Errorf("--limit must be a number of slots, or 0 for all, not %d", o.limit))
@@ -60,6 +77,9 @@ func planCommand(a *app) *cobra.Command {
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().IntVar(&o.limit, "limit", 0,
 		"number of slots to show; 0: all (default 20 as text, all as JSON)")
+	c.Flags().StringVar(&o.detect, "detect", "",
+		"print how many executions show a change of this size, such as 2%")
+	c.Flags().StringVar(&o.from, "from", "", "experiment or file of results for --detect")
 	a.hostFlag(c.Flags(), &o.host, "")
 	return c
 }

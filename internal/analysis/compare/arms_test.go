@@ -125,3 +125,32 @@ func TestBlocksOfArms(t *testing.T) {
 		t.Error(fmt.Sprint(c.Steady, c.Reason))
 	}
 }
+
+// TestNeeds: as many executions as are needed find the change with a power of 0.8. With a standard
+// deviation of 0.02, a change of 2 % and a level of 0.0375, R's power.t.test(delta = log(1.02),
+// sd = 0.02, sig.level = 0.0375, power = 0.8) has n = 18.55; of pairs 11.03.
+func TestNeeds(t *testing.T) {
+	need := Need{SD: 0.02}
+	if n := need.executions(math.Log1p(0.02), 0.0375, false, 2); n != 19 {
+		t.Errorf("%d executions", n)
+	}
+	need.Paired = true
+	if n := need.executions(math.Log1p(0.02), 0.0375, false, 2); n != 12 {
+		t.Errorf("%d pairs", n)
+	}
+	if n := need.executions(1e-6, 0.0375, false, 2); n != 0 {
+		t.Errorf("%d executions for nothing", n)
+	}
+	of := analyzed(t, armsOf(t, 12, 1, 1))
+	base, twin := of, of
+	base.Arm, twin.Arm = "base", "null"
+	paired := NeedsOf(base, &twin, 0.01, Options{Paired: true})
+	alone := NeedsOf(base, nil, 0.01, Options{})
+	if len(paired.Keys) != 3 || paired.Executions == 0 || paired.Executions > 12 ||
+		alone.Executions < 100 { // the drift of 2 % a block counts
+		t.Errorf("%+v\n%+v", paired, alone)
+	}
+	if k := paired.Keys[0]; k.Measured != 12 || float64(k.Detectable) > 0.01 {
+		t.Errorf("%+v", k)
+	}
+}

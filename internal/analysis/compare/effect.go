@@ -90,25 +90,36 @@ func (e *estimate) relative(change float64) float64 {
 // each other.
 func estimates(samples []sample, paired bool) ([]estimate, Prior) {
 	list := make([]estimate, len(samples))
-	variances, freedom := make([]float64, len(list)), make([]float64, len(list))
 	for i, s := range samples {
-		e := &list[i]
-		*e = estimateOf(s, paired)
-		if e.ok && !e.linear && e.test == StudentT {
-			variances[i], freedom[i] = e.variance, e.freedom
-		}
+		list[i] = estimateOf(s, paired)
 	}
-	prior := priorOf(variances, freedom, caution)
+	prior := squeezeAll(list)
 	for i := range list {
-		if freedom[i] > 0 && variances[i] > 0 && prior.Freedom > 0 {
-			e := &list[i]
-			e.variance, e.freedom = prior.squeeze(e.variance, e.freedom)
-			e.test = ModeratedT
-		}
 		list[i].cautious()
 		list[i].variance = max(list[i].variance, list[i].rounding(samples[i], paired))
 	}
 	return list, prior
+}
+
+// squeezeAll shrinks the variances of the logarithms towards each other, and returns their prior.
+func squeezeAll(list []estimate) Prior {
+	var variances, freedom []float64
+	var of []*estimate
+	for i := range list {
+		if e := &list[i]; e.ok && !e.linear && e.test == StudentT && e.variance > 0 {
+			of = append(of, e)
+			variances, freedom = append(variances, e.variance), append(freedom, e.freedom)
+		}
+	}
+	prior := priorOf(variances, freedom, caution)
+	if prior.Keys == 0 {
+		return prior
+	}
+	for _, e := range of {
+		e.variance, e.freedom = prior.squeeze(e.variance, e.freedom)
+		e.test = ModeratedT
+	}
+	return prior
 }
 
 // largest bounds values that are not positive, so that their squares are finite.

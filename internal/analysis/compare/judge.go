@@ -139,17 +139,11 @@ const mostExecutions = 10_000
 // when there is none. It is at least from; 0 if it is more than mostExecutions.
 func (n Need) executions(effect, level float64, same bool, from int) int {
 	enough := func(executions int) bool {
-		k := float64(executions)
-		freedom, factor := 2*k-2, 2/k
-		if n.Paired {
-			freedom, factor = k-1, 1/k
+		if !same {
+			return effect >= n.detectable(level, executions)
 		}
-		freedom += n.Freedom
-		errors := effect / (n.SD * math.Sqrt(factor))
-		if same {
-			return errors >= quantileOf(level, freedom)+quantileOf((1-power)/2, freedom)
-		}
-		return errors >= detectable(level, freedom)
+		freedom, scale := n.test(executions)
+		return effect >= (quantileOf(level, freedom)+quantileOf((1-power)/2, freedom))*scale
 	}
 	low, high := max(from, 2)-1, max(from, 2)
 	for ; !enough(high); high *= 2 {
@@ -168,6 +162,21 @@ func (n Need) executions(effect, level float64, same bool, from int) int {
 		return 0
 	}
 	return high
+}
+
+// test returns the degrees of freedom and the standard error of a test.
+func (n Need) test(executions int) (freedom, scale float64) {
+	k := float64(executions)
+	if n.Paired {
+		return k - 1 + n.Freedom, n.SD * math.Sqrt(1/k)
+	}
+	return 2*k - 2 + n.Freedom, n.SD * math.Sqrt(2/k)
+}
+
+// detectable returns the change, in the scale of the test, that is found with the published power.
+func (n Need) detectable(level float64, executions int) float64 {
+	freedom, scale := n.test(executions)
+	return detectable(level, freedom) * scale
 }
 
 // null compares before with its copy, and returns the noise of the keys in which they differ.

@@ -122,13 +122,6 @@ func welchHolm(rows []row, o Options) int {
 	return n
 }
 
-func number(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // log writes the figures of a scenario.
 func (c outcome) log(t *testing.T, name string) {
 	low, high := Binomial(c.falseTables, c.tables, 0.95)
