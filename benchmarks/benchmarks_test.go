@@ -138,6 +138,7 @@ func TestLanguages(t *testing.T) {
 		})
 	})
 	t.Run("java", func(t *testing.T) { testJava(t, dir, want) })
+	t.Run("dotnet", func(t *testing.T) { testDotnet(t, dir, want) })
 	t.Run("go", func(t *testing.T) { testGo(t, want) })
 	t.Run("rust", func(t *testing.T) { testRust(t, dir, want) })
 	t.Run("WebAssembly", func(t *testing.T) { testWebAssembly(t, dir, want) })

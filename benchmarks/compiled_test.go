@@ -51,6 +51,31 @@ func testWebAssembly(t *testing.T, dir string, want map[string]map[string]string
 	}
 }
 
+// testDotnet is TestLanguages for .NET. The directory contains the assemblies that make built.
+func testDotnet(t *testing.T, dir string, want map[string]map[string]string) {
+	if _, err := exec.LookPath("mcs"); err != nil {
+		t.Skipf("no compiler for C#: %v", err)
+	}
+	tool := filepath.Join(t.TempDir(), "Checksum.exe")
+	output(t, "mcs", "-out:"+tool, "testdata/Checksum.cs")
+	for vm, path := range runnertest.Interpreters(t, "dotnet") {
+		t.Run(vm, func(t *testing.T) {
+			program := func(name string) []string {
+				return []string{path, tool, filepath.Join(dir, name, "dotnet", "bench.dll")}
+			}
+			testSameChecksums(t, program, demo, want)
+			testBadParameters(t, program)
+			for name := range others {
+				n, right, message := firstEntry(t, name)
+				source := falsified(t, filepath.Join(name, "dotnet", "bench.cs"), right, "1")
+				library := filepath.Join(t.TempDir(), "bench.dll")
+				output(t, "mcs", "-target:library", "-out:"+library, source)
+				expectWrong(t, message, path, tool, library, n)
+			}
+		})
+	}
+}
+
 // testGo is TestLanguages for Go.
 func testGo(t *testing.T, want map[string]map[string]string) {
 	tool := buildGo(t)

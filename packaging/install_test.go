@@ -102,11 +102,13 @@ func wanted(t *testing.T) []string {
 		for _, file := range []string{
 			"c/bench.c", "c/bench.so", "python/bench.py", "lua/bench.lua", "javascript/bench.js",
 			"java/KrunEntry.java", "ruby/bench.rb", "php/bench.php", "go/bench.go", "rust/bench.rs",
+			"dotnet/bench.cs",
 		} {
 			all = append(all, prefix+"lib/krund/benchmarks/"+name+"/"+file)
 		}
 		// their compilers may be missing
-		for _, file := range []string{"java/*.class", "go/bench", "rust/bench.so", "wasm/bench.wasm"} {
+		for _, file := range []string{"java/*.class", "go/bench", "rust/bench.so", "wasm/bench.wasm",
+			"dotnet/bench.dll"} {
 			built, err := filepath.Glob("../benchmarks/" + name + "/" + file)
 			if err != nil {
 				t.Fatal(err)

@@ -63,6 +63,14 @@ func BenchmarkEmptyIteration(b *testing.B) {
 			}
 		})
 	}
+	b.Run("dotnet", func(b *testing.B) {
+		library := compileCSharp(b, empty("bench.cs",
+			"public class B { public static void run_iter(int n) {} }\n"))
+		vms := runnertest.Interpreters(b, "dotnet")
+		for _, name := range slices.Sorted(maps.Keys(vms)) {
+			b.Run(name, func(b *testing.B) { measureEmpty(b, vms[name], dotnetRunner(), library) })
+		}
+	})
 	benchmarkEmptyJava(b)
 	benchmarkEmptyRuby(b, empty("bench.rb", "def run_iter(n)\nend\n"))
 }

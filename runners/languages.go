@@ -28,6 +28,7 @@ var languages = []Language{
 	{"java", []string{"java/KrunRunner.class", "java/BaseKrunEntry.class", "java/libkrunjava.so"}, false},
 	{"ruby", []string{"runner.rb", "krunruby.so"}, false},
 	{"php", []string{"runner.php"}, false},
+	{"dotnet", []string{"dotnet/KrunRunner.exe", "dotnet/libkrun.so"}, false},
 	{"go", nil, true}, // the runner is a part of each benchmark's program
 	{CommandName, []string{"runner-command"}, true},
 }

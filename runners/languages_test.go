@@ -16,6 +16,8 @@ func TestCommand(t *testing.T) {
 		{"java", "/usr/bin/java", "/b/nbody/java/KrunEntry.class",
 			"/usr/bin/java -a -cp /l/java:/b/nbody/java KrunRunner KrunEntry -5"},
 		{"ruby", "/usr/bin/ruby", "/b/bench.rb", "/usr/bin/ruby -a /l/runner.rb /b/bench.rb -5"},
+		{"dotnet", "/usr/bin/mono", "/b/bench.dll",
+			"/usr/bin/mono -a /l/dotnet/KrunRunner.exe /b/bench.dll -5"},
 		{"go", "/usr/bin/numactl", "/b/bench", "/usr/bin/numactl -a /b/bench -5"},
 		{"php", "/usr/bin/php", "/b/bench.php", "/usr/bin/php -a /l/runner.php /b/bench.php -5"},
 		{"command", "", "", "/l/runner-command -a"},

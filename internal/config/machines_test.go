@@ -73,8 +73,8 @@ func TestMachineProblems(t *testing.T) {
 		{"part of a VM", "[machines.other.vms.C]\npath = \"x\"", ""},
 		{"rest of a VM is missing", "[vms.D]\niterations = 3\n[machines.other.vms.D]\nrunner = " +
 			"\"c\"\nvariants = [\"v\"]", "8: vms.D has no runner; write runner = \"c\", \"python\", " +
-			"\"lua\", \"javascript\", \"java\", \"ruby\", \"php\", \"go\", \"command\" or \"external\"\n8: " +
-			"vms.D has no " +
+			"\"lua\", \"javascript\", \"java\", \"ruby\", \"php\", \"dotnet\", \"go\", \"command\" " +
+			"or \"external\"\n8: vms.D has no " +
 			"variants; name at least one of [variants], such as variants = [\"default-c\"]"},
 		{"skip for another machine", "[experiment]\nskip = [\"b:D:v\"]\n[machines.other.vms.D]\nrunner = " +
 			"\"c\"\nvariants = [\"v\"]", ""},

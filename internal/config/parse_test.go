@@ -159,7 +159,7 @@ func TestParseProblems(t *testing.T) {
 
 		// VMs, variants and benchmarks.
 		{"VM without runner", "[vms.X]\nvariants = [\"v\"]",
-			`8: vms.X has no runner; write runner = "c", "python", "lua", "javascript", "java", "ruby", "php", "go", "command" or "external"`},
+			`8: vms.X has no runner; write runner = "c", "python", "lua", "javascript", "java", "ruby", "php", "dotnet", "go", "command" or "external"`},
 		{"unknown runner", "[vms.X]\nrunner = \"pyton\"\nvariants = [\"v\"]",
 			`9: vms.X.runner is the string "pyton"; did you mean "python"?`},
 		{"VM without path", "[vms.X]\nrunner = \"python\"\nvariants = [\"v\"]",

@@ -194,7 +194,7 @@ func TestEveryPython(t *testing.T) {
 func TestRealInterpreters(t *testing.T) {
 	for language, program := range map[string]string{
 		"python": "python3", "lua": "luajit", "javascript": "node", "java": "java", "ruby": "ruby",
-		"php": "php",
+		"php": "php", "dotnet": "mono",
 	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()

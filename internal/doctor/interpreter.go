@@ -47,7 +47,8 @@ var questions = map[string]question{
 			"Error('no Node-API')"},
 		"Node-API", "use Node.js 12 or later",
 	},
-	"java": {[]string{"-version"}, "", ""}, // every JVM has JNI
+	"java":   {[]string{"-version"}, "", ""}, // every JVM has JNI
+	"dotnet": {[]string{"--version"}, "", ""},
 	"ruby": {
 		// With RubyGems, which provides fiddle since Ruby 3.5.
 		[]string{"-e", `puts RUBY_ENGINE + " " + RUBY_VERSION; $stdout.flush; require "fiddle"`},
