@@ -22,7 +22,7 @@ func (c *Config) check(root *node, found *problems) {
 	}
 	c.checkArms(root, found)
 	c.keys = c.plannedKeys()
-	c.checkSkips(root, broken, found)
+	c.checkPatterns(root, broken, found)
 	c.checkEmpty(broken, found)
 	c.checkEntries(found)
 	c.checkSlots(found)
@@ -88,11 +88,16 @@ func (c *Config) checkVariants(found *problems) {
 	}
 }
 
-// checkSkips reports patterns that match no key. Such a pattern is probably misspelled, and the key
-// that it was meant to skip would be measured. A pattern may be meant for a VM or benchmark that
-// exists only on some machines.
-func (c *Config) checkSkips(root *node, broken bool, found *problems) {
-	idle := unmatched(c.Experiment.Skip, c.allKeys())
+// checkPatterns reports patterns that match no key. Such a pattern is probably misspelled, and the
+// key that it was meant to skip would be measured. A pattern may be meant for a VM or benchmark
+// that exists only on some machines.
+func (c *Config) checkPatterns(root *node, broken bool, found *problems) {
+	c.checkList("experiment.skip", c.Experiment.Skip, root, broken, found)
+	c.checkList("experiment.negative_controls", c.Experiment.NegativeControls, root, broken, found)
+}
+
+func (c *Config) checkList(list string, patterns []key.Pattern, root *node, broken bool, found *problems) {
+	idle := unmatched(patterns, c.allKeys())
 	if broken { // another mistake may have removed a VM's variants
 		idle = unmatched(idle, c.possibleKeys())
 	}
@@ -100,7 +105,7 @@ func (c *Config) checkSkips(root *node, broken bool, found *problems) {
 		idle = unmatched(idle, keysOfAllMachines(root))
 	}
 	for _, p := range idle {
-		found.add(c.lines.of(skipPath(p)), fmt.Sprintf("experiment.skip: %q matches no key", p),
+		found.add(c.lines.of(patternPath(list, p)), fmt.Sprintf("%s: %q matches no key", list, p),
 			"correct its names or remove it")
 	}
 }

@@ -99,6 +99,8 @@ type Experiment struct {
 	Account     string
 	Layout      string
 	Skip        []key.Pattern
+	// keys whose program must not change: when they do, the machine did
+	NegativeControls []key.Pattern
 }
 
 // Boot selects the boot loader entry for an experiment with reboot = "hardware".

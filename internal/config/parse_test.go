@@ -200,6 +200,8 @@ func TestParseProblems(t *testing.T) {
 			`9: experiment.skip: pattern "b:C" has 2 parts; write "benchmark:vm:variant" or "benchmark:vm:variant@arm", with a lone * for any`},
 		{"skip matches nothing", "[experiment]\nskip = [\n\"b:D:*\"]",
 			`10: experiment.skip: "b:D:*" matches no key; correct its names or remove it`},
+		{"a control matches nothing", "[experiment]\nnegative_controls = [\n\"b:D:*\"]",
+			`10: experiment.negative_controls: "b:D:*" matches no key; correct its names or remove it`},
 		{"everything skipped", "[experiment]\nskip = [\"*:C:*\"]",
 			`9: the skip patterns leave nothing, so the schedule is empty; remove one`},
 

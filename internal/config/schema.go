@@ -73,7 +73,9 @@ func (r *reader) experiment(n *node) Experiment {
 		Benchmarks: s.filled("benchmarks", "benchmarks"),
 		Account:    s.choice("account", AccountFresh, AccountFresh, AccountCaller),
 		Layout:     s.choice("layout", LayoutOff, LayoutOff, LayoutFixed, LayoutRandom),
-		Skip:       s.skip(),
+		Skip:       s.patterns("skip"),
+
+		NegativeControls: s.patterns("negative_controls"),
 	}
 	if e.Name != "" {
 		s.checkName(s.lines["experiment.name"], "experiment.name", e.Name)
@@ -102,26 +104,26 @@ var (
 	number    = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// skip reads the patterns of the keys to skip.
-func (s *section) skip() []key.Pattern {
+// patterns reads a list of patterns of keys.
+func (s *section) patterns(name string) []key.Pattern {
 	var patterns []key.Pattern
-	list, _ := s.items("skip", nil)
+	list, _ := s.items(name, nil)
 	for _, it := range list {
 		p, err := key.ParsePattern(it.text)
 		if err != nil {
 			what, _, _ := strings.Cut(err.Error(), "; ")
-			s.doubtful["experiment.skip"] = true
-			s.add(it.line, "experiment.skip: "+what, `write "benchmark:vm:variant" or "benchmark:vm:variant@arm", with a lone * for any`)
+			s.doubtful[s.path+"."+name] = true
+			s.add(it.line, s.path+"."+name+": "+what, `write "benchmark:vm:variant" or "benchmark:vm:variant@arm", with a lone * for any`)
 			continue
 		}
 		patterns = append(patterns, p)
-		s.lines[skipPath(p)] = it.line
+		s.lines[patternPath(s.path+"."+name, p)] = it.line
 	}
 	return patterns
 }
 
-// skipPath returns the path under which the line of a pattern is stored.
-func skipPath(p key.Pattern) string { return "experiment.skip " + p.String() }
+// patternPath returns the path under which the line of a pattern in a list is stored.
+func patternPath(list string, p key.Pattern) string { return list + " " + p.String() }
 
 // paragraph reads a string that may span several lines.
 func (s *section) paragraph(name string) string {

@@ -12,7 +12,9 @@ import (
 	"krund/internal/results"
 )
 
-const armsText = `[vms.C]
+const armsText = `[experiment]
+negative_controls = ["b:C:v@again"]
+[vms.C]
 runner = "c"
 variants = ["v"]
 [variants.v]
@@ -51,6 +53,9 @@ func TestArmsOfAnExperiment(t *testing.T) {
 		{Name: "again", Null: true}}
 	if !in.Data.Blocked || !reflect.DeepEqual(in.Data.Arms, want) || len(in.Data.Problems) != 1 {
 		t.Errorf("%+v, %q", in.Data.Info, in.Data.Problems)
+	}
+	if got := in.Data.NegativeControls; len(got) != 1 || got[0] != "b:C:v@again" {
+		t.Errorf("negative controls %q", got)
 	}
 	all, err := Reader{FS: durable.OS()}.Read(d.Dir(), Options{Column: dataset.Wall})
 	if err != nil || len(all.Data.Pairs) != 2 || all.Data.Pairs[0].Key.Arm != "base" {

@@ -93,11 +93,20 @@ func layoutOf(r *results.Record) string {
 	return ""
 }
 
-// addArms stores the arms of the experiment in e, if its configuration can be read. Which of them
-// are alike follows from the hashes in the first record.
+// addArms stores the arms of the experiment in e and its negative controls, if its configuration
+// can be read. Which arms are alike follows from the hashes in the first record.
 func addArms(d *dataset.Dataset, e Experiment) {
 	cfg, err := e.Config(d.Machine)
-	if err != nil || len(cfg.Arms) == 0 {
+	if err != nil {
+		return
+	}
+	for _, k := range cfg.Keys() {
+		matches := func(p key.Pattern) bool { return p.Match(k) }
+		if slices.ContainsFunc(cfg.Experiment.NegativeControls, matches) {
+			d.NegativeControls = append(d.NegativeControls, k.String())
+		}
+	}
+	if len(cfg.Arms) == 0 {
 		return
 	}
 	d.Blocked = cfg.Experiment.Order == config.OrderBlocked

@@ -53,6 +53,8 @@ type Info struct {
 	Blocked bool `json:"blocked,omitempty"`
 	// Layout is how the addresses of the processes were chosen: see Layouts. "" is unknown.
 	Layout string `json:"layout,omitempty"`
+	// NegativeControls are keys whose program must not change: when it does, the machine did.
+	NegativeControls []string `json:"negative_controls,omitempty"`
 }
 
 // Layouts: how the addresses of processes were chosen, which influences their speed.

@@ -53,7 +53,7 @@ func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
 		doc.Pairs = append(doc.Pairs, pair)
 	}
 	doc.Totals = total(doc.Pairs)
-	doc.Warnings = documentWarnings(doc, d.Problems)
+	doc.Warnings = append(documentWarnings(doc, d.Problems), controlWarnings(doc, d.NegativeControls)...)
 	return doc, nil
 }
 
