@@ -114,12 +114,15 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	err = x.conclude(slot, record, err) // the record, then the slot
 	after, cancel := cleanup(ctx)
 	defer cancel()
-	if hookErr := x.Hooks.After(after); hookErr != nil {
+	hookErr := x.Hooks.After(after, x.outcomeVariables(slot, record, err))
+	if hookErr != nil {
 		x.Log.Error("a hook after the execution failed", "error", hookErr)
 	}
 	if err == nil {
 		x.reportOutcome(after, slot, record, x.Clock.Now().Sub(began))
-		if x.restartsNext(ctx) {
+		if hookErr != nil && x.cfg.Hooks.AfterFailure == config.HookStop {
+			err = unfit("hooks", hookErr)
+		} else if x.restartsNext(ctx) {
 			return x.restart(ctx, applied)
 		}
 	}
@@ -139,7 +142,7 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 	if err != nil {
 		return applied, results.Record{}, unfit("control", err)
 	}
-	start, err := x.prepare(ctx, &job, applied)
+	start, err := x.prepare(ctx, slot, &job, applied)
 	if err != nil {
 		return applied, results.Record{}, err
 	}
@@ -186,10 +189,10 @@ type baseline struct {
 
 // prepare runs the hooks, makes the account, writes everything to the disks and waits for the base
 // temperatures. It completes the job.
-func (x *experiment) prepare(ctx context.Context, job *pexec.Job,
+func (x *experiment) prepare(ctx context.Context, slot schedule.Slot, job *pexec.Job,
 	applied Applied) (start baseline, err error) {
 	x.Progress.Step("preparing", 0)
-	if err := x.Hooks.Before(ctx); err != nil {
+	if err := x.Hooks.Before(ctx, x.variables(slot)); err != nil {
 		return start, unfit("hooks", err)
 	}
 	if x.cfg.Experiment.Account == config.AccountFresh {

@@ -26,6 +26,9 @@ import (
 // simulated is a machine in memory: its disk can lose power, its benchmarks are simulated, and it
 // counts events.
 type simulated struct {
+	hooks      []string // the variables of each hook
+	afterFails error    // of the hooks after an execution
+
 	t           testing.TB
 	boot        int // number of this boot
 	now         time.Time
@@ -193,8 +196,17 @@ func (s *simulated) Watch(_ context.Context, _ Applied,
 	}, nil
 }
 
-func (s *simulated) Before(context.Context) error { s.event("hooks before"); return nil }
-func (s *simulated) After(context.Context) error  { s.event("hooks after"); return nil }
+func (s *simulated) Before(_ context.Context, variables []string) error {
+	s.event("hooks before")
+	s.hooks = append(s.hooks, strings.Join(variables, " "))
+	return nil
+}
+
+func (s *simulated) After(_ context.Context, variables []string) error {
+	s.event("hooks after")
+	s.hooks = append(s.hooks, strings.Join(variables, " "))
+	return s.afterFails
+}
 
 func (s *simulated) Reboot(context.Context) error {
 	s.event("reboot")

@@ -99,10 +99,10 @@ type Observation struct {
 	Remarks   []string             // what deserves a look, though the run counts
 }
 
-// Hooks are the user's commands around an execution.
+// Hooks are the user's commands around an execution. variables are added to their environment.
 type Hooks interface {
-	Before(ctx context.Context) error
-	After(ctx context.Context) error
+	Before(ctx context.Context, variables []string) error
+	After(ctx context.Context, variables []string) error
 }
 
 // Entry is the boot loader's entry of the experiment; autostart.Entry is one.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"slices"
 	"time"
 
 	"krund/internal/trust"
@@ -23,10 +25,10 @@ type Hooks struct {
 }
 
 // Before runs the hooks in order and stops at the first that fails. Its error names the command and
-// quotes the last line it printed.
-func (s Hooks) Before(ctx context.Context) error {
+// quotes the last line it printed. variables are added to the environment.
+func (s Hooks) Before(ctx context.Context, variables []string) error {
 	for i, argv := range s.BeforeArgv {
-		if err := s.run(ctx, "before", argv); err != nil {
+		if err := s.run(ctx, "before", argv, variables); err != nil {
 			return fmt.Errorf("hook %d before the execution: %w", i+1, err)
 		}
 	}
@@ -35,18 +37,24 @@ func (s Hooks) Before(ctx context.Context) error {
 
 // After runs every hook, even after a failure, and joins their errors. Its hooks restore the
 // machine (network, services), so after an interruption the caller passes a context of its own.
-func (s Hooks) After(ctx context.Context) error {
+// variables are added to the environment.
+func (s Hooks) After(ctx context.Context, variables []string) error {
 	var errs []error
 	for i, argv := range s.AfterArgv {
-		if err := s.run(ctx, "after", argv); err != nil {
+		if err := s.run(ctx, "after", argv, variables); err != nil {
 			errs = append(errs, fmt.Errorf("hook %d after the execution: %w", i+1, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (s Hooks) run(ctx context.Context, when string, argv []string) error {
-	out, err := Run(ctx, Cmd{Argv: argv, Env: s.Environ, Timeout: s.Timeout, Trust: s.Trust})
+func (s Hooks) run(ctx context.Context, when string, argv, variables []string) error {
+	environ := s.Environ
+	if environ == nil {
+		environ = os.Environ()
+	}
+	out, err := Run(ctx, Cmd{Argv: argv, Env: slices.Concat(environ, variables),
+		Timeout: s.Timeout, Trust: s.Trust})
 	if err != nil {
 		return err
 	}

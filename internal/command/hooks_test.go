@@ -19,7 +19,7 @@ func TestBeforeStopsAtTheFirstFailure(t *testing.T) {
 	s, file := set(t)
 	s.BeforeArgv = [][]string{trace("one", file), {"sh", "-c", "echo no network; exit 4"},
 		trace("three", file)}
-	err := s.Before(t.Context())
+	err := s.Before(t.Context(), nil)
 	if err == nil || !strings.Contains(err.Error(), "hook 2 before") ||
 		!strings.Contains(err.Error(), "no network") {
 		t.Errorf("error %v, want one that names hook 2 and its last line", err)
@@ -32,7 +32,7 @@ func TestBeforeStopsAtTheFirstFailure(t *testing.T) {
 func TestAfterRunsAllAndJoinsErrors(t *testing.T) {
 	s, file := set(t)
 	s.AfterArgv = [][]string{{"false"}, trace("two", file), {"/nowhere/program"}, trace("four", file)}
-	err := s.After(t.Context())
+	err := s.After(t.Context(), nil)
 	if err == nil || !strings.Contains(err.Error(), "hook 1 after") ||
 		!strings.Contains(err.Error(), "hook 3 after") {
 		t.Errorf("error %v, want hooks 1 and 3", err)
@@ -44,10 +44,10 @@ func TestAfterRunsAllAndJoinsErrors(t *testing.T) {
 
 func TestNoHooks(t *testing.T) {
 	s, _ := set(t)
-	if err := s.Before(t.Context()); err != nil {
+	if err := s.Before(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	if err := s.After(t.Context()); err != nil {
+	if err := s.After(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -57,7 +57,7 @@ func TestTheEnvironmentIsFixed(t *testing.T) {
 	s, file := set(t)
 	s.Environ = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
 	s.BeforeArgv = [][]string{{"/bin/sh", "-c", "/usr/bin/env >" + file}}
-	if err := s.Before(t.Context()); err != nil {
+	if err := s.Before(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	got, _ := os.ReadFile(file)

@@ -47,6 +47,9 @@ const (
 	SourceMSR   = "msr"   // /dev/cpu/N/msr
 	SourceNone  = "none"
 
+	HookReport = "report" // a hook that failed after an execution is reported
+	HookStop   = "stop"   // it also stops the experiment
+
 	VerdictAccept = "accept" // a disturbed process execution counts; the record says so
 	VerdictRerun  = "rerun"  // it is run again
 	VerdictFail   = "fail"   // it is an error
@@ -169,6 +172,7 @@ type Benchmark struct {
 type Hooks struct {
 	Before, After [][]string
 	Timeout       time.Duration // of each command
+	AfterFailure  string        // what happens if a command of After fails
 }
 
 // Notify configures who is notified when the experiment starts, ends or fails.

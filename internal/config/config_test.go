@@ -148,6 +148,7 @@ func TestParseFull(t *testing.T) {
 	check(t, "Hooks", c.Hooks, config.Hooks{
 		Before: [][]string{{"systemctl", "stop", "cron"}, {"/exp/quiet", "a b"}},
 		After:  [][]string{{"/bin/true"}}, Timeout: 10 * time.Second,
+		AfterFailure: "report",
 	})
 	check(t, "Notify", c.Notify, config.Notify{
 		Mail: []string{"a@b.example"}, Sendmail: "/usr/bin/msmtp", Command: []string{"notify-send", "krund"},
@@ -181,7 +182,7 @@ func TestParseDefaults(t *testing.T) {
 	check(t, "Wait", c.Wait, config.Wait{Startup: 3 * time.Minute, Sync: 30 * time.Second})
 	check(t, "Temperature", c.Temperature, config.TemperatureGate{BaseWait: time.Minute, Tolerance: 3,
 		Timeout: time.Hour, Sensors: []string{"*"}})
-	check(t, "Hooks", c.Hooks, config.Hooks{Timeout: time.Minute})
+	check(t, "Hooks", c.Hooks, config.Hooks{Timeout: time.Minute, AfterFailure: "report"})
 	check(t, "Notify", c.Notify, config.Notify{Mail: nil, MaxMails: 5, Sendmail: "/usr/sbin/sendmail"})
 	check(t, "Counters", c.Counters, config.Counters{Sources: []string{"perf", "msr", "none"},
 		Scope: "per-core"})

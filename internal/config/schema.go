@@ -226,6 +226,8 @@ func (r *reader) hooks(n *node) Hooks {
 		Before:  s.commands("before"),
 		After:   s.commands("after"),
 		Timeout: s.duration("timeout", "1m", 1, false),
+
+		AfterFailure: s.choice("after_failure", HookReport, HookReport, HookStop),
 	}
 }
 
