@@ -55,6 +55,35 @@ func TestCounters(t *testing.T) {
 	}
 }
 
+// TestExpectedCounters: the expected ratio of a record applies, 0.75 for an efficient core; a
+// record of an older version has none, and 1 is expected, as its verdict did. The ratios shown are
+// relative to the expected one.
+func TestExpectedCounters(t *testing.T) {
+	limits := verdict.CounterLimits{Tolerance: 0.03}
+	expected := 0.75
+	now, old := counted(1, "a", 0.75, 0.7501), counted(2, "b", 0.75, 0.7501)
+	now.Frequencies = []results.Frequency{{Core: new(int), Expected: &expected}}
+	d := summary.NewCounters("test.krun")
+	d.Add(now, limits)
+	d.Add(old, limits)
+	if len(d.Violating) != 1 || d.Violating[0].Slot != 2 || *d.Keys[0].Lowest != 1 ||
+		*d.Keys[1].Lowest != 0.75 {
+		t.Errorf("%+v", d)
+	}
+	all := slices.Values([]results.Record{counted(0, "sleep", 0.0001, 0.0002), now, old})
+	selection := func(text string) summary.Selection {
+		s, err := summary.ParseSelection(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	got, err := summary.Calibrate(all, selection("sleep:*:*"), selection("a:*:*"))
+	if err != nil || got.Tolerance != 0.01 {
+		t.Errorf("suggests %+v, %v; want the least tolerance", got, err)
+	}
+}
+
 func TestCalibrate(t *testing.T) {
 	records := slices.Values([]results.Record{
 		counted(0, "sleep", 0.0001, 0.0002, 0.0001), counted(1, "spin", 1, 1.01, 1), counted(2, "spin", 0.98,
