@@ -39,8 +39,8 @@ var config string
 
 // The size of the experiment: it ends, is checked, and is started again many times.
 const (
-	keys       = 2
-	executions = 10
+	keys       = 2 * 2 // VMs, arms
+	executions = 5
 	iterations = 8
 )
 
