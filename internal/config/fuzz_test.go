@@ -18,7 +18,9 @@ func FuzzParse(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, text := range []string{base, full, overrides, string(mistakes), "", "\uFEFF# \r\n",
-		"[machines.lab1]\nvms = {}", "vms.C.env.'' = 1"} {
+		"[machines.lab1]\nvms = {}", "vms.C.env.'' = 1", two + "[arms.a]\nenv.X = \"1\"\n" +
+			"[arms.b]\nvms.Py.path = \"x\"\n[arms.c]\nnull = true\n",
+		base + "[arms]\na = { vms = { C = { args = [1] } } }"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -50,6 +52,10 @@ func checkWhole(t *testing.T, c *config.Config) {
 	keys := c.Keys()
 	if len(keys) == 0 || c.Slots() < len(keys) || c.Experiment.MaxReboots < 1 {
 		t.Errorf("%d keys, %d slots, %d reboots", len(keys), c.Slots(), c.Experiment.MaxReboots)
+	}
+	if blocked := c.Experiment.Order == config.OrderBlocked; blocked != (len(c.Arms) > 0) ||
+		len(c.Arms) == 1 || blocked && c.Arms[0].Null {
+		t.Errorf("order %s, arms %+v", c.Experiment.Order, c.Arms)
 	}
 	for _, k := range keys {
 		vm, _, _, err := c.Lookup(k)
