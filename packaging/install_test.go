@@ -155,8 +155,8 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 			t.Errorf("%s is installed, and no test says so", file)
 		}
 		want := fs.FileMode(0o644)
-		if strings.Contains(file, "/bin/") || strings.HasSuffix(file, "/runner-c") ||
-			strings.HasSuffix(file, "/runner-command") || strings.HasSuffix(file, "/gobench") ||
+		programs := []string{"runner-c", "runner-command", "noise-spin", "gobench"}
+		if strings.Contains(file, "/bin/") || slices.Contains(programs, filepath.Base(file)) ||
 			strings.HasSuffix(file, "/go/bench") || file == "/opt/krund/lib/libkrun.so" {
 			want = 0o755
 		}
