@@ -44,10 +44,11 @@ func (a *app) printAnswer(answer trial.Answer, o timeOptions) error {
 type style struct {
 	bold, dim, yellow, reset string
 	levels                   []rune // of a plot, from low to high
+	width                    int    // of the terminal; 0: not a terminal
 }
 
 // plotWidth is the width of a plot in columns.
-const plotWidth = 60
+const plotWidth = 76
 
 func (a *app) style() style {
 	s := style{levels: []rune("_.-=+*#@")}
@@ -55,11 +56,18 @@ func (a *app) style() style {
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return s
 	}
-	s.levels = []rune("▁▂▃▄▅▆▇█")
+	s.levels, s.width = []rune("▁▂▃▄▅▆▇█"), terminalWidth(f)
 	if _, plain := os.LookupEnv("NO_COLOR"); !plain && os.Getenv("TERM") != "dumb" {
 		s.bold, s.dim, s.yellow, s.reset = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
 	}
 	return s
+}
+
+// warning returns the lines of a warning.
+func (s style) warning(indent, text string) string {
+	const mark = "warning:"
+	wrapped := display.Wrap(indent+mark+" "+display.Terminal(text), s.width, indent+"  ")
+	return strings.Replace(wrapped, mark, s.yellow+mark+s.reset, 1)
 }
 
 func (a *app) printSubjects(answer trial.Answer) {
@@ -74,7 +82,7 @@ func (a *app) printSubjects(answer trial.Answer) {
 			a.printResult(r, s)
 		}
 		for _, w := range r.Warnings {
-			a.print("  %swarning:%s %s\n", s.yellow, s.reset, display.Terminal(w))
+			a.print("%s\n", s.warning("  ", w))
 		}
 	}
 	if answer.Shell != nil {
@@ -82,10 +90,10 @@ func (a *app) printSubjects(answer trial.Answer) {
 			display.Nanoseconds(answer.Shell.Mean*1e9), s.reset)
 	}
 	for _, w := range answer.Warnings {
-		a.print("%swarning:%s %s\n", s.yellow, s.reset, display.Terminal(w))
+		a.print("%s\n", s.warning("", w))
 	}
 	for _, line := range sentences(answer) {
-		a.print("%s%s%s\n", s.bold, line, s.reset)
+		a.print("%s%s%s\n", s.bold, display.Wrap(display.Terminal(line), s.width, "  "), s.reset)
 	}
 	if answer.Directory != "" {
 		a.print("The experiment is in %s.\n", display.ShellPath(answer.Directory))
@@ -99,7 +107,7 @@ func (a *app) printResult(r trial.Result, s style) {
 		a.print("   user %s, system %s", time(*r.User), time(*r.System))
 	}
 	a.print("%s\n", s.reset)
-	a.print("  %s  %s\n", plot(r.Times, s.levels), series(r))
+	a.print("  %s\n  %s\n", plot(r.Times, s.levels), series(r))
 }
 
 // series describes the series of a subject: "300 runs, steady, 3 outliers".

@@ -82,11 +82,18 @@ func (p *progress) End(slot schedule.Slot, n boot.Count, outcome results.Outcome
 	place, name := p.place()
 	colors := map[results.Outcome]string{results.Completed: green, results.Rerun: yellow, results.Error: red,
 		results.Timeout: red}
+	rest := fmt.Sprintf("%6.1f s  %s", took.Seconds(), p.eta(n.Left))
+	const outcomeWidth = 9
+	width := 0 // of a file
+	if p.screen.width != nil {
+		width = p.screen.width()
+		name = shortened(name, width-len(place)-len("  ")-outcomeWidth-len(" ")-len(rest))
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s %6.1f s  %s\n", fmt.Sprintf("%-46s", place+name),
-		p.screen.paint(colors[outcome], fmt.Sprintf("%-9s", outcome)), took.Seconds(), p.eta(n.Left))
+	fmt.Fprintf(&b, "%-46s  %s %s\n", place+name,
+		p.screen.paint(colors[outcome], fmt.Sprintf("%-*s", outcomeWidth, outcome)), rest)
 	for _, reason := range reasons {
-		fmt.Fprintf(&b, "    %s\n", printable(reason))
+		fmt.Fprintf(&b, "%s\n", display.Wrap("    "+printable(reason), width, "    "))
 	}
 	p.screen.clear()
 	p.screen.print(b.String())
