@@ -79,7 +79,8 @@ func wanted(t *testing.T) []string {
 		"share/man/man1/krunctl.1", "share/man/man3/libkrun.3", "share/man/man5/krund.toml.5",
 		"share/man/man8/krund.8",
 		"share/bash-completion/completions/krunctl", "share/zsh/site-functions/_krunctl",
-		"share/fish/vendor_completions.d/krunctl.fish",
+		"share/fish/vendor_completions.d/krunctl.fish", "share/bash-completion/completions/krund",
+		"share/zsh/site-functions/_krund", "share/fish/vendor_completions.d/krund.fish",
 		"share/doc/krund/README.md", "share/doc/krund/CHANGELOG.md", "share/doc/krund/LICENSE",
 		"share/doc/krund/runners/README.md", "share/doc/krund/benchmarks/README.md",
 	} {

@@ -55,6 +55,9 @@ install: build $(BUILD)/share/.made
 	install -m 644 $(BUILD)/share/completions/bash $(INTO)/share/bash-completion/completions/krunctl
 	install -m 644 $(BUILD)/share/completions/zsh $(INTO)/share/zsh/site-functions/_krunctl
 	install -m 644 $(BUILD)/share/completions/fish $(INTO)/share/fish/vendor_completions.d/krunctl.fish
+	install -m 644 packaging/completions/krund.bash $(INTO)/share/bash-completion/completions/krund
+	install -m 644 packaging/completions/krund.zsh $(INTO)/share/zsh/site-functions/_krund
+	install -m 644 packaging/completions/krund.fish $(INTO)/share/fish/vendor_completions.d/krund.fish
 	install -d $(DOC)/docs $(DOC)/runners $(DOC)/benchmarks $(DOC)/examples
 	install -m 644 README.md CHANGELOG.md LICENSE $(DOC)
 	install -m 644 docs/*.md $(DOC)/docs
@@ -81,6 +84,7 @@ uninstall:
 	rm -f $(INTO)/share/man/man1/krunctl.1 $(INTO)/share/man/man1/krunctl-*.1 $(INTO)/share/man/man3/libkrun.3
 	rm -f $(INTO)/share/man/man5/krund.toml.5 $(INTO)/share/man/man8/krund.8
 	rm -f $(INTO)/share/bash-completion/completions/krunctl $(INTO)/share/zsh/site-functions/_krunctl $(INTO)/share/fish/vendor_completions.d/krunctl.fish
+	rm -f $(INTO)/share/bash-completion/completions/krund $(INTO)/share/zsh/site-functions/_krund $(INTO)/share/fish/vendor_completions.d/krund.fish
 ifneq ($(UNITDIR),)
 	rm -f $(DESTDIR)$(UNITDIR)/krund@.service $(DESTDIR)$(UNITDIR)/bench.target
 endif

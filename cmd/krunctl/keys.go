@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"krund/internal/experiment"
+	"krund/internal/key"
 
 	"github.com/spf13/cobra"
 )
@@ -19,15 +20,23 @@ func (a *app) keyFlag(c *cobra.Command, key *string) {
 	}
 }
 
+// keysOf returns the keys of an experiment, also of one that has not begun; none of a file of
+// results, because reading it would take too long.
+func (a *app) keysOf(arg string) []key.Key {
+	if f, err := experiment.Open(a.fsys, arg); err == nil {
+		return f.Keys(a.host)
+	}
+	if cfg, err := experiment.ParseConfig(a.fsys, arg, a.host); err == nil {
+		return cfg.Keys()
+	}
+	return nil
+}
+
 // completeKeys returns the keys of the experiments that are on the command line already.
 func (a *app) completeKeys(args []string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	for _, arg := range args {
-		f, err := experiment.Open(a.fsys, arg)
-		if err != nil {
-			continue // a file of results: reading it would take too long
-		}
-		for _, k := range f.Keys(a.host) {
+		for _, k := range a.keysOf(arg) {
 			if !slices.Contains(names, k.String()) {
 				names = append(names, k.String())
 			}

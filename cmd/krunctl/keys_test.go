@@ -132,4 +132,9 @@ func TestCompleteKeys(t *testing.T) {
 		":4\n") {
 		t.Error(r.text())
 	}
+	demo := filepath.Join("..", "..", "configs", "demo.toml") // has not begun
+	r = krunctl(t, "__complete", "analyze", demo, "--key", "")
+	if !strings.Contains(r.stdout, "nbody:C:default-c\n") {
+		t.Error(r.text())
+	}
 }

@@ -67,7 +67,12 @@ func small(text, separator string) template.HTML {
 	if !ok {
 		return template.HTML(escapeXML(text))
 	}
-	return template.HTML(escapeXML(value) + ` <span class="ci">` + escapeXML(separator[1:]+interval) + `</span>`)
+	class := "ci"
+	if strings.HasSuffix(separator, "(") {
+		class = "ci range" // may stand on a line of its own
+	}
+	return template.HTML(escapeXML(value) + ` <span class="` + class + `">` +
+		escapeXML(separator[1:]+interval) + `</span>`)
 }
 
 // percentText formats 0.99 as "99%".

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/csv"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestSnippets runs the examples of docs/exchange.md in Python and R on an export, where their
+// packages are installed: each prints the median of every key.
+func TestSnippets(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "exchange.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	b := mixed(t)
+	r := krunctl(t, "export", "--csv", "-o", filepath.Join(dir, "warmup.csv"), b.dir())
+	if r.code != exitOK {
+		t.Fatal(r.text())
+	}
+	want := ""
+	blocks := regexp.MustCompile("(?s)```(python|r)\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	for _, block := range blocks {
+		language, code := block[1], block[2]
+		name, probe := "R", "q()"
+		if language == "python" {
+			name = regexp.MustCompile(`import (\w+)`).FindStringSubmatch(code)[1]
+			probe = "import " + strings.TrimPrefix(code[:strings.IndexByte(code, '\n')], "import ")
+		}
+		t.Run(name, func(t *testing.T) {
+			if name == "pyarrow" {
+				code = strings.ReplaceAll(code, "DIR", parquetOf(t, b.dir()))
+			}
+			run := interpreter(t, language, probe)
+			if run == nil {
+				t.Skipf("%s is not installed: its example is not run", name)
+			}
+			c := exec.CommandContext(t.Context(), run[0], append(run[1:], code)...)
+			c.Dir = dir
+			out, err := c.Output()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if name == "pyarrow" {
+				if n, err := strconv.Atoi(strings.TrimSpace(string(out))); err != nil || n == 0 {
+					t.Errorf("%s rows", out)
+				}
+				return
+			}
+			rows, err := csv.NewReader(strings.NewReader(string(out))).ReadAll()
+			if err != nil || len(rows) == 0 || len(rows[0]) != 4 {
+				t.Fatalf("%v: %q", err, out)
+			}
+			rounded := ""
+			for _, row := range rows {
+				v, err := strconv.ParseFloat(row[3], 64)
+				if err != nil || v <= 0 {
+					t.Errorf("%q: %v", row, err)
+				}
+				rounded += strings.Join(row[:3], ":") + " " + strconv.FormatFloat(v, 'g', 6, 64) + "\n"
+			}
+			if want == "" {
+				want = rounded
+			}
+			if rounded != want {
+				t.Errorf("%s, others print\n%s", rounded, want)
+			}
+		})
+	}
+}
+
+// parquetOf converts an experiment and returns the directory.
+func parquetOf(t *testing.T, experiment string) string {
+	t.Helper()
+	dir := t.TempDir() + "/"
+	if r := krunctl(t, "convert", "--to", "parquet", "-o", dir, experiment); r.code != exitOK {
+		t.Fatal(r.text())
+	}
+	return dir
+}
+
+// interpreter returns the command that runs a text of the language; nil if none has what probe
+// needs.
+func interpreter(t *testing.T, language, probe string) []string {
+	t.Helper()
+	for _, run := range map[string][][]string{
+		"python": {{"python3", "-c"}, {"/usr/bin/python3", "-c"}}, "r": {{"Rscript", "-e"}},
+	}[language] {
+		if exec.CommandContext(t.Context(), run[0], append(run[1:len(run):len(run)], probe)...).Run() == nil {
+			return run
+		}
+	}
+	return nil
+}

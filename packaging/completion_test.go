@@ -1,0 +1,68 @@
+package packaging
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCompletionsOfKrund: the scripts know each command and flag of `krund help`, and no other one.
+func TestCompletionsOfKrund(t *testing.T) {
+	source, err := os.ReadFile("../cmd/krund/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, usage, _ := strings.Cut(string(source), "const usage = `")
+	usage, _, _ = strings.Cut(usage, "With experiment.reboot")
+	words := func(text, pattern string) []string {
+		var list []string
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+			if name := m[1]; !slices.Contains(list, name) && name != "folder" {
+				list = append(list, name)
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	commands, flags := words(usage, `(?m)^  krund (\w+)`), words(usage, `--(\w+)`)
+	if len(commands) < 4 || len(flags) < 6 {
+		t.Fatalf("the help has the commands %q and the flags %q", commands, flags)
+	}
+	for file, pattern := range map[string]string{"krund.bash": `--(\w+)`, "krund.zsh": `--(\w+)\[`,
+		"krund.fish": `-l (\w+)`} {
+		text, err := os.ReadFile("completions/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := words(string(text), pattern); !slices.Equal(got, flags) {
+			t.Errorf("%s completes %q, krund has %q", file, got, flags)
+		}
+		for _, command := range commands {
+			if !strings.Contains(string(text), command) {
+				t.Errorf("%s does not complete %s", file, command)
+			}
+		}
+	}
+}
+
+// TestBashCompletesKrund asks bash itself.
+func TestBashCompletesKrund(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed: completion is not tried")
+	}
+	for line, want := range map[string]string{
+		"krund ": "run check census version help", "krund c": "check census",
+		"krund run --re": "--reboot", "krund run --reboot h": "hardware", "krund check --": "--json --try",
+	} {
+		script := `. completions/krund.bash; COMP_WORDS=($1); [[ $1 == *" " ]] && COMP_WORDS+=("")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _krund; echo "${COMPREPLY[*]}"`
+		out, err := exec.CommandContext(t.Context(), bash, "-c", script, "bash", line).Output()
+		if got := strings.TrimSpace(string(out)); err != nil || got != want {
+			t.Errorf("%q completes to %q, %v; want %q", line, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,16 @@
+# fish completion of krund; krunctl has `krunctl completion fish`
+complete -c krund -f
+complete -c krund -n __fish_use_subcommand -a run -d 'start or continue an experiment'
+complete -c krund -n __fish_use_subcommand -a check -d 'check the configuration and the machine'
+complete -c krund -n __fish_use_subcommand -a census -d 'measure what disturbs the processors'
+complete -c krund -n __fish_use_subcommand -a version -d 'print the version'
+complete -c krund -n __fish_use_subcommand -a help -d 'print the help'
+complete -c krund -n '__fish_seen_subcommand_from run check census' -a '(__fish_complete_suffix .toml)'
+complete -c krund -n '__fish_seen_subcommand_from run' -l directory -r -a '(__fish_complete_directories)'
+complete -c krund -n '__fish_seen_subcommand_from run' -l reboot -x -a 'hardware none'
+complete -c krund -n '__fish_seen_subcommand_from run' -l quiet -d 'print only errors'
+complete -c krund -n '__fish_seen_subcommand_from run' -l verbose -d 'print debugging messages'
+complete -c krund -n '__fish_seen_subcommand_from check' -l json -d 'print JSON'
+complete -c krund -n '__fish_seen_subcommand_from check' -l try -d 'run one iteration of each key'
+complete -c krund -n '__fish_seen_subcommand_from census' -l time -x -d duration
+complete -c krund -n '__fish_seen_subcommand_from census' -l cpus -x -d 'list of CPUs'
