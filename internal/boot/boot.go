@@ -138,6 +138,7 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 	if err != nil {
 		return Applied{}, results.Record{}, err
 	}
+	x.Progress.Step("applying settings", 0)
 	applied, err := x.Machine.Apply(ctx)
 	if err != nil {
 		return applied, results.Record{}, unfit("control", err)

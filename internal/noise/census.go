@@ -107,7 +107,7 @@ func sources(cpu int, other int64, preempted time.Duration, before, after readin
 	}
 	list = list[:min(len(list), mostThreads)]
 	if rest > preempted.Nanoseconds()/10 {
-		list = append(list, Source{"thread", "(ended, or moved on)", 0, rest})
+		list = append(list, Source{"thread", "(ended, moved on, or stopped by a hypervisor)", 0, rest})
 	}
 	if steal := after.steal[cpu] - before.steal[cpu]; after.steal[cpu] > before.steal[cpu] {
 		list = append(list, Source{"hypervisor", "time stolen by other machines of the host", 0,

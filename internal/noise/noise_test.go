@@ -131,7 +131,7 @@ func TestCensus(t *testing.T) {
 		t.Errorf("on another CPU: %+v", other)
 	}
 	all[1] = spun{time: 10 * time.Second, list: beats(400, 25*time.Millisecond, 6*time.Millisecond)}
-	rest := Source{"thread", "(ended, or moved on)", 0, 800_000_000}
+	rest := Source{"thread", "(ended, moved on, or stopped by a hypervisor)", 0, 800_000_000}
 	if got := censusOf(all, before, after, 10*time.Second).CPUs[0].Sources[1]; got != rest {
 		t.Errorf("%+v, want %+v", got, rest)
 	}
