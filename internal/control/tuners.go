@@ -21,8 +21,9 @@ type tuner struct {
 // documentation. A process that runs under another name is not found.
 var tuners = []tuner{
 	{name: "power-profiles-daemon", moves: []string{"frequency", "turbo", "energy_perf_bias"}},
-	{name: "tuned", moves: []string{"frequency", "turbo", "energy_perf_bias", "cstates", "thp", "ksm",
-		"numa_balancing", "writeback", "nmi_watchdog", "irq_affinity"}},
+	{name: "tuned", moves: []string{"frequency", "turbo", "energy_perf_bias", "uncore", "cstates", "thp",
+		"ksm", "numa_balancing", "writeback", "stat_interval", "timer_migration", "nmi_watchdog",
+		"irq_affinity"}},
 	{name: "tuned-ppd", moves: []string{"frequency", "turbo", "energy_perf_bias"}},
 	{name: "thermald", moves: []string{"frequency", "turbo"}},
 	{name: "auto-cpufreq", moves: []string{"frequency", "turbo"}},
