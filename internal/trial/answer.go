@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"krund/internal/analysis/classify"
+	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
@@ -67,8 +68,9 @@ type Result struct {
 	Times    []float64          `json:"times"` // every run or iteration, execution after execution
 	Warnings []string           `json:"warnings"`
 
-	levels map[int]float64 // by number of the execution
-	busy   []string        // remarks of executions on a busy machine
+	levels map[int]float64     // by number of the execution
+	good   []dataset.Execution // the completed ones
+	busy   []string            // remarks of executions on a busy machine
 }
 
 // Versus compares a subject with the fastest.
@@ -104,8 +106,7 @@ func AnswerOf(p Plan, d *dataset.Dataset) (Answer, error) {
 		}
 		a.Subjects = append(a.Subjects, r)
 	}
-	a.compare()
-	return a, nil
+	return a, a.compare()
 }
 
 func find(d *dataset.Dataset, k key.Key) []dataset.Execution {
@@ -172,12 +173,11 @@ func (r *Result) command(good []dataset.Execution, shell float64) error {
 		values, _ := good[i].Values(dataset.Wall)
 		series = append(series, values...)
 	}
-	doc, err := analyze([]dataset.Execution{{Number: 1, Outcome: dataset.Completed,
-		Columns: []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
-			Reals: series}}}})
+	side, err := analyze([]dataset.Execution{execution(1, series)})
 	if err != nil {
 		return err
 	}
+	doc := side.Doc
 	e := doc.Pairs[0].Executions[0]
 	r.Outliers = len(e.Outliers)
 	if len(series) >= fewestSeries {
@@ -203,11 +203,12 @@ const fewestSeries = 30
 
 // benchmark analyzes the iterations of a benchmark file.
 func (r *Result) benchmark(good []dataset.Execution) error {
-	doc, err := analyze(good)
+	side, err := analyze(good)
 	if err != nil {
 		return err
 	}
-	pair := doc.Pairs[0]
+	pair := side.Doc.Pairs[0]
+	r.good = good
 	r.levels = map[int]float64{}
 	r.Class = pair.Classification
 	if pair.SteadyIteration != nil {
@@ -234,14 +235,16 @@ func (r *Result) benchmark(good []dataset.Execution) error {
 	return nil
 }
 
-func analyze(executions []dataset.Execution) (*warmup.Document, error) {
-	d := &dataset.Dataset{}
+// analyze analyzes executions, all of one key.
+func analyze(executions []dataset.Execution) (compare.Side, error) {
+	d := &dataset.Dataset{Info: dataset.Info{Blocked: true}}
 	for _, e := range executions {
 		d.Add(key.Key{Benchmark: Benchmark, VM: "x", Variant: "x"}, e)
 	}
 	parameters := warmup.Default(classify.Relative)
 	parameters.Resamples = 1000 // of an interval that is not used
-	return warmup.Analyze(d, parameters, warmup.Options{})
+	doc, err := warmup.Analyze(d, parameters, warmup.Options{})
+	return compare.Side{Doc: doc, Data: d}, err
 }
 
 // describe fills in the numbers about all runs.

@@ -9,17 +9,17 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"krund/internal/analysis/classify"
+	"krund/internal/analysis/compare"
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
 
-// compare compares each subject with the fastest. The executions are interleaved, so execution n of
-// one subject and execution n of another are a pair that met the same machine: the interval is
-// Student's t interval of the mean difference of the logarithms of their levels. With n subjects it
-// is corrected for n-1 comparisons (Bonferroni).
-func (a *Answer) compare() {
-	fastest := -1
-	n := 0
+// compare compares each subject with the fastest, as package compare does for an experiment with
+// blocks: the executions are interleaved, so those with the same number are a pair that met the
+// same machine. With n subjects the intervals are corrected for n-1 comparisons (Bonferroni).
+func (a *Answer) compare() error {
+	fastest, n := -1, 0
 	for i, r := range a.Subjects {
 		if len(r.levels) == 0 {
 			continue
@@ -31,7 +31,7 @@ func (a *Answer) compare() {
 	}
 	a.warn()
 	if n < 2 {
-		return
+		return nil
 	}
 	base := a.Subjects[fastest]
 	a.Fastest = base.Name
@@ -39,23 +39,55 @@ func (a *Answer) compare() {
 		if i == fastest || len(r.levels) == 0 {
 			continue
 		}
-		v := Versus{Name: r.Name}
-		v.Ratio, v.Low, v.High = ratio(r.levels, base.levels, 1-(1-confidence)/float64(n-1))
-		v.Told = v.Low > 1 || v.High < 1
+		v, err := r.versus(base, 1-(1-confidence)/float64(n-1))
+		if err != nil {
+			return fmt.Errorf("compare %s with %s: %w", r.Text, base.Text, err)
+		}
 		a.Compared = append(a.Compared, v)
 	}
+	return nil
 }
 
-// ratio returns the geometric mean of x/y over the executions of both, with its interval.
-func ratio(x, y map[int]float64, level float64) (r float64, low, high warmup.Real) {
-	var logs []float64
-	for _, number := range slices.Sorted(maps.Keys(x)) {
-		if x[number] > 0 && y[number] > 0 {
-			logs = append(logs, math.Log(x[number]/y[number]))
+// versus compares a subject with the fastest.
+func (r *Result) versus(fastest Result, level float64) (Versus, error) {
+	v := Versus{Name: r.Name, Ratio: r.Level.Mean / fastest.Level.Mean, Low: warmup.Real(math.NaN()),
+		High: warmup.Real(math.NaN())}
+	var sides [2]compare.Side
+	for i, executions := range [][]dataset.Execution{fastest.measured(), r.measured()} {
+		var err error
+		if sides[i], err = analyze(executions); err != nil {
+			return v, err
 		}
 	}
-	e := interval(logs, level)
-	return math.Exp(e.Mean), warmup.Real(math.Exp(float64(e.Low))), warmup.Real(math.Exp(float64(e.High)))
+	result, err := compare.Of(sides[0], sides[1], compare.Options{Confidence: level, Paired: true})
+	if err != nil {
+		return v, err
+	}
+	if effect := result.Changes[0].Steady; effect != nil && effect.Ratio != nil {
+		ratio := effect.Ratio
+		v.Ratio, v.Low, v.High = float64(ratio.Estimate), ratio.AloneLow, ratio.AloneHigh
+		v.Told = v.Low > 1 || v.High < 1
+	}
+	return v, nil
+}
+
+// measured returns the executions to compare. Each run of a command is a process of its own, so
+// the level of an execution is the mean of its runs, and not of the last of them.
+func (r *Result) measured() []dataset.Execution {
+	if !r.Command {
+		return r.good
+	}
+	var list []dataset.Execution
+	for _, number := range slices.Sorted(maps.Keys(r.levels)) {
+		list = append(list, execution(number, []float64{r.levels[number]}))
+	}
+	return list
+}
+
+// execution is one with only these times, in seconds.
+func execution(number int, times []float64) dataset.Execution {
+	return dataset.Execution{Number: number, Outcome: dataset.Completed, Columns: []dataset.Column{
+		{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: times}}}
 }
 
 // estimate returns the mean of executions with its interval.
