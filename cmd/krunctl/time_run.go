@@ -15,6 +15,8 @@ import (
 	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/experiment"
+	"krund/internal/key"
+	"krund/internal/results"
 	"krund/internal/trial"
 )
 
@@ -89,7 +91,8 @@ func (a *app) pilot(ctx context.Context, p trial.Plan, o timeOptions, work works
 			p.Iterations[i] = 1
 		}
 	}
-	data, err := a.experiment(ctx, p, filepath.Join(work.temporary, "pilot.toml"), line)
+	path := filepath.Join(work.temporary, "pilot.toml")
+	data, err := a.experiment(ctx, p, path, line)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +101,8 @@ func (a *app) pilot(ctx context.Context, p trial.Plan, o timeOptions, work works
 	for i, s := range p.Subjects {
 		executions := executionsOf(data, p, s)
 		if len(executions) == 0 || executions[0].Outcome != dataset.Completed {
-			failed = errors.Join(failed, fmt.Errorf("%s: %s", s.Text, firstReason(executions)))
+			failed = errors.Join(failed, fmt.Errorf("%s: %s%s", s.Text, firstReason(executions),
+				a.messages(path, p.Key(s))))
 			continue
 		}
 		values, _ := executions[0].Values(dataset.Wall)
@@ -122,6 +126,25 @@ func firstReason(executions []dataset.Execution) string {
 		}
 	}
 	return "it was not run"
+}
+
+// messages returns what a failed subject printed on standard error, indented, without the runner's
+// own message, which is in the reason.
+func (a *app) messages(path string, k key.Key) string {
+	const most = 5 // lines
+	var lines []string
+	reader := results.NewReader(a.fsys, filepath.Join(experiment.DirectoryOf(path), "results"))
+	for r, err := range reader.All() {
+		if err != nil || r.Key != k || r.Outcome == results.Completed {
+			continue
+		}
+		for line := range strings.Lines(r.Process.Stderr.Text) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "runner: ") {
+				lines = append(lines, "\n    "+line)
+			}
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-most):], "")
 }
 
 // experiment writes a plan's configuration, lets krund run it and reads the results. That

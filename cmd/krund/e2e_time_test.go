@@ -95,7 +95,7 @@ func TestTimeFailures(t *testing.T) {
 	}{
 		{"a command fails", []string{"true", "exit 3"}, 1, "exit 3: "},
 		{"with its status", []string{"exit 3"}, 1, "ended with exit status 3"},
-		{"with its message", []string{"echo no such luck >&2; false"}, 1, "exit status 1"},
+		{"with its message", []string{"echo no such luck >&2; false"}, 1, "\n    no such luck\n"},
 		{"no such program", []string{"-N", "krund-no-such"}, 1,
 			"cannot start krund-no-such"},
 		{"prepare fails", []string{"--prepare", "exit 4", "true"}, 1, "prepare: exit 4 ended with exit"},
