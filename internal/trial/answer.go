@@ -100,7 +100,7 @@ func AnswerOf(p Plan, d *dataset.Dataset) (Answer, error) {
 		}
 	}
 	for _, s := range p.Subjects {
-		r, err := resultOf(p, s, find(d, p.Key(s)), shell)
+		r, err := resultOf(s, find(d, p.Key(s)), shell)
 		if err != nil {
 			return a, fmt.Errorf("analyze %s: %w", s.Text, err)
 		}
@@ -136,7 +136,7 @@ func mean(executions []dataset.Execution, column string) float64 {
 }
 
 // resultOf analyzes one subject.
-func resultOf(p Plan, s Subject, executions []dataset.Execution, shell cost) (Result, error) {
+func resultOf(s Subject, executions []dataset.Execution, shell cost) (Result, error) {
 	r := Result{Name: s.Name, Text: s.Text, Values: append([]Value{}, s.Values...), Command: s.IsCommand(),
 		Times: []float64{}, Warnings: []string{}, Executions: len(executions)}
 	var good []dataset.Execution
