@@ -164,7 +164,7 @@ func groups(a *app) []group {
 			},
 		},
 		{"exchange", "Exchange it with other tools", []*cobra.Command{
-			exportCommand(a), convertCommand(a), importCommand(a),
+			exportCommand(a), convertCommand(a), importCommand(a), importConfigCommand(a),
 		}},
 		{"mend", "Check and repair after a failure", []*cobra.Command{
 			checkDataCommand(a), repairCommand(a), restoreCommand(a), rerunCommand(a),

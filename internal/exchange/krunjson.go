@@ -98,7 +98,10 @@ var krunColumns = map[string]string{
 func (f *krunFile) member(s *jsonStream, name string, o KrunOptions) {
 	column, isCount := krunColumns[name]
 	switch {
-	case name == "wallclock_times":
+	case name == "wallclock_times", name == "data": // data: in old files of Krun
+		if f.wall != nil {
+			s.fail("wallclock_times occurs twice, perhaps as data")
+		}
 		f.wall = map[string][][]float64{}
 		s.object(func(key string) {
 			if _, twice := f.wall[key]; twice {

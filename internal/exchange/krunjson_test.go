@@ -273,3 +273,17 @@ func BenchmarkReadKrunJSON(b *testing.B) {
 		}
 	}
 }
+
+// TestKrunData: the first versions of Krun wrote data in place of wallclock_times.
+func TestKrunData(t *testing.T) {
+	d, err := ReadKrunJSON(strings.NewReader(`{"data": {"nbody:C:default-c": [[0.5, 0.25], []]}}`),
+		KrunOptions{})
+	if err != nil || len(d.Pairs) != 1 || len(d.Pairs[0].Executions) != 2 ||
+		d.Pairs[0].Executions[0].Columns[0].Reals[1] != 0.25 || d.Pairs[0].Executions[1].Outcome != "error" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	_, err = ReadKrunJSON(strings.NewReader(`{"data": {}, "wallclock_times": {}}`), KrunOptions{})
+	if err == nil || !strings.Contains(err.Error(), "occurs twice") {
+		t.Errorf("both: %v", err)
+	}
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/config"
+	"krund/internal/doctor"
+	"krund/internal/durable"
+	"krund/internal/krunconfig"
+)
+
+const importConfigHelp = `Import-config converts a configuration of Krun, NAME.krun, to one of krund, and
+prints it. What it could not convert, or not exactly, is listed on standard error:
+read that list before the first run.
+
+The file is a Python program, and it is not run: assignments of literals are read,
+with sums, os.path.join and earlier variables in them. Functions and conditions are
+listed; [machines."HOSTNAME"] and kernel_log.allow take their place.
+
+An experiment NAME.toml needs the directory NAME.krun: choose another name, or move
+the old file away. docs/from-krun.md explains each key, and how to build benchmarks.
+
+EXAMPLES
+  krunctl import-config old.krun -o study.toml
+  krund check --try study.toml
+` + exitHelp
+
+func importConfigCommand(a *app) *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "import-config NAME.krun",
+		Short: "Convert a configuration of Krun",
+		Long:  importConfigHelp,
+		Args:  arguments(1, 1, "one configuration of Krun"),
+		RunE:  func(_ *cobra.Command, args []string) error { return a.importConfig(args[0], output) },
+	}
+	c.Flags().StringVarP(&output, "output", "o", "/dev/stdout", "file to write")
+	return c
+}
+
+func (a *app) importConfig(name, output string) error {
+	text, err := durable.ReadFile(a.fsys, name)
+	if err != nil {
+		return fmt.Errorf("read the configuration of Krun: %w", err)
+	}
+	converted, err := krunconfig.Convert(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if output == "/dev/stdout" {
+		a.print("%s", converted.TOML)
+	} else if err := a.toOutput(output, func(w io.Writer) error {
+		_, err := io.WriteString(w, converted.TOML)
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, left := range converted.Left {
+		a.talk("%s: %s", name, left)
+	}
+	var mistakes config.Errors
+	if _, err := config.Parse(output, []byte(converted.TOML), a.host, doctor.Settings()); errors.As(err,
+		&mistakes) {
+		a.talk("what was converted needs corrections:\n%s", mistakes.Error())
+	}
+	return nil
+}

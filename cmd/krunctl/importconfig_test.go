@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestImportConfig(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "x.krun"), filepath.Join(dir, "y.toml")
+	text := "VMS = {\"C\": {\"vm_def\": NativeCodeVMDef(), \"variants\": [\"v\"]}}\n" +
+		"VARIANTS = {\"v\": EntryPoint(\"bench.so\", subdir=\"c\")}\nBENCHMARKS = {\"nbody\": 15}\n" +
+		"HEAP_LIMIT = 2097152\nos.system(\"touch /tmp/krund-test-was-run\")\n"
+	if err := os.WriteFile(in, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := krunctl(t, "import-config", in, "-o", out)
+	if r.code != exitOK || !strings.Contains(r.stderr, "line 5 is not an assignment: os . system") {
+		t.Error(r.text())
+	}
+	if _, err := os.Lstat("/tmp/krund-test-was-run"); err == nil {
+		t.Error("the program was run")
+	}
+	if p := krunctl(t, "plan", out); p.code != exitOK || !strings.Contains(p.stdout, "nbody:C:v") {
+		t.Errorf("the result is no configuration: %s", p.text())
+	}
+	if written, _ := os.ReadFile(out); !strings.Contains(string(written), "heap = \"2GiB\"") {
+		t.Errorf("wrote %s", written)
+	}
+}
