@@ -139,7 +139,7 @@ func TestDemoNeedsNoRootAndNoTime(t *testing.T) {
 			t.Errorf("%s has policy %s", demand.Name, p)
 		}
 	}
-	if len(c.Keys()) != 6 || c.Slots() != 12 {
+	if len(c.Keys()) != 4 || c.Slots() != 8 {
 		t.Errorf("%d keys, %d slots", len(c.Keys()), c.Slots())
 	}
 }
