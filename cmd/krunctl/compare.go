@@ -131,6 +131,7 @@ func (o *compareOptions) check() error {
 
 func (a *app) compare(args []string, write compareWriter, o compareOptions) error {
 	r := a.reader(runtime.NumCPU())
+	r.NoPerformance = true // executions are compared, not bootstrapped
 	rules := r.Rules(args...)
 	var sides []compare.Side
 	var facts []*report.Facts

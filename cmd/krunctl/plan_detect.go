@@ -22,7 +22,9 @@ func (a *app) planDetect(o planOptions) error {
 		return usageError(fmt.Errorf("--detect needs --from, an experiment whose executions show how much " +
 			"they vary"))
 	}
-	in, doc, err := a.reader(runtime.NumCPU()).Analyzed(o.from, "", nil)
+	r := a.reader(runtime.NumCPU())
+	r.NoPerformance = true
+	in, doc, err := r.Analyzed(o.from, "", nil)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,8 @@ type Reader struct {
 	// progress and at the end.
 	Progress func(source string) (show func(warmup.Progress), end func())
 	Workers  int // goroutines of an analysis
+
+	NoPerformance bool // see warmup.Options
 }
 
 // Options select what to read from an argument.
@@ -192,7 +194,8 @@ func (r Reader) Analyze(
 	show, end := r.Progress(in.Data.Source)
 	defer end()
 	doc, err := warmup.Analyze(in.Data, p,
-		warmup.Options{Workers: r.Workers, Previous: previous, Progress: show})
+		warmup.Options{Workers: r.Workers, Previous: previous, Progress: show,
+			NoPerformance: r.NoPerformance})
 	if err != nil {
 		return nil, fmt.Errorf("analyze %s: %w", in.Data.Source, err)
 	}

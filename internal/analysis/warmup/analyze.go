@@ -8,8 +8,11 @@ import (
 	"krund/internal/analysis/dataset"
 )
 
-// Options control how an analysis runs; they do not affect its result.
+// Options control how an analysis runs; except for NoPerformance they do not affect its result.
 type Options struct {
+	// NoPerformance leaves out SteadyPerformance of pairs that are not reused: its bootstrap takes
+	// most of the time.
+	NoPerformance bool
 	// Workers is the number of goroutines; below 2: one.
 	Workers int
 	// Previous is an earlier document of the same experiment, or nil. Pairs whose data and
@@ -74,7 +77,7 @@ func analyzePair(pair *dataset.Pair, p Parameters, o Options, report *reporter) 
 		w.analyze(i, p)
 		report.done()
 	})
-	return w.finish(p, o.Workers), nil
+	return w.finish(p, o), nil
 }
 
 // find returns the pair with the key and hash in a document of this version.

@@ -64,7 +64,7 @@ func (w *prepared) analyze(i int, p Parameters) {
 }
 
 // finish combines the results of all executions.
-func (w *prepared) finish(p Parameters, workers int) Pair {
+func (w *prepared) finish(p Parameters, o Options) Pair {
 	r := &w.result
 	var all [][]int
 	var classes []classify.Class
@@ -87,7 +87,7 @@ func (w *prepared) finish(p Parameters, workers int) Pair {
 	r.Iterations = sameLength(r.Executions)
 	r.Levels = levelsOf(r.Executions)
 	if r.Status.Analysed > 0 && r.Counts.NoSteadyState == 0 {
-		w.steadyState(p, workers)
+		w.steadyState(p, o)
 	}
 	r.Warnings = append(r.Warnings, pairWarnings(w, p)...)
 	return *r
@@ -112,7 +112,7 @@ func levelsOf(executions []Execution) *Levels {
 }
 
 // steadyState fills in the steady state of pairs whose executions are all steady.
-func (w *prepared) steadyState(p Parameters, workers int) {
+func (w *prepared) steadyState(p Parameters, o Options) {
 	r := &w.result
 	if r.Counts.Flat < r.Status.Analysed {
 		var iterations, seconds []float64
@@ -128,7 +128,10 @@ func (w *prepared) steadyState(p Parameters, workers int) {
 			r.SteadySeconds = &spread
 		}
 	}
-	interval, err := bootstrap.Mean(w.steadyValues(), p.bootstrap(workers))
+	if o.NoPerformance {
+		return
+	}
+	interval, err := bootstrap.Mean(w.steadyValues(), p.bootstrap(o.Workers))
 	if err != nil {
 		r.Warnings = append(r.Warnings, Warning{"no_performance", "steady performance: " + err.Error()})
 		return
