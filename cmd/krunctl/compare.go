@@ -12,7 +12,9 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
+	"krund/internal/experiment"
 	"krund/internal/report"
+	"krund/internal/results"
 )
 
 const compareHelp = `Compare reports for each key what changed, from one experiment to another or from
@@ -133,20 +135,29 @@ func (a *app) compare(args []string, write compareWriter, o compareOptions) erro
 	r := a.reader(runtime.NumCPU())
 	r.NoPerformance = true // executions are compared, not bootstrapped
 	rules := r.Rules(args...)
+	pattern, err := experiment.ParsePattern(o.key)
+	if err != nil {
+		return err
+	}
 	var sides []compare.Side
 	var facts []*report.Facts
 	for _, arg := range args {
+		of := &report.Facts{}
+		r.Visit = func(record *results.Record) {
+			if pattern == nil || pattern.Match(record.Key) {
+				of.Add(record)
+			}
+		}
 		in, doc, err := r.Analyzed(arg, o.key, rules)
 		if err != nil {
 			return err
 		}
-		of, err := a.facts(in, arg)
-		if err != nil {
-			return err
+		if in.Data.Format != experiment.Format {
+			of = nil
 		}
 		sides, facts = append(sides, compare.Side{Doc: doc, Data: in.Data}), append(facts, of)
 	}
-	sides, facts, err := o.sides(sides, facts)
+	sides, facts, err = o.sides(sides, facts)
 	if err != nil {
 		return usageError(fmt.Errorf("%s: %w", args[0], err))
 	}

@@ -26,6 +26,12 @@ const Format = "krund"
 // A record that cannot be read does not stop the reading: it is reported in Problems and in
 // LeftOut. The error is that of the directory.
 func ReadResults(fsys durable.FS, dir string, keep func(column string) bool) (*dataset.Dataset, error) {
+	return readResults(fsys, dir, keep, func(*results.Record) {})
+}
+
+// readResults calls visit with each record that can be used.
+func readResults(fsys durable.FS, dir string, keep func(column string) bool,
+	visit func(*results.Record)) (*dataset.Dataset, error) {
 	reader := results.NewReader(fsys, dir)
 	list, err := reader.List()
 	if err != nil {
@@ -39,6 +45,7 @@ func ReadResults(fsys durable.FS, dir string, keep func(column string) bool) (*d
 	}
 	layouts := map[string]bool{}
 	for r := range reader.Usable(list.Records, leaveOut) {
+		visit(&r)
 		layouts[layoutOf(&r)] = true
 		e := Execution(&r, keep)
 		if e.Outcome == dataset.Completed {

@@ -14,6 +14,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/exchange"
 	"krund/internal/key"
+	"krund/internal/results"
 )
 
 // Reader reads the arguments of commands: experiments, and results files of other tools.
@@ -27,7 +28,8 @@ type Reader struct {
 	Progress func(source string) (show func(warmup.Progress), end func())
 	Workers  int // goroutines of an analysis
 
-	NoPerformance bool // see warmup.Options
+	NoPerformance bool                  // see warmup.Options
+	Visit         func(*results.Record) // if not nil, is called for each record that can be used
 }
 
 // Options select what to read from an argument.
@@ -122,7 +124,11 @@ func (r Reader) columns(arg string, keep func(string) bool) (*dataset.Dataset, e
 	if err != nil {
 		return nil, err
 	}
-	d, err := ReadResults(r.FS, e.Results(), keep)
+	visit := r.Visit
+	if visit == nil {
+		visit = func(*results.Record) {}
+	}
+	d, err := readResults(r.FS, e.Results(), keep, visit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Dir(), err)
 	}
