@@ -8,10 +8,13 @@ import (
 	"krund/internal/experiment"
 )
 
-// unscheduled reports whether an experiment has neither a schedule nor records: krund makes the
-// schedule when it has read the base temperatures.
+// unscheduled reports whether an experiment has a configuration, but neither a schedule nor
+// records: krund makes the schedule when it has read the base temperatures.
 func unscheduled(f experiment.Experiment) bool {
 	if _, err := f.FS().Lstat(f.Schedule()); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	if _, err := f.FS().Lstat(f.ConfigCopy()); err != nil {
 		return false
 	}
 	listing, err := f.Reader().List()
