@@ -5,9 +5,9 @@
 // that executions are exchangeable between the sides when nothing has changed. The logarithms of
 // these numbers are compared by a t test whose variance is shrunk towards those of the other keys;
 // in a blocked experiment the differences within the blocks are tested. The classes of the
-// executions are compared by an exact test. Both tests of all keys form one family, and their
-// p-values are corrected for its size. A key is the same only if an equivalence test shows it.
-// docs/statistics.md explains the methods and how they were chosen.
+// executions are compared by an exact test. Each kind of test has a share of the error of the
+// table, and its p-values are corrected for the number of keys. A key is the same only if an
+// equivalence test shows it. docs/statistics.md explains the methods and how they were chosen.
 //
 // The comparison is symmetric: when the sides are exchanged, better becomes worse and a ratio its
 // reciprocal. Start reading at [Of]; table.go has the decisions, effect.go the test.

@@ -41,7 +41,7 @@ func (d *decided) cannotTell(c *Change, level, noise float64, o Options) (string
 		return fmt.Sprintf("the null arm, a copy of before, differs by up to %s: this machine cannot "+
 			"support a verdict on this key", Percent(e.relative(noise))), nil
 	}
-	h := d.help(c, level, o)
+	h := d.help(level, o)
 	found := Percent(float64(c.Steady.Detectable))
 	reason := fmt.Sprintf("%s executions would have shown a change of %s", countsText(e, o), found)
 	if d.corrected <= o.alpha() {
@@ -96,7 +96,7 @@ func Percent(v float64) string {
 
 // help determines how many further executions would show the measured effect, or if that is smaller
 // than the margin, that the change is.
-func (d *decided) help(c *Change, level float64, o Options) *Help {
+func (d *decided) help(level float64, o Options) *Help {
 	e := d.steady
 	now := min(e.n, e.m)
 	effect := math.Abs(e.effect())
