@@ -158,6 +158,12 @@ func (a *app) planAsText(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit
 	}
 	a.print("\n")
 	a.planKeys(p.Keys)
+	if len(p.Skipped) > 0 {
+		a.print("\nskipped (experiment.skip)\n")
+	}
+	for _, k := range p.Skipped {
+		a.print("  %s\n", k)
+	}
 	a.print("\n%8s  %7s  %s\n", "slot", "pexec", "key")
 	for slot := range slots {
 		if slot.Slot >= limit {

@@ -47,6 +47,9 @@ Flags of run:
   --directory DIR   use DIR instead of NAME.krun; --folder is the deprecated former name
   --reboot MODE     hardware: restart the machine before every process execution; none: do not.
                     Default: experiment.reboot of the configuration. Every record contains the mode.
+  --quick           try the whole experiment: no reboots, no waits, two executions of at most 20
+                    iterations, in the directory NAME-quick.krun; records and reports have that name
+  --dry-run         print what would run, and start nothing
   --quiet           print only errors
   --verbose         also print debugging messages
 

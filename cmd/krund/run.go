@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"krund/internal/autostart"
 	"krund/internal/boot"
@@ -25,6 +26,8 @@ type runOptions struct {
 	directory string
 	reboot    string
 	former    bool // the directory was given by the flag's former name
+	quick     bool
+	dryRun    bool
 	quiet     bool
 	verbose   bool
 }
@@ -36,6 +39,8 @@ func parseRun(args []string) (runOptions, error) {
 	flags.StringVar(&o.directory, "directory", "", "")
 	flags.StringVar(&o.directory, "folder", "", "") // its former name, deprecated
 	flags.StringVar(&o.reboot, "reboot", "", "")
+	flags.BoolVar(&o.quick, "quick", false, "")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "")
 	flags.BoolVar(&o.quiet, "quiet", false, "")
 	flags.BoolVar(&o.verbose, "verbose", false, "")
 	path, err := parseWithFile(flags, args)
@@ -47,8 +52,17 @@ func parseRun(args []string) (runOptions, error) {
 	}
 	flags.Visit(func(f *flag.Flag) { o.former = o.former || f.Name == "folder" })
 	o.path = path
+	if o.quick && o.reboot == config.RebootHardware {
+		return o, usageError{"--quick runs without reboots; omit --reboot hardware"}
+	}
+	if o.quick {
+		o.reboot = config.RebootNone
+	}
 	if o.directory == "" {
 		o.directory = directory.For(path)
+		if o.quick {
+			o.directory = directory.For(strings.TrimSuffix(path, ".toml") + config.QuickMark)
+		}
 	}
 	o.directory, err = directory.Absolute(o.directory)
 	return o, err
@@ -79,12 +93,17 @@ func parseWithFile(flags *flag.FlagSet, args []string) (string, error) {
 
 // loadConfig reads the configuration. The files that it names must exist before the experiment
 // starts. Later a missing file is the outcome of the executions that need it.
-func loadConfig(path, dir string) (*config.Config, error) {
+func loadConfig(path, dir string, quick bool) (*config.Config, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("name of this machine: %w", err)
 	}
-	if !boot.Started(durable.OS(), dir) {
+	started := boot.Started(durable.OS(), dir)
+	if quick {
+		cfg, err := config.Quick(path, host, doctor.Settings(), !started)
+		return cfg, misnamed(err)
+	}
+	if !started {
 		cfg, err := config.Load(path, host, doctor.Settings())
 		return cfg, misnamed(err)
 	}
@@ -115,6 +134,9 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	}
 	if why != "" {
 		return idle(stdout, why)
+	}
+	if o.dryRun {
+		return dryRun(o, stdout)
 	}
 	p, err := prepare(ctx, o, stdout, stderr)
 	defer p.close()
@@ -159,7 +181,7 @@ type prepared struct {
 // prepare prepares what boot.Run needs. The result must be closed, also after an error.
 func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepared, error) {
 	p := prepared{screen: newScreen(stdout)}
-	cfg, err := loadConfig(o.path, o.directory)
+	cfg, err := loadConfig(o.path, o.directory, o.quick)
 	if err != nil {
 		return p, err
 	}

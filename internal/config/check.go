@@ -63,6 +63,11 @@ func (c *Config) allKeys() []key.Key {
 	return keys
 }
 
+// Skipped returns the keys that experiment.skip leaves out, in Krun's order.
+func (c *Config) Skipped() []key.Key {
+	return slices.DeleteFunc(c.allKeys(), func(k key.Key) bool { return slices.Contains(c.keys, k) })
+}
+
 // plannedKeys returns the keys of allKeys without the skipped ones.
 func (c *Config) plannedKeys() []key.Key {
 	return slices.DeleteFunc(c.allKeys(), func(k key.Key) bool {

@@ -39,6 +39,7 @@ type Plan struct {
 	Layout     string      `json:"layout"`
 	Arms       []PlanArm   `json:"arms"` // the first is the base; empty: nothing is compared
 	Keys       []PlanKey   `json:"keys"`
+	Skipped    []string    `json:"skipped"` // keys that experiment.skip leaves out
 }
 
 // PlanArm is an arm of a plan.
@@ -86,7 +87,10 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 		Directory: directory.For(path), Host: cfg.Hostname, Order: e.Order, Seed: e.Seed, Layout: e.Layout,
 		Reboot: e.Reboot, Executions: e.Executions, SlotsTotal: cfg.Slots(), MaxReboots: e.MaxReboots,
 		WaitEachNS: int64(waits.Each), WaitOnceNS: int64(waits.Once), Notes: []string{},
-		Arms: []PlanArm{},
+		Arms: []PlanArm{}, Skipped: []string{},
+	}
+	for _, k := range cfg.Skipped() {
+		p.Skipped = append(p.Skipped, k.String())
 	}
 	for _, arm := range cfg.Arms {
 		p.Arms = append(p.Arms, PlanArm{arm.Name, arm.Null, arm.Revision})

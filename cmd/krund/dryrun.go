@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"krund/internal/config"
+	"krund/internal/directory"
+	"krund/internal/display"
+	"krund/internal/durable"
+	"krund/internal/schedule"
+)
+
+// dryRun is `krund run --dry-run`: it prints what would run, and changes nothing.
+func dryRun(o runOptions, stdout io.Writer) error {
+	cfg, err := loadConfig(o.path, o.directory, o.quick)
+	if err != nil {
+		return err
+	}
+	left, err := leftIn(o.directory, cfg)
+	if err != nil {
+		return err
+	}
+	reboot := cfg.Experiment.Reboot
+	if o.reboot != "" {
+		reboot = o.reboot
+	}
+	how := "without reboots"
+	if reboot == config.RebootHardware {
+		how = "each after a reboot"
+	}
+	fmt.Fprintf(stdout, "would run %d of %s of %s, %s, with results in %s\n", left,
+		display.Count(cfg.Slots(), "process execution"), display.Count(len(cfg.Keys()), "key"), how,
+		o.directory)
+	for _, k := range cfg.Keys() {
+		fmt.Fprintf(stdout, "  run   %s, %s of %s\n", k,
+			display.Count(cfg.Experiment.Executions, "execution"),
+			display.Count(cfg.Iterations(k), "iteration"))
+	}
+	for _, k := range cfg.Skipped() {
+		fmt.Fprintf(stdout, "  skip  %s\n", k)
+	}
+	fmt.Fprintf(stdout, "`krunctl plan %s` shows the order and the time; nothing was started\n",
+		display.ShellPath(o.path))
+	return nil
+}
+
+// leftIn returns how many slots of the experiment in dir are left to run; all if it has not begun.
+func leftIn(dir string, cfg *config.Config) (int, error) {
+	f, err := directory.Open(durable.OS(), dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cfg.Slots(), nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	s, err := schedule.Open(f.FS(), f.Schedule(), false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cfg.Slots(), nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close() //nolint:errcheck // read-only
+	if s.Header().ConfigHash != cfg.Hash {
+		return 0, fmt.Errorf("%s was started with another configuration; krund would refuse it", dir)
+	}
+	sum, err := s.Summarize()
+	return sum.Total() - sum.Final(), err
+}

@@ -1,0 +1,63 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"krund/internal/config/setting"
+	"krund/internal/key"
+)
+
+// What a quick run does: enough to see that everything runs.
+const (
+	QuickExecutions = 2
+	QuickIterations = 20
+)
+
+// QuickMark ends the name of a quick run, so that its records, status and report show what it is.
+const QuickMark = "-quick"
+
+// Quick is Open of a configuration for a trial of the whole experiment: no reboots and no waits,
+// two executions of at most 20 iterations, and a name that ends in QuickMark. The text of the
+// result is that of the file with a section for it at the end, so that a copy of it plans the same.
+// check also does what Load checks.
+func Quick(path, hostname string, settings []setting.Descriptor, check bool) (*Config, error) {
+	whole, found, err := open(path, hostname, settings)
+	if err == nil {
+		err = found.errors()
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, found := parse(path, []byte(whole.Text+whole.quickSection()), hostname, settings)
+	if c != nil {
+		c.verdict = whole.verdict
+		if check {
+			c.checkFiles(found)
+		}
+	}
+	if err := found.errors(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// quickSection applies to every machine, after the sections of the file.
+func (c *Config) quickSection() string {
+	var b strings.Builder
+	at := `[machines."?*".`
+	name := c.Experiment.Name
+	name = name[:min(len(name), key.MaxName-len(QuickMark))]
+	fmt.Fprintf(&b, "\n\n# krund run --quick\n%sexperiment]\nname = %q\nreboot = %q\n", at, name+QuickMark,
+		RebootNone)
+	fmt.Fprintf(&b, "executions = %d\niterations = %d\n", min(c.Experiment.Executions, QuickExecutions),
+		min(c.Experiment.Iterations, QuickIterations))
+	fmt.Fprintf(&b, "%swait]\nstartup = \"0s\"\nsync = \"0s\"\nsettle = \"0s\"\n", at)
+	fmt.Fprintf(&b, "%stemperature]\nbase_wait = \"0s\"\n", at)
+	for _, vm := range c.VMs {
+		if c.lines[join(join("vms", vm.Name), "iterations")] > 0 {
+			fmt.Fprintf(&b, "%svms.%q]\niterations = %d\n", at, vm.Name, min(vm.Iterations, QuickIterations))
+		}
+	}
+	return b.String()
+}

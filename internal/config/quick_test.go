@@ -1,0 +1,38 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/doctor"
+)
+
+// TestQuickPlansTheSame: the text of a quick run, which its directory keeps, plans what was run; it
+// also overrides sections for machines and the iterations of VMs.
+func TestQuickPlansTheSame(t *testing.T) {
+	path := experiment(t, "[machines.\"lab*\".experiment]\nexecutions = 40\niterations = 5\n")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := strings.Replace(string(text), "runner = \"c\"", "runner = \"c\"\niterations = 3000", 1)
+	write(t, path, slow, 0o644)
+	c, err := config.Quick(path, "lab1", doctor.Settings(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := c.Keys()[0]
+	if c.Experiment.Name != "x-quick" || c.Experiment.Executions != 2 || c.Iterations(k) != 20 ||
+		c.Wait.Startup != 0 || c.Experiment.Reboot != config.RebootNone {
+		t.Errorf("%+v, %d iterations", c.Experiment, c.Iterations(k))
+	}
+	again, err := config.Parse(filepath.Join(filepath.Dir(path), "x-quick.toml"), []byte(c.Text), "lab1",
+		doctor.Settings())
+	if err != nil || again.Hash != c.Hash || again.Slots() != c.Slots() ||
+		again.Experiment.Name != "x-quick" {
+		t.Errorf("the text plans something else: %v", err)
+	}
+}
