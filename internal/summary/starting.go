@@ -18,7 +18,7 @@ func unscheduled(f experiment.Experiment) bool {
 		return false
 	}
 	listing, err := f.Reader().List()
-	return err == nil && len(listing.Records) == 0
+	return err == nil && len(listing.Records)+len(listing.Replaced) == 0
 }
 
 // starting returns the status of such an experiment, from its configuration.
