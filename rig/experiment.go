@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"krund/internal/directory"
 	"krund/internal/durable"
@@ -85,4 +87,12 @@ func (e *Experiment) Count(flag schedule.Flag) int {
 		}
 	}
 	return n
+}
+
+// Reasons returns the reasons of a record without those about a busy machine: emulated processors
+// are withheld from the guest at any time.
+func Reasons(r results.Record) []string {
+	return slices.DeleteFunc(slices.Clone(r.Reasons), func(reason string) bool {
+		return strings.HasPrefix(reason, results.BusyMachine)
+	})
 }

@@ -82,7 +82,7 @@ func (x experiment) run(t *testing.T, m *rig.Machine) *rig.Experiment {
 		t.Errorf("%s: %d completed of %d records, want %d", name, n, len(e.Records), executions)
 	}
 	for _, r := range e.Records {
-		if len(r.Reasons) > 0 || r.Attempt != 1 {
+		if len(rig.Reasons(r)) > 0 || r.Attempt != 1 {
 			t.Errorf("%s: execution %d, attempt %d: %s, %.500q",
 				name, r.Pexec, r.Attempt, r.Outcome, r.Reasons)
 		}

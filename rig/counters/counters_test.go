@@ -200,7 +200,7 @@ func registers(t *testing.T, e *rig.Experiment) {
 		t.Fatalf("%d records", len(e.Records))
 	}
 	for _, r := range e.Records {
-		if r.Outcome != results.Completed || len(r.Reasons) > 0 || r.CounterSource != "msr" ||
+		if r.Outcome != results.Completed || len(rig.Reasons(r)) > 0 || r.CounterSource != "msr" ||
 			!strings.Contains(r.CounterReason, "perf: not available: ") {
 			t.Error(describe(r))
 		}
@@ -271,7 +271,7 @@ func turbo(t *testing.T, e *rig.Experiment) {
 
 func whole(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Completed || len(r.Reasons) > 0 || len(r.Columns) > 0 || len(r.Totals) != 6 {
+	if r.Outcome != results.Completed || len(rig.Reasons(r)) > 0 || len(r.Columns) > 0 || len(r.Totals) != 6 {
 		t.Error(describe(r))
 	}
 	for _, total := range r.Totals {
@@ -364,7 +364,7 @@ func back(t *testing.T, e *rig.Experiment) {
 // wraps: the cycles wrap at 48 bits.
 func wraps(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Completed || len(r.Reasons) > 0 {
+	if r.Outcome != results.Completed || len(rig.Reasons(r)) > 0 {
 		t.Error(describe(r))
 	}
 	for core := range 2 {
