@@ -120,7 +120,7 @@ func TestCommandsCanBePasted(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `'\''s runs/new one.krun'` + "`"
-	if r := krunctl(t, "summary", toml); !strings.Contains(r.stderr, want) {
+	if r := krunctl(t, "status", toml); r.code != exitError || !strings.Contains(r.stderr, want) {
 		t.Errorf("no %s in\n%s", want, r.text())
 	}
 	want = `krunctl resume '` + strings.ReplaceAll(toml, "'", `'\''`) + "'\n"

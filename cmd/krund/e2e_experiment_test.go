@@ -26,6 +26,9 @@ func TestExperimentFaults(t *testing.T) {
 		text := strings.Replace(e.config(), "with:colon =", "\"with:colon\" =", 1)
 		text = strings.Replace(text, "executions = 1", "executions = \"many\"\ncolour = 3", 1)
 		e.write("test.toml", text)
+		if err := os.Mkdir(filepath.Join(e.dir, "benchmarks"), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		out := e.run()
 		out.want(t, exitUsage, "test.toml:3", "test.toml:4", "colour", "with:colon", "bench.so")
 		if out.stdout != "" {
