@@ -123,7 +123,8 @@ func Busy(l results.Load, p results.Process, d results.Daemon) []string {
 		return busy
 	}
 	window := float64(l.WindowNS)
-	if l.BusyNS != nil {
+	// the kernel charges a process only with the children that it waited for, not with strays
+	if l.BusyNS != nil && p.Strays == 0 {
 		others := float64(*l.BusyNS-p.UTimeNS-p.STimeNS-d.CPUNS) / window
 		if others > busyOthers {
 			busy = append(busy, fmt.Sprintf("other programs used %.1f processors%s", others,

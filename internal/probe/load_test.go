@@ -94,6 +94,8 @@ func TestBusy(t *testing.T) {
 			l.BusyNS = ns(11.6)
 			l.Programs = []results.Program{{Name: "cc1", CPUNS: 5e9}, {Name: "sh", CPUNS: 1}}
 		}), whole, []string{"other programs used 0.8 processors (cc1 77 %)"}},
+		{"processes of the benchmark itself", with(func(l *results.Load) { l.BusyNS = ns(11.6) }),
+			results.Process{WallNS: 65e8, UTimeNS: 64e8, Strays: 1}, nil},
 		{"another krund", with(func(l *results.Load) { l.Krunds = []int{77} }), whole,
 			[]string{"another krund (process 77) ran"}},
 		{"hypervisor", with(func(l *results.Load) { l.StealNS = ns(0.65) }), whole,
