@@ -215,7 +215,11 @@ func newWorkspace(p trial.Plan, save string) (workspace, error) {
 	links := filepath.Join(temporary, "files")
 	if save != "" {
 		w.saved = true
-		w.path, err = filepath.Abs(strings.TrimSuffix(save, ".toml") + ".toml")
+		name := strings.TrimSuffix(save, ".toml")
+		if err = key.CheckName(filepath.Base(name)); err != nil {
+			err = usageError(fmt.Errorf("--save: %w", err))
+		}
+		w.path, _ = filepath.Abs(name + ".toml") // the plan has the same working directory
 		links = strings.TrimSuffix(w.path, ".toml") + ".files"
 		for _, path := range []string{w.path, experiment.DirectoryOf(w.path), links} {
 			if _, statErr := os.Lstat(path); !errors.Is(statErr, fs.ErrNotExist) {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +17,10 @@ import (
 
 // TestTimeExamples: the examples of the help text are understood.
 func TestTimeExamples(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("bench.py", []byte("def run_iter(n): pass\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	_, text, _ := strings.Cut(timeHelp, "EXAMPLES\n")
 	n := 0
 	for line := range strings.Lines(text) {
@@ -39,6 +45,23 @@ func TestTimeExamples(t *testing.T) {
 	}
 	if n < 5 {
 		t.Errorf("%d examples", n)
+	}
+}
+
+// TestTimeSave: a name that krund refuses is refused before anything is written: a second attempt
+// found the files of the first.
+func TestTimeSave(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"we ird", "..", "quote\"", strings.Repeat("x", 300)} {
+		p := trial.Plan{Subjects: []trial.Subject{{Name: "b", File: filepath.Join(dir, "b.py")}}}
+		w, err := newWorkspace(p, dir+"/"+name+".toml")
+		if err == nil {
+			w.remove()
+			t.Errorf("--save %q is accepted", name)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }
 

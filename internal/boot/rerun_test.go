@@ -254,3 +254,27 @@ func TestRerunHasNewAttempts(t *testing.T) {
 		t.Errorf("attempt 2 is %s, error %v, want a lost one that is run again", r.Outcome, err)
 	}
 }
+
+// TestRerunOfNoSlot: a list with a slot that does not exist changes nothing; the slots before it
+// were made outstanding.
+func TestRerunOfNoSlot(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 2\nattempts = 1\nreboot = \"none\""))
+	_, fsys := withFailures(t, cfg)
+	d, err := directory.Open(fsys, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := schedule.Open(fsys, d.Schedule(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rerun.Ask(d, []int{1, 4}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rerun.Complete(d, s); !errors.Is(err, rerun.ErrDamaged) {
+		t.Errorf("error %v", err)
+	}
+	if got := flags(t, fsys); got != "CECE" {
+		t.Errorf("slots %s, want CECE", got)
+	}
+}

@@ -113,7 +113,7 @@ func prints(job pexec.Job, m pexec.Measured) []string {
 		first, _, _ := strings.Cut(strings.TrimSpace(stream.out.Text), "\n")
 		list = append(list, fmt.Sprintf("it writes to %s (%s, %q); the time that run_iter needs for that is "+
 			"measured: write nothing between iterations", stream.name, display.Count(int(stream.out.Bytes),
-			"byte"), display.Clip(first, most)))
+			"byte"), display.Head(first, most)))
 	}
 	return list
 }

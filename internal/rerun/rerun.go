@@ -101,6 +101,9 @@ func Complete(d directory.Directory, s *schedule.Schedule) (int, error) {
 	if err != nil || slots == nil {
 		return 0, err
 	}
+	if n := len(slots); n > 0 && slots[n-1] >= s.Header().Slots {
+		return 0, ErrDamaged // before anything is changed
+	}
 	if err := replace(d, slots); err != nil {
 		return 0, fmt.Errorf("keep the records of slots that run again: %w", err)
 	}

@@ -17,11 +17,19 @@ import (
 
 // compare compares each subject with the fastest, as package compare does for an experiment with
 // blocks: the executions are interleaved, so those with the same number are a pair that met the
-// same machine. With n subjects the intervals are corrected for n-1 comparisons (Bonferroni).
+// same machine. With n subjects the intervals are corrected for n-1 comparisons (Bonferroni). A
+// subject whose time is not positive once the start of the shell is subtracted has no ratio.
 func (a *Answer) compare() error {
 	fastest, n := -1, 0
+	a.warn()
 	for i, r := range a.Subjects {
 		if len(r.levels) == 0 {
+			continue
+		}
+		if slices.Min(slices.Collect(maps.Values(r.levels))) <= 0 {
+			a.Warnings = append(a.Warnings, fmt.Sprintf("%s is not compared: it takes no longer than the "+
+				"start of its shell; -N starts it without a shell", r.Name))
+			a.Subjects[i].levels = nil
 			continue
 		}
 		n++
@@ -29,7 +37,6 @@ func (a *Answer) compare() error {
 			fastest = i
 		}
 	}
-	a.warn()
 	if n < 2 {
 		return nil
 	}

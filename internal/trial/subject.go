@@ -94,6 +94,12 @@ func Subjects(args []string, o Options) ([]Subject, error) {
 			}
 		}
 	}
+	for _, vm := range o.VMs {
+		if !slices.ContainsFunc(list, func(s Subject) bool { return s.Program == vm }) {
+			return nil, fmt.Errorf("--vm %s: no argument is a benchmark file that it runs; give a file with "+
+				"run_iter in its language, and a program whose name begins as usual, such as python3", vm)
+		}
+	}
 	name(list)
 	return list, nil
 }

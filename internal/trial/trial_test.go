@@ -99,7 +99,7 @@ func TestSubjects(t *testing.T) {
 		{[]string{"x {a}{b}"}, Options{Parameters: []Parameter{{"a", []string{"1", "2"}},
 			{"b", []string{"3", "4"}}}}, "x-13 x-14 x-23 x-24"},
 		{[]string{bench, script}, Options{Shell: shell}, "python3-bench.py script.py"},
-		{[]string{bench}, Options{VMs: []string{"/opt/bin/pypy3", "node", "python3.12"}},
+		{[]string{bench}, Options{VMs: []string{"/opt/bin/pypy3", "python3.12"}},
 			"pypy3-bench.py python3.12-bench.py"},
 		{[]string{"$(...)", "/"}, Options{Shell: shell}, "command command-2"},
 		{[]string{"a | b > '/dev/null'"}, Options{Shell: shell}, "a-b-null"},
@@ -115,6 +115,8 @@ func TestSubjects(t *testing.T) {
 		o    Options
 	}{
 		{[]string{" "}, Options{}}, {[]string{"'a"}, Options{}},
+		{[]string{bench}, Options{VMs: []string{"nosuchvm"}}},
+		{[]string{bench}, Options{VMs: []string{"node"}}},
 		{[]string{"a", "b"}, Options{Prepare: []string{"x", "y", "z"}}},
 		{[]string{"a"}, Options{Parameters: []Parameter{{"n", make([]string, 101)}}}},
 	} {
@@ -274,6 +276,23 @@ func TestAnswerWarns(t *testing.T) {
 				t.Errorf("%q, want %q", got[j], want[j])
 			}
 		}
+	}
+}
+
+// TestAnswerBelowShell: what takes no longer than the start of the shell has no ratio: it was "1.00
+// times as long" as any other, or a ratio of the few executions that happened to be positive.
+func TestAnswerBelowShell(t *testing.T) {
+	p := Plan{Subjects: []Subject{{Name: "a", Text: "a"}, {Name: "b", Text: "b"}, {Name: "c", Text: "c"}},
+		Calibrate: []string{"--", "sh", "-c", ""}}
+	a, err := AnswerOf(p, measured(p, map[string]float64{"a": 0.0009, "b": 0.1, "c": 0.2, shellName: 0.001}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Fastest != "b" || len(a.Compared) != 1 || a.Compared[0].Name != "c" {
+		t.Errorf("fastest %s, %+v", a.Fastest, a.Compared)
+	}
+	if len(a.Warnings) != 1 || !strings.HasPrefix(a.Warnings[0], "a is not compared") {
+		t.Errorf("warnings %q", a.Warnings)
 	}
 }
 
