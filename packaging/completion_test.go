@@ -27,12 +27,12 @@ func TestCompletionsOfKrund(t *testing.T) {
 		slices.Sort(list)
 		return list
 	}
-	commands, flags := words(usage, `(?m)^  krund (\w+)`), words(usage, `--(\w+)`)
+	commands, flags := words(usage, `(?m)^  krund (\w+)`), words(usage, `--([\w-]+)`)
 	if len(commands) < 4 || len(flags) < 6 {
 		t.Fatalf("the help has the commands %q and the flags %q", commands, flags)
 	}
-	for file, pattern := range map[string]string{"krund.bash": `--(\w+)`, "krund.zsh": `--(\w+)\[`,
-		"krund.fish": `-l (\w+)`} {
+	for file, pattern := range map[string]string{"krund.bash": `--([\w-]+)`, "krund.zsh": `--([\w-]+)\[`,
+		"krund.fish": `-l ([\w-]+)`} {
 		text, err := os.ReadFile("completions/" + file)
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ _krund() {
 		return
 	elif [[ $word == -* ]]; then
 		case ${COMP_WORDS[1]} in
-		run) words="--directory --reboot --quiet --verbose" ;;
+		run) words="--directory --reboot --quick --dry-run --quiet --verbose" ;;
 		check) words="--json --try" ;;
 		census) words="--time --cpus" ;;
 		esac

@@ -20,6 +20,7 @@ _krund() {
 	run)
 		_arguments "$file" '--directory[directory of the experiment]:directory:_files -/' \
 			'--reboot[restart before each execution]:mode:(hardware none)' \
+			'--quick[try the whole experiment without waits]' '--dry-run[print what would run]' \
 			'--quiet[print only errors]' '--verbose[print debugging messages]' ;;
 	check)
 		_arguments "$file" '--json[print JSON]' '--try[run one iteration of each key]' ;;
