@@ -51,8 +51,9 @@ EXIT STATUS
   1  a key got worse (changed), or something could not be done
   2  wrong usage
   3  no key got worse (changed), but it cannot be judged: no key has two executions
-     on each side, or the null arm differs from the first one, or damaged records
-     were left out; standard error says which`
+     on each side, or a key has two before and fewer after, because they failed, or
+     the null arm differs from the first one, or damaged records were left out;
+     standard error says which`
 
 // compareOptions are the flags.
 type compareOptions struct {
@@ -256,10 +257,24 @@ func (a *app) judgement(r *compare.Result, failOn string) error {
 		return nil
 	case r.TestsSteady == 0:
 		return fmt.Errorf("%w: no key has two completed executions on each side", errUnjudged)
+	case lost(r) != "":
+		return fmt.Errorf("%w: %s ran before, and has fewer than two completed executions after", errUnjudged,
+			lost(r))
 	case r.NullArm != nil && r.NullArm.Unfit:
 		return fmt.Errorf("%w: the null arm differs from the first one; see the warnings", errUnjudged)
 	}
 	return nil
+}
+
+// lost returns the first key on both sides whose executions fail after, but not before; "" if none.
+func lost(r *compare.Result) string {
+	for _, c := range r.Changes {
+		const fewest = 2
+		if c.OnlyIn == "" && len(c.ExecutionsBefore) >= fewest && len(c.ExecutionsAfter) < fewest {
+			return c.Key
+		}
+	}
+	return ""
 }
 
 // compareFormats are the formats of a comparison.

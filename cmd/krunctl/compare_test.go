@@ -2,12 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"krund/internal/analysis/compare"
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/key"
@@ -136,6 +138,31 @@ func TestCompareCalibrates(t *testing.T) {
 	for _, correction := range []string{"bh", "none"} {
 		if r := krunctl(t, "compare", "--correction", correction, armsDirectory(t, 1, 1)); r.code != exitOK {
 			t.Error(fmt.Sprint(correction, r.text()))
+		}
+	}
+}
+
+// TestJudgementOfLost: a benchmark that fails in every execution of the new build is not "nothing
+// got worse" because another benchmark can be compared.
+func TestJudgementOfLost(t *testing.T) {
+	two, one := make([]compare.Execution, 2), make([]compare.Execution, 1)
+	for _, test := range []struct {
+		name   string
+		lost   compare.Change
+		failOn string
+		want   bool
+	}{
+		{"fails after", compare.Change{Key: "b:C:v", ExecutionsBefore: two, ExecutionsAfter: one}, "worse",
+			true},
+		{"fails before", compare.Change{Key: "b:C:v", ExecutionsBefore: one, ExecutionsAfter: two}, "worse",
+			false},
+		{"removed", compare.Change{Key: "b:C:v", OnlyIn: "before", ExecutionsBefore: two}, "worse", false},
+		{"never", compare.Change{Key: "b:C:v", ExecutionsBefore: two}, "never", false},
+	} {
+		r := compare.Result{TestsSteady: 1, Changes: []compare.Change{test.lost}}
+		err := (&app{}).judgement(&r, test.failOn)
+		if errors.Is(err, errUnjudged) != test.want || err != nil && !strings.Contains(err.Error(), "b:C:v") {
+			t.Errorf("%s: %v", test.name, err)
 		}
 	}
 }
