@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +44,11 @@ func importConfigCommand(a *app) *cobra.Command {
 }
 
 func (a *app) importConfig(name, output string) error {
+	if in, err := os.Stat(name); err == nil {
+		if out, err := os.Stat(output); err == nil && os.SameFile(in, out) {
+			return usageError(fmt.Errorf("-o %s is the configuration of Krun; name another file", output))
+		}
+	}
 	text, err := durable.ReadFile(a.fsys, name)
 	if err != nil {
 		return fmt.Errorf("read the configuration of Krun: %w", err)

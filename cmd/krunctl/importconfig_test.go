@@ -30,3 +30,15 @@ func TestImportConfig(t *testing.T) {
 		t.Errorf("wrote %s", written)
 	}
 }
+
+// TestImportConfigOntoItself: the user's configuration of Krun is not replaced by its conversion.
+func TestImportConfigOntoItself(t *testing.T) {
+	const text = "VMS = {}\n"
+	name := save(t, "old.krun", text)
+	if r := krunctl(t, "import-config", name, "-o", name); r.code != exitUsage {
+		t.Error(r.text())
+	}
+	if got, err := os.ReadFile(name); err != nil || string(got) != text {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -122,9 +122,20 @@ func (a *app) rerun(arg string, o rerunOptions) error {
 	if err := runAgain(f, s, slots); err != nil {
 		return err
 	}
-	a.print("%s outstanding again; the records are kept as results/*.replaced; `krund run %s` runs them\n",
-		what, display.ShellPath(experiment.ConfigOf(f.Dir())))
+	a.print("%s outstanding again; the records are kept as results/*.replaced; `%s` runs them\n", what,
+		runOf(f.Dir()))
 	return nil
+}
+
+// runOf returns the command that runs the experiment of a directory.
+func runOf(dir string) string {
+	file := experiment.ConfigOf(dir)
+	if whole, quick := strings.CutSuffix(file, config.QuickMark+".toml"); quick {
+		if _, err := os.Lstat(file); err != nil {
+			return "krund run --quick " + display.ShellPath(whole+".toml")
+		}
+	}
+	return "krund run " + display.ShellPath(file)
 }
 
 func runAgain(f experiment.Experiment, s *schedule.Schedule, slots []schedule.Slot) error {

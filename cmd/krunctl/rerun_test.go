@@ -84,3 +84,14 @@ func TestRerunRefuses(t *testing.T) {
 		t.Errorf("records were replaced: %q", list)
 	}
 }
+
+// TestRunOf: the directory of a quick run has no configuration of its own.
+func TestRunOf(t *testing.T) {
+	dir := t.TempDir()
+	if got, want := runOf(dir+"/a-quick.krun"), "krund run --quick "+dir+"/a.toml"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := runOf(dir+"/a.krun"), "krund run "+dir+"/a.toml"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
