@@ -72,10 +72,10 @@ func (a *app) needsAsText(n *compare.Needs) {
 	display.Table(a.stdout, []string{"key", ">" + what, ">measured", ">sd", ">detectable with these"}, rows)
 }
 
-// needText is a number of executions for people.
+// needText is a number of executions for people; 0 is one that is not known or too large.
 func needText(n int) string {
 	if n == 0 {
-		return "no number of"
+		return "unknown or more than 10000"
 	}
 	return strconv.Itoa(n)
 }
