@@ -14,7 +14,8 @@ import (
 const convertHelp = `Convert writes the measured series in the format of another tool.
 
   --to krun     results of Krun, NAME_results.json.bz2, for warmup_stats
-  --to csv      CSV of warmup_stats, for one VM and variant
+  --to csv      CSV of warmup_stats, for one VM and variant; with -o DIRECTORY/ a
+                file VM_VARIANT.csv for each
   --to go       Go's benchmark format, for benchstat; an iteration is a line
   --to parquet  Parquet for DuckDB, Spark and pandas: a row per iteration, in a
                 file for each key below the directory -o, named
@@ -82,7 +83,11 @@ func (a *app) convert(d *dataset.Dataset, config, to, output string) error {
 	case "krun":
 		return a.toOutput(output, func(w io.Writer) error { return exchange.WriteKrunJSON(w, d, config) })
 	case "csv":
-		return a.toOutput(output, func(w io.Writer) error { return exchange.WriteWarmupCSV(w, d) })
+		x, err := exchange.NewWarmupCSV(d)
+		if err != nil {
+			return err
+		}
+		return a.toFiles(output, x)
 	case "go":
 		return a.toOutput(output, func(w io.Writer) error { return exchange.WriteGo(w, d) })
 	}

@@ -187,15 +187,21 @@ func (a *app) export(arg string, o exportOptions) error {
 	if err != nil {
 		return err
 	}
-	if isDirectory(o.output) {
-		return x.WriteDirectory(a.fsys, o.output, func(file string, rows int) {
+	return a.toFiles(o.output, x)
+}
+
+// toFiles writes the files of warmup_stats: one for each VM and variant into the directory that -o
+// names, or the only one.
+func (a *app) toFiles(output string, x interface {
+	Write(w io.Writer) error
+	WriteDirectory(fsys durable.FS, dir string, wrote func(file string, rows int)) error
+}) error {
+	if isDirectory(output) {
+		return x.WriteDirectory(a.fsys, output, func(file string, rows int) {
 			a.talk("%s: %s", file, display.Count(rows, "process execution"))
 		})
 	}
-	if err := x.CheckSingle(); err != nil {
-		return err
-	}
-	return a.toOutput(o.output, x.Write)
+	return a.toOutput(output, x.Write)
 }
 
 // toOutput calls write with the file that -o names, or with standard output.

@@ -100,6 +100,10 @@ func TestConvert(t *testing.T) {
 		csv); lines(r) != 1600 {
 		t.Errorf("CSV has %d iterations", lines(r))
 	}
+	if r := krunctl(t, "convert", "--to", "csv", "-o", filepath.Join(dir, "csv")+"/",
+		krun); r.code != exitOK || !strings.Contains(r.stderr, "csv/C_default-c.csv: ") {
+		t.Error(r.text())
+	}
 	class := func(in string) string {
 		var doc struct {
 			Rows []struct{ Classification string }

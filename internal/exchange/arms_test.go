@@ -45,7 +45,7 @@ func TestArmsSurviveFormats(t *testing.T) {
 	if got := ParquetFile(other); got != "benchmark=b/vm=v/variant=x/arm=new/iterations.parquet" {
 		t.Error(got)
 	}
-	if err := WriteWarmupCSV(&bytes.Buffer{}, d); err == nil || !strings.Contains(err.Error(), "b:v:x@new") {
+	if err := writeWarmupCSV(&bytes.Buffer{}, d); err == nil || !strings.Contains(err.Error(), "*:v:x@new") {
 		t.Errorf("two arms in a file without a column for them: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -30,7 +31,10 @@ type wideRow struct {
 // Each arm has a file of its own.
 type language struct{ vm, variant string }
 
-func (g language) file() string { return g.vm + "_" + g.variant + ".csv" }
+// file is percent-encoded: names in other tools' files may have slashes.
+func (g language) file() string { return url.PathEscape(g.vm+"_"+g.variant) + ".csv" }
+
+func languageOf(k key.Key) language { return language{k.VM, k.VariantArm()} }
 
 // WideExport is warmup_stats' CSV: a row for each process execution, and a file for each VM and
 // variant.
@@ -39,25 +43,22 @@ type WideExport struct {
 	order  []language
 }
 
-// CheckSingle returns an error when there are several VMs or variants, which need separate files.
-func (x *WideExport) CheckSingle() error {
-	if len(x.order) > 1 {
-		var names []string
-		for _, g := range x.order {
-			names = append(names, fmt.Sprintf("*:%s:%s", g.vm, g.variant))
-		}
-		return fmt.Errorf(
-			"warmup_stats requires one VM and variant per file, but there are %s; choose one with --key, "+
-				"or write a file for each with -o DIRECTORY/",
-			strings.Join(names, ", "),
-		)
+// checkSingle returns an error when there are several VMs or variants, which need separate files.
+func checkSingle(order []language) error {
+	if len(order) <= 1 {
+		return nil
 	}
-	return nil
+	var names []string
+	for _, g := range order {
+		names = append(names, fmt.Sprintf("*:%s:%s", g.vm, g.variant))
+	}
+	return fmt.Errorf("warmup_stats requires one VM and variant per file, but there are %s; choose one "+
+		"with --key, or write a file for each with -o DIRECTORY/", strings.Join(names, ", "))
 }
 
 // Write writes the one file of an export.
 func (x *WideExport) Write(w io.Writer) error {
-	if err := x.CheckSingle(); err != nil {
+	if err := checkSingle(x.order); err != nil {
 		return err
 	}
 	var rows []wideRow
@@ -67,20 +68,37 @@ func (x *WideExport) Write(w io.Writer) error {
 	return writeWide(w, rows)
 }
 
-// WriteDirectory writes a file for each VM and variant into dir, which it creates if necessary. It
-// calls wrote with each file and its number of rows.
+// WriteDirectory writes a file for each VM and variant into dir: see writeLanguages.
 func (x *WideExport) WriteDirectory(fsys durable.FS, dir string, wrote func(file string, rows int)) error {
+	return writeLanguages(fsys, dir, x.order, func(g language) (int, func(io.Writer) error) {
+		return len(x.groups[g]), func(w io.Writer) error { return writeWide(w, x.groups[g]) }
+	}, wrote)
+}
+
+// writeLanguages writes a file of warmup_stats for each VM and variant into dir, which it creates
+// if necessary. of returns the number of rows of a file, and what writes them. It calls wrote with
+// each file that is written. Two files of the same name are an error, and nothing is written.
+func writeLanguages(fsys durable.FS, dir string, order []language,
+	of func(language) (rows int, write func(io.Writer) error), wrote func(file string, rows int)) error {
+	names := make(map[string]language)
+	for _, g := range order {
+		if other, taken := names[g.file()]; taken {
+			return fmt.Errorf("*:%s:%s and *:%s:%s would both be written to %s; choose one with --key",
+				other.vm, other.variant, g.vm, g.variant, g.file())
+		}
+		names[g.file()] = g
+	}
 	const usual = 0o755
 	if err := fsys.Mkdir(filepath.Clean(dir), usual); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("create the directory for the files: %w", err)
 	}
-	for _, g := range x.order {
+	for _, g := range order {
 		file := filepath.Join(dir, g.file())
-		write := func(w io.Writer) error { return writeWide(w, x.groups[g]) }
+		rows, write := of(g)
 		if err := durable.WriteUserFile(file, write); err != nil {
 			return err
 		}
-		wrote(file, len(x.groups[g]))
+		wrote(file, rows)
 	}
 	return nil
 }
@@ -94,7 +112,7 @@ func NewWideExport(records iter.Seq[results.Record], o ExportOptions) (*WideExpo
 		if err != nil {
 			return nil, err
 		}
-		g := language{rec.Key.VM, rec.Key.VariantArm()}
+		g := languageOf(rec.Key)
 		rows, seen := x.groups[g]
 		if !seen {
 			x.order = append(x.order, g)
@@ -146,7 +164,7 @@ func wideValues(r results.Record, o ExportOptions) ([]string, error) {
 // executions numbered from 0 without gaps, as warmup_stats requires.
 func writeWide(w io.Writer, rows []wideRow) error {
 	out := csvRows{csv.NewWriter(w)}
-	head := []string{"process_exec_num", "bench_name"}
+	head := slices.Clone(warmupColumns[:])
 	if len(rows) > 0 {
 		for i := range rows[0].values {
 			head = append(head, strconv.Itoa(i))

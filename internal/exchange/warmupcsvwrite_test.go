@@ -3,13 +3,25 @@ package exchange
 import (
 	"bytes"
 	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/durable"
 	"krund/internal/key"
 )
+
+func writeWarmupCSV(w io.Writer, d *dataset.Dataset) error {
+	x, err := NewWarmupCSV(d)
+	if err != nil {
+		return err
+	}
+	return x.Write(w)
+}
 
 func TestWarmupCSVRoundTrip(t *testing.T) {
 	d := &dataset.Dataset{}
@@ -26,7 +38,7 @@ func TestWarmupCSVRoundTrip(t *testing.T) {
 	d.Add(a, dataset.Execution{Outcome: dataset.Rerun, Columns: wall(9)})
 	d.Add(b, dataset.Execution{Outcome: dataset.Completed, Columns: reals})
 	var out bytes.Buffer
-	if err := WriteWarmupCSV(&out, d); err != nil {
+	if err := writeWarmupCSV(&out, d); err != nil {
 		t.Fatal(err)
 	}
 	want := "process_exec_num,bench_name,0,1,2\n" +
@@ -50,7 +62,7 @@ func TestWarmupCSVOfCrashes(t *testing.T) {
 	d := &dataset.Dataset{}
 	d.Add(key.Key{Benchmark: "a", VM: "v", Variant: "x"}, dataset.Execution{Outcome: dataset.Timeout})
 	var out bytes.Buffer
-	if err := WriteWarmupCSV(&out, d); err != nil ||
+	if err := writeWarmupCSV(&out, d); err != nil ||
 		out.String() != "process_exec_num,bench_name,0\n0,a,crash\n" {
 		t.Errorf("%v: %s", err, out.String())
 	}
@@ -61,23 +73,61 @@ func TestWarmupCSVOfCrashes(t *testing.T) {
 }
 
 func TestWarmupCSVRefuses(t *testing.T) {
-	if err := WriteWarmupCSV(&bytes.Buffer{}, mixed()); err == nil ||
+	if err := writeWarmupCSV(&bytes.Buffer{}, mixed()); err == nil ||
 		!strings.Contains(err.Error(), "one VM") {
 		t.Errorf("several VMs: %v", err)
 	}
 	d := mixed()
 	d.Pairs = d.Pairs[1:2]
 	d.Add(d.Pairs[0].Key, mixed().Pairs[0].Executions[0])
-	if err := WriteWarmupCSV(&bytes.Buffer{}, d); err == nil || !strings.Contains(err.Error(), "iterations") {
+	if err := writeWarmupCSV(&bytes.Buffer{}, d); err == nil || !strings.Contains(err.Error(), "iterations") {
 		t.Errorf("different lengths: %v", err)
 	}
 	ops := &dataset.Dataset{}
 	ops.Add(key.Key{Benchmark: "b"}, dataset.Execution{Columns: []dataset.Column{{Name: dataset.Wall,
 		Unit: "ops/s", Core: dataset.NoCore, Reals: []float64{1}}}})
-	if err := WriteWarmupCSV(&bytes.Buffer{}, ops); !errors.Is(err, ErrFormat) {
+	if err := writeWarmupCSV(&bytes.Buffer{}, ops); !errors.Is(err, ErrFormat) {
 		t.Errorf("throughput: %v", err)
 	}
-	if err := WriteWarmupCSV(failing{}, ops); err == nil {
+	if err := writeWarmupCSV(failing{}, ops); err == nil {
 		t.Error("a full disk gives no error")
+	}
+}
+
+// TestWarmupCSVDirectory: a file for each VM and variant, each with its own number of iterations.
+// Names of other tools may have slashes.
+func TestWarmupCSVDirectory(t *testing.T) {
+	d := &dataset.Dataset{}
+	add := func(vm, variant string, ns ...int64) {
+		d.Add(key.Key{Benchmark: "b", VM: vm, Variant: variant}, dataset.Execution{
+			Outcome: dataset.Completed, Columns: []dataset.Column{{Name: dataset.Wall,
+				Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: ns}}})
+	}
+	add("C", "c", 1, 2)
+	add("../Py", "py", 3)
+	dir := filepath.Join(t.TempDir(), "csv")
+	write := func() (rows int, err error) {
+		x, err := NewWarmupCSV(d)
+		if err != nil {
+			return 0, err
+		}
+		return rows, x.WriteDirectory(durable.OS(), dir, func(_ string, n int) { rows += n })
+	}
+	if rows, err := write(); rows != 2 || err != nil {
+		t.Fatal(rows, err)
+	}
+	for file, want := range map[string]string{
+		"C_c.csv":        "process_exec_num,bench_name,0,1\n0,b,0.000000001,0.000000002\n",
+		"..%2FPy_py.csv": "process_exec_num,bench_name,0\n0,b,0.000000003\n",
+	} {
+		if got, err := os.ReadFile(filepath.Join(dir, file)); string(got) != want || err != nil {
+			t.Errorf("%s: %q, %v", file, got, err)
+		}
+	}
+	// "C_c" + "x" and "C" + "c_x" have one file name; nothing is written.
+	add("C_c", "x", 4)
+	add("C", "c_x", 5)
+	if rows, err := write(); rows != 0 || err == nil || !strings.Contains(err.Error(), "C_c_x.csv") {
+		t.Errorf("%d, %v", rows, err)
 	}
 }

@@ -48,7 +48,7 @@ func TestWarmupStats(t *testing.T) {
 	if err := WriteKrunJSON(&results, d, "text"); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteWarmupCSV(&table, d); err != nil {
+	if err := writeWarmupCSV(&table, d); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string][]byte{"ours.json.bz2": results.Bytes(), "ours.csv": table.Bytes(),
