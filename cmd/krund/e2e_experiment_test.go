@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -153,9 +154,10 @@ func TestExperimentFaults(t *testing.T) {
 		e := newExperiment(t)
 		e.c("good", good)
 		path := e.write("test.toml", e.config())
-		program, err := os.ReadFile(filepath.Join(scratch, "prefix", "bin", "krund"))
-		e.must(err)
-		e.write("prefix/bin/krund", string(program))
+		// A link, because a program that was just written is busy while another test starts a process.
+		e.must(errors.Join(os.MkdirAll(filepath.Join(e.dir, "prefix", "bin"), 0o755),
+			os.Link(filepath.Join(scratch, "prefix", "bin", "krund"),
+				filepath.Join(e.dir, "prefix", "bin", "krund"))))
 		startKrund(t, filepath.Join(e.dir, "prefix"), "run", path).wait().want(t, exitError,
 			"not installed completely", "libexec/krund/runner-c", "make install")
 		if _, err := os.Lstat(e.directory); err == nil {

@@ -121,8 +121,8 @@ func compareNotes(r *compare.Result) []string {
 		by = "executions, paired by block"
 	}
 	notes := []string{
-		fmt.Sprintf("%d tests of the steady state and %d of the classes: "+corrections[r.Correction]+
-			"; intervals after/before have a confidence of %s; changes below %s are the same", r.TestsSteady,
+		fmt.Sprintf("%s of the steady state and %d of the classes: "+corrections[r.Correction]+
+			"; intervals after/before have a confidence of %s; changes below %s are the same", display.Count(r.TestsSteady, "test"),
 			r.TestsClass, Number(1-r.Confidence), Number(r.Level), compare.Percent(r.Margin)),
 		fmt.Sprintf("compared are %s; detectable: the smallest change that they would show with a "+
 			"probability of %s", by, compare.Percent(r.Power)),
