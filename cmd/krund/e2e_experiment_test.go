@@ -154,7 +154,8 @@ func TestExperimentFaults(t *testing.T) {
 		e := newExperiment(t)
 		e.c("good", good)
 		path := e.write("test.toml", e.config())
-		// A link, because a program that was just written is busy while another test starts a process.
+		// A link, because a program that was just written is busy while another test starts a
+		// process.
 		e.must(errors.Join(os.MkdirAll(filepath.Join(e.dir, "prefix", "bin"), 0o755),
 			os.Link(filepath.Join(scratch, "prefix", "bin", "krund"),
 				filepath.Join(e.dir, "prefix", "bin", "krund"))))

@@ -122,8 +122,9 @@ func compareNotes(r *compare.Result) []string {
 	}
 	notes := []string{
 		fmt.Sprintf("%s of the steady state and %d of the classes: "+corrections[r.Correction]+
-			"; intervals after/before have a confidence of %s; changes below %s are the same", display.Count(r.TestsSteady, "test"),
-			r.TestsClass, Number(1-r.Confidence), Number(r.Level), compare.Percent(r.Margin)),
+			"; intervals after/before have a confidence of %s; changes below %s are the same",
+			display.Count(r.TestsSteady, "test"), r.TestsClass, Number(1-r.Confidence), Number(r.Level),
+			compare.Percent(r.Margin)),
 		fmt.Sprintf("compared are %s; detectable: the smallest change that they would show with a "+
 			"probability of %s", by, compare.Percent(r.Power)),
 		rulesText(r),
