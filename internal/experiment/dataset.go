@@ -101,7 +101,8 @@ func layoutOf(r *results.Record) string {
 }
 
 // addArms stores the arms of the experiment in e and its negative controls, if its configuration
-// can be read. Which arms are alike follows from the hashes in the first record.
+// can be read. Which arms are alike follows from the hashes in the first record. The first result
+// of a command is its first run: before it, the process runs the commands of setup and prepare.
 func addArms(d *dataset.Dataset, e Experiment) {
 	cfg, err := e.Config(d.Machine)
 	if err != nil {
@@ -111,6 +112,15 @@ func addArms(d *dataset.Dataset, e Experiment) {
 		matches := func(p key.Pattern) bool { return p.Match(k) }
 		if slices.ContainsFunc(cfg.Experiment.NegativeControls, matches) {
 			d.NegativeControls = append(d.NegativeControls, k.String())
+		}
+	}
+	for _, vm := range cfg.VMs {
+		for i := range d.Pairs {
+			if p := &d.Pairs[i]; vm.Runner == config.RunnerCommand && p.Key.VM == vm.Name {
+				for j := range p.Executions {
+					p.Executions[j].FirstResult = 0
+				}
+			}
 		}
 	}
 	if len(cfg.Arms) == 0 {
@@ -166,7 +176,8 @@ func fingerprint(reader *results.Reader) map[string]string {
 // Execution returns the series of a record: the wall times and the columns for which keep returns
 // true; a nil keep keeps all. The values are shared with the record.
 func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
-	e := dataset.Execution{Number: r.Pexec, Outcome: dataset.Outcome(r.Outcome), Reasons: r.Reasons}
+	e := dataset.Execution{Number: r.Pexec, Outcome: dataset.Outcome(r.Outcome), Reasons: r.Reasons,
+		FirstResult: firstResult(r)}
 	if r.WallNS != nil {
 		e.Columns = append(e.Columns, dataset.Column{
 			Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: r.WallNS,
@@ -188,6 +199,15 @@ func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 		e.Columns = append(e.Columns, column)
 	}
 	return e
+}
+
+// firstResult returns dataset.Execution.FirstResult of a record.
+func firstResult(r *results.Record) float64 {
+	if r.Startup.ExecNS == nil || len(r.StartNS) == 0 || len(r.WallNS) == 0 {
+		return 0
+	}
+	const second = 1e9
+	return float64(max(0, r.StartNS[0]+r.WallNS[0]-*r.Startup.ExecNS)) / second
 }
 
 // noteSource stores the names of machine and experiment, and reports records that come from

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/key"
 	"krund/internal/results"
@@ -44,8 +45,9 @@ func writeRecords(t *testing.T, records ...results.Record) string {
 func TestReadResults(t *testing.T) {
 	a := key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"}
 	b := key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
-	dir := writeRecords(t,
-		record(b, 0, 1, 1, results.Completed),
+	stamped, exec := record(b, 0, 1, 1, results.Completed), int64(100)
+	stamped.Startup.ExecNS = &exec
+	dir := writeRecords(t, stamped,
 		record(a, 1, 1, 1, results.Rerun),
 		record(a, 1, 2, 1, results.Completed),
 		record(a, 1, 3, 1, results.Completed),
@@ -67,6 +69,10 @@ func TestReadResults(t *testing.T) {
 		t.Errorf("outcomes %v", outcomes)
 	}
 	e := d.Find(b).Executions[0]
+	if want := 1.4e-6; e.FirstResult != want || d.Find(a).Executions[3].FirstResult != 0 {
+		t.Errorf("first result %v (from exec at 100 ns to 1500 ns), %+v", e.FirstResult,
+			d.Find(a).Executions[3])
+	}
 	wall, _ := e.Column(dataset.Wall, dataset.NoCore)
 	cycles, ok := e.Column(dataset.CoreCycles, 3)
 	gc, _ := e.Column("gc", dataset.NoCore)
@@ -134,6 +140,49 @@ func TestNothing(t *testing.T) {
 		d, err := ReadResults(durable.OS(), writeRecords(t, records...), nil)
 		if got := nothing(d); err != nil || got != want {
 			t.Errorf("got %q, error %v, want %q", got, err, want)
+		}
+	}
+}
+
+// TestFirstResultOfCommands: the time before the first run of a command is that of the commands
+// which prepare it.
+func TestFirstResultOfCommands(t *testing.T) {
+	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "x.krun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := `[vms.C]
+runner = "c"
+variants = ["c"]
+[vms.sh]
+runner = "command"
+args = ["true"]
+variants = ["sh"]
+[variants.c]
+entry = "bench.so"
+[variants.sh]
+[benchmarks]
+b = { parameter = 1 }
+`
+	if err := durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a, exec := results.NewAppender(durable.OS(), d.Results()), int64(100)
+	for slot, k := range []key.Key{{Benchmark: "b", VM: "C", Variant: "c"},
+		{Benchmark: "b", VM: "sh", Variant: "sh"}} {
+		r := record(k, slot, 1, 1, results.Completed)
+		r.Startup.ExecNS = &exec
+		if err := a.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in, err := Reader{FS: durable.OS()}.Read(d.Dir(), Options{Column: dataset.Wall})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{1.4e-6, 0} {
+		if p := in.Data.Pairs[i]; p.Executions[0].FirstResult != want {
+			t.Errorf("%s: %v, want %v", p.Key, p.Executions[0].FirstResult, want)
 		}
 	}
 }

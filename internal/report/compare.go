@@ -219,7 +219,7 @@ func keyNotes(r *compare.Result) []string {
 // CompareCSV writes a comparison as CSV for programs.
 func CompareCSV(w io.Writer, r *compare.Result) error {
 	head := []string{"key", "verdict", "reason", "only_in", "classification_before", "classification_after",
-		"class_p", "class_p_corrected", "class", "paired", "level"}
+		"class_p", "class_p_corrected", "class", "paired", "level", "first_from"}
 	for _, q := range quantities {
 		for _, name := range effectColumns {
 			head = append(head, q.name+"_"+name)
@@ -259,7 +259,7 @@ func compareCSVRow(r *compare.Result, c *compare.Change) []string {
 	} else {
 		row = append(row, exact(c.Class.P), exact(c.Class.Corrected), string(c.Class.Verdict))
 	}
-	row = append(row, strconv.FormatBool(r.Paired), exact(r.Level))
+	row = append(row, strconv.FormatBool(r.Paired), exact(r.Level), string(c.FirstFrom))
 	for _, q := range quantities {
 		row = append(row, effectCells(q.of(c))...)
 	}

@@ -215,9 +215,10 @@ func (r *Result) join(before, after Side, o Options) []row {
 			continue
 		}
 		q := &after.Doc.Pairs[j]
-		rows = append(rows, row{before.reduced(i, o), after.reduced(j, o)})
+		both := row{before.reduced(i, o), after.reduced(j, o)}
+		rows = append(rows, both)
 		r.Changes = append(r.Changes, Change{
-			Key: k.String(), Before: p.Classification, After: q.Classification,
+			Key: k.String(), FirstFrom: both.toFirst(), Before: p.Classification, After: q.Classification,
 			CountsBefore: p.Counts, CountsAfter: q.Counts, Warnings: []warmup.Warning{},
 		})
 	}

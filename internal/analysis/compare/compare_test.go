@@ -66,6 +66,31 @@ func mustCompare(t *testing.T, before, after Side, o Options) *Result {
 	return r
 }
 
+// TestFirstResult: the start of the processes counts if all executions of both sides have it.
+func TestFirstResult(t *testing.T) {
+	before := side(t, 1, 4, 0, map[string]float64{"a": 0.5, "b": 0.5})
+	after := side(t, 2, 4, 0, map[string]float64{"a": 0.5, "b": 0.5})
+	for _, s := range []Side{before, after} {
+		for i := range s.Data.Pairs {
+			for j := range s.Data.Pairs[i].Executions {
+				s.Data.Pairs[i].Executions[j].FirstResult = 2
+			}
+		}
+	}
+	for i := range after.Data.Pairs[0].Executions {
+		after.Data.Pairs[0].Executions[i].FirstResult = 3
+	}
+	after.Data.Pairs[1].Executions[3].FirstResult = 0 // unknown
+	r := mustCompare(t, before, after, Options{})
+	a, b := r.Changes[0], r.Changes[1]
+	if ratio := float64(a.First.Ratio.Estimate); a.FirstFrom != FromProcess || math.Abs(ratio-1.5) > 1e-12 {
+		t.Errorf("2 s and 3 s: from %s, ratio %v", a.FirstFrom, ratio)
+	}
+	if ratio := float64(b.First.Ratio.Estimate); b.FirstFrom != FromIteration || math.Abs(ratio-1) > 0.05 {
+		t.Errorf("iterations of 0.5 s: from %s, ratio %v", b.FirstFrom, ratio)
+	}
+}
+
 func TestVerdicts(t *testing.T) {
 	before := side(t, 1, 10, 0.002, map[string]float64{"a": 0.5, "b": 0.5, "c": 0.5, "d": 0.5})
 	after := side(t, 2, 10, 0.002, map[string]float64{"a": 0.5, "b": 0.45, "c": 0.6, "d": -0.5})

@@ -24,7 +24,8 @@ type reduced struct {
 	Execution
 	mean       float64 // of the steady iterations, or the second half without a fifth at each end
 	iteration  float64 // first steady iteration
-	first      float64 // first iteration
+	first      float64 // first iteration; see row.toFirst
+	result     float64 // time from the start of the process to the first result; 0: unknown
 	firstTotal float64
 }
 
@@ -36,6 +37,9 @@ func reduce(e *dataset.Execution, analyzed *warmup.Execution, column string, fir
 	}
 	r.Execution = Execution{Number: e.Number, Rule: OfSecondHalf, Class: analyzed.Classification}
 	r.iteration, r.first, r.firstTotal = math.NaN(), values[0], math.NaN()
+	if column == dataset.Wall {
+		r.result = e.FirstResult
+	}
 	if len(values) >= first {
 		r.firstTotal = 0
 		for _, v := range values[:first] {

@@ -88,8 +88,11 @@ type Change struct {
 	// two values.
 	SteadyMean      *Effect `json:"steady_mean"`
 	SteadyIteration *Effect `json:"steady_iteration"` // of the executions with a steady state
-	First           *Effect `json:"first"`            // first iteration
+	First           *Effect `json:"first"`            // time to the first result
 	FirstTotal      *Effect `json:"first_total"`      // sum of the first iterations
+
+	// FirstFrom is where First begins; "" for a key that occurs on only one side.
+	FirstFrom Begin `json:"first_from"`
 
 	// Null is the effect from before to the null arm; nil without one.
 	Null *Effect `json:"null"`
@@ -111,6 +114,16 @@ type Execution struct {
 	Rule   Rule           `json:"rule"`
 	Class  classify.Class `json:"class"` // "" if it could not be classified
 }
+
+// Begin is where the time to the first result begins. It ends with the first iteration.
+type Begin string
+
+// The first result is counted from the start of the process if all executions of the key have this
+// time, and the times are compared; else it is the first iteration alone.
+const (
+	FromProcess   Begin = "process"
+	FromIteration Begin = "iteration"
+)
 
 // Test is the name of a test.
 type Test string

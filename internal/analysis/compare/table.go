@@ -2,6 +2,7 @@ package compare
 
 import (
 	"math"
+	"slices"
 
 	"krund/internal/analysis/classify"
 )
@@ -119,6 +120,21 @@ func combine(steady Verdict, class *Class) Verdict {
 		return class.Verdict
 	}
 	return Changed
+}
+
+// toFirst makes reduced.first the time from the start of the processes if all of them have it, so
+// that both sides are measured alike, and returns where it begins.
+func (r row) toFirst() Begin {
+	all := slices.Concat(r.before, r.after)
+	if slices.ContainsFunc(all, func(e reduced) bool { return e.result <= 0 }) {
+		return FromIteration
+	}
+	for _, list := range [][]reduced{r.before, r.after} {
+		for i := range list {
+			list[i].first = list[i].result
+		}
+	}
+	return FromProcess
 }
 
 // counts counts the classes of executions.

@@ -97,6 +97,9 @@ type Execution struct {
 	Outcome Outcome
 	Reasons []string // explanations of the outcome
 	Columns []Column
+	// FirstResult is the time from the start of the process to the end of its first iteration, in
+	// seconds; 0: unknown.
+	FirstResult float64
 }
 
 // Column is one value per iteration. Exactly one of the slices is in use.
