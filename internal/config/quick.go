@@ -42,10 +42,15 @@ func Quick(path, hostname string, settings []setting.Descriptor, check bool) (*C
 	return c, nil
 }
 
-// quickSection applies to every machine, after the sections of the file.
+// quickSection applies to every machine, after the sections of the file: its pattern is not in the
+// file.
 func (c *Config) quickSection() string {
 	var b strings.Builder
-	at := `[machines."?*".`
+	pattern := "?*"
+	for root, _ := decode(c.Text); root.child(machinesSection).child(pattern) != nil; {
+		pattern += "*"
+	}
+	at := fmt.Sprintf("[machines.%q.", pattern)
 	name := c.Experiment.Name
 	name = name[:min(len(name), key.MaxName-len(QuickMark))]
 	fmt.Fprintf(&b, "\n\n# krund run --quick\n%sexperiment]\nname = %q\nreboot = %q\n", at, name+QuickMark,

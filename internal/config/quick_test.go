@@ -36,3 +36,32 @@ func TestQuickPlansTheSame(t *testing.T) {
 		t.Errorf("the text plans something else: %v", err)
 	}
 }
+
+// TestQuickPattern: the sections of a quick run come after all sections of the file, whatever their
+// patterns are.
+func TestQuickPattern(t *testing.T) {
+	for _, added := range []string{
+		"[machines.\"?*\".experiment]\nexecutions = 40\n",
+		"[machines.'?*']\nexperiment = { executions = 40 }\n",
+		"[machines]\n\"\\u003f*\".experiment.executions = 40\n'?**' = { experiment = { executions = 50 } }\n",
+	} {
+		c, err := config.Quick(experiment(t, added), "lab1", doctor.Settings(), true)
+		if err != nil || c.Experiment.Executions != config.QuickExecutions {
+			t.Errorf("%s%v", added, err)
+		}
+	}
+}
+
+// TestQuickExtendsAnInlineTable: so may be machines, as the first line.
+func TestQuickExtendsAnInlineTable(t *testing.T) {
+	path := experiment(t, "")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, "machines = { \"?*\" = { experiment = { executions = 40 } } }\n"+string(text), 0o644)
+	c, err := config.Quick(path, "lab1", doctor.Settings(), true)
+	if err != nil || c.Experiment.Executions != config.QuickExecutions {
+		t.Errorf("%v", err)
+	}
+}
