@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -163,6 +164,55 @@ func TestJudgementOfLost(t *testing.T) {
 		err := (&app{}).judgement(&r, test.failOn)
 		if errors.Is(err, errUnjudged) != test.want || err != nil && !strings.Contains(err.Error(), "b:C:v") {
 			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
+// TestCompareOtherTools: executions of hyperfine and go test are compared, and a comparison that
+// cannot be judged names what is missing.
+func TestCompareOtherTools(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	hyperfine := func(name, command string, factor float64) string {
+		var times []string
+		for i := range 10 {
+			times = append(times, fmt.Sprint(factor*(1+0.001*float64(i%3))))
+		}
+		return write(name, fmt.Sprintf(`{"results":[{"command":%q,"times":[%s]}]}`, command,
+			strings.Join(times, ",")))
+	}
+	gobench := func(name string, count int, factor float64) string {
+		var b strings.Builder
+		for range 10 / count {
+			b.WriteString("goos: linux\npkg: p\n")
+			for i := range count {
+				fmt.Fprintf(&b, "BenchmarkFib-2 \t 1000\t %g ns/op\n", factor*(1000+float64(i%3+b.Len()%3)))
+			}
+			b.WriteString("PASS\n")
+		}
+		return write(name, b.String())
+	}
+	for _, c := range []struct {
+		name, before, after string
+		code                int
+		stdout, stderr      string
+	}{
+		{"hyperfine", hyperfine("a.json", "x", 1), hyperfine("b.json", "x", 1.1), exitError, "1.1000 (", ""},
+		{"hyperfine, two names", hyperfine("c.json", "x", 1), hyperfine("d.json", "y", 1.1), exitLeftOut,
+			"only before has this key", "no key is on both sides"},
+		{"go test in processes", gobench("a.txt", 1, 1), gobench("b.txt", 1, 1.1), exitError, "1.1000 (", ""},
+		{"go test -count 10", gobench("c.txt", 10, 1), gobench("d.txt", 10, 1.1), exitLeftOut,
+			"completed executions: 1 before, 1 after", "no key has two completed executions on each side"},
+	} {
+		if r := krunctl(t, "compare", c.before, c.after); r.code != c.code ||
+			!strings.Contains(r.stdout, c.stdout) || !strings.Contains(r.stderr, c.stderr) {
+			t.Errorf("%s:\n%s", c.name, r.text())
 		}
 	}
 }

@@ -76,7 +76,7 @@ func stabilityRow(k *stability.KeyDocument, c *stability.CriterionDocument) []st
 		ratio = fmt.Sprintf("%.4f (%.4f, %.4f)", c.Ratio, c.Low, c.High)
 	}
 	return []string{
-		string(c.Criterion), warm, used, display.Seconds(c.Time), percentOf(c.Saved), ratio, test,
+		string(c.Criterion), warm, used, anySeconds(c.Time), percentOf(c.Saved), ratio, test,
 	}
 }
 
@@ -100,8 +100,8 @@ func stabilityTotals(w io.Writer, doc *stability.Document) {
 			change += " ±" + percentOf(t.ChangeSD)
 		}
 		rows = append(rows, []string{
-			string(t.Criterion), shareCell(t.Same, t.Keys), change, display.Seconds(t.Time),
-			display.Seconds(t.FullTime), percentOf(t.Saved),
+			string(t.Criterion), shareCell(t.Same, t.Keys), change, anySeconds(t.Time),
+			anySeconds(t.FullTime), percentOf(t.Saved),
 		})
 	}
 	fmt.Fprintln(w)

@@ -127,6 +127,11 @@ func TestParse(t *testing.T) {
 			t.Errorf("delta %q: %v, %v", text, d, err)
 		}
 	}
+	for text, want := range map[string]string{"0.001": "1 ms", "0.0000025": "2.5 µs", "2.5%": "2.5%"} {
+		if d, err := ParseDelta(text); err != nil || d.In("s") != want {
+			t.Errorf("delta %q: %q, want %q, %v", text, d.In("s"), want, err)
+		}
+	}
 	for _, text := range []string{"", "%", "-1", "1s", "NaN", "Inf%"} {
 		if d, err := ParseDelta(text); err == nil {
 			t.Errorf("delta %q was taken for %v", text, d)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"krund/internal/display"
 )
 
 // Delta is the smallest relevant difference between segments, in the unit of the values or in
@@ -37,6 +39,15 @@ func (d Delta) String() string {
 		return s + "%"
 	}
 	return s
+}
+
+// In returns the delta for people: "1%", or "1 ms" for values in seconds. unit is that of the
+// values.
+func (d Delta) In(unit string) string {
+	if d.Percent {
+		return d.String()
+	}
+	return display.UnitOf(unit).Short(d.Value)
 }
 
 // MarshalText returns the text of String.

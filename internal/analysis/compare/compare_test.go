@@ -204,7 +204,7 @@ func TestCannotTell(t *testing.T) {
 		r.Changes[2].OnlyIn != "after" || r.TestsSteady != 0 {
 		t.Errorf("%+v", r)
 	}
-	for _, want := range []string{"before has 1 completed executions, after 5", "only before has this key",
+	for _, want := range []string{"completed executions: 1 before, 5 after", "only before has this key",
 		"only after has this key"} {
 		if c := r.Changes[0]; !strings.HasPrefix(c.Reason, want) {
 			t.Errorf("%s: %q", c.Key, c.Reason)

@@ -35,7 +35,7 @@ func (d *decided) cannotTell(c *Change, level, noise float64, o Options) (string
 		return fmt.Sprintf("%s complete; measure at least 2, better %d",
 			are(e.n, "block is", "blocks are"), better), nil
 	case !e.ok:
-		return fmt.Sprintf("before has %d completed executions, after %d; measure at least 2 on each side, "+
+		return fmt.Sprintf("completed executions: %d before, %d after; measure at least 2 on each side, "+
 			"better %d", e.n, e.m, better), nil
 	case noise > 0:
 		return fmt.Sprintf("the null arm, a copy of before, differs by up to %s: this machine cannot "+

@@ -260,7 +260,8 @@ func TestColumns(t *testing.T) {
 	paper := quick(classify.Paper)
 	paper.Column = dataset.CoreCycles
 	if doc := mustAnalyze(t, d, paper, Options{}); len(doc.Warnings) != 1 ||
-		doc.Warnings[0].Code != warnUnit {
+		doc.Warnings[0].Code != warnUnit ||
+		!strings.Contains(doc.Warnings[0].Text, "a delta of 1 ms with") {
 		t.Errorf("mode paper on cycles warns of %v", doc.Warnings)
 	}
 	p.Column = "gc"

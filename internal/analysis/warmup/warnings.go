@@ -50,7 +50,7 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 		return list
 	case done == 0 && r.Levels != nil && longest(r.Executions) < leastIterations:
 		warn(warnTooShort, "its executions have fewer than %d iterations, too few for a class and a steady "+
-			"state; median and mean are of whole executions, which krunctl compare can compare",
+			"state; median, mean and comparisons are of whole executions",
 			leastIterations)
 		return list
 	case done == 0:
@@ -76,9 +76,9 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 			"uncertain in short series", c.short, done, fewIterations)
 	}
 	if c.below > 0 {
-		warn(warnDelta, "%d of %d executions have a last segment whose mean is below the delta of %v, "+
+		warn(warnDelta, "%d of %d executions have a last segment whose mean is below the delta of %s, "+
 			"so that no change of a mean can count; make iterations longer, or use mode relative or a delta "+
-			"in percent", c.below, done, p.Delta)
+			"in percent", c.below, done, p.Delta.In(dataset.Seconds))
 	}
 	if c.zero > 0 {
 		warn(warnZero, "%d of %d executions have iterations of zero duration: the clock is too coarse; "+
@@ -168,8 +168,9 @@ func documentWarnings(d *Document, problems []string) []Warning {
 			unit = "a count"
 		}
 		list = append(list, Warning{warnUnit,
-			fmt.Sprintf("mode paper compares variances and a delta of %v with means as if all were "+
-				"seconds, but %s is %s; use mode relative", d.Parameters.Delta, d.Parameters.Column, unit)})
+			fmt.Sprintf("mode paper compares variances and a delta of %s with means as if all were "+
+				"seconds, but %s is %s; use mode relative", d.Parameters.Delta.In(dataset.Seconds),
+				d.Parameters.Column, unit)})
 	}
 	return list
 }
