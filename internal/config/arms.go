@@ -27,14 +27,7 @@ type Override struct {
 
 // arms reads the section of that name.
 func (r *reader) arms(n *node) []Arm {
-	var list []Arm
-	all := r.section("arms", n)
-	for _, name := range all.node.names() {
-		n := all.node.table[name]
-		s := r.section(join("arms", name), n)
-		if !all.checkName(n.line, all.path, name) {
-			continue
-		}
+	return tables(r, "arms", n, func(name string, s *section) Arm {
 		arm := Arm{
 			Name: name, Null: s.flag("null", false), Revision: s.text("revision", ""),
 			Benchmarks: s.filled("benchmarks", ""), VMs: []Override{s.override("")},
@@ -45,11 +38,8 @@ func (r *reader) arms(n *node) []Arm {
 			arm.VMs = append(arm.VMs, own.override(vm))
 			own.done()
 		}
-		s.done()
-		list = append(list, arm)
-	}
-	all.onlyByCase()
-	return list
+		return arm
+	})
 }
 
 func (s *section) override(vm string) Override {

@@ -7,21 +7,12 @@ import (
 )
 
 func (r *reader) variants(n *node) []Variant {
-	var list []Variant
-	all := r.section("variants", n)
-	for _, name := range all.node.names() {
-		n := all.node.table[name]
-		s := r.section(join("variants", name), n)
-		if all.checkName(n.line, all.path, name) {
-			v := Variant{Name: name, Entry: s.text("entry", ""), Subfolder: s.text("subfolder", "")}
-			s.inside("entry")
-			s.inside("subfolder")
-			list = append(list, v)
-			s.done()
-		}
-	}
-	all.onlyByCase()
-	return list
+	return tables(r, "variants", n, func(name string, s *section) Variant {
+		v := Variant{Name: name, Entry: s.text("entry", ""), Subfolder: s.text("subfolder", "")}
+		s.inside("entry")
+		s.inside("subfolder")
+		return v
+	})
 }
 
 func (r *reader) benchmarks(n *node) []Benchmark {

@@ -70,6 +70,23 @@ func (r *reader) section(path string, n *node) *section {
 	return &section{reader: r, path: path, node: n}
 }
 
+// tables reads the tables in the one at path, each under its name. Those with an invalid name are
+// reported and left out.
+func tables[T any](r *reader, path string, n *node, read func(name string, s *section) T) []T {
+	var list []T
+	all := r.section(path, n)
+	for _, name := range all.node.names() {
+		n := all.node.table[name]
+		s := r.section(join(path, name), n)
+		if all.checkName(n.line, path, name) {
+			list = append(list, read(name, s))
+			s.done()
+		}
+	}
+	all.onlyByCase()
+	return list
+}
+
 // get returns the node of a key, or nil, and records the key as known.
 func (s *section) get(name, normal string) *node {
 	s.known = append(s.known, name)

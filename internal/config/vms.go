@@ -11,15 +11,8 @@ import (
 // vms reads the section of that name. iterations is the experiment's number, for VMs without their
 // own.
 func (r *reader) vms(n *node, iterations int) []VM {
-	var list []VM
-	all := r.section("vms", n)
-	for _, name := range all.node.names() {
-		n := all.node.table[name]
-		s := r.section(join("vms", name), n)
-		if !all.checkName(n.line, all.path, name) {
-			continue
-		}
-		vm := VM{
+	return tables(r, "vms", n, func(name string, s *section) VM {
+		return VM{
 			Name:       name,
 			Runner:     s.runner(),
 			Path:       s.filled("path", ""),
@@ -28,11 +21,7 @@ func (r *reader) vms(n *node, iterations int) []VM {
 			Iterations: s.count("iterations", iterations, 1, MaxIterations),
 			Variants:   s.vmVariants(),
 		}
-		s.done()
-		list = append(list, vm)
-	}
-	all.onlyByCase()
-	return list
+	})
 }
 
 // runner reads the runner of a VM. It has no default, because it defines the VM.
