@@ -57,13 +57,9 @@ func census(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if *d < leastCensus || *d > mostCensus {
 		return usageError{fmt.Sprintf("--time must be from %s to %s, not %s", leastCensus, mostCensus, *d)}
 	}
-	name, err := os.Hostname()
+	cfg, err := loadConfig(path, false, false)
 	if err != nil {
-		return fmt.Errorf("name of this machine: %w", err)
-	}
-	cfg, err := config.Load(path, name, doctor.Settings())
-	if err != nil {
-		return misnamed(err)
+		return err
 	}
 	installed, err := findInstalled(path)
 	if err != nil {
@@ -84,7 +80,7 @@ func census(ctx context.Context, args []string, stdout, _ io.Writer) error {
 		out.Census, err = noise.Take(ctx, m.Host, spin, cpus, *d)
 		return err
 	}
-	if err := under(ctx, m, doctor.Of(cfg, config.RebootNone), name, take); err != nil {
+	if err := under(ctx, m, doctor.Of(cfg, config.RebootNone), cfg.Hostname, take); err != nil {
 		return err
 	}
 	return json.NewEncoder(stdout).Encode(out)

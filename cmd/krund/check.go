@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 
 	"krund/internal/config"
@@ -97,13 +96,9 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	host, err := os.Hostname()
+	cfg, err := loadConfig(path, false, false)
 	if err != nil {
-		return fmt.Errorf("name of this machine: %w", err)
-	}
-	cfg, err := config.Load(path, host, doctor.Settings())
-	if err != nil {
-		return misnamed(err)
+		return err
 	}
 	installed, err := findInstalled(directory.For(path))
 	if err == nil {

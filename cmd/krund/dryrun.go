@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 
+	"krund/internal/boot"
 	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/display"
@@ -15,7 +16,7 @@ import (
 
 // dryRun is `krund run --dry-run`: it prints what would run, and changes nothing.
 func dryRun(o runOptions, stdout io.Writer) error {
-	cfg, err := loadConfig(o.path, o.directory, o.quick)
+	cfg, err := loadConfig(o.path, boot.Started(durable.OS(), o.directory), o.quick)
 	if err != nil {
 		return err
 	}

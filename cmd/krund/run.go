@@ -91,14 +91,13 @@ func parseWithFile(flags *flag.FlagSet, args []string) (string, error) {
 	return directory.Absolute(files[0])
 }
 
-// loadConfig reads the configuration. The files that it names must exist before the experiment
-// starts. Later a missing file is the outcome of the executions that need it.
-func loadConfig(path, dir string, quick bool) (*config.Config, error) {
+// loadConfig reads the configuration. The files that it names must exist before the experiment has
+// started. Later a missing file is the outcome of the executions that need it.
+func loadConfig(path string, started, quick bool) (*config.Config, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("name of this machine: %w", err)
 	}
-	started := boot.Started(durable.OS(), dir)
 	if quick {
 		cfg, err := config.Quick(path, host, doctor.Settings(), !started)
 		return cfg, misnamed(err)
@@ -181,7 +180,7 @@ type prepared struct {
 // prepare prepares what boot.Run needs. The result must be closed, also after an error.
 func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepared, error) {
 	p := prepared{screen: newScreen(stdout)}
-	cfg, err := loadConfig(o.path, o.directory, o.quick)
+	cfg, err := loadConfig(o.path, boot.Started(durable.OS(), o.directory), o.quick)
 	if err != nil {
 		return p, err
 	}
