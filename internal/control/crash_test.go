@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -13,10 +14,28 @@ import (
 
 const journalPath = "/x/journal"
 
+// A fuse panics with errKilled when it is burnt for the last time. The fakes of a machine share
+// one.
+type fuse struct{ left int }
+
+func (f *fuse) burn() {
+	if f == nil {
+		return
+	}
+	if f.left--; f.left == 0 {
+		panic(errKilled)
+	}
+}
+
+var errKilled = errors.New("killed")
+
 // state is all of a fake machine that controls can change.
 func state(t *testing.T, m *Machine, k *fakeKernel) map[string]string {
 	t.Helper()
-	files := snapshot(t, k.dir)
+	if k.files == nil || k.memory == nil {
+		k.files = snapshot(t, k.dir)
+	}
+	files := maps.Clone(k.files)
 	files["services"] = fmt.Sprint(m.Units.(*fakeUnits).active())
 	links := m.Links.(*fakeLinks)
 	files["interfaces"] = fmt.Sprint(links.links, links.routes)
@@ -102,6 +121,8 @@ func killAtEveryChange(t *testing.T, tree string) {
 			if n < 40 {
 				t.Fatalf("only %d changes: the test does not test", n)
 			}
+			k.forget()
+			sameTree(t, state(t, m, k), before)
 			return
 		}
 	}

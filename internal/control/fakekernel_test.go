@@ -41,26 +41,12 @@ type fakeKernel struct {
 	// files as they were read, in the tests that read each of them ten thousand times; nil reads
 	// them anew
 	memory map[string][]byte
-	fuse   *fuse // kills the process before a change; nil never does
+	// snapshot of dir, kept up to date in the same tests; nil: none
+	files map[string]string
+	fuse  *fuse // kills the process before a change; nil never does
 }
 
-// A fuse panics with errKilled when it is burnt for the last time. The fakes of a machine share
-// one.
-type fuse struct{ left int }
-
-func (f *fuse) burn() {
-	if f == nil {
-		return
-	}
-	if f.left--; f.left == 0 {
-		panic(errKilled)
-	}
-}
-
-var (
-	errKilled = errors.New("killed")
-	errKeep   = errors.New("the old value stays")
-)
+var errKeep = errors.New("the old value stays")
 
 func (k *fakeKernel) name(path string) string { return strings.TrimPrefix(path, k.dir) }
 
@@ -73,13 +59,28 @@ func (k *fakeKernel) get(name string) string {
 }
 
 func (k *fakeKernel) put(name, value string) {
-	delete(k.memory, name)
-	if err := os.WriteFile(filepath.Join(k.dir, name), []byte(value+"\n"), 0o644); err != nil {
+	data := []byte(value + "\n")
+	if err := os.WriteFile(filepath.Join(k.dir, name), data, 0o644); err != nil {
 		panic(err)
+	}
+	if k.memory != nil {
+		k.memory[name] = data
+	}
+	if k.files != nil {
+		k.files[filepath.Clean(name)] = string(data)
 	}
 }
 
+// forget is called when files change other than by put.
+func (k *fakeKernel) forget() {
+	clear(k.memory)
+	k.files = nil
+}
+
 func (k *fakeKernel) exists(name string) bool {
+	if _, known := k.memory[name]; known {
+		return true
+	}
 	_, err := os.Stat(filepath.Join(k.dir, name))
 	return err == nil
 }
@@ -432,9 +433,9 @@ func (k *fakeKernel) Hold(path string, data []byte) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	delete(k.memory, k.name(path))
+	k.forget()
 	return closer(func() error {
-		delete(k.memory, k.name(path))
+		k.forget()
 		return os.WriteFile(path, old, 0o644)
 	}), os.WriteFile(path, data, 0o644)
 }
@@ -450,7 +451,7 @@ func (k *fakeKernel) Mkdir(path string) error {
 	if err := k.OS.Mkdir(path); err != nil {
 		return err
 	}
-	clear(k.memory)
+	k.forget()
 	files := map[string]string{"cgroup.procs": "", "cgroup.subtree_control": "",
 		"cpuset.cpus": "", "cpuset.cpus.partition": "member"}
 	if strings.HasPrefix(k.name(path), resctrlDir) {
@@ -473,7 +474,7 @@ func (k *fakeKernel) Rmdir(path string) error {
 	if k.get(k.name(path)+"/cgroup.procs") != "" {
 		return &fs.PathError{Op: "rmdir", Path: path, Err: syscall.EBUSY}
 	}
-	clear(k.memory)
+	k.forget()
 	return os.RemoveAll(path)
 }
 

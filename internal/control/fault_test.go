@@ -23,12 +23,17 @@ func TestRefusedWrites(t *testing.T) {
 		refusals := []error{errKeep, errnos[i%len(errnos)]}
 		t.Run(machine, func(t *testing.T) {
 			t.Parallel()
+			m, k := fakeMachine(t, machine)
+			k.memory = map[string][]byte{}
+			before := state(t, m, k)
 			for _, refusal := range refusals {
 				for _, name := range controlNames(t) {
 					t.Run(fmt.Sprintf("%v/%s", refusal, name),
-						func(t *testing.T) { refuseEach(t, refusal, machine, name) })
+						func(t *testing.T) { refuseEach(t, refusal, m, k, name) })
 				}
 			}
+			k.forget()
+			sameTree(t, state(t, m, k), before)
 		})
 	}
 }
@@ -57,9 +62,7 @@ func only(name string) []Control {
 }
 
 // refuseEach rejects write 1, then 2, and so on until the control makes no more.
-func refuseEach(t *testing.T, refusal error, machine, name string) {
-	m, k := fakeMachine(t, machine)
-	k.memory = map[string][]byte{}
+func refuseEach(t *testing.T, refusal error, m *Machine, k *fakeKernel, name string) {
 	before := state(t, m, k)
 	for n := 1; ; n++ {
 		left, hit := n, ""
@@ -91,6 +94,7 @@ func refuseEach(t *testing.T, refusal error, machine, name string) {
 			t.Errorf("write %d (%s) refused: journal holds %v", n, hit, j.Pending())
 		}
 		if left > 0 || t.Failed() {
+			k.refuse = nil
 			return
 		}
 	}
