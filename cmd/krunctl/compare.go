@@ -255,10 +255,11 @@ func (a *app) judgement(r *compare.Result, failOn string) error {
 	switch {
 	case failOn == "never", len(a.empty) > 0: // the latter is an error of its own
 		return nil
-	case !slices.ContainsFunc(r.Changes, func(c compare.Change) bool { return c.OnlyIn == "" }):
-		return fmt.Errorf("%w: no key is on both sides; give what you compare the same name (with "+
-			"hyperfine: -n NAME)", errUnjudged)
 	case r.TestsSteady == 0:
+		if !slices.ContainsFunc(r.Changes, func(c compare.Change) bool { return c.OnlyIn == "" }) {
+			return fmt.Errorf("%w: no key is on both sides; give what you compare the same name (with "+
+				"hyperfine: -n NAME)", errUnjudged)
+		}
 		return fmt.Errorf("%w: no key has two completed executions on each side", errUnjudged)
 	case lost(r) != "":
 		return fmt.Errorf("%w: %s ran before, and has fewer than two completed executions after", errUnjudged,

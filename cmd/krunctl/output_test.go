@@ -53,7 +53,7 @@ var writers = []writer{
 	},
 	{
 		"convert-csv",
-		"",
+		"C_default-c.csv",
 		func(in inputs, to string) []string {
 			return []string{"convert", "--to", "csv", "-o", to,
 				in.directory}
