@@ -113,6 +113,21 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestBelowTheMargin: a difference of 0.9 % of executions that differ by 0.2 % is significant, and
+// too close to the margin for an equivalence test. It is no verdict.
+func TestBelowTheMargin(t *testing.T) {
+	levels := func(a float64) map[string]float64 { return map[string]float64{"a": a} }
+	before, after := side(t, 1, 10, 0.002, levels(0.5)), side(t, 2, 10, 0.002, levels(0.5035))
+	c := mustCompare(t, before, after, Options{}).Changes[0]
+	if c.Steady.P > 1e-5 || c.Steady.SameCorrected <= 0.05 || c.Verdict != CannotTell ||
+		!strings.Contains(c.Reason, "below the margin of 1") || c.Steady.Detectable <= 0.01 {
+		t.Errorf("%s, %s; %+v", c.Verdict, c.Reason, c.Steady)
+	}
+	if c := mustCompare(t, before, after, Options{Margin: 0.003}).Changes[0]; c.Verdict != Worse {
+		t.Errorf("with a margin of 0.3 %%: %s, %s", c.Verdict, c.Reason)
+	}
+}
+
 // TestMirror: exchanging the sides turns each verdict, and inverts each ratio.
 func TestMirror(t *testing.T) {
 	for seed := range uint64(6) {

@@ -320,6 +320,8 @@ func (e *estimate) describe(level, alpha, margin float64) *Effect {
 	} else {
 		f.Ratio = interval
 	}
-	f.Detectable = warmup.Real(e.relative(detectable(level, e.freedom) * e.error()))
+	// A verdict also needs an estimate of at least the margin.
+	f.Detectable = warmup.Real(e.relative(max(detectable(level, e.freedom)*e.error(),
+		e.margin(margin)+quantileOf(1-power, e.freedom)*e.error())))
 	return f
 }

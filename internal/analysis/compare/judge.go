@@ -45,7 +45,7 @@ func (d *decided) cannotTell(c *Change, level, noise float64, o Options) (string
 	found := Percent(float64(c.Steady.Detectable))
 	reason := fmt.Sprintf("%s executions would have shown a change of %s", countsText(e, o), found)
 	if d.corrected <= o.alpha() {
-		reason = "the change is significant, but it may be smaller than the margin"
+		reason = "the change is significant, but below the margin of " + Percent(o.Margin)
 	}
 	switch {
 	case h == nil:

@@ -161,8 +161,8 @@ type Effect struct {
 	// SD is the standard deviation between executions that the test uses: of the logarithm for a
 	// Ratio, else in the unit; when paired, of the difference within a block.
 	SD warmup.Real `json:"sd"`
-	// Detectable is the smallest change, relative to Before, found with Power at the corrected
-	// level: 0.03 is 3 %. NaN (null) when nothing is.
+	// Detectable is the smallest change, relative to Before, that gets a verdict with Power: it is
+	// above the margin. 0.03 is 3 %. NaN (null) when nothing does.
 	Detectable warmup.Real `json:"detectable"`
 }
 

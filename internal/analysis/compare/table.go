@@ -83,9 +83,9 @@ func classVerdict(before, after classify.Counts, alpha float64) Verdict {
 	return Worse
 }
 
-// change is the direction of a significant change of the steady state that is not smaller than the
-// margin, else CannotTell or Same. noise is the largest change that a null arm shows, in the scale
-// of the test; 0 without one.
+// change is the direction of a significant change of the steady state whose estimate is not smaller
+// than the margin, else CannotTell or Same. noise is the largest change that a null arm shows, in
+// the scale of the test; 0 without one.
 func (d *decided) change(level, noise float64, o Options) Verdict {
 	if !d.steady.ok {
 		return CannotTell
@@ -100,7 +100,8 @@ func (d *decided) change(level, noise float64, o Options) Verdict {
 		return Same
 	}
 	switch {
-	case d.corrected > o.alpha() || noise > 0 && math.Abs(effect)-half <= noise:
+	case d.corrected > o.alpha() || noise > 0 && math.Abs(effect)-half <= noise,
+		math.Abs(effect) < d.steady.margin(o.Margin):
 		return CannotTell
 	case effect < 0:
 		return Better
