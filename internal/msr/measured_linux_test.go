@@ -137,7 +137,7 @@ func execute(t *testing.T, want Want) (libkrun.Series, string, Reason) {
 	return s, string(out), reason
 }
 
-// TestUnprivilegedTask measures as the user nobody what that user may not open: the counters
+// TestUnprivilegedTask measures as an unprivileged user what only root may open: the counters
 // of a process and of the threads it starts, which are opened here.
 func TestUnprivilegedTask(t *testing.T) {
 	s, said, reason := execute(t, Want{Sources: []string{Perf}, Scope: Task})

@@ -12,8 +12,7 @@ import (
 )
 
 // TestInMachine runs this test program inside a machine with the kernel's own msr
-// module: there the devices are real files of the kernel, and the user nobody may not open
-// them.
+// module: there the devices are real files of the kernel, which only root may open.
 func TestInMachine(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -50,7 +49,7 @@ func TestInMachine(t *testing.T) {
 			}
 			if out, status := m.Try("setpriv --reuid 65534 --clear-groups dd if=/dev/cpu/0/msr " +
 				"of=/dev/null bs=8 count=1"); status == 0 {
-				t.Errorf("the user nobody can open the device: %s", out)
+				t.Errorf("an unprivileged user can open the device: %s", out)
 			}
 		})
 	}

@@ -53,7 +53,8 @@ static class KrunRunner {
     static int parameter;
 
     static void Main(string[] args) {
-        if (args.Length != 2 || !Regex.IsMatch(args[1], @"\A-?[0-9]+\z") || !int.TryParse(args[1], out parameter)) {
+        if (args.Length != 2 || !Regex.IsMatch(args[1], @"\A-?[0-9]+\z")
+            || !int.TryParse(args[1], out parameter)) {
             Console.Error.WriteLine("usage: KrunRunner.exe BENCHMARK_FILE PARAMETER (an integer)");
             Environment.Exit(ExitUsage);
         }
@@ -91,7 +92,8 @@ static class KrunRunner {
                 krun_strerror(0);
             }
         } catch (Exception e) { // DllNotFoundException, EntryPointNotFoundException
-            Fail(ExitLibrary, "cannot load libkrun: " + OneLine(e) + "; install libkrun.so beside KrunRunner.exe", null);
+            Fail(ExitLibrary, "cannot load libkrun: " + OneLine(e)
+                + "; install libkrun.so beside KrunRunner.exe", null);
         }
         if (found != Version) {
             Fail(ExitLibrary, "libkrun.so has interface version " + found + ", this runner needs " + Version
@@ -103,17 +105,19 @@ static class KrunRunner {
     static Action<int> Load(string path) {
         try {
             foreach (Type type in Assembly.LoadFrom(path).GetTypes()) {
-                MethodInfo method = type.GetMethod("run_iter", BindingFlags.Public | BindingFlags.Static, null,
-                    new[] { typeof(int) }, null);
+                MethodInfo method = type.GetMethod("run_iter", BindingFlags.Public | BindingFlags.Static,
+                    null, new[] { typeof(int) }, null);
                 if (method != null && method.ReturnType == typeof(void)) {
                     RuntimeHelpers.RunClassConstructor(type.TypeHandle);
                     return (Action<int>)Delegate.CreateDelegate(typeof(Action<int>), method);
                 }
             }
         } catch (Exception e) {
-            Fail(ExitBenchmark, "cannot load " + path, e is TypeInitializationException ? e.InnerException : e);
+            Fail(ExitBenchmark, "cannot load " + path,
+                e is TypeInitializationException ? e.InnerException : e);
         }
-        Fail(ExitNoEntry, path + " has no function run_iter: no class has a public static void run_iter(int)", null);
+        Fail(ExitNoEntry, path + " has no function run_iter: no class has a public static void run_iter(int)",
+            null);
         return null;
     }
 

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Builds the machine trees beside this script: ./build-trees.sh
 #
-# They are made from the documented formats of the kernel's files (docs.kernel.org: admin-guide/pm, admin-guide/sysctl,
-# admin-guide/cgroup-v2, hwmon/sysfs-interface, ABI/testing), the drivers' sources (the lines are in the README of each tree; Linux 6.1 is
-# Debian's 6.1.192, 6.12 is 6.12.117) and the values of processors of each kind, not captured. Each tree holds only files that krund reads.
+# They are made from the documented formats of the kernel's files (docs.kernel.org: admin-guide/pm,
+# admin-guide/sysctl, admin-guide/cgroup-v2, hwmon/sysfs-interface, ABI/testing), the drivers' sources
+# (the lines are in the README of each tree; Linux 6.1 is Debian's 6.1.192, 6.12 is 6.12.117) and the
+# values of processors of each kind, not captured. Each tree holds only files that krund reads.
 set -eu
 cd "$(dirname "$0")"
 
