@@ -52,7 +52,10 @@ func identify(groups []Group) ([]Group, error) {
 	groups = append([]Group(nil), groups...)
 	for i := range groups {
 		groups[i].event, groups[i].device, groups[i].inode = false, 0, 0
-		if groups[i].Source == SourceSelf {
+		switch groups[i].Source {
+		case SourceUsage:
+			continue
+		case SourceSelf:
 			groups[i].event = true
 			continue
 		}

@@ -21,6 +21,7 @@ static const struct number numbers[] = {
 	N(KRUN_EPART), N(KRUN_ECHILD), N(KRUN_ELOST), N(KRUN_ETHREAD),
 	N(KRUN_MAX_GROUP), N(KRUN_SOURCE_NONE), N(KRUN_SOURCE_PERF), N(KRUN_SOURCE_REGISTERS),
 	N(KRUN_SCOPE_ITERATION), N(KRUN_SCOPE_EXECUTION), N(KRUN_GROUP_PARTIAL), N(KRUN_SOURCE_SELF),
+	N(KRUN_SOURCE_USAGE), N(KRUN_USAGE_COLUMNS),
 	N(KRUN_GROUP_EVENT),
 	HEADER(plan.magic), HEADER(plan.version), HEADER(plan.header_bytes), HEADER(plan.bytes),
 	HEADER(plan.iterations), HEADER(plan.counters), HEADER(plan.user_columns), HEADER(plan.entry_bytes),

@@ -8,11 +8,13 @@
  * clock is innermost, the cycles enclose it more tightly than A/MPERF, and APERF
  * comes before MPERF on both sides. The table holds the columns in the order
  * before; `turn` says with which column the order after begins. A perf group
- * arrives whole by one read, its values in table order on both sides.
+ * arrives whole by one read, its values in table order on both sides. The usage
+ * of the process is outermost, so that the counters do not count its system call.
  */
 #include "counters.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -113,15 +115,40 @@ static int read_register(const struct group *g, const struct counter *c, uint64_
 	return LIKELY(got == (ssize_t)sizeof *value) ? KRUN_OK : read_error(got);
 }
 
+/*
+ * usage is one field of getrusage for each of the group's columns. The kernel adds up the threads
+ * that run and those that have ended (kernel/sys.c, getrusage; kernel/exit.c, __exit_signal).
+ */
+static inline uint64_t usage(const struct rusage *u, uint32_t column)
+{
+	switch (column) {
+	case KRUN_USAGE_MINOR_FAULTS:
+		return (uint64_t)u->ru_minflt;
+	case KRUN_USAGE_MAJOR_FAULTS:
+		return (uint64_t)u->ru_majflt;
+	case KRUN_USAGE_VOLUNTARY:
+		return (uint64_t)u->ru_nvcsw;
+	default:
+		return (uint64_t)u->ru_nivcsw;
+	}
+}
+
 /* group_before takes a group's reading before an iteration and returns a code. */
 static int group_before(struct group *g, struct counter *c)
 {
 	struct perf_reading reading;
+	struct rusage used;
 	uint32_t i;
 	int err = KRUN_OK;
 
 	if (UNLIKELY(g->error))
 		return g->error;
+	if (g->usage) {
+		(void)getrusage(RUSAGE_SELF, &used); /* cannot fail: the arguments are valid */
+		for (i = 0; i < g->columns; i++)
+			c[i].before = usage(&used, i);
+		return KRUN_OK;
+	}
 	if (!g->perf) {
 		for (i = 0; i < g->columns && !err; i++)
 			err = read_register(g, &c[i], &c[i].before);
@@ -144,11 +171,18 @@ static int group_before(struct group *g, struct counter *c)
 static int group_after(const struct group *g, struct counter *c)
 {
 	struct perf_reading reading;
+	struct rusage used;
 	uint32_t i, at;
 	int err = g->error ? g->error : g->before;
 
 	if (UNLIKELY(err))
 		return err;
+	if (g->usage) {
+		(void)getrusage(RUSAGE_SELF, &used);
+		for (i = 0; i < g->columns; i++)
+			c[i].after = usage(&used, i);
+		return KRUN_OK;
+	}
 	if (!g->perf) {
 		for (i = 0, at = g->turn; i < g->columns && !err; i++, at = at + 1 < g->columns ? at + 1 : 0)
 			err = read_register(g, &c[at], &c[at].after);
@@ -193,22 +227,29 @@ void krun_counters_before(krun *k)
 	}
 }
 
-/* store_differences takes all readings after and stores column c's difference at out[c * step]. */
+/* store_group takes a group's reading after and stores column c's difference at out[c * step]. */
+static void store_group(struct krun_counters *s, struct group *of, int64_t *out, uint64_t step)
+{
+	uint32_t c;
+	int err;
+
+	check_thread(s, of);
+	err = group_after(of, &s->counter[of->first]);
+	if (UNLIKELY(err != KRUN_OK))
+		(void)krun_set_error(s->header, err);
+	for (c = of->first; c < of->first + of->columns; c++)
+		out[c * step] = err ? KRUN_MISSING : difference(&s->counter[c]);
+}
+
+/* store_differences does that for all groups. */
 static void store_differences(struct krun_counters *s, int64_t *out, uint64_t step)
 {
-	uint32_t g, c;
+	uint32_t g;
 
-	for (g = 0; g < s->groups; g++) {
-		struct group *of = &s->group[g];
-		int err;
-
-		check_thread(s, of);
-		err = group_after(of, &s->counter[of->first]);
-		if (UNLIKELY(err != KRUN_OK))
-			(void)krun_set_error(s->header, err);
-		for (c = of->first; c < of->first + of->columns; c++)
-			out[c * step] = err ? KRUN_MISSING : difference(&s->counter[c]);
-	}
+	for (g = s->turn; g < s->groups; g++)
+		store_group(s, &s->group[g], out, step);
+	for (g = 0; g < s->turn; g++)
+		store_group(s, &s->group[g], out, step);
 }
 
 void krun_counters_after(krun *k, uint32_t i)

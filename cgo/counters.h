@@ -16,6 +16,7 @@ struct group {
 	uint64_t inode;
 	bool event;
 	bool self;        /* counts the process's first thread alone */
+	bool usage;       /* getrusage; fd is -1 */
 	const volatile struct perf_event_mmap_page *page; /* self: may be null */
 	uint32_t first;   /* column */
 	uint32_t columns; /* 1 to KRUN_MAX_GROUP */
@@ -41,6 +42,7 @@ struct krun_counters {
 	int64_t *values; /* first counter's array */
 	uint64_t stride; /* elements from one array to the next */
 	uint32_t groups;
+	uint32_t turn; /* group that is read first after an iteration */
 	uint32_t columns;
 	bool per_execution; /* KRUN_SCOPE_EXECUTION */
 	bool started; /* per_execution: the first reading is done */

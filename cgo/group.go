@@ -16,7 +16,15 @@ const (
 	SourceRegisters Source = 2 // a core's model specific registers: each column by a pread at its address
 	// a perf event of the process's first thread: one column, by RDPMC where that is allowed
 	SourceSelf Source = 3
+	// getrusage of the whole process, without a file: faults and context switches, see UsageColumns
+	SourceUsage Source = 4
 )
+
+// UsageColumns are the columns of a group of SourceUsage, which must be the first one.
+func UsageColumns() []Column {
+	return []Column{{Name: "minor_faults", Core: NoCore}, {Name: "major_faults", Core: NoCore},
+		{Name: "voluntary_switches", Core: NoCore}, {Name: "involuntary_switches", Core: NoCore}}
+}
 
 // Scope is when libkrun reads the counters.
 type Scope uint32
@@ -68,6 +76,9 @@ func (s Spec) checkGroups() error {
 	columns := 0
 	for i, g := range s.Groups {
 		columns += g.Columns
+		if g.Source == SourceUsage && i > 0 {
+			bad("group %d: the usage of the process can only be group 0", i)
+		}
 		if err := g.check(); err != nil {
 			bad("group %d: %w", i, err)
 		}
@@ -88,6 +99,10 @@ func (g Group) check() error {
 		}
 	case SourceRegisters:
 		registers = g.Columns
+	case SourceUsage:
+		if want := len(UsageColumns()); g.Columns != want {
+			return fmt.Errorf("%d columns of usage; want %d", g.Columns, want)
+		}
 	default:
 		return fmt.Errorf("source %d does not exist", g.Source)
 	}
@@ -98,6 +113,7 @@ func (g Group) check() error {
 		return fmt.Errorf("%d registers for %d columns", len(g.Registers), g.Columns)
 	case g.Turn < 0 || g.Turn >= g.Columns:
 		return fmt.Errorf("turn %d; want 0 to %d", g.Turn, g.Columns-1)
+	case g.Source == SourceUsage:
 	case g.File == nil:
 		return errors.New("no file")
 	case g.FD < 3 || g.FD > 1<<20:

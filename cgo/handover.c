@@ -19,6 +19,8 @@ bool krun_group_unchanged(const struct group *g)
 {
 	struct stat st;
 
+	if (g->usage)
+		return true;
 	if (g->event)
 		return krun_event_id(g->fd) == g->inode;
 	return fstat(g->fd, &st) == 0 && (uint64_t)st.st_dev == g->device && (uint64_t)st.st_ino == g->inode;
@@ -41,7 +43,9 @@ static bool valid_group(const struct krun_entry *e, uint32_t columns)
 
 	if (e->group < 1 || e->group > KRUN_MAX_GROUP || e->group > columns || e->turn >= e->group || e->fd < 0)
 		return false;
-	if (e->source < KRUN_SOURCE_PERF || e->source > KRUN_SOURCE_SELF)
+	if (e->source < KRUN_SOURCE_PERF || e->source > KRUN_SOURCE_USAGE)
+		return false;
+	if (e->source == KRUN_SOURCE_USAGE && e->group != KRUN_USAGE_COLUMNS)
 		return false;
 	if (e->source == KRUN_SOURCE_SELF && e->group != 1)
 		return false;
@@ -79,11 +83,12 @@ static void add_group(struct krun_counters *s, uint32_t first)
 	uint32_t i;
 
 	*g = (struct group){
-		.fd = e->fd,
+		.fd = e->source == KRUN_SOURCE_USAGE ? -1 : e->fd,
 		.device = e->device,
 		.inode = e->inode,
 		.event = (e->flags & KRUN_GROUP_EVENT) != 0,
 		.self = e->source == KRUN_SOURCE_SELF,
+		.usage = e->source == KRUN_SOURCE_USAGE,
 		.first = first,
 		.columns = e->group,
 		.turn = e->turn,
@@ -95,7 +100,10 @@ static void add_group(struct krun_counters *s, uint32_t first)
 			.mask = !registers || e[i].bits == 64 ? UINT64_MAX : (UINT64_C(1) << e[i].bits) - 1,
 			.address = e[i].address,
 		};
-	take_over(g);
+	if (g->usage)
+		s->turn = 1;
+	else
+		take_over(g);
 }
 
 /* table_of returns the column table. */
@@ -120,7 +128,7 @@ int krun_counters_check(struct krun_header *h)
 	if (no_sources(h))
 		return KRUN_OK;
 	while (left > 0) {
-		if (!valid_group(e, left))
+		if (!valid_group(e, left) || (e->source == KRUN_SOURCE_USAGE && left != h->plan.counters))
 			return KRUN_ELAYOUT;
 		left -= e->group;
 		e += e->group;

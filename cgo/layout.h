@@ -30,7 +30,9 @@
  * call), or registers of one core by one pread each. The entry of a group's
  * first column has the number under which the process inherits the descriptor.
  * Groups are read in table order; values are differences, "after" minus
- * "before", or KRUN_MISSING (INT64_MIN) where a reading failed. With
+ * "before", or KRUN_MISSING (INT64_MIN) where a reading failed. A group of
+ * KRUN_SOURCE_USAGE has no descriptor. It can only be the first one, and is read
+ * last after an iteration, so that no other counter counts its system call. With
  * KRUN_SCOPE_EXECUTION counters are read only before the first iteration and in
  * krun_done, and their arrays stay unused: the difference is in entry.total.
  *
@@ -85,7 +87,17 @@ enum krun_source {
 	KRUN_SOURCE_NONE = 0,     /* not the first column of a group */
 	KRUN_SOURCE_PERF = 1,     /* read gives count, time enabled, time running, values */
 	KRUN_SOURCE_REGISTERS = 2, /* pread of eight bytes at the register's address */
-	KRUN_SOURCE_SELF = 3 /* one perf event, of the process's first thread: RDPMC if possible, else read */
+	KRUN_SOURCE_SELF = 3, /* one perf event, of the process's first thread: RDPMC if possible, else read */
+	KRUN_SOURCE_USAGE = 4 /* getrusage of the whole process: no descriptor */
+};
+
+/* The columns of KRUN_SOURCE_USAGE, in this order. */
+enum krun_usage {
+	KRUN_USAGE_MINOR_FAULTS,
+	KRUN_USAGE_MAJOR_FAULTS,
+	KRUN_USAGE_VOLUNTARY,   /* context switches */
+	KRUN_USAGE_INVOLUNTARY,
+	KRUN_USAGE_COLUMNS
 };
 
 enum krun_scope {

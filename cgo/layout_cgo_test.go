@@ -39,6 +39,8 @@ func TestLayout(t *testing.T) {
 		"KRUN_SCOPE_EXECUTION":  int64(PerExecution),
 		"KRUN_GROUP_PARTIAL":    flagPartial,
 		"KRUN_SOURCE_SELF":      int64(SourceSelf),
+		"KRUN_SOURCE_USAGE":     int64(SourceUsage),
+		"KRUN_USAGE_COLUMNS":    int64(len(UsageColumns())),
 		"KRUN_GROUP_EVENT":      flagEvent,
 		"plan.scope":            planScope,
 		"entry.group":           entryGroup,

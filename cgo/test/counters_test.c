@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 ssize_t __real_read(int fd, void *p, size_t n);
 ssize_t __real_pread(int fd, void *p, size_t n, off_t at);
 int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_getrusage(int who, struct rusage *usage);
 ssize_t __wrap_read(int fd, void *p, size_t n);
 ssize_t __wrap_pread(int fd, void *p, size_t n, off_t at);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
@@ -53,6 +55,17 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 {
 	note("clock", -1);
 	return __real_clock_gettime(clock, t);
+}
+
+/* What getrusage returns. */
+static struct rusage used;
+
+int __wrap_getrusage(int who, struct rusage *usage)
+{
+	note("usage", -1);
+	CHECK_INT(who, RUSAGE_SELF);
+	*usage = used;
+	return 0;
 }
 
 /* expect compares the log with want, a format of two descriptors used in turn, and empties it. */
@@ -205,6 +218,67 @@ static void order_of_groups(void)
 	krun_free(k);
 	close(a[1]);
 	close(b[1]);
+	maker_close(&m);
+}
+
+/* maker_usage makes the first columns the usage of the process. */
+static void maker_usage(struct maker *m)
+{
+	m->entries[0].group = KRUN_USAGE_COLUMNS;
+	m->entries[0].source = KRUN_SOURCE_USAGE;
+}
+
+/* The usage of the process encloses the other counters, and needs no descriptor. */
+static void order_of_usage(void)
+{
+	struct maker m = maker_open(1, KRUN_USAGE_COLUMNS + 2, 0);
+	char want[64];
+	int a[2], zero = open("/dev/null", O_RDONLY);
+	krun *k;
+
+	CHECK(pipe(a) == 0);
+	CHECK(zero >= 0 && (zero == 0 || close(zero) == 0)); /* 0 in the entry's fd is no descriptor to close */
+	maker_usage(&m);
+	maker_group(&m, KRUN_USAGE_COLUMNS, 2, KRUN_SOURCE_PERF, a[0]);
+	put_group(a[1], 100, 100, 5, 7);
+	put_group(a[1], 200, 200, 15, 7);
+	used = (struct rusage){ .ru_minflt = 10, .ru_majflt = 20, .ru_nvcsw = 30, .ru_nivcsw = 40 };
+	k = take();
+	CHECK_INT(krun_begin(k), KRUN_OK);
+	snprintf(want, sizeof want, "usage group%d clock ", a[0]);
+	expect(want);
+	used = (struct rusage){ .ru_minflt = 11, .ru_majflt = 22, .ru_nvcsw = 33, .ru_nivcsw = 44 };
+	CHECK_INT(krun_end(k), KRUN_OK);
+	snprintf(want, sizeof want, "clock group%d usage ", a[0]);
+	expect(want);
+	CHECK_INT(column(&m, KRUN_USAGE_MINOR_FAULTS, 0), 1);
+	CHECK_INT(column(&m, KRUN_USAGE_MAJOR_FAULTS, 0), 2);
+	CHECK_INT(column(&m, KRUN_USAGE_VOLUNTARY, 0), 3);
+	CHECK_INT(column(&m, KRUN_USAGE_INVOLUNTARY, 0), 4);
+	CHECK_INT(column(&m, KRUN_USAGE_COLUMNS, 0), 10);
+	CHECK_INT(krun_done(k), KRUN_OK);
+	CHECK_INT(m.header->progress.error, KRUN_OK);
+	krun_free(k);
+	CHECK(fcntl(0, F_GETFD) >= 0);
+	close(a[1]);
+	maker_close(&m);
+}
+
+/* A group of usage that has other columns, or is not the first, is no plan of krund. */
+static void bad_usage(void)
+{
+	struct maker m = maker_open(1, KRUN_USAGE_COLUMNS + 1, 0);
+	krun *k;
+
+	maker_usage(&m);
+	m.entries[0].group++;
+	CHECK_INT(krun_init(&k), KRUN_ELAYOUT);
+	m.entries[0].group = 1;
+	m.entries[0].source = KRUN_SOURCE_PERF;
+	m.entries[1].group = KRUN_USAGE_COLUMNS;
+	m.entries[1].source = KRUN_SOURCE_USAGE;
+	maker_offer(&m);
+	CHECK_INT(krun_init(&k), KRUN_ELAYOUT);
 	maker_close(&m);
 }
 
@@ -590,6 +664,8 @@ void test_counters(void)
 	order_of_registers();
 	number_of_calls();
 	order_of_groups();
+	order_of_usage();
+	bad_usage();
 	wrapping();
 	short_device();
 	lost_descriptors();
