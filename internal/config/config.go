@@ -47,6 +47,8 @@ const (
 	SourceMSR   = "msr"   // /dev/cpu/N/msr
 	SourceNone  = "none"
 
+	KernelUsage = "usage" // faults and context switches of the process, by getrusage(2)
+
 	HookReport = "report" // a hook that failed after an execution is reported
 	HookStop   = "stop"   // it also stops the experiment
 
@@ -193,6 +195,7 @@ type KernelLog struct {
 type Counters struct {
 	Sources []string // tried in this order
 	Scope   string
+	Kernel  []string // what else is recorded of the kernel: KernelUsage, ...
 }
 
 // Verdict configures what happens to a process execution during which the clock frequency left its

@@ -98,6 +98,7 @@ turbo = { policy = "apply", msr = true }
 [counters]
 sources = ["msr"]
 scope = "task"
+kernel = []
 
 [verdict]
 ratio_tolerance = 0.1
@@ -154,7 +155,8 @@ func TestParseFull(t *testing.T) {
 		Mail: []string{"a@b.example"}, Sendmail: "/usr/bin/msmtp", Command: []string{"notify-send", "krund"},
 		Webhook: "https://hook.example/x?y=1",
 	})
-	check(t, "Counters", c.Counters, config.Counters{Sources: []string{"msr"}, Scope: "task"})
+	check(t, "Counters", c.Counters, config.Counters{Sources: []string{"msr"}, Scope: "task",
+		Kernel: []string{}})
 	check(t, "Verdict", c.Verdict, config.Verdict{RatioTolerance: 0.1, BusyThreshold: 1e6, Policy: "rerun"})
 	if allow := c.KernelLog.Allow; len(allow) != 1 || !allow[0].MatchString("e1000e: eth0 NIC Link is Down") {
 		t.Errorf("kernel log allows %v", allow)
@@ -185,7 +187,7 @@ func TestParseDefaults(t *testing.T) {
 	check(t, "Hooks", c.Hooks, config.Hooks{Timeout: time.Minute, AfterFailure: "report"})
 	check(t, "Notify", c.Notify, config.Notify{Mail: nil, MaxMails: 5, Sendmail: "/usr/sbin/sendmail"})
 	check(t, "Counters", c.Counters, config.Counters{Sources: []string{"perf", "msr", "none"},
-		Scope: "per-core"})
+		Scope: "per-core", Kernel: []string{"usage"}})
 	check(t, "Verdict", c.Verdict, config.Verdict{RatioTolerance: 0.03, Policy: "accept"})
 }
 

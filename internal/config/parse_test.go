@@ -229,6 +229,8 @@ func TestParseProblems(t *testing.T) {
 			`9: counters.sources: there is no source "pref"; did you mean "perf"?`},
 		{"source twice", "[counters]\nsources = [\"msr\", \"msr\"]",
 			`9: counters.sources: "msr" is listed twice; remove one`},
+		{"kernel reading", "[counters]\nkernel = [\"usages\"]",
+			`9: counters.kernel: there is no kernel reading "usages"; did you mean "usage"?`},
 		{"no source", "[counters]\nsources = []",
 			`9: counters.sources is empty; write ["none"] for no counters`},
 		{"sensor pattern", "[temperature]\nsensors = [\"core[\"]",

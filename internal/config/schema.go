@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -320,21 +319,11 @@ func (r *reader) kernelLog(n *node) KernelLog {
 func (r *reader) counters(n *node) Counters {
 	s := r.section("counters", n)
 	defer s.done()
-	all := []string{SourcePerf, SourceRDPMC, SourceMSR, SourceNone}
-	seen := map[string]bool{}
 	c := Counters{
-		Sources: s.texts("sources", []string{SourcePerf, SourceMSR, SourceNone}, func(source string) (what,
-			fix string) {
-			if !slices.Contains(all, source) {
-				return fmt.Sprintf("there is no source %q", source), didYouMean(source, all, "")
-			}
-			if seen[source] {
-				return fmt.Sprintf("%q is listed twice", source), "remove one"
-			}
-			seen[source] = true
-			return "", ""
-		}),
-		Scope: s.choice("scope", ScopePerCore, ScopePerCore, ScopeTask, ScopeExecution),
+		Sources: s.names("sources", []string{SourcePerf, SourceMSR, SourceNone}, "source", SourcePerf,
+			SourceRDPMC, SourceMSR, SourceNone),
+		Scope:  s.choice("scope", ScopePerCore, ScopePerCore, ScopeTask, ScopeExecution),
+		Kernel: s.names("kernel", []string{KernelUsage}, "kernel reading", KernelUsage),
 	}
 	if n := s.node.child("sources"); n != nil && n.list != nil && len(n.list) == 0 {
 		s.add(n.line, "counters.sources is empty", `write ["none"] for no counters`)

@@ -144,6 +144,21 @@ func (s *section) texts(name string, normal []string, check func(string) (what, 
 	return texts
 }
 
+// names reads a list of different names out of known; what is what they name.
+func (s *section) names(name string, normal []string, what string, known ...string) []string {
+	seen := map[string]bool{}
+	return s.texts(name, normal, func(text string) (string, string) {
+		if !slices.Contains(known, text) {
+			return fmt.Sprintf("there is no %s %q", what, text), didYouMean(text, known, "")
+		}
+		if seen[text] {
+			return fmt.Sprintf("%q is listed twice", text), "remove one"
+		}
+		seen[text] = true
+		return "", ""
+	})
+}
+
 // argument reads one argument of a command line: any text that execve accepts.
 func (s *section) argument(n *node, name string) (string, bool) {
 	v, ok := n.value.(string)

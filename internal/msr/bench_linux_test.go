@@ -25,6 +25,7 @@ func BenchmarkSources(b *testing.B) {
 		want Want
 	}{
 		{"none", Want{Sources: []string{None}}},
+		{"none+usage", Want{Sources: []string{None}, Usage: true}},
 		{"perf/task", Want{Sources: []string{Perf}, Scope: Task}},
 		{"perf/local", Want{Sources: []string{Perf}, Scope: PerCore, Cores: []int{0}}},
 		{"perf/remote", Want{Sources: []string{Perf}, Scope: PerCore, Cores: []int{1}}},
@@ -68,26 +69,17 @@ func openSelf(e event, o eventOptions) (*os.File, error) {
 
 func timeIterations(b *testing.B, counters *Counters, n int) time.Duration {
 	b.Helper()
-	dup := func(fd uintptr) int {
-		n, err := unix.Dup(int(fd))
-		if err != nil {
-			b.Fatal(err)
-		}
-		return n
-	}
 	spec, err := counters.Apply(libkrun.Spec{Iterations: n}, 3)
 	if err != nil {
 		b.Fatal(err)
 	}
-	for i, f := range counters.Files() {
-		spec.Groups[i].FD = dup(f.Fd())
-	}
+	keepFiles(b, spec.Groups)
 	buffer, err := libkrun.Create(spec)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer func() { _ = buffer.Close() }()
-	b.Setenv(libkrun.EnvFD, strconv.Itoa(dup(buffer.File().Fd())))
+	b.Setenv(libkrun.EnvFD, strconv.Itoa(duplicate(b, buffer.File())))
 	m, err := libkrun.NewMeter()
 	if err != nil {
 		b.Fatal(err)

@@ -46,6 +46,9 @@ func (s system) choose(ctx context.Context, root sysroot.Root, want Want) (*Coun
 		r.Findings = append(r.Findings, f)
 		if f.Available {
 			r.Chosen = source
+			if want.Usage {
+				c.addUsage()
+			}
 			return c, r
 		}
 	}
@@ -118,6 +121,14 @@ func (c *Counters) usePerf(groups []opened) {
 	}
 }
 
+// addUsage adds what the kernel counts for the benchmark's process. It is the first group: see
+// layout.h.
+func (c *Counters) addUsage() {
+	columns := libkrun.UsageColumns()
+	c.columns = append(columns, c.columns...)
+	c.groups = append([]libkrun.Group{{Source: libkrun.SourceUsage, Columns: len(columns)}}, c.groups...)
+}
+
 func (c *Counters) useDevices(root sysroot.Root, list []device, changed []saved) {
 	for _, d := range list {
 		g := d.group(0)
@@ -135,9 +146,11 @@ func (c *Counters) Source() string { return c.source }
 // Files are what the measured process must inherit, in this order and under
 // numbers without gaps. They belong to c. Empty for the source none.
 func (c *Counters) Files() []*os.File {
-	files := make([]*os.File, len(c.groups))
-	for i, g := range c.groups {
-		files[i] = g.File
+	var files []*os.File
+	for _, g := range c.groups {
+		if g.File != nil {
+			files = append(files, g.File)
+		}
 	}
 	return files
 }
@@ -152,7 +165,10 @@ func (c *Counters) Apply(spec libkrun.Spec, first int) (libkrun.Spec, error) {
 	spec.Columns = append([]libkrun.Column(nil), c.columns...)
 	spec.Groups = append([]libkrun.Group(nil), c.groups...)
 	for i := range spec.Groups {
-		spec.Groups[i].FD = first + i
+		if spec.Groups[i].File != nil {
+			spec.Groups[i].FD = first
+			first++
+		}
 	}
 	return spec, nil
 }

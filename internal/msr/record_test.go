@@ -90,29 +90,40 @@ func TestRegistersInRecord(t *testing.T) {
 	}
 }
 
+// duplicate returns another descriptor of a file.
+func duplicate(t testing.TB, f *os.File) int {
+	t.Helper()
+	fd, err := syscall.Dup(int(f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fd
+}
+
+// keepFiles plans duplicates of the groups' files, because libkrun closes what it is given.
+func keepFiles(t testing.TB, groups []libkrun.Group) {
+	t.Helper()
+	for i, g := range groups {
+		if g.File != nil {
+			groups[i].FD = duplicate(t, g.File)
+		}
+	}
+}
+
 // meter lets this process measure with counters.
 func meter(t *testing.T, c *Counters, iterations int) (*libkrun.Buffer, *libkrun.Meter) {
 	t.Helper()
-	dup := func(f *os.File) int {
-		fd, err := syscall.Dup(int(f.Fd()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return fd
-	}
 	spec, err := c.Apply(libkrun.Spec{Iterations: iterations}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, f := range c.Files() {
-		spec.Groups[i].FD = dup(f)
-	}
+	keepFiles(t, spec.Groups)
 	buffer, err := libkrun.Create(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = buffer.Close() })
-	t.Setenv(libkrun.EnvFD, strconv.Itoa(dup(buffer.File())))
+	t.Setenv(libkrun.EnvFD, strconv.Itoa(duplicate(t, buffer.File())))
 	m, err := libkrun.NewMeter()
 	if err != nil {
 		t.Fatal(err)

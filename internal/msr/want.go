@@ -28,6 +28,7 @@ type Want struct {
 	Sources []string // tried in this order
 	Scope   string
 	Cores   []int // nil: all that are online
+	Usage   bool  // also the faults and context switches of the benchmark's process, with any source
 }
 
 // SourceFinding is the result for one source.

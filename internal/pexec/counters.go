@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	libkrun "krund/cgo"
 	"krund/internal/child"
+	"krund/internal/config"
 	"krund/internal/msr"
 	"krund/internal/pexec/verdict"
 	"krund/internal/results"
@@ -21,7 +23,7 @@ var ErrNoCounters = errors.New("no processor counters")
 // its choice. The error is ErrNoCounters.
 func (e Executor) open(ctx context.Context, j Job) (counterSet, string, error) {
 	c, reason := msr.Open(ctx, e.Root, msr.Want{Sources: j.Counters.Sources, Scope: j.Counters.Scope,
-		Cores: e.cores})
+		Cores: e.cores, Usage: slices.Contains(j.Counters.Kernel, config.KernelUsage)})
 	if c == nil {
 		return nil, "", fmt.Errorf("%w: %s; fix that, or add \"none\" to counters.sources to measure with "+
 			"the clock alone", ErrNoCounters, reason)

@@ -1,0 +1,55 @@
+package msr
+
+import (
+	"testing"
+
+	libkrun "krund/cgo"
+	"krund/internal/sysroot"
+)
+
+// TestUsage: the usage of the process comes with every source, first and without a file.
+func TestUsage(t *testing.T) {
+	const usage = "minor_faults, major_faults, voluntary_switches, involuntary_switches"
+	k := newKernel(t)
+	s := system{open: k.openEvent, load: noModules}
+	for _, test := range []struct {
+		source, names string
+		files         int
+	}{
+		{None, usage, 0},
+		{Perf, usage + ", aperf, mperf, cycles, instructions, context_switches, migrations, page_faults, " +
+			"smi", 1},
+	} {
+		c, r := s.choose(t.Context(), xeon.root(t),
+			Want{Sources: []string{test.source}, Scope: Task, Usage: true})
+		if c == nil {
+			t.Fatal(r)
+		}
+		if got := names(c); got != test.names || len(c.Files()) != test.files {
+			t.Errorf("%s: columns %s, %d files", test.source, got, len(c.Files()))
+		}
+		spec, err := c.Apply(libkrun.Spec{Iterations: 1}, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, g := range spec.Groups[1:] {
+			if g.FD != 4+i {
+				t.Errorf("%s: group %d has descriptor %d", test.source, 1+i, g.FD)
+			}
+		}
+		b, err := libkrun.Create(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := c.Close(); err != nil || k.left() != 0 {
+			t.Errorf("close: %v, %d left open", err, k.left())
+		}
+	}
+	c, _ := Open(t.Context(), sysroot.New(t.TempDir()), Want{Sources: []string{None}})
+	if len(c.groups) != 0 {
+		t.Errorf("columns %s; none were wanted", names(c))
+	}
+}

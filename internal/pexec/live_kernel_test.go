@@ -1,0 +1,73 @@
+//go:build linux
+
+package pexec
+
+import (
+	"slices"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/results"
+)
+
+// disturbed is a benchmark to which something happens in known iterations: in iteration 2 it writes
+// to fresh memory, in iteration 3 it sleeps, in iteration 4 a process that is bound to the same
+// processor takes it away: the benchmark does not give it up, so iteration 4 ends only after that.
+const disturbed = `
+	#define _GNU_SOURCE
+	#include <sched.h>
+	#include <signal.h>
+	#include <sys/mman.h>
+	#include <sys/prctl.h>
+	#include <unistd.h>
+	static volatile int *shared;
+	static void fresh(void) {
+		char *p = mmap(0, 300 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		madvise(p, 300 * 4096, MADV_NOHUGEPAGE);
+		for (int i = 0; i < 300; i++) p[4096 * i] = 1;
+		munmap(p, 300 * 4096);
+	}
+	__attribute__((constructor)) static void first(void) {
+		signal(SIGCHLD, SIG_IGN);
+		shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		*shared = 0;
+	}
+	static void compete(void) {
+		if (fork() == 0) {
+			prctl(PR_SET_NAME, "competitor");
+			*shared = 1;
+			_exit(0);
+		}
+		while (!*shared) ;
+	}
+	void run_iter(int p) {
+		static int n;
+		int i = n++;
+		if (i == 2) fresh();
+		if (i == 3) for (int k = 0; k < 5; k++) usleep(1000);
+		if (i == 4) compete();
+	}`
+
+// TestLiveUsage: faults and context switches are in the iterations in which they happened.
+func TestLiveUsage(t *testing.T) {
+	e, j := counting(t, "none", disturbed)
+	j.Counters.Kernel = []string{config.KernelUsage}
+	j.CPUs = []int{0}
+	m := mustExecute(t, e, j)
+	wantSeries(t, m, 6)
+	for name, want := range map[string]struct{ iteration, least int }{
+		"minor_faults": {2, 300}, "voluntary_switches": {3, 5}, "involuntary_switches": {4, 1},
+	} {
+		i := slices.IndexFunc(m.Columns, func(c results.Column) bool { return c.Name == name })
+		if i < 0 || m.Columns[i].Kind != results.KindCounter || m.Columns[i].Core != nil {
+			t.Fatalf("no column %s of the process in %+v", name, m.Columns)
+		}
+		counts := m.Columns[i].Counts
+		if least := uint64(want.least); counts[want.iteration] < least || counts[0] >= max(least, 5) {
+			t.Errorf("%s: %v; want at least %d in iteration %d only", name, counts, least, want.iteration)
+		}
+	}
+	if m.CounterSource != "none" || len(m.Columns) != 4 {
+		t.Errorf("source %s, %d columns", m.CounterSource, len(m.Columns))
+	}
+}
