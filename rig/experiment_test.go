@@ -28,7 +28,7 @@ func experiment(t *testing.T) string {
 	}
 	h := schedule.Header{ConfigHash: "c0ffee", Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin,
 		Seed: 1}
-	err = schedule.Create(durable.OS(), f.Schedule(), h, 3, schedule.Plan([]key.Key{nbody}, 3,
+	err = schedule.Create(durable.OS(), f.Schedule(), h, 3, schedule.Plan([]key.Key{nbody}, schedule.Each(3),
 		schedule.RoundRobin, 1))
 	if err != nil {
 		t.Fatal(err)

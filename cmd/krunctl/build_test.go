@@ -84,7 +84,7 @@ func newExperimentOf(t *testing.T, text string) *builder {
 	b.must(durable.WriteFile(lax(), b.directory.ConfigCopy(), []byte(text), 0o644))
 	h := schedule.Header{ConfigHash: cfg.Hash, Created: "2026-11-21T09:00:00Z", Order: cfg.Experiment.Order,
 		Seed: cfg.Experiment.Seed}
-	slots := schedule.Plan(cfg.Keys(), cfg.Experiment.Executions, cfg.Experiment.Order, cfg.Experiment.Seed)
+	slots := schedule.Plan(cfg.Keys(), cfg.Executions, cfg.Experiment.Order, cfg.Experiment.Seed)
 	b.must(schedule.Create(lax(), b.directory.Schedule(), h, cfg.Slots(), slots))
 	b.sched, err = schedule.Open(lax(), b.directory.Schedule(), true)
 	b.must(err)

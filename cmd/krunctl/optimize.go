@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -45,7 +46,11 @@ warmup; --skip leaves out the first ones of each execution: a number, or "steady
 for those before the steady state (see krunctl analyze). The time is that of the
 iterations; --overhead adds a time for each execution, such as that of a reboot.
 For go test -bench, an execution is a test binary and an iteration a line; with
---suite-runs each FILE is a suite run of one experiment.
+--suite-runs each FILE is a suite run of one experiment. For files of µOpTime --key
+is the name of a benchmark.
+
+With --write FILE, each key that needs less than the full experiment gets a section
+in FILE, to append to a copy of the configuration (docs/optimize.md).
 
 With --changes, the files are versions of one program, oldest first. The
 recommendation for the first version is applied to all versions, and the
@@ -57,12 +62,14 @@ EXAMPLES
   krunctl optimize --metric rmad --threshold 0.005 --skip steady warmup.krun
   krunctl optimize --overhead 3m --json warmup.krun | jq '.keys[] | {key, minimal}'
   krunctl optimize --csv warmup.krun > minimal.csv
+  krunctl optimize --write keys.toml warmup.toml
   krunctl optimize --changes --metric rmad v1.csv v2.csv v3.csv
 ` + readExitHelp
 
 // optimizeOptions are the flags.
 type optimizeOptions struct {
 	json, csv     bool
+	write         string
 	changes       bool
 	suiteRuns     bool
 	limit         float64
@@ -93,6 +100,7 @@ func optimizeCommand(a *app) *cobra.Command {
 func (o *optimizeOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.BoolVar(&o.csv, "csv", false, "print CSV: a row for each key")
+	f.StringVar(&o.write, "write", "", "also write a section of a configuration for each key to this file")
 	f.StringVar(&o.metric, "metric", string(optimize.RCIW3),
 		"metric that must be stable: cv, rmad, rciw1, rciw2 or rciw3")
 	f.Float64Var(&o.search.Threshold, "threshold", optimize.DefaultThreshold,
@@ -153,6 +161,8 @@ func (o *optimizeOptions) check(files int) error {
 		return errors.New("--json and --csv exclude each other")
 	case o.changes && o.csv:
 		return errors.New("--changes has no CSV output; use --json")
+	case o.write != "" && (o.changes || o.suiteRuns || files > 1):
+		return errors.New("--write takes one experiment, without --changes and --suite-runs")
 	case o.changes && o.suiteRuns:
 		return errors.New(
 			"--changes and --suite-runs exclude each other: the files are versions, or parts of one " +
@@ -208,6 +218,11 @@ func (a *app) optimizeOne(s *optimize.Suite, o optimizeOptions, first bool) erro
 	if err != nil {
 		return err
 	}
+	if o.write != "" {
+		if err := a.writeSizes(f, o.write); err != nil {
+			return err
+		}
+	}
 	switch {
 	case o.json:
 		return a.printJSON(f.Document())
@@ -216,6 +231,23 @@ func (a *app) optimizeOne(s *optimize.Suite, o optimizeOptions, first bool) erro
 	}
 	report.OptimizedText(a.stdout, f, o.search)
 	return nil
+}
+
+// writeSizes writes the recommendations as sections of a configuration.
+func (a *app) writeSizes(f *optimize.Findings, name string) error {
+	sizes, ok := f.Sizes()
+	if !ok {
+		return usageError(fmt.Errorf("--write: the benchmarks of %s have no benchmark:vm:variant and no "+
+			"executions with iterations, so krund cannot run them", f.Suite.Source))
+	}
+	if len(sizes) == 0 {
+		return fmt.Errorf("--write: no key of %s is stable and near the full result with less; nothing is "+
+			"written", f.Suite.Source)
+	}
+	return a.toOutput(name, func(w io.Writer) error {
+		report.OptimizedTOML(w, f.Suite.Source, sizes)
+		return nil
+	})
 }
 
 func (a *app) findings(s *optimize.Suite, o optimizeOptions) (*optimize.Findings, error) {

@@ -9,11 +9,15 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
 	"krund/internal/analysis/optimize"
+	"krund/internal/config"
+	"krund/internal/doctor"
+	"krund/internal/key"
 )
 
 // uoptimeText returns a result file of µOpTime with three benchmarks: one flat with little noise,
@@ -107,6 +111,48 @@ func optimizeAll(t *testing.T, outputs map[string]ran) {
 	}
 }
 
+// TestOptimizeWrite: krund accepts the configuration with what --write wrote at its end, and plans
+// what was recommended.
+func TestOptimizeWrite(t *testing.T) {
+	dir := t.TempDir()
+	krundDirectory(t, dir)
+	keys := filepath.Join(dir, "keys.toml")
+	r := krunctl(t, "optimize", "--metric", "rmad", "--at-least", "3", "--near", "--json", "--write", keys,
+		filepath.Join(dir, "test.krun"))
+	if r.code != exitOK {
+		t.Fatal(r.text())
+	}
+	var doc optimize.Document
+	if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	sections, err := os.ReadFile(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "[experiment]\nexecutions = 4\niterations = 400\n[vms.C]\nrunner = \"c\"\n" +
+		"variants = [\"default-c\"]\n[variants.default-c]\nentry = \"bench.so\"\n" +
+		"[benchmarks]\nfasta = { parameter = 1 }\n" + string(sections)
+	cfg, err := config.Parse(filepath.Join(dir, "short.toml"), []byte(text), "lab1", doctor.Settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range doc.Keys {
+		name, err := key.Parse(k.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := k.Minimal.Repetitions
+		if !k.Stable || want["iterations"] == k.Full.Repetitions["iterations"] {
+			t.Fatalf("%s: nothing is saved: %+v", name, k)
+		}
+		if cfg.Executions(name) != want["executions"] || cfg.Iterations(name) != want["iterations"] {
+			t.Errorf("%s: %d executions of %d iterations, want %v", name, cfg.Executions(name),
+				cfg.Iterations(name), want)
+		}
+	}
+}
+
 // TestOptimizeOutputs compares the outputs with each other, and reads a
 // compressed file.
 func TestOptimizeOutputs(t *testing.T) {
@@ -188,6 +234,9 @@ func TestOptimizeRefuses(t *testing.T) {
 		{[]string{"--changes", "--suite-runs", in, in}, exitUsage, "parts of one experiment"},
 		{[]string{"--changes", in, directory}, exitError, "same levels"},
 		{[]string{"--suite-runs", "--skip", "steady", directory}, exitUsage, "use a number"},
+		{[]string{"--key", "BenchmarkNone", in}, exitUsage, `has no benchmark "BenchmarkNone"`},
+		{[]string{"--write", "x", in, in}, exitUsage, "--write takes one experiment"},
+		{[]string{"--write", filepath.Join(dir, "x"), in}, exitUsage, "no benchmark:vm:variant"},
 		{[]string{"--at-least", "0", in}, exitUsage, "--at-least"},
 		{[]string{"--change", "0", in}, exitUsage, "--change must be positive"},
 		{[]string{"-j", "0", in}, exitUsage, "-j 0"},
@@ -204,6 +253,25 @@ func TestOptimizeRefuses(t *testing.T) {
 		if r.code != c.code || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
 			t.Errorf("%v: exit %d, %q; want %d, %q", c.args, r.code, r.stderr, c.code, c.want)
 		}
+	}
+}
+
+// TestOptimizeKeyOfUOpTime: --key is the name of a benchmark. Its result does not depend on others.
+func TestOptimizeKeyOfUOpTime(t *testing.T) {
+	in := writeText(t, filepath.Join(t.TempDir(), "v.csv"), uoptimeText(1, 1))
+	const name = "BenchmarkNoisy/size=10"
+	results := func(args ...string) (minimal []optimize.KeyDocument) {
+		r := krunctl(t, append([]string{"optimize", "--metric", "cv", "--json", in}, args...)...)
+		var doc optimize.Document
+		if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil {
+			t.Fatal(r.text())
+		}
+		return doc.Keys
+	}
+	all, one := results(), results("--key", name)
+	if len(one) != 1 || one[0].Key != name || !reflect.DeepEqual(one[0].Minimal.Repetitions,
+		all[1].Minimal.Repetitions) {
+		t.Errorf("%+v, want %+v", one, all[1])
 	}
 }
 

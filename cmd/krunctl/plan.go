@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,7 +137,7 @@ func (a *app) planAsText(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit
 	a.line("machine", "%s", p.Host)
 	a.line("order", "%s, seed %d", p.Order, p.Seed)
 	a.line("slots", "%d: %s, %s each", p.SlotsTotal, display.Count(len(p.Keys), "key"),
-		display.Count(p.Executions, "process execution"))
+		executionsText(p.Keys))
 	if len(p.Arms) > 0 {
 		a.line("arms", "%s; a block has each of them once per key", armsText(p.Arms))
 	}
@@ -194,6 +196,17 @@ func armsText(arms []summary.PlanArm) string {
 		}
 	}
 	return display.Terminal(strings.Join(names, ", "))
+}
+
+// executionsText returns the number of executions of a key, or the smallest and the largest.
+func executionsText(keys []summary.PlanKey) string {
+	byExecutions := func(a, b summary.PlanKey) int { return cmp.Compare(a.Executions, b.Executions) }
+	low, high := slices.MinFunc(keys, byExecutions), slices.MaxFunc(keys, byExecutions)
+	text := display.Count(high.Executions, "process execution")
+	if low.Executions < high.Executions {
+		text = fmt.Sprintf("%d to %s", low.Executions, text)
+	}
+	return text
 }
 
 func (a *app) planKeys(keys []summary.PlanKey) {

@@ -37,7 +37,7 @@ func dryRun(o runOptions, stdout io.Writer) error {
 		o.directory)
 	for _, k := range cfg.Keys() {
 		fmt.Fprintf(stdout, "  run   %s, %s of %s\n", k,
-			display.Count(cfg.Experiment.Executions, "execution"),
+			display.Count(cfg.Executions(k), "execution"),
 			display.Count(cfg.Iterations(k), "iteration"))
 	}
 	for _, k := range cfg.Skipped() {

@@ -151,17 +151,7 @@ func (c *Config) checkOverride(root *node, at string, o Override, found *problem
 		}
 		return
 	}
-	at = join(at+".vms", o.VM)
-	var known []string
-	for _, k := range append(keysOfAllMachines(root), c.allKeys()...) {
-		if !slices.Contains(known, k.VM) {
-			known = append(known, k.VM)
-		}
-	}
-	if !slices.Contains(known, o.VM) {
-		found.add(c.lines.of(at), at+": there is no such VM", didYouMean(o.VM, known,
-			fmt.Sprintf("define [%s]", join("vms", o.VM))))
-	}
+	c.checkVM(root, join(at+".vms", o.VM), o.VM, found)
 }
 
 // checkOrder selects the order of an experiment with arms: blocked, which is only for these.

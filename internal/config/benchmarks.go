@@ -31,7 +31,9 @@ func (r *reader) benchmarks(n *node) []Benchmark {
 			}
 			all.bad(n, name, fmt.Sprintf("write %s = { parameter = %d }", name, value))
 		} else {
-			b.Parameter = r.section(join("benchmarks", name), n).parameter(name)
+			s := r.section(join("benchmarks", name), n)
+			b.Parameter, b.Sizes = s.parameter(name), s.sizes()
+			s.done()
 		}
 		list = append(list, b)
 	}
@@ -39,9 +41,29 @@ func (r *reader) benchmarks(n *node) []Benchmark {
 	return list
 }
 
-// parameter reads a benchmark's only key, which the runners pass as a C int.
+// sizes reads how much of a benchmark is measured, for all VMs and for single ones; nil if the file
+// does not say that.
+func (s *section) sizes() []Size {
+	var list []Size
+	add := func(vm string, s *section) {
+		size := Size{VM: vm, Iterations: s.count("iterations", 0, 0, MaxIterations),
+			Executions: s.count("executions", 0, 0, maxExecutions)}
+		if size.Iterations > 0 || size.Executions > 0 {
+			list = append(list, size)
+		}
+	}
+	add("", s)
+	vms := s.section(s.path+".vms", s.get("vms", "{}"))
+	for _, vm := range vms.node.names() {
+		own := s.section(join(vms.path, vm), vms.node.table[vm])
+		add(vm, own)
+		own.done()
+	}
+	return list
+}
+
+// parameter reads the number that the runners pass as a C int.
 func (s *section) parameter(name string) int {
-	defer s.done()
 	n := s.get("parameter", "")
 	if n != nil {
 		return int(s.wholeOf(n, "parameter", 0, math.MinInt32, math.MaxInt32))

@@ -21,6 +21,7 @@ func (c *Config) check(root *node, found *problems) {
 		return
 	}
 	c.checkArms(root, found)
+	c.checkSizes(root, found)
 	c.keys = c.plannedKeys()
 	c.checkPatterns(root, broken, found)
 	c.checkEmpty(broken, found)
@@ -73,6 +74,31 @@ func (c *Config) plannedKeys() []key.Key {
 	return slices.DeleteFunc(c.allKeys(), func(k key.Key) bool {
 		return slices.ContainsFunc(c.Experiment.Skip, func(p key.Pattern) bool { return p.Match(k) })
 	})
+}
+
+// checkSizes reports sizes for VMs that do not exist on any machine.
+func (c *Config) checkSizes(root *node, found *problems) {
+	for _, b := range c.Benchmarks {
+		for _, s := range b.Sizes {
+			if s.VM != "" {
+				c.checkVM(root, join(join("benchmarks", b.Name)+".vms", s.VM), s.VM, found)
+			}
+		}
+	}
+}
+
+// checkVM reports a section for a VM that does not exist on any machine.
+func (c *Config) checkVM(root *node, at, vm string, found *problems) {
+	var known []string
+	for _, k := range append(keysOfAllMachines(root), c.allKeys()...) {
+		if !slices.Contains(known, k.VM) {
+			known = append(known, k.VM)
+		}
+	}
+	if !slices.Contains(known, vm) {
+		found.add(c.lines.of(at), at+": there is no such VM", didYouMean(vm, known,
+			fmt.Sprintf("define [%s]", join("vms", vm))))
+	}
 }
 
 func (c *Config) checkVariants(found *problems) {
@@ -199,7 +225,7 @@ func (c *Config) checkSlots(found *problems) {
 	slots := c.Slots()
 	if slots > maxSlots {
 		found.add(c.lines.of("experiment.executions", "experiment"),
-			fmt.Sprintf("%d executions of %d keys are %d slots", e.Executions, len(c.keys), slots),
+			fmt.Sprintf("the executions of %d keys are %d slots", len(c.keys), slots),
 			fmt.Sprintf("plan at most %d", maxSlots))
 	}
 	if e.MaxReboots == 0 {

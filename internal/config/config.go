@@ -93,8 +93,8 @@ type Config struct {
 type Experiment struct {
 	Name        string
 	Description string
-	Iterations  int // per process execution, for VMs that do not set their own
-	Executions  int // process executions per key
+	Iterations  int // per process execution, for VMs and benchmarks that do not set their own
+	Executions  int // process executions per key, for benchmarks that do not set their own
 	Order       string
 	Seed        uint64
 	Reboot      string
@@ -149,7 +149,7 @@ type VM struct {
 	Path       string   // absolute, or a bare name for LookPath; "" means the installed C runner
 	Args       []string // before the runner's own arguments
 	Env        []string // "NAME=value", sorted by name
-	Iterations int      // per process execution
+	Iterations int      // per process execution, for benchmarks that do not set their own
 	Variants   []string // names, at least one
 }
 
@@ -167,6 +167,27 @@ type Variant struct {
 type Benchmark struct {
 	Name      string
 	Parameter int // fits a C int on every machine
+	Sizes     []Size
+}
+
+// Size replaces numbers of the VM and of the experiment for a benchmark.
+type Size struct {
+	VM         string // name; "" for all VMs
+	Iterations int    // per process execution; 0: that of the VM
+	Executions int    // 0: that of the experiment
+}
+
+// size returns the value of a number for one VM, of the benchmark's for this VM, its own for all,
+// or normal.
+func (b Benchmark) size(vm string, number func(Size) int, normal int) int {
+	for _, name := range []string{vm, ""} {
+		for _, s := range b.Sizes {
+			if s.VM == name && number(s) > 0 {
+				return number(s)
+			}
+		}
+	}
+	return normal
 }
 
 // Hooks are commands. Each is an argument vector that is executed without a shell. Argv[0] is an
@@ -277,12 +298,23 @@ func (c *Config) EntryPath(k key.Key) string {
 // the configuration.
 func (c *Config) Iterations(k key.Key) int {
 	vm, _ := find(c.VMs, func(v VM) bool { return v.Name == k.VM })
-	return vm.Iterations
+	b, _ := find(c.Benchmarks, func(b Benchmark) bool { return b.Name == k.Benchmark })
+	return b.size(k.VM, func(s Size) int { return s.Iterations }, vm.Iterations)
+}
+
+// Executions returns the number of process executions of k. It is the same for all arms.
+func (c *Config) Executions(k key.Key) int {
+	b, _ := find(c.Benchmarks, func(b Benchmark) bool { return b.Name == k.Benchmark })
+	return b.size(k.VM, func(s Size) int { return s.Executions }, c.Experiment.Executions)
 }
 
 // Slots returns the number of process executions of the experiment.
 func (c *Config) Slots() int {
-	return len(c.keys) * c.Experiment.Executions
+	n := 0
+	for _, k := range c.keys {
+		n += c.Executions(k)
+	}
+	return n
 }
 
 // Control returns what is demanded of the setting of that name. Asking for a name that the parser

@@ -188,6 +188,10 @@ func TestParseProblems(t *testing.T) {
 			`8: benchmarks.c is the integer 15; write c = { parameter = 15 }`},
 		{"parameter beyond an int", "c = { parameter = 2147483648 }",
 			`8: benchmarks.c.parameter is the integer 2147483648; write a number from -2147483648 to 2147483647`},
+		{"size of a VM that is not there", "c = { parameter = 1, vms.D = { iterations = 3 } }",
+			`8: benchmarks.c.vms.D: there is no such VM; write "C"`},
+		{"size below 0", "c = { parameter = 1, executions = -1 }",
+			`8: benchmarks.c.executions is the integer -1; write a number from 0 to 1000000`},
 		{"variant without entry", "[variants.w]\n[vms.X]\nrunner = \"c\"\nvariants = [\"w\"]",
 			`8: variants.w has no entry; write entry = "FILE", the file that the runner loads`},
 		{"variant outside", "[variants.w]\nentry = \"../x\"\nsubfolder = \"/c\"",
@@ -296,7 +300,7 @@ func TestParseWholeFile(t *testing.T) {
 		{"CRLF", strings.ReplaceAll(base+"[experiment]\nskip = [\n\"b:D:*\"]\n", "\n", "\r\n"),
 			`10: experiment.skip: "b:D:*" matches no key; correct its names or remove it`},
 		{"too many slots", "[experiment]\nexecutions = 1000000\n" + base + manyBenchmarks(11),
-			`2: 1000000 executions of 12 keys are 12000000 slots; plan at most 10000000`},
+			`2: the executions of 12 keys are 12000000 slots; plan at most 10000000`},
 		{"too many keys", base + manyBenchmarks(10_000), `1: there are 10001 keys; plan at most 10000`},
 	}
 	for _, test := range tests {

@@ -64,5 +64,15 @@ func (c *Config) quickSection() string {
 			fmt.Fprintf(&b, "%svms.%q]\niterations = %d\n", at, vm.Name, min(vm.Iterations, QuickIterations))
 		}
 	}
+	for _, benchmark := range c.Benchmarks {
+		for _, size := range benchmark.Sizes {
+			fmt.Fprintf(&b, "%sbenchmarks.%q", at, benchmark.Name)
+			if size.VM != "" {
+				fmt.Fprintf(&b, ".vms.%q", size.VM)
+			}
+			fmt.Fprintf(&b, "]\nexecutions = %d\niterations = %d\n", min(size.Executions, QuickExecutions),
+				min(size.Iterations, QuickIterations))
+		}
+	}
 	return b.String()
 }

@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"krund/internal/analysis/classify"
@@ -87,9 +88,11 @@ func (r Reader) SuiteRuns(args []string, o SuiteOptions) (*optimize.Suite, error
 // fit applies the options to a suite of µOpTime, and rejects those that do not apply to it.
 func (o SuiteOptions) fit(s *optimize.Suite) error {
 	if o.Key != "" {
-		return UsageError{
-			fmt.Errorf("--key: %s is a file of µOpTime, whose benchmarks have no benchmark:vm:variant",
-				s.Source),
+		s.Benchmarks = slices.DeleteFunc(s.Benchmarks,
+			func(b optimize.Benchmark) bool { return b.Name != o.Key })
+		if len(s.Benchmarks) == 0 {
+			return UsageError{fmt.Errorf("--key: %s has no benchmark %q; in a file of µOpTime, write its "+
+				"whole name", s.Source, o.Key)}
 		}
 	}
 	if o.Skip != (Skip{}) {

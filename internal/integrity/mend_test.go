@@ -65,7 +65,8 @@ func experiment(t *testing.T) (*crashfs.FS, directory.Directory) {
 	must(durable.WriteFile(fsys, f.ConfigCopy(), []byte(text), 0o644))
 	h := schedule.Header{ConfigHash: cfg.Hash, Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin,
 		Seed: 1}
-	must(schedule.Create(fsys, f.Schedule(), h, cfg.Slots(), schedule.Plan(cfg.Keys(), 3, h.Order, 1)))
+	must(schedule.Create(fsys, f.Schedule(), h, cfg.Slots(), schedule.Plan(cfg.Keys(), cfg.Executions,
+		h.Order, 1)))
 	s, err := schedule.Open(fsys, f.Schedule(), true)
 	must(err)
 	for i := range 5 {

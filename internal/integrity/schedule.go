@@ -101,7 +101,7 @@ func (c *check) plan(h schedule.Header) iter.Seq[schedule.Slot] {
 		return func(func(schedule.Slot) bool) {}
 	}
 	e := c.config.Experiment
-	return schedule.Plan(c.config.Keys(), e.Executions, e.Order, e.Seed)
+	return schedule.Plan(c.config.Keys(), c.config.Executions, e.Order, e.Seed)
 }
 
 // compare compares a slot with its records. While krund runs, a slot may have changed since its

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/optimize"
@@ -139,6 +140,22 @@ func sharedText(w io.Writer, f *optimize.Findings) {
 	fmt.Fprintf(w, "executions = %d\niterations = %d\n", c.Executions, c.Iterations)
 	for _, vm := range c.VMs {
 		fmt.Fprintf(w, "# [vms.%s] iterations = %d would do\n", display.Terminal(vm.VM), vm.Iterations)
+	}
+}
+
+// OptimizedTOML writes a section of a configuration for each benchmark and VM that needs less than
+// the full experiment. The sections are those of all machines, so that they can follow any
+// configuration. source is the experiment.
+func OptimizedTOML(w io.Writer, source string, sizes []optimize.Size) {
+	fmt.Fprintf(w, "\n# What krunctl optimize found in %s, to follow a copy of its configuration:\n",
+		display.Terminal(source))
+	fmt.Fprint(w, "# docs/optimize.md\n")
+	for _, z := range sizes {
+		fmt.Fprintf(w, "\n# %s: %d of %d executions, %d of %d iterations\n",
+			display.Terminal(strings.Join(z.Keys, ", ")), z.Executions, z.AllExecutions, z.Iterations,
+			z.AllIterations)
+		fmt.Fprintf(w, "[machines.\"*\".benchmarks.%q.vms.%q]\n", z.Benchmark, z.VM)
+		fmt.Fprintf(w, "executions = %d\niterations = %d\n", z.Executions, z.Iterations)
 	}
 }
 

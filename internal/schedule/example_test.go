@@ -20,7 +20,7 @@ func Example() {
 	}
 	header := schedule.Header{Order: schedule.RoundRobin, ConfigHash: "9f86d0",
 		Created: "2026-11-21T09:00:00Z"}
-	slots := schedule.Plan(keys, 2, schedule.RoundRobin, 1)
+	slots := schedule.Plan(keys, schedule.Each(2), schedule.RoundRobin, 1)
 	if err := schedule.Create(fsys, path, header, 4, slots); err != nil {
 		fmt.Println(err)
 	}

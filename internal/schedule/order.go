@@ -22,8 +22,9 @@ func KnownOrder(order string) bool {
 	return order == RoundRobin || order == Interleaved || order == Blocked
 }
 
-// Plan yields the slots of an experiment in execution order: in each of executions rounds, every
-// key once. All slots are Outstanding. The result can be iterated repeatedly while keys does not
+// Plan yields the slots of an experiment in execution order: in each round every key once that has
+// executions left. executions is called once for each key; it returns the same number for all arms
+// of a key. All slots are Outstanding. The result can be iterated repeatedly while keys does not
 // change. The memory use is that of one round.
 //
 // Interleaved and Blocked draw an independent order for each round from seed and the number of the
@@ -31,15 +32,22 @@ func KnownOrder(order string) bool {
 // documentation. A round of Blocked is a block: the slots with the same Pexec.
 //
 // Plan panics if order is unknown: config and Open reject unknown orders.
-func Plan(keys []key.Key, executions int, order string, seed uint64) iter.Seq[Slot] {
+func Plan(keys []key.Key, executions func(key.Key) int, order string, seed uint64) iter.Seq[Slot] {
 	if !KnownOrder(order) {
 		panic(fmt.Sprintf("schedule: order %q", order))
 	}
 	return func(yield func(Slot) bool) {
 		groups := groupsOf(keys, order)
+		counts := make([]int, len(keys))
+		for i, k := range keys {
+			counts[i] = executions(k)
+		}
 		index := 0
-		for round := 1; round <= executions; round++ {
+		for round := 1; round <= slices.Max(append(counts, 0)); round++ {
 			for _, k := range turn(groups, order, seed, uint64(round)) {
+				if round > counts[k] {
+					continue
+				}
 				s := Slot{Index: index, Flag: Outstanding, Pexec: round, Key: keys[k]}
 				if !yield(s) {
 					return
@@ -49,6 +57,9 @@ func Plan(keys []key.Key, executions int, order string, seed uint64) iter.Seq[Sl
 		}
 	}
 }
+
+// Each is the executions of a Plan with the same number for all keys.
+func Each(executions int) func(key.Key) int { return func(key.Key) int { return executions } }
 
 // groupsOf returns the indexes of keys that stay next to each other: with Blocked, the arms of a
 // key; otherwise each key alone. Groups and their members are in the order of keys.

@@ -22,7 +22,7 @@ func manyKeys(n int) []key.Key {
 
 func TestPlanRoundRobin(t *testing.T) {
 	keys := manyKeys(2)
-	got := slices.Collect(Plan(keys, 3, RoundRobin, 1))
+	got := slices.Collect(Plan(keys, Each(3), RoundRobin, 1))
 	want := []Slot{
 		{Index: 0, Flag: Outstanding, Pexec: 1, Key: keys[0]},
 		{Index: 1, Flag: Outstanding, Pexec: 1, Key: keys[1]},
@@ -46,7 +46,7 @@ func TestPlanGolden(t *testing.T) {
 	var got strings.Builder
 	for _, seed := range []uint64{1, 2, 18446744073709551615} {
 		fmt.Fprintf(&got, "seed %d\n", seed)
-		for s := range Plan(manyKeys(9), 4, Interleaved, seed) {
+		for s := range Plan(manyKeys(9), Each(4), Interleaved, seed) {
 			end := " "
 			if s.Index%9 == 8 {
 				end = "\n"
@@ -73,7 +73,7 @@ func TestBlockedGolden(t *testing.T) {
 	var got strings.Builder
 	for _, seed := range []uint64{1, 2, 18446744073709551615} {
 		fmt.Fprintf(&got, "seed %d\n", seed)
-		for s := range Plan(keys, 4, Blocked, seed) {
+		for s := range Plan(keys, Each(4), Blocked, seed) {
 			end := " "
 			if s.Index%9 == 8 {
 				end = "\n"
@@ -89,12 +89,35 @@ func TestBlockedGolden(t *testing.T) {
 	}
 }
 
+// TestPlanSizes: a round has the keys with executions left, in the order that they have when all
+// have as many; the arms of a block stay together.
+func TestPlanSizes(t *testing.T) {
+	var keys []key.Key
+	for _, name := range []string{"0a", "0b", "1a", "1b", "2a", "2b"} {
+		keys = append(keys, key.Key{Benchmark: name[:1], VM: "C", Variant: "v", Arm: name[1:]})
+	}
+	executions := func(k key.Key) int { return map[string]int{"0": 1, "1": 4, "2": 2}[k.Benchmark] }
+	for _, order := range []string{RoundRobin, Interleaved, Blocked} {
+		got := slices.Collect(Plan(keys, executions, order, 3))
+		var want []Slot
+		for s := range Plan(keys, Each(4), order, 3) {
+			if s.Pexec <= executions(s.Key) {
+				s.Index = len(want)
+				want = append(want, s)
+			}
+		}
+		if !slices.Equal(got, want) || len(got) != 2*(1+4+2) {
+			t.Errorf("%s: %v, want %v", order, got, want)
+		}
+	}
+}
+
 // TestPlanRounds: each round has every key once, rounds differ, another seed gives other rounds,
 // and a shorter plan is a prefix of a longer one.
 func TestPlanRounds(t *testing.T) {
 	const n, rounds = 20, 50
 	keys := manyKeys(n)
-	all := slices.Collect(Plan(keys, rounds, Interleaved, 5))
+	all := slices.Collect(Plan(keys, Each(rounds), Interleaved, 5))
 	var orders []string
 	for round := range slices.Chunk(all, n) {
 		seen := make(map[key.Key]bool)
@@ -115,10 +138,10 @@ func TestPlanRounds(t *testing.T) {
 	if len(slices.Compact(orders)) != rounds {
 		t.Error("two rounds have the same order")
 	}
-	if short := slices.Collect(Plan(keys, 7, Interleaved, 5)); !slices.Equal(short, all[:7*n]) {
+	if short := slices.Collect(Plan(keys, Each(7), Interleaved, 5)); !slices.Equal(short, all[:7*n]) {
 		t.Error("a shorter plan has another order")
 	}
-	if other := slices.Collect(Plan(keys, rounds, Interleaved, 6)); slices.Equal(other, all) {
+	if other := slices.Collect(Plan(keys, Each(rounds), Interleaved, 6)); slices.Equal(other, all) {
 		t.Error("another seed gives the same order")
 	}
 }
@@ -131,7 +154,7 @@ func TestPlanIsUniform(t *testing.T) {
 	const n, rounds = 12, 6000
 	var counts [n][n]float64
 	keys := manyKeys(n)
-	for s := range Plan(keys, rounds, Interleaved, 1) {
+	for s := range Plan(keys, Each(rounds), Interleaved, 1) {
 		counts[slices.Index(keys, s.Key)][s.Index%n]++
 	}
 	chi := 0.0
@@ -148,7 +171,7 @@ func TestPlanIsUniform(t *testing.T) {
 
 func TestPlanStops(t *testing.T) {
 	n := 0
-	for s := range Plan(manyKeys(3), 1_000_000_000, Interleaved, 1) {
+	for s := range Plan(manyKeys(3), Each(1_000_000_000), Interleaved, 1) {
 		if n++; s.Index == 4 {
 			break
 		}
@@ -164,7 +187,7 @@ func TestPlanUnknownOrder(t *testing.T) {
 			t.Error("an unknown order is taken")
 		}
 	}()
-	Plan(manyKeys(1), 1, "shuffled", 1)
+	Plan(manyKeys(1), Each(1), "shuffled", 1)
 }
 
 // TestOffset pins layouts, because records may be compared with them years later: the first values

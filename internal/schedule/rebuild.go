@@ -44,7 +44,7 @@ func NewSource(cfg *config.Config, header Header, history func(slot int) (Histor
 	e := cfg.Experiment
 	return Source{
 		Header: header,
-		Plan:   Plan(cfg.Keys(), e.Executions, e.Order, e.Seed),
+		Plan:   Plan(cfg.Keys(), cfg.Executions, e.Order, e.Seed),
 		State: func(planned Slot) (Slot, error) {
 			h, err := history(planned.Index)
 			if err != nil {

@@ -152,7 +152,7 @@ func TestRepairRefused(t *testing.T) {
 		{"more slots", bad, func(s *schedule.Source) { s.Plan = plan(22) },
 			"20 slots, but the configuration plans 22"},
 		{"other keys", bad, func(s *schedule.Source) {
-			s.Plan = schedule.Plan(keys(4), 5, schedule.RoundRobin,
+			s.Plan = schedule.Plan(keys(4), schedule.Each(5), schedule.RoundRobin,
 				1)
 		},
 			"slot 3 is b1:C:default-c number 2, but the configuration plans b3:C:default-c number 1"},

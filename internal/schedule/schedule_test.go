@@ -50,7 +50,7 @@ func create(t testing.TB, fsys durable.FS, path string, n int) {
 
 // plan returns n slots; n is even.
 func plan(n int) func(func(schedule.Slot) bool) {
-	return schedule.Plan(keys(2), n/2, schedule.RoundRobin, 1)
+	return schedule.Plan(keys(2), schedule.Each(n/2), schedule.RoundRobin, 1)
 }
 
 func simulated(t testing.TB, n int) *crashfs.FS {
@@ -293,7 +293,7 @@ func TestLongKeys(t *testing.T) {
 	long := key.Key{Benchmark: strings.Repeat("b", 64), VM: strings.Repeat("v", 64),
 		Variant: strings.Repeat("w", 64)}
 	fsys := crashfs.New("/x")
-	slots := schedule.Plan([]key.Key{keys(1)[0], long}, 2, schedule.RoundRobin, 1)
+	slots := schedule.Plan([]key.Key{keys(1)[0], long}, schedule.Each(2), schedule.RoundRobin, 1)
 	must(t, schedule.Create(fsys, path, header(), 4, slots))
 	s := open(t, fsys, true)
 	if h := s.Header(); h.Width != 256 || int64(len(fsys.Files()[path])) != h.SlotOffset(4) {
@@ -317,7 +317,7 @@ func TestGolden(t *testing.T) {
 	h := header()
 	h.Sensors = 4
 	h.Order, h.Seed = schedule.Interleaved, 42
-	slots := schedule.Plan(keys(3), 2, schedule.Interleaved, 42)
+	slots := schedule.Plan(keys(3), schedule.Each(2), schedule.Interleaved, 42)
 	must(t, schedule.Create(durable.OS(), name, h, 6, slots))
 	s, err := schedule.Open(durable.OS(), name, true)
 	must(t, err)

@@ -69,7 +69,7 @@ type PlanSlot struct {
 func PlanSlots(cfg *config.Config) iter.Seq[PlanSlot] {
 	e := cfg.Experiment
 	return func(yield func(PlanSlot) bool) {
-		for slot := range schedule.Plan(cfg.Keys(), e.Executions, e.Order, e.Seed) {
+		for slot := range schedule.Plan(cfg.Keys(), cfg.Executions, e.Order, e.Seed) {
 			if !yield(PlanSlot{Slot: slot.Index, Pexec: slot.Pexec, Key: slot.Key.String()}) {
 				return
 			}
@@ -113,7 +113,7 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 			return Plan{}, err
 		}
 		row := PlanKey{
-			Key: k.String(), Executions: e.Executions, Iterations: cfg.Iterations(k),
+			Key: k.String(), Executions: cfg.Executions(k), Iterations: cfg.Iterations(k),
 			Parameter: bench.Parameter,
 		}
 		if mean, ok := means[k]; ok {
@@ -121,7 +121,7 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 			row.MeanWallNS = &ns
 		}
 		p.Keys = append(p.Keys, row)
-		left = append(left, Remaining{Key: k, Count: e.Executions})
+		left = append(left, Remaining{Key: k, Count: cfg.Executions(k)})
 	}
 	started := false
 	if v != nil {

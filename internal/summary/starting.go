@@ -37,7 +37,7 @@ func starting(f experiment.Experiment, host string) (Status, error) {
 	st.fill(cfg)
 	var left []Remaining
 	for _, k := range cfg.Keys() {
-		n := cfg.Experiment.Executions
+		n := cfg.Executions(k)
 		left = append(left, Remaining{Key: k, Count: n})
 		st.Keys = append(st.Keys, KeyStatus{Key: k.String(), Slots: SlotCounts{Total: n, Outstanding: n}})
 		st.Slots.Total += n

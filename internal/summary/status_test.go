@@ -63,7 +63,7 @@ func TestStatusAndPlan(t *testing.T) {
 	must(durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(text), 0o644))
 	e := cfg.Experiment
 	h := schedule.Header{ConfigHash: cfg.Hash, Created: "2026-11-21T09:00:00Z", Order: e.Order, Seed: e.Seed}
-	slots := schedule.Plan(cfg.Keys(), e.Executions, e.Order, e.Seed)
+	slots := schedule.Plan(cfg.Keys(), cfg.Executions, e.Order, e.Seed)
 	must(schedule.Create(durable.OS(), d.Schedule(), h, cfg.Slots(), slots))
 	s, err := schedule.Open(durable.OS(), d.Schedule(), true)
 	must(err)

@@ -1,9 +1,6 @@
 package optimize
 
-import (
-	"math"
-	"strings"
-)
+import "strings"
 
 // Findings are all results for a suite.
 type Findings struct {
@@ -85,7 +82,7 @@ func share(s *Suite, results []Result, o Options) (*Shared, error) {
 	var vms []string
 	need := map[string]int{}
 	for i := range results {
-		if !results[i].Stable || !(math.Abs(results[i].AverageDiff) <= o.Accuracy) {
+		if !results[i].good(o.Accuracy) {
 			continue
 		}
 		at := results[i].Minimal.At

@@ -1,0 +1,79 @@
+package config_test
+
+import (
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/doctor"
+	"krund/internal/key"
+)
+
+// sized has numbers at every place: experiment, VM, benchmark, and VM of a benchmark.
+const sized = `[experiment]
+executions = 30
+iterations = 2000
+[vms.C]
+runner = "c"
+variants = ["v"]
+[vms.D]
+runner = "c"
+iterations = 200
+variants = ["v"]
+[variants.v]
+entry = "bench.so"
+[benchmarks]
+a = { parameter = 1 }
+b = { parameter = 1, executions = 10, iterations = 50 }
+[benchmarks.c]
+parameter = 1
+executions = 5
+[benchmarks.c.vms.D]
+iterations = 7
+executions = 40
+[arms.one]
+[arms.two]
+null = true
+`
+
+// TestSizes: the most specific number counts, and all arms of a key have the same one.
+func TestSizes(t *testing.T) {
+	c, problems := parse(t, sized)
+	if problems != "" {
+		t.Fatal(problems)
+	}
+	slots := 0
+	for _, test := range []struct {
+		benchmark, vm          string
+		executions, iterations int
+	}{
+		{"a", "C", 30, 2000}, {"a", "D", 30, 200},
+		{"b", "C", 10, 50}, {"b", "D", 10, 50},
+		{"c", "C", 5, 2000}, {"c", "D", 40, 7},
+	} {
+		for _, arm := range []string{"one", "two"} {
+			k := key.Key{Benchmark: test.benchmark, VM: test.vm, Variant: "v", Arm: arm}
+			if c.Executions(k) != test.executions || c.Iterations(k) != test.iterations {
+				t.Errorf("%s: %d executions of %d iterations, want %d of %d", k, c.Executions(k),
+					c.Iterations(k), test.executions, test.iterations)
+			}
+			slots += test.executions
+		}
+	}
+	if c.Slots() != slots {
+		t.Errorf("%d slots, want %d", c.Slots(), slots)
+	}
+}
+
+// TestQuickSizes: a quick run does not do more of a benchmark that has numbers of its own.
+func TestQuickSizes(t *testing.T) {
+	path := experiment(t, "[machines.\"*\".benchmarks.b]\nexecutions = 40\niterations = 5\n"+
+		"[machines.\"*\".benchmarks.b.vms.C]\niterations = 3000\n")
+	c, err := config.Quick(path, "lab1", doctor.Settings(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := c.Keys()[0]
+	if c.Executions(k) != config.QuickExecutions || c.Iterations(k) != config.QuickIterations {
+		t.Errorf("%d executions of %d iterations", c.Executions(k), c.Iterations(k))
+	}
+}
