@@ -50,12 +50,13 @@ static int check_header(struct krun_header *h, uint64_t bytes)
 
 	if (memcmp(p->magic, KRUN_MAGIC, sizeof p->magic) != 0)
 		return KRUN_EMAGIC;
-	if (p->version != KRUN_LAYOUT_VERSION || p->clock != KRUN_CLOCK_KIND)
+	if (p->version != (p->events ? KRUN_LAYOUT_VERSION : KRUN_LAYOUT_WITHOUT_EVENTS) ||
+	    p->clock != KRUN_CLOCK_KIND)
 		return KRUN_EVERSION;
 	if (p->iterations < 1 || p->iterations > KRUN_MAX_ITERATIONS || p->counters > KRUN_MAX_COUNTERS ||
-	    p->user_columns > KRUN_MAX_USER_COLUMNS)
+	    p->user_columns > KRUN_MAX_USER_COLUMNS || p->events > KRUN_MAX_EVENTS)
 		return KRUN_ELAYOUT;
-	at = krun_place(p->iterations, p->counters + p->user_columns);
+	at = krun_place(p->iterations, p->counters + p->user_columns, p->events);
 	if (p->header_bytes != KRUN_HEADER_BYTES || p->entry_bytes != KRUN_ENTRY_BYTES || p->bytes != at.bytes ||
 	    bytes != at.bytes || p->start_offset != at.start || p->wall_offset != at.wall)
 		return KRUN_ELAYOUT;
@@ -94,7 +95,7 @@ static int map_shared(int fd, struct krun_header **out)
 /* map_private makes a buffer in anonymous memory, with the layout that krund would use. */
 static int map_private(uint32_t iterations, struct krun_header **out)
 {
-	struct krun_places at = krun_place(iterations, DEFAULT_USER_COLUMNS);
+	struct krun_places at = krun_place(iterations, DEFAULT_USER_COLUMNS, 0);
 	struct krun_header *h;
 	struct krun_entry *e;
 	uint32_t i;
@@ -103,7 +104,7 @@ static int map_private(uint32_t iterations, struct krun_header **out)
 	if (h == MAP_FAILED)
 		return KRUN_ENOMEM;
 	memcpy(h->plan.magic, KRUN_MAGIC, sizeof h->plan.magic);
-	h->plan.version = KRUN_LAYOUT_VERSION;
+	h->plan.version = KRUN_LAYOUT_WITHOUT_EVENTS;
 	h->plan.header_bytes = KRUN_HEADER_BYTES;
 	h->plan.bytes = at.bytes;
 	h->plan.iterations = iterations;
@@ -141,7 +142,7 @@ static void prefault(struct krun_header *h)
 static void fill_handle(krun *k, struct krun_header *h)
 {
 	const struct krun_plan *p = &h->plan;
-	struct krun_places at = krun_place(p->iterations, p->counters + p->user_columns);
+	struct krun_places at = krun_place(p->iterations, p->counters + p->user_columns, p->events);
 	char *base = (char *)h;
 
 	k->hot = &h->hot;
@@ -161,6 +162,9 @@ static void fill_handle(krun *k, struct krun_header *h)
 	k->user_count = 0;
 	k->counters = NULL;
 	k->sampler = NULL;
+	k->slots = (struct krun_slot *)(base + at.slots);
+	k->names = (struct krun_event_name *)(base + at.names);
+	k->events = p->events;
 }
 
 /* map_buffer maps the buffer that the environment asks for: krund's, or one in private memory. */

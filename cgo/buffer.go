@@ -74,7 +74,7 @@ func identify(groups []Group) ([]Group, error) {
 }
 
 func initialize(f *os.File, spec Spec) error {
-	if err := f.Truncate(place(spec.Iterations, spec.columns()).bytes); err != nil {
+	if err := f.Truncate(spec.place().bytes); err != nil {
 		return err
 	}
 	if _, err := f.WriteAt(spec.encode(), 0); err != nil {

@@ -11,9 +11,16 @@ struct number { const char *name; int64_t value; };
 #define N(x) { #x, x }
 #define HEADER(x) { #x, offsetof(struct krun_header, x) }
 #define ENTRY(x) { "entry." #x, offsetof(struct krun_entry, x) }
+#define SLOT(x) { "slot." #x, offsetof(struct krun_slot, x) }
+#define EVENT_NAME(x) { "event_name." #x, offsetof(struct krun_event_name, x) }
 
 static const struct number numbers[] = {
-	N(KRUN_LAYOUT_VERSION), N(KRUN_LINE), N(KRUN_DATA_ALIGN), N(KRUN_HEADER_BYTES), N(KRUN_ENTRY_BYTES),
+	N(KRUN_LAYOUT_VERSION), N(KRUN_LAYOUT_WITHOUT_EVENTS), N(KRUN_MAX_EVENTS), N(KRUN_SLOT_BYTES),
+	N(KRUN_EVENT_NAME_BYTES), N(KRUN_EVENT_NAMES), N(KRUN_NAME_NONE), N(KRUN_NAME_OTHER), N(KRUN_NAME_READY),
+	N(KRUN_EVENT_GC), N(KRUN_EVENT_COMPILE), N(KRUN_EVENT_DEOPT), N(KRUN_EVENT_CODE), N(KRUN_EVENT_LOAD),
+	N(KRUN_EVENT_PAUSE), N(KRUN_EVENT_MARK), N(KRUN_EVENT_SWITCH), N(KRUN_EVENT_IRQ), N(KRUN_EVENT_FAULT),
+	N(KRUN_EVENT_SMI),
+	N(KRUN_LINE), N(KRUN_DATA_ALIGN), N(KRUN_HEADER_BYTES), N(KRUN_ENTRY_BYTES),
 	N(KRUN_NAME_BYTES), N(KRUN_UNIT_BYTES),
 	N(KRUN_MAX_ITERATIONS), N(KRUN_MAX_COUNTERS), N(KRUN_MAX_USER_COLUMNS),
 	N(KRUN_CLOCK_KIND), N(KRUN_STATE_NEW), N(KRUN_STATE_READY), N(KRUN_STATE_DONE),
@@ -26,6 +33,9 @@ static const struct number numbers[] = {
 	HEADER(plan.magic), HEADER(plan.version), HEADER(plan.header_bytes), HEADER(plan.bytes),
 	HEADER(plan.iterations), HEADER(plan.counters), HEADER(plan.user_columns), HEADER(plan.entry_bytes),
 	HEADER(plan.start_offset), HEADER(plan.wall_offset), HEADER(plan.clock), HEADER(plan.scope),
+	HEADER(plan.events), HEADER(event_count.next),
+	SLOT(kind), SLOT(name), SLOT(time_ns), SLOT(duration_ns), SLOT(argument),
+	EVENT_NAME(state), EVENT_NAME(text), { "event_name", sizeof(struct krun_event_name) },
 	HEADER(control), HEADER(control.stop), HEADER(control.exec_ns),
 	HEADER(progress.state), HEADER(progress.error), HEADER(progress.pid),
 	HEADER(progress.init_ns), HEADER(progress.done_ns),
@@ -39,15 +49,17 @@ static const struct number numbers[] = {
 static int krun_numbers(void) { return sizeof numbers / sizeof numbers[0]; }
 static const struct number *krun_number(int i) { return &numbers[i]; }
 
-static void krun_places_of(uint32_t iterations, uint32_t columns, int64_t out[5])
+static void krun_places_of(uint32_t iterations, uint32_t columns, uint32_t events, int64_t out[7])
 {
-	struct krun_places p = krun_place(iterations, columns);
+	struct krun_places p = krun_place(iterations, columns, events);
 
 	out[0] = (int64_t)p.start;
 	out[1] = (int64_t)p.wall;
 	out[2] = (int64_t)p.column;
 	out[3] = (int64_t)p.stride;
 	out[4] = (int64_t)p.bytes;
+	out[5] = (int64_t)p.slots;
+	out[6] = (int64_t)p.names;
 }
 */
 import "C"
@@ -64,12 +76,12 @@ func cNumbers() map[string]int64 {
 }
 
 // cPlaces is place as layout.h computes it.
-func cPlaces(iterations, columns int) places {
-	var out [5]C.int64_t
-	C.krun_places_of(C.uint32_t(iterations), C.uint32_t(columns), &out[0])
+func cPlaces(iterations, columns, events int) places {
+	var out [7]C.int64_t
+	C.krun_places_of(C.uint32_t(iterations), C.uint32_t(columns), C.uint32_t(events), &out[0])
 	return places{
 		start: int64(out[0]), wall: int64(out[1]), column: int64(out[2]), stride: int64(out[3]),
-		bytes: int64(out[4]),
+		bytes: int64(out[4]), slots: int64(out[5]), names: int64(out[6]),
 	}
 }
 

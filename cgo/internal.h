@@ -6,8 +6,8 @@
  *   layout.h         <- errors.h
  *
  * and calls go down this list only: attach.c (making and ending handles), krun.c (measuring),
- * counters.c (reading counters), handover.c (taking over their descriptors), self.c, handle.c,
- * errors.c.
+ * events.c (storing events), counters.c (reading counters), handover.c (taking over their
+ * descriptors), self.c, handle.c, errors.c.
  */
 #ifndef KRUN_INTERNAL_H
 #define KRUN_INTERNAL_H
@@ -67,6 +67,11 @@ struct krun {
 	uint32_t user_capacity;
 	uint32_t user_count;
 	struct krun_counters *sampler; /* null without counters */
+
+	/* Constant after krun_init, because any thread reads them; zero in a forked child. */
+	struct krun_slot *slots;       /* [events] */
+	struct krun_event_name *names; /* [KRUN_EVENT_NAMES] */
+	uint32_t events;
 };
 
 static inline int64_t krun_ns(struct timespec t)

@@ -225,7 +225,8 @@ const char *krun_strerror(int error)
 		"the buffer is already in use; call krun_init once per process execution",
 		"out of memory",
 		"the clock does not work",
-		"all planned iterations are done, or no column is left; ask krun_should_stop before krun_begin",
+		"all planned iterations are done, or no column or event slot is left; "
+		"ask krun_should_stop before krun_begin",
 		"krun_begin and krun_end do not alternate, or a column was touched at the wrong moment",
 		"krun_done was called before",
 		"a processor counter could not be read; krunctl doctor says which can be",

@@ -39,6 +39,8 @@
  *            overlap, and handing it to another thread needs the usual
  *            synchronization. There is no global state: handles are
  *            independent. A benchmark may start threads inside an iteration.
+ * Events     krun_event is the exception: any thread may call it at any time
+ *            between krun_init and krun_free, several at once.
  * Processes  A child made by fork cannot use its parent's handle: every call
  *            returns KRUN_ECHILD (from Linux 4.14 on, and on OpenBSD), because
  *            krund has prepared the parent and not the child. A process may
@@ -77,7 +79,7 @@ enum krun_error {
 	KRUN_EBUSY = -7,    /* the buffer is already attached to */
 	KRUN_ENOMEM = -8,   /* out of memory */
 	KRUN_ECLOCK = -9,   /* the clock does not work (errno) */
-	KRUN_EFULL = -10,   /* all planned iterations are done, or no column is left */
+	KRUN_EFULL = -10,   /* all planned iterations are done, or no column or event slot is left */
 	KRUN_EORDER = -11,  /* begin inside an iteration, end outside, set before the first */
 	KRUN_EDONE = -12,   /* krun_done was called before */
 	KRUN_EREAD = -13,   /* a processor counter could not be read; only recorded in the buffer */
@@ -145,6 +147,41 @@ KRUN_API int krun_column(krun *k, const char *name, const char *unit);
  * KRUN_EDONE, KRUN_ECHILD.
  */
 KRUN_API int krun_set(krun *k, int column, int64_t value);
+
+/*
+ * The kinds of events. A kind's argument and name mean the same for all VMs,
+ * unless the documentation of a VM's runner says otherwise.
+ */
+enum krun_event_kind {
+	KRUN_EVENT_GC = 1,      /* garbage collection; argument: bytes freed, or KRUN_MISSING */
+	KRUN_EVENT_COMPILE = 2, /* JIT compilation of the named function; argument: bytes of code, or the tier */
+	KRUN_EVENT_DEOPT = 3,   /* compiled code of the named function was left or is invalid */
+	KRUN_EVENT_CODE = 4,    /* the code cache is full, was flushed, or discarded code */
+	KRUN_EVENT_LOAD = 5,    /* a class or module was loaded */
+	KRUN_EVENT_PAUSE = 6,   /* the VM stopped all threads, not for garbage collection */
+	KRUN_EVENT_MARK = 7,    /* the benchmark's own */
+	/* Written by krund, which watches the kernel; krun_event refuses them. */
+	KRUN_EVENT_SWITCH = 8, /* another task ran on the benchmark's processor */
+	KRUN_EVENT_IRQ = 9,    /* interrupt */
+	KRUN_EVENT_FAULT = 10, /* page fault */
+	KRUN_EVENT_SMI = 11    /* system management interrupt */
+};
+
+/*
+ * krun_event stores what the VM did at time_ns, a stamp of krun_now_ns, for
+ * duration_ns (0: an instant). krund asks for events in the environment variable
+ * KRUN_INSTRUMENT ("events") and provides slots for them; without that, and
+ * without krund, nothing is stored. The function is safe from any thread; it
+ * neither locks, waits, allocates nor makes a system call. Between krun_begin
+ * and krun_end in the measuring thread its time is in the wall time.
+ * name may be null. It is stored once, up to 119 bytes of it, with ? for
+ * whatever is not printable ASCII; when there are too many names, events
+ * have the name "(other)".
+ * Errors: KRUN_EFULL (no slot is left: the event is lost, and counted),
+ * KRUN_EINVAL (kind, time_ns, duration_ns), KRUN_ECHILD. They are not recorded.
+ */
+KRUN_API int krun_event(krun *k, int kind, int64_t time_ns, int64_t duration_ns, int64_t argument,
+			const char *name);
 
 /*
  * krun_done ends the measurement. Everything measured stays readable until

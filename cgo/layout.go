@@ -3,7 +3,9 @@ package libkrun
 // The numbers of layout.h, which specifies them. TestLayout compares the two.
 const (
 	magic         = "krunbuf\x00"
-	layoutVersion = 1
+	layoutVersion = 2
+
+	layoutWithoutEvents = 1 // the version of a buffer without events
 
 	lineBytes   = 64
 	dataAlign   = 4096
@@ -12,10 +14,15 @@ const (
 	nameBytes   = 48 // with the final zero
 	unitBytes   = 24 // with the final zero
 
+	slotBytes      = 32
+	eventNameBytes = 120 // with the final zero
+	eventNames     = 4096
+
 	maxIterations  = 1 << 24
 	maxCounters    = 8192
 	maxUserColumns = 64
 	maxGroup       = 16 // columns of one group
+	maxEvents      = 1 << 20
 )
 
 // Offsets in the header.
@@ -31,6 +38,7 @@ const (
 	planWallOffset  = 48
 	planClock       = 56
 	planScope       = 60
+	planEvents      = 64
 	planEnd         = 128 // what lies before is constant after Create
 	controlStop     = 128
 	controlExec     = 136
@@ -42,6 +50,7 @@ const (
 	hotBegunSeconds = 256
 	hotBegunNanos   = 264
 	hotDone         = 272
+	eventCountNext  = 320
 	clockRaw        = 1
 	clockMonotonic  = 2
 	nanosPerSecond  = 1_000_000_000
@@ -67,6 +76,29 @@ const (
 	entryTotal   = 120
 )
 
+// Offsets in an event's slot.
+const (
+	slotKind     = 0
+	slotName     = 4
+	slotTime     = 8
+	slotDuration = 16
+	slotArgument = 24
+)
+
+// Values of a slot's name that are no index in the table.
+const (
+	nameNone  = 1<<32 - 1 // no name was given
+	nameOther = 1<<32 - 2 // the table had no room for it
+)
+
+// Offsets in an event's name, and its states.
+const (
+	eventNameState = 0
+	eventNameText  = 8
+	eventNameSize  = eventNameText + eventNameBytes
+	nameReady      = 2
+)
+
 // Kinds of an entry.
 const (
 	kindFree    = 0
@@ -85,18 +117,24 @@ const flagEvent = 2
 type places struct {
 	start, wall, column int64
 	stride              int64 // from one array to the next
+	slots, names        int64 // of events
 	bytes               int64
 }
 
-// place computes the layout for a number of iterations and of columns, counter
-// and user ones together.
-func place(iterations, columns int) places {
+// place computes the layout for a number of iterations, of columns, counter and
+// user ones together, and of events.
+func place(iterations, columns, events int) places {
 	var p places
 	p.stride = roundUp(int64(iterations)*stampBytes, lineBytes)
 	p.start = roundUp(headerBytes+int64(columns)*entryBytes, dataAlign)
 	p.wall = p.start + p.stride
 	p.column = p.wall + p.stride
-	p.bytes = p.column + int64(columns)*p.stride
+	p.slots = p.column + int64(columns)*p.stride
+	p.names = p.slots + roundUp(int64(events)*slotBytes, lineBytes)
+	p.bytes = p.names
+	if events > 0 {
+		p.bytes += eventNames * eventNameSize
+	}
 	return p
 }
 

@@ -18,12 +18,14 @@
  *   start_offset start stamps  int64[iterations]  nanoseconds on the clock
  *   wall_offset  wall times    int64[iterations]  nanoseconds, end - start
  *   entry.offset one array per column, int64[iterations], in table order
+ *   events       struct krun_slot[events], only with events; then
+ *   names        struct krun_event_name[KRUN_EVENT_NAMES]
  *
  * All numbers are in the byte order of the machine; a buffer never leaves it.
  * The first array starts on a page (KRUN_DATA_ALIGN) and each array on a cache
  * line (KRUN_LINE), both counted from the start of the buffer, so the layout
- * follows from three numbers alone: iterations, counters, user columns. Both
- * sides compute it and neither trusts the other's offsets.
+ * follows from four numbers alone: iterations, counters, user columns, events.
+ * Both sides compute it and neither trusts the other's offsets.
  *
  * Counters come in groups of consecutive columns, one descriptor per group. It
  * yields the values of a perf group by one read (or one value without a system
@@ -40,7 +42,18 @@
  * iteration's values first and `done` after them (release). So the data of a
  * process that is killed are complete up to its last complete iteration.
  *
- * Padding is zero. A change of meaning or place raises KRUN_LAYOUT_VERSION.
+ * Events come from any thread. A writer takes a slot by adding one to
+ * event_count.next, fills it, and stores its kind last (release); so a slot whose
+ * kind is not 0 is complete, even after a kill. Slots are used once, from the
+ * first on: when none is left the events after that are lost, and next - events
+ * of them are counted. A name is stored once: a writer claims an entry of the
+ * table by its state, fills it, and makes it ready (release). A writer that finds
+ * an entry claimed but not ready goes to the next, so a name may be there twice.
+ *
+ * Padding is zero. A change of meaning or place raises KRUN_LAYOUT_VERSION. A
+ * buffer without events is the same as before there were events, and has that
+ * version: a program with an older libkrun linked into it can use it. It refuses
+ * one with events (KRUN_EVERSION).
  */
 #ifndef KRUN_LAYOUT_H
 #define KRUN_LAYOUT_H
@@ -52,19 +65,24 @@
 #include <time.h>
 
 #define KRUN_MAGIC "krunbuf" /* with its final zero: eight bytes */
-#define KRUN_LAYOUT_VERSION 1
+#define KRUN_LAYOUT_VERSION 2
+#define KRUN_LAYOUT_WITHOUT_EVENTS 1 /* the version of a buffer without events */
 #define KRUN_LINE 64
 #define KRUN_DATA_ALIGN 4096
 #define KRUN_HEADER_BYTES 512
 #define KRUN_ENTRY_BYTES 128
 #define KRUN_NAME_BYTES 48 /* with the final zero */
 #define KRUN_UNIT_BYTES 24 /* with the final zero */
+#define KRUN_SLOT_BYTES 32
+#define KRUN_EVENT_NAME_BYTES 120 /* with the final zero */
+#define KRUN_EVENT_NAMES 4096 /* entries of the table, a power of two */
 
 /* Bounds of a plan: larger numbers mean a damaged header. */
 #define KRUN_MAX_ITERATIONS (1 << 24)
 #define KRUN_MAX_COUNTERS 8192
 #define KRUN_MAX_USER_COLUMNS 64
 #define KRUN_MAX_GROUP 16 /* columns of one group */
+#define KRUN_MAX_EVENTS (1 << 20)
 
 enum krun_clock_kind {
 	KRUN_CLOCK_MONOTONIC_RAW = 1, /* Linux: not slewed by NTP */
@@ -132,7 +150,8 @@ struct krun_plan {
 	uint64_t wall_offset;
 	uint32_t clock;        /* enum krun_clock_kind */
 	uint32_t scope;        /* enum krun_scope */
-	uint8_t room[64];
+	uint32_t events;       /* slots for events; 0: none */
+	uint8_t room[60];
 };
 
 /* Written by krund (and its stage, before the exec). */
@@ -160,12 +179,19 @@ struct krun_hot {
 	uint8_t room[40];
 };
 
+/* Written by libkrun, by any thread, at every event. */
+struct krun_event_count {
+	_Atomic uint64_t next; /* events so far, those without a slot included */
+	uint8_t room[56];
+};
+
 struct krun_header {
 	struct krun_plan plan;
 	struct krun_control control;
 	struct krun_progress progress;
 	struct krun_hot hot;
-	uint8_t room[KRUN_HEADER_BYTES - 320];
+	struct krun_event_count event_count;
+	uint8_t room[KRUN_HEADER_BYTES - 384];
 };
 
 /* One column. Names and units are ASCII and end with a zero byte. */
@@ -188,6 +214,31 @@ struct krun_entry {
 	int64_t total;    /* written by libkrun, KRUN_SCOPE_EXECUTION only */
 };
 
+/* One event. */
+struct krun_slot {
+	_Atomic uint32_t kind; /* enum krun_event_kind; 0: not complete */
+	uint32_t name;         /* KRUN_NAME_NONE, KRUN_NAME_OTHER or an index in the table */
+	int64_t time_ns;       /* its start, on the clock */
+	int64_t duration_ns;
+	int64_t argument;
+};
+
+#define KRUN_NAME_NONE UINT32_MAX         /* no name was given */
+#define KRUN_NAME_OTHER (UINT32_MAX - 1) /* the table had no room for it */
+
+enum krun_name_state {
+	KRUN_NAME_FREE = 0,
+	KRUN_NAME_CLAIMED = 1, /* a thread is writing it, or was killed meanwhile */
+	KRUN_NAME_READY = 2
+};
+
+/* The name of events: printable ASCII that ends with a zero byte. */
+struct krun_event_name {
+	_Atomic uint32_t state; /* enum krun_name_state */
+	uint32_t hash;          /* libkrun's own */
+	char text[KRUN_EVENT_NAME_BYTES];
+};
+
 static_assert(sizeof(time_t) == 8 && sizeof(struct timespec) == 16, "libkrun needs 64-bit time_t and long");
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "shared words must be plain memory");
 static_assert(sizeof(struct krun_plan) == 128, "plan");
@@ -197,9 +248,14 @@ static_assert(sizeof(struct krun_hot) == KRUN_LINE, "hot");
 static_assert(sizeof(struct krun_header) == KRUN_HEADER_BYTES, "header");
 static_assert(sizeof(struct krun_entry) == KRUN_ENTRY_BYTES, "entry");
 static_assert(offsetof(struct krun_entry, total) == KRUN_ENTRY_BYTES - 8, "total");
+static_assert(sizeof(struct krun_event_count) == KRUN_LINE, "event_count");
+static_assert(sizeof(struct krun_slot) == KRUN_SLOT_BYTES, "slot");
+static_assert(sizeof(struct krun_event_name) == KRUN_EVENT_NAME_BYTES + 8, "event_name");
+static_assert((KRUN_EVENT_NAMES & (KRUN_EVENT_NAMES - 1)) == 0, "names");
 static_assert(offsetof(struct krun_header, control) == 128, "control");
 static_assert(offsetof(struct krun_header, progress) == 192, "progress");
 static_assert(offsetof(struct krun_header, hot) == 256, "hot");
+static_assert(offsetof(struct krun_header, event_count) == 320, "event_count");
 
 /* The offsets that follow from a plan. */
 struct krun_places {
@@ -207,11 +263,13 @@ struct krun_places {
 	uint64_t wall;   /* offset of the wall times */
 	uint64_t column; /* offset of the first column's array */
 	uint64_t stride; /* bytes from one array to the next */
+	uint64_t slots;  /* offset of the events' slots; bytes, without events */
+	uint64_t names;  /* offset of their names; bytes, without events */
 	uint64_t bytes;  /* of the whole buffer */
 };
 
 /* krun_place computes the layout. Within the bounds above nothing overflows. */
-static inline struct krun_places krun_place(uint32_t iterations, uint32_t columns)
+static inline struct krun_places krun_place(uint32_t iterations, uint32_t columns, uint32_t events)
 {
 	struct krun_places p;
 	uint64_t table = KRUN_HEADER_BYTES + (uint64_t)columns * KRUN_ENTRY_BYTES;
@@ -220,7 +278,9 @@ static inline struct krun_places krun_place(uint32_t iterations, uint32_t column
 	p.start = (table + KRUN_DATA_ALIGN - 1) / KRUN_DATA_ALIGN * KRUN_DATA_ALIGN;
 	p.wall = p.start + p.stride;
 	p.column = p.wall + p.stride;
-	p.bytes = p.column + columns * p.stride;
+	p.slots = p.column + columns * p.stride;
+	p.names = p.slots + ((uint64_t)events * KRUN_SLOT_BYTES + KRUN_LINE - 1) / KRUN_LINE * KRUN_LINE;
+	p.bytes = p.names + (events ? KRUN_EVENT_NAMES * sizeof(struct krun_event_name) : 0);
 	return p;
 }
 

@@ -5,7 +5,21 @@ package libkrun
 /*
 #cgo CFLAGS: -std=c11 -O2 -Wall -Wextra
 #include <stdlib.h>
+#include <string.h>
 #include "krun.h"
+
+// krun_event with a Go string, which has no final zero.
+static int event(krun *k, int kind, int64_t time_ns, int64_t duration_ns, int64_t argument, const char *name,
+		 size_t bytes)
+{
+	char text[120]; // libkrun stores no more
+
+	if (bytes > sizeof text - 1)
+		bytes = sizeof text - 1;
+	memcpy(text, name, bytes);
+	text[bytes] = 0;
+	return krun_event(k, kind, time_ns, duration_ns, argument, text);
+}
 */
 import "C"
 
@@ -53,6 +67,13 @@ func (m *Meter) Column(name, unit string) (int, error) {
 // Set sets a user column's value in the running or latest iteration.
 func (m *Meter) Set(column int, value int64) error {
 	return asError(C.krun_set(m.k, C.int(column), C.int64_t(value)))
+}
+
+// Event is krun_event. It may be called by several goroutines at once, until Close. The error is an
+// [Error].
+func (m *Meter) Event(e Event) error {
+	return asError(C.event(m.k, C.int(e.Kind), C.int64_t(e.TimeNS), C.int64_t(e.DurationNS),
+		C.int64_t(e.Argument), (*C.char)(unsafe.Pointer(unsafe.StringData(e.Name))), C.size_t(len(e.Name))))
 }
 
 // Done ends the measurement.

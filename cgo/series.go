@@ -77,6 +77,10 @@ type Series struct {
 	// Totals take the place of the Spec's columns when its scope is PerExecution.
 	Totals []Total
 
+	// Events in the order in which they were reported, which need not be that of their times.
+	Events     []Event
+	EventsLost int // events that were reported when no slot was left, or not completely
+
 	// Findings are contents of the buffer that libkrun cannot have written: the measured process,
 	// or a child of it, wrote into the memory. Each is a sentence. The data are as found, without
 	// meaningless parts.
@@ -117,7 +121,14 @@ func read(r io.ReaderAt, spec Spec, now func() int64) (Series, error) {
 		return s, err
 	}
 	s.totals(head, spec)
-	s.checkTimes(spec.made, now())
+	slots, names, err := readEvents(r, spec)
+	if err != nil {
+		return s, err
+	}
+	end := now()
+	s.events(head, slots, names, spec)
+	s.checkEvents(spec.made, end)
+	s.checkTimes(spec.made, end)
 	s.checkCounters()
 	return s, nil
 }
@@ -169,7 +180,7 @@ func (s *Series) header(head []byte, spec Spec) {
 // arrays reads the first Done elements of each array. A file that ends too early, which is possible
 // where it cannot be sealed, yields no iterations.
 func (s *Series) arrays(r io.ReaderAt, spec Spec) error {
-	at := place(spec.Iterations, spec.columns())
+	at := spec.place()
 	raw := make([]byte, s.Done*stampBytes)
 	var first error
 	array := func(offset int64) []int64 {

@@ -28,7 +28,7 @@ func (m image) i64(at int64, v int64) image {
 
 // blank is a buffer as Create leaves it.
 func blank(spec Spec) image {
-	m := make(image, place(spec.Iterations, spec.columns()).bytes)
+	m := make(image, spec.place().bytes)
 	copy(m, spec.encode())
 	return m
 }
@@ -37,7 +37,7 @@ func blank(spec Spec) image {
 // 10 ns from 1010, 1020 and 1030, began a fourth and named one user column.
 func sound() image {
 	m := blank(testSpec)
-	at := place(testSpec.Iterations, testSpec.columns())
+	at := testSpec.place()
 	m.u32(progressState, uint32(StateReady)).i64(progressPid, 77)
 	m.i64(controlExec, 900).i64(progressInit, 1000).i64(hotBegunNanos, 1040).i64(hotDone, 3)
 	for i := range int64(3) {
@@ -80,7 +80,7 @@ func TestReadSound(t *testing.T) {
 
 // TestReadScribbled overwrites one thing at a time and expects one finding.
 func TestReadScribbled(t *testing.T) {
-	off := place(testSpec.Iterations, testSpec.columns())
+	off := testSpec.place()
 	tests := []struct {
 		name    string
 		change  func(image) image
@@ -217,7 +217,7 @@ func FuzzRead(f *testing.F) {
 	edit := func(at, v int64) []byte {
 		return binary.NativeEndian.AppendUint64(binary.NativeEndian.AppendUint16(nil, uint16(at)), uint64(v))
 	}
-	off := place(testSpec.Iterations, testSpec.columns())
+	off := testSpec.place()
 	f.Add([]byte{}, uint16(off.bytes), int64(2000))
 	f.Add(edit(hotDone, 4), uint16(off.bytes), int64(0))
 	f.Add(edit(off.wall, -4), uint16(off.bytes), int64(1<<62))

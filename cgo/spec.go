@@ -22,6 +22,7 @@ type Spec struct {
 	Iterations  int      // planned, 1 to 16,777,216
 	Columns     []Column // the counters, in the order of the record; at most 8192
 	UserColumns int      // slots for columns that the measured process names, at most 64
+	Events      int      // slots for events, at most 1,048,576; 0: the process reports none
 
 	// Groups are how libkrun reads the columns; each has the next columns in order. Without groups
 	// no columns are read, and their values are 0.
@@ -43,6 +44,9 @@ func (s Spec) check() error {
 	}
 	if s.UserColumns < 0 || s.UserColumns > maxUserColumns {
 		bad("%d user columns; want 0 to %d", s.UserColumns, maxUserColumns)
+	}
+	if s.Events < 0 || s.Events > maxEvents {
+		bad("%d events; want 0 to %d", s.Events, maxEvents)
 	}
 	type id struct {
 		name string
@@ -87,16 +91,27 @@ func validText(s string, minLen, maxLen int, more string) bool {
 // columns is the number of entries in the table.
 func (s Spec) columns() int { return len(s.Columns) + s.UserColumns }
 
+// place is the layout of the buffer.
+func (s Spec) place() places { return place(s.Iterations, s.columns(), s.Events) }
+
+// version is the layout version of the buffer.
+func (s Spec) version() uint32 {
+	if s.Events == 0 {
+		return layoutWithoutEvents
+	}
+	return layoutVersion
+}
+
 // tableEnd is where header and column table end.
 func (s Spec) tableEnd() int { return headerBytes + s.columns()*entryBytes }
 
 // encode returns header and column table of a new buffer.
 func (s Spec) encode() []byte {
 	order := binary.NativeEndian
-	at := place(s.Iterations, s.columns())
+	at := s.place()
 	b := make([]byte, s.tableEnd())
 	copy(b, magic)
-	order.PutUint32(b[planVersion:], layoutVersion)
+	order.PutUint32(b[planVersion:], s.version())
 	order.PutUint32(b[planHeaderBytes:], headerBytes)
 	order.PutUint64(b[planBytes:], uint64(at.bytes))
 	order.PutUint32(b[planIterations:], uint32(s.Iterations))
@@ -119,6 +134,7 @@ func (s Spec) encode() []byte {
 		copy(e[entryUnit:], c.Unit)
 	}
 	order.PutUint32(b[planScope:], uint32(s.Scope))
+	order.PutUint32(b[planEvents:], uint32(s.Events))
 	first := 0
 	for _, g := range s.Groups {
 		g.encode(b[headerBytes+first*entryBytes:])

@@ -1,9 +1,13 @@
 package libkrun
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
-// tally counts the iterations with the same finding and remembers the first.
+// tally counts the iterations, or what else, with the same finding and remembers the first.
 type tally struct {
+	what         string // "" is "iteration"
 	n, first, of int
 }
 
@@ -16,10 +20,11 @@ func (t *tally) add(i int) {
 
 // String lists the iterations, counted from 0.
 func (t tally) String() string {
+	what := cmp.Or(t.what, "iteration")
 	if t.n == 1 {
-		return fmt.Sprintf("iteration %d", t.first)
+		return fmt.Sprintf("%s %d", what, t.first)
 	}
-	return fmt.Sprintf("%d of %d iterations, the first is %d", t.n, t.of, t.first)
+	return fmt.Sprintf("%d of %d %ss, the first is %d", t.n, t.of, what, t.first)
 }
 
 // onCore names a core in a sentence.

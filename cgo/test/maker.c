@@ -30,7 +30,7 @@ static int open_file(void)
 
 struct maker maker_open(uint32_t iterations, uint32_t counters, uint32_t user_columns)
 {
-	struct maker m = { .fd = open_file(), .at = krun_place(iterations, counters + user_columns) };
+	struct maker m = { .fd = open_file(), .at = krun_place(iterations, counters + user_columns, 0) };
 	struct krun_plan *p;
 	uint32_t i;
 
@@ -39,7 +39,7 @@ struct maker maker_open(uint32_t iterations, uint32_t counters, uint32_t user_co
 	need(m.header != MAP_FAILED, "mmap");
 	p = &m.header->plan;
 	memcpy(p->magic, KRUN_MAGIC, sizeof p->magic);
-	p->version = KRUN_LAYOUT_VERSION;
+	p->version = KRUN_LAYOUT_WITHOUT_EVENTS;
 	p->header_bytes = KRUN_HEADER_BYTES;
 	p->bytes = m.at.bytes;
 	p->iterations = iterations;
