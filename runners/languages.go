@@ -33,6 +33,14 @@ var languages = []Language{
 	{CommandName, []string{"runner-command"}, true},
 }
 
+// instrumentOptions are the options that a VM needs to report what a level of instrumentation asks
+// for, by language and level ("columns" or "events").
+var instrumentOptions = map[string]map[string][]string{}
+
+// InstrumentOptions returns the options of the VM, behind those of the configuration, for a level
+// of instrumentation: "columns", "events" or "".
+func (l Language) InstrumentOptions(level string) []string { return instrumentOptions[l.Name][level] }
+
 // Names lists the languages.
 func Names() []string {
 	var names []string

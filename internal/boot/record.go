@@ -19,13 +19,14 @@ import (
 
 // emptyRecord returns a record that contains only what was planned.
 func (x *experiment) emptyRecord(slot schedule.Slot) results.Record {
-	_, _, benchmark, _ := x.cfg.Lookup(slot.Key) // the key is from this configuration
+	vm, _, benchmark, _ := x.cfg.Lookup(slot.Key) // the key is from this configuration
 	return results.Record{
 		Key: slot.Key, Krund: x.Version, Experiment: x.cfg.Experiment.Name,
 		ConfigHash: x.cfg.Hash, Host: x.Host,
 		Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec,
 		Parameter: int64(benchmark.Parameter), Iterations: x.cfg.Iterations(slot.Key),
-		Reasons: []string{}, Reboot: x.reboot, BootID: x.BootID, Started: x.Clock.Now().UTC(),
+		Instrument: vm.Instrument,
+		Reasons:    []string{}, Reboot: x.reboot, BootID: x.BootID, Started: x.Clock.Now().UTC(),
 		CounterSource: "none",
 	}
 }
@@ -47,6 +48,7 @@ func (x *experiment) judge(slot schedule.Slot, start baseline, run execution) re
 	r.CounterSource, r.CounterReason = m.CounterSource, m.CounterReason
 	r.Startup, r.StartNS, r.WallNS, r.Columns, r.Totals, r.Library = m.Startup, m.StartNS, m.WallNS,
 		m.Columns, m.Totals, m.Library
+	r.Events, r.EventsLost = m.Events, m.EventsLost
 	r.Energy, r.Frequencies = m.Energy, m.Frequencies
 	r.Layout, r.Process, r.Daemon = m.Layout, m.Process, m.Daemon
 	// never nil, which means unknown

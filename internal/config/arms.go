@@ -23,6 +23,8 @@ type Override struct {
 	Path string   // "": that of the VM
 	Args []string // nil: those of the VM
 	Env  []string // "NAME=value", in addition to those of the VM or in place of them
+
+	Instrument string // one of the levels; "": that of the VM
 }
 
 // arms reads the section of that name.
@@ -43,7 +45,8 @@ func (r *reader) arms(n *node) []Arm {
 }
 
 func (s *section) override(vm string) Override {
-	o := Override{VM: vm, Path: s.filled("path", ""), Args: s.vmArgs(), Env: s.env()}
+	o := Override{VM: vm, Path: s.filled("path", ""), Args: s.vmArgs(), Env: s.env(),
+		Instrument: s.instrument("")}
 	if o.Args == nil && s.node.child("args") != nil {
 		o.Args = []string{} // no arguments instead of those of the VM
 	}
@@ -60,6 +63,9 @@ func (o Override) apply(vm *VM) {
 	}
 	if o.Args != nil {
 		vm.Args = o.Args
+	}
+	if o.Instrument != "" {
+		vm.Instrument = levelOf(o.Instrument)
 	}
 	if len(o.Env) == 0 {
 		return
@@ -135,7 +141,8 @@ func (c *Config) checkNull(i int, at string, found *problems) {
 			"move it after the arm that it is a copy of")
 		return
 	}
-	for _, name := range []string{"path", "args", "env", "vms", "benchmarks", "revision"} {
+	for _, name := range []string{"path", "args", "env", "instrument", "vms", "benchmarks",
+		"revision"} {
 		if line, ok := c.lines[at+"."+name]; ok {
 			found.add(line, fmt.Sprintf("%s has %s and is null", at, name),
 				"remove one: a null arm is a copy of the first arm")

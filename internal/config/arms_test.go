@@ -102,6 +102,10 @@ func TestArmProblems(t *testing.T) {
 			`17: experiment.order is "interleaved", and there are [arms]; remove it: arms are run in blocks, order = "blocked"`},
 		{"blocks of nothing", "[experiment]\norder = \"blocked\"",
 			`15: experiment.order is "blocked", and there are no [arms]; define them, or write "interleaved"`},
+		{"null and instrumented", "[arms.base]\n[arms.n]\nnull = true\ninstrument = \"events\"",
+			`17: arms.n has instrument and is null; remove one: a null arm is a copy of the first arm`},
+		{"no such level", "[arms.a]\n[arms.b]\ninstrument = \"event\"",
+			`16: arms.b.instrument is the string "event"; did you mean "events"?`},
 		{"path for two VMs", "[arms.a]\n[arms.b]\npath = \"/x\"",
 			`16: arms.b.path is for one VM, and there are 2; write arms.b.vms.NAME.path`},
 		{"unknown VM", "[arms.a]\n[arms.b]\nvms.Pi.path = \"/x\"",
@@ -151,6 +155,39 @@ args = ["-j", "off"]
 	vm, _, _, err := c.Lookup(key.Key{Benchmark: "b", VM: "Py", Variant: "v", Arm: "new"})
 	if err != nil || vm.Path != "/lab/python3" || len(c.Arms) != 3 || c.Arms[2].Name != "third" {
 		t.Errorf("%v, %+v, %+v", err, vm, c.Arms)
+	}
+}
+
+// TestInstrument: an arm's level, or that of one VM in it, replaces the VM's; a null arm has the
+// base's; and a VM without a runner in its process cannot be instrumented.
+func TestInstrument(t *testing.T) {
+	text := strings.Replace(two, "path = \"python3\"", "path = \"python3\"\ninstrument = \"events\"", 1) + `[arms.base]
+[arms.columns]
+instrument = "columns"
+[arms.off]
+instrument = "columns"
+vms.Py.instrument = "off"
+[arms.again]
+null = true
+`
+	c := mustParse(t, text)
+	for name, want := range map[string]string{
+		"b:C:v@base": "", "b:Py:v@base": config.InstrumentEvents, "b:Py:v@again": config.InstrumentEvents,
+		"b:C:v@columns": config.InstrumentColumns, "b:Py:v@columns": config.InstrumentColumns,
+		"b:C:v@off": config.InstrumentColumns, "b:Py:v@off": "",
+	} {
+		k, err := key.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if vm, _, _, err := c.Lookup(k); err != nil || vm.Instrument != want {
+			t.Errorf("%s: %q, %v; want %q", name, vm.Instrument, err, want)
+		}
+	}
+	text = strings.Replace(text, `runner = "c"`, "runner = \"command\"\nargs = [\"true\"]", 1)
+	if _, got := parse(t, text); !strings.Contains(got,
+		`18: vms.C is to be instrumented, and its runner is "command", which has no part of krund`) {
+		t.Error(got)
 	}
 }
 

@@ -23,6 +23,7 @@ func (c *Config) check(root *node, found *problems) {
 	c.checkArms(root, found)
 	c.checkSizes(root, found)
 	c.keys = c.plannedKeys()
+	c.checkInstrument(found)
 	c.checkPatterns(root, broken, found)
 	c.checkEmpty(broken, found)
 	c.checkEntries(found)
@@ -36,6 +37,23 @@ func (c *Config) checkHome(found *problems) {
 		found.add(c.lines.of("limits.home", "limits"),
 			fmt.Sprintf("limits.home is set, and experiment.account is %q", c.Experiment.Account),
 			fmt.Sprintf("remove it, or make the account %q", AccountFresh))
+	}
+}
+
+// checkInstrument reports a VM that is to be instrumented and has no runner of krund.
+func (c *Config) checkInstrument(found *problems) {
+	seen := map[string]bool{}
+	for _, k := range c.keys {
+		vm, _, _, err := c.Lookup(k)
+		if err != nil || vm.Instrument == "" || vm.CanInstrument() || seen[vm.Name] {
+			continue
+		}
+		seen[vm.Name] = true
+		at, arm := join("vms", vm.Name)+".instrument", join("arms", k.Arm)
+		line := c.lines.of(join(arm+".vms", vm.Name)+".instrument", arm+".instrument", at)
+		found.add(line, fmt.Sprintf("%s is to be instrumented, and its runner is %q, which has no part of "+
+			"krund in the measured process", join("vms", vm.Name), vm.Runner),
+			"remove it; in an arm, write arms.NAME.vms.NAME.instrument for each of the other VMs")
 	}
 }
 

@@ -30,6 +30,10 @@ const (
 	LoaderGRUB        = "grub"
 	LoaderSystemdBoot = "systemd-boot"
 
+	InstrumentOff     = "off"     // nothing but wall times and counters
+	InstrumentColumns = "columns" // the runner also reports, per iteration, what the VM did
+	InstrumentEvents  = "events"  // and when: see libkrun's krun_event
+
 	AccountFresh  = "fresh"  // a new account and home for each process execution
 	AccountCaller = "caller" // the account that started krund
 
@@ -151,7 +155,12 @@ type VM struct {
 	Env        []string // "NAME=value", sorted by name
 	Iterations int      // per process execution, for benchmarks that do not set their own
 	Variants   []string // names, at least one
+	Instrument string   // InstrumentColumns, InstrumentEvents, or "" for off
 }
+
+// CanInstrument reports whether the VM has a runner of krund in its process, which can ask it what
+// it does.
+func (v VM) CanInstrument() bool { return v.NeedsEntry() }
 
 // NeedsEntry reports whether the VM's runner loads a file of the benchmark.
 func (v VM) NeedsEntry() bool { return v.Runner != RunnerExternal && v.Runner != RunnerCommand }

@@ -20,6 +20,7 @@ func (r *reader) vms(n *node, iterations int) []VM {
 			Env:        s.env(),
 			Iterations: s.count("iterations", iterations, 1, MaxIterations),
 			Variants:   s.vmVariants(),
+			Instrument: levelOf(s.instrument(InstrumentOff)),
 		}
 	})
 }
@@ -43,6 +44,19 @@ func (s *section) runner() string {
 		s.add(s.node.line, s.path+" has no args", `write args = ["program", "argument"], the command to measure`)
 	}
 	return runner
+}
+
+// instrument reads the level of instrumentation; normal if it is not in the file.
+func (s *section) instrument(normal string) string {
+	return s.choice("instrument", normal, InstrumentOff, InstrumentColumns, InstrumentEvents)
+}
+
+// levelOf returns a level in the form of VM.Instrument.
+func levelOf(level string) string {
+	if level == InstrumentOff {
+		return ""
+	}
+	return level
 }
 
 func (s *section) vmArgs() []string {

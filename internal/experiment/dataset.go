@@ -174,10 +174,15 @@ func fingerprint(reader *results.Reader) map[string]string {
 }
 
 // Execution returns the series of a record: the wall times and the columns for which keep returns
-// true; a nil keep keeps all. The values are shared with the record.
+// true; a nil keep keeps all. The start stamps are kept by a nil keep, and where there is something
+// to be seen beside them: instrumentation or events. The values are shared with the record.
 func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 	e := dataset.Execution{Number: r.Pexec, Outcome: dataset.Outcome(r.Outcome), Reasons: r.Reasons,
-		FirstResult: firstResult(r)}
+		FirstResult: firstResult(r), Instrument: r.Instrument, Events: events(r.Events),
+		EventsLost: r.EventsLost}
+	if keep == nil || r.Instrument != "" || len(r.Events) > 0 {
+		e.Starts = r.StartNS
+	}
 	if r.WallNS != nil {
 		e.Columns = append(e.Columns, dataset.Column{
 			Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: r.WallNS,
@@ -199,6 +204,20 @@ func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 		e.Columns = append(e.Columns, column)
 	}
 	return e
+}
+
+// events converts the events of a record.
+func events(from []results.Event) []dataset.Event {
+	var to []dataset.Event
+	for _, e := range from {
+		argument := int64(dataset.MissingInt)
+		if e.Argument != nil {
+			argument = *e.Argument
+		}
+		to = append(to, dataset.Event{Kind: e.Kind, Name: e.Name, Time: e.TimeNS, Duration: e.DurationNS,
+			Argument: argument})
+	}
+	return to
 }
 
 // firstResult returns dataset.Execution.FirstResult of a record.

@@ -87,7 +87,7 @@ func sameButArm(a, b key.Key) bool {
 // describe returns everything that distinguishes k from the same key in another arm.
 func describe(cfg *config.Config, k key.Key, hashes map[string]string) string {
 	vm, _, _, _ := cfg.Lookup(k) // k is a key of cfg
-	parts := []string{fmt.Sprintf("%q %q", vm.Args, vm.Env)}
+	parts := []string{fmt.Sprintf("%q %q %q", vm.Args, vm.Env, vm.Instrument)}
 	for _, file := range []struct{ name, path string }{
 		{vmName(k), vm.Path}, {vmName(k) + libraryFiles, ""},
 		{benchmarkName(k), cfg.EntryPath(k)}, {benchmarkName(k) + otherFiles, ""},

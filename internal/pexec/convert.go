@@ -1,6 +1,9 @@
 package pexec
 
 import (
+	"cmp"
+	"slices"
+
 	libkrun "krund/cgo"
 	"krund/internal/child"
 	"krund/internal/results"
@@ -63,6 +66,20 @@ func totals(from []libkrun.Total) []results.Total {
 		}
 		to = append(to, r)
 	}
+	return to
+}
+
+// events converts the events, in the order of their times; nil if there are none.
+func events(from []libkrun.Event) []results.Event {
+	var to []results.Event
+	for _, e := range from {
+		r := results.Event{Kind: e.Kind.String(), TimeNS: e.TimeNS, DurationNS: e.DurationNS, Name: e.Name}
+		if e.Argument != libkrun.Missing {
+			r.Argument = &e.Argument
+		}
+		to = append(to, r)
+	}
+	slices.SortStableFunc(to, func(a, b results.Event) int { return cmp.Compare(a.TimeNS, b.TimeNS) })
 	return to
 }
 

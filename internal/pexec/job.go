@@ -29,6 +29,17 @@ const bufferFD = 3
 // compilation time).
 const userColumns = 8
 
+// instrumentColumns is how many more columns the runner of an instrumented VM may define.
+const instrumentColumns = 16
+
+// eventSlots is the maximum number of events that a process can report: 32 for each of 2,000
+// iterations. With the names they take 2.5 MiB of its memory, and in an execution that is not
+// instrumented nothing.
+const eventSlots = 1 << 16
+
+// envInstrument is the environment variable that asks the runner for more than wall times.
+const envInstrument = "KRUN_INSTRUMENT"
+
 // priority is the nice value of a benchmark started by root, as in Krun: the highest priority.
 const priority = -20
 
@@ -103,7 +114,8 @@ func (j Job) External() bool { return j.VM.Runner == config.RunnerExternal }
 // in Krun.
 func (j Job) argv(in Installed) []string {
 	if language, ok := runners.Lookup(j.VM.Runner); ok {
-		return language.Command(j.Program, j.VM.Args, in.Runners, j.Entry, j.Parameter)
+		args := slices.Concat(j.VM.Args, language.InstrumentOptions(j.VM.Instrument))
+		return language.Command(j.Program, args, in.Runners, j.Entry, j.Parameter)
 	}
 	argv := append([]string{j.Program}, j.VM.Args...)
 	if j.Entry != "" {
@@ -128,10 +140,25 @@ func (j Job) environment(in Installed) []string {
 	if !j.External() {
 		env = append(env, fmt.Sprintf("%s=%d", libkrun.EnvFD, bufferFD), libkrun.EnvLibrary+"="+in.Library)
 	}
+	if j.VM.Instrument != "" {
+		env = append(env, envInstrument+"="+j.VM.Instrument)
+	}
 	for _, variable := range slices.Concat(j.ExtraEnv, j.VM.Env) {
 		env = set(env, variable)
 	}
 	return env
+}
+
+// spec returns the plan of the shared buffer without counters.
+func (j Job) spec() libkrun.Spec {
+	s := libkrun.Spec{Iterations: j.Iterations, UserColumns: userColumns}
+	if j.VM.Instrument != "" {
+		s.UserColumns += instrumentColumns
+	}
+	if j.VM.Instrument == config.InstrumentEvents {
+		s.Events = eventSlots
+	}
+	return s
 }
 
 // set replaces the variable of that name, or adds it. If a name occurs twice, some programs use its

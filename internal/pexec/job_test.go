@@ -3,6 +3,7 @@ package pexec
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"krund/internal/child"
 	"krund/internal/config"
 	"krund/internal/key"
+	"krund/internal/results"
 )
 
 var installed = Installed{
@@ -145,6 +147,10 @@ func TestEnvironments(t *testing.T) {
 			func(j *Job) { j.ExtraEnv = []string{"MALLOC_OPTIONS=sfghjpru"} },
 			slices.Concat(caller, buffer, []string{"MALLOC_OPTIONS=sfghjpru"}),
 		},
+		{
+			"instrumented", "nbody:C:so", func(j *Job) { j.VM.Instrument = config.InstrumentEvents },
+			slices.Concat(caller, buffer, []string{"KRUN_INSTRUMENT=events"}),
+		},
 		{ // programs differ in how they treat a name that occurs twice
 			"a VM's replaces the usual", "nbody:Py:py", nil, slices.Concat(caller[:5], []string{"LANG=C"},
 				buffer, []string{"PYTHONHASHSEED=0"}),
@@ -159,6 +165,36 @@ func TestEnvironments(t *testing.T) {
 				t.Errorf("environment\n%q, want\n%q", got, test.want)
 			}
 		})
+	}
+}
+
+// TestInstrumentedBuffer: only an instrumented process gets room for more columns and for events.
+func TestInstrumentedBuffer(t *testing.T) {
+	for level, want := range map[string]libkrun.Spec{
+		"":                       {Iterations: 7, UserColumns: 8},
+		config.InstrumentColumns: {Iterations: 7, UserColumns: 24},
+		config.InstrumentEvents:  {Iterations: 7, UserColumns: 24, Events: 65536},
+	} {
+		j := job(t, "nbody:C:so")
+		j.VM.Instrument = level
+		if got := j.spec(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, want %+v", level, got, want)
+		}
+	}
+}
+
+// TestEventsAreConverted: by time, with their kind's name, and without an argument where none was
+// given.
+func TestEventsAreConverted(t *testing.T) {
+	got := events([]libkrun.Event{
+		{Kind: libkrun.EventMark, TimeNS: 30, Argument: libkrun.Missing, Name: "x"},
+		{Kind: libkrun.EventGC, TimeNS: 10, DurationNS: 5, Argument: -1},
+	})
+	minusOne := int64(-1)
+	want := []results.Event{{Kind: "gc", TimeNS: 10, DurationNS: 5, Argument: &minusOne},
+		{Kind: "mark", TimeNS: 30, Name: "x"}}
+	if !reflect.DeepEqual(got, want) || events(nil) != nil {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 

@@ -31,11 +31,14 @@ type Measured struct {
 	WallNS  []int64
 	Columns []results.Column
 	Totals  []results.Total
-	Energy  []results.Energy
-	Library *results.Library // nil for external suites
-	Layout  *results.Layout  // nil if krund did not determine it
-	Process results.Process
-	Daemon  results.Daemon
+	Events  []results.Event // those of the benchmark's process, by time
+	// events that the process reported and that are not among Events
+	EventsLost int
+	Energy     []results.Energy
+	Library    *results.Library // nil for external suites
+	Layout     *results.Layout  // nil if krund did not determine it
+	Process    results.Process
+	Daemon     results.Daemon
 
 	Frequencies   []results.Frequency
 	CounterSource string // "perf", "rdpmc", "msr", "none", "external"
@@ -109,7 +112,7 @@ func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 	if err != nil {
 		return Measured{}, err
 	}
-	spec, err := counters.Apply(libkrun.Spec{Iterations: j.Iterations, UserColumns: userColumns}, bufferFD+1)
+	spec, err := counters.Apply(j.spec(), bufferFD+1)
 	if err != nil {
 		return Measured{}, errors.Join(fmt.Errorf("plan the counters: %w", err), counters.Close())
 	}
@@ -169,6 +172,7 @@ func (m *Measured) takeSeries(s libkrun.Series, run child.Run) {
 		DoneNS: stamp(s.DoneNS)}
 	if run.NotStarted == nil {
 		m.StartNS, m.WallNS, m.Columns, m.Totals = s.StartNS, s.WallNS, columns(s.Columns), totals(s.Totals)
+		m.Events, m.EventsLost = events(s.Events), s.EventsLost
 	}
 	m.Library = &results.Library{State: stateName(s.State), BegunNS: stamp(s.BegunNS),
 		Findings: append([]string{}, s.Findings...)}

@@ -20,6 +20,7 @@ const (
 	sentenceBytes = 64 << 10
 	mostLogLines  = 1000
 	logBytes      = 256 << 10
+	mostEvents    = 1 << 17          // up to 350 bytes each; the process reports at most half of them
 	mostSeries    = maxJSON - 64<<20 // leaves room for everything else
 )
 
@@ -49,6 +50,9 @@ func (r Record) boundedTexts() Record {
 		library.Error, library.Findings = display.Clip(library.Error, display.MaxMessage),
 			sentences(library.Findings)
 		r.Library = &library
+	}
+	if n := len(r.Events) - mostEvents; n > 0 {
+		r.Events, r.EventsLost = r.Events[:mostEvents], r.EventsLost+n
 	}
 	r.Machine.KernelLog.Lines = display.ClipLines(r.Machine.KernelLog.Lines, mostLogLines, logBytes)
 	return r

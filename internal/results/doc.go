@@ -51,6 +51,8 @@
 //	pexec            number of the process execution among those of its key, from 1
 //	parameter        integer argument of the benchmark
 //	iterations       in-process iterations planned
+//	instrument       "columns" or "events": the runner was asked to report what the VM did,
+//	                 which costs time; absent: it was not, or the version could not ask
 //	outcome          "completed", "error", "timeout" or "rerun" (disturbed, run again)
 //	reasons          list of sentences
 //	reboot           "hardware" (machine restarted before) or "none"
@@ -81,6 +83,17 @@
 //	  name, unit, core   as of columns
 //	  value          increase from before the first iteration until the runner was
 //	                 done; null if it could not be read
+//	events           list of what happened while the process ran, by time; absent without any.
+//	                 The kinds of the benchmark's process (instrument = "events") are gc,
+//	                 compile, deopt, code (cache of compiled code), load, pause and mark
+//	                 (the benchmark's own); of the kernel switch, irq, fault and smi
+//	  kind
+//	  time_ns        its start; may be before init_ns, and after the last iteration
+//	  duration_ns    0: an instant, or unknown
+//	  argument       depends on the kind: krun.h; null: none
+//	  name           of a function, class, task, ...: printable ASCII, "" none, "(other)":
+//	                 one of too many names
+//	events_lost      events that happened and are not in the list; absent: 0
 //	energy           list of the energy that parts of the machine used from
 //	                 just before the process was created until krund saw its end,
 //	                 whatever caused it; null if the machine does not report it

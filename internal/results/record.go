@@ -52,6 +52,10 @@ type Record struct {
 	Parameter  int64 `json:"parameter"`  // the benchmark's argument
 	Iterations int   `json:"iterations"` // planned, not done
 
+	// what was asked of the runner beside wall times: "columns" or "events"; "": nothing, also in
+	// records of versions that could not ask
+	Instrument string `json:"instrument,omitempty"`
+
 	Outcome Outcome  `json:"outcome"`
 	Reasons []string `json:"reasons"` // sentences that explain the outcome; may be empty
 
@@ -71,8 +75,11 @@ type Record struct {
 	WallNS  []int64  `json:"wall_ns"` // duration of each complete iteration
 	Columns []Column `json:"columns"`
 	// of counters that are read around the whole execution; nil if there are none
-	Totals []Total  `json:"totals"`
-	Energy []Energy `json:"energy"` // used during the execution; nil if the machine does not report it
+	Totals []Total `json:"totals"`
+	// what happened while the process ran, by time; nil if there are none
+	Events     []Event  `json:"events,omitempty"`
+	EventsLost int      `json:"events_lost,omitempty"` // that happened and are not among Events
+	Energy     []Energy `json:"energy"`                // used during the execution; nil if the machine does not report it
 	// of the cores with APERF and MPERF; nil without them and in records of versions that expected
 	// APERF/MPERF to be 1 on every core
 	Frequencies []Frequency `json:"frequencies,omitempty"`
@@ -93,6 +100,16 @@ type Startup struct {
 	InitNS  *int64 `json:"init_ns"`  // the runner's first call of libkrun
 	FirstNS *int64 `json:"first_ns"` // start of the first iteration, even if it was never completed
 	DoneNS  *int64 `json:"done_ns"`  // the runner said that it is done
+}
+
+// Event is something that the VM, the benchmark or the kernel did while the process ran, in
+// nanoseconds on the record's clock.
+type Event struct {
+	Kind       string `json:"kind"`
+	TimeNS     int64  `json:"time_ns"`     // its start
+	DurationNS int64  `json:"duration_ns"` // 0: an instant, or unknown
+	Argument   *int64 `json:"argument"`    // depends on the kind; nil: none
+	Name       string `json:"name"`        // of a function, class, task, ...; "": none
 }
 
 // Library is the state of the shared buffer after the end of the process.

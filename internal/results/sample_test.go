@@ -24,7 +24,8 @@ func full() results.Record {
 		Krund: "1.0.0", Experiment: "warmup",
 		ConfigHash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Host: "bencher7",
 		Slot: 17, Attempt: 2, Pexec: 3, Parameter: -15, Iterations: 3,
-		Outcome: results.Completed, Reasons: []string{"cpu3: a core <was> slower & hotter"},
+		Instrument: "events",
+		Outcome:    results.Completed, Reasons: []string{"cpu3: a core <was> slower & hotter"},
 		Reboot: results.RebootHardware, BootID: "0b3f1a52-5f6e-4c3b-9f21-2d2f6f5f8a11",
 		Started: time.Date(2026, 11, 21, 9, 30, 1, 123456789, time.UTC),
 		Clock:   "CLOCK_MONOTONIC_RAW", CounterSource: "perf", CounterReason: "first choice",
@@ -44,6 +45,11 @@ func full() results.Record {
 			{Name: "cycles", Unit: "cycles", Core: ptr(1), Value: ptr[uint64](1<<63 + 1)},
 			{Name: "smi", Unit: "", Core: nil, Value: nil},
 		},
+		Events: []results.Event{
+			{Kind: "gc", TimeNS: 51500, DurationNS: 700, Argument: ptr[int64](1<<53 + 1)},
+			{Kind: "compile", TimeNS: 1061500, Name: `run "iter" <init>`},
+		},
+		EventsLost: 5,
 		Energy: []results.Energy{
 			{Zone: "intel-rapl:0", Name: "package-0", UJ: ptr[uint64](1<<53 + 1)},
 			{Zone: "intel-rapl:0:0", Name: "core", Reason: "it went round"},

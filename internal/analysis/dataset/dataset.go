@@ -100,6 +100,24 @@ type Execution struct {
 	// FirstResult is the time from the start of the process to the end of its first iteration, in
 	// seconds; 0: unknown.
 	FirstResult float64
+
+	// Instrument is what the runner was asked to report beside wall times, which costs time:
+	// "columns", "events" or, for a clean execution, "". Series that differ in it are not compared.
+	Instrument string
+	// Starts are the start stamps of the iterations in nanoseconds, on the clock of Events; nil:
+	// unknown.
+	Starts     []int64
+	Events     []Event // by time
+	EventsLost int     // that happened and are not among Events: later ones, as a rule
+}
+
+// Event is something that the VM, the benchmark or the kernel did while the process ran.
+type Event struct {
+	Kind     string // "gc", "compile", "deopt", "code", "load", "pause", "mark"; "switch", "irq", ...
+	Name     string // of a function, class, task, ...; "": none
+	Time     int64  // its start, nanoseconds on the clock of Execution.Starts
+	Duration int64  // nanoseconds; 0: an instant, or unknown
+	Argument int64  // depends on the kind: cgo/krun.h; MissingInt: none
 }
 
 // Column is one value per iteration. Exactly one of the slices is in use.
