@@ -51,7 +51,8 @@ const (
 	SourceMSR   = "msr"   // /dev/cpu/N/msr
 	SourceNone  = "none"
 
-	KernelUsage = "usage" // faults and context switches of the process, by getrusage(2)
+	KernelUsage      = "usage"      // faults and context switches of the process, by getrusage(2)
+	KernelInterrupts = "interrupts" // timer and device interrupts, by tracepoints in the groups of perf
 
 	HookReport = "report" // a hook that failed after an execution is reported
 	HookStop   = "stop"   // it also stops the experiment

@@ -187,7 +187,7 @@ func TestParseDefaults(t *testing.T) {
 	check(t, "Hooks", c.Hooks, config.Hooks{Timeout: time.Minute, AfterFailure: "report"})
 	check(t, "Notify", c.Notify, config.Notify{Mail: nil, MaxMails: 5, Sendmail: "/usr/sbin/sendmail"})
 	check(t, "Counters", c.Counters, config.Counters{Sources: []string{"perf", "msr", "none"},
-		Scope: "per-core", Kernel: []string{"usage"}})
+		Scope: "per-core", Kernel: []string{"usage", "interrupts"}})
 	check(t, "Verdict", c.Verdict, config.Verdict{RatioTolerance: 0.03, Policy: "accept"})
 }
 

@@ -322,8 +322,9 @@ func (r *reader) counters(n *node) Counters {
 	c := Counters{
 		Sources: s.names("sources", []string{SourcePerf, SourceMSR, SourceNone}, "source", SourcePerf,
 			SourceRDPMC, SourceMSR, SourceNone),
-		Scope:  s.choice("scope", ScopePerCore, ScopePerCore, ScopeTask, ScopeExecution),
-		Kernel: s.names("kernel", []string{KernelUsage}, "kernel reading", KernelUsage),
+		Scope: s.choice("scope", ScopePerCore, ScopePerCore, ScopeTask, ScopeExecution),
+		Kernel: s.names("kernel", []string{KernelUsage, KernelInterrupts}, "kernel reading", KernelUsage,
+			KernelInterrupts),
 	}
 	if n := s.node.child("sources"); n != nil && n.list != nil && len(n.list) == 0 {
 		s.add(n.line, "counters.sources is empty", `write ["none"] for no counters`)

@@ -27,6 +27,7 @@ func BenchmarkSources(b *testing.B) {
 		{"none", Want{Sources: []string{None}}},
 		{"none+usage", Want{Sources: []string{None}, Usage: true}},
 		{"perf/task", Want{Sources: []string{Perf}, Scope: Task}},
+		{"perf/task+interrupts", Want{Sources: []string{Perf}, Scope: Task, Interrupts: true}},
 		{"perf/local", Want{Sources: []string{Perf}, Scope: PerCore, Cores: []int{0}}},
 		{"perf/remote", Want{Sources: []string{Perf}, Scope: PerCore, Cores: []int{1}}},
 		{"perf/all", Want{Sources: []string{Perf}, Scope: PerCore}},

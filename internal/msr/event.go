@@ -19,8 +19,9 @@ type event struct {
 
 // Numbers of linux/perf_event.h, so that plans can be made on every system.
 const (
-	typeHardware = 0
-	typeSoftware = 1
+	typeHardware   = 0
+	typeSoftware   = 1
+	typeTracepoint = 2
 
 	hardwareCycles       = 0
 	hardwareInstructions = 1
@@ -60,6 +61,29 @@ func msrEvent(root sysroot.Root, name string) (event, error) {
 	}
 	config, err := parseEvent(text)
 	return event{name: name, kind: uint32(kind), config: config}, err
+}
+
+// tracepoints is where the kernel lists them if tracefs is mounted: Documentation/trace/events.rst.
+const tracepoints = "/sys/kernel/tracing/events"
+
+// interruptEvents are the tracepoints of the local timer (Linux 6.12,
+// arch/x86/kernel/apic/apic.c:1054; elsewhere its interrupts are like those of devices) and of
+// device interrupts (kernel/irq/handle.c:157, kernel/irq/chip.c:941). notes are what is missing,
+// and why.
+func interruptEvents(root sysroot.Root) (list []event, notes []string) {
+	for _, e := range []struct{ name, tracepoint string }{
+		{"timer_interrupts", "irq_vectors/local_timer_entry"},
+		{"device_interrupts", "irq/irq_handler_entry"},
+	} {
+		id, err := root.ReadInt(tracepoints + "/" + e.tracepoint + "/id")
+		if err != nil {
+			notes = append(notes, "no "+e.name+": tracefs is not mounted, or there is no such tracepoint: "+
+				err.Error())
+			continue
+		}
+		list = append(list, event{e.name, typeTracepoint, uint64(id)})
+	}
+	return list, notes
 }
 
 // corePMU is the PMU of one kind of core on a hybrid processor.
@@ -104,7 +128,7 @@ type groupPlan struct {
 }
 
 // perfPlan returns the groups to open. notes are what is left out, and why.
-func perfPlan(root sysroot.Root, scope string, cores []int) (groups []groupPlan, notes []string, err error) {
+func perfPlan(root sysroot.Root, want Want, cores []int) (groups []groupPlan, notes []string, err error) {
 	var ratio, extra []event
 	for _, name := range []string{"aperf", "mperf"} {
 		if e, err := msrEvent(root, name); err == nil {
@@ -123,11 +147,15 @@ func perfPlan(root sysroot.Root, scope string, cores []int) (groups []groupPlan,
 	if e, err := msrEvent(root, "smi"); err == nil {
 		extra = append(extra, e)
 	}
+	if want.Interrupts {
+		events, missing := interruptEvents(root)
+		extra, notes = append(extra, events...), append(notes, missing...)
+	}
 	pmus, err := hybridPMUs(root)
 	if err != nil {
 		return nil, nil, err
 	}
-	if scope == Task {
+	if want.Scope == Task {
 		return taskPlan(pmus, ratio, extra), notes, nil
 	}
 	for _, core := range cores {

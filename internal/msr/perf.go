@@ -171,7 +171,7 @@ func findPerf(root sysroot.Root, open opener, want Want) ([]opened, SourceFindin
 		f.Why = err.Error()
 		return nil, f
 	}
-	plans, notes, err := perfPlan(root, want.Scope, cores)
+	plans, notes, err := perfPlan(root, want, cores)
 	if err != nil {
 		f.Why = err.Error()
 		return nil, f

@@ -28,7 +28,9 @@ type Want struct {
 	Sources []string // tried in this order
 	Scope   string
 	Cores   []int // nil: all that are online
-	Usage   bool  // also the faults and context switches of the benchmark's process, with any source
+	// Interrupts adds the numbers of timer and device interrupts to the groups of the source perf.
+	Interrupts bool
+	Usage      bool // also the faults and context switches of the benchmark's process, with any source
 }
 
 // SourceFinding is the result for one source.

@@ -23,7 +23,8 @@ var ErrNoCounters = errors.New("no processor counters")
 // its choice. The error is ErrNoCounters.
 func (e Executor) open(ctx context.Context, j Job) (counterSet, string, error) {
 	c, reason := msr.Open(ctx, e.Root, msr.Want{Sources: j.Counters.Sources, Scope: j.Counters.Scope,
-		Cores: e.cores, Usage: slices.Contains(j.Counters.Kernel, config.KernelUsage)})
+		Cores: e.cores, Usage: slices.Contains(j.Counters.Kernel, config.KernelUsage),
+		Interrupts: slices.Contains(j.Counters.Kernel, config.KernelInterrupts)})
 	if c == nil {
 		return nil, "", fmt.Errorf("%w: %s; fix that, or add \"none\" to counters.sources to measure with "+
 			"the clock alone", ErrNoCounters, reason)

@@ -4,10 +4,12 @@ package pexec
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"krund/internal/config"
 	"krund/internal/results"
+	"krund/internal/sysroot"
 )
 
 // disturbed is a benchmark to which something happens in known iterations: in iteration 2 it writes
@@ -69,5 +71,28 @@ func TestLiveUsage(t *testing.T) {
 	}
 	if m.CounterSource != "none" || len(m.Columns) != 4 {
 		t.Errorf("source %s, %d columns", m.CounterSource, len(m.Columns))
+	}
+}
+
+// TestLiveInterrupts: a thread that computes for 200 ms is interrupted by the timer, on a kernel
+// that has a tick while one thread runs.
+func TestLiveInterrupts(t *testing.T) {
+	e, j := counting(t, "perf", `
+		#include <time.h>
+		void run_iter(int p) { static int n; clock_t end = clock() + CLOCKS_PER_SEC / 5;
+			if (n++ == 3) while (clock() < end) ; }`)
+	j.Counters.Kernel = []string{config.KernelInterrupts}
+	m := mustExecute(t, e, j)
+	wantSeries(t, m, 6)
+	i := slices.IndexFunc(m.Columns, func(c results.Column) bool { return c.Name == "timer_interrupts" })
+	if i < 0 {
+		t.Skip(m.CounterReason)
+	}
+	if text, err := sysroot.New("/").Read("/sys/devices/system/cpu/nohz_full"); err == nil &&
+		strings.ContainsAny(text, "0123456789") {
+		t.Skip("the kernel stops its tick on CPU " + text)
+	}
+	if counts := m.Columns[i].Counts; counts[3] == 0 || counts[3] == results.MissingCount {
+		t.Errorf("timer interrupts: %v", counts)
 	}
 }
