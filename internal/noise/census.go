@@ -228,16 +228,10 @@ func (r reading) threadsOf(cpu int, before reading) []Source {
 
 // countsOf returns the rows of a table that advanced on the CPU.
 func countsOf(kind string, now, before probe.InterruptTable, cpu int) []Source {
-	column, was := slices.Index(now.CPUs, cpu), slices.Index(before.CPUs, cpu)
 	var list []Source
-	for _, row := range now.Rows {
-		old, _ := before.Row(row.Name)
-		if column < 0 || was < 0 || column >= len(row.Counts) || was >= len(old.Counts) ||
-			row.Counts[column] <= old.Counts[was] {
-			continue
-		}
+	for _, row := range now.Since(before, []int{cpu}) {
 		name := display.PlainLine(display.Head(strings.TrimSpace(row.Name+" "+row.About), 80))
-		list = append(list, Source{kind, name, int64(row.Counts[column] - old.Counts[was]), 0})
+		list = append(list, Source{kind, name, int64(row.Total()), 0})
 	}
 	return list
 }

@@ -44,6 +44,28 @@ func (t InterruptTable) Row(name string) (InterruptRow, bool) {
 	return t.Rows[i], true
 }
 
+// Since returns the rows that advanced on the CPUs, nil for all, with the increase as their only
+// count. It ignores CPUs and rows that are not in both tables.
+func (t InterruptTable) Since(before InterruptTable, cpus []int) []InterruptRow {
+	var list []InterruptRow
+	for _, row := range t.Rows {
+		old, _ := before.Row(row.Name)
+		var sum uint64
+		for column, cpu := range t.CPUs {
+			was := slices.Index(before.CPUs, cpu)
+			if (cpus != nil && !slices.Contains(cpus, cpu)) || was < 0 || column >= len(row.Counts) ||
+				was >= len(old.Counts) || row.Counts[column] <= old.Counts[was] {
+				continue
+			}
+			sum += row.Counts[column] - old.Counts[was]
+		}
+		if sum > 0 {
+			list = append(list, InterruptRow{Name: row.Name, About: row.About, Counts: []uint64{sum}})
+		}
+	}
+	return list
+}
+
 // ParseInterrupts parses /proc/interrupts: a heading with the CPUs, then a row for each interrupt.
 // It ignores other lines.
 func ParseInterrupts(text string) InterruptTable {
