@@ -175,6 +175,11 @@ func (a *app) printMachine(m results.MachineState) {
 		a.line("power limit", "%s (%s) %s: %g W over %g s", l.Name, l.Zone, l.Limit, float64(l.UW)/1e6,
 			float64(l.WindowUS)/1e6)
 	}
+	if m.Load != nil {
+		for _, i := range m.Load.Interrupts[:min(len(m.Load.Interrupts), 3)] {
+			a.line(i.Kind, "%s: %d on the benchmark's processors", i.Name, i.Count)
+		}
+	}
 	switch {
 	case m.KernelLog.Lines == nil:
 		a.line("kernel log", "not read")

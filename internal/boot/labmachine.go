@@ -179,7 +179,8 @@ func (m *LabMachine) Watch(ctx context.Context, applied Applied,
 	offset := m.readOffset()
 	before := probe.ReadActivity(m.Control.Host, m.Clock.Now())
 	return func(ctx context.Context) Observation {
-		load := probe.ReadActivity(m.Control.Host, m.Clock.Now()).Since(before, os.Getpid())
+		load := probe.ReadActivity(m.Control.Host, m.Clock.Now()).Since(before, os.Getpid(),
+			applied.CPUs)
 		seen.Machine.Load = &load
 		m.judgeSuspension(offset, &seen)
 		m.judgeThrottle(throttle, &seen)

@@ -1,12 +1,14 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"krund/internal/config/setting"
+	"krund/internal/display"
 	"krund/internal/host"
 	"krund/internal/results"
 )
@@ -18,6 +20,8 @@ type Activity struct {
 	stat      *host.Stat
 	pressure  map[string]host.Pressure
 	processes []host.Process
+
+	interrupts, softirqs *InterruptTable // nil: unknown
 }
 
 // ReadActivity reads the load, the processors' times, the pressure and the processes. What cannot
@@ -35,6 +39,14 @@ func ReadActivity(h host.Host, now time.Time) Activity {
 	if load, err := h.ReadLoad(); err == nil {
 		a.load = &load
 	}
+	if text, err := h.Root.Read("/proc/interrupts"); err == nil {
+		table := ParseInterrupts(text)
+		a.interrupts = &table
+	}
+	if text, err := h.Root.Read("/proc/softirqs"); err == nil { // it has the same form
+		table := ParseInterrupts(text)
+		a.softirqs = &table
+	}
 	a.processes = h.Processes() // last, because it takes milliseconds
 	return a
 }
@@ -42,10 +54,12 @@ func ReadActivity(h host.Host, now time.Time) Activity {
 // mostBusyPrograms is how many programs a record names.
 const mostBusyPrograms = 5
 
-// Since returns what the machine did since before, for a record. self is krund's own process.
-func (a Activity) Since(before Activity, self int) results.Load {
+// Since returns what the machine did since before, for a record. self is krund's own process, cpus
+// are the benchmark's, nil for all.
+func (a Activity) Since(before Activity, self int, cpus []int) results.Load {
 	l := results.Load{WindowNS: a.at.Sub(before.at).Nanoseconds(), Pressure: []results.Pressure{},
-		Programs: []results.Program{}, Krunds: before.krunds(self)}
+		Programs: []results.Program{}, Krunds: before.krunds(self),
+		Interrupts: a.interruptsSince(before, cpus)}
 	if before.load != nil {
 		milli := int64(before.load.One * 1000)
 		l.LoadMilli = &milli
@@ -69,6 +83,33 @@ func (a Activity) Since(before Activity, self int) results.Load {
 	}
 	return l
 }
+
+// mostInterrupts is how many sources of interrupts a record has.
+const mostInterrupts = 10
+
+// interruptsSince returns the most frequent interrupts of the CPUs; nil if they are unknown.
+func (a Activity) interruptsSince(before Activity, cpus []int) []results.Interrupt {
+	if a.interrupts == nil || before.interrupts == nil {
+		return nil
+	}
+	list := []results.Interrupt{}
+	add := func(kind string, now, before *InterruptTable) {
+		if now == nil || before == nil {
+			return
+		}
+		for _, row := range now.Since(*before, cpus) {
+			name := display.PlainLine(display.Head(strings.TrimSpace(row.Name+" "+row.About), mostName))
+			list = append(list, results.Interrupt{Kind: kind, Name: name, Count: int64(row.Total())})
+		}
+	}
+	add("interrupt", a.interrupts, before.interrupts)
+	add("softirq", a.softirqs, before.softirqs)
+	slices.SortStableFunc(list, func(a, b results.Interrupt) int { return cmp.Compare(b.Count, a.Count) })
+	return list[:min(len(list), mostInterrupts)]
+}
+
+// mostName bounds the name of a source of interrupts: the drivers that share it are part of it.
+const mostName = 80
 
 // tick is the unit of the kernel's accounting.
 const tick = time.Second / host.TicksPerSecond

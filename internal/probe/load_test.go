@@ -3,6 +3,7 @@ package probe
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,9 @@ func activityFiles(t *testing.T, load string, ticks, stalled string, processes m
 		"/proc/stat": "cpu  0 0 0 0\ncpu0 " + ticks + " 0 0 1000 0 0 0 7\n" +
 			"cpu1 5 0 0 1000 0 0 0 0\nctxt 1\n",
 		"/proc/pressure/cpu": "some avg10=" + stalled + " avg60=0.00 avg300=0.00 total=" + ticks + "0000\n",
+		"/proc/interrupts": "      CPU0 CPU1\n 24: 7 7 IO-APIC 4-edge ttyS0\n LOC: " + ticks +
+			" " + ticks + "0000 Local timer interrupts\nERR: 0\n",
+		"/proc/softirqs": "      CPU0 CPU1\n HI: 0 0\n TIMER: 5 " + ticks + "00000\n",
 	}
 	for pid, stat := range processes {
 		files["/proc/"+pid+"/stat"] = pid + stat
@@ -49,7 +53,7 @@ func TestActivity(t *testing.T) {
 		"21": stat("krund", "20", "5"), "30": stat("cc1", "1", "100")}), time.Unix(100, 0))
 	after := ReadActivity(activityFiles(t, "1.80", "400", "0.00", map[string]string{
 		"10": stat("krund", "1", "9"), "30": stat("cc1", "1", "350")}), time.Unix(105, 0))
-	l := after.Since(before, 10)
+	l := after.Since(before, 10, []int{1})
 	if l.WindowNS != 5e9 || *l.LoadMilli != 1760 || *l.BusyNS != 3e9 || *l.StealNS != 0 {
 		t.Errorf("%+v", l)
 	}
@@ -62,8 +66,14 @@ func TestActivity(t *testing.T) {
 	if len(l.Krunds) != 1 || l.Krunds[0] != 20 {
 		t.Errorf("krunds %v: 11 and 21 are helpers", l.Krunds)
 	}
+	want := []results.Interrupt{{Kind: "softirq", Name: "TIMER", Count: 3e7},
+		{Kind: "interrupt", Name: "LOC Local timer interrupts", Count: 3e6}}
+	if !slices.Equal(l.Interrupts, want) {
+		t.Errorf("interrupts %+v, want %+v: those of CPU 1", l.Interrupts, want)
+	}
 	nothing := ReadActivity(host.Host{Root: sysroot.New(t.TempDir())}, time.Unix(100, 0))
-	if l := nothing.Since(nothing, 1); l.BusyNS != nil || l.LoadMilli != nil || len(l.Pressure) > 0 {
+	if l := nothing.Since(nothing, 1, nil); l.BusyNS != nil || l.LoadMilli != nil || len(l.Pressure) > 0 ||
+		l.Interrupts != nil {
 		t.Errorf("unknown: %+v", l)
 	}
 }

@@ -181,6 +181,9 @@
 //	    pressure     list of resource and some_ns: how long a task waited for it
 //	    programs     the busiest that still ran afterwards: name, pid, cpu_ns
 //	    krunds       processes of other krunds
+//	    interrupts   the ten most frequent interrupts and softirqs of the benchmark's
+//	                 processors: kind ("interrupt", "softirq"), name, count; null if
+//	                 unknown, and in older records
 //	daemon           krund's own resource use during the run
 //	  cpu_ns, voluntary_switches, involuntary_switches
 //	  wake_ups       how often one of krund's threads got a processor, from just before

@@ -219,6 +219,15 @@ type Load struct {
 	Pressure  []Pressure `json:"pressure"`
 	Programs  []Program  `json:"programs"` // the busiest that still ran afterwards, without krund
 	Krunds    []int      `json:"krunds"`   // processes of other krunds
+	// the most frequent on the benchmark's processors; nil if unknown, and in older records
+	Interrupts []Interrupt `json:"interrupts"`
+}
+
+// Interrupt is how often the kernel handled an interrupt of one source.
+type Interrupt struct {
+	Kind  string `json:"kind"` // "interrupt" or "softirq"
+	Name  string `json:"name"` // the kernel's: "LOC Local timer interrupts", "TIMER"
+	Count int64  `json:"count"`
 }
 
 // Pressure is how long at least one task of the machine waited for a resource.

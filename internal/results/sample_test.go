@@ -115,7 +115,9 @@ func fullMachine() results.MachineState {
 		Load: &results.Load{WindowNS: 5_100_000_000, LoadMilli: new(int64(1760)),
 			BusyNS: new(int64(9_000_000_000)), StealNS: new(int64(10_000_000)),
 			Pressure: []results.Pressure{{Resource: "cpu", SomeNS: 4_000_000_000}},
-			Programs: []results.Program{{Name: "cc1", PID: 99, CPUNS: 4_800_000_000}}, Krunds: []int{77}},
+			Programs: []results.Program{{Name: "cc1", PID: 99, CPUNS: 4_800_000_000}}, Krunds: []int{77},
+			Interrupts: []results.Interrupt{{Kind: "interrupt", Name: "LOC Local timer interrupts",
+				Count: 1300}}},
 		Waits: &results.Waits{StartupNS: 180_000_000_000, SyncNS: 30_000_000_000},
 	}
 }
