@@ -22,57 +22,88 @@ var seed = flag.Uint64("seed", 1, "of the simulated power cuts")
 func TestEveryCut(t *testing.T) {
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
 		t.Run(reboot, func(t *testing.T) {
+			t.Parallel()
 			cfg := parse(t, experimentText("executions = 2\nattempts = 2\nreboot = \""+reboot+"\""))
-			for _, policy := range crashfs.Policies(*seed) {
-				t.Run(policy.String(), func(t *testing.T) {
-					t.Parallel()
-					cutEverywhere(t, cfg, policy)
-				})
-			}
+			cutEverywhere(t, cfg, func(*simulated) {})
 		})
 	}
 }
 
-// cutEverywhere cuts the power in each operation in turn, until there are no more.
-func cutEverywhere(t *testing.T, cfg *config.Config, policy crashfs.Policy) {
+// cutEverywhere cuts the power in each operation of each boot in turn, until the experiment ends
+// before that, and continues with what each policy lets survive. prepare makes a machine what it is
+// in this test.
+func cutEverywhere(t *testing.T, cfg *config.Config, prepare func(*simulated)) {
 	t.Helper()
-	for op := 1; ; op++ {
-		ended, err := cutOnce(t, cfg, op, policy)
-		if err != nil {
-			t.Fatalf("cut in operation %d, %s survives: %v", op, policy, err)
+	c := cutter{t: t, cfg: cfg, prepare: prepare, ends: map[string]*crashfs.FS{}}
+	s, start := newSimulated(t), crashfs.New("/lab")
+	for ended := false; !ended; {
+		for op := 1; ; op++ {
+			boot, disk := c.continued(s), start.Survivor(crashfs.Nothing)
+			disk.CrashAt(op)
+			ending, err := boot.start(cfg, disk)
+			if disk.IsCut() {
+				c.afterCut(boot, op)
+				continue
+			}
+			if err = errors.Join(err, boot.madeRoom()); err != nil {
+				t.Fatalf("boot %d: %v", s.boot, err)
+			}
+			// An orderly restart: what is not durable by now is krund's fault.
+			s, start, ended = boot, disk.Reboot(crashfs.Nothing), ending != Rebooting
+			break
 		}
-		if ended { // the experiment ended before that operation
-			t.Logf("%d power cuts", op-1)
-			return
+	}
+	if err := audit(start, cfg, nil); err != nil {
+		t.Errorf("without a cut: %v", err)
+	}
+	t.Logf("%d power cuts, %d different disks after them", c.cuts, len(c.ends))
+}
+
+// A cutter continues experiments after a power cut.
+type cutter struct {
+	t       *testing.T
+	cfg     *config.Config
+	prepare func(*simulated)
+	cuts    int
+	ends    map[string]*crashfs.FS // by what the machine was after a cut: the disk at the end
+}
+
+// continued is the machine in its next boot. Its disk is the only other thing that survives.
+func (c *cutter) continued(s *simulated) *simulated {
+	next := newSimulated(c.t)
+	next.boot, next.now, next.full = s.boot, s.now, s.full
+	c.prepare(next)
+	return next
+}
+
+// afterCut continues the experiment with what each policy lets survive. It does not repeat what is
+// known: how an experiment ends that finds the same disk, in the same boot, at the same time.
+func (c *cutter) afterCut(cut *simulated, op int) {
+	c.t.Helper()
+	survived := records(cut.disk)
+	for _, policy := range crashfs.Policies(*seed) {
+		c.cuts++
+		disk := cut.disk.Survivor(policy)
+		state := fmt.Sprint(cut.boot, cut.now, cut.full, disk.State())
+		var err error
+		if c.ends[state] == nil {
+			c.ends[state], err = c.toTheEnd(cut, disk)
+		}
+		if err == nil {
+			err = audit(c.ends[state], c.cfg, maps.Clone(survived))
+		}
+		if err != nil {
+			c.t.Fatalf("cut in operation %d of boot %d, %s survives: %v", op, cut.boot-1, policy, err)
 		}
 	}
 }
 
-// cutOnce runs an experiment with one cut in the op-th operation counted over all its boots. ended
-// reports that there was no such operation.
-func cutOnce(t *testing.T, cfg *config.Config, op int, policy crashfs.Policy) (ended bool, err error) {
-	s := newSimulated(t)
-	fsys := crashfs.New("/lab")
-	fsys.CrashAt(op)
-	left, cut := op, false
-	survived := map[string]string{}
-	last, err := s.lifetime(cfg, fsys, 40, func(old *crashfs.FS) *crashfs.FS {
-		if old.IsCut() {
-			cut = true
-			maps.Copy(survived, records(old))
-			return old.Reboot(policy)
-		}
-		left -= old.Ops()
-		next := old.Reboot(crashfs.Nothing) // an orderly restart: what is not durable by now is krund's fault
-		if !cut {
-			next.CrashAt(left)
-		}
-		return next
+func (c *cutter) toTheEnd(cut *simulated, disk *crashfs.FS) (*crashfs.FS, error) {
+	s := c.continued(cut)
+	last, err := s.lifetime(c.cfg, disk, 40, func(old *crashfs.FS) *crashfs.FS {
+		return old.Reboot(crashfs.Nothing)
 	})
-	if err != nil {
-		return false, err
-	}
-	return !cut, audit(last, cfg, survived)
+	return last, errors.Join(err, s.madeRoom())
 }
 
 // TestManyCuts cuts the power at random, repeatedly, in experiments of several boots. Attempts may

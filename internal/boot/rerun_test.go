@@ -3,6 +3,7 @@ package boot
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -97,53 +98,58 @@ func problemsOf(t *testing.T, cfg *config.Config, fsys durable.FS) string {
 // schedule, records, check and repair agree at every time.
 func TestRerunCut(t *testing.T) {
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
-		for _, policy := range crashfs.Policies(*seed) {
-			t.Run(reboot+" "+policy.String(), func(t *testing.T) {
-				t.Parallel()
-				cfg := parse(t, experimentText("executions = 2\nattempts = 1\nmax_reboots = 5\nreboot = \""+
-					reboot+"\""))
-				for op := 1; ; op++ {
-					if !rerunCutOnce(t, cfg, op, policy) {
-						return
+		t.Run(reboot, func(t *testing.T) {
+			t.Parallel()
+			cfg := parse(t, experimentText("executions = 2\nattempts = 1\nmax_reboots = 5\nreboot = \""+
+				reboot+"\""))
+			s, before := withFailures(t, cfg)
+			seen := map[string]bool{}
+			for op := 1; ; op++ {
+				fsys := before.Survivor(crashfs.Nothing)
+				fsys.CrashAt(op)
+				err := request(fsys)
+				if !fsys.IsCut() && err != nil {
+					t.Fatal(err)
+				}
+				for _, policy := range crashfs.Policies(*seed) {
+					after := fsys.Survivor(policy)
+					// krund and the repair must do the same.
+					if state := fmt.Sprint(fsys.IsCut(), op%2, after.State()); !seen[state] {
+						seen[state] = true
+						t.Logf("cut in operation %d, %s survives", op, policy)
+						rerunAfterCut(t, cfg, s.boot+1, after, fsys.IsCut(), op%2 == 0)
 					}
 				}
-			})
-		}
+				if !fsys.IsCut() {
+					return
+				}
+			}
+		})
 	}
 }
 
-// rerunCutOnce reports whether there was such an operation.
-func rerunCutOnce(t *testing.T, cfg *config.Config, op int, policy crashfs.Policy) bool {
+func rerunAfterCut(t *testing.T, cfg *config.Config, boot int, fsys *crashfs.FS, cut, mendFirst bool) {
 	t.Helper()
-	s, fsys := withFailures(t, cfg)
-	fsys = fsys.Reboot(crashfs.Nothing)
-	fsys.CrashAt(op)
-	err := request(fsys)
-	cut := fsys.IsCut()
-	if !cut && err != nil {
-		t.Fatal(err)
-	}
-	fsys = fsys.Reboot(policy)
 	for problem := range strings.Lines(problemsOf(t, cfg, fsys)) {
 		code, _, _ := strings.Cut(problem, " ")
 		if !slices.Contains([]integrity.Code{integrity.RerunUnfinished, integrity.Leftover,
 			integrity.HeaderDamaged, integrity.SlotDamaged}, integrity.Code(code)) {
-			t.Fatalf("cut in operation %d: %s", op, problem)
+			t.Fatal(problem)
 		}
 	}
-	if op%2 == 0 { // krund and the repair must do the same
+	if mendFirst {
 		mend(t, cfg, fsys)
 	}
-	s.outcome = good
-	s.boot++
-	fsys, err = s.lifetime(cfg, fsys, 20,
+	s := newSimulated(t)
+	s.boot = boot
+	fsys, err := s.lifetime(cfg, fsys, 20,
 		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
 	if err != nil {
-		t.Fatalf("cut in operation %d: %v", op, err)
+		t.Fatal(err)
 	}
 	got := flags(t, fsys)
 	if got != "CCCC" && (!cut || got != "CECE") {
-		t.Fatalf("cut in operation %d: slots %s", op, got)
+		t.Fatalf("slots %s", got)
 	}
 	for _, name := range []results.Name{{Slot: 1, Attempt: 1}, {Slot: 3, Attempt: 1}} {
 		file := name.String()
@@ -151,14 +157,13 @@ func rerunCutOnce(t *testing.T, cfg *config.Config, op int, policy crashfs.Polic
 			file = name.Replaced()
 		}
 		if _, err := fsys.Lstat(dir + "/results/" + file); err != nil {
-			t.Fatalf("cut in operation %d: the record is lost: %v", op, err)
+			t.Fatalf("the record is lost: %v", err)
 		}
 	}
 	mend(t, cfg, fsys) // a damaged copy of the header
 	if problems := problemsOf(t, cfg, fsys) + flags(t, fsys); problems != got {
-		t.Fatalf("cut in operation %d: %s", op, problems)
+		t.Fatal(problems)
 	}
-	return cut
 }
 
 // mend is `krunctl repair`.

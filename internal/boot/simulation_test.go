@@ -55,6 +55,10 @@ type simulated struct {
 	events      []string                  // the order of things, for the test of the line
 	counts      []Count                   // the counts that Progress got
 	clear       func() (int, error)       // of its Room
+	disk        *crashfs.FS               // of the present boot
+	full        bool                      // a benchmark has filled the disk
+	filled      int                       // how often
+	cleared     int
 }
 
 func newSimulated(t testing.TB) *simulated {
@@ -273,21 +277,31 @@ func parse(t testing.TB, text string) *config.Config {
 
 const dir = "/lab/x.krun"
 
+// start is one boot, or one start by a person.
+func (s *simulated) start(cfg *config.Config, fsys *crashfs.FS) (Ending, error) {
+	s.disk = fsys
+	if s.full {
+		fsys.Inject(noSpace)
+	}
+	ending, err := Run(s.t.Context(), cfg, dir, cfg.Experiment.Reboot, s.system(fsys))
+	if fsys.IsCut() || err == nil && ending == Rebooting {
+		s.applied = 0 // settings do not survive
+		s.boot++
+	}
+	return ending, err
+}
+
 // lifetime starts krund again and again, as a machine's boots or a person would, until the
 // experiment ends or boots are used up. Between two starts the disk becomes what next makes of it.
 func (s *simulated) lifetime(cfg *config.Config, fsys *crashfs.FS, boots int,
 	next func(*crashfs.FS) *crashfs.FS) (*crashfs.FS, error) {
 	for range boots {
-		ending, err := Run(s.t.Context(), cfg, dir, cfg.Experiment.Reboot, s.system(fsys))
+		ending, err := s.start(cfg, fsys)
 		switch {
 		case fsys.IsCut() || err == nil && ending == Rebooting:
-			s.applied = 0 // settings do not survive
-			s.boot++
 			fsys = next(fsys)
-		case err != nil:
-			return fsys, err
 		default:
-			return fsys, nil
+			return fsys, err
 		}
 	}
 	return fsys, fmt.Errorf("not at its end after %d boots", boots)

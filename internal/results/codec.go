@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"krund/internal/display"
 	"krund/internal/durable"
@@ -86,11 +87,16 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// writers keeps writers for reuse: each has 800 KB of tables.
+var writers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
 // Encode returns the bytes of a record's file. It is deterministic: the gzip header contains no
 // time and no name.
 func Encode(r Record) ([]byte, error) {
 	var packed bytes.Buffer
-	zip := gzip.NewWriter(&packed)
+	zip := writers.Get().(*gzip.Writer)
+	defer writers.Put(zip)
+	zip.Reset(&packed)
 	if err := errors.Join(encodeJSON(zip, r), zip.Close()); err != nil {
 		return nil, err
 	}

@@ -423,3 +423,31 @@ func TestSurvivor(t *testing.T) {
 		}
 	}
 }
+
+// TestState differs for file systems that a program can tell apart, and only for these.
+func TestState(t *testing.T) {
+	state := func(act func(*crashfs.FS)) string {
+		fsys := crashfs.New("/x")
+		fsys.Put("/x/f", []byte("1"))
+		act(fsys)
+		return fsys.State()
+	}
+	seen := map[string]string{}
+	for name, act := range map[string]func(*crashfs.FS){
+		"as it was":       func(*crashfs.FS) {},
+		"content":         func(fsys *crashfs.FS) { fsys.Put("/x/f", []byte("2")) },
+		"name":            func(fsys *crashfs.FS) { must(t, fsys.Rename("/x/f", "/x/g")) },
+		"empty directory": func(fsys *crashfs.FS) { must(t, fsys.Mkdir("/x/d", 0o755)) },
+		"mode":            func(fsys *crashfs.FS) { must(t, fsys.Mkdir("/x/d", 0o700)) },
+		"deeper":          func(fsys *crashfs.FS) { fsys.Put("/x/d/f", nil) },
+	} {
+		got := state(act)
+		if other, ok := seen[got]; ok {
+			t.Errorf("%s and %s have the same state", name, other)
+		}
+		seen[got] = name
+		if got != state(act) {
+			t.Errorf("%s: two states", name)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package crashfs
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -80,6 +81,23 @@ func (fsys *FS) Files() map[string][]byte {
 	files := make(map[string][]byte)
 	fsys.root.collect("", files)
 	return files
+}
+
+// State describes every file and directory, with its mode, as a program sees them now. File systems
+// after a Reboot of which it is the same cannot be told apart.
+func (fsys *FS) State() string {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	var text strings.Builder
+	fsys.root.describe(&text, "/")
+	return text.String()
+}
+
+func (n *inode) describe(text *strings.Builder, name string) {
+	fmt.Fprintf(text, "%q %v %q %d\n", name, n.mode, n.data, len(n.entries))
+	for _, base := range slices.Sorted(maps.Keys(n.entries)) {
+		n.entries[base].describe(text, base)
+	}
 }
 
 func (n *inode) collect(at string, files map[string][]byte) {
