@@ -260,6 +260,9 @@ func (a *app) judgement(r *compare.Result, failOn string) error {
 			return fmt.Errorf("%w: no key is on both sides; give what you compare the same name (with "+
 				"hyperfine: -n NAME)", errUnjudged)
 		}
+		if i := slices.IndexFunc(r.Changes, func(c compare.Change) bool { return c.Apart() }); i >= 0 {
+			return fmt.Errorf("%w: %s: %s", errUnjudged, r.Changes[i].Key, r.Changes[i].Reason)
+		}
 		return fmt.Errorf("%w: no key has two completed executions on each side", errUnjudged)
 	case lost(r) != "":
 		return fmt.Errorf("%w: %s ran before, and has fewer than two completed executions after", errUnjudged,

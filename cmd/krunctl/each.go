@@ -23,6 +23,7 @@ func lookAtEach[D any](
 	look func(*dataset.Dataset) (D, error),
 	p printing[D],
 ) error {
+	input.Clean = true
 	table := csv.NewWriter(a.stdout)
 	for i, arg := range args {
 		in, err := a.reader(1).Read(arg, input)

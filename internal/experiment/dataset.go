@@ -131,7 +131,15 @@ func addArms(d *dataset.Dataset, e Experiment) {
 		d.Arms = append(d.Arms, dataset.Arm{Name: arm.Name, Null: arm.Null, Revision: arm.Revision})
 	}
 	sortArms(d)
-	for _, twins := range identity.Alike(cfg, fingerprint(e.Reader())) {
+	hashes := fingerprint(e.Reader())
+	for _, pair := range identity.Costs(cfg, hashes) {
+		for i := range d.Arms {
+			if d.Arms[i].Name == pair[1] {
+				d.Arms[i].CostOf = append(d.Arms[i].CostOf, pair[0])
+			}
+		}
+	}
+	for _, twins := range identity.Alike(cfg, hashes) {
 		d.Problems = append(d.Problems, twins.String())
 		for i := range d.Arms {
 			if d.Arms[i].Name == twins.Second {

@@ -11,6 +11,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
 	"krund/internal/key"
@@ -37,6 +38,9 @@ type Options struct {
 	Column             string // name of the column to analyze
 	Key                string // text of --key
 	VM, Variant, Uname string // what files of other tools lack
+
+	// Clean leaves out instrumented keys. It is for statements about programs as they are without.
+	Clean bool
 }
 
 // Input is the content of an argument.
@@ -68,10 +72,37 @@ func (r Reader) Read(arg string, o Options) (Input, error) {
 	in.Data.Source = arg
 	r.reportLeftOut(arg, in.Data)
 	err = OnlyKeys(in.Data, pattern)
+	if err == nil && o.Clean {
+		err = r.onlyClean(arg, in.Data)
+	}
 	if why := nothing(in.Data); err == nil && why != "" {
 		r.Empty(arg, why)
 	}
 	return in, err
+}
+
+// onlyClean removes the instrumented keys from d, with a message. It returns an error if no other
+// key is there.
+func (r Reader) onlyClean(arg string, d *dataset.Dataset) error {
+	var instrumented []string
+	d.Pairs = slices.DeleteFunc(d.Pairs, func(p dataset.Pair) bool {
+		is := func(e dataset.Execution) bool { return e.Instrument != "" }
+		if !slices.ContainsFunc(p.Executions, is) {
+			return false
+		}
+		instrumented = append(instrumented, p.Key.String())
+		return true
+	})
+	switch {
+	case len(instrumented) == 0:
+		return nil
+	case len(d.Pairs) == 0:
+		return fmt.Errorf("%s: every key is instrumented, which costs time, so that the result would not be "+
+			"that of the program; measure it with instrument = \"off\"", arg)
+	}
+	r.Message("%s: left out %s, whose result would not be that of the program; the first: %s", arg,
+		display.Count(len(instrumented), "instrumented key"), instrumented[0])
+	return nil
 }
 
 // nothing returns why no execution has a series that could be analyzed, or "" if one has.

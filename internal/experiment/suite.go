@@ -126,6 +126,7 @@ func (r Reader) suiteData(
 	o SuiteOptions,
 ) (*dataset.Dataset, optimize.Reading, []string, error) {
 	how := optimize.Reading{Column: o.Column, Seconds: o.Seconds}
+	o.Clean = true
 	in, err := r.Read(arg, o.Options)
 	if err != nil {
 		return nil, how, nil, err

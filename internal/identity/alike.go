@@ -44,7 +44,7 @@ func Alike(cfg *config.Config, hashes map[string]string) []Twins {
 			for _, before := range group[:i] {
 				all[[2]string{before.Arm, k.Arm}]++
 			}
-			what := describe(cfg, k, hashes)
+			what := describe(cfg, k, hashes) + "\n" + levelOf(cfg, k)
 			if _, seen := first[what]; !seen {
 				first[what] = k.Arm
 				continue
@@ -61,6 +61,37 @@ func Alike(cfg *config.Config, hashes map[string]string) []Twins {
 		twins[i] = Twins{pair[0], pair[1], alike[pair], all[pair]}
 	}
 	return twins
+}
+
+// Costs returns the arms that only the level of instrumentation distinguishes, for every key, as
+// pairs of names in the order of the configuration. What they differ in is what instrumenting
+// costs.
+func Costs(cfg *config.Config, hashes map[string]string) [][2]string {
+	differ, levels := map[[2]string]bool{}, map[[2]string]bool{}
+	for group := range groups(cfg.Keys()) {
+		for i, k := range group {
+			for _, before := range group[:i] {
+				pair := [2]string{before.Arm, k.Arm}
+				differ[pair] = differ[pair] || describe(cfg, before, hashes) != describe(cfg, k, hashes)
+				levels[pair] = levels[pair] || levelOf(cfg, before) != levelOf(cfg, k)
+			}
+		}
+	}
+	var pairs [][2]string
+	for i, arm := range cfg.Arms {
+		for _, before := range cfg.Arms[:i] {
+			if pair := [2]string{before.Name, arm.Name}; levels[pair] && !differ[pair] {
+				pairs = append(pairs, pair)
+			}
+		}
+	}
+	return pairs
+}
+
+// levelOf returns the level of instrumentation of a key of cfg.
+func levelOf(cfg *config.Config, k key.Key) string {
+	vm, _, _, _ := cfg.Lookup(k) // it is there
+	return vm.Instrument
 }
 
 // groups yields the keys that differ only in their arm, which are next to each other in keys.
@@ -84,10 +115,11 @@ func sameButArm(a, b key.Key) bool {
 	return a == b
 }
 
-// describe returns everything that distinguishes k from the same key in another arm.
+// describe returns everything that distinguishes k from the same key in another arm, except for the
+// level of instrumentation.
 func describe(cfg *config.Config, k key.Key, hashes map[string]string) string {
 	vm, _, _, _ := cfg.Lookup(k) // k is a key of cfg
-	parts := []string{fmt.Sprintf("%q %q %q", vm.Args, vm.Env, vm.Instrument)}
+	parts := []string{fmt.Sprintf("%q %q", vm.Args, vm.Env)}
 	for _, file := range []struct{ name, path string }{
 		{vmName(k), vm.Path}, {vmName(k) + libraryFiles, ""},
 		{benchmarkName(k), cfg.EntryPath(k)}, {benchmarkName(k) + otherFiles, ""},

@@ -57,6 +57,35 @@ func alike(cfg *config.Config) []string {
 	return list
 }
 
+// TestCosts: arms that only the level of instrumentation distinguishes are no twins.
+func TestCosts(t *testing.T) {
+	cfg := setup(t, base+`[arms.plain]
+[arms.columns]
+instrument = "columns"
+[arms.events]
+vms.C.instrument = "events"
+[arms.tuned]
+instrument = "events"
+env.X = "1"
+[arms.same]
+instrument = "columns"
+`, map[string]string{"py": "1", "benchmarks/b/bench.x": "2"})
+	hashes := (&Programs{Files: Files(cfg)}).Hashes()
+	want := [][2]string{{"plain", "columns"}, {"plain", "events"}, {"columns", "events"}, {"plain", "same"},
+		{"events", "same"}}
+	if got := Costs(cfg, hashes); !slices.Equal(got, want) {
+		t.Errorf("costs %q, want %q", got, want)
+	}
+	var twins []string
+	for _, t := range Alike(cfg, hashes) {
+		twins = append(twins, t.First+" "+t.Second)
+	}
+	// events does not instrument Py, and so is plain for it
+	if got := strings.Join(twins, ", "); got != "columns same, plain events" {
+		t.Errorf("twins: %s", got)
+	}
+}
+
 func TestAlike(t *testing.T) {
 	files := map[string]string{
 		"py": "one", "py2": "two", "copy": "one",

@@ -102,6 +102,7 @@ func Of(before, after Side, o Options) (*Result, error) {
 	r.describe(rows, f, o)
 	r.judge(f, r.null(before, o), o)
 	r.layout(before, after, o)
+	r.instrumented(before, after)
 	if o.Splits > 0 {
 		r.Calibration = calibrate(rows, f, o)
 	}
@@ -198,8 +199,8 @@ func (s Side) reduced(i int, o Options) []reduced {
 	return list
 }
 
-// join fills in Changes, and returns the rows: those of the keys on both sides, of which row i is
-// the i-th change without OnlyIn.
+// join fills in Changes, and returns the rows: those of the keys on both sides that can be
+// compared, of which row i is the i-th of both.
 func (r *Result) join(before, after Side, o Options) []row {
 	var rows []row
 	theirs, ours := after.Keys(), before.Keys()
@@ -216,11 +217,17 @@ func (r *Result) join(before, after Side, o Options) []row {
 		}
 		q := &after.Doc.Pairs[j]
 		both := row{before.reduced(i, o), after.reduced(j, o)}
-		rows = append(rows, both)
-		r.Changes = append(r.Changes, Change{
+		c := Change{
 			Key: k.String(), FirstFrom: both.toFirst(), Before: p.Classification, After: q.Classification,
 			CountsBefore: p.Counts, CountsAfter: q.Counts, Warnings: []warmup.Warning{},
-		})
+			InstrumentBefore: p.Instrument, InstrumentAfter: q.Instrument,
+		}
+		if c.apart = p.Instrument != q.Instrument && !costs(before, after); c.apart {
+			c.withhold(both)
+		} else {
+			rows = append(rows, both)
+		}
+		r.Changes = append(r.Changes, c)
 	}
 	for i := range after.Data.Pairs {
 		if k, ok := after.name(i); ok {
@@ -245,11 +252,11 @@ func only(k key.Key, p *warmup.Pair, side string) Change {
 	return c
 }
 
-// both returns the changes of the keys on both sides.
+// both returns the changes of the keys on both sides that can be compared.
 func (r *Result) both() []*Change {
 	var list []*Change
 	for i := range r.Changes {
-		if c := &r.Changes[i]; c.OnlyIn == "" {
+		if c := &r.Changes[i]; c.OnlyIn == "" && !c.apart {
 			list = append(list, c)
 		}
 	}

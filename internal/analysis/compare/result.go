@@ -101,10 +101,17 @@ type Change struct {
 	// the experiment is blocked and its layouts are random.
 	Layout *layout.Share `json:"layout"`
 
+	// The level of instrumentation of each side: "columns", "events", or "". If they differ, there
+	// is no verdict, unless the sides are arms that nothing else distinguishes.
+	InstrumentBefore string `json:"instrument_before,omitempty"`
+	InstrumentAfter  string `json:"instrument_after,omitempty"`
+
 	Verdict  Verdict          `json:"verdict"` // of the key: steady state and class
 	Reason   string           `json:"reason"`  // of CannotTell and Changed
 	Help     *Help            `json:"help"`    // what would help; nil when not known
 	Warnings []warmup.Warning `json:"warnings"`
+
+	apart bool // see Apart
 }
 
 // Execution is a process execution reduced to a number.

@@ -72,12 +72,31 @@ type Arm struct {
 	// Twins are the names of earlier arms that no file and no setting distinguishes from this one,
 	// for some keys at least, although this is no null arm.
 	Twins []string `json:"twins,omitempty"`
+	// CostOf are the names of earlier arms that only the level of instrumentation distinguishes
+	// from this one: the effect between the two is what instrumenting costs.
+	CostOf []string `json:"cost_of,omitempty"`
 }
 
 // Pair is a key with its process executions in the order they were measured.
 type Pair struct {
 	Key        key.Key
 	Executions []Execution
+}
+
+// Instrument returns how the executions are instrumented: that of the first one.
+func (p *Pair) Instrument() string {
+	if len(p.Executions) == 0 {
+		return ""
+	}
+	return p.Executions[0].Instrument
+}
+
+// InstrumentText describes a level of instrumentation in a sentence: "instrumented (events)".
+func InstrumentText(level string) string {
+	if level == "" {
+		return "not instrumented"
+	}
+	return "instrumented (" + level + ")"
 }
 
 // Outcome is the outcome of an execution according to its source.

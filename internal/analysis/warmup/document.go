@@ -57,6 +57,8 @@ type Pair struct {
 	VM        string `json:"vm"`
 	Variant   string `json:"variant"`
 	Arm       string `json:"arm,omitempty"`
+	// Instrument is "columns" or "events" if the executions are instrumented, else "".
+	Instrument string `json:"instrument,omitempty"`
 	// InputHash covers the data and the parameters: a pair whose hash is unchanged is reused from
 	// an earlier document.
 	InputHash string `json:"input_hash"`

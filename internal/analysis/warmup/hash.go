@@ -31,6 +31,9 @@ func inputHash(pair *dataset.Pair, p Parameters) (string, error) {
 		e := &pair.Executions[i]
 		h.number(e.Number)
 		h.text(string(e.Outcome))
+		if e.Instrument != "" {
+			h.text(e.Instrument)
+		}
 		h.number(len(e.Columns))
 		for k := range e.Columns {
 			c := &e.Columns[k]

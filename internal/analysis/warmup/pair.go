@@ -1,6 +1,7 @@
 package warmup
 
 import (
+	"fmt"
 	"math"
 
 	"krund/internal/analysis/arith"
@@ -27,13 +28,17 @@ func prepare(pair *dataset.Pair, p Parameters) *prepared {
 		series: make([]series, len(pair.Executions)),
 		result: Pair{
 			Key: pair.Key.String(), Benchmark: pair.Key.Benchmark, VM: pair.Key.VM, Variant: pair.Key.Variant,
-			Arm:        pair.Key.Arm,
+			Arm: pair.Key.Arm, Instrument: pair.Instrument(),
 			Executions: make([]Execution, len(pair.Executions)), Warnings: []Warning{},
 		},
 	}
 	for i := range pair.Executions {
 		e := &pair.Executions[i]
 		s, status, problem := read(e, p.Column)
+		if e.Instrument != pair.Instrument() && status == Analysed {
+			status, problem = Refused, fmt.Sprintf("it was %s and the first execution was %s; they are not "+
+				"mixed", dataset.InstrumentText(e.Instrument), dataset.InstrumentText(pair.Instrument()))
+		}
 		if status != Analysed {
 			n := 0
 			if len(e.Columns) > 0 {

@@ -21,6 +21,7 @@ const (
 	warnTooShort     = "too_short"
 	warnUnit         = "unit"
 	warnSource       = "source"
+	warnInstrument   = "instrumented"
 )
 
 const (
@@ -56,6 +57,10 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 	case done == 0:
 		warn(warnNoExecutions, "none of the %d executions can be analyzed; each gives a reason", all)
 		return list
+	}
+	if r.Instrument != "" {
+		warn(warnInstrument, "%s: the program is slower, or faster, than without; do not compare it with "+
+			"series that were not", dataset.InstrumentText(r.Instrument))
 	}
 	if done < all {
 		warn(warnMissing, "%d of %d executions left out (%d not completed, %d without iterations, %d "+

@@ -1,0 +1,43 @@
+package warmup
+
+import (
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+	"krund/internal/key"
+)
+
+// TestInstrumentedIsMarked: an instrumented key has its level and a warning, another hash than the
+// same data without, and executions that were instrumented differently do not count in it.
+func TestInstrumentedIsMarked(t *testing.T) {
+	analyze := func(levels ...string) *Pair {
+		d := &dataset.Dataset{}
+		for _, level := range levels {
+			d.Add(key.Key{Benchmark: "b", VM: "v", Variant: "x"}, dataset.Execution{
+				Outcome: dataset.Completed, Instrument: level, Columns: []dataset.Column{{Name: dataset.Wall,
+					Unit: dataset.Seconds, Core: dataset.NoCore, Reals: []float64{1, 2, 1, 2, 1, 2, 1, 2}}}})
+		}
+		doc, err := Analyze(d, Default(classify.Relative), Options{NoPerformance: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &doc.Pairs[0]
+	}
+	marked := func(p *Pair) bool {
+		return len(p.Warnings) > 0 && p.Warnings[0].Code == warnInstrument &&
+			strings.Contains(p.Warnings[0].Text, "instrumented ("+p.Instrument+")")
+	}
+	clean, events, mixed := analyze("", ""), analyze("events", "events"), analyze("events", "", "events")
+	if clean.Instrument != "" || marked(clean) || clean.InputHash == events.InputHash {
+		t.Errorf("clean: %+v", clean.Warnings)
+	}
+	if events.Instrument != "events" || !marked(events) || events.Status.Analysed != 2 {
+		t.Errorf("events: %+v", events)
+	}
+	if mixed.Status != (StatusCounts{Analysed: 2, Refused: 1}) || mixed.Executions[1].Problem !=
+		"it was not instrumented and the first execution was instrumented (events); they are not mixed" {
+		t.Errorf("mixed: %+v, %q", mixed.Status, mixed.Executions[1].Problem)
+	}
+}

@@ -1,0 +1,82 @@
+package experiment
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+const instrumentText = `[vms.C]
+runner = "c"
+variants = ["v"]
+[variants.v]
+entry = "bench.so"
+[benchmarks]
+b = { parameter = 1 }
+[arms.plain]
+[arms.events]
+instrument = "events"
+`
+
+// TestInstrumentedExperiment: level, events and start stamps are in the data; the second arm is the
+// cost of the first; and what is about programs as they are leaves it out.
+func TestInstrumentedExperiment(t *testing.T) {
+	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "cost.krun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(instrumentText), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a, freed := results.NewAppender(durable.OS(), d.Results()), int64(4096)
+	for slot, arm := range []string{"plain", "events"} {
+		r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: arm}, slot, 1, 1, results.Completed)
+		if arm == "events" {
+			r.Instrument, r.EventsLost = arm, 3
+			r.Events = []results.Event{{Kind: "gc", TimeNS: 1100, DurationNS: 50, Argument: &freed},
+				{Kind: "load", TimeNS: 1200, Name: "A"}}
+		}
+		if err := a.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var messages []string
+	reader := Reader{FS: durable.OS(), LeaveOut: func(_, why string) { t.Error(why) },
+		Message: func(format string, args ...any) {
+			messages = append(messages, fmt.Sprintf(format, args...))
+		}}
+	in, err := reader.Read(d.Dir(), Options{Column: dataset.Wall})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, events := in.Data.Pairs[0].Executions[0], in.Data.Pairs[1].Executions[0]
+	want := []dataset.Event{{Kind: "gc", Time: 1100, Duration: 50, Argument: 4096},
+		{Kind: "load", Name: "A", Time: 1200, Argument: dataset.MissingInt}}
+	if events.Instrument != "events" || !reflect.DeepEqual(events.Events, want) || events.EventsLost != 3 ||
+		!reflect.DeepEqual(events.Starts, []int64{1000, 2000}) {
+		t.Errorf("%+v", events)
+	}
+	if plain.Instrument != "" || plain.Events != nil || plain.Starts != nil {
+		t.Errorf("%+v", plain)
+	}
+	if arms := in.Data.Arms; !reflect.DeepEqual(arms[1].CostOf, []string{"plain"}) || arms[1].Twins != nil {
+		t.Errorf("%+v", arms)
+	}
+	clean, err := reader.Read(d.Dir(), Options{Column: dataset.Wall, Clean: true})
+	if err != nil || len(clean.Data.Pairs) != 1 || len(messages) != 1 ||
+		!strings.Contains(messages[0], "left out 1 instrumented key") {
+		t.Errorf("%v, %d keys, %q", err, len(clean.Data.Pairs), messages)
+	}
+	_, err = reader.Read(d.Dir(), Options{Column: dataset.Wall, Key: "*:*:*@events", Clean: true})
+	if err == nil || !strings.Contains(err.Error(), "every key is instrumented") {
+		t.Errorf("only instrumented keys: %v", err)
+	}
+}
