@@ -107,6 +107,11 @@ bench: build
 compare-bench:
 	$(GO) test -tags slow -count=1 -v -run 'TestSimulations|TestJMH|TestDetectable' ./internal/analysis/compare
 
+## explain-bench  how well krunctl explain names injected causes, and how often it explains shifted events
+.PHONY: explain-bench
+explain-bench:
+	$(GO) test -tags slow -count=1 -v -timeout 30m -run TestSimulations ./internal/analysis/explain
+
 ## kill-test   kill krund, its guard, the stage and the benchmark 50 times; nothing may be lost or counted twice
 kill-test: build
 	./scripts/kill-test.sh

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/analysis/explain"
 	"krund/internal/analysis/optimize"
 	"krund/internal/analysis/similarity"
 	"krund/internal/analysis/stability"
@@ -26,7 +27,8 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	for _, document := range []any{summary.Plan{}, summary.PlanSlot{}, summary.Status{}, summaryJSON{},
 		checkDataJSON{}, doctorJSON{},
 		noise.Certificate{}, summary.Counters{}, summary.Calibration{}, startupJSON{},
-		similarity.Document{}, stability.Document{}, optimize.Document{}, integrity.Defect{}} {
+		similarity.Document{}, stability.Document{}, optimize.Document{}, integrity.Defect{},
+		explain.Document{}} {
 		for name := range fields(reflect.TypeOf(document)) {
 			if !strings.Contains(string(text), "`"+name+"`") {
 				t.Errorf("%T: %s is not in docs/output.md", document, name)

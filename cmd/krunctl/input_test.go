@@ -25,7 +25,7 @@ func TestFIFOAsInput(t *testing.T) {
 	results := [][]string{
 		{"analyze"}, {"table"}, {"report", "-o", filepath.Join(dir, "report")},
 		{"plot", "-o", filepath.Join(dir, "x.svg")}, {"compare", b.dir()}, {"stability"},
-		{"similarity"}, {"optimize"}, {"convert", "--to", "csv"},
+		{"similarity"}, {"optimize"}, {"explain"}, {"convert", "--to", "csv"},
 		{"import", "--jmh", "-o", filepath.Join(dir, "x.bz2")}, {"convert", "--jmh", "--to", "go"}, {"show"},
 	}
 	directories := [][]string{{"status"}, {"summary"}, {"export", "--csv"}, {"startup"}, {"amperf"},
@@ -36,7 +36,7 @@ func TestFIFOAsInput(t *testing.T) {
 		commands [][]string
 		say      string
 	}{
-		{"x.json.gz", results, "it is a FIFO"}, {"x.csv", results[:10], "it is a FIFO"},
+		{"x.json.gz", results, "it is a FIFO"}, {"x.csv", results[:11], "it is a FIFO"},
 		{"x.krun", directories, "not a directory"}, {"x.toml", configs, ""},
 	} {
 		name := fifo(t, filepath.Join(dir, c.name))
@@ -54,7 +54,8 @@ func TestFIFOInTheDirectory(t *testing.T) {
 	all := [][]string{
 		{"status"}, {"summary"}, {"export", "--csv"}, {"startup"}, {"amperf"}, {"check-data"}, {"analyze"},
 		{"table"}, {"convert", "--to", "csv", "--key", "nbody:C:*"}, {"compare"},
-		{"show"}, {"stability"}, {"similarity"}, {"optimize"}, {"plan"}, {"repair", "--dry-run"}, {"repair"},
+		{"show"}, {"stability"}, {"similarity"}, {"optimize"}, {"explain"}, {"plan"}, {"repair",
+			"--dry-run"}, {"repair"},
 		{"hold"}, {"resume"},
 	}
 	for _, file := range []string{"schedule", "config.toml", "analysis.json", "fingerprint.json",

@@ -60,7 +60,7 @@ func TestKeyFlag(t *testing.T) {
 		{"analyze", []string{"analyze", "--json", "--resamples", "500", in}},
 		{"table", []string{"table", "-f", "csv", in}}, {"compare", []string{"compare", "-f", "json", in, in}},
 		{"stability", []string{"stability", "--json", "--resamples", "20", "--ratio-resamples", "20", in}},
-		{"similarity", []string{"similarity", "--json", in}},
+		{"similarity", []string{"similarity", "--json", in}}, {"explain", []string{"explain", "--json", in}},
 		{"optimize", []string{"optimize", "--json", "--resamples", "50", "--steps", "5", in}},
 		{"convert", []string{"convert", "--to", "csv", in}},
 	} {

@@ -18,7 +18,7 @@ var recordReaders = [][]string{
 	{"export", "--csv", "--wide", "--key", "nbody:C:*"}, {"analyze"}, {"analyze", "--json"}, {"table"},
 	{"table", "-f", "json", "-o", "TMP/table"},
 	{"report", "-o", "TMP/report"}, {"plot", "-o", "TMP/x.svg"}, {"compare"}, {"compare", "-f", "csv"},
-	{"stability"}, {"similarity"}, {"optimize"},
+	{"stability"}, {"similarity"}, {"optimize"}, {"explain"},
 	{"convert", "--to", "go"}, {"convert", "--to", "krun", "-o", "TMP/x.bz2"}, {"amperf"},
 }
 

@@ -160,7 +160,7 @@ func groups(a *app) []group {
 			"Analyze and present it",
 			[]*cobra.Command{
 				analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a),
-				stabilityCommand(a), similarityCommand(a), optimizeCommand(a),
+				explainCommand(a), stabilityCommand(a), similarityCommand(a), optimizeCommand(a),
 			},
 		},
 		{"exchange", "Exchange it with other tools", []*cobra.Command{

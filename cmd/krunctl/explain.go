@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/analysis/explain"
+	"krund/internal/analysis/warmup"
+	"krund/internal/experiment"
+	"krund/internal/report"
+)
+
+const explainHelp = `Explain names causes of outliers and changepoints when there is evidence: garbage
+collections, compilations, deoptimizations, page faults, waiting, other tasks on the
+benchmark's processor, frequency. What has no evidence is called unexplained.
+
+The evidence is what records hold beside wall times: events and columns of the VM
+(instrument = "events" or "columns" in the configuration), page faults and context
+switches, counters of the processor. What is missing is listed, with a remedy.
+
+For each key and each candidate (such as: a garbage collection in the iteration, the
+last compilation of a burst just before) it counts the outliers or changepoints that
+have it, over all executions, and compares with the same events shifted by a random
+number of iterations, which keeps their order. All candidates of a key share one
+error rate: if no event had anything to do with the series, the probability that a
+key gets any explanation is at most --alpha. An association must also be strong: an
+odds ratio of at least 4, and 5% of the outliers or changepoints.
+
+A cause that recurs, as a garbage collection in every 50th iteration, coincides with
+1 in 50 shifts by chance: with a single execution p cannot be smaller. Several
+executions of a key are combined.
+
+Beside the statistical steady state stand the last compilation and deoptimization,
+and a warning if they disagree. docs/explain.md has the method and how well it works.
+It reads what krunctl analyze reads, with its analysis if there is one.
+
+EXAMPLES
+  krunctl explain warmup.toml
+  krunctl explain --key 'nbody:CPython:*' --execution 1 warmup.krun
+  krunctl explain --json warmup.krun | jq '.keys[].statements[].text'
+` + readExitHelp
+
+// explainOptions are the flags.
+type explainOptions struct {
+	json       bool
+	key        string
+	executions []int
+	workers    int
+	p          explain.Parameters
+}
+
+func explainCommand(a *app) *cobra.Command {
+	o := explainOptions{p: explain.Default()}
+	c := &cobra.Command{
+		Use:   "explain DIR|NAME.toml|FILE",
+		Short: "Name causes of outliers and changepoints",
+		Long:  explainHelp,
+		Args:  arguments(1, 1, "an experiment or a file of results"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if !(o.p.Alpha > 0 && o.p.Alpha < 1) {
+				return usageError(fmt.Errorf("--alpha must be between 0 and 1, such as 0.05, not %v",
+					o.p.Alpha))
+			}
+			return a.explain(args[0], o)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&o.json, "json", false, "print JSON: all statements, and each outlier and changepoint")
+	f.IntSliceVar(&o.executions, "execution", nil,
+		"also print each outlier and changepoint of the executions with these numbers")
+	f.Float64Var(&o.p.Alpha, "alpha", o.p.Alpha, "bound on the probability of a wrong explanation of a key")
+	f.Uint64Var(&o.p.Seed, "seed", o.p.Seed, "seed of the random shifts")
+	a.keyFlag(c, &o.key)
+	jobsFlag(f, &o.workers)
+	return c
+}
+
+func (a *app) explain(arg string, o explainOptions) error {
+	r := a.reader(max(1, o.workers))
+	r.NoPerformance = true
+	in, doc, err := r.Analyzed(arg, o.key, nil)
+	if err != nil {
+		return err
+	}
+	data, _, err := r.Series(arg, experiment.Options{})
+	if err != nil {
+		return err
+	}
+	data.Info = in.Data.Info
+	result := explain.Explain(data, doc, o.p, o.workers)
+	for _, n := range o.executions {
+		if !slices.ContainsFunc(result.Keys, func(k explain.Key) bool { return hasExecution(&k, n) }) {
+			return usageError(fmt.Errorf("--execution %d: no key has an execution with this number", n))
+		}
+	}
+	if o.json {
+		return a.printJSON(result)
+	}
+	report.ExplainText(a.stdout, result, o.executions)
+	return nil
+}
+
+func hasExecution(k *explain.Key, number int) bool {
+	return slices.ContainsFunc(k.Executions, func(x explain.Execution) bool { return x.Number == number }) ||
+		slices.ContainsFunc(k.LeftOut, func(x warmup.LeftOut) bool { return x.Execution == number })
+}

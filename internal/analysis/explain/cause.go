@@ -1,0 +1,101 @@
+package explain
+
+import "krund/internal/analysis/dataset"
+
+// Cause is the cause of an outlier or a changepoint.
+type Cause string
+
+// The causes. Work and Memory are symptoms.
+const (
+	GC         Cause = "gc"
+	Compile    Cause = "compile"
+	Deopt      Cause = "deopt"
+	Code       Cause = "code"
+	Load       Cause = "load"
+	Pause      Cause = "pause"
+	Mark       Cause = "mark"
+	Competitor Cause = "competitor"
+	Interrupt  Cause = "interrupt"
+	Frequency  Cause = "frequency"
+	Faults     Cause = "faults"
+	Sleep      Cause = "sleep"
+	Migration  Cause = "migration"
+	Work       Cause = "work"
+	Memory     Cause = "memory"
+)
+
+// Symptom reports whether c says what changed in the processor's counters and not why.
+func (c Cause) Symptom() bool { return c == Work || c == Memory }
+
+// trait is what is known of a cause.
+type trait struct {
+	cause Cause
+	// rank is lower for causes that bring about others: a garbage collection touches fresh memory
+	// and makes threads wait, but page faults do not collect garbage.
+	rank int
+	one  string // noun with its article
+	many string
+	// events are the kinds of events, columns the names of columns, that are evidence.
+	events, columns []string
+	// named: the events are also tested by name.
+	named bool
+	// lasting: the benchmark waits while such an event lasts, so that its duration must explain a
+	// part of an outlier.
+	lasting bool
+}
+
+// traits lists all causes, by rank. The names of columns are those that docs/counters.md and
+// docs/explain.md list.
+var traits = []trait{
+	{cause: GC, rank: 1, one: "a garbage collection", many: "garbage collections",
+		events: []string{"gc"}, columns: []string{"gc_count", "gc_time"}, named: true, lasting: true},
+	{cause: Compile, rank: 1, one: "a compilation", many: "compilations",
+		events: []string{"compile"}, columns: []string{"jit_count", "jit_time"}, named: true},
+	{cause: Deopt, rank: 1, one: "a deoptimization", many: "deoptimizations",
+		events: []string{"deopt"}, columns: []string{"deopt_count"}, named: true},
+	{cause: Code, rank: 1, one: "a flush of compiled code", many: "flushes of compiled code",
+		events: []string{"code"}},
+	{cause: Load, rank: 1, one: "the loading of code", many: "loading of code", events: []string{"load"}},
+	{cause: Pause, rank: 1, one: "a pause of the VM", many: "pauses of the VM",
+		events: []string{"pause"}, named: true, lasting: true},
+	{cause: Mark, rank: 1, one: "a mark of the benchmark", many: "marks of the benchmark",
+		events: []string{"mark"}, named: true},
+	{cause: Competitor, rank: 2, one: "another task on its processor", many: "other tasks on its processor",
+		events: []string{"switch"}, columns: []string{"involuntary_switches"}, named: true},
+	{cause: Interrupt, rank: 2, one: "an interrupt", many: "interrupts",
+		events: []string{"irq", "smi"}, columns: []string{"smi"}, named: true},
+	{cause: Frequency, rank: 2, one: "a lower frequency", many: "a lower frequency"},
+	{cause: Migration, rank: 2, one: "a migration to another processor",
+		many:    "migrations to other processors",
+		columns: []string{"migrations"}},
+	{cause: Faults, rank: 3, one: "page faults", many: "page faults", events: []string{"fault"},
+		columns: []string{"minor_faults", "major_faults", "page_faults"}},
+	{cause: Sleep, rank: 2, one: "waiting (a voluntary switch)", many: "waiting (voluntary switches)",
+		columns: []string{"voluntary_switches"}},
+	{cause: Work, rank: 4, one: "more instructions", many: "more instructions"},
+	{cause: Memory, rank: 4, one: "more cycles per instruction", many: "more cycles per instruction"},
+}
+
+func (c Cause) trait() *trait {
+	for i := range traits {
+		if traits[i].cause == c {
+			return &traits[i]
+		}
+	}
+	return &trait{cause: c, one: string(c), many: string(c)}
+}
+
+// quotient is a column that is the quotient of two. Both are of the same iteration, so that it does
+// not depend on the wall time.
+type quotient struct {
+	cause        Cause
+	name         string
+	above, below string
+}
+
+// quotients lists them; a higher value is a slower iteration.
+var quotients = []quotient{
+	{Frequency, "mperf/aperf", dataset.MPERF, dataset.APERF},
+	{Memory, "cycles/instructions", dataset.CoreCycles, "instructions"},
+	{Work, "instructions", "instructions", ""},
+}

@@ -1,0 +1,321 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+)
+
+const (
+	unexplained = -1
+	// mostStatements bounds the statements about a key, listed the candidates that are no
+	// statements.
+	mostStatements = 12
+	listed         = 8
+	// A cause of lower rank is named in place of the candidate with the most evidence if it has
+	// this share of the evidence and explains this share of its targets.
+	rivalScore, rivalHits = 0.5, 0.8
+	// withHits is the share of a statement's targets from which on another cause is mentioned.
+	withHits = 0.5
+	// leastTime is the share of the extra time of outliers that lasting events must take.
+	leastTime = 0.2
+)
+
+// targets holds, by kind, execution and target, the index of the statement that explains it, or
+// unexplained.
+type targets map[Target][][]int
+
+// study is a key during its explanation.
+type study struct {
+	p       Parameters
+	runs    []*run
+	sources []source
+	tests   []*test
+	tables  []*table
+	shifts  [][]int32
+	state   targets
+	used    []*test // by statement
+	out     *Key
+}
+
+// Explain explains every key of a data set, whose analysis is doc. The data must have all columns
+// and events. workers is the number of goroutines; it does not change the result.
+func Explain(d *dataset.Dataset, doc *warmup.Document, p Parameters, workers int) *Document {
+	result := &Document{Format: Format, Source: d.Info, Parameters: p, Keys: make([]Key, len(doc.Pairs)),
+		Problems: append([]string{}, d.Problems...)}
+	warmup.Parallel(len(doc.Pairs), workers, func(i int) {
+		a := &doc.Pairs[i]
+		result.Keys[i] = OfKey(d.Find(a.ParsedKey()), a, doc.Parameters.Column, p)
+	})
+	return result
+}
+
+// OfKey explains the executions of a key, whose analysis of the named column is a. pair may be nil.
+func OfKey(pair *dataset.Pair, a *warmup.Pair, column string, p Parameters) Key {
+	k := Key{Key: a.Key, Name: a.ParsedKey(), Sources: []string{}, Missing: []string{},
+		Statements: []Statement{}, Candidates: []Candidate{}, Executions: []Execution{},
+		LeftOut: []warmup.LeftOut{}, Warnings: []string{}}
+	s := study{p: p, out: &k}
+	if pair != nil && len(pair.Executions) == len(a.Executions) {
+		for i := range pair.Executions {
+			r, problem := newRun(&pair.Executions[i], &a.Executions[i], column)
+			if r == nil {
+				k.LeftOut = append(k.LeftOut, warmup.LeftOut{Execution: a.Executions[i].Number,
+					Problem: problem})
+				continue
+			}
+			s.runs = append(s.runs, r)
+		}
+	}
+	if len(s.runs) == 0 {
+		k.Warnings = append(k.Warnings, "no execution was analyzed")
+		return k
+	}
+	s.prepare()
+	for len(k.Statements) < mostStatements && s.next() {
+		continue
+	}
+	s.describe()
+	return k
+}
+
+// prepare collects the evidence and the candidates.
+func (s *study) prepare() {
+	s.sources = sourcesOf(s.runs)
+	s.tests = testsOf(s.sources, s.runs)
+	s.shifts = shiftsOf(s.runs, s.p)
+	s.state = targets{}
+	for _, t := range []Target{Outliers, Changepoints} {
+		for _, r := range s.runs {
+			s.state[t] = append(s.state[t], slices.Repeat([]int{unexplained}, len(r.targets[t])))
+		}
+	}
+	s.tables = make([]*table, len(s.tests))
+	s.out.Tested = len(s.tests)
+	for i := range s.sources {
+		if src := &s.sources[i]; src.name == "" {
+			s.out.Sources = append(s.out.Sources, src.label)
+		}
+	}
+}
+
+// scored is a candidate with its evidence.
+type scored struct {
+	Candidate
+	score float64
+	test  *test
+}
+
+// next adds the statement with the most evidence about the targets that are still unexplained. It
+// returns false if there is none; the candidates are then final.
+func (s *study) next() bool {
+	all := s.scoreAll()
+	var best *scored
+	for i := range all {
+		c := &all[i]
+		if !s.established(c) {
+			continue
+		}
+		if best == nil || c.better(best) {
+			best = c
+		}
+	}
+	if best == nil {
+		slices.SortStableFunc(all, func(a, b scored) int {
+			return cmp.Or(cmp.Compare(a.Corrected, b.Corrected), cmp.Compare(a.P, b.P),
+				cmp.Compare(b.score, a.score))
+		})
+		for _, c := range all[:min(len(all), listed)] {
+			if c.score > 0 {
+				s.out.Candidates = append(s.out.Candidates, c.Candidate)
+			}
+		}
+		return false
+	}
+	best = s.rival(best, all)
+	statement := Statement{Candidate: best.Candidate, With: s.with(best, all)}
+	s.assign(best.test, len(s.out.Statements))
+	s.used = append(s.used, best.test)
+	s.out.Statements = append(s.out.Statements, statement)
+	return true
+}
+
+// better: causes before symptoms, then by evidence.
+func (c *scored) better(than *scored) bool {
+	if c.Cause.Symptom() != than.Cause.Symptom() {
+		return than.Cause.Symptom()
+	}
+	return c.score > than.score
+}
+
+// scoreAll tests all candidates together on the targets that are unexplained. The corrected p of a
+// candidate is the share of the shifts in which any candidate has at least its score (Westfall and
+// Young's single-step maximum).
+func (s *study) scoreAll() []scored {
+	highest := make([]float64, len(s.shifts))
+	var all []scored
+	for i, t := range s.tests {
+		if s.tables[i] == nil {
+			s.tables[i] = newTable(t, s.runs, s.state)
+		}
+		tab := s.tables[i]
+		if tab.targets == 0 || tab.expected == 0 {
+			continue
+		}
+		hits, local := tab.at(s.shifts[0])
+		c := scored{test: t, score: tab.score(hits, local, s.p)}
+		c.Candidate = Candidate{Target: t.target, Cause: t.source.cause, Source: t.source.label,
+			Name: t.source.name, Feature: t.feature, Targets: tab.targets, Hits: int(hits),
+			Expected: tab.expected, OddsRatio: tab.odds(hits), P: 1, Corrected: 1,
+			Explained: (hits - tab.expected) / float64(tab.targets), Smallest: tab.smallest(s.shifts)}
+		same := 0
+		for d, shift := range s.shifts {
+			h, l := tab.at(shift)
+			score := tab.score(h, l, s.p)
+			highest[d] = max(highest[d], score)
+			if score >= c.score {
+				same++
+			}
+		}
+		c.P = float64(same) / float64(len(s.shifts))
+		all = append(all, c)
+	}
+	for i := range all {
+		all[i].Corrected = shareAbove(highest, all[i].score)
+		if all[i].Target == Outliers {
+			all[i].Time = s.timeOf(all[i].test)
+		}
+	}
+	return all
+}
+
+func shareAbove(values []float64, least float64) float64 {
+	n := 0
+	for _, v := range values {
+		if v >= least {
+			n++
+		}
+	}
+	return float64(n) / float64(len(values))
+}
+
+// smallest is Candidate.Smallest: random shifts cannot show less than the share of one of them.
+func (t *table) smallest(shifts [][]int32) float64 {
+	p := 1.0
+	for _, hits := range t.hits {
+		p *= shareOfMaximum(hits)
+	}
+	return max(p, 1/float64(len(shifts)))
+}
+
+func shareOfMaximum(hits []float32) float64 {
+	most, n := slices.Max(hits), 0
+	for _, h := range hits {
+		if h == most {
+			n++
+		}
+	}
+	return float64(n) / float64(len(hits))
+}
+
+// established reports whether a candidate can be named.
+func (s *study) established(c *scored) bool {
+	return c.score > 0 && c.Corrected <= s.p.Alpha &&
+		!(c.Time != nil && c.Cause.trait().lasting && *c.Time < leastTime)
+}
+
+// rival returns the candidate to name in place of the best one: one whose cause has a lower rank
+// and that explains nearly the same.
+func (s *study) rival(best *scored, all []scored) *scored {
+	chosen := best
+	for i := range all {
+		c := &all[i]
+		if c.Target != best.Target || !s.established(c) || c.score < rivalScore*best.score ||
+			c.Cause.trait().rank >= best.Cause.trait().rank || s.shared(best.test, c.test) < rivalHits {
+			continue
+		}
+		if c.Cause.trait().rank < chosen.Cause.trait().rank ||
+			c.Cause.trait().rank == chosen.Cause.trait().rank && c.score > chosen.score {
+			chosen = c
+		}
+	}
+	return chosen
+}
+
+// shared is the share of the unexplained targets hit by a that b hits, too.
+func (s *study) shared(a, b *test) float64 {
+	both, all := 0, 0
+	s.eachOpen(a.target, func(e, k int) {
+		if a.hit(s.runs, e, k) {
+			all++
+			if b.hit(s.runs, e, k) {
+				both++
+			}
+		}
+	})
+	return float64(both) / float64(max(all, 1))
+}
+
+// with lists other established evidence of most of the same targets.
+func (s *study) with(best *scored, all []scored) []string {
+	list := []string{}
+	for i := range all {
+		c := &all[i]
+		if c.Target != best.Target || c.Cause == best.Cause || !s.established(c) ||
+			s.shared(best.test, c.test) < withHits {
+			continue
+		}
+		if what := c.Cause.trait().many; !slices.Contains(list, what) {
+			list = append(list, what)
+		}
+	}
+	return list
+}
+
+// eachOpen calls do for each unexplained target.
+func (s *study) eachOpen(t Target, do func(e, k int)) {
+	for e, of := range s.state[t] {
+		for k, statement := range of {
+			if statement == unexplained {
+				do(e, k)
+			}
+		}
+	}
+}
+
+// assign makes a statement explain the targets that its test hits.
+func (s *study) assign(t *test, statement int) {
+	s.eachOpen(t.target, func(e, k int) {
+		if t.hit(s.runs, e, k) {
+			s.state[t.target][e][k] = statement
+		}
+	})
+	for i := range s.tests {
+		if s.tests[i].target == t.target {
+			s.tables[i] = nil
+		}
+	}
+}
+
+// timeOf is Candidate.Time.
+func (s *study) timeOf(t *test) *float64 {
+	spent, excess := 0.0, 0.0
+	timed := false
+	s.eachOpen(t.target, func(e, k int) {
+		r, a := s.runs[e], &t.source.runs[e]
+		if a.spent == nil || !r.seconds || !t.hit(s.runs, e, k) {
+			return
+		}
+		i := r.targets[t.target][k]
+		timed = true
+		spent += a.spent[i] / 1e9
+		excess += max(0, r.excess(i))
+	})
+	if !timed || excess == 0 {
+		return nil
+	}
+	share := spent / excess
+	return &share
+}

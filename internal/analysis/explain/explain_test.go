@@ -1,0 +1,312 @@
+package explain
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+)
+
+// made is an execution of n iterations of 1 ms with an analysis: outliers of 3 ms, and after each
+// changepoint (the index of the first iteration of a segment) iterations are 10 % slower.
+func made(n int, outliers, changes []int) (dataset.Execution, warmup.Execution) {
+	e := dataset.Execution{Number: 1, Outcome: dataset.Completed, Instrument: "events"}
+	a := warmup.Execution{Number: 1, Status: warmup.Analysed, Iterations: n, Window: n / 10,
+		Outliers: outliers,
+		Steady:   &warmup.Steady{Iteration: 1}}
+	wall, at, length := make([]int64, n), int64(0), 1e6
+	start := 0
+	for i := range wall {
+		if slices.Contains(changes, i) {
+			a.Changepoints = append(a.Changepoints, i-1)
+			a.Segments = append(a.Segments, warmup.Segment{Start: start, End: i, Mean: length / 1e9})
+			start, length = i, length*1.1
+			a.Steady.Iteration = i + 1
+		}
+		wall[i] = int64(length)
+		if slices.Contains(outliers, i) {
+			wall[i] = int64(3 * length)
+		}
+		e.Starts = append(e.Starts, at)
+		at += wall[i]
+	}
+	a.Segments = append(a.Segments, warmup.Segment{Start: start, End: n, Mean: length / 1e9})
+	e.Columns = []dataset.Column{{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore,
+		Ints: wall}}
+	return e, a
+}
+
+// key explains executions.
+func keyOf(e []dataset.Execution, a []warmup.Execution) Key {
+	return OfKey(&dataset.Pair{Executions: e}, &warmup.Pair{Key: "b:V:v", Executions: a}, dataset.Wall,
+		Default())
+}
+
+func every(n, first, step int) []int {
+	var at []int
+	for i := first; i < n; i += step {
+		at = append(at, i)
+	}
+	return at
+}
+
+// TestRecurringCause: a garbage collection in every 50th iteration coincides with one of 50 shifts,
+// so that one execution gives p = 1/50, and two 1/2500, of which 1999 random shifts show 1/2000 at
+// least. The odds ratio is (6.5 * 294.5) / (0.5 * 0.5).
+func TestRecurringCause(t *testing.T) {
+	slow := every(300, 10, 50)
+	e, a := made(300, slow, nil)
+	for _, i := range slow {
+		event(&e, "gc", "full", i, 1_500_000)
+	}
+	k := keyOf([]dataset.Execution{e}, []warmup.Execution{a})
+	if len(k.Statements) != 1 {
+		t.Fatalf("%+v", k)
+	}
+	s := k.Statements[0]
+	want := Candidate{Target: Outliers, Cause: GC, Source: "events gc", Feature: Present, Targets: 6, Hits: 6,
+		Expected: 0.12, OddsRatio: 6.5 * 294.5 / 0.25, Explained: 0.98, P: 0.02, Corrected: 0.02,
+		Smallest: 0.02,
+		Time:     s.Time}
+	if !near64(s.Expected, want.Expected) || !near64(s.OddsRatio, want.OddsRatio) || !near64(s.Explained,
+		0.98) ||
+		!near64(s.P, 0.02) || !near64(s.Corrected, 0.02) || !near64(s.Smallest, 0.02) || s.Hits != 6 ||
+		s.Cause != GC || s.Target != Outliers || s.Feature != Present {
+		t.Errorf("%+v\nwant %+v", s.Candidate, want)
+	}
+	if s.Time == nil || !near64(*s.Time, 0.75) { // 1.5 of 2 ms
+		t.Errorf("time %v", s.Time)
+	}
+	if want := "6 of 6 outliers contain a garbage collection; without them the series " +
+		"has none"; s.Text != want {
+		t.Errorf("%q", s.Text)
+	}
+	f := k.Executions[0].Outliers[1]
+	if want := "outlier at 60: 3 times the mean of its segment; a garbage collection (`full`) took " +
+		"1.5 ms of its " +
+		"3 ms"; f.Text != want || f.Cause != GC || f.Iteration != 60 {
+		t.Errorf("%q, %+v", f.Text, f)
+	}
+	if k.Outliers != (Share{Total: 6, Explained: 6}) {
+		t.Errorf("%+v", k.Outliers)
+	}
+	second := e
+	second.Number = 2
+	k = keyOf([]dataset.Execution{e, second}, []warmup.Execution{a, a})
+	if s := k.Statements[0]; !near64(s.Smallest, 1.0/2000) || s.Corrected > 0.005 ||
+		!strings.HasSuffix(s.Text, "without them the 2 executions have none") {
+		t.Errorf("two executions: %+v", s)
+	}
+}
+
+func near64(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(1, math.Abs(b)) }
+
+// TestTooShortCollections: collections in all slow iterations that took 1 % of their extra time are
+// no cause.
+func TestTooShortCollections(t *testing.T) {
+	slow := every(300, 10, 50)
+	e, a := made(300, slow, nil)
+	for _, i := range slow {
+		event(&e, "gc", "", i, 20_000)
+	}
+	k := keyOf([]dataset.Execution{e, e}, []warmup.Execution{a, a})
+	if len(k.Statements) != 0 || k.Outliers.Explained != 0 ||
+		k.Executions[0].Outliers[0].Text != "outlier at 10: 3 times the mean of its segment; no cause is "+
+			"established" {
+		t.Errorf("%+v", k)
+	}
+}
+
+// TestLastCompilation: in each of three executions the last compilation of run_iter ends just
+// before the changepoint; there are others earlier.
+func TestLastCompilation(t *testing.T) {
+	var executions []dataset.Execution
+	var analyses []warmup.Execution
+	for x, at := range []int{117, 143, 188} {
+		e, a := made(400, nil, []int{at})
+		e.Number, a.Number = x+1, x+1
+		for i := range 20 {
+			event(&e, "compile", "other", 3*i, 100_000)
+		}
+		event(&e, "compile", "run_iter", at-1, 500_000)
+		executions, analyses = append(executions, e), append(analyses, a)
+	}
+	k := keyOf(executions, analyses)
+	if len(k.Statements) != 1 || k.Statements[0].Cause != Compile || k.Changepoints.Explained != 3 {
+		t.Fatalf("%+v", k)
+	}
+	f := k.Executions[0].Changepoints[0]
+	if want := "changepoint at 117: iterations become 10 % slower; the last compilation of `run_iter` " +
+		"ended in " +
+		"iteration 116; there is no compilation after it"; f.Text != want {
+		t.Errorf("%q", f.Text)
+	}
+	st := k.Executions[0].Steady
+	if want := "statistically steady from iteration 117; the VM: last compilation in iteration 116, no " +
+		"deoptimization"; st.Text != want || *st.LastCompile != 116 || st.Compiles != 0 ||
+		len(st.Warnings) != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestLevelOfAColumn: page faults rise from about 2 to 52 per iteration at the changepoint.
+func TestLevelOfAColumn(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var executions []dataset.Execution
+	var analyses []warmup.Execution
+	for x, at := range []int{120, 200, 260} {
+		e, a := made(400, nil, []int{at})
+		e.Number, a.Number, e.Instrument = x+1, x+1, ""
+		faults := make([]int64, 400)
+		for i := range faults {
+			faults[i] = 1 + int64(random.IntN(3))
+			if i >= at {
+				faults[i] += 50
+			}
+		}
+		e.Columns = append(e.Columns, dataset.Column{Name: "minor_faults", Core: dataset.NoCore,
+			Ints: faults})
+		executions, analyses = append(executions, e), append(analyses, a)
+	}
+	k := keyOf(executions, analyses)
+	if len(k.Statements) != 1 || k.Statements[0].Cause != Faults || k.Statements[0].Feature != Shift ||
+		k.Statements[0].Text != "3 of 3 changepoints come with a change of the level of page faults "+
+			"(column minor_faults)" {
+		t.Fatalf("%+v", k)
+	}
+	if f := k.Executions[1].Changepoints[0]; !strings.Contains(f.Text,
+		"; minor_faults per iteration rises from 1.9") || !strings.Contains(f.Text, " to 5") {
+		t.Errorf("%q", f.Text)
+	}
+	// evidence that was not recorded is named, with a remedy
+	if len(k.Missing) != 2 || !strings.Contains(k.Missing[0], `instrument = "events"`) ||
+		!strings.Contains(k.Missing[1], "instructions") {
+		t.Errorf("%q", k.Missing)
+	}
+	if st := k.Executions[0].Steady; !strings.HasSuffix(st.Text, "the VM did not tell what it did") {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestSteadyDisagrees: what the VM still did in the steady state.
+func TestSteadyDisagrees(t *testing.T) {
+	e, a := made(200, nil, []int{100})
+	for i := 100; i < 200; i++ {
+		event(&e, "deopt", "f", i, 0)
+	}
+	event(&e, "compile", "g", 199, 1<<30)
+	event(&e, "code", "full", 150, 0)
+	k := keyOf([]dataset.Execution{e}, []warmup.Execution{a})
+	want := []string{"a compilation (`g`) was still running at the end",
+		"100 of the 100 steady iterations have a deoptimization",
+		"compiled code was discarded in iteration 150 of the steady state"}
+	if got := k.Executions[0].Steady; !reflect.DeepEqual(got.Warnings, want) || got.Deopts != 100 ||
+		*got.LastDeopt != 199 || *got.LastCode != 150 || *got.From != 100 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestEventsAndIterations: which iterations an event belongs to. Iteration i is [10i, 10i+8].
+func TestEventsAndIterations(t *testing.T) {
+	r := &run{n: 4, starts: []int64{0, 10, 20, 30}, ends: []int64{8, 18, 28, 38}}
+	for _, c := range []struct {
+		name                string
+		time, duration      int64
+		first, after, ended int
+	}{
+		{"inside", 12, 3, 1, 2, 1},
+		{"an instant", 12, 0, 1, 2, 1},
+		{"between two", 18 + 1, 0, 2, 2, 1},
+		{"over three", 5, 20, 0, 3, 2},
+		{"before the first", -5, 2, 0, 0, -1},
+		{"into the first", -5, 7, 0, 1, 0},
+		{"after the last", 50, 5, 4, 4, 3},
+		{"beyond the last", 35, 50, 3, 4, 3},
+		{"a negative duration", 12, -100, 1, 2, 1},
+	} {
+		ev := &dataset.Event{Time: c.time, Duration: c.duration}
+		if first, after := r.during(ev); first != c.first || after != c.after || r.ended(ev) != c.ended {
+			t.Errorf("%s: [%d,%d), ended in %d; want [%d,%d), %d", c.name, first, after, r.ended(ev),
+				c.first, c.after,
+				c.ended)
+		}
+	}
+}
+
+// TestScore: the deviance of 41 hits where 5 are expected is 2(41 log(41/5) - 36), and the odds
+// ratio of 41 and 2 outliers, 9 and 1948 others is (41.5 * 1948.5) / (2.5 * 9.5).
+func TestScore(t *testing.T) {
+	tab := &table{targets: 43, all: 43, places: 2000, expected: 43 * 50.0 / 2000}
+	if got, want := tab.odds(41), 41.5*1948.5/(2.5*9.5); !near64(got, want) {
+		t.Errorf("odds ratio %v, want %v", got, want)
+	}
+	p := Default()
+	if got, want := tab.score(41, 5, p), 2*(41*math.Log(41.0/5)-36); !near64(got, want) {
+		t.Errorf("score %v, want %v", got, want)
+	}
+	for name, got := range map[string]float64{"fewer than expected": tab.score(1, 0, p),
+		"less than 5 %": tab.score(3, 1, p), "as many with slight shifts": tab.score(41, 41, p)} {
+		if got != 0 {
+			t.Errorf("%s: score %v", name, got)
+		}
+	}
+}
+
+// TestInjectedAndShifted: 3 executions of each injected cause are explained by it; with evidence
+// that was shifted at random few keys get any explanation. `make explain-bench` measures both.
+func TestInjectedAndShifted(t *testing.T) {
+	v := nature{n: 300, executions: 3, odd: 0.005}
+	any, cases := 0, 0
+	for i := range injections {
+		in := &injections[i]
+		g := v.generate(rand.New(rand.NewPCG(7, uint64(i))), in)
+		k := g.explained(Default())
+		s := g.score(&k, in)
+		if s.found < 3 || float64(s.right) < 0.9*float64(s.found) || s.wrong > 0 {
+			t.Errorf("%s of %s: %+v, %+v", in.cause, in.target, s, k.Statements)
+		}
+		for c := range 5 {
+			random := rand.New(rand.NewPCG(8, uint64(100*i+c)))
+			g := v.generate(random, in)
+			g.shifted(random)
+			k := g.explained(Default())
+			cases++
+			if len(k.Statements) > 0 {
+				any++
+			}
+		}
+	}
+	if any > 6 { // of 40; P(more than 6) is 0.3 % with a rate of 5 %
+		t.Errorf("%d of %d keys with shifted evidence were explained", any, cases)
+	}
+}
+
+// TestDocument: no list is null, and the number of workers changes nothing.
+func TestDocument(t *testing.T) {
+	e, a := made(300, every(300, 10, 50), nil)
+	d := &dataset.Dataset{Pairs: []dataset.Pair{{Executions: []dataset.Execution{e}}}}
+	failed := warmup.Pair{Key: "::", Executions: []warmup.Execution{{Status: warmup.NotCompleted}}}
+	doc := &warmup.Document{Parameters: warmup.Parameters{Column: dataset.Wall},
+		Pairs: []warmup.Pair{{Executions: []warmup.Execution{a}}, failed}}
+	one, four := Explain(d, doc, Default(), 1), Explain(d, doc, Default(), 4)
+	if !reflect.DeepEqual(one, four) {
+		t.Error("workers change the result")
+	}
+	text, err := json.Marshal(one)
+	lists := regexp.MustCompile(`"(keys|problems|sources|missing|statements|candidates|outliers|changepoints|` +
+		`executions|warnings|evidence|with)":null`)
+	if err != nil || lists.Match(text) {
+		t.Errorf("%v %s", err, text)
+	}
+	if w := one.Keys[1].Warnings; len(w) != 1 || w[0] != "no execution was analyzed" ||
+		len(one.Keys[1].LeftOut) != 1 {
+		t.Errorf("%q", w)
+	}
+}

@@ -1,0 +1,278 @@
+package explain
+
+import (
+	"math"
+	"slices"
+
+	"krund/internal/analysis/outlier"
+)
+
+const (
+	// near is how many iterations an event may be away from a changepoint. Changepoint detection
+	// with the smallest segment of two iterations is off by as much.
+	near = 2
+	// usual is the share of the iterations from which on a presence distinguishes nothing, rare
+	// that up to which any amount is extraordinary.
+	usual, rare = 0.5, 0.1
+	// pause is the share of the iterations without an event after which one was the last of a
+	// burst.
+	pause = 0.05
+	// levelWindow is the largest number of iterations on each side of a changepoint whose means are
+	// compared, levelTest the smallest difference in standard errors, levelRatio the smallest one
+	// relative to the larger level, levelFloor the smallest standard deviation relative to the mean
+	// of the series.
+	levelWindow = 100
+	levelTest   = 5.0
+	levelRatio  = 0.05
+	levelFloor  = 0.01
+	// levelRadius is how far from the changepoint no larger difference may lie, so that a trend is
+	// not taken for a change; levelLead is how much smaller the difference at the changepoint may
+	// be, because of noise.
+	levelRadius = 25
+	levelLead   = 0.9
+)
+
+// test is a feature of a source at a kind of target: a candidate.
+type test struct {
+	source  *source
+	target  Target
+	feature Feature
+	// marks[e][i] is 1 if iteration i of execution e has the feature; nil for Shift.
+	marks [][]uint8
+	// shifts[e][k][s] is 1 if the level changes at target k of execution e with shift s.
+	shifts [][][]uint8
+}
+
+// testsOf returns the candidates of a key.
+func testsOf(sources []source, runs []*run) []*test {
+	var all []*test
+	add := func(s *source, target Target, f Feature, marks [][]uint8) {
+		if f == Shift || slices.ContainsFunc(marks, func(m []uint8) bool { return slices.Contains(m, 1) }) {
+			all = append(all, &test{source: s, target: target, feature: f, marks: marks})
+		}
+	}
+	for i := range sources {
+		s := &sources[i]
+		outliers, near := s.outlierMarks(runs), s.nearMarks(runs)
+		for f, marks := range outliers {
+			add(s, Outliers, []Feature{Present, Extraordinary}[f], marks)
+		}
+		if near != nil {
+			add(s, Changepoints, Near, near)
+		}
+		if s.cause == Compile && s.name == "" {
+			add(s, Changepoints, Last, s.lastMarks(runs))
+		}
+		if s.name == "" || s.cause == Competitor {
+			add(s, Changepoints, Shift, nil)
+		}
+	}
+	return all
+}
+
+// outlierMarks returns the marks of Present and Extraordinary, without those that distinguish
+// nothing.
+func (s *source) outlierMarks(runs []*run) [][][]uint8 {
+	present, extraordinary := make([][]uint8, len(runs)), make([][]uint8, len(runs))
+	with, of := 0, 0
+	for e, r := range runs {
+		a := s.runs[e]
+		present[e], extraordinary[e] = make([]uint8, r.n), make([]uint8, r.n)
+		for i, v := range a.count {
+			if v > 0 {
+				present[e][i] = 1
+				with++
+			}
+		}
+		of += r.n
+		amount := a.count
+		if a.spent != nil {
+			amount = a.spent
+		}
+		for _, i := range high(amount, r.a.Window) {
+			extraordinary[e][i] = 1
+		}
+	}
+	if float64(with) >= usual*float64(of) {
+		return [][][]uint8{nil, extraordinary}
+	}
+	if float64(with) <= rare*float64(of) {
+		return [][][]uint8{present}
+	}
+	return [][][]uint8{present, extraordinary}
+}
+
+// high returns the iterations whose amount is extraordinarily high, by the rule that finds
+// outliers.
+func high(amount []float64, window int) []int {
+	found, err := outlier.Find(amount, window)
+	if err != nil || len(found) == 0 {
+		return nil
+	}
+	median := medianOf(amount)
+	return slices.DeleteFunc(found, func(i int) bool { return amount[i] <= median })
+}
+
+func medianOf(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+// nearMarks marks the iterations near one with an event. It returns nil if those are too many to
+// distinguish anything, and for columns that are not counts of rare things.
+func (s *source) nearMarks(runs []*run) [][]uint8 {
+	marks := make([][]uint8, len(runs))
+	with, of := 0, 0
+	for e, r := range runs {
+		marks[e] = make([]uint8, r.n)
+		for i, v := range s.runs[e].place {
+			if v > 0 {
+				mark(marks[e], i-near+1, i+near)
+			}
+		}
+		for _, m := range marks[e] {
+			with += int(m)
+		}
+		of += r.n
+	}
+	if float64(with) >= usual*float64(of) {
+		return nil
+	}
+	return marks
+}
+
+// mark marks the iterations from first to last, around the end of the series.
+func mark(marks []uint8, first, last int) {
+	n := len(marks)
+	for i := first; i <= last; i++ {
+		marks[((i%n)+n)%n] = 1
+	}
+}
+
+// lastMarks marks the iterations near the last event of each burst.
+func (s *source) lastMarks(runs []*run) [][]uint8 {
+	marks := make([][]uint8, len(runs))
+	for e, r := range runs {
+		marks[e] = make([]uint8, r.n)
+		var at []int
+		for i, v := range s.runs[e].place {
+			if v > 0 {
+				at = append(at, i)
+			}
+		}
+		for k, i := range at {
+			next := at[0] + r.n // the first one, after the end of the series
+			if k+1 < len(at) {
+				next = at[k+1]
+			}
+			if float64(next-i) > max(2*near, pause*float64(r.n)) {
+				mark(marks[e], i-near+1, i+near)
+			}
+		}
+	}
+	return marks
+}
+
+// levels finds the changes of level of one source in one execution.
+type levels struct {
+	n            int
+	mean         float64
+	sum, squares []float64 // sums of v - mean before each iteration of two copies of the series
+}
+
+func newLevels(values []float64, window int) *levels {
+	clipped := clip(values, window)
+	n := len(clipped)
+	l := &levels{n: n, sum: make([]float64, 2*n+1), squares: make([]float64, 2*n+1)}
+	for _, v := range clipped {
+		l.mean += v / float64(n)
+	}
+	for i := range 2 * n {
+		v := clipped[i%n] - l.mean
+		l.sum[i+1] = l.sum[i] + v
+		l.squares[i+1] = l.squares[i] + v*v
+	}
+	return l
+}
+
+// clip replaces the outliers of a series by the value before.
+func clip(values []float64, window int) []float64 {
+	clipped := slices.Clone(values)
+	found, err := outlier.Find(values, window)
+	if err != nil {
+		return clipped
+	}
+	if len(found)*10 > len(values) {
+		return clipped // a series of zeros and ones
+	}
+	for _, i := range found {
+		if i > 0 {
+			clipped[i] = clipped[i-1]
+		}
+	}
+	return clipped
+}
+
+// test compares the means of the iterations [i-before, i) and [i, i+after), around the end of the
+// series. It returns the difference in standard errors (positive: the level rises), 0 if it is too
+// small to matter.
+func (l *levels) test(i, before, after int) float64 {
+	start := i - before
+	if start < 0 {
+		start += l.n
+	}
+	if before >= l.n || after >= l.n || start+before+after > 2*l.n {
+		return 0
+	}
+	m1, v1 := l.moments(start, start+before)
+	m2, v2 := l.moments(start+before, start+before+after)
+	d := m2 - m1
+	if math.Abs(d) <= levelRatio*max(math.Abs(m1), math.Abs(m2)) {
+		return 0
+	}
+	floor := levelFloor * l.mean * levelFloor * l.mean
+	return d / math.Sqrt((v1+floor)/float64(before)+(v2+floor)/float64(after))
+}
+
+func (l *levels) moments(from, to int) (mean, variance float64) {
+	n := float64(to - from)
+	m := (l.sum[to] - l.sum[from]) / n
+	return l.mean + m, max(0, (l.squares[to]-l.squares[from])/n-m*m)
+}
+
+// shifts reports for each shift of the source whether its level changes at changepoint c in the
+// same direction as the series.
+func (r *run) shifts(l *levels, c int) []uint8 {
+	marks := make([]uint8, r.n)
+	before := min(c-r.segment(c-1).Start, levelWindow)
+	after := min(r.segment(c).End-c, levelWindow)
+	if l == nil || before < 2 || after < 2 {
+		return marks
+	}
+	sign := 1.0
+	if r.segment(c).Mean < r.segment(c-1).Mean {
+		sign = -1
+	}
+	t := make([]float64, r.n)
+	for i := range t {
+		t[i] = sign * l.test(i, before, after)
+	}
+	for s := range marks {
+		if i := (c + s) % r.n; t[i] >= levelTest && r.largest(t, i) {
+			marks[s] = 1
+		}
+	}
+	return marks
+}
+
+// largest reports whether no larger difference lies near i, except within the precision of a
+// changepoint.
+func (r *run) largest(t []float64, i int) bool {
+	best := 0.0
+	for d := -levelRadius; d <= levelRadius; d++ {
+		if d < -2*near || d > 2*near {
+			best = max(best, t[((i+d)%r.n+r.n)%r.n])
+		}
+	}
+	return t[i] >= levelLead*best
+}

@@ -1,0 +1,141 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+)
+
+// run is one execution with its analysis.
+type run struct {
+	e       *dataset.Execution
+	a       *warmup.Execution
+	values  []float64 // the column that was analyzed
+	n       int
+	seconds bool    // values are times
+	starts  []int64 // nil: events cannot be assigned to iterations
+	ends    []int64
+	targets map[Target][]int // outliers, and the first iterations after changepoints
+}
+
+// newRun returns nil and a reason if the execution was not analyzed.
+func newRun(e *dataset.Execution, a *warmup.Execution, column string) (r *run, problem string) {
+	values, unit, status, problem := warmup.Series(e, column)
+	switch {
+	case a.Status != warmup.Analysed:
+		return nil, a.Problem
+	case status != warmup.Analysed:
+		return nil, problem
+	case len(values) != a.Iterations:
+		return nil, fmt.Sprintf("it has %d iterations, its analysis %d", len(values), a.Iterations)
+	}
+	r = &run{e: e, a: a, values: values, n: len(values), seconds: unit == dataset.Seconds,
+		targets: map[Target][]int{Outliers: a.Outliers, Changepoints: nil}}
+	for _, c := range a.Changepoints {
+		r.targets[Changepoints] = append(r.targets[Changepoints], c+1)
+	}
+	wall, ok := e.Column(dataset.Wall, dataset.NoCore)
+	if !ok || len(wall.Ints) != r.n || len(e.Starts) != r.n || wall.Unit != dataset.Nanoseconds {
+		return r, ""
+	}
+	r.starts, r.ends = e.Starts, make([]int64, r.n)
+	for i, start := range e.Starts {
+		r.ends[i] = start + wall.Ints[i]
+		if i > 0 && start < e.Starts[i-1] {
+			r.starts, r.ends = nil, nil // stamps of several clocks
+			break
+		}
+	}
+	return r, ""
+}
+
+// during returns the iterations that an event overlaps: [first, after). It is empty for an event
+// between two iterations.
+func (r *run) during(ev *dataset.Event) (first, after int) {
+	end := ev.Time + max(0, ev.Duration)
+	first = sort.Search(r.n, func(i int) bool { return r.ends[i] >= ev.Time })
+	after = sort.Search(r.n, func(i int) bool { return r.starts[i] > end })
+	return first, max(first, after)
+}
+
+// ended returns the last iteration that had begun when an event ended; -1 if none had.
+func (r *run) ended(ev *dataset.Event) int {
+	end := ev.Time + max(0, ev.Duration)
+	return sort.Search(r.n, func(i int) bool { return r.starts[i] > end }) - 1
+}
+
+// began returns the last iteration that had begun when an event began; -1 if none had.
+func (r *run) began(ev *dataset.Event) int {
+	return sort.Search(r.n, func(i int) bool { return r.starts[i] > ev.Time }) - 1
+}
+
+// overlap is the time in nanoseconds that an event took of iteration i.
+func (r *run) overlap(ev *dataset.Event, i int) int64 {
+	return max(0, min(r.ends[i], ev.Time+max(0, ev.Duration))-max(r.starts[i], ev.Time))
+}
+
+// segment returns the segment of the analysis that has iteration i.
+func (r *run) segment(i int) *warmup.Segment {
+	s := sort.Search(len(r.a.Segments), func(k int) bool { return r.a.Segments[k].Start > i }) - 1
+	return &r.a.Segments[max(s, 0)]
+}
+
+// excess is how much longer outlier i took than the mean of its segment.
+func (r *run) excess(i int) float64 { return r.values[i] - r.segment(i).Mean }
+
+// ratio is Finding.Ratio of a target.
+func (r *run) ratio(t Target, i int) float64 {
+	if t == Outliers {
+		return quotientOf(r.values[i], r.segment(i).Mean)
+	}
+	return quotientOf(r.segment(i).Mean, r.segment(i-1).Mean)
+}
+
+func quotientOf(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// column returns the values of a column, NaN replaced by 0; nil if the execution lacks it.
+func (r *run) column(name string) []float64 {
+	values, _ := r.e.Values(name)
+	if len(values) != r.n {
+		return nil
+	}
+	clean := make([]float64, r.n)
+	for i, v := range values {
+		if !math.IsNaN(v) {
+			clean[i] = v
+		}
+	}
+	return clean
+}
+
+// quotient returns the values of a quotient of columns, nil if the execution lacks them. Without a
+// divisor the value is that of the iteration before.
+func (r *run) quotient(q quotient) []float64 {
+	above := r.column(q.above)
+	if q.below == "" || above == nil {
+		return above
+	}
+	below := r.column(q.below)
+	if below == nil {
+		return nil
+	}
+	for i := range above {
+		switch {
+		case below[i] > 0:
+			above[i] /= below[i]
+		case i > 0:
+			above[i] = above[i-1]
+		default:
+			above[i] = 0
+		}
+	}
+	return above
+}

@@ -1,0 +1,366 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"krund/internal/analysis/dataset"
+)
+
+// describe completes the key: sentences, findings, shares, and what evidence is missing.
+func (s *study) describe() {
+	k := s.out
+	k.Instrument = "off"
+	for _, r := range s.runs {
+		if r.e.Instrument != "" {
+			k.Instrument = r.e.Instrument
+		}
+	}
+	for i := range k.Statements {
+		k.Statements[i].Text = s.statementText(i)
+	}
+	for e, r := range s.runs {
+		x := Execution{Number: r.e.Number, Iterations: r.n, Steady: steadyOf(r)}
+		x.Outliers = s.findings(Outliers, e, &k.Outliers)
+		x.Changepoints = s.findings(Changepoints, e, &k.Changepoints)
+		k.Executions = append(k.Executions, x)
+	}
+	k.Missing = append(k.Missing, s.missing()...)
+	lost := 0
+	for _, r := range s.runs {
+		lost += r.e.EventsLost
+	}
+	if lost > 0 {
+		k.Warnings = append(k.Warnings, fmt.Sprintf("%d events were lost because the buffer was full; "+
+			"causes may be missing", lost))
+	}
+}
+
+// findings returns the targets of an execution, and counts them.
+func (s *study) findings(t Target, e int, share *Share) []Finding {
+	r := s.runs[e]
+	list := make([]Finding, len(r.targets[t]))
+	for k, i := range r.targets[t] {
+		f := Finding{Iteration: i, Ratio: r.ratio(t, i), Statement: s.state[t][e][k], Evidence: []string{}}
+		share.Total++
+		what := "no cause is established"
+		if f.Statement != unexplained {
+			f.Cause = s.out.Statements[f.Statement].Cause
+			what = s.causeText(f.Statement, e, i)
+			if f.Cause.Symptom() {
+				share.Diagnosed++
+			} else {
+				share.Explained++
+			}
+		}
+		f.Text = fmt.Sprintf("%s; %s", r.effectText(t, i), what)
+		if t == Changepoints {
+			f.Evidence = s.changes(e, i, f.Cause)
+		}
+		list[k] = f
+	}
+	return list
+}
+
+// effectText describes an outlier or a changepoint.
+func (r *run) effectText(t Target, i int) string {
+	ratio := r.ratio(t, i)
+	switch {
+	case t == Outliers:
+		return fmt.Sprintf("outlier at %d: %s times the mean of its segment", i, number(ratio))
+	case ratio > 1:
+		return fmt.Sprintf("changepoint at %d: iterations become %s slower", i, percentage(ratio-1))
+	case ratio > 0 && ratio < 1:
+		return fmt.Sprintf("changepoint at %d: iterations become %s faster", i, percentage(1-ratio))
+	}
+	return fmt.Sprintf("changepoint at %d", i)
+}
+
+func percentage(share float64) string {
+	if share < 0.001 {
+		return "less than 0.1 %"
+	}
+	return number(100*share) + " %"
+}
+
+// number formats a value with up to three digits.
+func number(v float64) string {
+	if v >= 100 && v < 1e9 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// duration formats nanoseconds.
+func duration(ns float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
+		if ns >= unit.size {
+			return number(ns/unit.size) + " " + unit.name
+		}
+	}
+	return number(ns) + " ns"
+}
+
+// statementText is the sentence of statement i.
+func (s *study) statementText(i int) string {
+	st := &s.out.Statements[i]
+	of := fmt.Sprintf("%d of %d", st.Hits, st.Targets)
+	if st.Targets < s.total(st.Target) {
+		of = fmt.Sprintf("%d of the other %d", st.Hits, st.Targets)
+	}
+	if st.Target == Outliers {
+		left, series := "none", "the series has"
+		if n := st.Targets - st.Hits; n > 0 {
+			left = fmt.Sprint(n)
+		}
+		if len(s.runs) > 1 {
+			series = fmt.Sprintf("the %d executions have", len(s.runs))
+		}
+		return fmt.Sprintf("%s outliers %s; without them %s %s", of, outlierPhrase(&st.Candidate), series,
+			left)
+	}
+	return fmt.Sprintf("%s changepoints %s", of, changePhrase(&st.Candidate))
+}
+
+func (s *study) total(t Target) int {
+	n := 0
+	for _, r := range s.runs {
+		n += len(r.targets[t])
+	}
+	return n
+}
+
+// outlierPhrase completes "3 of 5 outliers ...".
+func outlierPhrase(c *Candidate) string {
+	t := c.Cause.trait()
+	column, isColumn := strings.CutPrefix(c.Source, "column ")
+	switch {
+	case c.Cause == Frequency:
+		return "ran at a lower frequency than the iterations around them"
+	case c.Cause == Work:
+		return "executed more instructions than the iterations around them"
+	case c.Cause == Memory:
+		return "needed more cycles per instruction than the iterations around them (caches, memory, " +
+			"mispredicted branches)"
+	case c.Cause == Sleep && c.Feature == Present:
+		return "contain a voluntary context switch: the process slept or waited"
+	case c.Cause == Competitor && isColumn && c.Feature == Present:
+		return "contain an involuntary context switch: another task took the processor"
+	case c.Feature == Present:
+		return "contain " + t.one + called(c.Name)
+	case isColumn:
+		return fmt.Sprintf("have far more %s than the iterations around them (column %s)", t.many, column)
+	}
+	return fmt.Sprintf("have more or longer %s%s than the iterations around them", t.many, called(c.Name))
+}
+
+func called(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " (`" + name + "`)"
+}
+
+// changePhrase completes "3 of 5 changepoints ...".
+func changePhrase(c *Candidate) string {
+	t := c.Cause.trait()
+	column, isColumn := strings.CutPrefix(c.Source, "column ")
+	switch {
+	case c.Feature == Last:
+		return "come just after the last compilation" + called(c.Name) + " of a burst"
+	case c.Feature == Near && !isColumn:
+		return fmt.Sprintf("have %s%s within %d iterations", t.one, called(c.Name), near)
+	case c.Feature == Near:
+		return fmt.Sprintf("have %s within %d iterations (column %s)", t.one, near, column)
+	case c.Cause == Frequency:
+		return "come with a change of frequency"
+	case c.Cause == Work:
+		return "come with a change of the number of instructions: other code, or other work"
+	case c.Cause == Memory:
+		return "come with a change of the cycles per instruction: caches, memory, mispredicted branches"
+	case isColumn:
+		return fmt.Sprintf("come with a change of the level of %s (column %s)", t.many, column)
+	}
+	return fmt.Sprintf("come with a change of the number of %s%s per iteration", t.many, called(c.Name))
+}
+
+// causeText says what a statement's cause did at target i of execution e.
+func (s *study) causeText(statement, e, i int) string {
+	t := s.used[statement]
+	r := s.runs[e]
+	c := s.out.Statements[statement].Candidate
+	switch {
+	case t.feature == Shift:
+		return s.shiftText(t.source, e, i)
+	case t.target == Changepoints && t.source.kind != "":
+		return r.eventNear(t.source, i)
+	case t.target == Changepoints:
+		return strings.TrimPrefix(changePhrase(&c), "have ") // a count of rare things
+	case t.source.kind != "":
+		return r.eventIn(t.source, i)
+	}
+	value := s.sources[s.index(t.source)].runs[e].count[i]
+	if a := t.source.runs[e].spent; a != nil {
+		return fmt.Sprintf("%s took %s", t.source.cause.trait().many, duration(a[i]))
+	}
+	return fmt.Sprintf("%s is %s there", strings.TrimPrefix(t.source.label, "column "), number(value))
+}
+
+func (s *study) index(of *source) int {
+	return slices.IndexFunc(s.sources, func(x source) bool {
+		return x.label == of.label &&
+			x.name == of.name
+	})
+}
+
+// eventIn describes the events of a source in iteration i.
+func (r *run) eventIn(s *source, i int) string {
+	var longest *dataset.Event
+	count, spent := 0, int64(0)
+	for k := range r.e.Events {
+		ev := &r.e.Events[k]
+		if first, after := r.during(ev); !s.has(ev) || i < first || i >= after {
+			continue
+		}
+		count++
+		spent += r.overlap(ev, i)
+		if longest == nil || r.overlap(ev, i) > r.overlap(longest, i) {
+			longest = ev
+		}
+	}
+	if longest == nil {
+		return s.cause.trait().many
+	}
+	text := s.cause.trait().one + called(longest.Name)
+	if count > 1 {
+		text = fmt.Sprintf("%d %s%s", count, s.cause.trait().many, called(longest.Name))
+	}
+	if spent > 0 {
+		text += fmt.Sprintf(" took %s of its %s", duration(float64(spent)),
+			duration(float64(r.ends[i]-r.starts[i])))
+	}
+	return text
+}
+
+// eventNear describes the event of a source near the changepoint before iteration i: the longest
+// one.
+func (r *run) eventNear(s *source, i int) string {
+	var found *dataset.Event
+	for k := range r.e.Events {
+		ev := &r.e.Events[k]
+		at := r.place(ev)
+		if s.has(ev) && at >= i-near && at < i+near && (found == nil || ev.Duration >= found.Duration) {
+			found = ev
+		}
+	}
+	if found == nil {
+		return s.cause.trait().one + " is near"
+	}
+	what := strings.TrimPrefix(strings.TrimPrefix(s.cause.trait().one, "a "), "an ")
+	name := ""
+	if found.Name != "" {
+		name = " of `" + found.Name + "`"
+	}
+	at, verb := r.place(found), "began"
+	if found.Kind == "compile" {
+		verb = "ended"
+	}
+	later, same := 0, 0
+	for k := range r.e.Events {
+		ev := &r.e.Events[k]
+		if ev.Kind == found.Kind && r.place(ev) > at {
+			later++
+			if ev.Name == found.Name {
+				same++
+			}
+		}
+	}
+	article := s.cause.trait().one[:len(s.cause.trait().one)-len(what)]
+	if same == 0 {
+		article = "the last "
+	}
+	text := fmt.Sprintf("%s%s%s %s in iteration %d", article, what, name, verb, at)
+	if later == 0 {
+		text += fmt.Sprintf("; there is no %s after it", what)
+	}
+	return text
+}
+
+// shiftText describes the change of level of a source at the changepoint before iteration i.
+func (s *study) shiftText(src *source, e, i int) string {
+	before, after := s.runs[e].levelsAt(src.runs[e].count, i)
+	verb := "rises"
+	if after < before {
+		verb = "falls"
+	}
+	name := strings.TrimPrefix(src.label, "column ")
+	if src.kind != "" {
+		name = "the number of " + src.cause.trait().many + called(src.name)
+	}
+	return fmt.Sprintf("%s per iteration %s from %s to %s", name, verb, number(before), number(after))
+}
+
+// levelsAt returns the means of a source before and after a changepoint.
+func (r *run) levelsAt(values []float64, i int) (before, after float64) {
+	mean := func(from, to int) float64 {
+		sum := 0.0
+		for _, v := range values[from:to] {
+			sum += v
+		}
+		return sum / float64(max(1, to-from))
+	}
+	return mean(max(r.segment(i-1).Start, i-levelWindow), i), mean(i, min(r.segment(i).End, i+levelWindow))
+}
+
+// changes lists the sources whose level changes at a changepoint, in either direction.
+func (s *study) changes(e, i int, but Cause) []string {
+	r, list := s.runs[e], []string{}
+	for k := range s.sources {
+		src := &s.sources[k]
+		l := src.levelsIn(e, r)
+		if src.name != "" || src.cause == but || l == nil {
+			continue
+		}
+		before := min(i-r.segment(i-1).Start, levelWindow)
+		after := min(r.segment(i).End-i, levelWindow)
+		if before < 2 || after < 2 {
+			continue
+		}
+		if math.Abs(l.test(i, before, after)) >= levelTest {
+			list = append(list, s.shiftText(src, e, i))
+		}
+	}
+	return list
+}
+
+// missing lists the evidence that no execution has, and how to get it.
+func (s *study) missing() []string {
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(s.runs, func(r *run) bool {
+			return slices.ContainsFunc(names, func(name string) bool { return r.column(name) != nil })
+		})
+	}
+	var list []string
+	switch {
+	case s.out.Instrument != "events":
+		list = append(list, "there are no events of the VM (garbage collections, compilations, "+
+			"deoptimizations); write instrument = \"events\" in [vms.NAME] and run it again")
+	case !slices.ContainsFunc(s.runs, func(r *run) bool { return len(r.e.Events) > 0 }):
+		list = append(list, "the VM has reported no events; docs/explain.md lists which VM can report what")
+	case !slices.ContainsFunc(s.runs, func(r *run) bool { return r.starts != nil }):
+		list = append(list, "the records have no start stamps, so that events belong to no iteration")
+	}
+	if !has("voluntary_switches", "minor_faults") {
+		list = append(list, "there are no counts of the kernel (page faults, context switches); "+
+			"docs/counters.md lists them")
+	}
+	if !has("instructions") {
+		list = append(list, "there are no counts of instructions; docs/counters.md explains how to get them")
+	}
+	return list
+}

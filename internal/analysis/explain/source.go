@@ -1,0 +1,212 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"krund/internal/analysis/dataset"
+)
+
+const (
+	// mostNames is the number of names of a kind of events that are tested on their own: those in
+	// the most executions, then those that took the most time.
+	mostNames = 48
+	// idle begins the names of the kernel's idle tasks: a processor that runs one has nothing to
+	// do.
+	idle = "swapper"
+)
+
+// source is one kind of evidence in all executions of a key.
+type source struct {
+	cause Cause
+	label string
+	kind  string // of the events; "" for a column
+	name  string
+	runs  []amounts // by execution
+
+	levels []*levels // by execution, see levelsIn
+}
+
+// amounts is what an execution has of a source, by iteration. Slices are nil if it has none of it.
+type amounts struct {
+	count []float64 // events that overlap the iteration, or the value of the column
+	spent []float64 // their time in it, nanoseconds; nil if they have no duration
+	place []float64 // events by the iteration in which they ended (compile) or began
+}
+
+// sourcesOf returns the evidence of the executions of a key.
+func sourcesOf(runs []*run) []source {
+	var all []source
+	for i := range traits {
+		t := &traits[i]
+		seen := false
+		for _, kind := range t.events {
+			if s, ok := eventSource(runs, t, kind, ""); ok {
+				seen = true
+				all = append(all, s)
+				all = append(all, namedSources(runs, t, kind)...)
+			}
+		}
+		for _, name := range t.columns {
+			// a count of the VM has nothing to add to its events, one of the kernel has: events
+			// may have been lost
+			if t.rank == 1 && seen {
+				break
+			}
+			if s, ok := columnSource(t.cause, name, runs,
+				func(r *run) []float64 { return r.column(name) }); ok {
+				all = append(all, s)
+			}
+		}
+	}
+	for _, q := range quotients {
+		if s, ok := columnSource(q.cause, q.name, runs, func(r *run) []float64 { return r.quotient(q) }); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// levelsIn returns the levels of the source in execution e; nil if it has none.
+func (s *source) levelsIn(e int, r *run) *levels {
+	if s.runs[e].count == nil {
+		return nil
+	}
+	if s.levels == nil {
+		s.levels = make([]*levels, len(s.runs))
+	}
+	if s.levels[e] == nil {
+		s.levels[e] = newLevels(s.runs[e].count, r.a.Window)
+	}
+	return s.levels[e]
+}
+
+// columnSource returns false if no execution has the column, or it never changes.
+func columnSource(cause Cause, name string, runs []*run, of func(*run) []float64) (source, bool) {
+	s := source{cause: cause, label: "column " + name, runs: make([]amounts, len(runs))}
+	varies := false
+	for i, r := range runs {
+		values := of(r)
+		if values == nil {
+			continue
+		}
+		varies = varies || slices.Min(values) != slices.Max(values)
+		s.runs[i] = amounts{count: values, place: values}
+		if c, ok := r.e.Column(name, dataset.NoCore); ok && c.Unit == dataset.Nanoseconds {
+			s.runs[i].spent = nanoseconds(values)
+		}
+	}
+	return s, varies
+}
+
+// nanoseconds converts seconds.
+func nanoseconds(seconds []float64) []float64 {
+	ns := make([]float64, len(seconds))
+	for i, v := range seconds {
+		ns[i] = v * 1e9
+	}
+	return ns
+}
+
+// eventSource returns false if there is no such event.
+func eventSource(runs []*run, t *trait, kind, name string) (source, bool) {
+	s := source{cause: t.cause, label: "events " + kind, kind: kind, name: name,
+		runs: make([]amounts, len(runs))}
+	found := false
+	for i, r := range runs {
+		if r.starts == nil {
+			continue
+		}
+		a := amounts{count: make([]float64, r.n), spent: make([]float64, r.n), place: make([]float64, r.n)}
+		timed, any := false, false
+		for k := range r.e.Events {
+			ev := &r.e.Events[k]
+			if !s.has(ev) {
+				continue
+			}
+			any, timed = true, timed || ev.Duration > 0
+			first, after := r.during(ev)
+			for j := first; j < after; j++ {
+				a.count[j]++
+				a.spent[j] += float64(r.overlap(ev, j))
+			}
+			if at := r.place(ev); at >= 0 {
+				a.place[at]++
+			}
+		}
+		if !timed {
+			a.spent = nil
+		}
+		s.runs[i] = a
+		found = found || any
+	}
+	return s, found
+}
+
+// has reports whether an event is one of the source.
+func (s *source) has(ev *dataset.Event) bool {
+	return s.kind != "" && ev.Kind == s.kind && (s.name == "" || ev.Name == s.name) &&
+		!(ev.Kind == "switch" && strings.HasPrefix(ev.Name, idle))
+}
+
+// place is the iteration in which an event takes effect: that in which a compilation ended, and any
+// other event began.
+func (r *run) place(ev *dataset.Event) int {
+	if ev.Kind == "compile" {
+		return r.ended(ev)
+	}
+	return r.began(ev)
+}
+
+// namedSources returns a source for each of the heaviest names of a kind, if it has several.
+func namedSources(runs []*run, t *trait, kind string) []source {
+	if !t.named {
+		return nil
+	}
+	type weight struct {
+		name       string
+		spent      int64
+		executions int
+		last       int // execution
+	}
+	weights := map[string]*weight{}
+	any := source{kind: kind}
+	for e, r := range runs {
+		for k := range r.e.Events {
+			ev := &r.e.Events[k]
+			if r.starts == nil || !any.has(ev) {
+				continue
+			}
+			w := weights[ev.Name]
+			if w == nil {
+				w = &weight{name: ev.Name, last: -1}
+				weights[ev.Name] = w
+			}
+			w.spent += max(0, ev.Duration)
+			if w.last != e {
+				w.executions++
+				w.last = e
+			}
+		}
+	}
+	if len(weights) < 2 {
+		return nil
+	}
+	var order []*weight
+	for _, w := range weights {
+		if w.name != "" {
+			order = append(order, w)
+		}
+	}
+	slices.SortFunc(order, func(a, b *weight) int {
+		return cmp.Or(b.executions-a.executions, cmp.Compare(b.spent, a.spent), cmp.Compare(a.name, b.name))
+	})
+	var named []source
+	for _, w := range order[:min(len(order), mostNames)] {
+		if s, ok := eventSource(runs, t, kind, w.name); ok {
+			named = append(named, s)
+		}
+	}
+	return named
+}

@@ -1,0 +1,135 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"krund/internal/analysis/dataset"
+)
+
+const (
+	// lateShare is the share of the iterations at the end in which a compilation casts doubt on a
+	// steady state.
+	lateShare = 0.05
+	// oftenShare is the share of the steady iterations with a deoptimization from which on they are
+	// no steady state of the VM.
+	oftenShare = 0.5
+)
+
+// steadyOf compares the statistical steady state of an execution with what the VM did.
+func steadyOf(r *run) Steady {
+	st := Steady{Warnings: []string{}}
+	from := r.n
+	if r.a.Steady != nil {
+		from = r.a.Steady.Iteration - 1
+		st.From = &from
+	}
+	compiles := r.activity(Compile, "jit_count")
+	deopts := r.activity(Deopt, "deopt_count")
+	codes := r.activity(Code, "")
+	st.LastCompile, st.Compiles = lastOf(compiles, from)
+	st.LastDeopt, st.Deopts = lastOf(deopts, from)
+	st.LastCode, _ = lastOf(codes, from)
+	st.Text = st.text(compiles != nil, deopts != nil, codes != nil)
+	if st.From != nil {
+		st.warn(r)
+	}
+	return st
+}
+
+// activity counts by iteration what the VM did, from events or a column; nil if neither is known.
+func (r *run) activity(c Cause, column string) []float64 {
+	values := r.column(column)
+	if r.e.Instrument != "events" && len(r.e.Events) == 0 || r.starts == nil {
+		return values
+	}
+	s, found := eventSource([]*run{r}, c.trait(), c.trait().events[0], "")
+	if !found && values != nil {
+		return values
+	}
+	return s.runs[0].place
+}
+
+// lastOf returns the last iteration with anything, and how many there are from the given one on.
+func lastOf(values []float64, from int) (last *int, count int) {
+	for i, v := range values {
+		if v > 0 {
+			last = &i
+			if i >= from {
+				count++
+			}
+		}
+	}
+	return last, count
+}
+
+// text is the sentence about the steady state.
+func (st *Steady) text(compiles, deopts, codes bool) string {
+	text := "no statistical steady state"
+	if st.From != nil {
+		text = fmt.Sprintf("statistically steady from iteration %d", *st.From)
+	}
+	var list []string
+	add := func(known bool, last *int, what, none string) {
+		switch {
+		case last != nil:
+			list = append(list, fmt.Sprintf("%s in iteration %d", what, *last))
+		case known:
+			list = append(list, none)
+		}
+	}
+	add(compiles, st.LastCompile, "last compilation", "no compilation")
+	add(deopts, st.LastDeopt, "last deoptimization", "no deoptimization")
+	add(codes, st.LastCode, "code cache last flushed or full", "")
+	list = deleteEmpty(list)
+	if len(list) == 0 {
+		return text + "; the VM did not tell what it did"
+	}
+	return text + "; the VM: " + strings.Join(list, ", ")
+}
+
+func deleteEmpty(list []string) []string {
+	var kept []string
+	for _, s := range list {
+		if s != "" {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// warn adds the disagreements.
+func (st *Steady) warn(r *run) {
+	warn := func(format string, args ...any) {
+		st.Warnings = append(st.Warnings, fmt.Sprintf(format,
+			args...))
+	}
+	if ev := r.unfinished(); ev != nil {
+		warn("a compilation%s was still running at the end", called(ev.Name))
+	} else if st.LastCompile != nil && float64(*st.LastCompile) >= (1-lateShare)*float64(r.n) &&
+		*st.LastCompile >= *st.From {
+		warn("the VM still compiled in iteration %d of %d: more iterations may not have this speed",
+			*st.LastCompile, r.n)
+	}
+	steady := r.n - *st.From
+	if float64(st.Deopts) >= oftenShare*float64(steady) {
+		warn("%d of the %d steady iterations have a deoptimization", st.Deopts, steady)
+	}
+	if st.LastCode != nil && *st.LastCode >= *st.From {
+		warn("compiled code was discarded in iteration %d of the steady state", *st.LastCode)
+	}
+}
+
+// unfinished returns a compilation that lasted beyond the last iteration.
+func (r *run) unfinished() *dataset.Event {
+	if r.starts == nil {
+		return nil
+	}
+	for k := range r.e.Events {
+		ev := &r.e.Events[k]
+		if ev.Kind == "compile" && ev.Time < r.ends[r.n-1] && ev.Time+ev.Duration > r.ends[r.n-1] {
+			return ev
+		}
+	}
+	return nil
+}

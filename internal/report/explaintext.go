@@ -1,0 +1,132 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"krund/internal/analysis/explain"
+	"krund/internal/display"
+)
+
+// ExplainText prints what is established about each key, and every outlier and changepoint of the
+// executions with the given numbers.
+func ExplainText(w io.Writer, doc *explain.Document, executions []int) {
+	fmt.Fprintf(w, "%s: causes of outliers and changepoints; iterations count from 0\n\n",
+		display.Terminal(doc.Source.Source))
+	rows := make([][]string, len(doc.Keys))
+	for i := range doc.Keys {
+		k := &doc.Keys[i]
+		rows[i] = []string{k.Name.Benchmark, k.Name.VM, k.Name.VariantArm(), fmt.Sprint(len(k.Executions)),
+			fmt.Sprint(k.Outliers.Total), shareText(k.Outliers), fmt.Sprint(k.Changepoints.Total),
+			shareText(k.Changepoints), causesText(k)}
+	}
+	display.Table(w, []string{"benchmark", "VM", "variant", ">executions", ">outliers", ">explained",
+		">changepoints", ">explained", "causes"}, rows)
+	for i := range doc.Keys {
+		explainKey(w, &doc.Keys[i], executions)
+	}
+	if len(doc.Problems) > 0 {
+		fmt.Fprintln(w)
+		printIndented(w, doc.Problems)
+	}
+}
+
+func shareText(s explain.Share) string {
+	if s.Total == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f%%", 100*float64(s.Explained)/float64(s.Total))
+}
+
+// causesText lists the causes of a key, each once.
+func causesText(k *explain.Key) string {
+	var causes []string
+	for i := range k.Statements {
+		if c := string(k.Statements[i].Cause); !slices.Contains(causes, c) {
+			causes = append(causes, c)
+		}
+	}
+	return strings.Join(causes, ", ")
+}
+
+// explainKey prints one key.
+func explainKey(w io.Writer, k *explain.Key, executions []int) {
+	fmt.Fprintf(w, "\n%s (instrument %s)\n", display.Terminal(k.Key), k.Instrument)
+	line := func(format string, args ...any) {
+		fmt.Fprintln(w, display.Wrap("  "+display.Terminal(fmt.Sprintf(format, args...)), explainWidth,
+			"    "))
+	}
+	for i := range k.Statements {
+		s := &k.Statements[i]
+		line("%s.", s.Text)
+		line("  %s.", evidenceText(&s.Candidate, k.Tested, s.With))
+	}
+	if len(k.Statements) == 0 && k.Outliers.Total+k.Changepoints.Total > 0 {
+		line("No cause is established for any outlier or changepoint.")
+		if len(k.Candidates) > 0 {
+			c := &k.Candidates[0]
+			line("The best candidate is %s at %d of %d %s (%s): %s.", c.Cause, c.Hits, c.Targets, c.Target,
+				c.Source, evidenceText(c, k.Tested, nil))
+		}
+	}
+	line("Unexplained: %s, %s.", leftText(k.Outliers, "outlier"), leftText(k.Changepoints, "changepoint"))
+	for i := range k.Executions {
+		x := &k.Executions[i]
+		if slices.Contains(executions, x.Number) {
+			explainExecution(line, x)
+		}
+		for _, warning := range x.Steady.Warnings {
+			line("Execution %d is %s, but %s.", x.Number, x.Steady.Text, warning)
+		}
+	}
+	printIndented(w, leftOutNotes(k.Key, k.LeftOut))
+	for _, warning := range k.Warnings {
+		line("Warning: %s.", warning)
+	}
+	for _, missing := range k.Missing {
+		line("Missing: %s.", missing)
+	}
+}
+
+// explainWidth is the width of the text.
+const explainWidth = 100
+
+func leftText(s explain.Share, noun string) string {
+	text := fmt.Sprintf("%d of %s", s.Total-s.Explained, display.Count(s.Total, noun))
+	if s.Diagnosed > 0 {
+		text += fmt.Sprintf(" (of %d of them it is known what changed in the processor's counters)",
+			s.Diagnosed)
+	}
+	return text
+}
+
+// evidenceText states how strong the evidence is.
+func evidenceText(c *explain.Candidate, tested int, with []string) string {
+	text := fmt.Sprintf("Odds ratio %.3g, %.2g expected by chance, p = %.2g, corrected for %s %.2g",
+		c.OddsRatio, c.Expected, c.P, display.Count(tested, "candidate"), c.Corrected)
+	if c.Smallest >= 0.01 {
+		text += fmt.Sprintf("; these events cannot give a p below %.2g, more executions can", c.Smallest)
+	}
+	if c.Time != nil {
+		text += fmt.Sprintf("; they took %.0f%% of the extra time", 100**c.Time)
+	}
+	if len(with) > 0 {
+		text += "; seen with it: " + strings.Join(with, ", ")
+	}
+	return text
+}
+
+// explainExecution prints the findings of an execution.
+func explainExecution(line func(string, ...any), x *explain.Execution) {
+	line("Execution %d, %d iterations: %s.", x.Number, x.Iterations, x.Steady.Text)
+	for _, list := range [][]explain.Finding{x.Changepoints, x.Outliers} {
+		for i := range list {
+			line("  %s.", list[i].Text)
+			for _, also := range list[i].Evidence {
+				line("    also: %s", also)
+			}
+		}
+	}
+}
