@@ -1,0 +1,35 @@
+<?php
+/* Garbage collections in known iterations; ../../README.md explains which. */
+
+const STEPS = 400000;
+$iterations = 0;
+
+/* The usual work of an iteration. */
+function work(): int
+{
+    $x = 1;
+    for ($i = 0; $i < STEPS; $i++) {
+        $x = ($x * 69069 + 1) & 0x7fffffff;
+    }
+    return $x;
+}
+
+/* Creates cycles and collects them: the collector of PHP looks at nothing else. */
+function collect(): void
+{
+    for ($i = 0; $i < 8000; $i++) {
+        $object = new \stdClass();
+        $object->self = [$object, $i];
+    }
+    gc_collect_cycles();
+}
+
+function run_iter(int $n): void
+{
+    global $iterations;
+    if ($iterations % 50 === $n % 50) {
+        collect();
+    }
+    $iterations++;
+    work();
+}
