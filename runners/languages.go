@@ -22,12 +22,12 @@ const CommandName = "command"
 // was built is not installed.
 var languages = []Language{
 	{"c", []string{"runner-c"}, true},
-	{"python", []string{"runner.py"}, false},
-	{"lua", []string{"runner.lua"}, false},
+	{"python", []string{"runner.py", "instrument.py"}, false},
+	{"lua", []string{"runner.lua", "instrument.lua"}, false},
 	{"javascript", []string{"runner.js", "krun.node"}, false},
 	{"java", []string{"java/KrunRunner.class", "java/BaseKrunEntry.class", "java/libkrunjava.so"}, false},
-	{"ruby", []string{"runner.rb", "krunruby.so"}, false},
-	{"php", []string{"runner.php"}, false},
+	{"ruby", []string{"runner.rb", "instrument.rb", "krunruby.so"}, false},
+	{"php", []string{"runner.php", "instrument.php", "krunphp.so"}, false},
 	{"dotnet", []string{"dotnet/KrunRunner.exe", "dotnet/libkrun.so"}, false},
 	{"go", nil, true}, // the runner is a part of each benchmark's program
 	{CommandName, []string{"runner-command"}, true},

@@ -59,6 +59,7 @@ type run struct {
 	stopped    bool     // the stop flag is set before the start
 	env        []string // added to the environment
 	noBuffer   bool     // the variable names a descriptor that is not there
+	instrument string   // the level of instrumentation, "" for none
 }
 
 // ended is the result of an execution.
@@ -70,7 +71,11 @@ type ended struct {
 
 func (r run) do(t *testing.T) ended {
 	t.Helper()
-	buffer, err := libkrun.Create(libkrun.Spec{Iterations: r.iterations, UserColumns: 4})
+	spec := libkrun.Spec{Iterations: r.iterations, UserColumns: 16}
+	if r.instrument == "events" {
+		spec.Events = 1 << 12
+	}
+	buffer, err := libkrun.Create(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +93,9 @@ func (r run) do(t *testing.T) ended {
 	}
 	c.Env = append([]string{"KRUN_BUFFER_FD=3", "KRUN_LIBRARY=" + filepath.Join(built, "lib", "libkrun.so")},
 		r.env...)
+	if r.instrument != "" {
+		c.Env = append(c.Env, "KRUN_INSTRUMENT="+r.instrument)
+	}
 	c.Stdout, c.Stderr = &stdout, &stderr
 	if !r.noBuffer {
 		c.ExtraFiles = []*os.File{buffer.File()}

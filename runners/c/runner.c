@@ -7,6 +7,9 @@
  * Loads the benchmark and calls its run_iter(PARAMETER) until libkrun, which is
  * linked in, says stop. The result of run_iter is ignored: a benchmark that
  * computes a wrong result exits with its own status, which is kept.
+ *
+ * With KRUN_INSTRUMENT the column heap_used has the bytes that malloc has given
+ * out, where the C library is glibc 2.33 or later. There are no events.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,6 +30,13 @@ enum {
 };
 
 typedef void (*entry)(int);
+
+/* As struct mallinfo2 in glibc's malloc.h. */
+struct heap {
+	size_t arena, free_chunks, fast_chunks, mapped_chunks, mapped, unused, fast, used, free, top;
+};
+
+typedef struct heap (*heap_function)(void);
 
 static int fail(int status, const char *what, const char *why)
 {
@@ -80,8 +90,27 @@ static int measure(krun *k, entry run_iter, int parameter)
 	return krun_done(k);
 }
 
+/* measure_heap is measure, and reads the size of the heap after each iteration. */
+static int measure_heap(krun *k, entry run_iter, int parameter, heap_function read_heap)
+{
+	int column = krun_column(k, "heap_used", "bytes"), err;
+	struct heap heap;
+
+	while (!krun_should_stop(k)) {
+		(void)krun_begin(k);
+		run_iter(parameter);
+		err = krun_end(k);
+		if (err)
+			return err;
+		heap = read_heap();
+		(void)krun_set(k, column, (int64_t)(heap.used + heap.mapped));
+	}
+	return krun_done(k);
+}
+
 int main(int argc, char **argv)
 {
+	heap_function read_heap = NULL;
 	int parameter, err;
 	entry run_iter;
 	void *library;
@@ -100,7 +129,9 @@ int main(int argc, char **argv)
 	*(void **)&run_iter = dlsym(library, "run_iter"); /* as POSIX shows it */
 	if (!run_iter)
 		return fail(EXIT_NO_ENTRY, argv[1], "has no function run_iter");
-	err = measure(k, run_iter, parameter);
+	if (getenv("KRUN_INSTRUMENT"))
+		*(void **)&read_heap = dlsym(dlopen(NULL, RTLD_NOW), "mallinfo2");
+	err = read_heap ? measure_heap(k, run_iter, parameter, read_heap) : measure(k, run_iter, parameter);
 	if (err)
 		return fail(EXIT_MEASURE, "krun_begin or krun_end", krun_strerror(err));
 	krun_free(k);

@@ -1,4 +1,5 @@
 using System;
+using System.Diagnostics;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
@@ -11,6 +12,9 @@ using System.Text.RegularExpressions;
 ///
 /// Loads the assembly, finds the class that has a public static void run_iter(int),
 /// and calls it until libkrun says stop. libkrun.so is in the directory of this file.
+///
+/// With KRUN_INSTRUMENT the columns gc_count, heap_used and jit_count are set after each
+/// iteration. Mono does not report events.
 ///
 /// Exit status: 0 measured; 64 usage; 65 the assembly has no run_iter; 66 it cannot
 /// be loaded; 69 libkrun.so cannot be loaded; 70 the benchmark raised an exception;
@@ -49,6 +53,12 @@ static class KrunRunner {
     [DllImport("krun")]
     static extern IntPtr krun_strerror(int code);
 
+    [DllImport("krun")]
+    static extern int krun_column(IntPtr handle, string name, string unit);
+
+    [DllImport("krun")]
+    static extern int krun_set(IntPtr handle, int column, long value);
+
     /// <summary>The argument of run_iter. A static field is read again in each iteration.</summary>
     static int parameter;
 
@@ -66,7 +76,8 @@ static class KrunRunner {
         }
         Action<int> entry = Load(args[0]);
         try {
-            code = Measure(handle, entry);
+            code = Environment.GetEnvironmentVariable("KRUN_INSTRUMENT") == null
+                ? Measure(handle, entry) : MeasureColumns(handle, entry);
         } catch (Exception e) {
             Fail(ExitException, args[0] + " raised an exception in run_iter", e);
         }
@@ -136,6 +147,35 @@ static class KrunRunner {
             }
         }
         return krun_done(handle);
+    }
+
+    /// <summary>Like Measure, and sets columns after each iteration.</summary>
+    static int MeasureColumns(IntPtr handle, Action<int> run_iter) {
+        int gc_count = krun_column(handle, "gc_count", ""), heap_used = krun_column(handle, "heap_used", "bytes"),
+            jit_count = krun_column(handle, "jit_count", "");
+        var jitted = new PerformanceCounter(".NET CLR JIT", "# of IL Methods JITted", "");
+        krun_set(handle, gc_count, 0); // libkrun refuses it before the first iteration, but it is bound
+        long collections = Collections(), methods = jitted.RawValue;
+        while (krun_should_stop(handle) == 0) {
+            krun_begin(handle);
+            run_iter(parameter);
+            int code = krun_end(handle);
+            if (code != 0) {
+                return code;
+            }
+            long c = Collections(), m = jitted.RawValue;
+            krun_set(handle, gc_count, c - collections);
+            krun_set(handle, heap_used, GC.GetTotalMemory(false));
+            krun_set(handle, jit_count, m - methods);
+            collections = c;
+            methods = m;
+        }
+        return krun_done(handle);
+    }
+
+    /// <summary>The collections of the nursery and of the whole heap.</summary>
+    static long Collections() {
+        return GC.CollectionCount(0) + GC.CollectionCount(1);
     }
 
     static string ErrorText(int code) {

@@ -5,7 +5,8 @@ usage: runner.lua BENCHMARK_FILE PARAMETER
 
 Runs the benchmark's file and calls the global function run_iter(PARAMETER) until
 libkrun says stop. libkrun is the file that the environment variable KRUN_LIBRARY
-names, or libkrun.so beside this file, or ../../lib/libkrun.so.
+names, or libkrun.so beside this file, or ../../lib/libkrun.so. With KRUN_INSTRUMENT
+it also runs instrument.lua, which asks LuaJIT what it did in each iteration.
 
 exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
 66 the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
@@ -26,7 +27,7 @@ local EXACT = 2 ^ 53 -- integers up to here are represented exactly
 
 -- The benchmark shares the global variables, so everything that is needed after loading it is kept
 -- in locals.
-local exit, stderr, traceback = os.exit, io.stderr, debug.traceback
+local exit, getenv, stderr, traceback = os.exit, os.getenv, io.stderr, debug.traceback
 local collectgarbage, pcall, xpcall, tostring, type = collectgarbage, pcall, xpcall, tostring, type
 local globals, rawget = _G, rawget
 
@@ -77,7 +78,7 @@ end
 
 -- library_path returns the path of libkrun.
 local function library_path()
-  local path = os.getenv("KRUN_LIBRARY")
+  local path = getenv("KRUN_LIBRARY")
   if path and path ~= "" then
     return path
   end
@@ -184,6 +185,30 @@ local function measure(krun, handle, run_iter, parameter)
   return krun.done(handle)
 end
 
+-- load_instrument returns the function that instrument.lua returns.
+local function load_instrument()
+  local chunk, err = loadfile(directory(arg[0]) .. "/instrument.lua")
+  if not chunk then
+    fail(EXIT_LIBRARY, "KRUN_INSTRUMENT needs instrument.lua: ", text(err), "; install it beside runner.lua")
+  end
+  return chunk()
+end
+
+-- measure_instrumented is measure, and calls a function after each iteration.
+local function measure_instrumented(krun, handle, run_iter, parameter, ended)
+  local should_stop, begin, finish = krun.should_stop, krun.begin, krun.finish
+  while should_stop(handle) == 0 do
+    begin(handle)
+    run_iter(parameter)
+    local code = finish(handle)
+    if code ~= 0 then
+      return code
+    end
+    ended()
+  end
+  return krun.done(handle)
+end
+
 local function main(path, parameter)
   if #arg ~= 2 or not parameter then
     stderr:write("usage: runner.lua BENCHMARK_FILE PARAMETER (an integer)\n")
@@ -192,7 +217,12 @@ local function main(path, parameter)
   local ffi, krun = open_library()
   local handle = open_handle(ffi, krun)
   local run_iter = load_benchmark(path)
-  local done, code = xpcall(function() return measure(krun, handle, run_iter, parameter) end, trace)
+  local instrument, ended = getenv("KRUN_INSTRUMENT"), nil
+  if instrument then
+    measure = measure_instrumented
+    ended = load_instrument()(ffi, krun.library, handle, instrument == "events")
+  end
+  local done, code = xpcall(function() return measure(krun, handle, run_iter, parameter, ended) end, trace)
   if not done then
     fail_in_benchmark(EXIT_EXCEPTION, path, "in run_iter", code)
   end

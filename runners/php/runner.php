@@ -7,6 +7,8 @@
  * Includes the benchmark's file and calls its function run_iter(PARAMETER) until
  * libkrun says stop. libkrun is the file that the environment variable
  * KRUN_LIBRARY names, or libkrun.so beside this file, or ../../lib/libkrun.so.
+ * With KRUN_INSTRUMENT it also includes instrument.php, which asks PHP what it
+ * did in each iteration.
  *
  * Exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
  * 66 the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
@@ -173,7 +175,17 @@ final class Run
         }
         $this->stage = 'in run_iter';
         $this->status = EXIT_EXCEPTION;
-        $code = measure($this->lib, $this->handle, $this->parameter);
+        $instrument = getenv('KRUN_INSTRUMENT');
+        if ($instrument === false) {
+            $code = measure($this->lib, $this->handle, $this->parameter);
+        } else {
+            if (!is_file(__DIR__ . '/instrument.php')) {
+                fail(EXIT_LIBRARY, 'KRUN_INSTRUMENT needs instrument.php; install it beside runner.php');
+            }
+            require __DIR__ . '/instrument.php';
+            $columns = new Columns(library_path(), $this->handle, $instrument === 'events');
+            $code = measure_with($columns, $this->lib, $this->handle, $this->parameter);
+        }
         if ($code) {
             fail(EXIT_MEASURE, 'krun_begin or krun_end: ' . $this->lib->krun_strerror($code));
         }

@@ -5,7 +5,8 @@ usage: runner.py BENCHMARK_FILE PARAMETER
 
 Loads the benchmark as a module and calls its run_iter(PARAMETER) until libkrun
 says stop. libkrun is the file that the environment variable KRUN_LIBRARY names,
-or libkrun.so beside this file, or ../../lib/libkrun.so.
+or libkrun.so beside this file, or ../../lib/libkrun.so. With KRUN_INSTRUMENT it
+also loads instrument.py, which asks the VM what it did in each iteration.
 
 exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
 66 the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
@@ -143,6 +144,33 @@ def measure(lib, handle, run_iter, parameter):
     return lib.krun_done(handle)
 
 
+def load_instrument():
+    """The functions of instrument.py, which is not among the modules: a benchmark may have one
+    of that name."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instrument.py")
+    names = {"__name__": "krun_instrument"}
+    try:
+        with open(path, "rb") as source:
+            exec(compile(source.read(), path, "exec", 0, True), names)
+    except (IOError, OSError) as error:
+        fail(EXIT_LIBRARY, "KRUN_INSTRUMENT needs instrument.py: %s; install it beside runner.py" % error)
+    return names
+
+
+def measure_instrumented(lib, handle, run_iter, parameter, events):
+    """Like measure, and ask the VM after each iteration."""
+    ended = load_instrument()["start"](lib, handle, ctypes, events)
+    should_stop, begin, end = lib.krun_should_stop, lib.krun_begin, lib.krun_end
+    while not should_stop(handle):
+        begin(handle)
+        run_iter(parameter)
+        code = end(handle)
+        if code:
+            return code
+        ended()
+    return lib.krun_done(handle)
+
+
 def main(argv):
     """Run the benchmark named by argv; a nonzero exit status is raised as SystemExit."""
     if len(argv) != 3 or not argv[2][argv[2].startswith("-"):].isdigit():
@@ -153,7 +181,11 @@ def main(argv):
     handle = open_handle(lib)
     run_iter = load_benchmark(path)
     try:
-        code = measure(lib, handle, run_iter, parameter)
+        instrument = os.environ.get("KRUN_INSTRUMENT")
+        if instrument:
+            code = measure_instrumented(lib, handle, run_iter, parameter, instrument == "events")
+        else:
+            code = measure(lib, handle, run_iter, parameter)
     except (SystemExit, KeyboardInterrupt):
         raise
     except:

@@ -7,7 +7,8 @@
 #
 # Loads the benchmark and calls its method run_iter(PARAMETER) until libkrun says
 # stop. libkrun is the file that the environment variable KRUN_LIBRARY names, or
-# libkrun.so beside this file, or ../../lib/libkrun.so.
+# libkrun.so beside this file, or ../../lib/libkrun.so. With KRUN_INSTRUMENT it also loads
+# instrument.rb, which asks CRuby what it did in each iteration.
 #
 # exit status: 0 measured; 64 usage; 65 the benchmark has no method run_iter; 66
 # the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
@@ -83,6 +84,19 @@ module KrunRunner
 
     def done(handle)
       @done.call(handle)
+    end
+
+    # Returns krun_column and krun_set as function objects.
+    def columns
+      [bind("krun_column", [Fiddle::TYPE_LONG, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP]),
+       bind("krun_set", [Fiddle::TYPE_LONG, Fiddle::TYPE_INT, Fiddle::TYPE_LONG_LONG])]
+    end
+
+    # Makes krunruby.so report garbage collections as events, in the iterations that cause them.
+    def watch_gc(handle)
+      return unless KrunRunner.respond_to?(:watch_gc)
+
+      KrunRunner.watch_gc(bind("krun_now_ns", []), bind("krun_event", []), handle)
     end
 
     # Returns libkrun's explanation of a code. The address is a number, because VMs differ in what
@@ -169,13 +183,26 @@ module KrunRunner
     library.hasten(File.join(__dir__, "krunruby.so"))
     load_benchmark(path)
     fail(EXIT_NO_ENTRY, path, " has no function run_iter") unless main.respond_to?(:run_iter, true)
+    instrument(library, handle) if ENV["KRUN_INSTRUMENT"]
     code = measure(main, path, library, handle, parameter.to_i)
     fail(EXIT_MEASURE, "krun_begin or krun_end: ", library.error_text(code)) unless code.zero?
   end
 
+  # Sets columns after each iteration, and with "events" reports garbage collections.
+  def self.instrument(library, handle)
+    return unless RUBY_ENGINE == "ruby"
+
+    require File.join(__dir__, "instrument.rb")
+    @columns = Columns.new(*library.columns, handle)
+    library.watch_gc(handle) if ENV["KRUN_INSTRUMENT"] == "events"
+  rescue LoadError => error
+    fail(EXIT_LIBRARY, "KRUN_INSTRUMENT needs instrument.rb: ", error.message, "; install it beside runner.rb")
+  end
+
   # Returns the code of the call that failed, or 0.
   def self.measure(main, path, library, handle, parameter)
-    code = main.krun_measure(library.should_stop, library.start, library.stop, handle, parameter)
+    calls = [library.should_stop, library.start, library.stop, handle, parameter]
+    code = @columns ? main.krun_measure_with(@columns, *calls) : main.krun_measure(*calls)
     code.zero? ? library.done(handle) : code
   rescue *ITS_OWN
     raise
@@ -194,6 +221,19 @@ def self.krun_measure(should_stop, start, stop, handle, parameter)
     run_iter(parameter)
     code = stop.call(handle)
     return code if code != 0
+  end
+  0
+end
+
+# Like krun_measure, and sets the columns after each iteration.
+def self.krun_measure_with(columns, should_stop, start, stop, handle, parameter)
+  while should_stop.call(handle) == 0
+    start.call(handle)
+    run_iter(parameter)
+    code = stop.call(handle)
+    return code if code != 0
+
+    columns.ended
   end
   0
 end

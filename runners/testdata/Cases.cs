@@ -24,6 +24,11 @@ public static class Cases {
                 Environment.Exit(1);
             }
             break;
+        case "gc": // as benchmarks/causes/gc
+            if ((calls - 1) % 50 == n % 50) {
+                GC.Collect();
+            }
+            break;
         case "exception":
             if (calls == 3) {
                 throw new InvalidOperationException("the\nthird");

@@ -4,6 +4,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
 	krun "krund/runners/go"
@@ -14,6 +15,13 @@ var calls int
 var cases = map[string]func(int){
 	"":      func(int) {},
 	"print": func(n int) { fmt.Println(n) },
+	// As benchmarks/causes/gc.
+	"gc": func(n int) {
+		if calls%50 == n%50 {
+			runtime.GC()
+		}
+		calls++
+	},
 	"wrong": func(int) {
 		if calls++; calls == 4 {
 			fmt.Println("bad checksum")

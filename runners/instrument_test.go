@@ -1,0 +1,271 @@
+package runners
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	libkrun "krund/cgo"
+	"krund/runners/runnertest"
+)
+
+// With this seed the programs of benchmarks/causes have pulses in 10, 60, ... and their step at
+// 100 + (37·30 mod 100) = 110; their README has the formula.
+var (
+	pulses = []int{10, 60}
+	step   = 110
+)
+
+const (
+	pulseSeed, pulseIterations = "10", 65
+	stepSeed, stepIterations   = "30", 125
+)
+
+// instrumented are VMs with the programs of benchmarks/causes, and what they can tell.
+var instrumented = []struct {
+	name, language string
+	options        []string
+	// collections are the names of the events of a full collection; "" any name.
+	collections string
+	// compiles and deopts report whether the VM has such events, codeSize that column.
+	compiles, deopts, codeSize bool
+}{
+	{"CPython", "python", nil, "generation 2", false, false, false},
+	{"PyPy", "python", nil, "step of a major one", true, true, true},
+	{"LuaJIT", "lua", nil, "", true, true, true},
+	{"ruby", "ruby", nil, "major", false, false, false},
+	{"ruby", "ruby", []string{"--yjit"}, "major", false, false, true},
+	{"PHP", "php", nil, "", false, false, false},
+	{"PHP", "php", phpJIT, "", false, false, true},
+}
+
+var extensions = map[string]string{"python": "py", "lua": "lua", "ruby": "rb", "php": "php"}
+
+// cause returns the command line of a program of benchmarks/causes.
+func cause(vm []string, language, name, seed string) []string {
+	file := "bench." + extensions[language]
+	return append(slices.Clone(vm), filepath.Join(built, "runners", language, "runner."+extensions[language]),
+		filepath.Join(root(), "benchmarks", "causes", name, language, file), seed)
+}
+
+// root returns the directory of the project.
+func root() string {
+	dir, err := filepath.Abs("..")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}
+
+func TestInstrument(t *testing.T) {
+	needBuilt(t)
+	for _, test := range instrumented {
+		for vm, path := range runnertest.Interpreters(t, test.language) {
+			if !strings.HasPrefix(vm, test.name) || strings.HasPrefix(vm, "CPython 2") {
+				continue
+			}
+			argv := append([]string{path}, test.options...)
+			if exec.CommandContext(t.Context(), path, append(test.options, "-v")...).Run() != nil {
+				t.Logf("%s does not have the options %v", vm, test.options)
+				continue
+			}
+			t.Run(strings.Join(append([]string{vm}, test.options...), " "), func(t *testing.T) {
+				t.Parallel()
+				t.Run("gc", func(t *testing.T) {
+					e := instrument(t, cause(argv, test.language, "gc", pulseSeed), pulseIterations)
+					e.wantCollections(t, pulses, test.collections)
+				})
+				if test.compiles || test.codeSize {
+					t.Run("hot", func(t *testing.T) {
+						e := instrument(t, cause(argv, test.language, "hot", stepSeed), stepIterations)
+						e.wantCompilation(t, test.compiles)
+					})
+				}
+				if test.deopts {
+					t.Run("deopt", func(t *testing.T) {
+						e := instrument(t, cause(argv, test.language, "deopt", stepSeed), stepIterations)
+						e.wantStep(t, "deopt_count", libkrun.EventDeopt)
+					})
+				}
+			})
+		}
+	}
+}
+
+// instrument runs a program with events.
+func instrument(t *testing.T, argv []string, iterations int) ended {
+	t.Helper()
+	e := run{argv: argv, iterations: iterations, instrument: "events"}.do(t)
+	e.check(t, expect{0, iterations, libkrun.StateDone, "", ""})
+	return e
+}
+
+// column returns the values of a column.
+func (e ended) column(t *testing.T, name string) []int64 {
+	t.Helper()
+	for _, c := range e.series.Columns {
+		if c.Name == name {
+			return c.Values
+		}
+	}
+	t.Fatalf("no column %s", name)
+	return nil
+}
+
+// eventsIn returns the iterations in which events of a kind began, with a name unless it is "".
+func (e ended) eventsIn(kind libkrun.EventKind, name string) []int {
+	var in []int
+	for _, event := range e.series.Events {
+		at, started := slices.BinarySearch(e.series.StartNS, event.TimeNS)
+		if !started {
+			at--
+		}
+		if event.Kind == kind && (name == "" || event.Name == name) && at >= 0 &&
+			event.TimeNS <= e.series.StartNS[at]+e.series.WallNS[at] {
+			in = append(in, at)
+		}
+	}
+	slices.Sort(in)
+	return slices.Compact(in)
+}
+
+// wantCollections: exactly the iterations of the pulses have an event, and more collections than
+// any other. PyPy collects its nursery at other times, too.
+func (e ended) wantCollections(t *testing.T, pulses []int, name string) {
+	t.Helper()
+	if in := e.eventsIn(libkrun.EventGC, name); !slices.Equal(in, pulses) {
+		t.Errorf("collections in %v, want %v", in, pulses)
+	}
+	e.wantMore(t, "gc_count", pulses)
+}
+
+// wantMore: the value of a column in each of these iterations is larger than in any other.
+func (e ended) wantMore(t *testing.T, column string, iterations []int) {
+	t.Helper()
+	var others int64
+	values := e.column(t, column)
+	for i, v := range values {
+		if !slices.Contains(iterations, i) {
+			others = max(others, v)
+		}
+	}
+	for _, i := range iterations {
+		if values[i] <= others {
+			t.Errorf("%s is %d in iteration %d, up to %d in others", column, values[i], i, others)
+		}
+	}
+}
+
+// wantCompilation: the VM compiles at the step and not just before, at least as its code grows.
+func (e ended) wantCompilation(t *testing.T, events bool) {
+	t.Helper()
+	size := e.column(t, "code_size")
+	if size[step+2] <= size[step-1] || size[step-5] != size[step-1] {
+		t.Errorf("code_size %v from five iterations before the step on", size[step-5:step+3])
+	}
+	if events {
+		e.wantStep(t, "jit_count", libkrun.EventCompile)
+	}
+}
+
+// wantStep: an event and the column show the step within three iterations, and the twenty before
+// have neither.
+func (e ended) wantStep(t *testing.T, column string, kind libkrun.EventKind) {
+	t.Helper()
+	in := e.eventsIn(kind, "")
+	after := func(i int) bool { return i >= step && i < step+3 }
+	before := func(i int) bool { return i >= step-20 && i < step }
+	if !slices.ContainsFunc(in, after) || slices.ContainsFunc(in, before) {
+		t.Errorf("events %v in iterations %v; the step is at %d", kind, in, step)
+	}
+	values := e.column(t, column)
+	if slices.Max(values[step:step+3]) == 0 || slices.Max(values[step-20:step]) > 0 {
+		t.Errorf("%s %v from 20 iterations before the step on", column, values[step-20:step+3])
+	}
+}
+
+// TestInstrumentGo: Go reports the pauses of a collection.
+func TestInstrumentGo(t *testing.T) {
+	needBuilt(t)
+	r := run{argv: []string{buildGo(t), pulseSeed}, iterations: pulseIterations, instrument: "events",
+		env: []string{"CASE=gc", "GOGC=off"}}
+	e := r.do(t)
+	e.check(t, expect{0, pulseIterations, libkrun.StateDone, "", ""})
+	e.wantCollections(t, pulses, "pauses")
+	e.wantMore(t, "gc_time", pulses)
+}
+
+// TestInstrumentDotnet: Mono has columns only.
+func TestInstrumentDotnet(t *testing.T) {
+	needBuilt(t)
+	cases := compileCSharp(t, "testdata/Cases.cs")
+	for vm, path := range runnertest.Interpreters(t, "dotnet") {
+		t.Run(vm, func(t *testing.T) {
+			r := run{argv: []string{path, dotnetRunner(), cases, pulseSeed}, iterations: pulseIterations,
+				env: []string{"CASE=gc"}, instrument: "events"}
+			e := r.do(t)
+			e.check(t, expect{0, pulseIterations, libkrun.StateDone, "", ""})
+			e.wantMore(t, "gc_count", pulses)
+			e.wantMore(t, "heap_used", nil)
+		})
+	}
+}
+
+// TestInstrumentC: the heap of a program in C grows by what it allocates.
+func TestInstrumentC(t *testing.T) {
+	needBuilt(t)
+	source := `#include <stdlib.h>
+		void *kept;
+		void run_iter(int n) { static int i; if (i++ == 5) kept = malloc(n); }`
+	runner := filepath.Join(built, "runners", "c", "runner")
+	used := instrument(t, []string{runner, compile(t, source), "100000"}, 10).column(t, "heap_used")
+	if used[4] != used[0] || used[5]-used[4] < 100000 || used[9] != used[5] {
+		t.Errorf("heap_used %v", used)
+	}
+}
+
+// TestInstrumentLevels: without KRUN_INSTRUMENT there are neither columns nor events, and with
+// "columns" no events.
+func TestInstrumentLevels(t *testing.T) {
+	needBuilt(t)
+	for language := range extensions {
+		for vm, path := range runnertest.Interpreters(t, language) {
+			for _, level := range []string{"", "columns"} {
+				t.Run(vm+" "+level, func(t *testing.T) {
+					argv := cause([]string{path}, language, "gc", pulseSeed)
+					e := run{argv: argv, iterations: 20, instrument: level}.do(t)
+					e.check(t, expect{0, 20, libkrun.StateDone, "", ""})
+					if len(e.series.Events) > 0 {
+						t.Errorf("%d events", len(e.series.Events))
+					}
+					want := level != "" && !strings.HasPrefix(vm, "CPython 2")
+					if len(e.series.Columns) > 0 != want {
+						t.Errorf("columns %v", e.series.Columns)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestInstrumentMissing: a runner without its part for instrumenting says so.
+func TestInstrumentMissing(t *testing.T) {
+	needBuilt(t)
+	for language, extension := range extensions {
+		for vm, path := range runnertest.Interpreters(t, language) {
+			t.Run(vm, func(t *testing.T) {
+				argv := cause([]string{path}, language, "sleep", "10")
+				source, err := os.ReadFile(argv[1])
+				if err != nil {
+					t.Fatal(err)
+				}
+				argv[1] = write(t, "runner."+extension, string(source))
+				run{argv: argv, iterations: 1, instrument: "columns"}.do(t).check(t, expect{ExitLibrary, 0,
+					libkrun.StateReady, "", "KRUN_INSTRUMENT needs instrument." + extension})
+			})
+		}
+	}
+}
