@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -91,6 +93,51 @@ func TestMeterInSharedBuffer(t *testing.T) {
 	if user.Kind != KindUser || user.Column != want || user.Values[0] != 100 || user.Values[1] != Missing ||
 		user.Values[2] != 102 {
 		t.Errorf("user column %+v", user)
+	}
+}
+
+// TestMeterEvents: what goroutines report at the same time is read, and what has no slot is counted.
+func TestMeterEvents(t *testing.T) {
+	const each, writers = 100, 4
+	b, err := Create(Spec{Iterations: 3, Events: each*writers - 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	attach(t, b)
+	m, err := NewMeter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			for i := range each {
+				e := Event{Kind: EventMark, TimeNS: Now(), DurationNS: 0, Argument: int64(w*each + i),
+					Name: "writer " + strconv.Itoa(w) + strings.Repeat("-", w*50)}
+				if err := m.Event(e); err != nil && !errors.Is(err, EFULL) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if err := m.Event(Event{Kind: EventSMI}); !errors.Is(err, EINVAL) {
+		t.Errorf("krund's kind: %v, want EINVAL", err)
+	}
+	s, err := b.Read()
+	if err != nil || len(s.Findings) > 0 || len(s.Events) != each*writers-7 || s.EventsLost != 7 {
+		t.Fatalf("%v, findings %q, %d events, %d lost", err, s.Findings, len(s.Events), s.EventsLost)
+	}
+	seen := map[int64]bool{}
+	for _, e := range s.Events {
+		w := int(e.Argument / each)
+		name := "writer " + strconv.Itoa(w) + strings.Repeat("-", w*50)
+		if seen[e.Argument] || e.Name != name[:min(len(name), eventNameBytes-1)] || e.Kind != EventMark {
+			t.Fatalf("%+v", e)
+		}
+		seen[e.Argument] = true
 	}
 }
 

@@ -39,10 +39,15 @@ struct maker {
 	struct krun_header *header;
 	struct krun_entry *entries;
 	struct krun_places at;
+	struct krun_slot *slots; /* with events */
+	struct krun_event_name *names;
 };
 
 /* maker_open makes a buffer and sets KRUN_BUFFER_FD. A failure ends the test program. */
 struct maker maker_open(uint32_t iterations, uint32_t counters, uint32_t user_columns);
+
+/* maker_events does the same with slots for events. */
+struct maker maker_events(uint32_t iterations, uint32_t counters, uint32_t user_columns, uint32_t events);
 
 /* maker_offer sets KRUN_BUFFER_FD to a duplicate of the buffer's descriptor, for krun_init. */
 void maker_offer(const struct maker *m);
@@ -87,5 +92,6 @@ void test_columns(void);
 void test_process(void);
 void test_counters(void);
 void test_self(void);
+void test_events(void);
 
 #endif

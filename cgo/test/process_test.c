@@ -74,6 +74,8 @@ static void measure_in_child(void)
 		_exit(2);
 	if (krun_column(parents, "gc", "ns") != KRUN_ECHILD || krun_set(parents, 0, 1) != KRUN_ECHILD)
 		_exit(3);
+	if (krun_event(parents, KRUN_EVENT_GC, 1, 0, 0, "gc") != KRUN_ECHILD)
+		_exit(5);
 	if (krun_done(parents) != KRUN_ECHILD)
 		_exit(4);
 	krun_free(parents);
@@ -175,6 +177,7 @@ static void measure_strictly(void)
 	while (!krun_should_stop(k)) {
 		krun_begin(k);
 		krun_set(k, column, 1);
+		krun_event(k, KRUN_EVENT_MARK, krun_now_ns(), 0, 0, "strict");
 		if (krun_end(k))
 			break;
 	}
@@ -251,10 +254,11 @@ static void no_system_calls(void)
 		       "or seccomp is missing\n");
 		return;
 	}
-	m = maker_open(5000, 0, 1);
+	m = maker_events(5000, 0, 1, 4000);
 	CHECK_INT(in_child(measure_strictly), 0);
 	CHECK_INT(m.header->hot.done, 5000);
 	CHECK_INT(m.header->progress.error, KRUN_EFULL);
+	CHECK_INT(m.header->event_count.next, 5000);
 	maker_close(&m);
 	only_reads();
 }
