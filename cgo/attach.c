@@ -50,8 +50,7 @@ static int check_header(struct krun_header *h, uint64_t bytes)
 
 	if (memcmp(p->magic, KRUN_MAGIC, sizeof p->magic) != 0)
 		return KRUN_EMAGIC;
-	if (p->version != (p->events ? KRUN_LAYOUT_VERSION : KRUN_LAYOUT_WITHOUT_EVENTS) ||
-	    p->clock != KRUN_CLOCK_KIND)
+	if (p->version < KRUN_LAYOUT_FIRST || p->version > KRUN_LAYOUT_VERSION || p->clock != KRUN_CLOCK_KIND)
 		return KRUN_EVERSION;
 	if (p->iterations < 1 || p->iterations > KRUN_MAX_ITERATIONS || p->counters > KRUN_MAX_COUNTERS ||
 	    p->user_columns > KRUN_MAX_USER_COLUMNS || p->events > KRUN_MAX_EVENTS)
@@ -104,7 +103,7 @@ static int map_private(uint32_t iterations, struct krun_header **out)
 	if (h == MAP_FAILED)
 		return KRUN_ENOMEM;
 	memcpy(h->plan.magic, KRUN_MAGIC, sizeof h->plan.magic);
-	h->plan.version = KRUN_LAYOUT_WITHOUT_EVENTS;
+	h->plan.version = KRUN_LAYOUT_FIRST;
 	h->plan.header_bytes = KRUN_HEADER_BYTES;
 	h->plan.bytes = at.bytes;
 	h->plan.iterations = iterations;

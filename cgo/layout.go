@@ -5,7 +5,7 @@ const (
 	magic         = "krunbuf\x00"
 	layoutVersion = 2
 
-	layoutWithoutEvents = 1 // the version of a buffer without events
+	layoutFirst = 1 // without events and usage
 
 	lineBytes   = 64
 	dataAlign   = 4096

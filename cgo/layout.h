@@ -51,9 +51,9 @@
  * an entry claimed but not ready goes to the next, so a name may be there twice.
  *
  * Padding is zero. A change of meaning or place raises KRUN_LAYOUT_VERSION. A
- * buffer without events is the same as before there were events, and has that
- * version: a program with an older libkrun linked into it can use it. It refuses
- * one with events (KRUN_EVERSION).
+ * buffer that uses nothing new has the version it always had, so that a program
+ * with an older libkrun linked into it can use it. That refuses any other buffer
+ * (KRUN_EVERSION).
  */
 #ifndef KRUN_LAYOUT_H
 #define KRUN_LAYOUT_H
@@ -66,7 +66,7 @@
 
 #define KRUN_MAGIC "krunbuf" /* with its final zero: eight bytes */
 #define KRUN_LAYOUT_VERSION 2
-#define KRUN_LAYOUT_WITHOUT_EVENTS 1 /* the version of a buffer without events */
+#define KRUN_LAYOUT_FIRST 1 /* without events and KRUN_SOURCE_USAGE */
 #define KRUN_LINE 64
 #define KRUN_DATA_ALIGN 4096
 #define KRUN_HEADER_BYTES 512

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -94,10 +95,12 @@ func (s Spec) columns() int { return len(s.Columns) + s.UserColumns }
 // place is the layout of the buffer.
 func (s Spec) place() places { return place(s.Iterations, s.columns(), s.Events) }
 
-// version is the layout version of the buffer.
+// version is the lowest layout version that has what the buffer uses, for programs with an older
+// libkrun linked into them.
 func (s Spec) version() uint32 {
-	if s.Events == 0 {
-		return layoutWithoutEvents
+	usage := func(g Group) bool { return g.Source == SourceUsage }
+	if s.Events == 0 && !slices.ContainsFunc(s.Groups, usage) {
+		return layoutFirst
 	}
 	return layoutVersion
 }

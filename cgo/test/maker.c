@@ -44,7 +44,7 @@ struct maker maker_events(uint32_t iterations, uint32_t counters, uint32_t user_
 	need(m.header != MAP_FAILED, "mmap");
 	p = &m.header->plan;
 	memcpy(p->magic, KRUN_MAGIC, sizeof p->magic);
-	p->version = events ? KRUN_LAYOUT_VERSION : KRUN_LAYOUT_WITHOUT_EVENTS;
+	p->version = events ? KRUN_LAYOUT_VERSION : KRUN_LAYOUT_FIRST;
 	p->header_bytes = KRUN_HEADER_BYTES;
 	p->bytes = m.at.bytes;
 	p->iterations = iterations;
