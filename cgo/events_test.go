@@ -130,7 +130,8 @@ func TestBufferWithoutEvents(t *testing.T) {
 	if got := version(Spec{Iterations: 2000, UserColumns: 8, Events: 1}); got != 2 {
 		t.Errorf("version %d with events, want 2", got)
 	}
-	usage := Spec{Iterations: 1, Columns: make([]Column, 4), Groups: []Group{{Source: SourceUsage, Columns: 4}}}
+	usage := Spec{Iterations: 1, Columns: make([]Column, 4),
+		Groups: []Group{{Source: SourceUsage, Columns: 4}}}
 	if got := version(usage); got != 2 {
 		t.Errorf("version %d with the usage of the process, want 2", got)
 	}

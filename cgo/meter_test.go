@@ -96,7 +96,8 @@ func TestMeterInSharedBuffer(t *testing.T) {
 	}
 }
 
-// TestMeterEvents: what goroutines report at the same time is read, and what has no slot is counted.
+// TestMeterEvents: what goroutines report at the same time is read, and what has no slot is
+// counted.
 func TestMeterEvents(t *testing.T) {
 	const each, writers = 100, 4
 	b, err := Create(Spec{Iterations: 3, Events: each*writers - 7})
