@@ -52,6 +52,7 @@ func (a *app) printRecord(r results.Skimmed) {
 	for _, f := range r.Frequencies {
 		a.line("frequency", "%s", frequencyText(f))
 	}
+	a.printSwitches(r.Switches)
 	if r.Library != nil {
 		a.line("libkrun", "%s%s", r.Library.State, inBrackets(r.Library.Error))
 		a.list(r.Library.Findings)
@@ -63,6 +64,23 @@ func (a *app) printRecord(r results.Skimmed) {
 	a.printDaemon(r.Daemon)
 	if err := r.Check(); err != nil {
 		a.line("inconsistent", "%v", err)
+	}
+}
+
+// printSwitches prints who else ran on the benchmark's processors.
+func (a *app) printSwitches(s *results.Switches) {
+	if s == nil {
+		return
+	}
+	if s.Reason != "" {
+		a.line("switches", "%s", s.Reason)
+	}
+	for _, t := range s.Tasks {
+		a.line("switches", "%s (process %d): %d runs, %s", orDash(t.Name), t.PID, t.Runs,
+			display.Nanoseconds(float64(t.CPUNS)))
+	}
+	if s.FullNS != nil {
+		a.line("", "the memory for them was full before the end: later ones are missing")
 	}
 }
 

@@ -48,7 +48,7 @@ func (x *experiment) judge(slot schedule.Slot, start baseline, run execution) re
 	r.CounterSource, r.CounterReason = m.CounterSource, m.CounterReason
 	r.Startup, r.StartNS, r.WallNS, r.Columns, r.Totals, r.Library = m.Startup, m.StartNS, m.WallNS,
 		m.Columns, m.Totals, m.Library
-	r.Events, r.EventsLost = m.Events, m.EventsLost
+	r.Events, r.EventsLost, r.Switches = m.Events, m.EventsLost, m.Switches
 	r.Energy, r.Frequencies = m.Energy, m.Frequencies
 	r.Layout, r.Process, r.Daemon = m.Layout, m.Process, m.Daemon
 	// never nil, which means unknown

@@ -53,6 +53,7 @@ const (
 
 	KernelUsage      = "usage"      // faults and context switches of the process, by getrusage(2)
 	KernelInterrupts = "interrupts" // timer and device interrupts, by tracepoints in the groups of perf
+	KernelSwitches   = "switches"   // who else ran on the benchmark's CPUs, by the scheduler's records
 
 	HookReport = "report" // a hook that failed after an execution is reported
 	HookStop   = "stop"   // it also stops the experiment

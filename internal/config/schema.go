@@ -324,7 +324,7 @@ func (r *reader) counters(n *node) Counters {
 			SourceRDPMC, SourceMSR, SourceNone),
 		Scope: s.choice("scope", ScopePerCore, ScopePerCore, ScopeTask, ScopeExecution),
 		Kernel: s.names("kernel", []string{KernelUsage, KernelInterrupts}, "kernel reading", KernelUsage,
-			KernelInterrupts),
+			KernelInterrupts, KernelSwitches),
 	}
 	if n := s.node.child("sources"); n != nil && n.list != nil && len(n.list) == 0 {
 		s.add(n.line, "counters.sources is empty", `write ["none"] for no counters`)

@@ -178,7 +178,7 @@ func findPerf(root sysroot.Root, open opener, want Want) ([]opened, SourceFindin
 	}
 	groups, err := openPerf(open, plans)
 	if err != nil {
-		f.Why = perfRemedy(root, err)
+		f.Why = Remedy(root, err)
 		return nil, f
 	}
 	f.Available, f.Notes = true, append(notes, groups[0].refused...)
@@ -207,8 +207,8 @@ func scopeText(scope string, cores int) string {
 	return fmt.Sprintf("of %d cores", cores)
 }
 
-// perfRemedy explains why a perf event was refused.
-func perfRemedy(root sysroot.Root, err error) string {
+// Remedy explains why a perf event was refused.
+func Remedy(root sysroot.Root, err error) string {
 	why := err.Error()
 	switch {
 	case errors.Is(err, errNoPlace) && watchdog(root):

@@ -48,11 +48,11 @@ func findSelf(root sysroot.Root, open opener, look mapped, want Want) (*os.File,
 	cycles := hardware("", 0)[0]
 	tried, err := open(cycles, eventOptions{core: libkrun.NoCore})
 	if err != nil {
-		return refuse("%s", perfRemedy(root, fmt.Errorf("cycles: %w", err)))
+		return refuse("%s", Remedy(root, fmt.Errorf("cycles: %w", err)))
 	}
 	defer func() { _ = tried.Close() }() // only read
 	if err = counting(tried, 1); err != nil {
-		return refuse("%s", perfRemedy(root, err))
+		return refuse("%s", Remedy(root, err))
 	}
 	if err = look(tried); err != nil {
 		return refuse("%v: use perf, which costs a system call", err)

@@ -74,6 +74,58 @@ func TestLiveUsage(t *testing.T) {
 	}
 }
 
+// TestLiveSwitches: the competitor, which has ended, is an event in its iteration with its name;
+// the benchmark's own process is none.
+func TestLiveSwitches(t *testing.T) {
+	e, j := counting(t, "none", disturbed)
+	j.Counters.Kernel = []string{config.KernelSwitches}
+	j.CPUs = []int{0}
+	m := mustExecute(t, e, j)
+	wantSeries(t, m, 6)
+	if m.Switches == nil {
+		t.Fatal("the record says nothing about them")
+	}
+	if m.Switches.Reason != "" {
+		t.Skip(m.Switches.Reason)
+	}
+	begin, end := m.StartNS[4], m.StartNS[4]+m.WallNS[4]
+	found := 0
+	for _, event := range m.Events {
+		if event.Kind != "switch" || event.Argument == nil || *event.Argument == int64(m.Process.PID) {
+			t.Errorf("event %+v of process %d", event, m.Process.PID)
+		}
+		if event.Name != "competitor" {
+			continue // the machine's own
+		}
+		found++
+		if event.TimeNS < begin || event.TimeNS > end || event.DurationNS <= 0 {
+			t.Errorf("%+v is not in iteration 4: %d to %d", event, begin, end)
+		}
+	}
+	named := slices.ContainsFunc(m.Switches.Tasks, func(t results.SwitchTask) bool {
+		return t.Name == "competitor"
+	})
+	if found == 0 || !slices.Equal(m.Switches.CPUs, j.CPUs) || m.Switches.FullNS != nil ||
+		(len(m.Switches.Tasks) < 10 && !named) {
+		t.Errorf("%d events of the competitor in %+v; %+v", found, m.Events, m.Switches)
+	}
+}
+
+// TestSwitchesUnknown: the record says why there is no recording.
+func TestSwitchesUnknown(t *testing.T) {
+	j := job(t, "nbody:C:so")
+	j.Counters.Kernel = []string{config.KernelSwitches}
+	e := Executor{Runner: fake{run: exited(0)}, Installed: installed, Root: sysroot.New(t.TempDir())}
+	m, err := e.Execute(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := m.Switches
+	if s == nil || !strings.Contains(s.Reason, "find the online processors") || s.CPUs != nil {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestLiveInterrupts: a thread that computes for 200 ms is interrupted by the timer, on a kernel
 // that has a tick while one thread runs.
 func TestLiveInterrupts(t *testing.T) {

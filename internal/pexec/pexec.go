@@ -34,6 +34,7 @@ type Measured struct {
 	Events  []results.Event // those of the benchmark's process, by time
 	// events that the process reported and that are not among Events
 	EventsLost int
+	Switches   *results.Switches // nil: not wanted
 	Energy     []results.Energy
 	Library    *results.Library // nil for external suites
 	Layout     *results.Layout  // nil if krund did not determine it
@@ -149,7 +150,9 @@ func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counter
 	handOver(&c, counters)
 	c.Stamp, c.StampOffset = buffer.File(), buffer.ExecOffset()
 	used := energy(e.Root, sysroot.RealClock{}.Now)
+	recording := e.record(j)
 	run, err := e.Runner.Run(ctx, c)
+	log, reason := recording.stop()
 	if err != nil {
 		return Measured{}, errors.Join(err, buffer.Close())
 	}
@@ -161,6 +164,9 @@ func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counter
 	m := fromRun(j, run, e.Installed)
 	m.Clock, m.Energy = libkrun.ClockName(), spent
 	m.takeSeries(series, run)
+	if recording.wanted() {
+		m.takeSwitches(log, reason, series, run)
+	}
 	m.Execution.Series = append(m.Execution.Series, faults(series, run)...)
 	m.Execution.Unsound = append(m.Execution.Unsound, doubts(series)...)
 	return m, nil

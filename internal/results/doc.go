@@ -90,10 +90,19 @@
 //	  kind
 //	  time_ns        its start; may be before init_ns, and after the last iteration
 //	  duration_ns    0: an instant, or unknown
-//	  argument       depends on the kind: krun.h; null: none
+//	  argument       depends on the kind: krun.h (of a switch: its process); null: none
 //	  name           of a function, class, task, ...: printable ASCII, "" none, "(other)":
 //	                 one of too many names
 //	events_lost      events that happened and are not in the list; absent: 0
+//	switches         the recording of the events of kind switch, which are those of other
+//	                 processes than the benchmark's from exec_ns to done_ns; absent if
+//	                 counters.kernel does not ask for it
+//	  reason         why there is none, or an incomplete one; "" if it is complete
+//	  cpus           list of the processors that were recorded, null: none
+//	  full_ns        when the memory for the records of a processor was full: later events
+//	                 of it are missing; null: never
+//	  tasks          list of name ("" unknown), pid, cpu_ns, and runs of the ten that ran
+//	                 longest
 //	energy           list of the energy that parts of the machine used from
 //	                 just before the process was created until krund saw its end,
 //	                 whatever caused it; null if the machine does not report it

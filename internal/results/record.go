@@ -77,9 +77,11 @@ type Record struct {
 	// of counters that are read around the whole execution; nil if there are none
 	Totals []Total `json:"totals"`
 	// what happened while the process ran, by time; nil if there are none
-	Events     []Event  `json:"events,omitempty"`
-	EventsLost int      `json:"events_lost,omitempty"` // that happened and are not among Events
-	Energy     []Energy `json:"energy"`                // used during the execution; nil if the machine does not report it
+	Events     []Event `json:"events,omitempty"`
+	EventsLost int     `json:"events_lost,omitempty"` // that happened and are not among Events
+	// the events of kind switch; nil if they were not wanted
+	Switches *Switches `json:"switches,omitempty"`
+	Energy   []Energy  `json:"energy"` // used during the execution; nil if the machine does not report it
 	// of the cores with APERF and MPERF; nil without them and in records of versions that expected
 	// APERF/MPERF to be 1 on every core
 	Frequencies []Frequency `json:"frequencies,omitempty"`
@@ -110,6 +112,23 @@ type Event struct {
 	DurationNS int64  `json:"duration_ns"` // 0: an instant, or unknown
 	Argument   *int64 `json:"argument"`    // depends on the kind; nil: none
 	Name       string `json:"name"`        // of a function, class, task, ...; "": none
+}
+
+// Switches is who else ran on the benchmark's processors, from the exec until the runner was done.
+type Switches struct {
+	Reason string `json:"reason"` // why it is not known, or not completely; "" if it is
+	CPUs   []int  `json:"cpus"`   // the processors that were recorded; nil: none
+	// when the memory of a processor was full, on the record's clock: later ones are missing; nil:
+	// never
+	FullNS *int64       `json:"full_ns"`
+	Tasks  []SwitchTask `json:"tasks"` // those that ran longest, at most ten, the longest first
+}
+
+// SwitchTask is a task that ran on the benchmark's processors.
+type SwitchTask struct {
+	Name string `json:"name"` // "" if it ended before it was asked
+	PID  int    `json:"pid"`  // process
+	Activity
 }
 
 // Library is the state of the shared buffer after the end of the process.

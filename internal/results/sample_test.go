@@ -50,6 +50,9 @@ func full() results.Record {
 			{Kind: "compile", TimeNS: 1061500, Name: `run "iter" <init>`},
 		},
 		EventsLost: 5,
+		Switches: &results.Switches{Reason: "incomplete", CPUs: []int{2}, FullNS: ptr[int64](3061000),
+			Tasks: []results.SwitchTask{{Name: "cc1", PID: 99, Activity: results.Activity{CPUNS: 4000,
+				Runs: 2}}}},
 		Energy: []results.Energy{
 			{Zone: "intel-rapl:0", Name: "package-0", UJ: ptr[uint64](1<<53 + 1)},
 			{Zone: "intel-rapl:0:0", Name: "core", Reason: "it went round"},

@@ -1,0 +1,144 @@
+package switches
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+
+	"krund/internal/sysroot"
+)
+
+// bytesOf writes a record as the kernel does.
+func bytesOf(r record) []byte {
+	order := binary.NativeEndian
+	b := order.AppendUint32(nil, r.kind)
+	misc := uint16(0)
+	if r.out {
+		misc = switchOut
+	}
+	b = order.AppendUint16(b, misc)
+	b = order.AppendUint16(b, 0) // the size
+	words := func(list ...int32) {
+		for _, n := range list {
+			b = order.AppendUint32(b, uint32(n))
+		}
+	}
+	switch r.kind {
+	case recordSwitch:
+		words(5, 5)
+	case recordComm:
+		words(r.pid, r.tid)
+		name := append([]byte(r.name), 0)
+		for len(name)%8 != 0 {
+			name = append(name, 0)
+		}
+		b = append(b, name...)
+	case recordFork:
+		words(r.pid, 1, r.tid, r.parent)
+		b = order.AppendUint64(b, uint64(r.time))
+	default:
+		words(0, 0, 7, 0) // PERF_RECORD_LOST
+	}
+	words(r.pid, r.tid)
+	b = order.AppendUint64(b, uint64(r.time))
+	order.PutUint16(b[6:], uint16(len(b)))
+	return b
+}
+
+func in(tid int32, time int64) record {
+	return record{kind: recordSwitch, pid: tid, tid: tid, time: time}
+}
+func out(tid int32, time int64) record {
+	return record{kind: recordSwitch, out: true, pid: tid, tid: tid, time: time}
+}
+
+// story is what a processor notes: the benchmark (100) is preempted by a process that it made
+// (200), a kernel thread (17) runs, and a process (300) still does at the end.
+var story = []record{
+	{kind: recordComm, pid: 100, tid: 100, time: 5, name: "bench"}, in(100, 10), out(100, 20),
+	in(0, 20), out(0, 30), in(100, 30),
+	{kind: recordFork, pid: 200, tid: 200, parent: 100, time: 35}, out(100, 40), in(200, 40),
+	out(gone, 45), in(17, 45), out(17, 47), in(100, 47), out(100, 60), in(300, 60),
+}
+
+func TestParse(t *testing.T) {
+	var raw []byte
+	for _, r := range story {
+		raw = append(raw, bytesOf(r)...)
+	}
+	if got, ok := parse(raw); !ok || !slices.Equal(got, story) {
+		t.Errorf("%+v, %v", got, ok)
+	}
+	lost := append(bytesOf(record{kind: 2, time: 50}), bytesOf(in(7, 60))...)
+	if got, ok := parse(lost); !ok || !slices.Equal(got, []record{in(7, 60)}) {
+		t.Errorf("a record that is of no use: %+v, %v", got, ok)
+	}
+	long := bytesOf(in(7, 60))
+	binary.NativeEndian.PutUint16(long[6:], 40)
+	for name, bad := range map[string][]byte{
+		"cut off": raw[:len(raw)-8], "longer than what is left": long, "a few bytes": {1, 2, 3},
+		"no size":                make([]byte, 64),
+		"switch of 40 bytes":     append(slices.Clone(long), make([]byte, 8)...),
+		"before the clock began": bytesOf(in(7, -1)),
+	} {
+		if got, ok := parse(bad); ok {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if got := plain([]byte("a\x1b[b\xff\x00junk")); got != "a?[b?" {
+		t.Errorf("name %q", got)
+	}
+}
+
+// FuzzParse: whatever is in the memory, the runs are in order and not negative.
+func FuzzParse(f *testing.F) {
+	var raw []byte
+	for _, r := range story {
+		raw = append(raw, bytesOf(r)...)
+	}
+	f.Add(raw, int64(99))
+	f.Add(raw[:70], int64(0))
+	f.Fuzz(func(t *testing.T, raw []byte, stopped int64) {
+		list, ok := parse(raw)
+		l := newLog([]int{0}, []ring{{list, !ok}}, map[int32]string{}, stopped)
+		for i, r := range l.runs {
+			if r.Duration < 0 || r.PID <= 0 || i > 0 && r.Start < l.runs[i-1].Start {
+				t.Fatalf("%+v", l.runs)
+			}
+		}
+	})
+}
+
+func TestOthers(t *testing.T) {
+	names := map[int32]string{17: "ksoftirqd/0", 300: "cc1"}
+	full := ring{[]record{in(300, 1), out(300, 4), in(100, 4)}, true}
+	l := newLog([]int{0, 1}, []ring{{story, false}, full}, names, 70)
+	want := []Run{{300, "cc1", 1, 3, 300}, {200, "bench", 40, 5, 200}, {17, "ksoftirqd/0", 45, 2, 17},
+		{300, "cc1", 60, 10, 300}}
+	if got, more := l.Others([]int{100}, 0, 99, 4); !slices.Equal(got, want) || more != 0 {
+		t.Errorf("%+v, %d more", got, more)
+	}
+	if got, more := l.Others([]int{100}, 5, 50, 1); !slices.Equal(got, want[1:2]) || more != 1 {
+		t.Errorf("from 5 to 50: %+v, %d more", got, more)
+	}
+	if l.Full != 4 {
+		t.Errorf("full at %d; want 4, the last record of CPU 1", l.Full)
+	}
+	if got := l.runs[len(l.runs)-1]; got.PID != 300 || l.runs[1].Duration != 0 {
+		t.Errorf("runs %+v: that of 100 on CPU 1 has no known end", l.runs)
+	}
+	tasks := []Task{{300, "cc1", 13, 2}, {200, "bench", 5, 1}, {17, "ksoftirqd/0", 2, 1}}
+	if got := Sum(want); !slices.Equal(got, tasks) {
+		t.Errorf("sum %+v", got)
+	}
+}
+
+// TestRefused: a recording that is not possible has a reason, and leaves nothing open.
+func TestRefused(t *testing.T) {
+	if _, err := Open(sysroot.New(t.TempDir()), nil); err == nil {
+		t.Error("the processors of a machine without files")
+	}
+	if _, err := Open(sysroot.New("/"), []int{8000}); err == nil {
+		t.Error("processor 8000")
+	}
+}
