@@ -200,7 +200,7 @@ func (a *app) alone(cfg *config.Config, i autostart.Installer) error {
 
 // wantsAll reports whether there can be only one such experiment on a machine at a time.
 func wantsAll(cfg *config.Config) bool {
-	return cfg.Experiment.Reboot == config.RebootHardware || cfg.Experiment.Account == config.AccountFresh
+	return config.Restarts(cfg.Experiment.Reboot) || cfg.Experiment.Account == config.AccountFresh
 }
 
 // forgetStop removes an old request to stop, which would end the next krund.
@@ -221,7 +221,7 @@ func (a *app) announce(cfg *config.Config, p summary.Plan) {
 	a.print("\n")
 	a.line("what", "%s: %s of %s", p.Experiment, display.Count(left, "process execution"),
 		display.Count(len(p.Keys), "key"))
-	if p.Reboot == config.RebootHardware {
+	if config.Restarts(p.Reboot) {
 		a.line("reboots",
 			"this machine restarts before each of them, at most %d times, and logs out all users",
 			p.MaxReboots)
@@ -238,12 +238,12 @@ func (a *app) announce(cfg *config.Config, p summary.Plan) {
 			a.line(c.control, "%s %s", strings.Join(list, ", "), c.text)
 		}
 	}
-	if entry := cfg.Boot.Entry; entry != "" && p.Reboot == config.RebootHardware {
+	if entry := cfg.Boot.Entry; entry != "" && config.Restarts(p.Reboot) {
 		a.line("boots",
 			"with the boot loader's entry %s, requested once for each; all other boots are ordinary ones",
 			entry)
 	}
-	if wait := cfg.Wait.Startup; p.Reboot == config.RebootHardware && wait > 0 {
+	if wait := cfg.Wait.Startup; config.Restarts(p.Reboot) && wait > 0 {
 		a.line("log in", "within %s of each boot, before a benchmark runs",
 			display.Duration(wait.Round(time.Second)))
 	}

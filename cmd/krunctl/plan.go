@@ -144,7 +144,7 @@ func (a *app) planAsText(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit
 	if p.Layout != config.LayoutOff {
 		a.line("layout", "%s", p.Layout)
 	}
-	if p.Reboot == config.RebootHardware {
+	if config.Restarts(p.Reboot) {
 		a.line("reboots", "one before each process execution, at most %d", p.MaxReboots)
 	} else {
 		a.line("reboots", "none")

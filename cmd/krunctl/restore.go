@@ -95,7 +95,7 @@ func (a *app) openToRestore(arg string) (experiment.Experiment, *directory.Lock,
 		return f, nil, err
 	}
 	if cfg, err := f.Config(a.host); err == nil &&
-		cfg.Experiment.Reboot == config.RebootHardware && a.uid == 0 {
+		config.Restarts(cfg.Experiment.Reboot) && a.uid == 0 {
 		if f.Directory, err = directory.OpenChecked(a.fsys, f.Dir(), trust.Verdict.RootOnly); err != nil {
 			return f, nil, err
 		}

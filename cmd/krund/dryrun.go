@@ -29,7 +29,7 @@ func dryRun(o runOptions, stdout io.Writer) error {
 		reboot = o.reboot
 	}
 	how := "without reboots"
-	if reboot == config.RebootHardware {
+	if config.Restarts(reboot) {
 		how = "each after a reboot"
 	}
 	fmt.Fprintf(stdout, "would run %d of %s of %s, %s, with results in %s\n", left,

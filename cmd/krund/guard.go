@@ -50,7 +50,7 @@ func restoreAfterKill(about []string, restarting bool) error {
 		Spare:           directory.Spare(durable.OS(), dir, directory.RuntimeDirs()...),
 	}
 	restore := m.RestoreAll
-	if mode == config.RebootHardware {
+	if config.Restarts(mode) {
 		restore = m.RestoreLeftover
 	}
 	c := claim(dir, mode)

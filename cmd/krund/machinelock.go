@@ -29,7 +29,7 @@ func lockMachine(
 	ctx context.Context, cfg *config.Config, dir, reboot string, root bool, stderr io.Writer,
 	runtimeDirs ...string,
 ) (*directory.Lock, error) {
-	if !root || reboot != config.RebootHardware && cfg.Experiment.Account != config.AccountFresh {
+	if !root || !config.Restarts(reboot) && cfg.Experiment.Account != config.AccountFresh {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, guardTime)

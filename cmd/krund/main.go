@@ -45,8 +45,9 @@ The results are in the directory NAME.krun beside NAME.toml.
 
 Flags of run:
   --directory DIR   use DIR instead of NAME.krun; --folder is the deprecated former name
-  --reboot MODE     hardware: restart the machine before every process execution; none: do not.
-                    Default: experiment.reboot of the configuration. Every record contains the mode.
+  --reboot MODE     what restarts before every process execution: hardware (the machine), kexec (its
+                    kernel), soft (its programs), or none. Default: experiment.reboot of the
+                    configuration. Every record contains what restarted.
   --quick           try the whole experiment: no reboots, no waits, two executions of at most 20
                     iterations, in the directory NAME-quick.krun; records and reports have that name
   --dry-run         print what would run, and start nothing
@@ -59,7 +60,7 @@ Flags of check:
                     most a minute each, and print what would fail and what to do. No control is
                     applied, no hook runs, and nothing is stored.
 
-With experiment.reboot = "hardware", ` + "`krunctl enable NAME.toml`" + ` makes every boot start krund.
+With experiment.reboot other than "none", ` + "`krunctl enable NAME.toml`" + ` makes every boot start krund.
 
 Ctrl-C (SIGINT) or SIGTERM ends the running benchmark, makes its slot outstanding again, restores
 the machine and exits. A second one exits immediately; ` + "`krunctl restore`" + ` then restores the machine.

@@ -80,7 +80,7 @@ func TestWrongUsage(t *testing.T) {
 		{"no such file to check", []string{"check", "/no/such/file.toml"}, "/no/such/file.toml: no such " +
 			"file or directory"},
 		{"a directory", []string{"check", "/"}, "/ is not a regular file"},
-		{"unknown mode", []string{"run", "--reboot", "soft", "a.toml"}, "--reboot must be hardware or none"},
+		{"unknown mode", []string{"run", "--reboot", "warm", "a.toml"}, "--reboot must be one of"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			code, stdout, stderr := krund(t, test.args...)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"krund/internal/autostart"
@@ -47,13 +48,14 @@ func parseRun(args []string) (runOptions, error) {
 	if err != nil {
 		return o, err
 	}
-	if o.reboot != "" && o.reboot != config.RebootHardware && o.reboot != config.RebootNone {
-		return o, usageError{fmt.Sprintf("--reboot must be hardware or none, not %q", o.reboot)}
+	if o.reboot != "" && !slices.Contains(config.RebootModes(), o.reboot) {
+		return o, usageError{fmt.Sprintf("--reboot must be one of %s, not %q",
+			strings.Join(config.RebootModes(), ", "), o.reboot)}
 	}
 	flags.Visit(func(f *flag.Flag) { o.former = o.former || f.Name == "folder" })
 	o.path = path
-	if o.quick && o.reboot == config.RebootHardware {
-		return o, usageError{"--quick runs without reboots; omit --reboot hardware"}
+	if o.quick && o.reboot != "" && config.Restarts(o.reboot) {
+		return o, usageError{"--quick runs without reboots; omit --reboot " + o.reboot}
 	}
 	if o.quick {
 		o.reboot = config.RebootNone
@@ -193,7 +195,7 @@ func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepa
 		return p, err
 	}
 	p.cfg = cfg
-	if p.reboot == config.RebootHardware {
+	if config.Restarts(p.reboot) {
 		if p.idle = autostart.OtherBoot(cfg.Boot.Entry, o.path, sysroot.New("/")); p.idle != "" {
 			return p, nil
 		}

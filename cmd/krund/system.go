@@ -36,10 +36,15 @@ func newSystem(
 	ctx context.Context, cfg *config.Config, o runOptions, p prepared, stderr io.Writer,
 ) (boot.System, func(), error) {
 	mode := p.reboot
-	if mode == config.RebootHardware && os.Geteuid() != 0 {
-		return boot.System{}, nil, errors.New("experiment.reboot = \"hardware\" needs root: run it as " +
-			"root, or without reboots by --reboot none")
+	if config.Restarts(mode) && os.Geteuid() != 0 {
+		return boot.System{}, nil, fmt.Errorf("experiment.reboot = %q needs root: run it as root, or "+
+			"without reboots by --reboot none", mode)
 	}
+	root := sysroot.New("/")
+	if why := autostart.Unavailable(mode, root); why != "" {
+		return boot.System{}, nil, fmt.Errorf("experiment.reboot = %q: %s", mode, why)
+	}
+	began := autostart.FindBoot(root)
 	installed, err := findInstalled(o.directory)
 	if err != nil {
 		return boot.System{}, nil, err
@@ -93,7 +98,7 @@ func newSystem(
 		Hooks: command.Hooks{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After),
 			Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log,
 			Trust: config.Rule(mode)},
-		Reboot:      boot.NewRebooter(log).Reboot,
+		Reboot:      boot.NewRebooter(root, log).Reboot,
 		Entry:       entry,
 		Notifier:    notifier(cfg, mode, installed.CallerHome),
 		Sync:        syncDisks,
@@ -102,8 +107,8 @@ func newSystem(
 		Cleanup:     func() error { return cleanup(cfg, installed.Cgroup, taken) },
 		Held:        func() (string, error) { return held(o.directory) },
 		Progress:    &progress{screen: p.screen, quiet: o.quiet},
-		Version:     display.Version(), Host: cfg.Hostname, BootID: m.Boot, PID: os.Getpid(),
-		Root: os.Geteuid() == 0,
+		Version:     display.Version(), Host: cfg.Hostname, PID: os.Getpid(), Root: os.Geteuid() == 0,
+		BootID: began.Name(m.Boot), BootKind: began.Kind,
 	}, closeLog, nil
 }
 

@@ -36,7 +36,7 @@ func ready() { _, _ = daemon.SdNotify(true, daemon.SdNotifyReady) }
 // next boots are ordinary ones.
 func disableUnit(cfg *config.Config, mode string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		if mode != config.RebootHardware {
+		if !config.Restarts(mode) {
 			return nil
 		}
 		return autostart.Disable(ctx, cfg.Experiment.Name)

@@ -23,7 +23,7 @@ type Entry struct {
 // boots the loader's default entry or does not restart the machine.
 func EntryOf(cfg *config.Config, reboot string, root sysroot.Root) (Entry, bool) {
 	return Entry{Name: cfg.Boot.Entry, Loader: cfg.Boot.Loader, Root: root}, cfg.Boot.Entry != "" &&
-		reboot == config.RebootHardware
+		config.Restarts(reboot)
 }
 
 // run runs a tool of the boot loader.

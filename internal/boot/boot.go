@@ -1,7 +1,7 @@
 // Package boot is one boot of the machine, as a straight line.
 //
 // Read experiment.pass from top to bottom: it is one process execution, and each step returns what
-// the next one needs. With reboot = "hardware" the machine makes one pass per boot; with reboot =
+// the next one needs. With reboots the machine makes one pass per boot; with reboot =
 // "none" the passes follow each other in one process. experiment.end is the only way out.
 //
 // The following must hold whenever the power fails: a result that was once durable is never lost
@@ -58,8 +58,8 @@ var ErrUnfit = errors.New("the machine is not fit to measure")
 
 // Run runs the experiment in dir, and creates it if it does not exist. Run ends when nothing is
 // outstanding, the machine restarts, ctx ends, the experiment cannot continue, is held
-// (autostart.FindHold) or a stop was requested (directory.Stop). reboot is config.RebootHardware or
-// config.RebootNone; it overrides that of cfg.
+// (autostart.FindHold) or a stop was requested (directory.Stop). reboot is one of
+// config.RebootModes; it overrides that of cfg.
 //
 // Errors: *NotOpened, which may hold a *directory.LockedError when another krund works on it, or an
 // *OtherConfig; ErrUnfit, ErrReboots, and those of the files. Run sends a notification of all but a

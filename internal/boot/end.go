@@ -93,11 +93,17 @@ func (x *experiment) restore(ctx, after context.Context, applied Applied, err er
 // restores what was applied.
 func (x *experiment) restart(ctx context.Context, applied Applied) (Ending, error) {
 	err := x.countReboot()
+	kind := x.nextRestart()
 	if err == nil {
 		err = x.chooseBoot(ctx)
 	}
+	if err == nil && kind != config.RebootHardware { // only that resets all settings
+		if err = x.Machine.Restore(ctx, applied); err == nil {
+			applied = Applied{}
+		}
+	}
 	if err == nil {
-		err = x.Reboot(ctx)
+		err = x.Reboot(ctx, kind)
 	}
 	if err == nil {
 		x.Machine.LeaveToRestart(applied)
@@ -140,7 +146,7 @@ func (x *experiment) chooseBoot(ctx context.Context) error {
 // restartsNext reports whether another execution follows, in a boot of its own. An error must not
 // keep the machine from restarting: the next pass meets it again.
 func (x *experiment) restartsNext(ctx context.Context) bool {
-	if !x.hardware() || !x.outstanding() || ctx.Err() != nil {
+	if !x.restarts() || !x.outstanding() || ctx.Err() != nil {
 		return false
 	}
 	stop, err := x.stopRequested()
@@ -160,5 +166,24 @@ func (x *experiment) stopRequested() (bool, error) {
 	return requested && x.outstanding(), err
 }
 
-// hardware reports whether each execution needs a boot of its own.
-func (x *experiment) hardware() bool { return x.reboot == config.RebootHardware }
+// restarts reports whether each execution needs a boot of its own.
+func (x *experiment) restarts() bool { return config.Restarts(x.reboot) }
+
+// bootKind returns the record's reboot: how the boot of the executions began.
+func (x *experiment) bootKind() string {
+	if x.restarts() && x.BootKind != "" {
+		return x.BootKind
+	}
+	return x.reboot
+}
+
+// nextRestart returns how to restart the machine. It is a hardware restart every hardware_every
+// times, and when the experiment is held: the faster kinds lead back to the kernel arguments of
+// this boot, and the next boot is to be an ordinary one.
+func (x *experiment) nextRestart() string {
+	every, count := x.cfg.Experiment.HardwareEvery, x.schedule.Header().Reboots
+	if why, err := x.Held(); err != nil || why != "" || every > 0 && count%every == 0 {
+		return config.RebootHardware
+	}
+	return x.reboot
+}

@@ -18,16 +18,25 @@ type RebootMethod struct {
 // call only if nothing else answers.
 type Rebooter struct {
 	Methods []RebootMethod
-	Log     *slog.Logger
+	// Faster contains the methods that do not restart the hardware, by config.RebootKexec and
+	// RebootSoft. When one fails, the hardware is restarted, and the record of the next boot says
+	// so.
+	Faster map[string]RebootMethod
+	Log    *slog.Logger
 }
 
-// Reboot tries the methods in order. It returns nil as soon as one is accepted; the init system
-// then ends the process within moments. The error joins those of all methods that were tried. Once
-// ctx has ended, Reboot tries no further method: krund is being stopped, alone or by the restart,
-// and neither may force the machine.
-func (r Rebooter) Reboot(ctx context.Context) error {
+// Reboot restarts the machine in one of the ways of config.RebootModes. It tries the methods in
+// order, and returns nil as soon as one is accepted; the init system then ends the process within
+// moments. The error joins those of all methods that were tried. Once ctx has ended, Reboot tries
+// no further method: krund is being stopped, alone or by the restart, and neither may force the
+// machine.
+func (r Rebooter) Reboot(ctx context.Context, kind string) error {
 	var errs []error
-	for _, method := range r.Methods {
+	methods := r.Methods
+	if faster, ok := r.Faster[kind]; ok {
+		methods = append([]RebootMethod{faster}, methods...)
+	}
+	for _, method := range methods {
 		if ctx.Err() != nil {
 			return fmt.Errorf("reboot: %w", errors.Join(append(errs, context.Cause(ctx))...))
 		}

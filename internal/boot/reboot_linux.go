@@ -6,12 +6,18 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/login1"
 	"golang.org/x/sys/unix"
 
+	"krund/internal/autostart"
 	"krund/internal/command"
+	"krund/internal/config"
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/sysroot"
 )
 
 // systemctlTimeout bounds how long systemctl may take to accept the job. The shutdown follows
@@ -25,13 +31,17 @@ const logindPatience = 10 * time.Second
 
 // NewRebooter returns the methods of Linux: logind over D-Bus (org.freedesktop.login1(5), Reboot
 // without interaction), systemctl reboot, and reboot(2) after sync(2).
-func NewRebooter(log *slog.Logger) Rebooter {
-	return Rebooter{Log: log, Methods: []RebootMethod{
+//
+// By kexec, systemd stops the machine in order and then starts the kernel that krund has loaded:
+// its own (kexec_file_load(2)). root are the machine's files.
+func NewRebooter(root sysroot.Root, log *slog.Logger) Rebooter {
+	return Rebooter{Log: log, Faster: map[string]RebootMethod{
+		config.RebootKexec: {"kexec", func(ctx context.Context) error { return kexec(ctx, root) }},
+		config.RebootSoft:  {"soft-reboot", func(ctx context.Context) error { return softReboot(ctx, root) }},
+	}, Methods: []RebootMethod{
 		{"logind", logind},
 		{"systemctl", func(ctx context.Context) error {
-			_, err := command.Run(ctx, command.Cmd{Argv: []string{"systemctl", "reboot"},
-				Timeout: systemctlTimeout})
-			return err
+			return systemctl(ctx, "reboot")
 		}},
 		{"reboot(2)", func(context.Context) error {
 			if os.Geteuid() != 0 {
@@ -41,6 +51,69 @@ func NewRebooter(log *slog.Logger) Rebooter {
 			return unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)
 		}},
 	}}
+}
+
+func systemctl(ctx context.Context, verb string) error {
+	_, err := command.Run(ctx, command.Cmd{Argv: []string{"systemctl", verb}, Timeout: systemctlTimeout})
+	return err
+}
+
+// kexec loads the running kernel with its command line and asks systemd to restart the machine with
+// it. When systemd refuses, the kernel is unloaded again: else an ordinary reboot would start it.
+func kexec(ctx context.Context, root sysroot.Root) error {
+	k, err := autostart.RunningKernel(root)
+	if err != nil {
+		return err
+	}
+	image, err := os.Open(root.Path(k.Image))
+	if err != nil {
+		return err
+	}
+	defer image.Close() //nolint:errcheck // it was only read
+	initrd, flags := -1, unix.KEXEC_FILE_NO_INITRAMFS
+	if k.Initrd != "" {
+		f, err := os.Open(root.Path(k.Initrd))
+		if err != nil {
+			return err
+		}
+		defer f.Close() //nolint:errcheck // it was only read
+		initrd, flags = int(f.Fd()), 0
+	}
+	if err := unix.KexecFileLoad(int(image.Fd()), initrd, k.Cmdline, flags); err != nil {
+		return fmt.Errorf("load %s: %w; a locked-down kernel (Secure Boot) accepts only signed images",
+			k.Image, err)
+	}
+	if err := systemctl(ctx, "kexec"); err != nil {
+		return errors.Join(err, unix.KexecFileLoad(-1, -1, "", unix.KEXEC_FILE_UNLOAD))
+	}
+	return nil
+}
+
+// softReboot counts a soft reboot in the directory of runtime files, which outlasts it, and asks
+// for it.
+func softReboot(ctx context.Context, root sysroot.Root) error {
+	before := autostart.FindBoot(root).Soft
+	if before >= maxSoft {
+		return fmt.Errorf("this kernel has seen %d soft reboots", before)
+	}
+	file, err := directory.RuntimeFile(durable.OS(), autostart.SoftCount, directory.RuntimeDirs()...)
+	if err != nil {
+		return err
+	}
+	if err := writeCount(file, before+1); err != nil {
+		return err
+	}
+	if err := systemctl(ctx, "soft-reboot"); err != nil {
+		return errors.Join(err, writeCount(file, before))
+	}
+	return nil
+}
+
+// maxSoft keeps the name of a boot within the room that the schedule has for it.
+const maxSoft = 999
+
+func writeCount(file string, n int) error {
+	return durable.WriteFile(durable.OS(), file, []byte(strconv.Itoa(n)+"\n"), 0o600)
 }
 
 // logind requests the reboot. It relies on the announcement of the shutdown, because the library

@@ -7,11 +7,12 @@ import (
 	"log/slog"
 
 	"krund/internal/command"
+	"krund/internal/sysroot"
 )
 
 // NewRebooter returns the method of systems without systemd: the reboot(8) program, which runs the
 // shutdown scripts.
-func NewRebooter(log *slog.Logger) Rebooter {
+func NewRebooter(_ sysroot.Root, log *slog.Logger) Rebooter {
 	return Rebooter{Log: log, Methods: []RebootMethod{{"reboot(8)", func(ctx context.Context) error {
 		_, err := command.Run(ctx, command.Cmd{Argv: []string{"/sbin/reboot"}})
 		return err

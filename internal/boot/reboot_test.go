@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/internal/config"
 )
 
 // ways are methods that refuse with an error or accept with nil, and record their calls.
@@ -36,7 +38,7 @@ func TestTheFirstWayThatWorksIsTaken(t *testing.T) {
 	} {
 		var asked []string
 		err := Rebooter{Methods: ways(&asked, c.answers...),
-			Log: slog.New(slog.DiscardHandler)}.Reboot(t.Context())
+			Log: slog.New(slog.DiscardHandler)}.Reboot(t.Context(), config.RebootHardware)
 		if !slices.Equal(asked, c.asked) || (err != nil) != c.fails {
 			t.Errorf("%s: asked %q, error %v; want %q", c.name, asked, err, c.asked)
 		}
@@ -55,7 +57,7 @@ func TestNoFurtherMethodAfterAStop(t *testing.T) {
 		cancel()
 		return ctx.Err()
 	}}}, ways(&asked, nil)...)
-	err := Rebooter{Methods: all, Log: slog.New(slog.DiscardHandler)}.Reboot(ctx)
+	err := Rebooter{Methods: all, Log: slog.New(slog.DiscardHandler)}.Reboot(ctx, config.RebootHardware)
 	if !errors.Is(err, context.Canceled) || asked != nil {
 		t.Errorf("error %v, asked %q; want no further method", err, asked)
 	}

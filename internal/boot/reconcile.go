@@ -42,7 +42,7 @@ func (x *experiment) reconcile(ctx context.Context) error {
 		return fmt.Errorf("slot %d was left running and its record cannot be read: %w; `krunctl "+
 			"check-data` shows details, `krunctl repair` repairs it", slot.Index, err)
 	}
-	if x.BootID != "" && x.BootID == x.schedule.Header().Boot && !x.hardware() {
+	if x.BootID != "" && x.BootID == x.schedule.Header().Boot && !x.restarts() {
 		// Only krund ended, not the machine, and a person has started it again. There is no reason
 		// to count the attempt.
 		x.Log.Warn("krund ended in the middle of an execution; it is repeated", "slot", slot.Index, "key",
@@ -129,7 +129,7 @@ func (x *experiment) begin() (schedule.Slot, Ending, error) {
 		return none, Finished, nil
 	}
 	last := x.schedule.Header().Boot
-	if err == nil && x.hardware() && last == x.BootID && x.BootID != "" {
+	if err == nil && x.restarts() && last == x.BootID && x.BootID != "" {
 		return none, Rebooting, nil
 	}
 	if err == nil && last != x.BootID {

@@ -26,7 +26,7 @@ func (x *experiment) emptyRecord(slot schedule.Slot) results.Record {
 		Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec,
 		Parameter: int64(benchmark.Parameter), Iterations: x.cfg.Iterations(slot.Key),
 		Instrument: vm.Instrument,
-		Reasons:    []string{}, Reboot: x.reboot, BootID: x.BootID, Started: x.Clock.Now().UTC(),
+		Reasons:    []string{}, Reboot: x.bootKind(), BootID: x.BootID, Started: x.Clock.Now().UTC(),
 		CounterSource: "none",
 	}
 }

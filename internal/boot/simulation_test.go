@@ -46,6 +46,9 @@ type simulated struct {
 	mails       []string
 	told        []string // subjects and texts of all messages
 	retired     bool
+	kinds       []string     // of the reboots that were asked for
+	kind        string       // of the last boot
+	fails       int          // the reboot, from 1, that ends as one of the hardware
 	refuses     func() error // of Rebooter
 	stuck       error        // of Machine.Restore
 	log         strings.Builder
@@ -63,7 +66,8 @@ type simulated struct {
 
 func newSimulated(t testing.TB) *simulated {
 	return &simulated{
-		t: t, boot: 1, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good,
+		t: t, boot: 1, kind: config.RebootHardware,
+		now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good,
 		root:  "/no/such/directory",
 		clear: func() (int, error) { return 0, nil },
 	}
@@ -107,6 +111,7 @@ func (s *simulated) system(fsys durable.FS) System {
 		Cleanup:     func() error { s.event("tidy"); return nil },
 		Held:        func() (string, error) { return autostart.FindHold(fsys, dir, sysroot.New(s.root)) },
 		Progress:    s, Version: "test", Host: "simulated", BootID: fmt.Sprintf("boot-%d", s.boot), PID: 1,
+		BootKind: s.kind,
 	}
 }
 
@@ -212,8 +217,12 @@ func (s *simulated) After(_ context.Context, variables []string) error {
 	return s.afterFails
 }
 
-func (s *simulated) Reboot(context.Context) error {
+func (s *simulated) Reboot(_ context.Context, kind string) error {
 	s.event("reboot")
+	if kind != config.RebootHardware && s.applied > 0 {
+		s.t.Errorf("settings are left to a restart that does not reset them: %s", kind)
+	}
+	s.kinds = append(s.kinds, kind)
 	if s.awake != 0 {
 		s.t.Error("the lock against shutdown is held while the machine reboots")
 	}
@@ -221,6 +230,9 @@ func (s *simulated) Reboot(context.Context) error {
 		return s.refuses()
 	}
 	s.reboots++
+	if s.kind = kind; s.reboots == s.fails {
+		s.kind = config.RebootHardware
+	}
 	return nil
 }
 

@@ -24,8 +24,8 @@ type System struct {
 	Executor Executor
 	Machine  Machine
 	Hooks    Hooks
-	Reboot   func(context.Context) error // Rebooter.Reboot
-	Entry    Entry                       // nil: the experiment has no boot entry of its own
+	Reboot   func(ctx context.Context, kind string) error // Rebooter.Reboot
+	Entry    Entry                                        // nil: the experiment has no boot entry of its own
 	Notifier Notifier
 	Sync     func() // sync(2)
 	// keeps the machine from sleeping and shutting down until release is called
@@ -40,9 +40,11 @@ type System struct {
 
 	Version string // of krund
 	Host    string // name of the machine
-	BootID  string // the kernel's name of this boot; "" unknown
-	PID     int
-	Root    bool // krund is root
+	BootID  string // name of this boot (autostart.Boot.Name); "" unknown
+	// how this boot began: config.RebootHardware, RebootKexec or RebootSoft
+	BootKind string
+	PID      int
+	Root     bool // krund is root
 }
 
 // Executor carries out one process execution; *pexec.Executor is one.

@@ -24,6 +24,8 @@ const (
 	LayoutRandom = "random" // environment and stack are at a random place, the same for a whole round
 
 	RebootHardware = "hardware" // the machine restarts before every process execution
+	RebootKexec    = "kexec"    // the same, without the firmware: a new kernel starts in memory
+	RebootSoft     = "soft"     // the same, without a new kernel: systemd starts all programs anew
 	RebootNone     = "none"     // all process executions in one boot: for development
 
 	LoaderAuto        = "auto"
@@ -105,16 +107,27 @@ type Experiment struct {
 	Seed        uint64
 	Reboot      string
 	Attempts    int // attempts per slot before the slot counts as an error
-	MaxReboots  int // of the whole experiment; derived unless set
-	Benchmarks  string
-	Account     string
-	Layout      string
-	Skip        []key.Pattern
+	// with RebootKexec or RebootSoft, every this many restarts one is of the hardware; 0: none
+	HardwareEvery int
+	MaxReboots    int // of the whole experiment; derived unless set
+	Benchmarks    string
+	Account       string
+	Layout        string
+	Skip          []key.Pattern
 	// keys whose program must not change: when they do, the machine did
 	NegativeControls []key.Pattern
 }
 
-// Boot selects the boot loader entry for an experiment with reboot = "hardware".
+// Restarts reports whether an experiment with this reboot mode restarts the machine, or at least
+// all its programs, before each process execution.
+func Restarts(reboot string) bool { return reboot != RebootNone }
+
+// RebootModes lists the values of experiment.reboot.
+func RebootModes() []string {
+	return []string{RebootHardware, RebootKexec, RebootSoft, RebootNone}
+}
+
+// Boot selects the boot loader entry for an experiment with reboots.
 type Boot struct {
 	Entry  string // requested before each boot; "" is the loader's default
 	Loader string

@@ -119,7 +119,7 @@ func (c *Config) Trusted(reboot string) error { return Rule(reboot)(c.verdict) }
 // Rule returns the trust rule that applies to what root runs for a configuration with this reboot
 // mode.
 func Rule(reboot string) func(trust.Verdict) error {
-	if reboot == RebootHardware {
+	if Restarts(reboot) {
 		return trust.Verdict.RootOnly
 	}
 	return trust.Verdict.OneOwner

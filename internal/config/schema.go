@@ -65,14 +65,15 @@ func (r *reader) experiment(n *node) Experiment {
 		Executions:  s.count("executions", 30, 1, maxExecutions),
 		Order: s.choice("order", OrderRoundRobin, OrderRoundRobin, OrderInterleaved,
 			OrderBlocked),
-		Seed:       uint64(s.whole("seed", 1, 0, math.MaxInt64)),
-		Reboot:     s.choice("reboot", RebootHardware, RebootHardware, RebootNone),
-		Attempts:   s.count("attempts", 3, 1, MaxAttempts),
-		MaxReboots: s.count("max_reboots", 0, 0, maxReboots),
-		Benchmarks: s.filled("benchmarks", "benchmarks"),
-		Account:    s.choice("account", AccountFresh, AccountFresh, AccountCaller),
-		Layout:     s.choice("layout", LayoutOff, LayoutOff, LayoutFixed, LayoutRandom),
-		Skip:       s.patterns("skip"),
+		Seed:          uint64(s.whole("seed", 1, 0, math.MaxInt64)),
+		Reboot:        s.choice("reboot", RebootHardware, RebootModes()...),
+		HardwareEvery: s.count("hardware_every", 0, 0, maxSlots),
+		Attempts:      s.count("attempts", 3, 1, MaxAttempts),
+		MaxReboots:    s.count("max_reboots", 0, 0, maxReboots),
+		Benchmarks:    s.filled("benchmarks", "benchmarks"),
+		Account:       s.choice("account", AccountFresh, AccountFresh, AccountCaller),
+		Layout:        s.choice("layout", LayoutOff, LayoutOff, LayoutFixed, LayoutRandom),
+		Skip:          s.patterns("skip"),
 
 		NegativeControls: s.patterns("negative_controls"),
 	}
@@ -186,7 +187,7 @@ func (c *Config) defaultWaits() {
 		if _, written := c.lines[w.key]; written {
 			continue
 		}
-		if *w.value = 0; c.Experiment.Reboot == RebootHardware || w.limit {
+		if *w.value = 0; Restarts(c.Experiment.Reboot) || w.limit {
 			*w.value = mustDuration(w.normal)
 		}
 	}

@@ -33,8 +33,8 @@ func (e *GuardError) Error() string {
 // RuntimeDirs returns the directories that may exist for files that last until the next boot.
 func RuntimeDirs() []string { return []string{"/run", "/var/run"} }
 
-// runtimeDir creates krund's directory for files that last until the next boot, in the first
-// existing directory of dirs. Only its owner can enter it.
+// runtimeDir creates krund's directory for files that last until the next boot, in the
+// first existing directory of dirs. Only its owner can enter it.
 func runtimeDir(fsys durable.FS, dirs []string) (string, error) {
 	missing := errors.New("no directory was named")
 	for _, parent := range dirs {
@@ -58,6 +58,13 @@ func runtimeDir(fsys durable.FS, dirs []string) (string, error) {
 		return dir, nil
 	}
 	return "", fmt.Errorf("find a directory for runtime files: %w", missing)
+}
+
+// RuntimeFile returns the path of a file of krund that lasts until the kernel restarts, in the
+// first existing directory of dirs.
+func RuntimeFile(fsys durable.FS, name string, dirs ...string) (string, error) {
+	place, err := runtimeDir(fsys, dirs)
+	return filepath.Join(place, name), err
 }
 
 // Spare returns the path of the copy of the journal (control.Journal.Spare) of the experiment in

@@ -3,7 +3,21 @@ package doctor
 import (
 	"krund/internal/autostart"
 	"krund/internal/config/setting"
+	"krund/internal/sysroot"
 )
+
+// checkRestart makes the row of the way that the machine restarts before each execution.
+func checkRestart(kind string, root sysroot.Root) setting.Finding {
+	f := setting.Finding{
+		Name: "restart", Policy: setting.Require, Status: setting.StatusOK, Wanted: kind, Found: kind,
+		Why: "experiment.reboot: the machine restarts this way before each process execution",
+	}
+	if f.Detail = autostart.Unavailable(kind, root); f.Detail != "" {
+		f.Status, f.Found = setting.StatusCannot, "not available"
+		f.Fix = "set experiment.reboot to a kind of restart that this machine has"
+	}
+	return f
+}
 
 // checkEntry makes the row of the boot loader's entry that the experiment boots by.
 func checkEntry(e autostart.Entry) setting.Finding {

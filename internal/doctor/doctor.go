@@ -23,6 +23,7 @@ type Wishes struct {
 	Probe        probe.Request
 	Counters     msr.Want
 	Interpreters []Interpreter
+	Restart      string           // kind of restart that this machine may not have; "" if none
 	Entry        *autostart.Entry // boot loader entry of the experiment's boots; nil if none
 }
 
@@ -40,7 +41,7 @@ func Study() Wishes {
 // Of returns the requirements of an experiment that is run with this reboot mode.
 func Of(cfg *config.Config, reboot string) Wishes {
 	demands := cfg.Controls
-	if reboot != config.RebootHardware {
+	if !config.Restarts(reboot) {
 		demands = demands.Relaxed()
 	}
 	w := Wishes{
@@ -48,6 +49,9 @@ func Of(cfg *config.Config, reboot string) Wishes {
 		Probe:        probe.NewRequest(demands, cfg.Temperature.Sensors),
 		Counters:     msr.Want{Sources: cfg.Counters.Sources, Scope: cfg.Counters.Scope},
 		Interpreters: interpreters(cfg),
+	}
+	if reboot == config.RebootKexec || reboot == config.RebootSoft {
+		w.Restart = reboot
 	}
 	if e, ok := autostart.EntryOf(cfg, reboot, sysroot.Root{}); ok {
 		w.Entry = &e
@@ -71,6 +75,9 @@ func Readings(ctx context.Context, m *control.Machine, w Wishes, counters Counte
 	rows = append(rows, checkCounters(ctx, m.Root, w.Counters, counters)...)
 	for _, i := range w.Interpreters {
 		rows = append(rows, i.check(ctx))
+	}
+	if w.Restart != "" {
+		rows = append(rows, checkRestart(w.Restart, m.Root))
 	}
 	if w.Entry != nil {
 		entry := *w.Entry

@@ -142,6 +142,10 @@ func (f *Facts) conditions() string {
 	switch value(f.Values, rebootFact) {
 	case results.RebootHardware:
 		parts = append(parts, "a reboot before each execution")
+	case results.RebootKexec:
+		parts = append(parts, "a new kernel before each execution (kexec)")
+	case results.RebootSoft:
+		parts = append(parts, "a soft reboot before each execution")
 	case results.RebootNone:
 		parts = append(parts, "no reboots")
 	default:

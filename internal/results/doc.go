@@ -55,8 +55,11 @@
 //	                 which costs time; absent: it was not, or the version could not ask
 //	outcome          "completed", "error", "timeout" or "rerun" (disturbed, run again)
 //	reasons          list of sentences
-//	reboot           "hardware" (machine restarted before) or "none"
-//	boot_id          the kernel's random name of the boot
+//	reboot           how the boot of the execution began: "hardware" (the machine was
+//	                 restarted), "kexec" (its kernel), "soft" (its programs); or "none":
+//	                 executions share a boot
+//	boot_id          the kernel's random name of the boot; after soft reboots "+" and
+//	                 their number follow it
 //	started          wall clock just before the process was made, RFC 3339, UTC
 //	clock            "CLOCK_MONOTONIC_RAW", "CLOCK_MONOTONIC", or "external" if a
 //	                 suite took its times itself

@@ -30,6 +30,8 @@ func (o Outcome) Known() bool {
 const (
 	RebootNone     = "none"     // ran in the same boot as its neighbors
 	RebootHardware = "hardware" // the machine was restarted before it
+	RebootKexec    = "kexec"    // only its kernel was
+	RebootSoft     = "soft"     // only its programs were
 )
 
 // Record is everything known about one attempt of one slot: one process execution. The field names
@@ -59,8 +61,8 @@ type Record struct {
 	Outcome Outcome  `json:"outcome"`
 	Reasons []string `json:"reasons"` // sentences that explain the outcome; may be empty
 
-	Reboot  string    `json:"reboot"`  // RebootNone or RebootHardware
-	BootID  string    `json:"boot_id"` // the kernel's name for this boot
+	Reboot  string    `json:"reboot"`  // how its boot began: one of the constants
+	BootID  string    `json:"boot_id"` // name of this boot
 	Started time.Time `json:"started"` // just before the process was created; wall clock, UTC
 
 	// of every stamp and time below: "CLOCK_MONOTONIC_RAW", "CLOCK_MONOTONIC"; "external" if the

@@ -275,7 +275,8 @@ func (st *Status) addConfig(f experiment.Experiment, host string, v *survey, sam
 	var waits Waits
 	cfg, err := f.Config(host)
 	if err == nil {
-		if st.Reboot != "" { // that of the records
+		restarts := config.Restarts(st.Reboot)
+		if st.Reboot != "" && restarts != config.Restarts(cfg.Experiment.Reboot) { // by --reboot
 			cfg = cfg.WithReboot(st.Reboot)
 		}
 		waits = WaitsOf(cfg)

@@ -5,7 +5,7 @@ _krund() {
 	if ((COMP_CWORD == 1)); then
 		words="run check census version help"
 	elif [[ $before == --reboot ]]; then
-		words="hardware none"
+		words="hardware kexec soft none"
 	elif [[ $before == --directory ]]; then
 		mapfile -t COMPREPLY < <(compgen -d -- "$word")
 		return

@@ -19,7 +19,7 @@ _krund() {
 	case $command in
 	run)
 		_arguments "$file" '--directory[directory of the experiment]:directory:_files -/' \
-			'--reboot[restart before each execution]:mode:(hardware none)' \
+			'--reboot[restart before each execution]:mode:(hardware kexec soft none)' \
 			'--quick[try the whole experiment without waits]' '--dry-run[print what would run]' \
 			'--quiet[print only errors]' '--verbose[print debugging messages]' ;;
 	check)

@@ -1,0 +1,86 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/durable/crashfs"
+	"krund/internal/results"
+)
+
+// TestLadder: the kinds of restart that are asked for, and what the records say. The simulated
+// machine starts the way it was asked to, except once.
+func TestLadder(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		fails      int // the restart that ends as one of the hardware
+		asked      []string
+		recorded   []string
+	}{
+		{"kexec", "executions = 2\nreboot = \"kexec\"", 0, []string{"kexec", "kexec", "kexec", "kexec"},
+			[]string{"kexec", "kexec", "kexec", "kexec"}},
+		{"every second one", "executions = 2\nreboot = \"kexec\"\nhardware_every = 2", 0,
+			[]string{"kexec", "hardware", "kexec", "hardware"},
+			[]string{"kexec", "hardware", "kexec", "hardware"}},
+		{"a power cut meanwhile", "executions = 2\nreboot = \"soft\"", 2,
+			[]string{"soft", "soft", "soft", "soft"}, []string{"soft", "hardware", "soft", "soft"}},
+		{"hardware", "executions = 2\nreboot = \"hardware\"", 0,
+			[]string{"hardware", "hardware", "hardware", "hardware"},
+			[]string{"hardware", "hardware", "hardware", "hardware"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, fsys := newSimulated(t), crashfs.New("/lab")
+			s.fails = c.fails
+			cfg := parse(t, experimentText(c.text))
+			fsys, err := s.lifetime(cfg, fsys, 20, func(f *crashfs.FS) *crashfs.FS { return f })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(s.kinds, c.asked) {
+				t.Errorf("asked for %q, want %q", s.kinds, c.asked)
+			}
+			reader := results.NewReader(fsys, dir+"/results")
+			listing, err := reader.List()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var recorded []string
+			for loaded := range results.Scan(reader, listing.Records) {
+				if loaded.Err != nil {
+					t.Fatal(loaded.Err)
+				}
+				recorded = append(recorded, loaded.Record.Reboot)
+			}
+			if !slices.Equal(recorded, c.recorded) {
+				t.Errorf("records %q, want %q", recorded, c.recorded)
+			}
+		})
+	}
+}
+
+// TestFasterRestartsFallBack: when the faster kind is refused, the hardware restarts.
+func TestFasterRestartsFallBack(t *testing.T) {
+	var asked []string
+	r := Rebooter{Methods: ways(&asked, nil), Log: slog.New(slog.DiscardHandler),
+		Faster: map[string]RebootMethod{config.RebootKexec: {"kexec", func(context.Context) error {
+			asked = append(asked, "kexec")
+			return errors.New("locked down")
+		}}}}
+	for _, c := range []struct {
+		kind string
+		want []string
+	}{
+		{config.RebootKexec, []string{"kexec", "a"}},
+		{config.RebootSoft, []string{"a"}},
+		{config.RebootHardware, []string{"a"}},
+	} {
+		asked = nil
+		if err := r.Reboot(t.Context(), c.kind); err != nil || !slices.Equal(asked, c.want) {
+			t.Errorf("%s: asked %q, error %v, want %q", c.kind, asked, err, c.want)
+		}
+	}
+}
