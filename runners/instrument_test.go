@@ -269,3 +269,25 @@ func TestInstrumentMissing(t *testing.T) {
 		}
 	}
 }
+
+// TestInstrumentPyPy: PyPy crashes when it is asked for the statistics of a JIT compiler that has
+// compiled nothing. The runner leaves their columns out when it is off.
+func TestInstrumentPyPy(t *testing.T) {
+	needBuilt(t)
+	for vm, path := range runnertest.Pythons(t) {
+		if !strings.HasPrefix(vm, "PyPy") {
+			continue
+		}
+		for _, options := range [][]string{nil, {"--jit", "off"}} {
+			file := write(t, "bench.py", "def run_iter(n):\n    pass\n")
+			argv := slices.Concat([]string{path}, options, pythonArgv(path, file)[1:], []string{"1"})
+			want := 7
+			if options != nil {
+				want = 3
+			}
+			if e := instrument(t, argv, 3); len(e.series.Columns) != want {
+				t.Errorf("%v: %d columns, want %d", options, len(e.series.Columns), want)
+			}
+		}
+	}
+}

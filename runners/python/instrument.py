@@ -5,7 +5,7 @@ collections, its JIT compiler, memory. CPython 2.7 has nothing to ask.
 
 Collections and compilations call a function here, inside the iteration that
 causes them. Everything else is read between two iterations. What is created
-there, some numbers and in PyPy two objects per iteration, is not kept.
+there, some numbers and in PyPy an object per iteration, is not kept.
 """
 
 import gc
@@ -107,20 +107,39 @@ class PyPy(VM):
 
     def __init__(self, *args):
         VM.__init__(self, *args)
+        self.heap_column = self.column(b"heap_used", b"bytes")
+        gc.hooks.on_gc_minor = self.minor
+        gc.hooks.on_gc_collect_step = self.step
+        self.spent = None  # in the JIT compiler so far, in ns
+        self.iteration = self.now()  # about its start
+        self.watch_jit()
+
+    def watch_jit(self):
+        """Add the columns of the JIT compiler, unless it is off.
+
+        PyPy 7.3 crashes when it is asked for statistics before it has compiled anything, so it has
+        to compile a loop here.
+        """
         import pypyjit
         self.jit = pypyjit
-        self.heap_column = self.column(b"heap_used", b"bytes")
+        pypyjit.set_compile_hook(self.remember, operations=False)
+        for _ in range(100000):
+            pass
+        pypyjit.set_compile_hook(None)
+        if self.spent is None:
+            return
+        self.jit_time = self.jit_count = self.bridges = 0
+        self.names = {}  # of the loops, by their numbers
         self.jit_time_column = self.column(b"jit_time", b"ns")
         self.jit_count_column = self.column(b"jit_count", b"")
         self.deopt_column = self.column(b"deopt_count", b"")
         self.code_column = self.column(b"code_size", b"bytes")
-        gc.hooks.on_gc_minor = self.minor
-        gc.hooks.on_gc_collect_step = self.step
-        self.time, self.loops, self.bridges = self.compiled()
-        if self.events:
-            self.names = {}  # of the loops, by their numbers
-            self.spent = self.time  # in the compiler, up to the last event or iteration
-            pypyjit.set_compile_hook(self.compile, operations=False)
+        pypyjit.set_compile_hook(self.compiled, operations=False)
+
+    def remember(self, _):
+        """Remember the time in the compiler so far."""
+        times = self.jit.get_stats_snapshot().counter_times
+        self.spent = int((times["TRACING"] + times["BACKEND"]) * 1e9)
 
     def minor(self, stats):
         self.collected(stats, b"minor")
@@ -135,24 +154,23 @@ class PyPy(VM):
         if self.events:
             self.event(self.handle, GC, self.now() - duration, duration, NONE, name)
 
-    def compiled(self):
-        """Time in the compiler in ns, loops and bridges, since the start of the process."""
-        stats = self.jit.get_stats_snapshot()
-        times, counters = stats.counter_times, stats.counters
-        return (int((times["TRACING"] + times["BACKEND"]) * 1e9), counters["TOTAL_COMPILED_LOOPS"],
-                counters["TOTAL_COMPILED_BRIDGES"])
-
-    def compile(self, loop):
+    def compiled(self, loop):
         """A loop or a bridge was compiled. A bridge is compiled for a guard that failed often."""
-        spent = self.compiled()[0]
-        duration = spent - self.spent
-        self.spent = spent
+        before, now = self.spent, self.now()
+        self.remember(loop)
+        # There may be abandoned compilations since the last one, but not in this iteration.
+        duration = min(self.spent - before, now - self.iteration)
         bridge = loop.type == "bridge"
+        self.jit_time += duration
+        self.jit_count += 1
+        self.bridges += bridge
+        if not self.events:
+            return
         number = loop.loop_no
         if not bridge:
             self.names[number] = self.name(loop)
         name = self.names.get(number, b"?")
-        start = self.now() - duration
+        start = now - duration
         if bridge:
             self.event(self.handle, DEOPT, start, 0, NONE, name)
         self.event(self.handle, COMPILE, start, duration, loop.asmlen, name)
@@ -169,14 +187,17 @@ class PyPy(VM):
     def ended(self):
         VM.ended(self)
         handle, set_column = self.handle, self.set
-        time, loops, bridges = self.compiled()
-        set_column(handle, self.jit_time_column, time - self.time)
-        set_column(handle, self.jit_count_column, loops - self.loops + bridges - self.bridges)
-        set_column(handle, self.deopt_column, bridges - self.bridges)
         set_column(handle, self.heap_column, gc._get_stats().total_gc_memory)
+        if self.spent is None:
+            return
+        set_column(handle, self.jit_time_column, self.jit_time)
+        set_column(handle, self.jit_count_column, self.jit_count)
+        set_column(handle, self.deopt_column, self.bridges)
         set_column(handle, self.code_column, self.jit.get_stats_asmmemmgr()[1])
-        self.time, self.loops, self.bridges = time, loops, bridges
-        self.spent = time
+        if self.jit_count:
+            self.remember(None)  # without what PyPy did after the call, and the call itself
+        self.jit_time = self.jit_count = self.bridges = 0
+        self.iteration = self.now()
 
 
 def start(*args):
