@@ -1,0 +1,24 @@
+/** Garbage collections in known iterations; ../../README.md explains which. */
+public class KrunEntry implements BaseKrunEntry {
+    private final int[][] live = new int[200000][1];
+    private int iterations;
+    private int sink;
+
+    /** The usual work of an iteration. */
+    static int work() {
+        int x = 1;
+        for (int i = 0; i < 1000000; i++) {
+            x = x * 69069 + 1 ^ x >>> 7;
+        }
+        return x;
+    }
+
+    @Override
+    public void run_iter(int n) {
+        if (iterations++ % 50 == n % 50) {
+            System.gc();
+        }
+        sink = work();
+        live[iterations][0] = sink;
+    }
+}
