@@ -161,6 +161,7 @@ func testJavaLibraries(t *testing.T, vm []string, classes string) {
 		version = "int Java_KrunRunner_version(void) { return 1; }"
 		failing = version + `
 			long Java_KrunRunner_init(void) { return 1; }
+			int Java_KrunRunner_instrument(void) { return 0; }
 			int Java_KrunRunner_shouldStop(void) { return 0; }
 			void Java_KrunRunner_begin(void) { }
 			int Java_KrunRunner_end(void *env, void *class, long k) { return k ? -11 : -1; }

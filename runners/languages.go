@@ -24,8 +24,10 @@ var languages = []Language{
 	{"c", []string{"runner-c"}, true},
 	{"python", []string{"runner.py", "instrument.py"}, false},
 	{"lua", []string{"runner.lua", "instrument.lua"}, false},
-	{"javascript", []string{"runner.js", "krun.node"}, false},
-	{"java", []string{"java/KrunRunner.class", "java/BaseKrunEntry.class", "java/libkrunjava.so"}, false},
+	{"javascript", []string{"runner.js", "instrument.js", "krun.node"}, false},
+	{"java", []string{"java/KrunRunner.class", "java/BaseKrunEntry.class", "java/KrunInstrument.class",
+		"java/KrunEvents.class", "java/KrunStamps.class", "java/KrunCollection.class",
+		"java/libkrunjava.so"}, false},
 	{"ruby", []string{"runner.rb", "instrument.rb", "krunruby.so"}, false},
 	{"php", []string{"runner.php", "instrument.php", "krunphp.so"}, false},
 	{"dotnet", []string{"dotnet/KrunRunner.exe", "dotnet/libkrun.so"}, false},
@@ -35,7 +37,9 @@ var languages = []Language{
 
 // instrumentOptions are the options that a VM needs to report what a level of instrumentation asks
 // for, by language and level ("columns" or "events").
-var instrumentOptions = map[string]map[string][]string{}
+var instrumentOptions = map[string]map[string][]string{
+	"javascript": {"events": {"--log-code", "--no-logfile-per-isolate", "--logfile=+"}},
+}
 
 // InstrumentOptions returns the options of the VM, behind those of the configuration, for a level
 // of instrumentation: "columns", "events" or "".

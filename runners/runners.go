@@ -27,6 +27,9 @@ const (
 	ExitInit      = 71 // krun_init failed
 	ExitCommand   = 72 // a whole command, or one that runs before or after it, failed
 	ExitMeasure   = 76 // krun_begin or krun_end failed
+
+	// ExitInstrument: the VM cannot report what KRUN_INSTRUMENT asks for.
+	ExitInstrument = 78
 )
 
 // Explain returns the meaning of a runner's exit status as a clause without a full stop, or "" if
@@ -49,6 +52,8 @@ func Explain(status int) string {
 		return "the command, or one that runs before or after it, failed"
 	case ExitMeasure:
 		return "libkrun failed to begin or end an iteration"
+	case ExitInstrument:
+		return "the VM cannot report what instrument asks for"
 	}
 	return ""
 }

@@ -14,7 +14,8 @@ import java.lang.reflect.InvocationTargetException;
  * Exit status: 0 measured; 64 usage; 65 the class does not implement
  * BaseKrunEntry; 66 the class cannot be loaded; 69 libkrunjava.so cannot be
  * loaded; 70 the benchmark raised an exception; 71 krun_init failed; 76 krun_begin
- * or krun_end failed. If the benchmark exits by itself, its status is kept.
+ * or krun_end failed; 78 the VM cannot report what KRUN_INSTRUMENT asks for. If the
+ * benchmark exits by itself, its status is kept.
  */
 public final class KrunRunner implements BaseKrunEntry {
     private static final int EXIT_USAGE = 64;
@@ -24,6 +25,7 @@ public final class KrunRunner implements BaseKrunEntry {
     private static final int EXIT_EXCEPTION = 70;
     private static final int EXIT_INIT = 71;
     private static final int EXIT_MEASURE = 76;
+    private static final int EXIT_INSTRUMENT = 78;
 
     private static final int VERSION = 1; // KRUN_VERSION of krun.h
     private static final String LIBRARY = "libkrunjava.so";
@@ -48,6 +50,9 @@ public final class KrunRunner implements BaseKrunEntry {
 
     /** A handle, or an error of libkrun, which is negative. */
     private static native long init();
+
+    /** What KRUN_INSTRUMENT asks for: 0 nothing, 1 columns, 2 columns and events. */
+    private static native int instrument();
 
     private static native int shouldStop(long handle);
 
@@ -76,11 +81,16 @@ public final class KrunRunner implements BaseKrunEntry {
         }
         BaseKrunEntry entry = load(args[0]);
         String raised = args[0] + " raised an exception in run_iter";
+        int level = instrument();
+        KrunInstrument vm = level == 0 ? null : openInstrument(handle, level);
         int code;
         try {
-            code = measure(handle, entry);
+            code = vm == null ? measure(handle, entry) : measure(handle, entry, vm);
         } catch (Throwable e) {
             throw fail(EXIT_EXCEPTION, raised, e);
+        }
+        if (code == 0) {
+            code = vm == null ? done(handle) : done(handle, vm);
         }
         if (code != 0) {
             throw fail(EXIT_MEASURE, "krun_begin or krun_end: " + errorText(code), null);
@@ -171,7 +181,53 @@ public final class KrunRunner implements BaseKrunEntry {
                 return code;
             }
         }
+        return 0;
+    }
+
+    /** The same with a VM that reports about each iteration. */
+    private static int measure(long handle, BaseKrunEntry entry, KrunInstrument vm) {
+        while (shouldStop(handle) == 0) {
+            begin(handle);
+            entry.run_iter(parameter);
+            int code = end(handle);
+            if (code != 0) {
+                return code;
+            }
+            vm.ended();
+        }
+        return 0;
+    }
+
+    /** Ends the measurement after the VM has reported. */
+    private static int done(long handle, KrunInstrument vm) {
+        try {
+            vm.finish();
+        } catch (Throwable e) {
+            throw fail(EXIT_INSTRUMENT, "cannot read what the VM recorded", e);
+        }
         return done(handle);
+    }
+
+    /**
+     * Returns the VM's reports, which have begun. KrunEvents is found by its name, because a VM before
+     * Java 11 cannot load it.
+     */
+    private static KrunInstrument openInstrument(long handle, int level) {
+        try {
+            KrunInstrument vm = level == 1 ? new KrunInstrument(handle)
+                : (KrunInstrument) Class.forName("KrunEvents").getDeclaredConstructor(long.class).newInstance(handle);
+            vm.start();
+            return vm;
+        } catch (InvocationTargetException e) {
+            throw cannotInstrument(e.getCause());
+        } catch (Throwable e) {
+            throw cannotInstrument(e);
+        }
+    }
+
+    private static Error cannotInstrument(Throwable e) {
+        return fail(EXIT_INSTRUMENT, "this VM cannot report what KRUN_INSTRUMENT asks for"
+            + " (events need JDK Flight Recorder and Java 11): " + oneLine(e), null);
     }
 
     /** Returns libkrun's explanation of a code. */

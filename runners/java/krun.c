@@ -7,6 +7,7 @@
  * an int64_t. A handle is passed as a number.
  */
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 
 NATIVE(int32_t, version)(VM);
 NATIVE(int64_t, init)(VM);
+NATIVE(int32_t, instrument)(VM);
 NATIVE(int32_t, shouldStop)(VM, int64_t k);
 NATIVE(void, begin)(VM, int64_t k);
 NATIVE(int32_t, end)(VM, int64_t k);
@@ -44,6 +46,17 @@ NATIVE(int64_t, init)(VM)
 
 	UNUSED;
 	return err ? err : (int64_t)(intptr_t)k;
+}
+
+/* instrument returns what KRUN_INSTRUMENT asks for: 0 nothing, 1 columns, 2 columns and events. */
+NATIVE(int32_t, instrument)(VM)
+{
+	const char *asked = getenv("KRUN_INSTRUMENT");
+
+	UNUSED;
+	if (!asked)
+		return 0;
+	return !strcmp(asked, "events") ? 2 : !strcmp(asked, "columns");
 }
 
 NATIVE(int32_t, shouldStop)(VM, int64_t k)

@@ -9,37 +9,14 @@
  *	done()         undefined, or the error's code
  *	strerror(code) a string
  *
+ * When KRUN_INSTRUMENT is set, there are those of instrument.c, too.
+ *
  * Success is undefined because that is the result of a function that creates no
  * value: begin and end call no function of Node.
- *
- * The functions of Node-API that are used are declared here, according to its
- * documentation: it is a stable binary interface of Node's executable, so no
- * header of Node is needed. All of them exist since Node-API version 1, Node 8.
  */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <stdlib.h>
 
-#include "krun.h"
-
-typedef enum { napi_ok } napi_status; /* other values are errors */
-typedef struct napi_env__ *napi_env;
-typedef struct napi_value__ *napi_value;
-typedef struct napi_callback_info__ *napi_callback_info;
-typedef napi_value (*napi_callback)(napi_env env, napi_callback_info info);
-
-napi_status napi_create_function(napi_env env, const char *name, size_t length, napi_callback callback,
-				 void *data, napi_value *result);
-napi_status napi_create_int32(napi_env env, int32_t value, napi_value *result);
-napi_status napi_create_string_utf8(napi_env env, const char *text, size_t length, napi_value *result);
-napi_status napi_get_boolean(napi_env env, bool value, napi_value *result);
-napi_status napi_get_cb_info(napi_env env, napi_callback_info info, size_t *argc, napi_value *argv,
-			     napi_value *that, void **data);
-napi_status napi_get_value_int32(napi_env env, napi_value value, int32_t *result);
-napi_status napi_set_named_property(napi_env env, napi_value object, const char *name, napi_value value);
-napi_status napi_throw_error(napi_env env, const char *code, const char *message);
-
-#define NAPI_AUTO_LENGTH SIZE_MAX
+#include "napi.h"
 
 /* The symbol that Node looks for in an addon. */
 __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_env env, napi_value exports);
@@ -48,7 +25,7 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
  * The process's handle. It is not stored in a JavaScript object, because begin and
  * end would have to fetch it from there while measuring.
  */
-static krun *handle;
+krun *krun_handle;
 
 /* outcome returns undefined for success, else the code. */
 static napi_value outcome(napi_env env, int code)
@@ -72,7 +49,7 @@ static napi_value version(napi_env env, napi_callback_info info)
 static napi_value init(napi_env env, napi_callback_info info)
 {
 	(void)info;
-	return outcome(env, handle ? KRUN_EBUSY : krun_init(&handle));
+	return outcome(env, krun_handle ? KRUN_EBUSY : krun_init(&krun_handle));
 }
 
 static napi_value should_stop(napi_env env, napi_callback_info info)
@@ -80,7 +57,7 @@ static napi_value should_stop(napi_env env, napi_callback_info info)
 	napi_value value = NULL;
 
 	(void)info;
-	(void)napi_get_boolean(env, krun_should_stop(handle), &value);
+	(void)napi_get_boolean(env, krun_should_stop(krun_handle), &value);
 	return value;
 }
 
@@ -88,13 +65,13 @@ static napi_value begin(napi_env env, napi_callback_info info)
 {
 	(void)env;
 	(void)info;
-	(void)krun_begin(handle);
+	(void)krun_begin(krun_handle);
 	return NULL;
 }
 
 static napi_value end(napi_env env, napi_callback_info info)
 {
-	int code = krun_end(handle);
+	int code = krun_end(krun_handle);
 
 	(void)info;
 	return outcome(env, code);
@@ -103,7 +80,7 @@ static napi_value end(napi_env env, napi_callback_info info)
 static napi_value done(napi_env env, napi_callback_info info)
 {
 	(void)info;
-	return outcome(env, krun_done(handle));
+	return outcome(env, krun_done(krun_handle));
 }
 
 static napi_value explain(napi_env env, napi_callback_info info)
@@ -118,25 +95,29 @@ static napi_value explain(napi_env env, napi_callback_info info)
 	return value;
 }
 
+/* add makes a function a property of the addon, and reports whether Node accepted it. */
+static bool add(napi_env env, napi_value exports, const struct function *f)
+{
+	napi_value function = NULL;
+
+	return napi_create_function(env, f->name, NAPI_AUTO_LENGTH, f->callback, NULL, &function) == napi_ok &&
+	       napi_set_named_property(env, exports, f->name, function) == napi_ok;
+}
+
 napi_value napi_register_module_v1(napi_env env, napi_value exports)
 {
-	static const struct {
-		const char *name;
-		napi_callback callback;
-	} functions[] = {
+	static const struct function always[] = {
 		{ "version", version }, { "init", init }, { "shouldStop", should_stop }, { "begin", begin },
-		{ "end", end }, { "done", done }, { "strerror", explain },
+		{ "end", end }, { "done", done }, { "strerror", explain }, { NULL, NULL },
 	};
+	const struct function *f;
+	bool accepted = true;
 
-	for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-		napi_value function = NULL;
-
-		if (napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].callback, NULL,
-					 &function) != napi_ok ||
-		    napi_set_named_property(env, exports, functions[i].name, function) != napi_ok) {
-			(void)napi_throw_error(env, NULL, "Node refused the functions of krun.node");
-			return NULL;
-		}
-	}
-	return exports;
+	for (f = always; f->name; f++)
+		accepted = accepted && add(env, exports, f);
+	for (f = krun_instrument; f->name && getenv("KRUN_INSTRUMENT"); f++)
+		accepted = accepted && add(env, exports, f);
+	if (!accepted)
+		(void)napi_throw_error(env, NULL, "Node refused the functions of krun.node");
+	return accepted ? exports : NULL;
 }

@@ -6,12 +6,13 @@
  * Runs the benchmark's file as a script in the global scope, as a browser or V8's
  * shell d8 would, and calls its run_iter(PARAMETER) until libkrun says stop. A file
  * NAME.wasm is a WebAssembly module, which exports run_iter. libkrun is in the addon
- * krun.node beside this file.
+ * krun.node beside this file. With KRUN_INSTRUMENT, instrument.js reports about V8.
  *
  * exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
  * 66 the benchmark cannot be loaded; 69 krun.node cannot be loaded; 70 the
  * benchmark raised an exception; 71 krun_init failed; 76 krun_begin or krun_end
- * failed. If the benchmark exits by itself, its status is kept.
+ * failed; 78 V8 cannot report what KRUN_INSTRUMENT asks for. If the benchmark exits by
+ * itself, its status is kept.
  */
 "use strict";
 
@@ -28,6 +29,7 @@ const EXIT_LIBRARY = 69;
 const EXIT_EXCEPTION = 70;
 const EXIT_INIT = 71;
 const EXIT_MEASURE = 76;
+const EXIT_INSTRUMENT = 78;
 
 const VERSION = 1; // KRUN_VERSION of krun.h
 
@@ -188,6 +190,15 @@ function measure(shouldStop, begin, end, run_iter, parameter) {
   return undefined;
 }
 
+/* instrumented returns what step returns, which instruments V8, or exits. */
+function instrumented(step) {
+  try {
+    return step();
+  } catch (error) {
+    complain(EXIT_INSTRUMENT, `V8 cannot report what KRUN_INSTRUMENT asks for: ${summary(error)}`);
+  }
+}
+
 function main(argv) {
   const parameter = Number(argv[1]) + 0; // not -0, which V8 does not represent as a small integer
   if (argv.length !== 2 || !/^-?[0-9]+$/.test(argv[1]) || !Number.isSafeInteger(parameter) ||
@@ -202,11 +213,16 @@ function main(argv) {
   blockingOutput();
   defineGlobals(argv[0]);
   const run_iter = loadBenchmark(argv[0]);
+  const instrument = krun.asked && require("./instrument.js"); // krun.node has asked only with KRUN_INSTRUMENT
+  const log = instrument && instrumented(() => instrument.start(krun));
   try {
-    code = measure(krun.shouldStop, krun.begin, krun.end, run_iter, parameter);
+    code = instrument ? instrument.measure(krun, run_iter, parameter) :
+      measure(krun.shouldStop, krun.begin, krun.end, run_iter, parameter);
   } catch (error) {
     complainOf(EXIT_EXCEPTION, `${argv[0]} raised an exception in run_iter`, error);
   }
+  if (code === undefined && log)
+    instrumented(() => log.report());
   if (code === undefined)
     code = krun.done();
   if (code !== undefined)

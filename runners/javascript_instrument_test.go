@@ -1,0 +1,131 @@
+package runners
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	libkrun "krund/cgo"
+	"krund/runners/runnertest"
+)
+
+// TestJavaScriptInstrument runs the programs of benchmarks/causes, whose README has the iterations
+// that follow from a seed: with 10 a pulse is in 10, 60 and 110; with 0 a step is at 100.
+func TestJavaScriptInstrument(t *testing.T) {
+	needBuilt(t)
+	for name, path := range runnertest.Interpreters(t, "javascript") {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cause := func(t *testing.T, level, cause, seed string, options ...string) ended {
+				t.Helper()
+				file, err := filepath.Abs("../benchmarks/causes/" + cause + "/javascript/bench.js")
+				if err != nil {
+					t.Fatal(err)
+				}
+				e := instrumentedJavaScript(t, path, file, level, seed, options...)
+				e.check(t, expect{0, 120, libkrun.StateDone, "", ""})
+				return e
+			}
+			t.Run("columns", func(t *testing.T) {
+				checkJavaScriptColumns(t, cause(t, "columns", "gc", "10"))
+			})
+			t.Run("off", func(t *testing.T) { testJavaScriptOff(t, path) })
+			if strings.HasPrefix(name, "Node v12.") || strings.HasPrefix(name, "Node v14.") {
+				t.Skip("no events before Node 16: it writes its log to a file with a name")
+			}
+			t.Run("gc", func(t *testing.T) {
+				e := cause(t, "events", "gc", "10")
+				checkJavaScriptColumns(t, e)
+				if got := e.during(libkrun.EventGC, "mark-compact"); !slices.Equal(got, []int{10, 60, 110}) {
+					t.Errorf("events of collections in %v", got)
+				}
+				checkEndsInside(t, e, libkrun.EventGC)
+			})
+			// --single-threaded: V8 waits for its compiler, which may otherwise be late on a busy
+			// machine.
+			t.Run("hot", func(t *testing.T) {
+				e := cause(t, "events", "hot", "0", "--single-threaded")
+				if got := e.during(libkrun.EventCompile, "fresh bench.js"); first(got) != 100 {
+					t.Errorf("compilations in %v", got)
+				}
+				got := e.during(libkrun.EventCompile, "work bench.js")
+				if len(got) == 0 || got[0] >= 100 {
+					t.Errorf("compilations of the usual work in %v", got)
+				}
+			})
+			t.Run("deopt", func(t *testing.T) {
+				e := cause(t, "events", "deopt", "0", "--single-threaded")
+				if got := e.during(libkrun.EventDeopt, "(wrong map)"); first(got) != 100 {
+					t.Errorf("deoptimizations in %v", got)
+				}
+			})
+			t.Run("no options", func(t *testing.T) {
+				file := write(t, "bench.js", goodJavaScript)
+				r := run{argv: append(javaScriptArgv(path, file), "1"), iterations: 1, instrument: "events"}
+				r.do(t).check(t, expect{ExitInstrument, 0, libkrun.StateReady, "",
+					"V8 cannot report what KRUN_INSTRUMENT asks for: Error: events need Node 16"})
+			})
+		})
+	}
+}
+
+// instrumentedJavaScript runs a benchmark for 120 iterations with the options that krund gives, and
+// checks that no file is left in its directory.
+func instrumentedJavaScript(t *testing.T, vm, file, level, parameter string,
+	options ...string,
+) ended {
+	t.Helper()
+	language, _ := Lookup("javascript")
+	argv := javaScriptArgv(vm, file)
+	dir := t.TempDir()
+	argv = slices.Concat(argv[:1], options, language.InstrumentOptions(level), argv[1:], []string{parameter})
+	e := run{argv: argv, dir: dir, iterations: 120, instrument: level}.do(t)
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	return e
+}
+
+func checkJavaScriptColumns(t *testing.T, e ended) {
+	t.Helper()
+	// V8 up to 11, of Node 20, reports compilations to a program that it is embedded in.
+	const names = "code_size gc_count gc_freed gc_time heap_used"
+	if got := e.columnNames(); got != names && got != names+" jit_count jit_time" {
+		t.Errorf("columns %q", got)
+	}
+	for _, name := range []string{"gc_count", "gc_time"} {
+		if got := nonzero(e.column(t, name)); !slices.Equal(got, []int{10, 60, 110}) {
+			t.Errorf("%s is not 0 in %v", name, got)
+		}
+	}
+	// 200,000 arrays of one number
+	if values := e.column(t, "heap_used"); slices.Min(values) < 5_000_000 || slices.Max(values) > 1<<30 {
+		t.Errorf("heap_used is from %d to %d", slices.Min(values), slices.Max(values))
+	}
+	if values := e.column(t, "code_size"); slices.Min(values) < 1000 || slices.Max(values) > 1<<28 {
+		t.Errorf("code_size is from %d to %d", slices.Min(values), slices.Max(values))
+	}
+	used, freed := e.column(t, "heap_used"), e.column(t, "gc_freed")
+	for _, i := range []int{10, 60, 110} {
+		if got, want := used[i-1]-used[i], freed[i]; got > want || got < want-500_000 {
+			t.Errorf("iteration %d: the heap shrank by %d bytes, freed were %d", i, got, want)
+		}
+	}
+}
+
+// testJavaScriptOff: without KRUN_INSTRUMENT Node loads nothing for it, and krun.node has no other
+// functions.
+func testJavaScriptOff(t *testing.T, vm string) {
+	addon := filepath.Join(built, "runners", "javascript", "krun.node")
+	file := write(t, "bench.js", `
+print(Object.keys(require.cache).map((f) => f.replace(/.*[/]/, "")));
+print(Object.keys(require("`+addon+`")));
+function run_iter(n) {}
+`)
+	r := run{argv: append(javaScriptArgv(vm, file), "1"), iterations: 2}
+	r.do(t).check(t, expect{0, 2, libkrun.StateDone,
+		"runner.js\nversion,init,shouldStop,begin,end,done,strerror\n", ""})
+}
