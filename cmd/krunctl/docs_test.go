@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range exchange.LongHeads(true, true) {
+	for _, name := range slices.Concat(exchange.LongHeads(true, true), exchange.EventHeads(true, true)) {
 		if !strings.Contains(string(text), "`"+name+"`") {
 			t.Errorf("column %s is not in docs/output.md", name)
 		}

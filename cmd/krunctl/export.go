@@ -17,7 +17,7 @@ import (
 	"krund/internal/key"
 )
 
-const exportHelp = `Export writes the measured series as CSV or JSON lines.
+const exportHelp = `Export writes the measured series and events as CSV, JSON lines or a trace.
 
 Only completed process executions are exported, and only the first completed
 record of each slot. --all-outcomes exports every record instead, and adds a
@@ -52,6 +52,18 @@ left out, and the others are renumbered. For an experiment with several VMs,
   total_NAME, total_NAME_coreN    counters of the whole execution
   energy_uj_NAME_ZONE      energy of a part of the machine, in microjoules
 
+--events writes a row for each event of instrumented executions (instrument =
+"events") and of the kernel: the same first columns, then
+  iteration                that ran when it began; empty between two
+  kind, name               gc, compile, deopt, ..., and of what function, class, task
+  time_ns, duration_ns     on the clock of start_ns
+  argument                 depends on the kind; empty: none
+
+--trace writes iterations and events in the Trace Event Format, to be opened in
+ui.perfetto.dev, chrome://tracing or speedscope: each process execution as a process
+that begins at 0, with a track of iterations and one or more for each kind of event.
+Choose keys with --key: viewers are slow with more than some hundred thousand events.
+
 It only reads, and may run while krund does, but it takes processor time from a
 machine that measures.
 
@@ -61,11 +73,14 @@ EXAMPLES
   krunctl export --csv --wide --key '*:CPython:*' -o cpython.csv warmup.krun
   krunctl export --csv --wide -o warmup_csv/ warmup.krun
   krunctl export --jsonl --iterations 0-99 warmup.krun | jq -s length
+  krunctl export --csv --events -o events.csv warmup.krun
+  krunctl export --trace --key 'richards:HotSpot:*' -o trace.json warmup.krun
 ` + readExitHelp
 
 type exportOptions struct {
 	csv, jsonl, wide, long bool
 	executions             bool
+	events, trace          bool
 	output                 string
 	key                    string
 	columns                []string
@@ -79,8 +94,8 @@ type exportOptions struct {
 func exportCommand(a *app) *cobra.Command {
 	var o exportOptions
 	c := &cobra.Command{
-		Use:   "export --csv|--jsonl DIR|NAME.toml",
-		Short: "Write the measured series as CSV or JSON lines",
+		Use:   "export --csv|--jsonl|--trace DIR|NAME.toml",
+		Short: "Write the measured series and events as CSV, JSON lines or a trace",
 		Long:  exportHelp,
 		Args:  arguments(1, 1, "the experiment's directory or configuration"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -96,6 +111,8 @@ func exportCommand(a *app) *cobra.Command {
 	f.BoolVar(&o.long, "long", false, "a row for each iteration (default)")
 	f.BoolVar(&o.wide, "wide", false, "a row for each process execution, for warmup_stats")
 	f.BoolVar(&o.executions, "executions", false, "a row for each process execution, with its totals")
+	f.BoolVar(&o.events, "events", false, "a row for each event")
+	f.BoolVar(&o.trace, "trace", false, "write iterations and events for Perfetto and chrome://tracing")
 	f.StringVarP(&o.output, "output", "o", "",
 		"write to this file (with --wide, or directory) instead of standard output")
 	a.keyFlag(c, &o.key)
@@ -109,12 +126,18 @@ func exportCommand(a *app) *cobra.Command {
 
 func (o *exportOptions) check() error {
 	var err error
+	parts := o.long || o.wide || len(o.columns) > 0 || o.iterations != ""
 	switch {
+	case o.trace && (o.csv || o.jsonl || o.executions || o.events || parts):
+		err = errors.New("--trace has all iterations and events: give it only --key, --all-outcomes and -o")
+	case o.trace:
 	case o.csv == o.jsonl:
-		err = errors.New("choose a format: --csv or --jsonl")
-	case o.executions && (o.long || o.wide || len(o.columns) > 0 || o.iterations != ""):
-		err = errors.New(
-			"--executions exports whole executions: omit --long, --wide, --column and --iterations")
+		err = errors.New("choose a format: --csv, --jsonl or --trace")
+	case o.executions && o.events:
+		err = errors.New("--executions and --events are two tables: choose one")
+	case (o.executions || o.events) && parts:
+		err = errors.New("--executions and --events export whole executions: omit --long, --wide, --column " +
+			"and --iterations")
 	case o.wide && (o.long || o.jsonl):
 		err = errors.New("--wide is a format of CSV: omit --long and --jsonl")
 	case o.wide && o.allOutcomes:
@@ -174,6 +197,10 @@ func (a *app) export(arg string, o exportOptions) error {
 		Outcome: o.allOutcomes, Columns: o.columns, From: o.from, To: o.too, JSON: o.jsonl,
 	}
 	switch {
+	case o.trace:
+		return a.toOutput(o.output, func(w io.Writer) error { return exchange.WriteTrace(w, records) })
+	case o.events:
+		return a.toOutput(o.output, exchange.NewEventsExport(records, options).Write)
 	case o.executions:
 		return a.toOutput(o.output, exchange.NewExecutionsExport(records, options).Write)
 	case !o.wide:

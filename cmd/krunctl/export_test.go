@@ -134,3 +134,24 @@ func TestADiskThatIsFull(t *testing.T) {
 		t.Errorf("exit %d, %s", code, stderr.String())
 	}
 }
+
+// TestExportEvents: events as a table and in a trace, and the flags that do not fit.
+func TestExportEvents(t *testing.T) {
+	b := complete(t)
+	if r := krunctl(t, "export", "--csv", "--events", b.dir()); r.code != exitOK ||
+		r.stdout != "benchmark,vm,variant,pexec,slot,attempt,iteration,kind,name,time_ns,duration_ns,"+
+			"argument\n" {
+		t.Error(r.text())
+	}
+	r := krunctl(t, "export", "--trace", "--key", "*:C:*", b.dir())
+	if r.code != exitOK || !strings.HasPrefix(r.stdout, `{"displayTimeUnit":"ns","traceEvents":[`) ||
+		!strings.Contains(r.stdout, `"iteration 0"`) || strings.Contains(r.stdout, "CPython") {
+		t.Error(r.text())
+	}
+	for _, flags := range [][]string{{"--trace", "--csv"}, {"--trace", "--iterations", "0-1"}, {"--events"},
+		{"--csv", "--events", "--executions"}, {"--csv", "--events", "--wide"}} {
+		if r := krunctl(t, append(append([]string{"export"}, flags...), b.dir())...); r.code != exitUsage {
+			t.Errorf("%q: %s", flags, r.text())
+		}
+	}
+}

@@ -66,7 +66,7 @@ func (j *jsonRows) row(cells []string) error {
 func (j *jsonRows) end() error { return nil }
 
 var textHeads = map[string]bool{"benchmark": true, "vm": true, "variant": true, "arm": true,
-	"outcome": true}
+	"outcome": true, "kind": true, "name": true}
 
 // secondsText writes nanoseconds as seconds, exactly: "0.000012345".
 func secondsText(ns int64) string {

@@ -1,0 +1,168 @@
+package exchange
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+)
+
+// eventful is a record of two iterations with events before, in, between and after them.
+func eventful() results.Record {
+	r := exported(4, "V", 2_000_000, 1_000_001)
+	exec, init, first, freed := int64(1_000_000_000), int64(1_010_000_000), int64(1_020_000_000), int64(4096)
+	r.Startup = results.Startup{ExecNS: &exec, InitNS: &init, FirstNS: &first}
+	r.StartNS = []int64{1_020_000_000, 1_022_500_000}
+	r.Instrument, r.EventsLost = "events", 2
+	r.Columns = []results.Column{{Name: "gc_time", Unit: "ns", Kind: results.KindUser,
+		Values: []int64{300_001, results.Missing}}}
+	r.Events = []results.Event{
+		{Kind: "load", TimeNS: 1_005_000_000, Name: `A"</script>\`},
+		{Kind: "compile", TimeNS: 1_020_100_000, DurationNS: 900_000, Name: "f"},
+		{Kind: "compile", TimeNS: 1_020_200_000, DurationNS: 100_000, Name: "g"}, // in another thread
+		{Kind: "gc", TimeNS: 1_021_999_999, DurationNS: 300_001, Argument: &freed},
+		{Kind: "compile", TimeNS: 1_022_000_000, DurationNS: 0, Name: "h,\ni"}, // between the iterations
+	}
+	return r
+}
+
+func TestEventsExport(t *testing.T) {
+	records := slices.Values([]results.Record{exported(0, "C", 5), eventful()})
+	for _, test := range []struct {
+		options ExportOptions
+		want    string
+	}{
+		{ExportOptions{}, "benchmark,vm,variant,pexec,slot,attempt,iteration,kind,name,time_ns,duration_ns," +
+			"argument\n" +
+			`b,V,v,5,4,1,,load,"A""</script>\",1005000000,0,` + "\n" +
+			"b,V,v,5,4,1,0,compile,f,1020100000,900000,\n" +
+			"b,V,v,5,4,1,0,compile,g,1020200000,100000,\n" +
+			"b,V,v,5,4,1,0,gc,,1021999999,300001,4096\n" +
+			"b,V,v,5,4,1,,compile,\"h,\ni\",1022000000,0,\n"},
+		{ExportOptions{JSON: true, Outcome: true},
+			`{"benchmark":"b","vm":"V","variant":"v","pexec":5,"slot":4,"attempt":1,"outcome":"completed",` +
+				`"iteration":null,"kind":"load","name":"A\"\u003c/script\u003e\\","time_ns":1005000000,` +
+				`"duration_ns":0,"argument":null}` + "\n"},
+	} {
+		var b bytes.Buffer
+		if err := NewEventsExport(records, test.options).Write(&b); err != nil ||
+			!strings.HasPrefix(b.String(), test.want) {
+			t.Errorf("%+v: %v\n%s\nwant\n%s", test.options, err, b.String(), test.want)
+		}
+	}
+}
+
+// TestTrace compares the whole trace of a record.
+func TestTrace(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteTrace(&b, slices.Values([]results.Record{eventful()})); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"displayTimeUnit":"ns","traceEvents":[
+{"name":"process_name","ph":"M","pid":1,"tid":0,"args":{"name":"b:V:v, execution 5 (slot 4)"}},
+{"name":"process_sort_index","ph":"M","pid":1,"tid":0,"args":{"sort_index":1}},
+{"name":"process_labels","ph":"M","pid":1,"tid":0,"args":{"labels":"instrumented (events), 2 events lost"}},
+{"name":"thread_name","ph":"M","pid":1,"tid":1,"args":{"name":"iterations"}},
+{"name":"thread_sort_index","ph":"M","pid":1,"tid":1,"args":{"sort_index":1}},
+{"name":"start of the VM","cat":"start","ph":"X","ts":0.000,"dur":10000.000,"pid":1,"tid":1},
+{"name":"load the benchmark","cat":"start","ph":"X","ts":10000.000,"dur":10000.000,"pid":1,"tid":1},
+{"name":"iteration 0","cat":"iteration","ph":"X","ts":20000.000,"dur":2000.000,"pid":1,"tid":1,"args":{"gc_time":300001}},
+{"name":"iteration 1","cat":"iteration","ph":"X","ts":22500.000,"dur":1000.001,"pid":1,"tid":1},
+{"name":"thread_name","ph":"M","pid":1,"tid":2,"args":{"name":"compile"}},
+{"name":"thread_sort_index","ph":"M","pid":1,"tid":2,"args":{"sort_index":2}},
+{"name":"f","cat":"compile","ph":"X","ts":20100.000,"dur":900.000,"pid":1,"tid":2},
+{"name":"thread_name","ph":"M","pid":1,"tid":3,"args":{"name":"compile 2"}},
+{"name":"thread_sort_index","ph":"M","pid":1,"tid":3,"args":{"sort_index":3}},
+{"name":"g","cat":"compile","ph":"X","ts":20200.000,"dur":100.000,"pid":1,"tid":3},
+{"name":"h,\ni","cat":"compile","ph":"i","s":"t","ts":22000.000,"pid":1,"tid":2},
+{"name":"thread_name","ph":"M","pid":1,"tid":18,"args":{"name":"gc"}},
+{"name":"thread_sort_index","ph":"M","pid":1,"tid":18,"args":{"sort_index":18}},
+{"name":"gc","cat":"gc","ph":"X","ts":21999.999,"dur":300.001,"pid":1,"tid":18,"args":{"argument":4096}},
+{"name":"thread_name","ph":"M","pid":1,"tid":34,"args":{"name":"load"}},
+{"name":"thread_sort_index","ph":"M","pid":1,"tid":34,"args":{"sort_index":34}},
+{"name":"A\"\u003c/script\u003e\\","cat":"load","ph":"i","s":"t","ts":5000.000,"pid":1,"tid":34}
+]}
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	b.Reset()
+	if err := WriteTrace(&b, slices.Values([]results.Record(nil))); err != nil || !json.Valid(b.Bytes()) {
+		t.Errorf("without records: %v, %s", err, b.String())
+	}
+}
+
+// checkTrace checks a trace against the format: the fields each phase has, times that are not
+// negative, names of all tracks, and no overlap of the complete events of a track, of which a kind
+// has at most traceLanes.
+func checkTrace(text []byte) error {
+	var trace struct {
+		Unit   string `json:"displayTimeUnit"`
+		Events []struct {
+			Name, Ph, S string
+			TS, Dur     json.Number
+			PID, TID    *int
+			Args        map[string]any
+		} `json:"traceEvents"`
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&trace); err != nil || trace.Unit != "ns" || d.More() {
+		return fmt.Errorf("no trace: %w", err)
+	}
+	type track struct{ process, thread int }
+	named, ends := map[track]bool{}, map[track]*big.Rat{}
+	for i, e := range trace.Events {
+		if e.PID == nil || e.TID == nil || e.Name == "" {
+			return fmt.Errorf("event %d: %+v", i, e)
+		}
+		at := track{*e.PID, *e.TID}
+		if e.Ph == phaseMetadata {
+			named[at] = true
+			continue
+		}
+		begin, ok := new(big.Rat).SetString(e.TS.String())
+		if !ok || begin.Sign() < 0 || !named[at] || e.Ph == phaseInstant && e.S != "t" {
+			return fmt.Errorf("event %d: %+v", i, e)
+		}
+		if e.Ph == phaseInstant {
+			continue
+		}
+		duration, ok := new(big.Rat).SetString(e.Dur.String())
+		if !ok || duration.Sign() < 0 || e.Ph != phaseComplete {
+			return fmt.Errorf("event %d: %+v", i, e)
+		}
+		if last := ends[at]; last != nil && begin.Cmp(last) < 0 && at.thread%traceLanes != iterationsThread {
+			return fmt.Errorf("event %d overlaps another of its track: %+v", i, e)
+		}
+		ends[at] = begin.Add(begin, duration)
+	}
+	return nil
+}
+
+// FuzzTrace: whatever the events of a record are, the trace is one.
+func FuzzTrace(f *testing.F) {
+	f.Add([]byte{}, "a\x00\xff", "gc")
+	f.Add(bytes.Repeat([]byte{0, 0, 200, 3, 9, 0}, 40), "\"}]", "compile")
+	f.Fuzz(func(t *testing.T, data []byte, name, kind string) {
+		r := eventful()
+		for ; len(data) >= 6; data = data[6:] {
+			e := results.Event{Kind: kind, Name: name, DurationNS: int64(data[4]) << data[5],
+				TimeNS: 1_000_000_000 + int64(binary.NativeEndian.Uint32(data))}
+			r.Events = append(r.Events, e)
+		}
+		var b bytes.Buffer
+		if err := WriteTrace(&b, slices.Values([]results.Record{r, r})); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkTrace(b.Bytes()); err != nil && kind != "" {
+			t.Fatalf("%v\n%s", err, b.String())
+		}
+	})
+}

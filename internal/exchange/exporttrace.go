@@ -1,0 +1,253 @@
+package exchange
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/results"
+)
+
+// WriteTrace writes records in the Trace Event Format (its JSON object form), which Perfetto,
+// chrome://tracing and others open. A process of the trace is a process execution, whose time
+// begins at 0. Its first track has its start and the iterations, the others its events by kind. The
+// events of a track never overlap, which viewers require: where they do, a kind has several tracks.
+//
+// The format is specified in "Trace Event Format" (Google, 2016). Times are microseconds, here with
+// three decimals, so that they are exact.
+func WriteTrace(w io.Writer, records iter.Seq[results.Record]) error {
+	t := &traceWriter{out: bufio.NewWriter(w), separator: `{"displayTimeUnit":"ns","traceEvents":[`}
+	for rec := range records {
+		t.process++
+		t.execution(&rec)
+	}
+	if t.process == 0 {
+		t.text(t.separator)
+	}
+	t.text("\n]}\n")
+	if t.err == nil {
+		t.err = t.out.Flush()
+	}
+	return t.err
+}
+
+// traceWriter writes events one after the other.
+type traceWriter struct {
+	out       *bufio.Writer
+	separator string // before the next event
+	process   int    // number of the record, from 1
+	err       error  // the first one
+}
+
+// traceEvent is an event of the format. Time and Duration are in microseconds.
+type traceEvent struct {
+	Name     string         `json:"name"`
+	Category string         `json:"cat,omitempty"`
+	Phase    string         `json:"ph"`
+	Scope    string         `json:"s,omitempty"`
+	Time     json.Number    `json:"ts,omitempty"`
+	Duration json.Number    `json:"dur,omitempty"`
+	Process  int            `json:"pid"`
+	Thread   int            `json:"tid"`
+	Args     map[string]any `json:"args,omitempty"`
+}
+
+// Phases of the format.
+const (
+	phaseComplete = "X" // has a duration
+	phaseInstant  = "i"
+	phaseMetadata = "M" // names a process or a thread
+)
+
+func (t *traceWriter) text(s string) {
+	if t.err == nil {
+		_, t.err = t.out.WriteString(s)
+	}
+}
+
+func (t *traceWriter) event(e traceEvent) {
+	e.Process = t.process
+	text, err := json.Marshal(e)
+	if t.err == nil {
+		t.err = err
+	}
+	t.text(t.separator + "\n" + string(text))
+	t.separator = ","
+}
+
+// metadata names the process, or with thread > 0 a thread.
+func (t *traceWriter) metadata(what string, thread int, argument string, value any) {
+	t.event(traceEvent{Name: what, Phase: phaseMetadata, Thread: thread,
+		Args: map[string]any{argument: value}})
+}
+
+// thread names a track and places it.
+func (t *traceWriter) thread(id int, name string) {
+	t.metadata("thread_name", id, "name", name)
+	t.metadata("thread_sort_index", id, "sort_index", id)
+}
+
+// iterationsThread is the id of the track of the iterations; those of events follow.
+const iterationsThread = 1
+
+// execution writes one record.
+func (t *traceWriter) execution(r *results.Record) {
+	t.metadata("process_name", 0, "name", fmt.Sprintf("%s, execution %d (slot %d)", r.Key, r.Pexec, r.Slot))
+	t.metadata("process_sort_index", 0, "sort_index", t.process)
+	if labels := traceLabels(r); labels != "" {
+		t.metadata("process_labels", 0, "labels", labels)
+	}
+	clock := traceClock(beginOf(r))
+	t.thread(iterationsThread, "iterations")
+	t.startUp(r, clock)
+	for i := range min(len(r.StartNS), len(r.WallNS)) {
+		t.complete(iterationsThread, fmt.Sprintf("iteration %d", i), "iteration", clock, r.StartNS[i],
+			r.WallNS[i], iterationArgs(r, i))
+	}
+	t.events(r.Events, clock)
+}
+
+// traceLabels describes what is special about a record.
+func traceLabels(r *results.Record) string {
+	var labels []string
+	if r.Outcome != results.Completed {
+		labels = append(labels, string(r.Outcome))
+	}
+	if r.Instrument != "" {
+		labels = append(labels, dataset.InstrumentText(r.Instrument))
+	}
+	if r.EventsLost > 0 {
+		labels = append(labels, fmt.Sprintf("%d events lost", r.EventsLost))
+	}
+	return strings.Join(labels, ", ")
+}
+
+// beginOf returns the earliest stamp of a record.
+func beginOf(r *results.Record) int64 {
+	var stamps []int64
+	for _, s := range []*int64{r.Startup.ExecNS, r.Startup.InitNS, r.Startup.FirstNS} {
+		if s != nil {
+			stamps = append(stamps, *s)
+		}
+	}
+	if len(r.StartNS) > 0 {
+		stamps = append(stamps, r.StartNS[0])
+	}
+	for _, e := range r.Events {
+		stamps = append(stamps, e.TimeNS)
+	}
+	if len(stamps) == 0 {
+		return 0
+	}
+	return slices.Min(stamps)
+}
+
+// traceClock is the stamp at which the time of the trace is 0.
+type traceClock int64
+
+// at returns the time of a stamp that is not before the clock's.
+func (c traceClock) at(ns int64) json.Number { return microseconds(uint64(ns) - uint64(c)) }
+
+// microseconds writes nanoseconds as microseconds, exactly.
+func microseconds(ns uint64) json.Number {
+	return json.Number(fmt.Sprintf("%d.%03d", ns/1000, ns%1000))
+}
+
+func (t *traceWriter) complete(thread int, name, category string, c traceClock, start, duration int64,
+	args map[string]any) {
+	if start < int64(c) || duration < 0 {
+		return // a damaged record
+	}
+	t.event(traceEvent{Name: name, Category: category, Phase: phaseComplete, Thread: thread,
+		Time: c.at(start), Duration: microseconds(uint64(duration)), Args: args})
+}
+
+// startUp writes the time until the runner began, and that until the first iteration.
+func (t *traceWriter) startUp(r *results.Record, c traceClock) {
+	s := r.Startup
+	if s.ExecNS != nil && s.InitNS != nil {
+		t.complete(iterationsThread, "start of the VM", "start", c, *s.ExecNS, *s.InitNS-*s.ExecNS, nil)
+	}
+	if s.InitNS != nil && s.FirstNS != nil {
+		t.complete(iterationsThread, "load the benchmark", "start", c, *s.InitNS, *s.FirstNS-*s.InitNS, nil)
+	}
+}
+
+// iterationArgs returns the values of an iteration that are not per core.
+func iterationArgs(r *results.Record, i int) map[string]any {
+	args := map[string]any{}
+	for _, c := range r.Columns {
+		if text := c.Text(i); c.Core == nil && text != "" {
+			args[c.Name] = json.Number(text)
+		}
+	}
+	return args
+}
+
+// traceLanes is the maximum number of tracks of a kind.
+const traceLanes = 16
+
+// events writes the events by kind.
+func (t *traceWriter) events(events []results.Event, c traceClock) {
+	kinds := map[string][]results.Event{}
+	var order []string
+	for _, e := range events {
+		if kinds[e.Kind] == nil {
+			order = append(order, e.Kind)
+		}
+		kinds[e.Kind] = append(kinds[e.Kind], e)
+	}
+	slices.Sort(order)
+	for k, kind := range order {
+		first := iterationsThread + 1 + k*traceLanes
+		list := kinds[kind]
+		slices.SortStableFunc(list, func(a, b results.Event) int { return cmp.Compare(a.TimeNS, b.TimeNS) })
+		var ends []int64 // of the last event in each lane
+		for _, e := range list {
+			lane := freeLane(ends, e)
+			if lane == len(ends) {
+				ends = append(ends, 0)
+				name := kind
+				if lane > 0 {
+					name = fmt.Sprintf("%s %d", kind, lane+1)
+				}
+				t.thread(first+lane, name)
+			}
+			ends[lane] = max(ends[lane], e.TimeNS+e.DurationNS)
+			t.vmEvent(first+lane, e, c)
+		}
+	}
+}
+
+// freeLane returns the first lane in which an event overlaps no other; len(ends) for a new one.
+func freeLane(ends []int64, e results.Event) int {
+	i := slices.IndexFunc(ends, func(end int64) bool { return end <= e.TimeNS })
+	switch {
+	case i >= 0:
+		return i
+	case len(ends) < traceLanes:
+		return len(ends)
+	}
+	return traceLanes - 1
+}
+
+// vmEvent writes one event: complete, or an instant.
+func (t *traceWriter) vmEvent(thread int, e results.Event, c traceClock) {
+	args := map[string]any{}
+	if e.Argument != nil {
+		args["argument"] = *e.Argument
+	}
+	name := cmp.Or(e.Name, e.Kind)
+	if e.DurationNS != 0 {
+		t.complete(thread, name, e.Kind, c, e.TimeNS, e.DurationNS, args)
+		return
+	}
+	t.event(traceEvent{Name: name, Category: e.Kind, Phase: phaseInstant, Scope: "t", Thread: thread,
+		Time: c.at(e.TimeNS), Args: args})
+}
