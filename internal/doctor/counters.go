@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/config/setting"
 	"krund/internal/msr"
+	"krund/internal/switches"
 	"krund/internal/sysroot"
 )
 
@@ -39,4 +40,21 @@ func checkCounters(ctx context.Context, root sysroot.Root, want msr.Want, find C
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// checkSwitches makes the row of the recording of context switches, which an execution does not
+// need.
+func checkSwitches(root sysroot.Root) setting.Finding {
+	row := setting.Finding{Name: "counters switches", Policy: setting.Warn, Status: setting.StatusOK,
+		Found: "available", Wanted: "available",
+		Why: "without them it is unknown who else ran on the benchmark's processors"}
+	watch, err := switches.Open(root, nil)
+	if err == nil {
+		err = watch.Close()
+	}
+	if err != nil {
+		row.Status, row.Found, row.Detail = setting.StatusCannot, "not available", msr.Remedy(root, err)
+		row.Fix = "see docs/counters.md, or remove it from kernel in [counters]"
+	}
+	return row
 }

@@ -7,6 +7,7 @@ package doctor
 import (
 	"context"
 	"os"
+	"slices"
 
 	"krund/internal/autostart"
 	"krund/internal/config"
@@ -22,6 +23,7 @@ type Wishes struct {
 	Control      control.Request
 	Probe        probe.Request
 	Counters     msr.Want
+	Switches     bool // the experiment records context switches
 	Interpreters []Interpreter
 	Restart      string           // kind of restart that this machine may not have; "" if none
 	Entry        *autostart.Entry // boot loader entry of the experiment's boots; nil if none
@@ -45,9 +47,11 @@ func Of(cfg *config.Config, reboot string) Wishes {
 		demands = demands.Relaxed()
 	}
 	w := Wishes{
-		Control:      control.Request{Demands: demands, Heap: cfg.Limits.Heap},
-		Probe:        probe.NewRequest(demands, cfg.Temperature.Sensors),
-		Counters:     msr.Want{Sources: cfg.Counters.Sources, Scope: cfg.Counters.Scope},
+		Control: control.Request{Demands: demands, Heap: cfg.Limits.Heap},
+		Probe:   probe.NewRequest(demands, cfg.Temperature.Sensors),
+		Counters: msr.Want{Sources: cfg.Counters.Sources, Scope: cfg.Counters.Scope,
+			Interrupts: slices.Contains(cfg.Counters.Kernel, config.KernelInterrupts)},
+		Switches:     slices.Contains(cfg.Counters.Kernel, config.KernelSwitches),
 		Interpreters: interpreters(cfg),
 	}
 	if reboot == config.RebootKexec || reboot == config.RebootSoft {
@@ -73,6 +77,9 @@ func Readings(ctx context.Context, m *control.Machine, w Wishes, counters Counte
 	rows := probe.Check(ctx, m.Host, w.Probe)
 	rows = append(rows, probe.CheckLoad(m.Host, os.Getpid()), control.CheckTuners(ctx, m))
 	rows = append(rows, checkCounters(ctx, m.Root, w.Counters, counters)...)
+	if w.Switches {
+		rows = append(rows, checkSwitches(m.Root))
+	}
 	for _, i := range w.Interpreters {
 		rows = append(rows, i.check(ctx))
 	}

@@ -126,6 +126,15 @@ func TestCounters(t *testing.T) {
 	}
 }
 
+// TestSwitches: a recording that is not possible is a warning with a reason.
+func TestSwitches(t *testing.T) {
+	row := checkSwitches(sysroot.New(t.TempDir()))
+	if row.Fails() || row.Status != setting.StatusCannot || row.Fix == "" ||
+		!strings.Contains(row.Detail, "find the online processors") {
+		t.Errorf("%+v", row)
+	}
+}
+
 func TestInterpreter(t *testing.T) {
 	dir := t.TempDir()
 	script := func(name, text string) string {
@@ -232,6 +241,7 @@ nbody = { parameter = 1 }
 fasta = { parameter = 1 }
 [counters]
 sources = ["msr"]
+kernel = ["interrupts", "switches"]
 [controls]
 aslr = "require"
 `
@@ -241,7 +251,7 @@ aslr = "require"
 	}
 	w := Of(cfg, config.RebootNone)
 	if !slices.Equal(w.Interpreters, []Interpreter{{"P", "python", "/usr/bin/python3"}}) ||
-		!slices.Equal(w.Counters.Sources, []string{"msr"}) {
+		!slices.Equal(w.Counters.Sources, []string{"msr"}) || !w.Counters.Interrupts || !w.Switches {
 		t.Errorf("%+v", w)
 	}
 	// Without reboots, what the file does not state is at most a warning.
