@@ -132,6 +132,7 @@ func judgeKey(pair *dataset.Pair, criteria []Criterion, p Parameters) (KeyDocume
 		Name: series.Key, Key: series.Key.String(), LeftOut: series.LeftOut, Executions: []int{},
 		FullTime: none, FullMean: none, Criteria: []CriterionDocument{},
 	}
+	p.Numbers = series.Numbers
 	r, err := Of(series.Series, criteria, p)
 	switch {
 	case err == nil:

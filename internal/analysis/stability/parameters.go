@@ -39,6 +39,9 @@ type Parameters struct {
 	Confidence       float64
 	Index            bootstrap.Index
 	Seed             uint64
+	// Numbers of the executions, from 1, in the order of the series; nil: 1, 2, ... With the seed they
+	// determine the random numbers.
+	Numbers []int
 	// share of the warm-up time that evaluating the criterion takes; negative: as measured in the
 	// paper
 	Overhead float64
@@ -65,6 +68,14 @@ func (p *Parameters) Variance() Variance {
 // rule returns the rule of a criterion.
 func (p *Parameters) rule(c Criterion) Rule {
 	return Rule{Criterion: c, Profile: p.Profile, Threshold: p.Threshold, Window: p.Window}.filled()
+}
+
+// place identifies the execution with this index among the series.
+func (p *Parameters) place(index int) uint64 {
+	if p.Numbers != nil {
+		return uint64(p.Numbers[index]) - 1
+	}
+	return uint64(index)
 }
 
 // least is the number of steps a series needs: those of the longest warm-up, and a measurement.

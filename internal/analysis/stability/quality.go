@@ -39,7 +39,7 @@ func (d *side) add(execution int, s *Steps, from, to int) {
 	for k := from; k < to; k++ {
 		for _, v := range s.series[s.Start(k):s.Start(k+1)] {
 			d.values = append(d.values, v)
-			d.counts = append(d.counts, s.calls(v))
+			d.counts = append(d.counts, callsOf(v, s.batch))
 			d.place = append(d.place, [2]int{execution, k})
 		}
 	}

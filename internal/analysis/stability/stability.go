@@ -75,7 +75,7 @@ func Of(series [][]float64, criteria []Criterion, p Parameters) (*Result, error)
 	full.finish(tables, mix(p.Seed, forFullMeans))
 	r.FullMean = full.metric()
 	for _, c := range criteria {
-		o := judge(steps, c, &p, tables)
+		o := judge(steps, r.Executions, c, &p, tables)
 		o.Saved = 1 - o.Seconds/r.FullSeconds
 		short := newSide(&p, mix(p.Seed, number(c), forShort))
 		for e, s := range steps[:o.Used] {
@@ -146,12 +146,12 @@ func automatic(series [][]float64, p *Parameters) Length {
 	return Length{Iterations: max(shortest/max(2*p.WarmupMax, p.least()), 1)}
 }
 
-// judge evaluates a criterion.
-func judge(steps []*Steps, c Criterion, p *Parameters, tables bootstrap.Tables) Outcome {
+// judge evaluates a criterion. executions are the indexes of the series.
+func judge(steps []*Steps, executions []int, c Criterion, p *Parameters, tables bootstrap.Tables) Outcome {
 	o := Outcome{Criterion: c, Rule: p.rule(c)}
 	between := newSequence(p, c, math.MaxUint64, tables)
 	for e, s := range steps {
-		w := findWarmup(s, o.Rule, p, newSequence(p, c, uint64(e), tables))
+		w := findWarmup(s, o.Rule, p, newSequence(p, c, p.place(executions[e]), tables))
 		o.Warmups = append(o.Warmups, w)
 		o.Values = append(o.Values, between.next(s.Histogram(w.Steps, w.Steps+w.measured)))
 	}
@@ -166,16 +166,34 @@ func judge(steps []*Steps, c Criterion, p *Parameters, tables bootstrap.Tables) 
 	return o
 }
 
+// finder finds the end of an execution's warm-up, step by step.
+type finder struct {
+	p        *Parameters
+	rule     Rule
+	sequence *sequence
+	values   []float64
+}
+
+// add evaluates the next step. Warm-up ends when the criterion is stable, or is as long as it may
+// be.
+func (f *finder) add(h *Histogram) (ended, stable bool) {
+	f.values = append(f.values, f.sequence.next(h))
+	n := len(f.values)
+	stable = n >= f.p.WarmupMin && f.rule.Warmup(f.values, n) > 0
+	return stable || n == f.p.WarmupMax, stable
+}
+
 // findWarmup finds the end of an execution's warm-up.
 func findWarmup(s *Steps, rule Rule, p *Parameters, q *sequence) Warmup {
 	w := Warmup{Steps: p.WarmupMax}
+	find := finder{p: p, rule: rule, sequence: q}
 	for k := range p.WarmupMax {
-		w.Values = append(w.Values, q.next(s.Histogram(k, k+1)))
-		if n := len(w.Values); n >= p.WarmupMin && rule.Warmup(w.Values, n) > 0 {
-			w.Reached, w.Steps = true, n
+		if ended, stable := find.add(s.Histogram(k, k+1)); ended {
+			w.Reached, w.Steps = stable, k+1
 			break
 		}
 	}
+	w.Values = find.values
 	w.measured = min(p.Measure, s.Len()-w.Steps)
 	w.From, w.To = s.Start(w.Steps), s.Start(w.Steps+w.measured)
 	w.Seconds, w.took = s.Took(0, w.Steps), s.Took(w.Steps, w.Steps+w.measured)

@@ -420,3 +420,67 @@ func BenchmarkSimilarity(b *testing.B) {
 		k.similarity(x, y)
 	}
 }
+
+// TestOnline: decisions made value by value are those made with the whole series, whatever comes
+// after them. Of gets series long enough for the longest warm-up.
+func TestOnline(t *testing.T) {
+	p := quick()
+	p.Step, p.WarmupMax, p.Measure, p.ExecutionsMax, p.Seed = Length{Iterations: 20}, 25, 4, 9, 3
+	p.Numbers = []int{2, 5, 7}
+	series := [][]float64{noisy(1, 700, 60, 0.001, 0.01), noisy(2, 650, 200, 0.001, 0.2),
+		noisy(3, 900, 0, 0.001, 0.5)}
+	r, err := Of(series, Criteria, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stable := 0
+	for _, o := range r.Outcomes {
+		for e, w := range o.Warmups {
+			online, err := NewOnline(p, o.Criterion, p.Numbers[e])
+			if err != nil {
+				t.Fatal(err)
+			}
+			var d Decision
+			for i, v := range series[e] {
+				if d, err = online.Add(v); err != nil {
+					t.Fatal(err)
+				}
+				if known := d.Warmup > 0; known != (i+1 >= w.From) || d.StopAt > 0 != (i+1 >= w.To) {
+					t.Fatalf("%s, execution %d: %+v after %d iterations, want %+v", o.Criterion, e, d, i+1, w)
+				}
+			}
+			if d.Warmup != w.From || d.StopAt != w.To || d.Stable != w.Reached ||
+				d.Value != w.Values[len(w.Values)-1] {
+				t.Errorf("%s, execution %d: %+v, want %+v", o.Criterion, e, d, w)
+			}
+			if d.Stable {
+				stable++
+			}
+		}
+	}
+	if stable == 0 || stable == len(Criteria)*len(series) {
+		t.Errorf("%d decisions are stable: the series are no test", stable)
+	}
+}
+
+// TestOnlineRefuses: what cannot be decided while an execution runs, and durations that no clock
+// can have measured.
+func TestOnlineRefuses(t *testing.T) {
+	p := quick()
+	if _, err := NewOnline(p, CV, 1); !errors.Is(err, ErrParameters) {
+		t.Errorf("step auto: %v", err)
+	}
+	p.Step = Length{Iterations: 2}
+	if _, err := NewOnline(p, CV, 0); !errors.Is(err, ErrParameters) {
+		t.Errorf("number 0: %v", err)
+	}
+	o, err := NewOnline(p, CV, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []float64{-1e-9, math.NaN(), math.Inf(1)} {
+		if _, err := o.Add(v); !errors.Is(err, ErrData) {
+			t.Errorf("%v: %v", v, err)
+		}
+	}
+}

@@ -61,32 +61,49 @@ type Steps struct {
 // call, which takes a batch. The series is not copied.
 func Cut(series []float64, length Length, batch float64) *Steps {
 	s := &Steps{series: series, batch: batch}
-	took, from := 0.0, 0
+	c := cutter{length: length, batch: batch}
 	for i, v := range series {
-		calls := s.calls(v)
-		if v == 0 {
-			took += batch
-		} else {
-			took += calls * v
+		if seconds, ended := c.add(v); ended {
+			s.Ends, s.Seconds = append(s.Ends, i+1), append(s.Seconds, seconds)
 		}
-		if length.Iterations > 0 && i+1-from < length.Iterations || length.Iterations == 0 &&
-			took < length.Seconds {
-			continue
-		}
-		s.Ends, s.Seconds = append(s.Ends, i+1), append(s.Seconds, took)
-		took, from = 0, i+1
 	}
 	return s
+}
+
+// cutter finds the ends of steps, value by value.
+type cutter struct {
+	length Length
+	batch  float64
+	took   float64 // by the present step, in seconds
+	values int     // in the present step
+}
+
+// add reports whether the step ends with this value, and its duration.
+func (c *cutter) add(v float64) (seconds float64, ended bool) {
+	c.values++
+	if v == 0 {
+		c.took += c.batch
+	} else {
+		c.took += callsOf(v, c.batch) * v
+	}
+	if c.length.Iterations > 0 && c.values < c.length.Iterations || c.length.Iterations == 0 &&
+		c.took < c.length.Seconds {
+		return 0, false
+	}
+	seconds = c.took
+	c.took, c.values = 0, 0
+	return seconds, true
 }
 
 // mostCalls limits the calls of a batch, for values near 0.
 const mostCalls = 1e15
 
-func (s *Steps) calls(v float64) float64 {
-	if !(s.batch > 0) || v == 0 {
+// callsOf returns how many calls a recorded value stands for.
+func callsOf(v, batch float64) float64 {
+	if !(batch > 0) || v == 0 {
 		return 1
 	}
-	return min(math.Ceil(s.batch/v), mostCalls)
+	return min(math.Ceil(batch/v), mostCalls)
 }
 
 // Len is the number of steps.
@@ -118,7 +135,7 @@ func (s *Steps) Histogram(from, to int) *Histogram {
 	}
 	counts := make([]float64, len(values))
 	for i, v := range values {
-		counts[i] = s.calls(v)
+		counts[i] = callsOf(v, s.batch)
 	}
 	return NewHistogram(values, counts)
 }
