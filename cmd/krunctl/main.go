@@ -182,6 +182,7 @@ func addCommands(root *cobra.Command, a *app) {
 			root.AddCommand(c)
 		}
 	}
+	root.AddCommand(watchIterationsCommand(a)) // in no group, because only krund uses it
 	root.SetHelpCommandGroupID(otherGroup)
 	root.SetCompletionCommandGroupID(otherGroup)
 	root.InitDefaultCompletionCmd()

@@ -107,6 +107,11 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	watched := pexec.Executor{Installed: installed, Root: sysroot.New("/"),
+		Trust: config.Rule(cfg.Experiment.Reboot)}
+	if err := watched.CheckWatcher(cfg); err != nil {
+		return err
+	}
 	w := doctor.Of(cfg, cfg.Experiment.Reboot)
 	table := setting.Table{Findings: doctor.Look(ctx, control.NewMachine(ctx, sysroot.New("/")), w,
 		msr.Probe)}

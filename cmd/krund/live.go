@@ -40,6 +40,15 @@ func newScreen(stdout io.Writer) *screen {
 	return s
 }
 
+// terminal returns the terminal; nil if there is none, or nothing is to be shown on it.
+func (s *screen) terminal(quiet bool) *os.File {
+	if s.width == nil || quiet {
+		return nil
+	}
+	file, _ := s.w.(*os.File)
+	return file
+}
+
 // Colors are SGR parameters (ECMA-48).
 const (
 	red    = "31"

@@ -9,6 +9,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/results"
 	"krund/internal/schedule"
+	"krund/internal/watcher"
 )
 
 // progress prints a line per process execution. On a terminal a further line names the present
@@ -54,6 +55,20 @@ func (p *progress) Step(name string, most time.Duration) {
 		}
 		return number + shortened(execution, p.screen.width()-1-len(number)-len("  ")-len(text)) + "  " + text
 	})
+}
+
+// around returns the line of the running execution without the number of iterations, which another
+// process adds (package watcher).
+func (p *progress) around(iterations int) watcher.Line {
+	number, execution := p.place()
+	l := watcher.Line{Before: "  " + boot.Running, After: p.eta(p.count.Left), Width: p.screen.width(),
+		Dim: p.screen.color}
+	if l.After != "" {
+		l.After = ", " + l.After
+	}
+	rest := len(number) + len(l.Before) + watcher.CountWidth(iterations) + len(l.After)
+	l.Before = number + shortened(execution, l.Width-1-rest) + l.Before
+	return l
 }
 
 // shortened returns a name in at most this many columns, without its start, which is the least

@@ -52,6 +52,11 @@ func newSystem(
 	if err := runnersInstalled(cfg, installed); err != nil {
 		return boot.System{}, nil, err
 	}
+	executor := pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"),
+		Trust: config.Rule(mode)}
+	if err := executor.CheckWatcher(cfg); err != nil {
+		return boot.System{}, nil, err
+	}
 	f, err := makeDirectory(o.directory, mode)
 	if err != nil {
 		return boot.System{}, nil, err
@@ -87,14 +92,17 @@ func newSystem(
 	if e, ok := autostart.EntryOf(cfg, mode, sysroot.New("/")); ok {
 		entry = e
 	}
+	shown := &progress{screen: p.screen, quiet: o.quiet}
+	if mode == config.RebootNone {
+		executor.Terminal, executor.Line = p.screen.terminal(o.quiet), shown.around
+	}
 	return boot.System{
-		FS:    fsys,
-		Room:  room,
-		Clock: sysroot.RealClock{},
-		Log:   log,
-		Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"),
-			Trust: config.Rule(mode)},
-		Machine: taken,
+		FS:       fsys,
+		Room:     room,
+		Clock:    sysroot.RealClock{},
+		Log:      log,
+		Executor: executor,
+		Machine:  taken,
 		Hooks: command.Hooks{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After),
 			Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log,
 			Trust: config.Rule(mode)},
@@ -106,7 +114,7 @@ func newSystem(
 		DisableUnit: disableUnit(cfg, mode),
 		Cleanup:     func() error { return cleanup(cfg, installed.Cgroup, taken) },
 		Held:        func() (string, error) { return held(o.directory) },
-		Progress:    &progress{screen: p.screen, quiet: o.quiet},
+		Progress:    shown,
 		Version:     display.Version(), Host: cfg.Hostname, PID: os.Getpid(), Root: os.Geteuid() == 0,
 		BootID: began.Name(m.Boot), BootKind: began.Kind,
 	}, closeLog, nil
@@ -199,6 +207,7 @@ func findInstalled(dir string) (pexec.Installed, error) {
 	in := pexec.Installed{
 		Runners: filepath.Join(prefix, "libexec/krund"),
 		Library: filepath.Join(prefix, "lib/krund/libkrun.so"),
+		Krunctl: filepath.Join(filepath.Dir(exe), "krunctl"),
 	}
 	for _, part := range []string{filepath.Join(in.Runners, "runner-c"),
 		filepath.Join(in.Runners, "runner.py"), in.Library} {

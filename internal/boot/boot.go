@@ -163,7 +163,7 @@ func (x *experiment) settle(ctx context.Context, slot schedule.Slot) (pexec.Job,
 	if err != nil {
 		return job, nil, err
 	}
-	job.Layout = x.layout(slot)
+	job.Layout, job.Number = x.layout(slot), slot.Pexec
 	if err := x.Room.keep(x.FS); err != nil {
 		return job, nil, unfit("room", err)
 	}

@@ -50,7 +50,7 @@ func (x *experiment) judge(slot schedule.Slot, start baseline, run execution) re
 		m.Columns, m.Totals, m.Library
 	r.Events, r.EventsLost, r.Switches = m.Events, m.EventsLost, m.Switches
 	r.Energy, r.Frequencies = m.Energy, m.Frequencies
-	r.Layout, r.Process, r.Daemon = m.Layout, m.Process, m.Daemon
+	r.Layout, r.Watcher, r.Process, r.Daemon = m.Layout, m.Watcher, m.Process, m.Daemon
 	// never nil, which means unknown
 	r.Process.Findings = append(append([]string{}, start.findings...), m.Process.Findings...)
 	r.Machine = seen.Machine

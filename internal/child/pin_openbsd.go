@@ -5,4 +5,4 @@ import "errors"
 // pinThreads: OpenBSD has no affinity.
 func pinThreads([]int) (func() error, error) { return nil, errors.New("this system has no affinity") }
 
-func affinity() []int { return nil }
+func Affinity() []int { return nil }

@@ -46,7 +46,7 @@ func (Runner) Run(ctx context.Context, c Command) (Run, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if c.CPUs == nil && c.DaemonCPUs != nil {
-		c.CPUs = affinity() // what the benchmark would have had if krund had not been pinned
+		c.CPUs = Affinity() // what the benchmark would have had if krund had not been pinned
 	}
 	if c.CPUs == nil {
 		c.DaemonCPUs = nil // the benchmark would inherit them
@@ -73,7 +73,7 @@ func (s *execution) pinDaemon() (back func()) {
 		s.remarks = append(s.remarks, "refused, continued without: "+err.Error())
 		return func() {}
 	}
-	s.pinned = affinity()
+	s.pinned = Affinity()
 	return func() { _ = undo() } // krund also works on one processor
 }
 

@@ -162,14 +162,14 @@ func (s *stage) setProcessors() error {
 		return err
 	}
 	want := slices.Sorted(slices.Values(s.request.CPUs))
-	if got := affinity(); !slices.Equal(slices.Compact(want), got) {
+	if got := Affinity(); !slices.Equal(slices.Compact(want), got) {
 		return fmt.Errorf("the system allows only %v", got)
 	}
 	return nil
 }
 
-// affinity returns the processors of this thread, nil when unknown (more than 1024 of them).
-func affinity() []int {
+// Affinity returns the processors of this thread, nil when unknown (more than 1024 of them).
+func Affinity() []int {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return nil
@@ -290,7 +290,7 @@ func readBackSystem(s *Seen) {
 	if attr, err := unix.SchedGetAttr(0, 0); err == nil {
 		s.Policy = policyName(attr.Policy)
 	}
-	s.CPUs = affinity()
+	s.CPUs = Affinity()
 }
 
 func policyName(policy uint32) string {

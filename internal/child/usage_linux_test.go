@@ -10,7 +10,7 @@ import (
 // TestDaemonStepsAside: krund is bound to its own processor, and the benchmark does not inherit
 // that.
 func TestDaemonStepsAside(t *testing.T) {
-	mine := affinity()
+	mine := Affinity()
 	if len(mine) < 2 {
 		t.Skip("one processor only")
 	}

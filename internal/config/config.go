@@ -88,6 +88,7 @@ type Config struct {
 	Controls    setting.Demands // one for each setting that the parser was given, in that order
 	Counters    Counters
 	Verdict     Verdict
+	Stop        Stop
 
 	keys     []key.Key
 	shown    string        // the path as the user gave it, for messages

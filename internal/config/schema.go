@@ -50,6 +50,7 @@ func (r *reader) config(root *node) *Config {
 	c.Controls = r.controls(s.get("controls", ""))
 	c.Counters = r.counters(s.get("counters", ""))
 	c.Verdict = r.verdict(s.get("verdict", ""))
+	c.Stop = r.stop(s.get("stop", ""))
 	s.known = append(s.known, machinesSection)
 	s.done()
 	return c

@@ -52,6 +52,7 @@ const mostOutput = 8 << 20
 type Installed struct {
 	Runners    string // directory of the runners (package runners)
 	Library    string // libkrun.so
+	Krunctl    string // for the watcher
 	Cgroup     string // cgroup of the benchmarks, below krund's own; experiments must not share one
 	CallerName string // for benchmarks that run as the caller
 	CallerHome string
@@ -71,6 +72,9 @@ type Job struct {
 	Limits     config.Limits
 	Counters   config.Counters
 	Verdict    config.Verdict
+	Stop       config.StopIterations
+	Number     int             // of the execution among those of its key, from 1
+	Seed       uint64          // of the experiment
 	Account    account.Account // zero: the caller's
 	Program    string          // absolute path of the VM; "" means the installed runner for native code
 	Missing    string          // why the program does not exist; "" if it does
@@ -94,7 +98,7 @@ func NewJob(cfg *config.Config, k key.Key) (Job, error) {
 	j := Job{
 		Key: k, VM: vm, Entry: cfg.EntryPath(k), Benchmark: bench.Name, Parameter: bench.Parameter,
 		Iterations: cfg.Iterations(k), Limits: cfg.Limits,
-		Counters: cfg.Counters, Verdict: cfg.Verdict,
+		Counters: cfg.Counters, Verdict: cfg.Verdict, Stop: cfg.Stop.Iterations, Seed: cfg.Experiment.Seed,
 	}
 	if j.Entry == "" {
 		j.Directory = workDirectory(cfg.Directories(k))

@@ -18,6 +18,7 @@ import (
 	"krund/internal/results"
 	"krund/internal/sysroot"
 	"krund/internal/trust"
+	"krund/internal/watcher"
 	"krund/runners"
 	"krund/runners/external"
 )
@@ -38,6 +39,7 @@ type Measured struct {
 	Energy     []results.Energy
 	Library    *results.Library // nil for external suites
 	Layout     *results.Layout  // nil if krund did not determine it
+	Watcher    *results.Watcher // nil without one
 	Process    results.Process
 	Daemon     results.Daemon
 
@@ -59,6 +61,9 @@ type Executor struct {
 	Runner    Runner
 	Installed Installed
 	Root      sysroot.Root // for the devices and settings of the counters
+	Terminal  *os.File     // where the number of iterations is shown; nil: nowhere
+	// returns the line around the number of iterations; called just before the benchmark starts
+	Line func(iterations int) watcher.Line
 
 	// Trust judges the paths of what runs as root: the program and the benchmark of a job under the
 	// caller's account. nil accepts everything.
@@ -145,18 +150,21 @@ func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counter
 		return Measured{}, fmt.Errorf("create the measurement buffer for %d iterations: %w", j.Iterations,
 			err)
 	}
+	w := e.placeWatcher(&j)
 	c := e.command(j)
 	c.Files = []*os.File{buffer.File()}
 	handOver(&c, counters)
 	c.Stamp, c.StampOffset = buffer.File(), buffer.ExecOffset()
+	w.start(e, j, buffer)
 	used := energy(e.Root, sysroot.RealClock{}.Now)
 	recording := e.record(j)
 	run, err := e.Runner.Run(ctx, c)
 	log, reason := recording.stop()
+	spent := used()
+	report, watched := w.end()
 	if err != nil {
 		return Measured{}, errors.Join(err, buffer.Close())
 	}
-	spent := used()
 	series, err := buffer.Read()
 	if err = errors.Join(err, buffer.Close()); err != nil {
 		return Measured{}, fmt.Errorf("read the measurement buffer: %w", err)
@@ -166,6 +174,9 @@ func (e Executor) measure(ctx context.Context, j Job, spec libkrun.Spec, counter
 	m.takeSeries(series, run)
 	if recording.wanted() {
 		m.takeSwitches(log, reason, series, run)
+	}
+	if watched {
+		m.takeReport(w, report)
 	}
 	m.Execution.Series = append(m.Execution.Series, faults(series, run)...)
 	m.Execution.Unsound = append(m.Execution.Unsound, doubts(series)...)

@@ -54,6 +54,11 @@ func (r Record) boundedTexts() Record {
 	if n := len(r.Events) - mostEvents; n > 0 {
 		r.Events, r.EventsLost = r.Events[:mostEvents], r.EventsLost+n
 	}
+	if r.Watcher != nil {
+		watcher := *r.Watcher
+		watcher.Problem = display.Clip(watcher.Problem, display.MaxMessage)
+		r.Watcher = &watcher
+	}
 	r.Machine.KernelLog.Lines = display.ClipLines(r.Machine.KernelLog.Lines, mostLogLines, logBytes)
 	return r
 }

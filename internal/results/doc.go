@@ -50,7 +50,8 @@
 //	slot, attempt    as in the file's name
 //	pexec            number of the process execution among those of its key, from 1
 //	parameter        integer argument of the benchmark
-//	iterations       in-process iterations planned
+//	iterations       in-process iterations planned; a completed execution has as many,
+//	                 unless the watcher stopped it
 //	instrument       "columns" or "events": the runner was asked to report what the VM did,
 //	                 which costs time; absent: it was not, or the version could not ask
 //	outcome          "completed", "error", "timeout" or "rerun" (disturbed, run again)
@@ -136,6 +137,26 @@
 //	                 all keys and arms with this pexec)
 //	  padding_bytes  bytes "x" in the variable KRUN_LAYOUT, which is empty in process.env
 //	  offset_bytes   by how much environment and stack begin lower than with "fixed"
+//	watcher          a process that read the series while it was measured, to show the
+//	                 number of iterations or to find the end of warm-up; absent without
+//	                 one
+//	  cpu, uid       processor that it was bound to, and its user
+//	  shows          true: it wrote the number of iterations to the terminal
+//	  stop           null if it did not look for the end of warm-up
+//	    criterion, profile, threshold, step, warmup_min, warmup_max, measure, seed
+//	                 the rules, as in [stop.iterations]
+//	    dry_run      true: it would not have stopped the execution
+//	    warmup       number of iterations of warm-up, null if it did not end
+//	    stable       true: it ended because the criterion was stable; false: it was as
+//	                 long as it may be
+//	    value        of the criterion at the end of warm-up, null undefined
+//	    stop_at      number of iterations with which the measurement was complete; null
+//	                 if it was not. It follows from wall_ns, as warmup does
+//	    asked_at     number of complete iterations when the process was asked to stop,
+//	                 at least stop_at; null if it was not asked
+//	    measured     number of iterations after warm-up
+//	  problem        why it did not work until the end, "" if it did; the execution then
+//	                 has all its iterations, unless it was asked to stop before
 //	process
 //	  argv, dir, env command line, working directory, list of "NAME=value" as passed
 //	  env_bytes      size of the environment as passed, zero bytes included

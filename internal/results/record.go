@@ -91,6 +91,8 @@ type Record struct {
 
 	Layout *Layout `json:"layout,omitempty"` // nil: the system chose the addresses
 
+	Watcher *Watcher `json:"watcher,omitempty"` // nil: no process read the series while it was measured
+
 	Process Process      `json:"process"`
 	Machine MachineState `json:"machine"`
 	Daemon  Daemon       `json:"daemon"`
@@ -146,6 +148,42 @@ type Layout struct {
 	Mode         string `json:"mode"`          // "fixed" or "random"
 	PaddingBytes int    `json:"padding_bytes"` // by which the environment was lengthened
 	OffsetBytes  int    `json:"offset_bytes"`  // by which the stack begins lower than with "fixed"
+}
+
+// Watcher is a process that read the series while it was measured, on a processor that the
+// benchmark did not use.
+type Watcher struct {
+	CPU     int          `json:"cpu"`
+	UID     int          `json:"uid"`
+	Shows   bool         `json:"shows"`   // it wrote the number of iterations to the terminal
+	Stop    *WatcherStop `json:"stop"`    // nil: it did not look for the end of warm-up
+	Problem string       `json:"problem"` // why it did not work until the end; "" if it did
+}
+
+// WatcherStop is how the watcher looked for the end of warm-up, and what it found.
+type WatcherStop struct {
+	Criterion string  `json:"criterion"` // "cv", "rciw" or "kld"
+	Profile   string  `json:"profile"`   // of the rules: "recommended", "study", "jmh" or "paper"
+	Threshold float64 `json:"threshold"`
+	Step      string  `json:"step"`       // a duration, or a number of iterations
+	WarmupMin int     `json:"warmup_min"` // steps
+	WarmupMax int     `json:"warmup_max"`
+	Measure   int     `json:"measure"`
+	Seed      uint64  `json:"seed"`
+	DryRun    bool    `json:"dry_run"` // it would not have stopped the execution
+
+	Warmup   *int     `json:"warmup"`   // iterations of warm-up; nil: it did not end
+	Stable   bool     `json:"stable"`   // it ended because the criterion was stable, not because it was long enough
+	Value    *float64 `json:"value"`    // of the criterion at the end of warm-up; nil: undefined
+	StopAt   *int     `json:"stop_at"`  // iterations with which the measurement was complete; nil: it was not
+	AskedAt  *int     `json:"asked_at"` // complete iterations when the process was asked to stop; nil: it was not
+	Measured int      `json:"measured"` // iterations after warm-up, those after stop_at included
+}
+
+// Stopped reports whether the watcher ended the execution before its last iteration.
+func (r Record) Stopped() bool {
+	return r.Watcher != nil && r.Watcher.Stop != nil && r.Watcher.Stop.AskedAt != nil &&
+		len(r.WallNS) < r.Iterations
 }
 
 // Process is how the measured process was started and how it ended.

@@ -24,8 +24,8 @@ func full() results.Record {
 		Krund: "1.0.0", Experiment: "warmup",
 		ConfigHash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Host: "bencher7",
 		Slot: 17, Attempt: 2, Pexec: 3, Parameter: -15, Iterations: 3,
-		Instrument: "events",
-		Outcome:    results.Completed, Reasons: []string{"cpu3: a core <was> slower & hotter"},
+		Instrument: "events", Watcher: watched(),
+		Outcome: results.Completed, Reasons: []string{"cpu3: a core <was> slower & hotter"},
 		Reboot: results.RebootHardware, BootID: "0b3f1a52-5f6e-4c3b-9f21-2d2f6f5f8a11",
 		Started: time.Date(2026, 11, 21, 9, 30, 1, 123456789, time.UTC),
 		Clock:   "CLOCK_MONOTONIC_RAW", CounterSource: "perf", CounterReason: "first choice",
@@ -123,6 +123,14 @@ func fullMachine() results.MachineState {
 				Count: 1300}}},
 		Waits: &results.Waits{StartupNS: 180_000_000_000, SyncNS: 30_000_000_000},
 	}
+}
+
+// watched is what a watcher found in the execution of full.
+func watched() *results.Watcher {
+	return &results.Watcher{CPU: 7, UID: 65534, Shows: true, Problem: "it ended: signal: killed",
+		Stop: &results.WatcherStop{Criterion: "cv", Profile: "recommended", Threshold: 0.01, Step: "1s",
+			WarmupMin: 5, WarmupMax: 50, Measure: 10, Seed: 42, DryRun: true, Warmup: ptr(1), Stable: true,
+			Value: ptr(0.07569994007128844), StopAt: ptr(2), AskedAt: ptr(3), Measured: 2}}
 }
 
 // crashed is the record of a process that died early: many fields are missing.

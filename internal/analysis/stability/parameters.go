@@ -39,8 +39,8 @@ type Parameters struct {
 	Confidence       float64
 	Index            bootstrap.Index
 	Seed             uint64
-	// Numbers of the executions, from 1, in the order of the series; nil: 1, 2, ... With the seed they
-	// determine the random numbers.
+	// Numbers of the executions, from 1, in the order of the series; nil: 1, 2, ... With the seed
+	// they determine the random numbers.
 	Numbers []int
 	// share of the warm-up time that evaluating the criterion takes; negative: as measured in the
 	// paper

@@ -25,6 +25,9 @@ const (
 type Execution struct {
 	Planned int // in-process iterations
 	Done    int // complete iterations with a measured time
+	// iterations with which the measurement was complete, of an execution that krund asked to stop;
+	// 0: it did not
+	Enough int
 
 	NotStarted string        // why the program could not be executed; "" if it was executed
 	Exit       *int          // exit status; nil if a signal killed it
@@ -83,7 +86,7 @@ func Judge(e Execution, l Limits) Outcome {
 	if how := ending(e); how != "" {
 		wrong = append(wrong, how)
 	}
-	if e.Done != e.Planned && (len(wrong) > 0 || len(e.Series)+len(e.Unsound) == 0) {
+	if e.Done != e.Planned && !e.stopped() && (len(wrong) > 0 || len(e.Series)+len(e.Unsound) == 0) {
 		wrong = append(wrong, fmt.Sprintf("%d of %d iterations were measured", e.Done, e.Planned))
 	}
 	wrong = append(wrong, e.Series...)
@@ -100,6 +103,10 @@ func Judge(e Execution, l Limits) Outcome {
 	}
 	return discount(append(reasons, e.doubts()...), l, policy == Rerun)
 }
+
+// stopped reports whether the execution has fewer iterations than planned because krund asked it to
+// stop when it had enough.
+func (e Execution) stopped() bool { return e.Enough > 0 && e.Done >= e.Enough && e.Done < e.Planned }
 
 // ending describes how the process failed, or returns "" if it succeeded.
 func ending(e Execution) string {

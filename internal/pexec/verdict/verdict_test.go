@@ -72,6 +72,13 @@ func TestJudge(t *testing.T) {
 			Limits{Disturbed: Rerun}, results.Error, []string{"no attempt is left", "missing"}},
 		{"missing counters are never accepted", good(func(e *Execution) { e.Unsound = []string{"missing"} }),
 			Limits{AttemptsLeft: 5, Disturbed: Accept}, results.Error, []string{"missing"}},
+		{"stopped when it had enough", good(func(e *Execution) { e.Planned, e.Enough = 2000, 90 }), Limits{},
+			results.Completed, nil},
+		{"stopped too early", good(func(e *Execution) { e.Planned, e.Enough = 2000, 101 }), Limits{},
+			results.Error, []string{"100 of 2000 iterations were measured"}},
+		{"crashed when it was asked to stop", good(func(e *Execution) {
+			e.Planned, e.Enough, e.Exit = 2000, 90, &one
+		}), Limits{}, results.Error, []string{"exit status 1"}},
 		{"missing counters fail", good(func(e *Execution) { e.Unsound = []string{"missing"} }),
 			Limits{AttemptsLeft: 5, Disturbed: Fail}, results.Error, []string{"missing"}},
 		{"missing counters and a runner's fault",

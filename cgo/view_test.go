@@ -1,0 +1,76 @@
+package libkrun
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+)
+
+// TestView: what the measured process writes is seen, bounded, and Stop reaches it.
+func TestView(t *testing.T) {
+	b, err := Create(Spec{Iterations: 5, UserColumns: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	v, err := NewView(b.File(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	put := func(offset int64, value uint64) {
+		t.Helper()
+		if _, err := b.File().WriteAt(binary.NativeEndian.AppendUint64(nil, value), offset); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := place(5, 3, 0)
+	put(at.wall, 700)
+	put(at.wall+8, ^uint64(0))
+	put(hotDone, 2)
+	if v.Iterations() != 5 || v.Done() != 2 || v.Wall(0) != 700 || v.Wall(1) != -1 {
+		t.Errorf("%d of %d, %d and %d ns", v.Done(), v.Iterations(), v.Wall(0), v.Wall(1))
+	}
+	put(hotDone, ^uint64(0))
+	if v.Done() != 5 {
+		t.Errorf("%d are done of 5", v.Done())
+	}
+	v.Stop()
+	var flag [4]byte
+	if _, err := b.File().ReadAt(flag[:], controlStop); err != nil ||
+		binary.NativeEndian.Uint32(flag[:]) != 1 {
+		t.Errorf("stop flag %v, %v", flag, err)
+	}
+}
+
+// TestViewRefuses: a file that is no buffer, or whose plan leads out of it.
+func TestViewRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		offset int64
+		value  uint64
+		want   string
+	}{
+		"magic":      {0, 0, "it is none"},
+		"version":    {planVersion, 99, "version 99"},
+		"iterations": {planIterations, 1 << 20, "do not fit"},
+		"none":       {planIterations, 0, "0 iterations"},
+		"offset":     {planWallOffset, 1 << 40, "do not fit"},
+		"unaligned":  {planWallOffset, 513, "do not fit"},
+		"overflow":   {planWallOffset, ^uint64(0) - 7, "do not fit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, err := Create(Spec{Iterations: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			if _, err := b.File().WriteAt(binary.NativeEndian.AppendUint64(nil, test.value),
+				test.offset); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := NewView(b.File(), false); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,260 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"krund/internal/analysis/stability"
+	"krund/internal/child"
+	"krund/internal/results"
+)
+
+// watchedExperiment is an experiment with [stop.iterations]. Its benchmarks run for a minute unless
+// they are stopped.
+func watchedExperiment(t *testing.T, section string) *experiment {
+	t.Helper()
+	if len(child.Affinity()) < 2 {
+		t.Skip("one CPU: there is none for the watcher")
+	}
+	e := newExperiment(t)
+	if path, err := installControl(); err != nil {
+		t.Fatalf("%v\n%s", err, path)
+	}
+	e.iterations, e.extra = 500_000, "[stop.iterations]\nstep = \"20\"\n"+section
+	return e
+}
+
+// slow is a benchmark of some 20 microseconds.
+const slow = `void run_iter(int n) { for (volatile int i = 0; i < 20 * n; i++); }`
+
+// decided checks that what the watcher decided is what the recorded series say, and returns it.
+func decided(t *testing.T, r results.Record) *results.WatcherStop {
+	t.Helper()
+	if r.Watcher == nil || r.Watcher.Stop == nil || r.Watcher.Problem != "" {
+		t.Fatalf("%s: watcher %+v", r.Key, r.Watcher)
+	}
+	s := r.Watcher.Stop
+	p := stability.Default()
+	p.Threshold, p.WarmupMin, p.WarmupMax = s.Threshold, s.WarmupMin, s.WarmupMax
+	p.Measure, p.Seed = s.Measure, s.Seed
+	p.Profile = stability.Profile(s.Profile)
+	step, err := stability.ParseLength(s.Step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Step = step
+	online, err := stability.NewOnline(p, stability.Criterion(s.Criterion), r.Pexec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d stability.Decision
+	for _, ns := range r.WallNS {
+		if d, err = online.Add(float64(ns) / 1e9); err != nil {
+			t.Fatal(err)
+		}
+	}
+	number := func(n *int) int {
+		if n == nil {
+			return 0
+		}
+		return *n
+	}
+	if number(s.Warmup) != d.Warmup || number(s.StopAt) != d.StopAt || s.Stable != d.Stable ||
+		(s.Value != nil) != (d.Warmup > 0) || s.Value != nil && *s.Value != d.Value {
+		t.Errorf("%s, execution %d: decided %+v, the record says %+v", r.Key, r.Pexec, *s, d)
+	}
+	if s.AskedAt != nil && (*s.AskedAt < *s.StopAt || *s.AskedAt > len(r.WallNS)) ||
+		s.Warmup != nil && s.Measured != len(r.WallNS)-*s.Warmup {
+		t.Errorf("%s: asked at %d, %d measured of %d, decided %+v", r.Key, number(s.AskedAt), s.Measured,
+			len(r.WallNS), *s)
+	}
+	return s
+}
+
+// TestStopIterations: executions end when their measurement is complete, count as completed, and
+// the decision follows from the recorded series. krunctl finds nothing wrong with them.
+func TestStopIterations(t *testing.T) {
+	for _, criterion := range stability.Criteria {
+		t.Run(string(criterion), func(t *testing.T) {
+			e := watchedExperiment(t, fmt.Sprintf("criterion = %q\nwarmup_max = 12\nmeasure = 3\n",
+				criterion))
+			e.executions = 2
+			e.c("slow", slow)
+			e.py("py", "def run_iter(n):\n    for _ in range(n): pass\n")
+			e.run().want(t, exitOK)
+			for _, r := range e.records() {
+				s := decided(t, r)
+				if r.Outcome != results.Completed || !r.Stopped() || s.AskedAt == nil || s.DryRun {
+					t.Errorf("%s: %s, %v, %+v", r.Key, r.Outcome, r.Reasons, s)
+				}
+				if r.Process.Affinity == nil || len(r.Process.Affinity) != len(child.Affinity())-1 {
+					t.Errorf("the benchmark ran on %v, the watcher on %d", r.Process.Affinity, r.Watcher.CPU)
+				}
+			}
+			krunctl, _ := installControl()
+			for _, args := range [][]string{{"check-data"}, {"summary"}, {"analyze", "--resamples", "200"},
+				{"report", "-o", filepath.Join(e.dir, "report.html")}, {"stability", "--step", "20"}} {
+				c := exec.CommandContext(t.Context(), krunctl, append(args, e.directory)...)
+				out, err := c.CombinedOutput()
+				if err != nil && args[0] != "stability" { // there is no full experiment, which it says
+					t.Errorf("krunctl %s: %v\n%s", args[0], err, out)
+				}
+			}
+		})
+	}
+}
+
+// TestStopIterationsDryRun: executions have all their iterations, and krunctl stability finds the
+// same ends of warm-up.
+func TestStopIterationsDryRun(t *testing.T) {
+	e := watchedExperiment(t, "criterion = \"cv\"\ndry_run = true\n")
+	e.iterations, e.executions = 1500, 2
+	e.c("slow", slow)
+	e.run().want(t, exitOK)
+	for _, r := range e.records() {
+		s := decided(t, r)
+		if r.Outcome != results.Completed || r.Stopped() || len(r.WallNS) != 1500 || s.StopAt == nil {
+			t.Errorf("%s: %s with %d iterations, %+v", r.Key, r.Outcome, len(r.WallNS), s)
+		}
+		series := make([]float64, len(r.WallNS))
+		for i, ns := range r.WallNS {
+			series[i] = float64(ns) / 1e9
+		}
+		p := stability.Default()
+		p.Step, p.Seed, p.Numbers = stability.Length{Iterations: 20}, s.Seed, []int{r.Pexec}
+		offline, err := stability.Of([][]float64{series}, []stability.Criterion{stability.CV}, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := offline.Outcomes[0].Warmups[0]; w.From != *s.Warmup || w.To != *s.StopAt {
+			t.Errorf("offline %d to %d, while it ran %d to %d", w.From, w.To, *s.Warmup, *s.StopAt)
+		}
+	}
+}
+
+// TestWatcherKilled: the execution goes on to its last iteration, and the record says why.
+func TestWatcherKilled(t *testing.T) {
+	e := watchedExperiment(t, "criterion = \"cv\"\n")
+	e.iterations = 400
+	e.c("meets", `void run_iter(int m) { if (n++ == 3) meet(); for (volatile int i = 0; i < m; i++); }`)
+	r := e.start()
+	e.meet(r)
+	killed := 0
+	for _, pid := range childrenOf(t, r.cmd.Process.Pid) {
+		command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if strings.Contains(string(command), "watch-iterations") {
+			e.must(syscall.Kill(pid, syscall.SIGKILL))
+			killed++
+		}
+	}
+	if killed != 1 {
+		t.Fatalf("%d watchers", killed)
+	}
+	e.letGo()
+	r.wait().want(t, exitOK)
+	record := e.outcome("meets", results.Completed, 400)
+	if w := record.Watcher; w == nil || w.Problem != "it ended before the execution: signal: killed" ||
+		w.Stop.AskedAt != nil {
+		t.Errorf("%+v", w)
+	}
+}
+
+// childrenOf returns the children of all threads of a process.
+func childrenOf(t *testing.T, pid int) (children []int) {
+	t.Helper()
+	names, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, _ := os.ReadFile(name) // the thread may have ended
+		for field := range strings.FieldsSeq(string(text)) {
+			child, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			children = append(children, child)
+		}
+	}
+	return children
+}
+
+// TestWatcherRefused: an experiment that cannot be watched does not start.
+func TestWatcherRefused(t *testing.T) {
+	e := watchedExperiment(t, "criterion = \"kld\"\n")
+	e.c("good", good)
+	path := e.write("test.toml", e.config())
+	krunctl, _ := installControl()
+	e.must(os.Rename(krunctl, krunctl+".away"))
+	defer func() { e.must(os.Rename(krunctl+".away", krunctl)) }()
+	for _, command := range []string{"run", "check"} {
+		startKrund(t, filepath.Join(scratch, "prefix"), command, path).wait().want(t, exitError,
+			"[stop.iterations]: start the watcher "+krunctl)
+	}
+	if _, err := os.Lstat(e.directory); err == nil {
+		t.Error("the directory of the experiment was created")
+	}
+}
+
+// confined calls start while this thread, and so what it starts, is bound to one CPU.
+func confined[T any](t *testing.T, start func() T) T {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, only unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		t.Fatal(err)
+	}
+	only.Set(child.Affinity()[0])
+	if err := unix.SchedSetaffinity(0, &only); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.SchedSetaffinity(0, &before) }()
+	return start()
+}
+
+// TestTerminalIterations: on a terminal the number of iterations is shown if a CPU is left, and the
+// record says so.
+func TestTerminalIterations(t *testing.T) {
+	e := watchedExperiment(t, "")
+	e.iterations = 60
+	e.c("slow", `void run_iter(int m) { usleep(20 * m); }`)
+	config := e.write("test.toml", e.config())
+	for _, spare := range []bool{true, false} {
+		e.must(os.RemoveAll(e.directory))
+		master, slave := terminal(t)
+		c := exec.CommandContext(t.Context(), filepath.Join(scratch, "prefix", "bin", "krund"), "run",
+			"--directory", e.directory, config)
+		c.Env = append(os.Environ(), "TERM=xterm")
+		c.Stdout, c.Stderr = slave, slave
+		if spare {
+			e.must(confined(t, c.Start))
+		} else {
+			e.must(c.Start())
+		}
+		_ = slave.Close()
+		output, _ := io.ReadAll(master) // ends with EIO when the last writer has closed it
+		e.must(c.Wait())
+		shown := regexp.MustCompile(`\[1/1\] slow:C:so, execution 1  running \d+ of 60`).Match(output)
+		if w := e.of("slow").Watcher; shown != spare || spare != (w != nil && w.Shows && w.Stop == nil) {
+			t.Errorf("with another CPU %v: shown %v, watcher %+v\n%q", spare, shown, w, output)
+		}
+		if states, stayed := lines(strings.ReplaceAll(string(output), "\r\n", "\n")); len(states) == 0 ||
+			strings.Contains(strings.Join(stayed, "\n"), "running") {
+			t.Errorf("glued: %q", stayed)
+		}
+	}
+}

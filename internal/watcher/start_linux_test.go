@@ -1,0 +1,164 @@
+package watcher
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestMain becomes a krund that starts a watcher and is killed, for TestDiesWithKrund.
+func TestMain(m *testing.M) {
+	if program := os.Getenv("WATCHER_TEST_PROGRAM"); program != "" {
+		p, err := Start(Options{Program: program, CPU: someCPU(), Buffer: os.Stdin, Iterations: 1})
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println(p.cmd.Process.Pid)
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+// someCPU returns a processor that this process may use.
+func someCPU() int {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		panic(err)
+	}
+	for cpu := range 1024 {
+		if set.IsSet(cpu) {
+			return cpu
+		}
+	}
+	panic("no processor")
+}
+
+// script writes a program that stands for krunctl. Its directory is open to all users.
+func script(t *testing.T, text string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "watcher")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	name := filepath.Join(dir, "krunctl")
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func start(t *testing.T, text string) (*Process, error) {
+	t.Helper()
+	return Start(Options{Program: script(t, text), CPU: someCPU(), Buffer: os.Stdin, Iterations: 100})
+}
+
+const begun = "echo '{\"threshold\":0.5}'\n"
+
+// TestEnd: what krund knows when a watcher ends in order, too early, or after its decision.
+func TestEnd(t *testing.T) {
+	for name, test := range map[string]struct {
+		text, problem string
+		asked         bool
+	}{
+		"in order":  {begun + "cat; echo '{\"final\":true}'", "", false},
+		"too early": {begun + "exit 3", "it ended before the execution: exit status 3", false},
+		"killed":    {begun + "kill -KILL $$", "it ended before the execution: signal: killed", false},
+		"killed after its decision": {begun +
+			"echo '{\"warmup\":2,\"stop_at\":4,\"asked_at\":5}'; kill -KILL $$",
+			"it ended before the execution: signal: killed", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := start(t, test.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := p.End()
+			if r.Problem != test.problem || (r.AskedAt != nil) != test.asked {
+				t.Errorf("%+v, want %q", r, test.problem)
+			}
+		})
+	}
+}
+
+// TestStartFails: a watcher that cannot begin.
+func TestStartFails(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"it ends":    {"exit 2", "exit status 2"},
+		"it refuses": {"echo '{\"problem\":\"no buffer\",\"final\":true}'", "no buffer"},
+		"nonsense":   {"echo hello", "it ended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := start(t, test.text); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
+	}
+	o := Options{Program: "/nonexistent/krunctl", CPU: someCPU(), Buffer: os.Stdin}
+	if _, err := Start(o); err == nil {
+		t.Error("a program that does not exist was started")
+	}
+}
+
+// TestPlace: the watcher has its processor and user, and the descriptors.
+func TestPlace(t *testing.T) {
+	cpu := someCPU()
+	p, err := start(t, begun+`test -e /proc/self/fd/3 && test -e /proc/self/fd/4 || exit 9
+grep Cpus_allowed_list /proc/self/status | grep -qw `+fmt.Sprint(cpu)+` || exit 8
+test "$(id -u)" = `+fmt.Sprint(userOf())+" || exit 7\ncat; echo '{\"final\":true}'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := p.End(); r.Problem != "" || p.UID != userOf() {
+		t.Errorf("%+v, user %d", r, p.UID)
+	}
+}
+
+func userOf() int {
+	if os.Geteuid() == 0 {
+		return nobody
+	}
+	return os.Geteuid()
+}
+
+// TestDiesWithKrund: a killed krund leaves no watcher, not even one that does not read its input.
+func TestDiesWithKrund(t *testing.T) {
+	krund := exec.Command("/proc/self/exe")
+	krund.Env = append(os.Environ(), "WATCHER_TEST_PROGRAM="+script(t, begun+"exec sleep 1000"))
+	out, err := krund.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := krund.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer krund.Wait()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	var pid int
+	if _, scanErr := fmt.Sscan(line, &pid); scanErr != nil {
+		t.Fatal(line, err, krund.Process.Kill())
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		t.Fatal(err, krund.Process.Kill())
+	}
+	defer unix.Close(fd)
+	if err := krund.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	const most = 20_000 // milliseconds; it takes less than one
+	if n, err := unix.Poll(ended, most); n != 1 {
+		t.Errorf("the watcher still runs: %v, %v", err, unix.Kill(pid, unix.SIGKILL))
+	}
+}
