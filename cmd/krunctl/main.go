@@ -160,6 +160,7 @@ func groups(a *app) []group {
 			"Analyze and present it",
 			[]*cobra.Command{
 				analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a),
+				rebootsCommand(a),
 				explainCommand(a), stabilityCommand(a), similarityCommand(a), optimizeCommand(a),
 			},
 		},

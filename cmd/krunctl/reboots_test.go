@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// ladderDirectory makes an experiment of 12 restarts of the hardware, each followed by four by
+// kexec. Executions by kexec take factor times as long, and the level of each restart of the
+// hardware differs by the standard deviation between.
+func ladderDirectory(t *testing.T, factor, between float64, kinds ...string) string {
+	t.Helper()
+	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "ladder.krun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	a := results.NewAppender(durable.OS(), d.Results())
+	boot := 0.0
+	for slot := range 60 {
+		kind := kinds[min(slot%5, len(kinds)-1)]
+		level := 1e8
+		if slot%5 == 0 {
+			boot = between * r.NormFloat64()
+		} else {
+			level *= factor
+		}
+		level *= 1 + boot + 0.001*r.NormFloat64()
+		wall := make([]int64, 50)
+		for i := range wall {
+			wall[i] = int64(level * (1 + 0.0005*r.NormFloat64()))
+		}
+		record := results.Record{
+			Key: key.Key{Benchmark: "b", VM: "C", Variant: "v"}, Experiment: "ladder", Host: "bencher5",
+			Slot: slot, Attempt: 1, Pexec: slot + 1, Iterations: len(wall), Outcome: results.Completed,
+			Reasons: []string{}, Reboot: kind, Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall,
+		}
+		if err := a.Append(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d.Dir()
+}
+
+func TestReboots(t *testing.T) {
+	hardware, kexec := results.RebootHardware, results.RebootKexec
+	for _, c := range []struct {
+		name            string
+		factor, between float64
+		verdict         string
+		status          int
+		low, high       float64 // of the share between restarts of the hardware
+	}{
+		{"the same", 1, 0, "same", exitOK, 0, 0.3},
+		{"kexec is 3 % slower", 1.03, 0, "worse", exitError, 0, 0.3},
+		{"the hardware differs from boot to boot", 1, 0.005, "same", exitOK, 0.8, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := ladderDirectory(t, c.factor, c.between, hardware, kexec)
+			ran := krunctl(t, "reboots", "--json", dir)
+			if ran.code != c.status {
+				t.Errorf("status %d, want %d: %s", ran.code, c.status, ran.stderr)
+			}
+			var got rebootsJSON
+			if err := json.Unmarshal([]byte(ran.stdout), &got); err != nil {
+				t.Fatal(err)
+			}
+			if got.Before != hardware || got.After != kexec || len(got.Compare.Changes) != 1 ||
+				string(got.Compare.Changes[0].Verdict) != c.verdict {
+				t.Errorf("%s against %s: %+v, want %s", got.Before, got.After, got.Compare.Changes, c.verdict)
+			}
+			if len(got.Spread) != 1 || got.Spread[0].Spread == nil || got.Spread[0].Boots != 12 {
+				t.Fatalf("spread %+v, want one key with 12 boots", got.Spread)
+			}
+			if s := got.Spread[0]; s.Key != "b:C:v" || s.Share < c.low || s.Share > c.high {
+				t.Errorf("%s: share %v, want %v to %v", s.Key, s.Share, c.low, c.high)
+			}
+		})
+	}
+}
+
+func TestRebootsText(t *testing.T) {
+	dir := ladderDirectory(t, 1, 0.005, results.RebootHardware, results.RebootSoft)
+	ran := krunctl(t, "reboots", dir)
+	for _, want := range []string{"b:C:v", "same", "after: after soft", "between 12 restarts", "share 9"} {
+		if ran.code != exitOK || !strings.Contains(ran.stdout, want) {
+			t.Errorf("no %q:\n%s", want, ran.text())
+		}
+	}
+}
+
+func TestRebootsRefused(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		kinds []string
+		want  string
+	}{
+		{"one kind", []string{results.RebootHardware}, "one kind of restart only"},
+		{"three kinds", []string{results.RebootHardware, results.RebootKexec, results.RebootSoft},
+			"two kinds of restarts other than of the hardware, kexec and soft"},
+		{"no hardware", []string{results.RebootKexec}, "no execution after a restart of kind hardware"},
+	} {
+		dir := ladderDirectory(t, 1, 0, c.kinds...)
+		if ran := krunctl(t, "reboots", dir); ran.code != exitError ||
+			!strings.Contains(ran.stderr, c.want) {
+			t.Errorf("%s: want %q:\n%s", c.name, c.want, ran.text())
+		}
+	}
+	ran := krunctl(t, "reboots", armsDirectory(t, 1, 1))
+	if ran.code != exitError || !strings.Contains(ran.stderr, "has arms") {
+		t.Errorf("arms:\n%s", ran.text())
+	}
+}
