@@ -171,7 +171,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		{"one tick of 10, twice", repeated(10, 10), repeated(11, 11), CannotTell, true},
 		{"one tick of 10, ten times", repeated(10, 10, 10, 10, 10, 10, 10, 10, 10, 10),
 			repeated(11, 11, 11, 11, 11, 11, 11, 11, 11, 11), Worse, true},
-		{"zeros", repeated(0, 0, 0), repeated(0, 0, 0), Same, false},
+		{"zeros", repeated(0, 0, 0), repeated(0, 0, 0), CannotTell, false},
 		{"zero and not", repeated(0, 1, 2, 1), repeated(101, 102, 103, 102), Worse, false},
 		{"huge ratio", repeated(1e-150, 2e-150, 1e-150), repeated(1e150, 2e150, 1e150), Worse, true},
 		{"tiny", repeated(4e-300, 4e-300), repeated(8e-300, 4e-300), CannotTell, true},
@@ -196,6 +196,21 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 				t.Errorf("p is %v", p)
 			}
 		})
+	}
+}
+
+// TestZeros: nothing is a percentage of 0, however many executions there are.
+func TestZeros(t *testing.T) {
+	zeros := [][]float64{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}
+	d := &dataset.Dataset{}
+	for i, v := range zeros {
+		d.Add(key.Key{Benchmark: "b", VM: "v", Variant: "x"}, execution(i+1, v))
+	}
+	side := analyzed(t, d)
+	c := mustCompare(t, side, side, Options{}).Changes[0]
+	if c.Verdict != CannotTell || c.Help != nil ||
+		c.Reason != "every value is 0 on both sides: no change is a percentage of 0" {
+		t.Errorf("%s: %q, %+v", c.Verdict, c.Reason, c.Help)
 	}
 }
 

@@ -61,13 +61,16 @@ func (e *estimate) p() float64 {
 func (e *estimate) sameP(margin float64) float64 {
 	inside := e.margin(margin) - math.Abs(e.effect())
 	if e.variance == 0 {
-		if inside > 0 || e.effect() == 0 {
+		if inside > 0 || e.effect() == 0 && !e.zero() {
 			return 0
 		}
 		return 1
 	}
 	return tailOf(inside/e.error(), e.freedom)
 }
+
+// zero reports whether every value is 0, so that no change is relative to anything.
+func (e *estimate) zero() bool { return e.linear && e.before == 0 && e.after == 0 && e.variance == 0 }
 
 // margin returns a relative change in the estimate's own scale. It is the same when the sides are
 // exchanged.

@@ -40,6 +40,8 @@ func (d *decided) cannotTell(c *Change, level, noise float64, o Options) (string
 	case noise > 0:
 		return fmt.Sprintf("the null arm, a copy of before, differs by up to %s: this machine cannot "+
 			"support a verdict on this key", Percent(e.relative(noise))), nil
+	case e.zero():
+		return "every value is 0 on both sides: no change is a percentage of 0", nil
 	}
 	h := d.help(level, o)
 	found := Percent(float64(c.Steady.Detectable))

@@ -72,6 +72,13 @@ func NeedsOf(before Side, other *Side, change float64, o Options) *Needs {
 	return p
 }
 
+// Detectable returns the relative change (0.02 is 2 %) that a comparison of one key finds with the
+// published power at an error of 5 %, with the given number of executions, at least 2, on each side.
+func (n Need) Detectable(executions int) float64 {
+	const alpha = 0.05
+	return math.Expm1(n.detectable(alpha, executions))
+}
+
 // alone estimates the variance between the executions of one side.
 func alone(values []Observation) estimate {
 	e := estimate{n: len(values), test: StudentT}

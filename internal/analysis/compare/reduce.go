@@ -2,7 +2,6 @@ package compare
 
 import (
 	"math"
-	"slices"
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/steady"
@@ -22,7 +21,7 @@ const (
 // reduced are the values of one execution, of a column's unit; NaN where there is none.
 type reduced struct {
 	Execution
-	mean       float64 // of the steady iterations, or the second half without a fifth at each end
+	mean       float64 // see steady.LevelOf
 	iteration  float64 // first steady iteration
 	first      float64 // first iteration; see row.toFirst
 	result     float64 // time from the start of the process to the first result; 0: unknown
@@ -46,19 +45,15 @@ func reduce(e *dataset.Execution, analyzed *warmup.Execution, column string, fir
 			r.firstTotal += v
 		}
 	}
-	const trimmed = 0.2
-	iterations := slices.Clone(values[len(values)/2:])
-	cut := trimmed
+	var ranges []steady.Range
 	if s := analyzed.Steady; s != nil && analyzed.Iterations == len(values) {
-		if kept := slices.Concat(steady.Values(values, analyzed.Outliers, s.Ranges)...); len(kept) > 0 {
-			iterations, cut = kept, 0
-			r.Rule, r.iteration = OfSteady, float64(max(s.Iteration, 1))
-		}
+		ranges = s.Ranges
 	}
-	slices.Sort(iterations)
-	r.Value = shorth(iterations)
-	drop := int(cut * float64(len(iterations)))
-	r.mean = mean(iterations[drop : len(iterations)-drop])
+	iterations, rule := steady.Representative(values, analyzed.Outliers, ranges)
+	if rule == steady.SteadyState {
+		r.Rule, r.iteration = OfSteady, float64(max(analyzed.Steady.Iteration, 1))
+	}
+	r.Value, r.mean = shorth(iterations), rule.Mean(iterations)
 	return r, !math.IsInf(r.Value, 0)
 }
 

@@ -26,15 +26,31 @@ type Level struct {
 const trimmed = 0.2
 
 // LevelOf reduces an execution to one value, without looking at any other execution, so that
-// executions remain exchangeable in a comparison: the mean of the iterations in its steady ranges,
-// without the outliers (ascending indexes), each iteration with the same weight; without a steady
-// state the 20 % trimmed mean of the second half of all iterations. values must not be empty.
+// executions remain exchangeable in a comparison: the mean of the iterations that represent it, each
+// with the same weight, with the rule SecondHalf without a fifth of them at each end. values must
+// not be empty.
 func LevelOf(values []float64, outliers []int, ranges []Range) Level {
-	if kept := slices.Concat(Values(values, outliers, ranges)...); len(kept) > 0 {
-		return Level{arith.Sum(kept) / float64(len(kept)), SteadyState}
+	kept, rule := Representative(values, outliers, ranges)
+	return Level{rule.Mean(kept), rule}
+}
+
+// Representative returns the iterations that represent an execution, sorted: those in its steady
+// ranges, without the outliers (ascending indexes); without a steady state the second half of all.
+func Representative(values []float64, outliers []int, ranges []Range) ([]float64, Rule) {
+	kept, rule := slices.Concat(Values(values, outliers, ranges)...), SteadyState
+	if len(kept) == 0 {
+		kept, rule = slices.Clone(values[len(values)/2:]), SecondHalf
 	}
-	sorted := slices.Sorted(slices.Values(values[len(values)/2:]))
-	cut := int(trimmed * float64(len(sorted)))
-	kept := sorted[cut : len(sorted)-cut]
-	return Level{arith.Sum(kept) / float64(len(kept)), SecondHalf}
+	slices.Sort(kept)
+	return kept, rule
+}
+
+// Mean is the mean that LevelOf takes of representative iterations. Equal values have exactly their
+// own mean.
+func (r Rule) Mean(sorted []float64) float64 {
+	if r == SecondHalf {
+		cut := int(trimmed * float64(len(sorted)))
+		sorted = sorted[cut : len(sorted)-cut]
+	}
+	return arith.Mean(sorted)
 }
