@@ -64,10 +64,17 @@ func leftIn(dir string, cfg *config.Config) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer s.Close() //nolint:errcheck // read-only
+	defer s.Close()                   //nolint:errcheck // read-only
+	quick := config.IsQuick(cfg.Text) // replaces an earlier one
+	if s.Header().ConfigHash != cfg.Hash && quick {
+		return cfg.Slots(), nil
+	}
 	if s.Header().ConfigHash != cfg.Hash {
 		return 0, fmt.Errorf("%s was started with another configuration; krund would refuse it", dir)
 	}
 	sum, err := s.Summarize()
-	return sum.Total() - sum.Final(), err
+	if left := sum.Total() - sum.Final(); left > 0 || err != nil || !quick {
+		return left, err
+	}
+	return cfg.Slots(), nil
 }

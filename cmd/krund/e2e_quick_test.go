@@ -33,11 +33,17 @@ func (e *experiment) krund(args ...string) ended {
 }
 
 // TestQuick: two short executions of each key, without waits and reboots, in a directory of their
-// own, and under a name that says so. The same command continues.
+// own, and under a name that says so. The same command begins anew, with other contents of the
+// file, too.
 func TestQuick(t *testing.T) {
 	e := quick(t)
 	e.krund("run", "--quick").want(t, exitOK, "test-quick.krun")
-	e.krund("run", "--quick").want(t, exitOK)
+	e.krund("run", "--quick").want(t, exitOK, "the results of the earlier quick run are removed")
+	text, err := os.ReadFile(filepath.Join(e.dir, "test.toml"))
+	e.must(err)
+	e.write("test.toml", "# changed\n"+string(text))
+	e.krund("run", "--dry-run", "--quick").want(t, exitOK, "would run 4 of 4")
+	e.krund("run", "--quick").want(t, exitOK, "the results of the earlier quick run are removed")
 	if _, err := os.Lstat(e.directory); err == nil {
 		t.Error("the directory of the experiment was created")
 	}

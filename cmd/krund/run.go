@@ -101,7 +101,7 @@ func loadConfig(path string, started, quick bool) (*config.Config, error) {
 		return nil, fmt.Errorf("name of this machine: %w", err)
 	}
 	if quick {
-		cfg, err := config.Quick(path, host, doctor.Settings(), !started)
+		cfg, err := config.Quick(path, host, doctor.Settings())
 		return cfg, misnamed(err)
 	}
 	if !started {

@@ -99,6 +99,12 @@ func (x *experiment) openSchedule(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if x.outdated(s) {
+		if err := errors.Join(s.Close(), x.discard()); err != nil {
+			return err
+		}
+		return x.start(ctx)
+	}
 	x.schedule = s
 	if damage := s.HeaderDamage(); damage != nil {
 		x.Log.Warn("one of the two copies of the schedule's header is damaged; the other one is used",

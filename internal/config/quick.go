@@ -20,8 +20,8 @@ const QuickMark = "-quick"
 // Quick is Open of a configuration for a trial of the whole experiment: no reboots and no waits,
 // two executions of at most 20 iterations, and a name that ends in QuickMark. The text of the
 // result is that of the file with a section for it at the end, so that a copy of it plans the same.
-// check also does what Load checks.
-func Quick(path, hostname string, settings []setting.Descriptor, check bool) (*Config, error) {
+// The files that it names must exist, as for Load.
+func Quick(path, hostname string, settings []setting.Descriptor) (*Config, error) {
 	whole, found, err := open(path, hostname, settings)
 	if err == nil {
 		err = found.errors()
@@ -32,15 +32,18 @@ func Quick(path, hostname string, settings []setting.Descriptor, check bool) (*C
 	c, found := parse(path, []byte(whole.Text+whole.quickSection()), hostname, settings)
 	if c != nil {
 		c.verdict = whole.verdict
-		if check {
-			c.checkFiles(found)
-		}
+		c.checkFiles(found)
 	}
 	if err := found.errors(); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
+
+const quickComment = "\n# krund run --quick\n"
+
+// IsQuick reports whether text is that of a configuration which Quick returned.
+func IsQuick(text string) bool { return strings.Contains(text, quickComment+"[machines.") }
 
 // quickSection applies to every machine, after the sections of the file: its pattern is not in the
 // file.
@@ -53,7 +56,7 @@ func (c *Config) quickSection() string {
 	at := fmt.Sprintf("[machines.%q.", pattern)
 	name := c.Experiment.Name
 	name = name[:min(len(name), key.MaxName-len(QuickMark))]
-	fmt.Fprintf(&b, "\n\n# krund run --quick\n%sexperiment]\nname = %q\nreboot = %q\n", at, name+QuickMark,
+	fmt.Fprintf(&b, "\n"+quickComment+"%sexperiment]\nname = %q\nreboot = %q\n", at, name+QuickMark,
 		RebootNone)
 	fmt.Fprintf(&b, "executions = %d\niterations = %d\n", min(c.Experiment.Executions, QuickExecutions),
 		min(c.Experiment.Iterations, QuickIterations))

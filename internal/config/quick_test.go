@@ -20,7 +20,7 @@ func TestQuickPlansTheSame(t *testing.T) {
 	}
 	slow := strings.Replace(string(text), "runner = \"c\"", "runner = \"c\"\niterations = 3000", 1)
 	write(t, path, slow, 0o644)
-	c, err := config.Quick(path, "lab1", doctor.Settings(), true)
+	c, err := config.Quick(path, "lab1", doctor.Settings())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestQuickPattern(t *testing.T) {
 		"[machines.'?*']\nexperiment = { executions = 40 }\n",
 		"[machines]\n\"\\u003f*\".experiment.executions = 40\n'?**' = { experiment = { executions = 50 } }\n",
 	} {
-		c, err := config.Quick(experiment(t, added), "lab1", doctor.Settings(), true)
+		c, err := config.Quick(experiment(t, added), "lab1", doctor.Settings())
 		if err != nil || c.Experiment.Executions != config.QuickExecutions {
 			t.Errorf("%s%v", added, err)
 		}
@@ -60,7 +60,7 @@ func TestQuickExtendsAnInlineTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, path, "machines = { \"?*\" = { experiment = { executions = 40 } } }\n"+string(text), 0o644)
-	c, err := config.Quick(path, "lab1", doctor.Settings(), true)
+	c, err := config.Quick(path, "lab1", doctor.Settings())
 	if err != nil || c.Experiment.Executions != config.QuickExecutions {
 		t.Errorf("%v", err)
 	}

@@ -68,7 +68,7 @@ func TestSizes(t *testing.T) {
 func TestQuickSizes(t *testing.T) {
 	path := experiment(t, "[machines.\"*\".benchmarks.b]\nexecutions = 40\niterations = 5\n"+
 		"[machines.\"*\".benchmarks.b.vms.C]\niterations = 3000\n")
-	c, err := config.Quick(path, "lab1", doctor.Settings(), true)
+	c, err := config.Quick(path, "lab1", doctor.Settings())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,80 @@
+package boot
+
+import (
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/durable/crashfs"
+	"krund/internal/results"
+)
+
+// quickConfig is what `krund run --quick` makes of a configuration.
+func quickConfig(t *testing.T, parameter string) *config.Config {
+	t.Helper()
+	text := strings.Replace(experimentText("executions = 9\nreboot = \"none\""), "parameter = 1",
+		"parameter = "+parameter, 1)
+	return parse(t, text+"\n\n# krund run --quick\n[machines.\"?*\".experiment]\nexecutions = 1\n")
+}
+
+// TestQuickIsReplaced: a quick run that has ended, or that another configuration started, is
+// replaced by the next one; one that was interrupted continues. The power may fail in each
+// operation meanwhile.
+func TestQuickIsReplaced(t *testing.T) {
+	first := crashfs.New("/lab")
+	run := func(cfg *config.Config, fsys *crashfs.FS, boot int) (*simulated, error) {
+		s := newSimulated(t)
+		s.boot = boot
+		_, err := s.start(cfg, fsys)
+		return s, err
+	}
+	if _, err := run(quickConfig(t, "1"), first, 1); err != nil {
+		t.Fatal(err)
+	}
+	for name, cfg := range map[string]*config.Config{
+		"the same": quickConfig(t, "1"), "another": quickConfig(t, "3"),
+	} {
+		for op := 1; ; op++ {
+			fsys := first.Survivor(crashfs.Nothing)
+			fsys.CrashAt(op)
+			s, err := run(cfg, fsys, 2)
+			cut := fsys.IsCut()
+			fsys = fsys.Reboot(crashfs.Everything)
+			if cut {
+				s, err = run(cfg, fsys, 3)
+			}
+			if err != nil || audit(fsys, cfg, nil) != nil {
+				t.Fatalf("%s, cut in operation %d: %v, %v", name, op, err, audit(fsys, cfg, nil))
+			}
+			for r, err := range results.NewReader(fsys, dir+"/results").All() {
+				if err != nil || r.BootID == "boot-1" {
+					t.Fatalf("%s, cut in operation %d: a record of %s, %v", name, op, r.BootID, err)
+				}
+			}
+			if !cut {
+				if !strings.Contains(s.log.String(), "the results of the earlier quick run are removed") {
+					t.Errorf("%s: the log does not say it", name)
+				}
+				break
+			}
+		}
+	}
+}
+
+// TestOnlyQuickIsReplaced: the directory of a real experiment is refused as ever.
+func TestOnlyQuickIsReplaced(t *testing.T) {
+	fsys := crashfs.New("/lab")
+	s := newSimulated(t)
+	real := parse(t, experimentText("executions = 1\nreboot = \"none\""))
+	if _, err := s.start(real, fsys); err != nil {
+		t.Fatal(err)
+	}
+	before := fsys.State()
+	if _, err := newSimulated(t).start(quickConfig(t, "1"), fsys); err == nil ||
+		!strings.Contains(err.Error(), "was started with another configuration") {
+		t.Errorf("error %v", err)
+	}
+	if before != fsys.State() {
+		t.Error("something was changed")
+	}
+}
