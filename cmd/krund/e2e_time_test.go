@@ -4,11 +4,13 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"krund/internal/trial"
@@ -112,5 +114,48 @@ func TestTimeFailures(t *testing.T) {
 				t.Errorf("status %d, want %d and %q\n%s%s", status, test.status, test.want, out, messages)
 			}
 		})
+	}
+}
+
+// TestTimeIsKilled: when krunctl is killed, krund ends the command that it runs.
+func TestTimeIsKilled(t *testing.T) {
+	runnertest.Compiler(t)
+	if err := install(); err != nil {
+		t.Fatal(err)
+	}
+	krunctl, err := installControl()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, krunctl)
+	}
+	dir := t.TempDir()
+	began, ended := filepath.Join(dir, "began"), filepath.Join(dir, "ended")
+	for _, fifo := range []string{began, ended} {
+		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The shell has the writing end of the second FIFO for as long as it lives.
+	c := exec.CommandContext(t.Context(), krunctl, "time", "--runs", "1",
+		"exec 3>"+ended+"; echo >"+began+"; sleep 1000")
+	c.Env = append(os.Environ(), "TMPDIR="+dir)
+	var messages strings.Builder
+	c.Stdout, c.Stderr = &messages, &messages
+	end, err := os.OpenFile(ended, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close() //nolint:errcheck // read-only
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.ReadFile(began); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()                                                   // it was killed
+	if text, err := io.ReadAll(end); err != nil || len(text) > 0 { // ends when the shell and sleep have ended
+		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -49,7 +49,8 @@ Flags of run:
                     kernel), soft (its programs), or none. Default: experiment.reboot of the
                     configuration. Every record contains what restarted.
   --quick           try the whole experiment: no reboots, no waits, two executions of at most 20
-                    iterations, in the directory NAME-quick.krun; records and reports have that name
+                    iterations, in the directory NAME-quick.krun; records and reports have that name.
+                    It replaces an earlier quick run that has ended or had another configuration.
   --dry-run         print what would run, and start nothing
   --quiet           print only errors
   --verbose         also print debugging messages
@@ -179,9 +180,9 @@ func status(err error, stderr io.Writer) int {
 	return exitError
 }
 
-// interruptible returns a context that ends with the first SIGINT, SIGTERM or SIGHUP. The second
-// one ends the process immediately; args are those it was started with. If krund was started with
-// SIGHUP ignored, as by nohup(1), it stays ignored: closing a terminal must not end a week of
+// interruptible returns a context that ends with the first SIGINT, SIGTERM or SIGHUP. A second
+// SIGINT or SIGTERM ends the process immediately; args are those it was started with. If krund was
+// started with SIGHUP ignored, as by nohup(1), it stays ignored: closing a terminal must not end a week of
 // measurements. Neither must a closed pipe at krund's output (SIGPIPE).
 func interruptible(args []string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -196,7 +197,10 @@ func interruptible(args []string) (context.Context, func()) {
 			return
 		}
 		cancel()
-		if _, ok := <-signals; ok {
+		for s := range signals {
+			if s == syscall.SIGHUP { // a parent that is killed sends one for each of its threads
+				continue
+			}
 			if len(args) > 0 && args[0] == "run" {
 				keepReason(args[1:], exitInterrupted, errInterruptedTwice)
 			}

@@ -56,6 +56,8 @@ type Cmd struct {
 	Tee io.Writer
 	// Interrupt: when the context ends, the group gets SIGINT and ten seconds to end in order.
 	Interrupt bool
+	// WithParent: the program also gets SIGHUP when this process is killed. On Linux only.
+	WithParent bool
 	// KeepGroup leaves running what the program has started in its process group, such as a
 	// service. Otherwise the group is killed when the program has ended.
 	KeepGroup bool
@@ -113,6 +115,9 @@ func (c Cmd) run(ctx context.Context) (string, error) {
 	if c.Interrupt {
 		interruptGroup(cmd)
 		cmd.WaitDelay = interruptTime
+	}
+	if c.WithParent {
+		defer hangUpWithParent(cmd)()
 	}
 	err = cmd.Run()
 	if !c.KeepGroup {
