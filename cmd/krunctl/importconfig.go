@@ -22,6 +22,8 @@ The file is a Python program, and it is not run: assignments of literals are rea
 with sums, os.path.join and earlier variables in them. Functions and conditions are
 listed; [machines."HOSTNAME"] and kernel_log.allow take their place.
 
+A file that exists is replaced only with --force.
+
 An experiment NAME.toml needs the directory NAME.krun: choose another name, or move
 the old file away. docs/from-krun.md explains each key, and how to build benchmarks.
 
@@ -32,24 +34,32 @@ EXAMPLES
 
 func importConfigCommand(a *app) *cobra.Command {
 	var output string
+	var force bool
 	c := &cobra.Command{
 		Use:   "import-config NAME.krun",
 		Short: "Convert a configuration of Krun",
 		Long:  importConfigHelp,
 		Args:  arguments(1, 1, "one configuration of Krun"),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.importConfig(args[0], output) },
+		RunE:  func(_ *cobra.Command, args []string) error { return a.importConfig(args[0], output, force) },
 	}
 	c.Flags().StringVarP(&output, "output", "o", "/dev/stdout", "file to write")
+	c.Flags().BoolVar(&force, "force", false, "replace the file if it exists")
 	return c
 }
 
-func (a *app) importConfig(name, output string) error {
+// mostKrun bounds a configuration of Krun, in bytes.
+const mostKrun = 1 << 20
+
+func (a *app) importConfig(name, output string, force bool) error {
 	if in, err := os.Stat(name); err == nil {
 		if out, err := os.Stat(output); err == nil && os.SameFile(in, out) {
 			return usageError(fmt.Errorf("-o %s is the configuration of Krun; name another file", output))
 		}
 	}
-	text, err := durable.ReadFile(a.fsys, name)
+	if info, err := os.Stat(output); err == nil && info.Mode().IsRegular() && !force {
+		return usageError(fmt.Errorf("%s exists; name another file, or give --force to replace it", output))
+	}
+	text, err := durable.ReadSmallFile(a.fsys, name, mostKrun)
 	if err != nil {
 		return fmt.Errorf("read the configuration of Krun: %w", err)
 	}

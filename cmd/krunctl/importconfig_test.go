@@ -42,3 +42,28 @@ func TestImportConfigOntoItself(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// TestImportConfigKeepsFiles: a file that exists is replaced with --force only, and what is far
+// larger than a configuration is not read.
+func TestImportConfigKeepsFiles(t *testing.T) {
+	const precious = "precious"
+	name, out := save(t, "old.krun", "VMS = {}\n"), save(t, "new.toml", precious)
+	if r := krunctl(t, "import-config", name, "-o", out); r.code != exitUsage ||
+		!strings.Contains(r.stderr, out+" exists; name another file, or give --force to replace it") {
+		t.Error(r.text())
+	}
+	if got, err := os.ReadFile(out); err != nil || string(got) != precious {
+		t.Errorf("%q, %v", got, err)
+	}
+	if r := krunctl(t, "import-config", "--force", name, "-o", out); r.code != exitOK {
+		t.Error(r.text())
+	}
+	if got, err := os.ReadFile(out); err != nil || string(got) == precious {
+		t.Errorf("%q, %v", got, err)
+	}
+	large := save(t, "large.krun", strings.Repeat("# x\n", mostKrun/4+1))
+	if r := krunctl(t, "import-config", large); r.code != exitError ||
+		!strings.Contains(r.stderr, "more than 1048576 bytes") {
+		t.Error(r.text())
+	}
+}

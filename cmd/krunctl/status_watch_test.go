@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -79,6 +80,27 @@ func TestWatch(t *testing.T) {
 	for _, wrong := range []string{"8080", ":8080", "no.such.host.invalid:0"} {
 		if err := a.serve(t.Context(), f, statusOptions{serve: wrong}); err == nil {
 			t.Errorf("%s is served", wrong)
+		}
+	}
+}
+
+// TestServeWarns: an address that others can reach is served with a warning, the loopback without.
+func TestServeWarns(t *testing.T) {
+	b := newExperiment(t)
+	f, err := experiment.Open(b.directory.FS(), b.dir())
+	b.must(err)
+	for address, want := range map[string]bool{"127.0.0.1:0": false, "[::1]:0": false, "0.0.0.0:0": true} {
+		var out, warned bytes.Buffer
+		a := &app{host: "bencher7", fsys: b.directory.FS(), now: time.Now, terminal: &out, stderr: &warned}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // it begins, and ends at once
+		err := a.serve(ctx, f, statusOptions{serve: address})
+		if err != nil && address == "[::1]:0" {
+			t.Logf("no IPv6 here: %v", err)
+			continue
+		}
+		if err != nil || strings.Contains(warned.String(), "everyone in the network can read") != want {
+			t.Errorf("%s: %v, %q", address, err, warned.String())
 		}
 	}
 }

@@ -150,12 +150,15 @@ const maxFile = 1 << 30
 
 // ReadFile returns the whole content of name. A file of more than 1 GiB is an
 // error.
-func ReadFile(fsys FS, name string) ([]byte, error) {
+func ReadFile(fsys FS, name string) ([]byte, error) { return ReadSmallFile(fsys, name, maxFile) }
+
+// ReadSmallFile is ReadFile with a bound, in bytes.
+func ReadSmallFile(fsys FS, name string, most int64) ([]byte, error) {
 	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
-	data, err := readAll(f, maxFile)
+	data, err := readAll(f, most)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
