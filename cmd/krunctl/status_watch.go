@@ -176,8 +176,8 @@ func (a *app) serve(ctx context.Context, f experiment.Experiment, o statusOption
 		WriteTimeout: patience, IdleTimeout: patience, MaxHeaderBytes: header}
 	_, _ = fmt.Fprintf(a.terminal, "http://%s/ shows the status until Ctrl-C\n", listener.Addr()) // a message
 	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		a.talk("everyone in the network can read the status at this address; --serve 127.0.0.1:0 is for this " +
-			"machine only")
+		a.talk("everyone in the network can read the status at this address; --serve 127.0.0.1:0 is for " +
+			"this machine only")
 	}
 	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stopped()

@@ -182,8 +182,8 @@ func status(err error, stderr io.Writer) int {
 
 // interruptible returns a context that ends with the first SIGINT, SIGTERM or SIGHUP. A second
 // SIGINT or SIGTERM ends the process immediately; args are those it was started with. If krund was
-// started with SIGHUP ignored, as by nohup(1), it stays ignored: closing a terminal must not end a week of
-// measurements. Neither must a closed pipe at krund's output (SIGPIPE).
+// started with SIGHUP ignored, as by nohup(1), it stays ignored: closing a terminal must not end a
+// week of measurements. Neither must a closed pipe at krund's output (SIGPIPE).
 func interruptible(args []string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -31,6 +31,17 @@ func Clip(s string, most int) string {
 	return fmt.Sprintf("%s[... %d bytes left out ...]%s", s[:head], tail-head, s[tail:])
 }
 
+// Middle returns s, or, if it has more than most characters, its beginning and its end with "…"
+// between them: most characters. most is at least 3.
+func Middle(s string, most int) string {
+	letters := []rune(s)
+	if len(letters) <= most {
+		return s
+	}
+	tail := (most - 1) / 2
+	return string(letters[:most-1-tail]) + "…" + string(letters[len(letters)-tail:])
+}
+
 // Head returns s, or when it has more than most bytes, its beginning and "...". It is for what an
 // error quotes: a value of a file that should have been a number.
 func Head(s string, most int) string {

@@ -78,3 +78,15 @@ func TestHead(t *testing.T) {
 		}
 	}
 }
+
+func TestMiddle(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{{"abcdef", 6, "abcdef"}, {"abcdefg", 6, "abc…fg"}, {"äöüäöüä", 5, "äö…üä"}, {"", 3, ""}} {
+		if got := display.Middle(c.text, c.most); got != c.want {
+			t.Errorf("Middle(%q, %d) = %q, want %q", c.text, c.most, got, c.want)
+		}
+	}
+}

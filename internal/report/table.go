@@ -143,6 +143,9 @@ func (t *Table) Write(w io.Writer, f Format) error {
 	return err
 }
 
+// widest is the number of characters of a cell in a table of text; longer ones lose their middle.
+const widest = 60
+
 func (t *Table) text() string {
 	width := make([]int, len(t.Columns))
 	lines := make([][]string, 0, len(t.Rows)+1)
@@ -154,7 +157,7 @@ func (t *Table) text() string {
 	for _, row := range t.Rows {
 		line := make([]string, len(t.Columns))
 		for i, c := range row {
-			line[i] = c.plainText()
+			line[i] = display.Middle(c.plainText(), widest)
 		}
 		lines = append(lines, line)
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
@@ -145,5 +146,19 @@ func TestNumbers(t *testing.T) {
 		if got := Number(v); got != want {
 			t.Errorf("Number(%g) is %s", v, got)
 		}
+	}
+}
+
+// TestWideCells: a key of 300 characters does not make a table of text unreadable.
+func TestWideCells(t *testing.T) {
+	table := Table{Columns: []TableColumn{{"Key", false}, {"Mean", true}},
+		Rows: [][]Cell{{{Text: "first" + strings.Repeat("x", 290) + "last"}, {Text: "1 ms"}}}}
+	for line := range strings.Lines(table.text()) {
+		if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > widest+len("  1 ms") {
+			t.Errorf("%d characters: %s", n, line)
+		}
+	}
+	if text := table.text(); !strings.Contains(text, "firstxxx") || !strings.Contains(text, "xxxlast  1 ms") {
+		t.Error(text)
 	}
 }

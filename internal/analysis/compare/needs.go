@@ -73,7 +73,7 @@ func NeedsOf(before Side, other *Side, change float64, o Options) *Needs {
 }
 
 // Detectable returns the relative change (0.02 is 2 %) that a comparison of one key finds with the
-// published power at an error of 5 %, with the given number of executions, at least 2, on each side.
+// published power at an error of 5 %, with at least 2 executions on each side.
 func (n Need) Detectable(executions int) float64 {
 	const alpha = 0.05
 	return math.Expm1(n.detectable(alpha, executions))

@@ -42,6 +42,6 @@ func Of(executions [][]float64) (Floor, error) {
 	return Floor{Mean: stat.Mean(means, nil), SDLog: stat.StdDev(logs, nil)}, nil
 }
 
-// Detectable returns the relative change that krunctl compare finds of n executions against n others
-// with probability 0.8 at level 0.05. n is at least 2.
+// Detectable returns the relative change that krunctl compare finds of n executions, at least 2,
+// against n others with probability 0.8 at level 0.05.
 func (f Floor) Detectable(n int) float64 { return compare.Need{SD: f.SDLog}.Detectable(n) }

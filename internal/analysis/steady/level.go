@@ -26,9 +26,9 @@ type Level struct {
 const trimmed = 0.2
 
 // LevelOf reduces an execution to one value, without looking at any other execution, so that
-// executions remain exchangeable in a comparison: the mean of the iterations that represent it, each
-// with the same weight, with the rule SecondHalf without a fifth of them at each end. values must
-// not be empty.
+// executions remain exchangeable in a comparison: the mean of the iterations that represent it,
+// each with the same weight, with the rule SecondHalf without a fifth of them at each end. values
+// must not be empty.
 func LevelOf(values []float64, outliers []int, ranges []Range) Level {
 	kept, rule := Representative(values, outliers, ranges)
 	return Level{rule.Mean(kept), rule}
