@@ -44,7 +44,7 @@ func newLog(cpus []int, rings []ring, names map[int32]string, stopped int64) Log
 	}
 	name(all, names)
 	for i, r := range l.runs {
-		l.runs[i].Name = names[r.tid]
+		l.runs[i].Name = cmp.Or(names[r.tid], names[int32(r.PID)]) // a thread may have ended
 	}
 	slices.SortStableFunc(l.runs, func(a, b Run) int { return cmp.Compare(a.Start, b.Start) })
 	return l

@@ -121,6 +121,11 @@ func TestOthers(t *testing.T) {
 	if got, more := l.Others([]int{100}, 5, 50, 1); !slices.Equal(got, want[1:2]) || more != 1 {
 		t.Errorf("from 5 to 50: %+v, %d more", got, more)
 	}
+	thread := record{kind: recordSwitch, pid: 300, tid: 301, time: 1}
+	ended := newLog(nil, []ring{{records: []record{thread, out(gone, 2)}}}, map[int32]string{300: "cc1"}, 9)
+	if got := ended.runs[0].Name; got != "cc1" {
+		t.Errorf("a thread that has ended is %q; want its process's name", got)
+	}
 	if l.Full != 4 {
 		t.Errorf("full at %d; want 4, the last record of CPU 1", l.Full)
 	}
