@@ -24,6 +24,12 @@ func (a *app) printRecord(r results.Skimmed) {
 	a.line("experiment", "%s on %s, by krund %s", r.Experiment, r.Host, r.Krund)
 	a.line("started", "%s, reboot %s, boot %s", r.Started.Format(time.RFC3339Nano), r.Reboot, r.BootID)
 	a.line("iterations", "%d of %d, parameter %d", r.Wall.Len(), r.Iterations, r.Parameter)
+	if w := r.Watcher; w != nil {
+		a.line("watcher", "on CPU %d%s", w.CPU, inBrackets(w.Problem))
+		if w.Stop != nil {
+			a.list([]string{warmupText(*w.Stop)})
+		}
+	}
 	if text := wallText(r.Wall); text != "" {
 		a.line("wall", "%s", text)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 
@@ -108,4 +109,25 @@ func onlineParameters(s results.WatcherStop) (stability.Criterion, stability.Par
 	}
 	p.Step, err = stability.ParseLength(s.Step)
 	return criterion, p, err
+}
+
+// warmupText describes what a watcher found.
+func warmupText(s results.WatcherStop) string {
+	if s.Warmup == nil {
+		return fmt.Sprintf("the execution ended before warm-up did, by %s", s.Criterion)
+	}
+	text := fmt.Sprintf("warm-up ended with iteration %d", *s.Warmup)
+	if s.Value != nil {
+		text += fmt.Sprintf(" (%s %.4g)", s.Criterion, *s.Value)
+	}
+	if !s.Stable {
+		text += ", because it may be no longer"
+	}
+	if s.StopAt != nil {
+		text += fmt.Sprintf("; the measurement was complete with %d", *s.StopAt)
+	}
+	if s.AskedAt != nil {
+		text += fmt.Sprintf("; asked to stop at %d", *s.AskedAt)
+	}
+	return text
 }

@@ -20,6 +20,7 @@ import (
 	"krund/internal/analysis/stability"
 	"krund/internal/child"
 	"krund/internal/results"
+	"krund/runners/runnertest"
 )
 
 // watchedExperiment is an experiment with [stop.iterations]. Its benchmarks run for a minute unless
@@ -256,5 +257,43 @@ func TestTerminalIterations(t *testing.T) {
 			strings.Contains(strings.Join(stayed, "\n"), "running") {
 			t.Errorf("glued: %q", stayed)
 		}
+	}
+}
+
+// TestStopIterationsOfVMs: Java and Node stop, too, and their decisions follow from the series.
+func TestStopIterationsOfVMs(t *testing.T) {
+	for language, benchmark := range map[string]struct{ entry, file, source string }{
+		"java": {"KrunEntry.class", "KrunEntry.java", `class KrunEntry implements BaseKrunEntry {
+	static volatile int sum;
+	public void run_iter(int n) { for (int i = 0; i < n; i++) sum += i; }
+}
+`},
+		"javascript": {"bench.js", "bench.js",
+			"function run_iter(n) { for (let i = 0, s = 0; i < 20 * n; i++) s += i; }\n"},
+	} {
+		t.Run(language, func(t *testing.T) {
+			var program string
+			for _, program = range runnertest.Interpreters(t, language) {
+				break
+			}
+			e := watchedExperiment(t, "criterion = \"cv\"\nwarmup_max = 12\nmeasure = 3\n")
+			e.heap = "none"
+			e.add("slow", language)
+			source := e.write(filepath.Join("benchmarks/slow", benchmark.file), benchmark.source)
+			if language == "java" {
+				c := exec.CommandContext(t.Context(), "javac", "-cp",
+					filepath.Join(scratch, "prefix/libexec/krund/java"), source)
+				if out, err := c.CombinedOutput(); err != nil {
+					t.Skipf("no compiler: %v\n%s", err, out)
+				}
+			}
+			e.extra += fmt.Sprintf("[vms.%s]\nrunner = %[1]q\npath = %q\nvariants = [\"v\"]\n[variants.v]\n"+
+				"entry = %q\n", language, program, benchmark.entry)
+			e.run().want(t, exitOK)
+			r := e.of("slow")
+			if s := decided(t, r); r.Outcome != results.Completed || !r.Stopped() {
+				t.Errorf("%s: %s, %v, %+v", r.Key, r.Outcome, r.Reasons, s)
+			}
+		})
 	}
 }
