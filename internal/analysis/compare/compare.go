@@ -199,6 +199,19 @@ func (s Side) reduced(i int, o Options) []reduced {
 	return list
 }
 
+// Executions reduces each completed execution of a key to the number that is compared. analyzed is
+// the key's analysis.
+func Executions(pair *dataset.Pair, analyzed *warmup.Pair, column string) []Execution {
+	var list []Execution
+	for k := range pair.Executions {
+		r, ok := reduce(&pair.Executions[k], &analyzed.Executions[k], column, DefaultFirstIterations)
+		if ok {
+			list = append(list, r.Execution)
+		}
+	}
+	return list
+}
+
 // join fills in Changes, and returns the rows: those of the keys on both sides that can be
 // compared, of which row i is the i-th of both.
 func (r *Result) join(before, after Side, o Options) []row {

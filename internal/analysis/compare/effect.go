@@ -204,10 +204,7 @@ func (e *estimate) cautious() {
 	}
 }
 
-// rounding is the smallest variance that values can have which are rounded to multiples of q:
-// q²/12, where q is the smallest difference between two different values. It matters for values
-// that are all, or nearly all, equal: three times 10 and three times 11 ticks of a clock are no
-// proof that something changed by 10 %.
+// rounding is Rounding of the values of the test.
 func (e *estimate) rounding(s sample, paired bool) float64 {
 	if !e.ok {
 		return 0
@@ -223,6 +220,14 @@ func (e *estimate) rounding(s sample, paired bool) float64 {
 	} else {
 		values = append(e.scaled(s.before), e.scaled(s.after)...)
 	}
+	return Rounding(values)
+}
+
+// Rounding is the smallest variance that values can have which are rounded to multiples of q:
+// q²/12, where q is the smallest difference between two different values. It matters for values
+// that are all, or nearly all, equal: three times 10 and three times 11 ticks of a clock are no
+// proof that something changed by 10 %. It is 0 when all values are equal. The slice is sorted.
+func Rounding(values []float64) float64 {
 	slices.Sort(values)
 	q := math.Inf(1)
 	for i := 1; i < len(values); i++ {

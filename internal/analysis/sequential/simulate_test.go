@@ -1,0 +1,187 @@
+package sequential
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/compare"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+	"krund/internal/key"
+	"krund/internal/stop"
+)
+
+// The simulations look after each of 3 to 30 executions at series in which nothing differs, and
+// count those of which anything false is ever said. `make stop-bench` runs 100,000 of each, and
+// prints the table of docs/stopping.md.
+
+const (
+	firstLook = 3
+	lastLook  = 30
+	alpha     = 0.05
+)
+
+// noise draws the logarithm of an execution's value. mean is its mean.
+type noise struct {
+	name string
+	mean float64
+	draw func(r *rand.Rand) float64
+	// limit of the share of series whose level is ever missed; 0: alpha. That of false verdicts is
+	// always alpha: differences within blocks are symmetric.
+	limit float64
+}
+
+var noises = []noise{
+	{"normal, 2 %", 0, func(r *rand.Rand) float64 { return 0.02 * r.NormFloat64() }, 0},
+	{"lognormal, sigma 0.5", 0, func(r *rand.Rand) float64 { return 0.5 * r.NormFloat64() }, 0},
+	{"Student t, 3 df", 0, func(r *rand.Rand) float64 {
+		n := func() float64 { v := r.NormFloat64(); return v * v }
+		return 0.02 * r.NormFloat64() / math.Sqrt((n()+n()+n())/3)
+	}, 0},
+	{"bimodal, 10 % at +3 sd", 0.006, func(r *rand.Rand) float64 {
+		v := 0.02 * r.NormFloat64()
+		if r.Float64() < 0.1 {
+			v += 0.06
+		}
+		return v
+	}, 0},
+	{"logarithm exponential, 2 %", 0.02, func(r *rand.Rand) float64 { return 0.02 * r.ExpFloat64() }, 0.15},
+	{"autocorrelated iterations", math.NaN(), autocorrelated, 0},
+}
+
+// autocorrelated reduces 40 iterations of an autoregressive process (0.95) around an execution's
+// own level, as compare does.
+func autocorrelated(r *rand.Rand) float64 {
+	level := 0.02 * r.NormFloat64()
+	series := make([]float64, 40)
+	v := 0.03 * r.NormFloat64()
+	for i := range series {
+		v = 0.95*v + 0.03*math.Sqrt(1-0.95*0.95)*r.NormFloat64()
+		series[i] = math.Exp(level + v)
+	}
+	pair := dataset.Pair{Executions: []dataset.Execution{{Number: 1, Outcome: dataset.Completed,
+		Columns: []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
+			Reals: series}}}}}
+	list := compare.Executions(&pair, &warmup.Pair{Executions: make([]warmup.Execution, 1)}, dataset.Wall)
+	return math.Log(list[0].Value)
+}
+
+// observe returns a key of executions with these logarithms.
+func observe(name string, log func(number int) float64) Key {
+	k := Key{Name: key.Key{Benchmark: "b", VM: "v", Variant: "x", Arm: name}}
+	for i := 1; i <= lastLook; i++ {
+		k.Executions = append(k.Executions, compare.Execution{Number: i, Value: math.Exp(log(i)),
+			Class: classify.Flat})
+	}
+	return k
+}
+
+// ever reports whether a look finds what is looked for.
+func ever(p Policy, g Group, statements int, what func(stop.Question) bool) bool {
+	for n := firstLook; n <= lastLook; n++ {
+		for _, q := range p.Decide(g.first(n), statements).Questions {
+			if what(q) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// excludes reports whether the interval of a ratio excludes that nothing has changed.
+func excludes(q stop.Question) bool { return q.Low != nil && (*q.Low > 1 || *q.High < 1) }
+
+// share logs the share of the series for which is reports true, and fails if it is certainly above
+// the limit.
+func share(t *testing.T, name string, series int, limit float64, is func(r *rand.Rand) bool) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 18))
+	count := 0
+	for range series {
+		if is(r) {
+			count++
+		}
+	}
+	low, high := compare.Binomial(count, series, 0.99)
+	t.Logf("%-55s %.4f (%.4f to %.4f)", name, float64(count)/float64(series), low, high)
+	if low > limit {
+		t.Errorf("%s: %d of %d series, limit %v", name, count, series, limit)
+	}
+}
+
+func TestFalseVerdicts(t *testing.T) {
+	p := Policy{Rules: []stop.Rule{stop.Verdict}, Minimum: firstLook, Alpha: alpha, Margin: 0.01}
+	for _, n := range noises {
+		share(t, "verdict, "+n.name, simulatedSeries, alpha, func(r *rand.Rand) bool {
+			g := Group{observe("a", func(int) float64 { return n.draw(r) }),
+				observe("b", func(int) float64 { return n.draw(r) })}
+			return ever(p, g, 1, excludes)
+		})
+	}
+	share(t, "same, although the change is the margin", simulatedSeries, alpha, func(r *rand.Rand) bool {
+		g := Group{observe("a", func(int) float64 { return 0.003 * r.NormFloat64() }),
+			observe("b", func(int) float64 { return math.Log(1.01) + 0.003*r.NormFloat64() })}
+		return ever(p, g, 1, func(q stop.Question) bool { return q.Answered && *q.Low < 1 })
+	})
+}
+
+func TestFalseTables(t *testing.T) {
+	const keys = 20
+	p := Policy{Rules: []stop.Rule{stop.Verdict}, Minimum: firstLook, Alpha: alpha, Margin: 0.01}
+	share(t, "any false verdict in a table of 20 keys", simulatedSeries/keys, alpha, func(r *rand.Rand) bool {
+		for range keys {
+			g := Group{observe("a", func(int) float64 { return 0.02 * r.NormFloat64() }),
+				observe("b", func(int) float64 { return 0.02 * r.NormFloat64() })}
+			if ever(p, g, keys, excludes) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func TestMissedLevels(t *testing.T) {
+	p := Policy{Rules: []stop.Rule{stop.HalfWidth}, Minimum: firstLook, Alpha: alpha, HalfWidth: 0.01}
+	for _, n := range noises {
+		if math.IsNaN(n.mean) {
+			r := rand.New(rand.NewPCG(2, 18))
+			n.mean = 0
+			for i := range 200_000 {
+				n.mean += (n.draw(r) - n.mean) / float64(i+1)
+			}
+		}
+		limit := alpha
+		if n.limit > 0 {
+			limit = n.limit
+		}
+		share(t, "level, "+n.name, simulatedSeries, limit, func(r *rand.Rand) bool {
+			g := Group{observe("", func(int) float64 { return n.draw(r) })}
+			truth := math.Exp(n.mean)
+			return ever(p, g, 1, func(q stop.Question) bool {
+				return q.Low != nil && (*q.Low > truth || *q.High < truth)
+			})
+		})
+	}
+}
+
+func TestFalseClasses(t *testing.T) {
+	p := Policy{Rules: []stop.Rule{stop.Class}, Minimum: firstLook, Alpha: alpha}
+	for name, shares := range map[string][]float64{
+		"class, halves": {0.5, 0.5}, "class, half and quarters": {0.5, 0.25, 0.25},
+		"class, quarters": {0.25, 0.25, 0.25, 0.25},
+	} {
+		share(t, name, simulatedSeries, alpha, func(r *rand.Rand) bool {
+			k := observe("", func(int) float64 { return 0 })
+			for i := range k.Executions {
+				u, c := r.Float64(), 0
+				for ; c < len(shares)-1 && u >= shares[c]; c++ {
+					u -= shares[c]
+				}
+				k.Executions[i].Class = classify.Classes[c]
+			}
+			return ever(p, Group{k}, 1, func(q stop.Question) bool { return q.Answered })
+		})
+	}
+}

@@ -1,0 +1,81 @@
+package stop
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"slices"
+
+	"krund/internal/durable"
+	"krund/internal/results"
+)
+
+// Decisions is the file decisions.json of an experiment: which keys were finished early, and why.
+// It is durable before the first of their slots is skipped.
+type Decisions struct {
+	Format int `json:"format"`
+	// Seen identifies the records of the last decision, so that krund asks once for each new one.
+	Seen   string  `json:"seen"`
+	Failed string  `json:"failed"` // why the last answer was not followed; "" if it was
+	Groups []Group `json:"groups"` // that are finished, in the order of the decisions
+}
+
+// SeenOf identifies a set of records.
+func SeenOf(names []results.Name) string {
+	sum := crc32.NewIEEE()
+	for _, n := range names {
+		fmt.Fprintln(sum, n)
+	}
+	return fmt.Sprintf("%d:%08x", len(names), sum.Sum32())
+}
+
+// Load reads the decisions at path; none if there is no file. The error may be about the contents.
+func Load(fsys durable.FS, path string) (Decisions, error) {
+	none := Decisions{Format: Format, Groups: []Group{}}
+	text, err := durable.ReadFile(fsys, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return none, nil
+	}
+	if err != nil {
+		return none, fmt.Errorf("read the decisions: %w", err)
+	}
+	var d Decisions
+	err = decode(text, &d)
+	if err == nil {
+		err = checkGroups(d.Format, d.Groups)
+	}
+	if err != nil {
+		return none, fmt.Errorf("%s cannot be used: %w", path, err)
+	}
+	return d, nil
+}
+
+// Store writes the decisions durably.
+func (d Decisions) Store(fsys durable.FS, path string) error {
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return err
+	}
+	const othersRead = 0o644
+	if err := durable.WriteFile(fsys, path, append(text, '\n'), othersRead); err != nil {
+		return fmt.Errorf("store the decisions: %w", err)
+	}
+	return nil
+}
+
+// Replace replaces the groups that were asked for by those that are finished now. The others stay.
+func (d *Decisions) Replace(asked func(Group) bool, finished []Group) {
+	d.Groups = append(slices.DeleteFunc(d.Groups, asked), finished...)
+}
+
+// Of returns the decision about a key; nil if it was not finished.
+func (d Decisions) Of(key string) *Group {
+	for i := range d.Groups {
+		if slices.Contains(d.Groups[i].Keys, key) {
+			return &d.Groups[i]
+		}
+	}
+	return nil
+}
