@@ -15,6 +15,7 @@ func (c *Config) check(root *node, found *problems) {
 	broken := len(found.list) > 0
 	c.checkVariants(found)
 	c.checkHome(found)
+	c.checkStop(found)
 	if n := c.count(); n > maxKeys {
 		found.add(c.lines.of("vms"), fmt.Sprintf("there are %d keys", n), fmt.Sprintf("plan at most %d",
 			maxKeys))
@@ -143,6 +144,7 @@ func (c *Config) checkVariants(found *problems) {
 func (c *Config) checkPatterns(root *node, broken bool, found *problems) {
 	c.checkList("experiment.skip", c.Experiment.Skip, root, broken, found)
 	c.checkList("experiment.negative_controls", c.Experiment.NegativeControls, root, broken, found)
+	c.checkList("stop.keep", c.Stop.Keep, root, broken, found)
 }
 
 func (c *Config) checkList(list string, patterns []key.Pattern, root *node, broken bool, found *problems) {

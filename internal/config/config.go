@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/config/setting"
 	"krund/internal/key"
+	"krund/internal/stop"
 	"krund/internal/trust"
 	"krund/runners"
 )
@@ -253,6 +254,25 @@ type Verdict struct {
 	Policy        string
 }
 
+// Stop configures when a key is finished before its last planned execution, and when an execution
+// ends before its last iteration.
+type Stop struct {
+	Rules     []stop.Rule   // that must all be answered; none: no key is finished early
+	Minimum   int           // executions of a key before that
+	Alpha     float64       // error of all statements, above 0 and below 1
+	HalfWidth float64       // wanted, relative: 0.01 is ± 1 %
+	Margin    float64       // smallest change that counts, relative
+	Deadline  time.Duration // of a decision
+	Keep      []key.Pattern // keys that are never finished early
+
+	Iterations StopIterations
+}
+
+// Keeps reports whether a key is never finished early.
+func (s Stop) Keeps(k key.Key) bool {
+	return slices.ContainsFunc(s.Keep, func(p key.Pattern) bool { return p.Match(k) })
+}
+
 // WithReboot returns the configuration with another reboot mode, and with the waits that are the
 // default in that mode.
 func (c *Config) WithReboot(mode string) *Config {
@@ -267,6 +287,23 @@ func (c *Config) WithReboot(mode string) *Config {
 // to the caller.
 func (c *Config) Keys() []key.Key {
 	return slices.Clone(c.keys)
+}
+
+// Groups returns the keys with the arms of each next to each other.
+func (c *Config) Groups() [][]key.Key {
+	var groups [][]key.Key
+	at := map[key.Key]int{}
+	for _, k := range c.keys {
+		all := k
+		all.Arm = ""
+		i, ok := at[all]
+		if !ok {
+			i = len(groups)
+			at[all], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], k)
+	}
+	return groups
 }
 
 // Lookup returns the VM as k's arm has it, and the variant and benchmark that k names. It also

@@ -6,18 +6,6 @@ import (
 	"time"
 )
 
-// Stop is the section of the same name.
-type Stop struct {
-	Iterations StopIterations
-}
-
-func (r *reader) stop(n *node) Stop {
-	s := r.section("stop", n)
-	defer s.done()
-	s.known = append(s.known, "iterations")
-	return Stop{Iterations: r.stopIterations(s.node.child("iterations"))}
-}
-
 // StopIterations is [stop.iterations]: when a process execution ends before its last iteration.
 // docs/stability.md describes the criteria and what the numbers mean.
 type StopIterations struct {

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"krund/internal/durable"
-	"krund/internal/results"
 )
 
 // Decisions is the file decisions.json of an experiment: which keys were finished early, and why.
@@ -22,8 +21,8 @@ type Decisions struct {
 	Groups []Group `json:"groups"` // that are finished, in the order of the decisions
 }
 
-// SeenOf identifies a set of records.
-func SeenOf(names []results.Name) string {
+// SeenOf identifies a list of records by their names.
+func SeenOf[N fmt.Stringer](names []N) string {
 	sum := crc32.NewIEEE()
 	for _, n := range names {
 		fmt.Fprintln(sum, n)
