@@ -49,7 +49,7 @@ func newSystem(
 	if err != nil {
 		return boot.System{}, nil, err
 	}
-	if err := runnersInstalled(cfg, installed); err != nil {
+	if err := errors.Join(runnersInstalled(cfg, installed), deciderInstalled(cfg)); err != nil {
 		return boot.System{}, nil, err
 	}
 	executor := pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"),
@@ -109,6 +109,7 @@ func newSystem(
 		Reboot:      boot.NewRebooter(root, log).Reboot,
 		Entry:       entry,
 		Notifier:    notifier(cfg, mode, installed.CallerHome),
+		Decide:      decider(cfg, f.Dir(), mode, environ),
 		Sync:        syncDisks,
 		KeepAwake:   func(ctx context.Context) func() { return boot.KeepAwake(ctx, log) },
 		DisableUnit: disableUnit(cfg, mode),

@@ -101,6 +101,9 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	if err := x.reconcile(ctx); err != nil { // a slot that a crash left running
 		return Failed, err
 	}
+	if err := x.finishEarly(ctx, ""); err != nil { // only if a power cut has prevented it
+		return Failed, err
+	}
 	slot, ending, err := x.begin() // the attempt is counted, durably, before anything can fail
 	switch {
 	case ending == Rebooting:
@@ -120,6 +123,9 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	}
 	if err == nil {
 		x.reportOutcome(after, slot, record, x.Clock.Now().Sub(began))
+		err = x.finishEarly(ctx, group(slot.Key))
+	}
+	if err == nil {
 		if hookErr != nil && x.cfg.Hooks.AfterFailure == config.HookStop {
 			err = unfit("hooks", hookErr)
 		} else if x.restartsNext(ctx) {

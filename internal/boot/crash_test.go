@@ -31,8 +31,9 @@ func TestEveryCut(t *testing.T) {
 
 // cutEverywhere cuts the power in each operation of each boot in turn, until the experiment ends
 // before that, and continues with what each policy lets survive. prepare makes a machine what it is
-// in this test.
-func cutEverywhere(t *testing.T, cfg *config.Config, prepare func(*simulated)) {
+// in this test. It returns the disk at the end without a cut, and those after the cuts.
+func cutEverywhere(t *testing.T, cfg *config.Config, prepare func(*simulated)) (whole *crashfs.FS,
+	ends map[string]*crashfs.FS) {
 	t.Helper()
 	c := cutter{t: t, cfg: cfg, prepare: prepare, ends: map[string]*crashfs.FS{}}
 	s, start := newSimulated(t), crashfs.New("/lab")
@@ -57,6 +58,7 @@ func cutEverywhere(t *testing.T, cfg *config.Config, prepare func(*simulated)) {
 		t.Errorf("without a cut: %v", err)
 	}
 	t.Logf("%d power cuts, %d different disks after them", c.cuts, len(c.ends))
+	return start, c.ends
 }
 
 // A cutter continues experiments after a power cut.

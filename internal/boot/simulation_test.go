@@ -62,6 +62,7 @@ type simulated struct {
 	full        bool                      // a benchmark has filled the disk
 	filled      int                       // how often
 	cleared     int
+	decide      func(durable.FS) func(context.Context, string) ([]byte, error)
 }
 
 func newSimulated(t testing.TB) *simulated {
@@ -69,7 +70,7 @@ func newSimulated(t testing.TB) *simulated {
 		t: t, boot: 1, kind: config.RebootHardware,
 		now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good,
 		root:  "/no/such/directory",
-		clear: func() (int, error) { return 0, nil },
+		clear: func() (int, error) { return 0, nil }, decide: deciding,
 	}
 }
 
@@ -101,7 +102,7 @@ func (s *simulated) system(fsys durable.FS) System {
 	room := &Room{FS: fsys, Dir: dir, Reserve: 700, Log: log, Clear: func() (int, error) { return s.clear() }}
 	return System{
 		FS: durable.WithRoom(fsys, room.Make), Room: room, Clock: s, Log: log,
-		Executor: s, Machine: s, Hooks: s, Reboot: s.Reboot, Entry: s.entry, Notifier: s,
+		Executor: s, Machine: s, Hooks: s, Reboot: s.Reboot, Entry: s.entry, Notifier: s, Decide: s.decide(fsys),
 		Sync: func() { s.event("sync") },
 		KeepAwake: func(context.Context) func() {
 			s.awake++

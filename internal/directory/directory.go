@@ -6,6 +6,7 @@
 //	NAME.krun/journal        machine settings to restore
 //	NAME.krun/log            log of krund
 //	NAME.krun/config.toml    copy of the configuration
+//	NAME.krun/decisions.json which keys were finished early, and why (package stop)
 //	NAME.krun/lock           locked while krund runs; only its owner can open it
 //	NAME.krun/holder         which process locked it last
 //	NAME.krun/hold           krund does nothing while it exists; created by the user
@@ -152,6 +153,9 @@ func (f Directory) Log() string { return filepath.Join(f.dir, "log") }
 
 // ConfigCopy returns the path of the copy of the configuration.
 func (f Directory) ConfigCopy() string { return filepath.Join(f.dir, "config.toml") }
+
+// Decisions returns the path of the decisions to finish keys early.
+func (f Directory) Decisions() string { return filepath.Join(f.dir, "decisions.json") }
 
 // Fingerprint returns the path of the description of the machine on which the experiment began.
 func (f Directory) Fingerprint() string { return filepath.Join(f.dir, "fingerprint.json") }

@@ -2,8 +2,8 @@
 // `krunctl decide` prints an [Answer], krund checks it, keeps what it follows in a [Decisions] file
 // and skips the slots. The package neither decides nor skips.
 //
-// krund trusts an answer as little as it can: [Parse] bounds and checks the text, and [Answer.Check]
-// compares it with the schedule. Start reading there.
+// An answer is not trusted: [Parse] bounds and checks the text, and [Answer.Finished] compares it
+// with the schedule. Start reading there.
 package stop
 
 import (
@@ -204,11 +204,11 @@ func (a Answer) Finished(f Facts) ([]Group, error) {
 		}
 		for _, k := range group {
 			switch n := f.Completed[k]; {
+			case f.Keep(k):
+				return nil, fmt.Errorf("the answer finishes %s, which the configuration keeps", k)
 			case n < f.Minimum:
 				return nil, fmt.Errorf("the answer finishes %s, which has %d completed executions; the minimum "+
 					"is %d", k, n, f.Minimum)
-			case f.Keep(k):
-				return nil, fmt.Errorf("the answer finishes %s, which the configuration keeps", k)
 			}
 		}
 		finished = append(finished, g)

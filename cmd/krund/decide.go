@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"krund/internal/command"
+	"krund/internal/config"
+	"krund/internal/stop"
+)
+
+// krunctlPath returns the path of the krunctl of this krund: both are in one directory.
+func krunctlPath() (string, error) {
+	exe, err := os.Executable()
+	if err == nil {
+		exe, err = filepath.EvalSymlinks(exe)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find krund's own directory: %w", err)
+	}
+	return filepath.Join(filepath.Dir(exe), "krunctl"), nil
+}
+
+// deciderInstalled returns an error if keys are to be finished early and there is no krunctl.
+func deciderInstalled(cfg *config.Config) error {
+	if len(cfg.Stop.Rules) == 0 {
+		return nil
+	}
+	path, err := krunctlPath()
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		return fmt.Errorf("stop.rules needs krunctl beside krund: %w; install it there, or remove the rules", err)
+	}
+	return nil
+}
+
+// decider returns boot.System.Decide for the experiment in dir.
+func decider(cfg *config.Config, dir, mode string, environ []string) func(context.Context,
+	string) ([]byte, error) {
+	return func(ctx context.Context, key string) ([]byte, error) {
+		path, err := krunctlPath()
+		if err != nil {
+			return nil, err
+		}
+		argv := []string{path, "decide"}
+		if key != "" {
+			argv = append(argv, "--key", key)
+		}
+		out, err := command.Run(ctx, command.Cmd{
+			Argv: append(argv, "--", dir), Env: environ, Timeout: cfg.Stop.Deadline, Output: stop.MaxBytes + 1,
+			StdoutOnly: true, Trust: config.Rule(mode),
+		})
+		return []byte(out), err
+	}
+}

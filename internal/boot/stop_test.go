@@ -1,0 +1,197 @@
+package boot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+	lab "krund/internal/experiment"
+	"krund/internal/pexec"
+	"krund/internal/schedule"
+	"krund/internal/stop"
+)
+
+// finishing is the outcome of executions whose values depend on the slot alone, so that the same
+// records lead to the same decisions. krunctl's own code decides.
+func finishing(s *simulated, ratio float64) func(pexec.Job, int) pexec.Measured {
+	return func(j pexec.Job, boot int) pexec.Measured {
+		m := good(j, boot)
+		n, err := strconv.Atoi(variable(s.hooks[len(s.hooks)-1], "KRUND_SLOT"))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(uint64(n), 18))
+		value := 1e6 * math.Exp(0.02*r.NormFloat64())
+		if j.Key.Arm == "new" {
+			value *= ratio
+		}
+		if strings.HasPrefix(j.Benchmark, "fasta") { // noisy
+			value *= math.Exp(0.3 * r.NormFloat64())
+		}
+		m.WallNS = make([]int64, j.Iterations)
+		for i := range m.WallNS {
+			m.WallNS[i] = int64(value)
+		}
+		m.StartNS = m.WallNS
+		return m
+	}
+}
+
+func variable(list, name string) string {
+	_, rest, _ := strings.Cut(list, name+"=")
+	value, _, _ := strings.Cut(rest, " ")
+	return value
+}
+
+// deciding is what krunctl decide prints.
+func deciding(fsys durable.FS) func(context.Context, string) ([]byte, error) {
+	return func(_ context.Context, key string) ([]byte, error) {
+		var left error
+		r := lab.Reader{FS: fsys, Workers: 1,
+			LeaveOut: func(_, why string) { left = errors.New(why) }}
+		answer, err := r.Decide(dir, key, "simulated")
+		if err := errors.Join(err, left); err != nil {
+			return nil, err
+		}
+		return json.Marshal(answer)
+	}
+}
+
+// ended describes how an experiment ended: the flags of its slots, and the decisions.
+func ended(fsys durable.FS) (string, error) {
+	s, err := schedule.Open(fsys, dir+"/schedule", false)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for slot, err := range s.Slots() {
+		if err != nil {
+			return "", err
+		}
+		b.WriteByte(byte(slot.Flag))
+	}
+	d, err := stop.Load(fsys, dir+"/decisions.json")
+	for _, g := range d.Groups {
+		fmt.Fprintf(&b, "\n%v %d: %s", g.Keys, g.Executions, g.Reason)
+	}
+	return b.String(), errors.Join(err, s.Close())
+}
+
+var stopping = []struct {
+	name, experiment, sections string
+	want                       string // the flags of the slots
+}{
+	{"levels", "executions = 5\nattempts = 3\n", "[stop]\nrules = [\"halfwidth\"]\nminimum = 3\n" +
+		"halfwidth = 0.2\n", "CCCCCCSCSC"},
+	{"verdict of arms", "executions = 4\nattempts = 3\nskip = [\"fasta:*:*\"]\n",
+		"[arms.base]\n[arms.new]\n[stop]\nrules = [\"verdict\"]\nminimum = 3\n", "CCCCCCSS"},
+}
+
+// TestStop: krund skips the slots of keys that are finished, whole blocks of them, and keeps why.
+func TestStop(t *testing.T) {
+	for _, test := range stopping {
+		t.Run(test.name, func(t *testing.T) {
+			for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
+				cfg := parse(t, experimentText(test.experiment+"reboot = \""+reboot+"\"")+test.sections)
+				s, fsys := newSimulated(t), crashfs.New("/lab")
+				s.outcome = finishing(s, 1.5)
+				last, err := s.lifetime(cfg, fsys, 40, func(old *crashfs.FS) *crashfs.FS {
+					return old.Reboot(crashfs.Nothing)
+				})
+				if err == nil {
+					err = audit(last, cfg, nil)
+				}
+				got, endErr := ended(last)
+				if err := errors.Join(err, endErr); err != nil {
+					t.Fatal(err)
+				}
+				if flags, _, _ := strings.Cut(got, "\n"); flags != test.want {
+					t.Errorf("reboot %s: %s, want %s", reboot, got, test.want)
+				}
+			}
+		})
+	}
+}
+
+// TestEveryCutWithStop cuts the power in each operation of experiments that finish keys early: the
+// same keys are finished after the same executions as without a cut.
+func TestEveryCutWithStop(t *testing.T) {
+	for _, test := range stopping {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := parse(t, experimentText(test.experiment+"reboot = \"hardware\"")+test.sections)
+			whole, ends := cutEverywhere(t, cfg, func(s *simulated) { s.outcome = finishing(s, 1.5) })
+			want, err := ended(whole)
+			if err != nil || !strings.HasPrefix(want, test.want+"\n") {
+				t.Fatalf("%s, %v; want %s", want, err, test.want)
+			}
+			for state, end := range ends {
+				if got, err := ended(end); err != nil || got != want {
+					t.Fatalf("after a cut in %.60s ... the experiment ended as\n%s, %v\nwithout one as\n%s", state, got,
+						err, want)
+				}
+			}
+		})
+	}
+}
+
+// TestAnswersRefused: whatever krunctl prints, the experiment goes on as planned and says why.
+func TestAnswersRefused(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 4\nreboot = \"none\"")+
+		"[stop]\nrules = [\"halfwidth\"]\nminimum = 5\nkeep = [\"fasta:*:*\"]\n")
+	answer := func(group string) string {
+		return fmt.Sprintf(`{"format":1,"experiment":"x","config_hash":%q,"groups":[%s]}`, cfg.Hash, group)
+	}
+	group := func(keys string) string {
+		return `{"keys":[` + keys + `],"executions":9,"finish":true,"reason":"r","questions":[],"records":[]}`
+	}
+	nbody := `"nbody:C:default-c"`
+	for name, test := range map[string]struct{ output, why string }{
+		"nothing":             {"", "EOF"},
+		"no JSON":             {"finished", "invalid character"},
+		"unknown field":       {`{"format":1,"halt":true}`, "unknown field"},
+		"other format":        {`{"format":2}`, "format 2"},
+		"more behind it":      {answer("") + "{}", "follows its end"},
+		"other experiment":    {`{"format":1,"experiment":"y","groups":[]}`, "another experiment"},
+		"other configuration": {`{"format":1,"experiment":"x","config_hash":"0","groups":[]}`, "another experiment"},
+		"unknown key":         {answer(group(`"halt:C:default-c"`)), "not one key"},
+		"two keys":            {answer(group(nbody + `,"fasta:C:default-c"`)), "not one key"},
+		"a key twice": {strings.ReplaceAll(answer(group(nbody)+","+group(nbody)), "true", "false"),
+			"names it twice"},
+		"below the minimum":  {answer(group(nbody)), "the minimum is 5"},
+		"kept":               {answer(group(`"fasta:C:default-c"`)), "keeps"},
+		"no key":             {answer(group("")), "wrong number of keys"},
+		"control characters": {answer(strings.Replace(group(nbody), `"r"`, `"\u001b[2J"`, 1)), "printed"},
+		"long reason": {answer(strings.Replace(group(nbody), `"r"`, `"`+strings.Repeat("r", 2000)+`"`, 1)),
+			"longer than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, fsys := newSimulated(t), crashfs.New("/lab")
+			s.decide = func(durable.FS) func(context.Context, string) ([]byte, error) {
+				return func(context.Context, string) ([]byte, error) {
+					return []byte(test.output), nil
+				}
+			}
+			if _, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); err != nil {
+				t.Fatal(err)
+			}
+			got, err := ended(fsys)
+			if err != nil || got != "CCCCCCCC" {
+				t.Errorf("%s, %v", got, err)
+			}
+			d, err := stop.Load(fsys, dir+"/decisions.json")
+			if err != nil || !strings.Contains(d.Failed, test.why) || !strings.Contains(s.log.String(), test.why) {
+				t.Errorf("it failed because %q, %v; want %q", d.Failed, err, test.why)
+			}
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package experiment
+
+import (
+	"errors"
+	"slices"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/compare"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/sequential"
+	"krund/internal/analysis/warmup"
+	"krund/internal/config"
+	"krund/internal/key"
+	"krund/internal/results"
+	"krund/internal/stop"
+)
+
+// ErrNoRules is the error if the configuration does not finish keys early.
+var ErrNoRules = errors.New("the configuration has no stop.rules, so no key is finished early; " +
+	"`krunctl simulate` shows what they would save")
+
+// PolicyOf returns the policy of a configuration.
+func PolicyOf(s config.Stop) sequential.Policy {
+	return sequential.Policy{Rules: s.Rules, Minimum: s.Minimum, Alpha: s.Alpha, HalfWidth: s.HalfWidth,
+		Margin: s.Margin}
+}
+
+// Decide decides which keys of an experiment need no more executions, from the configuration that
+// it was started with and its records alone. host is the name of the machine whose sections of the
+// configuration apply, keys the text of --key.
+func (r Reader) Decide(arg, keys, host string) (stop.Answer, error) {
+	pattern, err := ParsePattern(keys)
+	if err != nil {
+		return stop.Answer{}, err
+	}
+	e, err := Open(r.FS, arg)
+	if err != nil {
+		return stop.Answer{}, err
+	}
+	cfg, err := e.Config(host)
+	if err != nil {
+		return stop.Answer{}, err
+	}
+	if len(cfg.Stop.Rules) == 0 {
+		return stop.Answer{}, UsageError{ErrNoRules}
+	}
+	groups, err := r.groups(e, cfg, pattern, host)
+	if err != nil {
+		return stop.Answer{}, err
+	}
+	answer := stop.Answer{Format: stop.Format, Experiment: cfg.Experiment.Name, ConfigHash: cfg.Hash,
+		Groups: []stop.Group{}}
+	policy := PolicyOf(cfg.Stop)
+	statements := policy.Statements(planned(cfg))
+	for _, g := range groups {
+		d := policy.Decide(g, statements)
+		if slices.ContainsFunc(g, func(k sequential.Key) bool { return cfg.Stop.Keeps(k.Name) }) {
+			d.Finish, d.Reason = false, "the configuration keeps it (stop.keep)"
+		}
+		answer.Groups = append(answer.Groups, d)
+	}
+	return answer, nil
+}
+
+// planned returns the groups of the configuration without executions.
+func planned(cfg *config.Config) []sequential.Group {
+	var groups []sequential.Group
+	for _, keys := range cfg.Groups() {
+		var g sequential.Group
+		for _, k := range keys {
+			null := slices.ContainsFunc(cfg.Arms, func(a config.Arm) bool { return a.Name == k.Arm && a.Null })
+			g = append(g, sequential.Key{Name: k, Null: null})
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// groups reads the executions that count of the groups with a key that matches. Groups with fewer
+// executions than the minimum are not analyzed: they have only their number.
+func (r Reader) groups(e Experiment, cfg *config.Config, pattern *key.Pattern,
+	host string) ([]sequential.Group, error) {
+	records, err := e.Records(pattern, host, func(err error) { r.LeaveOut(e.Dir(), err.Error()) })
+	if err != nil {
+		return nil, err
+	}
+	pairs, names := map[key.Key]*dataset.Pair{}, map[key.Key][]string{}
+	for rec := range records.All() {
+		if !rec.Counts {
+			continue
+		}
+		if pairs[rec.Key] == nil {
+			pairs[rec.Key] = &dataset.Pair{Key: rec.Key}
+		}
+		p := pairs[rec.Key]
+		p.Executions = append(p.Executions, Execution(&rec.Record, func(string) bool { return false }))
+		names[rec.Key] = append(names[rec.Key], results.Name{Slot: rec.Slot, Attempt: rec.Attempt}.String())
+	}
+	var groups []sequential.Group
+	for _, g := range planned(cfg) {
+		if pattern != nil && !slices.ContainsFunc(g, func(k sequential.Key) bool { return pattern.Match(k.Name) }) {
+			continue
+		}
+		few := slices.ContainsFunc(g, func(k sequential.Key) bool {
+			return pairs[k.Name] == nil || len(pairs[k.Name].Executions) < cfg.Stop.Minimum
+		})
+		for i := range g {
+			k := &g[i]
+			k.Records = names[k.Name]
+			switch p := pairs[k.Name]; {
+			case p == nil:
+			case few:
+				k.Executions = make([]compare.Execution, len(p.Executions))
+			default:
+				if err := r.fill(k, p, cfg.Stop); err != nil {
+					return nil, err
+				}
+			}
+		}
+		groups = append(groups, g)
+	}
+	return groups, nil
+}
+
+// fill analyzes the executions of a key, in the order of their numbers.
+func (r Reader) fill(k *sequential.Key, p *dataset.Pair, s config.Stop) error {
+	slices.SortStableFunc(p.Executions, func(a, b dataset.Execution) int { return a.Number - b.Number })
+	d := &dataset.Dataset{Info: dataset.Info{Format: Format}, Pairs: []dataset.Pair{*p}}
+	doc, err := warmup.Analyze(d, warmup.Default(classify.Relative),
+		warmup.Options{Workers: r.Workers, NoPerformance: true})
+	if err != nil {
+		return err
+	}
+	k.Fill(p, &doc.Pairs[0], dataset.Wall, slices.Contains(s.Rules, stop.Similar))
+	return nil
+}

@@ -1,0 +1,122 @@
+package stop
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"krund/internal/durable/crashfs"
+	"krund/internal/key"
+)
+
+func keyOf(t testing.TB, name string) key.Key {
+	t.Helper()
+	k, err := key.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// sample is an answer with everything in it.
+func sample() Answer {
+	return Answer{Format: Format, Experiment: "x", ConfigHash: "abc", Groups: []Group{
+		{Keys: []string{"b:v:x@base", "b:v:x@new"}, Executions: 6, Finish: true, Reason: "new: better",
+			Questions: []Question{{Rule: Verdict, Key: "b:v:x@new", Answered: true, Text: "new: better",
+				Alpha: Number(0.05), Estimate: Number(0.9), Low: Number(0.8), High: Number(0.95), LogE: Number(4)}},
+			Records: []string{"0000000-001.json.gz"}},
+		{Keys: []string{"c:v:x@base", "c:v:x@new"}, Executions: 2, Reason: "2 of at least 5 executions",
+			Questions: []Question{}, Records: []string{}},
+	}}
+}
+
+func TestParse(t *testing.T) {
+	text, err := json.Marshal(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse(text)
+	if err != nil || !reflect.DeepEqual(got, sample()) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, bad := range []string{"", "null", "[]", `{"format":1,"groups":[{}]}`,
+		string(text) + "x", strings.Replace(string(text), `"verdict"`, `"other"`, 1),
+		strings.Replace(string(text), `"executions":6`, `"executions":-6`, 1),
+		strings.Replace(string(text), "new: better", "new:\\nbetter", 1)} {
+		if _, err := Parse([]byte(bad)); !errors.Is(err, ErrAnswer) {
+			t.Errorf("%.60q: %v", bad, err)
+		}
+	}
+}
+
+// TestFinished: arms are finished together, and only as the schedule has them.
+func TestFinished(t *testing.T) {
+	base, arm := keyOf(t, "b:v:x@base"), keyOf(t, "b:v:x@new")
+	other := []key.Key{keyOf(t, "c:v:x@base"), keyOf(t, "c:v:x@new")}
+	facts := Facts{Experiment: "x", ConfigHash: "abc", Groups: [][]key.Key{{base, arm}, other},
+		Completed: map[key.Key]int{base: 6, arm: 5}, Minimum: 5, Keep: func(key.Key) bool { return false }}
+	finished, err := sample().Finished(facts)
+	if err != nil || len(finished) != 1 || finished[0].Keys[1] != "b:v:x@new" {
+		t.Errorf("%+v, %v", finished, err)
+	}
+	for name, change := range map[string]func(*Answer, *Facts){
+		"one arm alone":  func(a *Answer, _ *Facts) { a.Groups[0].Keys = a.Groups[0].Keys[:1] },
+		"other order":    func(a *Answer, _ *Facts) { a.Groups[0].Keys = []string{"b:v:x@new", "b:v:x@base"} },
+		"too few blocks": func(_ *Answer, f *Facts) { f.Completed[arm] = 4 },
+		"kept arm":       func(_ *Answer, f *Facts) { f.Keep = func(k key.Key) bool { return k == arm } },
+		"other hash":     func(a *Answer, _ *Facts) { a.ConfigHash = "abd" },
+	} {
+		a, f := sample(), facts
+		f.Completed = map[key.Key]int{base: 6, arm: 5}
+		change(&a, &f)
+		if got, err := a.Finished(f); err == nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestDecisions(t *testing.T) {
+	fsys := crashfs.New("/lab")
+	d, err := Load(fsys, "/lab/decisions.json")
+	if err != nil || len(d.Groups) != 0 {
+		t.Errorf("without a file: %+v, %v", d, err)
+	}
+	d.Seen = SeenOf([]key.Key{keyOf(t, "b:v:x")})
+	d.Replace(func(Group) bool { return true }, sample().Groups)
+	if err := d.Store(fsys, "/lab/decisions.json"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Load(fsys, "/lab/decisions.json")
+	if err != nil || !reflect.DeepEqual(got, d) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if g := got.Of("c:v:x@new"); g == nil || g.Executions != 2 || got.Of("d:v:x") != nil {
+		t.Errorf("the decision about a key is %+v", g)
+	}
+}
+
+// FuzzParse: whatever the text is, an answer that is accepted survives being written again.
+func FuzzParse(f *testing.F) {
+	text, err := json.Marshal(sample())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"format":1,"groups":[{"keys":["\u0000"]}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		a, err := Parse(text)
+		if err != nil {
+			return
+		}
+		again, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := Parse(again)
+		if err != nil || !reflect.DeepEqual(a, b) {
+			t.Errorf("%+v became %+v, %v", a, b, err)
+		}
+	})
+}
