@@ -162,7 +162,7 @@ func groups(a *app) []group {
 				analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a),
 				rebootsCommand(a),
 				explainCommand(a), stabilityCommand(a), similarityCommand(a), optimizeCommand(a),
-				decideCommand(a),
+				simulateCommand(a), decideCommand(a),
 			},
 		},
 		{"exchange", "Exchange it with other tools", []*cobra.Command{

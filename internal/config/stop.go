@@ -16,7 +16,7 @@ func (r *reader) stop(n *node) Stop {
 	share := func(v float64) bool { return v > 0 && v < 1 }
 	const advice = "a number above 0 and below 1, such as 0.01"
 	c := Stop{
-		Minimum:   s.count("minimum", 5, fewestExecutions, maxExecutions),
+		Minimum:   s.count("minimum", 3, fewestExecutions, maxExecutions),
 		Alpha:     s.number("alpha", 0.05, share, advice),
 		HalfWidth: s.number("halfwidth", 0.01, share, advice),
 		Margin:    s.number("margin", 0.01, share, advice),

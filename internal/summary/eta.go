@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/key"
+	"krund/internal/results"
 )
 
 // Sample is the timing of one completed process execution.
@@ -15,6 +16,11 @@ type Sample struct {
 	Key     key.Key
 	Started time.Time     // wall clock
 	Wall    time.Duration // of its process
+}
+
+// SampleOf returns the timing of a record.
+func SampleOf(r *results.Record) Sample {
+	return Sample{Slot: r.Slot, Key: r.Key, Started: r.Started, Wall: time.Duration(r.Process.WallNS)}
 }
 
 // Waits are the configured pauses.

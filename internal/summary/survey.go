@@ -3,7 +3,6 @@ package summary
 import (
 	"errors"
 	"slices"
-	"time"
 
 	"krund/internal/key"
 	"krund/internal/results"
@@ -153,9 +152,7 @@ func (v *survey) samples(r *results.Reader) []Sample {
 	for _, slot := range slots {
 		rec, ok, err := r.Latest(slot.Index, slot.Attempts)
 		if err == nil && ok && rec.Outcome == results.Completed {
-			samples = append(samples, Sample{
-				Slot: rec.Slot, Key: rec.Key, Started: rec.Started, Wall: time.Duration(rec.Process.WallNS),
-			})
+			samples = append(samples, SampleOf(&rec))
 		}
 	}
 	return samples

@@ -28,7 +28,8 @@ type Key struct {
 	Name       key.Key
 	Null       bool // a second copy of the base
 	Executions []compare.Execution
-	Series     [][]float64 // of each execution; only Similar reads them
+	Series     [][]float64 // of each execution; Similar and the replay read them
+	Seconds    []float64   // that each execution took, with its boot; only the replay reads them
 	Records    []string    // names of the records of the executions
 }
 
@@ -47,6 +48,9 @@ func (g Group) first(n int) Group {
 		cut[i].Executions = k.Executions[:at]
 		if k.Series != nil {
 			cut[i].Series = k.Series[:at]
+		}
+		if k.Seconds != nil {
+			cut[i].Seconds = k.Seconds[:at]
 		}
 	}
 	return cut
@@ -127,17 +131,6 @@ func (p Policy) Decide(g Group, statements int) stop.Group {
 	return d
 }
 
-// logs returns the logarithms of values; ok is false if one is not positive.
-func logs(values []float64) (list []float64, ok bool) {
-	for _, v := range values {
-		if !(v > 0) {
-			return nil, false
-		}
-		list = append(list, math.Log(v))
-	}
-	return list, true
-}
-
 // cautious is SampleOf with at least the variance that the rounding of the values explains. also
 // are values that belong to the same grid.
 func cautious(values []float64, also ...float64) Sample {
@@ -151,12 +144,7 @@ func cautious(values []float64, also ...float64) Sample {
 // halfWidth asks whether the level of a key, the geometric mean of its executions, is known.
 func (p Policy) halfWidth(k Key) stop.Question {
 	q := stop.Question{Rule: stop.HalfWidth, Key: k.Name.String(), Alpha: stop.Number(p.Alpha)}
-	values := make([]float64, len(k.Executions))
-	for i, e := range k.Executions {
-		values[i] = e.Value
-	}
-	list, ok := logs(values)
-	s := cautious(list)
+	s, ok := levelOf(k)
 	half := s.Half(p.Alpha)
 	switch {
 	case !ok:
@@ -181,6 +169,18 @@ func interval(q *stop.Question, mean, half float64) {
 	if high := math.Exp(mean + half); !math.IsInf(high, 1) {
 		q.Low, q.High = stop.Number(math.Exp(mean-half)), &high
 	}
+}
+
+// levelOf summarizes the logarithms of the executions; ok is false if one is not positive.
+func levelOf(k Key) (s Sample, ok bool) {
+	list := make([]float64, len(k.Executions))
+	for i, e := range k.Executions {
+		if !(e.Value > 0) {
+			return s, false
+		}
+		list[i] = math.Log(e.Value)
+	}
+	return cautious(list), true
 }
 
 // name begins a sentence about an arm.

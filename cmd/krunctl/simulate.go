@@ -1,0 +1,239 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/sequential"
+	"krund/internal/experiment"
+	"krund/internal/key"
+	"krund/internal/report"
+	"krund/internal/results"
+	"krund/internal/summary"
+)
+
+const simulateHelp = `Simulate replays stopping policies over recorded experiments: it looks after each
+execution at those before it, as krund does with [stop], and reports how many
+executions, iterations and boots and how much time a policy would have saved, and
+which conclusions of all executions are kept with those that remain.
+
+Policies (--policy, several with commas):
+  halfwidth  the level of the key is known to --halfwidth
+  verdict    each arm is better, worse or the same (within --margin)
+  class      most executions are of one class
+  similar    the executions are alike (see krunctl similarity)
+  minimum    --minimum executions, whatever was measured: to compare with
+  config     the experiment's own [stop]
+Rules joined with + must all be answered: halfwidth+similar. --halfwidth may be a
+list: a policy that asks for it has a row for each.
+
+Conclusions: the interval at the end covers the level of all executions; the level
+is within 1, 2 and 3 % of it; most executions are of the same class; they are alike
+or unlike; the verdict of each arm is the same.
+
+--identical N makes N tables of identical code of the experiment, by exchanging the
+arms of blocks or drawing the executions of a key into pairs at random, and counts
+those that ever have a false verdict.
+
+The arguments are treated as one table. docs/stopping.md explains the rules, and has
+the results for public data.
+
+EXAMPLES
+  krunctl simulate warmup.krun
+  krunctl simulate --policy halfwidth,minimum --halfwidth 0.02 --keys warmup.krun
+  krunctl simulate --policy verdict --identical 1000 ab.krun
+  krunctl simulate --json jmh-result.json | jq '.replays[] | {halfwidth, executions}'
+` + readExitHelp
+
+type simulateOptions struct {
+	json, keys bool
+	policies   []string
+	halfWidths []float64
+	identical  int
+	seed       uint64
+	key        string
+	workers    int
+	policy     sequential.Policy
+}
+
+func simulateCommand(a *app) *cobra.Command {
+	var o simulateOptions
+	c := &cobra.Command{
+		Use:   "simulate DIR|NAME.toml|FILE...",
+		Short: "Report what stopping early would have saved", Long: simulateHelp,
+		Args: arguments(1, 1000, "experiments or files of results"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.simulate(args, o) },
+	}
+	f := c.Flags()
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.BoolVar(&o.keys, "keys", false, "also print a row for each key")
+	f.StringSliceVar(&o.policies, "policy", []string{"halfwidth"}, "policies to replay")
+	f.Float64SliceVar(&o.halfWidths, "halfwidth", []float64{0.01, 0.02, 0.03, 0.05, 0.1},
+		"wanted half widths of the interval of the level, relative: 0.01 is ± 1 %")
+	f.IntVar(&o.policy.Minimum, "minimum", 3, "executions of each key before it may be finished, at least 3")
+	f.Float64Var(&o.policy.Alpha, "alpha", 0.05, "error of the statements, above 0 and below 1")
+	f.Float64Var(&o.policy.Margin, "margin", 0.01, "smallest change that counts: 0.01 is 1 %")
+	f.IntVar(&o.identical, "identical", 0, "number of tables of identical code; 0: none")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of --identical")
+	a.keyFlag(c, &o.key)
+	jobsFlag(f, &o.workers)
+	return c
+}
+
+func (o simulateOptions) check() error {
+	inside := func(v float64) bool { return v > 0 && v < 1 }
+	const most = 100_000
+	switch {
+	case o.policy.Minimum < 3: // as in [stop]
+		return errors.New("--minimum must be at least 3")
+	case !inside(o.policy.Alpha) || !inside(o.policy.Margin):
+		return errors.New("--alpha and --margin must be above 0 and below 1")
+	case len(o.halfWidths) == 0 || len(o.policies) == 0:
+		return errors.New("--halfwidth and --policy need a value")
+	case o.identical < 0 || o.identical > most:
+		return fmt.Errorf("--identical must be 0 to %d", most)
+	}
+	for _, h := range o.halfWidths {
+		if !inside(h) {
+			return errors.New("--halfwidth must be above 0 and below 1")
+		}
+	}
+	return nil
+}
+
+func (a *app) simulate(args []string, o simulateOptions) error {
+	if err := o.check(); err != nil {
+		return usageError(err)
+	}
+	replays, err := a.replays(args, o)
+	if err != nil {
+		return err
+	}
+	var groups []sequential.Group
+	for _, arg := range args {
+		own, err := a.recorded(arg, o)
+		if err != nil {
+			return err
+		}
+		groups = append(groups, own...)
+	}
+	groups = slices.DeleteFunc(groups, func(g sequential.Group) bool { return len(g[0].Executions) < 2 })
+	if len(groups) == 0 {
+		return fmt.Errorf("%w: no key has two completed executions", errUnjudged)
+	}
+	s := &sequential.Simulation{Format: 1, Sources: args, Minimum: o.policy.Minimum, Alpha: o.policy.Alpha,
+		Margin: o.policy.Margin}
+	for _, r := range replays {
+		s.Replays = append(s.Replays, sequential.ReplayOf(groups, r.policy, r.settings))
+	}
+	if o.identical > 0 {
+		s.Identical = sequential.IdenticalOf(groups, o.policy, o.identical, o.seed)
+	}
+	if o.json {
+		return a.printJSON(s)
+	}
+	report.SimulateText(a.stdout, s, o.keys)
+	return nil
+}
+
+// replay is a policy with its settings.
+type replay struct {
+	policy   sequential.Replayable
+	settings sequential.Policy
+}
+
+// replays returns the policies to replay, one for each half width if they ask for it.
+func (a *app) replays(args []string, o simulateOptions) ([]replay, error) {
+	var list []replay
+	for _, name := range o.policies {
+		if name == "config" {
+			own, err := a.configured(args[0])
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, own)
+			continue
+		}
+		policy, err := sequential.ParseReplayable(name)
+		if err != nil {
+			return nil, usageError(fmt.Errorf("--policy: %w", err))
+		}
+		for i, h := range o.halfWidths {
+			settings := o.policy
+			settings.HalfWidth = h
+			if i == 0 || policy.AsksHalfWidth() {
+				list = append(list, replay{policy, settings})
+			}
+		}
+	}
+	return list, nil
+}
+
+// configured returns the policy in the configuration of an experiment.
+func (a *app) configured(arg string) (replay, error) {
+	e, err := experiment.Open(a.fsys, arg)
+	if err != nil {
+		return replay{}, err
+	}
+	cfg, err := e.Config(a.host)
+	if err != nil {
+		return replay{}, err
+	}
+	settings := experiment.PolicyOf(cfg.Stop)
+	name := ""
+	for i, r := range settings.Rules {
+		if i > 0 {
+			name += "+"
+		}
+		name += string(r)
+	}
+	if name == "" {
+		return replay{}, usageError(experiment.ErrNoRules)
+	}
+	policy, err := sequential.ParseReplayable(name)
+	return replay{policy, settings}, err
+}
+
+// recorded reads and analyzes an argument.
+func (a *app) recorded(arg string, o simulateOptions) ([]sequential.Group, error) {
+	type execution struct {
+		key    key.Key
+		number int
+	}
+	took := map[execution]float64{}
+	var samples []summary.Sample
+	reader := a.reader(o.workers)
+	reader.NoPerformance = true
+	reader.Visit = func(r *results.Record) {
+		s := summary.SampleOf(r)
+		if r.Outcome == results.Completed {
+			took[execution{r.Key, r.Pexec}] = s.Wall.Seconds()
+		}
+		samples = append(samples, s)
+	}
+	in, doc, err := reader.Analyzed(arg, o.key, nil)
+	if err != nil {
+		return nil, err
+	}
+	between := summary.Estimate(nil, samples, summary.Waits{}, true).Between.Seconds()
+	groups := sequential.GroupsOf(in.Data, doc, true)
+	for _, g := range groups {
+		for i := range g {
+			k := &g[i]
+			for n, e := range k.Executions {
+				seconds, ok := took[execution{k.Name, e.Number}]
+				if !ok && doc.Unit == dataset.Seconds {
+					for _, v := range k.Series[n] {
+						seconds += v
+					}
+				}
+				k.Seconds = append(k.Seconds, seconds+between)
+			}
+		}
+	}
+	return groups, nil
+}

@@ -1,0 +1,93 @@
+package sequential
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+	"krund/internal/key"
+)
+
+// jmhGroups reads 21 JMH benchmarks of 10 forks (KRUND_FIXTURES) as an experiment.
+func jmhGroups(t *testing.T) []Group {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(os.Getenv("KRUND_FIXTURES"), "jmh", "series", "*.gz"))
+	if err != nil || len(files) == 0 || os.Getenv("KRUND_FIXTURES") == "" {
+		t.Skip("KRUND_FIXTURES does not name the series")
+	}
+	d := &dataset.Dataset{}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var series struct {
+			ID    string
+			Forks [][]float64
+		}
+		if err := json.NewDecoder(z).Decode(&series); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		for i, values := range series.Forks {
+			d.Add(key.Key{Benchmark: series.ID, VM: "jmh", Variant: "x"}, dataset.Execution{Number: i + 1,
+				Outcome: dataset.Completed, Columns: []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds,
+					Core: dataset.NoCore, Reals: values}}})
+		}
+	}
+	doc, err := warmup.Analyze(d, warmup.Default(classify.Relative),
+		warmup.Options{NoPerformance: true, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return GroupsOf(d, doc, true)
+}
+
+// TestJMH: with a half width of 5 %, at least half of the executions are saved, and 95 % of the
+// conclusions of all 10 forks are kept; no level changes by more than 1 %. Tables of identical code
+// have false verdicts as rarely as they should. It logs the curve of docs/stopping.md.
+func TestJMH(t *testing.T) {
+	groups := jmhGroups(t)
+	replay := func(name string, minimum int, half float64) *Replay {
+		policy, err := ParseReplayable(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := ReplayOf(groups, policy, Policy{Minimum: minimum, Alpha: 0.05, HalfWidth: half, Margin: 0.01})
+		t.Logf("%-18s minimum %d, ± %2.0f %%: saved %.3f, level %.3f, class %.3f, alike %.3f, within 1, 2, 3 %%: %v",
+			name, minimum, 100*half, r.Executions.Share(), r.Level.Share(), r.Class.Share(), r.Similar.Share(),
+			r.Within)
+		return r
+	}
+	for _, half := range []float64{0.01, 0.02, 0.03, 0.05, 0.10} {
+		r := replay("halfwidth", 3, half)
+		if half != 0.05 {
+			continue
+		}
+		if saved := r.Executions.Share(); saved < 0.5 {
+			t.Errorf("saved %.3f of the executions", saved)
+		}
+		for what, kept := range map[string]Kept{"levels": r.Level, "classes": r.Class, "similarities": r.Similar,
+			"levels within 1 %": r.Within[0]} {
+			if kept.Of != len(groups) || kept.Share() < 0.95 {
+				t.Errorf("%s: %+v", what, kept)
+			}
+		}
+	}
+	replay("similar", 5, 0.05)
+	replay("minimum", 3, 0.05)
+	identical := IdenticalOf(groups, Policy{Minimum: 3, Alpha: 0.05, Margin: 0.01}, 1000, 1)
+	t.Logf("%d keys, %d tables of identical code: %d false", len(groups), identical.Tables, identical.False)
+	if identical.Low > 0.05 {
+		t.Errorf("%+v", identical)
+	}
+}

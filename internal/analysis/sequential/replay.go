@@ -1,0 +1,247 @@
+package sequential
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"krund/internal/stop"
+)
+
+// Replayable is a policy that Replay can apply to recorded experiments. stops reports whether a
+// group needs no more executions, and why.
+type Replayable struct {
+	Name  string `json:"name"`
+	About string `json:"-"`
+
+	stops func(p Policy, g Group, statements int) (bool, string)
+}
+
+// Replayables lists the policies. A new one is a line here; several rules are joined with +.
+var Replayables = []Replayable{
+	{"halfwidth", "the level is known to the wanted half width", rules(stop.HalfWidth)},
+	{"verdict", "each arm is better, worse or the same", rules(stop.Verdict)},
+	{"class", "most executions are of one class", rules(stop.Class)},
+	{"similar", "the executions are alike", rules(stop.Similar)},
+	{"minimum", "the minimum is reached, whatever was measured", func(p Policy, g Group, _ int) (bool, string) {
+		return g.fewest() >= p.Minimum, fmt.Sprintf("%d executions", p.Minimum)
+	}},
+}
+
+func rules(list ...stop.Rule) func(Policy, Group, int) (bool, string) {
+	return func(p Policy, g Group, statements int) (bool, string) {
+		p.Rules = list
+		d := p.Decide(g, statements)
+		return d.Finish, d.Reason
+	}
+}
+
+// ParseReplayable returns the policy of a name, or of names of rules that are joined with +.
+func ParseReplayable(name string) (Replayable, error) {
+	var known, list []string
+	for _, r := range Replayables {
+		if r.Name == name {
+			return r, nil
+		}
+		known = append(known, r.Name)
+	}
+	var joined []stop.Rule
+	for part := range strings.SplitSeq(name, "+") {
+		list = append(list, part)
+		if !slices.Contains(stop.Rules, stop.Rule(part)) {
+			return Replayable{}, fmt.Errorf("unknown policy %q; write %s, or rules joined with +", part,
+				strings.Join(known, ", "))
+		}
+		joined = append(joined, stop.Rule(part))
+	}
+	return Replayable{Name: strings.Join(list, "+"), stops: rules(joined...)}, nil
+}
+
+// asked returns the rules of a replayable policy.
+func (r Replayable) asked() []stop.Rule {
+	var list []stop.Rule
+	for part := range strings.SplitSeq(r.Name, "+") {
+		if slices.Contains(stop.Rules, stop.Rule(part)) {
+			list = append(list, stop.Rule(part))
+		}
+	}
+	return list
+}
+
+// AsksHalfWidth reports whether the half width affects the policy.
+func (r Replayable) AsksHalfWidth() bool { return slices.Contains(r.asked(), stop.HalfWidth) }
+
+// Simulation is the replay of policies over recorded experiments.
+type Simulation struct {
+	Format    int        `json:"format"` // 1
+	Sources   []string   `json:"sources"`
+	Minimum   int        `json:"minimum"`
+	Alpha     float64    `json:"alpha"`
+	Margin    float64    `json:"margin"`
+	Replays   []*Replay  `json:"replays"`
+	Identical *Identical `json:"identical"` // null: not asked for
+}
+
+// Replay is what a policy would have saved in a recorded experiment, and whether its conclusions
+// are those of all executions. docs/output.md describes its fields.
+type Replay struct {
+	Policy     string         `json:"policy"`
+	HalfWidth  float64        `json:"halfwidth"`
+	Executions Saving         `json:"executions"` // and boots, where each has its own
+	Iterations Saving         `json:"iterations"`
+	Seconds    Saving         `json:"seconds"`
+	Level      Kept           `json:"level"`   // the interval at the end covers the level of all executions
+	Class      Kept           `json:"class"`   // most executions are of the same class
+	Similar    Kept           `json:"similar"` // alike or unlike
+	Verdict    Kept           `json:"verdict"` // better, worse, same or cannot tell
+	Within     [3]Kept        `json:"level_within_1_2_3_percent"`
+	Groups     []ReplayedKeys `json:"groups"`
+}
+
+// Saving counts what all executions took, and what those took that a policy needs.
+type Saving struct {
+	All    float64 `json:"all"`
+	Needed float64 `json:"needed"`
+}
+
+// Share is the share that is saved.
+func (s Saving) Share() float64 {
+	if s.All == 0 {
+		return 0
+	}
+	return 1 - s.Needed/s.All
+}
+
+// Kept counts conclusions, and those that are the same with fewer executions.
+type Kept struct {
+	Of   int `json:"of"`
+	Same int `json:"same"`
+}
+
+func (k *Kept) add(same bool) {
+	k.Of++
+	if same {
+		k.Same++
+	}
+}
+
+// Share is the share that is kept; 1 of nothing.
+func (k Kept) Share() float64 {
+	if k.Of == 0 {
+		return 1
+	}
+	return float64(k.Same) / float64(k.Of)
+}
+
+// AsksHalfWidth reports whether the half width affects the policy.
+func (r *Replay) AsksHalfWidth() bool { return Replayable{Name: r.Policy}.AsksHalfWidth() }
+
+// ReplayedKeys is the replay of a key, or of all arms of one.
+type ReplayedKeys struct {
+	Keys       []string `json:"keys"`
+	Executions int      `json:"executions"` // of the key with the fewest
+	Needed     int      `json:"needed"`
+	Reason     string   `json:"reason"` // why no more are needed; "" if all are
+	Lost       []string `json:"lost"`   // conclusions that all executions would have changed
+}
+
+// ReplayOf applies a policy to the executions of an experiment, after each of them in turn.
+func ReplayOf(groups []Group, r Replayable, p Policy) *Replay {
+	p.Rules = r.asked()
+	out := &Replay{Policy: r.Name, HalfWidth: p.HalfWidth, Groups: []ReplayedKeys{}}
+	statements := p.Statements(groups)
+	for _, g := range groups {
+		k := ReplayedKeys{Executions: g.fewest(), Lost: []string{}}
+		last := 0
+		for _, key := range g {
+			k.Keys = append(k.Keys, key.Name.String())
+			for _, e := range key.Executions {
+				last = max(last, e.Number)
+			}
+		}
+		at := g
+		for n := 1; n < last; n++ {
+			if cut := g.first(n); cut.fewest() >= p.Minimum {
+				if finish, why := r.stops(p, cut, statements); finish {
+					at, k.Reason = cut, why
+					break
+				}
+			}
+		}
+		k.Needed = at.fewest()
+		out.count(g, at)
+		out.compare(g, at, p, statements, &k)
+		out.Groups = append(out.Groups, k)
+	}
+	return out
+}
+
+// count adds up what is saved.
+func (r *Replay) count(all, needed Group) {
+	for i := range all {
+		for n := range all[i].Executions {
+			iterations, seconds := 0.0, 0.0
+			if all[i].Series != nil {
+				iterations = float64(len(all[i].Series[n]))
+			}
+			if all[i].Seconds != nil {
+				seconds = all[i].Seconds[n]
+			}
+			r.Executions.All++
+			r.Iterations.All += iterations
+			r.Seconds.All += seconds
+			if n < len(needed[i].Executions) {
+				r.Executions.Needed++
+				r.Iterations.Needed += iterations
+				r.Seconds.Needed += seconds
+			}
+		}
+	}
+}
+
+// compare compares the conclusions of a group.
+func (r *Replay) compare(all, needed Group, p Policy, statements int, k *ReplayedKeys) {
+	note := func(kept *Kept, what, key string, same bool) {
+		kept.add(same)
+		if !same {
+			k.Lost = append(k.Lost, what+" of "+key)
+		}
+	}
+	level := p.Alpha / float64(statements)
+	for i := range all {
+		a, b, name := all[i], needed[i], all[i].Name.String()
+		if i > 0 && !a.Null && len(a.Executions) > 0 {
+			note(&r.Verdict, "verdict", name, outcome(p.verdict(all[0], a, level)) ==
+				outcome(p.verdict(needed[0], b, level)))
+		}
+		if a.Null || len(a.Executions) == 0 {
+			continue
+		}
+		of, most, _ := majority(a.Executions)
+		now, _, _ := majority(b.Executions)
+		if most > 0 {
+			note(&r.Class, "class", name, of == now)
+		}
+		if a.Series != nil {
+			note(&r.Similar, "similarity", name, len(a.Executions) == len(b.Executions) ||
+				similar(a).Answered == similar(b).Answered)
+		}
+		full, ok := levelOf(a)
+		part, _ := levelOf(b)
+		if !ok {
+			continue
+		}
+		difference := math.Abs(full.Mean - part.Mean)
+		note(&r.Level, "level", name, difference <= part.Half(p.Alpha))
+		for i, limit := range []float64{0.01, 0.02, 0.03} {
+			r.Within[i].add(math.Expm1(difference) <= limit)
+		}
+	}
+}
+
+// outcome is the verdict alone.
+func outcome(q stop.Question) string {
+	verdict, _, _ := strings.Cut(q.Text, " (")
+	return verdict
+}
