@@ -155,6 +155,9 @@ func (a *app) planAsText(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit
 		a.line("finished", "%d of them, in %s", p.Finished, p.Directory)
 	}
 	a.line("duration", "%s", p.ETA)
+	if p.Stop != nil {
+		a.line("stop", "%s", stopText(p.Stop))
+	}
 	for _, n := range p.Notes {
 		a.line("note", "%s", n)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"krund/internal/display"
+	"krund/internal/stop"
 	"krund/internal/summary"
 )
 
@@ -53,6 +54,12 @@ func (a *app) printStatus(st summary.Status, keys bool) {
 		if st.ETA.Known && st.ETA.RemainingNS != nil {
 			line("done around", "%s",
 				a.now().Add(time.Duration(*st.ETA.RemainingNS)).UTC().Format("2006-01-02 15:04 MST"))
+		}
+	}
+	if st.Stop != nil {
+		line("stop", "%s", stopText(st.Stop))
+		for _, g := range st.Stop.Finished {
+			line("", "%s", finishedText(g))
 		}
 	}
 	a.printTrouble(st)
@@ -159,4 +166,38 @@ func ofMost(n int, most *int) string {
 		return strconv.Itoa(n)
 	}
 	return fmt.Sprintf("%d of at most %d", n, *most)
+}
+
+// stopText describes what finishing keys early saves.
+func stopText(s *summary.Stop) string {
+	text := ""
+	for i, r := range s.Rules {
+		if i > 0 {
+			text += " and "
+		}
+		text += string(r)
+	}
+	text += fmt.Sprintf(", after at least %s of a key", display.Count(s.Minimum, "execution"))
+	for _, part := range []struct {
+		what  string
+		slots int
+		ns    int64
+	}{{"saved", s.Saved, s.SavedNS}, {"may save", s.MaySave, s.MaySaveNS}} {
+		if part.slots > 0 {
+			text += fmt.Sprintf("; %s %s", part.what, display.Count(part.slots, "execution"))
+		}
+		if part.ns > 0 {
+			text += fmt.Sprintf(", about %s", display.Duration(time.Duration(part.ns)))
+		}
+	}
+	if s.LastFailed != "" {
+		text += "; the last decision failed: " + s.LastFailed
+	}
+	return text
+}
+
+// finishedText describes a key that was finished early.
+func finishedText(g stop.Group) string {
+	k, _, _ := strings.Cut(g.Keys[0], "@")
+	return fmt.Sprintf("%s after %s: %s", k, display.Count(g.Executions, "execution"), g.Reason)
 }

@@ -12,6 +12,7 @@ import (
 	"krund/internal/identity"
 	"krund/internal/key"
 	"krund/internal/results"
+	"krund/internal/stop"
 )
 
 // Format is dataset.Info.Format of krund's own records.
@@ -146,6 +147,17 @@ func addArms(d *dataset.Dataset, e Experiment) {
 				d.Arms[i].Twins = append(d.Arms[i].Twins, twins.First)
 			}
 		}
+	}
+}
+
+// addStopped stores which keys were finished early.
+func addStopped(d *dataset.Dataset, e Experiment) {
+	decided, err := stop.Load(e.FS(), e.Decisions())
+	if err != nil {
+		d.Problems = append(d.Problems, err.Error())
+	}
+	for _, g := range decided.Groups {
+		d.Stopped = append(d.Stopped, dataset.Stopped{Keys: g.Keys, Executions: g.Executions, Reason: g.Reason})
 	}
 }
 

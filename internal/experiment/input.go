@@ -164,6 +164,7 @@ func (r Reader) columns(arg string, keep func(string) bool) (*dataset.Dataset, e
 		return nil, fmt.Errorf("%s: %w", e.Dir(), err)
 	}
 	addArms(d, e)
+	addStopped(d, e)
 	return d, nil
 }
 

@@ -20,8 +20,8 @@ func SimulateText(w io.Writer, s *sequential.Simulation, keys bool) {
 	for _, r := range s.Replays {
 		row := []string{
 			r.Policy, halfWidthText(r), strconv.Itoa(int(r.Executions.All)),
-			strconv.Itoa(int(r.Executions.Needed)), shareText(r.Executions.Share()),
-			shareText(r.Iterations.Share()),
+			strconv.Itoa(int(r.Executions.Needed)), savedText(r.Executions.Share()),
+			savedText(r.Iterations.Share()),
 		}
 		if seconds {
 			row = append(row, display.Seconds(r.Seconds.All-r.Seconds.Needed))
@@ -40,8 +40,8 @@ func SimulateText(w io.Writer, s *sequential.Simulation, keys bool) {
 		display.Count(len(s.Replays[0].Groups), "key"), s.Alpha, display.Count(s.Minimum, "execution"))
 	if i := s.Identical; i != nil {
 		fmt.Fprintf(w, "\nIdentical code: %d of %s had a false verdict at any look (%s to %s; wanted at most %s).\n",
-			i.False, display.Count(i.Tables, "table"), shareText(i.Low), shareText(i.High),
-			shareText(s.Alpha))
+			i.False, display.Count(i.Tables, "table"), savedText(i.Low), savedText(i.High),
+			savedText(s.Alpha))
 	}
 	if !keys {
 		return
@@ -72,7 +72,7 @@ func halfWidthText(r *sequential.Replay) string {
 	return "±" + strconv.FormatFloat(100*r.HalfWidth, 'g', 3, 64) + " %"
 }
 
-func shareText(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }
+func savedText(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }
 
 func keptText(k sequential.Kept) string {
 	if k.Of == 0 {

@@ -12,6 +12,7 @@ import (
 	"krund/internal/experiment"
 	"krund/internal/identity"
 	"krund/internal/schedule"
+	"krund/internal/stop"
 )
 
 // PlanFormat is the version of Plan. docs/output.md describes its fields.
@@ -40,6 +41,7 @@ type Plan struct {
 	Arms       []PlanArm   `json:"arms"` // the first is the base; empty: nothing is compared
 	Keys       []PlanKey   `json:"keys"`
 	Skipped    []string    `json:"skipped"` // keys that experiment.skip leaves out
+	Stop       *Stop       `json:"stop"`    // null: no key is finished early
 }
 
 // PlanArm is an arm of a plan.
@@ -129,6 +131,15 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 		p.Finished = v.seen.Final()
 	}
 	p.ETA = Estimate(left, samples, waits, started).Document()
+	decided := stop.Decisions{Groups: []stop.Group{}}
+	if v != nil && p.Finished > 0 {
+		if e, err := experiment.Open(fsys, p.Directory); err == nil {
+			if decided, err = stop.Load(fsys, e.Decisions()); err != nil {
+				p.Notes = append(p.Notes, err.Error())
+			}
+		}
+	}
+	p.Stop = stopOf(cfg, v, samples, decided)
 	return p, nil
 }
 

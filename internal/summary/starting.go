@@ -6,6 +6,7 @@ import (
 
 	"krund/internal/directory"
 	"krund/internal/experiment"
+	"krund/internal/stop"
 )
 
 // unscheduled reports whether an experiment has a configuration, but neither a schedule nor
@@ -44,5 +45,6 @@ func starting(f experiment.Experiment, host string) (Status, error) {
 	}
 	st.Slots.Outstanding = st.Slots.Total
 	st.ETA = Estimate(left, nil, WaitsOf(cfg), false).Document()
+	st.Stop = stopOf(cfg, nil, nil, stop.Decisions{Groups: []stop.Group{}})
 	return st, st.addRequests(f)
 }

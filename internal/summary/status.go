@@ -11,6 +11,7 @@ import (
 	"krund/internal/experiment"
 	"krund/internal/results"
 	"krund/internal/schedule"
+	"krund/internal/stop"
 )
 
 // StatusFormat is the version of Status. docs/output.md describes its fields.
@@ -54,6 +55,7 @@ type Status struct {
 	Damaged     []DamagedSlot `json:"damaged"`
 	Findings    []string      `json:"findings"`
 	Keys        []KeyStatus   `json:"keys"`
+	Stop        *Stop         `json:"stop"` // null: no key is finished early
 }
 
 // The states of an experiment.
@@ -281,6 +283,11 @@ func (st *Status) addConfig(f experiment.Experiment, host string, v *survey, sam
 		}
 		waits = WaitsOf(cfg)
 		st.fill(cfg)
+		decided, err := stop.Load(f.FS(), f.Decisions())
+		if err != nil {
+			st.Findings = append(st.Findings, err.Error())
+		}
+		st.Stop = stopOf(cfg, v, samples, decided)
 	} else {
 		st.Findings = append(st.Findings, "the limits and waits are unknown: "+FirstProblem(err))
 	}

@@ -53,8 +53,17 @@ type Info struct {
 	Blocked bool `json:"blocked,omitempty"`
 	// Layout is how the addresses of the processes were chosen: see Layouts. "" is unknown.
 	Layout string `json:"layout,omitempty"`
+	// Stopped are the keys of which executions were skipped because they were not needed.
+	Stopped []Stopped `json:"stopped,omitempty"`
 	// NegativeControls are keys whose program must not change: when it does, the machine did.
 	NegativeControls []string `json:"negative_controls,omitempty"`
+}
+
+// Stopped is a key, or all arms of one, that was finished before its last planned execution.
+type Stopped struct {
+	Keys       []string `json:"keys"`
+	Executions int      `json:"executions"` // that were measured; with arms, of the arm with the fewest
+	Reason     string   `json:"reason"`
 }
 
 // Layouts: how the addresses of processes were chosen, which influences their speed.

@@ -1,6 +1,7 @@
 package warmup
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -56,7 +57,8 @@ func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
 		doc.Pairs = append(doc.Pairs, pair)
 	}
 	doc.Totals = total(doc.Pairs)
-	doc.Warnings = append(documentWarnings(doc, d.Problems), controlWarnings(doc, d.NegativeControls)...)
+	doc.Warnings = slices.Concat(documentWarnings(doc, d.Problems), controlWarnings(doc, d.NegativeControls),
+		stoppedWarnings(doc, d.Stopped))
 	return doc, nil
 }
 

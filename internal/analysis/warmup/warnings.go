@@ -2,6 +2,7 @@ package warmup
 
 import (
 	"fmt"
+	"slices"
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
@@ -22,6 +23,7 @@ const (
 	warnUnit         = "unit"
 	warnSource       = "source"
 	warnInstrument   = "instrumented"
+	warnStopped      = "stopped_early"
 )
 
 const (
@@ -176,6 +178,18 @@ func documentWarnings(d *Document, problems []string) []Warning {
 			fmt.Sprintf("mode paper compares variances and a delta of %s with means as if all were "+
 				"seconds, but %s is %s; use mode relative", d.Parameters.Delta.In(dataset.Seconds),
 				d.Parameters.Column, unit)})
+	}
+	return list
+}
+
+// stoppedWarnings names the keys of the document that were finished early, with the reasons.
+func stoppedWarnings(d *Document, stopped []dataset.Stopped) []Warning {
+	var list []Warning
+	for _, s := range stopped {
+		if slices.ContainsFunc(d.Pairs, func(p Pair) bool { return slices.Contains(s.Keys, p.Key) }) {
+			list = append(list, Warning{warnStopped, fmt.Sprintf("%s was finished after %d executions, and the "+
+				"rest was skipped as not needed: %s", s.Keys[0], s.Executions, s.Reason)})
+		}
 	}
 	return list
 }
