@@ -10,11 +10,13 @@ import (
 
 	"krund/internal/analysis/explain"
 	"krund/internal/analysis/optimize"
+	"krund/internal/analysis/sequential"
 	"krund/internal/analysis/similarity"
 	"krund/internal/analysis/stability"
 	"krund/internal/exchange"
 	"krund/internal/integrity"
 	"krund/internal/noise"
+	"krund/internal/stop"
 	"krund/internal/summary"
 )
 
@@ -29,7 +31,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		checkDataJSON{}, doctorJSON{},
 		noise.Certificate{}, summary.Counters{}, summary.Calibration{}, startupJSON{},
 		similarity.Document{}, stability.Document{}, optimize.Document{}, integrity.Defect{},
-		explain.Document{}} {
+		explain.Document{}, stop.Answer{}, stop.Decisions{}, sequential.Simulation{}} {
 		for name := range fields(reflect.TypeOf(document)) {
 			if !strings.Contains(string(text), "`"+name+"`") {
 				t.Errorf("%T: %s is not in docs/output.md", document, name)

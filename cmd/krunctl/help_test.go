@@ -87,7 +87,8 @@ func examples(help string) [][]string {
 // TestExamples runs every example of every help text over an experiment called
 // warmup.
 func TestExamples(t *testing.T) {
-	text := strings.ReplaceAll(experimentText, "executions = 2", "executions = 5")
+	text := strings.ReplaceAll(experimentText, "executions = 2", "executions = 5") +
+		"[stop]\nrules = [\"halfwidth\"]\n"
 	needRoot := []string{"enable", "disable"}
 	b := newExperimentOf(t, text)
 	for range b.cfg.Slots() {

@@ -7,8 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/sequential"
+	"krund/internal/analysis/warmup"
 	"krund/internal/experiment"
 	"krund/internal/key"
 	"krund/internal/report"
@@ -215,7 +217,12 @@ func (a *app) recorded(arg string, o simulateOptions) ([]sequential.Group, error
 		}
 		samples = append(samples, s)
 	}
-	in, doc, err := reader.Analyzed(arg, o.key, nil)
+	in, err := reader.Read(arg, experiment.Options{Column: dataset.Wall, Key: o.key})
+	if err != nil {
+		return nil, err
+	}
+	// the rules of krunctl decide, whatever those of the stored analysis are
+	doc, err := reader.Analyze(in, warmup.Default(classify.Relative), reader.Stored(in.Analysis))
 	if err != nil {
 		return nil, err
 	}
