@@ -33,7 +33,8 @@ func deciderInstalled(cfg *config.Config) error {
 		_, err = os.Stat(path)
 	}
 	if err != nil {
-		return fmt.Errorf("stop.rules needs krunctl beside krund: %w; install it there, or remove the rules", err)
+		return fmt.Errorf("stop.rules needs krunctl beside krund: %w; install it there, or remove the rules",
+			err)
 	}
 	return nil
 }
@@ -51,8 +52,8 @@ func decider(cfg *config.Config, dir, mode string, environ []string) func(contex
 			argv = append(argv, "--key", key)
 		}
 		out, err := command.Run(ctx, command.Cmd{
-			Argv: append(argv, "--", dir), Env: environ, Timeout: cfg.Stop.Deadline, Output: stop.MaxBytes + 1,
-			StdoutOnly: true, Trust: config.Rule(mode),
+			Argv: append(argv, "--", dir), Env: environ, Timeout: cfg.Stop.Deadline,
+			Output: stop.MaxBytes + 1, StdoutOnly: true, Trust: config.Rule(mode),
 		})
 		return []byte(out), err
 	}

@@ -102,8 +102,9 @@ func (s *simulated) system(fsys durable.FS) System {
 	room := &Room{FS: fsys, Dir: dir, Reserve: 700, Log: log, Clear: func() (int, error) { return s.clear() }}
 	return System{
 		FS: durable.WithRoom(fsys, room.Make), Room: room, Clock: s, Log: log,
-		Executor: s, Machine: s, Hooks: s, Reboot: s.Reboot, Entry: s.entry, Notifier: s, Decide: s.decide(fsys),
-		Sync: func() { s.event("sync") },
+		Executor: s, Machine: s, Hooks: s, Reboot: s.Reboot, Entry: s.entry, Notifier: s,
+		Decide: s.decide(fsys),
+		Sync:   func() { s.event("sync") },
 		KeepAwake: func(context.Context) func() {
 			s.awake++
 			return func() { s.awake-- }

@@ -136,8 +136,8 @@ func TestEveryCutWithStop(t *testing.T) {
 			}
 			for state, end := range ends {
 				if got, err := ended(end); err != nil || got != want {
-					t.Fatalf("after a cut in %.60s ... the experiment ended as\n%s, %v\nwithout one as\n%s", state, got,
-						err, want)
+					t.Fatalf("after a cut in %.60s ... the experiment ended as\n%s, %v\nwithout one as\n%s",
+						state, got, err, want)
 				}
 			}
 		})
@@ -189,7 +189,8 @@ func TestAnswersRefused(t *testing.T) {
 				t.Errorf("%s, %v", got, err)
 			}
 			d, err := stop.Load(fsys, dir+"/decisions.json")
-			if err != nil || !strings.Contains(d.Failed, test.why) || !strings.Contains(s.log.String(), test.why) {
+			if err != nil || !strings.Contains(d.Failed, test.why) ||
+				!strings.Contains(s.log.String(), test.why) {
 				t.Errorf("it failed because %q, %v; want %q", d.Failed, err, test.why)
 			}
 		})

@@ -27,8 +27,8 @@ type System struct {
 	Reboot   func(ctx context.Context, kind string) error // Rebooter.Reboot
 	Entry    Entry                                        // nil: the experiment has no boot entry of its own
 	Notifier Notifier
-	// Decide runs `krunctl decide` for a key without its arm, or for all if it is "", and returns its
-	// output, which is checked. It is called only if the configuration has [stop] rules.
+	// Decide runs `krunctl decide` for a key without its arm, or for all if it is "", and returns
+	// its output, which is checked. It is called only if the configuration has [stop] rules.
 	Decide func(ctx context.Context, key string) ([]byte, error)
 	Sync   func() // sync(2)
 	// keeps the machine from sleeping and shutting down until release is called

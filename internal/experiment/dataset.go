@@ -157,7 +157,8 @@ func addStopped(d *dataset.Dataset, e Experiment) {
 		d.Problems = append(d.Problems, err.Error())
 	}
 	for _, g := range decided.Groups {
-		d.Stopped = append(d.Stopped, dataset.Stopped{Keys: g.Keys, Executions: g.Executions, Reason: g.Reason})
+		d.Stopped = append(d.Stopped, dataset.Stopped{Keys: g.Keys, Executions: g.Executions,
+			Reason: g.Reason})
 	}
 }
 

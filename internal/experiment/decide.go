@@ -68,8 +68,8 @@ func planned(cfg *config.Config) []sequential.Group {
 	for _, keys := range cfg.Groups() {
 		var g sequential.Group
 		for _, k := range keys {
-			null := slices.ContainsFunc(cfg.Arms, func(a config.Arm) bool { return a.Name == k.Arm && a.Null })
-			g = append(g, sequential.Key{Name: k, Null: null})
+			copied := func(a config.Arm) bool { return a.Name == k.Arm && a.Null }
+			g = append(g, sequential.Key{Name: k, Null: slices.ContainsFunc(cfg.Arms, copied)})
 		}
 		groups = append(groups, g)
 	}
@@ -98,7 +98,8 @@ func (r Reader) groups(e Experiment, cfg *config.Config, pattern *key.Pattern,
 	}
 	var groups []sequential.Group
 	for _, g := range planned(cfg) {
-		if pattern != nil && !slices.ContainsFunc(g, func(k sequential.Key) bool { return pattern.Match(k.Name) }) {
+		matches := func(k sequential.Key) bool { return pattern == nil || pattern.Match(k.Name) }
+		if !slices.ContainsFunc(g, matches) {
 			continue
 		}
 		few := slices.ContainsFunc(g, func(k sequential.Key) bool {

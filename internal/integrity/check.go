@@ -229,7 +229,8 @@ const (
 var ownFiles = map[string]bool{
 	scheduleFile: true, configFile: true, resultsDir: true, "journal": true, "log": true, "lock": true,
 	"holder":        true,
-	"analysis.json": true, "decisions.json": true, "fingerprint.json": true, "noise.json": true, string(directory.Hold): true,
+	"analysis.json": true, "decisions.json": true, "fingerprint.json": true, "noise.json": true,
+	string(directory.Hold): true,
 	string(directory.Stop): true, "reserve": true, rerun.File: true,
 }
 

@@ -131,7 +131,8 @@ func checkGroups(format int, groups []Group) error {
 	names := 0
 	for _, g := range groups {
 		names += len(g.Records)
-		if len(g.Keys) < 1 || len(g.Keys) > maxKeys || len(g.Questions) > maxKeys*len(Rules) || g.Executions < 0 {
+		if len(g.Keys) < 1 || len(g.Keys) > maxKeys || len(g.Questions) > maxKeys*len(Rules) ||
+			g.Executions < 0 {
 			return errors.New("a group has a wrong number of keys, questions or executions")
 		}
 		for _, text := range slices.Concat([]string{g.Reason}, g.Keys, g.Records) {
@@ -195,8 +196,8 @@ func (a Answer) Finished(f Facts) ([]Group, error) {
 		if !ok || !slices.EqualFunc(group, g.Keys, func(k key.Key, name string) bool {
 			return k.String() == name
 		}) {
-			return nil, fmt.Errorf("the answer names %s, and that is not one key of the schedule with all its "+
-				"arms, or it names it twice", g.Keys[0])
+			return nil, fmt.Errorf("the answer names %s, and that is not one key of the schedule with all "+
+				"its arms, or it names it twice", g.Keys[0])
 		}
 		delete(known, g.Keys[0])
 		if !g.Finish {
@@ -207,8 +208,8 @@ func (a Answer) Finished(f Facts) ([]Group, error) {
 			case f.Keep(k):
 				return nil, fmt.Errorf("the answer finishes %s, which the configuration keeps", k)
 			case n < f.Minimum:
-				return nil, fmt.Errorf("the answer finishes %s, which has %d completed executions; the minimum "+
-					"is %d", k, n, f.Minimum)
+				return nil, fmt.Errorf("the answer finishes %s, which has %d completed executions; the "+
+					"minimum is %d", k, n, f.Minimum)
 			}
 		}
 		finished = append(finished, g)

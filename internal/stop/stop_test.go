@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +26,8 @@ func sample() Answer {
 	return Answer{Format: Format, Experiment: "x", ConfigHash: "abc", Groups: []Group{
 		{Keys: []string{"b:v:x@base", "b:v:x@new"}, Executions: 6, Finish: true, Reason: "new: better",
 			Questions: []Question{{Rule: Verdict, Key: "b:v:x@new", Answered: true, Text: "new: better",
-				Alpha: Number(0.05), Estimate: Number(0.9), Low: Number(0.8), High: Number(0.95), LogE: Number(4)}},
+				Alpha: Number(0.05), Estimate: Number(0.9), Low: Number(0.8), High: Number(0.95),
+				LogE: Number(4)}},
 			Records: []string{"0000000-001.json.gz"}},
 		{Keys: []string{"c:v:x@base", "c:v:x@new"}, Executions: 2, Reason: "2 of at least 5 executions",
 			Questions: []Question{}, Records: []string{}},
@@ -63,7 +65,7 @@ func TestFinished(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Answer, *Facts){
 		"one arm alone":  func(a *Answer, _ *Facts) { a.Groups[0].Keys = a.Groups[0].Keys[:1] },
-		"other order":    func(a *Answer, _ *Facts) { a.Groups[0].Keys = []string{"b:v:x@new", "b:v:x@base"} },
+		"other order":    func(a *Answer, _ *Facts) { slices.Reverse(a.Groups[0].Keys) },
 		"too few blocks": func(_ *Answer, f *Facts) { f.Completed[arm] = 4 },
 		"kept arm":       func(_ *Answer, f *Facts) { f.Keep = func(k key.Key) bool { return k == arm } },
 		"other hash":     func(a *Answer, _ *Facts) { a.ConfigHash = "abd" },

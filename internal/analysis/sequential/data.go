@@ -26,8 +26,8 @@ func (k *Key) Fill(p *dataset.Pair, analyzed *warmup.Pair, column string, series
 	}
 }
 
-// GroupsOf returns the keys of a data set with their analysis, the arms of each key together. series
-// is that of Fill.
+// GroupsOf returns the keys of a data set with their analysis, the arms of each key together.
+// series is that of Fill.
 func GroupsOf(d *dataset.Dataset, doc *warmup.Document, series bool) []Group {
 	var groups []Group
 	at := map[key.Key]int{}

@@ -65,7 +65,8 @@ func identical(g Group, r *rand.Rand) (pair Group, ok bool) {
 	}
 	if len(g) > 1 {
 		for _, x := range g[0].Executions {
-			i := slices.IndexFunc(g[1].Executions, func(y compare.Execution) bool { return y.Number == x.Number })
+			same := func(y compare.Execution) bool { return y.Number == x.Number }
+			i := slices.IndexFunc(g[1].Executions, same)
 			if i >= 0 {
 				add(x, g[1].Executions[i])
 			}

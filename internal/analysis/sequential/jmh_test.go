@@ -39,9 +39,10 @@ func jmhGroups(t *testing.T) []Group {
 		}
 		f.Close()
 		for i, values := range series.Forks {
+			wall := dataset.Column{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore}
+			wall.Reals = values
 			d.Add(key.Key{Benchmark: series.ID, VM: "jmh", Variant: "x"}, dataset.Execution{Number: i + 1,
-				Outcome: dataset.Completed, Columns: []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds,
-					Core: dataset.NoCore, Reals: values}}})
+				Outcome: dataset.Completed, Columns: []dataset.Column{wall}})
 		}
 	}
 	doc, err := warmup.Analyze(d, warmup.Default(classify.Relative),
@@ -63,9 +64,9 @@ func TestJMH(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := ReplayOf(groups, policy, Policy{Minimum: minimum, Alpha: 0.05, HalfWidth: half, Margin: 0.01})
-		t.Logf("%-18s minimum %d, ± %2.0f %%: saved %.3f, level %.3f, class %.3f, alike %.3f, within 1, 2, 3 %%: %v",
-			name, minimum, 100*half, r.Executions.Share(), r.Level.Share(), r.Class.Share(), r.Similar.Share(),
-			r.Within)
+		t.Logf("%-18s minimum %d, ± %2.0f %%: saved %.3f, level %.3f, class %.3f, alike %.3f, within 1, 2, "+
+			"3 %%: %v", name, minimum, 100*half, r.Executions.Share(), r.Level.Share(), r.Class.Share(),
+			r.Similar.Share(), r.Within)
 		return r
 	}
 	for _, half := range []float64{0.01, 0.02, 0.03, 0.05, 0.10} {
@@ -76,8 +77,8 @@ func TestJMH(t *testing.T) {
 		if saved := r.Executions.Share(); saved < 0.5 {
 			t.Errorf("saved %.3f of the executions", saved)
 		}
-		for what, kept := range map[string]Kept{"levels": r.Level, "classes": r.Class, "similarities": r.Similar,
-			"levels within 1 %": r.Within[0]} {
+		for what, kept := range map[string]Kept{"levels": r.Level, "classes": r.Class,
+			"similarities": r.Similar, "levels within 1 %": r.Within[0]} {
 			if kept.Of != len(groups) || kept.Share() < 0.95 {
 				t.Errorf("%s: %+v", what, kept)
 			}

@@ -24,9 +24,11 @@ var Replayables = []Replayable{
 	{"verdict", "each arm is better, worse or the same", rules(stop.Verdict)},
 	{"class", "most executions are of one class", rules(stop.Class)},
 	{"similar", "the executions are alike", rules(stop.Similar)},
-	{"minimum", "the minimum is reached, whatever was measured", func(p Policy, g Group, _ int) (bool, string) {
-		return g.fewest() >= p.Minimum, fmt.Sprintf("%d executions", p.Minimum)
-	}},
+	{"minimum", "the minimum is reached, whatever was measured", atMinimum},
+}
+
+func atMinimum(p Policy, g Group, _ int) (bool, string) {
+	return g.fewest() >= p.Minimum, fmt.Sprintf("%d executions", p.Minimum)
 }
 
 func rules(list ...stop.Rule) func(Policy, Group, int) (bool, string) {

@@ -187,8 +187,8 @@ func stoppedWarnings(d *Document, stopped []dataset.Stopped) []Warning {
 	var list []Warning
 	for _, s := range stopped {
 		if slices.ContainsFunc(d.Pairs, func(p Pair) bool { return slices.Contains(s.Keys, p.Key) }) {
-			list = append(list, Warning{warnStopped, fmt.Sprintf("%s was finished after %d executions, and the "+
-				"rest was skipped as not needed: %s", s.Keys[0], s.Executions, s.Reason)})
+			list = append(list, Warning{warnStopped, fmt.Sprintf("%s was finished after %d executions, and "+
+				"the rest was skipped as not needed: %s", s.Keys[0], s.Executions, s.Reason)})
 		}
 	}
 	return list
