@@ -111,8 +111,9 @@ class PyPy(VM):
         gc.hooks.on_gc_minor = self.minor
         gc.hooks.on_gc_collect_step = self.step
         self.spent = None  # in the JIT compiler so far, in ns
-        self.iteration = self.now()  # about its start
         self.watch_jit()
+        self.iteration = self.now()  # about its start
+        self.gc_time = self.gc_count = 0
 
     def watch_jit(self):
         """Add the columns of the JIT compiler, unless it is off.
@@ -158,7 +159,7 @@ class PyPy(VM):
         """A loop or a bridge was compiled. A bridge is compiled for a guard that failed often."""
         before, now = self.spent, self.now()
         self.remember(loop)
-        # There may be abandoned compilations since the last one, but not in this iteration.
+        # The time contains that of compilations which PyPy gave up, maybe in earlier iterations.
         duration = min(self.spent - before, now - self.iteration)
         bridge = loop.type == "bridge"
         self.jit_time += duration

@@ -96,6 +96,9 @@ enum {
 	GC_EXIT = 0x4000000
 };
 
+/* Shorter sweeps, in ns, are no events: an iteration that creates many objects has dozens. */
+#define SHORT_SWEEP 10000
+
 static int64_t (*now)(void);
 static int (*event)(void *, int, int64_t, int64_t, int64_t, const char *);
 static void *krun;
@@ -105,12 +108,13 @@ static VALUE major_by; /* the symbol */
 static void on_gc(VALUE tracepoint, void *data)
 {
 	static int64_t began;
-	static const char *kind;
+	static const char *kind; /* null for a step that only sweeps */
+	int64_t duration;
 
 	(void)data;
 	switch (rb_tracearg_event_flag(rb_tracearg_from_tracepoint(tracepoint))) {
 	case GC_ENTER:
-		kind = "sweep"; /* unless it also marks */
+		kind = 0;
 		began = now();
 		break;
 	case GC_START:
@@ -118,7 +122,10 @@ static void on_gc(VALUE tracepoint, void *data)
 		kind = rb_gc_latest_gc_info(major_by) > 0xff ? "major" : "minor";
 		break;
 	case GC_EXIT:
-		event(krun, 1 /* KRUN_EVENT_GC */, began, now() - began, INT64_MIN /* KRUN_MISSING */, kind);
+		duration = now() - began;
+		if (kind || duration >= SHORT_SWEEP)
+			event(krun, 1 /* KRUN_EVENT_GC */, began, duration, INT64_MIN /* KRUN_MISSING */,
+			      kind ? kind : "sweep");
 	}
 }
 

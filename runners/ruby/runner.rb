@@ -201,8 +201,11 @@ module KrunRunner
 
   # Returns the code of the call that failed, or 0.
   def self.measure(main, path, library, handle, parameter)
-    calls = [library.should_stop, library.start, library.stop, handle, parameter]
-    code = @columns ? main.krun_measure_with(@columns, *calls) : main.krun_measure(*calls)
+    code = if @columns
+             main.krun_measure_with(@columns, library.should_stop, library.start, library.stop, handle, parameter)
+           else
+             main.krun_measure(library.should_stop, library.start, library.stop, handle, parameter)
+           end
     code.zero? ? library.done(handle) : code
   rescue *ITS_OWN
     raise
