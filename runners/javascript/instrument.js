@@ -111,10 +111,11 @@ class Log {
   learnClock() {
     const widths = [Infinity, Infinity], best = [];
     readLines(this.fd, (fields) => {
-      if (fields[0] !== "code-creation" || !fields[6].startsWith(` ${MARK_NAME}`))
+      const name = fields[6] || "";
+      if (fields[0] !== "code-creation" || !name.startsWith(` ${MARK_NAME}`))
         return;
-      const number = parseInt(fields[6].slice(1 + MARK_NAME.length), 10);
-      const [before, after] = this.brackets[number], end = number < BURST ? 0 : 1;
+      const number = parseInt(name.slice(1 + MARK_NAME.length), 10), end = number < BURST ? 0 : 1;
+      const [before, after] = this.brackets[number] || [0, Infinity]; // a script of the benchmark with this name
       if (after - before < widths[end]) {
         widths[end] = after - before;
         best[end] = { log: Number(fields[3]), stamp: (before + after) / 2 };
