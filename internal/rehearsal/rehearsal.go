@@ -62,6 +62,7 @@ func try(ctx context.Context, cfg *config.Config, k key.Key, s Setting) (Result,
 	if err != nil {
 		return Result{}, err
 	}
+	job.Stop = config.StopIterations{} // nothing to stop in one iteration
 	job.Iterations, job.Account, job.Cgroup, job.Root = 1, s.Account, s.Cgroup, s.Root
 	job.Counters.Sources = []string{config.SourceNone} // `krund check` examines the counters
 	limited := job.Limits.Timeout > 0 && job.Limits.Timeout <= Longest

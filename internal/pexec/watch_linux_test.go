@@ -1,0 +1,41 @@
+package pexec
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"krund/internal/child"
+	"krund/internal/config"
+)
+
+// TestWatcherNeedsCPU: on a machine with one CPU, [stop.iterations] is refused; without the section
+// nothing is.
+func TestWatcherNeedsCPU(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, only unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		t.Fatal(err)
+	}
+	cpu := child.Affinity()[0]
+	only.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &only); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.SchedSetaffinity(0, &before) }()
+	e := Executor{Root: machine(t, map[string]string{"/sys/devices/system/cpu/online": fmt.Sprintln(cpu)})}
+	cfg := &config.Config{}
+	if err := e.CheckWatcher(cfg); err != nil {
+		t.Error(err)
+	}
+	cfg.Stop.Iterations.Criterion = config.CriterionCV
+	const want = "[stop.iterations] needs a CPU that the benchmark does not use, and there is none: " +
+		"remove the section, or measure on a machine with two CPUs"
+	if err := e.CheckWatcher(cfg); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
