@@ -60,7 +60,7 @@ ab: setup build
 # them down five times and has nothing to find.
 REPEATING := ^Test(RestoreAfterKillAtEveryChange|RefusedWrites|RubbishInFiles|MissingFiles|Bombs|$\
 	DamagedRecordsAreOneRule|FIFOInTheDirectory|Examples|OutputRefused|OutputToFIFO|LongTexts|Faults|$\
-	ReportNeverReplaces|RerunCut)$$
+	ReportNeverReplaces|RerunCut|EveryCut|EveryCutWithArms)$$
 test: setup build test-c
 	$(GO) vet ./...
 	$(GO) test -race -vet=off -ldflags='-s -w' -skip '$(REPEATING)' ./...
