@@ -50,6 +50,11 @@ func TakeSnapshot(ctx context.Context, m *Machine, r Request) Snapshot {
 	if group, err := ownCPUs(m.Host); err == nil {
 		s.cpus = append(s.cpus, cpuSet{"the CPUs of krund's control group", group.String()})
 	}
+	// docs.kernel.org, admin-guide/cgroup-v2: the CPUs that were granted, which change with hotplug
+	// and with other partitions while cpuset.cpus stays.
+	if shielded, err := m.ReadCPUs(shieldDir + "/cpuset.cpus.effective"); err == nil {
+		s.cpus = append(s.cpus, cpuSet{"the CPUs of the shield", shielded.String()})
+	}
 	return s
 }
 

@@ -64,6 +64,8 @@ func TestMoved(t *testing.T) {
 		"partition": {func(_ *Machine, k *fakeKernel) {
 			k.put(shieldDir+"/cpuset.cpus.partition", "root invalid (Parent is not a partition root)")
 		}, "shield", "moved"},
+		"granted CPUs": {func(_ *Machine, k *fakeKernel) { k.put(shieldDir+"/cpuset.cpus.effective", "2-3") },
+			"", "the CPUs of the shield moved from 1-3 to 2-3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, k := fakeMachine(t, "intel-pstate-active")
@@ -71,6 +73,7 @@ func TestMoved(t *testing.T) {
 			if _, _, problems := ApplyAll(t.Context(), m, r, openJournal(t, m)); len(problems) != 0 {
 				t.Fatal(problems)
 			}
+			k.put(shieldDir+"/cpuset.cpus.effective", "1-3")
 			before := TakeSnapshot(t.Context(), m, r)
 			test.change(m, k)
 			moves := TakeSnapshot(t.Context(), m, r).Since(before)
