@@ -54,7 +54,7 @@ func (r recording) stop() (switches.Log, string) {
 	return log, ""
 }
 
-// takeSwitches stores who else ran on the benchmark's processors from the exec until the runner was
+// takeSwitches stores who took a processor from the benchmark from the exec until the runner was
 // done.
 func (m *Measured) takeSwitches(log switches.Log, reason string, s libkrun.Series, run child.Run) {
 	s.DoneNS = cmp.Or(s.DoneNS, libkrun.Now())

@@ -98,9 +98,10 @@
 //	  name           of a function, class, task, ...: printable ASCII, "" none, "(other)":
 //	                 one of too many names
 //	events_lost      events that happened and are not in the list; absent: 0
-//	switches         the recording of the events of kind switch, which are those of other
-//	                 processes than the benchmark's from exec_ns to done_ns; absent if
-//	                 counters.kernel does not ask for it
+//	switches         the recording of the events of kind switch: runs of other processes
+//	                 on a processor that a thread of the benchmark lost, though it could
+//	                 have gone on, from exec_ns to done_ns; absent if counters.kernel
+//	                 does not ask for it
 //	  reason         why there is none, or an incomplete one; "" if it is complete
 //	  cpus           list of the processors that were recorded, null: none
 //	  full_ns        when the memory for the records of a processor was full: later events

@@ -118,7 +118,7 @@ type Event struct {
 	Name       string `json:"name"`        // of a function, class, task, ...; "": none
 }
 
-// Switches is who else ran on the benchmark's processors, from the exec until the runner was done.
+// Switches is who took a processor from the benchmark, from the exec until the runner was done.
 type Switches struct {
 	Reason string `json:"reason"` // why it is not known, or not completely; "" if it is
 	CPUs   []int  `json:"cpus"`   // the processors that were recorded; nil: none
@@ -128,7 +128,7 @@ type Switches struct {
 	Tasks  []SwitchTask `json:"tasks"` // those that ran longest, at most ten, the longest first
 }
 
-// SwitchTask is a task that ran on the benchmark's processors.
+// SwitchTask is a task that took a processor from the benchmark.
 type SwitchTask struct {
 	Name string `json:"name"` // "" if it ended before it was asked
 	PID  int    `json:"pid"`  // process

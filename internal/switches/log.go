@@ -11,17 +11,18 @@ type Run struct {
 	Name     string // of the task, "" if unknown
 	Start    int64  // ns on the clock of libkrun
 	Duration int64  // ns; 0 if the end is unknown
-
-	tid int32
 }
 
-// Log is what ran on the processors.
+// Log is what was recorded on the processors.
 type Log struct {
 	CPUs []int
 	// Full is when a processor's memory for records was full, ns on the clock of libkrun: later
 	// runs on it are missing. 0: never.
-	Full int64
-	runs []Run // of all tasks but the idle ones, by time
+	Full    int64
+	records []record // by time
+	full    []bool   // by processor
+	names   map[int32]string
+	stopped int64
 }
 
 // ring is what one processor noted.
@@ -33,56 +34,25 @@ type ring struct {
 // newLog joins the processors. names are those of the tasks that were seen before or after; stopped
 // is when the recording was.
 func newLog(cpus []int, rings []ring, names map[int32]string, stopped int64) Log {
-	l := Log{CPUs: cpus}
-	var all []record
-	for _, r := range rings {
-		all = append(all, r.records...)
+	l := Log{CPUs: cpus, names: names, stopped: stopped}
+	for i, r := range rings {
+		for _, one := range r.records {
+			one.ring = i
+			l.records = append(l.records, one)
+		}
 		if n := len(r.records); r.full && n > 0 && (l.Full == 0 || r.records[n-1].time < l.Full) {
 			l.Full = r.records[n-1].time
 		}
-		l.runs = append(l.runs, runs(r, stopped)...)
+		l.full = append(l.full, r.full)
 	}
-	name(all, names)
-	for i, r := range l.runs {
-		l.runs[i].Name = cmp.Or(names[r.tid], names[int32(r.PID)]) // a thread may have ended
-	}
-	slices.SortStableFunc(l.runs, func(a, b Run) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(l.records, func(a, b record) int { return cmp.Compare(a.time, b.time) })
+	name(l.records, names)
 	return l
 }
 
-// runs pairs the records of a processor: whatever starts to run does so until the next switch. A
-// task that ends has no number any more in the record of its last switch.
-func runs(r ring, stopped int64) []Run {
-	var list []Run
-	var now *record
-	end := func(time int64) {
-		if now != nil && now.tid > 0 && now.pid > 0 {
-			list = append(list, Run{PID: int(now.pid), Start: now.time, Duration: max(time-now.time, 0),
-				tid: now.tid})
-		}
-		now = nil
-	}
-	for i := range r.records {
-		at := &r.records[i]
-		if at.kind != recordSwitch {
-			continue
-		}
-		end(at.time)
-		if !at.out {
-			now = at
-		}
-	}
-	if now != nil && r.full {
-		end(now.time) // when it ended is unknown
-	}
-	end(stopped)
-	return list
-}
-
-// name adds the names that tasks gave themselves, and those that they inherited, to names.
+// name adds the names that tasks gave themselves, and those that they inherited, to names. The
+// records are sorted by time.
 func name(all []record, names map[int32]string) {
-	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b record) int { return cmp.Compare(a.time, b.time) })
 	for _, r := range all {
 		switch r.kind {
 		case recordComm:
@@ -95,20 +65,59 @@ func name(all []record, names map[int32]string) {
 	}
 }
 
-// Others returns the runs of other processes than these between two times, at most the first most
-// of them, and how many more there are.
+// Others returns the runs of other processes than these by which a thread of these lost its
+// processor: the thread could have gone on, and did not run elsewhere either. They begin and end
+// between two times. It returns at most the first most of them, and how many more there are.
 func (l Log) Others(benchmark []int, from, to int64, most int) (list []Run, more int) {
-	for _, r := range l.runs {
-		if slices.Contains(benchmark, r.PID) || r.Start+r.Duration < from || r.Start > to {
-			continue
+	waiting := map[int32]int{}              // threads of the benchmark that could run, and where they did
+	running := make([]*record, len(l.full)) // what runs in their place
+	end := func(ring int, time int64) {
+		r := running[ring]
+		running[ring] = nil
+		if r == nil || time < from || r.time > to {
+			return
 		}
 		if len(list) == most {
 			more++
+			return
+		}
+		list = append(list, Run{PID: int(r.pid), Start: r.time, Duration: max(time-r.time, 0),
+			Name: cmp.Or(l.names[r.tid], l.names[r.pid])}) // a thread may have ended
+	}
+	for i := range l.records {
+		r := &l.records[i]
+		if r.kind != recordSwitch {
 			continue
 		}
-		list = append(list, r)
+		end(r.ring, r.time) // a task that ends has no number any more here
+		mine := slices.Contains(benchmark, int(r.pid))
+		switch {
+		case r.out && mine && r.ready:
+			waiting[r.tid] = r.ring
+		case mine && !r.out:
+			delete(waiting, r.tid)
+		case !r.out && r.pid > 0 && r.tid > 0 && waits(waiting, r.ring):
+			running[r.ring] = r
+		}
 	}
+	for ring, r := range running {
+		if r != nil && l.full[ring] {
+			end(ring, r.time) // when it ended is unknown
+		}
+		end(ring, l.stopped)
+	}
+	slices.SortStableFunc(list, func(a, b Run) int { return cmp.Compare(a.Start, b.Start) })
 	return list, more
+}
+
+// waits reports whether a thread lost this processor.
+func waits(waiting map[int32]int, ring int) bool {
+	for _, lost := range waiting {
+		if lost == ring {
+			return true
+		}
+	}
+	return false
 }
 
 // Task is how often and how long a process ran.

@@ -19,7 +19,9 @@ const (
 	switchBytes = headerBytes + 8 + sampleBytes
 	commBytes   = headerBytes + 8 + 8 + sampleBytes // at least
 
-	switchOut = 1 << 13 // in the header: the task stops running
+	// in the header: the task stops running; and could go on (since Linux 4.17)
+	switchOut     = 1 << 13
+	switchPreempt = 1 << 14
 )
 
 // gone is the number of a task that has none any more: kernel/events/core.c, perf_event_pid_type.
@@ -29,10 +31,12 @@ const gone = -1
 type record struct {
 	kind     uint32
 	out      bool  // recordSwitch: the task stops running, else it starts
+	ready    bool  // recordSwitch: the task stops running, though it could go on
 	pid, tid int32 // of the task that switches, has a new name, or is new
 	parent   int32 // recordFork: thread that made it
 	time     int64 // ns on the clock of libkrun
 	name     string
+	ring     int // processor that noted it, counted from 0: filled in by newLog
 }
 
 // parse reads the records of a processor. ok is false if something is not as the kernel writes it;
@@ -66,7 +70,8 @@ func parseRecord(raw []byte) (r record, known, ok bool) {
 	sample := len(raw) - sampleBytes
 	switch {
 	case r.kind == recordSwitch && len(raw) == switchBytes:
-		r.out = order.Uint16(raw[4:])&switchOut != 0
+		misc := order.Uint16(raw[4:])
+		r.out, r.ready = misc&switchOut != 0, misc&switchPreempt != 0
 		r.pid, r.tid = number(sample), number(sample+4)
 	case r.kind == recordComm && len(raw) >= commBytes:
 		r.pid, r.tid, r.name = number(8), number(12), plain(raw[16:sample])

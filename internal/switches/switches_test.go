@@ -2,6 +2,7 @@ package switches
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"testing"
 
@@ -15,6 +16,9 @@ func bytesOf(r record) []byte {
 	misc := uint16(0)
 	if r.out {
 		misc = switchOut
+	}
+	if r.ready {
+		misc |= switchPreempt
 	}
 	b = order.AppendUint16(b, misc)
 	b = order.AppendUint16(b, 0) // the size
@@ -52,13 +56,20 @@ func out(tid int32, time int64) record {
 	return record{kind: recordSwitch, out: true, pid: tid, tid: tid, time: time}
 }
 
-// story is what a processor notes: the benchmark (100) is preempted by a process that it made
-// (200), a kernel thread (17) runs, and a process (300) still does at the end.
+// lost is out of a task that could go on.
+func lost(tid int32, time int64) record {
+	r := out(tid, time)
+	r.ready = true
+	return r
+}
+
+// story is what a processor notes: the benchmark (100) waits while a process (400) runs,
+// is preempted by a process that it made (200) and a kernel thread (17), and at the end by 300.
 var story = []record{
 	{kind: recordComm, pid: 100, tid: 100, time: 5, name: "bench"}, in(100, 10), out(100, 20),
-	in(0, 20), out(0, 30), in(100, 30),
-	{kind: recordFork, pid: 200, tid: 200, parent: 100, time: 35}, out(100, 40), in(200, 40),
-	out(gone, 45), in(17, 45), out(17, 47), in(100, 47), out(100, 60), in(300, 60),
+	in(400, 20), out(400, 30), in(100, 30),
+	{kind: recordFork, pid: 200, tid: 200, parent: 100, time: 35}, lost(100, 40), in(200, 40),
+	out(gone, 45), in(17, 45), out(17, 47), in(100, 47), lost(100, 60), in(300, 60),
 }
 
 func TestParse(t *testing.T) {
@@ -100,10 +111,11 @@ func FuzzParse(f *testing.F) {
 	f.Add(raw[:70], int64(0))
 	f.Fuzz(func(t *testing.T, raw []byte, stopped int64) {
 		list, ok := parse(raw)
-		l := newLog([]int{0}, []ring{{list, !ok}}, map[int32]string{}, stopped)
-		for i, r := range l.runs {
-			if r.Duration < 0 || r.PID <= 0 || i > 0 && r.Start < l.runs[i-1].Start {
-				t.Fatalf("%+v", l.runs)
+		runs, _ := newLog([]int{0}, []ring{{list, !ok}}, map[int32]string{}, stopped).Others([]int{100}, 0,
+			math.MaxInt64, 1000)
+		for i, r := range runs {
+			if r.Duration < 0 || r.PID <= 0 || r.PID == 100 || i > 0 && r.Start < runs[i-1].Start {
+				t.Fatalf("%+v", runs)
 			}
 		}
 	})
@@ -111,28 +123,26 @@ func FuzzParse(f *testing.F) {
 
 func TestOthers(t *testing.T) {
 	names := map[int32]string{17: "ksoftirqd/0", 300: "cc1"}
-	full := ring{[]record{in(300, 1), out(300, 4), in(100, 4)}, true}
-	l := newLog([]int{0, 1}, []ring{{story, false}, full}, names, 70)
-	want := []Run{{300, "cc1", 1, 3, 300}, {200, "bench", 40, 5, 200}, {17, "ksoftirqd/0", 45, 2, 17},
-		{300, "cc1", 60, 10, 300}}
-	if got, more := l.Others([]int{100}, 0, 99, 4); !slices.Equal(got, want) || more != 0 {
+	// The benchmark's second thread (101) loses CPU 1 to a thread (301) of process 300, and goes on
+	// on CPU 2, so 500 takes nothing from it on CPU 1. On CPU 2 it does: until when is unknown.
+	thread := record{kind: recordSwitch, pid: 300, tid: 301, time: 3}
+	mine := func(r record) record { r.pid = 100; return r }
+	second := ring{[]record{mine(in(101, 1)), mine(lost(101, 3)), thread, out(301, 8), in(500, 8),
+		out(500, 9)}, false}
+	third := ring{[]record{in(300, 1), out(300, 4), mine(in(101, 5)), mine(lost(101, 50)), in(500, 50)}, true}
+	l := newLog([]int{0, 1, 2}, []ring{{story, false}, second, third}, names, 70)
+	want := []Run{{300, "cc1", 3, 5}, {200, "bench", 40, 5}, {17, "ksoftirqd/0", 45, 2}, {500, "", 50, 0},
+		{300, "cc1", 60, 10}}
+	if got, more := l.Others([]int{100}, 0, 99, 5); !slices.Equal(got, want) || more != 0 {
 		t.Errorf("%+v, %d more", got, more)
 	}
-	if got, more := l.Others([]int{100}, 5, 50, 1); !slices.Equal(got, want[1:2]) || more != 1 {
-		t.Errorf("from 5 to 50: %+v, %d more", got, more)
+	if got, more := l.Others([]int{100}, 9, 50, 1); !slices.Equal(got, want[1:2]) || more != 2 {
+		t.Errorf("from 9 to 50: %+v, %d more", got, more)
 	}
-	thread := record{kind: recordSwitch, pid: 300, tid: 301, time: 1}
-	ended := newLog(nil, []ring{{records: []record{thread, out(gone, 2)}}}, map[int32]string{300: "cc1"}, 9)
-	if got := ended.runs[0].Name; got != "cc1" {
-		t.Errorf("a thread that has ended is %q; want its process's name", got)
+	if l.Full != 50 {
+		t.Errorf("full at %d; want 50, the last record of CPU 2", l.Full)
 	}
-	if l.Full != 4 {
-		t.Errorf("full at %d; want 4, the last record of CPU 1", l.Full)
-	}
-	if got := l.runs[len(l.runs)-1]; got.PID != 300 || l.runs[1].Duration != 0 {
-		t.Errorf("runs %+v: that of 100 on CPU 1 has no known end", l.runs)
-	}
-	tasks := []Task{{300, "cc1", 13, 2}, {200, "bench", 5, 1}, {17, "ksoftirqd/0", 2, 1}}
+	tasks := []Task{{300, "cc1", 15, 2}, {200, "bench", 5, 1}, {17, "ksoftirqd/0", 2, 1}, {500, "", 0, 1}}
 	if got := Sum(want); !slices.Equal(got, tasks) {
 		t.Errorf("sum %+v", got)
 	}
