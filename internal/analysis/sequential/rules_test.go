@@ -1,0 +1,137 @@
+package sequential
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/compare"
+	"krund/internal/key"
+	"krund/internal/stop"
+)
+
+// measured returns a key with executions of these values, all flat.
+func measured(arm string, values ...float64) Key {
+	k := Key{Name: key.Key{Benchmark: "b", VM: "v", Variant: "x", Arm: arm}, Null: arm == "again"}
+	for i, v := range values {
+		k.Executions = append(k.Executions, compare.Execution{Number: i + 1, Value: v, Class: classify.Flat})
+	}
+	return k
+}
+
+// exps are values with these logarithms.
+func exps(logs ...float64) []float64 {
+	values := make([]float64, len(logs))
+	for i, l := range logs {
+		values[i] = math.Exp(l)
+	}
+	return values
+}
+
+// TestDecide: the half widths are those of uniroot in R, as in TestLogE: 2.83 % after the first
+// four of ones, 1.84 % after five, 1.37 % after six.
+func TestDecide(t *testing.T) {
+	ones := exps(0, 0.01, -0.01, 0.005, -0.002, 0.003)
+	slower := func(by float64) []float64 { // by and a little noise in each block
+		values := make([]float64, len(ones))
+		for i, v := range ones {
+			values[i] = v * by * math.Exp(0.0001*float64(i*i%5))
+		}
+		return values
+	}
+	base := measured("a", ones...)
+	for name, test := range map[string]struct {
+		rule   stop.Rule
+		group  Group
+		finish bool
+		text   string
+	}{
+		"below the minimum": {stop.HalfWidth, Group{measured("", 1, 2)},
+			false, "2 of at least 3 executions"},
+		"level known": {stop.HalfWidth, Group{measured("", ones...)},
+			true, "known to ± 1.37 %"},
+		"level not known": {stop.HalfWidth, Group{measured("", 1, 2, 3, 1, 2)},
+			false, "known to ±"},
+		"all equal": {stop.HalfWidth, Group{measured("", 2, 2, 2, 2)},
+			false, "all executions are equal"},
+		"not positive": {stop.HalfWidth, Group{measured("", 1, 0, 2)},
+			false, "not positive"},
+		"worse": {stop.Verdict, Group{base, measured("n", slower(1.1)...)},
+			true, "n: worse"},
+		"better": {stop.Verdict, Group{base, measured("n", slower(0.9)...)},
+			true, "n: better"},
+		"same": {stop.Verdict, Group{base, measured("n", slower(1)...)},
+			true, "n: same"},
+		"noise": {stop.Verdict, Group{base, measured("n", 1, 2, 1, 3, 1, 2)},
+			false, "n: cannot tell"},
+		"equal differences": {stop.Verdict, Group{base, measured("n", ones...)},
+			false, "not known"},
+		"the null arm differs": {stop.Verdict, Group{base, measured("n", slower(1.1)...),
+			measured("again", slower(1.1)...)},
+			false, "again: a copy of the base, differs"},
+		"class of 8": {stop.Class, Group{measured("", 1, 1, 1, 1, 1, 1, 1, 1)},
+			false, "8 of 8 executions are flat"},
+		"class of 9": {stop.Class, Group{measured("", 1, 1, 1, 1, 1, 1, 1, 1, 1)},
+			true, "9 of 9 executions are flat"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Policy{Rules: []stop.Rule{test.rule}, Minimum: 3, Alpha: 0.05, HalfWidth: 0.02, Margin: 0.01}
+			d := p.Decide(test.group, 1)
+			if d.Finish != test.finish || !strings.Contains(d.Reason, test.text) {
+				t.Errorf("finish %t: %s", d.Finish, d.Reason)
+			}
+		})
+	}
+}
+
+// TestIntervals: the numbers of TestLogE, as the level of a key and the ratio of an arm.
+func TestIntervals(t *testing.T) {
+	logs := []float64{0.3, -0.1, 0.8, 0.4, 0.6}
+	p := Policy{Alpha: 0.05, HalfWidth: 0.01, Margin: 0.01}
+	ones := measured("a", 1, 1, 1, 1, 1)
+	for _, q := range []stop.Question{
+		p.halfWidth(measured("", exps(logs...)...)), p.verdict(ones, measured("n", exps(logs...)...), 0.05),
+	} {
+		const half = 0.8206965893446
+		for i, want := range []float64{math.Exp(0.4), math.Exp(0.4 - half), math.Exp(0.4 + half)} {
+			got := *[]*float64{q.Estimate, q.Low, q.High}[i]
+			if math.Abs(got/want-1) > 1e-7 {
+				t.Errorf("%s: %v, want %v", q.Rule, got, want)
+			}
+		}
+	}
+}
+
+// TestStatements: two arms of two keys, one of them null, have two verdicts and two null ones.
+func TestStatements(t *testing.T) {
+	group := Group{measured("a"), measured("n"), measured("again")}
+	for rules, want := range map[string]int{"verdict": 4, "class": 4, "verdict class": 8, "halfwidth": 1} {
+		var p Policy
+		for _, r := range strings.Fields(rules) {
+			p.Rules = append(p.Rules, stop.Rule(r))
+		}
+		if got := p.Statements([]Group{group, group}); got != want {
+			t.Errorf("%s: %d statements, want %d", rules, got, want)
+		}
+	}
+}
+
+func TestReplay(t *testing.T) {
+	k := measured("", exps(0, 0.01, -0.01, 0.005, -0.002, 0.003, 0, 0, 0, 0)...)
+	for range k.Executions {
+		k.Series, k.Seconds = append(k.Series, []float64{1, 1}), append(k.Seconds, 60)
+	}
+	r, err := ParseReplayable("halfwidth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ReplayOf([]Group{{k}}, r, Policy{Minimum: 3, Alpha: 0.05, HalfWidth: 0.02, Margin: 0.01})
+	if got.Executions != (Saving{10, 5}) || got.Iterations != (Saving{20, 10}) ||
+		got.Seconds != (Saving{600, 300}) || got.Level != (Kept{1, 1}) || got.Groups[0].Needed != 5 {
+		t.Errorf("%+v", got)
+	}
+	if _, err := ParseReplayable("halfwidth+nonsense"); err == nil {
+		t.Error("an unknown policy is accepted")
+	}
+}
