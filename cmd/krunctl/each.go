@@ -13,9 +13,11 @@ type printing[D any] struct {
 	json, csv bool
 	table     func(D)
 	rows      func(doc D, w *csv.Writer, header bool) error
+	judged    func(D) int // number of keys that could be judged
 }
 
 // lookAtEach reads the arguments of a command, makes a document of each with look, and prints it.
+// If no key of any document could be judged, the error is errUnjudged.
 func lookAtEach[D any](
 	a *app,
 	args []string,
@@ -25,6 +27,7 @@ func lookAtEach[D any](
 ) error {
 	input.Clean = true
 	table := csv.NewWriter(a.stdout)
+	judged := 0
 	for i, arg := range args {
 		in, err := a.reader(1).Read(arg, input)
 		if err != nil {
@@ -34,6 +37,7 @@ func lookAtEach[D any](
 		if err != nil {
 			return fmt.Errorf("%s: %w", arg, err)
 		}
+		judged += p.judged(doc)
 		switch {
 		case p.json:
 			err = a.printJSON(doc)
@@ -49,5 +53,19 @@ func lookAtEach[D any](
 			return err
 		}
 	}
+	if judged == 0 {
+		return fmt.Errorf("%w: no key has executions that can be used; the output says why", errUnjudged)
+	}
 	return nil
+}
+
+// count returns how many elements of a list are of a kind.
+func count[T any](list []T, is func(T) bool) int {
+	n := 0
+	for _, v := range list {
+		if is(v) {
+			n++
+		}
+	}
+	return n
 }

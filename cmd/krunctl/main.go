@@ -103,7 +103,8 @@ EXIT STATUS
   1  something could not be done, problems were found, or there was nothing to
      analyze because no execution was completed
   2  wrong usage, or a mistake in the configuration
-  3  success, but damaged records were left out; standard error names them`
+  3  success, but damaged records were left out, or (similarity, stability) no key
+     could be judged; standard error names them`
 
 func rootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{

@@ -105,5 +105,8 @@ func (a *app) similarity(args []string, o similarityOptions) error {
 	return lookAtEach(a, args, o.input, look, printing[*similarity.Document]{
 		json: o.json, csv: o.csv, rows: (*similarity.Document).WriteCSV,
 		table: func(doc *similarity.Document) { report.SimilarityText(a.stdout, doc, o.matrix) },
+		judged: func(doc *similarity.Document) int {
+			return count(doc.Keys, func(k similarity.KeyDocument) bool { return k.Averages != nil })
+		},
 	})
 }

@@ -181,6 +181,9 @@ func (a *app) stability(args []string, o stabilityOptions) error {
 	return lookAtEach(a, args, o.input, look, printing[*stability.Document]{
 		json: o.json, csv: o.csv, rows: (*stability.Document).WriteCSV,
 		table: func(doc *stability.Document) { report.StabilityText(a.stdout, doc) },
+		judged: func(doc *stability.Document) int {
+			return count(doc.Keys, func(k stability.KeyDocument) bool { return k.Problem == "" })
+		},
 	})
 }
 

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// TestNothingJudged: a command whose output has no judgment exits with 3, so that a script does not
+// take it for success; one key that can be judged is enough.
+func TestNothingJudged(t *testing.T) {
+	experiment := func(executions int) string {
+		d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "few.krun"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := results.NewAppender(durable.OS(), d.Results())
+		for slot := range executions {
+			wall := make([]int64, 400)
+			for i := range wall {
+				wall[i] = 1e8 + int64(slot*1000+i%7)
+			}
+			record := results.Record{
+				Key: key.Key{Benchmark: "b", VM: "C", Variant: "v"}, Experiment: "few", Host: "bencher5",
+				Slot: slot, Attempt: 1, Pexec: slot + 1, Iterations: len(wall), Outcome: results.Completed,
+				Reasons: []string{}, Reboot: results.RebootNone, Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall,
+			}
+			if err := a.Append(record); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return d.Dir()
+	}
+	none, one, two := experiment(0), experiment(1), experiment(2)
+	for _, c := range []struct {
+		command string
+		dirs    []string
+		code    int
+	}{
+		{"similarity", []string{one}, exitLeftOut},
+		{"similarity", []string{two}, exitOK},
+		{"similarity", []string{one, two}, exitOK},
+		{"similarity", []string{none}, exitLeftOut},
+		{"stability", []string{one}, exitOK}, // its warm-up can be judged
+		{"stability", []string{two}, exitOK},
+		{"stability", []string{none}, exitLeftOut},
+		{"analyze", []string{none}, exitError},
+		{"analyze", []string{two}, exitOK},
+	} {
+		ran := krunctl(t, append([]string{c.command}, c.dirs...)...)
+		if ran.code != c.code || c.code == exitLeftOut && !strings.Contains(ran.stderr, "cannot be judged") {
+			t.Errorf("%s %q: exit status %d, want %d\n%s", c.command, c.dirs, ran.code, c.code, ran.text())
+		}
+	}
+}
