@@ -41,12 +41,11 @@ func Start(o Options) (*Process, error) {
 	if ok && r.Problem == "" {
 		return p, nil
 	}
-	why := "it does not answer"
-	if ok {
-		why = r.Problem
+	why := r.Problem
+	if !ok && len(p.text) > 0 {
+		why = "it does not say what it found; is it another version of krunctl?"
 	}
-	_, end := p.kill()
-	if !ok && end != "" {
+	if _, end := p.kill(); why == "" {
 		why = end
 	}
 	return nil, fmt.Errorf("start the watcher %s: %s", o.Program, why)

@@ -96,7 +96,7 @@ func TestStartFails(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"it ends":    {"exit 2", "exit status 2"},
 		"it refuses": {"echo '{\"problem\":\"no buffer\",\"final\":true}'", "no buffer"},
-		"nonsense":   {"echo hello", "it ended"},
+		"nonsense":   {"echo hello", "another version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := start(t, test.text); err == nil || !strings.Contains(err.Error(), test.want) {
