@@ -77,7 +77,7 @@ func TestParseProblems(t *testing.T) {
 		{"bad choice", "[experiment]\norder = \"interleave\"",
 			`9: experiment.order is the string "interleave"; did you mean "interleaved"?`},
 		{"bad choice, nothing near", "[experiment]\nreboot = true",
-			`9: experiment.reboot is the boolean true; write "hardware" or "none"`},
+			`9: experiment.reboot is the boolean true; write "hardware", "kexec", "soft" or "none"`},
 		{"line break in a path", "[experiment]\nbenchmarks = \"a\\nb\"",
 			`9: experiment.benchmarks is the string "a\nb"; remove the line breaks and control characters`},
 		{"empty path", "[experiment]\nbenchmarks = \"\"",
