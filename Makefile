@@ -40,7 +40,7 @@ demo: setup
 	@echo "Building krund ..."
 	@$(MAKE) --no-print-directory build > $(BUILD)/build.log 2>&1 || { cat $(BUILD)/build.log; exit 1; }
 	@rm -rf demo.krun $(BUILD)/demo-report
-	@scripts/demo.sh $(BUILD)/demo.toml
+	@scripts/demo.sh configs/demo.toml $(BUILD)/demo.toml PyPy LuaJIT Node HotSpot
 	$(BUILD)/bin/krund run --directory demo.krun $(BUILD)/demo.toml
 	$(BUILD)/bin/krunctl analyze demo.krun
 	$(BUILD)/bin/krunctl report demo.krun -o $(BUILD)/demo-report
@@ -54,6 +54,15 @@ ab: setup build
 	@rm -rf ab.krun
 	$(BUILD)/bin/krund run --directory ab.krun configs/ab.toml
 	$(BUILD)/bin/krunctl compare ab.krun
+
+## instrument-cost  measure what instrumenting costs on this machine; VMS="Node Ruby": of C, CPython and these
+.PHONY: instrument-cost
+instrument-cost: setup build
+	@rm -rf instrument.krun
+	@scripts/demo.sh configs/instrument.toml $(BUILD)/instrument.toml $(VMS)
+	$(BUILD)/bin/krund run --directory instrument.krun $(BUILD)/instrument.toml
+	$(BUILD)/bin/krunctl compare --fail-on never --arms plain,columns instrument.krun
+	$(BUILD)/bin/krunctl compare --fail-on never --arms plain,events instrument.krun
 
 ## test        run all tests, most with the race detector, and those of the C library with sanitizers
 # The sequential tests that repeat one thing some hundred times run without the detector: it slows

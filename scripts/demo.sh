@@ -1,13 +1,16 @@
 #!/bin/sh
-# demo.sh OUT.toml: configs/demo.toml with a section for each further VM that this machine has, and
-# whose runner and benchmarks were built.
+# demo.sh IN.toml OUT.toml [VM...]: IN with a section for each further VM that this machine has, and
+# whose runner and benchmarks were built; only the VMs that are named, if any are.
 set -eu
-out=$1
+in=$1 out=$2
+shift 2
+only=" $* "
 here=$(dirname "$0")/..
-sed 's|^description = .*|description = "The demo, with the VMs of this machine"|' "$here/configs/demo.toml" > "$out"
+sed 's|^\(description = .*\)"$|\1 (with the VMs of this machine)"|' "$in" > "$out"
 
 # section NAME PROGRAM RUNNER ENTRY ITERATIONS [ARGUMENTS]
 section() {
+	case $only in "  " | *" $1 "*) ;; *) return 0 ;; esac
 	path=$(command -v "$2") || return 0
 	[ -e "$here/benchmarks/fannkuch_redux/$3/$4" ] || return 0
 	cat >> "$out" <<END
@@ -31,3 +34,5 @@ section PyPy pypy3 python bench.py 300
 section LuaJIT luajit lua bench.lua 300
 section Node node javascript bench.js 300
 section HotSpot java java KrunEntry.class 300
+section Ruby ruby ruby bench.rb 100
+section PHP php php bench.php 100
