@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -83,7 +84,7 @@ func (t *traceWriter) event(e traceEvent) {
 
 // metadata names the process, or with thread > 0 a thread.
 func (t *traceWriter) metadata(what string, thread int, argument string, value any) {
-	t.event(traceEvent{Name: what, Phase: phaseMetadata, Thread: thread,
+	t.event(traceEvent{Name: what, Category: "__metadata", Phase: phaseMetadata, Thread: thread,
 		Args: map[string]any{argument: value}})
 }
 
@@ -168,14 +169,16 @@ func (t *traceWriter) complete(thread int, name, category string, c traceClock, 
 		Time: c.at(start), Duration: microseconds(uint64(duration)), Args: args})
 }
 
-// startUp writes the time until the runner began, and that until the first iteration.
+// startUp writes the time until the runner began, and that until the first iteration. Both end a
+// nanosecond before the next event begins: viewers add times in floating point, where an end that
+// is equal to a beginning may lie behind it.
 func (t *traceWriter) startUp(r *results.Record, c traceClock) {
 	s := r.Startup
 	if s.ExecNS != nil && s.InitNS != nil {
-		t.complete(iterationsThread, "start of the VM", "start", c, *s.ExecNS, *s.InitNS-*s.ExecNS, nil)
+		t.complete(iterationsThread, "start of the VM", "start", c, *s.ExecNS, *s.InitNS-*s.ExecNS-1, nil)
 	}
 	if s.InitNS != nil && s.FirstNS != nil {
-		t.complete(iterationsThread, "load the benchmark", "start", c, *s.InitNS, *s.FirstNS-*s.InitNS, nil)
+		t.complete(iterationsThread, "load the benchmark", "start", c, *s.InitNS, *s.FirstNS-*s.InitNS-1, nil)
 	}
 }
 
@@ -210,24 +213,30 @@ func (t *traceWriter) events(events []results.Event, c traceClock) {
 		slices.SortStableFunc(list, func(a, b results.Event) int { return cmp.Compare(a.TimeNS, b.TimeNS) })
 		var ends []int64 // of the last event in each lane
 		for _, e := range list {
-			lane := freeLane(ends, e)
+			lane := 0 // instants overlap nothing
+			if e.DurationNS > 0 {
+				lane = freeLane(ends, e)
+			}
 			if lane == len(ends) {
-				ends = append(ends, 0)
+				ends = append(ends, math.MinInt64)
 				name := kind
 				if lane > 0 {
 					name = fmt.Sprintf("%s %d", kind, lane+1)
 				}
 				t.thread(first+lane, name)
 			}
-			ends[lane] = max(ends[lane], e.TimeNS+e.DurationNS)
+			if e.DurationNS > 0 {
+				ends[lane] = max(ends[lane], e.TimeNS+e.DurationNS)
+			}
 			t.vmEvent(first+lane, e, c)
 		}
 	}
 }
 
-// freeLane returns the first lane in which an event overlaps no other; len(ends) for a new one.
+// freeLane returns the first lane in which an event begins after the end of all others; len(ends)
+// for a new one.
 func freeLane(ends []int64, e results.Event) int {
-	i := slices.IndexFunc(ends, func(end int64) bool { return end <= e.TimeNS })
+	i := slices.IndexFunc(ends, func(end int64) bool { return end < e.TimeNS })
 	switch {
 	case i >= 0:
 		return i
