@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/quantile"
 	"krund/internal/display"
 	"krund/internal/host"
@@ -39,6 +40,10 @@ func (a *app) printRecord(r results.Skimmed) {
 	}
 	for i, c := range r.Columns {
 		a.line("column", "%s, %s, %d values%s", c.Label(), c.Kind, r.ColumnLengths[i], inBrackets(c.Unit))
+	}
+	if r.Instrument != "" || len(r.Events) > 0 {
+		a.line("events", "%d, %d lost; %s", len(r.Events), r.EventsLost,
+			dataset.InstrumentText(r.Instrument))
 	}
 	for _, t := range r.Totals {
 		value := "unknown"

@@ -22,7 +22,8 @@ type Row struct {
 	VM         string             `json:"vm"`
 	Variant    string             `json:"variant"`
 	Arm        string             `json:"arm,omitempty"`
-	Executions int                `json:"executions"` // planned and made, reruns included
+	Instrument string             `json:"instrument,omitempty"` // as in warmup.Pair
+	Executions int                `json:"executions"`           // planned and made, reruns included
 	Analysed   int                `json:"analysed"`
 	Class      classify.PairClass `json:"classification"` // "" if nothing was analyzed
 	Counts     classify.Counts    `json:"counts"`
@@ -53,7 +54,8 @@ func Rows(doc *warmup.Document) []Row {
 func rowOf(p *warmup.Pair) Row {
 	r := Row{
 		Key: p.Key, Benchmark: p.Benchmark, VM: p.VM, Variant: p.Variant, Arm: p.Arm,
-		Executions: len(p.Executions), Analysed: p.Status.Analysed, Class: p.Classification, Counts: p.Counts,
+		Instrument: p.Instrument, Executions: len(p.Executions), Analysed: p.Status.Analysed,
+		Class: p.Classification, Counts: p.Counts,
 		SteadyIteration: p.SteadyIteration, SteadySeconds: p.SteadySeconds,
 		SteadyPerformance: p.SteadyPerformance, Levels: p.Levels,
 		Warnings: p.Warnings,
@@ -171,8 +173,13 @@ func (r Row) byCount() []classify.Class {
 	return slices.DeleteFunc(classes, func(c classify.Class) bool { return r.Counts.Of(c) == 0 })
 }
 
-// ExecutionsText returns "30", or "28 of 30" if some are left out.
+// ExecutionsText returns "30", or "28 of 30" if some are left out; of an instrumented key
+// "30, events".
 func (r Row) ExecutionsText() string {
+	if level := r.Instrument; level != "" {
+		r.Instrument = ""
+		return r.ExecutionsText() + ", " + level
+	}
 	if r.Analysed == r.Executions {
 		return strconv.Itoa(r.Executions)
 	}

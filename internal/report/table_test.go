@@ -162,3 +162,15 @@ func TestWideCells(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestExecutionsText: an instrumented key is marked wherever its executions are counted.
+func TestExecutionsText(t *testing.T) {
+	for want, row := range map[string]Row{"30": {Executions: 30, Analysed: 30},
+		"28 of 30":         {Executions: 30, Analysed: 28},
+		"30, events":       {Executions: 30, Analysed: 30, Instrument: "events"},
+		"9 of 10, columns": {Executions: 10, Analysed: 9, Instrument: "columns"}} {
+		if got := row.ExecutionsText(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
