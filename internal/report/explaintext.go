@@ -104,8 +104,8 @@ func leftText(s explain.Share, noun string) string {
 
 // evidenceText states how strong the evidence is.
 func evidenceText(c *explain.Candidate, tested int, with []string) string {
-	text := fmt.Sprintf("Odds ratio %.3g, %.2g expected by chance, p = %.2g, corrected for %s %.2g",
-		c.OddsRatio, c.Expected, c.P, display.Count(tested, "candidate"), c.Corrected)
+	text := fmt.Sprintf("Odds ratio %.0f, %.2g expected by chance, p = %.2g; %.2g corrected for %s",
+		c.OddsRatio, c.Expected, c.P, c.Corrected, display.Count(tested, "candidate"))
 	if c.Smallest >= 0.01 {
 		text += fmt.Sprintf("; these events cannot give a p below %.2g, more executions can", c.Smallest)
 	}

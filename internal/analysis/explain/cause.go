@@ -37,6 +37,8 @@ type trait struct {
 	many string
 	// events are the kinds of events, columns the names of columns, that are evidence.
 	events, columns []string
+	// counted is the noun of the values of the columns.
+	counted string
 	// named: the events are also tested by name.
 	named bool
 	// lasting: the benchmark waits while such an event lasts, so that its duration must explain a
@@ -48,11 +50,13 @@ type trait struct {
 // docs/explain.md list.
 var traits = []trait{
 	{cause: GC, rank: 1, one: "a garbage collection", many: "garbage collections",
-		events: []string{"gc"}, columns: []string{"gc_count", "gc_time"}, named: true, lasting: true},
+		events: []string{"gc"}, columns: []string{"gc_count", "gc_time"},
+		counted: "garbage collections", named: true, lasting: true},
 	{cause: Compile, rank: 1, one: "a compilation", many: "compilations",
-		events: []string{"compile"}, columns: []string{"jit_count", "jit_time"}, named: true},
+		events: []string{"compile"}, columns: []string{"jit_count", "jit_time"},
+		counted: "compilations", named: true},
 	{cause: Deopt, rank: 1, one: "a deoptimization", many: "deoptimizations",
-		events: []string{"deopt"}, columns: []string{"deopt_count"}, named: true},
+		events: []string{"deopt"}, columns: []string{"deopt_count"}, counted: "deoptimizations", named: true},
 	{cause: Code, rank: 1, one: "a flush of compiled code", many: "flushes of compiled code",
 		events: []string{"code"}},
 	{cause: Load, rank: 1, one: "the loading of code", many: "loading of code", events: []string{"load"}},
@@ -61,17 +65,19 @@ var traits = []trait{
 	{cause: Mark, rank: 1, one: "a mark of the benchmark", many: "marks of the benchmark",
 		events: []string{"mark"}, named: true},
 	{cause: Competitor, rank: 2, one: "another task on its processor", many: "other tasks on its processor",
-		events: []string{"switch"}, columns: []string{"involuntary_switches"}, named: true},
+		events: []string{"switch"}, columns: []string{"involuntary_switches"},
+		counted: "involuntary context switches", named: true},
 	{cause: Interrupt, rank: 2, one: "an interrupt", many: "interrupts",
-		events: []string{"irq", "smi"}, columns: []string{"smi"}, named: true},
+		events: []string{"irq", "smi"}, columns: []string{"smi", "device_interrupts"},
+		counted: "interrupts", named: true},
 	{cause: Frequency, rank: 2, one: "a lower frequency", many: "a lower frequency"},
 	{cause: Migration, rank: 2, one: "a migration to another processor",
 		many:    "migrations to other processors",
-		columns: []string{"migrations"}},
+		columns: []string{"migrations"}, counted: "migrations"},
 	{cause: Faults, rank: 3, one: "page faults", many: "page faults", events: []string{"fault"},
-		columns: []string{"minor_faults", "major_faults", "page_faults"}},
+		columns: []string{"minor_faults", "major_faults", "page_faults"}, counted: "page faults"},
 	{cause: Sleep, rank: 2, one: "waiting (a voluntary switch)", many: "waiting (voluntary switches)",
-		columns: []string{"voluntary_switches"}},
+		columns: []string{"voluntary_switches"}, counted: "voluntary context switches"},
 	{cause: Work, rank: 4, one: "more instructions", many: "more instructions"},
 	{cause: Memory, rank: 4, one: "more cycles per instruction", many: "more cycles per instruction"},
 }

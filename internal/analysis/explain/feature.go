@@ -37,7 +37,8 @@ type test struct {
 	source  *source
 	target  Target
 	feature Feature
-	// marks[e][i] is 1 if iteration i of execution e has the feature; nil for Shift.
+	amounts []*exposure // by execution: Present, Extraordinary
+	// marks[e][i] is 1 if iteration i of execution e has the feature: Near, Last.
 	marks [][]uint8
 	// shifts[e][k][s] is 1 if the level changes at target k of execution e with shift s.
 	shifts [][][]uint8
@@ -46,76 +47,25 @@ type test struct {
 // testsOf returns the candidates of a key.
 func testsOf(sources []source, runs []*run) []*test {
 	var all []*test
-	add := func(s *source, target Target, f Feature, marks [][]uint8) {
+	add := func(s *source, f Feature, marks [][]uint8) {
 		if f == Shift || slices.ContainsFunc(marks, func(m []uint8) bool { return slices.Contains(m, 1) }) {
-			all = append(all, &test{source: s, target: target, feature: f, marks: marks})
+			all = append(all, &test{source: s, target: Changepoints, feature: f, marks: marks})
 		}
 	}
 	for i := range sources {
 		s := &sources[i]
-		outliers, near := s.outlierMarks(runs), s.nearMarks(runs)
-		for f, marks := range outliers {
-			add(s, Outliers, []Feature{Present, Extraordinary}[f], marks)
-		}
-		if near != nil {
-			add(s, Changepoints, Near, near)
+		all = append(all, s.outlierTests(runs)...)
+		if near := s.nearMarks(runs); near != nil {
+			add(s, Near, near)
 		}
 		if s.cause == Compile && s.name == "" {
-			add(s, Changepoints, Last, s.lastMarks(runs))
+			add(s, Last, s.lastMarks(runs))
 		}
 		if s.name == "" || s.cause == Competitor {
-			add(s, Changepoints, Shift, nil)
+			add(s, Shift, nil)
 		}
 	}
 	return all
-}
-
-// outlierMarks returns the marks of Present and Extraordinary, without those that distinguish
-// nothing.
-func (s *source) outlierMarks(runs []*run) [][][]uint8 {
-	present, extraordinary := make([][]uint8, len(runs)), make([][]uint8, len(runs))
-	with, of := 0, 0
-	for e, r := range runs {
-		a := s.runs[e]
-		present[e], extraordinary[e] = make([]uint8, r.n), make([]uint8, r.n)
-		for i, v := range a.count {
-			if v > 0 {
-				present[e][i] = 1
-				with++
-			}
-		}
-		of += r.n
-		amount := a.count
-		if a.spent != nil {
-			amount = a.spent
-		}
-		for _, i := range high(amount, r.a.Window) {
-			extraordinary[e][i] = 1
-		}
-	}
-	if float64(with) >= usual*float64(of) {
-		return [][][]uint8{nil, extraordinary}
-	}
-	if float64(with) <= rare*float64(of) {
-		return [][][]uint8{present}
-	}
-	return [][][]uint8{present, extraordinary}
-}
-
-// high returns the iterations whose amount is extraordinarily high, by the rule that finds
-// outliers.
-func high(amount []float64, window int) []int {
-	found, err := outlier.Find(amount, window)
-	if err != nil || len(found) == 0 {
-		return nil
-	}
-	median := medianOf(amount)
-	return slices.DeleteFunc(found, func(i int) bool { return amount[i] <= median })
-}
-
-func medianOf(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
 }
 
 // nearMarks marks the iterations near one with an event. It returns nil if those are too many to

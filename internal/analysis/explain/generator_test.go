@@ -26,7 +26,7 @@ type nature struct {
 
 // execution generates an execution of a VM that compiles, loads classes and collects garbage,
 // mostly at the beginning, without any effect on the wall times, which have correlated noise of 1
-// %.
+// %. What it does is spread evenly over time: a long iteration has more of it.
 func (v nature) execution(random *rand.Rand) *dataset.Execution {
 	n := v.n
 	wall := make([]int64, n)
@@ -38,14 +38,14 @@ func (v nature) execution(random *rand.Rand) *dataset.Execution {
 			t *= 1.4
 		}
 		if random.Float64() < v.odd {
-			t *= 1.3 + random.Float64()
+			t *= 1.3 + 4*random.Float64()
 		}
 		wall[i] = int64(t)
 	}
 	counts := func(mean float64) []int64 {
 		c := make([]int64, n)
 		for i := range c {
-			for p := math.Exp(-mean); random.Float64() > p; c[i]++ {
+			for p := math.Exp(-mean * float64(wall[i]) / 1e6); random.Float64() > p; c[i]++ {
 				if c[i] > 20 {
 					break
 				}
@@ -66,7 +66,7 @@ func (v nature) execution(random *rand.Rand) *dataset.Execution {
 		early := math.Exp(-float64(i) / (0.04 * float64(n)))
 		at := func() int64 { return e.Starts[i] + int64(random.Float64()*float64(wall[i])) }
 		add := func(p float64, kind, name string, length float64) {
-			if random.Float64() < p {
+			if random.Float64() < p*float64(wall[i])/1e6 {
 				e.Events = append(e.Events, dataset.Event{Kind: kind, Name: name, Time: at(),
 					Duration: int64(length * (0.5 + random.Float64()))})
 			}

@@ -22,7 +22,7 @@ func (s *study) describe() {
 		k.Statements[i].Text = s.statementText(i)
 	}
 	for e, r := range s.runs {
-		x := Execution{Number: r.e.Number, Iterations: r.n, Steady: steadyOf(r)}
+		x := Execution{Number: r.e.Number, Iterations: r.n, Steady: steadyOf(r, s.sources)}
 		x.Outliers = s.findings(Outliers, e, &k.Outliers)
 		x.Changepoints = s.findings(Changepoints, e, &k.Changepoints)
 		k.Executions = append(k.Executions, x)
@@ -204,18 +204,16 @@ func (s *study) causeText(statement, e, i int) string {
 	case t.source.kind != "":
 		return r.eventIn(t.source, i)
 	}
-	value := s.sources[s.index(t.source)].runs[e].count[i]
-	if a := t.source.runs[e].spent; a != nil {
-		return fmt.Sprintf("%s took %s", t.source.cause.trait().many, duration(a[i]))
+	a, trait := &t.source.runs[e], t.source.cause.trait()
+	if a.spent != nil {
+		return fmt.Sprintf("%s took %s", trait.many, duration(a.spent[i]))
 	}
-	return fmt.Sprintf("%s is %s there", strings.TrimPrefix(t.source.label, "column "), number(value))
-}
-
-func (s *study) index(of *source) int {
-	return slices.IndexFunc(s.sources, func(x source) bool {
-		return x.label == of.label &&
-			x.name == of.name
-	})
+	noun := trait.counted
+	if noun == "" {
+		noun = strings.TrimPrefix(t.source.label, "column ")
+	}
+	sorted := slices.Sorted(slices.Values(a.count))
+	return fmt.Sprintf("%s %s, usually %s", number(a.count[i]), noun, number(sorted[len(sorted)/2]))
 }
 
 // eventIn describes the events of a source in iteration i.

@@ -143,6 +143,9 @@ func shiftsOf(runs []*run, p Parameters) [][]int32 {
 func (t *test) row(runs []*run, e, k int) (head, tail []uint8) {
 	r := runs[e]
 	i := r.targets[t.target][k]
+	if t.target == Outliers {
+		return t.exposed(r, e, i)
+	}
 	if t.feature != Shift {
 		return t.marks[e][i:], t.marks[e][:i]
 	}

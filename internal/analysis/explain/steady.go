@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"krund/internal/analysis/dataset"
@@ -17,7 +18,7 @@ const (
 )
 
 // steadyOf compares the statistical steady state of an execution with what the VM did.
-func steadyOf(r *run) Steady {
+func steadyOf(r *run, sources []source) Steady {
 	st := Steady{Warnings: []string{}}
 	from := r.n
 	if r.a.Steady != nil {
@@ -30,24 +31,26 @@ func steadyOf(r *run) Steady {
 	st.LastCompile, st.Compiles = lastOf(compiles, from)
 	st.LastDeopt, st.Deopts = lastOf(deopts, from)
 	st.LastCode, _ = lastOf(codes, from)
-	st.Text = st.text(compiles != nil, deopts != nil, codes != nil)
+	known := func(c Cause) bool {
+		return slices.ContainsFunc(sources, func(s source) bool { return s.cause == c })
+	}
+	st.Text = st.text(known(Compile), known(Deopt), known(Code))
 	if st.From != nil {
 		st.warn(r)
 	}
 	return st
 }
 
-// activity counts by iteration what the VM did, from events or a column; nil if neither is known.
+// activity counts by iteration what the VM did, from events or a column; nil if there is neither.
 func (r *run) activity(c Cause, column string) []float64 {
 	values := r.column(column)
 	if r.e.Instrument != "events" && len(r.e.Events) == 0 || r.starts == nil {
 		return values
 	}
-	s, found := eventSource([]*run{r}, c.trait(), c.trait().events[0], "")
-	if !found && values != nil {
-		return values
+	if s, found := eventSource([]*run{r}, c.trait(), c.trait().events[0], ""); found {
+		return s.runs[0].place
 	}
-	return s.runs[0].place
+	return values
 }
 
 // lastOf returns the last iteration with anything, and how many there are from the given one on.
@@ -83,7 +86,7 @@ func (st *Steady) text(compiles, deopts, codes bool) string {
 	add(codes, st.LastCode, "code cache last flushed or full", "")
 	list = deleteEmpty(list)
 	if len(list) == 0 {
-		return text + "; the VM did not tell what it did"
+		return text + "; the VM has not reported any compilation"
 	}
 	return text + "; the VM: " + strings.Join(list, ", ")
 }

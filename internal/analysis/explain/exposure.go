@@ -1,0 +1,111 @@
+package explain
+
+import (
+	"math"
+	"slices"
+)
+
+// mostWide bounds the number of iterations that a long one is compared with.
+const mostWide = 32
+
+// exposure is the amount of a source in the iterations of an execution, and what is extraordinary.
+//
+// A long iteration has more events by chance. So an outlier that takes w times as long as its
+// segment (without the time of the events) is compared with w successive iterations, and has the
+// feature if its amount is above threshold(w).
+type exposure struct {
+	amount []float64
+	sums   []float64 // before each iteration of two copies of the series
+	// The amount of w iterations is extraordinary above middle*w + spread*sqrt(w).
+	middle, spread float64
+	rows           map[int][]uint8
+}
+
+// newExposure takes any amount for extraordinary if present is true, else what is above the median
+// by more than the distance of the 10th and the 90th percentile.
+func newExposure(amount []float64, n int, present bool) *exposure {
+	if amount == nil {
+		amount = make([]float64, n)
+	}
+	x := &exposure{amount: amount, sums: make([]float64, 2*n+1), rows: map[int][]uint8{}}
+	for i := range 2 * n {
+		x.sums[i+1] = x.sums[i] + amount[i%n]
+	}
+	if !present {
+		sorted := slices.Sorted(slices.Values(amount))
+		const tenth = 10
+		x.middle, x.spread = sorted[n/2], sorted[n-1-n/tenth]-sorted[n/tenth]
+	}
+	return x
+}
+
+// threshold is the amount of so many iterations above which it is extraordinary. What rounding adds
+// to a sum is not.
+func (x *exposure) threshold(width int) float64 {
+	w := float64(width)
+	return x.middle*w + x.spread*math.Sqrt(w) + 1e-9*x.sums[len(x.sums)-1]
+}
+
+// row marks the iterations that begin a run of width iterations with an extraordinary amount.
+func (x *exposure) row(width int) []uint8 {
+	if row := x.rows[width]; row != nil {
+		return row
+	}
+	row := make([]uint8, len(x.amount))
+	limit := x.threshold(width)
+	for i := range row {
+		if x.sums[i+width]-x.sums[i] > limit {
+			row[i] = 1
+		}
+	}
+	x.rows[width] = row
+	return row
+}
+
+// outlierTests returns the candidates Present and Extraordinary of a source, without those that
+// distinguish nothing.
+func (s *source) outlierTests(runs []*run) []*test {
+	present := &test{source: s, target: Outliers, feature: Present}
+	extraordinary := &test{source: s, target: Outliers, feature: Extraordinary}
+	with, of := 0, 0
+	for e, r := range runs {
+		a := &s.runs[e]
+		amount := a.count
+		if a.spent != nil {
+			amount = a.spent
+		}
+		present.amounts = append(present.amounts, newExposure(a.count, r.n, true))
+		extraordinary.amounts = append(extraordinary.amounts, newExposure(amount, r.n, false))
+		for _, v := range a.count {
+			if v > 0 {
+				with++
+			}
+		}
+		of += r.n
+	}
+	switch share := float64(with) / float64(of); {
+	case with == 0:
+		return nil
+	case share >= usual:
+		return []*test{extraordinary}
+	case share <= rare:
+		return []*test{present}
+	}
+	return []*test{present, extraordinary}
+}
+
+// exposed is row for outlier i of execution e.
+func (t *test) exposed(r *run, e, i int) (head, tail []uint8) {
+	x := t.amounts[e]
+	width := min(mostWide, max(1, r.n/8), int(math.Round(r.longer(&t.source.runs[e], i))))
+	wide := x.row(width)
+	if width == 1 {
+		return wide[i:], wide[:i]
+	}
+	row := append(append(make([]uint8, 0, r.n), wide[i:]...), wide[:i]...)
+	row[0] = 0
+	if x.amount[i] > x.threshold(width) {
+		row[0] = 1
+	}
+	return row, nil
+}
