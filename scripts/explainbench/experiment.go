@@ -131,13 +131,13 @@ func (x *experiment) config() (text string, programs int, err error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[experiment]\nexecutions = %d\norder = \"interleaved\"\nseed = 1\nreboot = \"none\"\n"+
 		"account = \"caller\"\nbenchmarks = \"%s\"\n[limits]\ntimeout = \"2m\"\n[wait]\nstartup = \"0s\"\n"+
-		"sync = \"0s\"\n[temperature]\nbase_wait = \"0s\"\n", x.executions, filepath.Join(x.dir, "programs"))
-	fmt.Fprintf(&b, "[vms.%s]\nrunner = \"%s\"\niterations = %d\nvariants = [\"v\"]\ninstrument = \"events\"\n",
+		"sync = \"0s\"\n[temperature]\nbase_wait = \"0s\"\n"+
+		"[counters]\nkernel = [\"usage\", \"switches\"]\n", x.executions, filepath.Join(x.dir, "programs"))
+	fmt.Fprintf(&b, "[vms.%s]\nrunner = \"%s\"\niterations = %d\nvariants = [\"v\"]\ninstrument = \"events\"\n"+
+		"env = { MALLOC_MMAP_THRESHOLD_ = \"65536\" }\n", // so that malloc unmaps what is freed
 		x.vm.name, x.vm.runner, iterations)
-	if path, err := exec.LookPath(x.vm.program); err == nil && x.vm.runner != "c" {
-		if path, err = filepath.EvalSymlinks(path); err == nil && !strings.Contains(path, "pyenv") {
-			fmt.Fprintf(&b, "path = %q\n", path)
-		}
+	if x.vm.runner != "c" {
+		fmt.Fprintf(&b, "path = %q\n", x.vm.program)
 	}
 	fmt.Fprintf(&b, "[variants.v]\nentry = %q\nsubfolder = %q\n[benchmarks]\n", x.vm.entry, x.vm.runner)
 	source := filepath.Join(x.build, "../benchmarks")

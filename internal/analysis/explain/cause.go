@@ -31,7 +31,8 @@ func (c Cause) Symptom() bool { return c == Work || c == Memory }
 type trait struct {
 	cause Cause
 	// rank is lower for causes that bring about others: a garbage collection touches fresh memory
-	// and makes threads wait, but page faults do not collect garbage.
+	// and makes threads wait, but page faults do not collect garbage; a deoptimization is followed
+	// by another compilation.
 	rank int
 	one  string // noun with its article
 	many string
@@ -46,17 +47,20 @@ type trait struct {
 	lasting bool
 }
 
+// ofVM reports whether the VM, and not the kernel, is the source.
+func (t *trait) ofVM() bool { return t.rank <= 2 }
+
 // traits lists all causes, by rank. The names of columns are those that docs/counters.md and
 // docs/explain.md list.
 var traits = []trait{
 	{cause: GC, rank: 1, one: "a garbage collection", many: "garbage collections",
 		events: []string{"gc"}, columns: []string{"gc_count", "gc_time"},
 		counted: "garbage collections", named: true, lasting: true},
-	{cause: Compile, rank: 1, one: "a compilation", many: "compilations",
-		events: []string{"compile"}, columns: []string{"jit_count", "jit_time"},
-		counted: "compilations", named: true},
 	{cause: Deopt, rank: 1, one: "a deoptimization", many: "deoptimizations",
 		events: []string{"deopt"}, columns: []string{"deopt_count"}, counted: "deoptimizations", named: true},
+	{cause: Compile, rank: 2, one: "a compilation", many: "compilations",
+		events: []string{"compile"}, columns: []string{"jit_count", "jit_time"},
+		counted: "compilations", named: true},
 	{cause: Code, rank: 1, one: "a flush of compiled code", many: "flushes of compiled code",
 		events: []string{"code"}},
 	{cause: Load, rank: 1, one: "the loading of code", many: "loading of code", events: []string{"load"}},
@@ -64,22 +68,22 @@ var traits = []trait{
 		events: []string{"pause"}, named: true, lasting: true},
 	{cause: Mark, rank: 1, one: "a mark of the benchmark", many: "marks of the benchmark",
 		events: []string{"mark"}, named: true},
-	{cause: Competitor, rank: 2, one: "another task on its processor", many: "other tasks on its processor",
+	{cause: Competitor, rank: 3, one: "another task on its processor", many: "other tasks on its processor",
 		events: []string{"switch"}, columns: []string{"involuntary_switches"},
 		counted: "involuntary context switches", named: true},
-	{cause: Interrupt, rank: 2, one: "an interrupt", many: "interrupts",
+	{cause: Interrupt, rank: 3, one: "an interrupt", many: "interrupts",
 		events: []string{"irq", "smi"}, columns: []string{"smi", "device_interrupts"},
 		counted: "interrupts", named: true},
-	{cause: Frequency, rank: 2, one: "a lower frequency", many: "a lower frequency"},
-	{cause: Migration, rank: 2, one: "a migration to another processor",
+	{cause: Frequency, rank: 3, one: "a lower frequency", many: "a lower frequency"},
+	{cause: Migration, rank: 3, one: "a migration to another processor",
 		many:    "migrations to other processors",
 		columns: []string{"migrations"}, counted: "migrations"},
-	{cause: Faults, rank: 3, one: "page faults", many: "page faults", events: []string{"fault"},
+	{cause: Faults, rank: 4, one: "page faults", many: "page faults", events: []string{"fault"},
 		columns: []string{"minor_faults", "major_faults", "page_faults"}, counted: "page faults"},
-	{cause: Sleep, rank: 2, one: "waiting (a voluntary switch)", many: "waiting (voluntary switches)",
+	{cause: Sleep, rank: 3, one: "waiting (a voluntary switch)", many: "waiting (voluntary switches)",
 		columns: []string{"voluntary_switches"}, counted: "voluntary context switches"},
-	{cause: Work, rank: 4, one: "more instructions", many: "more instructions"},
-	{cause: Memory, rank: 4, one: "more cycles per instruction", many: "more cycles per instruction"},
+	{cause: Work, rank: 5, one: "more instructions", many: "more instructions"},
+	{cause: Memory, rank: 5, one: "more cycles per instruction", many: "more cycles per instruction"},
 }
 
 func (c Cause) trait() *trait {

@@ -184,7 +184,7 @@ func (s *study) scoreAll() []scored {
 	}
 	for i := range all {
 		all[i].Corrected = shareAbove(highest, all[i].score)
-		if all[i].Target == Outliers {
+		if all[i].Target == Outliers && all[i].Cause.trait().lasting {
 			all[i].Time = s.timeOf(all[i].test)
 		}
 	}
@@ -223,7 +223,7 @@ func shareOfMaximum(hits []float32) float64 {
 // established reports whether a candidate can be named.
 func (s *study) established(c *scored) bool {
 	return c.score > 0 && c.Corrected <= s.p.Alpha &&
-		!(c.Time != nil && c.Cause.trait().lasting && *c.Time < leastTime)
+		!(c.Time != nil && *c.Time < leastTime)
 }
 
 // rival returns the candidate to name in place of the best one: one whose cause has a lower rank

@@ -5,8 +5,13 @@ import (
 	"slices"
 )
 
-// mostWide bounds the number of iterations that a long one is compared with.
-const mostWide = 32
+const (
+	// mostWide bounds the number of iterations that a long one is compared with.
+	mostWide = 32
+	// slack is how much longer than its segment an iteration may be to be compared with single
+	// ones.
+	slack = 0.1
+)
 
 // exposure is the amount of a source in the iterations of an execution, and what is extraordinary.
 //
@@ -97,7 +102,7 @@ func (s *source) outlierTests(runs []*run) []*test {
 // exposed is row for outlier i of execution e.
 func (t *test) exposed(r *run, e, i int) (head, tail []uint8) {
 	x := t.amounts[e]
-	width := min(mostWide, max(1, r.n/8), int(math.Round(r.longer(&t.source.runs[e], i))))
+	width := min(mostWide, max(1, r.n/8), int(math.Ceil(r.longer(t.source, e, i)-slack)))
 	wide := x.row(width)
 	if width == 1 {
 		return wide[i:], wide[:i]
@@ -107,5 +112,27 @@ func (t *test) exposed(r *run, e, i int) (head, tail []uint8) {
 	if x.amount[i] > x.threshold(width) {
 		row[0] = 1
 	}
+	return row, nil
+}
+
+// surrounded is row for the changepoint before iteration i of execution e and the features Near and
+// Last. If there are long iterations around it, other places are compared with as much time.
+func (t *test) surrounded(r *run, e, i int) (head, tail []uint8) {
+	marks := t.marks[e]
+	extra := 0.0
+	for j := max(0, i-near); j < min(r.n, i+near); j++ {
+		extra += r.longer(t.source, e, j) - 1
+	}
+	width := min(mostWide, max(1, r.n/8), 1+int(extra+1-slack))
+	if width == 1 {
+		return marks[i:], marks[:i]
+	}
+	row := make([]uint8, r.n)
+	for k, m := range marks {
+		if m == 1 {
+			mark(row, k-i-width/2, k-i+(width-1)/2)
+		}
+	}
+	row[0] = marks[i]
 	return row, nil
 }

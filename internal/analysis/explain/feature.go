@@ -22,6 +22,7 @@ const (
 	// relative to the larger level, levelFloor the smallest standard deviation relative to the mean
 	// of the series.
 	levelWindow = 100
+	levelLeast  = 8 // smallest number of iterations
 	levelTest   = 5.0
 	levelRatio  = 0.05
 	levelFloor  = 0.01
@@ -196,7 +197,7 @@ func (r *run) shifts(l *levels, c int) []uint8 {
 	marks := make([]uint8, r.n)
 	before := min(c-r.segment(c-1).Start, levelWindow)
 	after := min(r.segment(c).End-c, levelWindow)
-	if l == nil || before < 2 || after < 2 {
+	if l == nil || before < levelLeast || after < levelLeast {
 		return marks
 	}
 	sign := 1.0

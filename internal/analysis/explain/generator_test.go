@@ -45,10 +45,9 @@ func (v nature) execution(random *rand.Rand) *dataset.Execution {
 	counts := func(mean float64) []int64 {
 		c := make([]int64, n)
 		for i := range c {
-			for p := math.Exp(-mean * float64(wall[i]) / 1e6); random.Float64() > p; c[i]++ {
-				if c[i] > 20 {
-					break
-				}
+			limit := math.Exp(-mean * float64(wall[i]) / 1e6)
+			for p := random.Float64(); p > limit; p *= random.Float64() { // Poisson (Knuth 1969)
+				c[i]++
 			}
 		}
 		return c

@@ -87,12 +87,12 @@ func (r *run) segment(i int) *warmup.Segment {
 func (r *run) excess(i int) float64 { return r.values[i] - r.segment(i).Mean }
 
 // longer is how many times as long as its segment iteration i took, at least 1, without the time
-// that the events of a took of it: events that are spread evenly over time are as many times as
-// frequent in it.
-func (r *run) longer(a *amounts, i int) float64 {
+// that lasting events of the source took of it: events that are spread evenly over time are as many
+// times as frequent in it.
+func (r *run) longer(s *source, e, i int) float64 {
 	rest := r.values[i]
-	if a.spent != nil && r.seconds {
-		rest -= a.spent[i] / 1e9
+	if spent := s.runs[e].spent; spent != nil && r.seconds && s.cause.trait().lasting {
+		rest -= spent[i] / 1e9
 	}
 	return max(1, quotientOf(rest, r.segment(i).Mean))
 }

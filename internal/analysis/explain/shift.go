@@ -12,12 +12,16 @@ import (
 const (
 	localShare  = 0.1
 	localRadius = 25
+	// localAlpha is the probability below which hits at changepoints must be as rare as that among
+	// slight shifts.
+	localAlpha = 0.02
 )
 
 // table has the hits of one candidate for each shift of each execution.
 type table struct {
 	targets  int     // unexplained ones
 	all      int     // all of the key
+	nearby   bool    // local is compared by itself, too
 	places   float64 // iterations in which a target could be
 	expected float64 // mean number of hits over all shifts
 	// hits[e][s] are the targets of execution e that have the feature when the source is shifted by
@@ -57,6 +61,7 @@ func newTable(t *test, runs []*run, open targets) *table {
 			radius = int(localShare * float64(r.n))
 		case t.feature != Shift: // which compares with its surroundings itself
 			radius = min(localRadius, r.n/8)
+			tab.nearby = true
 		}
 		tab.hits[e], tab.local[e] = hits, around(hits, radius)
 	}
@@ -89,10 +94,23 @@ func around(values []float32, radius int) []float32 {
 // targets that are explained and with the rareness of the feature.
 func (t *table) score(hits, local float64, p Parameters) float64 {
 	mean := max(t.expected, local)
+	if t.nearby && tail(hits, local) > localAlpha {
+		return 0
+	}
 	if hits <= mean || hits-mean < p.Share*float64(t.all) || t.odds(hits) < p.OddsRatio {
 		return 0
 	}
 	return 2 * (hits*math.Log(hits/mean) - (hits - mean))
+}
+
+// tail is the probability of at least so many hits if they are Poisson with the given mean.
+func tail(hits, mean float64) float64 {
+	term, below := math.Exp(-mean), 0.0
+	for k := 0.0; k < hits; k++ {
+		below += term
+		term *= mean / (k + 1)
+	}
+	return max(0, 1-below)
 }
 
 // odds is the odds ratio of the feature at targets and elsewhere, with 0.5 added to each of the
@@ -147,7 +165,7 @@ func (t *test) row(runs []*run, e, k int) (head, tail []uint8) {
 		return t.exposed(r, e, i)
 	}
 	if t.feature != Shift {
-		return t.marks[e][i:], t.marks[e][:i]
+		return t.surrounded(r, e, i)
 	}
 	if t.shifts == nil {
 		t.shifts = make([][][]uint8, len(runs))

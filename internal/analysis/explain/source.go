@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// mostNames is the number of names of a kind of events that are tested on their own: those in
-	// the most executions, then those that took the most time.
-	mostNames = 48
+	// mostFunctions and mostNames are the numbers of names of a kind of events that are tested on
+	// their own: those in the most executions, then those that took the most time. The first is for
+	// compilations and deoptimizations.
+	mostFunctions, mostNames = 48, 8
 	// idle begins the names of the kernel's idle tasks: a processor that runs one has nothing to
 	// do.
 	idle = "swapper"
@@ -51,7 +52,7 @@ func sourcesOf(runs []*run) []source {
 		for _, name := range t.columns {
 			// a count of the VM has nothing to add to its events, one of the kernel has: events
 			// may have been lost
-			if t.rank == 1 && seen {
+			if t.ofVM() && seen {
 				break
 			}
 			if s, ok := columnSource(t.cause, name, runs,
@@ -203,7 +204,11 @@ func namedSources(runs []*run, t *trait, kind string) []source {
 		return cmp.Or(b.executions-a.executions, cmp.Compare(b.spent, a.spent), cmp.Compare(a.name, b.name))
 	})
 	var named []source
-	for _, w := range order[:min(len(order), mostNames)] {
+	most := mostNames
+	if t.cause == Compile || t.cause == Deopt {
+		most = mostFunctions
+	}
+	for _, w := range order[:min(len(order), most)] {
 		if s, ok := eventSource(runs, t, kind, w.name); ok {
 			named = append(named, s)
 		}
