@@ -129,10 +129,14 @@ func (x *experiment) execute(ctx context.Context, argv []string) error {
 // config returns the configuration, and the number of its benchmarks.
 func (x *experiment) config() (text string, programs int, err error) {
 	var b strings.Builder
+	executions := x.executions
+	if x.competitor {
+		executions *= 2 // there is one program
+	}
 	fmt.Fprintf(&b, "[experiment]\nexecutions = %d\norder = \"interleaved\"\nseed = 1\nreboot = \"none\"\n"+
 		"account = \"caller\"\nbenchmarks = \"%s\"\n[limits]\ntimeout = \"2m\"\n[wait]\nstartup = \"0s\"\n"+
 		"sync = \"0s\"\n[temperature]\nbase_wait = \"0s\"\n"+
-		"[counters]\nkernel = [\"usage\", \"switches\"]\n", x.executions, filepath.Join(x.dir, "programs"))
+		"[counters]\nkernel = [\"usage\", \"switches\"]\n", executions, filepath.Join(x.dir, "programs"))
 	fmt.Fprintf(&b, "[vms.%s]\nrunner = \"%s\"\niterations = %d\nvariants = [\"v\"]\ninstrument = \"events\"\n"+
 		"env = { MALLOC_MMAP_THRESHOLD_ = \"65536\" }\n", // so that malloc unmaps what is freed
 		x.vm.name, x.vm.runner, iterations)

@@ -84,6 +84,7 @@ func (b *bench) all(ctx context.Context, only string) error {
 			if err := x.run(ctx, table); err != nil {
 				return fmt.Errorf("%s: %w", vm.name, err)
 			}
+			fmt.Fprintf(os.Stderr, "%s measured\n", vm.name)
 		}
 	}
 	b.print(table)

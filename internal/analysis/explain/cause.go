@@ -63,7 +63,7 @@ var traits = []trait{
 		counted: "compilations", named: true},
 	{cause: Code, rank: 1, one: "a flush of compiled code", many: "flushes of compiled code",
 		events: []string{"code"}},
-	{cause: Load, rank: 1, one: "the loading of code", many: "loading of code", events: []string{"load"}},
+	{cause: Load, rank: 1, one: "a load of code", many: "loads of code", events: []string{"load"}},
 	{cause: Pause, rank: 1, one: "a pause of the VM", many: "pauses of the VM",
 		events: []string{"pause"}, named: true, lasting: true},
 	{cause: Mark, rank: 1, one: "a mark of the benchmark", many: "marks of the benchmark",

@@ -15,8 +15,8 @@ const (
 	mostStatements = 12
 	listed         = 8
 	// A cause of lower rank is named in place of the candidate with the most evidence if it has
-	// this share of the evidence and explains this share of its targets.
-	rivalScore, rivalHits = 0.5, 0.8
+	// this share of its odds ratio, and this share of its targets are targets of that candidate.
+	rivalOdds, rivalHits = 0.5, 0.5
 	// withHits is the share of a statement's targets from which on another cause is mentioned.
 	withHits = 0.5
 	// leastTime is the share of the extra time of outliers that lasting events must take.
@@ -227,13 +227,13 @@ func (s *study) established(c *scored) bool {
 }
 
 // rival returns the candidate to name in place of the best one: one whose cause has a lower rank
-// and that explains nearly the same.
+// and that is as specific for some of the same targets. The others are left for later statements.
 func (s *study) rival(best *scored, all []scored) *scored {
 	chosen := best
 	for i := range all {
 		c := &all[i]
-		if c.Target != best.Target || !s.established(c) || c.score < rivalScore*best.score ||
-			c.Cause.trait().rank >= best.Cause.trait().rank || s.shared(best.test, c.test) < rivalHits {
+		if c.Target != best.Target || !s.established(c) || c.OddsRatio < rivalOdds*best.OddsRatio ||
+			c.Cause.trait().rank >= best.Cause.trait().rank || s.shared(c.test, best.test) < rivalHits {
 			continue
 		}
 		if c.Cause.trait().rank < chosen.Cause.trait().rank ||

@@ -103,8 +103,8 @@ type Candidate struct {
 	// Smallest is the smallest P that these targets and events can give: the share of the shifts
 	// that match best.
 	Smallest float64 `json:"p_smallest"`
-	// Time is the share of the outliers' extra time that garbage collections or pauses took; nil for
-	// other causes, and if that is unknown.
+	// Time is the share of the outliers' extra time that garbage collections or pauses took; nil
+	// for other causes, and if that is unknown.
 	Time *float64 `json:"time"`
 }
 

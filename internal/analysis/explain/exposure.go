@@ -21,7 +21,7 @@ const (
 type exposure struct {
 	amount []float64
 	sums   []float64 // before each iteration of two copies of the series
-	// The amount of w iterations is extraordinary above middle*w + spread*sqrt(w).
+	// The amount of w iterations is extraordinary above middle*w + spread*(1+sqrt(w))/2.
 	middle, spread float64
 	rows           map[int][]uint8
 }
@@ -48,7 +48,7 @@ func newExposure(amount []float64, n int, present bool) *exposure {
 // to a sum is not.
 func (x *exposure) threshold(width int) float64 {
 	w := float64(width)
-	return x.middle*w + x.spread*math.Sqrt(w) + 1e-9*x.sums[len(x.sums)-1]
+	return x.middle*w + x.spread*(1+math.Sqrt(w))/2 + 1e-9*x.sums[len(x.sums)-1]
 }
 
 // row marks the iterations that begin a run of width iterations with an extraordinary amount.

@@ -10,18 +10,18 @@ import (
 
 // heldOut is added to the seeds, so that they are not those with which the thresholds were chosen
 // (0).
-const heldOut = 0
+const heldOut = 1000
 
 // simulated are the natures that are simulated, with the number of keys of each cause.
 var simulated = []struct {
 	nature
 	keys int
 }{
-	{nature{n: 300, executions: 1}, 40},
-	{nature{n: 300, executions: 3, odd: 0.005}, 40},
-	{nature{n: 300, executions: 10, warm: true, odd: 0.01}, 12},
-	{nature{n: 2000, executions: 1, warm: true, odd: 0.005}, 20},
-	{nature{n: 2000, executions: 5, warm: true, odd: 0.005}, 8},
+	{nature{n: 300, executions: 1}, 30},
+	{nature{n: 300, executions: 3, odd: 0.005}, 30},
+	{nature{n: 300, executions: 10, warm: true, odd: 0.01}, 10},
+	{nature{n: 2000, executions: 1, warm: true, odd: 0.005}, 12},
+	{nature{n: 2000, executions: 5, warm: true, odd: 0.005}, 6},
 	{nature{n: 2000, executions: 30, warm: true, odd: 0.005}, 2},
 }
 
@@ -58,7 +58,7 @@ func TestSimulations(t *testing.T) {
 			float64(all.right)/float64(all.found),
 			all.found, all.injected)
 		report(t, "shifted evidence", shifted, nulls)
-		report(t, "nothing injected", natural, nulls)
+		t.Logf("  nothing injected, but bursts at the beginning: %d of %d keys with any explanation", natural, nulls)
 	}
 }
 

@@ -1,0 +1,63 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/explain"
+	"krund/internal/key"
+)
+
+// TestExplainText: what a person reads about one key with a statement and one without evidence.
+func TestExplainText(t *testing.T) {
+	time := 0.93
+	best := explain.Candidate{Target: explain.Outliers, Cause: explain.GC, Source: "events gc", Targets: 43,
+		Hits: 41, Expected: 1.075, OddsRatio: 3405, P: 0.02, Corrected: 0.02, Smallest: 0.02, Time: &time}
+	doc := &explain.Document{Source: dataset.Info{Source: "warmup.krun"}, Keys: []explain.Key{
+		{
+			Key: "nbody:V:v", Name: key.Key{Benchmark: "nbody", VM: "V", Variant: "v"}, Instrument: "events",
+			Tested: 24, Outliers: explain.Share{Total: 43, Explained: 41},
+			Changepoints: explain.Share{Total: 2, Diagnosed: 1},
+			Statements: []explain.Statement{{Candidate: best,
+				Text: "41 of 43 outliers contain a garbage collection",
+				With: []string{"page faults"}}},
+			Executions: []explain.Execution{{Number: 1, Iterations: 2000,
+				Outliers: []explain.Finding{{Iteration: 50,
+					Text: "outlier at 50: a garbage collection \x1b[31m"}},
+				Steady: explain.Steady{Text: "statistically steady from iteration 120",
+					Warnings: []string{"the VM still compiled"}}}},
+			Missing: []string{"there are no counts of instructions"},
+		},
+		{
+			Key: "fasta:V:v", Name: key.Key{Benchmark: "fasta", VM: "V", Variant: "v"}, Instrument: "off",
+			Outliers: explain.Share{Total: 1}, Candidates: []explain.Candidate{best},
+			Warnings: []string{"3 events were lost"},
+		},
+	}}
+	var b strings.Builder
+	ExplainText(&b, doc, []int{1})
+	for _, want := range []string{
+		"nbody      V   v                 1        43        95%             2         0%  gc\n",
+		"\nnbody:V:v (instrument events)\n  41 of 43 outliers contain a garbage collection.\n    Odds " +
+			"ratio 3405, " +
+			"1.1 expected by chance, p = 0.02; 0.02 corrected for 24 candidates; these\n    events cannot " +
+			"give a p " +
+			"below 0.02, more executions can; they took 93% of the extra time; seen\n    with it: page " +
+			"faults.\n",
+		"  Unexplained: 2 of 43 outliers, 2 of 2 changepoints (of 1 of them it is known what changed in " +
+			"the\n" +
+			"    processor's counters).\n",
+		"  Execution 1, 2000 iterations: statistically steady from iteration 120.\n" +
+			"    outlier at 50: a garbage collection \\x1b[31m.\n",
+		"  Execution 1 is statistically steady from iteration 120, but the VM still compiled.\n",
+		"  Missing: there are no counts of instructions.\n",
+		"\nfasta:V:v (instrument off)\n  No cause is established for any outlier or changepoint.\n" +
+			"  The best candidate is gc at 41 of 43 outliers (events gc): Odds ratio 3405,",
+		"  Warning: 3 events were lost.\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}
