@@ -84,11 +84,13 @@ func (a *app) explain(arg string, o explainOptions) error {
 	if err != nil {
 		return err
 	}
+	info := in.Data.Info
+	in = experiment.Input{} // events take much memory
 	data, _, err := r.Series(arg, experiment.Options{})
 	if err != nil {
 		return err
 	}
-	data.Info = in.Data.Info
+	data.Info = info
 	result := explain.Explain(data, doc, o.p, o.workers)
 	for _, n := range o.executions {
 		if !slices.ContainsFunc(result.Keys, func(k explain.Key) bool { return hasExecution(&k, n) }) {

@@ -137,8 +137,9 @@ func (x *experiment) config() (text string, programs int, err error) {
 		"account = \"caller\"\nbenchmarks = \"%s\"\n[limits]\ntimeout = \"2m\"\n[wait]\nstartup = \"0s\"\n"+
 		"sync = \"0s\"\n[temperature]\nbase_wait = \"0s\"\n"+
 		"[counters]\nkernel = [\"usage\", \"switches\"]\n", executions, filepath.Join(x.dir, "programs"))
-	fmt.Fprintf(&b, "[vms.%s]\nrunner = \"%s\"\niterations = %d\nvariants = [\"v\"]\ninstrument = \"events\"\n"+
-		"env = { MALLOC_MMAP_THRESHOLD_ = \"65536\" }\n", // so that malloc unmaps what is freed
+	fmt.Fprintf(&b,
+		"[vms.%s]\nrunner = \"%s\"\niterations = %d\nvariants = [\"v\"]\ninstrument = \"events\"\n"+
+			"env = { MALLOC_MMAP_THRESHOLD_ = \"65536\" }\n", // so that malloc unmaps what is freed
 		x.vm.name, x.vm.runner, iterations)
 	if x.vm.runner != "c" {
 		fmt.Fprintf(&b, "path = %q\n", x.vm.program)
@@ -166,7 +167,8 @@ func (x *experiment) config() (text string, programs int, err error) {
 		}
 	}
 	b.WriteString("[controls]\nsmt = \"off\"\nfrequency = \"off\"\nturbo = \"off\"\ntickless = \"off\"\n" +
-		"isolcpus = \"off\"\nperf_rate = \"off\"\nnmi_watchdog = \"off\"\naslr = \"off\"\novercommit = \"off\"\n" +
+		"isolcpus = \"off\"\nperf_rate = \"off\"\nnmi_watchdog = \"off\"\naslr = \"off\"\novercommit = " +
+		"\"off\"\n" +
 		"apm = \"off\"\nmalloc = \"off\"\ntemperature = \"off\"\n")
 	return b.String(), programs, err
 }

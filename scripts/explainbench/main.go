@@ -1,8 +1,9 @@
 // Command explainbench runs the programs in benchmarks/causes, which slow down in known iterations
-// for a known cause, with every VM of this machine, and scores what krunctl explain says about them.
-// A case is a process execution. It also lets a task compete for the processor of a benchmark.
+// for a known cause, with every VM of this machine, and scores what krunctl explain says about
+// them. A case is a process execution. It also lets a task compete for the processor of a
+// benchmark.
 //
-//	explainbench [-executions 4] [-seeds 10,25,40] [-keep DIR] BUILD
+//	explainbench [-executions 4] [-seeds 21,46] [-keep DIR] BUILD
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,7 +44,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	b := bench{out: out}
 	f := flag.NewFlagSet("explainbench", flag.ContinueOnError)
 	f.IntVar(&b.executions, "executions", 4, "process executions of each program and seed")
-	seeds := f.String("seeds", "10,25,40", "parameters of the programs")
+	seeds := f.String("seeds", "21,46", "parameters of the programs")
 	only := f.String("only", "", "only this VM")
 	keep := f.String("keep", "", "keep the experiments in this directory")
 	if err := f.Parse(args); err != nil {
@@ -106,7 +108,8 @@ func (b *bench) print(table map[[2]string]*score) {
 			s := table[[2]string{cause.name, vm.name}]
 			if s == nil {
 				if !cause.absent(vm.name) {
-					fmt.Fprintf(b.out, "%-11s %-9s not measured: no program, or no such VM here\n", cause.name, vm.name)
+					fmt.Fprintf(b.out, "%-11s %-9s not measured: no program, or no such VM here\n",
+						cause.name, vm.name)
 				}
 				continue
 			}
@@ -143,12 +146,18 @@ func (s *score) add(t *score) {
 	s.elsewhere += t.elsewhere
 }
 
-// judge adds an execution. A case is found if the analysis has an outlier or a changepoint where the
-// cause was; right if most of them (of changepoints: one) have its name; wrong if most have another.
+// judge adds an execution. A case is found if the analysis has an outlier or a changepoint where
+// the cause was; right if most of them (of changepoints: one) have its name; wrong if most have
+// another.
 func (s *score) judge(x *explain.Execution, c cause, injected []int) {
 	list := x.Outliers
-	if c.step {
-		list = x.Changepoints
+	if c.step { // the iteration in which the VM compiles may be an outlier
+		list = slices.Clone(x.Changepoints)
+		for _, f := range x.Outliers {
+			if f.Iteration >= injected[0]-early && f.Iteration <= injected[0]+early {
+				list = append(list, f)
+			}
+		}
 	}
 	found, right, wrong := 0, 0, 0
 	for i := range list {

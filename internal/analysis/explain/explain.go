@@ -15,12 +15,13 @@ const (
 	mostStatements = 12
 	listed         = 8
 	// A cause of lower rank is named in place of the candidate with the most evidence if it has
-	// this share of its odds ratio, and this share of its targets are targets of that candidate.
-	rivalOdds, rivalHits = 0.5, 0.5
+	// this share of its hits per expected hit, and this share of its targets are targets of that
+	// candidate.
+	rivalLift, rivalHits = 0.25, 0.5
 	// withHits is the share of a statement's targets from which on another cause is mentioned.
 	withHits = 0.5
 	// leastTime is the share of the extra time of outliers that lasting events must take.
-	leastTime = 0.2
+	leastTime = 0.5
 )
 
 // targets holds, by kind, execution and target, the index of the statement that explains it, or
@@ -142,6 +143,9 @@ func (s *study) next() bool {
 	return true
 }
 
+// lift is how many times as frequent hits are as expected.
+func (c *scored) lift() float64 { return float64(c.Hits) / c.Expected }
+
 // better: causes before symptoms, then by evidence.
 func (c *scored) better(than *scored) bool {
 	if c.Cause.Symptom() != than.Cause.Symptom() {
@@ -232,7 +236,7 @@ func (s *study) rival(best *scored, all []scored) *scored {
 	chosen := best
 	for i := range all {
 		c := &all[i]
-		if c.Target != best.Target || !s.established(c) || c.OddsRatio < rivalOdds*best.OddsRatio ||
+		if c.Target != best.Target || !s.established(c) || c.lift() < rivalLift*best.lift() ||
 			c.Cause.trait().rank >= best.Cause.trait().rank || s.shared(c.test, best.test) < rivalHits {
 			continue
 		}

@@ -149,7 +149,8 @@ func TestLastCompilation(t *testing.T) {
 		t.Errorf("%q", f.Text)
 	}
 	st := k.Executions[0].Steady
-	if want := "statistically steady from iteration 117; the VM: last compilation in iteration 116"; st.Text != want || *st.LastCompile != 116 || st.Compiles != 0 ||
+	want := "statistically steady from iteration 117; the VM: last compilation in iteration 116"
+	if st.Text != want || *st.LastCompile != 116 || st.Compiles != 0 ||
 		len(st.Warnings) != 0 {
 		t.Errorf("%+v", st)
 	}

@@ -18,7 +18,9 @@ type run struct {
 	seconds bool    // values are times
 	starts  []int64 // nil: events cannot be assigned to iterations
 	ends    []int64
-	targets map[Target][]int // outliers, and the first iterations after changepoints
+	// secondary marks events that are no evidence: see secondaryEvents.
+	secondary []bool
+	targets   map[Target][]int // outliers, and the first iterations after changepoints
 }
 
 // newRun returns nil and a reason if the execution was not analyzed.
@@ -37,6 +39,7 @@ func newRun(e *dataset.Execution, a *warmup.Execution, column string) (r *run, p
 	for _, c := range a.Changepoints {
 		r.targets[Changepoints] = append(r.targets[Changepoints], c+1)
 	}
+	defer func() { r.secondary = r.secondaryEvents() }()
 	wall, ok := e.Column(dataset.Wall, dataset.NoCore)
 	if !ok || len(wall.Ints) != r.n || len(e.Starts) != r.n || wall.Unit != dataset.Nanoseconds {
 		return r, ""

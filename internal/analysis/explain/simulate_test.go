@@ -10,7 +10,7 @@ import (
 
 // heldOut is added to the seeds, so that they are not those with which the thresholds were chosen
 // (0).
-const heldOut = 1000
+const heldOut = 2000
 
 // simulated are the natures that are simulated, with the number of keys of each cause.
 var simulated = []struct {
@@ -58,7 +58,8 @@ func TestSimulations(t *testing.T) {
 			float64(all.right)/float64(all.found),
 			all.found, all.injected)
 		report(t, "shifted evidence", shifted, nulls)
-		t.Logf("  nothing injected, but bursts at the beginning: %d of %d keys with any explanation", natural, nulls)
+		t.Logf("  nothing injected, but bursts at the beginning: %d of %d keys with any explanation",
+			natural, nulls)
 	}
 }
 

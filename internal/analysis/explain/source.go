@@ -119,12 +119,11 @@ func eventSource(runs []*run, t *trait, kind, name string) (source, bool) {
 		if r.starts == nil {
 			continue
 		}
-		skip := r.noEvidence(kind)
 		a := amounts{count: make([]float64, r.n), spent: make([]float64, r.n), place: make([]float64, r.n)}
 		timed, any := false, false
 		for k := range r.e.Events {
 			ev := &r.e.Events[k]
-			if !s.has(ev) || skip(ev) {
+			if !s.has(ev) || r.secondary[k] {
 				continue
 			}
 			any, timed = true, timed || ev.Duration > 0
@@ -144,37 +143,6 @@ func eventSource(runs []*run, t *trait, kind, name string) (source, bool) {
 		found = found || any
 	}
 	return s, found
-}
-
-// noEvidence returns a function that reports whether an event of a kind is a consequence of
-// something else: a task that ran while the benchmark waited has not competed with it, and code
-// that is left soon after the first compilation of its function is a part of compiling that.
-func (r *run) noEvidence(kind string) func(*dataset.Event) bool {
-	switch kind {
-	case "switch":
-		if taken := r.column("involuntary_switches"); taken != nil {
-			return func(ev *dataset.Event) bool {
-				first, after := r.during(ev)
-				return !slices.ContainsFunc(taken[first:after], func(n float64) bool { return n > 0 })
-			}
-		}
-	case "deopt":
-		first := map[string]int{}
-		for k := range r.e.Events {
-			if ev := &r.e.Events[k]; ev.Kind == "compile" {
-				at := r.place(ev)
-				if before, ok := first[ev.Name]; !ok || at < before {
-					first[ev.Name] = at
-				}
-			}
-		}
-		return func(ev *dataset.Event) bool {
-			function, _, _ := strings.Cut(ev.Name, " (") // the reason follows
-			at, ok := first[function]
-			return ok && r.place(ev) >= at-near && r.place(ev) <= at+near
-		}
-	}
-	return func(*dataset.Event) bool { return false }
 }
 
 // has reports whether an event is one of the source.

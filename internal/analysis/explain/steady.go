@@ -47,8 +47,17 @@ func (r *run) activity(c Cause, column string) []float64 {
 	if r.e.Instrument != "events" && len(r.e.Events) == 0 || r.starts == nil {
 		return values
 	}
-	if s, found := eventSource([]*run{r}, c.trait(), c.trait().events[0], ""); found {
-		return s.runs[0].place
+	place, found := make([]float64, r.n), false
+	for k := range r.e.Events {
+		if ev := &r.e.Events[k]; slices.Contains(c.trait().events, ev.Kind) {
+			found = true
+			if at := r.place(ev); at >= 0 {
+				place[at]++
+			}
+		}
+	}
+	if found {
+		return place
 	}
 	return values
 }
