@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command explainbench runs the programs in benchmarks/causes, which slow down in known iterations
 // for a known cause, with every VM of this machine, and scores what krunctl explain says about
 // them. A case is a process execution. It also lets a task compete for the processor of a
