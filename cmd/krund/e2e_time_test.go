@@ -144,7 +144,7 @@ func TestTimeIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer end.Close() //nolint:errcheck // read-only
+	defer end.Close()
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
