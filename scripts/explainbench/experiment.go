@@ -20,7 +20,6 @@ import (
 // vm is a virtual machine that may be on this machine.
 type vm struct {
 	name, program, runner, entry string
-	args                         []string
 	steps                        int // parameter of nbody with iterations of about 1 ms
 }
 

@@ -296,11 +296,3 @@ func (g *generated) score(k *Key, in *injection) score {
 	}
 	return s
 }
-
-func (s *score) add(t score) {
-	s.injected += t.injected
-	s.found += t.found
-	s.right += t.right
-	s.wrong += t.wrong
-	s.elsewhere += t.elsewhere
-}

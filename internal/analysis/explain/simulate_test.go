@@ -83,3 +83,11 @@ func report(t *testing.T, what string, with, of int) {
 		t.Errorf("%s: more than 5 %%", what)
 	}
 }
+
+func (s *score) add(t score) {
+	s.injected += t.injected
+	s.found += t.found
+	s.right += t.right
+	s.wrong += t.wrong
+	s.elsewhere += t.elsewhere
+}
