@@ -74,7 +74,7 @@ EXAMPLES
   krunctl export --csv --wide -o warmup_csv/ warmup.krun
   krunctl export --jsonl --iterations 0-99 warmup.krun | jq -s length
   krunctl export --csv --events -o events.csv warmup.krun
-  krunctl export --trace --key 'richards:HotSpot:*' -o trace.json warmup.krun
+  krunctl export --trace --key 'nbody:CPython:*' -o trace.json warmup.krun
 ` + readExitHelp
 
 type exportOptions struct {

@@ -124,6 +124,11 @@ func TestExamples(t *testing.T) {
 					}
 					return
 				}
+				// its executions of a few iterations are too short to judge
+				if c.Name() == "stability" && r.code == exitLeftOut &&
+					strings.Contains(r.stderr, "cannot be judged") && r.stdout != "" {
+					return
+				}
 				if r.code != exitOK || r.stdout == "" && !strings.Contains(strings.Join(args, " "), "-o ") {
 					t.Error(r.text())
 				}
