@@ -53,7 +53,7 @@ func lookAtEach[D any](
 			return err
 		}
 	}
-	if judged == 0 {
+	if judged == 0 && len(a.empty) == 0 { // else that is the error
 		return fmt.Errorf("%w: no key has executions that can be used; the output says why", errUnjudged)
 	}
 	return nil

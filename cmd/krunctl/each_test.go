@@ -45,10 +45,10 @@ func TestNothingJudged(t *testing.T) {
 		{"similarity", []string{one}, exitLeftOut},
 		{"similarity", []string{two}, exitOK},
 		{"similarity", []string{one, two}, exitOK},
-		{"similarity", []string{none}, exitLeftOut},
+		{"similarity", []string{none}, exitError},
 		{"stability", []string{one}, exitOK}, // its warm-up can be judged
 		{"stability", []string{two}, exitOK},
-		{"stability", []string{none}, exitLeftOut},
+		{"stability", []string{none}, exitError},
 		{"analyze", []string{none}, exitError},
 		{"analyze", []string{two}, exitOK},
 	} {

