@@ -23,6 +23,9 @@ func (x *experiment) finishEarly(ctx context.Context, of string) error {
 		return nil
 	}
 	d, err := x.decisions(ctx, of)
+	if ctx.Err() != nil {
+		return nil // interrupted; asked again at the next start
+	}
 	if err != nil {
 		x.Log.Warn("no key is finished early; the experiment goes on as planned", "error", err)
 		return nil
@@ -52,7 +55,7 @@ func (x *experiment) decisions(ctx context.Context, of string) (stop.Decisions, 
 	x.Progress.Step("deciding", x.cfg.Stop.Deadline)
 	finished, err := x.ask(ctx, of)
 	if ctx.Err() != nil {
-		return d, context.Cause(ctx) // asked again at the next start
+		return d, context.Cause(ctx)
 	}
 	d.Seen, d.Failed = seen, ""
 	if err != nil {

@@ -196,3 +196,27 @@ func TestAnswersRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestInterruptedDecision: an interruption is not reported as a decision that failed, and the next
+// start asks again.
+func TestInterruptedDecision(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 4\nreboot = \"none\"")+"[stop]\nrules = [\"halfwidth\"]\n")
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := 0
+	s.decide = func(durable.FS) func(context.Context, string) ([]byte, error) {
+		return func(ctx context.Context, _ string) ([]byte, error) {
+			if asked++; asked == 1 {
+				cancel()
+			}
+			return nil, ctx.Err()
+		}
+	}
+	ending, err := Run(ctx, cfg, dir, config.RebootNone, s.system(fsys))
+	if err != nil || ending != Interrupted || strings.Contains(s.log.String(), "early") {
+		t.Errorf("ending %d, %v, log %s", ending, err, s.log.String())
+	}
+	if _, err = Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); err != nil || asked != 9 {
+		t.Errorf("asked %d times, %v; want once more than there are executions", asked, err)
+	}
+}
