@@ -206,7 +206,7 @@ func (a *app) printMachine(m results.MachineState) {
 	}
 	if m.Load != nil {
 		for _, i := range m.Load.Interrupts[:min(len(m.Load.Interrupts), 3)] {
-			a.line(i.Kind, "%s: %d on the benchmark's processors", i.Name, i.Count)
+			a.line(display.Terminal(i.Kind), "%s: %d on the benchmark's processors", i.Name, i.Count)
 		}
 	}
 	switch {

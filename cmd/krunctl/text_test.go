@@ -37,9 +37,15 @@ func TestHostileOutput(t *testing.T) {
 	rec.Machine.Fingerprint = map[string]string{hostile: hostile}
 	rec.Machine.Temperatures.After = []results.Temperature{{Sensor: hostile}}
 	rec.Columns[0].Name, rec.Columns[1].Name = hostile, hostile
+	rec.Instrument, rec.Reboot = hostile, hostile
+	rec.Events = []results.Event{{Kind: hostile, Name: hostile}}
+	rec.Switches = &results.Switches{Reason: hostile, Tasks: []results.SwitchTask{{Name: hostile}}}
+	rec.Watcher = &results.Watcher{Problem: hostile, Stop: &results.WatcherStop{Criterion: hostile}}
+	rec.Machine.Load = &results.Load{Interrupts: []results.Interrupt{{Kind: hostile, Name: hostile}}}
 	b.append(rec)
 	b.must(b.sched.Finish(slot, 'E'))
-	for _, args := range [][]string{{"status", "--keys"}, {"summary"}, {"show", "--series"}, {"check-data"}} {
+	for _, args := range [][]string{{"status", "--keys"}, {"summary"}, {"show", "--series"}, {"check-data"},
+		{"explain"}} {
 		args = append(args, b.dir())
 		if args[0] == "show" {
 			args = append(args, "0")

@@ -53,7 +53,7 @@ func causesText(k *explain.Key) string {
 
 // explainKey prints one key.
 func explainKey(w io.Writer, k *explain.Key, executions []int) {
-	fmt.Fprintf(w, "\n%s (instrument %s)\n", display.Terminal(k.Key), k.Instrument)
+	fmt.Fprintf(w, "\n%s (instrument %s)\n", display.Terminal(k.Key), display.Terminal(k.Instrument))
 	line := func(format string, args ...any) {
 		fmt.Fprintln(w, display.Wrap("  "+display.Terminal(fmt.Sprintf(format, args...)), explainWidth,
 			"    "))

@@ -30,8 +30,9 @@ func TestExplainText(t *testing.T) {
 			Missing: []string{"there are no counts of instructions"},
 		},
 		{
-			Key: "fasta:V:v", Name: key.Key{Benchmark: "fasta", VM: "V", Variant: "v"}, Instrument: "off",
-			Outliers: explain.Share{Total: 1}, Candidates: []explain.Candidate{best},
+			Key: "fasta:V:v", Name: key.Key{Benchmark: "fasta", VM: "V", Variant: "v"},
+			Instrument: "off\x1b[31m",
+			Outliers:   explain.Share{Total: 1}, Candidates: []explain.Candidate{best},
 			Warnings: []string{"3 events were lost"},
 		},
 	}}
@@ -52,7 +53,7 @@ func TestExplainText(t *testing.T) {
 			"    outlier at 50: a garbage collection \\x1b[31m.\n",
 		"  Execution 1 is statistically steady from iteration 120, but the VM still compiled.\n",
 		"  Missing: there are no counts of instructions.\n",
-		"\nfasta:V:v (instrument off)\n  No cause is established for any outlier or changepoint.\n" +
+		"\nfasta:V:v (instrument off\\x1b[31m)\n  No cause is established for any outlier or changepoint.\n" +
 			"  The best candidate is gc at 41 of 43 outliers (events gc): Odds ratio 3405,",
 		"  Warning: 3 events were lost.\n",
 	} {

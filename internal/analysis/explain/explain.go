@@ -55,12 +55,13 @@ func Explain(d *dataset.Dataset, doc *warmup.Document, p Parameters, workers int
 
 // OfKey explains the executions of a key, whose analysis of the named column is a. pair may be nil.
 func OfKey(pair *dataset.Pair, a *warmup.Pair, column string, p Parameters) Key {
-	k := Key{Key: a.Key, Name: a.ParsedKey(), Sources: []string{}, Missing: []string{},
+	k := Key{Key: a.Key, Name: a.ParsedKey(), Instrument: "off", Sources: []string{}, Missing: []string{},
 		Statements: []Statement{}, Candidates: []Candidate{}, Executions: []Execution{},
 		LeftOut: []warmup.LeftOut{}, Warnings: []string{}}
 	s := study{p: p, out: &k}
 	if pair != nil && len(pair.Executions) == len(a.Executions) {
 		for i := range pair.Executions {
+			k.Instrument = cmp.Or(pair.Executions[i].Instrument, k.Instrument)
 			r, problem := newRun(&pair.Executions[i], &a.Executions[i], column)
 			if r == nil {
 				k.LeftOut = append(k.LeftOut, warmup.LeftOut{Execution: a.Executions[i].Number,

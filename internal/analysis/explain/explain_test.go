@@ -310,3 +310,14 @@ func TestDocument(t *testing.T) {
 		t.Errorf("%q", w)
 	}
 }
+
+// TestInstrumentWithoutAnalysis: how executions were instrumented is known without an analysis.
+func TestInstrumentWithoutAnalysis(t *testing.T) {
+	for instrument, want := range map[string]string{"events": "events", "": "off"} {
+		e, a := made(3, nil, nil)
+		e.Instrument, a.Status = instrument, warmup.Refused
+		if k := keyOf([]dataset.Execution{e}, []warmup.Execution{a}); k.Instrument != want {
+			t.Errorf("%q, want %q", k.Instrument, want)
+		}
+	}
+}

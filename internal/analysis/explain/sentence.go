@@ -12,12 +12,6 @@ import (
 // describe completes the key: sentences, findings, shares, and what evidence is missing.
 func (s *study) describe() {
 	k := s.out
-	k.Instrument = "off"
-	for _, r := range s.runs {
-		if r.e.Instrument != "" {
-			k.Instrument = r.e.Instrument
-		}
-	}
 	for i := range k.Statements {
 		k.Statements[i].Text = s.statementText(i)
 	}
