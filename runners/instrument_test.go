@@ -291,3 +291,39 @@ func TestInstrumentPyPy(t *testing.T) {
 		}
 	}
 }
+
+// causeNames are the names of the events that a VM reports of the programs of benchmarks/causes.
+type causeNames struct {
+	collection      string // forced
+	fresh, work     string // compilations of the function that becomes hot, and of the usual one
+	deoptimization  string
+	waitForCompiler string // option of the VM
+}
+
+// check tests that each event is in the iteration that follows from the seed: with 10 a pulse is in
+// 10, 60 and 110; with 0 a step is at 100.
+func (n causeNames) check(t *testing.T,
+	cause func(t *testing.T, level, cause, seed string, options ...string) ended) {
+	t.Run("events of gc", func(t *testing.T) {
+		e := cause(t, "events", "gc", "10")
+		if got := e.during(libkrun.EventGC, n.collection); !slices.Equal(got, []int{10, 60, 110}) {
+			t.Errorf("events of collections in %v", got)
+		}
+		checkEndsInside(t, e, libkrun.EventGC)
+	})
+	t.Run("events of hot", func(t *testing.T) {
+		e := cause(t, "events", "hot", "0", n.waitForCompiler)
+		if got := e.during(libkrun.EventCompile, n.fresh); first(got) != 100 {
+			t.Errorf("compilations in %v", got)
+		}
+		if got := e.during(libkrun.EventCompile, n.work); len(got) == 0 || slices.Max(got) >= 100 {
+			t.Errorf("compilations of the usual work in %v", got)
+		}
+	})
+	t.Run("events of deopt", func(t *testing.T) {
+		e := cause(t, "events", "deopt", "0", n.waitForCompiler)
+		if got := e.during(libkrun.EventDeopt, n.deoptimization); first(got) != 100 {
+			t.Errorf("deoptimizations in %v", got)
+		}
+	})
+}

@@ -41,33 +41,10 @@ func TestJavaInstrument(t *testing.T) {
 					t.Errorf("columns %q", got)
 				}
 			})
-			t.Run("gc", func(t *testing.T) {
-				e := cause(t, "events", "gc", "10")
-				checkJavaColumns(t, e)
-				got := e.during(libkrun.EventGC, "(System.gc())")
-				if !slices.Equal(got, []int{10, 60, 110}) {
-					t.Errorf("events of collections in %v", got)
-				}
-				checkEndsInside(t, e, libkrun.EventGC)
-			})
-			// -Xbatch: the VM waits for its compiler, which may otherwise be late on a busy
-			// machine.
-			t.Run("hot", func(t *testing.T) {
-				e := cause(t, "events", "hot", "0", "-Xbatch")
-				if got := e.during(libkrun.EventCompile, "KrunEntry.fresh"); first(got) != 100 {
-					t.Errorf("compilations in %v", got)
-				}
-				got := e.during(libkrun.EventCompile, "KrunEntry.work")
-				if len(got) == 0 || slices.Max(got) >= 100 {
-					t.Errorf("compilations of the usual work in %v", got)
-				}
-			})
-			t.Run("deopt", func(t *testing.T) {
-				e := cause(t, "events", "deopt", "0", "-Xbatch")
-				if got := e.during(libkrun.EventDeopt, "KrunEntry.work (class_check)"); first(got) != 100 {
-					t.Errorf("deoptimizations in %v", got)
-				}
-			})
+			t.Run("gc", func(t *testing.T) { checkJavaColumns(t, cause(t, "events", "gc", "10")) })
+			// -Xbatch: the VM waits for its compiler, which may otherwise be late on a busy machine
+			causeNames{"(System.gc())", "KrunEntry.fresh", "KrunEntry.work", "KrunEntry.work (class_check)",
+				"-Xbatch"}.check(t, cause)
 			t.Run("no Flight Recorder", func(t *testing.T) {
 				argv := javaArgv(append(slices.Clone(vm), "--limit-modules", "jdk.management"), classes["gc"],
 					"KrunEntry")

@@ -35,32 +35,10 @@ func TestJavaScriptInstrument(t *testing.T) {
 			if strings.HasPrefix(name, "Node v12.") || strings.HasPrefix(name, "Node v14.") {
 				t.Skip("no events before Node 16: it writes its log to a file with a name")
 			}
-			t.Run("gc", func(t *testing.T) {
-				e := cause(t, "events", "gc", "10")
-				checkJavaScriptColumns(t, e)
-				if got := e.during(libkrun.EventGC, "mark-compact"); !slices.Equal(got, []int{10, 60, 110}) {
-					t.Errorf("events of collections in %v", got)
-				}
-				checkEndsInside(t, e, libkrun.EventGC)
-			})
-			// --single-threaded: V8 waits for its compiler, which may otherwise be late on a busy
-			// machine.
-			t.Run("hot", func(t *testing.T) {
-				e := cause(t, "events", "hot", "0", "--single-threaded")
-				if got := e.during(libkrun.EventCompile, "fresh bench.js"); first(got) != 100 {
-					t.Errorf("compilations in %v", got)
-				}
-				got := e.during(libkrun.EventCompile, "work bench.js")
-				if len(got) == 0 || got[0] >= 100 {
-					t.Errorf("compilations of the usual work in %v", got)
-				}
-			})
-			t.Run("deopt", func(t *testing.T) {
-				e := cause(t, "events", "deopt", "0", "--single-threaded")
-				if got := e.during(libkrun.EventDeopt, "(wrong map)"); first(got) != 100 {
-					t.Errorf("deoptimizations in %v", got)
-				}
-			})
+			t.Run("gc", func(t *testing.T) { checkJavaScriptColumns(t, cause(t, "events", "gc", "10")) })
+			// --single-threaded: V8 waits for its compiler, as with -Xbatch in Java
+			causeNames{"mark-compact", "fresh bench.js", "work bench.js", "(wrong map)",
+				"--single-threaded"}.check(t, cause)
 			t.Run("no options", func(t *testing.T) {
 				file := write(t, "bench.js", goodJavaScript)
 				r := run{argv: append(javaScriptArgv(path, file), "1"), iterations: 1, instrument: "events"}

@@ -143,7 +143,7 @@ static void many_names(void)
 	maker_close(&m);
 }
 
-/* A thread that was killed while it wrote a name keeps nobody waiting. */
+/* A thread that was killed while it wrote a name makes no other thread wait. */
 static void half_a_name(void)
 {
 	struct maker m;

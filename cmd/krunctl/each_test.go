@@ -1,13 +1,9 @@
 package main
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"krund/internal/directory"
-	"krund/internal/durable"
-	"krund/internal/key"
 	"krund/internal/results"
 )
 
@@ -15,26 +11,13 @@ import (
 // take it for success; one key that can be judged is enough.
 func TestNothingJudged(t *testing.T) {
 	experiment := func(executions int) string {
-		d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "few.krun"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := results.NewAppender(durable.OS(), d.Results())
-		for slot := range executions {
+		return seriesDirectory(t, executions, func(slot int) ([]int64, string) {
 			wall := make([]int64, 400)
 			for i := range wall {
 				wall[i] = 1e8 + int64(slot*1000+i%7)
 			}
-			record := results.Record{
-				Key: key.Key{Benchmark: "b", VM: "C", Variant: "v"}, Experiment: "few", Host: "bencher5",
-				Slot: slot, Attempt: 1, Pexec: slot + 1, Iterations: len(wall), Outcome: results.Completed,
-				Reasons: []string{}, Reboot: results.RebootNone, Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall,
-			}
-			if err := a.Append(record); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return d.Dir()
+			return wall, results.RebootNone
+		})
 	}
 	none, one, two := experiment(0), experiment(1), experiment(2)
 	for _, c := range []struct {

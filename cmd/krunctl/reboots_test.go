@@ -13,20 +13,36 @@ import (
 	"krund/internal/results"
 )
 
+// seriesDirectory makes an experiment of one key with n executions. of returns the wall times of each
+// and what was restarted before it.
+func seriesDirectory(t *testing.T, n int, of func(slot int) (wall []int64, reboot string)) string {
+	t.Helper()
+	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "series.krun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := results.NewAppender(durable.OS(), d.Results())
+	for slot := range n {
+		wall, reboot := of(slot)
+		if err := a.Append(results.Record{
+			Key: key.Key{Benchmark: "b", VM: "C", Variant: "v"}, Experiment: "series", Host: "bencher5",
+			Slot: slot, Attempt: 1, Pexec: slot + 1, Iterations: len(wall), Outcome: results.Completed,
+			Reasons: []string{}, Reboot: reboot, Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall,
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d.Dir()
+}
+
 // ladderDirectory makes an experiment of 12 restarts of the hardware, each followed by four by
 // kexec. Executions by kexec take factor times as long, and the level of each restart of the
 // hardware differs by the standard deviation between.
 func ladderDirectory(t *testing.T, factor, between float64, kinds ...string) string {
 	t.Helper()
-	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "ladder.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	r := rand.New(rand.NewPCG(3, 4))
-	a := results.NewAppender(durable.OS(), d.Results())
 	boot := 0.0
-	for slot := range 60 {
-		kind := kinds[min(slot%5, len(kinds)-1)]
+	return seriesDirectory(t, 60, func(slot int) ([]int64, string) {
 		level := 1e8
 		if slot%5 == 0 {
 			boot = between * r.NormFloat64()
@@ -38,16 +54,8 @@ func ladderDirectory(t *testing.T, factor, between float64, kinds ...string) str
 		for i := range wall {
 			wall[i] = int64(level * (1 + 0.0005*r.NormFloat64()))
 		}
-		record := results.Record{
-			Key: key.Key{Benchmark: "b", VM: "C", Variant: "v"}, Experiment: "ladder", Host: "bencher5",
-			Slot: slot, Attempt: 1, Pexec: slot + 1, Iterations: len(wall), Outcome: results.Completed,
-			Reasons: []string{}, Reboot: kind, Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall,
-		}
-		if err := a.Append(record); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return d.Dir()
+		return wall, kinds[min(slot%5, len(kinds)-1)]
+	})
 }
 
 func TestReboots(t *testing.T) {

@@ -64,7 +64,7 @@ func newWatch(order string, buffer, terminal *os.File) (*watcher.Watch, func(), 
 	}
 	if o.Line != nil {
 		w.Line = *o.Line
-		w.Show = func(text string) { _, _ = io.WriteString(terminal, text) } // nobody would see an error
+		w.Show = func(text string) { _, _ = io.WriteString(terminal, text) } // it is for show
 	}
 	view, err := libkrun.NewView(buffer, o.Stop != nil && !o.Stop.DryRun)
 	if err != nil {

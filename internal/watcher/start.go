@@ -36,5 +36,5 @@ const (
 	endTime   = 30 * time.Second // for its last report: it evaluates what it has not seen yet
 )
 
-// nobody is the user and group as which the watcher of root runs.
+// nobody is the user and the group that the watcher of root runs as.
 const nobody = 65534
