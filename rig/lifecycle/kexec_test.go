@@ -1,0 +1,91 @@
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/results"
+	"krund/internal/schedule"
+	"krund/rig"
+)
+
+// byKexec is an experiment of one key whose executions start with kexec, and every fifth with the
+// hardware.
+func byKexec(executions int) string {
+	text := strings.Replace(quick, "executions = 2", fmt.Sprintf("executions = %d\nreboot = \"kexec\"\n"+
+		"hardware_every = 5", executions), 1)
+	return strings.Replace(text, "fannkuch_redux = { parameter = 7 }\n", "", 1) +
+		"[machines.\"*\".experiment]\nskip = [\"*:CPython:*\"]\n"
+}
+
+// TestExperimentByKexec: an experiment runs to its end by kexec, and the power fails during one of
+// them. Each record names what was restarted, and no slot is lost or run twice.
+func TestExperimentByKexec(t *testing.T) {
+	if testing.Short() {
+		t.Skip("twenty executions take minutes; make rig runs them")
+	}
+	const executions = 20
+	var files rig.Payload
+	files.Experiment(name, byKexec(executions))
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless,
+		Time: executions * 15 * time.Second})
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	m.Reboot() // the first start has an argument that unpacks files, which kexec would repeat
+	m.WaitRunning()
+	t.Log(m.Sh("krunctl doctor " + rig.ExperimentHome + "/" + name + ".toml | grep -A3 restart"))
+	m.Send("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
+	m.WaitConsole("Rebooting with kexec")
+	m.PowerCut()
+	m.RunToEnd(rig.UnitOf(name), executions)
+	m.WaitUp()
+	log := m.Sh("journalctl -o cat -u " + rig.UnitOf(name) + " | tail -5")
+	m.Shutdown()
+	e := m.Experiment(directory)
+	for _, problem := range e.Problems() {
+		t.Error(problem)
+	}
+	if n := e.Count(schedule.Completed); n != executions || len(e.Records) != executions {
+		t.Errorf("%d slots completed, %d records, want %d of each\n%s", n, len(e.Records), executions, log)
+	}
+	kinds := map[string]int{}
+	boots := map[string]bool{}
+	took := map[string]time.Duration{}
+	var last time.Time
+	for i, r := range e.Records {
+		kinds[r.Reboot]++
+		boots[r.BootID] = true
+		if i > 0 {
+			took[r.Reboot] += r.Started.Sub(last)
+		}
+		last = r.Started
+	}
+	if len(boots) != len(e.Records) {
+		t.Errorf("%d boots for %d records", len(boots), len(e.Records))
+	}
+	if kinds[results.RebootKexec] < executions/2 || kinds[results.RebootHardware] == 0 {
+		t.Errorf("the records name %v, want kexec for most and hardware after the power cut", kinds)
+	}
+	for kind, d := range took {
+		t.Logf("%d executions after %s: %s from the execution before on average", kinds[kind], kind,
+			(d / time.Duration(max(kinds[kind], 1))).Round(time.Millisecond))
+	}
+}
+
+// TestSoftRebootIsRefused: Debian 12 has systemd 252, and krund says what is missing.
+func TestSoftRebootIsRefused(t *testing.T) {
+	var files rig.Payload
+	files.Experiment(name, strings.Replace(quick, "executions = 2", "executions = 2\nreboot = \"soft\"", 1))
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	out, status := m.Try("krund run " + rig.ExperimentHome + "/" + name + ".toml 2>&1")
+	if status == 0 || !strings.Contains(out, "soft reboots came with version 254") {
+		t.Errorf("status %d:\n%s", status, out)
+	}
+	m.Shutdown()
+}
