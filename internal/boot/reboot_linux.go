@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/login1"
@@ -58,6 +59,22 @@ func systemctl(ctx context.Context, verb string) error {
 	return err
 }
 
+// begin asks systemd for a restart. When the restart begins, systemd ends the processes of krund's
+// unit, systemctl among them, perhaps before it can answer: then the state of the system
+// shows that the restart is under way.
+func begin(ctx context.Context, verb string) error {
+	err := systemctl(ctx, verb)
+	if err == nil {
+		return nil
+	}
+	state, _ := command.Run(context.WithoutCancel(ctx), command.Cmd{
+		Argv: []string{"systemctl", "is-system-running"}, Timeout: systemctlTimeout})
+	if strings.TrimSpace(state) == "stopping" {
+		return nil
+	}
+	return err
+}
+
 // kexec loads the running kernel with its command line and asks systemd to restart the machine with
 // it. When systemd refuses, the kernel is unloaded again: else an ordinary reboot would start it.
 func kexec(ctx context.Context, root sysroot.Root) error {
@@ -83,7 +100,7 @@ func kexec(ctx context.Context, root sysroot.Root) error {
 		return fmt.Errorf("load %s: %w; a locked-down kernel (Secure Boot) accepts only signed images",
 			k.Image, err)
 	}
-	if err := systemctl(ctx, "kexec"); err != nil {
+	if err := begin(ctx, "kexec"); err != nil {
 		return errors.Join(err, unix.KexecFileLoad(-1, -1, "", unix.KEXEC_FILE_UNLOAD))
 	}
 	return nil
@@ -103,7 +120,7 @@ func softReboot(ctx context.Context, root sysroot.Root) error {
 	if err := writeCount(file, before+1); err != nil {
 		return err
 	}
-	if err := systemctl(ctx, "soft-reboot"); err != nil {
+	if err := begin(ctx, "soft-reboot"); err != nil {
 		return errors.Join(err, writeCount(file, before))
 	}
 	return nil
