@@ -13,8 +13,8 @@ import (
 	"krund/internal/results"
 )
 
-// seriesDirectory makes an experiment of one key with n executions. of returns the wall times of each
-// and what was restarted before it.
+// seriesDirectory makes an experiment of one key with n executions. of returns the wall times of
+// each and what was restarted before it.
 func seriesDirectory(t *testing.T, n int, of func(slot int) (wall []int64, reboot string)) string {
 	t.Helper()
 	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "series.krun"))
