@@ -13,7 +13,7 @@ import (
 // ExplainText prints what is established about each key, and every outlier and changepoint of the
 // executions with the given numbers.
 func ExplainText(w io.Writer, doc *explain.Document, executions []int) {
-	fmt.Fprintf(w, "%s: causes of outliers and changepoints; iterations count from 0\n\n",
+	fmt.Fprintf(w, "%s: causes of outliers and changepoints; iterations count from 1\n\n",
 		display.Terminal(doc.Source.Source))
 	rows := make([][]string, len(doc.Keys))
 	for i := range doc.Keys {

@@ -89,7 +89,7 @@ func TestRecurringCause(t *testing.T) {
 		t.Errorf("%q", s.Text)
 	}
 	f := k.Executions[0].Outliers[1]
-	if want := "outlier at 60: 3 times the mean of its segment; a garbage collection (`full`) took " +
+	if want := "outlier at 61: 3 times the mean of its segment; a garbage collection (`full`) took " +
 		"2 ms of its " +
 		"3 ms"; f.Text != want || f.Cause != GC || f.Iteration != 60 {
 		t.Errorf("%q, %+v", f.Text, f)
@@ -118,7 +118,7 @@ func TestTooShortCollections(t *testing.T) {
 	}
 	k := keyOf([]dataset.Execution{e, e}, []warmup.Execution{a, a})
 	if len(k.Statements) != 0 || k.Outliers.Explained != 0 ||
-		k.Executions[0].Outliers[0].Text != "outlier at 10: 3 times the mean of its segment; no cause is "+
+		k.Executions[0].Outliers[0].Text != "outlier at 11: 3 times the mean of its segment; no cause is "+
 			"established" {
 		t.Errorf("%+v", k)
 	}
@@ -143,13 +143,13 @@ func TestLastCompilation(t *testing.T) {
 		t.Fatalf("%+v", k)
 	}
 	f := k.Executions[0].Changepoints[0]
-	if want := "changepoint at 117: iterations become 10 % slower; the last compilation of `run_iter` " +
+	if want := "changepoint at 118: iterations become 10 % slower; the last compilation of `run_iter` " +
 		"ended in " +
-		"iteration 116; there is no compilation after it"; f.Text != want {
+		"iteration 117; there is no compilation after it"; f.Text != want {
 		t.Errorf("%q", f.Text)
 	}
 	st := k.Executions[0].Steady
-	want := "statistically steady from iteration 117; the VM: last compilation in iteration 116"
+	want := "statistically steady from iteration 118; the VM: last compilation in iteration 117"
 	if st.Text != want || *st.LastCompile != 116 || st.Compiles != 0 ||
 		len(st.Warnings) != 0 {
 		t.Errorf("%+v", st)
@@ -206,7 +206,7 @@ func TestSteadyDisagrees(t *testing.T) {
 	k := keyOf([]dataset.Execution{e}, []warmup.Execution{a})
 	want := []string{"a compilation (`g`) was still running at the end",
 		"100 of the 100 steady iterations have a deoptimization",
-		"compiled code was discarded in iteration 150 of the steady state"}
+		"compiled code was discarded in iteration 151 of the steady state"}
 	if got := k.Executions[0].Steady; !reflect.DeepEqual(got.Warnings, want) || got.Deopts != 100 ||
 		*got.LastDeopt != 199 || *got.LastCode != 150 || *got.From != 100 {
 		t.Errorf("%+v", got)

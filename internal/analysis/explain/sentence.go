@@ -58,18 +58,21 @@ func (s *study) findings(t Target, e int, share *Share) []Finding {
 	return list
 }
 
+// nth returns the number of an iteration in sentences: from 1, as in reports.
+func nth(index int) int { return index + 1 }
+
 // effectText describes an outlier or a changepoint.
 func (r *run) effectText(t Target, i int) string {
 	ratio := r.ratio(t, i)
 	switch {
 	case t == Outliers:
-		return fmt.Sprintf("outlier at %d: %s times the mean of its segment", i, number(ratio))
+		return fmt.Sprintf("outlier at %d: %s times the mean of its segment", nth(i), number(ratio))
 	case ratio > 1:
-		return fmt.Sprintf("changepoint at %d: iterations become %s slower", i, percentage(ratio-1))
+		return fmt.Sprintf("changepoint at %d: iterations become %s slower", nth(i), percentage(ratio-1))
 	case ratio > 0 && ratio < 1:
-		return fmt.Sprintf("changepoint at %d: iterations become %s faster", i, percentage(1-ratio))
+		return fmt.Sprintf("changepoint at %d: iterations become %s faster", nth(i), percentage(1-ratio))
 	}
-	return fmt.Sprintf("changepoint at %d", i)
+	return fmt.Sprintf("changepoint at %d", nth(i))
 }
 
 func percentage(share float64) string {
@@ -276,7 +279,7 @@ func (r *run) eventNear(s *source, i int) string {
 	if same == 0 {
 		article = "the last "
 	}
-	text := fmt.Sprintf("%s%s%s %s in iteration %d", article, what, name, verb, at)
+	text := fmt.Sprintf("%s%s%s %s in iteration %d", article, what, name, verb, nth(at))
 	if later == 0 {
 		text += fmt.Sprintf("; there is no %s after it", what)
 	}

@@ -79,13 +79,13 @@ func lastOf(values []float64, from int) (last *int, count int) {
 func (st *Steady) text(compiles, deopts, codes bool) string {
 	text := "no statistical steady state"
 	if st.From != nil {
-		text = fmt.Sprintf("statistically steady from iteration %d", *st.From)
+		text = fmt.Sprintf("statistically steady from iteration %d", nth(*st.From))
 	}
 	var list []string
 	add := func(known bool, last *int, what, none string) {
 		switch {
 		case last != nil:
-			list = append(list, fmt.Sprintf("%s in iteration %d", what, *last))
+			list = append(list, fmt.Sprintf("%s in iteration %d", what, nth(*last)))
 		case known:
 			list = append(list, none)
 		}
@@ -121,14 +121,14 @@ func (st *Steady) warn(r *run) {
 	} else if st.LastCompile != nil && float64(*st.LastCompile) >= (1-lateShare)*float64(r.n) &&
 		*st.LastCompile >= *st.From {
 		warn("the VM still compiled in iteration %d of %d: more iterations may not have this speed",
-			*st.LastCompile, r.n)
+			nth(*st.LastCompile), r.n)
 	}
 	steady := r.n - *st.From
 	if float64(st.Deopts) >= oftenShare*float64(steady) {
 		warn("%d of the %d steady iterations have a deoptimization", st.Deopts, steady)
 	}
 	if st.LastCode != nil && *st.LastCode >= *st.From {
-		warn("compiled code was discarded in iteration %d of the steady state", *st.LastCode)
+		warn("compiled code was discarded in iteration %d of the steady state", nth(*st.LastCode))
 	}
 }
 
