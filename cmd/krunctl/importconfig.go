@@ -56,7 +56,7 @@ func (a *app) importConfig(name, output string, force bool) error {
 			return usageError(fmt.Errorf("-o %s is the configuration of Krun; name another file", output))
 		}
 	}
-	if info, err := os.Stat(output); err == nil && info.Mode().IsRegular() && !force {
+	if isRegular(output) && !force {
 		return usageError(fmt.Errorf("%s exists; name another file, or give --force to replace it", output))
 	}
 	text, err := durable.ReadSmallFile(a.fsys, name, mostKrun)

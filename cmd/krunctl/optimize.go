@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -50,7 +51,8 @@ For go test -bench, an execution is a test binary and an iteration a line; with
 is the name of a benchmark.
 
 With --write FILE, each key that needs less than the full experiment gets a section
-in FILE, to append to a copy of the configuration (docs/optimize.md).
+in FILE, to append to a copy of the configuration (docs/optimize.md). A FILE that
+exists is not replaced.
 
 With --changes, the files are versions of one program, oldest first. The
 recommendation for the first version is applied to all versions, and the
@@ -163,6 +165,8 @@ func (o *optimizeOptions) check(files int) error {
 		return errors.New("--changes has no CSV output; use --json")
 	case o.write != "" && (o.changes || o.suiteRuns || files > 1):
 		return errors.New("--write takes one experiment, without --changes and --suite-runs")
+	case o.write != "" && isRegular(o.write):
+		return fmt.Errorf("--write: %s exists; name another file, or remove it", o.write)
 	case o.changes && o.suiteRuns:
 		return errors.New(
 			"--changes and --suite-runs exclude each other: the files are versions, or parts of one " +
@@ -176,6 +180,12 @@ func (o *optimizeOptions) check(files int) error {
 		return fmt.Errorf("--skip %w", err)
 	}
 	return nil
+}
+
+// isRegular reports whether there is a regular file of that name.
+func isRegular(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // reading returns what to read of the arguments.

@@ -236,6 +236,7 @@ func TestOptimizeRefuses(t *testing.T) {
 		{[]string{"--suite-runs", "--skip", "steady", directory}, exitUsage, "use a number"},
 		{[]string{"--key", "BenchmarkNone", in}, exitUsage, `has no benchmark "BenchmarkNone"`},
 		{[]string{"--write", "x", in, in}, exitUsage, "--write takes one experiment"},
+		{[]string{"--write", in, directory}, exitUsage, "exists; name another file"},
 		{[]string{"--write", filepath.Join(dir, "x"), in}, exitUsage, "no benchmark:vm:variant"},
 		{[]string{"--at-least", "0", in}, exitUsage, "--at-least"},
 		{[]string{"--change", "0", in}, exitUsage, "--change must be positive"},
