@@ -16,6 +16,7 @@ import (
 	"krund/internal/rerun"
 	"krund/internal/results"
 	"krund/internal/schedule"
+	"krund/internal/stop"
 )
 
 // Options configure a check.
@@ -41,6 +42,7 @@ func examine(fsys durable.FS, f directory.Directory, o Options) *check {
 		slots:  make(map[int]*history)}
 	c.files()
 	c.reruns()
+	c.decisions()
 	c.machineFiles()
 	c.records()
 	c.openConfig()
@@ -96,6 +98,15 @@ func (c *check) reruns() {
 		c.report.problem(RerunUnfinished, rerun.File, fmt.Sprintf("a request to run %s again was "+
 			"interrupted", display.Count(len(c.pending), "slot")),
 			"nothing: krund completes it at its next start; `krunctl repair` does, too")
+	}
+}
+
+// decisions checks the file about keys that were finished early.
+func (c *check) decisions() {
+	path := c.directory.Decisions()
+	if _, err := stop.Load(c.fsys, path); err != nil {
+		c.report.problem(DecisionsBad, filepath.Base(path), err.Error(), "remove it: krund decides again at "+
+			"its next start; the reasons for what is skipped already are lost")
 	}
 }
 

@@ -261,8 +261,8 @@ func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 	}
 }
 
-// TestMachineFiles: the journal and the fingerprint are checked, and sound or missing ones are
-// no problem.
+// TestMachineFiles: the journal, the fingerprint and the decisions are checked; sound or missing
+// ones are no problem.
 func TestMachineFiles(t *testing.T) {
 	const first = "3a5cd6e4 "
 	for _, test := range []struct {
@@ -272,6 +272,8 @@ func TestMachineFiles(t *testing.T) {
 		{"cut off", "fingerprint.json", `{"kernel": "6.`, "fingerprint_damaged"},
 		{"empty", "fingerprint.json", "", "fingerprint_damaged"},
 		{"a list", "fingerprint.json", "[]", "fingerprint_damaged"},
+		{"sound decisions", "decisions.json", `{"format":1,"groups":[]}`, ""},
+		{"decisions cut off", "decisions.json", `{"format":1,"gro`, "decisions_damaged"},
 		{"empty journal", "journal", "", ""},
 		{"a torn end", "journal", first, ""},
 	} {

@@ -37,6 +37,7 @@ const (
 	JournalVersion   Code = "journal_version"  // it has a newer format
 	JournalUnread    Code = "journal_unread"   // an error of the file system
 	FingerprintBad   Code = "fingerprint_damaged"
+	DecisionsBad     Code = "decisions_damaged"  // which keys were finished early, and why
 	Leftover         Code = "leftover"           // a temporary file left over from a crash
 	Foreign          Code = "foreign"            // not created by krund
 	ResultsUnlisted  Code = "results_unlisted"   // the directory of the records cannot be read
