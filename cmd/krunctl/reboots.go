@@ -135,6 +135,10 @@ func (a *app) reboots(arg string, o compareOptions, asJSON bool) error {
 	return nil
 }
 
+// bothKinds is what to do about an experiment without two kinds of restarts.
+const bothKinds = "measure with experiment.reboot = \"kexec\" or \"soft\", and hardware_every = 5 for " +
+	"instance"
+
 // restartKinds returns the two kinds of restart in the data, that of the hardware first.
 func restartKinds(in experiment.Input, order []restarted) ([2]string, error) {
 	kinds := [2]string{results.RebootHardware}
@@ -152,12 +156,12 @@ func restartKinds(in experiment.Input, order []restarted) ([2]string, error) {
 		}
 	}
 	if in.Data.Format != experiment.Format || kinds[1] == "" {
-		return kinds, errors.New("there is one kind of restart only; measure with experiment.reboot = " +
-			"\"kexec\" or \"soft\", and hardware_every = 5 for instance")
+		return kinds, errors.New("there is one kind of restart only; " + bothKinds)
 	}
 	for _, kind := range kinds {
 		if err := hasArm(in.Data, kind); err != nil {
-			return kinds, fmt.Errorf("there is no execution after a restart of kind %s", kind)
+			return kinds, fmt.Errorf("there is no execution after a restart of kind %s; %s", kind,
+				bothKinds)
 		}
 	}
 	return kinds, nil

@@ -114,7 +114,8 @@ func TestRebootsRefused(t *testing.T) {
 		{"one kind", []string{results.RebootHardware}, "one kind of restart only"},
 		{"three kinds", []string{results.RebootHardware, results.RebootKexec, results.RebootSoft},
 			"two kinds of restarts other than of the hardware, kexec and soft"},
-		{"no hardware", []string{results.RebootKexec}, "no execution after a restart of kind hardware"},
+		{"no hardware", []string{results.RebootKexec}, "after a restart of kind hardware; measure"},
+		{"no restart", []string{results.RebootNone}, "after a restart of kind hardware; measure"},
 	} {
 		dir := ladderDirectory(t, 1, 0, c.kinds...)
 		if ran := krunctl(t, "reboots", dir); ran.code != exitError ||
