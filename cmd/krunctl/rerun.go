@@ -124,6 +124,10 @@ func (a *app) rerun(arg string, o rerunOptions) error {
 	}
 	a.print("%s outstanding again; the records are kept as results/*.replaced; `%s` runs them\n", what,
 		runOf(f.Dir()))
+	skipped := slices.ContainsFunc(slots, func(s schedule.Slot) bool { return s.Flag == schedule.Skipped })
+	if cfg, err := f.Config(a.host); err == nil && len(cfg.Stop.Rules) > 0 && skipped {
+		a.print("the experiment's [stop] decides before they run, and may skip them again\n")
+	}
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/results"
+	"krund/internal/schedule"
 )
 
 // withErrors makes an experiment of 8 slots; all executions of fasta failed.
@@ -54,6 +55,24 @@ func TestRerun(t *testing.T) {
 	if r := krunctl(t, "show", b.dir(), "1"); r.code != exitError || !strings.Contains(r.stderr,
 		"no record of slot 1") {
 		t.Errorf("a replaced record is taken for that of the slot: %s", r.text())
+	}
+}
+
+// TestRerunOfSkipped: a slot that [stop] has skipped may be skipped again, and the message says so.
+func TestRerunOfSkipped(t *testing.T) {
+	const note = "the experiment's [stop] decides before they run, and may skip them again\n"
+	b := newExperimentOf(t, experimentText+"[stop]\nrules = [\"halfwidth\"]\n")
+	b.run(results.Completed)
+	slot, err := b.sched.Current()
+	b.must(err)
+	b.must(b.sched.Finish(slot, schedule.Skipped))
+	if r := krunctl(t, "rerun", "--slot", "1", b.dir()); r.code != exitOK ||
+		!strings.HasSuffix(r.stdout, note) {
+		t.Error(r.text())
+	}
+	if r := krunctl(t, "rerun", "--slot", "0", b.dir()); r.code != exitOK ||
+		strings.Contains(r.stdout, note) {
+		t.Errorf("this slot was not skipped:\n%s", r.text())
 	}
 }
 
