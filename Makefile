@@ -132,7 +132,8 @@ explain-bench: build
 ## stop-bench  false statements of [stop] in 100,000 simulated series; with KRUND_FIXTURES also what it saves
 .PHONY: stop-bench
 stop-bench:
-	$(GO) test -tags slow -count=1 -v -timeout 1h -run 'TestFalse|TestMissed|TestJMH' ./internal/analysis/sequential
+	$(GO) test -tags slow -count=1 -v -timeout 1h -run 'TestFalse|TestMissed|TestJMH' \
+	  ./internal/analysis/sequential
 
 ## kill-test   kill krund, its guard, the stage and the benchmark 50 times; nothing may be lost or counted twice
 kill-test: build

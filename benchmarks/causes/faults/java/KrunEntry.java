@@ -4,7 +4,8 @@ import java.util.List;
 
 /** Page faults in known iterations; ../../README.md explains which. */
 public class KrunEntry implements BaseKrunEntry {
-    private final List<ByteBuffer> kept = new ArrayList<>(); // freed memory would be used again, without faults
+    // freed memory would be used again, without faults
+    private final List<ByteBuffer> kept = new ArrayList<>();
     private int iterations;
     private int sink;
 
