@@ -173,10 +173,10 @@ type WatcherStop struct {
 	DryRun    bool    `json:"dry_run"` // it would not have stopped the execution
 
 	Warmup   *int     `json:"warmup"`   // iterations of warm-up; nil: it did not end
-	Stable   bool     `json:"stable"`   // it ended because the criterion was stable, not because it was long enough
+	Stable   bool     `json:"stable"`   // the criterion ended it, not its longest length
 	Value    *float64 `json:"value"`    // of the criterion at the end of warm-up; nil: undefined
 	StopAt   *int     `json:"stop_at"`  // iterations with which the measurement was complete; nil: it was not
-	AskedAt  *int     `json:"asked_at"` // complete iterations when the process was asked to stop; nil: it was not
+	AskedAt  *int     `json:"asked_at"` // complete iterations at the request to stop; nil: none
 	Measured int      `json:"measured"` // iterations after warm-up, those after stop_at included
 }
 

@@ -10,5 +10,6 @@
 // kernel also kills the watcher with krund.
 //
 // The watcher makes no system call between its sleeps except to redraw the line and to report. If
-// krund is root, it runs as nobody: the buffer is untrusted input. Start reading at Watch.Run.
+// krund is root, it runs as an unprivileged user: the buffer is untrusted input. Start reading at
+// Watch.Run.
 package watcher

@@ -36,5 +36,6 @@ const (
 	endTime   = 30 * time.Second // for its last report: it evaluates what it has not seen yet
 )
 
-// nobody is the user and the group that the watcher of root runs as.
-const nobody = 65534
+// unprivileged is the user and the group that the watcher of root runs as: the kernel's overflow
+// UID, which owns nothing.
+const unprivileged = 65534

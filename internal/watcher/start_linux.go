@@ -93,8 +93,8 @@ func (p *Process) start(o Options) error {
 	// A session of its own: Ctrl-C is for krund, and a line may be written from the background.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() == 0 {
-		p.UID = nobody
-		p.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+		p.UID = unprivileged
+		p.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: unprivileged, Gid: unprivileged}
 	}
 	if err := bound(o.CPU, p.cmd.Start); err != nil {
 		p.cmd = nil

@@ -126,7 +126,7 @@ test "$(id -u)" = `+fmt.Sprint(userOf())+" || exit 7\ncat; echo '{\"final\":true
 
 func userOf() int {
 	if os.Geteuid() == 0 {
-		return nobody
+		return unprivileged
 	}
 	return os.Geteuid()
 }

@@ -114,7 +114,8 @@ final class KrunEvents extends KrunInstrument {
 
     private void report(Path file) throws Exception {
         List<RecordedEvent> events = new ArrayList<>();
-        TreeMap<Long, long[]> narrowest = new TreeMap<>(); // per second: Flight Recorder's time, before, after
+        // per second: Flight Recorder's time, before, after
+        TreeMap<Long, long[]> narrowest = new TreeMap<>();
         try (RecordingFile recorded = new RecordingFile(file)) {
             while (recorded.hasMoreEvents()) {
                 RecordedEvent e = recorded.readEvent();

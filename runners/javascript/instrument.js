@@ -65,7 +65,8 @@ function logDeoptimizations() {
   v8.setFlagsFromString("--log-deopt");
 }
 
-/* readLines calls f with each line of the log about code, split at its commas; it returns false if there is more. */
+// readLines calls f with each line of the log about code, split at its commas; it returns false if
+// there is more.
 function readLines(fd, f) {
   const chunk = Buffer.alloc(1 << 20);
   let rest = "", at = 0, n;

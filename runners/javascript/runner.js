@@ -213,7 +213,8 @@ function main(argv) {
   blockingOutput();
   defineGlobals(argv[0]);
   const run_iter = loadBenchmark(argv[0]);
-  const instrument = krun.asked && require("./instrument.js"); // krun.node has asked only with KRUN_INSTRUMENT
+  // krun.node has asked only with KRUN_INSTRUMENT
+  const instrument = krun.asked && require("./instrument.js");
   const log = instrument && instrumented(() => instrument.start(krun));
   try {
     code = instrument ? instrument.measure(krun, run_iter, parameter) :

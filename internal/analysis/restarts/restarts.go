@@ -14,7 +14,7 @@ import (
 type Spread struct {
 	Boots      int     `json:"boots"`      // of the hardware, with at least one execution
 	Executions int     `json:"executions"` //
-	Between    float64 `json:"between"`    // standard deviation between boots; 0 when the estimate is negative
+	Between    float64 `json:"between"`    // standard deviation between boots; a negative estimate is 0
 	Within     float64 `json:"within"`     // between executions after the same boot
 	// Share is Between² / (Between² + Within²), with its 95 % interval.
 	Share float64    `json:"share"`
