@@ -40,19 +40,24 @@ func newRun(e *dataset.Execution, a *warmup.Execution, column string) (r *run, p
 		r.targets[Changepoints] = append(r.targets[Changepoints], c+1)
 	}
 	defer func() { r.secondary = r.secondaryEvents() }()
+	r.starts, r.ends = stamps(e, r.n)
+	return r, ""
+}
+
+// stamps returns when the iterations began and ended; nil if events cannot be assigned to them.
+func stamps(e *dataset.Execution, n int) (starts, ends []int64) {
 	wall, ok := e.Column(dataset.Wall, dataset.NoCore)
-	if !ok || len(wall.Ints) != r.n || len(e.Starts) != r.n || wall.Unit != dataset.Nanoseconds {
-		return r, ""
+	if !ok || len(wall.Ints) != n || len(e.Starts) != n || wall.Unit != dataset.Nanoseconds {
+		return nil, nil
 	}
-	r.starts, r.ends = e.Starts, make([]int64, r.n)
+	ends = make([]int64, n)
 	for i, start := range e.Starts {
-		r.ends[i] = start + wall.Ints[i]
+		ends[i] = start + wall.Ints[i]
 		if i > 0 && start < e.Starts[i-1] {
-			r.starts, r.ends = nil, nil // stamps of several clocks
-			break
+			return nil, nil // stamps of several clocks
 		}
 	}
-	return r, ""
+	return e.Starts, ends
 }
 
 // during returns the iterations that an event overlaps: [first, after). It is empty for an event
