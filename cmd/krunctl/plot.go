@@ -20,9 +20,10 @@ segment means are dashed, with the means of segments that are equivalent to the
 last in black and others in grey. Kernel messages, throttling and temperatures are
 marked on the axis of iterations.
 
---columns adds other columns on the same axis: the benchmark's own (gc, jit)
-above, which is the default; counters per core below, as core cycles in the
-study's Figure 2.
+Below it, on the same axis, are the events of the VM and the kernel, and other
+columns as in the study's Figures 2 and 6: --columns selects them. The default are
+those of the VM and the benchmark (gc_time, jit_time); minor_faults is one of the
+kernel, cycles one per core.
 
 The name given with -o determines the format: .pdf, .svg or .png. A page has as
 many executions as fit on A4, or --per-page. SVG and PNG are one page: they show

@@ -38,7 +38,7 @@ func (b *Bars) draw(c canvas, top vg.Length, _ int) {
 	for i, n := range b.Counts {
 		from := vg.Point{X: p.x(float64(i)*width) + gap, Y: p.y(float64(n))}
 		c.area(sameFill, "", corners(vg.Rectangle{Min: from,
-			Max: vg.Point{X: p.x(float64(i+1)*width) - gap, Y: p.Max.Y}})...)
+			Max: vg.Point{X: p.x(float64(i+1)*width) - gap, Y: p.Max.Y}}))
 	}
 	p.lines(changeInk, p.level(p.y(float64(total)*width)))
 	for _, t := range p.xs.Ticks(5) {

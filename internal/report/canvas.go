@@ -8,8 +8,8 @@ type canvas interface {
 	// lines draws open lines, each through its points.
 	lines(i ink, lines ...[]vg.Point)
 	circles(i ink, radius vg.Length, centers []vg.Point)
-	// area fills a polygon. The title is its tooltip in formats that have tooltips.
-	area(i ink, title string, corners ...vg.Point)
+	// area fills polygons. The title is their tooltip in formats that have tooltips.
+	area(i ink, title string, polygons ...[]vg.Point)
 	text(l label)
 }
 
@@ -71,6 +71,13 @@ const (
 	sameInk
 	sameFill
 	faintInk
+	gcInk
+	compileInk
+	deoptInk
+	codeInk
+	pauseInk
+	switchInk
+	plainInk
 )
 
 // inks have the colors of Okabe and Ito, which are distinguishable with any color vision, for light
@@ -107,4 +114,11 @@ var inks = [...]struct {
 	sameInk:         {class: "same", light: 0x0072b2, dark: 0x56b4e9, width: 2},
 	sameFill:        {class: "samef", light: 0x0072b2, dark: 0x56b4e9},
 	faintInk:        {class: "faint", light: 0x8a929b, dark: 0x7f8892, width: 1.6},
+	gcInk:           {class: "gc", light: 0x009e73, dark: 0x2ec99a},
+	compileInk:      {class: "compile", light: 0x0072b2, dark: 0x56b4e9},
+	deoptInk:        {class: "deopt", light: 0xd55e00, dark: 0xe69f00},
+	codeInk:         {class: "code", light: 0xa0417c, dark: 0xe59ac4},
+	pauseInk:        {class: "pause", light: 0xa87900, dark: 0xf0e442},
+	switchInk:       {class: "switch", light: 0x777777, dark: 0x999999},
+	plainInk:        {class: "plain", light: 0x222222, dark: 0xdddddd},
 }

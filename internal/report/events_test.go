@@ -151,7 +151,7 @@ func TestPanels(t *testing.T) {
 		{[]string{"faults", "faults", "other"}, 8, []string{"faults"}},
 		{nil, 8, nil},
 	} {
-		list := Panels(columns, c.names, c.most)
+		list := Panels(columns, c.names, c.most, nil)
 		if got := titles(list); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %q, want %q", c.names, got, c.want)
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
 )
 
@@ -19,7 +20,8 @@ type executionView struct {
 	HasColumns bool
 	SVG        string // file beside the page
 	Height     float64
-	Columns    []dataset.Column // all except the one analyzed
+	Columns    []dataset.Column  // all except the one analyzed
+	Timeline   *explain.Timeline // nil: there are no events
 }
 
 // Class is the class of an analyzed execution, else the reason why it was not analyzed.
@@ -52,9 +54,22 @@ func (in *Input) view(pair, execution int) (executionView, error) {
 	if a.Status == warmup.NotCompleted {
 		v.Label = fmt.Sprintf("%d: %s", a.Number, a.Outcome)
 	}
-	var err error
-	v.Columns, err = in.columns(pair, execution)
-	return v, err
+	series := *data
+	if in.Series != nil {
+		var err error
+		if series, err = in.Series(pair, execution); err != nil {
+			return v, err
+		}
+	}
+	for _, c := range series.Columns {
+		if (c.Name != in.Document.Parameters.Column || c.Core != dataset.NoCore) && c.Len() > 0 {
+			v.Columns = append(v.Columns, c)
+		}
+	}
+	if v.Timeline = explain.NewTimeline(&series); v.Timeline != nil {
+		v.Run.Lanes = v.Timeline.Lanes
+	}
+	return v, nil
 }
 
 // execution prepares an execution, and writes its plot and its other columns.
@@ -73,7 +88,11 @@ func (s *site) execution(i, e int) (executionView, error) {
 		return v, nil
 	}
 	v.SVG = fmt.Sprintf("%s-%d.svg", pageName(i), e)
-	v.Run.Panels = Panels(v.Columns, []string{UserColumns, dataset.CoreCycles}, staticCores)
+	names := []string{UserColumns, dataset.CoreCycles}
+	if v.Timeline != nil {
+		names = append(names, "minor_faults")
+	}
+	v.Run.Panels = Panels(v.Columns, names, staticCores, v.Run.Lanes)
 	f := s.in.figure(i, &v)
 	v.Height = float64(f.height())
 	err = s.write("plots/"+v.SVG, func(w io.Writer) error {
@@ -84,24 +103,6 @@ func (s *site) execution(i, e int) (executionView, error) {
 	return v, err
 }
 
-// columns returns the columns of an execution except the one analyzed.
-func (in *Input) columns(i, e int) ([]dataset.Column, error) {
-	all := in.Data.Pairs[i].Executions[e].Columns
-	if in.Columns != nil {
-		var err error
-		if all, err = in.Columns(i, e); err != nil {
-			return nil, err
-		}
-	}
-	var others []dataset.Column
-	for _, c := range all {
-		if (c.Name != in.Document.Parameters.Column || c.Core != dataset.NoCore) && c.Len() > 0 {
-			others = append(others, c)
-		}
-	}
-	return others, nil
-}
-
 // Figure prepares the plot of an execution with the named columns beside its values: see Panels. ok
 // is false when it has no iterations.
 func (in *Input) Figure(pair, execution int, names []string, most int) (f *Figure, ok bool, err error) {
@@ -109,7 +110,7 @@ func (in *Input) Figure(pair, execution int, names []string, most int) (f *Figur
 	if err != nil || v.Analysis.Iterations == 0 {
 		return nil, false, err
 	}
-	v.Run.Panels = Panels(v.Columns, names, most)
+	v.Run.Panels = Panels(v.Columns, names, most, v.Run.Lanes)
 	return in.figure(pair, &v), true, nil
 }
 

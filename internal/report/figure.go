@@ -6,13 +6,13 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"krund/internal/analysis/dataset"
 	"krund/internal/display"
 )
 
-// Figure is a static plot of one execution. From top to bottom it shows the benchmark's own
-// columns, a strip of the run with a narrower y axis, the whole run with an inset of its first
-// iterations, events, and the columns of cores.
+// Figure is a static plot of one execution, as the study's Figure 6. From top to bottom it shows a
+// strip of the run with a narrower y axis, the whole run with an inset of its first iterations,
+// what krund found out about the machine, lanes with the events of the VM and the kernel, and other
+// columns, those of cores last.
 type Figure struct {
 	Title  string       // "fasta:PyPy:default, execution 2: warmup"
 	Column string       // name of the values: "wall"
@@ -41,10 +41,10 @@ const (
 
 func (f *Figure) title() string { return f.Title }
 
-// height depends only on the number of columns and whether there are events.
+// height depends only on the number of columns and lanes and whether there are other events.
 func (f *Figure) height() vg.Length {
 	height := titleHeight + stripHeight + panelGap + wholeHeight + axisHeight +
-		vg.Length(len(f.Run.Panels))*(columnHeight+panelGap)
+		vg.Length(len(f.Run.Panels))*(columnHeight+panelGap) + lanesHeight(f.Run.Lanes)
 	if len(f.Run.Events) > 0 {
 		height += laneHeight + legendHeight
 	}
@@ -67,10 +67,6 @@ func (f *Figure) draw(c canvas, top vg.Length, columns int) {
 		return panel{Rectangle: box, canvas: c, xs: r.Numbers(), ys: ys, columns: columns, size: textSize,
 			unit: f.Unit}
 	}
-	above, below := r.sortedPanels()
-	for _, column := range above {
-		next(columnHeight, column.Span).column(column)
-	}
 	strip := next(stripHeight, r.Zoom)
 	strip.frame(3)
 	strip.run(r, false)
@@ -83,6 +79,10 @@ func (f *Figure) draw(c canvas, top vg.Length, columns int) {
 		legend(c, r.Events, bottom-legendHeight/2)
 		top += laneHeight
 	}
+	for i, l := range r.Lanes {
+		whole.lane(l, top+vg.Length(i)*laneRow+laneRow/2+laneFoot/2)
+	}
+	top += lanesHeight(r.Lanes)
 	if r.Inset > 0 {
 		whole.inset(r)
 	}
@@ -97,7 +97,7 @@ func (f *Figure) draw(c canvas, top vg.Length, columns int) {
 		c.text(name)
 	}
 	top += axisHeight
-	for _, column := range below {
+	for _, column := range r.Panels {
 		next(columnHeight, column.Span).column(column)
 	}
 }
@@ -106,18 +106,6 @@ func (f *Figure) draw(c canvas, top vg.Length, columns int) {
 func (f *Figure) titleSize() vg.Length {
 	const letter = 0.58 // mean width of a letter relative to the size, in wide fonts such as DejaVu Sans
 	return min(titleSize, (figureUnits-plotLeft)/(letter*vg.Length(utf8.RuneCountInString(f.Title))))
-}
-
-// sortedPanels returns the columns above and below the values.
-func (r *Run) sortedPanels() (above, below []Panel) {
-	for _, p := range r.Panels {
-		if p.Core == dataset.NoCore {
-			above = append(above, p)
-		} else {
-			below = append(below, p)
-		}
-	}
-	return above, below
 }
 
 // sign is the mark of a kind of event. Signs differ in shape as well as in color.
@@ -139,7 +127,7 @@ func (s *sign) draw(c canvas, at vg.Point, title string) {
 	for _, k := range s.corners {
 		corners = append(corners, vg.Point{X: at.X + k[0], Y: at.Y + k[1]})
 	}
-	c.area(s.ink, title, corners...)
+	c.area(s.ink, title, corners)
 }
 
 // events draws the signs of events at a height below the panel, and lines through the panel where

@@ -104,7 +104,7 @@ func (f *Forest) band(p panel, s *Span, top vg.Length) {
 	}
 	if a, b, ok := f.clip(p, *s); ok {
 		p.area(bandInk, "", corners(vg.Rectangle{Min: vg.Point{X: a, Y: top},
-			Max: vg.Point{X: b, Y: top + forestRow}})...)
+			Max: vg.Point{X: b, Y: top + forestRow}}))
 	}
 }
 
@@ -137,7 +137,7 @@ func (f *Forest) row(p panel, r *ForestRow, y vg.Length) {
 	for _, k := range style.corners {
 		corners = append(corners, vg.Point{X: x + k[0], Y: y + k[1]})
 	}
-	p.area(style.fill, r.Label+": "+r.Text, corners...)
+	p.area(style.fill, r.Label+": "+r.Text, corners)
 }
 
 // clip returns the ends of an interval in the panel; ok is false if it lies outside.

@@ -76,7 +76,7 @@ func (p panel) inset(r *Run) {
 	box := p
 	box.Min = vg.Point{X: p.Min.X + size.X*vg.Length(r.InsetLeft), Y: p.Min.Y + size.Y*vg.Length(r.InsetTop)}
 	box.Max = vg.Point{X: box.Min.X + size.X*insetWidth, Y: box.Min.Y + size.Y*insetHeight}
-	p.area(paperInk, "", corners(box.Rectangle)...)
+	p.area(paperInk, "", corners(box.Rectangle))
 	p.lines(axisInk, append(corners(box.Rectangle), box.Min))
 	box.Min = box.Min.Add(vg.Point{X: insetLabels(r, p.unit), Y: insetSize / 2})
 	box.Max = box.Max.Sub(vg.Point{X: insetSize, Y: 1.6 * insetSize})

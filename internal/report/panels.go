@@ -6,18 +6,18 @@ import (
 	"slices"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/explain"
 	"krund/internal/display"
 )
 
-// Panel is another column of an execution, drawn above or below its values on the same axis of
-// iterations.
+// Panel is another column of an execution, drawn below its values on the same axis of iterations.
 type Panel struct {
 	Title  string // "gc", "cycles"
 	Unit   string // of the values
 	Note   string // after the unit: ", core 3"
 	Values []float64
 	Span   Span // from 0; of the cores of a counter the same, as in the study's Figure 2
-	Core   int  // processor, or dataset.NoCore; panels of cores stand below
+	Core   int  // processor, or dataset.NoCore
 }
 
 // title names the panel with its unit: "gc (ms)", "cycles (G), core 3".
@@ -29,10 +29,11 @@ func (p *Panel) title() string {
 // garbage collection and compilation in the study's Figure 6.
 const UserColumns = "user"
 
-// Panels selects columns by name, in the order of names. A counter of several cores gives a panel
-// for each core, ordered by core, but at most most of them: those with the highest sums. Other
-// columns, and empty ones, are omitted.
-func Panels(columns []dataset.Column, names []string, most int) []Panel {
+// Panels selects columns by name, in the order of names, those of cores last. A counter of several
+// cores gives a panel for each core, ordered by core, but at most most of them: those with the
+// highest sums. Other columns, and empty ones, are omitted; of UserColumns also those that are
+// always 0, and numbers of events that have a lane.
+func Panels(columns []dataset.Column, names []string, most int, lanes []explain.Lane) []Panel {
 	var list []Panel
 	seen := map[string]bool{}
 	add := func(name string) {
@@ -47,13 +48,24 @@ func Panels(columns []dataset.Column, names []string, most int) []Panel {
 			continue
 		}
 		for i := range columns {
-			if c := &columns[i]; c.Ints != nil && c.Name != dataset.Wall {
+			c := &columns[i]
+			counted := slices.ContainsFunc(lanes,
+				func(l explain.Lane) bool { return counts[l.Kind] == c.Name })
+			if c.Ints != nil && c.Name != dataset.Wall && !counted && slices.ContainsFunc(c.Ints, isSet) {
 				add(c.Name)
 			}
 		}
 	}
+	slices.SortStableFunc(list, func(a, b Panel) int {
+		return number(a.Core != dataset.NoCore) - number(b.Core != dataset.NoCore)
+	})
 	return list
 }
+
+// counts are the columns with the number of events of a kind.
+var counts = map[string]string{"gc": "gc_count", "compile": "jit_count", "deopt": "deopt_count"}
+
+func isSet(v int64) bool { return v != 0 && v != dataset.MissingInt }
 
 func panelsOf(columns []dataset.Column, name string, most int) []Panel {
 	var list []Panel

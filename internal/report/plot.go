@@ -99,7 +99,7 @@ func WritePlot(w io.Writer, f PlotFormat, pages [][]Drawing) error {
 }
 
 func drawPage(c canvas, page []Drawing, height vg.Length, columns int) {
-	c.area(paperInk, "", corners(vg.Rectangle{Max: vg.Point{X: figureUnits, Y: height}})...)
+	c.area(paperInk, "", corners(vg.Rectangle{Max: vg.Point{X: figureUnits, Y: height}}))
 	var top vg.Length
 	for _, d := range page {
 		d.draw(c, top, columns)

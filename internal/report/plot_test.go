@@ -167,7 +167,7 @@ type labels struct{ list []label }
 
 func (c *labels) lines(ink, ...[]vg.Point)           {}
 func (c *labels) circles(ink, vg.Length, []vg.Point) {}
-func (c *labels) area(ink, string, ...vg.Point)      {}
+func (c *labels) area(ink, string, ...[]vg.Point)    {}
 func (c *labels) text(l label)                       { c.list = append(c.list, l) }
 
 // TestTickText: numbers are in the unit of the axis.

@@ -23,22 +23,22 @@ func ReadFacts(r *results.Reader, pattern *key.Pattern) (*Facts, error) {
 	return facts, nil
 }
 
-// AddRecords adds the facts, and makes the report read the other columns when they are written,
-// because all of them together may not fit into memory.
+// AddRecords adds the facts, and makes the report read the other columns and the events when they
+// are written, because all of them together may not fit into memory.
 func (in *Input) AddRecords(facts *Facts, r *results.Reader) {
 	in.Facts = facts
 	names := make([][]results.Name, len(in.Data.Pairs)) // of each pair, in the order of the dataset
 	for i, pair := range in.Data.Pairs {
 		names[i] = facts.Names(pair.Key)
 	}
-	in.Columns = func(pair, execution int) ([]dataset.Column, error) {
+	in.Series = func(pair, execution int) (dataset.Execution, error) {
 		if execution >= len(names[pair]) {
-			return nil, nil
+			return dataset.Execution{}, nil
 		}
 		rec, err := r.Load(names[pair][execution])
 		if err != nil {
-			return nil, err
+			return dataset.Execution{}, err
 		}
-		return experiment.Execution(&rec, nil).Columns, nil
+		return experiment.Execution(&rec, nil), nil
 	}
 }

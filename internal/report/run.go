@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
 )
 
@@ -26,8 +27,9 @@ type Run struct {
 	// values: shares of its width and height, from the upper left.
 	InsetLeft, InsetTop float64
 
-	Events []Event // with a place on the axis
-	Panels []Panel // other columns: those of cores are drawn below, others above
+	Events []Event        // what krund found out about the machine, with a place on the axis
+	Lanes  []explain.Lane // events of the VM and the kernel
+	Panels []Panel        // other columns
 }
 
 // Span is a range of an axis, Low < High.

@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
@@ -25,9 +26,11 @@ type Input struct {
 	Unit     display.Unit     // of the values; zero: the document's, with the prefix that fits
 	// Comparisons are those of the experiment's arms.
 	Comparisons []*compare.Result
-	// Columns returns the columns of an execution that are shown beside the one analyzed; nil:
-	// those in Data.
-	Columns func(pair, execution int) ([]dataset.Column, error)
+	// Series returns an execution with its events and the columns that are shown beside the one
+	// analyzed; nil: what Data has.
+	Series func(pair, execution int) (dataset.Execution, error)
+	// Explanation is of the same pairs; nil: none.
+	Explanation *explain.Document
 }
 
 // Directory receives the files of a report. Names are relative, with slashes.

@@ -103,10 +103,16 @@ func (c svgCanvas) circles(i ink, radius vg.Length, centers []vg.Point) {
 	c.WriteString(`"/>`)
 }
 
-func (c svgCanvas) area(i ink, title string, corners ...vg.Point) {
+func (c svgCanvas) area(i ink, title string, polygons ...[]vg.Point) {
+	if len(polygons) == 0 {
+		return
+	}
 	c.open(i)
-	c.path(corners...)
-	c.WriteString(`Z">`)
+	for _, corners := range polygons {
+		c.path(corners...)
+		c.WriteByte('Z')
+	}
+	c.WriteString(`">`)
 	if title != "" {
 		c.WriteString("<title>" + escapeXML(title) + "</title>")
 	}

@@ -72,11 +72,13 @@ func (c vgCanvas) circles(i ink, radius vg.Length, centers []vg.Point) {
 	}
 }
 
-func (c vgCanvas) area(i ink, _ string, corners ...vg.Point) {
+func (c vgCanvas) area(i ink, _ string, polygons ...[]vg.Point) {
 	c.use(i)
-	path := c.path(corners)
-	path.Close()
-	c.Fill(path)
+	for _, corners := range polygons {
+		path := c.path(corners)
+		path.Close()
+		c.Fill(path)
+	}
 }
 
 func (c vgCanvas) text(l label) {
@@ -87,7 +89,7 @@ func (c vgCanvas) text(l label) {
 	if l.halo {
 		from := at.Sub(vg.Point{X: width * vg.Length(l.anchor), Y: l.size})
 		c.area(paperInk, "", corners(vg.Rectangle{Min: from, Max: from.Add(vg.Point{X: width,
-			Y: 1.3 * l.size})})...)
+			Y: 1.3 * l.size})}))
 	}
 	c.use(textInk)
 	c.Push()
