@@ -184,8 +184,8 @@ func (x *experiment) start(ctx context.Context) error {
 		Created: x.Clock.Now().UTC().Format(time.RFC3339), Boot: x.BootID,
 		Sensors: max(len(base), schedule.SpareSensors), BaseTemperatures: base,
 	}
-	plan := schedule.Plan(x.cfg.Keys(), x.cfg.Executions, e.Order, e.Seed)
-	if err := schedule.Create(x.FS, x.directory.Schedule(), header, x.cfg.Slots(), plan); err != nil {
+	err = schedule.Create(x.FS, x.directory.Schedule(), header, x.cfg.Slots(), schedule.PlanOf(x.cfg))
+	if err != nil {
 		return fmt.Errorf("create the schedule: %w", err)
 	}
 	x.Log.Info("experiment started", "name", e.Name, "slots", x.cfg.Slots(), "folder", x.directory.Dir())

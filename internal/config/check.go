@@ -248,6 +248,11 @@ func (c *Config) checkSlots(found *problems) {
 			fmt.Sprintf("the executions of %d keys are %d slots", len(c.keys), slots),
 			fmt.Sprintf("plan at most %d", maxSlots))
 	}
+	if slots == 0 && len(c.keys) > 0 {
+		found.add(c.lines.of("experiment.shard", "experiment"),
+			fmt.Sprintf("the part %s has no executions", e.Shard),
+			"plan at least as many executions as parts")
+	}
 	if e.MaxReboots == 0 {
 		e.MaxReboots = e.Attempts*slots + slots/10 + 10
 	}

@@ -105,6 +105,7 @@ type Experiment struct {
 	Description string
 	Iterations  int // per process execution, for VMs and benchmarks that do not set their own
 	Executions  int // process executions per key, for benchmarks that do not set their own
+	Shard       Shard
 	Order       string
 	Seed        uint64
 	Reboot      string
@@ -118,6 +119,31 @@ type Experiment struct {
 	Skip          []key.Pattern
 	// keys whose program must not change: when they do, the machine did
 	NegativeControls []key.Pattern
+}
+
+// Shard is the part of an experiment that one of several machines runs: of Count parts the one with
+// this Index, from 1. It has the rounds Index, Index+Count, ..., each as a whole, so that a block
+// stays on one machine and all parts together are the planned experiment. The zero Shard is all of
+// it.
+type Shard struct{ Index, Count int }
+
+// Has reports whether a round, from 1, belongs to the part.
+func (s Shard) Has(round int) bool { return s.Count == 0 || (round-s.Index)%s.Count == 0 }
+
+// of returns how many of the rounds 1 to n belong to the part.
+func (s Shard) of(n int) int {
+	if s.Count == 0 {
+		return n
+	}
+	return (n - s.Index + s.Count) / s.Count
+}
+
+// String returns the part as in a configuration: "2/3", or "" for all.
+func (s Shard) String() string {
+	if s.Count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", s.Index, s.Count)
 }
 
 // Restarts reports whether an experiment with this reboot mode restarts the machine, or at least
@@ -364,13 +390,17 @@ func (c *Config) Iterations(k key.Key) int {
 	return b.size(k.VM, func(s Size) int { return s.Iterations }, vm.Iterations)
 }
 
-// Executions returns the number of process executions of k. It is the same for all arms.
-func (c *Config) Executions(k key.Key) int {
+// Executions returns the number of process executions of k on this machine: with a shard, those of
+// that part. It is the same for all arms.
+func (c *Config) Executions(k key.Key) int { return c.Experiment.Shard.of(c.Planned(k)) }
+
+// Planned returns the number of process executions of k on all machines together.
+func (c *Config) Planned(k key.Key) int {
 	b, _ := find(c.Benchmarks, func(b Benchmark) bool { return b.Name == k.Benchmark })
 	return b.size(k.VM, func(s Size) int { return s.Executions }, c.Experiment.Executions)
 }
 
-// Slots returns the number of process executions of the experiment.
+// Slots returns the number of process executions of the experiment on this machine.
 func (c *Config) Slots() int {
 	n := 0
 	for _, k := range c.keys {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,6 +65,7 @@ func (r *reader) experiment(n *node) Experiment {
 		Description: s.paragraph("description"),
 		Iterations:  s.count("iterations", 2000, 1, MaxIterations),
 		Executions:  s.count("executions", 30, 1, maxExecutions),
+		Shard:       s.shard(),
 		Order: s.choice("order", OrderRoundRobin, OrderRoundRobin, OrderInterleaved,
 			OrderBlocked),
 		Seed:          uint64(s.whole("seed", 1, 0, math.MaxInt64)),
@@ -104,6 +106,31 @@ var (
 	entryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$`)
 	number    = regexp.MustCompile(`^[0-9]+$`)
 )
+
+// mostShards bounds the number of machines of an experiment.
+const mostShards = 1000
+
+// shardText is a part of an experiment, such as 2/3.
+var shardText = regexp.MustCompile(`^([1-9][0-9]{0,3})/([1-9][0-9]{0,3})$`)
+
+// shard reads which part of the experiment this machine runs.
+func (s *section) shard() Shard {
+	text := s.text("shard", "")
+	if text == "" {
+		return Shard{}
+	}
+	m := shardText.FindStringSubmatch(text)
+	if m != nil {
+		index, _ := strconv.Atoi(m[1])
+		count, _ := strconv.Atoi(m[2])
+		if index <= count && count <= mostShards {
+			return Shard{index, count}
+		}
+	}
+	s.bad(s.node.child("shard"), "shard", fmt.Sprintf(
+		`write the part and the number of parts, such as "1/3"; there are at most %d`, mostShards))
+	return Shard{}
+}
 
 // patterns reads a list of patterns of keys.
 func (s *section) patterns(name string) []key.Pattern {

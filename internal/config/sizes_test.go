@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"krund/internal/config"
@@ -75,5 +77,24 @@ func TestQuickSizes(t *testing.T) {
 	k := c.Keys()[0]
 	if c.Executions(k) != config.QuickExecutions || c.Iterations(k) != config.QuickIterations {
 		t.Errorf("%d executions of %d iterations", c.Executions(k), c.Iterations(k))
+	}
+}
+
+// TestShard: the parts that are refused, and why.
+func TestShard(t *testing.T) {
+	for text, want := range map[string]string{
+		"3/3": "", "1000/1000": "", "1": "write the part", "0/3": "write the part", "4/3": "write the part",
+		"1/1001": "write the part", "-1/3": "write the part", "1/3 ": "write the part",
+		"41/50": "the part 41/50 has no executions",
+	} {
+		lines := sized
+		if text == "1000/1000" {
+			lines = strings.Replace(lines, "executions = 30", "executions = 1000", 1)
+		}
+		lines = strings.Replace(lines, "[experiment]", fmt.Sprintf("[experiment]\nshard = %q", text), 1)
+		_, problems := parse(t, lines)
+		if (problems == "") != (want == "") || !strings.Contains(problems, want) {
+			t.Errorf("%q: %s, want %q", text, problems, want)
+		}
 	}
 }

@@ -100,8 +100,7 @@ func (c *check) plan(h schedule.Header) iter.Seq[schedule.Slot] {
 	if c.config == nil || c.config.Hash != h.ConfigHash {
 		return func(func(schedule.Slot) bool) {}
 	}
-	e := c.config.Experiment
-	return schedule.Plan(c.config.Keys(), c.config.Executions, e.Order, e.Seed)
+	return schedule.PlanOf(c.config)
 }
 
 // compare compares a slot with its records. While krund runs, a slot may have changed since its

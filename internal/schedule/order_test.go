@@ -5,10 +5,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"krund/internal/config"
 	"krund/internal/key"
 )
 
@@ -252,5 +254,63 @@ func TestBelow(t *testing.T) {
 	}
 	if repeated < 200 {
 		t.Errorf("only %d draws were repeated", repeated)
+	}
+}
+
+// TestShards: the parts of an experiment together have each slot of the whole once, in its order, and
+// each part has whole blocks.
+func TestShards(t *testing.T) {
+	const text = `[experiment]
+executions = 7
+seed = 5
+%s
+[arms.a]
+[arms.b]
+args = ["-x"]
+[vms.C]
+runner = "c"
+variants = ["v"]
+[variants.v]
+entry = "bench.so"
+[benchmarks]
+x = { parameter = 1 }
+y = { parameter = 1, executions = 2 }
+`
+	plan := func(shard string) []Slot {
+		c, err := config.Parse("/x.toml", []byte(fmt.Sprintf(text, shard)), "host", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slots := slices.Collect(PlanOf(c))
+		if len(slots) != c.Slots() {
+			t.Errorf("%s: %d slots, Slots says %d", shard, len(slots), c.Slots())
+		}
+		for i := range slots {
+			if slots[i].Index != i {
+				t.Fatalf("%s: slot %d has index %d", shard, i, slots[i].Index)
+			}
+			slots[i].Index = 0
+		}
+		return slots
+	}
+	whole := plan("")
+	rounds := map[string][]int{} // by part
+	var union []Slot
+	for _, part := range []string{"1/3", "2/3", "3/3"} {
+		slots := plan(fmt.Sprintf("shard = %q", part))
+		union = append(union, slots...)
+		for _, s := range slots {
+			if n := len(rounds[part]); n == 0 || rounds[part][n-1] != s.Pexec {
+				rounds[part] = append(rounds[part], s.Pexec)
+			}
+		}
+	}
+	slices.SortStableFunc(union, func(a, b Slot) int { return a.Pexec - b.Pexec })
+	if len(whole) != 7*2+2*2 || !slices.Equal(union, whole) {
+		t.Errorf("the union differs:\n%v\n%v", union, whole)
+	}
+	want := map[string][]int{"1/3": {1, 4, 7}, "2/3": {2, 5}, "3/3": {3, 6}}
+	if !reflect.DeepEqual(rounds, want) {
+		t.Errorf("%v, want %v", rounds, want)
 	}
 }

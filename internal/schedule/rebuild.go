@@ -41,10 +41,9 @@ func NewHeader(cfg *config.Config, facts Facts, now time.Time) Header {
 // NewSource returns what the schedule of cfg is rebuilt from. header is used only if both copies
 // are lost; history returns the records of a slot.
 func NewSource(cfg *config.Config, header Header, history func(slot int) (History, error)) Source {
-	e := cfg.Experiment
 	return Source{
 		Header: header,
-		Plan:   Plan(cfg.Keys(), cfg.Executions, e.Order, e.Seed),
+		Plan:   PlanOf(cfg),
 		State: func(planned Slot) (Slot, error) {
 			h, err := history(planned.Index)
 			if err != nil {

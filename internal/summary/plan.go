@@ -30,6 +30,7 @@ type Plan struct {
 	Seed       uint64      `json:"seed"`
 	Reboot     string      `json:"reboot"`
 	Executions int         `json:"executions"`
+	Shard      string      `json:"shard"` // the part of the experiment on this machine, "1/3"; "": all
 	SlotsTotal int         `json:"slots_total"`
 	Finished   int         `json:"slots_finished"` // in a directory of this configuration
 	MaxReboots int         `json:"max_reboots"`
@@ -69,9 +70,8 @@ type PlanSlot struct {
 
 // PlanSlots yields the slots of an experiment's plan in order; there may be millions.
 func PlanSlots(cfg *config.Config) iter.Seq[PlanSlot] {
-	e := cfg.Experiment
 	return func(yield func(PlanSlot) bool) {
-		for slot := range schedule.Plan(cfg.Keys(), cfg.Executions, e.Order, e.Seed) {
+		for slot := range schedule.PlanOf(cfg) {
 			if !yield(PlanSlot{Slot: slot.Index, Pexec: slot.Pexec, Key: slot.Key.String()}) {
 				return
 			}
@@ -87,7 +87,7 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 	p := Plan{
 		Format: PlanFormat, Experiment: e.Name, Config: cfg.Path, ConfigHash: cfg.Hash,
 		Directory: directory.For(path), Host: cfg.Hostname, Order: e.Order, Seed: e.Seed, Layout: e.Layout,
-		Reboot: e.Reboot, Executions: e.Executions, SlotsTotal: cfg.Slots(), MaxReboots: e.MaxReboots,
+		Reboot: e.Reboot, Executions: e.Executions, Shard: e.Shard.String(), SlotsTotal: cfg.Slots(), MaxReboots: e.MaxReboots,
 		WaitEachNS: int64(waits.Each), WaitOnceNS: int64(waits.Once), Notes: []string{},
 		Arms: []PlanArm{}, Skipped: []string{},
 	}
