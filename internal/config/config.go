@@ -97,6 +97,7 @@ type Config struct {
 	lines    lines
 	doubtful map[string]bool // see reader
 	unitless map[string]bool // see reader
+	near     map[string]bool // see Relative
 }
 
 // Experiment is the section of the same name.

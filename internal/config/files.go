@@ -241,3 +241,37 @@ func (c *Config) doubtsEntry(v Variant) bool {
 	at := join("variants", v.Name)
 	return c.doubtful["experiment.benchmarks"] || c.doubtful[at+".entry"] || c.doubtful[at+".subfolder"]
 }
+
+// Needs returns the programs and directories that the keys, hooks and notifications need, each
+// once: absolute paths, and bare names of programs. Commands and suites may do without a directory
+// of benchmarks.
+func (c *Config) Needs() []string {
+	var list []string
+	add := func(name string) {
+		if name != "" && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	for _, k := range c.keys {
+		if vm, _, _, err := c.Lookup(k); err == nil {
+			add(vm.Path)
+			dir := c.benchmarksOf(k)
+			if _, err := os.Stat(dir); err == nil || vm.NeedsEntry() {
+				add(dir)
+			}
+		}
+	}
+	commands := slices.Concat(c.Hooks.Before, c.Hooks.After, [][]string{c.Notify.Command})
+	if len(c.Notify.Mail) > 0 {
+		commands = append(commands, []string{c.Notify.Sendmail})
+	}
+	for _, argv := range commands {
+		if len(argv) > 0 {
+			add(argv[0])
+		}
+	}
+	return list
+}
+
+// Relative reports whether the configuration names an absolute path of Needs relative to its file.
+func (c *Config) Relative(name string) bool { return c.near[name] }

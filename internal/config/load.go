@@ -93,6 +93,7 @@ func parse(path string, text []byte, hostname string, settings []setting.Descrip
 		return nil, found
 	}
 	c := read(root, hostname, settings, found)
+	c.near = map[string]bool{}
 	sum := sha256.Sum256(text)
 	c.Path, c.shown, c.Hostname = absolute, path, hostname
 	c.Text, c.Hash = string(text), hex.EncodeToString(sum[:])
@@ -208,7 +209,9 @@ func (c *Config) relative(name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)
 	}
-	return filepath.Join(filepath.Dir(c.Path), name)
+	name = filepath.Join(filepath.Dir(c.Path), name)
+	c.near[name] = true
+	return name
 }
 
 // program is relative for a program name that contains a slash. Bare names are left to LookPath.

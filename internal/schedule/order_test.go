@@ -257,8 +257,8 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// TestShards: the parts of an experiment together have each slot of the whole once, in its order, and
-// each part has whole blocks.
+// TestShards: the parts of an experiment together have each slot of the whole once, in its order,
+// and each part has whole blocks.
 func TestShards(t *testing.T) {
 	const text = `[experiment]
 executions = 7

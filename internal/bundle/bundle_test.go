@@ -1,0 +1,343 @@
+package bundle
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/doctor"
+)
+
+const text = `[experiment]
+reboot = "none"
+benchmarks = "../benchmarks"
+[vms.C]
+runner = "c"
+variants = ["v"]
+[vms.Own]
+runner = "python"
+path = "../bin/own"
+variants = ["v"]
+[vms.Python]
+runner = "python"
+path = "python3"
+variants = ["v"]
+[vms.Opt]
+runner = "lua"
+path = "/opt/lua/bin/lua"
+variants = ["v"]
+[variants.v]
+entry = "bench.so"
+[benchmarks]
+x = { parameter = 1 }
+`
+
+// lab writes an experiment and returns its configuration.
+func lab(t *testing.T, text string) *config.Config {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"etc/x.toml": text, "bin/own": "#!/bin/sh\n", "benchmarks/x/bench.so": "so",
+		"benchmarks/x/deep/data": "data", "benchmarks/.git/config": "not packed",
+		"benchmarks/old.krun/journal": "not packed", "unrelated": "not packed",
+	} {
+		put(t, filepath.Join(dir, name), content)
+	}
+	if err := os.Chmod(filepath.Join(dir, "bin/own"), 0o755|fs.ModeSetuid); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("bench.so", filepath.Join(dir, "benchmarks/x/link.so")); err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, filepath.Join(dir, "etc/x.toml"), text)
+}
+
+func put(t *testing.T, name, content string) {
+	t.Helper()
+	err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func parse(t *testing.T, path, text string) *config.Config {
+	t.Helper()
+	cfg, err := config.Parse(path, []byte(text), "lab1", doctor.Settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func pack(t *testing.T, cfg *config.Config, copies ...Copy) ([]byte, Manifest) {
+	t.Helper()
+	c, err := Collect(cfg, copies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	m, err := c.Write(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), m
+}
+
+func TestBundle(t *testing.T) {
+	first, m := pack(t, lab(t, text))
+	second, _ := pack(t, lab(t, text))
+	if !bytes.Equal(first, second) {
+		t.Error("the same files elsewhere give other bytes")
+	}
+	var names []string
+	for _, f := range m.Files {
+		names = append(names, f.Path)
+	}
+	want := []string{"benchmarks/x/bench.so", "benchmarks/x/deep/data", "benchmarks/x/link.so", "bin/own",
+		"etc/x.toml"}
+	if !slices.Equal(names, want) || m.Config != "etc/x.toml" || m.Experiment != "x" ||
+		!slices.Equal(m.External, []string{"/opt/lua/bin/lua", "python3"}) {
+		t.Errorf("%+v", m)
+	}
+	dir := filepath.Join(t.TempDir(), "id")
+	put(t, filepath.Join(dir+".tmp", "leftover"), "of a crash")
+	got, err := Unpack(bytes.NewReader(first), dir, func(text []byte) ([]byte, error) {
+		return WithShard(text, "lab1", 1, 3), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(filepath.Join(dir, got.Config), "lab1", doctor.Settings())
+	if err == nil || !strings.Contains(err.Error(), "/opt/lua/bin/lua") {
+		t.Errorf("the program that this machine lacks is not reported: %v", err)
+	}
+	if cfg, err = config.Open(filepath.Join(dir, got.Config), "lab1", doctor.Settings()); err != nil {
+		t.Fatal(err)
+	}
+	if shard := cfg.Experiment.Shard; shard != (config.Shard{Index: 2, Count: 3}) {
+		t.Errorf("shard %v", shard)
+	}
+	for name, mode := range map[string]fs.FileMode{"bin/own": 0o755, "etc/x.toml": 0o644,
+		"benchmarks/x/link.so": 0o644, "benchmarks/x": 0o755 | fs.ModeDir} {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || info.Mode() != mode {
+			t.Errorf("%s: %v, %v; want %v", name, info.Mode(), err, mode)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "leftover")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("a file of an earlier attempt was kept")
+	}
+	if _, err := Unpack(bytes.NewReader(first), dir, nil); err == nil {
+		t.Error("an existing directory was replaced")
+	}
+}
+
+// TestCopies: a directory is packed at another place, which the configuration names.
+func TestCopies(t *testing.T) {
+	cfg := lab(t, text)
+	arms := text + "[arms.a]\nbenchmarks = \"x.arms/a\"\n[arms.b]\nbenchmarks = \"x.arms/b\"\n"
+	cfg = parse(t, cfg.Path, arms)
+	from := t.TempDir()
+	put(t, filepath.Join(from, "x/bench.so"), "of the revision")
+	beside := filepath.Join(filepath.Dir(cfg.Path), "x.arms")
+	_, m := pack(t, cfg, Copy{from, filepath.Join(beside, "a")}, Copy{from, filepath.Join(beside, "b")})
+	var names []string
+	for _, f := range m.Files {
+		names = append(names, f.Path)
+	}
+	want := []string{"bin/own", "etc/x.arms/a/x/bench.so", "etc/x.arms/b/x/bench.so", "etc/x.toml"}
+	if !slices.Equal(names, want) {
+		t.Errorf("%q", names)
+	}
+	_, err := Collect(cfg, nil)
+	if err == nil || !strings.Contains(err.Error(), "the configuration names it") {
+		t.Errorf("missing arms: %v", err)
+	}
+}
+
+func TestCollectRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(dir string) error
+		want   string
+	}{
+		"a link to a directory": {func(dir string) error { return os.Symlink("deep", dir+"/x/link") },
+			"is a link to a directory"},
+		"a link to nothing": {func(dir string) error { return os.Symlink("nothing", dir+"/x/link") },
+			"no such file"},
+		"a socket or pipe": {func(dir string) error { return mkfifo(dir + "/x/pipe") }, "not a regular file"},
+	} {
+		cfg := lab(t, text)
+		if err := c.change(filepath.Join(filepath.Dir(cfg.Path), "../benchmarks")); err != nil {
+			t.Fatal(err)
+		}
+		files, err := Collect(cfg, nil)
+		if err == nil {
+			_, err = files.Write(io.Discard)
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// forged returns a bundle with the given manifest and entries.
+func forged(m Manifest, entries ...*tar.Header) []byte {
+	var b bytes.Buffer
+	out := tar.NewWriter(&b)
+	head, _ := json.Marshal(m)
+	_ = header(out, manifestName, int64(len(head)), false)
+	_, _ = out.Write(head)
+	for _, h := range entries {
+		_ = out.WriteHeader(h)
+		_, _ = out.Write(bytes.Repeat([]byte("x"), int(h.Size)))
+	}
+	_ = out.Close()
+	return b.Bytes()
+}
+
+func file(path string) File {
+	sum := sha256.Sum256([]byte("x"))
+	return File{Path: path, Size: 1, SHA256: hex.EncodeToString(sum[:])}
+}
+
+func regular(name string) *tar.Header {
+	return &tar.Header{Typeflag: tar.TypeReg, Name: tree + name, Size: 1}
+}
+
+// TestHostile: what a bundle of an attacker may not do.
+func TestHostile(t *testing.T) {
+	manifest := func(config string, files ...File) Manifest {
+		return Manifest{Format: 1, Experiment: "x", Config: config, Files: files}
+	}
+	large := file("a")
+	large.Size = MaxSize
+	many := make([]File, MaxFiles+1)
+	for i := range many {
+		many[i] = file(fmt.Sprintf("f%06d", i))
+	}
+	link := &tar.Header{Typeflag: tar.TypeSymlink, Name: tree + "x.toml", Linkname: "/etc/passwd"}
+	device := &tar.Header{Typeflag: tar.TypeBlock, Name: tree + "x.toml", Devmajor: 8}
+	hard := &tar.Header{Typeflag: tar.TypeLink, Name: tree + "x.toml", Linkname: "/etc/shadow"}
+	other := file("x.toml")
+	other.SHA256 = strings.Repeat("0", 64)
+	for name, c := range map[string]struct {
+		bundle []byte
+		want   string
+	}{
+		"nothing":        {nil, "manifest.json"},
+		"no manifest":    {forged(manifest("x.toml", file("x.toml")))[512*2:], ""},
+		"parent":         {forged(manifest("../x.toml", file("../x.toml"))), "leads outside"},
+		"absolute":       {forged(manifest("/x.toml", file("/x.toml"))), "leads outside"},
+		"inner parent":   {forged(manifest("a/../x.toml", file("a/../x.toml"))), "leads outside"},
+		"line break":     {forged(manifest("x.toml", file("a\nb"), file("x.toml"))), "not allowed"},
+		"journal":        {forged(manifest("x.toml", file("x.krun/journal"), file("x.toml"))), "not allowed"},
+		"twice":          {forged(manifest("x.toml", file("x.toml"), file("x.toml"))), "is not after"},
+		"file as parent": {forged(manifest("x.toml", file("a"), file("a/b"), file("x.toml"))),
+			"a file and a directory"},
+		"too large":      {forged(manifest("x.toml", large, file("x.toml"))), "more than"},
+		"too many":       {forged(manifest("x.toml", many...)), "at most"},
+		"no hash":        {forged(manifest("x.toml", File{Path: "x.toml", Size: 1})), "no SHA-256"},
+		"no config":      {forged(manifest("y.toml", file("x.toml"))), "is not among its files"},
+		"newer":          {forged(Manifest{Format: 2}), "format 2"},
+		"link":           {forged(manifest("x.toml", file("x.toml")), link), "in the place of"},
+		"hard link":      {forged(manifest("x.toml", file("x.toml")), hard), "in the place of"},
+		"device":         {forged(manifest("x.toml", file("x.toml")), device), "in the place of"},
+		"missing":        {forged(manifest("x.toml", file("x.toml"))), "EOF"},
+		"other content":  {forged(manifest("x.toml", other), regular("x.toml")), "does not have the content"},
+		"more": {forged(manifest("x.toml", file("x.toml")), regular("x.toml"), regular("y")),
+			"not in its manifest"},
+	} {
+		dir := filepath.Join(t.TempDir(), "id")
+		_, err := Unpack(bytes.NewReader(c.bundle), dir, nil)
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if list, _ := os.ReadDir(filepath.Dir(dir)); len(list) != 0 {
+			t.Errorf("%s: left %v", name, list)
+		}
+	}
+	if _, err := Unpack(bytes.NewReader(forged(manifest("x.toml", file("x.toml")), regular("x.toml"))),
+		filepath.Join(t.TempDir(), "id"), nil); err != nil {
+		t.Errorf("the bundle that the others are changed from: %v", err)
+	}
+}
+
+// TestRefused: the owner of a machine allows what root would do for another user.
+func TestRefused(t *testing.T) {
+	for lines, want := range map[string]string{
+		"":                                            "",
+		"[hooks]\nbefore = [[\"/bin/true\"]]":         AllowHooks,
+		"[hooks]\nafter = [[\"true\"]]":               AllowHooks,
+		"[notify]\nmail = [\"a@example.org\"]":        AllowNotify,
+		"[notify]\ncommand = [\"true\"]":              AllowNotify,
+		"[notify]\nwebhook = \"http://example.org/\"": AllowNotify,
+		"[boot]\nentry = \"rescue\"":                  AllowBoot,
+		"[controls]\nservices = { policy = \"apply\", stop = [\"ssh\"] }": AllowServices,
+		"[controls]\nnetwork = { policy = \"apply\", down = [\"eth0\"] }": AllowNetwork,
+		// sections of this machine count, too
+		"[machines.\"lab*\".hooks]\nbefore = [[\"/bin/true\"]]": AllowHooks,
+		"[machines.lab2.hooks]\nbefore = [[\"/bin/true\"]]":     "",
+	} {
+		cfg := parse(t, "/x.toml", text+lines+"\n")
+		err := Refused(cfg, nil)
+		if (err == nil) != (want == "") ||
+			err != nil && !strings.Contains(err.Error(), fmt.Sprintf("(%q)", want)) {
+			t.Errorf("%q: %v, want %q", lines, err, want)
+		}
+		if err := Refused(cfg, []string{want}); err != nil {
+			t.Errorf("%q is allowed: %v", want, err)
+		}
+	}
+	caller := strings.Replace(text, "[experiment]", "[experiment]\naccount = \"caller\"", 1)
+	err := Refused(parse(t, "/x.toml", caller), nil)
+	if err == nil || !strings.Contains(err.Error(), AllowCaller) {
+		t.Errorf("account = \"caller\": %v", err)
+	}
+}
+
+// FuzzUnpack: no bundle is unpacked outside of its directory, or makes a file that is not regular.
+func FuzzUnpack(f *testing.F) {
+	f.Add(forged(Manifest{Format: 1, Config: "x.toml", Files: []File{file("x.toml")}}, regular("x.toml")))
+	f.Add(forged(Manifest{Format: 1, Config: "../x.toml", Files: []File{file("../x.toml")}},
+		regular("../x.toml")))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir := filepath.Join(t.TempDir(), "id")
+		_, err := Unpack(bytes.NewReader(data), dir, nil)
+		list, readErr := os.ReadDir(filepath.Dir(dir))
+		if readErr != nil || (err == nil) != (len(list) == 1) {
+			t.Fatalf("%v, %v: %v", err, readErr, list)
+		}
+		walkErr := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && !d.Type().IsRegular() {
+				t.Errorf("%s is %v", name, d.Type())
+			}
+			return nil
+		})
+		if walkErr != nil && err == nil {
+			t.Error(walkErr)
+		}
+	})
+}
+
+// FuzzPath: an accepted path is that of a file below the directory.
+func FuzzPath(f *testing.F) {
+	for _, name := range []string{"a/b", "..", "a/../..", "/a", "a//b", "a\x00b", "x.krun/journal"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if checkPath(name) == nil && (!filepath.IsLocal(name) || strings.Contains(name, ".krun/")) {
+			t.Errorf("%q", name)
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package bundle
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"krund/internal/config"
+)
+
+// A source is where the content of a file comes from: a path, or if that is "" a text.
+type source struct{ path, text string }
+
+// Contents are the files of a bundle that is to be written.
+type Contents struct {
+	experiment string
+	config     string            // path in the bundle
+	from       map[string]source // by path in the bundle
+	external   []string
+}
+
+// A Copy takes a file or directory into a bundle.
+type Copy struct {
+	From string // absolute
+	As   string // absolute: where the configuration finds it; From, if that is where it is
+}
+
+// Collect finds what the configuration needs, and adds the copies. The configuration has the path
+// cfg.Path and the content cfg.Text, whether or not that is in the file. Paths that the copies
+// provide need not exist.
+func Collect(cfg *config.Config, copies []Copy) (*Contents, error) {
+	w := walk{files: map[string]source{cfg.Path: {text: cfg.Text}}}
+	provided := map[string]bool{}
+	for _, c := range copies {
+		provided[c.As] = true
+		if err := w.add(c.From, c.As); err != nil {
+			return nil, err
+		}
+	}
+	external := map[string]bool{}
+	for _, name := range cfg.Needs() {
+		switch {
+		case !cfg.Relative(name):
+			external[name] = true
+		case !provided[name]:
+			if err := w.add(name, name); err != nil {
+				return nil, fmt.Errorf("%w; the configuration names it", err)
+			}
+		}
+	}
+	c := &Contents{experiment: cfg.Experiment.Name, from: map[string]source{}, external: []string{}}
+	top := w.top()
+	for name, s := range w.files {
+		c.from[relativeTo(top, name)] = s
+	}
+	c.config = relativeTo(top, cfg.Path)
+	for name := range external {
+		c.external = append(c.external, name)
+	}
+	slices.Sort(c.external)
+	return c, nil
+}
+
+// walk collects files by the absolute paths at which the configuration finds them.
+type walk struct{ files map[string]source }
+
+// add adds a file, or all files in a directory.
+func (w *walk) add(from, as string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return fmt.Errorf("pack: %w", err)
+	}
+	if !info.IsDir() {
+		return w.file(from, as)
+	}
+	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return fmt.Errorf("pack: %w", err)
+		case d.IsDir() && name != from && leftOut(d.Name()):
+			return filepath.SkipDir
+		case d.IsDir() || d.Name() == ".git": // the latter is the file of a work tree
+			return nil
+		}
+		return w.file(name, as+strings.TrimPrefix(name, from))
+	})
+}
+
+// leftOut reports whether a directory is not packed: repositories, and results of experiments.
+func leftOut(name string) bool { return name == ".git" || strings.HasSuffix(name, ".krun") }
+
+// file adds a file; of a link, the content of the file that it leads to.
+func (w *walk) file(from, as string) error {
+	if info, err := os.Stat(from); err == nil && info.IsDir() {
+		return fmt.Errorf("pack: %s is a link to a directory; copy the directory in its place", from)
+	}
+	if w.files[as] = (source{path: from}); len(w.files) > MaxFiles {
+		return fmt.Errorf("pack: there are more than %d files; the last is %s; move what the benchmarks do "+
+			"not need elsewhere", MaxFiles, from)
+	}
+	return nil
+}
+
+// top returns the nearest directory that has all files in it.
+func (w *walk) top() string {
+	top := ""
+	for name := range w.files {
+		dir := filepath.Dir(name)
+		if top == "" {
+			top = dir
+		}
+		for top != "/" && dir != top && !strings.HasPrefix(dir, top+"/") {
+			top = filepath.Dir(top)
+		}
+	}
+	return top
+}
+
+func relativeTo(top, name string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(name, top), "/")
+}

@@ -1,0 +1,5 @@
+package bundle
+
+import "golang.org/x/sys/unix"
+
+func mkfifo(name string) error { return unix.Mkfifo(name, 0o600) }

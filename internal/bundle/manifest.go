@@ -1,0 +1,110 @@
+package bundle
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Format is the version of the manifest.
+const Format = 1
+
+// The bounds of a bundle.
+const (
+	MaxFiles    = 20_000
+	MaxSize     = 192 << 20 // bytes of all files together
+	MaxConfig   = 1 << 20   // bytes of the configuration
+	maxPath     = 1024      // bytes of a path
+	maxManifest = 16 << 20
+)
+
+// Manifest describes a bundle. It is its first entry, as JSON.
+type Manifest struct {
+	Format     int      `json:"format"`
+	Experiment string   `json:"experiment"` // its name
+	Config     string   `json:"config"`     // path of the configuration, one of Files
+	Files      []File   `json:"files"`      // by path
+	External   []string `json:"external"`   // programs and directories that the machine must have
+}
+
+// File is a regular file of a bundle.
+type File struct {
+	Path       string `json:"path"` // relative, with slashes
+	Size       int64  `json:"size"` // bytes
+	SHA256     string `json:"sha256"`
+	Executable bool   `json:"executable"`
+}
+
+// ErrInvalid is in the errors for a bundle that breaks the rules of the format.
+var ErrInvalid = errors.New("not a valid bundle")
+
+// check reports a manifest that breaks a rule. What it accepts can be written below a new directory
+// and leads nowhere else.
+func (m *Manifest) check() error {
+	if m.Format != Format {
+		return fmt.Errorf("%w: format %d; this version reads %d", ErrInvalid, m.Format, Format)
+	}
+	if len(m.Files) > MaxFiles {
+		return fmt.Errorf("%w: %d files; at most %d are allowed", ErrInvalid, len(m.Files), MaxFiles)
+	}
+	total, last, config := int64(0), "", false
+	taken := map[string]bool{} // directories
+	for i, f := range m.Files {
+		if err := checkPath(f.Path); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		if i > 0 && f.Path <= last {
+			return fmt.Errorf("%w: %q is not after %q", ErrInvalid, f.Path, last)
+		}
+		last = f.Path
+		if hash, err := hex.DecodeString(f.SHA256); err != nil || len(hash) != 32 {
+			return fmt.Errorf("%w: %q has no SHA-256", ErrInvalid, f.Path)
+		}
+		if f.Size < 0 || f.Size > MaxSize-total {
+			return fmt.Errorf("%w: its files have more than %d bytes", ErrInvalid, int64(MaxSize))
+		}
+		total += f.Size
+		for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
+			taken[dir] = true
+		}
+		config = config || f.Path == m.Config
+	}
+	for _, f := range m.Files {
+		if taken[f.Path] {
+			return fmt.Errorf("%w: %q is a file and a directory", ErrInvalid, f.Path)
+		}
+	}
+	if !config || !strings.HasSuffix(m.Config, ".toml") {
+		return fmt.Errorf("%w: its configuration %q is not among its files", ErrInvalid, m.Config)
+	}
+	return nil
+}
+
+// checkPath reports a path that is not that of a file below a directory, or that could be taken for
+// a file of krund: a journal in an experiment's directory says what root restores.
+func checkPath(name string) error {
+	odd := func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+	switch {
+	case name == "" || len(name) > maxPath:
+		return fmt.Errorf("a path has %d bytes; 1 to %d are allowed", len(name), maxPath)
+	case strings.ContainsFunc(name, odd) || strings.Contains(name, "\\"):
+		return fmt.Errorf("the path %q has characters that are not allowed", name)
+	case path.Clean(name) != name || name == "." || !isLocal(name):
+		return fmt.Errorf("the path %q leads outside", name)
+	}
+	for _, part := range strings.Split(name, "/") {
+		if len(part) > 255 || strings.HasSuffix(part, ".krun") {
+			return fmt.Errorf("the path %q has the part %q, which is not allowed", name, part)
+		}
+	}
+	return nil
+}
+
+// isLocal reports whether a clean path remains below its directory.
+func isLocal(name string) bool {
+	return !path.IsAbs(name) && name != ".." && !strings.HasPrefix(name, "../")
+}

@@ -1,0 +1,187 @@
+package bundle
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+)
+
+// Visit is called with each file of a bundle. The content need not be read; that it is the one of
+// the manifest is known only afterwards.
+type Visit func(m *Manifest, f File, content io.Reader) error
+
+// Read reads a bundle, checks it, and calls visit for each file. The error wraps ErrInvalid if it
+// is no bundle; visit may have been called before that is known.
+func Read(r io.Reader, visit Visit) (Manifest, error) {
+	const perFile = 4096 // headers and padding
+	in := tar.NewReader(io.LimitReader(r, MaxSize+maxManifest+MaxFiles*perFile))
+	var m Manifest
+	text, err := entry(in, manifestName, -1)
+	if err != nil {
+		return m, err
+	}
+	data, err := io.ReadAll(text)
+	if err != nil {
+		return m, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&m); err != nil {
+		return Manifest{}, fmt.Errorf("%w: its manifest: %w", ErrInvalid, err)
+	}
+	if err := m.check(); err != nil {
+		return Manifest{}, err
+	}
+	for _, f := range m.Files {
+		if err := readFile(in, &m, f, visit); err != nil {
+			return m, err
+		}
+	}
+	if _, err := in.Next(); !errors.Is(err, io.EOF) {
+		return m, fmt.Errorf("%w: it has files that are not in its manifest", ErrInvalid)
+	}
+	return m, nil
+}
+
+func readFile(in *tar.Reader, m *Manifest, f File, visit Visit) error {
+	content, err := entry(in, tree+f.Path, f.Size)
+	if err != nil {
+		return err
+	}
+	hash := sha256.New()
+	content = io.TeeReader(content, hash)
+	if err := visit(m, f, content); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, content); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if hex.EncodeToString(hash.Sum(nil)) != f.SHA256 {
+		return fmt.Errorf("%w: %q does not have the content of its manifest", ErrInvalid, f.Path)
+	}
+	return nil
+}
+
+// entry returns the content of the next entry, which must have the name and size; -1: any size of a
+// manifest.
+func entry(in *tar.Reader, name string, size int64) (io.Reader, error) {
+	h, err := in.Next()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %q: %w", ErrInvalid, name, err)
+	}
+	if size < 0 && h.Size <= maxManifest {
+		size = h.Size
+	}
+	if h.Typeflag != tar.TypeReg || h.Name != name || h.Size != size {
+		return nil, fmt.Errorf("%w: %q of %d bytes is in the place of %q", ErrInvalid, h.Name, h.Size, name)
+	}
+	return in, nil
+}
+
+// Unpack writes the files of a bundle into the new directory dir, durably, and returns the
+// manifest. change, which may be nil, returns the content of the configuration in place of the
+// packed one. dir is created last, by a rename: it exists only if it is complete. The directory in
+// which it is must belong to the caller alone.
+func Unpack(r io.Reader, dir string, change func([]byte) ([]byte, error)) (Manifest, error) {
+	temporary := dir + ".tmp"
+	if err := os.RemoveAll(temporary); err != nil {
+		return Manifest{}, fmt.Errorf("unpack: %w", err)
+	}
+	m, err := unpack(r, temporary, change)
+	if err == nil {
+		err = os.Rename(temporary, dir)
+	}
+	if err == nil {
+		err = syncDirectory(filepath.Dir(dir))
+	}
+	if err != nil {
+		return m, fmt.Errorf("unpack into %s: %w", dir, errors.Join(err, os.RemoveAll(temporary)))
+	}
+	return m, nil
+}
+
+func unpack(r io.Reader, dir string, change func([]byte) ([]byte, error)) (Manifest, error) {
+	const listed = 0o755
+	if err := os.Mkdir(dir, listed); err != nil {
+		return Manifest{}, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return Manifest{}, err
+	}
+	defer root.Close() //nolint:errcheck // nothing is written through it
+	dirs := map[string]bool{".": true}
+	m, err := Read(r, func(m *Manifest, f File, content io.Reader) error {
+		for d := path.Dir(f.Path); !dirs[d]; d = path.Dir(d) {
+			dirs[d] = true
+		}
+		if err := root.MkdirAll(path.Dir(f.Path), listed); err != nil {
+			return err
+		}
+		if f.Path == m.Config && change != nil {
+			if f.Size > MaxConfig {
+				return fmt.Errorf("%w: its configuration has more than %d bytes", ErrInvalid, MaxConfig)
+			}
+			text, err := io.ReadAll(content)
+			if err == nil {
+				text, err = change(text)
+			}
+			if err != nil {
+				return err
+			}
+			content = bytes.NewReader(text)
+		}
+		return create(root, f, content)
+	})
+	return m, errors.Join(err, syncAll(dir, dirs))
+}
+
+// create creates a new file, and its directory entry remains to be synced.
+func create(root *os.Root, f File, content io.Reader) error {
+	mode := permissions(f.Executable)
+	file, err := root.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, content)
+	if err == nil {
+		err = file.Chmod(mode) // whatever the umask is: the benchmark's account reads it
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// syncAll gives the directories their permissions and makes their entries durable.
+func syncAll(top string, dirs map[string]bool) error {
+	names := make([]string, 0, len(dirs))
+	for name := range dirs {
+		names = append(names, filepath.Join(top, filepath.FromSlash(name)))
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		const listed = 0o755
+		if err := errors.Join(os.Chmod(name, listed), syncDirectory(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func syncDirectory(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
