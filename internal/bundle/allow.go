@@ -62,7 +62,11 @@ func WithShard(text []byte, hostname string, index, count int) []byte {
 	if count <= 1 {
 		return text
 	}
-	const added = "\n# added by krunctl: the part of this machine\n[machines.%q.experiment]\nshard = \"%d/%d\"\n"
+	const added = `
+# added by krunctl: the part of this machine
+[machines.%q.experiment]
+shard = "%d/%d"
+`
 	return fmt.Appendf(text, added, pattern(hostname), index+1, count)
 }
 
