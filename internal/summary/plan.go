@@ -87,7 +87,8 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 	p := Plan{
 		Format: PlanFormat, Experiment: e.Name, Config: cfg.Path, ConfigHash: cfg.Hash,
 		Directory: directory.For(path), Host: cfg.Hostname, Order: e.Order, Seed: e.Seed, Layout: e.Layout,
-		Reboot: e.Reboot, Executions: e.Executions, Shard: e.Shard.String(), SlotsTotal: cfg.Slots(), MaxReboots: e.MaxReboots,
+		Reboot: e.Reboot, Executions: e.Executions, Shard: e.Shard.String(),
+		SlotsTotal: cfg.Slots(), MaxReboots: e.MaxReboots,
 		WaitEachNS: int64(waits.Each), WaitOnceNS: int64(waits.Once), Notes: []string{},
 		Arms: []PlanArm{}, Skipped: []string{},
 	}
