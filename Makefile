@@ -24,11 +24,12 @@ help:
 setup:
 	@./setup.sh
 
-## build       build krund, krunctl, libkrun, runners and benchmarks in build/ and benchmarks/
+## build       build krund, krunctl, krunhub, libkrun, runners and benchmarks in build/ and benchmarks/
 build:
 	@mkdir -p $(BUILD)/bin $(BUILD)/lib/krund $(BUILD)/libexec/krund
 	$(DAEMON) -o $(BUILD)/bin/krund ./cmd/krund
 	$(DAEMON) -o $(BUILD)/bin/krunctl ./cmd/krunctl
+	$(DAEMON) -o $(BUILD)/bin/krunhub ./cmd/krunhub
 	@$(MAKE) --no-print-directory -C cgo build BUILD=$(BUILD) CC="$(CC)"
 	@$(MAKE) --no-print-directory -C runners install BUILD=$(BUILD) INTO=$(BUILD)/libexec/krund CC="$(CC)"
 	@$(MAKE) --no-print-directory -C benchmarks build OUT=$(BENCHMARKS) CC="$(CC)" GO="$(GO)"
@@ -102,7 +103,7 @@ generate:
 cross:
 	GOOS=openbsd CGO_ENABLED=0 $(GO) vet ./...
 	@mkdir -p $(BUILD)/openbsd
-	GOOS=openbsd CGO_ENABLED=0 $(GO) build -trimpath -o $(BUILD)/openbsd/ ./cmd/krund ./cmd/krunctl
+	GOOS=openbsd CGO_ENABLED=0 $(GO) build -trimpath -o $(BUILD)/openbsd/ ./cmd/krund ./cmd/krunctl ./cmd/krunhub
 
 ## fuzz        run every fuzz test for FUZZTIME (20s); GOFLAGS=-parallel=1 limits it to one processor
 fuzz:

@@ -1,0 +1,48 @@
+// Command krunhub connects machines that measure: it receives their records, gives them
+// experiments, and shows both to people. It never measures; krund does.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/display"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run runs krunhub with the given arguments until ctx ends, and returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := &cobra.Command{
+		Use: "krunhub COMMAND", Short: "Connect machines that run experiments of krund",
+		Long: rootHelp, SilenceErrors: true, SilenceUsage: true, Version: display.Version(),
+	}
+	root.AddCommand(serveCommand(stdout, stderr))
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	if err := root.ExecuteContext(ctx); err != nil {
+		_, _ = fmt.Fprintf(stderr, "krunhub: %s\n", display.Terminal(err.Error()))
+		return 1
+	}
+	return 0
+}
+
+const rootHelp = `krunhub connects the machines of a lab: they ship their records to it, and it gives
+them experiments. People and programs submit, watch and compare experiments in one
+place.
+
+  krunhub serve            on one computer; prints an address and a token
+  krunctl join URL         on each machine that measures`

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/durable"
+	"krund/internal/hub/access"
+	"krund/internal/hub/database"
+	"krund/internal/hub/jobs"
+	"krund/internal/hub/pages"
+	"krund/internal/hub/server"
+	"krund/internal/hub/store"
+	"krund/internal/sysroot"
+)
+
+const serveHelp = `Serve runs the hub until it gets SIGINT or SIGTERM. Without flags it keeps everything
+in the directory krunhub.data, with an embedded database, and listens on 127.0.0.1.
+At its first start it prints a token with the role admin, once.
+
+EXAMPLES
+  krunhub serve
+  krunhub serve --listen :8080 --data /var/lib/krunhub
+  krunhub serve --database postgres://krunhub@db/krunhub --store s3://s3.example/krunhub`
+
+// settings are the flags of serve.
+type settings struct {
+	listen, data, database, store string
+	verbose                       bool
+}
+
+func serveCommand(stdout, stderr io.Writer) *cobra.Command {
+	var s settings
+	c := &cobra.Command{
+		Use: "serve", Short: "Run the hub", Long: serveHelp, Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), s, stdout, stderr) },
+	}
+	f := c.Flags()
+	f.StringVar(&s.listen, "listen", "127.0.0.1:8642", "address to listen on; port 0: any that is free")
+	f.StringVar(&s.data, "data", "krunhub.data", "directory of the embedded database and the blobs")
+	f.StringVar(&s.database, "database", "", "postgres://... instead of the embedded database")
+	f.StringVar(&s.store, "store", "", "s3://HOST/BUCKET[/PREFIX] instead of files for the blobs")
+	f.BoolVarP(&s.verbose, "verbose", "v", false, "also print debugging messages")
+	return c
+}
+
+// hub is an open hub.
+type hub struct {
+	db    *database.DB
+	store store.Store
+	jobs  *jobs.Jobs
+	log   *slog.Logger
+}
+
+func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
+	level := slog.LevelInfo
+	if s.verbose {
+		level = slog.LevelDebug
+	}
+	h, err := open(ctx, s, slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})))
+	if err != nil {
+		return err
+	}
+	err = h.run(ctx, s, stdout)
+	return errors.Join(err, h.db.Close())
+}
+
+// open opens the parts of the hub, and creates what is missing.
+func open(ctx context.Context, s settings, log *slog.Logger) (*hub, error) {
+	const ownerOnly = 0o700
+	if err := os.Mkdir(s.data, ownerOnly); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("create the data directory: %w; name another with --data", err)
+	}
+	h := &hub{log: log}
+	var err error
+	if strings.HasPrefix(s.store, "s3") {
+		h.store, err = store.OpenS3(ctx, s.store)
+	} else if s.store == "" {
+		h.store, err = store.OpenDirectory(durable.OS(), filepath.Join(s.data, "blobs"))
+	} else {
+		err = fmt.Errorf("--store %s: only s3:// and s3+http:// are known", s.store)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.database == "" {
+		s.database = filepath.Join(s.data, "hub.sqlite")
+	}
+	if h.db, err = database.Open(ctx, s.database, sysroot.RealClock{}.Now); err != nil {
+		return nil, err
+	}
+	if h.jobs, err = jobs.Open(ctx, h.db, log); err != nil {
+		return nil, errors.Join(err, h.db.Close())
+	}
+	return h, nil
+}
+
+// run serves until ctx ends, and then lets requests and jobs finish.
+func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
+	view, err := pages.New(h.db, h.store, h.log)
+	if err != nil {
+		return err
+	}
+	handler := (&server.Server{DB: h.db, Store: h.store, Jobs: h.jobs, Pages: view, Log: h.log}).Handler()
+	listener, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w; choose another address with --listen", err)
+	}
+	token, err := h.firstToken(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	_, err = fmt.Fprintf(stdout, "krunhub listens on http://%s\n", listener.Addr())
+	if err == nil && token != "" {
+		_, err = fmt.Fprintf(stdout, "The first token has the role admin. It is shown only now:\n  %s\n",
+			token)
+	}
+	if err == nil {
+		err = h.jobs.Start(context.WithoutCancel(ctx))
+	}
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	const slowest = 30 * time.Second
+	web := &http.Server{Handler: handler, ReadHeaderTimeout: slowest, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelDebug)}
+	failed := make(chan error, 1)
+	go func() { failed <- web.Serve(listener) }()
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+		h.log.Info("stopping")
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), slowest)
+	defer cancel()
+	return errors.Join(err, web.Shutdown(last), h.jobs.Stop(last))
+}
+
+// firstToken makes the user admin and its token if there is no user yet; else it returns "".
+func (h *hub) firstToken(ctx context.Context) (token string, err error) {
+	users, err := h.db.Users(ctx)
+	if err != nil || len(users) > 0 {
+		return "", err
+	}
+	err = h.db.Update(ctx, func(tx *sql.Tx) error {
+		if err := h.db.PutUser(ctx, tx, database.User{Name: "admin", Role: access.Admin}); err != nil {
+			return err
+		}
+		token, err = h.db.AddToken(ctx, tx, database.Token{Role: access.Admin, Owner: "admin",
+			Label: "first"})
+		return err
+	})
+	return token, err
+}

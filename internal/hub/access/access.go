@@ -1,0 +1,93 @@
+// Package access names who may do what on the hub: roles, identities and tokens. It stores nothing
+// and checks no password; package server finds out who asks, and its table of routes states which
+// roles a route serves.
+//
+// Start reading at [Role] and [Identity].
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+)
+
+// Role is what an identity is permitted to do. Admin includes User, which includes Reader. Machine
+// and Join include nothing else.
+type Role string
+
+// The roles.
+const (
+	Admin   Role = "admin"   // everything
+	User    Role = "user"    // submits experiments, changes and deletes those of their own
+	Reader  Role = "reader"  // sees machines, experiments and reports
+	Machine Role = "machine" // ships the records of its own, and asks what is next
+	Join    Role = "join"    // registers machines
+)
+
+// Valid reports whether r is a role.
+func (r Role) Valid() bool {
+	switch r {
+	case Admin, User, Reader, Machine, Join:
+		return true
+	}
+	return false
+}
+
+// Includes reports whether r permits what needs role.
+func (r Role) Includes(role Role) bool {
+	rank := map[Role]int{Reader: 1, User: 2, Admin: 3}
+	return r == role || rank[role] > 0 && rank[r] >= rank[role] || r == Admin && role == Join
+}
+
+// Identity is who sent a request.
+type Identity struct {
+	Name string // of the user or the machine, unique among those of its kind
+	ID   string // of the machine; "" for users
+	Role Role
+}
+
+// Owns reports whether the identity may change what owner owns.
+func (i Identity) Owns(owner string) bool {
+	return i.Role == Admin || i.Role == User && i.Name == owner
+}
+
+type key struct{}
+
+// With returns a context that contains the identity.
+func With(ctx context.Context, who Identity) context.Context {
+	return context.WithValue(ctx, key{}, who)
+}
+
+// From returns the identity of a request's context. Without one it has no role.
+func From(ctx context.Context) Identity {
+	who, _ := ctx.Value(key{}).(Identity)
+	return who
+}
+
+// NewToken returns a random token of 256 bits with a prefix that names its kind, so that scanners
+// for leaked secrets find it: "krun_" and 43 characters.
+func NewToken() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return "krun_" + base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// Hash returns what is stored of a token: its SHA-256 in hexadecimal digits. The token is random,
+// so that a slow hash would add nothing.
+func Hash(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// NewID returns a random identifier of 80 bits: 16 lower-case letters and digits.
+func NewID() string {
+	const letters = "0123456789abcdefghjkmnpqrstvwxyz" // Crockford's base 32: 256 is a multiple of 32
+	b := make([]byte, 16)
+	_, _ = rand.Read(b)
+	for i := range b {
+		b[i] = letters[b[i]%32]
+	}
+	return string(b)
+}

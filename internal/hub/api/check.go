@@ -1,0 +1,80 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Check returns what is wrong with a message; it looks at its form only.
+func (s Ship) Check() error {
+	if len(s.Entries) > MaxEntries {
+		return fmt.Errorf("%d entries; send at most %d in one request", len(s.Entries), MaxEntries)
+	}
+	if s.Experiment == nil {
+		if len(s.Entries) > 0 {
+			return errors.New("there are entries but no experiment that they belong to")
+		}
+		return nil
+	}
+	if err := s.Experiment.check(); err != nil {
+		return err
+	}
+	var total int64
+	for i, e := range s.Entries {
+		if err := e.check(); err != nil {
+			return fmt.Errorf("entry %d: %w", i, err)
+		}
+		if total += e.Size; total > MaxShip-MaxJSON {
+			return fmt.Errorf("more than %d bytes; send less in one request", MaxShip)
+		}
+	}
+	return nil
+}
+
+func (x Experiment) check() error {
+	if !ValidName(x.Name) {
+		return fmt.Errorf("the experiment's name %.40q is empty, too long, or not printable", x.Name)
+	}
+	if !validHash(x.ConfigHash) {
+		return fmt.Errorf("config_hash %.80q is no SHA-256", x.ConfigHash)
+	}
+	if len(x.ID) > MaxName || len(x.Created) > MaxName {
+		return errors.New("the experiment's id or date is too long")
+	}
+	return nil
+}
+
+func (e Entry) check() error {
+	const mostSlots, mostAttempts = 1e10, 999 // as in the schedule
+	switch {
+	case !validHash(e.Hash):
+		return fmt.Errorf("%.80q is no SHA-256", e.Hash)
+	case e.Size < 0 || e.Size > MaxBlob:
+		return fmt.Errorf("%d bytes; at most %d are accepted", e.Size, MaxBlob)
+	case e.Name != "" && !slices.Contains(FileNames(), e.Name):
+		return fmt.Errorf("%.40q is none of the files that are shipped", e.Name)
+	case e.Name == "" && (e.Slot < 0 || e.Slot >= mostSlots || e.Attempt < 1 || e.Attempt > mostAttempts):
+		return fmt.Errorf("there is no slot %d, attempt %d", e.Slot, e.Attempt)
+	}
+	return nil
+}
+
+func validHash(s string) bool {
+	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// ValidName reports whether s can name a machine, a pool, a user or an experiment: 1 to MaxName
+// bytes of printable ASCII without slashes, not beginning with a dot, a hyphen or a space.
+func ValidName(s string) bool {
+	if s == "" || len(s) > MaxName || strings.ContainsAny(s[:1], ".- ") {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if c < ' ' || c > '~' || c == '/' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}

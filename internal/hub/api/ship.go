@@ -1,0 +1,190 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Paths.
+const (
+	PathShip = "/api/v1/ship"
+	PathJoin = "/api/v1/join"
+	PathHave = "/api/v1/records" // ?experiment=ID&after=SEQ
+	PathBlob = "/api/v1/blobs/"  // and the hash
+)
+
+// Limits of one request. The hub refuses what exceeds them.
+const (
+	MaxJSON    = 1 << 20   // bytes of a message without contents, or of its first line
+	MaxEntries = 1000      // of a Ship
+	MaxBlob    = 256 << 20 // bytes of one content
+	MaxShip    = 320 << 20 // bytes of a whole Ship
+	MaxName    = 200       // bytes of a name
+)
+
+// Ship is what a machine reports and sends. Without an experiment it only reports, and asks what is
+// next.
+type Ship struct {
+	Status     Status      `json:"status"`
+	Experiment *Experiment `json:"experiment,omitempty"`
+	Entries    []Entry     `json:"entries,omitempty"`
+}
+
+// Status is the state of a machine.
+type Status struct {
+	Krund  string `json:"krund"`           // version
+	BootID string `json:"boot_id"`         // the kernel's random name of the boot
+	Host   string `json:"host"`            // name
+	Clock  string `json:"clock,omitempty"` // the machine's wall clock, RFC 3339; may be wrong
+	Held   bool   `json:"held,omitempty"`  // all experiments of the machine are held
+
+	Facts    json.RawMessage `json:"facts,omitempty"`    // of the hardware, sent by join
+	Warnings []string        `json:"warnings,omitempty"` // controls that are not as wanted, and other problems
+}
+
+// Experiment names an experiment of a machine and reports how far it is.
+type Experiment struct {
+	ID         string   `json:"id,omitempty"` // as the hub gave it; "": one that the machine began by itself
+	Name       string   `json:"name"`
+	ConfigHash string   `json:"config_hash"` // SHA-256 of the configuration's text
+	Created    string   `json:"created"`     // of the schedule, with the next two its identity
+	Seed       uint64   `json:"seed,string"`
+	Progress   Progress `json:"progress"`
+}
+
+// Progress is how far an experiment is on a machine.
+type Progress struct {
+	Slots     int    `json:"slots"`     // planned process executions
+	Completed int    `json:"completed"` // with a result
+	Failed    int    `json:"failed"`    // error or timeout, no attempts left
+	Skipped   int    `json:"skipped"`
+	Left      int    `json:"left"`                // outstanding
+	Seconds   int64  `json:"seconds,omitempty"`   // estimate until the end, 0 unknown
+	NextBoot  int64  `json:"next_boot,omitempty"` // seconds until the machine should ask again, 0 unknown
+	Held      bool   `json:"held,omitempty"`
+	Ended     bool   `json:"ended,omitempty"`  // nothing is outstanding, or krund stopped
+	Reason    string `json:"reason,omitempty"` // why krund stopped
+	Running   string `json:"running,omitempty"`
+}
+
+// Entry announces a content. It is a record if Name is empty.
+type Entry struct {
+	Slot    int    `json:"slot,omitempty"`
+	Attempt int    `json:"attempt,omitempty"` // from 1
+	Name    string `json:"name,omitempty"`    // of another file of the directory; see FileNames
+	Hash    string `json:"hash"`              // SHA-256, 64 lower-case hexadecimal digits
+	Size    int64  `json:"size"`
+}
+
+// FileNames returns the files of an experiment's directory that are shipped beside the records:
+// what the readers of a directory need, and what people look at. A file is sent again when it
+// changes.
+func FileNames() []string {
+	return []string{"config.toml", "schedule", "log", "fingerprint.json", "noise.json", "decisions.json"}
+}
+
+// Receipt is the answer to a Ship: all of its entries are durable.
+type Receipt struct {
+	Experiment string `json:"experiment,omitempty"` // the hub's id
+	New        int    `json:"new"`                  // records that the hub did not have
+	Orders     Orders `json:"orders"`
+}
+
+// Orders is what a machine is to do.
+type Orders struct {
+	Request string `json:"request,omitempty"` // hold, resume or stop, for the experiment or else the machine
+	Next    *Next  `json:"next,omitempty"`    // an experiment to begin when none runs
+}
+
+// Next is an experiment that a machine is to run.
+type Next struct {
+	Experiment string `json:"experiment"` // id
+	Name       string `json:"name"`
+	Bundle     string `json:"bundle"` // hash of a blob
+	Index      int    `json:"index"`  // the machine's part of Count parts, from 0
+	Count      int    `json:"count"`
+}
+
+// Have is a record that the hub has received.
+type Have struct {
+	Seq     int64  `json:"seq"`
+	Slot    int    `json:"slot"`
+	Attempt int    `json:"attempt"`
+	Hash    string `json:"hash"`
+}
+
+// JoinRequest registers a machine. The request has a token with the role join.
+type JoinRequest struct {
+	Name string `json:"name"`
+	Pool string `json:"pool,omitempty"`
+}
+
+// JoinAnswer has the machine's own token.
+type JoinAnswer struct {
+	ID    string `json:"id"`
+	Token string `json:"token"`
+}
+
+// WriteShip writes the message and its contents, which open returns in the order of the entries.
+func WriteShip(w io.Writer, s Ship, open func(Entry) (io.ReadCloser, error)) error {
+	head, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(append(head, '\n')); err != nil {
+		return err
+	}
+	for _, e := range s.Entries {
+		if err := copyEntry(w, e, open); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyEntry(w io.Writer, e Entry, open func(Entry) (io.ReadCloser, error)) error {
+	r, err := open(e)
+	if err != nil {
+		return err
+	}
+	defer r.Close() //nolint:errcheck // it was only read
+	n, err := io.Copy(w, io.LimitReader(r, e.Size))
+	if err == nil && n != e.Size {
+		err = fmt.Errorf("a file became shorter while it was sent: %w", io.ErrUnexpectedEOF)
+	}
+	return err
+}
+
+// ReadShip reads the first line of a shipment, which is hostile until it is checked: each entry has
+// a valid hash, size and name. The contents follow in the reader.
+func ReadShip(r *bufio.Reader) (Ship, error) {
+	var s Ship
+	line, err := readLine(r, MaxJSON)
+	if err != nil {
+		return s, err
+	}
+	if err := json.NewDecoder(bytes.NewReader(line)).Decode(&s); err != nil {
+		return s, fmt.Errorf("the first line is no message: %w", err)
+	}
+	return s, s.Check()
+}
+
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > limit:
+			return nil, fmt.Errorf("the first line is longer than %d bytes", limit)
+		case err == nil:
+			return line, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, fmt.Errorf("the first line is incomplete: %w", err)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+// Package database contains all SQL of the hub: its tables, their migrations and every query. There
+// is one set of queries for SQLite, which is embedded and needs no set-up, and PostgreSQL, which
+// serves many machines and several processes of the hub.
+//
+// It does not decide: packages server and jobs do. Times come from the hub's clock and are stored
+// in microseconds since 1970. A method that takes a *sql.Tx works within the caller's transaction,
+// so that a change and the job that follows from it are committed together.
+//
+// Start reading at [Open], [DB.Update] and migrations/0001_hub.sql.
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver of PostgreSQL
+	_ "modernc.org/sqlite"             // the driver of SQLite
+)
+
+// Dialect names the database system.
+type Dialect string
+
+// The dialects.
+const (
+	SQLite   Dialect = "sqlite"
+	Postgres Dialect = "postgres"
+)
+
+// DB is the hub's database. Its methods may be called concurrently.
+type DB struct {
+	// Write is for changes, Read for everything else. With SQLite these are one connection and
+	// several, so that reading does not wait for changes; a function that has a transaction of
+	// Write must not use Write otherwise. With PostgreSQL they are the same.
+	Write, Read *sql.DB
+	Dialect     Dialect
+	now         func() time.Time
+}
+
+// ErrMissing is the error if what is asked for does not exist.
+var ErrMissing = errors.New("not found")
+
+// Open opens the database and brings its tables up to date. location is postgres://... or the path
+// of a SQLite database, which is created if there is none. now is the hub's clock.
+func Open(ctx context.Context, location string, now func() time.Time) (*DB, error) {
+	db := &DB{now: now}
+	var err error
+	if strings.HasPrefix(location, "postgres://") || strings.HasPrefix(location, "postgresql://") {
+		err = db.openPostgres(location)
+	} else {
+		err = db.openSQLite(location)
+	}
+	if err == nil {
+		err = db.migrate(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the database: %w", err), db.Close())
+	}
+	return db, nil
+}
+
+func (db *DB) openPostgres(location string) (err error) {
+	const connections = 16
+	db.Dialect = Postgres
+	if db.Write, err = sql.Open("pgx", location); err != nil {
+		return err
+	}
+	db.Write.SetMaxOpenConns(connections)
+	db.Write.SetMaxIdleConns(connections)
+	db.Read = db.Write
+	return nil
+}
+
+func (db *DB) openSQLite(path string) (err error) {
+	const readers = 4
+	db.Dialect = SQLite
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	// A commit is durable when it returns (synchronous), and readers do not block it (WAL). A
+	// transaction that writes takes the lock when it begins and waits for it.
+	options := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(10000)", "journal_mode(WAL)",
+		"synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(67108864)"}}
+	location := (&url.URL{Scheme: "file", Path: absolute, RawQuery: options.Encode()}).String()
+	if db.Write, err = sql.Open("sqlite", location); err != nil {
+		return err
+	}
+	db.Write.SetMaxOpenConns(1)
+	options["_pragma"] = append(options["_pragma"], "query_only(1)")
+	location = (&url.URL{Scheme: "file", Path: absolute, RawQuery: options.Encode()}).String()
+	if db.Read, err = sql.Open("sqlite", location); err != nil {
+		return err
+	}
+	db.Read.SetMaxOpenConns(readers)
+	return nil
+}
+
+// Close closes all connections.
+func (db *DB) Close() error {
+	var err error
+	if db.Read != nil && db.Read != db.Write {
+		err = db.Read.Close()
+	}
+	if db.Write != nil {
+		err = errors.Join(err, db.Write.Close())
+	}
+	return err
+}
+
+// Ready reports why the database does not answer, nil if it does.
+func (db *DB) Ready(ctx context.Context) error {
+	if err := db.Read.PingContext(ctx); err != nil {
+		return fmt.Errorf("the database: %w", err)
+	}
+	return nil
+}
+
+// Now returns the hub's time.
+func (db *DB) Now() time.Time { return db.now() }
+
+// Update runs do in a transaction and commits it unless do returns an error, which Update returns
+// as it is. Once Update has returned nil, the changes are durable.
+func (db *DB) Update(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := db.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin a transaction: %w", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // no effect after Commit, and otherwise there is an error already
+	if err := do(tx); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit a transaction: %w", err)
+	}
+	return nil
+}
+
+// stamp returns the time as it is stored: 0 for the zero time.
+func stamp(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// stamped is the inverse of stamp.
+func stamped(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}
+
+// missing returns ErrMissing with what for sql.ErrNoRows, and other errors with what.
+func missing(err error, what string) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrMissing
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// list returns what scan makes of each row.
+func list[T any](ctx context.Context, from querier, scan func(row) (T, error), query string,
+	args ...any) ([]T, error) {
+	rows, err := from.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err has the error
+	var all []T
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}
+
+// row is *sql.Row or *sql.Rows.
+type row interface{ Scan(into ...any) error }
+
+// Count is a number of rows.
+type Count struct {
+	Kind, State string
+	N           int64
+}
+
+// Counts returns how many machines, experiments, shares and open alerts there are in each state.
+func (db *DB) Counts(ctx context.Context) ([]Count, error) {
+	return list(ctx, db.Read, func(r row) (c Count, err error) { return c, r.Scan(&c.Kind, &c.State, &c.N) }, `
+		SELECT 'machine', '', COUNT(*) FROM machines UNION ALL
+		SELECT 'experiment', state, COUNT(*) FROM experiments GROUP BY state UNION ALL
+		SELECT 'share', state, COUNT(*) FROM shares GROUP BY state UNION ALL
+		SELECT 'alert', state, COUNT(*) FROM alerts WHERE state = 'open' GROUP BY state`)
+}

@@ -1,0 +1,131 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Experiment is one that was submitted, or that a machine began by itself and ships.
+type Experiment struct {
+	ID       string
+	Name     string
+	Owner    string // a user, "" if a machine began it
+	Bundle   string // hash
+	Config   string // SHA-256 of the configuration's text
+	State    string // queued, running, done, stopped, failed
+	Priority int64
+	Target   string
+	Plan     string // JSON
+	Created  time.Time
+	Updated  time.Time
+}
+
+// The states of experiments and shares.
+const (
+	Queued  = "queued"
+	Running = "running"
+	Done    = "done"
+	Stopped = "stopped"
+	Failed  = "failed"
+)
+
+const experimentColumns = `id, name, owner, bundle, config, state, priority, target, plan, created, updated`
+
+func scanExperiment(r row) (x Experiment, err error) {
+	var created, updated int64
+	err = r.Scan(&x.ID, &x.Name, &x.Owner, &x.Bundle, &x.Config, &x.State, &x.Priority, &x.Target, &x.Plan,
+		&created, &updated)
+	x.Created, x.Updated = stamped(created), stamped(updated)
+	return x, err
+}
+
+// Experiments returns at most limit experiments, the newest first.
+func (db *DB) Experiments(ctx context.Context, limit int) ([]Experiment, error) {
+	return list(ctx, db.Read, scanExperiment, `SELECT `+experimentColumns+` FROM experiments
+		ORDER BY created DESC, id LIMIT $1`, limit)
+}
+
+// Experiment returns an experiment; the error wraps ErrMissing if there is none.
+func (db *DB) Experiment(ctx context.Context, id string) (Experiment, error) {
+	return experiment(ctx, db.Read, id)
+}
+
+func experiment(ctx context.Context, from querier, id string) (Experiment, error) {
+	x, err := scanExperiment(from.QueryRowContext(ctx,
+		`SELECT `+experimentColumns+` FROM experiments WHERE id = $1`, id))
+	return x, missing(err, "experiment "+id)
+}
+
+// AddExperiment adds an experiment unless there is one with this id. Empty JSON is stored as {}.
+func (db *DB) AddExperiment(ctx context.Context, tx *sql.Tx, x Experiment) error {
+	if x.Plan == "" {
+		x.Plan = "{}"
+	}
+	now := stamp(db.now())
+	_, err := tx.ExecContext(ctx, `INSERT INTO experiments (`+experimentColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING`,
+		x.ID, x.Name, x.Owner, x.Bundle, x.Config, x.State, x.Priority, x.Target, x.Plan, now, now)
+	if err != nil {
+		return fmt.Errorf("store experiment %s: %w", x.Name, err)
+	}
+	return nil
+}
+
+// Share is a machine's part of an experiment.
+type Share struct {
+	Experiment, Machine string // ids
+	Index, Count        int64
+	State               string
+	Lease               time.Time // until when the machine has it; zero: for ever
+	Status              string    // JSON of api.Progress: untrusted
+	Request             string    // hold, resume or stop
+	Created, Updated    time.Time
+}
+
+const shareColumns = `experiment, machine, idx, count, state, lease, status, request, created, updated`
+
+func scanShare(r row) (s Share, err error) {
+	var lease, created, updated int64
+	err = r.Scan(&s.Experiment, &s.Machine, &s.Index, &s.Count, &s.State, &lease, &s.Status, &s.Request,
+		&created, &updated)
+	s.Lease, s.Created, s.Updated = stamped(lease), stamped(created), stamped(updated)
+	return s, err
+}
+
+// Shares returns the shares of an experiment by index.
+func (db *DB) Shares(ctx context.Context, experiment string) ([]Share, error) {
+	return list(ctx, db.Read, scanShare, `SELECT `+shareColumns+` FROM shares WHERE experiment = $1
+		ORDER BY idx, machine`, experiment)
+}
+
+// SharesOf returns the shares of a machine, the newest first.
+func (db *DB) SharesOf(ctx context.Context, tx *sql.Tx, machine string) ([]Share, error) {
+	return list(ctx, tx, scanShare, `SELECT `+shareColumns+` FROM shares WHERE machine = $1
+		ORDER BY created DESC, experiment`, machine)
+}
+
+// Share returns a machine's share of an experiment; the error wraps ErrMissing if it has none.
+func (db *DB) Share(ctx context.Context, tx *sql.Tx, experiment, machine string) (Share, error) {
+	s, err := scanShare(tx.QueryRowContext(ctx,
+		`SELECT `+shareColumns+` FROM shares WHERE experiment = $1 AND machine = $2`, experiment, machine))
+	return s, missing(err, "share of experiment "+experiment)
+}
+
+// PutShare adds a share or replaces it, except for when it was created.
+func (db *DB) PutShare(ctx context.Context, tx *sql.Tx, s Share) error {
+	if s.Status == "" {
+		s.Status = "{}"
+	}
+	now := stamp(db.now())
+	_, err := tx.ExecContext(ctx, `INSERT INTO shares (`+shareColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (experiment, machine) DO UPDATE SET
+		idx = excluded.idx, count = excluded.count, state = excluded.state, lease = excluded.lease,
+		status = excluded.status, request = excluded.request, updated = excluded.updated`,
+		s.Experiment, s.Machine, s.Index, s.Count, s.State, stamp(s.Lease), s.Status, s.Request, now, now)
+	if err != nil {
+		return fmt.Errorf("store the share of experiment %s: %w", s.Experiment, err)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"krund/internal/hub/access"
+)
+
+// Machine is a machine that has joined.
+type Machine struct {
+	ID       string
+	Name     string // unique
+	Pool     string // "": none
+	Joined   time.Time
+	LastSeen time.Time // by the hub's clock; zero: never
+	BootID   string
+	Facts    string // JSON, of the machine: untrusted
+	Status   string // JSON of api.Status, as sent last: untrusted
+	ETA      time.Time
+	Request  string // hold, resume or stop; "" none
+	Power    string // JSON
+}
+
+const machineColumns = `id, name, pool, joined, last_seen, boot_id, facts, status, eta, request, power`
+
+func scanMachine(r row) (m Machine, err error) {
+	var joined, seen, eta int64
+	err = r.Scan(&m.ID, &m.Name, &m.Pool, &joined, &seen, &m.BootID, &m.Facts, &m.Status, &eta, &m.Request,
+		&m.Power)
+	m.Joined, m.LastSeen, m.ETA = stamped(joined), stamped(seen), stamped(eta)
+	return m, err
+}
+
+// Machines returns all machines by name.
+func (db *DB) Machines(ctx context.Context) ([]Machine, error) {
+	return list(ctx, db.Read, scanMachine, `SELECT `+machineColumns+` FROM machines ORDER BY name`)
+}
+
+// Machine returns the machine with this id or name; the error wraps ErrMissing if there is none.
+func (db *DB) Machine(ctx context.Context, idOrName string) (Machine, error) {
+	m, err := scanMachine(db.Read.QueryRowContext(ctx,
+		`SELECT `+machineColumns+` FROM machines WHERE id = $1 OR name = $1`, idOrName))
+	return m, missing(err, "machine "+idOrName)
+}
+
+// Join registers a machine, or gives one of this name another token: its former tokens end. It
+// returns the id and the token.
+func (db *DB) Join(ctx context.Context, tx *sql.Tx, name, pool string) (id, token string, err error) {
+	err = tx.QueryRowContext(ctx, `INSERT INTO machines (id, name, pool, joined) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (name) DO UPDATE SET pool = excluded.pool, joined = excluded.joined RETURNING id`,
+		access.NewID(), name, pool, stamp(db.now())).Scan(&id)
+	if err != nil {
+		return "", "", fmt.Errorf("store machine %s: %w", name, err)
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM tokens WHERE owner = $1 AND role = 'machine'`, id); err != nil {
+		return "", "", fmt.Errorf("revoke the tokens of machine %s: %w", name, err)
+	}
+	token, err = db.AddToken(ctx, tx, Token{Role: access.Machine, Owner: id})
+	return id, token, err
+}
+
+// Seen stores what a machine reports of itself.
+func (db *DB) Seen(ctx context.Context, tx *sql.Tx, id, bootID, facts, status string) error {
+	result, err := tx.ExecContext(ctx, `UPDATE machines SET last_seen = $2, boot_id = $3, status = $4,
+		facts = CASE WHEN $5 = '' THEN facts ELSE $5 END WHERE id = $1`,
+		id, stamp(db.now()), bootID, status, facts)
+	return affected(result, err, "machine "+id)
+}
+
+// TakeRequest returns the request for a machine and removes it.
+func (db *DB) TakeRequest(ctx context.Context, tx *sql.Tx, id string) (request string, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT request FROM machines WHERE id = $1`, id).Scan(&request)
+	if err == nil && request != "" {
+		_, err = tx.ExecContext(ctx, `UPDATE machines SET request = '' WHERE id = $1`, id)
+	}
+	return request, missing(err, "machine "+id)
+}

@@ -1,0 +1,124 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Record is the row of a record that a machine has shipped.
+type Record struct {
+	Seq                 int64 // order of arrival
+	Experiment, Machine string
+	Slot, Attempt       int64
+	Blob                string
+	Received            time.Time
+}
+
+// ErrConflict is the error for a record whose contents differ from those received before.
+var ErrConflict = errors.New("another record was received before for this slot and attempt; records never " +
+	"change, so these are of two experiments, or one of them was edited")
+
+// AddBlob notes that the store has a blob. The caller has put it there durably.
+func (db *DB) AddBlob(ctx context.Context, tx *sql.Tx, hash string, size int64) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO blobs (hash, size, created) VALUES ($1, $2, $3)
+		ON CONFLICT (hash) DO NOTHING`, hash, size, stamp(db.now()))
+	if err != nil {
+		return fmt.Errorf("store the row of blob %s: %w", hash, err)
+	}
+	return nil
+}
+
+// HasBlob reports whether a blob was received.
+func (db *DB) HasBlob(ctx context.Context, hash string) (bool, error) {
+	var n int
+	err := db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM blobs WHERE hash = $1`, hash).Scan(&n)
+	return n > 0, err
+}
+
+// AddRecord adds a record, and reports whether it is new. The error wraps ErrConflict if there is
+// another in its place.
+func (db *DB) AddRecord(ctx context.Context, tx *sql.Tx, r Record) (bool, error) {
+	result, err := tx.ExecContext(ctx, `INSERT INTO records (experiment, machine, slot, attempt, blob, received)
+		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (experiment, machine, slot, attempt) DO NOTHING`,
+		r.Experiment, r.Machine, r.Slot, r.Attempt, r.Blob, stamp(db.now()))
+	if err != nil {
+		return false, fmt.Errorf("store the row of a record: %w", err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n > 0 {
+		return n > 0, err
+	}
+	var blob string
+	err = tx.QueryRowContext(ctx, `SELECT blob FROM records
+		WHERE experiment = $1 AND machine = $2 AND slot = $3 AND attempt = $4`,
+		r.Experiment, r.Machine, r.Slot, r.Attempt).Scan(&blob)
+	if err == nil && blob != r.Blob {
+		err = ErrConflict
+	}
+	if err != nil {
+		return false, fmt.Errorf("slot %d, attempt %d: %w", r.Slot, r.Attempt, err)
+	}
+	return false, nil
+}
+
+// Records returns the records of an experiment that arrived after the row seq, at most limit, in
+// the order of arrival; machine "" stands for all.
+func (db *DB) Records(ctx context.Context, experiment, machine string, seq int64, limit int) (
+	[]Record, error) {
+	return list(ctx, db.Read, func(r row) (x Record, err error) {
+		var received int64
+		err = r.Scan(&x.Seq, &x.Experiment, &x.Machine, &x.Slot, &x.Attempt, &x.Blob, &received)
+		x.Received = stamped(received)
+		return x, err
+	}, `SELECT seq, experiment, machine, slot, attempt, blob, received FROM records
+		WHERE experiment = $1 AND ($2 = '' OR machine = $2) AND seq > $3 ORDER BY seq LIMIT $4`,
+		experiment, machine, seq, limit)
+}
+
+// CountRecords returns how many records of an experiment a machine has shipped; all machines with
+// "".
+func (db *DB) CountRecords(ctx context.Context, experiment, machine string) (n int64, err error) {
+	err = db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM records
+		WHERE experiment = $1 AND ($2 = '' OR machine = $2)`, experiment, machine).Scan(&n)
+	return n, err
+}
+
+// File is a file of a shipped directory that is not a record, as sent last.
+type File struct {
+	Experiment, Machine, Name string
+	Blob                      string
+	Received                  time.Time
+}
+
+// PutFile adds or replaces a file.
+func (db *DB) PutFile(ctx context.Context, tx *sql.Tx, f File) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO files (experiment, machine, name, blob, received)
+		VALUES ($1, $2, $3, $4, $5) ON CONFLICT (experiment, machine, name) DO UPDATE SET
+		blob = excluded.blob, received = excluded.received`,
+		f.Experiment, f.Machine, f.Name, f.Blob, stamp(db.now()))
+	if err != nil {
+		return fmt.Errorf("store the row of file %s: %w", f.Name, err)
+	}
+	return nil
+}
+
+// Files returns the files of a machine's directory by name.
+func (db *DB) Files(ctx context.Context, experiment, machine string) ([]File, error) {
+	return list(ctx, db.Read, func(r row) (f File, err error) {
+		var received int64
+		err = r.Scan(&f.Experiment, &f.Machine, &f.Name, &f.Blob, &received)
+		f.Received = stamped(received)
+		return f, err
+	}, `SELECT experiment, machine, name, blob, received FROM files
+		WHERE experiment = $1 AND machine = $2 ORDER BY name`, experiment, machine)
+}
+
+// MayFetch reports whether a machine has a share of an experiment with this bundle.
+func (db *DB) MayFetch(ctx context.Context, bundle, machine string) (bool, error) {
+	var n int
+	err := db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM experiments x JOIN shares s ON s.experiment = x.id
+		WHERE x.bundle = $1 AND s.machine = $2`, bundle, machine).Scan(&n)
+	return n > 0, err
+}

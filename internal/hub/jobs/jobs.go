@@ -1,0 +1,118 @@
+// Package jobs runs what the hub does in the background: River keeps the queue in the hub's
+// database, so that a job is inserted in the same transaction as the change that it follows from,
+// runs at least once, and is tried again after a crash. A worker must therefore be idempotent.
+//
+// River's tables are migrated here. Nothing waits in a worker: what is to happen later is a job
+// that is scheduled for later. Start reading at [Open].
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
+
+	"krund/internal/hub/database"
+)
+
+// Jobs is the queue and its workers.
+type Jobs struct {
+	client *river.Client[*sql.Tx]
+}
+
+// Open brings River's tables up to date and returns the queue. Start makes it run.
+func Open(ctx context.Context, db *database.DB, log *slog.Logger) (*Jobs, error) {
+	var driver riverdriver.Driver[*sql.Tx] = riverdatabasesql.New(db.Write)
+	if db.Dialect == database.SQLite {
+		driver = riversqlite.New(db.Write)
+	}
+	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: log})
+	if err != nil {
+		return nil, fmt.Errorf("prepare the tables of jobs: %w", err)
+	}
+	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return nil, fmt.Errorf("migrate the tables of jobs: %w", err)
+	}
+	const workers = 4 // one process; jobs wait for other machines, not for the processor
+	client, err := river.NewClient(driver, &river.Config{
+		Logger: log, Workers: list(db), PeriodicJobs: periodic(),
+		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the queue of jobs: %w", err)
+	}
+	return &Jobs{client: client}, nil
+}
+
+// list is every kind of job.
+func list(db *database.DB) *river.Workers {
+	all := river.NewWorkers()
+	river.AddWorker(all, &expireWorker{db: db})
+	return all
+}
+
+// periodic is when jobs run that nothing else inserts.
+func periodic() []*river.PeriodicJob {
+	return []*river.PeriodicJob{
+		river.NewPeriodicJob(river.PeriodicInterval(time.Hour), func() (river.JobArgs, *river.InsertOpts) {
+			return expireArgs{}, nil
+		}, &river.PeriodicJobOpts{RunOnStart: true}),
+	}
+}
+
+// Start starts the workers.
+func (j *Jobs) Start(ctx context.Context) error {
+	if err := j.client.Start(ctx); err != nil {
+		return fmt.Errorf("start the workers: %w", err)
+	}
+	return nil
+}
+
+// Stop lets the running jobs finish until ctx ends, and then cancels them: they run again later.
+func (j *Jobs) Stop(ctx context.Context) error {
+	err := j.client.Stop(ctx)
+	if err != nil && ctx.Err() != nil {
+		const grace = 5 * time.Second
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		err = j.client.StopAndCancel(last)
+	}
+	if err != nil {
+		return fmt.Errorf("stop the workers: %w", err)
+	}
+	return nil
+}
+
+// Insert adds a job in the transaction; opts may be nil.
+func (j *Jobs) Insert(ctx context.Context, tx *sql.Tx, args river.JobArgs, opts *river.InsertOpts) (
+	*rivertype.JobInsertResult, error) {
+	result, err := j.client.InsertTx(ctx, tx, args, opts)
+	if err != nil {
+		return nil, fmt.Errorf("insert a job: %w", err)
+	}
+	return result, nil
+}
+
+// expireArgs removes the tokens that have expired, sessions of browsers among them.
+type expireArgs struct{}
+
+// Kind implements river.JobArgs.
+func (expireArgs) Kind() string { return "expire-tokens" }
+
+type expireWorker struct {
+	river.WorkerDefaults[expireArgs]
+	db *database.DB
+}
+
+// Work implements river.Worker.
+func (w *expireWorker) Work(ctx context.Context, _ *river.Job[expireArgs]) error {
+	return w.db.RemoveExpired(ctx)
+}

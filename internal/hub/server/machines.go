@@ -1,0 +1,209 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+)
+
+// join registers a machine and answers with its token.
+func (s *Server) join(w http.ResponseWriter, r *http.Request) {
+	var request api.JoinRequest
+	if err := s.read(w, r, &request); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if !api.ValidName(request.Name) || request.Pool != "" && !api.ValidName(request.Pool) {
+		s.fail(w, r, refuse(errors.New("the machine's name or pool is empty, too long, or not printable")))
+		return
+	}
+	var answer api.JoinAnswer
+	err := s.DB.Update(r.Context(), func(tx *sql.Tx) (err error) {
+		answer.ID, answer.Token, err = s.DB.Join(r.Context(), tx, request.Name, request.Pool)
+		return err
+	})
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.answer(w, r, http.StatusOK, answer)
+}
+
+// ship stores what a machine sends: first the contents, then, in one transaction, what refers to
+// them. The answer follows the commit.
+func (s *Server) ship(w http.ResponseWriter, r *http.Request) {
+	receipt, err := s.receive(w, r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.answer(w, r, http.StatusOK, receipt)
+}
+
+func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Receipt, err error) {
+	body := bufio.NewReader(http.MaxBytesReader(w, r.Body, api.MaxShip))
+	message, err := api.ReadShip(body)
+	if err != nil {
+		return receipt, refuse(err)
+	}
+	machine := access.From(r.Context())
+	for _, e := range message.Entries {
+		if err := s.Store.Put(r.Context(), e.Hash, e.Size, body); err != nil {
+			return receipt, err
+		}
+	}
+	err = s.DB.Update(r.Context(), func(tx *sql.Tx) error {
+		receipt = api.Receipt{} // of this attempt
+		if err := s.report(r.Context(), tx, machine.ID, message.Status); err != nil {
+			return err
+		}
+		if message.Experiment != nil {
+			if err := s.accept(r.Context(), tx, machine, message, &receipt); err != nil {
+				return err
+			}
+		}
+		return s.orders(r.Context(), tx, machine.ID, &receipt)
+	})
+	if err == nil {
+		s.metrics.records.Add(float64(receipt.New))
+	}
+	return receipt, err
+}
+
+// report stores the state of the machine.
+func (s *Server) report(ctx context.Context, tx *sql.Tx, id string, status api.Status) error {
+	facts := string(status.Facts)
+	status.Facts = nil
+	text, err := json.Marshal(status)
+	if err != nil {
+		return err
+	}
+	return s.DB.Seen(ctx, tx, id, status.BootID, facts, string(text))
+}
+
+// accept stores the rows of an experiment's progress, records and files.
+func (s *Server) accept(ctx context.Context, tx *sql.Tx, machine access.Identity, message api.Ship,
+	receipt *api.Receipt) error {
+	share, err := s.share(ctx, tx, machine, *message.Experiment)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(message.Experiment.Progress)
+	if err != nil {
+		return err
+	}
+	share.Status = string(text)
+	if err := s.DB.PutShare(ctx, tx, share); err != nil {
+		return err
+	}
+	receipt.Experiment, receipt.Orders.Request = share.Experiment, share.Request
+	for _, e := range message.Entries {
+		if err := s.DB.AddBlob(ctx, tx, e.Hash, e.Size); err != nil {
+			return err
+		}
+		if e.Name != "" {
+			err = s.DB.PutFile(ctx, tx, database.File{Experiment: share.Experiment, Machine: machine.ID,
+				Name: e.Name, Blob: e.Hash})
+		} else {
+			var added bool
+			added, err = s.DB.AddRecord(ctx, tx, database.Record{Experiment: share.Experiment,
+				Machine: machine.ID, Slot: int64(e.Slot), Attempt: int64(e.Attempt), Blob: e.Hash})
+			if added {
+				receipt.New++
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// share returns the machine's share of the experiment that it names, and makes both if the machine
+// began it by itself. A machine cannot name an experiment that it has no share of.
+func (s *Server) share(ctx context.Context, tx *sql.Tx, machine access.Identity, x api.Experiment) (
+	database.Share, error) {
+	id := x.ID
+	if id == "" {
+		id = ownID(machine.ID, x)
+		err := s.DB.AddExperiment(ctx, tx, database.Experiment{ID: id, Name: x.Name, Config: x.ConfigHash,
+			State: database.Running, Target: machine.Name})
+		if err != nil {
+			return database.Share{}, err
+		}
+	}
+	share, err := s.DB.Share(ctx, tx, id, machine.ID)
+	if x.ID == "" && errors.Is(err, database.ErrMissing) {
+		return database.Share{Experiment: id, Machine: machine.ID, Count: 1, State: database.Running}, nil
+	}
+	return share, err
+}
+
+// ownID returns the id of an experiment that a machine began without the hub: the same whenever it
+// is shipped, and another one for each schedule.
+func ownID(machine string, x api.Experiment) string {
+	const digits = 16
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %d", machine, x.Name, x.ConfigHash, x.Created, x.Seed))
+	return hex.EncodeToString(sum[:])[:digits]
+}
+
+// orders adds what the machine is to do.
+func (s *Server) orders(ctx context.Context, tx *sql.Tx, machine string, receipt *api.Receipt) error {
+	request, err := s.DB.TakeRequest(ctx, tx, machine)
+	if request != "" {
+		receipt.Orders.Request = request
+	}
+	return err
+}
+
+// have lists which records the hub has of a machine's experiment.
+func (s *Server) have(w http.ResponseWriter, r *http.Request) {
+	after, err := strconv.ParseInt(r.FormValue("after"), 10, 64)
+	if err != nil {
+		s.fail(w, r, refuse(errors.New("after is no number")))
+		return
+	}
+	rows, err := s.DB.Records(r.Context(), r.FormValue("experiment"), access.From(r.Context()).ID, after,
+		api.MaxEntries)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	list := []api.Have{}
+	for _, row := range rows {
+		list = append(list, api.Have{Seq: row.Seq, Slot: int(row.Slot), Attempt: int(row.Attempt),
+			Hash: row.Blob})
+	}
+	s.answer(w, r, http.StatusOK, list)
+}
+
+// blob sends a content to a machine that has a share of an experiment with this bundle.
+func (s *Server) blob(w http.ResponseWriter, r *http.Request) {
+	hash := r.PathValue("hash")
+	if ok, err := s.DB.MayFetch(r.Context(), hash, access.From(r.Context()).ID); err != nil || !ok {
+		s.fail(w, r, errors.Join(err, fmt.Errorf("blob %.64q: %w", hash, database.ErrMissing)))
+		return
+	}
+	content, err := s.Store.Get(r.Context(), hash)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	defer content.Close() //nolint:errcheck // it was only read
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if _, err := io.Copy(w, content); err != nil {
+		s.Log.Warn("a blob was not sent whole", "hash", hash, "error", err)
+	}
+}

@@ -1,0 +1,172 @@
+// Package server answers the hub's requests: the API of machines and programs, and log-in. It finds
+// out who asks, checks that the route serves that role, bounds what is read, and calls packages
+// database, store, jobs and pages, which know nothing of HTTP's identities.
+//
+// Start reading at [Server.Routes], the one table of what is served.
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+	"krund/internal/hub/jobs"
+	"krund/internal/hub/pages"
+	"krund/internal/hub/store"
+)
+
+// Server is the hub's handler of requests.
+type Server struct {
+	DB    *database.DB
+	Store store.Store
+	Jobs  *jobs.Jobs
+	Pages *pages.Pages
+	Log   *slog.Logger
+
+	metrics metrics
+}
+
+// Route is what is served under a pattern of net/http, such as "GET /x/{id}". The handler finds the
+// identity of who asks with access.From.
+type Route struct {
+	Pattern string
+	Role    access.Role // that it serves, with those that include it; Anyone: also without log-in
+	Handler http.HandlerFunc
+}
+
+// Anyone marks a route that needs no log-in.
+const Anyone access.Role = ""
+
+// Routes is everything that the hub serves. A machine may only use what has the role Machine.
+func (s *Server) Routes() []Route {
+	return []Route{
+		{"GET /healthz", Anyone, s.healthz},
+		{"GET /readyz", Anyone, s.readyz},
+		{"GET /metrics", access.Reader, s.metrics.handler.ServeHTTP},
+
+		{"POST " + api.PathJoin, access.Join, s.join},
+		{"POST " + api.PathShip, access.Machine, s.ship},
+		{"GET " + api.PathHave, access.Machine, s.have},
+		{"GET " + api.PathBlob + "{hash}", access.Machine, s.blob},
+
+		{"GET /{$}", access.Reader, s.Pages.Index},
+	}
+}
+
+// Handler returns the handler of all routes.
+func (s *Server) Handler() http.Handler {
+	s.metrics = newMetrics(prometheus.NewRegistry(), s.DB)
+	mux := http.NewServeMux()
+	for _, route := range s.Routes() {
+		mux.HandleFunc(route.Pattern, s.guard(route))
+	}
+	return s.metrics.count(mux)
+}
+
+// guard returns the route's handler for those who may use it.
+func (s *Server) guard(route Route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if route.Role == Anyone {
+			route.Handler(w, r)
+			return
+		}
+		who, err := s.who(r)
+		switch {
+		case err != nil:
+			s.fail(w, r, err)
+		case !who.Role.Includes(route.Role):
+			s.fail(w, r, failure{http.StatusForbidden, fmt.Sprintf(
+				"this needs a token with the role %s, and yours has %s", route.Role, who.Role)})
+		default:
+			route.Handler(w, r.WithContext(access.With(r.Context(), who)))
+		}
+	}
+}
+
+// failure is an error with its status. Its text is sent.
+type failure struct {
+	status int
+	text   string
+}
+
+func (f failure) Error() string { return f.text }
+
+// refuse returns a failure for a request that is wrong.
+func refuse(err error) error { return failure{http.StatusBadRequest, err.Error()} }
+
+// status returns the status for an error, and reports whether its text may be sent.
+func status(err error) (int, bool) {
+	var f failure
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &f):
+		return f.status, true
+	case errors.As(err, &large):
+		return http.StatusRequestEntityTooLarge, true
+	case errors.Is(err, database.ErrMissing), errors.Is(err, store.ErrMissing):
+		return http.StatusNotFound, true
+	case errors.Is(err, database.ErrConflict):
+		return http.StatusConflict, true
+	case errors.Is(err, store.ErrHash), errors.Is(err, io.ErrUnexpectedEOF):
+		return http.StatusBadRequest, true
+	}
+	return http.StatusInternalServerError, false
+}
+
+// fail answers with an error. What it says of the hub's own failures is in the log only.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	code, send := status(err)
+	text := err.Error()
+	if !send {
+		s.Log.Error("a request failed", "path", r.URL.Path, "error", err)
+		text = "the hub could not do this; its log has the reason; try again later"
+	}
+	if code == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	s.answer(w, r, code, map[string]string{"error": text})
+}
+
+// answer sends a document.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, code int, document any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	if err := json.NewEncoder(w).Encode(document); err != nil && !errors.Is(err, context.Canceled) {
+		s.Log.Debug("an answer was not sent", "path", r.URL.Path, "error", err)
+	}
+}
+
+// read reads a message of at most api.MaxJSON bytes.
+func (s *Server) read(w http.ResponseWriter, r *http.Request, message any) error {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, api.MaxJSON)).Decode(message)
+	var large *http.MaxBytesError
+	if err != nil && !errors.As(err, &large) {
+		return refuse(errors.New("the body is not the JSON that is expected: " + err.Error()))
+	}
+	return err
+}
+
+func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
+	s.answer(w, r, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// readyz reports whether requests can be served: the database and the store answer.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	if err := errors.Join(s.DB.Ready(r.Context()), s.Store.Ready(r.Context())); err != nil {
+		s.Log.Error("not ready", "error", err)
+		s.answer(w, r, http.StatusServiceUnavailable,
+			map[string]string{"error": "not ready; the log has the reason"})
+		return
+	}
+	s.healthz(w, r)
+}

@@ -1,0 +1,188 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/durable"
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+	"krund/internal/hub/pages"
+	"krund/internal/hub/store"
+)
+
+// hubTime is now in all tests.
+var hubTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// hub is a hub for a test.
+type hub struct {
+	*Server
+	web *httptest.Server
+}
+
+func newHub(t *testing.T) *hub {
+	t.Helper()
+	dir := t.TempDir()
+	db, err := database.Open(t.Context(), filepath.Join(dir, "hub.sqlite"),
+		func() time.Time { return hubTime })
+	if err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	view, err := pages.New(db, blobs, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hub{Server: &Server{DB: db, Store: blobs, Pages: view, Log: log}}
+	h.web = httptest.NewServer(h.Handler())
+	t.Cleanup(func() { h.web.Close(); _ = db.Close() })
+	return h
+}
+
+// client returns a client with a token of a role.
+func (h *hub) client(t *testing.T, role access.Role) *api.Client {
+	t.Helper()
+	var token string
+	err := h.DB.Update(t.Context(), func(tx *sql.Tx) (err error) {
+		owner := ""
+		if role != access.Join {
+			owner = "test-" + string(role)
+			if err := h.DB.PutUser(t.Context(), tx, database.User{Name: owner, Role: role}); err != nil {
+				return err
+			}
+		}
+		token, err = h.DB.AddToken(t.Context(), tx, database.Token{Role: role, Owner: owner})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &api.Client{URL: h.web.URL, Token: token}
+}
+
+// machine joins and returns the machine's client.
+func (h *hub) machine(t *testing.T, name string) *api.Client {
+	t.Helper()
+	answer, err := h.client(t, access.Join).Join(t.Context(), api.JoinRequest{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &api.Client{URL: h.web.URL, Token: answer.Token}
+}
+
+// shipment is a message and its contents.
+type shipment struct {
+	api.Ship
+	contents map[string][]byte
+}
+
+// of returns a shipment of an experiment that the machine began by itself, with these records.
+func of(name string, contents ...string) shipment {
+	s := shipment{api.Ship{Experiment: &api.Experiment{Name: name, ConfigHash: strings.Repeat("a", 64),
+		Created: "2026-11-21T09:00:00Z", Seed: 1}}, map[string][]byte{}}
+	for i, text := range contents {
+		hash := store.Hash([]byte(text))
+		s.contents[hash] = []byte(text)
+		s.Entries = append(s.Entries, api.Entry{Slot: i, Attempt: 1, Hash: hash, Size: int64(len(text))})
+	}
+	return s
+}
+
+func (s shipment) send(ctx context.Context, c *api.Client) (api.Receipt, error) {
+	return c.Ship(ctx, s.Ship, func(e api.Entry) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(s.contents[e.Hash])), nil
+	})
+}
+
+func TestShip(t *testing.T) {
+	h := newHub(t)
+	m := h.machine(t, "lab1")
+	s := of("warmup", "first", "second")
+	receipt, err := s.send(t.Context(), m)
+	if err != nil || receipt.New != 2 || receipt.Experiment == "" {
+		t.Fatalf("first shipment: %+v, %v; want 2 new records", receipt, err)
+	}
+	again, err := s.send(t.Context(), m)
+	if err != nil || again.New != 0 || again.Experiment != receipt.Experiment {
+		t.Fatalf("the same again: %+v, %v; want nothing new in the same experiment", again, err)
+	}
+	have, err := m.Have(t.Context(), receipt.Experiment, 0)
+	if err != nil || len(have) != 2 || have[1].Hash != s.Entries[1].Hash {
+		t.Errorf("the hub has %+v, %v", have, err)
+	}
+	content, err := h.Store.Get(t.Context(), s.Entries[0].Hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(content)
+	if err != nil || string(text) != "first" {
+		t.Errorf("the store has %q, %v", text, err)
+	}
+	_ = content.Close()
+}
+
+func TestShipRefused(t *testing.T) {
+	h := newHub(t)
+	m := h.machine(t, "lab1")
+	first := of("warmup", "first")
+	if _, err := first.send(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	damaged := of("warmup", "first")
+	damaged.contents[damaged.Entries[0].Hash] = []byte("fir$t")
+	elsewhere := of("../../etc/passwd", "first")
+	foreign := of("warmup", "first")
+	foreign.Experiment.ID = "0123456789abcdef"
+	for name, test := range map[string]struct {
+		shipment
+		status int
+	}{
+		"another record for the same attempt": {of("warmup", "other"), 409},
+		"contents with another hash":          {damaged, 400},
+		"a name that is a path":               {elsewhere, 400},
+		"an experiment of others":             {foreign, 404},
+	} {
+		_, err := test.send(t.Context(), m)
+		var answer *api.Error
+		if !errors.As(err, &answer) || answer.Status != test.status {
+			t.Errorf("%s: %v, want status %d", name, err, test.status)
+		}
+	}
+}
+
+// TestRoles tries every route with every role.
+func TestRoles(t *testing.T) {
+	h := newHub(t)
+	clients := map[access.Role]*api.Client{
+		Anyone: {URL: h.web.URL}, access.Machine: h.machine(t, "lab1"),
+	}
+	for _, role := range []access.Role{access.Admin, access.User, access.Reader, access.Join} {
+		clients[role] = h.client(t, role)
+	}
+	for _, route := range h.Routes() {
+		method, path, _ := strings.Cut(route.Pattern, " ")
+		path = strings.NewReplacer("{$}", "", "{", "", "}", "").Replace(path)
+		for role, client := range clients {
+			err := client.Do(t.Context(), method, path, strings.NewReader(""), nil)
+			var answer *api.Error
+			refused := errors.As(err, &answer) && (answer.Status == 401 || answer.Status == 403)
+			if want := route.Role != Anyone && !role.Includes(route.Role); refused != want {
+				t.Errorf("%s as %q: refused %v (%v), want %v", route.Pattern, role, refused, err, want)
+			}
+		}
+	}
+}

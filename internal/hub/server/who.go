@@ -1,0 +1,31 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/database"
+)
+
+// cookie is the name of the cookie with a browser's session, which is a token.
+const cookie = "krunhub"
+
+// who returns the identity of who sent the request: by a bearer token, or by the session of a
+// browser.
+func (s *Server) who(r *http.Request) (access.Identity, error) {
+	token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if c, err := r.Cookie(cookie); !found && err == nil {
+		token, found = c.Value, true
+	}
+	if !found {
+		return access.Identity{}, failure{http.StatusUnauthorized,
+			"no token; send the header \"Authorization: Bearer TOKEN\", or log in"}
+	}
+	who, err := s.DB.Who(r.Context(), token)
+	if errors.Is(err, database.ErrMissing) {
+		err = failure{http.StatusUnauthorized, "the token is not known, or has expired or was revoked"}
+	}
+	return who, err
+}

@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"krund/internal/durable"
+)
+
+// Directory keeps blobs in files: DIR/aa/HASH, where aa are the first two digits of HASH. Files
+// whose names end in .tmp and digits are leftovers of a crash.
+type Directory struct {
+	fsys durable.FS
+	dir  string
+}
+
+const ownerOnly = 0o700
+
+// OpenDirectory creates what is missing of the directory dir and returns its store. The parent of
+// dir must exist.
+func OpenDirectory(fsys durable.FS, dir string) (*Directory, error) {
+	d := &Directory{fsys: fsys, dir: dir}
+	if err := d.mkdir(dir); err != nil {
+		return nil, fmt.Errorf("create the store of blobs: %w", err)
+	}
+	for i := range 256 {
+		sub := filepath.Join(dir, hex.EncodeToString([]byte{byte(i)}))
+		if err := fsys.Mkdir(sub, ownerOnly); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("create the store of blobs: %w", err)
+		}
+	}
+	if err := fsys.SyncDir(dir); err != nil {
+		return nil, fmt.Errorf("create the store of blobs: %w", err)
+	}
+	return d, nil
+}
+
+func (d *Directory) mkdir(dir string) error {
+	if err := d.fsys.Mkdir(dir, ownerOnly); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return d.fsys.SyncDir(filepath.Dir(dir))
+}
+
+func (d *Directory) path(hash string) string { return filepath.Join(d.dir, hash[:2], hash) }
+
+// Put implements [Store].
+func (d *Directory) Put(ctx context.Context, hash string, size int64, r io.Reader) error {
+	if !ValidHash(hash) {
+		return fmt.Errorf("store a blob: %q is no SHA-256", hash)
+	}
+	const ownerReads = 0o600
+	err := durable.WriteTo(d.fsys, d.path(hash), ownerReads, func(w io.Writer) error {
+		sum := sha256.New()
+		n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(r, size))
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case n != size:
+			return fmt.Errorf("%d bytes of %d: %w", n, size, io.ErrUnexpectedEOF)
+		case hex.EncodeToString(sum.Sum(nil)) != hash:
+			return ErrHash
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("store blob %s: %w", hash, err)
+	}
+	return nil
+}
+
+// Get implements [Store].
+func (d *Directory) Get(_ context.Context, hash string) (io.ReadCloser, error) {
+	if !ValidHash(hash) {
+		return nil, fmt.Errorf("%q: %w", hash, ErrMissing)
+	}
+	f, err := d.fsys.OpenFile(d.path(hash), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", hash, ErrMissing)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open blob: %w", err)
+	}
+	return check(f, hash), nil
+}
+
+// Delete implements [Store].
+func (d *Directory) Delete(_ context.Context, hash string) error {
+	if !ValidHash(hash) {
+		return nil
+	}
+	err := d.fsys.Remove(d.path(hash))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("delete blob: %w", err)
+	}
+	return nil
+}
+
+// Ready implements [Store].
+func (d *Directory) Ready(context.Context) error {
+	info, err := d.fsys.Lstat(d.dir)
+	if err != nil {
+		return fmt.Errorf("the store of blobs: %w", err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("the store of blobs: %s is not a directory", d.dir)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// S3 keeps blobs in a bucket of a server with the interface of Amazon S3. The server's answer to an
+// upload is taken for durable.
+type S3 struct {
+	client *minio.Client
+	bucket string
+	prefix string
+}
+
+// OpenS3 returns the store s3://HOST[:PORT]/BUCKET[/PREFIX], or s3+http:// without TLS. The
+// credentials are those of the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, of the file
+// ~/.aws/credentials, or of the machine's role. The bucket must exist.
+func OpenS3(ctx context.Context, location string) (*S3, error) {
+	u, err := url.Parse(location)
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	bucket, prefix, _ := strings.Cut(strings.Trim(u.Path, "/"), "/")
+	if u.Host == "" || bucket == "" || u.Scheme != "s3" && u.Scheme != "s3+http" {
+		return nil, fmt.Errorf("open the store: %s is not s3://HOST/BUCKET or s3+http://HOST/BUCKET",
+			u.Redacted())
+	}
+	if prefix != "" {
+		prefix += "/"
+	}
+	client, err := minio.New(u.Host, &minio.Options{
+		Creds: credentials.NewChainCredentials([]credentials.Provider{
+			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{},
+			&credentials.IAM{Client: http.DefaultClient},
+		}),
+		Secure: u.Scheme == "s3",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	s := &S3{client: client, bucket: bucket, prefix: prefix}
+	return s, s.Ready(ctx)
+}
+
+func (s *S3) name(hash string) string { return s.prefix + hash[:2] + "/" + hash }
+
+// Put implements [Store]. The server checks an MD5, so that contents damaged on the way are not
+// stored.
+func (s *S3) Put(ctx context.Context, hash string, size int64, r io.Reader) error {
+	if !ValidHash(hash) {
+		return fmt.Errorf("store a blob: %q is no SHA-256", hash)
+	}
+	// The contents are read before they are sent: an object must not appear under a wrong name.
+	content := make([]byte, size)
+	if _, err := io.ReadFull(r, content); err != nil {
+		return fmt.Errorf("store blob %s: %w", hash, err)
+	}
+	if Hash(content) != hash {
+		return fmt.Errorf("store blob %s: %w", hash, ErrHash)
+	}
+	_, err := s.client.PutObject(ctx, s.bucket, s.name(hash), bytes.NewReader(content), size,
+		minio.PutObjectOptions{
+			ContentType: "application/octet-stream", SendContentMd5: true, DisableMultipart: true,
+		})
+	if err != nil {
+		return fmt.Errorf("store blob %s: %w", hash, err)
+	}
+	return nil
+}
+
+// Get implements [Store].
+func (s *S3) Get(ctx context.Context, hash string) (io.ReadCloser, error) {
+	if !ValidHash(hash) {
+		return nil, fmt.Errorf("%q: %w", hash, ErrMissing)
+	}
+	o, err := s.client.GetObject(ctx, s.bucket, s.name(hash), minio.GetObjectOptions{})
+	if err == nil {
+		_, err = o.Stat()
+	}
+	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
+		return nil, fmt.Errorf("%s: %w", hash, ErrMissing)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open blob: %w", err)
+	}
+	return check(o, hash), nil
+}
+
+// Delete implements [Store].
+func (s *S3) Delete(ctx context.Context, hash string) error {
+	if !ValidHash(hash) {
+		return nil
+	}
+	if err := s.client.RemoveObject(ctx, s.bucket, s.name(hash), minio.RemoveObjectOptions{}); err != nil {
+		return fmt.Errorf("delete blob: %w", err)
+	}
+	return nil
+}
+
+// Ready implements [Store].
+func (s *S3) Ready(ctx context.Context) error {
+	exists, err := s.client.BucketExists(ctx, s.bucket)
+	if err != nil {
+		return fmt.Errorf("the store of blobs: bucket %s: %w", s.bucket, err)
+	}
+	if !exists {
+		return fmt.Errorf("the store of blobs: there is no bucket %s; create it", s.bucket)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+// Package store keeps blobs: immutable contents, each named by its SHA-256. A blob is durable
+// before [Store.Put] returns, so that the hub can give a receipt for it. Blobs are never changed;
+// what refers to them is in the database.
+//
+// [Directory] keeps them in files, [S3] in a bucket of any server with that interface. Start
+// reading at [Store].
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Store keeps blobs. All methods may be called concurrently.
+type Store interface {
+	// Put stores size bytes of r under their hash, durably. It reads no more. The error wraps
+	// ErrHash if the contents are others; then nothing is stored. Storing a blob again is no error.
+	Put(ctx context.Context, hash string, size int64, r io.Reader) error
+	// Get opens a blob. The error wraps ErrMissing if there is none. The reader's error wraps
+	// ErrHash at the end if the contents have changed.
+	Get(ctx context.Context, hash string) (io.ReadCloser, error)
+	// Delete removes a blob. Removing one that does not exist is no error.
+	Delete(ctx context.Context, hash string) error
+	// Ready reports why blobs cannot be stored now, nil if they can.
+	Ready(ctx context.Context) error
+}
+
+// Errors of a Store.
+var (
+	ErrHash    = errors.New("the contents do not have the SHA-256 that they are sent under")
+	ErrMissing = errors.New("the store has no such blob")
+)
+
+// Hash returns the name of a blob.
+func Hash(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// ValidHash reports whether s can be the name of a blob: 64 lower-case hexadecimal digits.
+func ValidHash(s string) bool {
+	if len(s) != 2*sha256.Size {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// checked reads a blob, and replaces the end of file by ErrHash if the contents have another hash.
+type checked struct {
+	from io.ReadCloser
+	sum  hasher
+	hash string
+}
+
+type hasher interface {
+	io.Writer
+	Sum([]byte) []byte
+}
+
+func check(from io.ReadCloser, hash string) *checked {
+	return &checked{from: from, sum: sha256.New(), hash: hash}
+}
+
+func (c *checked) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	_, _ = c.sum.Write(p[:n]) // never fails
+	if err == io.EOF && hex.EncodeToString(c.sum.Sum(nil)) != c.hash {
+		return n, fmt.Errorf("blob %s: %w", c.hash, ErrHash)
+	}
+	return n, err
+}
+
+func (c *checked) Close() error { return c.from.Close() }
