@@ -1,0 +1,224 @@
+package history
+
+import (
+	"math"
+	"slices"
+)
+
+// point is one version of a key: the mean of its executions, on the scale of the test.
+type point struct {
+	x      float64
+	weight float64 // see usual
+	noise  float64 // variance of x that the differences between its executions explain
+	floor  float64 // variance that the rounding of the values up to here explains
+
+	threshold  float64 // of the logarithm of the sum of the e-values; see thresholds
+	version    int     // index
+	executions int
+}
+
+// moments are the sums of consecutive points.
+type moments struct {
+	n            int
+	weight, mean float64
+	square       float64 // weighted sum of the squared deviations from the mean
+	noise        float64 // sum of weight*noise
+}
+
+func (m moments) with(p point) moments {
+	d := p.x - m.mean
+	m.n++
+	m.weight += p.weight
+	m.mean += d * p.weight / m.weight
+	m.square += d * p.weight * (p.x - m.mean)
+	m.noise += p.weight * p.noise
+	return m
+}
+
+// without is the inverse of with.
+func (m moments) without(p point) moments {
+	if m.n == 1 {
+		return moments{}
+	}
+	mean := m.mean + (m.mean-p.x)*p.weight/(m.weight-p.weight)
+	return moments{m.n - 1, m.weight - p.weight, mean,
+		max(0, m.square-(p.x-m.mean)*p.weight*(p.x-mean)), m.noise - p.weight*p.noise}
+}
+
+// past is what earlier segments of the key say about the variance of a version.
+type past struct {
+	square, noise float64
+	n, freedom    int
+}
+
+// variance returns the variance of a point of weight 1: at least what the differences between
+// executions and the rounding of values explain.
+func (a past) variance(floor float64) float64 {
+	return max(a.square/max(float64(a.freedom), 1), a.noise/float64(a.n), floor)
+}
+
+func (a past) with(m moments) past {
+	return past{a.square + m.square, a.noise + m.noise, a.n + m.n,
+		a.freedom + max(m.n-1, 0)}
+}
+
+// logE returns the logarithm of the e-value of a change between two neighboring segments: the Bayes
+// factor of Student's two-sample statistic with the right Haar prior of the common mean and
+// variance, and a normal mixture of variance spread of the standardized difference (Gönen et al.
+// 2005; as a function of the number of points after the change it is a test martingale, Hendriksen
+// et al. 2021). The variance is at least what the differences between executions explain.
+func logE(a past, before, after moments, floor float64) float64 {
+	if before.n == 0 || after.n == 0 {
+		return 0
+	}
+	all := a.with(before).with(after)
+	freedom := float64(all.freedom)
+	if freedom <= 0 {
+		return 0
+	}
+	size := before.weight * after.weight / (before.weight + after.weight)
+	d := after.mean - before.mean
+	square := freedom * all.variance(floor)
+	w := 1 + size*spread
+	if square == 0 {
+		if d == 0 {
+			return 0
+		}
+		return (freedom+1)/2*math.Log(w) - math.Log(w)/2
+	}
+	u := d * d * size / square // t²/freedom
+	return -math.Log(w)/2 + (freedom+1)/2*(math.Log1p(u)-math.Log1p(u/w))
+}
+
+// spread is the variance of the mixture of standardized changes in logE. It affects how early
+// changes of which size are found, not the rate of false alerts (docs/history.md).
+const spread = 4
+
+// found is a change that run has found.
+type found struct {
+	at     int     // first point after the change
+	when   int     // point with which it was found
+	logSum float64 // evidence: logarithm of the sum of the e-values
+}
+
+// window bounds how many points back a change is looked for, so that the time that a version needs
+// does not grow with the history. A subset of the e-values has at most their sum.
+const window = 100
+
+// run returns the changes in the order in which they are found. What it finds up to a point depends
+// on no later point.
+func run(points []point) []found {
+	var list []found
+	var earlier past
+	begin, from := 0, 1 // of the segment; first point at which a change is looked for
+	clipped := slices.Clone(points)
+	for t := range points {
+		clipped[t].x = clip(points[begin:t], points[t])
+		at, sum := look(clipped[:t+1], earlier, begin, max(from, t-window))
+		if sum < points[t].threshold {
+			continue
+		}
+		list = append(list, found{at, t, sum})
+		earlier = earlier.with(sumOf(clipped[begin:at]))
+		begin, from = at, t+1
+		copy(clipped[at:t+1], points[at:t+1])
+	}
+	return list
+}
+
+// The values of clip, chosen by simulation (docs/history.md).
+const (
+	clipAt     = 5  // standard deviations
+	clipFewest = 6  // points; with fewer nothing is known about their distribution
+	clipMost   = 50 // points that are considered
+)
+
+// clip returns the value of a point, bounded by the points of its segment before it: their median
+// plus and minus five standard deviations, estimated by the median absolute deviation. So a version
+// that was disturbed does not hide the changes of many later ones.
+func clip(segment []point, p point) float64 {
+	if len(segment) < clipFewest {
+		return p.x
+	}
+	segment = segment[max(0, len(segment)-clipMost):]
+	values := make([]float64, len(segment))
+	noise := 0.0
+	for i, q := range segment {
+		values[i] = q.x
+		noise += q.weight * q.noise / float64(len(segment))
+	}
+	center := median(values)
+	for i, q := range segment {
+		values[i] = math.Abs(q.x - center)
+	}
+	const normal = 1.4826 // standard deviation / median absolute deviation
+	scale := max(normal*median(values), math.Sqrt(max(noise, p.floor)))
+	if scale == 0 { // all values have been equal, and nothing is known about their noise
+		return p.x
+	}
+	scale *= clipAt / math.Sqrt(min(p.weight, 1))
+	return min(max(p.x, center-scale), center+scale)
+}
+
+// median sorts the values.
+func median(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// sumOf returns the moments of points.
+func sumOf(points []point) moments {
+	var m moments
+	for _, p := range points {
+		m = m.with(p)
+	}
+	return m
+}
+
+// look returns the logarithm of the sum of the e-values of a change at each point from from to the
+// last one, of a segment that begins at begin, and the point with the largest e-value.
+//
+// A change must be there without any single version after it: of the e-values with all of them,
+// without the first, and without the one that lies farthest in the direction of the change, the
+// smallest counts. It is at most the one without the first, which is a test martingale.
+func look(points []point, earlier past, begin, from int) (at int, logSum float64) {
+	last := len(points) - 1
+	floor := points[last].floor
+	before, after := sumOf(points[begin:]), moments{}
+	high, low := last, last
+	best, logSum := math.Inf(-1), math.Inf(-1)
+	for s := last; s > begin && s >= from; s-- {
+		p := points[s]
+		before, after = before.without(p), after.with(p)
+		if p.x > points[high].x {
+			high = s
+		}
+		if p.x < points[low].x {
+			low = s
+		}
+		if after.n < 2 {
+			continue
+		}
+		farthest := points[high]
+		if after.mean < before.mean {
+			farthest = points[low]
+		}
+		whole := logE(earlier, before, after, floor)
+		logSum = logAdd(logSum, min(whole, logE(earlier, before, after.without(p), floor),
+			logE(earlier, before, after.without(farthest), floor)))
+		if whole > best {
+			best, at = whole, s
+		}
+	}
+	return at, logSum
+}
+
+// logAdd returns log(exp(a)+exp(b)).
+func logAdd(a, b float64) float64 {
+	if math.IsInf(a, -1) {
+		return b
+	}
+	high, low := max(a, b), min(a, b)
+	return high + math.Log1p(math.Exp(low-high))
+}

@@ -1,0 +1,268 @@
+package history
+
+import (
+	"math"
+	"slices"
+
+	"krund/internal/analysis/compare"
+)
+
+// Options of Of. The zero value is valid.
+type Options struct {
+	Rate       float64 // expected false alerts per version over all keys, at most; 0: DefaultRate
+	Confidence float64 // of the intervals; 0: DefaultConfidence
+	Mutes      []Mute
+}
+
+// Defaults of Options.
+const (
+	DefaultRate       = 0.01
+	DefaultConfidence = 0.95
+)
+
+// Mute silences alerts. What it silences is still found, and armed again.
+type Mute struct {
+	Key     string `json:"key"`               // as in Key.Name; "": every key
+	Version string `json:"version,omitempty"` // found there, or a possible culprit; "": every version
+	Reason  string `json:"reason,omitempty"`
+}
+
+// Version is a version of the program that was measured.
+type Version struct {
+	Label  string `json:"label"`
+	Source string `json:"source"` // where the label is from: "revision", "name" or "list"
+}
+
+// Key is a key on one machine with its executions.
+type Key struct {
+	Name    string
+	Machine string      // "" if all keys are from the same machine
+	Control bool        // its program does not change: when it does, the machine did
+	Values  [][]float64 // of each version, one per execution; none if the version was not measured
+}
+
+// History are the keys over the versions.
+type History struct {
+	Versions   []Version    `json:"versions"`
+	Rate       float64      `json:"rate"`
+	Confidence float64      `json:"confidence"`
+	Keys       []KeyHistory `json:"keys"`
+}
+
+// KeyHistory is a key over the versions.
+type KeyHistory struct {
+	Key     string   `json:"key"`
+	Machine string   `json:"machine,omitempty"`
+	Points  []Point  `json:"points"`
+	Levels  []Level  `json:"levels"`
+	Changes []Change `json:"changes"` // in the order of the versions
+	// Detectable is the relative change that would be found, at even odds, with the fifth version
+	// after it; 0: none yet, because there are too few versions.
+	Detectable float64 `json:"detectable,omitempty"`
+	Reason     string  `json:"reason,omitempty"` // why the key was not examined
+}
+
+// Point is a version of a key: the geometric mean of its executions, with the interval of what the
+// level of such a version can be.
+type Point struct {
+	Version    int     `json:"version"` // index in History.Versions
+	Executions int     `json:"executions"`
+	Value      float64 `json:"value"`
+	Low        float64 `json:"low"`
+	High       float64 `json:"high"`
+}
+
+// Level is the mean of the versions between two changes.
+type Level struct {
+	From  int     `json:"from"` // indexes of the first and last version
+	To    int     `json:"to"`
+	Value float64 `json:"value"`
+}
+
+// Change is an alert: the level of a key changed.
+type Change struct {
+	// Version is the one at which the change most probably happened: an index in History.Versions,
+	// as First, Last and Found. It happened after version First-1 and not after Last, with the
+	// confidence of the history. Found is the version after which the alert was raised; with the key
+	// it identifies the alert.
+	Version int `json:"version"`
+	First   int `json:"first"`
+	Last    int `json:"last"`
+	Found   int `json:"found"`
+
+	Before float64 `json:"before"` // levels
+	After  float64 `json:"after"`
+	Ratio  float64 `json:"ratio"` // of the levels, with its interval
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	LogE   float64 `json:"log_e"` // evidence with which it was found
+
+	Muted      bool   `json:"muted"`
+	MuteReason string `json:"mute_reason,omitempty"`
+	// Controls are the negative controls that changed, in the same direction, where this key may
+	// have changed: then the machine may be the cause.
+	Controls []string `json:"controls,omitempty"`
+}
+
+// Of finds the changes of keys over versions; Values of each key are in the order of versions.
+func Of(versions []Version, keys []Key, o Options) *History {
+	if o.Rate == 0 {
+		o.Rate = DefaultRate
+	}
+	if o.Confidence == 0 {
+		o.Confidence = DefaultConfidence
+	}
+	h := &History{Versions: versions, Rate: o.Rate, Confidence: o.Confidence, Keys: []KeyHistory{}}
+	thresholds := thresholds(len(versions), keys, o.Rate)
+	for _, k := range keys {
+		h.Keys = append(h.Keys, keyHistory(k, thresholds, o.Confidence))
+	}
+	h.blameMachine(keys)
+	for i := range h.Keys {
+		k := &h.Keys[i]
+		for j := range k.Changes {
+			h.mute(k.Key, &k.Changes[j], o.Mutes)
+		}
+	}
+	return h
+}
+
+// Alerts returns the number of changes that are not muted.
+func (h *History) Alerts() int {
+	n := 0
+	for _, k := range h.Keys {
+		for _, c := range k.Changes {
+			if !c.Muted {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// thresholds returns, for each version, the logarithm of the sum of e-values that is an alert: the
+// number of keys that have been measured so far, divided by the rate.
+func thresholds(versions int, keys []Key, rate float64) []float64 {
+	list := make([]float64, versions)
+	seen := make([]bool, len(keys))
+	known := 0
+	for v := range versions {
+		for i, k := range keys {
+			if !seen[i] && len(k.Values[v]) > 0 {
+				seen[i] = true
+				known++
+			}
+		}
+		list[v] = math.Log(float64(max(known, 1)) / rate)
+	}
+	return list
+}
+
+// keyHistory examines one key.
+func keyHistory(k Key, thresholds []float64, confidence float64) KeyHistory {
+	h := KeyHistory{Key: k.Name, Machine: k.Machine, Points: []Point{}, Levels: []Level{}, Changes: []Change{}}
+	for _, values := range k.Values {
+		if slices.ContainsFunc(values, func(v float64) bool { return !(v > 0) || math.IsInf(v, 0) }) {
+			h.Reason = "a value is not positive, so that no change is a percentage of it"
+			return h
+		}
+	}
+	points := pointsOf(k.Values, thresholds)
+	if len(points) == 0 {
+		h.Reason = "it has no completed execution"
+		return h
+	}
+	h.describe(points, run(points), confidence)
+	return h
+}
+
+// pointsOf reduces the executions of each version to a point.
+func pointsOf(values [][]float64, thresholds []float64) []point {
+	var points []point
+	var ticks rounding
+	for v, list := range values {
+		n := float64(len(list))
+		if n == 0 {
+			continue
+		}
+		p := point{version: v, executions: len(list), threshold: thresholds[v], weight: 2 * n / (n + usual)}
+		for i, value := range list {
+			x := math.Log(value)
+			ticks.add(x)
+			delta := x - p.x
+			p.x += delta / float64(i+1)
+			p.noise += delta * (x - p.x)
+		}
+		p.noise /= n * max(n-1, 1)
+		p.floor = ticks.variance()
+		points = append(points, p)
+	}
+	return points
+}
+
+// usual is the number of executions of a version whose weight is 1. The weight assumes that such a
+// version differs from others as much as its mean differs from what more executions would give;
+// which of the two is larger is not known before many versions were measured.
+const usual = 5
+
+// rounding collects values to find the smallest difference between two of them; see
+// compare.Rounding.
+type rounding struct {
+	sorted []float64
+	step   float64 // 0: all are equal
+}
+
+func (r *rounding) add(x float64) {
+	i, equal := slices.BinarySearch(r.sorted, x)
+	if equal {
+		return
+	}
+	for _, j := range []int{i - 1, i} {
+		if j >= 0 && j < len(r.sorted) {
+			if d := math.Abs(x - r.sorted[j]); r.step == 0 || d < r.step {
+				r.step = d
+			}
+		}
+	}
+	r.sorted = slices.Insert(r.sorted, i, x)
+}
+
+func (r *rounding) variance() float64 { return compare.Rounding([]float64{0, r.step}) }
+
+// blameMachine fills in Change.Controls.
+func (h *History) blameMachine(keys []Key) {
+	for i := range keys {
+		if !keys[i].Control {
+			continue
+		}
+		for _, own := range h.Keys[i].Changes {
+			for j := range h.Keys {
+				if keys[j].Control || keys[j].Machine != keys[i].Machine {
+					continue
+				}
+				for l := range h.Keys[j].Changes {
+					c := &h.Keys[j].Changes[l]
+					if c.First <= own.Last && own.First <= c.Last && (c.Ratio > 1) == (own.Ratio > 1) {
+						c.Controls = append(c.Controls, keys[i].Name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// mute fills in Muted.
+func (h *History) mute(key string, c *Change, mutes []Mute) {
+	for _, m := range mutes {
+		at := m.Version == ""
+		for v := range h.Versions {
+			if h.Versions[v].Label == m.Version && (v == c.Found || v >= c.First && v <= c.Last) {
+				at = true
+			}
+		}
+		if at && (m.Key == "" || m.Key == key) {
+			c.Muted, c.MuteReason = true, m.Reason
+			return
+		}
+	}
+}
