@@ -160,7 +160,7 @@ func groups(a *app) []group {
 			"analyse",
 			"Analyze and present it",
 			[]*cobra.Command{
-				analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a),
+				analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a), historyCommand(a),
 				rebootsCommand(a),
 				explainCommand(a), stabilityCommand(a), similarityCommand(a), optimizeCommand(a),
 				simulateCommand(a), decideCommand(a),

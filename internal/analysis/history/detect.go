@@ -105,13 +105,12 @@ type found struct {
 // does not grow with the history. A subset of the e-values has at most their sum.
 const window = 100
 
-// run returns the changes in the order in which they are found. What it finds up to a point depends
-// on no later point.
-func run(points []point) []found {
-	var list []found
+// run returns the changes in the order in which they are found, and the points as clip bounds them.
+// What it finds up to a point depends on no later point.
+func run(points []point) (list []found, clipped []point) {
 	var earlier past
 	begin, from := 0, 1 // of the segment; first point at which a change is looked for
-	clipped := slices.Clone(points)
+	clipped = slices.Clone(points)
 	for t := range points {
 		clipped[t].x = clip(points[begin:t], points[t])
 		at, sum := look(clipped[:t+1], earlier, begin, max(from, t-window))
@@ -123,7 +122,7 @@ func run(points []point) []found {
 		begin, from = at, t+1
 		copy(clipped[at:t+1], points[at:t+1])
 	}
-	return list
+	return list, clipped
 }
 
 // The values of clip, chosen by simulation (docs/history.md).
@@ -133,9 +132,9 @@ const (
 	clipMost   = 50 // points that are considered
 )
 
-// clip returns the value of a point, bounded by the points of its segment before it: their median
-// plus and minus five standard deviations, estimated by the median absolute deviation. So a version
-// that was disturbed does not hide the changes of many later ones.
+// clip returns the value of a point, bounded by other points of its segment (for run, those before
+// it): their median plus and minus five standard deviations, estimated by the median absolute
+// deviation. So a version that was disturbed does not hide the changes of many later ones.
 func clip(segment []point, p point) float64 {
 	if len(segment) < clipFewest {
 		return p.x

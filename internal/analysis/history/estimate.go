@@ -1,15 +1,19 @@
 package history
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// describe fills in the points, levels and changes from the changes that were found.
-func (h *KeyHistory) describe(points []point, list []found, confidence float64) {
-	cuts := locate(points, list, confidence)
+// describe fills in the points, levels and changes.
+func (h *KeyHistory) describe(points []point, confidence float64) {
+	cuts := locate(run(points))
+	for i := range cuts {
+		cuts[i].culprits(confidence)
+	}
 	all, floor := past{}, points[len(points)-1].floor
 	segments := make([]moments, len(cuts)+1)
 	begin := 0
@@ -18,7 +22,7 @@ func (h *KeyHistory) describe(points []point, list []found, confidence float64) 
 		if i < len(cuts) {
 			end = cuts[i].at
 		}
-		segments[i] = sumOf(points[begin:end])
+		segments[i] = bounded(points[begin:end])
 		all = all.with(segments[i])
 		h.Levels = append(h.Levels, Level{points[begin].version, points[end-1].version,
 			math.Exp(segments[i].mean)})
@@ -38,7 +42,7 @@ func (h *KeyHistory) describe(points []point, list []found, confidence float64) 
 		half := quantile * math.Sqrt(variance*(1/before.weight+1/after.weight))
 		d := after.mean - before.mean
 		h.Changes = append(h.Changes, Change{
-			Version: points[c.at].version, First: points[c.first].version, Last: points[c.last].version,
+			Version: points[c.at].version, First: points[c.first-1].version + 1, Last: points[c.last].version,
 			Found: points[c.when].version, LogE: c.logSum, Before: math.Exp(before.mean),
 			After: math.Exp(after.mean), Ratio: math.Exp(d), Low: math.Exp(d - half), High: math.Exp(d + half),
 		})
@@ -46,16 +50,32 @@ func (h *KeyHistory) describe(points []point, list []found, confidence float64) 
 	h.Detectable = detectable(all, segments[len(cuts)], points[len(points)-1])
 }
 
-// cut is a change with the points at which it may have happened.
+// bounded returns the moments of a segment whose points are bounded by each other: see clip.
+func bounded(segment []point) moments {
+	var m moments
+	for _, p := range segment {
+		p.x = clip(segment, p)
+		m = m.with(p)
+	}
+	return m
+}
+
+// cut is a change with where it may have happened.
 type cut struct {
 	found
-	first, last int
+	first, last int // points
+	places      []place
+}
+
+// place is a point at which a change may have happened, with the logarithm of its e-value.
+type place struct {
+	at int
+	e  float64
 }
 
 // locate returns the changes with their most probable points, by all points between the changes
-// before and after. The points at which a change may have happened are those with the largest
-// e-values, until their share of the sum is the confidence: a credible set with a uniform prior.
-func locate(points []point, list []found, confidence float64) []cut {
+// before and after.
+func locate(list []found, points []point) []cut {
 	cuts := make([]cut, len(list))
 	for i, f := range list {
 		cuts[i] = cut{found: f}
@@ -63,7 +83,6 @@ func locate(points []point, list []found, confidence float64) []cut {
 	const rounds = 2 // a change that moves changes the data of its neighbors
 	for range rounds {
 		for i := range cuts {
-			c := &cuts[i]
 			begin, end := 0, len(points)
 			if i > 0 {
 				begin = cuts[i-1].at
@@ -71,43 +90,38 @@ func locate(points []point, list []found, confidence float64) []cut {
 			if i+1 < len(cuts) {
 				end = cuts[i+1].at
 			}
-			c.place(points, begin, end, confidence)
+			cuts[i].place(points, begin, end)
 		}
 	}
 	return cuts
 }
 
-// place finds where between begin and end a change happened.
-func (c *cut) place(points []point, begin, end int, confidence float64) {
+// place finds where between begin and end a change happened; not after it was found.
+func (c *cut) place(points []point, begin, end int) {
 	floor := points[len(points)-1].floor
 	before, after := moments{}, sumOf(points[begin:end])
-	type place struct {
-		at int
-		e  float64
-	}
-	var places []place
-	sum := math.Inf(-1)
+	c.places = nil
 	for s := begin + 1; s < min(end, c.when); s++ {
 		before, after = before.with(points[s-1]), after.without(points[s-1])
-		e := logE(past{}, before, after, floor)
-		places, sum = append(places, place{s, e}), logAdd(sum, e)
+		c.places = append(c.places, place{s, logE(past{}, before, after, floor)})
 	}
-	if len(places) == 0 {
-		c.first, c.last = c.at, c.at
-		return
+	slices.SortStableFunc(c.places, func(a, b place) int { return cmp.Compare(b.e, a.e) })
+	if len(c.places) > 0 {
+		c.at = c.places[0].at
 	}
-	slices.SortStableFunc(places, func(a, b place) int {
-		switch {
-		case a.e > b.e:
-			return -1
-		case a.e < b.e:
-			return 1
-		}
-		return 0
-	})
-	c.at, c.first, c.last = places[0].at, places[0].at, places[0].at
+}
+
+// culprits fills in the points at which the change may have happened: those with the largest
+// e-values, until their share of the sum is the confidence. That is a credible set with a uniform
+// prior.
+func (c *cut) culprits(confidence float64) {
+	c.first, c.last = c.at, c.at
+	sum := math.Inf(-1)
+	for _, p := range c.places {
+		sum = logAdd(sum, p.e)
+	}
 	share := 0.0
-	for _, p := range places {
+	for _, p := range c.places {
 		if share >= confidence {
 			break
 		}

@@ -172,7 +172,7 @@ func keyHistory(k Key, thresholds []float64, confidence float64) KeyHistory {
 		h.Reason = "it has no completed execution"
 		return h
 	}
-	h.describe(points, run(points), confidence)
+	h.describe(points, confidence)
 	return h
 }
 

@@ -12,7 +12,7 @@ import (
 // median key of 200 JMH benchmarks has them.
 type made struct {
 	versions, executions int
-	between, within      float64 // standard deviations of versions and of executions
+	between, within      float64         // standard deviations of versions and of executions
 	levels               map[int]float64 // factor from this version on
 	spikes               map[int]float64 // factor of this version
 }

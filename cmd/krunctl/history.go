@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+	"github.com/spf13/cobra"
+
+	"krund/internal/analysis/history"
+	"krund/internal/display"
+	"krund/internal/durable"
+	"krund/internal/exchange"
+	"krund/internal/report"
+)
+
+const historyHelp = `History reports for each key when it became faster or slower over the versions of
+a program: the versions that may have made the change, its size with an interval,
+and the version with which it was found.
+
+A version is an arm's revision (arms.NAME.revision of the configuration) or, without
+one, the name of the experiment. Versions are in the order of the arguments and,
+within an experiment, of its arms; --versions gives another order, such as that of
+the commits. Executions of the same revision in several experiments belong
+together. Null arms and instrumented keys are left out.
+
+A change is reported once, and when it is certain enough: all keys together have at
+most --rate false alerts per version on average, however often one looks. So a new
+version never changes what was found before it. A single version that is disturbed
+is not reported: a change must be seen without any one version, which takes at
+least two, usually three, and seven or more before it. Versions differ without a
+change, too; that is estimated from the history. docs/history.md has the method,
+what it finds after how many versions, and how other methods compare.
+
+--mutes reads a file of alerts that are known; they are still in the output, marked:
+
+  [[mute]]
+  key = "fasta:PyPy:default"       # or "" for every key
+  version = "4f2a91c"              # found with it, or a possible culprit; or "" for all
+  reason = "accepted: bounds checks"
+
+EXAMPLES
+  krunctl history nightly/*.krun
+  git rev-list --reverse main | krunctl history --versions - lab/*.krun
+  krunctl history --format html -o history.html --mutes mutes.toml lab/*.krun
+  krunctl history --json lab/*.krun | jq '.keys[] | {key, changes}'
+` + readExitHelp
+
+// historyFlags are the flags.
+type historyFlags struct {
+	tableOptions
+	history.Options
+	json            bool
+	versions, mutes string
+}
+
+func historyCommand(a *app) *cobra.Command {
+	var o historyFlags
+	c := &cobra.Command{
+		Use:   "history DIR|NAME.toml|FILE...",
+		Short: "Find when keys became faster or slower over versions",
+		Long:  historyHelp,
+		Args:  arguments(1, 100000, "experiments or files of results"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if o.json {
+				o.format = "json"
+			}
+			if !slices.Contains(strings.Split(historyFormats, ", "), o.format) {
+				return usageError(fmt.Errorf("--format must be one of %s, not %q", historyFormats, o.format))
+			}
+			if !(o.Rate > 0 && o.Rate <= 1) {
+				return usageError(fmt.Errorf("--rate must be above 0 and at most 1, such as 0.01, not %v", o.Rate))
+			}
+			if !(o.Confidence >= 0.5 && o.Confidence < 1) {
+				return usageError(fmt.Errorf("--confidence must be between 0.5 and 1, such as 0.95, not %v",
+					o.Confidence))
+			}
+			return a.history(args, o)
+		},
+	}
+	o.flags(a, c)
+	f := c.Flags()
+	f.Lookup("format").Usage = "one of " + historyFormats
+	f.BoolVar(&o.json, "json", false, "the same as --format json")
+	f.StringVar(&o.versions, "versions", "", "file with a version per line, the oldest first; - is standard input")
+	f.StringVar(&o.mutes, "mutes", "", "TOML file of alerts that are known")
+	f.Float64Var(&o.Rate, "rate", history.DefaultRate, "false alerts per version, at most, over all keys")
+	f.Float64Var(&o.Confidence, "confidence", history.DefaultConfidence, "of intervals and of culprits")
+	return c
+}
+
+const historyFormats = "text, markdown, html, csv, json, svg, pdf, png"
+
+func (a *app) history(args []string, o historyFlags) error {
+	var err error
+	if o.Mutes, err = a.mutes(o.mutes); err != nil {
+		return err
+	}
+	order, err := a.versionOrder(o.versions)
+	if err != nil {
+		return err
+	}
+	collector, unit, err := a.collect(args, order, o.key)
+	if err != nil {
+		return err
+	}
+	versions, keys, unknown := collector.Collected()
+	for _, label := range unknown {
+		a.talk("krunctl: left out version %s, which is not in %s", label, o.versions)
+	}
+	h := history.Of(versions, keys, o.Options)
+	return a.toOutput(o.output, func(w io.Writer) error { return writeHistory(w, h, o.format, unit) })
+}
+
+// collect reads the executions of all arguments. unit is that of the values.
+func (a *app) collect(args, order []string, key string) (c *history.Collector, unit string, err error) {
+	r := a.reader(runtime.NumCPU())
+	r.NoPerformance = true // executions are compared, not bootstrapped
+	rules := r.Rules(args...)
+	stems := slices.Clone(args)
+	for i, arg := range args {
+		if !r.IsExperiment(arg) {
+			stems[i] = exchange.Stem(arg)
+		}
+	}
+	names := history.Names(stems)
+	c = history.NewCollector(order)
+	for i, arg := range args {
+		in, doc, err := r.Analyzed(arg, key, rules)
+		if err != nil {
+			return nil, "", err
+		}
+		if i > 0 && doc.Unit != unit {
+			return nil, "", fmt.Errorf("%s: its values are in %s, those of %s in %s; analyze all by the same column",
+				arg, doc.Unit, args[0], unit)
+		}
+		unit = doc.Unit
+		c.Add(history.Measured{Data: in.Data, Doc: doc}, names[i])
+	}
+	return c, unit, nil
+}
+
+// versionOrder reads the file of --versions: the first word of each line.
+func (a *app) versionOrder(file string) ([]string, error) {
+	var text []byte
+	var err error
+	switch file {
+	case "":
+		return nil, nil
+	case "-":
+		const most = 64 << 20
+		text, err = io.ReadAll(io.LimitReader(a.stdin, most))
+	default:
+		text, err = durable.ReadFile(a.fsys, file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read --versions: %w", err)
+	}
+	var order []string
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); len(words) > 0 {
+			order = append(order, words[0])
+		}
+	}
+	if len(order) == 0 {
+		return nil, usageError(errors.New("--versions: there is no version; write one per line"))
+	}
+	return order, nil
+}
+
+// mutes reads the file of --mutes.
+func (a *app) mutes(file string) ([]history.Mute, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := durable.ReadFile(a.fsys, file)
+	if err != nil {
+		return nil, fmt.Errorf("read --mutes: %w", err)
+	}
+	var document struct {
+		Mute []struct{ Key, Version, Reason string } `toml:"mute"`
+	}
+	read, err := toml.NewDecoder(bytes.NewReader(text)).Decode(&document)
+	if err != nil {
+		return nil, usageError(fmt.Errorf("--mutes: %s: %w", file, err))
+	}
+	if unknown := read.Undecoded(); len(unknown) > 0 {
+		return nil, usageError(fmt.Errorf("--mutes: %s: %s is not known; a [[mute]] has key, version and reason",
+			file, unknown[0]))
+	}
+	var list []history.Mute
+	for _, m := range document.Mute {
+		list = append(list, history.Mute{Key: m.Key, Version: m.Version, Reason: m.Reason})
+	}
+	return list, nil
+}
+
+func writeHistory(w io.Writer, h *history.History, format, unit string) error {
+	switch format {
+	case "csv":
+		return report.HistoryCSV(w, h)
+	case "json":
+		return report.HistoryJSON(w, h)
+	case "html":
+		return report.HistoryPage(w, h, unit, display.Version())
+	case "svg", "pdf", "png":
+		const perPage = 4 // figures of a PDF's page
+		plots := report.HistoryPlots(h, unit)
+		if len(plots) == 0 {
+			return errors.New("no key has a version with a completed execution, so that there is nothing to plot")
+		}
+		pages := [][]report.Drawing{plots}
+		if format == "pdf" {
+			pages = report.Pages(plots, perPage)
+		}
+		return report.WritePlot(w, report.PlotFormat(format), pages)
+	}
+	table := report.HistoryTable(h, unit)
+	return table.Write(w, report.Format(format))
+}

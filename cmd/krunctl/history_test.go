@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/history"
+)
+
+// jmhVersions writes a JMH result for each of 40 versions, of five forks of one benchmark, which
+// gets 10 % slower with version v25.
+func jmhVersions(t *testing.T) []string {
+	t.Helper()
+	r := rand.New(rand.NewPCG(4, 4))
+	dir := t.TempDir()
+	var files []string
+	for v := range 40 {
+		level := 1e-3
+		if v >= 25 {
+			level *= 1.1
+		}
+		var forks []string
+		for range 5 {
+			x := level * math.Exp(0.01*r.NormFloat64())
+			forks = append(forks, fmt.Sprintf("[%g,%g,%g,%g,%g,%g]", x, x*1.001, x, x*1.002, x, x*0.999))
+		}
+		files = append(files, filepath.Join(dir, fmt.Sprintf("v%02d.json", v)))
+		text := fmt.Sprintf(`[{"jmhVersion":"1.37","benchmark":"a.B.c","mode":"avgt","forks":5,`+
+			`"warmupIterations":0,"measurementIterations":6,"primaryMetric":{"score":%g,"scoreUnit":"s/op",`+
+			`"rawData":[%s]}}]`, level, strings.Join(forks, ","))
+		if err := os.WriteFile(files[v], []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+func TestHistory(t *testing.T) {
+	files := jmhVersions(t)
+	dir := filepath.Dir(files[0])
+	mutes, order := filepath.Join(dir, "mutes.toml"), filepath.Join(dir, "order")
+	for name, text := range map[string]string{
+		mutes: "[[mute]]\nkey = \"\"\nversion = \"v25\"\nreason = \"known\"\n",
+		order: "v00\nv00b\n" + strings.Join(names(files[1:39]), " a commit\n"),
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(args ...string) *history.History {
+		t.Helper()
+		got := krunctl(t, append(append([]string{"history", "--json"}, args...), files...)...)
+		var h history.History
+		if err := json.Unmarshal([]byte(got.stdout), &h); err != nil || got.code != 0 {
+			t.Fatalf("%d: %v: %s", got.code, err, got.stderr)
+		}
+		return &h
+	}
+	h := run("--mutes", mutes)
+	if len(h.Versions) != 40 || len(h.Keys) != 1 || len(h.Keys[0].Changes) != 1 || h.Alerts() != 0 {
+		t.Fatalf("%+v", h)
+	}
+	c := h.Keys[0].Changes[0]
+	if c.Version != 25 || c.Found > 29 || c.Low > 1.1 || c.High < 1.1 || c.MuteReason != "known" ||
+		h.Keys[0].Points[0].Executions != 5 {
+		t.Errorf("%+v", c)
+	}
+	h = run("--versions", order)
+	if c := h.Keys[0].Changes[0]; len(h.Versions) != 40 || c.Version != 26 || h.Versions[26].Source != "list" {
+		t.Errorf("%+v, %d versions", c, len(h.Versions))
+	}
+	for format, want := range map[string]string{
+		"text": "v25", "csv": "change_ratio", "html": "<figure", "svg": "<svg", "markdown": "| ",
+	} {
+		got := krunctl(t, append([]string{"history", "-f", format}, files...)...)
+		if got.code != 0 || !strings.Contains(got.stdout, want) {
+			t.Errorf("%s: %d: %s", format, got.code, got.stderr)
+		}
+	}
+}
+
+func names(files []string) []string {
+	list := make([]string, len(files))
+	for i, f := range files {
+		list[i] = strings.TrimSuffix(filepath.Base(f), ".json")
+	}
+	return list
+}
+
+func TestHistoryUsage(t *testing.T) {
+	dir := t.TempDir()
+	wrong := filepath.Join(dir, "wrong.toml")
+	if err := os.WriteFile(wrong, []byte("[[mute]]\nkeys = \"a\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"--rate 0 x.krun", "--rate must be"},
+		{"--confidence 1 x.krun", "--confidence must be"},
+		{"-f word x.krun", "--format must be one of"},
+		{"--mutes " + wrong + " x.krun", "has key, version and reason"},
+		{"--versions - x.krun", "there is no version"},
+		{"", "needs experiments"},
+	} {
+		got := krunctl(t, append([]string{"history"}, strings.Fields(c.args)...)...)
+		if got.code != exitUsage || !strings.Contains(got.stderr, c.want) {
+			t.Errorf("%s: %d: %s", c.args, got.code, got.stderr)
+		}
+	}
+}

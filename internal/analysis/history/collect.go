@@ -1,0 +1,152 @@
+package history
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"krund/internal/analysis/compare"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+)
+
+// Measured is an experiment: its data and their analysis, with the same keys and executions in the
+// same order.
+type Measured struct {
+	Data *dataset.Dataset // Source is its directory
+	Doc  *warmup.Document
+}
+
+// Collector puts executions together by version, key and machine.
+type Collector struct {
+	versions []Version
+	at       map[string]int // of a label in versions
+	keys     []Key
+	of       map[[2]string]int // of a key and a machine in keys
+	fixed    bool              // versions were given
+	unknown  []string
+}
+
+// NewCollector returns a collector for versions in this order, which may include some that were
+// not measured; without any, versions are in the order in which they are added.
+func NewCollector(order []string) *Collector {
+	c := &Collector{at: map[string]int{}, of: map[[2]string]int{}, fixed: len(order) > 0}
+	for _, label := range order {
+		c.version(label, "list")
+	}
+	return c
+}
+
+func (c *Collector) version(label, source string) int {
+	if v, ok := c.at[label]; ok {
+		return v
+	}
+	c.at[label] = len(c.versions)
+	c.versions = append(c.versions, Version{label, source})
+	for i := range c.keys {
+		c.keys[i].Values = append(c.keys[i].Values, nil)
+	}
+	return len(c.versions) - 1
+}
+
+// find returns the version with a label, or with the only label that one of the two begins with, as
+// revisions are often abbreviated.
+func (c *Collector) find(label, source string) (int, bool) {
+	v, ok := c.at[label]
+	if ok || !c.fixed {
+		return c.version(label, source), true
+	}
+	matches := 0
+	for i, known := range c.versions {
+		const fewest = 7 // letters of an abbreviated revision
+		short := min(len(known.Label), len(label))
+		if short >= fewest && known.Label[:short] == label[:short] {
+			v = i
+			matches++
+		}
+	}
+	return v, matches == 1
+}
+
+// Add adds an experiment. Each arm is a version, whose label is the arm's revision; without one, it
+// is name, followed by the arm. Executions of the same revision in several experiments belong
+// together. Null arms and instrumented keys are left out.
+func (c *Collector) Add(m Measured, name string) {
+	arms := map[string]dataset.Arm{}
+	for _, a := range m.Data.Arms {
+		arms[a.Name] = a
+	}
+	for i := range m.Data.Pairs {
+		p := &m.Data.Pairs[i]
+		arm := arms[p.Key.Arm]
+		if arm.Null || p.Instrument() != "" {
+			continue
+		}
+		label, source := name, "name"
+		switch {
+		case arm.Revision != "":
+			label, source = arm.Revision, "revision"
+		case p.Key.Arm != "":
+			label += "@" + p.Key.Arm
+		}
+		v, ok := c.find(label, source)
+		if !ok {
+			if !slices.Contains(c.unknown, label) {
+				c.unknown = append(c.unknown, label)
+			}
+			continue
+		}
+		full := p.Key.String()
+		alone := p.Key
+		alone.Arm = ""
+		k := c.key(alone.String(), m.Data.Machine)
+		k.Control = k.Control || slices.Contains(m.Data.NegativeControls, full)
+		for _, e := range compare.Executions(p, &m.Doc.Pairs[i], m.Doc.Parameters.Column) {
+			k.Values[v] = append(k.Values[v], e.Value)
+		}
+	}
+}
+
+func (c *Collector) key(name, machine string) *Key {
+	id := [2]string{name, machine}
+	i, ok := c.of[id]
+	if !ok {
+		i = len(c.keys)
+		c.of[id] = i
+		c.keys = append(c.keys, Key{Name: name, Machine: machine, Values: make([][]float64, len(c.versions))})
+	}
+	return &c.keys[i]
+}
+
+// Collected returns the versions, the keys with their executions, and the labels that are not among
+// the given versions, whose executions are left out. If all executions are from one machine, keys
+// do not name it: a key on two machines has two histories, because their levels differ.
+func (c *Collector) Collected() (versions []Version, keys []Key, unknown []string) {
+	machines := map[string]bool{}
+	for _, k := range c.keys {
+		machines[k.Machine] = true
+	}
+	for i := range c.keys {
+		if len(machines) == 1 {
+			c.keys[i].Machine = ""
+		}
+	}
+	return c.versions, c.keys, c.unknown
+}
+
+// Names returns short names of experiments' directories: the last part of the path without ".krun",
+// or the whole path if another one ends alike.
+func Names(directories []string) []string {
+	count := map[string]int{}
+	short := func(d string) string { return strings.TrimSuffix(filepath.Base(d), ".krun") }
+	for _, d := range directories {
+		count[short(d)]++
+	}
+	names := make([]string, len(directories))
+	for i, d := range directories {
+		if names[i] = short(d); count[names[i]] > 1 {
+			names[i] = strings.TrimSuffix(d, ".krun")
+		}
+	}
+	return names
+}

@@ -1,0 +1,250 @@
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gonum.org/v1/plot/vg"
+
+	"krund/internal/analysis/history"
+	"krund/internal/display"
+)
+
+// HistoryTable lists the changes of all keys, and what could have been found in the others. base is
+// the unit of the values.
+func HistoryTable(h *history.History, base string) Table {
+	t := Table{Columns: []TableColumn{{"key", false}, {"change", true}, {"from", true}, {"to", true},
+		{"culprit", false}, {"found with", false}, {"note", false}}}
+	for i := range h.Keys {
+		k := &h.Keys[i]
+		for j := range k.Changes {
+			c := &k.Changes[j]
+			t.Rows = append(t.Rows, cells(historyKey(k), changeText(c.Ratio, c.Low, c.High),
+				levelText(c.Before, base), levelText(c.After, base), HistoryCulprit(h, c),
+				h.Versions[c.Found].Label, historyNote(c)))
+		}
+		if len(k.Changes) == 0 {
+			t.Rows = append(t.Rows, cells(historyKey(k), "none", lastLevel(k, base), "", "", "", detectableText(k)))
+		}
+	}
+	t.Notes = historyNotes(h)
+	return t
+}
+
+func cells(texts ...string) []Cell {
+	row := make([]Cell, len(texts))
+	for i, text := range texts {
+		row[i].Text = text
+	}
+	return row
+}
+
+func historyKey(k *history.KeyHistory) string {
+	if k.Machine == "" {
+		return k.Key
+	}
+	return k.Key + " on " + k.Machine
+}
+
+func levelText(v float64, base string) string { return display.UnitOf(base).Value(v) }
+
+func lastLevel(k *history.KeyHistory, base string) string {
+	if len(k.Levels) == 0 {
+		return ""
+	}
+	return levelText(k.Levels[len(k.Levels)-1].Value, base)
+}
+
+func detectableText(k *history.KeyHistory) string {
+	switch {
+	case k.Reason != "":
+		return k.Reason
+	case k.Detectable == 0:
+		return display.Count(len(k.Points), "version") + ": too few to find anything"
+	}
+	return fmt.Sprintf("a change of %.2g%% would be found within 5 versions", 100*k.Detectable)
+}
+
+// HistoryCulprit is the range of versions of which one made the change.
+func HistoryCulprit(h *history.History, c *history.Change) string {
+	first, last := h.Versions[c.First].Label, h.Versions[c.Last].Label
+	switch {
+	case c.First == c.Last:
+		return first
+	case c.Version == c.First || c.Version == c.Last:
+		return fmt.Sprintf("%s to %s (%d)", first, last, c.Last-c.First+1)
+	}
+	return fmt.Sprintf("%s to %s (%d), most likely %s", first, last, c.Last-c.First+1,
+		h.Versions[c.Version].Label)
+}
+
+func historyNote(c *history.Change) string {
+	var parts []string
+	if c.Muted {
+		parts = append(parts, strings.TrimSuffix("muted: "+c.MuteReason, ": "))
+	}
+	if len(c.Controls) > 0 {
+		parts = append(parts, "perhaps the machine: "+strings.Join(c.Controls, ", ")+
+			" changed too, and must not")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func historyNotes(h *history.History) []string {
+	measured := map[int]bool{}
+	for _, k := range h.Keys {
+		for _, p := range k.Points {
+			measured[p.Version] = true
+		}
+	}
+	return []string{
+		fmt.Sprintf("%s, %d of them measured; %s in %s", display.Count(len(h.Versions), "version"), len(measured),
+			display.Count(h.Alerts(), "alert"), display.Count(len(h.Keys), "key")),
+		fmt.Sprintf("all keys together have at most %g false alerts per version, on average", h.Rate),
+		fmt.Sprintf("intervals and culprits: %g%%", 100*h.Confidence),
+	}
+}
+
+// HistoryCSV writes a row for each point of each key; the columns of changes are empty elsewhere.
+func HistoryCSV(w io.Writer, h *history.History) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{"key", "machine", "version", "executions", "value", "low", "high", "change_ratio",
+		"change_low", "change_high", "culprit_first", "culprit_last", "found", "muted"}}
+	for _, k := range h.Keys {
+		for _, p := range k.Points {
+			row := []string{cellText(k.Key), cellText(k.Machine), cellText(h.Versions[p.Version].Label),
+				strconv.Itoa(p.Executions), exact(p.Value), exact(p.Low), exact(p.High), "", "", "", "", "", "", ""}
+			for _, c := range k.Changes {
+				if c.Version == p.Version {
+					row = append(row[:7], exact(c.Ratio), exact(c.Low), exact(c.High),
+						cellText(h.Versions[c.First].Label), cellText(h.Versions[c.Last].Label),
+						cellText(h.Versions[c.Found].Label), strconv.FormatBool(c.Muted))
+				}
+			}
+			rows = append(rows, row)
+		}
+	}
+	return out.WriteAll(rows)
+}
+
+// HistoryJSON writes the document of docs/output.md.
+func HistoryJSON(w io.Writer, h *history.History) error { return writeJSON(w, h) }
+
+// HistoryFigure is a static plot of a key over the versions: the value of each with its interval,
+// the levels, and the changes with the versions that may have made them.
+type HistoryFigure struct {
+	History *history.History
+	Key     *history.KeyHistory
+	Base    string // unit of the values
+}
+
+// HistoryPlots draws all keys.
+func HistoryPlots(h *history.History, base string) []Drawing {
+	var list []Drawing
+	for i := range h.Keys {
+		if len(h.Keys[i].Points) > 0 {
+			list = append(list, &HistoryFigure{h, &h.Keys[i], base})
+		}
+	}
+	return list
+}
+
+const historyHeight = 150
+
+func (f *HistoryFigure) title() string     { return historyKey(f.Key) }
+func (f *HistoryFigure) height() vg.Length { return titleHeight + historyHeight + axisHeight }
+
+func (f *HistoryFigure) draw(c canvas, top vg.Length, _ int) {
+	c.text(label{text: f.title(), at: vg.Point{X: plotLeft, Y: top + titleHeight/2},
+		size: fitting(f.title(), plotRight-plotLeft)})
+	top += titleHeight
+	span := f.span()
+	p := panel{canvas: c, size: textSize, xs: Span{-0.5, float64(len(f.History.Versions)) - 0.5}, ys: span,
+		unit: display.UnitOf(f.Base).For(span.High), Rectangle: vg.Rectangle{
+			Min: vg.Point{X: plotLeft, Y: top}, Max: vg.Point{X: plotRight, Y: top + historyHeight}}}
+	for i := range f.Key.Changes {
+		p.culprits(&f.Key.Changes[i])
+	}
+	p.frame(4)
+	f.points(p)
+	for _, l := range f.Key.Levels {
+		y := p.y(l.Value)
+		p.lines(levelInk, []vg.Point{{X: p.x(float64(l.From) - 0.4), Y: y}, {X: p.x(float64(l.To) + 0.4), Y: y}})
+	}
+	for i := range f.Key.Changes {
+		f.change(p, &f.Key.Changes[i])
+	}
+	f.versions(p)
+	p.text(label{text: p.unit.Name(), at: vg.Point{X: textSize, Y: p.Min.Y + historyHeight/2}, size: textSize,
+		anchor: middle, upright: true})
+}
+
+// span is that of the values, with a margin; parts of intervals beyond it are cut off.
+func (f *HistoryFigure) span() Span {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, p := range f.Key.Points {
+		low, high = min(low, p.Value), max(high, p.Value)
+	}
+	const share, least = 0.15, 0.01 // of the range; of the value
+	margin := max(share*(high-low), least*high)
+	return Span{low - margin, high + margin}
+}
+
+// culprits draws the versions that may have made a change.
+func (p panel) culprits(c *history.Change) {
+	p.area(bandInk, "", corners(vg.Rectangle{
+		Min: vg.Point{X: p.x(float64(c.First) - 0.5), Y: p.Min.Y},
+		Max: vg.Point{X: p.x(float64(c.Last) + 0.5), Y: p.Max.Y}})...)
+}
+
+func (f *HistoryFigure) points(p panel) {
+	var bars [][]vg.Point
+	var centers []vg.Point
+	inside := func(v float64) vg.Length { return p.y(min(max(v, p.ys.Low), p.ys.High)) }
+	for _, q := range f.Key.Points {
+		x := p.x(float64(q.Version))
+		bars = append(bars, []vg.Point{{X: x, Y: inside(q.Low)}, {X: x, Y: inside(q.High)}})
+		centers = append(centers, vg.Point{X: x, Y: p.y(q.Value)})
+	}
+	const radius = 2.2
+	p.lines(gridInk, bars...)
+	p.circles(seriesInk, radius, centers)
+}
+
+// change draws a line where a change most probably happened, and its size.
+func (f *HistoryFigure) change(p panel, c *history.Change) {
+	style := changeInk
+	text := signed(c.Ratio, 'g', 3)
+	if c.Muted {
+		style, text = differentInk, text+" muted"
+	}
+	x := p.x(float64(c.Version) - 0.5)
+	p.lines(style, p.upright(x))
+	l := label{text: text, at: vg.Point{X: x + 4, Y: p.Min.Y + 9}, size: nameSize, halo: true}
+	if x > (p.Min.X+p.Max.X)/2 {
+		l.at.X, l.anchor = x-4, end
+	}
+	p.text(l)
+}
+
+// versions draws the labels of some versions.
+func (f *HistoryFigure) versions(p panel) {
+	const longest, width = 16, 110 // letters; of a label with its distance
+	n := int((p.Max.X - p.Min.X) / width)
+	for _, t := range p.xs.WholeTicks(n) {
+		if v := int(t); v >= 0 && v < len(f.History.Versions) {
+			text := display.PlainLine(f.History.Versions[v].Label)
+			if utf8.RuneCountInString(text) > longest {
+				text = string([]rune(text)[:longest-1]) + "…"
+			}
+			p.text(label{text: text, at: vg.Point{X: p.x(t), Y: p.Max.Y + 12}, size: nameSize, anchor: middle})
+		}
+	}
+	p.text(label{text: "version", at: vg.Point{X: (p.Min.X + p.Max.X) / 2, Y: p.Max.Y + 30}, size: textSize,
+		anchor: middle})
+}

@@ -1,0 +1,62 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io"
+
+	"krund/internal/analysis/history"
+	"krund/internal/display"
+)
+
+// HistorySVG returns the figure of a key, for a page.
+func HistorySVG(h *history.History, k *history.KeyHistory, base string) (template.HTML, error) {
+	var svg bytes.Buffer
+	if err := writeSVG(&svg, []Drawing{&HistoryFigure{h, k, base}}, pageColumns, true); err != nil {
+		return "", err
+	}
+	return template.HTML(svg.String()), nil // writeSVG escapes its texts
+}
+
+// HistoryPage writes a page with the changes of all keys, and a figure of each key. base is the
+// unit of the values, version that of krunctl.
+func HistoryPage(w io.Writer, h *history.History, base, version string) error {
+	style, err := assets.ReadFile("assets/report.css")
+	if err != nil {
+		return fmt.Errorf("read the style sheet: %w", err)
+	}
+	script, err := assets.ReadFile("assets/report.js")
+	if err != nil {
+		return fmt.Errorf("read the script: %w", err)
+	}
+	page := struct {
+		Table
+		Style                          template.CSS
+		Script                         template.JS
+		First, Last, Headline, Version string
+		Figures                        []template.HTML
+	}{
+		Table: HistoryTable(h, base), Style: template.CSS(style), Script: template.JS(script),
+		Headline: display.Count(h.Alerts(), "change"), Version: version,
+	}
+	if n := len(h.Versions); n > 0 {
+		page.First, page.Last = h.Versions[0].Label, h.Versions[n-1].Label
+	}
+	for i := range h.Keys {
+		if len(h.Keys[i].Points) == 0 {
+			continue
+		}
+		figure, err := HistorySVG(h, &h.Keys[i], base)
+		if err != nil {
+			return err
+		}
+		page.Figures = append(page.Figures, figure)
+	}
+	t, err := template.New("").Funcs(template.FuncMap{"clean": display.PlainLine, "breaks": breaks}).
+		ParseFS(assets, "assets/history.html")
+	if err != nil {
+		return fmt.Errorf("read the page's template: %w", err)
+	}
+	return t.ExecuteTemplate(w, "history.html", page)
+}
