@@ -29,7 +29,8 @@ func HistoryTable(h *history.History, base string) Table {
 				h.Versions[c.Found].Label, historyNote(c)))
 		}
 		if len(k.Changes) == 0 {
-			t.Rows = append(t.Rows, cells(historyKey(k), "none", lastLevel(k, base), "", "", "", detectableText(k)))
+			t.Rows = append(t.Rows,
+				cells(historyKey(k), "none", lastLevel(k, base), "", "", "", detectableText(k)))
 		}
 	}
 	t.Notes = historyNotes(h)
@@ -103,8 +104,8 @@ func historyNotes(h *history.History) []string {
 		}
 	}
 	return []string{
-		fmt.Sprintf("%s, %d of them measured; %s in %s", display.Count(len(h.Versions), "version"), len(measured),
-			display.Count(h.Alerts(), "alert"), display.Count(len(h.Keys), "key")),
+		fmt.Sprintf("%s, %d of them measured; %s in %s", display.Count(len(h.Versions), "version"),
+			len(measured), display.Count(h.Alerts(), "alert"), display.Count(len(h.Keys), "key")),
 		fmt.Sprintf("all keys together have at most %g false alerts per version, on average", h.Rate),
 		fmt.Sprintf("intervals and culprits: %g%%", 100*h.Confidence),
 	}
@@ -118,7 +119,8 @@ func HistoryCSV(w io.Writer, h *history.History) error {
 	for _, k := range h.Keys {
 		for _, p := range k.Points {
 			row := []string{cellText(k.Key), cellText(k.Machine), cellText(h.Versions[p.Version].Label),
-				strconv.Itoa(p.Executions), exact(p.Value), exact(p.Low), exact(p.High), "", "", "", "", "", "", ""}
+				strconv.Itoa(p.Executions), exact(p.Value), exact(p.Low), exact(p.High),
+				"", "", "", "", "", "", ""}
 			for _, c := range k.Changes {
 				if c.Version == p.Version {
 					row = append(row[:7], exact(c.Ratio), exact(c.Low), exact(c.High),
@@ -174,7 +176,8 @@ func (f *HistoryFigure) draw(c canvas, top vg.Length, _ int) {
 	f.points(p)
 	for _, l := range f.Key.Levels {
 		y := p.y(l.Value)
-		p.lines(levelInk, []vg.Point{{X: p.x(float64(l.From) - 0.4), Y: y}, {X: p.x(float64(l.To) + 0.4), Y: y}})
+		p.lines(levelInk,
+			[]vg.Point{{X: p.x(float64(l.From) - 0.4), Y: y}, {X: p.x(float64(l.To) + 0.4), Y: y}})
 	}
 	for i := range f.Key.Changes {
 		f.change(p, &f.Key.Changes[i])
@@ -242,7 +245,8 @@ func (f *HistoryFigure) versions(p panel) {
 			if utf8.RuneCountInString(text) > longest {
 				text = string([]rune(text)[:longest-1]) + "…"
 			}
-			p.text(label{text: text, at: vg.Point{X: p.x(t), Y: p.Max.Y + 12}, size: nameSize, anchor: middle})
+			p.text(label{text: text, at: vg.Point{X: p.x(t), Y: p.Max.Y + 12}, size: nameSize,
+				anchor: middle})
 		}
 	}
 	p.text(label{text: "version", at: vg.Point{X: (p.Min.X + p.Max.X) / 2, Y: p.Max.Y + 30}, size: textSize,
