@@ -67,18 +67,8 @@ func historyCommand(a *app) *cobra.Command {
 		Long:  historyHelp,
 		Args:  arguments(1, 100000, "experiments or files of results"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if o.json {
-				o.format = "json"
-			}
-			if !slices.Contains(strings.Split(historyFormats, ", "), o.format) {
-				return usageError(fmt.Errorf("--format must be one of %s, not %q", historyFormats, o.format))
-			}
-			if !(o.Rate > 0 && o.Rate <= 1) {
-				return usageError(fmt.Errorf("--rate must be above 0 and at most 1, such as 0.01, not %v", o.Rate))
-			}
-			if !(o.Confidence >= 0.5 && o.Confidence < 1) {
-				return usageError(fmt.Errorf("--confidence must be between 0.5 and 1, such as 0.95, not %v",
-					o.Confidence))
+			if err := o.check(); err != nil {
+				return usageError(err)
 			}
 			return a.history(args, o)
 		},
@@ -87,11 +77,28 @@ func historyCommand(a *app) *cobra.Command {
 	f := c.Flags()
 	f.Lookup("format").Usage = "one of " + historyFormats
 	f.BoolVar(&o.json, "json", false, "the same as --format json")
-	f.StringVar(&o.versions, "versions", "", "file with a version per line, the oldest first; - is standard input")
+	f.StringVar(&o.versions, "versions", "",
+		"file with a version per line, the oldest first; - is standard input")
 	f.StringVar(&o.mutes, "mutes", "", "TOML file of alerts that are known")
 	f.Float64Var(&o.Rate, "rate", history.DefaultRate, "false alerts per version, at most, over all keys")
 	f.Float64Var(&o.Confidence, "confidence", history.DefaultConfidence, "of intervals and of culprits")
 	return c
+}
+
+// check completes the options, and reports mistakes in the flags.
+func (o *historyFlags) check() error {
+	if o.json {
+		o.format = "json"
+	}
+	switch {
+	case !slices.Contains(strings.Split(historyFormats, ", "), o.format):
+		return fmt.Errorf("--format must be one of %s, not %q", historyFormats, o.format)
+	case !(o.Rate > 0 && o.Rate <= 1):
+		return fmt.Errorf("--rate must be above 0 and at most 1, such as 0.01, not %v", o.Rate)
+	case !(o.Confidence >= 0.5 && o.Confidence < 1):
+		return fmt.Errorf("--confidence must be between 0.5 and 1, such as 0.95, not %v", o.Confidence)
+	}
+	return nil
 }
 
 const historyFormats = "text, markdown, html, csv, json, svg, pdf, png"
@@ -136,8 +143,8 @@ func (a *app) collect(args, order []string, key string) (c *history.Collector, u
 			return nil, "", err
 		}
 		if i > 0 && doc.Unit != unit {
-			return nil, "", fmt.Errorf("%s: its values are in %s, those of %s in %s; analyze all by the same column",
-				arg, doc.Unit, args[0], unit)
+			return nil, "", fmt.Errorf("%s: its values are in %s, those of %s in %s; analyze all by the "+
+				"same column", arg, doc.Unit, args[0], unit)
 		}
 		unit = doc.Unit
 		c.Add(history.Measured{Data: in.Data, Doc: doc}, names[i])
@@ -190,8 +197,8 @@ func (a *app) mutes(file string) ([]history.Mute, error) {
 		return nil, usageError(fmt.Errorf("--mutes: %s: %w", file, err))
 	}
 	if unknown := read.Undecoded(); len(unknown) > 0 {
-		return nil, usageError(fmt.Errorf("--mutes: %s: %s is not known; a [[mute]] has key, version and reason",
-			file, unknown[0]))
+		return nil, usageError(fmt.Errorf("--mutes: %s: %s is not known; a [[mute]] has key, version and "+
+			"reason", file, unknown[0]))
 	}
 	var list []history.Mute
 	for _, m := range document.Mute {
@@ -212,7 +219,7 @@ func writeHistory(w io.Writer, h *history.History, format, unit string) error {
 		const perPage = 4 // figures of a PDF's page
 		plots := report.HistoryPlots(h, unit)
 		if len(plots) == 0 {
-			return errors.New("no key has a version with a completed execution, so that there is nothing to plot")
+			return errors.New("no key has a version with a completed execution: there is nothing to plot")
 		}
 		pages := [][]report.Drawing{plots}
 		if format == "pdf" {

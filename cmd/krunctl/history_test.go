@@ -72,7 +72,8 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	h = run("--versions", order)
-	if c := h.Keys[0].Changes[0]; len(h.Versions) != 40 || c.Version != 26 || h.Versions[26].Source != "list" {
+	if c := h.Keys[0].Changes[0]; len(h.Versions) != 40 || c.Version != 26 ||
+		h.Versions[26].Source != "list" {
 		t.Errorf("%+v, %d versions", c, len(h.Versions))
 	}
 	for format, want := range map[string]string{

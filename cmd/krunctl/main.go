@@ -160,8 +160,8 @@ func groups(a *app) []group {
 			"analyse",
 			"Analyze and present it",
 			[]*cobra.Command{
-				analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a), historyCommand(a),
-				rebootsCommand(a),
+				analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a),
+				historyCommand(a), rebootsCommand(a),
 				explainCommand(a), stabilityCommand(a), similarityCommand(a), optimizeCommand(a),
 				simulateCommand(a), decideCommand(a),
 			},

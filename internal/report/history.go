@@ -202,7 +202,7 @@ func (f *HistoryFigure) span() Span {
 func (p panel) culprits(c *history.Change) {
 	p.area(bandInk, "", corners(vg.Rectangle{
 		Min: vg.Point{X: p.x(float64(c.First) - 0.5), Y: p.Min.Y},
-		Max: vg.Point{X: p.x(float64(c.Last) + 0.5), Y: p.Max.Y}})...)
+		Max: vg.Point{X: p.x(float64(c.Last) + 0.5), Y: p.Max.Y}}))
 }
 
 func (f *HistoryFigure) points(p panel) {

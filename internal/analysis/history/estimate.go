@@ -44,7 +44,8 @@ func (h *KeyHistory) describe(points []point, confidence float64) {
 		h.Changes = append(h.Changes, Change{
 			Version: points[c.at].version, First: points[c.first-1].version + 1, Last: points[c.last].version,
 			Found: points[c.when].version, LogE: c.logSum, Before: math.Exp(before.mean),
-			After: math.Exp(after.mean), Ratio: math.Exp(d), Low: math.Exp(d - half), High: math.Exp(d + half),
+			After: math.Exp(after.mean),
+			Ratio: math.Exp(d), Low: math.Exp(d - half), High: math.Exp(d + half),
 		})
 	}
 	h.Detectable = detectable(all, segments[len(cuts)], points[len(points)-1])

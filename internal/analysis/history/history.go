@@ -83,8 +83,8 @@ type Level struct {
 type Change struct {
 	// Version is the one at which the change most probably happened: an index in History.Versions,
 	// as First, Last and Found. It happened after version First-1 and not after Last, with the
-	// confidence of the history. Found is the version after which the alert was raised; with the key
-	// it identifies the alert.
+	// confidence of the history. Found is the version with which the alert was raised; with the
+	// key it identifies the alert.
 	Version int `json:"version"`
 	First   int `json:"first"`
 	Last    int `json:"last"`
@@ -160,7 +160,8 @@ func thresholds(versions int, keys []Key, rate float64) []float64 {
 
 // keyHistory examines one key.
 func keyHistory(k Key, thresholds []float64, confidence float64) KeyHistory {
-	h := KeyHistory{Key: k.Name, Machine: k.Machine, Points: []Point{}, Levels: []Level{}, Changes: []Change{}}
+	h := KeyHistory{Key: k.Name, Machine: k.Machine, Points: []Point{}, Levels: []Level{},
+		Changes: []Change{}}
 	for _, values := range k.Values {
 		if slices.ContainsFunc(values, func(v float64) bool { return !(v > 0) || math.IsInf(v, 0) }) {
 			h.Reason = "a value is not positive, so that no change is a percentage of it"
@@ -185,7 +186,8 @@ func pointsOf(values [][]float64, thresholds []float64) []point {
 		if n == 0 {
 			continue
 		}
-		p := point{version: v, executions: len(list), threshold: thresholds[v], weight: 2 * n / (n + usual)}
+		p := point{version: v, executions: len(list), weight: 2 * n / (n + usual),
+			threshold: thresholds[v]}
 		for i, value := range list {
 			x := math.Log(value)
 			ticks.add(x)
