@@ -34,6 +34,10 @@ of --arms with each other; with order = "blocked" within each block, so that dri
 cancels. A null arm, a second copy of the first, is shown beside: no change is
 reported that is not larger than the difference between the copies.
 
+An experiment that several machines share is one directory with a directory of
+each machine in it, NAME/MACHINE/NAME.krun. Executions are then compared within
+machines, and the output reports how much the machines differ.
+
 Both sides must have been analyzed with the same options (see krunctl analyze). A
 side that was not analyzed is analyzed like the other one. Neither is changed.
 
@@ -45,6 +49,7 @@ EXAMPLES
   krunctl compare --format markdown main.krun branch.krun > comment.md
   krunctl compare --format junit -o compare.xml main.krun branch.krun
   krunctl compare --fail-on changed main.krun branch.krun
+  krunctl compare ab                                 ab/lab1/ab.krun, ab/lab2/ab.krun
 
 EXIT STATUS
   0  no key got worse; with --fail-on changed: no key changed

@@ -135,9 +135,15 @@ func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg, unit s
 	return input, nil
 }
 
-// facts reads the facts in the records of an experiment; nil for files of other tools.
+// facts reads the facts in the records of an experiment; nil for files of other tools, and for an
+// experiment on several machines, whose facts differ.
 func (a *app) facts(in experiment.Input, arg string) (*report.Facts, error) {
 	if in.Data.Format != experiment.Format {
+		return nil, nil
+	}
+	if parts := experiment.Parts(a.fsys, arg); len(parts) > 1 {
+		a.talk("krunctl: the machines and their settings are left out; `krunctl report %s` has those of one",
+			display.ShellPath(parts[0]))
 		return nil, nil
 	}
 	f, err := experiment.Open(a.fsys, arg)

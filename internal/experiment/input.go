@@ -11,6 +11,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
@@ -139,7 +140,7 @@ func (r Reader) Series(arg string, o Options) (d *dataset.Dataset, config string
 		return nil, "", err
 	}
 	r.reportProblems(arg, d)
-	e, err := Open(r.FS, arg)
+	e, err := Open(r.FS, Parts(r.FS, arg)[0])
 	if err != nil {
 		return nil, "", err
 	}
@@ -150,10 +151,38 @@ func (r Reader) Series(arg string, o Options) (d *dataset.Dataset, config string
 	return d, string(text), nil
 }
 
+// columns reads an experiment, or its parts on several machines as one.
 func (r Reader) columns(arg string, keep func(string) bool) (*dataset.Dataset, error) {
-	e, err := Open(r.FS, arg)
+	var parts []*dataset.Dataset
+	var first *config.Config
+	for _, dir := range Parts(r.FS, arg) {
+		d, e, err := r.part(dir, keep)
+		if err != nil {
+			return nil, err
+		}
+		if cfg, err := e.Config(d.Machine); err == nil {
+			if first == nil {
+				first = cfg
+			}
+			if what := planDiffers(first, cfg); what != "" {
+				return nil, fmt.Errorf("%s: it is not of the same experiment as the first directory: the "+
+					"configurations differ in %s", dir, what)
+			}
+		}
+		parts = append(parts, d)
+	}
+	d, err := unite(parts)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", arg, err)
+	}
+	return d, nil
+}
+
+// part reads one directory.
+func (r Reader) part(dir string, keep func(string) bool) (*dataset.Dataset, Experiment, error) {
+	e, err := Open(r.FS, dir)
+	if err != nil {
+		return nil, e, err
 	}
 	visit := r.Visit
 	if visit == nil {
@@ -161,11 +190,11 @@ func (r Reader) columns(arg string, keep func(string) bool) (*dataset.Dataset, e
 	}
 	d, err := readResults(r.FS, e.Results(), keep, visit)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", e.Dir(), err)
+		return nil, e, fmt.Errorf("%s: %w", e.Dir(), err)
 	}
 	addArms(d, e)
 	addStopped(d, e)
-	return d, nil
+	return d, e, nil
 }
 
 func (r Reader) reportLeftOut(arg string, d *dataset.Dataset) {

@@ -3,6 +3,7 @@ package compare
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // bins is the number of bins of Calibration.Histogram.
@@ -54,6 +55,9 @@ func (r row) unchanged(e *estimate, paired bool) row {
 	if paired {
 		return r.unchangedBlocks(e)
 	}
+	if groups := r.byMachine(); len(groups) > 1 {
+		return unchangedWithin(groups, e)
+	}
 	side := func(list []reduced, center float64) []reduced {
 		n := float64(len(list))
 		moved := make([]reduced, len(list))
@@ -64,6 +68,44 @@ func (r row) unchanged(e *estimate, paired bool) row {
 		return moved
 	}
 	return row{side(r.before, e.before), side(r.after, e.after)}
+}
+
+// byMachine splits the row.
+func (r row) byMachine() []row {
+	var groups []row
+	for _, machine := range r.sample(ofSteady).machines() {
+		of := func(list []reduced) []reduced {
+			return slices.DeleteFunc(slices.Clone(list), func(e reduced) bool { return e.Machine != machine })
+		}
+		groups = append(groups, row{of(r.before), of(r.after)})
+	}
+	return groups
+}
+
+// unchangedWithin does it for each machine, which keeps its level.
+func unchangedWithin(groups []row, e *estimate) row {
+	var result row
+	n := float64(e.n + e.m)
+	wide := math.Sqrt(n / max(1, n-float64(len(groups))-1))
+	for _, g := range groups {
+		center := 0.0
+		for _, x := range g.before {
+			center += e.scale(x.Value)
+		}
+		for _, y := range g.after {
+			center += e.scale(y.Value) - e.effect()
+		}
+		center /= float64(len(g.before) + len(g.after))
+		move := func(list []reduced, effect float64) []reduced {
+			for i := range list {
+				list[i].Value = e.unscale(center + (e.scale(list[i].Value)-effect-center)*wide)
+			}
+			return list
+		}
+		result.before = append(result.before, move(g.before, 0)...)
+		result.after = append(result.after, move(g.after, e.effect())...)
+	}
+	return result
 }
 
 // unchangedBlocks does it with the differences in complete blocks; the others are dropped.
@@ -110,6 +152,14 @@ func (r row) shuffled(random *rand.Rand, paired bool) row {
 			if random.IntN(2) == 0 {
 				s.before[i], s.after[i] = r.after[i], r.before[i]
 			}
+		}
+		return s
+	}
+	if groups := r.byMachine(); len(groups) > 1 {
+		var s row
+		for _, g := range groups {
+			g = g.shuffled(random, false)
+			s.before, s.after = append(s.before, g.before...), append(s.after, g.after...)
 		}
 		return s
 	}

@@ -102,6 +102,7 @@ func Of(before, after Side, o Options) (*Result, error) {
 	r.describe(rows, f, o)
 	r.judge(f, r.null(before, o), o)
 	r.layout(before, after, o)
+	r.machines(rows, f, o)
 	r.instrumented(before, after)
 	if o.Splits > 0 {
 		r.Calibration = calibrate(rows, f, o)

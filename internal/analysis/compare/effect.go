@@ -10,8 +10,9 @@ import (
 
 // Observation is the value of one execution.
 type Observation struct {
-	Block int // number of the execution; pairs the sides of a blocked experiment
-	Value float64
+	Block   int // number of the execution; pairs the sides of a blocked experiment
+	Value   float64
+	Machine string // on which it was measured
 }
 
 // sample is one quantity of a key on both sides.
@@ -27,6 +28,7 @@ type estimate struct {
 	test          Test
 	variance      float64 // of an execution; of a difference when paired
 	freedom       float64
+	own           float64 // degrees of freedom of the key's own variance
 	factor        float64 // variance of the effect / variance
 	// meanVariances are the variances of the two means, if Welch's test is to be considered.
 	meanVariances [2]float64
@@ -119,6 +121,7 @@ func squeezeAll(list []estimate) Prior {
 		return prior
 	}
 	for _, e := range of {
+		e.own = e.freedom
 		e.variance, e.freedom = prior.squeeze(e.variance, e.freedom)
 		e.test = ModeratedT
 	}
@@ -154,6 +157,9 @@ func estimateOf(s sample, paired bool) estimate {
 		}
 		e.after = e.before + mean(y)
 		e.variance, e.freedom, e.factor = variance(y), float64(len(y)-1), 1/float64(len(y))
+		return e
+	}
+	if machines := s.machines(); len(machines) > 1 && e.within(s, machines) {
 		return e
 	}
 	n, m := float64(e.n), float64(e.m)

@@ -106,7 +106,7 @@ func (d *decided) help(level float64, o Options) *Help {
 	if limit := e.margin(o.Margin); effect < limit {
 		h.Same, h.Shows, effect = true, o.Margin, limit
 	}
-	needs := Need{SD: math.Sqrt(e.variance), Freedom: e.freedom - e.own(), Paired: o.Paired}
+	needs := Need{SD: math.Sqrt(e.variance), Freedom: e.prior(), Paired: o.Paired}
 	n := needs.executions(effect, level, h.Same, now)
 	if n == 0 {
 		return nil
@@ -115,15 +115,12 @@ func (d *decided) help(level float64, o Options) *Help {
 	return h
 }
 
-// own is the number of degrees of freedom of the key's own variance.
-func (e *estimate) own() float64 {
+// prior is the number of degrees of freedom that the other keys add.
+func (e *estimate) prior() float64 {
 	if e.test != ModeratedT {
-		return e.freedom
+		return 0
 	}
-	if e.factor == 1/float64(e.n) {
-		return float64(e.n - 1)
-	}
-	return float64(e.n + e.m - 2)
+	return e.freedom - e.own
 }
 
 // Need determines how many executions show a change.

@@ -34,7 +34,8 @@ func reduce(e *dataset.Execution, analyzed *warmup.Execution, column string, fir
 	if status != warmup.Analysed {
 		return r, false
 	}
-	r.Execution = Execution{Number: e.Number, Rule: OfSecondHalf, Class: analyzed.Classification}
+	r.Execution = Execution{Number: e.Number, Rule: OfSecondHalf, Class: analyzed.Classification,
+		Machine: e.Machine}
 	r.iteration, r.first, r.firstTotal = math.NaN(), values[0], math.NaN()
 	if column == dataset.Wall {
 		r.result = e.FirstResult

@@ -140,7 +140,7 @@ func TestEstimates(t *testing.T) {
 func observations(values ...float64) []Observation {
 	list := make([]Observation, len(values))
 	for i, v := range values {
-		list[i] = Observation{i + 1, v}
+		list[i] = Observation{Block: i + 1, Value: v}
 	}
 	return list
 }

@@ -101,6 +101,9 @@ type Change struct {
 	// the experiment is blocked and its layouts are random.
 	Layout *layout.Share `json:"layout"`
 
+	// Machines is how much the machines differ; nil unless several share the experiment.
+	Machines *MachineEffect `json:"machines,omitempty"`
+
 	// The level of instrumentation of each side: "columns", "events", or "". If they differ, there
 	// is no verdict, unless the sides are arms that nothing else distinguishes.
 	InstrumentBefore string `json:"instrument_before,omitempty"`
@@ -120,6 +123,8 @@ type Execution struct {
 	Value  float64        `json:"value"`  // in the unit of the result
 	Rule   Rule           `json:"rule"`
 	Class  classify.Class `json:"class"` // "" if it could not be classified
+	// Machine is where it was measured, if several machines share the experiment.
+	Machine string `json:"machine,omitempty"`
 }
 
 // Begin is where the time to the first result begins. It ends with the first iteration.

@@ -268,6 +268,39 @@ func drifting(rows func(*rand.Rand) []row, step float64) func(*rand.Rand) []row 
 	}
 }
 
+// shared distributes the executions of each side over machines, as many as the shares of the side
+// say, whose levels differ by a standard deviation of levels; each machine's after side by one of
+// changes.
+func shared(rows func(*rand.Rand) []row, before, after []int,
+	levels, changes float64) func(*rand.Rand) []row {
+	return func(r *rand.Rand) []row {
+		list := rows(r)
+		for i := range list {
+			level, change := make([]float64, len(before)), make([]float64, len(before))
+			for m := range level {
+				level[m] = levels * r.NormFloat64()
+				change[m] = level[m] + changes*r.NormFloat64()
+			}
+			put := func(list []reduced, shares []int, by []float64) {
+				m, left := 0, shares[0]
+				for k := range list {
+					for left == 0 {
+						m++
+						left = shares[m]
+					}
+					left--
+					list[k].Machine = string(rune('a' + m))
+					list[k].Value *= math.Exp(by[m])
+					list[k].mean *= math.Exp(by[m])
+				}
+			}
+			put(list[i].before, before, level)
+			put(list[i].after, after, change)
+		}
+		return list
+	}
+}
+
 // autoregressive reduces executions of 200 iterations with a lag-1 autocorrelation of 0.9, of which
 // the second halves are not independent.
 func autoregressive(r *rand.Rand) []row {
@@ -322,6 +355,17 @@ func scenarios() []scenario {
 		{name: "10 blocks, drift of 2 % a block, paired", table: drifting(normal(20, 10, 10, sd, gauss),
 			0.02),
 			paired: true},
+		{name: "12 blocks, 3 machines, paired", table: shared(normal(20, 12, 12, sd, gauss), []int{4, 4, 4},
+			[]int{4, 4, 4}, 0.05, 0), paired: true},
+		{name: "12 against 12, 3 machines", table: shared(normal(20, 12, 12, sd, gauss), []int{4, 4, 4},
+			[]int{4, 4, 4}, 0.05, 0)},
+		{name: "12 against 12, 3 machines, unequal parts", table: shared(normal(20, 12, 12, sd, gauss),
+			[]int{2, 4, 6}, []int{6, 4, 2}, 0.05, 0)},
+		{name: "12 against 8, 4 machines, one without before", table: shared(normal(20, 12, 8, sd, gauss),
+			[]int{4, 4, 4, 0}, []int{2, 2, 2, 2}, 0.05, 0)},
+		// the change is another one on each machine, 0 on average: outside the assumptions
+		{name: "12 blocks, 3 machines, changes of 1 %", table: shared(normal(20, 12, 12, sd, gauss),
+			[]int{4, 4, 4}, []int{4, 4, 4}, 0.05, 0.01), paired: true, limit: 1},
 	}
 }
 

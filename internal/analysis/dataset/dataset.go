@@ -124,6 +124,7 @@ type Execution struct {
 	Number  int // from 1 among the executions of its key; in a blocked experiment, the block
 	Outcome Outcome
 	Reasons []string // explanations of the outcome
+	Machine string   // on which it ran, if several share the experiment; else ""
 	Columns []Column
 	// FirstResult is the time from the start of the process to the end of its first iteration, in
 	// seconds; 0: unknown.

@@ -1,0 +1,98 @@
+package experiment
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// machine writes the part of an experiment that a machine has run.
+func machine(t *testing.T, dir, host, name, config string, numbers ...int) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(dir, host), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d, err := directory.Create(durable.OS(), filepath.Join(dir, host, name+".krun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a := results.NewAppender(durable.OS(), d.Results())
+	slot := 0
+	for _, number := range numbers {
+		for _, arm := range []string{"base", "same"} {
+			r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: arm}, slot, 1, number,
+				results.Completed)
+			r.Host, r.Experiment = host, name
+			if err := a.Append(r); err != nil {
+				t.Fatal(err)
+			}
+			slot++
+		}
+	}
+}
+
+// TestMachines: the parts of an experiment are one data set, in which executions with the same
+// number are of one machine.
+func TestMachines(t *testing.T) {
+	read := func(dir string) (string, error) {
+		in, err := Reader{FS: durable.OS()}.Read(dir, Options{Column: dataset.Wall})
+		if err != nil {
+			return "", err
+		}
+		d := in.Data
+		text := fmt.Sprintf("%s %v:", d.Machine, d.Blocked)
+		for _, p := range d.Pairs {
+			text += " " + p.Key.Arm
+			for _, e := range p.Executions {
+				text += fmt.Sprintf(" %d%s", e.Number, e.Machine)
+			}
+		}
+		return text, nil
+	}
+	for _, c := range []struct {
+		name  string
+		write func(dir string)
+		want  string
+	}{
+		{"shards", func(dir string) {
+			machine(t, dir, "x", "ab", armsText, 1, 3)
+			machine(t, dir, "y", "ab", armsText, 2, 4)
+		}, "x, y true: base 1x 2y 3x 4y same 1x 2y 3x 4y"},
+		{"each machine has run all of it", func(dir string) {
+			machine(t, dir, "x", "ab", armsText, 1, 2)
+			machine(t, dir, "y", "ab", armsText, 1, 2)
+		}, "x, y true: base 1x 2x 3y 4y same 1x 2x 3y 4y"},
+		{"one machine", func(dir string) { machine(t, dir, "x", "ab", armsText, 1) },
+			"x true: base 1 same 1"},
+		{"other iterations", func(dir string) {
+			machine(t, dir, "x", "ab", armsText, 1)
+			machine(t, dir, "y", "ab", strings.Replace(armsText, "[vms.C]", "[vms.C]\niterations = 7", 1), 2)
+		}, "the configurations differ in the number of iterations"},
+		{"another experiment", func(dir string) {
+			machine(t, dir, "x", "ab", armsText, 1)
+			machine(t, dir, "y", "cd", armsText, 2)
+		}, "the experiments ab and cd"},
+		{"no experiment", func(string) {}, "no experiment"},
+	} {
+		dir := t.TempDir()
+		c.write(dir)
+		got, err := read(dir)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
