@@ -136,6 +136,11 @@ stop-bench:
 	$(GO) test -tags slow -count=1 -v -timeout 1h -run 'TestFalse|TestMissed|TestJMH' \
 	  ./internal/analysis/sequential
 
+## traini-bench  where the criteria of [stop.iterations] and krunctl analyze end warm-up; needs KRUND_FIXTURES
+.PHONY: traini-bench
+traini-bench:
+	$(GO) test -tags slow -count=1 -v -timeout 30m ./internal/analysis/warmupend
+
 ## kill-test   kill krund, its guard, the stage and the benchmark 50 times; nothing may be lost or counted twice
 kill-test: build
 	./scripts/kill-test.sh

@@ -44,10 +44,25 @@ those that ever have a false verdict.
 The arguments are treated as one table. docs/stopping.md explains the rules, and has
 the results for public data.
 
+--paper prints a paper's tables for the arguments instead:
+  laaber   Tables 2 and 3 of Laaber et al. (FSE '20): how often the experiment that
+           krunctl stability shortens has the result of the full one, and the nominal
+           time saved, a row for each argument
+  traini   where the criteria of [stop.iterations], with each profile, and krunctl
+           analyze end warm-up (Traini et al., EMSE 2023): within five steps of the
+           truth, too early, and results that are off by more than 5 %. The truth is
+           a file of annotations (--truth FILE: a CSV with the columns benchmark, fork,
+           classification, steady_state_starts), or steps that are injected into
+           steady iterations
+  uoptime  Tables 2 and 3 of Japke et al. (TOSEM 2025): the arguments are versions;
+           krunctl optimize --changes has the settings
+
 EXAMPLES
   krunctl simulate warmup.krun
   krunctl simulate --policy halfwidth,minimum --halfwidth 0.02 --keys warmup.krun
   krunctl simulate --policy verdict --identical 1000 ab.krun
+  krunctl simulate --paper laaber --batch 100ms byte-buddy.json jctools.json
+  krunctl simulate --paper traini --truth cfg_assessment.csv --batch 100ms jmh.json
   krunctl simulate --json jmh-result.json | jq '.replays[] | {halfwidth, executions}'
 ` + readExitHelp
 
@@ -60,6 +75,7 @@ type simulateOptions struct {
 	key        string
 	workers    int
 	policy     sequential.Policy
+	paperOptions
 }
 
 func simulateCommand(a *app) *cobra.Command {
@@ -68,7 +84,12 @@ func simulateCommand(a *app) *cobra.Command {
 		Use:   "simulate DIR|NAME.toml|FILE...",
 		Short: "Report what stopping early would have saved", Long: simulateHelp,
 		Args: arguments(1, 1000, "experiments or files of results"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.simulate(args, o) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.paper != "" {
+				return a.simulatePaper(args, o, c.Flags())
+			}
+			return a.simulate(args, o)
+		},
 	}
 	f := c.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON")
@@ -80,7 +101,8 @@ func simulateCommand(a *app) *cobra.Command {
 	f.Float64Var(&o.policy.Alpha, "alpha", 0.05, "error of the statements, above 0 and below 1")
 	f.Float64Var(&o.policy.Margin, "margin", 0.01, "smallest change that counts: 0.01 is 1 %")
 	f.IntVar(&o.identical, "identical", 0, "number of tables of identical code; 0: none")
-	f.Uint64Var(&o.seed, "seed", 1, "seed of --identical")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of --identical and --paper")
+	o.paperOptions.flags(f)
 	a.keyFlag(c, &o.key)
 	jobsFlag(f, &o.workers)
 	return c

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"krund/internal/analysis/dataset"
@@ -124,6 +125,13 @@ func readTimes(in io.Reader, format string, o ImportOptions) (*dataset.Dataset, 
 		return d, nil
 	}
 	return nil, ErrUnknown
+}
+
+// HasEnding reports whether the name of a file has one of the endings, in lower case.
+func HasEnding(name string, endings ...string) bool {
+	return slices.ContainsFunc(endings, func(e string) bool {
+		return strings.HasSuffix(strings.ToLower(name), e)
+	})
 }
 
 // Stem returns the name of a file of results without its endings.

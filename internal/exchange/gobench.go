@@ -218,10 +218,10 @@ func goColumns(e *dataset.Execution) []goColumn {
 }
 
 func writeGoRun(b *bufio.Writer, k key.Key, wall *dataset.Column, columns []goColumn) {
-	name := "Benchmark" + goPrefix + plainName(k.Benchmark) + "/vm=" + plainName(k.VM) +
-		"/variant=" + plainName(k.Variant)
+	name := "Benchmark" + goPrefix + PlainName(k.Benchmark) + "/vm=" + PlainName(k.VM) +
+		"/variant=" + PlainName(k.Variant)
 	if k.Arm != "" {
-		name += "/arm=" + plainName(k.Arm)
+		name += "/arm=" + PlainName(k.Arm)
 	}
 	for i := range wall.Len() {
 		value, unit := goWall(wall, i)

@@ -9,9 +9,9 @@ import (
 	"krund/internal/key"
 )
 
-// plainName converts another tool's name of a benchmark to a valid name in a key: each character
+// PlainName converts another tool's name of a benchmark to a valid name in a key: each character
 // that krund does not allow becomes "_". Names may be longer than krund's.
-func plainName(s string) string {
+func PlainName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' &&
@@ -47,7 +47,7 @@ type namer struct {
 }
 
 func newNamer(o ImportOptions, vm string) *namer {
-	n := &namer{vm: plainName(orElse(o.VM, vm)), variant: plainName(orElse(o.Variant, "default"))}
+	n := &namer{vm: PlainName(orElse(o.VM, vm)), variant: PlainName(orElse(o.Variant, "default"))}
 	n.given, n.taken = map[string]key.Key{}, map[key.Key]bool{}
 	return n
 }
@@ -64,7 +64,7 @@ func (n *namer) key(name string) key.Key {
 	if k, ok := n.given[name]; ok {
 		return k
 	}
-	plain := plainName(display.Clip(name, mostName))
+	plain := PlainName(display.Clip(name, mostName))
 	k := key.Key{Benchmark: plain, VM: n.vm, Variant: n.variant}
 	for i := 2; n.taken[k]; i++ {
 		k.Benchmark = fmt.Sprintf("%s_%d", plain, i)

@@ -177,11 +177,18 @@ func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit fl
 			number(c.FN), percentOf(warmup.Real(c.FPR())), percentOf(warmup.Real(c.FNR())),
 		})
 	}
-	r := optimize.Sum(f.Changes)
-	rows = append(rows, []string{
-		"all", "", "", number(r.Full), number(r.Reduced), number(r.FalsePositive), number(r.FalseNegatives),
-		rangeText(r.FPRMin, r.FPRMax, r.FPRMedian), rangeText(r.FNRMin, r.FNRMax, r.FNRMedian),
-	})
+	for i, s := range f.Strategies {
+		name := "all"
+		if i > 0 {
+			name += ", " + s.Name // a baseline
+		}
+		r := s.Rates
+		rows = append(rows, []string{
+			name, "", "", number(r.Full), number(r.Reduced), number(r.FalsePositive),
+			number(r.FalseNegatives), rangeText(r.FPRMin, r.FPRMax, r.FPRMedian),
+			rangeText(r.FNRMin, r.FNRMax, r.FNRMedian),
+		})
+	}
 	display.Table(w, []string{
 		"before", "after", ">keys", ">changes in full", ">minimal", ">made up", ">missed",
 		">false positives", ">false negatives",
@@ -195,8 +202,7 @@ func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit fl
 
 // rangeText writes the minimum, the maximum and the median.
 func rangeText(low, high, middle float64) string {
-	return fmt.Sprintf("%.1f%% to %s, median %s", 100*low, percentOf(warmup.Real(high)),
-		percentOf(warmup.Real(middle)))
+	return fmt.Sprintf("%.3g%% to %.3g%%, median %.3g%%", 100*low, 100*high, 100*middle)
 }
 
 // changedText lists the keys that changed.

@@ -100,13 +100,18 @@ func stabilityTotals(w io.Writer, doc *stability.Document) {
 			change += " ±" + percentOf(t.ChangeSD)
 		}
 		rows = append(rows, []string{
-			string(t.Criterion), shareCell(t.Same, t.Keys), change, anySeconds(t.Time),
-			anySeconds(t.FullTime), percentOf(t.Saved),
+			string(t.Criterion), shareCell(t.Same, t.Keys), change, belowCell(t, 0), belowCell(t, 1),
+			belowCell(t, 2), anySeconds(t.Time), anySeconds(t.FullTime), percentOf(t.Saved),
 		})
 	}
 	fmt.Fprintln(w)
-	display.Table(w, []string{"criterion", ">same result", ">change rate", ">time", ">full", ">saved"},
-		rows)
+	display.Table(w, []string{"criterion", ">same result", ">change rate", ">below 1 %", ">2 %", ">3 %",
+		">time", ">full", ">saved"}, rows)
+}
+
+// belowCell is the share of the keys whose change rate is below 1, 2 or 3 %.
+func belowCell(t stability.Total, i int) string {
+	return percentOf(warmup.Real(float64(t.Below[i]) / float64(t.ChangeOf)))
 }
 
 // stabilityNotes returns notes on circumstances that weaken the results.

@@ -73,6 +73,17 @@ type StrategyDocument struct {
 	Within3  warmup.Real `json:"within_3_percent"`
 	Within5  warmup.Real `json:"within_5_percent"`
 	Within10 warmup.Real `json:"within_10_percent"`
+	// Changes are absent unless versions were compared.
+	Changes *RatesDocument `json:"changes,omitempty"`
+}
+
+// RatesDocument holds the changes that a strategy finds between versions. The rates are minimum,
+// maximum and median over the pairs of versions.
+type RatesDocument struct {
+	Full    int        `json:"full_changes"`
+	Reduced int        `json:"minimal_changes"`
+	FPR     [3]float64 `json:"false_positive_rate"`
+	FNR     [3]float64 `json:"false_negative_rate"`
 }
 
 // ComparisonDocument is the comparison of two successive versions.
@@ -113,9 +124,15 @@ func (f *Findings) Document() *Document {
 	}
 	for _, t := range f.Strategies {
 		v := t.Saving
+		var changes *RatesDocument
+		if r := t.Rates; r != nil {
+			changes = &RatesDocument{r.Full, r.Reduced, [3]float64{r.FPRMin, r.FPRMax, r.FPRMedian},
+				[3]float64{r.FNRMin, r.FNRMax, r.FNRMedian}}
+		}
 		d.Strategies = append(d.Strategies, StrategyDocument{
 			t.Name, v.FullSeconds, v.Seconds, v.SavedSeconds, warmup.Real(v.Saved),
 			warmup.Real(v.Within1), warmup.Real(v.Within3), warmup.Real(v.Within5), warmup.Real(v.Within10),
+			changes,
 		})
 	}
 	for i := range f.Changes {

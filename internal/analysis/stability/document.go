@@ -40,6 +40,7 @@ type ParametersDocument struct {
 	Resamples      int     `json:"resamples"`
 	RatioResamples int     `json:"ratio_resamples"`
 	Confidence     float64 `json:"confidence"`
+	Overhead       float64 `json:"overhead"` // negative: as measured in the paper
 	Bootstrap      string  `json:"bootstrap"`
 	Seed           uint64  `json:"seed,string"`
 }
@@ -87,19 +88,6 @@ type WarmupDocument struct {
 	Values    []warmup.Real `json:"values"`
 }
 
-// Total aggregates the keys for one criterion.
-type Total struct {
-	Criterion Criterion   `json:"criterion"`
-	Keys      int         `json:"keys"`
-	Same      int         `json:"same"`
-	ChangeOf  int         `json:"changes"` // keys with a change rate
-	Change    warmup.Real `json:"change_rate_mean"`
-	ChangeSD  warmup.Real `json:"change_rate_sd"`
-	Time      float64     `json:"time_s"`
-	FullTime  float64     `json:"full_time_s"`
-	Saved     warmup.Real `json:"saved"`
-}
-
 // JudgeKeys applies the criteria to every key of d on the given number of goroutines. A key that is
 // too short has a Problem. done, which may be nil, is called with the number of executions
 // evaluated so far and the total; calls do not overlap. The errors are those of Of.
@@ -121,7 +109,7 @@ func JudgeKeys(d *dataset.Dataset, criteria []Criterion, p Parameters, workers i
 			done(judged, all)
 		}
 	})
-	doc.total(criteria)
+	doc.Totals = TotalsOf(criteria, doc)
 	return doc, errors.Join(failed...)
 }
 
@@ -159,7 +147,7 @@ func newDocument(d *dataset.Dataset, p Parameters) *Document {
 			WarmupMin: p.WarmupMin, WarmupMax: p.WarmupMax, Measure: p.Measure,
 			ExecutionsMin: p.ExecutionsMin, ExecutionsMax: p.ExecutionsMax, Full: p.Full, Draws: p.Draws,
 			Resamples: p.Resamples, RatioResamples: p.QualityResamples, Confidence: p.Confidence,
-			Bootstrap: p.Index.String(), Seed: p.Seed,
+			Overhead: p.Overhead, Bootstrap: p.Index.String(), Seed: p.Seed,
 		},
 	}
 }
@@ -201,34 +189,4 @@ func reals(values []float64) []warmup.Real {
 		all[i] = warmup.Real(v)
 	}
 	return all
-}
-
-// total aggregates the keys for each criterion, as the paper's Tables 2 and 3 do.
-func (d *Document) total(criteria []Criterion) {
-	for i, c := range criteria {
-		t := Total{Criterion: c}
-		sum, squares := 0.0, 0.0
-		for k := range d.Keys {
-			if i >= len(d.Keys[k].Criteria) {
-				continue
-			}
-			o := &d.Keys[k].Criteria[i]
-			t.Keys++
-			t.Time += o.Time
-			t.FullTime += float64(d.Keys[k].FullTime)
-			if o.Same {
-				t.Same++
-			}
-			if v := float64(o.Change); !math.IsNaN(v) {
-				t.ChangeOf++
-				sum += v
-				squares += v * v
-			}
-		}
-		n := float64(t.ChangeOf)
-		t.Change = warmup.Real(sum / n)
-		t.ChangeSD = warmup.Real(math.Sqrt(max(squares-sum*sum/n, 0) / (n - 1)))
-		t.Saved = warmup.Real(1 - t.Time/t.FullTime)
-		d.Totals = append(d.Totals, t)
-	}
 }

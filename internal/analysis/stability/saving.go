@@ -4,7 +4,8 @@ package stability
 // paper's accounting (RQ 2): each executed warm-up step takes 1+overhead seconds, each measured one
 // a second.
 type Saving struct {
-	Total, Full float64 // seconds, dynamic and full
+	Total float64 `json:"total_s"` // of the shortened experiment
+	Full  float64 `json:"full_s"`
 }
 
 // Part is 1 - Total/Full; NaN when nothing was added.

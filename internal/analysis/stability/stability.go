@@ -199,3 +199,14 @@ func findWarmup(s *Steps, rule Rule, p *Parameters, q *sequence) Warmup {
 	w.Seconds, w.took = s.Took(0, w.Steps), s.Took(w.Steps, w.Steps+w.measured)
 	return w
 }
+
+// Values returns the values of a criterion after steps 1, 2, ... up to the longest warm-up, of the
+// execution with that number, from 1. NaN is undefined.
+func Values(s *Steps, c Criterion, number int, p Parameters) []float64 {
+	q := newSequence(&p, c, uint64(number)-1, bootstrap.Tables{})
+	values := make([]float64, p.WarmupMax)
+	for k := range values {
+		values[k] = q.next(s.Histogram(k, k+1))
+	}
+	return values
+}

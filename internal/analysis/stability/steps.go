@@ -127,6 +127,19 @@ func (s *Steps) Took(from, to int) float64 {
 	return sum
 }
 
+// Duration is the time of the calls of the iterations from up to to, in seconds.
+func (s *Steps) Duration(from, to int) float64 {
+	sum := 0.0
+	for _, v := range s.series[from:to] {
+		if v == 0 {
+			sum += s.batch
+		} else {
+			sum += callsOf(v, s.batch) * v
+		}
+	}
+	return sum
+}
+
 // Histogram is the histogram of the calls of the steps from up to to.
 func (s *Steps) Histogram(from, to int) *Histogram {
 	values := s.series[s.Start(from):s.Start(to)]
