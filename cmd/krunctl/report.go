@@ -11,6 +11,7 @@ import (
 
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 	"krund/internal/experiment"
@@ -20,7 +21,9 @@ import (
 
 const reportHelp = `Report writes a directory of HTML pages about an experiment: what was measured,
 where and under which controls, a table of all keys, and for each key plots of its
-process executions. It needs no network: open index.html from the disk.
+process executions, with the events of the VM and the kernel below them, and what
+explains outliers and changepoints (see krunctl explain). It needs no network: open
+index.html from the disk.
 
 It reads what krunctl analyze reads, with its analysis if there is one; run analyze
 first to choose the options of the analysis. It writes only the directory named by
@@ -66,6 +69,9 @@ func (a *app) report(arg, keys, unit, output string) error {
 	if input.Comparisons, err = a.comparisons(in, doc, input.Facts); err != nil {
 		return err
 	}
+	if input.Explanation, err = explained(&input); err != nil {
+		return err
+	}
 	size, err := report.WriteSite(a.fsys, output, input)
 	if err != nil {
 		return err
@@ -73,6 +79,32 @@ func (a *app) report(arg, keys, unit, output string) error {
 	a.print("%s\n", filepath.Join(output, "index.html"))
 	a.talk("%s, %s", display.Count(size.Files, "file"), display.Bytes(size.Bytes))
 	return nil
+}
+
+// explained explains the keys of an experiment of krund as krunctl explain does. It reads one key's
+// records at a time, because the events of all may not fit into memory. The result is nil for files
+// of other tools, which have no evidence.
+func explained(input *report.Input) (*explain.Document, error) {
+	if input.Series == nil {
+		return nil, nil
+	}
+	doc, p := input.Document, explain.Default()
+	result := &explain.Document{Format: explain.Format, Source: input.Data.Info, Parameters: p,
+		Keys: make([]explain.Key, len(doc.Pairs))}
+	errs := make([]error, len(doc.Pairs))
+	warmup.Parallel(len(doc.Pairs), runtime.NumCPU(), func(i int) {
+		pair := dataset.Pair{Key: doc.Pairs[i].ParsedKey()}
+		for e := range doc.Pairs[i].Executions {
+			series, err := input.Series(i, e)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			pair.Executions = append(pair.Executions, series)
+		}
+		result.Keys[i] = explain.OfKey(&pair, &doc.Pairs[i], doc.Parameters.Column, p)
+	})
+	return result, errors.Join(errs...)
 }
 
 // comparisons compares the arms of an experiment with its first one. A null arm is compared only if

@@ -16,6 +16,7 @@ import (
 //
 //	krund.pair(K, {column, executions: [{number, label, unit, factor, values, outliers, ...}]})
 //	krund.columns(K, E, [{name, unit, core, values}])
+//	krund.events(K, E, {lost, lanes: [{kind, events, per, marks}], ...}): see eventsData
 //
 // K and E are indexes from 0 of the pair and of its execution. Values are the shortest decimal
 // numbers that round-trip, and null for missing values. Times factor they are in unit, that of the
@@ -31,7 +32,7 @@ func writePairData(w io.Writer, index int, column string, unit display.Unit, run
 		}
 		axis := run.Run.axis(unit)
 		fmt.Fprintf(b, `{"number":%d,"label":%s,"more":%t,"unit":%s,"factor":%g,"values":`, run.Number,
-			jsonText(run.Label), run.HasColumns, jsonText(axis.Name()), axis.Scale(1))
+			jsonText(run.Label), run.HasMore, jsonText(axis.Name()), axis.Scale(1))
 		jsonReals(b, run.Run.Values)
 		b.WriteString(`,"outliers":`)
 		jsonInts(b, run.Run.Outliers)

@@ -11,17 +11,33 @@ import (
 
 // executionView is the view of an execution on the pages.
 type executionView struct {
-	Index      int
-	Number     int
-	Label      string // "2: warmup", "3: error"
-	Analysis   *warmup.Execution
-	Facts      *RunFacts
-	Run        Run
-	HasColumns bool
-	SVG        string // file beside the page
-	Height     float64
-	Columns    []dataset.Column  // all except the one analyzed
-	Timeline   *explain.Timeline // nil: there are no events
+	Index     int
+	Number    int
+	Label     string // "2: warmup", "3: error"
+	Analysis  *warmup.Execution
+	Facts     *RunFacts
+	Run       Run
+	HasMore   bool   // columns, events or evidence, in a file of their own
+	SVG       string // file beside the page
+	Height    float64
+	Columns   []dataset.Column   // all except the one analyzed
+	Timeline  *explain.Timeline  // nil: there are no events
+	Explained *explain.Execution // nil: nothing is known
+}
+
+// explainedExecution returns the explanation of an execution's outliers and changepoints; nil:
+// there is none.
+func (in *Input) explainedExecution(pair int, a *warmup.Execution) *explain.Execution {
+	k := in.explained(pair)
+	if k == nil || len(k.Sources) == 0 || a.Status != warmup.Analysed {
+		return nil
+	}
+	for i := range k.Executions {
+		if x := &k.Executions[i]; x.Number == a.Number && x.Iterations == a.Iterations {
+			return x
+		}
+	}
+	return nil
 }
 
 // Class is the class of an analyzed execution, else the reason why it was not analyzed.
@@ -50,6 +66,7 @@ func (in *Input) view(pair, execution int) (executionView, error) {
 		v.Facts = &facts[execution]
 		v.Run.Events = placed(v.Facts.Events)
 	}
+	v.Explained = in.explainedExecution(pair, a)
 	v.Label = fmt.Sprintf("%d: %s", a.Number, v.Class())
 	if a.Status == warmup.NotCompleted {
 		v.Label = fmt.Sprintf("%d: %s", a.Number, a.Outcome)
@@ -78,9 +95,14 @@ func (s *site) execution(i, e int) (executionView, error) {
 	if err != nil {
 		return v, err
 	}
-	if len(v.Columns) > 0 {
-		if err := s.write(fmt.Sprintf("data/%s-%d.js", pageName(i), e),
-			func(w io.Writer) error { return writeColumns(w, i, e, v.Columns) }); err != nil {
+	v.HasMore = len(v.Columns) > 0 || v.Timeline != nil || v.Explained != nil
+	if v.HasMore {
+		if err := s.write(fmt.Sprintf("data/%s-%d.js", pageName(i), e), func(w io.Writer) error {
+			if err := writeColumns(w, i, e, v.Columns); err != nil {
+				return err
+			}
+			return writeEvents(w, i, e, &v)
+		}); err != nil {
 			return v, err
 		}
 	}
@@ -99,7 +121,7 @@ func (s *site) execution(i, e int) (executionView, error) {
 		return writeSVG(w, []Drawing{f}, pageColumns,
 			true)
 	})
-	v.HasColumns, v.Columns, v.Run.Panels = len(v.Columns) > 0, nil, nil // they are written: let them go
+	v.Columns, v.Timeline, v.Run.Panels, v.Run.Lanes = nil, nil, nil, nil // they are written: let them go
 	return v, err
 }
 

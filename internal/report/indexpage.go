@@ -23,6 +23,7 @@ type indexPage struct {
 	Confidence  string
 	Rows        []Row
 	Shares      []Share
+	Why         []whyRow
 	Failures    []Failure
 	Failed      int // executions
 	Weaknesses  []Weakness
@@ -42,6 +43,7 @@ func (s *site) index() error {
 		Confidence: percentText(doc.Parameters.Confidence),
 		Rows:       Rows(doc), Shares: Shares(doc), Weaknesses: weaknesses(doc, facts),
 	}
+	p.Why = s.in.whyRows(p.Rows)
 	p.Failures, p.Failed = s.in.failures()
 	if p.Title == "" {
 		p.Title = doc.Source.Name

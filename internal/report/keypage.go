@@ -20,13 +20,16 @@ type pairPage struct {
 	Previous   string // file names of the neighbors; "": none
 	Next       string
 
+	Why *whyView // nil: there is no evidence
+
 	Distribution       string // file in plots/; "": none
 	DistributionHeight float64
 }
 
 func (s *site) pair(i int) error {
 	doc := s.in.Document
-	p := pairPage{Input: s.in, Index: i, Name: pageName(i), Pair: &doc.Pairs[i], Row: rowOf(&doc.Pairs[i])}
+	p := pairPage{Input: s.in, Index: i, Name: pageName(i), Pair: &doc.Pairs[i],
+		Row: rowOf(&doc.Pairs[i]), Why: s.in.why(i)}
 	if i > 0 {
 		p.Previous = pageName(i-1) + ".html"
 	}

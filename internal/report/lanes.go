@@ -40,11 +40,12 @@ var laneStyles = []laneStyle{
 }
 
 const (
-	laneRow     = 15  // height of a lane of events
-	laneFoot    = 4   // between the lanes and the numbers of the axis
-	leastBar    = 1   // width of the sign of an instant
-	laneCrowded = 7.0 // units per sign, below which they would hide each other
-	laneColumn  = 3   // units of a column of crowded signs
+	laneRow     = 15 // height of a lane of events
+	laneFoot    = 4  // between the lanes and the numbers of the axis
+	leastBar    = 1  // width of the sign of an instant
+	laneCrowded = 7  // units per sign, below which they would hide each other
+	barsCrowded = 3  // of bars
+	laneColumn  = 3  // units of a column of crowded signs
 )
 
 // lanesHeight is the height of the lanes below a run.
@@ -63,7 +64,7 @@ func (p panel) lane(l explain.Lane, y vg.Length) {
 	for _, style := range laneStyles {
 		switch {
 		case style.kind != l.Kind:
-		case float64(len(l.Marks))*laneCrowded > float64(p.Size().X):
+		case vg.Length(len(l.Marks))*style.width() > p.Size().X:
 			p.density(l, style, y)
 		default:
 			var signs [][]vg.Point
@@ -77,6 +78,14 @@ func (p panel) lane(l explain.Lane, y vg.Length) {
 
 // inside returns the place of a position on the axis, within the panel.
 func (p panel) inside(at float64) vg.Length { return min(max(p.x(at+1), p.Min.X), p.Max.X) }
+
+// width is the room that a sign needs at least.
+func (s *laneStyle) width() vg.Length {
+	if s.half > 0 {
+		return barsCrowded
+	}
+	return laneCrowded
+}
 
 // sign returns the corners of the sign of an event.
 func (s *laneStyle) sign(from, to, y vg.Length) []vg.Point {

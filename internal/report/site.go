@@ -60,7 +60,7 @@ func Site(out Directory, in Input) (Size, error) {
 		return s.size, fmt.Errorf("read the pages' templates: %w", err)
 	}
 	for _, name := range []string{"uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE", "report.js",
-		"plots.js", "report.css"} {
+		"lanes.js", "plots.js", "report.css"} {
 		if err := s.asset(name); err != nil {
 			return s.size, err
 		}

@@ -14,6 +14,8 @@ type Timeline struct {
 	Lost  int    // number of events that happened and are not known
 
 	r run
+	// during[k] are the iterations that event k overlaps: [first, after)
+	during [][2]int
 }
 
 // Lane has the events of one kind. At most MostMarks marks stand for all of them.
@@ -52,6 +54,10 @@ func NewTimeline(e *dataset.Execution) *Timeline {
 	t := &Timeline{Lost: e.EventsLost, r: run{e: e, n: wall.Len()}}
 	if t.r.starts, t.r.ends = stamps(e, t.r.n); t.r.n == 0 || t.r.starts == nil {
 		return nil
+	}
+	for k := range e.Events {
+		first, after := t.r.during(&e.Events[k])
+		t.during = append(t.during, [2]int{first, after})
 	}
 	for _, kind := range Kinds {
 		if l := t.lane(kind); l.Events > 0 {
@@ -130,9 +136,10 @@ func (t *Timeline) Incidents(at Target, iteration, most int) (list []Incident, a
 	kinds := map[string][]*dataset.Event{}
 	for k := range t.r.e.Events {
 		ev := &t.r.e.Events[k]
-		first, after := t.r.during(ev)
-		known := slices.Contains(Kinds, ev.Kind) && (&source{kind: ev.Kind}).has(ev)
-		if known && first <= to && after > from {
+		if t.during[k][0] > to || t.during[k][1] <= from {
+			continue
+		}
+		if slices.Contains(Kinds, ev.Kind) && (&source{kind: ev.Kind}).has(ev) {
 			kinds[ev.Kind] = append(kinds[ev.Kind], ev)
 			all++
 		}

@@ -21,7 +21,10 @@ let current = 0;      // index of the execution
 let plots = [];       // main plot first, then the strip and those of other columns
 let inset = null;     // plot of the first iterations
 const others = new Map(); // execution -> columns
+const happened = new Map(); // execution -> events and evidence
+const switched = new Map(); // kind of events, or column -> what the reader chose, while the page is open
 let cursor = null;    // index of the iteration that is read
+let last = null;      // the outlier or changepoint that was reached last
 
 function load(file) {
   const script = make("script");
@@ -37,6 +40,11 @@ window.krund = {
     others.set(execution, columns);
     if (execution === current) drawOthers();
   },
+  events(index, execution, value) {
+    if (index !== pair) return;
+    happened.set(execution, value);
+    if (execution === current) drawEvents();
+  },
 };
 
 const number = (v) => v === null || v === undefined ? "no value" : v === 0 ? "0" : Math.abs(v) >= 1e-4 && Math.abs(v) < 1e9 ? String(Number(v.toPrecision(7))) : v.toPrecision(7);
@@ -44,6 +52,7 @@ const prefixes = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"],
 // scaleOf is the unit of an axis up to a value: {unit, factor}. Other columns than the analyzed one have no
 // unit from the analysis (see display.Unit for the rules).
 function scaleOf(most, unit) {
+  if (unit === "ns") { const s = scaleOf(most / 1e9, "s"); return {unit: s.unit, factor: s.factor / 1e9}; }
   const small = ["s", "J", "W", "Hz"].includes(unit);
   const [of, letter] = prefixes.find((p) => most >= p[0] && (small || p[0] >= 1) && !(unit === "s" && p[0] > 1)) ?? [1, ""];
   return {unit: letter + unit, factor: 1 / of};
@@ -150,15 +159,27 @@ function near(i) {
 function read(i) {
   const e = run();
   if (i === null || i === undefined || i < 0 || i >= count()) return;
+  if (i !== cursor) last = null;
   cursor = i;
   const value = (v) => v === null || v === undefined ? "no value" : `${number(v * e.factor)} ${e.unit}`.trim();
   let text = `iteration ${i + 1}: ${data.column} ${value(e.values[i])}`;
   if (e.outliers.includes(i)) text += e.common.includes(i) ? ", outlier in other executions, too" : ", outlier";
   const segment = e.means.findLast((m) => m[0] <= i);
   if (segment) text += `; segment mean ${value(segment[2])}${segment[3] ? "" : ", not equivalent to the last"}`;
-  const extra = (others.get(current) ?? []).filter((c) => c.core < 0).map((c) => `${c.name} ${number(c.values[i])}${c.unit ? " " + c.unit : ""}`);
-  $("value").textContent = [text, ...extra].join("; ");
+  const lanes = (happened.get(current)?.lanes ?? []).filter((l) => isOn(l.kind)).flatMap((l) => within(l, i));
+  const extra = columns().filter((c) => isOn(c.name)).map((c) => `${c.name} ${number(c.values[i])}${c.unit ? " " + c.unit : ""}`);
+  $("value").textContent = [text, ...lanes, ...extra].join("; ");
   for (const v of near(i)) $("value").append(make("span", v.text, "event " + v.kind));
+}
+
+// within describes the events of a lane in iteration i.
+function within(lane, i) {
+  const list = krundLanes.at(lane, i);
+  if (!list.length) return [];
+  const events = list.reduce((n, m) => n + m[2], 0), ns = list.reduce((n, m) => n + m[3], 0);
+  const longest = list.reduce((a, b) => b[3] > a[3] ? b : a), name = happened.get(current).names[longest[4]];
+  const time = ns ? (({unit, factor}) => ` ${number(Number((ns / 1e9 * factor).toPrecision(3)))} ${unit}`)(scaleOf(ns / 1e9, "s")) : "";
+  return [`${lane.kind} ${events === 1 ? "" : events + " times"}${time}${name ? ` (${name})` : ""}`.replace("  ", " ") + (lane.per > 1 ? `, within ${lane.per} iterations` : "")];
 }
 
 function narrow() {
@@ -184,7 +205,7 @@ function options(place, height, label, factor, range, hooks, title) {
   const x = {...axis, incrs: whole, space: 60, size: title ? 46 : 26, values: (u, list) => list.map((v) => v.toLocaleString("en").replaceAll(",", "\u2009"))};
   if (title) Object.assign(x, {label: title, labelSize: 20, labelFont: "13px system-ui, sans-serif"});
   return {
-    width: Math.max(place.clientWidth, 280), height,
+    width: Math.max(place.clientWidth, 280), height, padding: [null, 16, null, null],
     cursor: {sync: {key: "krund", setSeries: false}, drag: {x: true, y: false, setScale: true}},
     legend: {show: false},
     scales: {x: {time: false, range: (u, low, high) => low === high ? [low - 1, high + 1] : [low, high]}, y: {range}},
@@ -240,7 +261,7 @@ function draw(index) {
   $("more").replaceChildren();
   $("events").replaceChildren();
   $("value").textContent = "";
-  cursor = null;
+  cursor = last = null;
   current = index;
   $("execution").value = String(index);
   $("earlier").disabled = index === 0;
@@ -254,12 +275,174 @@ function draw(index) {
   $("plot").append(strip, main);
   plots.push(new uPlot(options(main, 420, named(data.column, e.unit), e.factor, range, [marks, signs], "in-process iteration"), [numbers(e.values), e.values], main));
   plots.push(new uPlot(options(strip, 130, named("narrowed", e.unit), e.factor, (u, low, high) => narrow() || wide(u, low, high), [marks]), [numbers(e.values), e.values], strip));
+  for (const p of plots) clickable(p);
   $("plot").dataset.range = `1 ${count()}`;
   drawInset(main);
   listEvents();
+  listKinds();
+  explain(null);
   for (const kind of Object.keys(shapes)) document.querySelector(".s-" + kind).hidden = !e.events.some((v) => v.kind === kind);
   if (!e.more) return;
-  if (others.has(index)) drawOthers(); else load(`${name}-${index}.js`);
+  if (happened.has(index)) { drawOthers(); drawEvents(); } else load(`${name}-${index}.js`);
+}
+
+// quiet are columns that are not shown at first: numbers of what has a lane, and what seldom matters.
+const quiet = ["gc_count", "gc_freed", "jit_count", "deopt_count", "code_size", "alloc_bytes", "alloc_blocks", "major_faults", "voluntary_switches", "involuntary_switches", "timer_interrupts", "device_interrupts", "migrations", "smi"];
+const columns = () => (others.get(current) ?? []).filter((c) => c.core < 0);
+const empty = (c) => c !== undefined && !c.values.some((v) => v);
+const isOn = (name) => switched.get(name) ?? !(quiet.includes(name) || empty(columns().find((c) => c.name === name)));
+
+// listKinds offers the kinds of events and the columns of this execution.
+function listKinds() {
+  const lanes = happened.get(current)?.lanes ?? [], of = columns();
+  $("kinds").replaceChildren($("kinds").firstElementChild);
+  $("kinds").hidden = !lanes.length && !of.length;
+  const offer = (name, sign, style, count) => {
+    const label = make("label"), box = make("input");
+    Object.assign(box, {type: "checkbox", checked: isOn(name), name});
+    box.addEventListener("change", () => { switched.set(name, box.checked); drawRows(); });
+    const shape = make("i", sign);
+    shape.style.color = style;
+    label.append(box, " ", shape, " ", name, " ", make("small", count));
+    $("kinds").append(label);
+  };
+  for (const l of lanes) {
+    const kind = krundLanes.kinds[l.kind] ?? krundLanes.kinds.load;
+    offer(l.kind, kind.glyph, `var(--k-${kind.ink})`, l.events.toLocaleString("en"));
+  }
+  for (const c of of) offer(c.name, "∿", "var(--series)", empty(c) ? "(always 0)" : "");
+  const bounds = lanes.filter((l) => l.per).map((l) => `a sign of ${l.kind} stands for the events of ${l.per === 1 ? "an iteration" : l.per + " iterations"}`);
+  const lost = happened.get(current)?.lost;
+  if (lost) bounds.push(`${lost.toLocaleString("en")} events were lost`);
+  $("bounded").textContent = bounds.join("; ");
+  $("bounded").hidden = !bounds.length;
+}
+
+function drawEvents() {
+  listKinds();
+  drawRows();
+  explain(null);
+}
+
+// drawRows draws the lanes of events and the rows of columns that are switched on.
+function drawRows() {
+  const old = $("plot").querySelector(".rows");
+  if (old) {
+    for (const p of plots.filter((p) => old.contains(p.root))) p.destroy();
+    plots = plots.filter((p) => !old.contains(p.root));
+    old.remove();
+  }
+  const rows = make("div", "", "rows"), lanes = (happened.get(current)?.lanes ?? []).filter((l) => isOn(l.kind));
+  $("plot").append(rows);
+  if (lanes.length) laneRow(rows, lanes);
+  for (const c of columns().filter((c) => isOn(c.name))) columnRow(rows, c);
+}
+
+// follow adds a plot that shows the same iterations as the others.
+function follow(u) {
+  plots.push(u);
+  const {min, max} = plots[0].scales.x;
+  if (min !== undefined && min !== null) u.setScale("x", {min, max});
+}
+
+function laneRow(rows, lanes) {
+  const place = make("div", "", "lanes"), n = lanes.length, nothing = run().values.map(() => null);
+  rows.append(place);
+  const middle = (u, k) => u.valToPos(n - 1 - k, "y", true);
+  const o = options(place, n * krundLanes.row + 8, " ", 1, () => [-0.5, n - 0.5], [(u) => clipped(u, (c) => lanes.forEach((l, k) =>
+    krundLanes.paint(c, l, colour("--k-" + (krundLanes.kinds[l.kind]?.ink ?? "plain")), middle(u, k), (v) => u.valToPos(v, "x", true), u.scales.x.min, u.scales.x.max)))]);
+  o.padding = [4, 16, 4, null];
+  o.axes[0].show = false;
+  Object.assign(o.axes[1], {splits: () => lanes.map((_, k) => n - 1 - k), values: () => lanes.map((l) => l.kind), space: 10});
+  follow(new uPlot(o, [numbers(nothing), nothing], place));
+}
+
+function columnRow(rows, c) {
+  const place = make("div", "", "chart");
+  rows.append(place);
+  const most = c.values.reduce((m, v) => Math.max(m, Math.abs(v ?? 0)), 0), scale = scaleOf(most, c.unit);
+  const title = (u) => {
+    const x = u.ctx, px = devicePixelRatio;
+    x.save();
+    Object.assign(x, {font: `${12 * px}px system-ui, sans-serif`, textAlign: "left", textBaseline: "top", fillStyle: colour("--fg"), strokeStyle: colour("--bg"), lineWidth: 4 * px});
+    x.strokeText(named(c.name, scale.unit), u.bbox.left + 6 * px, u.bbox.top + 3 * px);
+    x.fillText(named(c.name, scale.unit), u.bbox.left + 6 * px, u.bbox.top + 3 * px);
+    x.restore();
+  };
+  const o = options(place, 72, " ", scale.factor, () => [Math.min(0, ...c.values.filter((v) => v !== null)), (most || 1) * 1.04], [moved, title]);
+  o.padding = [4, 16, 4, null];
+  o.axes[0].show = false;
+  follow(new uPlot(o, [numbers(c.values), c.values], place));
+}
+
+const moved = (u) => dashes(u, upright(u, run().moves.length > mostMoves ? [] : run().moves.map((m) => m[0])), colour("--hot"), [2, 3], 1);
+
+// findings are the outliers and changepoints of the execution, by iteration.
+function findings() {
+  const e = run(), list = [...e.outliers.map((at) => ({at, change: false})), ...e.changes.map((c) => ({at: c + 1, change: true}))];
+  return list.sort((a, b) => a.at - b.at || a.change - b.change);
+}
+
+// explain shows the evidence at a finding; null: how to get there.
+function explain(finding) {
+  const box = $("evidence"), all = happened.get(current);
+  if (!box) return;
+  box.replaceChildren();
+  if (!all) return;
+  const item = (tag, text, className) => box.appendChild(make(tag, text, className));
+  if (all.steady) item("p", `Execution ${run().number}: ${all.steady}.`);
+  if (!finding) {
+    if (findings().length) item("p", "A click on an outlier or changepoint of the plot shows what happened there.", "hint");
+    return;
+  }
+  const found = all.findings.find((f) => f.at === finding.at && f.change === finding.change);
+  if (!found) { item("p", "Nothing is known about this iteration."); return; }
+  item("p").append(make("b", found.text + "."));
+  for (const also of found.also) item("p", `Also: ${also}.`);
+  if (found.events.length) item("p", finding.change ? "Events within two iterations:" : "Events in this iteration:");
+  const list = item("ul");
+  for (const [kind, text] of found.events) {
+    const line = make("li"), of = krundLanes.kinds[kind] ?? krundLanes.kinds.load, shape = make("i", of.glyph + " ");
+    shape.style.color = `var(--k-${of.ink})`;
+    line.append(shape, make("b", kind), " ", text);
+    list.append(line);
+  }
+  if (found.more) list.append(make("li", `and ${found.more.toLocaleString("en")} more`));
+  if (!found.events.length && !found.more) item("p", "No event of the VM or the kernel was recorded there.");
+}
+
+// goTo moves to the next finding (by 1) or the previous one (by -1) and shows its evidence.
+function goTo(by) {
+  if (!plots.length) return;
+  const list = findings(), at = (f) => f.at * 2 + f.change, from = last ? at(last) : 2 * (cursor ?? plots[0].scales.x.min - 2);
+  reach(by > 0 ? list.find((f) => at(f) > from) : list.findLast((f) => at(f) < from));
+}
+
+function reach(finding) {
+  if (!finding) return;
+  show(finding.at);
+  last = finding;
+  explain(finding);
+  if (matchMedia("(max-width:78rem)").matches) $("evidence")?.scrollIntoView({block: "nearest"});
+}
+
+// hit returns the finding at a place of a plot; undefined: there is none.
+function hit(u, left, top) {
+  const near = (f) => {
+    if (f.change) return Math.abs(u.valToPos(f.at, "x") - left);
+    return Math.hypot(u.valToPos(f.at + 1, "x") - left, u.valToPos(run().values[f.at], "y") - top) / 1.5;
+  };
+  return findings().map((f) => [near(f), f]).sort((a, b) => a[0] - b[0]).find(([d]) => d <= 8)?.[1];
+}
+
+function clickable(u) {
+  let pressed = 0;
+  u.over.addEventListener("mousedown", (event) => { pressed = event.clientX; });
+  u.over.addEventListener("click", (event) => {
+    if (Math.abs(event.clientX - pressed) > 4) return; // the end of a zoom
+    const box = u.over.getBoundingClientRect();
+    reach(hit(u, event.clientX - box.left, event.clientY - box.top));
+  });
 }
 
 // listEvents names the events in words; a click goes to the iteration.
@@ -281,15 +464,15 @@ const mostMoves = 40; // of more no line is drawn: they would hide the values
 function drawOthers() {
   $("more").replaceChildren();
   const groups = new Map();
-  for (const c of others.get(current)) groups.set(c.name, [...(groups.get(c.name) ?? []), c]);
-  const first = (list) => list[0].core < 0 ? 0 : list[0].name === "cycles" ? 1 : 2;
-  for (const [title, list] of [...groups].sort((a, b) => first(a[1]) - first(b[1]))) {
-    const part = make("details"), heading = make("h3", list[0].core < 0 ? title : `${title} per core`), summary = make("summary");
+  for (const c of others.get(current).filter((c) => c.core >= 0)) groups.set(c.name, [...(groups.get(c.name) ?? []), c]);
+  const first = (title) => title !== "cycles";
+  for (const [title, list] of [...groups].sort((a, b) => first(a[0]) - first(b[0]))) {
+    const part = make("details"), heading = make("h3", `${title} per core`), summary = make("summary");
     summary.append(heading);
     part.append(summary);
     $("more").append(part);
     part.addEventListener("toggle", () => { if (part.open && !part.dataset.drawn) { part.dataset.drawn = "1"; group(part, list); } });
-    part.open = first(list) < 2;
+    part.open = !first(title);
   }
 }
 
@@ -298,7 +481,7 @@ function group(part, list) {
   part.append(box);
   const total = (c) => c.values.reduce((sum, v) => sum + (v ?? 0), 0);
   const top = list.reduce((most, c) => c.values.reduce((m, v) => Math.max(m, v ?? 0), most), 0) || 1;
-  const range = list[0].core < 0 ? wide : () => [0, top * 1.04]; // cores share an axis
+  const range = () => [0, top * 1.04]; // cores share an axis
   const order = list.length > few ? [...list].sort((a, b) => total(b) - total(a)) : list;
   const rest = order.slice(few);
   for (const c of order.slice(0, few).sort((a, b) => a.core - b.core)) one(box, c, range);
@@ -313,12 +496,7 @@ function one(box, c, range) {
   const place = make("div", "", "chart");
   box.append(place);
   const scale = scaleOf(c.values.reduce((m, v) => Math.max(m, Math.abs(v ?? 0)), 0), c.unit);
-  const label = named(c.core < 0 ? c.name : `core ${c.core}`, scale.unit);
-  const moved = (u) => dashes(u, upright(u, run().moves.length > mostMoves ? [] : run().moves.map((m) => m[0])), colour("--hot"), [2, 3], 1);
-  const u = new uPlot(options(place, c.core < 0 ? 160 : 105, label, scale.factor, range, [moved]), [numbers(c.values), c.values], place);
-  plots.push(u);
-  const {min, max} = plots[0].scales.x;
-  if (min !== undefined && min !== null) u.setScale("x", {min, max});
+  follow(new uPlot(options(place, 105, named(`core ${c.core}`, scale.unit), scale.factor, range, [moved]), [numbers(c.values), c.values], place));
 }
 
 function zoom(factor, shift) {
@@ -364,10 +542,12 @@ $("out").addEventListener("click", () => zoom(2, 0));
 $("left").addEventListener("click", () => zoom(1, -0.25));
 $("right").addEventListener("click", () => zoom(1, 0.25));
 $("reset").addEventListener("click", reset);
+$("before").addEventListener("click", () => { if (data) goTo(-1); });
+$("after").addEventListener("click", () => { if (data) goTo(1); });
 for (const id of ["narrow", "first"]) $(id).addEventListener("change", () => { if (data) draw(current); });
 const keys = {
   ArrowLeft: () => step(-1), ArrowRight: () => step(1), "+": () => zoom(0.5, 0), "=": () => zoom(0.5, 0), "-": () => zoom(2, 0),
-  0: reset, "[": () => choose(current - 1), "]": () => choose(current + 1), PageUp: () => zoom(1, -0.5), PageDown: () => zoom(1, 0.5),
+  0: reset, n: () => goTo(1), N: () => goTo(1), p: () => goTo(-1), P: () => goTo(-1), Enter: () => reach(findings().find((f) => f.at === cursor)), "[": () => choose(current - 1), "]": () => choose(current + 1), PageUp: () => zoom(1, -0.5), PageDown: () => zoom(1, 0.5),
 };
 $("plot").addEventListener("keydown", (event) => {
   const action = keys[event.key];
