@@ -130,6 +130,12 @@ explain-bench: build
 	@$(MAKE) --no-print-directory -C benchmarks causes OUT=$(BENCHMARKS) CC="$(CC)"
 	$(GO) run ./scripts/explainbench $(BUILD)
 
+## history-bench  false alerts and delay of krunctl history in simulations, beside otava and E-divisive
+.PHONY: history-bench
+history-bench:
+	$(GO) test -tags slow -count=1 -v -timeout 1h -run 'TestFalse|TestDelay|TestMethods|TestTigerBeetle' \
+	  ./internal/analysis/history
+
 ## stop-bench  false statements of [stop] in 100,000 simulated series; with KRUND_FIXTURES also what it saves
 .PHONY: stop-bench
 stop-bench:

@@ -1,0 +1,162 @@
+package history
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"krund/internal/analysis/compare"
+)
+
+// The simulations print the tables of docs/history.md; `make history-bench` runs more of them.
+
+// kind makes histories without a change.
+type kind struct {
+	name   string
+	within float64                                    // standard deviation of executions
+	noise  func(r *rand.Rand, versions int) []float64 // of the versions, standard deviation about 1
+	times  float64                                    // standard deviation of the noise
+	limit  float64                                    // false alerts in terms of the rate, at most
+}
+
+func normal(r *rand.Rand, n int) []float64 {
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = r.NormFloat64()
+	}
+	return list
+}
+
+func heavy(r *rand.Rand, n int) []float64 { // Student's t, 3 degrees of freedom
+	list := normal(r, n)
+	for i := range list {
+		square := 0.0
+		for range 3 {
+			z := r.NormFloat64()
+			square += z * z
+		}
+		list[i] /= math.Sqrt(square)
+	}
+	return list
+}
+
+func skewed(r *rand.Rand, n int) []float64 {
+	list := normal(r, n)
+	for i := range list {
+		list[i] = (math.Exp(0.5*list[i]) - 1.133) / 0.604
+	}
+	return list
+}
+
+func spiked(r *rand.Rand, n int) []float64 { // one version of 50 is far off
+	list := normal(r, n)
+	for i := range list {
+		if r.IntN(50) == 0 {
+			list[i] += 20
+		}
+	}
+	return list
+}
+
+func drifting(r *rand.Rand, n int) []float64 { // autocorrelation 0.5
+	list := normal(r, n)
+	for i := 1; i < n; i++ {
+		list[i] = 0.5*list[i-1] + math.Sqrt(0.75)*list[i]
+	}
+	return list
+}
+
+var kinds = []kind{
+	{"executions only", 0.015, normal, 0, 1},
+	{"versions differ", 0.015, normal, 0.007, 1},
+	{"heavy tails", 0.015, heavy, 0.007, 1},
+	{"skewed", 0.015, skewed, 0.007, 1.5},
+	{"noisy key", 0.08, normal, 0.007, 1},
+	{"single spikes, 2 %", 0.015, spiked, 0.01, 4},
+	{"drift", 0.015, drifting, 0.01, 40},
+}
+
+func (k kind) values(r *rand.Rand, versions, at int, factor float64) [][]float64 {
+	list := make([][]float64, versions)
+	noise := k.noise(r, versions)
+	for v := range list {
+		level := math.Exp(k.times * noise[v])
+		if v >= at {
+			level *= factor
+		}
+		for range 5 {
+			list[v] = append(list[v], level*math.Exp(k.within*r.NormFloat64()))
+		}
+	}
+	return list
+}
+
+// thresholdOf is the threshold of a table of 40 keys at the default rate.
+func thresholdOf(versions int) []float64 {
+	list := make([]float64, versions)
+	for i := range list {
+		list[i] = math.Log(40 / DefaultRate)
+	}
+	return list
+}
+
+// TestFalseAlerts: histories of 200 versions without a change have at most the promised rate of
+// alerts per key and version.
+func TestFalseAlerts(t *testing.T) {
+	for _, k := range kinds {
+		r := source(11)
+		alerts := 0
+		for range simulatedKeys {
+			list, _ := run(pointsOf(k.values(r, 200, 200, 1), thresholdOf(200)))
+			alerts += len(list)
+		}
+		looks := simulatedKeys * 200
+		low, high := compare.Binomial(alerts, looks, 0.95)
+		t.Logf("%-20s %5d alerts in %d looks: %.3f of the bound (%.3f, %.3f)", k.name, alerts, looks,
+			float64(alerts)/float64(looks)*40/DefaultRate, low*40/DefaultRate, high*40/DefaultRate)
+		if low > k.limit*DefaultRate/40 {
+			t.Errorf("%s: %d alerts", k.name, alerts)
+		}
+	}
+}
+
+// TestDelay: changes are found, soon, and where they are.
+func TestDelay(t *testing.T) {
+	for _, k := range kinds {
+		line := fmt.Sprintf("%-20s", k.name)
+		for _, factor := range []float64{1.02, 1.05, 1.1} {
+			r := source(12)
+			found, delay, inside, exact, covered := 0, 0, 0, 0, 0
+			for range simulatedChanges {
+				h := keyHistory(Key{Name: "a", Values: k.values(r, 80, 40, factor)}, thresholdOf(80), 0.95)
+				for _, c := range h.Changes {
+					if c.Found < 40 {
+						continue
+					}
+					found++
+					delay += c.Found - 39
+					inside += number(c.First <= 40 && c.Last >= 40)
+					exact += number(c.Version == 40)
+					covered += number(c.Low <= factor && c.High >= factor)
+					break
+				}
+			}
+			share := func(n int) float64 { return float64(n) / float64(max(found, 1)) }
+			line += fmt.Sprintf(" | %.0f %%: %.2f, %4.1f, culprit %.2f (%.2f), size %.2f", 100*(factor-1),
+				float64(found)/simulatedChanges, share(delay), share(inside), share(exact), share(covered))
+			if k.name == "versions differ" && factor == 1.1 && (found < simulatedChanges || share(delay) > 3.5 ||
+				share(inside) < 0.95) {
+				t.Errorf("%s: found %d, delay %.2f, culprit %.2f", k.name, found, share(delay), share(inside))
+			}
+		}
+		t.Log(line)
+	}
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
