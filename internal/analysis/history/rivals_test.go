@@ -74,9 +74,9 @@ func divide(x []float64, significant func(cuts []int, at int, q float64) bool) [
 	}
 }
 
-// tTest returns the p-value of Student's test, and the change relative to the smaller mean. As otava
-// does, it takes the standard deviations with n in the denominator for those with n-1, which makes
-// p-values smaller.
+// tTest returns the p-value of Student's test, and the change relative to the smaller mean. As
+// otava does, it takes the standard deviations with n in the denominator for those with n-1, which
+// makes p-values smaller.
 func tTest(left, right []float64) (p, size float64) {
 	n, m := float64(len(left)), float64(len(right))
 	a, b := stat.Mean(left, nil), stat.Mean(right, nil)

@@ -145,8 +145,8 @@ func TestDelay(t *testing.T) {
 			share := func(n int) float64 { return float64(n) / float64(max(found, 1)) }
 			line += fmt.Sprintf(" | %.0f %%: %.2f, %4.1f, culprit %.2f (%.2f), size %.2f", 100*(factor-1),
 				float64(found)/simulatedChanges, share(delay), share(inside), share(exact), share(covered))
-			if k.name == "versions differ" && factor == 1.1 && (found < simulatedChanges || share(delay) > 3.5 ||
-				share(inside) < 0.95) {
+			if k.name == "versions differ" && factor == 1.1 &&
+				(found < simulatedChanges || share(delay) > 3.5 || share(inside) < 0.95) {
 				t.Errorf("%s: found %d, delay %.2f, culprit %.2f", k.name, found, share(delay), share(inside))
 			}
 		}
