@@ -32,19 +32,22 @@ titled unit systemctl list-units --all --plain --no-legend --full
 titled unitfile systemctl list-unit-files --no-legend --full
 titled property systemctl show -p AllowedCPUs,CPUAffinity init.scope system.slice user.slice
 # Threads that the kernel binds itself (PF_NO_SETAFFINITY) are excluded: only the kernel can bind
-# them, and it moves some of them.
+# them, and it moves some of them. mapfile reads a status in one piece: `read` seeks back after each
+# line, the kernel then writes the text anew (traverse in fs/seq_file.c), and where the thread has
+# changed from "I (idle)" to "R (running)" meanwhile, the line begins at another place.
 bound() {
-  local dir stat key value name
-  for dir in /proc/[0-9]*; do
+  local dir stat status line name
+  for dir in ${PROC:-/proc}/[0-9]*; do
     { read -r stat <$dir/stat; } 2>/dev/null || continue
     set -- ${stat##*) }
     (($7 & 0x04000000)) && continue
-    while read -r key value; do
-      case $key in
-      Name:) name=$value ;;
-      Cpus_allowed_list:) echo "$name $value" ;;
+    mapfile -t status <$dir/status
+    for line in "${status[@]}"; do
+      case $line in
+      Name:*) name=${line#*$'\t'} ;;
+      Cpus_allowed_list:*) echo "$name ${line#*$'\t'}" ;;
       esac
-    done <$dir/status
+    done
   done 2>/dev/null # the process has just ended
 }
 titled affinity bound
