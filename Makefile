@@ -66,15 +66,20 @@ instrument-cost: setup build
 	$(BUILD)/bin/krunctl compare --fail-on never --arms plain,events instrument.krun
 
 ## test        run all tests, most with the race detector, and those of the C library with sanitizers
-# The sequential tests that repeat one thing some hundred times run without the detector: it slows
-# them down five times and has nothing to find.
+# The sequential tests that repeat one thing some hundred times run without the detector, and so do
+# the packages that start no goroutine: it slows them down five times and has nothing to find.
+# Without paths in them (-trimpath) the compiled packages of one clone serve another.
 REPEATING := ^Test(RestoreAfterKillAtEveryChange|RefusedWrites|RubbishInFiles|MissingFiles|Bombs|$\
 	DamagedRecordsAreOneRule|FIFOInTheDirectory|Examples|OutputRefused|OutputToFIFO|LongTexts|Faults|$\
-	ReportNeverReplaces|RerunCut|EveryCut|EveryCutWithArms)$$
+	ReportNeverReplaces|RerunCut|EveryCut|EveryCutWithArms|EveryCutWithStop|NothingMoves|SkimIsSmall|$\
+	SeriesAreBounded)$$
+SEQUENTIAL := $(addprefix krund/internal/analysis/,arith changepoint compare explain outlier sequential)
 test: setup build test-c
-	$(GO) vet ./...
-	$(GO) test -race -vet=off -ldflags='-s -w' -skip '$(REPEATING)' ./...
-	$(GO) test -vet=off -run '$(REPEATING)' ./internal/boot ./internal/control ./cmd/krunctl
+	$(GO) vet -trimpath ./...
+	$(GO) test -race -trimpath -vet=off -ldflags='-s -w' -skip '$(REPEATING)' \
+	  $(filter-out $(SEQUENTIAL),$(shell $(GO) list ./...))
+	$(GO) test -trimpath -vet=off $(SEQUENTIAL)
+	$(GO) test -trimpath -vet=off -run '$(REPEATING)' ./internal/boot ./internal/control ./internal/results ./cmd/krunctl
 
 ## test-nocounters  run the tests of TESTS (./...) with hardware counters hidden
 TESTS ?= ./...

@@ -95,6 +95,9 @@ func build(t *testing.T) string {
 	t.Helper()
 	cc := runnertest.Compiler(t)
 	dir := t.TempDir()
+	if err := runnertest.CopyBuilt(dir, slices.Collect(maps.Keys(others))...); err != nil {
+		t.Fatal(err)
+	}
 	output(t, "make", "--silent", "build", "OUT="+dir, "CC="+cc)
 	args := []string{cc, "-O1", "testdata/checksum.c", "-o", filepath.Join(dir, "checksum"),
 		"-Wl,--no-as-needed"}

@@ -31,6 +31,10 @@ func buildAndRun(m *testing.M) int {
 		return m.Run()
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	if err := runnertest.CopyRunners(dir, "../build"); err != nil {
+		notBuilt = err.Error()
+		return m.Run()
+	}
 	out, err := exec.CommandContext(context.Background(), "make", "--silent", "build",
 		"BUILD="+dir).CombinedOutput()
 	if err != nil {

@@ -48,8 +48,10 @@ func inScratch(run func() int) int {
 var install = sync.OnceValue(func() error {
 	build, prefix := filepath.Join(scratch, "build"), filepath.Join(scratch, "prefix")
 	ctx := context.Background()
-	program := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(prefix, "bin", "krund"), ".")
-	program.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if err := errors.Join(os.Mkdir(build, 0o755), runnertest.CopyRunners(build, "../../build")); err != nil {
+		return err
+	}
+	program := goBuild(filepath.Join(prefix, "bin", "krund"), ".")
 	parts := exec.CommandContext(ctx, "make", "--silent", "-C", "../../runners", "install", "BUILD="+build,
 		"INTO="+filepath.Join(prefix, "libexec", "krund"))
 	for _, c := range []*exec.Cmd{program, parts} {
@@ -68,6 +70,14 @@ var install = sync.OnceValue(func() error {
 	}
 	return nil
 })
+
+// goBuild builds a program as the Makefile does, so that Go's cache has the packages.
+func goBuild(path, program string) *exec.Cmd {
+	c := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path,
+		program)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return c
+}
 
 // python3 is an interpreter, and not one of the scripts that choose one by the environment.
 var python3 = sync.OnceValues(func() (string, error) {

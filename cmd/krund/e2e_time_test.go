@@ -20,9 +20,7 @@ import (
 // installControl builds krunctl beside krund.
 var installControl = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(scratch, "prefix", "bin", "krunctl")
-	c := exec.Command("go", "build", "-o", path, "../krunctl")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := c.CombinedOutput()
+	out, err := goBuild(path, "../krunctl").CombinedOutput()
 	if err != nil {
 		return string(out), err
 	}
