@@ -29,7 +29,8 @@ import (
 
 const serveHelp = `Serve runs the hub until it gets SIGINT or SIGTERM. Without flags it keeps everything
 in the directory krunhub.data, with an embedded database, and listens on 127.0.0.1.
-At its first start it prints a token with the role admin, once.
+At its first start it prints a token with the role admin, once. The file hub.toml in
+that directory says whom it notifies, and how it restarts machines by their power.
 
 EXAMPLES
   krunhub serve
@@ -102,7 +103,11 @@ func open(ctx context.Context, s settings, log *slog.Logger) (*hub, error) {
 	if h.db, err = database.Open(ctx, s.database, sysroot.RealClock{}.Now); err != nil {
 		return nil, err
 	}
-	if h.jobs, err = jobs.Open(ctx, h.db, log); err != nil {
+	config, err := jobs.ReadConfig(durable.OS(), filepath.Join(s.data, "hub.toml"))
+	if err == nil {
+		h.jobs, err = jobs.Open(ctx, h.db, config, log)
+	}
+	if err != nil {
 		return nil, errors.Join(err, h.db.Close())
 	}
 	return h, nil

@@ -94,6 +94,13 @@ type Receipt struct {
 	Orders     Orders `json:"orders"`
 }
 
+// What a machine can be asked to do with its experiment.
+const (
+	RequestHold   = "hold"
+	RequestResume = "resume"
+	RequestStop   = "stop"
+)
+
 // Orders is what a machine is to do.
 type Orders struct {
 	Request string `json:"request,omitempty"` // hold, resume or stop, for the experiment or else the machine

@@ -18,6 +18,8 @@ type Experiment struct {
 	Priority int64
 	Target   string
 	Plan     string // JSON
+	Parts    int64  // machines that share it, each with a part; 0 is stored as 1
+	Held     bool   // no machine begins a part
 	Created  time.Time
 	Updated  time.Time
 }
@@ -31,12 +33,14 @@ const (
 	Failed  = "failed"
 )
 
-const experimentColumns = `id, name, owner, bundle, config, state, priority, target, plan, created, updated`
+const experimentColumns = `id, name, owner, bundle, config, state, priority, target, plan, parts, held, created,
+	updated`
 
 func scanExperiment(r row) (x Experiment, err error) {
-	var created, updated int64
+	var held, created, updated int64
 	err = r.Scan(&x.ID, &x.Name, &x.Owner, &x.Bundle, &x.Config, &x.State, &x.Priority, &x.Target, &x.Plan,
-		&created, &updated)
+		&x.Parts, &held, &created, &updated)
+	x.Held = held != 0
 	x.Created, x.Updated = stamped(created), stamped(updated)
 	return x, err
 }
@@ -65,8 +69,9 @@ func (db *DB) AddExperiment(ctx context.Context, tx *sql.Tx, x Experiment) error
 	}
 	now := stamp(db.now())
 	_, err := tx.ExecContext(ctx, `INSERT INTO experiments (`+experimentColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING`,
-		x.ID, x.Name, x.Owner, x.Bundle, x.Config, x.State, x.Priority, x.Target, x.Plan, now, now)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11, $11) ON CONFLICT (id) DO NOTHING`,
+		x.ID, x.Name, x.Owner, x.Bundle, x.Config, x.State, x.Priority, x.Target, x.Plan, max(x.Parts, 1),
+		now)
 	if err != nil {
 		return fmt.Errorf("store experiment %s: %w", x.Name, err)
 	}
@@ -81,15 +86,17 @@ type Share struct {
 	Lease               time.Time // until when the machine has it; zero: for ever
 	Status              string    // JSON of api.Progress: untrusted
 	Request             string    // hold, resume or stop
+	Missed              int64     // deadlines that have passed since the machine reported last
 	Created, Updated    time.Time
 }
 
-const shareColumns = `experiment, machine, idx, count, state, lease, status, request, created, updated`
+const shareColumns = `experiment, machine, idx, count, state, lease, status, request, missed,
+	created, updated`
 
 func scanShare(r row) (s Share, err error) {
 	var lease, created, updated int64
 	err = r.Scan(&s.Experiment, &s.Machine, &s.Index, &s.Count, &s.State, &lease, &s.Status, &s.Request,
-		&created, &updated)
+		&s.Missed, &created, &updated)
 	s.Lease, s.Created, s.Updated = stamped(lease), stamped(created), stamped(updated)
 	return s, err
 }
@@ -120,10 +127,12 @@ func (db *DB) PutShare(ctx context.Context, tx *sql.Tx, s Share) error {
 	}
 	now := stamp(db.now())
 	_, err := tx.ExecContext(ctx, `INSERT INTO shares (`+shareColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (experiment, machine) DO UPDATE SET
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) ON CONFLICT (experiment, machine) DO UPDATE SET
 		idx = excluded.idx, count = excluded.count, state = excluded.state, lease = excluded.lease,
-		status = excluded.status, request = excluded.request, updated = excluded.updated`,
-		s.Experiment, s.Machine, s.Index, s.Count, s.State, stamp(s.Lease), s.Status, s.Request, now, now)
+		status = excluded.status, request = excluded.request, missed = excluded.missed,
+		updated = excluded.updated`,
+		s.Experiment, s.Machine, s.Index, s.Count, s.State, stamp(s.Lease), s.Status, s.Request, s.Missed,
+		now)
 	if err != nil {
 		return fmt.Errorf("store the share of experiment %s: %w", s.Experiment, err)
 	}

@@ -29,7 +29,7 @@ type Jobs struct {
 }
 
 // Open brings River's tables up to date and returns the queue. Start makes it run.
-func Open(ctx context.Context, db *database.DB, log *slog.Logger) (*Jobs, error) {
+func Open(ctx context.Context, db *database.DB, c Config, log *slog.Logger) (*Jobs, error) {
 	var driver riverdriver.Driver[*sql.Tx] = riverdatabasesql.New(db.Write)
 	if db.Dialect == database.SQLite {
 		driver = riversqlite.New(db.Write)
@@ -43,7 +43,7 @@ func Open(ctx context.Context, db *database.DB, log *slog.Logger) (*Jobs, error)
 	}
 	const workers = 4 // one process; jobs wait for other machines, not for the processor
 	client, err := river.NewClient(driver, &river.Config{
-		Logger: log, Workers: list(db), PeriodicJobs: periodic(),
+		Logger: log, Workers: list(db, c, log), PeriodicJobs: periodic(),
 		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
 	})
 	if err != nil {
@@ -53,8 +53,11 @@ func Open(ctx context.Context, db *database.DB, log *slog.Logger) (*Jobs, error)
 }
 
 // list is every kind of job.
-func list(db *database.DB) *river.Workers {
+func list(db *database.DB, c Config, log *slog.Logger) *river.Workers {
 	all := river.NewWorkers()
+	river.AddWorker(all, &overdueWorker{queue: Queue{db}, config: c})
+	river.AddWorker(all, &powerWorker{config: c, log: log})
+	river.AddWorker(all, &noticeWorker{db: db, config: c, log: log})
 	river.AddWorker(all, &expireWorker{db: db})
 	return all
 }
@@ -62,6 +65,9 @@ func list(db *database.DB) *river.Workers {
 // periodic is when jobs run that nothing else inserts.
 func periodic() []*river.PeriodicJob {
 	return []*river.PeriodicJob{
+		river.NewPeriodicJob(river.PeriodicInterval(lookEvery), func() (river.JobArgs, *river.InsertOpts) {
+			return overdueArgs{}, nil
+		}, &river.PeriodicJobOpts{RunOnStart: true}),
 		river.NewPeriodicJob(river.PeriodicInterval(time.Hour), func() (river.JobArgs, *river.InsertOpts) {
 			return expireArgs{}, nil
 		}, &river.PeriodicJobOpts{RunOnStart: true}),

@@ -16,6 +16,7 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
+	"krund/internal/hub/jobs"
 )
 
 // join registers a machine and answers with its token.
@@ -74,7 +75,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Re
 				return err
 			}
 		}
-		return s.orders(r.Context(), tx, machine.ID, &receipt)
+		return s.orders(r.Context(), tx, machine.ID, message.Experiment, &receipt)
 	})
 	if err == nil {
 		s.metrics.records.Add(float64(receipt.New))
@@ -105,7 +106,7 @@ func (s *Server) accept(ctx context.Context, tx *sql.Tx, machine access.Identity
 		return err
 	}
 	share.Status = string(text)
-	if err := s.DB.PutShare(ctx, tx, share); err != nil {
+	if err := s.queue().Report(ctx, tx, &share, message.Experiment.Progress); err != nil {
 		return err
 	}
 	receipt.Experiment, receipt.Orders.Request = share.Experiment, share.Request
@@ -159,14 +160,20 @@ func ownID(machine string, x api.Experiment) string {
 	return hex.EncodeToString(sum[:])[:digits]
 }
 
-// orders adds what the machine is to do.
-func (s *Server) orders(ctx context.Context, tx *sql.Tx, machine string, receipt *api.Receipt) error {
+// orders adds what the machine is to do: requests, and if it is idle the next experiment.
+func (s *Server) orders(ctx context.Context, tx *sql.Tx, machine string, running *api.Experiment,
+	receipt *api.Receipt) error {
 	request, err := s.DB.TakeRequest(ctx, tx, machine)
 	if request != "" {
 		receipt.Orders.Request = request
 	}
+	if err == nil && (running == nil || running.Progress.Ended) {
+		receipt.Orders.Next, err = s.queue().Next(ctx, tx, machine)
+	}
 	return err
 }
+
+func (s *Server) queue() jobs.Queue { return jobs.Queue{DB: s.DB} }
 
 // have lists which records the hub has of a machine's experiment.
 func (s *Server) have(w http.ResponseWriter, r *http.Request) {

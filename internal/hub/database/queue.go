@@ -1,0 +1,111 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Waiting returns the id of the experiment of which the machine is to get the next part: of those
+// for it or its pool that are not held and of which a part is open, the one with the highest
+// priority, and of these the oldest. It is "" if there is none. A machine gets at most one part of
+// an experiment.
+func (db *DB) Waiting(ctx context.Context, tx *sql.Tx, m Machine) (id string, err error) {
+	found, err := list(ctx, tx, func(r row) (id string, err error) { return id, r.Scan(&id) },
+		`SELECT x.id FROM experiments x
+		WHERE x.state IN ('queued', 'running') AND x.held = 0 AND x.bundle <> ''
+		AND (x.target = $1 OR x.target = $2 AND $2 <> '')
+		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = x.id AND s.machine = $3)
+		AND (SELECT COUNT(DISTINCT s.idx) FROM shares s WHERE s.experiment = x.id AND s.state <> 'failed')
+			< x.parts
+		ORDER BY x.priority DESC, x.created, x.id LIMIT 1`, m.Name, m.Pool, m.ID)
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return found[0], nil
+}
+
+// Lock returns an experiment with its shares, and keeps others from changing them until the
+// transaction ends. The error wraps ErrMissing if there is none.
+func (db *DB) Lock(ctx context.Context, tx *sql.Tx, id string) (Experiment, []Share, error) {
+	x, err := scanExperiment(tx.QueryRowContext(ctx,
+		`UPDATE experiments SET updated = updated WHERE id = $1 RETURNING `+experimentColumns, id))
+	if err != nil {
+		return x, nil, missing(err, "experiment "+id)
+	}
+	shares, err := list(ctx, tx, scanShare, `SELECT `+shareColumns+` FROM shares WHERE experiment = $1
+		ORDER BY idx, created, machine`, id)
+	return x, shares, err
+}
+
+// SetState stores the state of an experiment, and whether it is held.
+func (db *DB) SetState(ctx context.Context, tx *sql.Tx, x Experiment) error {
+	held := 0
+	if x.Held {
+		held = 1
+	}
+	result, err := tx.ExecContext(ctx, `UPDATE experiments SET state = $2, held = $3, updated = $4 WHERE id = $1`,
+		x.ID, x.State, held, stamp(db.now()))
+	return affected(result, err, "experiment "+x.ID)
+}
+
+// MachineIn returns a machine.
+func (db *DB) MachineIn(ctx context.Context, tx *sql.Tx, id string) (Machine, error) {
+	m, err := scanMachine(tx.QueryRowContext(ctx,
+		`SELECT `+machineColumns+` FROM machines WHERE id = $1`, id))
+	return m, missing(err, "machine "+id)
+}
+
+// Expect stores when a machine should have asked again; the zero time is never.
+func (db *DB) Expect(ctx context.Context, tx *sql.Tx, id string, when time.Time) error {
+	result, err := tx.ExecContext(ctx, `UPDATE machines SET eta = $2 WHERE id = $1`, id, stamp(when))
+	return affected(result, err, "machine "+id)
+}
+
+// Candidates returns how many machines could begin a part of an experiment: those that it is for,
+// that have none, and that were seen since the given time or are busy.
+func (db *DB) Candidates(ctx context.Context, tx *sql.Tx, x Experiment, since time.Time) (int64, error) {
+	var n int64
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM machines m
+		WHERE (m.name = $1 OR m.pool = $1) AND (m.last_seen >= $2
+			OR EXISTS (SELECT 1 FROM shares s WHERE s.machine = m.id AND s.state = 'running'))
+		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = $3 AND s.machine = m.id)`,
+		x.Target, stamp(since), x.ID).Scan(&n)
+	return n, err
+}
+
+// Targets returns how many machines an experiment for a machine or a pool can run on.
+func (db *DB) Targets(ctx context.Context, target string) (n int64, err error) {
+	err = db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM machines WHERE name = $1 OR pool = $1`, target).
+		Scan(&n)
+	return n, err
+}
+
+// Overdue returns the running shares whose lease has ended.
+func (db *DB) Overdue(ctx context.Context) ([]Share, error) {
+	return list(ctx, db.Read, scanShare, `SELECT `+shareColumns+` FROM shares
+		WHERE state = 'running' AND lease > 0 AND lease < $1 ORDER BY lease`, stamp(db.now()))
+}
+
+// Unfinished returns the ids of the experiments that have begun and not ended.
+func (db *DB) Unfinished(ctx context.Context) ([]string, error) {
+	return list(ctx, db.Read, func(r row) (id string, err error) { return id, r.Scan(&id) },
+		`SELECT id FROM experiments WHERE state = 'running' ORDER BY created`)
+}
+
+// PutBundle notes a bundle that the store has.
+func (db *DB) PutBundle(ctx context.Context, tx *sql.Tx, hash, owner, manifest string) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO bundles (hash, owner, manifest, created)
+		VALUES ($1, $2, $3, $4) ON CONFLICT (hash) DO NOTHING`, hash, owner, manifest, stamp(db.now()))
+	if err != nil {
+		return fmt.Errorf("store the bundle %s: %w", hash, err)
+	}
+	return nil
+}
+
+// Manifest returns the manifest of a bundle; the error wraps ErrMissing if there is none.
+func (db *DB) Manifest(ctx context.Context, hash string) (manifest string, err error) {
+	err = db.Read.QueryRowContext(ctx, `SELECT manifest FROM bundles WHERE hash = $1`, hash).Scan(&manifest)
+	return manifest, missing(err, "bundle "+hash)
+}

@@ -1,0 +1,131 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"krund/internal/command"
+	"krund/internal/durable"
+)
+
+// Config is the file that says how machines are restarted by their power, and who is notified.
+type Config struct {
+	Notify command.Notifier
+	Power  []Power
+}
+
+// Power restarts machines. The first whose pattern matches counts.
+type Power struct {
+	Machines string        // a pattern of names; * ? and [a-z] match as in file names
+	Cycle    []string      // argument vector, without a shell; {machine} is the machine's name
+	Timeout  time.Duration // of the command
+	Times    int64         // how often, until the machine reports again
+}
+
+// ReadConfig reads the file; without one, nothing is restarted and nobody is notified.
+func ReadConfig(fsys durable.FS, name string) (Config, error) {
+	const most = 1 << 20
+	text, err := durable.ReadSmallFile(fsys, name, most)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Config{}, nil
+	}
+	if err == nil {
+		var c Config
+		if c, err = ParseConfig(string(text)); err == nil {
+			return c, nil
+		}
+	}
+	return Config{}, fmt.Errorf("%s: %w", name, err)
+}
+
+// file is the text's form.
+type file struct {
+	Notify struct {
+		Mail     []string `toml:"mail"`
+		Sendmail string   `toml:"sendmail"`
+		Command  []string `toml:"command"`
+		Webhook  string   `toml:"webhook"`
+	} `toml:"notify"`
+	Power []struct {
+		Machines string   `toml:"machines"`
+		Cycle    []string `toml:"cycle"`
+		Timeout  string   `toml:"timeout"`
+		Times    *int64   `toml:"times"`
+	} `toml:"power"`
+}
+
+// ParseConfig parses the text.
+func ParseConfig(text string) (Config, error) {
+	var f file
+	meta, err := toml.Decode(text, &f)
+	if err != nil {
+		return Config{}, err
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return Config{}, fmt.Errorf("there is no key %s; correct its name, or remove it", unknown[0])
+	}
+	c := Config{Notify: command.Notifier{Mail: f.Notify.Mail, Sendmail: f.Notify.Sendmail,
+		Command: f.Notify.Command, Webhook: f.Notify.Webhook}}
+	if c.Notify.Sendmail == "" {
+		c.Notify.Sendmail = "/usr/sbin/sendmail"
+	}
+	for i, p := range f.Power {
+		power := Power{Machines: p.Machines, Cycle: p.Cycle, Timeout: time.Minute, Times: 2}
+		if p.Timeout != "" {
+			if power.Timeout, err = time.ParseDuration(p.Timeout); err != nil {
+				return Config{}, fmt.Errorf("power %d: timeout: %w", i+1, err)
+			}
+		}
+		if p.Times != nil {
+			power.Times = *p.Times
+		}
+		if err := power.check(); err != nil {
+			return Config{}, fmt.Errorf("power %d: %w", i+1, err)
+		}
+		c.Power = append(c.Power, power)
+	}
+	return c, nil
+}
+
+func (p Power) check() error {
+	const mostTimes, longest = 10, 10 * time.Minute
+	if _, err := path.Match(p.Machines, ""); err != nil || p.Machines == "" {
+		return fmt.Errorf("machines = %q is no pattern of names; write \"lab*\"", p.Machines)
+	}
+	switch {
+	case len(p.Cycle) == 0 || !filepath.IsAbs(p.Cycle[0]):
+		return errors.New(`cycle is no command; write ["/usr/bin/ipmitool", "-H", "{machine}-bmc", ...], ` +
+			`with the absolute path of the program`)
+	case p.Timeout <= 0 || p.Timeout > longest:
+		return fmt.Errorf("timeout = %q; write up to %q", p.Timeout, longest)
+	case p.Times < 1 || p.Times > mostTimes:
+		return fmt.Errorf("times = %d; write 1 to %d", p.Times, mostTimes)
+	}
+	return nil
+}
+
+// power returns how a machine is restarted; ok is false if that is not configured.
+func (c Config) power(machine string) (p Power, ok bool) {
+	for _, p := range c.Power {
+		if match, err := path.Match(p.Machines, machine); err == nil && match {
+			return p, true
+		}
+	}
+	return Power{}, false
+}
+
+// argv returns the command for a machine.
+func (p Power) argv(machine string) []string {
+	argv := make([]string, len(p.Cycle))
+	for i, word := range p.Cycle {
+		argv[i] = strings.ReplaceAll(word, "{machine}", machine)
+	}
+	return argv
+}

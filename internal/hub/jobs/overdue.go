@@ -1,0 +1,181 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"krund/internal/command"
+	"krund/internal/hub/database"
+)
+
+// The events that are notified, beside those of krund.
+const (
+	Overdue command.Event = "overdue" // a machine has not reported in time
+	Lost    command.Event = "lost"    // its part of an experiment was given up
+)
+
+// insert adds a job in a transaction.
+type insert func(ctx context.Context, tx *sql.Tx, args river.JobArgs) error
+
+// missed is what happens when the lease of a share has ended: a notification; then the machine is
+// restarted by its power, as often as configured, each time with a new lease; then the part is
+// given up. Without a configured power, it gets one more lease after the notification. Each step
+// is one transaction with the jobs that carry it out.
+func (q Queue) missed(ctx context.Context, late database.Share, c Config, insert insert) error {
+	return q.DB.Update(ctx, func(tx *sql.Tx) error {
+		if _, _, err := q.DB.Lock(ctx, tx, late.Experiment); err != nil {
+			return err
+		}
+		share, err := q.DB.Share(ctx, tx, late.Experiment, late.Machine)
+		if err != nil || share.State != database.Running || share.Lease.After(q.DB.Now()) {
+			return err // it has reported in the meantime
+		}
+		m, err := q.DB.MachineIn(ctx, tx, share.Machine)
+		if err != nil {
+			return err
+		}
+		power, known := c.power(m.Name)
+		chances := max(power.Times, 1)
+		message := noticeArgs{Event: Overdue, Experiment: share.Experiment, Machine: m.Name,
+			Subject: "the machine has not reported in time"}
+		share.Missed++
+		share.Lease = q.DB.Now().Add(min(leaseOf(progressOf(share)), leaseUnknown))
+		switch {
+		case share.Missed > chances:
+			share.State = database.Failed
+			message.Event = Lost
+			message.Subject = "the machine does not report; its part of the experiment was given up"
+		case known:
+			message.Subject += fmt.Sprintf("; restarting it by its power (%d of %d)", share.Missed, chances)
+			if err := insert(ctx, tx, powerArgs{Machine: m.Name}); err != nil {
+				return err
+			}
+		}
+		err = errors.Join(insert(ctx, tx, message), q.DB.PutShare(ctx, tx, share))
+		if err != nil {
+			return err
+		}
+		return q.settle(ctx, tx, share.Experiment)
+	})
+}
+
+// look handles all shares whose lease has ended, and the experiments whose open parts no machine
+// will begin.
+func (q Queue) look(ctx context.Context, c Config, insert insert) error {
+	late, err := q.DB.Overdue(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, share := range late {
+		errs = append(errs, q.missed(ctx, share, c, insert))
+	}
+	unfinished, err := q.DB.Unfinished(ctx)
+	errs = append(errs, err)
+	for _, id := range unfinished {
+		errs = append(errs, q.DB.Update(ctx, func(tx *sql.Tx) error { return q.settle(ctx, tx, id) }))
+	}
+	return errors.Join(errs...)
+}
+
+// lookEvery is how often it is done. It is small beside a lease.
+const lookEvery = time.Minute
+
+// overdueArgs looks for machines that have not reported.
+type overdueArgs struct{}
+
+// Kind implements river.JobArgs.
+func (overdueArgs) Kind() string { return "overdue" }
+
+type overdueWorker struct {
+	river.WorkerDefaults[overdueArgs]
+	queue  Queue
+	config Config
+}
+
+// Work implements river.Worker.
+func (w *overdueWorker) Work(ctx context.Context, _ *river.Job[overdueArgs]) error {
+	client := river.ClientFromContext[*sql.Tx](ctx)
+	return w.queue.look(ctx, w.config, func(ctx context.Context, tx *sql.Tx, args river.JobArgs) error {
+		_, err := client.InsertTx(ctx, tx, args, nil)
+		return err
+	})
+}
+
+// attempts is how often a command or a notification is tried. The next deadline of the machine
+// follows in any case.
+const attempts = 3
+
+// powerArgs restarts a machine by its power.
+type powerArgs struct {
+	Machine string `json:"machine"`
+}
+
+// Kind implements river.JobArgs.
+func (powerArgs) Kind() string { return "power" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (powerArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{MaxAttempts: attempts} }
+
+type powerWorker struct {
+	river.WorkerDefaults[powerArgs]
+	config Config
+	log    *slog.Logger
+}
+
+// Work implements river.Worker.
+func (w *powerWorker) Work(ctx context.Context, job *river.Job[powerArgs]) error {
+	p, ok := w.config.power(job.Args.Machine)
+	if !ok {
+		return nil // the configuration has changed
+	}
+	w.log.Info("restarting a machine by its power", "machine", job.Args.Machine)
+	_, err := command.Run(ctx, command.Cmd{Argv: p.argv(job.Args.Machine), Timeout: p.Timeout})
+	if err != nil {
+		w.log.Error("a machine was not restarted", "machine", job.Args.Machine, "error", err)
+	}
+	return err
+}
+
+// Timeout implements river.Worker: the command has its own.
+func (w *powerWorker) Timeout(*river.Job[powerArgs]) time.Duration { return -1 }
+
+// noticeArgs notifies people.
+type noticeArgs struct {
+	Event      command.Event `json:"event"`
+	Experiment string        `json:"experiment"` // id
+	Machine    string        `json:"machine"`    // name
+	Subject    string        `json:"subject"`
+}
+
+// Kind implements river.JobArgs.
+func (noticeArgs) Kind() string { return "notice" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (noticeArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{MaxAttempts: attempts} }
+
+type noticeWorker struct {
+	river.WorkerDefaults[noticeArgs]
+	db     *database.DB
+	config Config
+	log    *slog.Logger
+}
+
+// Work implements river.Worker.
+func (w *noticeWorker) Work(ctx context.Context, job *river.Job[noticeArgs]) error {
+	a := job.Args
+	w.log.Warn(a.Subject, "machine", a.Machine, "experiment", a.Experiment)
+	x, err := w.db.Experiment(ctx, a.Experiment)
+	if err != nil {
+		return err
+	}
+	m := command.Message{Event: a.Event, Experiment: x.Name, Host: a.Machine, Subject: a.Subject,
+		Text: fmt.Sprintf("%s\n\nExperiment: %s (%s)\nMachine: %s\n", a.Subject, x.Name, x.ID, a.Machine)}
+	return w.config.Notify.Send(ctx, m, true)
+}

@@ -1,0 +1,273 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+)
+
+// Queue decides which machine runs which part of an experiment. A part is leased to a machine: it
+// belongs to it until it is done, or until the machine has been silent for so long that it is
+// given up. Then another machine that has no part of the experiment may begin it, from its start;
+// what was shipped remains. A part that was given up Tries times, or that no machine can begin,
+// fails, and with it the experiment, after the other parts have ended.
+//
+// Every step is one transaction, so that a crash leaves either all of it or nothing. Machines
+// repeat what was not answered.
+type Queue struct{ DB *database.DB }
+
+// Tries is how many machines may fail a part.
+const Tries = 3
+
+// The lease of a part: twice the time after which the machine should report again, and some more.
+// A machine that measures without reporting is silent for the rest of its plan, which may be days.
+const (
+	leaseLeast   = 30 * time.Minute
+	leaseUnknown = 24 * time.Hour      // when nothing has been measured
+	leaseMost    = 90 * 24 * time.Hour // whatever a machine claims
+	forgotten    = 7 * 24 * time.Hour  // a machine that was not seen for so long begins nothing
+)
+
+// expected returns after which time a machine should report again; 0: unknown.
+func expected(p api.Progress) time.Duration {
+	seconds := min(cmp.Or(p.NextBoot, p.Seconds), int64(leaseMost/time.Second))
+	return time.Duration(max(seconds, 0)) * time.Second
+}
+
+// leaseOf returns how long a machine may be silent.
+func leaseOf(p api.Progress) time.Duration {
+	after := expected(p)
+	if after == 0 {
+		return leaseUnknown
+	}
+	return min(2*after, leaseMost) + leaseLeast
+}
+
+// Submit adds an experiment.
+func (q Queue) Submit(ctx context.Context, tx *sql.Tx, x database.Experiment) (string, error) {
+	x.ID, x.State = access.NewID(), database.Queued
+	return x.ID, q.DB.AddExperiment(ctx, tx, x)
+}
+
+// Report updates a share with what its machine reports, and the experiment with it. share is
+// stored.
+func (q Queue) Report(ctx context.Context, tx *sql.Tx, share *database.Share, p api.Progress) error {
+	x, shares, err := q.DB.Lock(ctx, tx, share.Experiment)
+	if err != nil {
+		return err
+	}
+	q.follow(share, shares, x, p)
+	if followed(share.Request, p) {
+		share.Request = ""
+	}
+	share.Missed = 0
+	share.Lease = q.DB.Now().Add(leaseOf(p))
+	next := q.DB.Now().Add(expected(p))
+	if share.State != database.Running || expected(p) == 0 {
+		next = time.Time{}
+	}
+	err = errors.Join(q.DB.PutShare(ctx, tx, *share), q.DB.Expect(ctx, tx, share.Machine, next))
+	if err != nil {
+		return err
+	}
+	return q.settle(ctx, tx, x.ID)
+}
+
+// follow changes the state of a share to what its machine reports.
+func (q Queue) follow(share *database.Share, shares []database.Share, x database.Experiment, p api.Progress) {
+	switch {
+	case p.Ended && p.Left == 0:
+		share.State = database.Done
+	case p.Ended && (x.State == database.Stopped || share.Request == api.RequestStop):
+		share.State = database.Stopped
+	case p.Ended:
+		share.State = database.Failed
+	case share.State != database.Failed && share.State != database.Stopped:
+		share.State = database.Running
+	case x.State == database.Stopped || taken(*share, shares):
+		share.Request = api.RequestStop
+	default: // a machine that was given up is back
+		share.State = database.Running
+	}
+}
+
+// taken reports whether another machine has the part.
+func taken(share database.Share, shares []database.Share) bool {
+	return slices.ContainsFunc(shares, func(s database.Share) bool {
+		return s.Machine != share.Machine && s.Index == share.Index && s.State != database.Failed
+	})
+}
+
+// followed reports whether a machine has done what it was asked.
+func followed(request string, p api.Progress) bool {
+	switch request {
+	case api.RequestHold:
+		return p.Held
+	case api.RequestResume:
+		return !p.Held
+	}
+	return p.Ended
+}
+
+// Next returns what an idle machine is to begin, nil for nothing: again the part that it has not
+// ended, so that an answer that was lost is repeated, or a new one.
+func (q Queue) Next(ctx context.Context, tx *sql.Tx, machine string) (*api.Next, error) {
+	m, err := q.DB.MachineIn(ctx, tx, machine)
+	if err != nil {
+		return nil, err
+	}
+	mine, err := q.DB.SharesOf(ctx, tx, machine)
+	if err != nil {
+		return nil, err
+	}
+	for _, share := range mine {
+		if share.State != database.Running {
+			continue
+		}
+		x, _, err := q.DB.Lock(ctx, tx, share.Experiment)
+		if err != nil {
+			return nil, err
+		}
+		if x.Bundle != "" && !x.Held {
+			return next(x, share), nil
+		}
+	}
+	return q.begin(ctx, tx, m)
+}
+
+// begin gives the machine a part of the first experiment in the queue.
+func (q Queue) begin(ctx context.Context, tx *sql.Tx, m database.Machine) (*api.Next, error) {
+	for range 10 { // others may have taken the last part in the meantime
+		id, err := q.DB.Waiting(ctx, tx, m)
+		if err != nil || id == "" {
+			return nil, err
+		}
+		x, shares, err := q.DB.Lock(ctx, tx, id)
+		if err != nil {
+			return nil, err
+		}
+		index := slices.IndexFunc(open(x, shares), func(is bool) bool { return is })
+		if index < 0 {
+			continue
+		}
+		share := database.Share{Experiment: id, Machine: m.ID, Index: int64(index), Count: x.Parts,
+			State: database.Running, Lease: q.DB.Now().Add(leaseUnknown)}
+		if err := q.DB.PutShare(ctx, tx, share); err != nil {
+			return nil, err
+		}
+		return next(x, share), q.settle(ctx, tx, id)
+	}
+	return nil, nil
+}
+
+func next(x database.Experiment, share database.Share) *api.Next {
+	return &api.Next{Experiment: x.ID, Name: x.Name, Bundle: x.Bundle, Index: int(share.Index),
+		Count: int(share.Count)}
+}
+
+// open reports which parts no machine has or has ended.
+func open(x database.Experiment, shares []database.Share) []bool {
+	parts := slices.Repeat([]bool{true}, int(x.Parts))
+	for _, s := range shares {
+		if s.State != database.Failed && s.Index < x.Parts {
+			parts[s.Index] = false
+		}
+	}
+	return parts
+}
+
+// settle sets the state of an experiment to what follows from its shares.
+func (q Queue) settle(ctx context.Context, tx *sql.Tx, id string) error {
+	x, shares, err := q.DB.Lock(ctx, tx, id)
+	if err != nil || x.State == database.Stopped || len(shares) == 0 {
+		return err
+	}
+	count := map[string]int{}
+	for _, s := range shares {
+		count[s.State]++
+	}
+	hopeless, err := q.hopeless(ctx, tx, x, shares)
+	if err != nil {
+		return err
+	}
+	before := x.State
+	switch {
+	case count[database.Running] > 0:
+		x.State = database.Running
+	case !slices.Contains(open(x, shares), true) && count[database.Stopped] == 0:
+		x.State = database.Done
+	case count[database.Stopped] > 0:
+		x.State = database.Stopped
+	case hopeless:
+		x.State = database.Failed
+	default:
+		x.State = database.Running // an open part waits for a machine
+	}
+	if x.State == before {
+		return nil
+	}
+	return q.DB.SetState(ctx, tx, x)
+}
+
+// hopeless reports whether a part is open that no machine will begin.
+func (q Queue) hopeless(ctx context.Context, tx *sql.Tx, x database.Experiment, shares []database.Share) (
+	bool, error) {
+	parts := open(x, shares)
+	if !slices.Contains(parts, true) {
+		return false, nil
+	}
+	tries := map[int64]int{}
+	for _, s := range shares {
+		if s.State == database.Failed && parts[s.Index] {
+			if tries[s.Index]++; tries[s.Index] >= Tries {
+				return true, nil
+			}
+		}
+	}
+	n, err := q.DB.Candidates(ctx, tx, x, q.DB.Now().Add(-forgotten))
+	return n == 0, err
+}
+
+// Request asks the machines of an experiment to hold, resume or stop. Parts that no machine has are
+// held or stopped at once.
+func (q Queue) Request(ctx context.Context, tx *sql.Tx, id, request string) error {
+	x, shares, err := q.DB.Lock(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	switch request {
+	case api.RequestHold, api.RequestResume:
+		x.Held = request == api.RequestHold
+	case api.RequestStop:
+		if x.State == database.Queued || x.State == database.Running {
+			x.State = database.Stopped
+		}
+	default:
+		return fmt.Errorf("unknown request %q", request)
+	}
+	for _, s := range shares {
+		if s.State != database.Running {
+			continue
+		}
+		s.Request = request
+		if err := q.DB.PutShare(ctx, tx, s); err != nil {
+			return err
+		}
+	}
+	return q.DB.SetState(ctx, tx, x)
+}
+
+// progressOf returns what a machine reported last.
+func progressOf(s database.Share) (p api.Progress) {
+	_ = json.Unmarshal([]byte(s.Status), &p) // it was written by this program
+	return p
+}

@@ -1,0 +1,398 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+)
+
+// bench is a queue with a clock that the test moves.
+type bench struct {
+	Queue
+	now  time.Time
+	path string
+	ids  map[string]string // of machines, by name
+	jobs []string          // that were inserted
+}
+
+func newBench(t *testing.T, machines ...string) *bench {
+	t.Helper()
+	b := &bench{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), ids: map[string]string{},
+		path: filepath.Join(t.TempDir(), "hub.sqlite")}
+	b.open(t)
+	t.Cleanup(func() { _ = b.DB.Close() })
+	for _, name := range machines {
+		b.update(t, func(tx *sql.Tx) (err error) {
+			if b.ids[name], _, err = b.DB.Join(t.Context(), tx, name, "pool"); err != nil {
+				return err
+			}
+			return b.DB.Seen(t.Context(), tx, b.ids[name], "", "", "{}")
+		})
+	}
+	return b
+}
+
+func (b *bench) open(t *testing.T) {
+	t.Helper()
+	db, err := database.Open(t.Context(), b.path, func() time.Time { return b.now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.DB = db
+}
+
+func (b *bench) update(t *testing.T, do func(*sql.Tx) error) {
+	t.Helper()
+	if err := b.DB.Update(t.Context(), do); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// submit adds an experiment for the pool or a machine.
+func (b *bench) submit(t *testing.T, name, target string, parts, priority int64) (id string) {
+	t.Helper()
+	b.now = b.now.Add(time.Second)
+	b.update(t, func(tx *sql.Tx) (err error) {
+		id, err = b.Submit(t.Context(), tx, database.Experiment{Name: name, Owner: "ann", Bundle: "b",
+			Target: target, Parts: parts, Priority: priority})
+		return err
+	})
+	return id
+}
+
+// ask is an idle machine that asks; the answer is "name index/count", or "".
+func (b *bench) ask(t *testing.T, machine string) (answer string, n *api.Next) {
+	t.Helper()
+	b.update(t, func(tx *sql.Tx) (err error) {
+		if err := b.DB.Seen(t.Context(), tx, b.ids[machine], "", "", "{}"); err != nil {
+			return err
+		}
+		n, err = b.Next(t.Context(), tx, b.ids[machine])
+		return err
+	})
+	if n == nil {
+		return "", nil
+	}
+	return fmt.Sprintf("%s %d/%d", n.Name, n.Index, n.Count), n
+}
+
+// report is a machine that reports; the answer is the request for it.
+func (b *bench) report(t *testing.T, id, machine string, p api.Progress) string {
+	t.Helper()
+	var share database.Share
+	b.update(t, func(tx *sql.Tx) (err error) {
+		if share, err = b.DB.Share(t.Context(), tx, id, b.ids[machine]); err != nil {
+			return err
+		}
+		text, _ := json.Marshal(p)
+		share.Status = string(text)
+		return errors.Join(b.DB.Seen(t.Context(), tx, b.ids[machine], "", "", "{}"),
+			b.Report(t.Context(), tx, &share, p))
+	})
+	return share.Request
+}
+
+func (b *bench) look(t *testing.T, c Config) {
+	t.Helper()
+	err := b.Queue.look(t.Context(), c, func(_ context.Context, _ *sql.Tx, args river.JobArgs) error {
+		text := args.Kind()
+		if n, ok := args.(noticeArgs); ok {
+			text += " " + string(n.Event)
+		}
+		b.jobs = append(b.jobs, text)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// state is the state of an experiment and those of its shares, by part.
+func (b *bench) state(t *testing.T, id string) string {
+	t.Helper()
+	x, err := b.DB.Experiment(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shares, err := b.DB.Shares(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts []string
+	for _, s := range shares {
+		parts = append(parts, fmt.Sprintf(" %d:%s", s.Index, s.State))
+	}
+	slices.Sort(parts)
+	return x.State + strings.Join(parts, "")
+}
+
+var ended = api.Progress{Slots: 2, Completed: 2, Ended: true}
+
+func (b *bench) expect(t *testing.T, id, want string) {
+	t.Helper()
+	if got := b.state(t, id); got != want {
+		t.Errorf("state %q, want %q", got, want)
+	}
+}
+
+func TestOrderOfTheQueue(t *testing.T) {
+	b := newBench(t, "lab1", "lab2")
+	b.submit(t, "old", "pool", 1, 0)
+	b.submit(t, "urgent", "pool", 1, 5)
+	b.submit(t, "mine", "lab2", 1, 9)
+	b.submit(t, "elsewhere", "lab9", 1, 99)
+	for _, c := range []struct{ machine, want string }{
+		{"lab1", "urgent 0/1"},
+		{"lab1", "urgent 0/1"}, // the answer was lost
+		{"lab2", "mine 0/1"},
+	} {
+		if got, _ := b.ask(t, c.machine); got != c.want {
+			t.Errorf("%s gets %q, want %q", c.machine, got, c.want)
+		}
+	}
+	_, n := b.ask(t, "lab1")
+	b.report(t, n.Experiment, "lab1", ended)
+	b.expect(t, n.Experiment, "done 0:done")
+	if got, _ := b.ask(t, "lab1"); got != "old 0/1" {
+		t.Errorf("then %q", got)
+	}
+}
+
+// TestParts: each machine gets one part, a part is given once, and the experiment is done when all
+// are.
+func TestParts(t *testing.T) {
+	b := newBench(t, "lab1", "lab2", "lab3")
+	id := b.submit(t, "ab", "pool", 2, 0)
+	first, _ := b.ask(t, "lab1")
+	second, _ := b.ask(t, "lab2")
+	third, _ := b.ask(t, "lab3")
+	if first != "ab 0/2" || second != "ab 1/2" || third != "" {
+		t.Errorf("%q, %q, %q", first, second, third)
+	}
+	b.report(t, id, "lab1", ended)
+	b.expect(t, id, "running 0:done 1:running")
+	b.report(t, id, "lab2", ended)
+	b.expect(t, id, "done 0:done 1:done")
+}
+
+func TestLeases(t *testing.T) {
+	for name, c := range map[string]struct {
+		p    api.Progress
+		want time.Duration
+	}{
+		"nothing measured":              {api.Progress{}, 24 * time.Hour},
+		"a boot of ten minutes":         {api.Progress{NextBoot: 600, Seconds: 86400}, 50 * time.Minute},
+		"a plan of 5 days in silence":   {api.Progress{Seconds: 5 * 86400}, 10*24*time.Hour + 30*time.Minute},
+		"a claim of thousands of years": {api.Progress{Seconds: 1 << 62}, 90*24*time.Hour + 30*time.Minute},
+		"a negative claim":              {api.Progress{Seconds: -5}, 24 * time.Hour},
+	} {
+		if got := leaseOf(c.p); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestSilentMachine: notify, restart by power as often as configured, give up; then another machine
+// gets the part, and the first is stopped when it comes back.
+func TestSilentMachine(t *testing.T) {
+	b := newBench(t, "lab1", "lab2")
+	c := Config{Power: []Power{{Machines: "lab*", Cycle: []string{"/bin/true"}, Times: 2}}}
+	id := b.submit(t, "ab", "pool", 1, 0)
+	b.ask(t, "lab1")
+	busy := api.Progress{Slots: 2, Left: 2, NextBoot: 600}
+	b.report(t, id, "lab1", busy)
+	b.now = b.now.Add(49 * time.Minute)
+	b.look(t, c)
+	if len(b.jobs) != 0 {
+		t.Fatalf("within its lease: %q", b.jobs)
+	}
+	for range 2 {
+		b.now = b.now.Add(51 * time.Minute)
+		b.look(t, c)
+		b.look(t, c) // a look that is repeated changes nothing
+	}
+	b.expect(t, id, "running 0:running")
+	b.now = b.now.Add(51 * time.Minute)
+	if _, n := b.ask(t, "lab2"); n != nil {
+		t.Error("a part of a running machine is given away")
+	}
+	b.look(t, c)
+	want := "power,notice overdue,power,notice overdue,notice lost"
+	if got := strings.Join(b.jobs, ","); got != want {
+		t.Errorf("jobs %s, want %s", got, want)
+	}
+	b.expect(t, id, "running 0:failed")
+	if got, _ := b.ask(t, "lab2"); got != "ab 0/1" {
+		t.Errorf("the part that was given up: %q", got)
+	}
+	if request := b.report(t, id, "lab1", busy); request != api.RequestStop {
+		t.Errorf("a machine whose part another one has: %q", request)
+	}
+	b.report(t, id, "lab2", ended)
+	b.expect(t, id, "done 0:done 0:failed")
+}
+
+// TestBack: a machine that was given up and comes back before another one has begun goes on.
+func TestBack(t *testing.T) {
+	b := newBench(t, "lab1")
+	id := b.submit(t, "ab", "lab1", 1, 0)
+	b.ask(t, "lab1")
+	busy := api.Progress{Slots: 2, Left: 2, NextBoot: 600}
+	for range 3 {
+		b.now = b.now.Add(25 * time.Hour)
+		b.look(t, Config{})
+	}
+	b.expect(t, id, "failed 0:failed")
+	if got := strings.Join(b.jobs, ","); got != "notice overdue,notice lost" {
+		t.Errorf("without power control: %s", got)
+	}
+	if request := b.report(t, id, "lab1", busy); request != "" {
+		t.Errorf("%q", request)
+	}
+	b.expect(t, id, "running 0:running")
+	b.report(t, id, "lab1", ended)
+	b.expect(t, id, "done 0:done")
+}
+
+// TestFailedParts: krund stops on each machine, so that the part fails Tries times.
+func TestFailedParts(t *testing.T) {
+	b := newBench(t, "lab1", "lab2", "lab3", "lab4")
+	id := b.submit(t, "ab", "pool", 1, 0)
+	for i, m := range []string{"lab1", "lab2", "lab3"} {
+		if got, _ := b.ask(t, m); got != "ab 0/1" {
+			t.Fatalf("%s gets %q", m, got)
+		}
+		b.report(t, id, m, api.Progress{Slots: 2, Left: 2, Ended: true, Reason: "unfit"})
+		if want := []string{"running", "running", "failed"}[i]; !strings.HasPrefix(b.state(t, id), want) {
+			t.Errorf("%s: %s", want, b.state(t, id))
+		}
+	}
+	if got, _ := b.ask(t, "lab4"); got != "" {
+		t.Errorf("a failed experiment is given to %q", got)
+	}
+}
+
+func TestRequests(t *testing.T) {
+	b := newBench(t, "lab1", "lab2")
+	id := b.submit(t, "ab", "pool", 2, 0)
+	request := func(what string) {
+		b.update(t, func(tx *sql.Tx) error { return b.Request(t.Context(), tx, id, what) })
+	}
+	b.ask(t, "lab1")
+	busy, held := api.Progress{Slots: 2, Left: 1}, api.Progress{Slots: 2, Left: 1, Held: true}
+	request(api.RequestHold)
+	if got, _ := b.ask(t, "lab2"); got != "" {
+		t.Errorf("a held experiment is given to %q", got)
+	}
+	for _, c := range []struct {
+		p    api.Progress
+		want string
+	}{{busy, "hold"}, {held, ""}} {
+		if got := b.report(t, id, "lab1", c.p); got != c.want {
+			t.Errorf("request %q, want %q", got, c.want)
+		}
+	}
+	request(api.RequestResume)
+	if got := b.report(t, id, "lab1", busy); got != "" {
+		t.Errorf("resume is followed: %q", got)
+	}
+	request(api.RequestStop)
+	if got, _ := b.ask(t, "lab2"); got != "" {
+		t.Errorf("a stopped experiment is given to %q", got)
+	}
+	if got := b.report(t, id, "lab1", busy); got != "stop" {
+		t.Errorf("request %q, want stop", got)
+	}
+	b.report(t, id, "lab1", api.Progress{Slots: 2, Left: 1, Ended: true})
+	b.expect(t, id, "stopped 0:stopped")
+}
+
+// TestNothingIsStuck: machines lose answers, are silent, refuse, come back or die for ever, and the
+// hub is killed between any two steps. Every experiment ends, no part is done twice at a time, and
+// one that some machine could finish is done.
+func TestNothingIsStuck(t *testing.T) {
+	const runs = 4
+	counts := map[string]int{}
+	for seed := range uint64(runs) {
+		r := rand.New(rand.NewPCG(seed, 19))
+		b := newBench(t, "lab1", "lab2", "lab3", "lab4", "lab5")
+		var ids []string
+		for i := range 4 {
+			parts, priority := 1+int64(r.IntN(3)), int64(r.IntN(3))
+			ids = append(ids, b.submit(t, fmt.Sprintf("x%d", i), "pool", parts, priority))
+		}
+		simulate(t, b, r)
+		for _, id := range ids {
+			state, _, _ := strings.Cut(b.state(t, id), " ")
+			counts[state]++
+			if state != database.Done && state != database.Failed {
+				t.Errorf("seed %d: %s is stuck: %s", seed, id, b.state(t, id))
+			}
+		}
+	}
+	if counts[database.Done] < runs*2 {
+		t.Errorf("%v: too few are done for this to test anything", counts)
+	}
+	t.Logf("%v", counts)
+}
+
+// simulate runs five machines for 60 simulated days, in which two of them die.
+func simulate(t *testing.T, b *bench, r *rand.Rand) {
+	t.Helper()
+	type lab struct {
+		experiment string
+		left       int
+		dead       bool
+	}
+	labs := map[string]*lab{}
+	names := []string{"lab1", "lab2", "lab3", "lab4", "lab5"}
+	for _, name := range names {
+		labs[name] = &lab{}
+	}
+	for step := range 60 * 24 / 4 {
+		b.now = b.now.Add(4 * time.Hour)
+		if r.IntN(20) == 0 { // the hub was killed
+			_ = b.DB.Close()
+			b.open(t)
+		}
+		if step == 10 || step == 40 {
+			labs[names[r.IntN(len(names))]].dead = true
+		}
+		b.look(t, Config{Power: []Power{{Machines: "*", Times: 1, Cycle: []string{"/bin/true"}}}})
+		name := names[r.IntN(len(names))]
+		m := labs[name]
+		switch {
+		case m.dead || r.IntN(5) == 0: // silent
+		case m.experiment == "":
+			if _, n := b.ask(t, name); n != nil && r.IntN(3) > 0 { // or the answer is lost
+				m.experiment, m.left = n.Experiment, 1+r.IntN(6)
+			}
+		default:
+			m.left--
+			p := api.Progress{Slots: 6, Left: m.left, NextBoot: 3600 * 20, Ended: m.left == 0}
+			if r.IntN(30) == 0 {
+				p.Ended = true // krund stopped
+			}
+			if b.report(t, m.experiment, name, p) == api.RequestStop || p.Ended {
+				m.experiment = ""
+			}
+		}
+	}
+	for range 20 { // nothing reports any more
+		b.now = b.now.Add(8 * 24 * time.Hour)
+		b.look(t, Config{})
+	}
+}
