@@ -97,7 +97,10 @@ func Strength(kappa float64) string {
 
 // Confusion is a confusion matrix of a method against known truth; positive is dissimilar.
 type Confusion struct {
-	TruePositive, FalseNegative, FalsePositive, TrueNegative int
+	TruePositive  int `json:"true_positives"`
+	FalseNegative int `json:"false_negatives"`
+	FalsePositive int `json:"false_positives"`
+	TrueNegative  int `json:"true_negatives"`
 }
 
 // Add counts a subject.
