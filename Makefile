@@ -138,8 +138,8 @@ explain-bench: build
 ## history-bench  false alerts and delay of krunctl history in simulations, beside otava and E-divisive
 .PHONY: history-bench
 history-bench:
-	$(GO) test -tags slow -count=1 -v -timeout 1h -run 'TestFalse|TestDelay|TestMethods|TestTigerBeetle' \
-	  ./internal/analysis/history
+	$(GO) test -tags slow -count=1 -v -timeout 1h -run 'TestFalse|TestDelay|TestMethods|TestTigerBeetle|TestRight' \
+	  ./internal/analysis/history ./internal/analysis/bisect
 
 ## stop-bench  false statements of [stop] in 100,000 simulated series; with KRUND_FIXTURES also what it saves
 .PHONY: stop-bench

@@ -159,7 +159,7 @@ func exitCode(err error) int {
 	case errors.As(err, &usage), errors.As(err, &wrong), errors.Is(err, exchange.ErrUnknown),
 		errors.Is(err, exchange.ErrPacked):
 		return exitUsage
-	case errors.Is(err, errUnjudged):
+	case errors.Is(err, errUnjudged), errors.Is(err, errStep):
 		return exitLeftOut
 	}
 	return exitError
@@ -167,7 +167,7 @@ func exitCode(err error) int {
 
 // message returns the text to print for err; "" for none.
 func message(err error) string {
-	if err == nil || err == errFound { //nolint:errorlint // a joined error has more to say
+	if err == nil || err == errFound || err == errStep { //nolint:errorlint // a joined error has more to say
 		return ""
 	}
 	return err.Error()

@@ -74,8 +74,17 @@ func newExperiment(t *testing.T) *builder { return newExperimentOf(t, experiment
 func newExperimentOf(t *testing.T, text string) *builder {
 	t.Helper()
 	text = strings.ReplaceAll(text, "[experiment_end]\n", "")
-	b := &builder{t: t, toml: filepath.Join(t.TempDir(), "test.toml")}
-	b.must(os.WriteFile(b.toml, []byte(text), 0o644))
+	toml := filepath.Join(t.TempDir(), "test.toml")
+	if err := os.WriteFile(toml, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return newExperimentAt(t, toml, text)
+}
+
+// newExperimentAt is newExperimentOf of a configuration file that exists, with this text.
+func newExperimentAt(t *testing.T, toml, text string) *builder {
+	t.Helper()
+	b := &builder{t: t, toml: toml}
 	cfg, err := config.Parse(b.toml, []byte(text), "bencher7", doctor.Settings())
 	b.must(err)
 	b.cfg = cfg

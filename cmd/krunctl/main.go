@@ -161,7 +161,7 @@ func groups(a *app) []group {
 			"Analyze and present it",
 			[]*cobra.Command{
 				analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a),
-				historyCommand(a), rebootsCommand(a),
+				historyCommand(a), bisectCommand(a), rebootsCommand(a),
 				explainCommand(a), stabilityCommand(a), similarityCommand(a), optimizeCommand(a),
 				simulateCommand(a), decideCommand(a),
 			},

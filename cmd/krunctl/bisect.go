@@ -1,0 +1,306 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/analysis/bisect"
+	"krund/internal/analysis/compare"
+	"krund/internal/bisection"
+	"krund/internal/config"
+	"krund/internal/directory"
+	"krund/internal/display"
+	"krund/internal/durable"
+	"krund/internal/experiment"
+)
+
+const bisectHelp = `Bisect finds the version that made a key faster or slower, by measuring few of the
+versions between a good and a bad one. The probability of a wrong answer is bounded.
+
+DIR holds everything: the plan, the builds, and an experiment for each step, which
+compares one version with the good one in blocks. Each call of krunctl bisect DIR
+reads the experiments that have ended, decides, builds, and writes the experiment
+of the next step, or names the culprit. It starts nothing: run the step when the
+machine is free, or let other work go first; a power cut loses nothing.
+
+The first call has the plan:
+  --versions  a version per line, the good one first, the bad one last, such as
+              git rev-list --reverse GOOD~..BAD
+  --build     a command of the shell that builds $KRUND_REVISION into $KRUND_OUTPUT,
+              where parts of an interrupted build may be. If it fails, the version is
+              skipped; not the good and the bad one
+  --template  the configuration of a step, with the arms good and candidate, in which
+              @GOOD@ and @CANDIDATE@ are the versions, @GOOD_BUILD@ and
+              @CANDIDATE_BUILD@ the directories of their builds:
+
+  [experiment]
+  executions = 5                    # blocks of a step
+  order = "blocked"
+  [arms.good]
+  revision = "@GOOD@"
+  benchmarks = "@GOOD_BUILD@"
+  [arms.candidate]
+  revision = "@CANDIDATE@"
+  benchmarks = "@CANDIDATE_BUILD@"
+
+The first steps show that the bad version differs. A step then measures the version
+that divides the probability best; one may be measured again. docs/bisect.md has the
+method, how often it is right, and how many blocks it needs.
+
+EXAMPLES
+  git rev-list --reverse v1.2~..v1.3 | krunctl bisect slow.bisect --versions - \
+    --build 'git -C src checkout -q $KRUND_REVISION && make -C src install DIR=$KRUND_OUTPUT' \
+    --template step.toml --key nbody:C:default-c
+  krunctl bisect slow.bisect
+  until krunctl bisect --json slow.bisect > answer; do krund run "$(jq -r .step answer)"; done
+
+EXIT STATUS
+  0  the culprit was found
+  1  something could not be done
+  2  wrong usage
+  3  the step that was named must be run first, or good and bad do not differ enough`
+
+// bisectOptions are the flags.
+type bisectOptions struct {
+	bisection.Plan
+	versions, template string
+	json               bool
+}
+
+// errStep ends a bisection that waits for a step.
+var errStep = errors.New("a step must be run first")
+
+func bisectCommand(a *app) *cobra.Command {
+	var o bisectOptions
+	c := &cobra.Command{
+		Use: "bisect DIR", Short: "Find the version that changed the speed of a key", Long: bisectHelp,
+		Args: arguments(1, 1, "the directory of a bisection"),
+		RunE: func(c *cobra.Command, args []string) error { return a.bisect(c.Context(), args[0], o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.versions, "versions", "", "file with a version per line; - is standard input")
+	f.StringVar(&o.template, "template", "", "configuration of a step")
+	f.StringVar(&o.Build, "build", "", "command of the shell that builds a version")
+	f.StringVar(&o.Timeout, "build-timeout", "1h", "time that a build may take")
+	f.StringVar(&o.Key, "key", "", "benchmark:vm:variant")
+	f.Float64Var(&o.Delta, "error", 0.05, "probability of a wrong answer")
+	const most = 60
+	f.IntVar(&o.Most, "most", most, "blocks of the bad version after which it does not differ enough")
+	f.BoolVar(&o.json, "json", false, "print the answer as JSON")
+	return c
+}
+
+func (a *app) bisect(ctx context.Context, dir string, o bisectOptions) error {
+	b, err := a.openBisection(dir, o)
+	if err != nil {
+		return err
+	}
+	for {
+		versions, steps, waiting, err := a.bisectVersions(b)
+		if err != nil {
+			return err
+		}
+		d := bisect.Decide(bisect.Question{Versions: len(versions), Delta: b.Plan.Delta, Most: b.Plan.Most},
+			versions)
+		if d.Action == bisect.Measure && waiting == "" {
+			if waiting, err = b.Next(ctx, d, steps+1); err != nil {
+				return err
+			}
+			if waiting == "" {
+				a.talk("krunctl: version %s is skipped: it could not be built", b.Plan.Versions[d.Version])
+				continue
+			}
+			if _, err := experiment.ParseConfig(a.fsys, waiting, a.host); err != nil {
+				return errors.Join(err, a.fsys.Remove(waiting))
+			}
+		}
+		return a.printBisection(b, d, waiting, o.json)
+	}
+}
+
+// openBisection opens the bisection, or makes it by the flags.
+func (a *app) openBisection(dir string, o bisectOptions) (*bisection.Bisection, error) {
+	b, err := bisection.Open(a.fsys, dir)
+	flags := o.versions != "" || o.template != "" || o.Build != "" || o.Key != ""
+	if !errors.Is(err, fs.ErrNotExist) && !flags {
+		return b, err
+	}
+	if o.versions == "" || o.template == "" || o.Build == "" || o.Key == "" {
+		return nil, usageError(errors.New("a new bisection needs --versions, --template, --build and --key"))
+	}
+	if o.Versions, err = a.versionOrder(o.versions); err != nil {
+		return nil, err
+	}
+	text, err := durable.ReadFile(a.fsys, o.template)
+	if err != nil {
+		return nil, fmt.Errorf("read --template: %w", err)
+	}
+	o.Template = string(text)
+	return bisection.Create(a.fsys, dir, o.Plan)
+}
+
+// bisectVersions reads the steps. waiting is the configuration of the one that has not ended.
+func (a *app) bisectVersions(b *bisection.Bisection) (versions []bisect.Version, steps int, waiting string,
+	err error) {
+	versions = make([]bisect.Version, len(b.Plan.Versions))
+	for v := range versions {
+		versions[v].Skip = b.Skipped(v)
+	}
+	for {
+		file, exists := b.Step(steps + 1)
+		if !exists {
+			return versions, steps, "", nil
+		}
+		steps++
+		cfg, err := experiment.ParseConfig(a.fsys, file, a.host)
+		if err != nil {
+			return nil, 0, "", err
+		}
+		v, err := candidateOf(b, cfg, file)
+		if err != nil {
+			return nil, 0, "", err
+		}
+		ended, err := a.ended(file)
+		if err != nil {
+			return nil, 0, "", err
+		}
+		if !ended {
+			return versions, steps, file, nil
+		}
+		differences, err := a.differences(directory.For(file), b.Plan.Key)
+		if err != nil {
+			return nil, 0, "", err
+		}
+		versions[v].Differences = append(versions[v].Differences, differences...)
+		if len(differences) > 0 || versions[v].Skip {
+			continue
+		}
+		if v == len(versions)-1 {
+			return nil, 0, "", fmt.Errorf("%s: no block of %s was completed in both arms; find out why "+
+				"(krunctl status), then `krunctl rerun` it", file, b.Plan.Key)
+		}
+		versions[v].Skip = true
+		if err := b.Skip(v, "no block of "+file+" was completed"); err != nil {
+			return nil, 0, "", err
+		}
+	}
+}
+
+// candidateOf returns the version that a step measures.
+func candidateOf(b *bisection.Bisection, cfg *config.Config, file string) (int, error) {
+	for _, arm := range cfg.Arms {
+		if arm.Name == bisection.Candidate {
+			if v := slices.Index(b.Plan.Versions, arm.Revision); v > 0 {
+				return v, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("%s: the revision of [arms.%s] is no version of this bisection; the template needs "+
+		`revision = "@CANDIDATE@" there`, file, bisection.Candidate)
+}
+
+// ended reports whether all slots of a step are final.
+func (a *app) ended(file string) (bool, error) {
+	dir := directory.For(file)
+	if _, err := a.fsys.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	e, err := experiment.Open(a.fsys, dir)
+	if err != nil {
+		return false, err
+	}
+	s, err := e.OpenSchedule()
+	if err != nil {
+		return false, err
+	}
+	sum, err := s.Summarize()
+	return sum.Outstanding+sum.Running == 0, errors.Join(err, s.Close())
+}
+
+// differences returns the differences of the logarithms of both arms in each complete block.
+func (a *app) differences(dir, key string) ([]float64, error) {
+	r := a.reader(runtime.NumCPU())
+	r.NoPerformance = true
+	in, doc, err := r.Analyzed(dir, key, nil)
+	if err != nil {
+		return nil, err
+	}
+	blocks := map[string]map[int]float64{bisection.Good: {}, bisection.Candidate: {}}
+	for i := range in.Data.Pairs {
+		arm := in.Data.Pairs[i].Key.Arm
+		if blocks[arm] == nil {
+			continue
+		}
+		for _, e := range compare.Executions(&in.Data.Pairs[i], &doc.Pairs[i], doc.Parameters.Column) {
+			if !(e.Value > 0) {
+				return nil, fmt.Errorf("%s: a value of %s is not positive: no change is a percentage of it",
+					dir, key)
+			}
+			blocks[arm][e.Number] = math.Log(e.Value)
+		}
+	}
+	var list []float64
+	for _, n := range slices.Sorted(maps.Keys(blocks[bisection.Good])) {
+		if candidate, ok := blocks[bisection.Candidate][n]; ok {
+			list = append(list, candidate-blocks[bisection.Good][n])
+		}
+	}
+	return list, nil
+}
+
+// printBisection prints the answer, and returns the error for the exit status.
+func (a *app) printBisection(b *bisection.Bisection, d bisect.Decision, step string, asJSON bool) error {
+	names := b.Plan.Versions
+	if asJSON {
+		err := a.printJSON(struct {
+			bisect.Decision
+			Versions []string `json:"versions"`
+			Step     string   `json:"step,omitempty"`
+		}{d, names, step})
+		if err != nil {
+			return err
+		}
+	}
+	var text string
+	switch d.Action {
+	case bisect.Found:
+		text = fmt.Sprintf("%s made %s %s, with a probability of %.3f; %s measured", culprit(names, d),
+			b.Plan.Key, changeWords(d.Change), d.Probability, display.Count(d.Blocks, "block"))
+	case bisect.Same:
+		text = fmt.Sprintf("%s and %s do not differ enough in %s: after %s nothing is shown", names[0],
+			names[len(names)-1], b.Plan.Key, display.Count(d.Blocks, "block"))
+	default:
+		text = fmt.Sprintf("%s measured; most probable culprit: %s (%.3f)\nrun the next step: krund run %s",
+			display.Count(d.Blocks, "block"), culprit(names, d), d.Probability, display.ShellPath(step))
+	}
+	if !asJSON {
+		a.print("%s\n", text)
+	}
+	switch d.Action {
+	case bisect.Found:
+		return nil
+	case bisect.Same:
+		return fmt.Errorf("%w: good and bad do not differ enough", errUnjudged)
+	}
+	return errStep
+}
+
+func culprit(names []string, d bisect.Decision) string {
+	return strings.Join(slices.Compact([]string{names[d.First], names[d.Last]}), " to ")
+}
+
+func changeWords(ratio float64) string {
+	if ratio > 1 {
+		return fmt.Sprintf("%.1f%% slower", 100*(ratio-1))
+	}
+	return fmt.Sprintf("%.1f%% faster", 100*(1-ratio))
+}

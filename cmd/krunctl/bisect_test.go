@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+const stepText = `[experiment]
+executions = 5
+iterations = 40
+order = "blocked"
+reboot = "none"
+account = "caller"
+[vms.C]
+runner = "c"
+variants = ["v"]
+[variants.v]
+entry = "bench.so"
+[benchmarks]
+nbody = { parameter = 10 }
+[arms.good]
+revision = "@GOOD@"
+benchmarks = "@GOOD_BUILD@"
+[arms.candidate]
+revision = "@CANDIDATE@"
+benchmarks = "@CANDIDATE_BUILD@"
+`
+
+// measure runs a step as krund would: revisions from r11 on are 4 % slower.
+func measure(t *testing.T, r *rand.Rand, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newExperimentAt(t, file, string(text))
+	for range b.cfg.Slots() {
+		slot, err := b.sched.Begin()
+		b.must(err)
+		rec := b.record(slot, results.Completed)
+		arm := b.cfg.Arms[0]
+		if slot.Key.Arm != arm.Name {
+			arm = b.cfg.Arms[1]
+		}
+		content, err := os.ReadFile(filepath.Join(arm.Benchmarks, "revision"))
+		if err != nil || string(content) != arm.Revision {
+			t.Fatalf("%s: built %q: %v", arm.Revision, content, err)
+		}
+		level := 1e6 * (1 + 0.01*float64(slot.Pexec)) * (1 + 0.01*r.NormFloat64())
+		if n, err := strconv.Atoi(arm.Revision[1:]); err != nil || n >= 11 {
+			level *= 1.04
+		}
+		for i := range rec.WallNS {
+			rec.WallNS[i] = int64(level * (1 + 0.001*r.NormFloat64()))
+		}
+		b.append(rec)
+		b.must(b.sched.Finish(slot, schedule.Completed))
+	}
+	b.must(b.sched.Close())
+}
+
+type bisectAnswer struct {
+	Action, Step string
+	Version      int
+	Blocks       int
+	Probability  float64
+	First, Last  int
+}
+
+// TestBisect: of 31 revisions, of which one cannot be built, the culprit is found by steps that are
+// measured one after the other. A call between two steps changes nothing.
+func TestBisect(t *testing.T) {
+	dir := t.TempDir()
+	state, versions, template := filepath.Join(dir, "b"), filepath.Join(dir, "versions"),
+		filepath.Join(dir, "step.toml")
+	var list []string
+	for i := range 31 {
+		list = append(list, "r"+strconv.Itoa(i))
+	}
+	for name, text := range map[string]string{versions: strings.Join(list, "\n"), template: stepText} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"bisect", "--json", state, "--versions", versions, "--template", template, "--key",
+		"nbody:C:v", "--build", `test $KRUND_REVISION != r15 && printf %s $KRUND_REVISION > $KRUND_OUTPUT/revision`}
+	ask := func() (bisectAnswer, int) {
+		t.Helper()
+		got := krunctl(t, args...)
+		args = args[:3]
+		var answer bisectAnswer
+		if err := json.Unmarshal([]byte(got.stdout), &answer); err != nil {
+			t.Fatalf("%v: %s", err, got.stderr)
+		}
+		return answer, got.code
+	}
+	r := rand.New(rand.NewPCG(1, 5))
+	answer, code := ask()
+	steps := 0
+	for ; answer.Action == "measure" && steps < 40; steps++ {
+		if again, _ := ask(); again != answer || code != exitLeftOut {
+			t.Fatalf("%+v, then %+v", answer, again)
+		}
+		measure(t, r, answer.Step)
+		answer, code = ask()
+	}
+	if code != exitOK || answer.First != 11 || answer.Last != 11 || answer.Probability < 0.975 ||
+		answer.Blocks != 5*steps || steps > 12 {
+		t.Errorf("%d: %+v, %d steps", code, answer, steps)
+	}
+	if _, err := os.Stat(filepath.Join(state, "builds", "0015.skip")); err != nil {
+		t.Errorf("r15 was not skipped: %v", err)
+	}
+}
+
+func TestBisectUsage(t *testing.T) {
+	dir := t.TempDir()
+	template := filepath.Join(dir, "step.toml")
+	if err := os.WriteFile(template, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{dir, "needs --versions, --template, --build and --key"},
+		{dir + " --versions - --template x.toml --build true --key a:b:c", "there is no version"},
+		{dir + " --versions " + template + " --template " + template + " --build true --key a:b:c",
+			"at least two versions"},
+	} {
+		got := krunctl(t, append([]string{"bisect"}, strings.Fields(c.args)...)...)
+		if got.code == exitOK || !strings.Contains(got.stderr, c.want) {
+			t.Errorf("%s: %d: %s", c.args, got.code, got.stderr)
+		}
+	}
+}

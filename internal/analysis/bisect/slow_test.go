@@ -1,0 +1,5 @@
+//go:build slow
+
+package bisect
+
+const simulated = 5000 // bisections, for the figures of docs/bisect.md: `make history-bench`

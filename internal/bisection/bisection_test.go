@@ -1,0 +1,76 @@
+package bisection
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/bisect"
+	"krund/internal/durable"
+)
+
+func plan() Plan {
+	return Plan{Versions: []string{"a", "b", "c"}, Key: "x:y:z", Delta: 0.05, Most: 60, Timeout: "1m",
+		Build:    `test $KRUND_REVISION != b && echo $KRUND_REVISION >> $KRUND_OUTPUT/log`,
+		Template: "@GOOD@ @CANDIDATE@ @GOOD_BUILD@ @CANDIDATE_BUILD@"}
+}
+
+// TestNext: builds happen once, a version that cannot be built is skipped, and the good and the bad
+// one must be.
+func TestNext(t *testing.T) {
+	dir := t.TempDir()
+	b, err := Create(durable.OS(), dir, plan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := b.Next(context.Background(), bisect.Decision{Version: 2}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	want := "a c " + filepath.Join(dir, "builds", "0000") + " " + filepath.Join(dir, "builds", "0002")
+	if err != nil || string(text) != want {
+		t.Errorf("%q, %v", text, err)
+	}
+	if b, err = Open(durable.OS(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if file, err = b.Next(context.Background(), bisect.Decision{Version: 1}, 2); err != nil || file != "" ||
+		!b.Skipped(1) || b.Skipped(2) {
+		t.Errorf("%q, %v, skipped %t", file, err, b.Skipped(1))
+	}
+	text, err = os.ReadFile(filepath.Join(dir, "builds", "0000", "log"))
+	if err != nil || string(text) != "a\n" {
+		t.Errorf("built %q, %v", text, err)
+	}
+	p := plan()
+	p.Build = "exit 3"
+	if b, err = Create(durable.OS(), filepath.Join(t.TempDir(), "new"), p); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = b.Next(context.Background(), bisect.Decision{Version: 2}, 1); err == nil {
+		t.Error("the good version was not built")
+	}
+	if _, err := Create(durable.OS(), dir, plan()); err == nil || !strings.Contains(err.Error(), "already") {
+		t.Errorf("a second plan: %v", err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for name, change := range map[string]func(*Plan){
+		"one version":    func(p *Plan) { p.Versions = p.Versions[:1] },
+		"twice":          func(p *Plan) { p.Versions[2] = "a" },
+		"no error":       func(p *Plan) { p.Delta = 0 },
+		"no blocks":      func(p *Plan) { p.Most = 0 },
+		"no time":        func(p *Plan) { p.Timeout = "soon" },
+		"no placeholder": func(p *Plan) { p.Template = "x" },
+	} {
+		p := plan()
+		change(&p)
+		if p.Check() == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
