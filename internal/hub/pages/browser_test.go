@@ -1,0 +1,260 @@
+package pages
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// site serves sample pages at /NAME with the headers of the hub.
+func site(t *testing.T, page func(name string) any, events http.HandlerFunc) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /static/{name}", func(w http.ResponseWriter, r *http.Request) {
+		text, media, err := Static(r.PathValue("name"))
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", media)
+		_, _ = w.Write(text)
+	})
+	mux.HandleFunc("GET /events", events)
+	mux.HandleFunc("GET /{name}", func(w http.ResponseWriter, r *http.Request) {
+		found := page(r.PathValue("name"))
+		if found == nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", Policy)
+		if err := Write(w, found); err != nil {
+			t.Error(err)
+		}
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		server.Listener.Close() // the browser would ask for the events again
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL + "/"
+}
+
+// quiet are events that never come.
+func quiet(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	w.(http.Flusher).Flush()
+	<-r.Context().Done()
+}
+
+// TestPagesInBrowser: each page, with usual and with hostile names, in windows of 400 and 1280
+// pixels: no part is wider than the window, nothing complains, no hostile text has run, and what a
+// screen reader finds is in order.
+func TestPagesInBrowser(t *testing.T) {
+	b := startChromium(t)
+	texts := []string{"bench-1", "'\"><script>alert(1)</script><img src=x onerror=alert(1)>\u202e שלום",
+		strings.Repeat("x", 10<<10)}
+	all := make([]map[string]any, len(texts))
+	for i, text := range texts {
+		all[i] = samples(text)
+	}
+	at := 0
+	url := site(t, func(name string) any { return all[at][name] }, quiet)
+	for _, width := range []int{400, 1280} {
+		p := b.tab(width)
+		for i := range texts {
+			at = i
+			for name := range all[i] {
+				if i > 0 && strings.HasPrefix(name, "no-") {
+					continue // they have no such text
+				}
+				p.open(url + name)
+				checkLayout(t, p, fmt.Sprintf("%s at %d with %.20q", name, width, texts[i]), width)
+				checkReading(t, p, name)
+			}
+		}
+		if c := p.complaints(); len(c) > 0 {
+			t.Errorf("at %d: %s", width, strings.Join(c, "\n"))
+		}
+	}
+}
+
+func checkLayout(t *testing.T, p *tab, what string, width int) {
+	t.Helper()
+	var found struct {
+		Width   int
+		Wide    []string
+		Scripts int
+		Handles int
+	}
+	p.eval(`(()=>{const wide=[...document.querySelectorAll("body *")].filter((e)=>e.getBoundingClientRect().right>innerWidth+.5&&
+!e.closest(".sr,.skip,.scroll")).map((e)=>e.tagName+"."+e.className+" "+e.textContent.slice(0,40));
+return {width:document.documentElement.scrollWidth,wide:wide.slice(0,5),
+scripts:[...document.scripts].filter((s)=>!s.src.endsWith("/static/hub.js")).length,
+handles:[...document.querySelectorAll("*")].filter((e)=>[...e.attributes].some((a)=>a.name.startsWith("on")||a.name==="style")).length}})()`,
+		&found)
+	if found.Width > width || len(found.Wide) > 0 || found.Scripts > 0 || found.Handles > 0 {
+		t.Errorf("%s: %+v", what, found)
+	}
+}
+
+// checkReading: one title, landmarks, headings without gaps, every control and table with a name.
+func checkReading(t *testing.T, p *tab, what string) {
+	t.Helper()
+	roles := map[string]int{}
+	level := 0
+	for _, n := range p.reads() {
+		roles[n.Role]++
+		switch n.Role {
+		case "heading":
+			if n.Level > level+1 || n.Name == "" || n.Level == 1 && level > 0 {
+				t.Errorf("%s: heading %q of level %d after %d", what, n.Name, n.Level, level)
+			}
+			level = n.Level
+		case "link", "button", "textbox", "combobox", "spinbutton", "table", "region", "progressbar", "image",
+			"navigation":
+			if n.Name == "" {
+				t.Errorf("%s: a %s without a name", what, n.Role)
+			}
+		}
+	}
+	if roles["main"] != 1 || roles["banner"] != 1 || roles["contentinfo"] != 1 {
+		t.Errorf("%s: landmarks %v", what, roles)
+	}
+	if want := 1; what != "login" && roles["navigation"] != want {
+		t.Errorf("%s: %d navigations", what, roles["navigation"])
+	}
+}
+
+// TestKeyboard: Tab goes through a page in the order of reading, the first stop is the link that
+// skips the navigation, each stop is visible, and Enter follows it.
+func TestKeyboard(t *testing.T) {
+	b := startChromium(t)
+	page := samples("bench-1")["queue"]
+	p := b.tab(1280)
+	p.open(site(t, func(string) any { return page }, quiet) + "queue")
+	var stops []string
+	for range 30 {
+		p.press("Tab")
+		var stop struct {
+			Text    string
+			Outline string
+			Left    float64
+		}
+		p.eval(`(()=>{const e=document.activeElement,s=getComputedStyle(e);return {text:e===document.body?"":(e.ariaLabel||
+e.textContent||e.name).trim(),outline:s.outlineStyle,left:e.getBoundingClientRect().left}})()`, &stop)
+		if stop.Text == "" {
+			break
+		}
+		if stop.Outline == "none" || stop.Left < 0 {
+			t.Errorf("the focus on %q cannot be seen: %+v", stop.Text, stop)
+		}
+		stops = append(stops, stop.Text)
+	}
+	want := []string{"Skip to the content", "Machines", "Queue", "Experiments", "Compare", "Alerts 1 open",
+		"Tokens", "Log out", "Table of experiments", "bench-1", "priority", "Set the priority of bench-1",
+		"Stop bench-1", "sorting"}
+	if !slices.Equal(stops, want) {
+		t.Errorf("stops %q, want %q", stops, want)
+	}
+	p.eval("document.activeElement.blur()", nil)
+	p.press("Tab")
+	p.press("Enter")
+	var id string
+	if p.eval("document.activeElement.id", &id); id != "main" {
+		t.Errorf("the skip link leads to %q", id)
+	}
+}
+
+// TestLive: after an event the strip, the sentence for screen readers and the times are those of
+// the new page; the focus stays where it is.
+func TestLive(t *testing.T) {
+	b := startChromium(t)
+	first := samples("bench-1")["experiment"].(ExperimentPage)
+	second := first
+	second.Finished, second.Shares = 32, slices.Clone(first.Shares)
+	second.Shares[0].Slots = strings.Repeat("C", 31) + "R" + strings.Repeat("O", 28)
+	var state atomic.Int32
+	change := make(chan string)
+	url := site(t, func(string) any {
+		if state.Load() == 0 {
+			return first
+		}
+		return second
+	}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for {
+			w.(http.Flusher).Flush()
+			select {
+			case text := <-change:
+				fmt.Fprint(w, text)
+			case <-r.Context().Done():
+				return
+			}
+		}
+	})
+	p := b.tab(1280)
+	p.open(url + "experiment")
+	p.eval(`document.querySelector('#shares a[href="/experiments/e1/a/report"]').focus()`, nil)
+	const strip = `document.querySelector("#shares svg").getAttribute("aria-label")`
+	var before, after, said, focus string
+	p.eval(strip, &before)
+	state.Store(1)
+	change <- "event: change\ndata: 2\n\n"
+	p.eval(`new Promise((done)=>{const look=()=>`+strip+`===`+fmt.Sprintf("%q", before)+
+		`?setTimeout(look,10):done();look()})`, nil)
+	p.eval(strip, &after)
+	p.eval(`document.querySelector('[role=status]').textContent`, &said)
+	p.eval(`document.activeElement.getAttribute("href")||""`, &focus)
+	if after != "60 executions: 31 completed, 1 running, 28 to do" ||
+		said != "32 of 120 executions, 26 %, 2 failures" {
+		t.Errorf("%q, %q", after, said)
+	}
+	if focus != "/experiments/e1/a/report" {
+		t.Errorf("the focus went to %q", focus)
+	}
+	if c := p.complaints(); len(c) > 0 {
+		t.Errorf("%s", strings.Join(c, "\n"))
+	}
+}
+
+// TestWithoutScripts: the page is whole and says how to see progress.
+func TestWithoutScripts(t *testing.T) {
+	b := startChromium(t)
+	page := samples("bench-1")["experiment"]
+	p := b.tab(400)
+	p.do("Emulation.setScriptExecutionDisabled", object{"value": true}, nil)
+	p.open(site(t, func(string) any { return page }, quiet) + "experiment")
+	var text []string
+	for _, n := range p.reads() {
+		if n.Role == "link" || n.Role == "image" {
+			text = append(text, n.Name)
+		}
+	}
+	for _, want := range []string{"60 executions: 29 completed, 1 error, 1 timeout, 1 running, 28 to do",
+		"Report", "load it again"} {
+		if !slices.Contains(text, want) {
+			t.Errorf("%q is missing in %q", want, text)
+		}
+	}
+}
+
+// TestDark: the dark setting has dark paper.
+func TestDark(t *testing.T) {
+	b := startChromium(t)
+	page := samples("bench-1")["machines"]
+	p := b.tab(1280)
+	p.do("Emulation.setEmulatedMedia", object{"features": []object{
+		{"name": "prefers-color-scheme", "value": "dark"}}}, nil)
+	p.open(site(t, func(string) any { return page }, quiet) + "machines")
+	var paper string
+	if p.eval("getComputedStyle(document.body).backgroundColor", &paper); paper != "rgb(20, 23, 26)" {
+		t.Errorf("paper %s", paper)
+	}
+}

@@ -1,0 +1,206 @@
+package pages
+
+import (
+	"time"
+
+	"krund/internal/display"
+)
+
+// Frame is what surrounds the content of every page.
+type Frame struct {
+	Title   string // of the page, without the hub's name
+	Section string // of the navigation, such as "machines"; "" marks none
+	User    string // name; "": nobody has logged in, and there is no navigation
+	Role    string
+	Writes  bool      // the user may change something
+	Live    bool      // the page follows the hub's events
+	Now     time.Time // of the page
+	Note    string    // a message about the request before this one; "": none
+	Open    int       // alerts that are open
+	Version string    // of krunhub
+}
+
+// Link is a text that leads somewhere. Address "" is text alone.
+type Link struct{ Text, Address string }
+
+// State is a word with a class for its color: "good", "busy", "bad", "idle".
+type State struct{ Text, Class string }
+
+// Machines is the list of all machines.
+type Machines struct {
+	Frame
+	List []Machine
+}
+
+// Machine is a line of Machines, and the head of MachinePage.
+type Machine struct {
+	Link
+	Pool       string
+	State      State
+	Experiment Link          // that it runs now; "" none
+	Seen       time.Time     // last message; zero: never
+	Booted     time.Time     // start of its last boot that the hub knows; zero: unknown
+	Unfit      []string      // controls that were not as wanted in its last record
+	Checked    int           // controls in that record; 0: it is unknown
+	Noise      string        // summary of its noise certificate; "": none
+	Left       time.Duration // until its experiment is done; 0: unknown
+	Effect     string        // of the machine, relative to the others; "": unknown
+}
+
+// MachinePage is about one machine.
+type MachinePage struct {
+	Frame
+	Machine
+	Facts  []Fact
+	Shares []Share // of experiments, the newest first
+}
+
+// Fact is a named value.
+type Fact struct{ Name, Value string }
+
+// Queue is what waits and what runs, in the order in which it is served.
+type Queue struct {
+	Frame
+	List []Job
+}
+
+// Experiments is the list of all experiments, the newest first.
+type Experiments struct {
+	Frame
+	List []Job
+	Next string // address of the next part of the list; "": this is the end
+}
+
+// Job is an experiment in a list.
+type Job struct {
+	Link
+	ID        string
+	Owner     string
+	State     State
+	Target    string // machine or pool
+	Priority  int
+	Submitted time.Time
+	Finished  int // slots
+	Total     int // slots; 0: unknown
+	Failed    int // slots
+	Left      time.Duration
+	Why       string // why it waits; "": it does not
+	Mine      bool   // the user may change it
+}
+
+// ExperimentPage is about one experiment.
+type ExperimentPage struct {
+	Frame
+	Job
+	Bundle   string // hash
+	Shares   []Share
+	Failures []Failure
+	Omitted  int      // failures that are not listed
+	Effects  []Effect // of machines, where several have measured
+	Compare  []Link   // comparisons of its arms
+	Others   []Choice // experiments to compare it with
+	Alerts   []Alert
+}
+
+// Share is one machine's part of an experiment.
+type Share struct {
+	Machine    Link
+	Experiment Link
+	State      State
+	Slots      string // a letter for each slot, as in a schedule: see Strip
+	Left       time.Duration
+	Report     string // address; "": there is nothing to report yet
+}
+
+// Failure is an attempt that failed.
+type Failure struct {
+	Machine Link
+	Slot    int
+	Attempt int
+	Key     string
+	Outcome string
+	Reason  string
+	When    time.Time
+}
+
+// Effect is how much a machine differs from the mean of all.
+type Effect struct {
+	Machine Link
+	Key     string
+	Text    string // estimate and interval
+}
+
+// Compare is the choice of two sides to compare.
+type Compare struct {
+	Frame
+	Choices       []Choice
+	Before, After string // values of the choices
+}
+
+// Choice is an option of a list.
+type Choice struct{ Value, Text string }
+
+// Alerts is the list of alerts, open ones first.
+type Alerts struct {
+	Frame
+	List []Alert
+}
+
+// Alert is a change that was found in the history of a key.
+type Alert struct {
+	ID      string
+	Raised  time.Time
+	State   State
+	Subject Link
+	Text    string
+	Muted   bool
+	Mine    bool // the user may mute it
+}
+
+// Tokens is the list of the tokens that the user may see.
+type Tokens struct {
+	Frame
+	List  []Token
+	Fresh string   // a token that was just made, shown once
+	Roles []string // that the user may give
+}
+
+// Token is a line of Tokens.
+type Token struct {
+	ID      string
+	Name    string
+	Role    string
+	Made    time.Time
+	Used    time.Time
+	Current bool // the one that this page was asked for with
+}
+
+// Login asks who the user is.
+type Login struct {
+	Frame
+	Failed   string // why the last attempt did not succeed; "": it is the first one
+	Next     string // address to go to afterwards, a path of the hub
+	Provider string // address of the OpenID Connect provider's log-in; "": there is none
+}
+
+// Message is a page with one message: an error, or something that takes time.
+type Message struct {
+	Frame
+	Text string
+	Back Link
+}
+
+// Progress is the number of finished slots as a sentence for the screen and a screen reader.
+func (j Job) Progress() string {
+	if j.Total == 0 {
+		return "not started"
+	}
+	text := display.Count(j.Finished, "execution")
+	if j.Finished < j.Total {
+		text = progressOf(j.Finished, j.Total)
+	}
+	if j.Failed > 0 {
+		text += ", " + display.Count(j.Failed, "failure")
+	}
+	return text
+}

@@ -1,0 +1,185 @@
+package pages
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/display"
+)
+
+var update = flag.Bool("update", false, "write the expected pages")
+
+// now is the time of all pages.
+var now = time.Date(2026, 11, 22, 16, 0, 0, 0, time.UTC)
+
+// samples returns one page of each kind. text is in every place where a machine, a benchmark or a
+// kernel may have written something.
+func samples(text string) map[string]any {
+	frame := func(title, section string) Frame {
+		return Frame{Title: title, Section: section, User: text, Role: "admin", Writes: true, Now: now,
+			Open: 1, Version: "0.1.0"}
+	}
+	live := func(title, section string) Frame {
+		f := frame(title, section)
+		f.Live = true
+		return f
+	}
+	busy, good := State{"running", "busy"}, State{"done", "good"}
+	experiment := Link{text, "/experiments/e1"}
+	machine := Machine{Link: Link{text, "/machines/a"}, Pool: text, State: busy, Experiment: experiment,
+		Seen: now.Add(-40 * time.Second), Booted: now.Add(-90 * time.Second), Unfit: []string{text, "turbo"},
+		Checked: 14, Noise: text, Left: 3 * time.Hour, Effect: "+0.40 % (+0.10, +0.70)"}
+	idle := Machine{Link: Link{"bench-2", "/machines/b"}, State: State{"idle", "idle"}, Checked: 14,
+		Seen: now.Add(-time.Minute)}
+	job := Job{Link: experiment, ID: "e1", Owner: text, State: busy, Target: text, Priority: 2,
+		Submitted: now.Add(-2 * time.Hour), Finished: 31, Total: 120, Failed: 2, Left: 3 * time.Hour,
+		Mine: true}
+	waits := Job{Link: Link{"sorting", "/experiments/e2"}, ID: "e2", Owner: "berta",
+		State: State{"queued", "idle"}, Target: "pool lab", Submitted: now.Add(-time.Hour), Why: text}
+	share := Share{Machine: machine.Link, State: busy, Slots: strings.Repeat("C", 29) + "ETR" +
+		strings.Repeat("O", 28), Left: 3 * time.Hour, Report: "/experiments/e1/a/report"}
+	second := share
+	second.Machine, second.State, second.Slots = idle.Link, good, strings.Repeat("C", 300)+"S"
+	shared := share
+	shared.Machine, shared.Experiment = Link{}, experiment
+	alert := Alert{ID: "x1", Raised: now.Add(-time.Hour), State: State{"open", "bad"},
+		Subject: Link{text, "/history"}, Text: text, Mine: true}
+	choices := []Choice{{"e1", text}, {"e2", "sorting"}}
+	return map[string]any{
+		"machines":    Machines{live("Machines", "machines"), []Machine{machine, idle}},
+		"no-machines": Machines{Frame: live("Machines", "machines")},
+		"machine": MachinePage{live(text, "machines"), machine,
+			[]Fact{{"cpu.model", text}, {text, "x"}}, []Share{shared}},
+		"queue":    Queue{live("Queue", "queue"), []Job{job, waits}},
+		"no-queue": Queue{Frame: live("Queue", "queue")},
+		"experiments": Experiments{live("Experiments", "experiments"), []Job{waits, job},
+			"/experiments?before=e1"},
+		"no-experiments": Experiments{Frame: live("Experiments", "experiments")},
+		"experiment": ExperimentPage{Frame: live(text, "experiments"), Job: job,
+			Bundle: strings.Repeat("0f", 32), Shares: []Share{share, second},
+			Failures: []Failure{{machine.Link, 29, 3, text, "error", text, now}}, Omitted: 1,
+			Effects: []Effect{{machine.Link, text, "+0.40 % (+0.10, +0.70)"}},
+			Compare: []Link{{text, "/compare?before=e1"}}, Others: choices[1:], Alerts: []Alert{alert}},
+		"compare":    Compare{frame("Compare", "compare"), choices, "e1", "e2"},
+		"no-compare": Compare{Frame: frame("Compare", "compare")},
+		"alerts":     Alerts{live("Alerts", "alerts"), []Alert{alert}},
+		"no-alerts":  Alerts{Frame: live("Alerts", "alerts")},
+		"tokens": Tokens{frame("Tokens", "tokens"), []Token{
+			{"t1", text, "user", now.Add(-time.Hour), time.Time{}, false},
+			{"t2", "anna", "admin", now.Add(-time.Hour), now, true}},
+			"krun_" + strings.Repeat("x", 43), []string{"reader", "user", "admin"}},
+		"login":   Login{Frame{Title: "Log in", Now: now}, text, "/machines", "/login/oidc"},
+		"message": Message{frame("Not found", ""), text, Link{"All machines", "/machines"}},
+	}
+}
+
+func render(t *testing.T, page any) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, page); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestGolden compares each page with testdata.
+func TestGolden(t *testing.T) {
+	for name, page := range samples("bench-1") {
+		file := filepath.Join("testdata", name+".html")
+		got := render(t, page)
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s differs; look at `git diff` after go test -update\n%s", file, got)
+		}
+	}
+}
+
+// FuzzPages: whatever a machine, a benchmark or a kernel has written stays text.
+func FuzzPages(f *testing.F) {
+	for _, text := range hostileTexts {
+		f.Add(text)
+	}
+	plain := map[string]int{} // tags of the page without hostile text
+	for name, page := range samples("x") {
+		var b bytes.Buffer
+		if err := Write(&b, page); err != nil {
+			f.Fatal(err)
+		}
+		plain[name] = tags(b.String())
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if text == "" {
+			return // what is empty is left out
+		}
+		for name, page := range samples(text) {
+			html := render(t, page)
+			if n := tags(html); n != plain[name] {
+				t.Errorf("%s has %d tags and attributes with %q, want %d", name, n, text, plain[name])
+			}
+			if len(html) > 64<<10 {
+				t.Errorf("%s has %d bytes with a text of %d bytes", name, len(html), len(text))
+			}
+			if !display.Printable(html) {
+				t.Errorf("%s has an unprintable character with %q", name, text)
+			}
+		}
+	})
+}
+
+// tags counts what begins tags and ends attributes.
+func tags(html string) int { return strings.Count(html, "<") + strings.Count(html, `"`) }
+
+// hostileTexts are names as nobody should choose them.
+var hostileTexts = []string{
+	`<script>alert(1)</script>`, `" onmouseover="alert(1)`, `'><img src=x onerror=alert(1)>`,
+	"javascript:alert(1)", "\u202egnp.exe", "שלום", "a\x00\x1b[2J\n", strings.Repeat("x", 10<<10),
+	strings.Repeat("<", 10<<10), "\xff\xfe", "{{.Now}}",
+}
+
+// TestStatic: every file that the pages name is there, and no other.
+func TestStatic(t *testing.T) {
+	for name, page := range samples("x") {
+		for _, part := range strings.Split(render(t, page), `"/static/`)[1:] {
+			file, _, _ := strings.Cut(part, `"`)
+			if text, media, err := Static(file); err != nil || len(text) == 0 || media == "" {
+				t.Errorf("%s: %s: %d bytes, %q, %v", name, file, len(text), media, err)
+			}
+		}
+	}
+	for _, name := range []string{"", "layout.html", "../model.go", "report.js"} {
+		if _, _, err := Static(name); err == nil {
+			t.Errorf("%q is served", name)
+		}
+	}
+}
+
+func TestStrip(t *testing.T) {
+	for _, test := range []struct {
+		slots, text string
+		rects       int
+	}{
+		{"", "", 0},
+		{"CCEO", "4 executions: 2 completed, 1 error, 1 to do", 4},
+		{"?", "1 execution: 1 to do", 1}, // a flag of a later version
+		{strings.Repeat("C", 1000) + "T" + strings.Repeat("O", 999),
+			"2000 executions: 1000 completed, 1 timeout, 999 to do", 3},
+	} {
+		html := string(strip(test.slots))
+		if strings.Count(html, "<rect") != test.rects || !strings.Contains(html, test.text) {
+			t.Errorf("%.20q: %s", test.slots, html)
+		}
+	}
+}
