@@ -115,10 +115,8 @@ func open(ctx context.Context, s settings, log *slog.Logger) (*hub, error) {
 
 // run serves until ctx ends, and then lets requests and jobs finish.
 func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
-	view, err := pages.New(h.db, h.store, h.log)
-	if err != nil {
-		return err
-	}
+	view := pages.New(ctx, pages.Options{DB: h.db, Store: h.store, Log: h.log,
+		Dir: filepath.Join(s.data, "experiments"), Krunctl: krunctl()})
 	handler := (&server.Server{DB: h.db, Store: h.store, Jobs: h.jobs, Pages: view, Log: h.log}).Handler()
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {
@@ -152,6 +150,17 @@ func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), slowest)
 	defer cancel()
 	return errors.Join(err, web.Shutdown(last), h.jobs.Stop(last))
+}
+
+// krunctl returns the program that makes reports: the one beside krunhub, or that of the PATH.
+func krunctl() string {
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), "krunctl")
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+			return beside
+		}
+	}
+	return "krunctl"
 }
 
 // firstToken makes the user admin and its token if there is no user yet; else it returns "".

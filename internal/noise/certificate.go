@@ -128,14 +128,15 @@ func Read(fsys durable.FS, file string) (Certificate, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return Certificate{}, fmt.Errorf("read %s: %w", file, err)
 	}
-	c, err := parse(data)
+	c, err := Parse(data)
 	if err != nil {
 		return Certificate{}, fmt.Errorf("read %s: %w", file, err)
 	}
 	return c, nil
 }
 
-func parse(data []byte) (Certificate, error) {
+// Parse reads a certificate from hostile bytes.
+func Parse(data []byte) (Certificate, error) {
 	var c Certificate
 	if len(data) > mostBytes {
 		return c, fmt.Errorf("it has more than %d bytes", mostBytes)

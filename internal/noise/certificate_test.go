@@ -77,11 +77,11 @@ func TestParseRejects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := parse(data); err == nil {
+		if _, err := Parse(data); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := parse([]byte("<html>")); err == nil ||
+	if _, err := Parse([]byte("<html>")); err == nil ||
 		!strings.Contains(err.Error(), "no noise certificate") {
 		t.Error(err)
 	}
@@ -95,7 +95,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(data)
 	f.Add([]byte(`{"format":1,"plain":{"floor":{"mean_ns":1e400}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := parse(data)
+		c, err := Parse(data)
 		if err != nil {
 			return
 		}

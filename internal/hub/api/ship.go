@@ -24,6 +24,9 @@ const (
 	MaxBlob    = 256 << 20 // bytes of one content
 	MaxShip    = 320 << 20 // bytes of a whole Ship
 	MaxName    = 200       // bytes of a name
+
+	MaxFlags    = 100000
+	MaxFailures = 20
 )
 
 // Ship is what a machine reports and sends. Without an experiment it only reports, and asks what is
@@ -69,6 +72,18 @@ type Progress struct {
 	Ended     bool   `json:"ended,omitempty"`  // nothing is outstanding, or krund stopped
 	Reason    string `json:"reason,omitempty"` // why krund stopped
 	Running   string `json:"running,omitempty"`
+
+	Flags    string    `json:"flags,omitempty"`    // of the slots, as in the schedule: at most MaxFlags letters
+	Failures []Failure `json:"failures,omitempty"` // the first ones, at most MaxFailures
+}
+
+// Failure is a slot that failed, with its last attempt.
+type Failure struct {
+	Slot    int    `json:"slot"`
+	Attempt int    `json:"attempt"`
+	Key     string `json:"key"`
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason"`
 }
 
 // Entry announces a content. It is a record if Name is empty.

@@ -17,20 +17,21 @@ type Machine struct {
 	Joined   time.Time
 	LastSeen time.Time // by the hub's clock; zero: never
 	BootID   string
-	Facts    string // JSON, of the machine: untrusted
-	Status   string // JSON of api.Status, as sent last: untrusted
+	Booted   time.Time // when a message of this boot arrived first
+	Facts    string    // JSON, of the machine: untrusted
+	Status   string    // JSON of api.Status, as sent last: untrusted
 	ETA      time.Time
 	Request  string // hold, resume or stop; "" none
 	Power    string // JSON
 }
 
-const machineColumns = `id, name, pool, joined, last_seen, boot_id, facts, status, eta, request, power`
+const machineColumns = `id, name, pool, joined, last_seen, boot_id, booted, facts, status, eta, request, power`
 
 func scanMachine(r row) (m Machine, err error) {
-	var joined, seen, eta int64
-	err = r.Scan(&m.ID, &m.Name, &m.Pool, &joined, &seen, &m.BootID, &m.Facts, &m.Status, &eta, &m.Request,
-		&m.Power)
-	m.Joined, m.LastSeen, m.ETA = stamped(joined), stamped(seen), stamped(eta)
+	var joined, seen, booted, eta int64
+	err = r.Scan(&m.ID, &m.Name, &m.Pool, &joined, &seen, &m.BootID, &booted, &m.Facts, &m.Status, &eta,
+		&m.Request, &m.Power)
+	m.Joined, m.LastSeen, m.Booted, m.ETA = stamped(joined), stamped(seen), stamped(booted), stamped(eta)
 	return m, err
 }
 
@@ -64,7 +65,8 @@ func (db *DB) Join(ctx context.Context, tx *sql.Tx, name, pool string) (id, toke
 
 // Seen stores what a machine reports of itself.
 func (db *DB) Seen(ctx context.Context, tx *sql.Tx, id, bootID, facts, status string) error {
-	result, err := tx.ExecContext(ctx, `UPDATE machines SET last_seen = $2, boot_id = $3, status = $4,
+	result, err := tx.ExecContext(ctx, `UPDATE machines SET last_seen = $2, status = $4,
+		booted = CASE WHEN boot_id = $3 THEN booted ELSE $2 END, boot_id = $3,
 		facts = CASE WHEN $5 = '' THEN facts ELSE $5 END WHERE id = $1`,
 		id, stamp(db.now()), bootID, status, facts)
 	return affected(result, err, "machine "+id)

@@ -201,7 +201,7 @@ func TestLive(t *testing.T) {
 	})
 	p := b.tab(1280)
 	p.open(url + "experiment")
-	p.eval(`document.querySelector('#shares a[href="/experiments/e1/a/report"]').focus()`, nil)
+	p.eval(`document.querySelector('#results a[href="/experiments/e1/report"]').focus()`, nil)
 	const strip = `document.querySelector("#shares svg").getAttribute("aria-label")`
 	var before, after, said, focus string
 	p.eval(strip, &before)
@@ -216,7 +216,7 @@ func TestLive(t *testing.T) {
 		said != "32 of 120 executions, 26 %, 2 failures" {
 		t.Errorf("%q, %q", after, said)
 	}
-	if focus != "/experiments/e1/a/report" {
+	if focus != "/experiments/e1/report" {
 		t.Errorf("the focus went to %q", focus)
 	}
 	if c := p.complaints(); len(c) > 0 {

@@ -45,11 +45,17 @@ func startChromium(t *testing.T) *chromium {
 	if err != nil {
 		t.Skip("chromium is not installed: the pages are not tried in a browser")
 	}
+	profile, err := os.MkdirTemp("", "krunhub-chromium-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Processes of the browser may write a moment longer, so that removing it may fail.
+	t.Cleanup(func() { _ = os.RemoveAll(profile) })
 	theirs, to := pipe(t)
 	from, theirsToo := pipe(t)
 	command := exec.CommandContext(t.Context(), program, "--headless=new", "--no-sandbox", "--disable-gpu",
 		"--disable-background-networking", "--disable-dev-shm-usage", "--remote-debugging-pipe",
-		"--user-data-dir="+t.TempDir())
+		"--user-data-dir="+profile)
 	command.ExtraFiles = []*os.File{theirs, theirsToo} // descriptors 3 and 4
 	if err := command.Start(); err != nil {
 		t.Fatal(err)

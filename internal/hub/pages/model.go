@@ -40,8 +40,7 @@ type Machine struct {
 	Experiment Link          // that it runs now; "" none
 	Seen       time.Time     // last message; zero: never
 	Booted     time.Time     // start of its last boot that the hub knows; zero: unknown
-	Unfit      []string      // controls that were not as wanted in its last record
-	Checked    int           // controls in that record; 0: it is unknown
+	Unfit      []string      // what was not as wanted when it reported last, such as controls
 	Noise      string        // summary of its noise certificate; "": none
 	Left       time.Duration // until its experiment is done; 0: unknown
 	Effect     string        // of the machine, relative to the others; "": unknown
@@ -97,8 +96,8 @@ type ExperimentPage struct {
 	Failures []Failure
 	Omitted  int      // failures that are not listed
 	Effects  []Effect // of machines, where several have measured
-	Compare  []Link   // comparisons of its arms
-	Others   []Choice // experiments to compare it with
+	Report   string   // address; "": nothing was measured yet
+	Others   []Choice // what it can be compared with
 	Alerts   []Alert
 }
 
@@ -133,8 +132,9 @@ type Effect struct {
 // Compare is the choice of two sides to compare.
 type Compare struct {
 	Frame
-	Choices       []Choice
-	Before, After string // values of the choices
+	Choices             []Choice
+	Before, After       string // values of the choices
+	ArmBefore, ArmAfter string
 }
 
 // Choice is an option of a list.
@@ -160,19 +160,22 @@ type Alert struct {
 // Tokens is the list of the tokens that the user may see.
 type Tokens struct {
 	Frame
-	List  []Token
-	Fresh string   // a token that was just made, shown once
-	Roles []string // that the user may give
+	List     []Token
+	Fresh    string   // a token that was just made, shown once
+	Roles    []string // that the user may give
+	Everyone bool     // the tokens of all are listed, and can be made for others
+	Own      string   // name of the user
 }
 
 // Token is a line of Tokens.
 type Token struct {
 	ID      string
-	Name    string
+	Owner   string // user or machine
+	Name    string // what it is for
 	Role    string
 	Made    time.Time
-	Used    time.Time
-	Current bool // the one that this page was asked for with
+	Expires time.Time // zero: never
+	Current bool      // the one that this page was asked for with
 }
 
 // Login asks who the user is.

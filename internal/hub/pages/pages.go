@@ -1,54 +1,205 @@
-// Package pages shows the hub to people: pages that are rendered by the server and work without
-// scripts. What machines and records say is untrusted and is escaped by html/template. The package
-// only reads.
-//
-// Start reading at [Pages.Index].
 package pages
 
 import (
-	"embed"
-	"html/template"
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
+	"time"
 
+	"krund/internal/display"
+	"krund/internal/durable"
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
+	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
 )
 
-//go:embed *.html
-var files embed.FS
-
-// Pages renders the hub's pages.
+// Pages answers browsers. Its routes are in [Pages.Routes].
 type Pages struct {
-	db        *database.DB
-	store     store.Store
-	log       *slog.Logger
-	templates *template.Template
+	db      *database.DB
+	store   store.Store
+	log     *slog.Logger
+	live    *live
+	reports *reports
+
+	mu    sync.Mutex
+	noise map[string]string // summary of each noise certificate, by the hash of its blob
 }
 
-// New returns the pages over a database and a store.
-func New(db *database.DB, blobs store.Store, log *slog.Logger) (*Pages, error) {
-	templates, err := template.ParseFS(files, "*.html")
-	return &Pages{db: db, store: blobs, log: log, templates: templates}, err
+// Options are what pages need.
+type Options struct {
+	DB    *database.DB
+	Store store.Store
+	Log   *slog.Logger
+	// Dir is a directory for what can be made again: experiments and reports.
+	Dir     string
+	Krunctl string // the program that makes the reports
 }
 
-// Index shows machines and experiments.
-func (p *Pages) Index(w http.ResponseWriter, r *http.Request) {
-	const newest = 100
-	machines, err := p.db.Machines(r.Context())
-	if err == nil {
-		var experiments []database.Experiment
-		experiments, err = p.db.Experiments(r.Context(), newest)
-		if err == nil {
-			err = p.templates.ExecuteTemplate(w, "index.html", map[string]any{
-				"Who": access.From(r.Context()), "Machines": machines, "Experiments": experiments,
-			})
+// New returns the pages. ctx ends their background work.
+func New(ctx context.Context, o Options) *Pages {
+	p := &Pages{db: o.DB, store: o.Store, log: o.Log, noise: map[string]string{}}
+	p.live = newLive(ctx, o.DB, o.Log)
+	p.reports = newReports(ctx, o, &rebuild.Cache{DB: o.DB, Store: o.Store, FS: durable.OS(), Dir: o.Dir})
+	return p
+}
+
+// Route is what is served under a pattern of net/http, and who may ask for it; "" is everyone.
+type Route struct {
+	Pattern string
+	Role    access.Role
+	Handler http.HandlerFunc
+}
+
+// Routes is everything that browsers are served.
+func (p *Pages) Routes() []Route {
+	return []Route{
+		{"GET /static/{name}", "", p.static},
+		{"GET /favicon.ico", "", p.static}, // of reports
+		{"GET /login", "", p.login},
+		{"POST /login", "", p.logIn},
+		{"POST /logout", "", p.logOut},
+		{"GET /view/{token}/{path...}", "", p.view}, // the token is the permission
+
+		{"GET /{$}", access.Reader, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/machines", http.StatusSeeOther)
+		}},
+		{"GET /events", access.Reader, p.live.ServeHTTP},
+		{"GET /machines", access.Reader, p.page(p.machines)},
+		{"GET /machines/{name}", access.Reader, p.page(p.machine)},
+		{"GET /queue", access.Reader, p.page(p.queue)},
+		{"GET /experiments", access.Reader, p.page(p.experiments)},
+		{"GET /experiments/{id}", access.Reader, p.page(p.experiment)},
+		{"GET /experiments/{id}/report", access.Reader, p.report},
+		{"GET /compare", access.Reader, p.compare},
+		{"GET /alerts", access.Reader, p.page(p.alerts)},
+		{"GET /tokens", access.Reader, p.page(p.tokens)},
+
+		{"POST /experiments/{id}/priority", access.User, p.change(p.setPriority)},
+		{"POST /experiments/{id}/stop", access.User, p.change(p.stop)},
+		{"POST /alerts/{id}/mute", access.User, p.change(p.mute)},
+		{"POST /alerts/{id}/unmute", access.User, p.change(p.unmute)},
+		{"POST /tokens", access.Reader, p.makeToken},
+		{"POST /tokens/{hash}/revoke", access.Reader, p.revokeToken},
+	}
+}
+
+// page returns the handler of a page that make makes.
+func (p *Pages) page(make func(*http.Request, Frame) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		page, err := make(r, p.frame(r))
+		if err != nil {
+			p.fail(w, r, err)
+			return
+		}
+		p.show(w, r, http.StatusOK, page)
+	}
+}
+
+// frame returns what is around each page.
+func (p *Pages) frame(r *http.Request) Frame {
+	who := access.From(r.Context())
+	f := Frame{User: who.Name, Role: string(who.Role), Writes: who.Role.Includes(access.User),
+		Now: p.db.Now(), Version: display.Version()}
+	if f.User != "" {
+		var err error
+		if f.Open, err = p.db.OpenAlerts(r.Context()); err != nil {
+			p.log.Error("the alerts were not counted", "error", err)
 		}
 	}
-	if err != nil {
-		p.log.Error("a page was not shown", "path", r.URL.Path, "error", err)
-		http.Error(w, "the hub could not show this page; its log has the reason",
-			http.StatusInternalServerError)
+	return f
+}
+
+// change returns the handler of a form: do works in a transaction and returns where to go next.
+func (p *Pages) change(do func(*http.Request, *sql.Tx) (string, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+		var next string
+		err := p.db.Update(r.Context(), func(tx *sql.Tx) (err error) {
+			next, err = do(r, tx)
+			return err
+		})
+		if err != nil {
+			p.fail(w, r, err)
+			return
+		}
+		http.Redirect(w, r, next, http.StatusSeeOther)
 	}
+}
+
+const mostForm = 16 << 10 // bytes
+
+// problem is an error with its status; its text is shown.
+type problem struct {
+	status int
+	text   string
+}
+
+func (p problem) Error() string { return p.text }
+
+// Failed shows an error to a browser. Someone who has to log in is sent to do that.
+func (p *Pages) Failed(w http.ResponseWriter, r *http.Request, status int, text string) {
+	if status == http.StatusUnauthorized && r.Method == http.MethodGet {
+		http.Redirect(w, r, "/login?"+next(r.URL.RequestURI()), http.StatusSeeOther)
+		return
+	}
+	f := p.frame(r)
+	f.Title = http.StatusText(status)
+	p.show(w, r, status, Message{f, text, Link{"All machines", "/machines"}})
+}
+
+func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var known problem
+	switch {
+	case errors.As(err, &known):
+		p.Failed(w, r, known.status, known.text)
+	case errors.Is(err, database.ErrMissing):
+		p.Failed(w, r, http.StatusNotFound, "There is no such thing on this hub: "+err.Error()+".")
+	default:
+		p.log.Error("a page was not shown", "path", r.URL.Path, "error", err)
+		p.Failed(w, r, http.StatusInternalServerError,
+			"The hub could not show this page. Its log has the reason.")
+	}
+}
+
+// show sends a page.
+func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, page any) {
+	var b bytes.Buffer
+	if err := Write(&b, page); err != nil {
+		p.log.Error("a page was not made", "path", r.URL.Path, "error", err)
+		http.Error(w, "the hub could not make this page; its log has the reason",
+			http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	secure(h, Policy)
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = b.WriteTo(w) // the browser has gone
+}
+
+// secure sets the headers that keep browsers from doing more than they should.
+func secure(h http.Header, policy string) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+}
+
+func (p *Pages) static(w http.ResponseWriter, r *http.Request) {
+	text, media, err := Static(cmp.Or(r.PathValue("name"), "icon.svg"))
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	secure(w.Header(), Policy)
+	w.Header().Set("Content-Type", media)
+	w.Header().Set("Cache-Control", "max-age=300")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 }

@@ -33,8 +33,8 @@ func samples(text string) map[string]any {
 	experiment := Link{text, "/experiments/e1"}
 	machine := Machine{Link: Link{text, "/machines/a"}, Pool: text, State: busy, Experiment: experiment,
 		Seen: now.Add(-40 * time.Second), Booted: now.Add(-90 * time.Second), Unfit: []string{text, "turbo"},
-		Checked: 14, Noise: text, Left: 3 * time.Hour, Effect: "+0.40 % (+0.10, +0.70)"}
-	idle := Machine{Link: Link{"bench-2", "/machines/b"}, State: State{"idle", "idle"}, Checked: 14,
+		Noise: text, Left: 3 * time.Hour, Effect: "+0.40 % (+0.10, +0.70)"}
+	idle := Machine{Link: Link{"bench-2", "/machines/b"}, State: State{"idle", "idle"},
 		Seen: now.Add(-time.Minute)}
 	job := Job{Link: experiment, ID: "e1", Owner: text, State: busy, Target: text, Priority: 2,
 		Submitted: now.Add(-2 * time.Hour), Finished: 31, Total: 120, Failed: 2, Left: 3 * time.Hour,
@@ -42,7 +42,7 @@ func samples(text string) map[string]any {
 	waits := Job{Link: Link{"sorting", "/experiments/e2"}, ID: "e2", Owner: "berta",
 		State: State{"queued", "idle"}, Target: "pool lab", Submitted: now.Add(-time.Hour), Why: text}
 	share := Share{Machine: machine.Link, State: busy, Slots: strings.Repeat("C", 29) + "ETR" +
-		strings.Repeat("O", 28), Left: 3 * time.Hour, Report: "/experiments/e1/a/report"}
+		strings.Repeat("O", 28), Left: 3 * time.Hour}
 	second := share
 	second.Machine, second.State, second.Slots = idle.Link, good, strings.Repeat("C", 300)+"S"
 	shared := share
@@ -64,15 +64,15 @@ func samples(text string) map[string]any {
 			Bundle: strings.Repeat("0f", 32), Shares: []Share{share, second},
 			Failures: []Failure{{machine.Link, 29, 3, text, "error", text, now}}, Omitted: 1,
 			Effects: []Effect{{machine.Link, text, "+0.40 % (+0.10, +0.70)"}},
-			Compare: []Link{{text, "/compare?before=e1"}}, Others: choices[1:], Alerts: []Alert{alert}},
-		"compare":    Compare{frame("Compare", "compare"), choices, "e1", "e2"},
+			Report:  "/experiments/e1/report", Others: choices[1:], Alerts: []Alert{alert}},
+		"compare":    Compare{frame("Compare", "compare"), choices, "e1", "e2", text, text},
 		"no-compare": Compare{Frame: frame("Compare", "compare")},
 		"alerts":     Alerts{live("Alerts", "alerts"), []Alert{alert}},
 		"no-alerts":  Alerts{Frame: live("Alerts", "alerts")},
 		"tokens": Tokens{frame("Tokens", "tokens"), []Token{
-			{"t1", text, "user", now.Add(-time.Hour), time.Time{}, false},
-			{"t2", "anna", "admin", now.Add(-time.Hour), now, true}},
-			"krun_" + strings.Repeat("x", 43), []string{"reader", "user", "admin"}},
+			{"t1", text, text, "user", now.Add(-time.Hour), time.Time{}, false},
+			{"t2", "anna", "session", "admin", now.Add(-time.Hour), now.Add(time.Hour), true}},
+			"krun_" + strings.Repeat("x", 43), []string{"reader", "user", "admin"}, true, text},
 		"login":   Login{Frame{Title: "Log in", Now: now}, text, "/machines", "/login/oidc"},
 		"message": Message{frame("Not found", ""), text, Link{"All machines", "/machines"}},
 	}

@@ -130,12 +130,12 @@ func moment(t, now time.Time) template.HTML {
 		return `<span class="none">never</span>`
 	}
 	t = t.UTC()
-	ago, sign := now.Sub(t), " ago"
-	if ago < 0 {
-		ago, sign = -ago, " ahead" // a clock is wrong
-	}
-	text := display.Duration(ago.Truncate(time.Second)) + sign
-	if ago < time.Second {
+	ago := now.Sub(t).Truncate(time.Second)
+	text := display.Duration(ago) + " ago"
+	switch {
+	case ago < 0:
+		text = "in " + display.Duration(-ago)
+	case ago == 0:
 		text = "now"
 	}
 	stamp := t.Format(time.RFC3339)

@@ -13,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -48,7 +49,7 @@ const Anyone access.Role = ""
 
 // Routes is everything that the hub serves. A machine may only use what has the role Machine.
 func (s *Server) Routes() []Route {
-	return []Route{
+	routes := []Route{
 		{"GET /healthz", Anyone, s.healthz},
 		{"GET /readyz", Anyone, s.readyz},
 		{"GET /metrics", access.Reader, s.metrics.handler.ServeHTTP},
@@ -57,9 +58,11 @@ func (s *Server) Routes() []Route {
 		{"POST " + api.PathShip, access.Machine, s.ship},
 		{"GET " + api.PathHave, access.Machine, s.have},
 		{"GET " + api.PathBlob + "{hash}", access.Machine, s.blob},
-
-		{"GET /{$}", access.Reader, s.Pages.Index},
 	}
+	for _, route := range s.Pages.Routes() {
+		routes = append(routes, Route(route))
+	}
+	return routes
 }
 
 // Handler returns the handler of all routes.
@@ -69,7 +72,12 @@ func (s *Server) Handler() http.Handler {
 	for _, route := range s.Routes() {
 		mux.HandleFunc(route.Pattern, s.guard(route))
 	}
-	return s.metrics.count(mux)
+	// A form on a page of another site must not act for who is logged in here.
+	origin := http.NewCrossOriginProtection()
+	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, failure{http.StatusForbidden, "this request was made by a page of another site"})
+	}))
+	return s.metrics.count(origin.Handler(mux))
 }
 
 // guard returns the route's handler for those who may use it.
@@ -130,10 +138,19 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.Log.Error("a request failed", "path", r.URL.Path, "error", err)
 		text = "the hub could not do this; its log has the reason; try again later"
 	}
+	if browser(r) {
+		s.Pages.Failed(w, r, code, text)
+		return
+	}
 	if code == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	s.answer(w, r, code, map[string]string{"error": text})
+}
+
+// browser reports whether a page is asked for, not a document of the API.
+func browser(r *http.Request) bool {
+	return !strings.HasPrefix(r.URL.Path, "/api/") && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // answer sends a document.

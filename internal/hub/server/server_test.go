@@ -43,10 +43,7 @@ func newHub(t *testing.T) *hub {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	view, err := pages.New(db, blobs, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := pages.New(t.Context(), pages.Options{DB: db, Store: blobs, Log: log, Dir: t.TempDir()})
 	h := &hub{Server: &Server{DB: db, Store: blobs, Pages: view, Log: log}}
 	h.web = httptest.NewServer(h.Handler())
 	t.Cleanup(func() { h.web.Close(); _ = db.Close() })

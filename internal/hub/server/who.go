@@ -7,16 +7,14 @@ import (
 
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
+	"krund/internal/hub/pages"
 )
-
-// cookie is the name of the cookie with a browser's session, which is a token.
-const cookie = "krunhub"
 
 // who returns the identity of who sent the request: by a bearer token, or by the session of a
 // browser.
 func (s *Server) who(r *http.Request) (access.Identity, error) {
 	token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if c, err := r.Cookie(cookie); !found && err == nil {
+	if c, err := r.Cookie(pages.Cookie); !found && err == nil {
 		token, found = c.Value, true
 	}
 	if !found {

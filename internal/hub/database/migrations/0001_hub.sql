@@ -8,6 +8,7 @@ CREATE TABLE machines (
 	joined     BIGINT NOT NULL,
 	last_seen  BIGINT NOT NULL DEFAULT 0,
 	boot_id    TEXT NOT NULL DEFAULT '',
+	booted     BIGINT NOT NULL DEFAULT 0,   -- when a message of this boot arrived first
 	facts      TEXT NOT NULL DEFAULT '{}',  -- of the machine: processors, memory, kernel
 	status     TEXT NOT NULL DEFAULT '{}',  -- api.Status, as sent last
 	eta        BIGINT NOT NULL DEFAULT 0,   -- when the machine should have asked again

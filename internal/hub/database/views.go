@@ -1,0 +1,156 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Version returns a text that changes when a page may have changed. It reads no large table.
+func (db *DB) Version(ctx context.Context) (string, error) {
+	var n [7]int64
+	err := db.Read.QueryRowContext(ctx, `SELECT
+		(SELECT COALESCE(MAX(seq), 0) FROM records), (SELECT COALESCE(MAX(updated), 0) FROM experiments),
+		(SELECT COALESCE(MAX(updated), 0) FROM shares), (SELECT COALESCE(MAX(last_seen), 0) FROM machines),
+		(SELECT COUNT(*) FROM machines), (SELECT COALESCE(MAX(created) + MAX(closed), 0) FROM alerts),
+		(SELECT COALESCE(SUM(muted), 0) FROM alerts)`).
+		Scan(&n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6])
+	if err != nil {
+		return "", fmt.Errorf("read the version of the data: %w", err)
+	}
+	return strings.Trim(fmt.Sprint(n), "[]"), nil
+}
+
+// ContentVersion returns a text that changes when records or files of an experiment arrive; "" if
+// there are no records.
+func (db *DB) ContentVersion(ctx context.Context, experiment string) (string, error) {
+	var records, last, files int64
+	err := db.Read.QueryRowContext(ctx, `SELECT
+		(SELECT COUNT(*) FROM records WHERE experiment = $1),
+		(SELECT COALESCE(MAX(seq), 0) FROM records WHERE experiment = $1),
+		(SELECT COALESCE(MAX(received), 0) FROM files WHERE experiment = $1)`, experiment).
+		Scan(&records, &last, &files)
+	if err != nil {
+		return "", fmt.Errorf("read the version of experiment %s: %w", experiment, err)
+	}
+	if records == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("%d %d %d", records, last, files), nil
+}
+
+// Active returns the experiments that run or wait, those that run first, the others in the order in
+// which they are served.
+func (db *DB) Active(ctx context.Context, limit int) ([]Experiment, error) {
+	return list(ctx, db.Read, scanExperiment, `SELECT `+experimentColumns+` FROM experiments
+		WHERE state IN ('running', 'queued')
+		ORDER BY CASE state WHEN 'running' THEN 0 ELSE 1 END, priority DESC, created, id LIMIT $1`, limit)
+}
+
+// ExperimentsBefore returns at most limit experiments that were created before a time, the newest
+// first.
+func (db *DB) ExperimentsBefore(ctx context.Context, before time.Time, limit int) ([]Experiment, error) {
+	return list(ctx, db.Read, scanExperiment, `SELECT `+experimentColumns+` FROM experiments
+		WHERE created < $1 ORDER BY created DESC, id LIMIT $2`, stamp(before), limit)
+}
+
+// SharesOfAll returns the shares of several experiments by experiment and index.
+func (db *DB) SharesOfAll(ctx context.Context, experiments []string) ([]Share, error) {
+	if len(experiments) == 0 {
+		return nil, nil
+	}
+	places, args := make([]string, len(experiments)), make([]any, len(experiments))
+	for i, id := range experiments {
+		places[i], args[i] = fmt.Sprintf("$%d", i+1), id
+	}
+	return list(ctx, db.Read, scanShare, `SELECT `+shareColumns+` FROM shares
+		WHERE experiment IN (`+strings.Join(places, ", ")+`) ORDER BY experiment, idx, machine`, args...)
+}
+
+// SharesOn returns at most limit shares of a machine, the newest first.
+func (db *DB) SharesOn(ctx context.Context, machine string, limit int) ([]Share, error) {
+	return list(ctx, db.Read, scanShare, `SELECT `+shareColumns+` FROM shares WHERE machine = $1
+		ORDER BY created DESC, experiment LIMIT $2`, machine, limit)
+}
+
+// NewestFiles returns for each machine the file of this name that it sent last, by the machine's
+// id.
+func (db *DB) NewestFiles(ctx context.Context, name string) (map[string]File, error) {
+	all, err := list(ctx, db.Read, func(r row) (f File, err error) {
+		var received int64
+		err = r.Scan(&f.Experiment, &f.Machine, &f.Name, &f.Blob, &received)
+		f.Received = stamped(received)
+		return f, err
+	}, `SELECT experiment, machine, name, blob, received FROM files f WHERE name = $1 AND received =
+		(SELECT MAX(received) FROM files WHERE name = f.name AND machine = f.machine)`, name)
+	newest := make(map[string]File, len(all))
+	for _, f := range all {
+		newest[f.Machine] = f
+	}
+	return newest, err
+}
+
+// SetPriority changes the priority of an experiment.
+func (db *DB) SetPriority(ctx context.Context, tx *sql.Tx, experiment string, priority int64) error {
+	result, err := tx.ExecContext(ctx, `UPDATE experiments SET priority = $2, updated = $3 WHERE id = $1`,
+		experiment, priority, stamp(db.now()))
+	return affected(result, err, "experiment "+experiment)
+}
+
+// StopExperiment ends an experiment that waits, and asks the machines that run it to stop.
+func (db *DB) StopExperiment(ctx context.Context, tx *sql.Tx, experiment string) error {
+	now := stamp(db.now())
+	if _, err := tx.ExecContext(ctx, `UPDATE shares SET request = 'stop', updated = $2
+		WHERE experiment = $1 AND state = 'running'`, experiment, now); err != nil {
+		return fmt.Errorf("stop the shares of experiment %s: %w", experiment, err)
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE shares SET state = 'stopped', updated = $2
+		WHERE experiment = $1 AND state = 'queued'`, experiment, now); err != nil {
+		return fmt.Errorf("stop the shares of experiment %s: %w", experiment, err)
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE experiments SET state = 'stopped', updated = $2
+		WHERE id = $1 AND state = 'queued'`, experiment, now)
+	if err != nil {
+		return fmt.Errorf("stop experiment %s: %w", experiment, err)
+	}
+	return nil
+}
+
+// Alert is something that people should know. One is open for each kind and subject.
+type Alert struct {
+	ID, Kind, Subject   string
+	Machine, Experiment string // ids; "" none
+	Text                string // untrusted
+	State               string // open, closed
+	Muted               time.Time
+	Created, Closed     time.Time
+}
+
+// Alerts returns at most limit alerts, open ones first, then the newest; those of one experiment
+// unless it is "".
+func (db *DB) Alerts(ctx context.Context, experiment string, limit int) ([]Alert, error) {
+	return list(ctx, db.Read, func(r row) (a Alert, err error) {
+		var muted, created, closed int64
+		err = r.Scan(&a.ID, &a.Kind, &a.Subject, &a.Machine, &a.Experiment, &a.Text, &a.State, &muted,
+			&created, &closed)
+		a.Muted, a.Created, a.Closed = stamped(muted), stamped(created), stamped(closed)
+		return a, err
+	}, `SELECT id, kind, subject, machine, experiment, text, state, muted, created, closed FROM alerts
+		WHERE $1 = '' OR experiment = $1
+		ORDER BY CASE state WHEN 'open' THEN 0 ELSE 1 END, created DESC, id LIMIT $2`, experiment, limit)
+}
+
+// OpenAlerts counts the alerts that are open and not muted.
+func (db *DB) OpenAlerts(ctx context.Context) (n int, err error) {
+	err = db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM alerts WHERE state = 'open' AND muted <= $1`,
+		stamp(db.now())).Scan(&n)
+	return n, err
+}
+
+// MuteAlert mutes an alert until a time; the zero time ends that.
+func (db *DB) MuteAlert(ctx context.Context, tx *sql.Tx, id string, until time.Time) error {
+	result, err := tx.ExecContext(ctx, `UPDATE alerts SET muted = $2 WHERE id = $1`, id, stamp(until))
+	return affected(result, err, "alert "+id)
+}

@@ -1,0 +1,275 @@
+package pages
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+)
+
+const (
+	mostListed = 200 // experiments on a page
+	mostSlots  = api.MaxFlags
+)
+
+func experimentLink(id, name string) Link { return Link{name, "/experiments/" + url.PathEscape(id)} }
+
+// states are the colors of the states of experiments and shares.
+var states = map[string]string{database.Queued: "idle", database.Running: "busy", database.Done: "good",
+	database.Stopped: "idle", database.Failed: "bad"}
+
+func stateOf(state string) State { return State{state, states[state]} }
+
+// progress is what a machine has said of its share. It is untrusted: numbers are made possible.
+func progress(s database.Share) api.Progress {
+	var p api.Progress
+	_ = json.Unmarshal([]byte(s.Status), &p) // what cannot be read is 0
+	const decade = 10 * 365 * 24 * 3600
+	p.Seconds = min(max(p.Seconds, 0), decade)
+	for _, n := range []*int{&p.Slots, &p.Completed, &p.Failed, &p.Skipped, &p.Left} {
+		*n = min(max(*n, 0), 1e9)
+	}
+	return p
+}
+
+// sharesOf returns the shares of experiments by the experiment's id.
+func (p *Pages) sharesOf(ctx context.Context, list []database.Experiment) (
+	map[string][]database.Share, error) {
+	ids := make([]string, len(list))
+	for i, x := range list {
+		ids[i] = x.ID
+	}
+	all, err := p.db.SharesOfAll(ctx, ids)
+	of := map[string][]database.Share{}
+	for _, s := range all {
+		of[s.Experiment] = append(of[s.Experiment], s)
+	}
+	return of, err
+}
+
+// newJob is an experiment with the progress of all of its shares.
+func newJob(x database.Experiment, shares []database.Share, who access.Identity) Job {
+	j := Job{Link: experimentLink(x.ID, x.Name), ID: x.ID, Owner: x.Owner, State: stateOf(x.State),
+		Target: x.Target, Priority: int(x.Priority), Submitted: x.Created, Mine: who.Owns(x.Owner)}
+	for _, s := range shares {
+		p := progress(s)
+		j.Total += p.Slots
+		j.Finished += p.Completed + p.Failed + p.Skipped
+		j.Failed += p.Failed
+		if s.State == database.Running {
+			j.Left = max(j.Left, time.Duration(p.Seconds)*time.Second)
+		}
+		if p.Reason != "" {
+			j.Why = p.Reason
+		}
+	}
+	j.Finished = min(j.Finished, j.Total)
+	return j
+}
+
+// newShare is a share with its strip.
+func newShare(s database.Share) Share {
+	p := progress(s)
+	share := Share{State: stateOf(s.State), Slots: slots(p)}
+	if s.State == database.Running {
+		share.Left = time.Duration(p.Seconds) * time.Second
+	}
+	if p.Held {
+		share.State = State{"held", "idle"}
+	}
+	return share
+}
+
+// slots returns the flags of the slots. From a machine that does not send them they are made of the
+// counts, so that the lengths are right.
+func slots(p api.Progress) string {
+	if p.Flags != "" {
+		return p.Flags[:min(len(p.Flags), mostSlots)]
+	}
+	total := p.Completed + p.Failed + p.Skipped + p.Left
+	if total == 0 || total > mostSlots {
+		return ""
+	}
+	running := min(len(p.Running), 1, p.Left)
+	return strings.Repeat("C", p.Completed) + strings.Repeat("E", p.Failed) + strings.Repeat("S", p.Skipped) +
+		strings.Repeat("R", running) + strings.Repeat("O", p.Left-running)
+}
+
+func (p *Pages) queue(r *http.Request, f Frame) (any, error) {
+	f.Title, f.Section, f.Live = "Queue", "queue", true
+	list, err := p.db.Active(r.Context(), mostListed)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := p.jobs(r, list)
+	return Queue{f, jobs}, err
+}
+
+func (p *Pages) jobs(r *http.Request, list []database.Experiment) ([]Job, error) {
+	shares, err := p.sharesOf(r.Context(), list)
+	jobs := make([]Job, len(list))
+	for i, x := range list {
+		jobs[i] = newJob(x, shares[x.ID], access.From(r.Context()))
+	}
+	return jobs, err
+}
+
+// experiments lists experiments, older ones than ?before=, in microseconds since 1970.
+func (p *Pages) experiments(r *http.Request, f Frame) (any, error) {
+	f.Title, f.Section, f.Live = "Experiments", "experiments", true
+	before := f.Now.Add(time.Hour)
+	if us, err := strconv.ParseInt(r.FormValue("before"), 10, 64); err == nil {
+		before = time.UnixMicro(us)
+	}
+	list, err := p.db.ExperimentsBefore(r.Context(), before, mostListed)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := p.jobs(r, list)
+	page := Experiments{Frame: f, List: jobs}
+	if len(list) == mostListed {
+		page.Next = "/experiments?before=" + strconv.FormatInt(list[len(list)-1].Created.UnixMicro(), 10)
+	}
+	return page, err
+}
+
+func (p *Pages) experiment(r *http.Request, f Frame) (any, error) {
+	x, err := p.db.Experiment(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	f.Title, f.Section, f.Live = x.Name, "experiments", true
+	shares, err := p.db.Shares(r.Context(), x.ID)
+	if err != nil {
+		return nil, err
+	}
+	names, err := p.machineNames(r)
+	if err != nil {
+		return nil, err
+	}
+	page := ExperimentPage{Frame: f, Job: newJob(x, shares, access.From(r.Context())), Bundle: x.Bundle}
+	for _, s := range shares {
+		share := newShare(s)
+		share.Machine = machineLink(names[s.Machine])
+		page.Shares = append(page.Shares, share)
+		page.addFailures(progress(s), share.Machine)
+	}
+	version, err := p.db.ContentVersion(r.Context(), x.ID)
+	if err != nil {
+		return nil, err
+	}
+	if version != "" {
+		page.Report = page.Address + "/report"
+		others, err := p.choices(r, x.ID)
+		if err != nil {
+			return nil, err
+		}
+		page.Others = append([]Choice{{"", "its arms"}}, others...)
+	}
+	const most = 20
+	page.Alerts, err = p.alertList(r, x.ID, most)
+	return page, err
+}
+
+// mostFailures is how many failures of an experiment are listed.
+const mostFailures = 50
+
+func (page *ExperimentPage) addFailures(p api.Progress, machine Link) {
+	for _, f := range p.Failures {
+		if len(page.Failures) == mostFailures {
+			break
+		}
+		page.Failures = append(page.Failures, Failure{Machine: machine, Slot: f.Slot, Attempt: f.Attempt,
+			Key: f.Key, Outcome: f.Outcome, Reason: f.Reason})
+	}
+	page.Omitted = max(page.Failed-len(page.Failures), 0)
+}
+
+// choices are the experiments that can be compared, without one.
+func (p *Pages) choices(r *http.Request, without string) ([]Choice, error) {
+	list, err := p.db.Experiments(r.Context(), mostListed)
+	var choices []Choice
+	for _, x := range list {
+		if x.ID != without && x.State != database.Queued {
+			text := x.Name + ", " + x.Created.Format("2006-01-02 15:04") + ", " + x.State
+			choices = append(choices, Choice{x.ID, text})
+		}
+	}
+	return choices, err
+}
+
+// own returns the experiment of a request if the user may change it.
+func (p *Pages) own(r *http.Request) (database.Experiment, error) {
+	x, err := p.db.Experiment(r.Context(), r.PathValue("id"))
+	if err == nil && !access.From(r.Context()).Owns(x.Owner) {
+		err = problem{http.StatusForbidden, "Only its owner and an admin may change this experiment."}
+	}
+	return x, err
+}
+
+func (p *Pages) setPriority(r *http.Request, tx *sql.Tx) (string, error) {
+	const most = 100
+	x, err := p.own(r)
+	if err != nil {
+		return "", err
+	}
+	n, err := strconv.Atoi(r.PostFormValue("priority"))
+	if err != nil || n < -most || n > most {
+		return "", problem{http.StatusBadRequest, "A priority is a number from -100 to 100."}
+	}
+	return "/queue", p.db.SetPriority(r.Context(), tx, x.ID, int64(n))
+}
+
+func (p *Pages) stop(r *http.Request, tx *sql.Tx) (string, error) {
+	x, err := p.own(r)
+	if err != nil {
+		return "", err
+	}
+	return experimentLink(x.ID, x.Name).Address, p.db.StopExperiment(r.Context(), tx, x.ID)
+}
+
+func (p *Pages) alerts(r *http.Request, f Frame) (any, error) {
+	f.Title, f.Section, f.Live = "Alerts", "alerts", true
+	list, err := p.alertList(r, "", mostListed)
+	return Alerts{f, list}, err
+}
+
+func (p *Pages) alertList(r *http.Request, experiment string, most int) ([]Alert, error) {
+	list, err := p.db.Alerts(r.Context(), experiment, most)
+	var alerts []Alert
+	for _, a := range list {
+		one := Alert{ID: a.ID, Raised: a.Created, State: State{a.State, "bad"},
+			Subject: Link{Text: a.Subject}, Text: a.Text, Muted: a.Muted.After(p.db.Now()),
+			Mine: access.From(r.Context()).Role.Includes(access.User)}
+		if a.Experiment != "" {
+			one.Subject.Address = experimentLink(a.Experiment, "").Address
+		}
+		switch {
+		case one.Muted:
+			one.State = State{"muted", "idle"}
+		case a.State != "open":
+			one.State.Class = "idle"
+		}
+		alerts = append(alerts, one)
+	}
+	return alerts, err
+}
+
+// muteTime is how long an alert that is muted stays so.
+const muteTime = 30 * 24 * time.Hour
+
+func (p *Pages) mute(r *http.Request, tx *sql.Tx) (string, error) {
+	return "/alerts", p.db.MuteAlert(r.Context(), tx, r.PathValue("id"), p.db.Now().Add(muteTime))
+}
+
+func (p *Pages) unmute(r *http.Request, tx *sql.Tx) (string, error) {
+	return "/alerts", p.db.MuteAlert(r.Context(), tx, r.PathValue("id"), time.Time{})
+}

@@ -1,0 +1,378 @@
+package pages
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/durable"
+	"krund/internal/hub/access"
+	"krund/internal/hub/database"
+	"krund/internal/hub/store"
+)
+
+// testHub is pages over a database with a machine that runs an experiment, and one that waits.
+type testHub struct {
+	*Pages
+	t       *testing.T
+	machine string // id
+	dir     string
+	who     access.Identity // of each request
+	web     *httptest.Server
+}
+
+// fakeKrunctl is a program in place of krunctl: it notes that it ran, and its limit of memory.
+const fakeKrunctl = `#!/bin/sh
+echo run >>"$(dirname "$0")/runs"
+printf '<!DOCTYPE html><title>a report</title><p>%s %s' "$(ulimit -d)" "$*" >index.html
+`
+
+func newTestHub(t *testing.T, krunctl string) *testHub {
+	t.Helper()
+	dir := t.TempDir()
+	db, err := database.Open(t.Context(), filepath.Join(dir, "hub.sqlite"), func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "krunctl")
+	if err := os.WriteFile(program, []byte(krunctl), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h := &testHub{t: t, dir: dir, who: access.Identity{Name: "anna", Role: access.Admin}}
+	ctx, stop := context.WithCancel(t.Context())
+	h.Pages = New(ctx, Options{DB: db, Store: blobs, Log: slog.New(slog.DiscardHandler),
+		Dir: filepath.Join(dir, "experiments"), Krunctl: program})
+	mux := http.NewServeMux()
+	for _, route := range h.Routes() {
+		mux.HandleFunc(route.Pattern, func(w http.ResponseWriter, r *http.Request) {
+			if route.Role != "" {
+				r = r.WithContext(access.With(r.Context(), h.who))
+			}
+			route.Handler(w, r)
+		})
+	}
+	h.web = httptest.NewServer(mux)
+	t.Cleanup(func() { stop(); h.web.CloseClientConnections(); h.web.Close(); _ = db.Close() })
+	h.update(func(tx *sql.Tx) (err error) {
+		if h.machine, _, err = db.Join(t.Context(), tx, "bench-1", "lab"); err != nil {
+			return err
+		}
+		for _, x := range []database.Experiment{
+			{ID: "e1", Name: "sorting", Owner: "anna", State: database.Running, Target: "lab"},
+			{ID: "e2", Name: hostileTexts[0], Owner: "berta", State: database.Queued, Target: "lab"},
+		} {
+			if err := db.AddExperiment(t.Context(), tx, x); err != nil {
+				return err
+			}
+		}
+		return db.PutShare(t.Context(), tx, database.Share{Experiment: "e1", Machine: h.machine, Count: 1,
+			State: database.Running, Status: `{"slots":4,"completed":1,"failed":1,"left":2,"flags":"CERO",
+			"failures":[{"slot":1,"attempt":3,"key":"a:C:default","outcome":"error","reason":"<b>signal"}]}`})
+	})
+	h.record(0)
+	return h
+}
+
+func (h *testHub) update(do func(tx *sql.Tx) error) {
+	h.t.Helper()
+	if err := h.db.Update(h.t.Context(), do); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// record ships a record of e1.
+func (h *testHub) record(slot int64) {
+	h.t.Helper()
+	content := fmt.Appendf(nil, "record %d", slot)
+	hash := store.Hash(content)
+	if err := h.store.Put(h.t.Context(), hash, int64(len(content)), bytes.NewReader(content)); err != nil {
+		h.t.Fatal(err)
+	}
+	h.update(func(tx *sql.Tx) error {
+		if err := h.db.AddBlob(h.t.Context(), tx, hash, int64(len(content))); err != nil {
+			return err
+		}
+		_, err := h.db.AddRecord(h.t.Context(), tx, database.Record{Experiment: "e1", Machine: h.machine,
+			Slot: slot, Attempt: 1, Blob: hash})
+		return err
+	})
+}
+
+// get returns the answer to a request without following redirections.
+func (h *testHub) get(path string) (*http.Response, string) {
+	h.t.Helper()
+	return h.do(http.MethodGet, path, nil)
+}
+
+func (h *testHub) do(method, path string, form url.Values) (*http.Response, string) {
+	h.t.Helper()
+	r, err := http.NewRequestWithContext(h.t.Context(), method, h.web.URL+path,
+		strings.NewReader(form.Encode()))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return response, string(text)
+}
+
+// TestPagesOfAHub: each page shows what the database has, escaped, and forbids scripts within.
+func TestPagesOfAHub(t *testing.T) {
+	h := newTestHub(t, fakeKrunctl)
+	for path, wants := range map[string][]string{
+		"/machines":         {"bench-1", "lab", `href="/experiments/e1"`, "running"},
+		"/machines/bench-1": {"sorting", "4 executions: 1 completed, 1 error, 1 running, 1 to do"},
+		"/queue": {"sorting", "&lt;script&gt;alert(1)&lt;/script&gt;",
+			"2 of 4 executions, 50 %, 1 failure"},
+		"/experiments":    {"sorting", "berta"},
+		"/experiments/e1": {"&lt;b&gt;signal", "a:C:default", `href="/experiments/e1/report"`},
+		"/experiments/e2": {"No machine has begun"},
+		"/compare":        {"sorting, 2026-11-22 16:00, running"},
+		"/alerts":         {"No change was found"},
+		"/tokens":         {"Make a token", "<option>join"},
+	} {
+		response, text := h.get(path)
+		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Security-Policy") != Policy {
+			t.Errorf("%s: %s, %q", path, response.Status, response.Header)
+		}
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s has no %q:\n%s", path, want, text)
+			}
+		}
+	}
+	for _, path := range []string{"/machines/none", "/experiments/none", "/experiments/e2/report",
+		"/compare?before=e2", "/view/none/index.html", "/static/none"} {
+		if response, _ := h.get(path); response.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s", path, response.Status)
+		}
+	}
+}
+
+// TestForms: who may change what, and what that changes.
+func TestForms(t *testing.T) {
+	h := newTestHub(t, fakeKrunctl)
+	admin, anna := h.who, access.Identity{Name: "anna", Role: access.User}
+	h.update(func(tx *sql.Tx) error {
+		return h.db.PutUser(t.Context(), tx, database.User{Name: "anna", Role: access.User})
+	})
+	for _, test := range []struct {
+		who    access.Identity
+		path   string
+		form   url.Values
+		status int
+	}{
+		{anna, "/experiments/e1/priority", url.Values{"priority": {"7"}}, http.StatusSeeOther},
+		{anna, "/experiments/e1/priority", url.Values{"priority": {"1000"}}, http.StatusBadRequest},
+		{anna, "/experiments/e2/priority", url.Values{"priority": {"7"}}, http.StatusForbidden},
+		{anna, "/experiments/e2/stop", nil, http.StatusForbidden},
+		{anna, "/experiments/e1/stop", nil, http.StatusSeeOther},
+		{admin, "/experiments/e2/stop", nil, http.StatusSeeOther},
+		{anna, "/tokens", url.Values{"role": {"admin"}, "label": {"x"}}, http.StatusBadRequest},
+		{anna, "/tokens", url.Values{"role": {"user"}, "label": {""}}, http.StatusBadRequest},
+		{anna, "/tokens", url.Values{"role": {"user"}, "label": {"ci"}, "owner": {"berta"}},
+			http.StatusOK},
+		{admin, "/tokens", url.Values{"role": {"reader"}, "label": {"page"}, "owner": {"carl"}},
+			http.StatusOK},
+		{anna, "/alerts/none/mute", nil, http.StatusNotFound},
+	} {
+		h.who = test.who
+		response, text := h.do(http.MethodPost, test.path, test.form)
+		if response.StatusCode != test.status {
+			t.Errorf("%s %s %v: %s\n%s", test.who.Name, test.path, test.form, response.Status, text)
+		}
+	}
+	e1, err := h.db.Experiment(t.Context(), "e1")
+	if err != nil || e1.Priority != 7 || e1.State != database.Running {
+		t.Errorf("%+v, %v", e1, err)
+	}
+	if shares, err := h.db.Shares(t.Context(), "e1"); err != nil || shares[0].Request != "stop" {
+		t.Errorf("%+v, %v", shares, err)
+	}
+	if e2, err := h.db.Experiment(t.Context(), "e2"); err != nil || e2.State != database.Stopped {
+		t.Errorf("%+v, %v", e2, err)
+	}
+	tokens, err := h.db.Tokens(t.Context(), "anna")
+	if err != nil || len(tokens) != 1 || tokens[0].Label != "ci" {
+		t.Fatalf("%+v, %v: a user made a token for another one", tokens, err)
+	}
+	for _, test := range []struct {
+		name   string
+		status int
+	}{{"berta", http.StatusNotFound}, {"anna", http.StatusSeeOther}} {
+		h.who = access.Identity{Name: test.name, Role: access.User}
+		response, _ := h.do(http.MethodPost, "/tokens/"+tokens[0].Hash+"/revoke", nil)
+		if response.StatusCode != test.status {
+			t.Errorf("%s revokes the token of anna: %s", test.name, response.Status)
+		}
+	}
+}
+
+// TestLogIn: a token becomes a session with a cookie that scripts and other sites do not get; only
+// paths of the hub follow; logging out ends the session.
+func TestLogIn(t *testing.T) {
+	h := newTestHub(t, fakeKrunctl)
+	var token, machine string
+	h.update(func(tx *sql.Tx) (err error) {
+		err = h.db.PutUser(t.Context(), tx, database.User{Name: "anna", Role: access.User})
+		if err != nil {
+			return err
+		}
+		token, err = h.db.AddToken(t.Context(), tx, database.Token{Role: access.User, Owner: "anna"})
+		if err != nil {
+			return err
+		}
+		machine, err = h.db.AddToken(t.Context(), tx,
+			database.Token{Role: access.Machine, Owner: h.machine})
+		return err
+	})
+	for _, wrong := range []string{"", "krun_none", machine} {
+		response, text := h.do(http.MethodPost, "/login", url.Values{"token": {wrong}})
+		if response.StatusCode != http.StatusBadRequest || len(response.Cookies()) > 0 ||
+			!strings.Contains(text, `role="alert"`) {
+			t.Errorf("%q: %s", wrong, response.Status)
+		}
+	}
+	for to, want := range map[string]string{"/queue?a=b": "/queue?a=b", "//evil.example": "/",
+		"https://evil.example/": "/", `/\evil.example`: "/", "queue": "/", "/\t/evil.example": "/"} {
+		response, _ := h.do(http.MethodPost, "/login", url.Values{"token": {token}, "next": {to}})
+		if response.Header.Get("Location") != want || len(response.Cookies()) != 1 {
+			t.Fatalf("next %q: %s to %q", to, response.Status, response.Header.Get("Location"))
+		}
+		c := response.Cookies()[0]
+		if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Value == token {
+			t.Errorf("cookie %v", c)
+		}
+		who, err := h.db.Who(t.Context(), c.Value)
+		if err != nil || who.Name != "anna" || who.Role != access.User {
+			t.Errorf("session of %+v, %v", who, err)
+		}
+	}
+}
+
+// TestReports: a report is made once for each state of the records, with bounded memory, and served
+// in a sandbox under an address that cannot be guessed.
+func TestReports(t *testing.T) {
+	h := newTestHub(t, fakeKrunctl)
+	runs := func() int {
+		text, _ := os.ReadFile(filepath.Join(h.dir, "runs"))
+		return strings.Count(string(text), "run")
+	}
+	response, _ := h.get("/experiments/e1/report")
+	first := response.Header.Get("Location")
+	if response.StatusCode != http.StatusSeeOther || !strings.HasPrefix(first, "/view/") {
+		t.Fatalf("%s to %q", response.Status, first)
+	}
+	response, text := h.get(first)
+	if !strings.Contains(text, fmt.Sprint(reportMemory)) ||
+		!strings.Contains(text, filepath.Join(h.dir, "experiments", "e1")) {
+		t.Errorf("%s", text)
+	}
+	policy := response.Header.Get("Content-Security-Policy")
+	if !strings.HasPrefix(policy, "sandbox allow-scripts; default-src 'none'") ||
+		strings.Contains(policy, "same-origin") {
+		t.Errorf("policy %q", policy)
+	}
+	response, _ = h.get("/experiments/e1/report")
+	if response.Header.Get("Location") == first || runs() != 1 {
+		t.Errorf("%d runs, address %q again", runs(), first)
+	}
+	h.record(1)
+	if h.get("/experiments/e1/report"); runs() != 2 {
+		t.Errorf("%d runs after another record", runs())
+	}
+	response, _ = h.get("/compare?before=e1&arm-before=a&arm-after=b")
+	if response.StatusCode != http.StatusSeeOther || runs() != 3 {
+		t.Errorf("%s after %d runs", response.Status, runs())
+	}
+	base := strings.TrimSuffix(first, "index.html")
+	for _, path := range []string{"none.html", "..%2f..%2fhub.sqlite", "%2e%2e/", "."} {
+		if response, text := h.get(base + path); response.StatusCode == http.StatusOK {
+			t.Errorf("%s is served: %.100s", path, text)
+		}
+	}
+}
+
+// TestReportFails: what krunctl says is shown as text, and the next request tries again.
+func TestReportFails(t *testing.T) {
+	h := newTestHub(t, `#!/bin/sh
+echo run >>"$(dirname "$0")/runs"
+echo 'krunctl: <b>no</b>' >&2
+exit 1
+`)
+	for range 2 {
+		response, text := h.get("/experiments/e1/report")
+		if response.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, "&lt;b&gt;no") {
+			t.Errorf("%s\n%s", response.Status, text)
+		}
+	}
+	text, _ := os.ReadFile(filepath.Join(h.dir, "runs"))
+	if strings.Count(string(text), "run") != 2 {
+		t.Errorf("runs: %q", text)
+	}
+}
+
+// TestEvents: a change in the database is an event of each open page.
+func TestEvents(t *testing.T) {
+	h := newTestHub(t, fakeKrunctl)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.web.URL+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if kind := response.Header.Get("Content-Type"); kind != "text/event-stream" {
+		t.Fatalf("%s, %s", response.Status, kind)
+	}
+	found := make(chan error, 1)
+	go func() {
+		var text []byte
+		for part := make([]byte, 1000); !bytes.Contains(text, []byte("event: change\ndata:\n\n")); {
+			n, err := response.Body.Read(part)
+			if err != nil {
+				found <- fmt.Errorf("%w after %q", err, text)
+				return
+			}
+			text = append(text, part[:n]...)
+		}
+		found <- nil
+	}()
+	// The loop looks at the database once before it notices changes: change it until it does.
+	for slot := int64(1); ; slot++ {
+		h.record(slot)
+		select {
+		case err := <-found:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		default:
+		}
+	}
+}

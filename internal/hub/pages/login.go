@@ -1,0 +1,208 @@
+package pages
+
+import (
+	"database/sql"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+)
+
+// Cookie is the name of the cookie with a browser's session, which is a token.
+const Cookie = "krunhub"
+
+// sessionTime is how long a browser stays logged in.
+const sessionTime = 14 * 24 * time.Hour
+
+// session is the label of the token of a browser's session.
+const session = "session"
+
+func next(path string) string { return url.Values{"next": {path}}.Encode() }
+
+// local returns the path to go to after log-in: one of this hub, whatever was asked for.
+func local(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(path, "/") ||
+		strings.ContainsAny(path, "\\\r\n\t") || strings.HasPrefix(path, "//") {
+		return "/"
+	}
+	return u.RequestURI()
+}
+
+func (p *Pages) login(w http.ResponseWriter, r *http.Request) {
+	p.show(w, r, http.StatusOK, p.loginPage(local(r.FormValue("next")), ""))
+}
+
+func (p *Pages) loginPage(next, failed string) Login {
+	return Login{Frame: Frame{Title: "Log in", Now: p.db.Now()}, Next: next, Failed: failed}
+}
+
+// logIn makes a session for a token. A machine has no pages.
+func (p *Pages) logIn(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	to := local(r.PostFormValue("next"))
+	who, err := p.db.Who(r.Context(), strings.TrimSpace(r.PostFormValue("token")))
+	switch {
+	case errors.Is(err, database.ErrMissing):
+		p.show(w, r, http.StatusBadRequest, p.loginPage(to, "The token is not known, or has expired."))
+		return
+	case err != nil:
+		p.fail(w, r, err)
+		return
+	case !who.Role.Includes(access.Reader):
+		p.show(w, r, http.StatusBadRequest, p.loginPage(to,
+			"This token is for machines. Log in with the one of a person."))
+		return
+	}
+	if err := p.Session(w, r, who); err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+// Session makes a session of a user, and gives it to the browser. It permits what the identity may
+// do.
+func (p *Pages) Session(w http.ResponseWriter, r *http.Request, who access.Identity) error {
+	until := p.db.Now().Add(sessionTime)
+	var token string
+	err := p.db.Update(r.Context(), func(tx *sql.Tx) (err error) {
+		token, err = p.db.AddToken(r.Context(), tx, database.Token{Role: who.Role, Owner: who.Name,
+			Label: session, Expires: until})
+		return err
+	})
+	if err == nil {
+		http.SetCookie(w, sessionCookie(r, token, int(sessionTime/time.Second)))
+	}
+	return err
+}
+
+// sessionCookie is sent along by this hub's pages and by links to them, not by other sites' forms.
+func sessionCookie(r *http.Request, token string, seconds int) *http.Cookie {
+	return &http.Cookie{Name: Cookie, Value: token, Path: "/", MaxAge: seconds, HttpOnly: true,
+		Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode}
+}
+
+// logOut ends the session.
+func (p *Pages) logOut(w http.ResponseWriter, r *http.Request) {
+	if c, err := r.Cookie(Cookie); err == nil {
+		err := p.db.RemoveToken(r.Context(), access.Hash(c.Value), "")
+		if err != nil && !errors.Is(err, database.ErrMissing) {
+			p.fail(w, r, err)
+			return
+		}
+	}
+	http.SetCookie(w, sessionCookie(r, "", -1))
+	http.Redirect(w, r, "/login", http.StatusSeeOther)
+}
+
+// tokens lists the user's tokens, an admin's those of all.
+func (p *Pages) tokens(r *http.Request, f Frame) (any, error) {
+	return p.tokensPage(r, f, "")
+}
+
+func (p *Pages) tokensPage(r *http.Request, f Frame, fresh string) (any, error) {
+	f.Title, f.Section = "Tokens", "tokens"
+	who := access.From(r.Context())
+	page := Tokens{Frame: f, Fresh: fresh, Roles: roles(who.Role), Everyone: who.Role == access.Admin,
+		Own: who.Name}
+	list, err := p.db.Tokens(r.Context(), owned(who))
+	if err != nil {
+		return nil, err
+	}
+	current := ""
+	if c, err := r.Cookie(Cookie); err == nil {
+		current = access.Hash(c.Value)
+	}
+	names, err := p.machineNames(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range list {
+		owner := t.Owner
+		if t.Role == access.Machine {
+			owner = names[t.Owner]
+		}
+		page.List = append(page.List, Token{ID: t.Hash, Owner: owner, Name: t.Label, Role: string(t.Role),
+			Made: t.Created, Expires: t.Expires, Current: t.Hash == current})
+	}
+	return page, nil
+}
+
+// owned returns whose tokens someone may see and revoke; "" is everyone's.
+func owned(who access.Identity) string {
+	if who.Role == access.Admin {
+		return ""
+	}
+	return who.Name
+}
+
+// roles returns the roles that someone with a role may give.
+func roles(role access.Role) []string {
+	var list []string
+	for _, r := range []access.Role{access.Reader, access.User, access.Admin, access.Join} {
+		if role.Includes(r) {
+			list = append(list, string(r))
+		}
+	}
+	return list
+}
+
+// makeToken makes a token and shows it. Only an admin makes one for another user, who is added when
+// unknown.
+func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	who := access.From(r.Context())
+	t := database.Token{Role: access.Role(r.PostFormValue("role")), Owner: who.Name,
+		Label: r.PostFormValue("label")}
+	if owner := r.PostFormValue("owner"); owner != "" && who.Role == access.Admin {
+		t.Owner = owner
+	}
+	switch {
+	case !slices.Contains(roles(who.Role), string(t.Role)):
+		p.fail(w, r, problem{http.StatusBadRequest, "You may not give this role."})
+		return
+	case !api.ValidName(t.Owner) || !api.ValidName(t.Label) || t.Label == session:
+		p.fail(w, r, problem{http.StatusBadRequest, "The name of the user or of the token is empty, too " +
+			"long, or has other characters than printable ones of ASCII."})
+		return
+	}
+	if t.Role == access.Join {
+		t.Owner = ""
+	}
+	var token string
+	err := p.db.Update(r.Context(), func(tx *sql.Tx) (err error) {
+		if t.Owner != "" && t.Owner != who.Name {
+			_, err := p.db.UserNamed(r.Context(), t.Owner)
+			if errors.Is(err, database.ErrMissing) {
+				err = p.db.PutUser(r.Context(), tx, database.User{Name: t.Owner, Role: t.Role})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		token, err = p.db.AddToken(r.Context(), tx, t)
+		return err
+	})
+	p.page(func(r *http.Request, f Frame) (any, error) {
+		if err != nil {
+			return nil, err
+		}
+		return p.tokensPage(r, f, token)
+	})(w, r)
+}
+
+func (p *Pages) revokeToken(w http.ResponseWriter, r *http.Request) {
+	err := p.db.RemoveToken(r.Context(), r.PathValue("hash"), owned(access.From(r.Context())))
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	http.Redirect(w, r, "/tokens", http.StatusSeeOther)
+}

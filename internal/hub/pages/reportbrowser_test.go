@@ -1,0 +1,112 @@
+package pages
+
+import (
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/compare"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+	"krund/internal/key"
+	"krund/internal/report"
+)
+
+// onDisk receives a report.
+type onDisk string
+
+func (d onDisk) Create(name string) (io.WriteCloser, error) {
+	file := filepath.Join(string(d), name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return nil, err
+	}
+	return os.Create(file)
+}
+
+// realReport writes a report of two arms with a hostile name, and its comparison.
+func realReport(t *testing.T) string {
+	t.Helper()
+	d := &dataset.Dataset{Info: dataset.Info{Experiment: "ab"}}
+	for _, arm := range []string{"base", "new"} {
+		d.Arms = append(d.Arms, dataset.Arm{Name: arm})
+		pair := dataset.Pair{Key: key.Key{Benchmark: `"><script>alert(1)</script>`, VM: "C",
+			Variant: "default", Arm: arm}}
+		for number := 1; number <= 4; number++ {
+			values := make([]float64, 300)
+			for i := range values {
+				values[i] = 0.01 + 1e-5*math.Sin(float64(i*number))
+			}
+			wall := dataset.Column{Name: dataset.Wall, Unit: "s", Core: dataset.NoCore, Reals: values}
+			pair.Executions = append(pair.Executions, dataset.Execution{Number: number,
+				Outcome: dataset.Completed, Columns: []dataset.Column{wall}})
+		}
+		d.Pairs = append(d.Pairs, pair)
+	}
+	p := warmup.Default(classify.Relative)
+	p.Resamples = 100
+	doc, err := warmup.Analyze(d, p, warmup.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	side := func(arm string) compare.Side { return compare.Side{Doc: doc, Data: d, Arm: arm} }
+	r, err := compare.Of(side("base"), side("new"), compare.Options{Correction: compare.Holm,
+		Confidence: compare.DefaultConfidence, Margin: compare.DefaultMargin,
+		FirstIterations: compare.DefaultFirstIterations})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if _, err := report.Site(onDisk(dir), report.Input{Document: doc, Data: d,
+		Comparisons: []*compare.Result{r}}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestReportInBrowser: a report works in its sandbox: its scripts run and the plot is drawn; the
+// hub's session is out of their reach. A script that the report does not come with does not run.
+func TestReportInBrowser(t *testing.T) {
+	b := startChromium(t)
+	dir := realReport(t)
+	h := newTestHub(t, "#!/bin/sh\ncp -r "+dir+"/. .\n")
+	p := b.tab(1280)
+	p.do("Network.setCookie", object{"name": Cookie, "value": "secret", "url": h.web.URL}, nil)
+	p.open(h.web.URL + "/experiments/e1/report")
+	var page struct {
+		Title, Origin, Cookie string
+		Sorted                bool
+	}
+	p.eval(`(()=>{let cookie="";try{cookie=document.cookie}catch{} // there is none in a sandbox
+return {title:document.title,origin:self.origin,cookie,sorted:!!document.querySelector("#table thead button")}})()`, &page)
+	if page.Title != "ab: warmup report" || page.Origin != "null" || page.Cookie != "" || !page.Sorted {
+		t.Errorf("%+v", page)
+	}
+	var address string
+	p.eval("location.href", &address)
+	base := strings.TrimSuffix(address, "index.html")
+	p.open(base + "keys/k0000.html")
+	var drawn bool
+	p.eval(`new Promise((done)=>{let n=0;const look=()=>document.querySelector("#plot canvas")?done(true):
+++n>500?done(false):setTimeout(look,10);look()})`, &drawn)
+	if !drawn {
+		t.Error("the plot is not drawn")
+	}
+	p.open(base + "compare-new.html")
+	var sorted bool
+	if p.eval(`!!document.querySelector("#table thead button")`, &sorted); !sorted {
+		t.Error("the script of the comparison does not run")
+	}
+	if c := p.complaints(); len(c) > 0 {
+		t.Errorf("%s", strings.Join(c, "\n"))
+	}
+	var ran bool
+	p.eval(`(()=>{const s=document.createElement("script");s.textContent="window.ran=true";document.body.append(s);
+return !!window.ran})()`, &ran)
+	if ran || len(p.complaints()) == 0 {
+		t.Errorf("another script ran: %v, %q", ran, p.complaints())
+	}
+}

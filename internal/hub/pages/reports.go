@@ -1,0 +1,321 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"krund/internal/command"
+	"krund/internal/display"
+	"krund/internal/hub/database"
+	"krund/internal/hub/rebuild"
+	"krund/internal/report"
+)
+
+// Bounds of making reports. What machines have shipped is hostile: krunctl reads it, in a process
+// of its own that may fail without harm to the hub.
+const (
+	reportTime   = 10 * time.Minute
+	reportMemory = 4 << 20 // KiB
+	atOnce       = 2       // processes
+	mostReports  = 300     // that are kept
+	patience     = 5 * time.Second
+	viewTime     = 12 * time.Hour
+	mostViews    = 10000
+)
+
+// reports makes reports and comparisons, and keeps them as long as the records are the same.
+type reports struct {
+	Options
+	ctx   context.Context
+	cache *rebuild.Cache
+	slots chan struct{} // one for each process that may run
+
+	mu    sync.Mutex
+	jobs  map[string]*making // by key
+	views map[string]view    // by token
+}
+
+// making is a report that is being made, or could not be.
+type making struct {
+	done chan struct{}
+	err  error // once done
+}
+
+// view is a permission to read the files of a report. Its token is in the address: a report is
+// sandboxed, so that browsers send no cookie when it loads its scripts and pictures.
+type view struct {
+	dir   string
+	until time.Time
+}
+
+func newReports(ctx context.Context, o Options, cache *rebuild.Cache) *reports {
+	return &reports{Options: o, ctx: ctx, cache: cache, slots: make(chan struct{}, atOnce),
+		jobs: map[string]*making{}, views: map[string]view{}}
+}
+
+// wanted is a report, or the comparison of two experiments or arms.
+type wanted struct {
+	key         string   // a text that changes when the result may
+	experiments []string // ids
+	args        []string // of krunctl, before the directories
+	first       string   // file to begin with
+}
+
+func (p *Pages) report(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	version, err := p.db.ContentVersion(r.Context(), id)
+	if err == nil && version == "" {
+		err = fmt.Errorf("records of experiment %s: %w", id, database.ErrMissing)
+	}
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	p.serveReport(w, r, wanted{key: fmt.Sprintf("report %q %s", id, version), experiments: []string{id},
+		args: []string{"report", "-o", "."}, first: "index.html"})
+}
+
+// compare shows the choice of what to compare, or the comparison.
+func (p *Pages) compare(w http.ResponseWriter, r *http.Request) {
+	before, after := r.FormValue("before"), r.FormValue("after")
+	arms := [2]string{r.FormValue("arm-before"), r.FormValue("arm-after")}
+	if before == "" {
+		p.page(p.compareForm)(w, r)
+		return
+	}
+	want := wanted{args: []string{"compare", "--format=html", "--fail-on=never", "-o", "index.html"},
+		experiments: []string{before}, first: "index.html"}
+	if after != "" && after != before {
+		want.experiments = append(want.experiments, after)
+	}
+	if arms != [2]string{} {
+		if strings.Contains(arms[0]+arms[1], ",") || arms[0] == "" || arms[1] == "" {
+			p.fail(w, r, problem{http.StatusBadRequest, "Name both arms or neither; a name has no comma."})
+			return
+		}
+		want.args = append(want.args, "--arms="+arms[0]+","+arms[1])
+	}
+	want.key = fmt.Sprintf("compare %q", arms)
+	for _, id := range want.experiments {
+		version, err := p.db.ContentVersion(r.Context(), id)
+		if err == nil && version == "" {
+			err = fmt.Errorf("records of experiment %s: %w", clean(id), database.ErrMissing)
+		}
+		if err != nil {
+			p.fail(w, r, err)
+			return
+		}
+		want.key += fmt.Sprintf(" %q %s", id, version)
+	}
+	p.serveReport(w, r, want)
+}
+
+func (p *Pages) compareForm(r *http.Request, f Frame) (any, error) {
+	f.Title, f.Section = "Compare", "compare"
+	choices, err := p.choices(r, "")
+	return Compare{Frame: f, Choices: choices}, err
+}
+
+// serveReport leads to a report when it is ready. Else it is made, and the browser asks again.
+func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, want wanted) {
+	job, dir := p.reports.start(want)
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	select {
+	case <-job.done:
+		if job.err != nil {
+			p.log.Warn("a report was not made", "path", r.URL.Path, "error", job.err)
+			p.fail(w, r, problem{http.StatusUnprocessableEntity, "The report could not be made: " +
+				display.Clip(display.PlainLine(job.err.Error()), mostText)})
+			return
+		}
+		http.Redirect(w, r, "/view/"+p.reports.permit(dir, p.db.Now())+"/"+want.first, http.StatusSeeOther)
+	case <-ctx.Done():
+		f := p.frame(r)
+		f.Title = "The report is being made"
+		w.Header().Set("Refresh", "2") // a redirection follows soon
+		p.show(w, r, http.StatusAccepted, Message{f,
+			"It is made from the records. This page asks again by itself.",
+			Link{"Do not wait", "/experiments/" + url.PathEscape(want.experiments[0])}})
+	}
+}
+
+// start returns the job that makes a report, and the directory where it will be.
+func (s *reports) start(want wanted) (*making, string) {
+	sum := sha256.Sum256([]byte(want.key + "\n" + display.Version()))
+	key := hex.EncodeToString(sum[:])
+	dir := filepath.Join(s.Dir, "reports", key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if job := s.jobs[key]; job != nil {
+		return job, dir
+	}
+	job := &making{done: make(chan struct{})}
+	s.jobs[key] = job
+	go func() {
+		job.err = s.make(want, dir)
+		close(job.done)
+		s.mu.Lock()
+		delete(s.jobs, key) // if it failed, the next request tries again
+		s.mu.Unlock()
+	}()
+	return job, dir
+}
+
+// make makes a report in a directory of its own, which gets its name when all is well.
+func (s *reports) make(want wanted, dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, reportTime)
+	defer cancel()
+	args := slices.Clone(want.args)
+	for _, id := range want.experiments {
+		from, err := s.cache.Experiment(ctx, id)
+		if err != nil {
+			return err
+		}
+		args = append(args, from)
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return fmt.Errorf("make the directory of reports: %w", err)
+	}
+	part, err := os.MkdirTemp(filepath.Dir(dir), "part-")
+	if err != nil {
+		return fmt.Errorf("make the directory of a report: %w", err)
+	}
+	if err = s.krunctl(ctx, part, args); err == nil {
+		err = os.Rename(part, dir)
+	}
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(part))
+	}
+	return s.sweep()
+}
+
+// krunctl runs krunctl in a directory, with bounded memory and time. It may leave out records that
+// are damaged.
+func (s *reports) krunctl(ctx context.Context, dir string, args []string) error {
+	const limited = `ulimit -d "$0" && ulimit -c 0 && exec "$@"`
+	argv := append([]string{"sh", "-c", limited, strconv.Itoa(reportMemory), s.Krunctl}, args...)
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir,
+		"GOMEMLIMIT=" + strconv.Itoa(reportMemory/2) + "KiB"}
+	out, err := command.Run(ctx, command.Cmd{Argv: argv, Dir: dir, Env: env, Timeout: reportTime})
+	if err == nil {
+		return nil
+	}
+	_, missing := os.Stat(filepath.Join(dir, "index.html"))
+	if missing == nil && !errors.Is(err, command.ErrTimeout) {
+		return nil // records were left out, or nothing can be judged: the page shows that
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	return errors.New(cmp.Or(lines[len(lines)-1], err.Error()))
+}
+
+// sweep removes the oldest reports when there are too many.
+func (s *reports) sweep() error {
+	parent := filepath.Join(s.Dir, "reports")
+	entries, err := os.ReadDir(parent)
+	if err != nil || len(entries) <= mostReports {
+		return err
+	}
+	made := func(e os.DirEntry) time.Time {
+		info, err := e.Info()
+		if err != nil {
+			return time.Time{}
+		}
+		return info.ModTime()
+	}
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return made(a).Compare(made(b)) })
+	for _, e := range entries[:len(entries)-mostReports] {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(parent, e.Name())))
+	}
+	return err
+}
+
+// permit returns the token of a new view.
+func (s *reports) permit(dir string, now time.Time) string {
+	var b [24]byte
+	_, _ = rand.Read(b[:]) // never fails
+	token := base64.RawURLEncoding.EncodeToString(b[:])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for other, v := range s.views {
+		if len(s.views) >= mostViews || now.After(v.until) {
+			delete(s.views, other)
+		}
+	}
+	s.views[token] = view{dir, now.Add(viewTime)}
+	return token
+}
+
+// reportPolicy keeps a report in a sandbox: its scripts are those that it comes with, and they
+// reach neither the hub nor its cookie.
+var reportPolicy = func() string {
+	sum := sha256.Sum256(report.Script())
+	return "sandbox allow-scripts; default-src 'none'; script-src 'self' 'sha256-" +
+		base64.StdEncoding.EncodeToString(sum[:]) + "'; style-src 'self' 'unsafe-inline'; img-src 'self'; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}()
+
+// view sends a file of a report.
+func (p *Pages) view(w http.ResponseWriter, r *http.Request) {
+	s := p.reports
+	s.mu.Lock()
+	v, ok := s.views[r.PathValue("token")]
+	s.mu.Unlock()
+	if !ok || p.db.Now().After(v.until) {
+		p.fail(w, r, problem{http.StatusNotFound, "This address of a report is no longer valid. Open the " +
+			"report again from its experiment."})
+		return
+	}
+	root, err := os.OpenRoot(v.dir)
+	if err != nil {
+		p.fail(w, r, problem{http.StatusNotFound,
+			"This report was removed. Open it again from its experiment."})
+		return
+	}
+	defer root.Close() //nolint:errcheck // it was only read
+	name := path.Clean(r.PathValue("path"))
+	f, err := root.Open(name)
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		http.NotFound(w, r)
+		return
+	}
+	secure(w.Header(), reportPolicy)
+	w.Header().Set("Content-Type", cmp.Or(media[path.Ext(name)], "text/plain; charset=utf-8"))
+	w.Header().Set("Cache-Control", "private, max-age=3600")
+	http.ServeContent(w, r, "", info.ModTime(), f)
+}
+
+// media are the types of a report's files.
+var media = map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}

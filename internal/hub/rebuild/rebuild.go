@@ -1,0 +1,141 @@
+// Package rebuild makes the directories of experiments again from what the machines have shipped,
+// so that every reader of an experiment's directory works on the hub, too. They are a cache: what
+// is missing is fetched from the store again. What a file contains is not looked at.
+//
+// Start reading at [Cache.Experiment].
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"krund/internal/durable"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+	"krund/internal/hub/store"
+	"krund/internal/results"
+)
+
+// Cache has the directories of experiments, ID/MACHINE/NAME.krun below Dir.
+type Cache struct {
+	DB    *database.DB
+	Store store.Store
+	FS    durable.FS
+	Dir   string
+
+	mu   sync.Mutex
+	busy map[string]*sync.Mutex // by experiment
+}
+
+// Experiment brings the directory of an experiment up to date, and returns its path: it has a
+// directory for each machine that has shipped something of the experiment, with NAME.krun in it.
+func (c *Cache) Experiment(ctx context.Context, id string) (string, error) {
+	x, err := c.DB.Experiment(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	one := c.lock(id)
+	one.Lock()
+	defer one.Unlock()
+	shares, err := c.DB.Shares(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(c.Dir, x.ID)
+	for _, share := range shares {
+		if err := c.share(ctx, dir, x, share.Machine); err != nil {
+			return "", fmt.Errorf("make the directory of experiment %s: %w", id, err)
+		}
+	}
+	return dir, nil
+}
+
+func (c *Cache) lock(id string) *sync.Mutex {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.busy == nil {
+		c.busy = map[string]*sync.Mutex{}
+	}
+	if c.busy[id] == nil {
+		c.busy[id] = &sync.Mutex{}
+	}
+	return c.busy[id]
+}
+
+// share brings the directory of a machine's share up to date. Records never change; the few other
+// files are fetched each time.
+func (c *Cache) share(ctx context.Context, parent string, x database.Experiment, machine string) error {
+	files, err := c.DB.Files(ctx, x.ID, machine)
+	if err != nil {
+		return err
+	}
+	m, err := c.DB.Machine(ctx, machine)
+	if err != nil {
+		return err
+	}
+	if !api.ValidName(m.Name) || !api.ValidName(x.Name) { // they were checked when they arrived
+		return errors.New("the name of the machine or the experiment cannot be the name of a directory")
+	}
+	dir := filepath.Join(parent, m.Name, x.Name+".krun")
+	if err := durable.MkdirAll(c.FS, filepath.Join(dir, "results")); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if f.Name == "log" {
+			continue // for people; it may be large
+		}
+		if err := c.fetch(ctx, f.Blob, filepath.Join(dir, f.Name)); err != nil {
+			return err
+		}
+	}
+	return c.records(ctx, dir, x.ID, machine)
+}
+
+func (c *Cache) records(ctx context.Context, dir, experiment, machine string) error {
+	for seq := int64(0); ; {
+		const part = 1000
+		list, err := c.DB.Records(ctx, experiment, machine, seq, part)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, r := range list {
+			name := results.Name{Slot: int(r.Slot), Attempt: int(r.Attempt)}.String()
+			path := filepath.Join(dir, "results", name)
+			if _, err := c.FS.Lstat(path); err == nil {
+				continue
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if err := c.fetch(ctx, r.Blob, path); err != nil {
+				return err
+			}
+		}
+		seq = list[len(list)-1].Seq
+	}
+}
+
+// fetch copies a blob. The file appears when it is complete; it is not synced, because it can be
+// fetched again.
+func (c *Cache) fetch(ctx context.Context, hash, path string) (err error) {
+	from, err := c.Store.Get(ctx, hash)
+	if err != nil {
+		return err
+	}
+	defer from.Close() //nolint:errcheck // it was only read
+	const usual, part = 0o644, ".part"
+	to, err := c.FS.OpenFile(path+part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, usual)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Close()); err != nil {
+		return errors.Join(fmt.Errorf("fetch %s: %w", filepath.Base(path), err), c.FS.Remove(path+part))
+	}
+	return c.FS.Rename(path+part, path)
+}
