@@ -190,6 +190,34 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 	}
 }
 
+// TestInstallHub: the hub is installed by a target of its own, and removed by another.
+func TestInstallHub(t *testing.T) {
+	built(t)
+	if _, err := os.Stat("../build/bin/krunhub"); err != nil {
+		t.Skipf("%v; make build makes it", err)
+	}
+	root := t.TempDir()
+	makeInRoot(t, "-o", "build", "install-hub", "PREFIX=/opt/krund", "DESTDIR="+root)
+	got := installed(t, root)
+	for _, file := range []string{"/opt/krund/bin/krunhub", "/opt/krund/share/man/man1/krunhub.1",
+		"/opt/krund/share/man/man1/krunhub-serve.1", "/opt/krund/share/bash-completion/completions/krunhub",
+		"/opt/krund/share/zsh/site-functions/_krunhub",
+		"/opt/krund/share/fish/vendor_completions.d/krunhub.fish",
+		"/usr/lib/systemd/system/krunhub.service"} {
+		if _, ok := got[file]; !ok {
+			t.Errorf("%s is not installed", file)
+		}
+	}
+	unit, err := os.ReadFile(root + "/usr/lib/systemd/system/krunhub.service")
+	if err != nil || !strings.Contains(string(unit), "\nExecStart=/opt/krund/bin/krunhub serve ") {
+		t.Errorf("%v\n%s", err, unit)
+	}
+	makeInRoot(t, "uninstall-hub", "PREFIX=/opt/krund", "DESTDIR="+root)
+	if left := installed(t, root); len(left) != 0 {
+		t.Errorf("make uninstall-hub leaves %v", left)
+	}
+}
+
 // TestInstalledRuns runs an installed example with only what was installed: a shortened copy of the
 // demonstration, from another directory, with an empty environment.
 func TestInstalledRuns(t *testing.T) {

@@ -1,6 +1,7 @@
 # Installing and releasing, included by the Makefile at the top.
 #
 #   make install      into $(DESTDIR)$(PREFIX), by default /usr/local; units into $(DESTDIR)$(UNITDIR)
+#   make install-hub  the same for krunhub, which needs krunctl; `make uninstall-hub` removes it
 #   make uninstall    removes what make install has put there
 #   make release      .tar.gz, .deb and .rpm below build/release/, the same bytes for the same commit and tools
 #
@@ -21,19 +22,27 @@ INTO := $(DESTDIR)$(PREFIX)
 DOC := $(INTO)/share/doc/krund
 NAMES = $(notdir $(patsubst %/c/,%,$(wildcard benchmarks/*/c/)))
 
-.PHONY: install uninstall release stage
+.PHONY: install uninstall install-hub uninstall-hub release stage
 
 # Manual pages and completions are generated from krunctl.
 $(BUILD)/share/.made: $(BUILD)/bin/krunctl docs/config.md $(wildcard packaging/manual/*.go)
 	@mkdir -p $(BUILD)/share/man $(BUILD)/share/completions
 	@rm -f $(BUILD)/share/man/*
-	$(GO) run ./packaging/manual -krunctl $< -config docs/config.md -version $(VERSION) -o $(BUILD)/share/man \
+	$(GO) run ./packaging/manual -program $< -config docs/config.md -version $(VERSION) -o $(BUILD)/share/man \
 	  -date "$$(date -u -d @$(SOURCE_DATE_EPOCH) +%F 2>/dev/null || date -u -r $(SOURCE_DATE_EPOCH) +%F)"
 	@for shell in bash zsh fish; do $< completion $$shell >$(BUILD)/share/completions/$$shell || exit 1; done
 	@touch $@
 
+$(BUILD)/share/hub/.made: $(BUILD)/bin/krunhub $(wildcard packaging/manual/*.go)
+	@mkdir -p $(@D)
+	@rm -f $(@D)/*
+	$(GO) run ./packaging/manual -program $< -version $(VERSION) -o $(@D) \
+	  -date "$$(date -u -d @$(SOURCE_DATE_EPOCH) +%F 2>/dev/null || date -u -r $(SOURCE_DATE_EPOCH) +%F)"
+	@for shell in bash zsh fish; do $< completion $$shell >$(@D)/$$shell || exit 1; done
+	@touch $@
+
 # The rules of the binaries are in the target build, where make cannot see them.
-$(BUILD)/bin/krunctl: build ;
+$(BUILD)/bin/krunctl $(BUILD)/bin/krunhub: build ;
 
 install: build $(BUILD)/share/.made
 	install -d $(INTO)/bin $(INTO)/lib/krund $(INTO)/libexec/krund
@@ -87,6 +96,28 @@ uninstall:
 	rm -f $(INTO)/share/bash-completion/completions/krund $(INTO)/share/zsh/site-functions/_krund $(INTO)/share/fish/vendor_completions.d/krund.fish
 ifneq ($(UNITDIR),)
 	rm -f $(DESTDIR)$(UNITDIR)/krund@.service $(DESTDIR)$(UNITDIR)/bench.target
+endif
+
+# The hub is not for machines that measure, so it is not part of install, and has a package of its own.
+install-hub: build $(BUILD)/share/hub/.made
+	install -d $(INTO)/bin $(INTO)/share/man/man1 $(INTO)/share/bash-completion/completions $(INTO)/share/zsh/site-functions $(INTO)/share/fish/vendor_completions.d
+	install -m 755 $(BUILD)/bin/krunhub $(INTO)/bin
+	install -m 644 $(BUILD)/share/hub/*.1 $(INTO)/share/man/man1
+	install -m 644 $(BUILD)/share/hub/bash $(INTO)/share/bash-completion/completions/krunhub
+	install -m 644 $(BUILD)/share/hub/zsh $(INTO)/share/zsh/site-functions/_krunhub
+	install -m 644 $(BUILD)/share/hub/fish $(INTO)/share/fish/vendor_completions.d/krunhub.fish
+ifneq ($(UNITDIR),)
+	install -d $(DESTDIR)$(UNITDIR)
+	sed 's,@PREFIX@,$(PREFIX),' systemd/krunhub.service >$(DESTDIR)$(UNITDIR)/krunhub.service
+	chmod 644 $(DESTDIR)$(UNITDIR)/krunhub.service
+endif
+	@$(if $(DESTDIR)$(if $(UNITDIR),,none),:,echo "Nothing is started. Next: systemctl daemon-reload && systemctl enable --now krunhub")
+
+uninstall-hub:
+	rm -f $(INTO)/bin/krunhub $(INTO)/share/man/man1/krunhub.1 $(INTO)/share/man/man1/krunhub-*.1
+	rm -f $(INTO)/share/bash-completion/completions/krunhub $(INTO)/share/zsh/site-functions/_krunhub $(INTO)/share/fish/vendor_completions.d/krunhub.fish
+ifneq ($(UNITDIR),)
+	rm -f $(DESTDIR)$(UNITDIR)/krunhub.service
 endif
 
 # Built separately from the files for daily use, and independent of this machine's directories and

@@ -32,12 +32,23 @@ find "$out/package/usr/share/man" -type f -exec gzip -9n {} +
 find "$out/package" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 cp "$here/nfpm.yaml" "$here/reload.sh" "$here/remove.sh" "$out/package"
 touch -d "@$SOURCE_DATE_EPOCH" "$out/package/nfpm.yaml" "$out/package/reload.sh" "$out/package/remove.sh"
-for kind in deb rpm; do
-	(cd "$out/package" && $go run "$nfpm" package -f nfpm.yaml -p "$kind" -t "$out")
+
+directory=hub
+stage "$@" -o build install-hub PREFIX=/usr DESTDIR="$out/hub"
+find "$out/hub/usr/share/man" -type f -exec gzip -9n {} +
+find "$out/hub" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+cp "$here/nfpm-hub.yaml" "$out/hub/nfpm.yaml"
+cp "$here/reload.sh" "$out/hub"
+touch -d "@$SOURCE_DATE_EPOCH" "$out/hub/nfpm.yaml" "$out/hub/reload.sh"
+
+for package in package hub; do
+	for kind in deb rpm; do
+		(cd "$out/$package" && $go run "$nfpm" package -f nfpm.yaml -p "$kind" -t "$out")
+	done
 done
 
 directory=tar
-stage "$@" -o build install PREFIX=/usr/local DESTDIR="$out/tar"
+stage "$@" -o build install install-hub PREFIX=/usr/local DESTDIR="$out/tar"
 # Without directories: unpacking must not change existing ones.
 (cd "$out/tar" && find . -type f -o -type l | sort | tar --create --no-recursion --files-from=- --owner=0 --group=0 --numeric-owner --format=gnu) |
 	gzip -9n >"$out/krund-$VERSION-linux-$ARCH.tar.gz"

@@ -184,24 +184,30 @@ func prose(lines []string) []block {
 	return slices.DeleteFunc(all, func(b block) bool { return b.text == "" })
 }
 
+// seeAlso are the pages that every page of a program names.
+var seeAlso = map[string]string{
+	"krunctl": "krund(8), krund.toml(5)",
+	"krunhub": "krunctl(1), krund(8)",
+}
+
 // overview returns krunctl(1).
-func overview(help string, commands []listed) page {
+func overview(program, help string, commands []listed) page {
 	short, _, _ := strings.Cut(strings.TrimSpace(help), ".")
-	p := page{name: "krunctl", section: 1, short: strings.TrimPrefix(strings.Join(strings.Fields(short), " "),
-		"krunctl "), blocks: helpBlocks(help)}
-	see := "krund(8), krund.toml(5)"
+	short = strings.TrimPrefix(strings.Join(strings.Fields(short), " "), program+" ")
+	p := page{name: program, section: 1, short: short, blocks: helpBlocks(help)}
+	see := seeAlso[program]
 	for _, c := range commands {
-		see += ", krunctl-" + c.name + "(1)"
+		see += ", " + program + "-" + c.name + "(1)"
 	}
 	p.blocks = append(p.blocks, block{kind: heading, text: "SEE ALSO"}, block{kind: paragraph, text: see})
 	return p
 }
 
 // commandPage returns krunctl-COMMAND(1).
-func commandPage(c listed, help string) page {
-	p := page{name: "krunctl-" + c.name, section: 1, short: strings.ToLower(c.short[:1]) + c.short[1:],
+func commandPage(program string, c listed, help string) page {
+	p := page{name: program + "-" + c.name, section: 1, short: strings.ToLower(c.short[:1]) + c.short[1:],
 		blocks: helpBlocks(help)}
 	p.blocks = append(p.blocks, block{kind: heading, text: "SEE ALSO"}, block{kind: paragraph,
-		text: "krunctl(1), krund(8), krund.toml(5)"})
+		text: program + "(1), " + seeAlso[program]})
 	return p
 }
