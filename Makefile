@@ -56,6 +56,15 @@ ab: setup build
 	$(BUILD)/bin/krund run --directory ab.krun configs/ab.toml
 	$(BUILD)/bin/krunctl compare ab.krun
 
+## events      what seven VMs do while two programs warm up, in three minutes; report in build/events-report/
+.PHONY: events
+events: setup build
+	@rm -rf events.krun $(BUILD)/events-report
+	$(BUILD)/bin/krund run --directory events.krun configs/events.toml
+	$(BUILD)/bin/krunctl explain events.krun
+	$(BUILD)/bin/krunctl report events.krun -o $(BUILD)/events-report
+	@echo "The report is in $(BUILD)/events-report/index.html: open it in a browser"
+
 ## instrument-cost  measure what instrumenting costs on this machine; VMS="Node Ruby": of C, CPython and these
 .PHONY: instrument-cost
 instrument-cost: setup build

@@ -19,6 +19,7 @@ const (
 	KernelEvent      EventKind = "kernel"      // a message of the kernel's log
 	ThrottleEvent    EventKind = "throttle"    // the processor counted throttling
 	TemperatureEvent EventKind = "temperature" // readings before and after the run
+	WatcherEvent     EventKind = "watcher"     // the watcher found the end of warm-up, or stopped the run
 	OtherEvent       EventKind = "other"       // other findings of krund about the process
 )
 
@@ -91,6 +92,7 @@ func eventsOf(r *results.Record) []Event {
 		list = append(list, Event{At: float64(len(r.WallNS)-1) / 2, Kind: ThrottleEvent,
 			Text: fmt.Sprintf("%s: %s %s", c.Kind, c.Name, how)})
 	}
+	list = append(list, watcherEvents(r.Watcher)...)
 	if n := r.Machine.KernelLog.Lost; n > 0 {
 		list = append(list, Event{At: math.NaN(), Kind: KernelEvent,
 			Text: fmt.Sprintf("%d kernel messages were lost", n)})
@@ -107,6 +109,30 @@ func eventsOf(r *results.Record) []Event {
 		}
 		return 0
 	})
+	return list
+}
+
+// watcherEvents are what the watcher found while the benchmark ran.
+func watcherEvents(w *results.Watcher) []Event {
+	if w == nil || w.Stop == nil {
+		return nil
+	}
+	var list []Event
+	s := w.Stop
+	if s.Warmup != nil {
+		text := fmt.Sprintf("the watcher saw the end of warm-up (%s)", s.Criterion)
+		if !s.Stable {
+			text = "the longest warm-up that the watcher permits ended"
+		}
+		list = append(list, Event{At: float64(*s.Warmup) - 0.5, Kind: WatcherEvent, Text: text})
+	}
+	if s.StopAt != nil {
+		text := "the watcher stopped the run: the measurement was complete"
+		if s.DryRun {
+			text = "the watcher would have stopped the run: the measurement was complete"
+		}
+		list = append(list, Event{At: float64(*s.StopAt) - 0.5, Kind: WatcherEvent, Text: text})
+	}
 	return list
 }
 

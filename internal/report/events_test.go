@@ -83,6 +83,56 @@ func TestIterationOf(t *testing.T) {
 	}
 }
 
+// TestWatcherOnThePage: the end of warm-up is a mark between two iterations; the page has what was
+// restarted before each execution, and why others were skipped.
+func TestWatcherOnThePage(t *testing.T) {
+	two, three := 2, 3
+	for _, c := range []struct {
+		name string
+		stop *results.WatcherStop
+		want string
+	}{
+		{"stable", &results.WatcherStop{Criterion: "cv", Warmup: &two, Stable: true, StopAt: &three},
+			"1.5 the watcher saw the end of warm-up (cv), 2.5 the watcher stopped the run: " +
+				"the measurement was complete"},
+		{"not stable", &results.WatcherStop{Warmup: &two},
+			"1.5 the longest warm-up that the watcher permits ended"},
+		{"dry run", &results.WatcherStop{StopAt: &three, DryRun: true},
+			"2.5 the watcher would have stopped the run: the measurement was complete"},
+		{"not found", &results.WatcherStop{}, ""},
+	} {
+		var got []string
+		for _, e := range watcherEvents(&results.Watcher{Stop: c.stop}) {
+			got = append(got, fmt.Sprintf("%g %s", e.At, e.Text))
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%s: %q, want %q", c.name, text, c.want)
+		}
+	}
+
+	d, facts := sample(), &Facts{}
+	for i := range d.Pairs[1].Executions {
+		r := throttledRun(d.Pairs[1].Key, i+1)
+		r.Watcher = &results.Watcher{Stop: &results.WatcherStop{Criterion: "cv", Warmup: &two, Stable: true}}
+		r.Reboot = []string{results.RebootHardware, results.RebootKexec, results.RebootSoft}[i]
+		facts.Add(r)
+	}
+	d.Stopped = []dataset.Stopped{{Keys: []string{d.Pairs[1].Key.String()}, Executions: 3,
+		Reason: "<b>equal</b>"}}
+	out := write(t, Input{Document: analysed(t, d), Data: d, Facts: facts})
+	page := string(out["keys/k0001.html"].text)
+	for _, want := range []string{"after a restart of the hardware", "after a restart of the kernel (kexec)",
+		"after a soft reboot", "iteration 2: the watcher saw the end of warm-up (cv)",
+		"Finished after 3 executions; the rest was skipped as not needed: &lt;b&gt;equal&lt;/b&gt;."} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if svg := string(out["plots/k0001-0.svg"].text); !strings.Contains(svg, ">end of warm-up</text>") {
+		t.Error("the plot has no mark")
+	}
+}
+
 func FuzzKernelStamp(f *testing.F) {
 	for _, s := range []string{"[   12.345678] mce", "[4294967295.999999]", "[]", "[.]", "[ 1.5] x",
 		"[-1.000000]", "[1.+00001]"} {

@@ -47,10 +47,18 @@ func (c *ControlFact) Fit() bool {
 type RunFacts struct {
 	Pexec, Slot, Attempt int
 	Outcome              results.Outcome
+	Restart              string  // what was restarted before it; "": nothing, or unknown
 	StartupNS            int64   // from exec to the first iteration; 0: not known
 	Temperatures         string  // of the hottest sensor: "42.4 °C before, 58.4 °C after"; "" unknown
 	Events               []Event // temperatures, throttling, kernel messages, findings
 	Reasons              []string
+}
+
+// restarts describe how executions were separated.
+var restarts = map[string]string{
+	results.RebootHardware: "after a restart of the hardware",
+	results.RebootKexec:    "after a restart of the kernel (kexec)",
+	results.RebootSoft:     "after a soft reboot",
 }
 
 // rebootFact is the name of the fact about how executions were separated.
@@ -124,6 +132,7 @@ func (f *Facts) control(c results.Control) {
 func runFacts(r *results.Record) RunFacts {
 	f := RunFacts{
 		Pexec: r.Pexec, Slot: r.Slot, Attempt: r.Attempt, Outcome: r.Outcome, Reasons: r.Reasons,
+		Restart: restarts[r.Reboot],
 	}
 	if s := r.Startup; s.ExecNS != nil && s.FirstNS != nil {
 		f.StartupNS = *s.FirstNS - *s.ExecNS

@@ -119,6 +119,7 @@ type sign struct {
 var signs = []sign{
 	{KernelEvent, kernelInk, "kernel message", [][2]vg.Length{{0, -5}, {5, 4}, {-5, 4}}},
 	{ThrottleEvent, throttleInk, "throttled", [][2]vg.Length{{0, -5}, {5, 0}, {0, 5}, {-5, 0}}},
+	{WatcherEvent, gcInk, "end of warm-up", [][2]vg.Length{{-1, -6}, {6, -3}, {0.5, 0}, {0.5, 6}, {-1, 6}}},
 	{TemperatureEvent, temperatureInk, "temperature", [][2]vg.Length{{-4, -4}, {4, -4}, {4, 4}, {-4, 4}}},
 }
 

@@ -41,13 +41,15 @@ func (s *site) functions() template.FuncMap {
 			return htmlHistogram(h, "Steady means", unit.Value)
 		},
 		"percent": percent,
-		"clean":   display.PlainLine,
-		"text":    func(c classify.PairClass) string { return string(c) },
-		"symbol":  func(c classify.PairClass) string { return unicodeSymbol(c) },
-		"class":   func(r Row) string { return r.ClassText(unicodeSymbol) },
-		"deref":   func(p *int) int { return *p },
-		"real":    func(v warmup.Real) string { return Number(float64(v)) }, // for sorting
-		"ns":      func(ns int64) string { return display.Nanoseconds(float64(ns)) },
+		// for sorting
+		"trimPercent": func(s string) string { return strings.Trim(s, "%-") },
+		"clean":       display.PlainLine,
+		"text":        func(c classify.PairClass) string { return string(c) },
+		"symbol":      func(c classify.PairClass) string { return unicodeSymbol(c) },
+		"class":       func(r Row) string { return r.ClassText(unicodeSymbol) },
+		"deref":       func(p *int) int { return *p },
+		"real":        func(v warmup.Real) string { return Number(float64(v)) }, // for sorting
+		"ns":          func(ns int64) string { return display.Nanoseconds(float64(ns)) },
 	}
 }
 

@@ -3,7 +3,9 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 )
 
@@ -20,7 +22,8 @@ type pairPage struct {
 	Previous   string // file names of the neighbors; "": none
 	Next       string
 
-	Why *whyView // nil: there is no evidence
+	Stopped *dataset.Stopped // nil: no execution was skipped as not needed
+	Why     *whyView         // nil: there is no evidence
 
 	Distribution       string // file in plots/; "": none
 	DistributionHeight float64
@@ -30,6 +33,11 @@ func (s *site) pair(i int) error {
 	doc := s.in.Document
 	p := pairPage{Input: s.in, Index: i, Name: pageName(i), Pair: &doc.Pairs[i],
 		Row: rowOf(&doc.Pairs[i]), Why: s.in.why(i)}
+	for k := range s.in.Data.Stopped {
+		if stopped := &s.in.Data.Stopped[k]; slices.Contains(stopped.Keys, p.Pair.Key) {
+			p.Stopped = stopped
+		}
+	}
 	if i > 0 {
 		p.Previous = pageName(i-1) + ".html"
 	}

@@ -80,9 +80,11 @@ const over=document.querySelector(".main .u-over"), box=over.getBoundingClientRe
 r.value=$("value").textContent;
 r.scripts=document.querySelectorAll("#evidence script, #value script, #kinds script").length;
 for(let y=0;y<box.height&&!$("evidence").textContent.includes("outlier at 221");y+=6) for(const kind of ["mousedown","mouseup","click"]) over.dispatchEvent(new MouseEvent(kind,{clientX:box.left+box.width*220/399,clientY:box.top+y,bubbles:true}));
-r.clicked=$("evidence").textContent;
+r.clicked=$("evidence").textContent; r.hash=location.hash;
+location.hash="#2@62"; await until(()=>$("evidence").textContent.includes("outlier at 62"));
 return r;`)
 	var r struct {
+		Hash                                                                 string
 		Rows, Fewer, Stays, Scripts                                          int
 		Hint, Bounded, ByKey, Other, ByButton, Back, Entered, Value, Clicked string
 		Kinds, Faults                                                        []string
@@ -111,7 +113,7 @@ return r;`)
 			t.Errorf("%s: %q", c.name, c.got)
 		}
 	}
-	if strings.Contains(r.Other, "outlier at") || r.Scripts != 0 ||
+	if strings.Contains(r.Other, "outlier at") || r.Hash != "#1@221" || r.Scripts != 0 ||
 		!strings.Contains(r.Value, "gc 300 ms (<script>") {
 		t.Errorf("after another execution: %q, %d scripts, value %q", r.Other, r.Scripts, r.Value)
 	}
@@ -129,7 +131,7 @@ func TestWhyWithoutScripts(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	for _, want := range []string{`href="keys/k0000.html#why"`, `data-v="100%">100%`} {
+	for _, want := range []string{`href="keys/k0000.html#why"`, `data-v="100">100%`} {
 		if !strings.Contains(index, want) {
 			t.Errorf("the front page lacks %q", want)
 		}

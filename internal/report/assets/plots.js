@@ -115,6 +115,7 @@ function marks(u) {
 const shapes = {
   kernel: [[0, -6], [6, 5], [-6, 5]],
   throttle: [[0, -6], [6, 0], [0, 6], [-6, 0]],
+  watcher: [[-1, -7], [7, -3], [1, 0], [1, 7], [-1, 7]],
   temperature: [[-5, -5], [5, -5], [5, 5], [-5, 5]],
 };
 
@@ -322,6 +323,8 @@ function drawEvents() {
   listKinds();
   drawRows();
   explain(null);
+  const [execution, iteration] = location.hash.slice(1).split("@").map(Number);
+  if (execution === run().number && iteration) setTimeout(() => reach(findings().find((f) => f.at === iteration - 1))); // when it is drawn
 }
 
 // drawRows draws the lanes of events and the rows of columns that are switched on.
@@ -423,6 +426,7 @@ function reach(finding) {
   show(finding.at);
   last = finding;
   explain(finding);
+  history.replaceState(null, "", `#${run().number}@${finding.at + 1}`);
   if (matchMedia("(max-width:78rem)").matches) $("evidence")?.scrollIntoView({block: "nearest"});
 }
 
@@ -448,8 +452,8 @@ function clickable(u) {
 // listEvents names the events in words; a click goes to the iteration.
 function listEvents() {
   for (const v of run().events) {
-    const item = make("li", "", v.kind), at = make(v.kind === "kernel" ? "button" : "span", v.kind === "temperature" ? "" : v.where);
-    if (v.kind === "kernel") {
+    const item = make("li", "", v.kind), at = make(["kernel", "watcher"].includes(v.kind) ? "button" : "span", v.kind === "temperature" ? "" : v.where);
+    if (at.tagName === "BUTTON") {
       at.type = "button";
       at.addEventListener("click", () => show(bound(Math.floor(v.at), 0, count() - 1)));
     }
@@ -521,9 +525,10 @@ function step(by) {
   if (plots.length) show(bound((cursor ?? Math.round(plots[0].scales.x.min) - 1 - by) + by, 0, count() - 1));
 }
 
-// wanted is the execution that the address names: k0003.html#4.
+// wanted is the execution that the address names: k0003.html#4, or #4@117 with the evidence at its
+// iteration 117.
 function wanted() {
-  const at = data.executions.findIndex((e) => e.number === Number(location.hash.slice(1)));
+  const at = data.executions.findIndex((e) => e.number === Number(location.hash.slice(1).split("@")[0]));
   return at < 0 ? current : at;
 }
 
