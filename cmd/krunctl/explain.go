@@ -22,15 +22,17 @@ switches, counters of the processor. What is missing is listed, with a remedy.
 
 For each key and each candidate (such as: a garbage collection in the iteration, the
 last compilation of a burst just before) it counts the outliers or changepoints that
-have it, over all executions, and compares with the same events shifted by a random
-number of iterations, which keeps their order. All candidates of a key share one
-error rate: if no event had anything to do with the series, the probability that a
-key gets any explanation is at most --alpha. An association must also be strong: an
-odds ratio of at least 4, and 5% of the outliers or changepoints.
+have it, over all executions, and compares with the same evidence shifted by up to 100
+iterations, early iterations by less; and from five executions on with the evidence of
+the other executions. So that both events and changepoints are frequent at the beginning
+is no evidence. All candidates of a key share one error rate: if no event had anything
+to do with the series, the probability that a key gets any explanation is at most
+--alpha. An association must also be strong: an odds ratio of at least 4, and 5% of the
+outliers or changepoints.
 
-A cause that recurs, as a garbage collection in every 50th iteration, coincides with
-1 in 50 shifts by chance: with a single execution p cannot be smaller. Several
-executions of a key are combined.
+Executions that do the same in the same iteration, as those of many VMs, are one
+coincidence, however many there are. A changepoint in the first 25 iterations is only
+explained if there are five executions in which it lies elsewhere.
 
 Beside the statistical steady state stand the last compilation and deoptimization,
 and a warning if they disagree. docs/explain.md has the method and how well it works.
@@ -71,7 +73,7 @@ func explainCommand(a *app) *cobra.Command {
 	f.IntSliceVar(&o.executions, "execution", nil,
 		"also print each outlier and changepoint of the executions with these numbers")
 	f.Float64Var(&o.p.Alpha, "alpha", o.p.Alpha, "bound on the probability of a wrong explanation of a key")
-	f.Uint64Var(&o.p.Seed, "seed", o.p.Seed, "seed of the random shifts")
+	f.Uint64Var(&o.p.Seed, "seed", o.p.Seed, "seed of the random exchanges of evidence between executions")
 	a.keyFlag(c, &o.key)
 	jobsFlag(f, &o.workers)
 	return c

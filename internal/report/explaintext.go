@@ -107,7 +107,7 @@ func evidenceText(c *explain.Candidate, tested int, with []string) string {
 	text := fmt.Sprintf("Odds ratio %.0f, %.2g expected by chance, p = %.2g; %.2g corrected for %s",
 		c.OddsRatio, c.Expected, c.P, c.Corrected, display.Count(tested, "candidate"))
 	if c.Smallest >= 0.01 {
-		text += fmt.Sprintf("; these events cannot give a p below %.2g, more executions can", c.Smallest)
+		text += fmt.Sprintf("; these events and %s cannot give a p below %.2g", c.Target, c.Smallest)
 	}
 	if c.Time != nil {
 		text += fmt.Sprintf("; they took %.0f%% of the extra time", 100**c.Time)

@@ -13,7 +13,7 @@ import (
 )
 
 // window is a time in which the competitor wanted the processor, on libkrun's clock.
-type window struct{ from, to int64 }
+type window struct{ From, To int64 }
 
 const (
 	restNS = 60e6 // between two windows
@@ -33,8 +33,8 @@ func compete(windows *[]window) (stop func()) {
 		for !end.Load() {
 			rest := unix.NsecToTimespec(restNS)
 			_ = unix.Nanosleep(&rest, nil)
-			w := window{from: now()}
-			for w.to = now(); w.to < w.from+busyNS; w.to = now() {
+			w := window{From: now()}
+			for w.To = now(); w.To < w.From+busyNS; w.To = now() {
 				continue
 			}
 			*windows = append(*windows, w)
@@ -61,10 +61,10 @@ func during(windows []window, e *dataset.Execution) []int {
 	var at []int
 	next := 0
 	for i, start := range e.Starts {
-		for next < len(windows) && windows[next].to < start {
+		for next < len(windows) && windows[next].To < start {
 			next++
 		}
-		if next < len(windows) && windows[next].from < start+wall.Ints[i] {
+		if next < len(windows) && windows[next].From < start+wall.Ints[i] {
 			at = append(at, i)
 		}
 	}

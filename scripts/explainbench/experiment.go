@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -102,8 +103,23 @@ func (x *experiment) run(ctx context.Context, table map[[2]string]*score) error 
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return err
 	}
-	krund := []string{filepath.Join(x.build, "bin/krund"), "run", config}
+	windows, err := x.measure(ctx, strings.TrimSuffix(config, ".toml"))
+	if err != nil {
+		return err
+	}
+	return x.judge(ctx, strings.TrimSuffix(config, ".toml")+".krun", windows, table)
+}
+
+// measure runs the experiment, unless an earlier run kept its records, and returns when the
+// competitor wanted the processor.
+func (x *experiment) measure(ctx context.Context, name string) ([]window, error) {
 	var windows []window
+	kept, err := os.ReadFile(name + ".windows")
+	if err == nil {
+		err = json.Unmarshal(kept, &windows)
+		return windows, err
+	}
+	krund := []string{filepath.Join(x.build, "bin/krund"), "run", name + ".toml"}
 	if x.competitor {
 		krund = append([]string{"taskset", "-c", "0"}, krund...)
 		stop := compete(&windows)
@@ -114,9 +130,13 @@ func (x *experiment) run(ctx context.Context, table map[[2]string]*score) error 
 		err = x.execute(ctx, krund)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return x.judge(ctx, strings.TrimSuffix(config, ".toml")+".krun", windows, table)
+	text, err := json.Marshal(windows)
+	if err != nil {
+		return nil, err
+	}
+	return windows, os.WriteFile(name+".windows", text, 0o600)
 }
 
 func (x *experiment) execute(ctx context.Context, argv []string) error {

@@ -8,19 +8,28 @@
 //
 // # The test
 //
-// Chance is what remains when events and columns are shifted against the series, around its end, by
-// the same number of iterations for all evidence of an execution. Shifts keep the order and the
-// clusters of the events, so that a burst is no evidence only because it is a burst. With one
-// execution all n shifts are compared; with several, Draws random combinations of one shift for
-// each. A candidate is a feature of a source at outliers or at changepoints. Its score is the
-// deviance of the number of hits, over all executions, from the larger of the mean over all shifts
-// and the mean over slight shifts, and 0 for an effect too small to be named. All candidates of a
-// key, for outliers and changepoints, are one family: the corrected p of a candidate is the share
-// of the shifts in which any candidate reaches its score (Westfall and Young 1993, single step).
-// The score and not the p-value is compared, because causes that recur make shifts coincide: for a
-// garbage collection in every 50th iteration p cannot be below 1/50 with one execution
-// (Candidate.Smallest), but no other candidate reaches the score of a cause that explains 40
-// outliers. With two executions it is 1/2500.
+// A candidate is a feature of a source at outliers or at changepoints. Its score is the deviance of
+// its hits, over all executions, from their mean by chance, and 0 for an effect too small to be
+// named. All candidates of a key, for outliers and changepoints, are one family: the corrected p of
+// a candidate is the share of the comparisons in which any candidate reaches its score (Westfall and
+// Young 1993, single step). There are two comparisons, because both events and changepoints are
+// frequent at the beginning of a process:
+//
+//   - The lags. All evidence of all executions is shifted by the same number of iterations, up to
+//     100, and early iterations by less: in proportion to their number. This keeps the order and the
+//     clusters of the events, and what changes slowly on the scale of these shifts, or in proportion
+//     to the number of the iteration. With all executions shifted alike, 30 executions that do the
+//     same in the same iteration are one coincidence and not 30. The p of such a linear shift is a
+//     rank (Harris 2021, "Nonsense correlations in neuroscience").
+//   - The exchange, from five executions on. Each execution gets the evidence of another one. This
+//     keeps everything that the executions have in common, however quickly it changes, and is exact
+//     if they are exchangeable (trial shuffling; Harris' session permutation; Albert, Bouret,
+//     Fromont and Reynaud-Bouret 2016). It cannot see a cause that comes in the same iteration of
+//     all executions.
+//
+// A candidate needs one of them, with four fifths of the error rate for the lags and one fifth for
+// the exchange; with fewer executions the lags have all of it. The score and not the p-value is
+// compared within a family, because the p of a single candidate cannot be below 1/201.
 //
 // Statements are found one after the other. The candidate with the highest score becomes a
 // statement, or one whose cause brings about others and that explains nearly the same; the targets
@@ -29,11 +38,12 @@
 //
 // # Error rate
 //
-// If the evidence of each execution is independent of its series except for order, so that every
-// shift was equally probable, the probability that a key gets any statement is at most Alpha. The
-// tests after the first statement are each at level Alpha, given the targets that are left. Shifts
-// move the beginning of a series to its end: where both the evidence and the changepoints are
-// concentrated at the beginning without a common cause, the comparison with slight shifts protects,
-// not the shift test. The statement is an association in time, which a randomized experiment (the
-// cause switched off) can confirm.
+// The probability that a key gets any statement is at most Alpha if its evidence has nothing to do
+// with its series, and if besides either every lag is equally probable (for the lags) or the
+// executions are exchangeable (for the exchange). The tests after the first statement are each at
+// level Alpha, given the targets that are left. The lags presume that how frequent events and
+// targets are changes little within 100 iterations, or at the beginning within the distance to the
+// start; Amarasingham, Harrison, Hatsopoulos and Geman 2012 discuss such nulls of limited
+// resolution. The statement is an association in time, which a randomized experiment (the cause
+// switched off) can confirm.
 package explain

@@ -35,7 +35,7 @@ type study struct {
 	sources []source
 	tests   []*test
 	tables  []*table
-	shifts  [][]int32
+	chance  chance
 	state   targets
 	used    []*test // by statement
 	out     *Key
@@ -87,7 +87,7 @@ func OfKey(pair *dataset.Pair, a *warmup.Pair, column string, p Parameters) Key 
 func (s *study) prepare() {
 	s.sources = sourcesOf(s.runs)
 	s.tests = testsOf(s.sources, s.runs)
-	s.shifts = shiftsOf(s.runs, s.p)
+	s.chance = chanceOf(s.runs, s.p)
 	s.state = targets{}
 	for _, t := range []Target{Outliers, Changepoints} {
 		for _, r := range s.runs {
@@ -155,74 +155,44 @@ func (c *scored) better(than *scored) bool {
 	return c.score > than.score
 }
 
-// scoreAll tests all candidates together on the targets that are unexplained. The corrected p of a
-// candidate is the share of the shifts in which any candidate has at least its score (Westfall and
-// Young's single-step maximum).
+// scoreAll tests all candidates together on the targets that are unexplained. In each comparison
+// with chance the corrected p of a candidate is the share in which any candidate has at least its
+// score (Westfall and Young's single-step maximum).
 func (s *study) scoreAll() []scored {
-	highest := make([]float64, len(s.shifts))
+	families := []*family{{share: 1}}
+	if s.chance.orders != nil {
+		families = []*family{{share: lagAlpha}, {share: exchangeAlpha}}
+	}
 	var all []scored
 	for i, t := range s.tests {
 		if s.tables[i] == nil {
-			s.tables[i] = newTable(t, s.runs, s.state)
+			s.tables[i] = newTable(t, s.runs, &s.chance, s.state)
 		}
 		tab := s.tables[i]
-		if tab.targets == 0 || tab.expected == 0 {
+		if tab.targets == 0 || tab.mean == 0 {
 			continue
 		}
-		hits, local := tab.at(s.shifts[0])
-		c := scored{test: t, score: tab.score(hits, local, s.p)}
-		c.Candidate = Candidate{Target: t.target, Cause: t.source.cause, Source: t.source.label,
-			Name: t.source.name, Feature: t.feature, Targets: tab.targets, Hits: int(hits),
-			Expected: tab.expected, OddsRatio: tab.odds(hits), P: 1, Corrected: 1,
-			Explained: (hits - tab.expected) / float64(tab.targets), Smallest: tab.smallest(s.shifts)}
-		same := 0
-		for d, shift := range s.shifts {
-			h, l := tab.at(shift)
-			score := tab.score(h, l, s.p)
-			highest[d] = max(highest[d], score)
-			if score >= c.score {
-				same++
-			}
+		families[0].add(tab, tab.lags, s.p)
+		if s.chance.orders != nil {
+			families[1].add(tab, tab.byOrder(&s.chance), s.p)
 		}
-		c.P = float64(same) / float64(len(s.shifts))
+		c := scored{test: t, score: tab.score(tab.evidence, s.p)}
+		c.Candidate = Candidate{Target: t.target, Cause: t.source.cause, Source: t.source.label,
+			Name: t.source.name, Feature: t.feature, Targets: tab.targets, Hits: tab.hits,
+			Expected: tab.expected, OddsRatio: tab.odds(float64(tab.hits), tab.expected),
+			Explained: (float64(tab.hits) - tab.expected) / float64(tab.targets)}
 		all = append(all, c)
 	}
 	for i := range all {
-		all[i].Corrected = shareAbove(highest, all[i].score)
-		if all[i].Target == Outliers && all[i].Cause.trait().lasting {
-			all[i].Time = s.timeOf(all[i].test)
+		c := &all[i]
+		c.P = combined(families, func(f *family) float64 { return f.p[i] })
+		c.Smallest = combined(families, func(f *family) float64 { return f.least[i] })
+		c.Corrected = combined(families, func(f *family) float64 { return shareAbove(f.highest, c.score) })
+		if c.Target == Outliers && c.Cause.trait().lasting {
+			c.Time = s.timeOf(c.test)
 		}
 	}
 	return all
-}
-
-func shareAbove(values []float64, least float64) float64 {
-	n := 0
-	for _, v := range values {
-		if v >= least {
-			n++
-		}
-	}
-	return float64(n) / float64(len(values))
-}
-
-// smallest is Candidate.Smallest: random shifts cannot show less than the share of one of them.
-func (t *table) smallest(shifts [][]int32) float64 {
-	p := 1.0
-	for _, hits := range t.hits {
-		p *= shareOfMaximum(hits)
-	}
-	return max(p, 1/float64(len(shifts)))
-}
-
-func shareOfMaximum(hits []float32) float64 {
-	most, n := slices.Max(hits), 0
-	for _, h := range hits {
-		if h == most {
-			n++
-		}
-	}
-	return float64(n) / float64(len(hits))
 }
 
 // established reports whether a candidate can be named.

@@ -57,9 +57,12 @@ func every(n, first, step int) []int {
 	return at
 }
 
-// TestRecurringCause: a garbage collection in every 50th iteration coincides with one of 50 shifts,
-// so that one execution gives p = 1/50, and two 1/2500, of which 1999 random shifts show 1/2000 at
-// least. The odds ratio is (6.5 * 294.5) / (0.5 * 0.5).
+// TestRecurringCause: a garbage collection in every 50th iteration. Of the 201 lags only 0 matches
+// all six outliers, because that at 10 is shifted by a tenth of the others; one or several equal
+// executions give p = 1/201. By chance there are 32/201 hits: those at 110 and 160 hit with 5 lags,
+// those at 210 and 260 with 4 (beyond the end the series is reflected), that at 60 with 5 (0, -83,
+// -84, 83 and 84, which move it by 0 and 50), that at 10 with 9 (-4 to 4, which do not move it). In
+// all 300 iterations that is 32/201/6 * 300 with a collection, 6 of them outliers.
 func TestRecurringCause(t *testing.T) {
 	slow := every(300, 10, 50)
 	e, a := made(300, slow, nil)
@@ -71,13 +74,13 @@ func TestRecurringCause(t *testing.T) {
 		t.Fatalf("%+v", k)
 	}
 	s := k.Statements[0]
+	others := 32.0/201*50 - 6
 	want := Candidate{Target: Outliers, Cause: GC, Source: "events gc", Feature: Present, Targets: 6, Hits: 6,
-		Expected: 0.12, OddsRatio: 6.5 * 294.5 / 0.25, Explained: 0.98, P: 0.02, Corrected: 0.02,
-		Smallest: 0.02,
-		Time:     s.Time}
-	if !near64(s.Expected, want.Expected) || !near64(s.OddsRatio, want.OddsRatio) || !near64(s.Explained,
-		0.98) ||
-		!near64(s.P, 0.02) || !near64(s.Corrected, 0.02) || !near64(s.Smallest, 0.02) || s.Hits != 6 ||
+		Expected: 32.0 / 201, OddsRatio: 6.5 * (294.5 - others) / (0.5 * (0.5 + others)),
+		Explained: 1 - 32.0/201/6, P: 1.0 / 201, Corrected: 1.0 / 201, Smallest: 1.0 / 201, Time: s.Time}
+	if !near64(s.Expected, want.Expected) || !near64(s.OddsRatio, want.OddsRatio) ||
+		!near64(s.Explained, want.Explained) || !near64(s.P, want.P) ||
+		!near64(s.Corrected, want.Corrected) || !near64(s.Smallest, want.Smallest) || s.Hits != 6 ||
 		s.Cause != GC || s.Target != Outliers || s.Feature != Present {
 		t.Errorf("%+v\nwant %+v", s.Candidate, want)
 	}
@@ -100,7 +103,7 @@ func TestRecurringCause(t *testing.T) {
 	second := e
 	second.Number = 2
 	k = keyOf([]dataset.Execution{e, second}, []warmup.Execution{a, a})
-	if s := k.Statements[0]; !near64(s.Smallest, 1.0/2000) || s.Corrected > 0.005 ||
+	if s := k.Statements[0]; !near64(s.Smallest, 1.0/201) || !near64(s.Corrected, 1.0/201) ||
 		!strings.HasSuffix(s.Text, "without them the 2 executions have none") {
 		t.Errorf("two executions: %+v", s)
 	}
@@ -240,19 +243,85 @@ func TestEventsAndIterations(t *testing.T) {
 	}
 }
 
+// TestEffect: an event in the first half of an iteration can change this one, a later one the next.
+// Iteration 1 is [10, 18].
+func TestEffect(t *testing.T) {
+	r := &run{n: 3, starts: []int64{0, 10, 20}, ends: []int64{8, 18, 28}}
+	for _, c := range []struct {
+		kind           string
+		time, duration int64
+		want           uint8
+	}{
+		{"deopt", 13, 0, thisOne}, {"deopt", 14, 0, nextOne}, {"gc", 11, 100, thisOne},
+		{"compile", 5, 8, thisOne | nextOne}, {"compile", 12, 4, nextOne},
+	} {
+		if got := r.effect(&dataset.Event{Kind: c.kind, Time: c.time, Duration: c.duration}, 1); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
+// TestLags: late iterations are shifted by the lag, early ones in proportion, and beyond the end of
+// 300 the series is reflected.
+func TestLags(t *testing.T) {
+	c := chance{lag: 100}
+	for _, x := range []struct{ i, lag, want int }{
+		{150, -100, 50}, {150, 37, 187}, {250, 100, 248}, {10, 100, 20}, {10, -100, 0}, {10, 4, 10},
+		{0, 100, 0}, {60, -50, 30},
+	} {
+		if got := c.at(x.i, x.lag, 300); got != x.want {
+			t.Errorf("%d shifted by %d: %d, want %d", x.i, x.lag, got, x.want)
+		}
+	}
+}
+
+// TestExchange: a deoptimization at a changepoint between iteration 5 and 20 of six executions. Lags
+// cannot show it: most of them move so early iterations little. Of 720 orders of the executions only
+// one matches all, so that p is about 1/720, or 5/720 with a fifth of the error rate. Where all
+// changepoints are in the same iteration, an exchange shows nothing, and nothing is established.
+func TestExchange(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		at          []int
+		established int
+	}{
+		{"different iterations", []int{8, 17, 11, 14, 5, 20}, 1},
+		{"the same iteration", []int{8, 8, 8, 8, 8, 8}, 0},
+	} {
+		var executions []dataset.Execution
+		var analyses []warmup.Execution
+		for x, at := range c.at {
+			e, a := made(400, nil, []int{at})
+			e.Number, a.Number = x+1, x+1
+			event(&e, "deopt", "f", at, 0)
+			executions, analyses = append(executions, e), append(analyses, a)
+		}
+		k := keyOf(executions, analyses)
+		if len(k.Statements) != c.established {
+			t.Errorf("%s: %+v, %+v", c.name, k.Statements, k.Candidates)
+		}
+		for _, s := range k.Statements {
+			if s.Corrected > 10.0/720 || s.Hits != 6 {
+				t.Errorf("%s: %+v", c.name, s)
+			}
+		}
+	}
+}
+
 // TestScore: the deviance of 41 hits where 5 are expected is 2(41 log(41/5) - 36), and the odds
 // ratio of 41 and 2 outliers, 9 and 1948 others is (41.5 * 1948.5) / (2.5 * 9.5).
 func TestScore(t *testing.T) {
-	tab := &table{targets: 43, all: 43, places: 2000, expected: 43 * 50.0 / 2000}
-	if got, want := tab.odds(41), 41.5*1948.5/(2.5*9.5); !near64(got, want) {
+	tab := &table{targets: 43, all: 43, places: 2000, mean: 43 * 50.0 / 2000}
+	if got, want := tab.odds(41, tab.mean), 41.5*1948.5/(2.5*9.5); !near64(got, want) {
 		t.Errorf("odds ratio %v, want %v", got, want)
 	}
+	few := &table{targets: 3, all: 43, places: 2000, mean: 3 * 50.0 / 2000}
 	p := Default()
-	if got, want := tab.score(41, 5, p), 2*(41*math.Log(41.0/5)-36); !near64(got, want) {
+	if got, want := tab.score(41, p), 2*(41*math.Log(41/tab.mean)-(41-tab.mean)); !near64(got, want) {
 		t.Errorf("score %v, want %v", got, want)
 	}
-	for name, got := range map[string]float64{"fewer than expected": tab.score(1, 0, p),
-		"less than 5 %": tab.score(3, 1, p), "as many with slight shifts": tab.score(41, 41, p)} {
+	for name, got := range map[string]float64{"fewer than expected": tab.score(1, p),
+		"less than 5 % of all": few.score(2, p), "odds ratio below 4": tab.score(3, p)} {
 		if got != 0 {
 			t.Errorf("%s: score %v", name, got)
 		}

@@ -23,7 +23,7 @@ type Document struct {
 // Parameters determine the result for given data.
 type Parameters struct {
 	Alpha     float64 `json:"alpha"`      // bound on the probability of a wrong explanation: see Explain
-	Draws     int     `json:"draws"`      // random shifts for keys with several executions
+	Draws     int     `json:"draws"`      // random exchanges of evidence between executions
 	OddsRatio float64 `json:"odds_ratio"` // smallest one of a statement
 	Share     float64 `json:"share"`      // smallest share of the targets that a statement explains
 	Seed      uint64  `json:"seed,string"`
@@ -94,14 +94,14 @@ type Candidate struct {
 
 	Targets  int     `json:"targets"`  // number of outliers or changepoints
 	Hits     int     `json:"hits"`     // those with the feature
-	Expected float64 `json:"expected"` // mean number of hits over all shifts
+	Expected float64 `json:"expected"` // mean number of hits over all lags
 	// OddsRatio of the feature at targets and elsewhere, with Haldane and Anscombe's correction.
 	OddsRatio float64 `json:"odds_ratio"`
 	Explained float64 `json:"share"` // (Hits - Expected) / Targets
 	P         float64 `json:"p"`     // of this candidate alone
 	Corrected float64 `json:"p_corrected"`
-	// Smallest is the smallest P that these targets and events can give: the share of the shifts
-	// that match best.
+	// Smallest is the smallest P that these targets and events can give: the share of the lags, or
+	// of the exchanges, that match best.
 	Smallest float64 `json:"p_smallest"`
 	// Time is the share of the outliers' extra time that garbage collections or pauses took; nil
 	// for other causes, and if that is unknown.

@@ -99,40 +99,45 @@ func (s *source) outlierTests(runs []*run) []*test {
 	return []*test{present, extraordinary}
 }
 
-// exposed is row for outlier i of execution e.
-func (t *test) exposed(r *run, e, i int) (head, tail []uint8) {
-	x := t.amounts[e]
-	width := min(mostWide, max(1, r.n/8), int(math.Ceil(r.longer(t.source, e, i)-slack)))
-	wide := x.row(width)
-	if width == 1 {
-		return wide[i:], wide[:i]
+// exposed is probe for outliers.
+func (t *test) exposed(runs []*run, e, k int) func(x, i int) float64 {
+	r := runs[e]
+	own := r.targets[t.target][k]
+	width := r.width(r.longer(t.source, e, own))
+	return func(x, i int) float64 {
+		a := t.amounts[x]
+		if x == e && i == own && a.amount[i] > a.threshold(width) ||
+			(x != e || i != own) && i < runs[x].n && a.row(min(width, runs[x].n))[i] == 1 {
+			return exactly
+		}
+		return 0
 	}
-	row := append(append(make([]uint8, 0, r.n), wide[i:]...), wide[:i]...)
-	row[0] = 0
-	if x.amount[i] > x.threshold(width) {
-		row[0] = 1
-	}
-	return row, nil
 }
 
-// surrounded is row for the changepoint before iteration i of execution e and the features Near and
-// Last. If there are long iterations around it, other places are compared with as much time.
-func (t *test) surrounded(r *run, e, i int) (head, tail []uint8) {
-	marks := t.marks[e]
-	extra := 0.0
-	for j := max(0, i-near); j < min(r.n, i+near); j++ {
-		extra += r.longer(t.source, e, j) - 1
+// surrounded is probe for the features Near and Last. If there are long iterations around the
+// changepoint, other places are compared with as much time.
+func (t *test) surrounded(runs []*run, e, k int) func(x, i int) float64 {
+	r := runs[e]
+	own := r.targets[t.target][k]
+	time := 1.0
+	for j := max(0, own-near); j < min(r.n, own+near); j++ {
+		time += r.longer(t.source, e, j) - 1
 	}
-	width := min(mostWide, max(1, r.n/8), 1+int(extra+1-slack))
-	if width == 1 {
-		return marks[i:], marks[:i]
-	}
-	row := make([]uint8, r.n)
-	for k, m := range marks {
-		if m == 1 {
-			mark(row, k-i-width/2, k-i+(width-1)/2)
+	width := r.width(time)
+	return func(x, i int) float64 {
+		marks := t.marks[x]
+		if x == e && i == own {
+			return marks[i]
 		}
+		most := 0.0
+		for j := max(0, i-(width-1)/2); j <= i+width/2 && j < len(marks); j++ {
+			most = max(most, marks[j])
+		}
+		return most
 	}
-	row[0] = marks[i]
-	return row, nil
+}
+
+// width is the number of iterations in the time of a long one, which is given in usual ones.
+func (r *run) width(time float64) int {
+	return min(mostWide, max(1, r.n/8), int(math.Ceil(max(1, time)-slack)))
 }

@@ -11,6 +11,9 @@ const (
 	// near is how many iterations an event may be away from a changepoint. Changepoint detection
 	// with the smallest segment of two iterations is off by as much.
 	near = 2
+	// nearly is the weight of a hit that is not exactly at the changepoint. So the coincidence of
+	// one event with one changepoint is rarer than 1 in 100 shifts.
+	exactly, nearly = 1.0, 0.5
 	// usual is the share of the iterations from which on a presence distinguishes nothing, rare
 	// that up to which any amount is extraordinary.
 	usual, rare = 0.5, 0.1
@@ -28,9 +31,10 @@ const (
 	levelFloor  = 0.01
 	// levelRadius is how far from the changepoint no larger difference may lie, so that a trend is
 	// not taken for a change; levelLead is how much smaller the difference at the changepoint may
-	// be, because of noise.
+	// be, because of noise, and levelExact how much smaller than within its precision.
 	levelRadius = 25
 	levelLead   = 0.9
+	levelExact  = 0.98
 )
 
 // test is a feature of a source at a kind of target: a candidate.
@@ -39,17 +43,15 @@ type test struct {
 	target  Target
 	feature Feature
 	amounts []*exposure // by execution: Present, Extraordinary
-	// marks[e][i] is 1 if iteration i of execution e has the feature: Near, Last.
-	marks [][]uint8
-	// shifts[e][k][s] is 1 if the level changes at target k of execution e with shift s.
-	shifts [][][]uint8
+	// marks[e][i] is the weight of the feature in iteration i of execution e: Near, Last.
+	marks [][]float64
 }
 
 // testsOf returns the candidates of a key.
 func testsOf(sources []source, runs []*run) []*test {
 	var all []*test
-	add := func(s *source, f Feature, marks [][]uint8) {
-		if f == Shift || slices.ContainsFunc(marks, func(m []uint8) bool { return slices.Contains(m, 1) }) {
+	add := func(s *source, f Feature, marks [][]float64) {
+		if f == Shift || slices.ContainsFunc(marks, func(m []float64) bool { return slices.Max(m) > 0 }) {
 			all = append(all, &test{source: s, target: Changepoints, feature: f, marks: marks})
 		}
 	}
@@ -71,18 +73,20 @@ func testsOf(sources []source, runs []*run) []*test {
 
 // nearMarks marks the iterations near one with an event. It returns nil if those are too many to
 // distinguish anything, and for columns that are not counts of rare things.
-func (s *source) nearMarks(runs []*run) [][]uint8 {
-	marks := make([][]uint8, len(runs))
+func (s *source) nearMarks(runs []*run) [][]float64 {
+	marks := make([][]float64, len(runs))
 	with, of := 0, 0
 	for e, r := range runs {
-		marks[e] = make([]uint8, r.n)
+		marks[e] = make([]float64, r.n)
 		for i, v := range s.runs[e].place {
 			if v > 0 {
-				mark(marks[e], i-near+1, i+near)
+				s.runs[e].mark(marks[e], i)
 			}
 		}
 		for _, m := range marks[e] {
-			with += int(m)
+			if m > 0 {
+				with++
+			}
 		}
 		of += r.n
 	}
@@ -92,19 +96,25 @@ func (s *source) nearMarks(runs []*run) [][]uint8 {
 	return marks
 }
 
-// mark marks the iterations from first to last, around the end of the series.
-func mark(marks []uint8, first, last int) {
+// mark marks the changepoints near an event in iteration i, around the end of the series.
+func (a *amounts) mark(marks []float64, i int) {
 	n := len(marks)
-	for i := first; i <= last; i++ {
-		marks[((i%n)+n)%n] = 1
+	for d := 1 - near; d <= near; d++ {
+		weight := nearly
+		if d == 0 && (a.effect == nil || a.effect[i]&thisOne != 0) ||
+			d == 1 && (a.effect == nil || a.effect[i]&nextOne != 0) {
+			weight = exactly
+		}
+		at := &marks[((i+d)%n+n)%n]
+		*at = max(*at, weight)
 	}
 }
 
 // lastMarks marks the iterations near the last event of each burst.
-func (s *source) lastMarks(runs []*run) [][]uint8 {
-	marks := make([][]uint8, len(runs))
+func (s *source) lastMarks(runs []*run) [][]float64 {
+	marks := make([][]float64, len(runs))
 	for e, r := range runs {
-		marks[e] = make([]uint8, r.n)
+		marks[e] = make([]float64, r.n)
 		var at []int
 		for i, v := range s.runs[e].place {
 			if v > 0 {
@@ -117,7 +127,7 @@ func (s *source) lastMarks(runs []*run) [][]uint8 {
 				next = at[k+1]
 			}
 			if float64(next-i) > max(2*near, pause*float64(r.n)) {
-				mark(marks[e], i-near+1, i+near)
+				s.runs[e].mark(marks[e], i)
 			}
 		}
 	}
@@ -191,39 +201,64 @@ func (l *levels) moments(from, to int) (mean, variance float64) {
 	return l.mean + m, max(0, (l.squares[to]-l.squares[from])/n-m*m)
 }
 
-// shifts reports for each shift of the source whether its level changes at changepoint c in the
-// same direction as the series.
-func (r *run) shifts(l *levels, c int) []uint8 {
-	marks := make([]uint8, r.n)
+// probe returns a function that returns how well target k of execution e would have the feature, if
+// it lay in iteration i of execution x: 0 not at all, 0.5 within the precision of a changepoint, 1
+// exactly.
+func (t *test) probe(runs []*run, e, k int) func(x, i int) float64 {
+	switch {
+	case t.target == Outliers:
+		return t.exposed(runs, e, k)
+	case t.feature == Shift:
+		return t.shifted(runs, e, k)
+	}
+	return t.surrounded(runs, e, k)
+}
+
+// hit reports whether target k of execution e has the feature.
+func (t *test) hit(runs []*run, e, k int) bool {
+	return t.probe(runs, e, k)(e, runs[e].targets[t.target][k]) > 0
+}
+
+// shifted is probe for the feature Shift: whether the level of the source changes in the same
+// direction as the series at changepoint k, between as many iterations.
+func (t *test) shifted(runs []*run, e, k int) func(x, i int) float64 {
+	r := runs[e]
+	c := r.targets[t.target][k]
 	before := min(c-r.segment(c-1).Start, levelWindow)
 	after := min(r.segment(c).End-c, levelWindow)
-	if l == nil || before < levelLeast || after < levelLeast {
-		return marks
-	}
 	sign := 1.0
 	if r.segment(c).Mean < r.segment(c-1).Mean {
 		sign = -1
 	}
-	t := make([]float64, r.n)
-	for i := range t {
-		t[i] = sign * l.test(i, before, after)
-	}
-	for s := range marks {
-		if i := (c + s) % r.n; t[i] >= levelTest && r.largest(t, i) {
-			marks[s] = 1
+	return func(x, i int) float64 {
+		l := t.source.levelsIn(x, runs[x])
+		if l == nil || before < levelLeast || after < levelLeast || i >= l.n {
+			return 0
 		}
+		difference := func(i int) float64 { return sign * l.test((i%l.n+l.n)%l.n, before, after) }
+		if difference(i) < levelTest {
+			return 0
+		}
+		return largest(i, difference)
 	}
-	return marks
 }
 
-// largest reports whether no larger difference lies near i, except within the precision of a
-// changepoint.
-func (r *run) largest(t []float64, i int) bool {
-	best := 0.0
+// largest returns 1 if no difference near i is larger than that at i, but for noise, and 0.5 if one
+// is within the precision of a changepoint.
+func largest(i int, difference func(i int) float64) float64 {
+	inside, outside := 0.0, 0.0
 	for d := -levelRadius; d <= levelRadius; d++ {
 		if d < -2*near || d > 2*near {
-			best = max(best, t[((i+d)%r.n+r.n)%r.n])
+			outside = max(outside, difference(i+d))
+		} else {
+			inside = max(inside, difference(i+d))
 		}
 	}
-	return t[i] >= levelLead*best
+	switch at := difference(i); {
+	case at < levelLead*outside:
+		return 0
+	case at < levelExact*inside:
+		return nearly
+	}
+	return exactly
 }

@@ -22,26 +22,46 @@ type nature struct {
 	n, executions int
 	warm          bool    // a slow first segment, which ends without a cause
 	odd           float64 // share of iterations that are slow without a cause
+	// crowd: more changepoints and slow iterations without a cause, mostly at the beginning. Both
+	// they and the events there become rarer with a time constant between 5 iterations and a tenth
+	// of the series.
+	crowd bool
+	// copies: all executions of a key have their events, changepoints and slow iterations in the
+	// same iterations.
+	copies bool
+}
+
+// plan is what the executions of a key have in common.
+type plan struct {
+	constant float64 // time constant of the beginning, iterations
+	seed     uint64
+}
+
+func (v nature) plan(random *rand.Rand) plan {
+	p := plan{constant: 0.04 * float64(v.n)}
+	if v.crowd {
+		p = plan{constant: 5 * math.Pow(float64(v.n)/50, random.Float64()), seed: random.Uint64()}
+	}
+	return p
+}
+
+// early is 1 in the first iteration, and then smaller and smaller.
+func (p *plan) early(i int) float64 { return math.Exp(-float64(i) / p.constant) }
+
+// at returns the source of what happens in iteration i: that of the execution, or the same for all.
+func (v nature) at(p plan, random *rand.Rand, i int) *rand.Rand {
+	if v.copies {
+		return rand.New(rand.NewPCG(p.seed, uint64(i)))
+	}
+	return random
 }
 
 // execution generates an execution of a VM that compiles, loads classes and collects garbage,
 // mostly at the beginning, without any effect on the wall times, which have correlated noise of 1
 // %. What it does is spread evenly over time: a long iteration has more of it.
-func (v nature) execution(random *rand.Rand) *dataset.Execution {
+func (v nature) execution(random *rand.Rand, p plan) *dataset.Execution {
 	n := v.n
-	wall := make([]int64, n)
-	drift := 0.0
-	for i := range wall {
-		drift = 0.7*drift + random.NormFloat64()
-		t := 1e6 * (1 + 0.005*drift + 0.007*random.NormFloat64())
-		if v.warm && i < n/8 {
-			t *= 1.4
-		}
-		if random.Float64() < v.odd {
-			t *= 1.3 + 4*random.Float64()
-		}
-		wall[i] = int64(t)
-	}
+	wall := v.times(random, p)
 	counts := func(mean float64) []int64 {
 		c := make([]int64, n)
 		for i := range c {
@@ -62,15 +82,15 @@ func (v nature) execution(random *rand.Rand) *dataset.Execution {
 	}}
 	restart(e)
 	for i := range n {
-		early := math.Exp(-float64(i) / (0.04 * float64(n)))
-		at := func() int64 { return e.Starts[i] + int64(random.Float64()*float64(wall[i])) }
+		early, happens := p.early(i), v.at(p, random, i)
 		add := func(p float64, kind, name string, length float64) {
-			if random.Float64() < p*float64(wall[i])/1e6 {
-				e.Events = append(e.Events, dataset.Event{Kind: kind, Name: name, Time: at(),
-					Duration: int64(length * (0.5 + random.Float64()))})
+			if happens.Float64() < p*float64(wall[i])/1e6 {
+				e.Events = append(e.Events, dataset.Event{Kind: kind, Name: name,
+					Time:     e.Starts[i] + int64(happens.Float64()*float64(wall[i])),
+					Duration: int64(length * (0.5 + happens.Float64()))})
 			}
 		}
-		add(0.6*early+0.01, "compile", "method"+string(rune('a'+random.IntN(26))), 3e5)
+		add(0.6*early+0.01, "compile", "method"+string(rune('a'+happens.IntN(26))), 3e5)
 		add(0.5*early, "load", "class", 5e4)
 		add(0.1*early, "deopt", "guard", 0)
 		add(0.15, "gc", "minor", 2e3)
@@ -78,6 +98,32 @@ func (v nature) execution(random *rand.Rand) *dataset.Execution {
 		add(0.05, "irq", "timer", 1e3)
 	}
 	return e
+}
+
+// times generates wall times.
+func (v nature) times(random *rand.Rand, p plan) []int64 {
+	wall := make([]int64, v.n)
+	drift, speed := 0.0, 1.0
+	for i := range wall {
+		drift = 0.7*drift + random.NormFloat64()
+		t := 1e6 * (1 + 0.005*drift + 0.007*random.NormFloat64())
+		if v.warm && i < v.n/8 {
+			t *= 1.4
+		}
+		happens, odd := v.at(p, random, -1-i), v.odd
+		if v.crowd {
+			odd *= 1 + 5*p.early(i)
+			if happens.Float64() < 3*p.early(i)/p.constant { // three changepoints on average
+				speed /= 1.05 + 0.3*happens.Float64()
+			}
+		}
+		t *= speed
+		if happens.Float64() < odd {
+			t *= 1.3 + 4*happens.Float64()
+		}
+		wall[i] = int64(t)
+	}
+	return wall
 }
 
 func level(random *rand.Rand, n int, mean, noise float64) []int64 {
@@ -212,8 +258,9 @@ var injections = []injection{
 // generate makes a key whose executions have an injected cause; a nil injection makes none.
 func (v nature) generate(random *rand.Rand, in *injection) generated {
 	g := generated{pair: dataset.Pair{Key: key.Key{Benchmark: "b", VM: "V", Variant: "v"}}}
+	p := v.plan(random)
 	for x := range v.executions {
-		e := v.execution(random)
+		e := v.execution(random, p)
 		e.Number = x + 1
 		var at []int
 		if in != nil {

@@ -3,9 +3,12 @@
 package explain
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"krund/internal/analysis/warmup"
 )
 
 // heldOut is added to the seeds, so that they are not those with which the thresholds were chosen
@@ -25,14 +28,13 @@ var simulated = []struct {
 	{nature{n: 2000, executions: 30, warm: true, odd: 0.005}, 2},
 }
 
-// TestSimulations measures how well injected causes are named, how often evidence that was shifted
-// at random explains anything, and how often the evidence of a VM does in which nothing was
-// injected.
-func TestSimulations(t *testing.T) {
+// TestInjections measures how well injected causes are named, and how often evidence that was
+// shifted at random explains anything.
+func TestInjections(t *testing.T) {
 	for n, v := range simulated {
 		t.Logf("%d executions of %d iterations", v.executions, v.n)
 		var all score
-		shifted, natural, nulls := 0, 0, 0
+		shifted, nulls := 0, 0
 		for i := range injections {
 			in := &injections[i]
 			var s score
@@ -43,10 +45,7 @@ func TestSimulations(t *testing.T) {
 				s.add(g.score(&k, in))
 				g.shifted(random)
 				k = g.explained(Default())
-				shifted += count(len(k.Statements) > 0)
-				g = nature{v.n, v.executions, v.warm, 0.02}.generate(random, nil)
-				k = g.explained(Default())
-				natural += count(len(k.Statements) > 0)
+				shifted += explains(&k)
 				nulls++
 			}
 			t.Logf("  %-10s of %-12s injected %5d, found %5d, right %5d, wrong %3d, elsewhere %3d", in.cause,
@@ -58,17 +57,42 @@ func TestSimulations(t *testing.T) {
 			float64(all.right)/float64(all.found),
 			all.found, all.injected)
 		report(t, "shifted evidence", shifted, nulls)
-		t.Logf("  nothing injected, but bursts at the beginning: %d of %d keys with any explanation",
-			natural, nulls)
 	}
 }
 
-func count(b bool) int {
-	if b {
-		return 1
+// TestNothingInjected measures how often the evidence of a VM explains anything in which nothing was
+// injected, but whose events, changepoints and slow iterations crowd at the beginning.
+func TestNothingInjected(t *testing.T) {
+	natures := map[string]nature{
+		"events crowd at the beginning":                   {warm: true, odd: 0.02},
+		"changepoints, too":                               {crowd: true, odd: 0.02},
+		"changepoints, too, and all executions are alike": {crowd: true, odd: 0.02, copies: true},
 	}
-	return 0
+	for what, v := range natures {
+		for _, n := range []int{300, 2000} {
+			for executions, keys := range map[int]int{1: 200, 3: 200, 10: 60, 30: 20} {
+				v.n, v.executions = n, executions
+				if n == 2000 {
+					keys /= 4
+				}
+				explained := make([]int, keys)
+				warmup.Parallel(keys, 2, func(c int) {
+					g := v.generate(rand.New(rand.NewPCG(heldOut+uint64(n+executions), uint64(c))), nil)
+					k := g.explained(Default())
+					explained[c] = explains(&k)
+				})
+				sum := 0
+				for _, e := range explained {
+					sum += e
+				}
+				report(t, fmt.Sprintf("%s: %d executions of %d iterations", what, executions, n), sum, keys)
+			}
+		}
+	}
 }
+
+// explains returns 1 if there is any statement.
+func explains(k *Key) int { return min(1, len(k.Statements)) }
 
 // report prints the share of keys with any explanation with its 95 % interval (Wilson 1927), and
 // fails if the interval lies above 5 %.

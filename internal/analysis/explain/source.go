@@ -34,7 +34,14 @@ type amounts struct {
 	count []float64 // events that overlap the iteration, or the value of the column
 	spent []float64 // their time in it, nanoseconds; nil if they have no duration
 	place []float64 // events by the iteration in which they ended (compile) or began
+	// effect has bits by iteration: where the events of this place take effect; nil: unknown.
+	effect []uint8
 }
+
+const (
+	thisOne = 1 << iota
+	nextOne
+)
 
 // sourcesOf returns the evidence of the executions of a key.
 func sourcesOf(runs []*run) []source {
@@ -119,7 +126,8 @@ func eventSource(runs []*run, t *trait, kind, name string) (source, bool) {
 		if r.starts == nil {
 			continue
 		}
-		a := amounts{count: make([]float64, r.n), spent: make([]float64, r.n), place: make([]float64, r.n)}
+		a := amounts{count: make([]float64, r.n), spent: make([]float64, r.n), place: make([]float64, r.n),
+			effect: make([]uint8, r.n)}
 		timed, any := false, false
 		for k := range r.e.Events {
 			ev := &r.e.Events[k]
@@ -134,6 +142,7 @@ func eventSource(runs []*run, t *trait, kind, name string) (source, bool) {
 			}
 			if at := r.place(ev); at >= 0 {
 				a.place[at]++
+				a.effect[at] |= r.effect(ev, at)
 			}
 		}
 		if !timed {
@@ -158,6 +167,19 @@ func (r *run) place(ev *dataset.Event) int {
 		return r.ended(ev)
 	}
 	return r.began(ev)
+}
+
+// effect returns from where on an event takes effect whose place is iteration i: in this one if it
+// lies in the first half, else in the next; compiled code perhaps only with the next call.
+func (r *run) effect(ev *dataset.Event, i int) uint8 {
+	half := r.starts[i] + (r.ends[i]-r.starts[i])/2
+	switch {
+	case ev.Kind != "compile" && ev.Time < half:
+		return thisOne
+	case ev.Kind == "compile" && ev.Time+max(0, ev.Duration) < half:
+		return thisOne | nextOne
+	}
+	return nextOne
 }
 
 // namedSources returns a source for each of the heaviest names of a kind, if it has several.

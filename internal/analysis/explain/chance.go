@@ -1,0 +1,201 @@
+package explain
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+const (
+	// Evidence is shifted by up to mostLag iterations, and by up to 1/lagPart of the shortest series.
+	mostLag = 100
+	lagPart = 3
+	// leastExchange is the number of executions from which on evidence is exchanged between them:
+	// 4! orders cannot show less than 1/24.
+	leastExchange = 5
+	// lagAlpha and exchangeAlpha are the shares of the error rate of the two comparisons, where both
+	// are made.
+	lagAlpha, exchangeAlpha = 0.8, 0.2
+)
+
+// chance is what the evidence of a key is compared with.
+type chance struct {
+	lag    int       // shifts from -lag to lag iterations
+	orders [][]int32 // the evidence that each execution gets; the first is its own; nil: no exchange
+}
+
+func chanceOf(runs []*run, p Parameters) chance {
+	shortest := runs[0].n
+	for _, r := range runs {
+		shortest = min(shortest, r.n)
+	}
+	c := chance{lag: min(mostLag, shortest/lagPart)}
+	if len(runs) < leastExchange {
+		return c
+	}
+	random := rand.New(rand.NewPCG(p.Seed, uint64(len(runs))))
+	c.orders = make([][]int32, p.Draws+1)
+	for d := range c.orders {
+		c.orders[d] = make([]int32, len(runs))
+		for e := range runs {
+			c.orders[d][e] = int32(e)
+		}
+		if order := c.orders[d]; d > 0 {
+			random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		}
+	}
+	return c
+}
+
+// at returns the iteration that iteration i of a series of n is compared with when the evidence is
+// shifted: by the whole lag from iteration c.lag on, and by a part of it that is proportional to i
+// before. So the largest shifts of an early iteration lead to the first one and to twice its own
+// distance from the start. Beyond the end the series is reflected.
+func (c *chance) at(i, lag, n int) int {
+	moved := float64(lag) * min(1, float64(i)/float64(max(1, c.lag)))
+	at := i + int(math.Round(moved))
+	if at >= n {
+		at = 2*(n-1) - at
+	}
+	return at
+}
+
+// table has the evidence of one candidate, in fact and by chance. Evidence is the sum of the
+// weights of hits: see test.probe.
+type table struct {
+	targets  int     // unexplained ones
+	all      int     // all of the key
+	places   float64 // iterations in which a target could be
+	hits     int
+	expected float64 // mean number of hits over all lags
+	evidence float64
+	mean     float64   // of the evidence over all lags
+	lags     []float64 // evidence by lag, from the smallest one
+	// exchanged[e][x] is the evidence for the targets of execution e in execution x.
+	exchanged [][]float64
+}
+
+// newTable counts the hits at the targets that no statement explains yet.
+func newTable(t *test, runs []*run, c *chance, open targets) *table {
+	tab := &table{lags: make([]float64, 2*c.lag+1)}
+	for e, r := range runs {
+		tab.all += len(r.targets[t.target])
+		tab.places += float64(r.n)
+		row := make([]float64, len(runs))
+		for k, i := range r.targets[t.target] {
+			if open[t.target][e][k] == unexplained {
+				tab.add(t.probe(runs, e, k), e, i, r.n, c, row)
+			}
+		}
+		tab.exchanged = append(tab.exchanged, row)
+	}
+	tab.evidence = tab.lags[c.lag]
+	return tab
+}
+
+// add adds the target in iteration i of execution e, which has n, and to row its evidence in each
+// execution.
+func (t *table) add(weight func(x, i int) float64, e, i, n int, c *chance, row []float64) {
+	t.targets++
+	if weight(e, i) > 0 {
+		t.hits++
+	}
+	for l := range t.lags {
+		w := weight(e, c.at(i, l-c.lag, n))
+		t.lags[l] += w
+		t.mean += w / float64(len(t.lags))
+		if w > 0 {
+			t.expected += 1 / float64(len(t.lags))
+		}
+	}
+	if c.orders != nil {
+		for x := range row {
+			row[x] += weight(x, i)
+		}
+	}
+}
+
+// byOrder returns the evidence in all exchanges.
+func (t *table) byOrder(c *chance) []float64 {
+	sums := make([]float64, len(c.orders))
+	for d, order := range c.orders {
+		for e, x := range order {
+			sums[d] += t.exchanged[e][x]
+		}
+	}
+	return sums
+}
+
+// family compares all candidates with one kind of chance.
+type family struct {
+	share   float64   // of the error rate
+	highest []float64 // score of any candidate
+	p       []float64 // of each candidate alone
+	least   []float64 // smallest p that each candidate can have
+}
+
+// add compares a candidate with its evidence by chance.
+func (f *family) add(t *table, chance []float64, p Parameters) {
+	if f.highest == nil {
+		f.highest = make([]float64, len(chance))
+	}
+	score, most := t.score(t.evidence, p), slices.Max(chance)
+	scores, best := make([]float64, len(chance)), 0
+	last, lastScore := math.NaN(), 0.0
+	for d, w := range chance {
+		if w != last {
+			last, lastScore = w, t.score(w, p)
+		}
+		scores[d] = lastScore
+		f.highest[d] = max(f.highest[d], lastScore)
+		if w == most {
+			best++
+		}
+	}
+	f.p = append(f.p, shareAbove(scores, score))
+	f.least = append(f.least, float64(best)/float64(len(chance)))
+}
+
+func shareAbove(values []float64, least float64) float64 {
+	n := 0
+	for _, v := range values {
+		if v >= least {
+			n++
+		}
+	}
+	return float64(n) / float64(len(values))
+}
+
+// combined returns the p of a candidate from that of each family: the smallest one relative to the
+// family's share of the error rate.
+func combined(families []*family, of func(*family) float64) float64 {
+	p := 1.0
+	for _, f := range families {
+		p = min(p, of(f)/f.share)
+	}
+	return p
+}
+
+// score measures evidence: the deviance of a Poisson count with the expected mean,
+// 2(h log(h/m) - (h-m)), if it is more than expected and the effect is large enough to be named;
+// else 0. It is comparable between candidates: it grows with the number of targets that are
+// explained and with the rareness of the feature.
+func (t *table) score(evidence float64, p Parameters) float64 {
+	if evidence <= t.mean || evidence-t.mean < p.Share*float64(t.all) ||
+		t.odds(evidence, t.mean) < p.OddsRatio {
+		return 0
+	}
+	return 2 * (evidence*math.Log(evidence/t.mean) - (evidence - t.mean))
+}
+
+// odds is the odds ratio of the feature at targets and elsewhere, with 0.5 added to each of the
+// four counts (Haldane 1956, Anscombe 1956).
+func (t *table) odds(hits, expected float64) float64 {
+	const half = 0.5
+	targets := float64(t.targets)
+	with := expected / targets * t.places // iterations with the feature
+	a, b := hits, targets-hits
+	c := max(0, with-hits)
+	d := max(0, t.places-targets-c)
+	return (a + half) * (d + half) / ((b + half) * (c + half))
+}
