@@ -140,7 +140,7 @@ compare-bench:
 ## explain-bench  how well krunctl explain names injected causes, and how often it explains shifted events
 .PHONY: explain-bench
 explain-bench: build
-	$(GO) test -tags slow -count=1 -v -timeout 30m -run TestSimulations ./internal/analysis/explain
+	$(GO) test -tags slow -count=1 -v -timeout 30m -run 'TestInjections|TestNothingInjected' ./internal/analysis/explain
 	@$(MAKE) --no-print-directory -C benchmarks causes OUT=$(BENCHMARKS) CC="$(CC)"
 	$(GO) run ./scripts/explainbench $(BUILD)
 

@@ -42,8 +42,9 @@ func TestExplainText(t *testing.T) {
 		"nbody      V   v                 1        43        95%             2         0%  gc\n",
 		"\nnbody:V:v (instrument events)\n  41 of 43 outliers contain a garbage collection.\n    Odds " +
 			"ratio 3405, " +
-			"1.1 expected by chance, p = 0.02; 0.02 corrected for 24 candidates; these\n    events and outliers " +
-			"cannot give a p below 0.02; they took 93% of the extra time; seen with it:\n    page faults.\n",
+			"1.1 expected by chance, p = 0.02; 0.02 corrected for 24 candidates; these\n" +
+			"    events and outliers cannot give a p below 0.02; they took 93% of the extra time; " +
+			"seen with it:\n    page faults.\n",
 		"  Unexplained: 2 of 43 outliers, 2 of 2 changepoints (of 1 of them it is known what changed in " +
 			"the\n" +
 			"    processor's counters).\n",

@@ -48,7 +48,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	f.IntVar(&b.executions, "executions", 4, "process executions of each program and seed")
 	seeds := f.String("seeds", "21,46", "parameters of the programs")
 	only := f.String("only", "", "only this VM")
-	keep := f.String("keep", "", "keep the experiments in this directory; those of an earlier run are scored again")
+	keep := f.String("keep", "",
+		"keep the experiments in this directory; those of an earlier run are scored again")
 	if err := f.Parse(args); err != nil {
 		return err
 	}

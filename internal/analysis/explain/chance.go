@@ -7,14 +7,15 @@ import (
 )
 
 const (
-	// Evidence is shifted by up to mostLag iterations, and by up to 1/lagPart of the shortest series.
+	// Evidence is shifted by up to mostLag iterations, and by up to 1/lagPart of the shortest
+	// series.
 	mostLag = 100
 	lagPart = 3
 	// leastExchange is the number of executions from which on evidence is exchanged between them:
 	// 4! orders cannot show less than 1/24.
 	leastExchange = 5
-	// lagAlpha and exchangeAlpha are the shares of the error rate of the two comparisons, where both
-	// are made.
+	// lagAlpha and exchangeAlpha are the shares of the error rate of the two comparisons, where
+	// both are made.
 	lagAlpha, exchangeAlpha = 0.8, 0.2
 )
 

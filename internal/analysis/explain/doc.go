@@ -11,16 +11,16 @@
 // A candidate is a feature of a source at outliers or at changepoints. Its score is the deviance of
 // its hits, over all executions, from their mean by chance, and 0 for an effect too small to be
 // named. All candidates of a key, for outliers and changepoints, are one family: the corrected p of
-// a candidate is the share of the comparisons in which any candidate reaches its score (Westfall and
-// Young 1993, single step). There are two comparisons, because both events and changepoints are
+// a candidate is the share of the comparisons in which any candidate reaches its score (Westfall
+// and Young 1993, single step). There are two comparisons, because both events and changepoints are
 // frequent at the beginning of a process:
 //
 //   - The lags. All evidence of all executions is shifted by the same number of iterations, up to
-//     100, and early iterations by less: in proportion to their number. This keeps the order and the
-//     clusters of the events, and what changes slowly on the scale of these shifts, or in proportion
-//     to the number of the iteration. With all executions shifted alike, 30 executions that do the
-//     same in the same iteration are one coincidence and not 30. The p of such a linear shift is a
-//     rank (Harris 2021, "Nonsense correlations in neuroscience").
+//     100, and early iterations by less: in proportion to their number. This keeps the order and
+//     the clusters of the events, and what changes slowly on the scale of these shifts, or in
+//     proportion to the number of the iteration. With all executions shifted alike, 30 executions
+//     that do the same in the same iteration are one coincidence and not 30. The p of such a linear
+//     shift is a rank (Harris 2021, "Nonsense correlations in neuroscience").
 //   - The exchange, from five executions on. Each execution gets the evidence of another one. This
 //     keeps everything that the executions have in common, however quickly it changes, and is exact
 //     if they are exchangeable (trial shuffling; Harris' session permutation; Albert, Bouret,

@@ -255,7 +255,8 @@ func TestEffect(t *testing.T) {
 		{"deopt", 13, 0, thisOne}, {"deopt", 14, 0, nextOne}, {"gc", 11, 100, thisOne},
 		{"compile", 5, 8, thisOne | nextOne}, {"compile", 12, 4, nextOne},
 	} {
-		if got := r.effect(&dataset.Event{Kind: c.kind, Time: c.time, Duration: c.duration}, 1); got != c.want {
+		ev := &dataset.Event{Kind: c.kind, Time: c.time, Duration: c.duration}
+		if got := r.effect(ev, 1); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}
@@ -275,10 +276,11 @@ func TestLags(t *testing.T) {
 	}
 }
 
-// TestExchange: a deoptimization at a changepoint between iteration 5 and 20 of six executions. Lags
-// cannot show it: most of them move so early iterations little. Of 720 orders of the executions only
-// one matches all, so that p is about 1/720, or 5/720 with a fifth of the error rate. Where all
-// changepoints are in the same iteration, an exchange shows nothing, and nothing is established.
+// TestExchange: a deoptimization at a changepoint between iteration 5 and 20 of six executions.
+// Lags cannot show it: most of them move so early iterations little. Of 720 orders of the
+// executions only one matches all, so that p is about 1/720, or 5/720 with a fifth of the error
+// rate. Where all changepoints are in the same iteration, an exchange shows nothing, and nothing is
+// established.
 func TestExchange(t *testing.T) {
 	for _, c := range []struct {
 		name        string

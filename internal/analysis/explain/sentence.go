@@ -219,7 +219,10 @@ func (r *run) eventIn(s *source, i int) string {
 	count, spent := 0, int64(0)
 	for k := range r.e.Events {
 		ev := &r.e.Events[k]
-		if first, after := r.during(ev); !s.has(ev) || i < first || i >= after {
+		if !s.has(ev) {
+			continue
+		}
+		if first, after := r.during(ev); i < first || i >= after {
 			continue
 		}
 		count++

@@ -3,7 +3,6 @@
 package explain
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -60,33 +59,34 @@ func TestInjections(t *testing.T) {
 	}
 }
 
-// TestNothingInjected measures how often the evidence of a VM explains anything in which nothing was
-// injected, but whose events, changepoints and slow iterations crowd at the beginning.
+// TestNothingInjected measures how often the evidence of a VM explains anything in which nothing
+// was injected, but whose events, changepoints and slow iterations crowd at the beginning.
 func TestNothingInjected(t *testing.T) {
-	natures := map[string]nature{
-		"events crowd at the beginning":                   {warm: true, odd: 0.02},
-		"changepoints, too":                               {crowd: true, odd: 0.02},
-		"changepoints, too, and all executions are alike": {crowd: true, odd: 0.02, copies: true},
-	}
-	for what, v := range natures {
-		for _, n := range []int{300, 2000} {
-			for executions, keys := range map[int]int{1: 200, 3: 200, 10: 60, 30: 20} {
-				v.n, v.executions = n, executions
-				if n == 2000 {
-					keys /= 4
-				}
-				explained := make([]int, keys)
-				warmup.Parallel(keys, 2, func(c int) {
-					g := v.generate(rand.New(rand.NewPCG(heldOut+uint64(n+executions), uint64(c))), nil)
-					k := g.explained(Default())
-					explained[c] = explains(&k)
-				})
-				sum := 0
-				for _, e := range explained {
-					sum += e
-				}
-				report(t, fmt.Sprintf("%s: %d executions of %d iterations", what, executions, n), sum, keys)
+	for _, v := range []struct {
+		what string
+		nature
+	}{
+		{"events crowd at the beginning", nature{warm: true, odd: 0.02}},
+		{"changepoints, too", nature{crowd: true, odd: 0.02}},
+		{"changepoints, too, and all executions are alike", nature{crowd: true, odd: 0.02, copies: true}},
+	} {
+		for _, size := range []struct{ n, executions, keys int }{
+			{300, 1, 200}, {300, 3, 200}, {300, 10, 100}, {300, 30, 60},
+			{2000, 1, 60}, {2000, 3, 60}, {2000, 10, 30}, {2000, 30, 15},
+		} {
+			v.n, v.executions = size.n, size.executions
+			explained := make([]int, size.keys)
+			warmup.Parallel(size.keys, 2, func(c int) {
+				g := v.generate(rand.New(rand.NewPCG(heldOut+uint64(v.n+v.executions), uint64(c))), nil)
+				k := g.explained(Default())
+				explained[c] = explains(&k)
+			})
+			sum := 0
+			for _, e := range explained {
+				sum += e
 			}
+			t.Logf("%s, %d executions of %d iterations:", v.what, v.executions, v.n)
+			report(t, v.what, sum, size.keys)
 		}
 	}
 }
