@@ -57,7 +57,6 @@ func quiet(w http.ResponseWriter, r *http.Request) {
 // pixels: no part is wider than the window, nothing complains, no hostile text has run, and what a
 // screen reader finds is in order.
 func TestPagesInBrowser(t *testing.T) {
-	b := startChromium(t)
 	texts := []string{"bench-1", "'\"><script>alert(1)</script><img src=x onerror=alert(1)>\u202e שלום",
 		strings.Repeat("x", 10<<10)}
 	all := make([]map[string]any, len(texts))
@@ -67,7 +66,7 @@ func TestPagesInBrowser(t *testing.T) {
 	at := 0
 	url := site(t, func(name string) any { return all[at][name] }, quiet)
 	for _, width := range []int{400, 1280} {
-		p := b.tab(width)
+		p := newTab(t, width)
 		for i := range texts {
 			at = i
 			for name := range all[i] {
@@ -135,9 +134,8 @@ func checkReading(t *testing.T, p *tab, what string) {
 // TestKeyboard: Tab goes through a page in the order of reading, the first stop is the link that
 // skips the navigation, each stop is visible, and Enter follows it.
 func TestKeyboard(t *testing.T) {
-	b := startChromium(t)
 	page := samples("bench-1")["queue"]
-	p := b.tab(1280)
+	p := newTab(t, 1280)
 	p.open(site(t, func(string) any { return page }, quiet) + "queue")
 	var stops []string
 	for range 30 {
@@ -175,7 +173,6 @@ e.textContent||e.name).trim(),outline:s.outlineStyle,left:e.getBoundingClientRec
 // TestLive: after an event the strip, the sentence for screen readers and the times are those of
 // the new page; the focus stays where it is.
 func TestLive(t *testing.T) {
-	b := startChromium(t)
 	first := samples("bench-1")["experiment"].(ExperimentPage)
 	second := first
 	second.Finished, second.Shares = 32, slices.Clone(first.Shares)
@@ -199,7 +196,7 @@ func TestLive(t *testing.T) {
 			}
 		}
 	})
-	p := b.tab(1280)
+	p := newTab(t, 1280)
 	p.open(url + "experiment")
 	p.eval(`document.querySelector('#results a[href="/experiments/e1/report"]').focus()`, nil)
 	const strip = `document.querySelector("#shares svg").getAttribute("aria-label")`
@@ -226,9 +223,8 @@ func TestLive(t *testing.T) {
 
 // TestWithoutScripts: the page is whole and says how to see progress.
 func TestWithoutScripts(t *testing.T) {
-	b := startChromium(t)
 	page := samples("bench-1")["experiment"]
-	p := b.tab(400)
+	p := newTab(t, 400)
 	p.do("Emulation.setScriptExecutionDisabled", object{"value": true}, nil)
 	p.open(site(t, func(string) any { return page }, quiet) + "experiment")
 	var text []string
@@ -247,9 +243,8 @@ func TestWithoutScripts(t *testing.T) {
 
 // TestDark: the dark setting has dark paper.
 func TestDark(t *testing.T) {
-	b := startChromium(t)
 	page := samples("bench-1")["machines"]
-	p := b.tab(1280)
+	p := newTab(t, 1280)
 	p.do("Emulation.setEmulatedMedia", object{"features": []object{
 		{"name": "prefers-color-scheme", "value": "dark"}}}, nil)
 	p.open(site(t, func(string) any { return page }, quiet) + "machines")

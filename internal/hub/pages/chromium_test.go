@@ -3,6 +3,7 @@ package pages
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,14 +14,15 @@ import (
 )
 
 // chromium is a headless browser, driven by the Chrome DevTools Protocol over two pipes: messages
-// are JSON and end with a zero byte.
+// are JSON and end with a zero byte. All tests share one; each has tabs of its own.
 type chromium struct {
-	t    *testing.T
-	to   *os.File
-	mu   sync.Mutex
-	next int
-	// Answers by the number of their request, and what has happened.
-	answers map[int]chan answer
+	to      *os.File
+	command *exec.Cmd
+	profile string
+
+	mu      sync.Mutex
+	next    int
+	answers map[int]chan answer // by the number of the request
 	events  []event
 	news    *sync.Cond
 	dead    bool
@@ -38,53 +40,66 @@ type event struct {
 	Params    json.RawMessage
 }
 
-// startChromium starts a browser that ends with the test.
-func startChromium(t *testing.T) *chromium {
-	t.Helper()
+var (
+	browser = sync.OnceValues(startChromium)
+	started *chromium
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if started != nil {
+		started.end()
+	}
+	os.Exit(code)
+}
+
+func startChromium() (*chromium, error) {
 	program, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Skip("chromium is not installed: the pages are not tried in a browser")
+		return nil, errors.New("chromium is not installed: the pages are not tried in a browser")
 	}
-	profile, err := os.MkdirTemp("", "krunhub-chromium-")
+	b := &chromium{answers: map[int]chan answer{}}
+	b.news = sync.NewCond(&b.mu)
+	if b.profile, err = os.MkdirTemp("", "krunhub-chromium-"); err != nil {
+		return nil, err
+	}
+	theirs, to, err := os.Pipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	// Processes of the browser may write a moment longer, so that removing it may fail.
-	t.Cleanup(func() { _ = os.RemoveAll(profile) })
-	theirs, to := pipe(t)
-	from, theirsToo := pipe(t)
-	command := exec.CommandContext(t.Context(), program, "--headless=new", "--no-sandbox", "--disable-gpu",
+	from, theirsToo, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	b.to = to
+	b.command = exec.Command(program, "--headless=new", "--no-sandbox", "--disable-gpu",
 		"--disable-background-networking", "--disable-dev-shm-usage", "--remote-debugging-pipe",
-		"--user-data-dir="+profile)
-	command.ExtraFiles = []*os.File{theirs, theirsToo} // descriptors 3 and 4
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
+		"--user-data-dir="+b.profile)
+	b.command.ExtraFiles = []*os.File{theirs, theirsToo} // descriptors 3 and 4
+	if err := b.command.Start(); err != nil {
+		return nil, err
 	}
 	theirs.Close()
 	theirsToo.Close()
-	b := &chromium{t: t, to: to, answers: map[int]chan answer{}}
-	b.news = sync.NewCond(&b.mu)
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		b.read(from)
-	}()
-	t.Cleanup(func() {
-		_ = b.send("", "Browser.close", nil, b.number())
-		<-read
-		_ = command.Wait()
-	})
-	return b
+	go b.read(from)
+	started = b
+	return b, nil
 }
 
-func pipe(t *testing.T) (r, w *os.File) {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
+func (b *chromium) end() {
+	_ = b.send("", "Browser.close", nil, b.number())
+	b.mu.Lock()
+	for !b.dead {
+		b.news.Wait()
 	}
-	t.Cleanup(func() { r.Close(); w.Close() })
-	return r, w
+	b.mu.Unlock()
+	_ = b.command.Wait()
+	const most = 100
+	for range most { // processes of the browser may still write to it
+		if os.RemoveAll(b.profile) == nil {
+			return
+		}
+	}
 }
 
 func (b *chromium) read(from *os.File) {
@@ -135,48 +150,54 @@ func (b *chromium) send(session, method string, params any, id int) error {
 }
 
 // call calls a method and reads its result.
-func (b *chromium) call(session, method string, params, result any) {
-	b.t.Helper()
+func (b *chromium) call(t *testing.T, session, method string, params, result any) {
+	t.Helper()
 	id, to := b.number(), make(chan answer, 1)
 	b.mu.Lock()
 	b.answers[id] = to
 	b.mu.Unlock()
 	if err := b.send(session, method, params, id); err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
 	const limit = time.Minute // of a machine that does much else
 	select {
 	case a := <-to:
 		if a.Error != nil {
-			b.t.Fatalf("%s: %s", method, a.Error.Message)
+			t.Fatalf("%s: %s", method, a.Error.Message)
 		}
 		if result != nil {
 			if err := json.Unmarshal(a.Result, result); err != nil {
-				b.t.Fatalf("%s: %v: %s", method, err, a.Result)
+				t.Fatalf("%s: %v: %s", method, err, a.Result)
 			}
 		}
 	case <-time.After(limit):
-		b.t.Fatalf("%s: no answer", method)
+		t.Fatalf("%s: no answer", method)
 	}
 }
 
-// tab is a page of a browser.
+// tab is a page of the browser.
 type tab struct {
 	*chromium
+	t       *testing.T
 	session string
 	seen    int // events before this number belong to what was there before
 }
 
 type object = map[string]any
 
-// tab opens a page with a window of this width.
-func (b *chromium) tab(width int) *tab {
-	b.t.Helper()
+// newTab opens a page with a window of this width. It is closed when the test ends.
+func newTab(t *testing.T, width int) *tab {
+	t.Helper()
+	b, err := browser()
+	if err != nil {
+		t.Skip(err)
+	}
 	var target struct{ TargetID string }
-	b.call("", "Target.createTarget", object{"url": "about:blank"}, &target)
+	b.call(t, "", "Target.createTarget", object{"url": "about:blank"}, &target)
 	var attached struct{ SessionID string }
-	b.call("", "Target.attachToTarget", object{"targetId": target.TargetID, "flatten": true}, &attached)
-	p := &tab{chromium: b, session: attached.SessionID}
+	b.call(t, "", "Target.attachToTarget", object{"targetId": target.TargetID, "flatten": true}, &attached)
+	p := &tab{chromium: b, t: t, session: attached.SessionID}
+	t.Cleanup(func() { b.call(t, "", "Target.closeTarget", object{"targetId": target.TargetID}, nil) })
 	for _, domain := range []string{"Page", "Runtime", "Log", "Accessibility", "Network"} {
 		p.do(domain+".enable", nil, nil)
 	}
@@ -187,7 +208,7 @@ func (b *chromium) tab(width int) *tab {
 
 func (p *tab) do(method string, params, result any) {
 	p.t.Helper()
-	p.call(p.session, method, params, result)
+	p.call(p.t, p.session, method, params, result)
 }
 
 // open goes to an address and waits until it is loaded.

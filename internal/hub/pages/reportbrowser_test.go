@@ -70,10 +70,9 @@ func realReport(t *testing.T) string {
 // TestReportInBrowser: a report works in its sandbox: its scripts run and the plot is drawn; the
 // hub's session is out of their reach. A script that the report does not come with does not run.
 func TestReportInBrowser(t *testing.T) {
-	b := startChromium(t)
 	dir := realReport(t)
 	h := newTestHub(t, "#!/bin/sh\ncp -r "+dir+"/. .\n")
-	p := b.tab(1280)
+	p := newTab(t, 1280)
 	p.do("Network.setCookie", object{"name": Cookie, "value": "secret", "url": h.web.URL}, nil)
 	p.open(h.web.URL + "/experiments/e1/report")
 	var page struct {
