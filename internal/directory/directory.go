@@ -7,6 +7,7 @@
 //	NAME.krun/log            log of krund
 //	NAME.krun/config.toml    copy of the configuration
 //	NAME.krun/decisions.json which keys were finished early, and why (package stop)
+//	NAME.krun/hub.json       which records a hub has received (package ship)
 //	NAME.krun/lock           locked while krund runs; only its owner can open it
 //	NAME.krun/holder         which process locked it last
 //	NAME.krun/hold           krund does nothing while it exists; created by the user
@@ -156,6 +157,9 @@ func (f Directory) ConfigCopy() string { return filepath.Join(f.dir, "config.tom
 
 // Decisions returns the path of the decisions to finish keys early.
 func (f Directory) Decisions() string { return filepath.Join(f.dir, "decisions.json") }
+
+// Hub returns the path of the memory of what a hub has received.
+func (f Directory) Hub() string { return filepath.Join(f.dir, "hub.json") }
 
 // Fingerprint returns the path of the description of the machine on which the experiment began.
 func (f Directory) Fingerprint() string { return filepath.Join(f.dir, "fingerprint.json") }

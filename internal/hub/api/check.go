@@ -53,6 +53,8 @@ func (e Entry) check() error {
 		return fmt.Errorf("%.80q is no SHA-256", e.Hash)
 	case e.Size < 0 || e.Size > MaxBlob:
 		return fmt.Errorf("%d bytes; at most %d are accepted", e.Size, MaxBlob)
+	case e.Name != "" && e.Size > MaxFile:
+		return fmt.Errorf("%d bytes of %.40q; at most %d are accepted", e.Size, e.Name, MaxFile)
 	case e.Name != "" && !slices.Contains(FileNames(), e.Name):
 		return fmt.Errorf("%.40q is none of the files that are shipped", e.Name)
 	case e.Name == "" && (e.Slot < 0 || e.Slot >= mostSlots || e.Attempt < 1 || e.Attempt > mostAttempts):

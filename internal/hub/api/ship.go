@@ -23,6 +23,7 @@ const (
 	MaxEntries = 1000      // of a Ship
 	MaxBlob    = 256 << 20 // bytes of one content
 	MaxShip    = 320 << 20 // bytes of a whole Ship
+	MaxFile    = 32 << 20  // bytes of a file that is not a record
 	MaxName    = 200       // bytes of a name
 
 	MaxFlags    = 100000
@@ -99,8 +100,15 @@ type Entry struct {
 // what the readers of a directory need, and what people look at. A file is sent again when it
 // changes.
 func FileNames() []string {
-	return []string{"config.toml", "schedule", "log", "fingerprint.json", "noise.json", "decisions.json"}
+	return []string{"config.toml", "schedule", "fingerprint.json", "noise.json", "decisions.json", FileLog,
+		FileReplaced}
 }
+
+// Files that are shipped in another form than they have in the directory.
+const (
+	FileLog      = "log"      // its end
+	FileReplaced = "replaced" // the names of the records that a rerun has replaced, a line each
+)
 
 // Receipt is the answer to a Ship: all of its entries are durable.
 type Receipt struct {

@@ -120,6 +120,15 @@ func (db *DB) Share(ctx context.Context, tx *sql.Tx, experiment, machine string)
 	return s, missing(err, "share of experiment "+experiment)
 }
 
+// ShareOf returns the newest share of a machine in an experiment that was submitted with this
+// configuration; the error wraps ErrMissing if there is none.
+func (db *DB) ShareOf(ctx context.Context, tx *sql.Tx, machine, config string) (Share, error) {
+	s, err := scanShare(tx.QueryRowContext(ctx, `SELECT `+shareColumns+` FROM shares WHERE machine = $1 AND
+		experiment IN (SELECT id FROM experiments WHERE config = $2 AND bundle <> '')
+		ORDER BY created DESC LIMIT 1`, machine, config))
+	return s, missing(err, "share")
+}
+
 // PutShare adds a share or replaces it, except for when it was created.
 func (db *DB) PutShare(ctx context.Context, tx *sql.Tx, s Share) error {
 	if s.Status == "" {

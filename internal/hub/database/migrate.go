@@ -19,6 +19,9 @@ var serial = map[Dialect]string{
 	Postgres: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
 }
 
+// bytesType is the type of a column with bytes.
+var bytesType = map[Dialect]string{SQLite: "BLOB", Postgres: "BYTEA"}
+
 // migrate runs the files of migrations that this database has not seen, in the order of their
 // names, in one transaction. A file that has been released is never changed.
 func (db *DB) migrate(ctx context.Context) error {
@@ -64,8 +67,8 @@ func (db *DB) runMigration(ctx context.Context, tx *sql.Tx, name string) error {
 	if err != nil {
 		return err
 	}
-	sqlText := strings.ReplaceAll(string(text), "{{serial}}", serial[db.Dialect])
-	if _, err := tx.ExecContext(ctx, sqlText); err != nil {
+	types := strings.NewReplacer("{{serial}}", serial[db.Dialect], "{{bytes}}", bytesType[db.Dialect])
+	if _, err := tx.ExecContext(ctx, types.Replace(string(text))); err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO migrations (name) VALUES ($1)`, name)

@@ -85,36 +85,6 @@ func (db *DB) CountRecords(ctx context.Context, experiment, machine string) (n i
 	return n, err
 }
 
-// File is a file of a shipped directory that is not a record, as sent last.
-type File struct {
-	Experiment, Machine, Name string
-	Blob                      string
-	Received                  time.Time
-}
-
-// PutFile adds or replaces a file.
-func (db *DB) PutFile(ctx context.Context, tx *sql.Tx, f File) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO files (experiment, machine, name, blob, received)
-		VALUES ($1, $2, $3, $4, $5) ON CONFLICT (experiment, machine, name) DO UPDATE SET
-		blob = excluded.blob, received = excluded.received`,
-		f.Experiment, f.Machine, f.Name, f.Blob, stamp(db.now()))
-	if err != nil {
-		return fmt.Errorf("store the row of file %s: %w", f.Name, err)
-	}
-	return nil
-}
-
-// Files returns the files of a machine's directory by name.
-func (db *DB) Files(ctx context.Context, experiment, machine string) ([]File, error) {
-	return list(ctx, db.Read, func(r row) (f File, err error) {
-		var received int64
-		err = r.Scan(&f.Experiment, &f.Machine, &f.Name, &f.Blob, &received)
-		f.Received = stamped(received)
-		return f, err
-	}, `SELECT experiment, machine, name, blob, received FROM files
-		WHERE experiment = $1 AND machine = $2 ORDER BY name`, experiment, machine)
-}
-
 // MayFetch reports whether a machine has a share of an experiment with this bundle.
 func (db *DB) MayFetch(ctx context.Context, bundle, machine string) (bool, error) {
 	var n int

@@ -80,10 +80,10 @@ func (db *DB) SharesOn(ctx context.Context, machine string, limit int) ([]Share,
 func (db *DB) NewestFiles(ctx context.Context, name string) (map[string]File, error) {
 	all, err := list(ctx, db.Read, func(r row) (f File, err error) {
 		var received int64
-		err = r.Scan(&f.Experiment, &f.Machine, &f.Name, &f.Blob, &received)
+		err = r.Scan(&f.Experiment, &f.Machine, &f.Name, &f.Hash, &received)
 		f.Received = stamped(received)
 		return f, err
-	}, `SELECT experiment, machine, name, blob, received FROM files f WHERE name = $1 AND received =
+	}, `SELECT experiment, machine, name, hash, received FROM files f WHERE name = $1 AND received =
 		(SELECT MAX(received) FROM files WHERE name = f.name AND machine = f.machine)`, name)
 	newest := make(map[string]File, len(all))
 	for _, f := range all {

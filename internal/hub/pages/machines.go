@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -64,7 +62,7 @@ func (p *Pages) machines(r *http.Request, f Frame) (any, error) {
 	}
 	for _, m := range list {
 		one := newMachine(m, f.Now)
-		one.Noise = p.certificate(r.Context(), certificates[m.ID].Blob)
+		one.Noise = p.certificate(r.Context(), certificates[m.ID])
 		if s, ok := running[m.ID]; ok {
 			one.runs(s, names[s.Experiment])
 		}
@@ -100,17 +98,17 @@ func (m *Machine) runs(s database.Share, name string) {
 }
 
 // certificate returns the summary of a noise certificate; "" if there is none that can be read.
-func (p *Pages) certificate(ctx context.Context, blob string) string {
-	if blob == "" {
+func (p *Pages) certificate(ctx context.Context, f database.File) string {
+	if f.Hash == "" {
 		return ""
 	}
 	p.mu.Lock()
-	text, known := p.noise[blob]
+	text, known := p.noise[f.Hash]
 	p.mu.Unlock()
 	if known {
 		return text
 	}
-	if content, err := p.small(ctx, blob); err == nil {
+	if content, err := p.db.FileContent(ctx, f.Experiment, f.Machine, f.Name); err == nil {
 		if c, err := noise.Parse(content); err == nil {
 			text = c.Summary()
 		}
@@ -121,22 +119,8 @@ func (p *Pages) certificate(ctx context.Context, blob string) string {
 	if len(p.noise) >= most {
 		clear(p.noise)
 	}
-	p.noise[blob] = text
+	p.noise[f.Hash] = text
 	return text
-}
-
-// small returns a blob of at most 1 MiB.
-func (p *Pages) small(ctx context.Context, blob string) ([]byte, error) {
-	const most = 1 << 20
-	from, err := p.store.Get(ctx, blob)
-	if err != nil {
-		return nil, err
-	}
-	content, err := io.ReadAll(io.LimitReader(from, most+1))
-	if err = errors.Join(err, from.Close()); err == nil && len(content) > most {
-		err = errors.New("it is too large")
-	}
-	return content, err
 }
 
 func (p *Pages) machine(r *http.Request, f Frame) (any, error) {
@@ -167,7 +151,7 @@ func (p *Pages) machine(r *http.Request, f Frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page.Noise = p.certificate(r.Context(), certificates[m.ID].Blob)
+	page.Noise = p.certificate(r.Context(), certificates[m.ID])
 	return page, nil
 }
 

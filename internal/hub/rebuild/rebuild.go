@@ -6,6 +6,7 @@
 package rebuild
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"krund/internal/durable"
@@ -86,18 +89,38 @@ func (c *Cache) share(ctx context.Context, parent string, x database.Experiment,
 	if err := durable.MkdirAll(c.FS, filepath.Join(dir, "results")); err != nil {
 		return err
 	}
+	var replaced []string
 	for _, f := range files {
-		if f.Name == "log" {
-			continue // for people; it may be large
+		text, err := c.DB.FileContent(ctx, x.ID, machine, f.Name)
+		if err != nil {
+			return err
 		}
-		if err := c.fetch(ctx, f.Blob, filepath.Join(dir, f.Name)); err != nil {
+		if f.Name == api.FileReplaced {
+			replaced = strings.Fields(string(text))
+		} else if err := c.write(filepath.Join(dir, f.Name), bytes.NewReader(text)); err != nil {
 			return err
 		}
 	}
-	return c.records(ctx, dir, x.ID, machine)
+	if err := c.records(ctx, dir, x.ID, machine, replaced); err != nil {
+		return err
+	}
+	// What a rerun has replaced after it was fetched.
+	for _, name := range replaced {
+		n, ok := results.ParseName(name)
+		if !ok {
+			continue
+		}
+		path := filepath.Join(dir, "results")
+		err := c.FS.Rename(filepath.Join(path, name), filepath.Join(path, n.Replaced()))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
-func (c *Cache) records(ctx context.Context, dir, experiment, machine string) error {
+func (c *Cache) records(ctx context.Context, dir, experiment, machine string,
+	replaced []string) error {
 	for seq := int64(0); ; {
 		const part = 1000
 		list, err := c.DB.Records(ctx, experiment, machine, seq, part)
@@ -105,8 +128,11 @@ func (c *Cache) records(ctx context.Context, dir, experiment, machine string) er
 			return err
 		}
 		for _, r := range list {
-			name := results.Name{Slot: int(r.Slot), Attempt: int(r.Attempt)}.String()
-			path := filepath.Join(dir, "results", name)
+			name := results.Name{Slot: int(r.Slot), Attempt: int(r.Attempt)}
+			path := filepath.Join(dir, "results", name.String())
+			if slices.Contains(replaced, name.String()) {
+				path = filepath.Join(dir, "results", name.Replaced())
+			}
 			if _, err := c.FS.Lstat(path); err == nil {
 				continue
 			} else if !errors.Is(err, fs.ErrNotExist) {
@@ -120,14 +146,19 @@ func (c *Cache) records(ctx context.Context, dir, experiment, machine string) er
 	}
 }
 
-// fetch copies a blob. The file appears when it is complete; it is not synced, because it can be
-// fetched again.
-func (c *Cache) fetch(ctx context.Context, hash, path string) (err error) {
+// fetch copies a blob.
+func (c *Cache) fetch(ctx context.Context, hash, path string) error {
 	from, err := c.Store.Get(ctx, hash)
 	if err != nil {
 		return err
 	}
 	defer from.Close() //nolint:errcheck // it was only read
+	return c.write(path, from)
+}
+
+// write writes a file. It appears when it is complete; it is not synced, because it can be fetched
+// again.
+func (c *Cache) write(path string, from io.Reader) error {
 	const usual, part = 0o644, ".part"
 	to, err := c.FS.OpenFile(path+part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, usual)
 	if err != nil {

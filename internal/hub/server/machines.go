@@ -17,6 +17,7 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/jobs"
+	"krund/internal/hub/store"
 )
 
 // join registers a machine and answers with its token.
@@ -60,10 +61,9 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Re
 		return receipt, refuse(err)
 	}
 	machine := access.From(r.Context())
-	for _, e := range message.Entries {
-		if err := s.Store.Put(r.Context(), e.Hash, e.Size, body); err != nil {
-			return receipt, err
-		}
+	files, err := s.contents(r.Context(), body, message.Entries)
+	if err != nil {
+		return receipt, err
 	}
 	err = s.DB.Update(r.Context(), func(tx *sql.Tx) error {
 		receipt = api.Receipt{} // of this attempt
@@ -71,7 +71,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Re
 			return err
 		}
 		if message.Experiment != nil {
-			if err := s.accept(r.Context(), tx, machine, message, &receipt); err != nil {
+			if err := s.accept(r.Context(), tx, machine, message, files, &receipt); err != nil {
 				return err
 			}
 		}
@@ -96,7 +96,7 @@ func (s *Server) report(ctx context.Context, tx *sql.Tx, id string, status api.S
 
 // accept stores the rows of an experiment's progress, records and files.
 func (s *Server) accept(ctx context.Context, tx *sql.Tx, machine access.Identity, message api.Ship,
-	receipt *api.Receipt) error {
+	files map[string][]byte, receipt *api.Receipt) error {
 	share, err := s.share(ctx, tx, machine, *message.Experiment)
 	if err != nil {
 		return err
@@ -111,25 +111,52 @@ func (s *Server) accept(ctx context.Context, tx *sql.Tx, machine access.Identity
 	}
 	receipt.Experiment, receipt.Orders.Request = share.Experiment, share.Request
 	for _, e := range message.Entries {
+		if e.Name != "" {
+			f := database.File{Experiment: share.Experiment, Machine: machine.ID, Name: e.Name, Hash: e.Hash}
+			if err := s.DB.PutFile(ctx, tx, f, files[e.Name]); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := s.DB.AddBlob(ctx, tx, e.Hash, e.Size); err != nil {
 			return err
 		}
-		if e.Name != "" {
-			err = s.DB.PutFile(ctx, tx, database.File{Experiment: share.Experiment, Machine: machine.ID,
-				Name: e.Name, Blob: e.Hash})
-		} else {
-			var added bool
-			added, err = s.DB.AddRecord(ctx, tx, database.Record{Experiment: share.Experiment,
-				Machine: machine.ID, Slot: int64(e.Slot), Attempt: int64(e.Attempt), Blob: e.Hash})
-			if added {
-				receipt.New++
-			}
-		}
+		added, err := s.DB.AddRecord(ctx, tx, database.Record{Experiment: share.Experiment,
+			Machine: machine.ID, Slot: int64(e.Slot), Attempt: int64(e.Attempt), Blob: e.Hash})
 		if err != nil {
 			return err
 		}
+		if added {
+			receipt.New++
+		}
 	}
 	return nil
+}
+
+// contents stores the records of a shipment, durably, and returns its other files by name.
+func (s *Server) contents(ctx context.Context, body io.Reader, entries []api.Entry) (
+	map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, e := range entries {
+		if e.Name == "" {
+			if err := s.Store.Put(ctx, e.Hash, e.Size, body); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		text, err := io.ReadAll(io.LimitReader(body, e.Size))
+		if err == nil && int64(len(text)) != e.Size {
+			err = io.ErrUnexpectedEOF
+		}
+		if err == nil && store.Hash(text) != e.Hash {
+			err = store.ErrHash
+		}
+		if err != nil {
+			return nil, fmt.Errorf("file %s: %w", e.Name, err)
+		}
+		files[e.Name] = text
+	}
+	return files, nil
 }
 
 // share returns the machine's share of the experiment that it names, and makes both if the machine
@@ -138,8 +165,13 @@ func (s *Server) share(ctx context.Context, tx *sql.Tx, machine access.Identity,
 	database.Share, error) {
 	id := x.ID
 	if id == "" {
+		// One that the hub gave, and whose id the machine has lost?
+		share, err := s.DB.ShareOf(ctx, tx, machine.ID, x.ConfigHash)
+		if !errors.Is(err, database.ErrMissing) {
+			return share, err
+		}
 		id = ownID(machine.ID, x)
-		err := s.DB.AddExperiment(ctx, tx, database.Experiment{ID: id, Name: x.Name, Config: x.ConfigHash,
+		err = s.DB.AddExperiment(ctx, tx, database.Experiment{ID: id, Name: x.Name, Config: x.ConfigHash,
 			State: database.Running, Target: machine.Name})
 		if err != nil {
 			return database.Share{}, err

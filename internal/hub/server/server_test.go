@@ -1,85 +1,19 @@
-package server
+package server_test
 
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"io"
-	"log/slog"
-	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"krund/internal/durable"
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
-	"krund/internal/hub/database"
-	"krund/internal/hub/pages"
+	"krund/internal/hub/hubtest"
+	"krund/internal/hub/server"
 	"krund/internal/hub/store"
 )
-
-// hubTime is now in all tests.
-var hubTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
-// hub is a hub for a test.
-type hub struct {
-	*Server
-	web *httptest.Server
-}
-
-func newHub(t *testing.T) *hub {
-	t.Helper()
-	dir := t.TempDir()
-	db, err := database.Open(t.Context(), filepath.Join(dir, "hub.sqlite"),
-		func() time.Time { return hubTime })
-	if err != nil {
-		t.Fatal(err)
-	}
-	blobs, err := store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := slog.New(slog.DiscardHandler)
-	view := pages.New(t.Context(), pages.Options{DB: db, Store: blobs, Log: log, Dir: t.TempDir()})
-	h := &hub{Server: &Server{DB: db, Store: blobs, Pages: view, Log: log}}
-	h.web = httptest.NewServer(h.Handler())
-	t.Cleanup(func() { h.web.Close(); _ = db.Close() })
-	return h
-}
-
-// client returns a client with a token of a role.
-func (h *hub) client(t *testing.T, role access.Role) *api.Client {
-	t.Helper()
-	var token string
-	err := h.DB.Update(t.Context(), func(tx *sql.Tx) (err error) {
-		owner := ""
-		if role != access.Join {
-			owner = "test-" + string(role)
-			if err := h.DB.PutUser(t.Context(), tx, database.User{Name: owner, Role: role}); err != nil {
-				return err
-			}
-		}
-		token, err = h.DB.AddToken(t.Context(), tx, database.Token{Role: role, Owner: owner})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &api.Client{URL: h.web.URL, Token: token}
-}
-
-// machine joins and returns the machine's client.
-func (h *hub) machine(t *testing.T, name string) *api.Client {
-	t.Helper()
-	answer, err := h.client(t, access.Join).Join(t.Context(), api.JoinRequest{Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &api.Client{URL: h.web.URL, Token: answer.Token}
-}
 
 // shipment is a message and its contents.
 type shipment struct {
@@ -106,8 +40,8 @@ func (s shipment) send(ctx context.Context, c *api.Client) (api.Receipt, error) 
 }
 
 func TestShip(t *testing.T) {
-	h := newHub(t)
-	m := h.machine(t, "lab1")
+	h := hubtest.New(t)
+	m := h.Machine(t, "lab1")
 	s := of("warmup", "first", "second")
 	receipt, err := s.send(t.Context(), m)
 	if err != nil || receipt.New != 2 || receipt.Experiment == "" {
@@ -133,8 +67,8 @@ func TestShip(t *testing.T) {
 }
 
 func TestShipRefused(t *testing.T) {
-	h := newHub(t)
-	m := h.machine(t, "lab1")
+	h := hubtest.New(t)
+	m := h.Machine(t, "lab1")
 	first := of("warmup", "first")
 	if _, err := first.send(t.Context(), m); err != nil {
 		t.Fatal(err)
@@ -163,12 +97,12 @@ func TestShipRefused(t *testing.T) {
 
 // TestRoles tries every route with every role.
 func TestRoles(t *testing.T) {
-	h := newHub(t)
+	h := hubtest.New(t)
 	clients := map[access.Role]*api.Client{
-		Anyone: {URL: h.web.URL}, access.Machine: h.machine(t, "lab1"),
+		server.Anyone: {URL: h.URL}, access.Machine: h.Machine(t, "lab1"),
 	}
 	for _, role := range []access.Role{access.Admin, access.User, access.Reader, access.Join} {
-		clients[role] = h.client(t, role)
+		clients[role] = h.Client(t, "test-"+string(role), role)
 	}
 	for _, route := range h.Routes() {
 		method, path, _ := strings.Cut(route.Pattern, " ")
@@ -177,7 +111,7 @@ func TestRoles(t *testing.T) {
 			err := client.Do(t.Context(), method, path, strings.NewReader(""), nil)
 			var answer *api.Error
 			refused := errors.As(err, &answer) && (answer.Status == 401 || answer.Status == 403)
-			if want := route.Role != Anyone && !role.Includes(route.Role); refused != want {
+			if want := route.Role != server.Anyone && !role.Includes(route.Role); refused != want {
 				t.Errorf("%s as %q: refused %v (%v), want %v", route.Pattern, role, refused, err, want)
 			}
 		}

@@ -95,16 +95,17 @@ CREATE TABLE records (
 );
 CREATE INDEX records_blob ON records (blob);
 
--- The other files of a shipped directory, as sent last.
+-- The other files of a shipped directory, as sent last. They change with each boot, so that they are
+-- here, and not in the store: what the store has is never replaced.
 CREATE TABLE files (
 	experiment  TEXT NOT NULL REFERENCES experiments (id),
 	machine     TEXT NOT NULL REFERENCES machines (id),
 	name        TEXT NOT NULL,
-	blob        TEXT NOT NULL REFERENCES blobs (hash),
+	hash        TEXT NOT NULL,
+	content     {{bytes}} NOT NULL,         -- gzip
 	received    BIGINT NOT NULL,
 	PRIMARY KEY (experiment, machine, name)
 );
-CREATE INDEX files_blob ON files (blob);
 
 CREATE TABLE alerts (
 	id          TEXT PRIMARY KEY,

@@ -1,0 +1,64 @@
+package database
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"time"
+)
+
+// File is a file of a shipped directory that is not a record, as sent last.
+type File struct {
+	Experiment, Machine, Name string
+	Hash                      string // of its contents
+	Received                  time.Time
+}
+
+// PutFile adds or replaces a file.
+func (db *DB) PutFile(ctx context.Context, tx *sql.Tx, f File, content []byte) error {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write(content)
+	if err == nil {
+		err = w.Close()
+	}
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `INSERT INTO files (experiment, machine, name, hash, content, received)
+			VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (experiment, machine, name) DO UPDATE SET
+			hash = excluded.hash, content = excluded.content, received = excluded.received`,
+			f.Experiment, f.Machine, f.Name, f.Hash, packed.Bytes(), stamp(db.now()))
+	}
+	if err != nil {
+		return fmt.Errorf("store file %s: %w", f.Name, err)
+	}
+	return nil
+}
+
+// Files returns the files of a machine's directory by name.
+func (db *DB) Files(ctx context.Context, experiment, machine string) ([]File, error) {
+	return list(ctx, db.Read, func(r row) (f File, err error) {
+		var received int64
+		err = r.Scan(&f.Experiment, &f.Machine, &f.Name, &f.Hash, &received)
+		f.Received = stamped(received)
+		return f, err
+	}, `SELECT experiment, machine, name, hash, received FROM files
+		WHERE experiment = $1 AND machine = $2 ORDER BY name`, experiment, machine)
+}
+
+// FileContent returns the contents of a file; the error wraps ErrMissing if there is none.
+func (db *DB) FileContent(ctx context.Context, experiment, machine, name string) ([]byte, error) {
+	var packed []byte
+	err := db.Read.QueryRowContext(ctx, `SELECT content FROM files
+		WHERE experiment = $1 AND machine = $2 AND name = $3`, experiment, machine, name).Scan(&packed)
+	if err != nil {
+		return nil, missing(err, "file "+name)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("file %s: %w", name, err)
+	}
+	return io.ReadAll(r) // it was as large when it was packed
+}

@@ -1,0 +1,129 @@
+package store_test
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+	"krund/internal/hub/store"
+)
+
+func get(t *testing.T, s store.Store, hash string) (string, error) {
+	t.Helper()
+	r, err := s.Get(t.Context(), hash)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close() //nolint:errcheck // it was only read
+	text, err := io.ReadAll(r)
+	return string(text), err
+}
+
+// conform tests what every store must do.
+func conform(t *testing.T, s store.Store) {
+	hash := store.Hash([]byte("hello"))
+	if err := s.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := get(t, s, hash); !errors.Is(err, store.ErrMissing) {
+		t.Errorf("before: %v, want ErrMissing", err)
+	}
+	if err := s.Put(t.Context(), hash, 5, strings.NewReader("hellO")); !errors.Is(err, store.ErrHash) {
+		t.Errorf("other contents: %v, want ErrHash", err)
+	}
+	if err := s.Put(t.Context(), hash, 5, strings.NewReader("hell")); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("too short: %v, want io.ErrUnexpectedEOF", err)
+	}
+	if _, err := get(t, s, hash); !errors.Is(err, store.ErrMissing) {
+		t.Errorf("after what was refused: %v, want ErrMissing", err)
+	}
+	for range 2 {
+		body := strings.NewReader("hello, world")
+		if err := s.Put(t.Context(), hash, 5, body); err != nil {
+			t.Fatal(err)
+		}
+		if body.Len() != len(", world") {
+			t.Errorf("it read %d bytes, not 5", 12-body.Len())
+		}
+		if text, err := get(t, s, hash); err != nil || text != "hello" {
+			t.Errorf("%q, %v", text, err)
+		}
+	}
+	for range 2 {
+		if err := s.Delete(t.Context(), hash); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := get(t, s, hash); !errors.Is(err, store.ErrMissing) {
+		t.Errorf("after Delete: %v, want ErrMissing", err)
+	}
+	for _, name := range []string{"", "..", strings.Repeat("A", 64), strings.Repeat("a", 63) + "/"} {
+		if _, err := get(t, s, name); !errors.Is(err, store.ErrMissing) {
+			t.Errorf("%q: %v, want ErrMissing", name, err)
+		}
+		if err := s.Put(t.Context(), name, 0, strings.NewReader("")); err == nil {
+			t.Errorf("%q was stored", name)
+		}
+	}
+}
+
+func TestDirectory(t *testing.T) {
+	s, err := store.OpenDirectory(durable.OS(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conform(t, s)
+}
+
+func TestDamaged(t *testing.T) {
+	disk := crashfs.New("/hub")
+	s, err := store.OpenDirectory(disk, "/hub/blobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := store.Hash([]byte("hello"))
+	disk.Put("/hub/blobs/"+hash[:2]+"/"+hash, []byte("hellO"))
+	if _, err := get(t, s, hash); !errors.Is(err, store.ErrHash) {
+		t.Errorf("%v, want ErrHash", err)
+	}
+}
+
+// TestCut cuts the power in each operation of Put: what it has confirmed survives, and nothing is
+// there in part.
+func TestCut(t *testing.T) {
+	hash := store.Hash([]byte("hello"))
+	for op := 1; ; op++ {
+		disk := crashfs.New("/hub")
+		if _, err := store.OpenDirectory(disk, "/hub/blobs"); err != nil {
+			t.Fatal(err)
+		}
+		disk = disk.Survivor(crashfs.Nothing)
+		s, err := store.OpenDirectory(disk, "/hub/blobs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		disk.CrashAt(disk.Ops() + op)
+		putErr := s.Put(t.Context(), hash, 5, strings.NewReader("hello"))
+		for name, policy := range map[string]crashfs.Policy{"nothing": crashfs.Nothing,
+			"everything": crashfs.Everything} {
+			s, err := store.OpenDirectory(disk.Survivor(policy), "/hub/blobs")
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := get(t, s, hash)
+			whole := err == nil && text == "hello"
+			if !whole && (putErr == nil || !errors.Is(err, store.ErrMissing)) {
+				t.Errorf("cut at %d (%v), %s survives: %q, %v", op, putErr, name, text, err)
+			}
+		}
+		if !disk.IsCut() {
+			if putErr != nil || op < 4 {
+				t.Fatalf("operation %d: %v", op, putErr)
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package ship
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/hub/api"
+	"krund/internal/results"
+	"krund/internal/schedule"
+)
+
+// Limits of one request; the next one sends what is left.
+const (
+	batchBytes   = 8 << 20
+	batchRecords = 500
+	logBytes     = 64 << 10 // of the end of the log
+)
+
+// Experiment is an experiment's directory and the hub that gets its records.
+type Experiment struct {
+	Directory directory.Directory
+	Client    *api.Client
+	Name      string
+	Status    api.Status
+	Progress  api.Progress
+}
+
+// Result is what a shipment achieved.
+type Result struct {
+	Sent   int        // records that the hub has confirmed, new to it or not
+	Orders api.Orders // what the machine is to do
+}
+
+// Ship sends the records that the hub does not have, and the other files that have changed, in
+// requests of bounded size. It ends with ctx; what the hub has confirmed until then is remembered.
+// Several may run at the same time: the hub stores a record once.
+func (x Experiment) Ship(ctx context.Context) (Result, error) {
+	var result Result
+	path := x.Directory.Hub()
+	memory, err := Load(x.Directory.FS(), path, x.Client.URL)
+	if err != nil {
+		return result, err
+	}
+	about, err := x.identify(&memory)
+	if err != nil {
+		return result, err
+	}
+	list, err := results.NewReader(x.Directory.FS(), x.Directory.Results()).List()
+	if err != nil {
+		return result, err
+	}
+	left := x.contents(list, memory)
+	if memory.Experiment == "" && len(list.Records)+len(list.Replaced) > 0 {
+		if left, err = x.ask(ctx, &about, &memory, list); err != nil {
+			return result, err
+		}
+	}
+	for first := true; first || len(left) > 0; first = false {
+		part, rest, err := x.batch(left)
+		if err != nil {
+			return result, err
+		}
+		files, err := x.files(list.Replaced, memory)
+		if err != nil {
+			return result, err
+		}
+		receipt, err := x.send(ctx, about, append(part, files...))
+		if err != nil {
+			return result, err
+		}
+		about.ID, memory.Experiment = receipt.Experiment, receipt.Experiment
+		for _, c := range part {
+			memory.Add(c.name)
+		}
+		for _, c := range files {
+			memory.Files[c.Name] = c.Hash
+		}
+		if err := memory.Store(x.Directory.FS(), path); err != nil {
+			return result, err
+		}
+		result.Sent += len(part)
+		result.Orders = receipt.Orders
+		left = rest
+	}
+	return result, nil
+}
+
+// identify returns what the hub is to know of the experiment. The memory is emptied if it is of
+// another schedule: the experiment was begun anew in the same directory.
+func (x Experiment) identify(m *Memory) (api.Experiment, error) {
+	s, err := schedule.Open(x.Directory.FS(), x.Directory.Schedule(), false)
+	if err != nil {
+		return api.Experiment{}, err
+	}
+	h := s.Header()
+	if err := s.Close(); err != nil {
+		return api.Experiment{}, err
+	}
+	about := api.Experiment{Name: x.Name, ConfigHash: h.ConfigHash, Created: h.Created,
+		Seed: h.Seed, Progress: x.Progress}
+	if m.Created != about.Created || m.Config != about.ConfigHash {
+		given := m.Given && m.Created == "" // the hub gave it, and nothing was shipped yet
+		id := m.Experiment
+		*m = Memory{Format: memoryFormat, Hub: m.Hub, Files: map[string]string{}, Created: about.Created,
+			Config: about.ConfigHash}
+		if given {
+			m.Experiment, m.Given = id, true
+		}
+	}
+	about.ID = m.Experiment
+	return about, nil
+}
+
+// content is an entry and where it is: in a file, or in memory.
+type content struct {
+	api.Entry
+	name results.Name
+	path string
+	text []byte
+}
+
+// contents returns the records that the hub does not have, those that a rerun has replaced first.
+func (x Experiment) contents(list results.Listing, m Memory) []content {
+	var all []content
+	add := func(n results.Name, file string) {
+		if !m.Has(n) {
+			all = append(all, content{name: n, path: filepath.Join(x.Directory.Results(), file),
+				Entry: api.Entry{Slot: n.Slot, Attempt: n.Attempt}})
+		}
+	}
+	for _, n := range list.Replaced {
+		add(n, n.Replaced())
+	}
+	for _, n := range list.Records {
+		add(n, n.String())
+	}
+	return all
+}
+
+// ask fills an empty memory: it asks the hub which experiment this is, and what it has of it.
+func (x Experiment) ask(ctx context.Context, about *api.Experiment, m *Memory, list results.Listing) (
+	[]content, error) {
+	receipt, err := x.send(ctx, *about, nil)
+	if err != nil {
+		return nil, err
+	}
+	about.ID, m.Experiment = receipt.Experiment, receipt.Experiment
+	for seq := int64(0); ; {
+		have, err := x.Client.Have(ctx, about.ID, seq)
+		if err != nil {
+			return nil, err
+		}
+		if len(have) == 0 {
+			return x.contents(list, *m), nil
+		}
+		for _, h := range have {
+			m.Add(results.Name{Slot: h.Slot, Attempt: h.Attempt})
+			seq = max(seq, h.Seq)
+		}
+	}
+}
+
+// batch returns the first contents, as many as fit in a request, with their hashes, and the rest.
+func (x Experiment) batch(left []content) (part, rest []content, err error) {
+	var size int64
+	for i, c := range left {
+		if i == batchRecords || size >= batchBytes {
+			return part, left[i:], nil
+		}
+		if c.Hash, c.Size, err = hashOf(x.Directory.FS(), c.path); err != nil {
+			return nil, nil, fmt.Errorf("read a record: %w", err)
+		}
+		size += c.Size
+		part = append(part, c)
+	}
+	return part, nil, nil
+}
+
+func hashOf(fsys durable.FS, path string) (string, int64, error) {
+	f, err := open(fsys, path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	sum := sha256.New()
+	n, err := io.Copy(sum, io.LimitReader(f, api.MaxBlob+1))
+	if err == nil && n > api.MaxBlob {
+		err = fmt.Errorf("%s has more than %d bytes, the most that a hub accepts", path, api.MaxBlob)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), n, err
+}
+
+// files returns the other files that have changed since the hub got them. They are read at once,
+// because krund may be writing them.
+func (x Experiment) files(replaced []results.Name, m Memory) ([]content, error) {
+	var all []content
+	for _, name := range api.FileNames() {
+		text, err := x.read(name, replaced)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read what is shipped: %w", err)
+		}
+		sum := sha256.Sum256(text)
+		hash := hex.EncodeToString(sum[:])
+		if m.Files[name] != hash {
+			all = append(all, content{text: text,
+				Entry: api.Entry{Name: name, Hash: hash, Size: int64(len(text))}})
+		}
+	}
+	return all, nil
+}
+
+func (x Experiment) read(name string, replaced []results.Name) ([]byte, error) {
+	fsys, path := x.Directory.FS(), filepath.Join(x.Directory.Dir(), name)
+	switch name {
+	case api.FileReplaced:
+		var lines strings.Builder
+		for _, n := range replaced {
+			lines.WriteString(n.String() + "\n")
+		}
+		return []byte(lines.String()), nil
+	case api.FileLog:
+		return tail(fsys, path, logBytes)
+	}
+	return durable.ReadSmallFile(fsys, path, api.MaxFile)
+}
+
+// tail returns at most the last n bytes of a file.
+func tail(fsys durable.FS, path string, n int64) ([]byte, error) {
+	f, err := open(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-n), n))
+}
+
+func open(fsys durable.FS, path string) (durable.File, error) {
+	return fsys.OpenFile(path, os.O_RDONLY, 0)
+}
+
+func (x Experiment) send(ctx context.Context, about api.Experiment, list []content) (api.Receipt, error) {
+	message := api.Ship{Status: x.Status, Experiment: &about}
+	for _, c := range list {
+		message.Entries = append(message.Entries, c.Entry)
+	}
+	i := 0
+	receipt, err := x.Client.Ship(ctx, message, func(api.Entry) (io.ReadCloser, error) {
+		c := list[i]
+		i++
+		if c.path == "" {
+			return io.NopCloser(bytes.NewReader(c.text)), nil
+		}
+		return open(x.Directory.FS(), c.path)
+	})
+	if err == nil && receipt.Experiment == "" {
+		err = errors.New("the receipt names no experiment; is this the hub's address?")
+	}
+	return receipt, err
+}

@@ -1,0 +1,198 @@
+package ship_test
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/durable/crashfs"
+	"krund/internal/hub/api"
+	"krund/internal/hub/hubtest"
+	"krund/internal/key"
+	"krund/internal/results"
+	"krund/internal/schedule"
+	"krund/internal/ship"
+)
+
+const slots = 8
+
+// begin makes the directory of an experiment with some slots and no record.
+func begin(t *testing.T, fsys durable.FS, parent string) directory.Directory {
+	t.Helper()
+	d, err := directory.Create(fsys, filepath.Join(parent, "warmup.krun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := schedule.Header{ConfigHash: strings.Repeat("c", 64), Created: "1970-01-01T00:00:07Z",
+		Order: "round-robin", Seed: 1 << 63}
+	if err := schedule.Create(fsys, d.Schedule(), header, slots, plan()); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func plan() iter.Seq[schedule.Slot] {
+	return func(yield func(schedule.Slot) bool) {
+		for i := range slots {
+			k := key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
+			if !yield(schedule.Slot{Index: i, Key: k, Pexec: i + 1, Flag: schedule.Outstanding}) {
+				return
+			}
+		}
+	}
+}
+
+// record writes a record; what is shipped does not depend on its contents.
+func record(t *testing.T, d directory.Directory, slot, attempt int) {
+	t.Helper()
+	name := filepath.Join(d.Results(), results.Name{Slot: slot, Attempt: attempt}.String())
+	if err := durable.WriteFile(d.FS(), name, fmt.Appendf(nil, "%d-%d", slot, attempt), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// received returns the contents of what the hub has, by slot and attempt, in the order of arrival.
+func received(t *testing.T, h *hubtest.Hub, id string) []string {
+	t.Helper()
+	rows, err := h.DB.Records(t.Context(), id, "", 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []string{}
+	for _, r := range rows {
+		blob, err := h.Store.Get(t.Context(), r.Blob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(blob)
+		if err != nil || string(text) != fmt.Sprintf("%d-%d", r.Slot, r.Attempt) {
+			t.Errorf("slot %d, attempt %d has %q, %v", r.Slot, r.Attempt, text, err)
+		}
+		_ = blob.Close()
+		all = append(all, string(text))
+	}
+	return all
+}
+
+func send(t *testing.T, d directory.Directory, c *api.Client) (string, int) {
+	t.Helper()
+	result, err := ship.Experiment{Directory: d, Client: c, Name: "warmup"}.Ship(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := ship.Load(d.FS(), d.Hub(), c.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Experiment, result.Sent
+}
+
+func TestShip(t *testing.T) {
+	h := hubtest.New(t)
+	m := h.Machine(t, "lab1")
+	d := begin(t, durable.OS(), t.TempDir())
+	id, _ := send(t, d, m) // before the first record
+	record(t, d, 0, 1)
+	record(t, d, 1, 1)
+	if again, sent := send(t, d, m); sent != 2 || again != id {
+		t.Errorf("two records: sent %d in %s, want 2 in %s", sent, again, id)
+	}
+	if _, sent := send(t, d, m); sent != 0 {
+		t.Errorf("nothing new: sent %d", sent)
+	}
+	record(t, d, 2, 1)
+	record(t, d, 2, 2)
+	if err := d.FS().Remove(d.Hub()); err != nil {
+		t.Fatal(err)
+	}
+	if again, sent := send(t, d, m); sent != 2 || again != id {
+		t.Errorf("after the memory was lost: sent %d in %s, want 2 in %s", sent, again, id)
+	}
+	old := results.Name{Slot: 1, Attempt: 1}
+	err := d.FS().Rename(filepath.Join(d.Results(), old.String()), filepath.Join(d.Results(), old.Replaced()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	record(t, d, 1, 2)
+	send(t, d, m)
+	want := []string{"0-1", "1-1", "2-1", "2-2", "1-2"}
+	if got := received(t, h, id); !reflect.DeepEqual(got, want) {
+		t.Errorf("received %q, want %q", got, want)
+	}
+	machines, err := h.DB.Machines(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := h.DB.FileContent(t.Context(), id, machines[0].ID, api.FileReplaced)
+	if err != nil || string(text) != old.String()+"\n" {
+		t.Errorf("replaced: %q, %v", text, err)
+	}
+}
+
+// TestShipCut cuts the machine's power in each operation on its disk while it ships: the hub has
+// every record once, and the memory can be used.
+func TestShipCut(t *testing.T) {
+	h := hubtest.New(t)
+	cuts := 0
+	for op := 1; ; op++ {
+		m := h.Machine(t, fmt.Sprintf("lab%d", op))
+		disk := crashfs.New("/lab")
+		d := begin(t, disk, "/lab")
+		for slot := range 3 {
+			record(t, d, slot, 1)
+		}
+		send(t, d, m)
+		for slot := 3; slot < slots; slot++ {
+			record(t, d, slot, 1)
+		}
+		start := disk.Survivor(crashfs.Nothing)
+		start.CrashAt(op)
+		d, err := directory.Open(start, "/lab/warmup.krun")
+		if err == nil {
+			_, err = ship.Experiment{Directory: d, Client: m, Name: "warmup"}.Ship(t.Context())
+		}
+		if !start.IsCut() {
+			if err != nil || cuts == 0 {
+				t.Fatalf("after %d cuts: %v", cuts, err)
+			}
+			return
+		}
+		cuts++
+		for name, policy := range map[string]crashfs.Policy{"nothing": crashfs.Nothing,
+			"everything": crashfs.Everything} {
+			d, err := directory.Open(start.Reboot(policy), "/lab/warmup.krun")
+			if err != nil {
+				t.Fatal(err)
+			}
+			id, _ := send(t, d, m)
+			want := []string{"0-1", "1-1", "2-1", "3-1", "4-1", "5-1", "6-1", "7-1"}
+			if got := received(t, h, id); !reflect.DeepEqual(got, want) {
+				t.Errorf("cut at operation %d, %s survives: received %q", op, name, got)
+			}
+		}
+	}
+}
+
+func TestMemoryRanges(t *testing.T) {
+	var m ship.Memory
+	for _, slot := range []int{5, 3, 4, 0, 9, 4} {
+		m.Add(results.Name{Slot: slot, Attempt: 1})
+	}
+	m.Add(results.Name{Slot: 4, Attempt: 2})
+	want := []ship.Range{{Attempt: 1, From: 0, To: 0}, {Attempt: 1, From: 3, To: 5},
+		{Attempt: 1, From: 9, To: 9}, {Attempt: 2, From: 4, To: 4}}
+	if !reflect.DeepEqual(m.Received, want) {
+		t.Errorf("%+v, want %+v", m.Received, want)
+	}
+	for slot, has := range []bool{true, false, false, true, true, true, false} {
+		if m.Has(results.Name{Slot: slot, Attempt: 1}) != has {
+			t.Errorf("slot %d: want %v", slot, has)
+		}
+	}
+}
