@@ -198,6 +198,37 @@ func TestLevelOfAColumn(t *testing.T) {
 	}
 }
 
+// TestFrequency: the governor lowers the frequency by a fifth at the changepoint. MPERF counts at a
+// constant rate, APERF and the cycles with the frequency, so that per iteration only MPERF grows.
+// The cause is also found in the other direction.
+func TestFrequency(t *testing.T) {
+	for _, factor := range []float64{1.25, 0.8} {
+		random := rand.New(rand.NewPCG(3, 4))
+		var executions []dataset.Execution
+		var analyses []warmup.Execution
+		for x, at := range []int{120, 200, 260} {
+			e, a := made(400, nil, []int{at})
+			e.Number, a.Number, e.Instrument = x+1, x+1, ""
+			a.Segments[1].Mean = factor * a.Segments[0].Mean
+			mperf := level(random, 400, 2e6, 0.002)
+			for i := at; i < 400; i++ {
+				mperf[i] = int64(factor * float64(mperf[i]))
+			}
+			columns := []string{dataset.APERF, dataset.CoreCycles, "instructions", dataset.MPERF}
+			for c, values := range [][]int64{level(random, 400, 2e6, 0.002), level(random, 400, 2e6, 0.002),
+				level(random, 400, 3e6, 0.002), mperf} {
+				e.Columns = append(e.Columns, dataset.Column{Name: columns[c], Core: 3, Ints: values})
+			}
+			executions, analyses = append(executions, e), append(analyses, a)
+		}
+		k := keyOf(executions, analyses)
+		if len(k.Statements) != 1 || k.Statements[0].Cause != Frequency || k.Changepoints.Explained != 3 ||
+			k.Statements[0].Text != "3 of 3 changepoints come with a change of frequency" {
+			t.Errorf("%v times as long: %+v, %+v", factor, k.Statements, k.Candidates)
+		}
+	}
+}
+
 // TestSteadyDisagrees: what the VM still did in the steady state.
 func TestSteadyDisagrees(t *testing.T) {
 	e, a := made(200, nil, []int{100})

@@ -248,6 +248,15 @@ var injections = []injection{
 			add(e, "minor_faults", j, 100)
 		}
 	}),
+	stepped(Frequency, 1.25, func(random *rand.Rand, e *dataset.Execution, i int) {
+		n := len(e.Starts)
+		mperf, aperf := level(random, n, 2e6, 0.002), level(random, n, 2e6, 0.002)
+		for j := i; j < n; j++ {
+			mperf[j] += mperf[j] / 4
+		}
+		e.Columns = append(e.Columns, dataset.Column{Name: dataset.MPERF, Core: dataset.NoCore, Ints: mperf},
+			dataset.Column{Name: dataset.APERF, Core: dataset.NoCore, Ints: aperf})
+	}),
 	stepped(Competitor, 1.8, func(random *rand.Rand, e *dataset.Execution, i int) {
 		for j := i; j < len(e.Starts); j++ {
 			add(e, "involuntary_switches", j, int64(random.IntN(3)))
