@@ -263,7 +263,7 @@ func TestInstrumentMissing(t *testing.T) {
 					t.Fatal(err)
 				}
 				argv[1] = write(t, "runner."+extension, string(source))
-				run{argv: argv, iterations: 1, instrument: "columns"}.do(t).check(t, expect{ExitLibrary, 0,
+				run{argv: argv, iterations: 1, instrument: "columns"}.do(t).check(t, expect{ExitInstrument, 0,
 					libkrun.StateReady, "", "KRUN_INSTRUMENT needs instrument." + extension})
 			})
 		}

@@ -214,7 +214,7 @@ function main(argv) {
   defineGlobals(argv[0]);
   const run_iter = loadBenchmark(argv[0]);
   // krun.node has asked only with KRUN_INSTRUMENT
-  const instrument = krun.asked && require("./instrument.js");
+  const instrument = krun.asked && instrumented(() => require("./instrument.js"));
   const log = instrument && instrumented(() => instrument.start(krun));
   try {
     code = instrument ? instrument.measure(krun, run_iter, parameter) :

@@ -10,8 +10,8 @@ it also runs instrument.lua, which asks LuaJIT what it did in each iteration.
 
 exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
 66 the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
-raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. If the
-benchmark exits by itself, its status is kept.
+raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed; 78
+instrument.lua cannot be loaded. If the benchmark exits by itself, its status is kept.
 ]]
 
 local EXIT_USAGE = 64
@@ -21,6 +21,7 @@ local EXIT_LIBRARY = 69
 local EXIT_EXCEPTION = 70
 local EXIT_INIT = 71
 local EXIT_MEASURE = 76
+local EXIT_INSTRUMENT = 78
 
 local VERSION = 1 -- KRUN_VERSION of krun.h
 local EXACT = 2 ^ 53 -- integers up to here are represented exactly
@@ -189,7 +190,7 @@ end
 local function load_instrument()
   local chunk, err = loadfile(directory(arg[0]) .. "/instrument.lua")
   if not chunk then
-    fail(EXIT_LIBRARY, "KRUN_INSTRUMENT needs instrument.lua: ", text(err), "; install it beside runner.lua")
+    fail(EXIT_INSTRUMENT, "KRUN_INSTRUMENT needs instrument.lua: ", text(err), "; install it beside runner.lua")
   end
   return chunk()
 end

@@ -12,8 +12,8 @@
  *
  * Exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
  * 66 the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
- * raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. If
- * the benchmark exits by itself, its status is kept.
+ * raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed; 78
+ * instrument.php is missing. If the benchmark exits by itself, its status is kept.
  */
 
 namespace krund\runner; // the benchmark's functions are in the global namespace
@@ -25,6 +25,7 @@ const EXIT_LIBRARY = 69;
 const EXIT_EXCEPTION = 70;
 const EXIT_INIT = 71;
 const EXIT_MEASURE = 76;
+const EXIT_INSTRUMENT = 78;
 
 const VERSION = 1; // KRUN_VERSION of krun.h
 
@@ -180,7 +181,7 @@ final class Run
             $code = measure($this->lib, $this->handle, $this->parameter);
         } else {
             if (!is_file(__DIR__ . '/instrument.php')) {
-                fail(EXIT_LIBRARY, 'KRUN_INSTRUMENT needs instrument.php; install it beside runner.php');
+                fail(EXIT_INSTRUMENT, 'KRUN_INSTRUMENT needs instrument.php; install it beside runner.php');
             }
             require __DIR__ . '/instrument.php';
             $columns = new Columns(library_path(), $this->handle, $instrument === 'events');

@@ -10,8 +10,8 @@ also loads instrument.py, which asks the VM what it did in each iteration.
 
 exit status: 0 measured; 64 usage; 65 the benchmark has no function run_iter;
 66 the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
-raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. If the
-benchmark exits by itself, its status is kept.
+raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed; 78
+instrument.py cannot be loaded. If the benchmark exits by itself, its status is kept.
 """
 
 import ctypes
@@ -26,6 +26,7 @@ EXIT_LIBRARY = 69
 EXIT_EXCEPTION = 70
 EXIT_INIT = 71
 EXIT_MEASURE = 76
+EXIT_INSTRUMENT = 78
 
 VERSION = 1  # KRUN_VERSION of krun.h
 
@@ -153,7 +154,7 @@ def load_instrument():
         with open(path, "rb") as source:
             exec(compile(source.read(), path, "exec", 0, True), names)
     except (IOError, OSError) as error:
-        fail(EXIT_LIBRARY, "KRUN_INSTRUMENT needs instrument.py: %s; install it beside runner.py" % error)
+        fail(EXIT_INSTRUMENT, "KRUN_INSTRUMENT needs instrument.py: %s; install it beside runner.py" % error)
     return names
 
 

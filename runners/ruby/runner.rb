@@ -12,8 +12,8 @@
 #
 # exit status: 0 measured; 64 usage; 65 the benchmark has no method run_iter; 66
 # the benchmark cannot be loaded; 69 libkrun cannot be loaded; 70 the benchmark
-# raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed. If the benchmark exits
-# by itself, its status is kept.
+# raised an exception; 71 krun_init failed; 76 krun_begin or krun_end failed; 78
+# instrument.rb cannot be loaded. If the benchmark exits by itself, its status is kept.
 
 # Everything of the runner is in this module, so that it does not share names with the benchmark.
 module KrunRunner
@@ -24,6 +24,7 @@ module KrunRunner
   EXIT_EXCEPTION = 70
   EXIT_INIT = 71
   EXIT_MEASURE = 76
+  EXIT_INSTRUMENT = 78
 
   VERSION = 1 # KRUN_VERSION of krun.h
 
@@ -196,7 +197,7 @@ module KrunRunner
     @columns = Columns.new(*library.columns, handle)
     library.watch_gc(handle) if ENV["KRUN_INSTRUMENT"] == "events"
   rescue LoadError => error
-    fail(EXIT_LIBRARY, "KRUN_INSTRUMENT needs instrument.rb: ", error.message, "; install it beside runner.rb")
+    fail(EXIT_INSTRUMENT, "KRUN_INSTRUMENT needs instrument.rb: ", error.message, "; install it beside runner.rb")
   end
 
   # Returns the code of the call that failed, or 0.
