@@ -58,6 +58,33 @@ func TestEventsExport(t *testing.T) {
 	}
 }
 
+// TestTraceSwitches: the summary is at the beginning of the trace, and the end of the record where
+// it was; a stamp before the beginning is not written.
+func TestTraceSwitches(t *testing.T) {
+	r := eventful()
+	full, early := int64(1_021_000_000), int64(1)
+	r.Switches = &results.Switches{CPUs: []int{2}, Tasks: []results.SwitchTask{{Name: "kworker", PID: 7}},
+		FullNS: &full}
+	const summary = `{"name":"switches","cat":"switch","ph":"i","s":"p","ts":0.000,"pid":1,"tid":1,"args":` +
+		`{"cpus":[2],"reason":"","tasks":[{"name":"kworker","pid":7,"cpu_ns":0,"runs":0}]}}`
+	const end = `{"name":"no switches from here on","cat":"switch","ph":"i","s":"p","ts":21000.000,"pid":1,` +
+		`"tid":1}`
+	trace := func() string {
+		var b bytes.Buffer
+		if err := WriteTrace(&b, slices.Values([]results.Record{r})); err != nil || !json.Valid(b.Bytes()) {
+			t.Fatalf("%v: %s", err, b.String())
+		}
+		return b.String()
+	}
+	if got := trace(); !strings.Contains(got, summary+",\n"+end+",\n") {
+		t.Errorf("%s", got)
+	}
+	r.Switches.FullNS = &early
+	if got := trace(); !strings.Contains(got, summary) || strings.Contains(got, "no switches") {
+		t.Errorf("%s", got)
+	}
+}
+
 // TestTrace compares the whole trace of a record.
 func TestTrace(t *testing.T) {
 	var b bytes.Buffer

@@ -111,7 +111,24 @@ func (t *traceWriter) execution(r *results.Record) {
 		t.complete(iterationsThread, fmt.Sprintf("iteration %d", i), "iteration", clock, r.StartNS[i],
 			r.WallNS[i], iterationArgs(r, i))
 	}
+	t.switches(r.Switches, clock)
 	t.events(r.Events, clock)
+}
+
+// switches writes the summary of the context switches as an instant at the beginning, and when the
+// memory for them was full, from when on events of kind switch are missing.
+func (t *traceWriter) switches(s *results.Switches, c traceClock) {
+	if s == nil {
+		return
+	}
+	e := traceEvent{Name: "switches", Category: "switch", Phase: phaseInstant, Scope: "p",
+		Thread: iterationsThread, Time: c.at(int64(c)),
+		Args: map[string]any{"cpus": s.CPUs, "reason": s.Reason, "tasks": s.Tasks}}
+	t.event(e)
+	if s.FullNS != nil && *s.FullNS >= int64(c) {
+		e.Name, e.Time, e.Args = "no switches from here on", c.at(*s.FullNS), nil
+		t.event(e)
+	}
 }
 
 // traceLabels describes what is special about a record.
