@@ -155,9 +155,9 @@ e.textContent||e.name).trim(),outline:s.outlineStyle,left:e.getBoundingClientRec
 		}
 		stops = append(stops, stop.Text)
 	}
-	want := []string{"Skip to the content", "Machines", "Queue", "Experiments", "Compare", "Alerts 1 open",
-		"Tokens", "Log out", "Table of experiments", "bench-1", "priority", "Set the priority of bench-1",
-		"Stop bench-1", "sorting"}
+	want := []string{"Skip to the content", "Machines", "Queue", "Experiments", "Compare", "History",
+		"Alerts 1 open", "Tokens", "Log out", "Table of experiments", "bench-1", "priority",
+		"Set the priority of bench-1", "Stop bench-1", "sorting"}
 	if !slices.Equal(stops, want) {
 		t.Errorf("stops %q, want %q", stops, want)
 	}

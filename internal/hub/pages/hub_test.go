@@ -147,12 +147,14 @@ func TestPagesOfAHub(t *testing.T) {
 		"/machines/bench-1": {"sorting", "4 executions: 1 completed, 1 error, 1 running, 1 to do"},
 		"/queue": {"sorting", "&lt;script&gt;alert(1)&lt;/script&gt;",
 			"2 of 4 executions, 50 %, 1 failure"},
-		"/experiments":    {"sorting", "berta"},
-		"/experiments/e1": {"&lt;b&gt;signal", "a:C:default", `href="/experiments/e1/report"`},
-		"/experiments/e2": {"No machine has begun"},
-		"/compare":        {"sorting, 2026-11-22 16:00, running"},
-		"/alerts":         {"No change was found"},
-		"/tokens":         {"Make a token", "<option>join"},
+		"/experiments":       {"sorting", "berta"},
+		"/experiments/e1":    {"&lt;b&gt;signal", "a:C:default", `href="/experiments/e1/report"`},
+		"/experiments/e2":    {"No machine has begun"},
+		"/compare":           {"sorting, 2026-11-22 16:00, running"},
+		"/history":           {`<option value="sorting">`},
+		"/history?name=none": {"No experiment with results has a name that begins with none"},
+		"/alerts":            {"No change was found"},
+		"/tokens":            {"Make a token", "<option>join"},
 	} {
 		response, text := h.get(path)
 		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Security-Policy") != Policy {
@@ -306,6 +308,10 @@ func TestReports(t *testing.T) {
 	}
 	response, _ = h.get("/compare?before=e1&arm-before=a&arm-after=b")
 	if response.StatusCode != http.StatusSeeOther || runs() != 3 {
+		t.Errorf("%s after %d runs", response.Status, runs())
+	}
+	response, _ = h.get("/history?name=sort")
+	if response.StatusCode != http.StatusSeeOther || runs() != 4 {
 		t.Errorf("%s after %d runs", response.Status, runs())
 	}
 	base := strings.TrimSuffix(first, "index.html")

@@ -137,6 +137,14 @@ type Compare struct {
 	ArmBefore, ArmAfter string
 }
 
+// History is the choice of the experiments whose history is shown.
+type History struct {
+	Frame
+	Name  string   // with which their names begin
+	Names []string // of experiments, each once
+	Most  int      // experiments
+}
+
 // Choice is an option of a list.
 type Choice struct{ Value, Text string }
 

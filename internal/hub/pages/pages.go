@@ -77,6 +77,7 @@ func (p *Pages) Routes() []Route {
 		{"GET /experiments/{id}", access.Reader, p.page(p.experiment)},
 		{"GET /experiments/{id}/report", access.Reader, p.report},
 		{"GET /compare", access.Reader, p.compare},
+		{"GET /history", access.Reader, p.history},
 		{"GET /alerts", access.Reader, p.page(p.alerts)},
 		{"GET /tokens", access.Reader, p.page(p.tokens)},
 

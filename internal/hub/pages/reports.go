@@ -69,7 +69,7 @@ func newReports(ctx context.Context, o Options, cache *rebuild.Cache) *reports {
 		jobs: map[string]*making{}, views: map[string]view{}}
 }
 
-// wanted is a report, or the comparison of two experiments or arms.
+// wanted is a report, a comparison of two experiments or arms, or a history.
 type wanted struct {
 	key         string   // a text that changes when the result may
 	experiments []string // ids
@@ -131,6 +131,53 @@ func (p *Pages) compareForm(r *http.Request, f Frame) (any, error) {
 	choices, err := p.choices(r, "")
 	return Compare{Frame: f, Choices: choices}, err
 }
+
+// mostVersions is how many experiments a history has at most.
+const mostVersions = 100
+
+// history shows the choice of experiments, or their history.
+func (p *Pages) history(w http.ResponseWriter, r *http.Request) {
+	name := r.FormValue("name")
+	list, err := p.db.Experiments(r.Context(), mostHistory)
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	f := p.frame(r)
+	f.Title, f.Section = "History", "history"
+	page := History{Frame: f, Name: name, Most: mostVersions}
+	want := wanted{args: []string{"history", "--format=html", "-o", "index.html"}, first: "index.html",
+		key: "history"}
+	for _, x := range list {
+		if !slices.Contains(page.Names, x.Name) {
+			page.Names = append(page.Names, x.Name)
+		}
+		if name == "" || !strings.HasPrefix(x.Name, name) || len(want.experiments) == mostVersions {
+			continue
+		}
+		version, err := p.db.ContentVersion(r.Context(), x.ID)
+		if err != nil {
+			p.fail(w, r, err)
+			return
+		}
+		if version != "" {
+			want.key += fmt.Sprintf(" %q %s", x.ID, version)
+			want.experiments = append(want.experiments, x.ID)
+		}
+	}
+	if len(want.experiments) == 0 {
+		if name != "" {
+			page.Note = "No experiment with results has a name that begins with " + name
+		}
+		p.show(w, r, http.StatusOK, page)
+		return
+	}
+	slices.Reverse(want.experiments) // the oldest first
+	p.serveReport(w, r, want)
+}
+
+// mostHistory is how many experiments are searched for a name.
+const mostHistory = 5000
 
 // serveReport leads to a report when it is ready. Else it is made, and the browser asks again.
 func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, want wanted) {

@@ -48,6 +48,8 @@ func templateOf(page any) (string, error) {
 		return "experiment.html", nil
 	case Compare:
 		return "compare.html", nil
+	case History:
+		return "history.html", nil
 	case Alerts:
 		return "alerts.html", nil
 	case Tokens:
@@ -102,7 +104,7 @@ type Section struct{ Name, Text, Address string }
 var sections = []Section{
 	{"machines", "Machines", "/machines"}, {"queue", "Queue", "/queue"},
 	{"experiments", "Experiments", "/experiments"}, {"compare", "Compare", "/compare"},
-	{"alerts", "Alerts", "/alerts"}, {"tokens", "Tokens", "/tokens"},
+	{"history", "History", "/history"}, {"alerts", "Alerts", "/alerts"}, {"tokens", "Tokens", "/tokens"},
 }
 
 // clean is an untrusted name.
