@@ -57,7 +57,11 @@ exists is not replaced.
 With --changes, the files are versions of one program, oldest first. The
 recommendation for the first version is applied to all versions, and the
 performance changes that it finds from version to version are compared with those
-found in all data.
+found in all data; below are the sums over the versions, also for both baselines.
+
+With --metrics, every metric is tried, and the distributions of how far their
+recommendations move the results are compared: Kruskal-Wallis, and if that finds a
+difference, Dunn's test of each pair and Cliff's delta.
 
 EXAMPLES
   krunctl optimize --near warmup.toml
@@ -66,6 +70,7 @@ EXAMPLES
   krunctl optimize --csv warmup.krun > minimal.csv
   krunctl optimize --write keys.toml warmup.toml
   krunctl optimize --changes --metric rmad v1.csv v2.csv v3.csv
+  krunctl optimize --metrics jmh.json
 ` + readExitHelp
 
 // optimizeOptions are the flags.
@@ -73,6 +78,7 @@ type optimizeOptions struct {
 	json, csv     bool
 	write         string
 	changes       bool
+	metrics       bool
 	suiteRuns     bool
 	limit         float64
 	metric        string
@@ -128,6 +134,7 @@ func (o *optimizeOptions) flags(f *pflag.FlagSet) {
 		"time of each execution in addition to its iterations, such as 3m")
 	f.BoolVar(&o.suiteRuns, "suite-runs", false, "each FILE is a suite run of one experiment")
 	f.BoolVar(&o.changes, "changes", false, "the files are versions: compare the performance changes found")
+	f.BoolVar(&o.metrics, "metrics", false, "compare the change rates of the metrics' recommendations")
 	f.Float64Var(&o.limit, "change", optimize.DefaultChange, "smallest performance change that counts")
 	jobsFlag(f, &o.search.Workers)
 	f.StringVar(&o.input.Column, "column", dataset.Wall,
@@ -161,8 +168,10 @@ func (o *optimizeOptions) check(files int) error {
 	switch {
 	case o.json && o.csv:
 		return errors.New("--json and --csv exclude each other")
-	case o.changes && o.csv:
-		return errors.New("--changes has no CSV output; use --json")
+	case (o.changes || o.metrics) && o.csv:
+		return errors.New("--changes and --metrics have no CSV output; use --json")
+	case o.metrics && (o.changes || o.suiteRuns || o.write != ""):
+		return errors.New("--metrics goes without --changes, --suite-runs and --write")
 	case o.write != "" && (o.changes || o.suiteRuns || files > 1):
 		return errors.New("--write takes one experiment, without --changes and --suite-runs")
 	case o.write != "" && isRegular(o.write):
@@ -215,7 +224,11 @@ func (a *app) optimize(args []string, o optimizeOptions) error {
 		if i > 0 && !o.json && !o.csv {
 			a.print("\n")
 		}
-		if err := a.optimizeOne(s, o, i == 0); err != nil {
+		one := a.optimizeOne
+		if o.metrics {
+			one = a.optimizeMetrics
+		}
+		if err := one(s, o, i == 0); err != nil {
 			return err
 		}
 	}
@@ -240,6 +253,22 @@ func (a *app) optimizeOne(s *optimize.Suite, o optimizeOptions, first bool) erro
 		return f.WriteCSV(csv.NewWriter(a.stdout), first)
 	}
 	report.OptimizedText(a.stdout, f, o.search)
+	return nil
+}
+
+// optimizeMetrics compares the metrics on one experiment.
+func (a *app) optimizeMetrics(s *optimize.Suite, o optimizeOptions, _ bool) error {
+	bar := newProgressBar(a, s.Source)
+	all := len(s.Benchmarks) * len(optimize.Metrics())
+	c, err := optimize.CompareMetrics(s, o.search, func(done int) { bar.showKeys(done, all) })
+	bar.clear()
+	if err != nil {
+		return fmt.Errorf("optimize %s: %w", s.Source, err)
+	}
+	if o.json {
+		return a.printJSON(c)
+	}
+	report.MetricsText(a.stdout, c)
 	return nil
 }
 
