@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -101,7 +102,10 @@ func (o *historyFlags) check() error {
 	return nil
 }
 
-const historyFormats = "text, markdown, html, csv, json, svg, pdf, png"
+const historyFormats = "text, markdown, html, csv, json, svg, pdf, png, " + formatValues
+
+// formatValues is the format of what a history is made from: history.Values as JSON.
+const formatValues = "values"
 
 func (a *app) history(args []string, o historyFlags) error {
 	var err error
@@ -116,12 +120,19 @@ func (a *app) history(args []string, o historyFlags) error {
 	if err != nil {
 		return err
 	}
+	if o.format == formatValues {
+		collector.NameMachines()
+	}
 	versions, keys, unknown := collector.Collected()
 	for _, label := range unknown {
 		a.talk("krunctl: left out version %s, which is not in %s", label, o.versions)
 	}
-	h := history.Of(versions, keys, o.Options)
-	return a.toOutput(o.output, func(w io.Writer) error { return writeHistory(w, h, o.format, unit) })
+	return a.toOutput(o.output, func(w io.Writer) error {
+		if o.format == formatValues {
+			return json.NewEncoder(w).Encode(history.Values{Unit: unit, Versions: versions, Keys: keys})
+		}
+		return writeHistory(w, history.Of(versions, keys, o.Options), o.format, unit)
+	})
 }
 
 // collect reads the executions of all arguments. unit is that of the values.

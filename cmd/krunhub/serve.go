@@ -22,6 +22,7 @@ import (
 	"krund/internal/hub/database"
 	"krund/internal/hub/jobs"
 	"krund/internal/hub/pages"
+	"krund/internal/hub/rebuild"
 	"krund/internal/hub/server"
 	"krund/internal/hub/store"
 	"krund/internal/sysroot"
@@ -105,6 +106,8 @@ func open(ctx context.Context, s settings, log *slog.Logger) (*hub, error) {
 	}
 	config, err := jobs.ReadConfig(durable.OS(), filepath.Join(s.data, "hub.toml"))
 	if err == nil {
+		config.Histories = &jobs.Histories{DB: h.db, Krunctl: krunctl(), Log: log, Cache: &rebuild.Cache{
+			DB: h.db, Store: h.store, FS: durable.OS(), Dir: filepath.Join(s.data, "reducing")}}
 		h.jobs, err = jobs.Open(ctx, h.db, config, log)
 	}
 	if err != nil {

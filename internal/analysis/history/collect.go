@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type Collector struct {
 	of       map[[2]string]int // of a key and a machine in keys
 	fixed    bool              // versions were given
 	unknown  []string
+	named    bool // keys keep the names of their machines
 }
 
 // NewCollector returns a collector for versions in this order, which may include some that were
@@ -99,13 +101,16 @@ func (c *Collector) Add(m Measured, name string) {
 		full := p.Key.String()
 		alone := p.Key
 		alone.Arm = ""
-		k := c.key(alone.String(), m.Data.Machine)
-		k.Control = k.Control || slices.Contains(m.Data.NegativeControls, full)
 		for _, e := range compare.Executions(p, &m.Doc.Pairs[i], m.Doc.Parameters.Column) {
+			k := c.key(alone.String(), cmp.Or(e.Machine, m.Data.Machine))
+			k.Control = k.Control || slices.Contains(m.Data.NegativeControls, full)
 			k.Values[v] = append(k.Values[v], e.Value)
 		}
 	}
 }
+
+// NameMachines makes Collected name the machine of each key even if there is only one.
+func (c *Collector) NameMachines() { c.named = true }
 
 func (c *Collector) key(name, machine string) *Key {
 	id := [2]string{name, machine}
@@ -127,7 +132,7 @@ func (c *Collector) Collected() (versions []Version, keys []Key, unknown []strin
 		machines[k.Machine] = true
 	}
 	for i := range c.keys {
-		if len(machines) == 1 {
+		if len(machines) == 1 && !c.named {
 			c.keys[i].Machine = ""
 		}
 	}

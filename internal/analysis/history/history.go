@@ -35,10 +35,19 @@ type Version struct {
 
 // Key is a key on one machine with its executions.
 type Key struct {
-	Name    string
-	Machine string      // "" if all keys are from the same machine
-	Control bool        // its program does not change: when it does, the machine did
-	Values  [][]float64 // of each version, one per execution; none if the version was not measured
+	Name    string `json:"key"`
+	Machine string `json:"machine,omitempty"` // "" if all keys are from the same machine
+	// Control: its program does not change; when its speed does, the machine did.
+	Control bool `json:"control,omitempty"`
+	// Values of each version, one per execution; none if the version was not measured.
+	Values [][]float64 `json:"values"`
+}
+
+// Values are what a history is made from.
+type Values struct {
+	Unit     string    `json:"unit"` // of the values
+	Versions []Version `json:"versions"`
+	Keys     []Key     `json:"keys"`
 }
 
 // History are the keys over the versions.

@@ -19,6 +19,8 @@ import (
 type Config struct {
 	Notify command.Notifier
 	Power  []Power
+
+	Histories *Histories // not in the file
 }
 
 // Power restarts machines. The first whose pattern matches counts.

@@ -59,8 +59,13 @@ func list(db *database.DB, c Config, log *slog.Logger) *river.Workers {
 	river.AddWorker(all, &powerWorker{config: c, log: log})
 	river.AddWorker(all, &noticeWorker{db: db, config: c, log: log})
 	river.AddWorker(all, &expireWorker{db: db})
+	river.AddWorker(all, &historyWorker{histories: c.Histories})
 	return all
 }
+
+// underWay are the states of a job that has not ended.
+var underWay = []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStatePending,
+	rivertype.JobStateRetryable, rivertype.JobStateRunning, rivertype.JobStateScheduled}
 
 // periodic is when jobs run that nothing else inserts.
 func periodic() []*river.PeriodicJob {
@@ -68,6 +73,9 @@ func periodic() []*river.PeriodicJob {
 		river.NewPeriodicJob(river.PeriodicInterval(lookEvery), func() (river.JobArgs, *river.InsertOpts) {
 			return overdueArgs{}, nil
 		}, &river.PeriodicJobOpts{RunOnStart: true}),
+		river.NewPeriodicJob(river.PeriodicInterval(lookEvery), func() (river.JobArgs, *river.InsertOpts) {
+			return historyArgs{}, &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByState: underWay}}
+		}, nil),
 		river.NewPeriodicJob(river.PeriodicInterval(time.Hour), func() (river.JobArgs, *river.InsertOpts) {
 			return expireArgs{}, nil
 		}, &river.PeriodicJobOpts{RunOnStart: true}),

@@ -19,6 +19,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
+	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
 )
 
@@ -289,7 +290,7 @@ func TestReports(t *testing.T) {
 		t.Fatalf("%s to %q", response.Status, first)
 	}
 	response, text := h.get(first)
-	if !strings.Contains(text, fmt.Sprint(reportMemory)) ||
+	if !strings.Contains(text, fmt.Sprint(rebuild.Memory)) ||
 		!strings.Contains(text, filepath.Join(h.dir, "experiments", "e1")) {
 		t.Errorf("%s", text)
 	}

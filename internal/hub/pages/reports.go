@@ -15,7 +15,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -27,16 +26,13 @@ import (
 	"krund/internal/report"
 )
 
-// Bounds of making reports. What machines have shipped is hostile: krunctl reads it, in a process
-// of its own that may fail without harm to the hub.
+// Bounds of making reports; see rebuild.Krunctl for those of one.
 const (
-	reportTime   = 10 * time.Minute
-	reportMemory = 4 << 20 // KiB
-	atOnce       = 2       // processes
-	mostReports  = 300     // that are kept
-	patience     = 5 * time.Second
-	viewTime     = 12 * time.Hour
-	mostViews    = 10000
+	atOnce      = 2   // processes
+	mostReports = 300 // that are kept
+	patience    = 5 * time.Second
+	viewTime    = 12 * time.Hour
+	mostViews   = 10000
 )
 
 // reports makes reports and comparisons, and keeps them as long as the records are the same.
@@ -236,7 +232,7 @@ func (s *reports) make(want wanted, dir string) error {
 	case <-s.ctx.Done():
 		return s.ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, reportTime)
+	ctx, cancel := context.WithTimeout(s.ctx, rebuild.Longest)
 	defer cancel()
 	args := slices.Clone(want.args)
 	for _, id := range want.experiments {
@@ -265,11 +261,7 @@ func (s *reports) make(want wanted, dir string) error {
 // krunctl runs krunctl in a directory, with bounded memory and time. It may leave out records that
 // are damaged.
 func (s *reports) krunctl(ctx context.Context, dir string, args []string) error {
-	const limited = `ulimit -d "$0" && ulimit -c 0 && exec "$@"`
-	argv := append([]string{"sh", "-c", limited, strconv.Itoa(reportMemory), s.Krunctl}, args...)
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir,
-		"GOMEMLIMIT=" + strconv.Itoa(reportMemory/2) + "KiB"}
-	out, err := command.Run(ctx, command.Cmd{Argv: argv, Dir: dir, Env: env, Timeout: reportTime})
+	out, err := rebuild.Krunctl(ctx, s.Krunctl, dir, args)
 	if err == nil {
 		return nil
 	}

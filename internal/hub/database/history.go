@@ -1,0 +1,114 @@
+package database
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+)
+
+// Point has the executions of a key in a version of the program on a machine.
+type Point struct {
+	Version, Source string // label, and where it is from: see history.Version
+	Order           int64  // of the version; of several of one version, the smallest counts
+	Key, Machine    string
+	Control         bool
+	Unit            string
+	Values          []float64 // one per execution
+}
+
+// Unreduced returns at most limit experiments that have ended, have records and were not reduced
+// since they changed last, the oldest first.
+func (db *DB) Unreduced(ctx context.Context, limit int) ([]Experiment, error) {
+	return list(ctx, db.Read, scanExperiment, `SELECT `+experimentColumns+` FROM experiments x
+		WHERE state IN ('done', 'stopped', 'failed')
+		AND EXISTS (SELECT 1 FROM records r WHERE r.experiment = x.id)
+		AND NOT EXISTS (SELECT 1 FROM reduced d WHERE d.experiment = x.id AND d.updated = x.updated)
+		ORDER BY created, id LIMIT $1`, limit)
+}
+
+// PutPoints replaces what an experiment was reduced to. why is why it could not be; "" if it was.
+func (db *DB) PutPoints(ctx context.Context, tx *sql.Tx, x Experiment, points []Point, why string) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO reduced (experiment, updated, error) VALUES ($1, $2, $3)
+		ON CONFLICT (experiment) DO UPDATE SET updated = excluded.updated, error = excluded.error`,
+		x.ID, stamp(x.Updated), why)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `DELETE FROM points WHERE experiment = $1`, x.ID)
+	}
+	for i := range points {
+		if err == nil {
+			err = addPoint(ctx, tx, x, &points[i])
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("store the values of experiment %s: %w", x.ID, err)
+	}
+	return nil
+}
+
+func addPoint(ctx context.Context, tx *sql.Tx, x Experiment, p *Point) error {
+	values, err := json.Marshal(p.Values)
+	if err != nil {
+		return err
+	}
+	control := 0
+	if p.Control {
+		control = 1
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO points (experiment, name, version, source, ord, key, machine,
+		control, unit, vals) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		x.ID, x.Name, p.Version, p.Source, p.Order, p.Key, p.Machine, control, p.Unit, string(values))
+	return err
+}
+
+// Points returns the points of all experiments of a name, in the order of the versions.
+func (db *DB) Points(ctx context.Context, name string) ([]Point, error) {
+	return list(ctx, db.Read, func(r row) (p Point, err error) {
+		var control int64
+		var values string
+		if err := r.Scan(&p.Version, &p.Source, &p.Order, &p.Key, &p.Machine, &control, &p.Unit,
+			&values); err != nil {
+			return p, err
+		}
+		p.Control = control != 0
+		return p, json.Unmarshal([]byte(values), &p.Values)
+	}, `SELECT version, source, ord, key, machine, control, unit, vals FROM points WHERE name = $1
+		ORDER BY ord, experiment, key, machine`, name)
+}
+
+// Histories returns the names of experiments that have points.
+func (db *DB) Histories(ctx context.Context) ([]string, error) {
+	return list(ctx, db.Read, func(r row) (name string, err error) { return name, r.Scan(&name) },
+		`SELECT DISTINCT name FROM points ORDER BY name`)
+}
+
+// ChangeAlert is the kind of the alerts about changes in a history.
+const ChangeAlert = "change"
+
+// AddChange adds an alert about a change unless there was one with this subject, and reports
+// whether it is new.
+func (db *DB) AddChange(ctx context.Context, tx *sql.Tx, a Alert) (bool, error) {
+	sum := sha256.Sum256([]byte(ChangeAlert + "\n" + a.Subject))
+	result, err := tx.ExecContext(ctx, `INSERT INTO alerts (id, kind, subject, machine, experiment, text, state,
+		created) VALUES ($1, $2, $3, $4, $5, $6, 'open', $7) ON CONFLICT DO NOTHING`,
+		hex.EncodeToString(sum[:12]), ChangeAlert, a.Subject, a.Machine, a.Experiment, a.Text,
+		stamp(db.now()))
+	if err != nil {
+		return false, fmt.Errorf("store an alert: %w", err)
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}
+
+// MutedChanges returns the subjects of the alerts about changes that are muted now.
+func (db *DB) MutedChanges(ctx context.Context) (map[string]bool, error) {
+	subjects, err := list(ctx, db.Read, func(r row) (s string, err error) { return s, r.Scan(&s) },
+		`SELECT subject FROM alerts WHERE kind = $1 AND muted > $2`, ChangeAlert, stamp(db.now()))
+	muted := map[string]bool{}
+	for _, s := range subjects {
+		muted[s] = true
+	}
+	return muted, err
+}

@@ -1,0 +1,213 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"krund/internal/analysis/history"
+	"krund/internal/command"
+	"krund/internal/display"
+	"krund/internal/durable"
+	"krund/internal/hub/database"
+	"krund/internal/hub/rebuild"
+)
+
+// Changed is the event that a change was found in a history.
+const Changed command.Event = "changed"
+
+// Histories makes the histories of experiments. Experiments with the same name are one history.
+type Histories struct {
+	DB      *database.DB
+	Cache   *rebuild.Cache // its directory is for this only
+	Krunctl string         // the program that reduces executions to values
+	Log     *slog.Logger
+}
+
+// Of returns the history of a name with the unit of its values. Changes whose alert is muted are
+// marked. It has no keys if nothing was reduced.
+func (s Histories) Of(ctx context.Context, name string) (h *history.History, unit string, err error) {
+	points, err := s.DB.Points(ctx, name)
+	if err != nil {
+		return nil, "", err
+	}
+	muted, err := s.DB.MutedChanges(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	values := valuesOf(points)
+	h = history.Of(values.Versions, values.Keys, history.Options{})
+	for i := range h.Keys {
+		for j := range h.Keys[i].Changes {
+			c := &h.Keys[i].Changes[j]
+			c.Muted = muted[subject(name, h, &h.Keys[i], c)]
+		}
+	}
+	return h, values.Unit, nil
+}
+
+// subject identifies a change: it does not depend on later versions.
+func subject(name string, h *history.History, k *history.KeyHistory, c *history.Change) string {
+	return strings.Join([]string{name, k.Key, k.Machine, h.Versions[c.Found].Label}, " · ")
+}
+
+// valuesOf puts points together, which are in the order of the versions. Points of another unit
+// than the last one's are left out.
+func valuesOf(points []database.Point) history.Values {
+	var v history.Values
+	if len(points) > 0 {
+		v.Unit = points[len(points)-1].Unit
+	}
+	versions, keys := map[string]int{}, map[[2]string]int{}
+	for _, p := range points {
+		if _, ok := versions[p.Version]; !ok && p.Unit == v.Unit {
+			versions[p.Version] = len(v.Versions)
+			v.Versions = append(v.Versions, history.Version{Label: p.Version, Source: p.Source})
+		}
+	}
+	for _, p := range points {
+		if p.Unit != v.Unit {
+			continue
+		}
+		id := [2]string{p.Key, p.Machine}
+		i, ok := keys[id]
+		if !ok {
+			i = len(v.Keys)
+			keys[id] = i
+			v.Keys = append(v.Keys, history.Key{Name: p.Key, Machine: p.Machine,
+				Values: make([][]float64, len(v.Versions))})
+		}
+		k, at := &v.Keys[i], versions[p.Version]
+		k.Control = k.Control || p.Control
+		k.Values[at] = append(k.Values[at], p.Values...)
+	}
+	return v
+}
+
+// reduceAll reduces the experiments that have ended since, and stores alerts about the changes that
+// are found with them.
+func (s Histories) reduceAll(ctx context.Context, insert insert) error {
+	const atOnce = 100
+	ended, err := s.DB.Unreduced(ctx, atOnce)
+	for _, x := range ended {
+		err = errors.Join(err, s.reduce(ctx, x, insert))
+	}
+	return err
+}
+
+// reduce reduces an experiment. That it cannot be is stored, too: it is tried again when the
+// experiment changes.
+func (s Histories) reduce(ctx context.Context, x database.Experiment, insert insert) error {
+	points, err := s.points(ctx, x)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	why := ""
+	if err != nil {
+		why = display.Clip(display.PlainLine(err.Error()), 1<<10)
+		s.Log.Warn("an experiment is not in the history", "experiment", x.ID, "error", why)
+	}
+	err = s.DB.Update(ctx, func(tx *sql.Tx) error { return s.DB.PutPoints(ctx, tx, x, points, why) })
+	if err != nil {
+		return err
+	}
+	h, _, err := s.Of(ctx, x.Name)
+	if err != nil {
+		return err
+	}
+	return s.DB.Update(ctx, func(tx *sql.Tx) error { return s.alert(ctx, tx, x, h, insert) })
+}
+
+// alert stores the changes that were not stored before, and notifies.
+func (s Histories) alert(ctx context.Context, tx *sql.Tx, x database.Experiment, h *history.History,
+	insert insert) error {
+	for i := range h.Keys {
+		k := &h.Keys[i]
+		for j := range k.Changes {
+			c := &k.Changes[j]
+			text := fmt.Sprintf("%s %s: %+.1f%% (%+.1f, %+.1f), made by one of %s to %s, found with %s",
+				k.Key, k.Machine, 100*(c.Ratio-1), 100*(c.Low-1), 100*(c.High-1), h.Versions[c.First].Label,
+				h.Versions[c.Last].Label, h.Versions[c.Found].Label)
+			fresh, err := s.DB.AddChange(ctx, tx, database.Alert{Subject: subject(x.Name, h, k, c),
+				Experiment: x.ID, Text: text})
+			if err == nil && fresh {
+				err = insert(ctx, tx, noticeArgs{Event: Changed, Experiment: x.ID, Machine: k.Machine,
+					Subject: text})
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// points lets krunctl reduce the records of an experiment, and checks what it says.
+func (s Histories) points(ctx context.Context, x database.Experiment) (points []database.Point, err error) {
+	dir, err := s.Cache.Experiment(ctx, x.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }() // it can be made again
+	const most = 256 << 20
+	file := filepath.Join(dir, "values.json")
+	_, failed := rebuild.Krunctl(ctx, s.Krunctl, dir, []string{"history", "--format", "values",
+		"--output", file, dir})
+	text, err := durable.ReadSmallFile(s.Cache.FS, file, most)
+	if err != nil { // if records are damaged, krunctl fails and writes the file nevertheless
+		return nil, errors.Join(failed, err)
+	}
+	var v history.Values
+	if err := json.Unmarshal(text, &v); err != nil {
+		return nil, fmt.Errorf("read the values: %w", err)
+	}
+	for _, k := range v.Keys {
+		for at, values := range k.Values {
+			if at >= len(v.Versions) || len(values) == 0 {
+				continue
+			}
+			label := v.Versions[at]
+			if label.Source == "name" { // that of the directory, which is the experiment's id
+				const digits = 6
+				label.Label = strings.Replace(label.Label, x.ID,
+					x.Created.UTC().Format("2006-01-02 15:04 ")+x.ID[:min(digits, len(x.ID))], 1)
+			}
+			points = append(points, database.Point{Version: label.Label, Source: label.Source,
+				Order: x.Created.UnixMicro() + int64(at), Key: k.Name, Machine: k.Machine, Control: k.Control,
+				Unit: v.Unit, Values: values})
+		}
+	}
+	return points, nil
+}
+
+// historyArgs looks for experiments that have ended.
+type historyArgs struct{}
+
+// Kind implements river.JobArgs.
+func (historyArgs) Kind() string { return "history" }
+
+type historyWorker struct {
+	river.WorkerDefaults[historyArgs]
+	histories *Histories
+}
+
+// Work implements river.Worker.
+func (w *historyWorker) Work(ctx context.Context, _ *river.Job[historyArgs]) error {
+	client := river.ClientFromContext[*sql.Tx](ctx)
+	return w.histories.reduceAll(ctx, func(ctx context.Context, tx *sql.Tx, args river.JobArgs) error {
+		_, err := client.InsertTx(ctx, tx, args, nil)
+		return err
+	})
+}
+
+// Timeout implements river.Worker: each experiment has its own.
+func (w *historyWorker) Timeout(*river.Job[historyArgs]) time.Duration { return -1 }

@@ -1,0 +1,165 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/riverqueue/river"
+
+	"krund/internal/analysis/history"
+	"krund/internal/durable"
+	"krund/internal/hub/database"
+	"krund/internal/hub/rebuild"
+	"krund/internal/hub/store"
+)
+
+// historyBench is a hub with a krunctl that copies prepared values instead of reducing records.
+type historyBench struct {
+	*bench
+	Histories
+	values string // directory of the prepared values
+	random *rand.Rand
+}
+
+func newHistoryBench(t *testing.T) *historyBench {
+	t.Helper()
+	dir := t.TempDir()
+	h := &historyBench{bench: newBench(t, "m"), values: dir, random: rand.New(rand.NewPCG(2, 2))}
+	program := filepath.Join(dir, "krunctl")
+	text := "#!/bin/sh\nexec cp " + dir + "/$(basename \"$6\").json \"$5\"\n"
+	if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Histories = Histories{DB: h.bench.DB, Krunctl: program, Log: slog.New(slog.DiscardHandler),
+		Cache: &rebuild.Cache{DB: h.bench.DB, Store: blobs, FS: durable.OS(),
+			Dir: filepath.Join(dir, "reducing")}}
+	return h
+}
+
+// ended adds an experiment that has ended, whose executions take about level seconds.
+func (h *historyBench) ended(t *testing.T, level float64) (id string) {
+	t.Helper()
+	id = h.submit(t, "nightly", "m", 1, 0)
+	values := make([]float64, 5)
+	for i := range values {
+		values[i] = level * math.Exp(0.01*h.random.NormFloat64())
+	}
+	text, err := json.Marshal(history.Values{Unit: "s",
+		Versions: []history.Version{{Label: id, Source: "name"}},
+		Keys:     []history.Key{{Name: "a:b:c", Machine: "m", Values: [][]float64{values}}}})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(h.values, id+".json"), text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const record = "a record, which only krunctl reads"
+	hash := store.Hash([]byte(record))
+	err = h.Cache.Store.Put(t.Context(), hash, int64(len(record)), strings.NewReader(record))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.update(t, func(tx *sql.Tx) error {
+		x, err := h.Histories.DB.Experiment(t.Context(), id)
+		x.State = database.Done
+		for _, do := range []func() error{
+			func() error { return err },
+			func() error { return h.Histories.DB.AddBlob(t.Context(), tx, hash, int64(len(record))) },
+			func() error {
+				return h.Histories.DB.PutShare(t.Context(), tx, database.Share{Experiment: id,
+					Machine: h.ids["m"], Count: 1, State: database.Done})
+			},
+			func() error {
+				_, err := h.Histories.DB.AddRecord(t.Context(), tx, database.Record{Experiment: id,
+					Machine: h.ids["m"], Attempt: 1, Blob: hash})
+				return err
+			},
+			func() error { return h.Histories.DB.SetState(t.Context(), tx, x) },
+		} {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return id
+}
+
+// look is the job; it returns the notifications.
+func (h *historyBench) look(t *testing.T) (notices []string) {
+	t.Helper()
+	err := h.reduceAll(t.Context(), func(_ context.Context, _ *sql.Tx, args river.JobArgs) error {
+		notices = append(notices, args.(noticeArgs).Subject)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return notices
+}
+
+// TestHistory: an experiment is reduced once it has ended, a change is notified once, with the
+// version with which it is found, and a muted alert mutes the change. An experiment that cannot be
+// reduced does not stop the others.
+func TestHistory(t *testing.T) {
+	h := newHistoryBench(t)
+	var notices []string
+	for v := range 30 {
+		level := 1.0
+		if v >= 20 {
+			level = 1.1
+		}
+		id := h.ended(t, level)
+		if v == 5 {
+			if err := os.WriteFile(filepath.Join(h.values, id+".json"), []byte("{"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 { // the second finds nothing new
+			notices = append(notices, h.look(t)...)
+		}
+	}
+	got, unit, err := h.Of(t.Context(), "nightly")
+	if err != nil || unit != "s" || len(got.Versions) != 29 || len(got.Keys) != 1 ||
+		len(got.Keys[0].Changes) != 1 || got.Keys[0].Points[0].Executions != 5 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	c := got.Keys[0].Changes[0]
+	if c.Version != 19 || c.Found < 20 || c.Found > 23 || c.Muted { // one of 20 versions is missing
+		t.Errorf("%+v", c)
+	}
+	if len(notices) != 1 || !strings.Contains(notices[0], "a:b:c m: +") {
+		t.Errorf("notices: %q", notices)
+	}
+	alerts, err := h.Histories.DB.Alerts(t.Context(), "", 10)
+	if err != nil || len(alerts) != 1 || alerts[0].Kind != database.ChangeAlert {
+		t.Fatalf("%+v, %v", alerts, err)
+	}
+	h.update(t, func(tx *sql.Tx) error {
+		return h.Histories.DB.MuteAlert(t.Context(), tx, alerts[0].ID, h.now.AddDate(1, 0, 0))
+	})
+	if got, _, err = h.Of(t.Context(), "nightly"); err != nil || !got.Keys[0].Changes[0].Muted {
+		t.Errorf("not muted: %v", err)
+	}
+	names, err := h.Histories.DB.Histories(t.Context())
+	if err != nil || fmt.Sprint(names) != "[nightly]" {
+		t.Errorf("%v, %v", names, err)
+	}
+	entries, err := os.ReadDir(h.Cache.Dir)
+	if err != nil || len(entries) != 0 {
+		t.Errorf("%d directories are left, %v", len(entries), err)
+	}
+}
