@@ -2,10 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"krund/internal/analysis/explain"
+	"krund/internal/durable"
+	"krund/internal/results"
 )
 
 // TestExplain: the text and the JSON document are of the same keys, mistakes in flags are wrong
@@ -35,5 +39,55 @@ func TestExplain(t *testing.T) {
 	}
 	if after := contents(t, in); len(after) != len(before) {
 		t.Errorf("%d files, before %d", len(after), len(before))
+	}
+}
+
+// TestReportOfEvents: the report of an instrumented experiment has the lanes and the sentences that
+// explain prints.
+func TestReportOfEvents(t *testing.T) {
+	dir := t.TempDir()
+	in := krundDirectory(t, dir)
+	records := filepath.Join(in, "results")
+	appender := results.NewAppender(durable.OS(), records)
+	var with []results.Record
+	for r, err := range results.NewReader(durable.OS(), records).All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Key.Benchmark, r.Instrument = "instrumented", "events"
+		r.Slot += 10
+		r.StartNS = make([]int64, len(r.WallNS))
+		for i := range r.WallNS {
+			if i > 0 {
+				r.StartNS[i] = r.StartNS[i-1] + r.WallNS[i-1]
+			}
+			if i%25 == 5 {
+				r.Events = append(r.Events, results.Event{Kind: "gc", TimeNS: r.StartNS[i], DurationNS: 9})
+			}
+		}
+		with = append(with, r)
+	}
+	for _, r := range with {
+		if err := appender.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(dir, "report")
+	if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
+		t.Fatal(r.text())
+	}
+	said := krunctl(t, "explain", "--key", "instrumented:*:*", in).stdout
+	page, err := os.ReadFile(filepath.Join(out, "keys", "k0001.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, said, _ = strings.Cut(said, "Unexplained: ")
+	said, _, _ = strings.Cut(said, ",")
+	if said == "" || !strings.Contains(string(page), "<b>Unexplained</b>: "+said) {
+		t.Errorf("the page does not say %q", said)
+	}
+	plot, err := os.ReadFile(filepath.Join(out, "plots", "k0001-0.svg"))
+	if err != nil || !strings.Contains(string(plot), `class="gc"`) {
+		t.Errorf("the plot has no garbage collections: %v", err)
 	}
 }

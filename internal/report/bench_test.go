@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
 	"krund/internal/key"
 )
@@ -53,5 +54,41 @@ func BenchmarkStudy(b *testing.B) {
 		}
 		b.ReportMetric(float64(size.Bytes)/1e6, "MB")
 		b.ReportMetric(float64(size.Files), "files")
+	}
+}
+
+// BenchmarkEvents writes the report of a key with 30 executions of 2,000 iterations and 10,000
+// events each, half of them garbage collections. The explanation is made before.
+func BenchmarkEvents(b *testing.B) {
+	in := study(b, 1)
+	p := &in.Data.Pairs[0]
+	for i := range p.Executions {
+		e := &p.Executions[i]
+		values, _ := e.Values(dataset.Wall)
+		wall := dataset.Column{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore}
+		at := int64(0)
+		for k, v := range values {
+			ns := int64(v * 1e9)
+			e.Starts, wall.Ints = append(e.Starts, at), append(wall.Ints, ns)
+			for j := range int64(5) {
+				kind := []string{"gc", "compile", "gc", "deopt", "gc", "load"}[(int64(k)+j)%6]
+				e.Events = append(e.Events, dataset.Event{Kind: kind, Time: at + j*ns/5, Duration: ns / 50,
+					Name: fmt.Sprintf("package.Class%d.method", k%300), Argument: 4})
+			}
+			at += ns + 1e6
+		}
+		e.Columns = []dataset.Column{wall}
+		for _, name := range []string{"gc_time", "jit_time", "heap_used", "minor_faults"} {
+			e.Columns = append(e.Columns, dataset.Column{Name: name, Core: dataset.NoCore, Ints: wall.Ints})
+		}
+	}
+	in.Explanation = explain.Explain(in.Data, in.Document, explain.Default(), 2)
+	dir := b.TempDir()
+	for b.Loop() {
+		size, err := Site(disk(dir), in)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(size.Bytes)/1e6, "MB")
 	}
 }

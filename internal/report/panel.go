@@ -64,7 +64,7 @@ func (p panel) numbers(n int, y vg.Length) {
 // column draws another column, with its name in the corner.
 func (p panel) column(c Panel) {
 	p.unit = display.UnitOf(c.Unit).For(c.Span.High)
-	p.frame(2)
+	p.frame(3)
 	p.columns /= 2
 	p.lines(seriesInk, p.series(c.Values)...)
 	p.text(label{text: c.title(), at: vg.Point{X: p.Min.X + 6, Y: p.Min.Y + 9}, size: nameSize, halo: true})
