@@ -136,7 +136,8 @@ func wanted(t *testing.T) []string {
 	for _, file := range images {
 		all = append(all, prefix+"share/doc/krund/docs/img/"+filepath.Base(file))
 	}
-	return append(all, "/usr/lib/systemd/system/krund@.service", "/usr/lib/systemd/system/bench.target")
+	return append(all, "/usr/lib/systemd/system/krund@.service", "/usr/lib/systemd/system/bench.target",
+		"/usr/lib/systemd/system/krund-ship.service", "/usr/lib/systemd/system/krund-ship.timer")
 }
 
 func TestInstallPutsEverythingInPlace(t *testing.T) {

@@ -81,8 +81,9 @@ install: build $(BUILD)/share/.made
 ifneq ($(UNITDIR),)
 	install -d $(DESTDIR)$(UNITDIR)
 	sed 's,@PREFIX@,$(PREFIX),' systemd/krund@.service >$(DESTDIR)$(UNITDIR)/krund@.service
-	install -m 644 systemd/bench.target $(DESTDIR)$(UNITDIR)
-	chmod 644 $(DESTDIR)$(UNITDIR)/krund@.service
+	sed 's,@PREFIX@,$(PREFIX),' systemd/krund-ship.service >$(DESTDIR)$(UNITDIR)/krund-ship.service
+	install -m 644 systemd/bench.target systemd/krund-ship.timer $(DESTDIR)$(UNITDIR)
+	chmod 644 $(DESTDIR)$(UNITDIR)/krund@.service $(DESTDIR)$(UNITDIR)/krund-ship.service
 endif
 	@$(if $(DESTDIR)$(if $(UNITDIR),,none),:,echo "Nothing is started. Next: systemctl daemon-reload && krunctl doctor")
 
@@ -95,7 +96,8 @@ uninstall:
 	rm -f $(INTO)/share/bash-completion/completions/krunctl $(INTO)/share/zsh/site-functions/_krunctl $(INTO)/share/fish/vendor_completions.d/krunctl.fish
 	rm -f $(INTO)/share/bash-completion/completions/krund $(INTO)/share/zsh/site-functions/_krund $(INTO)/share/fish/vendor_completions.d/krund.fish
 ifneq ($(UNITDIR),)
-	rm -f $(DESTDIR)$(UNITDIR)/krund@.service $(DESTDIR)$(UNITDIR)/bench.target
+	rm -f $(DESTDIR)$(UNITDIR)/krund@.service $(DESTDIR)$(UNITDIR)/bench.target \
+	  $(DESTDIR)$(UNITDIR)/krund-ship.service $(DESTDIR)$(UNITDIR)/krund-ship.timer
 endif
 
 # The hub is not for machines that measure, so it is not part of install, and has a package of its own.

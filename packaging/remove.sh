@@ -13,7 +13,7 @@ if [ "$1" = purge ]; then
 	if [ -d /etc/systemd/system/bench.target.wants ]; then
 		rmdir --ignore-fail-on-non-empty /etc/systemd/system/bench.target.wants
 	fi
-	rm -f /etc/krund/hold
+	rm -f /etc/krund/hold /etc/krund/hub.toml /etc/systemd/system/timers.target.wants/krund-ship.timer
 	if [ -d /etc/krund ]; then
 		rmdir --ignore-fail-on-non-empty /etc/krund
 	fi

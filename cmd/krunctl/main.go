@@ -18,6 +18,7 @@ import (
 	"krund/internal/host"
 	"krund/internal/msr"
 	"krund/internal/probe"
+	"krund/internal/ship"
 	"krund/internal/sysroot"
 )
 
@@ -47,6 +48,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			return control.NewMachine(ctx,
 				sysroot.New("/"))
 		},
+		hubFile:  ship.HubFile,
 		state:    "/var/lib/krund",
 		runtime:  directory.RuntimeDirs(),
 		counters: msr.Probe,
@@ -172,6 +174,7 @@ func groups(a *app) []group {
 		{"mend", "Check and repair after a failure", []*cobra.Command{
 			checkDataCommand(a), repairCommand(a), restoreCommand(a), rerunCommand(a),
 		}},
+		{"hub", "Work with a hub", []*cobra.Command{joinCommand(a), shipCommand(a)}},
 		{otherGroup, "Other", []*cobra.Command{versionCommand(a)}},
 	}
 }

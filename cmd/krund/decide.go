@@ -39,19 +39,25 @@ func deciderInstalled(cfg *config.Config) error {
 	return nil
 }
 
+// askKrunctl runs the krunctl of this krund with the arguments of c, and returns its output.
+func askKrunctl(ctx context.Context, c command.Cmd) (string, error) {
+	path, err := krunctlPath()
+	if err != nil {
+		return "", err
+	}
+	c.Argv = append([]string{path}, c.Argv...)
+	return command.Run(ctx, c)
+}
+
 // decider returns boot.System.Decide for the experiment in dir.
 func decider(cfg *config.Config, dir, mode string, environ []string) func(context.Context,
 	string) ([]byte, error) {
 	return func(ctx context.Context, key string) ([]byte, error) {
-		path, err := krunctlPath()
-		if err != nil {
-			return nil, err
-		}
-		argv := []string{path, "decide"}
+		argv := []string{"decide"}
 		if key != "" {
 			argv = append(argv, "--key", key)
 		}
-		out, err := command.Run(ctx, command.Cmd{
+		out, err := askKrunctl(ctx, command.Cmd{
 			Argv: append(argv, "--", dir), Env: environ, Timeout: cfg.Stop.Deadline,
 			Output: stop.MaxBytes + 1, StdoutOnly: true, Trust: config.Rule(mode),
 		})

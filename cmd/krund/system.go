@@ -110,6 +110,7 @@ func newSystem(
 		Entry:       entry,
 		Notifier:    notifier(cfg, mode, installed.CallerHome),
 		Decide:      decider(cfg, f.Dir(), mode, environ),
+		Ship:        shipper(f.Dir(), mode, environ),
 		Sync:        syncDisks,
 		KeepAwake:   func(ctx context.Context) func() { return boot.KeepAwake(ctx, log) },
 		DisableUnit: disableUnit(cfg, mode),

@@ -125,6 +125,9 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 		x.reportOutcome(after, slot, record, x.Clock.Now().Sub(began))
 		err = x.finishEarly(ctx, group(slot.Key))
 	}
+	if ctx.Err() == nil {
+		applied = x.ship(ctx, applied)
+	}
 	if err == nil {
 		if hookErr != nil && x.cfg.Hooks.AfterFailure == config.HookStop {
 			err = unfit("hooks", hookErr)

@@ -30,7 +30,9 @@ type System struct {
 	// Decide runs `krunctl decide` for a key without its arm, or for all if it is "", and returns
 	// its output, which is checked. It is called only if the configuration has [stop] rules.
 	Decide func(ctx context.Context, key string) ([]byte, error)
-	Sync   func() // sync(2)
+	// Ship runs `krunctl ship`; nil: this machine has joined no hub.
+	Ship func(context.Context) error
+	Sync func() // sync(2)
 	// keeps the machine from sleeping and shutting down until release is called
 	KeepAwake func(context.Context) (release func())
 	// disables the unit that starts krund, so that the next boots are ordinary ones

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/hub/api"
+	"krund/internal/ship"
+)
+
+const joinHelp = `Join registers this machine with a hub. From then on krund ships the records of each
+process execution to it, before the machine restarts ("krunctl ship"), and while the
+machine is idle a timer asks the hub every minute what to do. It needs root.
+
+The token must be one with the role join or admin; the hub answers with a token of this
+machine's own, which can do nothing but ship its records. Joining again gives this
+machine another token and ends the former one.
+
+To leave the hub, remove /etc/krund/hub.toml and disable the timer.
+
+FILES
+  /etc/krund/hub.toml  the hub, this machine's token, and the deadline of a shipment;
+                       only root can read it
+
+EXAMPLES
+  krunctl join https://hub.example --token - < token
+  krunctl join http://10.0.0.2:8642 --pool broadwell --token krun_...
+` + exitHelp
+
+type joinOptions struct {
+	token, pool, name string
+}
+
+func joinCommand(a *app) *cobra.Command {
+	var o joinOptions
+	c := &cobra.Command{
+		Use: "join URL", Short: "Register this machine with a hub", Long: joinHelp,
+		Args: arguments(1, 1, "the address of the hub"),
+		RunE: func(c *cobra.Command, args []string) error { return a.join(contextOf(c), args[0], o) },
+	}
+	c.Flags().StringVar(&o.token, "token", "", "token to join; - reads it from standard input")
+	c.Flags().StringVar(&o.pool, "pool", "", "pool of identical machines that this one belongs to")
+	c.Flags().StringVar(&o.name, "name", "", "name of this machine at the hub; the default is its host name")
+	return c
+}
+
+// timerUnit asks the hub while the machine is idle.
+const timerUnit = "krund-ship.timer"
+
+func (a *app) join(ctx context.Context, address string, o joinOptions) error {
+	if a.uid != 0 {
+		return errors.New("joining a hub changes /etc/krund: run it as root")
+	}
+	if o.token == "-" {
+		const most = 1 << 10
+		text, err := io.ReadAll(io.LimitReader(a.stdin, most))
+		if err != nil {
+			return fmt.Errorf("read the token: %w", err)
+		}
+		o.token = strings.TrimSpace(string(text))
+	}
+	if o.token == "" {
+		return usageError(errors.New("join needs --token; an administrator of the hub has one"))
+	}
+	client, err := api.NewClient(address, o.token)
+	if err != nil {
+		return usageError(err)
+	}
+	if o.name == "" {
+		o.name = a.host
+	}
+	answer, err := client.Join(ctx, api.JoinRequest{Name: o.name, Pool: o.pool})
+	if err != nil {
+		return err
+	}
+	h := ship.Hub{URL: client.URL, Token: answer.Token, Deadline: "30s"}
+	if err := h.Store(a.fsys, a.hubFile); err != nil {
+		return err
+	}
+	a.line("joined", "%s as %s", client.URL, o.name)
+	if err := a.systemctl(ctx, "enable", "--now", timerUnit); err != nil {
+		return fmt.Errorf("krund ships from now on, but the timer for the idle machine is off: %w", err)
+	}
+	return nil
+}

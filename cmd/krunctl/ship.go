@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/autostart"
+	"krund/internal/directory"
+	"krund/internal/display"
+	"krund/internal/experiment"
+	"krund/internal/hub/api"
+	"krund/internal/ship"
+	"krund/internal/summary"
+	"krund/internal/sysroot"
+)
+
+const shipHelp = `Ship sends the records of an experiment that the hub does not have, and what the hub
+needs to show how far it is. The answer may tell this machine to hold, resume or stop
+the experiment.
+
+krund runs it after each process execution on a machine that has joined a hub
+("krunctl join"), before the machine restarts. It takes at most as long as the
+deadline, and if the hub cannot be reached, the experiment goes on as planned; the
+next shipment sends what is left. Sending a record again changes nothing, and nothing
+is removed here.
+
+Without an argument it is for the timer of an idle machine, krund-ship.timer: it sends
+what earlier boots could not, and asks the hub what to do next. While krund runs an
+experiment, it does nothing.
+
+FILES
+  /etc/krund/hub.toml      the hub, this machine's token, and the deadline
+  NAME.krun/hub.json       which records the hub has
+  /var/lib/krund/hub.json  the directories that this machine ships
+
+EXAMPLES
+  krunctl ship warmup.krun
+  krunctl ship
+` + exitHelp
+
+func shipCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "ship [DIR|NAME.toml]", Short: "Send records to the hub", Long: shipHelp,
+		Args: arguments(0, 1, "an experiment's directory or configuration, or nothing"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.shipIdle(contextOf(c))
+			}
+			return a.shipOne(contextOf(c), args[0])
+		},
+	}
+}
+
+// hub returns the client of this machine's hub, and a context that ends at its deadline.
+func (a *app) hub(ctx context.Context) (context.Context, context.CancelFunc, *api.Client, error) {
+	h, err := ship.LoadHub(a.fsys, a.hubFile)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	limit, err := h.Limit()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	client, err := api.NewClient(h.URL, h.Token)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	return ctx, cancel, client, nil
+}
+
+// shipOne ships an experiment, and keeps it in the list until the hub has all of it.
+func (a *app) shipOne(ctx context.Context, arg string) error {
+	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
+	if err != nil {
+		return err
+	}
+	dir, err := directory.Absolute(f.Dir())
+	if err != nil {
+		return err
+	}
+	ctx, cancel, client, err := a.hub(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	known := ship.KnownAt(a.fsys, a.state)
+	if err := known.Add(dir); err != nil {
+		return err
+	}
+	progress, name, err := a.progressOf(f)
+	if err != nil {
+		return err
+	}
+	work := ship.Experiment{Directory: f.Directory, Client: client, Name: name, Progress: progress,
+		Status: a.machineStatus(ctx)}
+	var sent int
+	var orders api.Orders
+	err = ship.Try(ctx, sysroot.RealClock{}, func(ctx context.Context) error {
+		result, err := work.Ship(ctx)
+		sent, orders = sent+result.Sent, result.Orders
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	a.line("shipped", "%s of %s to %s", display.Count(sent, "record"), f.Dir(), client.URL)
+	if progress.Ended && orders.Request == "" {
+		if err := known.Remove(dir); err != nil {
+			return err
+		}
+	}
+	return a.follow(f, orders.Request)
+}
+
+// shipIdle ships what earlier boots could not, and reports that this machine is idle.
+func (a *app) shipIdle(ctx context.Context) error {
+	lock, err := directory.LockMachine(a.fsys, "krunctl ship", a.runtime...)
+	if err != nil {
+		a.line("nothing to do", "%v", err)
+		return nil
+	}
+	if err := lock.Release(); err != nil { // krund may start: shipping does not disturb its start
+		return err
+	}
+	known := ship.KnownAt(a.fsys, a.state)
+	var failed []error
+	for _, dir := range known.Directories() {
+		err := a.shipOne(ctx, dir)
+		if errors.Is(err, fs.ErrNotExist) { // the directory was removed or moved
+			err = known.Remove(dir)
+		}
+		failed = append(failed, err)
+	}
+	ctx, cancel, client, err := a.hub(ctx)
+	if err != nil {
+		return errors.Join(append(failed, err)...)
+	}
+	defer cancel()
+	err = ship.Try(ctx, sysroot.RealClock{}, func(ctx context.Context) error {
+		_, err := client.Ship(ctx, api.Ship{Status: a.machineStatus(ctx)}, nil)
+		return err
+	})
+	return errors.Join(append(failed, err)...)
+}
+
+// machineStatus describes this machine.
+func (a *app) machineStatus(ctx context.Context) api.Status {
+	m := a.machine(ctx)
+	_, err := a.fsys.Lstat(autostart.HoldFile)
+	return api.Status{Krund: display.Version(), BootID: m.Boot, Host: a.host,
+		Clock: a.now().UTC().Format(time.RFC3339), Held: err == nil}
+}
+
+// progressOf returns how far an experiment is, and its name.
+func (a *app) progressOf(f experiment.Experiment) (api.Progress, string, error) {
+	s, err := summary.StatusOf(f, a.host)
+	if err != nil {
+		return api.Progress{}, "", err
+	}
+	held, err := f.Asked(directory.Hold)
+	p := api.Progress{Slots: s.Slots.Total, Completed: s.Slots.Completed,
+		Failed:  s.Slots.Error + s.Slots.Timeout,
+		Skipped: s.Slots.Skipped, Left: s.Slots.Total - s.Slots.Finished, Held: held,
+		Ended: s.State == summary.StateFinished}
+	if s.Next != nil {
+		p.Running = s.Next.Key
+	}
+	if ns := s.ETA.RemainingNS; ns != nil {
+		p.Seconds = *ns / int64(time.Second)
+		if p.Left > 0 {
+			p.NextBoot = p.Seconds/int64(p.Left) + 1
+		}
+	}
+	return p, s.Experiment, err
+}
+
+// follow does what the hub asks for.
+func (a *app) follow(f experiment.Experiment, request string) error {
+	switch request {
+	case "":
+		return nil
+	case api.RequestHold:
+		a.line("held", "%s, as the hub asks", f.Dir())
+		return f.Ask(directory.Hold, a.signature("ship: the hub asks"))
+	case api.RequestStop:
+		a.line("stopping", "%s, as the hub asks", f.Dir())
+		return f.Ask(directory.Stop, a.signature("ship: the hub asks"))
+	case api.RequestResume:
+		_, err := f.Withdraw(directory.Hold)
+		a.line("resumed", "%s, as the hub asks", f.Dir())
+		return err
+	}
+	a.talk("krunctl: the hub asks for %.40q, which this version does not know; install a newer one", request)
+	return nil
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/control"
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/hub/access"
+	"krund/internal/hub/hubtest"
+	"krund/internal/results"
+	"krund/internal/ship"
+	"krund/internal/sysroot"
+)
+
+func testApp(t *testing.T) *app {
+	t.Helper()
+	return &app{stdin: strings.NewReader(""), now: func() time.Time { return testTime }, host: "bencher7",
+		fsys: lax(), uid: 1000, machine: func(ctx context.Context) *control.Machine {
+			return control.NewMachine(ctx, sysroot.New(captured+"intel-pstate-active"))
+		}}
+}
+
+func runApp(a *app, args ...string) (code int, stdout, stderr string) {
+	var out, messages bytes.Buffer
+	a.stderr = &messages
+	code = runIn(a, args, &out)
+	return code, out.String(), messages.String()
+}
+
+// shipTo returns an environment of krunctl that has joined the hub at the address.
+func shipTo(t *testing.T, url, token string) *app {
+	t.Helper()
+	a := testApp(t)
+	a.hubFile = filepath.Join(t.TempDir(), "hub.toml")
+	a.state = t.TempDir()
+	h := ship.Hub{URL: url, Token: token, Deadline: "1s"}
+	if err := h.Store(durable.OS(), a.hubFile); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestShipAndJoin(t *testing.T) {
+	h := hubtest.New(t)
+	token := h.Client(t, "", access.Join).Token
+	a := shipTo(t, "http://127.0.0.1:1", "")
+	a.uid = 0
+	a.systemctl = func(_ context.Context, args ...string) error {
+		if got := strings.Join(args, " "); got != "enable --now krund-ship.timer" {
+			t.Errorf("systemctl %s", got)
+		}
+		return nil
+	}
+	a.stdin = strings.NewReader(token + "\n")
+	if code, _, stderr := runApp(a, "join", h.URL, "--token", "-", "--name", "lab1"); code != 0 {
+		t.Fatal(stderr)
+	}
+	b := newExperiment(t)
+	b.run(results.Completed)
+	b.run(results.Error, "exit status 1")
+	a.uid = 1000
+	ask := func(request string) {
+		err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(t.Context(), `UPDATE shares SET request = $1`, request)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, stdout, stderr := runApp(a, "ship", b.dir())
+	if code != 0 || !strings.Contains(stdout, "2 records") {
+		t.Fatalf("%d %s%s", code, stdout, stderr)
+	}
+	ask("hold")
+	if code, _, stderr := runApp(a, "ship", b.dir()); code != 0 {
+		t.Fatal(stderr)
+	}
+	if held, err := b.directory.Asked(directory.Hold); !held {
+		t.Errorf("the hub's request to hold was not followed: %v", err)
+	}
+	ask("resume")
+	if code, _, stderr := runApp(a, "ship", b.dir()); code != 0 {
+		t.Fatal(stderr)
+	}
+	if held, err := b.directory.Asked(directory.Hold); held {
+		t.Errorf("the hub's request to resume was not followed: %v", err)
+	}
+	experiments, err := h.DB.Experiments(t.Context(), 10)
+	if err != nil || len(experiments) != 1 || experiments[0].Name != "test" {
+		t.Fatalf("%+v, %v", experiments, err)
+	}
+	shares, err := h.DB.Shares(t.Context(), experiments[0].ID)
+	if err != nil || len(shares) != 1 || !strings.Contains(shares[0].Status, `"completed":1,"failed":1`) {
+		t.Errorf("%+v, %v", shares, err)
+	}
+}
+
+// TestShipToNothing ships to a hub that is not there: it ends at the deadline, and what is to be
+// shipped is remembered.
+func TestShipToNothing(t *testing.T) {
+	dead := httptest.NewServer(nil)
+	dead.Close()
+	a := shipTo(t, dead.URL, "x")
+	b := newExperiment(t)
+	b.run(results.Completed)
+	code, _, stderr := runApp(a, "ship", b.dir())
+	if code != 1 || !strings.Contains(stderr, "ask the hub at "+dead.URL) {
+		t.Errorf("%d %s", code, stderr)
+	}
+	list := ship.KnownAt(durable.OS(), a.state).Directories()
+	if len(list) != 1 || list[0] != b.dir() {
+		t.Errorf("remembered: %q", list)
+	}
+}
+
+func TestShipWithoutHub(t *testing.T) {
+	a := testApp(t)
+	a.hubFile = filepath.Join(t.TempDir(), "hub.toml")
+	code, _, stderr := runApp(a, "ship", newExperiment(t).dir())
+	if code != 1 || !strings.Contains(stderr, "has not joined a hub") {
+		t.Errorf("%d %s", code, stderr)
+	}
+}
