@@ -61,7 +61,8 @@ func TestRerun(t *testing.T) {
 // TestRerunOfSkipped: a slot that [stop] has skipped may be skipped again, and the message says so.
 func TestRerunOfSkipped(t *testing.T) {
 	const note = "the experiment's [stop] decides before they run, and may skip them again\n"
-	b := newExperimentOf(t, experimentText+"[stop]\nrules = [\"halfwidth\"]\n")
+	b := newExperimentOf(t, strings.Replace(experimentText, "executions = 2", "executions = 3", 1)+
+		"[stop]\nrules = [\"halfwidth\"]\n")
 	b.run(results.Completed)
 	slot, err := b.sched.Current()
 	b.must(err)

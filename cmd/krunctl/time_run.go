@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"krund/internal/analysis/dataset"
@@ -161,7 +162,7 @@ func (a *app) experiment(ctx context.Context, p trial.Plan, path string,
 	const days = 365 * 24 * time.Hour
 	_, failed := command.Run(ctx, command.Cmd{
 		Argv: []string{krund, "run", path}, Env: append(os.Environ(), "NO_COLOR=1"), Timeout: days,
-		Tee: &follower{line: line}, StdoutOnly: true, Interrupt: true, WithParent: true,
+		Tee: &follower{line: line}, StdoutOnly: true, Interrupt: true, WithParent: syscall.SIGHUP,
 	})
 	if ctx.Err() != nil {
 		return nil, errors.New("interrupted")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"krund/internal/command"
 	"krund/internal/config"
@@ -60,6 +61,7 @@ func decider(cfg *config.Config, dir, mode string, environ []string) func(contex
 		out, err := askKrunctl(ctx, command.Cmd{
 			Argv: append(argv, "--", dir), Env: environ, Timeout: cfg.Stop.Deadline,
 			Output: stop.MaxBytes + 1, StdoutOnly: true, Trust: config.Rule(mode),
+			WithParent: syscall.SIGKILL, // it has nothing to restore
 		})
 		return []byte(out), err
 	}

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"krund/internal/analysis/bisect"
@@ -184,7 +185,7 @@ func (b *Bisection) Build(ctx context.Context, version int) error {
 	}
 	revision := b.Plan.Versions[version]
 	_, err = command.Run(ctx, command.Cmd{
-		Argv: []string{"sh", "-c", b.Plan.Build}, Timeout: timeout, WithParent: true,
+		Argv: []string{"sh", "-c", b.Plan.Build}, Timeout: timeout, WithParent: syscall.SIGHUP,
 		Env: append(os.Environ(), "KRUND_REVISION="+revision, "KRUND_OUTPUT="+output),
 	})
 	if err != nil {

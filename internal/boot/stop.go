@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/key"
 	"krund/internal/schedule"
@@ -46,7 +47,7 @@ func (x *experiment) decisions(ctx context.Context, of string) (stop.Decisions, 
 		return d, err
 	}
 	seen := stop.SeenOf(list.Records)
-	if d.Seen == seen || len(list.Records) == 0 {
+	if d.Seen == seen || len(list.Records) == 0 || d.GivenUp() {
 		return d, nil
 	}
 	if of == "" {
@@ -58,6 +59,16 @@ func (x *experiment) decisions(ctx context.Context, of string) (stop.Decisions, 
 		return d, context.Cause(ctx)
 	}
 	d.Seen, d.Failed = seen, ""
+	if errors.Is(err, command.ErrTimeout) {
+		d.Timeouts++
+	} else {
+		d.Timeouts = 0
+	}
+	if d.GivenUp() {
+		err = fmt.Errorf("krunctl decide is not asked again in this experiment, because it ended at its "+
+			"deadline %d times in a row (stop.deadline = %s); to ask again, remove %s: %w", d.Timeouts,
+			x.cfg.Stop.Deadline, path, err)
+	}
 	if err != nil {
 		const most = 500
 		d.Failed = display.Clip(display.Terminal(err.Error()), most)

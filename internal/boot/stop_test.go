@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/command"
 	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
@@ -146,7 +147,7 @@ func TestEveryCutWithStop(t *testing.T) {
 
 // TestAnswersRefused: whatever krunctl prints, the experiment goes on as planned and says why.
 func TestAnswersRefused(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 4\nreboot = \"none\"")+
+	cfg := parse(t, experimentText("executions = 5\nreboot = \"none\"")+
 		"[stop]\nrules = [\"halfwidth\"]\nminimum = 5\nkeep = [\"fasta:*:*\"]\n")
 	answer := func(group string) string {
 		return fmt.Sprintf(`{"format":1,"experiment":"x","config_hash":%q,"groups":[%s]}`, cfg.Hash, group)
@@ -167,10 +168,10 @@ func TestAnswersRefused(t *testing.T) {
 		"two keys":            {answer(group(nbody + `,"fasta:C:default-c"`)), "not one key"},
 		"a key twice": {strings.ReplaceAll(answer(group(nbody)+","+group(nbody)), "true", "false"),
 			"names it twice"},
-		"below the minimum":  {answer(group(nbody)), "the minimum is 5"},
-		"kept":               {answer(group(`"fasta:C:default-c"`)), "keeps"},
-		"no key":             {answer(group("")), "wrong number of keys"},
-		"control characters": {answer(strings.Replace(group(nbody), `"r"`, `"\u001b[2J"`, 1)), "printed"},
+		"more than completed": {answer(group(nbody)), "after 9 executions; the schedule has 5"},
+		"kept":                {answer(group(`"fasta:C:default-c"`)), "keeps"},
+		"no key":              {answer(group("")), "wrong number of keys"},
+		"control characters":  {answer(strings.Replace(group(nbody), `"r"`, `"\u001b[2J"`, 1)), "printed"},
 		"long reason": {answer(strings.Replace(group(nbody), `"r"`, `"`+strings.Repeat("r", 2000)+`"`, 1)),
 			"longer than"},
 	} {
@@ -185,13 +186,51 @@ func TestAnswersRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := ended(fsys)
-			if err != nil || got != "CCCCCCCC" {
+			if err != nil || got != "CCCCCCCCCC" {
 				t.Errorf("%s, %v", got, err)
 			}
 			d, err := stop.Load(fsys, dir+"/decisions.json")
 			if err != nil || !strings.Contains(d.Failed, test.why) ||
 				!strings.Contains(s.log.String(), test.why) {
 				t.Errorf("it failed because %q, %v; want %q", d.Failed, err, test.why)
+			}
+		})
+	}
+}
+
+// TestDecisionsThatTimeOut: krund does not wait for the deadline again and again. That it has given
+// up survives a restart, is in the log and in what status prints, and ends with the file.
+func TestDecisionsThatTimeOut(t *testing.T) {
+	for name, test := range map[string]struct {
+		late  func(asked int) bool
+		asked int
+		says  string
+	}{
+		"always":    {func(int) bool { return true }, stop.MostTimeouts, "stop.deadline = 5m0s"},
+		"not twice": {func(asked int) bool { return asked%3 != 0 }, 12, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := parse(t, experimentText("executions = 6\nreboot = \"hardware\"")+
+				"[stop]\nrules = [\"halfwidth\"]\n")
+			s, asked := newSimulated(t), 0
+			s.decide = func(durable.FS) func(context.Context, string) ([]byte, error) {
+				return func(context.Context, string) ([]byte, error) {
+					if asked++; test.late(asked) {
+						return nil, fmt.Errorf("run krunctl decide: %w", command.ErrTimeout)
+					}
+					return nil, errors.New("something else")
+				}
+			}
+			fsys, err := s.lifetime(cfg, crashfs.New("/lab"), 40, func(old *crashfs.FS) *crashfs.FS {
+				return old.Reboot(crashfs.Nothing)
+			})
+			if err != nil || asked != test.asked {
+				t.Errorf("asked %d times, want %d; %v", asked, test.asked, err)
+			}
+			d, err := stop.Load(fsys, dir+"/decisions.json")
+			if err != nil || d.GivenUp() != (test.says != "") || !strings.Contains(d.Failed, test.says) ||
+				test.says != "" && !strings.Contains(s.log.String(), test.says) {
+				t.Errorf("%+v, %v\n%s", d, err, s.log.String())
 			}
 		})
 	}

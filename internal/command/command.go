@@ -20,6 +20,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"krund/internal/display"
@@ -56,8 +57,9 @@ type Cmd struct {
 	Tee io.Writer
 	// Interrupt: when the context ends, the group gets SIGINT and ten seconds to end in order.
 	Interrupt bool
-	// WithParent: the program also gets SIGHUP when this process is killed. On Linux only.
-	WithParent bool
+	// WithParent is the signal that the program gets when this process is killed; 0 for none. On
+	// Linux only.
+	WithParent syscall.Signal
 	// KeepGroup leaves running what the program has started in its process group, such as a
 	// service. Otherwise the group is killed when the program has ended.
 	KeepGroup bool
@@ -116,8 +118,8 @@ func (c Cmd) run(ctx context.Context) (string, error) {
 		interruptGroup(cmd)
 		cmd.WaitDelay = interruptTime
 	}
-	if c.WithParent {
-		defer hangUpWithParent(cmd)()
+	if c.WithParent != 0 {
+		defer signalWithParent(cmd, c.WithParent)()
 	}
 	err = cmd.Run()
 	if !c.KeepGroup {

@@ -2,7 +2,10 @@
 
 package command
 
-import "os/exec"
+import (
+	"os/exec"
+	"syscall"
+)
 
-// hangUpWithParent does nothing: only Linux tells a process that its parent has ended.
-func hangUpWithParent(*exec.Cmd) (done func()) { return func() {} }
+// signalWithParent does nothing: only Linux tells a process that its parent has ended.
+func signalWithParent(*exec.Cmd, syscall.Signal) (done func()) { return func() {} }

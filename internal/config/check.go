@@ -29,6 +29,19 @@ func (c *Config) check(root *node, found *problems) {
 	c.checkEmpty(broken, found)
 	c.checkEntries(found)
 	c.checkSlots(found)
+	if !IsQuick(c.Text) { // which has fewer executions, and no restarts
+		c.checkMinimum(found)
+		c.checkHardwareEvery(found)
+	}
+}
+
+// checkHardwareEvery reports restarts of the hardware in between that all restarts are.
+func (c *Config) checkHardwareEvery(found *problems) {
+	if e := c.Experiment; e.HardwareEvery > 0 && e.Reboot == RebootHardware {
+		found.add(c.lines.of("experiment.hardware_every"), fmt.Sprintf("experiment.hardware_every is %d, "+
+			"and with reboot = %q every restart is one of the hardware", e.HardwareEvery, e.Reboot),
+			fmt.Sprintf("remove it, or write reboot = %q or %q", RebootKexec, RebootSoft))
+	}
 }
 
 // checkHome reports a home limit for an account that krund does not create: it bounds only the home

@@ -257,6 +257,12 @@ func TestParseProblems(t *testing.T) {
 			`9: stop.rules has "verdict", and there are no [arms]; define what is compared, or write "halfwidth"`},
 		{"stop minimum", "[stop]\nminimum = 2",
 			`9: stop.minimum is the integer 2; write a number from 3 to 1000000`},
+		{"stop minimum out of reach", "[stop]\nrules = [\"class\"]\nminimum = 31",
+			`10: stop.minimum is 31, and no key has more than 30 executions, so none can be finished early; ` +
+				`write a smaller number, plan more executions, or remove stop.rules`},
+		{"hardware every time", "[experiment]\nhardware_every = 5",
+			`9: experiment.hardware_every is 5, and with reboot = "hardware" every restart is one of the ` +
+				`hardware; remove it, or write reboot = "kexec" or "soft"`},
 		{"stop alpha", "[stop]\nalpha = 5",
 			`9: stop.alpha is the integer 5; write a number above 0 and below 1, such as 0.01`},
 		{"stop keep", "[stop]\nkeep = [\"nosuch:*:*\"]",

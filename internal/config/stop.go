@@ -43,6 +43,20 @@ func (r *reader) stop(n *node) Stop {
 	return c
 }
 
+// checkMinimum reports a minimum that no key reaches.
+func (c *Config) checkMinimum(found *problems) {
+	most := 0
+	for _, k := range c.keys {
+		most = max(most, c.Planned(k))
+	}
+	if len(c.Stop.Rules) > 0 && most > 0 && c.Stop.Minimum > most && !c.doubtful["stop.minimum"] &&
+		!c.doubtful["experiment.executions"] {
+		found.add(c.lines.of("stop.minimum", "stop"), fmt.Sprintf("stop.minimum is %d, and no key has more "+
+			"than %d executions, so none can be finished early", c.Stop.Minimum, most),
+			"write a smaller number, plan more executions, or remove stop.rules")
+	}
+}
+
 // checkStop reports a question that the experiment cannot answer.
 func (c *Config) checkStop(found *problems) {
 	if slices.Contains(c.Stop.Rules, stop.Verdict) && len(c.Arms) == 0 && !c.doubtful["arms"] {

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strconv"
 
+	"krund/internal/display"
 	"krund/internal/results"
 )
 
@@ -41,7 +42,8 @@ func (x *EventsExport) Write(w io.Writer) error {
 			if e.Argument != nil {
 				argument = strconv.FormatInt(*e.Argument, 10)
 			}
-			cells := append(same[:len(same):len(same)], iterationAt(&rec, e.TimeNS), e.Kind, e.Name,
+			cells := append(same[:len(same):len(same)], iterationAt(&rec, e.TimeNS),
+				display.PlainLine(e.Kind), display.PlainLine(e.Name),
 				strconv.FormatInt(e.TimeNS, 10), strconv.FormatInt(e.DurationNS, 10), argument)
 			if err := rows.row(cells); err != nil {
 				return err

@@ -44,7 +44,7 @@ func TestEventsExport(t *testing.T) {
 			"b,V,v,5,4,1,0,compile,f,1020100000,900000,\n" +
 			"b,V,v,5,4,1,0,compile,g,1020200000,100000,\n" +
 			"b,V,v,5,4,1,0,gc,,1021999999,300001,4096\n" +
-			"b,V,v,5,4,1,,compile,\"h,\ni\",1022000000,0,\n"},
+			"b,V,v,5,4,1,,compile,\"h,\uFFFDi\",1022000000,0,\n"},
 		{ExportOptions{JSON: true, Outcome: true},
 			`{"benchmark":"b","vm":"V","variant":"v","pexec":5,"slot":4,"attempt":1,"outcome":"completed",` +
 				`"iteration":null,"kind":"load","name":"A\"\u003c/script\u003e\\","time_ns":1005000000,` +

@@ -295,7 +295,18 @@ func TestCheck(t *testing.T) {
 		`outcome "lost"`:                           func(r *results.Record) { r.Outcome = "lost" },
 		"slot -1, attempt 2: a slot counts from 0": func(r *results.Record) { r.Slot = -1 },
 		"slot 17, attempt 0: a slot counts from 0": func(r *results.Record) { r.Attempt = 0 },
-		"benchmark: the name is empty":             func(r *results.Record) { r.Key = key.Key{} },
+		"-1 events lost":                           func(r *results.Record) { r.EventsLost = -1 },
+		`event 1 is of kind "GC\n"`: func(r *results.Record) {
+			r.Events = []results.Event{{Kind: "gc"}, {Kind: "GC\n"}}
+		},
+		`event 0 is of kind ""`: func(r *results.Record) { r.Events = []results.Event{{}} },
+		"event 0 (gc) took -2 ns": func(r *results.Record) {
+			r.Events = []results.Event{{Kind: "gc", DurationNS: -2}}
+		},
+		`event 0 (gc) has the name "\x1b[2J"`: func(r *results.Record) {
+			r.Events = []results.Event{{Kind: "gc", Name: "\x1b[2J"}}
+		},
+		"benchmark: the name is empty": func(r *results.Record) { r.Key = key.Key{} },
 	}
 	for want, change := range tests {
 		r := full()

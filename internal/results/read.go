@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"krund/internal/display"
 	"krund/internal/durable"
 )
 
@@ -199,7 +201,31 @@ func (r Record) check(s shape) error {
 	if r.Pexec < 1 {
 		add("process execution %d; they count from 1", r.Pexec)
 	}
+	if err := r.checkEvents(); err != nil {
+		problems = append(problems, err)
+	}
 	return errors.Join(problems...)
+}
+
+// checkEvents returns what is wrong with the first event that cannot be one. Kinds that this
+// version does not know are those of a later one.
+func (r Record) checkEvents() error {
+	if r.EventsLost < 0 {
+		return fmt.Errorf("%d events lost", r.EventsLost)
+	}
+	const longest = 20 // bytes of a kind
+	other := func(c rune) bool { return (c < 'a' || c > 'z') && c != '_' }
+	for i, e := range r.Events {
+		switch {
+		case e.Kind == "" || len(e.Kind) > longest || strings.ContainsFunc(e.Kind, other):
+			return fmt.Errorf("event %d is of kind %.50q", i, e.Kind)
+		case e.DurationNS < 0:
+			return fmt.Errorf("event %d (%s) took %d ns", i, e.Kind, e.DurationNS)
+		case display.PlainLine(e.Name) != e.Name:
+			return fmt.Errorf("event %d (%s) has the name %.50q", i, e.Kind, e.Name)
+		}
+	}
+	return nil
 }
 
 // Clean removes temporary files left over from interrupted writes and returns their names. No

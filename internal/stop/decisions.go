@@ -16,10 +16,19 @@ import (
 type Decisions struct {
 	Format int `json:"format"`
 	// Seen identifies the records of the last decision, so that krund asks once for each new one.
-	Seen   string  `json:"seen"`
-	Failed string  `json:"failed"` // why the last answer was not followed; "" if it was
-	Groups []Group `json:"groups"` // that are finished, in the order of the decisions
+	Seen   string `json:"seen"`
+	Failed string `json:"failed"` // why the last answer was not followed; "" if it was
+	// Timeouts is how many of the last decisions in a row ended at their deadline.
+	Timeouts int     `json:"timeouts,omitempty"`
+	Groups   []Group `json:"groups"` // that are finished, in the order of the decisions
 }
+
+// MostTimeouts is the number of consecutive decisions that may end at their deadline. Each costs it
+// between two executions, so that krund then asks no more in this experiment.
+const MostTimeouts = 3
+
+// GivenUp reports whether krund asks no more.
+func (d Decisions) GivenUp() bool { return d.Timeouts >= MostTimeouts }
 
 // SeenOf identifies a list of records by their names.
 func SeenOf[N fmt.Stringer](names []N) string {

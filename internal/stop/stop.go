@@ -203,7 +203,9 @@ func (a Answer) Finished(f Facts) ([]Group, error) {
 		if !g.Finish {
 			continue
 		}
+		fewest := f.Completed[group[0]]
 		for _, k := range group {
+			fewest = min(fewest, f.Completed[k])
 			switch n := f.Completed[k]; {
 			case f.Keep(k):
 				return nil, fmt.Errorf("the answer finishes %s, which the configuration keeps", k)
@@ -211,6 +213,10 @@ func (a Answer) Finished(f Facts) ([]Group, error) {
 				return nil, fmt.Errorf("the answer finishes %s, which has %d completed executions; the "+
 					"minimum is %d", k, n, f.Minimum)
 			}
+		}
+		if g.Executions < f.Minimum || g.Executions > fewest {
+			return nil, fmt.Errorf("the answer finishes %s after %d executions; the schedule has %d "+
+				"completed ones, and the minimum is %d", g.Keys[0], g.Executions, fewest, f.Minimum)
 		}
 		finished = append(finished, g)
 	}

@@ -24,7 +24,7 @@ func keyOf(t testing.TB, name string) key.Key {
 // sample is an answer with everything in it.
 func sample() Answer {
 	return Answer{Format: Format, Experiment: "x", ConfigHash: "abc", Groups: []Group{
-		{Keys: []string{"b:v:x@base", "b:v:x@new"}, Executions: 6, Finish: true, Reason: "new: better",
+		{Keys: []string{"b:v:x@base", "b:v:x@new"}, Executions: 5, Finish: true, Reason: "new: better",
 			Questions: []Question{{Rule: Verdict, Key: "b:v:x@new", Answered: true, Text: "new: better",
 				Alpha: Number(0.05), Estimate: Number(0.9), Low: Number(0.8), High: Number(0.95),
 				LogE: Number(4)}},
@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, bad := range []string{"", "null", "[]", `{"format":1,"groups":[{}]}`,
 		string(text) + "x", strings.Replace(string(text), `"verdict"`, `"other"`, 1),
-		strings.Replace(string(text), `"executions":6`, `"executions":-6`, 1),
+		strings.Replace(string(text), `"executions":5`, `"executions":-5`, 1),
 		strings.Replace(string(text), "new: better", "new:\\nbetter", 1)} {
 		if _, err := Parse([]byte(bad)); !errors.Is(err, ErrAnswer) {
 			t.Errorf("%.60q: %v", bad, err)
@@ -68,6 +68,8 @@ func TestFinished(t *testing.T) {
 		"other order":    func(a *Answer, _ *Facts) { slices.Reverse(a.Groups[0].Keys) },
 		"too few blocks": func(_ *Answer, f *Facts) { f.Completed[arm] = 4 },
 		"kept arm":       func(_ *Answer, f *Facts) { f.Keep = func(k key.Key) bool { return k == arm } },
+		"too many":       func(a *Answer, _ *Facts) { a.Groups[0].Executions = 6 },
+		"too few":        func(a *Answer, _ *Facts) { a.Groups[0].Executions = 4 },
 		"other hash":     func(a *Answer, _ *Facts) { a.ConfigHash = "abd" },
 	} {
 		a, f := sample(), facts

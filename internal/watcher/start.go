@@ -33,7 +33,7 @@ var ErrUnsupported = errors.New("this system cannot bind a process to a processo
 
 const (
 	startTime = 10 * time.Second // until the watcher has mapped the buffer; it takes milliseconds
-	endTime   = 30 * time.Second // for its last report: it evaluates what it has not seen yet
+	endTime   = 10 * time.Second // for its last report: it evaluates what it has not seen yet
 )
 
 // unprivileged is the user and the group that the watcher of root runs as: the kernel's overflow

@@ -113,7 +113,11 @@ func open(program string, judge func(trust.Verdict) error) (string, *os.File, er
 	if err != nil {
 		return "", nil, err
 	}
-	if err := judge(verdict); err != nil {
+	var mark [2]byte
+	if _, err = file.ReadAt(mark[:], 0); err == nil && string(mark[:]) == "#!" {
+		err = errors.New("it is a script; install krunctl itself beside krund")
+	}
+	if err = errors.Join(judge(verdict), err); err != nil {
 		return "", nil, errors.Join(err, file.Close())
 	}
 	return fmt.Sprintf("/proc/self/fd/%d", file.Fd()), file, nil
@@ -138,13 +142,19 @@ func bound(cpu int, start func() error) error {
 	return err
 }
 
-// End ends the watcher when the benchmark has ended, and returns its last report.
+// End ends the watcher when the benchmark has ended, and returns its last report. A watcher that
+// someone has stopped (SIGSTOP) continues, so that it can end.
 func (p *Process) End() Report {
-	_ = p.word.Close() // nothing was written
-	p.read(endTime, func() bool { return false })
+	_ = p.word.Close()                        // nothing was written
+	_ = p.cmd.Process.Signal(syscall.SIGCONT) // it may have ended
+	inTime := p.read(endTime, func() bool { return false })
 	r, end := p.kill()
-	if !r.Final && r.Problem == "" {
+	switch {
+	case r.Final || r.Problem != "":
+	case inTime:
 		r.Problem = "it ended before the execution: " + end
+	default:
+		r.Problem = fmt.Sprintf("it was killed because it did not end within %s of the execution", endTime)
 	}
 	return r
 }
@@ -164,7 +174,8 @@ func (p *Process) kill() (Report, string) {
 }
 
 // read reads reports until enough returns true, they end, they are too long, or the time is over.
-func (p *Process) read(most time.Duration, enough func() bool) {
+// It reports whether the time was enough.
+func (p *Process) read(most time.Duration, enough func() bool) bool {
 	clock := sysroot.RealClock{}
 	from := clock.Now()
 	buf := make([]byte, 4096)
@@ -176,13 +187,14 @@ func (p *Process) read(most time.Duration, enough func() bool) {
 			continue
 		}
 		if err != nil || n == 0 {
-			return
+			return false
 		}
 		if n, err = unix.Read(p.reports, buf); err != nil || n <= 0 {
-			return
+			return true
 		}
 		p.text = append(p.text, buf[:n]...)
 	}
+	return true
 }
 
 func (p *Process) close() error {

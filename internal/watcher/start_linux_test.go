@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/trust"
 )
 
 // TestMain becomes a krund that starts a watcher and is killed, for TestDiesWithKrund.
@@ -88,6 +90,32 @@ func TestEnd(t *testing.T) {
 				t.Errorf("%+v, want %q", r, test.problem)
 			}
 		})
+	}
+}
+
+// TestEndOfStopped: a watcher that was stopped ends in order and without a delay.
+func TestEndOfStopped(t *testing.T) {
+	p, err := start(t, begun+"cat; echo '{\"final\":true}'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Process.Signal(unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.End(); !r.Final || r.Problem != "" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestScript: root starts no script in the place of krunctl, and says so.
+func TestScript(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root judges the program")
+	}
+	_, err := Start(Options{Program: script(t, begun+"cat"), CPU: someCPU(), Buffer: os.Stdin,
+		Trust: func(trust.Verdict) error { return nil }})
+	if err == nil || !strings.Contains(err.Error(), "it is a script; install krunctl itself") {
+		t.Error(err)
 	}
 }
 

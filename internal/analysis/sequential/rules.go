@@ -266,9 +266,25 @@ func class(k Key, level float64) stop.Question {
 	}
 	log := LogMajority(most, n)
 	q.Estimate, q.LogE = stop.Number(float64(most)/float64(n)), stop.Number(log)
-	q.Answered = log >= math.Log(float64(len(classify.Classes))/level)
+	needed := math.Log(float64(len(classify.Classes)) / level)
+	q.Answered = log >= needed
 	q.Text = fmt.Sprintf("%s%d of %d executions are %s", name(k), most, n, of)
+	if more := missing(most, n, needed); !q.Answered && more > 0 {
+		q.Text += fmt.Sprintf("; %d more of that class would show that most are", more)
+	}
 	return q
+}
+
+// missing returns how many executions more, all of the class that most of n have, make the e-value
+// of LogMajority large enough; 0 if it is, or if thousands are not enough.
+func missing(most, n int, needed float64) int {
+	const enough = 10_000
+	for more := range enough {
+		if LogMajority(most+more, n+more) >= needed {
+			return more
+		}
+	}
+	return 0
 }
 
 // majority returns the class of most executions, their number, and that of all with a class.

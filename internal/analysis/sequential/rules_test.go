@@ -71,7 +71,7 @@ func TestDecide(t *testing.T) {
 			measured("again", slower(1.1)...)},
 			false, "again: a copy of the base, differs"},
 		"class of 8": {stop.Class, Group{measured("", 1, 1, 1, 1, 1, 1, 1, 1)},
-			false, "8 of 8 executions are flat"},
+			false, "8 of 8 executions are flat; 1 more of that class would show that most are"},
 		"class of 9": {stop.Class, Group{measured("", 1, 1, 1, 1, 1, 1, 1, 1, 1)},
 			true, "9 of 9 executions are flat"},
 	} {
