@@ -169,6 +169,9 @@ func (r Reader) columns(arg string, keep func(string) bool) (*dataset.Dataset, e
 					"configurations differ in %s", dir, what)
 			}
 		}
+		if dir != DirectoryOf(arg) { // hosts of a lab may all have the same name
+			d.Machine = filepath.Base(filepath.Dir(dir))
+		}
 		parts = append(parts, d)
 	}
 	d, err := unite(parts)
