@@ -1,0 +1,64 @@
+package ship
+
+import (
+	"time"
+
+	"krund/internal/directory"
+	"krund/internal/display"
+	"krund/internal/experiment"
+	"krund/internal/hub/api"
+	"krund/internal/schedule"
+	"krund/internal/summary"
+)
+
+// ProgressOf returns how far an experiment is on this machine, called host, and its name.
+func ProgressOf(f experiment.Experiment, host string) (p api.Progress, name string, err error) {
+	s, err := summary.StatusOf(f, host)
+	if err != nil {
+		return p, "", err
+	}
+	p = api.Progress{Slots: s.Slots.Total, Completed: s.Slots.Completed,
+		Failed: s.Slots.Error + s.Slots.Timeout, Skipped: s.Slots.Skipped,
+		Left: s.Slots.Total - s.Slots.Finished, Ended: s.State == summary.StateFinished}
+	if p.Held, err = f.Asked(directory.Hold); err != nil {
+		return p, "", err
+	}
+	if s.Next != nil {
+		p.Running = display.Clip(s.Next.Key, mostText)
+	}
+	if ns := s.ETA.RemainingNS; ns != nil {
+		p.Seconds = *ns / int64(time.Second)
+		if p.Left > 0 {
+			p.NextBoot = p.Seconds/int64(p.Left) + 1
+		}
+	}
+	for _, e := range s.Errors[:min(len(s.Errors), api.MaxFailures)] {
+		p.Failures = append(p.Failures, api.Failure{Slot: e.Slot, Attempt: e.Attempt,
+			Key: display.Clip(e.Key, mostText), Outcome: e.Outcome, Reason: display.Clip(e.Reason, mostText)})
+	}
+	p.Flags, err = flags(f, s.Slots.Total)
+	return p, s.Experiment, err
+}
+
+// mostText is how many bytes of a key or a reason are sent.
+const mostText = 1000
+
+// flags returns the flags of the slots; "" if there are too many.
+func flags(f experiment.Experiment, slots int) (string, error) {
+	if slots == 0 || slots > api.MaxFlags {
+		return "", nil
+	}
+	s, err := f.OpenSchedule()
+	if err != nil {
+		return "", err
+	}
+	defer s.Close() //nolint:errcheck // it was only read
+	list := make([]byte, 0, slots)
+	for slot, err := range s.Slots() {
+		if err != nil { // damaged; krunctl check-data describes it
+			slot.Flag = schedule.Outstanding
+		}
+		list = append(list, byte(slot.Flag))
+	}
+	return string(list), nil
+}
