@@ -40,6 +40,8 @@ type app struct {
 	state          string                                          // directory of what must survive a crash
 	runtime        []string                                        // see directory.LockMachine
 
+	env func(string) string // os.Getenv
+
 	leftOut map[[2]string]bool // source and reason of each record that was left out
 	empty   []string           // sources without anything to analyze, and why
 
@@ -86,6 +88,7 @@ const (
 	exitUsage = 2 // wrong usage or configuration
 
 	exitLeftOut = 3 // success, but records were left out, or nothing could be judged
+	exitWaiting = 4 // an experiment of a hub has not ended
 )
 
 // records reads the records of an experiment.
@@ -162,6 +165,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, errUnjudged), errors.Is(err, errStep):
 		return exitLeftOut
+	case errors.Is(err, errWaiting):
+		return exitWaiting
 	}
 	return exitError
 }

@@ -44,6 +44,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fsys:      durable.OS(),
 		uid:       os.Geteuid(),
 		systemctl: autostart.Systemctl,
+		env:       os.Getenv,
 		machine: func(ctx context.Context) *control.Machine {
 			return control.NewMachine(ctx,
 				sysroot.New("/"))
@@ -168,6 +169,9 @@ func groups(a *app) []group {
 				simulateCommand(a), decideCommand(a),
 			},
 		},
+		{"hub", "Use a hub of several machines", []*cobra.Command{
+			submitCommand(a), waitCommand(a), verdictCommand(a), requestCommand(a),
+		}},
 		{"exchange", "Exchange it with other tools", []*cobra.Command{
 			exportCommand(a), convertCommand(a), importCommand(a), importConfigCommand(a),
 		}},

@@ -108,3 +108,13 @@ func checkPath(name string) error {
 func isLocal(name string) bool {
 	return !path.IsAbs(name) && name != ".." && !strings.HasPrefix(name, "../")
 }
+
+// Hash returns the SHA-256 of a file; "" if there is none of this path.
+func (m *Manifest) Hash(name string) string {
+	for _, f := range m.Files {
+		if f.Path == name {
+			return f.SHA256
+		}
+	}
+	return ""
+}

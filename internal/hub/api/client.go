@@ -104,6 +104,10 @@ func (c *Client) send(ctx context.Context, method, path string, body io.Reader, 
 	if err != nil {
 		return nil, err
 	}
+	return c.roundTrip(request, accept)
+}
+
+func (c *Client) roundTrip(request *http.Request, accept string) (*http.Response, error) {
 	if c.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.Token)
 	}

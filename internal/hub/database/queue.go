@@ -64,11 +64,11 @@ func (db *DB) Expect(ctx context.Context, tx *sql.Tx, id string, when time.Time)
 }
 
 // Candidates returns how many machines could begin a part of an experiment: those that it is for,
-// that have none, and that were seen since the given time or are busy.
+// that have none, and that joined or were seen since the given time, or are busy.
 func (db *DB) Candidates(ctx context.Context, tx *sql.Tx, x Experiment, since time.Time) (int64, error) {
 	var n int64
 	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM machines m
-		WHERE (m.name = $1 OR m.pool = $1) AND (m.last_seen >= $2
+		WHERE (m.name = $1 OR m.pool = $1) AND (m.last_seen >= $2 OR m.joined >= $2
 			OR EXISTS (SELECT 1 FROM shares s WHERE s.machine = m.id AND s.state = 'running'))
 		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = $3 AND s.machine = m.id)`,
 		x.Target, stamp(since), x.ID).Scan(&n)

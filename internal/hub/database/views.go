@@ -99,7 +99,8 @@ func (db *DB) SetPriority(ctx context.Context, tx *sql.Tx, experiment string, pr
 	return affected(result, err, "experiment "+experiment)
 }
 
-// StopExperiment ends an experiment that waits, and asks the machines that run it to stop.
+// StopExperiment keeps the parts of an experiment that wait from being begun, and asks the machines
+// that run the others to stop.
 func (db *DB) StopExperiment(ctx context.Context, tx *sql.Tx, experiment string) error {
 	now := stamp(db.now())
 	if _, err := tx.ExecContext(ctx, `UPDATE shares SET request = 'stop', updated = $2
@@ -111,7 +112,7 @@ func (db *DB) StopExperiment(ctx context.Context, tx *sql.Tx, experiment string)
 		return fmt.Errorf("stop the shares of experiment %s: %w", experiment, err)
 	}
 	_, err := tx.ExecContext(ctx, `UPDATE experiments SET state = 'stopped', updated = $2
-		WHERE id = $1 AND state = 'queued'`, experiment, now)
+		WHERE id = $1 AND state IN ('queued', 'running')`, experiment, now)
 	if err != nil {
 		return fmt.Errorf("stop experiment %s: %w", experiment, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -244,16 +243,10 @@ func (q Queue) Request(ctx context.Context, tx *sql.Tx, id, request string) erro
 	if err != nil {
 		return err
 	}
-	switch request {
-	case api.RequestHold, api.RequestResume:
-		x.Held = request == api.RequestHold
-	case api.RequestStop:
-		if x.State == database.Queued || x.State == database.Running {
-			x.State = database.Stopped
-		}
-	default:
-		return fmt.Errorf("unknown request %q", request)
+	if request == api.RequestStop {
+		return q.DB.StopExperiment(ctx, tx, id)
 	}
+	x.Held = request == api.RequestHold
 	for _, s := range shares {
 		if s.State != database.Running {
 			continue

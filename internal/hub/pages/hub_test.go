@@ -209,7 +209,7 @@ func TestForms(t *testing.T) {
 		}
 	}
 	e1, err := h.db.Experiment(t.Context(), "e1")
-	if err != nil || e1.Priority != 7 || e1.State != database.Running {
+	if err != nil || e1.Priority != 7 || e1.State != database.Stopped {
 		t.Errorf("%+v, %v", e1, err)
 	}
 	if shares, err := h.db.Shares(t.Context(), "e1"); err != nil || shares[0].Request != "stop" {

@@ -65,6 +65,12 @@ func newReports(ctx context.Context, o Options, cache *rebuild.Cache) *reports {
 		jobs: map[string]*making{}, views: map[string]view{}}
 }
 
+// Directory brings the directory of an experiment up to date, and returns its path: it has
+// MACHINE/NAME.krun for each machine that has shipped something.
+func (p *Pages) Directory(ctx context.Context, experiment string) (string, error) {
+	return p.reports.cache.Experiment(ctx, experiment)
+}
+
 // wanted is a report, a comparison of two experiments or arms, or a history.
 type wanted struct {
 	key         string   // a text that changes when the result may

@@ -58,6 +58,12 @@ func (s *Server) Routes() []Route {
 		{"POST " + api.PathShip, access.Machine, s.ship},
 		{"GET " + api.PathHave, access.Machine, s.have},
 		{"GET " + api.PathBlob + "{hash}", access.Machine, s.blob},
+
+		{"PUT " + api.PathBundle + "{hash}", access.User, s.bundle},
+		{"POST " + api.PathExperiments, access.User, s.submit},
+		{"GET " + api.PathExperiments + "/{id}", access.Reader, s.experiment},
+		{"GET " + api.PathExperiments + "/{id}/results", access.Reader, s.results},
+		{"POST " + api.PathExperiments + "/{id}/request", access.User, s.request},
 	}
 	for _, route := range s.Pages.Routes() {
 		routes = append(routes, Route(route))

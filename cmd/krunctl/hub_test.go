@@ -1,0 +1,339 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/bundle"
+	"krund/internal/config"
+	"krund/internal/doctor"
+	"krund/internal/durable"
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+	"krund/internal/hub/pages"
+	"krund/internal/hub/server"
+	"krund/internal/hub/store"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// aHub is a hub with two machines in the pool lab, and a user.
+type aHub struct {
+	url      string
+	users    map[string]string // tokens
+	machines map[string]*api.Client
+}
+
+func newHub(t *testing.T) *aHub {
+	t.Helper()
+	dir := t.TempDir()
+	db, err := database.Open(t.Context(), filepath.Join(dir, "hub.sqlite"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	view := pages.New(t.Context(), pages.Options{DB: db, Store: blobs, Log: log,
+		Dir: filepath.Join(dir, "experiments")})
+	web := httptest.NewServer((&server.Server{DB: db, Store: blobs, Pages: view, Log: log}).Handler())
+	t.Cleanup(func() { web.Close(); _ = db.Close() })
+	h := &aHub{url: web.URL, users: map[string]string{}, machines: map[string]*api.Client{}}
+	err = db.Update(t.Context(), func(tx *sql.Tx) error {
+		for name, role := range map[string]access.Role{"ann": access.User, "bob": access.User,
+			"eve": access.Reader} {
+			if err := db.PutUser(t.Context(), tx, database.User{Name: name, Role: role}); err != nil {
+				return err
+			}
+			token, err := db.AddToken(t.Context(), tx, database.Token{Role: role, Owner: name})
+			if err != nil {
+				return err
+			}
+			h.users[name] = token
+		}
+		for _, name := range []string{"lab1", "lab2"} {
+			_, token, err := db.Join(t.Context(), tx, name, "lab")
+			if err != nil {
+				return err
+			}
+			h.machines[name] = &api.Client{URL: web.URL, Token: token}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// krunctl runs a command as a user of the hub.
+func (h *aHub) krunctl(t *testing.T, user string, args ...string) ran {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stderr: &stderr, now: time.Now, host: "laptop", fsys: lax(),
+		uid: 1000, env: func(name string) string {
+			return map[string]string{"KRUNHUB_URL": h.url, "KRUNHUB_TOKEN": h.users[user]}[name]
+		}}
+	code := runIn(a, args, &stdout)
+	return ran{code: code, stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// repository is a git repository with an experiment whose benchmark differs in two revisions.
+func repository(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git := func(args ...string) {
+		c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@x"},
+			args...)...)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	write("lab/x.toml", `[experiment]
+executions = 4
+reboot = "none"
+benchmarks = "../src/benchmarks"
+[vms.Python]
+runner = "python"
+path = "python3"
+variants = ["v"]
+[variants.v]
+entry = "bench.py"
+[benchmarks]
+b = { parameter = 1 }
+`)
+	write("src/benchmarks/b/bench.py", "first\n")
+	git("init", "--quiet", "-b", "main")
+	git("add", ".")
+	git("commit", "--quiet", "-m", "first")
+	git("tag", "v1")
+	write("src/benchmarks/b/bench.py", "second\n")
+	git("commit", "--quiet", "-am", "second")
+	return filepath.Join(dir, "lab/x.toml")
+}
+
+// idle is a machine that asks what is next.
+func (h *aHub) idle(t *testing.T, machine string) *api.Next {
+	t.Helper()
+	receipt, err := h.machines[machine].Ship(t.Context(), api.Ship{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receipt.Orders.Next
+}
+
+// run is a machine that unpacks its part, and ships records of it; the second arm is slower.
+func (h *aHub) run(t *testing.T, machine string, n *api.Next) *config.Config {
+	t.Helper()
+	client := h.machines[machine]
+	content, err := client.Blob(t.Context(), n.Bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer content.Close()
+	dir := filepath.Join(t.TempDir(), n.Experiment)
+	m, err := bundle.Unpack(content, dir, func(text []byte) ([]byte, error) {
+		return bundle.WithShard(text, machine, n.Index, n.Count), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Open(filepath.Join(dir, m.Config), machine, doctor.Settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := api.Ship{Experiment: &api.Experiment{ID: n.Experiment, Name: n.Name, ConfigHash: cfg.Hash,
+		Progress: api.Progress{Slots: cfg.Slots(), Completed: cfg.Slots(), Ended: true}}}
+	contents := map[string][]byte{store.Hash([]byte(cfg.Text)): []byte(cfg.Text)}
+	s.Entries = append(s.Entries, api.Entry{Name: "config.toml", Hash: store.Hash([]byte(cfg.Text)),
+		Size: int64(len(cfg.Text))})
+	results := t.TempDir()
+	for slot, k := range slots(cfg) {
+		name := shippedRecord(t, results, machine, n.Name, slot, k.key, k.number)
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		contents[store.Hash(text)] = text
+		s.Entries = append(s.Entries, api.Entry{Slot: slot, Attempt: 1, Hash: store.Hash(text),
+			Size: int64(len(text))})
+	}
+	_, err = client.Ship(t.Context(), s, func(e api.Entry) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(contents[e.Hash])), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+type numbered struct {
+	key    key.Key
+	number int
+}
+
+func slots(cfg *config.Config) []numbered {
+	var list []numbered
+	for number := 1; number <= cfg.Experiment.Executions; number++ {
+		if cfg.Experiment.Shard.Has(number) {
+			for _, k := range cfg.Keys() {
+				list = append(list, numbered{k, number})
+			}
+		}
+	}
+	return list
+}
+
+// shippedRecord writes a record as krund does, and returns its path.
+func shippedRecord(t *testing.T, dir, machine, name string, slot int, k key.Key, number int) string {
+	t.Helper()
+	wall, start := make([]int64, 20), make([]int64, 20)
+	for i := range wall {
+		wall[i] = int64(1_000_000 + 1000*number + 10*(i%3))
+		if k.Arm == "main" {
+			wall[i] += 100_000
+		}
+		if machine == "lab2" {
+			wall[i] += 50_000
+		}
+		start[i] = int64(i) * 2_000_000
+	}
+	r := results.Record{Key: k, Experiment: name, Host: machine, Slot: slot, Attempt: 1, Pexec: number,
+		Iterations: len(wall), Outcome: results.Completed, Reasons: []string{}, Reboot: results.RebootNone,
+		Clock: "CLOCK_MONOTONIC_RAW", StartNS: start, WallNS: wall}
+	if err := results.NewAppender(durable.OS(), dir).Append(r); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, results.Name{Slot: slot, Attempt: 1}.String())
+}
+
+// TestHub: two revisions become arms, two machines share the experiment, and the verdict is that of
+// their records together.
+func TestHub(t *testing.T) {
+	h := newHub(t)
+	toml := repository(t)
+	r := h.krunctl(t, "ann", "submit", toml, "--to", "lab", "--machines", "2", "--arms", "v1,main,v1",
+		"--build", "test -f src/benchmarks/b/bench.py && echo built >src/benchmarks/b/built")
+	id := strings.TrimSpace(r.stdout)
+	if r.code != exitOK || id == "" || !strings.Contains(r.stderr, "the machine must have python3, krund") {
+		t.Fatal(r.text())
+	}
+	if r := h.krunctl(t, "eve", "verdict", id); r.code != exitWaiting {
+		t.Error(r.text())
+	}
+	if r := h.krunctl(t, "eve", "wait", "--timeout", "1ns", id); r.code != exitWaiting {
+		t.Error(r.text())
+	}
+	for i, machine := range []string{"lab1", "lab2"} {
+		n := h.idle(t, machine)
+		if n == nil || n.Experiment != id || n.Index != i || n.Count != 2 {
+			t.Fatalf("%s gets %+v", machine, n)
+		}
+		cfg := h.run(t, machine, n)
+		var arms []string
+		for _, arm := range cfg.Arms {
+			text, _ := os.ReadFile(filepath.Join(arm.Benchmarks, "b/bench.py"))
+			built, _ := os.ReadFile(filepath.Join(arm.Benchmarks, "b/built"))
+			arms = append(arms, fmt.Sprintf("%s %v %s%s", arm.Name, arm.Null, text, built))
+		}
+		want := "v1 false first\nbuilt\n|main false second\nbuilt\n|v1-3 true "
+		if strings.Join(arms, "|") != want || cfg.Slots() != 2*3 {
+			t.Errorf("%s: %q, %d slots", machine, arms, cfg.Slots())
+		}
+	}
+	if r := h.krunctl(t, "eve", "wait", id); r.code != exitOK || r.stdout != "done\n" {
+		t.Error(r.text())
+	}
+	r = h.krunctl(t, "eve", "verdict", "--format", "json", id)
+	var document struct {
+		Changes []struct {
+			Verdict  string
+			Machines struct{ Machines int }
+			Steady   struct {
+				After    int `json:"after_executions"`
+				Estimate struct{ Estimate float64 }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &document); err != nil || len(document.Changes) != 1 {
+		t.Fatal(err, r.text())
+	}
+	if c := document.Changes[0]; r.code != exitError || c.Verdict != "worse" || c.Machines.Machines != 2 ||
+		c.Steady.After != 4 {
+		t.Errorf("exit %d: %+v\n%s", r.code, c, r.stderr)
+	}
+	r = h.krunctl(t, "eve", "verdict", "--format", "junit", id)
+	if !strings.Contains(r.stdout, "<testsuite") {
+		t.Error(r.text())
+	}
+}
+
+// TestHubRefuses: who may do what, and what is no submission.
+func TestHubRefuses(t *testing.T) {
+	h := newHub(t)
+	toml := repository(t)
+	id := strings.TrimSpace(h.krunctl(t, "ann", "submit", toml, "--to", "lab1").stdout)
+	for _, c := range []struct {
+		user string
+		args []string
+		code int
+		want string
+	}{
+		{"eve", []string{"submit", toml, "--to", "lab1"}, exitError, "role user"},
+		{"ann", []string{"submit", toml, "--to", "lab9"}, exitError, "no machine or pool \"lab9\""},
+		{"ann", []string{"submit", toml, "--to", "lab", "--machines", "3"}, exitError, "has 2 machines"},
+		{"ann", []string{"submit", toml}, exitUsage, "--to is missing"},
+		{"ann", []string{"submit", toml, "--to", "lab", "--build", "make"}, exitUsage,
+			"--build is for --arms"},
+		{"ann", []string{"submit", toml, "--to", "lab", "--arms", "v1,v9"}, exitUsage, "no revision \"v9\""},
+		{"ann", []string{"submit", toml, "--to", "lab", "--arms", "v1,--help"}, exitUsage, "no revision"},
+		{"bob", []string{"request", "stop", id}, exitError, "is of ann"},
+		{"eve", []string{"request", "stop", id}, exitError, "role user"},
+		{"ann", []string{"request", "kill", id}, exitUsage, "hold, resume or stop"},
+		{"eve", []string{"wait", "none"}, exitError, "not found"},
+		{"", []string{"wait", id}, exitUsage, "KRUNHUB_TOKEN"},
+	} {
+		r := h.krunctl(t, c.user, c.args...)
+		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%s: %q: want %d and %q:\n%s", c.user, c.args, c.code, c.want, r.text())
+		}
+	}
+	if r := h.krunctl(t, "ann", "request", "stop", id); r.code != exitOK {
+		t.Error(r.text())
+	}
+	if r := h.krunctl(t, "eve", "wait", id); r.code != exitError || r.stdout != "stopped\n" {
+		t.Error(r.text())
+	}
+	if n := h.idle(t, "lab1"); n != nil {
+		t.Errorf("a stopped experiment is given to a machine: %+v", n)
+	}
+	ann := &api.Client{URL: h.url, Token: h.users["ann"]}
+	err := ann.SendBundle(context.Background(), store.Hash([]byte("x")), 1, strings.NewReader("x"))
+	if err == nil || !strings.Contains(err.Error(), "not a valid bundle") {
+		t.Errorf("a file that is no bundle: %v", err)
+	}
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/bundle"
+	"krund/internal/config"
+	"krund/internal/directory"
+	"krund/internal/display"
+	"krund/internal/doctor"
+	"krund/internal/experiment"
+	"krund/internal/hub/api"
+)
+
+const submitHelp = `Submit sends an experiment to a hub, which puts it into the queue of a machine or of a
+pool of identical machines, and prints its id.
+
+What is sent is a bundle: the configuration, the directories of benchmarks, and the
+programs and scripts that it names by relative paths, all of which remain valid. What
+it names by absolute paths (and programs without a path) is not sent, but must exist
+on the machine. --include adds files and directories, such as those of a VM beside
+its program. Directories NAME.krun and .git are left out.
+
+With --machines N, N machines share the experiment: each runs every Nth round as a
+whole, and krunctl compare compares within machines.
+
+With --arms REV1,REV2 revisions of the git repository of the benchmarks become the
+arms of the experiment; a revision that is named again is a null arm. Each is checked
+out into a temporary directory, in which --build runs a shell command.
+
+A machine's owner decides what a configuration may make root do there (hooks,
+services, ...; docs/hub.md): a machine refuses an experiment that demands more.
+
+ENVIRONMENT
+  KRUNHUB_URL      address of the hub, if --hub is not given
+  KRUNHUB_TOKEN    a token with the role user
+
+EXAMPLES
+  krunctl submit warmup.toml --to lab1
+  krunctl submit ab.toml --to pool --machines 3 --priority 10
+  krunctl submit bench.toml --to pool --arms main,feature --build 'make benchmarks'
+` + exitHelp
+
+// submitOptions are the flags.
+type submitOptions struct {
+	to, arms, build, hub string
+	machines             int
+	priority             int64
+	include              []string
+}
+
+func submitCommand(a *app) *cobra.Command {
+	var o submitOptions
+	c := &cobra.Command{
+		Use: "submit NAME.toml --to MACHINE|POOL", Short: "Send an experiment to a hub", Long: submitHelp,
+		Args: arguments(1, 1, "the experiment's configuration"),
+		RunE: func(c *cobra.Command, args []string) error { return a.submit(contextOf(c), args[0], o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.to, "to", "", "name of a machine or a pool")
+	f.IntVar(&o.machines, "machines", 1, "machines that share the experiment")
+	f.Int64Var(&o.priority, "priority", 0, "experiments with a higher one are begun first")
+	f.StringVar(&o.arms, "arms", "", "revisions of the benchmarks' git repository: BASE,OTHER[,...]")
+	f.StringVar(&o.build, "build", "", "shell command to run in each revision's directory")
+	f.StringArrayVar(&o.include, "include", nil, "file or directory to send, too; may be repeated")
+	hubFlag(c, &o.hub)
+	return c
+}
+
+func hubFlag(c *cobra.Command, hub *string) {
+	c.Flags().StringVar(hub, "hub", "", "address of the hub (default: $KRUNHUB_URL)")
+}
+
+// hubClient returns the client of the hub that the flag or the environment names.
+func (a *app) hubClient(address string) (*api.Client, error) {
+	if address == "" {
+		address = a.env("KRUNHUB_URL")
+	}
+	if address == "" {
+		return nil, usageError(errors.New("which hub? set KRUNHUB_URL, or write --hub http://HOST:8642"))
+	}
+	token := a.env("KRUNHUB_TOKEN")
+	if token == "" {
+		return nil, usageError(errors.New("KRUNHUB_TOKEN is not set; put a token of the hub into it"))
+	}
+	c, err := api.NewClient(address, token)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	return c, nil
+}
+
+func (a *app) submit(ctx context.Context, path string, o submitOptions) error {
+	if o.to == "" {
+		return usageError(errors.New("--to is missing: name a machine or a pool"))
+	}
+	if o.build != "" && o.arms == "" {
+		return usageError(errors.New("--build is for --arms; build the benchmarks before you submit them"))
+	}
+	client, err := a.hubClient(o.hub)
+	if err != nil {
+		return err
+	}
+	cfg, err := experiment.ParseConfig(a.fsys, path, o.to)
+	if err != nil {
+		return err
+	}
+	copies, err := included(o.include)
+	if err != nil {
+		return err
+	}
+	if o.arms != "" {
+		temporary, err := os.MkdirTemp("", "krunctl-submit-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(temporary) //nolint:errcheck // it is temporary
+		var arms []bundle.Copy
+		if cfg, arms, err = a.revisions(ctx, cfg, o, temporary); err != nil {
+			return err
+		}
+		copies = append(copies, arms...)
+	}
+	hash, err := a.sendBundle(ctx, client, cfg, copies)
+	if err != nil {
+		return err
+	}
+	id, err := client.Submit(ctx, api.Submission{Bundle: hash, Target: o.to, Machines: o.machines,
+		Priority: o.priority})
+	if err != nil {
+		return err
+	}
+	a.print("%s\n", id)
+	a.talk("submitted %s to %s; `krunctl wait %s` waits for its end", cfg.Experiment.Name, o.to, id)
+	return nil
+}
+
+// included returns what --include adds.
+func included(names []string) ([]bundle.Copy, error) {
+	var copies []bundle.Copy
+	for _, name := range names {
+		path, err := directory.Absolute(name)
+		if err != nil {
+			return nil, err
+		}
+		copies = append(copies, bundle.Copy{From: path, As: path})
+	}
+	return copies, nil
+}
+
+// sendBundle packs the experiment and sends it, and returns its hash.
+func (a *app) sendBundle(ctx context.Context, client *api.Client, cfg *config.Config, copies []bundle.Copy) (
+	hash string, err error) {
+	contents, err := bundle.Collect(cfg, copies)
+	if err != nil {
+		return "", err
+	}
+	file, err := os.CreateTemp("", "krunctl-bundle-")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // it is temporary
+	defer file.Close()           //nolint:errcheck // it is temporary
+	sum := sha256.New()
+	m, err := contents.Write(io.MultiWriter(file, sum))
+	if err != nil {
+		return "", err
+	}
+	size, err := file.Seek(0, io.SeekCurrent)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return "", err
+	}
+	hash = hex.EncodeToString(sum.Sum(nil))
+	a.talk("%s, %s; the machine must have %s", display.Count(len(m.Files), "file"), display.Bytes(size),
+		strings.Join(append(m.External, "krund"), ", "))
+	return hash, client.SendBundle(ctx, hash, size, io.NopCloser(file))
+}
+
+// withText parses another text of a configuration.
+func withText(cfg *config.Config, text string) (*config.Config, error) {
+	return config.Parse(cfg.Path, []byte(text), cfg.Hostname, doctor.Settings())
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/hub/api"
+)
+
+const verdictHelp = `Verdict compares the arms of an experiment on a hub, or two experiments, as krunctl
+compare does: it fetches what the machines have shipped and compares it here. Options,
+formats and exit status are those of compare; executions of an experiment that several
+machines share are compared within machines.
+
+ENVIRONMENT
+  KRUNHUB_URL      address of the hub, if --hub is not given
+  KRUNHUB_TOKEN    a token with the role reader or user
+
+EXAMPLES
+  krunctl verdict 3v0c5n7xk2m9q4rt
+  krunctl verdict --format markdown 3v0c5n7xk2m9q4rt > comment.md
+  krunctl verdict --format junit -o verdict.xml 3v0c5n7xk2m9q4rt
+  krunctl verdict 5k2f8x0d3v7c1n9m 3v0c5n7xk2m9q4rt     before, after
+
+EXIT STATUS
+  0  no key got worse; with --fail-on changed: no key changed
+  1  a key got worse (changed), or something could not be done
+  2  wrong usage
+  3  no key got worse (changed), but it cannot be judged; see krunctl compare
+  4  an experiment has not ended`
+
+func verdictCommand(a *app) *cobra.Command {
+	var hub string
+	c := compareCommand(a)
+	compare := c.RunE
+	c.Use, c.Short, c.Long = "verdict ID | BEFORE-ID AFTER-ID", "Compare the arms of an experiment on a hub",
+		verdictHelp
+	c.Args = arguments(1, 2, "the id of an experiment with arms, or of two experiments")
+	c.RunE = func(c *cobra.Command, ids []string) error {
+		client, err := a.hubClient(hub)
+		if err != nil {
+			return err
+		}
+		dir, err := os.MkdirTemp("", "krunctl-verdict-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir) //nolint:errcheck // it is temporary
+		var dirs []string
+		for i, id := range ids {
+			one := filepath.Join(dir, fmt.Sprint(i))
+			name, err := fetch(contextOf(c), client, id, one)
+			if err != nil {
+				return err
+			}
+			dirs = append(dirs, filepath.Join(one, name))
+		}
+		return compare(c, dirs)
+	}
+	hubFlag(c, &hub)
+	return c
+}
+
+// fetch writes the results of an ended experiment below dir, into the directory that it returns.
+func fetch(ctx context.Context, client *api.Client, id, dir string) (string, error) {
+	state, err := client.Experiment(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if !state.Ended() {
+		return "", fmt.Errorf("%w: %s; `krunctl wait %s` waits for it", errWaiting, progressText(state), id)
+	}
+	if !api.ValidName(state.Name) {
+		return "", fmt.Errorf("experiment %s has a name that cannot be that of a directory", id)
+	}
+	content, err := client.Results(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	defer content.Close() //nolint:errcheck // it was only read
+	if err := untar(content, filepath.Join(dir, state.Name)); err != nil {
+		return "", fmt.Errorf("fetch the results of experiment %s: %w", id, err)
+	}
+	return state.Name, nil
+}
+
+// Bounds of the results of an experiment.
+const (
+	resultFiles = 2_000_000
+	resultBytes = 256 << 30
+)
+
+// untar writes the regular files of an archive below the new directory dir, and nothing elsewhere.
+func untar(r io.Reader, dir string) error {
+	const listed = 0o755
+	if err := os.MkdirAll(dir, listed); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // nothing is written through it
+	in := tar.NewReader(io.LimitReader(r, resultBytes))
+	for range resultFiles {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name) || strings.Count(h.Name, "/") > 3 {
+			return fmt.Errorf("the hub sends %q, which is no file of an experiment", h.Name)
+		}
+		if err := root.MkdirAll(filepath.Dir(h.Name), listed); err != nil {
+			return err
+		}
+		if err := extract(root, h.Name, in); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("there are more than %d files", resultFiles)
+}
+
+func extract(root *os.Root, name string, in io.Reader) error {
+	const readable = 0o644
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, readable)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, in)
+	return errors.Join(err, file.Close())
+}
+
+const requestHelp = `Request asks the machines that run an experiment of a hub to hold, resume or stop it.
+They follow when they report next: after the running process execution. A part that
+no machine has begun is held or stopped at once.
+
+EXAMPLES
+  krunctl request stop 3v0c5n7xk2m9q4rt
+` + exitHelp
+
+func requestCommand(a *app) *cobra.Command {
+	var hub string
+	c := &cobra.Command{
+		Use: "request hold|resume|stop ID", Short: "Hold, resume or stop an experiment on a hub",
+		Long: requestHelp, Args: arguments(2, 2, "hold, resume or stop, and the experiment's id"),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch args[0] {
+			case api.RequestHold, api.RequestResume, api.RequestStop:
+			default:
+				return usageError(fmt.Errorf("the request must be hold, resume or stop, not %q", args[0]))
+			}
+			client, err := a.hubClient(hub)
+			if err != nil {
+				return err
+			}
+			return client.Request(contextOf(c), args[1], args[0])
+		},
+	}
+	hubFlag(c, &hub)
+	return c
+}

@@ -1,0 +1,224 @@
+package server
+
+import (
+	"archive/tar"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"krund/internal/bundle"
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+)
+
+// bundle stores a bundle after it was checked as a machine will check it.
+func (s *Server) bundle(w http.ResponseWriter, r *http.Request) {
+	hash := r.PathValue("hash")
+	m, err := s.acceptBundle(w, r, hash)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	text, err := json.Marshal(m)
+	if err == nil {
+		err = s.DB.Update(r.Context(), func(tx *sql.Tx) error {
+			err := s.DB.AddBlob(r.Context(), tx, hash, r.ContentLength)
+			return errors.Join(err,
+				s.DB.PutBundle(r.Context(), tx, hash, access.From(r.Context()).Name, string(text)))
+		})
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.answer(w, r, http.StatusOK, map[string]string{"bundle": hash})
+}
+
+func (s *Server) acceptBundle(w http.ResponseWriter, r *http.Request, hash string) (
+	m bundle.Manifest, err error) {
+	if r.ContentLength < 0 || r.ContentLength > api.MaxBlob {
+		return m, refuse(fmt.Errorf("send the bundle with its size; at most %d bytes are accepted",
+			api.MaxBlob))
+	}
+	body := http.MaxBytesReader(w, r.Body, api.MaxBlob)
+	if err := s.Store.Put(r.Context(), hash, r.ContentLength, body); err != nil {
+		return m, err
+	}
+	content, err := s.Store.Get(r.Context(), hash)
+	if err != nil {
+		return m, err
+	}
+	defer content.Close() //nolint:errcheck // it was only read
+	m, err = bundle.Read(content, func(*bundle.Manifest, bundle.File, io.Reader) error { return nil })
+	if errors.Is(err, bundle.ErrInvalid) {
+		err = refuse(err)
+	}
+	if err == nil && !api.ValidName(m.Experiment) {
+		err = refuse(fmt.Errorf("the experiment's name %.40q is too long, or not printable", m.Experiment))
+	}
+	return m, err
+}
+
+// submit adds an experiment to the queue.
+func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
+	id, err := s.acceptSubmission(w, r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.answerState(w, r, id, http.StatusCreated)
+}
+
+func (s *Server) acceptSubmission(w http.ResponseWriter, r *http.Request) (id string, err error) {
+	var message api.Submission
+	if err := s.read(w, r, &message); err != nil {
+		return "", err
+	}
+	if err := message.Check(); err != nil {
+		return "", refuse(err)
+	}
+	text, err := s.DB.Manifest(r.Context(), message.Bundle)
+	if err != nil {
+		return "", err
+	}
+	var m bundle.Manifest
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return "", fmt.Errorf("the manifest of bundle %s: %w", message.Bundle, err)
+	}
+	n, err := s.DB.Targets(r.Context(), message.Target)
+	switch {
+	case err != nil:
+		return "", err
+	case n == 0:
+		return "", refuse(fmt.Errorf("there is no machine or pool %q; `krunctl join` on a machine adds it",
+			message.Target))
+	case n < int64(message.Machines):
+		return "", refuse(fmt.Errorf("%s has %d machines, and %d are to share the experiment; a machine "+
+			"runs one part of it", message.Target, n, message.Machines))
+	}
+	x := database.Experiment{Name: m.Experiment, Owner: access.From(r.Context()).Name, Bundle: message.Bundle,
+		Config: m.Hash(m.Config), Priority: message.Priority, Target: message.Target,
+		Parts: int64(message.Machines)}
+	err = s.DB.Update(r.Context(), func(tx *sql.Tx) (err error) {
+		id, err = s.queue().Submit(r.Context(), tx, x)
+		return err
+	})
+	return id, err
+}
+
+// experiment answers with the state of an experiment.
+func (s *Server) experiment(w http.ResponseWriter, r *http.Request) {
+	s.answerState(w, r, r.PathValue("id"), http.StatusOK)
+}
+
+func (s *Server) answerState(w http.ResponseWriter, r *http.Request, id string, code int) {
+	x, err := s.DB.Experiment(r.Context(), id)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	shares, err := s.DB.Shares(r.Context(), id)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	state := api.State{ID: x.ID, Name: x.Name, Owner: x.Owner, State: x.State, Held: x.Held, Target: x.Target,
+		Machines: int(x.Parts), Priority: x.Priority, Shares: []api.ShareState{}}
+	for _, share := range shares {
+		m, err := s.DB.Machine(r.Context(), share.Machine)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		one := api.ShareState{Machine: m.Name, Index: int(share.Index), State: share.State}
+		if err := json.Unmarshal([]byte(share.Status), &one.Progress); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		state.Shares = append(state.Shares, one)
+	}
+	s.answer(w, r, code, state)
+}
+
+// request passes a request on to the machines of an experiment.
+func (s *Server) request(w http.ResponseWriter, r *http.Request) {
+	var message api.RequestMessage
+	if err := s.read(w, r, &message); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	x, err := s.DB.Experiment(r.Context(), r.PathValue("id"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	switch who := access.From(r.Context()); {
+	case !who.Owns(x.Owner):
+		s.fail(w, r, failure{http.StatusForbidden, fmt.Sprintf(
+			"experiment %s is of %s; ask that user, or use a token with the role admin", x.ID, x.Owner)})
+		return
+	case message.Request != api.RequestHold && message.Request != api.RequestResume &&
+		message.Request != api.RequestStop:
+		s.fail(w, r, refuse(errors.New("the request must be hold, resume or stop")))
+		return
+	}
+	err = s.DB.Update(r.Context(), func(tx *sql.Tx) error {
+		return s.queue().Request(r.Context(), tx, x.ID, message.Request)
+	})
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.answerState(w, r, x.ID, http.StatusOK)
+}
+
+// results sends what the machines have shipped of an experiment as a tar archive.
+func (s *Server) results(w http.ResponseWriter, r *http.Request) {
+	dir, err := s.Pages.Directory(r.Context(), r.PathValue("id"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-tar")
+	out := tar.NewWriter(w)
+	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		inside, err := filepath.Rel(dir, name)
+		if err != nil {
+			return err
+		}
+		return addFile(out, name, inside)
+	})
+	if err := errors.Join(err, out.Close()); err != nil {
+		s.Log.Warn("results were not sent whole", "experiment", r.PathValue("id"), "error", err)
+		panic(http.ErrAbortHandler) // so that the client does not take them for whole
+	}
+}
+
+func addFile(out *tar.Writer, name, as string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	const readable = 0o644
+	err = out.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: filepath.ToSlash(as), Size: info.Size(),
+		Mode: readable})
+	if err == nil {
+		_, err = io.CopyN(out, file, info.Size())
+	}
+	return err
+}
