@@ -8,7 +8,6 @@ import (
 
 	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
-	"krund/internal/experiment"
 	"krund/internal/report"
 )
 
@@ -82,18 +81,15 @@ func explainCommand(a *app) *cobra.Command {
 func (a *app) explain(arg string, o explainOptions) error {
 	r := a.reader(max(1, o.workers))
 	r.NoPerformance = true
-	in, doc, err := r.Analyzed(arg, o.key, nil)
+	in, doc, series, err := r.Keyed(arg, o.key)
 	if err != nil {
 		return err
 	}
-	info := in.Data.Info
-	in = experiment.Input{} // events take much memory
-	data, _, err := r.Series(arg, experiment.Options{})
+	result, err := explain.Explain(in.Data.Info, doc, o.p, o.workers, series)
 	if err != nil {
 		return err
 	}
-	data.Info = info
-	result := explain.Explain(data, doc, o.p, o.workers)
+	result.Problems = append(result.Problems, in.Data.Problems...)
 	for _, n := range o.executions {
 		if !slices.ContainsFunc(result.Keys, func(k explain.Key) bool { return hasExecution(&k, n) }) {
 			return usageError(fmt.Errorf("--execution %d: no key has an execution with this number", n))

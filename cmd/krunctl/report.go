@@ -81,30 +81,13 @@ func (a *app) report(arg, keys, unit, output string) error {
 	return nil
 }
 
-// explained explains the keys of an experiment of krund as krunctl explain does. It reads one key's
-// records at a time, because the events of all may not fit into memory. The result is nil for files
-// of other tools, which have no evidence.
+// explained explains the keys of an experiment of krund as krunctl explain does. The result is nil
+// for files of other tools, which have no evidence.
 func explained(input *report.Input) (*explain.Document, error) {
 	if input.Series == nil {
 		return nil, nil
 	}
-	doc, p := input.Document, explain.Default()
-	result := &explain.Document{Format: explain.Format, Source: input.Data.Info, Parameters: p,
-		Keys: make([]explain.Key, len(doc.Pairs))}
-	errs := make([]error, len(doc.Pairs))
-	warmup.Parallel(len(doc.Pairs), runtime.NumCPU(), func(i int) {
-		pair := dataset.Pair{Key: doc.Pairs[i].ParsedKey()}
-		for e := range doc.Pairs[i].Executions {
-			series, err := input.Series(i, e)
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			pair.Executions = append(pair.Executions, series)
-		}
-		result.Keys[i] = explain.OfKey(&pair, &doc.Pairs[i], doc.Parameters.Column, p)
-	})
-	return result, errors.Join(errs...)
+	return explain.Explain(input.Data.Info, input.Document, explain.Default(), runtime.NumCPU(), input.Series)
 }
 
 // comparisons compares the arms of an experiment with its first one. A null arm is compared only if

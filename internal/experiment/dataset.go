@@ -18,8 +18,8 @@ import (
 // Format is dataset.Info.Format of krund's own records.
 const Format = "krund"
 
-// ReadResults converts the records in a results directory to a dataset. It keeps the wall times and
-// the columns for which keep returns true; a nil keep keeps all. Executions are ordered by key as
+// ReadResults converts the records in a results directory to a dataset. keep is that of Execution.
+// Executions are ordered by key as
 // they first occur in the schedule, and within a key by number and attempt. Attempts that were
 // rerun are kept with that outcome; if a slot has several completed attempts the first counts, and
 // the others are marked as rerun.
@@ -195,14 +195,13 @@ func fingerprint(reader *results.Reader) map[string]string {
 }
 
 // Execution returns the series of a record: the wall times and the columns for which keep returns
-// true; a nil keep keeps all. The start stamps are kept by a nil keep, and where there is something
-// to be seen beside them: instrumentation or events. The values are shared with the record.
+// true. A nil keep keeps all columns, and the start stamps and events, which take much memory. The
+// values are shared with the record.
 func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 	e := dataset.Execution{Number: r.Pexec, Outcome: dataset.Outcome(r.Outcome), Reasons: r.Reasons,
-		FirstResult: firstResult(r), Instrument: r.Instrument, Events: events(r.Events),
-		EventsLost: r.EventsLost}
-	if keep == nil || r.Instrument != "" || len(r.Events) > 0 {
-		e.Starts = r.StartNS
+		FirstResult: firstResult(r), Instrument: r.Instrument, EventsLost: r.EventsLost}
+	if keep == nil {
+		e.Starts, e.Events = r.StartNS, events(r.Events)
 	}
 	if r.WallNS != nil {
 		e.Columns = append(e.Columns, dataset.Column{

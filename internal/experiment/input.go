@@ -126,8 +126,8 @@ func nothing(d *dataset.Dataset) string {
 	return fmt.Sprintf("none of its %d executions was completed%s", executions, first)
 }
 
-// Series reads all columns of the argument. config is the text of the experiment's configuration;
-// "" if there is none.
+// Series reads all columns of the argument, without events. config is the text of the experiment's
+// configuration; "" if there is none.
 func (r Reader) Series(arg string, o Options) (d *dataset.Dataset, config string, err error) {
 	if !r.IsExperiment(arg) {
 		d, err := exchange.ReadFile(arg, exchange.FileOptions{VM: o.VM, Variant: o.Variant, Counters: true})
@@ -136,7 +136,7 @@ func (r Reader) Series(arg string, o Options) (d *dataset.Dataset, config string
 		}
 		return d, "", err
 	}
-	if d, err = r.columns(arg, nil); err != nil {
+	if d, err = r.columns(arg, func(string) bool { return true }); err != nil {
 		return nil, "", err
 	}
 	r.reportProblems(arg, d)
@@ -214,6 +214,46 @@ func (r Reader) reportProblems(arg string, d *dataset.Dataset) {
 			r.Message("%s: %s", arg, problem)
 		}
 	}
+}
+
+// Keyed is Analyzed for statements that need everything in the records: series reads an execution
+// with all columns and events, by the indexes of its pair and of itself in the analysis. So one key
+// need be in memory at a time.
+func (r Reader) Keyed(arg, keys string) (in Input, doc *warmup.Document,
+	series func(pair, execution int) (dataset.Execution, error), err error) {
+	type place struct {
+		name  results.Name
+		pexec int
+	}
+	records := map[key.Key][]place{}
+	r.Visit = func(rec *results.Record) {
+		records[rec.Key] = append(records[rec.Key],
+			place{results.Name{Slot: rec.Slot, Attempt: rec.Attempt}, rec.Pexec})
+	}
+	if in, doc, err = r.Analyzed(arg, keys, nil); err != nil {
+		return in, nil, nil, err
+	}
+	if !r.IsExperiment(arg) {
+		all, _, err := r.Series(arg, Options{})
+		return in, doc, func(pair, execution int) (dataset.Execution, error) {
+			return all.Find(doc.Pairs[pair].ParsedKey()).Executions[execution], nil
+		}, err
+	}
+	e, err := Open(r.FS, arg)
+	if err != nil {
+		return in, nil, nil, err
+	}
+	for _, list := range records { // in the order of the data set
+		slices.SortStableFunc(list, func(a, b place) int { return a.pexec - b.pexec })
+	}
+	reader := e.Reader()
+	return in, doc, func(pair, execution int) (dataset.Execution, error) {
+		rec, err := reader.Load(records[doc.Pairs[pair].ParsedKey()][execution].name)
+		if err != nil {
+			return dataset.Execution{}, err
+		}
+		return Execution(&rec, nil), nil
+	}, nil
 }
 
 // IsExperiment reports whether arg names an experiment of krund and not a file of results.

@@ -7,7 +7,6 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
 	"krund/internal/key"
 )
@@ -82,7 +81,7 @@ func BenchmarkEvents(b *testing.B) {
 			e.Columns = append(e.Columns, dataset.Column{Name: name, Core: dataset.NoCore, Ints: wall.Ints})
 		}
 	}
-	in.Explanation = explain.Explain(in.Data, in.Document, explain.Default(), 2)
+	in.Explanation = explanation(b, in)
 	dir := b.TempDir()
 	for b.Loop() {
 		size, err := Site(disk(dir), in)

@@ -52,8 +52,22 @@ func eventful(n, perIteration int) *dataset.Dataset {
 
 func explainedInput(t *testing.T, d *dataset.Dataset) Input {
 	t.Helper()
-	doc := analysed(t, d)
-	return Input{Document: doc, Data: d, Explanation: explain.Explain(d, doc, explain.Default(), 2)}
+	in := Input{Document: analysed(t, d), Data: d}
+	in.Explanation = explanation(t, in)
+	return in
+}
+
+// explanation explains all keys of an input.
+func explanation(t testing.TB, in Input) *explain.Document {
+	t.Helper()
+	why, err := explain.Explain(in.Data.Info, in.Document, explain.Default(), 2,
+		func(pair, execution int) (dataset.Execution, error) {
+			return in.Data.Pairs[pair].Executions[execution], nil
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return why
 }
 
 // TestEventsInBrowser: lanes and rows have a switch each, and the evidence of an outlier appears

@@ -41,25 +41,38 @@ type study struct {
 	out     *Key
 }
 
-// Explain explains every key of a data set, whose analysis is doc. The data must have all columns
-// and events. workers is the number of goroutines; it does not change the result.
-func Explain(d *dataset.Dataset, doc *warmup.Document, p Parameters, workers int) *Document {
-	result := &Document{Format: Format, Source: d.Info, Parameters: p, Keys: make([]Key, len(doc.Pairs)),
-		Problems: append([]string{}, d.Problems...)}
+// Explain explains every key of an experiment, whose analysis is doc. series returns an execution
+// with all columns and events, by the indexes of its pair and of itself in doc; it is called by
+// several goroutines. So only as many keys as workers are in memory. The number of workers does not
+// change the result. The error is the first one of series.
+func Explain(info dataset.Info, doc *warmup.Document, p Parameters, workers int,
+	series func(pair, execution int) (dataset.Execution, error)) (*Document, error) {
+	result := &Document{Format: Format, Source: info, Parameters: p, Keys: make([]Key, len(doc.Pairs)),
+		Problems: []string{}}
+	errs := make([]error, len(doc.Pairs))
 	warmup.Parallel(len(doc.Pairs), workers, func(i int) {
 		a := &doc.Pairs[i]
-		result.Keys[i] = OfKey(d.Find(a.ParsedKey()), a, doc.Parameters.Column, p)
+		pair := dataset.Pair{Key: a.ParsedKey()}
+		for e := range a.Executions {
+			one, err := series(i, e)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			pair.Executions = append(pair.Executions, one)
+		}
+		result.Keys[i] = OfKey(&pair, a, doc.Parameters.Column, p)
 	})
-	return result
+	return result, cmp.Or(errs...)
 }
 
-// OfKey explains the executions of a key, whose analysis of the named column is a. pair may be nil.
+// OfKey explains the executions of a key, whose analysis of the named column is a.
 func OfKey(pair *dataset.Pair, a *warmup.Pair, column string, p Parameters) Key {
 	k := Key{Key: a.Key, Name: a.ParsedKey(), Instrument: "off", Sources: []string{}, Missing: []string{},
 		Statements: []Statement{}, Candidates: []Candidate{}, Executions: []Execution{},
 		LeftOut: []warmup.LeftOut{}, Warnings: []string{}}
 	s := study{p: p, out: &k}
-	if pair != nil && len(pair.Executions) == len(a.Executions) {
+	if len(pair.Executions) == len(a.Executions) {
 		for i := range pair.Executions {
 			k.Instrument = cmp.Or(pair.Executions[i].Instrument, k.Instrument)
 			r, problem := newRun(&pair.Executions[i], &a.Executions[i], column)

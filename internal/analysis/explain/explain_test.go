@@ -2,6 +2,8 @@ package explain
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -390,16 +392,24 @@ func TestInjectedAndShifted(t *testing.T) {
 	}
 }
 
-// TestDocument: no list is null, and the number of workers changes nothing.
+// TestDocument: no list is null, and the number of workers changes nothing. An execution that
+// cannot be read is an error.
 func TestDocument(t *testing.T) {
 	e, a := made(300, every(300, 10, 50), nil)
-	d := &dataset.Dataset{Pairs: []dataset.Pair{{Executions: []dataset.Execution{e}}}}
 	failed := warmup.Pair{Key: "::", Executions: []warmup.Execution{{Status: warmup.NotCompleted}}}
 	doc := &warmup.Document{Parameters: warmup.Parameters{Column: dataset.Wall},
 		Pairs: []warmup.Pair{{Executions: []warmup.Execution{a}}, failed}}
-	one, four := Explain(d, doc, Default(), 1), Explain(d, doc, Default(), 4)
-	if !reflect.DeepEqual(one, four) {
-		t.Error("workers change the result")
+	series := func(pair, _ int) (dataset.Execution, error) {
+		return []dataset.Execution{e, {}}[pair], nil
+	}
+	one, err := Explain(dataset.Info{}, doc, Default(), 1, series)
+	four, err4 := Explain(dataset.Info{}, doc, Default(), 4, series)
+	if err != nil || err4 != nil || !reflect.DeepEqual(one, four) {
+		t.Errorf("workers change the result: %v, %v", err, err4)
+	}
+	gone := func(pair, _ int) (dataset.Execution, error) { return e, []error{nil, fs.ErrNotExist}[pair] }
+	if _, err := Explain(dataset.Info{}, doc, Default(), 1, gone); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
 	}
 	text, err := json.Marshal(one)
 	lists := regexp.MustCompile(`"(keys|problems|sources|missing|statements|candidates|outliers|changepoints|` +
