@@ -107,7 +107,7 @@ func (s Histories) reduceAll(ctx context.Context, insert insert) error {
 // reduce reduces an experiment. That it cannot be is stored, too: it is tried again when the
 // experiment changes.
 func (s Histories) reduce(ctx context.Context, x database.Experiment, insert insert) error {
-	points, err := s.points(ctx, x)
+	points, err := s.read(ctx, x)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -151,13 +151,21 @@ func (s Histories) alert(ctx context.Context, tx *sql.Tx, x database.Experiment,
 	return nil
 }
 
-// points lets krunctl reduce the records of an experiment, and checks what it says.
-func (s Histories) points(ctx context.Context, x database.Experiment) (points []database.Point, err error) {
+// read returns the values of an experiment's executions, and puts its iterations into the store as
+// tables.
+func (s Histories) read(ctx context.Context, x database.Experiment) (points []database.Point, err error) {
 	dir, err := s.Cache.Experiment(ctx, x.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }() // it can be made again
+	points, err = s.points(ctx, x, dir)
+	return points, errors.Join(err, s.tables(ctx, x, dir))
+}
+
+// points lets krunctl reduce the records of an experiment, and checks what it says.
+func (s Histories) points(ctx context.Context, x database.Experiment, dir string) (points []database.Point,
+	err error) {
 	const most = 256 << 20
 	file := filepath.Join(dir, "values.json")
 	_, failed := rebuild.Krunctl(ctx, s.Krunctl, dir, []string{"history", "--format", "values",

@@ -35,7 +35,9 @@ func newHistoryBench(t *testing.T) *historyBench {
 	dir := t.TempDir()
 	h := &historyBench{bench: newBench(t, "m"), values: dir, random: rand.New(rand.NewPCG(2, 2))}
 	program := filepath.Join(dir, "krunctl")
-	text := "#!/bin/sh\nexec cp " + dir + "/$(basename \"$6\").json \"$5\"\n"
+	text := "#!/bin/sh\n" +
+		"[ $1 = history ] && exec cp " + dir + "/$(basename \"$6\").json \"$5\"\n" +
+		"mkdir -p \"$5/benchmark=a\" && echo \"$6\" > \"$5/benchmark=a/iterations.parquet\"\n"
 	if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -157,6 +159,11 @@ func TestHistory(t *testing.T) {
 	names, err := h.Histories.DB.Histories(t.Context())
 	if err != nil || fmt.Sprint(names) != "[nightly]" {
 		t.Errorf("%v, %v", names, err)
+	}
+	tables, err := filepath.Glob(filepath.Join(h.values, "blobs", "tables", "name=nightly",
+		"experiment=*", "machine=m", "benchmark=a", "iterations.parquet"))
+	if err != nil || len(tables) != 30 {
+		t.Errorf("%d tables, %v", len(tables), err)
 	}
 	entries, err := os.ReadDir(h.Cache.Dir)
 	if err != nil || len(entries) != 0 {

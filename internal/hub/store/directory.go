@@ -78,6 +78,29 @@ func (d *Directory) Put(ctx context.Context, hash string, size int64, r io.Reade
 	return nil
 }
 
+// PutTable implements [Store].
+func (d *Directory) PutTable(ctx context.Context, name string, size int64, r io.Reader) error {
+	if err := checkTable(name); err != nil {
+		return err
+	}
+	path := filepath.Join(d.dir, tables, filepath.FromSlash(name))
+	err := durable.MkdirAll(d.fsys, filepath.Dir(path))
+	if err == nil {
+		const usual = 0o644
+		err = durable.WriteTo(d.fsys, path, usual, func(w io.Writer) error {
+			n, err := io.Copy(w, io.LimitReader(r, size))
+			if err == nil && n != size {
+				err = fmt.Errorf("%d bytes of %d: %w", n, size, io.ErrUnexpectedEOF)
+			}
+			return errors.Join(err, ctx.Err())
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("store the table %s: %w", name, err)
+	}
+	return nil
+}
+
 // Get implements [Store].
 func (d *Directory) Get(_ context.Context, hash string) (io.ReadCloser, error) {
 	if !ValidHash(hash) {

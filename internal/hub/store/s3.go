@@ -77,6 +77,19 @@ func (s *S3) Put(ctx context.Context, hash string, size int64, r io.Reader) erro
 	return nil
 }
 
+// PutTable implements [Store].
+func (s *S3) PutTable(ctx context.Context, name string, size int64, r io.Reader) error {
+	if err := checkTable(name); err != nil {
+		return err
+	}
+	_, err := s.client.PutObject(ctx, s.bucket, s.prefix+tables+"/"+name, r, size,
+		minio.PutObjectOptions{ContentType: "application/vnd.apache.parquet"})
+	if err != nil {
+		return fmt.Errorf("store the table %s: %w", name, err)
+	}
+	return nil
+}
+
 // Get implements [Store].
 func (s *S3) Get(ctx context.Context, hash string) (io.ReadCloser, error) {
 	if !ValidHash(hash) {

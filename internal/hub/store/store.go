@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 )
 
 // Store keeps blobs. All methods may be called concurrently.
@@ -25,6 +26,10 @@ type Store interface {
 	Get(ctx context.Context, hash string) (io.ReadCloser, error)
 	// Delete removes a blob. Removing one that does not exist is no error.
 	Delete(ctx context.Context, hash string) error
+	// PutTable stores size bytes of r durably under a name with slashes, below tables/, and
+	// replaces what is there: something that can be made again from blobs. The error wraps ErrName
+	// if the name leads elsewhere.
+	PutTable(ctx context.Context, name string, size int64, r io.Reader) error
 	// Ready reports why blobs cannot be stored now, nil if they can.
 	Ready(ctx context.Context) error
 }
@@ -33,6 +38,7 @@ type Store interface {
 var (
 	ErrHash    = errors.New("the contents do not have the SHA-256 that they are sent under")
 	ErrMissing = errors.New("the store has no such blob")
+	ErrName    = errors.New("this is no name of a table")
 )
 
 // Hash returns the name of a blob.
@@ -80,3 +86,14 @@ func (c *checked) Read(p []byte) (int, error) {
 }
 
 func (c *checked) Close() error { return c.from.Close() }
+
+// tables is where tables are, beside the blobs.
+const tables = "tables"
+
+// checkTable reports a name that leads out of tables.
+func checkTable(name string) error {
+	if !filepath.IsLocal(name) || filepath.ToSlash(filepath.Clean(name)) != name {
+		return fmt.Errorf("store the table %q: %w", name, ErrName)
+	}
+	return nil
+}

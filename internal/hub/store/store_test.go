@@ -3,6 +3,8 @@ package store_test
 import (
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -125,5 +127,29 @@ func TestCut(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// TestTables: a table is replaced, and no name leads out of the tables.
+func TestTables(t *testing.T) {
+	dir := t.TempDir()
+	s, err := store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"first", "second"} {
+		err := s.PutTable(t.Context(), "a=1/b=2/t.parquet", int64(len(text)), strings.NewReader(text))
+		got, read := os.ReadFile(filepath.Join(dir, "blobs", "tables", "a=1", "b=2", "t.parquet"))
+		if err != nil || read != nil || string(got) != text {
+			t.Errorf("%q, %v, %v", got, err, read)
+		}
+	}
+	for _, name := range []string{"", "..", "../x", "a/../../x", "/x", "a//b", "a/./b"} {
+		if err := s.PutTable(t.Context(), name, 0, strings.NewReader("")); !errors.Is(err, store.ErrName) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if err := s.PutTable(t.Context(), "short", 9, strings.NewReader("x")); err == nil {
+		t.Error("a table that ends early was stored")
 	}
 }
