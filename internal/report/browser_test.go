@@ -146,6 +146,49 @@ return r;`)
 	}
 }
 
+// TestKeyAgainstKey: another key is chosen on a key's page and drawn in the same plot, whose axis
+// and values are then of both.
+func TestKeyAgainstKey(t *testing.T) {
+	text, console := browse(t, filepath.Join(reportOnDisk(t), "keys", "k0001.html"), `
+const $=(id)=>document.getElementById(id);
+const press=(key)=>$("plot").dispatchEvent(new KeyboardEvent("keydown",{key}));
+const painted=()=>{const c=document.querySelector("#plot .main canvas"), d=c.getContext("2d").getImageData(0,0,c.width,c.height).data, w=[155,61,143];
+ let n=0; for(let i=0;i<d.length;i+=4) if(w.every((v,k)=>Math.abs(d[i+k]-v)<12)&&d[i+3]>200) n++; return n;};
+await until(()=>$("plot").dataset.range);
+await new Promise((f)=>setTimeout(f,50));
+const r={alone:painted(), hidden:$("rival").hidden};
+$("against").focus(); r.focus=document.activeElement.id;
+r.options=[...$("against").options].map((o)=>o.textContent);
+$("against").value="2"; $("against").dispatchEvent(new Event("change"));
+await until(()=>!$("rival").hidden); await new Promise((f)=>setTimeout(f,50));
+r.note=$("rival").textContent; r.both=painted();
+for(let i=0;i<99;i++) press("ArrowLeft"); r.value=$("value").textContent;
+$("against").value=""; $("against").dispatchEvent(new Event("change")); await new Promise((f)=>setTimeout(f,50));
+r.again=painted(); r.gone=$("rival").hidden;
+return r;`)
+	var r struct {
+		Alone, Both, Again         int
+		Hidden, Gone               bool
+		Focus, Note, Value, Failed string
+		Options, Faults            []string
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	switch {
+	case r.Failed != "" || len(r.Faults) > 0 || console != "":
+		t.Errorf("%s %q %s", r.Failed, r.Faults, console)
+	case !r.Hidden || !r.Gone || r.Alone > 0 || r.Again > 0 || r.Both < 100:
+		t.Errorf("points of the other key: %d, then %d, then %d", r.Alone, r.Both, r.Again)
+	case r.Focus != "against" || len(r.Options) < 3 ||
+		!strings.HasPrefix(r.Note, r.Options[2]+", execution 1"):
+		t.Errorf("of %q: %q", r.Options, r.Note)
+	case !strings.Contains(r.Value, "iteration 1: wall 50") ||
+		!strings.Contains(r.Value, "; "+r.Options[2]+" "):
+		t.Errorf("value %q", r.Value)
+	}
+}
+
 // TestKeyPageInBrowser: values are read, zoomed and panned by keyboard, and other executions are
 // chosen.
 func TestKeyPageInBrowser(t *testing.T) {

@@ -21,6 +21,7 @@ type pairPage struct {
 	Executions []executionView
 	Previous   string // file names of the neighbors; "": none
 	Next       string
+	Others     []otherKey // that may be drawn beside this one
 
 	Stopped *dataset.Stopped // nil: no execution was skipped as not needed
 	Why     *whyView         // nil: there is no evidence
@@ -29,10 +30,27 @@ type pairPage struct {
 	DistributionHeight float64
 }
 
+// otherKey is a key whose data another key's page may load.
+type otherKey struct {
+	Index     int
+	Name, Key string // of its files; of the key
+}
+
+// others returns all keys but one that were measured.
+func (s *site) others(not int) []otherKey {
+	var list []otherKey
+	for i := range s.in.Document.Pairs {
+		if p := &s.in.Document.Pairs[i]; i != not && len(p.Executions) > 0 {
+			list = append(list, otherKey{i, pageName(i), p.Key})
+		}
+	}
+	return list
+}
+
 func (s *site) pair(i int) error {
 	doc := s.in.Document
 	p := pairPage{Input: s.in, Index: i, Name: pageName(i), Pair: &doc.Pairs[i],
-		Row: rowOf(&doc.Pairs[i]), Why: s.in.why(i)}
+		Row: rowOf(&doc.Pairs[i]), Why: s.in.why(i), Others: s.others(i)}
 	for k := range s.in.Data.Stopped {
 		if stopped := &s.in.Data.Stopped[k]; slices.Contains(stopped.Keys, p.Pair.Key) {
 			p.Stopped = stopped

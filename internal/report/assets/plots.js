@@ -22,6 +22,7 @@ let plots = [];       // main plot first, then the strip and those of other colu
 let inset = null;     // plot of the first iterations
 const others = new Map(); // execution -> columns
 const happened = new Map(); // execution -> events and evidence
+const rivals = new Map(); // index of another key, as text -> what krund.pair brought
 const switched = new Map(); // kind of events, or column -> what the reader chose, while the page is open
 let cursor = null;    // index of the iteration that is read
 let last = null;      // the outlier or changepoint that was reached last
@@ -34,7 +35,11 @@ function load(file) {
 }
 
 window.krund = {
-  pair(index, value) { if (index === pair) { data = value; draw(wanted()); } },
+  pair(index, value) {
+    if (index === pair) { data = value; draw(wanted()); return; }
+    rivals.set(String(index), value);
+    if (data) draw(current);
+  },
   columns(index, execution, columns) {
     if (index !== pair) return;
     others.set(execution, columns);
@@ -63,6 +68,9 @@ const bound = (v, low, high) => Math.min(Math.max(v, low), high);
 const run = () => data.executions[current];
 const count = () => run().values.length;
 const end = () => Math.max(count(), 2);
+const against = () => $("against")?.selectedOptions[0];
+// rival is the execution of the other key that is drawn beside this one: that at the same place, or the last.
+const rival = () => rivals.get(against()?.value)?.executions.findLast((_, i) => i <= current);
 
 // clipped lets paint draw within the plot's area only.
 function clipped(u, paint) {
@@ -110,6 +118,32 @@ function marks(u) {
   dashes(u, mean(1), colour("--eq"), [9, 5], 2);
   circles(u, e.outliers, new Set(e.common), e.values);
   dashes(u, upright(u, e.events.filter((v) => v.kind === "kernel").map((v) => v.at)), colour("--kernel"), [1, 3], 1);
+}
+
+// beside draws the values of the other key.
+function beside(u) {
+  const r = rival();
+  if (!r) return;
+  clipped(u, (c) => {
+    c.strokeStyle = colour("--other");
+    c.lineWidth = devicePixelRatio;
+    c.beginPath();
+    let pen = false;
+    for (let i = Math.max(Math.floor(u.scales.x.min) - 2, 0); i < Math.min(r.values.length, u.scales.x.max + 1); i++) {
+      const v = r.values[i];
+      if (v === null) { pen = false; continue; }
+      c[pen ? "lineTo" : "moveTo"](u.valToPos(i + 1, "x", true), u.valToPos(v, "y", true));
+      pen = true;
+    }
+    c.stroke();
+  });
+}
+
+// tellRival names the other key, and what of it is drawn.
+function tellRival() {
+  const r = rival(), n = r?.values.length ?? 0;
+  $("rival").hidden = !r;
+  if (r) $("rival").textContent = `${against().textContent}, execution ${r.label || r.number}: ${Math.min(n, count()).toLocaleString("en")} of ${n.toLocaleString("en")} iterations are drawn`;
 }
 
 const shapes = {
@@ -166,6 +200,7 @@ function read(i) {
   let text = `iteration ${i + 1}: ${data.column} ${value(e.values[i])}`;
   if (e.outliers.includes(i)) text += e.common.includes(i) ? ", outlier in other executions, too" : ", outlier";
   const segment = e.means.findLast((m) => m[0] <= i);
+  if (rival()) text += `; ${against().textContent} ${value(rival().values[i])}`;
   if (segment) text += `; segment mean ${value(segment[2])}${segment[3] ? "" : ", not equivalent to the last"}`;
   const lanes = (happened.get(current)?.lanes ?? []).filter((l) => isOn(l.kind)).flatMap((l) => within(l, i));
   const extra = columns().filter((c) => isOn(c.name)).map((c) => `${c.name} ${number(c.values[i])}${c.unit ? " " + c.unit : ""}`);
@@ -183,12 +218,24 @@ function within(lane, i) {
   return [`${lane.kind} ${events === 1 ? "" : events + " times"}${time}${name ? ` (${name})` : ""}`.replace("  ", " ") + (lane.per > 1 ? `, within ${lane.per} iterations` : "")];
 }
 
-function narrow() {
-  const tail = run().values.slice(Math.floor(count() / 2)).filter((v) => v !== null).sort((a, b) => a - b);
+function narrow(values = run().values) {
+  const tail = values.slice(Math.floor(values.length / 2)).filter((v) => v !== null).sort((a, b) => a - b);
   if (!tail.length) return null;
   const cut = Math.floor(tail.length * 0.02), low = tail[cut], high = tail[tail.length - 1 - cut];
   const around = (high - low) * 0.25 || Math.abs(high) * 0.01 || 1e-12;
   return [low - around, high + around];
+}
+
+const union = (a, b) => a && b ? [Math.min(a[0], b[0]), Math.max(a[1], b[1])] : a ?? b;
+
+// both is wide with the values of the other key.
+function both(u, low, high, values) {
+  for (let i = Math.max(Math.floor(u.scales.x.min) - 1, 0); i < Math.min(values.length, u.scales.x.max); i++) {
+    if (values[i] === null) continue;
+    low = Math.min(low ?? values[i], values[i]);
+    high = Math.max(high ?? values[i], values[i]);
+  }
+  return wide(u, low, high);
 }
 
 function wide(u, low, high) {
@@ -271,14 +318,16 @@ function draw(index) {
   if (!count()) { $("plot").textContent = "This execution measured no iteration."; return; }
   const foot = (range) => { if (e.events.length) range[0] -= (range[1] - range[0]) * 0.07; return range; };
   const full = (u) => $("first").checked && u.scales.x.min <= 1 && u.scales.x.max >= count() && [...e.full]; // with room for the inset
-  const range = (u, low, high) => foot(($("narrow").checked && narrow()) || full(u) || wide(u, low, high));
+  const other = rival()?.values;
+  const range = (u, low, high) => foot(($("narrow").checked && union(narrow(), other && narrow(other))) || (other ? both(u, low, high, other) : full(u) || wide(u, low, high)));
   const strip = make("div"), main = make("div", "", "main");
   $("plot").append(strip, main);
-  plots.push(new uPlot(options(main, 420, named(data.column, e.unit), e.factor, range, [marks, signs], "in-process iteration"), [numbers(e.values), e.values], main));
+  plots.push(new uPlot(options(main, 420, named(data.column, e.unit), e.factor, range, [beside, marks, signs], "in-process iteration"), [numbers(e.values), e.values], main));
   plots.push(new uPlot(options(strip, 130, named("narrowed", e.unit), e.factor, (u, low, high) => narrow() || wide(u, low, high), [marks]), [numbers(e.values), e.values], strip));
   for (const p of plots) clickable(p);
   $("plot").dataset.range = `1 ${count()}`;
   drawInset(main);
+  tellRival();
   listEvents();
   listKinds();
   explain(null);
@@ -540,6 +589,11 @@ function choose(index) {
 function reset() { if (plots.length) plots[0].setScale("x", {min: 1, max: end()}); }
 
 $("execution").addEventListener("change", () => choose(Number($("execution").value)));
+$("against")?.addEventListener("change", () => {
+  const {value, dataset} = against();
+  if (value && !rivals.has(value)) load(dataset.name + ".js");
+  else if (data) draw(current);
+});
 $("earlier").addEventListener("click", () => choose(current - 1));
 $("later").addEventListener("click", () => choose(current + 1));
 $("in").addEventListener("click", () => zoom(0.5, 0));
