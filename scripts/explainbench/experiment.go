@@ -238,11 +238,26 @@ func (x *experiment) judge(ctx context.Context, dir string, windows []window,
 			at := c.injected(seed)
 			if x.competitor {
 				at = during(windows, execution(data, k.Key, e.Number))
+				at = slices.DeleteFunc(at, func(i int) bool { return regular(k.Executions, i) })
 			}
 			s.judge(e, c, at)
 		}
 	}
 	return nil
+}
+
+// regular reports whether iteration i, or one beside it, is an outlier in at least three
+// executions: then it is the program's own, and not that of a competitor that comes at any time.
+func regular(executions []explain.Execution, i int) bool {
+	n := 0
+	for e := range executions {
+		if slices.ContainsFunc(executions[e].Outliers, func(f explain.Finding) bool {
+			return f.Iteration >= i-1 && f.Iteration <= i+1
+		}) {
+			n++
+		}
+	}
+	return n >= 3
 }
 
 // execution finds an execution in the records.
