@@ -476,7 +476,7 @@ function reach(finding) {
   last = finding;
   explain(finding);
   history.replaceState(null, "", `#${run().number}@${finding.at + 1}`);
-  if (matchMedia("(max-width:78rem)").matches) $("evidence")?.scrollIntoView({block: "nearest"});
+  $("evidence")?.scrollIntoView({block: "nearest"});
 }
 
 // hit returns the finding at a place of a plot; undefined: there is none.
