@@ -165,6 +165,11 @@ traini-bench:
 kill-test: build
 	./scripts/kill-test.sh
 
+## hub-kill    kill the hub 100 times while five machines ship; nothing may be lost or received twice
+.PHONY: hub-kill
+hub-kill:
+	$(GO) test -count=1 -v -timeout 30m -run 'TestKill$$' ./cmd/krunhub -kills 100 -machines 5 -records 200
+
 ## install     install in $(DESTDIR)$(PREFIX), units in $(DESTDIR)/usr/lib/systemd/system; `make uninstall` removes it
 ## release     build .tar.gz, .deb and .rpm in build/release/; see packaging/README.md
 include packaging/packaging.mk

@@ -41,6 +41,7 @@ EXAMPLES
 // settings are the flags of serve.
 type settings struct {
 	listen, data, database, store string
+	certificate, key              string // of TLS
 	verbose                       bool
 }
 
@@ -50,11 +51,15 @@ func serveCommand(stdout, stderr io.Writer) *cobra.Command {
 		Use: "serve", Short: "Run the hub", Long: serveHelp, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), s, stdout, stderr) },
 	}
+	defer c.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	f := c.Flags()
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8642", "address to listen on; port 0: any that is free")
 	f.StringVar(&s.data, "data", "krunhub.data", "directory of the embedded database and the blobs")
 	f.StringVar(&s.database, "database", "", "postgres://... instead of the embedded database")
 	f.StringVar(&s.store, "store", "", "s3://HOST/BUCKET[/PREFIX] instead of files for the blobs")
+	f.StringVar(&s.certificate, "tls-cert", "", "file with the certificate for TLS; with --tls-key")
+	f.StringVar(&s.key, "tls-key", "", "file with its key")
+	c.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "also print debugging messages")
 	return c
 }
@@ -120,7 +125,12 @@ func open(ctx context.Context, s settings, log *slog.Logger) (*hub, error) {
 func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 	view := pages.New(ctx, pages.Options{DB: h.db, Store: h.store, Log: h.log,
 		Dir: filepath.Join(s.data, "experiments"), Krunctl: krunctl()})
-	handler := (&server.Server{DB: h.db, Store: h.store, Jobs: h.jobs, Pages: view, Log: h.log}).Handler()
+	login, err := server.ReadLogin(durable.OS(), filepath.Join(s.data, "login.toml"))
+	if err != nil {
+		return err
+	}
+	handler := (&server.Server{DB: h.db, Store: h.store, Jobs: h.jobs, Pages: view, Log: h.log,
+		Login: login}).Handler()
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w; choose another address with --listen", err)
@@ -129,7 +139,11 @@ func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	_, err = fmt.Fprintf(stdout, "krunhub listens on http://%s\n", listener.Addr())
+	scheme := "http"
+	if s.certificate != "" {
+		scheme = "https"
+	}
+	_, err = fmt.Fprintf(stdout, "krunhub listens on %s://%s\n", scheme, listener.Addr())
 	if err == nil && token != "" {
 		_, err = fmt.Fprintf(stdout, "The first token has the role admin. It is shown only now:\n  %s\n",
 			token)
@@ -144,7 +158,13 @@ func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 	web := &http.Server{Handler: handler, ReadHeaderTimeout: slowest, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
-	go func() { failed <- web.Serve(listener) }()
+	go func() {
+		if s.certificate != "" {
+			failed <- web.ServeTLS(listener, s.certificate, s.key)
+		} else {
+			failed <- web.Serve(listener)
+		}
+	}()
 	select {
 	case err = <-failed:
 	case <-ctx.Done():

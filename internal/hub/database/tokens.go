@@ -122,6 +122,16 @@ func (db *DB) PutUser(ctx context.Context, tx *sql.Tx, u User) error {
 	return nil
 }
 
+// FindUser returns the user with this subject, or without a subject, of this name. With a subject
+// that is unknown, it returns the user of this name, who may have another. The error wraps
+// ErrMissing if there is none.
+func (db *DB) FindUser(ctx context.Context, tx *sql.Tx, name, subject string) (User, error) {
+	u, err := scanUser(tx.QueryRowContext(ctx, `SELECT name, role, subject, created FROM users
+		WHERE name = $1 OR $2 <> '' AND subject = $2
+		ORDER BY CASE WHEN subject = $2 THEN 0 ELSE 1 END LIMIT 1`, name, subject))
+	return u, missing(err, "user "+name)
+}
+
 // Users returns all users by name.
 func (db *DB) Users(ctx context.Context) ([]User, error) {
 	return list(ctx, db.Read, scanUser, `SELECT name, role, subject, created FROM users ORDER BY name`)

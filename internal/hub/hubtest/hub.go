@@ -28,14 +28,14 @@ type Hub struct {
 	URL string
 }
 
-// New returns a hub with an embedded database.
-func New(t testing.TB) *Hub {
+// New returns a hub with an embedded database; prepare changes it before it serves.
+func New(t testing.TB, prepare ...func(*server.Server)) *Hub {
 	t.Helper()
-	return On(t, filepath.Join(t.TempDir(), "hub.sqlite"))
+	return On(t, filepath.Join(t.TempDir(), "hub.sqlite"), prepare...)
 }
 
 // On returns a hub on a database.
-func On(t testing.TB, location string) *Hub {
+func On(t testing.TB, location string, prepare ...func(*server.Server)) *Hub {
 	t.Helper()
 	db, err := database.Open(t.Context(), location, func() time.Time { return Now })
 	if err != nil {
@@ -48,6 +48,9 @@ func On(t testing.TB, location string) *Hub {
 	log := slog.New(slog.DiscardHandler)
 	view := pages.New(t.Context(), pages.Options{DB: db, Store: blobs, Log: log, Dir: t.TempDir()})
 	h := &Hub{Server: &server.Server{DB: db, Store: blobs, Pages: view, Log: log}}
+	for _, change := range prepare {
+		change(h.Server)
+	}
 	web := httptest.NewServer(h.Handler())
 	h.URL = web.URL
 	t.Cleanup(func() {

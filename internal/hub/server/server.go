@@ -14,7 +14,9 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 
+	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"krund/internal/hub/access"
@@ -32,6 +34,10 @@ type Server struct {
 	Jobs  *jobs.Jobs
 	Pages *pages.Pages
 	Log   *slog.Logger
+	Login LoginConfig
+
+	oidcLock sync.Mutex
+	oidc     *oidc.Provider // nil: not asked yet
 
 	metrics metrics
 }
@@ -64,6 +70,10 @@ func (s *Server) Routes() []Route {
 		{"GET " + api.PathExperiments + "/{id}", access.Reader, s.experiment},
 		{"GET " + api.PathExperiments + "/{id}/results", access.Reader, s.results},
 		{"POST " + api.PathExperiments + "/{id}/request", access.User, s.request},
+	}
+	if s.Login.OIDC != nil {
+		routes = append(routes, Route{"GET /login/oidc", Anyone, s.toProvider},
+			Route{"GET /login/oidc/callback", Anyone, s.fromProvider})
 	}
 	for _, route := range s.Pages.Routes() {
 		routes = append(routes, Route(route))

@@ -10,14 +10,17 @@ import (
 	"krund/internal/hub/pages"
 )
 
-// who returns the identity of who sent the request: by a bearer token, or by the session of a
-// browser.
+// who returns the identity of who sent the request: by a bearer token, by the session of a browser,
+// or by the header of a reverse proxy.
 func (s *Server) who(r *http.Request) (access.Identity, error) {
 	token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if c, err := r.Cookie(pages.Cookie); !found && err == nil {
 		token, found = c.Value, true
 	}
 	if !found {
+		if who, ok, err := s.proxied(r); ok || err != nil {
+			return who, err
+		}
 		return access.Identity{}, failure{http.StatusUnauthorized,
 			"no token; send the header \"Authorization: Bearer TOKEN\", or log in"}
 	}

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+	"krund/internal/hub/store"
+	"krund/internal/key"
+	"krund/internal/results"
+	"krund/internal/schedule"
+	"krund/internal/ship"
+	"krund/internal/sysroot"
+)
+
+// make hub-kill raises these.
+var (
+	kills    = flag.Int("kills", 8, "how often the hub is killed")
+	machines = flag.Int("machines", 3, "that ship at the same time")
+	records  = flag.Int("records", 20, "of each machine")
+	seed     = flag.Uint64("seed", 1, "of the moments")
+)
+
+// TestMain is also the hub that TestKill kills.
+func TestMain(m *testing.M) {
+	if data := os.Getenv("KRUNHUB_TEST_DATA"); data != "" {
+		os.Exit(run(context.Background(), []string{"serve", "--data", data, "--listen",
+			os.Getenv("KRUNHUB_TEST_LISTEN")}, os.Stdout, io.Discard))
+	}
+	os.Exit(m.Run())
+}
+
+// lab is a hub in a process of its own, and the countdown to its next end.
+type lab struct {
+	t       *testing.T
+	data    string
+	address string
+	token   string // of the admin
+
+	mu    sync.Mutex
+	hub   *exec.Cmd
+	up    chan struct{} // closed while the hub runs
+	left  int           // kills
+	count atomic.Int64  // events until the next kill
+	rand  *rand.Rand
+	kill  chan struct{}
+}
+
+// start starts the hub and waits until it listens.
+func (l *lab) start() {
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), "KRUNHUB_TEST_DATA="+l.data, "KRUNHUB_TEST_LISTEN="+l.address)
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		l.t.Error(err)
+		return
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if _, address, ok := strings.Cut(lines.Text(), "http://"); ok {
+			l.address = address
+			if l.token != "" {
+				break
+			}
+		}
+		if text := strings.TrimSpace(lines.Text()); strings.HasPrefix(text, "krun_") {
+			l.token = text
+			break
+		}
+	}
+	l.mu.Lock()
+	l.hub = c
+	close(l.up)
+	l.mu.Unlock()
+}
+
+// killer kills the hub whenever the countdown ends, and starts it again.
+func (l *lab) killer(done <-chan struct{}) {
+	for {
+		select {
+		case <-done:
+			return
+		case <-l.kill:
+		}
+		l.mu.Lock()
+		l.up = make(chan struct{})
+		hub := l.hub
+		l.mu.Unlock()
+		_ = hub.Process.Kill()
+		_ = hub.Wait()
+		l.left--
+		l.start()
+		if l.left > 0 {
+			l.count.Store(1 + l.rand.Int64N(40))
+		}
+	}
+}
+
+// event counts down to the next kill. Events are the parts of a request's body that are read, and
+// the answers, so that the hub is killed anywhere in a shipment.
+func (l *lab) event() {
+	if l.count.Add(-1) == 0 {
+		l.kill <- struct{}{}
+	}
+}
+
+// Now and Sleep make a lab the clock of its machines: instead of waiting for a time, they wait for
+// the hub.
+func (l *lab) Now() time.Time { return time.Unix(0, 0) } // wrong, as clocks may be
+
+func (l *lab) Sleep(ctx context.Context, _ time.Duration) error {
+	l.mu.Lock()
+	up := l.up
+	l.mu.Unlock()
+	select {
+	case <-up:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// RoundTrip sends a request and counts its parts.
+func (l *lab) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		r.Body = &counted{r.Body, l}
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	l.event()
+	return answer, err
+}
+
+type counted struct {
+	io.ReadCloser
+	lab *lab
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	c.lab.event()
+	return c.ReadCloser.Read(p)
+}
+
+// machine measures: each record is shipped before the next one is made.
+func (l *lab) machine(ctx context.Context, name, parent string) error {
+	admin := &api.Client{URL: "http://" + l.address, Token: l.token, HTTP: &http.Client{Transport: l}}
+	var joined api.JoinAnswer
+	err := ship.Try(ctx, l, func(ctx context.Context) (err error) {
+		joined, err = admin.Join(ctx, api.JoinRequest{Name: name})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	d, err := directory.Create(durable.OS(), filepath.Join(parent, name+".krun"))
+	if err == nil {
+		header := schedule.Header{ConfigHash: strings.Repeat("c", 64), Created: "1970-01-01T00:00:07Z",
+			Order: "round-robin", Seed: 1}
+		err = schedule.Create(durable.OS(), d.Schedule(), header, *records, plan(*records))
+	}
+	client := &api.Client{URL: admin.URL, Token: joined.Token, HTTP: admin.HTTP}
+	for slot := 0; slot < *records && err == nil; slot++ {
+		file := filepath.Join(d.Results(), results.Name{Slot: slot, Attempt: 1}.String())
+		if err := os.WriteFile(file, content(name, int64(slot)), 0o644); err != nil {
+			return err
+		}
+		x := ship.Experiment{Directory: d, Client: client, Name: "x"}
+		err = ship.Try(ctx, l, func(ctx context.Context) error { _, err := x.Ship(ctx); return err })
+	}
+	return err
+}
+
+// content is the record of a slot: different for each, and up to 100 KB long.
+func content(machine string, slot int64) []byte {
+	return bytes.Repeat(fmt.Appendf(nil, "%s %d\n", machine, slot), 1+int(slot*977%9000))
+}
+
+func plan(n int) iter.Seq[schedule.Slot] {
+	return func(yield func(schedule.Slot) bool) {
+		for i := range n {
+			k := key.Key{Benchmark: "b", VM: "C", Variant: "v"}
+			if !yield(schedule.Slot{Index: i, Key: k, Pexec: i + 1, Flag: schedule.Outstanding}) {
+				return
+			}
+		}
+	}
+}
+
+// TestKill kills the hub at random while machines ship: no record is lost, none is there twice.
+func TestKill(t *testing.T) {
+	l := &lab{t: t, data: t.TempDir(), address: "127.0.0.1:0", up: make(chan struct{}), left: *kills,
+		rand: rand.New(rand.NewPCG(*seed, 0)), kill: make(chan struct{})}
+	l.start()
+	l.count.Store(1 + l.rand.Int64N(40))
+	done := make(chan struct{})
+	var killer, ships sync.WaitGroup
+	killer.Go(func() { l.killer(done) })
+	parent := t.TempDir()
+	for i := range *machines {
+		ships.Go(func() {
+			if err := l.machine(t.Context(), fmt.Sprintf("lab%d", i), parent); err != nil {
+				t.Errorf("lab%d: %v", i, err)
+			}
+		})
+	}
+	ships.Wait()
+	close(done)
+	killer.Wait()
+	_ = l.hub.Process.Kill()
+	_ = l.hub.Wait()
+	if *kills-l.left < *kills/2 {
+		t.Errorf("the hub was killed %d times only", *kills-l.left)
+	}
+	total := l.verify()
+	t.Logf("%d kills, %d records of %d machines: 0 lost, 0 twice", *kills-l.left, total, *machines)
+}
+
+// verify looks for every record in the database and the store, and returns how many there are.
+func (l *lab) verify() (total int) {
+	ctx := l.t.Context()
+	db, err := database.Open(ctx, filepath.Join(l.data, "hub.sqlite"), sysroot.RealClock{}.Now)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer db.Close()
+	blobs, err := store.OpenDirectory(durable.OS(), filepath.Join(l.data, "blobs"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for i := range *machines {
+		name := fmt.Sprintf("lab%d", i)
+		m, err := db.Machine(ctx, name)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		var shares []database.Share
+		err = db.Update(ctx, func(tx *sql.Tx) (err error) {
+			shares, err = db.SharesOf(ctx, tx, m.ID)
+			return err
+		})
+		if err != nil || len(shares) != 1 {
+			l.t.Fatalf("%s: %d experiments, %v; want 1", name, len(shares), err)
+		}
+		rows, err := db.Records(ctx, shares[0].Experiment, m.ID, 0, 1<<20)
+		if err != nil || len(rows) != *records {
+			l.t.Errorf("%s: %d records, %v; want %d", name, len(rows), err, *records)
+		}
+		for _, r := range rows {
+			blob, err := blobs.Get(ctx, r.Blob)
+			if err != nil {
+				l.t.Errorf("%s, slot %d: %v", name, r.Slot, err)
+				continue
+			}
+			text, err := io.ReadAll(blob)
+			if err != nil || !bytes.Equal(text, content(name, r.Slot)) {
+				l.t.Errorf("%s, slot %d: %d bytes, %v", name, r.Slot, len(text), err)
+			}
+			_ = blob.Close()
+		}
+		total += len(rows)
+	}
+	return total
+}

@@ -1,0 +1,159 @@
+package database_test
+
+import (
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/database"
+	"krund/internal/hub/hubtest"
+)
+
+// both runs a test on each database system.
+func both(t *testing.T, test func(t *testing.T, open func() *database.DB)) {
+	for name, location := range map[string]func(t testing.TB) string{
+		"SQLite":     func(t testing.TB) string { return filepath.Join(t.TempDir(), "hub.sqlite") },
+		"PostgreSQL": hubtest.Postgres,
+	} {
+		t.Run(name, func(t *testing.T) {
+			where := location(t)
+			test(t, func() *database.DB {
+				db, err := database.Open(t.Context(), where, func() time.Time { return hubtest.Now })
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = db.Close() })
+				return db
+			})
+		})
+	}
+}
+
+func update(t *testing.T, db *database.DB, do func(*sql.Tx) error) {
+	t.Helper()
+	if err := db.Update(t.Context(), do); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRecords(t *testing.T) {
+	both(t, func(t *testing.T, open func() *database.DB) {
+		db := open()
+		var machine string
+		update(t, db, func(tx *sql.Tx) (err error) {
+			if machine, _, err = db.Join(t.Context(), tx, "lab1", ""); err != nil {
+				return err
+			}
+			if err := db.AddExperiment(t.Context(), tx, database.Experiment{ID: "e", Name: "x",
+				State: database.Running}); err != nil {
+				return err
+			}
+			return db.AddBlob(t.Context(), tx, "h1", 5)
+		})
+		add := func(slot int64, blob string) (added bool, err error) {
+			err = db.Update(t.Context(), func(tx *sql.Tx) error {
+				if err := db.AddBlob(t.Context(), tx, blob, 5); err != nil {
+					return err
+				}
+				added, err = db.AddRecord(t.Context(), tx, database.Record{Experiment: "e", Machine: machine,
+					Slot: slot, Attempt: 1, Blob: blob})
+				return err
+			})
+			return added, err
+		}
+		for _, test := range []struct {
+			slot  int64
+			blob  string
+			added bool
+			err   error
+		}{
+			{7, "h1", true, nil},
+			{7, "h1", false, nil},
+			{7, "h2", false, database.ErrConflict},
+			{3, "h1", true, nil},
+			{1 << 33, "h1", true, nil},
+		} {
+			if added, err := add(test.slot, test.blob); added != test.added || !errors.Is(err, test.err) {
+				t.Errorf("slot %d, %s: %v, %v; want %v, %v", test.slot, test.blob, added, err,
+					test.added, test.err)
+			}
+		}
+		db = open() // again: nothing is left to migrate
+		list, err := db.Records(t.Context(), "e", machine, 0, 10)
+		if err != nil || len(list) != 3 || list[0].Slot != 7 || list[1].Slot != 3 || list[2].Slot != 1<<33 ||
+			!list[0].Received.Equal(hubtest.Now) {
+			t.Errorf("%+v, %v", list, err)
+		}
+		list, err = db.Records(t.Context(), "e", "", list[0].Seq, 1)
+		if err != nil || len(list) != 1 || list[0].Slot != 3 {
+			t.Errorf("after the first: %+v, %v", list, err)
+		}
+		update(t, db, func(tx *sql.Tx) error {
+			f := database.File{Experiment: "e", Machine: machine, Name: "log", Hash: "h3"}
+			if err := db.PutFile(t.Context(), tx, f, []byte("old")); err != nil {
+				return err
+			}
+			return db.PutFile(t.Context(), tx, f, []byte("\x00\xffnew"))
+		})
+		if text, err := db.FileContent(t.Context(), "e", machine, "log"); string(text) != "\x00\xffnew" {
+			t.Errorf("%q, %v", text, err)
+		}
+		if counts, err := db.Counts(t.Context()); err != nil || len(counts) != 2 {
+			t.Errorf("%+v, %v", counts, err)
+		}
+	})
+}
+
+func TestTokens(t *testing.T) {
+	both(t, func(t *testing.T, open func() *database.DB) {
+		db := open()
+		var user, old, machine, again string
+		update(t, db, func(tx *sql.Tx) (err error) {
+			err = db.PutUser(t.Context(), tx, database.User{Name: "ada", Role: access.Reader})
+			if err != nil {
+				return err
+			}
+			user, err = db.AddToken(t.Context(), tx, database.Token{Role: access.Admin, Owner: "ada"})
+			if err != nil {
+				return err
+			}
+			if old, err = db.AddToken(t.Context(), tx, database.Token{Role: access.Reader, Owner: "ada",
+				Expires: hubtest.Now}); err != nil {
+				return err
+			}
+			if _, machine, err = db.Join(t.Context(), tx, "lab1", "p"); err != nil {
+				return err
+			}
+			_, again, err = db.Join(t.Context(), tx, "lab1", "q")
+			return err
+		})
+		// A token permits no more than its user may.
+		ada := access.Identity{Name: "ada", Role: access.Reader}
+		if who, err := db.Who(t.Context(), user); err != nil || who != ada {
+			t.Errorf("%+v, %v", who, err)
+		}
+		who, err := db.Who(t.Context(), again)
+		if err != nil || who.Name != "lab1" || who.Role != access.Machine {
+			t.Errorf("%+v, %v", who, err)
+		}
+		for name, token := range map[string]string{"expired": old, "of a machine that joined again": machine,
+			"unknown": access.NewToken(), "empty": "", "the stored hash": access.Hash(user)} {
+			if who, err := db.Who(t.Context(), token); !errors.Is(err, database.ErrMissing) {
+				t.Errorf("%s: %+v, %v; want ErrMissing", name, who, err)
+			}
+		}
+		err = db.RemoveToken(t.Context(), access.Hash(user), "eve")
+		if !errors.Is(err, database.ErrMissing) {
+			t.Errorf("another user revokes it: %v", err)
+		}
+		if err := db.RemoveExpired(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if list, err := db.Tokens(t.Context(), "ada"); err != nil || len(list) != 1 {
+			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}

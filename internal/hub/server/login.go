@@ -1,0 +1,236 @@
+package server
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"krund/internal/durable"
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+)
+
+// LoginConfig is how people log in, besides tokens: the file login.toml of the hub's data
+// directory.
+type LoginConfig struct {
+	OIDC  *OIDCConfig  `toml:"oidc"`
+	Proxy *ProxyConfig `toml:"proxy"`
+}
+
+// OIDCConfig is a provider of OpenID Connect.
+type OIDCConfig struct {
+	Issuer       string      `toml:"issuer"` // https://...
+	ClientID     string      `toml:"client_id"`
+	ClientSecret string      `toml:"client_secret"`
+	Redirect     string      `toml:"redirect"` // https://HUB/login/oidc/callback
+	Role         access.Role `toml:"role"`     // of users that are new; reader by default
+}
+
+// ProxyConfig is a reverse proxy that has found out who asks.
+type ProxyConfig struct {
+	Header string         `toml:"header"` // with the user's name, such as X-Remote-User
+	From   []netip.Prefix `toml:"from"`   // addresses of the proxy; others are not believed
+	Role   access.Role    `toml:"role"`   // of users that are new; reader by default
+}
+
+// ReadLogin reads the file; without one, people log in with tokens.
+func ReadLogin(fsys durable.FS, path string) (LoginConfig, error) {
+	var c LoginConfig
+	const most = 64 << 10
+	text, err := durable.ReadSmallFile(fsys, path, most)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return c, fmt.Errorf("read how people log in: %w", err)
+	}
+	meta, err := toml.Decode(string(text), &c)
+	if err == nil && len(meta.Undecoded()) > 0 {
+		err = fmt.Errorf("there is no key %s; correct its name, or remove it", meta.Undecoded()[0])
+	}
+	if err == nil {
+		err = c.check()
+	}
+	if err != nil {
+		return c, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// check completes the configuration and returns what is wrong with it.
+func (c *LoginConfig) check() error {
+	role := func(of *access.Role) error {
+		if *of == "" {
+			*of = access.Reader
+		}
+		if !of.Includes(access.Reader) {
+			return fmt.Errorf("role = %q; write reader, user or admin", *of)
+		}
+		return nil
+	}
+	if o := c.OIDC; o != nil {
+		if o.Issuer == "" || o.ClientID == "" || o.Redirect == "" {
+			return errors.New("[oidc] needs issuer, client_id, client_secret and redirect")
+		}
+		if err := role(&o.Role); err != nil {
+			return fmt.Errorf("oidc.%w", err)
+		}
+	}
+	if p := c.Proxy; p != nil {
+		if p.Header == "" || len(p.From) == 0 {
+			return errors.New("[proxy] needs header and from, the addresses of the proxy")
+		}
+		if err := role(&p.Role); err != nil {
+			return fmt.Errorf("proxy.%w", err)
+		}
+	}
+	return nil
+}
+
+// proxied returns the identity that a reverse proxy has found; ok is false without one. The header
+// counts only if the request comes from an address of the proxy.
+func (s *Server) proxied(r *http.Request) (who access.Identity, ok bool, err error) {
+	p := s.Login.Proxy
+	if p == nil || r.Header.Get(p.Header) == "" {
+		return who, false, nil
+	}
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return who, false, nil //nolint:nilerr // an address of another kind is not the proxy's
+	}
+	for _, prefix := range p.From {
+		if prefix.Contains(from.Addr().Unmap()) {
+			who, err = s.known(r.Context(), r.Header.Get(p.Header), "", p.Role)
+			return who, err == nil, err
+		}
+	}
+	return who, false, nil
+}
+
+// known returns the identity of a user, who is added with the role if there is none of this name
+// or, with a subject, of this subject. A name that has another subject is not taken over.
+func (s *Server) known(ctx context.Context, name, subject string, role access.Role) (access.Identity, error) {
+	if !api.ValidName(name) {
+		return access.Identity{}, failure{http.StatusForbidden,
+			fmt.Sprintf("the name %.40q is too long or not printable; ask an administrator", name)}
+	}
+	var user database.User
+	err := s.DB.Update(ctx, func(tx *sql.Tx) (err error) {
+		user, err = s.DB.FindUser(ctx, tx, name, subject)
+		if errors.Is(err, database.ErrMissing) {
+			user = database.User{Name: name, Role: role, Subject: subject}
+			err = s.DB.PutUser(ctx, tx, user)
+		}
+		return err
+	})
+	if err == nil && user.Subject != subject {
+		err = failure{http.StatusForbidden, fmt.Sprintf("the name %q belongs to a user who logs in "+
+			"otherwise; ask an administrator", name)}
+	}
+	return access.Identity{Name: user.Name, Role: user.Role}, err
+}
+
+// provider is the provider of OpenID Connect, found when it is first needed, so that the hub starts
+// without it.
+func (s *Server) provider(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
+	s.oidcLock.Lock()
+	defer s.oidcLock.Unlock()
+	c := s.Login.OIDC
+	if s.oidc == nil {
+		// The provider keeps the context for fetching keys later.
+		p, err := oidc.NewProvider(context.WithoutCancel(ctx), c.Issuer)
+		if err != nil {
+			return nil, nil, fmt.Errorf("ask %s how to log in: %w", c.Issuer, err)
+		}
+		s.oidc = p
+	}
+	return s.oidc, &oauth2.Config{ClientID: c.ClientID, ClientSecret: c.ClientSecret, RedirectURL: c.Redirect,
+		Endpoint: s.oidc.Endpoint(), Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}, nil
+}
+
+// oidcCookie holds what must come back from the provider: state, nonce and verifier (PKCE).
+const oidcCookie = "krunhub-oidc"
+
+func (s *Server) oidcPart(r *http.Request, value string, seconds int) *http.Cookie {
+	return &http.Cookie{Name: oidcCookie, Value: value, Path: "/login/oidc", MaxAge: seconds, HttpOnly: true,
+		Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode}
+}
+
+// toProvider sends the browser to the provider.
+func (s *Server) toProvider(w http.ResponseWriter, r *http.Request) {
+	_, config, err := s.provider(r.Context())
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	const patience = 10 * time.Minute
+	secret := oauth2.GenerateVerifier() // random; the state and the nonce are made of it
+	http.SetCookie(w, s.oidcPart(r, secret, int(patience/time.Second)))
+	http.Redirect(w, r, config.AuthCodeURL(access.Hash("state "+secret),
+		oidc.Nonce(access.Hash("nonce "+secret)), oauth2.S256ChallengeOption(secret)), http.StatusFound)
+}
+
+// fromProvider makes a session for whom the provider sends back.
+func (s *Server) fromProvider(w http.ResponseWriter, r *http.Request) {
+	who, err := s.identified(r)
+	http.SetCookie(w, s.oidcPart(r, "", -1))
+	if err == nil {
+		err = s.Pages.Session(w, r, who)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// identified checks the provider's answer and returns the user that it names.
+func (s *Server) identified(r *http.Request) (access.Identity, error) {
+	var who access.Identity
+	part, err := r.Cookie(oidcCookie)
+	if err != nil || r.FormValue("state") != access.Hash("state "+part.Value) {
+		return who, failure{http.StatusBadRequest,
+			"this log-in was not begun in this browser; begin again at /login"}
+	}
+	provider, config, err := s.provider(r.Context())
+	if err != nil {
+		return who, err
+	}
+	refused := func(err error) error {
+		s.Log.Warn("a log-in was refused", "error", err)
+		return failure{http.StatusForbidden, "the provider did not confirm who you are; log in again"}
+	}
+	tokens, err := config.Exchange(r.Context(), r.FormValue("code"), oauth2.VerifierOption(part.Value))
+	if err != nil {
+		return who, refused(err)
+	}
+	raw, _ := tokens.Extra("id_token").(string)
+	id, err := provider.Verifier(&oidc.Config{ClientID: config.ClientID}).Verify(r.Context(), raw)
+	if err != nil {
+		return who, refused(err)
+	}
+	var claims struct {
+		Name  string `json:"preferred_username"`
+		Email string `json:"email"`
+	}
+	if id.Nonce != access.Hash("nonce "+part.Value) {
+		return who, refused(errors.New("the nonce is another"))
+	}
+	if err := id.Claims(&claims); err != nil {
+		return who, refused(err)
+	}
+	if claims.Name == "" {
+		claims.Name = claims.Email
+	}
+	return s.known(r.Context(), claims.Name, id.Issuer+" "+id.Subject, s.Login.OIDC.Role)
+}

@@ -1,0 +1,177 @@
+package server_test
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/hubtest"
+	"krund/internal/hub/server"
+)
+
+// provider is a provider of OpenID Connect that confirms everybody.
+type provider struct {
+	*httptest.Server
+	key       *rsa.PrivateKey
+	nonce     string // of the last request
+	forged    string // another nonce, if not ""
+	challenge string
+}
+
+func newProvider(t *testing.T) *provider {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &provider{key: key}
+	mux := http.NewServeMux()
+	p.Server = httptest.NewServer(mux)
+	t.Cleanup(p.Close)
+	answer := func(w http.ResponseWriter, document any) {
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(document); err != nil {
+			t.Error(err)
+		}
+	}
+	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/auth",
+			"token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
+			"id_token_signing_alg_values_supported": []string{"RS256"}})
+	})
+	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k",
+			Algorithm: "RS256"}}})
+	})
+	mux.HandleFunc("/auth", func(w http.ResponseWriter, r *http.Request) {
+		p.nonce, p.challenge = r.FormValue("nonce"), r.FormValue("code_challenge")
+		back := url.Values{"code": {"c"}, "state": {r.FormValue("state")}}
+		http.Redirect(w, r, r.FormValue("redirect_uri")+"?"+back.Encode(), http.StatusFound)
+	})
+	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("code_verifier") == "" || p.challenge == "" {
+			t.Error("no PKCE")
+		}
+		answer(w, map[string]any{"access_token": "a", "token_type": "Bearer", "id_token": p.sign(t)})
+	})
+	return p
+}
+
+func (p *provider) sign(t *testing.T) string {
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: p.key},
+		(&jose.SignerOptions{}).WithHeader("kid", "k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.forged != "" {
+		p.nonce = p.forged
+	}
+	claims := fmt.Sprintf(`{"iss":%q,"aud":"hub","sub":"17","nonce":%q,"preferred_username":"ada","exp":%d,`+
+		`"iat":%d}`, p.URL, p.nonce, time.Now().Add(time.Hour).Unix(), time.Now().Unix())
+	signed, err := signer.Sign([]byte(claims))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := signed.CompactSerialize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestOIDC(t *testing.T) {
+	p := newProvider(t)
+	c := &server.OIDCConfig{Issuer: p.URL, ClientID: "hub", Role: access.User}
+	h := hubtest.New(t, func(s *server.Server) { s.Login.OIDC = c })
+	c.Redirect = h.URL + "/login/oidc/callback"
+	get := func(browser *http.Client, path string) (int, string) {
+		answer, err := browser.Get(h.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(text)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	if code, text := get(browser, "/login/oidc"); code != 200 || !strings.Contains(text, "ada") {
+		t.Errorf("%d: the page after log-in does not name the user", code)
+	}
+	user, err := h.DB.UserNamed(t.Context(), "ada")
+	if err != nil || user.Role != access.User || user.Subject != p.URL+" 17" {
+		t.Errorf("%+v, %v", user, err)
+	}
+	if code, _ := get(&http.Client{}, "/login/oidc/callback?code=c&state=x"); code != 400 {
+		t.Errorf("a log-in that another browser began: status %d, want 400", code)
+	}
+	p.forged = "other"
+	fresh, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, _ := get(&http.Client{Jar: fresh}, "/login/oidc"); code != 403 {
+		t.Errorf("another nonce: status %d, want 403", code)
+	}
+}
+
+// TestProxy: the header counts only from the proxy's addresses, and never changes the role of a
+// user.
+func TestProxy(t *testing.T) {
+	h := hubtest.New(t)
+	h.Client(t, "boss", access.Admin)
+	ask := func(user string) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Remote-User", user)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		return answer.StatusCode
+	}
+	if code := ask("boss"); code != 401 {
+		t.Errorf("without a proxy: %d, want 401", code)
+	}
+	h.Login.Proxy = &server.ProxyConfig{Header: "X-Remote-User", Role: access.Reader,
+		From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
+	if code := ask("boss"); code != 401 {
+		t.Errorf("from another address: %d, want 401", code)
+	}
+	h.Login.Proxy.From = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	for _, name := range []string{"boss", "new"} {
+		if code := ask(name); code != 200 {
+			t.Errorf("%s from the proxy: %d, want 200", name, code)
+		}
+	}
+	if code := ask("../x"); code != 403 {
+		t.Errorf("a name that is a path: %d, want 403", code)
+	}
+	for name, want := range map[string]access.Role{"boss": access.Admin, "new": access.Reader} {
+		if user, err := h.DB.UserNamed(t.Context(), name); err != nil || user.Role != want {
+			t.Errorf("%+v, %v", user, err)
+		}
+	}
+}
