@@ -12,12 +12,14 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/jobs"
 	"krund/internal/hub/store"
+	"krund/internal/sysroot"
 )
 
 // join registers a machine and answers with its token.
@@ -54,13 +56,24 @@ func (s *Server) ship(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, http.StatusOK, receipt)
 }
 
+// slowestShip is how long a machine may take to send one request.
+const slowestShip = 10 * time.Minute
+
 func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Receipt, err error) {
+	// A sender that stalls must not keep memory and a connection; a recorder of a test has no
+	// deadline.
+	_ = http.NewResponseController(w).SetReadDeadline(sysroot.RealClock{}.Now().Add(slowestShip))
 	body := bufio.NewReader(http.MaxBytesReader(w, r.Body, api.MaxShip))
 	message, err := api.ReadShip(body)
 	if err != nil {
 		return receipt, refuse(err)
 	}
 	machine := access.From(r.Context())
+	memory := inMemory(message.Entries)
+	if err := s.memory.Acquire(r.Context(), memory); err != nil {
+		return receipt, err
+	}
+	defer s.memory.Release(memory)
 	files, err := s.contents(r.Context(), body, message.Entries)
 	if err != nil {
 		return receipt, err
@@ -131,6 +144,20 @@ func (s *Server) accept(ctx context.Context, tx *sql.Tx, machine access.Identity
 		}
 	}
 	return nil
+}
+
+// memoryBytes bounds the memory of what is received at the same time; others wait. One shipment may
+// need all of it.
+const memoryBytes = api.MaxShip
+
+// inMemory returns how many bytes of the entries are kept in memory: those of files.
+func inMemory(entries []api.Entry) (n int64) {
+	for _, e := range entries {
+		if e.Name != "" {
+			n += e.Size
+		}
+	}
+	return n
 }
 
 // contents stores the records of a shipment, durably, and returns its other files by name.

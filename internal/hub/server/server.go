@@ -18,6 +18,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
@@ -36,6 +37,7 @@ type Server struct {
 	Log   *slog.Logger
 	Login LoginConfig
 
+	memory   *semaphore.Weighted // see memoryBytes
 	oidcLock sync.Mutex
 	oidc     *oidc.Provider // nil: not asked yet
 
@@ -83,6 +85,7 @@ func (s *Server) Routes() []Route {
 
 // Handler returns the handler of all routes.
 func (s *Server) Handler() http.Handler {
+	s.memory = semaphore.NewWeighted(memoryBytes)
 	s.metrics = newMetrics(prometheus.NewRegistry(), s.DB)
 	mux := http.NewServeMux()
 	for _, route := range s.Routes() {

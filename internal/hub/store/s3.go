@@ -11,6 +11,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"golang.org/x/sync/semaphore"
 )
 
 // S3 keeps blobs in a bucket of a server with the interface of Amazon S3. The server's answer to an
@@ -19,7 +20,11 @@ type S3 struct {
 	client *minio.Client
 	bucket string
 	prefix string
+	memory *semaphore.Weighted // bytes of the uploads at work
 }
+
+// uploadBytes bounds the memory of uploads; others wait.
+const uploadBytes = 512 << 20
 
 // OpenS3 returns the store s3://HOST[:PORT]/BUCKET[/PREFIX], or s3+http:// without TLS. The
 // credentials are those of the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, of the file
@@ -47,7 +52,7 @@ func OpenS3(ctx context.Context, location string) (*S3, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
-	s := &S3{client: client, bucket: bucket, prefix: prefix}
+	s := &S3{client: client, bucket: bucket, prefix: prefix, memory: semaphore.NewWeighted(uploadBytes)}
 	return s, s.Ready(ctx)
 }
 
@@ -60,6 +65,10 @@ func (s *S3) Put(ctx context.Context, hash string, size int64, r io.Reader) erro
 		return fmt.Errorf("store a blob: %q is no SHA-256", hash)
 	}
 	// The contents are read before they are sent: an object must not appear under a wrong name.
+	if err := s.memory.Acquire(ctx, size); err != nil {
+		return fmt.Errorf("store blob %s: %w", hash, err)
+	}
+	defer s.memory.Release(size)
 	content := make([]byte, size)
 	if _, err := io.ReadFull(r, content); err != nil {
 		return fmt.Errorf("store blob %s: %w", hash, err)

@@ -1,0 +1,60 @@
+package server_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/hubtest"
+)
+
+// FuzzRequests sends any body to any path, as everyone: the hub answers, and does not fail.
+func FuzzRequests(f *testing.F) {
+	h := hubtest.New(f)
+	handler := h.Handler()
+	tokens := []string{"", h.Machine(f, "lab1").Token, h.Client(f, "ada", access.User).Token,
+		h.Client(f, "boss", access.Admin).Token, h.Client(f, "", access.Join).Token}
+	var ship bytes.Buffer
+	s := of("warmup", "first")
+	err := api.WriteShip(&ship, s.Ship, func(e api.Entry) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(s.contents[e.Hash])), nil
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(uint8(1), "POST", "/api/v1/ship", ship.Bytes())
+	f.Add(uint8(1), "POST", "/api/v1/ship", []byte(`{"status":{"facts":{"a":[{}]},"warnings":["<b>"]}}`+"\n"))
+	f.Add(uint8(4), "POST", "/api/v1/join", []byte(`{"name":"lab2"}`))
+	f.Add(uint8(1), "GET", "/api/v1/records?experiment=x&after=-1", []byte{})
+	f.Add(uint8(1), "GET", "/api/v1/blobs/"+strings.Repeat("a", 64), []byte{})
+	for _, route := range h.Routes() {
+		method, path, _ := strings.Cut(route.Pattern, " ")
+		f.Add(uint8(3), method, strings.NewReplacer("{$}", "", "{", "", "}", "").Replace(path), []byte("{}"))
+	}
+	f.Fuzz(func(t *testing.T, who uint8, method, path string, body []byte) {
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://hub/", bytes.NewReader(body))
+		if err != nil {
+			return
+		}
+		if r.URL, err = r.URL.Parse(path); err != nil || !strings.HasPrefix(r.URL.Path, "/") {
+			return
+		}
+		if strings.HasSuffix(r.URL.Path, "/events") {
+			return // a stream of events does not end
+		}
+		r.RemoteAddr = "192.0.2.1:1"
+		if token := tokens[int(who)%len(tokens)]; token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, r)
+		if answer.Code == http.StatusInternalServerError {
+			t.Errorf("%s %q as %d: %d %s", method, path, who%5, answer.Code, answer.Body)
+		}
+	})
+}

@@ -1,0 +1,39 @@
+package store_test
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"krund/internal/hub/store"
+)
+
+// TestS3 uses gofakes3, a server with the interface of Amazon S3 in memory.
+func TestS3(t *testing.T) {
+	backend := s3mem.New()
+	web := httptest.NewServer(gofakes3.New(backend).Server())
+	defer web.Close()
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
+	address := "s3+http://" + strings.TrimPrefix(web.URL, "http://") + "/lab/hub"
+	_, err := store.OpenS3(t.Context(), address)
+	if err == nil || !strings.Contains(err.Error(), "create it") {
+		t.Errorf("without a bucket: %v", err)
+	}
+	if err := backend.CreateBucket("lab"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.OpenS3(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conform(t, s)
+	for _, wrong := range []string{"s3://host", "s3:///bucket", "http://host/bucket", "s3://%zz"} {
+		if _, err := store.OpenS3(t.Context(), wrong); err == nil {
+			t.Errorf("%s was opened", wrong)
+		}
+	}
+}
