@@ -46,8 +46,9 @@ study has those behind the paper's numbers, jmh those of the authors' JMH, paper
 those of its text; recommended combines the most sensible ones. docs/stability.md
 describes them.
 
-It reads what krunctl analyze reads. Values that are means of many calls (JMH, go
-test, pyperf) need --batch, the duration of a recorded iteration. Executions that
+It reads what krunctl analyze reads. JMH's mode sample (-bm sample) records the times
+of calls, as in the paper: a step is then an iteration. Values that are means of many
+calls (other modes, go test, pyperf) need --batch, the duration of a recorded iteration. Executions that
 were not completed, or are too short, are left out and listed.
 
 EXAMPLES
@@ -196,7 +197,10 @@ func (a *app) judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stability.Docu
 		bar.show(warmup.Progress{Executions: done, Of: of})
 	})
 	means := []string{exchange.FormatJMH, exchange.FormatGo, exchange.FormatPyperf}
-	if o.p.Batch == 0 && slices.Contains(means, d.Format) {
+	unknown := slices.ContainsFunc(d.Pairs, func(p dataset.Pair) bool {
+		return slices.ContainsFunc(p.Executions, func(e dataset.Execution) bool { return e.Calls == nil })
+	})
+	if o.p.Batch == 0 && unknown && slices.Contains(means, d.Format) {
 		doc.Problems = append(
 			doc.Problems,
 			"recorded values are means of many calls but were treated as single calls: "+

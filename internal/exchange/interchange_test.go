@@ -134,7 +134,7 @@ func (failing) Write([]byte) (int, error) { return 0, errFull }
 const jmhText = `[{"jmhVersion":"1.36","benchmark":"org.x.Bench.run","mode":"avgt","forks":2,"params":{"size":"10","kind":"a b"},
  "primaryMetric":{"score":65.1,"scoreError":"NaN","scoreUnit":"ns/op","rawData":[[65.13,64.5],[66.25,63]]},"secondaryMetrics":{}},
  {"benchmark":"org.x.Bench.run","mode":"thrpt","primaryMetric":{"scoreUnit":"ops/ms","rawData":[[5],[]]}},
- {"benchmark":"org.x.Bench.run","mode":"sample","primaryMetric":{"scoreUnit":"us/op","rawDataHistogram":[[[[1,2]]]]}}]`
+ {"benchmark":"org.x.Bench.run","mode":"sample","primaryMetric":{"scoreUnit":"us/op","rawDataHistogram":[[[[1,2],[4,1]],[[3,5]]],[]]}}]`
 
 func TestReadJMH(t *testing.T) {
 	d, err := ReadJMH(iotest.OneByteReader(strings.NewReader(jmhText)), ImportOptions{VM: "Hotspot"})
@@ -147,8 +147,15 @@ func TestReadJMH(t *testing.T) {
 	}
 	want := []string{"org.x.Bench.run-kind_a_b-size_10:Hotspot:default",
 		"org.x.Bench.run-thrpt:Hotspot:default", "org.x.Bench.run-sample:Hotspot:default"}
-	if !slices.Equal(keys, want) || len(d.Problems) != 1 {
+	if !slices.Equal(keys, want) || len(d.Problems) != 0 {
 		t.Errorf("keys %q, problems %q", keys, d.Problems)
+	}
+	third := d.Pairs[2].Executions
+	if c := third[0].Calls; !slices.Equal(third[0].Columns[0].Reals, []float64{2e-6, 3e-6}) ||
+		!reflect.DeepEqual(c, &dataset.Calls{Seconds: 1, Iterations: []dataset.Histogram{
+			{Values: []float64{1e-6, 4e-6}, Counts: []float64{2, 1}},
+			{Values: []float64{3e-6}, Counts: []float64{5}}}}) || third[1].Outcome != dataset.Error {
+		t.Errorf("mode sample: %+v, %+v", third, c)
 	}
 	first, second := d.Pairs[0].Executions, d.Pairs[1].Executions
 	if c := first[1].Columns[0]; !slices.Equal(c.Reals, []float64{66.25e-9, 63e-9}) ||

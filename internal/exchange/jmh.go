@@ -22,17 +22,19 @@ type jmhResult struct {
 	Mode      string
 	VMName    string `json:"vmName"`
 	Params    map[string]string
+	Time      string `json:"measurementTime"` // "1 s"
 	Primary   *struct {
 		ScoreUnit string
 		RawData   [][]float64
-		Histogram json.RawMessage `json:"rawDataHistogram"`
+		Histogram [][][][]float64 `json:"rawDataHistogram"` // fork, iteration, pairs of value and count
 	} `json:"primaryMetric"`
 }
 
 // ReadJMH reads JMH's results (-rf json). A fork is a process execution, a measurement iteration an
 // in-process one; warmup iterations are not in these files, so measure with -wi 0. Times per
-// operation are converted to seconds; throughput (ops/s) keeps its unit. Parameters become part of
-// the benchmark's name. The errors wrap ErrFormat, or are those of r.
+// operation are converted to seconds; throughput (ops/s) keeps its unit. In mode sample an
+// iteration has the mean of its calls, and Calls. Parameters become part of the benchmark's name.
+// The errors wrap ErrFormat, or are those of r.
 func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	var list []jmhResult
 	if err := decodeJSON(r, &list); err != nil {
@@ -53,15 +55,12 @@ func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 			name += "-" + entry.Mode // a benchmark may be measured in several modes
 		}
 		k := names.key(name)
+		unit := strings.TrimSuffix(entry.Primary.ScoreUnit, "/op")
 		if len(entry.Primary.RawData) == 0 {
-			d.Pairs = append(d.Pairs, dataset.Pair{Key: k})
-			if entry.Primary.Histogram != nil {
-				d.Problems = append(d.Problems,
-					fmt.Sprintf("%s: mode %s has histograms instead of iterations; measure with -bm avgt",
-						entry.Benchmark, entry.Mode))
+			if err := addSampled(d, k, &list[i], unit); err != nil {
+				return nil, fmt.Errorf("read JMH results: %w: entry %d: %w", ErrFormat, i, err)
 			}
 		}
-		unit := strings.TrimSuffix(entry.Primary.ScoreUnit, "/op")
 		for _, fork := range entry.Primary.RawData {
 			e := dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{wallOf(fork, unit)}}
 			if len(fork) == 0 {

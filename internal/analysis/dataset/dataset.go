@@ -138,7 +138,18 @@ type Execution struct {
 	Starts     []int64
 	Events     []Event // by time
 	EventsLost int     // that happened and are not among Events: later ones, as a rule
+
+	Calls *Calls // nil: only the value of each iteration is known
 }
+
+// Calls are the times of the calls in each iteration of an execution, or of a sample of them.
+type Calls struct {
+	Seconds    float64 // planned duration of an iteration
+	Iterations []Histogram
+}
+
+// Histogram holds how often each of some times occurred. Values are in seconds; Counts are whole.
+type Histogram struct{ Values, Counts []float64 }
 
 // Event is something that the VM, the benchmark or the kernel did while the process ran.
 type Event struct {

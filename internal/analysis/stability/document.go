@@ -120,7 +120,7 @@ func judgeKey(pair *dataset.Pair, criteria []Criterion, p Parameters) (KeyDocume
 		Name: series.Key, Key: series.Key.String(), LeftOut: series.LeftOut, Executions: []int{},
 		FullTime: none, FullMean: none, Criteria: []CriterionDocument{},
 	}
-	p.Numbers = series.Numbers
+	p.Numbers, p.Calls = series.Numbers, callsOfAll(pair, series.Numbers)
 	r, err := Of(series.Series, criteria, p)
 	switch {
 	case err == nil:
@@ -133,6 +133,24 @@ func judgeKey(pair *dataset.Pair, criteria []Criterion, p Parameters) (KeyDocume
 		k.Problem = err.Error()
 	}
 	return k, nil
+}
+
+// callsOfAll returns the calls of the executions with these numbers; nil unless all are known.
+func callsOfAll(pair *dataset.Pair, numbers []int) []*dataset.Calls {
+	known := map[int]*dataset.Calls{}
+	for i := range pair.Executions {
+		if e := &pair.Executions[i]; e.Calls != nil {
+			known[e.Number] = e.Calls
+		}
+	}
+	var list []*dataset.Calls
+	for _, n := range numbers {
+		if known[n] == nil {
+			return nil
+		}
+		list = append(list, known[n])
+	}
+	return list
 }
 
 func newDocument(d *dataset.Dataset, p Parameters) *Document {

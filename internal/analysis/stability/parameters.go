@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"krund/internal/analysis/bootstrap"
+	"krund/internal/analysis/dataset"
 )
 
 // ErrData reports that series cannot be used, ErrShort that they are too short, and ErrParameters
@@ -42,6 +43,9 @@ type Parameters struct {
 	// Numbers of the executions, from 1, in the order of the series; nil: 1, 2, ... With the seed
 	// they determine the random numbers.
 	Numbers []int
+	// Calls are those of each series, if the calls of its iterations are known; nil: they are not.
+	// Steps are then whole iterations, and Batch is not used.
+	Calls []*dataset.Calls
 	// share of the warm-up time that evaluating the criterion takes; negative: as measured in the
 	// paper
 	Overhead float64

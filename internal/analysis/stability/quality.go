@@ -37,9 +37,9 @@ func newSide(p *Parameters, seed uint64) *side { return &side{p: p, seed: seed} 
 // add adds the steps from up to to of an execution.
 func (d *side) add(execution int, s *Steps, from, to int) {
 	for k := from; k < to; k++ {
-		for _, v := range s.series[s.Start(k):s.Start(k+1)] {
-			d.values = append(d.values, v)
-			d.counts = append(d.counts, callsOf(v, s.batch))
+		for i := s.Start(k); i < s.Start(k+1); i++ {
+			d.values = append(d.values, s.series[i])
+			d.counts = append(d.counts, s.calls(i))
 			d.place = append(d.place, [2]int{execution, k})
 		}
 	}

@@ -92,13 +92,19 @@ func Of(series [][]float64, criteria []Criterion, p Parameters) (*Result, error)
 // cut divides the executions to consider into steps.
 func (r *Result) cut(series [][]float64, p *Parameters) ([]*Steps, error) {
 	r.Step, r.Least = p.Step, p.least()
-	if r.Step == Auto {
+	switch {
+	case r.Step == Auto && p.Calls != nil:
+		r.Step = Length{Iterations: 1}
+	case r.Step == Auto:
 		r.Step = automatic(series, p)
 	}
 	var steps []*Steps
 	most := 0
 	for e, x := range series {
 		s := Cut(x, r.Step, p.Batch)
+		if p.Calls != nil {
+			s = CutCalls(p.Calls[e], r.Step)
+		}
 		most = max(most, s.Len())
 		switch {
 		case s.Len() < p.least():
@@ -195,7 +201,7 @@ func findWarmup(s *Steps, rule Rule, p *Parameters, q *sequence) Warmup {
 	}
 	w.Values = find.values
 	w.measured = min(p.Measure, s.Len()-w.Steps)
-	w.From, w.To = s.Start(w.Steps), s.Start(w.Steps+w.measured)
+	w.From, w.To = s.iteration(w.Steps), s.iteration(w.Steps+w.measured)
 	w.Seconds, w.took = s.Took(0, w.Steps), s.Took(w.Steps, w.Steps+w.measured)
 	return w
 }

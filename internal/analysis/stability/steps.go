@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"krund/internal/analysis/dataset"
 )
 
 // Length is the length of a step: a number of seconds, or of recorded iterations. The zero value is
@@ -51,6 +53,10 @@ type Steps struct {
 
 	series []float64
 	batch  float64
+	// Of a series of calls: the times that each value occurred, and for each step the number of
+	// iterations up to its end. Else nil.
+	counts     []float64
+	iterations []int
 }
 
 // Cut divides durations in seconds into steps. With a positive batch, every value is the mean of
@@ -68,6 +74,41 @@ func Cut(series []float64, length Length, batch float64) *Steps {
 		}
 	}
 	return s
+}
+
+// CutCalls divides the calls of iterations into steps of whole iterations: as many as are planned
+// to take the length, at least one, or for Auto one.
+func CutCalls(c *dataset.Calls, length Length) *Steps {
+	per := max(length.Iterations, 1)
+	if length.Seconds > 0 && c.Seconds > 0 {
+		per = int(min(math.Ceil(length.Seconds/c.Seconds), most))
+	}
+	s := &Steps{}
+	for i, h := range c.Iterations {
+		s.series, s.counts = append(s.series, h.Values...), append(s.counts, h.Counts...)
+		if (i+1)%per == 0 {
+			s.Ends = append(s.Ends, len(s.series))
+			s.Seconds = append(s.Seconds, float64(per)*c.Seconds)
+			s.iterations = append(s.iterations, i+1)
+		}
+	}
+	return s
+}
+
+// calls returns how many calls the value at an index stands for.
+func (s *Steps) calls(i int) float64 {
+	if s.counts != nil {
+		return s.counts[i]
+	}
+	return callsOf(s.series[i], s.batch)
+}
+
+// iteration is the index of the first iteration of step k.
+func (s *Steps) iteration(k int) int {
+	if s.iterations == nil || k == 0 {
+		return s.Start(k)
+	}
+	return s.iterations[k-1]
 }
 
 // cutter finds the ends of steps, value by value.
@@ -143,12 +184,12 @@ func (s *Steps) Duration(from, to int) float64 {
 // Histogram is the histogram of the calls of the steps from up to to.
 func (s *Steps) Histogram(from, to int) *Histogram {
 	values := s.series[s.Start(from):s.Start(to)]
-	if !(s.batch > 0) {
+	if !(s.batch > 0) && s.counts == nil {
 		return NewHistogram(values, nil)
 	}
 	counts := make([]float64, len(values))
-	for i, v := range values {
-		counts[i] = callsOf(v, s.batch)
+	for i := range values {
+		counts[i] = s.calls(s.Start(from) + i)
 	}
 	return NewHistogram(values, counts)
 }

@@ -1,0 +1,75 @@
+package stability
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+)
+
+// TestCalls: histograms of iterations decide as a series in which each call is recorded, with
+// steps of as many calls as an iteration has.
+func TestCalls(t *testing.T) {
+	const iterations, perIteration = 40, 50
+	r := rand.New(rand.NewPCG(1, 2))
+	var series, means [][]float64
+	var calls []*dataset.Calls
+	for range 3 {
+		c := &dataset.Calls{Seconds: 1}
+		var all, mean []float64
+		for i := range iterations {
+			level := 10 + 40/(1+float64(i))
+			var h dataset.Histogram
+			sum := 0.0
+			for v := range 10 {
+				value := level + float64(v) + r.Float64()/10
+				h.Values, h.Counts = append(h.Values, value), append(h.Counts, perIteration/10)
+				for range perIteration / 10 {
+					all = append(all, value)
+					sum += value
+				}
+			}
+			c.Iterations, mean = append(c.Iterations, h), append(mean, sum/perIteration)
+		}
+		series, means, calls = append(series, all), append(means, mean), append(calls, c)
+	}
+	p := Default()
+	p.WarmupMax, p.Measure, p.Full, p.Resamples, p.QualityResamples = 20, 5, 10, 100, 200
+	p.Exact, p.Step = true, Length{Iterations: perIteration}
+	want, err := Of(series, []Criterion{CV}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Calls, p.Step = calls, Auto
+	got, err := Of(means, []Criterion{CV}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Step != (Length{Iterations: 1}) || got.FullSeconds != 3*30 {
+		t.Errorf("step %v, full %v s", got.Step, got.FullSeconds)
+	}
+	for i := range want.Outcomes {
+		w, g := want.Outcomes[i], got.Outcomes[i]
+		for e := range w.Warmups {
+			x, y := w.Warmups[e], g.Warmups[e]
+			if x.Steps != y.Steps || y.From != y.Steps || y.To != y.Steps+5 ||
+				x.From != y.From*perIteration || len(x.Values) != len(y.Values) {
+				t.Errorf("execution %d: %+v, want %+v", e+1, y, x)
+				continue
+			}
+			for k, v := range x.Values {
+				if !within(y.Values[k], v, 1e-12) {
+					t.Errorf("execution %d, step %d: cv %v, want %v", e+1, k+1, y.Values[k], v)
+				}
+			}
+		}
+		if w.Used != g.Used || w.Quality.Same != g.Quality.Same ||
+			!within(g.Quality.Mean, w.Quality.Mean, 1e-12) {
+			t.Errorf("%+v, want %+v", g, w)
+		}
+	}
+	p.Step = Length{Seconds: 2} // two iterations each: too few
+	if _, err := Of(means, []Criterion{CV}, p); err == nil {
+		t.Error("20 steps are enough for 25")
+	}
+}
