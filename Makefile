@@ -153,7 +153,7 @@ history-bench:
 ## stop-bench  false statements of [stop] in 100,000 simulated series; with KRUND_FIXTURES also what it saves
 .PHONY: stop-bench
 stop-bench:
-	$(GO) test -tags slow -count=1 -v -timeout 1h -run 'TestFalse|TestMissed|TestJMH|TestOutOfSample' \
+	$(GO) test -tags slow -count=1 -v -timeout 1h -run 'TestFalse|TestMissed|TestJMH|TestOutOfSample|TestCombined' \
 	  ./internal/analysis/sequential
 
 ## traini-bench  where the criteria of [stop.iterations] and krunctl analyze end warm-up; needs KRUND_FIXTURES

@@ -104,6 +104,7 @@ func Of(before, after Side, o Options) (*Result, error) {
 	r.layout(before, after, o)
 	r.machines(rows, f, o)
 	r.instrumented(before, after)
+	r.stopped(before, after)
 	if o.Splits > 0 {
 		r.Calibration = calibrate(rows, f, o)
 	}

@@ -103,14 +103,15 @@ func studyGroups() []Group {
 // which nothing before it can show.
 func TestOutOfSample(t *testing.T) {
 	steady, shifted := goGroups(t)
-	for name, groups := range map[string][]Group{"study": studyGroups(), "Go": steady, "shifted": shifted} {
+	for name, groups := range map[string][]Group{"study": studyGroups(), "Go": steady,
+		"shifted": shifted} {
 		for _, half := range []float64{0.01, 0.02, 0.03, 0.05, 0.10} {
 			r := ReplayOf(groups, Replayables[0],
 				Policy{Minimum: 3, Alpha: 0.05, HalfWidth: half, Margin: 0.01})
 			within := func(i int) float64 { return 100 * r.Within[i].Share() }
-			t.Logf("%-7s %d keys, ± %2.0f %%: saved %.1f %%, level %.1f %%, within 1, 2, 3 %%: %.1f %.1f %.1f",
-				name, len(groups), 100*half, 100*r.Executions.Share(), 100*r.Level.Share(), within(0), within(1),
-				within(2))
+			t.Logf("%-7s %d keys, ± %2.0f %%: saved %.1f %%, level %.1f %%, within %.1f %.1f %.1f",
+				name, len(groups), 100*half, 100*r.Executions.Share(), 100*r.Level.Share(), within(0),
+				within(1), within(2))
 			if kept := r.Level.Share(); (kept < 0.95) != (name == "shifted") {
 				t.Errorf("%s ± %v: %+v of the levels are kept", name, half, r.Level)
 			}
