@@ -186,3 +186,29 @@ func TestMutesAndControls(t *testing.T) {
 		t.Errorf("%d alerts although all are muted", h.Alerts())
 	}
 }
+
+// TestLogE: expected are the Bayes factors by numerical integration of the noncentral t density
+// over the mixture (scipy 1.10.1: integrate.quad of stats.nct.pdf and stats.norm.pdf with scale 2,
+// divided by stats.t.pdf), of points that alternate between 1 and -1, then between d+0.5 and d-0.5.
+func TestLogE(t *testing.T) {
+	for _, c := range []struct {
+		n, m    int
+		d, want float64
+	}{
+		{10, 3, 1.5, 1.318446036470392},
+		{5, 5, 0.2, -1.1819408134356642},
+		{8, 4, -1.0, 0.06100542457368532},
+		{20, 5, 0.6, -0.42058502450902435},
+	} {
+		var before, after moments
+		for i := range c.n {
+			before = before.with(point{x: 1 - 2*float64(i%2), weight: 1})
+		}
+		for i := range c.m {
+			after = after.with(point{x: c.d + 0.5 - float64(i%2), weight: 1})
+		}
+		if got := logE(past{}, before, after, 0); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%d and %d, %v apart: %v, want %v", c.n, c.m, c.d, got, c.want)
+		}
+	}
+}
