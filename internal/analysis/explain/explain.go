@@ -21,7 +21,7 @@ const (
 	// withHits is the share of a statement's targets from which on another cause is mentioned.
 	withHits = 0.5
 	// leastTime is the share of the extra time of outliers that lasting events must take.
-	leastTime = 0.4
+	leastTime = 1.0 / 3
 )
 
 // targets holds, by kind, execution and target, the index of the statement that explains it, or
