@@ -41,11 +41,11 @@ func (in *Input) explainedExecution(pair int, a *warmup.Execution) *explain.Exec
 }
 
 // Class is the class of an analyzed execution, else the reason why it was not analyzed.
-func (e *executionView) Class() string {
-	if e.Analysis.Status == warmup.Analysed {
-		return string(e.Analysis.Classification)
+func (v *executionView) Class() string {
+	if v.Analysis.Status == warmup.Analysed {
+		return string(v.Analysis.Classification)
 	}
-	return string(e.Analysis.Status)
+	return string(v.Analysis.Status)
 }
 
 // Limits of the static plots of a report.
