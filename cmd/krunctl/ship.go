@@ -14,7 +14,6 @@ import (
 	"krund/internal/experiment"
 	"krund/internal/hub/api"
 	"krund/internal/ship"
-	"krund/internal/summary"
 	"krund/internal/sysroot"
 )
 
@@ -92,7 +91,7 @@ func (a *app) shipOne(ctx context.Context, arg string) error {
 	if err := known.Add(dir); err != nil {
 		return err
 	}
-	progress, name, err := a.progressOf(f)
+	progress, name, err := ship.ProgressOf(f, a.host)
 	if err != nil {
 		return err
 	}
@@ -154,29 +153,6 @@ func (a *app) machineStatus(ctx context.Context) api.Status {
 	_, err := a.fsys.Lstat(autostart.HoldFile)
 	return api.Status{Krund: display.Version(), BootID: m.Boot, Host: a.host,
 		Clock: a.now().UTC().Format(time.RFC3339), Held: err == nil}
-}
-
-// progressOf returns how far an experiment is, and its name.
-func (a *app) progressOf(f experiment.Experiment) (api.Progress, string, error) {
-	s, err := summary.StatusOf(f, a.host)
-	if err != nil {
-		return api.Progress{}, "", err
-	}
-	held, err := f.Asked(directory.Hold)
-	p := api.Progress{Slots: s.Slots.Total, Completed: s.Slots.Completed,
-		Failed:  s.Slots.Error + s.Slots.Timeout,
-		Skipped: s.Slots.Skipped, Left: s.Slots.Total - s.Slots.Finished, Held: held,
-		Ended: s.State == summary.StateFinished}
-	if s.Next != nil {
-		p.Running = s.Next.Key
-	}
-	if ns := s.ETA.RemainingNS; ns != nil {
-		p.Seconds = *ns / int64(time.Second)
-		if p.Left > 0 {
-			p.NextBoot = p.Seconds/int64(p.Left) + 1
-		}
-	}
-	return p, s.Experiment, err
 }
 
 // follow does what the hub asks for.
