@@ -65,6 +65,17 @@ events: setup build
 	$(BUILD)/bin/krunctl report events.krun -o $(BUILD)/events-report
 	@echo "The report is in $(BUILD)/events-report/index.html: open it in a browser"
 
+## hub-demo    a hub, three simulated machines and an A/B experiment that they share; HUB_DEMO_STAY=1 keeps the hub
+.PHONY: hub-demo
+hub-demo: setup
+	@mkdir -p $(BUILD)
+	@echo "Building krund ..."
+	@$(MAKE) --no-print-directory build > $(BUILD)/build.log 2>&1 || { cat $(BUILD)/build.log; exit 1; }
+	@$(MAKE) --no-print-directory -C benchmarks ab OUT=$(BENCHMARKS) CC="$(CC)"
+	@sed 's/^executions = 20 .*/executions = 12/; s/^iterations = 200/iterations = 100/' configs/ab.toml > $(BUILD)/hub-demo.toml
+	@$(GO) build -o $(BUILD)/hubdemo ./scripts/hubdemo
+	@$(BUILD)/hubdemo $(BUILD)/bin $(BUILD)/hub-demo.toml
+
 ## instrument-cost  measure what instrumenting costs on this machine; VMS="Node Ruby": of C, CPython and these
 .PHONY: instrument-cost
 instrument-cost: setup build

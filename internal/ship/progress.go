@@ -7,6 +7,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/experiment"
 	"krund/internal/hub/api"
+	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/summary"
 )
@@ -36,8 +37,29 @@ func ProgressOf(f experiment.Experiment, host string) (p api.Progress, name stri
 		p.Failures = append(p.Failures, api.Failure{Slot: e.Slot, Attempt: e.Attempt,
 			Key: display.Clip(e.Key, mostText), Outcome: e.Outcome, Reason: display.Clip(e.Reason, mostText)})
 	}
+	if last := s.Last; last != nil {
+		rec, err := f.Reader().Load(results.Name{Slot: last.Slot, Attempt: last.Attempt})
+		if err == nil { // else krunctl check-data describes it
+			p.Controls, p.Unfit = controls(&rec)
+		}
+	}
 	p.Flags, err = flags(f, s.Slots.Total)
 	return p, s.Experiment, err
+}
+
+// controls returns how many controls a record has, and the names of those that were not as wanted.
+func controls(r *results.Record) (checked int, unfit []string) {
+	for _, c := range r.Machine.Controls {
+		switch c.Status {
+		case "off":
+		case "ok", "set":
+			checked++
+		default:
+			checked++
+			unfit = append(unfit, display.Clip(c.Name, mostText))
+		}
+	}
+	return checked, unfit
 }
 
 // mostText is how many bytes of a key or a reason are sent.

@@ -76,6 +76,9 @@ type Progress struct {
 
 	Flags    string    `json:"flags,omitempty"`    // of the slots, as in the schedule: at most MaxFlags letters
 	Failures []Failure `json:"failures,omitempty"` // the first ones, at most MaxFailures
+	// Of the last record: how many controls were checked, and which were not as wanted.
+	Controls int      `json:"controls,omitempty"`
+	Unfit    []string `json:"unfit,omitempty"`
 }
 
 // Failure is a slot that failed, with its last attempt.

@@ -37,6 +37,8 @@ func progress(s database.Share) api.Progress {
 	for _, n := range []*int{&p.Slots, &p.Completed, &p.Failed, &p.Skipped, &p.Left} {
 		*n = min(max(*n, 0), 1e9)
 	}
+	const most = 100
+	p.Unfit = p.Unfit[:min(len(p.Unfit), most)]
 	return p
 }
 
@@ -58,7 +60,8 @@ func (p *Pages) sharesOf(ctx context.Context, list []database.Experiment) (
 // newJob is an experiment with the progress of all of its shares.
 func newJob(x database.Experiment, shares []database.Share, who access.Identity) Job {
 	j := Job{Link: experimentLink(x.ID, x.Name), ID: x.ID, Owner: x.Owner, State: stateOf(x.State),
-		Target: x.Target, Priority: int(x.Priority), Submitted: x.Created, Mine: who.Owns(x.Owner)}
+		Target: x.Target, Priority: int(x.Priority), Submitted: x.Created, Mine: who.Owns(x.Owner),
+		Ends: x.State == database.Queued || x.State == database.Running}
 	for _, s := range shares {
 		p := progress(s)
 		j.Total += p.Slots

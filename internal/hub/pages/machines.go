@@ -66,6 +66,11 @@ func (p *Pages) machines(r *http.Request, f Frame) (any, error) {
 		if s, ok := running[m.ID]; ok {
 			one.runs(s, names[s.Experiment])
 		}
+		last, err := p.db.SharesOn(r.Context(), m.ID, 1)
+		if err != nil {
+			return nil, err
+		}
+		one.measured(last)
 		page.List = append(page.List, one)
 	}
 	return page, nil
@@ -76,7 +81,7 @@ func newMachine(m database.Machine, now time.Time) Machine {
 	var status api.Status
 	_ = json.Unmarshal([]byte(m.Status), &status) // what cannot be read is empty
 	one := Machine{Link: machineLink(m.Name), Pool: m.Pool, Seen: m.LastSeen, Booted: m.Booted,
-		Unfit: status.Warnings, State: State{"idle", "idle"}}
+		Warnings: status.Warnings, State: State{"idle", "idle"}}
 	switch {
 	case m.LastSeen.IsZero():
 		one.State = State{"never seen", "idle"}
@@ -94,6 +99,14 @@ func (m *Machine) runs(s database.Share, name string) {
 	m.Left = time.Duration(progress(s).Seconds) * time.Second
 	if m.State.Class == "idle" {
 		m.State = State{"running", "busy"}
+	}
+}
+
+// measured adds what the machine's newest share says of its controls.
+func (m *Machine) measured(shares []database.Share) {
+	if len(shares) > 0 {
+		last := progress(shares[0])
+		m.Controls, m.Unfit = last.Controls, last.Unfit
 	}
 }
 
@@ -135,6 +148,7 @@ func (p *Pages) machine(r *http.Request, f Frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	page.measured(list)
 	for _, s := range list {
 		x, err := p.db.Experiment(r.Context(), s.Experiment)
 		if err != nil {

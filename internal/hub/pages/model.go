@@ -40,10 +40,11 @@ type Machine struct {
 	Experiment Link          // that it runs now; "" none
 	Seen       time.Time     // last message; zero: never
 	Booted     time.Time     // start of its last boot that the hub knows; zero: unknown
-	Unfit      []string      // what was not as wanted when it reported last, such as controls
+	Controls   int           // that were checked in its last record; 0: unknown
+	Unfit      []string      // of these, those that were not as wanted
+	Warnings   []string      // other problems that it reported last
 	Noise      string        // summary of its noise certificate; "": none
 	Left       time.Duration // until its experiment is done; 0: unknown
-	Effect     string        // of the machine, relative to the others; "": unknown
 }
 
 // MachinePage is about one machine.
@@ -85,6 +86,7 @@ type Job struct {
 	Left      time.Duration
 	Why       string // why it waits; "": it does not
 	Mine      bool   // the user may change it
+	Ends      bool   // it runs or waits, so that it can be stopped
 }
 
 // ExperimentPage is about one experiment.
@@ -95,7 +97,6 @@ type ExperimentPage struct {
 	Shares   []Share
 	Failures []Failure
 	Omitted  int      // failures that are not listed
-	Effects  []Effect // of machines, where several have measured
 	Report   string   // address; "": nothing was measured yet
 	Others   []Choice // what it can be compared with
 	Alerts   []Alert
@@ -120,13 +121,6 @@ type Failure struct {
 	Outcome string
 	Reason  string
 	When    time.Time
-}
-
-// Effect is how much a machine differs from the mean of all.
-type Effect struct {
-	Machine Link
-	Key     string
-	Text    string // estimate and interval
 }
 
 // Compare is the choice of two sides to compare.

@@ -33,12 +33,13 @@ func samples(text string) map[string]any {
 	experiment := Link{text, "/experiments/e1"}
 	machine := Machine{Link: Link{text, "/machines/a"}, Pool: text, State: busy, Experiment: experiment,
 		Seen: now.Add(-40 * time.Second), Booted: now.Add(-90 * time.Second), Unfit: []string{text, "turbo"},
-		Noise: text, Left: 3 * time.Hour, Effect: "+0.40 % (+0.10, +0.70)"}
+		Controls: 14, Warnings: []string{text},
+		Noise: text, Left: 3 * time.Hour}
 	idle := Machine{Link: Link{"bench-2", "/machines/b"}, State: State{"idle", "idle"},
 		Seen: now.Add(-time.Minute)}
 	job := Job{Link: experiment, ID: "e1", Owner: text, State: busy, Target: text, Priority: 2,
 		Submitted: now.Add(-2 * time.Hour), Finished: 31, Total: 120, Failed: 2, Left: 3 * time.Hour,
-		Mine: true}
+		Mine: true, Ends: true}
 	waits := Job{Link: Link{"sorting", "/experiments/e2"}, ID: "e2", Owner: "berta",
 		State: State{"queued", "idle"}, Target: "pool lab", Submitted: now.Add(-time.Hour), Why: text}
 	share := Share{Machine: machine.Link, State: busy, Slots: strings.Repeat("C", 29) + "ETR" +
@@ -63,8 +64,7 @@ func samples(text string) map[string]any {
 		"experiment": ExperimentPage{Frame: live(text, "experiments"), Job: job,
 			Bundle: strings.Repeat("0f", 32), Shares: []Share{share, second},
 			Failures: []Failure{{machine.Link, 29, 3, text, "error", text, now}}, Omitted: 1,
-			Effects: []Effect{{machine.Link, text, "+0.40 % (+0.10, +0.70)"}},
-			Report:  "/experiments/e1/report", Others: choices[1:], Alerts: []Alert{alert}},
+			Report: "/experiments/e1/report", Others: choices[1:], Alerts: []Alert{alert}},
 		"compare":    Compare{frame("Compare", "compare"), choices, "e1", "e2", text, text},
 		"no-compare": Compare{Frame: frame("Compare", "compare")},
 		"history":    History{frame("History", "history"), text, []string{text, "sorting"}, 100},

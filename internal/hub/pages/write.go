@@ -123,7 +123,10 @@ func left(d time.Duration) string {
 	if d <= 0 {
 		return ""
 	}
-	return display.Duration(d.Round(time.Second))
+	if d < time.Minute {
+		return fmt.Sprintf("%ds", max(1, int(d.Round(time.Second)/time.Second)))
+	}
+	return display.Duration(d)
 }
 
 // moment is a time beside the time of the page.
@@ -133,10 +136,10 @@ func moment(t, now time.Time) template.HTML {
 	}
 	t = t.UTC()
 	ago := now.Sub(t).Truncate(time.Second)
-	text := display.Duration(ago) + " ago"
+	text := left(ago) + " ago"
 	switch {
 	case ago < 0:
-		text = "in " + display.Duration(-ago)
+		text = "in " + left(-ago)
 	case ago == 0:
 		text = "now"
 	}

@@ -1,0 +1,255 @@
+// Hubdemo shows the hub with simulated machines, without root and without reboots: it starts
+// krunhub in a temporary directory, lets machines join, submits an experiment that they share, and
+// prints the verdict. `make hub-demo` runs it:
+//
+//	hubdemo BIN EXPERIMENT.toml
+//
+// A machine here is a goroutine with a directory of its own. It does what krunctl ship and krund do
+// on a real one: it asks the hub for an experiment, unpacks it, runs krund, and ships the records
+// while krund runs. With HUB_DEMO_STAY=1 the hub stays until Ctrl-C.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"krund/internal/bundle"
+	"krund/internal/display"
+	"krund/internal/durable"
+	"krund/internal/experiment"
+	"krund/internal/hub/api"
+	"krund/internal/ship"
+)
+
+const (
+	machines = 3
+	pool     = "demo"
+	interval = time.Second // between two shipments
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: hubdemo BIN EXPERIMENT.toml")
+		os.Exit(2)
+	}
+	if err := run(ctx, os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "hubdemo:", err)
+		os.Exit(1)
+	}
+}
+
+// demo is the running demonstration.
+type demo struct {
+	bin, dir   string
+	url, token string // of the hub; the token is the administrator's
+}
+
+func run(ctx context.Context, bin, config string) error {
+	dir, err := os.MkdirTemp("", "hub-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // it is temporary
+	d := &demo{bin: bin, dir: dir}
+	hub, err := d.startHub(ctx)
+	if err != nil {
+		return err
+	}
+	defer hub.Wait()                       //nolint:errcheck // it was asked to end
+	defer hub.Process.Signal(os.Interrupt) //nolint:errcheck // it may have ended
+	fmt.Printf("The hub is at %s; log in with %s\n", d.url, d.token)
+	working, stop := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer stop()
+	for i := range machines {
+		client, err := d.join(ctx, fmt.Sprintf("bench-%d", i+1))
+		if err != nil {
+			return err
+		}
+		all.Go(func() { client.work(working) })
+	}
+	id, err := d.krunctl(ctx, io.Discard, "submit", config, "--to", pool, "--machines", fmt.Sprint(machines))
+	if err != nil {
+		return err
+	}
+	id = strings.TrimSpace(id[strings.LastIndexByte(strings.TrimSpace(id), '\n')+1:])
+	fmt.Printf("%d machines share experiment %s: %s/experiments/%s\n", machines, id, d.url, id)
+	if _, err := d.krunctl(ctx, os.Stdout, "wait", id); err != nil {
+		return err
+	}
+	if _, err := d.krunctl(ctx, os.Stdout, "verdict", id); err != nil {
+		fmt.Println(err) // a key that is worse is a result
+	}
+	fmt.Printf("\nReport:     %s/experiments/%s/report\nComparison: %s/compare?before=%s\n", d.url, id, d.url, id)
+	if os.Getenv("HUB_DEMO_STAY") == "1" {
+		fmt.Println("The hub stays until Ctrl-C.")
+		<-ctx.Done()
+	}
+	return nil
+}
+
+// startHub starts krunhub, and reads its address and the first token.
+func (d *demo) startHub(ctx context.Context) (*exec.Cmd, error) {
+	c := exec.CommandContext(ctx, filepath.Join(d.bin, "krunhub"), "serve", "--listen", "127.0.0.1:0", "--data",
+		filepath.Join(d.dir, "hub"))
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	log, err := os.Create(filepath.Join(d.dir, "hub.log"))
+	if err != nil {
+		return nil, err
+	}
+	c.Stderr = log
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(out)
+	for d.token == "" && lines.Scan() {
+		for _, word := range strings.Fields(lines.Text()) {
+			switch {
+			case strings.HasPrefix(word, "http"):
+				d.url = word
+			case strings.HasPrefix(word, "krun_"):
+				d.token = word
+			}
+		}
+	}
+	if d.url == "" || d.token == "" {
+		text, _ := os.ReadFile(log.Name())
+		return nil, fmt.Errorf("the hub did not start: %s", text)
+	}
+	return c, nil
+}
+
+// krunctl runs krunctl with the administrator's token.
+func (d *demo) krunctl(ctx context.Context, show io.Writer, args ...string) (string, error) {
+	var out strings.Builder
+	c := exec.CommandContext(ctx, filepath.Join(d.bin, "krunctl"), args...)
+	c.Env = append(os.Environ(), "KRUNHUB_URL="+d.url, "KRUNHUB_TOKEN="+d.token)
+	c.Stdout, c.Stderr = io.MultiWriter(&out, show), os.Stderr
+	if err := c.Run(); err != nil {
+		return out.String(), fmt.Errorf("krunctl %s: %w", args[0], err)
+	}
+	return out.String(), nil
+}
+
+// machine is a simulated machine.
+type machine struct {
+	*demo
+	name   string
+	client *api.Client
+}
+
+// join registers a machine.
+func (d *demo) join(ctx context.Context, name string) (*machine, error) {
+	answer, err := (&api.Client{URL: d.url, Token: d.token}).Join(ctx, api.JoinRequest{Name: name, Pool: pool})
+	if err != nil {
+		return nil, err
+	}
+	return &machine{d, name, &api.Client{URL: d.url, Token: answer.Token}}, nil
+}
+
+func (m *machine) status() api.Status {
+	return api.Status{Krund: display.Version(), BootID: m.name, Host: m.name}
+}
+
+// work asks for experiments and runs them until ctx ends.
+func (m *machine) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		receipt, err := m.client.Ship(ctx, api.Ship{Status: m.status()}, nil)
+		if err == nil && receipt.Orders.Next != nil {
+			err = m.execute(ctx, *receipt.Orders.Next)
+		}
+		if err != nil && ctx.Err() == nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", m.name, err)
+		}
+		pause(ctx)
+	}
+}
+
+func pause(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(interval):
+	}
+}
+
+// execute runs the machine's part of an experiment, and ships its records while it runs.
+func (m *machine) execute(ctx context.Context, next api.Next) error {
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	content, err := m.client.Blob(ctx, next.Bundle)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(m.dir, m.name+"-"+next.Experiment)
+	manifest, err := bundle.Unpack(content, dir, func(text []byte) ([]byte, error) {
+		return bundle.WithShard(text, host, next.Index, next.Count), nil
+	})
+	if err = errors.Join(err, content.Close()); err != nil {
+		return err
+	}
+	results := filepath.Join(dir, next.Name+".krun")
+	c := exec.CommandContext(ctx, filepath.Join(m.bin, "krund"), "run", "--directory", results,
+		filepath.Join(dir, manifest.Config))
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	log, err := os.Create(filepath.Join(dir, "krund.log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close() //nolint:errcheck // it is for people
+	c.Stdout, c.Stderr = log, log
+	if err := c.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	for {
+		select {
+		case err = <-ended:
+			return errors.Join(err, m.ship(ctx, results, next.Experiment, host))
+		case <-time.After(interval):
+			if err := m.ship(ctx, results, next.Experiment, host); err != nil {
+				fmt.Fprintf(os.Stderr, "%s: %v\n", m.name, err)
+			}
+		}
+	}
+}
+
+// ship sends what the hub does not have.
+func (m *machine) ship(ctx context.Context, results, id, host string) error {
+	f, err := experiment.Open(durable.OS(), results)
+	if err != nil {
+		return err
+	}
+	progress, name, err := ship.ProgressOf(f, host)
+	if err != nil {
+		return err
+	}
+	memory := ship.Memory{Format: 1, Hub: m.client.URL, Experiment: id, Given: true, Files: map[string]string{}}
+	if _, err := os.Stat(f.Hub()); errors.Is(err, os.ErrNotExist) {
+		if err := memory.Store(durable.OS(), f.Hub()); err != nil {
+			return err
+		}
+	}
+	_, err = ship.Experiment{Directory: f.Directory, Client: m.client, Name: name, Status: m.status(),
+		Progress: progress}.Ship(ctx)
+	return err
+}
