@@ -73,6 +73,10 @@ type hub struct {
 }
 
 func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
+	var err error
+	if s.data, err = filepath.Abs(s.data); err != nil { // programs are started in other directories
+		return fmt.Errorf("--data: %w", err)
+	}
 	level := slog.LevelInfo
 	if s.verbose {
 		level = slog.LevelDebug

@@ -81,7 +81,8 @@ func run(ctx context.Context, bin, config string) error {
 		}
 		all.Go(func() { client.work(working) })
 	}
-	id, err := d.krunctl(ctx, io.Discard, "submit", config, "--to", pool, "--machines", fmt.Sprint(machines))
+	id, err := d.krunctl(ctx, io.Discard, "submit", config, "--to", pool, "--machines",
+		fmt.Sprint(machines))
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,8 @@ func run(ctx context.Context, bin, config string) error {
 	if _, err := d.krunctl(ctx, os.Stdout, "verdict", id); err != nil {
 		fmt.Println(err) // a key that is worse is a result
 	}
-	fmt.Printf("\nReport:     %s/experiments/%s/report\nComparison: %s/compare?before=%s\n", d.url, id, d.url, id)
+	fmt.Printf("\nReport:     %s/experiments/%s/report\nComparison: %s/compare?before=%s\n", d.url, id,
+		d.url, id)
 	if os.Getenv("HUB_DEMO_STAY") == "1" {
 		fmt.Println("The hub stays until Ctrl-C.")
 		<-ctx.Done()
@@ -103,8 +105,8 @@ func run(ctx context.Context, bin, config string) error {
 
 // startHub starts krunhub, and reads its address and the first token.
 func (d *demo) startHub(ctx context.Context) (*exec.Cmd, error) {
-	c := exec.CommandContext(ctx, filepath.Join(d.bin, "krunhub"), "serve", "--listen", "127.0.0.1:0", "--data",
-		filepath.Join(d.dir, "hub"))
+	c := exec.CommandContext(ctx, filepath.Join(d.bin, "krunhub"), "serve", "--listen", "127.0.0.1:0",
+		"--data", filepath.Join(d.dir, "hub"))
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	log, err := os.Create(filepath.Join(d.dir, "hub.log"))
 	if err != nil {
@@ -157,7 +159,8 @@ type machine struct {
 
 // join registers a machine.
 func (d *demo) join(ctx context.Context, name string) (*machine, error) {
-	answer, err := (&api.Client{URL: d.url, Token: d.token}).Join(ctx, api.JoinRequest{Name: name, Pool: pool})
+	answer, err := (&api.Client{URL: d.url, Token: d.token}).Join(ctx,
+		api.JoinRequest{Name: name, Pool: pool})
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +246,8 @@ func (m *machine) ship(ctx context.Context, results, id, host string) error {
 	if err != nil {
 		return err
 	}
-	memory := ship.Memory{Format: 1, Hub: m.client.URL, Experiment: id, Given: true, Files: map[string]string{}}
+	memory := ship.Memory{Format: 1, Hub: m.client.URL, Experiment: id, Given: true,
+		Files: map[string]string{}}
 	if _, err := os.Stat(f.Hub()); errors.Is(err, os.ErrNotExist) {
 		if err := memory.Store(durable.OS(), f.Hub()); err != nil {
 			return err

@@ -36,7 +36,9 @@ type testHub struct {
 // fakeKrunctl is a program in place of krunctl: it notes that it ran, and its limit of memory.
 const fakeKrunctl = `#!/bin/sh
 echo run >>"$(dirname "$0")/runs"
-printf '<!DOCTYPE html><title>a report</title><p>%s %s' "$(ulimit -d)" "$*" >index.html
+for last; do :; done # the last argument
+case $1 in report) out=$3/index.html ;; *) out=$(echo "$*" | sed 's/.* -o \([^ ]*\).*/\1/') ;; esac
+printf '<!DOCTYPE html><title>a report</title><p>%s %s' "$(ulimit -d)" "$(readlink "$last") $last" >"$out"
 `
 
 func newTestHub(t *testing.T, krunctl string) *testHub {
@@ -291,7 +293,7 @@ func TestReports(t *testing.T) {
 	}
 	response, text := h.get(first)
 	if !strings.Contains(text, fmt.Sprint(rebuild.Memory)) ||
-		!strings.Contains(text, filepath.Join(h.dir, "experiments", "e1")) {
+		!strings.Contains(text, filepath.Join(h.dir, "experiments", "e1")+" sorting") {
 		t.Errorf("%s", text)
 	}
 	policy := response.Header.Get("Content-Security-Policy")

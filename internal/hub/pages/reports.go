@@ -76,6 +76,7 @@ type wanted struct {
 	key         string   // a text that changes when the result may
 	experiments []string // ids
 	args        []string // of krunctl, before the directories
+	file        string   // that krunctl writes; "": a directory
 	first       string   // file to begin with
 }
 
@@ -90,7 +91,7 @@ func (p *Pages) report(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.serveReport(w, r, wanted{key: fmt.Sprintf("report %q %s", id, version), experiments: []string{id},
-		args: []string{"report", "-o", "."}, first: "index.html"})
+		args: []string{"report"}, first: "index.html"})
 }
 
 // compare shows the choice of what to compare, or the comparison.
@@ -101,7 +102,7 @@ func (p *Pages) compare(w http.ResponseWriter, r *http.Request) {
 		p.page(p.compareForm)(w, r)
 		return
 	}
-	want := wanted{args: []string{"compare", "--format=html", "--fail-on=never", "-o", "index.html"},
+	want := wanted{args: []string{"compare", "--format=html", "--fail-on=never"}, file: "index.html",
 		experiments: []string{before}, first: "index.html"}
 	if after != "" && after != before {
 		want.experiments = append(want.experiments, after)
@@ -148,7 +149,7 @@ func (p *Pages) history(w http.ResponseWriter, r *http.Request) {
 	f := p.frame(r)
 	f.Title, f.Section = "History", "history"
 	page := History{Frame: f, Name: name, Most: mostVersions}
-	want := wanted{args: []string{"history", "--format=html", "-o", "index.html"}, first: "index.html",
+	want := wanted{args: []string{"history", "--format=html"}, file: "index.html", first: "index.html",
 		key: "history"}
 	for _, x := range list {
 		if !slices.Contains(page.Names, x.Name) {
@@ -240,14 +241,6 @@ func (s *reports) make(want wanted, dir string) error {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, rebuild.Longest)
 	defer cancel()
-	args := slices.Clone(want.args)
-	for _, id := range want.experiments {
-		from, err := s.cache.Experiment(ctx, id)
-		if err != nil {
-			return err
-		}
-		args = append(args, from)
-	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return fmt.Errorf("make the directory of reports: %w", err)
 	}
@@ -255,7 +248,7 @@ func (s *reports) make(want wanted, dir string) error {
 	if err != nil {
 		return fmt.Errorf("make the directory of a report: %w", err)
 	}
-	if err = s.krunctl(ctx, part, args); err == nil {
+	if err = s.fill(ctx, part, want); err == nil {
 		err = os.Rename(part, dir)
 	}
 	if err != nil {
@@ -264,14 +257,44 @@ func (s *reports) make(want wanted, dir string) error {
 	return s.sweep()
 }
 
-// krunctl runs krunctl in a directory, with bounded memory and time. It may leave out records that
-// are damaged.
-func (s *reports) krunctl(ctx context.Context, dir string, args []string) error {
-	out, err := rebuild.Krunctl(ctx, s.Krunctl, dir, args)
+// fill runs krunctl in a directory where the experiments have their names: a report shows the names
+// of its sources.
+func (s *reports) fill(ctx context.Context, part string, want wanted) error {
+	work, err := os.MkdirTemp(filepath.Dir(part), "work-")
+	if err != nil {
+		return fmt.Errorf("make a directory for krunctl: %w", err)
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // sweep removes it, too
+	args := append(slices.Clone(want.args), "-o", filepath.Join(part, want.file))
+	for _, id := range want.experiments {
+		from, err := s.cache.Experiment(ctx, id)
+		if err != nil {
+			return err
+		}
+		x, err := s.DB.Experiment(ctx, id)
+		if err != nil {
+			return err
+		}
+		name := x.Name
+		if _, err := os.Lstat(filepath.Join(work, name)); err == nil || filepath.Ext(name) != "" {
+			name += "-" + id
+		}
+		if err := os.Symlink(from, filepath.Join(work, name)); err != nil {
+			return fmt.Errorf("name an experiment: %w", err)
+		}
+		args = append(args, name)
+	}
+	return s.krunctl(ctx, work, part, args)
+}
+
+// krunctl runs krunctl in the directory work; it writes part/index.html. It may leave out records
+// that are damaged.
+func (s *reports) krunctl(ctx context.Context, work, part string, args []string) error {
+	out, err := rebuild.Krunctl(ctx, s.Krunctl, work, args)
 	if err == nil {
 		return nil
 	}
-	_, missing := os.Stat(filepath.Join(dir, "index.html"))
+	_, missing := os.Stat(filepath.Join(part, "index.html"))
 	if missing == nil && !errors.Is(err, command.ErrTimeout) {
 		return nil // records were left out, or nothing can be judged: the page shows that
 	}
