@@ -29,6 +29,7 @@ import (
 	"krund/internal/experiment"
 	"krund/internal/hub/api"
 	"krund/internal/ship"
+	"krund/internal/sysroot"
 )
 
 const (
@@ -69,7 +70,7 @@ func run(ctx context.Context, bin, config string) error {
 	}
 	defer hub.Wait()                       //nolint:errcheck // it was asked to end
 	defer hub.Process.Signal(os.Interrupt) //nolint:errcheck // it may have ended
-	fmt.Printf("The hub is at %s; log in with %s\n", d.url, d.token)
+	fmt.Fprintf(os.Stdout, "The hub is at %s; log in with %s\n", d.url, d.token)
 	working, stop := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -87,17 +88,17 @@ func run(ctx context.Context, bin, config string) error {
 		return err
 	}
 	id = strings.TrimSpace(id[strings.LastIndexByte(strings.TrimSpace(id), '\n')+1:])
-	fmt.Printf("%d machines share experiment %s: %s/experiments/%s\n", machines, id, d.url, id)
+	fmt.Fprintf(os.Stdout, "%d machines share experiment %s: %s/experiments/%s\n", machines, id, d.url, id)
 	if _, err := d.krunctl(ctx, os.Stdout, "wait", id); err != nil {
 		return err
 	}
 	if _, err := d.krunctl(ctx, os.Stdout, "verdict", id); err != nil {
-		fmt.Println(err) // a key that is worse is a result
+		fmt.Fprintln(os.Stdout, err) // a key that is worse is a result
 	}
-	fmt.Printf("\nReport:     %s/experiments/%s/report\nComparison: %s/compare?before=%s\n", d.url, id,
-		d.url, id)
+	page := d.url + "/experiments/" + id
+	fmt.Fprintf(os.Stdout, "\nReport:     %s/report\nComparison: %s/compare?before=%s\n", page, d.url, id)
 	if os.Getenv("HUB_DEMO_STAY") == "1" {
-		fmt.Println("The hub stays until Ctrl-C.")
+		fmt.Fprintln(os.Stdout, "The hub stays until Ctrl-C.")
 		<-ctx.Done()
 	}
 	return nil
@@ -181,14 +182,7 @@ func (m *machine) work(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", m.name, err)
 		}
-		pause(ctx)
-	}
-}
-
-func pause(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(interval):
+		_ = sysroot.RealClock{}.Sleep(ctx, interval) // ctx is looked at above
 	}
 }
 
@@ -222,18 +216,18 @@ func (m *machine) execute(ctx context.Context, next api.Next) error {
 	if err := c.Start(); err != nil {
 		return err
 	}
+	running, end := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
-	for {
-		select {
-		case err = <-ended:
-			return errors.Join(err, m.ship(ctx, results, next.Experiment, host))
-		case <-time.After(interval):
-			if err := m.ship(ctx, results, next.Experiment, host); err != nil {
-				fmt.Fprintf(os.Stderr, "%s: %v\n", m.name, err)
-			}
+	go func() {
+		defer end()
+		ended <- c.Wait()
+	}()
+	for (sysroot.RealClock{}).Sleep(running, interval) == nil {
+		if err := m.ship(ctx, results, next.Experiment, host); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", m.name, err)
 		}
 	}
+	return errors.Join(<-ended, m.ship(ctx, results, next.Experiment, host))
 }
 
 // ship sends what the hub does not have.
