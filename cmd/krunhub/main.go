@@ -45,4 +45,22 @@ them experiments. People and programs submit, watch and compare experiments in o
 place.
 
   krunhub serve            on one computer; prints an address and a token
-  krunctl join URL         on each machine that measures`
+  krunctl join URL         on each machine that measures
+
+Pages in a browser show machines, queue, experiments with live progress, reports,
+comparisons, history and alerts. krunctl makes the reports: it must be beside krunhub,
+or in the PATH. docs/hub.md describes set-up, roles, backup and upgrade.
+
+FILES
+  krunhub.data/hub.sqlite    the embedded database
+  krunhub.data/blobs/        records and bundles, by their SHA-256
+  krunhub.data/experiments/  directories and reports, which can be made again
+  krunhub.data/hub.toml      who is notified, and how machines are restarted
+
+EXAMPLES
+  krunhub serve
+  krunhub completion bash    print a script that completes commands
+
+EXIT STATUS
+  0  success; serve: it was asked to end
+  1  wrong usage, or something could not be done; standard error says what`
