@@ -199,7 +199,8 @@ func fingerprint(reader *results.Reader) map[string]string {
 // values are shared with the record.
 func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 	e := dataset.Execution{Number: r.Pexec, Outcome: dataset.Outcome(r.Outcome), Reasons: r.Reasons,
-		FirstResult: firstResult(r), Instrument: r.Instrument, EventsLost: r.EventsLost}
+		FirstResult: firstResult(r), Instrument: r.Instrument, EventsLost: r.EventsLost,
+		Stopped: r.Stopped()}
 	if keep == nil {
 		e.Starts, e.Events = r.StartNS, events(r.Events)
 	}

@@ -140,6 +140,8 @@ type Execution struct {
 	EventsLost int     // that happened and are not among Events: later ones, as a rule
 
 	Calls *Calls // nil: only the value of each iteration is known
+
+	Stopped bool // the watcher ended it before its last iteration ([stop.iterations])
 }
 
 // Calls are the times of the calls in each iteration of an execution, or of a sample of them.

@@ -2,9 +2,11 @@ package stability
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/key"
 )
 
 // TestCalls: histograms of iterations decide as a series in which each call is recorded, with
@@ -71,5 +73,37 @@ func TestCalls(t *testing.T) {
 	p.Step = Length{Seconds: 2} // two iterations each: too few
 	if _, err := Of(means, []Criterion{CV}, p); err == nil {
 		t.Error("20 steps are enough for 25")
+	}
+}
+
+// TestStopped: executions that the watcher ended are left out with that reason, and a key without
+// others has it as its problem.
+func TestStopped(t *testing.T) {
+	execution := func(n int, stopped bool) dataset.Execution {
+		wall := dataset.Column{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore}
+		for i := range n {
+			wall.Reals = append(wall.Reals, 1+float64(i%3)/1000)
+		}
+		return dataset.Execution{Outcome: dataset.Completed, Stopped: stopped,
+			Columns: []dataset.Column{wall}}
+	}
+	p := Default()
+	p.Step, p.QualityResamples = Length{Iterations: 1}, 10
+	d := &dataset.Dataset{}
+	whole, short := key.Key{Benchmark: "a", VM: "v", Variant: "x"}, key.Key{Benchmark: "b", VM: "v",
+		Variant: "x"}
+	d.Add(whole, execution(100, false))
+	d.Add(whole, execution(16, true))
+	d.Add(short, execution(16, true))
+	doc, err := JudgeKeys(d, []Criterion{CV}, p, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "it is too short: 16 steps of the 60 needed; [stop.iterations] ended it"
+	if out := doc.Keys[0].LeftOut; len(out) != 1 || out[0].Execution != 2 || out[0].Problem != want {
+		t.Errorf("%+v", out)
+	}
+	if !strings.HasPrefix(doc.Keys[1].Problem, "its executions were ended by [stop.iterations]") {
+		t.Error(doc.Keys[1].Problem)
 	}
 }

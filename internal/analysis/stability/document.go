@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"krund/internal/analysis/dataset"
@@ -124,16 +125,24 @@ func judgeKey(pair *dataset.Pair, criteria []Criterion, p Parameters) (KeyDocume
 	r, err := Of(series.Series, criteria, p)
 	switch {
 	case err == nil:
-		k.fill(&series, r)
+		k.fill(&series, r, pair)
 	case !errors.Is(err, ErrShort) && !errors.Is(err, ErrData):
 		return k, fmt.Errorf("%s: %w", series.Key, err)
 	case len(series.Series) == 0:
 		k.Problem = "there is no usable execution"
 	default:
 		k.Problem = err.Error()
+		if slices.ContainsFunc(pair.Executions, func(e dataset.Execution) bool { return e.Stopped }) {
+			k.Problem = "its executions" + whyStopped
+		}
 	}
 	return k, nil
 }
+
+// whyStopped explains why executions that the watcher ended are too short.
+const whyStopped = " were ended by [stop.iterations] after warm-up and measurement, so they cannot show " +
+	"what other rules, or the full experiment, would have found; krunctl show has the decisions. To " +
+	"compare rules, record whole executions with dry_run = true"
 
 // callsOfAll returns the calls of the executions with these numbers; nil unless all are known.
 func callsOfAll(pair *dataset.Pair, numbers []int) []*dataset.Calls {
@@ -170,7 +179,7 @@ func newDocument(d *dataset.Dataset, p Parameters) *Document {
 	}
 }
 
-func (k *KeyDocument) fill(s *warmup.KeySeries, r *Result) {
+func (k *KeyDocument) fill(s *warmup.KeySeries, r *Result, pair *dataset.Pair) {
 	k.Step, k.Executions = r.Step.String(), s.NumbersOf(r.Executions)
 	k.FullTime, k.FullMean = warmup.Real(r.FullSeconds), warmup.Real(r.FullMean)
 	for i, n := range s.NumbersOf(r.Short) {
@@ -178,9 +187,13 @@ func (k *KeyDocument) fill(s *warmup.KeySeries, r *Result) {
 		if r.ShortSteps[i] != 1 {
 			steps = fmt.Sprintf("%d steps", r.ShortSteps[i])
 		}
-		k.LeftOut = append(k.LeftOut, warmup.LeftOut{
-			Execution: n, Problem: fmt.Sprintf("it is too short: %s of the %d needed", steps, r.Least),
-		})
+		problem := fmt.Sprintf("it is too short: %s of the %d needed", steps, r.Least)
+		if slices.ContainsFunc(pair.Executions, func(e dataset.Execution) bool {
+			return e.Number == n && e.Stopped
+		}) {
+			problem += "; [stop.iterations] ended it"
+		}
+		k.LeftOut = append(k.LeftOut, warmup.LeftOut{Execution: n, Problem: problem})
 	}
 	for i := range r.Outcomes {
 		o := &r.Outcomes[i]
