@@ -181,6 +181,14 @@ kill-test: build
 hub-kill:
 	$(GO) test -count=1 -v -timeout 30m -run 'TestKill$$' ./cmd/krunhub -kills 100 -machines 5 -records 200
 
+## hub-load    what a hub accepts from MACHINES=50 with RECORDS=1000 of 40 KiB each; queries over a million
+MACHINES ?= 50
+RECORDS ?= 1000
+.PHONY: hub-load
+hub-load:
+	$(GO) test -count=1 -v -timeout 1h -run 'TestLoad|TestMillion' ./cmd/krunhub \
+	  -load-machines $(MACHINES) -load-records $(RECORDS)
+
 ## install     install in $(DESTDIR)$(PREFIX), units in $(DESTDIR)/usr/lib/systemd/system; `make uninstall` removes it
 ## release     build .tar.gz, .deb and .rpm in build/release/; see packaging/README.md
 include packaging/packaging.mk

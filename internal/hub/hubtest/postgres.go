@@ -1,6 +1,7 @@
 package hubtest
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"os/user"
@@ -35,7 +36,7 @@ func Postgres(t testing.TB) string {
 		as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 	}
 	run := func(program string, args ...string) {
-		c := exec.Command(filepath.Join(bin, program), args...)
+		c := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(bin, program), args...)
 		c.Dir, c.SysProcAttr = dir, as
 		log, err := os.Create(filepath.Join(dir, program+".out")) // a pipe would stay open
 		if err != nil {

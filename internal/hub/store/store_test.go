@@ -19,7 +19,7 @@ func get(t *testing.T, s store.Store, hash string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer r.Close() //nolint:errcheck // it was only read
+	defer r.Close()
 	text, err := io.ReadAll(r)
 	return string(text), err
 }

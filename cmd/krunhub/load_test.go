@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+	"krund/internal/results"
+	"krund/internal/schedule"
+	"krund/internal/ship"
+	"krund/internal/sysroot"
+)
+
+// make hub-load sets these.
+var (
+	loadMachines = flag.Int("load-machines", 0, "machines of TestLoad; 0: it is skipped")
+	loadRecords  = flag.Int("load-records", 200, "of each machine")
+	loadBytes    = flag.Int("load-bytes", 40<<10, "of a record: as large as one of 2,000 iterations")
+)
+
+// TestLoad measures how many records a hub accepts from many machines at once, what it needs for
+// that, and how fast its pages are afterwards.
+func TestLoad(t *testing.T) {
+	if *loadMachines == 0 {
+		t.Skip("run make hub-load")
+	}
+	l := &lab{t: t, data: t.TempDir(), address: "127.0.0.1:0", up: make(chan struct{}),
+		kill: make(chan struct{})}
+	l.start()
+	defer func() { _ = l.hub.Process.Kill(); _ = l.hub.Wait() }()
+	parent := t.TempDir()
+	var made []ship.Experiment
+	for i := range *loadMachines {
+		made = append(made, l.prepare(fmt.Sprintf("lab%02d", i), parent))
+	}
+	began := time.Now()
+	var all sync.WaitGroup
+	for _, x := range made {
+		all.Go(func() {
+			if _, err := x.Ship(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	took := time.Since(began)
+	n := *loadMachines * *loadRecords
+	t.Logf("%d records of %d bytes from %d machines in %.1f s: %.0f records/s, %.1f MB/s", n, *loadBytes,
+		*loadMachines, took.Seconds(), float64(n)/took.Seconds(),
+		float64(n**loadBytes)/1e6/took.Seconds())
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", l.hub.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if strings.HasPrefix(line, "VmHWM") {
+			t.Logf("the hub's memory: %s", strings.TrimSpace(line))
+		}
+	}
+	for _, path := range []string{"/", "/machines", "/experiments", "/queue", "/metrics"} {
+		l.time(path)
+	}
+}
+
+// prepare joins a machine and makes its records.
+func (l *lab) prepare(name, parent string) ship.Experiment {
+	admin := &api.Client{URL: "http://" + l.address, Token: l.token}
+	joined, err := admin.Join(l.t.Context(), api.JoinRequest{Name: name})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	d, err := directory.Create(durable.OS(), filepath.Join(parent, name+".krun"))
+	if err == nil {
+		header := schedule.Header{ConfigHash: strings.Repeat("c", 64), Created: "1970-01-01T00:00:07Z",
+			Order: "round-robin", Seed: 1}
+		err = schedule.Create(durable.OS(), d.Schedule(), header, *loadRecords, plan(*loadRecords))
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	random := rand.NewChaCha8([32]byte([]byte(fmt.Sprintf("%-32s", name))))
+	text := make([]byte, *loadBytes)
+	for slot := range *loadRecords {
+		_, _ = random.Read(text) // never fails
+		file := filepath.Join(d.Results(), results.Name{Slot: slot, Attempt: 1}.String())
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	return ship.Experiment{Directory: d, Name: "load",
+		Client: &api.Client{URL: admin.URL, Token: joined.Token}}
+}
+
+// time logs the median time of a page.
+func (l *lab) time(path string) {
+	const times = 9
+	var list []time.Duration
+	for range times {
+		r, err := http.NewRequestWithContext(l.t.Context(), http.MethodGet, "http://"+l.address+path, nil)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+l.token)
+		began := time.Now()
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, answer.Body)
+		list = append(list, time.Since(began))
+		_ = answer.Body.Close()
+		if err != nil || answer.StatusCode >= http.StatusInternalServerError {
+			l.t.Errorf("%s: %d, %v", path, answer.StatusCode, err)
+		}
+	}
+	slices.Sort(list)
+	l.t.Logf("%s: %.1f ms (median of %d)", path, list[times/2].Seconds()*1e3, times)
+}
+
+// TestMillion measures queries over a million records.
+func TestMillion(t *testing.T) {
+	if *loadMachines == 0 {
+		t.Skip("run make hub-load")
+	}
+	const experiments, each = 1000, 1000
+	db, err := database.Open(t.Context(), filepath.Join(t.TempDir(), "hub.sqlite"), sysroot.RealClock{}.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, statement := range []string{
+		`INSERT INTO machines (id, name, joined) VALUES ('m', 'lab', 1)`,
+		`INSERT INTO blobs (hash, size, created) VALUES ('h', 1, 1)`,
+		`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+			INSERT INTO experiments (id, name, state, created, updated)
+			SELECT 'e' || i, 'nightly', 'done', i, i FROM n`,
+		`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+			INSERT INTO records (experiment, machine, slot, attempt, blob, received)
+			SELECT 'e' || x.i, 'm', r.i, 1, 'h', 1 FROM n x, n r`,
+	} {
+		if _, err := db.Write.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, query := range map[string]func(context.Context) error{
+		"newest 100 experiments": func(ctx context.Context) error {
+			_, err := db.Experiments(ctx, 100)
+			return err
+		},
+		"count of one experiment": func(ctx context.Context) error {
+			n, err := db.CountRecords(ctx, "e500", "")
+			if n != each {
+				t.Errorf("%d records", n)
+			}
+			return err
+		},
+		"records of one experiment": func(ctx context.Context) error {
+			_, err := db.Records(ctx, "e500", "m", 0, each)
+			return err
+		},
+		"counts for /metrics": func(ctx context.Context) error { _, err := db.Counts(ctx); return err },
+	} {
+		began := time.Now()
+		if err := query(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d records: %s: %.1f ms", experiments*each, name, time.Since(began).Seconds()*1e3)
+	}
+}
