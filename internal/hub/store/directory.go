@@ -54,7 +54,7 @@ func (d *Directory) path(hash string) string { return filepath.Join(d.dir, hash[
 // Put implements [Store].
 func (d *Directory) Put(ctx context.Context, hash string, size int64, r io.Reader) error {
 	if !ValidHash(hash) {
-		return fmt.Errorf("store a blob: %q is no SHA-256", hash)
+		return fmt.Errorf("store a blob: %q is no SHA-256: %w", hash, ErrHash)
 	}
 	const ownerReads = 0o600
 	err := durable.WriteTo(d.fsys, d.path(hash), ownerReads, func(w io.Writer) error {

@@ -62,7 +62,7 @@ func (s *S3) name(hash string) string { return s.prefix + hash[:2] + "/" + hash 
 // stored.
 func (s *S3) Put(ctx context.Context, hash string, size int64, r io.Reader) error {
 	if !ValidHash(hash) {
-		return fmt.Errorf("store a blob: %q is no SHA-256", hash)
+		return fmt.Errorf("store a blob: %q is no SHA-256: %w", hash, ErrHash)
 	}
 	// The contents are read before they are sent: an object must not appear under a wrong name.
 	if err := s.memory.Acquire(ctx, size); err != nil {
