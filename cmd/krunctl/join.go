@@ -79,6 +79,9 @@ func (a *app) join(ctx context.Context, address string, o joinOptions) error {
 		return err
 	}
 	h := ship.Hub{URL: client.URL, Token: answer.Token, Deadline: "30s"}
+	if before, err := ship.LoadHub(a.fsys, a.hubFile); err == nil {
+		h.Allow = before.Allow // the owner's decision remains
+	}
 	if err := h.Store(a.fsys, a.hubFile); err != nil {
 		return err
 	}

@@ -28,8 +28,14 @@ next shipment sends what is left. Sending a record again changes nothing, and no
 is removed here.
 
 Without an argument it is for the timer of an idle machine, krund-ship.timer: it sends
-what earlier boots could not, and asks the hub what to do next. While krund runs an
-experiment, it does nothing.
+what earlier boots could not, asks the hub what to do next, and begins an experiment
+that the hub gives to this machine: it is unpacked below /var/lib/krund/hub and enabled
+(krunctl enable --start). While krund runs an experiment, it does nothing.
+
+Who may submit to the hub runs code here as the benchmark's account. What would make
+root do something is refused, unless hub.toml allows it by name, such as
+allow = ["hooks"]: hooks, notify (commands, mails, requests), boot (a boot entry),
+services and network (stopping them), caller (benchmarks as root).
 
 FILES
   /etc/krund/hub.toml      the hub, this machine's token, and the deadline
@@ -135,15 +141,25 @@ func (a *app) shipIdle(ctx context.Context) error {
 		}
 		failed = append(failed, err)
 	}
-	ctx, cancel, client, err := a.hub(ctx)
+	limited, cancel, client, err := a.hub(ctx)
 	if err != nil {
 		return errors.Join(append(failed, err)...)
 	}
 	defer cancel()
-	err = ship.Try(ctx, sysroot.RealClock{}, func(ctx context.Context) error {
-		_, err := client.Ship(ctx, api.Ship{Status: a.machineStatus(ctx)}, nil)
+	status := a.machineStatus(ctx)
+	status.Busy = a.enabled()
+	var next *api.Next
+	err = ship.Try(limited, sysroot.RealClock{}, func(ctx context.Context) error {
+		receipt, err := client.Ship(ctx, api.Ship{Status: status}, nil)
+		next = receipt.Orders.Next
 		return err
 	})
+	if err == nil && next != nil {
+		var h ship.Hub
+		if h, err = ship.LoadHub(a.fsys, a.hubFile); err == nil {
+			err = a.begin(ctx, client, *next, h.Allow)
+		}
+	}
 	return errors.Join(append(failed, err)...)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"krund/internal/bundle"
 	"krund/internal/durable"
 	"krund/internal/hub/api"
 	"krund/internal/sysroot"
@@ -27,6 +28,8 @@ type Hub struct {
 	URL      string `toml:"url"`
 	Token    string `toml:"token"`
 	Deadline string `toml:"deadline"` // how long a shipment may take, such as "30s"
+	// Allow names what experiments of the hub may make root do here: see bundle.AllowNames.
+	Allow []string `toml:"allow"`
 }
 
 // Limits of Hub.Deadline.
@@ -54,6 +57,11 @@ func LoadHub(fsys durable.FS, path string) (Hub, error) {
 	if _, err := h.Limit(); err != nil {
 		return h, fmt.Errorf("%s: %w", path, err)
 	}
+	for _, name := range h.Allow {
+		if !slices.Contains(bundle.AllowNames(), name) {
+			return h, fmt.Errorf("%s: allow has %q; it can have %q", path, name, bundle.AllowNames())
+		}
+	}
 	return h, nil
 }
 
@@ -74,8 +82,12 @@ func (h Hub) Store(fsys durable.FS, path string) error {
 	const ownerReads = 0o600
 	err := durable.MkdirAll(fsys, filepath.Dir(path))
 	if err == nil {
-		text := fmt.Sprintf("# written by krunctl join\nurl = %q\ntoken = %q\ndeadline = %q\n",
+		text := fmt.Sprintf("# written by krunctl join\nurl = %q\ntoken = %q\ndeadline = %q\nallow = [",
 			h.URL, h.Token, h.Deadline)
+		for _, name := range h.Allow {
+			text += fmt.Sprintf("%q, ", name)
+		}
+		text += "] # what experiments of the hub may make root do: see krunctl ship --help\n"
 		err = durable.WriteFile(fsys, path, []byte(text), ownerReads)
 	}
 	if err != nil {

@@ -24,6 +24,11 @@ func ProgressOf(f experiment.Experiment, host string) (p api.Progress, name stri
 	if p.Held, err = f.Asked(directory.Hold); err != nil {
 		return p, "", err
 	}
+	stop, err := f.Asked(directory.Stop) // then it was the last execution
+	if err != nil {
+		return p, "", err
+	}
+	p.Ended = p.Ended || stop
 	if s.Next != nil {
 		p.Running = display.Clip(s.Next.Key, mostText)
 	}

@@ -45,6 +45,7 @@ type Status struct {
 	Host   string `json:"host"`            // name
 	Clock  string `json:"clock,omitempty"` // the machine's wall clock, RFC 3339; may be wrong
 	Held   bool   `json:"held,omitempty"`  // all experiments of the machine are held
+	Busy   bool   `json:"busy,omitempty"`  // an experiment is enabled: the machine cannot begin another
 
 	Facts    json.RawMessage `json:"facts,omitempty"`    // of the hardware, sent by join
 	Warnings []string        `json:"warnings,omitempty"` // controls that are not as wanted, and other problems

@@ -88,7 +88,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Re
 				return err
 			}
 		}
-		return s.orders(r.Context(), tx, machine.ID, message.Experiment, &receipt)
+		return s.orders(r.Context(), tx, machine.ID, message, &receipt)
 	})
 	if err == nil {
 		s.metrics.records.Add(float64(receipt.New))
@@ -220,13 +220,13 @@ func ownID(machine string, x api.Experiment) string {
 }
 
 // orders adds what the machine is to do: requests, and if it is idle the next experiment.
-func (s *Server) orders(ctx context.Context, tx *sql.Tx, machine string, running *api.Experiment,
+func (s *Server) orders(ctx context.Context, tx *sql.Tx, machine string, message api.Ship,
 	receipt *api.Receipt) error {
 	request, err := s.DB.TakeRequest(ctx, tx, machine)
 	if request != "" {
 		receipt.Orders.Request = request
 	}
-	if err == nil && (running == nil || running.Progress.Ended) {
+	if err == nil && message.Experiment == nil && !message.Status.Held && !message.Status.Busy {
 		receipt.Orders.Next, err = s.queue().Next(ctx, tx, machine)
 	}
 	return err

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/bundle"
+	"krund/internal/durable"
+	"krund/internal/hub/api"
+	"krund/internal/ship"
+)
+
+// machineOf is krunctl on a machine of the hub, as a user.
+func (h *aHub) machineOf(t *testing.T, name string, allow ...string) *app {
+	t.Helper()
+	a := shipTo(t, h.url, h.machines[name].Token)
+	hub := ship.Hub{URL: h.url, Token: h.machines[name].Token, Deadline: "5s", Allow: allow}
+	if err := hub.Store(durable.OS(), a.hubFile); err != nil {
+		t.Fatal(err)
+	}
+	a.host = name
+	a.runtime = []string{t.TempDir()}
+	return a
+}
+
+// fakeKrund puts a krund into PATH that notes how it was called.
+func fakeKrund(t *testing.T, script string) (trace string) {
+	t.Helper()
+	dir := t.TempDir()
+	trace = filepath.Join(dir, "trace")
+	text := "#!/bin/sh\necho \"$@\" >>" + trace + "\n" + script + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "krund"), []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	return trace
+}
+
+// TestBegin: an idle machine asks, unpacks its part, notes whose it is, and starts krund; what was
+// interrupted is begun again, and what cannot be begun is reported.
+func TestBegin(t *testing.T) {
+	h := newHub(t)
+	toml := repository(t)
+	id := strings.TrimSpace(h.krunctl(t, "ann", "submit", toml, "--to", "lab", "--machines", "2").stdout)
+	trace := fakeKrund(t, "")
+	a := h.machineOf(t, "lab1")
+	for range 2 { // the second time as after a crash
+		if code, _, stderr := runApp(a, "ship"); code != exitOK {
+			t.Fatal(stderr)
+		}
+	}
+	path := filepath.Join(a.state, "hub", id, "lab/x.toml")
+	if got, _ := os.ReadFile(trace); string(got) != strings.Repeat("run "+path+"\n", 2) {
+		t.Errorf("krund was called: %q", got)
+	}
+	text, _ := os.ReadFile(path)
+	if !strings.Contains(string(text), "shard = \"1/2\"") {
+		t.Errorf("%s", text)
+	}
+	m, err := ship.Load(durable.OS(), strings.TrimSuffix(path, ".toml")+".krun/hub.json", h.url)
+	if err != nil || m.Experiment != id || !m.Given {
+		t.Errorf("%+v, %v", m, err)
+	}
+
+	fakeKrund(t, "echo the machine is not fit >&2; exit 1")
+	b := h.machineOf(t, "lab2")
+	code, _, stderr := runApp(b, "ship")
+	if code != exitError || !strings.Contains(stderr, "the machine is not fit") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	r := h.krunctl(t, "eve", "wait", "--timeout", "1ns", id)
+	if !strings.Contains(r.stderr, "running, 2 of") {
+		t.Error(r.text())
+	}
+	if n := h.idle(t, "lab2"); n != nil {
+		t.Errorf("the part that failed is given to the same machine: %+v", n)
+	}
+}
+
+// TestBeginRefuses: root does not run what the machine's owner does not allow, whoever the hub says
+// has sent it.
+func TestBeginRefuses(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root's commands are at stake")
+	}
+	h := newHub(t)
+	toml := repository(t)
+	text, err := os.ReadFile(toml)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, "[hooks]\nbefore = [[\"/bin/true\"]]\n"...)
+	if err := os.WriteFile(toml, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	id := strings.TrimSpace(h.krunctl(t, "ann", "submit", toml, "--to", "lab1").stdout)
+	a := h.machineOf(t, "lab1", bundle.AllowNotify)
+	a.uid = 0
+	code, _, stderr := runApp(a, "ship")
+	if code != exitError || !strings.Contains(stderr, `does not allow [hooks] ("hooks")`) {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	r := h.krunctl(t, "eve", "wait", id)
+	if r.code != exitError || r.stdout != "failed\n" ||
+		!strings.Contains(r.stderr, "does not allow [hooks]") {
+		t.Error(r.text())
+	}
+}
+
+// TestUnpackChecksTheHash: a bundle that is not the one of the hub's answer is not unpacked.
+func TestUnpackChecksTheHash(t *testing.T) {
+	h := newHub(t)
+	toml := repository(t)
+	h.krunctl(t, "ann", "submit", toml, "--to", "lab1")
+	n := h.idle(t, "lab1")
+	a := h.machineOf(t, "lab1")
+	other := sha256.Sum256([]byte("other"))
+	n.Bundle = hex.EncodeToString(other[:])
+	if err := a.begin(t.Context(), h.machines["lab1"], *n, nil); err == nil {
+		t.Error("it was begun")
+	}
+	for _, id := range []string{"../x", "a/b", ""} {
+		next := api.Next{Experiment: id, Bundle: n.Bundle, Count: 1}
+		err := a.begin(t.Context(), h.machines["lab1"], next, nil)
+		if err == nil || !strings.Contains(err.Error(), "not valid") {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	if _, err := ship.LoadHub(durable.OS(), a.hubFile); err != nil {
+		t.Error(err)
+	}
+	if err := (ship.Hub{URL: h.url, Deadline: "5s", Allow: []string{"root"}}).Store(durable.OS(),
+		a.hubFile); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ship.LoadHub(durable.OS(), a.hubFile); err == nil ||
+		!strings.Contains(err.Error(), `allow has "root"`) {
+		t.Errorf("%v", err)
+	}
+}
