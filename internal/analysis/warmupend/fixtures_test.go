@@ -2,7 +2,6 @@ package warmupend_test
 
 import (
 	"compress/gzip"
-	"encoding/json"
 	"io"
 	"math"
 	"os"
@@ -35,13 +34,6 @@ func open(t *testing.T, name string) io.Reader {
 		t.Fatal(err)
 	}
 	return z
-}
-
-func decode(t *testing.T, name string, into any) {
-	t.Helper()
-	if err := json.NewDecoder(open(t, name)).Decode(into); err != nil {
-		t.Fatal(name, err)
-	}
 }
 
 // annotations reads the table of the study.

@@ -14,6 +14,13 @@ import (
 	"krund/internal/analysis/warmupend"
 )
 
+func decode(t *testing.T, name string, into any) {
+	t.Helper()
+	if err := json.NewDecoder(open(t, name)).Decode(into); err != nil {
+		t.Fatal(name, err)
+	}
+}
+
 // annotated returns the series with a steady state according to the study: 21 benchmarks with 10
 // forks, 80 single forks of 80 benchmarks, and 5 benchmarks with 10 forks of 2,000 iterations.
 func annotated(t *testing.T) []warmupend.Execution {
