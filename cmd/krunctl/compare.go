@@ -49,7 +49,7 @@ EXAMPLES
   krunctl compare --format markdown main.krun branch.krun > comment.md
   krunctl compare --format junit -o compare.xml main.krun branch.krun
   krunctl compare --fail-on changed main.krun branch.krun
-  krunctl compare ab                                 ab/lab1/ab.krun, ab/lab2/ab.krun
+  krunctl compare ab/                                ab/lab1/ab.krun, ab/lab2/ab.krun
 
 EXIT STATUS
   0  no key got worse; with --fail-on changed: no key changed

@@ -89,7 +89,11 @@ func examples(help string) [][]string {
 func TestExamples(t *testing.T) {
 	text := strings.ReplaceAll(experimentText, "executions = 2", "executions = 5") +
 		"[stop]\nrules = [\"halfwidth\"]\n"
-	needRoot := []string{"enable", "disable"}
+	needRoot := []string{"enable", "disable", "join"}
+	needs := map[string]string{ // what a command lacks here, as its error says
+		"submit": "KRUNHUB_URL", "wait": "KRUNHUB_URL", "verdict": "KRUNHUB_URL", "request": "KRUNHUB_URL",
+		"ship": "has not joined a hub", "bisect": "--versions",
+	}
 	b := newExperimentOf(t, text)
 	for range b.cfg.Slots() {
 		b.run(results.Completed)
@@ -108,6 +112,12 @@ func TestExamples(t *testing.T) {
 				if slices.Contains(needRoot, c.Name()) {
 					if r.code != exitError && r.code != exitUsage || r.stdout != "" {
 						t.Errorf("without root and without benchmarks:\n%s", r.text())
+					}
+					return
+				}
+				if lacks := needs[c.Name()]; lacks != "" && len(args) > 1 {
+					if r.code == exitOK || !strings.Contains(r.stderr, lacks) {
+						t.Errorf("the error does not name %s:\n%s", lacks, r.text())
 					}
 					return
 				}
@@ -143,7 +153,7 @@ func lacksInput(args []string) bool {
 		if i > 0 && (args[i-1] == "-o" || args[i-1] == "--output") {
 			continue
 		}
-		for _, suffix := range []string{".bz2", ".csv", ".json", ".krun", ".toml"} {
+		for _, suffix := range []string{".bz2", ".csv", ".json", ".krun", ".toml", "/"} {
 			if _, err := os.Stat(arg); strings.HasSuffix(arg, suffix) && err != nil {
 				return true
 			}

@@ -46,7 +46,7 @@ ENVIRONMENT
 EXAMPLES
   krunctl submit warmup.toml --to lab1
   krunctl submit ab.toml --to pool --machines 3 --priority 10
-  krunctl submit bench.toml --to pool --arms main,feature --build 'make benchmarks'
+  krunctl submit bench.toml --to pool --arms main,feature --build make
 ` + exitHelp
 
 // submitOptions are the flags.
