@@ -32,6 +32,8 @@ type Reader struct {
 
 	NoPerformance bool                  // see warmup.Options
 	Visit         func(*results.Record) // if not nil, is called for each record that can be used
+
+	visitPart func(Experiment, *results.Record) // the same, with the directory
 }
 
 // Options select what to read from an argument.
@@ -155,8 +157,9 @@ func (r Reader) Series(arg string, o Options) (d *dataset.Dataset, config string
 func (r Reader) columns(arg string, keep func(string) bool) (*dataset.Dataset, error) {
 	var parts []*dataset.Dataset
 	var first *config.Config
+	var again copies
 	for _, dir := range Parts(r.FS, arg) {
-		d, e, err := r.part(dir, keep)
+		d, e, err := again.part(r, dir, keep)
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +173,7 @@ func (r Reader) columns(arg string, keep func(string) bool) (*dataset.Dataset, e
 			}
 		}
 		if dir != DirectoryOf(arg) { // hosts of a lab may all have the same name
-			d.Machine = filepath.Base(filepath.Dir(dir))
+			d.Machine = machineOf(dir)
 		}
 		parts = append(parts, d)
 	}
@@ -187,11 +190,14 @@ func (r Reader) part(dir string, keep func(string) bool) (*dataset.Dataset, Expe
 	if err != nil {
 		return nil, e, err
 	}
-	visit := r.Visit
-	if visit == nil {
-		visit = func(*results.Record) {}
-	}
-	d, err := readResults(r.FS, e.Results(), keep, visit)
+	d, err := readResults(r.FS, e.Results(), keep, func(rec *results.Record) {
+		if r.Visit != nil {
+			r.Visit(rec)
+		}
+		if r.visitPart != nil {
+			r.visitPart(e, rec)
+		}
+	})
 	if err != nil {
 		return nil, e, fmt.Errorf("%s: %w", e.Dir(), err)
 	}
@@ -221,15 +227,7 @@ func (r Reader) reportProblems(arg string, d *dataset.Dataset) {
 // need be in memory at a time.
 func (r Reader) Keyed(arg, keys string) (in Input, doc *warmup.Document,
 	series func(pair, execution int) (dataset.Execution, error), err error) {
-	type place struct {
-		name  results.Name
-		pexec int
-	}
-	records := map[key.Key][]place{}
-	r.Visit = func(rec *results.Record) {
-		records[rec.Key] = append(records[rec.Key],
-			place{results.Name{Slot: rec.Slot, Attempt: rec.Attempt}, rec.Pexec})
-	}
+	places := placesOf(&r)
 	if in, doc, err = r.Analyzed(arg, keys, nil); err != nil {
 		return in, nil, nil, err
 	}
@@ -239,20 +237,20 @@ func (r Reader) Keyed(arg, keys string) (in Input, doc *warmup.Document,
 			return all.Find(doc.Pairs[pair].ParsedKey()).Executions[execution], nil
 		}, err
 	}
-	e, err := Open(r.FS, arg)
-	if err != nil {
-		return in, nil, nil, err
+	records := map[key.Key][]place{}
+	for i := range in.Data.Pairs {
+		p := &in.Data.Pairs[i]
+		records[p.Key] = places.inOrderOf(p)
 	}
-	for _, list := range records { // in the order of the data set
-		slices.SortStableFunc(list, func(a, b place) int { return a.pexec - b.pexec })
-	}
-	reader := e.Reader()
 	return in, doc, func(pair, execution int) (dataset.Execution, error) {
-		rec, err := reader.Load(records[doc.Pairs[pair].ParsedKey()][execution].name)
+		at := records[doc.Pairs[pair].ParsedKey()][execution]
+		rec, err := at.part.Reader().Load(at.name)
 		if err != nil {
 			return dataset.Execution{}, err
 		}
-		return Execution(&rec, nil), nil
+		e := Execution(&rec, nil)
+		e.Number = in.Data.Find(doc.Pairs[pair].ParsedKey()).Executions[execution].Number
+		return e, nil
 	}, nil
 }
 

@@ -34,6 +34,9 @@ func Parts(fsys durable.FS, arg string) []string {
 	return parts
 }
 
+// machineOf returns the machine of a part.
+func machineOf(dir string) string { return filepath.Base(filepath.Dir(dir)) }
+
 // namesIn returns the names in a directory, sorted; none if it cannot be read.
 func namesIn(fsys durable.FS, dir string) []string {
 	entries, err := fsys.ReadDir(dir)
@@ -57,7 +60,31 @@ func isDir(fsys durable.FS, name string) bool {
 // whole experiment, those of the second and later machines continue after the first's, so that
 // executions with the same number remain of one machine. The error names parts that do not belong
 // together.
+//
+// Parts without records, as of a machine that has not completed an execution, are left out.
 func unite(parts []*dataset.Dataset) (*dataset.Dataset, error) {
+	var begun, empty []*dataset.Dataset
+	for _, p := range parts {
+		if len(p.Pairs) > 0 {
+			begun = append(begun, p)
+		} else {
+			empty = append(empty, p)
+		}
+	}
+	if len(begun) == 0 {
+		begun, empty = empty[:1], empty[1:]
+	}
+	all, err := join(begun)
+	for _, p := range empty {
+		if err == nil {
+			addProblems(all, p)
+		}
+	}
+	return all, err
+}
+
+// join is unite of parts with records.
+func join(parts []*dataset.Dataset) (*dataset.Dataset, error) {
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
@@ -148,6 +175,10 @@ func addInfo(all, part *dataset.Dataset) {
 		s.Reason = part.Machine + ": " + s.Reason
 		all.Stopped = append(all.Stopped, s)
 	}
+	addProblems(all, part)
+}
+
+func addProblems(all, part *dataset.Dataset) {
 	for _, problem := range part.Problems {
 		all.Problems = append(all.Problems, part.Machine+": "+problem)
 	}

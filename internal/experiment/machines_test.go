@@ -6,8 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/key"
@@ -93,6 +95,65 @@ func TestMachines(t *testing.T) {
 		}
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestCopiedPart: the same process executions in two directories are not those of two machines.
+func TestCopiedPart(t *testing.T) {
+	dir := t.TempDir()
+	for i, host := range []string{"x", "y", "z"} {
+		machine(t, dir, host, "ab", armsText)
+		a := results.NewAppender(durable.OS(), filepath.Join(dir, host, "ab.krun", "results"))
+		r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: "base"}, 0, 1, 1, results.Completed)
+		r.Experiment, r.BootID, r.Started = "ab", "boot", time.Unix(1e9+int64(i/2), 5)
+		if err := a.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func() error {
+		_, err := Reader{FS: durable.OS()}.Read(dir, Options{Column: dataset.Wall})
+		return err
+	}
+	if err := read(); err == nil || !strings.Contains(err.Error(), "y/ab.krun: it has records of "+
+		filepath.Join(dir, "x", "ab.krun")) {
+		t.Errorf("%v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "y")); err != nil {
+		t.Fatal(err)
+	}
+	if err := read(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKeyedMachines: the executions of several machines are found in their directories, with the
+// numbers that they have in all of them.
+func TestKeyedMachines(t *testing.T) {
+	for _, numbers := range [][2][]int{{{1, 3}, {2, 4}}, {{1, 2}, {1, 2}}} {
+		dir := t.TempDir()
+		machine(t, dir, "x", "ab", armsText, numbers[0]...)
+		machine(t, dir, "y", "ab", armsText, numbers[1]...)
+		machine(t, dir, "z", "ab", armsText)
+		reader := Reader{FS: durable.OS(), LeaveOut: func(_, why string) { t.Error(why) },
+			Message:  func(string, ...any) {},
+			Progress: func(string) (func(warmup.Progress), func()) { return nil, func() {} }}
+		in, doc, series, err := reader.Keyed(dir, "")
+		if err != nil || len(doc.Pairs) != 2 {
+			t.Fatalf("%v, %+v", err, doc)
+		}
+		for i, p := range in.Data.Pairs {
+			var got []int
+			for e := range p.Executions {
+				one, err := series(i, e)
+				if err != nil || len(one.Columns) != 3 {
+					t.Fatalf("%+v: %v", one, err)
+				}
+				got = append(got, one.Number)
+			}
+			if fmt.Sprint(got) != "[1 2 3 4]" {
+				t.Errorf("%v: %v", numbers, got)
+			}
 		}
 	}
 }

@@ -46,6 +46,17 @@ func TestAnalysisOfVariance(t *testing.T) {
 			t.Errorf("%v: %+v", groups, a)
 		}
 	}
+	// the same values on three machines: by rounding, the variance between them is a little below 0
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 100 {
+		same := make([]float64, 60)
+		for i := range same {
+			same[i] = 14 + 0.001*r.NormFloat64()
+		}
+		if a := analysisOf([][]float64{same, same, same}); !(a.p > 0.999 && a.share == 0) {
+			t.Fatalf("%+v", a)
+		}
+	}
 	// changes of 1, 1 and 4 with 2 against 2 values each: between (3 w=1: 6)/2, residual 3/6
 	cells := [][]float64{{0, 1}, {1, 2}, {5, 6}, {6, 7}, {0, 1}, {4, 5}}
 	if p := interaction(cells); !close9(p, 1./(1+2*3/0.5/6)/(1+2*3/0.5/6)/(1+2*3/0.5/6)) {

@@ -126,5 +126,5 @@ func detectable(level, freedom float64) float64 {
 // betaBelow is the distribution function of the beta distribution.
 func betaBelow(a, b, x float64) float64 { return mathext.RegIncBeta(a, b, x) }
 
-// fTail returns P(F > f) of the F distribution.
-func fTail(f, n, m float64) float64 { return betaBelow(m/2, n/2, m/(m+n*f)) }
+// fTail returns P(F > f) of the F distribution. f may be below 0 by rounding.
+func fTail(f, n, m float64) float64 { return betaBelow(m/2, n/2, m/(m+n*max(f, 0))) }
