@@ -120,10 +120,11 @@ func (db *DB) Share(ctx context.Context, tx *sql.Tx, experiment, machine string)
 	return s, missing(err, "share of experiment "+experiment)
 }
 
-// ShareOf returns the newest share of a machine in an experiment that was submitted with this
-// configuration; the error wraps ErrMissing if there is none.
+// ShareOf returns the newest running share of a machine in an experiment that was submitted with
+// this configuration; the error wraps ErrMissing if there is none. What has ended does not count: the
+// machine's owner may run the same configuration again.
 func (db *DB) ShareOf(ctx context.Context, tx *sql.Tx, machine, config string) (Share, error) {
-	s, err := scanShare(tx.QueryRowContext(ctx, `SELECT `+shareColumns+` FROM shares WHERE machine = $1 AND
+	s, err := scanShare(tx.QueryRowContext(ctx, `SELECT `+shareColumns+` FROM shares WHERE machine = $1 AND state = 'running' AND
 		experiment IN (SELECT id FROM experiments WHERE config = $2 AND bundle <> '')
 		ORDER BY created DESC LIMIT 1`, machine, config))
 	return s, missing(err, "share")

@@ -43,7 +43,8 @@ func (db *DB) Machines(ctx context.Context) ([]Machine, error) {
 // Machine returns the machine with this id or name; the error wraps ErrMissing if there is none.
 func (db *DB) Machine(ctx context.Context, idOrName string) (Machine, error) {
 	m, err := scanMachine(db.Read.QueryRowContext(ctx,
-		`SELECT `+machineColumns+` FROM machines WHERE id = $1 OR name = $1`, idOrName))
+		`SELECT `+machineColumns+` FROM machines WHERE id = $1 OR name = $1
+		ORDER BY CASE WHEN id = $1 THEN 0 ELSE 1 END LIMIT 1`, idOrName))
 	return m, missing(err, "machine "+idOrName)
 }
 

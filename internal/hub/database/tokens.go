@@ -63,7 +63,7 @@ func (db *DB) Who(ctx context.Context, token string) (access.Identity, error) {
 	return who, nil
 }
 
-// Tokens returns the tokens of an owner; of all with "".
+// Tokens returns the tokens of a user; of all, machines included, with "".
 func (db *DB) Tokens(ctx context.Context, owner string) ([]Token, error) {
 	return list(ctx, db.Read, func(r row) (t Token, err error) {
 		var created, expires int64
@@ -71,15 +71,15 @@ func (db *DB) Tokens(ctx context.Context, owner string) ([]Token, error) {
 		t.Created, t.Expires = stamped(created), stamped(expires)
 		return t, err
 	}, `SELECT hash, role, owner, label, created, expires FROM tokens
-		WHERE $1 = '' OR owner = $1 ORDER BY created, hash`, owner)
+		WHERE $1 = '' OR owner = $1 AND role <> 'machine' ORDER BY created, hash`, owner)
 }
 
-// RemoveToken revokes the token with this hash if owner has it, or any with owner "". The
+// RemoveToken revokes the token with this hash if the user owner has it, or any with owner "". The
 // error wraps ErrMissing if there is none.
 func (db *DB) RemoveToken(ctx context.Context, hash, owner string) error {
 	return db.Update(ctx, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `DELETE FROM tokens WHERE hash = $1 AND ($2 = '' OR owner = $2)`,
-			hash, owner)
+		result, err := tx.ExecContext(ctx, `DELETE FROM tokens WHERE hash = $1
+			AND ($2 = '' OR owner = $2 AND role <> 'machine')`, hash, owner)
 		return affected(result, err, "token")
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -84,8 +85,39 @@ func (q Queue) look(ctx context.Context, c Config, insert insert) error {
 	return errors.Join(errs...)
 }
 
-// lookEvery is how often it is done. It is small beside a lease.
-const lookEvery = time.Minute
+// excuse gives the shares whose lease has ended another one: the hub could not hear the machines
+// until now.
+func (q Queue) excuse(ctx context.Context) error {
+	late, err := q.DB.Overdue(ctx)
+	if err != nil {
+		return err
+	}
+	return q.DB.Update(ctx, func(tx *sql.Tx) error {
+		for _, share := range late {
+			if _, _, err := q.DB.Lock(ctx, tx, share.Experiment); err != nil {
+				return err
+			}
+			now, err := q.DB.Share(ctx, tx, share.Experiment, share.Machine)
+			if err != nil {
+				return err
+			}
+			if now.State == database.Running && !now.Lease.After(q.DB.Now()) {
+				now.Lease = q.DB.Now().Add(min(leaseOf(progressOf(now)), leaseUnknown))
+				if err := q.DB.PutShare(ctx, tx, now); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// lookEvery is how often it is done. It is small beside a lease. After longestGap without a look, the
+// hub was off or suspended, or its clock was set: the machines are not to blame.
+const (
+	lookEvery  = time.Minute
+	longestGap = 10 * time.Minute
+)
 
 // overdueArgs looks for machines that have not reported.
 type overdueArgs struct{}
@@ -97,10 +129,27 @@ type overdueWorker struct {
 	river.WorkerDefaults[overdueArgs]
 	queue  Queue
 	config Config
+
+	mu   sync.Mutex
+	last time.Time // of the last look of this process
+}
+
+// gap reports whether there was no look for longer than longestGap.
+func (w *overdueWorker) gap() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := w.last
+	w.last = w.queue.DB.Now().Round(0) // the clock of the leases, which may be set
+	return w.last.Sub(last) > longestGap
 }
 
 // Work implements river.Worker.
 func (w *overdueWorker) Work(ctx context.Context, _ *river.Job[overdueArgs]) error {
+	if w.gap() {
+		if err := w.queue.excuse(ctx); err != nil {
+			return err
+		}
+	}
 	client := river.ClientFromContext[*sql.Tx](ctx)
 	return w.queue.look(ctx, w.config, func(ctx context.Context, tx *sql.Tx, args river.JobArgs) error {
 		_, err := client.InsertTx(ctx, tx, args, nil)

@@ -118,7 +118,8 @@ func followed(request string, p api.Progress) bool {
 }
 
 // Next returns what an idle machine is to begin, nil for nothing: again the part that it has not
-// ended, so that an answer that was lost is repeated, or a new one.
+// ended, so that an answer that was lost is repeated, or a new one. Its parts of experiments that were
+// stopped end.
 func (q Queue) Next(ctx context.Context, tx *sql.Tx, machine string) (*api.Next, error) {
 	m, err := q.DB.MachineIn(ctx, tx, machine)
 	if err != nil {
@@ -136,7 +137,13 @@ func (q Queue) Next(ctx context.Context, tx *sql.Tx, machine string) (*api.Next,
 		if err != nil {
 			return nil, err
 		}
-		if x.Bundle != "" && !x.Held {
+		switch {
+		case x.State == database.Stopped: // it runs nothing: what it was asked is done
+			share.State, share.Request = database.Stopped, ""
+			if err := q.DB.PutShare(ctx, tx, share); err != nil {
+				return nil, err
+			}
+		case x.Bundle != "" && !x.Held:
 			return next(x, share), nil
 		}
 	}

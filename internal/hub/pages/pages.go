@@ -120,6 +120,11 @@ func (p *Pages) frame(r *http.Request) Frame {
 func (p *Pages) change(do func(*http.Request, *sql.Tx) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+		// Before the transaction, so that a slow sender does not keep others from writing.
+		if err := r.ParseForm(); err != nil {
+			p.fail(w, r, problem{http.StatusBadRequest, "The form is damaged or too large."})
+			return
+		}
 		var next string
 		err := p.db.Update(r.Context(), func(tx *sql.Tx) (err error) {
 			next, err = do(r, tx)

@@ -19,7 +19,6 @@ import (
 	"krund/internal/hub/database"
 	"krund/internal/hub/jobs"
 	"krund/internal/hub/store"
-	"krund/internal/sysroot"
 )
 
 // join registers a machine and answers with its token.
@@ -56,13 +55,11 @@ func (s *Server) ship(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, http.StatusOK, receipt)
 }
 
-// slowestShip is how long a machine may take to send one request.
+// slowestShip is how long a machine may take to send one request, and a user to send a bundle.
 const slowestShip = 10 * time.Minute
 
 func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Receipt, err error) {
-	// A sender that stalls must not keep memory and a connection; a recorder of a test has no
-	// deadline.
-	_ = http.NewResponseController(w).SetReadDeadline(sysroot.RealClock{}.Now().Add(slowestShip))
+	readWithin(w, slowestShip)
 	body := bufio.NewReader(http.MaxBytesReader(w, r.Body, api.MaxShip))
 	message, err := api.ReadShip(body)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,6 +27,7 @@ import (
 	"krund/internal/hub/jobs"
 	"krund/internal/hub/pages"
 	"krund/internal/hub/store"
+	"krund/internal/sysroot"
 )
 
 // Server is the hub's handler of requests.
@@ -99,9 +101,21 @@ func (s *Server) Handler() http.Handler {
 	return s.metrics.count(origin.Handler(mux))
 }
 
+// slowestBody is how long a sender may take for a message or a form.
+const slowestBody = time.Minute
+
+// readWithin bounds the time to read the rest of a request: a sender that stalls must not keep a
+// connection, and memory. A recorder of a test has no deadline.
+func readWithin(w http.ResponseWriter, limit time.Duration) {
+	_ = http.NewResponseController(w).SetReadDeadline(sysroot.RealClock{}.Now().Add(limit))
+}
+
 // guard returns the route's handler for those who may use it.
 func (s *Server) guard(route Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			readWithin(w, slowestBody)
+		}
 		if route.Role == Anyone {
 			route.Handler(w, r)
 			return

@@ -1,0 +1,106 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+	"krund/internal/hub/hubtest"
+)
+
+// TestSlowForm: who sends a form slowly does not keep others from writing.
+func TestSlowForm(t *testing.T) {
+	h := hubtest.New(t)
+	ann := h.Client(t, "ann", access.User)
+	err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
+		return h.DB.AddExperiment(t.Context(), tx, database.Experiment{ID: "x", Name: "x", Owner: "ann",
+			State: database.Queued})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimPrefix(h.URL, "http://")
+	connection, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close() //nolint:errcheck // it is cut off
+	_, err = fmt.Fprintf(connection, "POST /experiments/x/priority HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n",
+		address, ann.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The hub asks for the body when it reads it, and gets none.
+	if line, err := bufio.NewReader(connection).ReadString('\n'); !strings.Contains(line, "100 Continue") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := h.DB.Update(ctx, func(*sql.Tx) error { return nil }); err != nil {
+		t.Errorf("nothing can be written meanwhile: %v", err)
+	}
+}
+
+// TestSameConfigurationAgain: a machine's owner runs the configuration of an experiment of the hub
+// that is done. That is another experiment, with records of its own.
+func TestSameConfigurationAgain(t *testing.T) {
+	h := hubtest.New(t)
+	m := h.Machine(t, "lab1")
+	given := of("warmup", "first")
+	err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
+		x := database.Experiment{ID: "given", Name: "warmup", Config: given.Experiment.ConfigHash, Bundle: "b",
+			State: database.Queued, Target: "lab1"}
+		return h.DB.AddExperiment(t.Context(), tx, x)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if receipt, err := m.Ship(t.Context(), api.Ship{}, nil); err != nil || receipt.Orders.Next == nil {
+		t.Fatalf("%+v, %v", receipt, err)
+	}
+	given.Experiment.Progress = api.Progress{Slots: 1, Completed: 1, Ended: true}
+	if receipt, err := given.send(t.Context(), m); err != nil || receipt.Experiment != "given" {
+		t.Fatalf("a machine that has lost the id: %+v, %v", receipt, err)
+	}
+	own := of("warmup", "another first")
+	own.Experiment.Created = "2026-11-22T09:00:00Z"
+	own.Experiment.Progress = api.Progress{Slots: 2, Completed: 1, Left: 1}
+	if receipt, err := own.send(t.Context(), m); err != nil || receipt.Experiment == "given" || receipt.New != 1 {
+		t.Errorf("the owner's: %+v, %v; want an experiment of its own", receipt, err)
+	}
+	if x, err := h.DB.Experiment(t.Context(), "given"); err != nil || x.State != database.Done {
+		t.Errorf("the hub's is %q, %v; want done", x.State, err)
+	}
+}
+
+// TestNamesLikeIDs: a user or a machine whose name is the id of another machine is not taken for it.
+func TestNamesLikeIDs(t *testing.T) {
+	h := hubtest.New(t)
+	join := h.Client(t, "", access.Join)
+	lab1, err := join.Join(t.Context(), api.JoinRequest{Name: "lab1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := join.Join(t.Context(), api.JoinRequest{Name: lab1.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := h.DB.Machine(t.Context(), lab1.ID); err != nil || m.Name != "lab1" {
+		t.Errorf("the machine with the id is %q, %v", m.Name, err)
+	}
+	list, err := h.DB.Tokens(t.Context(), lab1.ID)
+	if err != nil || len(list) != 0 {
+		t.Errorf("a user of this name sees %+v, %v", list, err)
+	}
+	if err := h.DB.RemoveToken(t.Context(), access.Hash(lab1.Token), lab1.ID); err == nil {
+		t.Error("a user of this name revokes the token of the machine")
+	}
+}
