@@ -70,6 +70,7 @@ type hub struct {
 	store store.Store
 	jobs  *jobs.Jobs
 	log   *slog.Logger
+	lock  durable.File // of the data directory
 }
 
 func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
@@ -86,7 +87,31 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 		return err
 	}
 	err = h.run(ctx, s, stdout)
-	return errors.Join(err, h.db.Close())
+	return errors.Join(err, h.close())
+}
+
+func (h *hub) close() error {
+	var err error
+	if h.db != nil {
+		err = h.db.Close()
+	}
+	return errors.Join(err, h.lock.Close())
+}
+
+// lockData keeps another hub from using the data directory: both would write the same files.
+func lockData(dir string) (durable.File, error) {
+	const ownerOnly = 0o600
+	name := filepath.Join(dir, "lock")
+	f, err := durable.OS().OpenFile(name, os.O_RDWR|os.O_CREATE, ownerOnly)
+	if err != nil {
+		return nil, fmt.Errorf("open the data directory: %w; name another with --data", err)
+	}
+	if err := durable.Lock(f); err != nil {
+		err = fmt.Errorf("lock the data directory: %s: %w: another krunhub uses it; name another with --data",
+			name, err)
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // open opens the parts of the hub, and creates what is missing.
@@ -95,8 +120,18 @@ func open(ctx context.Context, s settings, log *slog.Logger) (*hub, error) {
 	if err := os.Mkdir(s.data, ownerOnly); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("create the data directory: %w; name another with --data", err)
 	}
-	h := &hub{log: log}
-	var err error
+	lock, err := lockData(s.data)
+	if err != nil {
+		return nil, err
+	}
+	h := &hub{log: log, lock: lock}
+	if err := h.open(ctx, s); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	return h, nil
+}
+
+func (h *hub) open(ctx context.Context, s settings) (err error) {
 	if strings.HasPrefix(s.store, "s3") {
 		h.store, err = store.OpenS3(ctx, s.store)
 	} else if s.store == "" {
@@ -105,24 +140,22 @@ func open(ctx context.Context, s settings, log *slog.Logger) (*hub, error) {
 		err = fmt.Errorf("--store %s: only s3:// and s3+http:// are known", s.store)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if s.database == "" {
 		s.database = filepath.Join(s.data, "hub.sqlite")
 	}
 	if h.db, err = database.Open(ctx, s.database, sysroot.RealClock{}.Now); err != nil {
-		return nil, err
+		return err
 	}
 	config, err := jobs.ReadConfig(durable.OS(), filepath.Join(s.data, "hub.toml"))
-	if err == nil {
-		config.Histories = &jobs.Histories{DB: h.db, Krunctl: krunctl(), Log: log, Cache: &rebuild.Cache{
-			DB: h.db, Store: h.store, FS: durable.OS(), Dir: filepath.Join(s.data, "reducing")}}
-		h.jobs, err = jobs.Open(ctx, h.db, config, log)
-	}
 	if err != nil {
-		return nil, errors.Join(err, h.db.Close())
+		return err
 	}
-	return h, nil
+	config.Histories = &jobs.Histories{DB: h.db, Krunctl: krunctl(), Log: h.log, Cache: &rebuild.Cache{
+		DB: h.db, Store: h.store, FS: durable.OS(), Dir: filepath.Join(s.data, "reducing")}}
+	h.jobs, err = jobs.Open(ctx, h.db, config, h.log)
+	return err
 }
 
 // run serves until ctx ends, and then lets requests and jobs finish.
@@ -139,18 +172,13 @@ func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("listen: %w; choose another address with --listen", err)
 	}
-	token, err := h.firstToken(ctx)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
 	scheme := "http"
 	if s.certificate != "" {
 		scheme = "https"
 	}
 	_, err = fmt.Fprintf(stdout, "krunhub listens on %s://%s\n", scheme, listener.Addr())
-	if err == nil && token != "" {
-		_, err = fmt.Fprintf(stdout, "The first token has the role admin. It is shown only now:\n  %s\n",
-			token)
+	if err == nil {
+		err = h.firstToken(ctx, stdout)
 	}
 	if err == nil {
 		err = h.jobs.Start(context.WithoutCancel(ctx))
@@ -158,8 +186,8 @@ func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	const slowest = 30 * time.Second
-	web := &http.Server{Handler: handler, ReadHeaderTimeout: slowest, MaxHeaderBytes: 64 << 10,
+	const slowest, idle = 30 * time.Second, 2 * time.Minute
+	web := &http.Server{Handler: handler, ReadHeaderTimeout: slowest, IdleTimeout: idle, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
 	go func() {
@@ -190,19 +218,23 @@ func krunctl() string {
 	return "krunctl"
 }
 
-// firstToken makes the user admin and its token if there is no user yet; else it returns "".
-func (h *hub) firstToken(ctx context.Context) (token string, err error) {
+// firstToken makes the user admin and its token if there is no user yet. The token is printed before
+// it is stored: if printing fails, or krunhub is killed in between, the next start prints another.
+func (h *hub) firstToken(ctx context.Context, stdout io.Writer) error {
 	users, err := h.db.Users(ctx)
 	if err != nil || len(users) > 0 {
-		return "", err
+		return err
 	}
-	err = h.db.Update(ctx, func(tx *sql.Tx) error {
+	return h.db.Update(context.WithoutCancel(ctx), func(tx *sql.Tx) error {
 		if err := h.db.PutUser(ctx, tx, database.User{Name: "admin", Role: access.Admin}); err != nil {
 			return err
 		}
-		token, err = h.db.AddToken(ctx, tx, database.Token{Role: access.Admin, Owner: "admin",
+		token, err := h.db.AddToken(ctx, tx, database.Token{Role: access.Admin, Owner: "admin",
 			Label: "first"})
+		if err == nil {
+			_, err = fmt.Fprintf(stdout,
+				"The first token has the role admin. It is shown only now:\n  %s\n", token)
+		}
 		return err
 	})
-	return token, err
 }

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -81,6 +82,14 @@ func (db *DB) openSQLite(path string) (err error) {
 	db.Dialect = SQLite
 	absolute, err := filepath.Abs(path)
 	if err != nil {
+		return err
+	}
+	// Whatever the umask is, only the owner reads what members of the lab have measured. The files
+	// beside the database get the permissions that it has.
+	const ownerOnly = 0o600
+	if f, err := os.OpenFile(absolute, os.O_RDWR|os.O_CREATE, ownerOnly); err != nil {
+		return err
+	} else if err := f.Close(); err != nil {
 		return err
 	}
 	// A commit is durable when it returns (synchronous), and readers do not block it (WAL). A

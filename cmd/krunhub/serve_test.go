@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+// fullDisk refuses what is written to it from the second line on.
+type fullDisk struct{ lines int }
+
+func (f *fullDisk) Write(p []byte) (int, error) {
+	if f.lines++; f.lines > 1 {
+		return 0, errors.New("no space left on device")
+	}
+	return len(p), nil
+}
+
+// TestFirstToken: the token of a start that could not print it is not lost: the next start prints one.
+func TestFirstToken(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	ctx, stop := context.WithCancel(t.Context())
+	s := settings{listen: "127.0.0.1:0", data: data}
+	if err := serve(ctx, s, &fullDisk{}, io.Discard); err == nil {
+		t.Fatal("it serves, and has shown no token")
+	}
+	var out bytes.Buffer
+	err := serve(ctx, s, writer(func(p []byte) (int, error) {
+		if strings.Contains(string(p), "krun_") {
+			stop()
+		}
+		return out.Write(p)
+	}), io.Discard)
+	if err != nil || !strings.Contains(out.String(), "\n  krun_") {
+		t.Errorf("printed %q, %v", out.String(), err)
+	}
+	info, err := os.Stat(filepath.Join(data, "hub.sqlite"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("hub.sqlite: %v, %v; want it to be for its owner", info.Mode(), err)
+	}
+}
+
+// TestServeRefused: what keeps a hub from starting is named, and changes nothing.
+func TestServeRefused(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	h, err := open(t.Context(), settings{data: data}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveError := func(s settings, want string) {
+		t.Helper()
+		err := serve(t.Context(), s, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", s, err, want)
+		}
+	}
+	serveError(settings{data: data, listen: "127.0.0.1:0"}, "another krunhub uses it")
+	if err := h.close(); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close() //nolint:errcheck // nothing is sent
+	serveError(settings{data: data, listen: listener.Addr().String()}, "choose another address with --listen")
+	serveError(settings{data: filepath.Join(data, "no", "parent")}, "name another with --data")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	serveError(settings{data: file}, "name another with --data")
+	other := filepath.Join(t.TempDir(), "other")
+	serveError(settings{data: other, store: "ftp://x"}, "only s3:// and s3+http:// are known")
+	if _, err := os.Stat(filepath.Join(other, "hub.sqlite")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a database was made: %v", err)
+	}
+}
