@@ -187,8 +187,8 @@ func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 		return errors.Join(err, listener.Close())
 	}
 	const slowest, idle = 30 * time.Second, 2 * time.Minute
-	web := &http.Server{Handler: handler, ReadHeaderTimeout: slowest, IdleTimeout: idle, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelDebug)}
+	web := &http.Server{Handler: handler, ReadHeaderTimeout: slowest, IdleTimeout: idle,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
 	go func() {
 		if s.certificate != "" {
@@ -218,8 +218,9 @@ func krunctl() string {
 	return "krunctl"
 }
 
-// firstToken makes the user admin and its token if there is no user yet. The token is printed before
-// it is stored: if printing fails, or krunhub is killed in between, the next start prints another.
+// firstToken makes the user admin and its token if there is no user yet. The token is printed
+// before it is stored: if printing fails, or krunhub is killed in between, the next start prints
+// another.
 func (h *hub) firstToken(ctx context.Context, stdout io.Writer) error {
 	users, err := h.db.Users(ctx)
 	if err != nil || len(users) > 0 {

@@ -28,7 +28,8 @@ func (f *fullDisk) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestFirstToken: the token of a start that could not print it is not lost: the next start prints one.
+// TestFirstToken: the token of a start that could not print it is not lost: the next start prints
+// one.
 func TestFirstToken(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	ctx, stop := context.WithCancel(t.Context())

@@ -121,8 +121,8 @@ func (db *DB) Share(ctx context.Context, tx *sql.Tx, experiment, machine string)
 }
 
 // ShareOf returns the newest running share of a machine in an experiment that was submitted with
-// this configuration; the error wraps ErrMissing if there is none. What has ended does not count: the
-// machine's owner may run the same configuration again.
+// this configuration; the error wraps ErrMissing if there is none. What has ended does not count:
+// the machine's owner may run the same configuration again.
 func (db *DB) ShareOf(ctx context.Context, tx *sql.Tx, machine, config string) (Share, error) {
 	s, err := scanShare(tx.QueryRowContext(ctx, `SELECT `+shareColumns+` FROM shares WHERE machine = $1 AND state = 'running' AND
 		experiment IN (SELECT id FROM experiments WHERE config = $2 AND bundle <> '')

@@ -8,8 +8,8 @@ import (
 	"krund/internal/hub/api"
 )
 
-// TestStoppedIsNotBegunAgain: an idle machine gets nothing of an experiment that was stopped, neither
-// before nor after it has begun its part; what waits behind it is begun.
+// TestStoppedIsNotBegunAgain: an idle machine gets nothing of an experiment that was stopped,
+// neither before nor after it has begun its part; what waits behind it is begun.
 func TestStoppedIsNotBegunAgain(t *testing.T) {
 	b := newBench(t, "lab1", "lab2")
 	id := b.submit(t, "ab", "pool", 2, 0)
@@ -26,8 +26,8 @@ func TestStoppedIsNotBegunAgain(t *testing.T) {
 	b.expect(t, id, "stopped 0:stopped 1:stopped")
 }
 
-// TestHubWasOff: a lease that ended while the hub did not run, was suspended, or got another time, is
-// no reason to cut the power of a machine that measures.
+// TestHubWasOff: a lease that ended while the hub did not run, was suspended, or got another time,
+// is no reason to cut the power of a machine that measures.
 func TestHubWasOff(t *testing.T) {
 	b := newBench(t, "lab1")
 	id := b.submit(t, "ab", "lab1", 1, 0)

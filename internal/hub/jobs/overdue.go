@@ -112,8 +112,8 @@ func (q Queue) excuse(ctx context.Context) error {
 	})
 }
 
-// lookEvery is how often it is done. It is small beside a lease. After longestGap without a look, the
-// hub was off or suspended, or its clock was set: the machines are not to blame.
+// lookEvery is how often it is done. It is small beside a lease. After longestGap without a look,
+// the hub was off or suspended, or its clock was set: the machines are not to blame.
 const (
 	lookEvery  = time.Minute
 	longestGap = 10 * time.Minute

@@ -118,8 +118,8 @@ func followed(request string, p api.Progress) bool {
 }
 
 // Next returns what an idle machine is to begin, nil for nothing: again the part that it has not
-// ended, so that an answer that was lost is repeated, or a new one. Its parts of experiments that were
-// stopped end.
+// ended, so that an answer that was lost is repeated, or a new one. Its parts of experiments that
+// were stopped end.
 func (q Queue) Next(ctx context.Context, tx *sql.Tx, machine string) (*api.Next, error) {
 	m, err := q.DB.MachineIn(ctx, tx, machine)
 	if err != nil {

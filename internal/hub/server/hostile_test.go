@@ -33,9 +33,9 @@ func TestSlowForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer connection.Close() //nolint:errcheck // it is cut off
-	_, err = fmt.Fprintf(connection, "POST /experiments/x/priority HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n",
-		address, ann.Token)
+	_, err = fmt.Fprintf(connection, "POST /experiments/x/priority HTTP/1.1\r\nHost: %s\r\n"+
+		"Authorization: Bearer %s\r\nContent-Type: application/x-www-form-urlencoded\r\n"+
+		"Content-Length: 9\r\nExpect: 100-continue\r\n\r\n", address, ann.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,8 +57,8 @@ func TestSameConfigurationAgain(t *testing.T) {
 	m := h.Machine(t, "lab1")
 	given := of("warmup", "first")
 	err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
-		x := database.Experiment{ID: "given", Name: "warmup", Config: given.Experiment.ConfigHash, Bundle: "b",
-			State: database.Queued, Target: "lab1"}
+		x := database.Experiment{ID: "given", Name: "warmup", Bundle: "b", State: database.Queued,
+			Config: given.Experiment.ConfigHash, Target: "lab1"}
 		return h.DB.AddExperiment(t.Context(), tx, x)
 	})
 	if err != nil {
@@ -74,7 +74,8 @@ func TestSameConfigurationAgain(t *testing.T) {
 	own := of("warmup", "another first")
 	own.Experiment.Created = "2026-11-22T09:00:00Z"
 	own.Experiment.Progress = api.Progress{Slots: 2, Completed: 1, Left: 1}
-	if receipt, err := own.send(t.Context(), m); err != nil || receipt.Experiment == "given" || receipt.New != 1 {
+	receipt, err := own.send(t.Context(), m)
+	if err != nil || receipt.Experiment == "given" || receipt.New != 1 {
 		t.Errorf("the owner's: %+v, %v; want an experiment of its own", receipt, err)
 	}
 	if x, err := h.DB.Experiment(t.Context(), "given"); err != nil || x.State != database.Done {
@@ -82,7 +83,8 @@ func TestSameConfigurationAgain(t *testing.T) {
 	}
 }
 
-// TestNamesLikeIDs: a user or a machine whose name is the id of another machine is not taken for it.
+// TestNamesLikeIDs: a user or a machine whose name is the id of another machine is not taken for
+// it.
 func TestNamesLikeIDs(t *testing.T) {
 	h := hubtest.New(t)
 	join := h.Client(t, "", access.Join)
