@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,8 +20,10 @@ import (
 	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/display"
+	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment"
+	"krund/internal/key"
 )
 
 const bisectHelp = `Bisect finds the version that made a key faster or slower, by measuring few of the
@@ -61,7 +64,9 @@ EXAMPLES
     --build 'git -C src checkout -q $KRUND_REVISION && make -C src install DIR=$KRUND_OUTPUT' \
     --template step.toml --key nbody:C:default-c
   krunctl bisect slow.bisect
-  until krunctl bisect --json slow.bisect > answer; do krund run "$(jq -r .step answer)"; done
+  while step=$(krunctl bisect --json slow.bisect | jq -er .step); do
+    krund run "$step" || break
+  done
 
 EXIT STATUS
   0  the culprit was found
@@ -104,6 +109,11 @@ func (a *app) bisect(ctx context.Context, dir string, o bisectOptions) error {
 	if err != nil {
 		return err
 	}
+	lock, err := b.Lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close() //nolint:errcheck // nothing was written
 	for {
 		versions, steps, waiting, err := a.bisectVersions(b)
 		if err != nil {
@@ -145,7 +155,38 @@ func (a *app) openBisection(dir string, o bisectOptions) (*bisection.Bisection, 
 		return nil, fmt.Errorf("read --template: %w", err)
 	}
 	o.Template = string(text)
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	if err := a.checkTemplate(dir, o); err != nil {
+		return nil, err
+	}
 	return bisection.Create(a.fsys, dir, o.Plan)
+}
+
+// checkTemplate reports mistakes of the template before anything is written or built: the plan does
+// not change afterwards.
+func (a *app) checkTemplate(dir string, o bisectOptions) error {
+	wanted, err := key.Parse(o.Key)
+	if err != nil || wanted.Arm != "" {
+		return usageError(fmt.Errorf("--key %.200q is not one key without an arm: "+
+			"benchmark:vm:variant", o.Key))
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return fmt.Errorf("find %s: %w", dir, err)
+	}
+	text := o.Configuration(dir, len(o.Versions)-1)
+	cfg, err := config.Parse(filepath.Join(dir, "step-001.toml"), []byte(text), a.host, doctor.Settings())
+	if err != nil {
+		return fmt.Errorf("--template %s makes a wrong configuration: %w", o.template, err)
+	}
+	for _, wanted.Arm = range []string{bisection.Good, bisection.Candidate} {
+		if !slices.Contains(cfg.Keys(), wanted) {
+			return usageError(fmt.Errorf("--template %s: its experiment has no key %s; it has %s", o.template,
+				wanted, display.Clip(fmt.Sprint(cfg.Keys()), display.MaxMessage)))
+		}
+	}
+	return nil
 }
 
 // bisectVersions reads the steps. waiting is the configuration of the one that has not ended.

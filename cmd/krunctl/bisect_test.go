@@ -123,19 +123,31 @@ func TestBisect(t *testing.T) {
 
 func TestBisectUsage(t *testing.T) {
 	dir := t.TempDir()
-	template := filepath.Join(dir, "step.toml")
-	if err := os.WriteFile(template, []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
+	template, step := filepath.Join(dir, "x.toml"), filepath.Join(dir, "step.toml")
+	two := filepath.Join(dir, "two")
+	for name, text := range map[string]string{template: "x", step: stepText, two: "r0\nr1\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
+	state := filepath.Join(dir, "new")
+	plan := state + " --build true --versions " + two
 	for _, c := range []struct{ args, want string }{
 		{dir, "needs --versions, --template, --build and --key"},
 		{dir + " --versions - --template x.toml --build true --key a:b:c", "there is no version"},
 		{dir + " --versions " + template + " --template " + template + " --build true --key a:b:c",
 			"at least two versions"},
+		{plan + " --template " + step + " --key nbdy:C:v", "no key nbdy:C:v@good; it has [nbody:C:v@good"},
+		{plan + " --template " + step + " --key *:C:v", "is not one key"},
+		{plan + " --template " + step + " --key nbody:C:v@good", "is not one key"},
+		{plan + " --template " + template + " --key nbody:C:v", "the template needs"},
 	} {
 		got := krunctl(t, append([]string{"bisect"}, strings.Fields(c.args)...)...)
 		if got.code == exitOK || !strings.Contains(got.stderr, c.want) {
 			t.Errorf("%s: %d: %s", c.args, got.code, got.stderr)
 		}
+	}
+	if _, err := os.Stat(state); err == nil {
+		t.Error("a wrong plan was written")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -129,8 +130,25 @@ func (b *Bisection) Step(n int) (file string, exists bool) {
 	return file, err == nil
 }
 
-func (b *Bisection) build(version int, ending string) string {
-	return filepath.Join(b.Dir, "builds", fmt.Sprintf("%04d%s", version, ending))
+func (b *Bisection) build(version int, ending string) string { return build(b.Dir, version, ending) }
+
+func build(dir string, version int, ending string) string {
+	return filepath.Join(dir, "builds", fmt.Sprintf("%04d%s", version, ending))
+}
+
+// Lock keeps other calls away until the file is closed: two that build at once would write into the
+// same directory.
+func (b *Bisection) Lock() (io.Closer, error) {
+	file, err := b.FS.OpenFile(filepath.Join(b.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock the bisection: %w", err)
+	}
+	if err := durable.Lock(file); err != nil {
+		err = errors.Join(err, file.Close())
+		return nil, fmt.Errorf("%s: another krunctl bisect works on it; wait until it has ended: %w", b.Dir,
+			err)
+	}
+	return file, nil
 }
 
 // Skip marks a version that cannot be measured, and why.
@@ -157,12 +175,17 @@ func (b *Bisection) Next(ctx context.Context, d bisect.Decision, n int) (file st
 			return "", b.Skip(version, err.Error())
 		}
 	}
-	text := strings.NewReplacer(
-		goodPlace, b.Plan.Versions[0], goodBuildPlace, b.build(0, ""),
-		candidatePlace, b.Plan.Versions[d.Version], candidateBuildPlace, b.build(d.Version, ""),
-	).Replace(b.Plan.Template)
 	file, _ = b.Step(n)
-	return file, durable.WriteFile(b.FS, file, []byte(text), 0o644)
+	return file, durable.WriteFile(b.FS, file, []byte(b.Plan.Configuration(b.Dir, d.Version)), 0o644)
+}
+
+// Configuration returns the text of the configuration of a step that measures a version. dir is
+// that of the bisection, absolute.
+func (p *Plan) Configuration(dir string, version int) string {
+	return strings.NewReplacer(
+		goodPlace, p.Versions[0], goodBuildPlace, build(dir, 0, ""),
+		candidatePlace, p.Versions[version], candidateBuildPlace, build(dir, version, ""),
+	).Replace(p.Template)
 }
 
 // Build runs the build command for a version, unless it was built. KRUND_REVISION is the version,
@@ -191,5 +214,6 @@ func (b *Bisection) Build(ctx context.Context, version int) error {
 	if err != nil {
 		return fmt.Errorf("build %s: %w", revision, err)
 	}
+	syscall.Sync() // a power cut must not leave the mark of a build without its files
 	return durable.WriteFile(b.FS, done, []byte(revision+"\n"), 0o644)
 }

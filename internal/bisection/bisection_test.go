@@ -2,6 +2,7 @@ package bisection
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,6 +45,16 @@ func TestNext(t *testing.T) {
 	text, err = os.ReadFile(filepath.Join(dir, "builds", "0000", "log"))
 	if err != nil || string(text) != "a\n" {
 		t.Errorf("built %q, %v", text, err)
+	}
+	lock, err := b.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Lock(); !errors.Is(err, durable.ErrLocked) {
+		t.Errorf("two calls at once: %v", err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Error(err)
 	}
 	p := plan()
 	p.Build = "exit 3"
