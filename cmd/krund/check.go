@@ -122,7 +122,7 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		Notes: alike(cfg, installed), Findings: table.Findings,
 	}
 	if !*asJSON {
-		if err := printCheck(stdout, cfg, out.Notes, table); err != nil {
+		if err := printCheck(stdout, newScreen(stdout).columns(), cfg, out.Notes, table); err != nil {
 			return err
 		}
 	}
@@ -136,7 +136,7 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			ok = ok && r.OK
 			out.Tried = append(out.Tried, r)
 			if !*asJSON {
-				printRehearsal(stdout, r)
+				printRehearsal(stdout, newScreen(stdout).columns(), r)
 			}
 		})
 		if err != nil {
@@ -157,11 +157,12 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 }
 
 // printCheck prints for people what the configuration plans and what the machine is like.
-func printCheck(w io.Writer, cfg *config.Config, notes []string, table setting.Table) error {
-	fmt.Fprintf(w, "%s: %d process executions of %d keys; limits: %s\n\n", cfg.Experiment.Name,
+func printCheck(w io.Writer, width int, cfg *config.Config, notes []string, table setting.Table) error {
+	first := fmt.Sprintf("%s: %d process executions of %d keys; limits: %s", cfg.Experiment.Name,
 		cfg.Slots(), len(cfg.Keys()), limitsText(cfg.Limits))
+	fmt.Fprintf(w, "%s\n\n", display.Wrap(first, width, "  "))
 	for _, note := range notes {
-		fmt.Fprintf(w, "note: %s\n\n", display.Terminal(note))
+		fmt.Fprintf(w, "%s\n\n", display.Wrap("note: "+display.Terminal(note), width, "  "))
 	}
-	return table.Print(w)
+	return table.Print(w, width)
 }

@@ -40,6 +40,14 @@ func newScreen(stdout io.Writer) *screen {
 	return s
 }
 
+// columns returns the width of the terminal; 0 if there is none.
+func (s *screen) columns() int {
+	if s.width == nil {
+		return 0
+	}
+	return s.width()
+}
+
 // terminal returns the terminal; nil if there is none, or nothing is to be shown on it.
 func (s *screen) terminal(quiet bool) *os.File {
 	if s.width == nil || quiet {

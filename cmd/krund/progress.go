@@ -99,9 +99,8 @@ func (p *progress) End(slot schedule.Slot, n boot.Count, outcome results.Outcome
 		results.Timeout: red}
 	rest := fmt.Sprintf("%6.1f s  %s", took.Seconds(), p.eta(n.Left))
 	const outcomeWidth = 9
-	width := 0 // of a file
-	if p.screen.width != nil {
-		width = p.screen.width()
+	width := p.screen.columns()
+	if width > 0 {
 		name = shortened(name, width-len(place)-len("  ")-outcomeWidth-len(" ")-len(rest))
 	}
 	var b strings.Builder

@@ -59,7 +59,7 @@ func tryKeys(ctx context.Context, cfg *config.Config, stderr io.Writer,
 }
 
 // printRehearsal prints the result of a key for people.
-func printRehearsal(w io.Writer, r rehearsal.Result) {
+func printRehearsal(w io.Writer, width int, r rehearsal.Result) {
 	state := "ok"
 	switch {
 	case !r.OK:
@@ -69,9 +69,9 @@ func printRehearsal(w io.Writer, r rehearsal.Result) {
 	}
 	fmt.Fprintf(w, "%-5s  %s, %s\n", state, r.Key, time.Duration(r.WallNS).Round(time.Millisecond))
 	for _, text := range append(r.Reasons, r.Warnings...) {
-		fmt.Fprintf(w, "       %s\n", printable(text))
+		fmt.Fprintf(w, "%s\n", display.Wrap("       "+printable(text), width, "       "))
 	}
 	if r.Fix != "" {
-		fmt.Fprintf(w, "       do: %s\n", display.PlainLine(r.Fix))
+		fmt.Fprintf(w, "%s\n", display.Wrap("       do: "+display.PlainLine(r.Fix), width, "       "))
 	}
 }

@@ -17,7 +17,7 @@ func TestTableGolden(t *testing.T) {
 		m, _ := fakeMachine(t, name)
 		table := setting.Table{Findings: CheckAll(t.Context(), m, Defaults())}
 		var out bytes.Buffer
-		if err := table.Print(&out); err != nil {
+		if err := table.Print(&out, 0); err != nil {
 			t.Fatal(err)
 		}
 		golden := filepath.Join("testdata", "tables", name+".txt")

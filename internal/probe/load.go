@@ -143,14 +143,16 @@ func (a Activity) krunds(self int) []int {
 	return pids
 }
 
-// Limits of a machine that is busy with something else. Below a third of a second the kernel's
-// accounting in ticks of 10 ms is too coarse.
+// Limits of a machine that is busy with something else. In less than busyWindow the kernel's
+// accounting in ticks of 10 ms is too coarse. What a process used and how long tasks waited is
+// exact in any window (kernel/sched/cputime.c of Linux 6.12:545, kernel/sched/psi.c).
 const (
 	busyWindow  = 300 * time.Millisecond
 	busyOthers  = 0.1  // processors that other programs used
 	busySteal   = 0.02 // share of the time that the hypervisor withheld from one processor
 	busyWaited  = 0.1  // share of the wall time without a processor, and
-	busySwitch  = 10   // as many involuntary switches per second, and
+	busySwitch  = 10   // as many involuntary switches per second, but at least
+	busyFewest  = 3    // so many, and
 	busyStalled = 0.05 // share of the time in which tasks waited for a processor
 )
 
@@ -161,7 +163,7 @@ func Busy(l results.Load, p results.Process, d results.Daemon) []string {
 		busy = append(busy, fmt.Sprintf("another krund (process %d) ran", pid))
 	}
 	if l.WindowNS < busyWindow.Nanoseconds() {
-		return busy
+		return append(busy, waited(l, p)...)
 	}
 	window := float64(l.WindowNS)
 	// the kernel charges a process only with the children that it waited for, not with strays
@@ -182,9 +184,9 @@ func Busy(l results.Load, p results.Process, d results.Daemon) []string {
 // waited reports a process that was ready to run, and did not: it had a processor for a part of its
 // life only, was interrupted often, and tasks waited for processors.
 func waited(l results.Load, p results.Process) []string {
-	wall, cpu := time.Duration(p.WallNS), time.Duration(p.UTimeNS+p.STimeNS)
+	wall, cpu, seconds := time.Duration(p.WallNS), time.Duration(p.UTimeNS+p.STimeNS), display.UnitOf("s")
 	if wall <= 0 || float64(wall-cpu) < busyWaited*float64(wall) ||
-		float64(p.InvoluntarySwitches) < busySwitch*wall.Seconds() {
+		float64(p.InvoluntarySwitches) < max(busyFewest, busySwitch*wall.Seconds()) {
 		return nil
 	}
 	for _, r := range l.Pressure {
@@ -192,8 +194,8 @@ func waited(l results.Load, p results.Process) []string {
 			return nil
 		}
 	}
-	return []string{fmt.Sprintf("the process had a processor for %.1f s of %.1f s and was interrupted %d "+
-		"times", cpu.Seconds(), wall.Seconds(), p.InvoluntarySwitches)}
+	return []string{fmt.Sprintf("the process had a processor for %s of %s and was interrupted %d times",
+		seconds.Short(cpu.Seconds()), seconds.Short(wall.Seconds()), p.InvoluntarySwitches)}
 }
 
 // programs names the busiest programs: " (cc1 85 %, Xorg 3 %)".

@@ -114,7 +114,16 @@ func TestBusy(t *testing.T) {
 			l.BusyNS, l.Pressure = nil, []results.Pressure{{Resource: "cpu", SomeNS: 5e9}}
 		}), shared, []string{"the process had a processor for 1.4 s of 6.5 s and was interrupted 657 times"}},
 		{"it slept, and no task waited", with(func(l *results.Load) { l.BusyNS = ns(1.5) }), shared, nil},
-		{"too short", results.Load{WindowNS: 2e8, BusyNS: ns(0.4)}, results.Process{WallNS: 1e8}, nil},
+		{"too short for ticks", results.Load{WindowNS: 2e8, BusyNS: ns(0.4)},
+			results.Process{WallNS: 1e8}, nil},
+		// read on two processors with a load of 20: nothing was said about it before
+		{"short, shared", results.Load{WindowNS: 136_104_444, BusyNS: ns(0.27),
+			Pressure: []results.Pressure{{Resource: "cpu", SomeNS: 136_024_000}}},
+			results.Process{WallNS: 118_670_526, UTimeNS: 35_390_000, InvoluntarySwitches: 5},
+			[]string{"the process had a processor for 35.39 ms of 118.7 ms and was interrupted 5 times"}},
+		{"short, starts slowly", results.Load{WindowNS: 6e7,
+			Pressure: []results.Pressure{{Resource: "cpu", SomeNS: 4e6}}},
+			results.Process{WallNS: 4e7, UTimeNS: 3e7, InvoluntarySwitches: 2}, nil},
 		{"unknown", results.Load{WindowNS: 65e8}, whole, nil},
 	} {
 		got := Busy(test.l, test.p, results.Daemon{})

@@ -71,6 +71,8 @@ type Result struct {
 	levels map[int]float64     // by number of the execution
 	good   []dataset.Execution // the completed ones
 	busy   []string            // remarks of executions on a busy machine
+	// an execution of a benchmark file has no steady state, so all iterations are described
+	unsteady bool
 }
 
 // Versus compares a subject with the fastest.
@@ -229,7 +231,7 @@ func (r *Result) benchmark(good []dataset.Execution) error {
 		}
 	}
 	if len(steady) == 0 || r.Class == "" || pair.Counts.NoSteadyState > 0 {
-		steady = slices.Clone(r.Times)
+		steady, r.unsteady = slices.Clone(r.Times), true
 	}
 	r.describe(steady)
 	return nil

@@ -147,12 +147,7 @@ func (a *Answer) warn() {
 		if r.Command {
 			r.warnCommand(a.Shell != nil)
 		}
-		switch r.Class {
-		case classify.PairClass(classify.NoSteadyState), classify.BadInconsistent:
-			r.add("its times did not become steady in every execution: the mean describes no state of it")
-		case classify.PairClass(classify.Slowdown):
-			r.add("it became slower while it was measured")
-		}
+		r.warnClass()
 		if len(r.levels) > 0 && len(r.levels) < fewestPairs {
 			r.add("%s: too few for an interval to rely on; give more --runs",
 				display.Count(len(r.levels), "execution"))
@@ -162,6 +157,22 @@ func (a *Answer) warn() {
 
 func (r *Result) add(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+// warnClass explains a class that is not that of a program with one speed.
+func (r *Result) warnClass() {
+	switch {
+	case r.Command && r.Class == classify.PairClass(classify.NoSteadyState):
+		r.add("its times did not become steady: the mean describes no state of it")
+	case r.unsteady:
+		r.add("its times did not become steady in every execution: the mean is that of all iterations, and "+
+			"describes no state of it; a comparison takes %s, without the warm-up",
+			display.UnitOf("s").Value(r.Level.Mean))
+	case r.Class == classify.PairClass(classify.Slowdown):
+		r.add("it became slower while it was measured")
+	case r.Class == classify.BadInconsistent:
+		r.add("it became slower in some executions")
+	}
 }
 
 func (r *Result) warnCommand(shell bool) {

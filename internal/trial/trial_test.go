@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/config"
 	"krund/internal/doctor"
@@ -293,6 +294,48 @@ func TestAnswerBelowShell(t *testing.T) {
 	}
 	if len(a.Warnings) != 1 || !strings.HasPrefix(a.Warnings[0], "a is not compared") {
 		t.Errorf("warnings %q", a.Warnings)
+	}
+}
+
+// TestAnswerOfUnsteady: an execution without a steady state. On a terminal two means of 87.79 and
+// 12.25 µs stood above a ratio of 27.57, with nothing to explain it. Here 50 iterations of 60 µs
+// come before 150 of 2 µs, of which the last 10 are slower: the mean of all is 16.55 µs, the level
+// 2 µs.
+func TestAnswerOfUnsteady(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	p := Plan{Subjects: []Subject{{Name: "a", Text: "a", File: "a.py"}}}
+	d := &dataset.Dataset{}
+	for number := range 5 {
+		wall := make([]float64, 200)
+		for i := range wall {
+			wall[i] = 2e-6
+			switch {
+			case i < 50:
+				wall[i] = 60e-6
+			case i >= 190:
+				wall[i] = 3e-6
+			}
+			wall[i] *= 1 + 0.001*r.NormFloat64()
+		}
+		d.Add(p.Key(p.Subjects[0]), execution(number+1, wall))
+	}
+	a, err := AnswerOf(p, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := a.Subjects[0]
+	const want = "its times did not become steady in every execution: the mean is that of all " +
+		"iterations, and describes no state of it; a comparison takes 2.0"
+	if len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], want) ||
+		!strings.HasSuffix(got.Warnings[0], " µs, without the warm-up") ||
+		math.Abs(got.Mean-16.55e-6) > 1e-7 {
+		t.Errorf("mean %g, class %s, warnings %q", got.Mean, got.Class, got.Warnings)
+	}
+	// what is steady in every execution, but slower at the end in some, has another reason
+	slower := Result{Class: classify.BadInconsistent}
+	if slower.warnClass(); len(slower.Warnings) != 1 ||
+		slower.Warnings[0] != "it became slower in some executions" {
+		t.Errorf("%q", slower.Warnings)
 	}
 }
 

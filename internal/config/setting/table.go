@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"krund/internal/display"
 )
 
 // A Table is a list of findings about a machine, printed as text for people or as JSON for
@@ -25,8 +27,9 @@ func (t Table) Problems() []Problem { return Problems(t.Findings) }
 const widest = 36
 
 // Print writes a row for each finding: name, policy, status, found, wanted. Below it come the
-// detail and, unless all is well, why it matters and how to fix it. The last line is a summary.
-func (t Table) Print(w io.Writer) error {
+// detail and, unless all is well, why it matters and how to fix it, broken to fit a terminal of
+// width columns; 0 breaks nothing. The last line is a summary.
+func (t Table) Print(w io.Writer, width int) error {
 	rows := [][]string{{"control", "policy", "status", "found", "wanted"}}
 	for _, f := range t.Findings {
 		rows = append(rows, []string{f.Name, string(f.Policy),
@@ -42,7 +45,7 @@ func (t Table) Print(w io.Writer) error {
 	for i, row := range rows {
 		writeRow(&b, row, widths)
 		if i > 0 {
-			t.Findings[i-1].writeRemarks(&b, widths[0])
+			t.Findings[i-1].writeRemarks(&b, widths[0], width)
 		}
 	}
 	fmt.Fprintf(&b, "\n%s\n", t.summary())
@@ -67,10 +70,12 @@ func writeRow(b *strings.Builder, row []string, widths []int) {
 }
 
 // writeRemarks writes the lines below a row, indented by the width of the first column.
-func (f Finding) writeRemarks(b *strings.Builder, indent int) {
+func (f Finding) writeRemarks(b *strings.Builder, indent, width int) {
+	left := indent + len("  note ")
 	remark := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(b, "%s  %-4s %s\n", strings.Repeat(" ", indent), label, text)
+			fmt.Fprintf(b, "%*s  %-4s %s\n", indent, "", label,
+				strings.ReplaceAll(display.Wrap(text, width-left, ""), "\n", "\n"+strings.Repeat(" ", left)))
 		}
 	}
 	remark("note", f.Detail)

@@ -1,6 +1,35 @@
 package setting
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestTableOnATerminal: the text below a row keeps to the columns of a terminal, in a pipe it is
+// one line.
+func TestTableOnATerminal(t *testing.T) {
+	why := strings.Repeat("a varying clock frequency changes every result ", 4)
+	table := Table{[]Finding{{Name: "frequency", Policy: Warn, Status: StatusCannot, Why: why}}}
+	for width, lines := range map[int]int{0: 1, 80: 3} {
+		var b strings.Builder
+		if err := table.Print(&b, width); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for line := range strings.Lines(b.String()) {
+			if strings.HasPrefix(line, strings.Repeat(" ", len("frequency  "))) {
+				n++
+			}
+			if line = strings.TrimSuffix(line, "\n"); width > 0 && utf8.RuneCountInString(line) > width {
+				t.Errorf("%q is wider than %d columns", line, width)
+			}
+		}
+		if n != lines {
+			t.Errorf("width %d: %d lines below the row, want %d:\n%s", width, n, lines, b.String())
+		}
+	}
+}
 
 func TestTableFails(t *testing.T) {
 	fit := Table{[]Finding{
