@@ -136,7 +136,8 @@ func (a *app) shipIdle(ctx context.Context) error {
 	var failed []error
 	for _, dir := range known.Directories() {
 		err := a.shipOne(ctx, dir)
-		if errors.Is(err, fs.ErrNotExist) { // the directory was removed or moved
+		// Another file may be missing, too, such as hub.toml.
+		if _, missing := a.fsys.Lstat(dir); errors.Is(missing, fs.ErrNotExist) { // it was removed or moved
 			err = known.Remove(dir)
 		}
 		failed = append(failed, err)

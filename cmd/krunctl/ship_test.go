@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -127,6 +128,41 @@ func TestShipWithoutHub(t *testing.T) {
 	a.hubFile = filepath.Join(t.TempDir(), "hub.toml")
 	code, _, stderr := runApp(a, "ship", newExperiment(t).dir())
 	if code != 1 || !strings.Contains(stderr, "has not joined a hub") {
+		t.Errorf("%d %s", code, stderr)
+	}
+}
+
+// TestShipRemembersWithoutHub: what a machine has to ship is not forgotten while hub.toml is
+// missing, and forgotten when its directory was removed.
+func TestShipRemembersWithoutHub(t *testing.T) {
+	a := testApp(t)
+	a.hubFile, a.state = filepath.Join(t.TempDir(), "hub.toml"), t.TempDir()
+	a.runtime = []string{t.TempDir()}
+	known := ship.KnownAt(durable.OS(), a.state)
+	kept := newExperiment(t).dir()
+	for _, dir := range []string{kept, filepath.Join(t.TempDir(), "removed.krun")} {
+		if err := known.Add(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, _, stderr := runApp(a, "ship"); code != 1 || !strings.Contains(stderr, "has not joined a hub") {
+		t.Errorf("%d %s", code, stderr)
+	}
+	if list := known.Directories(); len(list) != 1 || list[0] != kept {
+		t.Errorf("remembered: %q, want %s", list, kept)
+	}
+}
+
+// TestWaitForSilentHub: a hub that accepts a request and does not answer does not outlast --timeout.
+func TestWaitForSilentHub(t *testing.T) {
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	}))
+	defer silent.Close()
+	a := testApp(t)
+	a.env = func(name string) string { return map[string]string{"KRUNHUB_TOKEN": "x"}[name] }
+	code, _, stderr := runApp(a, "wait", "--timeout", "1ns", "--hub", silent.URL, "x")
+	if code != 4 || !strings.Contains(stderr, "has not ended within 1ns") {
 		t.Errorf("%d %s", code, stderr)
 	}
 }

@@ -66,7 +66,11 @@ func (a *app) wait(ctx context.Context, client *api.Client, id string, timeout t
 	begin := clock.Now()
 	answered, last := begin, ""
 	for {
-		state, err := client.Experiment(ctx, id)
+		limit := askEvery
+		if timeout > 0 {
+			limit = min(limit, max(timeout-clock.Now().Sub(begin), time.Second))
+		}
+		state, err := askState(ctx, client, id, limit)
 		var refused *api.Error
 		switch {
 		case err == nil:
@@ -97,6 +101,13 @@ func (a *app) wait(ctx context.Context, client *api.Client, id string, timeout t
 			return err
 		}
 	}
+}
+
+// askState asks once. A hub that accepts the request and does not answer must not block forever.
+func askState(ctx context.Context, client *api.Client, id string, limit time.Duration) (api.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return client.Experiment(ctx, id)
 }
 
 // ending describes why an experiment is not done.

@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -89,14 +88,18 @@ func (c *Cache) share(ctx context.Context, parent string, x database.Experiment,
 	if err := durable.MkdirAll(c.FS, filepath.Join(dir, "results")); err != nil {
 		return err
 	}
-	var replaced []string
+	replaced := map[results.Name]bool{}
 	for _, f := range files {
 		text, err := c.DB.FileContent(ctx, x.ID, machine, f.Name)
 		if err != nil {
 			return err
 		}
 		if f.Name == api.FileReplaced {
-			replaced = strings.Fields(string(text))
+			for name := range strings.FieldsSeq(string(text)) {
+				if n, ok := results.ParseName(name); ok {
+					replaced[n] = true
+				}
+			}
 		} else if err := c.write(filepath.Join(dir, f.Name), bytes.NewReader(text)); err != nil {
 			return err
 		}
@@ -105,13 +108,9 @@ func (c *Cache) share(ctx context.Context, parent string, x database.Experiment,
 		return err
 	}
 	// What a rerun has replaced after it was fetched.
-	for _, name := range replaced {
-		n, ok := results.ParseName(name)
-		if !ok {
-			continue
-		}
+	for n := range replaced {
 		path := filepath.Join(dir, "results")
-		err := c.FS.Rename(filepath.Join(path, name), filepath.Join(path, n.Replaced()))
+		err := c.FS.Rename(filepath.Join(path, n.String()), filepath.Join(path, n.Replaced()))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -120,7 +119,7 @@ func (c *Cache) share(ctx context.Context, parent string, x database.Experiment,
 }
 
 func (c *Cache) records(ctx context.Context, dir, experiment, machine string,
-	replaced []string) error {
+	replaced map[results.Name]bool) error {
 	for seq := int64(0); ; {
 		const part = 1000
 		list, err := c.DB.Records(ctx, experiment, machine, seq, part)
@@ -130,7 +129,7 @@ func (c *Cache) records(ctx context.Context, dir, experiment, machine string,
 		for _, r := range list {
 			name := results.Name{Slot: int(r.Slot), Attempt: int(r.Attempt)}
 			path := filepath.Join(dir, "results", name.String())
-			if slices.Contains(replaced, name.String()) {
+			if replaced[name] {
 				path = filepath.Join(dir, "results", name.Replaced())
 			}
 			if _, err := c.FS.Lstat(path); err == nil {
@@ -156,10 +155,13 @@ func (c *Cache) fetch(ctx context.Context, hash, path string) error {
 	return c.write(path, from)
 }
 
+// Part is the end of the names of files that are being written.
+const Part = ".part"
+
 // write writes a file. It appears when it is complete; it is not synced, because it can be fetched
 // again.
 func (c *Cache) write(path string, from io.Reader) error {
-	const usual, part = 0o644, ".part"
+	const usual, part = 0o644, Part
 	to, err := c.FS.OpenFile(path+part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, usual)
 	if err != nil {
 		return err

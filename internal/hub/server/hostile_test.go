@@ -1,11 +1,16 @@
 package server_test
 
 import (
+	"archive/tar"
 	"bufio"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +19,9 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/hubtest"
+	"krund/internal/hub/rebuild"
+	"krund/internal/hub/store"
+	"krund/internal/results"
 )
 
 // TestSlowForm: who sends a form slowly does not keep others from writing.
@@ -104,5 +112,48 @@ func TestNamesLikeIDs(t *testing.T) {
 	}
 	if err := h.DB.RemoveToken(t.Context(), access.Hash(lab1.Token), lab1.ID); err == nil {
 		t.Error("a user of this name revokes the token of the machine")
+	}
+}
+
+// TestResultsWithoutParts: files that another request is fetching at the same time are not sent,
+// and a list of replaced records that is no list of names does no harm.
+func TestResultsWithoutParts(t *testing.T) {
+	h := hubtest.New(t)
+	s := of("warmup", "first")
+	list := strings.Repeat("../../x 00000001.1.json.gz\n", 1000)
+	hash := store.Hash([]byte(list))
+	s.contents[hash] = []byte(list)
+	s.Entries = append(s.Entries, api.Entry{Name: api.FileReplaced, Hash: hash, Size: int64(len(list))})
+	receipt, err := s.send(t.Context(), h.Machine(t, "lab1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := h.Pages.Directory(t.Context(), receipt.Experiment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := filepath.Join(dir, "lab1", "warmup.krun", "config.toml"+rebuild.Part)
+	if err := os.WriteFile(part, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	content, err := h.Client(t, "eve", access.Reader).Results(t.Context(), receipt.Experiment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer content.Close() //nolint:errcheck // it was only read
+	var names []string
+	for in := tar.NewReader(content); ; {
+		entry, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, entry.Name)
+	}
+	want := "lab1/warmup.krun/results/" + results.Name{Slot: 0, Attempt: 1}.String()
+	if len(names) != 1 || names[0] != want {
+		t.Errorf("results %q, want %s", names, want)
 	}
 }

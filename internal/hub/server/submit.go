@@ -11,11 +11,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"krund/internal/bundle"
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
+	"krund/internal/hub/rebuild"
 )
 
 // bundle stores a bundle after it was checked as a machine will check it.
@@ -190,8 +192,8 @@ func (s *Server) results(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-tar")
 	out := tar.NewWriter(w)
 	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
+		if err != nil || !d.Type().IsRegular() || strings.HasSuffix(name, rebuild.Part) {
+			return err // another request may be fetching a file
 		}
 		inside, err := filepath.Rel(dir, name)
 		if err != nil {
