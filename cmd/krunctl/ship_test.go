@@ -153,7 +153,8 @@ func TestShipRemembersWithoutHub(t *testing.T) {
 	}
 }
 
-// TestWaitForSilentHub: a hub that accepts a request and does not answer does not outlast --timeout.
+// TestWaitForSilentHub: a hub that accepts a request and does not answer does not outlast
+// --timeout.
 func TestWaitForSilentHub(t *testing.T) {
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
