@@ -33,6 +33,7 @@ func ReadRatings(r io.Reader) (list similarity.Ratings, err error) {
 			"%d raters", ErrFormat, mostRaters)
 	}
 	list.Raters = head[1:]
+	seen := map[string]bool{}
 	for {
 		row, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -46,6 +47,10 @@ func ReadRatings(r io.Reader) (list similarity.Ratings, err error) {
 		}
 		s := similarity.Subject{Key: row[0]}
 		err = tooLong("key", s.Key)
+		if err == nil && seen[s.Key] {
+			err = fmt.Errorf("the key %.80q has a line already; a rater has a column", s.Key)
+		}
+		seen[s.Key] = true
 		for _, text := range row[1:] {
 			v := similarity.Verdict(strings.TrimSpace(text))
 			known := []similarity.Verdict{"", similarity.Similar, similarity.Dissimilar}

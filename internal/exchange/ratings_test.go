@@ -23,6 +23,7 @@ func TestReadRatings(t *testing.T) {
 		"benchmark,R1\n":                         "line 1: the header",
 		"key\n":                                  "line 1: the header",
 		"key,R1\na,yes\n":                        "line 2: \"yes\" is neither",
+		"key,R1\na,similar\na,dissimilar\n":      "line 3: the key \"a\" has a line already",
 		"key,R1\na\n":                            "wrong number of fields",
 		"key,R1\n\"a,similar\n":                  "extraneous or missing",
 		"key" + strings.Repeat(",r", 101) + "\n": "1 to 100 raters",
