@@ -134,9 +134,8 @@ type Compare struct {
 // History is the choice of the experiments whose history is shown.
 type History struct {
 	Frame
-	Name  string   // with which their names begin
-	Names []string // of experiments, each once
-	Most  int      // experiments
+	Name  string   // of the experiments
+	Names []string // that have a history
 }
 
 // Choice is an option of a list.

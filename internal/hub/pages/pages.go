@@ -15,6 +15,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
+	"krund/internal/hub/jobs"
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
 )
@@ -26,6 +27,8 @@ type Pages struct {
 	log     *slog.Logger
 	live    *live
 	reports *reports
+
+	histories jobs.Histories
 
 	mu    sync.Mutex
 	noise map[string]string // summary of each noise certificate, by the hash of its blob
@@ -44,6 +47,7 @@ type Options struct {
 // New returns the pages. ctx ends their background work.
 func New(ctx context.Context, o Options) *Pages {
 	p := &Pages{db: o.DB, store: o.Store, log: o.Log, noise: map[string]string{}}
+	p.histories = jobs.Histories{DB: o.DB, Log: o.Log}
 	p.live = newLive(ctx, o.DB, o.Log)
 	p.reports = newReports(ctx, o, &rebuild.Cache{DB: o.DB, Store: o.Store, FS: durable.OS(), Dir: o.Dir})
 	return p

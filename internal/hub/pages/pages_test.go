@@ -67,7 +67,7 @@ func samples(text string) map[string]any {
 			Report: "/experiments/e1/report", Others: choices[1:], Alerts: []Alert{alert}},
 		"compare":    Compare{frame("Compare", "compare"), choices, "e1", "e2", text, text},
 		"no-compare": Compare{Frame: frame("Compare", "compare")},
-		"history":    History{frame("History", "history"), text, []string{text, "sorting"}, 100},
+		"history":    History{frame("History", "history"), text, []string{text, "sorting"}},
 		"no-history": History{Frame: frame("History", "history")},
 		"alerts":     Alerts{live("Alerts", "alerts"), []Alert{alert}},
 		"no-alerts":  Alerts{Frame: live("Alerts", "alerts")},

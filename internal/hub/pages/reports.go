@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -71,7 +72,7 @@ func (p *Pages) Directory(ctx context.Context, experiment string) (string, error
 	return p.reports.cache.Experiment(ctx, experiment)
 }
 
-// wanted is a report, a comparison of two experiments or arms, or a history.
+// wanted is a report, or a comparison of two experiments or arms.
 type wanted struct {
 	key         string   // a text that changes when the result may
 	experiments []string // ids
@@ -135,52 +136,49 @@ func (p *Pages) compareForm(r *http.Request, f Frame) (any, error) {
 	return Compare{Frame: f, Choices: choices}, err
 }
 
-// mostVersions is how many experiments a history has at most.
-const mostVersions = 100
-
-// history shows the choice of experiments, or their history.
+// history shows the names that have a history, or the history of one. Its page has scripts of its
+// own, and therefore the policy of a report.
 func (p *Pages) history(w http.ResponseWriter, r *http.Request) {
-	name := r.FormValue("name")
-	list, err := p.db.Experiments(r.Context(), mostHistory)
-	if err != nil {
+	f := p.frame(r)
+	f.Title, f.Section = "History", "history"
+	page := History{Frame: f, Name: r.FormValue("name")}
+	if page.Name == "" {
+		p.historyForm(w, r, page)
+		return
+	}
+	select {
+	case p.reports.slots <- struct{}{}:
+		defer func() { <-p.reports.slots }()
+	case <-r.Context().Done():
+		return
+	}
+	h, unit, err := p.histories.Of(r.Context(), page.Name)
+	var text bytes.Buffer // whole or not at all
+	if err == nil {
+		err = report.HistoryPage(&text, h, unit, display.Version())
+	}
+	switch {
+	case err != nil:
+		p.fail(w, r, err)
+	case len(h.Keys) == 0:
+		page.Note = "No experiment that has ended with results has the name " + page.Name
+		p.historyForm(w, r, page)
+	default:
+		secure(w.Header(), reportPolicy)
+		w.Header().Set("Content-Type", media[".html"])
+		w.Header().Set("Cache-Control", "no-store")
+		_, _ = text.WriteTo(w) // the browser may have gone
+	}
+}
+
+func (p *Pages) historyForm(w http.ResponseWriter, r *http.Request, page History) {
+	var err error
+	if page.Names, err = p.db.Histories(r.Context()); err != nil {
 		p.fail(w, r, err)
 		return
 	}
-	f := p.frame(r)
-	f.Title, f.Section = "History", "history"
-	page := History{Frame: f, Name: name, Most: mostVersions}
-	want := wanted{args: []string{"history", "--format=html"}, file: "index.html", first: "index.html",
-		key: "history"}
-	for _, x := range list {
-		if !slices.Contains(page.Names, x.Name) {
-			page.Names = append(page.Names, x.Name)
-		}
-		if name == "" || !strings.HasPrefix(x.Name, name) || len(want.experiments) == mostVersions {
-			continue
-		}
-		version, err := p.db.ContentVersion(r.Context(), x.ID)
-		if err != nil {
-			p.fail(w, r, err)
-			return
-		}
-		if version != "" {
-			want.key += fmt.Sprintf(" %q %s", x.ID, version)
-			want.experiments = append(want.experiments, x.ID)
-		}
-	}
-	if len(want.experiments) == 0 {
-		if name != "" {
-			page.Note = "No experiment with results has a name that begins with " + name
-		}
-		p.show(w, r, http.StatusOK, page)
-		return
-	}
-	slices.Reverse(want.experiments) // the oldest first
-	p.serveReport(w, r, want)
+	p.show(w, r, http.StatusOK, page)
 }
-
-// mostHistory is how many experiments are searched for a name.
-const mostHistory = 5000
 
 // serveReport leads to a report when it is ready. Else it is made, and the browser asks again.
 func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, want wanted) {
