@@ -42,7 +42,7 @@ EXAMPLES
 type settings struct {
 	listen, data, database, store string
 	certificate, key              string // of TLS
-	verbose                       bool
+	tlsProxy, verbose             bool
 }
 
 func serveCommand(stdout, stderr io.Writer) *cobra.Command {
@@ -51,7 +51,6 @@ func serveCommand(stdout, stderr io.Writer) *cobra.Command {
 		Use: "serve", Short: "Run the hub", Long: serveHelp, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), s, stdout, stderr) },
 	}
-	defer c.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	f := c.Flags()
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8642", "address to listen on; port 0: any that is free")
 	f.StringVar(&s.data, "data", "krunhub.data", "directory of the embedded database and the blobs")
@@ -59,6 +58,8 @@ func serveCommand(stdout, stderr io.Writer) *cobra.Command {
 	f.StringVar(&s.store, "store", "", "s3://HOST/BUCKET[/PREFIX] instead of files for the blobs")
 	f.StringVar(&s.certificate, "tls-cert", "", "file with the certificate for TLS; with --tls-key")
 	f.StringVar(&s.key, "tls-key", "", "file with its key")
+	f.BoolVar(&s.tlsProxy, "tls-proxy", false,
+		"browsers come through a reverse proxy with TLS: they send cookies by TLS only")
 	c.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "also print debugging messages")
 	return c
@@ -161,7 +162,8 @@ func (h *hub) open(ctx context.Context, s settings) (err error) {
 // run serves until ctx ends, and then lets requests and jobs finish.
 func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 	view := pages.New(ctx, pages.Options{DB: h.db, Store: h.store, Log: h.log,
-		Dir: filepath.Join(s.data, "experiments"), Krunctl: krunctl()})
+		Dir: filepath.Join(s.data, "experiments"), Krunctl: krunctl(),
+		Secure: s.tlsProxy})
 	login, err := server.ReadLogin(durable.OS(), filepath.Join(s.data, "login.toml"))
 	if err != nil {
 		return err

@@ -268,13 +268,18 @@ func TestLogIn(t *testing.T) {
 			t.Fatalf("next %q: %s to %q", to, response.Status, response.Header.Get("Location"))
 		}
 		c := response.Cookies()[0]
-		if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Value == token {
+		if !c.HttpOnly || c.Secure || c.SameSite != http.SameSiteLaxMode || c.Value == token {
 			t.Errorf("cookie %v", c)
 		}
 		who, err := h.db.Who(t.Context(), c.Value)
 		if err != nil || who.Name != "anna" || who.Role != access.User {
 			t.Errorf("session of %+v, %v", who, err)
 		}
+	}
+	h.secure = true // TLS ends at a proxy
+	response, _ := h.do(http.MethodPost, "/login", url.Values{"token": {token}})
+	if c := response.Cookies()[0]; !c.Secure {
+		t.Errorf("cookie %v, want Secure", c)
 	}
 }
 

@@ -78,16 +78,19 @@ func (p *Pages) Session(w http.ResponseWriter, r *http.Request, who access.Ident
 		return err
 	})
 	if err == nil {
-		http.SetCookie(w, sessionCookie(r, token, int(sessionTime/time.Second)))
+		http.SetCookie(w, p.sessionCookie(r, token, int(sessionTime/time.Second)))
 	}
 	return err
 }
 
 // sessionCookie is sent along by this hub's pages and by links to them, not by other sites' forms.
-func sessionCookie(r *http.Request, token string, seconds int) *http.Cookie {
+func (p *Pages) sessionCookie(r *http.Request, token string, seconds int) *http.Cookie {
 	return &http.Cookie{Name: Cookie, Value: token, Path: "/", MaxAge: seconds, HttpOnly: true,
-		Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode}
+		Secure: p.Secure(r), SameSite: http.SameSiteLaxMode}
 }
+
+// Secure reports whether the browser's connection has TLS, which may end at a reverse proxy.
+func (p *Pages) Secure(r *http.Request) bool { return p.secure || r.TLS != nil }
 
 // logOut ends the session.
 func (p *Pages) logOut(w http.ResponseWriter, r *http.Request) {
@@ -98,7 +101,7 @@ func (p *Pages) logOut(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	http.SetCookie(w, sessionCookie(r, "", -1))
+	http.SetCookie(w, p.sessionCookie(r, "", -1))
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 

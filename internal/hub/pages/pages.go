@@ -29,6 +29,7 @@ type Pages struct {
 	reports *reports
 
 	histories jobs.Histories
+	secure    bool
 
 	mu    sync.Mutex
 	noise map[string]string // summary of each noise certificate, by the hash of its blob
@@ -42,11 +43,12 @@ type Options struct {
 	// Dir is a directory for what can be made again: experiments and reports.
 	Dir     string
 	Krunctl string // the program that makes the reports
+	Secure  bool   // browsers come by TLS, also if a request does not
 }
 
 // New returns the pages. ctx ends their background work.
 func New(ctx context.Context, o Options) *Pages {
-	p := &Pages{db: o.DB, store: o.Store, log: o.Log, noise: map[string]string{}}
+	p := &Pages{db: o.DB, store: o.Store, log: o.Log, secure: o.Secure, noise: map[string]string{}}
 	p.histories = jobs.Histories{DB: o.DB, Log: o.Log}
 	p.live = newLive(ctx, o.DB, o.Log)
 	p.reports = newReports(ctx, o, &rebuild.Cache{DB: o.DB, Store: o.Store, FS: durable.OS(), Dir: o.Dir})

@@ -163,7 +163,7 @@ const oidcCookie = "krunhub-oidc"
 
 func (s *Server) oidcPart(r *http.Request, value string, seconds int) *http.Cookie {
 	return &http.Cookie{Name: oidcCookie, Value: value, Path: "/login/oidc", MaxAge: seconds, HttpOnly: true,
-		Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode}
+		Secure: s.Pages.Secure(r), SameSite: http.SameSiteLaxMode}
 }
 
 // toProvider sends the browser to the provider.
