@@ -67,6 +67,7 @@ type compareOptions struct {
 	arms               string
 	correction, failOn string
 	calibrate          bool
+	names              []string // of the arguments in the output; nil: their own
 }
 
 // failing are the verdicts that --fail-on names.
@@ -76,8 +77,10 @@ var failing = map[string][]compare.Verdict{
 	"never":   nil,
 }
 
-func compareCommand(a *app) *cobra.Command {
-	var o compareOptions
+func compareCommand(a *app) *cobra.Command { return comparing(a, &compareOptions{}) }
+
+// comparing returns the command with its options.
+func comparing(a *app, o *compareOptions) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "compare BEFORE AFTER | EXPERIMENT",
 		Short: "Compare two experiments, or the arms of one",
@@ -91,7 +94,7 @@ func compareCommand(a *app) *cobra.Command {
 			if err != nil {
 				return usageError(err)
 			}
-			return a.compare(args, write, o)
+			return a.compare(args, write, *o)
 		},
 	}
 	o.flags(a, command)
@@ -147,7 +150,7 @@ func (a *app) compare(args []string, write compareWriter, o compareOptions) erro
 	}
 	var sides []compare.Side
 	var facts []*report.Facts
-	for _, arg := range args {
+	for i, arg := range args {
 		of := &report.Facts{}
 		r.Visit = func(record *results.Record) {
 			if pattern == nil || pattern.Match(record.Key) {
@@ -157,6 +160,9 @@ func (a *app) compare(args []string, write compareWriter, o compareOptions) erro
 		in, doc, err := r.Analyzed(arg, o.key, rules)
 		if err != nil {
 			return err
+		}
+		if o.names != nil {
+			doc.Source.Name = o.names[i]
 		}
 		if in.Data.Format != experiment.Format {
 			of = nil

@@ -287,7 +287,7 @@ func TestHub(t *testing.T) {
 		t.Errorf("exit %d: %+v\n%s", r.code, c, r.stderr)
 	}
 	r = h.krunctl(t, "eve", "verdict", "--format", "junit", id)
-	if !strings.Contains(r.stdout, "<testsuite") {
+	if !strings.Contains(r.stdout, `<testsuite name="x (`+id+`): v1 → main"`) {
 		t.Error(r.text())
 	}
 }

@@ -39,7 +39,8 @@ EXIT STATUS
 
 func verdictCommand(a *app) *cobra.Command {
 	var hub string
-	c := compareCommand(a)
+	var o compareOptions
+	c := comparing(a, &o)
 	compare := c.RunE
 	c.Use, c.Short, c.Long = "verdict ID | BEFORE-ID AFTER-ID", "Compare the arms of an experiment on a hub",
 		verdictHelp
@@ -61,7 +62,7 @@ func verdictCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			dirs = append(dirs, filepath.Join(one, name))
+			dirs, o.names = append(dirs, filepath.Join(one, name)), append(o.names, name+" ("+id+")")
 		}
 		return compare(c, dirs)
 	}
