@@ -158,7 +158,11 @@ func (r Reader) columns(arg string, keep func(string) bool) (*dataset.Dataset, e
 	var parts []*dataset.Dataset
 	var first *config.Config
 	var again copies
-	for _, dir := range Parts(r.FS, arg) {
+	list := Parts(r.FS, arg)
+	if len(list) > 1 {
+		r.Visit = r.sameConfig(list)
+	}
+	for _, dir := range list {
 		d, e, err := again.part(r, dir, keep)
 		if err != nil {
 			return nil, err

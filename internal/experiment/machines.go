@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/key"
+	"krund/internal/results"
 )
 
 // Parts returns the experiment's directories that arg names: the directory itself, or those of the
@@ -203,4 +206,40 @@ func planDiffers(a, b *config.Config) string {
 		}
 	}
 	return ""
+}
+
+// sameConfig returns Visit for the parts of one experiment: configurations that differ only in
+// the part of each machine ([experiment] shard) have the same hash there, that of the first.
+func (r Reader) sameConfig(parts []string) func(*results.Record) {
+	if r.Visit == nil {
+		return nil
+	}
+	same, firsts := map[string]string{}, map[string]string{} // by hash, by what is left of a text
+	for _, dir := range parts {
+		e, err := Open(r.FS, dir)
+		if err != nil {
+			continue // reading the part reports it
+		}
+		text, err := durable.ReadFile(r.FS, e.ConfigCopy())
+		if err != nil {
+			continue // so the records' hashes stay as they are
+		}
+		sum := sha256.Sum256(text)
+		hash := hex.EncodeToString(sum[:])
+		rest, err := config.WithoutShard(string(text))
+		if err != nil {
+			continue
+		}
+		if firsts[rest] == "" {
+			firsts[rest] = hash
+		}
+		same[hash] = firsts[rest]
+	}
+	return func(rec *results.Record) {
+		if first := same[rec.ConfigHash]; first != "" && first != rec.ConfigHash {
+			part := *rec
+			part.ConfigHash, rec = first, &part
+		}
+		r.Visit(rec)
+	}
 }

@@ -1,7 +1,10 @@
 package experiment
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,12 +39,18 @@ func machine(t *testing.T, dir, host, name, config string, numbers ...int) {
 			r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: arm}, slot, 1, number,
 				results.Completed)
 			r.Host, r.Experiment = "localhost", name // as cloned machines may all be called
+			r.ConfigHash = hash(config)
 			if err := a.Append(r); err != nil {
 				t.Fatal(err)
 			}
 			slot++
 		}
 	}
+}
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
 }
 
 // TestMachines: the parts of an experiment are one data set, in which executions with the same
@@ -155,5 +164,26 @@ func TestKeyedMachines(t *testing.T) {
 				t.Errorf("%v: %v", numbers, got)
 			}
 		}
+	}
+}
+
+// TestMachinesConfig: the part of each machine makes no other configuration; another difference
+// does. The hash is the first part's.
+func TestMachinesConfig(t *testing.T) {
+	part := func(n int) string {
+		return armsText + fmt.Sprintf("\n[machines.x.experiment]\nshard = \"%d/3\"\n", n)
+	}
+	other := part(3) + "[limits]\ntimeout = \"9s\"\n"
+	dir := t.TempDir()
+	for i, text := range []string{part(1), part(2), other} {
+		machine(t, dir, fmt.Sprint("m", i), "ab", text, i+1)
+	}
+	got := map[string]int{}
+	add := func(r *results.Record) { got[r.ConfigHash]++ }
+	if _, err := (Reader{FS: durable.OS(), Visit: add}).Read(dir, Options{Column: dataset.Wall}); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]int{hash(part(1)): 4, hash(other): 2}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

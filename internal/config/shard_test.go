@@ -1,0 +1,32 @@
+package config
+
+import "testing"
+
+// TestWithoutShard: what machines add to a shared configuration does not count, all else does.
+func TestWithoutShard(t *testing.T) {
+	const base = "[experiment]\nexecutions = 4\n[limits]\ntimeout = \"1m\"\n"
+	for _, c := range []struct {
+		name, text string
+		same       bool
+	}{
+		{"itself", base, true},
+		{"a comment", "# x\n" + base, true},
+		{"the part that krunctl adds", base + "[machines.\"la[b]\".experiment]\nshard = \"1/3\"\n", true},
+		{"a part written by hand", "[experiment]\nshard = \"2/3\"\nexecutions = 4\n[limits]\ntimeout = \"1m\"\n",
+			true},
+		{"another number", "[experiment]\nexecutions = 5\n[limits]\ntimeout = \"1m\"\n", false},
+		{"another key of a machine", base + "[machines.lab.experiment]\nshard = \"1/3\"\nexecutions = 5\n", false},
+		{"another section of a machine", base + "[machines.lab.limits]\ntimeout = \"2m\"\n", false},
+	} {
+		want, err := WithoutShard(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := WithoutShard(c.text); err != nil || (got == want) != c.same {
+			t.Errorf("%s: %s, %v, want the same as %s: %v", c.name, got, err, want, c.same)
+		}
+	}
+	if _, err := WithoutShard("x"); err == nil {
+		t.Error("no TOML is no error")
+	}
+}
