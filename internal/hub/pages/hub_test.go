@@ -387,8 +387,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestHistoryPage: the history is made of the values that the hub has stored, with the changes whose
-// alert is muted.
+// TestHistoryPage: the history is made of the values that the hub has stored, and marks the changes
+// whose alert is muted.
 func TestHistoryPage(t *testing.T) {
 	h := newTestHub(t, "#!/bin/sh\nexit 1\n")
 	h.update(func(tx *sql.Tx) error {
@@ -412,7 +412,8 @@ func TestHistoryPage(t *testing.T) {
 	}
 	response, text := h.get("/history?name=sorting")
 	if response.Header.Get("Content-Security-Policy") != reportPolicy ||
-		!strings.Contains(text, "1 change") || !strings.Contains(text, "v20") || strings.Contains(text, " muted<") {
+		!strings.Contains(text, "1 change") || !strings.Contains(text, "v20") ||
+		strings.Contains(text, " muted<") {
 		t.Fatalf("%s %q\n%s", response.Status, response.Header, text)
 	}
 	of, _, err := h.histories.Of(t.Context(), "sorting")
