@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,8 +133,10 @@ func compareNotes(r *compare.Result) []string {
 	if c := r.Calibration; c != nil {
 		notes = append(notes, calibrationText(c))
 	}
-	if text := layoutText(r); text != "" {
-		notes = append(notes, text)
+	for _, text := range []string{layoutText(r), machinesText(r)} {
+		if text != "" {
+			notes = append(notes, text)
+		}
 	}
 	for _, w := range r.Warnings {
 		notes = append(notes, w.Text)
@@ -166,6 +169,33 @@ func layoutText(r *compare.Result) string {
 	}
 	return "share of the layout in memory in the variance between executions, which cancels within blocks: " +
 		text
+}
+
+// machinesText is how much the machines of a shared experiment differ: in the one key, or the median
+// of all keys with the key in which they differ most; "" for one machine.
+func machinesText(r *compare.Result) string {
+	var spreads []float64
+	var largest *compare.Change
+	for i := range r.Changes {
+		if c := &r.Changes[i]; c.Machines != nil && !math.IsNaN(float64(c.Machines.Share)) {
+			spreads = append(spreads, float64(c.Machines.Spread))
+			if largest == nil || c.Machines.Spread > largest.Machines.Spread {
+				largest = c
+			}
+		}
+	}
+	if largest == nil {
+		return ""
+	}
+	m := largest.Machines
+	text := fmt.Sprintf("%s in %s, %s of the variance between executions, p %s",
+		compare.Percent(float64(m.Spread)), largest.Key, compare.Percent(float64(m.Share)), pText(m.Corrected))
+	if len(spreads) > 1 {
+		text = fmt.Sprintf("%s in the median of %d keys, at most %s",
+			compare.Percent(quantile.SpreadOf(spreads).Median), len(spreads), text)
+	}
+	return fmt.Sprintf("difference between the slowest and the fastest of %d machines, which cancels, because "+
+		"the comparison is within machines: %s", m.Machines, text)
 }
 
 func calibrationText(c *compare.Calibration) string {
