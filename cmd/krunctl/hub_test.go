@@ -328,6 +328,10 @@ func TestHubRefuses(t *testing.T) {
 	if r := h.krunctl(t, "eve", "wait", id); r.code != exitError || r.stdout != "stopped\n" {
 		t.Error(r.text())
 	}
+	r := h.krunctl(t, "eve", "verdict", id)
+	if r.code != exitError || !strings.Contains(r.stderr, "no machine has shipped results") {
+		t.Error(r.text())
+	}
 	if n := h.idle(t, "lab1"); n != nil {
 		t.Errorf("a stopped experiment is given to a machine: %+v", n)
 	}

@@ -184,7 +184,13 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request) {
 
 // results sends what the machines have shipped of an experiment as a tar archive.
 func (s *Server) results(w http.ResponseWriter, r *http.Request) {
-	dir, err := s.Pages.Directory(r.Context(), r.PathValue("id"))
+	id := r.PathValue("id")
+	dir, err := s.Pages.Directory(r.Context(), id)
+	if err == nil {
+		if _, err = os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+			err = failure{http.StatusNotFound, "no machine has shipped results of experiment " + id}
+		}
+	}
 	if err != nil {
 		s.fail(w, r, err)
 		return
