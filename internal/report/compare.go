@@ -171,8 +171,8 @@ func layoutText(r *compare.Result) string {
 		text
 }
 
-// machinesText is how much the machines of a shared experiment differ: in the one key, or the median
-// of all keys with the key in which they differ most; "" for one machine.
+// machinesText is how much the machines of a shared experiment differ: in the one key, or the
+// median of all keys with the key in which they differ most; "" for one machine.
 func machinesText(r *compare.Result) string {
 	var spreads []float64
 	var largest *compare.Change
@@ -189,13 +189,14 @@ func machinesText(r *compare.Result) string {
 	}
 	m := largest.Machines
 	text := fmt.Sprintf("%s in %s, %s of the variance between executions, p %s",
-		compare.Percent(float64(m.Spread)), largest.Key, compare.Percent(float64(m.Share)), pText(m.Corrected))
+		compare.Percent(float64(m.Spread)), largest.Key, compare.Percent(float64(m.Share)),
+		pText(m.Corrected))
 	if len(spreads) > 1 {
 		text = fmt.Sprintf("%s in the median of %d keys, at most %s",
 			compare.Percent(quantile.SpreadOf(spreads).Median), len(spreads), text)
 	}
-	return fmt.Sprintf("difference between the slowest and the fastest of %d machines, which cancels, because "+
-		"the comparison is within machines: %s", m.Machines, text)
+	return fmt.Sprintf("difference between the slowest and the fastest of %d machines, which cancels, "+
+		"because the comparison is within machines: %s", m.Machines, text)
 }
 
 func calibrationText(c *compare.Calibration) string {
