@@ -299,6 +299,15 @@ func (s *section) command(n *node, name string) []string {
 	return argv
 }
 
+// optional reads one command; an empty list means none.
+func (s *section) optional(name string) []string {
+	n := s.get(name, "[]")
+	if n == nil || n.list != nil && len(n.list) == 0 {
+		return nil
+	}
+	return s.command(n, name)
+}
+
 func (r *reader) notify(n *node) Notify {
 	s := r.section("notify", n)
 	defer s.done()
@@ -306,10 +315,8 @@ func (r *reader) notify(n *node) Notify {
 		Mail:     s.texts("mail", nil, checkAddress),
 		MaxMails: s.count("max_mails", 5, 0, maxMails),
 		Sendmail: s.filled("sendmail", "/usr/sbin/sendmail"),
+		Command:  s.optional("command"),
 		Webhook:  s.text("webhook", ""),
-	}
-	if n := s.get("command", "[]"); n != nil && (n.list == nil || len(n.list) > 0) {
-		notify.Command = s.command(n, "command")
 	}
 	if u, err := url.Parse(notify.Webhook); notify.Webhook != "" && (err != nil || u.Host == "" ||
 		u.Scheme != "http" && u.Scheme != "https") {

@@ -60,12 +60,10 @@ type Installed struct {
 
 // Job is one process execution to perform.
 type Job struct {
-	Key   key.Key
-	VM    config.VM
-	Entry string // absolute path of the benchmark's file; "" is allowed for external suites
-	// absolute path of the working directory of a suite without Entry; otherwise that of Entry is
-	// used
-	Directory  string
+	Key        key.Key
+	VM         config.VM
+	Entry      string // absolute path of the benchmark's file; "" is allowed for external suites
+	Directory  string // absolute path of the working directory; "": that of Entry
 	Benchmark  string // name, for external suites
 	Parameter  int
 	Iterations int
@@ -133,14 +131,7 @@ func (j Job) argv(in Installed) []string {
 // key, so that its size, which affects the address of the stack (Mytkowicz et al., ASPLOS 2009), is
 // the same each time.
 func (j Job) environment(in Installed) []string {
-	user, home := j.Account.Name, j.Account.Home
-	if j.Account.IsCaller() {
-		user, home = in.CallerName, in.CallerHome
-	}
-	env := []string{
-		"PATH=" + config.SearchPath, "HOME=" + home, "USER=" + user, "LOGNAME=" + user,
-		"SHELL=/bin/sh", "LANG=C.UTF-8",
-	}
+	env := j.userEnvironment(in)
 	if !j.External() {
 		env = append(env, fmt.Sprintf("%s=%d", libkrun.EnvFD, bufferFD), libkrun.EnvLibrary+"="+in.Library)
 	}
@@ -151,6 +142,18 @@ func (j Job) environment(in Installed) []string {
 		env = set(env, variable)
 	}
 	return env
+}
+
+// userEnvironment returns the part that describes the account.
+func (j Job) userEnvironment(in Installed) []string {
+	user, home := j.Account.Name, j.Account.Home
+	if j.Account.IsCaller() {
+		user, home = in.CallerName, in.CallerHome
+	}
+	return []string{
+		"PATH=" + config.SearchPath, "HOME=" + home, "USER=" + user, "LOGNAME=" + user,
+		"SHELL=/bin/sh", "LANG=C.UTF-8",
+	}
 }
 
 // spec returns the plan of the shared buffer without counters.
@@ -179,7 +182,7 @@ func set(env []string, variable string) []string {
 // dir returns the working directory: that of the benchmark's file, so that the benchmark finds its
 // data.
 func (j Job) dir() string {
-	if j.Entry == "" {
+	if j.Directory != "" {
 		return j.Directory
 	}
 	return filepath.Dir(j.Entry)
@@ -207,12 +210,7 @@ func (j Job) command(in Installed) child.Command {
 			Timeout: j.Limits.Timeout, Processes: j.Limits.Processes,
 		},
 	}
-	if a := j.Account; !a.IsCaller() {
-		c.User = child.User{Name: a.Name, UID: a.UID, GID: a.GID, Own: a.Own}
-	}
-	if j.Account.Own {
-		c.KillUser = j.Account.KillProcesses
-	}
+	j.asUser(&c)
 	if j.Cgroup != "" {
 		c.Cgroup = j.Cgroup
 	}
@@ -221,4 +219,14 @@ func (j Job) command(in Installed) child.Command {
 	}
 	j.Layout.apply(&c)
 	return c
+}
+
+// asUser makes c run as the account of the benchmark.
+func (j Job) asUser(c *child.Command) {
+	if a := j.Account; !a.IsCaller() {
+		c.User = child.User{Name: a.Name, UID: a.UID, GID: a.GID, Own: a.Own}
+	}
+	if j.Account.Own {
+		c.KillUser = j.Account.KillProcesses
+	}
 }
