@@ -82,7 +82,8 @@ func wanted(t *testing.T) []string {
 		"share/fish/vendor_completions.d/krunctl.fish", "share/bash-completion/completions/krund",
 		"share/zsh/site-functions/_krund", "share/fish/vendor_completions.d/krund.fish",
 		"share/doc/krund/README.md", "share/doc/krund/CHANGELOG.md", "share/doc/krund/LICENSE",
-		"share/doc/krund/runners/README.md", "share/doc/krund/benchmarks/README.md",
+		"share/doc/krund/runners/README.md", "share/doc/krund/examples/relink.sh",
+		"share/doc/krund/benchmarks/README.md",
 	} {
 		all = append(all, prefix+file)
 	}

@@ -138,6 +138,9 @@ func (a *app) printProcess(p results.Process, layout *results.Layout) {
 	a.line("environment", "%d variables, %d bytes", len(p.Env), p.EnvBytes)
 	if layout != nil {
 		a.line("layout", "%s: environment and stack moved by %d bytes", layout.Mode, layout.OffsetBytes)
+		if r := layout.Relink; r != nil {
+			a.line("relinked", "with seed %d: SHA-256 %s", r.Seed, orDash(r.SHA256))
+		}
 	}
 	fresh := ""
 	if p.FreshHome {

@@ -170,6 +170,9 @@ func cleanup(cfg *config.Config, group string, m *boot.LabMachine) error {
 func programs(cfg *config.Config, in pexec.Installed) *identity.Programs {
 	files := identity.Files(cfg)
 	files["libkrun"] = []string{in.Library}
+	if argv := found([][]string{cfg.Experiment.Relink})[0]; len(argv) > 0 {
+		files["relink"] = argv[:1]
+	}
 	for _, name := range usedLanguages(cfg) {
 		l, _ := runners.Lookup(name)
 		for i, file := range l.Files {

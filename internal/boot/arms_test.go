@@ -24,7 +24,7 @@ null = true
 // block has each key once in each arm.
 func TestEveryCutWithArms(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 1\nattempts = 2\nreboot = \"hardware\"\n"+
-		"layout = \"random\"\nskip = [\"*:*:*@again\"]")+arms)
+		"layout = \"random\"\nrelink = [\"./relink\"]\nskip = [\"*:*:*@again\"]")+arms)
 	t.Parallel()
 	cutEverywhere(t, cfg, func(*simulated) {})
 }
@@ -34,14 +34,15 @@ func TestEveryCutWithArms(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	const executions = 8
 	cfg := parse(t, experimentText(fmt.Sprintf("executions = %d\nattempts = 2\nreboot = \"none\"\n"+
-		"layout = \"random\"\nseed = 9", executions))+arms)
+		"layout = \"random\"\nrelink = [\"./relink\"]\nseed = 9", executions))+arms)
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	layouts := map[int]pexec.Layout{}
 	var ran []pexec.Job
 	s.outcome = func(j pexec.Job, boot int) pexec.Measured {
 		ran = append(ran, j)
 		m := good(j, boot)
-		m.Layout = &results.Layout{Mode: j.Layout.Mode, OffsetBytes: j.Layout.Offset}
+		m.Layout = &results.Layout{Mode: j.Layout.Mode, OffsetBytes: j.Layout.Offset,
+			Relink: j.Layout.Relinked}
 		if len(ran)%3 == 0 { // disturbed: its slot is run again, if there is an attempt left
 			m.Execution.Refused = []string{"disturbed"}
 		}
@@ -64,6 +65,9 @@ func TestBlocks(t *testing.T) {
 			offset != r.Layout.OffsetBytes {
 			t.Errorf("slot %d, attempt %d: layout %+v, that of its block is %d", r.Slot, r.Attempt, r.Layout,
 				offset)
+		}
+		if l := r.Layout.Relink; l == nil || l.Seed != schedule.LinkSeed(9, r.Pexec) {
+			t.Errorf("slot %d, attempt %d: relinked with %+v", r.Slot, r.Attempt, l)
 		}
 		layouts[r.Pexec] = pexec.Layout{Offset: r.Layout.OffsetBytes}
 	}

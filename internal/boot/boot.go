@@ -197,8 +197,8 @@ type baseline struct {
 	remarks  []string // about the wait for the temperatures
 }
 
-// prepare runs the hooks, makes the account, writes everything to the disks and waits for the base
-// temperatures. It completes the job.
+// prepare runs the hooks, makes the account, links the benchmark anew, writes everything to the
+// disks and waits for the base temperatures. It completes the job.
 func (x *experiment) prepare(ctx context.Context, slot schedule.Slot, job *pexec.Job,
 	applied Applied) (start baseline, err error) {
 	x.Progress.Step("preparing", 0)
@@ -209,6 +209,10 @@ func (x *experiment) prepare(ctx context.Context, slot schedule.Slot, job *pexec
 		if job.Account, start.findings, err = x.Machine.Account(ctx, applied); err != nil {
 			return start, unfit("account", err)
 		}
+	}
+	job.Root, job.Relink.Variables, job.Relink.Scratch = x.Root, x.variables(slot), x.directory.Relinked()
+	if err := x.Executor.Relink(ctx, job); err != nil {
+		return start, err
 	}
 	x.Progress.Step("writing to the disks", x.cfg.Wait.Sync)
 	x.Sync()
@@ -224,7 +228,7 @@ func (x *experiment) prepare(ctx context.Context, slot schedule.Slot, job *pexec
 	if start.remarks, err = x.Machine.Gate(ctx, base); err != nil {
 		return start, unfit("temperature", err)
 	}
-	job.ExtraEnv, job.CPUs, job.Cgroup, job.Root = applied.Env, applied.CPUs, applied.Cgroup, x.Root
+	job.ExtraEnv, job.CPUs, job.Cgroup = applied.Env, applied.CPUs, applied.Cgroup
 	job.Frequencies = applied.Frequencies
 	return start, nil
 }

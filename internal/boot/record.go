@@ -36,6 +36,7 @@ func (x *experiment) layout(slot schedule.Slot) pexec.Layout {
 	l := pexec.Layout{Mode: x.cfg.Experiment.Layout}
 	if l.Mode == config.LayoutRandom {
 		l.Offset = schedule.Offset(x.cfg.Experiment.Seed, slot.Pexec)
+		l.LinkSeed = schedule.LinkSeed(x.cfg.Experiment.Seed, slot.Pexec)
 	}
 	return l
 }

@@ -127,6 +127,16 @@ func (s *simulated) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
+func (s *simulated) Relink(ctx context.Context, j *pexec.Job) error {
+	if len(j.Relink.Argv) == 0 {
+		return nil
+	}
+	s.event("relink")
+	s.hooks = append(s.hooks, strings.Join(j.Relink.Variables, " "))
+	j.Layout.Relinked = &results.Relink{Seed: j.Layout.LinkSeed, SHA256: "simulated"}
+	return ctx.Err()
+}
+
 func (s *simulated) Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error) {
 	s.event("run")
 	if s.awake != 1 {

@@ -54,6 +54,8 @@ type System struct {
 
 // Executor carries out one process execution; *pexec.Executor is one.
 type Executor interface {
+	// Relink runs the command experiment.relink, if there is one, and completes the job.
+	Relink(ctx context.Context, j *pexec.Job) error
 	Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error)
 }
 

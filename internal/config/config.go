@@ -117,6 +117,7 @@ type Experiment struct {
 	Benchmarks    string
 	Account       string
 	Layout        string
+	Relink        []string // argument vector that links a benchmark anew; empty for none
 	Skip          []key.Pattern
 	// keys whose program must not change: when they do, the machine did
 	NegativeControls []key.Pattern
@@ -247,7 +248,7 @@ func (b Benchmark) size(vm string, number func(Size) int, normal int) int {
 // absolute path or a bare name.
 type Hooks struct {
 	Before, After [][]string
-	Timeout       time.Duration // of each command
+	Timeout       time.Duration // of each command, and of Experiment.Relink
 	AfterFailure  string        // what happens if a command of After fails
 }
 

@@ -57,8 +57,8 @@ func cause(err error) error {
 }
 
 // CheckFiles checks that the files that the configuration names exist: the program of each VM that
-// is not skipped, the entry file of each key, and the programs of hooks and notifications (sendmail
-// only if mail is configured). The error is Errors.
+// is not skipped, the entry file of each key, and the programs of experiment.relink, hooks and
+// notifications (sendmail only if mail is configured). The error is Errors.
 func (c *Config) CheckFiles() error {
 	found := &problems{file: c.shown}
 	c.checkFiles(found)
@@ -80,6 +80,11 @@ func (c *Config) checkFiles(found *problems) {
 		c.checkCommand(fmt.Sprintf("hooks.after[%d]", i), argv, found)
 	}
 	c.checkCommand("notify.command", c.Notify.Command, found)
+	if argv := c.Experiment.Relink; len(argv) > 0 { // it never runs as root: anyone may own it
+		if _, err := LookPath(argv[0]); err != nil {
+			found.addError(c.lines.of("experiment.relink"), "experiment.relink", err)
+		}
+	}
 	if len(c.Notify.Mail) > 0 && c.Notify.MaxMails > 0 && !c.doubtful["notify.sendmail"] {
 		c.checkCommand("notify.sendmail", []string{c.Notify.Sendmail}, found)
 	}
@@ -261,7 +266,8 @@ func (c *Config) Needs() []string {
 			}
 		}
 	}
-	commands := slices.Concat(c.Hooks.Before, c.Hooks.After, [][]string{c.Notify.Command})
+	commands := slices.Concat(c.Hooks.Before, c.Hooks.After, [][]string{c.Notify.Command,
+		c.Experiment.Relink})
 	if len(c.Notify.Mail) > 0 {
 		commands = append(commands, []string{c.Notify.Sendmail})
 	}

@@ -194,7 +194,7 @@ func (c *Config) resolve(found *problems) {
 			c.Arms[i].VMs[j].Path = c.program(c.Arms[i].VMs[j].Path)
 		}
 	}
-	for _, commands := range [][][]string{c.Hooks.Before, c.Hooks.After, {c.Notify.Command}} {
+	for _, commands := range [][][]string{c.Hooks.Before, c.Hooks.After, {c.Notify.Command, e.Relink}} {
 		for _, argv := range commands {
 			if len(argv) > 0 {
 				argv[0] = c.program(argv[0])

@@ -83,6 +83,10 @@ func (r *reader) experiment(n *node) Experiment {
 	if e.Name != "" {
 		s.checkName(s.lines["experiment.name"], "experiment.name", e.Name)
 	}
+	if e.Relink = s.optional("relink"); len(e.Relink) > 0 && e.Layout == LayoutOff {
+		s.add(s.node.child("relink").line, `experiment.relink needs a layout, from which it gets its seed`,
+			`write layout = "random"`)
+	}
 	return e
 }
 

@@ -8,6 +8,7 @@
 //	NAME.krun/config.toml    copy of the configuration
 //	NAME.krun/decisions.json which keys were finished early, and why (package stop)
 //	NAME.krun/hub.json       which records a hub has received (package ship)
+//	NAME.krun/relinked/      what experiment.relink wrote last, if krund is not root
 //	NAME.krun/lock           locked while krund runs; only its owner can open it
 //	NAME.krun/holder         which process locked it last
 //	NAME.krun/hold           krund does nothing while it exists; created by the user
@@ -166,6 +167,9 @@ func (f Directory) Fingerprint() string { return filepath.Join(f.dir, "fingerpri
 
 // Noise returns the path of the copy of the machine's noise certificate.
 func (f Directory) Noise() string { return filepath.Join(f.dir, "noise.json") }
+
+// Relinked is the path of the directory for what experiment.relink writes without root.
+func (f Directory) Relinked() string { return filepath.Join(f.dir, "relinked") }
 
 func (f Directory) lockFile() string { return filepath.Join(f.dir, "lock") }
 

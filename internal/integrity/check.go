@@ -235,6 +235,7 @@ func unreadable(err error) bool {
 const (
 	scheduleFile = "schedule"
 	configFile   = "config.toml"
+	relinkedDir  = "relinked"
 )
 
 var ownFiles = map[string]bool{
@@ -257,7 +258,7 @@ func (c *check) files() {
 	}
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case name == resultsDir:
+		case name == resultsDir, name == relinkedDir:
 		case ownFiles[name]:
 			c.size(filepath.Join(c.directory.Dir(), name))
 		case durable.IsTemp(name) && e.Type().IsRegular():

@@ -79,6 +79,7 @@ type Job struct {
 	ExtraEnv   []string        // variables that controls add to the environment
 	CPUs       []int           // nil: all
 	Layout     Layout
+	Relink     Relink
 	Cgroup     string // "": the experiment's own
 	Root       bool   // krund runs as root
 	// what is known about the cores before the run, for the expected APERF/MPERF
@@ -97,6 +98,7 @@ func NewJob(cfg *config.Config, k key.Key) (Job, error) {
 		Key: k, VM: vm, Entry: cfg.EntryPath(k), Benchmark: bench.Name, Parameter: bench.Parameter,
 		Iterations: cfg.Iterations(k), Limits: cfg.Limits,
 		Counters: cfg.Counters, Verdict: cfg.Verdict, Stop: cfg.Stop.Iterations, Seed: cfg.Experiment.Seed,
+		Relink: Relink{Argv: cfg.Experiment.Relink, Timeout: cfg.Hooks.Timeout},
 	}
 	if j.Entry == "" {
 		j.Directory = workDirectory(cfg.Directories(k))

@@ -15,6 +15,9 @@ type Layout struct {
 	Mode string // config.LayoutOff, LayoutFixed or LayoutRandom
 	// bytes by which environment and stack begin lower than with LayoutFixed, a multiple of 16
 	Offset int
+
+	LinkSeed uint32          // for Relink; 0 with LayoutFixed
+	Relinked *results.Relink // what Executor.Relink did; nil: nothing
 }
 
 // layoutName is the variable that pads the environment. Benchmarks ignore it.
@@ -59,5 +62,6 @@ func (l Layout) record(c child.Command) (*results.Layout, []string) {
 	last := len(env) - 1
 	padding := len(env[last]) - len(layoutName+"=")
 	env[last] = layoutName + "="
-	return &results.Layout{Mode: l.Mode, PaddingBytes: padding, OffsetBytes: l.Offset}, env
+	return &results.Layout{Mode: l.Mode, PaddingBytes: padding, OffsetBytes: l.Offset,
+		Relink: l.Relinked}, env
 }

@@ -22,7 +22,8 @@ import (
 
 func TestCodecLaws(t *testing.T) {
 	arm := full()
-	arm.Key.Arm, arm.Layout = "new", &results.Layout{Mode: "random", PaddingBytes: 15000, OffsetBytes: 48}
+	arm.Key.Arm, arm.Layout = "new", &results.Layout{Mode: "random", PaddingBytes: 15000, OffsetBytes: 48,
+		Relink: &results.Relink{Seed: 7, SHA256: "ab12"}}
 	for name, want := range map[string]results.Record{"full": full(), "crashed": crashed(),
 		"arm": arm, "sized": sized(50, 4)} {
 		packed, err := results.Encode(want)

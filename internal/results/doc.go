@@ -138,6 +138,9 @@
 //	                 all keys and arms with this pexec)
 //	  padding_bytes  bytes "x" in the variable KRUN_LAYOUT, which is empty in process.env
 //	  offset_bytes   by how much environment and stack begin lower than with "fixed"
+//	  relink         the command experiment.relink; absent without it
+//	    seed         that it got, the same for all keys and arms with this pexec
+//	    sha256       of the file that it wrote and that was executed; "" if it failed
 //	watcher          a process that read the series while it was measured, to show the
 //	                 number of iterations or to find the end of warm-up; absent without
 //	                 one

@@ -148,6 +148,14 @@ type Layout struct {
 	Mode         string `json:"mode"`          // "fixed" or "random"
 	PaddingBytes int    `json:"padding_bytes"` // by which the environment was lengthened
 	OffsetBytes  int    `json:"offset_bytes"`  // by which the stack begins lower than with "fixed"
+
+	Relink *Relink `json:"relink,omitempty"` // nil: the file of the benchmark was executed
+}
+
+// Relink is what experiment.relink was asked for and wrote.
+type Relink struct {
+	Seed   uint32 `json:"seed"`
+	SHA256 string `json:"sha256"` // of the file that was executed, hexadecimal; "" if the command failed
 }
 
 // Watcher is a process that read the series while it was measured, on a processor that the

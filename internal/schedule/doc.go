@@ -106,7 +106,8 @@
 // testdata contains orders; they must never change.
 //
 // The random layout of a round is 16 times a number drawn from 0 to 255 in the same way, with the
-// generator seeded with the complement of the experiment's seed and the number of the round.
+// generator seeded with the complement of the experiment's seed and the number of the round. The
+// seed of experiment.relink is the next number of that generator, from 0 to 2^31-1.
 //
 // Start reading at Open and Schedule.Begin.
 package schedule

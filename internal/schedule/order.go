@@ -126,8 +126,22 @@ const LayoutBytes = 4096
 // random layouts: by how many bytes environment and stack are moved, a multiple of 16 from 0 to
 // LayoutBytes-16. It is the same for all keys and arms of a round, and for another attempt.
 func Offset(seed uint64, number int) int {
+	offset, _ := layout(seed, number)
+	return offset
+}
+
+// LinkSeed returns the seed of experiment.relink for the executions with that number, from 0 to
+// 2^31-1. Like Offset, it is the same for all keys and arms of a round, and for another attempt.
+func LinkSeed(seed uint64, number int) uint32 {
+	_, link := layout(seed, number)
+	return link
+}
+
+func layout(seed uint64, number int) (offset int, link uint32) {
 	const aligned = 16
-	return aligned * int(below(rand.NewPCG(^seed, uint64(number)), LayoutBytes/aligned))
+	src := rand.NewPCG(^seed, uint64(number))
+	offset = aligned * int(below(src, LayoutBytes/aligned))
+	return offset, uint32(below(src, 1<<31))
 }
 
 // permute shuffles list with the Fisher-Yates algorithm (Knuth, The Art of Computer Programming 2,

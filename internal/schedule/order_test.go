@@ -196,8 +196,14 @@ func TestPlanUnknownOrder(t *testing.T) {
 // are those of orders.py. All 256 occur about equally often.
 func TestOffset(t *testing.T) {
 	var first []int
+	var links []uint32
 	for number := 1; number <= 5; number++ {
 		first = append(first, Offset(2026, number))
+		links = append(links, LinkSeed(2026, number))
+	}
+	wantLinks := []uint32{1641434292, 1051126720, 505911670, 1741578193, 1555940808}
+	if !slices.Equal(links, wantLinks) {
+		t.Errorf("%v, want %v", links, wantLinks)
 	}
 	if want := []int{3280, 240, 1824, 1664, 48}; !slices.Equal(first, want) {
 		t.Errorf("%v, want %v", first, want)

@@ -49,12 +49,13 @@ def blocked(seed, number):
     return [arm for group in groups for arm in shuffled(group, source)]
 
 
-def offset(seed, number):
-    """The random layout of a round."""
-    return 16 * below(PCG(seed ^ MASK64, number), 256)
+def layout(seed, number):
+    """The random layout of a round: the offset, and the seed of experiment.relink."""
+    source = PCG(seed ^ MASK64, number)
+    return 16 * below(source, 256), below(source, 1 << 31)
 
 
-print("offsets of seed 2026:", [offset(2026, number) for number in range(1, 6)])
+print("layouts of seed 2026:", [layout(2026, number) for number in range(1, 6)])
 for name, order in ("interleaved", interleaved), ("blocked", blocked):
     with open(name + ".golden", "w") as file:
         for seed in 1, 2, MASK64:

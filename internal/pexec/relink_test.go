@@ -1,0 +1,116 @@
+package pexec
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/child"
+	"krund/internal/config"
+	"krund/internal/results"
+)
+
+// linked returns a job that is relinked by a program that never runs, and what it writes to.
+func linked(t *testing.T) (j *Job, output string) {
+	t.Helper()
+	is := job(t, "nbody:C:so")
+	is.Layout = Layout{Mode: config.LayoutRandom, LinkSeed: 12}
+	is.Relink = Relink{Argv: []string{"/bin/sh", "-x"}, Timeout: time.Minute,
+		Variables: []string{"KRUND_SLOT=3"}, Scratch: filepath.Join(t.TempDir(), "relinked")}
+	return &is, filepath.Join(is.Relink.Scratch, filepath.Base(is.Entry))
+}
+
+// TestRelinkCommand: the command gets its seed and the paths, and the job then executes what it has
+// written, in the directory of the benchmark's file.
+func TestRelinkCommand(t *testing.T) {
+	j, output := linked(t)
+	entry := j.Entry
+	var seen child.Command
+	write := func(child.Command) {
+		if err := os.WriteFile(output, []byte("one"), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+	e := Executor{Runner: fake{run: exited(0), play: write, seen: &seen}, Installed: installed}
+	if err := e.Relink(t.Context(), j); err != nil || j.Missing != "" {
+		t.Fatal(err, j.Missing)
+	}
+	env := strings.Join(seen.Env, "\n")
+	for _, want := range []string{"KRUN_LAYOUT_SEED=12", "KRUN_LAYOUT_ENTRY=" + entry,
+		"KRUN_LAYOUT_OUTPUT=" + output, "KRUND_SLOT=3", "PATH=" + config.SearchPath} {
+		if !strings.Contains(env+"\n", want+"\n") {
+			t.Errorf("no %s in\n%s", want, env)
+		}
+	}
+	if strings.Join(seen.Args, " ") != "/bin/sh -x" || seen.Dir != filepath.Dir(entry) ||
+		seen.Limits.Timeout != time.Minute || seen.Limits.Output != linkerOutput || seen.FixedAddresses {
+		t.Errorf("%+v", seen)
+	}
+	// echo -n one | sha256sum
+	want := results.Relink{Seed: 12,
+		SHA256: "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"}
+	c := j.command(installed)
+	if l, _ := j.Layout.record(c); *l.Relink != want || c.Dir != filepath.Dir(entry) || j.Entry != output {
+		t.Errorf("%+v, directory %s, entry %s", l.Relink, c.Dir, j.Entry)
+	}
+}
+
+// TestRelinkFails: whatever the command does instead of its work is the reason of an execution
+// that does not start; an old file is never executed.
+func TestRelinkFails(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*Job)
+		run    child.Run
+		play   func(output string) error
+		want   string
+	}{
+		{name: "exit status",
+			run:  child.Run{Exit: exited(3).Exit, Stderr: child.Output{Text: "a\nno objects\n"}},
+			want: "experiment.relink: exit status 3: no objects"},
+		{name: "time limit", run: child.Run{TimedOut: true, Signal: "SIGKILL"},
+			want: "killed at the time limit of 1m0s (hooks.timeout)"},
+		{name: "signal", run: child.Run{Signal: "SIGSEGV"}, want: "killed by SIGSEGV"},
+		{name: "not started", run: child.Run{NotStarted: &child.StartFailure{Text: "exec format error"}},
+			want: "exec format error"},
+		{name: "nothing written", run: exited(0), want: "must write the file $KRUN_LAYOUT_OUTPUT"},
+		{name: "a link", run: exited(0), want: "is not a regular file",
+			play: func(output string) error { return os.Symlink("/etc/passwd", output) }},
+		{name: "no such program", change: func(j *Job) { j.Relink.Argv[0] = "/none" },
+			want: "/none cannot be found"},
+		{name: "root", change: func(j *Job) { j.Root = true }, want: "the result would run as root"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			j, output := linked(t)
+			if err := errors.Join(os.Mkdir(filepath.Dir(output), 0o755),
+				os.WriteFile(output, []byte("old"), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			if test.change != nil {
+				test.change(j)
+			}
+			play := func(child.Command) {
+				if test.play != nil {
+					if err := test.play(output); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			e := Executor{Runner: fake{run: test.run, play: play}, Installed: installed}
+			if err := e.Relink(t.Context(), j); err != nil {
+				t.Fatal(err)
+			}
+			m, err := e.Execute(t.Context(), *j)
+			if err != nil || m.Process.NotStarted == nil ||
+				!strings.Contains(m.Process.NotStarted.Text, test.want) {
+				t.Errorf("%+v, %v; want %q", m.Process.NotStarted, err, test.want)
+			}
+			if m.Layout == nil || m.Layout.Relink == nil || m.Layout.Relink.SHA256 != "" {
+				t.Errorf("layout %+v", m.Layout)
+			}
+		})
+	}
+}
