@@ -6,6 +6,7 @@
 #   make rig              every suite in full, with the packages of make release
 #   make attack           only the attacks of local users and benchmarks, as root in a machine
 #   make rig-powercut     only the power cuts; N=100 is their number. The log: build/rig/campaign.md
+#   make rig-trixie       the experiments over reboots on Debian 13, which has soft reboots
 #   make rig-log          copy the log of the last campaign to docs/reliability.md
 #   make rig-clean        remove all cached images
 #
@@ -14,7 +15,7 @@
 RIG_NEEDS ?= build
 N ?= 100
 
-.PHONY: rig rig-image rig-smoke attack rig-powercut rig-log rig-clean
+.PHONY: rig rig-image rig-smoke attack rig-powercut rig-trixie rig-log rig-clean
 
 rig-image:
 	rig/run.sh -image
@@ -32,6 +33,10 @@ attack: $(RIG_NEEDS)
 
 rig-powercut: $(RIG_NEEDS)
 	KRUND_RIG_CUTS=$(N) rig/run.sh -v -timeout 24h -run PowerCut ./rig/lifecycle
+
+# The module with MSRs needs the compiler of Debian 12's kernel.
+rig-trixie: $(RIG_NEEDS)
+	KRUND_RIG_SUITE=trixie KRUND_RIG_MSR=0 rig/run.sh -v -timeout 1h -run TestExperiment ./rig/lifecycle
 
 rig-log:
 	@test -s build/rig/campaign.md || { echo "no campaign: run make rig-powercut first"; exit 1; }

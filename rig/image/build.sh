@@ -4,7 +4,7 @@
 #   OUT/rig.aml    ACPI table           OUT/kernel     its version                  OUT/config      its configuration
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-tree=$1 out=$2 suite=bookworm size=1024M
+tree=$1 out=$2 suite=$KRUND_RIG_SUITE size=1024M
 list() { sed 's/#.*//' "$here/$1" | awk 'NF { print $1 }'; }
 last=$SECONDS
 lap() { printf 'rig-image: %-28s %4d s\n' "$1" $((SECONDS - last)) >&2; last=$SECONDS; }
@@ -24,7 +24,12 @@ userland() {
       [ "$KRUND_RIG_MSR" = 0 ] && headers=
       cd "$RIG_DEBS" && apt-get download -qq "$kernel" busybox-static $headers' \
     "$suite" "$tree" ${KRUND_RIG_MIRROR:+"$KRUND_RIG_MIRROR"}
-  for deb in "$tree.debs"/linux-image-*.deb "$tree.debs"/busybox-static_*.deb; do dpkg-deb -x "$deb" "$tree.kernel"; done
+  # Debian 13 has everything below /usr; tools of Debian 12 look for modules in /lib.
+  mkdir -p "$tree.kernel"/usr/{lib,bin}
+  ln -s usr/lib usr/bin "$tree.kernel/"
+  for deb in "$tree.debs"/linux-image-*.deb "$tree.debs"/busybox-static_*.deb; do
+    dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink -C "$tree.kernel"
+  done
   release=$(basename "$tree.kernel"/lib/modules/*)
   depmod -b "$tree.kernel" "$release"
 }
@@ -37,9 +42,12 @@ word() { od -An -tu4 -j"$1" -N4 "$2" | tr -d ' '; }
 kernel_elf() {
   local bz=$tree.kernel/boot/vmlinuz-$release setup
   setup=$(od -An -tu1 -j$((0x1f1)) -N1 "$bz" | tr -d ' ')
-  # The payload ends with four bytes that are not xz: the size. Hence one stream.
-  tail -c +$(((setup + 1) * 512 + $(word $((0x248)) "$bz") + 1)) "$bz" | head -c "$(word $((0x24c)) "$bz")" |
-    xz -dc --single-stream >"$out/vmlinux" || true
+  # head ends before tail. The payload ends with four bytes that are not compressed data: the size. So no status counts.
+  tail -c +$(((setup + 1) * 512 + $(word $((0x248)) "$bz") + 1)) "$bz" | head -c "$(word $((0x24c)) "$bz")" >"$tree.payload" || true
+  case $(head -c 4 "$tree.payload" | od -An -tx1 | tr -d ' \n') in
+  28b52ffd) zstd -dcq <"$tree.payload" >"$out/vmlinux" || true ;; # Debian 13
+  *) xz -dc --single-stream <"$tree.payload" >"$out/vmlinux" || true ;;
+  esac
   [ "$(head -c 4 "$out/vmlinux" | od -An -tx1 | tr -d ' \n')" = 7f454c46 ] || { echo "no ELF kernel in $bz" >&2; return 1; }
   cp "$tree.kernel/boot/config-$release" "$out/config"
   echo "$release" >"$out/kernel"
@@ -56,7 +64,7 @@ initrd() {
   cp "$tree.kernel/bin/busybox" "$dir/bin/"
   install -m 755 "$here/init" "$dir/init"
   for f in $(module_files virtio_pci virtio_blk crc32c_generic ext4); do
-    cp "$f" "$dir/m/$n.ko"
+    case $f in *.xz) xz -dc "$f" ;; *) cat "$f" ;; esac >"$dir/m/$n.ko" # Debian 13 compresses them
     echo "/m/$n.ko" >>"$dir/modules"
     n=$((n + 1))
   done

@@ -77,6 +77,9 @@ func TestExperimentByKexec(t *testing.T) {
 
 // TestSoftRebootIsRefused: Debian 12 has systemd 252, and krund says what is missing.
 func TestSoftRebootIsRefused(t *testing.T) {
+	if suite() != "bookworm" {
+		t.Skip("the image is not Debian 12")
+	}
 	var files rig.Payload
 	files.Experiment(name, strings.Replace(quick, "executions = 2", "executions = 2\nreboot = \"soft\"", 1))
 	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
