@@ -28,8 +28,9 @@ var uncore = Descriptor{
 			Name: "khz", Default: int64(0), Min: 0, Max: 12_700_000,
 			Doc: "frequency, a multiple of 100,000; 0 is the highest that the limits allow",
 		}},
-		What:  "`intel_uncore_frequency/*/min_freq_khz` = `max_freq_khz`",
-		Notes: "Intel processors with the driver `intel_uncore_frequency`",
+		What: "`intel_uncore_frequency/*/min_freq_khz` = `max_freq_khz`",
+		Notes: "Intel processors with the driver `intel_uncore_frequency`. The fabric of AMD " +
+			"processors is not set",
 	},
 	targets: files(isNumber, uncoreDir+"/*/min_freq_khz", uncoreDir+"/*/max_freq_khz"),
 	plan: func(d setting.Demand, _ Request) planner {
