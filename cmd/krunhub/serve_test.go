@@ -75,7 +75,7 @@ func TestServeRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() //nolint:errcheck // nothing is sent
+	defer listener.Close() // nothing is sent
 	serveError(settings{data: data, listen: listener.Addr().String()}, "choose another address with --listen")
 	serveError(settings{data: filepath.Join(data, "no", "parent")}, "name another with --data")
 	file := filepath.Join(t.TempDir(), "file")

@@ -119,11 +119,12 @@ func TestBundle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(filepath.Join(dir, got.Config), "lab1", doctor.Settings())
+	_, err = config.Load(filepath.Join(dir, got.Config), "lab1", doctor.Settings())
 	if err == nil || !strings.Contains(err.Error(), "/opt/lua/bin/lua") {
 		t.Errorf("the program that this machine lacks is not reported: %v", err)
 	}
-	if cfg, err = config.Open(filepath.Join(dir, got.Config), "lab1", doctor.Settings()); err != nil {
+	cfg, err := config.Open(filepath.Join(dir, got.Config), "lab1", doctor.Settings())
+	if err != nil {
 		t.Fatal(err)
 	}
 	if shard := cfg.Experiment.Shard; shard != (config.Shard{Index: 2, Count: 3}) {

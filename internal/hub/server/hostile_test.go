@@ -40,7 +40,7 @@ func TestSlowForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer connection.Close() //nolint:errcheck // it is cut off
+	defer connection.Close() // it is cut off
 	_, err = fmt.Fprintf(connection, "POST /experiments/x/priority HTTP/1.1\r\nHost: %s\r\n"+
 		"Authorization: Bearer %s\r\nContent-Type: application/x-www-form-urlencoded\r\n"+
 		"Content-Length: 9\r\nExpect: 100-continue\r\n\r\n", address, ann.Token)
@@ -140,7 +140,7 @@ func TestResultsWithoutParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer content.Close() //nolint:errcheck // it was only read
+	defer content.Close() // it was only read
 	var names []string
 	for in := tar.NewReader(content); ; {
 		entry, err := in.Next()
