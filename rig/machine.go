@@ -23,19 +23,20 @@ type Machine struct {
 
 // machine is the state shared by all views of a Machine.
 type machine struct {
-	image   Image
-	options Options
-	dir     string
-	console *console
-	log     io.WriteCloser // copy of the console; nil if it is not kept
-	ports   map[uint16]byte
-	payload string // tar to unpack in the next start; "" for none
-	given   int    // console index at which the payload was given
-	loader  bool   // the boot disk's boot loader starts the machine
-	power   *power // the last start; nil before the first
-	begun   int    // console index at which the last start began
-	seen    int    // console index up to which waits have looked
-	figures figures
+	image     Image
+	options   Options
+	dir       string
+	console   *console
+	log       io.WriteCloser // copy of the console; nil if it is not kept
+	ports     map[uint16]byte
+	payload   string // tar to unpack in the next start; "" for none
+	given     int    // console index at which the payload was given
+	loader    bool   // the boot disk's boot loader starts the machine
+	unplugged bool   // the network cable
+	power     *power // the last start; nil before the first
+	begun     int    // console index at which the last start began
+	seen      int    // console index up to which waits have looked
+	figures   figures
 }
 
 // New creates a machine with a fresh disk. It is off.
@@ -56,6 +57,9 @@ func New(tb testing.TB, o Options) *Machine {
 	}
 	if o.MSR {
 		m.addMSR(&files)
+	}
+	if o.Network {
+		addNetwork(&files)
 	}
 	m.Install(&files)
 	ctx, cancel := m.limit("copy the disk")
@@ -135,6 +139,9 @@ func (m *Machine) PowerOn() {
 	m.power = p
 	for port, value := range m.ports {
 		m.check(p.qmp.outb(ctx, port, value))
+	}
+	if m.unplugged {
+		m.check(p.setLink(ctx, false))
 	}
 	m.check(p.qmp.execute(ctx, "cont", nil, nil))
 }

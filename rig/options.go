@@ -22,6 +22,7 @@ type Options struct {
 	Devices  []string // QEMU arguments, added to the rig's own
 	// load the rigmsr module early in every boot; the test is skipped if the image has none
 	MSR      bool
+	Network  bool          // an interface eth0 that reaches the host at HostAddress
 	BootDisk bool          // a second, empty disk for a boot loader: see BootFromDisk
 	Time     time.Duration // maximum duration of the test on the reference host; 0: see usualTime
 	Limit    time.Duration // longest wait for a single event on the reference host; 0: see defaultLimit
@@ -99,6 +100,9 @@ func (o Options) arguments(image Image, d drives) []string {
 	if d.boot != "" {
 		args = append(args, "-drive", "file="+d.boot+",if=none,id=boot,format=raw,cache=unsafe", "-device",
 			"nvme,serial=rigboot,drive=boot,bootindex=1")
+	}
+	if o.Network {
+		args = append(args, networkArguments...)
 	}
 	args = append(args, o.Devices...)
 	if d.fromBoot {

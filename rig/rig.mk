@@ -7,6 +7,7 @@
 #   make attack           only the attacks of local users and benchmarks, as root in a machine
 #   make rig-powercut     only the power cuts; N=100 is their number. The log: build/rig/campaign.md
 #   make rig-trixie       the experiments over reboots on Debian 13, which has soft reboots
+#   make rig-hub          five machines ship to a hub that is killed; N=100 is how often at most
 #   make rig-log          copy the log of the last campaign to docs/reliability.md
 #   make rig-clean        remove all cached images
 #
@@ -15,7 +16,7 @@
 RIG_NEEDS ?= build
 N ?= 100
 
-.PHONY: rig rig-image rig-smoke attack rig-powercut rig-trixie rig-log rig-clean
+.PHONY: rig rig-image rig-smoke attack rig-powercut rig-hub rig-trixie rig-log rig-clean
 
 rig-image:
 	rig/run.sh -image
@@ -37,6 +38,9 @@ rig-powercut: $(RIG_NEEDS)
 # The module with MSRs needs the compiler of Debian 12's kernel.
 rig-trixie: $(RIG_NEEDS)
 	KRUND_RIG_SUITE=trixie KRUND_RIG_MSR=0 rig/run.sh -v -timeout 1h -run TestExperiment ./rig/lifecycle
+
+rig-hub: $(RIG_NEEDS)
+	KRUND_RIG_KILLS=$(N) rig/run.sh -v -parallel 5 -timeout 2h ./rig/hub
 
 rig-log:
 	@test -s build/rig/campaign.md || { echo "no campaign: run make rig-powercut first"; exit 1; }
