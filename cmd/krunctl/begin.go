@@ -30,11 +30,12 @@ const longestRun = 365 * 24 * time.Hour
 
 // begin starts the part of an experiment that the hub gives to this machine. It can be repeated
 // after a crash at any point: the hub gives the part again until it has heard of it. What cannot be
-// started is reported to the hub as failed, so that another machine gets the part.
+// started is reported to the hub as failed, so that another machine gets the part. A bundle that did
+// not arrive is fetched again the next time.
 func (a *app) begin(ctx context.Context, client *api.Client, n api.Next, allowed []string) error {
 	err := a.beginPart(ctx, client, n, allowed)
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, errFetch) {
+		return err
 	}
 	hash := sha256.Sum256(nil) // no configuration was accepted
 	failed := api.Experiment{ID: n.Experiment, Name: n.Name, ConfigHash: hex.EncodeToString(hash[:]),
@@ -44,6 +45,9 @@ func (a *app) begin(ctx context.Context, client *api.Client, n api.Next, allowed
 	return errors.Join(fmt.Errorf("begin %s, experiment %s of the hub: %w", n.Name, n.Experiment, err),
 		reported)
 }
+
+// errFetch is the error of a bundle that did not arrive.
+var errFetch = errors.New("the bundle did not arrive; the next shipment tries again")
 
 func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, allowed []string) error {
 	if !api.ValidName(n.Experiment) || n.Index < 0 || n.Index >= n.Count || n.Count > api.MaxMachines {
@@ -97,13 +101,17 @@ func (a *app) unpack(ctx context.Context, client *api.Client, n api.Next, dir st
 	defer os.Remove(file.Name()) //nolint:errcheck // it is temporary
 	defer file.Close()           //nolint:errcheck // it is temporary
 	content, err := client.Blob(ctx, n.Bundle)
-	if err != nil {
+	var answer *api.Error
+	if errors.As(err, &answer) && answer.Refused() {
 		return bundle.Manifest{}, err
+	}
+	if err != nil {
+		return bundle.Manifest{}, fmt.Errorf("%w: %w", errFetch, err)
 	}
 	defer content.Close() //nolint:errcheck // it was only read
 	sum := sha256.New()
 	if _, err = io.Copy(io.MultiWriter(file, sum), io.LimitReader(content, api.MaxBlob)); err != nil {
-		return bundle.Manifest{}, fmt.Errorf("fetch the bundle: %w", err)
+		return bundle.Manifest{}, fmt.Errorf("%w: %w", errFetch, err)
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != n.Bundle {
 		return bundle.Manifest{}, errors.New("the bundle that the hub sends does not have its hash")

@@ -3,6 +3,9 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -108,6 +111,31 @@ func TestBeginRefuses(t *testing.T) {
 	if r.code != exitError || r.stdout != "failed\n" ||
 		!strings.Contains(r.stderr, "does not allow [hooks]") {
 		t.Error(r.text())
+	}
+}
+
+// noBundles is a network in which bundles do not arrive.
+type noBundles struct{}
+
+func (noBundles) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasPrefix(r.URL.Path, api.PathBlob) {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestBundleThatDoesNotArrive: the part stays with the machine, which fetches it again.
+func TestBundleThatDoesNotArrive(t *testing.T) {
+	h := newHub(t)
+	h.krunctl(t, "ann", "submit", repository(t), "--to", "lab1")
+	n := h.idle(t, "lab1")
+	client := *h.machines["lab1"]
+	client.HTTP = &http.Client{Transport: noBundles{}}
+	if err := h.machineOf(t, "lab1").begin(t.Context(), &client, *n, nil); !errors.Is(err, errFetch) {
+		t.Errorf("%v", err)
+	}
+	if again := h.idle(t, "lab1"); again == nil || *again != *n {
+		t.Errorf("the hub gives %+v, want %+v again", again, n)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"time"
@@ -103,8 +102,7 @@ func Try(ctx context.Context, clock sysroot.Clock, do func(context.Context) erro
 	for wait := time.Second; ; wait = min(2*wait, longest) {
 		err := do(ctx)
 		var answer *api.Error
-		refused := errors.As(err, &answer) && answer.Status < http.StatusInternalServerError &&
-			answer.Status != http.StatusTooManyRequests
+		refused := errors.As(err, &answer) && answer.Refused()
 		if err == nil || refused || clock.Sleep(ctx, wait) != nil {
 			return err
 		}

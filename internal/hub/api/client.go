@@ -26,6 +26,11 @@ type Error struct {
 	Text   string
 }
 
+// Refused reports whether asking again would get the same answer.
+func (e *Error) Refused() bool {
+	return e.Status < http.StatusInternalServerError && e.Status != http.StatusTooManyRequests
+}
+
 func (e *Error) Error() string { return fmt.Sprintf("the hub answers: %s (%d)", e.Text, e.Status) }
 
 // NewClient checks the address and returns a client.
