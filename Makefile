@@ -88,18 +88,19 @@ instrument-cost: setup build
 ## test        run all tests, most with the race detector, and those of the C library with sanitizers
 # The sequential tests that repeat one thing some hundred times run without the detector, and so do
 # the packages that start no goroutine: it slows them down five times and has nothing to find.
-# Without paths in them (-trimpath) the compiled packages of one clone serve another.
+# Without paths in them (-trimpath) the compiled packages of one clone serve another. Not for vet: it
+# would look for the C parts of packages in the clone that compiled them.
 REPEATING := ^Test(RestoreAfterKillAtEveryChange|RefusedWrites|RubbishInFiles|MissingFiles|Bombs|$\
 	DamagedRecordsAreOneRule|FIFOInTheDirectory|Examples|OutputRefused|OutputToFIFO|LongTexts|Faults|$\
 	ReportNeverReplaces|RerunCut|EveryCut|EveryCutWithArms|EveryCutWithStop|NothingMoves|SkimIsSmall|$\
 	SeriesAreBounded)$$
 SEQUENTIAL := $(addprefix krund/internal/analysis/,arith changepoint compare explain outlier sequential)
 test: setup build test-c
-	$(GO) vet -trimpath ./...
+	$(GO) vet ./...
 	$(GO) test -race -trimpath -vet=off -ldflags='-s -w' -skip '$(REPEATING)' \
 	  $(filter-out $(SEQUENTIAL),$(shell $(GO) list ./...))
-	$(GO) test -trimpath -vet=off $(SEQUENTIAL)
-	$(GO) test -trimpath -vet=off -run '$(REPEATING)' ./internal/boot ./internal/control ./internal/results ./cmd/krunctl
+	$(GO) test -vet=off $(SEQUENTIAL)
+	$(GO) test -vet=off -run '$(REPEATING)' ./internal/boot ./internal/control ./internal/results ./cmd/krunctl
 
 ## test-nocounters  run the tests of TESTS (./...) with hardware counters hidden
 TESTS ?= ./...
