@@ -30,8 +30,8 @@ const longestRun = 365 * 24 * time.Hour
 
 // begin starts the part of an experiment that the hub gives to this machine. It can be repeated
 // after a crash at any point: the hub gives the part again until it has heard of it. What cannot be
-// started is reported to the hub as failed, so that another machine gets the part. A bundle that did
-// not arrive is fetched again the next time.
+// started is reported to the hub as failed, so that another machine gets the part. A bundle that
+// did not arrive is fetched again the next time.
 func (a *app) begin(ctx context.Context, client *api.Client, n api.Next, allowed []string) error {
 	err := a.beginPart(ctx, client, n, allowed)
 	if err == nil || errors.Is(err, errFetch) {

@@ -84,8 +84,8 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestBeginRefuses: root does not run what the machine's owner does not allow, whoever the hub says
-// has sent it.
+// TestBeginRefuses: root does not run what the machine's owner does not allow, even if the hub
+// sends it.
 func TestBeginRefuses(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root's commands are at stake")

@@ -31,7 +31,7 @@ type Power struct {
 	Times    int64         // how often, until the machine reports again
 }
 
-// ReadConfig reads the file; without one, nothing is restarted and nobody is notified.
+// ReadConfig reads the file; without one, nothing is restarted and no one is notified.
 func ReadConfig(fsys durable.FS, name string) (Config, error) {
 	const most = 1 << 20
 	text, err := durable.ReadSmallFile(fsys, name, most)

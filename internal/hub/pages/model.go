@@ -10,7 +10,7 @@ import (
 type Frame struct {
 	Title   string // of the page, without the hub's name
 	Section string // of the navigation, such as "machines"; "" marks none
-	User    string // name; "": nobody has logged in, and there is no navigation
+	User    string // name; "": not logged in, and there is no navigation
 	Role    string
 	Writes  bool      // the user may change something
 	Live    bool      // the page follows the hub's events

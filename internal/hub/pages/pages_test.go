@@ -144,7 +144,7 @@ func FuzzPages(f *testing.F) {
 // tags counts what begins tags and ends attributes.
 func tags(html string) int { return strings.Count(html, "<") + strings.Count(html, `"`) }
 
-// hostileTexts are names as nobody should choose them.
+// hostileTexts are names that try to break a page.
 var hostileTexts = []string{
 	`<script>alert(1)</script>`, `" onmouseover="alert(1)`, `'><img src=x onerror=alert(1)>`,
 	"javascript:alert(1)", "\u202egnp.exe", "שלום", "a\x00\x1b[2J\n", strings.Repeat("x", 10<<10),
