@@ -127,6 +127,7 @@ func TestMachinesShipToOneHub(t *testing.T) {
 	if testing.Short() {
 		t.Skip("five machines with six boots take minutes; make rig runs them")
 	}
+	rig.FindImage(t) // skips without one
 	random := rig.Rand(t)
 	l := lab{testHub: startHub(t, built(t), random, kills(t)), machines: map[string]kept{}}
 	t.Run("machines", func(t *testing.T) {
