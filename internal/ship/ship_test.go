@@ -13,6 +13,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/hub/api"
+	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
 	"krund/internal/key"
 	"krund/internal/results"
@@ -93,8 +94,10 @@ func send(t *testing.T, d directory.Directory, c *api.Client) (string, int) {
 	return m.Experiment, result.Sent
 }
 
-func TestShip(t *testing.T) {
-	h := hubtest.New(t)
+func TestShip(t *testing.T) { dbtest.OnEach(t, testShip) }
+
+func testShip(t *testing.T, at string) {
+	h := hubtest.On(t, at)
 	m := h.Machine(t, "lab1")
 	d := begin(t, durable.OS(), t.TempDir())
 	id, _ := send(t, d, m) // before the first record

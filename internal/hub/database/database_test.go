@@ -3,33 +3,27 @@ package database_test
 import (
 	"database/sql"
 	"errors"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
 )
 
-// both runs a test on each database system.
+// both runs a test on each database system. open opens the test's database, again each time.
 func both(t *testing.T, test func(t *testing.T, open func() *database.DB)) {
-	for name, location := range map[string]func(t testing.TB) string{
-		"SQLite":     func(t testing.TB) string { return filepath.Join(t.TempDir(), "hub.sqlite") },
-		"PostgreSQL": hubtest.Postgres,
-	} {
-		t.Run(name, func(t *testing.T) {
-			where := location(t)
-			test(t, func() *database.DB {
-				db, err := database.Open(t.Context(), where, func() time.Time { return hubtest.Now })
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = db.Close() })
-				return db
-			})
+	dbtest.OnEach(t, func(t *testing.T, location string) {
+		test(t, func() *database.DB {
+			db, err := database.Open(t.Context(), location, func() time.Time { return hubtest.Now })
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = db.Close() })
+			return db
 		})
-	}
+	})
 }
 
 func update(t *testing.T, db *database.DB, do func(*sql.Tx) error) {

@@ -14,6 +14,7 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/pages"
 	"krund/internal/hub/server"
 	"krund/internal/hub/store"
@@ -31,7 +32,7 @@ type Hub struct {
 // New returns a hub with an embedded database; prepare changes it before it serves.
 func New(t testing.TB, prepare ...func(*server.Server)) *Hub {
 	t.Helper()
-	return On(t, filepath.Join(t.TempDir(), "hub.sqlite"), prepare...)
+	return On(t, dbtest.SQLite(t), prepare...)
 }
 
 // On returns a hub on a database.

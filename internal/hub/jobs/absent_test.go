@@ -6,12 +6,15 @@ import (
 	"time"
 
 	"krund/internal/hub/api"
+	"krund/internal/hub/database/dbtest"
 )
 
 // TestStoppedIsNotBegunAgain: an idle machine gets nothing of an experiment that was stopped,
 // neither before nor after it has begun its part; what waits behind it is begun.
-func TestStoppedIsNotBegunAgain(t *testing.T) {
-	b := newBench(t, "lab1", "lab2")
+func TestStoppedIsNotBegunAgain(t *testing.T) { dbtest.OnEach(t, testStoppedIsNotBegunAgain) }
+
+func testStoppedIsNotBegunAgain(t *testing.T, at string) {
+	b := newBench(t, at, "lab1", "lab2")
 	id := b.submit(t, "ab", "pool", 2, 0)
 	next := b.submit(t, "next", "pool", 2, 0)
 	b.ask(t, "lab1")
@@ -28,8 +31,10 @@ func TestStoppedIsNotBegunAgain(t *testing.T) {
 
 // TestHubWasOff: a lease that ended while the hub did not run, was suspended, or got another time,
 // is no reason to cut the power of a machine that measures.
-func TestHubWasOff(t *testing.T) {
-	b := newBench(t, "lab1")
+func TestHubWasOff(t *testing.T) { dbtest.OnEach(t, testHubWasOff) }
+
+func testHubWasOff(t *testing.T, at string) {
+	b := newBench(t, at, "lab1")
 	id := b.submit(t, "ab", "lab1", 1, 0)
 	b.ask(t, "lab1")
 	b.report(t, id, "lab1", api.Progress{Slots: 2, Left: 2, NextBoot: 600})

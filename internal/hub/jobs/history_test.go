@@ -18,6 +18,7 @@ import (
 	"krund/internal/analysis/history"
 	"krund/internal/durable"
 	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
 )
@@ -30,10 +31,10 @@ type historyBench struct {
 	random *rand.Rand
 }
 
-func newHistoryBench(t *testing.T) *historyBench {
+func newHistoryBench(t *testing.T, at string) *historyBench {
 	t.Helper()
 	dir := t.TempDir()
-	h := &historyBench{bench: newBench(t, "m"), values: dir, random: rand.New(rand.NewPCG(2, 2))}
+	h := &historyBench{bench: newBench(t, at, "m"), values: dir, random: rand.New(rand.NewPCG(2, 2))}
 	program := filepath.Join(dir, "krunctl")
 	text := "#!/bin/sh\n" +
 		"[ $1 = history ] && exec cp " + dir + "/$(basename \"$6\").json \"$5\"\n" +
@@ -116,8 +117,10 @@ func (h *historyBench) look(t *testing.T) (notices []string) {
 // TestHistory: an experiment is reduced once it has ended, a change is notified once, with the
 // version with which it is found, and a muted alert mutes the change. An experiment that cannot be
 // reduced does not stop the others.
-func TestHistory(t *testing.T) {
-	h := newHistoryBench(t)
+func TestHistory(t *testing.T) { dbtest.OnEach(t, testHistory) }
+
+func testHistory(t *testing.T, at string) {
+	h := newHistoryBench(t, at)
 	var notices []string
 	for v := range 30 {
 		level := 1.0

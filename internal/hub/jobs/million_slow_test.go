@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
 )
 
 // TestMillion times the histories of 1,000,000 executions, 5 of each key in each version: 25 names
 // of 40 keys and 200 versions. It prints the figures of docs/history.md.
 func TestMillion(t *testing.T) {
 	const names, keys, versions, executions = 25, 40, 200, 5
-	h := newHistoryBench(t)
+	h := newHistoryBench(t, dbtest.SQLite(t))
 	begin := time.Now()
 	for n := range names {
 		name := fmt.Sprintf("suite-%d", n)
@@ -39,7 +40,7 @@ func TestMillion(t *testing.T) {
 		}
 	}
 	stored := time.Since(begin)
-	info, err := os.Stat(h.path)
+	info, err := os.Stat(h.at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/jobs"
 )
 
 // TestPostgres: River's tables are migrated once, and its workers start and stop, on PostgreSQL.
 func TestPostgres(t *testing.T) {
-	db, err := database.Open(t.Context(), hubtest.Postgres(t), func() time.Time { return hubtest.Now })
+	db, err := database.Open(t.Context(), dbtest.Postgres(t), func() time.Time { return hubtest.Now })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,21 +16,21 @@ import (
 
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
 )
 
 // bench is a queue with a clock that the test moves.
 type bench struct {
 	Queue
 	now  time.Time
-	path string
+	at   string            // location of the database
 	ids  map[string]string // of machines, by name
 	jobs []string          // that were inserted
 }
 
-func newBench(t *testing.T, machines ...string) *bench {
+func newBench(t *testing.T, at string, machines ...string) *bench {
 	t.Helper()
-	b := &bench{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), ids: map[string]string{},
-		path: filepath.Join(t.TempDir(), "hub.sqlite")}
+	b := &bench{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), ids: map[string]string{}, at: at}
 	b.open(t)
 	t.Cleanup(func() { _ = b.DB.Close() })
 	for _, name := range machines {
@@ -47,7 +46,7 @@ func newBench(t *testing.T, machines ...string) *bench {
 
 func (b *bench) open(t *testing.T) {
 	t.Helper()
-	db, err := database.Open(t.Context(), b.path, func() time.Time { return b.now })
+	db, err := database.Open(t.Context(), b.at, func() time.Time { return b.now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,8 +147,10 @@ func (b *bench) expect(t *testing.T, id, want string) {
 	}
 }
 
-func TestOrderOfTheQueue(t *testing.T) {
-	b := newBench(t, "lab1", "lab2")
+func TestOrderOfTheQueue(t *testing.T) { dbtest.OnEach(t, testOrderOfTheQueue) }
+
+func testOrderOfTheQueue(t *testing.T, at string) {
+	b := newBench(t, at, "lab1", "lab2")
 	b.submit(t, "old", "pool", 1, 0)
 	b.submit(t, "urgent", "pool", 1, 5)
 	b.submit(t, "mine", "lab2", 1, 9)
@@ -173,8 +174,10 @@ func TestOrderOfTheQueue(t *testing.T) {
 
 // TestParts: each machine gets one part, a part is given once, and the experiment is done when all
 // are.
-func TestParts(t *testing.T) {
-	b := newBench(t, "lab1", "lab2", "lab3")
+func TestParts(t *testing.T) { dbtest.OnEach(t, testParts) }
+
+func testParts(t *testing.T, at string) {
+	b := newBench(t, at, "lab1", "lab2", "lab3")
 	id := b.submit(t, "ab", "pool", 2, 0)
 	first, _ := b.ask(t, "lab1")
 	second, _ := b.ask(t, "lab2")
@@ -207,8 +210,10 @@ func TestLeases(t *testing.T) {
 
 // TestSilentMachine: notify, restart by power as often as configured, give up; then another machine
 // gets the part, and the first is stopped when it comes back.
-func TestSilentMachine(t *testing.T) {
-	b := newBench(t, "lab1", "lab2")
+func TestSilentMachine(t *testing.T) { dbtest.OnEach(t, testSilentMachine) }
+
+func testSilentMachine(t *testing.T, at string) {
+	b := newBench(t, at, "lab1", "lab2")
 	c := Config{Power: []Power{{Machines: "lab*", Cycle: []string{"/bin/true"}, Times: 2}}}
 	id := b.submit(t, "ab", "pool", 1, 0)
 	b.ask(t, "lab1")
@@ -246,8 +251,10 @@ func TestSilentMachine(t *testing.T) {
 }
 
 // TestBack: a machine that was given up and comes back before another one has begun goes on.
-func TestBack(t *testing.T) {
-	b := newBench(t, "lab1")
+func TestBack(t *testing.T) { dbtest.OnEach(t, testBack) }
+
+func testBack(t *testing.T, at string) {
+	b := newBench(t, at, "lab1")
 	id := b.submit(t, "ab", "lab1", 1, 0)
 	b.ask(t, "lab1")
 	busy := api.Progress{Slots: 2, Left: 2, NextBoot: 600}
@@ -268,8 +275,10 @@ func TestBack(t *testing.T) {
 }
 
 // TestFailedParts: krund stops on each machine, so that the part fails Tries times.
-func TestFailedParts(t *testing.T) {
-	b := newBench(t, "lab1", "lab2", "lab3", "lab4")
+func TestFailedParts(t *testing.T) { dbtest.OnEach(t, testFailedParts) }
+
+func testFailedParts(t *testing.T, at string) {
+	b := newBench(t, at, "lab1", "lab2", "lab3", "lab4")
 	id := b.submit(t, "ab", "pool", 1, 0)
 	for i, m := range []string{"lab1", "lab2", "lab3"} {
 		if got, _ := b.ask(t, m); got != "ab 0/1" {
@@ -285,8 +294,10 @@ func TestFailedParts(t *testing.T) {
 	}
 }
 
-func TestRequests(t *testing.T) {
-	b := newBench(t, "lab1", "lab2")
+func TestRequests(t *testing.T) { dbtest.OnEach(t, testRequests) }
+
+func testRequests(t *testing.T, at string) {
+	b := newBench(t, at, "lab1", "lab2")
 	id := b.submit(t, "ab", "pool", 2, 0)
 	request := func(what string) {
 		b.update(t, func(tx *sql.Tx) error { return b.Request(t.Context(), tx, id, what) })
@@ -324,11 +335,17 @@ func TestRequests(t *testing.T) {
 // hub is killed between any two steps. Every experiment ends, no part is done twice at a time, and
 // one that some machine could finish is done.
 func TestNothingIsStuck(t *testing.T) {
+	for name, location := range dbtest.Locations {
+		t.Run(name, func(t *testing.T) { testNothingIsStuck(t, location) })
+	}
+}
+
+func testNothingIsStuck(t *testing.T, location func(testing.TB) string) {
 	const runs = 4
 	counts := map[string]int{}
 	for seed := range uint64(runs) {
 		r := rand.New(rand.NewPCG(seed, 19))
-		b := newBench(t, "lab1", "lab2", "lab3", "lab4", "lab5")
+		b := newBench(t, location(t), "lab1", "lab2", "lab3", "lab4", "lab5")
 		var ids []string
 		for i := range 4 {
 			parts, priority := 1+int64(r.IntN(3)), int64(r.IntN(3))

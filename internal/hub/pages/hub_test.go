@@ -19,6 +19,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
 )
@@ -41,10 +42,10 @@ case $1 in report) out=$3/index.html ;; *) out=$(echo "$*" | sed 's/.* -o \([^ ]
 printf '<!DOCTYPE html><title>a report</title><p>%s %s' "$(ulimit -d)" "$(readlink "$last") $last" >"$out"
 `
 
-func newTestHub(t *testing.T, krunctl string) *testHub {
+func newTestHub(t *testing.T, at, krunctl string) *testHub {
 	t.Helper()
 	dir := t.TempDir()
-	db, err := database.Open(t.Context(), filepath.Join(dir, "hub.sqlite"), func() time.Time { return now })
+	db, err := database.Open(t.Context(), at, func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,8 +144,10 @@ func (h *testHub) do(method, path string, form url.Values) (*http.Response, stri
 }
 
 // TestPagesOfAHub: each page shows what the database has, escaped, and forbids scripts within.
-func TestPagesOfAHub(t *testing.T) {
-	h := newTestHub(t, fakeKrunctl)
+func TestPagesOfAHub(t *testing.T) { dbtest.OnEach(t, testPagesOfAHub) }
+
+func testPagesOfAHub(t *testing.T, at string) {
+	h := newTestHub(t, at, fakeKrunctl)
 	for path, wants := range map[string][]string{
 		"/machines":         {"bench-1", "lab", `href="/experiments/e1"`, "running"},
 		"/machines/bench-1": {"sorting", "4 executions: 1 completed, 1 error, 1 running, 1 to do"},
@@ -178,8 +181,10 @@ func TestPagesOfAHub(t *testing.T) {
 }
 
 // TestForms: who may change what, and what that changes.
-func TestForms(t *testing.T) {
-	h := newTestHub(t, fakeKrunctl)
+func TestForms(t *testing.T) { dbtest.OnEach(t, testForms) }
+
+func testForms(t *testing.T, at string) {
+	h := newTestHub(t, at, fakeKrunctl)
 	admin, anna := h.who, access.Identity{Name: "anna", Role: access.User}
 	h.update(func(tx *sql.Tx) error {
 		return h.db.PutUser(t.Context(), tx, database.User{Name: "anna", Role: access.User})
@@ -238,8 +243,10 @@ func TestForms(t *testing.T) {
 
 // TestLogIn: a token becomes a session with a cookie that scripts and other sites do not get; only
 // paths of the hub follow; logging out ends the session.
-func TestLogIn(t *testing.T) {
-	h := newTestHub(t, fakeKrunctl)
+func TestLogIn(t *testing.T) { dbtest.OnEach(t, testLogIn) }
+
+func testLogIn(t *testing.T, at string) {
+	h := newTestHub(t, at, fakeKrunctl)
 	var token, machine string
 	h.update(func(tx *sql.Tx) (err error) {
 		err = h.db.PutUser(t.Context(), tx, database.User{Name: "anna", Role: access.User})
@@ -286,7 +293,7 @@ func TestLogIn(t *testing.T) {
 // TestReports: a report is made once for each state of the records, with bounded memory, and served
 // in a sandbox under an address that cannot be guessed.
 func TestReports(t *testing.T) {
-	h := newTestHub(t, fakeKrunctl)
+	h := newTestHub(t, dbtest.SQLite(t), fakeKrunctl)
 	runs := func() int {
 		text, _ := os.ReadFile(filepath.Join(h.dir, "runs"))
 		return strings.Count(string(text), "run")
@@ -328,7 +335,7 @@ func TestReports(t *testing.T) {
 
 // TestReportFails: what krunctl says is shown as text, and the next request tries again.
 func TestReportFails(t *testing.T) {
-	h := newTestHub(t, `#!/bin/sh
+	h := newTestHub(t, dbtest.SQLite(t), `#!/bin/sh
 echo run >>"$(dirname "$0")/runs"
 echo 'krunctl: <b>no</b>' >&2
 exit 1
@@ -346,8 +353,10 @@ exit 1
 }
 
 // TestEvents: a change in the database is an event of each open page.
-func TestEvents(t *testing.T) {
-	h := newTestHub(t, fakeKrunctl)
+func TestEvents(t *testing.T) { dbtest.OnEach(t, testEvents) }
+
+func testEvents(t *testing.T, at string) {
+	h := newTestHub(t, at, fakeKrunctl)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.web.URL+"/events", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -389,8 +398,10 @@ func TestEvents(t *testing.T) {
 
 // TestHistoryPage: the history is made of the values that the hub has stored, and marks the changes
 // whose alert is muted.
-func TestHistoryPage(t *testing.T) {
-	h := newTestHub(t, "#!/bin/sh\nexit 1\n")
+func TestHistoryPage(t *testing.T) { dbtest.OnEach(t, testHistoryPage) }
+
+func testHistoryPage(t *testing.T, at string) {
+	h := newTestHub(t, at, "#!/bin/sh\nexit 1\n")
 	h.update(func(tx *sql.Tx) error {
 		var points []database.Point
 		for v := range 40 {

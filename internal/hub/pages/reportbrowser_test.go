@@ -12,6 +12,7 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/hub/database/dbtest"
 	"krund/internal/key"
 	"krund/internal/report"
 )
@@ -71,7 +72,7 @@ func realReport(t *testing.T) string {
 // hub's session is out of their reach. A script that the report does not come with does not run.
 func TestReportInBrowser(t *testing.T) {
 	dir := realReport(t)
-	h := newTestHub(t, "#!/bin/sh\ncp -r "+dir+"/. \"$3\"\n")
+	h := newTestHub(t, dbtest.SQLite(t), "#!/bin/sh\ncp -r "+dir+"/. \"$3\"\n")
 	p := newTab(t, 1280)
 	p.do("Network.setCookie", object{"name": Cookie, "value": "secret", "url": h.web.URL}, nil)
 	p.open(h.web.URL + "/experiments/e1/report")

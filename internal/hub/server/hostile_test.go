@@ -18,6 +18,7 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
@@ -25,8 +26,10 @@ import (
 )
 
 // TestSlowForm: who sends a form slowly does not keep others from writing.
-func TestSlowForm(t *testing.T) {
-	h := hubtest.New(t)
+func TestSlowForm(t *testing.T) { dbtest.OnEach(t, testSlowForm) }
+
+func testSlowForm(t *testing.T, at string) {
+	h := hubtest.On(t, at)
 	ann := h.Client(t, "ann", access.User)
 	err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
 		return h.DB.AddExperiment(t.Context(), tx, database.Experiment{ID: "x", Name: "x", Owner: "ann",
@@ -60,8 +63,10 @@ func TestSlowForm(t *testing.T) {
 
 // TestSameConfigurationAgain: a machine's owner runs the configuration of an experiment of the hub
 // that is done. That is another experiment, with records of its own.
-func TestSameConfigurationAgain(t *testing.T) {
-	h := hubtest.New(t)
+func TestSameConfigurationAgain(t *testing.T) { dbtest.OnEach(t, testSameConfigurationAgain) }
+
+func testSameConfigurationAgain(t *testing.T, at string) {
+	h := hubtest.On(t, at)
 	m := h.Machine(t, "lab1")
 	given := of("warmup", "first")
 	err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
@@ -93,8 +98,10 @@ func TestSameConfigurationAgain(t *testing.T) {
 
 // TestNamesLikeIDs: a user or a machine whose name is the id of another machine is not taken for
 // it.
-func TestNamesLikeIDs(t *testing.T) {
-	h := hubtest.New(t)
+func TestNamesLikeIDs(t *testing.T) { dbtest.OnEach(t, testNamesLikeIDs) }
+
+func testNamesLikeIDs(t *testing.T, at string) {
+	h := hubtest.On(t, at)
 	join := h.Client(t, "", access.Join)
 	lab1, err := join.Join(t.Context(), api.JoinRequest{Name: "lab1"})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
+	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/server"
 	"krund/internal/hub/store"
@@ -39,8 +40,10 @@ func (s shipment) send(ctx context.Context, c *api.Client) (api.Receipt, error) 
 	})
 }
 
-func TestShip(t *testing.T) {
-	h := hubtest.New(t)
+func TestShip(t *testing.T) { dbtest.OnEach(t, testShip) }
+
+func testShip(t *testing.T, at string) {
+	h := hubtest.On(t, at)
 	m := h.Machine(t, "lab1")
 	s := of("warmup", "first", "second")
 	receipt, err := s.send(t.Context(), m)
@@ -66,8 +69,10 @@ func TestShip(t *testing.T) {
 	_ = content.Close()
 }
 
-func TestShipRefused(t *testing.T) {
-	h := hubtest.New(t)
+func TestShipRefused(t *testing.T) { dbtest.OnEach(t, testShipRefused) }
+
+func testShipRefused(t *testing.T, at string) {
+	h := hubtest.On(t, at)
 	m := h.Machine(t, "lab1")
 	first := of("warmup", "first")
 	if _, err := first.send(t.Context(), m); err != nil {
