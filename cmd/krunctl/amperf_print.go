@@ -26,8 +26,8 @@ func (a *app) printAmperf(d *summary.Counters) {
 			ratioText(k.Lowest), ratioText(k.Highest),
 		})
 	}
-	display.Table(
-		a.stdout,
+	display.NarrowTable(
+		a.stdout, a.style().width,
 		[]string{
 			"key", ">judged", ">violating", ">iterations", ">throttled", ">turbo", ">lowest", ">highest",
 		},

@@ -56,6 +56,18 @@ func TestRerun(t *testing.T) {
 		"no record of slot 1") {
 		t.Errorf("a replaced record is taken for that of the slot: %s", r.text())
 	}
+	const unfinished = "2 of 8 executions are outstanding (2 of fasta:C:default-c)"
+	out := filepath.Join(t.TempDir(), "out")
+	if r := krunctl(t, "report", "-o", out, b.dir()); r.code != exitOK {
+		t.Error(r.text())
+	}
+	page, err := os.ReadFile(filepath.Join(out, "index.html"))
+	if err != nil || !strings.Contains(string(page), unfinished) {
+		t.Errorf("the report does not say %s: %v", unfinished, err)
+	}
+	if r := krunctl(t, "analyze", b.dir()); !strings.Contains(r.stdout, unfinished) {
+		t.Errorf("the analysis does not say %s:\n%s", unfinished, r.text())
+	}
 }
 
 // TestRerunOfSkipped: a slot that [stop] has skipped may be skipped again, and the message says so.

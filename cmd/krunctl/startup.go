@@ -154,6 +154,6 @@ func (a *app) printStartup(o startupOptions, rows []summary.StartupRow) {
 		}
 		table = append(table, cells)
 	}
-	display.Table(a.stdout,
+	display.NarrowTable(a.stdout, a.style().width,
 		[]string{o.by, ">executions", ">runner", ">" + interval, ">first", ">" + interval}, table)
 }

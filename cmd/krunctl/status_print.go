@@ -117,7 +117,7 @@ func (a *app) printKeys(keys []summary.KeyStatus) {
 		}
 		rows = append(rows, append(row, mean))
 	}
-	display.Table(a.stdout, columns, rows)
+	display.NarrowTable(a.stdout, a.style().width, columns, rows)
 }
 
 // interruptedText describes a slot that has begun and on which no krund works.

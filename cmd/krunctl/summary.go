@@ -223,7 +223,7 @@ func (a *app) printSummary(rows []summary.Row, unit display.Unit) {
 			}
 		}
 	}
-	display.Table(a.stdout, columns, table)
+	display.NarrowTable(a.stdout, a.style().width, columns, table)
 }
 
 func summaryCells(r *summary.Row, unit display.Unit) []string {

@@ -79,3 +79,23 @@ func TestTable(t *testing.T) {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
 }
+
+// TestNarrowTable: columns that do not fit follow below, with the first one again; a column that is
+// too wide alone has a part of its own.
+func TestNarrowTable(t *testing.T) {
+	columns := []string{"key", ">one", ">two", "a long column"}
+	rows := [][]string{{"é", "1", "22222", "x"}, {"bb", "10"}}
+	const whole = "key  one    two  a long column\né      1  22222  x\nbb    10\n"
+	for most, want := range map[int]string{
+		0: whole, 30: whole,
+		29: "key  one    two\né      1  22222\nbb    10\n\nkey  a long column\né    x\nbb\n",
+		15: "key  one    two\né      1  22222\nbb    10\n\nkey  a long column\né    x\nbb\n",
+		14: "key  one\né      1\nbb    10\n\nkey    two\né    22222\nbb\n\nkey  a long column\né    x\nbb\n",
+	} {
+		var b strings.Builder
+		NarrowTable(&b, most, columns, rows)
+		if b.String() != want {
+			t.Errorf("%d characters:\n%s\nwant\n%s", most, b.String(), want)
+		}
+	}
+}

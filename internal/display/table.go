@@ -18,8 +18,42 @@ func Table(w io.Writer, columns []string, rows [][]string) {
 // LongTable is Table for rows that are too many to keep: it ranges over them twice, for the widths
 // and for the printing. A row may be modified after it was yielded.
 func LongTable(w io.Writer, columns []string, rows iter.Seq[[]string]) {
-	width := make([]int, len(columns))
-	names := make([]string, len(columns))
+	names, width := layout(columns, rows)
+	printRow(w, columns, width, names)
+	for row := range rows {
+		printRow(w, columns, width, row)
+	}
+}
+
+// NarrowTable is Table for a terminal of most characters a line: columns that do not fit follow
+// below, beside the first one, which names the row. If most is 0, all fit.
+func NarrowTable(w io.Writer, most int, columns []string, rows [][]string) {
+	_, width := layout(columns, slices.Values(rows))
+	for first := 1; ; {
+		end, used := first, width[0]
+		for end < len(columns) && (most <= 0 || end == first || used+2+width[end] <= most) {
+			used += 2 + width[end]
+			end++
+		}
+		part := func(row []string) []string {
+			return append(row[:1:1], row[min(first, len(row)):min(end, len(row))]...)
+		}
+		rest := make([][]string, len(rows))
+		for i, row := range rows {
+			rest[i] = part(row)
+		}
+		Table(w, part(columns), rest)
+		if first = end; first >= len(columns) {
+			return
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// layout returns the names of columns and their widths.
+func layout(columns []string, rows iter.Seq[[]string]) (names []string, width []int) {
+	width = make([]int, len(columns))
+	names = make([]string, len(columns))
 	for i, c := range columns {
 		names[i] = Terminal(strings.TrimPrefix(c, ">"))
 		width[i] = utf8.RuneCountInString(names[i])
@@ -29,10 +63,7 @@ func LongTable(w io.Writer, columns []string, rows iter.Seq[[]string]) {
 			width[i] = max(width[i], utf8.RuneCountInString(Terminal(cell)))
 		}
 	}
-	printRow(w, columns, width, names)
-	for row := range rows {
-		printRow(w, columns, width, row)
-	}
+	return names, width
 }
 
 // printRow prints one row of a table; cells that it lacks are empty.

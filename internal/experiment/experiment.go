@@ -47,7 +47,7 @@ func ConfigOf(dir string) string { return strings.TrimSuffix(filepath.Clean(dir)
 // Open opens the experiment that arg names, for reading.
 func Open(fsys durable.FS, arg string) (Experiment, error) {
 	d, err := directory.Open(fsys, DirectoryOf(arg))
-	return Experiment{d}, err
+	return Experiment{d}, oneMachine(fsys, arg, err)
 }
 
 // OpenToChange opens the experiment that arg names for the user uid, to modify it. For root, a
@@ -57,7 +57,20 @@ func OpenToChange(fsys durable.FS, arg string, uid int) (Experiment, error) {
 		return Open(fsys, arg)
 	}
 	d, err := directory.OpenChecked(fsys, DirectoryOf(arg), trust.Verdict.OneOwner)
-	return Experiment{d}, err
+	return Experiment{d}, oneMachine(fsys, arg, err)
+}
+
+// oneMachine returns what is to be done if opening arg failed because it has the directories of
+// several machines.
+func oneMachine(fsys durable.FS, arg string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if parts := Parts(fsys, arg); parts[0] != DirectoryOf(arg) {
+		return fmt.Errorf("%s has a directory for each machine (%d), and this command takes one of them: "+
+			"give it %s", arg, len(parts), display.ShellPath(parts[0]))
+	}
+	return err
 }
 
 // OpenSchedule opens the schedule for reading. The caller closes it.

@@ -207,6 +207,7 @@ func (r Reader) part(dir string, keep func(string) bool) (*dataset.Dataset, Expe
 	}
 	addArms(d, e)
 	addStopped(d, e)
+	addOutstanding(d, e)
 	return d, e, nil
 }
 

@@ -108,6 +108,21 @@ func TestMachines(t *testing.T) {
 	}
 }
 
+// TestOneOfTheMachines: what reads one directory names one that it can read.
+func TestOneOfTheMachines(t *testing.T) {
+	dir := t.TempDir()
+	machine(t, dir, "x", "ab", armsText, 1)
+	machine(t, dir, "y", "ab", armsText, 2)
+	_, read := Open(durable.OS(), dir)
+	_, change := OpenToChange(durable.OS(), dir, 0)
+	for _, err := range []error{read, change} {
+		if err == nil || !strings.Contains(err.Error(), "(2)") ||
+			!strings.HasSuffix(err.Error(), "give it "+dir+"/x/ab.krun") {
+			t.Error(err)
+		}
+	}
+}
+
 // TestCopiedPart: the same process executions in two directories are not those of two machines.
 func TestCopiedPart(t *testing.T) {
 	dir := t.TempDir()

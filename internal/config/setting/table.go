@@ -27,8 +27,8 @@ func (t Table) Problems() []Problem { return Problems(t.Findings) }
 const widest = 36
 
 // Print writes a row for each finding: name, policy, status, found, wanted. Below it come the
-// detail and, unless all is well, why it matters and how to fix it, broken to fit a terminal of
-// width columns; 0 breaks nothing. The last line is a summary.
+// detail and, unless all is well, why it matters and how to fix it. All is broken to fit a terminal
+// of width columns; 0 breaks nothing. The last line is a summary.
 func (t Table) Print(w io.Writer, width int) error {
 	rows := [][]string{{"control", "policy", "status", "found", "wanted"}}
 	for _, f := range t.Findings {
@@ -41,9 +41,12 @@ func (t Table) Print(w io.Writer, width int) error {
 			widths[i] = max(widths[i], min(utf8.RuneCountInString(cell), widest))
 		}
 	}
+	if width > 0 {
+		fit(widths, width)
+	}
 	var b strings.Builder
 	for i, row := range rows {
-		writeRow(&b, row, widths)
+		writeRow(&b, row, widths, width > 0)
 		if i > 0 {
 			t.Findings[i-1].writeRemarks(&b, widths[0], width)
 		}
@@ -60,13 +63,42 @@ func or(text, instead string) string {
 	return text
 }
 
-func writeRow(b *strings.Builder, row []string, widths []int) {
-	var line strings.Builder
-	for i, cell := range row {
-		line.WriteString(cell)
-		line.WriteString(strings.Repeat(" ", 2+max(0, widths[i]-utf8.RuneCountInString(cell))))
+// fit makes the last two columns narrower until a row has at most most characters, but not narrower
+// than a word.
+func fit(widths []int, most int) {
+	const least = 12
+	last := len(widths) - 1
+	left := most
+	for _, w := range widths[:last-1] {
+		left -= w + gap
 	}
-	b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	left -= gap
+	half := left / 2
+	found := min(widths[last-1], max(half, left-widths[last]))
+	widths[last-1] = max(least, found)
+	widths[last] = max(least, min(widths[last], left-found))
+}
+
+const gap = 2 // between columns
+
+// writeRow writes the cells of a row, and if they are to be wrapped, the rest of long ones below.
+func writeRow(b *strings.Builder, row []string, widths []int, wrap bool) {
+	rest := slices.Clone(row)
+	for more := true; more; {
+		more = false
+		var line strings.Builder
+		for i := range rest {
+			cell := rest[i]
+			rest[i] = ""
+			if wrap {
+				cell, rest[i], _ = strings.Cut(display.Wrap(cell, widths[i], ""), "\n")
+			}
+			line.WriteString(cell)
+			line.WriteString(strings.Repeat(" ", gap+max(0, widths[i]-utf8.RuneCountInString(cell))))
+			more = more || rest[i] != ""
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
 }
 
 // writeRemarks writes the lines below a row, indented by the width of the first column.

@@ -31,6 +31,29 @@ func TestTableOnATerminal(t *testing.T) {
 	}
 }
 
+// TestCellsOnATerminal: what was found and wanted is wrapped within its columns.
+func TestCellsOnATerminal(t *testing.T) {
+	table := Table{[]Finding{{Name: "caches", Policy: Off, Status: StatusOff,
+		Found: "as the last program left them", Wanted: "empty caches, compact memory"},
+		{Name: "frequency", Policy: Warn, Status: StatusOK, Found: "performance", Wanted: "performance"}}}
+	for width, want := range map[int]string{
+		0: "caches     off     off     as the last program left them  empty caches, compact memory\n" +
+			"frequency  warn    ok      performance                    performance\n",
+		80: "caches     off     off     as the last program left   empty caches, compact\n" +
+			"                           them                       memory\n" +
+			"frequency  warn    ok      performance                performance\n",
+	} {
+		var b strings.Builder
+		if err := table.Print(&b, width); err != nil {
+			t.Fatal(err)
+		}
+		_, rows, _ := strings.Cut(b.String(), "\n")
+		if rows, _, _ = strings.Cut(rows, "\n\n"); rows+"\n" != want {
+			t.Errorf("width %d:\n%s\nwant\n%s", width, rows, want)
+		}
+	}
+}
+
 func TestTableFails(t *testing.T) {
 	fit := Table{[]Finding{
 		{Policy: Require, Status: StatusWillSet}, {Policy: Warn, Status: StatusDiffers},
