@@ -73,7 +73,7 @@ hub-demo: setup
 	@$(MAKE) --no-print-directory build > $(BUILD)/build.log 2>&1 || { cat $(BUILD)/build.log; exit 1; }
 	@$(MAKE) --no-print-directory -C benchmarks ab OUT=$(BENCHMARKS) CC="$(CC)"
 	@sed 's/^executions = 20 .*/executions = 12/; s/^iterations = 200/iterations = 100/' configs/ab.toml > $(BUILD)/hub-demo.toml
-	@$(GO) build -o $(BUILD)/hubdemo ./scripts/hubdemo
+	@$(DAEMON) -o $(BUILD)/hubdemo ./scripts/hubdemo
 	@$(BUILD)/hubdemo $(BUILD)/bin $(BUILD)/hub-demo.toml
 
 ## instrument-cost  measure what instrumenting costs on this machine; VMS="Node Ruby": of C, CPython and these

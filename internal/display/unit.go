@@ -144,7 +144,7 @@ func (u Unit) Range(v, low, high float64) string {
 func (u Unit) Interval(mean, half float64) string {
 	p := u.fitting(mean)
 	m, h := scaled(mean, p.power), scaled(half, p.power)
-	if !(h > 0) || h < math.Abs(m)*1e-6 {
+	if !(h > 0) || h < math.Abs(m)*1e-6 || max(exponent(m), exponent(h)) > most {
 		return u.named(strconv.FormatFloat(m, 'g', 6, 64)+" ±"+strconv.FormatFloat(h, 'g', 2, 64), p)
 	}
 	places := min(max(1-int(math.Floor(math.Log10(h))), 0), 12)
@@ -158,14 +158,17 @@ func (u Unit) named(number string, p prefix) string {
 	return number
 }
 
+// most is the exponent of the largest numbers that are written in full: their digits are exact.
+const most = 15
+
 // digits writes a number with four significant digits and all digits before the decimal point, and
-// with an exponent only if it is very small.
+// with an exponent only if it is very small or very large.
 func digits(v float64) string {
 	const significant, least = 4, -5
 	switch e := exponent(v); {
 	case v == 0:
 		return "0"
-	case e < least:
+	case e < least || e > most:
 		return strconv.FormatFloat(v, 'e', significant-1, 64)
 	default:
 		return strconv.FormatFloat(v, 'f', max(significant-1-e, 0), 64)

@@ -26,6 +26,8 @@ func TestUnit(t *testing.T) {
 		{count.Value(12345), "12.35 k"}, {count.Value(7), "7.000"},
 		{seconds.Range(0.1, 0.05, 1.25), "100.0 ms (50.00, 1250)"},
 		{seconds.Interval(62e-9, 2e-9), "62.0 ±2.0 ns"}, {seconds.Interval(0.2016, 0.0044), "201.6 ±4.4 ms"},
+		{seconds.Value(1e308), "1.000e+308 s"}, {seconds.Value(9999e11), "999900000000000 s"},
+		{seconds.Interval(1e308, 1e300), "1e+308 ±1e+300 s"},
 		{seconds.Interval(2, 0), "2 ±0 s"}, {seconds.Interval(62e-9, 28e-9), "62 ±28 ns"},
 		{seconds.For(0.02).Name(), "ms"}, {cycles.For(3e9).Name(), "Gcycles"}, {count.For(3).Name(), ""},
 		{ms.For(3e-9).Name(), "ms"},

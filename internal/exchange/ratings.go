@@ -33,10 +33,13 @@ func ReadRatings(r io.Reader) (list similarity.Ratings, err error) {
 			"%d raters", ErrFormat, mostRaters)
 	}
 	list.Raters = head[1:]
-	seen := map[string]bool{}
+	seen, rated := map[string]bool{}, false
 	for {
 		row, err := in.Read()
 		if errors.Is(err, io.EOF) {
+			if !rated {
+				return list, fmt.Errorf("read the ratings: %w: no key is rated", ErrFormat)
+			}
 			return list, nil
 		}
 		if syntax := (*csv.ParseError)(nil); errors.As(err, &syntax) {
@@ -58,6 +61,7 @@ func ReadRatings(r io.Reader) (list similarity.Ratings, err error) {
 				err = fmt.Errorf("%.40q is neither similar nor dissimilar nor empty", text)
 			}
 			s.Said = append(s.Said, v)
+			rated = rated || v != ""
 		}
 		if err == nil && len(list.Subjects) == mostSubjects {
 			err = fmt.Errorf("there are more than %d keys", mostSubjects)

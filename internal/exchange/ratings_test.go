@@ -22,6 +22,8 @@ func TestReadRatings(t *testing.T) {
 		"":                                       "no table",
 		"benchmark,R1\n":                         "line 1: the header",
 		"key\n":                                  "line 1: the header",
+		"key,R1\n":                               "no key is rated",
+		"key,R1\na,\n":                           "no key is rated",
 		"key,R1\na,yes\n":                        "line 2: \"yes\" is neither",
 		"key,R1\na,similar\na,dissimilar\n":      "line 3: the key \"a\" has a line already",
 		"key,R1\na\n":                            "wrong number of fields",
