@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +26,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment"
 	"krund/internal/key"
+	"krund/internal/sysroot"
 )
 
 const bisectHelp = `Bisect finds the version that made a key faster or slower, by measuring few of the
@@ -35,15 +38,21 @@ reads the experiments that have ended, decides, builds, and writes the experimen
 of the next step, or names the culprit. It starts nothing: run the step when the
 machine is free, or let other work go first; a power cut loses nothing.
 
+With --to, each step is an experiment of a hub: a call submits it, waits for its end,
+fetches what was measured and goes on with the next step, until the culprit is found.
+Between two steps the machine does what else is in the queue. The call may be ended at
+any time, or by --timeout; krunctl bisect DIR goes on.
+
 The first call has the plan:
   --versions  a version per line, the good one first, the bad one last, such as
               git rev-list --reverse GOOD~..BAD
   --build     a command of the shell that builds $KRUND_REVISION into $KRUND_OUTPUT,
               where parts of an interrupted build may be. If it fails, the version is
-              skipped; not the good and the bad one
+              skipped, until a call has --retry; not the good and the bad one
   --template  the configuration of a step, with the arms good and candidate, in which
               @GOOD@ and @CANDIDATE@ are the versions, @GOOD_BUILD@ and
-              @CANDIDATE_BUILD@ the directories of their builds:
+              @CANDIDATE_BUILD@ the directories of their builds (with --to, relative
+              to DIR):
 
   [experiment]
   executions = 5                    # blocks of a step
@@ -67,18 +76,26 @@ EXAMPLES
   while step=$(krunctl bisect --json slow.bisect | jq -er .step); do
     krund run "$step" || break
   done
+  git rev-list --reverse v1.2~..v1.3 | krunctl bisect slow.bisect --versions - --to lab \
+    --build ./build --template step.toml --key nbody:C:default-c
+  krunctl bisect --timeout 50m slow.bisect
+
+ENVIRONMENT
+  KRUNHUB_URL, KRUNHUB_TOKEN   with --to: the hub, and a token with the role user
 
 EXIT STATUS
   0  the culprit was found
   1  something could not be done
   2  wrong usage
-  3  the step that was named must be run first, or good and bad do not differ enough`
+  3  the step that was named must be run first, or good and bad do not differ enough
+  4  a step has not ended within --timeout`
 
 // bisectOptions are the flags.
 type bisectOptions struct {
 	bisection.Plan
-	versions, template string
-	json               bool
+	versions, template, hub string
+	json, retry             bool
+	timeout                 time.Duration
 }
 
 // errStep ends a bisection that waits for a step.
@@ -89,7 +106,9 @@ func bisectCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "bisect DIR", Short: "Find the version that changed the speed of a key", Long: bisectHelp,
 		Args: arguments(1, 1, "the directory of a bisection"),
-		RunE: func(c *cobra.Command, args []string) error { return a.bisect(c.Context(), args[0], o) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.bisect(c.Context(), args[0], o, sysroot.RealClock{})
+		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.versions, "versions", "", "file with a version per line; - is standard input")
@@ -101,10 +120,15 @@ func bisectCommand(a *app) *cobra.Command {
 	const most = 60
 	f.IntVar(&o.Most, "most", most, "blocks of the bad version after which it does not differ enough")
 	f.BoolVar(&o.json, "json", false, "print the answer as JSON")
+	f.StringVar(&o.To, "to", "", "name of a machine or a pool of a hub that measures the steps")
+	f.DurationVar(&o.timeout, "timeout", 0, "with --to: end after this time; 0: never")
+	f.BoolVar(&o.retry, "retry", false,
+		"try again what could not be built, or what the hub could not measure")
+	hubFlag(c, &o.hub)
 	return c
 }
 
-func (a *app) bisect(ctx context.Context, dir string, o bisectOptions) error {
+func (a *app) bisect(ctx context.Context, dir string, o bisectOptions, clock sysroot.Clock) error {
 	b, err := a.openBisection(dir, o)
 	if err != nil {
 		return err
@@ -114,33 +138,68 @@ func (a *app) bisect(ctx context.Context, dir string, o bisectOptions) error {
 		return err
 	}
 	defer lock.Close() //nolint:errcheck // nothing was written
-	for {
-		versions, steps, waiting, err := a.bisectVersions(b)
+	hub := hubSteps{a: a, b: b, clock: clock, retry: o.retry}
+	if o.timeout > 0 {
+		hub.deadline = clock.Now().Add(o.timeout)
+	}
+	if b.Plan.To != "" {
+		if hub.client, err = a.hubClient(o.hub); err != nil {
+			return err
+		}
+	}
+	if o.retry {
+		n, err := b.Retry()
 		if err != nil {
 			return err
 		}
-		d := bisect.Decide(bisect.Question{Versions: len(versions), Delta: b.Plan.Delta, Most: b.Plan.Most},
-			versions)
-		if d.Action == bisect.Measure && waiting == "" {
-			if waiting, err = b.Next(ctx, d, steps+1); err != nil {
-				return err
+		a.talk("krunctl: %s to try again", display.Count(n, "skipped version"))
+	}
+	for {
+		d, step, err := a.nextStep(ctx, &hub)
+		if err != nil || d.Action != bisect.Measure || b.Plan.To == "" {
+			if err == nil {
+				err = a.printBisection(b, d, step, o.json)
 			}
-			if waiting == "" {
-				a.talk("krunctl: version %s is skipped: it could not be built", b.Plan.Versions[d.Version])
-				continue
-			}
-			if _, err := experiment.ParseConfig(a.fsys, waiting, a.host); err != nil {
-				return errors.Join(err, a.fsys.Remove(waiting))
-			}
+			return err
 		}
-		return a.printBisection(b, d, waiting, o.json)
+		a.talk("krunctl: %s", soFar(b.Plan.Versions, d))
+		if err := hub.measure(ctx, step); err != nil {
+			return err
+		}
+	}
+}
+
+// nextStep decides, and writes the configuration of the step that is to be measured.
+func (a *app) nextStep(ctx context.Context, hub *hubSteps) (d bisect.Decision, step string, err error) {
+	b := hub.b
+	for {
+		versions, steps, waiting, err := a.bisectVersions(hub)
+		if err != nil {
+			return d, "", err
+		}
+		d = bisect.Decide(bisect.Question{Versions: len(versions), Delta: b.Plan.Delta, Most: b.Plan.Most},
+			versions)
+		if d.Action != bisect.Measure || waiting != "" {
+			return d, waiting, nil
+		}
+		if waiting, err = b.Next(ctx, d, steps+1); err != nil {
+			return d, "", err
+		}
+		if waiting != "" {
+			if _, err := experiment.ParseConfig(a.fsys, waiting, a.host); err != nil {
+				return d, "", errors.Join(err, a.fsys.Remove(waiting))
+			}
+			return d, waiting, nil
+		}
+		a.talk("krunctl: version %s is skipped: it could not be built (builds/%04d.skip); --retry tries it "+
+			"again", b.Plan.Versions[d.Version], d.Version)
 	}
 }
 
 // openBisection opens the bisection, or makes it by the flags.
 func (a *app) openBisection(dir string, o bisectOptions) (*bisection.Bisection, error) {
 	b, err := bisection.Open(a.fsys, dir)
-	flags := o.versions != "" || o.template != "" || o.Build != "" || o.Key != ""
+	flags := o.versions != "" || o.template != "" || o.Build != "" || o.Key != "" || o.To != ""
 	if !errors.Is(err, fs.ErrNotExist) && !flags {
 		return b, err
 	}
@@ -190,8 +249,9 @@ func (a *app) checkTemplate(dir string, o bisectOptions) error {
 }
 
 // bisectVersions reads the steps. waiting is the configuration of the one that has not ended.
-func (a *app) bisectVersions(b *bisection.Bisection) (versions []bisect.Version, steps int, waiting string,
+func (a *app) bisectVersions(hub *hubSteps) (versions []bisect.Version, steps int, waiting string,
 	err error) {
+	b := hub.b
 	versions = make([]bisect.Version, len(b.Plan.Versions))
 	for v := range versions {
 		versions[v].Skip = b.Skipped(v)
@@ -210,14 +270,14 @@ func (a *app) bisectVersions(b *bisection.Bisection) (versions []bisect.Version,
 		if err != nil {
 			return nil, 0, "", err
 		}
-		ended, err := a.ended(file)
+		dir, ended, err := a.measured(b, file)
 		if err != nil {
 			return nil, 0, "", err
 		}
 		if !ended {
 			return versions, steps, file, nil
 		}
-		differences, err := a.differences(directory.For(file), b.Plan.Key)
+		differences, err := a.differences(dir, b.Plan.Key)
 		if err != nil {
 			return nil, 0, "", err
 		}
@@ -225,9 +285,17 @@ func (a *app) bisectVersions(b *bisection.Bisection) (versions []bisect.Version,
 		if len(differences) > 0 || versions[v].Skip {
 			continue
 		}
+		if hub.retry && b.Plan.To != "" {
+			hub.retry = false
+			return versions, steps, file, b.Forget(file)
+		}
 		if v == len(versions)-1 {
+			again := "`krunctl rerun` it"
+			if b.Plan.To != "" {
+				again = "--retry"
+			}
 			return nil, 0, "", fmt.Errorf("%s: no block of %s was completed in both arms; find out why "+
-				"(krunctl status), then `krunctl rerun` it", file, b.Plan.Key)
+				"(krunctl status %s), then %s", file, b.Plan.Key, display.ShellPath(dir), again)
 		}
 		versions[v].Skip = true
 		if err := b.Skip(v, "no block of "+file+" was completed"); err != nil {
@@ -249,22 +317,28 @@ func candidateOf(b *bisection.Bisection, cfg *config.Config, file string) (int, 
 		`revision = "@CANDIDATE@" there`, file, bisection.Candidate)
 }
 
-// ended reports whether all slots of a step are final.
-func (a *app) ended(file string) (bool, error) {
-	dir := directory.For(file)
+// measured returns the directory of what was measured of a step, and whether all of its slots are
+// final.
+func (a *app) measured(b *bisection.Bisection, step string) (dir string, ended bool, err error) {
+	if b.Plan.To != "" {
+		dir = bisection.Results(step)
+		_, err := a.fsys.Lstat(dir)
+		return dir, err == nil, nil
+	}
+	dir = directory.For(step)
 	if _, err := a.fsys.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return dir, false, nil
 	}
 	e, err := experiment.Open(a.fsys, dir)
 	if err != nil {
-		return false, err
+		return dir, false, err
 	}
 	s, err := e.OpenSchedule()
 	if err != nil {
-		return false, err
+		return dir, false, err
 	}
 	sum, err := s.Summarize()
-	return sum.Outstanding+sum.Running == 0, errors.Join(err, s.Close())
+	return dir, sum.Outstanding+sum.Running == 0, errors.Join(err, s.Close())
 }
 
 // differences returns the differences of the logarithms of both arms in each complete block.
@@ -275,7 +349,7 @@ func (a *app) differences(dir, key string) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	blocks := map[string]map[int]float64{bisection.Good: {}, bisection.Candidate: {}}
+	blocks := map[string]map[block]float64{bisection.Good: {}, bisection.Candidate: {}}
 	for i := range in.Data.Pairs {
 		arm := in.Data.Pairs[i].Key.Arm
 		if blocks[arm] == nil {
@@ -286,16 +360,25 @@ func (a *app) differences(dir, key string) ([]float64, error) {
 				return nil, fmt.Errorf("%s: a value of %s is not positive: no change is a percentage of it",
 					dir, key)
 			}
-			blocks[arm][e.Number] = math.Log(e.Value)
+			blocks[arm][block{e.Machine, e.Number}] = math.Log(e.Value)
 		}
 	}
+	byMachine := func(x, y block) int {
+		return cmp.Or(cmp.Compare(x.machine, y.machine), cmp.Compare(x.number, y.number))
+	}
 	var list []float64
-	for _, n := range slices.Sorted(maps.Keys(blocks[bisection.Good])) {
-		if candidate, ok := blocks[bisection.Candidate][n]; ok {
-			list = append(list, candidate-blocks[bisection.Good][n])
+	for _, at := range slices.SortedFunc(maps.Keys(blocks[bisection.Good]), byMachine) {
+		if candidate, ok := blocks[bisection.Candidate][at]; ok {
+			list = append(list, candidate-blocks[bisection.Good][at])
 		}
 	}
 	return list, nil
+}
+
+// block is one of a step. A part that another machine began anew has the numbers of the former one.
+type block struct {
+	machine string
+	number  int
 }
 
 // printBisection prints the answer, and returns the error for the exit status.
@@ -320,8 +403,7 @@ func (a *app) printBisection(b *bisection.Bisection, d bisect.Decision, step str
 		text = fmt.Sprintf("%s and %s do not differ enough in %s: after %s nothing is shown", names[0],
 			names[len(names)-1], b.Plan.Key, display.Count(d.Blocks, "block"))
 	default:
-		text = fmt.Sprintf("%s measured; most probable culprit: %s (%.3f)\nrun the next step: krund run %s",
-			display.Count(d.Blocks, "block"), culprit(names, d), d.Probability, display.ShellPath(step))
+		text = fmt.Sprintf("%s\nrun the next step: krund run %s", soFar(names, d), display.ShellPath(step))
 	}
 	if !asJSON {
 		a.print("%s\n", text)
@@ -333,6 +415,15 @@ func (a *app) printBisection(b *bisection.Bisection, d bisect.Decision, step str
 		return fmt.Errorf("%w: good and bad do not differ enough", errUnjudged)
 	}
 	return errStep
+}
+
+// soFar is what is known before the end.
+func soFar(names []string, d bisect.Decision) string {
+	text := display.Count(d.Blocks, "block") + " measured; "
+	if d.Probability == 0 {
+		return text + "it is not shown yet that " + names[len(names)-1] + " differs from " + names[0]
+	}
+	return text + fmt.Sprintf("most probable culprit: %s (%.3f)", culprit(names, d), d.Probability)
 }
 
 func culprit(names []string, d bisect.Decision) string {

@@ -146,8 +146,8 @@ func (h *aHub) idle(t *testing.T, machine string) *api.Next {
 	return receipt.Orders.Next
 }
 
-// run is a machine that unpacks its part, and ships records of it; the second arm is slower.
-func (h *aHub) run(t *testing.T, machine string, n *api.Next) *config.Config {
+// run is a machine that unpacks its part, and ships records of it.
+func (h *aHub) run(t *testing.T, machine string, n *api.Next, level wall) *config.Config {
 	t.Helper()
 	client := h.machines[machine]
 	content, err := client.Blob(t.Context(), n.Bundle)
@@ -173,7 +173,7 @@ func (h *aHub) run(t *testing.T, machine string, n *api.Next) *config.Config {
 		Size: int64(len(cfg.Text))})
 	results := t.TempDir()
 	for slot, k := range slots(cfg) {
-		name := shippedRecord(t, results, machine, n.Name, slot, k.key, k.number)
+		name := shippedRecord(t, results, machine, n.Name, slot, k.key, k.number, level(cfg, k))
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -196,6 +196,18 @@ type numbered struct {
 	number int
 }
 
+// wall is the time of an iteration in nanoseconds.
+type wall func(*config.Config, numbered) int64
+
+// mainSlower is a second arm that is slower.
+func mainSlower(_ *config.Config, k numbered) int64 {
+	ns := int64(1_000_000 + 1000*k.number)
+	if k.key.Arm == "main" {
+		ns += 100_000
+	}
+	return ns
+}
+
 func slots(cfg *config.Config) []numbered {
 	var list []numbered
 	for number := 1; number <= cfg.Experiment.Executions; number++ {
@@ -209,14 +221,12 @@ func slots(cfg *config.Config) []numbered {
 }
 
 // shippedRecord writes a record as krund does, and returns its path.
-func shippedRecord(t *testing.T, dir, machine, name string, slot int, k key.Key, number int) string {
+func shippedRecord(t *testing.T, dir, machine, name string, slot int, k key.Key, number int,
+	level int64) string {
 	t.Helper()
 	wall, start := make([]int64, 20), make([]int64, 20)
 	for i := range wall {
-		wall[i] = int64(1_000_000 + 1000*number + 10*(i%3))
-		if k.Arm == "main" {
-			wall[i] += 100_000
-		}
+		wall[i] = level + int64(10*(i%3))
 		if machine == "lab2" {
 			wall[i] += 50_000
 		}
@@ -253,7 +263,7 @@ func TestHub(t *testing.T) {
 		if n == nil || n.Experiment != id || n.Index != i || n.Count != 2 {
 			t.Fatalf("%s gets %+v", machine, n)
 		}
-		cfg := h.run(t, machine, n)
+		cfg := h.run(t, machine, n, mainSlower)
 		var arms []string
 		for _, arm := range cfg.Arms {
 			text, _ := os.ReadFile(filepath.Join(arm.Benchmarks, "b/bench.py"))

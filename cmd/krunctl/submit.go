@@ -129,11 +129,8 @@ func (a *app) submit(ctx context.Context, path string, o submitOptions) error {
 		}
 		copies = append(copies, arms...)
 	}
-	hash, err := a.sendBundle(ctx, client, cfg, copies)
-	if err != nil {
-		return err
-	}
-	id, err := client.Submit(ctx, api.Submission{Bundle: hash, Target: o.to, Machines: o.machines,
+	id := api.NewID()
+	err = a.send(ctx, client, cfg, copies, api.Submission{ID: id, Target: o.to, Machines: o.machines,
 		Priority: o.priority})
 	if err != nil {
 		return err
@@ -156,35 +153,39 @@ func included(names []string) ([]bundle.Copy, error) {
 	return copies, nil
 }
 
-// sendBundle packs the experiment and sends it, and returns its hash.
-func (a *app) sendBundle(ctx context.Context, client *api.Client, cfg *config.Config, copies []bundle.Copy) (
-	hash string, err error) {
+// send packs the experiment and submits it.
+func (a *app) send(ctx context.Context, client *api.Client, cfg *config.Config, copies []bundle.Copy,
+	s api.Submission) error {
 	contents, err := bundle.Collect(cfg, copies)
 	if err != nil {
-		return "", err
+		return err
 	}
 	file, err := os.CreateTemp("", "krunctl-bundle-")
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer os.Remove(file.Name()) //nolint:errcheck // it is temporary
 	defer file.Close()           //nolint:errcheck // it is temporary
 	sum := sha256.New()
 	m, err := contents.Write(io.MultiWriter(file, sum))
 	if err != nil {
-		return "", err
+		return err
 	}
 	size, err := file.Seek(0, io.SeekCurrent)
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		return "", err
+		return err
 	}
-	hash = hex.EncodeToString(sum.Sum(nil))
+	s.Bundle = hex.EncodeToString(sum.Sum(nil))
 	a.talk("%s, %s; the machine must have %s", display.Count(len(m.Files), "file"), display.Bytes(size),
 		strings.Join(append(m.External, "krund"), ", "))
-	return hash, client.SendBundle(ctx, hash, size, io.NopCloser(file))
+	if err := client.SendBundle(ctx, s.Bundle, size, io.NopCloser(file)); err != nil {
+		return err
+	}
+	_, err = client.Submit(ctx, s)
+	return err
 }
 
 // withText parses another text of a configuration.

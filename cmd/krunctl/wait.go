@@ -46,7 +46,12 @@ func waitCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.wait(contextOf(c), client, args[0], timeout, sysroot.RealClock{})
+			state, err := a.await(contextOf(c), client, args[0], timeout, sysroot.RealClock{})
+			if err != nil {
+				return err
+			}
+			a.print("%s\n", state.State)
+			return notDone(state)
 		},
 	}
 	c.Flags().DurationVar(&timeout, "timeout", 0, "end after this time; 0: never")
@@ -61,8 +66,10 @@ const (
 	patience = time.Hour
 )
 
-func (a *app) wait(ctx context.Context, client *api.Client, id string, timeout time.Duration,
-	clock sysroot.Clock) error {
+// await waits until an experiment has ended. The error wraps errWaiting if it has not within
+// timeout.
+func (a *app) await(ctx context.Context, client *api.Client, id string, timeout time.Duration,
+	clock sysroot.Clock) (api.State, error) {
 	begin := clock.Now()
 	answered, last := begin, ""
 	for {
@@ -76,7 +83,7 @@ func (a *app) wait(ctx context.Context, client *api.Client, id string, timeout t
 		case err == nil:
 			answered = clock.Now()
 		case errors.As(err, &refused) && refused.Status < 500, clock.Now().Sub(answered) > patience:
-			return err
+			return state, err
 		default:
 			a.talk("krunctl: %v; asking again", err)
 		}
@@ -85,20 +92,16 @@ func (a *app) wait(ctx context.Context, client *api.Client, id string, timeout t
 			last = text
 		}
 		if err == nil && state.Ended() {
-			a.print("%s\n", state.State)
-			if state.State != "done" {
-				return fmt.Errorf("experiment %s has %s", id, ending(state))
-			}
-			return nil
+			return state, nil
 		}
 		rest := askEvery
 		if timeout > 0 {
 			if rest = min(rest, timeout-clock.Now().Sub(begin)); rest <= 0 {
-				return fmt.Errorf("%w within %s; it goes on", errWaiting, timeout)
+				return state, fmt.Errorf("%w within %s; it goes on", errWaiting, timeout)
 			}
 		}
 		if err := clock.Sleep(ctx, rest); err != nil {
-			return err
+			return state, err
 		}
 	}
 }
@@ -108,6 +111,14 @@ func askState(ctx context.Context, client *api.Client, id string, limit time.Dur
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return client.Experiment(ctx, id)
+}
+
+// notDone returns the error of an experiment that has ended and is not done; nil if it is.
+func notDone(s api.State) error {
+	if s.State == "done" {
+		return nil
+	}
+	return fmt.Errorf("experiment %s has %s", s.ID, ending(s))
 }
 
 // ending describes why an experiment is not done.

@@ -33,6 +33,9 @@ type Plan struct {
 	Build    string   `json:"build"`    // a command of the shell
 	Timeout  string   `json:"timeout"`  // of a build
 	Template string   `json:"template"` // text of the configuration of a step
+	// To is the machine or pool of a hub that measures the steps; "": this machine. The directories
+	// of builds in a configuration are relative then, so that they are sent with it.
+	To string `json:"to,omitempty"`
 }
 
 // Names of the arms of a step.
@@ -125,7 +128,11 @@ func Open(fsys durable.FS, dir string) (*Bisection, error) {
 
 // Step returns the configuration file of step n, from 1, and whether it exists.
 func (b *Bisection) Step(n int) (file string, exists bool) {
-	file = filepath.Join(b.Dir, fmt.Sprintf("step-%03d.toml", n))
+	name := fmt.Sprintf("step-%03d.toml", n)
+	if b.Plan.To != "" { // a hub has the steps of other bisections, too
+		name = strings.TrimSuffix(filepath.Base(b.Dir), ".bisect") + "-" + name
+	}
+	file = filepath.Join(b.Dir, name)
 	_, err := b.FS.Lstat(file)
 	return file, err == nil
 }
@@ -162,6 +169,20 @@ func (b *Bisection) Skipped(version int) bool {
 	return err == nil
 }
 
+// Retry removes the marks, and returns how many there were: what could not be built is tried again.
+func (b *Bisection) Retry() (n int, err error) {
+	for v := range b.Plan.Versions {
+		if !b.Skipped(v) {
+			continue
+		}
+		if err := b.FS.Remove(b.build(v, ".skip")); err != nil {
+			return n, fmt.Errorf("try version %s again: %w", b.Plan.Versions[v], err)
+		}
+		n++
+	}
+	return n, nil
+}
+
 // Next builds what d wants to measure and writes the configuration of step n. If a version cannot
 // be built, it is marked and file is "": decide again.
 func (b *Bisection) Next(ctx context.Context, d bisect.Decision, n int) (file string, err error) {
@@ -182,6 +203,9 @@ func (b *Bisection) Next(ctx context.Context, d bisect.Decision, n int) (file st
 // Configuration returns the text of the configuration of a step that measures a version. dir is
 // that of the bisection, absolute.
 func (p *Plan) Configuration(dir string, version int) string {
+	if p.To != "" {
+		dir = ""
+	}
 	return strings.NewReplacer(
 		goodPlace, p.Versions[0], goodBuildPlace, build(dir, 0, ""),
 		candidatePlace, p.Versions[version], candidateBuildPlace, build(dir, version, ""),

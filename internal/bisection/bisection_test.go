@@ -46,6 +46,9 @@ func TestNext(t *testing.T) {
 	if err != nil || string(text) != "a\n" {
 		t.Errorf("built %q, %v", text, err)
 	}
+	if n, err := b.Retry(); n != 1 || err != nil || b.Skipped(1) {
+		t.Errorf("retry: %d, %v", n, err)
+	}
 	lock, err := b.Lock()
 	if err != nil {
 		t.Fatal(err)

@@ -2,11 +2,13 @@ package api
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // Paths for people and programs.
@@ -20,6 +22,9 @@ const MaxMachines = 1000
 
 // Submission is an experiment for the queue. Its bundle was sent before.
 type Submission struct {
+	// ID is chosen by the submitter (NewID), so that sending the submission again adds nothing.
+	// "": the hub chooses one.
+	ID       string `json:"id,omitempty"`
 	Bundle   string `json:"bundle"`   // hash
 	Target   string `json:"target"`   // a machine's name or a pool
 	Machines int    `json:"machines"` // that share it, from 1
@@ -30,6 +35,8 @@ type Submission struct {
 func (s Submission) Check() error {
 	const most = 100
 	switch {
+	case s.ID != "" && !validID(s.ID):
+		return fmt.Errorf("the id %.40q is not %d lower-case letters and digits", s.ID, idLetters)
 	case !validHash(s.Bundle):
 		return fmt.Errorf("bundle %.80q is no SHA-256", s.Bundle)
 	case !ValidName(s.Target):
@@ -40,6 +47,17 @@ func (s Submission) Check() error {
 		return fmt.Errorf("the priority %d is not between -%d and %[2]d", s.Priority, most)
 	}
 	return nil
+}
+
+// NewID returns a random id for a submission.
+func NewID() string { return strings.ToLower(rand.Text()) }
+
+// idLetters is the length of such an id. Those that the hub makes are shorter, so that none can be
+// taken beforehand.
+const idLetters = 26
+
+func validID(s string) bool {
+	return len(s) == idLetters && strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyz") == ""
 }
 
 // State is the state of an experiment on the hub.

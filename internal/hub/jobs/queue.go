@@ -51,9 +51,13 @@ func leaseOf(p api.Progress) time.Duration {
 	return min(2*after, leaseMost) + leaseLeast
 }
 
-// Submit adds an experiment.
+// Submit adds an experiment, unless there is one with its id, and returns the id, which is made if
+// it is "".
 func (q Queue) Submit(ctx context.Context, tx *sql.Tx, x database.Experiment) (string, error) {
-	x.ID, x.State = access.NewID(), database.Queued
+	if x.ID == "" {
+		x.ID = access.NewID()
+	}
+	x.State = database.Queued
 	return x.ID, q.DB.AddExperiment(ctx, tx, x)
 }
 

@@ -106,13 +106,20 @@ func (s *Server) acceptSubmission(w http.ResponseWriter, r *http.Request) (id st
 		return "", refuse(fmt.Errorf("%s has %d machines, and %d are to share the experiment; a machine "+
 			"runs one part of it", message.Target, n, message.Machines))
 	}
-	x := database.Experiment{Name: m.Experiment, Owner: access.From(r.Context()).Name, Bundle: message.Bundle,
-		Config: m.Hash(m.Config), Priority: message.Priority, Target: message.Target,
+	x := database.Experiment{ID: message.ID, Name: m.Experiment, Owner: access.From(r.Context()).Name,
+		Bundle: message.Bundle, Config: m.Hash(m.Config), Priority: message.Priority, Target: message.Target,
 		Parts: int64(message.Machines)}
 	err = s.DB.Update(r.Context(), func(tx *sql.Tx) (err error) {
 		id, err = s.queue().Submit(r.Context(), tx, x)
 		return err
 	})
+	if err != nil || message.ID == "" {
+		return id, err
+	}
+	stored, err := s.DB.Experiment(r.Context(), id)
+	if err == nil && (stored.Owner != x.Owner || stored.Bundle != x.Bundle) {
+		err = failure{http.StatusConflict, "the id " + id + " is of another experiment; choose another one"}
+	}
 	return id, err
 }
 

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/config"
+	"krund/internal/hub/api"
+)
+
+// lab is a machine of a hub that measures while krunctl sleeps.
+type lab struct {
+	t   *testing.T
+	hub *aHub
+	now time.Time
+	ran []string // names of experiments
+	// wall is the level of an execution; nil: krund fails.
+	wall wall
+	// after is called after each experiment.
+	after func()
+}
+
+func (l *lab) Now() time.Time {
+	l.now = l.now.Add(time.Millisecond)
+	return l.now
+}
+
+// Sleep is the time in which the machine runs one experiment.
+func (l *lab) Sleep(ctx context.Context, d time.Duration) error {
+	l.now = l.now.Add(d)
+	n := l.hub.idle(l.t, "lab1")
+	switch {
+	case n == nil:
+		l.t.Fatal("krunctl waits, and the queue is empty")
+	case l.wall == nil:
+		_, err := l.hub.machines["lab1"].Ship(ctx, api.Ship{Experiment: &api.Experiment{ID: n.Experiment,
+			Name: n.Name, ConfigHash: strings.Repeat("0", 64), Progress: api.Progress{Slots: 10, Left: 10,
+				Ended: true, Reason: "the machine is unfit"}}}, nil)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+	default:
+		l.hub.run(l.t, "lab1", n, l.wall)
+	}
+	l.ran = append(l.ran, n.Name)
+	if l.after != nil {
+		l.after()
+	}
+	return ctx.Err()
+}
+
+// bisect is a call of krunctl bisect --json.
+func (l *lab) bisect(dir string, o bisectOptions) (bisectAnswer, error, string) {
+	l.t.Helper()
+	var stdout, stderr bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: time.Now, host: "laptop",
+		fsys: lax(), uid: 1000, env: func(name string) string {
+			return map[string]string{"KRUNHUB_URL": l.hub.url, "KRUNHUB_TOKEN": l.hub.users["ann"]}[name]
+		}}
+	o.json = true
+	err := a.bisect(l.t.Context(), dir, o, l)
+	var answer bisectAnswer
+	if stdout.Len() > 0 {
+		if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	return answer, err, stderr.String()
+}
+
+// revisionLevel is the level of a revision as it was built, slower by 4 % from r5 on.
+func revisionLevel(t *testing.T) wall {
+	r := rand.New(rand.NewPCG(2, 5))
+	return func(cfg *config.Config, k numbered) int64 {
+		i := slices.IndexFunc(cfg.Arms, func(a config.Arm) bool { return a.Name == k.key.Arm })
+		if i < 0 {
+			return 1e6
+		}
+		built, err := os.ReadFile(filepath.Join(cfg.Arms[i].Benchmarks, "revision"))
+		if err != nil || string(built) != cfg.Arms[i].Revision {
+			t.Fatalf("built %q of %s: %v", built, cfg.Arms[i].Revision, err)
+		}
+		level := 1e6 * (1 + 0.01*r.NormFloat64())
+		if n, _ := strconv.Atoi(string(built[1:])); n >= 5 {
+			level *= 1.04
+		}
+		return int64(level)
+	}
+}
+
+// TestBisectHub: the steps of a bisection are experiments of a hub, and other experiments run in
+// between. Calls end by their timeout, and the next one goes on with the same experiment.
+func TestBisectHub(t *testing.T) {
+	h := newHub(t)
+	dir := t.TempDir()
+	versions, template := filepath.Join(dir, "versions"), filepath.Join(dir, "step.toml")
+	for name, text := range map[string]string{template: stepText,
+		versions: "r0\nr1\nr2\nr3\nr4\nr5\nr6\nr7\nr8\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := bisectOptions{versions: versions, template: template, timeout: time.Nanosecond}
+	o.Key, o.Delta, o.Most, o.Timeout, o.To = "nbody:C:v", 0.05, 60, "1m", "lab1"
+	o.Build = `test -e ` + dir + `/network && printf %s $KRUND_REVISION > $KRUND_OUTPUT/revision`
+	l := &lab{t: t, hub: h, now: time.Now()}
+	state := filepath.Join(dir, "slow.bisect")
+	if _, err, _ := l.bisect(state, o); err == nil || !strings.Contains(err.Error(), "build r0") {
+		t.Fatalf("the good version cannot be built: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "network"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o = bisectOptions{timeout: time.Nanosecond}
+	for range 3 { // each call ends before the step has
+		_, err, text := l.bisect(state, o)
+		if err == nil || !strings.Contains(err.Error(), "has not ended within 1ns") ||
+			!strings.Contains(text, "0 blocks measured; it is not shown yet that r8 differs from r0") {
+			t.Fatalf("%v: %s", err, text)
+		}
+	}
+	// The first step fails on the hub, and is submitted again by --retry.
+	o.timeout = 0
+	if _, err, _ := l.bisect(state, o); err == nil ||
+		!strings.Contains(err.Error(), "machine is unfit; --retry") {
+		t.Fatalf("a failed step: %v", err)
+	}
+	l.wall, l.ran, o.retry = revisionLevel(t), nil, true
+	other := repository(t)
+	l.after = func() {
+		if len(l.ran) != 2 {
+			return
+		}
+		if r := h.krunctl(t, "bob", "submit", other, "--to", "lab"); r.code != exitOK {
+			t.Fatal(r.text())
+		}
+	}
+	answer, err, text := l.bisect(state, o)
+	if err != nil || answer.Action != "found" || answer.First != 5 || answer.Last != 5 {
+		t.Fatalf("%v: %+v\n%s", err, answer, text)
+	}
+	steps := slices.DeleteFunc(slices.Clone(l.ran), func(name string) bool { return name == "x" })
+	if len(steps) != answer.Blocks/5 || len(l.ran) != len(steps)+1 || l.ran[2] != "x" {
+		t.Errorf("ran %q for %d blocks", l.ran, answer.Blocks)
+	}
+	for i, name := range steps {
+		if name != fmt.Sprintf("slow-step-%03d", i+1) {
+			t.Errorf("step %d is %s", i+1, name)
+		}
+	}
+}
