@@ -292,6 +292,38 @@ func TestInstrumentPyPy(t *testing.T) {
 	}
 }
 
+// TestInstrumentOwnCode: LuaJIT compiles instrument.lua, too, which is not reported, and the loop of
+// the runner, which is by that name.
+func TestInstrumentOwnCode(t *testing.T) {
+	needBuilt(t)
+	// what string.gsub calls back is not compiled, so the loop of the runner is given up there
+	file := write(t, "bench.lua", `local s = 0
+		function run_iter(n)
+			string.gsub("x", "x", function() s = s + 1 end)
+			for i = 1, n do s = s + i % 7 end
+		end`)
+	for vm, path := range runnertest.Interpreters(t, "lua") {
+		if !strings.HasPrefix(vm, "LuaJIT") {
+			continue
+		}
+		runner := filepath.Join(built, "runners", "lua", "runner.lua")
+		e := instrument(t, []string{path, runner, file, "200"}, 400)
+		var names []string
+		for _, event := range e.series.Events {
+			if event.Kind == libkrun.EventCompile || event.Kind == libkrun.EventDeopt {
+				names = append(names, event.Name)
+			}
+		}
+		own := func(name string) bool {
+			return strings.HasPrefix(name, "instrument.lua") || strings.HasPrefix(name, "runner.lua")
+		}
+		if slices.ContainsFunc(names, own) || !slices.Contains(names, "the runner's loop") ||
+			!slices.Contains(names, "bench.lua:4") {
+			t.Errorf("compilations of %q", names)
+		}
+	}
+}
+
 // causeNames are the names of the events that a VM reports of the programs of benchmarks/causes.
 type causeNames struct {
 	collection      string // forced

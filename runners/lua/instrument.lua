@@ -6,6 +6,7 @@ noticed when it calls the finalizer of an object; its duration is not known.
 LuaJIT calls functions here for traces and collections, inside the iteration.
 They create garbage: an object in each collection, and in each compilation the
 name of the place, its machine code as a string, and some numbers of 64 bits.
+LuaJIT compiles functions here, too: such traces are not reported.
 ]]
 
 -- enum krun_event_kind of krun.h
@@ -23,6 +24,9 @@ local NONE = -2 ^ 63 -- KRUN_MISSING: no argument
 local collectgarbage, getmetatable, newproxy = collectgarbage, getmetatable, newproxy
 local attach, util = jit.attach, require("jit.util")
 
+-- What the names of the runner's files are in debugging information.
+local OWN, RUNNER = debug.getinfo(1, "S").source, "@" .. arg[0]
+
 -- watch_collections makes each garbage collection call a function, which returns whether to go on.
 local function watch_collections(collected)
   local canary = newproxy(true)
@@ -33,19 +37,26 @@ local function watch_collections(collected)
   end
 end
 
--- place returns the file and line of an instruction.
+-- place returns the file and line of an instruction, or nil for one of this file. A trace that
+-- begins in the runner's loop contains calls of the benchmark, and its name says so.
 local function place(func, pc)
   local info = util.funcinfo(func, pc)
-  return info.loc or "C"
+  if info.source == OWN then
+    return nil
+  end
+  return info.source == RUNNER and "the runner's loop" or info.loc or "C"
 end
 
 -- watch_traces counts traces, and calls event for each unless it is nil.
 local function watch_traces(counts, now, event)
-  local name, parent -- of the trace that is being recorded
+  local name -- of the trace that is being recorded
   attach(function(what, trace, func, pc, other, exit)
     if what == "start" then
       counts.started = now()
-      name, parent = event and place(func, pc), other
+      name = place(func, pc)
+      if not name then
+        return
+      end
       -- An exit was taken often, so a side trace is recorded for it. A trace after a function that
       -- cannot be compiled has exit -1.
       if other and exit >= 0 then
@@ -59,7 +70,7 @@ local function watch_traces(counts, now, event)
       if event then
         event(CODE, now(), 0, NONE, "flush")
       end
-    else
+    elseif name then
       local duration, size = now() - counts.started, 0
       counts.compiling = counts.compiling + duration
       if what == "stop" then
