@@ -104,3 +104,53 @@ int krun_event(krun *k, int kind, int64_t time_ns, int64_t duration_ns, int64_t 
 	atomic_store_explicit(&slot->kind, (uint32_t)kind, memory_order_release);
 	return KRUN_OK;
 }
+
+/* iteration_at returns the last complete iteration that had begun at a time, or -1. */
+static int64_t iteration_at(const krun *k, int64_t time_ns)
+{
+	uint32_t low = 0, high = k->next;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (k->start[middle] <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (int64_t)low - 1;
+}
+
+int krun_count_events(krun *k, int column, int kind)
+{
+	int64_t *values;
+	uint64_t i, stored;
+
+	if (!k || kind < KRUN_EVENT_GC || kind > KRUN_EVENT_MARK)
+		return KRUN_EINVAL;
+	if (!k->header)
+		return KRUN_ECHILD;
+	if (column < 0 || (uint32_t)column >= k->user_count)
+		return KRUN_EINVAL;
+	if (k->closed)
+		return KRUN_EDONE;
+	if (k->open)
+		return KRUN_EORDER;
+	stored = atomic_load_explicit(&k->header->event_count.next, memory_order_relaxed);
+	if (!k->events || stored > k->events)
+		return KRUN_EFULL;
+	values = k->user + (uint64_t)column * k->stride;
+	for (i = 0; i < k->next; i++)
+		values[i] = 0;
+	for (i = 0; i < stored; i++) {
+		const struct krun_slot *slot = &k->slots[i];
+		int64_t at;
+
+		if (atomic_load_explicit(&slot->kind, memory_order_acquire) != (uint32_t)kind)
+			continue;
+		at = iteration_at(k, slot->time_ns);
+		if (at >= 0)
+			values[at]++;
+	}
+	return KRUN_OK;
+}

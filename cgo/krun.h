@@ -184,6 +184,16 @@ KRUN_API int krun_event(krun *k, int kind, int64_t time_ns, int64_t duration_ns,
 			const char *name);
 
 /*
+ * krun_count_events sets a user column in all complete iterations: to the number of
+ * stored events of this kind that began in the iteration, or after it and before
+ * the next one. It is for VMs that report events after the last iteration.
+ * Errors: KRUN_EINVAL (column, kind), KRUN_EORDER (inside an iteration), KRUN_EFULL
+ * (there are no slots, or events were lost), KRUN_EDONE, KRUN_ECHILD; then nothing
+ * is set.
+ */
+KRUN_API int krun_count_events(krun *k, int column, int kind);
+
+/*
  * krun_done ends the measurement. Everything measured stays readable until
  * krun_free. An iteration that is still running is dropped, and KRUN_EORDER is
  * returned. Errors: KRUN_EORDER, KRUN_EDONE, KRUN_ECHILD, KRUN_EINVAL.

@@ -357,5 +357,8 @@ func (n causeNames) check(t *testing.T,
 		if got := e.during(libkrun.EventDeopt, n.deoptimization); first(got) != 100 {
 			t.Errorf("deoptimizations in %v", got)
 		}
+		if got := e.column(t, "deopt_count"); got[100] == 0 || len(got) != 120 {
+			t.Errorf("deopt_count %v", got)
+		}
 	})
 }

@@ -161,6 +161,48 @@ static void half_a_name(void)
 	maker_close(&m);
 }
 
+static void counted(void)
+{
+	struct maker m = maker_events(10, 0, 2, 6);
+	krun *k;
+	int i, column, other;
+
+	CHECK_INT(krun_init(&k), KRUN_OK);
+	column = krun_column(k, "deopt_count", "");
+	other = krun_column(k, "other", "");
+	CHECK_INT(krun_event(k, KRUN_EVENT_DEOPT, 0, 0, 0, NULL), KRUN_OK); /* before the first iteration */
+	for (i = 0; i < 4; i++) {
+		CHECK_INT(krun_begin(k), KRUN_OK);
+		CHECK_INT(krun_count_events(k, column, KRUN_EVENT_DEOPT), KRUN_EORDER);
+		CHECK_INT(krun_end(k), KRUN_OK);
+	}
+	CHECK_INT(krun_event(k, KRUN_EVENT_DEOPT, krun_start_ns(k, 1), 0, 0, NULL), KRUN_OK);
+	CHECK_INT(krun_event(k, KRUN_EVENT_DEOPT, krun_start_ns(k, 2) - 1, 0, 0, NULL), KRUN_OK);
+	CHECK_INT(krun_event(k, KRUN_EVENT_GC, krun_start_ns(k, 2), 0, 0, NULL), KRUN_OK);
+	CHECK_INT(krun_event(k, KRUN_EVENT_DEOPT, INT64_MAX, 0, 0, NULL), KRUN_OK); /* after the last one */
+	CHECK_INT(krun_count_events(NULL, column, KRUN_EVENT_DEOPT), KRUN_EINVAL);
+	CHECK_INT(krun_count_events(k, 2, KRUN_EVENT_DEOPT), KRUN_EINVAL);
+	CHECK_INT(krun_count_events(k, -1, KRUN_EVENT_DEOPT), KRUN_EINVAL);
+	CHECK_INT(krun_count_events(k, column, KRUN_EVENT_SWITCH), KRUN_EINVAL);
+	CHECK_INT(krun_value(k, column, 0), KRUN_MISSING); /* a refused call sets nothing */
+	CHECK_INT(krun_count_events(k, column, KRUN_EVENT_DEOPT), KRUN_OK);
+	CHECK_INT(krun_value(k, column, 0), 0);
+	CHECK_INT(krun_value(k, column, 1), 2);
+	CHECK_INT(krun_value(k, column, 2), 0);
+	CHECK_INT(krun_value(k, column, 3), 1);
+	CHECK_INT(krun_value(k, column, 4), KRUN_MISSING);
+	CHECK_INT(krun_event(k, KRUN_EVENT_GC, 1, 0, 0, NULL), KRUN_OK); /* the last slot */
+	CHECK_INT(krun_count_events(k, other, KRUN_EVENT_GC), KRUN_OK);
+	CHECK_INT(krun_value(k, other, 2), 1);
+	CHECK_INT(krun_event(k, KRUN_EVENT_DEOPT, 1, 0, 0, NULL), KRUN_EFULL);
+	CHECK_INT(krun_count_events(k, column, KRUN_EVENT_DEOPT), KRUN_EFULL);
+	CHECK_INT(krun_value(k, column, 1), 2);
+	CHECK_INT(krun_done(k), KRUN_OK);
+	CHECK_INT(krun_count_events(k, column, KRUN_EVENT_DEOPT), KRUN_EDONE);
+	krun_free(k);
+	maker_close(&m);
+}
+
 static void report_until_killed(void)
 {
 	krun *k;
@@ -202,5 +244,6 @@ void test_events(void)
 	odd_names();
 	many_names();
 	half_a_name();
+	counted();
 	killed();
 }

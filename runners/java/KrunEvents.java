@@ -8,6 +8,8 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 import jdk.jfr.Event;
+import jdk.jfr.EventType;
+import jdk.jfr.FlightRecorder;
 import jdk.jfr.Name;
 import jdk.jfr.Recording;
 import jdk.jfr.StackTrace;
@@ -77,6 +79,9 @@ final class KrunEvents extends KrunInstrument {
 
     private static native void event(long handle, int kind, long time, long duration, long argument);
 
+    /** Sets the column deopt_count of all iterations to the number of these events, unless some were lost. */
+    private static native void countDeopts(long handle);
+
     @Override
     void ended() {
         super.ended();
@@ -130,7 +135,8 @@ final class KrunEvents extends KrunInstrument {
         }
         setClock(narrowest.values());
         long first = narrowest.firstEntry().getValue()[1];
-        if (first > started) {
+        boolean whole = first <= started;
+        if (!whole) {
             send(MARK, first, 0, MISSING, "earlier events do not fit in the memory of JDK Flight Recorder");
         }
         Map<Integer, KrunCollection> collections = new HashMap<>();
@@ -144,6 +150,19 @@ final class KrunEvents extends KrunInstrument {
         for (RecordedEvent e : events) {
             sendOther(e, convert(start(e)), pauses);
         }
+        if (whole && knowsDeopts()) {
+            countDeopts(handle);
+        }
+    }
+
+    /** Reports whether the VM records deoptimizations, as from Java 14 on. */
+    private static boolean knowsDeopts() {
+        for (EventType type : FlightRecorder.getFlightRecorder().getEventTypes()) {
+            if (type.getName().equals("jdk.Deoptimization")) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Adds an event to the collection that it is about. */

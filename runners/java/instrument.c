@@ -26,6 +26,7 @@ INSTRUMENT(void, setCode)(VM, int64_t k, int64_t bytes);
 EVENTS(int64_t, now)(VM);
 EVENTS(void, name)(VM, int32_t i, int64_t characters);
 EVENTS(void, event)(VM, int64_t k, int32_t kind, int64_t time, int64_t duration, int64_t argument);
+EVENTS(void, countDeopts)(VM, int64_t k);
 
 #define MOST_PARTS 8   /* counters of one sum: a VM has two or three collectors */
 #define MOST_PAUSES 25 /* of 200 ms, until the VM has compiled what is waiting */
@@ -242,4 +243,10 @@ EVENTS(void, event)(VM, int64_t k, int32_t kind, int64_t time, int64_t duration,
 {
 	UNUSED;
 	(void)krun_event(handle(k), kind, time, duration, argument, name_text);
+}
+
+EVENTS(void, countDeopts)(VM, int64_t k)
+{
+	UNUSED;
+	(void)krun_count_events(handle(k), krun_column(handle(k), "deopt_count", ""), KRUN_EVENT_DEOPT);
 }

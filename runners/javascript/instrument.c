@@ -13,6 +13,7 @@
  *	ended()             sets the columns of the iteration that ended
  *	now()               a stamp of libkrun's clock
  *	event(kind, time, duration, argument, name)
+ *	countDeopts()       makes the column deopt_count of these events, unless some were lost
  *
  * Node-API has no functions for this. These are members of the class v8::Isolate, which Node's
  * executable exports under these names. A name contains the types of the arguments, so a V8 with
@@ -278,7 +279,16 @@ static napi_value event(napi_env env, napi_callback_info info)
 	return NULL;
 }
 
+static napi_value count_deopts(napi_env env, napi_callback_info info)
+{
+	(void)env;
+	(void)info;
+	(void)krun_count_events(krun_handle, krun_column(krun_handle, "deopt_count", ""), KRUN_EVENT_DEOPT);
+	return NULL;
+}
+
 const struct function krun_instrument[] = {
 	{ "asked", asked }, { "start", start }, { "open", open },   { "close", close },
-	{ "ended", ended }, { "now", now },     { "event", event }, { NULL, NULL },
+	{ "ended", ended }, { "now", now },     { "event", event },
+	{ "countDeopts", count_deopts }, { NULL, NULL },
 };

@@ -155,7 +155,9 @@ class Log {
       else
         this.reportDeoptimization(time, fields, names.get(fields[3]));
     });
-    if (!whole)
+    if (whole)
+      this.krun.countDeopts();
+    else
       this.krun.event(MARK, finished, 0, 0, "V8's log is too large: its end was not read");
   }
 
