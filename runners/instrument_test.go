@@ -292,8 +292,29 @@ func TestInstrumentPyPy(t *testing.T) {
 	}
 }
 
-// TestInstrumentOwnCode: LuaJIT compiles instrument.lua, too, which is not reported, and the loop of
-// the runner, which is by that name.
+// TestInstrumentRuby: a collection frees what the iterations before it created.
+func TestInstrumentRuby(t *testing.T) {
+	needBuilt(t)
+	file := write(t, "bench.rb", `GC.disable
+		$i = -1
+		def run_iter(n)
+		  $i += 1
+		  $i == 5 ? GC.start : n.times { [] }
+		end`)
+	for vm, path := range runnertest.Interpreters(t, "ruby") {
+		t.Run(vm, func(t *testing.T) {
+			runner := filepath.Join(built, "runners", "ruby", "runner.rb")
+			e := instrument(t, []string{path, runner, file, "20000"}, 8)
+			freed := e.column(t, "freed_blocks")
+			if freed[5] < 5*20000 || slices.Max(freed[:5]) > 0 {
+				t.Errorf("freed_blocks %v", freed)
+			}
+		})
+	}
+}
+
+// TestInstrumentOwnCode: LuaJIT compiles instrument.lua, too, which is not reported. The runner's
+// loop has a name of its own.
 func TestInstrumentOwnCode(t *testing.T) {
 	needBuilt(t)
 	// what string.gsub calls back is not compiled, so the loop of the runner is given up there

@@ -20,6 +20,7 @@ module KrunRunner
     def initialize(add, set, handle)
       @add, @set, @handle = add, set, handle
       @objects = column("alloc_blocks", "")
+      @freed = column("freed_blocks", "")
       @count = column("gc_count", "")
       @time = column("gc_time", "ns") if GC.respond_to?(:total_time) # from Ruby 3.1 on
       @yjit = yjit? ? yjit_columns(RubyVM::YJIT.runtime_stats) : []
@@ -30,6 +31,7 @@ module KrunRunner
     # so that it does not count the objects created here.
     def ended
       @set.call(@handle, @objects, GC.stat(:total_allocated_objects) - @objects_before)
+      @set.call(@handle, @freed, GC.stat(:total_freed_objects) - @freed_before)
       @set.call(@handle, @count, GC.count - @count_before)
       @set.call(@handle, @time, GC.total_time - @time_before) if @time
       set_yjit(RubyVM::YJIT.runtime_stats) unless @yjit.empty?
@@ -46,6 +48,7 @@ module KrunRunner
     def remember
       @count_before = GC.count
       @time_before = GC.total_time if @time
+      @freed_before = GC.stat(:total_freed_objects)
       @objects_before = GC.stat(:total_allocated_objects)
     end
 
