@@ -35,11 +35,15 @@ func (c *Config) check(root *node, found *problems) {
 	}
 }
 
-// checkHardwareEvery reports restarts of the hardware in between that all restarts are.
+// checkHardwareEvery reports restarts of the hardware in between where all or no executions have
+// one.
 func (c *Config) checkHardwareEvery(found *problems) {
-	if e := c.Experiment; e.HardwareEvery > 0 && e.Reboot == RebootHardware {
+	e := c.Experiment
+	what := map[string]string{RebootHardware: "every restart is one of the hardware",
+		RebootNone: "nothing is restarted"}[e.Reboot]
+	if e.HardwareEvery > 0 && what != "" {
 		found.add(c.lines.of("experiment.hardware_every"), fmt.Sprintf("experiment.hardware_every is %d, "+
-			"and with reboot = %q every restart is one of the hardware", e.HardwareEvery, e.Reboot),
+			"and with reboot = %q %s", e.HardwareEvery, e.Reboot, what),
 			fmt.Sprintf("remove it, or write reboot = %q or %q", RebootKexec, RebootSoft))
 	}
 }

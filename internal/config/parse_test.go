@@ -267,6 +267,9 @@ func TestParseProblems(t *testing.T) {
 		{"hardware every time", "[experiment]\nhardware_every = 5",
 			`9: experiment.hardware_every is 5, and with reboot = "hardware" every restart is one of the ` +
 				`hardware; remove it, or write reboot = "kexec" or "soft"`},
+		{"hardware never", "[experiment]\nreboot = \"none\"\nhardware_every = 5",
+			`10: experiment.hardware_every is 5, and with reboot = "none" nothing is restarted; remove it, or ` +
+				`write reboot = "kexec" or "soft"`},
 		{"stop alpha", "[stop]\nalpha = 5",
 			`9: stop.alpha is the integer 5; write a number above 0 and below 1, such as 0.01`},
 		{"stop keep", "[stop]\nkeep = [\"nosuch:*:*\"]",
