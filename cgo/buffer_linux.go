@@ -9,19 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// bufferName is the name of buffers; BufferLink begins what the kernel writes as the file of a
+// descriptor of one (/proc/PID/fd).
+const (
+	bufferName = "krun-buffer"
+	BufferLink = "/memfd:" + bufferName + " "
+)
+
 // newFile returns a memfd that can be sealed. Kernels from 6.3 on expect MFD_NOEXEC_SEAL or
 // MFD_EXEC and otherwise write a line to the kernel log; older ones return EINVAL for it.
 func newFile() (*os.File, error) {
-	const name = "krun-buffer"
 	flags := unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
-	fd, err := unix.MemfdCreate(name, flags|unix.MFD_NOEXEC_SEAL)
+	fd, err := unix.MemfdCreate(bufferName, flags|unix.MFD_NOEXEC_SEAL)
 	if errors.Is(err, unix.EINVAL) {
-		fd, err = unix.MemfdCreate(name, flags)
+		fd, err = unix.MemfdCreate(bufferName, flags)
 	}
 	if err != nil {
 		return nil, os.NewSyscallError("memfd_create", err)
 	}
-	return os.NewFile(uintptr(fd), name), nil
+	return os.NewFile(uintptr(fd), bufferName), nil
 }
 
 // seal fixes the size, so that no holder of the descriptor can make a reader or the mapped process

@@ -26,6 +26,10 @@ The duration is known only for keys that have been measured, in the directory
 NAME.krun beside the configuration. The waits, which are often most of it, are
 known in advance; the time of a reboot is not known until it has been measured.
 
+With [stop] or [stop.iterations] the line "left" has the least and the most that is left
+to run. With --from, plan replays their rules over another experiment, and prints how
+much of this one would then be needed ("expected").
+
 With --detect and --from it prints instead how many executions of each key a
 comparison needs to find a change of that size with a probability of 80%, given
 how much the executions of an earlier experiment vary: on each side, or blocks if
@@ -36,6 +40,7 @@ EXAMPLES
   krunctl plan --limit 0 warmup.toml      all slots
   krunctl plan --host bencher7 warmup.toml    as on another machine
   krunctl plan --json warmup.toml | jq -r '.slots[].key'
+  krunctl plan --from old.krun warmup.toml    what [stop] would save, as in old.krun
   krunctl plan --detect 2% --from old.krun
 ` + exitHelp
 
@@ -59,7 +64,7 @@ func planCommand(a *app) *cobra.Command {
 		Args:  arguments(0, 1, "the experiment's configuration"),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
-			case o.detect != "" || o.from != "":
+			case o.detect != "" || o.from != "" && len(args) == 0:
 				if len(args) > 0 {
 					return usageError(
 						errors.New("--detect takes the keys of --from; omit the configuration"))
@@ -81,7 +86,7 @@ func planCommand(a *app) *cobra.Command {
 		"number of slots to show; 0: all (default 20 as text, all as JSON)")
 	c.Flags().StringVar(&o.detect, "detect", "",
 		"print how many executions show a change of this size, such as 2%")
-	c.Flags().StringVar(&o.from, "from", "", "experiment or file of results for --detect")
+	c.Flags().StringVar(&o.from, "from", "", "experiment to learn from, for --detect and [stop]")
 	a.hostFlag(c.Flags(), &o.host, "")
 	return c
 }
@@ -95,20 +100,29 @@ func (a *app) plan(path string, o planOptions) error {
 	if err != nil {
 		return err
 	}
+	var x *expected
+	if o.from != "" {
+		if x, err = a.expect(cfg, o.from); err != nil {
+			return err
+		}
+	}
 	limit := o.limit
 	if limit == 0 {
 		limit = p.SlotsTotal
 	}
 	if o.json {
-		return a.planAsJSON(p, summary.PlanSlots(cfg), limit)
+		return a.planAsJSON(p, x, summary.PlanSlots(cfg), limit)
 	}
-	a.planAsText(p, summary.PlanSlots(cfg), limit)
+	a.planAsText(p, x, summary.PlanSlots(cfg), limit)
 	return nil
 }
 
 // planAsJSON writes the plan, and the slots one by one because there may be millions.
-func (a *app) planAsJSON(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit int) error {
-	head, err := json.MarshalIndent(p, "", "  ")
+func (a *app) planAsJSON(p summary.Plan, x *expected, slots iter.Seq[summary.PlanSlot], limit int) error {
+	head, err := json.MarshalIndent(struct {
+		summary.Plan
+		Expected *expected `json:"expected"` // null without --from
+	}{p, x}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -132,7 +146,7 @@ func (a *app) planAsJSON(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit
 	return nil
 }
 
-func (a *app) planAsText(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit int) {
+func (a *app) planAsText(p summary.Plan, x *expected, slots iter.Seq[summary.PlanSlot], limit int) {
 	a.line("experiment", "%s (%s)", p.Experiment, p.Config)
 	a.line("machine", "%s", p.Host)
 	a.line("order", "%s, seed %d", p.Order, p.Seed)
@@ -157,6 +171,12 @@ func (a *app) planAsText(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit
 	a.line("duration", "%s", p.ETA)
 	if p.Stop != nil {
 		a.line("stop", "%s", stopText(p.Stop))
+	}
+	if p.Bounds != nil {
+		a.line("left", "%s", boundsText(p.Bounds))
+	}
+	if x != nil {
+		a.line("expected", "%s", expectedText(x, len(p.Keys)))
 	}
 	for _, n := range p.Notes {
 		a.line("note", "%s", n)

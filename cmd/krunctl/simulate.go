@@ -11,6 +11,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/sequential"
 	"krund/internal/analysis/warmup"
+	"krund/internal/config"
 	"krund/internal/experiment"
 	"krund/internal/key"
 	"krund/internal/report"
@@ -207,6 +208,11 @@ func (a *app) configured(arg string) (replay, error) {
 	if err != nil {
 		return replay{}, err
 	}
+	return policyOf(cfg)
+}
+
+// policyOf returns the policy of a configuration, to replay it.
+func policyOf(cfg *config.Config) (replay, error) {
 	settings := experiment.PolicyOf(cfg.Stop)
 	name := ""
 	for i, r := range settings.Rules {

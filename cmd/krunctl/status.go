@@ -24,6 +24,9 @@ The estimate is the mean process wall time of the last executions of each key,
 times what is left of it, plus the time measured between two executions (boots,
 waits, temperatures), or the configured waits until two have been measured.
 
+While a benchmark runs, status also shows its iterations, to root and to krund's user: it
+reads krund's buffer, which pulls one cache line from the benchmark.
+
 --watch shows the status again every 5 s. --serve shows it in a browser, on a page that
 updates itself and needs no scripts. Everyone who reaches the address can read it, so
 name one of this machine only.
@@ -69,7 +72,7 @@ func (a *app) status(ctx context.Context, arg string, o statusOptions) error {
 	case o.serve != "":
 		return a.serve(ctx, f, o)
 	}
-	st, err := summary.StatusOf(f, a.host)
+	st, err := a.statusOf(f)
 	if err != nil {
 		return err
 	}
@@ -78,4 +81,19 @@ func (a *app) status(ctx context.Context, arg string, o statusOptions) error {
 	}
 	a.printStatus(st, o.keys)
 	return nil
+}
+
+// statusOf returns the progress of an experiment, and of the process execution that this machine's
+// krund is running.
+func (a *app) statusOf(f experiment.Experiment) (summary.Status, error) {
+	st, err := summary.StatusOf(f, a.host)
+	if err != nil || st.Running == nil || st.Interrupted != nil {
+		return st, err
+	}
+	if pid, on := f.LastHolder(); pid > 0 && on == a.host {
+		if done, planned, ok := iterationsOfProcess(pid); ok {
+			st.RunningIterations = &summary.Iterations{Done: done, Planned: planned}
+		}
+	}
+	return st, nil
 }

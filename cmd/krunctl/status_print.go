@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/stop"
 	"krund/internal/summary"
@@ -38,7 +39,7 @@ func (a *app) printStatus(st summary.Status, keys bool) {
 	case st.Interrupted != nil:
 		line("interrupted", "%s", interruptedText(st))
 	case st.Running != nil:
-		line("running", "%s", slotText(*st.Running))
+		line("running", "%s%s", slotText(*st.Running), runningText(st.RunningIterations))
 	}
 	if st.Next != nil {
 		line("next", "%s", slotText(*st.Next))
@@ -47,7 +48,11 @@ func (a *app) printStatus(st summary.Status, keys bool) {
 		line("last record", "%s: %s, started %s, took %s", slotText(st.Last.SlotState), st.Last.Outcome,
 			st.Last.Started.UTC().Format(time.RFC3339), display.Duration(time.Duration(st.Last.WallNS)))
 	}
-	line("reboots", "%s", ofMost(st.Reboots, st.MaxReboots))
+	if st.Reboot == config.RebootNone && st.Reboots == 0 {
+		line("reboots", "none")
+	} else {
+		line("reboots", "%s", ofMost(st.Reboots, st.MaxReboots))
+	}
 	line("mails", "%s", ofMost(st.Mails, st.MaxMails))
 	if st.State != summary.StateFinished {
 		line("remaining", "%s", st.ETA)
@@ -61,6 +66,13 @@ func (a *app) printStatus(st summary.Status, keys bool) {
 		for _, g := range st.Stop.Finished {
 			line("", "%s", finishedText(g))
 		}
+	}
+	if i := st.StoppedIterations; i != nil && i.Planned > 0 {
+		line("iterations", "the last %s ran %d of %d iterations (stop.iterations)",
+			display.Count(i.Executions, "execution"), i.Done, i.Planned)
+	}
+	if st.Bounds != nil && st.State != summary.StateFinished {
+		line("left", "%s", boundsText(st.Bounds))
 	}
 	a.printTrouble(st)
 	if keys {
@@ -118,6 +130,14 @@ func (a *app) printKeys(keys []summary.KeyStatus) {
 		rows = append(rows, append(row, mean))
 	}
 	display.NarrowTable(a.stdout, a.style().width, columns, rows)
+}
+
+// runningText says how far the running execution is.
+func runningText(i *summary.Iterations) string {
+	if i == nil {
+		return ""
+	}
+	return fmt.Sprintf(": %d of %s", i.Done, display.Count(i.Planned, "iteration"))
 }
 
 // interruptedText describes a slot that has begun and on which no krund works.

@@ -43,7 +43,7 @@ func (a *app) watch(ctx context.Context, f experiment.Experiment, o statusOption
 	again := ok && term.IsTerminal(int(out.Fd())) // else each status follows the one before
 	var shown string
 	for {
-		st, err := summary.StatusOf(f, a.host)
+		st, err := a.statusOf(f)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (s *statusServer) status() (summary.Status, time.Time, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := s.app.now(); s.taken.IsZero() || now.Sub(s.taken) >= time.Second {
-		s.st, s.err = summary.StatusOf(s.f, s.app.host)
+		s.st, s.err = s.app.statusOf(s.f)
 		s.taken = now
 	}
 	return s.st, s.taken, s.err

@@ -16,11 +16,19 @@ type Sample struct {
 	Key     key.Key
 	Started time.Time     // wall clock
 	Wall    time.Duration // of its process
+	Inside  time.Duration // of its iterations
+	Done    int           // iterations that were run
+	Planned int           // iterations without [stop.iterations]
 }
 
 // SampleOf returns the timing of a record.
 func SampleOf(r *results.Record) Sample {
-	return Sample{Slot: r.Slot, Key: r.Key, Started: r.Started, Wall: time.Duration(r.Process.WallNS)}
+	s := Sample{Slot: r.Slot, Key: r.Key, Started: r.Started, Wall: time.Duration(r.Process.WallNS),
+		Done: len(r.WallNS), Planned: r.Iterations}
+	for _, ns := range r.WallNS {
+		s.Inside = plus(s.Inside, time.Duration(max(ns, 0)))
+	}
+	return s
 }
 
 // Waits are the configured pauses.

@@ -43,6 +43,7 @@ type Plan struct {
 	Keys       []PlanKey   `json:"keys"`
 	Skipped    []string    `json:"skipped"` // keys that experiment.skip leaves out
 	Stop       *Stop       `json:"stop"`    // null: no key is finished early
+	Bounds     *Bounds     `json:"bounds"`  // null: all executions and iterations are run
 }
 
 // PlanArm is an arm of a plan.
@@ -141,6 +142,7 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 		}
 	}
 	p.Stop = stopOf(cfg, v, samples, decided)
+	p.Bounds = boundsOf(cfg, v, samples)
 	return p, nil
 }
 

@@ -39,6 +39,8 @@ type Status struct {
 	Percent  float64      `json:"percent"`
 	Attempts int          `json:"attempts"`
 	Running  *SlotState   `json:"running"`
+	// null: unknown, as for users who may not look, and on other machines
+	RunningIterations *Iterations `json:"running_iterations"`
 	// null: krund is working on the running slot, or that is unknown
 	Interrupted *Interruption `json:"interrupted"`
 	Next        *SlotState    `json:"next"`
@@ -55,7 +57,10 @@ type Status struct {
 	Damaged     []DamagedSlot `json:"damaged"`
 	Findings    []string      `json:"findings"`
 	Keys        []KeyStatus   `json:"keys"`
-	Stop        *Stop         `json:"stop"` // null: no key is finished early
+	Stop        *Stop         `json:"stop"`   // null: no key is finished early
+	Bounds      *Bounds       `json:"bounds"` // of what is left; null: all executions and iterations are run
+	// null: [stop.iterations] has ended no execution
+	StoppedIterations *StoppedIterations `json:"stopped_iterations"`
 }
 
 // The states of an experiment.
@@ -101,6 +106,12 @@ type SlotState struct {
 	Attempt int    `json:"attempt"` // for a slot, the number of attempts begun
 	Pexec   int    `json:"pexec"`
 	Key     string `json:"key"`
+}
+
+// Iterations counts the iterations of a process execution.
+type Iterations struct {
+	Done    int `json:"done"`
+	Planned int `json:"planned"`
 }
 
 func slotOf(s *schedule.Slot) *SlotState {
@@ -288,6 +299,7 @@ func (st *Status) addConfig(f experiment.Experiment, host string, v *survey, sam
 			st.Findings = append(st.Findings, err.Error())
 		}
 		st.Stop = stopOf(cfg, v, samples, decided)
+		st.Bounds, st.StoppedIterations = boundsOf(cfg, v, samples), stoppedOf(cfg, samples)
 	} else {
 		st.Findings = append(st.Findings, "the limits and waits are unknown: "+FirstProblem(err))
 	}

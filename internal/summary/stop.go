@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"krund/internal/config"
+	"krund/internal/key"
 	"krund/internal/schedule"
 	"krund/internal/stop"
 )
@@ -30,29 +31,41 @@ func stopOf(cfg *config.Config, v *survey, samples []Sample, d stop.Decisions) *
 	}
 	s := &Stop{Rules: cfg.Stop.Rules, Minimum: cfg.Stop.Minimum, LastFailed: d.Failed, Finished: d.Groups}
 	var may, saved []Remaining
-	var counts []schedule.KeyCounts
-	if v != nil {
-		counts = v.keys
-	}
-	for _, group := range cfg.Groups() {
-		keeps := slices.ContainsFunc(group, cfg.Stop.Keeps)
-		for _, k := range group {
-			left, completed, skipped := cfg.Executions(k), 0, 0
-			if i := slices.IndexFunc(counts, func(c schedule.KeyCounts) bool { return c.Key == k }); i >= 0 {
-				c := counts[i]
-				left, completed, skipped = c.Outstanding, c.Completed, c.Skipped
-			}
-			if !keeps {
-				n := max(0, left-max(0, s.Minimum-completed))
-				s.MaySave += n
-				may = append(may, Remaining{k, n})
-			}
-			s.Saved += skipped
-			saved = append(saved, Remaining{k, skipped})
-		}
+	most := mayFinish(cfg, v)
+	for _, k := range cfg.Keys() {
+		s.MaySave += most[k]
+		may = append(may, Remaining{k, most[k]})
+		skipped := progressOf(cfg, v, k).Skipped
+		s.Saved += skipped
+		saved = append(saved, Remaining{k, skipped})
 	}
 	waits := WaitsOf(cfg)
 	s.MaySaveNS = int64(Estimate(may, samples, waits, true).Total)
 	s.SavedNS = int64(Estimate(saved, samples, waits, true).Total)
 	return s
+}
+
+// progressOf returns the counts of a key; v is nil for an experiment that has not begun.
+func progressOf(cfg *config.Config, v *survey, k key.Key) schedule.KeyCounts {
+	if v != nil {
+		if i, ok := v.at[k]; ok {
+			return v.keys[i]
+		}
+	}
+	return schedule.KeyCounts{Key: k, Counts: schedule.Counts{Outstanding: cfg.Executions(k)}}
+}
+
+// mayFinish returns how many outstanding executions of each key [stop] may skip.
+func mayFinish(cfg *config.Config, v *survey) map[key.Key]int {
+	may := map[key.Key]int{}
+	for _, group := range cfg.Groups() {
+		if len(cfg.Stop.Rules) == 0 || slices.ContainsFunc(group, cfg.Stop.Keeps) {
+			continue
+		}
+		for _, k := range group {
+			c := progressOf(cfg, v, k)
+			may[k] = max(0, c.Outstanding-max(0, cfg.Stop.Minimum-c.Completed))
+		}
+	}
+	return may
 }
