@@ -204,6 +204,6 @@ clean:
 	rm -rf $(BUILD) demo.krun
 	@$(MAKE) --no-print-directory -C benchmarks clean
 
-## rig         boot complete machines in QEMU: rig-image, rig-smoke, rig, attack, rig-powercut, rig-trixie (see rig/README.md)
+## rig         boot complete machines in QEMU: rig-image, rig-smoke, rig, attack, rig-powercut, rig-stop, rig-trixie (see rig/README.md)
 RIG_NEEDS := build
 include rig/rig.mk

@@ -6,6 +6,7 @@
 #   make rig              every suite in full, with the packages of make release
 #   make attack           only the attacks of local users and benchmarks, as root in a machine
 #   make rig-powercut     only the power cuts; N=100 is their number. The log: build/rig/campaign.md
+#   make rig-stop         only the power cuts in experiments with [stop]; N=40 is their number
 #   make rig-trixie       the experiments over reboots on Debian 13, which has soft reboots
 #   make rig-hub          five machines ship to a hub that is killed; N=100 is how often at most
 #   make rig-log          copy the log of the last campaign to docs/reliability.md
@@ -16,7 +17,7 @@
 RIG_NEEDS ?= build
 N ?= 100
 
-.PHONY: rig rig-image rig-smoke attack rig-powercut rig-hub rig-trixie rig-log rig-clean
+.PHONY: rig rig-image rig-smoke attack rig-powercut rig-stop rig-hub rig-trixie rig-log rig-clean
 
 rig-image:
 	rig/run.sh -image
@@ -34,6 +35,9 @@ attack: $(RIG_NEEDS)
 
 rig-powercut: $(RIG_NEEDS)
 	KRUND_RIG_CUTS=$(N) rig/run.sh -v -timeout 24h -run PowerCut ./rig/lifecycle
+
+rig-stop: $(RIG_NEEDS)
+	KRUND_RIG_CUTS=$(N) rig/run.sh -v -timeout 24h -run TestStopWithCuts ./rig/lifecycle
 
 # The module with MSRs needs the compiler of Debian 12's kernel.
 rig-trixie: $(RIG_NEEDS)

@@ -254,7 +254,7 @@ func (x *cutExperiment) end() int {
 			x.campaign.Harm(rig.Harm{Kind: rig.Endless})
 		}
 	}()
-	if x.enabled() {
+	if enabled(x.t, x.m) {
 		if ended := x.m.RunToEnd(rig.UnitOf(name), 3*shortSlots); ended.Result != "success" {
 			x.t.Errorf("krund ended with %+v", ended)
 		}
@@ -262,8 +262,8 @@ func (x *cutExperiment) end() int {
 		x.m.Shutdown()
 	}
 	x.look()
-	if x.earlier == nil || !x.earlier.Finished() || x.enabled() {
-		x.t.Errorf("the experiment did not end: %+v, enabled: %v", x.earlier, x.enabled())
+	if x.earlier == nil || !x.earlier.Finished() || enabled(x.t, x.m) {
+		x.t.Errorf("the experiment did not end: %+v, enabled: %v", x.earlier, enabled(x.t, x.m))
 		return 0
 	}
 	over = true
@@ -275,12 +275,12 @@ func (x *cutExperiment) end() int {
 	return n
 }
 
-// enabled reports whether the next boot would continue the experiment.
-func (x *cutExperiment) enabled() bool {
-	x.t.Helper()
-	entries, err := x.m.Disk().List("/etc/systemd/system/multi-user.target.wants")
+// enabled reports whether the next boot of a machine, which is off, would continue the experiment.
+func enabled(t *testing.T, m *rig.Machine) bool {
+	t.Helper()
+	entries, err := m.Disk().List("/etc/systemd/system/multi-user.target.wants")
 	if err != nil {
-		x.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return slices.ContainsFunc(entries, func(e rig.Entry) bool { return e.Name == rig.UnitOf(name) })
 }
