@@ -168,8 +168,7 @@ func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	handler := (&server.Server{DB: h.db, Store: h.store, Jobs: h.jobs, Pages: view, Log: h.log,
-		Login: login}).Handler()
+	handler := (&server.Server{DB: h.db, Store: h.store, Pages: view, Log: h.log, Login: login}).Handler()
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w; choose another address with --listen", err)

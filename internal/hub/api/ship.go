@@ -130,7 +130,7 @@ const (
 
 // Orders is what a machine is to do.
 type Orders struct {
-	Request string `json:"request,omitempty"` // hold, resume or stop, for the experiment or else the machine
+	Request string `json:"request,omitempty"` // hold, resume or stop, for the experiment
 	Next    *Next  `json:"next,omitempty"`    // an experiment to begin when none runs
 }
 

@@ -17,9 +17,8 @@ type Experiment struct {
 	State    string // queued, running, done, stopped, failed
 	Priority int64
 	Target   string
-	Plan     string // JSON
-	Parts    int64  // machines that share it, each with a part; 0 is stored as 1
-	Held     bool   // no machine begins a part
+	Parts    int64 // machines that share it, each with a part; 0 is stored as 1
+	Held     bool  // no machine begins a part
 	Created  time.Time
 	Updated  time.Time
 }
@@ -33,12 +32,11 @@ const (
 	Failed  = "failed"
 )
 
-const experimentColumns = `id, name, owner, bundle, config, state, priority, target, plan, parts, held, created,
-	updated`
+const experimentColumns = `id, name, owner, bundle, config, state, priority, target, parts, held, created, updated`
 
 func scanExperiment(r row) (x Experiment, err error) {
 	var held, created, updated int64
-	err = r.Scan(&x.ID, &x.Name, &x.Owner, &x.Bundle, &x.Config, &x.State, &x.Priority, &x.Target, &x.Plan,
+	err = r.Scan(&x.ID, &x.Name, &x.Owner, &x.Bundle, &x.Config, &x.State, &x.Priority, &x.Target,
 		&x.Parts, &held, &created, &updated)
 	x.Held = held != 0
 	x.Created, x.Updated = stamped(created), stamped(updated)
@@ -62,16 +60,12 @@ func experiment(ctx context.Context, from querier, id string) (Experiment, error
 	return x, missing(err, "experiment "+id)
 }
 
-// AddExperiment adds an experiment unless there is one with this id. Empty JSON is stored as {}.
+// AddExperiment adds an experiment unless there is one with this id.
 func (db *DB) AddExperiment(ctx context.Context, tx *sql.Tx, x Experiment) error {
-	if x.Plan == "" {
-		x.Plan = "{}"
-	}
 	now := stamp(db.now())
 	_, err := tx.ExecContext(ctx, `INSERT INTO experiments (`+experimentColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11, $11) ON CONFLICT (id) DO NOTHING`,
-		x.ID, x.Name, x.Owner, x.Bundle, x.Config, x.State, x.Priority, x.Target, x.Plan, max(x.Parts, 1),
-		now)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $10) ON CONFLICT (id) DO NOTHING`,
+		x.ID, x.Name, x.Owner, x.Bundle, x.Config, x.State, x.Priority, x.Target, max(x.Parts, 1), now)
 	if err != nil {
 		return fmt.Errorf("store experiment %s: %w", x.Name, err)
 	}

@@ -21,16 +21,13 @@ type Machine struct {
 	Facts    string    // JSON, of the machine: untrusted
 	Status   string    // JSON of api.Status, as sent last: untrusted
 	ETA      time.Time
-	Request  string // hold, resume or stop; "" none
-	Power    string // JSON
 }
 
-const machineColumns = `id, name, pool, joined, last_seen, boot_id, booted, facts, status, eta, request, power`
+const machineColumns = `id, name, pool, joined, last_seen, boot_id, booted, facts, status, eta`
 
 func scanMachine(r row) (m Machine, err error) {
 	var joined, seen, booted, eta int64
-	err = r.Scan(&m.ID, &m.Name, &m.Pool, &joined, &seen, &m.BootID, &booted, &m.Facts, &m.Status, &eta,
-		&m.Request, &m.Power)
+	err = r.Scan(&m.ID, &m.Name, &m.Pool, &joined, &seen, &m.BootID, &booted, &m.Facts, &m.Status, &eta)
 	m.Joined, m.LastSeen, m.Booted, m.ETA = stamped(joined), stamped(seen), stamped(booted), stamped(eta)
 	return m, err
 }
@@ -71,13 +68,4 @@ func (db *DB) Seen(ctx context.Context, tx *sql.Tx, id, bootID, facts, status st
 		facts = CASE WHEN $5 = '' THEN facts ELSE $5 END WHERE id = $1`,
 		id, stamp(db.now()), bootID, status, facts)
 	return affected(result, err, "machine "+id)
-}
-
-// TakeRequest returns the request for a machine and removes it.
-func (db *DB) TakeRequest(ctx context.Context, tx *sql.Tx, id string) (request string, err error) {
-	err = tx.QueryRowContext(ctx, `SELECT request FROM machines WHERE id = $1`, id).Scan(&request)
-	if err == nil && request != "" {
-		_, err = tx.ExecContext(ctx, `UPDATE machines SET request = '' WHERE id = $1`, id)
-	}
-	return request, missing(err, "machine "+id)
 }

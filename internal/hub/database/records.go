@@ -31,13 +31,6 @@ func (db *DB) AddBlob(ctx context.Context, tx *sql.Tx, hash string, size int64) 
 	return nil
 }
 
-// HasBlob reports whether a blob was received.
-func (db *DB) HasBlob(ctx context.Context, hash string) (bool, error) {
-	var n int
-	err := db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM blobs WHERE hash = $1`, hash).Scan(&n)
-	return n > 0, err
-}
-
 // AddRecord adds a record, and reports whether it is new. The error wraps ErrConflict if there is
 // another in its place.
 func (db *DB) AddRecord(ctx context.Context, tx *sql.Tx, r Record) (bool, error) {
@@ -75,14 +68,6 @@ func (db *DB) Records(ctx context.Context, experiment, machine string, seq int64
 	}, `SELECT seq, experiment, machine, slot, attempt, blob, received FROM records
 		WHERE experiment = $1 AND ($2 = '' OR machine = $2) AND seq > $3 ORDER BY seq LIMIT $4`,
 		experiment, machine, seq, limit)
-}
-
-// CountRecords returns how many records of an experiment a machine has shipped; all machines with
-// "".
-func (db *DB) CountRecords(ctx context.Context, experiment, machine string) (n int64, err error) {
-	err = db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM records
-		WHERE experiment = $1 AND ($2 = '' OR machine = $2)`, experiment, machine).Scan(&n)
-	return n, err
 }
 
 // MayFetch reports whether a machine has a share of an experiment with this bundle.

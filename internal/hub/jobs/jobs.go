@@ -105,16 +105,6 @@ func (j *Jobs) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Insert adds a job in the transaction; opts may be nil.
-func (j *Jobs) Insert(ctx context.Context, tx *sql.Tx, args river.JobArgs, opts *river.InsertOpts) (
-	*rivertype.JobInsertResult, error) {
-	result, err := j.client.InsertTx(ctx, tx, args, opts)
-	if err != nil {
-		return nil, fmt.Errorf("insert a job: %w", err)
-	}
-	return result, nil
-}
-
 // expireArgs removes the tokens that have expired, sessions of browsers among them.
 type expireArgs struct{}
 

@@ -75,7 +75,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Re
 	if err != nil {
 		return receipt, err
 	}
-	err = s.DB.Update(r.Context(), func(tx *sql.Tx) error {
+	err = s.DB.Update(r.Context(), func(tx *sql.Tx) (err error) {
 		receipt = api.Receipt{} // of this attempt
 		if err := s.report(r.Context(), tx, machine.ID, message.Status); err != nil {
 			return err
@@ -85,7 +85,10 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Re
 				return err
 			}
 		}
-		return s.orders(r.Context(), tx, machine.ID, message, &receipt)
+		if message.Experiment == nil && !message.Status.Held && !message.Status.Busy { // it is idle
+			receipt.Orders.Next, err = s.queue().Next(r.Context(), tx, machine.ID)
+		}
+		return err
 	})
 	if err == nil {
 		s.metrics.records.Add(float64(receipt.New))
@@ -214,19 +217,6 @@ func ownID(machine string, x api.Experiment) string {
 	const digits = 16
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %d", machine, x.Name, x.ConfigHash, x.Created, x.Seed))
 	return hex.EncodeToString(sum[:])[:digits]
-}
-
-// orders adds what the machine is to do: requests, and if it is idle the next experiment.
-func (s *Server) orders(ctx context.Context, tx *sql.Tx, machine string, message api.Ship,
-	receipt *api.Receipt) error {
-	request, err := s.DB.TakeRequest(ctx, tx, machine)
-	if request != "" {
-		receipt.Orders.Request = request
-	}
-	if err == nil && message.Experiment == nil && !message.Status.Held && !message.Status.Busy {
-		receipt.Orders.Next, err = s.queue().Next(ctx, tx, machine)
-	}
-	return err
 }
 
 func (s *Server) queue() jobs.Queue { return jobs.Queue{DB: s.DB} }

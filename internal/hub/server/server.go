@@ -24,7 +24,6 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
-	"krund/internal/hub/jobs"
 	"krund/internal/hub/pages"
 	"krund/internal/hub/store"
 	"krund/internal/sysroot"
@@ -34,7 +33,6 @@ import (
 type Server struct {
 	DB    *database.DB
 	Store store.Store
-	Jobs  *jobs.Jobs
 	Pages *pages.Pages
 	Log   *slog.Logger
 	Login LoginConfig

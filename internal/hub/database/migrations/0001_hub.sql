@@ -11,9 +11,7 @@ CREATE TABLE machines (
 	booted     BIGINT NOT NULL DEFAULT 0,   -- when a message of this boot arrived first
 	facts      TEXT NOT NULL DEFAULT '{}',  -- of the machine: processors, memory, kernel
 	status     TEXT NOT NULL DEFAULT '{}',  -- api.Status, as sent last
-	eta        BIGINT NOT NULL DEFAULT 0,   -- when the machine should have asked again
-	request    TEXT NOT NULL DEFAULT '',    -- hold, resume or stop: passed on once
-	power      TEXT NOT NULL DEFAULT '{}'   -- how its power is controlled
+	eta        BIGINT NOT NULL DEFAULT 0    -- when the machine should have asked again
 );
 
 CREATE TABLE users (
@@ -31,8 +29,7 @@ CREATE TABLE tokens (
 	owner    TEXT NOT NULL DEFAULT '',      -- name of a user or id of a machine
 	label    TEXT NOT NULL DEFAULT '',      -- what it is for; "session" is one of a browser
 	created  BIGINT NOT NULL,
-	expires  BIGINT NOT NULL DEFAULT 0,
-	used     BIGINT NOT NULL DEFAULT 0
+	expires  BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX tokens_owner ON tokens (owner);
 
@@ -59,7 +56,6 @@ CREATE TABLE experiments (
 	state     TEXT NOT NULL,                -- queued, running, done, stopped, failed
 	priority  BIGINT NOT NULL DEFAULT 0,
 	target    TEXT NOT NULL DEFAULT '',     -- a machine's name or a pool
-	plan      TEXT NOT NULL DEFAULT '{}',
 	created   BIGINT NOT NULL,
 	updated   BIGINT NOT NULL
 );
@@ -114,7 +110,6 @@ CREATE TABLE alerts (
 	machine     TEXT NOT NULL DEFAULT '',
 	experiment  TEXT NOT NULL DEFAULT '',
 	text        TEXT NOT NULL,
-	detail      TEXT NOT NULL DEFAULT '{}',
 	state       TEXT NOT NULL,              -- open, closed
 	muted       BIGINT NOT NULL DEFAULT 0,  -- until when
 	created     BIGINT NOT NULL,
