@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"database/sql"
 	"flag"
 	"fmt"
 	"io"
@@ -254,11 +253,7 @@ func (l *lab) verify() (total int) {
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		var shares []database.Share
-		err = db.Update(ctx, func(tx *sql.Tx) (err error) {
-			shares, err = db.SharesOf(ctx, tx, m.ID)
-			return err
-		})
+		shares, err := db.SharesOn(ctx, m.ID, 2)
 		if err != nil || len(shares) != 1 {
 			l.t.Fatalf("%s: %d experiments, %v; want 1", name, len(shares), err)
 		}

@@ -57,7 +57,7 @@ func Open(ctx context.Context, location string, now func() time.Time) (*DB, erro
 		err = db.openSQLite(location)
 	}
 	if err == nil {
-		err = db.migrate(ctx)
+		err = db.Alone(ctx, func() error { return db.migrate(ctx) })
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database: %w", err), db.Close())

@@ -101,12 +101,6 @@ func (db *DB) Shares(ctx context.Context, experiment string) ([]Share, error) {
 		ORDER BY idx, machine`, experiment)
 }
 
-// SharesOf returns the shares of a machine, the newest first.
-func (db *DB) SharesOf(ctx context.Context, tx *sql.Tx, machine string) ([]Share, error) {
-	return list(ctx, tx, scanShare, `SELECT `+shareColumns+` FROM shares WHERE machine = $1
-		ORDER BY created DESC, experiment`, machine)
-}
-
 // Share returns a machine's share of an experiment; the error wraps ErrMissing if it has none.
 func (db *DB) Share(ctx context.Context, tx *sql.Tx, experiment, machine string) (Share, error) {
 	s, err := scanShare(tx.QueryRowContext(ctx,

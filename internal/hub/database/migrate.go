@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -22,6 +23,25 @@ var serial = map[Dialect]string{
 // bytesType is the type of a column with bytes.
 var bytesType = map[Dialect]string{SQLite: "BLOB", Postgres: "BYTEA"}
 
+// Alone runs do while no other process of the hub runs a function in this way: migrations. An
+// embedded database has one process.
+func (db *DB) Alone(ctx context.Context, do func() error) (err error) {
+	if db.Dialect == SQLite {
+		return do()
+	}
+	c, err := db.Write.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	const lock = 7305808869231650420 // any number that others do not use
+	if _, err = c.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, int64(lock)); err == nil {
+		err = do()
+		_, unlock := c.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, int64(lock))
+		err = errors.Join(err, unlock)
+	}
+	return errors.Join(err, c.Close())
+}
+
 // migrate runs the files of migrations that this database has not seen, in the order of their
 // names, in one transaction. A file that has been released is never changed.
 func (db *DB) migrate(ctx context.Context) error {
@@ -30,11 +50,6 @@ func (db *DB) migrate(ctx context.Context) error {
 		return err
 	}
 	return db.Update(ctx, func(tx *sql.Tx) error {
-		if db.Dialect == Postgres { // other processes wait
-			if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(7305808869231650420)`); err != nil {
-				return err
-			}
-		}
 		_, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)`)
 		if err != nil {
 			return err

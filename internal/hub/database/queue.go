@@ -9,14 +9,16 @@ import (
 
 // Waiting returns the id of the experiment of which the machine is to get the next part: of those
 // for it or its pool that are not held and of which a part is open, the one with the highest
-// priority, and of these the oldest. It is "" if there is none. A machine gets at most one part of
-// an experiment.
+// priority, and of these the oldest. It is "" if there is none, or if the machine has a part to go
+// on with. A machine gets at most one part of an experiment.
 func (db *DB) Waiting(ctx context.Context, tx *sql.Tx, m Machine) (id string, err error) {
 	found, err := list(ctx, tx, func(r row) (id string, err error) { return id, r.Scan(&id) },
 		`SELECT x.id FROM experiments x
 		WHERE x.state IN ('queued', 'running') AND x.held = 0 AND x.bundle <> ''
 		AND (x.target = $1 OR x.target = $2 AND $2 <> '')
 		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = x.id AND s.machine = $3)
+		AND NOT EXISTS (SELECT 1 FROM shares s JOIN experiments y ON y.id = s.experiment
+			WHERE s.machine = $3 AND s.state = 'running' AND y.state <> 'stopped' AND y.held = 0 AND y.bundle <> '')
 		AND (SELECT COUNT(DISTINCT s.idx) FROM shares s WHERE s.experiment = x.id AND s.state <> 'failed')
 			< x.parts
 		ORDER BY x.priority DESC, x.created, x.id LIMIT 1`, m.Name, m.Pool, m.ID)
@@ -48,6 +50,21 @@ func (db *DB) SetState(ctx context.Context, tx *sql.Tx, x Experiment) error {
 	result, err := tx.ExecContext(ctx, `UPDATE experiments SET state = $2, held = $3, updated = $4 WHERE id = $1`,
 		x.ID, x.State, held, stamp(db.now()))
 	return affected(result, err, "experiment "+x.ID)
+}
+
+// LockMachine returns a machine, and keeps others from changing it until the transaction ends.
+func (db *DB) LockMachine(ctx context.Context, tx *sql.Tx, id string) (Machine, error) {
+	m, err := scanMachine(tx.QueryRowContext(ctx,
+		`UPDATE machines SET last_seen = last_seen WHERE id = $1 RETURNING `+machineColumns, id))
+	return m, missing(err, "machine "+id)
+}
+
+// RunningOn returns the experiments of which a machine has a part that has not ended, the newest
+// part first.
+func (db *DB) RunningOn(ctx context.Context, machine string) ([]string, error) {
+	return list(ctx, db.Read, func(r row) (id string, err error) { return id, r.Scan(&id) },
+		`SELECT experiment FROM shares WHERE machine = $1 AND state = 'running'
+		ORDER BY created DESC, experiment`, machine)
 }
 
 // MachineIn returns a machine.
@@ -86,6 +103,21 @@ func (db *DB) Targets(ctx context.Context, target string) (n int64, err error) {
 func (db *DB) Overdue(ctx context.Context) ([]Share, error) {
 	return list(ctx, db.Read, scanShare, `SELECT `+shareColumns+` FROM shares
 		WHERE state = 'running' AND lease > 0 AND lease < $1 ORDER BY lease`, stamp(db.now()))
+}
+
+// Looked returns when a process of the hub has looked for overdue shares before, and stores that
+// one does now.
+func (db *DB) Looked(ctx context.Context, tx *sql.Tx) (before time.Time, err error) {
+	var at int64
+	err = tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(at), 0) FROM looks`).Scan(&at)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `INSERT INTO looks (id, at) VALUES (1, $1)
+			ON CONFLICT (id) DO UPDATE SET at = excluded.at`, stamp(db.now()))
+	}
+	if err != nil {
+		return before, fmt.Errorf("store when leases were looked at: %w", err)
+	}
+	return stamped(at), nil
 }
 
 // Unfinished returns the ids of the experiments that have begun and not ended.

@@ -8,15 +8,19 @@ import (
 	"time"
 )
 
-// Version returns a text that changes when a page may have changed. It reads no large table.
+// Version returns a text that changes when a page may have changed, whichever process of the hub
+// has changed it, and whatever its clock shows. It reads no large table.
 func (db *DB) Version(ctx context.Context) (string, error) {
-	var n [7]int64
+	var n [8]int64
+	// Each message of a machine changes last_seen; what people change is of what runs or waits, or
+	// adds, ends or removes rows. The sums are of remainders, so that they do not overflow.
 	err := db.Read.QueryRowContext(ctx, `SELECT
-		(SELECT COALESCE(MAX(seq), 0) FROM records), (SELECT COALESCE(MAX(updated), 0) FROM experiments),
-		(SELECT COALESCE(MAX(updated), 0) FROM shares), (SELECT COALESCE(MAX(last_seen), 0) FROM machines),
-		(SELECT COUNT(*) FROM machines), (SELECT COALESCE(MAX(created) + MAX(closed), 0) FROM alerts),
-		(SELECT COALESCE(SUM(muted), 0) FROM alerts)`).
-		Scan(&n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6])
+		(SELECT COALESCE(MAX(seq), 0) FROM records), (SELECT COUNT(*) FROM experiments),
+		(SELECT COALESCE(SUM(updated % 1000000007), 0) FROM experiments WHERE state IN ('queued', 'running')),
+		(SELECT COALESCE(SUM(updated % 1000000007), 0) FROM shares WHERE state = 'running'),
+		(SELECT COALESCE(SUM(last_seen % 1000000007), 0) FROM machines), (SELECT COUNT(*) FROM machines),
+		(SELECT COUNT(*) FROM alerts), (SELECT COALESCE(SUM((muted + closed) % 1000000007), 0) FROM alerts)`).
+		Scan(&n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6], &n[7])
 	if err != nil {
 		return "", fmt.Errorf("read the version of the data: %w", err)
 	}
@@ -100,7 +104,7 @@ func (db *DB) SetPriority(ctx context.Context, tx *sql.Tx, experiment string, pr
 }
 
 // StopExperiment keeps the parts of an experiment that wait from being begun, and asks the machines
-// that run the others to stop.
+// that run the others to stop. The caller has locked it.
 func (db *DB) StopExperiment(ctx context.Context, tx *sql.Tx, experiment string) error {
 	now := stamp(db.now())
 	if _, err := tx.ExecContext(ctx, `UPDATE shares SET request = 'stop', updated = $2

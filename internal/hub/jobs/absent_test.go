@@ -38,14 +38,11 @@ func testHubWasOff(t *testing.T, at string) {
 	id := b.submit(t, "ab", "lab1", 1, 0)
 	b.ask(t, "lab1")
 	b.report(t, id, "lab1", api.Progress{Slots: 2, Left: 2, NextBoot: 600})
-	w := &overdueWorker{queue: b.Queue}
 	c := Config{Power: []Power{{Machines: "lab*", Cycle: []string{"/bin/true"}, Times: 2}}}
 	work := func() {
 		t.Helper()
-		if w.gap() {
-			if err := w.queue.excuse(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+		if err := b.excuseGap(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 		b.look(t, c)
 	}

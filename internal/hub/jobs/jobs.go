@@ -38,7 +38,11 @@ func Open(ctx context.Context, db *database.DB, c Config, log *slog.Logger) (*Jo
 	if err != nil {
 		return nil, fmt.Errorf("prepare the tables of jobs: %w", err)
 	}
-	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+	err = db.Alone(ctx, func() error {
+		_, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("migrate the tables of jobs: %w", err)
 	}
 	const workers = 4 // one process; jobs wait for other machines, not for the processor

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -92,24 +91,20 @@ func (q Queue) excuse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return q.DB.Update(ctx, func(tx *sql.Tx) error {
-		for _, share := range late {
+	for _, share := range late {
+		err = errors.Join(err, q.DB.Update(ctx, func(tx *sql.Tx) error {
 			if _, _, err := q.DB.Lock(ctx, tx, share.Experiment); err != nil {
 				return err
 			}
 			now, err := q.DB.Share(ctx, tx, share.Experiment, share.Machine)
-			if err != nil {
+			if err != nil || now.State != database.Running || now.Lease.After(q.DB.Now()) {
 				return err
 			}
-			if now.State == database.Running && !now.Lease.After(q.DB.Now()) {
-				now.Lease = q.DB.Now().Add(min(leaseOf(progressOf(now)), leaseUnknown))
-				if err := q.DB.PutShare(ctx, tx, now); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
+			now.Lease = q.DB.Now().Add(min(leaseOf(progressOf(now)), leaseUnknown))
+			return q.DB.PutShare(ctx, tx, now)
+		}))
+	}
+	return err
 }
 
 // lookEvery is how often it is done. It is small beside a lease. After longestGap without a look,
@@ -129,26 +124,25 @@ type overdueWorker struct {
 	river.WorkerDefaults[overdueArgs]
 	queue  Queue
 	config Config
-
-	mu   sync.Mutex
-	last time.Time // of the last look of this process
 }
 
-// gap reports whether there was no look for longer than longestGap.
-func (w *overdueWorker) gap() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last := w.last
-	w.last = w.queue.DB.Now().Round(0) // the clock of the leases, which may be set
-	return w.last.Sub(last) > longestGap
+// excuseGap excuses the machines if no process of the hub has looked for longer than longestGap.
+func (q Queue) excuseGap(ctx context.Context) error {
+	var last time.Time
+	err := q.DB.Update(ctx, func(tx *sql.Tx) (err error) {
+		last, err = q.DB.Looked(ctx, tx)
+		return err
+	})
+	if err != nil || q.DB.Now().Sub(last) <= longestGap {
+		return err
+	}
+	return q.excuse(ctx)
 }
 
 // Work implements river.Worker.
 func (w *overdueWorker) Work(ctx context.Context, _ *river.Job[overdueArgs]) error {
-	if w.gap() {
-		if err := w.queue.excuse(ctx); err != nil {
-			return err
-		}
+	if err := w.queue.excuseGap(ctx); err != nil {
+		return err
 	}
 	client := river.ClientFromContext[*sql.Tx](ctx)
 	return w.queue.look(ctx, w.config, func(ctx context.Context, tx *sql.Tx, args river.JobArgs) error {

@@ -21,7 +21,10 @@ import (
 // fails, and with it the experiment, after the other parts have ended.
 //
 // Every step is one transaction, so that a crash leaves either all of it or nothing. Machines
-// repeat what was not answered.
+// repeat what was not answered. Several processes of the hub work on one database: a transaction
+// locks at first the machine whose request it serves, then one experiment, and what it decides on
+// is read after that. It locks no second experiment, so that no two transactions wait for each
+// other.
 type Queue struct{ DB *database.DB }
 
 // Tries is how many machines may fail a part.
@@ -61,12 +64,19 @@ func (q Queue) Submit(ctx context.Context, tx *sql.Tx, x database.Experiment) (s
 	return x.ID, q.DB.AddExperiment(ctx, tx, x)
 }
 
-// Report updates a share with what its machine reports, and the experiment with it. share is
-// stored.
+// Report updates a share with what its machine reports, and the experiment with it. The share is
+// stored with its status; the rest of a share that there is already is read again, because others
+// may have changed it.
 func (q Queue) Report(ctx context.Context, tx *sql.Tx, share *database.Share, p api.Progress) error {
 	x, shares, err := q.DB.Lock(ctx, tx, share.Experiment)
 	if err != nil {
 		return err
+	}
+	for _, s := range shares {
+		if s.Machine == share.Machine {
+			s.Status = share.Status
+			*share = s
+		}
 	}
 	q.follow(share, shares, x, p)
 	if followed(share.Request, p) {
@@ -124,59 +134,69 @@ func followed(request string, p api.Progress) bool {
 // Next returns what an idle machine is to begin, nil for nothing: again the part that it has not
 // ended, so that an answer that was lost is repeated, or a new one. Its parts of experiments that
 // were stopped end.
-func (q Queue) Next(ctx context.Context, tx *sql.Tx, machine string) (*api.Next, error) {
-	m, err := q.DB.MachineIn(ctx, tx, machine)
-	if err != nil {
-		return nil, err
-	}
-	mine, err := q.DB.SharesOf(ctx, tx, machine)
-	if err != nil {
-		return nil, err
-	}
-	for _, share := range mine {
-		if share.State != database.Running {
-			continue
-		}
-		x, _, err := q.DB.Lock(ctx, tx, share.Experiment)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case x.State == database.Stopped: // it runs nothing: what it was asked is done
-			share.State, share.Request = database.Stopped, ""
-			if err := q.DB.PutShare(ctx, tx, share); err != nil {
-				return nil, err
-			}
-		case x.Bundle != "" && !x.Held:
-			return next(x, share), nil
+func (q Queue) Next(ctx context.Context, machine string) (n *api.Next, err error) {
+	mine, err := q.DB.RunningOn(ctx, machine)
+	for _, id := range mine {
+		if n == nil && err == nil {
+			n, err = q.again(ctx, machine, id)
 		}
 	}
-	return q.begin(ctx, tx, m)
+	const attempts = 10 // others may take the last part in the meantime
+	for i, more := 0, true; n == nil && err == nil && more && i < attempts; i++ {
+		n, more, err = q.begin(ctx, machine)
+	}
+	return n, err
 }
 
-// begin gives the machine a part of the first experiment in the queue.
-func (q Queue) begin(ctx context.Context, tx *sql.Tx, m database.Machine) (*api.Next, error) {
-	for range 10 { // others may have taken the last part in the meantime
+// again returns a part that the machine has not ended, nil if it is not to go on with it.
+func (q Queue) again(ctx context.Context, machine, id string) (n *api.Next, err error) {
+	return n, q.DB.Update(ctx, func(tx *sql.Tx) error {
+		n = nil
+		x, shares, err := q.DB.Lock(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		for _, share := range shares {
+			switch {
+			case share.Machine != machine || share.State != database.Running:
+			case x.State == database.Stopped: // it runs nothing: what it was asked is done
+				share.State, share.Request = database.Stopped, ""
+				return q.DB.PutShare(ctx, tx, share)
+			case x.Bundle != "" && !x.Held:
+				n = next(x, share)
+			}
+		}
+		return nil
+	})
+}
+
+// begin gives the machine a part of the first experiment in the queue. more reports that another
+// machine took it, and that there may be another one.
+func (q Queue) begin(ctx context.Context, machine string) (n *api.Next, more bool, err error) {
+	return n, more, q.DB.Update(ctx, func(tx *sql.Tx) error {
+		n, more = nil, false
+		m, err := q.DB.LockMachine(ctx, tx, machine)
+		if err != nil {
+			return err
+		}
 		id, err := q.DB.Waiting(ctx, tx, m)
 		if err != nil || id == "" {
-			return nil, err
+			return err
 		}
 		x, shares, err := q.DB.Lock(ctx, tx, id)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		index := slices.IndexFunc(open(x, shares), func(is bool) bool { return is })
-		if index < 0 {
-			continue
+		index := slices.Index(open(x, shares), true)
+		if ended := x.State != database.Queued && x.State != database.Running; ended || x.Held || index < 0 {
+			more = true
+			return nil
 		}
 		share := database.Share{Experiment: id, Machine: m.ID, Index: int64(index), Count: x.Parts,
 			State: database.Running, Lease: q.DB.Now().Add(leaseUnknown)}
-		if err := q.DB.PutShare(ctx, tx, share); err != nil {
-			return nil, err
-		}
-		return next(x, share), q.settle(ctx, tx, id)
-	}
-	return nil, nil
+		n = next(x, share)
+		return errors.Join(q.DB.PutShare(ctx, tx, share), q.settle(ctx, tx, id))
+	})
 }
 
 func next(x database.Experiment, share database.Share) *api.Next {

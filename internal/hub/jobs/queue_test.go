@@ -76,12 +76,12 @@ func (b *bench) submit(t *testing.T, name, target string, parts, priority int64)
 func (b *bench) ask(t *testing.T, machine string) (answer string, n *api.Next) {
 	t.Helper()
 	b.update(t, func(tx *sql.Tx) (err error) {
-		if err := b.DB.Seen(t.Context(), tx, b.ids[machine], "", "", "{}"); err != nil {
-			return err
-		}
-		n, err = b.Next(t.Context(), tx, b.ids[machine])
-		return err
+		return b.DB.Seen(t.Context(), tx, b.ids[machine], "", "", "{}")
 	})
+	n, err := b.Next(t.Context(), b.ids[machine])
+	if err != nil {
+		t.Fatal(err)
+	}
 	if n == nil {
 		return "", nil
 	}

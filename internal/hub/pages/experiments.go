@@ -13,6 +13,7 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
+	"krund/internal/hub/jobs"
 )
 
 const (
@@ -236,7 +237,8 @@ func (p *Pages) stop(r *http.Request, tx *sql.Tx) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return experimentLink(x.ID, x.Name).Address, p.db.StopExperiment(r.Context(), tx, x.ID)
+	return experimentLink(x.ID, x.Name).Address,
+		jobs.Queue{DB: p.db}.Request(r.Context(), tx, x.ID, api.RequestStop)
 }
 
 func (p *Pages) alerts(r *http.Request, f Frame) (any, error) {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -45,7 +47,7 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 }
 
 // ship stores what a machine sends: first the contents, then, in one transaction, what refers to
-// them. The answer follows the commit.
+// them. The answer follows the commit, and gives an idle machine something to begin.
 func (s *Server) ship(w http.ResponseWriter, r *http.Request) {
 	receipt, err := s.receive(w, r)
 	if err != nil {
@@ -75,21 +77,19 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Re
 	if err != nil {
 		return receipt, err
 	}
-	err = s.DB.Update(r.Context(), func(tx *sql.Tx) (err error) {
+	err = s.DB.Update(r.Context(), func(tx *sql.Tx) error {
 		receipt = api.Receipt{} // of this attempt
 		if err := s.report(r.Context(), tx, machine.ID, message.Status); err != nil {
 			return err
 		}
-		if message.Experiment != nil {
-			if err := s.accept(r.Context(), tx, machine, message, files, &receipt); err != nil {
-				return err
-			}
+		if message.Experiment == nil {
+			return nil
 		}
-		if message.Experiment == nil && !message.Status.Held && !message.Status.Busy { // it is idle
-			receipt.Orders.Next, err = s.queue().Next(r.Context(), tx, machine.ID)
-		}
-		return err
+		return s.accept(r.Context(), tx, machine, message, files, &receipt)
 	})
+	if err == nil && message.Experiment == nil && !message.Status.Held && !message.Status.Busy { // it is idle
+		receipt.Orders.Next, err = s.queue().Next(r.Context(), machine.ID)
+	}
 	if err == nil {
 		s.metrics.records.Add(float64(receipt.New))
 	}
@@ -123,19 +123,33 @@ func (s *Server) accept(ctx context.Context, tx *sql.Tx, machine access.Identity
 		return err
 	}
 	receipt.Experiment, receipt.Orders.Request = share.Experiment, share.Request
-	for _, e := range message.Entries {
+	return s.acceptEntries(ctx, tx, share, message.Entries, files, receipt)
+}
+
+func (s *Server) acceptEntries(ctx context.Context, tx *sql.Tx, share database.Share, entries []api.Entry,
+	files map[string][]byte, receipt *api.Receipt) error {
+	// All requests add blobs in the same order, so that no two wait for each other.
+	byHash := slices.SortedFunc(slices.Values(entries), func(a, b api.Entry) int {
+		return cmp.Compare(a.Hash, b.Hash)
+	})
+	for _, e := range byHash {
+		if e.Name == "" {
+			if err := s.DB.AddBlob(ctx, tx, e.Hash, e.Size); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range entries {
 		if e.Name != "" {
-			f := database.File{Experiment: share.Experiment, Machine: machine.ID, Name: e.Name, Hash: e.Hash}
+			f := database.File{Experiment: share.Experiment, Machine: share.Machine, Name: e.Name,
+				Hash: e.Hash}
 			if err := s.DB.PutFile(ctx, tx, f, files[e.Name]); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := s.DB.AddBlob(ctx, tx, e.Hash, e.Size); err != nil {
-			return err
-		}
 		added, err := s.DB.AddRecord(ctx, tx, database.Record{Experiment: share.Experiment,
-			Machine: machine.ID, Slot: int64(e.Slot), Attempt: int64(e.Attempt), Blob: e.Hash})
+			Machine: share.Machine, Slot: int64(e.Slot), Attempt: int64(e.Attempt), Blob: e.Hash})
 		if err != nil {
 			return err
 		}
