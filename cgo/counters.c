@@ -9,7 +9,7 @@
  * comes before MPERF on both sides. The table holds the columns in the order
  * before; `turn` says with which column the order after begins. A perf group
  * arrives whole by one read, its values in table order on both sides. The usage
- * of the process is outermost, so that the counters do not count its system call.
+ * of the process is outermost, so that the counters do not count its system calls.
  */
 #include "counters.h"
 
@@ -115,21 +115,37 @@ static int read_register(const struct group *g, const struct counter *c, uint64_
 	return LIKELY(got == (ssize_t)sizeof *value) ? KRUN_OK : read_error(got);
 }
 
+/* What getrusage returns. */
+struct usage {
+	struct rusage process, thread;
+};
+
 /*
- * usage is one field of getrusage for each of the group's columns. The kernel adds up the threads
+ * read_usage cannot fail: the arguments are valid. For the process the kernel adds up the threads
  * that run and those that have ended (kernel/sys.c, getrusage; kernel/exit.c, __exit_signal).
  */
-static inline uint64_t usage(const struct rusage *u, uint32_t column)
+static inline void read_usage(struct usage *u)
+{
+	(void)getrusage(RUSAGE_SELF, &u->process);
+	(void)getrusage(RUSAGE_THREAD, &u->thread);
+}
+
+/* used returns the field for one of the group's columns. */
+static inline uint64_t used(const struct usage *u, uint32_t column)
 {
 	switch (column) {
 	case KRUN_USAGE_MINOR_FAULTS:
-		return (uint64_t)u->ru_minflt;
+		return (uint64_t)u->process.ru_minflt;
 	case KRUN_USAGE_MAJOR_FAULTS:
-		return (uint64_t)u->ru_majflt;
+		return (uint64_t)u->process.ru_majflt;
 	case KRUN_USAGE_VOLUNTARY:
-		return (uint64_t)u->ru_nvcsw;
+		return (uint64_t)u->process.ru_nvcsw;
+	case KRUN_USAGE_INVOLUNTARY:
+		return (uint64_t)u->process.ru_nivcsw;
+	case KRUN_USAGE_THREAD_VOLUNTARY:
+		return (uint64_t)u->thread.ru_nvcsw;
 	default:
-		return (uint64_t)u->ru_nivcsw;
+		return (uint64_t)u->thread.ru_nivcsw;
 	}
 }
 
@@ -137,16 +153,17 @@ static inline uint64_t usage(const struct rusage *u, uint32_t column)
 static int group_before(struct group *g, struct counter *c)
 {
 	struct perf_reading reading;
-	struct rusage used;
+	struct usage usage;
 	uint32_t i;
 	int err = KRUN_OK;
 
 	if (UNLIKELY(g->error))
 		return g->error;
 	if (g->usage) {
-		(void)getrusage(RUSAGE_SELF, &used); /* cannot fail: the arguments are valid */
+		g->reader = pthread_self();
+		read_usage(&usage);
 		for (i = 0; i < g->columns; i++)
-			c[i].before = usage(&used, i);
+			c[i].before = used(&usage, i);
 		return KRUN_OK;
 	}
 	if (!g->perf) {
@@ -171,16 +188,16 @@ static int group_before(struct group *g, struct counter *c)
 static int group_after(const struct group *g, struct counter *c)
 {
 	struct perf_reading reading;
-	struct rusage used;
+	struct usage usage;
 	uint32_t i, at;
 	int err = g->error ? g->error : g->before;
 
 	if (UNLIKELY(err))
 		return err;
 	if (g->usage) {
-		(void)getrusage(RUSAGE_SELF, &used);
+		read_usage(&usage);
 		for (i = 0; i < g->columns; i++)
-			c[i].after = usage(&used, i);
+			c[i].after = used(&usage, i);
 		return KRUN_OK;
 	}
 	if (!g->perf) {
@@ -227,6 +244,16 @@ void krun_counters_before(krun *k)
 	}
 }
 
+/*
+ * absent reports whether a column cannot be known: a thread's numbers, if the iteration began on
+ * another one.
+ */
+static inline bool absent(const struct group *g, uint32_t column)
+{
+	return g->usage && column - g->first >= KRUN_USAGE_THREAD_VOLUNTARY &&
+	       UNLIKELY(!pthread_equal(pthread_self(), g->reader));
+}
+
 /* store_group takes a group's reading after and stores column c's difference at out[c * step]. */
 static void store_group(struct krun_counters *s, struct group *of, int64_t *out, uint64_t step)
 {
@@ -238,7 +265,7 @@ static void store_group(struct krun_counters *s, struct group *of, int64_t *out,
 	if (UNLIKELY(err != KRUN_OK))
 		(void)krun_set_error(s->header, err);
 	for (c = of->first; c < of->first + of->columns; c++)
-		out[c * step] = err ? KRUN_MISSING : difference(&s->counter[c]);
+		out[c * step] = err || absent(of, c) ? KRUN_MISSING : difference(&s->counter[c]);
 }
 
 /* store_differences does that for all groups. */

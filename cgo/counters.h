@@ -17,6 +17,7 @@ struct group {
 	bool event;
 	bool self;        /* counts the process's first thread alone */
 	bool usage;       /* getrusage; fd is -1 */
+	pthread_t reader; /* usage: the thread that took the reading before */
 	const volatile struct perf_event_mmap_page *page; /* self: may be null */
 	uint32_t first;   /* column */
 	uint32_t columns; /* 1 to KRUN_MAX_GROUP */

@@ -130,10 +130,10 @@ func TestBufferWithoutEvents(t *testing.T) {
 	if got := version(Spec{Iterations: 2000, UserColumns: 8, Events: 1}); got != 2 {
 		t.Errorf("version %d with events, want 2", got)
 	}
-	usage := Spec{Iterations: 1, Columns: make([]Column, 4),
-		Groups: []Group{{Source: SourceUsage, Columns: 4}}}
-	if got := version(usage); got != 2 {
-		t.Errorf("version %d with the usage of the process, want 2", got)
+	usage := Spec{Iterations: 1, Columns: make([]Column, 6),
+		Groups: []Group{{Source: SourceUsage, Columns: 6}}}
+	if got := version(usage); got != 3 {
+		t.Errorf("version %d with the usage of the process, want 3", got)
 	}
 	s, err := read(bytes.NewReader(sound().i64(eventCountNext, 1)), testSpec, at(2000))
 	if err != nil || len(s.Findings) != 1 || !strings.Contains(s.Findings[0], "none were asked for") {

@@ -16,14 +16,17 @@ const (
 	SourceRegisters Source = 2 // a core's model specific registers: each column by a pread at its address
 	// a perf event of the process's first thread: one column, by RDPMC where that is allowed
 	SourceSelf Source = 3
-	// getrusage of the whole process, without a file: faults and context switches, see UsageColumns
+	// getrusage of the process and of the reading thread, without a file: see UsageColumns
 	SourceUsage Source = 4
 )
 
-// UsageColumns are the columns of a group of SourceUsage, which must be the first one.
+// UsageColumns are the columns of a group of SourceUsage, which must be the first one: faults and
+// context switches of the process, and the switches of the thread that runs the iterations.
 func UsageColumns() []Column {
 	return []Column{{Name: "minor_faults", Core: NoCore}, {Name: "major_faults", Core: NoCore},
-		{Name: "voluntary_switches", Core: NoCore}, {Name: "involuntary_switches", Core: NoCore}}
+		{Name: "voluntary_switches", Core: NoCore}, {Name: "involuntary_switches", Core: NoCore},
+		{Name: "thread_voluntary_switches", Core: NoCore},
+		{Name: "thread_involuntary_switches", Core: NoCore}}
 }
 
 // Scope is when libkrun reads the counters.

@@ -62,7 +62,7 @@ func TestCreateRefusesGroups(t *testing.T) {
 		{"group 1: 17 columns", func(s *Spec) { s.Groups[1].Columns = 17 }},
 		{"group 1: 0 columns", func(s *Spec) { s.Groups[1].Columns = 0 }},
 		{"group 0: source 5", func(s *Spec) { s.Groups[0].Source = 5 }},
-		{"group 0: 3 columns of usage; want 4", func(s *Spec) { s.Groups[0].Source = SourceUsage }},
+		{"group 0: 3 columns of usage; want 6", func(s *Spec) { s.Groups[0].Source = SourceUsage }},
 		{"group 1: the usage of the process", func(s *Spec) { s.Groups[1].Source = SourceUsage }},
 		{"group 0: 2 registers for 3 columns",
 			func(s *Spec) { s.Groups[0].Registers = s.Groups[0].Registers[:2] }},

@@ -13,7 +13,7 @@
 #define KRUN_INTERNAL_H
 
 #ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* CLOCK_MONOTONIC_RAW, MAP_POPULATE under -std=c11 */
+#define _GNU_SOURCE /* CLOCK_MONOTONIC_RAW, MAP_POPULATE, RUSAGE_THREAD under -std=c11 */
 #endif
 
 #include <stdbool.h>

@@ -3,9 +3,10 @@ package libkrun
 // The numbers of layout.h, which specifies them. TestLayout compares the two.
 const (
 	magic         = "krunbuf\x00"
-	layoutVersion = 2
+	layoutVersion = 3
 
-	layoutFirst = 1 // without events and usage
+	layoutEvents = 2 // without usage
+	layoutFirst  = 1 // nor events
 
 	lineBytes   = 64
 	dataAlign   = 4096

@@ -34,7 +34,9 @@
  * Groups are read in table order; values are differences, "after" minus
  * "before", or KRUN_MISSING (INT64_MIN) where a reading failed. A group of
  * KRUN_SOURCE_USAGE has no descriptor. It can only be the first one, and is read
- * last after an iteration, so that no other counter counts its system call. With
+ * last after an iteration, so that no other counter counts its system calls. Its
+ * columns of the reading thread are KRUN_MISSING where another thread took the
+ * reading before. With
  * KRUN_SCOPE_EXECUTION counters are read only before the first iteration and in
  * krun_done, and their arrays stay unused: the difference is in entry.total.
  *
@@ -65,8 +67,9 @@
 #include <time.h>
 
 #define KRUN_MAGIC "krunbuf" /* with its final zero: eight bytes */
-#define KRUN_LAYOUT_VERSION 2
-#define KRUN_LAYOUT_FIRST 1 /* without events and KRUN_SOURCE_USAGE */
+#define KRUN_LAYOUT_VERSION 3
+#define KRUN_LAYOUT_EVENTS 2 /* without KRUN_SOURCE_USAGE */
+#define KRUN_LAYOUT_FIRST 1 /* nor events */
 #define KRUN_LINE 64
 #define KRUN_DATA_ALIGN 4096
 #define KRUN_HEADER_BYTES 512
@@ -106,7 +109,7 @@ enum krun_source {
 	KRUN_SOURCE_PERF = 1,     /* read gives count, time enabled, time running, values */
 	KRUN_SOURCE_REGISTERS = 2, /* pread of eight bytes at the register's address */
 	KRUN_SOURCE_SELF = 3, /* one perf event, of the process's first thread: RDPMC if possible, else read */
-	KRUN_SOURCE_USAGE = 4 /* getrusage of the whole process: no descriptor */
+	KRUN_SOURCE_USAGE = 4 /* getrusage of the process and of the reading thread: no descriptor */
 };
 
 /* The columns of KRUN_SOURCE_USAGE, in this order. */
@@ -115,6 +118,8 @@ enum krun_usage {
 	KRUN_USAGE_MAJOR_FAULTS,
 	KRUN_USAGE_VOLUNTARY,   /* context switches */
 	KRUN_USAGE_INVOLUNTARY,
+	KRUN_USAGE_THREAD_VOLUNTARY, /* of the thread that calls krun_begin and krun_end */
+	KRUN_USAGE_THREAD_INVOLUNTARY,
 	KRUN_USAGE_COLUMNS
 };
 

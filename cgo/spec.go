@@ -99,10 +99,13 @@ func (s Spec) place() places { return place(s.Iterations, s.columns(), s.Events)
 // libkrun linked into them.
 func (s Spec) version() uint32 {
 	usage := func(g Group) bool { return g.Source == SourceUsage }
-	if s.Events == 0 && !slices.ContainsFunc(s.Groups, usage) {
-		return layoutFirst
+	switch {
+	case slices.ContainsFunc(s.Groups, usage):
+		return layoutVersion
+	case s.Events > 0:
+		return layoutEvents
 	}
-	return layoutVersion
+	return layoutFirst
 }
 
 // tableEnd is where header and column table end.

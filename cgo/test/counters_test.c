@@ -57,14 +57,14 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 	return __real_clock_gettime(clock, t);
 }
 
-/* What getrusage returns. */
-static struct rusage used;
+/* What getrusage returns for the process and for the thread. */
+static struct rusage used, own;
 
 int __wrap_getrusage(int who, struct rusage *usage)
 {
-	note("usage", -1);
-	CHECK_INT(who, RUSAGE_SELF);
-	*usage = used;
+	note(who == RUSAGE_SELF ? "usage" : "thread", -1);
+	CHECK(who == RUSAGE_SELF || who == RUSAGE_THREAD);
+	*usage = who == RUSAGE_SELF ? used : own;
 	return 0;
 }
 
@@ -243,18 +243,22 @@ static void order_of_usage(void)
 	put_group(a[1], 100, 100, 5, 7);
 	put_group(a[1], 200, 200, 15, 7);
 	used = (struct rusage){ .ru_minflt = 10, .ru_majflt = 20, .ru_nvcsw = 30, .ru_nivcsw = 40 };
+	own = (struct rusage){ .ru_minflt = 1, .ru_nvcsw = 2, .ru_nivcsw = 3 };
 	k = take();
 	CHECK_INT(krun_begin(k), KRUN_OK);
-	snprintf(want, sizeof want, "usage group%d clock ", a[0]);
+	snprintf(want, sizeof want, "usage thread group%d clock ", a[0]);
 	expect(want);
 	used = (struct rusage){ .ru_minflt = 11, .ru_majflt = 22, .ru_nvcsw = 33, .ru_nivcsw = 44 };
+	own = (struct rusage){ .ru_minflt = 1, .ru_nvcsw = 3, .ru_nivcsw = 5 };
 	CHECK_INT(krun_end(k), KRUN_OK);
-	snprintf(want, sizeof want, "clock group%d usage ", a[0]);
+	snprintf(want, sizeof want, "clock group%d usage thread ", a[0]);
 	expect(want);
 	CHECK_INT(column(&m, KRUN_USAGE_MINOR_FAULTS, 0), 1);
 	CHECK_INT(column(&m, KRUN_USAGE_MAJOR_FAULTS, 0), 2);
 	CHECK_INT(column(&m, KRUN_USAGE_VOLUNTARY, 0), 3);
 	CHECK_INT(column(&m, KRUN_USAGE_INVOLUNTARY, 0), 4);
+	CHECK_INT(column(&m, KRUN_USAGE_THREAD_VOLUNTARY, 0), 1);
+	CHECK_INT(column(&m, KRUN_USAGE_THREAD_INVOLUNTARY, 0), 2);
 	CHECK_INT(column(&m, KRUN_USAGE_COLUMNS, 0), 10);
 	CHECK_INT(krun_done(k), KRUN_OK);
 	CHECK_INT(m.header->progress.error, KRUN_OK);

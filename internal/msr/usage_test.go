@@ -9,7 +9,8 @@ import (
 
 // TestUsage: the usage of the process comes with every source, first and without a file.
 func TestUsage(t *testing.T) {
-	const usage = "minor_faults, major_faults, voluntary_switches, involuntary_switches"
+	const usage = "minor_faults, major_faults, voluntary_switches, involuntary_switches, " +
+		"thread_voluntary_switches, thread_involuntary_switches"
 	k := newKernel(t)
 	s := system{open: k.openEvent, load: noModules}
 	for _, test := range []struct {

@@ -59,6 +59,7 @@ func TestLiveUsage(t *testing.T) {
 	wantSeries(t, m, 6)
 	for name, want := range map[string]struct{ iteration, least int }{
 		"minor_faults": {2, 300}, "voluntary_switches": {3, 5}, "involuntary_switches": {4, 1},
+		"thread_voluntary_switches": {3, 5}, "thread_involuntary_switches": {4, 1},
 	} {
 		i := slices.IndexFunc(m.Columns, func(c results.Column) bool { return c.Name == name })
 		if i < 0 || m.Columns[i].Kind != results.KindCounter || m.Columns[i].Core != nil {
@@ -69,7 +70,7 @@ func TestLiveUsage(t *testing.T) {
 			t.Errorf("%s: %v; want at least %d in iteration %d only", name, counts, least, want.iteration)
 		}
 	}
-	if m.CounterSource != "none" || len(m.Columns) != 4 {
+	if m.CounterSource != "none" || len(m.Columns) != 6 {
 		t.Errorf("source %s, %d columns", m.CounterSource, len(m.Columns))
 	}
 }

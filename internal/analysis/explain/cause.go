@@ -69,7 +69,7 @@ var traits = []trait{
 	{cause: Mark, rank: 1, one: "a mark of the benchmark", many: "marks of the benchmark",
 		events: []string{"mark"}, named: true},
 	{cause: Competitor, rank: 3, one: "another task on its processor", many: "other tasks on its processor",
-		events: []string{"switch"}, columns: []string{"involuntary_switches"},
+		events: []string{"switch"}, columns: []string{"thread_involuntary_switches", "involuntary_switches"},
 		counted: "involuntary context switches", named: true},
 	{cause: Interrupt, rank: 3, one: "an interrupt", many: "interrupts",
 		events: []string{"irq", "smi"}, columns: []string{"smi", "device_interrupts"},
@@ -81,7 +81,7 @@ var traits = []trait{
 	{cause: Faults, rank: 4, one: "page faults", many: "page faults", events: []string{"fault"},
 		columns: []string{"minor_faults", "major_faults", "page_faults"}, counted: "page faults"},
 	{cause: Sleep, rank: 3, one: "waiting (a voluntary switch)", many: "waiting (voluntary switches)",
-		columns: []string{"voluntary_switches"}, counted: "voluntary context switches"},
+		columns: []string{"thread_voluntary_switches", "voluntary_switches"}, counted: "voluntary context switches"},
 	{cause: Work, rank: 5, one: "more instructions", many: "more instructions"},
 	{cause: Memory, rank: 5, one: "more cycles per instruction", many: "more cycles per instruction"},
 }

@@ -145,7 +145,7 @@ func outlierPhrase(c *Candidate) string {
 		return "needed more cycles per instruction than the iterations around them (caches, memory, " +
 			"mispredicted branches)"
 	case c.Cause == Sleep && c.Feature == Present:
-		return "contain a voluntary context switch: the process slept or waited"
+		return "contain a voluntary context switch: the benchmark slept or waited"
 	case c.Cause == Competitor && isColumn && c.Feature == Present:
 		return "contain an involuntary context switch: another task took the processor"
 	case c.Feature == Present:

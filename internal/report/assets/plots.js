@@ -337,7 +337,7 @@ function draw(index) {
 }
 
 // quiet are columns that are not shown at first: numbers of what has a lane, and what seldom matters.
-const quiet = ["gc_count", "gc_freed", "jit_count", "deopt_count", "code_size", "alloc_bytes", "alloc_blocks", "major_faults", "voluntary_switches", "involuntary_switches", "timer_interrupts", "device_interrupts", "migrations", "smi"];
+const quiet = ["gc_count", "gc_freed", "jit_count", "deopt_count", "code_size", "alloc_bytes", "alloc_blocks", "major_faults", "voluntary_switches", "involuntary_switches", "thread_voluntary_switches", "thread_involuntary_switches", "timer_interrupts", "device_interrupts", "migrations", "smi"];
 const columns = () => (others.get(current) ?? []).filter((c) => c.core < 0);
 const empty = (c) => c !== undefined && !c.values.some((v) => v);
 const isOn = (name) => switched.get(name) ?? !(quiet.includes(name) || empty(columns().find((c) => c.name === name)));
