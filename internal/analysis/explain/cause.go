@@ -81,7 +81,8 @@ var traits = []trait{
 	{cause: Faults, rank: 4, one: "page faults", many: "page faults", events: []string{"fault"},
 		columns: []string{"minor_faults", "major_faults", "page_faults"}, counted: "page faults"},
 	{cause: Sleep, rank: 3, one: "waiting (a voluntary switch)", many: "waiting (voluntary switches)",
-		columns: []string{"thread_voluntary_switches", "voluntary_switches"}, counted: "voluntary context switches"},
+		columns: []string{"thread_voluntary_switches", "voluntary_switches"},
+		counted: "voluntary context switches"},
 	{cause: Work, rank: 5, one: "more instructions", many: "more instructions"},
 	{cause: Memory, rank: 5, one: "more cycles per instruction", many: "more cycles per instruction"},
 }

@@ -11,12 +11,17 @@ const (
 	// series.
 	mostLag = 100
 	lagPart = 3
+	earlier = 0.75 // share of its distance from the start by which an early iteration is moved there
 	// leastExchange is the number of executions from which on evidence is exchanged between them:
 	// 4! orders cannot show less than 1/24.
 	leastExchange = 5
 	// lagAlpha and exchangeAlpha are the shares of the error rate of the two comparisons, where
 	// both are made.
 	lagAlpha, exchangeAlpha = 0.8, 0.2
+	// floor is added to the variance of the evidence over the lags, so that a single coincidence of
+	// what happens once is not extraordinary: it is the variance of a target that is hit by half
+	// the lags.
+	floor = 0.25
 )
 
 // chance is what the evidence of a key is compared with.
@@ -49,11 +54,15 @@ func chanceOf(runs []*run, p Parameters) chance {
 }
 
 // at returns the iteration that iteration i of a series of n is compared with when the evidence is
-// shifted: by the whole lag from iteration c.lag on, and by a part of it that is proportional to i
-// before. So the largest shifts of an early iteration lead to the first one and to twice its own
-// distance from the start. Beyond the end the series is reflected.
+// shifted: by the whole lag, but an early iteration by a part of it that is proportional to i: to
+// between a quarter of its distance from the start and twice that. So its largest shifts do not all
+// lead to the first iteration, in which everything happens. Beyond the end the series is reflected.
 func (c *chance) at(i, lag, n int) int {
-	moved := float64(lag) * min(1, float64(i)/float64(max(1, c.lag)))
+	most := float64(i)
+	if lag < 0 {
+		most *= earlier
+	}
+	moved := float64(lag) * min(1, most/float64(max(1, c.lag)))
 	at := i + int(math.Round(moved))
 	if at >= n {
 		at = 2*(n-1) - at
@@ -70,8 +79,10 @@ type table struct {
 	hits     int
 	expected float64 // mean number of hits over all lags
 	evidence float64
-	mean     float64   // of the evidence over all lags
-	lags     []float64 // evidence by lag, from the smallest one
+	mean     float64 // of the evidence over all lags
+	// deviation is its standard deviation, and that of the coincidence of one target
+	deviation float64
+	lags      []float64 // evidence by lag, from the smallest one
 	// exchanged[e][x] is the evidence for the targets of execution e in execution x.
 	exchanged [][]float64
 }
@@ -91,6 +102,11 @@ func newTable(t *test, runs []*run, c *chance, open targets) *table {
 		tab.exchanged = append(tab.exchanged, row)
 	}
 	tab.evidence = tab.lags[c.lag]
+	squares := floor
+	for _, w := range tab.lags {
+		squares += (w - tab.mean) * (w - tab.mean) / float64(len(tab.lags))
+	}
+	tab.deviation = math.Sqrt(squares)
 	return tab
 }
 
@@ -140,12 +156,12 @@ func (f *family) add(t *table, chance []float64, p Parameters) {
 	if f.highest == nil {
 		f.highest = make([]float64, len(chance))
 	}
-	score, most := t.score(t.evidence, p), slices.Max(chance)
+	score, most := t.excess(t.evidence, p), slices.Max(chance)
 	scores, best := make([]float64, len(chance)), 0
 	last, lastScore := math.NaN(), 0.0
 	for d, w := range chance {
 		if w != last {
-			last, lastScore = w, t.score(w, p)
+			last, lastScore = w, t.excess(w, p)
 		}
 		scores[d] = lastScore
 		f.highest[d] = max(f.highest[d], lastScore)
@@ -187,6 +203,15 @@ func (t *table) score(evidence float64, p Parameters) float64 {
 		return 0
 	}
 	return 2 * (evidence*math.Log(evidence/t.mean) - (evidence - t.mean))
+}
+
+// excess is how much more evidence than expected there is, in standard deviations over the lags; 0
+// if score is. It is comparable between candidates in the comparison with chance.
+func (t *table) excess(evidence float64, p Parameters) float64 {
+	if t.score(evidence, p) == 0 {
+		return 0
+	}
+	return (evidence - t.mean) / t.deviation
 }
 
 // odds is the odds ratio of the feature at targets and elsewhere, with 0.5 added to each of the

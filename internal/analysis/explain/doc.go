@@ -11,9 +11,10 @@
 // A candidate is a feature of a source at outliers or at changepoints. Its score is the deviance of
 // its hits, over all executions, from their mean by chance, and 0 for an effect too small to be
 // named. All candidates of a key, for outliers and changepoints, are one family: the corrected p of
-// a candidate is the share of the comparisons in which any candidate reaches its score (Westfall
-// and Young 1993, single step). There are two comparisons, because both events and changepoints are
-// frequent at the beginning of a process:
+// a candidate is the share of the comparisons in which any candidate reaches its excess, the hits
+// above the mean in standard deviations (Westfall and Young 1993, single step). Studentizing keeps
+// candidates whose hits vary much by chance from hiding the others. There are two comparisons,
+// because both events and changepoints are frequent at the beginning of a process:
 //
 //   - The lags. All evidence of all executions is shifted by the same number of iterations, up to
 //     100, and early iterations by less: in proportion to their number. This keeps the order and
@@ -28,7 +29,7 @@
 //     all executions.
 //
 // A candidate needs one of them, with four fifths of the error rate for the lags and one fifth for
-// the exchange; with fewer executions the lags have all of it. The score and not the p-value is
+// the exchange; with fewer executions the lags have all of it. The excess and not the p-value is
 // compared within a family, because the p of a single candidate cannot be below 1/201.
 //
 // Statements are found one after the other. The candidate with the highest score becomes a

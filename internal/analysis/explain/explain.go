@@ -119,8 +119,9 @@ func (s *study) prepare() {
 // scored is a candidate with its evidence.
 type scored struct {
 	Candidate
-	score float64
-	test  *test
+	score  float64
+	excess float64 // with which it is compared with chance
+	test   *test
 }
 
 // next adds the statement with the most evidence about the targets that are still unexplained. It
@@ -189,7 +190,7 @@ func (s *study) scoreAll() []scored {
 		if s.chance.orders != nil {
 			families[1].add(tab, tab.byOrder(&s.chance), s.p)
 		}
-		c := scored{test: t, score: tab.score(tab.evidence, s.p)}
+		c := scored{test: t, score: tab.score(tab.evidence, s.p), excess: tab.excess(tab.evidence, s.p)}
 		c.Candidate = Candidate{Target: t.target, Cause: t.source.cause, Source: t.source.label,
 			Name: t.source.name, Feature: t.feature, Targets: tab.targets, Hits: tab.hits,
 			Expected: tab.expected, OddsRatio: tab.odds(float64(tab.hits), tab.expected),
@@ -200,7 +201,7 @@ func (s *study) scoreAll() []scored {
 		c := &all[i]
 		c.P = combined(families, func(f *family) float64 { return f.p[i] })
 		c.Smallest = combined(families, func(f *family) float64 { return f.least[i] })
-		c.Corrected = combined(families, func(f *family) float64 { return shareAbove(f.highest, c.score) })
+		c.Corrected = combined(families, func(f *family) float64 { return shareAbove(f.highest, c.excess) })
 		if c.Target == Outliers && c.Cause.trait().lasting {
 			c.Time = s.timeOf(c.test)
 		}

@@ -61,10 +61,10 @@ func every(n, first, step int) []int {
 
 // TestRecurringCause: a garbage collection in every 50th iteration. Of the 201 lags only 0 matches
 // all six outliers, because that at 10 is shifted by a tenth of the others; one or several equal
-// executions give p = 1/201. By chance there are 32/201 hits: those at 110 and 160 hit with 5 lags,
-// those at 210 and 260 with 4 (beyond the end the series is reflected), that at 60 with 5 (0, -83,
-// -84, 83 and 84, which move it by 0 and 50), that at 10 with 9 (-4 to 4, which do not move it). In
-// all 300 iterations that is 32/201/6 * 300 with a collection, 6 of them outliers.
+// executions give p = 1/201. By chance there are 33/201 hits: those at 110 and 160 hit with 5 lags,
+// those at 210 and 260 with 4 (beyond the end the series is reflected), that at 60 with 4 (-1, 0,
+// 83 and 84, which move it by 0 and 50), that at 10 with 11 (-6 to 4, which do not move it). In all
+// 300 iterations that is 33/201/6 * 300 with a collection, 6 of them outliers.
 func TestRecurringCause(t *testing.T) {
 	slow := every(300, 10, 50)
 	e, a := made(300, slow, nil)
@@ -76,10 +76,10 @@ func TestRecurringCause(t *testing.T) {
 		t.Fatalf("%+v", k)
 	}
 	s := k.Statements[0]
-	others := 32.0/201*50 - 6
+	others := 33.0/201*50 - 6
 	want := Candidate{Target: Outliers, Cause: GC, Source: "events gc", Feature: Present, Targets: 6, Hits: 6,
-		Expected: 32.0 / 201, OddsRatio: 6.5 * (294.5 - others) / (0.5 * (0.5 + others)),
-		Explained: 1 - 32.0/201/6, P: 1.0 / 201, Corrected: 1.0 / 201, Smallest: 1.0 / 201, Time: s.Time}
+		Expected: 33.0 / 201, OddsRatio: 6.5 * (294.5 - others) / (0.5 * (0.5 + others)),
+		Explained: 1 - 33.0/201/6, P: 1.0 / 201, Corrected: 1.0 / 201, Smallest: 1.0 / 201, Time: s.Time}
 	if !near64(s.Expected, want.Expected) || !near64(s.OddsRatio, want.OddsRatio) ||
 		!near64(s.Explained, want.Explained) || !near64(s.P, want.P) ||
 		!near64(s.Corrected, want.Corrected) || !near64(s.Smallest, want.Smallest) || s.Hits != 6 ||
@@ -295,13 +295,14 @@ func TestEffect(t *testing.T) {
 	}
 }
 
-// TestLags: late iterations are shifted by the lag, early ones in proportion, and beyond the end of
-// 300 the series is reflected.
+// TestLags: late iterations are shifted by the lag, early ones in proportion, to a quarter
+// (iteration 10: by 0.075 per lag) or to twice their number, and beyond the end of 300 the series
+// is reflected.
 func TestLags(t *testing.T) {
 	c := chance{lag: 100}
 	for _, x := range []struct{ i, lag, want int }{
-		{150, -100, 50}, {150, 37, 187}, {250, 100, 248}, {10, 100, 20}, {10, -100, 0}, {10, 4, 10},
-		{0, 100, 0}, {60, -50, 30},
+		{150, -100, 50}, {150, 37, 187}, {250, 100, 248}, {10, 100, 20}, {10, -100, 2}, {10, 4, 10},
+		{0, 100, 0}, {60, -50, 37},
 	} {
 		if got := c.at(x.i, x.lag, 300); got != x.want {
 			t.Errorf("%d shifted by %d: %d, want %d", x.i, x.lag, got, x.want)
@@ -340,6 +341,43 @@ func TestExchange(t *testing.T) {
 				t.Errorf("%s: %+v", c.name, s)
 			}
 		}
+	}
+}
+
+// TestBursts: compilations in iterations 10 to 12 and 50 to 52 of 100 are two bursts, since a pause
+// has 5 iterations or more. Those in the second half of an iteration change the next one.
+func TestBursts(t *testing.T) {
+	place, effect := make([]float64, 100), make([]uint8, 100)
+	for _, i := range []int{10, 11, 12, 50, 52} {
+		place[i], effect[i] = 1, nextOne
+	}
+	s := source{runs: []amounts{{place: place, effect: effect}}}
+	for which, want := range map[Feature][]int{First: {11, 51}, Last: {13, 53}} {
+		var got []int
+		for i, weight := range s.burstMarks([]*run{{n: 100}}, which)[0] {
+			if weight == exactly {
+				got = append(got, i)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", which, got, want)
+		}
+	}
+}
+
+// TestDeviation: the evidence at lag 0 is 4 and 0.5 at the lags beside it; so the mean is 1, and
+// the variance (9 + 2 * 0.25 + 2) / 5 with 0.25 more.
+func TestDeviation(t *testing.T) {
+	r := &run{n: 300, values: slices.Repeat([]float64{1}, 300),
+		a:       &warmup.Execution{Segments: []warmup.Segment{{Start: 0, End: 300, Mean: 1}}},
+		targets: map[Target][]int{Changepoints: {150}}}
+	marks := make([]float64, 300)
+	marks[149], marks[150], marks[151] = 0.5, 4, 0.5
+	s := &source{runs: []amounts{{}}}
+	near := &test{source: s, target: Changepoints, feature: Near, marks: [][]float64{marks}}
+	tab := newTable(near, []*run{r}, &chance{lag: 2}, targets{Changepoints: {{unexplained}}})
+	if want := math.Sqrt(11.5/5 + 0.25); !near64(tab.deviation, want) || !near64(tab.mean, 1) {
+		t.Errorf("mean %v, deviation %v, want %v", tab.mean, tab.deviation, want)
 	}
 }
 

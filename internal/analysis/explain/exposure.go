@@ -114,8 +114,8 @@ func (t *test) exposed(runs []*run, e, k int) func(x, i int) float64 {
 	}
 }
 
-// surrounded is probe for the features Near and Last. If there are long iterations around the
-// changepoint, other places are compared with as much time.
+// surrounded is probe for the features Near, First and Last. If there are long iterations around
+// the changepoint, other places are compared with as much time.
 func (t *test) surrounded(runs []*run, e, k int) func(x, i int) float64 {
 	r := runs[e]
 	own := r.targets[t.target][k]

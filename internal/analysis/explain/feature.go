@@ -17,8 +17,8 @@ const (
 	// usual is the share of the iterations from which on a presence distinguishes nothing, rare
 	// that up to which any amount is extraordinary.
 	usual, rare = 0.5, 0.1
-	// pause is the share of the iterations without an event after which one was the last of a
-	// burst.
+	// pause is the share of the iterations without an event before the first one of a burst and
+	// after the last.
 	pause = 0.05
 	// levelWindow is the largest number of iterations on each side of a changepoint whose means are
 	// compared, levelTest the smallest difference in standard errors, levelRatio the smallest one
@@ -43,7 +43,7 @@ type test struct {
 	target  Target
 	feature Feature
 	amounts []*exposure // by execution: Present, Extraordinary
-	// marks[e][i] is the weight of the feature in iteration i of execution e: Near, Last.
+	// marks[e][i] is the weight of the feature in iteration i of execution e: Near, First, Last.
 	marks [][]float64
 }
 
@@ -61,8 +61,11 @@ func testsOf(sources []source, runs []*run) []*test {
 		if near := s.nearMarks(runs); near != nil {
 			add(s, Near, near)
 		}
+		if (s.cause == Compile || s.cause == Deopt) && s.name == "" {
+			add(s, First, s.burstMarks(runs, First))
+		}
 		if s.cause == Compile && s.name == "" {
-			add(s, Last, s.lastMarks(runs))
+			add(s, Last, s.burstMarks(runs, Last))
 		}
 		if s.name == "" || s.cause == Competitor {
 			add(s, Shift, nil)
@@ -110,8 +113,8 @@ func (a *amounts) mark(marks []float64, i int) {
 	}
 }
 
-// lastMarks marks the iterations near the last event of each burst.
-func (s *source) lastMarks(runs []*run) [][]float64 {
+// burstMarks marks the iterations near the first or the last event of each burst.
+func (s *source) burstMarks(runs []*run, which Feature) [][]float64 {
 	marks := make([][]float64, len(runs))
 	for e, r := range runs {
 		marks[e] = make([]float64, r.n)
@@ -122,13 +125,14 @@ func (s *source) lastMarks(runs []*run) [][]float64 {
 			}
 		}
 		for k, i := range at {
-			next := at[0] + r.n // the first one, after the end of the series
-			if k+1 < len(at) {
-				next = at[k+1]
+			next := at[(k+1)%len(at)]
+			if gap := (next - i - 1 + r.n) % r.n; float64(gap) < max(2*near, pause*float64(r.n)) {
+				continue // around the end of the series, too
 			}
-			if float64(next-i) > max(2*near, pause*float64(r.n)) {
-				s.runs[e].mark(marks[e], i)
+			if which == First {
+				i = next
 			}
+			s.runs[e].mark(marks[e], i)
 		}
 	}
 	return marks

@@ -29,6 +29,9 @@ type nature struct {
 	// copies: all executions of a key have their events, changepoints and slow iterations in the
 	// same iterations.
 	copies bool
+	// same: the injected cause is in the same iterations of all executions of a key, as that of a
+	// program which always does the same.
+	same bool
 }
 
 // plan is what the executions of a key have in common.
@@ -268,12 +271,16 @@ var injections = []injection{
 func (v nature) generate(random *rand.Rand, in *injection) generated {
 	g := generated{pair: dataset.Pair{Key: key.Key{Benchmark: "b", VM: "V", Variant: "v"}}}
 	p := v.plan(random)
+	seed := random.IntN(100)
 	for x := range v.executions {
 		e := v.execution(random, p)
 		e.Number = x + 1
 		var at []int
 		if in != nil {
-			at = in.into(random, e, random.IntN(100))
+			if !v.same {
+				seed = random.IntN(100)
+			}
+			at = in.into(random, e, seed)
 		}
 		slices.SortStableFunc(e.Events, func(a, b dataset.Event) int { return int(a.Time - b.Time) })
 		g.pair.Executions = append(g.pair.Executions, *e)

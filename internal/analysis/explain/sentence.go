@@ -168,6 +168,8 @@ func changePhrase(c *Candidate) string {
 	t := c.Cause.trait()
 	column, isColumn := strings.CutPrefix(c.Source, "column ")
 	switch {
+	case c.Feature == First:
+		return fmt.Sprintf("have %s within %d iterations, the first after a long pause", t.one, near)
 	case c.Feature == Last:
 		return "come just after the last compilation" + called(c.Name) + " of a burst"
 	case c.Feature == Near && !isColumn:

@@ -12,7 +12,7 @@ import (
 
 // heldOut is added to the seeds, so that they are not those with which the thresholds were chosen
 // (0).
-const heldOut = 2000
+const heldOut = 3000
 
 // simulated are the natures that are simulated, with the number of keys of each cause.
 var simulated = []struct {
@@ -25,13 +25,15 @@ var simulated = []struct {
 	{nature{n: 2000, executions: 1, warm: true, odd: 0.005}, 12},
 	{nature{n: 2000, executions: 5, warm: true, odd: 0.005}, 6},
 	{nature{n: 2000, executions: 30, warm: true, odd: 0.005}, 2},
+	{nature{n: 300, executions: 4, odd: 0.005, same: true}, 20},
+	{nature{n: 300, executions: 10, warm: true, odd: 0.01, same: true}, 10},
 }
 
 // TestInjections measures how well injected causes are named, and how often evidence that was
 // shifted at random explains anything.
 func TestInjections(t *testing.T) {
 	for n, v := range simulated {
-		t.Logf("%d executions of %d iterations", v.executions, v.n)
+		t.Logf("%d executions of %d iterations, in the same iterations: %v", v.executions, v.n, v.same)
 		var all score
 		shifted, nulls := 0, 0
 		for i := range injections {
