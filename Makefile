@@ -65,14 +65,15 @@ events: setup build
 	$(BUILD)/bin/krunctl report events.krun -o $(BUILD)/events-report
 	@echo "The report is in $(BUILD)/events-report/index.html: open it in a browser"
 
-## hub-demo    a hub, three simulated machines and an A/B experiment that they share; HUB_DEMO_STAY=1 keeps the hub
+## hub-demo    a hub, three simulated machines and an A/B experiment they share; HUB_DEMO_STAY=1 keeps the hub
 .PHONY: hub-demo
 hub-demo: setup
 	@mkdir -p $(BUILD)
 	@echo "Building krund ..."
 	@$(MAKE) --no-print-directory build > $(BUILD)/build.log 2>&1 || { cat $(BUILD)/build.log; exit 1; }
 	@$(MAKE) --no-print-directory -C benchmarks ab OUT=$(BENCHMARKS) CC="$(CC)"
-	@sed 's/^executions = 20 .*/executions = 12/; s/^iterations = 200/iterations = 100/' configs/ab.toml > $(BUILD)/hub-demo.toml
+	@sed 's/^executions = 20 .*/executions = 12/; s/^iterations = 200/iterations = 100/' configs/ab.toml \
+	  > $(BUILD)/hub-demo.toml
 	@$(DAEMON) -o $(BUILD)/hubdemo ./scripts/hubdemo
 	@$(BUILD)/hubdemo $(BUILD)/bin $(BUILD)/hub-demo.toml
 
@@ -88,8 +89,8 @@ instrument-cost: setup build
 ## test        run all tests, most with the race detector, and those of the C library with sanitizers
 # The sequential tests that repeat one thing some hundred times run without the detector, and so do
 # the packages that start no goroutine: it slows them down five times and has nothing to find.
-# Without paths in them (-trimpath) the compiled packages of one clone serve another. Not for vet: it
-# would look for the C parts of packages in the clone that compiled them.
+# Without paths in them (-trimpath) the compiled packages of one clone serve another. Not for vet:
+# it would look for the C parts of packages in the clone that compiled them.
 REPEATING := ^Test(RestoreAfterKillAtEveryChange|RefusedWrites|RubbishInFiles|MissingFiles|Bombs|$\
 	DamagedRecordsAreOneRule|FIFOInTheDirectory|Examples|OutputRefused|OutputToFIFO|LongTexts|Faults|$\
 	ReportNeverReplaces|RerunCut|EveryCut|EveryCutWithArms|EveryCutWithStop|NothingMoves|SkimIsSmall|$\
@@ -100,7 +101,8 @@ test: setup build test-c
 	$(GO) test -race -trimpath -vet=off -ldflags='-s -w' -skip '$(REPEATING)' \
 	  $(filter-out $(SEQUENTIAL),$(shell $(GO) list ./...))
 	$(GO) test -vet=off $(SEQUENTIAL)
-	$(GO) test -vet=off -run '$(REPEATING)' ./internal/boot ./internal/control ./internal/results ./cmd/krunctl
+	$(GO) test -vet=off -run '$(REPEATING)' \
+	  ./internal/boot ./internal/control ./internal/results ./cmd/krunctl
 
 ## test-nocounters  run the tests of TESTS (./...) with hardware counters hidden
 TESTS ?= ./...
@@ -109,15 +111,17 @@ test-nocounters: build
 	@mkdir -p $(BUILD)/test
 	$(GO) build -o $(BUILD)/test/nocounters ./internal/msr/nocounters
 	@if $(BUILD)/test/nocounters true; then $(BUILD)/test/nocounters $(GO) test -count=1 $(TESTS); \
-	else echo "test-nocounters: SKIPPED: the counters cannot be hidden on this machine, for the reason above"; fi
+	else echo "test-nocounters: SKIPPED: the counters cannot be hidden here, for the reason above"; fi
 
 test-c:
 	@$(MAKE) --no-print-directory -C cgo test BUILD=$(BUILD)
 
 ## lint        check formatting, the width of lines, linters and the import rules
 lint:
-	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these"; exit 1; }
-	$(GO) run ./scripts/lines $$(git ls-files '*.go' '*.c' '*.h' '*.md' | grep -v testdata/)
+	@files=$$(gofmt -l $$(git ls-files '*.go')); \
+	test -z "$$files" || { echo "run gofmt -w on these:"; echo "$$files"; exit 1; }
+	$(GO) run ./scripts/lines $$(git ls-files '*.go' '*.c' '*.h' '*.md' '*.js' '*.css' '*.html' \
+	  '*.mk' '*Makefile' | grep -v -e testdata/ -e '\.min\.')
 	$(GO) run $(GOLANGCI) run ./...
 
 ## generate    the parts of configs/ and docs/ that are made of the descriptors of controls and probes
@@ -129,13 +133,16 @@ generate:
 cross:
 	GOOS=openbsd CGO_ENABLED=0 $(GO) vet ./...
 	@mkdir -p $(BUILD)/openbsd
-	GOOS=openbsd CGO_ENABLED=0 $(GO) build -trimpath -o $(BUILD)/openbsd/ ./cmd/krund ./cmd/krunctl ./cmd/krunhub
+	GOOS=openbsd CGO_ENABLED=0 $(GO) build -trimpath -o $(BUILD)/openbsd/ \
+	  ./cmd/krund ./cmd/krunctl ./cmd/krunhub
 
 ## fuzz        run every fuzz test for FUZZTIME (20s); GOFLAGS=-parallel=1 limits it to one processor
 fuzz:
 	@for package in $$($(GO) list ./...); do \
 	  for test in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
-	    echo "$$package $$test"; $(GO) test -run '^$$' -fuzz "^$$test$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$package || exit 1; \
+	    echo "$$package $$test"; \
+	    $(GO) test -run '^$$' -fuzz "^$$test$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$package || \
+	      exit 1; \
 	  done; done
 
 ## bench       benchmark measuring, the schedule, the results, the daemon and the analysis
@@ -147,33 +154,36 @@ bench: build
 ## compare-bench  false verdicts and power of krunctl compare in simulations; with KRUND_FIXTURES also on JMH
 .PHONY: compare-bench
 compare-bench:
-	$(GO) test -tags slow -count=1 -v -run 'TestSimulations|TestJMH|TestDetectable' ./internal/analysis/compare
+	$(GO) test -tags slow -count=1 -v -run 'TestSimulations|TestJMH|TestDetectable' \
+	  ./internal/analysis/compare
 
 ## explain-bench  how well krunctl explain names injected causes, and how often it explains shifted events
 .PHONY: explain-bench
 explain-bench: build
-	$(GO) test -tags slow -count=1 -v -timeout 30m -run 'TestInjections|TestNothingInjected' ./internal/analysis/explain
+	$(GO) test -tags slow -count=1 -v -timeout 30m -run 'TestInjections|TestNothingInjected' \
+	  ./internal/analysis/explain
 	@$(MAKE) --no-print-directory -C benchmarks causes OUT=$(BENCHMARKS) CC="$(CC)"
 	$(GO) run ./scripts/explainbench $(BUILD)
 
 ## history-bench  false alerts and delay of krunctl history in simulations, beside otava and E-divisive
 .PHONY: history-bench
 history-bench:
-	$(GO) test -tags slow -count=1 -v -timeout 1h -run 'TestFalse|TestDelay|TestMethods|TestTigerBeetle|TestRight' \
+	$(GO) test -tags slow -count=1 -v -timeout 1h \
+	  -run 'TestFalse|TestDelay|TestMethods|TestTigerBeetle|TestRight' \
 	  ./internal/analysis/history ./internal/analysis/bisect
 
 ## stop-bench  false statements of [stop] in 100,000 simulated series; with KRUND_FIXTURES also what it saves
 .PHONY: stop-bench
 stop-bench:
-	$(GO) test -tags slow -count=1 -v -timeout 1h -run 'TestFalse|TestMissed|TestJMH|TestOutOfSample|TestCombined' \
-	  ./internal/analysis/sequential
+	$(GO) test -tags slow -count=1 -v -timeout 1h \
+	  -run 'TestFalse|TestMissed|TestJMH|TestOutOfSample|TestCombined' ./internal/analysis/sequential
 
 ## traini-bench  where the criteria of [stop.iterations] and krunctl analyze end warm-up; needs KRUND_FIXTURES
 .PHONY: traini-bench
 traini-bench:
 	$(GO) test -tags slow -count=1 -v -timeout 30m ./internal/analysis/warmupend
 
-## kill-test   kill krund, its guard, the stage and the benchmark 50 times; nothing may be lost or counted twice
+## kill-test   kill krund, its guard, the stage and the benchmark 50 times; nothing may be lost or repeated
 kill-test: build
 	./scripts/kill-test.sh
 
@@ -190,7 +200,7 @@ hub-load:
 	$(GO) test -count=1 -v -timeout 1h -run 'TestLoad|TestMillion' ./cmd/krunhub \
 	  -load-machines $(MACHINES) -load-records $(RECORDS)
 
-## install     install in $(DESTDIR)$(PREFIX), units in $(DESTDIR)/usr/lib/systemd/system; `make uninstall` removes it
+## install     install in $(DESTDIR)$(PREFIX), units in $(DESTDIR)/usr/lib/systemd/system; see also uninstall
 ## release     build .tar.gz, .deb and .rpm in build/release/; see packaging/README.md
 include packaging/packaging.mk
 
@@ -204,6 +214,6 @@ clean:
 	rm -rf $(BUILD) demo.krun
 	@$(MAKE) --no-print-directory -C benchmarks clean
 
-## rig         boot complete machines in QEMU: rig-image, rig-smoke, rig, attack, rig-powercut, rig-stop, rig-trixie (see rig/README.md)
+## rig         machines in QEMU: rig-image, rig-smoke, rig, attack, rig-powercut, rig-stop, rig-trixie
 RIG_NEEDS := build
 include rig/rig.mk

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Checks what krund's build, demo and tests need besides Go and git: a C compiler with libc headers
-# and sanitizers, make, and Python 3. As root with apt or dnf it installs missing packages; otherwise
-# it names them.
+# and sanitizers, make, and Python 3. As root with apt or dnf it installs missing packages;
+# otherwise it names them.
 set -eu
 
 missing=
 command -v go >/dev/null 2>&1 || {
-	echo "setup: Go is missing; see https://go.dev/doc/install ($(sed -n 's/^go /version /p' go.mod) or later)" >&2
+	version=$(sed -n 's/^go /version /p' go.mod)
+	echo "setup: Go is missing; see https://go.dev/doc/install ($version or later)" >&2
 	exit 1
 }
 command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 || missing="$missing cc"

@@ -25,7 +25,9 @@ stage() {
 directory=package
 stage "$@" install PREFIX=/usr DESTDIR="$out/package"
 # The packages depend on the lowest sufficient version of the C library.
-needed=$(find "$out/package" -type f \( -name runner-c -o -name runner-command -o -name '*.so' -o -name '*.node' \) -exec objdump -T {} + | sed -n 's/.*(\?GLIBC_\([0-9.]*\))\? .*/\1/p' | sort -uV | tail -n 1)
+needed=$(find "$out/package" -type f \
+	\( -name runner-c -o -name runner-command -o -name '*.so' -o -name '*.node' \) -exec objdump -T {} + |
+	sed -n 's/.*(\?GLIBC_\([0-9.]*\))\? .*/\1/p' | sort -uV | tail -n 1)
 GLIBC=$needed
 export GLIBC
 find "$out/package/usr/share/man" -type f -exec gzip -9n {} +
@@ -50,6 +52,7 @@ done
 directory=tar
 stage "$@" -o build install install-hub PREFIX=/usr/local DESTDIR="$out/tar"
 # Without directories: unpacking must not change existing ones.
-(cd "$out/tar" && find . -type f -o -type l | sort | tar --create --no-recursion --files-from=- --owner=0 --group=0 --numeric-owner --format=gnu) |
+(cd "$out/tar" && find . -type f -o -type l | sort |
+	tar --create --no-recursion --files-from=- --owner=0 --group=0 --numeric-owner --format=gnu) |
 	gzip -9n >"$out/krund-$VERSION-linux-$ARCH.tar.gz"
 (cd "$out" && sha256sum ./*.tar.gz ./*.deb ./*.rpm | tee SHA256SUMS)

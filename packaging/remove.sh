@@ -9,7 +9,8 @@ if [ "$1" = purge ]; then
 			rmdir --ignore-fail-on-non-empty "${dropin%/*}"
 		fi
 	done
-	rm -f /etc/systemd/system/multi-user.target.wants/krund@*.service /etc/systemd/system/bench.target.wants/krund@*.service
+	rm -f /etc/systemd/system/multi-user.target.wants/krund@*.service \
+		/etc/systemd/system/bench.target.wants/krund@*.service
 	if [ -d /etc/systemd/system/bench.target.wants ]; then
 		rmdir --ignore-fail-on-non-empty /etc/systemd/system/bench.target.wants
 	fi

@@ -25,7 +25,8 @@ rig-image:
 # Two machines at a time. The first suites are the ones that a slow host should run before its time
 # is over.
 rig-smoke: $(RIG_NEEDS)
-	KRUND_RIG_TIME=$${KRUND_RIG_TIME:-480} rig/run.sh -short -p 2 ./rig/lifecycle ./rig/controls ./rig/selftest ./rig/... ./internal/msr
+	KRUND_RIG_TIME=$${KRUND_RIG_TIME:-480} rig/run.sh -short -p 2 \
+	  ./rig/lifecycle ./rig/controls ./rig/selftest ./rig/... ./internal/msr
 
 rig: $(RIG_NEEDS) release
 	rig/run.sh -timeout 4h ./rig/... ./internal/msr
@@ -48,7 +49,8 @@ rig-hub: $(RIG_NEEDS)
 
 rig-log:
 	@test -s build/rig/campaign.md || { echo "no campaign: run make rig-powercut first"; exit 1; }
-	sed -i -e '/^<!-- campaign/,/^<!-- end of campaign/{//!d}' -e '/^<!-- campaign/r build/rig/campaign.md' docs/reliability.md
+	sed -i -e '/^<!-- campaign/,/^<!-- end of campaign/{//!d}' \
+	  -e '/^<!-- campaign/r build/rig/campaign.md' docs/reliability.md
 
 rig-clean:
 	rm -rf "$$(dirname "$$(rig/build-image.sh -k)")"

@@ -38,8 +38,12 @@ export KRUND_RIG_LOGS=${KRUND_RIG_LOGS:-$PWD/build/rig}
 export KRUND_RIG_SUMMARY=$KRUND_RIG_LOGS/summary.tsv
 mkdir -p "$KRUND_RIG_LOGS"
 exec 9>"$KRUND_RIG_LOGS/lock"
-flock -n 9 || { echo "rig: another run is in progress here; waiting for its end" >&2; flock -w 7200 9 || exit 1; }
-rm -rf "$KRUND_RIG_LOGS"/*.console "$KRUND_RIG_LOGS"/*.disk "$KRUND_RIG_LOGS"/{campaign.md,pace} "$KRUND_RIG_SUMMARY"
+flock -n 9 || {
+  echo "rig: another run is in progress here; waiting for its end" >&2
+  flock -w 7200 9 || exit 1
+}
+rm -rf "$KRUND_RIG_LOGS"/*.console "$KRUND_RIG_LOGS"/*.disk "$KRUND_RIG_LOGS"/{campaign.md,pace} \
+  "$KRUND_RIG_SUMMARY"
 start=$SECONDS
 go=${GO:-go}
 # Compiling the test programs does not count toward the time of the run.
@@ -59,13 +63,19 @@ limit=2h
 status=$?
 if [ -e "$KRUND_RIG_SUMMARY" ]; then
   awk -F'\t' -v wall=$((SECONDS - start)) '
-    BEGIN { row = "%-60s %-8s %6s %7s %6s %9s %9s %7s  %s\n"; printf row, "test", "result", "seed", "starts", "cuts", "wall s", "CPU s", "wait s", "longest wait for" }
+    BEGIN {
+      row = "%-60s %-8s %6s %7s %6s %9s %9s %7s  %s\n"
+      printf row, "test", "result", "seed", "starts", "cuts", "wall s", "CPU s", "wait s", "longest wait for"
+    }
     { printf row, $1, $2, $3, $4, $5, $6, $7, $8, $9; starts += $4; cuts += $5; cpu += $7 }
     END { printf row, "all", "", "", starts, cuts, wall, cpu, "", "" }' "$KRUND_RIG_SUMMARY"
   sort -t$'\t' -k6,6nr "$KRUND_RIG_SUMMARY" | awk -F'\t' '
     $2 == "no time" { late = late " " $1 }
     n < 3 && $6 > 0 { slow = slow sprintf("%s %s (%.0f s)", n ? "," : "", $1, $6); n++ }
-    END { if (slow) print "rig: slowest:" slow; if (late) print "rig: NOT RUN, for lack of time (KRUND_RIG_TIME):" late }'
+    END {
+      if (slow) print "rig: slowest:" slow
+      if (late) print "rig: NOT RUN, for lack of time (KRUND_RIG_TIME):" late
+    }'
 fi
 [ -e "$KRUND_RIG_LOGS/campaign.md" ] && { echo; cat "$KRUND_RIG_LOGS/campaign.md"; }
 [ $status = 0 ] || echo "rig: the consoles are in $KRUND_RIG_LOGS" >&2

@@ -5,18 +5,23 @@ export LC_ALL=C SYSTEMD_COLORS=0 SYSTEMD_PAGER=
 values() { find "$@" -type f -perm /u+r 2>&1 | sort | xargs -r -d '\n' grep -aH '' 2>&1; }
 titled() { local t=$1; shift; "$@" 2>&1 | sort | sed "s|^|$t: |"; }
 
-values /sys/devices/system/cpu /proc/sys/kernel /proc/sys/vm /sys/kernel/mm/transparent_hugepage /sys/kernel/mm/ksm
+values /sys/devices/system/cpu /proc/sys/kernel /proc/sys/vm /sys/kernel/mm/transparent_hugepage \
+  /sys/kernel/mm/ksm
 values /proc/irq/default_smp_affinity $(ls -d /proc/irq/*/smp_affinity_list)
 
 # Processor registers that krund may write, and the latency request.
-for cpu in /dev/cpu/[0-9]*/msr; do echo "$cpu 0x1a0: $(dd if=$cpu bs=8 count=1 skip=$((0x1a0)) iflag=skip_bytes 2>/dev/null | od -An -tx8)"; done
+for cpu in /dev/cpu/[0-9]*/msr; do
+  value=$(dd if=$cpu bs=8 count=1 skip=$((0x1a0)) iflag=skip_bytes 2>/dev/null | od -An -tx8)
+  echo "$cpu 0x1a0: $value"
+done
 echo "/dev/cpu_dma_latency: $(od -An -td4 -N4 /dev/cpu_dma_latency)"
 
 titled swap awk '{ print $1, $2, $3, $5 }' /proc/swaps
 titled module cut -d' ' -f1 /proc/modules
 titled mount cut -d' ' -f1-4 /proc/mounts
 titled group find /sys/fs/cgroup -type d
-values $(find /sys/fs/cgroup -maxdepth 2 -name 'cgroup.subtree_control' -o -maxdepth 2 -name 'cpuset.cpus*' | sort)
+values $(find /sys/fs/cgroup -maxdepth 2 -name 'cgroup.subtree_control' -o \
+  -maxdepth 2 -name 'cpuset.cpus*' | sort)
 
 titled link ip -o -d link
 titled address ip -o addr
@@ -55,5 +60,6 @@ titled affinity bound
 titled file find /etc /root /home /srv /var/tmp /tmp /dev/shm -xdev -printf '%p %y %m %U:%G %l\n'
 titled runfile find /run -maxdepth 1 -printf '%p %y %m %U:%G %l\n'
 titled account grep -H '' /etc/passwd /etc/group /etc/shadow /etc/gshadow /etc/subuid /etc/subgid
-find /etc /root /home -xdev -type f | grep -vE '^/etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$' | sort | xargs -r -d '\n' sha256sum
+find /etc /root /home -xdev -type f | grep -vE '^/etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$' |
+  sort | xargs -r -d '\n' sha256sum
 titled process ps -e -o user:20=,comm= --sort=comm

@@ -4,7 +4,9 @@
 # Debian package and installs it in another, even smaller one. It needs root and network, and takes
 # some minutes.
 #
-#   scripts/fresh-test.sh [DIRECTORY]     default build/fresh; it is recreated, and its roots are removed at the end
+#   scripts/fresh-test.sh [DIRECTORY]
+#
+# The directory, by default build/fresh, is recreated, and its roots are removed at the end.
 #
 # Exit status: 0 if everything passed, or if it cannot run here (the reason is on stderr; with
 # KRUND_FRESH_REQUIRED=1 the status is 1 then); 1 if something failed.
@@ -20,7 +22,8 @@ skip() {
 [ "$(uname -s)" = Linux ] || skip "it requires Linux"
 [ "$(id -u)" = 0 ] || skip "it needs root; run: sudo $0"
 for tool in mmdebstrap unshare git; do
-	command -v $tool >/dev/null || skip "$tool is not installed; run: apt-get install mmdebstrap util-linux git"
+	command -v $tool >/dev/null ||
+		skip "$tool is not installed; run: apt-get install mmdebstrap util-linux git"
 done
 goroot=$(go env GOROOT) || skip "Go is not installed here; the fresh machine gets a copy of its directory"
 unshare --mount true 2>/dev/null || skip "this machine does not allow mount namespaces"
@@ -32,27 +35,33 @@ say() { printf '\n== fresh-test, %4d s: %s\n' $((SECONDS - start)) "$*"; }
 root() {
 	local name=$1
 	shift
-	mmdebstrap --quiet --variant=minbase --include="$(echo "$@" | tr ' ' ,)" bookworm "$out/$name" >"$out/$name.log" 2>&1
+	mmdebstrap --quiet --variant=minbase --include="$(echo "$@" | tr ' ' ,)" bookworm "$out/$name" \
+		>"$out/$name.log" 2>&1
 }
 
 # inside NAME COMMAND: runs the command there as root, in its own mount namespace
 inside() {
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	unshare --mount --fork --pid bash -c '
-		mount --make-rprivate / && mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev" &&
+		mount --make-rprivate / && mount -t proc proc "$0/proc" &&
+		mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev" &&
 		mount -t tmpfs tmpfs "$0/run" && cp -L /etc/resolv.conf "$0/etc/resolv.conf" &&
-		if [ -d "$0/etc/ssl/certs" ] && [ -e /etc/ssl/certs/ca-certificates.crt ]; then # the certificates that this network needs
+		# the certificates that this network needs
+		if [ -d "$0/etc/ssl/certs" ] && [ -e /etc/ssl/certs/ca-certificates.crt ]; then
 			cp -L /etc/ssl/certs/ca-certificates.crt "$0/etc/ssl/certs/"
 		fi &&
-		exec chroot "$0" env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin \
-			GOPROXY="$2" GOSUMDB="$3" GOTOOLCHAIN=local bash -c "$1"' "$out/$1" "$2" "$(go env GOPROXY)" "$(go env GOSUMDB)"
+		path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin &&
+		exec chroot "$0" env -i HOME=/root LC_ALL=C.UTF-8 PATH="$path" \
+			GOPROXY="$2" GOSUMDB="$3" GOTOOLCHAIN=local bash -c "$1"' \
+		"$out/$1" "$2" "$(go env GOPROXY)" "$(go env GOSUMDB)"
 }
 
 rm -rf --one-file-system "$out"
 mkdir -p "$out"
 trap 'rm -rf --one-file-system "$out/builder" "$out/user"' EXIT
 say "a minimal Debian 12 with git, make and gcc"
-root builder git make gcc libc6-dev ca-certificates || skip "cannot create a Debian 12 (is there network?): $(tail -n 1 "$out/builder.log")"
+root builder git make gcc libc6-dev ca-certificates ||
+	skip "cannot create a Debian 12 (is there network?): $(tail -n 1 "$out/builder.log")"
 mkdir -p "$out/builder/usr/local"
 cp -a "$goroot" "$out/builder/usr/local/go"
 git clone -q --no-local . "$out/builder/root/krund"

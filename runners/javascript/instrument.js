@@ -116,7 +116,8 @@ class Log {
       if (fields[0] !== "code-creation" || !name.startsWith(` ${MARK_NAME}`))
         return;
       const number = parseInt(name.slice(1 + MARK_NAME.length), 10), end = number < BURST ? 0 : 1;
-      const [before, after] = this.brackets[number] || [0, Infinity]; // a script of the benchmark with this name
+      // a script of the benchmark with this name
+      const [before, after] = this.brackets[number] || [0, Infinity];
       if (after - before < widths[end]) {
         widths[end] = after - before;
         best[end] = { log: Number(fields[3]), stamp: (before + after) / 2 };
@@ -180,7 +181,8 @@ function start(krun) {
   if (krun.asked() === "events") {
     const fd = openLog();
     if (fd === undefined)
-      throw new Error("events need Node 16 and its options --log-code --no-logfile-per-isolate --logfile=+, which krund gives");
+      throw new Error("events need Node 16 and its options --log-code --no-logfile-per-isolate "
+        + "--logfile=+, which krund gives");
     logDeoptimizations();
     log = new Log(krun, fd);
   } else {

@@ -78,10 +78,12 @@ function openLibrary() {
     process.dlopen(addon, file);
     version = addon.exports.version();
   } catch (error) {
-    complain(EXIT_LIBRARY, `cannot load libkrun: ${summary(error)}; install krun.node and runner.js together`);
+    complain(EXIT_LIBRARY,
+        `cannot load libkrun: ${summary(error)}; install krun.node and runner.js together`);
   }
   if (version !== VERSION)
-    complain(EXIT_LIBRARY, `${file} has interface version ${version}, this runner needs ${VERSION}; install both together`);
+    complain(EXIT_LIBRARY,
+        `${file} has interface version ${version}, this runner needs ${VERSION}; install both together`);
   return addon.exports;
 }
 
@@ -90,7 +92,8 @@ function isModule(file) {
   return file.endsWith(".wasm");
 }
 
-/* runFile runs a file as a script in the global scope. It throws exceptions from reading, compiling and running. */
+/* runFile runs a file as a script in the global scope. It throws exceptions from reading,
+ * compiling and running. */
 function runFile(file) {
   return new vm.Script(fs.readFileSync(file, "utf8"), { filename: file }).runInThisContext();
 }
@@ -127,7 +130,8 @@ function defineGlobals(benchmark) {
       Object.defineProperty(global, name, { value: functions[name], configurable: true, writable: true });
 }
 
-/* openWASI returns Node's implementation of the system interface, without the warning that it is experimental. */
+/* openWASI returns Node's implementation of the system interface, without the warning that it is
+ * experimental. */
 function openWASI() {
   const warn = process.emitWarning;
 
@@ -139,11 +143,13 @@ function openWASI() {
   }
 }
 
-/* runModule returns what a WebAssembly module exports, after its initialization. It throws exceptions. */
+/* runModule returns what a WebAssembly module exports, after its initialization. It throws
+ * exceptions. */
 function runModule(file) {
   const name = "wasi_snapshot_preview1";
   const module = new WebAssembly.Module(fs.readFileSync(file));
-  const wasi = WebAssembly.Module.imports(module).some((needed) => needed.module === name) ? openWASI() : undefined;
+  const wasi = WebAssembly.Module.imports(module).some((needed) => needed.module === name)
+      ? openWASI() : undefined;
   const instance = new WebAssembly.Instance(module, wasi ? { [name]: wasi.wasiImport } : {});
 
   if (wasi)
@@ -153,7 +159,8 @@ function runModule(file) {
   return instance.exports;
 }
 
-/* loadBenchmark returns the function run_iter of the file, which may be a global variable or a constant of the script. */
+/* loadBenchmark returns the function run_iter of the file,
+ * which may be a global variable or a constant of the script. */
 function loadBenchmark(file) {
   let entry;
 
@@ -170,7 +177,9 @@ function loadBenchmark(file) {
   if (typeof entry !== "function")
     complain(EXIT_NO_ENTRY, `${file} has no function run_iter`);
   if (/^\[object (Async|Generator|AsyncGenerator)Function\]$/.test(Object.prototype.toString.call(entry)))
-    complain(EXIT_NO_ENTRY, `run_iter of ${file} is an async function or a generator: an iteration must be over when run_iter returns`);
+    complain(EXIT_NO_ENTRY,
+        `run_iter of ${file} is an async function or a generator: `
+        + "an iteration must be over when run_iter returns");
   return entry;
 }
 
@@ -228,7 +237,8 @@ function main(argv) {
     code = krun.done();
   if (code !== undefined)
     complain(EXIT_MEASURE, `krun_begin or krun_end: ${krun.strerror(code)}`);
-  process.exit(); // now, regardless of pending timers and promises; the status is 0 unless the benchmark set another
+  // now, regardless of timers and promises; the status is 0 unless the benchmark set another
+  process.exit();
 }
 
 main(process.argv.slice(2));

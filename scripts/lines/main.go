@@ -51,7 +51,8 @@ func run(w io.Writer, names []string) (wide int, err error) {
 // A line is one that is too wide.
 type line struct{ number, columns, limit int }
 
-// check returns the wide lines of a file with the extension ext (".go", ".c", ".h", ".md").
+// check returns the wide lines of a file with the extension ext; "" is that of a Makefile, in which
+// the help ("## ...") is no comment.
 func check(ext string, text []byte) []line {
 	free := map[int]bool{} // lines that may be wide, counted from 1
 	switch ext {
@@ -62,9 +63,9 @@ func check(ext string, text []byte) []line {
 	}
 	var wide []line
 	for i, l := range bytes.Split(text, []byte("\n")) {
-		words := strings.TrimLeft(string(l), "\t */")
+		words := strings.TrimLeft(string(l), "\t */#")
 		limit := codeColumns
-		if ext == ".md" || isComment(string(l)) {
+		if ext == ".md" || isComment(ext, string(l)) {
 			limit = proseColumns
 		}
 		n := utf8.RuneCount(l) + (tabColumns-1)*bytes.Count(l, []byte("\t"))
@@ -75,8 +76,12 @@ func check(ext string, text []byte) []line {
 	return wide
 }
 
-func isComment(l string) bool {
+func isComment(ext, l string) bool {
 	l = strings.TrimLeft(l, "\t ")
+	switch ext {
+	case "", ".mk", ".sh":
+		return strings.HasPrefix(l, "# ")
+	}
 	if strings.HasPrefix(l, "//\t") { // preformatted, as code is
 		return false
 	}

@@ -19,8 +19,11 @@ func TestCheck(t *testing.T) {
 		"comments":      {".c", "// " + prose[3:] + "\n// " + prose + "\n * " + prose, []int{2, 3}},
 		"raw strings": {".go", "package x\nconst y = `" + tooWide + "\n" + tooWide + "`\n" +
 			tooWide, []int{4}},
-		"one word": {".go", "package x\n// " + strings.Repeat("x", 200), nil},
-		"Markdown": {".md", prose + "\n" + wide, []int{2}},
+		"shell": {".sh", "# " + prose[2:] + "\n# " + prose + "\n" + wide + "\n" + tooWide,
+			[]int{2, 4}},
+		"help of a Makefile": {"", "## " + wide[3:] + "\n# " + prose, []int{2}},
+		"one word":           {".go", "package x\n// " + strings.Repeat("x", 200), nil},
+		"Markdown":           {".md", prose + "\n" + wide, []int{2}},
 		"Markdown's exceptions": {".md", "| " + wide + "\n# " + wide + "\n```\n" + wide + "\n```\n" + wide,
 			[]int{6}},
 	} {

@@ -28,7 +28,8 @@ const IUB = [
   ["R", 0.02], ["S", 0.02], ["V", 0.02], ["W", 0.02], ["Y", 0.02],
 ];
 
-const HOMO_SAPIENS = [["a", 0.3029549426680], ["c", 0.1979883004921], ["g", 0.1975473066391], ["t", 0.3015094502008]];
+const HOMO_SAPIENS = [["a", 0.3029549426680], ["c", 0.1979883004921], ["g", 0.1975473066391],
+    ["t", 0.3015094502008]];
 
 /* The state of one iteration. */
 class Writer {
@@ -63,7 +64,8 @@ function repeat(writer, piece, letters) {
   }
 }
 
-/* choose returns the first letter whose cumulative share exceeds a random number; the last takes the rest. */
+/* choose returns the first letter whose cumulative share exceeds a random number; the last takes
+   the rest. */
 function choose(writer, names, below) {
   const r = writer.random(), last = names.length - 1;
   let i = 0;

@@ -38,7 +38,8 @@ function append(first, packet) {
   return first;
 }
 
-/* The tasks, and the running one. Tasks call the methods, which return the next task to consider. */
+/* The tasks, and the running one. Tasks call the methods, which return the next task to
+   consider. */
 class System {
   constructor() {
     this.tasks = [];

@@ -12,7 +12,8 @@
 
 const MOST = 10000;
 
-/* element returns the element in row i and column j: one over its index, counted along the diagonals. */
+/* element returns the element in row i and column j: one over its index, counted along the
+   diagonals. */
 function element(i, j) {
   return 1 / ((i + j) * (i + j + 1) / 2 + i + 1);
 }

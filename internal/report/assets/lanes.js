@@ -11,7 +11,8 @@ const kinds = {
   code: {ink: "code", corners: [[0, -5], [5, 0], [0, 5], [-5, 0]], glyph: "◆"},
   load: {ink: "plain", corners: square(1.5), glyph: "▪"},
   pause: {ink: "pause", half: 5, glyph: "▮"},
-  mark: {ink: "plain", corners: [[-1, -5], [1, -5], [1, -1], [5, -1], [5, 1], [1, 1], [1, 5], [-1, 5], [-1, 1], [-5, 1], [-5, -1], [-1, -1]], glyph: "✚"},
+  mark: {ink: "plain", corners: [[-1, -5], [1, -5], [1, -1], [5, -1], [5, 1], [1, 1], [1, 5], [-1, 5],
+      [-1, 1], [-5, 1], [-5, -1], [-1, -1]], glyph: "✚"},
   switch: {ink: "switch", half: 2, glyph: "▬"},
   irq: {ink: "plain", half: 1, glyph: "–"},
   fault: {ink: "code", corners: square(3), glyph: "■"},
@@ -22,7 +23,8 @@ const crowded = 7;   // of a sign, below which signs would hide each other; bars
 const crowdedBars = 3;
 const column = 3;
 
-// paint draws a lane with its middle at y, between two positions on the axis; x maps a position to a pixel.
+// paint draws a lane with its middle at y, between two positions on the axis; x maps a position to
+// a pixel.
 function paint(c, lane, style, y, x, low, high) {
   const px = devicePixelRatio, {half, corners} = kinds[lane.kind] ?? kinds.load;
   const seen = lane.marks.filter((m) => m[1] + 1 >= low && m[0] + 1 <= high);
@@ -54,7 +56,8 @@ function paint(c, lane, style, y, x, low, high) {
 }
 
 // at lists the marks that overlap iteration i.
-const at = (lane, i) => lane.marks.filter((m) => m[0] < i + 0.5 && m[1] >= i - 0.5 && !(m[1] > m[0] && m[1] === i - 0.5));
+const at = (lane, i) => lane.marks.filter((m) => m[0] < i + 0.5 && m[1] >= i - 0.5
+    && !(m[1] > m[0] && m[1] === i - 0.5));
 
 return {kinds, row, paint, at};
 })();

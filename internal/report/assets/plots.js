@@ -52,24 +52,31 @@ window.krund = {
   },
 };
 
-const number = (v) => v === null || v === undefined ? "no value" : v === 0 ? "0" : Math.abs(v) >= 1e-4 && Math.abs(v) < 1e9 ? String(Number(v.toPrecision(7))) : v.toPrecision(7);
-const prefixes = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]];
-// scaleOf is the unit of an axis up to a value: {unit, factor}. Other columns than the analyzed one have no
-// unit from the analysis (see display.Unit for the rules).
+const number = (v) => v === null || v === undefined ? "no value"
+    : v === 0 ? "0"
+    : Math.abs(v) >= 1e-4 && Math.abs(v) < 1e9 ? String(Number(v.toPrecision(7)))
+    : v.toPrecision(7);
+const prefixes = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""],
+    [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]];
+// scaleOf is the unit of an axis up to a value: {unit, factor}. Other columns than the analyzed one
+// have no unit from the analysis (see display.Unit for the rules).
 function scaleOf(most, unit) {
   if (unit === "ns") { const s = scaleOf(most / 1e9, "s"); return {unit: s.unit, factor: s.factor / 1e9}; }
   const small = ["s", "J", "W", "Hz"].includes(unit);
-  const [of, letter] = prefixes.find((p) => most >= p[0] && (small || p[0] >= 1) && !(unit === "s" && p[0] > 1)) ?? [1, ""];
+  const [of, letter] = prefixes.find((p) => most >= p[0] && (small || p[0] >= 1)
+      && !(unit === "s" && p[0] > 1)) ?? [1, ""];
   return {unit: letter + unit, factor: 1 / of};
 }
 const named = (name, unit) => unit ? `${name} (${unit})` : name;
-const ticks = (values, factor) => values.map((v) => v === 0 ? "0" : String(Number((v * factor).toPrecision(6))));
+const ticks = (values, factor) => values.map((v) => v === 0 ? "0"
+    : String(Number((v * factor).toPrecision(6))));
 const bound = (v, low, high) => Math.min(Math.max(v, low), high);
 const run = () => data.executions[current];
 const count = () => run().values.length;
 const end = () => Math.max(count(), 2);
 const against = () => $("against")?.selectedOptions[0];
-// rival is the execution of the other key that is drawn beside this one: that at the same place, or the last.
+// rival is the execution of the other key that is drawn beside this one: that at the same place, or
+// the last.
 const rival = () => rivals.get(against()?.value)?.executions.findLast((_, i) => i <= current);
 
 // clipped lets paint draw within the plot's area only.
@@ -94,13 +101,17 @@ function dashes(u, lines, style, dash, width) {
   });
 }
 
-const upright = (u, list) => list.map((i) => { const x = u.valToPos(i + 1, "x", true); return [x, u.bbox.top, x, u.bbox.top + u.bbox.height]; });
+const upright = (u, list) => list.map((i) => {
+  const x = u.valToPos(i + 1, "x", true);
+  return [x, u.bbox.top, x, u.bbox.top + u.bbox.height];
+});
 
 function circles(u, outliers, common, values) {
   clipped(u, (c) => {
     c.lineWidth = devicePixelRatio;
     for (const i of outliers) {
-      if (i + 1 < u.scales.x.min || i + 1 > u.scales.x.max || values[i] === null || values[i] === undefined) continue;
+      if (i + 1 < u.scales.x.min || i + 1 > u.scales.x.max || values[i] === null || values[i] === undefined)
+          continue;
       c.strokeStyle = colour(common.has(i) ? "--common" : "--hot");
       c.beginPath();
       c.arc(u.valToPos(i + 1, "x", true), u.valToPos(values[i], "y", true), 4 * devicePixelRatio, 0, 7);
@@ -113,11 +124,13 @@ function circles(u, outliers, common, values) {
 function marks(u) {
   const e = run(), x = (v) => u.valToPos(v + 1, "x", true), y = (v) => u.valToPos(v, "y", true);
   dashes(u, upright(u, e.changes), colour("--hot"), [6, 5], 1);
-  const mean = (equivalent) => e.means.filter((m) => m[3] === equivalent).map((m) => [x(m[0]), y(m[2]), x(m[1]), y(m[2])]);
+  const mean = (equivalent) => e.means.filter((m) => m[3] === equivalent)
+      .map((m) => [x(m[0]), y(m[2]), x(m[1]), y(m[2])]);
   dashes(u, mean(0), colour("--ne"), [9, 5], 2);
   dashes(u, mean(1), colour("--eq"), [9, 5], 2);
   circles(u, e.outliers, new Set(e.common), e.values);
-  dashes(u, upright(u, e.events.filter((v) => v.kind === "kernel").map((v) => v.at)), colour("--kernel"), [1, 3], 1);
+  dashes(u, upright(u, e.events.filter((v) => v.kind === "kernel").map((v) => v.at)), colour("--kernel"),
+      [1, 3], 1);
 }
 
 // beside draws the values of the other key.
@@ -129,7 +142,8 @@ function beside(u) {
     c.lineWidth = devicePixelRatio;
     c.beginPath();
     let pen = false;
-    for (let i = Math.max(Math.floor(u.scales.x.min) - 2, 0); i < Math.min(r.values.length, u.scales.x.max + 1); i++) {
+    for (let i = Math.max(Math.floor(u.scales.x.min) - 2, 0);
+        i < Math.min(r.values.length, u.scales.x.max + 1); i++) {
       const v = r.values[i];
       if (v === null) { pen = false; continue; }
       c[pen ? "lineTo" : "moveTo"](u.valToPos(i + 1, "x", true), u.valToPos(v, "y", true));
@@ -143,7 +157,9 @@ function beside(u) {
 function tellRival() {
   const r = rival(), n = r?.values.length ?? 0;
   $("rival").hidden = !r;
-  if (r) $("rival").textContent = `${against().textContent}, execution ${r.label || r.number}: ${Math.min(n, count()).toLocaleString("en")} of ${n.toLocaleString("en")} iterations are drawn`;
+  if (r) $("rival").textContent =
+      `${against().textContent}, execution ${r.label || r.number}: `
+      + `${Math.min(n, count()).toLocaleString("en")} of ${n.toLocaleString("en")} iterations are drawn`;
 }
 
 const shapes = {
@@ -160,7 +176,8 @@ function signs(u) {
   c.font = `${12 * px}px system-ui, sans-serif`;
   c.textBaseline = "middle";
   for (const v of [...e.events].sort((a, b) => Boolean(a.label) - Boolean(b.label))) {
-    if (v.kind !== "throttle" && v.at + 1.5 < u.scales.x.min || v.kind !== "throttle" && v.at + 0.5 > u.scales.x.max) continue;
+    if (v.kind !== "throttle" && v.at + 1.5 < u.scales.x.min
+        || v.kind !== "throttle" && v.at + 0.5 > u.scales.x.max) continue;
     const x = bound(u.valToPos(v.at + 1, "x", true), u.bbox.left, u.bbox.left + u.bbox.width);
     c.fillStyle = c.strokeStyle = colour("--" + v.kind);
     if (v.kind === "throttle") clipped(u, () => { // at some time during the run
@@ -187,7 +204,8 @@ function signs(u) {
 
 // near lists the events at an iteration, or a few pixels beside it.
 function near(i) {
-  const u = plots[0], width = 6 * (u.scales.x.max - u.scales.x.min) / Math.max(u.bbox.width / devicePixelRatio, 1);
+  const u = plots[0], width =
+      6 * (u.scales.x.max - u.scales.x.min) / Math.max(u.bbox.width / devicePixelRatio, 1);
   return run().events.filter((v) => Math.abs(bound(v.at, 0, count() - 1) - i) <= Math.max(width, 0.5));
 }
 
@@ -196,14 +214,20 @@ function read(i) {
   if (i === null || i === undefined || i < 0 || i >= count()) return;
   if (i !== cursor) last = null;
   cursor = i;
-  const value = (v) => v === null || v === undefined ? "no value" : `${number(v * e.factor)} ${e.unit}`.trim();
+  const value = (v) => v === null || v === undefined ? "no value"
+      : `${number(v * e.factor)} ${e.unit}`.trim();
   let text = `iteration ${i + 1}: ${data.column} ${value(e.values[i])}`;
-  if (e.outliers.includes(i)) text += e.common.includes(i) ? ", outlier in other executions, too" : ", outlier";
+  if (e.outliers.includes(i)) {
+    text += e.common.includes(i) ? ", outlier in other executions, too" : ", outlier";
+  }
   const segment = e.means.findLast((m) => m[0] <= i);
   if (rival()) text += `; ${against().textContent} ${value(rival().values[i])}`;
-  if (segment) text += `; segment mean ${value(segment[2])}${segment[3] ? "" : ", not equivalent to the last"}`;
+  if (segment) {
+    text += `; segment mean ${value(segment[2])}${segment[3] ? "" : ", not equivalent to the last"}`;
+  }
   const lanes = (happened.get(current)?.lanes ?? []).filter((l) => isOn(l.kind)).flatMap((l) => within(l, i));
-  const extra = columns().filter((c) => isOn(c.name)).map((c) => `${c.name} ${number(c.values[i])}${c.unit ? " " + c.unit : ""}`);
+  const extra = columns().filter((c) => isOn(c.name))
+      .map((c) => `${c.name} ${number(c.values[i])}${c.unit ? " " + c.unit : ""}`);
   $("value").textContent = [text, ...lanes, ...extra].join("; ");
   for (const v of near(i)) $("value").append(make("span", v.text, "event " + v.kind));
 }
@@ -214,8 +238,10 @@ function within(lane, i) {
   if (!list.length) return [];
   const events = list.reduce((n, m) => n + m[2], 0), ns = list.reduce((n, m) => n + m[3], 0);
   const longest = list.reduce((a, b) => b[3] > a[3] ? b : a), name = happened.get(current).names[longest[4]];
-  const time = ns ? (({unit, factor}) => ` ${number(Number((ns / 1e9 * factor).toPrecision(3)))} ${unit}`)(scaleOf(ns / 1e9, "s")) : "";
-  return [`${lane.kind} ${events === 1 ? "" : events + " times"}${time}${name ? ` (${name})` : ""}`.replace("  ", " ") + (lane.per > 1 ? `, within ${lane.per} iterations` : "")];
+  const time = ns ? (({unit, factor}) =>
+      ` ${number(Number((ns / 1e9 * factor).toPrecision(3)))} ${unit}`)(scaleOf(ns / 1e9, "s")) : "";
+  return [`${lane.kind} ${events === 1 ? "" : events + " times"}${time}${name ? ` (${name})` : ""}`
+      .replace("  ", " ") + (lane.per > 1 ? `, within ${lane.per} iterations` : "")];
 }
 
 function narrow(values = run().values) {
@@ -230,7 +256,8 @@ const union = (a, b) => a && b ? [Math.min(a[0], b[0]), Math.max(a[1], b[1])] : 
 
 // both is wide with the values of the other key.
 function both(u, low, high, values) {
-  for (let i = Math.max(Math.floor(u.scales.x.min) - 1, 0); i < Math.min(values.length, u.scales.x.max); i++) {
+  for (let i = Math.max(Math.floor(u.scales.x.min) - 1, 0);
+      i < Math.min(values.length, u.scales.x.max); i++) {
     if (values[i] === null) continue;
     low = Math.min(low ?? values[i], values[i]);
     high = Math.max(high ?? values[i], values[i]);
@@ -244,22 +271,29 @@ function wide(u, low, high) {
   return [low - around, high + around];
 }
 
-const whole = [1, 2, 5].flatMap((k) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6].map((p) => k * p)).sort((a, b) => a - b);
+const whole = [1, 2, 5].flatMap((k) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6].map((p) => k * p))
+    .sort((a, b) => a - b);
 
-// options of a plot: its size, the name of its axis, the factor of its numbers, its range, and what is
-// drawn over its values.
+// options of a plot: its size, the name of its axis, the factor of its numbers, its range, and what
+// is drawn over its values.
 function options(place, height, label, factor, range, hooks, title) {
-  const axis = {stroke: colour("--fg"), font: "12px system-ui, sans-serif", grid: {stroke: colour("--line"), width: 0.5}, ticks: {stroke: colour("--line"), size: 5}};
-  const x = {...axis, incrs: whole, space: 60, size: title ? 46 : 26, values: (u, list) => list.map((v) => v.toLocaleString("en").replaceAll(",", "\u2009"))};
+  const axis = {stroke: colour("--fg"), font: "12px system-ui, sans-serif",
+      grid: {stroke: colour("--line"), width: 0.5}, ticks: {stroke: colour("--line"), size: 5}};
+  const x = {...axis, incrs: whole, space: 60, size: title ? 46 : 26,
+      values: (u, list) => list.map((v) => v.toLocaleString("en").replaceAll(",", "\u2009"))};
   if (title) Object.assign(x, {label: title, labelSize: 20, labelFont: "13px system-ui, sans-serif"});
   return {
     width: Math.max(place.clientWidth, 280), height, padding: [null, 16, null, null],
     cursor: {sync: {key: "krund", setSeries: false}, drag: {x: true, y: false, setScale: true}},
     legend: {show: false},
-    scales: {x: {time: false, range: (u, low, high) => low === high ? [low - 1, high + 1] : [low, high]}, y: {range}},
-    axes: [x, {...axis, size: 74, space: 28, label, labelSize: label ? 22 : 0, labelFont: "13px system-ui, sans-serif", values: (u, list) => ticks(list, factor)}],
-    series: [{}, {stroke: colour("--series"), width: 1, points: {show: (u) => u.scales.x.max - u.scales.x.min < 60, size: 4, fill: colour("--series")}}],
-    hooks: {draw: hooks, setCursor: [(u) => { if (u === plots[0] && u.cursor.left >= 0) read(u.cursor.idx); }], setScale: [together]},
+    scales: {x: {time: false, range: (u, low, high) => low === high ? [low - 1, high + 1] : [low, high]},
+        y: {range}},
+    axes: [x, {...axis, size: 74, space: 28, label, labelSize: label ? 22 : 0,
+        labelFont: "13px system-ui, sans-serif", values: (u, list) => ticks(list, factor)}],
+    series: [{}, {stroke: colour("--series"), width: 1,
+        points: {show: (u) => u.scales.x.max - u.scales.x.min < 60, size: 4, fill: colour("--series")}}],
+    hooks: {draw: hooks, setScale: [together],
+        setCursor: [(u) => { if (u === plots[0] && u.cursor.left >= 0) read(u.cursor.idx); }]},
   };
 }
 
@@ -285,10 +319,14 @@ function drawInset(main) {
   const u = plots[0], width = u.bbox.width / devicePixelRatio, height = u.bbox.height / devicePixelRatio;
   if (!n || !$("first").checked || $("narrow").checked || width < 480) return;
   const box = make("div", "", "inset");
-  Object.assign(box.style, {left: `${u.bbox.left / devicePixelRatio + left * width}px`, top: `${u.bbox.top / devicePixelRatio + top * height}px`, width: `${0.28 * width}px`, height: `${0.46 * height}px`});
+  Object.assign(box.style, {left: `${u.bbox.left / devicePixelRatio + left * width}px`,
+      top: `${u.bbox.top / devicePixelRatio + top * height}px`, width: `${0.28 * width}px`,
+      height: `${0.46 * height}px`});
   box.title = `The first ${n} iterations; click to zoom there`;
   main.append(box);
-  const values = run().values.slice(0, n), o = options(box, 0.46 * height - 2, null, run().factor, wide, [(p) => circles(p, run().outliers.filter((i) => i < n), new Set(run().common), values)]);
+  const values = run().values.slice(0, n);
+  const o = options(box, 0.46 * height - 2, null, run().factor, wide,
+      [(p) => circles(p, run().outliers.filter((i) => i < n), new Set(run().common), values)]);
   Object.assign(o, {width: 0.28 * width - 2, cursor: {show: false}});
   o.axes[0].space = 40;
   o.axes[0].size = 20;
@@ -317,13 +355,17 @@ function draw(index) {
   const e = run();
   if (!count()) { $("plot").textContent = "This execution measured no iteration."; return; }
   const foot = (range) => { if (e.events.length) range[0] -= (range[1] - range[0]) * 0.07; return range; };
-  const full = (u) => $("first").checked && u.scales.x.min <= 1 && u.scales.x.max >= count() && [...e.full]; // with room for the inset
+  // with room for the inset
+  const full = (u) => $("first").checked && u.scales.x.min <= 1 && u.scales.x.max >= count() && [...e.full];
   const other = rival()?.values;
-  const range = (u, low, high) => foot(($("narrow").checked && union(narrow(), other && narrow(other))) || (other ? both(u, low, high, other) : full(u) || wide(u, low, high)));
+  const range = (u, low, high) => foot(($("narrow").checked && union(narrow(), other && narrow(other)))
+      || (other ? both(u, low, high, other) : full(u) || wide(u, low, high)));
   const strip = make("div"), main = make("div", "", "main");
   $("plot").append(strip, main);
-  plots.push(new uPlot(options(main, 420, named(data.column, e.unit), e.factor, range, [beside, marks, signs], "in-process iteration"), [numbers(e.values), e.values], main));
-  plots.push(new uPlot(options(strip, 130, named("narrowed", e.unit), e.factor, (u, low, high) => narrow() || wide(u, low, high), [marks]), [numbers(e.values), e.values], strip));
+  plots.push(new uPlot(options(main, 420, named(data.column, e.unit), e.factor, range,
+      [beside, marks, signs], "in-process iteration"), [numbers(e.values), e.values], main));
+  plots.push(new uPlot(options(strip, 130, named("narrowed", e.unit), e.factor,
+      (u, low, high) => narrow() || wide(u, low, high), [marks]), [numbers(e.values), e.values], strip));
   for (const p of plots) clickable(p);
   $("plot").dataset.range = `1 ${count()}`;
   drawInset(main);
@@ -331,16 +373,23 @@ function draw(index) {
   listEvents();
   listKinds();
   explain(null);
-  for (const kind of Object.keys(shapes)) document.querySelector(".s-" + kind).hidden = !e.events.some((v) => v.kind === kind);
+  for (const kind of Object.keys(shapes)) {
+    document.querySelector(".s-" + kind).hidden = !e.events.some((v) => v.kind === kind);
+  }
   if (!e.more) return;
   if (happened.has(index)) { drawOthers(); drawEvents(); } else load(`${name}-${index}.js`);
 }
 
-// quiet are columns that are not shown at first: numbers of what has a lane, and what seldom matters.
-const quiet = ["gc_count", "gc_freed", "jit_count", "deopt_count", "code_size", "alloc_bytes", "alloc_blocks", "major_faults", "voluntary_switches", "involuntary_switches", "thread_voluntary_switches", "thread_involuntary_switches", "timer_interrupts", "device_interrupts", "migrations", "smi"];
+// quiet are columns that are not shown at first: numbers of what has a lane, and what seldom
+// matters.
+const quiet = ["gc_count", "gc_freed", "jit_count", "deopt_count", "code_size", "alloc_bytes",
+    "alloc_blocks", "major_faults", "voluntary_switches", "involuntary_switches",
+    "thread_voluntary_switches", "thread_involuntary_switches", "timer_interrupts", "device_interrupts",
+    "migrations", "smi"];
 const columns = () => (others.get(current) ?? []).filter((c) => c.core < 0);
 const empty = (c) => c !== undefined && !c.values.some((v) => v);
-const isOn = (name) => switched.get(name) ?? !(quiet.includes(name) || empty(columns().find((c) => c.name === name)));
+const isOn = (name) => switched.get(name) ?? !(quiet.includes(name)
+    || empty(columns().find((c) => c.name === name)));
 
 // listKinds offers the kinds of events and the columns of this execution.
 function listKinds() {
@@ -361,7 +410,8 @@ function listKinds() {
     offer(l.kind, kind.glyph, `var(--k-${kind.ink})`, l.events.toLocaleString("en"));
   }
   for (const c of of) offer(c.name, "∿", "var(--series)", empty(c) ? "(always 0)" : "");
-  const bounds = lanes.filter((l) => l.per).map((l) => `a sign of ${l.kind} stands for the events of ${l.per === 1 ? "an iteration" : l.per + " iterations"}`);
+  const bounds = lanes.filter((l) => l.per).map((l) =>
+      `a sign of ${l.kind} stands for the events of ${l.per === 1 ? "an iteration" : l.per + " iterations"}`);
   const lost = happened.get(current)?.lost;
   if (lost) bounds.push(`${lost.toLocaleString("en")} events were lost`);
   $("bounded").textContent = bounds.join("; ");
@@ -373,7 +423,9 @@ function drawEvents() {
   drawRows();
   explain(null);
   const [execution, iteration] = location.hash.slice(1).split("@").map(Number);
-  if (execution === run().number && iteration) setTimeout(() => reach(findings().find((f) => f.at === iteration - 1))); // when it is drawn
+  if (execution === run().number && iteration) { // when it is drawn
+    setTimeout(() => reach(findings().find((f) => f.at === iteration - 1)));
+  }
 }
 
 // drawRows draws the lanes of events and the rows of columns that are switched on.
@@ -384,7 +436,8 @@ function drawRows() {
     plots = plots.filter((p) => !old.contains(p.root));
     old.remove();
   }
-  const rows = make("div", "", "rows"), lanes = (happened.get(current)?.lanes ?? []).filter((l) => isOn(l.kind));
+  const rows = make("div", "", "rows"), lanes = (happened.get(current)?.lanes ?? [])
+      .filter((l) => isOn(l.kind));
   $("plot").append(rows);
   if (lanes.length) laneRow(rows, lanes);
   for (const c of columns().filter((c) => isOn(c.name))) columnRow(rows, c);
@@ -401,11 +454,14 @@ function laneRow(rows, lanes) {
   const place = make("div", "", "lanes"), n = lanes.length, nothing = run().values.map(() => null);
   rows.append(place);
   const middle = (u, k) => u.valToPos(n - 1 - k, "y", true);
-  const o = options(place, n * krundLanes.row + 8, " ", 1, () => [-0.5, n - 0.5], [(u) => clipped(u, (c) => lanes.forEach((l, k) =>
-    krundLanes.paint(c, l, colour("--k-" + (krundLanes.kinds[l.kind]?.ink ?? "plain")), middle(u, k), (v) => u.valToPos(v, "x", true), u.scales.x.min, u.scales.x.max)))]);
+  const o = options(place, n * krundLanes.row + 8, " ", 1, () => [-0.5, n - 0.5],
+      [(u) => clipped(u, (c) => lanes.forEach((l, k) =>
+    krundLanes.paint(c, l, colour("--k-" + (krundLanes.kinds[l.kind]?.ink ?? "plain")), middle(u, k), (v) =>
+        u.valToPos(v, "x", true), u.scales.x.min, u.scales.x.max)))]);
   o.padding = [4, 16, 4, null];
   o.axes[0].show = false;
-  Object.assign(o.axes[1], {splits: () => lanes.map((_, k) => n - 1 - k), values: () => lanes.map((l) => l.kind), space: 10});
+  Object.assign(o.axes[1], {splits: () => lanes.map((_, k) => n - 1 - k), values: () =>
+      lanes.map((l) => l.kind), space: 10});
   follow(new uPlot(o, [numbers(nothing), nothing], place));
 }
 
@@ -416,22 +472,27 @@ function columnRow(rows, c) {
   const title = (u) => {
     const x = u.ctx, px = devicePixelRatio;
     x.save();
-    Object.assign(x, {font: `${12 * px}px system-ui, sans-serif`, textAlign: "left", textBaseline: "top", fillStyle: colour("--fg"), strokeStyle: colour("--bg"), lineWidth: 4 * px});
+    Object.assign(x, {font: `${12 * px}px system-ui, sans-serif`, textAlign: "left", textBaseline: "top",
+        fillStyle: colour("--fg"), strokeStyle: colour("--bg"), lineWidth: 4 * px});
     x.strokeText(named(c.name, scale.unit), u.bbox.left + 6 * px, u.bbox.top + 3 * px);
     x.fillText(named(c.name, scale.unit), u.bbox.left + 6 * px, u.bbox.top + 3 * px);
     x.restore();
   };
-  const o = options(place, 72, " ", scale.factor, () => [Math.min(0, ...c.values.filter((v) => v !== null)), (most || 1) * 1.04], [moved, title]);
+  const o = options(place, 72, " ", scale.factor,
+      () => [Math.min(0, ...c.values.filter((v) => v !== null)), (most || 1) * 1.04], [moved, title]);
   o.padding = [4, 16, 4, null];
   o.axes[0].show = false;
   follow(new uPlot(o, [numbers(c.values), c.values], place));
 }
 
-const moved = (u) => dashes(u, upright(u, run().moves.length > mostMoves ? [] : run().moves.map((m) => m[0])), colour("--hot"), [2, 3], 1);
+const moved = (u) => dashes(u,
+    upright(u, run().moves.length > mostMoves ? [] : run().moves.map((m) => m[0])),
+    colour("--hot"), [2, 3], 1);
 
 // findings are the outliers and changepoints of the execution, by iteration.
 function findings() {
-  const e = run(), list = [...e.outliers.map((at) => ({at, change: false})), ...e.changes.map((c) => ({at: c + 1, change: true}))];
+  const e = run(), list = [...e.outliers.map((at) => ({at, change: false})),
+      ...e.changes.map((c) => ({at: c + 1, change: true}))];
   return list.sort((a, b) => a.at - b.at || a.change - b.change);
 }
 
@@ -444,17 +505,22 @@ function explain(finding) {
   const item = (tag, text, className) => box.appendChild(make(tag, text, className));
   if (all.steady) item("p", `Execution ${run().number}: ${all.steady}.`);
   if (!finding) {
-    if (findings().length) item("p", "A click on an outlier or changepoint of the plot shows what happened there.", "hint");
+    if (findings().length) {
+      item("p", "A click on an outlier or changepoint of the plot shows what happened there.", "hint");
+    }
     return;
   }
   const found = all.findings.find((f) => f.at === finding.at && f.change === finding.change);
   if (!found) { item("p", "Nothing is known about this iteration."); return; }
   item("p").append(make("b", found.text + "."));
   for (const also of found.also) item("p", `Also: ${also}.`);
-  if (found.events.length) item("p", finding.change ? "Events within two iterations:" : "Events in this iteration:");
+  if (found.events.length) {
+    item("p", finding.change ? "Events within two iterations:" : "Events in this iteration:");
+  }
   const list = item("ul");
   for (const [kind, text] of found.events) {
-    const line = make("li"), of = krundLanes.kinds[kind] ?? krundLanes.kinds.load, shape = make("i", of.glyph + " ");
+    const line = make("li"), of = krundLanes.kinds[kind] ?? krundLanes.kinds.load;
+    const shape = make("i", of.glyph + " ");
     shape.style.color = `var(--k-${of.ink})`;
     line.append(shape, make("b", kind), " ", text);
     list.append(line);
@@ -466,7 +532,8 @@ function explain(finding) {
 // goTo moves to the next finding (by 1) or the previous one (by -1) and shows its evidence.
 function goTo(by) {
   if (!plots.length) return;
-  const list = findings(), at = (f) => f.at * 2 + f.change, from = last ? at(last) : 2 * (cursor ?? plots[0].scales.x.min - 2);
+  const list = findings(), at = (f) => f.at * 2 + f.change;
+  const from = last ? at(last) : 2 * (cursor ?? plots[0].scales.x.min - 2);
   reach(by > 0 ? list.find((f) => at(f) > from) : list.findLast((f) => at(f) < from));
 }
 
@@ -501,7 +568,9 @@ function clickable(u) {
 // listEvents names the events in words; a click goes to the iteration.
 function listEvents() {
   for (const v of run().events) {
-    const item = make("li", "", v.kind), at = make(["kernel", "watcher"].includes(v.kind) ? "button" : "span", v.kind === "temperature" ? "" : v.where);
+    const item = make("li", "", v.kind);
+    const at = make(["kernel", "watcher"].includes(v.kind) ? "button" : "span",
+        v.kind === "temperature" ? "" : v.where);
     if (at.tagName === "BUTTON") {
       at.type = "button";
       at.addEventListener("click", () => show(bound(Math.floor(v.at), 0, count() - 1)));
@@ -517,14 +586,18 @@ const mostMoves = 40; // of more no line is drawn: they would hide the values
 function drawOthers() {
   $("more").replaceChildren();
   const groups = new Map();
-  for (const c of others.get(current).filter((c) => c.core >= 0)) groups.set(c.name, [...(groups.get(c.name) ?? []), c]);
+  for (const c of others.get(current).filter((c) => c.core >= 0)) {
+    groups.set(c.name, [...(groups.get(c.name) ?? []), c]);
+  }
   const first = (title) => title !== "cycles";
   for (const [title, list] of [...groups].sort((a, b) => first(a[0]) - first(b[0]))) {
     const part = make("details"), heading = make("h3", `${title} per core`), summary = make("summary");
     summary.append(heading);
     part.append(summary);
     $("more").append(part);
-    part.addEventListener("toggle", () => { if (part.open && !part.dataset.drawn) { part.dataset.drawn = "1"; group(part, list); } });
+    part.addEventListener("toggle", () => {
+      if (part.open && !part.dataset.drawn) { part.dataset.drawn = "1"; group(part, list); }
+    });
     part.open = !first(title);
   }
 }
@@ -541,7 +614,10 @@ function group(part, list) {
   if (!rest.length) return;
   const button = make("button", `Show the other ${rest.length} cores`);
   button.type = "button";
-  button.addEventListener("click", () => { button.remove(); for (const c of rest.sort((a, b) => a.core - b.core)) one(box, c, range); });
+  button.addEventListener("click", () => {
+    button.remove();
+    for (const c of rest.sort((a, b) => a.core - b.core)) one(box, c, range);
+  });
   part.append(button);
 }
 
@@ -549,12 +625,14 @@ function one(box, c, range) {
   const place = make("div", "", "chart");
   box.append(place);
   const scale = scaleOf(c.values.reduce((m, v) => Math.max(m, Math.abs(v ?? 0)), 0), c.unit);
-  follow(new uPlot(options(place, 105, named(`core ${c.core}`, scale.unit), scale.factor, range, [moved]), [numbers(c.values), c.values], place));
+  follow(new uPlot(options(place, 105, named(`core ${c.core}`, scale.unit), scale.factor, range, [moved]),
+      [numbers(c.values), c.values], place));
 }
 
 function zoom(factor, shift) {
   if (!plots.length) return;
-  const u = plots[0], {min, max} = u.scales.x, seen = cursor !== null && cursor + 1 >= min && cursor + 1 <= max;
+  const u = plots[0], {min, max} = u.scales.x;
+  const seen = cursor !== null && cursor + 1 >= min && cursor + 1 <= max;
   const middle = (seen && factor < 1 ? cursor + 1 : (min + max) / 2) + shift * (max - min);
   const half = Math.min(Math.max((max - min) / 2 * factor, 2), (end() - 1) / 2);
   const at = bound(middle, 1 + half, Math.max(end() - half, 1 + half));
@@ -605,8 +683,12 @@ $("before").addEventListener("click", () => { if (data) goTo(-1); });
 $("after").addEventListener("click", () => { if (data) goTo(1); });
 for (const id of ["narrow", "first"]) $(id).addEventListener("change", () => { if (data) draw(current); });
 const keys = {
-  ArrowLeft: () => step(-1), ArrowRight: () => step(1), "+": () => zoom(0.5, 0), "=": () => zoom(0.5, 0), "-": () => zoom(2, 0),
-  0: reset, n: () => goTo(1), N: () => goTo(1), p: () => goTo(-1), P: () => goTo(-1), Enter: () => reach(findings().find((f) => f.at === cursor)), "[": () => choose(current - 1), "]": () => choose(current + 1), PageUp: () => zoom(1, -0.5), PageDown: () => zoom(1, 0.5),
+  ArrowLeft: () => step(-1), ArrowRight: () => step(1),
+  "+": () => zoom(0.5, 0), "=": () => zoom(0.5, 0), "-": () => zoom(2, 0),
+  0: reset, n: () => goTo(1), N: () => goTo(1), p: () => goTo(-1), P: () => goTo(-1),
+  Enter: () => reach(findings().find((f) => f.at === cursor)),
+  "[": () => choose(current - 1), "]": () => choose(current + 1),
+  PageUp: () => zoom(1, -0.5), PageDown: () => zoom(1, 0.5),
 };
 $("plot").addEventListener("keydown", (event) => {
   const action = keys[event.key];

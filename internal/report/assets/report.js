@@ -24,7 +24,8 @@ function sortBy(table, column, header) {
   const rows = [...body.rows].map((row, i) => ({row, i, v: value(row, column)}));
   rows.sort((a, b) => {
     if (a.v === null || b.v === null) return (a.v === null) - (b.v === null) || a.i - b.i; // empty ones last
-    const order = typeof a.v === "number" && typeof b.v === "number" ? a.v - b.v : String(a.v).localeCompare(String(b.v));
+    const order = typeof a.v === "number" && typeof b.v === "number" ? a.v - b.v
+        : String(a.v).localeCompare(String(b.v));
     return (down ? -order : order) || a.i - b.i;
   });
   body.append(...rows.map((r) => r.row));
@@ -41,7 +42,9 @@ for (const table of document.querySelectorAll("table.sortable")) {
 }
 
 // Paper has nothing to unfold.
-addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) d.open = true; });
+addEventListener("beforeprint", () => {
+  for (const d of document.querySelectorAll("details")) d.open = true;
+});
 
 if ($("filter")) {
   const show = () => {
@@ -50,7 +53,8 @@ if ($("filter")) {
     let shown = 0;
     const rows = [...$("table").tBodies[0].rows];
     for (const row of rows) {
-      const name = [0, 1, 2].map((i) => row.cells[i]?.title || row.cells[i]?.textContent || "").join(" ").toLowerCase();
+      const name = [0, 1, 2].map((i) => row.cells[i]?.title || row.cells[i]?.textContent || "").join(" ")
+          .toLowerCase();
       row.hidden = !(words.every((w) => name.includes(w)) && (wanted === "" || row.dataset.class === wanted));
       if (!row.hidden) shown++;
     }

@@ -1,16 +1,18 @@
-// Keeps a page up to date: when the hub reports a change, the page is read again, and the parts of it
-// that are marked with data-live are replaced. Pages work without it.
+// Keeps a page up to date: when the hub reports a change, the page is read again, and the parts of
+// it that are marked with data-live are replaced. Pages work without it.
 "use strict";
 (() => {
 const where = document.body.dataset.events;
 if (!where) return;
 
 // name identifies what has the focus, so that what replaces it gets it.
-const name = (e) => e.id ? "#" + CSS.escape(e.id) : e.getAttribute("href") ? `a[href="${CSS.escape(e.getAttribute("href"))}"]` : "";
+const name = (e) => e.id ? "#" + CSS.escape(e.id)
+    : e.getAttribute("href") ? `a[href="${CSS.escape(e.getAttribute("href"))}"]` : "";
 
 function replace(old, fresh) {
   if (old.innerHTML === fresh.innerHTML) return;
-  const focused = old.contains(document.activeElement) && document.activeElement !== old ? document.activeElement : null;
+  const focused = old.contains(document.activeElement) && document.activeElement !== old
+      ? document.activeElement : null;
   if (focused?.matches("input,select,button")) return; // it is being used: the next change will do
   old.replaceChildren(...fresh.childNodes);
   const again = focused && name(focused);
