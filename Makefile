@@ -94,7 +94,7 @@ instrument-cost: setup build
 REPEATING := ^Test(RestoreAfterKillAtEveryChange|RefusedWrites|RubbishInFiles|MissingFiles|Bombs|$\
 	DamagedRecordsAreOneRule|FIFOInTheDirectory|Examples|OutputRefused|OutputToFIFO|LongTexts|Faults|$\
 	ReportNeverReplaces|RerunCut|EveryCut|EveryCutWithArms|EveryCutWithStop|NothingMoves|SkimIsSmall|$\
-	SeriesAreBounded)$$
+	SeriesAreBounded|FilledDisk|DamagedSlotsOnABrokenDisk|ManyCuts|NothingIsStuck|SimulatePaper)$$
 SEQUENTIAL := $(addprefix krund/internal/analysis/,arith changepoint compare explain outlier sequential)
 test: setup build test-c
 	$(GO) vet ./...
@@ -102,7 +102,7 @@ test: setup build test-c
 	  $(filter-out $(SEQUENTIAL),$(shell $(GO) list ./...))
 	$(GO) test -vet=off $(SEQUENTIAL)
 	$(GO) test -vet=off -run '$(REPEATING)' \
-	  ./internal/boot ./internal/control ./internal/results ./cmd/krunctl
+	  ./internal/boot ./internal/control ./internal/hub/jobs ./internal/results ./cmd/krunctl
 
 ## test-nocounters  run the tests of TESTS (./...) with hardware counters hidden
 TESTS ?= ./...
