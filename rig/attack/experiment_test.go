@@ -15,37 +15,10 @@ const (
 // held is an experiment in one boot that changes one setting, with a benchmark that the test can
 // hold. more contains further lines of [experiment], sections further sections.
 func held(more, sections string) string {
-	return `[experiment]
-reboot = "none"
-executions = 2
-` + more + `
-[limits]
-timeout = "4m"
-heap = "none"
-
-[wait]
-startup = "0s"
-sync = "0s"
-
-[temperature]
-base_wait = "0s"
-
-[vms.CPython]
-runner = "python"
-path = "python3"
-iterations = 1
-variants = ["default"]
-
-[variants.default]
-entry = "bench.py"
-subfolder = "python"
-
+	return "[experiment]\nreboot = \"none\"\nexecutions = 2\n" + more + rig.Limits("4m", "none") + `
 [controls]
 stat_interval = { policy = "require", seconds = ` + changed + ` }
-` + sections + `
-[benchmarks]
-` + rig.HeldBenchmark + ` = { parameter = 0 }
-`
+` + sections + rig.Python(1) + rig.HeldBenchmark + " = { parameter = 0 }\n"
 }
 
 // withHeld boots a machine with experiments, keyed by name.

@@ -60,14 +60,7 @@ reboot = "none"
 attempts = 1
 executions = 1
 iterations = 5
-
-[wait]
-startup = "0s"
-sync = "0s"
-
-[temperature]
-base_wait = "0s"
-
+` + rig.NoWaits + `
 [controls]
 tickless = "require"
 

@@ -29,14 +29,7 @@ iterations = 1
 [limits]
 timeout = "10m"
 %s
-
-[wait]
-startup = "0s"
-sync = "0s"
-
-[temperature]
-base_wait = "0s"
-
+` + rig.NoWaits + `
 [controls]
 tickless = "require"
 

@@ -22,42 +22,8 @@ const (
 	own = "krund.entry"
 )
 
-const text = `
-[experiment]
-executions = 3
-
-[boot]
-entry = "krund"
-
-[limits]
-timeout = "10m"
-heap = "256MiB"
-
-[wait]
-startup = "0s"
-sync = "0s"
-
-[temperature]
-base_wait = "0s"
-
-[vms.CPython]
-runner = "python"
-path = "python3"
-iterations = 1
-variants = ["default-python"]
-
-[variants.default-python]
-entry = "bench.py"
-subfolder = "python"
-
-[benchmarks]
-waits = { parameter = 1 }
-
-[controls]
-isolcpus = "warn"
-cstates = "warn"
-overcommit = "warn"
-`
+var text = "[experiment]\nexecutions = 3\n\n[boot]\nentry = \"krund\"\n" + rig.Limits("10m", "256MiB") +
+	rig.Python(1) + "waits = { parameter = 1 }\n" + rig.WarnOnly
 
 // mount mounts the partition of the boot disk, because there is no udev.
 const mount = `[Unit]

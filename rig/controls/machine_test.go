@@ -18,33 +18,8 @@ func directory(name string) string { return rig.ExperimentHome + "/" + name + ".
 // experiment returns an experiment in one boot with one key, whose benchmark the test can hold.
 // more contains further lines of [experiment].
 func experiment(more string) string {
-	return `[experiment]
-reboot = "none"
-` + more + `
-[limits]
-timeout = "4m"
-heap = "256MiB"
-
-[wait]
-startup = "0s"
-sync = "0s"
-
-[temperature]
-base_wait = "0s"
-
-[vms.CPython]
-runner = "python"
-path = "python3"
-iterations = 1
-variants = ["default-python"]
-
-[variants.default-python]
-entry = "bench.py"
-subfolder = "python"
-
-[benchmarks]
-` + rig.HeldBenchmark + ` = { parameter = 0 }
-`
+	return "[experiment]\nreboot = \"none\"\n" + more + rig.Limits("4m", "256MiB") + rig.Python(1) +
+		rig.HeldBenchmark + " = { parameter = 0 }\n"
 }
 
 // begin writes the configuration, removes an earlier experiment of that name, and starts krund as a

@@ -31,14 +31,7 @@ attempts = %d
 
 [limits]
 timeout = "5m"
-
-[wait]
-startup = "0s"
-sync = "0s"
-
-[temperature]
-base_wait = "0s"
-
+` + rig.NoWaits + `
 [counters]
 %s
 

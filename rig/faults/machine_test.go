@@ -78,35 +78,7 @@ func machine(t *testing.T, name, top string, benchmarks ...string) *rig.Machine 
 
 // experiment returns a configuration; top contains lines of [experiment].
 func experiment(top string, benchmarks ...string) string {
-	text := "[experiment]\n" + top + `
-[limits]
-timeout = "10m"
-heap = "none"
-
-[wait]
-startup = "0s"
-sync = "0s"
-
-[temperature]
-base_wait = "0s"
-
-[vms.CPython]
-runner = "python"
-path = "python3"
-iterations = 2
-variants = ["default-python"]
-
-[variants.default-python]
-entry = "bench.py"
-subfolder = "python"
-
-[controls]
-isolcpus = "warn"
-cstates = "warn"
-overcommit = "warn"
-
-[benchmarks]
-`
+	text := "[experiment]\n" + top + rig.Limits("10m", "none") + rig.WarnOnly + rig.Python(2)
 	for _, b := range benchmarks {
 		text += fmt.Sprintf("%s = { parameter = 1000 }\n", b)
 	}

@@ -29,38 +29,7 @@ const (
 )
 
 // quick has one benchmark in C with six executions, and nothing to wait for.
-const quick = `
-[experiment]
-executions = 6
-
-[limits]
-timeout = "3m"
-heap = "256MiB"
-
-[wait]
-startup = "0s"
-sync = "0s"
-
-[temperature]
-base_wait = "0s"
-
-[vms.C]
-runner = "c"
-iterations = 50
-variants = ["default-c"]
-
-[variants.default-c]
-entry = "bench.so"
-subfolder = "c"
-
-[benchmarks]
-nbody = { parameter = 100 }
-
-[controls]
-isolcpus = "warn"
-cstates = "warn"
-overcommit = "warn"
-`
+var quick = "[experiment]\nexecutions = 6\n" + rig.Limits("3m", "256MiB") + rig.NBody(50) + rig.WarnOnly
 
 // kills is how often the hub is killed: KRUND_RIG_KILLS, or fewer than a campaign would.
 func kills(t *testing.T) int64 {

@@ -15,42 +15,10 @@ import (
 )
 
 // brief is an experiment of two executions that uses the benchmarks installed by the package.
-const brief = `
-[experiment]
-executions = 2
-benchmarks = "/usr/lib/krund/benchmarks"
-` + common
+var brief = "[experiment]\nexecutions = 2\nbenchmarks = \"/usr/lib/krund/benchmarks\"\n" + common
 
 // common is the rest of the configuration of a short experiment.
-const common = `
-[limits]
-timeout = "5m"
-heap = "256MiB"
-
-[wait]
-startup = "0s"
-sync = "0s"
-
-[temperature]
-base_wait = "0s"
-
-[vms.C]
-runner = "c"
-iterations = 2
-variants = ["default-c"]
-
-[variants.default-c]
-entry = "bench.so"
-subfolder = "c"
-
-[benchmarks]
-nbody = { parameter = 100 }
-
-[controls]
-isolcpus = "warn"
-cstates = "warn"
-overcommit = "warn"
-`
+var common = rig.Limits("5m", "256MiB") + rig.NBody(2) + rig.WarnOnly
 
 // debianPackage returns the package built by make release; it skips the test if there is none.
 func debianPackage(t *testing.T) string {

@@ -21,22 +21,7 @@ const (
 
 // quick has two benchmarks in C and Python with two executions each: eight slots. It changes every
 // setting of the rig's machine, and requires nothing that does not fit into 512 MB.
-const quick = `
-[experiment]
-executions = 2
-order = "interleaved"
-
-[limits]
-timeout = "3m"
-heap = "256MiB"
-
-[wait]
-startup = "0s"
-sync = "0s"
-
-[temperature]
-base_wait = "0s"
-
+var quick = "[experiment]\nexecutions = 2\norder = \"interleaved\"\n" + rig.Limits("3m", "256MiB") + `
 [vms.C]
 runner = "c"
 iterations = 5
@@ -59,12 +44,7 @@ subfolder = "python"
 [benchmarks]
 nbody = { parameter = 1000 }
 fannkuch_redux = { parameter = 7 }
-
-[controls]
-isolcpus = "warn"
-cstates = "warn"
-overcommit = "warn"
-`
+` + rig.WarnOnly
 
 const slots = 8
 

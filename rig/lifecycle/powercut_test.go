@@ -49,39 +49,8 @@ func TestPowerCuts(t *testing.T) {
 const shortSlots = 4
 
 // short is a short experiment that allows as many attempts as there may be cuts.
-const short = `
-[experiment]
-executions = 4
-attempts = 20
-
-[limits]
-timeout = "5m"
-heap = "256MiB"
-
-[wait]
-startup = "0s"
-sync = "0s"
-
-[temperature]
-base_wait = "0s"
-
-[vms.C]
-runner = "c"
-iterations = 2
-variants = ["default-c"]
-
-[variants.default-c]
-entry = "bench.so"
-subfolder = "c"
-
-[benchmarks]
-nbody = { parameter = 100 }
-
-[controls]
-isolcpus = "warn"
-cstates = "warn"
-overcommit = "warn"
-`
+var short = "[experiment]\nexecutions = 4\nattempts = 20\n" + rig.Limits("5m", "256MiB") + rig.NBody(2) +
+	rig.WarnOnly
 
 // cutSuite is the state shared by all experiments of a campaign.
 type cutSuite struct {

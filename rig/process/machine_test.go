@@ -34,14 +34,7 @@ skip = [%s]
 
 [limits]
 %s
-
-[wait]
-startup = "0s"
-sync = "0s"
-
-[temperature]
-base_wait = "0s"
-
+` + rig.NoWaits + `
 [controls]
 tickless = "require"
 %s

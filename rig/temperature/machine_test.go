@@ -20,33 +20,8 @@ var directory = rig.ExperimentHome + "/" + name + ".krun"
 // [experiment], gate lines of [temperature], policy is that of the control. A hook tells the rig
 // that the gate comes next, and notifications are written to a file.
 func experiment(top, gate, policy string) string {
-	return fmt.Sprintf(`[experiment]
-%s
-
-[limits]
-timeout = "10m"
-heap = "256MiB"
-
-[wait]
-startup = "0s"
-sync = "0s"
-
-[temperature]
-base_wait = "0s"
-%s
-
-[vms.CPython]
-runner = "python"
-path = "python3"
-iterations = 1
-variants = ["default-python"]
-
-[variants.default-python]
-entry = "bench.py"
-subfolder = "python"
-
-[benchmarks]
-%s = { parameter = 0 }
+	return "[experiment]\n" + top + "\n" + rig.Limits("10m", "256MiB") + gate + "\n" + rig.Python(1) +
+		fmt.Sprintf(`%s = { parameter = 0 }
 
 [hooks]
 before = [["/bin/sh", "-c", "echo RIG-HOOK >/dev/ttyS0"]]
@@ -59,7 +34,7 @@ temperature = %q
 isolcpus = "warn"
 overcommit = "warn"
 tickless = "warn"
-`, top, gate, rig.HeldBenchmark, policy)
+`, rig.HeldBenchmark, policy)
 }
 
 // hardware is a machine with an experiment of two executions. The first start reads the base
