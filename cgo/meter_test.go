@@ -24,18 +24,8 @@ func attach(t *testing.T, b *Buffer) {
 }
 
 func TestMeterInSharedBuffer(t *testing.T) {
-	b, err := Create(Spec{Iterations: 3, Columns: []Column{{"cycles", "", 0}, {"cycles", "", 1}},
+	b, m := counting(t, Spec{Iterations: 3, Columns: []Column{{"cycles", "", 0}, {"cycles", "", 1}},
 		UserColumns: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.Close() })
-	attach(t, b)
-	m, err := NewMeter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
 	if m.Iterations() != 3 {
 		t.Errorf("%d iterations are planned, want 3", m.Iterations())
 	}
@@ -100,17 +90,7 @@ func TestMeterInSharedBuffer(t *testing.T) {
 // counted.
 func TestMeterEvents(t *testing.T) {
 	const each, writers = 100, 4
-	b, err := Create(Spec{Iterations: 3, Events: each*writers - 7})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.Close() })
-	attach(t, b)
-	m, err := NewMeter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
+	b, m := counting(t, Spec{Iterations: 3, Events: each*writers - 7})
 	var all sync.WaitGroup
 	for w := range writers {
 		all.Go(func() {
@@ -145,17 +125,7 @@ func TestMeterEvents(t *testing.T) {
 // TestMeterIsAskedToStop checks that Stop reaches the measured side, and that
 // what was measured before it is complete.
 func TestMeterIsAskedToStop(t *testing.T) {
-	b, err := Create(Spec{Iterations: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.Close() })
-	attach(t, b)
-	m, err := NewMeter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
+	b, m := counting(t, Spec{Iterations: 1000})
 	n := 0
 	for ; !m.ShouldStop(); n++ {
 		if err := errors.Join(m.Begin(), m.End()); err != nil {
@@ -178,17 +148,7 @@ func TestMeterIsAskedToStop(t *testing.T) {
 
 // TestMeterRefuses checks that misuse is an error, also in the buffer.
 func TestMeterRefuses(t *testing.T) {
-	b, err := Create(Spec{Iterations: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.Close() })
-	attach(t, b)
-	m, err := NewMeter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
+	b, m := counting(t, Spec{Iterations: 1})
 	if _, err := m.Column("gc", ""); !errors.Is(err, EFULL) {
 		t.Errorf("column without a place: %v, want EFULL", err)
 	}
@@ -234,17 +194,7 @@ func TestMeterAlone(t *testing.T) {
 
 // TestReadWhileMeasuring: a reader in the middle finds nothing wrong.
 func TestReadWhileMeasuring(t *testing.T) {
-	b, err := Create(Spec{Iterations: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.Close() })
-	attach(t, b)
-	m, err := NewMeter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
+	b, m := counting(t, Spec{Iterations: 1 << 20})
 	measured := make(chan error)
 	go func() {
 		for !m.ShouldStop() {
