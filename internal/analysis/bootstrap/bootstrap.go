@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
+
+	"krund/internal/analysis/parallel"
 )
 
 // Scheme selects how executions are combined: see the package comment.
@@ -117,7 +118,7 @@ func Resample(executions [][][]float64, o Options) ([][]float64, error) {
 			jobs = append(jobs, func() { r.fill(means[e], from, to, o.Seed, uint64(e)) })
 		}
 	}
-	run(jobs, o.Workers)
+	parallel.Each(len(jobs), o.Workers, func(i int) { jobs[i]() })
 	return means, nil
 }
 
@@ -129,30 +130,6 @@ func (o Options) count() int {
 		return DefaultResamples
 	}
 	return o.Resamples
-}
-
-// run executes the jobs on the given number of goroutines.
-func run(jobs []func(), workers int) {
-	if workers < 2 {
-		for _, job := range jobs {
-			job()
-		}
-		return
-	}
-	queue := make(chan func())
-	var done sync.WaitGroup
-	for range min(workers, len(jobs)) {
-		done.Go(func() {
-			for job := range queue {
-				job()
-			}
-		})
-	}
-	for _, job := range jobs {
-		queue <- job
-	}
-	close(queue)
-	done.Wait()
 }
 
 // resampler resamples one execution.

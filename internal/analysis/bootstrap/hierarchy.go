@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"krund/internal/analysis/parallel"
 )
 
 // Index selects how the indexes of a hierarchical resample are drawn.
@@ -111,7 +113,7 @@ func (h *Hierarchy) Fill(means []float64, seed uint64, workers int) {
 		part := means[from:min(from+blockSize, len(means))]
 		jobs = append(jobs, func() { h.fill(part, from, seed) })
 	}
-	run(jobs, workers)
+	parallel.Each(len(jobs), workers, func(i int) { jobs[i]() })
 }
 
 func (h *Hierarchy) fill(means []float64, from int, seed uint64) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/parallel"
 	"krund/internal/analysis/warmup"
 )
 
@@ -50,7 +51,7 @@ func Explain(info dataset.Info, doc *warmup.Document, p Parameters, workers int,
 	result := &Document{Format: Format, Source: info, Parameters: p, Keys: make([]Key, len(doc.Pairs)),
 		Problems: []string{}}
 	errs := make([]error, len(doc.Pairs))
-	warmup.Parallel(len(doc.Pairs), workers, func(i int) {
+	parallel.Each(len(doc.Pairs), workers, func(i int) {
 		a := &doc.Pairs[i]
 		pair := dataset.Pair{Key: a.ParsedKey()}
 		for e := range a.Executions {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"krund/internal/analysis/parallel"
 	"krund/internal/analysis/warmup"
 )
 
@@ -78,7 +79,7 @@ func TestNothingInjected(t *testing.T) {
 		} {
 			v.n, v.executions = size.n, size.executions
 			explained := make([]int, size.keys)
-			warmup.Parallel(size.keys, 2, func(c int) {
+			parallel.Each(size.keys, 2, func(c int) {
 				g := v.generate(rand.New(rand.NewPCG(heldOut+uint64(v.n+v.executions), uint64(c))), nil)
 				k := g.explained(Default())
 				explained[c] = explains(&k)

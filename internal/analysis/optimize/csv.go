@@ -22,18 +22,14 @@ func csvHeader() []string {
 
 // WriteCSV writes a row for each benchmark, preceded by the header if it is wanted.
 func (f *Findings) WriteCSV(w *csv.Writer, header bool) error {
+	var rows [][]string
 	if header {
-		if err := w.Write(csvHeader()); err != nil {
-			return err
-		}
+		rows = append(rows, csvHeader())
 	}
 	for i := range f.Results {
-		if err := w.Write(f.row(i)); err != nil {
-			return err
-		}
+		rows = append(rows, f.row(i))
 	}
-	w.Flush()
-	return w.Error()
+	return w.WriteAll(rows)
 }
 
 // row returns the cells of a benchmark; missing values are empty.

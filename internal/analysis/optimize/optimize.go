@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"krund/internal/analysis/parallel"
 )
 
 // Options of Optimize. Zero values select the paper's defaults.
@@ -128,32 +130,17 @@ func Optimize(s *Suite, o Options, progress func(done int)) ([]Result, error) {
 	return results, nil
 }
 
-// each calls do for 0..n-1 on the given number of goroutines.
+// each calls do for 0..n-1 on the given number of goroutines, and progress after each.
 func each(n, workers int, progress func(int), do func(int)) {
-	var group sync.WaitGroup
 	var lock sync.Mutex
-	next, done := 0, 0
-	work := func() {
-		for {
-			lock.Lock()
-			i := next
-			next++
-			lock.Unlock()
-			if i >= n {
-				return
-			}
-			do(i)
-			lock.Lock()
-			done++
-			if progress != nil {
-				progress(done)
-			}
-			lock.Unlock()
+	done := 0
+	parallel.Each(n, workers, func(i int) {
+		do(i)
+		lock.Lock()
+		defer lock.Unlock()
+		done++
+		if progress != nil {
+			progress(done)
 		}
-	}
-	for range max(1, min(workers, n)) - 1 {
-		group.Go(work)
-	}
-	work()
-	group.Wait()
+	})
 }

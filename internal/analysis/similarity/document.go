@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/parallel"
 	"krund/internal/analysis/warmup"
 	"krund/internal/key"
 )
@@ -92,7 +93,7 @@ func CompareKeys(d *dataset.Dataset, column string, s Options, workers int) (*Do
 		Keys: make([]KeyDocument, len(d.Pairs)), Problems: append([]string{}, d.Problems...),
 	}
 	failed := make([]error, len(d.Pairs))
-	warmup.Parallel(len(d.Pairs), workers, func(i int) {
+	parallel.Each(len(d.Pairs), workers, func(i int) {
 		series := warmup.SeriesOf(&d.Pairs[i], column)
 		r, err := Of(series.Series, s)
 		if err != nil {
@@ -142,21 +143,17 @@ func (m *MeasuresDocument) Measures() Measures { return Measures{m.M1, m.M2, m.M
 
 // WriteCSV writes a row for each key, preceded by the header if it is wanted.
 func (d *Document) WriteCSV(w *csv.Writer, header bool) error {
+	var rows [][]string
 	if header {
-		if err := w.Write([]string{
+		rows = append(rows, []string{
 			"source", "key", "executions", "left_out", "compared", "m1", "m2", "m3", "m4", "m5", "above",
 			"verdict", "same", "clusters", "last_merge", "outliers", "verdict_of_rest",
-		}); err != nil {
-			return err
-		}
+		})
 	}
 	for i := range d.Keys {
-		if err := w.Write(d.Keys[i].row(d.Source.Source)); err != nil {
-			return err
-		}
+		rows = append(rows, d.Keys[i].row(d.Source.Source))
 	}
-	w.Flush()
-	return w.Error()
+	return w.WriteAll(rows)
 }
 
 func (k *KeyDocument) row(source string) []string {

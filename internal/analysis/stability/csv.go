@@ -23,29 +23,21 @@ func csvHeader() []string {
 // WriteCSV writes a row for each key and criterion, or one for a key without criteria, preceded by
 // the header if it is wanted.
 func (d *Document) WriteCSV(w *csv.Writer, header bool) error {
+	var rows [][]string
 	if header {
-		if err := w.Write(csvHeader()); err != nil {
-			return err
-		}
+		rows = append(rows, csvHeader())
 	}
 	for i := range d.Keys {
 		k := &d.Keys[i]
 		head := []string{d.Source.Source, k.Key, k.Problem, k.Step}
-		rows := [][]string{append(head, make([]string, len(csvHeader())-len(head))...)}
-		if len(k.Criteria) > 0 {
-			rows = rows[:0]
+		if len(k.Criteria) == 0 {
+			rows = append(rows, append(head, make([]string, len(csvHeader())-len(head))...))
 		}
 		for j := range k.Criteria {
 			rows = append(rows, slices.Concat(head, k.Criteria[j].row(k, d.Parameters.Profile)))
 		}
-		for _, row := range rows {
-			if err := w.Write(row); err != nil {
-				return err
-			}
-		}
 	}
-	w.Flush()
-	return w.Error()
+	return w.WriteAll(rows)
 }
 
 func (c *CriterionDocument) row(k *KeyDocument, profile Profile) []string {

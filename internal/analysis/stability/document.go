@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/parallel"
 	"krund/internal/analysis/warmup"
 	"krund/internal/key"
 )
@@ -101,7 +102,7 @@ func JudgeKeys(d *dataset.Dataset, criteria []Criterion, p Parameters, workers i
 	}
 	var lock sync.Mutex
 	failed := make([]error, len(d.Pairs))
-	warmup.Parallel(len(d.Pairs), workers, func(i int) {
+	parallel.Each(len(d.Pairs), workers, func(i int) {
 		doc.Keys[i], failed[i] = judgeKey(&d.Pairs[i], criteria, p)
 		lock.Lock()
 		defer lock.Unlock()

@@ -3,10 +3,10 @@ package warmup
 import (
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/parallel"
 )
 
 // Options control how an analysis runs; except for NoPerformance they do not affect its result.
@@ -75,7 +75,7 @@ func analyzePair(pair *dataset.Pair, p Parameters, o Options, report *reporter) 
 	}
 	w := prepare(pair, p)
 	w.result.InputHash = hash
-	Parallel(len(pair.Executions), o.Workers, func(i int) {
+	parallel.Each(len(pair.Executions), o.Workers, func(i int) {
 		w.analyze(i, p)
 		report.done()
 	})
@@ -93,26 +93,6 @@ func (d *Document) find(key, hash string) *Pair {
 		}
 	}
 	return nil
-}
-
-// Parallel calls do(0) to do(n-1) on the given number of goroutines.
-func Parallel(n, workers int, do func(i int)) {
-	if workers < 2 {
-		for i := range n {
-			do(i)
-		}
-		return
-	}
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(workers, n) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	all.Wait()
 }
 
 // Unit is the unit of a column's values in analysis (dataset.Seconds for

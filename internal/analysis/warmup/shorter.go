@@ -6,6 +6,7 @@ import (
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/howlong"
+	"krund/internal/analysis/parallel"
 )
 
 // ShorterOptions select the shorter experiments that HowLong evaluates.
@@ -25,7 +26,7 @@ func HowLong(d *dataset.Dataset, doc *Document, o ShorterOptions) (*howlong.Stud
 	p := doc.Parameters
 	full := make([]howlong.Conclusion, len(doc.Pairs))
 	errs := make([]error, len(doc.Pairs))
-	Parallel(len(doc.Pairs), o.Workers, func(i int) {
+	parallel.Each(len(doc.Pairs), o.Workers, func(i int) {
 		w := prepare(&d.Pairs[i], p)
 		w.result.Executions = doc.Pairs[i].Executions
 		full[i], errs[i] = w.conclusion(p, o.Resamples)
@@ -42,7 +43,7 @@ func HowLong(d *dataset.Dataset, doc *Document, o ShorterOptions) (*howlong.Stud
 	points := make([][]howlong.Point, len(o.Percents))
 	both := make([][]howlong.Shorter, len(o.Percents))
 	fails := make([]error, len(o.Percents))
-	Parallel(len(o.Percents), o.Workers, func(k int) {
+	parallel.Each(len(o.Percents), o.Workers, func(k int) {
 		part := o.Percents[k] / 100
 		points[k], both[k], fails[k] = cutStudy(d, full, part, int(part*float64(longest)), p, o)
 	})

@@ -7,8 +7,8 @@ package warmupend
 import (
 	"math"
 
+	"krund/internal/analysis/parallel"
 	"krund/internal/analysis/stability"
-	"krund/internal/analysis/warmup"
 )
 
 // Tolerance is the largest error of an end of warm-up that counts as right, in steps: with steps of
@@ -85,7 +85,7 @@ func Of(list []Execution, p stability.Parameters, workers int) (rows []Row, shor
 		return nil, 0, err
 	}
 	ends := make([][]end, len(long))
-	warmup.Parallel(len(long), workers, func(i int) { ends[i] = endsOf(cuts[i], starts[i], p) })
+	parallel.Each(len(long), workers, func(i int) { ends[i] = endsOf(cuts[i], starts[i], p) })
 	for _, name := range names() {
 		rows = append(rows, Row{Policy: name})
 	}

@@ -1,0 +1,27 @@
+// Package parallel runs independent computations on several goroutines.
+package parallel
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Each calls do(0) to do(n-1) on the given number of goroutines; below 2 in order, on this one.
+func Each(n, workers int, do func(i int)) {
+	if workers < 2 {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(workers, n) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	all.Wait()
+}
