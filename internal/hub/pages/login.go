@@ -40,7 +40,8 @@ func (p *Pages) login(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *Pages) loginPage(next, failed string) Login {
-	return Login{Frame: Frame{Title: "Log in", Now: p.db.Now()}, Next: next, Failed: failed}
+	return Login{Frame: Frame{Title: "Log in", Now: p.db.Now()}, Next: next, Failed: failed,
+		Provider: p.Provider}
 }
 
 // logIn makes a session for a token. A machine has no pages.

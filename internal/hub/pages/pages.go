@@ -22,6 +22,8 @@ import (
 
 // Pages answers browsers. Its routes are in [Pages.Routes].
 type Pages struct {
+	Provider string // path of the log-in with OpenID Connect; "": there is none
+
 	db      *database.DB
 	store   store.Store
 	log     *slog.Logger

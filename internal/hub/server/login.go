@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -219,18 +220,32 @@ func (s *Server) identified(r *http.Request) (access.Identity, error) {
 	if err != nil {
 		return who, refused(err)
 	}
+	if id.Nonce != access.Hash("nonce "+part.Value) {
+		return who, refused(errors.New("the nonce is another"))
+	}
+	name, err := nameOf(r.Context(), provider, id, tokens)
+	if err != nil {
+		return who, refused(err)
+	}
+	return s.known(r.Context(), name, id.Issuer+" "+id.Subject, s.Login.OIDC.Role)
+}
+
+// nameOf returns the name that a provider has for a user, in the token or else in its document about
+// the user (OpenID Connect Core 1.0, section 5.4: there, unless the provider chooses otherwise).
+func nameOf(ctx context.Context, p *oidc.Provider, id *oidc.IDToken, tokens *oauth2.Token) (string, error) {
 	var claims struct {
 		Name  string `json:"preferred_username"`
 		Email string `json:"email"`
 	}
-	if id.Nonce != access.Hash("nonce "+part.Value) {
-		return who, refused(errors.New("the nonce is another"))
+	err := id.Claims(&claims)
+	if err == nil && claims.Name == "" && claims.Email == "" && p.UserInfoEndpoint() != "" {
+		var info *oidc.UserInfo
+		if info, err = p.UserInfo(ctx, oauth2.StaticTokenSource(tokens)); err == nil {
+			err = info.Claims(&claims)
+		}
+		if err == nil && info.Subject != id.Subject {
+			err = errors.New("the document about the user is about another one")
+		}
 	}
-	if err := id.Claims(&claims); err != nil {
-		return who, refused(err)
-	}
-	if claims.Name == "" {
-		claims.Name = claims.Email
-	}
-	return s.known(r.Context(), claims.Name, id.Issuer+" "+id.Subject, s.Login.OIDC.Role)
+	return cmp.Or(claims.Name, claims.Email), err
 }

@@ -29,6 +29,8 @@ type provider struct {
 	nonce     string // of the last request
 	forged    string // another nonce, if not ""
 	challenge string
+	named     string // the claim with the user's name in the token
+	about     string // subject of the document about the user
 }
 
 func newProvider(t *testing.T) *provider {
@@ -37,7 +39,7 @@ func newProvider(t *testing.T) *provider {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &provider{key: key}
+	p := &provider{key: key, named: "preferred_username", about: "17"}
 	mux := http.NewServeMux()
 	p.Server = httptest.NewServer(mux)
 	t.Cleanup(p.Close)
@@ -49,8 +51,14 @@ func newProvider(t *testing.T) *provider {
 	}
 	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/auth",
-			"token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
+			"token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys", "userinfo_endpoint": p.URL + "/user",
 			"id_token_signing_alg_values_supported": []string{"RS256"}})
+	})
+	mux.HandleFunc("/user", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer a" {
+			t.Error("it was not asked with its token")
+		}
+		answer(w, map[string]any{"sub": p.about, "email": "ada@example.org"})
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k",
@@ -79,8 +87,8 @@ func (p *provider) sign(t *testing.T) string {
 	if p.forged != "" {
 		p.nonce = p.forged
 	}
-	claims := fmt.Sprintf(`{"iss":%q,"aud":"hub","sub":"17","nonce":%q,"preferred_username":"ada","exp":%d,`+
-		`"iat":%d}`, p.URL, p.nonce, time.Now().Add(time.Hour).Unix(), time.Now().Unix())
+	claims := fmt.Sprintf(`{"iss":%q,"aud":"hub","sub":"17","nonce":%q,%q:"ada","exp":%d,`+
+		`"iat":%d}`, p.URL, p.nonce, p.named, time.Now().Add(time.Hour).Unix(), time.Now().Unix())
 	signed, err := signer.Sign([]byte(claims))
 	if err != nil {
 		t.Fatal(err)
@@ -114,6 +122,9 @@ func TestOIDC(t *testing.T) {
 		t.Fatal(err)
 	}
 	browser := &http.Client{Jar: jar}
+	if _, text := get(browser, "/login"); !strings.Contains(text, `href="/login/oidc"`) {
+		t.Errorf("the page to log in has no link to the provider:\n%s", text)
+	}
 	if code, text := get(browser, "/login/oidc"); code != 200 || !strings.Contains(text, "ada") {
 		t.Errorf("%d: the page after log-in does not name the user", code)
 	}
@@ -124,12 +135,23 @@ func TestOIDC(t *testing.T) {
 	if code, _ := get(&http.Client{}, "/login/oidc/callback?code=c&state=x"); code != 400 {
 		t.Errorf("a log-in that another browser began: status %d, want 400", code)
 	}
-	p.forged = "other"
-	fresh, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
+	fresh := func() *http.Client {
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &http.Client{Jar: jar}
 	}
-	if code, _ := get(&http.Client{Jar: fresh}, "/login/oidc"); code != 403 {
+	p.named, p.about = "name", "18" // a name that others may have, too
+	if code, _ := get(fresh(), "/login/oidc"); code != 403 {
+		t.Errorf("a document about another user: status %d, want 403", code)
+	}
+	p.about = "17"
+	if code, text := get(fresh(), "/login/oidc"); code != 200 || !strings.Contains(text, "ada") {
+		t.Errorf("%d: the name is not in the token, and the page does not name the user", code)
+	}
+	p.forged = "other"
+	if code, _ := get(fresh(), "/login/oidc"); code != 403 {
 		t.Errorf("another nonce: status %d, want 403", code)
 	}
 }

@@ -74,8 +74,10 @@ func (s *Server) Routes() []Route {
 		{"POST " + api.PathExperiments + "/{id}/request", access.User, s.request},
 	}
 	if s.Login.OIDC != nil {
-		routes = append(routes, Route{"GET /login/oidc", Anyone, s.toProvider},
-			Route{"GET /login/oidc/callback", Anyone, s.fromProvider})
+		const path = "/login/oidc"
+		s.Pages.Provider = path
+		routes = append(routes, Route{"GET " + path, Anyone, s.toProvider},
+			Route{"GET " + path + "/callback", Anyone, s.fromProvider})
 	}
 	for _, route := range s.Pages.Routes() {
 		routes = append(routes, Route(route))
