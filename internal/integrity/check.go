@@ -240,7 +240,7 @@ const (
 
 var ownFiles = map[string]bool{
 	scheduleFile: true, configFile: true, resultsDir: true, "journal": true, "log": true, "lock": true,
-	"holder":        true,
+	"holder": true, "hub.json": true,
 	"analysis.json": true, "decisions.json": true, "fingerprint.json": true, "noise.json": true,
 	string(directory.Hold): true,
 	string(directory.Stop): true, "reserve": true, rerun.File: true,

@@ -274,6 +274,7 @@ func TestMachineFiles(t *testing.T) {
 		{"a list", "fingerprint.json", "[]", "fingerprint_damaged"},
 		{"sound decisions", "decisions.json", `{"format":1,"groups":[]}`, ""},
 		{"decisions cut off", "decisions.json", `{"format":1,"gro`, "decisions_damaged"},
+		{"what a hub has", "hub.json", `{"format":1}`, ""},
 		{"empty journal", "journal", "", ""},
 		{"a torn end", "journal", first, ""},
 	} {
