@@ -82,7 +82,7 @@ func effectText(e *compare.Effect, alone bool) string {
 	if e == nil {
 		return ""
 	}
-	i, number := e.Ratio, func(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
+	i, number := e.Ratio, func(v float64) string { return display.Fixed(v, 4) }
 	sign := ""
 	if i == nil {
 		i, number, sign = e.Difference, Number, "difference "

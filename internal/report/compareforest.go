@@ -127,16 +127,20 @@ func ratioTick(v float64) string {
 	if v >= 2.5 || v <= 0.4 {
 		return "×" + strconv.FormatFloat(v, 'g', 3, 64)
 	}
-	return signed(v, 'g', 3)
+	return signed(v, threeDigits)
 }
 
+func threeDigits(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
+
+func oneDecimal(v float64) string { return display.Fixed(v, 1) }
+
 // signed writes a ratio as a change in percent, with a sign: "+3.1 %".
-func signed(ratio float64, format byte, digits int) string {
+func signed(ratio float64, number func(float64) string) string {
 	p := 100 * (ratio - 1)
 	if math.Abs(p) < 1e-9 { // 1 + 5/100 - 5/100
 		p = 0
 	}
-	text := strconv.FormatFloat(math.Abs(p), format, digits, 64)
+	text := number(math.Abs(p))
 	if strings.Trim(text, "0.") == "" {
 		return text + " %"
 	}
@@ -148,8 +152,8 @@ func signed(ratio float64, format byte, digits int) string {
 
 // changeText writes a ratio and its interval as changes: "+3.1 % (+1.0, +5.2)".
 func changeText[T ~float64](ratio, low, high T) string {
-	bound := func(v T) string { return strings.TrimSuffix(signed(float64(v), 'f', 1), " %") }
-	return fmt.Sprintf("%s (%s, %s)", signed(float64(ratio), 'f', 1), bound(low), bound(high))
+	bound := func(v T) string { return strings.TrimSuffix(signed(float64(v), oneDecimal), " %") }
+	return fmt.Sprintf("%s (%s, %s)", signed(float64(ratio), oneDecimal), bound(low), bound(high))
 }
 
 // compareNames names the keys of a comparison with short packages, as benchmark and "VM variant".

@@ -222,7 +222,7 @@ func (f *HistoryFigure) points(p panel) {
 // change draws a line where a change most probably happened, and its size.
 func (f *HistoryFigure) change(p panel, c *history.Change) {
 	style := changeInk
-	text := signed(c.Ratio, 'g', 3)
+	text := signed(c.Ratio, threeDigits)
 	if c.Muted {
 		style, text = differentInk, text+" muted"
 	}

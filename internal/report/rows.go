@@ -187,14 +187,14 @@ func (r Row) ExecutionsText() string {
 }
 
 // Number formats a number of iterations, or another number without a unit, with four significant
-// digits, without exponent unless it is very small; from 1000 with one decimal, as in the study's
-// tables.
+// digits, without exponent unless it is very small or very large; from 1000 with one decimal, as in
+// the study's tables.
 func Number(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v):
 		return ""
 	case a >= 1000:
-		return strconv.FormatFloat(v, 'f', 1, 64)
+		return display.Fixed(v, 1)
 	case a != 0 && a < 1e-4:
 		return strconv.FormatFloat(v, 'e', 3, 64)
 	default:

@@ -91,8 +91,10 @@ func Percent(v float64) string {
 		return strconv.FormatFloat(p, 'g', 2, 64) + " %"
 	case math.Abs(p) < 100:
 		return strconv.FormatFloat(p, 'g', 3, 64) + " %"
-	default:
+	case math.Abs(p) < 1e15:
 		return strconv.FormatFloat(p, 'f', 0, 64) + " %"
+	default:
+		return strconv.FormatFloat(p, 'e', 2, 64) + " %"
 	}
 }
 
