@@ -26,3 +26,22 @@ func TestReportDirectoryFull(t *testing.T) {
 		t.Error("the old report has changed")
 	}
 }
+
+// TestReportOfOneMachine: a hub keeps an experiment in ID/MACHINE/NAME.krun also if it is of one
+// machine.
+func TestReportOfOneMachine(t *testing.T) {
+	dir := t.TempDir()
+	all := filepath.Join(dir, "all")
+	if err := os.MkdirAll(filepath.Join(all, "lab1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	in := krundDirectory(t, dir)
+	if err := os.Rename(in, filepath.Join(all, "lab1", filepath.Base(in))); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"report", "-o", filepath.Join(dir, "out")}, {"startup"}} {
+		if r := krunctl(t, append(args, all)...); r.code != exitOK {
+			t.Error(r.text())
+		}
+	}
+}

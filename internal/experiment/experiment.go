@@ -44,10 +44,15 @@ func DirectoryOf(arg string) string {
 // file.
 func ConfigOf(dir string) string { return strings.TrimSuffix(filepath.Clean(dir), ".krun") + ".toml" }
 
-// Open opens the experiment that arg names, for reading.
+// Open opens the experiment that arg names, for reading. If several machines share it, the error
+// names one of their directories.
 func Open(fsys durable.FS, arg string) (Experiment, error) {
-	d, err := directory.Open(fsys, DirectoryOf(arg))
-	return Experiment{d}, oneMachine(fsys, arg, err)
+	dir, err := only(fsys, arg)
+	if err != nil {
+		return Experiment{}, err
+	}
+	d, err := directory.Open(fsys, dir)
+	return Experiment{d}, err
 }
 
 // OpenToChange opens the experiment that arg names for the user uid, to modify it. For root, a
@@ -56,21 +61,22 @@ func OpenToChange(fsys durable.FS, arg string, uid int) (Experiment, error) {
 	if uid != 0 {
 		return Open(fsys, arg)
 	}
-	d, err := directory.OpenChecked(fsys, DirectoryOf(arg), trust.Verdict.OneOwner)
-	return Experiment{d}, oneMachine(fsys, arg, err)
+	dir, err := only(fsys, arg)
+	if err != nil {
+		return Experiment{}, err
+	}
+	d, err := directory.OpenChecked(fsys, dir, trust.Verdict.OneOwner)
+	return Experiment{d}, err
 }
 
-// oneMachine returns what is to be done if opening arg failed because it has the directories of
-// several machines.
-func oneMachine(fsys durable.FS, arg string, err error) error {
-	if err == nil {
-		return nil
+// only returns the one directory of Parts.
+func only(fsys durable.FS, arg string) (string, error) {
+	parts := Parts(fsys, arg)
+	if len(parts) > 1 {
+		return "", fmt.Errorf("%s has a directory for each of %d machines, and this command takes one of "+
+			"them: give it %s", arg, len(parts), display.ShellPath(parts[0]))
 	}
-	if parts := Parts(fsys, arg); parts[0] != DirectoryOf(arg) {
-		return fmt.Errorf("%s has a directory for each machine (%d), and this command takes one of them: "+
-			"give it %s", arg, len(parts), display.ShellPath(parts[0]))
-	}
-	return err
+	return parts[0], nil
 }
 
 // OpenSchedule opens the schedule for reading. The caller closes it.

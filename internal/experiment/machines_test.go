@@ -108,15 +108,19 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// TestOneOfTheMachines: what reads one directory names one that it can read.
+// TestOneOfTheMachines: what reads one directory reads that of the only machine, and names one that
+// it can read if there are several.
 func TestOneOfTheMachines(t *testing.T) {
 	dir := t.TempDir()
 	machine(t, dir, "x", "ab", armsText, 1)
+	if e, err := Open(durable.OS(), dir); err != nil || e.Dir() != dir+"/x/ab.krun" {
+		t.Errorf("%s, %v", e.Dir(), err)
+	}
 	machine(t, dir, "y", "ab", armsText, 2)
 	_, read := Open(durable.OS(), dir)
 	_, change := OpenToChange(durable.OS(), dir, 0)
 	for _, err := range []error{read, change} {
-		if err == nil || !strings.Contains(err.Error(), "(2)") ||
+		if err == nil || !strings.Contains(err.Error(), "2 machines") ||
 			!strings.HasSuffix(err.Error(), "give it "+dir+"/x/ab.krun") {
 			t.Error(err)
 		}

@@ -1,0 +1,66 @@
+package packaging
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestLinks: what a page of the documentation links to is there, with its heading.
+func TestLinks(t *testing.T) {
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(pages) < 20 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	for _, dir := range []string{"", "runners", "benchmarks", "packaging", "rig"} {
+		found, err := filepath.Glob(filepath.Join("..", dir, "*.md"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d pages, %v", dir, len(found), err)
+		}
+		pages = append(pages, found...)
+	}
+	link := regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	for _, page := range pages {
+		for _, match := range link.FindAllStringSubmatch(prose(t, page), -1) {
+			if strings.Contains(match[1], "://") {
+				continue
+			}
+			file, heading, _ := strings.Cut(match[1], "#")
+			target := page
+			if file != "" {
+				target = filepath.Join(filepath.Dir(page), file)
+			}
+			if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: there is no %s", page, match[1])
+			} else if heading != "" && !headings(t, target)[heading] {
+				t.Errorf("%s: %s has no heading #%s", page, target, heading)
+			}
+		}
+	}
+}
+
+// prose returns a page without its blocks of code.
+func prose(t *testing.T, page string) string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile("(?ms)^```.*?^```").ReplaceAllString(string(text), "")
+}
+
+// headings returns the anchors of a page's headings, as forges make them: lower case, without
+// punctuation, with hyphens for spaces.
+func headings(t *testing.T, page string) map[string]bool {
+	t.Helper()
+	anchors := map[string]bool{}
+	for _, match := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(prose(t, page), -1) {
+		name := regexp.MustCompile(`[^\p{L}\p{N}_ -]`).ReplaceAllString(strings.ToLower(match[1]), "")
+		anchors[strings.ReplaceAll(name, " ", "-")] = true
+	}
+	return anchors
+}
