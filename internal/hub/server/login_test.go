@@ -51,7 +51,8 @@ func newProvider(t *testing.T) *provider {
 	}
 	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/auth",
-			"token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys", "userinfo_endpoint": p.URL + "/user",
+			"token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
+			"userinfo_endpoint":                     p.URL + "/user",
 			"id_token_signing_alg_values_supported": []string{"RS256"}})
 	})
 	mux.HandleFunc("/user", func(w http.ResponseWriter, r *http.Request) {
