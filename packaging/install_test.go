@@ -275,7 +275,8 @@ func TestPackageScriptsStartNothing(t *testing.T) {
 		if len(calls) != 1 || !strings.Contains(calls[0], "systemctl daemon-reload") {
 			t.Errorf("%s calls systemctl: %q", file, calls)
 		}
-		for _, line := range regexp.MustCompile(`(?m)^\s*rm .*$`).FindAllString(string(text), -1) {
+		whole := strings.ReplaceAll(string(text), "\\\n", "")
+		for _, line := range regexp.MustCompile(`(?m)^\s*rm .*$`).FindAllString(whole, -1) {
 			for _, path := range strings.Fields(line)[2:] { // rm -f PATH...
 				if path != `"$dropin"` && path != "/etc/systemd/system/timers.target.wants/krund-ship.timer" &&
 					!strings.HasPrefix(path, "/etc/krund/") && !strings.HasSuffix(path,

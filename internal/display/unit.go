@@ -158,8 +158,8 @@ func (u Unit) named(number string, p prefix) string {
 	return number
 }
 
-// Fixed writes a number with this many digits after the decimal point, and with an exponent if it is
-// very large.
+// Fixed writes a number with this many digits after the decimal point, and with an exponent if it
+// is very large.
 func Fixed(v float64, places int) string {
 	if exponent(v) > most {
 		return strconv.FormatFloat(v, 'e', 3, 64)

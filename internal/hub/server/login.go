@@ -230,8 +230,9 @@ func (s *Server) identified(r *http.Request) (access.Identity, error) {
 	return s.known(r.Context(), name, id.Issuer+" "+id.Subject, s.Login.OIDC.Role)
 }
 
-// nameOf returns the name that a provider has for a user, in the token or else in its document about
-// the user (OpenID Connect Core 1.0, section 5.4: there, unless the provider chooses otherwise).
+// nameOf returns the name that a provider has for a user, in the token or else in its document
+// about the user (OpenID Connect Core 1.0, section 5.4: there, unless the provider chooses
+// otherwise).
 func nameOf(ctx context.Context, p *oidc.Provider, id *oidc.IDToken, tokens *oauth2.Token) (string, error) {
 	var claims struct {
 		Name  string `json:"preferred_username"`
