@@ -76,7 +76,7 @@ func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, all
 		return err
 	}
 	if p, err := summary.PlanOf(a.fsys, cfg, path); err == nil && p.Finished == p.SlotsTotal {
-		return a.shipOne(ctx, p.Directory) // the hub has not heard of its end
+		return a.shipOne(ctx, p.Directory, true) // the hub has not heard of its end
 	}
 	if a.uid == 0 {
 		return a.enable(ctx, path, unitOptions{start: true})

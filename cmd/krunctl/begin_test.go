@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"krund/internal/bundle"
 	"krund/internal/durable"
 	"krund/internal/hub/api"
+	"krund/internal/results"
 	"krund/internal/ship"
 )
 
@@ -114,6 +116,48 @@ func TestBeginRefuses(t *testing.T) {
 	}
 }
 
+// TestStoppedOnTheMachine: an experiment that a person stopped on the machine is not begun again by
+// the hub, although the hub was not there when it was stopped.
+func TestStoppedOnTheMachine(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root enables experiments")
+	}
+	h := newHub(t)
+	id := strings.TrimSpace(h.krunctl(t, "ann", "submit", repository(t), "--to", "lab1").stdout)
+	trace := fakeKrund(t, "")
+	a := h.machineOf(t, "lab1")
+	if code, _, stderr := runApp(a, "ship"); code != exitOK {
+		t.Fatal(stderr)
+	}
+	path := filepath.Join(a.state, "hub", id, "lab/x.toml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newExperimentAt(t, path, string(text))
+	b.run(results.Completed)
+	a.uid = 0
+	a.systemctl = func(_ context.Context, args ...string) error {
+		t.Errorf("systemctl %q", args)
+		return nil
+	}
+	if err := ship.KnownAt(durable.OS(), a.state).Add(b.dir()); err != nil { // by krund's shipment
+		t.Fatal(err)
+	}
+	for range 2 {
+		if code, _, stderr := runApp(a, "ship"); code != exitOK {
+			t.Fatal(stderr)
+		}
+	}
+	if got, _ := os.ReadFile(trace); strings.Count(string(got), "run") != 1 {
+		t.Errorf("krund was called: %q", got)
+	}
+	r := h.krunctl(t, "eve", "wait", id)
+	if r.code != exitError || !strings.Contains(r.stderr, "failed; lab1: stopped on the machine") {
+		t.Error(r.text())
+	}
+}
+
 // noBundles is a network in which bundles do not arrive.
 type noBundles struct{}
 
@@ -160,6 +204,14 @@ func TestUnpackChecksTheHash(t *testing.T) {
 	}
 	if _, err := ship.LoadHub(durable.OS(), a.hubFile); err != nil {
 		t.Error(err)
+	}
+	unknown := "url = \"http://127.0.0.1:1\"\ntokn = \"x\"\n"
+	if err := os.WriteFile(a.hubFile, []byte(unknown), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ship.LoadHub(durable.OS(), a.hubFile); err == nil ||
+		!strings.Contains(err.Error(), "there is no key tokn") {
+		t.Errorf("%v", err)
 	}
 	if err := (ship.Hub{URL: h.url, Deadline: "5s", Allow: []string{"root"}}).Store(durable.OS(),
 		a.hubFile); err != nil {

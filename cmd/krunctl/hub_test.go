@@ -296,6 +296,10 @@ func TestHub(t *testing.T) {
 		c.Steady.After != 4 {
 		t.Errorf("exit %d: %+v\n%s", r.code, c, r.stderr)
 	}
+	if r := h.krunctl(t, "eve", "verdict", "--arms", "v1,v9", id); r.code == exitOK ||
+		strings.Contains(r.stderr, "krunctl-verdict") || !strings.Contains(r.stderr, "x ("+id+")") {
+		t.Errorf("a temporary path is named: %s", r.text())
+	}
 	r = h.krunctl(t, "eve", "verdict", "--format", "junit", id)
 	if !strings.Contains(r.stdout, `<testsuite name="x (`+id+`): v1 → main"`) {
 		t.Error(r.text())

@@ -19,7 +19,9 @@ machine is idle a timer asks the hub every minute what to do. It needs root.
 
 The token must be one with the role join or admin; the hub answers with a token of this
 machine's own, which can do nothing but ship its records. Joining again gives this
-machine another token and ends the former one.
+machine another token and ends the former one; if the hub has seen a machine of this
+name within an hour, or one that runs an experiment, it takes --replace: two hosts may
+have the same name by mistake.
 
 To leave the hub, remove /etc/krund/hub.toml and disable the timer.
 
@@ -34,6 +36,7 @@ EXAMPLES
 
 type joinOptions struct {
 	token, pool, name string
+	replace           bool
 }
 
 func joinCommand(a *app) *cobra.Command {
@@ -46,6 +49,7 @@ func joinCommand(a *app) *cobra.Command {
 	c.Flags().StringVar(&o.token, "token", "", "token to join; - reads it from standard input")
 	c.Flags().StringVar(&o.pool, "pool", "", "pool of identical machines that this one belongs to")
 	c.Flags().StringVar(&o.name, "name", "", "name of this machine at the hub; the default is its host name")
+	c.Flags().BoolVar(&o.replace, "replace", false, "take the place of the hub's machine of this name")
 	return c
 }
 
@@ -74,9 +78,13 @@ func (a *app) join(ctx context.Context, address string, o joinOptions) error {
 	if o.name == "" {
 		o.name = a.host
 	}
-	answer, err := client.Join(ctx, api.JoinRequest{Name: o.name, Pool: o.pool})
+	answer, err := client.Join(ctx, api.JoinRequest{Name: o.name, Pool: o.pool, Replace: o.replace})
 	if err != nil {
 		return err
+	}
+	if answer.Replaced != "" {
+		a.talk("krunctl: %s takes the place of machine %s, seen last at %s; the former token has ended",
+			o.name, answer.ID, answer.Replaced)
 	}
 	h := ship.Hub{URL: client.URL, Token: answer.Token, Deadline: "30s"}
 	if before, err := ship.LoadHub(a.fsys, a.hubFile); err == nil {

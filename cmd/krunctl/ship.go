@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +15,9 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/experiment"
+	"krund/internal/host"
 	"krund/internal/hub/api"
+	"krund/internal/probe"
 	"krund/internal/ship"
 	"krund/internal/sysroot"
 )
@@ -55,7 +60,7 @@ func shipCommand(a *app) *cobra.Command {
 			if len(args) == 0 {
 				return a.shipIdle(contextOf(c))
 			}
-			return a.shipOne(contextOf(c), args[0])
+			return a.shipOne(contextOf(c), args[0], false)
 		},
 	}
 }
@@ -79,7 +84,7 @@ func (a *app) hub(ctx context.Context) (context.Context, context.CancelFunc, *ap
 }
 
 // shipOne ships an experiment, and keeps it in the list until the hub has all of it.
-func (a *app) shipOne(ctx context.Context, arg string) error {
+func (a *app) shipOne(ctx context.Context, arg string, idle bool) error {
 	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
 	if err != nil {
 		return err
@@ -100,6 +105,9 @@ func (a *app) shipOne(ctx context.Context, arg string) error {
 	progress, name, err := ship.ProgressOf(f, a.host)
 	if err != nil {
 		return err
+	}
+	if idle && !progress.Ended && a.abandoned(name) {
+		progress.Ended, progress.Reason = true, "stopped on the machine"
 	}
 	work := ship.Experiment{Directory: f.Directory, Client: client, Name: name, Progress: progress,
 		Status: a.machineStatus(ctx)}
@@ -122,6 +130,12 @@ func (a *app) shipOne(ctx context.Context, arg string) error {
 	return a.follow(f, orders.Request)
 }
 
+// abandoned reports whether an experiment will not go on by itself, because its unit is disabled:
+// krund ended, or a person stopped it.
+func (a *app) abandoned(experiment string) bool {
+	return a.uid == 0 && !autostart.Installer{FS: a.fsys}.Enabled(experiment)
+}
+
 // shipIdle ships what earlier boots could not, and reports that this machine is idle.
 func (a *app) shipIdle(ctx context.Context) error {
 	lock, err := directory.LockMachine(a.fsys, "krunctl ship", a.runtime...)
@@ -135,7 +149,7 @@ func (a *app) shipIdle(ctx context.Context) error {
 	known := ship.KnownAt(a.fsys, a.state)
 	var failed []error
 	for _, dir := range known.Directories() {
-		err := a.shipOne(ctx, dir)
+		err := a.shipOne(ctx, dir, true)
 		// Another file may be missing, too, such as hub.toml.
 		if _, missing := a.fsys.Lstat(dir); errors.Is(missing, fs.ErrNotExist) { // it was removed or moved
 			err = known.Remove(dir)
@@ -169,7 +183,28 @@ func (a *app) machineStatus(ctx context.Context) api.Status {
 	m := a.machine(ctx)
 	_, err := a.fsys.Lstat(autostart.HoldFile)
 	return api.Status{Krund: display.Version(), BootID: m.Boot, Host: a.host,
-		Clock: a.now().UTC().Format(time.RFC3339), Held: err == nil}
+		Clock: a.now().UTC().Format(time.RFC3339), Held: err == nil, Facts: factsOf(ctx, m.Host)}
+}
+
+// shown are the names of the fingerprint that the hub shows of a machine, beside those that begin
+// with "memory." and "bios.".
+var shown = []string{"board.name", "clocksource", "cpu.frequency_driver", "cpu.microcode", "cpu.model",
+	"cpu.present", "cpu.topology", "kernel.release", "kernel.version", "os", "system.product",
+	"system.vendor"}
+
+// factsOf returns what the hub shows of a machine.
+func factsOf(ctx context.Context, h host.Host) map[string]string {
+	facts := probe.ReadFingerprint(ctx, h, map[string]string{"krund": display.Version()})
+	size := 0
+	for _, name := range slices.Sorted(maps.Keys(facts)) {
+		kind, _, _ := strings.Cut(name, ".")
+		facts[name] = display.Clip(facts[name], display.MaxMessage)
+		wanted := name == "krund" || kind == "memory" || kind == "bios" || slices.Contains(shown, name)
+		if size += len(name) + len(facts[name]); !wanted || size > api.MaxFacts {
+			delete(facts, name)
+		}
+	}
+	return facts
 }
 
 // follow does what the hub asks for.

@@ -68,6 +68,20 @@ func TestShipAndJoin(t *testing.T) {
 	b.run(results.Completed)
 	b.run(results.Error, "exit status 1")
 	a.uid = 1000
+	defer func() { // now the machine was seen
+		a.uid, a.stdin = 0, strings.NewReader(token)
+		args := []string{"join", h.URL, "--token", "-", "--name", "lab1"}
+		code, _, stderr := runApp(a, args...)
+		if code != exitError || !strings.Contains(stderr, `machine "lab1" (`) ||
+			!strings.Contains(stderr, "was seen last at 2026-11-21T12:00:00Z and runs an experiment; if") {
+			t.Errorf("%d %s", code, stderr)
+		}
+		a.stdin = strings.NewReader(token)
+		code, _, stderr = runApp(a, append(args, "--replace")...)
+		if code != exitOK || !strings.Contains(stderr, "takes the place of machine") {
+			t.Errorf("%d %s", code, stderr)
+		}
+	}()
 	ask := func(request string) {
 		err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(t.Context(), `UPDATE shares SET request = $1`, request)
@@ -94,6 +108,10 @@ func TestShipAndJoin(t *testing.T) {
 	}
 	if held, err := b.directory.Asked(directory.Hold); held {
 		t.Errorf("the hub's request to resume was not followed: %v", err)
+	}
+	m, err := h.DB.Machine(t.Context(), "lab1")
+	if err != nil || !strings.Contains(m.Facts, `"cpu.model":"Intel`) || strings.Contains(m.Facts, "cpu.flags") {
+		t.Errorf("%s, %v", m.Facts, err)
 	}
 	experiments, err := h.DB.Experiments(t.Context(), 10)
 	if err != nil || len(experiments) != 1 || experiments[0].Name != "test" {

@@ -55,20 +55,49 @@ func verdictCommand(a *app) *cobra.Command {
 			return err
 		}
 		defer os.RemoveAll(dir) //nolint:errcheck // it is temporary
-		var dirs []string
+		var dirs, names []string
 		for i, id := range ids {
 			one := filepath.Join(dir, fmt.Sprint(i))
 			name, err := fetch(contextOf(c), client, id, one)
 			if err != nil {
 				return err
 			}
-			dirs, o.names = append(dirs, filepath.Join(one, name)), append(o.names, name+" ("+id+")")
+			one = filepath.Join(one, name)
+			dirs, o.names = append(dirs, one), append(o.names, name+" ("+id+")")
+			names = append(names, one, o.names[i])
 		}
-		return compare(c, dirs)
+		replace := strings.NewReplacer(names...)
+		a.stderr = renaming{a.stderr, replace}
+		if err := compare(c, dirs); err != nil {
+			return renamed{err, replace}
+		}
+		return nil
 	}
 	hubFlag(c, &hub)
 	return c
 }
+
+// renaming writes messages in which temporary directories have the names of their experiments.
+type renaming struct {
+	io.Writer
+	replace *strings.Replacer
+}
+
+func (r renaming) Write(text []byte) (int, error) {
+	if _, err := r.replace.WriteString(r.Writer, string(text)); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// renamed is an error with such a message.
+type renamed struct {
+	error
+	replace *strings.Replacer
+}
+
+func (r renamed) Error() string { return r.replace.Replace(r.error.Error()) }
+func (r renamed) Unwrap() error { return r.error }
 
 // fetch writes the results of an ended experiment below dir, into the directory that it returns.
 func fetch(ctx context.Context, client *api.Client, id, dir string) (string, error) {

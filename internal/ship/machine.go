@@ -50,8 +50,12 @@ func LoadHub(fsys durable.FS, path string) (Hub, error) {
 		return Hub{}, fmt.Errorf("read the address of the hub: %w", err)
 	}
 	var h Hub
-	if err := toml.Unmarshal(text, &h); err != nil {
+	meta, err := toml.Decode(string(text), &h)
+	if err != nil {
 		return h, fmt.Errorf("%s: %w; run `krunctl join` again", path, err)
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return h, fmt.Errorf("%s: there is no key %s; correct its name, or remove it", path, unknown[0])
 	}
 	if _, err := h.Limit(); err != nil {
 		return h, fmt.Errorf("%s: %w", path, err)

@@ -12,6 +12,12 @@ func (s Ship) Check() error {
 	if len(s.Entries) > MaxEntries {
 		return fmt.Errorf("%d entries; send at most %d in one request", len(s.Entries), MaxEntries)
 	}
+	size := 0
+	for name, value := range s.Status.Facts {
+		if size += len(name) + len(value); size > MaxFacts {
+			return fmt.Errorf("the machine's facts have more than %d bytes", MaxFacts)
+		}
+	}
 	if s.Experiment == nil {
 		if len(s.Entries) > 0 {
 			return errors.New("there are entries but no experiment that they belong to")

@@ -26,6 +26,7 @@ const (
 	MaxFile    = 32 << 20  // bytes of a file that is not a record
 	MaxName    = 200       // bytes of a name
 
+	MaxFacts    = 16 << 10 // bytes of the names and values of a machine's facts
 	MaxFlags    = 100000
 	MaxFailures = 20
 )
@@ -47,8 +48,8 @@ type Status struct {
 	Held   bool   `json:"held,omitempty"`  // all experiments of the machine are held
 	Busy   bool   `json:"busy,omitempty"`  // an experiment is enabled: the machine cannot begin another
 
-	Facts    json.RawMessage `json:"facts,omitempty"`    // of the hardware, sent by join
-	Warnings []string        `json:"warnings,omitempty"` // controls that are not as wanted, and other problems
+	Facts    map[string]string `json:"facts,omitempty"`    // of the machine, by name; at most MaxFacts bytes
+	Warnings []string          `json:"warnings,omitempty"` // controls that are not as wanted, and other problems
 }
 
 // Experiment names an experiment of a machine and reports how far it is.
@@ -155,12 +156,17 @@ type Have struct {
 type JoinRequest struct {
 	Name string `json:"name"`
 	Pool string `json:"pool,omitempty"`
+	// Replace confirms that a machine of this name, if there is one, leaves the hub.
+	Replace bool `json:"replace,omitempty"`
 }
 
 // JoinAnswer has the machine's own token.
 type JoinAnswer struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
+	// Replaced is when the former machine of this name was seen last, RFC 3339; "": there was none,
+	// or it was never seen.
+	Replaced string `json:"replaced,omitempty"`
 }
 
 // WriteShip writes the message and its contents, which open returns in the order of the entries.

@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -21,13 +22,26 @@ type Machine struct {
 	Facts    string    // JSON, of the machine: untrusted
 	Status   string    // JSON of api.Status, as sent last: untrusted
 	ETA      time.Time
+	Power    []PowerAct // the newest ones
 }
 
-const machineColumns = `id, name, pool, joined, last_seen, boot_id, booted, facts, status, eta`
+// PowerAct is what was done to a machine's power.
+type PowerAct struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+}
+
+// mostPowerActs is how many of a machine are kept.
+const mostPowerActs = 10
+
+const machineColumns = `id, name, pool, joined, last_seen, boot_id, booted, facts, status, eta, power`
 
 func scanMachine(r row) (m Machine, err error) {
 	var joined, seen, booted, eta int64
-	err = r.Scan(&m.ID, &m.Name, &m.Pool, &joined, &seen, &m.BootID, &booted, &m.Facts, &m.Status, &eta)
+	var power string
+	err = r.Scan(&m.ID, &m.Name, &m.Pool, &joined, &seen, &m.BootID, &booted, &m.Facts, &m.Status, &eta,
+		&power)
+	_ = json.Unmarshal([]byte(power), &m.Power) // it was written by this program
 	m.Joined, m.LastSeen, m.Booted, m.ETA = stamped(joined), stamped(seen), stamped(booted), stamped(eta)
 	return m, err
 }
@@ -45,6 +59,13 @@ func (db *DB) Machine(ctx context.Context, idOrName string) (Machine, error) {
 	return m, missing(err, "machine "+idOrName)
 }
 
+// MachineNamed returns the machine with this name; the error wraps ErrMissing if there is none.
+func (db *DB) MachineNamed(ctx context.Context, tx *sql.Tx, name string) (Machine, error) {
+	m, err := scanMachine(tx.QueryRowContext(ctx, `SELECT `+machineColumns+` FROM machines WHERE name = $1`,
+		name))
+	return m, missing(err, "machine "+name)
+}
+
 // Join registers a machine, or gives one of this name another token: its former tokens end. It
 // returns the id and the token.
 func (db *DB) Join(ctx context.Context, tx *sql.Tx, name, pool string) (id, token string, err error) {
@@ -59,6 +80,23 @@ func (db *DB) Join(ctx context.Context, tx *sql.Tx, name, pool string) (id, toke
 	}
 	token, err = db.AddToken(ctx, tx, Token{Role: access.Machine, Owner: id})
 	return id, token, err
+}
+
+// AddPower stores what was done to the power of the machine with this name.
+func (db *DB) AddPower(ctx context.Context, name, text string) error {
+	return db.Update(ctx, func(tx *sql.Tx) error {
+		m, err := db.MachineNamed(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		acts := append(m.Power, PowerAct{db.now().UTC(), text})
+		stored, err := json.Marshal(acts[max(0, len(acts)-mostPowerActs):])
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE machines SET power = $2 WHERE id = $1`, m.ID, string(stored))
+		return err
+	})
 }
 
 // Seen stores what a machine reports of itself.

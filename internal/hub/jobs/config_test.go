@@ -1,16 +1,10 @@
 package jobs
 
 import (
-	"context"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/riverqueue/river"
 )
 
 func TestConfig(t *testing.T) {
@@ -55,35 +49,6 @@ cycle = ["/usr/bin/pduclient", "--hostname={machine}"]
 		if _, err := ParseConfig(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
-	}
-}
-
-// TestPower: the command is run without a shell, with the machine's name, and its failure is an
-// error, so that River tries it again.
-func TestPower(t *testing.T) {
-	dir := t.TempDir()
-	script, trace := filepath.Join(dir, "cycle"), filepath.Join(dir, "trace")
-	text := "#!/bin/sh\necho \"$@\" >>" + trace + "\ntest \"$1\" != lab2\n"
-	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	w := &powerWorker{log: slog.New(slog.DiscardHandler), config: Config{Power: []Power{{Machines: "lab*",
-		Cycle: []string{script, "{machine}", "$(reboot); `reboot`"}, Timeout: time.Minute}}}}
-	work := func(machine string) error {
-		return w.Work(context.Background(), &river.Job[powerArgs]{Args: powerArgs{Machine: machine}})
-	}
-	if err := work("lab1"); err != nil {
-		t.Error(err)
-	}
-	if err := work("lab2"); err == nil {
-		t.Error("a failure is not reported")
-	}
-	if err := work("desk"); err != nil {
-		t.Errorf("without power control: %v", err)
-	}
-	got, _ := os.ReadFile(trace)
-	if want := "lab1 $(reboot); `reboot`\nlab2 $(reboot); `reboot`\n"; string(got) != want {
-		t.Errorf("ran %q, want %q", got, want)
 	}
 }
 

@@ -60,7 +60,7 @@ func Open(ctx context.Context, db *database.DB, c Config, log *slog.Logger) (*Jo
 func list(db *database.DB, c Config, log *slog.Logger) *river.Workers {
 	all := river.NewWorkers()
 	river.AddWorker(all, &overdueWorker{queue: Queue{db}, config: c})
-	river.AddWorker(all, &powerWorker{config: c, log: log})
+	river.AddWorker(all, &powerWorker{db: db, config: c, log: log})
 	river.AddWorker(all, &noticeWorker{db: db, config: c, log: log})
 	river.AddWorker(all, &expireWorker{db: db})
 	river.AddWorker(all, &historyWorker{histories: c.Histories})

@@ -11,6 +11,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"krund/internal/command"
+	"krund/internal/display"
 	"krund/internal/hub/database"
 )
 
@@ -168,6 +169,7 @@ func (powerArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{MaxAtte
 
 type powerWorker struct {
 	river.WorkerDefaults[powerArgs]
+	db     *database.DB
 	config Config
 	log    *slog.Logger
 }
@@ -180,8 +182,13 @@ func (w *powerWorker) Work(ctx context.Context, job *river.Job[powerArgs]) error
 	}
 	w.log.Info("restarting a machine by its power", "machine", job.Args.Machine)
 	_, err := command.Run(ctx, command.Cmd{Argv: p.argv(job.Args.Machine), Timeout: p.Timeout})
+	text := "restarted by " + p.Cycle[0]
 	if err != nil {
 		w.log.Error("a machine was not restarted", "machine", job.Args.Machine, "error", err)
+		text = display.Clip("not restarted: "+err.Error(), display.MaxMessage)
+	}
+	if err := w.db.AddPower(ctx, job.Args.Machine, text); err != nil { // no reason to restart it again
+		w.log.Error("not stored what was done to the power", "machine", job.Args.Machine, "error", err)
 	}
 	return err
 }

@@ -142,7 +142,8 @@ func (p *Pages) machine(r *http.Request, f Frame) (any, error) {
 		return nil, err
 	}
 	f.Title, f.Section, f.Live = m.Name, "machines", true
-	page := MachinePage{Frame: f, Machine: newMachine(m, f.Now), Facts: facts(m.Facts)}
+	page := MachinePage{Frame: f, Machine: newMachine(m, f.Now), Facts: facts(m.Facts), Power: m.Power}
+	slices.Reverse(page.Power)
 	const most = 20
 	list, err := p.db.SharesOn(r.Context(), m.ID, most)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"krund/internal/display"
+	"krund/internal/hub/database"
 )
 
 // Frame is what surrounds the content of every page.
@@ -51,6 +52,7 @@ type Machine struct {
 type MachinePage struct {
 	Frame
 	Machine
+	Power  []database.PowerAct // the newest first
 	Facts  []Fact
 	Shares []Share // of experiments, the newest first
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"krund/internal/display"
+	"krund/internal/hub/database"
 )
 
 var update = flag.Bool("update", false, "write the expected pages")
@@ -54,7 +55,7 @@ func samples(text string) map[string]any {
 	return map[string]any{
 		"machines":    Machines{live("Machines", "machines"), []Machine{machine, idle}},
 		"no-machines": Machines{Frame: live("Machines", "machines")},
-		"machine": MachinePage{live(text, "machines"), machine,
+		"machine": MachinePage{live(text, "machines"), machine, []database.PowerAct{{At: now, Text: text}},
 			[]Fact{{"cpu.model", text}, {text, "x"}}, []Share{shared}},
 		"queue":    Queue{live("Queue", "queue"), []Job{job, waits}},
 		"no-queue": Queue{Frame: live("Queue", "queue")},

@@ -36,7 +36,9 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	}
 	var answer api.JoinAnswer
 	err := s.DB.Update(r.Context(), func(tx *sql.Tx) (err error) {
-		answer.ID, answer.Token, err = s.DB.Join(r.Context(), tx, request.Name, request.Pool)
+		if answer.Replaced, err = s.replaces(r.Context(), tx, request); err == nil {
+			answer.ID, answer.Token, err = s.DB.Join(r.Context(), tx, request.Name, request.Pool)
+		}
 		return err
 	})
 	if err != nil {
@@ -44,6 +46,39 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.answer(w, r, http.StatusOK, answer)
+}
+
+// recently is how long ago a machine was seen whose place another one does not take unasked.
+const recently = time.Hour
+
+// replaces returns when the former machine of this name was seen last; "" if there was none. That
+// it is in use is an error, unless the request confirms that it is to be replaced: hosts may have
+// the same name by mistake.
+func (s *Server) replaces(ctx context.Context, tx *sql.Tx, request api.JoinRequest) (string, error) {
+	m, err := s.DB.MachineNamed(ctx, tx, request.Name)
+	if errors.Is(err, database.ErrMissing) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	running, err := s.DB.RunningOn(ctx, m.ID)
+	if err != nil {
+		return "", err
+	}
+	seen, what := "", "was never seen"
+	if !m.LastSeen.IsZero() {
+		seen = m.LastSeen.UTC().Format(time.RFC3339)
+		what = "was seen last at " + seen
+	}
+	if !request.Replace && (len(running) > 0 || s.DB.Now().Sub(m.LastSeen) < recently) {
+		if len(running) > 0 {
+			what += " and runs an experiment"
+		}
+		return "", failure{http.StatusConflict, fmt.Sprintf("machine %q (%s) %s; if this is the same "+
+			"machine, or replaces it, add --replace; else choose another --name", m.Name, m.ID, what)}
+	}
+	return seen, nil
 }
 
 // ship stores what a machine sends: first the contents, then, in one transaction, what refers to
@@ -98,8 +133,14 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Re
 
 // report stores the state of the machine.
 func (s *Server) report(ctx context.Context, tx *sql.Tx, id string, status api.Status) error {
-	facts := string(status.Facts)
-	status.Facts = nil
+	facts := ""
+	if len(status.Facts) > 0 {
+		text, err := json.Marshal(status.Facts)
+		if err != nil {
+			return err
+		}
+		facts, status.Facts = string(text), nil
+	}
 	text, err := json.Marshal(status)
 	if err != nil {
 		return err

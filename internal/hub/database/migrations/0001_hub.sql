@@ -11,7 +11,8 @@ CREATE TABLE machines (
 	booted     BIGINT NOT NULL DEFAULT 0,   -- when a message of this boot arrived first
 	facts      TEXT NOT NULL DEFAULT '{}',  -- of the machine: processors, memory, kernel
 	status     TEXT NOT NULL DEFAULT '{}',  -- api.Status, as sent last
-	eta        BIGINT NOT NULL DEFAULT 0    -- when the machine should have asked again
+	eta        BIGINT NOT NULL DEFAULT 0,   -- when the machine should have asked again
+	power      TEXT NOT NULL DEFAULT '[]'   -- what was done to its power, the newest ten; JSON
 );
 
 CREATE TABLE users (

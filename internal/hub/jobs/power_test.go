@@ -1,0 +1,214 @@
+package jobs
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"krund/internal/hub/database/dbtest"
+)
+
+// restart runs the job that restarts a machine by a command, and returns what the hub stored.
+func restart(t *testing.T, b *bench, machine string, cycle ...string) (stored string, err error) {
+	t.Helper()
+	p := Power{Machines: "lab*", Cycle: cycle, Timeout: time.Minute}
+	if err := p.check(); err != nil && !strings.Contains(err.Error(), "times") {
+		t.Fatal(err)
+	}
+	w := &powerWorker{db: b.DB, log: slog.New(slog.DiscardHandler), config: Config{Power: []Power{p}}}
+	err = w.Work(t.Context(), &river.Job[powerArgs]{Args: powerArgs{Machine: machine}})
+	m, missing := b.DB.Machine(t.Context(), machine)
+	if missing != nil {
+		t.Fatal(missing)
+	}
+	if n := len(m.Power); n > 0 {
+		stored = m.Power[n-1].Text
+	}
+	return stored, err
+}
+
+// TestPower: the command is run without a shell, with the machine's name, and its failure is an
+// error, so that River tries it again. The hub keeps what was done, the newest ten.
+func TestPower(t *testing.T) {
+	b := newBench(t, dbtest.SQLite(t), "lab1", "lab2", "desk")
+	dir := t.TempDir()
+	script, trace := filepath.Join(dir, "cycle"), filepath.Join(dir, "trace")
+	text := "#!/bin/sh\necho \"$@\" >>" + trace + "\necho broken >&2\ntest \"$1\" != lab2\n"
+	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ machine, stored, err string }{
+		{"lab1", "restarted by " + script, ""},
+		{"lab2", "not restarted: ", "broken"},
+		{"desk", "", ""}, // without power control
+	} {
+		stored, err := restart(t, b, c.machine, script, "{machine}", "$(reboot); `reboot`")
+		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) ||
+			!strings.HasPrefix(stored, c.stored) {
+			t.Errorf("%s: %q, %v", c.machine, stored, err)
+		}
+	}
+	got, _ := os.ReadFile(trace)
+	if want := "lab1 $(reboot); `reboot`\nlab2 $(reboot); `reboot`\n"; string(got) != want {
+		t.Errorf("ran %q, want %q", got, want)
+	}
+	for range 12 {
+		_, _ = restart(t, b, "lab1", "/bin/true")
+	}
+	if m, err := b.DB.Machine(t.Context(), "lab1"); len(m.Power) != 10 || !m.Power[9].At.Equal(b.now) {
+		t.Errorf("%+v, %v", m.Power, err)
+	}
+}
+
+// programs returns the paths of programs; the test is skipped unless all are installed.
+func programs(t *testing.T, names ...string) []string {
+	t.Helper()
+	for i, name := range names {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Skip("install ", name, ": ", err)
+		}
+		names[i] = path
+	}
+	return names
+}
+
+// start runs a program until the test ends, and returns the file of its output.
+func start(t *testing.T, dir, program string, args ...string) string {
+	t.Helper()
+	out, err := os.Create(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(program, args...)
+	c.Dir, c.Stdout, c.Stderr = dir, out, out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait(); _ = out.Close() })
+	return out.Name()
+}
+
+// free returns a free port.
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// TestIPMI restarts a machine by ipmitool and the simulator of OpenIPMI, which calls a program for
+// what a real controller would do.
+func TestIPMI(t *testing.T) {
+	p := programs(t, "ipmitool", "ipmi_sim")
+	dir, port := t.TempDir(), free(t)
+	trace := filepath.Join(dir, "trace")
+	for name, text := range map[string]string{
+		"control": "#!/bin/sh\necho \"$@\" >>" + trace + "\necho power:1\n",
+		"state": "mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\n" +
+			"mc_enable 0x20\n",
+		"lan.conf": "name \"lab1\"\nset_working_mc 0x20\nstartlan 1\naddr 127.0.0.1 " + port +
+			"\npriv_limit admin\nallowed_auths_admin none md2 md5 straight\n" +
+			"guid a123456789abcdefa123456789abcdef\nendlan\n" +
+			"user 2 true \"krunhub\" \"secret\" admin 10\n" +
+			"chassis_control \"" + dir + "/control\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start(t, dir, p[1], "-c", "lan.conf", "-f", "state", "-s", dir, "-n")
+	b := newBench(t, dbtest.SQLite(t), "lab1")
+	// ipmitool repeats what was not answered, so that the simulator need not be awaited.
+	cycle := []string{p[0], "-I", "lanplus", "-C", "3", "-H", "127.0.0.1", "-p", port, "-U", "krunhub",
+		"-P"}
+	stored, err := restart(t, b, "lab1", append(cycle, "secret", "chassis", "power", "cycle")...)
+	got, _ := os.ReadFile(trace)
+	if err != nil || !strings.HasPrefix(stored, "restarted") ||
+		!strings.HasPrefix(string(got), "set power 0\n") {
+		t.Fatalf("%q, %v; the controller was asked to %q", stored, err, got)
+	}
+	stored, err = restart(t, b, "lab1", append(cycle, "wrong", "chassis", "power", "cycle")...)
+	if err == nil || !strings.Contains(stored, "not restarted") {
+		t.Errorf("with a wrong password: %q, %v", stored, err)
+	}
+}
+
+// TestPDUDaemon restarts a machine by pdudaemon, whose driver localcmdline calls a command.
+func TestPDUDaemon(t *testing.T) {
+	p := programs(t, "curl", "pdudaemon")
+	dir, port := t.TempDir(), free(t)
+	text := fmt.Sprintf(`{"daemon": {"hostname": "127.0.0.1", "port": %s, "listener": "http"},
+		"pdus": {"rack1": {"driver": "localcmdline", "cmd_on": "echo %%s on >> trace",
+		"cmd_off": "echo %%s off >> trace"}}}`, port)
+	if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	start(t, dir, p[1], "--conf", "conf", "--logfile", "log")
+	b := newBench(t, dbtest.SQLite(t), "lab1")
+	const begins = "60" // it takes seconds to start
+	reboot := "http://127.0.0.1:" + port + "/power/control/reboot?delay=0&port=3&hostname="
+	stored, err := restart(t, b, "lab1", p[0], "-fsS", "--retry", begins, "--retry-delay", "1",
+		"--retry-connrefused", reboot+"rack1")
+	got, _ := os.ReadFile(filepath.Join(dir, "trace"))
+	if err != nil || string(got) != "3 off\n3 on\n" {
+		t.Fatalf("%q, %v; the outlets: %q", stored, err, got)
+	}
+	if stored, err = restart(t, b, "lab1", p[0], "-fsS", reboot+"rack9"); err == nil {
+		t.Errorf("a rack that there is not: %q", stored)
+	}
+}
+
+// TestRedfish restarts a machine by curl and the action that DMTF's mockup of a rack server has
+// (public-rackmount1, /redfish/v1/Systems/437XR1138R2).
+func TestRedfish(t *testing.T) {
+	curl := programs(t, "curl")[0]
+	const reset = "/redfish/v1/Systems/437XR1138R2/Actions/ComputerSystem.Reset"
+	var asked []string
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, r.Method+" "+r.URL.Path+" "+r.Header.Get("Content-Type")+" "+string(body))
+		switch {
+		case user != "krunhub" || password != "secret":
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.URL.Path != reset:
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			w.WriteHeader(http.StatusNoContent)
+		}
+	}))
+	defer web.Close()
+	netrc := filepath.Join(t.TempDir(), "netrc")
+	text := "machine 127.0.0.1 login krunhub password secret\n"
+	if err := os.WriteFile(netrc, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, dbtest.SQLite(t), "lab1")
+	argv := []string{curl, "-fsS", "--netrc-file", netrc, "-H", "Content-Type: application/json", "-d",
+		`{"ResetType": "ForceRestart"}`, web.URL + reset}
+	stored, err := restart(t, b, "lab1", argv...)
+	want := "POST " + reset + ` application/json {"ResetType": "ForceRestart"}`
+	if err != nil || len(asked) != 1 || asked[0] != want {
+		t.Errorf("%q, %v; asked %q, want %q", stored, err, asked, want)
+	}
+	argv[3] = "/dev/null"
+	if stored, err = restart(t, b, "lab1", argv...); err == nil || !strings.Contains(stored, "401") {
+		t.Errorf("without a password: %q, %v", stored, err)
+	}
+}
