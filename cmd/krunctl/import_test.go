@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/warmup"
+	"krund/internal/fixtures"
 )
 
 func save(t *testing.T, name, text string) string {
@@ -189,15 +190,7 @@ func TestCompareExitCode(t *testing.T) {
 // TestImportedFixtures: real JMH series that went through import have the
 // classes that warmup_stats gives them.
 func TestImportedFixtures(t *testing.T) {
-	root := os.Getenv("KRUND_FIXTURES")
-	if root == "" {
-		t.Skip("KRUND_FIXTURES is not set: real series are not part of this repository")
-	}
-	files, err := filepath.Glob(filepath.Join(root, "changepoint", "g*.json"))
-	if err != nil || len(files) == 0 {
-		t.Skipf("no groups in %s: %v", root, err)
-	}
-	compared := 0
+	compared, files := 0, fixtures.Glob(t, "changepoint", "g*.json")
 	for _, name := range files {
 		compared += importedGroup(t, name)
 	}

@@ -14,6 +14,7 @@ import (
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/steady"
 	"krund/internal/analysis/warmup"
+	"krund/internal/fixtures"
 	"krund/internal/key"
 )
 
@@ -177,14 +178,14 @@ func compareBootstrap(t *testing.T, g *groupFile, p pair) {
 }
 
 func TestFixtureGroupsAsInWarmupStats(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(fixtures(t, "changepoint"), "g*.json"))
+	names, err := filepath.Glob(fixtures.Path(t, "changepoint", "g*.json"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no groups: %v", err)
 	}
 	executions := 0
 	for _, name := range names {
 		var g groupFile
-		decodeFile(t, name, &g)
+		fixtures.JSON(t, name, &g)
 		p := analyse(t, &g)
 		compareSummary(t, &g, p)
 		compareBootstrap(t, &g, p)
@@ -209,13 +210,13 @@ func asDataset(g *groupFile) *dataset.Dataset {
 // TestFixtureGroupsInADocument compares what the whole analysis says, with its percentages for
 // window and steady state, which are 200 and 500 of 2000.
 func TestFixtureGroupsInADocument(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(fixtures(t, "changepoint"), "g*.json"))
+	names, err := filepath.Glob(fixtures.Path(t, "changepoint", "g*.json"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no groups: %v", err)
 	}
 	for _, name := range names {
 		var g groupFile
-		decodeFile(t, name, &g)
+		fixtures.JSON(t, name, &g)
 		doc, err := warmup.Analyze(asDataset(&g), warmup.Default(classify.Paper), warmup.Options{Workers: 2})
 		if err != nil {
 			t.Fatal(err)

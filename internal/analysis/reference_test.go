@@ -1,10 +1,8 @@
 package analysis_test
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/outlier"
 	"krund/internal/analysis/steady"
+	"krund/internal/fixtures"
 )
 
 // number is a float in a fixture, where NaN and the infinities are strings.
@@ -77,44 +76,11 @@ func (c *caseFile) values() []float64 {
 	return v
 }
 
-// fixtures is the directory with the series that are not part of the project; the test is skipped
-// without it.
-func fixtures(t *testing.T, sub string) string {
-	t.Helper()
-	dir := os.Getenv("KRUND_FIXTURES")
-	if dir == "" {
-		t.Skip("KRUND_FIXTURES is not set: real series not compared")
-	}
-	return filepath.Join(dir, sub)
-}
-
 func syntheticCases(t *testing.T) []caseFile {
 	t.Helper()
-	f, err := os.Open("testdata/synthetic.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var cases []caseFile
-	if err := json.NewDecoder(z).Decode(&cases); err != nil {
-		t.Fatal(err)
-	}
+	fixtures.JSON(t, "testdata/synthetic.json.gz", &cases)
 	return cases
-}
-
-func decodeFile(t *testing.T, name string, into any) {
-	t.Helper()
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, into); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
 }
 
 // near is equality of sums that are added up in another order.
@@ -246,13 +212,13 @@ func TestSyntheticSeriesAsInR(t *testing.T) {
 }
 
 func TestFixtureSeriesAsInR(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(fixtures(t, "changepoint"), "[rs]*.json"))
+	names, err := filepath.Glob(fixtures.Path(t, "changepoint", "[rs]*.json"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no series: %v", err)
 	}
 	for _, name := range names {
 		var c caseFile
-		decodeFile(t, name, &c)
+		fixtures.JSON(t, name, &c)
 		compareSeries(t, &c)
 	}
 	t.Logf("%d series of %s compared with R and warmup_stats", len(names), filepath.Dir(names[0]))

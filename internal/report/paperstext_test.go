@@ -2,38 +2,20 @@ package report
 
 import (
 	"bytes"
-	"compress/gzip"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"krund/internal/analysis/stability"
+	"krund/internal/fixtures"
 )
 
 // TestLaaberTable3 prints the time saving of the authors' decisions (KRUND_FIXTURES, six of their
 // ten projects), and compares the cells with the paper's Table 3.
 func TestLaaberTable3(t *testing.T) {
-	dir := os.Getenv("KRUND_FIXTURES")
-	if dir == "" {
-		t.Skip("KRUND_FIXTURES is not set: the authors' decisions are not part of this repository")
-	}
-	f, err := os.Open(filepath.Join(dir, "laaber", "time_saving.json.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var file struct {
 		Projects map[string]map[stability.Criterion]struct{ Rows [][]int }
 	}
-	if err := json.NewDecoder(z).Decode(&file); err != nil {
-		t.Fatal(err)
-	}
+	fixtures.JSON(t, fixtures.Path(t, "laaber", "time_saving.json.gz"), &file)
 	published := map[string]string{
 		"byte-buddy": "4.42h (81.7%) 2.62h (48.4%) 4.22h (77.8%)",
 		"jctools":    "17.42h (84.8%) 11.45h (55.7%) 17.13h (83.3%)",

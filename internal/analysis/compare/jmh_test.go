@@ -1,15 +1,12 @@
 package compare
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/fixtures"
 	"krund/internal/key"
 )
 
@@ -52,12 +49,8 @@ func TestJMH(t *testing.T) {
 // jmhForks returns the reduced forks of each benchmark; the median of the second half is in mean.
 func jmhForks(t *testing.T) [][]reduced {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(os.Getenv("KRUND_FIXTURES"), "jmh", "series", "*.gz"))
-	if err != nil || len(files) == 0 || os.Getenv("KRUND_FIXTURES") == "" {
-		t.Skip("KRUND_FIXTURES does not name the series")
-	}
 	var all [][]reduced
-	for _, name := range files {
+	for _, name := range fixtures.Glob(t, "jmh", "series", "*.gz") {
 		d := jmhData(t, name)
 		s := analyzed(t, d)
 		list := s.reduced(0, Options{}.withDefaults())
@@ -72,22 +65,11 @@ func jmhForks(t *testing.T) [][]reduced {
 
 func jmhData(t *testing.T, name string) *dataset.Dataset {
 	t.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var series struct {
 		ID    string
 		Forks [][]float64
 	}
-	if err := json.NewDecoder(z).Decode(&series); err != nil {
-		t.Fatal(err)
-	}
+	fixtures.JSON(t, name, &series)
 	d := &dataset.Dataset{}
 	for i, values := range series.Forks {
 		d.Add(key.Key{Benchmark: series.ID, VM: "jmh", Variant: "x"}, execution(i+1, values))

@@ -1,33 +1,16 @@
 package history
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"krund/internal/fixtures"
 )
 
 func studentTail(t, freedom float64) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: freedom}.Survival(t)
-}
-
-// fixture reads a file of the shared fixtures, or skips.
-func fixture(t *testing.T, name string, into any) {
-	t.Helper()
-	dir := os.Getenv("KRUND_FIXTURES")
-	if dir == "" {
-		t.Skip("KRUND_FIXTURES is not set: the histories of other tools are not there")
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "history", name))
-	if err == nil {
-		err = json.Unmarshal(text, into)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 type otavaCases struct {
@@ -43,7 +26,7 @@ type otavaCases struct {
 // TestRival: the implementation of otava's method finds what otava finds.
 func TestRival(t *testing.T) {
 	var o otavaCases
-	fixture(t, "otava/tigerbeetle.json", &o)
+	fixtures.JSON(t, fixtures.Path(t, "history/otava/tigerbeetle.json"), &o)
 	for _, c := range o.Cases {
 		if got := otava(o.Series, c.Window, c.Level, c.Magnitude); !slices.Equal(got, c.Indexes) {
 			t.Errorf("p %v, magnitude %v:\n%v\n%v", c.Level, c.Magnitude, got, c.Indexes)
@@ -56,7 +39,7 @@ func TestRival(t *testing.T) {
 // change of 5 % that otava finds is found.
 func TestTigerBeetle(t *testing.T) {
 	var o otavaCases
-	fixture(t, "otava/tigerbeetle.json", &o)
+	fixtures.JSON(t, fixtures.Path(t, "history/otava/tigerbeetle.json"), &o)
 	values := make([][]float64, len(o.Series))
 	for i, v := range o.Series {
 		values[i] = []float64{v}

@@ -1,14 +1,10 @@
 package optimize_test
 
 import (
-	"compress/gzip"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +12,7 @@ import (
 
 	"krund/internal/analysis/optimize"
 	"krund/internal/exchange"
+	"krund/internal/fixtures"
 )
 
 // The tests in this file compare with what the authors' program computed for
@@ -24,20 +21,7 @@ import (
 
 func fixture(t *testing.T, name string) io.Reader {
 	t.Helper()
-	dir := os.Getenv("KRUND_FIXTURES")
-	if dir == "" {
-		t.Skip("KRUND_FIXTURES is not set: µOpTime's results are not part of this repository")
-	}
-	f, err := os.Open(filepath.Join(dir, "uoptime", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return z
+	return fixtures.Open(t, fixtures.Path(t, "uoptime", name))
 }
 
 // table reads a CSV file as a map for each row.
@@ -253,7 +237,7 @@ func TestIntervals(t *testing.T) {
 			CI              map[string][4]float64 `json:"ci_range"`
 		}
 	}
-	decode(t, "expected_full_ci.json.gz", &doc)
+	fixtures.JSON(t, fixtures.Path(t, "uoptime", "expected_full_ci.json.gz"), &doc)
 	suites := files{}
 	compared, outside := 0, 0
 	estimates := map[string]map[string]optimize.Result{}
@@ -288,13 +272,6 @@ func TestIntervals(t *testing.T) {
 	t.Logf("%d intervals compared, %d outside", compared, outside)
 	if compared == 0 || outside > 1+compared/100 {
 		t.Error("too many intervals are elsewhere")
-	}
-}
-
-func decode(t *testing.T, name string, into any) {
-	t.Helper()
-	if err := json.NewDecoder(fixture(t, name)).Decode(into); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -379,7 +356,7 @@ type changesRow struct {
 // averages and intervals, and of µOpTime from the measurements.
 func TestChanges(t *testing.T) {
 	var doc changesFile
-	decode(t, "expected_changes.json.gz", &doc)
+	fixtures.JSON(t, fixtures.Path(t, "uoptime", "expected_changes.json.gz"), &doc)
 	suites := files{}
 	compared := 0
 	for project, strategies := range doc.Projects {

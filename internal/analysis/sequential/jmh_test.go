@@ -1,43 +1,25 @@
 package sequential
 
 import (
-	"compress/gzip"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/fixtures"
 	"krund/internal/key"
 )
 
 // jmhGroups reads 21 JMH benchmarks of 10 forks (KRUND_FIXTURES) as an experiment.
 func jmhGroups(t *testing.T) []Group {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(os.Getenv("KRUND_FIXTURES"), "jmh", "series", "*.gz"))
-	if err != nil || len(files) == 0 || os.Getenv("KRUND_FIXTURES") == "" {
-		t.Skip("KRUND_FIXTURES does not name the series")
-	}
 	d := &dataset.Dataset{}
-	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range fixtures.Glob(t, "jmh", "series", "*.gz") {
 		var series struct {
 			ID    string
 			Forks [][]float64
 		}
-		if err := json.NewDecoder(z).Decode(&series); err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
+		fixtures.JSON(t, name, &series)
 		for i, values := range series.Forks {
 			wall := dataset.Column{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore}
 			wall.Reals = values

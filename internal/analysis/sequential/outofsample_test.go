@@ -1,16 +1,15 @@
 package sequential
 
 import (
-	"compress/gzip"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"krund/internal/analysis/compare"
 	"krund/internal/exchange"
+	"krund/internal/fixtures"
 	"krund/internal/key"
 )
 
@@ -28,24 +27,11 @@ func levels(name string, values []float64) Group {
 // keys of the file during whose last suite run the machine became slower.
 func goGroups(t *testing.T) (groups, shifted []Group) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(os.Getenv("KRUND_FIXTURES"), "uoptime", "data", "*.gz"))
-	if err != nil || len(files) == 0 || os.Getenv("KRUND_FIXTURES") == "" {
-		t.Skip("KRUND_FIXTURES does not name the results")
-	}
-	for _, name := range files {
-		f, err := os.Open(name)
+	for _, name := range fixtures.Glob(t, "uoptime", "data", "*.gz") {
+		s, err := exchange.ReadUOpTime(fixtures.Open(t, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := exchange.ReadUOpTime(z)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
 		for _, b := range s.Benchmarks {
 			sums, counts := [15]float64{}, [15]float64{}
 			for _, row := range b.Rows {

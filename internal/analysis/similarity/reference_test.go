@@ -1,30 +1,13 @@
 package similarity
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
-)
 
-func decode(t *testing.T, name string, into any) {
-	t.Helper()
-	file, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(z).Decode(into); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-}
+	"krund/internal/fixtures"
+)
 
 func near(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-9*max(1, math.Abs(b))
@@ -77,7 +60,7 @@ type casesFile struct {
 
 func TestCases(t *testing.T) {
 	var c casesFile
-	decode(t, "testdata/cases.json.gz", &c)
+	fixtures.JSON(t, "testdata/cases.json.gz", &c)
 	compareCases(t, &c)
 }
 
@@ -160,25 +143,16 @@ func compareAgreement(t *testing.T, c *casesFile) {
 	}
 }
 
-func fixtures(t *testing.T, sub string) string {
-	t.Helper()
-	dir := os.Getenv("KRUND_FIXTURES")
-	if dir == "" {
-		t.Skip("KRUND_FIXTURES is not set: real series not compared")
-	}
-	return filepath.Join(dir, sub)
-}
-
 func TestFixtureCases(t *testing.T) {
 	var c casesFile
-	decode(t, fixtures(t, "bauer/cases.json.gz"), &c)
+	fixtures.JSON(t, fixtures.Path(t, "bauer/cases.json.gz"), &c)
 	compareCases(t, &c)
 }
 
 // TestFixtureBenchmarks compares real benchmarks, 10 executions of 3000 iterations, with another
 // implementation (Python, numpy and scipy).
 func TestFixtureBenchmarks(t *testing.T) {
-	dir := fixtures(t, "jmh")
+	dir := fixtures.Path(t, "jmh")
 	var expected struct {
 		Benchmarks []struct {
 			ID         string
@@ -197,11 +171,11 @@ func TestFixtureBenchmarks(t *testing.T) {
 			}
 		}
 	}
-	decode(t, filepath.Join(dir, "expected_bauer.json.gz"), &expected)
+	fixtures.JSON(t, filepath.Join(dir, "expected_bauer.json.gz"), &expected)
 	pairs := 0
 	for _, want := range expected.Benchmarks {
 		var series struct{ Forks [][]float64 }
-		decode(t, filepath.Join(dir, "series", want.ID+".json.gz"), &series)
+		fixtures.JSON(t, filepath.Join(dir, "series", want.ID+".json.gz"), &series)
 		got, err := Of(series.Forks, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", want.ID, err)

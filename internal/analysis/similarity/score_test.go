@@ -1,17 +1,15 @@
 package similarity
 
 import (
-	"compress/gzip"
 	"encoding/csv"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
+	"krund/internal/fixtures"
 	"krund/internal/key"
 )
 
@@ -99,20 +97,7 @@ func TestScorePairs(t *testing.T) {
 // (KRUND_FIXTURES). HdrHistogram is the most dissimilar, then jetty and protostuff; imglib2 the
 // least.
 func TestGroups(t *testing.T) {
-	dir := os.Getenv("KRUND_FIXTURES")
-	if dir == "" {
-		t.Skip("KRUND_FIXTURES is not set: the paper's data is not part of this repository")
-	}
-	f, err := os.Open(filepath.Join(dir, "jmh", "all_benchmarks.csv.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(z).ReadAll()
+	rows, err := csv.NewReader(fixtures.Open(t, fixtures.Path(t, "jmh", "all_benchmarks.csv.gz"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,41 +1,15 @@
 package stability
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"krund/internal/analysis/bootstrap"
+	"krund/internal/fixtures"
 )
-
-func decode(t *testing.T, name string, into any) {
-	t.Helper()
-	file, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(z).Decode(into); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-}
-
-func fixtures(t *testing.T, sub string) string {
-	t.Helper()
-	dir := os.Getenv("KRUND_FIXTURES")
-	if dir == "" {
-		t.Skip("KRUND_FIXTURES is not set: real data not compared")
-	}
-	return filepath.Join(dir, sub)
-}
 
 func within(got, want, tolerance float64) bool {
 	return math.Abs(got-want) <= tolerance*max(1, math.Abs(want))
@@ -76,13 +50,13 @@ type primitivesFile struct {
 
 func TestPrimitives(t *testing.T) {
 	var p primitivesFile
-	decode(t, "testdata/primitives.json.gz", &p)
+	fixtures.JSON(t, "testdata/primitives.json.gz", &p)
 	comparePrimitives(t, &p)
 }
 
 func TestFixturePrimitives(t *testing.T) {
 	var p primitivesFile
-	decode(t, fixtures(t, "laaber/primitives.json.gz"), &p)
+	fixtures.JSON(t, fixtures.Path(t, "laaber/primitives.json.gz"), &p)
 	comparePrimitives(t, &p)
 }
 
@@ -137,7 +111,7 @@ func TestFixtureDecisions(t *testing.T) {
 		Recorded int        `json:"forks_recorded"`
 	}
 	var file struct{ Benchmarks []map[string]json.RawMessage }
-	decode(t, fixtures(t, "laaber/decisions.json.gz"), &file)
+	fixtures.JSON(t, fixtures.Path(t, "laaber/decisions.json.gz"), &file)
 	executions, counts := 0, 0
 	for _, b := range file.Benchmarks {
 		for _, c := range Criteria {
@@ -181,7 +155,7 @@ func TestFixtureSaving(t *testing.T) {
 			Hours    float64 `json:"expected_saving_h"`
 		}
 	}
-	decode(t, fixtures(t, "laaber/time_saving.json.gz"), &file)
+	fixtures.JSON(t, fixtures.Path(t, "laaber/time_saving.json.gz"), &file)
 	compared := 0
 	for project, criteria := range file.Projects {
 		for c, want := range criteria {
@@ -221,7 +195,7 @@ func TestFixtureBootstrap(t *testing.T) {
 			Uniform struct{ Lower, Upper float64 } `json:"independent_uniform"`
 		}
 	}
-	decode(t, fixtures(t, "laaber/bootstrap.json.gz"), &file)
+	fixtures.JSON(t, fixtures.Path(t, "laaber/bootstrap.json.gz"), &file)
 	for _, c := range file.Single {
 		for index, want := range map[bootstrap.Index]summary{bootstrap.PA: c.PA,
 			bootstrap.Uniform: c.Uniform} {
@@ -290,7 +264,7 @@ func TestFixtureDistributions(t *testing.T) {
 			Expected   map[string]json.RawMessage
 		}
 	}
-	decode(t, fixtures(t, "laaber/e2e_distributions.json.gz"), &file)
+	fixtures.JSON(t, fixtures.Path(t, "laaber/e2e_distributions.json.gz"), &file)
 	compared := 0
 	for name, c := range file.Cases {
 		var steps []*Histogram
@@ -397,12 +371,12 @@ func TestFixtureSeries(t *testing.T) {
 			} `json:"cv_deterministic"`
 		}
 	}
-	dir := fixtures(t, "jmh")
-	decode(t, filepath.Join(dir, "expected_laaber.json.gz"), &file)
+	dir := fixtures.Path(t, "jmh")
+	fixtures.JSON(t, filepath.Join(dir, "expected_laaber.json.gz"), &file)
 	second := Length{Seconds: 1}
 	for _, b := range file.Benchmarks {
 		var s struct{ Forks [][]float64 }
-		decode(t, filepath.Join(dir, "series", b.ID+".json.gz"), &s)
+		fixtures.JSON(t, filepath.Join(dir, "series", b.ID+".json.gz"), &s)
 		var steps []*Steps
 		for _, f := range s.Forks {
 			steps = append(steps, Cut(f, second, 0.1))

@@ -1,45 +1,20 @@
 package warmupend_test
 
 import (
-	"compress/gzip"
-	"io"
 	"math"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"krund/internal/analysis/stability"
 	"krund/internal/analysis/warmupend"
 	"krund/internal/exchange"
+	"krund/internal/fixtures"
 )
-
-// open opens a file of KRUND_FIXTURES, unpacked.
-func open(t *testing.T, name string) io.Reader {
-	t.Helper()
-	dir := os.Getenv("KRUND_FIXTURES")
-	if dir == "" {
-		t.Skip("KRUND_FIXTURES is not set: the annotated series are not part of this repository")
-	}
-	f, err := os.Open(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	if !strings.HasSuffix(name, ".gz") {
-		return f
-	}
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return z
-}
 
 // annotations reads the table of the study.
 func annotations(t *testing.T) []exchange.SteadyState {
 	t.Helper()
-	list, err := exchange.ReadSteadyStates(open(t, "traini/cfg_assessment.csv.gz"))
+	list, err := exchange.ReadSteadyStates(fixtures.Open(t,
+		fixtures.Path(t, "traini/cfg_assessment.csv.gz")))
 	if err != nil {
 		t.Fatal(err)
 	}

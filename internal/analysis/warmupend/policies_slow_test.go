@@ -5,21 +5,13 @@ package warmupend_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"krund/internal/analysis/warmupend"
+	"krund/internal/fixtures"
 )
-
-func decode(t *testing.T, name string, into any) {
-	t.Helper()
-	if err := json.NewDecoder(open(t, name)).Decode(into); err != nil {
-		t.Fatal(name, err)
-	}
-}
 
 // annotated returns the series with a steady state according to the study: 21 benchmarks with 10
 // forks, 80 single forks of 80 benchmarks, and 5 benchmarks with 10 forks of 2,000 iterations.
@@ -46,20 +38,15 @@ func annotated(t *testing.T) []warmupend.Execution {
 		}
 	}
 	var index []struct{ ID, Name string }
-	decode(t, "jmh/index.json", &index)
+	fixtures.JSON(t, fixtures.Path(t, "jmh/index.json"), &index)
 	for _, b := range index {
 		var s struct{ Forks [][]float64 }
-		decode(t, "jmh/series/"+b.ID+".json.gz", &s)
+		fixtures.JSON(t, fixtures.Path(t, "jmh/series", b.ID+".json.gz"), &s)
 		for i, f := range s.Forks {
 			add(b.Name, i+1, f)
 		}
 	}
-	dir := os.Getenv("KRUND_FIXTURES")
-	files, err := filepath.Glob(filepath.Join(dir, "changepoint", "[rg]*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
+	for _, name := range fixtures.Glob(t, "changepoint", "[rg]*.json") {
 		var s struct {
 			Source struct {
 				File  string
@@ -68,7 +55,7 @@ func annotated(t *testing.T) []warmupend.Execution {
 			}
 			Values json.RawMessage
 		}
-		decode(t, "changepoint/"+filepath.Base(name), &s)
+		fixtures.JSON(t, name, &s)
 		var values [][]float64
 		if json.Unmarshal(s.Values, &values) != nil {
 			values = [][]float64{nil}
