@@ -120,7 +120,7 @@ test-c:
 lint:
 	@files=$$(gofmt -l $$(git ls-files '*.go')); \
 	test -z "$$files" || { echo "run gofmt -w on these:"; echo "$$files"; exit 1; }
-	$(GO) run ./scripts/lines $$(git ls-files '*.go' '*.c' '*.h' '*.md' '*.js' '*.css' '*.html' \
+	$(GO) run ./scripts/lines $$(git ls-files '*.go' '*.c' '*.h' '*.md' '*.js' '*.css' '*.html' '*.sh' \
 	  '*.mk' '*Makefile' | grep -v -e testdata/ -e '\.min\.')
 	$(GO) run $(GOLANGCI) run ./...
 

@@ -1,7 +1,12 @@
 #!/bin/bash
-# build.sh TREE OUT: builds the guest's root file system in TREE and the image in OUT. Called by ../build-image.sh, which checks the tools.
-#   OUT/root.img   ext4, whole disk     OUT/vmlinux    the Debian kernel as ELF     OUT/initrd.img
-#   OUT/rig.aml    ACPI table           OUT/kernel     its version                  OUT/config      its configuration
+# build.sh TREE OUT: builds the guest's root file system in TREE and the image in OUT. Called by
+# ../build-image.sh, which checks the tools.
+#   OUT/root.img   ext4, whole disk
+#   OUT/vmlinux    the Debian kernel as ELF
+#   OUT/kernel     its version
+#   OUT/config     its configuration
+#   OUT/initrd.img
+#   OUT/rig.aml    ACPI table
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$1 out=$2 suite=$KRUND_RIG_SUITE size=1024M
@@ -9,8 +14,9 @@ list() { sed 's/#.*//' "$here/$1" | awk 'NF { print $1 }'; }
 last=$SECONDS
 lap() { printf 'rig-image: %-28s %4d s\n' "$1" $((SECONDS - last)) >&2; last=$SECONDS; }
 
-# userland makes TREE, and unpacks the kernel package in TREE.kernel: unpacked, never installed, so that no initramfs is built for it and the
-# 300 MB of its modules stay outside the image. Downloads go through the new system's apt, whatever the host's own sources are.
+# userland makes TREE, and unpacks the kernel package in TREE.kernel: unpacked, never installed, so
+# that no initramfs is built for it and the 300 MB of its modules stay outside the image. Downloads
+# go through the new system's apt, whatever the host's own sources are.
 userland() {
   mkdir -p "$tree.kernel" "$tree.debs"
   export RIG_DEBS=$tree.debs
@@ -19,8 +25,10 @@ userland() {
     --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/zoneinfo/*' \
     --aptopt='APT::Install-Recommends "0"' \
-    --customize-hook='export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG"; kernel=$(apt-cache depends linux-image-amd64 | awk "/Depends: linux-image-/ { print \$2; exit }")
-      headers="linux-headers-${kernel#linux-image-} linux-headers-$(echo "${kernel#linux-image-}" | sed "s/-amd64$/-common/") linux-kbuild-6.1"
+    --customize-hook='export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG"
+      kernel=$(apt-cache depends linux-image-amd64 | awk "/Depends: linux-image-/ { print \$2; exit }")
+      version=${kernel#linux-image-}
+      headers="linux-headers-$version linux-headers-${version%-amd64}-common linux-kbuild-6.1"
       [ "$KRUND_RIG_MSR" = 0 ] && headers=
       cd "$RIG_DEBS" && apt-get download -qq "$kernel" busybox-static $headers' \
     "$suite" "$tree" ${KRUND_RIG_MIRROR:+"$KRUND_RIG_MIRROR"}
@@ -37,25 +45,31 @@ userland() {
 # word OFFSET FILE prints the little-endian 32-bit word there.
 word() { od -An -tu4 -j"$1" -N4 "$2" | tr -d ' '; }
 
-# kernel_elf takes the ELF file out of the bzImage (boot protocol: setup_sects at 0x1f1, payload_offset and payload_length at 0x248). QEMU starts
-# it by PVH, and nothing has to be decompressed under emulation: 2 s less per boot.
+# kernel_elf takes the ELF file out of the bzImage (boot protocol: setup_sects at 0x1f1,
+# payload_offset and payload_length at 0x248). QEMU starts it by PVH, and nothing has to be
+# decompressed under emulation: 2 s less per boot.
 kernel_elf() {
   local bz=$tree.kernel/boot/vmlinuz-$release setup
   setup=$(od -An -tu1 -j$((0x1f1)) -N1 "$bz" | tr -d ' ')
-  # head ends before tail. The payload ends with four bytes that are not compressed data: the size. So no status counts.
-  tail -c +$(((setup + 1) * 512 + $(word $((0x248)) "$bz") + 1)) "$bz" | head -c "$(word $((0x24c)) "$bz")" >"$tree.payload" || true
+  # head ends before tail. The payload ends with four bytes that are not compressed data: the size.
+  # So no status counts.
+  tail -c +$(((setup + 1) * 512 + $(word $((0x248)) "$bz") + 1)) "$bz" |
+    head -c "$(word $((0x24c)) "$bz")" >"$tree.payload" || true
   case $(head -c 4 "$tree.payload" | od -An -tx1 | tr -d ' \n') in
   28b52ffd) zstd -dcq <"$tree.payload" >"$out/vmlinux" || true ;; # Debian 13
   *) xz -dc --single-stream <"$tree.payload" >"$out/vmlinux" || true ;;
   esac
-  [ "$(head -c 4 "$out/vmlinux" | od -An -tx1 | tr -d ' \n')" = 7f454c46 ] || { echo "no ELF kernel in $bz" >&2; return 1; }
+  [ "$(head -c 4 "$out/vmlinux" | od -An -tx1 | tr -d ' \n')" = 7f454c46 ] ||
+    { echo "no ELF kernel in $bz" >&2; return 1; }
   cp "$tree.kernel/boot/config-$release" "$out/config"
   echo "$release" >"$out/kernel"
 }
 
-# module_files NAME... prints the files in load order, dependencies first, each once. Names that are built in print nothing.
+# module_files NAME... prints the files in load order, dependencies first, each once. Names that are
+# built in print nothing.
 module_files() {
-  for m in "$@"; do modprobe -d "$tree.kernel" -S "$release" --show-depends "$m"; done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
+  for m in "$@"; do modprobe -d "$tree.kernel" -S "$release" --show-depends "$m"; done |
+    awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
 }
 
 initrd() {
@@ -93,9 +107,12 @@ settings() {
   chmod 755 "$tree/usr/local/rig/agent"
   chroot "$tree" passwd -d root >/dev/null
   for unit in $(list masked); do ln -sf /dev/null "$units/$unit"; done
-  # The generators cost 1.5 s of a boot; the initrd has mounted the root, and there is nothing else for them to find.
+  # The generators cost 1.5 s of a boot; the initrd has mounted the root, and there is nothing else
+  # for them to find.
   mkdir -p "$tree/etc/systemd/system-generators"
-  for unit in "$tree"/lib/systemd/system-generators/*; do ln -sf /dev/null "$tree/etc/systemd/system-generators/${unit##*/}"; done
+  for unit in "$tree"/lib/systemd/system-generators/*; do
+    ln -sf /dev/null "$tree/etc/systemd/system-generators/${unit##*/}"
+  done
   ln -sf /lib/systemd/system/multi-user.target "$units/default.target"
   rm -rf "$tree"/var/cache/apt/* "$tree"/var/lib/apt/lists/* "$tree"/var/log/*.log
 }
@@ -105,4 +122,6 @@ kernel_elf; lap "kernel"
 initrd; lap "initrd"
 guest_modules; settings; lap "settings"
 cp "$here/rig.aml" "$out/rig.aml"
-mke2fs -q -F -t ext4 -L rig -E lazy_itable_init=0,lazy_journal_init=0 -J size=8 -d "$tree" "$out/root.img" "$size"; lap "file system"
+mke2fs -q -F -t ext4 -L rig -E lazy_itable_init=0,lazy_journal_init=0 -J size=8 -d "$tree" \
+  "$out/root.img" "$size"
+lap "file system"
