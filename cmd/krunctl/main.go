@@ -170,7 +170,8 @@ func groups(a *app) []group {
 			},
 		},
 		{"hub", "Use a hub of several machines", []*cobra.Command{
-			submitCommand(a), waitCommand(a), verdictCommand(a), requestCommand(a),
+			submitCommand(a), waitCommand(a), verdictCommand(a), requestCommand(a), joinCommand(a),
+			shipCommand(a),
 		}},
 		{"exchange", "Exchange it with other tools", []*cobra.Command{
 			exportCommand(a), convertCommand(a), importCommand(a), importConfigCommand(a),
@@ -178,7 +179,6 @@ func groups(a *app) []group {
 		{"mend", "Check and repair after a failure", []*cobra.Command{
 			checkDataCommand(a), repairCommand(a), restoreCommand(a), rerunCommand(a),
 		}},
-		{"hub", "Work with a hub", []*cobra.Command{joinCommand(a), shipCommand(a)}},
 		{otherGroup, "Other", []*cobra.Command{versionCommand(a)}},
 	}
 }

@@ -14,9 +14,7 @@ import (
 
 // printStatus writes a status for people.
 func (a *app) printStatus(st summary.Status, keys bool) {
-	line := func(name, format string, args ...any) {
-		a.print("%-12s %s\n", name, display.Terminal(fmt.Sprintf(format, args...)))
-	}
+	line := a.line
 	line("experiment", "%s (%s)", st.Experiment, st.Directory)
 	if st.Host != "" {
 		line("machine", "%s", st.Host)
@@ -91,21 +89,20 @@ func incompleteText(n int) string {
 
 func (a *app) printTrouble(st summary.Status) {
 	for _, f := range st.Errors {
-		a.print("%-12s %s\n", f.Outcome, display.Terminal(slotText(f.SlotState)+": "+f.Reason))
+		a.line(string(f.Outcome), "%s: %s", slotText(f.SlotState), f.Reason)
 	}
 	if more := st.ErrorsTotal - len(st.Errors); more > 0 {
-		a.print("%-12s %d more slots ended like this\n", "", more)
+		a.line("", "%d more slots ended like this", more)
 	}
 	for i, d := range st.Damaged {
 		if i == summary.MaxFailures {
-			a.print("%-12s %d more slots are damaged\n", "", len(st.Damaged)-i)
+			a.line("", "%d more slots are damaged", len(st.Damaged)-i)
 			break
 		}
-		a.print("%-12s slot %d: %s; krund or `krunctl repair` rebuilds it\n", "damaged", d.Slot,
-			display.Terminal(d.Reason))
+		a.line("damaged", "slot %d: %s; krund or `krunctl repair` rebuilds it", d.Slot, d.Reason)
 	}
 	for _, f := range st.Findings {
-		a.print("%-12s %s\n", "note", display.Terminal(f))
+		a.line("note", "%s", f)
 	}
 }
 

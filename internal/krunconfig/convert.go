@@ -105,7 +105,7 @@ func (c *converter) experiment() {
 		skips = append(skips, s)
 	}
 	if len(skips) > 0 {
-		c.line("skip = %s", list(skips))
+		c.line("skip = %s", config.QuoteList(skips))
 	}
 }
 
@@ -217,7 +217,7 @@ func (c *converter) program(vm, runner string, def call) {
 	}
 	switch {
 	case file != "":
-		c.line("path = %s", quote(file))
+		c.line("path = %s", config.Quote(file))
 	case runner != config.RunnerC:
 		c.line("path = \"/path/of/the/program\"")
 		c.note("VMS: %s: its program is unknown; write it as path", vm)
@@ -233,7 +233,7 @@ func (c *converter) program(vm, runner string, def call) {
 			}
 		case []any:
 			if texts, ok := allTexts(v); ok && n.key == "extra_vm_args" {
-				c.line("args = %s", list(texts))
+				c.line("args = %s", config.QuoteList(texts))
 				continue
 			}
 		}
@@ -249,7 +249,7 @@ func (c *converter) env(vm string, entries []pair) bool {
 		if !isName || !isText {
 			return false
 		}
-		parts = append(parts, quote(name)+" = "+quote(value))
+		parts = append(parts, config.Quote(name)+" = "+config.Quote(value))
 	}
 	c.line("env = { %s }", strings.Join(parts, ", "))
 	c.note("VMS: %s: Krun added the values of env to its own; krund sets exactly these, and relative paths "+
@@ -278,7 +278,7 @@ func (c *converter) vmLists(vm, runner string, v any) {
 	for _, name := range variants {
 		c.java[name] = c.java[name] || runner == "java"
 	}
-	c.line("variants = %s", list(variants))
+	c.line("variants = %s", config.QuoteList(variants))
 }
 
 func (c *converter) variants() {
@@ -299,12 +299,12 @@ func (c *converter) variants() {
 			if c.java[variant] && !strings.HasSuffix(file, ".class") {
 				file += ".class"
 			}
-			c.line("entry = %s", quote(file))
+			c.line("entry = %s", config.Quote(file))
 		}
 		for _, n := range entry.named {
 			dir, isText := n.value.(string)
 			if n.key == "subdir" && isText {
-				c.line("subfolder = %s", quote(dir))
+				c.line("subfolder = %s", config.Quote(dir))
 			} else {
 				c.note("VARIANTS: %s: %v", variant, n.key)
 			}
@@ -342,7 +342,7 @@ func (c *converter) hooks() {
 		}
 		c.line("%s = [", h.name)
 		for _, command := range h.commands {
-			c.line("  %s,", list(argv(command)))
+			c.line("  %s,", config.QuoteList(argv(command)))
 		}
 		c.line("]")
 	}
@@ -368,7 +368,7 @@ func (c *converter) notify() {
 	if len(mail) == 0 && !limited {
 		return
 	}
-	c.line("\n[notify]\nmail = %s", list(mail))
+	c.line("\n[notify]\nmail = %s", config.QuoteList(mail))
 	if limited {
 		c.line("max_mails = %d", n)
 	}
@@ -399,37 +399,10 @@ func (c *converter) rest() {
 	}
 }
 
-// quote returns a TOML string.
-func quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, "\\u%04x", r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
-
 // quoteKey returns a valid name as a TOML key.
 func quoteKey(s string) string {
 	if strings.ContainsAny(s, ".+") {
-		return quote(s)
+		return config.Quote(s)
 	}
 	return s
-}
-
-func list(texts []string) string {
-	quoted := make([]string, len(texts))
-	for i, s := range texts {
-		quoted[i] = quote(s)
-	}
-	return "[" + strings.Join(quoted, ", ") + "]"
 }

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -61,37 +60,39 @@ func (p Plan) TOML() string {
 	}
 	line("# Written by krunctl time.\n\n[experiment]")
 	line("executions = %d", p.Executions)
-	line("order = %s", quote(config.OrderInterleaved))
-	line("reboot = %s", quote(config.RebootNone))
-	line("account = %s", quote(config.AccountCaller))
+	line("order = %s", config.Quote(config.OrderInterleaved))
+	line("reboot = %s", config.Quote(config.RebootNone))
+	line("account = %s", config.Quote(config.AccountCaller))
 	line("attempts = 1")
-	line("benchmarks = %s", quote(dir))
+	line("benchmarks = %s", config.Quote(dir))
 	line("\n[limits]\nheap = \"none\"\nstack = \"none\"\nprocesses = \"none\"")
 	if p.Timeout > 0 {
-		line("timeout = %s", quote(fmt.Sprintf("%dms", p.Timeout.Milliseconds())))
+		line("timeout = %s", config.Quote(fmt.Sprintf("%dms", p.Timeout.Milliseconds())))
 	}
 	line("\n[wait]\nstartup = \"0s\"\nsync = \"0s\"\n\n[temperature]\nbase_wait = \"0s\"")
 	commands := false
 	for i, s := range p.Subjects {
-		line("\n[vms.%s]", quote(s.Name))
+		line("\n[vms.%s]", config.Quote(s.Name))
 		line("iterations = %d", p.Iterations[i])
 		if s.IsCommand() {
 			commands = true
-			line("runner = %s\nargs = %s\nvariants = [%s]", quote(config.RunnerCommand), list(p.args(s)),
-				quote(variantCommand))
+			line("runner = %s\nargs = %s\nvariants = [%s]", config.Quote(config.RunnerCommand),
+				config.QuoteList(p.args(s)),
+				config.Quote(variantCommand))
 		} else {
-			line("runner = %s\nvariants = [%s]", quote(s.Runner), quote(s.Name))
+			line("runner = %s\nvariants = [%s]", config.Quote(s.Runner), config.Quote(s.Name))
 			if s.Program != "" {
-				line("path = %s", quote(s.Program))
+				line("path = %s", config.Quote(s.Program))
 			}
 		}
 		p.writeEnv(&b, s.Name)
 	}
 	if p.Calibrate != nil {
-		line("\n# the start of the shell, which is subtracted\n[vms.%s]", quote(shellName))
+		line("\n# the start of the shell, which is subtracted\n[vms.%s]", config.Quote(shellName))
 		line("iterations = %d", shellRuns)
-		line("runner = %s\nargs = %s\nvariants = [%s]", quote(config.RunnerCommand), list(p.Calibrate),
-			quote(variantCommand))
+		line("runner = %s\nargs = %s\nvariants = [%s]", config.Quote(config.RunnerCommand),
+			config.QuoteList(p.Calibrate),
+			config.Quote(variantCommand))
 		p.writeEnv(&b, shellName)
 	}
 	if commands {
@@ -99,8 +100,9 @@ func (p Plan) TOML() string {
 	}
 	for _, s := range p.Subjects {
 		if !s.IsCommand() {
-			line("\n[variants.%s]\nentry = %s\nsubfolder = %s", quote(s.Name), quote(filepath.Base(s.File)),
-				quote(s.Name))
+			line("\n[variants.%s]\nentry = %s\nsubfolder = %s", config.Quote(s.Name),
+				config.Quote(filepath.Base(s.File)),
+				config.Quote(s.Name))
 		}
 	}
 	line("\n[benchmarks]\n%s = { parameter = %d }", Benchmark, p.Parameter)
@@ -138,30 +140,11 @@ func (p Plan) writeEnv(b *strings.Builder, vm string) {
 	if len(p.Env) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "[vms.%s.env]\n", quote(vm))
+	fmt.Fprintf(b, "[vms.%s.env]\n", config.Quote(vm))
 	for _, variable := range p.Env {
 		name, value, _ := strings.Cut(variable, "=")
-		fmt.Fprintf(b, "%s = %s\n", quote(name), quote(value))
+		fmt.Fprintf(b, "%s = %s\n", config.Quote(name), config.Quote(value))
 	}
-}
-
-// quote writes a TOML basic string. The escapes of JSON are among those of TOML.
-func quote(text string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(text); err != nil {
-		panic(err) // a string can be encoded
-	}
-	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\x7f", `\u007f`)
-}
-
-func list(texts []string) string {
-	quoted := make([]string, len(texts))
-	for i, t := range texts {
-		quoted[i] = quote(t)
-	}
-	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
 // Times that are planned for the measurement of each subject in all its executions.
