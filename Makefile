@@ -94,7 +94,8 @@ instrument-cost: setup build
 REPEATING := ^Test(RestoreAfterKillAtEveryChange|RefusedWrites|RubbishInFiles|MissingFiles|Bombs|$\
 	DamagedRecordsAreOneRule|FIFOInTheDirectory|Examples|OutputRefused|OutputToFIFO|LongTexts|Faults|$\
 	ReportNeverReplaces|RerunCut|EveryCut|EveryCutWithArms|EveryCutWithStop|NothingMoves|SkimIsSmall|$\
-	SeriesAreBounded|FilledDisk|DamagedSlotsOnABrokenDisk|ManyCuts|NothingIsStuck|SimulatePaper)$$
+	SeriesAreBounded|FilledDisk|DamagedSlotsOnABrokenDisk|ManyCuts|NothingIsStuck|$\
+	SimulatePaper|PowerCut|RestoreAfterKillDuringRestore|JournalBeforeChange)$$
 SEQUENTIAL := $(addprefix krund/internal/analysis/,arith changepoint compare explain outlier sequential)
 test: setup build test-c
 	$(GO) vet ./...

@@ -262,7 +262,7 @@ func TestDaemonKilled(t *testing.T) {
 func TestNothingLeaks(t *testing.T) {
 	mustSucceed(t, shell("exit 0")) // opens what stays open
 	fds, threads := countFDs(t), runtime.NumGoroutine()
-	for range 100 {
+	for range 30 {
 		mustSucceed(t, shell("exit 0"))
 	}
 	mustRun(t, Command{Path: "/nonexistent"})
