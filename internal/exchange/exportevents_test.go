@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -125,52 +126,138 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// checkTrace checks a trace against the format: the fields each phase has, times that are not
-// negative, names of all tracks, and no overlap of the complete events of a track, of which a kind
-// has at most traceLanes.
+// checkTrace checks a trace as strictly as its readers do. Besides the fields that "Trace Event
+// Format" demands of each phase:
+//
+//   - Perfetto (src/trace_processor/importers/json, json_trace_tokenizer.cc) refuses a trace in
+//     which a field of an event is a list, counts an event without a time that is no metadata as an
+//     error, and takes process and thread as 32-bit numbers;
+//   - json_trace_parser_impl.cc there names a thread by the metadata of its number, which must
+//     therefore come before anything else of another process with that thread;
+//   - viewers draw what overlaps on a track as a part of the earlier event, and expect the times of
+//     a track in order.
 func checkTrace(text []byte) error {
 	var trace struct {
-		Unit   string `json:"displayTimeUnit"`
-		Events []struct {
-			Name, Ph, S string
-			TS, Dur     json.Number
-			PID, TID    *int
-			Args        map[string]any
-		} `json:"traceEvents"`
+		Unit   string                       `json:"displayTimeUnit"`
+		Events []map[string]json.RawMessage `json:"traceEvents"`
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
 	if err := d.Decode(&trace); err != nil || trace.Unit != "ns" || d.More() {
 		return fmt.Errorf("no trace: %w", err)
 	}
-	type track struct{ process, thread int }
-	named, ends := map[track]bool{}, map[track]*big.Rat{}
-	for i, e := range trace.Events {
-		if e.PID == nil || e.TID == nil || e.Name == "" {
-			return fmt.Errorf("event %d: %+v", i, e)
+	tracks := map[traceTrack]*trackState{}
+	for i, fields := range trace.Events {
+		if err := checkTraceEvent(tracks, fields); err != nil {
+			return fmt.Errorf("event %d: %w: %s", i, err, fields)
 		}
-		at := track{*e.PID, *e.TID}
-		if e.Ph == phaseMetadata {
-			named[at] = true
-			continue
-		}
-		begin, ok := new(big.Rat).SetString(e.TS.String())
-		if !ok || begin.Sign() < 0 || !named[at] || e.Ph == phaseInstant && e.S != "t" {
-			return fmt.Errorf("event %d: %+v", i, e)
-		}
-		if e.Ph == phaseInstant {
-			continue
-		}
-		duration, ok := new(big.Rat).SetString(e.Dur.String())
-		if !ok || duration.Sign() < 0 || e.Ph != phaseComplete {
-			return fmt.Errorf("event %d: %+v", i, e)
-		}
-		if last := ends[at]; last != nil && begin.Cmp(last) <= 0 && at.thread%traceLanes != iterationsThread {
-			return fmt.Errorf("event %d overlaps another of its track: %+v", i, e)
-		}
-		ends[at] = begin.Add(begin, duration)
 	}
 	return nil
+}
+
+type traceTrack struct{ process, thread uint32 }
+
+// trackState is what a track has so far: the last time, and the end of the last complete event.
+type trackState struct{ last, end *big.Rat }
+
+func checkTraceEvent(tracks map[traceTrack]*trackState, fields map[string]json.RawMessage) error {
+	var name, phase, scope string
+	var at traceTrack
+	var args map[string]any
+	for key, to := range map[string]any{"name": &name, "ph": &phase, "pid": &at.process, "tid": &at.thread} {
+		if err := json.Unmarshal(fields[key], to); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	if fields["args"] != nil && json.Unmarshal(fields["args"], &args) != nil || name == "" {
+		return errors.New("name or args")
+	}
+	if at.process == 0 { // the idle task's
+		return errors.New("no process")
+	}
+	if phase == phaseMetadata {
+		return checkMetadata(tracks, at, name, args)
+	}
+	track := tracks[at]
+	begin, ok := new(big.Rat).SetString(string(fields["ts"]))
+	if !ok || begin.Sign() < 0 || track == nil || track.last.Cmp(begin) > 0 {
+		return errors.New("time")
+	}
+	track.last = begin
+	if phase == phaseInstant {
+		if json.Unmarshal(fields["s"], &scope) != nil || scope != "t" && scope != "p" ||
+			fields["dur"] != nil {
+			return errors.New("scope or duration")
+		}
+		return nil
+	}
+	duration, ok := new(big.Rat).SetString(string(fields["dur"]))
+	if phase != phaseComplete || !ok || duration.Sign() < 0 || begin.Cmp(track.end) < 0 {
+		return errors.New("phase, duration, or overlap")
+	}
+	track.end = new(big.Rat).Add(begin, duration)
+	return nil
+}
+
+// checkMetadata: a track is named once, and before its events.
+func checkMetadata(tracks map[traceTrack]*trackState, at traceTrack, name string,
+	args map[string]any) error {
+	want := map[string]string{"process_name": "name", "process_labels": "labels", "thread_name": "name",
+		"process_sort_index": "sort_index", "thread_sort_index": "sort_index"}[name]
+	if want == "" || len(args) != 1 || args[want] == nil {
+		return errors.New("metadata")
+	}
+	if name == "thread_name" {
+		if tracks[at] != nil {
+			return errors.New("named twice")
+		}
+		tracks[at] = &trackState{new(big.Rat), new(big.Rat)}
+	}
+	return nil
+}
+
+// TestCheckTrace: each mistake is found.
+func TestCheckTrace(t *testing.T) {
+	const named = `{"name":"thread_name","ph":"M","pid":1,"tid":1,"args":{"name":"a"}},`
+	for name, events := range map[string]string{
+		"no name":      `{"ph":"i","s":"t","ts":1,"pid":1,"tid":1}`,
+		"no time":      `{"name":"a","ph":"i","s":"t","pid":1,"tid":1}`,
+		"negative":     `{"name":"a","ph":"i","s":"t","ts":-1,"pid":1,"tid":1}`,
+		"no track":     `{"name":"a","ph":"i","s":"t","ts":1,"pid":1,"tid":2}`,
+		"process 0":    `{"name":"a","ph":"i","s":"t","ts":1,"pid":0,"tid":1}`,
+		"large thread": `{"name":"a","ph":"i","s":"t","ts":1,"pid":1,"tid":4294967297}`,
+		"phase":        `{"name":"a","ph":"B","ts":1,"dur":1,"pid":1,"tid":1}`,
+		"scope":        `{"name":"a","ph":"i","s":"x","ts":1,"pid":1,"tid":1}`,
+		"list":         `{"name":"a","ph":"i","s":"t","ts":1,"pid":1,"tid":1,"args":[1]}`,
+		"no duration":  `{"name":"a","ph":"X","ts":1,"pid":1,"tid":1}`,
+		"overlap": `{"name":"a","ph":"X","ts":1,"dur":1,"pid":1,"tid":1},` +
+			`{"name":"b","ph":"X","ts":1.999,"dur":1,"pid":1,"tid":1}`,
+		"order": `{"name":"a","ph":"i","s":"t","ts":2,"pid":1,"tid":1},` +
+			`{"name":"a","ph":"i","s":"t","ts":1,"pid":1,"tid":1}`,
+		"metadata": `{"name":"thread_color","ph":"M","pid":1,"tid":1,"args":{"name":"a"}}`,
+		"twice":    `{"name":"thread_name","ph":"M","pid":1,"tid":1,"args":{"name":"a"}}`,
+	} {
+		if checkTrace([]byte(`{"displayTimeUnit":"ns","traceEvents":[`+named+events+`]}`)) == nil {
+			t.Errorf("%s: not found", name)
+		}
+	}
+}
+
+// TestTraceLanes: events that overlap more others than there are tracks are instants.
+func TestTraceLanes(t *testing.T) {
+	r := eventful()
+	for i := range int64(2 * traceLanes) {
+		r.Events = append(r.Events, results.Event{Kind: "pause", TimeNS: 1_021_000_000 + i, DurationNS: 100})
+	}
+	var b bytes.Buffer
+	if err := WriteTrace(&b, slices.Values([]results.Record{r, r})); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkTrace(b.Bytes()); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(b.String(), `"args":{"duration_ns":100}`); n != 2*traceLanes {
+		t.Errorf("%d instants, want %d", n, 2*traceLanes)
+	}
 }
 
 // FuzzTrace: whatever the events of a record are, the trace is one.

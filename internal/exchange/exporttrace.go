@@ -18,7 +18,8 @@ import (
 // WriteTrace writes records in the Trace Event Format (its JSON object form), which Perfetto,
 // chrome://tracing and others open. A process of the trace is a process execution, whose time
 // begins at 0. Its first track has its start and the iterations, the others its events by kind. The
-// events of a track never overlap, which viewers require: where they do, a kind has several tracks.
+// events of a track never overlap, which viewers require: where they do, a kind has several tracks,
+// and what overlaps them all is an instant.
 //
 // The format is specified in "Trace Event Format" (Google, 2016). Times are microseconds, here with
 // three decimals, so that they are exact.
@@ -230,9 +231,9 @@ func (t *traceWriter) events(events []results.Event, c traceClock) {
 		slices.SortStableFunc(list, func(a, b results.Event) int { return cmp.Compare(a.TimeNS, b.TimeNS) })
 		var ends []int64 // of the last event in each lane
 		for _, e := range list {
-			lane := 0 // instants overlap nothing
+			lane, overlaps := 0, false // instants overlap nothing
 			if e.DurationNS > 0 {
-				lane = freeLane(ends, e)
+				lane, overlaps = freeLane(ends, e)
 			}
 			if lane == len(ends) {
 				ends = append(ends, math.MinInt64)
@@ -242,35 +243,38 @@ func (t *traceWriter) events(events []results.Event, c traceClock) {
 				}
 				t.thread(first+lane, name)
 			}
-			if e.DurationNS > 0 {
-				ends[lane] = max(ends[lane], e.TimeNS+e.DurationNS)
+			if e.DurationNS > 0 && !overlaps {
+				ends[lane] = e.TimeNS + e.DurationNS
 			}
-			t.vmEvent(first+lane, e, c)
+			t.vmEvent(first+lane, e, c, overlaps)
 		}
 	}
 }
 
 // freeLane returns the first lane in which an event begins after the end of all others; len(ends)
-// for a new one.
-func freeLane(ends []int64, e results.Event) int {
+// for a new one. If there are as many as possible, it overlaps another event in the last one.
+func freeLane(ends []int64, e results.Event) (lane int, overlaps bool) {
 	i := slices.IndexFunc(ends, func(end int64) bool { return end < e.TimeNS })
 	switch {
 	case i >= 0:
-		return i
+		return i, false
 	case len(ends) < traceLanes:
-		return len(ends)
+		return len(ends), false
 	}
-	return traceLanes - 1
+	return traceLanes - 1, true
 }
 
-// vmEvent writes one event: complete, or an instant.
-func (t *traceWriter) vmEvent(thread int, e results.Event, c traceClock) {
+// vmEvent writes one event: complete, or an instant, which has its duration as an argument if it is
+// one because it overlaps another event.
+func (t *traceWriter) vmEvent(thread int, e results.Event, c traceClock, overlaps bool) {
 	args := map[string]any{}
 	if e.Argument != nil {
 		args["argument"] = *e.Argument
 	}
 	name := cmp.Or(e.Name, e.Kind)
-	if e.DurationNS != 0 {
+	if overlaps {
+		args["duration_ns"] = e.DurationNS
+	} else if e.DurationNS != 0 {
 		t.complete(thread, name, e.Kind, c, e.TimeNS, e.DurationNS, args)
 		return
 	}
