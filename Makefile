@@ -56,7 +56,7 @@ ab: setup build
 	$(BUILD)/bin/krund run --directory ab.krun configs/ab.toml
 	$(BUILD)/bin/krunctl compare ab.krun
 
-## events      what seven VMs do while two programs warm up, in six minutes; report in build/events-report/
+## events      what seven VMs do while two programs warm up, in eight minutes; report in build/events-report/
 .PHONY: events
 events: setup build
 	@rm -rf events.krun $(BUILD)/events-report
