@@ -52,17 +52,8 @@ func readFile(
 	name string,
 	read func(durable.File) (*dataset.Dataset, error),
 ) (d *dataset.Dataset, err error) {
-	file, err := durable.OpenUserFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("read the results: %w", err)
-	}
-	defer func() {
-		if closed := file.Close(); err == nil {
-			err = closed
-		}
-	}()
-	if d, err = read(file); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if d, err = readNamed(name, "the results", read); err != nil {
+		return nil, err
 	}
 	d.Source = name
 	return d, nil
@@ -147,17 +138,8 @@ func Stem(name string) string {
 // ReadUOpTimeFile reads a result file of µOpTime, optionally compressed with gzip. It returns nil
 // for a file of another format. The error wraps ErrPacked for a compressed file of another format.
 func ReadUOpTimeFile(name string) (s *optimize.Suite, err error) {
-	file, err := durable.OpenUserFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: read the results: %w", name, err)
-	}
-	defer func() {
-		if closed := file.Close(); err == nil {
-			err = closed
-		}
-	}()
-	if s, err = readUOpTime(file); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if s, err = readNamed(name, "the results", readUOpTime); err != nil {
+		return nil, err
 	}
 	if s != nil {
 		s.Source = name

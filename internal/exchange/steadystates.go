@@ -1,8 +1,6 @@
 package exchange
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -33,45 +31,33 @@ const mostAnnotations = 5_000_000
 // technique, timewaste (seconds) and interval ("(low, high)"). Other columns may occur. The errors
 // wrap ErrFormat and name the line, or are those of r.
 func ReadSteadyStates(r io.Reader) ([]SteadyState, error) {
-	in := csv.NewReader(r)
-	in.ReuseRecord = true
-	head, err := in.Read()
+	t, err := newTable(r, "the annotations")
 	if err != nil {
-		return nil, fmt.Errorf("read the annotations: %w: no table: %w", ErrFormat, err)
+		return nil, err
 	}
-	head[0] = strings.TrimPrefix(head[0], byteOrderMark)
-	column := func(name string) int { return slices.Index(head, name) }
+	column := func(name string) int { return slices.Index(t.head, name) }
 	required := []string{"benchmark", "fork", "classification", "steady_state_starts"}
 	at := map[string]int{"technique": column("technique"), "timewaste": column("timewaste"),
 		"interval": column("interval")}
 	for _, name := range required {
 		if at[name] = column(name); at[name] < 0 {
-			return nil, fmt.Errorf("read the annotations: %w: line 1: there is no column %s; "+
-				"needed are %s", ErrFormat, name, strings.Join(required, ", "))
+			return nil, t.wrong(fmt.Errorf("line 1: there is no column %s; needed are %s", name,
+				strings.Join(required, ", ")))
 		}
 	}
 	var list []SteadyState
-	for {
-		row, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return list, nil
-		}
-		if syntax := (*csv.ParseError)(nil); errors.As(err, &syntax) {
-			return nil, fmt.Errorf("read the annotations: %w: %w", ErrFormat, err)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the annotations: %w", err)
-		}
+	err = t.each(func(row []string) error {
 		s, err := steadyStateOf(row, at)
 		if err == nil && len(list) == mostAnnotations {
 			err = fmt.Errorf("there are more than %d rows", mostAnnotations)
 		}
-		if err != nil {
-			line, _ := in.FieldPos(0)
-			return nil, fmt.Errorf("read the annotations: %w: line %d: %w", ErrFormat, line, err)
-		}
 		list = append(list, s)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return list, nil
 }
 
 // steadyStateOf parses a row. at has the indexes of the columns; -1 if there is none.
@@ -117,18 +103,7 @@ func finite(text string) (float64, error) {
 }
 
 // ReadSteadyStatesFile reads the named file with ReadSteadyStates.
-func ReadSteadyStatesFile(name string) (list []SteadyState, err error) {
-	file, err := durable.OpenUserFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("read the annotations: %w", err)
-	}
-	defer func() {
-		if closed := file.Close(); err == nil {
-			err = closed
-		}
-	}()
-	if list, err = ReadSteadyStates(file); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return list, nil
+func ReadSteadyStatesFile(name string) ([]SteadyState, error) {
+	return readNamed(name, "the annotations",
+		func(f durable.File) ([]SteadyState, error) { return ReadSteadyStates(f) })
 }

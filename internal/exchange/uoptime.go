@@ -25,9 +25,6 @@ var uoptimeColumns = [...]string{"b_name", "ir_pos", "sr_pos", "it_pos", "bed_po
 // mistake.
 const mostRepetitions = 1_000_000
 
-// byteOrderMark is the UTF-8 byte order mark, which some programs write.
-const byteOrderMark = "\ufeff"
-
 // IsUOpTime reports from the beginning of a file whether it is meant as a result file of µOpTime:
 // its header has one of the two columns that are unique to µOpTime. ReadUOpTime reports missing
 // columns.
@@ -47,45 +44,20 @@ func IsUOpTime(head []byte) bool {
 // occur twice are kept, with a warning. The errors wrap ErrFormat and name the
 // line, or are those of r.
 func ReadUOpTime(r io.Reader) (*optimize.Suite, error) {
-	in := csv.NewReader(r)
-	in.ReuseRecord = true
-	head, err := in.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read µOpTime results: %w: the file is empty", ErrFormat)
-	}
+	t, err := newTable(r, "µOpTime results")
 	if err != nil {
-		return nil, uoptimeError(err)
+		return nil, err
 	}
-	head[0] = strings.TrimPrefix(head[0], byteOrderMark)
-	at, err := uoptimeHead(head)
+	at, err := uoptimeHead(t.head)
 	if err != nil {
-		return nil, fmt.Errorf("read µOpTime results: %w: line 1: %w", ErrFormat, err)
+		return nil, t.wrong(fmt.Errorf("line 1: %w", err))
 	}
 	u := uoptimeReader{at: at, index: map[string]int{}, seen: map[uoptimePlace]bool{},
 		full: optimize.Position{1, 1, 1}}
-	for {
-		record, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, uoptimeError(err)
-		}
-		if err := u.row(record); err != nil {
-			line, _ := in.FieldPos(0)
-			return nil, fmt.Errorf("read µOpTime results: %w: line %d: %w", ErrFormat, line, err)
-		}
+	if err := t.each(u.row); err != nil {
+		return nil, err
 	}
 	return u.suite()
-}
-
-// uoptimeError distinguishes an error of the file from one of reading it.
-func uoptimeError(err error) error {
-	var syntax *csv.ParseError
-	if errors.As(err, &syntax) {
-		return fmt.Errorf("read µOpTime results: %w: %w", ErrFormat, err)
-	}
-	return fmt.Errorf("read µOpTime results: %w", err)
 }
 
 // uoptimeHead finds the columns.
