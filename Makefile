@@ -155,7 +155,7 @@ bench: build
 ## compare-bench  false verdicts and power of krunctl compare in simulations; with KRUND_FIXTURES also on JMH
 .PHONY: compare-bench
 compare-bench:
-	$(GO) test -tags slow -count=1 -v -run 'TestSimulations|TestJMH|TestDetectable' \
+	$(GO) test -tags slow -count=1 -v -run 'TestSimulations|TestJMH|TestDetectable|TestBound' \
 	  ./internal/analysis/compare
 
 ## explain-bench  how well krunctl explain names injected causes, and how often it explains shifted events

@@ -92,13 +92,13 @@ func Of(before, after Side, o Options) (*Result, error) {
 	r := &Result{
 		Before: before.party(), After: after.party(), Unit: before.Doc.Unit, Rules: before.Doc.Parameters,
 		Confidence: o.Confidence, Margin: o.Margin, Power: power, Correction: o.Correction,
-		SteadyShare: steadyShare, Paired: o.Paired, FirstIterations: o.FirstIterations,
+		Paired: o.Paired, FirstIterations: o.FirstIterations,
 		Changes: []Change{}, Counts: map[Verdict]int{}, Warnings: []warmup.Warning{},
 	}
 	rows := r.join(before, after, o)
 	f := decide(rows, o.Paired, o)
 	r.Prior, r.TestsSteady, r.TestsClass, r.Tests = f.prior, f.steady, f.class, f.steady+f.class
-	r.Level = 1 - f.level
+	r.SteadyShare, r.Level = f.share, 1-f.level
 	r.describe(rows, f, o)
 	r.judge(f, r.null(before, o), o)
 	r.layout(before, after, o)

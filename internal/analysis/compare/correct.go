@@ -68,3 +68,27 @@ func (c Correction) level(alpha, share float64, n int) float64 {
 	}
 	return alpha * share / float64(max(n, 1))
 }
+
+// discrete is a hypothesis whose p-value cannot be smaller than least.
+type discrete struct {
+	hypothesis
+	least float64
+}
+
+// attainable returns those of a family whose p-values can be significant at all: with k tests the
+// most that can be at alpha/k, for the smallest such k (Tarone, "A modified Bonferroni method for
+// discrete data", 1990). The others need no correction, and their corrected p-values stay 1. Which
+// they are depends on totals over both sides alone, so that the choice reveals nothing of a change.
+func (c Correction) attainable(family []discrete, alpha float64) []hypothesis {
+	for k := 1; ; k++ {
+		var can []hypothesis
+		for _, d := range family {
+			if d.least <= alpha/float64(k) {
+				can = append(can, d.hypothesis)
+			}
+		}
+		if len(can) <= k || c == None {
+			return can
+		}
+	}
+}

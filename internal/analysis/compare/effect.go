@@ -30,8 +30,8 @@ type estimate struct {
 	freedom       float64
 	own           float64 // degrees of freedom of the key's own variance
 	factor        float64 // variance of the effect / variance
-	// meanVariances are the variances of the two means, if Welch's test is to be considered.
-	meanVariances [2]float64
+	// sides are the variances of the two sides, if they can be compared.
+	sides [2]float64
 }
 
 func (e *estimate) effect() float64 { return e.after - e.before }
@@ -98,9 +98,15 @@ func estimates(samples []sample, paired bool) ([]estimate, Prior) {
 	for i, s := range samples {
 		list[i] = estimateOf(s, paired)
 	}
-	prior := squeezeAll(list)
+	separate := slices.Clone(list)
+	squeezeSides(separate)
+	apart, prior := differ(list), squeezeAll(list)
 	for i := range list {
-		list[i].cautious()
+		if e := &separate[i]; e.sides[0] > 0 && (apart || e.unbalanced() && e.p() > list[i].p()) {
+			list[i] = *e
+		}
+	}
+	for i := range list {
 		list[i].variance = max(list[i].variance, list[i].rounding(samples[i], paired))
 	}
 	return list, prior
@@ -166,19 +172,14 @@ func estimateOf(s sample, paired bool) estimate {
 	v, w := variance(x), variance(y)
 	e.freedom, e.factor = n+m-2, 1/n+1/m
 	e.variance = ((n-1)*v + (m-1)*w) / e.freedom
-	switch {
-	case v == 0 || w == 0: // rounded values; see rounding
-	case unequal(v, w, n, m):
-		e.welch(v/n, w/m)
-	case max(n, m) > balanced*min(n, m):
-		e.meanVariances = [2]float64{v / n, w / m}
+	if v > 0 && w > 0 { // else rounded values; see rounding
+		e.sides = [2]float64{v, w}
+		if unequal(v, w, n, m) {
+			e.welch(v, w, n-1, m-1)
+		}
 	}
 	return e
 }
-
-// balanced is the ratio of the numbers of executions up to which one variance for both sides does
-// little harm when the variances differ.
-const balanced = 1.5
 
 // unequal reports whether an F test at 1 % finds that the variances differ. With few executions a
 // single slow one would decide that, and Welch's test would cost much power.
@@ -190,23 +191,65 @@ func unequal(v, w, n, m float64) bool {
 	return min(n, m) >= fewest && fTail(v/w, n-1, m-1) < level/2
 }
 
-// welch sets the variance of the effect to the sum of the variances of the two means (Welch 1947).
-func (e *estimate) welch(v, w float64) {
+// unbalanced reports whether one side has so many more executions that a variance for both sides
+// would be mostly that of the larger one.
+func (e *estimate) unbalanced() bool {
+	const balanced = 1.5
+	return float64(max(e.n, e.m)) > balanced*float64(min(e.n, e.m))
+}
+
+// welch sets the variance of the effect to the sum of the variances of the two means, from those of
+// the sides and their degrees of freedom (Welch 1947).
+func (e *estimate) welch(v, w, before, after float64) {
+	v, w = v/float64(e.n), w/float64(e.m)
 	p, q := v/(v+w), w/(v+w)
 	e.test = WelchT
-	e.freedom = 1 / (p*p/float64(e.n-1) + q*q/float64(e.m-1))
+	e.freedom = 1 / (p*p/before + q*q/after)
 	e.variance = (v + w) / e.factor
 }
 
-// cautious replaces the test by Welch's for sides of very different size, if that has the larger
-// p-value: the common variance is mostly that of the larger side.
-func (e *estimate) cautious() {
-	if e.meanVariances[0] == 0 {
-		return
+// differ reports whether the executions of one side vary more than those of the other: a t test at
+// 5 % of the logarithms of the ratio of the keys' variances. If nothing has changed, they are
+// symmetric around 0, whatever the distribution of the values.
+func differ(list []estimate) bool {
+	const level = 0.05
+	var ratios []float64
+	for i := range list {
+		if e := &list[i]; e.sides[0] > 0 {
+			ratios = append(ratios, centered(e.sides[1], float64(e.m-1))-centered(e.sides[0], float64(e.n-1)))
+		}
 	}
-	w := *e
-	if w.welch(e.meanVariances[0], e.meanVariances[1]); w.p() > e.p() {
-		*e = w
+	k := float64(len(ratios))
+	if k < 2 {
+		return false
+	}
+	return 2*tailOf(math.Abs(mean(ratios))/math.Sqrt(variance(ratios)/k), k-1) < level
+}
+
+// squeezeSides shrinks the variances of each side towards each other, and tests by Welch's test.
+func squeezeSides(list []estimate) {
+	var priors [2]Prior
+	for side := range priors {
+		var variances, freedom []float64
+		for i := range list {
+			if e := &list[i]; !e.linear && e.sides[side] > 0 {
+				variances = append(variances, e.sides[side])
+				freedom = append(freedom, float64([2]int{e.n, e.m}[side]-1))
+			}
+		}
+		priors[side] = priorOf(variances, freedom, caution)
+	}
+	for i := range list {
+		e := &list[i]
+		if e.sides[0] == 0 {
+			continue
+		}
+		v, w, n, m := e.sides[0], e.sides[1], float64(e.n-1), float64(e.m-1)
+		if !e.linear && priors[0].Keys > 0 {
+			v, n = priors[0].squeeze(v, n)
+			w, m = priors[1].squeeze(w, m)
+		}
+		e.welch(v, w, n, m)
 	}
 }
 

@@ -81,18 +81,19 @@ func TestExact(t *testing.T) {
 		{[]int{3, 1}, []int{1, 3}, 0.485714285714286},
 		{[]int{4, 0}, []int{9, 0}, 1},
 	} {
-		for _, got := range []float64{exactTest(c.x, c.y), exactTest(c.y, c.x)} {
-			if !near(got, c.want, 1e-9) {
+		for range 2 {
+			if got, _ := exactTest(c.x, c.y); !near(got, c.want, 1e-9) {
 				t.Errorf("%v %v: %v, want %v", c.x, c.y, got, c.want)
 			}
+			c.x, c.y = c.y, c.x
 		}
 	}
 	// 1000 executions a side have too many tables of four classes: good and bad are compared.
 	many := classify.Counts{Flat: 250, Warmup: 250, Slowdown: 250, NoSteadyState: 250}
-	if p, ok := classTest(many, many); !ok || p != 1 {
+	if p, _ := classTest(many, many); p != 1 {
 		t.Errorf("many executions: %v", p)
 	}
-	if _, ok := classTest(classify.Counts{}, many); ok {
+	if p, least := classTest(classify.Counts{}, many); p != 1 || least != 1 {
 		t.Error("a side without classes was tested")
 	}
 }
@@ -194,5 +195,68 @@ func TestShorth(t *testing.T) {
 		if got := shorth(c.values); !near(got, c.want, 1e-12) {
 			t.Errorf("%v: %v, want %v", c.values, got, c.want)
 		}
+	}
+}
+
+// TestSides: when one side varies more in the whole table, each has its own variance, shrunk towards
+// those of the same side. The numbers are those of R 4.2.2, of the formulas of limma's fitFDist with
+// the cautious degrees of freedom, and of Welch.
+func TestSides(t *testing.T) {
+	table := func(wide float64) []sample {
+		var list []sample
+		for i := range 12 {
+			s := math.Exp(-3+6*float64(i)/11) / 100
+			of := func(center, factor float64, values ...float64) []Observation {
+				for k := range values {
+					values[k] = math.Exp(s * (center + factor*values[k]))
+				}
+				return observations(values...)
+			}
+			list = append(list, sample{of(0, 1, -1, -.5, .1, .4, 1), of(1, wide, -1.1, -.3, .2, .3, 1.4)})
+		}
+		return list
+	}
+	list, _ := estimates(table(4), false)
+	if e := &list[4]; e.test != WelchT || !near(e.freedom, 4.783237219411866, 1e-6) ||
+		!near(e.p(), 0.432456775003259, 1e-6) {
+		t.Errorf("one side varies more: %+v, p %v", e, e.p())
+	}
+	samples := table(1)
+	for i := range samples[:6] { // the sides in turns
+		samples[i].before, samples[i].after = samples[i].after, samples[i].before
+	}
+	if list, _ := estimates(samples, false); list[4].test != ModeratedT {
+		t.Errorf("no side varies more: %+v", list[4])
+	}
+}
+
+// TestAttainable: tests whose p-value cannot be small enough are none (Tarone 1990).
+func TestAttainable(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		in   Correction
+		want int
+		x, y [][]int // the table of each key
+	}{
+		{"5 against 5: 2/252 is above 0.0125/4 and 0.0125/2", Holm, 0, slices.Repeat([][]int{{5, 0}}, 4),
+			slices.Repeat([][]int{{0, 5}}, 4)},
+		{"one key alone: 2/252 is below 0.0125", Holm, 1, [][]int{{5, 0}, {5, 0}}, [][]int{{0, 5}, {5, 0}}},
+		{"10 against 10, whichever class an execution has", Holm, 3, slices.Repeat([][]int{{5, 5}}, 3),
+			slices.Repeat([][]int{{5, 5}}, 3)},
+		{"all of one class", Holm, 0, slices.Repeat([][]int{{10, 0}}, 3), slices.Repeat([][]int{{10, 0}}, 3)},
+		{"each key alone", None, 4, slices.Repeat([][]int{{5, 0}}, 4), slices.Repeat([][]int{{0, 5}}, 4)},
+	} {
+		var family []discrete
+		for i := range c.x {
+			p, least := exactTest(c.x[i], c.y[i])
+			family = append(family, discrete{hypothesis{p, nil}, least})
+		}
+		if got := len(c.in.attainable(family, 0.0125)); got != c.want {
+			t.Errorf("%s: %d tests, want %d", c.name, got, c.want)
+		}
+	}
+	// 8 of 10 are flat: at the extreme, the other two are on one side, 2 C(8,3)/C(10,5)
+	if _, least := exactTest([]int{4, 1}, []int{4, 1}); !near(least, 2*56./252, 1e-12) {
+		t.Errorf("the smallest p-value is %v", least)
 	}
 }

@@ -22,8 +22,8 @@ const (
 	// less certain than a key's own variance.
 	fewestKeys = 10
 	// caution is the argument of priorOf: with the estimate itself, tables of 20 keys of 3 against
-	// 3 executions have a false verdict in 6 to 7 % (docs/statistics.md).
-	caution = 1
+	// 3 executions have a false verdict in 7 to 8 % (docs/statistics.md).
+	caution = 2
 	// largestPrior bounds Prior.Freedom, which is infinite when the variances differ by no more
 	// than chance.
 	largestPrior = 1e6
@@ -31,8 +31,8 @@ const (
 
 // priorOf estimates the prior by the moments of the logarithm of the variances: limma's fitFDist,
 // without a trend. freedom are the variances' degrees of freedom; variances of zero are left out.
-// The variance of the logarithms is taken larger by caution times its standard error: a prior of
-// too many degrees of freedom makes false verdicts, one of too few costs a little power.
+// For the degrees of freedom the variance of the logarithms is taken larger by caution times its
+// standard error: too many make false verdicts, too few cost a little power.
 func priorOf(variances, freedom []float64, caution float64) Prior {
 	var v, d []float64
 	for i := range variances {
@@ -48,7 +48,7 @@ func priorOf(variances, freedom []float64, caution float64) Prior {
 	e := make([]float64, len(v))
 	mean, trigammas, total := 0.0, 0.0, 0.0
 	for i := range v {
-		e[i] = math.Log(max(v[i], floor)) - mathext.Digamma(d[i]/2) + math.Log(d[i]/2)
+		e[i] = centered(max(v[i], floor), d[i])
 		mean += e[i] / n
 		trigammas += trigamma(d[i]/2) / n
 		total += d[i]
@@ -57,19 +57,25 @@ func priorOf(variances, freedom []float64, caution float64) Prior {
 	for _, x := range e {
 		spread += (x - mean) * (x - mean) / (n - 1)
 	}
-	spread = spread*(1+caution*math.Sqrt(2/(n-1))) - trigammas
-	p := Prior{Keys: len(v)}
-	if spread <= 0 {
+	excess := spread - trigammas
+	p := Prior{Keys: len(v), Freedom: min(largestPrior, total)}
+	if excess > 0 {
+		half := trigammaInverse(excess)
+		p.Variance = math.Exp(mean + mathext.Digamma(half) - math.Log(half))
+	} else {
 		for i := range v {
 			p.Variance += max(v[i], floor) / n
 		}
-		p.Freedom = min(largestPrior, total)
-		return p
 	}
-	half := trigammaInverse(spread)
-	p.Freedom = min(2*half, largestPrior)
-	p.Variance = math.Exp(mean + mathext.Digamma(half) - math.Log(half))
+	if upper := excess + caution*spread*math.Sqrt(2/(n-1)); upper > 0 {
+		p.Freedom = min(largestPrior, 2*trigammaInverse(upper))
+	}
 	return p
+}
+
+// centered is the logarithm of a variance, whose expectation is that of the true one.
+func centered(variance, freedom float64) float64 {
+	return math.Log(variance) - mathext.Digamma(freedom/2) + math.Log(freedom/2)
 }
 
 // squeeze returns the variance and degrees of freedom of a key under the prior.

@@ -7,9 +7,8 @@ import (
 	"krund/internal/analysis/classify"
 )
 
-// steadyShare is the share of alpha for the tests of the steady state; those of the classes have
-// the rest. Classes of few executions cannot differ significantly, so equal shares would waste a
-// half.
+// steadyShare is the share of alpha for the tests of the steady state if a class can differ
+// significantly; the tests of the classes have the rest.
 const steadyShare = 0.75
 
 // row is a key with at least one execution on each side.
@@ -31,6 +30,7 @@ type family struct {
 	rows          []decided
 	prior         Prior
 	steady, class int     // tests
+	share         float64 // of alpha, for the tests of the steady state
 	level         float64 // of each interval
 }
 
@@ -42,7 +42,8 @@ func decide(rows []row, paired bool, o Options) family {
 	}
 	list, prior := estimates(samples, paired)
 	f := family{rows: make([]decided, len(rows)), prior: prior}
-	var tests, same, classes []hypothesis
+	var tests, same []hypothesis
+	var classes []discrete
 	for i, r := range rows {
 		d := &f.rows[i]
 		d.steady, d.corrected, d.sameCorrected = list[i], 1, 1
@@ -53,16 +54,20 @@ func decide(rows []row, paired bool, o Options) family {
 			tests = append(tests, hypothesis{d.p, &d.corrected})
 			same = append(same, hypothesis{d.sameP, &d.sameCorrected})
 		}
-		if p, ok := classTest(d.countBefore, d.countAfter); ok {
-			f.class++
-			d.class = &Class{P: p, Verdict: CannotTell}
-			classes = append(classes, hypothesis{p, &d.class.Corrected})
+		if d.countBefore.Total() > 0 && d.countAfter.Total() > 0 {
+			p, least := classTest(d.countBefore, d.countAfter)
+			d.class = &Class{P: p, Corrected: 1, Verdict: CannotTell}
+			classes = append(classes, discrete{hypothesis{p, &d.class.Corrected}, least})
 		}
 	}
-	o.Correction.adjust(tests, steadyShare)
-	o.Correction.adjust(classes, 1-steadyShare)
+	deciding := o.Correction.attainable(classes, (1-steadyShare)*o.alpha())
+	if f.class, f.share = len(deciding), steadyShare; f.class == 0 {
+		f.share = 1
+	}
+	o.Correction.adjust(tests, f.share)
+	o.Correction.adjust(deciding, 1-steadyShare)
 	o.Correction.adjust(same, 1)
-	f.level = o.Correction.level(o.alpha(), steadyShare, f.steady)
+	f.level = o.Correction.level(o.alpha(), f.share, f.steady)
 	for i := range f.rows {
 		if d := &f.rows[i]; d.class != nil && d.class.Corrected <= o.alpha() {
 			d.class.Verdict = classVerdict(d.countBefore, d.countAfter, o.alpha())
@@ -74,7 +79,7 @@ func decide(rows []row, paired bool, o Options) family {
 // classVerdict ranks a significant change of classes: by the share of good executions, if that
 // differs as well.
 func classVerdict(before, after classify.Counts, alpha float64) Verdict {
-	if goodTest(before, after) > alpha {
+	if p, _ := goodTest(before, after); p > alpha {
 		return Changed
 	}
 	if good(after)*before.Total() > good(before)*after.Total() {
