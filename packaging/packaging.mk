@@ -87,7 +87,7 @@ install: build $(BUILD)/share/.made
 	    >$(DOC)/examples/$${file##*/} || exit 1; \
 	done
 	chmod 644 $(DOC)/examples/*.toml
-	install -m 644 configs/relink.sh $(DOC)/examples
+	install -m 755 configs/relink.sh $(DOC)/examples
 ifneq ($(UNITDIR),)
 	install -d $(DESTDIR)$(UNITDIR)
 	sed 's,@PREFIX@,$(PREFIX),' systemd/krund@.service >$(DESTDIR)$(UNITDIR)/krund@.service

@@ -57,9 +57,9 @@ Flags of run:
 
 Flags of check:
   --json            print JSON
-  --try             also run one iteration of each key, with its limits, account and libraries, at
-                    most a minute each, and print what would fail and what to do. No control is
-                    applied, no hook runs, and nothing is stored.
+  --try             also run one iteration of each key, with its limits, account and libraries,
+                    linked anew by experiment.relink, at most a minute each, and print what would
+                    fail and what to do. No control is applied, no hook runs, and nothing is stored.
 
 With experiment.reboot other than "none", ` + "`krunctl enable NAME.toml`" + ` makes every boot start krund.
 

@@ -36,7 +36,7 @@ func tryKeys(ctx context.Context, cfg *config.Config, stderr io.Writer,
 	if err != nil {
 		return err
 	}
-	setting := rehearsal.Setting{Cgroup: installed.Cgroup, Root: os.Geteuid() == 0,
+	setting := rehearsal.Setting{Cgroup: installed.Cgroup, Root: os.Geteuid() == 0, Directory: dir,
 		Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"),
 			Trust: config.Rule(mode)}}
 	defer func() { err = errors.Join(err, child.RemoveGroup(installed.Cgroup)) }()
@@ -51,6 +51,10 @@ func tryKeys(ctx context.Context, cfg *config.Config, stderr io.Writer,
 			return err
 		}
 	}
+	if setting.Scratch, err = os.MkdirTemp("", "krund-try-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(setting.Scratch)) }()
 	err = rehearsal.Run(ctx, cfg, setting, show)
 	if errors.Is(err, context.Canceled) {
 		return errInterrupted

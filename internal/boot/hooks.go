@@ -2,8 +2,8 @@ package boot
 
 import (
 	"path/filepath"
-	"strconv"
 
+	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -11,15 +11,7 @@ import (
 // variables describe an execution to the hooks before it. The paths are those of the user, so that
 // a hook finds the files.
 func (x *experiment) variables(slot schedule.Slot) []string {
-	return []string{
-		"KRUND_EXPERIMENT=" + x.cfg.Experiment.Name,
-		"KRUND_DIRECTORY=" + x.directory.Dir(),
-		"KRUND_KEY=" + slot.Key.String(),
-		"KRUND_ARM=" + slot.Key.Arm,
-		"KRUND_SLOT=" + strconv.Itoa(slot.Index),
-		"KRUND_EXECUTION=" + strconv.Itoa(slot.Pexec),
-		"KRUND_ATTEMPT=" + strconv.Itoa(slot.Attempts),
-	}
+	return pexec.Variables(x.cfg, x.directory.Dir(), slot.Key, slot.Index, slot.Pexec, slot.Attempts)
 }
 
 // outcomeVariables describe to the hooks after an execution also how it ended. Outcome and record

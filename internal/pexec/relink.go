@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/child"
 	"krund/internal/config"
+	"krund/internal/key"
 	"krund/internal/probe"
 	"krund/internal/results"
 )
@@ -29,6 +30,14 @@ type Relink struct {
 
 // linkerOutput is how many bytes of each output stream of the command are kept, for its last line.
 const linkerOutput = 64 << 10
+
+// Variables describe an execution of a key to the user's commands: its slot, its number among those
+// of the key, from 1, and its attempt.
+func Variables(cfg *config.Config, dir string, k key.Key, slot, number, attempt int) []string {
+	return []string{"KRUND_EXPERIMENT=" + cfg.Experiment.Name, "KRUND_DIRECTORY=" + dir,
+		"KRUND_KEY=" + k.String(), "KRUND_ARM=" + k.Arm, fmt.Sprintf("KRUND_SLOT=%d", slot),
+		fmt.Sprintf("KRUND_EXECUTION=%d", number), fmt.Sprintf("KRUND_ATTEMPT=%d", attempt)}
+}
 
 // Relink runs the command of j as the account of the benchmark, and makes j execute the file that
 // the command has written. If the command fails, j.Missing is the reason, which Execute reports.

@@ -1,5 +1,5 @@
 // Package rehearsal runs one iteration of each key of an experiment, with its limits, account and
-// libraries, and says what would go wrong: `krund check --try`. It applies no controls, runs no
+// libraries, linked anew by experiment.relink, and says what would go wrong: `krund check --try`. It applies no controls, runs no
 // hooks, stores nothing, and is bounded in time. Start reading at Run.
 package rehearsal
 
@@ -16,6 +16,7 @@ import (
 	"krund/internal/pexec"
 	"krund/internal/pexec/verdict"
 	"krund/internal/results"
+	"krund/internal/schedule"
 )
 
 // Longest bounds the trial of one key. A benchmark whose iteration takes longer is not a mistake.
@@ -33,6 +34,7 @@ type Result struct {
 
 // Executor performs jobs; pexec.Executor is one.
 type Executor interface {
+	Relink(ctx context.Context, j *pexec.Job) error
 	Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error)
 }
 
@@ -42,6 +44,9 @@ type Setting struct {
 	Account  account.Account // zero: the caller's
 	Cgroup   string          // of its own: not that of an experiment
 	Root     bool            // krund is root
+	// Directory is that of the experiment, which is left alone; Scratch that in which
+	// experiment.relink writes if the account has no home of its own.
+	Directory, Scratch string
 }
 
 // Run tries each key of cfg. It ends early, with the error of ctx, when that ends; each is called
@@ -68,6 +73,15 @@ func try(ctx context.Context, cfg *config.Config, k key.Key, s Setting) (Result,
 	limited := job.Limits.Timeout > 0 && job.Limits.Timeout <= Longest
 	if !limited {
 		job.Limits.Timeout = Longest
+	}
+	const slot, number, attempt = 0, 1, 1
+	job.Relink.Variables = pexec.Variables(cfg, s.Directory, k, slot, number, attempt)
+	job.Relink.Scratch, job.Layout.Mode = s.Scratch, cfg.Experiment.Layout
+	if job.Layout.Mode == config.LayoutRandom {
+		job.Layout.LinkSeed = schedule.LinkSeed(cfg.Experiment.Seed, number)
+	}
+	if err := s.Executor.Relink(ctx, &job); err != nil {
+		return Result{}, err
 	}
 	m, err := s.Executor.Execute(ctx, job)
 	if err == nil && m.Interrupted {
