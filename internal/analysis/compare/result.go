@@ -42,7 +42,8 @@ type Result struct {
 	Power      float64    `json:"power"`      // with which Detectable is found
 	Correction Correction `json:"correction"`
 	Tests      int        `json:"tests"` // that decide: TestsSteady + TestsClass
-	// TestsSteady have SteadyShare of alpha, TestsClass the rest.
+	// TestsSteady have SteadyShare of alpha, TestsClass the rest. Class tests that cannot be
+	// significant are not counted.
 	TestsSteady int     `json:"tests_steady"`
 	TestsClass  int     `json:"tests_class"`
 	SteadyShare float64 `json:"steady_share"`

@@ -22,7 +22,7 @@ const (
 	// less certain than a key's own variance.
 	fewestKeys = 10
 	// caution is the argument of priorOf: with the estimate itself, tables of 20 keys of 3 against
-	// 3 executions have a false verdict in 7 to 8 % (docs/statistics.md).
+	// 3 executions have a false verdict in 8 % (docs/statistics.md).
 	caution = 2
 	// largestPrior bounds Prior.Freedom, which is infinite when the variances differ by no more
 	// than chance.
