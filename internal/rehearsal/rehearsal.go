@@ -1,6 +1,7 @@
 // Package rehearsal runs one iteration of each key of an experiment, with its limits, account and
-// libraries, linked anew by experiment.relink, and says what would go wrong: `krund check --try`. It applies no controls, runs no
-// hooks, stores nothing, and is bounded in time. Start reading at Run.
+// libraries, linked anew by experiment.relink, and says what would go wrong: `krund check --try`.
+// It applies no controls, runs no hooks, stores nothing, and is bounded in time. Start reading at
+// Run.
 package rehearsal
 
 import (

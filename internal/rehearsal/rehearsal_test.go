@@ -1,12 +1,14 @@
 package rehearsal
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"krund/internal/config"
 	"krund/internal/pexec"
 	"krund/internal/results"
+	"krund/internal/schedule"
 )
 
 // TestPrints: a first line longer than what is quoted of it made krund check --try panic.
@@ -18,5 +20,45 @@ func TestPrints(t *testing.T) {
 		if len(got) != 1 || !strings.HasPrefix(got[0], "it writes to stdout") || len(got[0]) > 500 {
 			t.Errorf("%d bytes: %q", n, got)
 		}
+	}
+}
+
+// linker is an Executor whose link command writes another file.
+type linker struct{ relinked, executed *pexec.Job }
+
+func (l *linker) Relink(_ context.Context, j *pexec.Job) error {
+	before := *j
+	l.relinked = &before
+	j.Entry = "/linked/bench.so"
+	return nil
+}
+
+func (l *linker) Execute(_ context.Context, j pexec.Job) (pexec.Measured, error) {
+	l.executed = &j
+	return pexec.Measured{}, nil
+}
+
+// TestRunLinksAnew: a trial runs what experiment.relink has written, with the seed and the variables
+// of the first execution.
+func TestRunLinksAnew(t *testing.T) {
+	cfg, err := config.Parse("/lab/x.toml", []byte("[experiment]\nreboot = \"none\"\nlayout = \"random\"\n"+
+		"relink = [\"/lab/relink\"]\nseed = 9\n[vms.C]\nrunner = \"c\"\nvariants = [\"v\"]\n[variants.v]\n"+
+		"entry = \"bench.so\"\n[benchmarks]\nb = { parameter = 3 }\n"), "lab", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l linker
+	s := Setting{Executor: &l, Directory: "/lab/x.krun", Scratch: "/tmp/scratch"}
+	if err := Run(t.Context(), cfg, s, func(Result) {}); err != nil {
+		t.Fatal(err)
+	}
+	const variables = "KRUND_EXPERIMENT=x KRUND_DIRECTORY=/lab/x.krun KRUND_KEY=b:C:v KRUND_ARM= " +
+		"KRUND_SLOT=0 KRUND_EXECUTION=1 KRUND_ATTEMPT=1"
+	if r := l.relinked.Relink; strings.Join(r.Variables, " ") != variables || r.Scratch != s.Scratch ||
+		r.Argv[0] != "/lab/relink" || l.relinked.Layout.LinkSeed != schedule.LinkSeed(9, 1) {
+		t.Errorf("linked with %+v, layout %+v", r, l.relinked.Layout)
+	}
+	if l.executed.Entry != "/linked/bench.so" {
+		t.Errorf("executed %s", l.executed.Entry)
 	}
 }

@@ -198,9 +198,9 @@ func TestShorth(t *testing.T) {
 	}
 }
 
-// TestSides: when one side varies more in the whole table, each has its own variance, shrunk towards
-// those of the same side. The numbers are those of R 4.2.2, of the formulas of limma's fitFDist with
-// the cautious degrees of freedom, and of Welch.
+// TestSides: when one side varies more in the whole table, each has its own variance, shrunk
+// towards those of the same side. The numbers are those of R 4.2.2, of the formulas of limma's
+// fitFDist with the cautious degrees of freedom, and of Welch.
 func TestSides(t *testing.T) {
 	table := func(wide float64) []sample {
 		var list []sample

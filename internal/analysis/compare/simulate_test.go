@@ -213,8 +213,8 @@ func spread(rows func(*rand.Rand) []row, factor float64, every int) func(*rand.R
 	}
 }
 
-// different makes 40 keys whose standard deviations are lognormal, with a median of 1.6 % and a 90th
-// percentile of 8.3 %, as those of 200 JMH benchmarks.
+// different makes 40 keys whose standard deviations are lognormal, with a median of 1.6 % and a
+// 90th percentile of 8.3 %, as those of 200 JMH benchmarks.
 func different(executions int) func(*rand.Rand) []row {
 	return func(r *rand.Rand) []row {
 		return normalRows(r, 40, executions, executions, func() float64 {
@@ -357,7 +357,8 @@ func scenarios() []scenario {
 		{name: "5 against 5, lognormal", table: normal(20, 5, 5, sd, skewed)},
 		{name: "30 against 10, lognormal", table: normal(20, 30, 10, sd, skewed)},
 		// the mean is the same, the spread is not
-		{name: "3 against 3, 4 times the spread", table: spread(normal(20, 3, 3, sd, gauss), 4, 1), limit: 0.07},
+		{name: "3 against 3, 4 times the spread", table: spread(normal(20, 3, 3, sd, gauss), 4, 1),
+			limit: 0.07},
 		{name: "5 against 5, 4 times the spread", table: spread(normal(20, 5, 5, sd, gauss), 4, 1)},
 		{name: "10 against 10, 4 times the spread", table: spread(normal(20, 10, 10, sd, gauss), 4, 1)},
 		{name: "30 against 30, 4 times the spread", table: spread(normal(20, 30, 30, sd, gauss), 4, 1)},
@@ -387,12 +388,12 @@ func scenarios() []scenario {
 			[]int{2, 4, 6}, []int{6, 4, 2}, 0.05, 0, 1)},
 		{name: "12 against 8, 4 machines, one without before", table: shared(normal(20, 12, 8, sd, gauss),
 			[]int{4, 4, 4, 0}, []int{2, 2, 2, 2}, 0.05, 0, 1)},
-		{name: "12 blocks, 3 machines, one with 10 times the spread", table: shared(normal(20, 12, 12, sd, gauss),
-			[]int{4, 4, 4}, []int{4, 4, 4}, 0.05, 0, 10), paired: true},
+		{name: "12 blocks, 3 machines, one with 10 times the spread", paired: true,
+			table: shared(normal(20, 12, 12, sd, gauss), []int{4, 4, 4}, []int{4, 4, 4}, 0.05, 0, 10)},
 		{name: "12 against 12, 3 machines, one with 10 times the spread", table: shared(normal(20, 12, 12, sd,
 			gauss), []int{4, 4, 4}, []int{4, 4, 4}, 0.05, 0, 10)},
-		{name: "12 against 12, unequal parts, one with 10 times the spread", table: shared(normal(20, 12, 12, sd,
-			gauss), []int{2, 4, 6}, []int{6, 4, 2}, 0.05, 0, 10)},
+		{name: "12 against 12, unequal parts, one with 10 times the spread",
+			table: shared(normal(20, 12, 12, sd, gauss), []int{2, 4, 6}, []int{6, 4, 2}, 0.05, 0, 10)},
 		// the change is another one on each machine, 0 on average: outside the assumptions
 		{name: "12 blocks, 3 machines, changes of 1 %", table: shared(normal(20, 12, 12, sd, gauss),
 			[]int{4, 4, 4}, []int{4, 4, 4}, 0.05, 0.01, 1), paired: true, limit: 1},
@@ -446,8 +447,8 @@ func TestDetectable(t *testing.T) {
 	}
 }
 
-// TestBound: a normal test that knows the variance of every key finds most; the test finds more than
-// Welch's, and not more than that.
+// TestBound: a normal test that knows the variance of every key finds most; the test finds more
+// than Welch's, and not more than that.
 func TestBound(t *testing.T) {
 	o := Options{}.withDefaults()
 	random := rand.New(rand.NewPCG(11, 13))
@@ -472,8 +473,8 @@ func TestBound(t *testing.T) {
 			}
 		}
 		share := func(n int) float64 { return float64(n) / c.keys / simulatedTables }
-		t.Logf("%v keys, +5 %%: found %.3f, Welch %.3f, known variances %.3f", c.keys, share(found), share(welch),
-			share(known))
+		t.Logf("%v keys, +5 %%: found %.3f, Welch %.3f, known variances %.3f", c.keys, share(found),
+			share(welch), share(known))
 		if found <= welch || found > known {
 			t.Errorf("found %d, Welch %d, known variances %d", found, welch, known)
 		}
