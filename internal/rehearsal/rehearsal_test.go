@@ -38,7 +38,7 @@ func (l *linker) Execute(_ context.Context, j pexec.Job) (pexec.Measured, error)
 	return pexec.Measured{}, nil
 }
 
-// TestRunLinksAnew: a trial runs what experiment.relink has written, with the seed and the variables
+// TestRunLinksAnew: a trial runs what experiment.relink has written, with the seed and variables
 // of the first execution.
 func TestRunLinksAnew(t *testing.T) {
 	cfg, err := config.Parse("/lab/x.toml", []byte("[experiment]\nreboot = \"none\"\nlayout = \"random\"\n"+
