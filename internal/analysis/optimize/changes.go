@@ -41,8 +41,9 @@ type Pair struct{ Full, Reduced Summary }
 
 // Changed is a benchmark whose result changed.
 type Changed struct {
-	Name          string
-	Full, Reduced Direction
+	Name    string    `json:"key"`
+	Full    Direction `json:"full"`
+	Reduced Direction `json:"minimal"`
 }
 
 // Comparison is the comparison of two successive versions. The full configuration is the ground

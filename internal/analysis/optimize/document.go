@@ -88,26 +88,18 @@ type RatesDocument struct {
 
 // ComparisonDocument is the comparison of two successive versions.
 type ComparisonDocument struct {
-	Before         string            `json:"before"`
-	After          string            `json:"after"`
-	Keys           int               `json:"compared"`
-	Full           int               `json:"full_changes"`
-	Reduced        int               `json:"minimal_changes"`
-	TruePositives  int               `json:"true_positives"`
-	FalsePositives int               `json:"false_positives"`
-	TrueNegatives  int               `json:"true_negatives"`
-	FalseNegatives int               `json:"false_negatives"`
-	FPR            float64           `json:"false_positive_rate"`
-	FNR            float64           `json:"false_negative_rate"`
-	Changed        []ChangedDocument `json:"changed"`
-}
-
-// ChangedDocument is a key that changed. The directions are -1 for faster, 1 for slower, 0 for no
-// change.
-type ChangedDocument struct {
-	Key     string `json:"key"`
-	Full    int    `json:"full"`
-	Reduced int    `json:"minimal"`
+	Before         string    `json:"before"`
+	After          string    `json:"after"`
+	Keys           int       `json:"compared"`
+	Full           int       `json:"full_changes"`
+	Reduced        int       `json:"minimal_changes"`
+	TruePositives  int       `json:"true_positives"`
+	FalsePositives int       `json:"false_positives"`
+	TrueNegatives  int       `json:"true_negatives"`
+	FalseNegatives int       `json:"false_negatives"`
+	FPR            float64   `json:"false_positive_rate"`
+	FNR            float64   `json:"false_negative_rate"`
+	Changed        []Changed `json:"changed"`
 }
 
 // Document returns the JSON form of the findings.
@@ -176,13 +168,9 @@ func levelNames(s *Suite) []string {
 }
 
 func newComparisonDocument(c *Comparison) ComparisonDocument {
-	d := ComparisonDocument{
+	return ComparisonDocument{
 		Before: c.Before, After: c.After, Keys: c.Benchmarks, Full: c.Full(), Reduced: c.Reduced(),
 		TruePositives: c.TP, FalsePositives: c.FP, TrueNegatives: c.TN, FalseNegatives: c.FN,
-		FPR: c.FPR(), FNR: c.FNR(), Changed: []ChangedDocument{},
+		FPR: c.FPR(), FNR: c.FNR(), Changed: c.Changes,
 	}
-	for _, x := range c.Changes {
-		d.Changed = append(d.Changed, ChangedDocument{x.Name, int(x.Full), int(x.Reduced)})
-	}
-	return d
 }
