@@ -165,6 +165,19 @@ func (f *Facts) of(k key.Key) []RunFacts {
 // numbers are compared.
 var kernelNames = []string{"kernel.release", "kernel.version", "cpu.model", "cpu.microcode"}
 
+// severalMachines warns about executions of more than one machine.
+func (f *Facts) severalMachines() (w warmup.Warning, several bool) {
+	var names []string
+	for _, v := range f.Values {
+		if v.Name == "machine" {
+			names = append(names, fmt.Sprintf("%s %d", v.Value, v.Records))
+		}
+	}
+	return warmup.Warning{Code: "mixed", Text: fmt.Sprintf("the executions are of %d machines (%s); do not "+
+		"compare levels across machines; arms of a shared experiment are compared within machines",
+		len(names), strings.Join(names, ", "))}, len(names) > 1
+}
+
 // Warnings lists the facts in the records that weaken results, with the remedy.
 func (f *Facts) Warnings() []warmup.Warning {
 	if f == nil || f.Records == 0 {
@@ -174,12 +187,15 @@ func (f *Facts) Warnings() []warmup.Warning {
 	warn := func(code, format string, args ...any) {
 		list = append(list, warmup.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
 	}
+	if w, ok := f.severalMachines(); ok {
+		list = append(list, w)
+	}
 	for _, v := range f.Values {
 		switch {
 		case v.Name == rebootFact && v.Value == results.RebootNone:
 			warn("no_reboot", "%d of %d executions ran without a reboot before; set reboot = \"hardware\" "+
 				"to start each from the same state", v.Records, f.Records)
-		case (v.Name == "machine" || v.Name == "krund" || v.Name == "configuration") && v.Records < f.Records:
+		case (v.Name == "krund" || v.Name == "configuration") && v.Records < f.Records:
 			warn("mixed", "%d of %d executions have %s %s; do not compare executions across", v.Records,
 				f.Records, v.Name, v.Value)
 		}

@@ -34,7 +34,7 @@ func TestEveryWarningOfRecords(t *testing.T) {
 		{"no reboot", func(r *results.Record) { r.Reboot = results.RebootNone }, "no_reboot",
 			[]string{"1 of 2", `set reboot = "hardware"`}},
 		{"two machines", func(r *results.Record) { r.Host = "b" }, "mixed",
-			[]string{"machine b", "do not compare"}},
+			[]string{"2 machines (a 1, b 1)", "do not compare"}},
 		{"two versions", func(r *results.Record) { r.Krund = "2" }, "mixed", []string{"krund 2"}},
 		{"two configurations", func(r *results.Record) { r.ConfigHash = "d" }, "mixed",
 			[]string{"configuration d"}},

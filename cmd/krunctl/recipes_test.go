@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestMain makes the test's program krunctl where a recipe calls it.
+func TestMain(m *testing.M) {
+	if os.Getenv(asKrunctl) != "" {
+		main()
+		return
+	}
+	m.Run()
+}
+
+const asKrunctl = "KRUNCTL_TEST_AS_KRUNCTL"
+
+// part finds the shell commands in the recipes of docs/ci.md: of GitHub, GitLab (one, or several),
+// Buildkite and Jenkins.
+var part = regexp.MustCompile(
+	`(?m)^\s*(?:- run: |script: |- (?:command: )?|sh ')((?:krunctl|buildkite-agent) .*?)'?$`)
+
+// TestRecipes runs the shell commands of each recipe for CI systems against a hub with a machine,
+// on which HEAD is slower: the results are there, and the exit status is that of a change.
+func TestRecipes(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "ci.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)\n(\\w+)[^\n]*:\n\n```(?:yaml|groovy)\n(.*?)```").
+		FindAllStringSubmatch(string(text), -1)
+	if len(blocks) != 4 {
+		t.Fatalf("%d recipes", len(blocks))
+	}
+	for _, block := range blocks {
+		t.Run(block[1], func(t *testing.T) { runRecipe(t, block[2]) })
+	}
+}
+
+func runRecipe(t *testing.T, text string) {
+	h := newHub(t)
+	lab := filepath.Dir(repository(t))
+	work, bin := filepath.Dir(lab), t.TempDir()
+	config, err := os.ReadFile(filepath.Join(lab, "x.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := "#!/bin/sh\ntest \"$*\" = 'artifact download id .' && test -s id\n"
+	for name, text := range map[string]string{
+		filepath.Join(work, "bench.toml"):     strings.Replace(string(config), "../src", "src", 1),
+		filepath.Join(bin, "krunctl"):         "#!/bin/sh\n" + asKrunctl + "=1 exec " + self + " \"$@\"\n",
+		filepath.Join(bin, "buildkite-agent"): agent, // all jobs have the same directory here
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KRUNHUB_URL="+h.url,
+		"KRUNHUB_TOKEN="+h.users["ann"], "GITHUB_STEP_SUMMARY="+filepath.Join(work, "summary"))
+	shell := func(command string) (int, string) {
+		c := exec.CommandContext(t.Context(), "sh", "-e", "-c", command)
+		c.Dir, c.Env = work, env
+		out, err := c.CombinedOutput()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		return c.ProcessState.ExitCode(), string(out)
+	}
+	if code, out := shell("git update-ref refs/remotes/origin/main v1"); code != 0 {
+		t.Fatal(out)
+	}
+	var codes []int
+	for _, match := range part.FindAllStringSubmatch(text, -1) {
+		command := strings.ReplaceAll(match[1], "$$", "$") // as Buildkite does
+		code, out := shell(command)
+		codes = append(codes, code)
+		t.Logf("%d: %s", code, command)
+		if strings.Contains(command, " submit ") {
+			if code, out := shell(`krunctl verdict "$(cat id)"`); code != exitWaiting {
+				t.Fatalf("before the machine: %d %s", code, out)
+			}
+			n := h.idle(t, "lab1")
+			if n == nil {
+				t.Fatalf("nothing was submitted: %s", out)
+			}
+			h.run(t, "lab1", n, secondSlower)
+		}
+	}
+	if len(codes) != 3 || codes[0] != exitOK || codes[1] != exitOK || codes[2] != exitError {
+		t.Errorf("exit codes %d, want 0, 0, 1", codes)
+	}
+	if summary, err := os.ReadFile(filepath.Join(work, "summary")); err == nil {
+		if !strings.Contains(string(summary), "| ▲ worse | b:Python:v | 1.003") {
+			t.Errorf("summary: %s", summary)
+		}
+	}
+	if junit, err := os.ReadFile(filepath.Join(work, "verdict.xml")); err == nil {
+		var suite struct {
+			Failures int `xml:"failures,attr"`
+		}
+		if err := xml.Unmarshal(junit, &suite); err != nil || suite.Failures != 1 {
+			t.Errorf("%v: %s", err, junit)
+		}
+	}
+}
