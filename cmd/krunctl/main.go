@@ -14,6 +14,7 @@ import (
 	"krund/internal/autostart"
 	"krund/internal/control"
 	"krund/internal/directory"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/host"
 	"krund/internal/msr"
@@ -114,6 +115,7 @@ func rootCommand(a *app) *cobra.Command {
 		Use:           "krunctl COMMAND",
 		Short:         "Plan, watch, read, check and repair experiments of krund",
 		Long:          rootHelp + "\n" + readExitHelp,
+		Version:       display.Version(),
 		Args:          cobra.ArbitraryArgs, // so that RunE gets an unknown command
 		SilenceErrors: true,
 		SilenceUsage:  true,
