@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/durable"
 	"krund/internal/hub/api"
 	"krund/internal/ship"
 )
@@ -17,11 +19,13 @@ const joinHelp = `Join registers this machine with a hub. From then on krund shi
 process execution to it, before the machine restarts ("krunctl ship"), and while the
 machine is idle a timer asks the hub every minute what to do. It needs root.
 
-The token must be one with the role join or admin; the hub answers with a token of this
-machine's own, which can do nothing but ship its records. Joining again gives this
-machine another token and ends the former one; if the hub has seen a machine of this
-name within an hour, or one that runs an experiment, it takes --replace: two hosts may
-have the same name by mistake.
+The token must be one with the role join or admin: in a file that --token-file names
+(- is standard input), or in the variable KRUNHUB_TOKEN. Every user of the machine can
+see one that is given by --token in the list of processes. The hub answers with a token
+of this machine's own, which can do nothing but ship its records. Joining again gives
+this machine another token and ends the former one; if the hub has seen a machine of
+this name within an hour, or one that runs an experiment, it takes --replace: two hosts
+may have the same name by mistake.
 
 To leave the hub, remove /etc/krund/hub.toml and disable the timer.
 
@@ -30,13 +34,13 @@ FILES
                        only root can read it
 
 EXAMPLES
-  krunctl join https://hub.example --token - < token
-  krunctl join http://10.0.0.2:8642 --pool broadwell --token krun_...
+  krunctl join https://hub.example --token-file token
+  ssh bench-1 sudo krunctl join http://10.0.0.2:8642 --pool lab --token-file - < token
 ` + exitHelp
 
 type joinOptions struct {
-	token, pool, name string
-	replace           bool
+	token, tokenFile, pool, name string
+	replace                      bool
 }
 
 func joinCommand(a *app) *cobra.Command {
@@ -46,7 +50,9 @@ func joinCommand(a *app) *cobra.Command {
 		Args: arguments(1, 1, "the address of the hub"),
 		RunE: func(c *cobra.Command, args []string) error { return a.join(contextOf(c), args[0], o) },
 	}
-	c.Flags().StringVar(&o.token, "token", "", "token to join; - reads it from standard input")
+	c.Flags().StringVar(&o.tokenFile, "token-file", "", "file with the token to join; - is standard input")
+	c.Flags().StringVar(&o.token, "token", "", "the token itself, which other users can see meanwhile")
+	c.MarkFlagsMutuallyExclusive("token", "token-file")
 	c.Flags().StringVar(&o.pool, "pool", "", "pool of identical machines that this one belongs to")
 	c.Flags().StringVar(&o.name, "name", "", "name of this machine at the hub; the default is its host name")
 	c.Flags().BoolVar(&o.replace, "replace", false, "take the place of the hub's machine of this name")
@@ -60,18 +66,11 @@ func (a *app) join(ctx context.Context, address string, o joinOptions) error {
 	if a.uid != 0 {
 		return errors.New("joining a hub changes /etc/krund: run it as root")
 	}
-	if o.token == "-" {
-		const most = 1 << 10
-		text, err := io.ReadAll(io.LimitReader(a.stdin, most))
-		if err != nil {
-			return fmt.Errorf("read the token: %w", err)
-		}
-		o.token = strings.TrimSpace(string(text))
+	token, err := a.joinToken(o)
+	if err != nil {
+		return err
 	}
-	if o.token == "" {
-		return usageError(errors.New("join needs --token; an administrator of the hub has one"))
-	}
-	client, err := api.NewClient(address, o.token)
+	client, err := api.NewClient(address, token)
 	if err != nil {
 		return usageError(err)
 	}
@@ -98,4 +97,28 @@ func (a *app) join(ctx context.Context, address string, o joinOptions) error {
 		return fmt.Errorf("krund ships from now on, but the timer for the idle machine is off: %w", err)
 	}
 	return nil
+}
+
+// joinToken returns the token to join with.
+func (a *app) joinToken(o joinOptions) (string, error) {
+	const most = 1 << 10
+	var text []byte
+	var err error
+	switch o.tokenFile {
+	case "":
+		text = []byte(cmp.Or(o.token, a.env("KRUNHUB_TOKEN")))
+	case "-":
+		text, err = io.ReadAll(io.LimitReader(a.stdin, most))
+	default:
+		text, err = durable.ReadSmallFile(a.fsys, o.tokenFile, most)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" {
+		return "", usageError(errors.New("join needs a token: --token-file FILE, or KRUNHUB_TOKEN; an " +
+			"administrator of the hub has one"))
+	}
+	return token, nil
 }

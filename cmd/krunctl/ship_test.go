@@ -61,7 +61,7 @@ func TestShipAndJoin(t *testing.T) {
 		return nil
 	}
 	a.stdin = strings.NewReader(token + "\n")
-	if code, _, stderr := runApp(a, "join", h.URL, "--token", "-", "--name", "lab1"); code != 0 {
+	if code, _, stderr := runApp(a, "join", h.URL, "--token-file", "-", "--name", "lab1"); code != 0 {
 		t.Fatal(stderr)
 	}
 	b := newExperiment(t)

@@ -155,6 +155,7 @@ func (h *hub) open(ctx context.Context, s settings) (err error) {
 	}
 	config.Histories = &jobs.Histories{DB: h.db, Krunctl: krunctl(), Log: h.log, Cache: &rebuild.Cache{
 		DB: h.db, Store: h.store, FS: durable.OS(), Dir: filepath.Join(s.data, "reducing")}}
+	config.Store = h.store
 	h.jobs, err = jobs.Open(ctx, h.db, config, h.log)
 	return err
 }

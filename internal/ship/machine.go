@@ -43,8 +43,8 @@ func LoadHub(fsys durable.FS, path string) (Hub, error) {
 	const most = 64 << 10
 	text, err := durable.ReadSmallFile(fsys, path, most)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Hub{}, fmt.Errorf("this machine has not joined a hub: %w; run `krunctl join URL --token T`",
-			err)
+		return Hub{}, fmt.Errorf("this machine has not joined a hub: %w; run `krunctl join URL --token-file "+
+			"FILE`", err)
 	}
 	if err != nil {
 		return Hub{}, fmt.Errorf("read the address of the hub: %w", err)

@@ -46,6 +46,9 @@ type Identity struct {
 	Name string // of the user or the machine, unique among those of its kind
 	ID   string // of the machine; "" for users
 	Role Role
+	// Token is the hash of the token that the request had; "" if a reverse proxy has found out who
+	// asks.
+	Token string
 }
 
 // Owns reports whether the identity may change what owner owns.

@@ -28,7 +28,12 @@ func (s Ship) Check() error {
 		return err
 	}
 	var total int64
+	names := map[string]bool{}
 	for i, e := range s.Entries {
+		if e.Name != "" && names[e.Name] {
+			return fmt.Errorf("entry %d: %.40q is sent twice", i, e.Name)
+		}
+		names[e.Name] = true
 		if err := e.check(); err != nil {
 			return fmt.Errorf("entry %d: %w", i, err)
 		}
@@ -73,7 +78,17 @@ func validHash(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// ValidName reports whether s can name a machine, a pool, a user or an experiment: 1 to MaxName
+// ValidMachine reports whether s can name a machine or a pool: 1 to 64 letters, digits, dots,
+// underscores and hyphens, beginning with a letter or a digit. Names become arguments of the
+// commands that control power, and directories.
+func ValidMachine(s string) bool {
+	const most = 64
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	return ValidName(s) && len(s) <= most && s[0] != '_' &&
+		!strings.ContainsFunc(s, func(c rune) bool { return !strings.ContainsRune(letters+"._-", c) })
+}
+
+// ValidName reports whether s can name a user or an experiment: 1 to MaxName
 // bytes of printable ASCII without slashes, not beginning with a dot, a hyphen or a space.
 func ValidName(s string) bool {
 	if s == "" || len(s) > MaxName || strings.ContainsAny(s[:1], ".- ") {

@@ -51,6 +51,7 @@ func TestReadShipLimits(t *testing.T) {
 		"a file too large":      head + `{"name":"log","hash":"` + hash + `","size":33554433}]}` + "\n",
 		"no SHA-256":            head + `{"attempt":1,"hash":"` + strings.ToUpper(hash) + `"}]}` + "\n",
 		"entries of nothing":    `{"entries":[{"attempt":1,"hash":"` + hash + `"}]}` + "\n",
+		"a file twice":          head + `{"name":"log","hash":"` + hash + `"},{"name":"log","hash":"` + hash + `"}]}` + "\n",
 		"too much in all": head + strings.Repeat(`{"attempt":1,"hash":"`+hash+`","size":200000000},`, 1) +
 			`{"attempt":1,"hash":"` + hash + `","size":200000000}]}` + "\n",
 	} {

@@ -39,7 +39,7 @@ func (s Submission) Check() error {
 		return fmt.Errorf("the id %.40q is not %d lower-case letters and digits", s.ID, idLetters)
 	case !validHash(s.Bundle):
 		return fmt.Errorf("bundle %.80q is no SHA-256", s.Bundle)
-	case !ValidName(s.Target):
+	case !ValidMachine(s.Target):
 		return fmt.Errorf("the target %.40q is no name of a machine or a pool", s.Target)
 	case s.Machines < 1 || s.Machines > MaxMachines:
 		return fmt.Errorf("%d machines; 1 to %d can share an experiment", s.Machines, MaxMachines)

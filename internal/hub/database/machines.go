@@ -99,11 +99,19 @@ func (db *DB) AddPower(ctx context.Context, name, text string) error {
 	})
 }
 
-// Seen stores what a machine reports of itself.
+// Seen stores what a machine reports of itself, and closes the alerts about its silence.
 func (db *DB) Seen(ctx context.Context, tx *sql.Tx, id, bootID, facts, status string) error {
 	result, err := tx.ExecContext(ctx, `UPDATE machines SET last_seen = $2, status = $4,
 		booted = CASE WHEN boot_id = $3 THEN booted ELSE $2 END, boot_id = $3,
 		facts = CASE WHEN $5 = '' THEN facts ELSE $5 END WHERE id = $1`,
 		id, stamp(db.now()), bootID, status, facts)
-	return affected(result, err, "machine "+id)
+	if err := affected(result, err, "machine "+id); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE alerts SET state = 'closed', closed = $2
+		WHERE machine = $1 AND state = 'open' AND kind <> 'change'`, id, stamp(db.now()))
+	if err != nil {
+		return fmt.Errorf("close the alerts of machine %s: %w", id, err)
+	}
+	return nil
 }

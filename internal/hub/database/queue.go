@@ -129,7 +129,8 @@ func (db *DB) Unfinished(ctx context.Context) ([]string, error) {
 // PutBundle notes a bundle that the store has.
 func (db *DB) PutBundle(ctx context.Context, tx *sql.Tx, hash, owner, manifest string) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO bundles (hash, owner, manifest, created)
-		VALUES ($1, $2, $3, $4) ON CONFLICT (hash) DO NOTHING`, hash, owner, manifest, stamp(db.now()))
+		VALUES ($1, $2, $3, $4) ON CONFLICT (hash) DO UPDATE SET created = excluded.created`, hash, owner,
+		manifest, stamp(db.now()))
 	if err != nil {
 		return fmt.Errorf("store the bundle %s: %w", hash, err)
 	}

@@ -21,10 +21,14 @@ type Record struct {
 var ErrConflict = errors.New("another record was received before for this slot and attempt; records never " +
 	"change, so these are of two experiments, or one of them was edited")
 
-// AddBlob notes that the store has a blob. The caller has put it there durably.
+// AddBlob notes that the store has a blob, to which a row of the same transaction refers. The
+// caller has announced it and put it there durably.
 func (db *DB) AddBlob(ctx context.Context, tx *sql.Tx, hash string, size int64) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO blobs (hash, size, created) VALUES ($1, $2, $3)
 		ON CONFLICT (hash) DO NOTHING`, hash, size, stamp(db.now()))
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `DELETE FROM garbage WHERE name = $1`, hash)
+	}
 	if err != nil {
 		return fmt.Errorf("store the row of blob %s: %w", hash, err)
 	}

@@ -63,6 +63,19 @@ func (db *DB) Who(ctx context.Context, token string) (access.Identity, error) {
 	return who, nil
 }
 
+// Permitted reports whether an identity may still read: its token was not revoked and has not
+// expired, and it is of a user who exists.
+func (db *DB) Permitted(ctx context.Context, who access.Identity) (bool, error) {
+	var n int
+	err := db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM users WHERE name = $1 AND ($2 = '' OR EXISTS (
+		SELECT 1 FROM tokens WHERE hash = $2 AND owner = $1 AND (expires = 0 OR expires > $3)))`,
+		who.Name, who.Token, stamp(db.now())).Scan(&n)
+	if err != nil {
+		return false, fmt.Errorf("token: %w", err)
+	}
+	return n > 0, nil
+}
+
 // Tokens returns the tokens of a user; of all, machines included, with "".
 func (db *DB) Tokens(ctx context.Context, owner string) ([]Token, error) {
 	return list(ctx, db.Read, func(r row) (t Token, err error) {

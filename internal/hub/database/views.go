@@ -3,9 +3,12 @@ package database
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"krund/internal/hub/access"
 )
 
 // Version returns a text that changes when a page may have changed, whichever process of the hub
@@ -131,6 +134,24 @@ type Alert struct {
 	State               string // open, closed
 	Muted               time.Time
 	Created, Closed     time.Time
+}
+
+// Raise opens an alert about a machine unless one of this kind and subject is open, and reports
+// whether people are to be notified: not again, and not if the one before is muted.
+func (db *DB) Raise(ctx context.Context, tx *sql.Tx, a Alert) (bool, error) {
+	var muted int64
+	err := tx.QueryRowContext(ctx, `INSERT INTO alerts (id, kind, subject, machine, experiment, text, state, muted,
+		created) VALUES ($1, $2, $3, $4, $5, $6, 'open',
+			(SELECT COALESCE(MAX(muted), 0) FROM alerts WHERE kind = $2 AND subject = $3), $7)
+		ON CONFLICT DO NOTHING RETURNING muted`, access.NewID(), a.Kind, a.Subject, a.Machine, a.Experiment,
+		a.Text, stamp(db.now())).Scan(&muted)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("store an alert: %w", err)
+	}
+	return muted <= stamp(db.now()), nil
 }
 
 // Alerts returns at most limit alerts, open ones first, then the newest; those of one experiment

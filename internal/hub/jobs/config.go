@@ -12,7 +12,9 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"krund/internal/command"
+	"krund/internal/config"
 	"krund/internal/durable"
+	"krund/internal/hub/store"
 )
 
 // Config is the file that says how machines are restarted by their power, and who is notified.
@@ -20,7 +22,10 @@ type Config struct {
 	Notify command.Notifier
 	Power  []Power
 
-	Histories *Histories // not in the file
+	Keep time.Duration // how long experiments are kept after they have changed last; 0: for ever
+
+	Histories *Histories  // not in the file
+	Store     store.Store // not in the file
 }
 
 // Power restarts machines. The first whose pattern matches counts.
@@ -49,6 +54,7 @@ func ReadConfig(fsys durable.FS, name string) (Config, error) {
 
 // file is the text's form.
 type file struct {
+	Keep   string `toml:"keep"`
 	Notify struct {
 		Mail     []string `toml:"mail"`
 		Sendmail string   `toml:"sendmail"`
@@ -77,6 +83,16 @@ func ParseConfig(text string) (Config, error) {
 		Command: f.Notify.Command, Webhook: f.Notify.Webhook}}
 	if c.Notify.Sendmail == "" {
 		c.Notify.Sendmail = "/usr/sbin/sendmail"
+	}
+	if f.Keep != "" {
+		const least = 24 * time.Hour
+		if c.Keep, err = config.ParseDuration(f.Keep); err == nil && c.Keep < least {
+			err = errors.New("it is shorter than a day")
+		}
+		if err != nil {
+			return Config{}, fmt.Errorf("keep = %q: %w; write \"365d\", or remove it to keep experiments "+
+				"for ever", f.Keep, err)
+		}
 	}
 	for i, p := range f.Power {
 		power := Power{Machines: p.Machines, Cycle: p.Cycle, Timeout: time.Minute, Times: 2}

@@ -62,7 +62,7 @@ func list(db *database.DB, c Config, log *slog.Logger) *river.Workers {
 	river.AddWorker(all, &overdueWorker{queue: Queue{db}, config: c})
 	river.AddWorker(all, &powerWorker{db: db, config: c, log: log})
 	river.AddWorker(all, &noticeWorker{db: db, config: c, log: log})
-	river.AddWorker(all, &expireWorker{db: db})
+	river.AddWorker(all, &cleanWorker{retention: Retention{DB: db, Store: c.Store, Log: log, Keep: c.Keep}})
 	river.AddWorker(all, &historyWorker{histories: c.Histories})
 	return all
 }
@@ -81,7 +81,7 @@ func periodic() []*river.PeriodicJob {
 			return historyArgs{}, &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByState: underWay}}
 		}, nil),
 		river.NewPeriodicJob(river.PeriodicInterval(time.Hour), func() (river.JobArgs, *river.InsertOpts) {
-			return expireArgs{}, nil
+			return cleanArgs{}, nil
 		}, &river.PeriodicJobOpts{RunOnStart: true}),
 	}
 }
@@ -107,20 +107,4 @@ func (j *Jobs) Stop(ctx context.Context) error {
 		return fmt.Errorf("stop the workers: %w", err)
 	}
 	return nil
-}
-
-// expireArgs removes the tokens that have expired, sessions of browsers among them.
-type expireArgs struct{}
-
-// Kind implements river.JobArgs.
-func (expireArgs) Kind() string { return "expire-tokens" }
-
-type expireWorker struct {
-	river.WorkerDefaults[expireArgs]
-	db *database.DB
-}
-
-// Work implements river.Worker.
-func (w *expireWorker) Work(ctx context.Context, _ *river.Job[expireArgs]) error {
-	return w.db.RemoveExpired(ctx)
 }

@@ -24,10 +24,10 @@ const (
 // insert adds a job in a transaction.
 type insert func(ctx context.Context, tx *sql.Tx, args river.JobArgs) error
 
-// missed is what happens when the lease of a share has ended: a notification; then the machine is
-// restarted by its power, as often as configured, each time with a new lease; then the part is
-// given up. Without a configured power, it gets one more lease after the notification. Each step
-// is one transaction with the jobs that carry it out.
+// missed is what happens when the lease of a share has ended: an alert and a notification; then the
+// machine is restarted by its power, as often as configured, each time with a new lease; then the
+// part is given up. Without a configured power, it gets one more lease after the notification. Each
+// step is one transaction with the jobs that carry it out.
 func (q Queue) missed(ctx context.Context, late database.Share, c Config, insert insert) error {
 	return q.DB.Update(ctx, func(tx *sql.Tx) error {
 		if _, _, err := q.DB.Lock(ctx, tx, late.Experiment); err != nil {
@@ -58,8 +58,12 @@ func (q Queue) missed(ctx context.Context, late database.Share, c Config, insert
 				return err
 			}
 		}
-		err = errors.Join(insert(ctx, tx, message), q.DB.PutShare(ctx, tx, share))
-		if err != nil {
+		notify, err := q.DB.Raise(ctx, tx, database.Alert{Kind: string(message.Event), Subject: m.Name,
+			Machine: m.ID, Experiment: share.Experiment, Text: message.Subject})
+		if err == nil && notify {
+			err = insert(ctx, tx, message)
+		}
+		if err = errors.Join(err, q.DB.PutShare(ctx, tx, share)); err != nil {
 			return err
 		}
 		return q.settle(ctx, tx, share.Experiment)
@@ -222,6 +226,9 @@ func (w *noticeWorker) Work(ctx context.Context, job *river.Job[noticeArgs]) err
 	a := job.Args
 	w.log.Warn(a.Subject, "machine", a.Machine, "experiment", a.Experiment)
 	x, err := w.db.Experiment(ctx, a.Experiment)
+	if errors.Is(err, database.ErrMissing) {
+		return nil // it was deleted
+	}
 	if err != nil {
 		return err
 	}

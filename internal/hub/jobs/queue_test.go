@@ -235,7 +235,7 @@ func testSilentMachine(t *testing.T, at string) {
 		t.Error("a part of a running machine is given away")
 	}
 	b.look(t, c)
-	want := "power,notice overdue,power,notice overdue,notice lost"
+	want := "power,notice overdue,power,notice lost"
 	if got := strings.Join(b.jobs, ","); got != want {
 		t.Errorf("jobs %s, want %s", got, want)
 	}
@@ -248,6 +248,44 @@ func testSilentMachine(t *testing.T, at string) {
 	}
 	b.report(t, id, "lab2", ended)
 	b.expect(t, id, "done 0:done 0:failed")
+}
+
+// TestAlertOfSilence: one alert and one notification for a silence, again for the next one, and
+// none while it is muted.
+func TestAlertOfSilence(t *testing.T) { dbtest.OnEach(t, testAlertOfSilence) }
+
+func testAlertOfSilence(t *testing.T, at string) {
+	b := newBench(t, at, "lab1")
+	id := b.submit(t, "ab", "lab1", 1, 0)
+	b.ask(t, "lab1")
+	c := Config{Power: []Power{{Machines: "*", Cycle: []string{"/bin/true"}, Times: 9}}}
+	silent := func(want int) {
+		t.Helper()
+		b.jobs = nil
+		for range 3 {
+			b.now = b.now.Add(51 * time.Minute)
+			b.look(t, c)
+		}
+		if n := strings.Count(strings.Join(b.jobs, ","), "notice"); n != want {
+			t.Errorf("%d notifications (%q), want %d", n, b.jobs, want)
+		}
+	}
+	for i, want := range []int{1, 1, 0} {
+		b.report(t, id, "lab1", api.Progress{Slots: 2, Left: 2, NextBoot: 600})
+		if n, err := b.DB.OpenAlerts(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d alerts of a machine that reports, %v", n, err)
+		}
+		silent(want)
+		alerts, err := b.DB.Alerts(t.Context(), id, 10)
+		if err != nil || len(alerts) != i+1 || alerts[0].State != "open" || alerts[0].Subject != "lab1" {
+			t.Fatalf("%+v, %v", alerts, err)
+		}
+		if i == 1 {
+			b.update(t, func(tx *sql.Tx) error {
+				return b.DB.MuteAlert(t.Context(), tx, alerts[0].ID, b.now.Add(30*24*time.Hour))
+			})
+		}
+	}
 }
 
 // TestBack: a machine that was given up and comes back before another one has begun goes on.

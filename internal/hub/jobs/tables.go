@@ -19,21 +19,29 @@ import (
 //
 // They can be made again from the records, and are replaced when the experiment changes.
 func (s Histories) tables(ctx context.Context, x database.Experiment, dir string) error {
-	directories, err := filepath.Glob(filepath.Join(dir, "*", x.Name+".krun"))
-	for _, from := range directories {
-		machine := filepath.Base(filepath.Dir(from))
+	machines, err := os.ReadDir(dir)
+	for _, entry := range machines {
+		machine := entry.Name()
+		from := filepath.Join(dir, machine, x.Name+".krun")
+		if _, err := os.Lstat(from); err != nil {
+			continue // something else
+		}
 		to := filepath.Join(dir, "tables", machine)
 		_, failed := rebuild.Krunctl(ctx, s.Krunctl, dir,
 			[]string{"convert", "--to", "parquet", "--output", to, from})
 		// if records are damaged, krunctl fails and converts the others nevertheless
-		name := fmt.Sprintf("name=%s/experiment=%s/machine=%s", x.Name, x.ID, machine)
-		stored, wrong := s.store(ctx, to, name)
+		stored, wrong := s.store(ctx, to, partition(x)+"/machine="+machine)
 		if stored == 0 {
 			err = errors.Join(err, failed)
 		}
 		err = errors.Join(err, wrong)
 	}
 	return err
+}
+
+// partition is where the tables of an experiment are.
+func partition(x database.Experiment) string {
+	return fmt.Sprintf("name=%s/experiment=%s", x.Name, x.ID)
 }
 
 // store stores all files below a directory, and returns their number.

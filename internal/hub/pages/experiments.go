@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -239,6 +240,33 @@ func (p *Pages) stop(r *http.Request, tx *sql.Tx) (string, error) {
 	}
 	return experimentLink(x.ID, x.Name).Address,
 		jobs.Queue{DB: p.db}.Request(r.Context(), tx, x.ID, api.RequestStop)
+}
+
+// remove deletes an experiment after it was confirmed.
+func (p *Pages) remove(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	confirmed := r.PostFormValue("confirm") == "yes"
+	x, err := p.own(r)
+	if err == nil && !confirmed {
+		err = problem{http.StatusBadRequest, "Check the box: what is deleted cannot be restored on the hub."}
+	}
+	if err == nil {
+		err = p.Delete(r.Context(), x.ID, access.From(r.Context()).Name)
+	}
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	http.Redirect(w, r, "/experiments", http.StatusSeeOther)
+}
+
+// Delete removes an experiment from the hub, and what was made of it. by is who wants that.
+func (p *Pages) Delete(ctx context.Context, id, by string) error {
+	err := jobs.Retention{DB: p.db, Store: p.store, Log: p.log}.Delete(ctx, id, by)
+	if err == nil {
+		err = errors.Join(p.reports.cache.Remove(id), p.reports.remove(id))
+	}
+	return err
 }
 
 func (p *Pages) alerts(r *http.Request, f Frame) (any, error) {

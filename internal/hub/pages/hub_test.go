@@ -73,6 +73,10 @@ func newTestHub(t *testing.T, at, krunctl string) *testHub {
 	h.web = httptest.NewServer(mux)
 	t.Cleanup(func() { stop(); h.web.CloseClientConnections(); h.web.Close(); _ = db.Close() })
 	h.update(func(tx *sql.Tx) (err error) {
+		err = db.PutUser(t.Context(), tx, database.User{Name: "anna", Role: access.Admin})
+		if err != nil {
+			return err
+		}
 		if h.machine, _, err = db.Join(t.Context(), tx, "bench-1", "lab"); err != nil {
 			return err
 		}
@@ -159,7 +163,7 @@ func testPagesOfAHub(t *testing.T, at string) {
 		"/compare":           {"sorting, 2026-11-22 16:00, running"},
 		"/history":           {"No experiment with results has ended yet"},
 		"/history?name=none": {"No experiment that has ended with results has the name none"},
-		"/alerts":            {"No change was found"},
+		"/alerts":            {"There is no alert"},
 		"/tokens":            {"Make a token", "<option>join"},
 	} {
 		response, text := h.get(path)
@@ -208,6 +212,9 @@ func testForms(t *testing.T, at string) {
 		{admin, "/tokens", url.Values{"role": {"reader"}, "label": {"page"}, "owner": {"carl"}},
 			http.StatusOK},
 		{anna, "/alerts/none/mute", nil, http.StatusNotFound},
+		{anna, "/experiments/e1/delete", url.Values{"confirm": {"yes"}}, http.StatusConflict}, // it runs
+		{anna, "/experiments/e2/delete", url.Values{"confirm": {"yes"}}, http.StatusForbidden},
+		{admin, "/experiments/e2/delete", nil, http.StatusBadRequest},
 	} {
 		h.who = test.who
 		response, text := h.do(http.MethodPost, test.path, test.form)
@@ -324,6 +331,24 @@ func TestReports(t *testing.T) {
 	response, _ = h.get("/compare?before=e1&arm-before=a&arm-after=b")
 	if response.StatusCode != http.StatusSeeOther || runs() != 3 {
 		t.Errorf("%s after %d runs", response.Status, runs())
+	}
+	// The address ends with the token that it was asked with.
+	var token string
+	h.update(func(tx *sql.Tx) (err error) {
+		token, err = h.db.AddToken(t.Context(), tx, database.Token{Role: access.Reader, Owner: "anna"})
+		return err
+	})
+	h.who.Token = access.Hash(token)
+	response, _ = h.get("/experiments/e1/report")
+	bound := response.Header.Get("Location")
+	if response, _ := h.get(bound); response.StatusCode != http.StatusOK {
+		t.Errorf("%s: %s", bound, response.Status)
+	}
+	if err := h.db.RemoveToken(t.Context(), h.who.Token, "anna"); err != nil {
+		t.Fatal(err)
+	}
+	if response, _ := h.get(bound); response.StatusCode != http.StatusNotFound {
+		t.Errorf("with a token that was revoked: %s", response.Status)
 	}
 	base := strings.TrimSuffix(first, "index.html")
 	for _, path := range []string{"none.html", "..%2f..%2fhub.sqlite", "%2e%2e/", "."} {

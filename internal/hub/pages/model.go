@@ -149,7 +149,7 @@ type Alerts struct {
 	List []Alert
 }
 
-// Alert is a change that was found in the history of a key.
+// Alert is a change that was found in the history of a key, or a machine that does not report.
 type Alert struct {
 	ID      string
 	Raised  time.Time

@@ -91,6 +91,7 @@ func (p *Pages) Routes() []Route {
 
 		{"POST /experiments/{id}/priority", access.User, p.change(p.setPriority)},
 		{"POST /experiments/{id}/stop", access.User, p.change(p.stop)},
+		{"POST /experiments/{id}/delete", access.User, p.remove},
 		{"POST /alerts/{id}/mute", access.User, p.change(p.mute)},
 		{"POST /alerts/{id}/unmute", access.User, p.change(p.unmute)},
 		{"POST /tokens", access.Reader, p.makeToken},
@@ -172,6 +173,9 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.As(err, &known):
 		p.Failed(w, r, known.status, known.text)
+	case errors.Is(err, database.ErrRuns):
+		p.Failed(w, r, http.StatusConflict,
+			"It has not ended. Stop it first, and wait until its machines have.")
 	case errors.Is(err, database.ErrMissing):
 		p.Failed(w, r, http.StatusNotFound, "There is no such thing on this hub: "+err.Error()+".")
 	default:

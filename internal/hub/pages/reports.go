@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -22,6 +23,7 @@ import (
 
 	"krund/internal/command"
 	"krund/internal/display"
+	"krund/internal/hub/access"
 	"krund/internal/hub/database"
 	"krund/internal/hub/rebuild"
 	"krund/internal/report"
@@ -34,6 +36,8 @@ const (
 	patience    = 5 * time.Second
 	viewTime    = 12 * time.Hour
 	mostViews   = 10000
+	mostOfUser  = 5  // reports that wait or are being made for one user
+	mostQueued  = 50 // and for all
 )
 
 // reports makes reports and comparisons, and keeps them as long as the records are the same.
@@ -50,6 +54,7 @@ type reports struct {
 
 // making is a report that is being made, or could not be.
 type making struct {
+	by   string // who asked first
 	done chan struct{}
 	err  error // once done
 }
@@ -59,6 +64,7 @@ type making struct {
 type view struct {
 	dir   string
 	until time.Time
+	who   access.Identity // who asked: it ends with the token that this was asked with
 }
 
 func newReports(ctx context.Context, o Options, cache *rebuild.Cache) *reports {
@@ -182,7 +188,12 @@ func (p *Pages) historyForm(w http.ResponseWriter, r *http.Request, page History
 
 // serveReport leads to a report when it is ready. Else it is made, and the browser asks again.
 func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, want wanted) {
-	job, dir := p.reports.start(want)
+	who := access.From(r.Context())
+	job, dir, err := p.reports.start(want, who.Name)
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	select {
@@ -193,7 +204,8 @@ func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, want wanted)
 				display.Clip(display.PlainLine(job.err.Error()), mostText)})
 			return
 		}
-		http.Redirect(w, r, "/view/"+p.reports.permit(dir, p.db.Now())+"/"+want.first, http.StatusSeeOther)
+		view := p.reports.permit(dir, p.db.Now(), who)
+		http.Redirect(w, r, "/view/"+view+"/"+want.first, http.StatusSeeOther)
 	case <-ctx.Done():
 		f := p.frame(r)
 		f.Title = "The report is being made"
@@ -205,16 +217,26 @@ func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, want wanted)
 }
 
 // start returns the job that makes a report, and the directory where it will be.
-func (s *reports) start(want wanted) (*making, string) {
+func (s *reports) start(want wanted, by string) (*making, string, error) {
 	sum := sha256.Sum256([]byte(want.key + "\n" + display.Version()))
-	key := hex.EncodeToString(sum[:])
-	dir := filepath.Join(s.Dir, "reports", key)
+	key := strings.Join(append(slices.Clone(want.experiments), hex.EncodeToString(sum[:])), "-")
+	dir := filepath.Join(s.Dir, rebuild.Reports, key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if job := s.jobs[key]; job != nil {
-		return job, dir
+		return job, dir, nil
 	}
-	job := &making{done: make(chan struct{})}
+	mine := 0
+	for _, job := range s.jobs {
+		if job.by == by {
+			mine++
+		}
+	}
+	if mine >= mostOfUser || len(s.jobs) >= mostQueued {
+		return nil, "", problem{http.StatusTooManyRequests, fmt.Sprintf("%d reports are being made, %d of "+
+			"them for you. Open this one again when they are ready.", len(s.jobs), mine)}
+	}
+	job := &making{by: by, done: make(chan struct{})}
 	s.jobs[key] = job
 	go func() {
 		job.err = s.make(want, dir)
@@ -223,7 +245,7 @@ func (s *reports) start(want wanted) (*making, string) {
 		delete(s.jobs, key) // if it failed, the next request tries again
 		s.mu.Unlock()
 	}()
-	return job, dir
+	return job, dir, nil
 }
 
 // make makes a report in a directory of its own, which gets its name when all is well.
@@ -302,7 +324,7 @@ func (s *reports) krunctl(ctx context.Context, work, part string, args []string)
 
 // sweep removes the oldest reports when there are too many.
 func (s *reports) sweep() error {
-	parent := filepath.Join(s.Dir, "reports")
+	parent := filepath.Join(s.Dir, rebuild.Reports)
 	entries, err := os.ReadDir(parent)
 	if err != nil || len(entries) <= mostReports {
 		return err
@@ -321,8 +343,23 @@ func (s *reports) sweep() error {
 	return err
 }
 
+// remove removes the reports of an experiment.
+func (s *reports) remove(experiment string) error {
+	parent := filepath.Join(s.Dir, rebuild.Reports)
+	entries, err := os.ReadDir(parent)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if slices.Contains(strings.Split(e.Name(), "-"), experiment) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(parent, e.Name())))
+		}
+	}
+	return err
+}
+
 // permit returns the token of a new view.
-func (s *reports) permit(dir string, now time.Time) string {
+func (s *reports) permit(dir string, now time.Time, who access.Identity) string {
 	var b [24]byte
 	_, _ = rand.Read(b[:]) // never fails
 	token := base64.RawURLEncoding.EncodeToString(b[:])
@@ -333,7 +370,7 @@ func (s *reports) permit(dir string, now time.Time) string {
 			delete(s.views, other)
 		}
 	}
-	s.views[token] = view{dir, now.Add(viewTime)}
+	s.views[token] = view{dir, now.Add(viewTime), who}
 	return token
 }
 
@@ -352,7 +389,15 @@ func (p *Pages) view(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	v, ok := s.views[r.PathValue("token")]
 	s.mu.Unlock()
-	if !ok || p.db.Now().After(v.until) {
+	if ok {
+		valid, err := p.db.Permitted(r.Context(), v.who)
+		if err != nil {
+			p.fail(w, r, err)
+			return
+		}
+		ok = valid && !p.db.Now().After(v.until)
+	}
+	if !ok {
 		p.fail(w, r, problem{http.StatusNotFound, "This address of a report is no longer valid. Open the " +
 			"report again from its experiment."})
 		return

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"krund/internal/durable"
 	"krund/internal/hub/api"
@@ -31,8 +32,9 @@ type Cache struct {
 	FS    durable.FS
 	Dir   string
 
-	mu   sync.Mutex
-	busy map[string]*sync.Mutex // by experiment
+	mu    sync.Mutex
+	busy  map[string]*sync.Mutex // by experiment
+	swept time.Time
 }
 
 // Experiment brings the directory of an experiment up to date, and returns its path: it has a
@@ -40,6 +42,9 @@ type Cache struct {
 func (c *Cache) Experiment(ctx context.Context, id string) (string, error) {
 	x, err := c.DB.Experiment(ctx, id)
 	if err != nil {
+		return "", err
+	}
+	if err := c.sweep(ctx); err != nil {
 		return "", err
 	}
 	one := c.lock(id)
@@ -54,6 +59,10 @@ func (c *Cache) Experiment(ctx context.Context, id string) (string, error) {
 		if err := c.share(ctx, dir, x, share.Machine); err != nil {
 			return "", fmt.Errorf("make the directory of experiment %s: %w", id, err)
 		}
+	}
+	now := c.DB.Now()
+	if err := os.Chtimes(dir, now, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("note when the directory of experiment %s was used: %w", id, err)
 	}
 	return dir, nil
 }

@@ -30,8 +30,9 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	if !api.ValidName(request.Name) || request.Pool != "" && !api.ValidName(request.Pool) {
-		s.fail(w, r, refuse(errors.New("the machine's name or pool is empty, too long, or not printable")))
+	if !api.ValidMachine(request.Name) || request.Pool != "" && !api.ValidMachine(request.Pool) {
+		s.fail(w, r, refuse(fmt.Errorf("the machine's name %.80q or pool %.80q: use 1 to 64 letters, "+
+			"digits, dots, hyphens and underscores; krunctl join has --name", request.Name, request.Pool)))
 		return
 	}
 	var answer api.JoinAnswer
@@ -108,6 +109,15 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Re
 		return receipt, err
 	}
 	defer s.memory.Release(memory)
+	var blobs []string
+	for _, e := range message.Entries {
+		if e.Name == "" {
+			blobs = append(blobs, e.Hash)
+		}
+	}
+	if err := s.DB.Announce(r.Context(), blobs); err != nil {
+		return receipt, err
+	}
 	files, err := s.contents(r.Context(), body, message.Entries)
 	if err != nil {
 		return receipt, err

@@ -72,6 +72,7 @@ func (s *Server) Routes() []Route {
 		{"GET " + api.PathExperiments + "/{id}", access.Reader, s.experiment},
 		{"GET " + api.PathExperiments + "/{id}/results", access.Reader, s.results},
 		{"POST " + api.PathExperiments + "/{id}/request", access.User, s.request},
+		{"DELETE " + api.PathExperiments + "/{id}", access.User, s.remove},
 	}
 	if s.Login.OIDC != nil {
 		const path = "/login/oidc"
@@ -155,7 +156,7 @@ func status(err error) (int, bool) {
 		return http.StatusRequestEntityTooLarge, true
 	case errors.Is(err, database.ErrMissing), errors.Is(err, store.ErrMissing):
 		return http.StatusNotFound, true
-	case errors.Is(err, database.ErrConflict):
+	case errors.Is(err, database.ErrConflict), errors.Is(err, database.ErrRuns):
 		return http.StatusConflict, true
 	case errors.Is(err, store.ErrHash), errors.Is(err, io.ErrUnexpectedEOF):
 		return http.StatusBadRequest, true

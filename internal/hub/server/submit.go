@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"krund/internal/bundle"
@@ -51,6 +52,9 @@ func (s *Server) acceptBundle(w http.ResponseWriter, r *http.Request, hash strin
 			api.MaxBlob))
 	}
 	body := http.MaxBytesReader(w, r.Body, api.MaxBlob)
+	if err := s.DB.Announce(r.Context(), []string{hash}); err != nil {
+		return m, err
+	}
 	if err := s.Store.Put(r.Context(), hash, r.ContentLength, body); err != nil {
 		return m, err
 	}
@@ -157,6 +161,15 @@ func (s *Server) answerState(w http.ResponseWriter, r *http.Request, id string, 
 	s.answer(w, r, code, state)
 }
 
+// mayChange refuses who is neither the owner of an experiment nor an admin.
+func mayChange(r *http.Request, x database.Experiment) error {
+	if access.From(r.Context()).Owns(x.Owner) {
+		return nil
+	}
+	return failure{http.StatusForbidden, fmt.Sprintf(
+		"experiment %s is of %s; ask that user, or use a token with the role admin", x.ID, x.Owner)}
+}
+
 // request passes a request on to the machines of an experiment.
 func (s *Server) request(w http.ResponseWriter, r *http.Request) {
 	var message api.RequestMessage
@@ -169,13 +182,11 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	switch who := access.From(r.Context()); {
-	case !who.Owns(x.Owner):
-		s.fail(w, r, failure{http.StatusForbidden, fmt.Sprintf(
-			"experiment %s is of %s; ask that user, or use a token with the role admin", x.ID, x.Owner)})
+	if err := mayChange(r, x); err != nil {
+		s.fail(w, r, err)
 		return
-	case message.Request != api.RequestHold && message.Request != api.RequestResume &&
-		message.Request != api.RequestStop:
+	}
+	if !slices.Contains([]string{api.RequestHold, api.RequestResume, api.RequestStop}, message.Request) {
 		s.fail(w, r, refuse(errors.New("the request must be hold, resume or stop")))
 		return
 	}
@@ -187,6 +198,22 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.answerState(w, r, x.ID, http.StatusOK)
+}
+
+// remove deletes an experiment from the hub.
+func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
+	x, err := s.DB.Experiment(r.Context(), r.PathValue("id"))
+	if err == nil {
+		err = mayChange(r, x)
+	}
+	if err == nil {
+		err = s.Pages.Delete(r.Context(), x.ID, access.From(r.Context()).Name)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.answer(w, r, http.StatusOK, map[string]string{"deleted": x.ID})
 }
 
 // results sends what the machines have shipped of an experiment as a tar archive.

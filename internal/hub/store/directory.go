@@ -83,7 +83,7 @@ func (d *Directory) PutTable(ctx context.Context, name string, size int64, r io.
 	if err := checkTable(name); err != nil {
 		return err
 	}
-	path := filepath.Join(d.dir, tables, filepath.FromSlash(name))
+	path := filepath.Join(d.dir, Tables, filepath.FromSlash(name))
 	err := durable.MkdirAll(d.fsys, filepath.Dir(path))
 	if err == nil {
 		const usual = 0o644
@@ -126,6 +126,15 @@ func (d *Directory) Delete(_ context.Context, hash string) error {
 		return fmt.Errorf("delete blob: %w", err)
 	}
 	return nil
+}
+
+// DeleteTables implements [Store].
+func (d *Directory) DeleteTables(_ context.Context, name string) error {
+	name, err := below(name)
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(filepath.Join(d.dir, Tables, filepath.FromSlash(name)))
 }
 
 // Ready implements [Store].

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -91,7 +92,7 @@ func (s *S3) PutTable(ctx context.Context, name string, size int64, r io.Reader)
 	if err := checkTable(name); err != nil {
 		return err
 	}
-	_, err := s.client.PutObject(ctx, s.bucket, s.prefix+tables+"/"+name, r, size,
+	_, err := s.client.PutObject(ctx, s.bucket, s.prefix+Tables+"/"+name, r, size,
 		minio.PutObjectOptions{ContentType: "application/vnd.apache.parquet"})
 	if err != nil {
 		return fmt.Errorf("store the table %s: %w", name, err)
@@ -124,6 +125,26 @@ func (s *S3) Delete(ctx context.Context, hash string) error {
 	}
 	if err := s.client.RemoveObject(ctx, s.bucket, s.name(hash), minio.RemoveObjectOptions{}); err != nil {
 		return fmt.Errorf("delete blob: %w", err)
+	}
+	return nil
+}
+
+// DeleteTables implements [Store].
+func (s *S3) DeleteTables(ctx context.Context, name string) error {
+	name, err := below(name)
+	if err != nil {
+		return err
+	}
+	list := s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Recursive: true,
+		Prefix: s.prefix + Tables + "/" + name + "/"})
+	for object := range list { // to its end: it is filled by a goroutine
+		if err == nil && object.Err == nil {
+			err = s.client.RemoveObject(ctx, s.bucket, object.Key, minio.RemoveObjectOptions{})
+		}
+		err = errors.Join(err, object.Err)
+	}
+	if err != nil {
+		return fmt.Errorf("delete the tables %s: %w", name, err)
 	}
 	return nil
 }

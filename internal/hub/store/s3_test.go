@@ -31,6 +31,18 @@ func TestS3(t *testing.T) {
 		t.Fatal(err)
 	}
 	conform(t, s)
+	for _, name := range []string{"a=1/x", "a=1/b/y", "a=11/z"} {
+		if err := s.PutTable(t.Context(), name, 1, strings.NewReader("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.DeleteTables(t.Context(), "tables/a=1"); err != nil {
+		t.Error(err)
+	}
+	left, err := backend.ListBucket("lab", nil, gofakes3.ListBucketPage{})
+	if err != nil || len(left.Contents) != 1 || left.Contents[0].Key != "hub/tables/a=11/z" {
+		t.Errorf("left: %+v, %v", left, err)
+	}
 	for _, wrong := range []string{"s3://host", "s3:///bucket", "http://host/bucket", "s3://%zz"} {
 		if _, err := store.OpenS3(t.Context(), wrong); err == nil {
 			t.Errorf("%s was opened", wrong)

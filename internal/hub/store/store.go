@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 )
 
 // Store keeps blobs. All methods may be called concurrently.
@@ -30,6 +31,9 @@ type Store interface {
 	// replaces what is there: something that can be made again from blobs. The error wraps ErrName
 	// if the name leads elsewhere.
 	PutTable(ctx context.Context, name string, size int64, r io.Reader) error
+	// DeleteTables removes what is stored under a name that begins with tables/, and all below it.
+	// The error wraps ErrName if the name leads elsewhere.
+	DeleteTables(ctx context.Context, name string) error
 	// Ready reports why blobs cannot be stored now, nil if they can.
 	Ready(ctx context.Context) error
 }
@@ -87,8 +91,8 @@ func (c *checked) Read(p []byte) (int, error) {
 
 func (c *checked) Close() error { return c.from.Close() }
 
-// tables is where tables are, beside the blobs.
-const tables = "tables"
+// Tables is where tables are, beside the blobs.
+const Tables = "tables"
 
 // checkTable reports a name that leads out of tables.
 func checkTable(name string) error {
@@ -96,4 +100,13 @@ func checkTable(name string) error {
 		return fmt.Errorf("store the table %q: %w", name, ErrName)
 	}
 	return nil
+}
+
+// below returns the name of a table or a directory of tables without Tables.
+func below(name string) (string, error) {
+	in, found := strings.CutPrefix(name, Tables+"/")
+	if !found {
+		return "", fmt.Errorf("delete the tables %q: %w", name, ErrName)
+	}
+	return in, checkTable(in)
 }

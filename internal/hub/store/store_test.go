@@ -144,6 +144,19 @@ func TestTables(t *testing.T) {
 			t.Errorf("%q, %v, %v", got, err, read)
 		}
 	}
+	for range 2 { // the second finds nothing
+		if err := s.DeleteTables(t.Context(), "tables/a=1"); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "blobs", "tables", "a=1")); !os.IsNotExist(err) {
+		t.Errorf("after they were deleted: %v", err)
+	}
+	for _, name := range []string{"", "tables", "tables/", "tables/../aa", "tables/..", "aa", "/tables/x"} {
+		if err := s.DeleteTables(t.Context(), name); !errors.Is(err, store.ErrName) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
 	for _, name := range []string{"", "..", "../x", "a/../../x", "/x", "a//b", "a/./b"} {
 		if err := s.PutTable(t.Context(), name, 0, strings.NewReader("")); !errors.Is(err, store.ErrName) {
 			t.Errorf("%q: %v", name, err)

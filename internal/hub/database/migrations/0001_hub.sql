@@ -41,6 +41,14 @@ CREATE TABLE blobs (
 	created  BIGINT NOT NULL
 );
 
+-- What the store may have although nothing refers to it, and since when: hashes of blobs, and names
+-- of directories of tables.
+CREATE TABLE garbage (
+	name   TEXT PRIMARY KEY,
+	since  BIGINT NOT NULL
+);
+CREATE INDEX garbage_since ON garbage (since);
+
 CREATE TABLE bundles (
 	hash      TEXT PRIMARY KEY REFERENCES blobs (hash),
 	owner     TEXT NOT NULL,
@@ -108,7 +116,7 @@ CREATE TABLE alerts (
 	id          TEXT PRIMARY KEY,
 	kind        TEXT NOT NULL,              -- what is wrong: overdue, change, ...
 	subject     TEXT NOT NULL,              -- one alert is open per kind and subject
-	machine     TEXT NOT NULL DEFAULT '',
+	machine     TEXT NOT NULL DEFAULT '',   -- that is silent: its next message closes the alert
 	experiment  TEXT NOT NULL DEFAULT '',
 	text        TEXT NOT NULL,
 	state       TEXT NOT NULL,              -- open, closed
@@ -116,4 +124,5 @@ CREATE TABLE alerts (
 	created     BIGINT NOT NULL,
 	closed      BIGINT NOT NULL DEFAULT 0
 );
+CREATE INDEX alerts_machine ON alerts (machine) WHERE state = 'open';
 CREATE UNIQUE INDEX alerts_open ON alerts (kind, subject) WHERE state = 'open';

@@ -1,0 +1,153 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrRuns is the error for an experiment that cannot be deleted because it waits or runs.
+var ErrRuns = errors.New("the experiment has not ended; stop it first, and wait until its machines have")
+
+// Garbage is what the store may have although nothing refers to it. What is put into the store is
+// garbage until rows refer to it, and again when these are deleted. It is collected some time after
+// it became garbage, so that what is being received is not: see [DB.Collect].
+
+// Announce notes blobs that are put into the store after it returns.
+func (db *DB) Announce(ctx context.Context, hashes []string) error {
+	if len(hashes) == 0 {
+		return nil
+	}
+	// In the order in which all requests lock rows.
+	hashes = slices.Compact(slices.Sorted(slices.Values(hashes)))
+	args, places := []any{stamp(db.now())}, make([]string, len(hashes))
+	for i, hash := range hashes {
+		args, places[i] = append(args, hash), fmt.Sprintf("($%d, $1)", i+2)
+	}
+	return db.Update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO garbage (name, since) VALUES `+strings.Join(places, ", ")+`
+			ON CONFLICT (name) DO UPDATE SET since = excluded.since`, args...)
+		if err != nil {
+			return fmt.Errorf("announce blobs: %w", err)
+		}
+		return nil
+	})
+}
+
+// Collect removes garbage from before a time from the store, at most limit names, and returns how
+// many there were. remove removes a name: a hash, or a directory of tables. A name is forgotten
+// after it was removed, so that a crash in between repeats that. As long as it is locked, no
+// request announces it.
+func (db *DB) Collect(ctx context.Context, before time.Time, limit int, remove func(name string) error) (
+	n int, err error) {
+	return n, db.Update(ctx, func(tx *sql.Tx) error {
+		names, err := list(ctx, tx, func(r row) (name string, err error) { return name, r.Scan(&name) },
+			`DELETE FROM garbage WHERE name IN (SELECT name FROM garbage WHERE since < $1 ORDER BY name LIMIT $2)
+			AND since < $1 RETURNING name`, stamp(before), limit)
+		n = len(names)
+		for _, name := range names {
+			var used int
+			if err == nil {
+				err = tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM blobs WHERE hash = $1`, name).Scan(&used)
+			}
+			if err == nil && used == 0 {
+				err = remove(name)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("remove what nothing refers to: %w", err)
+		}
+		return nil
+	})
+}
+
+// DeleteExperiment removes an experiment with all rows that belong to it, and returns it and how
+// many records it had. Blobs that nothing else refers to become garbage, and so does tables, the
+// directory of its tables. The error wraps ErrRuns if it has not ended.
+func (db *DB) DeleteExperiment(ctx context.Context, tx *sql.Tx, id string, tables func(Experiment) string) (
+	x Experiment, records int64, err error) {
+	x, shares, err := db.Lock(ctx, tx, id)
+	if err != nil {
+		return x, 0, err
+	}
+	runs := slices.ContainsFunc(shares, func(s Share) bool { return s.State == Running })
+	if x.State == Queued || x.State == Running || runs {
+		return x, 0, fmt.Errorf("delete experiment %s: %w", id, ErrRuns)
+	}
+	err = tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM records WHERE experiment = $1`, id).Scan(&records)
+	now := stamp(db.now())
+	for _, statement := range []struct {
+		text string
+		args []any
+	}{
+		{`INSERT INTO garbage (name, since) SELECT DISTINCT blob, $2::BIGINT FROM records r WHERE experiment = $1
+			AND NOT EXISTS (SELECT 1 FROM records o WHERE o.blob = r.blob AND o.experiment <> $1)
+			AND NOT EXISTS (SELECT 1 FROM bundles b WHERE b.hash = r.blob)
+			ON CONFLICT (name) DO UPDATE SET since = excluded.since`, []any{id, now}},
+		{`INSERT INTO garbage (name, since) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET since = excluded.since`, []any{tables(x), now}},
+		{`DELETE FROM records WHERE experiment = $1`, []any{id}},
+		{deleteUnreferenced, nil},
+		{`DELETE FROM files WHERE experiment = $1`, []any{id}},
+		{`DELETE FROM points WHERE experiment = $1`, []any{id}},
+		{`DELETE FROM reduced WHERE experiment = $1`, []any{id}},
+		{`DELETE FROM alerts WHERE experiment = $1`, []any{id}},
+		{`DELETE FROM shares WHERE experiment = $1`, []any{id}},
+		{`DELETE FROM experiments WHERE id = $1`, []any{id}},
+	} {
+		if err == nil {
+			_, err = tx.ExecContext(ctx, db.cast(statement.text), statement.args...)
+		}
+	}
+	if err != nil {
+		return x, 0, fmt.Errorf("delete experiment %s: %w", id, err)
+	}
+	return x, records, nil
+}
+
+// deleteUnreferenced removes the rows of blobs that are garbage. References are keys of other
+// tables, so that one that another transaction has just added makes it fail.
+const deleteUnreferenced = `DELETE FROM blobs WHERE hash IN (SELECT name FROM garbage)
+	AND NOT EXISTS (SELECT 1 FROM records WHERE blob = hash)
+	AND NOT EXISTS (SELECT 1 FROM bundles b WHERE b.hash = blobs.hash)`
+
+// cast removes the types of parameters, which only PostgreSQL needs and knows.
+func (db *DB) cast(text string) string {
+	if db.Dialect == SQLite {
+		return strings.ReplaceAll(text, "::BIGINT", "")
+	}
+	return text
+}
+
+// DeleteBundles removes the bundles that were sent before a time and that no experiment has.
+func (db *DB) DeleteBundles(ctx context.Context, before time.Time) error {
+	const unused = `created < $1 AND NOT EXISTS (SELECT 1 FROM experiments x WHERE x.bundle = bundles.hash)`
+	return db.Update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, db.cast(`INSERT INTO garbage (name, since)
+			SELECT hash, $2::BIGINT FROM bundles WHERE `+unused+`
+			ON CONFLICT (name) DO UPDATE SET since = excluded.since`), stamp(before), stamp(db.now()))
+		if err == nil {
+			_, err = tx.ExecContext(ctx, `DELETE FROM bundles WHERE `+unused, stamp(before))
+		}
+		if err == nil {
+			_, err = tx.ExecContext(ctx, deleteUnreferenced)
+		}
+		if err != nil {
+			return fmt.Errorf("remove bundles: %w", err)
+		}
+		return nil
+	})
+}
+
+// EndedBefore returns the ids of at most limit experiments that have ended and did not change since
+// a time, the oldest first.
+func (db *DB) EndedBefore(ctx context.Context, before time.Time, limit int) ([]string, error) {
+	return list(ctx, db.Read, func(r row) (id string, err error) { return id, r.Scan(&id) },
+		`SELECT id FROM experiments x WHERE state IN ('done', 'stopped', 'failed') AND updated < $1
+		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = x.id AND s.state = 'running')
+		ORDER BY updated LIMIT $2`, stamp(before), limit)
+}

@@ -1,0 +1,217 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/durable"
+	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
+	"krund/internal/hub/store"
+)
+
+// retentionBench is a queue with a store.
+type retentionBench struct {
+	*bench
+	Retention
+	log bytes.Buffer
+	dir string // of the store
+}
+
+func newRetentionBench(t *testing.T, at string) *retentionBench {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "blobs")
+	blobs, err := store.OpenDirectory(durable.OS(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &retentionBench{bench: newBench(t, at, "m"), dir: dir}
+	b.Retention = Retention{DB: b.bench.DB, Store: blobs, Log: slog.New(slog.NewTextHandler(&b.log, nil))}
+	return b
+}
+
+// put announces contents and puts them into the store.
+func (b *retentionBench) put(t *testing.T, contents ...string) {
+	t.Helper()
+	for _, text := range contents {
+		hash := store.Hash([]byte(text))
+		if err := b.bench.DB.Announce(t.Context(), []string{hash, hash}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Store.Put(t.Context(), hash, int64(len(text)), strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ended adds an experiment that has ended, with these records and a table.
+func (b *retentionBench) ended(t *testing.T, contents ...string) (id string) {
+	t.Helper()
+	id = b.submit(t, "x", "m", 1, 0)
+	b.put(t, contents...)
+	b.update(t, func(tx *sql.Tx) error {
+		db := b.bench.DB
+		x := database.Experiment{ID: id, State: database.Done}
+		err := errors.Join(db.SetState(t.Context(), tx, x), db.PutShare(t.Context(), tx,
+			database.Share{Experiment: id, Machine: b.ids["m"], Count: 1, State: database.Done}))
+		for i, text := range contents {
+			hash := store.Hash([]byte(text))
+			err = errors.Join(err, db.AddBlob(t.Context(), tx, hash, 1))
+			_, recordErr := db.AddRecord(t.Context(), tx, database.Record{Experiment: id,
+				Machine: b.ids["m"], Slot: int64(i), Attempt: 1, Blob: hash})
+			err = errors.Join(err, recordErr)
+		}
+		x.Name = "x"
+		return errors.Join(err, db.PutFile(t.Context(), tx, database.File{Experiment: id,
+			Machine: b.ids["m"], Name: "log"}, []byte("x")),
+			db.PutPoints(t.Context(), tx, x, []database.Point{{Version: "v", Key: "k"}}, ""))
+	})
+	err := b.Store.PutTable(t.Context(), "name=x/experiment="+id+"/t.parquet", 1, strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// stored reports which contents the store has.
+func (b *retentionBench) stored(t *testing.T, contents ...string) (has []string) {
+	t.Helper()
+	for _, text := range contents {
+		r, err := b.Store.Get(t.Context(), store.Hash([]byte(text)))
+		if err == nil {
+			has = append(has, text)
+			_ = r.Close()
+		} else if !errors.Is(err, store.ErrMissing) {
+			t.Fatal(err)
+		}
+	}
+	return has
+}
+
+func (b *retentionBench) expectStored(t *testing.T, when, want string) {
+	t.Helper()
+	if err := b.clean(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(b.stored(t, "shared", "own", "other", "refused", "again"), " ")
+	if got != want {
+		t.Errorf("%s: the store has %q, want %q", when, got, want)
+	}
+}
+
+// TestDelete: an experiment that has ended is deleted with its rows, tables, and the contents that
+// no other has; contents that were announced and not stored with rows are removed, too. What may be
+// on its way to the hub stays.
+func TestDelete(t *testing.T) { dbtest.OnEach(t, testDelete) }
+
+func testDelete(t *testing.T, at string) {
+	b := newRetentionBench(t, at)
+	first, second := b.ended(t, "shared", "own"), b.ended(t, "other", "shared")
+	b.put(t, "refused")
+	running := b.submit(t, "x", "m", 1, 0)
+	if err := b.Delete(t.Context(), running, "ann"); !errors.Is(err, database.ErrRuns) {
+		t.Errorf("one that waits: %v", err)
+	}
+	if err := b.Delete(t.Context(), "none", "ann"); !errors.Is(err, database.ErrMissing) {
+		t.Errorf("one that does not exist: %v", err)
+	}
+	if err := b.Delete(t.Context(), first, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.log.String(); strings.Count(text, "deleted") != 1 || !strings.Contains(text, "by=ann") ||
+		!strings.Contains(text, "records=2") {
+		t.Errorf("log: %s", text)
+	}
+	for _, table := range []string{"records", "files", "points", "reduced", "shares"} {
+		var n, left int
+		err := b.bench.DB.Read.QueryRowContext(t.Context(), `SELECT COUNT(*), COUNT(DISTINCT experiment) FROM `+
+			table).Scan(&n, &left)
+		if err != nil || n == 0 || left != 1 {
+			t.Errorf("%s: %d rows of %d experiments, %v", table, n, left, err)
+		}
+	}
+	b.expectStored(t, "at once", "shared own other refused")
+	b.now = b.now.Add(50 * time.Minute)
+	b.put(t, "again", "refused") // another request has begun to send it
+	b.now = b.now.Add(20 * time.Minute)
+	b.expectStored(t, "after an hour", "shared other refused again")
+	b.now = b.now.Add(2 * time.Hour)
+	b.expectStored(t, "later", "shared other")
+	tables, err := filepath.Glob(filepath.Join(b.dir, store.Tables, "*", "experiment=*"))
+	if err != nil || len(tables) != 1 || filepath.Base(tables[0]) != "experiment="+second {
+		t.Errorf("tables %q, %v", tables, err)
+	}
+	if err := b.Delete(t.Context(), second, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	b.now = b.now.Add(2 * time.Hour)
+	b.expectStored(t, "without any experiment", "")
+}
+
+// TestCollectCut: the store fails, or the hub is killed, while garbage is removed. What is left is
+// found again; what an experiment has is never removed.
+func TestCollectCut(t *testing.T) { dbtest.OnEach(t, testCollectCut) }
+
+func testCollectCut(t *testing.T, at string) {
+	b := newRetentionBench(t, at)
+	id := b.ended(t, "own", "other")
+	b.ended(t, "shared")
+	if err := b.Delete(t.Context(), id, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	b.now = b.now.Add(2 * time.Hour)
+	whole := b.Store
+	for cut := range 2 {
+		b.Store = &failing{whole, cut}
+		if err := b.clean(t.Context()); err == nil {
+			t.Fatal("it did not fail")
+		}
+	}
+	b.Store = whole
+	b.bench.DB.Close()
+	b.open(t)
+	b.Retention.DB = b.bench.DB
+	b.expectStored(t, "afterwards", "shared")
+}
+
+// failing is a store that removes some blobs and then fails.
+type failing struct {
+	store.Store
+	left int
+}
+
+func (f *failing) Delete(ctx context.Context, hash string) error {
+	if f.left--; f.left < 0 {
+		return errors.New("the store does not answer")
+	}
+	return f.Store.Delete(ctx, hash)
+}
+
+// TestKeep: experiments are deleted when they are old, if that is configured.
+func TestKeep(t *testing.T) {
+	b := newRetentionBench(t, dbtest.SQLite(t))
+	old := b.ended(t, "own")
+	b.now = b.now.Add(400 * 24 * time.Hour)
+	young := b.ended(t, "other")
+	for _, c := range []struct {
+		keep time.Duration
+		old  bool
+	}{{0, true}, {500 * 24 * time.Hour, true}, {365 * 24 * time.Hour, false}} {
+		b.Keep = c.keep
+		if err := b.clean(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, err := b.bench.DB.Experiment(t.Context(), old)
+		_, youngErr := b.bench.DB.Experiment(t.Context(), young)
+		if (err == nil) != c.old || youngErr != nil {
+			t.Errorf("keep %v: %v, %v", c.keep, err, youngErr)
+		}
+	}
+}
