@@ -228,22 +228,34 @@ func (x *experiment) judge(ctx context.Context, dir string, windows []window,
 			}
 			c = causes[slices.IndexFunc(causes, func(c cause) bool { return c.name == name })]
 		}
-		s := table[[2]string{c.name, x.vm.name}]
-		if s == nil {
-			s = &score{}
-			table[[2]string{c.name, x.vm.name}] = s
-		}
+		s := scoreOf(table, c.name, x.vm.name)
+		every, filtered := scoreOf(table, everywhere, x.vm.name), scoreOf(table, irregular, x.vm.name)
 		for n := range k.Executions {
 			e := &k.Executions[n]
 			at := c.injected(seed)
 			if x.competitor {
 				at = during(windows, execution(data, k.Key, e.Number))
+				every.judge(e, c, at)
 				at = slices.DeleteFunc(at, func(i int) bool { return regular(k.Executions, i) })
+				filtered.judge(e, c, at)
 			}
 			s.judge(e, c, at)
 		}
 	}
 	return nil
+}
+
+// The scores of the separate competitor alone: in all iterations in which it wanted the processor,
+// and without those that are regular.
+const everywhere, irregular = "everywhere", "irregular"
+
+func scoreOf(table map[[2]string]*score, cause, vm string) *score {
+	s := table[[2]string{cause, vm}]
+	if s == nil {
+		s = &score{}
+		table[[2]string{cause, vm}] = s
+	}
+	return s
 }
 
 // regular reports whether iteration i, or one beside it, is an outlier in at least three

@@ -123,6 +123,15 @@ func (b *bench) print(table map[[2]string]*score) {
 		total.add(&sum)
 	}
 	line("all", "all", &total)
+	fmt.Fprintln(b.out, "the separate competitor, with and without iterations in which three executions or "+
+		"more have outliers:")
+	for _, which := range []string{everywhere, irregular} {
+		var sum score
+		for _, vm := range vms {
+			sum.add(scoreOf(table, which, vm.name))
+		}
+		line(which, "all", &sum)
+	}
 	fmt.Fprintf(b.out, "named where nothing was injected (other programs of the machine may be the cause): "+
 		"%d of %d outliers and changepoints\n", total.elsewhere, total.others)
 }

@@ -38,6 +38,8 @@ type trait struct {
 	many string
 	// events are the kinds of events, columns the names of columns, that are evidence.
 	events, columns []string
+	// spent is the column with their time in the iteration.
+	spent string
 	// counted is the noun of the values of the columns.
 	counted string
 	// named: the events are also tested by name.
@@ -54,12 +56,12 @@ func (t *trait) ofVM() bool { return t.rank <= 2 }
 // docs/explain.md list.
 var traits = []trait{
 	{cause: GC, rank: 1, one: "a garbage collection", many: "garbage collections",
-		events: []string{"gc"}, columns: []string{"gc_count", "gc_time"},
+		events: []string{"gc"}, columns: []string{"gc_count", "gc_time"}, spent: "gc_time",
 		counted: "garbage collections", named: true, lasting: true},
 	{cause: Deopt, rank: 1, one: "a deoptimization", many: "deoptimizations",
 		events: []string{"deopt"}, columns: []string{"deopt_count"}, counted: "deoptimizations", named: true},
 	{cause: Compile, rank: 2, one: "a compilation", many: "compilations",
-		events: []string{"compile"}, columns: []string{"jit_count", "jit_time"},
+		events: []string{"compile"}, columns: []string{"jit_count", "jit_time"}, spent: "jit_time",
 		counted: "compilations", named: true},
 	{cause: Code, rank: 1, one: "a flush of compiled code", many: "flushes of compiled code",
 		events: []string{"code"}},

@@ -80,7 +80,7 @@ type table struct {
 	expected float64 // mean number of hits over all lags
 	evidence float64
 	mean     float64 // of the evidence over all lags
-	// deviation is its standard deviation, and that of the coincidence of one target
+	// deviation is its standard deviation by chance, see the function
 	deviation float64
 	lags      []float64 // evidence by lag, from the smallest one
 	// exchanged[e][x] is the evidence for the targets of execution e in execution x.
@@ -102,12 +102,22 @@ func newTable(t *test, runs []*run, c *chance, open targets) *table {
 		tab.exchanged = append(tab.exchanged, row)
 	}
 	tab.evidence = tab.lags[c.lag]
-	squares := floor
-	for _, w := range tab.lags {
-		squares += (w - tab.mean) * (w - tab.mean) / float64(len(tab.lags))
-	}
-	tab.deviation = math.Sqrt(squares)
+	tab.deviation = deviation(tab.lags)
 	return tab
+}
+
+// deviation is the standard deviation of the evidence, without the highest tenth: a cause that
+// recurs matches several lags, and they must not count against it.
+func deviation(lags []float64) float64 {
+	const tenth = 10
+	kept := slices.Sorted(slices.Values(lags))[:len(lags)-len(lags)/tenth]
+	sum, squares := 0.0, 0.0
+	for _, w := range kept {
+		sum += w
+		squares += w * w
+	}
+	n := float64(len(kept))
+	return math.Sqrt(floor + max(0, squares/n-sum/n*sum/n))
 }
 
 // add adds the target in iteration i of execution e, which has n, and to row its evidence in each

@@ -365,19 +365,15 @@ func TestBursts(t *testing.T) {
 	}
 }
 
-// TestDeviation: the evidence at lag 0 is 4 and 0.5 at the lags beside it; so the mean is 1, and
-// the variance (9 + 2 * 0.25 + 2) / 5 with 0.25 more.
+// TestDeviation: of 20 lags the two with the most evidence do not count, the others have a variance
+// of 5/18 - (5/18)^2, and 0.25 more.
 func TestDeviation(t *testing.T) {
-	r := &run{n: 300, values: slices.Repeat([]float64{1}, 300),
-		a:       &warmup.Execution{Segments: []warmup.Segment{{Start: 0, End: 300, Mean: 1}}},
-		targets: map[Target][]int{Changepoints: {150}}}
-	marks := make([]float64, 300)
-	marks[149], marks[150], marks[151] = 0.5, 4, 0.5
-	s := &source{runs: []amounts{{}}}
-	near := &test{source: s, target: Changepoints, feature: Near, marks: [][]float64{marks}}
-	tab := newTable(near, []*run{r}, &chance{lag: 2}, targets{Changepoints: {{unexplained}}})
-	if want := math.Sqrt(11.5/5 + 0.25); !near64(tab.deviation, want) || !near64(tab.mean, 1) {
-		t.Errorf("mean %v, deviation %v, want %v", tab.mean, tab.deviation, want)
+	lags := make([]float64, 20)
+	for i, w := range []float64{7, 1, 1, 1, 4, 1, 1} {
+		lags[3*i] = w
+	}
+	if got, want := deviation(lags), math.Sqrt(5.0/18-25.0/(18*18)+0.25); !near64(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

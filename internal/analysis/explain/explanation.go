@@ -83,6 +83,7 @@ const (
 	First         Feature = "first"         // the first event after a long pause, at the changepoint
 	Last          Feature = "last"          // the last event before a long pause, at the changepoint
 	Shift         Feature = "shift"         // the level of the column changes at the changepoint
+	Time          Feature = "time"          // its time accounts for a part of the change
 )
 
 // Candidate is a cause that was tested on the targets that no earlier statement explains.

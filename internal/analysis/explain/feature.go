@@ -51,12 +51,16 @@ type test struct {
 func testsOf(sources []source, runs []*run) []*test {
 	var all []*test
 	add := func(s *source, f Feature, marks [][]float64) {
-		if f == Shift || slices.ContainsFunc(marks, func(m []float64) bool { return slices.Max(m) > 0 }) {
+		if f == Shift || f == Time || slices.ContainsFunc(marks, func(m []float64) bool { return slices.Max(m) > 0 }) {
 			all = append(all, &test{source: s, target: Changepoints, feature: f, marks: marks})
 		}
 	}
 	for i := range sources {
 		s := &sources[i]
+		if s.timed {
+			add(s, Time, nil)
+			continue
+		}
 		all = append(all, s.outlierTests(runs)...)
 		if near := s.nearMarks(runs); near != nil {
 			add(s, Near, near)
@@ -214,6 +218,8 @@ func (t *test) probe(runs []*run, e, k int) func(x, i int) float64 {
 		return t.exposed(runs, e, k)
 	case t.feature == Shift:
 		return t.shifted(runs, e, k)
+	case t.feature == Time:
+		return t.accounted(runs, e, k)
 	}
 	return t.surrounded(runs, e, k)
 }
@@ -228,8 +234,7 @@ func (t *test) hit(runs []*run, e, k int) bool {
 func (t *test) shifted(runs []*run, e, k int) func(x, i int) float64 {
 	r := runs[e]
 	c := r.targets[t.target][k]
-	before := min(c-r.segment(c-1).Start, levelWindow)
-	after := min(r.segment(c).End-c, levelWindow)
+	before, after := r.lengths(c)
 	sign := 1.0
 	if r.segment(c).Mean < r.segment(c-1).Mean {
 		sign = -1
@@ -245,6 +250,11 @@ func (t *test) shifted(runs []*run, e, k int) func(x, i int) float64 {
 		}
 		return largest(i, difference)
 	}
+}
+
+// lengths returns how many iterations before and after changepoint c are compared.
+func (r *run) lengths(c int) (before, after int) {
+	return min(c-r.segment(c-1).Start, levelWindow), min(r.segment(c).End-c, levelWindow)
 }
 
 // largest returns 1 if no difference near i is larger than that at i, but for noise, and 0.5 if one

@@ -168,6 +168,8 @@ func changePhrase(c *Candidate) string {
 	t := c.Cause.trait()
 	column, isColumn := strings.CutPrefix(c.Source, "column ")
 	switch {
+	case c.Feature == Time:
+		return fmt.Sprintf("come with a change of the time in %s, which is a third of theirs or more", t.many)
 	case c.Feature == First:
 		return fmt.Sprintf("have %s within %d iterations, the first after a long pause", t.one, near)
 	case c.Feature == Last:
@@ -196,6 +198,10 @@ func (s *study) causeText(statement, e, i int) string {
 	switch {
 	case t.feature == Shift:
 		return s.shiftText(t.source, e, i)
+	case t.feature == Time:
+		before, after := r.around(t.source.spendingIn(e, r), i)
+		return fmt.Sprintf("%s took %s per iteration before and %s after", t.source.cause.trait().many,
+			duration(before), duration(after))
 	case t.target == Changepoints && t.source.kind != "":
 		return r.eventNear(t.source, i)
 	case t.target == Changepoints:
@@ -323,7 +329,7 @@ func (s *study) changes(e, i int, but Cause) []string {
 	for k := range s.sources {
 		src := &s.sources[k]
 		l := src.levelsIn(e, r)
-		if src.name != "" || src.cause == but || l == nil {
+		if src.name != "" || src.timed || src.cause == but || l == nil {
 			continue
 		}
 		before := min(i-r.segment(i-1).Start, levelWindow)

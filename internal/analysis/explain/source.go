@@ -26,7 +26,11 @@ type source struct {
 	name  string
 	runs  []amounts // by execution
 
-	levels []*levels // by execution, see levelsIn
+	// timed: the source is only the times of a column, for the feature Time.
+	timed bool
+
+	levels   []*levels   // by execution, see levelsIn
+	spending []*spending // by execution, see spendingIn
 }
 
 // amounts is what an execution has of a source, by iteration. Slices are nil if it has none of it.
@@ -56,6 +60,13 @@ func sourcesOf(runs []*run) []source {
 				all = append(all, namedSources(runs, t, kind)...)
 			}
 		}
+		if t.spent != "" {
+			if s, ok := columnSource(t.cause, t.spent, runs,
+				func(r *run) []float64 { return r.column(t.spent) }); ok {
+				s.timed = true
+				all = append(all, s)
+			}
+		}
 		for _, name := range t.columns {
 			// a count of the VM has nothing to add to its events, one of the kernel has: events
 			// may have been lost
@@ -65,6 +76,10 @@ func sourcesOf(runs []*run) []source {
 			if s, ok := columnSource(t.cause, name, runs,
 				func(r *run) []float64 { return r.column(name) }); ok {
 				all = append(all, s)
+			}
+			// the benchmark's thread does not wait because another one does
+			if t.cause == Sleep && slices.ContainsFunc(runs, func(r *run) bool { return r.column(name) != nil }) {
+				break
 			}
 		}
 	}
