@@ -41,7 +41,8 @@ func (p *spending) mean(from, to int) float64 {
 
 // around returns the times per iteration before and after changepoint c, in its segments.
 func (r *run) around(p *spending, c int) (before, after float64) {
-	return p.mean(max(r.segment(c-1).Start, c-levelWindow), c), p.mean(c, min(r.segment(c).End, c+levelWindow))
+	a, b := r.lengths(c)
+	return p.mean(c-a, c), p.mean(c, c+b)
 }
 
 // accounted is probe for the feature Time: whether the time that the source takes per iteration

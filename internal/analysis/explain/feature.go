@@ -51,7 +51,8 @@ type test struct {
 func testsOf(sources []source, runs []*run) []*test {
 	var all []*test
 	add := func(s *source, f Feature, marks [][]float64) {
-		if f == Shift || f == Time || slices.ContainsFunc(marks, func(m []float64) bool { return slices.Max(m) > 0 }) {
+		some := func(m []float64) bool { return slices.Max(m) > 0 }
+		if f == Shift || f == Time || slices.ContainsFunc(marks, some) {
 			all = append(all, &test{source: s, target: Changepoints, feature: f, marks: marks})
 		}
 	}

@@ -78,7 +78,8 @@ func sourcesOf(runs []*run) []source {
 				all = append(all, s)
 			}
 			// the benchmark's thread does not wait because another one does
-			if t.cause == Sleep && slices.ContainsFunc(runs, func(r *run) bool { return r.column(name) != nil }) {
+			if t.cause == Sleep &&
+				slices.ContainsFunc(runs, func(r *run) bool { return r.column(name) != nil }) {
 				break
 			}
 		}
