@@ -4,6 +4,7 @@
 package counters
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -26,7 +27,7 @@ const text = `
 reboot = "none"
 benchmarks = "benchmarks-of-counters"
 executions = %d
-iterations = 4
+iterations = %d
 attempts = %d
 
 [limits]
@@ -56,6 +57,7 @@ type experiment struct {
 	name       string
 	benchmark  string // "": spin
 	executions int    // 0 means 1
+	iterations int    // 0 means 4
 	attempts   int    // 0 means 1
 	counters   string // TOML
 	policy     string // "": accept
@@ -68,7 +70,8 @@ func (e experiment) text() string {
 	if e.policy == "" {
 		e.policy = "accept"
 	}
-	return fmt.Sprintf(text, max(e.executions, 1), max(e.attempts, 1), e.counters, e.policy, e.benchmark)
+	return fmt.Sprintf(text, max(e.executions, 1), cmp.Or(e.iterations, 4), max(e.attempts, 1), e.counters,
+		e.policy, e.benchmark)
 }
 
 // register reads an MSR of a core, as root.
