@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -60,11 +61,11 @@ func TestStopWithCuts(t *testing.T) {
 				Kernel: rig.Tickless, Time: 2 * stopSlots * 5 * time.Second})}
 			s.m.PowerOn()
 			s.m.WaitOff() // the first boot makes the schedule
+			s.trace()
 			for i := range min(cuts-made, stopCuts) {
-				const record, last = 36, 60 // steps of a boot that asks krunctl: the record; the last one
-				if i%4 == 3 {
+				if i%5 == 4 {
 					s.m.RunAndCut(rig.Scaled(moment(random)))
-				} else if !s.cutBefore(record + random.IntN(last-record)) {
+				} else if !s.cutBefore(random) {
 					break
 				}
 				made++
@@ -92,15 +93,39 @@ type stopExperiment struct {
 	m       *rig.Machine
 	earlier *rig.Experiment // state of the disk after the last cut; nil before the first
 	decided stop.Decisions
+	record  int // step of a boot that creates the record's file
+	last    int // the last step of that boot
 }
 
-// cutBefore cuts the power before a step of the first boot that has so many; false if the
-// experiment ended before.
-func (s *stopExperiment) cutBefore(step int) bool {
-	s.m.SetKernelArguments(rig.Tickless + " rig.cut=" + strconv.Itoa(step))
+// trace counts the steps of a boot with an execution.
+func (s *stopExperiment) trace() {
+	s.m.SetKernelArguments(rig.Tickless + " rig.cut=trace")
 	defer s.m.SetKernelArguments(rig.Tickless)
+	s.m.PowerOn()
+	s.m.WaitOff()
+	s.last = stepsOf(s.m.Console(), s.m.Starts())
+	for _, line := range s.m.ConsoleOfThisStart() {
+		if s.record == 0 && strings.Contains(line.Text, " create "+directory+"/results/") {
+			_, _ = fmt.Sscanf(line.Text, "RIG-STEP %d", &s.record) // 0 is checked below
+		}
+	}
+	if s.record == 0 || s.last < s.record {
+		s.t.Fatalf("the record's step is %d of %d", s.record, s.last)
+	}
+	s.t.Logf("a boot stores its record in step %d of %d", s.record, s.last)
+}
+
+// cutBefore cuts the power before one of the steps from the record on, of the next boot, or if it
+// has not so many of the one after it: a boot that recovers from a cut has more. It returns false
+// if the experiment ended before.
+func (s *stopExperiment) cutBefore(random *rand.Rand) bool {
+	defer s.m.SetKernelArguments(rig.Tickless)
+	const recovering = 25 // steps more
+	step := s.record + random.IntN(s.last+recovering-s.record)
 	for range stopSlots {
+		s.m.SetKernelArguments(rig.Tickless + " rig.cut=" + strconv.Itoa(step))
 		s.m.PowerOn()
+		step = s.record + random.IntN(s.last-s.record)
 		switch off, ended := s.m.WaitOffOrEnded(rig.UnitOf(name)); {
 		case ended:
 			s.m.WaitUp()
