@@ -16,6 +16,9 @@ with and its records, so that it is the same again after a power cut. krund acce
 it only if every key that it finishes is one of the schedule, with all its arms, and
 has stop.minimum completed executions; otherwise the experiment goes on as planned.
 
+If the keys that stop.keep names show that the machine has changed since others were
+finished, the answer says so, and krund runs the rest of the experiment as planned.
+
 The statements hold however often one looks: docs/stopping.md explains the rules,
 their errors and what they save. docs/output.md describes the fields.
 

@@ -101,6 +101,8 @@ func simulateCommand(a *app) *cobra.Command {
 	f.IntVar(&o.policy.Minimum, "minimum", 3, "executions of each key before it may be finished, at least 3")
 	f.Float64Var(&o.policy.Alpha, "alpha", 0.05, "error of the statements, above 0 and below 1")
 	f.Float64Var(&o.policy.Margin, "margin", 0.01, "smallest change that counts: 0.01 is 1 %")
+	f.IntVar(&o.policy.Keep, "keep", 0, "measure every so many keys to the end, and the others, too, "+
+		"once these show that the machine has changed; 0: none")
 	f.IntVar(&o.identical, "identical", 0, "number of tables of identical code; 0: none")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of --identical and --paper")
 	o.paperOptions.flags(f)
@@ -119,6 +121,8 @@ func (o simulateOptions) check() error {
 		return errors.New("--alpha and --margin must be above 0 and below 1")
 	case len(o.halfWidths) == 0 || len(o.policies) == 0:
 		return errors.New("--halfwidth and --policy need a value")
+	case o.policy.Keep < 0:
+		return errors.New("--keep must be a number of keys, or 0")
 	case o.identical < 0 || o.identical > most:
 		return fmt.Errorf("--identical must be 0 to %d", most)
 	}
@@ -151,7 +155,7 @@ func (a *app) simulate(args []string, o simulateOptions) error {
 		return fmt.Errorf("%w: no key has two completed executions", errUnjudged)
 	}
 	s := &sequential.Simulation{Format: 1, Sources: args, Minimum: o.policy.Minimum, Alpha: o.policy.Alpha,
-		Margin: o.policy.Margin}
+		Margin: o.policy.Margin, Keep: o.policy.Keep}
 	for _, r := range replays {
 		s.Replays = append(s.Replays, sequential.ReplayOf(groups, r.policy, r.settings))
 	}

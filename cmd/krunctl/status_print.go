@@ -207,6 +207,9 @@ func stopText(s *summary.Stop) string {
 			text += fmt.Sprintf(", about %s", display.Duration(time.Duration(part.ns)))
 		}
 	}
+	if s.Changed != "" {
+		text += fmt.Sprintf("; the rest is run as planned, because %s", s.Changed)
+	}
 	if s.LastFailed != "" {
 		text += "; the last decision failed: " + s.LastFailed
 	}

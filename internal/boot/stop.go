@@ -47,14 +47,14 @@ func (x *experiment) decisions(ctx context.Context, of string) (stop.Decisions, 
 		return d, err
 	}
 	seen := stop.SeenOf(list.Records)
-	if d.Seen == seen || len(list.Records) == 0 || d.GivenUp() {
+	if d.Seen == seen || len(list.Records) == 0 || d.GivenUp() || d.Changed != "" {
 		return d, nil
 	}
 	if of == "" {
 		x.clean() // temporary files of an interrupted decision
 	}
 	x.Progress.Step("deciding", x.cfg.Stop.Deadline)
-	finished, err := x.ask(ctx, of)
+	finished, changed, err := x.ask(ctx, of)
 	if ctx.Err() != nil {
 		return d, context.Cause(ctx)
 	}
@@ -74,21 +74,43 @@ func (x *experiment) decisions(ctx context.Context, of string) (stop.Decisions, 
 		d.Failed = display.Clip(display.Terminal(err.Error()), most)
 		x.Log.Warn("the decision whether keys are finished failed; the experiment goes on as planned",
 			"error", err)
+	} else if changed != "" {
+		if d.From, err = x.begun(); err != nil {
+			return d, err
+		}
+		d.Changed, d.Groups = changed, []stop.Group{}
+		x.Log.Warn("the rest of the experiment is run as planned", "why", changed, "from_slot", d.From)
 	} else {
 		d.Replace(func(g stop.Group) bool { return of == "" || groupOf(g) == of }, finished)
 	}
 	return d, d.Store(x.FS, path)
 }
 
-// ask asks krunctl, and returns the groups that are finished.
-func (x *experiment) ask(ctx context.Context, of string) ([]stop.Group, error) {
+// begun returns the number after the last slot that was begun.
+func (x *experiment) begun() (int, error) {
+	n := 0
+	for slot, err := range x.schedule.Slots() {
+		var damaged *schedule.DamagedSlot
+		switch {
+		case errors.As(err, &damaged): // it may be any
+		case err != nil:
+			return 0, err
+		case slot.Attempts > 0:
+			n = slot.Index + 1
+		}
+	}
+	return n, nil
+}
+
+// ask asks krunctl, and returns the groups that are finished, or why the machine has changed.
+func (x *experiment) ask(ctx context.Context, of string) ([]stop.Group, string, error) {
 	text, err := x.Decide(ctx, of)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	answer, err := stop.Parse(text)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	facts := stop.Facts{
 		Experiment: x.cfg.Experiment.Name, ConfigHash: x.cfg.Hash, Groups: x.cfg.Groups(),
@@ -99,7 +121,8 @@ func (x *experiment) ask(ctx context.Context, of string) ([]stop.Group, error) {
 			facts.Completed[slot.Key]++
 		}
 	}
-	return answer.Finished(facts)
+	finished, err := answer.Finished(facts)
+	return finished, answer.Changed, err
 }
 
 // group returns the name of a key without its arm.
@@ -123,9 +146,36 @@ type block struct {
 	pexec int
 }
 
+// resume makes the skipped slots outstanding that come after the machine was found to have changed.
+func (x *experiment) resume(d stop.Decisions) error {
+	var list []schedule.Slot
+	for slot, err := range x.schedule.Slots() {
+		var damaged *schedule.DamagedSlot
+		switch {
+		case errors.As(err, &damaged): // rebuilt when its turn comes
+		case err != nil:
+			return err
+		case slot.Flag == schedule.Skipped && slot.Index >= d.From:
+			list = append(list, slot)
+		}
+	}
+	for _, slot := range list {
+		if err := x.schedule.Finish(slot, schedule.Outstanding); err != nil {
+			return fmt.Errorf("run slot %d after all: %w", slot.Index, err)
+		}
+		if x.left >= 0 { // else not counted yet
+			x.left++
+		}
+	}
+	return nil
+}
+
 // skip skips the outstanding slots of finished keys. A block of which an arm has begun is run to
 // its end, so that it counts.
 func (x *experiment) skip(d stop.Decisions) error {
+	if d.Changed != "" {
+		return x.resume(d)
+	}
 	finished := map[string]*stop.Group{}
 	for i := range d.Groups {
 		finished[groupOf(d.Groups[i])] = &d.Groups[i]

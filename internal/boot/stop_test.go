@@ -35,6 +35,9 @@ func finishing(s *simulated, ratio float64) func(pexec.Job, int) pexec.Measured 
 		if j.Key.Arm == "new" {
 			value *= ratio
 		}
+		if n >= 12 { // the machine has changed
+			value *= 4
+		}
 		if strings.HasPrefix(j.Benchmark, "fasta") { // noisy
 			value *= math.Exp(0.3 * r.NormFloat64())
 		}
@@ -84,6 +87,9 @@ func ended(fsys durable.FS) (string, error) {
 	for _, g := range d.Groups {
 		fmt.Fprintf(&b, "\n%v %d: %s", g.Keys, g.Executions, g.Reason)
 	}
+	if d.Changed != "" {
+		fmt.Fprintf(&b, "\n%s, from slot %d", d.Changed, d.From)
+	}
 	return b.String(), errors.Join(err, s.Close())
 }
 
@@ -95,6 +101,11 @@ var stopping = []struct {
 		"halfwidth = 0.2\n", "CCCCCCSCSC"},
 	{"verdict of arms", "executions = 4\nattempts = 3\nskip = [\"fasta:*:*\"]\n",
 		"[arms.base]\n[arms.new]\n[stop]\nrules = [\"verdict\"]\nminimum = 3\n", "CCCCCCSS"},
+	// The two kept keys show the change, and the third goes on.
+	{"the machine changes", "executions = 5\nattempts = 3\nskip = [\"fasta:*:*\"]\n",
+		"richards = { parameter = 3 }\nspectral = { parameter = 4 }\n" +
+			"[stop]\nrules = [\"halfwidth\"]\nminimum = 3\nhalfwidth = 0.3\n" +
+			"keep = [\"nbody:*:*\", \"richards:*:*\"]\n", "CCCCCCCCCCCSCCC"},
 }
 
 // TestStop: krund skips the slots of keys that are finished, whole blocks of them, and keeps why.
@@ -171,6 +182,7 @@ func TestAnswersRefused(t *testing.T) {
 		"more than completed": {answer(group(nbody)), "after 9 executions; the schedule has 5"},
 		"kept":                {answer(group(`"fasta:C:default-c"`)), "keeps"},
 		"no key":              {answer(group("")), "wrong number of keys"},
+		"change":              {strings.TrimSuffix(answer(""), "}") + `,"changed":"a\u0007"}`, "printed"},
 		"control characters":  {answer(strings.Replace(group(nbody), `"r"`, `"\u001b[2J"`, 1)), "printed"},
 		"long reason": {answer(strings.Replace(group(nbody), `"r"`, `"`+strings.Repeat("r", 2000)+`"`, 1)),
 			"longer than"},

@@ -54,12 +54,39 @@ func (r Reader) Decide(arg, keys, host string) (stop.Answer, error) {
 	statements := policy.Statements(planned(cfg))
 	for _, g := range groups {
 		d := policy.Decide(g, statements)
-		if slices.ContainsFunc(g, func(k sequential.Key) bool { return cfg.Stop.Keeps(k.Name) }) {
+		if keeps(cfg, g) {
 			d.Finish, d.Reason = false, "the configuration keeps it (stop.keep)"
 		}
 		answer.Groups = append(answer.Groups, d)
 	}
-	return answer, nil
+	if slices.ContainsFunc(groups, func(g sequential.Group) bool { return keeps(cfg, g) }) {
+		answer.Changed, err = r.changed(e, cfg, host)
+	}
+	return answer, err
+}
+
+// keeps reports whether a group is measured to the end.
+func keeps(cfg *config.Config, g sequential.Group) bool {
+	return slices.ContainsFunc(g, func(k sequential.Key) bool { return cfg.Stop.Keeps(k.Name) })
+}
+
+// changed reports why the machine has changed, by the keys that are measured to the end.
+func (r Reader) changed(e Experiment, cfg *config.Config, host string) (string, error) {
+	var kept []sequential.Group
+	seen := map[key.Key]bool{}
+	for i := range cfg.Stop.Keep {
+		groups, err := r.groups(e, cfg, &cfg.Stop.Keep[i], host)
+		if err != nil {
+			return "", err
+		}
+		for _, g := range groups {
+			if !seen[g[0].Name] {
+				seen[g[0].Name] = true
+				kept = append(kept, g)
+			}
+		}
+	}
+	return PolicyOf(cfg.Stop).Changed(kept), nil
 }
 
 // planned returns the groups of the configuration without executions.

@@ -21,6 +21,10 @@ type Decisions struct {
 	// Timeouts is how many of the last decisions in a row ended at their deadline.
 	Timeouts int     `json:"timeouts,omitempty"`
 	Groups   []Group `json:"groups"` // that are finished, in the order of the decisions
+	// Changed is Answer.Changed; from then on nothing is asked. Slots from From on that were
+	// skipped are run.
+	Changed string `json:"changed,omitempty"`
+	From    int    `json:"from,omitempty"`
 }
 
 // MostTimeouts is the number of consecutive decisions that may end at their deadline. Each costs it
@@ -52,7 +56,7 @@ func Load(fsys durable.FS, path string) (Decisions, error) {
 	var d Decisions
 	err = decode(text, &d)
 	if err == nil {
-		err = checkGroups(d.Format, d.Groups)
+		err = errors.Join(checkGroups(d.Format, d.Groups), printable(d.Changed))
 	}
 	if err != nil {
 		return none, fmt.Errorf("%s cannot be used: %w", path, err)

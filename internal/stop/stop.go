@@ -43,6 +43,9 @@ type Answer struct {
 	Experiment string  `json:"experiment"`
 	ConfigHash string  `json:"config_hash"`
 	Groups     []Group `json:"groups"` // in the order of the configuration
+	// Changed is why the machine is not the one at which keys were finished; "" if it is. krund
+	// then runs the rest of the experiment as planned.
+	Changed string `json:"changed,omitempty"`
 }
 
 // Group is a key, or in an experiment with arms all arms of one, and what is known about it.
@@ -99,7 +102,7 @@ func Parse(text []byte) (Answer, error) {
 	if err := decode(text, &a); err != nil {
 		return Answer{}, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
-	if err := checkGroups(a.Format, a.Groups); err != nil {
+	if err := errors.Join(checkGroups(a.Format, a.Groups), printable(a.Changed)); err != nil {
 		return Answer{}, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	return a, nil

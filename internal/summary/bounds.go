@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/key"
+	"krund/internal/stop"
 )
 
 // Bounds are the least and the most that is left of an experiment with [stop] or [stop.iterations].
@@ -53,14 +54,14 @@ func (c Cost) NS(n, iterations float64) float64 { return n * (c.Execution + iter
 
 // boundsOf returns what is left; nil if all executions and iterations are always run. v is nil for
 // an experiment that has not begun.
-func boundsOf(cfg *config.Config, v *survey, samples []Sample) *Bounds {
+func boundsOf(cfg *config.Config, v *survey, samples []Sample, d stop.Decisions) *Bounds {
 	if len(cfg.Stop.Rules) == 0 && (!cfg.Stop.Iterations.On() || cfg.Stop.Iterations.DryRun) {
 		return nil
 	}
 	costs := CostsOf(samples, WaitsOf(cfg))
 	b := &Bounds{}
 	least, most, known := 0.0, 0.0, true
-	may := mayFinish(cfg, v)
+	may := mayFinish(cfg, v, d)
 	for _, k := range cfg.Keys() {
 		c := progressOf(cfg, v, k)
 		left := c.Outstanding + c.Running

@@ -142,7 +142,7 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 		}
 	}
 	p.Stop = stopOf(cfg, v, samples, decided)
-	p.Bounds = boundsOf(cfg, v, samples)
+	p.Bounds = boundsOf(cfg, v, samples, decided)
 	return p, nil
 }
 

@@ -299,7 +299,7 @@ func (st *Status) addConfig(f experiment.Experiment, host string, v *survey, sam
 			st.Findings = append(st.Findings, err.Error())
 		}
 		st.Stop = stopOf(cfg, v, samples, decided)
-		st.Bounds, st.StoppedIterations = boundsOf(cfg, v, samples), stoppedOf(cfg, samples)
+		st.Bounds, st.StoppedIterations = boundsOf(cfg, v, samples, decided), stoppedOf(cfg, samples)
 	} else {
 		st.Findings = append(st.Findings, "the limits and waits are unknown: "+FirstProblem(err))
 	}

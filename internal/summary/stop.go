@@ -20,6 +20,7 @@ type Stop struct {
 	Saved      int          `json:"saved_slots"`
 	SavedNS    int64        `json:"saved_ns"`
 	LastFailed string       `json:"last_failed"` // why the last decision was not followed; "" if it was
+	Changed    string       `json:"changed"`     // why no key is finished any more; "" while some may be
 	Finished   []stop.Group `json:"finished"`    // keys that were finished early, and why
 }
 
@@ -29,9 +30,10 @@ func stopOf(cfg *config.Config, v *survey, samples []Sample, d stop.Decisions) *
 	if len(cfg.Stop.Rules) == 0 {
 		return nil
 	}
-	s := &Stop{Rules: cfg.Stop.Rules, Minimum: cfg.Stop.Minimum, LastFailed: d.Failed, Finished: d.Groups}
+	s := &Stop{Rules: cfg.Stop.Rules, Minimum: cfg.Stop.Minimum, LastFailed: d.Failed, Changed: d.Changed,
+		Finished: d.Groups}
 	var may, saved []Remaining
-	most := mayFinish(cfg, v)
+	most := mayFinish(cfg, v, d)
 	for _, k := range cfg.Keys() {
 		s.MaySave += most[k]
 		may = append(may, Remaining{k, most[k]})
@@ -56,10 +58,10 @@ func progressOf(cfg *config.Config, v *survey, k key.Key) schedule.KeyCounts {
 }
 
 // mayFinish returns how many outstanding executions of each key [stop] may skip.
-func mayFinish(cfg *config.Config, v *survey) map[key.Key]int {
+func mayFinish(cfg *config.Config, v *survey, d stop.Decisions) map[key.Key]int {
 	may := map[key.Key]int{}
 	for _, group := range cfg.Groups() {
-		if len(cfg.Stop.Rules) == 0 || slices.ContainsFunc(group, cfg.Stop.Keeps) {
+		if len(cfg.Stop.Rules) == 0 || d.Changed != "" || slices.ContainsFunc(group, cfg.Stop.Keeps) {
 			continue
 		}
 		for _, k := range group {

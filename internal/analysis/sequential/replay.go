@@ -81,6 +81,7 @@ type Simulation struct {
 	Minimum   int        `json:"minimum"`
 	Alpha     float64    `json:"alpha"`
 	Margin    float64    `json:"margin"`
+	Keep      int        `json:"keep"` // every so many keys are measured to the end; 0: none
 	Replays   []*Replay  `json:"replays"`
 	Identical *Identical `json:"identical"` // null: not asked for
 }
@@ -90,7 +91,8 @@ type Simulation struct {
 type Replay struct {
 	Policy     string         `json:"policy"`
 	HalfWidth  float64        `json:"halfwidth"`
-	Executions Saving         `json:"executions"` // and boots, where each has its own
+	Changed    int            `json:"changed_after"` // executions after which all keys went on; 0: never
+	Executions Saving         `json:"executions"`    // and boots, where each has its own
 	Iterations Saving         `json:"iterations"`
 	Seconds    Saving         `json:"seconds"`
 	Level      Kept           `json:"level"`   // the interval at the end covers the level of all executions
@@ -153,20 +155,17 @@ func ReplayOf(groups []Group, r Replayable, p Policy) *Replay {
 	p.Rules = r.asked()
 	out := &Replay{Policy: r.Name, HalfWidth: p.HalfWidth, Groups: []ReplayedKeys{}}
 	statements := p.Statements(groups)
-	for _, g := range groups {
+	out.Changed = p.changedAfter(groups)
+	for i, g := range groups {
 		k := ReplayedKeys{Executions: g.fewest(), Lost: []string{}}
-		last := 0
 		for _, key := range g {
 			k.Keys = append(k.Keys, key.Name.String())
-			for _, e := range key.Executions {
-				last = max(last, e.Number)
-			}
 		}
 		at := g
-		for n := 1; n < last; n++ {
+		for n := 1; n < g.last() && !p.kept(i); n++ {
 			if cut := g.first(n); cut.fewest() >= p.Minimum {
 				if finish, why := r.stops(p, cut, statements); finish {
-					at, k.Reason = cut, why
+					at, k.Reason = g.without(n, out.Changed), why
 					break
 				}
 			}
@@ -179,10 +178,37 @@ func ReplayOf(groups []Group, r Replayable, p Policy) *Replay {
 	return out
 }
 
+// kept reports whether the i-th group is measured to the end.
+func (p Policy) kept(i int) bool { return p.Keep > 0 && i%p.Keep == 0 }
+
+// changedAfter returns the number of executions after which the kept keys show that the machine has
+// changed; 0: never.
+func (p Policy) changedAfter(groups []Group) int {
+	var kept, cut []Group
+	last := 0
+	for i, g := range groups {
+		if p.kept(i) {
+			kept = append(kept, g)
+			last = max(last, g.last())
+		}
+	}
+	for n := p.Minimum; n <= last && len(kept) > 0; n++ {
+		cut = cut[:0]
+		for _, g := range kept {
+			cut = append(cut, g.first(n))
+		}
+		if p.Changed(cut) != "" {
+			return n
+		}
+	}
+	return 0
+}
+
 // count adds up what is saved.
 func (r *Replay) count(all, needed Group) {
 	for i := range all {
-		for n := range all[i].Executions {
+		rest := needed[i].Executions
+		for n, e := range all[i].Executions {
 			iterations, seconds := 0.0, 0.0
 			if all[i].Series != nil {
 				iterations = float64(len(all[i].Series[n]))
@@ -193,7 +219,8 @@ func (r *Replay) count(all, needed Group) {
 			r.Executions.All++
 			r.Iterations.All += iterations
 			r.Seconds.All += seconds
-			if n < len(needed[i].Executions) {
+			if len(rest) > 0 && rest[0].Number == e.Number {
+				rest = rest[1:]
 				r.Executions.Needed++
 				r.Iterations.Needed += iterations
 				r.Seconds.Needed += seconds

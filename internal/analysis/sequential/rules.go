@@ -21,6 +21,8 @@ type Policy struct {
 	Alpha     float64
 	HalfWidth float64 // wanted, relative: 0.01 is ± 1 %
 	Margin    float64 // smallest change that counts
+	// Keep is for the replay: every so many keys are measured to the end, as by stop.keep; 0: none.
+	Keep int
 }
 
 // Key is a key with the executions that count, in the order in which they were measured.
@@ -51,6 +53,36 @@ func (g Group) first(n int) Group {
 		}
 		if k.Seconds != nil {
 			cut[i].Seconds = k.Seconds[:at]
+		}
+	}
+	return cut
+}
+
+// last is the largest number of an execution.
+func (g Group) last() int {
+	last := 0
+	for _, k := range g {
+		for _, e := range k.Executions {
+			last = max(last, e.Number)
+		}
+	}
+	return last
+}
+
+// without returns the group without its executions after the n-th, up to the one with the number
+// until; 0: all others.
+func (g Group) without(n, until int) Group {
+	cut := g.first(n)
+	for i, k := range g {
+		for at, e := range k.Executions {
+			if until == 0 || e.Number <= max(n, until) {
+				continue
+			}
+			c := &cut[i]
+			c.Executions = append(slices.Clip(c.Executions), e)
+			if k.Series != nil {
+				c.Series = append(slices.Clip(c.Series), k.Series[at])
+			}
 		}
 	}
 	return cut
