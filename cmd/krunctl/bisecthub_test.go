@@ -60,7 +60,7 @@ func (l *lab) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // bisect is a call of krunctl bisect --json.
-func (l *lab) bisect(dir string, o bisectOptions) (bisectAnswer, error, string) {
+func (l *lab) bisect(dir string, o bisectOptions) (bisectAnswer, string, error) {
 	l.t.Helper()
 	var stdout, stderr bytes.Buffer
 	a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: time.Now, host: "laptop",
@@ -75,7 +75,7 @@ func (l *lab) bisect(dir string, o bisectOptions) (bisectAnswer, error, string) 
 			l.t.Fatal(err)
 		}
 	}
-	return answer, err, stderr.String()
+	return answer, stderr.String(), err
 }
 
 // revisionLevel is the level of a revision as it was built, slower by 4 % from r5 on.
@@ -115,7 +115,7 @@ func TestBisectHub(t *testing.T) {
 	o.Build = `test -e ` + dir + `/network && printf %s $KRUND_REVISION > $KRUND_OUTPUT/revision`
 	l := &lab{t: t, hub: h, now: time.Now()}
 	state := filepath.Join(dir, "slow.bisect")
-	if _, err, _ := l.bisect(state, o); err == nil || !strings.Contains(err.Error(), "build r0") {
+	if _, _, err := l.bisect(state, o); err == nil || !strings.Contains(err.Error(), "build r0") {
 		t.Fatalf("the good version cannot be built: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "network"), nil, 0o644); err != nil {
@@ -123,7 +123,7 @@ func TestBisectHub(t *testing.T) {
 	}
 	o = bisectOptions{timeout: time.Nanosecond}
 	for range 3 { // each call ends before the step has
-		_, err, text := l.bisect(state, o)
+		_, text, err := l.bisect(state, o)
 		if err == nil || !strings.Contains(err.Error(), "has not ended within 1ns") ||
 			!strings.Contains(text, "0 blocks measured; it is not shown yet that r8 differs from r0") {
 			t.Fatalf("%v: %s", err, text)
@@ -131,7 +131,7 @@ func TestBisectHub(t *testing.T) {
 	}
 	// The first step fails on the hub, and is submitted again by --retry.
 	o.timeout = 0
-	if _, err, _ := l.bisect(state, o); err == nil ||
+	if _, _, err := l.bisect(state, o); err == nil ||
 		!strings.Contains(err.Error(), "machine is unfit; --retry") {
 		t.Fatalf("a failed step: %v", err)
 	}
@@ -145,7 +145,7 @@ func TestBisectHub(t *testing.T) {
 			t.Fatal(r.text())
 		}
 	}
-	answer, err, text := l.bisect(state, o)
+	answer, text, err := l.bisect(state, o)
 	if err != nil || answer.Action != "found" || answer.First != 5 || answer.Last != 5 {
 		t.Fatalf("%v: %+v\n%s", err, answer, text)
 	}
