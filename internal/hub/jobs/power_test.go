@@ -179,11 +179,11 @@ func TestPDUDaemon(t *testing.T) {
 func TestRedfish(t *testing.T) {
 	curl := programs(t, "curl")[0]
 	const reset = "/redfish/v1/Systems/437XR1138R2/Actions/ComputerSystem.Reset"
-	var asked []string
+	asked := make(chan string, 10)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
 		body, _ := io.ReadAll(r.Body)
-		asked = append(asked, r.Method+" "+r.URL.Path+" "+r.Header.Get("Content-Type")+" "+string(body))
+		asked <- r.Method + " " + r.URL.Path + " " + r.Header.Get("Content-Type") + " " + string(body)
 		switch {
 		case user != "krunhub" || password != "secret":
 			w.WriteHeader(http.StatusUnauthorized)
@@ -204,8 +204,11 @@ func TestRedfish(t *testing.T) {
 		`{"ResetType": "ForceRestart"}`, web.URL + reset}
 	stored, err := restart(t, b, "lab1", argv...)
 	want := "POST " + reset + ` application/json {"ResetType": "ForceRestart"}`
-	if err != nil || len(asked) != 1 || asked[0] != want {
-		t.Errorf("%q, %v; asked %q, want %q", stored, err, asked, want)
+	if err != nil || len(asked) != 1 {
+		t.Fatalf("%q, %v; %d requests", stored, err, len(asked))
+	}
+	if got := <-asked; got != want {
+		t.Errorf("asked %q, want %q", got, want)
 	}
 	argv[3] = "/dev/null"
 	if stored, err = restart(t, b, "lab1", argv...); err == nil || !strings.Contains(stored, "401") {
