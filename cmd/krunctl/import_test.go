@@ -132,7 +132,7 @@ func TestReportAndCompare(t *testing.T) {
 		t.Fatal(r.text())
 	}
 	index, err := os.ReadFile(filepath.Join(out, "index.html"))
-	if err != nil || !strings.Contains(string(index), "delta 5%") {
+	if err != nil || !strings.Contains(strings.Join(strings.Fields(string(index)), " "), "delta 5%") {
 		t.Errorf("the report does not use the stored analysis: %v", err)
 	}
 	if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
