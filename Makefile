@@ -193,13 +193,13 @@ kill-test: build
 hub-kill:
 	$(GO) test -count=1 -v -timeout 30m -run 'TestKill$$' ./cmd/krunhub -kills 100 -machines 5 -records 200
 
-## hub-load    what a hub accepts from MACHINES=50 with RECORDS=1000 of 40 KiB each; queries over a million
+## hub-load    what a hub accepts from MACHINES=50 with RECORDS=1000 of 40 KiB each, LOAD=-load-postgres; queries
 MACHINES ?= 50
 RECORDS ?= 1000
 .PHONY: hub-load
 hub-load:
 	$(GO) test -count=1 -v -timeout 1h -run 'TestLoad|TestMillion' ./cmd/krunhub \
-	  -load-machines $(MACHINES) -load-records $(RECORDS)
+	  -load-machines $(MACHINES) -load-records $(RECORDS) $(LOAD)
 
 ## install     install in $(DESTDIR)$(PREFIX), units in $(DESTDIR)/usr/lib/systemd/system; see also uninstall
 ## release     build .tar.gz, .deb and .rpm in build/release/; see packaging/README.md

@@ -43,7 +43,8 @@ var (
 func TestMain(m *testing.M) {
 	if data := os.Getenv("KRUNHUB_TEST_DATA"); data != "" {
 		os.Exit(run(context.Background(), []string{"serve", "--data", data, "--listen",
-			os.Getenv("KRUNHUB_TEST_LISTEN")}, os.Stdout, io.Discard))
+			os.Getenv("KRUNHUB_TEST_LISTEN"), "--database", os.Getenv("KRUNHUB_TEST_DATABASE")}, os.Stdout,
+			io.Discard))
 	}
 	os.Exit(m.Run())
 }
@@ -54,6 +55,8 @@ type lab struct {
 	data    string
 	address string
 	token   string // of the admin
+
+	database string // its location; "": embedded
 
 	mu    sync.Mutex
 	hub   *exec.Cmd
@@ -67,7 +70,8 @@ type lab struct {
 // start starts the hub and waits until it listens.
 func (l *lab) start() {
 	c := exec.Command(os.Args[0])
-	c.Env = append(os.Environ(), "KRUNHUB_TEST_DATA="+l.data, "KRUNHUB_TEST_LISTEN="+l.address)
+	c.Env = append(os.Environ(), "KRUNHUB_TEST_DATA="+l.data, "KRUNHUB_TEST_LISTEN="+l.address,
+		"KRUNHUB_TEST_DATABASE="+l.database)
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()

@@ -19,6 +19,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/ship"
@@ -29,6 +30,7 @@ import (
 var (
 	loadMachines = flag.Int("load-machines", 0, "machines of TestLoad; 0: it is skipped")
 	loadRecords  = flag.Int("load-records", 200, "of each machine")
+	loadPostgres = flag.Bool("load-postgres", false, "instead of the embedded database")
 	loadBytes    = flag.Int("load-bytes", 40<<10, "of a record: as large as one of 2,000 iterations")
 )
 
@@ -40,6 +42,9 @@ func TestLoad(t *testing.T) {
 	}
 	l := &lab{t: t, data: t.TempDir(), address: "127.0.0.1:0", up: make(chan struct{}),
 		kill: make(chan struct{})}
+	if *loadPostgres {
+		l.database = dbtest.Postgres(t)
+	}
 	l.start()
 	defer func() { _ = l.hub.Process.Kill(); _ = l.hub.Wait() }()
 	parent := t.TempDir()
@@ -48,6 +53,8 @@ func TestLoad(t *testing.T) {
 		made = append(made, l.prepare(fmt.Sprintf("lab%02d", i), parent))
 	}
 	began := time.Now()
+	ended := make(chan struct{})
+	go l.watch(ended)
 	var all sync.WaitGroup
 	for _, x := range made {
 		all.Go(func() {
@@ -58,21 +65,41 @@ func TestLoad(t *testing.T) {
 	}
 	all.Wait()
 	took := time.Since(began)
+	close(ended)
 	n := *loadMachines * *loadRecords
 	t.Logf("%d records of %d bytes from %d machines in %.1f s: %.0f records/s, %.1f MB/s", n, *loadBytes,
 		*loadMachines, took.Seconds(), float64(n)/took.Seconds(),
 		float64(n**loadBytes)/1e6/took.Seconds())
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", l.hub.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(status)) {
-		if strings.HasPrefix(line, "VmHWM") {
-			t.Logf("the hub's memory: %s", strings.TrimSpace(line))
-		}
-	}
+	l.memory()
 	for _, path := range []string{"/", "/machines", "/experiments", "/queue", "/metrics"} {
 		l.time(path)
+	}
+}
+
+// watch logs the memory of the hub while it receives.
+func (l *lab) watch(ended <-chan struct{}) {
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			l.memory()
+		case <-ended:
+			return
+		}
+	}
+}
+
+// memory logs the memory of the hub: now, and the most until now.
+func (l *lab) memory() {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", l.hub.Process.Pid))
+	if err != nil {
+		l.t.Error(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if strings.HasPrefix(line, "VmRSS") || strings.HasPrefix(line, "VmHWM") {
+			l.t.Logf("the hub's memory: %s", strings.TrimSpace(line))
+		}
 	}
 }
 

@@ -373,15 +373,14 @@ func testRequests(t *testing.T, at string) {
 // hub is killed between any two steps. Every experiment ends, no part is done twice at a time, and
 // one that some machine could finish is done.
 func TestNothingIsStuck(t *testing.T) {
-	for name, location := range dbtest.Locations {
-		t.Run(name, func(t *testing.T) { testNothingIsStuck(t, location) })
+	for name, runs := range map[string]uint64{"SQLite": 4, "PostgreSQL": 1} {
+		t.Run(name, func(t *testing.T) { testNothingIsStuck(t, dbtest.Locations[name], runs) })
 	}
 }
 
-func testNothingIsStuck(t *testing.T, location func(testing.TB) string) {
-	const runs = 4
-	counts := map[string]int{}
-	for seed := range uint64(runs) {
+func testNothingIsStuck(t *testing.T, location func(testing.TB) string, runs uint64) {
+	counts := map[string]uint64{}
+	for seed := range runs {
 		r := rand.New(rand.NewPCG(seed, 19))
 		b := newBench(t, location(t), "lab1", "lab2", "lab3", "lab4", "lab5")
 		var ids []string

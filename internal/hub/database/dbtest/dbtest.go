@@ -130,7 +130,7 @@ func answers(dir string, stdin io.Closer, ended <-chan error) error {
 	if err != nil {
 		return err
 	}
-	defer db.Close() // nothing is open
+	defer db.Close() //nolint:errcheck // it is not used again
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for patience := time.After(time.Minute); ; {

@@ -1,0 +1,75 @@
+package rebuild_test
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/durable"
+	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
+	"krund/internal/hub/rebuild"
+)
+
+// TestSweep: directories that are old, of deleted experiments, or used least recently of too many
+// are removed; those in use and the reports stay.
+func TestSweep(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	db, err := database.Open(t.Context(), dbtest.SQLite(t), func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	before := rebuild.MostBytes
+	defer func() { rebuild.MostBytes = before }()
+	rebuild.MostBytes = 100 << 10
+	c := &rebuild.Cache{DB: db, FS: durable.OS(), Dir: t.TempDir()}
+	for name, d := range map[string]struct {
+		age     time.Duration
+		deleted bool
+		bytes   int
+	}{
+		"asked":   {40 * 24 * time.Hour, false, 10}, // the one that is asked for: it is made again
+		"new":     {2 * time.Hour, false, 70 << 10},
+		"large":   {3 * time.Hour, false, 70 << 10}, // too much with the former
+		"in-use":  {time.Minute, false, 500},
+		"old":     {31 * 24 * time.Hour, false, 10},
+		"deleted": {2 * time.Minute, true, 10},
+		"reports": {99 * 24 * time.Hour, true, 10},
+	} {
+		if !d.deleted {
+			err := db.Update(t.Context(), func(tx *sql.Tx) error {
+				return db.AddExperiment(t.Context(), tx, database.Experiment{ID: name, Name: name,
+					State: database.Done})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		dir := filepath.Join(c.Dir, name)
+		err := os.Mkdir(dir, 0o755)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "x"), make([]byte, d.bytes), 0o644)
+		}
+		if err == nil {
+			err = os.Chtimes(dir, now.Add(-d.age), now.Add(-d.age))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Experiment(t.Context(), "asked"); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(c.Dir)
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if got := strings.Join(left, " "); got != "in-use new reports" || err != nil {
+		t.Errorf("left: %q, %v", got, err)
+	}
+}
