@@ -14,7 +14,7 @@ func TestStatusOfIterations(t *testing.T) {
 	b := mixed(t)
 	lock, err := b.directory.Lock(os.Getpid(), "bencher7")
 	b.must(err)
-	defer lock.Release() //nolint:errcheck // the end of the test
+	defer lock.Release()
 	running := func() string {
 		t.Helper()
 		_, text, _ := strings.Cut(krunctl(t, "status", b.dir()).stdout, "\nrunning ")
@@ -26,7 +26,7 @@ func TestStatusOfIterations(t *testing.T) {
 	}
 	buffer, err := libkrun.Create(libkrun.Spec{Iterations: 70})
 	b.must(err)
-	defer buffer.Close() //nolint:errcheck // the end of the test
+	defer buffer.Close()
 	if text := running(); !strings.HasSuffix(text, ": 0 of 70 iterations") {
 		t.Errorf("%q", text)
 	}
