@@ -97,7 +97,7 @@ func startPostgres() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c := exec.Command("sh", "-c", postgresScript, bin)
+	c := exec.CommandContext(context.Background(), "sh", "-c", postgresScript, bin)
 	c.Dir = dir
 	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root
 		id, err := user.Lookup("nobody")
@@ -133,7 +133,9 @@ func answers(dir string, stdin io.Closer, ended <-chan error) error {
 	defer db.Close() //nolint:errcheck // it is not used again
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for patience := time.After(time.Minute); ; {
+	patience := time.NewTimer(time.Minute)
+	defer patience.Stop()
+	for {
 		select {
 		case <-tick.C:
 			if db.Ping() == nil {
@@ -142,7 +144,7 @@ func answers(dir string, stdin io.Closer, ended <-chan error) error {
 		case err = <-ended:
 			text, _ := os.ReadFile(filepath.Join(dir, "initdb.out"))
 			return fmt.Errorf("PostgreSQL ended: %w\n%s", err, text)
-		case <-patience:
+		case <-patience.C:
 			text, _ := os.ReadFile(filepath.Join(dir, "log"))
 			return errors.Join(fmt.Errorf("PostgreSQL does not answer\n%s", text), stdin.Close())
 		}
