@@ -37,12 +37,10 @@ func (h *hubSteps) measure(ctx context.Context, step string) error {
 		timeout = max(h.deadline.Sub(h.clock.Now()), 1)
 	}
 	state, err := h.a.await(ctx, h.client, id, timeout, h.clock)
-	if err == nil {
-		err = notDone(state)
-	}
-	switch {
-	case errors.Is(err, errWaiting) || ctx.Err() != nil:
+	if err != nil { // it may go on: its id is not forgotten
 		return err
+	}
+	switch err := notDone(state); {
 	case err != nil && h.retry:
 		h.retry = false
 		if err := h.b.Forget(step); err != nil {

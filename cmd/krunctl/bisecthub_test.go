@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/bisection"
 	"krund/internal/config"
+	"krund/internal/durable"
 	"krund/internal/hub/api"
 )
 
@@ -156,6 +161,63 @@ func TestBisectHub(t *testing.T) {
 	for i, name := range steps {
 		if name != fmt.Sprintf("slow-step-%03d", i+1) {
 			t.Errorf("step %d is %s", i+1, name)
+		}
+	}
+}
+
+// leaps is a clock on which sleeping takes no time.
+type leaps struct{ now time.Time }
+
+func (l *leaps) Now() time.Time { return l.now }
+
+func (l *leaps) Sleep(ctx context.Context, d time.Duration) error {
+	l.now = l.now.Add(d)
+	return ctx.Err()
+}
+
+// TestBisectHubGone: with --retry, the id of a step that runs is kept although the hub does not
+// answer any more, or refuses: submitted again, the step would be measured twice. What answers
+// without naming the experiment is no hub.
+func TestBisectHubGone(t *testing.T) {
+	for _, c := range []struct {
+		status            int
+		answer, wantError string
+	}{
+		{http.StatusForbidden, `{"error": "the token has expired"}`, "the token has expired"},
+		{http.StatusBadGateway, `{"error": "the hub is gone"}`, "the hub is gone"},
+		{http.StatusOK, `{}`, "is this the hub's address?"},
+	} {
+		asked := 0
+		hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet {
+				t.Errorf("%s %s", r.Method, r.URL)
+			}
+			if asked++; asked <= 2 {
+				fmt.Fprintf(w, `{"id": %q, "state": "running", "machines": 1}`, filepath.Base(r.URL.Path))
+				return
+			}
+			w.WriteHeader(c.status)
+			fmt.Fprint(w, c.answer)
+		}))
+		defer hub.Close()
+		client, err := api.NewClient(hub.URL, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		step := filepath.Join(dir, "slow-step-001.toml")
+		b := &bisection.Bisection{FS: durable.OS(), Dir: dir}
+		if err := b.SetRemote(step, bisection.Remote{Hub: client.URL, ID: "running"}); err != nil {
+			t.Fatal(err)
+		}
+		h := hubSteps{a: &app{stderr: io.Discard, fsys: lax()}, b: b, client: client, clock: &leaps{},
+			retry: true}
+		err = h.measure(t.Context(), step)
+		if err == nil || !strings.Contains(err.Error(), c.wantError) {
+			t.Errorf("%d: %v", c.status, err)
+		}
+		if remote, err := b.Remote(step); err != nil || remote.ID != "running" {
+			t.Errorf("%d: the step is %q, %v", c.status, remote.ID, err)
 		}
 	}
 }

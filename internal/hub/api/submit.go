@@ -118,7 +118,11 @@ func (c *Client) Submit(ctx context.Context, s Submission) (string, error) {
 
 // Experiment returns the state of an experiment.
 func (c *Client) Experiment(ctx context.Context, id string) (s State, err error) {
-	return s, c.Do(ctx, http.MethodGet, experimentPath(id), nil, &s)
+	err = c.Do(ctx, http.MethodGet, experimentPath(id), nil, &s)
+	if err == nil && (s.ID != id || s.State == "") {
+		err = fmt.Errorf("the answer is not about experiment %s; is this the hub's address?", id)
+	}
+	return s, err
 }
 
 // Request asks the machines of an experiment to hold, resume or stop.

@@ -189,7 +189,9 @@ func (w *powerWorker) Work(ctx context.Context, job *river.Job[powerArgs]) error
 	text := "restarted by " + p.Cycle[0]
 	if err != nil {
 		w.log.Error("a machine was not restarted", "machine", job.Args.Machine, "error", err)
-		text = display.Clip("not restarted: "+err.Error(), display.MaxMessage)
+		// Every reader sees this: without the arguments, which may have a password.
+		text = display.Clip(fmt.Sprintf("not restarted: %s: %v", p.Cycle[0], errors.Unwrap(err)),
+			display.MaxMessage)
 	}
 	if err := w.db.AddPower(ctx, job.Args.Machine, text); err != nil { // no reason to restart it again
 		w.log.Error("not stored what was done to the power", "machine", job.Args.Machine, "error", err)

@@ -19,6 +19,7 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/rebuild"
+	"krund/internal/hub/store"
 )
 
 // bundle stores a bundle after it was checked as a machine will check it.
@@ -47,6 +48,9 @@ func (s *Server) bundle(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) acceptBundle(w http.ResponseWriter, r *http.Request, hash string) (
 	m bundle.Manifest, err error) {
+	if !store.ValidHash(hash) { // other names are announced as garbage, too
+		return m, refuse(fmt.Errorf("%.80q is no SHA-256; send a bundle under that of its contents", hash))
+	}
 	if r.ContentLength < 0 || r.ContentLength > api.MaxBlob {
 		return m, refuse(fmt.Errorf("send the bundle with its size; at most %d bytes are accepted",
 			api.MaxBlob))

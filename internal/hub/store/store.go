@@ -96,7 +96,7 @@ const Tables = "tables"
 
 // checkTable reports a name that leads out of tables.
 func checkTable(name string) error {
-	if !filepath.IsLocal(name) || filepath.ToSlash(filepath.Clean(name)) != name {
+	if name == "." || !filepath.IsLocal(name) || filepath.ToSlash(filepath.Clean(name)) != name {
 		return fmt.Errorf("store the table %q: %w", name, ErrName)
 	}
 	return nil

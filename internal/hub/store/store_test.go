@@ -152,7 +152,8 @@ func TestTables(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(dir, "blobs", "tables", "a=1")); !os.IsNotExist(err) {
 		t.Errorf("after they were deleted: %v", err)
 	}
-	for _, name := range []string{"", "tables", "tables/", "tables/../aa", "tables/..", "aa", "/tables/x"} {
+	for _, name := range []string{"", "tables", "tables/", "tables/../aa", "tables/..", "tables/.", "aa",
+		"/tables/x"} {
 		if err := s.DeleteTables(t.Context(), name); !errors.Is(err, store.ErrName) {
 			t.Errorf("%q: %v", name, err)
 		}
