@@ -12,7 +12,7 @@
 #ifndef KRUN_INTERNAL_H
 #define KRUN_INTERNAL_H
 
-#ifndef _DEFAULT_SOURCE
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* CLOCK_MONOTONIC_RAW, MAP_POPULATE, RUSAGE_THREAD under -std=c11 */
 #endif
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	libkrun "krund/cgo"
 )
 
@@ -22,11 +24,16 @@ func iterationsOfProcess(pid int) (done, planned int, ok bool) {
 		if to, err := os.Readlink(name); err != nil || !strings.HasPrefix(to, libkrun.BufferLink) {
 			continue
 		}
-		f, err := os.Open(name)
+		// the process may be another user's, and the file anything: not one that blocks or shrinks
+		f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 		if err != nil {
 			return 0, 0, false
 		}
 		defer f.Close() //nolint:errcheck // it was only read
+		seals, err := unix.FcntlInt(f.Fd(), unix.F_GET_SEALS, 0)
+		if err != nil || seals&unix.F_SEAL_SHRINK == 0 {
+			return 0, 0, false
+		}
 		view, err := libkrun.NewView(f, false)
 		if err != nil {
 			return 0, 0, false
