@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -76,6 +77,22 @@ func (db *DB) Points(ctx context.Context, name string) ([]Point, error) {
 		return p, json.Unmarshal([]byte(values), &p.Values)
 	}, `SELECT version, source, ord, key, machine, control, unit, vals FROM points WHERE name = $1
 		ORDER BY ord, experiment, key, machine`, name)
+}
+
+// PutLevels stores how much the machines of an experiment differ, after PutPoints.
+func (db *DB) PutLevels(ctx context.Context, tx *sql.Tx, experiment, levels string) error {
+	_, err := tx.ExecContext(ctx, `UPDATE reduced SET machines = $1 WHERE experiment = $2`, levels, experiment)
+	return err
+}
+
+// Levels returns what PutLevels stored; "" if there is nothing.
+func (db *DB) Levels(ctx context.Context, experiment string) (levels string, err error) {
+	err = db.Read.QueryRowContext(ctx, `SELECT machines FROM reduced WHERE experiment = $1`,
+		experiment).Scan(&levels)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return levels, err
 }
 
 // Histories returns the names of experiments that have points.

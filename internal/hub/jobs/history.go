@@ -116,7 +116,16 @@ func (s Histories) reduce(ctx context.Context, x database.Experiment, insert ins
 		why = display.Clip(display.PlainLine(err.Error()), 1<<10)
 		s.Log.Warn("an experiment is not in the history", "experiment", x.ID, "error", why)
 	}
-	err = s.DB.Update(ctx, func(tx *sql.Tx) error { return s.DB.PutPoints(ctx, tx, x, points, why) })
+	levels, err := levelsOf(points)
+	if err != nil {
+		return err
+	}
+	err = s.DB.Update(ctx, func(tx *sql.Tx) error {
+		if err := s.DB.PutPoints(ctx, tx, x, points, why); err != nil {
+			return err
+		}
+		return s.DB.PutLevels(ctx, tx, x.ID, levels)
+	})
 	if err != nil {
 		return err
 	}

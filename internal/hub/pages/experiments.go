@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/analysis/compare"
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
@@ -179,9 +180,21 @@ func (p *Pages) experiment(r *http.Request, f Frame) (any, error) {
 		}
 		page.Others = append([]Choice{{"", "its arms"}}, others...)
 	}
+	if page.Levels, err = p.levels(r.Context(), x.ID); err != nil {
+		return nil, err
+	}
 	const most = 20
 	page.Alerts, err = p.alertList(r, x.ID, most)
 	return page, err
+}
+
+// levels returns how much the machines of an experiment differ. It is the hub's own text.
+func (p *Pages) levels(ctx context.Context, id string) (l compare.Levels, err error) {
+	text, err := p.db.Levels(ctx, id)
+	if err == nil && text != "" {
+		err = json.Unmarshal([]byte(text), &l)
+	}
+	return l, err
 }
 
 // mostFailures is how many failures of an experiment are listed.

@@ -3,6 +3,7 @@ package pages
 import (
 	"time"
 
+	"krund/internal/analysis/compare"
 	"krund/internal/display"
 	"krund/internal/hub/database"
 )
@@ -98,9 +99,10 @@ type ExperimentPage struct {
 	Bundle   string // hash
 	Shares   []Share
 	Failures []Failure
-	Omitted  int      // failures that are not listed
-	Report   string   // address; "": nothing was measured yet
-	Others   []Choice // what it can be compared with
+	Omitted  int            // failures that are not listed
+	Report   string         // address; "": nothing was measured yet
+	Others   []Choice       // what it can be compared with
+	Levels   compare.Levels // how much its machines differ
 	Alerts   []Alert
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/analysis/compare"
 	"krund/internal/display"
 	"krund/internal/hub/database"
 )
@@ -65,7 +66,12 @@ func samples(text string) map[string]any {
 		"experiment": ExperimentPage{Frame: live(text, "experiments"), Job: job,
 			Bundle: strings.Repeat("0f", 32), Shares: []Share{share, second},
 			Failures: []Failure{{machine.Link, 29, 3, text, "error", text, now}}, Omitted: 1,
-			Report: "/experiments/e1/report", Others: choices[1:], Alerts: []Alert{alert}},
+			Report: "/experiments/e1/report", Others: choices[1:], Alerts: []Alert{alert},
+			Levels: compare.Levels{Tests: 12, Differ: 1, Omitted: 11, Keys: []compare.KeyLevels{{Key: text,
+				MachineEffect: compare.MachineEffect{Spread: 0.031, P: 0.0001, Corrected: 0.0012},
+				Low:           0.012, High: 0.05, Levels: []compare.MachineLevel{
+					{Machine: text, Executions: 9, Relative: 0.0154, Low: 0.004, High: 0.027},
+					{Machine: "bench-2", Executions: 9, Relative: -0.0152, Low: -0.0263, High: -0.004}}}}}},
 		"compare":    Compare{frame("Compare", "compare"), choices, "e1", "e2", text, text},
 		"no-compare": Compare{Frame: frame("Compare", "compare")},
 		"history":    History{frame("History", "history"), text, []string{text, "sorting"}},

@@ -1,0 +1,40 @@
+package pages
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
+)
+
+// TestLevels: the page of an experiment shows what the job stored of its machines, and nothing
+// before that.
+func TestLevels(t *testing.T) { dbtest.OnEach(t, testLevels) }
+
+func testLevels(t *testing.T, at string) {
+	h := newTestHub(t, at, "#!/bin/sh\nexit 1\n")
+	const head = "Machine effect"
+	if _, text := h.get("/experiments/e1"); strings.Contains(text, head) {
+		t.Errorf("there is no effect yet:\n%s", text)
+	}
+	h.update(func(tx *sql.Tx) error {
+		err := h.db.PutPoints(t.Context(), tx, database.Experiment{ID: "e1", Name: "sorting"}, nil, "")
+		if err != nil {
+			return err
+		}
+		return h.db.PutLevels(t.Context(), tx, "e1", `{"tests":12,"differ":4,"omitted":11,"keys":[
+			{"key":"a:C:x","spread":0.031,"spread_low":0.012,"spread_high":0.0504,"p":1e-5,"p_corrected":0.00012,
+			"levels":[{"machine":"<b>m","relative":0.0154,"low":null,"high":null},
+			{"machine":"n","relative":-0.0152,"low":-0.0263,"high":-0.004}]}]}`)
+	})
+	_, text := h.get("/experiments/e1")
+	for _, want := range []string{head,
+		"<bdi>the machines differ by up to 3.1 % (1.2, 5.04) in a:C:x; 4 of 12 keys differ</bdi>.",
+		"<bdi>&lt;b&gt;m +1.54 %</bdi>", "<bdi>n -1.52 % (-2.63, -0.4)</bdi>", ">0.00012<", "11 keys"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+}
