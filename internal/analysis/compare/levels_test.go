@@ -70,9 +70,9 @@ func TestMachineLevelsOfUnequalMachines(t *testing.T) {
 	}
 }
 
-// TestMachineLevelsSentence: e^0.08 is 1.0833. Ten executions of a machine are 0.005 above and below
-// its level, so that half the interval is 0.00738: the root of 0.005²*30/27*2/10 times 3.130, above
-// which the tail of Student's t is 0.05/24 (4 keys, 3 pairs of machines, both sides) by numerical
+// TestMachineLevelsSentence: e^0.08 is 1.0833. Ten executions of a machine are 0.005 above or below
+// its level, so that half the interval is 0.00738: the root of 0.005²*30/27*2/10 times 3.130. The
+// tail of Student's t above that is 0.05/24 (4 keys, 3 pairs of machines, both sides) by numerical
 // integration with 27 degrees of freedom.
 func TestMachineLevelsSentence(t *testing.T) {
 	of := func(name string, slower float64) KeyMachines {
