@@ -170,7 +170,7 @@ explain-bench: build
 .PHONY: history-bench
 history-bench:
 	$(GO) test -tags slow -count=1 -v -timeout 1h \
-	  -run 'TestFalse|TestDelay|TestMethods|TestTigerBeetle|TestRight' \
+	  -run 'TestFalse|TestDelay|TestMethods|TestTigerBeetle|TestOthers|TestRight' \
 	  ./internal/analysis/history ./internal/analysis/bisect
 
 ## stop-bench  false statements of [stop] in 100,000 simulated series; with KRUND_FIXTURES also what it saves

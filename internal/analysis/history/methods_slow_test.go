@@ -53,7 +53,6 @@ func (m method) alerts(values [][]float64) (when, where []int) {
 	}
 	for n := from; n <= len(values); n++ {
 		for _, at := range m.find(values[:n]) {
-			const near = 5
 			if !slices.ContainsFunc(where, func(w int) bool { return at-w <= near && w-at <= near }) {
 				when, where = append(when, n-1), append(where, at)
 			}

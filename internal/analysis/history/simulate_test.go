@@ -67,6 +67,14 @@ func drifting(r *rand.Rand, n int) []float64 { // autocorrelation 0.5
 	return list
 }
 
+func twoStates(r *rand.Rand, n int) []float64 { // at random, 30% of the versions in the slower one
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = float64(number(r.Float64() < 0.3))
+	}
+	return list
+}
+
 var kinds = []kind{
 	{"executions only", 0.015, normal, 0, 1},
 	{"versions differ", 0.015, normal, 0.007, 1},
@@ -75,6 +83,7 @@ var kinds = []kind{
 	{"noisy key", 0.08, normal, 0.007, 1},
 	{"single spikes, 2 %", 0.015, spiked, 0.01, 4},
 	{"drift", 0.015, drifting, 0.01, 40},
+	{"two states", 0.015, twoStates, 0.1, 15},
 }
 
 func (k kind) values(r *rand.Rand, versions, at int, factor float64) [][]float64 {
