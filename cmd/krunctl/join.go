@@ -23,8 +23,8 @@ The token must be one with the role join or admin: in a file that --token-file n
 (- is standard input), or in the variable KRUNHUB_TOKEN. Every user of the machine can
 see one that is given by --token in the list of processes. The hub answers with a token
 of this machine's own, which can do nothing but ship its records. Joining again gives
-this machine another token and ends the former one; if the hub has seen a machine of
-this name within an hour, or one that runs an experiment, it takes --replace: two hosts
+this machine another token and ends the former one; if a machine of this name has
+joined or was seen within an hour, or runs an experiment, it takes --replace: two hosts
 may have the same name by mistake.
 
 To leave the hub, remove /etc/krund/hub.toml and disable the timer.
@@ -87,7 +87,7 @@ func (a *app) join(ctx context.Context, address string, o joinOptions) error {
 	}
 	h := ship.Hub{URL: client.URL, Token: answer.Token, Deadline: "30s"}
 	if before, err := ship.LoadHub(a.fsys, a.hubFile); err == nil {
-		h.Allow = before.Allow // the owner's decision remains
+		h.Allow, h.Deadline = before.Allow, cmp.Or(before.Deadline, h.Deadline) // the owner's decisions
 	}
 	if err := h.Store(a.fsys, a.hubFile); err != nil {
 		return err
@@ -104,13 +104,17 @@ func (a *app) joinToken(o joinOptions) (string, error) {
 	const most = 1 << 10
 	var text []byte
 	var err error
-	switch o.tokenFile {
+	file := o.tokenFile
+	if o.token == "-" { // as --token-file -
+		file = "-"
+	}
+	switch file {
 	case "":
 		text = []byte(cmp.Or(o.token, a.env("KRUNHUB_TOKEN")))
 	case "-":
 		text, err = io.ReadAll(io.LimitReader(a.stdin, most))
 	default:
-		text, err = durable.ReadSmallFile(a.fsys, o.tokenFile, most)
+		text, err = durable.ReadSmallFile(a.fsys, file, most)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the token: %w", err)

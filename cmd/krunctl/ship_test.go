@@ -81,6 +81,9 @@ func TestShipAndJoin(t *testing.T) {
 		if code != exitOK || !strings.Contains(stderr, "takes the place of machine") {
 			t.Errorf("%d %s", code, stderr)
 		}
+		if hub, err := ship.LoadHub(a.fsys, a.hubFile); err != nil || hub.Deadline != "1s" {
+			t.Errorf("the deadline of the owner became %q, %v", hub.Deadline, err)
+		}
 	}()
 	ask := func(request string) {
 		err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {

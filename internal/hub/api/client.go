@@ -55,6 +55,9 @@ func (c *Client) Ship(ctx context.Context, s Ship, open func(Entry) (io.ReadClos
 // Join registers a machine.
 func (c *Client) Join(ctx context.Context, request JoinRequest) (answer JoinAnswer, err error) {
 	err = c.DoJSON(ctx, http.MethodPost, PathJoin, request, &answer)
+	if err == nil && answer.Token == "" {
+		err = errors.New("the answer has no token; is this the hub's address?")
+	}
 	return answer, err
 }
 

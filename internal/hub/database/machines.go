@@ -59,11 +59,23 @@ func (db *DB) Machine(ctx context.Context, idOrName string) (Machine, error) {
 	return m, missing(err, "machine "+idOrName)
 }
 
-// MachineNamed returns the machine with this name; the error wraps ErrMissing if there is none.
+// MachineNamed returns the machine with this name, and keeps others from changing it until the
+// transaction ends; the error wraps ErrMissing if there is none.
 func (db *DB) MachineNamed(ctx context.Context, tx *sql.Tx, name string) (Machine, error) {
-	m, err := scanMachine(tx.QueryRowContext(ctx, `SELECT `+machineColumns+` FROM machines WHERE name = $1`,
-		name))
+	m, err := scanMachine(tx.QueryRowContext(ctx,
+		`UPDATE machines SET last_seen = last_seen WHERE name = $1 RETURNING `+machineColumns, name))
 	return m, missing(err, "machine "+name)
+}
+
+// AddMachine adds a machine unless there is one of this name, and reports whether it did.
+func (db *DB) AddMachine(ctx context.Context, tx *sql.Tx, name string) (bool, error) {
+	result, err := tx.ExecContext(ctx, `INSERT INTO machines (id, name, joined) VALUES ($1, $2, $3)
+		ON CONFLICT (name) DO NOTHING`, access.NewID(), name, stamp(db.now()))
+	if err != nil {
+		return false, fmt.Errorf("store machine %s: %w", name, err)
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
 }
 
 // Join registers a machine, or gives one of this name another token: its former tokens end. It

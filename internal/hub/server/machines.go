@@ -49,17 +49,17 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, http.StatusOK, answer)
 }
 
-// recently is how long ago a machine was seen whose place another one does not take unasked.
+// recently is how long ago a machine joined or was seen whose place another one does not take unasked.
 const recently = time.Hour
 
 // replaces returns when the former machine of this name was seen last; "" if there was none. That
-// it is in use is an error, unless the request confirms that it is to be replaced: hosts may have
-// the same name by mistake.
+// it is in use, or has just joined, is an error, unless the request confirms that it is to be
+// replaced: hosts may have the same name by mistake, and join at the same time.
 func (s *Server) replaces(ctx context.Context, tx *sql.Tx, request api.JoinRequest) (string, error) {
-	m, err := s.DB.MachineNamed(ctx, tx, request.Name)
-	if errors.Is(err, database.ErrMissing) {
-		return "", nil
+	if added, err := s.DB.AddMachine(ctx, tx, request.Name); added || err != nil {
+		return "", err
 	}
+	m, err := s.DB.MachineNamed(ctx, tx, request.Name)
 	if err != nil {
 		return "", err
 	}
@@ -67,12 +67,12 @@ func (s *Server) replaces(ctx context.Context, tx *sql.Tx, request api.JoinReque
 	if err != nil {
 		return "", err
 	}
-	seen, what := "", "was never seen"
+	seen, last, what := "", m.Joined, "joined at "+m.Joined.UTC().Format(time.RFC3339)
 	if !m.LastSeen.IsZero() {
 		seen = m.LastSeen.UTC().Format(time.RFC3339)
-		what = "was seen last at " + seen
+		last, what = later(last, m.LastSeen), "was seen last at "+seen
 	}
-	if !request.Replace && (len(running) > 0 || s.DB.Now().Sub(m.LastSeen) < recently) {
+	if !request.Replace && (len(running) > 0 || s.DB.Now().Sub(last) < recently) {
 		if len(running) > 0 {
 			what += " and runs an experiment"
 		}
@@ -80,6 +80,13 @@ func (s *Server) replaces(ctx context.Context, tx *sql.Tx, request api.JoinReque
 			"machine, or replaces it, add --replace; else choose another --name", m.Name, m.ID, what)}
 	}
 	return seen, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // ship stores what a machine sends: first the contents, then, in one transaction, what refers to

@@ -1,0 +1,76 @@
+package server_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database/dbtest"
+	"krund/internal/hub/hubtest"
+)
+
+// TestBundleNames: what is no hash is refused before it is announced. A name of tables would be
+// removed from the store as garbage an hour later, and another one would keep garbage from being
+// removed.
+func TestBundleNames(t *testing.T) {
+	h := hubtest.New(t)
+	token := h.Client(t, "ann", access.User).Token
+	for _, name := range []string{"tables%2Fname=x%2Fexperiment=id", "tables%2F.", "x"} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, h.URL+"/api/v1/bundles/"+name,
+			strings.NewReader("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		var garbage int
+		err = h.DB.Read.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM garbage`).Scan(&garbage)
+		if err != nil || garbage != 0 || response.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s, %d announced, %v", name, response.Status, garbage, err)
+		}
+	}
+}
+
+// TestJoinAtOnce: of several hosts with the same name that join at the same time, one gets the
+// name, and its token is not ended by another one's.
+func TestJoinAtOnce(t *testing.T) { dbtest.OnEach(t, testJoinAtOnce) }
+
+func testJoinAtOnce(t *testing.T, at string) {
+	h := hubtest.On(t, at)
+	join := h.Client(t, "", access.Join)
+	const hosts = 8
+	var joined atomic.Int32
+	var all sync.WaitGroup
+	for range hosts {
+		all.Go(func() {
+			answer, err := join.Join(t.Context(), api.JoinRequest{Name: "localhost"})
+			var refused *api.Error
+			switch {
+			case err == nil:
+				joined.Add(1)
+				m := &api.Client{URL: h.URL, Token: answer.Token}
+				if _, err := m.Ship(t.Context(), api.Ship{}, nil); err != nil {
+					t.Errorf("the host that got the name: %v", err)
+				}
+			case !errors.As(err, &refused) || refused.Status != http.StatusConflict:
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := joined.Load(); n != 1 {
+		t.Errorf("%d hosts have joined under the same name", n)
+	}
+	if _, err := join.Join(t.Context(), api.JoinRequest{Name: "localhost", Replace: true}); err != nil {
+		t.Errorf("confirmed: %v", err)
+	}
+}
