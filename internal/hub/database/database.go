@@ -37,7 +37,7 @@ const (
 type DB struct {
 	// Write is for changes, Read for everything else. With SQLite these are one connection and
 	// several, so that reading does not wait for changes; a function that has a transaction of
-	// Write must not use Write otherwise. With PostgreSQL they are the same.
+	// Write must not use Write otherwise. With PostgreSQL both are several.
 	Write, Read *sql.DB
 	Dialect     Dialect
 	now         func() time.Time
@@ -66,14 +66,16 @@ func Open(ctx context.Context, location string, now func() time.Time) (*DB, erro
 }
 
 func (db *DB) openPostgres(location string) (err error) {
+	// For each of the two, because a transaction may need one that reads, and never the reverse.
 	const connections = 16
 	db.Dialect = Postgres
-	if db.Write, err = sql.Open("pgx", location); err != nil {
-		return err
+	for _, pool := range []**sql.DB{&db.Write, &db.Read} {
+		if *pool, err = sql.Open("pgx", location); err != nil {
+			return err
+		}
+		(*pool).SetMaxOpenConns(connections)
+		(*pool).SetMaxIdleConns(connections)
 	}
-	db.Write.SetMaxOpenConns(connections)
-	db.Write.SetMaxIdleConns(connections)
-	db.Read = db.Write
 	return nil
 }
 
@@ -113,7 +115,7 @@ func (db *DB) openSQLite(path string) (err error) {
 // Close closes all connections.
 func (db *DB) Close() error {
 	var err error
-	if db.Read != nil && db.Read != db.Write {
+	if db.Read != nil {
 		err = db.Read.Close()
 	}
 	if db.Write != nil {

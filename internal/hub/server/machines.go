@@ -49,7 +49,8 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, http.StatusOK, answer)
 }
 
-// recently is how long ago a machine joined or was seen whose place another one does not take unasked.
+// recently is how long ago a machine joined or was seen whose place another one does not take
+// unasked.
 const recently = time.Hour
 
 // replaces returns when the former machine of this name was seen last; "" if there was none. That

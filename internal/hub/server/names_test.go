@@ -47,7 +47,7 @@ func TestJoinAtOnce(t *testing.T) { dbtest.OnEach(t, testJoinAtOnce) }
 func testJoinAtOnce(t *testing.T, at string) {
 	h := hubtest.On(t, at)
 	join := h.Client(t, "", access.Join)
-	const hosts = 8
+	const hosts = 40 // more than connections of the database
 	var joined atomic.Int32
 	var all sync.WaitGroup
 	for range hosts {
