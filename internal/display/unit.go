@@ -144,7 +144,8 @@ func (u Unit) Range(v, low, high float64) string {
 func (u Unit) Interval(mean, half float64) string {
 	p := u.fitting(mean)
 	m, h := scaled(mean, p.power), scaled(half, p.power)
-	if !(h > 0) || h < math.Abs(m)*1e-6 || max(exponent(m), exponent(h)) > most {
+	const least = -11 // exponent; so that 12 digits after the decimal point have both of h
+	if !(h > 0) || h < math.Abs(m)*1e-6 || max(exponent(m), exponent(h)) > most || exponent(h) < least {
 		return u.named(strconv.FormatFloat(m, 'g', 6, 64)+" ±"+strconv.FormatFloat(h, 'g', 2, 64), p)
 	}
 	places := min(max(1-int(math.Floor(math.Log10(h))), 0), 12)

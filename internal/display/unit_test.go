@@ -28,6 +28,7 @@ func TestUnit(t *testing.T) {
 		{seconds.Interval(62e-9, 2e-9), "62.0 ±2.0 ns"}, {seconds.Interval(0.2016, 0.0044), "201.6 ±4.4 ms"},
 		{seconds.Value(1e308), "1.000e+308 s"}, {seconds.Value(9999e11), "999900000000000 s"},
 		{seconds.Interval(1e308, 1e300), "1e+308 ±1e+300 s"},
+		{seconds.Interval(1.05e-300, 2e-302), "1.05e-291 ±2e-293 ns"},
 		{Fixed(12345678.25, 1), "12345678.2"}, {Fixed(-1e16, 4), "-1.000e+16"},
 		{seconds.Interval(2, 0), "2 ±0 s"}, {seconds.Interval(62e-9, 28e-9), "62 ±28 ns"},
 		{seconds.For(0.02).Name(), "ms"}, {cycles.For(3e9).Name(), "Gcycles"}, {count.For(3).Name(), ""},
