@@ -234,8 +234,10 @@ func (a *app) checkTemplate(dir string, o bisectOptions) error {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return fmt.Errorf("find %s: %w", dir, err)
 	}
+	b := bisection.Bisection{FS: a.fsys, Dir: dir, Plan: o.Plan}
+	file, _ := b.Step(1) // with --to, its name has that of the directory
 	text := o.Configuration(dir, len(o.Versions)-1)
-	cfg, err := config.Parse(filepath.Join(dir, "step-001.toml"), []byte(text), a.host, doctor.Settings())
+	cfg, err := config.Parse(file, []byte(text), a.host, doctor.Settings())
 	if err != nil {
 		return fmt.Errorf("--template %s makes a wrong configuration: %w", o.template, err)
 	}

@@ -141,6 +141,8 @@ func TestBisectUsage(t *testing.T) {
 		{plan + " --template " + step + " --key *:C:v", "is not one key"},
 		{plan + " --template " + step + " --key nbody:C:v@good", "is not one key"},
 		{plan + " --template " + template + " --key nbody:C:v", "the template needs"},
+		{strings.Replace(plan, "/new", "/n~w", 1) + " --template " + step + " --key nbody:C:v --to lab",
+			"the name \"n~w-step-001\" contains '~'"}, // the name of an experiment of the hub
 	} {
 		got := krunctl(t, append([]string{"bisect"}, strings.Fields(c.args)...)...)
 		if got.code == exitOK || !strings.Contains(got.stderr, c.want) {
