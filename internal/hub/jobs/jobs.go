@@ -34,7 +34,8 @@ func Open(ctx context.Context, db *database.DB, c Config, log *slog.Logger) (*Jo
 	if db.Dialect == database.SQLite {
 		driver = riversqlite.New(db.Write)
 	}
-	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: log})
+	quiet := slog.New(warnings{log.Handler()})
+	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: quiet})
 	if err != nil {
 		return nil, fmt.Errorf("prepare the tables of jobs: %w", err)
 	}
@@ -47,7 +48,7 @@ func Open(ctx context.Context, db *database.DB, c Config, log *slog.Logger) (*Jo
 	}
 	const workers = 4 // one process; jobs wait for other machines, not for the processor
 	client, err := river.NewClient(driver, &river.Config{
-		Logger: log, Workers: list(db, c, log), PeriodicJobs: periodic(),
+		Logger: quiet, Workers: list(db, c, log), PeriodicJobs: periodic(),
 		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
 	})
 	if err != nil {
@@ -55,6 +56,23 @@ func Open(ctx context.Context, db *database.DB, c Config, log *slog.Logger) (*Jo
 	}
 	return &Jobs{client: client}, nil
 }
+
+// warnings leaves out what is less than a warning: River logs its start in eight lines, and counts
+// of jobs every minute.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (h warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
+}
+
+// WithAttrs implements slog.Handler.
+func (h warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handler.WithGroup(name)} }
 
 // list is every kind of job.
 func list(db *database.DB, c Config, log *slog.Logger) *river.Workers {
