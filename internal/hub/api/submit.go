@@ -15,6 +15,7 @@ import (
 const (
 	PathBundle      = "/api/v1/bundles/"    // and the hash
 	PathExperiments = "/api/v1/experiments" // /ID, /ID/request, /ID/results
+	PathUsers       = "/api/v1/users"       // /NAME
 )
 
 // MaxMachines bounds the machines that share an experiment.

@@ -145,6 +145,18 @@ func (db *DB) FindUser(ctx context.Context, tx *sql.Tx, name, subject string) (U
 	return u, missing(err, "user "+name)
 }
 
+// RemoveUser removes a user with all tokens and sessions. The error wraps ErrMissing if there is
+// none.
+func (db *DB) RemoveUser(ctx context.Context, name string) error {
+	return db.Update(ctx, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `DELETE FROM users WHERE name = $1`, name)
+		if err = affected(result, err, "user "+name); err == nil {
+			_, err = tx.ExecContext(ctx, `DELETE FROM tokens WHERE owner = $1 AND role <> 'machine'`, name)
+		}
+		return err
+	})
+}
+
 // Users returns all users by name.
 func (db *DB) Users(ctx context.Context) ([]User, error) {
 	return list(ctx, db.Read, scanUser, `SELECT name, role, subject, created FROM users ORDER BY name`)

@@ -136,9 +136,24 @@ func (s *Server) known(ctx context.Context, name, subject string, role access.Ro
 	})
 	if err == nil && user.Subject != subject {
 		err = failure{http.StatusForbidden, fmt.Sprintf("the name %q belongs to a user who logs in "+
-			"otherwise; ask an administrator", name)}
+			"otherwise, such as with a token; an administrator of the hub can remove that user and the "+
+			"tokens: DELETE %s/NAME, see the hub's documentation of log-in", name, api.PathUsers)}
 	}
 	return access.Identity{Name: user.Name, Role: user.Role}, err
+}
+
+// removeUser removes a user, so that the name can log in otherwise.
+func (s *Server) removeUser(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	var err error = failure{http.StatusConflict, "this is your own name; another administrator can remove it"}
+	if name != access.From(r.Context()).Name {
+		err = s.DB.RemoveUser(r.Context(), name)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.answer(w, r, http.StatusOK, map[string]string{"removed": name})
 }
 
 // provider is the provider of OpenID Connect, found when it is first needed, so that the hub starts

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"krund/internal/hub/access"
+	"krund/internal/hub/api"
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/server"
 )
@@ -196,5 +198,54 @@ func TestProxy(t *testing.T) {
 		if user, err := h.DB.UserNamed(t.Context(), name); err != nil || user.Role != want {
 			t.Errorf("%+v, %v", user, err)
 		}
+	}
+}
+
+// TestNameOfToken: a user whom a token made blocks the log-in under the name until an admin removes
+// that user, with the token. Nobody removes themselves.
+func TestNameOfToken(t *testing.T) {
+	p := newProvider(t)
+	c := &server.OIDCConfig{Issuer: p.URL, ClientID: "hub", Role: access.User}
+	h := hubtest.New(t, func(s *server.Server) { s.Login.OIDC = c })
+	c.Redirect = h.URL + "/login/oidc/callback"
+	logIn := func() (int, string) {
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := (&http.Client{Jar: jar}).Get(h.URL + "/login/oidc")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(text)
+	}
+	token, admin := h.Client(t, "ada", access.User), h.Client(t, "root", access.Admin)
+	if code, text := logIn(); code != 403 || !strings.Contains(text, "DELETE /api/v1/users/NAME") {
+		t.Errorf("%d: %s", code, text)
+	}
+	remove := func(name string) error {
+		return admin.DoJSON(t.Context(), http.MethodDelete, api.PathUsers+"/"+name, nil, nil)
+	}
+	var refused *api.Error
+	if err := remove("root"); !errors.As(err, &refused) || refused.Status != 409 {
+		t.Errorf("oneself: %v", err)
+	}
+	if err := remove("ada"); err != nil {
+		t.Fatal(err)
+	}
+	if err := remove("ada"); !errors.As(err, &refused) || refused.Status != 404 {
+		t.Errorf("a second time: %v", err)
+	}
+	if code, text := logIn(); code != 200 || !strings.Contains(text, "ada") {
+		t.Errorf("%d: %s", code, text)
+	}
+	err := token.DoJSON(t.Context(), http.MethodGet, api.PathExperiments+"/x", nil, nil)
+	if !errors.As(err, &refused) || refused.Status != 401 {
+		t.Errorf("the former user's token: %v", err)
 	}
 }

@@ -73,6 +73,7 @@ func (s *Server) Routes() []Route {
 		{"GET " + api.PathExperiments + "/{id}/results", access.Reader, s.results},
 		{"POST " + api.PathExperiments + "/{id}/request", access.User, s.request},
 		{"DELETE " + api.PathExperiments + "/{id}", access.User, s.remove},
+		{"DELETE " + api.PathUsers + "/{name}", access.Admin, s.removeUser},
 	}
 	if s.Login.OIDC != nil {
 		const path = "/login/oidc"
@@ -99,7 +100,39 @@ func (s *Server) Handler() http.Handler {
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, failure{http.StatusForbidden, "this request was made by a page of another site"})
 	}))
-	return s.metrics.count(origin.Handler(mux))
+	return s.metrics.count(origin.Handler(s.served(mux)))
+}
+
+// unserved is the answer of net/http to a request that no route serves, without its text.
+type unserved struct {
+	header http.Header
+	code   int
+}
+
+func (u *unserved) Header() http.Header            { return u.header }
+func (u *unserved) WriteHeader(code int)           { u.code = code }
+func (u *unserved) Write(text []byte) (int, error) { return len(text), nil }
+
+// served answers requests that no route serves like other errors, with the status of net/http.
+func (s *Server) served(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler, pattern := mux.Handler(r)
+		answer := unserved{header: http.Header{}}
+		if pattern == "" {
+			handler.ServeHTTP(&answer, r)
+		}
+		switch answer.code {
+		case http.StatusNotFound:
+			s.fail(w, r, failure{answer.code, "the hub has no such address; see the pages at /"})
+		case http.StatusMethodNotAllowed:
+			allow := answer.header.Get("Allow")
+			w.Header().Set("Allow", allow)
+			text := fmt.Sprintf("%.20q is not for this address; use %s", r.Method, allow)
+			s.fail(w, r, failure{answer.code, text})
+		default:
+			mux.ServeHTTP(w, r)
+		}
+	})
 }
 
 // slowestBody is how long a sender may take for a message or a form.

@@ -3,8 +3,10 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -119,6 +121,40 @@ func TestRoles(t *testing.T) {
 			if want := route.Role != server.Anyone && !role.Includes(route.Role); refused != want {
 				t.Errorf("%s as %q: refused %v (%v), want %v", route.Pattern, role, refused, err, want)
 			}
+		}
+	}
+}
+
+// TestUnserved: a method or an address that the hub does not have is answered in JSON, as every
+// error of the API.
+func TestUnserved(t *testing.T) {
+	h := hubtest.New(t)
+	for _, test := range []struct {
+		method, path string
+		status       int
+		text, allow  string
+	}{
+		{"PATCH", api.PathExperiments, 405, `"PATCH" is not for this address; use POST`, "POST"},
+		{"GET", "/api/v1/nothing", 404, "the hub has no such address; see the pages at /", ""},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), test.method, h.URL+test.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var document struct {
+			Error string `json:"error"`
+		}
+		err = json.NewDecoder(answer.Body).Decode(&document)
+		_ = answer.Body.Close()
+		if err != nil || answer.StatusCode != test.status || document.Error != test.text ||
+			answer.Header.Get("Allow") != test.allow ||
+			answer.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s %s: %s %q %+v, %v", test.method, test.path, answer.Status, answer.Header,
+				document, err)
 		}
 	}
 }
