@@ -37,6 +37,9 @@ func TestRecords(t *testing.T) {
 	both(t, func(t *testing.T, open func() *database.DB) {
 		db := open()
 		var machine string
+		if err := db.Announce(t.Context(), []string{"h1", "h2"}); err != nil {
+			t.Fatal(err)
+		}
 		update(t, db, func(tx *sql.Tx) (err error) {
 			if machine, _, err = db.Join(t.Context(), tx, "lab1", ""); err != nil {
 				return err

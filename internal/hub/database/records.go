@@ -22,18 +22,33 @@ var ErrConflict = errors.New("another record was received before for this slot a
 	"change, so these are of two experiments, or one of them was edited")
 
 // AddBlob notes that the store has a blob, to which a row of the same transaction refers. The
-// caller has announced it and put it there durably.
+// caller has announced it and put it there durably. The error wraps ErrLate if that was so long ago
+// that the blob may have been removed since: the hub was suspended, or its clock was set.
 func (db *DB) AddBlob(ctx context.Context, tx *sql.Tx, hash string, size int64) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO blobs (hash, size, created) VALUES ($1, $2, $3)
+	added, err := tx.ExecContext(ctx, `INSERT INTO blobs (hash, size, created) VALUES ($1, $2, $3)
 		ON CONFLICT (hash) DO NOTHING`, hash, size, stamp(db.now()))
+	var n int64
 	if err == nil {
-		_, err = tx.ExecContext(ctx, `DELETE FROM garbage WHERE name = $1`, hash)
+		n, err = added.RowsAffected()
+	}
+	var kept sql.Result
+	if err == nil {
+		kept, err = tx.ExecContext(ctx, `DELETE FROM garbage WHERE name = $1`, hash)
+	}
+	if err == nil && n > 0 {
+		err = affected(kept, nil, "its announcement")
+		if errors.Is(err, ErrMissing) {
+			err = ErrLate
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("store the row of blob %s: %w", hash, err)
 	}
 	return nil
 }
+
+// ErrLate is the error for a blob that was not announced, or was removed since.
+var ErrLate = errors.New("it was received too long ago, and may have been removed; it must be sent again")
 
 // AddRecord adds a record, and reports whether it is new. The error wraps ErrConflict if there is
 // another in its place.

@@ -71,6 +71,9 @@ func (h *historyBench) ended(t *testing.T, level float64) (id string) {
 	}
 	const record = "a record, which only krunctl reads"
 	hash := store.Hash([]byte(record))
+	if err := h.Histories.DB.Announce(t.Context(), []string{hash}); err != nil {
+		t.Fatal(err)
+	}
 	err = h.Cache.Store.Put(t.Context(), hash, int64(len(record)), strings.NewReader(record))
 	if err != nil {
 		t.Fatal(err)

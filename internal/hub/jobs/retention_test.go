@@ -194,6 +194,29 @@ func (f *failing) Delete(ctx context.Context, hash string) error {
 	return f.Store.Delete(ctx, hash)
 }
 
+// TestLate: the hub was suspended while it received a record, which was removed as garbage then. The
+// record is refused, so that the machine sends it again, and does not remember that the hub has it.
+func TestLate(t *testing.T) { dbtest.OnEach(t, testLate) }
+
+func testLate(t *testing.T, at string) {
+	b := newRetentionBench(t, at)
+	b.put(t, "own")
+	b.now = b.now.Add(2 * time.Hour)
+	b.expectStored(t, "after two hours", "")
+	add := func() error {
+		return b.bench.DB.Update(t.Context(), func(tx *sql.Tx) error {
+			return b.bench.DB.AddBlob(t.Context(), tx, store.Hash([]byte("own")), 1)
+		})
+	}
+	if err := add(); !errors.Is(err, database.ErrLate) {
+		t.Errorf("after it was removed: %v", err)
+	}
+	b.put(t, "own")
+	if err := add(); err != nil {
+		t.Errorf("sent again: %v", err)
+	}
+}
+
 // TestKeep: experiments are deleted when they are old, if that is configured.
 func TestKeep(t *testing.T) {
 	b := newRetentionBench(t, dbtest.SQLite(t))

@@ -108,6 +108,9 @@ func (h *testHub) record(slot int64) {
 	h.t.Helper()
 	content := fmt.Appendf(nil, "record %d", slot)
 	hash := store.Hash(content)
+	if err := h.db.Announce(h.t.Context(), []string{hash}); err != nil {
+		h.t.Fatal(err)
+	}
 	if err := h.store.Put(h.t.Context(), hash, int64(len(content)), bytes.NewReader(content)); err != nil {
 		h.t.Fatal(err)
 	}
