@@ -194,8 +194,8 @@ func (f *failing) Delete(ctx context.Context, hash string) error {
 	return f.Store.Delete(ctx, hash)
 }
 
-// TestLate: the hub was suspended while it received a record, which was removed as garbage then. The
-// record is refused, so that the machine sends it again, and does not remember that the hub has it.
+// TestLate: the hub was suspended while it received a record, which was removed as garbage then.
+// The record is refused, so that the machine sends it again.
 func TestLate(t *testing.T) { dbtest.OnEach(t, testLate) }
 
 func testLate(t *testing.T, at string) {

@@ -77,3 +77,26 @@ func TestTooManyReports(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepReports: reports of experiments that `keep` or another process of the hub has deleted
+// are removed when the next one is made; what is being made stays.
+func TestSweepReports(t *testing.T) {
+	h := newTestHub(t, dbtest.SQLite(t), fakeKrunctl)
+	parent := filepath.Join(h.dir, "experiments", "reports")
+	for _, name := range []string{"e1-ab", "e1-e2-ab", "gone-ab", "e1-gone-ab", "part-12", "work-12"} {
+		if err := os.MkdirAll(filepath.Join(parent, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.reports.sweep(); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(parent)
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if got := fmt.Sprint(left); err != nil || got != "[e1-ab e1-e2-ab part-12 work-12]" {
+		t.Errorf("left: %s, %v", got, err)
+	}
+}

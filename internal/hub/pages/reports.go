@@ -322,10 +322,18 @@ func (s *reports) krunctl(ctx context.Context, work, part string, args []string)
 	return errors.New(cmp.Or(lines[len(lines)-1], err.Error()))
 }
 
-// sweep removes the oldest reports when there are too many.
+// sweep removes the reports of experiments that were deleted, by another process of the hub or
+// while one was made, and the oldest when there are too many.
 func (s *reports) sweep() error {
 	parent := filepath.Join(s.Dir, rebuild.Reports)
 	entries, err := os.ReadDir(parent)
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool {
+		gone := s.deleted(e.Name())
+		if gone {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(parent, e.Name())))
+		}
+		return gone
+	})
 	if err != nil || len(entries) <= mostReports {
 		return err
 	}
@@ -341,6 +349,18 @@ func (s *reports) sweep() error {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(parent, e.Name())))
 	}
 	return err
+}
+
+// deleted reports whether a directory is a report of an experiment that does not exist.
+func (s *reports) deleted(name string) bool {
+	parts := strings.Split(name, "-")
+	if parts[0] == "part" || parts[0] == "work" { // of a report that is being made
+		return false
+	}
+	return slices.ContainsFunc(parts[:len(parts)-1], func(id string) bool {
+		_, err := s.DB.Experiment(s.ctx, id)
+		return errors.Is(err, database.ErrMissing)
+	})
 }
 
 // remove removes the reports of an experiment.
