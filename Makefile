@@ -193,7 +193,7 @@ kill-test: build
 hub-kill:
 	$(GO) test -count=1 -v -timeout 30m -run 'TestKill$$' ./cmd/krunhub -kills 100 -machines 5 -records 200
 
-## hub-load    what a hub accepts from MACHINES=50 with RECORDS=1000 of 40 KiB each, LOAD=-load-postgres; queries
+## hub-load    what a hub accepts of MACHINES=50 x RECORDS=1000 of 40 KiB (LOAD=-load-postgres), and queries
 MACHINES ?= 50
 RECORDS ?= 1000
 .PHONY: hub-load
