@@ -168,7 +168,9 @@ func (s Histories) read(ctx context.Context, x database.Experiment) (points []da
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }() // it can be made again
-	points, err = s.points(ctx, x, dir)
+	if points, err = s.points(ctx, x, dir); err != nil {
+		points = nil
+	}
 	return points, errors.Join(err, s.tables(ctx, x, dir))
 }
 
@@ -203,7 +205,22 @@ func (s Histories) points(ctx context.Context, x database.Experiment, dir string
 				Unit: v.Unit, Values: values})
 		}
 	}
-	return points, nil
+	return points, storable(points)
+}
+
+// storable returns an error for values that the database refuses: their names are from machines.
+func storable(points []database.Point) error {
+	type name struct{ version, key, machine string }
+	seen := map[name]bool{}
+	for _, p := range points {
+		n := name{p.Version, p.Key, p.Machine}
+		if seen[n] || strings.Contains(p.Version+p.Source+p.Key+p.Machine+p.Unit, "\x00") {
+			return fmt.Errorf("the names of version %q, key %q or machine %q are not valid, or there twice",
+				p.Version, p.Key, p.Machine)
+		}
+		seen[n] = true
+	}
+	return nil
 }
 
 // historyArgs looks for experiments that have ended.

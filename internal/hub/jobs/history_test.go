@@ -176,3 +176,24 @@ func testHistory(t *testing.T, at string) {
 		t.Errorf("%d directories are left, %v", len(entries), err)
 	}
 }
+
+// TestHistoryOfHostileNames: what the database cannot store of an experiment is an error that is
+// stored, not one that is tried again each minute before all others.
+func TestHistoryOfHostileNames(t *testing.T) { dbtest.OnEach(t, testHistoryOfHostileNames) }
+
+func testHistoryOfHostileNames(t *testing.T, at string) {
+	h := newHistoryBench(t, at)
+	const key = `{"key":"a%s","machine":"m","values":[[1]]}`
+	for _, keys := range []string{fmt.Sprintf(key, `\u0000`), fmt.Sprintf(key+","+key, "", "")} {
+		text := `{"unit":"s","versions":[{"label":"v"}],"keys":[` + keys + `]}`
+		err := os.WriteFile(filepath.Join(h.values, h.ended(t, 1)+".json"), []byte(text), 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.look(t)
+	left, err := h.Histories.DB.Unreduced(t.Context(), 10)
+	if err != nil || len(left) != 0 {
+		t.Errorf("%d experiments are tried again, %v", len(left), err)
+	}
+}
