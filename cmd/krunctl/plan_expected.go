@@ -63,21 +63,27 @@ func (a *app) expect(cfg *config.Config, from string) (*expected, error) {
 // neededOf returns how many executions of each planned key [stop] needs.
 func neededOf(cfg *config.Config, groups []sequential.Group) (map[key.Key]int, error) {
 	needed := map[key.Key]int{}
-	var replayed []sequential.ReplayedKeys
-	if len(cfg.Stop.Rules) > 0 {
-		r, err := policyOf(cfg)
-		if err != nil {
-			return nil, err
-		}
-		replayed = sequential.ReplayOf(groups, r.policy, r.settings).Groups
-	}
-	for i, g := range groups {
-		kept := slices.ContainsFunc(g, func(k sequential.Key) bool { return cfg.Stop.Keeps(k.Name) })
+	for _, g := range groups {
 		for _, k := range g {
 			needed[k.Name] = cfg.Executions(k.Name)
-			if replayed != nil && replayed[i].Reason != "" && !kept {
-				needed[k.Name] = min(needed[k.Name], replayed[i].Needed)
-			}
+		}
+	}
+	if len(cfg.Stop.Rules) == 0 {
+		return needed, nil
+	}
+	r, err := policyOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	statements := r.settings.Statements(groups)
+	for i, replayed := range sequential.ReplayOf(groups, r.policy, r.settings).Groups {
+		kept := slices.ContainsFunc(groups[i], func(k sequential.Key) bool { return cfg.Stop.Keeps(k.Name) })
+		// the last execution may be the one that finished it, as if the other experiment had [stop]
+		if kept || replayed.Reason == "" && !r.settings.Decide(groups[i], statements).Finish {
+			continue
+		}
+		for _, k := range groups[i] {
+			needed[k.Name] = min(needed[k.Name], replayed.Needed)
 		}
 	}
 	return needed, nil

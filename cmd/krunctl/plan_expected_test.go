@@ -88,6 +88,32 @@ func TestPlanExpected(t *testing.T) {
 	}
 }
 
+// TestPlanExpectedOfStopped: keys of the other experiment that [stop] finished there need no more
+// executions than they have.
+func TestPlanExpectedOfStopped(t *testing.T) {
+	old := newExperimentOf(t, strings.Split(stoppingText, "[stop]")[0])
+	const measured = 3
+	for range measured * len(old.cfg.Keys()) {
+		slot, err := old.sched.Begin()
+		old.must(err)
+		if slot.Pexec > measured {
+			t.Fatalf("slot %v is not of the first rounds", slot)
+		}
+		r := old.record(slot, results.Completed)
+		for j := range r.WallNS {
+			r.WallNS[j] = 1e6 + int64(slot.Index*137+j*j*31)%100
+		}
+		old.append(r)
+		old.must(old.sched.Finish(slot, 'C'))
+	}
+	path := filepath.Join(t.TempDir(), "new.toml")
+	old.must(os.WriteFile(path, []byte(strings.ReplaceAll(stoppingText, "[experiment_end]\n", "")), 0o644))
+	if r := krunctl(t, "plan", "--from", old.dir(), path); !strings.Contains(r.stdout,
+		"expected     12 of 24 executions") {
+		t.Error(r.text())
+	}
+}
+
 // TestStatusOfStoppedIterations: status has what was saved, and what is left.
 func TestStatusOfStoppedIterations(t *testing.T) {
 	b := newExperimentOf(t, stoppingText)
