@@ -170,7 +170,8 @@ func (l *lab) machine(ctx context.Context, name, parent string) error {
 	admin := &api.Client{URL: "http://" + l.address, Token: l.token, HTTP: &http.Client{Transport: l}}
 	var joined api.JoinAnswer
 	err := ship.Try(ctx, l, func(ctx context.Context) (err error) {
-		joined, err = admin.Join(ctx, api.JoinRequest{Name: name})
+		// An answer may be lost, and the machine has joined nevertheless.
+		joined, err = admin.Join(ctx, api.JoinRequest{Name: name, Replace: true})
 		return err
 	})
 	if err != nil {
