@@ -121,11 +121,13 @@ final class KrunEvents extends KrunInstrument {
         List<RecordedEvent> events = new ArrayList<>();
         // per second: Flight Recorder's time, before, after
         TreeMap<Long, long[]> narrowest = new TreeMap<>();
+        long first = Long.MAX_VALUE;
         try (RecordingFile recorded = new RecordingFile(file)) {
             while (recorded.hasMoreEvents()) {
                 RecordedEvent e = recorded.readEvent();
                 if (e.getEventType().getName().equals("krun.Stamps")) {
                     long[] stamps = {start(e), e.getLong("before"), e.getLong("after")};
+                    first = Math.min(first, stamps[1]);
                     narrowest.merge(stamps[1] / SECOND, stamps,
                         (a, b) -> a[2] - a[1] <= b[2] - b[1] ? a : b);
                 } else {
@@ -134,7 +136,6 @@ final class KrunEvents extends KrunInstrument {
             }
         }
         setClock(narrowest.values());
-        long first = narrowest.firstEntry().getValue()[1];
         boolean whole = first <= started;
         if (!whole) {
             send(MARK, first, 0, MISSING, "earlier events do not fit in the memory of JDK Flight Recorder");
