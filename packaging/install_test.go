@@ -160,7 +160,8 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 		want := fs.FileMode(0o644)
 		programs := []string{"runner-c", "runner-command", "noise-spin", "gobench"}
 		if strings.Contains(file, "/bin/") || slices.Contains(programs, filepath.Base(file)) ||
-			strings.HasSuffix(file, "/go/bench") || file == "/opt/krund/lib/libkrun.so" {
+			strings.HasSuffix(file, "/go/bench") || strings.HasSuffix(file, "/relink.sh") ||
+			file == "/opt/krund/lib/libkrun.so" {
 			want = 0o755
 		}
 		if mode != want {
