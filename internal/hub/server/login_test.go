@@ -202,7 +202,7 @@ func TestProxy(t *testing.T) {
 }
 
 // TestNameOfToken: a user whom a token made blocks the log-in under the name until an admin removes
-// that user, with the token. Nobody removes themselves.
+// that user, with the token. A user cannot remove themselves.
 func TestNameOfToken(t *testing.T) {
 	p := newProvider(t)
 	c := &server.OIDCConfig{Issuer: p.URL, ClientID: "hub", Role: access.User}
