@@ -20,6 +20,23 @@ func byKexec(executions int) string {
 		"[machines.\"*\".experiment]\nskip = [\"*:CPython:*\"]\n"
 }
 
+// completed lets the experiment run to its end and checks that each slot was completed once.
+func completed(t *testing.T, m *rig.Machine, executions int) *rig.Experiment {
+	t.Helper()
+	m.RunToEnd(rig.UnitOf(name), executions)
+	m.WaitUp()
+	log := m.Sh("journalctl -o cat -u " + rig.UnitOf(name) + " | tail -5")
+	m.Shutdown()
+	e := m.Experiment(directory)
+	for _, problem := range e.Problems() {
+		t.Error(problem)
+	}
+	if n := e.Count(schedule.Completed); n != executions || len(e.Records) != executions {
+		t.Errorf("%d slots completed, %d records, want %d of each\n%s", n, len(e.Records), executions, log)
+	}
+	return e
+}
+
 // TestExperimentByKexec: an experiment runs to its end by kexec, and the power fails during one of
 // them. Each record names what was restarted, and no slot is lost or run twice.
 func TestExperimentByKexec(t *testing.T) {
@@ -40,17 +57,7 @@ func TestExperimentByKexec(t *testing.T) {
 	m.Send("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
 	m.WaitConsole("Rebooting with kexec")
 	m.PowerCut()
-	m.RunToEnd(rig.UnitOf(name), executions)
-	m.WaitUp()
-	log := m.Sh("journalctl -o cat -u " + rig.UnitOf(name) + " | tail -5")
-	m.Shutdown()
-	e := m.Experiment(directory)
-	for _, problem := range e.Problems() {
-		t.Error(problem)
-	}
-	if n := e.Count(schedule.Completed); n != executions || len(e.Records) != executions {
-		t.Errorf("%d slots completed, %d records, want %d of each\n%s", n, len(e.Records), executions, log)
-	}
+	e := completed(t, m, executions)
 	kinds := map[string]int{}
 	boots := map[string]bool{}
 	took := map[string]time.Duration{}

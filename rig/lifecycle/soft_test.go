@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"krund/internal/results"
-	"krund/internal/schedule"
 	"krund/rig"
 )
 
@@ -54,17 +53,7 @@ func TestExperimentBySoftReboot(t *testing.T) {
 	m.WaitConsole("^RIG-GOING-DOWN$")
 	m.WaitConsole("^RIG-GOING-DOWN$")
 	m.PowerCut()
-	m.RunToEnd(rig.UnitOf(name), executions)
-	m.WaitUp()
-	log := m.Sh("journalctl -o cat -u " + rig.UnitOf(name) + " | tail -5")
-	m.Shutdown()
-	e := m.Experiment(directory)
-	for _, problem := range e.Problems() {
-		t.Error(problem)
-	}
-	if n := e.Count(schedule.Completed); n != executions || len(e.Records) != executions {
-		t.Errorf("%d slots completed, %d records, want %d of each\n%s", n, len(e.Records), executions, log)
-	}
+	e := completed(t, m, executions)
 	var kinds []string
 	boots, kernels := map[string]bool{}, map[string]bool{}
 	for _, r := range e.Records {
