@@ -49,7 +49,7 @@ type Status struct {
 	Busy   bool   `json:"busy,omitempty"`  // an experiment is enabled: the machine cannot begin another
 
 	Facts    map[string]string `json:"facts,omitempty"`    // of the machine, by name; at most MaxFacts bytes
-	Warnings []string          `json:"warnings,omitempty"` // controls that are not as wanted, and other problems
+	Warnings []string          `json:"warnings,omitempty"` // controls not as wanted, other problems
 }
 
 // Experiment names an experiment of a machine and reports how far it is.

@@ -32,7 +32,8 @@ const (
 	Failed  = "failed"
 )
 
-const experimentColumns = `id, name, owner, bundle, config, state, priority, target, parts, held, created, updated`
+const experimentColumns = `id, name, owner, bundle, config, state, priority, target, parts, held,
+	created, updated`
 
 func scanExperiment(r row) (x Experiment, err error) {
 	var held, created, updated int64
@@ -112,7 +113,8 @@ func (db *DB) Share(ctx context.Context, tx *sql.Tx, experiment, machine string)
 // this configuration; the error wraps ErrMissing if there is none. What has ended does not count:
 // the machine's owner may run the same configuration again.
 func (db *DB) ShareOf(ctx context.Context, tx *sql.Tx, machine, config string) (Share, error) {
-	s, err := scanShare(tx.QueryRowContext(ctx, `SELECT `+shareColumns+` FROM shares WHERE machine = $1 AND state = 'running' AND
+	s, err := scanShare(tx.QueryRowContext(ctx, `SELECT `+shareColumns+` FROM shares
+		WHERE machine = $1 AND state = 'running' AND
 		experiment IN (SELECT id FROM experiments WHERE config = $2 AND bundle <> '')
 		ORDER BY created DESC LIMIT 1`, machine, config))
 	return s, missing(err, "share")

@@ -81,7 +81,8 @@ func (db *DB) Points(ctx context.Context, name string) ([]Point, error) {
 
 // PutLevels stores how much the machines of an experiment differ, after PutPoints.
 func (db *DB) PutLevels(ctx context.Context, tx *sql.Tx, experiment, levels string) error {
-	_, err := tx.ExecContext(ctx, `UPDATE reduced SET machines = $1 WHERE experiment = $2`, levels, experiment)
+	_, err := tx.ExecContext(ctx, `UPDATE reduced SET machines = $1 WHERE experiment = $2`,
+		levels, experiment)
 	return err
 }
 

@@ -18,7 +18,8 @@ func (db *DB) Waiting(ctx context.Context, tx *sql.Tx, m Machine) (id string, er
 		AND (x.target = $1 OR x.target = $2 AND $2 <> '')
 		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = x.id AND s.machine = $3)
 		AND NOT EXISTS (SELECT 1 FROM shares s JOIN experiments y ON y.id = s.experiment
-			WHERE s.machine = $3 AND s.state = 'running' AND y.state <> 'stopped' AND y.held = 0 AND y.bundle <> '')
+			WHERE s.machine = $3 AND s.state = 'running' AND y.state <> 'stopped'
+				AND y.held = 0 AND y.bundle <> '')
 		AND (SELECT COUNT(DISTINCT s.idx) FROM shares s WHERE s.experiment = x.id AND s.state <> 'failed')
 			< x.parts
 		ORDER BY x.priority DESC, x.created, x.id LIMIT 1`, m.Name, m.Pool, m.ID)

@@ -46,7 +46,8 @@ func (db *DB) Collect(ctx context.Context, before time.Time, limit int, remove f
 	n int, err error) {
 	return n, db.Update(ctx, func(tx *sql.Tx) error {
 		names, err := list(ctx, tx, func(r row) (name string, err error) { return name, r.Scan(&name) },
-			`DELETE FROM garbage WHERE name IN (SELECT name FROM garbage WHERE since < $1 ORDER BY name LIMIT $2)
+			`DELETE FROM garbage WHERE name IN
+				(SELECT name FROM garbage WHERE since < $1 ORDER BY name LIMIT $2)
 			AND since < $1 RETURNING name`, stamp(before), limit)
 		n = len(names)
 		for _, name := range names {
@@ -84,7 +85,8 @@ func (db *DB) DeleteExperiment(ctx context.Context, tx *sql.Tx, id string, table
 		text string
 		args []any
 	}{
-		{`INSERT INTO garbage (name, since) SELECT DISTINCT blob, $2::BIGINT FROM records r WHERE experiment = $1
+		{`INSERT INTO garbage (name, since) SELECT DISTINCT blob, $2::BIGINT FROM records r
+			WHERE experiment = $1
 			AND NOT EXISTS (SELECT 1 FROM records o WHERE o.blob = r.blob AND o.experiment <> $1)
 			AND NOT EXISTS (SELECT 1 FROM bundles b WHERE b.hash = r.blob)
 			ON CONFLICT (name) DO UPDATE SET since = excluded.since`, []any{id, now}},

@@ -140,7 +140,8 @@ type Alert struct {
 // whether people are to be notified: not again, and not if the one before is muted.
 func (db *DB) Raise(ctx context.Context, tx *sql.Tx, a Alert) (bool, error) {
 	var muted int64
-	err := tx.QueryRowContext(ctx, `INSERT INTO alerts (id, kind, subject, machine, experiment, text, state, muted,
+	err := tx.QueryRowContext(ctx, `INSERT INTO alerts
+		(id, kind, subject, machine, experiment, text, state, muted,
 		created) VALUES ($1, $2, $3, $4, $5, $6, 'open',
 			(SELECT COALESCE(MAX(muted), 0) FROM alerts WHERE kind = $2 AND subject = $3), $7)
 		ON CONFLICT DO NOTHING RETURNING muted`, access.NewID(), a.Kind, a.Subject, a.Machine, a.Experiment,
