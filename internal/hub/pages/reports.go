@@ -240,10 +240,10 @@ func (s *reports) start(want wanted, by string) (*making, string, error) {
 	s.jobs[key] = job
 	go func() {
 		job.err = s.make(want, dir)
-		close(job.done)
 		s.mu.Lock()
-		delete(s.jobs, key) // if it failed, the next request tries again
-		s.mu.Unlock()
+		defer s.mu.Unlock()
+		delete(s.jobs, key) // before any answer: after a failure the next request tries again
+		close(job.done)
 	}()
 	return job, dir, nil
 }
