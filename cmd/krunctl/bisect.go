@@ -201,10 +201,16 @@ func (a *app) openBisection(dir string, o bisectOptions) (*bisection.Bisection, 
 	b, err := bisection.Open(a.fsys, dir)
 	flags := o.versions != "" || o.template != "" || o.Build != "" || o.Key != "" || o.To != ""
 	if !errors.Is(err, fs.ErrNotExist) && !flags {
+		if err == nil {
+			err = o.checkHub(b.Plan)
+		}
 		return b, err
 	}
 	if o.versions == "" || o.template == "" || o.Build == "" || o.Key == "" {
 		return nil, usageError(errors.New("a new bisection needs --versions, --template, --build and --key"))
+	}
+	if err := o.checkHub(o.Plan); err != nil {
+		return nil, err
 	}
 	if o.Versions, err = a.versionOrder(o.versions); err != nil {
 		return nil, err
@@ -221,6 +227,15 @@ func (a *app) openBisection(dir string, o bisectOptions) (*bisection.Bisection, 
 		return nil, err
 	}
 	return bisection.Create(a.fsys, dir, o.Plan)
+}
+
+// checkHub refuses flags that are of a hub, for a bisection that has none.
+func (o bisectOptions) checkHub(p bisection.Plan) error {
+	if p.To == "" && (o.timeout != 0 || o.hub != "") {
+		return usageError(errors.New("--timeout and --hub are for a bisection by a hub, which --to begins; " +
+			"this one waits for nothing"))
+	}
+	return nil
 }
 
 // checkTemplate reports mistakes of the template before anything is written or built: the plan does

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"encoding/csv"
 	"fmt"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/display"
 	"krund/internal/experiment"
 )
 
@@ -12,7 +12,7 @@ import (
 type printing[D any] struct {
 	json, csv bool
 	table     func(D)
-	rows      func(doc D, w *csv.Writer, header bool) error
+	rows      func(doc D, w display.CSV, header bool) error
 	judged    func(D) int // number of keys that could be judged
 }
 
@@ -26,7 +26,7 @@ func lookAtEach[D any](
 	p printing[D],
 ) error {
 	input.Clean = true
-	table := csv.NewWriter(a.stdout)
+	table := display.NewCSV(a.stdout)
 	judged := 0
 	for i, arg := range args {
 		in, err := a.reader(1).Read(arg, input)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/optimize"
+	"krund/internal/display"
 	"krund/internal/experiment"
 	"krund/internal/report"
 )
@@ -250,7 +250,7 @@ func (a *app) optimizeOne(s *optimize.Suite, o optimizeOptions, first bool) erro
 	case o.json:
 		return a.printJSON(f.Document())
 	case o.csv:
-		return f.WriteCSV(csv.NewWriter(a.stdout), first)
+		return f.WriteCSV(display.NewCSV(a.stdout), first)
 	}
 	report.OptimizedText(a.stdout, f, o.search)
 	return nil

@@ -1,11 +1,12 @@
 package exchange
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
+
+	"krund/internal/display"
 )
 
 // rowWriter takes the cells of a row, in the order of the columns; "" is missing.
@@ -20,18 +21,15 @@ func newRows(w io.Writer, jsonLines bool, heads []string, fixed int) (rowWriter,
 	if jsonLines {
 		return &jsonRows{w: w, heads: heads, fixed: fixed}, nil
 	}
-	rows := csvRows{csv.NewWriter(w)}
+	rows := csvRows{display.NewCSV(w)}
 	return rows, rows.row(heads)
 }
 
-type csvRows struct{ *csv.Writer }
+type csvRows struct{ display.CSV }
 
 func (c csvRows) row(cells []string) error { return c.Write(cells) }
 
-func (c csvRows) end() error {
-	c.Flush()
-	return c.Error()
-}
+func (c csvRows) end() error { return c.Flush() }
 
 // jsonRows writes an object per row. All cells except names are numbers; missing ones are null.
 type jsonRows struct {

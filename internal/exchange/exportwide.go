@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -163,7 +162,7 @@ func wideValues(r results.Record, o ExportOptions) ([]string, error) {
 // writeWide writes the file: benchmark by benchmark in the order of the schedule, with process
 // executions numbered from 0 without gaps, as warmup_stats requires.
 func writeWide(w io.Writer, rows []wideRow) error {
-	out := csvRows{csv.NewWriter(w)}
+	out := csvRows{display.NewCSV(w)}
 	head := slices.Clone(warmupColumns[:])
 	if len(rows) > 0 {
 		for i := range rows[0].values {

@@ -1,13 +1,13 @@
 package exchange
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/display"
 	"krund/internal/durable"
 )
 
@@ -63,7 +63,7 @@ func (x *WarmupCSV) WriteDirectory(fsys durable.FS, dir string, wrote func(file 
 }
 
 func writeRows(w io.Writer, rows [][]string) error {
-	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
+	if err := display.NewCSV(w).WriteAll(rows); err != nil {
 		return fmt.Errorf("write CSV: %w", err)
 	}
 	return nil

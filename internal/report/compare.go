@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -261,7 +260,7 @@ func CompareCSV(w io.Writer, r *compare.Result) error {
 	for i := range r.Changes {
 		rows = append(rows, compareCSVRow(r, &r.Changes[i]))
 	}
-	return csv.NewWriter(w).WriteAll(rows)
+	return display.NewCSV(w).WriteAll(rows)
 }
 
 // quantities are the effects of a change.
@@ -283,7 +282,7 @@ var effectColumns = []string{"before_executions", "after_executions", "before", 
 	"freedom", "sd", "detectable"}
 
 func compareCSVRow(r *compare.Result, c *compare.Change) []string {
-	row := []string{cellText(c.Key), string(c.Verdict), c.Reason, c.OnlyIn, string(c.Before),
+	row := []string{c.Key, string(c.Verdict), c.Reason, c.OnlyIn, string(c.Before),
 		string(c.After)}
 	if c.Class == nil {
 		row = append(row, "", "", "")

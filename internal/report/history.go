@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -113,19 +112,19 @@ func historyNotes(h *history.History) []string {
 
 // HistoryCSV writes a row for each point of each key; the columns of changes are empty elsewhere.
 func HistoryCSV(w io.Writer, h *history.History) error {
-	out := csv.NewWriter(w)
+	out := display.NewCSV(w)
 	rows := [][]string{{"key", "machine", "version", "executions", "value", "low", "high", "change_ratio",
 		"change_low", "change_high", "culprit_first", "culprit_last", "found", "muted"}}
 	for _, k := range h.Keys {
 		for _, p := range k.Points {
-			row := []string{cellText(k.Key), cellText(k.Machine), cellText(h.Versions[p.Version].Label),
+			row := []string{k.Key, k.Machine, h.Versions[p.Version].Label,
 				strconv.Itoa(p.Executions), exact(p.Value), exact(p.Low), exact(p.High),
 				"", "", "", "", "", "", ""}
 			for _, c := range k.Changes {
 				if c.Version == p.Version {
 					row = append(row[:7], exact(c.Ratio), exact(c.Low), exact(c.High),
-						cellText(h.Versions[c.First].Label), cellText(h.Versions[c.Last].Label),
-						cellText(h.Versions[c.Found].Label), strconv.FormatBool(c.Muted))
+						h.Versions[c.First].Label, h.Versions[c.Last].Label,
+						h.Versions[c.Found].Label, strconv.FormatBool(c.Muted))
 				}
 			}
 			rows = append(rows, row)

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"io"
 	"slices"
@@ -10,13 +9,14 @@ import (
 
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 )
 
 // ResultCSV writes the study's Table 2 for programs: a header and a row per key, with
 // full-precision numbers and empty cells for missing values. Warnings are codes; those about all
 // keys are repeated in each row. facts may be nil.
 func ResultCSV(w io.Writer, doc *warmup.Document, facts *Facts) error {
-	out := csv.NewWriter(w)
+	out := display.NewCSV(w)
 	all := codes(documentWarnings(doc, facts))
 	rows := [][]string{{
 		"benchmark", "vm", "variant", "executions", "analysed", "classification", "flat", "warmup",
@@ -28,7 +28,7 @@ func ResultCSV(w io.Writer, doc *warmup.Document, facts *Facts) error {
 		"level_median", "level_mean",
 	}}
 	for _, r := range Rows(doc) {
-		row := []string{cellText(r.Benchmark), cellText(r.VM), cellText(r.VariantArm()),
+		row := []string{r.Benchmark, r.VM, r.VariantArm(),
 			strconv.Itoa(r.Executions), strconv.Itoa(r.Analysed), string(r.Class)}
 		for _, n := range []int{r.Counts.Flat, r.Counts.Warmup, r.Counts.Slowdown, r.Counts.NoSteadyState} {
 			row = append(row, strconv.Itoa(n))
@@ -54,15 +54,6 @@ func codes(warnings []warmup.Warning) string {
 		}
 	}
 	return strings.Join(list, " ")
-}
-
-// cellText prevents spreadsheets from interpreting text as a formula: it puts an apostrophe before
-// text that begins like one.
-func cellText(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r\n", rune(s[0])) {
-		return "'" + s
-	}
-	return s
 }
 
 func spreadCells(s *quantile.Spread) []string {

@@ -1,10 +1,11 @@
 package optimize
 
 import (
-	"encoding/csv"
 	"math"
 	"strconv"
 	"strings"
+
+	"krund/internal/display"
 )
 
 // csvLevels are the levels with columns of their own.
@@ -21,7 +22,7 @@ func csvHeader() []string {
 }
 
 // WriteCSV writes a row for each benchmark, preceded by the header if it is wanted.
-func (f *Findings) WriteCSV(w *csv.Writer, header bool) error {
+func (f *Findings) WriteCSV(w display.CSV, header bool) error {
 	var rows [][]string
 	if header {
 		rows = append(rows, csvHeader())

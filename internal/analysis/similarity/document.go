@@ -1,7 +1,6 @@
 package similarity
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/parallel"
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 	"krund/internal/key"
 )
 
@@ -142,7 +142,7 @@ func newMeasures(m Measures) MeasuresDocument { return MeasuresDocument{m[0], m[
 func (m *MeasuresDocument) Measures() Measures { return Measures{m.M1, m.M2, m.M3, m.M4, m.M5} }
 
 // WriteCSV writes a row for each key, preceded by the header if it is wanted.
-func (d *Document) WriteCSV(w *csv.Writer, header bool) error {
+func (d *Document) WriteCSV(w display.CSV, header bool) error {
 	var rows [][]string
 	if header {
 		rows = append(rows, []string{

@@ -1,13 +1,13 @@
 package stability
 
 import (
-	"encoding/csv"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 )
 
 // csvHeader returns the columns of WriteCSV; the first four describe the key, the others a
@@ -22,7 +22,7 @@ func csvHeader() []string {
 
 // WriteCSV writes a row for each key and criterion, or one for a key without criteria, preceded by
 // the header if it is wanted.
-func (d *Document) WriteCSV(w *csv.Writer, header bool) error {
+func (d *Document) WriteCSV(w display.CSV, header bool) error {
 	var rows [][]string
 	if header {
 		rows = append(rows, csvHeader())

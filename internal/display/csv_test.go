@@ -1,0 +1,31 @@
+package display
+
+import (
+	"encoding/csv"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCSVFormulas: no cell is a formula, every number stays one, and the row of the caller stays as
+// it is. What begins a formula is what OWASP lists (CSV Injection).
+func TestCSVFormulas(t *testing.T) {
+	cells := []string{"", "fasta", "=cmd|' /C calc'!A0", "@SUM(A1)", "-1+1", "+", "-", "\t=1", "\r=1", "\n=1",
+		"a=1", "-1", "-1.5e-07", "+3", "-Inf", "1e400", "-1e400"}
+	want := []string{"", "fasta", "'=cmd|' /C calc'!A0", "'@SUM(A1)", "'-1+1", "'+", "'-", "'\t=1", "'\r=1",
+		"'\n=1", "a=1", "-1", "-1.5e-07", "+3", "-Inf", "1e400", "-1e400"}
+	before := slices.Clone(cells)
+	var b strings.Builder
+	if err := NewCSV(&b).WriteAll([][]string{cells, {"x"}}); err != nil {
+		t.Fatal(err)
+	}
+	in := csv.NewReader(strings.NewReader(b.String()))
+	in.FieldsPerRecord = -1
+	rows, err := in.ReadAll()
+	if err != nil || len(rows) != 2 || !slices.Equal(rows[0], want) {
+		t.Errorf("%q, %v; want %q", rows, err, want)
+	}
+	if !slices.Equal(cells, before) {
+		t.Errorf("the caller's row became %q", cells)
+	}
+}
