@@ -23,7 +23,8 @@ func TestFormulas(t *testing.T) {
 		}
 		for _, row := range rows {
 			for _, cell := range row {
-				if _, number := strconv.ParseFloat(cell, 64); number != nil && strings.Trim(cell, "=-") != cell {
+				_, text := strconv.ParseFloat(cell, 64)
+				if text != nil && strings.TrimLeft(cell, "=-") != cell {
 					t.Errorf("%s: the cell %q", args, cell)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Check returns what is wrong with a message; it looks at its form only.
@@ -17,6 +18,9 @@ func (s Ship) Check() error {
 		if size += len(name) + len(value); size > MaxFacts {
 			return fmt.Errorf("the machine's facts have more than %d bytes", MaxFacts)
 		}
+	}
+	if !IsText(s.Status.BootID) || len(s.Status.BootID) > MaxName {
+		return fmt.Errorf("boot_id %.40q is too long, or no text", s.Status.BootID)
 	}
 	if s.Experiment == nil {
 		if len(s.Entries) > 0 {
@@ -51,8 +55,8 @@ func (x Experiment) check() error {
 	if !validHash(x.ConfigHash) {
 		return fmt.Errorf("config_hash %.80q is no SHA-256", x.ConfigHash)
 	}
-	if len(x.ID) > MaxName || len(x.Created) > MaxName {
-		return errors.New("the experiment's id or date is too long")
+	if len(x.ID) > MaxName || len(x.Created) > MaxName || !IsText(x.ID) {
+		return errors.New("the experiment's id or date is too long, or no text")
 	}
 	return nil
 }
@@ -73,6 +77,9 @@ func (e Entry) check() error {
 	}
 	return nil
 }
+
+// IsText reports whether every database stores s: UTF-8 without zero bytes.
+func IsText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 func validHash(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""

@@ -39,31 +39,42 @@ func (db *DB) Announce(ctx context.Context, hashes []string) error {
 }
 
 // Collect removes garbage from before a time from the store, at most limit names, and returns how
-// many there were. remove removes a name: a hash, or a directory of tables. A name is forgotten
-// after it was removed, so that a crash in between repeats that. As long as it is locked, no
-// request announces it.
+// many of them it is done with. remove removes a name: a hash, or a directory of tables. A name is
+// forgotten after it was removed, so that a crash in between repeats that; one that cannot be
+// removed becomes garbage anew. As long as it is locked, no request announces it. The error
+// contains those of all names.
 func (db *DB) Collect(ctx context.Context, before time.Time, limit int, remove func(name string) error) (
 	n int, err error) {
-	return n, db.Update(ctx, func(tx *sql.Tx) error {
+	var failed []error
+	err = db.Update(ctx, func(tx *sql.Tx) error {
 		names, err := list(ctx, tx, func(r row) (name string, err error) { return name, r.Scan(&name) },
 			`DELETE FROM garbage WHERE name IN
 				(SELECT name FROM garbage WHERE since < $1 ORDER BY name LIMIT $2)
 			AND since < $1 RETURNING name`, stamp(before), limit)
-		n = len(names)
 		for _, name := range names {
 			var used int
 			if err == nil {
 				err = tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM blobs WHERE hash = $1`, name).Scan(&used)
 			}
-			if err == nil && used == 0 {
-				err = remove(name)
+			if err != nil || used > 0 {
+				continue
+			}
+			if wrong := remove(name); wrong != nil {
+				failed = append(failed, wrong)
+				_, err = tx.ExecContext(ctx, `INSERT INTO garbage (name, since) VALUES ($1, $2)`, name,
+					stamp(db.now()))
 			}
 		}
-		if err != nil {
-			return fmt.Errorf("remove what nothing refers to: %w", err)
-		}
-		return nil
+		n = len(names) - len(failed)
+		return err
 	})
+	if err != nil {
+		n = 0
+	}
+	if err = errors.Join(append(failed, err)...); err != nil {
+		err = fmt.Errorf("remove what nothing refers to: %w", err)
+	}
+	return n, err
 }
 
 // DeleteExperiment removes an experiment with all rows that belong to it, and returns it and how

@@ -62,14 +62,23 @@ func (r Retention) clean(ctx context.Context) error {
 			}
 		}
 	}
-	const atOnce = 100 // others wait for an embedded database meanwhile
-	for n := atOnce; n == atOnce && err == nil; {
-		n, err = r.DB.Collect(ctx, r.DB.Now().Add(-garbageTime), atOnce, func(name string) error {
+	return errors.Join(err, r.collect(ctx))
+}
+
+// collect removes garbage from the store. Each name is tried once, because what cannot be removed
+// becomes garbage anew. It ends when nothing is left, or a store has removed nothing of a whole
+// transaction: it may be off.
+func (r Retention) collect(ctx context.Context) (err error) {
+	const atOnce = 10 // others wait for an embedded database meanwhile
+	for n := 1; n > 0; {
+		var failed error
+		n, failed = r.DB.Collect(ctx, r.DB.Now().Add(-garbageTime), atOnce, func(name string) error {
 			if store.ValidHash(name) {
 				return r.Store.Delete(ctx, name)
 			}
 			return r.Store.DeleteTables(ctx, name)
 		})
+		err = errors.Join(err, failed)
 	}
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -166,9 +168,9 @@ func testCollectCut(t *testing.T, at string) {
 	if err := b.Delete(t.Context(), id, "ann"); err != nil {
 		t.Fatal(err)
 	}
-	b.now = b.now.Add(2 * time.Hour)
 	whole := b.Store
 	for cut := range 2 {
+		b.now = b.now.Add(2 * time.Hour)
 		b.Store = &failing{whole, cut}
 		if err := b.clean(t.Context()); err == nil {
 			t.Fatal("it did not fail")
@@ -178,7 +180,52 @@ func testCollectCut(t *testing.T, at string) {
 	b.bench.DB.Close()
 	b.open(t)
 	b.Retention.DB = b.bench.DB
+	b.now = b.now.Add(2 * time.Hour)
 	b.expectStored(t, "afterwards", "shared")
+}
+
+// TestCollectStuck: what cannot be removed is reported, does not keep the rest in the store, and is
+// tried again.
+func TestCollectStuck(t *testing.T) { dbtest.OnEach(t, testCollectStuck) }
+
+func testCollectStuck(t *testing.T, at string) {
+	b := newRetentionBench(t, at)
+	var all []string
+	for i := range 25 { // more than one transaction removes
+		all = append(all, strconv.Itoa(i))
+	}
+	b.put(t, all...)
+	b.now = b.now.Add(2 * time.Hour)
+	whole := b.Store
+	b.Store = stuck{whole, []string{store.Hash([]byte("3")), store.Hash([]byte("17"))}}
+	err := b.clean(t.Context())
+	if err == nil || strings.Count(err.Error(), "read-only") != 2 {
+		t.Errorf("two blobs cannot be removed: %v", err)
+	}
+	if got := strings.Join(b.stored(t, all...), " "); got != "3 17" {
+		t.Errorf("the store has %q", got)
+	}
+	if err := b.clean(t.Context()); err != nil {
+		t.Errorf("they are tried again at once: %v", err)
+	}
+	b.Store = whole
+	b.now = b.now.Add(2 * time.Hour)
+	if err := b.clean(t.Context()); err != nil || len(b.stored(t, all...)) > 0 {
+		t.Errorf("later: the store has %q, %v", b.stored(t, all...), err)
+	}
+}
+
+// stuck is a store that cannot remove some blobs.
+type stuck struct {
+	store.Store
+	blobs []string
+}
+
+func (s stuck) Delete(ctx context.Context, hash string) error {
+	if slices.Contains(s.blobs, hash) {
+		return errors.New("read-only file system")
+	}
+	return s.Store.Delete(ctx, hash)
 }
 
 // failing is a store that removes some blobs and then fails.

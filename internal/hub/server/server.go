@@ -13,6 +13,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -116,6 +118,11 @@ func (u *unserved) Write(text []byte) (int, error) { return len(text), nil }
 // served answers requests that no route serves like other errors, with the status of net/http.
 func (s *Server) served(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isText(r.URL) {
+			s.fail(w, r, failure{http.StatusBadRequest,
+				"the address is no text: it has a zero byte, or bytes that are not UTF-8"})
+			return
+		}
 		handler, pattern := mux.Handler(r)
 		answer := unserved{header: http.Header{}}
 		if pattern == "" {
@@ -133,6 +140,16 @@ func (s *Server) served(mux *http.ServeMux) http.Handler {
 			mux.ServeHTTP(w, r)
 		}
 	})
+}
+
+// isText reports whether the path and the query of an address can be stored and searched for: not
+// all databases accept every string. Messages have checks of their own, and forms names.
+func isText(u *url.URL) bool {
+	texts := []string{u.Path}
+	for name, values := range u.Query() {
+		texts = append(append(texts, name), values...)
+	}
+	return !slices.ContainsFunc(texts, func(s string) bool { return !api.IsText(s) })
 }
 
 // slowestBody is how long a sender may take for a message or a form.
