@@ -302,7 +302,7 @@ func startKrund(t *testing.T, prefix string, args ...string) *running {
 
 func startProgram(t *testing.T, program string, args ...string) *running {
 	t.Helper()
-	const hung = time.Minute // no test takes that long
+	const hung = 5 * time.Minute // no test takes that long
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	t.Cleanup(cancel)
 	r := &running{t: t, cmd: exec.CommandContext(ctx, program, args...), done: make(chan struct{})}

@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 type lab struct {
 	t       *testing.T
 	data    string
-	address string
+	address string // that it listens on: another one after each start
 	token   string // of the admin
 
 	database string // its location; "": embedded
@@ -70,7 +70,7 @@ type lab struct {
 // start starts the hub and waits until it listens.
 func (l *lab) start() {
 	c := exec.Command(os.Args[0])
-	c.Env = append(os.Environ(), "KRUNHUB_TEST_DATA="+l.data, "KRUNHUB_TEST_LISTEN="+l.address,
+	c.Env = append(os.Environ(), "KRUNHUB_TEST_DATA="+l.data, "KRUNHUB_TEST_LISTEN=127.0.0.1:0",
 		"KRUNHUB_TEST_DATABASE="+l.database)
 	out, err := c.StdoutPipe()
 	if err == nil {
@@ -80,10 +80,11 @@ func (l *lab) start() {
 		l.t.Error(err)
 		return
 	}
+	var address string
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		if _, address, ok := strings.Cut(lines.Text(), "http://"); ok {
-			l.address = address
+		if _, found, ok := strings.Cut(lines.Text(), "http://"); ok {
+			address = found
 			if l.token != "" {
 				break
 			}
@@ -94,7 +95,7 @@ func (l *lab) start() {
 		}
 	}
 	l.mu.Lock()
-	l.hub = c
+	l.hub, l.address = c, address
 	close(l.up)
 	l.mu.Unlock()
 }
@@ -145,8 +146,13 @@ func (l *lab) Sleep(ctx context.Context, _ time.Duration) error {
 	}
 }
 
-// RoundTrip sends a request and counts its parts.
+// RoundTrip sends a request to where the hub listens now, and counts its parts. Another program may
+// have got the port of a hub that was killed.
 func (l *lab) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	l.mu.Lock()
+	r.URL.Host = l.address
+	l.mu.Unlock()
 	if r.Body != nil {
 		r.Body = &counted{r.Body, l}
 	}
@@ -167,7 +173,7 @@ func (c *counted) Read(p []byte) (int, error) {
 
 // machine measures: each record is shipped before the next one is made.
 func (l *lab) machine(ctx context.Context, name, parent string) error {
-	admin := &api.Client{URL: "http://" + l.address, Token: l.token, HTTP: &http.Client{Transport: l}}
+	admin := &api.Client{URL: "http://hub", Token: l.token, HTTP: &http.Client{Transport: l}}
 	var joined api.JoinAnswer
 	err := ship.Try(ctx, l, func(ctx context.Context) (err error) {
 		// An answer may be lost, and the machine has joined nevertheless.
@@ -213,7 +219,7 @@ func plan(n int) iter.Seq[schedule.Slot] {
 
 // TestKill kills the hub at random while machines ship: no record is lost, none is there twice.
 func TestKill(t *testing.T) {
-	l := &lab{t: t, data: t.TempDir(), address: "127.0.0.1:0", up: make(chan struct{}), left: *kills,
+	l := &lab{t: t, data: t.TempDir(), up: make(chan struct{}), left: *kills,
 		rand: rand.New(rand.NewPCG(*seed, 0)), kill: make(chan struct{})}
 	l.start()
 	l.count.Store(1 + l.rand.Int64N(40))

@@ -40,8 +40,7 @@ func TestLoad(t *testing.T) {
 	if *loadMachines == 0 {
 		t.Skip("run make hub-load")
 	}
-	l := &lab{t: t, data: t.TempDir(), address: "127.0.0.1:0", up: make(chan struct{}),
-		kill: make(chan struct{})}
+	l := &lab{t: t, data: t.TempDir(), up: make(chan struct{}), kill: make(chan struct{})}
 	if *loadPostgres {
 		l.database = dbtest.Postgres(t)
 	}

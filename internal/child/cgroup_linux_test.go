@@ -115,7 +115,7 @@ func TestOldKernel(t *testing.T) {
 	if _, err := out.Read(make([]byte, 3)); err != nil {
 		t.Fatal(err)
 	}
-	for limit := now() + int64(10*time.Second); !g.empty() && now() < limit; {
+	for limit := now() + int64(5*time.Minute); !g.empty() && now() < limit; {
 		g.killEach()
 		pause(nil)
 	}

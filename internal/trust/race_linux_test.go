@@ -36,7 +36,7 @@ func TestExchange(t *testing.T) {
 	defer wait.Wait()
 	defer close(done)
 	read := map[string]int{}
-	for range 3000 {
+	for i := 0; i < 3000 || len(read) < 2; i++ { // on a busy machine it takes long to see both
 		file, verdict, err := Open(filepath.Join(exp, "file"))
 		if err != nil {
 			t.Fatal(err)
@@ -48,8 +48,5 @@ func TestExchange(t *testing.T) {
 		if string(text) == "mallory's" && verdict.RootOnly() == nil {
 			t.Fatal("mallory's file was accepted as root's")
 		}
-	}
-	if len(read) != 2 {
-		t.Errorf("read %v: the exchange was never observed", read)
 	}
 }

@@ -159,7 +159,7 @@ func (b *chromium) call(t *testing.T, session, method string, params, result any
 	if err := b.send(session, method, params, id); err != nil {
 		t.Fatal(err)
 	}
-	const limit = time.Minute // of a machine that does much else
+	const limit = 5 * time.Minute // of a machine that does much else
 	select {
 	case a := <-to:
 		if a.Error != nil {

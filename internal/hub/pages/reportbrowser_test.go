@@ -89,12 +89,8 @@ return {title:document.title,origin:self.origin,cookie,sorted:!!document.querySe
 	p.eval("location.href", &address)
 	base := strings.TrimSuffix(address, "index.html")
 	p.open(base + "keys/k0000.html")
-	var drawn bool
-	p.eval(`new Promise((done)=>{let n=0;const look=()=>document.querySelector("#plot canvas")?done(true):
-++n>500?done(false):setTimeout(look,10);look()})`, &drawn)
-	if !drawn {
-		t.Error("the plot is not drawn")
-	}
+	p.eval(`new Promise((done)=>{const look=()=>document.querySelector("#plot canvas")?done():setTimeout(look,10);
+look()})`, nil) // for ever if the plot is not drawn
 	p.open(base + "compare-new.html")
 	var sorted bool
 	if p.eval(`!!document.querySelector("#table thead button")`, &sorted); !sorted {

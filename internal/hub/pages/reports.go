@@ -31,9 +31,9 @@ import (
 
 // Bounds of making reports; see rebuild.Krunctl for those of one.
 const (
-	atOnce      = 2   // processes
-	mostReports = 300 // that are kept
-	patience    = 5 * time.Second
+	atOnce      = 2               // processes
+	mostReports = 300             // that are kept
+	patience    = 5 * time.Second // of a request that waits for one
 	viewTime    = 12 * time.Hour
 	mostViews   = 10000
 	mostOfUser  = 5  // reports that wait or are being made for one user
@@ -46,6 +46,7 @@ type reports struct {
 	ctx   context.Context
 	cache *rebuild.Cache
 	slots chan struct{} // one for each process that may run
+	wait  time.Duration // of a request for one that is being made
 
 	mu    sync.Mutex
 	jobs  map[string]*making // by key
@@ -69,7 +70,7 @@ type view struct {
 
 func newReports(ctx context.Context, o Options, cache *rebuild.Cache) *reports {
 	return &reports{Options: o, ctx: ctx, cache: cache, slots: make(chan struct{}, atOnce),
-		jobs: map[string]*making{}, views: map[string]view{}}
+		wait: patience, jobs: map[string]*making{}, views: map[string]view{}}
 }
 
 // Directory brings the directory of an experiment up to date, and returns its path: it has
@@ -194,7 +195,7 @@ func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, want wanted)
 		p.fail(w, r, err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.Context(), p.reports.wait)
 	defer cancel()
 	select {
 	case <-job.done:

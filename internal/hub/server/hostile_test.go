@@ -54,7 +54,7 @@ func testSlowForm(t *testing.T, at string) {
 	if line, err := bufio.NewReader(connection).ReadString('\n'); !strings.Contains(line, "100 Continue") {
 		t.Fatalf("%q, %v", line, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := h.DB.Update(ctx, func(*sql.Tx) error { return nil }); err != nil {
 		t.Errorf("nothing can be written meanwhile: %v", err)

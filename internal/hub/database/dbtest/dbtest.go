@@ -133,7 +133,7 @@ func answers(dir string, stdin io.Closer, ended <-chan error) error {
 	defer db.Close() //nolint:errcheck // it is not used again
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	patience := time.NewTimer(time.Minute)
+	patience := time.NewTimer(5 * time.Minute)
 	defer patience.Stop()
 	for {
 		select {
