@@ -42,27 +42,3 @@ func TestManualOfKrund(t *testing.T) {
 		}
 	}
 }
-
-// TestCommandsOfTheLabPage: every command and flag of krunctl in docs/lab-machine.md exists.
-func TestCommandsOfTheLabPage(t *testing.T) {
-	built(t)
-	text, err := os.ReadFile("../docs/lab-machine.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile("krunctl ([a-z-]+)([^#&|`\\n]*)").FindAllStringSubmatch(string(text), -1)
-	if len(found) < 15 {
-		t.Fatalf("%d commands in docs/lab-machine.md", len(found))
-	}
-	for _, m := range found {
-		out, err := exec.CommandContext(t.Context(), "../build/bin/krunctl", m[1], "--help").CombinedOutput()
-		if err != nil {
-			t.Errorf("krunctl %s: %v\n%s", m[1], err, out)
-		}
-		for _, flag := range regexp.MustCompile(` (--?[a-z]+)`).FindAllStringSubmatch(m[2], -1) {
-			if !regexp.MustCompile(`(?m)^ +(-\w, )?` + flag[1] + `\b|^ +` + flag[1] + `, `).Match(out) {
-				t.Errorf("krunctl %s has no %s", m[1], flag[1])
-			}
-		}
-	}
-}

@@ -44,8 +44,8 @@ const rootHelp = `krunhub connects the machines of a lab: they ship their record
 them experiments. People and programs submit, watch and compare experiments in one
 place.
 
-  krunhub serve            on one computer; prints an address and a token
-  krunctl join URL         on each machine that measures
+  krunhub serve --listen :8642    on one computer; prints an address and a token
+  krunctl join URL                on each machine that measures
 
 Pages in a browser show machines, queue, experiments with live progress, reports,
 comparisons, history and alerts. krunctl makes the reports: it must be beside krunhub,
@@ -58,7 +58,7 @@ FILES
   krunhub.data/hub.toml      who is notified, and how machines are restarted
 
 EXAMPLES
-  krunhub serve
+  krunhub serve              for this computer only, to try it
   krunhub completion bash    print a script that completes commands
 
 EXIT STATUS

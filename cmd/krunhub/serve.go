@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,9 +30,10 @@ import (
 )
 
 const serveHelp = `Serve runs the hub until it gets SIGINT or SIGTERM. Without flags it keeps everything
-in the directory krunhub.data, with an embedded database, and listens on 127.0.0.1.
-At its first start it prints a token with the role admin, once. The file hub.toml in
-that directory says whom it notifies, and how it restarts machines by their power.
+in the directory krunhub.data, with an embedded database, and listens on 127.0.0.1,
+which only this computer reaches; --listen is for other machines. At its first start it
+prints a token with the role admin, once. The file hub.toml in that directory says whom
+it notifies, and how it restarts machines by their power.
 
 EXAMPLES
   krunhub serve
@@ -178,7 +180,7 @@ func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 	if s.certificate != "" {
 		scheme = "https"
 	}
-	_, err = fmt.Fprintf(stdout, "krunhub listens on %s://%s\n", scheme, listener.Addr())
+	_, err = fmt.Fprintf(stdout, "krunhub listens on %s://%s\n", scheme, address(listener.Addr()))
 	if err == nil {
 		err = h.firstToken(ctx, stdout)
 	}
@@ -207,6 +209,16 @@ func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), slowest)
 	defer cancel()
 	return errors.Join(err, web.Shutdown(last), h.jobs.Stop(last))
+}
+
+// address returns that of a listener, for other machines: one on all addresses has the host's name.
+func address(of net.Addr) string {
+	tcp, isTCP := of.(*net.TCPAddr)
+	name, err := os.Hostname()
+	if !isTCP || !tcp.IP.IsUnspecified() || err != nil {
+		return of.String()
+	}
+	return net.JoinHostPort(name, strconv.Itoa(tcp.Port))
 }
 
 // krunctl returns the program that makes reports: the one beside krunhub, or that of the PATH.

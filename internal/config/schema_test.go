@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -238,22 +239,45 @@ func TestDocsHaveEveryKrunKey(t *testing.T) {
 	}
 }
 
-// TestDocsExamplesParse parses the complete configurations shown in the docs.
+// TestDocsExamplesParse parses every configuration in the docs; the hub's are tested in
+// cmd/krunhub. A part of a configuration must parse with one of the complete ones.
 func TestDocsExamplesParse(t *testing.T) {
+	pages, err := filepath.Glob(filepath.FromSlash("../../docs/*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	block := regexp.MustCompile("(?s)```toml\n(.*?)```")
-	parsed := 0
-	for _, page := range []string{"docs/config.md", "docs/from-krun.md"} {
-		for _, m := range block.FindAllStringSubmatch(repoFile(t, page), -1) {
-			if !strings.Contains(m[1], "[benchmarks]") {
-				continue // not a complete configuration
-			}
-			parsed++
-			if _, err := Parse(page, []byte(m[1]), "lab1", known()); err != nil {
-				t.Error(err)
+	parse := func(text string) error {
+		_, err := Parse("docs", []byte(text), "laptop7", known())
+		return err
+	}
+	var complete, parts []string
+	for _, page := range pages {
+		for _, m := range block.FindAllStringSubmatch(repoFile(t, "docs/"+filepath.Base(page)), -1) {
+			switch {
+			case strings.HasPrefix(filepath.Base(page), "hub"):
+			case strings.Contains(m[1], "[benchmarks]"):
+				complete = append(complete, m[1])
+			default:
+				parts = append(parts, m[1])
 			}
 		}
 	}
-	if parsed < 2 {
-		t.Errorf("%d examples", parsed)
+	if len(complete) < 2 || len(parts) < 6 {
+		t.Errorf("%d complete configurations and %d parts", len(complete), len(parts))
+	}
+	for _, text := range complete {
+		if err := parse(text); err != nil {
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
+	for _, part := range parts {
+		var all []error
+		for _, text := range complete {
+			all = append(all, parse(text+part))
+		}
+		if !slices.Contains(all, nil) {
+			t.Errorf("%v\n%s", errors.Join(all...), part)
+		}
 	}
 }

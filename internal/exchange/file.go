@@ -78,6 +78,9 @@ func ReadFile(name string, o FileOptions) (*dataset.Dataset, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
+		if len(head) == 0 {
+			return nil, fmt.Errorf("%w: the file is empty", ErrFormat)
+		}
 		lower := strings.ToLower(name)
 		format := Sniff(head)
 		if format == "" && (strings.HasSuffix(lower, ".json") || strings.HasSuffix(lower, ".bz2")) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/display"
 )
 
 // FormatJMH is dataset.Info.Format of JMH's results.
@@ -100,7 +101,7 @@ func wrongKind(e *json.UnmarshalTypeError) string {
 	if e.Field != "" {
 		where = strings.ToLower(strings.TrimPrefix(e.Field, "."))
 	}
-	is, _, _ := strings.Cut(e.Value, " ") // "number 17.5"
+	is, digits, _ := strings.Cut(e.Value, " ") // "number 17.5"
 	want := "a number"
 	switch e.Type.Kind() {
 	case reflect.String:
@@ -111,7 +112,12 @@ func wrongKind(e *json.UnmarshalTypeError) string {
 		want = "an object"
 	case reflect.Bool:
 		want = "true or false"
-	default: // numbers
+	default:
+		if digits != "" && is == "number" {
+			const most = 40 // bytes
+			return fmt.Sprintf("%s is %s, which is out of range (near byte %d)", where,
+				display.Clip(digits, most), e.Offset)
+		}
 	}
 	return fmt.Sprintf("%s is of type %s, not %s (near byte %d)", where, is, want, e.Offset)
 }

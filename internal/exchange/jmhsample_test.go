@@ -15,6 +15,7 @@ func TestReadJMHSampleRefuses(t *testing.T) {
 		"[[[[1,1e300]]]]":    "is not a time",
 		"[[[[1e308,9e15]]]]": "too large",
 		`[[[["a",1]]]]`:      "is of type string",
+		"[[[[1e400,1]]]]":    "is 1e400, which is out of range",
 		"[[[{\"1\":2}]]]":    "is of type object",
 	} {
 		text := `[{"benchmark":"b","mode":"sample","primaryMetric":{"scoreUnit":"s/op","rawDataHistogram":` +

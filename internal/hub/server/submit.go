@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"krund/internal/bundle"
+	"krund/internal/display"
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
@@ -111,8 +112,9 @@ func (s *Server) acceptSubmission(w http.ResponseWriter, r *http.Request) (id st
 		return "", refuse(fmt.Errorf("there is no machine or pool %q; `krunctl join` on a machine adds it",
 			message.Target))
 	case n < int64(message.Machines):
-		return "", refuse(fmt.Errorf("%s has %d machines, and %d are to share the experiment; a machine "+
-			"runs one part of it", message.Target, n, message.Machines))
+		return "", refuse(fmt.Errorf("%s has %s, and %d are to share the experiment, each a part of it; "+
+			"submit it with --machines %d, or let more machines join", message.Target,
+			display.Count(int(n), "machine"), message.Machines, n))
 	}
 	x := database.Experiment{ID: message.ID, Name: m.Experiment, Owner: access.From(r.Context()).Name,
 		Bundle: message.Bundle, Config: m.Hash(m.Config), Priority: message.Priority, Target: message.Target,
