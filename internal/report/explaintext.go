@@ -24,13 +24,35 @@ func ExplainText(w io.Writer, doc *explain.Document, executions []int) {
 	}
 	display.Table(w, []string{"benchmark", "VM", "variant", ">executions", ">outliers", ">explained",
 		">changepoints", ">explained", "causes"}, rows)
+	all := missingOfAll(doc.Keys)
 	for i := range doc.Keys {
-		explainKey(w, &doc.Keys[i], executions)
+		explainKey(w, &doc.Keys[i], executions, all)
+	}
+	if len(all) > 0 {
+		fmt.Fprintf(w, "\nMissing for all %d keys:\n", len(doc.Keys))
+		for _, missing := range all {
+			fmt.Fprintln(w, display.Wrap("  "+display.Terminal(missing)+".", explainWidth, "    "))
+		}
 	}
 	if len(doc.Problems) > 0 {
 		fmt.Fprintln(w)
 		printIndented(w, doc.Problems)
 	}
+}
+
+// missingOfAll returns the evidence that every one of several keys lacks, which is printed once.
+func missingOfAll(keys []explain.Key) []string {
+	if len(keys) < 2 {
+		return nil
+	}
+	var all []string
+	for _, missing := range keys[0].Missing {
+		lacks := func(k explain.Key) bool { return !slices.Contains(k.Missing, missing) }
+		if !slices.ContainsFunc(keys, lacks) {
+			all = append(all, missing)
+		}
+	}
+	return all
 }
 
 func shareText(s explain.Share) string {
@@ -51,8 +73,8 @@ func causesText(k *explain.Key) string {
 	return strings.Join(causes, ", ")
 }
 
-// explainKey prints one key.
-func explainKey(w io.Writer, k *explain.Key, executions []int) {
+// explainKey prints one key, without the missing evidence that is printed for all.
+func explainKey(w io.Writer, k *explain.Key, executions []int, all []string) {
 	fmt.Fprintf(w, "\n%s (instrument %s)\n", display.Terminal(k.Key), display.Terminal(k.Instrument))
 	line := func(format string, args ...any) {
 		fmt.Fprintln(w, display.Wrap("  "+display.Terminal(fmt.Sprintf(format, args...)), explainWidth,
@@ -71,7 +93,11 @@ func explainKey(w io.Writer, k *explain.Key, executions []int) {
 				c.Source, evidenceText(c, k.Tested, nil))
 		}
 	}
-	line("Unexplained: %s, %s.", leftText(k.Outliers, "outlier"), leftText(k.Changepoints, "changepoint"))
+	if k.Outliers.Total+k.Changepoints.Total == 0 {
+		line("It has no outlier and no changepoint.")
+	} else {
+		line("Unexplained: %s, %s.", leftText(k.Outliers, "outlier"), leftText(k.Changepoints, "changepoint"))
+	}
 	for i := range k.Executions {
 		x := &k.Executions[i]
 		if slices.Contains(executions, x.Number) {
@@ -86,7 +112,9 @@ func explainKey(w io.Writer, k *explain.Key, executions []int) {
 		line("Warning: %s.", warning)
 	}
 	for _, missing := range k.Missing {
-		line("Missing: %s.", missing)
+		if !slices.Contains(all, missing) {
+			line("Missing: %s.", missing)
+		}
 	}
 }
 

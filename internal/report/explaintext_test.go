@@ -27,13 +27,17 @@ func TestExplainText(t *testing.T) {
 					Text: "outlier at 50: a garbage collection \x1b[31m"}},
 				Steady: explain.Steady{Text: "statistically steady from iteration 120",
 					Warnings: []string{"the VM still compiled"}}}},
-			Missing: []string{"there are no counts of instructions"},
+			Missing: []string{"there are no counts of instructions", "the clock is coarse"},
 		},
 		{
 			Key: "fasta:V:v", Name: key.Key{Benchmark: "fasta", VM: "V", Variant: "v"},
 			Instrument: "off\x1b[31m",
 			Outliers:   explain.Share{Total: 1}, Candidates: []explain.Candidate{best},
-			Warnings: []string{"3 events were lost"},
+			Warnings: []string{"3 events were lost"}, Missing: []string{"the clock is coarse"},
+		},
+		{
+			Key: "richards:V:v", Name: key.Key{Benchmark: "richards", VM: "V", Variant: "v"},
+			Instrument: "off", Missing: []string{"the clock is coarse"},
 		},
 	}}
 	var b strings.Builder
@@ -54,7 +58,8 @@ func TestExplainText(t *testing.T) {
 		"  Missing: there are no counts of instructions.\n",
 		"\nfasta:V:v (instrument off\\x1b[31m)\n  No cause is established for any outlier or changepoint.\n" +
 			"  The best candidate is gc at 41 of 43 outliers (events gc): Odds ratio 3405,",
-		"  Warning: 3 events were lost.\n",
+		"  Warning: 3 events were lost.\n\nrichards:V:v (instrument off)\n" +
+			"  It has no outlier and no changepoint.\n\nMissing for all 3 keys:\n  the clock is coarse.\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
