@@ -106,7 +106,7 @@ func startedWith(o runOptions) *config.Config {
 	if err != nil {
 		return nil
 	}
-	cfg, err := config.Parse(o.path, text, host, doctor.Settings())
+	cfg, err := config.Stored(o.path, text, host, doctor.Settings())
 	if err != nil {
 		return nil
 	}

@@ -29,10 +29,13 @@ func (c *Config) check(root *node, found *problems) {
 	c.checkEmpty(broken, found)
 	c.checkEntries(found)
 	c.checkSlots(found)
-	if !IsQuick(c.Text) { // which has fewer executions, and no restarts
-		c.checkMinimum(found)
-		c.checkHardwareEvery(found)
-	}
+}
+
+// checkStart finds demands that have no effect. An experiment that was started with them can be
+// read and goes on.
+func (c *Config) checkStart(found *problems) {
+	c.checkMinimum(found)
+	c.checkHardwareEvery(found)
 }
 
 // checkHardwareEvery reports restarts of the hardware in between where all or no executions have

@@ -3,6 +3,8 @@ package config_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -317,5 +319,33 @@ func TestExternalVariantNeedsNoEntry(t *testing.T) {
 		`entry = "bench.so"`, "", 1))
 	if got := c.EntryPath(c.Keys()[0]); got != "" {
 		t.Errorf("entry %q", got)
+	}
+}
+
+// TestStored: what an earlier krund has started can be read, although it is refused at a start now.
+func TestStored(t *testing.T) {
+	for name, added := range map[string]string{
+		"hardware every, none":     "[experiment]\nreboot = \"none\"\nhardware_every = 5\n",
+		"hardware every, hardware": "[experiment]\nhardware_every = 5\n",
+		"minimum out of reach":     "[experiment]\nexecutions = 2\n[stop]\nrules = [\"class\"]\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, settings := experiment(t, added), doctor.Settings()
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, opened := config.Open(path, "lab1", settings)
+			_, stored := config.Stored(path, text, "lab1", settings)
+			if err := errors.Join(opened, stored); err != nil {
+				t.Error(err)
+			}
+			_, loaded := config.Load(path, "lab1", settings)
+			_, parsed := config.Parse(path, text, "lab1", settings)
+			_, tried := config.Quick(path, "lab1", settings)
+			if loaded == nil || parsed == nil || tried == nil {
+				t.Errorf("started: Load %v, Parse %v, Quick %v", loaded, parsed, tried)
+			}
+		})
 	}
 }

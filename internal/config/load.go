@@ -14,14 +14,16 @@ import (
 	"krund/internal/trust"
 )
 
-// Load is Open, and also checks that the files named by the configuration exist and that only root
-// can change what it makes root run.
+// Load is Open for an experiment that has not started. It also checks what only its start needs:
+// that the files named by the configuration exist, that only root can change what it makes root
+// run, and that no demand is without effect.
 func Load(path, hostname string, settings []setting.Descriptor) (*Config, error) {
 	c, found, err := open(path, hostname, settings)
 	if err != nil {
 		return nil, err
 	}
 	if c != nil {
+		c.checkStart(found)
 		c.checkFiles(found)
 	}
 	if err := found.errors(); err != nil {
@@ -30,7 +32,7 @@ func Load(path, hostname string, settings []setting.Descriptor) (*Config, error)
 	return c, nil
 }
 
-// Open reads the file at path as Parse reads its text. The file is opened once: what is read is
+// Open reads the file at path as Stored reads its text. The file is opened once: what is read is
 // what Trusted judges. Errors: Errors when the configuration is wrong, fs.ErrNotExist, ErrNotFile,
 // and those of the file system.
 func Open(path, hostname string, settings []setting.Descriptor) (*Config, error) {
@@ -66,10 +68,27 @@ func open(path, hostname string, settings []setting.Descriptor) (*Config, *probl
 // ErrNotFile is the error if the configuration is a directory, pipe or device.
 var ErrNotFile = errors.New("not a regular file; name an experiment's TOML file")
 
-// Parse reads the text of a configuration for the machine called hostname. [controls] can name the
-// given settings, and Config.Controls has all of them. Parse accesses no files: path is for
-// messages, for the default name and for resolving relative paths. The error is Errors.
+// Parse is Stored for an experiment that has not started. It also refuses demands that have no
+// effect.
 func Parse(path string, text []byte, hostname string, settings []setting.Descriptor) (*Config, error) {
+	c, found := parse(path, text, hostname, settings)
+	if c != nil {
+		c.checkStart(found)
+	}
+	if err := found.errors(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Stored reads the text of a configuration that an experiment was started with, for the machine
+// called hostname. [controls] can name the given settings, and Config.Controls has all of them. It
+// accesses no files: path is for messages, for the default name and for resolving relative paths.
+// The error is Errors.
+//
+// A later krund must be able to read what an earlier one accepted: a new rule that refuses a
+// configuration belongs into checkStart, unless no experiment can have run without it.
+func Stored(path string, text []byte, hostname string, settings []setting.Descriptor) (*Config, error) {
 	c, found := parse(path, text, hostname, settings)
 	if err := found.errors(); err != nil {
 		return nil, err

@@ -24,6 +24,9 @@ const QuickMark = "-quick"
 func Quick(path, hostname string, settings []setting.Descriptor) (*Config, error) {
 	whole, found, err := open(path, hostname, settings)
 	if err == nil {
+		if whole != nil { // not of the result, which has fewer executions and no restarts
+			whole.checkStart(found)
+		}
 		err = found.errors()
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -107,11 +108,12 @@ func (e Experiment) Config(host string) (*config.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the experiment's configuration: %w", err)
 	}
-	return config.Parse(ConfigOf(e.Dir()), text, host, doctor.Settings())
+	return config.Stored(ConfigOf(e.Dir()), text, host, doctor.Settings())
 }
 
 // ParseConfig reads the configuration at path for the machine called host. The files that it refers
-// to need not exist. The error is a UsageError when path is not a configuration, and wraps
+// to need not exist, and an experiment that was started with this text need not be fit to start. The
+// error is a UsageError when path is not a configuration, and wraps
 // config.Errors when the configuration has mistakes.
 func ParseConfig(fsys durable.FS, path, host string) (*config.Config, error) {
 	if !strings.HasSuffix(path, ".toml") {
@@ -125,7 +127,14 @@ func ParseConfig(fsys durable.FS, path, host string) (*config.Config, error) {
 		}
 		return nil, err
 	}
-	return config.Parse(path, text, host, doctor.Settings())
+	parse := config.Parse
+	if started, err := directory.Open(fsys, directory.For(path)); err == nil {
+		stored, err := durable.ReadFile(fsys, started.ConfigCopy())
+		if err == nil && bytes.Equal(stored, text) {
+			parse = config.Stored
+		}
+	}
+	return parse(path, text, host, doctor.Settings())
 }
 
 // Keys returns the keys of the experiment: those of its schedule or, if that cannot be read, those

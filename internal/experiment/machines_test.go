@@ -206,3 +206,27 @@ func TestMachinesConfig(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// TestConfigOfEarlierVersion: the directory of an experiment whose configuration is refused at a
+// start now can be read, and so can the configuration as long as it is the same.
+func TestConfigOfEarlierVersion(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "lab1", "ab.toml")
+	text := armsText + "\n[machines.x.experiment]\nreboot = \"none\"\nhardware_every = 5\n"
+	machine(t, dir, "lab1", "ab", text, 1)
+	e, err := Open(durable.OS(), filepath.Join(dir, "lab1", "ab.krun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Config("x"); err != nil {
+		t.Error(err)
+	}
+	for change, want := range map[string]bool{"": true, "# another text\n": false} {
+		if err := os.WriteFile(path, []byte(text+change), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ParseConfig(durable.OS(), path, "x"); (err == nil) != want {
+			t.Errorf("with %q: %v", change, err)
+		}
+	}
+}

@@ -314,7 +314,7 @@ func parseFor(o Options, recorded []string, text []byte, slots int) (*config.Con
 	var first *config.Config
 	var failed error
 	for _, host := range append(append([]string{}, recorded...), o.Hosts...) {
-		cfg, err := config.Parse(o.Name, text, host, o.Settings)
+		cfg, err := config.Stored(o.Name, text, host, o.Settings)
 		if err != nil {
 			failed = err
 			continue
