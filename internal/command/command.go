@@ -121,7 +121,10 @@ func (c Cmd) run(ctx context.Context) (string, error) {
 	if c.WithParent != 0 {
 		defer signalWithParent(cmd, c.WithParent)()
 	}
-	err = cmd.Run()
+	if err = cmd.Start(); err == nil {
+		Expendable(cmd.Process.Pid)
+		err = cmd.Wait()
+	}
 	if !c.KeepGroup {
 		killGroup(cmd)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"krund/internal/command"
 	"krund/internal/sysroot"
 	"krund/internal/trust"
 )
@@ -100,6 +101,7 @@ func (p *Process) start(o Options) error {
 		p.cmd = nil
 		return err
 	}
+	command.Expendable(p.cmd.Process.Pid)
 	return nil
 }
 

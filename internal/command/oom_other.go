@@ -1,0 +1,6 @@
+//go:build !linux
+
+package command
+
+// Expendable does nothing.
+func Expendable(int) {}
