@@ -24,9 +24,10 @@ func krunctlPath() (string, error) {
 	return filepath.Join(filepath.Dir(exe), "krunctl"), nil
 }
 
-// deciderInstalled returns an error if keys are to be finished early and there is no krunctl.
-func deciderInstalled(cfg *config.Config) error {
-	if len(cfg.Stop.Rules) == 0 {
+// deciderInstalled returns an error if keys are to be finished early and there is no krunctl. An
+// experiment that has started goes on without it, as planned.
+func deciderInstalled(cfg *config.Config, started bool) error {
+	if len(cfg.Stop.Rules) == 0 || started {
 		return nil
 	}
 	path, err := krunctlPath()

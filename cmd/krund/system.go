@@ -49,7 +49,8 @@ func newSystem(
 	if err != nil {
 		return boot.System{}, nil, err
 	}
-	if err := errors.Join(runnersInstalled(cfg, installed), deciderInstalled(cfg)); err != nil {
+	if err := errors.Join(runnersInstalled(cfg, installed), deciderInstalled(cfg,
+		boot.Started(durable.OS(), o.directory))); err != nil {
 		return boot.System{}, nil, err
 	}
 	executor := pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"),

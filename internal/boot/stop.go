@@ -46,6 +46,7 @@ func (x *experiment) decisions(ctx context.Context, of string) (stop.Decisions, 
 	if err != nil {
 		return d, err
 	}
+	stop.Keep(&d, list.Records)
 	seen := stop.SeenOf(list.Records)
 	if d.Seen == seen || len(list.Records) == 0 || d.GivenUp() || d.Changed != "" {
 		return d, nil

@@ -17,6 +17,7 @@ import (
 	"krund/internal/durable/crashfs"
 	lab "krund/internal/experiment"
 	"krund/internal/pexec"
+	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/stop"
 )
@@ -269,5 +270,45 @@ func TestInterruptedDecision(t *testing.T) {
 	}
 	if _, err = Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); err != nil || asked != 9 {
 		t.Errorf("asked %d times, %v; want once more than there are executions", asked, err)
+	}
+}
+
+// TestRecordGoneAfterDecision: a record that a decision looked at is lost, and `krunctl repair`
+// makes its slot outstanding. The slot is run again, also if nothing can be decided any more.
+func TestRecordGoneAfterDecision(t *testing.T) {
+	for name, failure := range map[string]error{"decided again": nil, "not decided": errors.New("no krunctl")} {
+		t.Run(name, func(t *testing.T) {
+			cfg := parse(t, experimentText("executions = 5\nreboot = \"none\"")+stopping[0].sections)
+			s, fsys := newSimulated(t), crashfs.New("/lab")
+			s.outcome = finishing(s, 1)
+			run := func() string {
+				t.Helper()
+				_, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
+				got, endErr := ended(fsys)
+				if err := errors.Join(err, endErr, audit(fsys, cfg, nil)); err != nil {
+					t.Fatal(err)
+				}
+				return got
+			}
+			whole := run()
+			if flags, _, _ := strings.Cut(whole, "\n"); flags != stopping[0].want {
+				t.Fatal(whole)
+			}
+			const lost = 2 // of the key that was finished after three
+			name := results.Name{Slot: lost, Attempt: 1}
+			if err := fsys.Remove(dir + "/results/" + name.String()); err != nil {
+				t.Fatal(err)
+			}
+			mend(t, cfg, fsys)
+			if failure != nil {
+				s.decide = func(durable.FS) func(context.Context, string) ([]byte, error) {
+					return func(context.Context, string) ([]byte, error) { return nil, failure }
+				}
+			}
+			got := run()
+			if failure == nil && got != whole || !strings.HasPrefix(got, stopping[0].want) {
+				t.Errorf("%s, want %s", got, whole)
+			}
+		})
 	}
 }

@@ -82,6 +82,18 @@ func (d *Decisions) Replace(asked func(Group) bool, finished []Group) {
 	d.Groups = append(slices.DeleteFunc(d.Groups, asked), finished...)
 }
 
+// Keep removes from d the groups whose records are not all among those that exist: what was decided from a
+// lost or replaced record is not known any more.
+func Keep[N fmt.Stringer](d *Decisions, records []N) {
+	there := make(map[string]bool, len(records))
+	for _, n := range records {
+		there[n.String()] = true
+	}
+	d.Groups = slices.DeleteFunc(d.Groups, func(g Group) bool {
+		return slices.ContainsFunc(g.Records, func(name string) bool { return !there[name] })
+	})
+}
+
 // Of returns the decision about a key; nil if it was not finished.
 func (d Decisions) Of(key string) *Group {
 	for i := range d.Groups {
