@@ -44,7 +44,7 @@ func newSystem(
 	if why := autostart.Unavailable(mode, root); why != "" {
 		return boot.System{}, nil, fmt.Errorf("experiment.reboot = %q: %s", mode, why)
 	}
-	began := autostart.FindBoot(root)
+	began := autostart.FindBoot(root, autostart.SoftReboots(ctx, root))
 	installed, err := findInstalled(o.directory)
 	if err != nil {
 		return boot.System{}, nil, err

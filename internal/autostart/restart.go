@@ -1,11 +1,15 @@
 package autostart
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"runtime"
 	"strconv"
+	"strings"
+	"time"
 
+	"krund/internal/command"
 	"krund/internal/config"
 	"krund/internal/sysroot"
 )
@@ -13,6 +17,10 @@ import (
 // SoftCount is the name of the file, in the directory of runtime files, with the number of soft
 // reboots since the kernel started. It lasts as long as that kernel: a soft reboot keeps /run.
 const SoftCount = "soft-reboots"
+
+// MaxSoft bounds the number of soft reboots, which keeps the name of a boot within the room that the
+// schedule has for it.
+const MaxSoft = 999
 
 // kexecLoader is the type of boot loader that a kernel reports when another kernel has started it
 // by kexec_file_load(2) or kexec(8) (arch/x86/kernel/kexec-bzimage64.c:
@@ -25,16 +33,40 @@ type Boot struct {
 	Soft int    // soft reboots since the kernel started
 }
 
-// FindBoot returns how the present boot began. What cannot be read means a hardware boot.
-func FindBoot(root sysroot.Root) Boot {
-	if n, err := root.ReadInt("/run/krund/" + SoftCount); err == nil && n > 0 {
-		return Boot{Kind: config.RebootSoft, Soft: int(n)}
+// FindBoot returns how the present boot began. counted is the text of SoftReboots: systemd's number
+// has the soft reboots that a person asked for, too. What cannot be read means a hardware boot.
+func FindBoot(root sysroot.Root, counted string) Boot {
+	n, err := strconv.Atoi(strings.TrimSpace(counted))
+	if err != nil {
+		n = 0
+	}
+	if own, err := root.ReadInt("/run/krund/" + SoftCount); err == nil {
+		n = max(n, int(own))
+	}
+	if n > 0 {
+		return Boot{Kind: config.RebootSoft, Soft: min(n, MaxSoft)}
 	}
 	loader, err := root.ReadInt("/proc/sys/kernel/bootloader_type")
 	if err == nil && loader>>4 == kexecLoader {
 		return Boot{Kind: config.RebootKexec}
 	}
 	return Boot{Kind: config.RebootHardware}
+}
+
+// SoftReboots returns systemd's number of soft reboots since the kernel started, as systemd prints
+// it; "" if it does not count them. It does from version 256 on (SoftRebootsCount,
+// org.freedesktop.systemd1(5)).
+func SoftReboots(ctx context.Context, root sysroot.Root) string {
+	if !root.Exists("/run/systemd/system") {
+		return ""
+	}
+	const patience = 10 * time.Second
+	text, err := command.System{Timeout: patience}.Output(ctx, "systemctl", "show", "--value",
+		"--property=SoftRebootsCount")
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // Name returns a name of the boot that differs after each kind of restart: the kernel's name of it

@@ -33,24 +33,29 @@ func machine(t *testing.T, files map[string]string) sysroot.Root {
 func TestFindBoot(t *testing.T) {
 	const loader, soft = "proc/sys/kernel/bootloader_type", "run/krund/soft-reboots"
 	for _, c := range []struct {
-		name  string
-		files map[string]string
-		want  autostart.Boot
-		id    string
+		name    string
+		files   map[string]string
+		counted string
+		want    autostart.Boot
+		id      string
 	}{
-		{"unknown", nil, autostart.Boot{Kind: "hardware"}, "7f"},
-		{"GRUB", map[string]string{loader: "114\n"}, autostart.Boot{Kind: "hardware"}, "7f"},
-		{"PVH", map[string]string{loader: "176\n"}, autostart.Boot{Kind: "hardware"}, "7f"},
-		{"kexec", map[string]string{loader: "208\n"}, autostart.Boot{Kind: "kexec"}, "7f"},
-		{"soft", map[string]string{loader: "114\n", soft: "2\n"},
+		{"unknown", nil, "", autostart.Boot{Kind: "hardware"}, "7f"},
+		{"GRUB", map[string]string{loader: "114\n"}, "", autostart.Boot{Kind: "hardware"}, "7f"},
+		{"PVH", map[string]string{loader: "176\n"}, "", autostart.Boot{Kind: "hardware"}, "7f"},
+		{"kexec", map[string]string{loader: "208\n"}, "", autostart.Boot{Kind: "kexec"}, "7f"},
+		{"soft", map[string]string{loader: "114\n", soft: "2\n"}, "2\n",
 			autostart.Boot{Kind: "soft", Soft: 2}, "7f+2"},
-		{"soft after kexec", map[string]string{loader: "208\n", soft: "1\n"},
+		{"soft after kexec, not counted by systemd", map[string]string{loader: "208\n", soft: "1\n"}, "",
 			autostart.Boot{Kind: "soft", Soft: 1}, "7f+1"},
-		{"a soft reboot that was refused", map[string]string{loader: "208\n", soft: "0\n"},
+		{"soft, by hand", map[string]string{loader: "114\n"}, "1\n", autostart.Boot{Kind: "soft", Soft: 1}, "7f+1"},
+		{"soft, then by hand", map[string]string{soft: "2\n"}, "3\n", autostart.Boot{Kind: "soft", Soft: 3}, "7f+3"},
+		{"a soft reboot that was refused", map[string]string{loader: "208\n", soft: "0\n"}, "",
 			autostart.Boot{Kind: "kexec"}, "7f"},
-		{"damage", map[string]string{loader: "208\n", soft: "-3\n"}, autostart.Boot{Kind: "kexec"}, "7f"},
+		{"not an answer", nil, "n/a\n", autostart.Boot{Kind: "hardware"}, "7f"},
+		{"no number of reboots", nil, "2000000000\n", autostart.Boot{Kind: "soft", Soft: 999}, "7f+999"},
+		{"damage", map[string]string{loader: "208\n", soft: "-3\n"}, "", autostart.Boot{Kind: "kexec"}, "7f"},
 	} {
-		got := autostart.FindBoot(machine(t, c.files))
+		got := autostart.FindBoot(machine(t, c.files), c.counted)
 		if got != c.want || got.Name("7f") != c.id || got.Name("") != "" {
 			t.Errorf("%s: %+v named %q, want %+v named %q", c.name, got, got.Name("7f"), c.want, c.id)
 		}

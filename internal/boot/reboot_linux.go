@@ -109,8 +109,8 @@ func kexec(ctx context.Context, root sysroot.Root) error {
 // softReboot counts a soft reboot in the directory of runtime files, which outlasts it, and asks
 // for it.
 func softReboot(ctx context.Context, root sysroot.Root) error {
-	before := autostart.FindBoot(root).Soft
-	if before >= maxSoft {
+	before := autostart.FindBoot(root, autostart.SoftReboots(ctx, root)).Soft
+	if before >= autostart.MaxSoft {
 		return fmt.Errorf("this kernel has seen %d soft reboots", before)
 	}
 	file, err := directory.RuntimeFile(durable.OS(), autostart.SoftCount, directory.RuntimeDirs()...)
@@ -125,9 +125,6 @@ func softReboot(ctx context.Context, root sysroot.Root) error {
 	}
 	return nil
 }
-
-// maxSoft keeps the name of a boot within the room that the schedule has for it.
-const maxSoft = 999
 
 func writeCount(file string, n int) error {
 	return durable.WriteFile(durable.OS(), file, []byte(strconv.Itoa(n)+"\n"), 0o600)
