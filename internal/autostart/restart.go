@@ -18,8 +18,8 @@ import (
 // reboots since the kernel started. It lasts as long as that kernel: a soft reboot keeps /run.
 const SoftCount = "soft-reboots"
 
-// MaxSoft bounds the number of soft reboots, which keeps the name of a boot within the room that the
-// schedule has for it.
+// MaxSoft bounds the number of soft reboots, which keeps the name of a boot within the room that
+// the schedule has for it.
 const MaxSoft = 999
 
 // kexecLoader is the type of boot loader that a kernel reports when another kernel has started it

@@ -276,7 +276,7 @@ func TestInterruptedDecision(t *testing.T) {
 // TestRecordGoneAfterDecision: a record that a decision looked at is lost, and `krunctl repair`
 // makes its slot outstanding. The slot is run again, also if nothing can be decided any more.
 func TestRecordGoneAfterDecision(t *testing.T) {
-	for name, failure := range map[string]error{"decided again": nil, "not decided": errors.New("no krunctl")} {
+	for name, failure := range map[string]error{"decided": nil, "not decided": errors.New("no krunctl")} {
 		t.Run(name, func(t *testing.T) {
 			cfg := parse(t, experimentText("executions = 5\nreboot = \"none\"")+stopping[0].sections)
 			s, fsys := newSimulated(t), crashfs.New("/lab")

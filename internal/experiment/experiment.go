@@ -112,8 +112,8 @@ func (e Experiment) Config(host string) (*config.Config, error) {
 }
 
 // ParseConfig reads the configuration at path for the machine called host. The files that it refers
-// to need not exist, and an experiment that was started with this text need not be fit to start. The
-// error is a UsageError when path is not a configuration, and wraps
+// to need not exist, and an experiment that was started with this text need not be fit to start.
+// The error is a UsageError when path is not a configuration, and wraps
 // config.Errors when the configuration has mistakes.
 func ParseConfig(fsys durable.FS, path, host string) (*config.Config, error) {
 	if !strings.HasSuffix(path, ".toml") {

@@ -82,8 +82,8 @@ func (d *Decisions) Replace(asked func(Group) bool, finished []Group) {
 	d.Groups = append(slices.DeleteFunc(d.Groups, asked), finished...)
 }
 
-// Keep removes from d the groups whose records are not all among those that exist: what was decided from a
-// lost or replaced record is not known any more.
+// Keep removes from d the groups whose records are not all among those that exist: what was decided
+// from a lost or replaced record is not known any more.
 func Keep[N fmt.Stringer](d *Decisions, records []N) {
 	there := make(map[string]bool, len(records))
 	for _, n := range records {
