@@ -25,7 +25,8 @@ see one that is given by --token in the list of processes. The hub answers with 
 of this machine's own, which can do nothing but ship its records. Joining again gives
 this machine another token and ends the former one; if a machine of this name has
 joined or was seen within an hour, or runs an experiment, it takes --replace: two hosts
-may have the same name by mistake.
+may have the same name by mistake. The place of a machine that the hub has seen is for
+the machine that still has its token in hub.toml, and for tokens with the role admin.
 
 To leave the hub, remove /etc/krund/hub.toml and disable the timer.
 
@@ -77,7 +78,13 @@ func (a *app) join(ctx context.Context, address string, o joinOptions) error {
 	if o.name == "" {
 		o.name = a.host
 	}
-	answer, err := client.Join(ctx, api.JoinRequest{Name: o.name, Pool: o.pool, Replace: o.replace})
+	request := api.JoinRequest{Name: o.name, Pool: o.pool, Replace: o.replace}
+	before, err := ship.LoadHub(a.fsys, a.hubFile)
+	known := err == nil
+	if known && before.URL == client.URL { // no other hub gets the token
+		request.Former = before.Token
+	}
+	answer, err := client.Join(ctx, request)
 	if err != nil {
 		return err
 	}
@@ -86,7 +93,7 @@ func (a *app) join(ctx context.Context, address string, o joinOptions) error {
 			o.name, answer.ID, answer.Replaced)
 	}
 	h := ship.Hub{URL: client.URL, Token: answer.Token, Deadline: "30s"}
-	if before, err := ship.LoadHub(a.fsys, a.hubFile); err == nil {
+	if known {
 		h.Allow, h.Deadline = before.Allow, cmp.Or(before.Deadline, h.Deadline) // the owner's decisions
 	}
 	if err := h.Store(a.fsys, a.hubFile); err != nil {

@@ -112,22 +112,28 @@ func (a *app) shipOne(ctx context.Context, arg string, idle bool) error {
 	work := ship.Experiment{Directory: f.Directory, Client: client, Name: name, Progress: progress,
 		Status: a.machineStatus(ctx)}
 	var sent int
-	var orders api.Orders
-	err = ship.Try(ctx, sysroot.RealClock{}, func(ctx context.Context) error {
-		result, err := work.Ship(ctx)
-		sent, orders = sent+result.Sent, result.Orders
+	var result ship.Result
+	err = ship.Try(ctx, sysroot.RealClock{}, func(ctx context.Context) (err error) {
+		result, err = work.Ship(ctx)
+		sent += result.Sent
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	a.line("shipped", "%s of %s to %s", display.Count(sent, "record"), f.Dir(), client.URL)
-	if progress.Ended && orders.Request == "" {
+	if result.Deleted {
+		a.line("deleted", "%s was deleted on the hub, and is not shipped any more; it stays here", f.Dir())
+	}
+	if result.Deleted || progress.Ended && result.Orders.Request == "" {
 		if err := known.Remove(dir); err != nil {
 			return err
 		}
 	}
-	return a.follow(f, orders.Request)
+	if result.Deleted && progress.Ended {
+		return nil // there is nothing to stop
+	}
+	return a.follow(f, result.Orders.Request)
 }
 
 // abandoned reports whether an experiment will not go on by itself, because its unit is disabled:

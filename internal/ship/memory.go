@@ -18,6 +18,7 @@ type Memory struct {
 	Hub        string            `json:"hub"`        // its address; another hub has nothing yet
 	Experiment string            `json:"experiment"` // its id; "" before the first receipt
 	Given      bool              `json:"given"`      // the experiment came from the hub
+	Deleted    bool              `json:"deleted"`    // and was deleted there: nothing more is sent
 	Config     string            `json:"config"`     // config_hash of what was shipped
 	Created    string            `json:"created"`    // of the schedule that was shipped
 	Received   []Range           `json:"received"`
@@ -36,7 +37,7 @@ const memoryFormat = 1
 // Load reads the memory of what the hub at this address has. Without a file, after damage, or with
 // another hub, it is empty.
 func Load(fsys durable.FS, path, hub string) (Memory, error) {
-	empty := Memory{Format: memoryFormat, Hub: hub, Files: map[string]string{}}
+	empty := Memory{Hub: hub}.empty()
 	text, err := durable.ReadSmallFile(fsys, path, api.MaxJSON)
 	if errors.Is(err, fs.ErrNotExist) {
 		return empty, nil
@@ -49,6 +50,12 @@ func Load(fsys durable.FS, path, hub string) (Memory, error) {
 		return empty, nil
 	}
 	return m, nil
+}
+
+// empty returns a memory of the same experiment of which the hub has nothing.
+func (m Memory) empty() Memory {
+	return Memory{Format: memoryFormat, Hub: m.Hub, Created: m.Created, Config: m.Config,
+		Files: map[string]string{}}
 }
 
 // Store writes the memory durably.

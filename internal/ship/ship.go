@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,31 +39,66 @@ type Experiment struct {
 
 // Result is what a shipment achieved.
 type Result struct {
-	Sent   int        // records that the hub has confirmed, new to it or not
-	Orders api.Orders // what the machine is to do
+	Sent    int        // records that the hub has confirmed, new to it or not
+	Orders  api.Orders // what the machine is to do
+	Deleted bool       // the experiment was deleted on the hub, which gets nothing of it any more
 }
 
 // Ship sends the records that the hub does not have, and the other files that have changed, in
 // requests of bounded size. It ends with ctx; what the hub has confirmed until then is remembered.
 // Several may run at the same time: the hub stores a record once.
+//
+// Of an experiment that was deleted on the hub, only the state of the machine is sent; one that was
+// given by the hub is to stop then. An experiment that the hub does not know, because an older
+// database was restored or the machine has joined under another name, is sent from its beginning.
 func (x Experiment) Ship(ctx context.Context) (Result, error) {
-	var result Result
 	path := x.Directory.Hub()
 	memory, err := Load(x.Directory.FS(), path, x.Client.URL)
 	if err != nil {
-		return result, err
+		return Result{}, err
 	}
 	about, err := x.identify(&memory)
 	if err != nil {
+		return Result{}, err
+	}
+	if memory.Deleted {
+		return x.onlyStatus(ctx)
+	}
+	result, err := x.ship(ctx, about, &memory)
+	var answer *api.Error
+	if !errors.As(err, &answer) || about.ID == "" {
 		return result, err
 	}
+	switch answer.Status {
+	case http.StatusGone:
+		result.Deleted, memory.Deleted = true, true
+		if memory.Given {
+			result.Orders.Request = api.RequestStop
+		}
+		return result, memory.Store(x.Directory.FS(), path)
+	case http.StatusNotFound:
+		memory, about.ID = memory.empty(), ""
+		return x.ship(ctx, about, &memory)
+	}
+	return result, err
+}
+
+// onlyStatus reports that the machine is busy with something that the hub does not want.
+func (x Experiment) onlyStatus(ctx context.Context) (Result, error) {
+	x.Status.Busy = true
+	_, err := x.Client.Ship(ctx, api.Ship{Status: x.Status}, nil)
+	return Result{Deleted: true}, err
+}
+
+func (x Experiment) ship(ctx context.Context, about api.Experiment, memory *Memory) (result Result, err error) {
+	path := x.Directory.Hub()
 	list, err := results.NewReader(x.Directory.FS(), x.Directory.Results()).List()
 	if err != nil {
 		return result, err
 	}
-	left := x.contents(list, memory)
+	left := x.contents(list, *memory)
 	if memory.Experiment == "" && len(list.Records)+len(list.Replaced) > 0 {
-		if left, err = x.ask(ctx, &about, &memory, list); err != nil {
+		if left, err = x.ask(ctx, &about, memory, list); err != nil {
 			return result, err
 		}
 	}
@@ -71,7 +107,7 @@ func (x Experiment) Ship(ctx context.Context) (Result, error) {
 		if err != nil {
 			return result, err
 		}
-		files, err := x.files(list.Replaced, memory)
+		files, err := x.files(list.Replaced, *memory)
 		if err != nil {
 			return result, err
 		}
@@ -112,8 +148,7 @@ func (x Experiment) identify(m *Memory) (api.Experiment, error) {
 	if m.Created != about.Created || m.Config != about.ConfigHash {
 		given := m.Given && m.Created == "" // the hub gave it, and nothing was shipped yet
 		id := m.Experiment
-		*m = Memory{Format: memoryFormat, Hub: m.Hub, Files: map[string]string{}, Created: about.Created,
-			Config: about.ConfigHash}
+		*m = Memory{Hub: m.Hub, Created: about.Created, Config: about.ConfigHash}.empty()
 		if given {
 			m.Experiment, m.Given = id, true
 		}

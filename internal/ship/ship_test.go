@@ -1,6 +1,8 @@
 package ship_test
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -13,6 +15,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/hub/api"
+	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
 	"krund/internal/key"
@@ -136,6 +139,58 @@ func testShip(t *testing.T, at string) {
 	if err != nil || string(text) != old.String()+"\n" {
 		t.Errorf("replaced: %q, %v", text, err)
 	}
+}
+
+// TestShipDeleted: an experiment is deleted on the hub while the machine was silent. The machine
+// notices, remembers that, keeps its records, and reports only itself from then on.
+func TestShipDeleted(t *testing.T) { dbtest.OnEach(t, testShipDeleted) }
+
+func testShipDeleted(t *testing.T, at string) {
+	for _, given := range []bool{false, true} {
+		h := hubtest.On(t, at)
+		m := h.Machine(t, fmt.Sprint("lab", given))
+		d := begin(t, durable.OS(), t.TempDir())
+		record(t, d, 0, 1)
+		id, _ := send(t, d, m)
+		memory, err := ship.Load(d.FS(), d.Hub(), m.URL)
+		memory.Given = given
+		if err := errors.Join(err, memory.Store(d.FS(), d.Hub()), remove(t, h, id)); err != nil {
+			t.Fatal(err)
+		}
+		record(t, d, 1, 1)
+		x := ship.Experiment{Directory: d, Client: m, Name: "warmup"}
+		want := ship.Result{Deleted: true}
+		if given {
+			want.Orders.Request = api.RequestStop
+		}
+		if got, err := x.Ship(t.Context()); err != nil || got != want {
+			t.Errorf("given %v: %+v, %v; want %+v", given, got, err, want)
+		}
+		if got, err := x.Ship(t.Context()); err != nil || got != (ship.Result{Deleted: true}) {
+			t.Errorf("again: %+v, %v", got, err)
+		}
+		if _, err := h.DB.Experiment(t.Context(), id); !errors.Is(err, database.ErrMissing) {
+			t.Errorf("the experiment is on the hub again: %v", err)
+		}
+		other := ship.Experiment{Directory: d, Client: h.Machine(t, fmt.Sprint("other", given)), Name: "warmup"}
+		memory.Given = false
+		if err := memory.Store(d.FS(), d.Hub()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := other.Ship(t.Context()); err != nil || got.Deleted || got.Sent != 2 {
+			t.Errorf("under the name of another machine: %+v, %v; want both records sent", got, err)
+		}
+	}
+}
+
+// remove gives all parts of an experiment up and deletes it.
+func remove(t *testing.T, h *hubtest.Hub, id string) error {
+	return h.DB.Update(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `UPDATE shares SET state = 'failed' WHERE experiment = $1`, id)
+		err = errors.Join(err, h.DB.SetState(t.Context(), tx, database.Experiment{ID: id, State: "failed"}))
+		_, _, deleted := h.DB.DeleteExperiment(t.Context(), tx, id, func(database.Experiment) string { return "t" })
+		return errors.Join(err, deleted)
+	})
 }
 
 // TestShipCut cuts the machine's power in each operation on its disk while it ships: the hub has

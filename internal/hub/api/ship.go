@@ -158,6 +158,8 @@ type JoinRequest struct {
 	Pool string `json:"pool,omitempty"`
 	// Replace confirms that a machine of this name, if there is one, leaves the hub.
 	Replace bool `json:"replace,omitempty"`
+	// Former is the token that this machine has of the hub: it proves that the name is its own.
+	Former string `json:"former,omitempty"`
 }
 
 // JoinAnswer has the machine's own token.

@@ -85,6 +85,11 @@ type ShareState struct {
 // Ended reports whether nothing of the experiment remains to be run.
 func (s State) Ended() bool { return s.State != "queued" && s.State != "running" }
 
+// RoleMessage changes the role of a user.
+type RoleMessage struct {
+	Role string `json:"role"` // reader, user or admin
+}
+
 // RequestMessage asks the machines of an experiment for something.
 type RequestMessage struct {
 	Request string `json:"request"` // hold, resume or stop

@@ -100,10 +100,10 @@ func (db *DB) Targets(ctx context.Context, target string) (n int64, err error) {
 	return n, err
 }
 
-// Overdue returns the running shares whose lease has ended.
-func (db *DB) Overdue(ctx context.Context) ([]Share, error) {
+// Leased returns the running shares that have a lease, those first whose lease ends first.
+func (db *DB) Leased(ctx context.Context) ([]Share, error) {
 	return list(ctx, db.Read, scanShare, `SELECT `+shareColumns+` FROM shares
-		WHERE state = 'running' AND lease > 0 AND lease < $1 ORDER BY lease`, stamp(db.now()))
+		WHERE state = 'running' AND lease > 0 ORDER BY lease`)
 }
 
 // Looked returns when a process of the hub has looked for overdue shares before, and stores that

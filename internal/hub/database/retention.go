@@ -77,6 +77,17 @@ func (db *DB) Collect(ctx context.Context, before time.Time, limit int, remove f
 	return n, err
 }
 
+// ErrDeleted is the error for a machine's part of an experiment that was deleted.
+var ErrDeleted = errors.New("the experiment was deleted on the hub; the machine keeps its records")
+
+// Deleted reports whether a machine had a part of an experiment that was deleted.
+func (db *DB) Deleted(ctx context.Context, tx *sql.Tx, experiment, machine string) (bool, error) {
+	var n int
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM deleted WHERE experiment = $1 AND machine = $2`,
+		experiment, machine).Scan(&n)
+	return n > 0, err
+}
+
 // DeleteExperiment removes an experiment with all rows that belong to it, and returns it and how
 // many records it had. Blobs that nothing else refers to become garbage, and so does tables, the
 // directory of its tables. The error wraps ErrRuns if it has not ended.
@@ -109,6 +120,8 @@ func (db *DB) DeleteExperiment(ctx context.Context, tx *sql.Tx, id string, table
 		{`DELETE FROM points WHERE experiment = $1`, []any{id}},
 		{`DELETE FROM reduced WHERE experiment = $1`, []any{id}},
 		{`DELETE FROM alerts WHERE experiment = $1`, []any{id}},
+		{`INSERT INTO deleted (experiment, machine, at) SELECT experiment, machine, $2::BIGINT FROM shares
+			WHERE experiment = $1 ON CONFLICT (experiment, machine) DO NOTHING`, []any{id, now}},
 		{`DELETE FROM shares WHERE experiment = $1`, []any{id}},
 		{`DELETE FROM experiments WHERE id = $1`, []any{id}},
 	} {

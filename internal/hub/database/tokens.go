@@ -135,6 +135,14 @@ func (db *DB) PutUser(ctx context.Context, tx *sql.Tx, u User) error {
 	return nil
 }
 
+// SetRole changes the role of a user. The error wraps ErrMissing if there is none.
+func (db *DB) SetRole(ctx context.Context, name string, role access.Role) error {
+	return db.Update(ctx, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `UPDATE users SET role = $2 WHERE name = $1`, name, role)
+		return affected(result, err, "user "+name)
+	})
+}
+
 // FindUser returns the user with this subject, or without a subject, of this name. With a subject
 // that is unknown, it returns the user of this name, who may have another. The error wraps
 // ErrMissing if there is none.

@@ -73,13 +73,18 @@ func (q Queue) missed(ctx context.Context, late database.Share, c Config, insert
 // look handles all shares whose lease has ended, and the experiments whose open parts no machine
 // will begin.
 func (q Queue) look(ctx context.Context, c Config, insert insert) error {
-	late, err := q.DB.Overdue(ctx)
+	leased, err := q.DB.Leased(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, share := range late {
-		errs = append(errs, q.missed(ctx, share, c, insert))
+	for _, share := range leased {
+		switch now := q.DB.Now(); {
+		case share.Lease.Before(now):
+			errs = append(errs, q.missed(ctx, share, c, insert))
+		case share.Lease.After(now.Add(leaseOf(progressOf(share)))):
+			errs = append(errs, q.renew(ctx, share))
+		}
 	}
 	unfinished, err := q.DB.Unfinished(ctx)
 	errs = append(errs, err)
@@ -92,24 +97,33 @@ func (q Queue) look(ctx context.Context, c Config, insert insert) error {
 // excuse gives the shares whose lease has ended another one: the hub could not hear the machines
 // until now.
 func (q Queue) excuse(ctx context.Context) error {
-	late, err := q.DB.Overdue(ctx)
+	leased, err := q.DB.Leased(ctx)
 	if err != nil {
 		return err
 	}
-	for _, share := range late {
-		err = errors.Join(err, q.DB.Update(ctx, func(tx *sql.Tx) error {
-			if _, _, err := q.DB.Lock(ctx, tx, share.Experiment); err != nil {
-				return err
-			}
-			now, err := q.DB.Share(ctx, tx, share.Experiment, share.Machine)
-			if err != nil || now.State != database.Running || now.Lease.After(q.DB.Now()) {
-				return err
-			}
-			now.Lease = q.DB.Now().Add(min(leaseOf(progressOf(now)), leaseUnknown))
-			return q.DB.PutShare(ctx, tx, now)
-		}))
+	for _, share := range leased {
+		if share.Lease.Before(q.DB.Now()) {
+			err = errors.Join(err, q.renew(ctx, share))
+		}
 	}
 	return err
+}
+
+// renew gives a share another lease unless its machine has reported in the meantime. That a lease
+// is longer than any that is given shows that the hub's clock was set back since: a machine that is
+// silent must not keep the part until that time.
+func (q Queue) renew(ctx context.Context, share database.Share) error {
+	return q.DB.Update(ctx, func(tx *sql.Tx) error {
+		if _, _, err := q.DB.Lock(ctx, tx, share.Experiment); err != nil {
+			return err
+		}
+		now, err := q.DB.Share(ctx, tx, share.Experiment, share.Machine)
+		if err != nil || now.State != database.Running || !now.Lease.Equal(share.Lease) {
+			return err
+		}
+		now.Lease = q.DB.Now().Add(min(leaseOf(progressOf(now)), leaseUnknown))
+		return q.DB.PutShare(ctx, tx, now)
+	})
 }
 
 // lookEvery is how often it is done. It is small beside a lease. After longestGap without a look,

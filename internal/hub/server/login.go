@@ -156,6 +156,27 @@ func (s *Server) removeUser(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, http.StatusOK, map[string]string{"removed": name})
 }
 
+// setRole changes the role of a user, whose tokens permit no more than it from then on.
+func (s *Server) setRole(w http.ResponseWriter, r *http.Request) {
+	var message api.RoleMessage
+	name, role := r.PathValue("name"), access.Role("")
+	err := s.read(w, r, &message)
+	if role = access.Role(message.Role); err == nil && !role.Includes(access.Reader) {
+		err = refuse(fmt.Errorf("the role must be %s, %s or %s", access.Reader, access.User, access.Admin))
+	}
+	if err == nil && name == access.From(r.Context()).Name { // an admin remains
+		err = failure{http.StatusConflict, "this is your own name; another administrator can change its role"}
+	}
+	if err == nil {
+		err = s.DB.SetRole(r.Context(), name, role)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.answer(w, r, http.StatusOK, map[string]string{"name": name, "role": message.Role})
+}
+
 // provider is the provider of OpenID Connect, found when it is first needed, so that the hub starts
 // without it.
 func (s *Server) provider(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {

@@ -80,7 +80,28 @@ func (s *Server) replaces(ctx context.Context, tx *sql.Tx, request api.JoinReque
 		return "", failure{http.StatusConflict, fmt.Sprintf("machine %q (%s) %s; if this is the same "+
 			"machine, or replaces it, add --replace; else choose another --name", m.Name, m.ID, what)}
 	}
-	return seen, nil
+	if seen != "" {
+		err = s.mayReplace(ctx, m, request.Former)
+	}
+	return seen, err
+}
+
+// mayReplace refuses the name of a machine that the hub has seen to who has only a token to join:
+// it is given to every machine, and would get the experiments of any other.
+func (s *Server) mayReplace(ctx context.Context, m database.Machine, former string) error {
+	if access.From(ctx).Role == access.Admin {
+		return nil
+	}
+	who, err := s.DB.Who(ctx, former)
+	if err != nil && !errors.Is(err, database.ErrMissing) {
+		return err
+	}
+	if err != nil || who.ID != m.ID {
+		return failure{http.StatusForbidden, fmt.Sprintf("machine %q (%s) is known; to take its place, join "+
+			"where /etc/krund/hub.toml still has its token, or with a token that has the role admin; else "+
+			"choose another --name", m.Name, m.ID)}
+	}
+	return nil
 }
 
 func later(a, b time.Time) time.Time {
@@ -280,6 +301,11 @@ func (s *Server) share(ctx context.Context, tx *sql.Tx, machine access.Identity,
 	share, err := s.DB.Share(ctx, tx, id, machine.ID)
 	if x.ID == "" && errors.Is(err, database.ErrMissing) {
 		return database.Share{Experiment: id, Machine: machine.ID, Count: 1, State: database.Running}, nil
+	}
+	if errors.Is(err, database.ErrMissing) {
+		if deleted, wrong := s.DB.Deleted(ctx, tx, id, machine.ID); deleted || wrong != nil {
+			return share, errors.Join(wrong, fmt.Errorf("experiment %s: %w", id, database.ErrDeleted))
+		}
 	}
 	return share, err
 }

@@ -70,7 +70,44 @@ func testJoinAtOnce(t *testing.T, at string) {
 	if n := joined.Load(); n != 1 {
 		t.Errorf("%d hosts have joined under the same name", n)
 	}
-	if _, err := join.Join(t.Context(), api.JoinRequest{Name: "localhost", Replace: true}); err != nil {
-		t.Errorf("confirmed: %v", err)
+}
+
+// TestReplace: a token to join, which every machine gets, does not take over a machine that the hub
+// knows, however long that was silent. The machine itself may join again, and an admin may replace
+// it. A machine that was never seen has nothing to take over: its answer may have been lost.
+func TestReplace(t *testing.T) { dbtest.OnEach(t, testReplace) }
+
+func testReplace(t *testing.T, at string) {
+	h := hubtest.On(t, at)
+	join, admin := h.Client(t, "", access.Join), h.Client(t, "boss", access.Admin)
+	other := h.Machine(t, "lab2")
+	first, err := join.Join(t.Context(), api.JoinRequest{Name: "lab1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := join.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true})
+	if err != nil {
+		t.Errorf("it was never seen: %v", err)
+	}
+	m := &api.Client{URL: h.URL, Token: again.Token}
+	if _, err := m.Ship(t.Context(), api.Ship{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, former := range []string{"", "x", first.Token, other.Token, join.Token, admin.Token} {
+		_, err := join.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true, Former: former})
+		var refused *api.Error
+		if !errors.As(err, &refused) || refused.Status != http.StatusForbidden {
+			t.Errorf("with the token %.9q: %v", former, err)
+		}
+	}
+	if _, err := m.Ship(t.Context(), api.Ship{}, nil); err != nil {
+		t.Errorf("the machine afterwards: %v", err)
+	}
+	_, err = join.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true, Former: again.Token})
+	if err != nil {
+		t.Errorf("the machine itself: %v", err)
+	}
+	if _, err := admin.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true}); err != nil {
+		t.Errorf("an admin: %v", err)
 	}
 }

@@ -75,6 +75,7 @@ func (s *Server) Routes() []Route {
 		{"GET " + api.PathExperiments + "/{id}/results", access.Reader, s.results},
 		{"POST " + api.PathExperiments + "/{id}/request", access.User, s.request},
 		{"DELETE " + api.PathExperiments + "/{id}", access.User, s.remove},
+		{"PUT " + api.PathUsers + "/{name}", access.Admin, s.setRole},
 		{"DELETE " + api.PathUsers + "/{name}", access.Admin, s.removeUser},
 	}
 	if s.Login.OIDC != nil {
@@ -206,6 +207,8 @@ func status(err error) (int, bool) {
 		return http.StatusRequestEntityTooLarge, true
 	case errors.Is(err, database.ErrMissing), errors.Is(err, store.ErrMissing):
 		return http.StatusNotFound, true
+	case errors.Is(err, database.ErrDeleted):
+		return http.StatusGone, true
 	case errors.Is(err, database.ErrConflict), errors.Is(err, database.ErrRuns):
 		return http.StatusConflict, true
 	case errors.Is(err, store.ErrHash), errors.Is(err, io.ErrUnexpectedEOF):
