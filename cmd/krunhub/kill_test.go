@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -43,8 +44,8 @@ var (
 func TestMain(m *testing.M) {
 	if data := os.Getenv("KRUNHUB_TEST_DATA"); data != "" {
 		os.Exit(run(context.Background(), []string{"serve", "--data", data, "--listen",
-			os.Getenv("KRUNHUB_TEST_LISTEN"), "--database", os.Getenv("KRUNHUB_TEST_DATABASE")}, os.Stdout,
-			io.Discard))
+			os.Getenv("KRUNHUB_TEST_LISTEN"), "--database", os.Getenv("KRUNHUB_TEST_DATABASE"),
+			"--store", os.Getenv("KRUNHUB_TEST_STORE")}, os.Stdout, io.Discard))
 	}
 	os.Exit(m.Run())
 }
@@ -57,6 +58,7 @@ type lab struct {
 	token   string // of the admin
 
 	database string // its location; "": embedded
+	store    string // s3+http://...; "": files
 
 	mu    sync.Mutex
 	hub   *exec.Cmd
@@ -71,7 +73,7 @@ type lab struct {
 func (l *lab) start() {
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), "KRUNHUB_TEST_DATA="+l.data, "KRUNHUB_TEST_LISTEN=127.0.0.1:0",
-		"KRUNHUB_TEST_DATABASE="+l.database)
+		"KRUNHUB_TEST_DATABASE="+l.database, "KRUNHUB_TEST_STORE="+l.store)
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()
@@ -171,9 +173,16 @@ func (c *counted) Read(p []byte) (int, error) {
 	return c.ReadCloser.Read(p)
 }
 
-// machine measures: each record is shipped before the next one is made.
-func (l *lab) machine(ctx context.Context, name, parent string) error {
-	admin := &api.Client{URL: "http://hub", Token: l.token, HTTP: &http.Client{Transport: l}}
+// client returns a client of the hub whose requests count.
+func (l *lab) client(token string) *api.Client {
+	return &api.Client{URL: "http://hub", Token: token, HTTP: &http.Client{Transport: l}}
+}
+
+// machine measures: each record is shipped before the next one is made, to all labs at once. They
+// are processes of one hub.
+func machine(ctx context.Context, name, parent string, labs ...*lab) error {
+	l := labs[0]
+	admin := l.client(l.token)
 	var joined api.JoinAnswer
 	err := ship.Try(ctx, l, func(ctx context.Context) (err error) {
 		// An answer may be lost, and the machine has joined nevertheless.
@@ -189,14 +198,23 @@ func (l *lab) machine(ctx context.Context, name, parent string) error {
 			Order: "round-robin", Seed: 1}
 		err = schedule.Create(durable.OS(), d.Schedule(), header, *records, plan(*records))
 	}
-	client := &api.Client{URL: admin.URL, Token: joined.Token, HTTP: admin.HTTP}
 	for slot := 0; slot < *records && err == nil; slot++ {
 		file := filepath.Join(d.Results(), results.Name{Slot: slot, Attempt: 1}.String())
 		if err := os.WriteFile(file, content(name, int64(slot)), 0o644); err != nil {
 			return err
 		}
-		x := ship.Experiment{Directory: d, Client: client, Name: "x"}
-		err = ship.Try(ctx, l, func(ctx context.Context) error { _, err := x.Ship(ctx); return err })
+		left := *records - slot - 1
+		progress := api.Progress{Slots: *records, Completed: slot + 1, Left: left, Ended: left == 0}
+		errs := make([]error, len(labs))
+		var all sync.WaitGroup
+		for i, l := range labs {
+			x := ship.Experiment{Directory: d, Client: l.client(joined.Token), Name: "x", Progress: progress}
+			all.Go(func() {
+				errs[i] = ship.Try(ctx, l, func(ctx context.Context) error { _, err := x.Ship(ctx); return err })
+			})
+		}
+		all.Wait()
+		err = errors.Join(errs...)
 	}
 	return err
 }
@@ -229,7 +247,7 @@ func TestKill(t *testing.T) {
 	parent := t.TempDir()
 	for i := range *machines {
 		ships.Go(func() {
-			if err := l.machine(t.Context(), fmt.Sprintf("lab%d", i), parent); err != nil {
+			if err := machine(t.Context(), fmt.Sprintf("lab%d", i), parent, l); err != nil {
 				t.Errorf("lab%d: %v", i, err)
 			}
 		})
@@ -242,19 +260,21 @@ func TestKill(t *testing.T) {
 	if *kills-l.left < *kills/2 {
 		t.Errorf("the hub was killed %d times only", *kills-l.left)
 	}
-	total := l.verify()
+	total := l.verify(filepath.Join(l.data, "hub.sqlite"), func() (store.Store, error) {
+		return store.OpenDirectory(durable.OS(), filepath.Join(l.data, "blobs"))
+	})
 	t.Logf("%d kills, %d records of %d machines: 0 lost, 0 twice", *kills-l.left, total, *machines)
 }
 
 // verify looks for every record in the database and the store, and returns how many there are.
-func (l *lab) verify() (total int) {
+func (l *lab) verify(location string, open func() (store.Store, error)) (total int) {
 	ctx := l.t.Context()
-	db, err := database.Open(ctx, filepath.Join(l.data, "hub.sqlite"), sysroot.RealClock{}.Now)
+	db, err := database.Open(ctx, location, sysroot.RealClock{}.Now)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	defer db.Close()
-	blobs, err := store.OpenDirectory(durable.OS(), filepath.Join(l.data, "blobs"))
+	blobs, err := open()
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -267,6 +287,9 @@ func (l *lab) verify() (total int) {
 		shares, err := db.SharesOn(ctx, m.ID, 2)
 		if err != nil || len(shares) != 1 {
 			l.t.Fatalf("%s: %d experiments, %v; want 1", name, len(shares), err)
+		}
+		if shares[0].State != database.Done {
+			l.t.Errorf("%s: the experiment is %s", name, shares[0].State)
 		}
 		rows, err := db.Records(ctx, shares[0].Experiment, m.ID, 0, 1<<20)
 		if err != nil || len(rows) != *records {
