@@ -210,7 +210,10 @@ func machine(ctx context.Context, name, parent string, labs ...*lab) error {
 		for i, l := range labs {
 			x := ship.Experiment{Directory: d, Client: l.client(joined.Token), Name: "x", Progress: progress}
 			all.Go(func() {
-				errs[i] = ship.Try(ctx, l, func(ctx context.Context) error { _, err := x.Ship(ctx); return err })
+				errs[i] = ship.Try(ctx, l, func(ctx context.Context) error {
+					_, err := x.Ship(ctx)
+					return err
+				})
 			})
 		}
 		all.Wait()

@@ -90,7 +90,8 @@ func (x Experiment) onlyStatus(ctx context.Context) (Result, error) {
 	return Result{Deleted: true}, err
 }
 
-func (x Experiment) ship(ctx context.Context, about api.Experiment, memory *Memory) (result Result, err error) {
+func (x Experiment) ship(ctx context.Context, about api.Experiment, memory *Memory) (
+	result Result, err error) {
 	path := x.Directory.Hub()
 	list, err := results.NewReader(x.Directory.FS(), x.Directory.Results()).List()
 	if err != nil {

@@ -172,12 +172,12 @@ func testShipDeleted(t *testing.T, at string) {
 		if _, err := h.DB.Experiment(t.Context(), id); !errors.Is(err, database.ErrMissing) {
 			t.Errorf("the experiment is on the hub again: %v", err)
 		}
-		other := ship.Experiment{Directory: d, Client: h.Machine(t, fmt.Sprint("other", given)), Name: "warmup"}
+		x.Client = h.Machine(t, fmt.Sprint("other", given))
 		memory.Given = false
 		if err := memory.Store(d.FS(), d.Hub()); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := other.Ship(t.Context()); err != nil || got.Deleted || got.Sent != 2 {
+		if got, err := x.Ship(t.Context()); err != nil || got.Deleted || got.Sent != 2 {
 			t.Errorf("under the name of another machine: %+v, %v; want both records sent", got, err)
 		}
 	}
@@ -188,7 +188,8 @@ func remove(t *testing.T, h *hubtest.Hub, id string) error {
 	return h.DB.Update(t.Context(), func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(t.Context(), `UPDATE shares SET state = 'failed' WHERE experiment = $1`, id)
 		err = errors.Join(err, h.DB.SetState(t.Context(), tx, database.Experiment{ID: id, State: "failed"}))
-		_, _, deleted := h.DB.DeleteExperiment(t.Context(), tx, id, func(database.Experiment) string { return "t" })
+		tables := func(database.Experiment) string { return "tables/x" }
+		_, _, deleted := h.DB.DeleteExperiment(t.Context(), tx, id, tables)
 		return errors.Join(err, deleted)
 	})
 }

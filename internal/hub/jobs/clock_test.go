@@ -9,8 +9,8 @@ import (
 	"krund/internal/hub/database/dbtest"
 )
 
-// TestClockSetBack: the hub started with a clock that was years ahead, and gave leases. After it was
-// set, a machine that dies does not keep its part for years.
+// TestClockSetBack: the hub started with a clock that was years ahead, and gave leases. After it
+// was set, a machine that dies does not keep its part for years.
 func TestClockSetBack(t *testing.T) { dbtest.OnEach(t, testClockSetBack) }
 
 func testClockSetBack(t *testing.T, at string) {
