@@ -166,6 +166,11 @@ explain-bench: build
 	@$(MAKE) --no-print-directory -C benchmarks causes OUT=$(BENCHMARKS) CC="$(CC)"
 	$(GO) run ./scripts/explainbench $(BUILD)
 
+## explain-control  how often krunctl explain explains anything in RECORDS="a.krun ..." with shifted evidence
+.PHONY: explain-control
+explain-control:
+	$(GO) run ./scripts/explainbench -control $(RECORDS)
+
 ## history-bench  false alerts and delay of krunctl history in simulations, beside otava and E-divisive
 .PHONY: history-bench
 history-bench:

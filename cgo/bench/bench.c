@@ -8,6 +8,8 @@
  *   event    krun_event without a name
  *   named    krun_event with a name of 40 characters that is in the table
  *   unasked  the same without slots: krund did not ask for events
+ *   usage    two calls of getrusage for the process: the kernel's counts of an iteration
+ *   thread   two for the thread: those of the thread that runs the iterations
  *   double   the pattern of Krun's libkruntime: measure(0), measure(1) into
  *            static doubles, then a call to read each, the difference stored
  *
@@ -22,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -93,6 +96,27 @@ static void named(void)
 static void unasked(void)
 {
 	report(handle, KRUN_EFULL, name);
+}
+
+static void read_usage(int who)
+{
+	struct rusage u;
+	int i;
+
+	for (i = 0; i < PER_ROUND; i++) {
+		(void)getrusage(who, &u);
+		(void)getrusage(who, &u);
+	}
+}
+
+static void usage(void)
+{
+	read_usage(RUSAGE_SELF);
+}
+
+static void thread(void)
+{
+	read_usage(RUSAGE_THREAD);
 }
 
 /* attach_eventful attaches to a buffer with slots for all events, as krund makes it. */
@@ -183,6 +207,7 @@ int main(void)
 	static const struct { const char *name; void (*run)(void); } kinds[] = {
 		{ "clock", bare }, { "krun", pair }, { "loop", loop }, { "slots", slots },
 		{ "event", event }, { "named", named }, { "unasked", unasked }, { "double", doubles },
+		{ "usage", usage }, { "thread", thread },
 	};
 	enum { KINDS = sizeof kinds / sizeof kinds[0] };
 	static double ns[KINDS][ROUNDS], ratio[KINDS][ROUNDS];

@@ -4,6 +4,7 @@ package main
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -12,16 +13,19 @@ import (
 	"krund/internal/analysis/dataset"
 )
 
-// window is a time in which the competitor wanted the processor, on libkrun's clock.
+// window is a time in which the competitor had the processor, on libkrun's clock.
 type window struct{ From, To int64 }
 
 const (
-	restNS = 60e6 // between two windows
+	restNS = 60e6 // between two times in which it wants the processor
 	busyNS = 6e6
+	// lostNS between two readings of the clock, which take less than a microsecond, is time in
+	// which something else had the processor.
+	lostNS = 20e3
 )
 
-// compete keeps processor 0 busy again and again, and stores when. stop ends it and may be called
-// twice.
+// compete keeps processor 0 busy again and again, and stores when it had it. stop ends it and may
+// be called twice.
 func compete(windows *[]window) (stop func()) {
 	var end atomic.Bool
 	var done sync.WaitGroup
@@ -34,8 +38,14 @@ func compete(windows *[]window) (stop func()) {
 			rest := unix.NsecToTimespec(restNS)
 			_ = unix.Nanosleep(&rest, nil)
 			w := window{From: now()}
-			for w.To = now(); w.To < w.From+busyNS; w.To = now() {
-				continue
+			w.To = w.From
+			for stop := w.From + busyNS; w.To < stop; {
+				if t := now(); t < w.To+lostNS {
+					w.To = t
+				} else {
+					*windows = append(*windows, w)
+					w = window{From: t, To: t}
+				}
 			}
 			*windows = append(*windows, w)
 		}
@@ -52,19 +62,25 @@ func now() int64 {
 	return t.Nano()
 }
 
-// during returns the iterations of an execution that overlap a window.
+// during returns the iterations of an execution of which the competitor took as much as half of a
+// usual one.
 func during(windows []window, e *dataset.Execution) []int {
 	wall, ok := e.Column(dataset.Wall, dataset.NoCore)
-	if !ok {
+	if !ok || len(wall.Ints) == 0 {
 		return nil
 	}
+	least := slices.Sorted(slices.Values(wall.Ints))[len(wall.Ints)/2] / 2
 	var at []int
 	next := 0
 	for i, start := range e.Starts {
 		for next < len(windows) && windows[next].To < start {
 			next++
 		}
-		if next < len(windows) && windows[next].From < start+wall.Ints[i] {
+		end, taken := start+wall.Ints[i], int64(0)
+		for k := next; k < len(windows) && windows[k].From < end; k++ {
+			taken += min(windows[k].To, end) - max(windows[k].From, start)
+		}
+		if taken >= least {
 			at = append(at, i)
 		}
 	}

@@ -107,7 +107,9 @@ func (x *experiment) run(ctx context.Context, table map[[2]string]*score) error 
 	if err != nil {
 		return err
 	}
-	return x.judge(ctx, strings.TrimSuffix(config, ".toml")+".krun", windows, table)
+	dir := strings.TrimSuffix(config, ".toml") + ".krun"
+	x.measured = append(x.measured, dir)
+	return x.judge(ctx, dir, windows, table)
 }
 
 // measure runs the experiment, unless an earlier run kept its records, and returns when the

@@ -3,9 +3,11 @@
 // Command explainbench runs the programs in benchmarks/causes, which slow down in known iterations
 // for a known cause, with every VM of this machine, and scores what krunctl explain says about
 // them. A case is a process execution. It also lets a task compete for the processor of a
-// benchmark.
+// benchmark. At the end it shifts the evidence of all these records at random, after which nothing
+// should be explained; with -control only that, of any experiments.
 //
 //	explainbench [-executions 4] [-seeds 21,46] [-keep DIR] BUILD
+//	explainbench -control EXPERIMENT...
 package main
 
 import (
@@ -40,6 +42,7 @@ type bench struct {
 	seeds      []int
 	executions int
 	out        io.Writer
+	measured   []string // experiments
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -50,8 +53,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	only := f.String("only", "", "only this VM")
 	keep := f.String("keep", "",
 		"keep the experiments in this directory; those of an earlier run are scored again")
+	onlyControl := f.Bool("control", false, "only shift the evidence of these experiments")
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if *onlyControl {
+		return control(out, f.Args())
 	}
 	for _, s := range strings.Split(*seeds, ",") {
 		n, err := strconv.Atoi(s)
@@ -93,7 +100,7 @@ func (b *bench) all(ctx context.Context, only string) error {
 		}
 	}
 	b.print(table)
-	return nil
+	return control(b.out, b.measured)
 }
 
 // print prints the scores by cause and VM, and the totals.

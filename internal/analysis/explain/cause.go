@@ -72,7 +72,7 @@ var traits = []trait{
 		events: []string{"mark"}, named: true},
 	{cause: Competitor, rank: 3, one: "another task on its processor", many: "other tasks on its processor",
 		events: []string{"switch"}, columns: []string{"thread_involuntary_switches", "involuntary_switches"},
-		counted: "involuntary context switches", named: true},
+		counted: "involuntary context switches", named: true, lasting: true},
 	{cause: Interrupt, rank: 3, one: "an interrupt", many: "interrupts",
 		events: []string{"irq", "smi"}, columns: []string{"smi", "device_interrupts"},
 		counted: "interrupts", named: true},

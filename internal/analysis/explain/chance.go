@@ -110,14 +110,19 @@ func newTable(t *test, runs []*run, c *chance, open targets) *table {
 // recurs matches several lags, and they must not count against it.
 func deviation(lags []float64) float64 {
 	const tenth = 10
-	kept := slices.Sorted(slices.Values(lags))[:len(lags)-len(lags)/tenth]
+	_, d := moments(slices.Sorted(slices.Values(lags))[:len(lags)-len(lags)/tenth])
+	return d
+}
+
+// moments returns the mean of the evidence, and its standard deviation with the floor.
+func moments(by []float64) (mean, deviation float64) {
 	sum, squares := 0.0, 0.0
-	for _, w := range kept {
+	for _, w := range by {
 		sum += w
 		squares += w * w
 	}
-	n := float64(len(kept))
-	return math.Sqrt(floor + max(0, squares/n-sum/n*sum/n))
+	n := float64(len(by))
+	return sum / n, math.Sqrt(floor + max(0, squares/n-sum/n*sum/n))
 }
 
 // add adds the target in iteration i of execution e, which has n, and to row its evidence in each
@@ -156,22 +161,31 @@ func (t *table) byOrder(c *chance) []float64 {
 // family compares all candidates with one kind of chance.
 type family struct {
 	share   float64   // of the error rate
-	highest []float64 // score of any candidate
+	highest []float64 // excess of any candidate
+	excess  []float64 // of each candidate, in fact
 	p       []float64 // of each candidate alone
 	least   []float64 // smallest p that each candidate can have
 }
 
-// add compares a candidate with its evidence by chance.
-func (f *family) add(t *table, chance []float64, p Parameters) {
+// add compares a candidate with its evidence by chance, whose mean and standard deviation are
+// given.
+func (f *family) add(t *table, chance []float64, mean, deviation float64, p Parameters) {
 	if f.highest == nil {
 		f.highest = make([]float64, len(chance))
 	}
-	score, most := t.excess(t.evidence, p), slices.Max(chance)
+	excess := func(evidence float64) float64 {
+		if t.score(evidence, mean, p) == 0 {
+			return 0
+		}
+		return (evidence - mean) / deviation
+	}
+	score, most := excess(t.evidence), slices.Max(chance)
+	f.excess = append(f.excess, score)
 	scores, best := make([]float64, len(chance)), 0
 	last, lastScore := math.NaN(), 0.0
 	for d, w := range chance {
 		if w != last {
-			last, lastScore = w, t.excess(w, p)
+			last, lastScore = w, excess(w)
 		}
 		scores[d] = lastScore
 		f.highest[d] = max(f.highest[d], lastScore)
@@ -207,21 +221,12 @@ func combined(families []*family, of func(*family) float64) float64 {
 // 2(h log(h/m) - (h-m)), if it is more than expected and the effect is large enough to be named;
 // else 0. It is comparable between candidates: it grows with the number of targets that are
 // explained and with the rareness of the feature.
-func (t *table) score(evidence float64, p Parameters) float64 {
-	if evidence <= t.mean || evidence-t.mean < p.Share*float64(t.all) ||
-		t.odds(evidence, t.mean) < p.OddsRatio {
+func (t *table) score(evidence, mean float64, p Parameters) float64 {
+	if evidence <= mean || evidence-mean < p.Share*float64(t.all) ||
+		t.odds(evidence, mean) < p.OddsRatio {
 		return 0
 	}
-	return 2 * (evidence*math.Log(evidence/t.mean) - (evidence - t.mean))
-}
-
-// excess is how much more evidence than expected there is, in standard deviations over the lags; 0
-// if score is. It is comparable between candidates in the comparison with chance.
-func (t *table) excess(evidence float64, p Parameters) float64 {
-	if t.score(evidence, p) == 0 {
-		return 0
-	}
-	return (evidence - t.mean) / t.deviation
+	return 2 * (evidence*math.Log(evidence/mean) - (evidence - mean))
 }
 
 // odds is the odds ratio of the feature at targets and elsewhere, with 0.5 added to each of the

@@ -12,9 +12,10 @@
 // its hits, over all executions, from their mean by chance, and 0 for an effect too small to be
 // named. All candidates of a key, for outliers and changepoints, are one family: the corrected p of
 // a candidate is the share of the comparisons in which any candidate reaches its excess, the hits
-// above the mean in standard deviations (Westfall and Young 1993, single step). Studentizing keeps
-// candidates whose hits vary much by chance from hiding the others. There are two comparisons,
-// because both events and changepoints are frequent at the beginning of a process:
+// above the mean in standard deviations, both of the comparison (Westfall and Young 1993, single
+// step). Studentizing keeps candidates whose hits vary much by chance from hiding the others. There
+// are two comparisons, because both events and changepoints are frequent at the beginning of a
+// process:
 //
 //   - The lags. All evidence of all executions is shifted by the same number of iterations, up to
 //     100, and early iterations by less: in proportion to their number. This keeps the order and

@@ -120,9 +120,8 @@ func (s *study) prepare() {
 // scored is a candidate with its evidence.
 type scored struct {
 	Candidate
-	score  float64
-	excess float64 // with which it is compared with chance
-	test   *test
+	score float64
+	test  *test
 }
 
 // next adds the statement with the most evidence about the targets that are still unexplained. It
@@ -187,11 +186,13 @@ func (s *study) scoreAll() []scored {
 		if tab.targets == 0 || tab.mean == 0 {
 			continue
 		}
-		families[0].add(tab, tab.lags, s.p)
+		families[0].add(tab, tab.lags, tab.mean, tab.deviation, s.p)
 		if s.chance.orders != nil {
-			families[1].add(tab, tab.byOrder(&s.chance), s.p)
+			orders := tab.byOrder(&s.chance)
+			mean, deviation := moments(orders)
+			families[1].add(tab, orders, mean, deviation, s.p)
 		}
-		c := scored{test: t, score: tab.score(tab.evidence, s.p), excess: tab.excess(tab.evidence, s.p)}
+		c := scored{test: t, score: tab.score(tab.evidence, tab.mean, s.p)}
 		c.Candidate = Candidate{Target: t.target, Cause: t.source.cause, Source: t.source.label,
 			Name: t.source.name, Feature: t.feature, Targets: tab.targets, Hits: tab.hits,
 			Expected: tab.expected, OddsRatio: tab.odds(float64(tab.hits), tab.expected),
@@ -202,7 +203,8 @@ func (s *study) scoreAll() []scored {
 		c := &all[i]
 		c.P = combined(families, func(f *family) float64 { return f.p[i] })
 		c.Smallest = combined(families, func(f *family) float64 { return f.least[i] })
-		c.Corrected = combined(families, func(f *family) float64 { return shareAbove(f.highest, c.excess) })
+		c.Corrected = combined(families,
+			func(f *family) float64 { return shareAbove(f.highest, f.excess[i]) })
 		if c.Target == Outliers && c.Cause.trait().lasting {
 			c.Time = s.timeOf(c.test)
 		}
@@ -210,10 +212,11 @@ func (s *study) scoreAll() []scored {
 	return all
 }
 
-// established reports whether a candidate can be named.
+// established reports whether a candidate can be named. A task that took a small part of the extra
+// time can be: it displaces what is in the caches, too.
 func (s *study) established(c *scored) bool {
-	return c.score > 0 && c.Corrected <= s.p.Alpha &&
-		!(c.Time != nil && *c.Time < leastTime)
+	short := c.Time != nil && *c.Time < leastTime
+	return c.score > 0 && c.Corrected <= s.p.Alpha && !(short && c.Cause.trait().ofVM())
 }
 
 // rival returns the candidate to name in place of the best one: one whose cause has a lower rank

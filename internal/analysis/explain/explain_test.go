@@ -386,11 +386,12 @@ func TestScore(t *testing.T) {
 	}
 	few := &table{targets: 3, all: 43, places: 2000, mean: 3 * 50.0 / 2000}
 	p := Default()
-	if got, want := tab.score(41, p), 2*(41*math.Log(41/tab.mean)-(41-tab.mean)); !near64(got, want) {
+	want := 2 * (41*math.Log(41/tab.mean) - (41 - tab.mean))
+	if got := tab.score(41, tab.mean, p); !near64(got, want) {
 		t.Errorf("score %v, want %v", got, want)
 	}
-	for name, got := range map[string]float64{"fewer than expected": tab.score(1, p),
-		"less than 5 % of all": few.score(2, p), "odds ratio below 4": tab.score(3, p)} {
+	for name, got := range map[string]float64{"fewer than expected": tab.score(1, tab.mean, p),
+		"less than 5 % of all": few.score(2, few.mean, p), "odds ratio below 4": tab.score(3, tab.mean, p)} {
 		if got != 0 {
 			t.Errorf("%s: score %v", name, got)
 		}

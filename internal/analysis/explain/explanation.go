@@ -83,7 +83,7 @@ const (
 	First         Feature = "first"         // the first event after a long pause, at the changepoint
 	Last          Feature = "last"          // the last event before a long pause, at the changepoint
 	Shift         Feature = "shift"         // the level of the column changes at the changepoint
-	Time          Feature = "time"          // its time accounts for a part of the change
+	Time          Feature = "time"          // its time accounts for a third of the change or the extra time
 )
 
 // Candidate is a cause that was tested on the targets that no earlier statement explains.
@@ -105,8 +105,8 @@ type Candidate struct {
 	// Smallest is the smallest P that these targets and events can give: the share of the lags, or
 	// of the exchanges, that match best.
 	Smallest float64 `json:"p_smallest"`
-	// Time is the share of the outliers' extra time that garbage collections or pauses took; nil
-	// for other causes, and if that is unknown.
+	// Time is the share of the outliers' extra time that garbage collections, pauses or other tasks
+	// took; nil for other causes, and if that is unknown.
 	Time *float64 `json:"time"`
 }
 

@@ -67,6 +67,21 @@ func (x *exposure) row(width int) []uint8 {
 	return row
 }
 
+// timeTest returns the candidate Time of a source at outliers, nil if its events do not last or
+// have no durations.
+func (s *source) timeTest(runs []*run) *test {
+	t := &test{source: s, target: Outliers, feature: Time}
+	timed := false
+	for e, r := range runs {
+		timed = timed || s.runs[e].spent != nil && r.seconds
+		t.amounts = append(t.amounts, newExposure(s.runs[e].spent, r.n, false))
+	}
+	if !timed || !s.cause.trait().lasting {
+		return nil
+	}
+	return t
+}
+
 // outlierTests returns the candidates Present and Extraordinary of a source, without those that
 // distinguish nothing.
 func (s *source) outlierTests(runs []*run) []*test {
@@ -111,6 +126,30 @@ func (t *test) exposed(runs []*run, e, k int) func(x, i int) float64 {
 			return exactly
 		}
 		return 0
+	}
+}
+
+// filled is probe for the feature Time at outliers: whether the source takes at least leastTime of
+// the extra time of outlier k more than usual, in the iteration or, elsewhere, in as many as long.
+func (t *test) filled(runs []*run, e, k int) func(x, i int) float64 {
+	r := runs[e]
+	own := r.targets[t.target][k]
+	least := leastTime * 1e9 * r.excess(own)
+	width := r.width(r.longer(t.source, e, own))
+	return func(x, i int) float64 {
+		w := width
+		if x == e && i == own {
+			w = 1
+		}
+		a := t.amounts[x]
+		if i >= runs[x].n || least <= 0 || !runs[x].seconds {
+			return 0
+		}
+		w = min(w, runs[x].n)
+		if a.sums[i+w]-a.sums[i]-float64(w)*a.middle < least {
+			return 0
+		}
+		return exactly
 	}
 }
 

@@ -63,6 +63,9 @@ func testsOf(sources []source, runs []*run) []*test {
 			continue
 		}
 		all = append(all, s.outlierTests(runs)...)
+		if t := s.timeTest(runs); t != nil {
+			all = append(all, t)
+		}
 		if near := s.nearMarks(runs); near != nil {
 			add(s, Near, near)
 		}
@@ -215,6 +218,8 @@ func (l *levels) moments(from, to int) (mean, variance float64) {
 // exactly.
 func (t *test) probe(runs []*run, e, k int) func(x, i int) float64 {
 	switch {
+	case t.target == Outliers && t.feature == Time:
+		return t.filled(runs, e, k)
 	case t.target == Outliers:
 		return t.exposed(runs, e, k)
 	case t.feature == Shift:

@@ -293,18 +293,7 @@ func (v nature) generate(random *rand.Rand, in *injection) generated {
 func (g *generated) shifted(random *rand.Rand) {
 	for x := range g.pair.Executions {
 		e := &g.pair.Executions[x]
-		n := len(e.Starts)
-		by := random.IntN(n)
-		for c := range e.Columns[1:] {
-			ints := e.Columns[1+c].Ints
-			e.Columns[1+c].Ints = append(slices.Clone(ints[n-by:]), ints[:n-by]...)
-		}
-		for k := range e.Events {
-			ev := &e.Events[k]
-			i := max(0, slices.IndexFunc(append(slices.Clone(e.Starts), math.MaxInt64),
-				func(s int64) bool { return s > ev.Time })-1)
-			ev.Time += e.Starts[(i+by)%n] - e.Starts[i]
-		}
+		*e = Shifted(e, random.IntN(len(e.Starts)))
 	}
 }
 

@@ -150,6 +150,8 @@ func outlierPhrase(c *Candidate) string {
 		return "contain an involuntary context switch: another task took the processor"
 	case c.Feature == Present:
 		return "contain " + t.one + called(c.Name)
+	case c.Feature == Time:
+		return fmt.Sprintf("have %s%s that took a third of their extra time or more", t.many, called(c.Name))
 	case isColumn:
 		return fmt.Sprintf("have far more %s than the iterations around them (column %s)", t.many, column)
 	}
@@ -198,7 +200,7 @@ func (s *study) causeText(statement, e, i int) string {
 	switch {
 	case t.feature == Shift:
 		return s.shiftText(t.source, e, i)
-	case t.feature == Time:
+	case t.feature == Time && t.target == Changepoints:
 		before, after := r.around(t.source.spendingIn(e, r), i)
 		return fmt.Sprintf("%s took %s per iteration before and %s after", t.source.cause.trait().many,
 			duration(before), duration(after))

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"krund/internal/analysis/parallel"
-	"krund/internal/analysis/warmup"
 )
 
 // heldOut is added to the seeds, so that they are not those with which the thresholds were chosen

@@ -54,8 +54,8 @@ func sourcesOf(runs []*run) []source {
 		t := &traits[i]
 		seen := false
 		for _, kind := range t.events {
+			seen = seen || reported(runs, kind)
 			if s, ok := eventSource(runs, t, kind, ""); ok {
-				seen = true
 				all = append(all, s)
 				all = append(all, namedSources(runs, t, kind)...)
 			}
@@ -68,19 +68,13 @@ func sourcesOf(runs []*run) []source {
 			}
 		}
 		for _, name := range t.columns {
-			// a count of the VM has nothing to add to its events, one of the kernel has: events
-			// may have been lost
+			// a count of the VM has nothing to add to its events, and contains those that are
+			// secondary; one of the kernel has: events may have been lost
 			if t.ofVM() && seen {
 				break
 			}
-			if s, ok := columnSource(t.cause, name, runs,
-				func(r *run) []float64 { return r.column(name) }); ok {
+			if s, ok := columnSource(t.cause, name, runs, t.column(name)); ok {
 				all = append(all, s)
-			}
-			// the benchmark's thread does not wait because another one does
-			if t.cause == Sleep &&
-				slices.ContainsFunc(runs, func(r *run) bool { return r.column(name) != nil }) {
-				break
 			}
 		}
 	}
@@ -90,6 +84,26 @@ func sourcesOf(runs []*run) []source {
 		}
 	}
 	return all
+}
+
+// reported reports whether any execution has events of the kind.
+func reported(runs []*run, kind string) bool {
+	return slices.ContainsFunc(runs, func(r *run) bool {
+		return r.starts != nil &&
+			slices.ContainsFunc(r.e.Events, func(ev dataset.Event) bool { return ev.Kind == kind })
+	})
+}
+
+// column returns how an execution's values of a column of this cause are read. The benchmark's
+// thread does not wait because another one does: where its own switches are known, those of the
+// process are no evidence.
+func (t *trait) column(name string) func(*run) []float64 {
+	return func(r *run) []float64 {
+		if own := t.columns[0]; t.cause == Sleep && name != own && r.column(own) != nil {
+			return nil
+		}
+		return r.column(name)
+	}
 }
 
 // levelsIn returns the levels of the source in execution e; nil if it has none.
