@@ -27,7 +27,7 @@ func (a *app) printAmperf(d *summary.Counters) {
 		})
 	}
 	display.NarrowTable(
-		a.stdout, a.style().width,
+		a.stdout, a.style().width, 1,
 		[]string{
 			"key", ">judged", ">violating", ">iterations", ">throttled", ">turbo", ">lowest", ">highest",
 		},

@@ -209,7 +209,7 @@ func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
 	if o.json {
 		a.print("%s", text)
 	} else {
-		report.AnalysisText(a.stdout, doc, unit)
+		report.AnalysisText(a.stdout, a.style().width, doc, unit)
 	}
 	return a.storeAnalysis(in, text, o)
 }

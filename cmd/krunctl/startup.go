@@ -154,6 +154,6 @@ func (a *app) printStartup(o startupOptions, rows []summary.StartupRow) {
 		}
 		table = append(table, cells)
 	}
-	display.NarrowTable(a.stdout, a.style().width,
+	display.NarrowTable(a.stdout, a.style().width, 1,
 		[]string{o.by, ">executions", ">runner", ">" + interval, ">first", ">" + interval}, table)
 }

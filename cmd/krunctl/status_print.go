@@ -126,7 +126,7 @@ func (a *app) printKeys(keys []summary.KeyStatus) {
 		}
 		rows = append(rows, append(row, mean))
 	}
-	display.NarrowTable(a.stdout, a.style().width, columns, rows)
+	display.NarrowTable(a.stdout, a.style().width, 1, columns, rows)
 }
 
 // runningText says how far the running execution is.

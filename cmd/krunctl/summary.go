@@ -223,7 +223,7 @@ func (a *app) printSummary(rows []summary.Row, unit display.Unit) {
 			}
 		}
 	}
-	display.NarrowTable(a.stdout, a.style().width, columns, table)
+	display.NarrowTable(a.stdout, a.style().width, 1, columns, table)
 }
 
 func summaryCells(r *summary.Row, unit display.Unit) []string {

@@ -93,9 +93,15 @@ func TestNarrowTable(t *testing.T) {
 		14: "key  one\né      1\nbb    10\n\nkey    two\né    22222\nbb\n\nkey  a long column\né    x\nbb\n",
 	} {
 		var b strings.Builder
-		NarrowTable(&b, most, columns, rows)
+		NarrowTable(&b, most, 1, columns, rows)
 		if b.String() != want {
 			t.Errorf("%d characters:\n%s\nwant\n%s", most, b.String(), want)
 		}
+	}
+	const two = "key  one    two\né      1  22222\nbb    10\n\n" +
+		"key  one  a long column\né      1  x\nbb    10\n"
+	var b strings.Builder
+	if NarrowTable(&b, 26, 2, columns, rows); b.String() != two {
+		t.Errorf("two columns name a row:\n%s\nwant\n%s", b.String(), two)
 	}
 }

@@ -26,17 +26,21 @@ func LongTable(w io.Writer, columns []string, rows iter.Seq[[]string]) {
 }
 
 // NarrowTable is Table for a terminal of most characters a line: columns that do not fit follow
-// below, beside the first one, which names the row. If most is 0, all fit.
-func NarrowTable(w io.Writer, most int, columns []string, rows [][]string) {
+// below, beside the first ones, named in number, which name the row. If most is 0, all fit.
+func NarrowTable(w io.Writer, most, named int, columns []string, rows [][]string) {
 	_, width := layout(columns, slices.Values(rows))
-	for first := 1; ; {
-		end, used := first, width[0]
+	names := 2 * (named - 1) // the space between them
+	for _, n := range width[:named] {
+		names += n
+	}
+	for first := named; ; {
+		end, used := first, names
 		for end < len(columns) && (most <= 0 || end == first || used+2+width[end] <= most) {
 			used += 2 + width[end]
 			end++
 		}
 		part := func(row []string) []string {
-			return append(row[:1:1], row[min(first, len(row)):min(end, len(row))]...)
+			return append(row[:named:named], row[min(first, len(row)):min(end, len(row))]...)
 		}
 		rest := make([][]string, len(rows))
 		for i, row := range rows {

@@ -14,8 +14,9 @@ import (
 )
 
 // AnalysisText prints the study's Table 2 and Table 1 of an analysis, the warnings and, if
-// requested, how long the experiment should have been. The zero unit is that of the document.
-func AnalysisText(w io.Writer, doc *warmup.Document, unit display.Unit) {
+// requested, how long the experiment should have been. Table 2 has at most most characters a line;
+// 0: any number. The zero unit is that of the document.
+func AnalysisText(w io.Writer, most int, doc *warmup.Document, unit display.Unit) {
 	unit = unitOf(doc, unit)
 	p := doc.Parameters
 	fmt.Fprintf(w, "%s: %s of %s, mode %s, delta %s, penalty %s\n\n", display.Terminal(doc.Source.Name),
@@ -24,7 +25,7 @@ func AnalysisText(w io.Writer, doc *warmup.Document, unit display.Unit) {
 	for i := range doc.Pairs {
 		rows[i] = pairRow(&doc.Pairs[i], unit)
 	}
-	display.Table(w, []string{
+	display.NarrowTable(w, most, rowNames, []string{
 		"benchmark", "VM", "variant", ">executions", "class", ">steady iter (#)", ">steady time",
 		">steady perf", ">median", ">mean",
 	}, rows)
@@ -32,6 +33,9 @@ func AnalysisText(w io.Writer, doc *warmup.Document, unit display.Unit) {
 	warningsText(w, doc)
 	howLongText(w, doc.HowLong)
 }
+
+// rowNames is the number of columns that name a row: benchmark, VM, variant.
+const rowNames = 3
 
 func pairRow(p *warmup.Pair, unit display.Unit) []string {
 	r := rowOf(p)

@@ -116,6 +116,15 @@ var corrections = map[compare.Correction]string{
 }
 
 func compareNotes(r *compare.Result) []string {
+	notes := methodNotes(r)
+	for _, w := range r.Warnings {
+		notes = append(notes, w.Text)
+	}
+	return append(notes, keyNotes(r)...)
+}
+
+// methodNotes are the sentences about what was compared, and how.
+func methodNotes(r *compare.Result) []string {
 	by := "executions, unpaired"
 	if r.Paired {
 		by = "executions, paired by block"
@@ -137,10 +146,7 @@ func compareNotes(r *compare.Result) []string {
 			notes = append(notes, text)
 		}
 	}
-	for _, w := range r.Warnings {
-		notes = append(notes, w.Text)
-	}
-	return append(notes, keyNotes(r)...)
+	return notes
 }
 
 // layoutText is the share of the layout in the noise: of the one key, or the median of all keys

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"krund/internal/analysis/classify"
@@ -76,7 +77,7 @@ func writeComparePage(w io.Writer, r *compare.Result, version, index string) err
 	p := comparePage{
 		Index: index, Result: r, Title: compareTitle(r), Before: partyFacts(r.Before),
 		After: partyFacts(r.After), Margin: compare.Percent(r.Margin), Null: nullText(r.NullArm),
-		Headline: compareHeadline(r), Notes: compareNotes(r), Version: version,
+		Headline: compareHeadline(r), Notes: slices.Concat(methodNotes(r), keyNotes(r)), Version: version,
 	}
 	for _, v := range verdictOrder {
 		p.Verdicts = append(p.Verdicts, verdictCount{string(v), verdictSlug(v), verdictSigns[v], r.Counts[v]})

@@ -11,8 +11,8 @@ import (
 )
 
 // ExplainText prints what is established about each key, and every outlier and changepoint of the
-// executions with the given numbers.
-func ExplainText(w io.Writer, doc *explain.Document, executions []int) {
+// executions with the given numbers. The table has at most most characters a line; 0: any number.
+func ExplainText(w io.Writer, most int, doc *explain.Document, executions []int) {
 	fmt.Fprintf(w, "%s: causes of outliers and changepoints; iterations count from 1\n\n",
 		display.Terminal(doc.Source.Source))
 	rows := make([][]string, len(doc.Keys))
@@ -22,8 +22,8 @@ func ExplainText(w io.Writer, doc *explain.Document, executions []int) {
 			fmt.Sprint(k.Outliers.Total), shareText(k.Outliers), fmt.Sprint(k.Changepoints.Total),
 			shareText(k.Changepoints), causesText(k)}
 	}
-	display.Table(w, []string{"benchmark", "VM", "variant", ">executions", ">outliers", ">explained",
-		">changepoints", ">explained", "causes"}, rows)
+	display.NarrowTable(w, most, rowNames, []string{"benchmark", "VM", "variant", ">executions", ">outliers",
+		">explained", ">changepoints", ">explained", "causes"}, rows)
 	all := missingOfAll(doc.Keys)
 	for i := range doc.Keys {
 		explainKey(w, &doc.Keys[i], executions, all)

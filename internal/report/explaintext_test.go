@@ -41,7 +41,7 @@ func TestExplainText(t *testing.T) {
 		},
 	}}
 	var b strings.Builder
-	ExplainText(&b, doc, []int{1})
+	ExplainText(&b, 0, doc, []int{1})
 	for _, want := range []string{
 		"nbody      V   v                 1        43        95%             2         0%  gc\n",
 		"\nnbody:V:v (instrument events)\n  41 of 43 outliers contain a garbage collection.\n    Odds " +

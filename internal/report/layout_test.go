@@ -73,7 +73,7 @@ const wide=[], pages=[...document.querySelectorAll("iframe")].map((f)=>f.content
 await until(()=>pages.every((d)=>d.readyState==="complete"&&d.body.children.length>2));
 await new Promise((r)=>setTimeout(r,300));
 for(const d of pages){
- if(d.documentElement.scrollPages>400) wide.push(d.title+" is "+d.documentElement.scrollPages+" pixels wide");
+ if(d.documentElement.scrollWidth>400) wide.push(d.title+" is "+d.documentElement.scrollWidth+" pixels wide");
  for(const e of d.querySelectorAll("body *")) if(e.getBoundingClientRect().right>400.5&&!e.closest(".sr,.skip,.scroll.wide")) wide.push(d.title+" "+e.tagName+"."+e.className+" "+e.textContent.slice(0,40));
 }
 return {pages:pages.length,wide:wide.slice(0,9)};`, "--allow-file-access-from-files")
