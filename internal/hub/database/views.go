@@ -56,11 +56,13 @@ func (db *DB) Active(ctx context.Context, limit int) ([]Experiment, error) {
 		ORDER BY CASE state WHEN 'running' THEN 0 ELSE 1 END, priority DESC, created, id LIMIT $1`, limit)
 }
 
-// ExperimentsBefore returns at most limit experiments that were created before a time, the newest
-// first.
-func (db *DB) ExperimentsBefore(ctx context.Context, before time.Time, limit int) ([]Experiment, error) {
+// ExperimentsBefore returns at most limit experiments, the newest first: those that were created
+// before a time, in microseconds since 1970, or at it with an id after after.
+func (db *DB) ExperimentsBefore(ctx context.Context, before int64, after string, limit int) (
+	[]Experiment, error) {
 	return list(ctx, db.Read, scanExperiment, `SELECT `+experimentColumns+` FROM experiments
-		WHERE created < $1 ORDER BY created DESC, id LIMIT $2`, stamp(before), limit)
+		WHERE created < $1 OR created = $1 AND id > $2 ORDER BY created DESC, id LIMIT $3`, before, after,
+		limit)
 }
 
 // SharesOfAll returns the shares of several experiments by experiment and index.

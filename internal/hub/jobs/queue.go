@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -267,8 +268,11 @@ func (q Queue) hopeless(ctx context.Context, tx *sql.Tx, x database.Experiment, 
 	return n == 0, err
 }
 
+// ErrEnded is the error of a request to hold or resume an experiment that was stopped or has ended.
+var ErrEnded = errors.New("the experiment has ended, or was stopped")
+
 // Request asks the machines of an experiment to hold, resume or stop. Parts that no machine has are
-// held or stopped at once.
+// held or stopped at once. That it is to stop is not taken back: the error wraps ErrEnded.
 func (q Queue) Request(ctx context.Context, tx *sql.Tx, id, request string) error {
 	x, shares, err := q.DB.Lock(ctx, tx, id)
 	if err != nil {
@@ -276,6 +280,9 @@ func (q Queue) Request(ctx context.Context, tx *sql.Tx, id, request string) erro
 	}
 	if request == api.RequestStop {
 		return q.DB.StopExperiment(ctx, tx, id)
+	}
+	if x.State != database.Queued && x.State != database.Running {
+		return fmt.Errorf("%s experiment %s: %w", request, id, ErrEnded)
 	}
 	x.Held = request == api.RequestHold
 	for _, s := range shares {

@@ -362,6 +362,14 @@ func testRequests(t *testing.T, at string) {
 	if got, _ := b.ask(t, "lab2"); got != "" {
 		t.Errorf("a stopped experiment is given to %q", got)
 	}
+	for _, what := range []string{api.RequestHold, api.RequestResume, api.RequestStop} {
+		err := b.DB.Update(t.Context(), func(tx *sql.Tx) error {
+			return b.Request(t.Context(), tx, id, what)
+		})
+		if wrong := !errors.Is(err, ErrEnded); wrong == (what != api.RequestStop) {
+			t.Errorf("%s after it was stopped: %v", what, err)
+		}
+	}
 	if got := b.report(t, id, "lab1", busy); got != "stop" {
 		t.Errorf("request %q, want stop", got)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -115,8 +116,18 @@ func (p *Pages) queue(r *http.Request, f Frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	counts, err := p.db.Counts(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	more := -len(list)
+	for _, c := range counts {
+		if c.Kind == "experiment" && (c.State == database.Queued || c.State == database.Running) {
+			more += int(c.N)
+		}
+	}
 	jobs, err := p.jobs(r, list)
-	return Queue{f, jobs}, err
+	return Queue{f, jobs, max(more, 0)}, err
 }
 
 func (p *Pages) jobs(r *http.Request, list []database.Experiment) ([]Job, error) {
@@ -128,21 +139,24 @@ func (p *Pages) jobs(r *http.Request, list []database.Experiment) ([]Job, error)
 	return jobs, err
 }
 
-// experiments lists experiments, older ones than ?before=, in microseconds since 1970.
+// experiments lists experiments, those that follow ?before=, in microseconds since 1970, and
+// ?after=, an id.
 func (p *Pages) experiments(r *http.Request, f Frame) (any, error) {
 	f.Title, f.Section, f.Live = "Experiments", "experiments", true
-	before := f.Now.Add(time.Hour)
-	if us, err := strconv.ParseInt(r.FormValue("before"), 10, 64); err == nil {
-		before = time.UnixMicro(us)
+	before, err := strconv.ParseInt(r.FormValue("before"), 10, 64)
+	if err != nil {
+		before = math.MaxInt64
 	}
-	list, err := p.db.ExperimentsBefore(r.Context(), before, mostListed)
+	list, err := p.db.ExperimentsBefore(r.Context(), before, r.FormValue("after"), mostListed)
 	if err != nil {
 		return nil, err
 	}
 	jobs, err := p.jobs(r, list)
 	page := Experiments{Frame: f, List: jobs}
 	if len(list) == mostListed {
-		page.Next = "/experiments?before=" + strconv.FormatInt(list[len(list)-1].Created.UnixMicro(), 10)
+		last := list[len(list)-1]
+		page.Next = "/experiments?" + url.Values{"after": {last.ID},
+			"before": {strconv.FormatInt(last.Created.UnixMicro(), 10)}}.Encode()
 	}
 	return page, err
 }

@@ -65,6 +65,7 @@ type Fact struct{ Name, Value string }
 type Queue struct {
 	Frame
 	List []Job
+	More int // that are not listed
 }
 
 // Experiments is the list of all experiments, the newest first.

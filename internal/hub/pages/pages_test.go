@@ -58,7 +58,7 @@ func samples(text string) map[string]any {
 		"no-machines": Machines{Frame: live("Machines", "machines")},
 		"machine": MachinePage{live(text, "machines"), machine, []database.PowerAct{{At: now, Text: text}},
 			[]Fact{{"cpu.model", text}, {text, "x"}}, []Share{shared}},
-		"queue":    Queue{live("Queue", "queue"), []Job{job, waits}},
+		"queue":    Queue{live("Queue", "queue"), []Job{job, waits}, 3},
 		"no-queue": Queue{Frame: live("Queue", "queue")},
 		"experiments": Experiments{live("Experiments", "experiments"), []Job{waits, job},
 			"/experiments?before=e1"},
@@ -185,6 +185,8 @@ func TestStrip(t *testing.T) {
 		{"?", "1 execution: 1 to do", 1}, // a flag of a later version
 		{strings.Repeat("C", 1000) + "T" + strings.Repeat("O", 999),
 			"2000 executions: 1000 completed, 1 timeout, 999 to do", 3},
+		{strings.Repeat("CO", 50000), "100000 executions: 50000 completed, 50000 to do", 1},
+		{strings.Repeat("CCE"+strings.Repeat("C", 197), 500), "500 error", 1000},
 	} {
 		html := string(strip(test.slots))
 		if strings.Count(html, "<rect") != test.rects || !strings.Contains(html, test.text) {

@@ -32,7 +32,8 @@ const (
 
 // strip draws the slots of a share as a strip, from the first to the last in the order of
 // execution. A letter is a flag of package schedule; other letters are drawn as outstanding.
-// Neighbors of the same state are one rectangle when there are many.
+// Neighbors of the same state are one rectangle when there are many. There are at most stripWidth
+// rectangles, whatever a machine sends.
 func strip(slots string) template.HTML {
 	if slots == "" {
 		return ""
@@ -40,6 +41,7 @@ func strip(slots string) template.HTML {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="strip" role="img" aria-label="%s" viewBox="0 0 %d %d" `+
 		`preserveAspectRatio="none">`, stripText(slots), stripWidth, stripHeight)
+	slots = drawn(slots)
 	width := float64(stripWidth) / float64(len(slots))
 	gap := 0.0
 	if len(slots) <= mostCells {
@@ -60,6 +62,24 @@ func strip(slots string) template.HTML {
 	}
 	b.WriteString("</svg>")
 	return template.HTML(b.String()) // numbers, and the letters of flags
+}
+
+// drawn returns at most stripWidth states for slots: the one that most deserves to be seen of those
+// that share a place.
+func drawn(slots string) string {
+	if len(slots) <= stripWidth {
+		return slots
+	}
+	const order = "ETRSO" // and the rest
+	places := make([]byte, stripWidth)
+	for i := range places {
+		part := slots[i*len(slots)/stripWidth : (i+1)*len(slots)/stripWidth]
+		places[i] = part[0]
+		if at := strings.IndexAny(order, part); at >= 0 {
+			places[i] = order[at]
+		}
+	}
+	return string(places)
 }
 
 // known returns a flag that has a color.

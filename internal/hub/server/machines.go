@@ -192,7 +192,7 @@ func (s *Server) accept(ctx context.Context, tx *sql.Tx, machine access.Identity
 	files map[string][]byte, receipt *api.Receipt) error {
 	share, err := s.share(ctx, tx, machine, *message.Experiment)
 	if err != nil {
-		return err
+		return s.gone(ctx, tx, machine, message.Experiment.ID, err)
 	}
 	text, err := json.Marshal(message.Experiment.Progress)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *Server) accept(ctx context.Context, tx *sql.Tx, machine access.Identity
 	}
 	share.Status = string(text)
 	if err := s.queue().Report(ctx, tx, &share, message.Experiment.Progress); err != nil {
-		return err
+		return s.gone(ctx, tx, machine, share.Experiment, err) // it may be deleted since share was read
 	}
 	receipt.Experiment, receipt.Orders.Request = share.Experiment, share.Request
 	return s.acceptEntries(ctx, tx, share, message.Entries, files, receipt)
@@ -302,12 +302,17 @@ func (s *Server) share(ctx context.Context, tx *sql.Tx, machine access.Identity,
 	if x.ID == "" && errors.Is(err, database.ErrMissing) {
 		return database.Share{Experiment: id, Machine: machine.ID, Count: 1, State: database.Running}, nil
 	}
+	return share, err
+}
+
+// gone returns ErrDeleted instead of ErrMissing for an experiment that the machine had a part of.
+func (s *Server) gone(ctx context.Context, tx *sql.Tx, machine access.Identity, id string, err error) error {
 	if errors.Is(err, database.ErrMissing) {
 		if deleted, wrong := s.DB.Deleted(ctx, tx, id, machine.ID); deleted || wrong != nil {
-			return share, errors.Join(wrong, fmt.Errorf("experiment %s: %w", id, database.ErrDeleted))
+			return errors.Join(wrong, fmt.Errorf("experiment %s: %w", id, database.ErrDeleted))
 		}
 	}
-	return share, err
+	return err
 }
 
 // ownID returns the id of an experiment that a machine began without the hub: the same whenever it

@@ -26,6 +26,7 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
+	"krund/internal/hub/jobs"
 	"krund/internal/hub/pages"
 	"krund/internal/hub/store"
 	"krund/internal/sysroot"
@@ -209,7 +210,8 @@ func status(err error) (int, bool) {
 		return http.StatusNotFound, true
 	case errors.Is(err, database.ErrDeleted):
 		return http.StatusGone, true
-	case errors.Is(err, database.ErrConflict), errors.Is(err, database.ErrRuns):
+	case errors.Is(err, database.ErrConflict), errors.Is(err, database.ErrRuns),
+		errors.Is(err, jobs.ErrEnded):
 		return http.StatusConflict, true
 	case errors.Is(err, store.ErrHash), errors.Is(err, io.ErrUnexpectedEOF):
 		return http.StatusBadRequest, true

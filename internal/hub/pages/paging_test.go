@@ -1,0 +1,81 @@
+package pages_test
+
+import (
+	"database/sql"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"testing"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
+	"krund/internal/hub/hubtest"
+)
+
+// TestPaging: each of 10,000 experiments is on one page of the list, also those that were submitted
+// at the same moment, and those that wait behind the first ones of the queue are counted.
+func TestPaging(t *testing.T) { dbtest.OnEach(t, testPaging) }
+
+func testPaging(t *testing.T, at string) {
+	const experiments = 10000
+	h := hubtest.On(t, at)
+	err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
+		for i := range experiments {
+			x := database.Experiment{ID: fmt.Sprintf("x%05d", i), Name: "x", Owner: "ann", Target: "lab",
+				State: database.Queued}
+			if err := h.DB.AddExperiment(t.Context(), tx, x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := h.Client(t, "ann", access.User).Token
+	get := func(path string) string {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close() // it was only read
+		text, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s, %v", path, answer.Status, err)
+		}
+		return string(text)
+	}
+	link := regexp.MustCompile(`href="/experiments/(x\d+)"`)
+	next := regexp.MustCompile(`rel="next" href="/experiments\?after=(x\d+)&amp;before=(\d+)"`)
+	seen := map[string]int{}
+	pages := 0
+	for path := "/experiments"; path != ""; pages++ {
+		text := get(path)
+		for _, match := range link.FindAllStringSubmatch(text, -1) {
+			seen[match[1]]++
+		}
+		path = ""
+		if match := next.FindStringSubmatch(text); match != nil {
+			path = "/experiments?after=" + match[1] + "&before=" + match[2]
+		}
+	}
+	if len(seen) != experiments {
+		t.Errorf("%d experiments on %d pages, want %d", len(seen), pages, experiments)
+	}
+	for id, n := range seen {
+		if n != 1 {
+			t.Errorf("%s is listed %d times", id, n)
+		}
+	}
+	if text := get("/queue"); !regexp.MustCompile(`<p>9800 more experiments behind`).MatchString(text) {
+		t.Error("the queue does not count what it does not list")
+	}
+}

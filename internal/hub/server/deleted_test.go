@@ -1,0 +1,55 @@
+package server_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
+	"krund/internal/hub/hubtest"
+)
+
+// TestDeleteWhileShipping: an experiment is deleted while its machine ships. Each request is
+// answered with a receipt or with 410, and the experiment does not come back.
+func TestDeleteWhileShipping(t *testing.T) { dbtest.OnEach(t, testDeleteWhileShipping) }
+
+func testDeleteWhileShipping(t *testing.T, at string) {
+	h := hubtest.On(t, at)
+	m, admin := h.Machine(t, "lab1"), h.Client(t, "boss", access.Admin)
+	for i := range 10 {
+		s := of("warmup", "first", "second")
+		s.Experiment.Created = fmt.Sprint(i)
+		s.Experiment.Progress = api.Progress{Slots: 2, Completed: 2, Ended: true}
+		receipt, err := s.send(t.Context(), m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := receipt.Experiment
+		s.Experiment.ID = id
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				var gone *api.Error
+				_, err := s.send(t.Context(), m)
+				if err != nil && (!errors.As(err, &gone) || gone.Status != http.StatusGone) {
+					t.Errorf("ship: %v", err)
+				}
+			})
+		}
+		all.Go(func() {
+			path := api.PathExperiments + "/" + id
+			if err := admin.Do(t.Context(), http.MethodDelete, path, nil, nil); err != nil {
+				t.Errorf("delete: %v", err)
+			}
+		})
+		all.Wait()
+		if _, err := h.DB.Experiment(t.Context(), id); !errors.Is(err, database.ErrMissing) {
+			t.Errorf("the experiment is there again: %v", err)
+		}
+	}
+}
