@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/warmup"
@@ -147,42 +146,22 @@ func (t *Table) Write(w io.Writer, f Format) error {
 const widest = 60
 
 func (t *Table) text() string {
-	width := make([]int, len(t.Columns))
-	lines := make([][]string, 0, len(t.Rows)+1)
-	head := make([]string, len(t.Columns))
+	columns := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		head[i] = c.Name
-	}
-	lines = append(lines, head)
-	for _, row := range t.Rows {
-		line := make([]string, len(t.Columns))
-		for i, c := range row {
-			line[i] = display.Middle(c.plainText(), widest)
+		columns[i] = c.Name
+		if c.Right {
+			columns[i] = ">" + c.Name
 		}
-		lines = append(lines, line)
 	}
-	for _, line := range lines {
-		for i, cell := range line {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
+	rows := make([][]string, len(t.Rows))
+	for i, row := range t.Rows {
+		for _, c := range row {
+			rows[i] = append(rows[i], display.Middle(c.plainText(), widest))
 		}
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", display.PlainLine(t.Caption))
-	for _, line := range lines {
-		var out strings.Builder
-		for i, cell := range line {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
-			if i > 0 {
-				out.WriteString("  ")
-			}
-			if t.Columns[i].Right {
-				out.WriteString(pad + cell)
-			} else {
-				out.WriteString(cell + pad)
-			}
-		}
-		b.WriteString(strings.TrimRight(out.String(), " ") + "\n")
-	}
+	display.Table(&b, columns, rows)
 	for i, note := range t.Notes {
 		if i == 0 {
 			b.WriteString("\n")
