@@ -8,26 +8,45 @@ import (
 	"krund/internal/experiment"
 )
 
-// printing is how a command prints a document.
+// printing is how a command prints documents.
 type printing[D any] struct {
 	json, csv bool
 	table     func(D)
-	rows      func(doc D, w display.CSV, header bool) error
-	judged    func(D) int // number of keys that could be judged
+	rows      func(D) [][]string // of the CSV; the first is the header
+}
+
+// print prints document i of a command, from 0.
+func (p printing[D]) print(a *app, i int, doc D) error {
+	switch {
+	case p.json:
+		return a.printJSON(doc)
+	case p.csv:
+		rows := p.rows(doc)
+		if i > 0 { // the header is written once
+			rows = rows[1:]
+		}
+		return display.NewCSV(a.stdout).WriteAll(rows)
+	}
+	if i > 0 {
+		a.print("\n")
+	}
+	p.table(doc)
+	return nil
 }
 
 // lookAtEach reads the arguments of a command, makes a document of each with look, and prints it.
-// If no key of any document could be judged, the error is errUnjudged.
+// judged returns the number of keys of a document that could be judged; if there are none in any,
+// the error is errUnjudged.
 func lookAtEach[D any](
 	a *app,
 	args []string,
 	input experiment.Options,
 	look func(*dataset.Dataset) (D, error),
 	p printing[D],
+	judged func(D) int,
 ) error {
 	input.Clean = true
-	table := display.NewCSV(a.stdout)
-	judged := 0
+	keys := 0
 	for i, arg := range args {
 		in, err := a.reader(1).Read(arg, input)
 		if err != nil {
@@ -37,23 +56,12 @@ func lookAtEach[D any](
 		if err != nil {
 			return fmt.Errorf("%s: %w", arg, err)
 		}
-		judged += p.judged(doc)
-		switch {
-		case p.json:
-			err = a.printJSON(doc)
-		case p.csv:
-			err = p.rows(doc, table, i == 0)
-		default:
-			if i > 0 {
-				a.print("\n")
-			}
-			p.table(doc)
-		}
-		if err != nil {
+		keys += judged(doc)
+		if err := p.print(a, i, doc); err != nil {
 			return err
 		}
 	}
-	if judged == 0 && len(a.empty) == 0 { // else that is the error
+	if keys == 0 && len(a.empty) == 0 { // else that is the error
 		return fmt.Errorf("%w: no key has executions that can be used; the output says why", errUnjudged)
 	}
 	return nil

@@ -13,7 +13,6 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/optimize"
-	"krund/internal/display"
 	"krund/internal/experiment"
 	"krund/internal/report"
 )
@@ -214,29 +213,26 @@ func (a *app) optimize(args []string, o optimizeOptions) error {
 		if err != nil {
 			return err
 		}
-		return a.optimizeOne(s, o, true)
+		return a.optimizeOne(s, o, 0)
+	}
+	one := a.optimizeOne
+	if o.metrics {
+		one = a.optimizeMetrics
 	}
 	for i, arg := range args {
 		s, err := a.reader(o.search.Workers).Suite(arg, o.reading())
 		if err != nil {
 			return err
 		}
-		if i > 0 && !o.json && !o.csv {
-			a.print("\n")
-		}
-		one := a.optimizeOne
-		if o.metrics {
-			one = a.optimizeMetrics
-		}
-		if err := one(s, o, i == 0); err != nil {
+		if err := one(s, o, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// optimizeOne optimizes one experiment and prints what was found.
-func (a *app) optimizeOne(s *optimize.Suite, o optimizeOptions, first bool) error {
+// optimizeOne optimizes experiment i of the arguments, from 0, and prints what was found.
+func (a *app) optimizeOne(s *optimize.Suite, o optimizeOptions, i int) error {
 	f, err := a.findings(s, o)
 	if err != nil {
 		return err
@@ -246,18 +242,14 @@ func (a *app) optimizeOne(s *optimize.Suite, o optimizeOptions, first bool) erro
 			return err
 		}
 	}
-	switch {
-	case o.json:
-		return a.printJSON(f.Document())
-	case o.csv:
-		return f.WriteCSV(display.NewCSV(a.stdout), first)
-	}
-	report.OptimizedText(a.stdout, f, o.search)
-	return nil
+	return printing[*optimize.Document]{
+		json: o.json, csv: o.csv, rows: report.OptimizedRows,
+		table: func(*optimize.Document) { report.OptimizedText(a.stdout, f, o.search) },
+	}.print(a, i, f.Document())
 }
 
-// optimizeMetrics compares the metrics on one experiment.
-func (a *app) optimizeMetrics(s *optimize.Suite, o optimizeOptions, _ bool) error {
+// optimizeMetrics compares the metrics on experiment i of the arguments, from 0.
+func (a *app) optimizeMetrics(s *optimize.Suite, o optimizeOptions, i int) error {
 	bar := newProgressBar(a, s.Source)
 	all := len(s.Benchmarks) * len(optimize.Metrics())
 	c, err := optimize.CompareMetrics(s, o.search, func(done int) { bar.showKeys(done, all) })
@@ -265,11 +257,9 @@ func (a *app) optimizeMetrics(s *optimize.Suite, o optimizeOptions, _ bool) erro
 	if err != nil {
 		return fmt.Errorf("optimize %s: %w", s.Source, err)
 	}
-	if o.json {
-		return a.printJSON(c)
-	}
-	report.MetricsText(a.stdout, c)
-	return nil
+	return printing[*optimize.MetricsComparison]{
+		json: o.json, table: func(c *optimize.MetricsComparison) { report.MetricsText(a.stdout, c) },
+	}.print(a, i, c)
 }
 
 // writeSizes writes the recommendations as sections of a configuration.

@@ -127,10 +127,9 @@ func (a *app) similarity(args []string, o similarityOptions) error {
 		return similarity.CompareKeys(d, o.input.Column, o.settings, o.workers)
 	}
 	return lookAtEach(a, args, o.input, look, printing[*similarity.Document]{
-		json: o.json, csv: o.csv, rows: (*similarity.Document).WriteCSV,
+		json: o.json, csv: o.csv, rows: report.SimilarityRows,
 		table: func(doc *similarity.Document) { report.SimilarityText(a.stdout, doc, o.matrix) },
-		judged: func(doc *similarity.Document) int {
-			return count(doc.Keys, func(k similarity.KeyDocument) bool { return k.Averages != nil })
-		},
+	}, func(doc *similarity.Document) int {
+		return count(doc.Keys, func(k similarity.KeyDocument) bool { return k.Averages != nil })
 	})
 }

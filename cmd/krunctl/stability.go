@@ -180,11 +180,10 @@ func parseRange(text string) (low, high int, err error) {
 func (a *app) stability(args []string, o stabilityOptions) error {
 	look := func(d *dataset.Dataset) (*stability.Document, error) { return a.judgeKeys(d, o) }
 	return lookAtEach(a, args, o.input, look, printing[*stability.Document]{
-		json: o.json, csv: o.csv, rows: (*stability.Document).WriteCSV,
+		json: o.json, csv: o.csv, rows: report.StabilityRows,
 		table: func(doc *stability.Document) { report.StabilityText(a.stdout, doc) },
-		judged: func(doc *stability.Document) int {
-			return count(doc.Keys, func(k stability.KeyDocument) bool { return k.Problem == "" })
-		},
+	}, func(doc *stability.Document) int {
+		return count(doc.Keys, func(k stability.KeyDocument) bool { return k.Problem == "" })
 	})
 }
 

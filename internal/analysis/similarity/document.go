@@ -3,13 +3,10 @@ package similarity
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/parallel"
 	"krund/internal/analysis/warmup"
-	"krund/internal/display"
 	"krund/internal/key"
 )
 
@@ -140,40 +137,3 @@ func newMeasures(m Measures) MeasuresDocument { return MeasuresDocument{m[0], m[
 
 // Measures returns the values without their names.
 func (m *MeasuresDocument) Measures() Measures { return Measures{m.M1, m.M2, m.M3, m.M4, m.M5} }
-
-// WriteCSV writes a row for each key, preceded by the header if it is wanted.
-func (d *Document) WriteCSV(w display.CSV, header bool) error {
-	var rows [][]string
-	if header {
-		rows = append(rows, []string{
-			"source", "key", "executions", "left_out", "compared", "m1", "m2", "m3", "m4", "m5", "above",
-			"verdict", "same", "clusters", "last_merge", "outliers", "verdict_of_rest",
-		})
-	}
-	for i := range d.Keys {
-		rows = append(rows, d.Keys[i].row(d.Source.Source))
-	}
-	return w.WriteAll(rows)
-}
-
-func (k *KeyDocument) row(source string) []string {
-	number := strconv.Itoa
-	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	outliers := make([]string, len(k.Outliers))
-	for i, n := range k.Outliers {
-		outliers[i] = number(n)
-	}
-	row := []string{
-		source, k.Key, number(len(k.Executions)), number(len(k.LeftOut)), number(k.Compared), "", "", "",
-		"", "", "", string(k.Verdict), string(k.Verdict), "", "", strings.Join(outliers, " "),
-		string(k.Rest),
-	}
-	if k.Averages != nil {
-		for i, v := range k.Averages.Measures() {
-			row[5+i] = exact(v)
-		}
-		row[10], row[12] = number(k.Above), string(k.Same.Verdict)
-		row[13], row[14] = number(k.Same.Clusters), exact(k.Same.LastMerge)
-	}
-	return row
-}
