@@ -15,7 +15,9 @@ import (
 	"krund/internal/analysis/stability"
 	"krund/internal/exchange"
 	"krund/internal/integrity"
+	"krund/internal/key"
 	"krund/internal/noise"
+	"krund/internal/results"
 	"krund/internal/stop"
 	"krund/internal/summary"
 )
@@ -38,9 +40,23 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range slices.Concat(exchange.LongHeads(true, true), exchange.EventHeads(true, true)) {
-		if !strings.Contains(string(text), "`"+name+"`") {
-			t.Errorf("column %s is not in docs/output.md", name)
+	records := slices.Values([]results.Record{{Key: key.Key{Arm: "a"}}})
+	options := exchange.ExportOptions{Outcome: true}
+	long, err := exchange.NewLongExport(records, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []*exchange.Export{long, exchange.NewEventsExport(records, options),
+		exchange.NewExecutionsExport(records, options)} {
+		var b strings.Builder
+		if err := x.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		header, _, _ := strings.Cut(b.String(), "\n")
+		for name := range strings.SplitSeq(header, ",") {
+			if !strings.Contains(string(text), "`"+name+"`") {
+				t.Errorf("column %s is not in docs/output.md", name)
+			}
 		}
 	}
 }

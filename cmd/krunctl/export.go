@@ -219,10 +219,7 @@ func (a *app) export(arg string, o exportOptions) error {
 
 // toFiles writes the files of warmup_stats: one for each VM and variant into the directory that -o
 // names, or the only one.
-func (a *app) toFiles(output string, x interface {
-	Write(w io.Writer) error
-	WriteDirectory(fsys durable.FS, dir string, wrote func(file string, rows int)) error
-}) error {
+func (a *app) toFiles(output string, x *exchange.WarmupCSV) error {
 	if isDirectory(output) {
 		return x.WriteDirectory(a.fsys, output, func(file string, rows int) {
 			a.talk("%s: %s", file, display.Count(rows, "process execution"))

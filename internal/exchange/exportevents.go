@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"io"
 	"iter"
 	"sort"
 	"strconv"
@@ -10,47 +9,26 @@ import (
 	"krund/internal/results"
 )
 
-// EventHeads are the columns of the table of events.
-func EventHeads(outcome, arms bool) []string {
-	return append(recordHeads(outcome, arms), "iteration", "kind", "name", "time_ns", "duration_ns",
-		"argument")
-}
-
-// EventsExport is a table with a row for each event.
-type EventsExport struct {
-	records iter.Seq[results.Record]
-	options ExportOptions
-}
-
-// NewEventsExport returns the table of the events of records.
-func NewEventsExport(records iter.Seq[results.Record], o ExportOptions) *EventsExport {
-	return &EventsExport{records, o}
-}
-
-// Write writes the table, record by record.
-func (x *EventsExport) Write(w io.Writer) error {
-	arms := haveArms(x.records)
-	heads := EventHeads(x.options.Outcome, arms)
-	rows, err := newRows(w, x.options.JSON, heads, len(heads))
-	if err != nil {
-		return err
-	}
-	for rec := range x.records {
-		same := recordCells(&rec, x.options.Outcome, arms)
-		for _, e := range rec.Events {
+// NewEventsExport returns a table with a row for each event of records.
+func NewEventsExport(records iter.Seq[results.Record], o ExportOptions) *Export {
+	x := newExport(records, o, "iteration", "kind", "name", "time_ns", "duration_ns", "argument")
+	x.rows = func(r *results.Record, add func([]string) error) error {
+		same := x.same(r)
+		for _, e := range r.Events {
 			argument := ""
 			if e.Argument != nil {
 				argument = strconv.FormatInt(*e.Argument, 10)
 			}
-			cells := append(same[:len(same):len(same)], iterationAt(&rec, e.TimeNS),
+			cells := append(same[:len(same):len(same)], iterationAt(r, e.TimeNS),
 				display.PlainLine(e.Kind), display.PlainLine(e.Name),
 				strconv.FormatInt(e.TimeNS, 10), strconv.FormatInt(e.DurationNS, 10), argument)
-			if err := rows.row(cells); err != nil {
+			if err := add(cells); err != nil {
 				return err
 			}
 		}
+		return nil
 	}
-	return rows.end()
+	return x
 }
 
 // iterationAt returns the number of the iteration that ran at a time; "" if none did.

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"io"
 	"iter"
 	"slices"
 	"strconv"
@@ -9,95 +8,33 @@ import (
 	"krund/internal/results"
 )
 
-// recordHeads are the columns that identify a record.
-func recordHeads(outcome, arms bool) []string {
-	heads := []string{"benchmark", "vm", "variant"}
-	if arms {
-		heads = append(heads, "arm")
-	}
-	heads = append(heads, "pexec", "slot", "attempt")
-	if outcome {
-		heads = append(heads, "outcome")
-	}
-	return heads
-}
-
-// recordCells are the values under recordHeads.
-func recordCells(r *results.Record, outcome, arms bool) []string {
-	cells := []string{r.Key.Benchmark, r.Key.VM, r.Key.Variant}
-	if arms {
-		cells = append(cells, r.Key.Arm)
-	}
-	cells = append(cells, strconv.Itoa(r.Pexec), strconv.Itoa(r.Slot), strconv.Itoa(r.Attempt))
-	if outcome {
-		cells = append(cells, string(r.Outcome))
-	}
-	return cells
-}
-
-// haveArms reports whether the keys of an experiment have arms: all of them, or none.
-func haveArms(records iter.Seq[results.Record]) bool {
+// NewExecutionsExport returns a table with a row for each process execution. It reads all records
+// once to determine the columns.
+func NewExecutionsExport(records iter.Seq[results.Record], o ExportOptions) *Export {
+	x := newExport(records, o, "iterations", "process_wall_ns", "utime_ns", "stime_ns", "maxrss_bytes",
+		"exec_to_init_ns", "exec_to_first_ns", "daemon_cpu_ns", "daemon_wake_ups", "kernel_threads_cpu_ns")
 	for rec := range records {
-		return rec.Key.Arm != ""
-	}
-	return false
-}
-
-// executionHeads are the columns common to all experiments.
-func executionHeads(outcome, arms bool) []string {
-	return append(recordHeads(outcome, arms), "iterations",
-		"process_wall_ns", "utime_ns", "stime_ns", "maxrss_bytes",
-		"exec_to_init_ns", "exec_to_first_ns", "daemon_cpu_ns", "daemon_wake_ups",
-		"kernel_threads_cpu_ns")
-}
-
-// ExecutionsExport is a table with a row for each process execution.
-type ExecutionsExport struct {
-	records iter.Seq[results.Record]
-	options ExportOptions
-	arms    bool // the keys have arms
-	heads   []string
-	fixed   int // number of columns common to all experiments
-}
-
-// NewExecutionsExport reads all records once to determine the columns.
-func NewExecutionsExport(records iter.Seq[results.Record], o ExportOptions) *ExecutionsExport {
-	x := &ExecutionsExport{records: records, options: o, arms: haveArms(records)}
-	x.heads = executionHeads(o.Outcome, x.arms)
-	x.fixed = len(x.heads)
-	for rec := range records {
-		for _, v := range executionValues(rec) {
+		for _, v := range executionValues(&rec) {
 			if !slices.Contains(x.heads, v.head) {
 				x.heads = append(x.heads, v.head)
 			}
 		}
 	}
-	return x
-}
-
-// Write writes the table.
-func (x *ExecutionsExport) Write(w io.Writer) error {
-	rows, err := newRows(w, x.options.JSON, x.heads, x.fixed)
-	if err != nil {
-		return err
-	}
-	for rec := range x.records {
+	x.rows = func(r *results.Record, add func([]string) error) error {
 		cells := make([]string, len(x.heads))
-		copy(cells, executionCells(rec, x.options.Outcome, x.arms))
-		for _, v := range executionValues(rec) {
+		copy(cells, append(x.same(r), executionCells(r)...))
+		for _, v := range executionValues(r) {
 			if at := slices.Index(x.heads, v.head); at >= x.fixed {
 				cells[at] = v.text
 			}
 		}
-		if err := rows.row(cells); err != nil {
-			return err
-		}
+		return add(cells)
 	}
-	return rows.end()
+	return x
 }
 
-// executionCells are the values under executionHeads; "" is unknown.
-func executionCells(r results.Record, outcome, arms bool) []string {
+// executionCells are the values common to all experiments; "" is unknown.
+func executionCells(r *results.Record) []string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	known := func(n *int64) string {
 		if n == nil {
@@ -116,10 +53,9 @@ func executionCells(r results.Record, outcome, arms bool) []string {
 		kernel = number(k.Benchmark.CPUNS)
 	}
 	p := r.Process
-	return append(recordCells(&r, outcome, arms), strconv.Itoa(len(r.WallNS)),
-		number(p.WallNS), number(p.UTimeNS),
-		number(p.STimeNS), number(p.MaxRSSBytes), since(r.Startup.InitNS), since(r.Startup.FirstNS),
-		number(r.Daemon.CPUNS), known(r.Daemon.WakeUps), kernel)
+	return []string{strconv.Itoa(len(r.WallNS)), number(p.WallNS), number(p.UTimeNS), number(p.STimeNS),
+		number(p.MaxRSSBytes), since(r.Startup.InitNS), since(r.Startup.FirstNS), number(r.Daemon.CPUNS),
+		known(r.Daemon.WakeUps), kernel}
 }
 
 // executionValue is a value that only some machines record.
@@ -127,7 +63,7 @@ type executionValue struct{ head, text string }
 
 // executionValues are the counters read around the whole execution, and the energy it used; "" is
 // missing.
-func executionValues(r results.Record) []executionValue {
+func executionValues(r *results.Record) []executionValue {
 	text := func(n *uint64) string {
 		if n == nil {
 			return ""

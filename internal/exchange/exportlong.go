@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strconv"
@@ -18,38 +17,12 @@ type columnID struct {
 
 func idOf(c results.Column) columnID { return columnID{c.Kind, c.Label()} }
 
-// LongHeads are the columns of the long form before those of the series.
-func LongHeads(outcome, arms bool) []string {
-	return append(recordHeads(outcome, arms), "iteration", "start_ns", "wall_ns", "wall_s")
-}
-
-// ExportOptions select the part of an experiment to export.
-type ExportOptions struct {
-	Outcome bool     // add a column with the outcome of the record
-	Columns []string // labels of the series; none: all
-	From    int      // iterations [From, To)
-	To      int
-	JSON    bool // JSON lines instead of CSV
-}
-
-// LongExport is a table with a row for each iteration.
-type LongExport struct {
-	records iter.Seq[results.Record]
-	options ExportOptions
-	arms    bool // the keys have arms
-	heads   []string
-	fixed   int              // number of columns common to all experiments
-	at      map[columnID]int // index in heads
-}
-
-// NewLongExport reads all records once to determine the columns, because machines with different
-// numbers of processors may have contributed. The error names a requested column that no record
-// has.
-func NewLongExport(records iter.Seq[results.Record], o ExportOptions) (*LongExport, error) {
-	l := &LongExport{records: records, options: o, at: make(map[columnID]int)}
-	l.arms = haveArms(records)
-	l.heads = LongHeads(o.Outcome, l.arms)
-	l.fixed = len(l.heads)
+// NewLongExport returns a table with a row for each iteration. It reads all records once to
+// determine the columns, because machines with different numbers of processors may have
+// contributed. The error names a requested column that no record has.
+func NewLongExport(records iter.Seq[results.Record], o ExportOptions) (*Export, error) {
+	x := newExport(records, o, "iteration", "start_ns", "wall_ns", "wall_s")
+	at := make(map[columnID]int) // index in heads
 	wanted := make(map[string]bool)
 	for _, name := range o.Columns {
 		wanted[name] = false
@@ -61,9 +34,9 @@ func NewLongExport(records iter.Seq[results.Record], o ExportOptions) (*LongExpo
 				continue
 			}
 			wanted[name] = true
-			if _, ok := l.at[idOf(c)]; !ok {
-				l.at[idOf(c)] = len(l.heads)
-				l.heads = append(l.heads, l.head(c))
+			if _, ok := at[idOf(c)]; !ok {
+				at[idOf(c)] = len(x.heads)
+				x.heads = append(x.heads, x.unused(c))
 			}
 		}
 	}
@@ -73,53 +46,36 @@ func NewLongExport(records iter.Seq[results.Record], o ExportOptions) (*LongExpo
 				"no record has a column %q; `krunctl show` lists the columns of a record", name)
 		}
 	}
-	return l, nil
+	x.rows = func(r *results.Record, add func([]string) error) error { return x.iterations(r, at, add) }
+	return x, nil
 }
 
-// head returns an unused name for c.
-func (l *LongExport) head(c results.Column) string {
+// unused returns a name for c that no other column has.
+func (x *Export) unused(c results.Column) string {
 	name := c.Label()
-	for slices.Contains(l.heads, name) {
+	for slices.Contains(x.heads, name) {
 		name = string(c.Kind) + "_" + name
 	}
 	return name
 }
 
-// Write writes the table.
-func (l *LongExport) Write(w io.Writer) error {
-	rows, err := newRows(w, l.options.JSON, l.heads, l.fixed)
-	if err != nil {
-		return err
-	}
-	for rec := range l.records {
-		if err := l.write(rows, rec); err != nil {
-			return err
-		}
-	}
-	return rows.end()
-}
-
-// write adds the rows of one record.
-func (l *LongExport) write(rows rowWriter, r results.Record) error {
-	cells := make([]string, len(l.heads))
-	copy(cells, recordCells(&r, l.options.Outcome, l.arms))
-	for i := l.options.From; i < min(l.options.To, len(r.WallNS)); i++ {
-		cells[l.fixed-4] = strconv.Itoa(i)
-		cells[l.fixed-3] = ""
+// iterations passes the rows of the long form to add; at is the index of each series in heads.
+func (x *Export) iterations(r *results.Record, at map[columnID]int, add func([]string) error) error {
+	cells := make([]string, len(x.heads))
+	own := cells[copy(cells, x.same(r)):]
+	for i := x.options.From; i < min(x.options.To, len(r.WallNS)); i++ {
+		clear(own)
+		own[0] = strconv.Itoa(i)
 		if i < len(r.StartNS) {
-			cells[l.fixed-3] = strconv.FormatInt(r.StartNS[i], 10)
+			own[1] = strconv.FormatInt(r.StartNS[i], 10)
 		}
-		cells[l.fixed-2] = strconv.FormatInt(r.WallNS[i], 10)
-		cells[l.fixed-1] = secondsText(r.WallNS[i])
-		for j := l.fixed; j < len(cells); j++ {
-			cells[j] = ""
-		}
+		own[2], own[3] = strconv.FormatInt(r.WallNS[i], 10), secondsText(r.WallNS[i])
 		for _, c := range r.Columns {
-			if j, ok := l.at[idOf(c)]; ok {
+			if j, ok := at[idOf(c)]; ok {
 				cells[j] = c.Text(i)
 			}
 		}
-		if err := rows.row(cells); err != nil {
+		if err := add(cells); err != nil {
 			return err
 		}
 	}

@@ -4,10 +4,92 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
+	"krund/internal/results"
+	"strconv"
 	"strings"
 
 	"krund/internal/display"
 )
+
+// ExportOptions select the part of an experiment to export.
+type ExportOptions struct {
+	Outcome bool     // add a column with the outcome of the record
+	Columns []string // labels of the series; none: all
+	From    int      // iterations [From, To)
+	To      int
+	JSON    bool // JSON lines instead of CSV
+}
+
+// Export is a table of an experiment, made record by record while it is written.
+type Export struct {
+	records iter.Seq[results.Record]
+	options ExportOptions
+	arms    bool // the keys have arms
+	heads   []string
+	fixed   int // number of columns common to all experiments
+	// rows passes the rows of a record to add, which does not keep them.
+	rows func(r *results.Record, add func(cells []string) error) error
+}
+
+// newExport returns a table without rows; own are the columns after those that identify a record.
+func newExport(records iter.Seq[results.Record], o ExportOptions, own ...string) *Export {
+	x := &Export{records: records, options: o, arms: haveArms(records)}
+	x.heads = append(recordHeads(o.Outcome, x.arms), own...)
+	x.fixed = len(x.heads)
+	return x
+}
+
+// same returns the cells that identify a record.
+func (x *Export) same(r *results.Record) []string { return recordCells(r, x.options.Outcome, x.arms) }
+
+// Write writes the table.
+func (x *Export) Write(w io.Writer) error {
+	out, err := newRows(w, x.options.JSON, x.heads, x.fixed)
+	if err != nil {
+		return err
+	}
+	for rec := range x.records {
+		if err := x.rows(&rec, out.row); err != nil {
+			return err
+		}
+	}
+	return out.end()
+}
+
+// recordHeads are the columns that identify a record.
+func recordHeads(outcome, arms bool) []string {
+	heads := []string{"benchmark", "vm", "variant"}
+	if arms {
+		heads = append(heads, "arm")
+	}
+	heads = append(heads, "pexec", "slot", "attempt")
+	if outcome {
+		heads = append(heads, "outcome")
+	}
+	return heads
+}
+
+// recordCells are the values under recordHeads.
+func recordCells(r *results.Record, outcome, arms bool) []string {
+	cells := []string{r.Key.Benchmark, r.Key.VM, r.Key.Variant}
+	if arms {
+		cells = append(cells, r.Key.Arm)
+	}
+	cells = append(cells, strconv.Itoa(r.Pexec), strconv.Itoa(r.Slot), strconv.Itoa(r.Attempt))
+	if outcome {
+		cells = append(cells, string(r.Outcome))
+	}
+	return cells
+}
+
+// haveArms reports whether the keys of an experiment have arms: all of them, or none.
+func haveArms(records iter.Seq[results.Record]) bool {
+	for rec := range records {
+		return rec.Key.Arm != ""
+	}
+	return false
+}
 
 // rowWriter takes the cells of a row, in the order of the columns; "" is missing.
 type rowWriter interface {

@@ -1,19 +1,12 @@
 package exchange
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"iter"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"krund/internal/display"
-	"krund/internal/durable"
 	"krund/internal/key"
 	"krund/internal/results"
 )
@@ -26,93 +19,19 @@ type wideRow struct {
 	values []string
 }
 
-// language identifies a file of warmup_stats, which takes VM and language on its command line.
-// Each arm has a file of its own.
-type language struct{ vm, variant string }
-
-// file is percent-encoded: names in other tools' files may have slashes.
-func (g language) file() string { return url.PathEscape(g.vm+"_"+g.variant) + ".csv" }
-
-func languageOf(k key.Key) language { return language{k.VM, k.VariantArm()} }
-
-// WideExport is warmup_stats' CSV: a row for each process execution, and a file for each VM and
-// variant.
-type WideExport struct {
-	groups map[language][]wideRow
-	order  []language
-}
-
-// checkSingle returns an error when there are several VMs or variants, which need separate files.
-func checkSingle(order []language) error {
-	if len(order) <= 1 {
-		return nil
-	}
-	var names []string
-	for _, g := range order {
-		names = append(names, fmt.Sprintf("*:%s:%s", g.vm, g.variant))
-	}
-	return fmt.Errorf("warmup_stats requires one VM and variant per file, but there are %s; choose one "+
-		"with --key, or write a file for each with -o DIRECTORY/", strings.Join(names, ", "))
-}
-
-// Write writes the one file of an export.
-func (x *WideExport) Write(w io.Writer) error {
-	if err := checkSingle(x.order); err != nil {
-		return err
-	}
-	var rows []wideRow
-	if len(x.order) == 1 {
-		rows = x.groups[x.order[0]]
-	}
-	return writeWide(w, rows)
-}
-
-// WriteDirectory writes a file for each VM and variant into dir: see writeLanguages.
-func (x *WideExport) WriteDirectory(fsys durable.FS, dir string, wrote func(file string, rows int)) error {
-	return writeLanguages(fsys, dir, x.order, func(g language) (int, func(io.Writer) error) {
-		return len(x.groups[g]), func(w io.Writer) error { return writeWide(w, x.groups[g]) }
-	}, wrote)
-}
-
-// writeLanguages writes a file of warmup_stats for each VM and variant into dir, which it creates
-// if necessary. of returns the number of rows of a file, and what writes them. It calls wrote with
-// each file that is written. Two files of the same name are an error, and nothing is written.
-func writeLanguages(fsys durable.FS, dir string, order []language,
-	of func(language) (rows int, write func(io.Writer) error), wrote func(file string, rows int)) error {
-	names := make(map[string]language)
-	for _, g := range order {
-		if other, taken := names[g.file()]; taken {
-			return fmt.Errorf("*:%s:%s and *:%s:%s would both be written to %s; choose one with --key",
-				other.vm, other.variant, g.vm, g.variant, g.file())
-		}
-		names[g.file()] = g
-	}
-	const usual = 0o755
-	if err := fsys.Mkdir(filepath.Clean(dir), usual); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("create the directory for the files: %w", err)
-	}
-	for _, g := range order {
-		file := filepath.Join(dir, g.file())
-		rows, write := of(g)
-		if err := durable.WriteUserFile(file, write); err != nil {
-			return err
-		}
-		wrote(file, rows)
-	}
-	return nil
-}
-
-// NewWideExport reads the records and checks that each VM and variant has the same number of
-// iterations throughout. At most one of o.Columns is exported, instead of the seconds.
-func NewWideExport(records iter.Seq[results.Record], o ExportOptions) (*WideExport, error) {
-	x := &WideExport{groups: make(map[language][]wideRow)}
+// NewWideExport makes the CSV of warmup_stats from records, and checks that each VM and variant has
+// the same number of iterations throughout. At most one of o.Columns is exported, instead of the
+// seconds.
+func NewWideExport(records iter.Seq[results.Record], o ExportOptions) (*WarmupCSV, error) {
+	x := &WarmupCSV{files: make(map[language][][]string)}
+	groups := make(map[language][]wideRow)
 	for rec := range records {
 		values, err := wideValues(rec, o)
 		if err != nil {
 			return nil, err
 		}
 		g := languageOf(rec.Key)
-		rows, seen := x.groups[g]
+		rows, seen := groups[g]
 		if !seen {
 			x.order = append(x.order, g)
 		} else if before := rows[0]; len(before.values) != len(values) {
@@ -125,7 +44,10 @@ func NewWideExport(records iter.Seq[results.Record], o ExportOptions) (*WideExpo
 				len(values),
 			)
 		}
-		x.groups[g] = append(rows, wideRow{key: rec.Key, pexec: rec.Pexec, slot: rec.Slot, values: values})
+		groups[g] = append(rows, wideRow{key: rec.Key, pexec: rec.Pexec, slot: rec.Slot, values: values})
+	}
+	for g, rows := range groups {
+		x.files[g] = wideTable(rows)
 	}
 	return x, nil
 }
@@ -159,19 +81,9 @@ func wideValues(r results.Record, o ExportOptions) ([]string, error) {
 		r.Slot, o.Columns[0])
 }
 
-// writeWide writes the file: benchmark by benchmark in the order of the schedule, with process
-// executions numbered from 0 without gaps, as warmup_stats requires.
-func writeWide(w io.Writer, rows []wideRow) error {
-	out := csvRows{display.NewCSV(w)}
-	head := slices.Clone(warmupColumns[:])
-	if len(rows) > 0 {
-		for i := range rows[0].values {
-			head = append(head, strconv.Itoa(i))
-		}
-	}
-	if err := out.row(head); err != nil {
-		return err
-	}
+// wideTable returns the header and the rows of a file: benchmark by benchmark in the order of the
+// schedule, with process executions numbered from 0 without gaps, as warmup_stats requires.
+func wideTable(rows []wideRow) [][]string {
 	first := make(map[string]int)
 	for i, r := range rows {
 		if _, ok := first[r.key.Benchmark]; !ok {
@@ -184,16 +96,14 @@ func writeWide(w io.Writer, rows []wideRow) error {
 		}
 		return a.pexec - b.pexec
 	})
+	table := [][]string{warmupHeader(len(rows[0].values))}
 	number := 0
 	for i, r := range sorted {
 		if i > 0 && r.key.Benchmark != sorted[i-1].key.Benchmark {
 			number = 0
 		}
-		if err := out.row(
-			append([]string{strconv.Itoa(number), r.key.Benchmark}, r.values...)); err != nil {
-			return err
-		}
+		table = append(table, append([]string{strconv.Itoa(number), r.key.Benchmark}, r.values...))
 		number++
 	}
-	return out.end()
+	return table
 }

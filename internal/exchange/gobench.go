@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -259,7 +260,7 @@ func goWall(c *dataset.Column, i int) (value, unit string) {
 	if c.Unit == dataset.Nanoseconds {
 		return value, "ns/op"
 	}
-	return value, strings.Join(strings.Fields(orElse(c.Unit, "value")), "_")
+	return value, strings.Join(strings.Fields(cmp.Or(c.Unit, "value")), "_")
 }
 
 // shifted converts seconds to nanoseconds by moving the decimal point, which preserves every digit.

@@ -76,7 +76,7 @@ func (k *krunWriter) file(d *dataset.Dataset, config string) error {
 	k.b.WriteString("{")
 	k.counts("aperf_counts", dataset.APERF)
 	fmt.Fprintf(k.b, " \"audit\": {\n  \"uname\": %s\n },\n \"config\": %s,\n",
-		jsonString("krund "+orElse(strings.Join(strings.Fields(d.Machine), "_"),
+		jsonString("krund "+cmp.Or(strings.Join(strings.Fields(d.Machine), "_"),
 			"unknown")), jsonString(config))
 	k.counts("core_cycle_counts", dataset.CoreCycles)
 	fmt.Fprintf(k.b, " \"error_flag\": %t,\n", failed)
@@ -162,7 +162,7 @@ func (k *krunWriter) wall(e *dataset.Execution) error {
 		if slices.Contains(c.Ints, dataset.MissingInt) {
 			return fmt.Errorf("%w: an iteration has no time", ErrFormat)
 		}
-		k.list(len(c.Ints), func(buf []byte, i int) []byte { return appendSeconds(buf, c.Ints[i]) })
+		k.list(len(c.Ints), func(buf []byte, i int) []byte { return append(buf, secondsText(c.Ints[i])...) })
 	case c.Unit == dataset.Seconds && c.Ints == nil && c.Counts == nil:
 		for _, v := range c.Reals {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -189,24 +189,6 @@ func (k *krunWriter) list(n int, value func([]byte, int) []byte) {
 		k.b.Write(value(buf[:0], i))
 	}
 	k.b.WriteByte(']')
-}
-
-// appendSeconds formats nanoseconds as exact decimal seconds.
-func appendSeconds(buf []byte, ns int64) []byte {
-	const perSecond = 1_000_000_000
-	if ns < 0 {
-		buf = append(buf, '-')
-	}
-	whole, rest := ns/perSecond, ns%perSecond
-	return fmt.Appendf(buf, "%d.%09d", magnitude(whole), magnitude(rest))
-}
-
-// magnitude returns |v| for every int64.
-func magnitude(v int64) uint64 {
-	if v < 0 {
-		return -uint64(v)
-	}
-	return uint64(v)
 }
 
 func total(e *dataset.Execution) float64 {

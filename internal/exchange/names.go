@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -50,16 +51,9 @@ type namer struct {
 }
 
 func newNamer(o ImportOptions, vm string) *namer {
-	n := &namer{vm: PlainName(orElse(o.VM, vm)), variant: PlainName(orElse(o.Variant, "default"))}
+	n := &namer{vm: PlainName(cmp.Or(o.VM, vm)), variant: PlainName(cmp.Or(o.Variant, "default"))}
 	n.given, n.taken = map[string]key.Key{}, map[key.Key]bool{}
 	return n
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // key returns the key of a name: always the same one for the same name.

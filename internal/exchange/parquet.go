@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -235,7 +236,7 @@ func (t *parquetTable) fixedValue(name string, pair *dataset.Pair, e *dataset.Ex
 	case "arm":
 		return parquet.ByteArrayValue([]byte(pair.Key.Arm))
 	case "outcome":
-		return parquet.ByteArrayValue([]byte(orElse(string(e.Outcome), string(dataset.Completed))))
+		return parquet.ByteArrayValue([]byte(cmp.Or(string(e.Outcome), string(dataset.Completed))))
 	case "pexec":
 		return parquet.Int32Value(int32(e.Number))
 	}

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,8 +19,8 @@ type pyperfMetadata struct {
 
 func (m pyperfMetadata) over(outer pyperfMetadata) pyperfMetadata {
 	return pyperfMetadata{
-		orElse(m.Name, outer.Name), orElse(m.Unit, outer.Unit), orElse(m.Hostname,
-			outer.Hostname), orElse(m.Implementation, outer.Implementation),
+		cmp.Or(m.Name, outer.Name), cmp.Or(m.Unit, outer.Unit), cmp.Or(m.Hostname,
+			outer.Hostname), cmp.Or(m.Implementation, outer.Implementation),
 	}
 }
 
@@ -56,7 +57,7 @@ func ReadPyperf(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 		for _, run := range b.Runs {
 			m := run.Metadata.over(outer)
 			if names == nil {
-				names = newNamer(o, orElse(m.Implementation, "python"))
+				names = newNamer(o, cmp.Or(m.Implementation, "python"))
 				d.Machine = m.Hostname
 			}
 			if len(run.Values) == 0 {
@@ -67,15 +68,15 @@ func ReadPyperf(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 			for _, w := range run.Warmups {
 				values = append(values, w[1])
 			}
-			d.Add(names.key(orElse(m.Name, fmt.Sprintf("benchmark_%d", i+1))), dataset.Execution{
+			d.Add(names.key(cmp.Or(m.Name, fmt.Sprintf("benchmark_%d", i+1))), dataset.Execution{
 				Outcome: dataset.Completed, Columns: []dataset.Column{wallOf(append(values, run.Values...),
-					orElse(m.Unit, "second"))},
+					cmp.Or(m.Unit, "second"))},
 			})
 		}
 		if calibrations > 0 {
 			d.Problems = append(d.Problems,
 				fmt.Sprintf("%s: %d runs only calibrated pyperf's loops and are left out",
-					orElse(outer.Name, "a benchmark"), calibrations))
+					cmp.Or(outer.Name, "a benchmark"), calibrations))
 		}
 	}
 	return d, nil
