@@ -113,9 +113,6 @@ func planWays(m *Machine, cpus host.CPUs, others int) Plan {
 		return cannot(now, wanted, err.Error(), "")
 	}
 	steps := waysSteps(m, now, withWays(now, own), withWays(now, rest), cpus)
-	if len(steps) == 0 {
-		return ok(now, wanted)
-	}
 	return willSet(now, wanted, steps...)
 }
 

@@ -87,8 +87,5 @@ func planBias(m *Machine, wanted string) Plan {
 			steps = append(steps, Step{Kind: KindFile, Target: path, Old: value, New: wanted})
 		}
 	}
-	if len(steps) == 0 {
-		return ok(wanted, wanted)
-	}
 	return willSet(strings.Join(found, ", "), wanted, steps...)
 }

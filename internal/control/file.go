@@ -102,6 +102,21 @@ func (f sysfile) plan(_ context.Context, m *Machine) Plan {
 		Step{Kind: KindFile, Target: f.path, Old: found, New: f.want, Form: f.form})
 }
 
+// note returns a step that changes nothing and records a value that another step makes the kernel
+// change, so that it is restored.
+func note(file, value string) Step {
+	return Step{Kind: KindFile, Target: file, Old: value, New: value, Optional: true}
+}
+
+// noteFile returns a note of the value of a file, none if it cannot be read.
+func noteFile(m *Machine, file string) []Step {
+	value, err := m.Root.Read(file)
+	if err != nil {
+		return nil
+	}
+	return []Step{note(file, value)}
+}
+
 // offers reports whether a list of choices has the word.
 func offers(text, word string) bool {
 	for _, w := range strings.Fields(text) {

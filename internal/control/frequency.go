@@ -115,9 +115,6 @@ func planLimits(policies []host.FrequencyPolicy, khz int64) Plan {
 		}
 		steps = append(steps, limits(p, to)...)
 	}
-	if len(steps) == 0 {
-		return ok(found, wanted)
-	}
 	return willSet(found, wanted, steps...)
 }
 

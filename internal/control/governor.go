@@ -86,8 +86,7 @@ func noteTunables(m *Machine, policies []host.FrequencyPolicy) []Step {
 	for _, dir := range slices.Compact(dirs) {
 		for _, name := range m.Root.List(dir) {
 			if text, err := m.Root.Read(dir + "/" + name); err == nil && isWords(text) {
-				steps = append(steps, Step{Kind: KindFile, Target: dir + "/" + name, Old: text, New: text,
-					Optional: true})
+				steps = append(steps, note(dir+"/"+name, text))
 			}
 		}
 	}
@@ -120,8 +119,5 @@ func planGovernor(policies []host.FrequencyPolicy, extra []Step) Plan {
 		}
 	}
 	steps := slices.Concat(prefer, govern, extra)
-	if len(steps) == 0 {
-		return ok(found, performance)
-	}
 	return willSet(found, performance, steps...)
 }

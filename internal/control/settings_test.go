@@ -295,7 +295,7 @@ func TestOvercommitHeadroom(t *testing.T) {
 		{"nothing helps", 0, 20 * gib, true, setting.StatusCannot, "lower the heap limit"},
 	}
 	for _, tt := range tests {
-		p := checkHeadroom(willSet("0", "2"), memory, tt.ratio, tt.heap, tt.noSwap)
+		p := checkHeadroom(willSet("0", "2", Step{}), memory, tt.ratio, tt.heap, tt.noSwap)
 		if p.Status != tt.status || !strings.Contains(p.Fix, tt.fix) || p.Detail == "" {
 			t.Errorf("%s: %+v; want %s, fix %q", tt.name, p, tt.status, tt.fix)
 		}

@@ -68,7 +68,7 @@ func noteOffline(m *Machine) []Step {
 	var steps []Step
 	for _, file := range files {
 		if state, err := m.Root.Read(file); err == nil && state == "0" {
-			steps = append(steps, Step{Kind: KindFile, Target: file, Old: "0", New: "0", Optional: true})
+			steps = append(steps, note(file, "0"))
 		}
 	}
 	return steps

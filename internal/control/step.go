@@ -162,12 +162,16 @@ func (c Control) finding(p Plan) setting.Finding {
 // oneLine converts a text of several lines, such as joined errors, to one line.
 func oneLine(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ") }
 
-// ok, willSet and cannot return the three plans that nearly every planner ends with.
+// ok, willSet and cannot return the three plans that nearly every planner ends with. willSet without
+// steps is ok.
 func ok(found, wanted string) Plan {
 	return Plan{Status: setting.StatusOK, Found: found, Wanted: wanted}
 }
 
 func willSet(found, wanted string, steps ...Step) Plan {
+	if len(steps) == 0 {
+		return ok(found, wanted)
+	}
 	return Plan{Status: setting.StatusWillSet, Found: found, Wanted: wanted, Steps: steps}
 }
 

@@ -47,17 +47,9 @@ func planTHP(ctx context.Context, m *Machine, enabled, defrag string) Plan {
 		p = both(p, d, append(p.Steps, d.Steps...))
 	}
 	if p.Status == setting.StatusWillSet {
-		p.Steps = append(noteReserve(m), p.Steps...)
+		// The kernel recomputes vm.min_free_kbytes when huge pages are switched on or off, which also
+		// overwrites a value set by hand.
+		p.Steps = append(noteFile(m, minFreeFile), p.Steps...)
 	}
 	return p
-}
-
-// noteReserve returns a step that changes nothing and records vm.min_free_kbytes: the kernel
-// recomputes it when huge pages are switched on or off, which also overwrites a value set by hand.
-func noteReserve(m *Machine) []Step {
-	text, err := m.Root.Read(minFreeFile)
-	if err != nil {
-		return nil
-	}
-	return []Step{{Kind: KindFile, Target: minFreeFile, Old: text, New: text, Optional: true}}
 }

@@ -66,20 +66,11 @@ func planTurbo(m *Machine, msr bool) Plan {
 	}
 	p := planTurboSwitch(m, policies, msr)
 	if p.Status == setting.StatusWillSet {
-		p.Steps = slices.Concat(noteLimits(policies), noteMinPercent(m), p.Steps)
+		// no_turbo = 1 lowers the minimum to the share of the base frequency, and no_turbo = 0 does not
+		// raise it again (Linux 6.12, drivers/cpufreq/intel_pstate.c:1549-1556; 6.1: 1276-1283).
+		p.Steps = slices.Concat(noteLimits(policies), noteFile(m, minPercentFile), p.Steps)
 	}
 	return p
-}
-
-// noteMinPercent returns a step that changes nothing and records min_perf_pct, none if there is no
-// such file: no_turbo = 1 lowers it to the share of the base frequency, and no_turbo = 0 does not
-// raise it again (Linux 6.12, drivers/cpufreq/intel_pstate.c:1549-1556; 6.1: 1276-1283).
-func noteMinPercent(m *Machine) []Step {
-	text, err := m.Root.Read(minPercentFile)
-	if err != nil {
-		return nil
-	}
-	return []Step{{Kind: KindFile, Target: minPercentFile, Old: text, New: text, Optional: true}}
 }
 
 // noteLimits returns steps that change nothing and record the limits in force.

@@ -77,9 +77,6 @@ func planUncore(m *Machine, khz int64) Plan {
 		}
 		steps = append(steps, fixDomain(d, least, most, target)...)
 	}
-	if len(steps) == 0 {
-		return ok(strings.Join(found, ", "), wanted)
-	}
 	return willSet(strings.Join(found, ", "), wanted, steps...)
 }
 
