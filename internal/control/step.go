@@ -162,8 +162,8 @@ func (c Control) finding(p Plan) setting.Finding {
 // oneLine converts a text of several lines, such as joined errors, to one line.
 func oneLine(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ") }
 
-// ok, willSet and cannot return the three plans that nearly every planner ends with. willSet without
-// steps is ok.
+// ok, willSet and cannot return the three plans that nearly every planner ends with. Without steps
+// willSet is ok.
 func ok(found, wanted string) Plan {
 	return Plan{Status: setting.StatusOK, Found: found, Wanted: wanted}
 }

@@ -47,8 +47,8 @@ func planTHP(ctx context.Context, m *Machine, enabled, defrag string) Plan {
 		p = both(p, d, append(p.Steps, d.Steps...))
 	}
 	if p.Status == setting.StatusWillSet {
-		// The kernel recomputes vm.min_free_kbytes when huge pages are switched on or off, which also
-		// overwrites a value set by hand.
+		// The kernel recomputes vm.min_free_kbytes when huge pages are switched on or off, which
+		// also overwrites a value set by hand.
 		p.Steps = append(noteFile(m, minFreeFile), p.Steps...)
 	}
 	return p

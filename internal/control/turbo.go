@@ -66,8 +66,9 @@ func planTurbo(m *Machine, msr bool) Plan {
 	}
 	p := planTurboSwitch(m, policies, msr)
 	if p.Status == setting.StatusWillSet {
-		// no_turbo = 1 lowers the minimum to the share of the base frequency, and no_turbo = 0 does not
-		// raise it again (Linux 6.12, drivers/cpufreq/intel_pstate.c:1549-1556; 6.1: 1276-1283).
+		// no_turbo = 1 lowers the minimum to the share of the base frequency, and no_turbo = 0 does
+		// not raise it again (Linux 6.12, drivers/cpufreq/intel_pstate.c:1549-1556; 6.1:
+		// 1276-1283).
 		p.Steps = slices.Concat(noteLimits(policies), noteFile(m, minPercentFile), p.Steps)
 	}
 	return p

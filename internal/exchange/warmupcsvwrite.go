@@ -93,7 +93,8 @@ func (x *WarmupCSV) WriteDirectory(fsys durable.FS, dir string, wrote func(file 
 	}
 	for _, g := range x.order {
 		file, rows := filepath.Join(dir, g.file()), x.files[g]
-		if err := durable.WriteUserFile(file, func(w io.Writer) error { return writeRows(w, rows) }); err != nil {
+		write := func(w io.Writer) error { return writeRows(w, rows) }
+		if err := durable.WriteUserFile(file, write); err != nil {
 			return err
 		}
 		wrote(file, len(rows)-1)
