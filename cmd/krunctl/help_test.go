@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"krund/internal/results"
+
+	"github.com/spf13/cobra"
 )
 
 // TestHelp keeps the help texts, which are the manual. A new command's is added
@@ -188,4 +190,13 @@ func TestUsage(t *testing.T) {
 	if r := krunctl(t, "statsu"); !strings.Contains(r.stderr, "did you mean status?") {
 		t.Error(r.text())
 	}
+}
+
+// commands returns all subcommands.
+func commands(a *app) []*cobra.Command {
+	var all []*cobra.Command
+	for _, g := range groups(a) {
+		all = append(all, g.commands...)
+	}
+	return all
 }

@@ -212,15 +212,6 @@ EXAMPLES
   krunctl completion zsh > "${fpath[1]}/_krunctl"    in each zsh from now on
 ` + exitHelp
 
-// commands returns all subcommands.
-func commands(a *app) []*cobra.Command {
-	var all []*cobra.Command
-	for _, g := range groups(a) {
-		all = append(all, g.commands...)
-	}
-	return all
-}
-
 func unknownCommand(c *cobra.Command, name string) error {
 	err := fmt.Errorf("unknown command %q; `krunctl --help` lists the commands", name)
 	if near := c.SuggestionsFor(name); len(near) > 0 {

@@ -56,16 +56,10 @@ func cause(err error) error {
 	return err
 }
 
-// CheckFiles checks that the files that the configuration names exist: the program of each VM that
+// checkFiles checks that the files that the configuration names exist: the program of each VM that
 // is not skipped, the entry file of each key, and the programs of experiment.relink, hooks and
-// notifications (sendmail only if mail is configured). The error is Errors.
-func (c *Config) CheckFiles() error {
-	found := &problems{file: c.shown}
-	c.checkFiles(found)
-	return found.errors()
-}
-
-// checkFiles adds its problems to those found by parsing. It omits consequences of the latter.
+// notifications (sendmail only if mail is configured). It adds its problems to those found by
+// parsing, and omits consequences of the latter.
 func (c *Config) checkFiles(found *problems) {
 	c.checkTrust(found)
 	c.checkUnits(found)

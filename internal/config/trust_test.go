@@ -93,7 +93,12 @@ func TestHooksAreJudged(t *testing.T) {
 	}
 	c := &Config{shown: "x.toml", lines: lines{"hooks.before[0]": 7},
 		Hooks: Hooks{Before: [][]string{{hook}}}}
-	err = c.CheckFiles()
+	check := func() error {
+		found := &problems{file: c.shown}
+		c.checkFiles(found)
+		return found.errors()
+	}
+	err = check()
 	if err == nil || !strings.HasPrefix(err.Error(),
 		"x.toml:7: hooks.before[0]: "+dir+" can be changed by others") {
 		t.Errorf("a hook in a directory for all: %v", err)
@@ -101,7 +106,7 @@ func TestHooksAreJudged(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.CheckFiles(); err != nil {
+	if err := check(); err != nil {
 		t.Errorf("a hook that is root's alone: %v", err)
 	}
 }

@@ -57,17 +57,11 @@ func join(a, b, between string) string {
 	return a + between + b
 }
 
-// Apply brings one setting into the wanted state, completely or not at all, and reads it back. If
-// the policy forbids changes, or there is nothing to change, it only checks, and the Undo does
-// nothing. The error is the reason why a planned change failed; the finding contains it too. By
-// then the setting has been restored; if that failed as well, the error includes it and the journal
-// keeps the change.
-func (c Control) Apply(ctx context.Context, m *Machine, j *Journal) (setting.Finding, Undo, error) {
-	finding, made, err := c.apply(ctx, m, j)
-	return finding, restorer(m, j, made), err
-}
-
-// apply is Apply, but returns the changes that are in effect.
+// apply brings one setting into the wanted state, completely or not at all, reads it back, and
+// returns the changes that are in effect. If the policy forbids changes, or there is nothing to
+// change, it only checks. The error is the reason why a planned change failed; the finding contains
+// it too. By then the setting has been restored; if that failed as well, the error includes it and
+// the journal keeps the change.
 func (c Control) apply(ctx context.Context, m *Machine, j *Journal) (setting.Finding, []Entry, error) {
 	plan := c.inspect(ctx, m)
 	finding := c.finding(plan)

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -88,4 +89,10 @@ func TestOrderOfFrequency(t *testing.T) {
 		t.Errorf("order of writes: governor %d, no_turbo %d, maximum %d, minimum %d", governor, off, upper,
 			lower)
 	}
+}
+
+// Apply applies one control; the Undo restores it.
+func (c Control) Apply(ctx context.Context, m *Machine, j *Journal) (setting.Finding, Undo, error) {
+	finding, made, err := c.apply(ctx, m, j)
+	return finding, restorer(m, j, made), err
 }

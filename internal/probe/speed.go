@@ -44,7 +44,6 @@ type Speed struct {
 	// varies
 	Absolute bool
 	Chunks   []float64 // in chronological order
-	Switches int64     // involuntary context switches of the thread; -1 if unknown
 }
 
 // Median returns the median of the chunks, or NaN if there are none.
@@ -98,7 +97,7 @@ type cycleCounter interface {
 func MeasureSpeed(ctx context.Context, clock sysroot.Clock, cpu int, d time.Duration) (Speed, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	s := Speed{CPU: cpu, Source: "loop", Absolute: stepCycles() > 0, Switches: -1}
+	s := Speed{CPU: cpu, Source: "loop", Absolute: stepCycles() > 0}
 	if cpu >= 0 {
 		unbind, err := bindThread(cpu)
 		if err != nil {
@@ -111,7 +110,6 @@ func MeasureSpeed(ctx context.Context, clock sysroot.Clock, cpu int, d time.Dura
 		s.Source, s.Absolute = "cycles", true
 		defer func() { _ = counter.Close() }() // read-only
 	}
-	before := threadSwitches()
 	end := clock.Now().Add(d)
 	for ctx.Err() == nil && clock.Now().Before(end) {
 		chunk, err := measureChunk(clock, counter)
@@ -119,9 +117,6 @@ func MeasureSpeed(ctx context.Context, clock sysroot.Clock, cpu int, d time.Dura
 			return s, fmt.Errorf("measure speed of CPU %d: %w", cpu, err)
 		}
 		s.Chunks = append(s.Chunks, chunk)
-	}
-	if after := threadSwitches(); before >= 0 && after >= 0 {
-		s.Switches = after - before
 	}
 	return s, ctx.Err()
 }

@@ -21,16 +21,6 @@ func bindThread(cpu int) (unbind func(), err error) {
 	return func() { _ = unix.SchedSetaffinity(0, &old) }, nil // the previous affinity is still permitted
 }
 
-// threadSwitches returns the number of involuntary context switches of the calling thread, or -1 if
-// unknown.
-func threadSwitches() int64 {
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_THREAD, &u) != nil {
-		return -1
-	}
-	return int64(u.Nivcsw)
-}
-
 // perfCycles is a perf event of the calling thread.
 type perfCycles int
 

@@ -9,9 +9,6 @@ func bindThread(int) (unbind func(), err error) {
 	return nil, errors.New("threads cannot be bound to a CPU on this system")
 }
 
-// threadSwitches returns -1: unknown.
-func threadSwitches() int64 { return -1 }
-
 // openCycles fails, because there is no counter.
 func openCycles() (cycleCounter, error) {
 	return nil, errors.New("no cycle counter on this system")

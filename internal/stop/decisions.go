@@ -93,13 +93,3 @@ func Keep[N fmt.Stringer](d *Decisions, records []N) {
 		return slices.ContainsFunc(g.Records, func(name string) bool { return !there[name] })
 	})
 }
-
-// Of returns the decision about a key; nil if it was not finished.
-func (d Decisions) Of(key string) *Group {
-	for i := range d.Groups {
-		if slices.Contains(d.Groups[i].Keys, key) {
-			return &d.Groups[i]
-		}
-	}
-	return nil
-}

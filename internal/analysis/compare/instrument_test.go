@@ -69,7 +69,7 @@ func TestInstrumentedArms(t *testing.T) {
 		if warned != (c.costOf != nil) {
 			t.Errorf("cost of %q: %+v", c.costOf, r.Warnings)
 		}
-		if r := mustCompare(t, other, base, Options{Paired: true}); r.Counts[c.want.Mirror()] != 3 {
+		if r := mustCompare(t, other, base, Options{Paired: true}); r.Counts[mirror(c.want)] != 3 {
 			t.Errorf("cost of %q, exchanged: %v", c.costOf, r.Counts)
 		}
 	}

@@ -18,17 +18,6 @@ const (
 	CannotTell Verdict = "cannot tell" // see Change.Reason
 )
 
-// Mirror returns the verdict with before and after exchanged.
-func (v Verdict) Mirror() Verdict {
-	switch v {
-	case Better:
-		return Worse
-	case Worse:
-		return Better
-	}
-	return v
-}
-
 // Result is the comparison of two sides: two experiments, or two arms of one. docs/output.md
 // describes its JSON form.
 type Result struct {

@@ -316,19 +316,3 @@ func (d *Dataset) Add(k key.Key, e Execution) {
 	}
 	p.Executions = append(p.Executions, e)
 }
-
-// ColumnNames lists the distinct columns of the dataset in the order of their first occurrence,
-// per-core columns once.
-func (d *Dataset) ColumnNames() []string {
-	var names []string
-	for _, p := range d.Pairs {
-		for _, e := range p.Executions {
-			for _, c := range e.Columns {
-				if !slices.Contains(names, c.Name) {
-					names = append(names, c.Name)
-				}
-			}
-		}
-	}
-	return names
-}

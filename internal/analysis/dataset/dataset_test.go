@@ -76,9 +76,6 @@ func TestAdd(t *testing.T) {
 	if d.Find(key.Key{Benchmark: "c"}) != nil {
 		t.Error("found a key that was never added")
 	}
-	if got := d.ColumnNames(); !slices.Equal(got, []string{Wall, "gc"}) {
-		t.Errorf("columns %v", got)
-	}
 }
 
 func TestValues(t *testing.T) {

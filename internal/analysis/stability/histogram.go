@@ -135,7 +135,3 @@ func (m moments) cv() float64 {
 	}
 	return math.Sqrt(m.square/(m.n-1)) / m.mean
 }
-
-// CV is the coefficient of variation of all calls, with the standard deviation over n-1; 0 for one
-// call, NaN for a mean of 0.
-func (h *Histogram) CV() float64 { return h.moments().cv() }

@@ -89,9 +89,9 @@ func comparePrimitives(t *testing.T, p *primitivesFile) {
 		h := NewHistogram(c.Values, c.Counts)
 		kept, limits := h.Inliers()
 		if !within(limits[0], c.Min, 1e-15) || !within(limits[1], c.Max, 1e-15) ||
-			len(kept.Values) != c.Inliers || !within(h.CV(), c.CoV, 1e-9) {
+			len(kept.Values) != c.Inliers || !within(h.moments().cv(), c.CoV, 1e-9) {
 			t.Errorf("histogram %d: %d within %v, CV %v; want %d within %v to %v, %v", i, len(kept.Values),
-				limits, h.CV(), c.Inliers, c.Min, c.Max, c.CoV)
+				limits, h.moments().cv(), c.Inliers, c.Min, c.Max, c.CoV)
 		}
 	}
 	t.Logf("%d similarities and %d histograms compared", len(p.KLD), len(p.Histograms))
