@@ -147,6 +147,55 @@ func TestStopIterationsDryRun(t *testing.T) {
 	}
 }
 
+// TestWatcherDeceived: what a benchmark writes into the shared buffer while it runs harms nothing
+// but its own executions. None counts with fewer iterations than the watcher asked for, the next one
+// is measured, and the directory stays sound.
+func TestWatcherDeceived(t *testing.T) {
+	e := watchedExperiment(t, "criterion = \"cv\"\nwarmup_max = 12\nmeasure = 3\n")
+	e.iterations = 1000
+	const find = `
+static char *buffer(void)
+{
+	static char *found;
+	char line[512];
+	FILE *maps = found ? 0 : fopen("/proc/self/maps", "r");
+	unsigned long from, to;
+	while (maps && fgets(line, sizeof line, maps))
+		if (strstr(line, " rw-s ") && strstr(line, "memfd:") && sscanf(line, "%lx-%lx", &from, &to) == 2)
+			found = (char *)from;
+	if (maps) fclose(maps);
+	return found;
+}
+#define AT(type, offset) (*(volatile type *)(buffer() + (offset)))
+#define WALL AT(long, 48)
+void run_iter(int m) { usleep(300); n++; `
+	e.c("clears", find+`AT(int, 128) = 0; }`)
+	e.c("jumps", find+`if (n == 5) AT(long, 272) = 1L << 40; }`)
+	e.c("goesback", find+`if (n > 5) AT(long, 272) = n % 3; }`)
+	e.c("negative", find+`if (n == 5) AT(long, WALL + 8) = -5; }`)
+	e.c("crashes", find+`while (n == 900 && !AT(int, 128)) usleep(99); if (AT(int, 128)) abort(); }`)
+	e.run()
+	records := e.records()
+	if len(records) != 5 {
+		t.Errorf("%d records", len(records))
+	}
+	for _, r := range records {
+		w := r.Watcher
+		if r.Outcome == results.Completed && len(r.WallNS) < e.iterations &&
+			(w.Stop.AskedAt == nil || len(r.WallNS) < *w.Stop.StopAt) {
+			t.Errorf("%s counts with %d iterations: %+v", r.Key, len(r.WallNS), w)
+		}
+	}
+	if r := e.of("crashes"); r.Outcome != results.Error {
+		t.Errorf("%s: %s", r.Key, r.Outcome)
+	}
+	krunctl, _ := installControl()
+	c := exec.CommandContext(t.Context(), krunctl, "check-data", e.directory)
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // TestWatcherKilled: the execution goes on to its last iteration, and the record says why.
 func TestWatcherKilled(t *testing.T) {
 	e := watchedExperiment(t, "criterion = \"cv\"\n")

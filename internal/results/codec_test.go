@@ -319,6 +319,10 @@ func TestCheck(t *testing.T) {
 	durations := full()
 	durations.StartNS = nil
 	must(t, durations.Check())
+	forged := full()
+	forged.Outcome, forged.WallNS[1] = results.Error, -5
+	forged.Events = []results.Event{{Kind: "gc", DurationNS: -2}}
+	must(t, forged.Check())
 }
 
 func FuzzDecode(f *testing.F) {

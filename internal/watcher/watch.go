@@ -108,7 +108,7 @@ func (w *Watch) decide(runs bool) error {
 	if w.report.StopAt == nil {
 		return nil
 	}
-	asked := w.Buffer.Done()
+	asked := max(w.Buffer.Done(), w.next) // the process may have set its number back
 	if !runs || w.DryRun || asked == w.Buffer.Iterations() {
 		return nil
 	}

@@ -81,6 +81,7 @@ func TestRun(t *testing.T) {
 	}{
 		{"at once", []int{1, 2, 3, 4, 5, 5}, 5, false, nil, decided(ptr(5)), true},
 		{"late", []int{2, 7, 8}, 2, false, nil, decided(ptr(8)), true},
+		{"the number goes back", []int{8, 2, 8}, 2, false, nil, decided(ptr(5)), true},
 		{"all in one look", []int{8, 9}, 1, false, nil, decided(ptr(9)), true},
 		{"the last look is after the end", []int{2, 8}, 1, false, nil, decided(nil), false},
 		{"no look before the end", []int{10}, 0, false, nil, decided(nil), false},
