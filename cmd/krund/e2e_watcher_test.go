@@ -148,8 +148,8 @@ func TestStopIterationsDryRun(t *testing.T) {
 }
 
 // TestWatcherDeceived: what a benchmark writes into the shared buffer while it runs harms nothing
-// but its own executions. None counts with fewer iterations than the watcher asked for, the next one
-// is measured, and the directory stays sound.
+// but its own executions. None counts with fewer iterations than the watcher asked for, the next
+// one is measured, and the directory stays sound.
 func TestWatcherDeceived(t *testing.T) {
 	e := watchedExperiment(t, "criterion = \"cv\"\nwarmup_max = 12\nmeasure = 3\n")
 	e.iterations = 1000
