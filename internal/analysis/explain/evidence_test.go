@@ -153,3 +153,40 @@ func TestSentencesOfTime(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestDegenerate: few and short executions, equal iterations, floods of events with hostile names
+// and times, and events without start stamps have statements and sentences of a bounded size, or
+// none.
+func TestDegenerate(t *testing.T) {
+	kinds := []string{"gc", "compile", "deopt", "switch", "?"}
+	hostile := []string{"", "a\x1b[2Jb", strings.Repeat("x", 300), "\xff\xfe", "é`'\"<script>"}
+	for _, c := range []struct{ executions, n, events int }{
+		{1, 1, 3}, {2, 2, 5}, {5, 3, 9}, {1, 30, 20_000}, {2, 300, 0}, {30, 12, 100},
+	} {
+		var executions []dataset.Execution
+		var analyses []warmup.Execution
+		for x := range c.executions {
+			e, a := made(c.n, every(c.n, 5, 6), nil)
+			e.Number, a.Number = x+1, x+1
+			for k := range c.events {
+				e.Events = append(e.Events, dataset.Event{Kind: kinds[k%len(kinds)],
+					Name: hostile[k/5%len(hostile)], Time: int64(k-2) * 7_000, Duration: int64(k%3-1) << 40})
+			}
+			counts(&e, "minor_faults", 1<<62, every(c.n, 0, 1))
+			counts(&e, "involuntary_switches", 1, every(c.n, 0, 1))
+			if x == 1 {
+				e.Starts = nil
+			}
+			executions, analyses = append(executions, e), append(analyses, a)
+		}
+		k := keyOf(executions, analyses)
+		if len(k.Statements) > mostStatements || len(k.Candidates) > listed {
+			t.Errorf("%+v: %d statements, %d candidates", c, len(k.Statements), len(k.Candidates))
+		}
+		for _, s := range k.Statements {
+			if len(s.Text) > 600 {
+				t.Errorf("%+v: %q", c, s.Text)
+			}
+		}
+	}
+}
