@@ -196,7 +196,8 @@ kill-test: build
 ## hub-kill    kill the hub 100 times while five machines ship; then one of two processes of a hub, 50 times
 .PHONY: hub-kill
 hub-kill:
-	$(GO) test -count=1 -v -timeout 30m -run 'TestKill$$|TestTwoProcesses' ./cmd/krunhub -kills 100 -machines 5 -records 200
+	$(GO) test -count=1 -v -timeout 30m -run 'TestKill$$|TestTwoProcesses' ./cmd/krunhub \
+	  -kills 100 -machines 5 -records 200
 
 ## hub-load    what a hub accepts of MACHINES=50 x RECORDS=1000 of 40 KiB (LOAD=-load-postgres), and queries
 MACHINES ?= 50

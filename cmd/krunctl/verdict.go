@@ -68,10 +68,11 @@ func verdictCommand(a *app) *cobra.Command {
 		}
 		replace := strings.NewReplacer(names...)
 		a.stderr = renaming{a.stderr, replace}
-		if err := compare(c, dirs); err != nil {
-			return renamed{err, replace}
+		err = compare(c, dirs)
+		if message(err) == "" { // success, or a verdict
+			return err
 		}
-		return nil
+		return renamed{err, replace}
 	}
 	hubFlag(c, &hub)
 	return c
