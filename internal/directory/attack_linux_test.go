@@ -85,11 +85,12 @@ func TestLockOfAFakeKrund(t *testing.T) {
 	reachable(t, f.dir)
 	impostor := filepath.Join(filepath.Dir(f.dir), "krund")
 	must(t, os.WriteFile(impostor, program, 0o755))
-	cmd := exec.CommandContext(t.Context(), impostor, "--exclusive", "--nonblock", f.lockFile(), "sleep",
-		"1000")
+	cmd := exec.CommandContext(t.Context(), impostor, "--exclusive", "--nonblock", f.lockFile(), "cat")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	word, err := cmd.StdinPipe() // which ends cat
+	must(t, err)
 	must(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() { _, _, _ = word.Close(), cmd.Process.Kill(), cmd.Wait() })
 	for !HoldsLock(durable.OS(), cmd.Process.Pid) {
 		if cmd.Process.Signal(syscall.Signal(0)) != nil {
 			t.Fatal("flock has ended")

@@ -22,7 +22,7 @@ func bystander(t *testing.T, file string) (pid int, refused string) {
 		t.Skip("no flock(1)")
 	}
 	cmd := exec.CommandContext(t.Context(), path, "--exclusive", "--nonblock", file, "sh", "-c",
-		"echo held; exec sleep 1000")
+		"echo held; exec cat")
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
@@ -30,8 +30,10 @@ func bystander(t *testing.T, file string) (pid int, refused string) {
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
 	must(t, err)
+	word, err := cmd.StdinPipe() // which ends cat
+	must(t, err)
 	must(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() { _, _ = word.Close(), cmd.Process.Kill() })
 	said := make([]byte, len("held\n"))
 	if n, _ := out.Read(said); n == 0 {
 		_ = cmd.Wait() // it failed, and stderr explains why
@@ -116,8 +118,10 @@ func TestLockOfADeadHolder(t *testing.T) {
 		`exec 9<"$0"; "$1" -x -n 9; echo held; exec sleep 1000`, f.lockFile(), path)
 	out, err := cmd.StdoutPipe()
 	must(t, err)
+	word, err := cmd.StdinPipe() // which ends cat
+	must(t, err)
 	must(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() { _, _ = word.Close(), cmd.Process.Kill() })
 	if _, err := out.Read(make([]byte, 5)); err != nil {
 		t.Fatal(err)
 	}
