@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"krund/internal/results"
 	"strconv"
 	"strings"
 
 	"krund/internal/display"
+	"krund/internal/results"
 )
 
 // ExportOptions select the part of an experiment to export.
