@@ -81,7 +81,7 @@ func effectText(e *compare.Effect, alone bool) string {
 	if e == nil {
 		return ""
 	}
-	i, number := e.Ratio, func(v float64) string { return display.Fixed(v, 4) }
+	i, number := e.Ratio, ratioText
 	sign := ""
 	if i == nil {
 		i, number, sign = e.Difference, Number, "difference "
@@ -92,6 +92,14 @@ func effectText(e *compare.Effect, alone bool) string {
 	}
 	return fmt.Sprintf("%s%s (%s, %s)", sign, number(float64(i.Estimate)), number(float64(low)),
 		number(float64(high)))
+}
+
+// ratioText writes a ratio with four decimals, or four digits if it is far from 1.
+func ratioText(v float64) string {
+	if v < 0.1 || v >= 1e4 {
+		return Number(v)
+	}
+	return display.Fixed(v, 4)
 }
 
 func pText(p float64) string {

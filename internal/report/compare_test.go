@@ -199,3 +199,22 @@ func comparePageFile(t *testing.T, dir string) string {
 	}
 	return f.Name()
 }
+
+// TestExtremeRatios: a ratio far from 1 keeps significant digits.
+func TestExtremeRatios(t *testing.T) {
+	for _, c := range []struct {
+		ratio        float64
+		text, change string
+	}{
+		{1, "1.0000", "0.0 %"}, {0.97, "0.9700", "−3.0 %"}, {0.1, "0.1000", "−90.0 %"},
+		{1.234e-5, "1.234e-05", "−99.9988 %"}, {0.00073, "0.00073", "−99.927 %"},
+		{123456, "123456.0", "+12345500.0 %"}, {1.5e17, "1.500e+17", "+1.500e+19 %"},
+	} {
+		if got := ratioText(c.ratio); got != c.text {
+			t.Errorf("%v: %q", c.ratio, got)
+		}
+		if got := signed(c.ratio, oneDecimal); got != c.change {
+			t.Errorf("%v: %q", c.ratio, got)
+		}
+	}
+}

@@ -141,6 +141,9 @@ func signed(ratio float64, number func(float64) string) string {
 		p = 0
 	}
 	text := number(math.Abs(p))
+	if ratio > 1e-12 && ratio < 0.001 { // not 100.0 %
+		text = strconv.FormatFloat(-p, 'f', 1-int(math.Floor(math.Log10(100*ratio))), 64)
+	}
 	if strings.Trim(text, "0.") == "" {
 		return text + " %"
 	}
