@@ -152,11 +152,11 @@ bench: build
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) run ./internal/child/childbench
 
-## compare-bench  false verdicts and power of krunctl compare in simulations; with KRUND_FIXTURES also on JMH
+## compare-bench  error rates and power of krunctl compare in simulations; with KRUND_FIXTURES also on JMH
 .PHONY: compare-bench
 compare-bench:
-	$(GO) test -tags slow -count=1 -v -run 'TestSimulations|TestJMH|TestDetectable|TestBound' \
-	  ./internal/analysis/compare
+	$(GO) test -tags slow -count=1 -v -timeout 1h \
+	  -run 'TestSimulations|TestJMH|TestDetectable|TestBound|TestMachinesAlike' ./internal/analysis/compare
 
 ## explain-bench  how well krunctl explain names injected causes, and how often it explains shifted events
 .PHONY: explain-bench

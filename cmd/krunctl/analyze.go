@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/analysis/changepoint"
 	"krund/internal/analysis/classify"
+	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/outlier"
 	"krund/internal/analysis/warmup"
@@ -210,6 +211,8 @@ func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
 		a.print("%s", text)
 	} else {
 		report.AnalysisText(a.stdout, a.style().width, doc, unit)
+		report.MachineText(a.stdout,
+			compare.LevelsOf(in.Data, doc, report.MachineConfidence, report.MachineKeys))
 	}
 	return a.storeAnalysis(in, text, o)
 }

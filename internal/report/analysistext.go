@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"krund/internal/analysis/classify"
+	"krund/internal/analysis/compare"
 	"krund/internal/analysis/howlong"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
@@ -36,6 +37,38 @@ func AnalysisText(w io.Writer, most int, doc *warmup.Document, unit display.Unit
 
 // rowNames is the number of columns that name a row: benchmark, VM, variant.
 const rowNames = 3
+
+// MachineConfidence is that of the intervals of machines' levels, MachineKeys how many keys are
+// listed with them.
+const (
+	MachineConfidence = 0.95
+	MachineKeys       = 10
+)
+
+// MachineText prints how much the machines that share an experiment differ; nothing if they do not.
+func MachineText(w io.Writer, l compare.Levels) {
+	text := l.String()
+	if text == "" {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", display.Terminal(text))
+	if l.Differ == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	var rows [][]string
+	for _, k := range l.Keys {
+		levels := make([]string, len(k.Levels))
+		for i, m := range k.Levels {
+			levels[i] = m.String()
+		}
+		rows = append(rows, []string{k.Key, k.Range(), k.PText(), strings.Join(levels, ", ")})
+	}
+	display.Table(w, []string{"key", "slowest to fastest", ">p", "machines, to their mean"}, rows)
+	if l.Omitted > 0 {
+		fmt.Fprintf(w, "%s with a smaller difference not listed\n", display.Count(l.Omitted, "key"))
+	}
+}
 
 func pairRow(p *warmup.Pair, unit display.Unit) []string {
 	r := rowOf(p)

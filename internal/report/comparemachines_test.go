@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"krund/internal/analysis/compare"
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/key"
 )
 
 // TestMachinesText: the page of a comparison says how much the machines differ, also if they do not
@@ -44,6 +46,40 @@ func TestMachinesText(t *testing.T) {
 		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") ||
 			!strings.Contains(page.String(), machinesText(r)) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestMachineEffect: the front page and the text of an analysis have the machine effect, with the
+// machines' names as text; with one machine they have nothing of it.
+func TestMachineEffect(t *testing.T) {
+	for _, machines := range []int{1, 2} {
+		d := &dataset.Dataset{}
+		for i := range 10 {
+			e := execution(levels(uint64(i), 400, 0.2*(1+0.5*float64(i%machines)+0.01*float64(i/2))))
+			e.Machine = "<lab\x1b" + string(rune('1'+i%machines))
+			d.Add(key.Key{Benchmark: "b", VM: "v", Variant: "x"}, e)
+		}
+		doc := analysed(t, d)
+		index := string(write(t, Input{Document: doc, Data: d})["index.html"].text)
+		var text bytes.Buffer
+		MachineText(&text, compare.LevelsOf(d, doc, MachineConfidence, MachineKeys))
+		if machines == 1 {
+			if strings.Contains(index, "Machine effect") || text.Len() > 0 {
+				t.Errorf("one machine: %q", text.String())
+			}
+			continue
+		}
+		const want = "in b:v:x; 1 of 1 key differs"
+		if !strings.Contains(text.String(), want) || !strings.Contains(text.String(), "2 +2") {
+			t.Errorf("%s", text.String())
+		}
+		if !strings.Contains(index, "Machine effect: the machines differ by up to") ||
+			!strings.Contains(index, want) || !strings.Contains(index, "&lt;lab") {
+			t.Errorf("%s", index)
+		}
+		if strings.Contains(index+text.String(), "\x1b") {
+			t.Error("the name of a machine is not shown as text")
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"krund/internal/analysis/compare"
 	"krund/internal/analysis/warmup"
 	"krund/internal/results"
 )
@@ -30,6 +31,7 @@ type indexPage struct {
 	Chart       string // file of the chart of all keys in plots/; "": there is none
 	ChartText   string
 	ChartHeight float64
+	Machines    compare.Levels
 	Pairs       int // number of pairs with a class
 	Analysed    int // executions
 }
@@ -42,6 +44,9 @@ func (s *site) index() error {
 		Conditions: facts.conditions(), Unfit: facts.unfit(),
 		Confidence: percentText(doc.Parameters.Confidence),
 		Rows:       Rows(doc), Shares: Shares(doc), Weaknesses: weaknesses(doc, facts),
+	}
+	if s.in.Data != nil {
+		p.Machines = compare.LevelsOf(s.in.Data, doc, MachineConfidence, MachineKeys)
 	}
 	p.Why = s.in.whyRows(p.Rows)
 	p.Failures, p.Failed = s.in.failures()

@@ -191,10 +191,12 @@ func unequal(v, w, n, m float64) bool {
 	return min(n, m) >= fewest && fTail(v/w, n-1, m-1) < level/2
 }
 
+// balanced is the largest ratio of the sizes of groups that have a variance in common.
+const balanced = 1.5
+
 // unbalanced reports whether one side has so many more executions that a variance for both sides
 // would be mostly that of the larger one.
 func (e *estimate) unbalanced() bool {
-	const balanced = 1.5
 	return float64(max(e.n, e.m)) > balanced*float64(min(e.n, e.m))
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
@@ -50,6 +51,26 @@ type MachineLevel struct {
 	Relative   warmup.Real `json:"relative"`
 	Low        warmup.Real `json:"low"`
 	High       warmup.Real `json:"high"`
+}
+
+// LevelsOf compares the machines of an experiment in each key, the arms apart because the executions
+// of a block are not independent. doc is the analysis of d. No key is in the result if executions
+// are from one machine. most is the largest number of keys in the list.
+func LevelsOf(d *dataset.Dataset, doc *warmup.Document, confidence float64, most int) Levels {
+	var keys []KeyMachines
+	for i := range d.Pairs {
+		k := KeyMachines{Key: doc.Pairs[i].Key}
+		for _, e := range Executions(&d.Pairs[i], &doc.Pairs[i], doc.Parameters.Column) {
+			at := slices.IndexFunc(k.Machines, func(m MachineValues) bool { return m.Machine == e.Machine })
+			if at < 0 {
+				at = len(k.Machines)
+				k.Machines = append(k.Machines, MachineValues{Machine: e.Machine})
+			}
+			k.Machines[at].Values = append(k.Machines[at].Values, e.Value)
+		}
+		keys = append(keys, k)
+	}
+	return MachineLevels(keys, confidence, most)
 }
 
 // MachineLevels compares the machines of an experiment in each key, like Of does for two sides: by
@@ -222,7 +243,7 @@ func (g *levelGroups) contrast(weights []float64, e estimate, level float64) (
 		e.after += w * mean(g.logs[i])
 		e.factor += w * w / float64(len(g.logs[i]))
 	}
-	if e.ok && g.unequal() {
+	if e.ok && unlike(g.logs) {
 		e.welchContrast(weights, g.logs)
 	}
 	half := math.NaN()
@@ -231,19 +252,6 @@ func (g *levelGroups) contrast(weights []float64, e estimate, level float64) (
 	}
 	return warmup.Real(e.relative(e.after)), warmup.Real(e.relative(e.after - half)),
 		warmup.Real(e.relative(e.after + half))
-}
-
-// unequal reports whether the machine that scatters most does so significantly more than the one
-// that scatters least.
-func (g *levelGroups) unequal() bool {
-	byVariance := func(a, b []float64) int { return cmp.Compare(variance(a), variance(b)) }
-	fewest := slices.MinFunc(g.logs, func(a, b []float64) int { return cmp.Compare(len(a), len(b)) })
-	if len(fewest) < 2 {
-		return false
-	}
-	low, high := slices.MinFunc(g.logs, byVariance), slices.MaxFunc(g.logs, byVariance)
-	return variance(low) > 0 &&
-		unequal(variance(high), variance(low), float64(len(high)), float64(len(low)))
 }
 
 // welchContrast sets the variance of a weighted sum to that of its means (Satterthwaite 1946).

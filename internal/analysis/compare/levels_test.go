@@ -60,7 +60,7 @@ func TestMachineLevelsOfUnequalMachines(t *testing.T) {
 	}
 	g, ok := groupsOf(keyOf("k", quiet, noisy))
 	e := g.residual()
-	if !ok || !g.unequal() || !close9(variance(quiet), 1) || e.freedom != 14 {
+	if !ok || !unlike(g.logs) || !close9(variance(quiet), 1) || e.freedom != 14 {
 		t.Fatalf("%+v", g)
 	}
 	e.factor = 2. / 8

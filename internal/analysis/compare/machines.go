@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -78,7 +79,9 @@ func squaresOf(values []float64) float64 {
 	return variance(values) * float64(len(values)-1)
 }
 
-// analysis is a one-way analysis of variance of groups of values.
+// analysis is a one-way analysis of variance of groups of values. p is at least that of Welch's
+// analysis, which allows a variance for each group, if each has enough values for one, or the groups
+// are unlike.
 type analysis struct{ p, share float64 }
 
 func analysisOf(groups [][]float64) analysis {
@@ -99,7 +102,48 @@ func analysisOf(groups [][]float64) analysis {
 	}
 	size := (n - squaredSizes/n) / (k - 1)
 	share := (between - residual) / (between + (size-1)*residual)
-	return analysis{fTail(between/residual, k-1, n-k), max(0, share)}
+	p := fTail(between/residual, k-1, n-k)
+	const enough = 4 // with fewer, Welch's analysis has hardly any power
+	few := slices.ContainsFunc(groups, func(g []float64) bool { return len(g) < enough })
+	if !few && !slices.ContainsFunc(groups, constant) || unlike(groups) {
+		p = max(p, welchOf(groups))
+	}
+	return analysis{p, max(0, share)}
+}
+
+func constant(values []float64) bool { return variance(values) == 0 }
+
+// unlike reports whether a variance for all groups would be mostly that of some of them, or groups
+// differ in their variance.
+func unlike(groups [][]float64) bool {
+	bySize := func(a, b []float64) int { return cmp.Compare(len(a), len(b)) }
+	byVariance := func(a, b []float64) int { return cmp.Compare(variance(a), variance(b)) }
+	fewest, most := slices.MinFunc(groups, bySize), slices.MaxFunc(groups, bySize)
+	if len(fewest) < 2 {
+		return false
+	}
+	low, high := slices.MinFunc(groups, byVariance), slices.MaxFunc(groups, byVariance)
+	return !constant(low) && (float64(len(most)) > balanced*float64(len(fewest)) ||
+		unequal(variance(high), variance(low), float64(len(high)), float64(len(low))))
+}
+
+// welchOf is the p-value of equal means of groups with variances of their own (Welch, "On the
+// comparison of several mean values", Biometrika 38, 1951; R: oneway.test).
+func welchOf(groups [][]float64) float64 {
+	k, sum, weighted := float64(len(groups)), 0.0, 0.0
+	weight := func(g []float64) float64 { return float64(len(g)) / variance(g) }
+	for _, g := range groups {
+		sum += weight(g)
+		weighted += weight(g) * mean(g)
+	}
+	between, lambda := 0.0, 0.0
+	for _, g := range groups {
+		d, rest := mean(g)-weighted/sum, 1-weight(g)/sum
+		between += weight(g) * d * d / (k - 1)
+		lambda += rest * rest / float64(len(g)-1)
+	}
+	f := between / (1 + 2*(k-2)/(k*k-1)*lambda)
+	return fTail(f, k-1, (k*k-1)/(3*lambda))
 }
 
 // machineEffect compares the levels of the machines, and the changes; nil for one machine.

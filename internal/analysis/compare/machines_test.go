@@ -135,3 +135,39 @@ func hasWarning(r *Result, code string) bool {
 }
 
 func close9(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+
+// TestWelchAnalysis: R 4.2.2, oneway.test.
+func TestWelchAnalysis(t *testing.T) {
+	groups := [][]float64{{1, 2, 3, 4, 5}, {2, 4, 6, 8}, {10, 11, 15, 16, 18}}
+	if p := welchOf(groups); !close9(p, 0.00205857911926427) {
+		t.Errorf("%.15g", p)
+	}
+	if a := analysisOf(groups); !close9(a.p, 0.00205857911926427) {
+		t.Errorf("%+v", a)
+	}
+	// values of a machine that are all equal have no variance of their own
+	if a := analysisOf([][]float64{{1, 1, 1, 1}, {1, 2, 3, 4}}); !(a.p > 0 && a.p < 1) {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestLevelsOf: the machines of each arm are compared apart.
+func TestLevelsOf(t *testing.T) {
+	side := onMachines(t, false)
+	l := LevelsOf(side.Data, side.Doc, 0.95, 4)
+	if len(l.Keys) != 4 || l.Tests != 6 || l.Differ != 6 || l.Omitted != 2 {
+		t.Fatalf("%+v", l)
+	}
+	if k := l.Keys[0]; math.Abs(float64(k.Spread)-0.08) > 0.004 || len(k.Levels) != 3 ||
+		k.Levels[2].Machine != "z" || k.Levels[2].Executions != 5 {
+		t.Errorf("%+v", k)
+	}
+	for i := range side.Data.Pairs {
+		for j := range side.Data.Pairs[i].Executions {
+			side.Data.Pairs[i].Executions[j].Machine = ""
+		}
+	}
+	if text := LevelsOf(side.Data, side.Doc, 0.95, 4).String(); text != "" {
+		t.Errorf("one machine: %q", text)
+	}
+}

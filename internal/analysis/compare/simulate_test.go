@@ -146,15 +146,17 @@ func (c outcome) check(t *testing.T, name string, limit float64) {
 // shape.
 func normal(keys, before, after int, sd float64, shape func(*rand.Rand) float64) func(*rand.Rand) []row {
 	return func(r *rand.Rand) []row {
-		return normalRows(r, keys, before, after, func() float64 {
-			chi := 0.0
-			for range 4 {
-				z := r.NormFloat64()
-				chi += z * z
-			}
-			return sd * math.Sqrt(4/chi)
-		}, shape)
+		return normalRows(r, keys, before, after, func() float64 { return deviation(r, sd) }, shape)
 	}
+}
+
+func deviation(r *rand.Rand, sd float64) float64 {
+	chi := 0.0
+	for range 4 {
+		z := r.NormFloat64()
+		chi += z * z
+	}
+	return sd * math.Sqrt(4/chi)
 }
 
 func normalRows(r *rand.Rand, keys, before, after int, sd func() float64,
@@ -207,6 +209,19 @@ func spread(rows func(*rand.Rand) []row, factor float64, every int) func(*rand.R
 			for k := range list[i].after {
 				e := &list[i].after[k]
 				e.Value, e.mean = math.Pow(e.Value, factor), math.Pow(e.mean, factor)
+			}
+		}
+		return list
+	}
+}
+
+// swapped exchanges the sides of each key at random.
+func swapped(rows func(*rand.Rand) []row) func(*rand.Rand) []row {
+	return func(r *rand.Rand) []row {
+		list := rows(r)
+		for i := range list {
+			if r.IntN(2) == 0 {
+				list[i].before, list[i].after = list[i].after, list[i].before
 			}
 		}
 		return list
@@ -367,6 +382,10 @@ func scenarios() []scenario {
 			limit: 0.08},
 		{name: "5 against 5, 4 times the spread in half of the keys", limit: 0.1,
 			table: spread(normal(20, 5, 5, sd, gauss), 4, 2)},
+		{name: "3 against 3, 4 times the spread of a random side", limit: 0.13,
+			table: swapped(spread(normal(20, 3, 3, sd, gauss), 4, 1))},
+		{name: "5 against 5, 4 times the spread of a random side", limit: 0.13,
+			table: swapped(spread(normal(20, 5, 5, sd, gauss), 4, 1))},
 		{name: "5 against 5, bimodal", table: normal(20, 5, 5, sd, bimodal)},
 		{name: "10 against 10, bimodal", table: normal(20, 10, 10, sd, bimodal)},
 		{name: "10 against 10, mixed classes", table: mixed(normal(20, 10, 10, sd, gauss))},
