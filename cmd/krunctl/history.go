@@ -34,7 +34,7 @@ A change is reported once, and when it is certain enough: all keys together have
 most --rate false alerts per version on average, however often one looks. So a new
 version never changes what was found before it. A single version that is disturbed
 is not reported: a change must be seen without any one version, which takes at
-least two, usually three, and seven or more before it. Versions differ without a
+least two, usually three, and nine or more before it. Versions differ without a
 change, too; that is estimated from the history. docs/history.md has the method,
 what it finds after how many versions, and how other methods compare.
 

@@ -25,11 +25,11 @@ func HistoryTable(h *history.History, base string) Table {
 			c := &k.Changes[j]
 			t.Rows = append(t.Rows, cells(historyKey(k), changeText(c.Ratio, c.Low, c.High),
 				levelText(c.Before, base), levelText(c.After, base), HistoryCulprit(h, c),
-				h.Versions[c.Found].Label, historyNote(c)))
+				h.Versions[c.Found].Label, historyNote(k, c)))
 		}
 		if len(k.Changes) == 0 {
 			t.Rows = append(t.Rows,
-				cells(historyKey(k), "none", lastLevel(k, base), "", "", "", detectableText(k)))
+				cells(historyKey(k), "none", lastLevel(k, base), "", "", "", noChangeNote(k)))
 		}
 	}
 	t.Notes = historyNotes(h)
@@ -83,7 +83,18 @@ func HistoryCulprit(h *history.History, c *history.Change) string {
 		h.Versions[c.Version].Label)
 }
 
-func historyNote(c *history.Change) string {
+func noChangeNote(k *history.KeyHistory) string {
+	if k.Autocorrelation > 0 {
+		return detectableText(k) + "; " + driftText(k)
+	}
+	return detectableText(k)
+}
+
+func driftText(k *history.KeyHistory) string {
+	return fmt.Sprintf("it drifts: versions resemble the one before (correlation %.2f)", k.Autocorrelation)
+}
+
+func historyNote(k *history.KeyHistory, c *history.Change) string {
 	var parts []string
 	if c.Muted {
 		parts = append(parts, strings.TrimSuffix("muted: "+c.MuteReason, ": "))
@@ -91,6 +102,9 @@ func historyNote(c *history.Change) string {
 	if len(c.Controls) > 0 {
 		parts = append(parts, "perhaps the machine: "+strings.Join(c.Controls, ", ")+
 			" changed too, and must not")
+	}
+	if k.Autocorrelation > 0 {
+		parts = append(parts, driftText(k))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -49,6 +49,9 @@ func (m moments) without(p point) moments {
 type past struct {
 	square, noise float64
 	n, freedom    int
+	// excess is how much larger the variance of a mean of neighboring versions is than that of
+	// independent ones, relative to it.
+	excess float64
 }
 
 // variance returns the variance of a point of weight 1: at least what the differences between
@@ -59,7 +62,7 @@ func (a past) variance(floor float64) float64 {
 
 func (a past) with(m moments) past {
 	return past{a.square + m.square, a.noise + m.noise, a.n + m.n,
-		a.freedom + max(m.n-1, 0)}
+		a.freedom + max(m.n-1, 0), a.excess}
 }
 
 // logE returns the logarithm of the e-value of a change between two neighboring segments: the Bayes
@@ -76,7 +79,7 @@ func logE(a past, before, after moments, floor float64) float64 {
 	if freedom <= 0 {
 		return 0
 	}
-	size := before.weight * after.weight / (before.weight + after.weight)
+	size := before.weight * after.weight / (before.weight + after.weight) / (1 + a.excess)
 	d := after.mean - before.mean
 	square := freedom * all.variance(floor)
 	w := 1 + size*spread
@@ -109,14 +112,24 @@ const window = 100
 // What it finds up to a point depends on no later point.
 func run(points []point) (list []found, clipped []point) {
 	var earlier past
+	var alike neighbors
 	begin, from := 0, 1 // of the segment; first point at which a change is looked for
 	clipped = slices.Clone(points)
 	for t := range points {
 		clipped[t].x = clip(points[begin:t], points[t])
-		at, sum := look(clipped[:t+1], earlier, begin, max(from, t-window))
+		at, sum := look(clipped[:t+1], points, earlier, begin, max(from, t-window))
 		if sum < points[t].threshold {
 			continue
 		}
+		drifting := earlier
+		drifting.excess = excess(alike.with(points[begin:at]).correlation(cautious))
+		if drifting.excess > 0 {
+			at, sum = look(clipped[:t+1], points, drifting, begin, max(from, t-window))
+			if sum < points[t].threshold {
+				continue
+			}
+		}
+		alike = alike.with(points[begin:at])
 		list = append(list, found{at, t, sum})
 		earlier = earlier.with(sumOf(clipped[begin:at]))
 		begin, from = at, t+1
@@ -176,17 +189,20 @@ func sumOf(points []point) moments {
 }
 
 // look returns the logarithm of the sum of the e-values of a change at each point from from to the
-// last one, of a segment that begins at begin, and the point with the largest e-value.
+// last one, of a segment that begins at begin, and the point with the largest e-value. raw are the
+// points before clip.
 //
 // A change must be there without any single version after it: of the e-values with all of them,
 // without the first, and without the one that lies farthest in the direction of the change, the
-// smallest counts. It is at most the one without the first, which is a test martingale.
-func look(points []point, earlier past, begin, from int) (at int, logSum float64) {
+// smallest counts. It is at most the one without the first, which is a test martingale. The sum is
+// at most what the order of the versions shows at one of the points: see order.
+func look(points, raw []point, earlier past, begin, from int) (at int, logSum float64) {
 	last := len(points) - 1
 	floor := points[last].floor
 	before, after := sumOf(points[begin:]), moments{}
 	high, low := last, last
-	best, logSum := math.Inf(-1), math.Inf(-1)
+	logSum = math.Inf(-1)
+	largest, shown := math.Inf(-1), math.Inf(-1)
 	for s := last; s > begin && s >= from; s-- {
 		p := points[s]
 		before, after = before.without(p), after.with(p)
@@ -204,13 +220,17 @@ func look(points []point, earlier past, begin, from int) (at int, logSum float64
 			farthest = points[low]
 		}
 		whole := logE(earlier, before, after, floor)
-		logSum = logAdd(logSum, min(whole, logE(earlier, before, after.without(p), floor),
-			logE(earlier, before, after.without(farthest), floor)))
-		if whole > best {
-			best, at = whole, s
+		e := min(whole, logE(earlier, before, after.without(p), floor),
+			logE(earlier, before, after.without(farthest), floor))
+		logSum = logAdd(logSum, e)
+		if e > 0 {
+			shown = max(shown, order(raw[begin:last+1], s-begin, (before.mean+after.mean)/2))
+		}
+		if whole > largest {
+			largest, at = whole, s
 		}
 	}
-	return at, logSum
+	return at, min(logSum, shown)
 }
 
 // logAdd returns log(exp(a)+exp(b)).

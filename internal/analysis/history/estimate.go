@@ -15,19 +15,16 @@ func (h *KeyHistory) describe(points []point, confidence float64) {
 		cuts[i].culprits(confidence)
 	}
 	all, floor := past{}, points[len(points)-1].floor
-	segments := make([]moments, len(cuts)+1)
-	begin := 0
-	for i := range segments {
-		end := len(points)
-		if i < len(cuts) {
-			end = cuts[i].at
-		}
-		segments[i] = bounded(points[begin:end])
-		all = all.with(segments[i])
-		h.Levels = append(h.Levels, Level{points[begin].version, points[end-1].version,
+	parts := split(points, cuts)
+	segments := bounded(parts)
+	var alike neighbors
+	for i, part := range parts {
+		all, alike = all.with(segments[i]), alike.with(part)
+		h.Levels = append(h.Levels, Level{part[0].version, part[len(part)-1].version,
 			math.Exp(segments[i].mean)})
-		begin = end
 	}
+	h.Autocorrelation = alike.correlation(certain)
+	all.excess = excess(h.Autocorrelation)
 	variance, quantile := all.variance(floor), 0.0
 	if all.freedom > 0 {
 		quantile = distuv.StudentsT{Sigma: 1, Nu: float64(all.freedom)}.Quantile((1 + confidence) / 2)
@@ -39,7 +36,7 @@ func (h *KeyHistory) describe(points []point, confidence float64) {
 	}
 	for i, c := range cuts {
 		before, after := segments[i], segments[i+1]
-		half := quantile * math.Sqrt(variance*(1/before.weight+1/after.weight))
+		half := quantile * math.Sqrt(variance*(1+all.excess)*(1/before.weight+1/after.weight))
 		d := after.mean - before.mean
 		h.Changes = append(h.Changes, Change{
 			Version: points[c.at].version, First: points[c.first-1].version + 1, Last: points[c.last].version,
@@ -51,14 +48,40 @@ func (h *KeyHistory) describe(points []point, confidence float64) {
 	h.Detectable = detectable(all, segments[len(cuts)], points[len(points)-1])
 }
 
-// bounded returns the moments of a segment whose points are bounded by each other: see clip.
-func bounded(segment []point) moments {
-	var m moments
-	for _, p := range segment {
-		p.x = clip(segment, p)
-		m = m.with(p)
+// split returns the points of each level.
+func split(points []point, cuts []cut) [][]point {
+	var parts [][]point
+	begin := 0
+	for _, c := range cuts {
+		parts = append(parts, points[begin:c.at])
+		begin = c.at
 	}
-	return m
+	return append(parts, points[begin:])
+}
+
+// bounded returns the moments of levels whose points are bounded by each other: see clip. If that
+// concerns more than one in 20 points, they are not versions that were disturbed but a second state
+// of the key, which belongs to its level: then no point is bounded.
+func bounded(parts [][]point) []moments {
+	const most = 20
+	list, raw := make([]moments, len(parts)), make([]moments, len(parts))
+	far, n := 0, 0
+	for i, part := range parts {
+		for _, p := range part {
+			raw[i] = raw[i].with(p)
+			x := clip(part, p)
+			if x != p.x {
+				far++
+			}
+			p.x = x
+			list[i] = list[i].with(p)
+			n++
+		}
+	}
+	if far*most > n {
+		return raw
+	}
+	return list
 }
 
 // cut is a change with where it may have happened.
@@ -135,6 +158,9 @@ func (c *cut) culprits(confidence float64) {
 // reaches the threshold without one of them.
 func detectable(all past, level moments, last point) float64 {
 	const versions = 4
+	if best(level.n+versions+1, versions+1) < last.threshold {
+		return 0
+	}
 	found := func(d float64) bool {
 		var after moments
 		for range versions {

@@ -66,9 +66,12 @@ type KeyHistory struct {
 	Levels  []Level  `json:"levels"`
 	Changes []Change `json:"changes"` // in the order of the versions
 	// Detectable is the relative change that would be found, at even odds, with the fifth version
-	// after it; 0: none yet, because there are too few versions.
+	// after it; 0: none yet, because there are too few versions of the last level.
 	Detectable float64 `json:"detectable,omitempty"`
-	Reason     string  `json:"reason,omitempty"` // why the key was not examined
+	// Autocorrelation is the rank correlation of neighboring versions of a level; 0 if it is not
+	// significant. If it is, the key drifts: changes need more evidence, and intervals are wider.
+	Autocorrelation float64 `json:"autocorrelation,omitempty"`
+	Reason          string  `json:"reason,omitempty"` // why the key was not examined
 }
 
 // Point is a version of a key: the geometric mean of its executions, with the interval of what the

@@ -17,8 +17,12 @@ type kind struct {
 	within float64                                    // standard deviation of executions
 	noise  func(r *rand.Rand, versions int) []float64 // of the versions, standard deviation about 1
 	times  float64                                    // standard deviation of the noise
+	slow   float64                                    // share of executions that are 10 % slower
 	limit  float64                                    // false alerts in terms of the rate, at most
 }
+
+// Seeds. The methods were chosen with others.
+const falseSeed, delaySeed = 2001, 2002
 
 func normal(r *rand.Rand, n int) []float64 {
 	list := make([]float64, n)
@@ -49,41 +53,55 @@ func skewed(r *rand.Rand, n int) []float64 {
 	return list
 }
 
-func spiked(r *rand.Rand, n int) []float64 { // one version of 50 is far off
-	list := normal(r, n)
-	for i := range list {
-		if r.IntN(50) == 0 {
-			list[i] += 20
+// spiked: this share of the versions is far off.
+func spiked(share float64) func(r *rand.Rand, n int) []float64 {
+	return func(r *rand.Rand, n int) []float64 {
+		list := normal(r, n)
+		for i := range list {
+			list[i] += float64(20 * number(r.Float64() < share))
 		}
+		return list
 	}
-	return list
 }
 
-func drifting(r *rand.Rand, n int) []float64 { // autocorrelation 0.5
-	list := normal(r, n)
-	for i := 1; i < n; i++ {
-		list[i] = 0.5*list[i-1] + math.Sqrt(0.75)*list[i]
+// drifting has this autocorrelation.
+func drifting(correlation float64) func(r *rand.Rand, n int) []float64 {
+	return func(r *rand.Rand, n int) []float64 {
+		list := normal(r, n)
+		for i := 1; i < n; i++ {
+			list[i] = correlation*list[i-1] + math.Sqrt(1-correlation*correlation)*list[i]
+		}
+		return list
 	}
-	return list
 }
 
-func twoStates(r *rand.Rand, n int) []float64 { // at random, 30% of the versions in the slower one
-	list := make([]float64, n)
-	for i := range list {
-		list[i] = float64(number(r.Float64() < 0.3))
+// states: this share of the versions, at random, is in the slower of two states.
+func states(share float64) func(r *rand.Rand, n int) []float64 {
+	return func(r *rand.Rand, n int) []float64 {
+		list := make([]float64, n)
+		for i := range list {
+			list[i] = float64(number(r.Float64() < share))
+		}
+		return list
 	}
-	return list
 }
 
 var kinds = []kind{
-	{"executions only", 0.015, normal, 0, 1},
-	{"versions differ", 0.015, normal, 0.007, 1},
-	{"heavy tails", 0.015, heavy, 0.007, 1},
-	{"skewed", 0.015, skewed, 0.007, 1.5},
-	{"noisy key", 0.08, normal, 0.007, 1},
-	{"single spikes, 2 %", 0.015, spiked, 0.01, 4},
-	{"drift", 0.015, drifting, 0.01, 40},
-	{"two states", 0.015, twoStates, 0.1, 15},
+	{"executions only", 0.015, normal, 0, 0, 1},
+	{"versions differ", 0.015, normal, 0.007, 0, 1},
+	{"heavy tails", 0.015, heavy, 0.007, 0, 1},
+	{"skewed", 0.015, skewed, 0.007, 0, 1},
+	{"noisy key", 0.08, normal, 0.007, 0, 1},
+	{"spikes, 2 %", 0.015, spiked(0.02), 0.01, 0, 1},
+	{"spikes, 5 %", 0.015, spiked(0.05), 0.01, 0, 1},
+	{"versions, 10 % slow", 0.015, states(0.1), 0.1, 0, 1},
+	{"versions, 30 % slow", 0.015, states(0.3), 0.1, 0, 1},
+	{"versions, 50 % slow", 0.015, states(0.5), 0.1, 0, 1},
+	{"far apart", 0.002, states(0.3), 0.5, 0, 1},
+	{"executions, 5 % slow", 0.005, normal, 0.007, 0.05, 1},
+	{"executions, 30 % slow", 0.005, normal, 0.007, 0.3, 1},
+	{"drift, 0.5", 0.015, drifting(0.5), 0.01, 0, 10},
+	{"drift, 0.8", 0.015, drifting(0.8), 0.01, 0, 60},
 }
 
 func (k kind) values(r *rand.Rand, versions, at int, factor float64) [][]float64 {
@@ -95,7 +113,11 @@ func (k kind) values(r *rand.Rand, versions, at int, factor float64) [][]float64
 			level *= factor
 		}
 		for range 5 {
-			list[v] = append(list[v], level*math.Exp(k.within*r.NormFloat64()))
+			x := level * math.Exp(k.within*r.NormFloat64())
+			if k.slow > 0 && r.Float64() < k.slow {
+				x *= 1.1
+			}
+			list[v] = append(list[v], x)
 		}
 	}
 	return list
@@ -111,19 +133,21 @@ func thresholdOf(versions int) []float64 {
 }
 
 // TestFalseAlerts: histories of 200 versions without a change have at most the promised rate of
-// alerts per key and version.
+// alerts per key and version, and are rarely reported to drift.
 func TestFalseAlerts(t *testing.T) {
 	for _, k := range kinds {
-		r := source(11)
-		alerts := 0
+		r := source(falseSeed)
+		alerts, drifts := 0, 0
 		for range simulatedKeys {
-			list, _ := run(pointsOf(k.values(r, 200, 200, 1), thresholdOf(200)))
-			alerts += len(list)
+			h := keyHistory(Key{Name: "a", Values: k.values(r, 200, 200, 1)}, thresholdOf(200), 0.95)
+			alerts += len(h.Changes)
+			drifts += number(h.Autocorrelation > 0)
 		}
 		looks := simulatedKeys * 200
 		low, high := compare.Binomial(alerts, looks, 0.95)
-		t.Logf("%-20s %5d alerts in %d looks: %.3f of the bound (%.3f, %.3f)", k.name, alerts, looks,
-			float64(alerts)/float64(looks)*40/DefaultRate, low*40/DefaultRate, high*40/DefaultRate)
+		t.Logf("%-21s %5d alerts in %d looks: %.2f of the bound (%.2f, %.2f); %.3f of the keys drift", k.name,
+			alerts, looks, float64(alerts)/float64(looks)*40/DefaultRate, low*40/DefaultRate,
+			high*40/DefaultRate, float64(drifts)/simulatedKeys)
 		if low > k.limit*DefaultRate/40 {
 			t.Errorf("%s: %d alerts", k.name, alerts)
 		}
@@ -133,9 +157,9 @@ func TestFalseAlerts(t *testing.T) {
 // TestDelay: changes are found, soon, and where they are.
 func TestDelay(t *testing.T) {
 	for _, k := range kinds {
-		line := fmt.Sprintf("%-20s", k.name)
+		line := fmt.Sprintf("%-21s", k.name)
 		for _, factor := range []float64{1.02, 1.05, 1.1} {
-			r := source(12)
+			r := source(delaySeed)
 			found, delay, inside, exact, covered := 0, 0, 0, 0, 0
 			for range simulatedChanges {
 				h := keyHistory(Key{Name: "a", Values: k.values(r, 80, 40, factor)}, thresholdOf(80), 0.95)
@@ -155,7 +179,7 @@ func TestDelay(t *testing.T) {
 			line += fmt.Sprintf(" | %.0f %%: %.2f, %4.1f, culprit %.2f (%.2f), size %.2f", 100*(factor-1),
 				float64(found)/simulatedChanges, share(delay), share(inside), share(exact), share(covered))
 			if k.name == "versions differ" && factor == 1.1 &&
-				(found < simulatedChanges || share(delay) > 3.5 || share(inside) < 0.95) {
+				(found < simulatedChanges || share(delay) > 4 || share(inside) < 0.95) {
 				t.Errorf("%s: found %d, delay %.2f, culprit %.2f", k.name, found, share(delay), share(inside))
 			}
 		}

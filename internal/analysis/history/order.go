@@ -1,0 +1,113 @@
+package history
+
+import (
+	"math"
+	"slices"
+)
+
+// order returns the logarithm of 1/p, where p is the probability that versions in random order are
+// separated as well by a change at a point: as many of those after it on their side of middle, as
+// in Fisher's exact test (both directions).
+//
+// An e-value assumes normal noise, and is huge when a few versions of one state follow a few of
+// another. This does not depend on the noise.
+func order(points []point, at int, middle float64) float64 {
+	n, m := len(points), len(points)-at
+	high, after := 0, 0
+	for i, p := range points {
+		if p.x > middle {
+			high++
+			if i >= at {
+				after++
+			}
+		}
+	}
+	if after*n < high*m { // the change is downwards
+		high, after = n-high, m-after
+	}
+	tail := math.Inf(-1)
+	for k := after; k <= min(m, high); k++ {
+		tail = logAdd(tail, logChoose(high, k)+logChoose(n-high, m-k))
+	}
+	return best(n, m) - tail
+}
+
+// best returns the largest value of order for n versions, m of them after the change.
+func best(n, m int) float64 { return logChoose(n, m) - math.Ln2 }
+
+// logChoose is the logarithm of the binomial coefficient n over k.
+func logChoose(n, k int) float64 {
+	if k < 0 || k > n {
+		return math.Inf(-1)
+	}
+	a, _ := math.Lgamma(float64(n + 1))
+	b, _ := math.Lgamma(float64(k + 1))
+	c, _ := math.Lgamma(float64(n - k + 1))
+	return a - b - c
+}
+
+// neighbors measures whether neighboring versions of a level are more alike than others: Bartels'
+// rank version of von Neumann's ratio (Journal of the American Statistical Association 77, 1982),
+// summed over levels. Without dependence its mean is 0.
+type neighbors struct {
+	n, sum, variance float64
+}
+
+// Quantiles of the test of neighbors. Of independent histories, one in 20 needs more evidence for a
+// change, and one in 100 is reported to drift.
+const (
+	cautious = 1.645
+	certain  = 2.326
+)
+
+// with adds a level; those of fewer than five versions say nothing.
+func (s neighbors) with(level []point) neighbors {
+	const fewest = 5
+	n := float64(len(level))
+	if n < fewest {
+		return s
+	}
+	ranks := ranksOf(level)
+	squares, steps := 0.0, 0.0
+	for i, r := range ranks {
+		squares += (r - (n+1)/2) * (r - (n+1)/2)
+		if i > 0 {
+			steps += (r - ranks[i-1]) * (r - ranks[i-1])
+		}
+	}
+	if squares == 0 {
+		return s
+	}
+	return neighbors{s.n + n, s.sum + n*(1-steps/squares/2),
+		s.variance + n*n*(n-2)*(5*n*n-2*n-9)/(5*n*(n+1)*(n-1)*(n-1))}
+}
+
+// correlation returns the correlation of neighbors; 0 if it is not significant at the quantile.
+func (s neighbors) correlation(quantile float64) float64 {
+	const most = 0.95 // so that excess is finite
+	if s.n == 0 || s.sum <= quantile*math.Sqrt(s.variance) {
+		return 0
+	}
+	return min(s.sum/s.n, most)
+}
+
+// excess returns past.excess for a correlation that decreases geometrically with the distance.
+func excess(correlation float64) float64 { return 2 * correlation / (1 - correlation) }
+
+// ranksOf returns the ranks of the values, from 1 on; equal values share theirs.
+func ranksOf(points []point) []float64 {
+	x := make([]float64, len(points))
+	for i, p := range points {
+		x[i] = p.x
+	}
+	sorted := slices.Sorted(slices.Values(x))
+	for i, v := range x {
+		low, _ := slices.BinarySearch(sorted, v)
+		high := low
+		for high < len(sorted) && sorted[high] == v {
+			high++
+		}
+		x[i] = float64(low+1+high) / 2
+	}
+	return x
+}

@@ -1,0 +1,71 @@
+package history
+
+import (
+	"math"
+	"testing"
+)
+
+func pointsAt(x ...float64) []point {
+	list := make([]point, len(x))
+	for i, v := range x {
+		list[i] = point{x: v, weight: 1}
+	}
+	return list
+}
+
+// TestOrder: twice the one-sided p-values of Fisher's exact test by hand.
+func TestOrder(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		points []point
+		at     int
+		want   float64 // p
+	}{
+		{"separated", pointsAt(0, 0, 0, 0, 1, 1, 1), 4, 2. / 35},
+		{"downwards", pointsAt(1, 1, 1, 1, 0, 0, 0), 4, 2. / 35},
+		{"one before", pointsAt(0, 1, 0, 0, 1, 1, 1), 4, 2 * 4. / 35},
+		{"one after is not", pointsAt(0, 0, 0, 0, 1, 1, 0), 4, 2 * 3. / 21},
+		{"no difference", pointsAt(0, 1, 0, 1), 2, 2 * 5. / 6},
+	} {
+		if got := math.Exp(-order(c.points, c.at, 0.5)); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestNeighbors: the sum over steps of the ranks 1 2 3 4 5 is 4, that of the squares 10; the
+// variance is Bartels' (1982), 4(n-2)(5n²-2n-9)/(5n(n+1)(n-1)²) of twice the correlation.
+func TestNeighbors(t *testing.T) {
+	rising := neighbors{}.with(pointsAt(1, 2, 4, 8, 16))
+	want := 25 * 3 * (5*25 - 10 - 9) / (5. * 5 * 6 * 16)
+	if math.Abs(rising.sum-5*0.8) > 1e-12 || math.Abs(rising.variance-want) > 1e-12 || rising.n != 5 {
+		t.Errorf("%+v, want a variance of %v", rising, want)
+	}
+	if s := (neighbors{}).with(pointsAt(1, 2, 3, 4)).with(pointsAt(2, 2, 2, 2, 2)); s.correlation(cautious) != 0 ||
+		s.n != 0 {
+		t.Errorf("few or equal versions: %+v", s)
+	}
+	two := rising.with(pointsAt(1, 2, 4, 8, 16))
+	if got := two.correlation(certain); math.Abs(got-0.8) > 1e-12 {
+		t.Errorf("two levels: %v", got)
+	}
+	if s := (neighbors{}).with(pointsAt(1, 5, 2, 4, 3)); s.correlation(cautious) != 0 {
+		t.Errorf("alternating: %+v", s)
+	}
+}
+
+// TestStatesAndDrift: versions of a second state are no change, and belong to the level; a key that
+// drifts is reported to.
+func TestStatesAndDrift(t *testing.T) {
+	bimodal, drifts := kinds[8], kinds[13]
+	const n = 200
+	h := Of(labels(n), []Key{{Name: "b", Values: bimodal.values(source(6), n, n, 1)},
+		{Name: "d", Values: drifts.values(source(6), n, n, 1)}}, Options{})
+	b, d := h.Keys[0], h.Keys[1]
+	if len(b.Changes) != 0 || b.Autocorrelation != 0 || math.Abs(math.Log(b.Levels[0].Value)-0.03) > 0.015 {
+		t.Errorf("two states: %+v, %v", b.Levels, b.Changes)
+	}
+	if d.Autocorrelation < 0.15 {
+		t.Errorf("drift: %v", d.Autocorrelation)
+	}
+}
