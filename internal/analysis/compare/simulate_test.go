@@ -153,8 +153,7 @@ func normal(keys, before, after int, sd float64, shape func(*rand.Rand) float64)
 func deviation(r *rand.Rand, sd float64) float64 {
 	chi := 0.0
 	for range 4 {
-		z := r.NormFloat64()
-		chi += z * z
+		chi += math.Pow(r.NormFloat64(), 2)
 	}
 	return sd * math.Sqrt(4/chi)
 }
@@ -184,8 +183,7 @@ func gauss(r *rand.Rand) float64 { return r.NormFloat64() }
 func student3(r *rand.Rand) float64 {
 	chi := 0.0
 	for range 3 {
-		z := r.NormFloat64()
-		chi += z * z
+		chi += math.Pow(r.NormFloat64(), 2)
 	}
 	return r.NormFloat64() / math.Sqrt(chi/3) / math.Sqrt(3)
 }
