@@ -53,8 +53,8 @@ type MachineLevel struct {
 	High       warmup.Real `json:"high"`
 }
 
-// LevelsOf compares the machines of an experiment in each key, the arms apart because the executions
-// of a block are not independent. doc is the analysis of d. No key is in the result if executions
+// LevelsOf compares the machines of an experiment in each key, the arms apart because executions of
+// a block are not independent. doc is the analysis of d. No key is in the result if executions
 // are from one machine. most is the largest number of keys in the list.
 func LevelsOf(d *dataset.Dataset, doc *warmup.Document, confidence float64, most int) Levels {
 	var keys []KeyMachines

@@ -80,8 +80,8 @@ func squaresOf(values []float64) float64 {
 }
 
 // analysis is a one-way analysis of variance of groups of values. p is at least that of Welch's
-// analysis, which allows a variance for each group, if each has enough values for one, or the groups
-// are unlike.
+// analysis, which allows a variance for each group, if each has enough values for one, or if the
+// groups are unlike.
 type analysis struct{ p, share float64 }
 
 func analysisOf(groups [][]float64) analysis {

@@ -41,8 +41,8 @@ func TestNeighbors(t *testing.T) {
 	if math.Abs(rising.sum-5*0.8) > 1e-12 || math.Abs(rising.variance-want) > 1e-12 || rising.n != 5 {
 		t.Errorf("%+v, want a variance of %v", rising, want)
 	}
-	if s := (neighbors{}).with(pointsAt(1, 2, 3, 4)).with(pointsAt(2, 2, 2, 2, 2)); s.correlation(cautious) != 0 ||
-		s.n != 0 {
+	if s := (neighbors{}).with(pointsAt(1, 2, 3, 4)).with(pointsAt(2, 2, 2, 2, 2)); s.n != 0 ||
+		s.correlation(cautious) != 0 {
 		t.Errorf("few or equal versions: %+v", s)
 	}
 	two := rising.with(pointsAt(1, 2, 4, 8, 16))
