@@ -90,19 +90,25 @@ instrument-cost: setup build
 # The sequential tests that repeat one thing some hundred times run without the detector, and so do
 # the packages that start no goroutine: it slows them down five times and has nothing to find.
 # Without paths in them (-trimpath) the compiled packages of one clone serve another. Not for vet:
-# it would look for the C parts of packages in the clone that compiled them.
+# it would look for the C parts of packages in the clone that compiled them. Three packages run at a
+# time on two processors, because some tests wait.
 REPEATING := ^Test(RestoreAfterKillAtEveryChange|RefusedWrites|RubbishInFiles|MissingFiles|Bombs|$\
 	DamagedRecordsAreOneRule|FIFOInTheDirectory|Examples|OutputRefused|OutputToFIFO|LongTexts|Faults|$\
 	ReportNeverReplaces|RerunCut|EveryCut|EveryCutWithArms|EveryCutWithStop|NothingMoves|SkimIsSmall|$\
 	SeriesAreBounded|FilledDisk|DamagedSlotsOnABrokenDisk|ManyCuts|NothingIsStuck|$\
 	SimulatePaper|PowerCut|RestoreAfterKillDuringRestore|JournalBeforeChange)$$
-SEQUENTIAL := $(addprefix krund/internal/analysis/,arith changepoint compare explain outlier sequential)
+SEQUENTIAL := $(addprefix krund/internal/,analysis config display exchange host identity integrity key $\
+	krunconfig noise report schedule switches config/setting $\
+	$(addprefix analysis/,arith bisect changepoint classify compare dataset dependence explain georges $\
+	history howlong layout migration multinomial noisefloor outlier quantile ranks restarts sequential $\
+	steady))
+TEST := $(GO) test -vet=off -ldflags='-s -w'
 test: setup build test-c
 	$(GO) vet ./...
-	$(GO) test -race -trimpath -vet=off -ldflags='-s -w' -skip '$(REPEATING)' \
+	$(TEST) -race -trimpath -p 3 -skip '$(REPEATING)' \
 	  $(filter-out $(SEQUENTIAL),$(shell $(GO) list ./...))
-	$(GO) test -vet=off $(SEQUENTIAL)
-	$(GO) test -vet=off -run '$(REPEATING)' \
+	$(TEST) $(SEQUENTIAL)
+	$(TEST) -run '$(REPEATING)' \
 	  ./internal/boot ./internal/control ./internal/hub/jobs ./internal/results ./cmd/krunctl
 
 ## test-nocounters  run the tests of TESTS (./...) with hardware counters hidden
