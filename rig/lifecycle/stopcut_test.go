@@ -183,7 +183,7 @@ func (s *stopExperiment) decideAgain() {
 		s.t.Fatal(err)
 	}
 	for _, g := range again.Groups {
-		was := s.decided.Of(g.Keys[0])
+		was := decisionOf(s.decided, g.Keys[0])
 		switch {
 		case was == nil && g.Finish && s.earlier.Finished():
 			s.t.Errorf("%s should have been finished: %s", g.Keys[0], g.Reason)
@@ -191,6 +191,15 @@ func (s *stopExperiment) decideAgain() {
 			s.t.Errorf("krund has followed\n%+v\nand the records lead to\n%+v", *was, g)
 		}
 	}
+}
+
+// decisionOf returns the decision about a key; nil if it was not finished.
+func decisionOf(d stop.Decisions, key string) *stop.Group {
+	i := slices.IndexFunc(d.Groups, func(g stop.Group) bool { return slices.Contains(g.Keys, key) })
+	if i < 0 {
+		return nil
+	}
+	return &d.Groups[i]
 }
 
 // same reports whether two decisions are the same. Their numbers may differ in the last digits:
@@ -240,7 +249,7 @@ func (s *stopExperiment) end() {
 	}
 	for key, n := range completed {
 		want := stopExecutions
-		if g := s.decided.Of(key); g != nil {
+		if g := decisionOf(s.decided, key); g != nil {
 			want = g.Executions
 			s.decisions++
 			s.t.Logf("%s: %d executions: %s", key, g.Executions, g.Reason)
