@@ -102,7 +102,7 @@ SEQUENTIAL := $(addprefix krund/internal/,analysis config display exchange host 
 	$(addprefix analysis/,arith bisect changepoint classify compare dataset dependence explain georges $\
 	history howlong layout migration multinomial noisefloor outlier quantile ranks restarts sequential $\
 	steady))
-TEST := $(GO) test -vet=off -ldflags='-s -w'
+TEST := scripts/inmemory.sh $(GO) test -vet=off -ldflags='-s -w'
 test: setup build test-c
 	$(GO) vet ./...
 	$(TEST) -race -trimpath -p 3 -skip '$(REPEATING)' \
