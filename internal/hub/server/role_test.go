@@ -12,7 +12,7 @@ import (
 )
 
 // TestSetRole: an admin changes the role of another user, whose tokens follow at once when it is a
-// lesser one. Nobody gets a role that users do not have, and an admin remains.
+// lesser one. Only the roles of users are accepted, and the last admin stays one.
 func TestSetRole(t *testing.T) { dbtest.OnEach(t, testSetRole) }
 
 func testSetRole(t *testing.T, at string) {
