@@ -123,12 +123,13 @@ test-nocounters: build
 test-c:
 	@$(MAKE) --no-print-directory -C cgo test BUILD=$(BUILD)
 
-## lint        check formatting, the width of lines, linters and the import rules
+## lint        check formatting, the width of lines, tracked files, linters and the import rules
 lint:
 	@files=$$(gofmt -l $$(git ls-files '*.go')); \
 	test -z "$$files" || { echo "run gofmt -w on these:"; echo "$$files"; exit 1; }
 	$(GO) run ./scripts/lines $$(git ls-files '*.go' '*.c' '*.h' '*.md' '*.js' '*.css' '*.html' '*.sh' \
 	  '*.mk' '*Makefile' | grep -v -e testdata/ -e '\.min\.')
+	git ls-files -z | xargs -0 $(GO) run ./scripts/tracked
 	$(GO) run $(GOLANGCI) run ./...
 
 ## generate    the parts of configs/ and docs/ that are made of the descriptors of controls and probes
