@@ -74,7 +74,7 @@ func (m *Machine) WaitRunning() string {
 // the test with its output so far.
 func (m *Machine) Try(command string) (output string, status int) {
 	m.tb.Helper()
-	limit := m.commandLimit()
+	limit, over := m.commandLimit()
 	begin := now()
 	ctx, cancel := m.limit(command)
 	defer cancel()
@@ -83,7 +83,7 @@ func (m *Machine) Try(command string) (output string, status int) {
 		m.fatal(fmt.Errorf("%s: %w", command, err))
 	}
 	if (r.Status == statusTimedOut || r.Status == statusKilled) && now().Sub(begin) >= limit {
-		m.fatal(fmt.Errorf("%s: still running after %v; output so far: %s", command, limit, r.Output))
+		m.fatal(fmt.Errorf("%s: %w after %v; output so far: %s", command, over, limit, r.Output))
 	}
 	return strings.TrimSpace(r.Output), r.Status
 }

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -103,6 +104,10 @@ func skipWithoutTime(tb testing.TB, takes time.Duration) {
 	}
 }
 
+// errNoTime ends a wait that had less than its own limit because the whole run must be over. A
+// machine that hangs and a host that is busy look the same then, so the test is skipped and listed.
+var errNoTime = errors.New("the time for the whole run is over")
+
 // limit returns the context of one wait and its cancel function. what names the wait in the
 // summary.
 func (m *Machine) limit(what string) (context.Context, context.CancelFunc) {
@@ -110,8 +115,7 @@ func (m *Machine) limit(what string) (context.Context, context.CancelFunc) {
 	cause := fmt.Errorf("no progress for %v; on a slow host set %s=3", limit, envPatience)
 	if left, bounded := timeLeft(); bounded && left < limit {
 		limit = max(left, time.Second)
-		cause = fmt.Errorf("no progress for %v, and the time for the whole run is over",
-			limit.Round(time.Second))
+		cause = fmt.Errorf("no progress for %v, and %w", limit.Round(time.Second), errNoTime)
 	}
 	begin := now()
 	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, cause)
@@ -122,14 +126,16 @@ func (m *Machine) limit(what string) (context.Context, context.CancelFunc) {
 }
 
 // commandLimit returns how long the guest lets a command run, in whole seconds: less than the host
-// waits for the result.
-func (m *Machine) commandLimit() time.Duration {
-	limit := Scaled(m.options.Limit)
+// waits for the result. A command that exceeds it fails with over.
+func (m *Machine) commandLimit() (limit time.Duration, over error) {
+	limit, over = Scaled(m.options.Limit), errStillRunning
 	if left, bounded := timeLeft(); bounded && left < limit {
-		limit = left
+		limit, over = left, fmt.Errorf("%w, and %w", errStillRunning, errNoTime)
 	}
-	return max((limit * 9 / 10).Truncate(time.Second), time.Second)
+	return max((limit * 9 / 10).Truncate(time.Second), time.Second), over
 }
+
+var errStillRunning = errors.New("still running")
 
 // shorten returns the first line of a text, at most 60 bytes of it, without tabs.
 func shorten(text string) string {

@@ -54,13 +54,30 @@ func TestWithoutTimeATestIsSkippedAndListed(t *testing.T) {
 	}
 }
 
+// TestWaitsEndWithTheWholeRun: such a test is skipped and listed. It fails if it had failed before.
 func TestWaitsEndWithTheWholeRun(t *testing.T) {
 	useStandIn(t)
-	m := Boot(t, Options{})
-	t.Setenv(envDeadline, strconv.FormatInt(now().Unix()-1, 10))
-	got := failure(t, func(tb testing.TB) { m.For(tb).WaitConsole("^never$") })
-	if !strings.Contains(got, "^never$") || !strings.Contains(got, "the time for the whole run is over") {
-		t.Errorf("failed with %q", got)
+	summary := filepath.Join(t.TempDir(), "summary")
+	t.Setenv(envSummary, summary)
+	for name, wait := range map[string]func(*Machine){
+		"a line":    func(m *Machine) { m.WaitConsole("^never$") },
+		"a command": func(m *Machine) { m.Sh("hang") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := Boot(t, Options{})
+			t.Cleanup(func() {
+				if !t.Skipped() || t.Failed() {
+					t.Errorf("skipped: %v, failed: %v", t.Skipped(), t.Failed())
+				}
+			})
+			t.Setenv(envDeadline, strconv.FormatInt(now().Unix()-1, 10))
+			wait(m)
+			t.Error("the wait has ended")
+		})
+	}
+	text, err := os.ReadFile(summary)
+	if err != nil || strings.Count(string(text), "\tno time\t") != 2 {
+		t.Errorf("summary %q, %v", text, err)
 	}
 }
 
@@ -104,7 +121,10 @@ func TestACommandThatDoesNotEnd(t *testing.T) {
 // accepts commands as before, so that a failing test can read the journal.
 func TestTheGuestKillsACommandThatDoesNotEnd(t *testing.T) {
 	m := Boot(t, Options{Time: 20 * time.Second})
-	m.options.Limit = 5 * time.Second
+	m.WaitRunning()
+	begin := now()
+	m.Sh("true")
+	m.options.Limit = max(5*time.Second, 20*now().Sub(begin)) // this host may be busy just now
 	for _, hang := range []string{"echo half; sleep infinity",
 		"echo half; until [ -e /none ]; do sleep 0.05; done"} {
 		got := failure(t, func(tb testing.TB) { m.For(tb).Sh(hang) })

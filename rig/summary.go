@@ -14,6 +14,7 @@ type figures struct {
 	started     time.Time
 	longest     time.Duration // longest of all waits
 	longestFor  string
+	noTime      bool // the run was over before the test
 }
 
 func (f *figures) begin(testing.TB) { f.started = now() }
@@ -48,6 +49,8 @@ func (f *figures) end(tb testing.TB) {
 	switch {
 	case tb.Failed():
 		row.result = "FAILED"
+	case f.noTime:
+		row.result = "no time"
 	case tb.Skipped():
 		row.result = "skipped"
 	}
