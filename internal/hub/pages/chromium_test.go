@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -284,21 +285,63 @@ func (p *tab) complaints() []string {
 	defer p.mu.Unlock()
 	var list []string
 	for _, e := range p.events {
-		if e.SessionID != p.session {
-			continue
-		}
-		var log struct{ Entry struct{ Level string } }
-		switch e.Method {
-		case "Log.entryAdded":
-			if json.Unmarshal(e.Params, &log) == nil && log.Entry.Level == "verbose" {
-				continue // a recommendation about passwords
-			}
-			fallthrough
-		case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Network.loadingFailed":
+		if e.SessionID == p.session && complains(e) {
 			list = append(list, fmt.Sprintf("%s %.300s", e.Method, e.Params))
 		}
 	}
 	return list
+}
+
+// connections are the errors of Chromium (net/base/net_error_list.h) that say something about a
+// connection, not about the page: a page that is left cancels its requests, and a browser that has
+// much to do closes or loses one that waits for events.
+var connections = regexp.MustCompile(
+	`net::ERR_(ABORTED|CONNECTION_(CLOSED|RESET|ABORTED)|NETWORK_(CHANGED|IO_SUSPENDED)|` +
+		`INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED|TIMED_OUT)\b`)
+
+// complains reports whether an event tells of an error of the page.
+func complains(e event) bool {
+	var seen struct {
+		Entry     struct{ Level, Source, Text string }
+		ErrorText string
+		Canceled  bool
+	}
+	if json.Unmarshal(e.Params, &seen) != nil {
+		return true
+	}
+	switch e.Method {
+	case "Log.entryAdded":
+		return seen.Entry.Level != "verbose" && // a recommendation about passwords
+			(seen.Entry.Source != "network" || !connections.MatchString(seen.Entry.Text))
+	case "Network.loadingFailed":
+		return !seen.Canceled && !connections.MatchString(seen.ErrorText)
+	case "Runtime.consoleAPICalled", "Runtime.exceptionThrown":
+		return true
+	}
+	return false
+}
+
+func TestComplaints(t *testing.T) {
+	for text, want := range map[string]bool{
+		`Network.loadingFailed {"type":"EventSource","errorText":"net::ERR_CONNECTION_CLOSED"}`: false,
+		`Network.loadingFailed {"type":"EventSource","errorText":"net::ERR_ABORTED"}`:           false,
+		`Network.loadingFailed {"type":"Script","errorText":"","canceled":true}`:                false,
+		`Network.loadingFailed {"type":"Image","errorText":"net::ERR_BLOCKED_BY_CSP"}`:          true,
+		`Network.loadingFailed {"type":"Script","errorText":"net::ERR_NAME_NOT_RESOLVED"}`:      true,
+		`Log.entryAdded {"entry":{"source":"network","level":"error",` +
+			`"text":"Failed to load resource: net::ERR_CONNECTION_RESET"}}`: false,
+		`Log.entryAdded {"entry":{"source":"network","level":"error",` +
+			`"text":"Failed to load resource: the server responded with a status of 404 (Not Found)"}}`: true,
+		`Log.entryAdded {"entry":{"source":"security","level":"error","text":"Refused: net::ERR_ABORTED"}}`: true,
+		`Log.entryAdded {"entry":{"source":"recommendation","level":"verbose","text":"password"}}`:          false,
+		`Runtime.exceptionThrown {"exceptionDetails":{"text":"net::ERR_ABORTED"}}`:                          true,
+		`Page.loadEventFired {"timestamp":1}`:                                                               false,
+	} {
+		method, params, _ := strings.Cut(text, " ")
+		if got := complains(event{Method: method, Params: []byte(params)}); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
 }
 
 // node is a part of the page as a screen reader has it.
