@@ -357,7 +357,7 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 			damage: func(b *builder) string { return b.path("schedule") },
 			fail: map[string]string{"status": "not a directory", "export": "not a directory",
 				"check-data": "not a directory", "show": "not a directory"},
-			usage: map[string]string{"summary": "nor results of"}, // it reads files of results
+			usage: map[string]string{"summary": "the schedule of an experiment"}, // it reads files of results
 		},
 		"truncated schedule": {
 			damage: func(b *builder) string { b.must(os.Truncate(b.path("schedule"), 1100)); return b.dir() },

@@ -29,6 +29,7 @@ func TestLongTexts(t *testing.T) {
 			0o644,
 		),
 	)
+	const header = "process_exec_num,bench_name,0\n"
 	file := func(name, text string) string { return writeText(t, filepath.Join(dir, name), text) }
 	mistakes := strings.Builder{}
 	mistakes.WriteString("[experiment]\n")
@@ -47,8 +48,8 @@ func TestLongTexts(t *testing.T) {
 			`{"wallclock_times":{"`+long[:4000]+`":[[1]],"`+long[:4000]+`":[[1]]}}`)}, "occurs twice"},
 		{"a key of three parts", []string{"table", file("c.json",
 			`{"wallclock_times":{"a:b:`+long+`":[[1,2,3,4]]}}`)}, "bytes"},
-		{"no number", []string{"analyze", file("d.csv", "a,b,0\n0,x,"+long+"\n")}, "is not a number"},
-		{"a benchmark's name", []string{"analyze", file("e.csv", "a,b,0\n0,"+long+",1\n")}, "bytes"},
+		{"no number", []string{"analyze", file("d.csv", header+"0,x,"+long+"\n")}, "is not a number"},
+		{"a benchmark's name", []string{"analyze", file("e.csv", header+"0,"+long+",1\n")}, "bytes"},
 		{"a benchmark of JMH", []string{"table", file("f.json",
 			`[{"benchmark":"`+long+`","primaryMetric":{"scoreUnit":"ms/op","rawData":[[1,2,3]]}}]`)}, ""},
 		{"a unit of JMH", []string{"table", file("g.json",

@@ -42,9 +42,44 @@ func Importers() []Importer {
 	}
 }
 
-// Read reads the named file.
+// Read reads the named file. A file that is recognized as another tool's is rejected; the error
+// wraps ErrUnknown.
 func (i Importer) Read(name string, o ImportOptions) (*dataset.Dataset, error) {
-	return readFile(name, func(file durable.File) (*dataset.Dataset, error) { return i.read(file, o) })
+	return readFile(name, func(file durable.File) (*dataset.Dataset, error) {
+		in, format, err := sniffed(file)
+		if known := (ForeignError{}); errors.As(err, &known) {
+			return nil, err
+		} else if err != nil && !errors.Is(err, ErrUnknown) {
+			return nil, err
+		}
+		if format != "" && format != i.Format {
+			advice := "krunctl reads it without a flag"
+			for _, other := range Importers() {
+				if other.Format == format {
+					advice = "read it with --" + other.Name
+				}
+			}
+			return nil, ForeignError{What: format + ", not a file of " + i.Of, Advice: advice}
+		}
+		return i.read(in, o)
+	})
+}
+
+// sniffed returns the content of a file and its format; the error wraps ErrUnknown for a file of
+// none that is read.
+func sniffed(file io.Reader) (in *bufio.Reader, format string, err error) {
+	in = bufio.NewReaderSize(file, SniffSize)
+	head, err := in.Peek(SniffSize)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return in, "", err
+	case len(head) == 0:
+		return in, "", fmt.Errorf("%w: the file is empty", ErrFormat)
+	}
+	if format = Sniff(head); format == "" {
+		return in, "", foreign(head)
+	}
+	return in, format, nil
 }
 
 // readFile opens a file of results for read, and adds its name to the dataset and the errors.
@@ -65,29 +100,19 @@ type FileOptions struct {
 	Counters           bool // also read APERF and MPERF of Krun's files
 }
 
-// ReadFile reads a file of results. CSV files are recognized by their name, all others by their
-// beginning. The error wraps ErrUnknown for a file of another format.
+// ReadFile reads a file of results, which is recognized by its beginning. The error wraps
+// ErrUnknown for a file of another format.
 func ReadFile(name string, o FileOptions) (*dataset.Dataset, error) {
 	return readFile(name, func(file durable.File) (*dataset.Dataset, error) {
 		info, err := file.Stat()
 		if err != nil {
 			return nil, err
 		}
-		in := bufio.NewReaderSize(file, SniffSize)
-		head, err := in.Peek(SniffSize)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
-		}
-		if len(head) == 0 {
-			return nil, fmt.Errorf("%w: the file is empty", ErrFormat)
-		}
-		lower := strings.ToLower(name)
-		format := Sniff(head)
-		if format == "" && (strings.HasSuffix(lower, ".json") || strings.HasSuffix(lower, ".bz2")) {
-			format = FormatKrun // its reader reports what is wrong
-		}
+		in, format, err := sniffed(file)
 		switch {
-		case strings.HasSuffix(lower, ".csv"):
+		case err != nil:
+			return nil, err
+		case format == FormatWarmupCSV:
 			return ReadWarmupCSV(in, WarmupCSVOptions{VM: o.VM, Variant: o.Variant, Uname: o.Uname})
 		case format == FormatKrun:
 			return ReadKrunJSON(in, KrunOptions{Counters: o.Counters, Size: info.Size()})

@@ -16,7 +16,7 @@ const FormatHyperfine = "hyperfine JSON"
 func ReadHyperfine(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	var f struct {
 		Results []struct {
-			Command   string
+			Command   *string
 			Times     []float64
 			ExitCodes []*int `json:"exit_codes"`
 		}
@@ -29,8 +29,11 @@ func ReadHyperfine(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	}
 	d := &dataset.Dataset{Info: dataset.Info{Format: FormatHyperfine}}
 	names := newNamer(o, "command")
-	for _, result := range f.Results {
-		k := names.key(result.Command)
+	for i, result := range f.Results {
+		if result.Command == nil {
+			return nil, fmt.Errorf("read hyperfine results: %w: result %d has no command", ErrFormat, i+1)
+		}
+		k := names.key(*result.Command)
 		if len(result.Times) == 0 {
 			d.Pairs = append(d.Pairs, dataset.Pair{Key: k})
 		}

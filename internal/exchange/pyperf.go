@@ -52,6 +52,9 @@ func ReadPyperf(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	d := &dataset.Dataset{Info: dataset.Info{Format: FormatPyperf, Machine: f.Metadata.Hostname}}
 	var names *namer
 	for i, b := range f.Benchmarks {
+		if b.Runs == nil {
+			return nil, fmt.Errorf("read pyperf results: %w: benchmark %d has no runs", ErrFormat, i+1)
+		}
 		outer := b.Metadata.over(f.Metadata)
 		calibrations := 0
 		for _, run := range b.Runs {

@@ -3,6 +3,7 @@ package exchange
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -11,61 +12,149 @@ import (
 const SniffSize = 1 << 16
 
 // Sniff determines the tool that wrote a file from the beginning of its content: it returns one of
-// FormatKrun, FormatJMH, FormatPyperf, FormatHyperfine and FormatGo, or "" for anything else. It
-// looks only at features unique to one format at its start, so that errors in a damaged file come
-// from the reader. CSV files cannot be distinguished from other tables and are recognized by their
-// name.
+// FormatKrun, FormatWarmupCSV, FormatJMH, FormatPyperf, FormatHyperfine and FormatGo, or "" for
+// anything else. It looks only at features unique to one format at its start, so that errors in a
+// damaged file come from the reader.
 func Sniff(head []byte) string {
 	text := bytes.TrimLeft(head, " \t\r\n")
 	switch {
 	case bytes.HasPrefix(head, []byte("BZh")):
 		return FormatKrun
-	case bytes.HasPrefix(text, []byte("[")):
-		return FormatJMH // the others are objects
-	case bytes.HasPrefix(text, []byte("{")):
-		return sniffObject(text)
+	case bytes.HasPrefix(text, []byte("[")), bytes.HasPrefix(text, []byte("{")):
+		return sniffJSON(pathsOf(text))
+	case isWarmupHeader(columnsOf(head, ','), !bytes.Contains(head, []byte("\n"))):
+		return FormatWarmupCSV
 	}
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "goos: ") || strings.HasPrefix(line, "pkg: ") ||
-			strings.HasPrefix(line, "pexec: ") {
+	return sniffGo(string(text))
+}
+
+// sniffGo looks for a result, or for the head of results without any. A table of benchstat begins
+// with the same head.
+func sniffGo(text string) (format string) {
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		switch {
+		case strings.HasPrefix(line, "pexec: "),
+			strings.HasPrefix(line, "Benchmark") && len(fields) >= 4 && strings.Contains(line, " ns/op"):
 			return FormatGo
+		case strings.HasPrefix(line, "goos: "), strings.HasPrefix(line, "pkg: "):
+			format = FormatGo
+		case strings.Contains(line, "│"):
+			return ""
 		}
-		if fields := strings.Fields(line); len(fields) >= 4 && strings.HasPrefix(line, "Benchmark") &&
-			strings.Contains(line, " ns/op") {
-			return FormatGo
-		}
+	}
+	return format
+}
+
+// Names of the members of Krun's files. The names in krunOften occur in files of others, too.
+var (
+	krunOnly = []string{"wallclock_times", "core_cycle_counts", "aperf_counts", "mperf_counts",
+		"pexec_flags", "eta_estimates", "all_outliers", "changepoints", "changepoint_means",
+		"changepoint_vars", "common_outliers", "unique_outliers", "starting_temperatures"}
+	krunOften = []string{"config", "audit", "error_flag", "classifications", "classifier", "window_size",
+		"reboots"}
+)
+
+func sniffJSON(p jsonPaths) string {
+	switch {
+	case p.has("[].jmhVersion"), p.has("[].benchmark", "[].mode"),
+		p.has("[].benchmark", "[].primaryMetric"):
+		return FormatJMH
+	case p.has("benchmarks[].runs"), p.has("benchmarks[].metadata"):
+		return FormatPyperf
+	case p.has("results[].command"):
+		return FormatHyperfine
+	case slices.ContainsFunc(krunOnly, func(name string) bool { return p.has(name) }):
+		return FormatKrun
+	case !p.complete && slices.ContainsFunc(krunOften, func(name string) bool { return p.has(name) }):
+		return FormatKrun // the others may follow
 	}
 	return ""
 }
 
-// sniffObject distinguishes objects by the first key that is unique to a format. Krun's unique keys
-// come first in its files, because the keys are sorted.
-func sniffObject(text []byte) string {
+// jsonPaths has the names of members at the beginning of a JSON value, down to the members of the
+// objects in it: "results[].command".
+type jsonPaths struct {
+	paths    map[string]bool
+	complete bool // the value ends in the text
+}
+
+// has reports whether all paths occur.
+func (p jsonPaths) has(paths ...string) bool {
+	return !slices.ContainsFunc(paths, func(path string) bool { return !p.paths[path] })
+}
+
+// pathDepth is the number of objects and arrays in which a path is looked for.
+const pathDepth = 3
+
+// pathsOf reads the beginning of a JSON value, which may be cut off or damaged.
+func pathsOf(text []byte) jsonPaths {
+	type level struct {
+		path   string // of the object or array
+		object bool
+		name   string // of the member whose value is next; "" if a name is next
+	}
+	p := jsonPaths{paths: map[string]bool{}}
 	d := json.NewDecoder(bytes.NewReader(text))
-	if _, err := d.Token(); err != nil {
-		return ""
-	}
-	for d.More() {
-		name, err := d.Token()
+	d.UseNumber()
+	var open []level
+	for {
+		token, err := d.Token()
 		if err != nil {
-			return ""
+			return p
 		}
-		switch name {
-		case "benchmarks", "metadata", "version":
-			return FormatPyperf
-		case "results":
-			return FormatHyperfine
-		case "wallclock_times", "core_cycle_counts", "aperf_counts", "mperf_counts", "config", "audit",
-			"pexec_flags",
-			"eta_estimates", "error_flag", "all_outliers", "changepoints", "changepoint_means",
-			"changepoint_vars", "classifications", "classifier",
-			"common_outliers", "unique_outliers", "window_size", "reboots", "starting_temperatures":
-			return FormatKrun
+		var at *level
+		if len(open) > 0 {
+			at = &open[len(open)-1]
 		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return "" // longer than the sniffed text
+		switch delimiter, isDelimiter := token.(json.Delim); {
+		case isDelimiter && (delimiter == '}' || delimiter == ']'):
+			open = open[:len(open)-1]
+		case at != nil && at.object && at.name == "":
+			at.name, _ = token.(string)
+			at.name = strings.TrimPrefix(at.path+"."+at.name, ".")
+			if len(open) <= pathDepth {
+				p.paths[at.name] = true
+			}
+			continue
+		case isDelimiter:
+			path := ""
+			if at != nil {
+				path = at.name
+				if !at.object {
+					path = at.path
+				}
+			}
+			if delimiter == '[' {
+				path += "[]"
+			}
+			if at != nil {
+				at.name = ""
+			}
+			open = append(open, level{path: path, object: delimiter == '{'})
+			continue
+		default:
+			if at != nil {
+				at.name = ""
+			}
+		}
+		if len(open) == 0 {
+			p.complete = true
+			return p
 		}
 	}
-	return ""
+}
+
+// columnsOf returns the cells of the first line, which are unquoted and trimmed; nil if there is no
+// line. The last one may be cut off.
+func columnsOf(head []byte, comma rune) []string {
+	line, _, _ := bytes.Cut(bytes.TrimPrefix(head, []byte(byteOrderMark)), []byte("\n"))
+	if len(line) == 0 {
+		return nil
+	}
+	columns := strings.Split(strings.TrimRight(string(line), "\r"), string(comma))
+	for i, c := range columns {
+		columns[i] = strings.Trim(strings.TrimSpace(c), `"`)
+	}
+	return columns
 }

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -9,22 +10,34 @@ import (
 
 func TestSniff(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                           "",
-		"BZh91AY&SY":                 FormatKrun,
-		`{"aperf_counts": {"b:v:x`:   FormatKrun,
-		` {"new":1,"config":"`:       FormatKrun,
-		"\n[{\"benchmark\":\"a\"":    FormatJMH,
-		`{"version":"1.0","benchma`:  FormatPyperf,
-		`{"benchmarks": [{"meta`:     FormatPyperf,
-		`{"results":[{"command":"a`:  FormatHyperfine,
-		"goos: linux\ngoarch: amd64": FormatGo,
-		"# pinned to CPU 1\nBenchmarkX-8 \t 1 712 ns/op\n": FormatGo,
-		"process_exec_num, bench_name, 0, 1\n":             "",
-		`{"other": [1, 2`:                                  "",
-		`{"other": 1}`:                                     "",
-		"{":                                                "",
-		"Benchmark of my own, 4 ns\n":                      "",
-		"\x1f\x8b\x08":                                     "",
+		"":                                                      "",
+		"BZh91AY&SY":                                            FormatKrun,
+		`{"aperf_counts": {"b:v:x`:                              FormatKrun,
+		` {"new":1,"config":"`:                                  FormatKrun,
+		"\n[{\"jmhVersion\":\"1.3":                              FormatJMH,
+		`[{"benchmark":"a","mode":"`:                            FormatJMH,
+		`[{"benchmark":"a","unit":"`:                            "",
+		`{"version":"1.0","benchma`:                             "",
+		`{"benchmarks": [{"metadata":`:                          FormatPyperf,
+		`{"version":1,"benchmarks": [{"runs":`:                  FormatPyperf,
+		`{"results":[{"command":"a`:                             FormatHyperfine,
+		`{"results":[{"name":"a`:                                "",
+		`{"results":{"command":"a`:                              "",
+		`{"config":{},"audit":{}}`:                              "",
+		`{"config":{},"audit":{},`:                              FormatKrun,
+		"goos: linux\ngoarch: amd64":                            FormatGo,
+		"# pinned to CPU 1\nBenchmarkX-8 \t 1 712 ns/op\n":      FormatGo,
+		"process_exec_num, bench_name, 0, 1\n":                  FormatWarmupCSV,
+		"\ufeffprocess num,bench_name,0,1,2,3,4,5,6,7,8,9,10,1": FormatWarmupCSV,
+		"process_exec_num,bench_name,1,2\n":                     "",
+		"process_exec_num,bench_name\n":                         "",
+		"i,b,0,1\n":                                             "",
+		"goos: linux\n   │   a.txt    │\n":                      "",
+		`{"other": [1, 2`:                                       "",
+		`{"other": 1}`:                                          "",
+		"{":                                                     "",
+		"Benchmark of my own, 4 ns\n":                           "",
+		"\x1f\x8b\x08":                                          "",
 	} {
 		if got := Sniff([]byte(text)); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
@@ -34,7 +47,12 @@ func TestSniff(t *testing.T) {
 
 func FuzzSniff(f *testing.F) {
 	f.Add([]byte(`{"a":[{}],"results":`))
+	f.Add([]byte("a,b,c"))
+	f.Add([]byte("\"a\";b;c\n1,2,3"))
 	f.Fuzz(func(t *testing.T, head []byte) {
+		if err := foreign(head); !errors.Is(err, ErrUnknown) {
+			t.Error(err)
+		}
 		a := Sniff(head)
 		if b := Sniff(append([]byte{}, head...)); a != b {
 			t.Errorf("%q, then %q", a, b)

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/display"
 	"krund/internal/key"
 )
 
@@ -24,10 +26,12 @@ type WarmupCSVOptions struct {
 }
 
 // ReadWarmupCSV reads the format that warmup_stats accepts: a header, then a row per process
-// execution with its index, the benchmark's name, and one value in seconds per iteration. All rows
-// have the same number of iterations. A row with "crash" as the first value, or with only empty
-// values, is an execution that crashed. The errors wrap ErrFormat and name the line, or are those
-// of r.
+// execution with its index, the benchmark's name, and one value in seconds per iteration. The
+// header is that of warmup_stats' documentation: process_exec_num (or process_exec_idx or process
+// num), bench_name, and the iterations from 0. warmup_stats itself takes any header, but other
+// tables of numbers would pass, too. All rows have the same number of iterations. A row with
+// "crash" as the first value, or with only empty values, is an execution that crashed. The errors
+// wrap ErrFormat and name the line, or are those of r.
 func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
 	rows := csv.NewReader(r)
 	rows.TrimLeadingSpace = true
@@ -36,9 +40,8 @@ func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, csvError(err, "there is no header")
 	}
-	if len(header) < 3 {
-		return nil, fmt.Errorf("read CSV: %w: the header has %d columns, not execution, benchmark and "+
-			"iterations", ErrFormat, len(header))
+	if !isWarmupHeader(header, false) {
+		return nil, fmt.Errorf("read CSV: %w: %s", ErrFormat, wrongColumns(header))
 	}
 	d := &dataset.Dataset{Info: dataset.Info{Format: FormatWarmupCSV, Machine: machineOf(o.Uname)}}
 	for {
@@ -61,6 +64,36 @@ func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
 		}
 		d.Add(o.key(row[1]), e)
 	}
+}
+
+// isWarmupHeader reports whether columns are those of warmup_stats' documentation; cut: the last
+// one may be cut off.
+func isWarmupHeader(columns []string, cut bool) bool {
+	named := func(i int, names ...string) bool {
+		name := strings.TrimPrefix(strings.TrimSpace(columns[i]), byteOrderMark)
+		return slices.Contains(names, strings.ReplaceAll(strings.ToLower(name), " ", "_"))
+	}
+	if len(columns) < 3 || !named(0, warmupColumns[0], "process_exec_idx", "process_num") ||
+		!named(1, warmupColumns[1]) {
+		return false
+	}
+	if cut {
+		columns = columns[:len(columns)-1]
+	}
+	for i, column := range columns[2:] {
+		if strings.TrimSpace(column) != strconv.Itoa(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// wrongColumns describes a header that is not warmup_stats'.
+func wrongColumns(columns []string) string {
+	const most, some = 60, 3 // bytes of the header, iterations of the example
+	return fmt.Sprintf("its columns are %s; krunctl reads the CSV of warmup_stats, whose header is %s,...: "+
+		"a row per process execution, a column per iteration, in seconds",
+		display.Clip(strings.Join(columns, ","), most), strings.Join(warmupHeader(some), ","))
 }
 
 func (o WarmupCSVOptions) key(benchmark string) key.Key {

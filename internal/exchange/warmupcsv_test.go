@@ -37,19 +37,25 @@ func TestReadWarmupCSV(t *testing.T) {
 	if norm[2].Outcome != dataset.Error || norm[2].Number != 3 || norm[2].Columns[0].Len() != 0 {
 		t.Errorf("a row without values: %+v", norm[2])
 	}
-	d, err = ReadWarmupCSV(strings.NewReader("i,b,0\n0,x,1\n"), WarmupCSVOptions{})
+	d, err = ReadWarmupCSV(strings.NewReader("\ufeffProcess_Exec_Idx,bench_name,0\n0,x,1"),
+		WarmupCSVOptions{})
 	if err != nil || d.Pairs[0].Key.String() != "x:vm:default" {
 		t.Errorf("without names: %v, %v", d, err)
 	}
 }
 
+const header = "process_exec_num,bench_name"
+
 func TestReadWarmupCSVRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"nothing", "", "there is no header"},
-		{"a header without iterations", "i,b\n", "2 columns"},
-		{"rows of unequal length", "i,b,0,1\n0,x,1,2\n1,x,1\n", "line 3"},
-		{"a word", "i,b,0\n0,x,fast\n", `line 2, iteration 1: "fast" is not a number`},
-		{"a quote not ended", "i,b,0\n0,\"x,1\n", "quote"},
+		{"a header without iterations", header + "\n", "its columns are process_exec_num,bench_name;"},
+		{"other columns", "command,mean,stddev\ntrue,1,2\n", "its columns are command,mean,stddev;"},
+		{"iterations from 1", header + ",1,2\n0,x,1,2\n", "whose header is " + header + ",0,1,2,"},
+		{"an iteration cut off", header + ",0,\n0,x,1,2\n", "whose header is"},
+		{"rows of unequal length", header + ",0,1\n0,x,1,2\n1,x,1\n", "line 3"},
+		{"a word", header + ",0\n0,x,fast\n", `line 2, iteration 1: "fast" is not a number`},
+		{"a quote not ended", header + ",0\n0,\"x,1\n", "quote"},
 	} {
 		_, err := ReadWarmupCSV(strings.NewReader(c.text), WarmupCSVOptions{})
 		if !errors.Is(err, ErrFormat) || !strings.Contains(fmt.Sprint(err), c.want) {
@@ -59,8 +65,8 @@ func TestReadWarmupCSVRefuses(t *testing.T) {
 }
 
 func FuzzReadWarmupCSV(f *testing.F) {
-	f.Add("i,b,0,1\n0,x,1,2\n1,x,,\n")
-	f.Add("i,b,0\n0,\"a,\nb\",NaN\n")
+	f.Add(header + ",0,1\n0,x,1,2\n1,x,,\n")
+	f.Add(header + ",0\n0,\"a,\nb\",NaN\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		d, err := ReadWarmupCSV(strings.NewReader(text), WarmupCSVOptions{})
 		if err != nil {
@@ -86,7 +92,8 @@ func FuzzReadWarmupCSV(f *testing.F) {
 // TestReadWarmupCSVMissing: one bad execution does not prevent reading the good ones, and is not
 // read as a shorter one.
 func TestReadWarmupCSVMissing(t *testing.T) {
-	d, err := ReadWarmupCSV(strings.NewReader("i,b,0,1,2\n0,x,1,,3\n1,x,4,5,6\n2,x,,,\n"), WarmupCSVOptions{})
+	d, err := ReadWarmupCSV(strings.NewReader(header+",0,1,2\n0,x,1,,3\n1,x,4,5,6\n2,x,,,\n"),
+		WarmupCSVOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,143 @@
+package exchange
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// foreignFiles are the beginnings of files that other tools wrote: those of hyperfine and perf were
+// made here, the others are as source or documentation of the tools have them.
+var foreignFiles = map[string]struct{ text, want string }{
+	"hyperfine CSV": {"command,mean,stddev,median,user,system,min,max\n" +
+		"true,0.0019,0.0013,0.0017,0.0005,0,0.0006,0.0039\n", "--export-json"},
+	"hyperfine CSV with a parameter": {
+		"command,mean,stddev,median,user,system,min,max,parameter_n\na,1,1,1,1,1,1,1,2\n", "--export-json"},
+	"hyperfine Markdown": {"| Command | Mean [ms] | Min [ms] | Max [ms] | Relative |\n|:---|---:|---:|\n",
+		"--export-json"},
+	"hyperfine text": {"Benchmark 1: true\n  Time (mean ± σ):       1.9 ms ±   1.4 ms\n", "--export-json"},
+	"criterion sample.json": {`{"sampling_mode":"Linear","iters":[1.0,2.0],"times":[500000.0,780000.0]}`,
+		"criterion"},
+	"criterion estimates.json": {`{"mean":{"confidence_interval":{"confidence_level":0.95,"lower_bound":1,` +
+		`"upper_bound":2},"point_estimate":1.5,"standard_error":0.1},"median":{}}`, "criterion"},
+	"criterion benchmark.json": {`{"group_id":"g","function_id":"f","value_str":null}`, "criterion"},
+	"criterion raw.csv": {"group,function,value,throughput_num,throughput_type,sample_measured_value,unit," +
+		"iteration_count\ng,f,,,,1,ns,1\n", "criterion"},
+	"criterion text": {"fib 20                  time:   [26.029 µs 26.251 µs 26.505 µs]\n", "criterion"},
+	"libtest": {"\nrunning 1 test\ntest tests::fib ... bench:      26,029 ns/iter (+/- 505)\n",
+		"cargo bench"},
+	"Google Benchmark": {`{"context": {"date": "2024", "host_name": "h", "executable": "./b",
+		"num_cpus": 4},` +
+		`"benchmarks": [{"name": "BM_x", "real_time": 1.5}]}`, "Google Benchmark"},
+	"Google Benchmark, sorted": {`{"benchmarks": [{"cpu_time": 1, "name": "B", "real_time": 1.5}],
+		"context": {}}`,
+		"Google Benchmark"},
+	"Google Benchmark CSV": {"name,iterations,real_time,cpu_time,time_unit,bytes_per_second\n" +
+		"BM_x,5,1,1,ns,,\n", "Google Benchmark"},
+	"Google Benchmark text": {"-----\nBenchmark        Time             CPU   Iterations\n-----\n",
+		"Google Benchmark"},
+	"pytest-benchmark": {`{"machine_info": {"node": "h"}, "commit_info": {},
+		"benchmarks": [{"group": null, ` +
+		`"name": "t", "stats": {"min": 1}}], "version": "4.0.0"}`, "pytest-benchmark"},
+	"pytest-benchmark, sorted": {`{"benchmarks": [{"fullname": "t", "stats": {"min": 1}}],
+		"version": "4.0.0"}`,
+		"pytest-benchmark"},
+	"pytest-benchmark CSV": {"name,min,max,mean,stddev,median,iqr,outliers,ops,rounds,iterations\n",
+		"pytest-benchmark"},
+	"BenchmarkDotNet": {`{"Title":"x","HostEnvironmentInfo":{"BenchmarkDotNetVersion":"0.13"},"Benchmarks":[]}`,
+		"BenchmarkDotNet"},
+	"BenchmarkDotNet CSV": {"Method,Job,AnalyzeLaunchVariance,EvaluateOverhead\nA,DefaultJob,False,Default\n",
+		"BenchmarkDotNet"},
+	"BenchmarkDotNet CSV of another locale": {"Method;Job;AnalyzeLaunchVariance;EvaluateOverhead\n",
+		"BenchmarkDotNet"},
+	"BenchmarkDotNet measurements": {"Target,Target_Namespace,Target_Type,Measurement_LaunchIndex\n",
+		"BenchmarkDotNet"},
+	"BenchmarkDotNet Markdown": {"```\n\nBenchmarkDotNet v0.13.12, Ubuntu 22.04\n", "BenchmarkDotNet"},
+	"ReBench": {"#!/usr/bin/rebench -c rebench.conf all\n# Execution Start: 2023-01-01T10:00:00\n" +
+		"# Environment: {\"userName\": \"u\"}\n# Source: {}\n1\t1\t12.5\tms\ttotal\tfib\n", "ReBench"},
+	"perf stat": {"# started on Mon Nov 23 09:28:32 2026\n\n\n Performance counter stats for 'true':\n",
+		"perf stat"},
+	"perf stat on the terminal": {"\n Performance counter stats for 'true':\n\n   0.55 msec task-clock\n",
+		"perf stat"},
+	"perf stat -x": {"# started on Mon Nov 23 09:28:32 2026\n\n0.55,msec,task-clock,553002,100.00\n",
+		"perf stat"},
+	"perf stat -j": {`{"counter-value" : "0.5", "unit" : "msec", "event" : "task-clock"}` + "\n",
+		"perf stat"},
+	"JMH text": {"# JMH version: 1.36\n# VM version: JDK 17\n", "-rf json"},
+	"JMH table": {"Benchmark                Mode  Cnt   Score   Error  Units\nB.x  avgt  5  1.0 ± 0\n",
+		"-rf json"},
+	"JMH CSV": {`"Benchmark","Mode","Threads","Samples","Score","Score Error (99.9%)","Unit"`,
+		"-rf json"},
+	"pyperf text": {".....................\nMean +- std dev: 1.5 ms +- 0.1 ms\n", "-o FILE.json"},
+	"asv": {`{"commit_hash": "a", "env_name": "v", "date": 1, "params": {}, "python": "3", ` +
+		`"requirements": {}, "results": {"b": 1}}`, "asv"},
+	"go test -json": {`{"Time":"2024","Action":"start","Package":"x"}` + "\n", "without -json"},
+	"benchstat": {"goos: linux\n          │   a.txt    │               b.txt                │\n" +
+		"          │   sec/op   │   sec/op     vs base               │\n", "go test"},
+	"Renaissance": {`{"format_version":6,"benchmarks":[],"environment":{},"data":{}}`, "Renaissance"},
+	"Renaissance CSV": {"benchmark,duration_ns,uptime_ns,vm_start_unix_ms\nscrabble,911379929,2515700351,1\n",
+		"Renaissance"},
+	"time -v": {"\tCommand being timed: \"true\"\n\tUser time (seconds): 0.00\n", "time"},
+	"krunctl export": {"benchmark,vm,variant,pexec,slot,attempt,iteration,start_ns,wall_ns,wall_s\n",
+		"the experiment's directory"},
+	"krunctl export --jsonl": {`{"benchmark":"b","vm":"v","variant":"x","pexec":1,"slot":0,"attempt":1}` + "\n",
+		"the experiment's directory"},
+	"an analysis": {`{"format": "krund-analysis", "version": 1, "source": {}, "parameters": {}, "pairs": []}`,
+		"the analysis"},
+	"a trace":                {`{"displayTimeUnit":"ns","traceEvents":[]}`, "the experiment's directory"},
+	"a schedule":             {"krund-schedule=1\n", "the experiment's directory"},
+	"µOpTime":                {"b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\n", "krunctl optimize"},
+	"a CSV of three columns": {"name,size,value\n0,x,1\n", "process_exec_num,bench_name,0,1,2"},
+	"a CSV that begins like ours": {"process_exec_num,bench_name,mean\n0,x,1\n",
+		"process_exec_num,bench_name,0,1,2"},
+	"another JSON":  {`{"config": {"a": 1}, "name": "x"}`, "NAME.toml"},
+	"a list":        {`[1.0, 2.0, 3.0, 4.0]`, "NAME.toml"},
+	"a list of any": {`[{"name": "x", "unit": "ns", "value": 5}]`, "NAME.toml"},
+	"versions":      {`{"version": "2.1.0", "runs": []}`, "NAME.toml"},
+	"results":       {`{"results": [{"name": "x", "times": [1]}]}`, "NAME.toml"},
+	"text":          {"Benchmark of my own, 4 ns\n", "NAME.toml"},
+}
+
+// TestForeignFiles: a file is read only if its header or schema is that of a format, whatever its
+// name; what is recognized is named with the remedy.
+func TestForeignFiles(t *testing.T) {
+	dir := t.TempDir()
+	for what, c := range foreignFiles {
+		for _, name := range []string{"x", "x.csv", "x.json", "x.json.bz2", "x.txt"} {
+			file := filepath.Join(dir, name)
+			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d, err := ReadFile(file, FileOptions{})
+			if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s as %s: %+v, %v; want %q", what, name, d, err, c.want)
+			}
+		}
+	}
+}
+
+// TestImportForeign: a flag for another tool does not make a file one of it.
+func TestImportForeign(t *testing.T) {
+	dir := t.TempDir()
+	for _, i := range Importers() {
+		for what, c := range foreignFiles {
+			file := filepath.Join(dir, "x")
+			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if d, err := i.Read(file, ImportOptions{}); err == nil && len(d.Pairs) > 0 {
+				t.Errorf("%s as %s: %+v", what, i.Of, d)
+			}
+		}
+	}
+	file := filepath.Join(dir, "x")
+	if err := os.WriteFile(file, []byte(pyperfText), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Importers()[0].Read(file, ImportOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "pyperf JSON") || !strings.Contains(err.Error(), "--pyperf") {
+		t.Errorf("a file of pyperf as one of JMH: %v", err)
+	}
+}
