@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The directory testdata/d505b153 was written by the programs of that commit: an experiment with
+// two arms, three VMs, columns, events and [stop], and what its krunctl printed of it.
+const oldVersion = "testdata/d505b153"
+
+// TestOldExperiment: what was printed then is printed now: each field of JSON is still there with
+// its value, and each column of CSV. Fields may be added.
+func TestOldExperiment(t *testing.T) {
+	work := t.TempDir()
+	if err := os.CopyFS(work, os.DirFS(oldVersion)); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(work)
+	for name, args := range map[string][]string{
+		"summary.json":    {"summary", "--json", "old.krun"},
+		"status.json":     {"status", "--json", "old.krun"},
+		"startup.json":    {"startup", "--json", "old.krun"},
+		"show.json":       {"show", "--json", "old.krun", "3"},
+		"plan.json":       {"plan", "--json", "old.toml"},
+		"check-data.json": {"check-data", "--json", "old.krun"},
+		"analyze.json":    {"analyze", "--json", "old.krun"},
+		"compare.json":    {"compare", "--fail-on", "never", "--format", "json", "old.krun"},
+		"explain.json":    {"explain", "--json", "old.krun"},
+		"stability.json":  {"stability", "--json", "old.krun"},
+		"similarity.json": {"similarity", "--json", "old.krun"},
+		"optimize.json":   {"optimize", "--json", "old.krun"},
+		"simulate.json":   {"simulate", "--json", "old.krun"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := krunctl(t, args...)
+			if r.code != exitOK && r.code != exitLeftOut {
+				t.Fatalf("%s", r.text())
+			}
+			var old, now any
+			if err := json.Unmarshal(oldText(t, name), &old); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal([]byte(r.stdout), &now); err != nil {
+				t.Fatal(err)
+			}
+			var lost []string
+			compared := missing(old, now, "", &lost)
+			if len(lost) > 0 {
+				t.Errorf("%d of %d values differ:\n%.4000s", len(lost), compared, strings.Join(lost, "\n"))
+			}
+			if compared < 10 {
+				t.Errorf("compared only %d values", compared)
+			}
+		})
+	}
+	for name, args := range map[string][]string{
+		"long.csv.gz":    {"export", "--csv", "old.krun"},
+		"executions.csv": {"export", "--csv", "--executions", "old.krun"},
+		"events.csv.gz":  {"export", "--csv", "--events", "old.krun"},
+		"rows.jsonl":     {"export", "--jsonl", "--iterations", "0-4", "--key", "*:C:*", "old.krun"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if r := krunctl(t, args...); r.stdout != string(oldText(t, name)) {
+				t.Errorf("differs: %d bytes, was %d\n%s", len(r.stdout), len(oldText(t, name)), r.stderr)
+			}
+		})
+	}
+}
+
+// oldText returns a file of the old version, decompressed.
+func oldText(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Ext(name) != ".gz" {
+		return text
+	}
+	r, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err = io.ReadAll(r); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// missing appends the values of old that now does not have, and returns how many it compared.
+// Numbers may differ in the last digits.
+func missing(old, now any, path string, lost *[]string) (compared int) {
+	switch o := old.(type) {
+	case map[string]any:
+		n, ok := now.(map[string]any)
+		if !ok {
+			*lost = append(*lost, fmt.Sprintf("%s: an object was here, now %v", path, now))
+			return 1
+		}
+		for name, value := range o {
+			if changes[name] {
+				if _, ok := n[name]; !ok {
+					*lost = append(*lost, path+"."+name+": is not there")
+				}
+				continue
+			}
+			compared += missing(value, n[name], path+"."+name, lost)
+		}
+		return compared
+	case []any:
+		n, ok := now.([]any)
+		if !ok || len(n) != len(o) {
+			*lost = append(*lost, fmt.Sprintf("%s: %d values, were %d", path, len(n), len(o)))
+			return 1
+		}
+		for i := range o {
+			compared += missing(o[i], n[i], fmt.Sprintf("%s[%d]", path, i), lost)
+		}
+		return compared
+	case float64:
+		const digits = 1e-9
+		if n, ok := now.(float64); ok && math.Abs(n-o) <= digits*math.Max(1, math.Abs(o)) {
+			return 1
+		}
+	default:
+		if old == now {
+			return 1
+		}
+	}
+	*lost = append(*lost, fmt.Sprintf("%s: %v, was %v", path, now, old))
+	return 1
+}
+
+// changes are fields whose values depend on the machine and the directory of the test, or on the
+// version of krunctl.
+var changes = map[string]bool{"version": true, "versions": true, "config": true, "host": true,
+	"notes": true, "bytes": true}
