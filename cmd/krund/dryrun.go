@@ -66,11 +66,10 @@ func leftIn(dir string, cfg *config.Config) (int, error) {
 	}
 	defer s.Close()                   //nolint:errcheck // read-only
 	quick := config.IsQuick(cfg.Text) // replaces an earlier one
-	if s.Header().ConfigHash != cfg.Hash && quick {
+	if _, other := f.AsBegun(cfg, s.Header().ConfigHash); other != nil && quick {
 		return cfg.Slots(), nil
-	}
-	if s.Header().ConfigHash != cfg.Hash {
-		return 0, fmt.Errorf("%s was started with another configuration; krund would refuse it", dir)
+	} else if other != nil {
+		return 0, other
 	}
 	sum, err := s.Summarize()
 	if left := sum.Total() - sum.Final(); left > 0 || err != nil || !quick {

@@ -54,10 +54,21 @@ func TestExperimentFaults(t *testing.T) {
 		e.iterations = 6
 		e.write("test.toml", e.config())
 		e.run().want(t, exitError, "was started with another configuration",
-			`line 2 was "iterations = 5" and is "iterations = 6"`, "revert the change")
+			"experiment.iterations was 5 and is 6 (line 2)", "revert that")
 		if n := len(e.records()); n != 1 {
 			t.Errorf("%d records, want the one there was", n)
 		}
+	})
+	t.Run("comments in the configuration", func(t *testing.T) {
+		t.Parallel()
+		e := newExperiment(t)
+		e.executions = 2
+		e.c("good", good)
+		e.run().want(t, exitOK)
+		e.write("test.toml", "# a comment\n\n"+e.config())
+		e.run().want(t, exitOK, "nothing is outstanding")
+		startKrund(t, filepath.Join(scratch, "prefix"), "run", "--dry-run",
+			filepath.Join(e.dir, "test.toml")).wait().want(t, exitOK, "would run 0 of 2")
 	})
 	t.Run("truncated schedule", func(t *testing.T) {
 		t.Parallel()

@@ -76,8 +76,8 @@ func TestGiveUp(t *testing.T) {
 		{"started by a person", t.Context(), "", broken, nil, nil, false, "", ""},
 		{"started by the unit", t.Context(), unit, broken, nil, nil, true, "the next boots are " +
 			"ordinary ones", "`krunctl enable /x/test.toml`"},
-		{"not opened", t.Context(), unit, &boot.NotOpened{Err: &boot.OtherConfig{Dir: "/x/test.krun"}}, nil,
-			nil, true, "another configuration", "is disabled"},
+		{"not opened", t.Context(), unit, &boot.NotOpened{Err: &directory.OtherConfig{Dir: "/x/test.krun"}},
+			nil, nil, true, "another configuration", "is disabled"},
 		{"the machine shuts down", over, unit, broken, nil, nil, false, "", ""},
 		{"another krund works on the machine", t.Context(), unit, fmt.Errorf("%w works on this machine",
 			directory.ErrBusy), nil, nil, true, "another krund works", "is disabled"},

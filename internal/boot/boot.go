@@ -61,9 +61,9 @@ var ErrUnfit = errors.New("the machine is not fit to measure")
 // (autostart.FindHold) or a stop was requested (directory.Stop). reboot is one of
 // config.RebootModes; it overrides that of cfg.
 //
-// Errors: *NotOpened, which may hold a *directory.LockedError when another krund works on it, or an
-// *OtherConfig; ErrUnfit, ErrReboots, and those of the files. Run sends a notification of all but a
-// *NotOpened, which is left to the caller.
+// Errors: *NotOpened, which may hold a *directory.LockedError when another krund works on it, or a
+// *directory.OtherConfig; ErrUnfit, ErrReboots, and those of the files. Run sends a notification of
+// all but a *NotOpened, which is left to the caller.
 func Run(ctx context.Context, cfg *config.Config, dir, reboot string, sys System) (Ending, error) {
 	if why, err := sys.Held(); err != nil || why != "" {
 		return Held, notOpened(err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"syscall"
@@ -177,10 +178,50 @@ func TestAnotherConfigurationIsRefused(t *testing.T) {
 	s.oneBoot(parse(t, experimentText("executions = 1\nreboot = \"none\"")), fsys)
 	changed := parse(t, experimentText("executions = 2\nreboot = \"none\""))
 	_, err := Run(t.Context(), changed, dir, config.RebootNone, s.system(fsys))
-	var other *OtherConfig
-	if !errors.As(err, &other) || other.Was != "executions = 1" || other.Is != "executions = 2" ||
-		other.Line != 4 {
-		t.Errorf("error %v, want the line that differs", err)
+	var other *directory.OtherConfig
+	if !errors.As(err, &other) || len(other.Changes) != 1 ||
+		other.Changes[0].String() != "experiment.executions was 1 and is 2 (line 4)" {
+		t.Errorf("error %v, want the key that differs", err)
+	}
+}
+
+// TestCommentsAreNoDifference: an experiment goes on with a text that means the same as the one
+// that it was started with, whose hash all records have.
+func TestCommentsAreNoDifference(t *testing.T) {
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	cfg := parse(t, hardware(""))
+	s.oneBoot(cfg, fsys)
+	for s.boot = 2; ; s.boot++ {
+		text := "# a comment of boot " + fmt.Sprint(s.boot) + "\n\n" + cfg.Text
+		if s.oneBoot(parse(t, text), fsys) == Finished {
+			break
+		}
+	}
+	if err := audit(fsys, cfg, nil); err != nil {
+		t.Error(err)
+	}
+	for r, err := range results.NewReader(fsys, dir+"/results").All() {
+		if err != nil || r.ConfigHash != cfg.Hash {
+			t.Errorf("config_hash %s, %v; want that of the text in config.toml", r.ConfigHash, err)
+		}
+	}
+	if copied := string(fsys.Files()[dir+"/config.toml"]); copied != cfg.Text {
+		t.Errorf("config.toml has changed: %q", copied)
+	}
+}
+
+// TestTheCopyIsNotTheOriginal: if the copy of the configuration is another text than the schedule
+// was made from, it proves nothing.
+func TestTheCopyIsNotTheOriginal(t *testing.T) {
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	cfg := parse(t, hardware(""))
+	s.oneBoot(cfg, fsys)
+	edited := parse(t, "# edited\n"+strings.Replace(cfg.Text, "executions = 1", "executions = 2", 1))
+	fsys.Put(dir+"/config.toml", []byte(edited.Text))
+	_, err := Run(t.Context(), edited, dir, config.RebootHardware, s.system(fsys))
+	var other *directory.OtherConfig
+	if !errors.As(err, &other) || other.Changes != nil {
+		t.Errorf("error %v", err)
 	}
 }
 

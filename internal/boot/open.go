@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"time"
 
 	"krund/internal/command"
@@ -16,25 +15,6 @@ import (
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
-
-// OtherConfig is the error for a directory whose experiment was started with another text of the
-// configuration. Results of two configurations are never mixed.
-type OtherConfig struct {
-	Dir  string // directory of the experiment
-	Path string // the configuration given now
-	Line int    // first line that differs, from 1; 0 unknown
-	Was  string // that line when the experiment was started
-	Is   string // and now
-}
-
-func (e *OtherConfig) Error() string {
-	text := fmt.Sprintf("%s was started with another configuration than %s", e.Dir, e.Path)
-	if e.Line > 0 {
-		text += fmt.Sprintf(" (line %d was %q and is %q)", e.Line, e.Was, e.Is)
-	}
-	return text + fmt.Sprintf("; revert the change (%s/config.toml is the original), or move the directory "+
-		"away to start a new experiment", e.Dir)
-}
 
 // NotOpened is the error when the experiment could not be opened. No notification was sent, because
 // mails are counted in the schedule. If a unit starts krund at every boot, the same error will
@@ -99,7 +79,8 @@ func (x *experiment) openSchedule(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if x.outdated(s) {
+	same, other := x.directory.AsBegun(x.cfg, s.Header().ConfigHash)
+	if x.outdated(s, other) {
 		if err := errors.Join(s.Close(), x.discard()); err != nil {
 			return err
 		}
@@ -110,9 +91,10 @@ func (x *experiment) openSchedule(ctx context.Context) error {
 		x.Log.Warn("one of the two copies of the schedule's header is damaged; the other one is used",
 			"error", damage)
 	}
-	if s.Header().ConfigHash != x.cfg.Hash {
-		return x.otherConfig()
+	if other != nil {
+		return other
 	}
+	x.cfg = same
 	if err := x.notNewer(); err != nil {
 		return err
 	}
@@ -195,28 +177,4 @@ func (x *experiment) start(ctx context.Context) error {
 	x.notify(ctx, command.Started, fmt.Sprintf("started: %d process executions", x.cfg.Slots()),
 		"Directory: "+x.directory.Dir()+"\n")
 	return nil
-}
-
-func (x *experiment) otherConfig() error {
-	e := &OtherConfig{Dir: x.directory.Dir(), Path: x.cfg.Path}
-	was, err := durable.ReadFile(x.FS, x.directory.ConfigCopy())
-	if err != nil {
-		return e
-	}
-	old, now := strings.Split(string(was), "\n"), strings.Split(x.cfg.Text, "\n")
-	for i := range max(len(old), len(now)) {
-		a, b := lineAt(old, i), lineAt(now, i)
-		if a != b {
-			e.Line, e.Was, e.Is = i+1, a, b
-			break
-		}
-	}
-	return e
-}
-
-func lineAt(lines []string, i int) string {
-	if i < len(lines) {
-		return lines[i]
-	}
-	return ""
 }

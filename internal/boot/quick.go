@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"krund/internal/config"
+	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/rerun"
 	"krund/internal/schedule"
@@ -14,13 +15,13 @@ import (
 
 // outdated reports whether this is a quick run, and the experiment in the directory an earlier one
 // that has ended or had another configuration. A quick run is for trying: it is replaced.
-func (x *experiment) outdated(s *schedule.Schedule) bool {
+func (x *experiment) outdated(s *schedule.Schedule, other *directory.OtherConfig) bool {
 	was, err := durable.ReadFile(x.FS, x.directory.ConfigCopy())
 	if err != nil || !config.IsQuick(x.cfg.Text) || !config.IsQuick(string(was)) {
 		return false
 	}
 	_, err = s.Current()
-	return s.Header().ConfigHash != x.cfg.Hash || errors.Is(err, schedule.ErrDone)
+	return other != nil || errors.Is(err, schedule.ErrDone)
 }
 
 // discard removes the records and then the schedule: when power fails in between, the experiment is

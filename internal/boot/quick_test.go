@@ -14,7 +14,8 @@ func quickConfig(t *testing.T, parameter string) *config.Config {
 	t.Helper()
 	text := strings.Replace(experimentText("executions = 9\nreboot = \"none\""), "parameter = 1",
 		"parameter = "+parameter, 1)
-	return parse(t, text+"\n\n# krund run --quick\n[machines.\"?*\".experiment]\nexecutions = 1\n")
+	return parse(t, text+"\n\n# krund run --quick\n[machines.\"?*\".experiment]\nname = \"x-quick\"\n"+
+		"executions = 1\n")
 }
 
 // TestQuickIsReplaced: a quick run that has ended, or that another configuration started, is

@@ -92,8 +92,9 @@ type Config struct {
 	Stop        Stop
 
 	keys     []key.Key
-	shown    string        // the path as the user gave it, for messages
-	verdict  trust.Verdict // of the path it was read from
+	settings []setting.Descriptor // that [controls] can name
+	shown    string               // the path as the user gave it, for messages
+	verdict  trust.Verdict        // of the path it was read from
 	lines    lines
 	doubtful map[string]bool // see reader
 	unitless map[string]bool // see reader

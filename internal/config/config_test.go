@@ -158,14 +158,14 @@ func TestParseFull(t *testing.T) {
 		Webhook: "https://hook.example/x?y=1",
 	})
 	check(t, "Counters", c.Counters, config.Counters{Sources: []string{"msr"}, Scope: "task",
-		Kernel: []string{}})
+		Kernel: nil})
 	check(t, "Verdict", c.Verdict, config.Verdict{RatioTolerance: 0.1, BusyThreshold: 1e6, Policy: "rerun"})
 	if allow := c.KernelLog.Allow; len(allow) != 1 || !allow[0].MatchString("e1000e: eth0 NIC Link is Down") {
 		t.Errorf("kernel log allows %v", allow)
 	}
 }
 
-// check compares values; an empty slice equals nil.
+// check compares values. Lists that are empty in the file are nil.
 func check[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {

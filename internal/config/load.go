@@ -112,7 +112,7 @@ func parse(path string, text []byte, hostname string, settings []setting.Descrip
 		return nil, found
 	}
 	c := read(root, hostname, settings, found)
-	c.near = map[string]bool{}
+	c.near, c.settings = map[string]bool{}, settings
 	sum := sha256.Sum256(text)
 	c.Path, c.shown, c.Hostname = absolute, path, hostname
 	c.Text, c.Hash = string(text), hex.EncodeToString(sum[:])
@@ -126,19 +126,23 @@ func parse(path string, text []byte, hostname string, settings []setting.Descrip
 // hostname as one.
 func read(root *node, hostname string, settings []setting.Descriptor, found *problems) *Config {
 	base, machines := layers(root, found)
-	merged := base
-	for _, m := range machines {
-		if m.matches(hostname) {
-			merged = merge(merged, m.node)
-		}
-	}
 	if len(machines) > 0 {
 		newReader(found, settings, true).config(base)
 	}
 	for _, m := range machines {
 		newReader(found, settings, true).config(m.node)
 	}
-	return newReader(found, settings, false).config(merged)
+	return newReader(found, settings, false).config(mergedFor(hostname, base, machines))
+}
+
+// mergedFor returns the base with the sections for a machine merged in.
+func mergedFor(hostname string, base *node, machines []machine) *node {
+	for _, m := range machines {
+		if m.matches(hostname) {
+			base = merge(base, m.node)
+		}
+	}
+	return base
 }
 
 // machinesSection contains sections that override the base, per hostname pattern.

@@ -129,7 +129,7 @@ func (s *section) texts(name string, normal []string, check func(string) (what, 
 	if !ok {
 		return slices.Clone(normal)
 	}
-	texts := make([]string, 0, len(list))
+	var texts []string
 	for _, it := range list {
 		if check == nil {
 			texts = append(texts, it.text)

@@ -15,7 +15,7 @@
 //	NAME.krun/stop           krund ends after the running process execution
 //
 // All state of an experiment is in its directory: copying it copies the experiment. The package
-// does not read the files, except those of the lock.
+// does not read the files, except those of the lock and the copy of the configuration.
 //
 // Start reading at Directory.
 package directory

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -112,9 +111,9 @@ func (e Experiment) Config(host string) (*config.Config, error) {
 }
 
 // ParseConfig reads the configuration at path for the machine called host. The files that it refers
-// to need not exist, and an experiment that was started with this text need not be fit to start.
-// The error is a UsageError when path is not a configuration, and wraps
-// config.Errors when the configuration has mistakes.
+// to need not exist, and an experiment that was started with what it means need not be fit to
+// start. The error is a UsageError when path is not a configuration, and wraps config.Errors when
+// the configuration has mistakes.
 func ParseConfig(fsys durable.FS, path, host string) (*config.Config, error) {
 	if !strings.HasSuffix(path, ".toml") {
 		return nil, UsageError{fmt.Errorf("%s is not a configuration; give the experiment's NAME.toml", path)}
@@ -127,14 +126,16 @@ func ParseConfig(fsys durable.FS, path, host string) (*config.Config, error) {
 		}
 		return nil, err
 	}
-	parse := config.Parse
 	if started, err := directory.Open(fsys, directory.For(path)); err == nil {
-		stored, err := durable.ReadFile(fsys, started.ConfigCopy())
-		if err == nil && bytes.Equal(stored, text) {
-			parse = config.Stored
+		cfg, err := config.Stored(path, text, host, doctor.Settings())
+		stored, unread := durable.ReadFile(fsys, started.ConfigCopy())
+		if err == nil && unread == nil {
+			if same, _, err := cfg.AsBegun(stored); err == nil && same != nil {
+				return cfg, nil
+			}
 		}
 	}
-	return parse(path, text, host, doctor.Settings())
+	return config.Parse(path, text, host, doctor.Settings())
 }
 
 // Keys returns the keys of the experiment: those of its schedule or, if that cannot be read, those

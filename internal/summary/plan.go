@@ -81,7 +81,7 @@ func PlanSlots(cfg *config.Config) iter.Seq[PlanSlot] {
 }
 
 // PlanOf plans the experiment of the configuration at path. The content of its directory is used if
-// it was made from the same text of the configuration. Nothing is changed.
+// it was made from a configuration that means the same. Nothing is changed.
 func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 	e := cfg.Experiment
 	waits := WaitsOf(cfg)
@@ -105,7 +105,7 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 			p.Notes = append(p.Notes, twins.String())
 		}
 	}
-	v, samples, err := p.progress(fsys)
+	v, samples, err := p.progress(fsys, cfg)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -148,7 +148,7 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 
 // progress reads the experiment's directory. It returns no survey if there is no directory or it
 // belongs to another configuration; in the latter case its samples are still used.
-func (p *Plan) progress(fsys durable.FS) (*survey, []Sample, error) {
+func (p *Plan) progress(fsys durable.FS, cfg *config.Config) (*survey, []Sample, error) {
 	e, err := experiment.Open(fsys, p.Directory)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -167,12 +167,8 @@ func (p *Plan) progress(fsys durable.FS) (*survey, []Sample, error) {
 		return nil, nil, fmt.Errorf("read the schedule: %w", err)
 	}
 	samples := v.samples(e.Reader())
-	if s.Header().ConfigHash != p.ConfigHash {
-		p.Notes = append(
-			p.Notes,
-			"the directory's experiment was started with another text of this configuration: "+
-				"krund will refuse to continue it; give the new one another name",
-		)
+	if _, other := e.AsBegun(cfg, s.Header().ConfigHash); other != nil {
+		p.Notes = append(p.Notes, "krund will refuse to continue the directory's experiment: "+other.Error())
 		return nil, samples, nil
 	}
 	return v, samples, nil

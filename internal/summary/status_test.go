@@ -92,8 +92,19 @@ func TestStatusAndPlan(t *testing.T) {
 		must(s.Finish(slot, schedule.Completed))
 		check([]string{summary.StateUnfinished, summary.StateFinished}[n], n+1, want)
 	}
-	cfg.Hash = strings.Repeat("ab", 32)
-	if p := plan(); p.Finished != 0 || len(p.Notes) != 1 || p.Keys[0].MeanWallNS == nil ||
+	parsed := func(text string) *config.Config {
+		cfg, err := config.Parse(toml, []byte(text), "bencher7", doctor.Settings())
+		must(err)
+		return cfg
+	}
+	cfg = parsed("# a comment\n" + text)
+	if p := plan(); p.Finished != 2 || len(p.Notes) != 0 {
+		t.Errorf("with a comment: %+v", p)
+	}
+	cfg = parsed(strings.Replace(text, "parameter = 10", "parameter = 11", 1))
+	if p := plan(); p.Finished != 0 || len(p.Notes) != 1 ||
+		!strings.Contains(p.Notes[0], "benchmarks.nbody.parameter was 10 and is 11") ||
+		p.Keys[0].MeanWallNS == nil ||
 		*p.Keys[0].MeanWallNS != 30e9 {
 		t.Errorf("of another configuration: %+v", p)
 	}

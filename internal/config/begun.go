@@ -1,0 +1,173 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"krund/internal/display"
+	"krund/internal/key"
+	"krund/internal/trust"
+)
+
+// Change is a difference between the meaning of a configuration and of the one that an experiment
+// was begun with.
+type Change struct {
+	Key     string // such as "limits.heap"; in words, if it is not about one key
+	Line    int    // in the text now; 0 if it has no such line
+	Was, Is string // values in TOML syntax; "" if there is none
+}
+
+// String returns a clause: "limits.heap was 5 and is 6 (line 4)".
+func (c Change) String() string {
+	const most = 100 // bytes of a value
+	was, is := display.Head(c.Was, most), display.Head(c.Is, most)
+	text := fmt.Sprintf("%s was %s and is %s", c.Key, was, is)
+	switch {
+	case was == "":
+		text = fmt.Sprintf("%s is new: %s", c.Key, is)
+	case is == "":
+		text = fmt.Sprintf("%s was %s and is gone", c.Key, was)
+	}
+	if c.Line > 0 {
+		text += fmt.Sprintf(" (line %d)", c.Line)
+	}
+	return text
+}
+
+// AsBegun returns c with the text and the hash of the configuration that an experiment was begun
+// with, if both mean the same for c's machine, read at c's place: comments, the order of sections,
+// and other ways to write the same value do not count. Otherwise it returns the changes, in the
+// order of c's text. The error is Errors, if what the experiment was begun with cannot be read.
+func (c *Config) AsBegun(was []byte) (*Config, []Change, error) {
+	old, err := Stored(c.shown, was, c.Hostname, c.settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	now, err := Stored(c.shown, []byte(c.Text), c.Hostname, c.settings) // c may have another reboot mode
+	if err != nil {
+		return nil, nil, err
+	}
+	mode := c.Experiment.Reboot // decides about waits and policies that the file does not state
+	if old.Experiment.Reboot == now.Experiment.Reboot && old.WithReboot(mode).means(now.WithReboot(mode)) {
+		same := *c
+		same.Text, same.Hash = old.Text, old.Hash
+		return &same, nil, nil
+	}
+	changes := changesOf("", old.merged(), now.merged())
+	slices.SortStableFunc(changes, func(a, b Change) int { return a.Line - b.Line })
+	if len(changes) == 0 {
+		changes = []Change{{Key: "the order of the keys", Was: listOf(old.keys), Is: listOf(now.keys)}}
+	}
+	return nil, changes, nil
+}
+
+// means reports whether two configurations, read at one place for one machine, plan and do the
+// same.
+func (c *Config) means(other *Config) bool {
+	return reflect.DeepEqual(c.meaning(), other.meaning())
+}
+
+// meaning returns c without what belongs to its text, and sorted where the order means nothing: the
+// order of the keys is a field of its own.
+func (c *Config) meaning() Config {
+	m := *c
+	m.Text, m.Hash, m.shown, m.verdict = "", "", "", trust.Verdict{}
+	m.settings, m.lines, m.doubtful, m.unitless, m.near = nil, nil, nil, nil, nil
+	m.Controls = slices.Clone(c.Controls)
+	for i := range m.Controls {
+		m.Controls[i].Stated = m.Controls[i].Stated && !Restarts(c.Experiment.Reboot) // see Demand.Relaxed
+	}
+	m.VMs = sorted(c.VMs, func(v VM) string { return v.Name })
+	m.Variants = sorted(c.Variants, func(v Variant) string { return v.Name })
+	m.Benchmarks = sorted(c.Benchmarks, func(b Benchmark) string { return b.Name })
+	for i, b := range m.Benchmarks {
+		m.Benchmarks[i].Sizes = sorted(b.Sizes, func(s Size) string { return s.VM })
+	}
+	m.Arms = slices.Clone(c.Arms) // the first is the base
+	for i, arm := range m.Arms {
+		m.Arms[i].VMs = sorted(arm.VMs, func(o Override) string { return o.VM })
+	}
+	return m
+}
+
+func sorted[T any](list []T, name func(T) string) []T {
+	return slices.SortedFunc(slices.Values(list),
+		func(a, b T) int { return strings.Compare(name(a), name(b)) })
+}
+
+// merged returns what the text says for c's machine.
+func (c *Config) merged() *node {
+	root, problem := decode(c.Text)
+	if problem != nil {
+		return nil // does not happen: c was read from it
+	}
+	base, machines := layers(root, &problems{})
+	return mergedFor(c.Hostname, base, machines)
+}
+
+// changesOf returns the values that differ between two tables at path. A table that only one of
+// them has is one change, unless it is a section.
+func changesOf(path string, was, is *node) []Change {
+	var list []Change
+	names := append(is.names(), was.names()...)
+	seen := map[string]bool{}
+	for _, name := range names {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		a, b := was.child(name), is.child(name)
+		at := join(path, name)
+		if a.isTable() && b.isTable() && (path == "" || a != nil && b != nil) {
+			list = append(list, changesOf(at, a, b)...)
+			continue
+		}
+		c := Change{Key: at, Was: a.toml(), Is: b.toml()}
+		if b != nil {
+			c.Line = b.line
+		}
+		if c.Was != c.Is {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// isTable reports whether a node is a table, or absent.
+func (n *node) isTable() bool { return n == nil || n.table != nil }
+
+// toml returns the value in TOML syntax on one line; "" for nil.
+func (n *node) toml() string {
+	switch {
+	case n == nil:
+		return ""
+	case n.table != nil:
+		parts := make([]string, 0, len(n.table))
+		for _, name := range n.names() {
+			parts = append(parts, join("", name)+" = "+n.table[name].toml())
+		}
+		return "{ " + strings.Join(parts, ", ") + " }"
+	case n.list != nil:
+		parts := make([]string, len(n.list))
+		for i, item := range n.list {
+			parts[i] = item.toml()
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	if text, ok := n.value.(string); ok {
+		return strconv.Quote(text)
+	}
+	return fmt.Sprint(n.value)
+}
+
+// listOf returns the texts of keys.
+func listOf(keys []key.Key) string {
+	texts := make([]string, len(keys))
+	for i, k := range keys {
+		texts[i] = k.String()
+	}
+	return strings.Join(texts, ", ")
+}

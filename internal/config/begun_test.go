@@ -1,0 +1,152 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+)
+
+// begun is the configuration that an experiment was begun with.
+const begun = `# first
+[experiment]
+executions = 4
+iterations = 10
+
+[limits]
+heap = "1GiB"
+timeout = "1m"
+
+[vms.C]
+runner = "c"
+variants = ["v"]
+
+[vms.D]
+runner = "c"
+variants = ["v"]
+args = ["-x"]
+
+[variants.v]
+entry = "bench.so"
+
+[variants.w]
+entry = "w.so"
+
+[benchmarks]
+b = { parameter = 1 }
+c = { parameter = 2, vms.C = { iterations = 5 } }
+
+[arms.base]
+[arms.new]
+env = { X = "1" }
+
+[kernel_log]
+allow = ["ok"]
+
+[machines.other.limits]
+timeout = "5m"
+`
+
+// TestTheMeaningOfAConfiguration: an experiment goes on with a text that means the same, and the
+// changes of one that does not are named.
+func TestTheMeaningOfAConfiguration(t *testing.T) {
+	replace := func(old, new string) string {
+		if strings.Count(begun, old) != 1 {
+			t.Fatalf("%q occurs %d times", old, strings.Count(begun, old))
+		}
+		return strings.Replace(begun, old, new, 1)
+	}
+	move := func(part, before string) string {
+		text := replace(part, "")
+		return strings.Replace(text, before, part+before, 1)
+	}
+	for _, test := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"the same", begun, nil},
+		{"a comment", begun + "# more\n", nil},
+		{"another comment", replace("# first", "# second"), nil},
+		{"Windows line endings", strings.ReplaceAll(begun, "\n", "\r\n"), nil},
+		{"an empty line", replace("heap", "\n\nheap"), nil},
+		{"another unit", replace(`"1m"`, `"60s"`), nil},
+		{"a number of bytes", replace(`"1GiB"`, "1073741824"), nil},
+		{"a default that is written", replace("executions = 4", "executions = 4\nattempts = 3"), nil},
+		{"a policy that is written, with reboots", begun + "[controls]\nturbo = \"require\"\n", nil},
+		{"empty lists", begun + "[notify]\nmail = []\n[hooks]\nbefore = []\n[stop]\nrules = []\n", nil},
+		{"an empty section", begun + "[temperature]\n", nil},
+		{"the order of keys of a section", replace("executions = 4\niterations = 10",
+			"iterations = 10\nexecutions = 4"), nil},
+		{"the order of sections", move("[kernel_log]\nallow = [\"ok\"]\n", "[experiment]"), nil},
+		{"the order of variants", move("[variants.w]\nentry = \"w.so\"\n", "[variants.v]"), nil},
+		{"another way to write a table", replace("env = { X = \"1\" }",
+			"[arms.new.env]\nX = '1'"), nil},
+		{"a section of another machine", replace(`"5m"`, `"7m"`), nil},
+		{"a number", replace("iterations = 10", "iterations = 20"),
+			[]string{"experiment.iterations was 10 and is 20 (line 4)"}},
+		{"a key that is new", replace("iterations = 10", "iterations = 10\nseed = 5"),
+			[]string{"experiment.seed is new: 5 (line 5)"}},
+		{"a key that is gone", replace("timeout = \"1m\"\n", ""), []string{`limits.timeout was "1m" and is gone`}},
+		{"a number of a benchmark", replace("parameter = 1", "parameter = 3"),
+			[]string{"benchmarks.b.parameter was 1 and is 3 (line 26)"}},
+		{"a benchmark that is new", replace("[arms.base]", "d = { parameter = 1 }\n[arms.base]"),
+			[]string{"benchmarks.d is new: { parameter = 1 } (line 29)"}},
+		{"a regular expression", replace(`"ok"`, `"fine"`),
+			[]string{`kernel_log.allow was ["ok"] and is ["fine"] (line 34)`}},
+		{"arguments", replace("args = [\"-x\"]", "args = []"),
+			[]string{`vms.D.args was ["-x"] and is [] (line 17)`}},
+		{"two changes", strings.ReplaceAll(replace("parameter = 1", "parameter = 3"), `"1GiB"`, `"2GiB"`),
+			[]string{`limits.heap was "1GiB" and is "2GiB" (line 7)`,
+				"benchmarks.b.parameter was 1 and is 3 (line 26)"}},
+		{"a section of this machine", begun + "[machines.lab1.limits]\ntimeout = \"2m\"\n",
+			[]string{`limits.timeout was "1m" and is "2m" (line 39)`}},
+		{"the order of VMs", move("[vms.C]\nrunner = \"c\"\nvariants = [\"v\"]\n", "[variants.v]"),
+			[]string{"the order of the keys was b:C:v@base, b:C:v@new, c:C:v@base, c:C:v@new, b:D:v@base, " +
+				"b:D:v@new, c:D:v@base, c:D:v@new and is b:D:v@base, b:D:v@new, c:D:v@base, c:D:v@new, " +
+				"b:C:v@base, b:C:v@new, c:C:v@base, c:C:v@new"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			now := mustParse(t, test.text)
+			same, changes, err := now.AsBegun([]byte(begun))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, c := range changes {
+				got = append(got, c.String())
+			}
+			if strings.Join(got, "\n") != strings.Join(test.want, "\n") {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+			if (same == nil) != (len(test.want) > 0) ||
+				same != nil && (same.Text != begun || same.Hash != mustParse(t, begun).Hash) {
+				t.Errorf("the configuration to go on with: %+v", same)
+			}
+		})
+	}
+}
+
+// TestTheMeaningInAnotherMode: without reboots, a wait and a policy that the file states count,
+// even if they are the defaults.
+func TestTheMeaningInAnotherMode(t *testing.T) {
+	for added, want := range map[string]string{
+		"[wait]\nstartup = \"3m\"\n":        `wait.startup is new: "3m"`,
+		"[controls]\nturbo = \"require\"\n": `controls.turbo is new: "require"`,
+	} {
+		now := mustParse(t, begun+added)
+		for mode, same := range map[string]bool{config.RebootHardware: true, config.RebootNone: false} {
+			got, changes, err := now.WithReboot(mode).AsBegun([]byte(begun))
+			if err != nil || (got != nil) != same || got != nil && got.Experiment.Reboot != mode ||
+				got == nil && !strings.HasPrefix(changes[0].String(), want) {
+				t.Errorf("%s with reboot %s: %v, %v, %v", added, mode, got, changes, err)
+			}
+		}
+	}
+}
+
+// TestWhatCannotBeRead: a stored configuration that is none is an error, not another meaning.
+func TestWhatCannotBeRead(t *testing.T) {
+	if _, _, err := mustParse(t, begun).AsBegun([]byte("x = [")); err == nil {
+		t.Error("no error")
+	}
+}
