@@ -143,46 +143,44 @@ func (a Activity) krunds(self int) []int {
 	return pids
 }
 
-// Limits of a machine that is busy with something else. In less than busyWindow the kernel's
-// accounting in ticks of 10 ms is too coarse. What a process used and how long tasks waited is
-// exact in any window (kernel/sched/cputime.c of Linux 6.12:545, kernel/sched/psi.c).
+// Limits of a machine that is busy with something else. What counts is the time that other programs
+// used. A benchmark that sleeps, or whose own processes wait for each other, waits on an idle
+// machine, too. The kernel accounts in ticks of 10 ms, so that less than three of them say nothing.
 const (
-	busyWindow  = 300 * time.Millisecond
-	busyOthers  = 0.1  // processors that other programs used
-	busySteal   = 0.02 // share of the time that the hypervisor withheld from one processor
-	busyWaited  = 0.1  // share of the wall time without a processor, and
-	busySwitch  = 10   // as many involuntary switches per second, but at least
-	busyFewest  = 3    // so many, and
-	busyStalled = 0.05 // share of the time in which tasks waited for a processor
+	busyOthers  = 0.1      // processors that other programs used, but at least
+	busyLeast   = 3 * tick // so much
+	busySteal   = 0.02     // share of the time that the hypervisor withheld from one processor
+	busyWaited  = 0.1      // share of the wall time without a processor, and
+	busySwitch  = 10       // as many involuntary switches per second, but at least
+	busyFewest  = 3        // so many, and
+	busyStalled = 0.05     // share of the time in which tasks waited for a processor
 )
 
 // Busy returns sentences about what the machine was busy with besides a benchmark while it ran.
 func Busy(l results.Load, p results.Process, d results.Daemon) []string {
-	var busy []string
+	var busy, detail []string
 	for _, pid := range l.Krunds {
 		busy = append(busy, fmt.Sprintf("another krund (process %d) ran", pid))
-	}
-	if l.WindowNS < busyWindow.Nanoseconds() {
-		return append(busy, waited(l, p)...)
 	}
 	window := float64(l.WindowNS)
 	// the kernel charges a process only with the children that it waited for, not with strays
 	if l.BusyNS != nil && p.Strays == 0 {
-		others := float64(*l.BusyNS-p.UTimeNS-p.STimeNS-d.CPUNS) / window
-		if others > busyOthers {
-			busy = append(busy, fmt.Sprintf("other programs used %.1f processors%s", others,
+		others := float64(*l.BusyNS - p.UTimeNS - p.STimeNS - d.CPUNS)
+		if others > max(busyOthers*window, float64(busyLeast)) {
+			busy = append(busy, fmt.Sprintf("other programs used %.1f processors%s", others/window,
 				programs(l.Programs, window)))
+			detail = waited(l, p)
 		}
 	}
-	if l.StealNS != nil && float64(*l.StealNS)/window > busySteal {
+	if l.StealNS != nil && float64(*l.StealNS) > max(busySteal*window, float64(tick)) {
 		busy = append(busy, fmt.Sprintf("the hypervisor withheld a processor for %.0f %% of the time",
 			100*float64(*l.StealNS)/window))
 	}
-	return append(busy, waited(l, p)...)
+	return append(busy, detail...)
 }
 
-// waited reports a process that was ready to run, and did not: it had a processor for a part of its
-// life only, was interrupted often, and tasks waited for processors.
+// waited says how long a process waited that shared its processors with the other programs: it had
+// a processor for a part of its life only, was interrupted often, and tasks waited for processors.
 func waited(l results.Load, p results.Process) []string {
 	wall, cpu, seconds := time.Duration(p.WallNS), time.Duration(p.UTimeNS+p.STimeNS), display.UnitOf("s")
 	if wall <= 0 || float64(wall-cpu) < busyWaited*float64(wall) ||

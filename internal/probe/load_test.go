@@ -111,16 +111,28 @@ func TestBusy(t *testing.T) {
 		{"hypervisor", with(func(l *results.Load) { l.StealNS = ns(0.65) }), whole,
 			[]string{"the hypervisor withheld a processor for 10 % of the time"}},
 		{"shared", with(func(l *results.Load) {
-			l.BusyNS, l.Pressure = nil, []results.Pressure{{Resource: "cpu", SomeNS: 5e9}}
-		}), shared, []string{"the process had a processor for 1.4 s of 6.5 s and was interrupted 657 times"}},
+			l.BusyNS, l.Pressure = ns(6.6), []results.Pressure{{Resource: "cpu", SomeNS: 5e9}}
+		}), shared, []string{"other programs used 0.8 processors",
+			"the process had a processor for 1.4 s of 6.5 s and was interrupted 657 times"}},
 		{"it slept, and no task waited", with(func(l *results.Load) { l.BusyNS = ns(1.5) }), shared, nil},
-		{"too short for ticks", results.Load{WindowNS: 2e8, BusyNS: ns(0.4)},
-			results.Process{WallNS: 1e8}, nil},
+		// ten runs of `sleep 0.01`: the runner and the command wait for each other, and the machine
+		// is idle
+		{"it slept, and its own tasks waited", results.Load{WindowNS: 216e6, BusyNS: ns(0.05),
+			Pressure: []results.Pressure{{Resource: "cpu", SomeNS: 14e6}}},
+			results.Process{WallNS: 2164e5, UTimeNS: 292e5, InvoluntarySwitches: 25}, nil},
+		{"its own processes share the processors", with(func(l *results.Load) {
+			l.BusyNS, l.Pressure = ns(2.9), []results.Pressure{{Resource: "cpu", SomeNS: 5e9}}
+		}), results.Process{WallNS: 65e8, UTimeNS: 28e8, InvoluntarySwitches: 657}, nil},
+		{"too short for ticks", results.Load{WindowNS: 5e7, BusyNS: ns(0.02), StealNS: ns(0.01)},
+			results.Process{WallNS: 4e7}, nil},
+		{"it is not known who used the processors", results.Load{WindowNS: 65e8,
+			Pressure: []results.Pressure{{Resource: "cpu", SomeNS: 5e9}}}, shared, nil},
 		// read on two processors with a load of 20: nothing was said about it before
 		{"short, shared", results.Load{WindowNS: 136_104_444, BusyNS: ns(0.27),
 			Pressure: []results.Pressure{{Resource: "cpu", SomeNS: 136_024_000}}},
 			results.Process{WallNS: 118_670_526, UTimeNS: 35_390_000, InvoluntarySwitches: 5},
-			[]string{"the process had a processor for 35.39 ms of 118.7 ms and was interrupted 5 times"}},
+			[]string{"other programs used 1.7 processors",
+				"the process had a processor for 35.39 ms of 118.7 ms and was interrupted 5 times"}},
 		{"short, starts slowly", results.Load{WindowNS: 6e7,
 			Pressure: []results.Pressure{{Resource: "cpu", SomeNS: 4e6}}},
 			results.Process{WallNS: 4e7, UTimeNS: 3e7, InvoluntarySwitches: 2}, nil},
