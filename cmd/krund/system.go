@@ -226,6 +226,7 @@ func findInstalled(dir string) (pexec.Installed, error) {
 	// another experiment must not be.
 	in.Cgroup = fmt.Sprintf("krund-%08x", crc32.ChecksumIEEE([]byte(dir)))
 	in.CallerName, in.CallerHome = caller()
+	in.CallerEnv = os.Environ()
 	return in, nil
 }
 

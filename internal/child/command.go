@@ -46,6 +46,11 @@ type Command struct {
 	// kept, because creating groups takes time. Empty means none. If no group is available, the
 	// run continues without one, and Run.CgroupReason is the reason.
 	Cgroup string
+	// Inherit leaves the process the umask, the limit on core files, the scheduling policy and
+	// priority of krund, and the right to gain privileges by set-user-ID programs; Nice must be 0.
+	// Otherwise the umask is 022, there are no core files, the policy is the ordinary one with
+	// Nice, and no program gains privileges.
+	Inherit bool
 	// FixedAddresses switches the randomization of addresses off for the benchmark, whatever the
 	// system's setting is (personality(2), ADDR_NO_RANDOMIZE). Only Linux can do that.
 	FixedAddresses bool
@@ -158,6 +163,9 @@ func (c Command) check() error {
 	}
 	if c.Nice < -20 || c.Nice > 19 {
 		errs = append(errs, fmt.Errorf("nice %d: outside -20 to 19", c.Nice))
+	}
+	if c.Inherit && c.Nice != 0 {
+		errs = append(errs, fmt.Errorf("nice %d: the priority is to be inherited", c.Nice))
 	}
 	l := c.Limits
 	if l.Heap < 0 || l.Stack < 0 || l.Output < 0 || l.Timeout < 0 || l.Processes < 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -27,10 +28,11 @@ const partName = "krund-test-part"
 
 // parts are what the test binary can play, besides the stage.
 var parts = map[string]func(args []string) int{
-	"fds":    partFDs,
-	"group":  partGroup,
-	"daemon": partDaemon,
-	"keys":   partKeys,
+	"fds":     partFDs,
+	"group":   partGroup,
+	"daemon":  partDaemon,
+	"unusual": partUnusual,
+	"keys":    partKeys,
 }
 
 func TestMain(m *testing.M) {
@@ -226,6 +228,20 @@ func partDaemon(args []string) int {
 		return 1
 	}
 	return 0
+}
+
+// partUnusual is partDaemon with an umask, a limit on core files, a policy and a priority of its
+// own.
+func partUnusual(args []string) int {
+	unix.Umask(0o027)
+	err := errors.Join(unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 4096, Max: 8192}),
+		unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_BATCH,
+			Nice: 5}, 0))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return partDaemon(args)
 }
 
 // asJSON is the argument of partDaemon.

@@ -33,6 +33,7 @@ type startRequest struct {
 	Stack       int64    `json:"stack"`
 	Processes   int64    `json:"processes"`
 	Nice        int      `json:"nice"`
+	Inherit     bool     `json:"inherit"` // Command.Inherit
 	CPUs        []int    `json:"cpus"`
 	Stamp       bool     `json:"stamp"`
 	StampOffset int64    `json:"stamp_offset"`
@@ -45,7 +46,7 @@ func newStartRequest(c Command, parent int) startRequest {
 	o := startRequest{
 		Path: []byte(c.Path), Args: toBytes(c.args()), Env: toBytes(c.Env), Dir: []byte(c.dir()),
 		SetUser: !c.User.IsCaller(), UID: c.User.UID, GID: c.User.GID, Groups: c.User.Groups, Own: c.User.Own,
-		Heap: c.Limits.Heap, Stack: c.Limits.Stack, Nice: c.Nice, CPUs: c.CPUs,
+		Heap: c.Limits.Heap, Stack: c.Limits.Stack, Nice: c.Nice, Inherit: c.Inherit, CPUs: c.CPUs,
 		Stamp: c.Stamp != nil, StampOffset: c.StampOffset, Parent: parent, Events: c.Events,
 		Fixed: c.FixedAddresses,
 	}

@@ -88,12 +88,14 @@ func (s *stage) read() error {
 	return err
 }
 
-// prepareLimits forbids core files, raises hard limits while that is still allowed, and restores
-// the limit on descriptors.
+// prepareLimits sets the umask and forbids core files, raises hard limits while that is still
+// allowed, and restores the limit on descriptors.
 func (s *stage) prepareLimits() error {
-	unix.Umask(0o022)
-	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
-		return fmt.Errorf("core files: %w", err)
+	if !s.request.Inherit {
+		unix.Umask(0o022)
+		if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+			return fmt.Errorf("core files: %w", err)
+		}
 	}
 	for _, l := range []struct {
 		what int

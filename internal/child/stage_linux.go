@@ -113,9 +113,13 @@ func markEach(first int) error {
 	return nil
 }
 
-// setPriority puts the process under the ordinary scheduler with the wanted priority.
+// setPriority puts the process under the ordinary scheduler with the wanted priority, unless it
+// inherits both.
 func (s *stage) setPriority() error {
 	s.remark("oom_score_adj", os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(oomScore)), 0))
+	if s.request.Inherit {
+		return nil
+	}
 	attr, err := unix.SchedGetAttr(0, 0)
 	if err != nil {
 		return fmt.Errorf("read the scheduling policy: %w", err)
@@ -215,11 +219,13 @@ func resetSignals() error {
 	return nil
 }
 
-// dropPrivileges sets no_new_privs, so that no set-user-ID program grants privileges, and makes the
-// process end with the daemon.
+// dropPrivileges sets no_new_privs, so that no set-user-ID program grants privileges to a process
+// that does not inherit that right, and makes the process end with the daemon.
 func (s *stage) dropPrivileges() error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("forbid new privileges: %w", err)
+	if !s.request.Inherit {
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return fmt.Errorf("forbid new privileges: %w", err)
+		}
 	}
 	// This comes after the change of user, which would reset it.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {

@@ -44,6 +44,9 @@ func (s *stage) closeRest() error {
 }
 
 func (s *stage) setPriority() error {
+	if s.request.Inherit {
+		return nil
+	}
 	nice := s.request.Nice
 	err := unix.Setpriority(unix.PRIO_PROCESS, 0, nice)
 	if (errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)) && os.Geteuid() != 0 {

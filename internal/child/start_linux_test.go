@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -90,6 +91,45 @@ func asUser(t *testing.T, c Command) Run {
 		t.Fatalf("%v: %s", err, describe(run))
 	}
 	return inner
+}
+
+// TestInherit: a process that inherits gets what krund has, and any other one what is usual.
+func TestInherit(t *testing.T) {
+	const privileges = "grep NoNewPrivs /proc/self/status"
+	own, err := exec.Command("sh", "-c", privileges).Output() // a container may forbid them to all
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := shell("umask; ulimit -c; ulimit -H -c; " + privileges)
+	for _, test := range []struct {
+		inherit bool
+		want    string
+		policy  string
+		nice    int
+	}{
+		{true, "0027\n8\n16\n" + string(own), "SCHED_BATCH", 5}, // ulimit -c counts 512 bytes
+		{false, "0022\n0\n0\nNoNewPrivs:\t1\n", "SCHED_OTHER", 0},
+	} {
+		c.Inherit = test.inherit
+		daemon := part("unusual", asJSON(t, c))
+		daemon.Inherit = true // of the test itself: the privileges
+		daemon.Limits.Output = 1 << 20
+		var run Run
+		if outer := mustSucceed(t, daemon); json.Unmarshal([]byte(outer.Stdout.Text), &run) != nil {
+			t.Fatal(describe(outer))
+		}
+		if os.Geteuid() != 0 && !test.inherit {
+			test.nice = 5 // only root may lower it
+		}
+		if run.Stdout.Text != test.want || run.Seen.Policy != test.policy || run.Seen.Nice != test.nice {
+			t.Errorf("inherit %t: %s", test.inherit, describe(run))
+		}
+	}
+	c.Inherit, c.Nice = true, 3
+	if _, err := (Runner{}).Run(t.Context(), c); err == nil ||
+		!strings.Contains(err.Error(), "the priority is to be inherited") {
+		t.Errorf("a priority beside an inherited one: %v", err)
+	}
 }
 
 func TestWithoutRoot(t *testing.T) {

@@ -15,6 +15,7 @@ func (c *Config) check(root *node, found *problems) {
 	broken := len(found.list) > 0
 	c.checkVariants(found)
 	c.checkHome(found)
+	c.checkEnvironment(found)
 	c.checkStop(found)
 	if n := c.count(); n > maxKeys {
 		found.add(c.lines.of("vms"), fmt.Sprintf("there are %d keys", n), fmt.Sprintf("plan at most %d",
@@ -58,6 +59,21 @@ func (c *Config) checkHome(found *problems) {
 		found.add(c.lines.of("limits.home", "limits"),
 			fmt.Sprintf("limits.home is set, and experiment.account is %q", c.Experiment.Account),
 			fmt.Sprintf("remove it, or make the account %q", AccountFresh))
+	}
+}
+
+// checkEnvironment reports an environment that depends on who starts krund where others start it:
+// after a restart that is the system, and the account for benchmarks has an environment of its own.
+func (c *Config) checkEnvironment(found *problems) {
+	e := c.Experiment
+	for _, other := range []struct{ name, is, must string }{
+		{"account", e.Account, AccountCaller}, {"reboot", e.Reboot, RebootNone},
+	} {
+		if e.Environment == EnvironmentCaller && other.is != other.must {
+			found.add(c.lines.of("experiment.environment"), fmt.Sprintf("experiment.environment is %q, and "+
+				"experiment.%s is %q", e.Environment, other.name, other.is),
+				fmt.Sprintf("write %s = %q, or remove it", other.name, other.must))
+		}
 	}
 }
 

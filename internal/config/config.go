@@ -40,6 +40,9 @@ const (
 	AccountFresh  = "fresh"  // a new account and home for each process execution
 	AccountCaller = "caller" // the account that started krund
 
+	EnvironmentClean  = "clean"  // the same for everyone: a few variables, umask 022, no core files
+	EnvironmentCaller = "caller" // that of the process that started krund
+
 	RunnerC        = "c"                 // the other values are the languages of package runners
 	RunnerPython   = "python"            //
 	RunnerCommand  = runners.CommandName // a whole command: each iteration is one run of it
@@ -117,6 +120,7 @@ type Experiment struct {
 	MaxReboots    int // of the whole experiment; derived unless set
 	Benchmarks    string
 	Account       string
+	Environment   string
 	Layout        string
 	Relink        []string // argument vector that links a benchmark anew; empty for none
 	Skip          []key.Pattern

@@ -32,6 +32,7 @@ attempts = 2
 max_reboots = 9
 benchmarks = "../programs"
 account = "caller"
+environment = "caller"
 skip = ["fasta:PyPy:*"]
 
 [limits]
@@ -123,7 +124,8 @@ func TestParseFull(t *testing.T) {
 	check(t, "Experiment", c.Experiment, config.Experiment{
 		Name: "full", Description: "two\nlines", Iterations: 7, Executions: 4, Order: "interleaved", Seed: 42,
 		Reboot:   "none",
-		Attempts: 2, MaxReboots: 9, Benchmarks: "/programs", Account: "caller", Layout: "off",
+		Attempts: 2, MaxReboots: 9, Benchmarks: "/programs", Account: "caller",
+		Environment: "caller", Layout: "off",
 		Skip: []key.Pattern{pattern},
 	})
 	check(t, "Limits", c.Limits, config.Limits{Heap: 0, Stack: 4096, Timeout: 36 * time.Hour, Output: 65536,
@@ -179,7 +181,8 @@ func TestParseDefaults(t *testing.T) {
 	check(t, "Experiment", c.Experiment, config.Experiment{
 		Name: "x", Iterations: 2000, Executions: 30, Order: "round-robin", Seed: 1, Reboot: "hardware",
 		Attempts:   3,
-		MaxReboots: 3*30 + 30/10 + 10, Benchmarks: "/exp/benchmarks", Account: "fresh", Layout: "off",
+		MaxReboots: 3*30 + 30/10 + 10, Benchmarks: "/exp/benchmarks", Account: "fresh",
+		Environment: "clean", Layout: "off",
 	})
 	check(t, "Limits", c.Limits, config.Limits{Heap: 2 << 30, Stack: 8 << 20, Output: 1 << 20,
 		Processes: 4096})

@@ -75,6 +75,7 @@ func (r *reader) experiment(n *node) Experiment {
 		MaxReboots:    s.count("max_reboots", 0, 0, maxReboots),
 		Benchmarks:    s.filled("benchmarks", "benchmarks"),
 		Account:       s.choice("account", AccountFresh, AccountFresh, AccountCaller),
+		Environment:   s.choice("environment", EnvironmentClean, EnvironmentClean, EnvironmentCaller),
 		Layout:        s.choice("layout", LayoutOff, LayoutOff, LayoutFixed, LayoutRandom),
 		Skip:          s.patterns("skip"),
 

@@ -5,6 +5,8 @@
 package pexec
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,6 +58,7 @@ type Installed struct {
 	Cgroup     string // cgroup of the benchmarks, below krund's own; experiments must not share one
 	CallerName string // for benchmarks that run as the caller
 	CallerHome string
+	CallerEnv  []string // krund's own environment, for experiments that want it
 }
 
 // Job is one process execution to perform.
@@ -82,6 +85,7 @@ type Job struct {
 	Relink     Relink
 	Cgroup     string // "": the experiment's own
 	Root       bool   // krund runs as root
+	Inherit    bool   // environment, umask, priority, ... are those of krund: config.EnvironmentCaller
 	// what is known about the cores before the run, for the expected APERF/MPERF
 	Frequencies []results.Frequency
 }
@@ -97,6 +101,7 @@ func NewJob(cfg *config.Config, k key.Key) (Job, error) {
 	j := Job{
 		Key: k, VM: vm, Entry: cfg.EntryPath(k), Benchmark: bench.Name, Parameter: bench.Parameter,
 		Iterations: cfg.Iterations(k), Limits: cfg.Limits,
+		Inherit:  cfg.Experiment.Environment == config.EnvironmentCaller,
 		Counters: cfg.Counters, Verdict: cfg.Verdict, Stop: cfg.Stop.Iterations, Seed: cfg.Experiment.Seed,
 		Relink: Relink{Argv: cfg.Experiment.Relink, Timeout: cfg.Hooks.Timeout},
 	}
@@ -134,16 +139,39 @@ func (j Job) argv(in Installed) []string {
 // the same each time.
 func (j Job) environment(in Installed) []string {
 	env := j.userEnvironment(in)
+	if j.Inherit {
+		env = slices.Clone(in.CallerEnv)
+	}
 	if !j.External() {
-		env = append(env, fmt.Sprintf("%s=%d", libkrun.EnvFD, bufferFD), libkrun.EnvLibrary+"="+in.Library)
+		env = set(env, fmt.Sprintf("%s=%d", libkrun.EnvFD, bufferFD))
+		env = set(env, libkrun.EnvLibrary+"="+in.Library)
 	}
 	if j.VM.Instrument != "" {
-		env = append(env, envInstrument+"="+j.VM.Instrument)
+		env = set(env, envInstrument+"="+j.VM.Instrument)
 	}
 	for _, variable := range slices.Concat(j.ExtraEnv, j.VM.Env) {
 		env = set(env, variable)
 	}
 	return env
+}
+
+// disclosed returns the environment as a record has it. Of what is inherited it has only the names:
+// the values can be passwords, and records are sent to others. Their hash shows whether two
+// executions had the same ones; it is "" without any.
+func (j Job) disclosed(env []string, in Installed) (shown []string, hash string) {
+	if !j.Inherit {
+		return env, ""
+	}
+	shown = slices.Clone(env)
+	h := sha256.New()
+	for i, variable := range shown {
+		if !slices.Contains(in.CallerEnv, variable) {
+			continue
+		}
+		h.Write([]byte(variable + "\x00"))
+		shown[i], _, _ = strings.Cut(variable, "=")
+	}
+	return shown, hex.EncodeToString(h.Sum(nil))
 }
 
 // userEnvironment returns the part that describes the account.
@@ -216,7 +244,7 @@ func (j Job) command(in Installed) child.Command {
 	if j.Cgroup != "" {
 		c.Cgroup = j.Cgroup
 	}
-	if j.Root {
+	if c.Inherit = j.Inherit; j.Root && !j.Inherit {
 		c.Nice = priority
 	}
 	j.Layout.apply(&c)

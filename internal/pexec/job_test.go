@@ -168,6 +168,35 @@ func TestEnvironments(t *testing.T) {
 	}
 }
 
+// TestCallersEnvironment: with environment = "caller" a benchmark gets what krund was started with,
+// at an unchanged priority, and a record does not tell the values.
+func TestCallersEnvironment(t *testing.T) {
+	in := installed
+	in.CallerEnv = []string{"PATH=/opt/venv/bin:/bin", "LANG=de_DE.UTF-8", "TOKEN=secret", "odd",
+		"KRUN_LIBRARY=/elsewhere"}
+	j := job(t, "nbody:Py:py") // it has a LANG of its own
+	j.Inherit, j.Root = true, true
+	c := j.command(in)
+	want := []string{"PATH=/opt/venv/bin:/bin", "LANG=C", "TOKEN=secret", "odd",
+		"KRUN_LIBRARY=/opt/lib/krund/libkrun.so", "KRUN_BUFFER_FD=3", "PYTHONHASHSEED=0"}
+	if !slices.Equal(c.Env, want) || !c.Inherit || c.Nice != 0 {
+		t.Errorf("environment %q, want %q; %+v", c.Env, want, c)
+	}
+	m := fromRun(j, child.Run{}, in)
+	shown := []string{"PATH", "LANG=C", "TOKEN", "odd", "KRUN_LIBRARY=/opt/lib/krund/libkrun.so",
+		"KRUN_BUFFER_FD=3", "PYTHONHASHSEED=0"}
+	// printf 'PATH=/opt/venv/bin:/bin\0TOKEN=secret\0odd\0' | sha256sum
+	const hash = "7eeb2e58e177960c6ec3fe04787894623ef6b32002809f2db51edd9eb4dca961"
+	if p := m.Process; !slices.Equal(p.Env, shown) || p.EnvInherited != hash {
+		t.Errorf("recorded %q, %s, want %q, %s", p.Env, p.EnvInherited, shown, hash)
+	}
+	j.Inherit = false
+	if c = j.command(in); c.Inherit || c.Nice != -20 || slices.Contains(c.Env, "TOKEN=secret") ||
+		fromRun(j, child.Run{}, in).Process.EnvInherited != "" {
+		t.Errorf("clean: %+v", c)
+	}
+}
+
 // TestInstrumentedBuffer: only an instrumented process gets room for more columns and for events.
 func TestInstrumentedBuffer(t *testing.T) {
 	for level, want := range map[string]libkrun.Spec{

@@ -262,8 +262,9 @@ func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) 
 func fromRun(j Job, run child.Run, in Installed) Measured {
 	c := j.command(in)
 	layout, env := j.Layout.record(c)
+	env, inherited := j.disclosed(env, in)
 	p := results.Process{
-		Argv: c.Args, Dir: c.Dir, Env: env, EnvBytes: run.EnvBytes,
+		Argv: c.Args, Dir: c.Dir, Env: env, EnvBytes: run.EnvBytes, EnvInherited: inherited,
 		Account: j.Account.Name, UID: run.Seen.UID, GID: run.Seen.GID, FreshHome: j.Account.Own,
 		Nice: run.Seen.Nice, Policy: run.Seen.Policy, Cgroup: run.Cgroup, CgroupReason: run.CgroupReason,
 		Affinity: run.Seen.CPUs,

@@ -162,7 +162,12 @@
 //	  problem        why it did not work until the end, "" if it did; the execution then
 //	                 has all its iterations, unless it was asked to stop before
 //	process
-//	  argv, dir, env command line, working directory, list of "NAME=value" as passed
+//	  argv, dir, env command line, working directory, list of "NAME=value" as passed;
+//	                 only "NAME" of a variable inherited from who started krund
+//	                 (experiment.environment = "caller"): its value may be secret
+//	  env_inherited_sha256
+//	                 SHA-256 of the inherited variables, each "NAME=value" and a zero
+//	                 byte, in this order; absent without any
 //	  env_bytes      size of the environment as passed, zero bytes included
 //	  account        user name, "" if the user has none
 //	  uid, gid

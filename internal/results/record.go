@@ -198,7 +198,10 @@ func (r Record) Stopped() bool {
 type Process struct {
 	Argv []string `json:"argv"`
 	Dir  string   `json:"dir"`
-	Env  []string `json:"env"` // "NAME=value", in the order they were passed
+	// "NAME=value", in the order they were passed; "NAME" of one inherited from who started krund
+	Env []string `json:"env"`
+	// SHA-256 of the inherited variables, "NAME=value", each with a zero byte; "" without any
+	EnvInherited string `json:"env_inherited_sha256,omitempty"`
 	// size of the environment in the new process, zero bytes included
 	EnvBytes     int    `json:"env_bytes"`
 	Account      string `json:"account"` // name; "" if it has none

@@ -79,7 +79,7 @@ func full() results.Record {
 func fullProcess() results.Process {
 	return results.Process{
 		Argv: []string{"/usr/bin/python3", "runner.py", "nbody/bench.py", "3", "15"}, Dir: "/home/krun",
-		Env:      []string{"PATH=/usr/bin", "LC_ALL=C"},
+		Env: []string{"PATH=/usr/bin", "LC_ALL=C", "TOKEN"}, EnvInherited: "6b86b273",
 		EnvBytes: 23, Account: "krun", UID: 998, GID: 997, FreshHome: true, Nice: -20, Policy: "SCHED_OTHER",
 		Cgroup: "/system.slice/krund.service/bench", CgroupReason: "-", Affinity: []int{1, 2, 3},
 		Limits: results.Limits{HeapBytes: ptr[int64](2 << 30), StackBytes: ptr[int64](8 << 20),
