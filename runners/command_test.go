@@ -31,15 +31,18 @@ func TestCommandRunner(t *testing.T) {
 		{"does not find the buffer", command(1, "sh", "-c", `[ -z "$KRUN_BUFFER_FD$KRUN_LIBRARY" ]`),
 			expect{0, 1, libkrun.StateDone, "", ""}},
 		{"fails", command(5, "sh", "-c", "exit 3"), expect{ExitCommand, 1, libkrun.StateReady, "",
-			"the command: sh ended with exit status 3"}},
+			"runner: the command ended with exit status 3"}},
 		{"killed", command(5, "sh", "-c", "kill -SEGV $$"), expect{ExitCommand, 1, libkrun.StateReady, "",
-			"was ended by signal 11"}},
+			"runner: the command was ended by signal 11"}},
 		{"a failure is ignored", command(2, "--ignore-failure", "false"),
 			expect{0, 2, libkrun.StateDone, "", ""}},
 		{"prepare fails", command(2, "--prepare", "exit 4", "true"), expect{ExitCommand, 0,
-			libkrun.StateReady, "", "prepare: exit 4 ended with exit status 4"}},
+			libkrun.StateReady, "",
+			"runner: the command before each run (--prepare) ended with exit status 4"}},
 		{"no such program", command(2, "krund-no-such-program"), expect{ExitBenchmark, 0,
 			libkrun.StateReady, "", "cannot start krund-no-such-program: No such file or directory"}},
+		{"no such directory", command(2, "--directory", "/nonexistent", "true"), expect{ExitBenchmark, 0,
+			libkrun.StateReady, "", "runner: cannot enter /nonexistent: No such file or directory"}},
 		{"no program", command(2, "--warmup", "3"), expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
 		{"no such option", command(2, "--times", "3", "true"), expect{ExitUsage, 0, libkrun.StateNew, "",
 			"usage: "}},
@@ -57,12 +60,12 @@ func TestCommandRunner(t *testing.T) {
 // TestCommandAround: the order of the commands around two iterations after a warm-up of one.
 func TestCommandAround(t *testing.T) {
 	needBuilt(t)
-	r := command(2, "--setup", "echo setup >> log", "--prepare", "echo prepare >> log",
+	dir := t.TempDir()
+	r := command(2, "--directory", dir, "--setup", "echo setup >> log", "--prepare", "echo prepare >> log",
 		"--conclude", "echo conclude >> log", "--cleanup", "echo cleanup >> log", "--warmup", "1",
 		"sh", "-c", "echo run >> log")
-	r.dir = t.TempDir()
 	r.do(t).check(t, expect{0, 2, libkrun.StateDone, "", ""})
-	log, err := os.ReadFile(filepath.Join(r.dir, "log"))
+	log, err := os.ReadFile(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@
  * Each iteration is one run of PROGRAM, from just before its process is made until its end.
  * Standard input and output of the program are /dev/null; its messages on standard error are kept.
  *
+ *	--directory DIR    run all of them in this directory
  *	--setup COMMAND    sh runs it once, before anything else
  *	--prepare COMMAND  sh runs it before each run of the program, outside the measurement
  *	--conclude COMMAND sh runs it after each run of the program
@@ -41,11 +42,12 @@ enum {
 
 extern char **environ;
 
-static const char usage[] = "usage: runner [--setup COMMAND] [--prepare COMMAND] [--conclude COMMAND] "
-			    "[--cleanup COMMAND] [--warmup N] [--ignore-failure] [--] PROGRAM [ARGUMENT]...\n";
+static const char usage[] = "usage: runner [--directory DIR] [--setup COMMAND] [--prepare COMMAND] "
+			    "[--conclude COMMAND] [--cleanup COMMAND] [--warmup N] [--ignore-failure] [--] "
+			    "PROGRAM [ARGUMENT]...\n";
 
 struct options {
-	const char *setup, *prepare, *conclude, *cleanup;
+	const char *directory, *setup, *prepare, *conclude, *cleanup;
 	int warmup, ignore_failure;
 	char **argv;	     /* of the program */
 	char path[4096];     /* of its file */
@@ -58,7 +60,8 @@ static int parse_options(struct options *o, char **argv)
 	char *end;
 
 	for (; *argv && !strncmp(*argv, "--", 2); argv++) {
-		const char **text = !strcmp(*argv, "--setup")	 ? &o->setup
+		const char **text = !strcmp(*argv, "--directory") ? &o->directory
+				    : !strcmp(*argv, "--setup")	   ? &o->setup
 				    : !strcmp(*argv, "--prepare")  ? &o->prepare
 				    : !strcmp(*argv, "--conclude") ? &o->conclude
 				    : !strcmp(*argv, "--cleanup")  ? &o->cleanup
@@ -111,13 +114,13 @@ static int find(struct options *o)
 }
 
 /* failed reports how a command ended, if it failed. */
-static int failed(const char *what, const char *name, int status)
+static int failed(const char *what, int status)
 {
 	if (WIFSIGNALED(status))
-		fprintf(stderr, "runner: %s: %s was ended by signal %d (%s)\n", what, name, WTERMSIG(status),
+		fprintf(stderr, "runner: %s was ended by signal %d (%s)\n", what, WTERMSIG(status),
 			strsignal(WTERMSIG(status)));
 	else if (WEXITSTATUS(status))
-		fprintf(stderr, "runner: %s: %s ended with exit status %d\n", what, name, WEXITSTATUS(status));
+		fprintf(stderr, "runner: %s ended with exit status %d\n", what, WEXITSTATUS(status));
 	return status != 0;
 }
 
@@ -149,7 +152,7 @@ static int shell(const struct options *o, const char *what, const char *command)
 		fprintf(stderr, "runner: %s: cannot run /bin/sh: %s\n", what, strerror(err));
 		return -1;
 	}
-	return failed(what, command, status) ? -1 : 0;
+	return failed(what, status) ? -1 : 0;
 }
 
 static int64_t ns(struct timeval t) { return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_usec * 1000; }
@@ -160,7 +163,7 @@ static int once(const struct options *o, krun *k, const int *column)
 	struct rusage used;
 	int status, err, measured = 0;
 
-	if (shell(o, "prepare", o->prepare))
+	if (shell(o, "the command before each run (--prepare)", o->prepare))
 		return EXIT_COMMAND;
 	if (k)
 		(void)krun_begin(k); /* krun_end reports its error too, outside the measurement */
@@ -183,9 +186,9 @@ static int once(const struct options *o, krun *k, const int *column)
 			(void)krun_set(k, column[3],
 				       WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 	}
-	if (!o->ignore_failure && failed("the command", o->argv[0], status))
+	if (!o->ignore_failure && failed("the command", status))
 		return EXIT_COMMAND;
-	return shell(o, "conclude", o->conclude) ? EXIT_COMMAND : 0;
+	return shell(o, "the command after each run (--conclude)", o->conclude) ? EXIT_COMMAND : 0;
 }
 
 /* measure runs the program as often as libkrun wants. It returns an exit status. */
@@ -230,14 +233,19 @@ int main(int argc, char **argv)
 		fprintf(stderr, "runner: out of memory\n");
 		return EXIT_MEASURE;
 	}
-	status = shell(&o, "setup", o.setup) ? EXIT_COMMAND : 0;
+	if (o.directory && chdir(o.directory)) {
+		fprintf(stderr, "runner: cannot enter %s: %s\n", o.directory, strerror(errno));
+		krun_free(k);
+		return EXIT_BENCHMARK;
+	}
+	status = shell(&o, "the first command (--setup)", o.setup) ? EXIT_COMMAND : 0;
 	if (!status && find(&o)) { /* after setup, which may build it */
 		fprintf(stderr, "runner: cannot start %s: %s\n", o.argv[0], strerror(errno));
 		status = EXIT_BENCHMARK;
 	}
 	if (!status)
 		status = measure(&o, k);
-	if (shell(&o, "cleanup", o.cleanup) && !status)
+	if (shell(&o, "the last command (--cleanup)", o.cleanup) && !status)
 		status = EXIT_COMMAND;
 	krun_free(k);
 	return status;
