@@ -154,6 +154,23 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
+func TestCommandFailure(t *testing.T) {
+	const words = "runner: the command ended with exit status 3"
+	for _, test := range []struct {
+		status      int
+		words, want string
+	}{
+		{ExitCommand, words, "the command ended with exit status 3"},
+		{ExitBenchmark, "runner: cannot start x: No such file", "cannot start x: No such file"},
+		{ExitCommand, "something else", ""}, {ExitUsage, words, ""}, {0, words, ""},
+	} {
+		got, ok := CommandFailure(test.status, test.words)
+		if ok != (test.want != "") || ok && got != test.want {
+			t.Errorf("%d, %q: %q, %t", test.status, test.words, got, ok)
+		}
+	}
+}
+
 func TestExplain(t *testing.T) {
 	seen := make(map[string]int)
 	for _, status := range []int{ExitUsage, ExitNoEntry, ExitBenchmark, ExitLibrary, ExitException, ExitInit,

@@ -16,6 +16,8 @@
 // Start reading at Language.
 package runners
 
+import "strings"
+
 // Exit statuses of a runner that could not measure. They follow sysexits.h where it has a suitable
 // status. A benchmark that exits by itself, with any status, ends the runner with that status.
 const (
@@ -31,6 +33,15 @@ const (
 	// ExitInstrument: the VM cannot report what KRUN_INSTRUMENT asks for.
 	ExitInstrument = 78
 )
+
+// CommandFailure returns which command failed, and how, from the exit status of the runner for
+// whole commands and the last line of its stderr. ok is false if the runner ended otherwise.
+func CommandFailure(status int, lastWords string) (said string, ok bool) {
+	if status != ExitCommand && status != ExitBenchmark {
+		return "", false
+	}
+	return strings.CutPrefix(lastWords, "runner: ")
+}
 
 // Explain returns the meaning of a runner's exit status as a clause without a full stop, or "" if
 // the status is not one of the runner's own. The runner's message on stderr has the details.

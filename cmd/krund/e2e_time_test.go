@@ -94,11 +94,12 @@ func TestTimeFailures(t *testing.T) {
 		want   string
 	}{
 		{"a command fails", []string{"true", "exit 3"}, 1, "exit 3: "},
-		{"with its status", []string{"exit 3"}, 1, "ended with exit status 3"},
+		{"with its status", []string{"exit 3"}, 1, "exit 3: the command ended with exit status 3"},
 		{"with its message", []string{"echo no such luck >&2; false"}, 1, "\n    no such luck\n"},
 		{"no such program", []string{"-N", "krund-no-such"}, 1,
 			"cannot start krund-no-such"},
-		{"prepare fails", []string{"--prepare", "exit 4", "true"}, 1, "prepare: exit 4 ended with exit"},
+		{"prepare fails", []string{"--prepare", "exit 4", "true"}, 1,
+			"true: the command before each run (--prepare) ended with exit status 4"},
 		{"too long", []string{"--timeout", "300ms", "--runs", "1", "sleep 60"}, 1,
 			"killed at the time limit"},
 		{"no command", nil, 2, "time needs commands or benchmark files"},

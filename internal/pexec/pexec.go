@@ -288,6 +288,10 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 	}
 	if run.Exit != nil && !j.External() {
 		e.ExitText = runners.Explain(*run.Exit)
+		said, failed := runners.CommandFailure(*run.Exit, e.LastWords)
+		if failed && j.VM.Runner == config.RunnerCommand {
+			e.Failed, e.LastWords = said, ""
+		}
 	}
 	if f := run.NotStarted; f != nil {
 		p.NotStarted = &results.StartFailure{Step: f.Step, Errno: f.Errno, Text: f.Text}

@@ -141,6 +141,22 @@ func TestNoCounters(t *testing.T) {
 	}
 }
 
+// TestCommandFails: the reason is what happened to the command, and not a status of the runner.
+func TestCommandFails(t *testing.T) {
+	run := exited(72)
+	run.Stderr.Text = "sh: 1: nosuch: not found\nrunner: the command ended with exit status 127\n"
+	j := job(t, "nbody:C:so")
+	for _, test := range []struct{ runner, failed, last string }{
+		{config.RunnerCommand, "the command ended with exit status 127", ""},
+		{config.RunnerC, "", "runner: the command ended with exit status 127"},
+	} {
+		j.VM.Runner = test.runner
+		if e := fromRun(j, run, installed).Execution; e.Failed != test.failed || e.LastWords != test.last {
+			t.Errorf("%s: %q, %q", test.runner, e.Failed, e.LastWords)
+		}
+	}
+}
+
 func TestKrundsOwnFailure(t *testing.T) {
 	own := errors.New("no processes")
 	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {

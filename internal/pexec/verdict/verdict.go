@@ -32,6 +32,7 @@ type Execution struct {
 	NotStarted string        // why the program could not be executed; "" if it was executed
 	Exit       *int          // exit status; nil if a signal killed it
 	ExitText   string        // meaning of the status if it is defined by the runner, else ""
+	Failed     string        // what failed, by the runner for whole commands; it replaces the status
 	Signal     string        // the signal that killed it, or ""
 	TimedOut   bool          // killed at Timeout
 	Timeout    time.Duration // the limit
@@ -122,6 +123,8 @@ func ending(e Execution) string {
 		how = "ended for an unknown reason"
 	case *e.Exit == 0:
 		return ""
+	case e.Failed != "":
+		how = e.Failed
 	case e.ExitText != "":
 		how = fmt.Sprintf("exit status %d: %s", *e.Exit, e.ExitText)
 	default:

@@ -41,6 +41,10 @@ func TestJudge(t *testing.T) {
 				"wrong arguments"
 		}),
 			Limits{}, results.Error, []string{"exit status 64: wrong arguments", "0 of 100"}},
+		{"a whole command failed", good(func(e *Execution) {
+			e.Exit, e.Done, e.Failed = &usage, 2, "the command ended with exit status 3"
+		}),
+			Limits{}, results.Error, []string{"the command ended with exit status 3", "2 of 100"}},
 		{"crash", good(func(e *Execution) { e.Exit, e.Signal, e.Done = nil, "SIGSEGV", 3 }),
 			Limits{}, results.Error, []string{"signal SIGSEGV", "3 of 100"}},
 		{"out of memory", good(func(e *Execution) {
