@@ -16,7 +16,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.6.1
 DAEMON := CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build demo ab test test-c lint fuzz bench cross kill-test clean
+.PHONY: help setup build demo ab test test-race test-c lint fuzz bench cross kill-test clean
 help:
 	@sed -n 's/^## //p' Makefile
 
@@ -86,30 +86,19 @@ instrument-cost: setup build
 	$(BUILD)/bin/krunctl compare --fail-on never --arms plain,columns instrument.krun
 	$(BUILD)/bin/krunctl compare --fail-on never --arms plain,events instrument.krun
 
-## test        run all tests, most with the race detector, and those of the C library with sanitizers
-# The sequential tests that repeat one thing some hundred times run without the detector, and so do
-# the packages that start no goroutine: it slows them down five times and has nothing to find.
-# Without paths in them (-trimpath) the compiled packages of one clone serve another. Not for vet:
-# it would look for the C parts of packages in the clone that compiled them. Three packages run at a
-# time on two processors, because some tests wait.
-REPEATING := ^Test(RestoreAfterKillAtEveryChange|RefusedWrites|RubbishInFiles|MissingFiles|Bombs|$\
-	DamagedRecordsAreOneRule|FIFOInTheDirectory|Examples|OutputRefused|OutputToFIFO|LongTexts|Faults|$\
-	ReportNeverReplaces|RerunCut|EveryCut|EveryCutWithArms|EveryCutWithStop|NothingMoves|SkimIsSmall|$\
-	SeriesAreBounded|FilledDisk|DamagedSlotsOnABrokenDisk|ManyCuts|NothingIsStuck|$\
-	SimulatePaper|PowerCut|RestoreAfterKillDuringRestore|JournalBeforeChange)$$
-SEQUENTIAL := $(addprefix krund/internal/,analysis config display exchange host identity integrity key $\
-	krunconfig noise report schedule switches config/setting $\
-	$(addprefix analysis/,arith bisect changepoint classify compare dataset dependence explain georges $\
-	history howlong layout migration multinomial noisefloor outlier quantile ranks restarts sequential $\
-	steady))
-TEST := scripts/inmemory.sh $(GO) test -vet=off -ldflags='-s -w'
+## test        run all tests, and those of the C library with sanitizers
+# Without paths in them (-trimpath) the compiled packages of one clone serve another. Three packages
+# run at a time on two processors, because some tests wait.
+TEST := scripts/inmemory.sh $(GO) test -trimpath -vet=off -ldflags='-s -w'
 test: setup build test-c
-	$(GO) vet ./...
-	$(TEST) -race -trimpath -p 3 -skip '$(REPEATING)' \
-	  $(filter-out $(SEQUENTIAL),$(shell $(GO) list ./...))
-	$(TEST) $(SEQUENTIAL)
-	$(TEST) -run '$(REPEATING)' \
-	  ./internal/boot ./internal/control ./internal/hub/jobs ./internal/results ./cmd/krunctl
+	$(TEST) -p 3 ./...
+
+## test-race   run the tests of packages that start goroutines with the race detector, which takes longer
+# It slows tests down five times: with -short those that repeat one thing very often are left out.
+CONCURRENT := $(sort $(dir $(shell git grep -lE '^[[:space:]]*go [a-z]|"sync|errgroup|parallel\.Each' \
+	-- 'cmd/*.go' 'internal/*.go')))
+test-race: setup build
+	$(TEST) -p 3 -race -short $(addprefix ./,$(CONCURRENT))
 
 ## test-nocounters  run the tests of TESTS (./...) with hardware counters hidden
 TESTS ?= ./...
@@ -125,6 +114,7 @@ test-c:
 
 ## lint        check formatting, the width of lines, tracked files, linters and the import rules
 lint:
+	$(GO) vet ./...
 	@files=$$(gofmt -l $$(git ls-files '*.go')); \
 	test -z "$$files" || { echo "run gofmt -w on these:"; echo "$$files"; exit 1; }
 	$(GO) run ./scripts/lines $$(git ls-files '*.go' '*.c' '*.h' '*.md' '*.js' '*.css' '*.html' '*.sh' \

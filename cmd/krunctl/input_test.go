@@ -51,6 +51,9 @@ func TestFIFOAsInput(t *testing.T) {
 
 // TestFIFOInTheDirectory: no command blocks on a FIFO in the place of one of an experiment's files.
 func TestFIFOInTheDirectory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("repeats one thing very often")
+	}
 	all := [][]string{
 		{"status"}, {"summary"}, {"export", "--csv"}, {"startup"}, {"amperf"}, {"check-data"}, {"analyze"},
 		{"table"}, {"convert", "--to", "csv", "--key", "nbody:C:*"}, {"compare"},

@@ -128,6 +128,9 @@ func TestSkimMissingFile(t *testing.T) {
 
 // TestSkimIsSmall: a long record, whose text and lists are megabytes, is never entirely in memory.
 func TestSkimIsSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("repeats one thing very often")
+	}
 	const n = 20_000
 	r := sized(n, 2)
 	path := filepath.Join(t.TempDir(), "record.json.gz")
