@@ -77,7 +77,7 @@ func analyzeCommand(a *app) *cobra.Command {
 
 func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print the analysis as JSON")
-	f.StringVarP(&o.output, "output", "o", "", "write the analysis to this file")
+	f.StringVarP(&o.output, "output", "o", "", "write the analysis to this file; - is standard output")
 	f.BoolVar(&o.fresh, "fresh", false, "analyze everything again")
 	f.BoolVar(&o.howLong, "how-long", false,
 		"also report how many iterations and executions would have been enough")
@@ -181,7 +181,7 @@ func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
 	if err != nil {
 		return usageError(err)
 	}
-	if o.output != "" {
+	if o.output != "" && !isStdout(o.output) && !durable.IsDescriptor(o.output) {
 		in.Analysis = o.output
 	}
 	r := a.reader(o.workers)
@@ -207,9 +207,11 @@ func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.json {
+	switch {
+	case isStdout(o.output): // which gets the analysis below
+	case o.json:
 		a.print("%s", text)
-	} else {
+	default:
 		report.AnalysisText(a.stdout, a.style().width, doc, unit)
 		report.MachineText(a.stdout,
 			compare.LevelsOf(in.Data, doc, report.MachineConfidence, report.MachineKeys))

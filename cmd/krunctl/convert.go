@@ -49,6 +49,11 @@ func convertCommand(a *app) *cobra.Command {
 			case (to == "krun" || to == "parquet") && o.output == "":
 				return usageError(fmt.Errorf("--to %s needs -o", to))
 			}
+			if to == "parquet" {
+				if err := needsDirectory(o.output); err != nil {
+					return err
+				}
+			}
 			pattern, err := experiment.ParsePattern(keys)
 			if err != nil {
 				return err

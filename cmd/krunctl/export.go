@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -230,10 +231,23 @@ func (a *app) toFiles(output string, x *exchange.WarmupCSV) error {
 
 // toOutput calls write with the file that -o names, or with standard output.
 func (a *app) toOutput(file string, write func(io.Writer) error) error {
-	if file == "" {
+	if file == "" || isStdout(file) {
 		return write(a.stdout)
 	}
 	return durable.WriteUserFile(file, write)
+}
+
+// isStdout reports whether -o names standard output. A command then prints nothing else there.
+func isStdout(output string) bool {
+	return slices.Contains([]string{"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}, output)
+}
+
+// needsDirectory returns an error if -o names standard output or another open file.
+func needsDirectory(output string) error {
+	if isStdout(output) || durable.IsDescriptor(output) {
+		return usageError(fmt.Errorf("%s: the output is a directory with several files; name one", output))
+	}
+	return nil
 }
 
 // isDirectory reports whether -o names a directory: one that exists, or a name that ends with a

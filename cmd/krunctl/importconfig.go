@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +44,7 @@ func importConfigCommand(a *app) *cobra.Command {
 		Args:  arguments(1, 1, "one configuration of Krun"),
 		RunE:  func(_ *cobra.Command, args []string) error { return a.importConfig(args[0], output, force) },
 	}
-	c.Flags().StringVarP(&output, "output", "o", "/dev/stdout", "file to write")
+	c.Flags().StringVarP(&output, "output", "o", "-", "file to write; - is standard output")
 	c.Flags().BoolVar(&force, "force", false, "replace the file if it exists")
 	return c
 }
@@ -67,9 +69,7 @@ func (a *app) importConfig(name, output string, force bool) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if output == "/dev/stdout" {
-		a.print("%s", converted.TOML)
-	} else if err := a.toOutput(output, func(w io.Writer) error {
+	if err := a.toOutput(output, func(w io.Writer) error {
 		_, err := io.WriteString(w, converted.TOML)
 		return err
 	}); err != nil {
@@ -79,6 +79,9 @@ func (a *app) importConfig(name, output string, force bool) error {
 		a.talk("%s: %s", name, left)
 	}
 	var mistakes config.Errors
+	if isStdout(output) || durable.IsDescriptor(output) { // the experiment has the name of its file
+		output = strings.TrimSuffix(filepath.Base(name), ".krun") + ".toml"
+	}
 	if _, err := config.Parse(output, []byte(converted.TOML), a.host, doctor.Settings()); errors.As(err,
 		&mistakes) {
 		a.talk("what was converted needs corrections:\n%s", mistakes.Error())

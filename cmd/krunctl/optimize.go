@@ -13,6 +13,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/optimize"
+	"krund/internal/durable"
 	"krund/internal/experiment"
 	"krund/internal/report"
 )
@@ -190,10 +191,11 @@ func (o *optimizeOptions) check(files int) error {
 	return nil
 }
 
-// isRegular reports whether there is a regular file of that name.
+// isRegular reports whether there is a regular file of that name, other than one to which the
+// caller has redirected standard output.
 func isRegular(name string) bool {
 	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
+	return err == nil && info.Mode().IsRegular() && !isStdout(name) && !durable.IsDescriptor(name)
 }
 
 // reading returns what to read of the arguments.
@@ -240,6 +242,9 @@ func (a *app) optimizeOne(s *optimize.Suite, o optimizeOptions, i int) error {
 	if o.write != "" {
 		if err := a.writeSizes(f, o.write); err != nil {
 			return err
+		}
+		if isStdout(o.write) {
+			return nil
 		}
 	}
 	return printing[*optimize.Document]{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,9 +26,10 @@ columns as in the study's Figures 2 and 6: --columns selects them. The default a
 those of the VM and the benchmark (gc_time, jit_time); minor_faults is one of the
 kernel, cycles one per core.
 
-The name given with -o determines the format: .pdf, .svg or .png. A page has as
-many executions as fit on A4, or --per-page. SVG and PNG are one page: they show
-the first executions, and a message names how many were left out.
+The name given with -o determines the format: .pdf, .svg or .png; --format does for
+other names, such as - for standard output. A page has as many executions as fit on
+A4, or --per-page. SVG and PNG are one page: they show the first executions, and a
+message names how many were left out.
 
 It reads what krunctl analyze reads, with its analysis if there is one, and writes
 only the file named by -o.
@@ -46,6 +48,7 @@ type plotOptions struct {
 	cores      int
 	perPage    int
 	unit       string
+	format     string
 }
 
 func plotCommand(a *app) *cobra.Command {
@@ -56,6 +59,8 @@ func plotCommand(a *app) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return a.plot(args[0], o) },
 	}
 	c.Flags().StringVarP(&o.output, "output", "o", "", "file to write: NAME.pdf, NAME.svg or NAME.png")
+	c.Flags().StringVarP(&o.format, "format", "f", "",
+		"pdf, svg or png (default: the ending of the file's name)")
 	a.keyFlag(c, &o.key)
 	c.Flags().IntSliceVar(&o.executions, "execution", nil, "only executions with these numbers")
 	c.Flags().StringSliceVar(&o.columns, "columns", []string{report.UserColumns},
@@ -71,9 +76,11 @@ func plotCommand(a *app) *cobra.Command {
 const mostOnPage = 30
 
 func (a *app) plot(arg string, o plotOptions) error {
-	format := report.PlotFormat(strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), "."))
-	if !slices.Contains([]report.PlotFormat{report.PDF, report.SVG, report.PNG}, format) {
-		return usageError(errors.New("name the output: -o NAME.pdf, NAME.svg or NAME.png"))
+	format := report.PlotFormat(cmp.Or(o.format,
+		strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), ".")))
+	if o.output == "" || !slices.Contains([]report.PlotFormat{report.PDF, report.SVG, report.PNG}, format) {
+		return usageError(errors.New(
+			"name the output: -o NAME.pdf, NAME.svg or NAME.png, or give --format pdf, svg or png"))
 	}
 	if o.cores < 1 {
 		return usageError(fmt.Errorf("--cores must be positive, not %d", o.cores))

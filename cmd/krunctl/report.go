@@ -47,6 +47,9 @@ func reportCommand(a *app) *cobra.Command {
 			if output == "" {
 				return usageError(errors.New("name the output: -o DIRECTORY"))
 			}
+			if err := needsDirectory(output); err != nil {
+				return err
+			}
 			return a.report(args[0], keys, unit, output)
 		},
 	}

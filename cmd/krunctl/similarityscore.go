@@ -87,6 +87,9 @@ func (a *app) similarityScore(args []string, o similarityOptions) error {
 		if err := a.toOutput(o.heatMap, draw); err != nil {
 			return err
 		}
+		if isStdout(o.heatMap) {
+			return nil
+		}
 	}
 	if o.json {
 		return a.printJSON(out)

@@ -26,11 +26,13 @@ func (a *app) printAnswer(answer trial.Answer, o timeOptions) error {
 			return err
 		}
 	}
-	if o.json {
+	switch {
+	case isStdout(o.markdown): // which has the table
+	case o.json:
 		if err := a.printJSON(answer); err != nil {
 			return err
 		}
-	} else {
+	default:
 		a.printSubjects(answer)
 	}
 	failed := func(r trial.Result) bool { return r.Failed > 0 }

@@ -217,7 +217,7 @@ func newWorkspace(p trial.Plan, save string) (workspace, error) {
 	if save != "" {
 		w.saved = true
 		name := strings.TrimSuffix(save, ".toml")
-		if err = key.CheckName(filepath.Base(name)); err != nil {
+		if err = errors.Join(key.CheckName(filepath.Base(name)), needsDirectory(save)); err != nil {
 			err = usageError(fmt.Errorf("--save: %w", err))
 		}
 		w.path, _ = filepath.Abs(name + ".toml") // the plan has the same working directory

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/trial"
+)
+
+// standardOutputs are the names of standard output.
+var standardOutputs = []string{"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}
+
+// TestOutputToStandardOutput: -o - is standard output, which then has what a file would have got
+// and nothing else; so have the names of the device, to which a shell may have redirected a file.
+func TestOutputToStandardOutput(t *testing.T) {
+	in := inputs{directory: analyzedDirectory(t)}
+	in.jmh = save(t, "in.json",
+		`[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`)
+	krun := save(t, "old.krun", "VMS = {}\n")
+	more := []writer{
+		{"analyze-json", "", func(in inputs, to string) []string {
+			return []string{"analyze", "--json", "-o", to, in.directory}
+		}},
+		{"optimize", "", func(in inputs, to string) []string {
+			return []string{"optimize", "--metric", "rmad", "--at-least", "3", "--near", "--write", to,
+				in.directory}
+		}},
+		{"similarity", "", func(in inputs, to string) []string {
+			return []string{"similarity", "--heatmap", to, in.directory}
+		}},
+		{"history", "", func(in inputs, to string) []string {
+			return []string{"history", "-o", to, in.directory}
+		}},
+		{"import-config", "", func(_ inputs, to string) []string {
+			return []string{"import-config", krun, "-o", to}
+		}},
+	}
+	for _, w := range slices.Concat(writers, more) {
+		if w.name == "convert-parquet" {
+			continue // it writes a directory
+		}
+		t.Run(w.name, func(t *testing.T) {
+			output, file := w.place(t)
+			r := krunctl(t, w.args(in, output)...)
+			want, err := os.ReadFile(file)
+			if r.code != exitOK || err != nil {
+				t.Fatalf("%v\n%s", err, r.text())
+			}
+			for _, to := range standardOutputs {
+				args := w.args(in, to)
+				if w.name == "plot" {
+					args = append(args, "--format", "svg")
+				}
+				if r := krunctl(t, args...); r.code != exitOK || r.stdout != string(want) {
+					t.Errorf("%v: %d bytes on standard output, want %d:\n%.2000s", args, len(r.stdout),
+						len(want), r.text())
+				}
+			}
+		})
+	}
+}
+
+// TestPagesNeedADirectory: a directory cannot be written to standard output, nor is one made that
+// has its name.
+func TestPagesNeedADirectory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	in := analyzedDirectory(t)
+	for _, args := range [][]string{{"report", in}, {"convert", "--to", "parquet", in}} {
+		for _, to := range standardOutputs {
+			r := krunctl(t, append(slices.Clone(args), "-o", to)...)
+			if r.code != exitUsage || !strings.Contains(r.stderr, "a directory") || r.stdout != "" {
+				t.Errorf("%v -o %s: %s", args, to, r.text())
+			}
+		}
+	}
+	for _, to := range standardOutputs {
+		_, err := newWorkspace(trial.Plan{}, to)
+		if err == nil || !strings.Contains(err.Error(), "a directory") {
+			t.Errorf("time --save %s: %v", to, err)
+		}
+	}
+	if _, err := os.Lstat("-"); err == nil {
+		t.Error("there is a directory -")
+	}
+}
+
+// TestPlotFormat: where the name has no ending, --format determines the format.
+func TestPlotFormat(t *testing.T) {
+	in := analyzedDirectory(t)
+	r := krunctl(t, "plot", "-o", "-", in)
+	if r.code != exitUsage || !strings.Contains(r.stderr, "--format") {
+		t.Error(r.text())
+	}
+	if r := krunctl(t, "plot", "-o", "-", "--format", "gif", in); r.code != exitUsage {
+		t.Error(r.text())
+	}
+	file := filepath.Join(t.TempDir(), "picture")
+	if r := krunctl(t, "plot", "-o", file, "--format", "pdf", in); r.code != exitOK {
+		t.Error(r.text())
+	}
+	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "%PDF") {
+		t.Errorf("%.20q, %v", text, err)
+	}
+}
+
+// TestImportConfigRedirected: the file behind a redirected standard output exists, and is no reason
+// to refuse it; the mistakes are those of an experiment with the name of the configuration.
+func TestImportConfigRedirected(t *testing.T) {
+	name := save(t, "old.krun", "VMS = {}\n")
+	for _, args := range [][]string{{}, {"-o", "-"}, {"-o", "/dev/stdout"}} {
+		r := krunctl(t, append([]string{"import-config", name}, args...)...)
+		if r.code != exitOK || !strings.HasPrefix(r.stdout, "# converted") ||
+			!strings.Contains(r.stderr, "\nold.toml:") {
+			t.Errorf("%v: %s", args, r.text())
+		}
+	}
+}
+
+// TestMarkdownOnStandardOutput: the table of time takes the place of its text.
+func TestMarkdownOnStandardOutput(t *testing.T) {
+	var out strings.Builder
+	a := &app{stdout: &out}
+	if err := a.printAnswer(trial.Answer{}, timeOptions{markdown: "-"}); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != markdown(trial.Answer{}) {
+		t.Errorf("%q", out.String())
+	}
+}
