@@ -29,7 +29,7 @@ func TestCommandsOfTheDocs(t *testing.T) {
 		pages = append(pages, filepath.Join("..", "..", dir, "README.md"))
 	}
 	krund := source(t, "../../packaging/man/krund.8") // packaging compares it with the program's help
-	hub := source(t, "../krunhub/serve.go")
+	hub := source(t, "../krunhub/serve.go") + source(t, "../krunhub/admintoken.go")
 	for program, least := range map[string]int{"krunctl": 150, "krund": 20, "krunhub": 3} {
 		found := 0
 		for _, page := range pages {
@@ -41,7 +41,7 @@ func TestCommandsOfTheDocs(t *testing.T) {
 				case "krund":
 					err = parseListed(line, krund, "\n.It Cm NAME\n", "\n.It Fl -NAME")
 				case "krunhub":
-					err = parseListed(line, hub, `Use: "NAME"`, `s.NAME, `)
+					err = parseListed(line, hub, `Use: "NAME"`, `, "NAME", `)
 				}
 				if err != nil {
 					t.Errorf("%s: %s %s: %v", filepath.Base(page), program, line.text, err)

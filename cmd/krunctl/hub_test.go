@@ -57,7 +57,7 @@ func newHub(t *testing.T) *aHub {
 	err = db.Update(t.Context(), func(tx *sql.Tx) error {
 		for name, role := range map[string]access.Role{"ann": access.User, "bob": access.User,
 			"eve": access.Reader} {
-			if err := db.PutUser(t.Context(), tx, database.User{Name: name, Role: role}); err != nil {
+			if err := db.AddUser(t.Context(), tx, database.User{Name: name, Role: role}); err != nil {
 				return err
 			}
 			token, err := db.AddToken(t.Context(), tx, database.Token{Role: role, Owner: name})

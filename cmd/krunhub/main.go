@@ -28,7 +28,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Use: "krunhub COMMAND", Short: "Connect machines that run experiments of krund",
 		Long: rootHelp, SilenceErrors: true, SilenceUsage: true, Version: display.Version(),
 	}
-	root.AddCommand(serveCommand(stdout, stderr))
+	root.AddCommand(serveCommand(stdout, stderr), adminTokenCommand(stdout, stderr))
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -46,6 +46,7 @@ place.
 
   krunhub serve --listen :8642    on one computer; prints an address and a token
   krunctl join URL                on each machine that measures
+  krunhub admin-token             when no admin has a token any more
 
 Pages in a browser show machines, queue, experiments with live progress, reports,
 comparisons, history and alerts. krunctl makes the reports: it must be beside krunhub,

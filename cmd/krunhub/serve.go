@@ -32,8 +32,9 @@ import (
 const serveHelp = `Serve runs the hub until it gets SIGINT or SIGTERM. Without flags it keeps everything
 in the directory krunhub.data, with an embedded database, and listens on 127.0.0.1,
 which only this computer reaches; --listen is for other machines. At its first start it
-prints a token with the role admin, once. The file hub.toml in that directory says whom
-it notifies, and how it restarts machines by their power.
+prints a token with the role admin, once; "krunhub admin-token" prints another one. The
+file hub.toml in that directory says whom it notifies, and how it restarts machines by
+their power.
 
 EXAMPLES
   krunhub serve
@@ -146,7 +147,7 @@ func (h *hub) open(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	if s.database == "" {
-		s.database = filepath.Join(s.data, "hub.sqlite")
+		s.database = embedded(s.data)
 	}
 	if h.db, err = database.Open(ctx, s.database, sysroot.RealClock{}.Now); err != nil {
 		return err
@@ -236,20 +237,23 @@ func krunctl() string {
 // before it is stored: if printing fails, or krunhub is killed in between, the next start prints
 // another.
 func (h *hub) firstToken(ctx context.Context, stdout io.Writer) error {
-	users, err := h.db.Users(ctx)
-	if err != nil || len(users) > 0 {
-		return err
-	}
 	return h.db.Update(context.WithoutCancel(ctx), func(tx *sql.Tx) error {
-		if err := h.db.PutUser(ctx, tx, database.User{Name: "admin", Role: access.Admin}); err != nil {
+		err := h.db.LockAccess(ctx, tx)
+		if err != nil {
 			return err
 		}
-		token, err := h.db.AddToken(ctx, tx, database.Token{Role: access.Admin, Owner: "admin",
-			Label: "first"})
-		if err == nil {
-			_, err = fmt.Fprintf(stdout,
-				"The first token has the role admin. It is shown only now:\n  %s\n", token)
+		if some, err := h.db.HasUsers(ctx, tx); some || err != nil {
+			return err
 		}
-		return err
+		err = h.db.AddUser(ctx, tx, database.User{Name: "admin", Role: access.Admin})
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(stdout, "The first token has the role admin, and is shown only now. Make your "+
+			"own under Tokens, and\nrevoke this one, which ends after %s days:\n", setupDays)
+		if err != nil {
+			return err
+		}
+		return printToken(ctx, h.db, tx, database.Token{Owner: "admin", Label: "first"}, stdout)
 	})
 }

@@ -44,7 +44,7 @@ func TestFirstToken(t *testing.T) {
 		}
 		return out.Write(p)
 	}), io.Discard)
-	if err != nil || !strings.Contains(out.String(), "\n  krun_") {
+	if err != nil || !strings.Contains(out.String(), "\nkrun_") {
 		t.Errorf("printed %q, %v", out.String(), err)
 	}
 	info, err := os.Stat(filepath.Join(data, "hub.sqlite"))

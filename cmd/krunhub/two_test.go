@@ -1,8 +1,8 @@
 package main
 
 import (
-	"database/sql"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http/httptest"
 	"strings"
@@ -12,11 +12,8 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
-	"krund/internal/hub/access"
-	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/store"
-	"krund/internal/sysroot"
 )
 
 // TestTwoProcesses: two processes of the hub start at the same time on an empty PostgreSQL database
@@ -43,7 +40,7 @@ func TestTwoProcesses(t *testing.T) {
 		starts.Go(l.start)
 	}
 	starts.Wait()
-	token := adminToken(t, at)
+	token := tokenOf(t, at)
 	done := make(chan struct{})
 	var killers, ships sync.WaitGroup
 	for _, l := range labs {
@@ -75,18 +72,10 @@ func TestTwoProcesses(t *testing.T) {
 	t.Logf("%d kills, %d records of %d machines: 0 lost, 0 twice", killed, total, *machines)
 }
 
-func adminToken(t *testing.T, at string) (token string) {
-	db, err := database.Open(t.Context(), at, sysroot.RealClock{}.Now)
-	if err != nil {
+func tokenOf(t *testing.T, at string) string {
+	var token strings.Builder
+	if err := adminToken(t.Context(), at, "admin", &token, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	err = db.Update(t.Context(), func(tx *sql.Tx) (err error) {
-		token, err = db.AddToken(t.Context(), tx, database.Token{Role: access.Admin, Owner: "admin"})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return token
+	return strings.TrimSpace(token.String())
 }

@@ -49,15 +49,27 @@ var ErrMissing = errors.New("not found")
 // Open opens the database and brings its tables up to date. location is postgres://... or the path
 // of a SQLite database, which is created if there is none. now is the hub's clock.
 func Open(ctx context.Context, location string, now func() time.Time) (*DB, error) {
+	return open(ctx, location, now, os.O_CREATE, (*DB).migrate)
+}
+
+// Attach opens the database of a hub that may be running, of this version: it creates nothing, and
+// changes no table.
+func Attach(ctx context.Context, location string, now func() time.Time) (*DB, error) {
+	return open(ctx, location, now, 0, (*DB).migrated)
+}
+
+// open opens the database, with flags for the file of an embedded one, and prepares its tables.
+func open(ctx context.Context, location string, now func() time.Time, flags int,
+	prepare func(*DB, context.Context) error) (*DB, error) {
 	db := &DB{now: now}
 	var err error
 	if strings.HasPrefix(location, "postgres://") || strings.HasPrefix(location, "postgresql://") {
 		err = db.openPostgres(location)
 	} else {
-		err = db.openSQLite(location)
+		err = db.openSQLite(location, flags)
 	}
 	if err == nil {
-		err = db.Alone(ctx, func() error { return db.migrate(ctx) })
+		err = db.Alone(ctx, func() error { return prepare(db, ctx) })
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database: %w", err), db.Close())
@@ -79,7 +91,7 @@ func (db *DB) openPostgres(location string) (err error) {
 	return nil
 }
 
-func (db *DB) openSQLite(path string) (err error) {
+func (db *DB) openSQLite(path string, flags int) (err error) {
 	const readers = 4
 	db.Dialect = SQLite
 	absolute, err := filepath.Abs(path)
@@ -89,7 +101,7 @@ func (db *DB) openSQLite(path string) (err error) {
 	// Whatever the umask is, only the owner reads what members of the lab have measured. The files
 	// beside the database get the permissions that it has.
 	const ownerOnly = 0o600
-	if f, err := os.OpenFile(absolute, os.O_RDWR|os.O_CREATE, ownerOnly); err != nil {
+	if f, err := os.OpenFile(absolute, os.O_RDWR|flags, ownerOnly); err != nil {
 		return err
 	} else if err := f.Close(); err != nil {
 		return err

@@ -109,7 +109,7 @@ func TestTokens(t *testing.T) {
 		db := open()
 		var user, old, machine, again string
 		update(t, db, func(tx *sql.Tx) (err error) {
-			err = db.PutUser(t.Context(), tx, database.User{Name: "ada", Role: access.Reader})
+			err = db.AddUser(t.Context(), tx, database.User{Name: "ada", Role: access.Reader})
 			if err != nil {
 				return err
 			}
@@ -128,7 +128,7 @@ func TestTokens(t *testing.T) {
 			return err
 		})
 		// A token permits no more than its user may.
-		ada := access.Identity{Name: "ada", Role: access.Reader}
+		ada := access.Identity{Name: "ada", Role: access.Reader, Token: access.Hash(user)}
 		if who, err := db.Who(t.Context(), user); err != nil || who != ada {
 			t.Errorf("%+v, %v", who, err)
 		}

@@ -23,6 +23,12 @@ var serial = map[Dialect]string{
 // bytesType is the type of a column with bytes.
 var bytesType = map[Dialect]string{SQLite: "BLOB", Postgres: "BYTEA"}
 
+// Locks of PostgreSQL: any numbers that others do not use.
+const (
+	migrateLock = 7305808869231650420 + iota
+	accessLock
+)
+
 // Alone runs do while no other process of the hub runs a function in this way: migrations. An
 // embedded database has one process.
 func (db *DB) Alone(ctx context.Context, do func() error) (err error) {
@@ -33,48 +39,70 @@ func (db *DB) Alone(ctx context.Context, do func() error) (err error) {
 	if err != nil {
 		return err
 	}
-	const lock = 7305808869231650420 // any number that others do not use
-	if _, err = c.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, int64(lock)); err == nil {
+	if _, err = c.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, int64(migrateLock)); err == nil {
 		err = do()
-		_, unlock := c.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, int64(lock))
+		_, unlock := c.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`,
+			int64(migrateLock))
 		err = errors.Join(err, unlock)
 	}
 	return errors.Join(err, c.Close())
 }
 
+// exclude keeps the transactions that exclude others with the same lock waiting until tx ends. With
+// SQLite, a transaction that writes is the only one.
+func (db *DB) exclude(ctx context.Context, tx *sql.Tx, lock int64) error {
+	if db.Dialect == SQLite {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, lock)
+	return err
+}
+
 // migrate runs the files of migrations that this database has not seen, in the order of their
 // names, in one transaction. A file that has been released is never changed.
 func (db *DB) migrate(ctx context.Context) error {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		return err
-	}
 	return db.Update(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)`)
 		if err != nil {
 			return err
 		}
-		seen, err := list(ctx, tx, func(r row) (name string, err error) { return name, r.Scan(&name) },
-			`SELECT name FROM migrations`)
-		if err != nil {
-			return err
-		}
-		for _, name := range seen {
-			if !slices.Contains(names, name) {
-				return fmt.Errorf("a newer krunhub has used this database (%s); install that version",
-					name)
+		left, err := unseen(ctx, tx)
+		for _, name := range left {
+			if err == nil {
+				if err = db.runMigration(ctx, tx, name); err != nil {
+					err = fmt.Errorf("%s: %w", name, err)
+				}
 			}
 		}
-		for _, name := range names {
-			if slices.Contains(seen, name) {
-				continue
-			}
-			if err := db.runMigration(ctx, tx, name); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-		return nil
+		return err
 	})
+}
+
+// migrated returns an error unless the tables are those of this version.
+func (db *DB) migrated(ctx context.Context) error {
+	left, err := unseen(ctx, db.Read)
+	if err == nil && len(left) > 0 {
+		return fmt.Errorf("it is of an older version, without %s; start `krunhub serve` of this one first",
+			left[0])
+	}
+	return err
+}
+
+// unseen returns the migrations that the database has not seen. One that has seen others is of a
+// newer version, which is an error.
+func unseen(ctx context.Context, from querier) ([]string, error) {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	seen, err := list(ctx, from, func(r row) (name string, err error) { return name, r.Scan(&name) },
+		`SELECT name FROM migrations`)
+	for _, name := range seen {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("a newer krunhub has used this database (%s); install that version", name)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(seen, name) }), err
 }
 
 func (db *DB) runMigration(ctx context.Context, tx *sql.Tx, name string) error {

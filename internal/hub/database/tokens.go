@@ -35,13 +35,18 @@ func (db *DB) AddToken(ctx context.Context, tx *sql.Tx, t Token) (string, error)
 // Who returns the identity that a token belongs to. The error wraps ErrMissing if there is none, or
 // no longer.
 func (db *DB) Who(ctx context.Context, token string) (access.Identity, error) {
-	var who access.Identity
+	return db.identity(ctx, db.Read, access.Hash(token))
+}
+
+// identity returns the identity that the token with this hash belongs to now.
+func (db *DB) identity(ctx context.Context, from querier, hash string) (access.Identity, error) {
+	who := access.Identity{Token: hash}
 	var owner, machine, user string
-	err := db.Read.QueryRowContext(ctx, `
+	err := from.QueryRowContext(ctx, `
 		SELECT t.role, t.owner, COALESCE(m.name, ''), COALESCE(u.role, '') FROM tokens t
 		LEFT JOIN machines m ON t.role = 'machine' AND m.id = t.owner
 		LEFT JOIN users u ON t.role NOT IN ('machine', 'join') AND u.name = t.owner
-		WHERE t.hash = $1 AND (t.expires = 0 OR t.expires > $2)`, access.Hash(token), stamp(db.now())).
+		WHERE t.hash = $1 AND (t.expires = 0 OR t.expires > $2)`, hash, stamp(db.now())).
 		Scan(&who.Role, &owner, &machine, &user)
 	if err != nil {
 		return access.Identity{}, missing(err, "token")
@@ -61,19 +66,6 @@ func (db *DB) Who(ctx context.Context, token string) (access.Identity, error) {
 		return access.Identity{}, fmt.Errorf("token: %w", ErrMissing)
 	}
 	return who, nil
-}
-
-// Permitted reports whether an identity may still read: its token was not revoked and has not
-// expired, and it is of a user who exists.
-func (db *DB) Permitted(ctx context.Context, who access.Identity) (bool, error) {
-	var n int
-	err := db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM users WHERE name = $1 AND ($2 = '' OR EXISTS (
-		SELECT 1 FROM tokens WHERE hash = $2 AND owner = $1 AND (expires = 0 OR expires > $3)))`,
-		who.Name, who.Token, stamp(db.now())).Scan(&n)
-	if err != nil {
-		return false, fmt.Errorf("token: %w", err)
-	}
-	return n > 0, nil
 }
 
 // Tokens returns the tokens of a user; of all, machines included, with "".
@@ -114,72 +106,4 @@ func affected(result sql.Result, err error, what string) error {
 		return fmt.Errorf("%s: %w", what, errors.Join(err, ErrMissing))
 	}
 	return nil
-}
-
-// User is a person or a program that uses the hub.
-type User struct {
-	Name    string
-	Role    access.Role
-	Subject string // issuer and subject of OpenID Connect, "" without
-	Created time.Time
-}
-
-// PutUser adds a user, or changes the role and the subject of an existing one.
-func (db *DB) PutUser(ctx context.Context, tx *sql.Tx, u User) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO users (name, role, subject, created) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (name) DO UPDATE SET role = excluded.role, subject = excluded.subject`,
-		u.Name, u.Role, u.Subject, stamp(db.now()))
-	if err != nil {
-		return fmt.Errorf("store user %s: %w", u.Name, err)
-	}
-	return nil
-}
-
-// SetRole changes the role of a user. The error wraps ErrMissing if there is none.
-func (db *DB) SetRole(ctx context.Context, name string, role access.Role) error {
-	return db.Update(ctx, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `UPDATE users SET role = $2 WHERE name = $1`, name, role)
-		return affected(result, err, "user "+name)
-	})
-}
-
-// FindUser returns the user with this subject, or without a subject, of this name. With a subject
-// that is unknown, it returns the user of this name, who may have another. The error wraps
-// ErrMissing if there is none.
-func (db *DB) FindUser(ctx context.Context, tx *sql.Tx, name, subject string) (User, error) {
-	u, err := scanUser(tx.QueryRowContext(ctx, `SELECT name, role, subject, created FROM users
-		WHERE name = $1 OR $2 <> '' AND subject = $2
-		ORDER BY CASE WHEN subject = $2 THEN 0 ELSE 1 END LIMIT 1`, name, subject))
-	return u, missing(err, "user "+name)
-}
-
-// RemoveUser removes a user with all tokens and sessions. The error wraps ErrMissing if there is
-// none.
-func (db *DB) RemoveUser(ctx context.Context, name string) error {
-	return db.Update(ctx, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `DELETE FROM users WHERE name = $1`, name)
-		if err = affected(result, err, "user "+name); err == nil {
-			_, err = tx.ExecContext(ctx, `DELETE FROM tokens WHERE owner = $1 AND role <> 'machine'`, name)
-		}
-		return err
-	})
-}
-
-// Users returns all users by name.
-func (db *DB) Users(ctx context.Context) ([]User, error) {
-	return list(ctx, db.Read, scanUser, `SELECT name, role, subject, created FROM users ORDER BY name`)
-}
-
-// UserNamed returns a user; the error wraps ErrMissing if there is none.
-func (db *DB) UserNamed(ctx context.Context, name string) (User, error) {
-	u, err := scanUser(db.Read.QueryRowContext(ctx,
-		`SELECT name, role, subject, created FROM users WHERE name = $1`, name))
-	return u, missing(err, "user "+name)
-}
-
-func scanUser(r row) (u User, err error) {
-	var created int64
-	err = r.Scan(&u.Name, &u.Role, &u.Subject, &created)
-	u.Created = stamped(created)
-	return u, err
 }

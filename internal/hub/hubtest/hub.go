@@ -70,7 +70,7 @@ func (h *Hub) Client(t testing.TB, name string, role access.Role) *api.Client {
 	err := h.DB.Update(t.Context(), func(tx *sql.Tx) (err error) {
 		if role == access.Join {
 			name = ""
-		} else if err := h.DB.PutUser(t.Context(), tx, database.User{Name: name, Role: role}); err != nil {
+		} else if err := h.DB.AddUser(t.Context(), tx, database.User{Name: name, Role: role}); err != nil {
 			return err
 		}
 		token, err = h.DB.AddToken(t.Context(), tx, database.Token{Role: role, Owner: name})

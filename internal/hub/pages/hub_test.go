@@ -74,9 +74,11 @@ func newTestHub(t *testing.T, at, krunctl string) *testHub {
 	h.web = httptest.NewServer(mux)
 	t.Cleanup(func() { stop(); h.web.CloseClientConnections(); h.web.Close(); _ = db.Close() })
 	h.update(func(tx *sql.Tx) (err error) {
-		err = db.PutUser(t.Context(), tx, database.User{Name: "anna", Role: access.Admin})
-		if err != nil {
-			return err
+		for _, name := range []string{"anna", "boss"} {
+			err = db.AddUser(t.Context(), tx, database.User{Name: name, Role: access.Admin})
+			if err != nil {
+				return err
+			}
 		}
 		if h.machine, _, err = db.Join(t.Context(), tx, "bench-1", "lab"); err != nil {
 			return err
@@ -193,10 +195,9 @@ func TestForms(t *testing.T) { dbtest.OnEach(t, testForms) }
 
 func testForms(t *testing.T, at string) {
 	h := newTestHub(t, at, fakeKrunctl)
-	admin, anna := h.who, access.Identity{Name: "anna", Role: access.User}
-	h.update(func(tx *sql.Tx) error {
-		return h.db.PutUser(t.Context(), tx, database.User{Name: "anna", Role: access.User})
-	})
+	admin, anna := access.Identity{Name: "boss", Role: access.Admin},
+		access.Identity{Name: "anna", Role: access.User}
+	h.update(func(tx *sql.Tx) error { return h.db.SetRole(t.Context(), tx, "anna", access.User) })
 	for _, test := range []struct {
 		who    access.Identity
 		path   string
@@ -260,8 +261,7 @@ func testLogIn(t *testing.T, at string) {
 	h := newTestHub(t, at, fakeKrunctl)
 	var token, machine string
 	h.update(func(tx *sql.Tx) (err error) {
-		err = h.db.PutUser(t.Context(), tx, database.User{Name: "anna", Role: access.User})
-		if err != nil {
+		if err = h.db.SetRole(t.Context(), tx, "anna", access.User); err != nil {
 			return err
 		}
 		token, err = h.db.AddToken(t.Context(), tx, database.Token{Role: access.User, Owner: "anna"})

@@ -181,17 +181,16 @@ func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) {
 		t.Owner = ""
 	}
 	var token string
-	err := p.db.Update(r.Context(), func(tx *sql.Tx) (err error) {
-		if t.Owner != "" && t.Owner != who.Name {
-			_, err := p.db.UserNamed(r.Context(), t.Owner)
-			if errors.Is(err, database.ErrMissing) {
-				err = p.db.PutUser(r.Context(), tx, database.User{Name: t.Owner, Role: t.Role})
-			}
-			if err != nil {
-				return err
-			}
+	err := p.db.Govern(r.Context(), who, access.Reader, func(tx *sql.Tx, who access.Identity) (err error) {
+		if !slices.Contains(roles(who.Role), string(t.Role)) {
+			return database.ErrRole
 		}
-		token, err = p.db.AddToken(r.Context(), tx, t)
+		if t.Owner != "" {
+			err = p.db.AddUser(r.Context(), tx, database.User{Name: t.Owner, Role: t.Role})
+		}
+		if err == nil {
+			token, err = p.db.AddToken(r.Context(), tx, t)
+		}
 		return err
 	})
 	p.page(func(r *http.Request, f Frame) (any, error) {

@@ -176,6 +176,10 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, database.ErrRuns):
 		p.Failed(w, r, http.StatusConflict,
 			"It has not ended. Stop it first, and wait until its machines have.")
+	case errors.Is(err, database.ErrRevoked):
+		p.Failed(w, r, http.StatusUnauthorized, "You are not logged in any more.")
+	case errors.Is(err, database.ErrRole):
+		p.Failed(w, r, http.StatusForbidden, "Your role was changed in the meantime.")
 	case errors.Is(err, database.ErrMissing):
 		p.Failed(w, r, http.StatusNotFound, "There is no such thing on this hub: "+err.Error()+".")
 	default:

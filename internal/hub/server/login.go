@@ -125,15 +125,15 @@ func (s *Server) known(ctx context.Context, name, subject string, role access.Ro
 		return access.Identity{}, failure{http.StatusForbidden,
 			fmt.Sprintf("the name %.40q is too long or not printable; ask an administrator", name)}
 	}
-	var user database.User
-	err := s.DB.Update(ctx, func(tx *sql.Tx) (err error) {
-		user, err = s.DB.FindUser(ctx, tx, name, subject)
-		if errors.Is(err, database.ErrMissing) {
-			user = database.User{Name: name, Role: role, Subject: subject}
-			err = s.DB.PutUser(ctx, tx, user)
+	user, err := s.DB.FindUser(ctx, name, subject)
+	if errors.Is(err, database.ErrMissing) {
+		err = s.DB.Update(ctx, func(tx *sql.Tx) error {
+			return s.DB.AddUser(ctx, tx, database.User{Name: name, Role: role, Subject: subject})
+		})
+		if err == nil { // whoever has added it
+			user, err = s.DB.FindUser(ctx, name, subject)
 		}
-		return err
-	})
+	}
 	if err == nil && user.Subject != subject {
 		err = failure{http.StatusForbidden, fmt.Sprintf("the name %q belongs to a user who logs in "+
 			"otherwise, such as with a token; an administrator of the hub can remove that user and the "+
@@ -145,36 +145,42 @@ func (s *Server) known(ctx context.Context, name, subject string, role access.Ro
 // removeUser removes a user, so that the name can log in otherwise.
 func (s *Server) removeUser(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	var err error = failure{http.StatusConflict, "this is your own name; another administrator can remove it"}
-	if name != access.From(r.Context()).Name {
-		err = s.DB.RemoveUser(r.Context(), name)
+	if s.govern(w, r, name, func(tx *sql.Tx) error { return s.DB.RemoveUser(r.Context(), tx, name) }) {
+		s.answer(w, r, http.StatusOK, map[string]string{"removed": name})
 	}
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.answer(w, r, http.StatusOK, map[string]string{"removed": name})
 }
 
 // setRole changes the role of a user, whose tokens permit no more than it from then on.
 func (s *Server) setRole(w http.ResponseWriter, r *http.Request) {
 	var message api.RoleMessage
-	name, role := r.PathValue("name"), access.Role("")
 	err := s.read(w, r, &message)
-	if role = access.Role(message.Role); err == nil && !role.Includes(access.Reader) {
+	name, role := r.PathValue("name"), access.Role(message.Role)
+	if err == nil && !role.Includes(access.Reader) {
 		err = refuse(fmt.Errorf("the role must be %s, %s or %s", access.Reader, access.User, access.Admin))
-	}
-	if err == nil && name == access.From(r.Context()).Name { // an admin remains
-		err = failure{http.StatusConflict, "this is your own name; another administrator can change its role"}
-	}
-	if err == nil {
-		err = s.DB.SetRole(r.Context(), name, role)
 	}
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	s.answer(w, r, http.StatusOK, map[string]string{"name": name, "role": message.Role})
+	if s.govern(w, r, name, func(tx *sql.Tx) error { return s.DB.SetRole(r.Context(), tx, name, role) }) {
+		s.answer(w, r, http.StatusOK, map[string]string{"name": name, "role": message.Role})
+	}
+}
+
+// govern changes another user for an admin, and reports whether it did; else it has answered.
+func (s *Server) govern(w http.ResponseWriter, r *http.Request, name string, do func(*sql.Tx) error) bool {
+	err := s.DB.Govern(r.Context(), access.From(r.Context()), access.Admin,
+		func(tx *sql.Tx, who access.Identity) error {
+			if who.Name == name {
+				return failure{http.StatusConflict,
+					"this is your own name; another administrator can change or remove it"}
+			}
+			return do(tx)
+		})
+	if err != nil {
+		s.fail(w, r, err)
+	}
+	return err == nil
 }
 
 // provider is the provider of OpenID Connect, found when it is first needed, so that the hub starts

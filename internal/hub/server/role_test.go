@@ -2,7 +2,10 @@ package server_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"krund/internal/hub/access"
@@ -42,6 +45,47 @@ func testSetRole(t *testing.T, at string) {
 	} {
 		if got := set(c.client, c.name, c.role); got != c.want {
 			t.Errorf("%s becomes %q: %d, want %d", c.name, c.role, got, c.want)
+		}
+	}
+}
+
+// TestAdminsAtOnce: of two admins who demote or remove each other at the same moment, one succeeds,
+// whatever else the other one's request had been permitted before. An admin remains.
+func TestAdminsAtOnce(t *testing.T) { dbtest.OnEach(t, testAdminsAtOnce) }
+
+func testAdminsAtOnce(t *testing.T, at string) {
+	h := hubtest.On(t, at)
+	for name, request := range map[string]func(c *api.Client, other string) error{
+		"demote": func(c *api.Client, other string) error {
+			return c.DoJSON(t.Context(), http.MethodPut, api.PathUsers+"/"+other,
+				api.RoleMessage{Role: "reader"}, nil)
+		},
+		"remove": func(c *api.Client, other string) error {
+			return c.Do(t.Context(), http.MethodDelete, api.PathUsers+"/"+other, nil, nil)
+		},
+	} {
+		for round := range 25 {
+			names := [2]string{fmt.Sprintf("%s-a%d", name, round), fmt.Sprintf("%s-b%d", name, round)}
+			clients := [2]*api.Client{h.Client(t, names[0], access.Admin),
+				h.Client(t, names[1], access.Admin)}
+			var done atomic.Int32
+			var both sync.WaitGroup
+			for i, c := range clients {
+				both.Go(func() {
+					err := request(c, names[1-i])
+					var refused *api.Error
+					switch {
+					case err == nil:
+						done.Add(1)
+					case !errors.As(err, &refused) || refused.Status != 401 && refused.Status != 403:
+						t.Errorf("%s, round %d: %v", name, round, err)
+					}
+				})
+			}
+			both.Wait()
+			if n := done.Load(); n != 1 {
+				t.Errorf("%s, round %d: %d of 2 succeeded", name, round, n)
+			}
 		}
 	}
 }

@@ -211,8 +211,12 @@ func status(err error) (int, bool) {
 	case errors.Is(err, database.ErrDeleted):
 		return http.StatusGone, true
 	case errors.Is(err, database.ErrConflict), errors.Is(err, database.ErrRuns),
-		errors.Is(err, jobs.ErrEnded):
+		errors.Is(err, jobs.ErrEnded), errors.Is(err, database.ErrLastAdmin):
 		return http.StatusConflict, true
+	case errors.Is(err, database.ErrRevoked):
+		return http.StatusUnauthorized, true
+	case errors.Is(err, database.ErrRole):
+		return http.StatusForbidden, true
 	case errors.Is(err, store.ErrHash), errors.Is(err, io.ErrUnexpectedEOF):
 		return http.StatusBadRequest, true
 	}

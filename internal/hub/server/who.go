@@ -25,9 +25,8 @@ func (s *Server) who(r *http.Request) (access.Identity, error) {
 			"no token; send the header \"Authorization: Bearer TOKEN\", or log in"}
 	}
 	who, err := s.DB.Who(r.Context(), token)
-	who.Token = access.Hash(token)
 	if errors.Is(err, database.ErrMissing) {
-		err = failure{http.StatusUnauthorized, "the token is not known, or has expired or was revoked"}
+		err = database.ErrRevoked
 	}
 	return who, err
 }

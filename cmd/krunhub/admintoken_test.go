@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
+	"krund/internal/sysroot"
+)
+
+// TestAdminToken: without any admin there is a way back, beside the hub and without it. Its token
+// permits what an admin may do, and ends.
+func TestAdminToken(t *testing.T) { dbtest.OnEach(t, testAdminToken) }
+
+func testAdminToken(t *testing.T, at string) {
+	s := settings{listen: "127.0.0.1:0", data: t.TempDir(), database: at}
+	address, stop := started(t, s)
+	db, err := database.Attach(t.Context(), at, sysroot.RealClock{}.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() // it is of the test
+	demoteAll := func() {
+		t.Helper()
+		err := db.Update(t.Context(), func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(t.Context(), `UPDATE users SET role = 'reader'`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fresh := func(user string) *api.Client {
+		t.Helper()
+		demoteAll()
+		var out, note bytes.Buffer
+		if err := adminToken(t.Context(), at, user, &out, &note); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(out.String(), "krun_") || strings.Count(out.String(), "\n") != 1 ||
+			!strings.Contains(note.String(), "ends after 7 days") {
+			t.Errorf("printed %q and %q", out.String(), note.String())
+		}
+		return &api.Client{Token: strings.TrimSpace(out.String())}
+	}
+	works := func(c *api.Client, address string) {
+		t.Helper()
+		c.URL = address
+		err := c.DoJSON(t.Context(), http.MethodPut, api.PathUsers+"/eve",
+			api.RoleMessage{Role: "reader"}, nil)
+		var refused *api.Error
+		if !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
+			t.Errorf("a change that an admin may ask for: %v", err)
+		}
+	}
+	works(fresh("admin"), address)
+	stop()
+	c := fresh("ada") // a new user
+	address, _ = started(t, s)
+	works(c, address)
+	if who, err := db.Who(t.Context(), c.Token); err != nil || who.Name != "ada" || who.Role != access.Admin {
+		t.Errorf("%+v, %v", who, err)
+	}
+	tokens, err := db.Tokens(t.Context(), "ada")
+	if err != nil || len(tokens) != 1 ||
+		tokens[0].Expires.Sub(tokens[0].Created).Round(time.Hour) != setupLife {
+		t.Errorf("%+v, %v", tokens, err)
+	}
+}
+
+// started starts a hub, and returns its address and what ends it.
+func started(t *testing.T, s settings) (address string, stop func()) {
+	t.Helper()
+	ctx, end := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := serve(ctx, s, in, io.Discard)
+		done <- errors.Join(err, in.Close())
+	}()
+	stop = func() {
+		if end(); done != nil {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		done = nil
+	}
+	t.Cleanup(stop)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, out) //nolint:errcheck // until the hub ends
+	return strings.TrimSpace(strings.TrimPrefix(line, "krunhub listens on ")), stop
+}
+
+// TestAdminTokenRefused: a database that is not there is not made, and one of another version is
+// left alone: a hub may be using it.
+func TestAdminTokenRefused(t *testing.T) {
+	missing := embedded(t.TempDir())
+	err := adminToken(t.Context(), missing, "admin", io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "must be those of the hub") {
+		t.Errorf("a directory without a database: %v", err)
+	}
+	if _, err := os.Stat(missing); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a database was made: %v", err)
+	}
+	at := filepath.Join(t.TempDir(), "hub.sqlite")
+	db, err := database.Open(t.Context(), at, sysroot.RealClock{}.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `DELETE FROM migrations WHERE name LIKE '%0005%'`)
+		return err
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	err = adminToken(t.Context(), at, "admin", io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "older version") {
+		t.Errorf("an older database: %v", err)
+	}
+	if err := adminToken(t.Context(), at, "a/b", io.Discard, io.Discard); err == nil {
+		t.Error("a name of a user with a slash")
+	}
+}

@@ -1,0 +1,153 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"krund/internal/hub/access"
+)
+
+// User is a person or a program that uses the hub.
+type User struct {
+	Name    string
+	Role    access.Role
+	Subject string // issuer and subject of OpenID Connect, "" without
+	Created time.Time
+}
+
+// Errors of [DB.Govern] and of changes of roles.
+var (
+	ErrRevoked   = errors.New("the token is not known, or has expired or was revoked")
+	ErrRole      = errors.New("your role was changed in the meantime, and does not permit this any more")
+	ErrLastAdmin = errors.New("no user with the role admin would remain; give another one that role first")
+)
+
+// Govern runs do in a transaction during which nobody else changes who may do what. who is the one
+// who asks for it, whose identity is read again, because it may have changed since the request was
+// permitted: the error is ErrRevoked if it has ended, and ErrRole if its role does not include need
+// any more. All changes of users and tokens by requests are made here.
+func (db *DB) Govern(ctx context.Context, who access.Identity, need access.Role,
+	do func(*sql.Tx, access.Identity) error) error {
+	return db.Update(ctx, func(tx *sql.Tx) error {
+		if err := db.LockAccess(ctx, tx); err != nil {
+			return err
+		}
+		now, err := db.again(ctx, tx, who)
+		switch {
+		case errors.Is(err, ErrMissing):
+			return ErrRevoked
+		case err != nil:
+			return err
+		case !now.Role.Includes(need):
+			return ErrRole
+		}
+		return do(tx, now)
+	})
+}
+
+// LockAccess keeps others from changing who may do what until the transaction ends.
+func (db *DB) LockAccess(ctx context.Context, tx *sql.Tx) error {
+	return db.exclude(ctx, tx, accessLock)
+}
+
+// again returns an identity as it is now: that of its token, or of its user if a reverse proxy has
+// found out who asks. The error wraps ErrMissing if it has ended.
+func (db *DB) again(ctx context.Context, from querier, who access.Identity) (access.Identity, error) {
+	if who.Token != "" {
+		return db.identity(ctx, from, who.Token)
+	}
+	u, err := userNamed(ctx, from, who.Name)
+	return access.Identity{Name: u.Name, Role: u.Role}, err
+}
+
+// Permitted reports whether an identity may still read: its token was not revoked and has not
+// expired, and it is of a user who exists.
+func (db *DB) Permitted(ctx context.Context, who access.Identity) (bool, error) {
+	now, err := db.again(ctx, db.Read, who)
+	if errors.Is(err, ErrMissing) {
+		return false, nil
+	}
+	return err == nil && now.Role.Includes(access.Reader), err
+}
+
+// AddUser adds a user unless there is one of this name or subject.
+func (db *DB) AddUser(ctx context.Context, tx *sql.Tx, u User) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO users (name, role, subject, created) VALUES ($1, $2, $3, $4)
+		ON CONFLICT DO NOTHING`, u.Name, u.Role, u.Subject, stamp(db.now()))
+	if err != nil {
+		return fmt.Errorf("store user %s: %w", u.Name, err)
+	}
+	return nil
+}
+
+// SetRole changes the role of a user; the caller has locked who may do what. The error wraps
+// ErrMissing if there is none of this name, and ErrLastAdmin if no admin would remain.
+func (db *DB) SetRole(ctx context.Context, tx *sql.Tx, name string, role access.Role) error {
+	result, err := tx.ExecContext(ctx, `UPDATE users SET role = $2 WHERE name = $1`, name, role)
+	if err = affected(result, err, "user "+name); err == nil {
+		err = db.adminRemains(ctx, tx)
+	}
+	return err
+}
+
+// adminRemains returns ErrLastAdmin if there is no admin.
+func (db *DB) adminRemains(ctx context.Context, tx *sql.Tx) error {
+	var n int
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM users WHERE role = 'admin'`).Scan(&n)
+	if err == nil && n == 0 {
+		err = ErrLastAdmin
+	}
+	return err
+}
+
+// FindUser returns the user with this subject, or without a subject, of this name. With a subject
+// that is unknown, it returns the user of this name, who may have another. The error wraps
+// ErrMissing if there is none.
+func (db *DB) FindUser(ctx context.Context, name, subject string) (User, error) {
+	u, err := scanUser(db.Read.QueryRowContext(ctx, `SELECT name, role, subject, created FROM users
+		WHERE name = $1 OR $2 <> '' AND subject = $2
+		ORDER BY CASE WHEN subject = $2 THEN 0 ELSE 1 END LIMIT 1`, name, subject))
+	return u, missing(err, "user "+name)
+}
+
+// RemoveUser removes a user with all tokens and sessions; the caller has locked who may do what.
+// The error wraps ErrMissing if there is none of this name, and ErrLastAdmin if no admin would
+// remain.
+func (db *DB) RemoveUser(ctx context.Context, tx *sql.Tx, name string) error {
+	result, err := tx.ExecContext(ctx, `DELETE FROM users WHERE name = $1`, name)
+	if err = affected(result, err, "user "+name); err == nil {
+		_, err = tx.ExecContext(ctx, `DELETE FROM tokens WHERE owner = $1 AND role <> 'machine'`, name)
+	}
+	if err == nil {
+		err = db.adminRemains(ctx, tx)
+	}
+	return err
+}
+
+// HasUsers reports whether there is any user.
+func (db *DB) HasUsers(ctx context.Context, tx *sql.Tx) (bool, error) {
+	var n int
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM users`).Scan(&n)
+	return n > 0, err
+}
+
+// UserNamed returns a user; the error wraps ErrMissing if there is none.
+func (db *DB) UserNamed(ctx context.Context, name string) (User, error) {
+	return userNamed(ctx, db.Read, name)
+}
+
+func userNamed(ctx context.Context, from querier, name string) (User, error) {
+	u, err := scanUser(from.QueryRowContext(ctx,
+		`SELECT name, role, subject, created FROM users WHERE name = $1`, name))
+	return u, missing(err, "user "+name)
+}
+
+func scanUser(r row) (u User, err error) {
+	var created int64
+	err = r.Scan(&u.Name, &u.Role, &u.Subject, &created)
+	u.Created = stamped(created)
+	return u, err
+}
