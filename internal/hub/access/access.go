@@ -11,6 +11,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
+	"time"
 )
 
 // Role is what an identity is permitted to do. Admin includes User, which includes Reader. Machine
@@ -41,14 +43,23 @@ func (r Role) Includes(role Role) bool {
 	return r == role || rank[role] > 0 && rank[r] >= rank[role] || r == Admin && role == Join
 }
 
+// Included returns the roles that r includes and that people have.
+func (r Role) Included() []Role {
+	return slices.DeleteFunc([]Role{Reader, User, Admin, Join},
+		func(role Role) bool { return !r.Includes(role) })
+}
+
 // Identity is who sent a request.
 type Identity struct {
 	Name string // of the user or the machine, unique among those of its kind
 	ID   string // of the machine; "" for users
 	Role Role
 	// Token is the hash of the token that the request had; "" if a reverse proxy has found out who
-	// asks.
-	Token string
+	// asks. Root is that of the token that a session was made with, or Token.
+	Token, Root string
+	Session     bool      // it is a session
+	Ends        time.Time // of the token; zero: never
+	Bound       time.Time // when tokens that it makes end at the latest; zero: never
 }
 
 // Owns reports whether the identity may change what owner owns.

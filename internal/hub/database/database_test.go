@@ -113,7 +113,7 @@ func TestTokens(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			user, err = db.AddToken(t.Context(), tx, database.Token{Role: access.Admin, Owner: "ada"})
+			user, err = db.AddToken(t.Context(), tx, database.Token{Role: access.User, Owner: "ada"})
 			if err != nil {
 				return err
 			}
@@ -128,7 +128,8 @@ func TestTokens(t *testing.T) {
 			return err
 		})
 		// A token permits no more than its user may.
-		ada := access.Identity{Name: "ada", Role: access.Reader, Token: access.Hash(user)}
+		ada := access.Identity{Name: "ada", Role: access.Reader, Token: access.Hash(user),
+			Root: access.Hash(user)}
 		if who, err := db.Who(t.Context(), user); err != nil || who != ada {
 			t.Errorf("%+v, %v", who, err)
 		}
@@ -142,14 +143,18 @@ func TestTokens(t *testing.T) {
 				t.Errorf("%s: %+v, %v; want ErrMissing", name, who, err)
 			}
 		}
-		err = db.RemoveToken(t.Context(), access.Hash(user), "eve")
+		eve := access.Identity{Name: "eve", Role: access.User}
+		err = db.Update(t.Context(), func(tx *sql.Tx) error {
+			return db.RevokeToken(t.Context(), tx, access.Hash(user), eve)
+		})
 		if !errors.Is(err, database.ErrMissing) {
 			t.Errorf("another user revokes it: %v", err)
 		}
 		if err := db.RemoveExpired(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if list, err := db.Tokens(t.Context(), "ada"); err != nil || len(list) != 1 {
+		if list, err := db.Tokens(t.Context(), access.Identity{Name: "ada", Role: access.User}, 0, "",
+			10); err != nil || len(list) != 1 {
 			t.Errorf("%+v, %v", list, err)
 		}
 	})

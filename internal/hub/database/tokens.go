@@ -16,20 +16,64 @@ type Token struct {
 	Role    access.Role
 	Owner   string // name of the user, id of the machine, "" for tokens to join
 	Label   string // what it is for
+	Parent  string // hash of the token that a session was made with, and with which it ends; "": none
 	Created time.Time
 	Expires time.Time // zero: never
+	Bound   time.Time // when tokens that it makes end at the latest; zero: never
 }
 
 // AddToken makes a token, stores its hash, and returns it.
 func (db *DB) AddToken(ctx context.Context, tx *sql.Tx, t Token) (string, error) {
 	token := access.NewToken()
-	_, err := tx.ExecContext(ctx, `INSERT INTO tokens (hash, role, owner, label, created, expires)
-		VALUES ($1, $2, $3, $4, $5, $6)`,
-		access.Hash(token), t.Role, t.Owner, t.Label, stamp(db.now()), stamp(t.Expires))
+	_, err := tx.ExecContext(ctx, `INSERT INTO tokens (hash, role, owner, label, parent, created, expires, bound)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, access.Hash(token), t.Role, t.Owner, t.Label,
+		sql.NullString{String: t.Parent, Valid: t.Parent != ""}, stamp(db.now()), stamp(t.Expires),
+		stamp(t.Bound))
 	if err != nil {
 		return "", fmt.Errorf("store a token: %w", err)
 	}
 	return token, nil
+}
+
+// mostSessions is how many a token, or a user who logs in otherwise, has at the same time.
+const mostSessions = 100
+
+// SessionLabel is the label of the token of a browser's session.
+const SessionLabel = "session"
+
+// AddSession makes a session, until a time, of an identity that is not one; it permits the same.
+// The oldest ones end if there are too many.
+func (db *DB) AddSession(ctx context.Context, tx *sql.Tx, who access.Identity, until time.Time) (
+	string, error) {
+	_, err := tx.ExecContext(ctx, `DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens
+		WHERE owner = $1 AND label = '`+SessionLabel+`' AND COALESCE(parent, '') = $2
+		ORDER BY created DESC, hash LIMIT 1000000 OFFSET $3)`, who.Name, who.Token, mostSessions-1)
+	if err != nil {
+		return "", fmt.Errorf("end old sessions: %w", err)
+	}
+	return db.AddToken(ctx, tx, Token{Role: who.Role, Owner: who.Name, Label: SessionLabel, Parent: who.Token,
+		Expires: until, Bound: who.Bound})
+}
+
+// ErrManyTokens is the error for a user who has too many.
+var ErrManyTokens = errors.New("there are 500 tokens of this user; revoke those that are not needed")
+
+// MakeToken makes a token with its user, if there is none of this name. It is not a session.
+func (db *DB) MakeToken(ctx context.Context, tx *sql.Tx, t Token) (string, error) {
+	const most = 500
+	var n int
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM tokens WHERE owner = $1 AND role <> 'machine'
+		AND label <> '`+SessionLabel+`'`, t.Owner).Scan(&n)
+	if err == nil && n >= most {
+		err = ErrManyTokens
+	}
+	if err == nil && t.Owner != "" {
+		err = db.AddUser(ctx, tx, User{Name: t.Owner, Role: t.Role})
+	}
+	if err != nil {
+		return "", err
+	}
+	return db.AddToken(ctx, tx, t)
 }
 
 // Who returns the identity that a token belongs to. The error wraps ErrMissing if there is none, or
@@ -41,16 +85,19 @@ func (db *DB) Who(ctx context.Context, token string) (access.Identity, error) {
 // identity returns the identity that the token with this hash belongs to now.
 func (db *DB) identity(ctx context.Context, from querier, hash string) (access.Identity, error) {
 	who := access.Identity{Token: hash}
-	var owner, machine, user string
+	var owner, machine, user, label string
+	var ends, bound int64
 	err := from.QueryRowContext(ctx, `
-		SELECT t.role, t.owner, COALESCE(m.name, ''), COALESCE(u.role, '') FROM tokens t
+		SELECT t.role, t.owner, t.label, COALESCE(t.parent, t.hash), t.expires, t.bound,
+			COALESCE(m.name, ''), COALESCE(u.role, '') FROM tokens t
 		LEFT JOIN machines m ON t.role = 'machine' AND m.id = t.owner
 		LEFT JOIN users u ON t.role NOT IN ('machine', 'join') AND u.name = t.owner
 		WHERE t.hash = $1 AND (t.expires = 0 OR t.expires > $2)`, hash, stamp(db.now())).
-		Scan(&who.Role, &owner, &machine, &user)
+		Scan(&who.Role, &owner, &label, &who.Root, &ends, &bound, &machine, &user)
 	if err != nil {
 		return access.Identity{}, missing(err, "token")
 	}
+	who.Session, who.Ends, who.Bound = label == SessionLabel, stamped(ends), stamped(bound)
 	switch {
 	case who.Role == access.Join:
 		who.Name = "join"
@@ -68,24 +115,42 @@ func (db *DB) identity(ctx context.Context, from querier, hash string) (access.I
 	return who, nil
 }
 
-// Tokens returns the tokens of a user; of all, machines included, with "".
-func (db *DB) Tokens(ctx context.Context, owner string) ([]Token, error) {
-	return list(ctx, db.Read, func(r row) (t Token, err error) {
-		var created, expires int64
-		err = r.Scan(&t.Hash, &t.Role, &t.Owner, &t.Label, &created, &expires)
-		t.Created, t.Expires = stamped(created), stamped(expires)
-		return t, err
-	}, `SELECT hash, role, owner, label, created, expires FROM tokens
-		WHERE $1 = '' OR owner = $1 AND role <> 'machine' ORDER BY created, hash`, owner)
+// visible is the condition for the tokens that an identity may see and revoke: an admin's all, else
+// its own, and those of its user with a role that its own includes.
+const visible = `($1 = 'admin' OR owner = $2 AND role <> 'machine' AND (hash = $3
+	OR CASE role WHEN 'reader' THEN 1 WHEN 'user' THEN 2 ELSE 3 END <= $4))`
+
+func visibleArgs(who access.Identity) []any {
+	return []any{who.Role, who.Name, who.Token, len(who.Role.Included())}
 }
 
-// RemoveToken revokes the token with this hash if the user owner has it, or any with owner "". The
-// error wraps ErrMissing if there is none.
-func (db *DB) RemoveToken(ctx context.Context, hash, owner string) error {
+// Tokens returns at most limit tokens that an identity may see, the oldest first: those that were
+// made after a time, in microseconds since 1970, or at it with a hash after after.
+func (db *DB) Tokens(ctx context.Context, who access.Identity, made int64, after string, limit int) (
+	[]Token, error) {
+	return list(ctx, db.Read, func(r row) (t Token, err error) {
+		var created, expires, bound int64
+		err = r.Scan(&t.Hash, &t.Role, &t.Owner, &t.Label, &t.Parent, &created, &expires, &bound)
+		t.Created, t.Expires, t.Bound = stamped(created), stamped(expires), stamped(bound)
+		return t, err
+	}, `SELECT hash, role, owner, label, COALESCE(parent, ''), created, expires, bound FROM tokens
+		WHERE `+visible+` AND (created > $5 OR created = $5 AND hash > $6) ORDER BY created, hash LIMIT $7`,
+		append(visibleArgs(who), made, after, limit)...)
+}
+
+// RevokeToken ends the token with this hash, and the sessions that were made with it. The error
+// wraps ErrMissing if there is none that the identity may see.
+func (db *DB) RevokeToken(ctx context.Context, tx *sql.Tx, hash string, who access.Identity) error {
+	result, err := tx.ExecContext(ctx, `DELETE FROM tokens WHERE `+visible+` AND hash = $5`,
+		append(visibleArgs(who), hash)...)
+	return affected(result, err, "token")
+}
+
+// EndSession ends the session with this hash. That there is none is no error.
+func (db *DB) EndSession(ctx context.Context, hash string) error {
 	return db.Update(ctx, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `DELETE FROM tokens WHERE hash = $1
-			AND ($2 = '' OR owner = $2 AND role <> 'machine')`, hash, owner)
-		return affected(result, err, "token")
+		_, err := tx.ExecContext(ctx, `DELETE FROM tokens WHERE hash = $1 AND label = '`+SessionLabel+`'`, hash)
+		return err
 	})
 }
 

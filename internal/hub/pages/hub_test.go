@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -197,7 +198,10 @@ func testForms(t *testing.T, at string) {
 	h := newTestHub(t, at, fakeKrunctl)
 	admin, anna := access.Identity{Name: "boss", Role: access.Admin},
 		access.Identity{Name: "anna", Role: access.User}
-	h.update(func(tx *sql.Tx) error { return h.db.SetRole(t.Context(), tx, "anna", access.User) })
+	h.update(func(tx *sql.Tx) error {
+		err := h.db.AddUser(t.Context(), tx, database.User{Name: "berta", Role: access.User})
+		return errors.Join(err, h.db.SetRole(t.Context(), tx, "anna", access.User))
+	})
 	for _, test := range []struct {
 		who    access.Identity
 		path   string
@@ -237,7 +241,7 @@ func testForms(t *testing.T, at string) {
 	if e2, err := h.db.Experiment(t.Context(), "e2"); err != nil || e2.State != database.Stopped {
 		t.Errorf("%+v, %v", e2, err)
 	}
-	tokens, err := h.db.Tokens(t.Context(), "anna")
+	tokens, err := h.db.Tokens(t.Context(), anna, 0, "", 10)
 	if err != nil || len(tokens) != 1 || tokens[0].Label != "ci" {
 		t.Fatalf("%+v, %v: a user made a token for another one", tokens, err)
 	}
@@ -348,7 +352,9 @@ func TestReports(t *testing.T) {
 	if response, _ := h.get(bound); response.StatusCode != http.StatusOK {
 		t.Errorf("%s: %s", bound, response.Status)
 	}
-	if err := h.db.RemoveToken(t.Context(), h.who.Token, "anna"); err != nil {
+	if err := h.db.Update(t.Context(), func(tx *sql.Tx) error {
+		return h.db.RevokeToken(t.Context(), tx, h.who.Token, h.who)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if response, _ := h.get(bound); response.StatusCode != http.StatusNotFound {

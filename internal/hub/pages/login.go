@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,9 +20,6 @@ const Cookie = "krunhub"
 
 // sessionTime is how long a browser stays logged in.
 const sessionTime = 14 * 24 * time.Hour
-
-// session is the label of the token of a browser's session.
-const session = "session"
 
 func next(path string) string { return url.Values{"next": {path}}.Encode() }
 
@@ -60,6 +58,10 @@ func (p *Pages) logIn(w http.ResponseWriter, r *http.Request) {
 		p.show(w, r, http.StatusBadRequest, p.loginPage(to,
 			"This token is for machines. Log in with the one of a person."))
 		return
+	case who.Session:
+		p.show(w, r, http.StatusBadRequest, p.loginPage(to,
+			"This is a session of a browser. Log in with a token."))
+		return
 	}
 	if err := p.Session(w, r, who); err != nil {
 		p.fail(w, r, err)
@@ -69,19 +71,27 @@ func (p *Pages) logIn(w http.ResponseWriter, r *http.Request) {
 }
 
 // Session makes a session of a user, and gives it to the browser. It permits what the identity may
-// do.
+// do, and ends with its token.
 func (p *Pages) Session(w http.ResponseWriter, r *http.Request, who access.Identity) error {
-	until := p.db.Now().Add(sessionTime)
+	now := p.db.Now()
+	until := earlier(now.Add(sessionTime), who.Ends)
 	var token string
-	err := p.db.Update(r.Context(), func(tx *sql.Tx) (err error) {
-		token, err = p.db.AddToken(r.Context(), tx, database.Token{Role: who.Role, Owner: who.Name,
-			Label: session, Expires: until})
+	err := p.db.Govern(r.Context(), who, access.Reader, func(tx *sql.Tx, who access.Identity) (err error) {
+		token, err = p.db.AddSession(r.Context(), tx, who, until)
 		return err
 	})
 	if err == nil {
-		http.SetCookie(w, p.sessionCookie(r, token, int(sessionTime/time.Second)))
+		http.SetCookie(w, p.sessionCookie(r, token, max(1, int(until.Sub(now)/time.Second))))
 	}
 	return err
+}
+
+// earlier returns the earlier of two times at which something ends; zero is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // sessionCookie is sent along by this hub's pages and by links to them, not by other sites' forms.
@@ -96,8 +106,7 @@ func (p *Pages) Secure(r *http.Request) bool { return p.secure || r.TLS != nil }
 // logOut ends the session.
 func (p *Pages) logOut(w http.ResponseWriter, r *http.Request) {
 	if c, err := r.Cookie(Cookie); err == nil {
-		err := p.db.RemoveToken(r.Context(), access.Hash(c.Value), "")
-		if err != nil && !errors.Is(err, database.ErrMissing) {
+		if err := p.db.EndSession(r.Context(), access.Hash(c.Value)); err != nil {
 			p.fail(w, r, err)
 			return
 		}
@@ -106,7 +115,8 @@ func (p *Pages) logOut(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
-// tokens lists the user's tokens, an admin's those of all.
+// tokens lists the tokens that the user may see, those that follow ?made=, in microseconds since
+// 1970, and ?after=, a hash.
 func (p *Pages) tokens(r *http.Request, f Frame) (any, error) {
 	return p.tokensPage(r, f, "")
 }
@@ -116,13 +126,16 @@ func (p *Pages) tokensPage(r *http.Request, f Frame, fresh string) (any, error) 
 	who := access.From(r.Context())
 	page := Tokens{Frame: f, Fresh: fresh, Roles: roles(who.Role), Everyone: who.Role == access.Admin,
 		Own: who.Name}
-	list, err := p.db.Tokens(r.Context(), owned(who))
+	query := r.URL.Query()
+	made, _ := strconv.ParseInt(query.Get("made"), 10, 64) // else from the first one
+	list, err := p.db.Tokens(r.Context(), who, made, query.Get("after"), mostListed)
 	if err != nil {
 		return nil, err
 	}
-	current := ""
-	if c, err := r.Cookie(Cookie); err == nil {
-		current = access.Hash(c.Value)
+	if len(list) == mostListed {
+		last := list[len(list)-1]
+		page.Next = "/tokens?" + url.Values{"after": {last.Hash},
+			"made": {strconv.FormatInt(last.Created.UnixMicro(), 10)}}.Encode()
 	}
 	names, err := p.machineNames(r)
 	if err != nil {
@@ -134,24 +147,16 @@ func (p *Pages) tokensPage(r *http.Request, f Frame, fresh string) (any, error) 
 			owner = names[t.Owner]
 		}
 		page.List = append(page.List, Token{ID: t.Hash, Owner: owner, Name: t.Label, Role: string(t.Role),
-			Made: t.Created, Expires: t.Expires, Current: t.Hash == current})
+			Made: t.Created, Expires: t.Expires, Current: t.Hash == who.Token})
 	}
 	return page, nil
 }
 
-// owned returns whose tokens someone may see and revoke; "" is everyone's.
-func owned(who access.Identity) string {
-	if who.Role == access.Admin {
-		return ""
-	}
-	return who.Name
-}
-
-// roles returns the roles that someone with a role may give.
+// roles returns the roles that someone with a role may give: none to a reader.
 func roles(role access.Role) []string {
 	var list []string
-	for _, r := range []access.Role{access.Reader, access.User, access.Admin, access.Join} {
-		if role.Includes(r) {
+	if role.Includes(access.User) {
+		for _, r := range role.Included() {
 			list = append(list, string(r))
 		}
 	}
@@ -168,11 +173,15 @@ func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) {
 	if owner := r.PostFormValue("owner"); owner != "" && who.Role == access.Admin {
 		t.Owner = owner
 	}
+	ends, err := p.endOf(r.PostFormValue("days"))
 	switch {
+	case err != nil:
+		p.fail(w, r, err)
+		return
 	case !slices.Contains(roles(who.Role), string(t.Role)):
 		p.fail(w, r, problem{http.StatusBadRequest, "You may not give this role."})
 		return
-	case !api.ValidName(t.Owner) || !api.ValidName(t.Label) || t.Label == session:
+	case !api.ValidName(t.Owner) || !api.ValidName(t.Label) || t.Label == database.SessionLabel:
 		p.fail(w, r, problem{http.StatusBadRequest, "The name of the user or of the token is empty, too " +
 			"long, or has other characters than printable ones of ASCII."})
 		return
@@ -181,16 +190,13 @@ func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) {
 		t.Owner = ""
 	}
 	var token string
-	err := p.db.Govern(r.Context(), who, access.Reader, func(tx *sql.Tx, who access.Identity) (err error) {
-		if !slices.Contains(roles(who.Role), string(t.Role)) {
+	err = p.db.Govern(r.Context(), who, access.User, func(tx *sql.Tx, who access.Identity) (err error) {
+		if !who.Role.Includes(t.Role) {
 			return database.ErrRole
 		}
-		if t.Owner != "" {
-			err = p.db.AddUser(r.Context(), tx, database.User{Name: t.Owner, Role: t.Role})
-		}
-		if err == nil {
-			token, err = p.db.AddToken(r.Context(), tx, t)
-		}
+		t.Expires = earlier(ends, who.Bound)
+		t.Bound = t.Expires
+		token, err = p.db.MakeToken(r.Context(), tx, t)
 		return err
 	})
 	p.page(func(r *http.Request, f Frame) (any, error) {
@@ -201,8 +207,24 @@ func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
+// endOf returns when a token ends that is to last for a number of days; zero for "".
+func (p *Pages) endOf(days string) (time.Time, error) {
+	if days == "" {
+		return time.Time{}, nil
+	}
+	const most = 3650
+	n, err := strconv.Atoi(days)
+	if err != nil || n < 1 || n > most {
+		return time.Time{}, problem{http.StatusBadRequest, "A token lasts 1 to 3650 days, or without an end."}
+	}
+	return p.db.Now().AddDate(0, 0, n), nil
+}
+
 func (p *Pages) revokeToken(w http.ResponseWriter, r *http.Request) {
-	err := p.db.RemoveToken(r.Context(), r.PathValue("hash"), owned(access.From(r.Context())))
+	err := p.db.Govern(r.Context(), access.From(r.Context()), access.Reader,
+		func(tx *sql.Tx, who access.Identity) error {
+			return p.db.RevokeToken(r.Context(), tx, r.PathValue("hash"), who)
+		})
 	if err != nil {
 		p.fail(w, r, err)
 		return

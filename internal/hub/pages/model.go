@@ -171,6 +171,7 @@ type Tokens struct {
 	Roles    []string // that the user may give
 	Everyone bool     // the tokens of all are listed, and can be made for others
 	Own      string   // name of the user
+	Next     string   // address of the next part of the list; "": this is the end
 }
 
 // Token is a line of Tokens.

@@ -94,7 +94,7 @@ func (p *Pages) Routes() []Route {
 		{"POST /experiments/{id}/delete", access.User, p.remove},
 		{"POST /alerts/{id}/mute", access.User, p.change(p.mute)},
 		{"POST /alerts/{id}/unmute", access.User, p.change(p.unmute)},
-		{"POST /tokens", access.Reader, p.makeToken},
+		{"POST /tokens", access.User, p.makeToken},
 		{"POST /tokens/{hash}/revoke", access.Reader, p.revokeToken},
 	}
 }
@@ -173,6 +173,8 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.As(err, &known):
 		p.Failed(w, r, known.status, known.text)
+	case errors.Is(err, database.ErrManyTokens):
+		p.Failed(w, r, http.StatusConflict, "This user has 500 tokens. Revoke those that are not needed.")
 	case errors.Is(err, database.ErrRuns):
 		p.Failed(w, r, http.StatusConflict,
 			"It has not ended. Stop it first, and wait until its machines have.")

@@ -81,7 +81,8 @@ func samples(text string) map[string]any {
 		"tokens": Tokens{frame("Tokens", "tokens"), []Token{
 			{"t1", text, text, "user", now.Add(-time.Hour), time.Time{}, false},
 			{"t2", "anna", "session", "admin", now.Add(-time.Hour), now.Add(time.Hour), true}},
-			"krun_" + strings.Repeat("x", 43), []string{"reader", "user", "admin"}, true, text},
+			"krun_" + strings.Repeat("x", 43), []string{"reader", "user", "admin"}, true, text,
+			"/tokens?made=1"},
 		"login":   Login{Frame{Title: "Log in", Now: now}, text, "/machines", "/login/oidc"},
 		"message": Message{frame("Not found", ""), text, Link{"All machines", "/machines"}},
 	}

@@ -113,11 +113,15 @@ func testNamesLikeIDs(t *testing.T, at string) {
 	if m, err := h.DB.Machine(t.Context(), lab1.ID); err != nil || m.Name != "lab1" {
 		t.Errorf("the machine with the id is %q, %v", m.Name, err)
 	}
-	list, err := h.DB.Tokens(t.Context(), lab1.ID)
+	eve := access.Identity{Name: lab1.ID, Role: access.User}
+	list, err := h.DB.Tokens(t.Context(), eve, 0, "", 10)
 	if err != nil || len(list) != 0 {
 		t.Errorf("a user of this name sees %+v, %v", list, err)
 	}
-	if err := h.DB.RemoveToken(t.Context(), access.Hash(lab1.Token), lab1.ID); err == nil {
+	err = h.DB.Update(t.Context(), func(tx *sql.Tx) error {
+		return h.DB.RevokeToken(t.Context(), tx, access.Hash(lab1.Token), eve)
+	})
+	if err == nil {
 		t.Error("a user of this name revokes the token of the machine")
 	}
 }

@@ -1,0 +1,81 @@
+package database
+
+import (
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/hub/database/dbtest"
+)
+
+// older makes a database of an older version, with the migrations up to one of that number and what
+// the statements add, and returns it as it is after its upgrade.
+func older(t *testing.T, at, last string, statements ...string) *DB {
+	t.Helper()
+	db := &DB{now: func() time.Time { return time.UnixMicro(5000) }}
+	var err error
+	if strings.HasPrefix(at, "postgres:") {
+		err = db.openPostgres(at)
+	} else {
+		err = db.openSQLite(at, os.O_CREATE)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `CREATE TABLE migrations (name TEXT PRIMARY KEY)`)
+		for _, name := range names {
+			if name <= "migrations/"+last+"_~" {
+				err = errors.Join(err, db.runMigration(t.Context(), tx, name))
+			}
+		}
+		for _, text := range statements {
+			if err == nil {
+				_, err = tx.ExecContext(t.Context(), text)
+			}
+		}
+		return err
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	upgraded, err := Open(t.Context(), at, db.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = upgraded.Close() })
+	return upgraded
+}
+
+// column returns the values of the first column that a query returns.
+func column(t *testing.T, db *DB, query string) string {
+	t.Helper()
+	values, err := list(t.Context(), db.Read, func(r row) (s string, err error) { return s, r.Scan(&s) },
+		query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(values, " ")
+}
+
+// TestTokensUpgrade: of an older database, sessions end, because it is not known with which tokens
+// they were made. Tokens stay, and bound those that they make.
+func TestTokensUpgrade(t *testing.T) {
+	dbtest.OnEach(t, func(t *testing.T, at string) {
+		db := older(t, at, "0005", `INSERT INTO tokens (hash, role, owner, label, created, expires) VALUES
+			('a', 'admin', 'ada', 'first', 1, 0), ('b', 'user', 'ada', 'ci', 1, 9000),
+			('c', 'admin', 'ada', 'session', 1, 9000), ('d', 'machine', 'm', '', 1, 0)`)
+		got := column(t, db, `SELECT hash || ':' || bound FROM tokens ORDER BY hash`)
+		if got != "a:0 b:9000 d:0" {
+			t.Errorf("tokens %s", got)
+		}
+	})
+}

@@ -1,0 +1,278 @@
+package server_test
+
+import (
+	"database/sql"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
+	"krund/internal/hub/hubtest"
+)
+
+// token adds a token of an existing user, and returns its client.
+func token(t *testing.T, h *hubtest.Hub, of database.Token) *api.Client {
+	t.Helper()
+	var text string
+	err := h.DB.Update(t.Context(), func(tx *sql.Tx) (err error) {
+		text, err = h.DB.AddToken(t.Context(), tx, of)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &api.Client{URL: h.URL, Token: text}
+}
+
+// send sends a form, or asks for a page without one, and returns the status, the cookies and the
+// text.
+func send(t *testing.T, c *api.Client, path string, form url.Values) (int, []*http.Cookie, string) {
+	t.Helper()
+	method := http.MethodGet
+	if form != nil {
+		method = http.MethodPost
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, c.URL+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if c.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close() // it was only read
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, answer.Cookies(), string(text)
+}
+
+// TestTokensNarrow: a token sees, makes and revokes only tokens of its user whose role its own
+// includes, whatever the user may do.
+func TestTokensNarrow(t *testing.T) { dbtest.OnEach(t, testTokensNarrow) }
+
+func testTokensNarrow(t *testing.T, at string) {
+	h := hubtest.On(t, at)
+	admin := h.Client(t, "boss", access.Admin)
+	dashboard := token(t, h, database.Token{Role: access.Reader, Owner: "boss", Label: "dashboard"})
+	other := token(t, h, database.Token{Role: access.Reader, Owner: "boss", Label: "another"})
+	ci := token(t, h, database.Token{Role: access.User, Owner: "boss", Label: "ci"})
+	join := h.Client(t, "", access.Join)
+	ann := h.Client(t, "ann", access.User)
+	all := map[string]*api.Client{"admin": admin, "dashboard": dashboard, "another": other, "ci": ci,
+		"join": join, "ann": ann, "machine": h.Machine(t, "lab1")}
+	for _, test := range []struct {
+		name   string
+		client *api.Client
+		sees   string
+		makes  string // roles
+	}{
+		{"dashboard", dashboard, "another dashboard", ""},
+		{"ci", ci, "another ci dashboard", "reader user"},
+		{"ann", ann, "ann", "reader user"},
+	} {
+		_, _, page := send(t, test.client, "/tokens", nil)
+		for name, c := range all {
+			want := strings.Contains(" "+test.sees+" ", " "+name+" ")
+			if strings.Contains(page, access.Hash(c.Token)) != want {
+				if name == test.name { // it is shown, without a button
+					continue
+				}
+				t.Errorf("%s sees %s: %v, want %v", test.name, name, !want, want)
+			}
+			if want {
+				continue
+			}
+			code, _, _ := send(t, test.client, "/tokens/"+access.Hash(c.Token)+"/revoke", url.Values{})
+			if code != http.StatusNotFound {
+				t.Errorf("%s revokes %s: %d", test.name, name, code)
+			}
+		}
+		for _, role := range []string{"reader", "user", "admin", "join", "machine"} {
+			code, _, _ := send(t, test.client, "/tokens", url.Values{"label": {"x"}, "role": {role}})
+			want := strings.Contains(" "+test.makes+" ", " "+role+" ")
+			if (code == http.StatusOK) != want {
+				t.Errorf("%s makes a token with the role %s: %d, want %v", test.name, role, code, want)
+			}
+		}
+	}
+	for name, c := range all {
+		if _, err := h.DB.Who(t.Context(), c.Token); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, revoked := range []*api.Client{other, dashboard} { // one of the same role, and itself
+		code, _, _ := send(t, dashboard, "/tokens/"+access.Hash(revoked.Token)+"/revoke", url.Values{})
+		if _, err := h.DB.Who(t.Context(), revoked.Token); code != http.StatusSeeOther || err == nil {
+			t.Errorf("a reader revokes a token of a reader: %d, %v", code, err)
+		}
+	}
+}
+
+// TestSessionsEnd: a session ends with the token that it was made with, lasts no longer, and makes
+// no other session.
+func TestSessionsEnd(t *testing.T) { dbtest.OnEach(t, testSessionsEnd) }
+
+func testSessionsEnd(t *testing.T, at string) {
+	h := hubtest.On(t, at)
+	admin, ann := h.Client(t, "boss", access.Admin), h.Client(t, "ann", access.User)
+	logIn := func(c *api.Client) *api.Client {
+		t.Helper()
+		code, cookies, text := send(t, &api.Client{URL: h.URL}, "/login", url.Values{"token": {c.Token}})
+		if code != http.StatusSeeOther || len(cookies) != 1 {
+			t.Fatalf("log in: %d, %s", code, text)
+		}
+		return &api.Client{URL: h.URL, Token: cookies[0].Value}
+	}
+	session, its := logIn(ann), logIn(admin)
+	if code, _, _ := send(t, &api.Client{URL: h.URL}, "/login", url.Values{"token": {session.Token}}); code !=
+		http.StatusBadRequest {
+		t.Errorf("log in with a session: %d", code)
+	}
+	short := token(t, h, database.Token{Role: access.User, Owner: "ann", Expires: hubtest.Now.Add(time.Hour)})
+	who, err := h.DB.Who(t.Context(), logIn(short).Token)
+	if err != nil || !who.Ends.Equal(hubtest.Now.Add(time.Hour)) {
+		t.Errorf("the session of a token that ends in an hour: %+v, %v", who, err)
+	}
+	code, _, _ := send(t, admin, "/tokens/"+access.Hash(ann.Token)+"/revoke", url.Values{})
+	if code != http.StatusSeeOther {
+		t.Fatalf("revoke: %d", code)
+	}
+	var refused *api.Error
+	for name, c := range map[string]*api.Client{"token": ann, "session": session} {
+		err := c.Do(t.Context(), http.MethodGet, "/metrics", nil, nil)
+		if !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized {
+			t.Errorf("the %s that was revoked: %v", name, err)
+		}
+	}
+	if err := its.Do(t.Context(), http.MethodGet, "/metrics", nil, nil); err != nil {
+		t.Errorf("the session of another token: %v", err)
+	}
+}
+
+// TestSessionsBounded: of the sessions of a token, the newest stay.
+func TestSessionsBounded(t *testing.T) { dbtest.OnEach(t, testSessionsBounded) }
+
+func testSessionsBounded(t *testing.T, at string) {
+	h := hubtest.On(t, at)
+	ann, eve := h.Client(t, "ann", access.User), h.Client(t, "eve", access.Reader)
+	send(t, &api.Client{URL: h.URL}, "/login", url.Values{"token": {ann.Token}})
+	const more = 120
+	for range more {
+		send(t, &api.Client{URL: h.URL}, "/login", url.Values{"token": {eve.Token}})
+	}
+	count := map[string]int{}
+	rows, err := h.DB.Read.QueryContext(t.Context(), `SELECT owner FROM tokens WHERE label = 'session'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close() // Err has the error
+	for rows.Next() {
+		var owner string
+		if err := rows.Scan(&owner); err != nil {
+			t.Fatal(err)
+		}
+		count[owner]++
+	}
+	if err := rows.Err(); err != nil || count["ann"] != 1 || count["eve"] != 100 {
+		t.Errorf("%v, %v", count, err)
+	}
+}
+
+// TestMadeTokensEnd: a token that another one makes ends no later than that one, also if a session
+// is in between. One that is for making others, such as the first token, does not bound them.
+func TestMadeTokensEnd(t *testing.T) {
+	h := hubtest.New(t)
+	h.Client(t, "boss", access.Admin)
+	in := func(days int) time.Time { return hubtest.Now.Add(time.Duration(days) * 24 * time.Hour) }
+	for name, test := range map[string]struct {
+		maker database.Token
+		days  string
+		want  time.Time
+		code  int
+	}{
+		"no end":              {database.Token{}, "", time.Time{}, 200},
+		"three days":          {database.Token{}, "3", in(3), 200},
+		"its maker's end":     {database.Token{Expires: in(2), Bound: in(2)}, "", in(2), 200},
+		"its maker's, sooner": {database.Token{Expires: in(2), Bound: in(2)}, "3", in(2), 200},
+		"sooner than that":    {database.Token{Expires: in(2), Bound: in(2)}, "1", in(1), 200},
+		"of the first token":  {database.Token{Expires: in(2)}, "", time.Time{}, 200},
+		"no number":           {database.Token{}, "x", time.Time{}, 400},
+		"no day":              {database.Token{}, "0", time.Time{}, 400},
+		"too many days":       {database.Token{}, "99999999999999", time.Time{}, 400},
+	} {
+		test.maker.Role, test.maker.Owner = access.Admin, "boss"
+		maker := token(t, h, test.maker)
+		_, cookies, _ := send(t, &api.Client{URL: h.URL}, "/login", url.Values{"token": {maker.Token}})
+		for i, c := range []*api.Client{maker, {URL: h.URL, Token: cookies[0].Value}} {
+			code, _, page := send(t, c, "/tokens", url.Values{"label": {"x"}, "role": {"user"},
+				"days": {test.days}})
+			if code != test.code {
+				t.Errorf("%s, %d: %d", name, i, code)
+			}
+			if code != http.StatusOK {
+				continue
+			}
+			_, text, _ := strings.Cut(page, "<code>krun_")
+			text, _, _ = strings.Cut(text, "<")
+			who, err := h.DB.Who(t.Context(), "krun_"+text)
+			if err != nil || !who.Ends.Equal(test.want) || !who.Bound.Equal(test.want) {
+				t.Errorf("%s, %d: %+v, %v; want %v", name, i, who, err, test.want)
+			}
+		}
+	}
+}
+
+// TestTokensBounded: a user has a bounded number of tokens, and the list of all is in parts.
+func TestTokensBounded(t *testing.T) { dbtest.OnEach(t, testTokensBounded) }
+
+func testTokensBounded(t *testing.T, at string) {
+	h := hubtest.On(t, at)
+	admin, ann := h.Client(t, "boss", access.Admin), h.Client(t, "ann", access.User)
+	const most = 500
+	err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
+		for i := range most - 1 {
+			_, err := h.DB.AddToken(t.Context(), tx, database.Token{Role: access.Reader, Owner: "ann",
+				Label: "t" + strconv.Itoa(i)})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, _, text := send(t, ann, "/tokens", url.Values{"label": {"x"}, "role": {"reader"}})
+	if code != http.StatusConflict || !strings.Contains(text, "Revoke") {
+		t.Errorf("one more: %d", code)
+	}
+	seen, pages := map[string]int{}, 0
+	for path := "/tokens"; path != ""; pages++ {
+		_, _, page := send(t, admin, path, nil)
+		path = ""
+		for _, part := range strings.Split(page, `action="/tokens/`)[1:] {
+			seen[part[:64]]++
+		}
+		if _, next, ok := strings.Cut(page, `rel="next" href="`); ok {
+			path, _, _ = strings.Cut(next, `"`)
+			path = strings.ReplaceAll(path, "&amp;", "&")
+		}
+	}
+	if len(seen) != most || pages != 3 { // without a button for the admin's own
+		t.Errorf("%d tokens on %d pages", len(seen), pages)
+	}
+}
