@@ -75,7 +75,7 @@ func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, all
 	if err != nil {
 		return err
 	}
-	if p, err := summary.PlanOf(a.fsys, cfg, path); err == nil && p.Finished == p.SlotsTotal {
+	if p, err := summary.PlanOf(ctx, a.fsys, cfg, path); err == nil && p.Finished == p.SlotsTotal {
 		return a.shipOne(ctx, p.Directory, true) // the hub has not heard of its end
 	}
 	if a.uid == 0 {

@@ -123,7 +123,7 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 	if err != nil {
 		return err
 	}
-	p, err := summary.PlanOf(a.fsys, cfg, cfg.Path)
+	p, err := summary.PlanOf(ctx, a.fsys, cfg, cfg.Path)
 	if err != nil {
 		return err
 	}

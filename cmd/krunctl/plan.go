@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func planCommand(a *app) *cobra.Command {
 			case !c.Flags().Changed("limit") && !o.json:
 				o.limit = planLimit
 			}
-			return a.plan(args[0], o)
+			return a.plan(contextOf(c), args[0], o)
 		},
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
@@ -91,12 +92,12 @@ func planCommand(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) plan(path string, o planOptions) error {
+func (a *app) plan(ctx context.Context, path string, o planOptions) error {
 	cfg, err := experiment.ParseConfig(a.fsys, path, o.host)
 	if err != nil {
 		return err
 	}
-	p, err := summary.PlanOf(a.fsys, cfg, path)
+	p, err := summary.PlanOf(ctx, a.fsys, cfg, path)
 	if err != nil {
 		return err
 	}

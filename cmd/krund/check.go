@@ -77,9 +77,9 @@ func limitsText(l config.Limits) string {
 }
 
 // alike describes arms that are alike; the list is not nil.
-func alike(cfg *config.Config, in pexec.Installed) []string {
+func alike(ctx context.Context, cfg *config.Config, in pexec.Installed) []string {
 	notes := []string{}
-	for _, twins := range identity.Alike(cfg, programs(cfg, in).Hashes()) {
+	for _, twins := range identity.Alike(cfg, programs(cfg, in).Hashes(ctx)) {
 		notes = append(notes, twins.String())
 	}
 	return notes
@@ -119,7 +119,7 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		Format: checkFormat, Experiment: cfg.Experiment.Name, Config: path, ConfigHash: cfg.Hash,
 		Host: cfg.Hostname,
 		Keys: len(cfg.Keys()), Slots: cfg.Slots(), Limits: limitsOf(cfg.Limits), Fit: !table.Fails(),
-		Notes: alike(cfg, installed), Findings: table.Findings,
+		Notes: alike(ctx, cfg, installed), Findings: table.Findings,
 	}
 	if !*asJSON {
 		if err := printCheck(stdout, newScreen(stdout).columns(), cfg, out.Notes, table); err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"krund/internal/autostart"
 	"krund/internal/boot"
@@ -18,6 +19,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/foreign"
 	"krund/internal/sysroot"
 )
 
@@ -139,8 +141,13 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if o.dryRun {
 		return dryRun(o, stdout)
 	}
-	p, err := prepare(ctx, o, stdout, stderr)
+	p, err := prepareWithin(ctx, startTime, func() (prepared, error) {
+		return prepare(ctx, o, stdout, stderr)
+	})
 	defer p.close()
+	if errors.Is(err, context.Canceled) {
+		return errInterrupted
+	}
 	if err != nil {
 		return giveUp(ctx, o, p.cfg, stderr, err)
 	}
@@ -177,6 +184,31 @@ type prepared struct {
 	screen   *screen
 	closeLog func()
 	machine  *directory.Lock // nil if the experiment does not take over the machine
+}
+
+// startTime bounds what comes before the first attempt of a slot, which no other limit ends:
+// reading the configuration and hashing the programs.
+const startTime = 20 * time.Minute
+
+// prepareWithin returns what prepare returns, unless it takes longer than the limit or ctx ends:
+// the configuration may name files that do not answer.
+func prepareWithin(ctx context.Context, limit time.Duration, prepare func() (prepared, error)) (
+	prepared, error) {
+	ctx, cancel := foreign.Limited(ctx, limit)
+	defer cancel()
+	var p prepared
+	failed, err := foreign.Within(ctx, func() (err error) {
+		p, err = prepare()
+		return err
+	})
+	if errors.Is(err, foreign.ErrLate) {
+		err = fmt.Errorf("the start: %w; find out which of the files that the configuration names cannot be "+
+			"read, and repair that or name another file", err)
+	}
+	if err != nil {
+		return prepared{screen: newScreen(io.Discard)}, err // prepare goes on
+	}
+	return p, failed
 }
 
 // prepare prepares what boot.Run needs. The result must be closed, also after an error.

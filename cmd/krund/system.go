@@ -78,7 +78,7 @@ func newSystem(
 	environ := commandEnviron(installed.CallerHome)
 	wanted := doctor.Of(cfg, mode)
 	files := programs(cfg, installed)
-	identify(cfg, files, log)
+	identify(ctx, cfg, files, log)
 	taken := &boot.LabMachine{
 		Control: m, Settings: wanted.Control, FS: fsys, Journal: f.Journal(), Clock: sysroot.RealClock{},
 		Log:         log,
@@ -189,8 +189,8 @@ func programs(cfg *config.Config, in pexec.Installed) *identity.Programs {
 
 // identify hashes the programs of all arms, long before anything is measured, and warns of arms
 // that are alike.
-func identify(cfg *config.Config, p *identity.Programs, log *slog.Logger) {
-	for _, twins := range identity.Alike(cfg, p.Hashes()) {
+func identify(ctx context.Context, cfg *config.Config, p *identity.Programs, log *slog.Logger) {
+	for _, twins := range identity.Alike(cfg, p.Hashes(ctx)) {
 		log.Warn(twins.String())
 	}
 }

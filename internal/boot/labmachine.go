@@ -153,7 +153,7 @@ func (m *LabMachine) Watch(ctx context.Context, applied Applied,
 	remarks []string) (func(context.Context) Observation, error) {
 	var seen Observation
 	if m.Probes.Fingerprint != setting.Off {
-		now := probe.ReadFingerprint(ctx, m.Control.Host, m.more())
+		now := probe.ReadFingerprint(ctx, m.Control.Host, m.more(ctx))
 		changed, err := m.compare(now)
 		if err != nil {
 			return nil, err
@@ -266,13 +266,13 @@ func (m *LabMachine) watchLog(ctx context.Context) (probe.KernelLog, error) {
 
 // more returns the fingerprint's entries besides those of the machine: krund and the programs
 // measured.
-func (m *LabMachine) more() map[string]string {
+func (m *LabMachine) more(ctx context.Context) map[string]string {
 	more := maps.Clone(m.Extra)
 	if m.Programs != nil {
 		if more == nil {
 			more = map[string]string{}
 		}
-		maps.Copy(more, m.Programs.Hashes())
+		maps.Copy(more, m.Programs.Hashes(ctx))
 	}
 	return more
 }

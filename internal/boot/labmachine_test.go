@@ -188,18 +188,18 @@ func TestChangedPrograms(t *testing.T) {
 		"benchmark.nbody": {write("bench.so", "two")}}}
 	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
 		Probes: probe.Request{Fingerprint: setting.Require}, Programs: p}
-	if _, err := m.compare(m.more()); err != nil {
+	if _, err := m.compare(m.more(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	write("bench.so", "three")
-	if _, err := m.compare(m.more()); err == nil || !strings.Contains(err.Error(),
+	if _, err := m.compare(m.more(t.Context())); err == nil || !strings.Contains(err.Error(),
 		"program.benchmark.nbody: ") || strings.Contains(err.Error(), "vm.C") {
 		t.Errorf("error %v, want one that names the benchmark", err)
 	}
 	if err := os.Remove(filepath.Join(dir, "bench.so")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.compare(m.more()); err != nil {
+	if _, err := m.compare(m.more(t.Context())); err != nil {
 		t.Errorf("a program that is gone: %v", err)
 	}
 }

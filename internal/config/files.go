@@ -1,14 +1,15 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"krund/internal/foreign"
 	"krund/internal/key"
 	"krund/internal/trust"
 )
@@ -34,12 +35,15 @@ func LookPath(name string) (string, error) {
 
 // checkProgram returns an error unless name is an executable file.
 func checkProgram(name string) error {
-	info, err := os.Stat(name)
+	info, err := foreign.Stat(context.Background(), name)
 	if err != nil {
 		return fmt.Errorf("%s cannot be found (%w); install it or correct the path", name, cause(err))
 	}
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file; write the path of a program", name)
+	}
+	if errors.Is(foreign.Check(name), foreign.ErrKernel) {
+		return fmt.Errorf("%s is %w; write the path of a program", name, foreign.ErrKernel)
 	}
 	if info.Mode().Perm()&0o111 == 0 {
 		return fmt.Errorf("%s is not executable; chmod +x it, or correct the path", name)
@@ -189,7 +193,7 @@ func (c *Config) checkEntryFiles(found *problems) {
 			continue
 		}
 		seen[name] = true
-		info, err := os.Stat(name)
+		info, err := foreign.Stat(context.Background(), name)
 		at := join("benchmarks", k.Benchmark)
 		switch {
 		case err != nil:
@@ -198,6 +202,9 @@ func (c *Config) checkEntryFiles(found *problems) {
 		case !info.Mode().IsRegular():
 			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s, which is not a regular file", k,
 				name), "correct the variant's entry and subfolder, or skip the key")
+		case errors.Is(foreign.Check(name), foreign.ErrKernel):
+			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s, which is %v", k, name,
+				foreign.ErrKernel), "correct the variant's entry and subfolder, or skip the key")
 		}
 	}
 }
@@ -210,7 +217,7 @@ func (c *Config) withoutBenchmarks(found *problems) bool {
 		vm, _, _, err := c.Lookup(k)
 		return err == nil && vm.Runner != RunnerExternal && c.EntryPath(k) != ""
 	})
-	info, err := os.Stat(dir)
+	info, err := foreign.Stat(context.Background(), dir)
 	if !needed || c.doubtful["experiment.benchmarks"] || err == nil && info.IsDir() {
 		return false
 	}
@@ -255,7 +262,7 @@ func (c *Config) Needs() []string {
 		if vm, _, _, err := c.Lookup(k); err == nil {
 			add(vm.Path)
 			dir := c.benchmarksOf(k)
-			if _, err := os.Stat(dir); err == nil || vm.NeedsEntry() {
+			if _, err := foreign.Stat(context.Background(), dir); err == nil || vm.NeedsEntry() {
 				add(dir)
 			}
 		}

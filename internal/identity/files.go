@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"krund/internal/config"
+	"krund/internal/foreign"
 	"krund/internal/key"
 )
 
@@ -134,15 +134,11 @@ func libraries(path string, search []string) []string {
 // needed returns the libraries that an ELF file needs, as far as they lie in search or in its run
 // path.
 func needed(path string, search []string) []string {
-	// a FIFO without a writer would block forever
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := foreign.Open(path)
 	if err != nil {
 		return nil
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
 	d, err := readDynamic(file)
 	if err != nil {
 		return nil // a script, or of another kind

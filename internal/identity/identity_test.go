@@ -2,6 +2,7 @@ package identity
 
 import (
 	"bytes"
+	"context"
 	"debug/elf"
 	"encoding/binary"
 	"os"
@@ -51,7 +52,7 @@ func setup(t *testing.T, text string, files map[string]string) *config.Config {
 func alike(cfg *config.Config) []string {
 	p := Programs{Files: Files(cfg)}
 	var list []string
-	for _, t := range Alike(cfg, p.Hashes()) {
+	for _, t := range Alike(cfg, p.Hashes(context.Background())) {
 		list = append(list, t.String())
 	}
 	return list
@@ -70,7 +71,7 @@ env.X = "1"
 [arms.same]
 instrument = "columns"
 `, map[string]string{"py": "1", "benchmarks/b/bench.x": "2"})
-	hashes := (&Programs{Files: Files(cfg)}).Hashes()
+	hashes := (&Programs{Files: Files(cfg)}).Hashes(context.Background())
 	want := [][2]string{{"plain", "columns"}, {"plain", "events"}, {"columns", "events"}, {"plain", "same"},
 		{"events", "same"}}
 	if got := Costs(cfg, hashes); !slices.Equal(got, want) {
@@ -136,7 +137,7 @@ func TestNamesWithoutArms(t *testing.T) {
 	}
 	p := Programs{Files: files}
 	// echo -n one | sha256sum
-	if got := p.Hashes()["program.vm.Py"]; got !=
+	if got := p.Hashes(context.Background())["program.vm.Py"]; got !=
 		"7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed" {
 		t.Error(got)
 	}

@@ -7,13 +7,14 @@
 package identity
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
-	"krund/internal/probe"
+	"krund/internal/foreign"
 )
 
 // Prefix is the prefix of programs in the fingerprint.
@@ -25,6 +26,7 @@ type Programs struct {
 	Files map[string][]string // paths by the name in the fingerprint, without Prefix
 
 	known map[string]hashed // by path
+	late  map[string]bool   // paths that did not answer
 }
 
 // hashed is a file at the time when it was read.
@@ -34,27 +36,32 @@ type hashed struct {
 	hash string
 }
 
+// hashTime is the limit for all files together. What is not hashed by then counts as missing.
+const hashTime = 10 * time.Minute
+
 // Hashes returns the SHA-256 of every name in Files, with Prefix, if all its files can be read. A
 // missing file is the outcome of the executions that need it, and does not affect the others. The
 // hash of several files is that of the lines "HASH  NAME", as sha256sum(1) prints them, in their
-// order.
-func (p *Programs) Hashes() map[string]string {
+// order. It ends with ctx, and after ten minutes; a file that does not answer is not asked again.
+func (p *Programs) Hashes(ctx context.Context) map[string]string {
+	ctx, cancel := foreign.Limited(ctx, hashTime)
+	defer cancel()
 	hashes := make(map[string]string, len(p.Files))
 	for name, paths := range p.Files {
-		if hash, err := p.hashAll(paths); err == nil {
+		if hash, err := p.hashAll(ctx, paths); err == nil {
 			hashes[Prefix+name] = hash
 		}
 	}
 	return hashes
 }
 
-func (p *Programs) hashAll(paths []string) (string, error) {
+func (p *Programs) hashAll(ctx context.Context, paths []string) (string, error) {
 	if len(paths) == 1 {
-		return p.hash(paths[0])
+		return p.hash(ctx, paths[0])
 	}
 	all := sha256.New()
 	for _, path := range paths {
-		hash, err := p.hash(path)
+		hash, err := p.hash(ctx, path)
 		if err != nil {
 			return "", err
 		}
@@ -63,21 +70,25 @@ func (p *Programs) hashAll(paths []string) (string, error) {
 	return fmt.Sprintf("%x", all.Sum(nil)), nil
 }
 
-func (p *Programs) hash(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if known, there := p.known[path]; there && known.size == info.Size() && known.time.Equal(info.ModTime()) {
-		return known.hash, nil
-	}
-	hash, err := probe.HashFile(path)
-	if err != nil {
-		return "", err
-	}
+func (p *Programs) hash(ctx context.Context, path string) (string, error) {
 	if p.known == nil {
-		p.known = map[string]hashed{}
+		p.known, p.late = map[string]hashed{}, map[string]bool{}
 	}
-	p.known[path] = hashed{info.Size(), info.ModTime(), hash}
-	return hash, nil
+	if p.late[path] {
+		return "", foreign.ErrLate
+	}
+	info, err := foreign.Stat(ctx, path)
+	if err == nil {
+		known, there := p.known[path]
+		if there && known.size == info.Size() && known.time.Equal(info.ModTime()) {
+			return known.hash, nil
+		}
+		known = hashed{size: info.Size(), time: info.ModTime()}
+		if known.hash, err = foreign.Hash(ctx, path); err == nil {
+			p.known[path] = known
+			return known.hash, nil
+		}
+	}
+	p.late[path] = errors.Is(err, foreign.ErrLate)
+	return "", err
 }

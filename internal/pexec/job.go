@@ -5,10 +5,10 @@
 package pexec
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +18,7 @@ import (
 	"krund/internal/account"
 	"krund/internal/child"
 	"krund/internal/config"
+	"krund/internal/foreign"
 	"krund/internal/key"
 	"krund/internal/results"
 	"krund/runners"
@@ -222,7 +223,7 @@ func (j Job) dir() string {
 // nearest existing directory, or "/".
 func workDirectory(directories []string) string {
 	for _, directory := range directories {
-		if info, err := os.Stat(directory); err == nil && info.IsDir() {
+		if info, err := foreign.Stat(context.Background(), directory); err == nil && info.IsDir() {
 			return directory
 		}
 	}

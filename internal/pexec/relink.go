@@ -12,8 +12,8 @@ import (
 
 	"krund/internal/child"
 	"krund/internal/config"
+	"krund/internal/foreign"
 	"krund/internal/key"
-	"krund/internal/probe"
 	"krund/internal/results"
 )
 
@@ -82,7 +82,7 @@ func (e Executor) relink(ctx context.Context, j *Job) (why string, err error) {
 	if why := failure(run, j.Relink.Timeout); why != "" {
 		return why, nil
 	}
-	if j.Layout.Relinked.SHA256, err = hashLinked(to); err != nil {
+	if j.Layout.Relinked.SHA256, err = hashLinked(ctx, to); err != nil {
 		return err.Error(), nil
 	}
 	j.Directory, *from = j.dir(), to
@@ -139,7 +139,7 @@ func failure(run child.Run, timeout time.Duration) string {
 
 // hashLinked hashes what the command has written. All its processes have ended, so that the file
 // does not become a link to one that only root can read.
-func hashLinked(path string) (string, error) {
+func hashLinked(ctx context.Context, path string) (string, error) {
 	info, err := os.Lstat(path)
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is not a regular file", path)
@@ -147,5 +147,5 @@ func hashLinked(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the command must write the file $KRUN_LAYOUT_OUTPUT: %w", err)
 	}
-	return probe.HashFile(path)
+	return foreign.Hash(ctx, path)
 }

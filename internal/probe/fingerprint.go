@@ -4,16 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"krund/internal/config/setting"
 	"krund/internal/display"
@@ -211,38 +207,6 @@ func osName(text string) string {
 func hashOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
-}
-
-// mostHashed is the maximum size in bytes of a file that is hashed: larger than any VM.
-const mostHashed = 4 << 30
-
-// HashFile returns the hexadecimal SHA-256 of a file, for the parameter more of ReadFingerprint.
-// The file is read in chunks. It is an error if it is not a regular file or is larger than 4 GiB,
-// because the owner of the file may have replaced it with anything.
-func HashFile(path string) (string, error) {
-	// a FIFO without a writer would block forever
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return "", fmt.Errorf("hash file: %w", err)
-	}
-	h := sha256.New()
-	switch info, statErr := file.Stat(); {
-	case statErr != nil:
-		err = statErr
-	case !info.Mode().IsRegular():
-		err = errors.New("not a regular file")
-	case info.Size() > mostHashed:
-		err = fmt.Errorf("larger than %d bytes", int64(mostHashed))
-	default:
-		_, err = io.Copy(h, io.LimitReader(file, mostHashed)) // it may grow
-	}
-	if cerr := file.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return "", fmt.Errorf("hash %s: %w", path, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // A Difference is a changed part of the fingerprint.

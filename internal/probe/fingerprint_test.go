@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"krund/internal/host"
@@ -222,46 +221,6 @@ func TestParseModules(t *testing.T) {
 	}
 	for cut := range table {
 		parseModules(table[:cut]) // must not panic
-	}
-}
-
-func TestHashFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x")
-	if err := os.WriteFile(path, []byte("abc"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	// sha256sum of "abc", FIPS 180-2 appendix B.1.
-	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-	if got, err := HashFile(path); got != want || err != nil {
-		t.Errorf("%s, %v", got, err)
-	}
-	if _, err := HashFile(path + "-none"); err == nil {
-		t.Error("no error for a missing file")
-	}
-	if _, err := HashFile(t.TempDir()); err == nil {
-		t.Error("no error for a directory")
-	}
-}
-
-// TestHashHostile: a benchmark that can write to its own directory may replace its file with
-// anything. krund must not block on it.
-func TestHashHostile(t *testing.T) {
-	dir := t.TempDir()
-	fifo, sparse := filepath.Join(dir, "fifo"), filepath.Join(dir, "sparse")
-	if err := syscall.Mkfifo(fifo, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(sparse, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(sparse, 1<<40); err != nil {
-		t.Skipf("no file of a terabyte here: %v", err)
-	}
-	for path, want := range map[string]string{fifo: "not a regular file", "/dev/zero": "not a regular file",
-		sparse: "larger than"} {
-		if got, err := HashFile(path); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %s, %v; want %q", path, got, err, want)
-		}
 	}
 }
 

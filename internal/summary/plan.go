@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment"
+	"krund/internal/foreign"
 	"krund/internal/identity"
 	"krund/internal/schedule"
 	"krund/internal/stop"
@@ -82,7 +84,7 @@ func PlanSlots(cfg *config.Config) iter.Seq[PlanSlot] {
 
 // PlanOf plans the experiment of the configuration at path. The content of its directory is used if
 // it was made from a configuration that means the same. Nothing is changed.
-func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
+func PlanOf(ctx context.Context, fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 	e := cfg.Experiment
 	waits := WaitsOf(cfg)
 	p := Plan{
@@ -100,10 +102,7 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 		p.Arms = append(p.Arms, PlanArm{arm.Name, arm.Null, arm.Revision})
 	}
 	if len(cfg.Arms) > 0 {
-		programs := identity.Programs{Files: identity.Files(cfg)}
-		for _, twins := range identity.Alike(cfg, programs.Hashes()) {
-			p.Notes = append(p.Notes, twins.String())
-		}
+		p.Notes = alike(ctx, cfg)
 	}
 	v, samples, err := p.progress(fsys, cfg)
 	if err != nil {
@@ -144,6 +143,22 @@ func PlanOf(fsys durable.FS, cfg *config.Config, path string) (Plan, error) {
 	p.Stop = stopOf(cfg, v, samples, decided)
 	p.Bounds = boundsOf(cfg, v, samples, decided)
 	return p, nil
+}
+
+// alike describes arms that are alike. It asks the files of the arms, which may not answer.
+func alike(ctx context.Context, cfg *config.Config) []string {
+	notes, err := foreign.Within(ctx, func() []string {
+		programs := identity.Programs{Files: identity.Files(cfg)}
+		list := []string{}
+		for _, twins := range identity.Alike(cfg, programs.Hashes(ctx)) {
+			list = append(list, twins.String())
+		}
+		return list
+	})
+	if err != nil {
+		return []string{fmt.Sprintf("the programs of the arms were not compared: %v", err)}
+	}
+	return notes
 }
 
 // progress reads the experiment's directory. It returns no survey if there is no directory or it

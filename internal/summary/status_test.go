@@ -50,7 +50,7 @@ func TestStatusAndPlan(t *testing.T) {
 	must(err)
 	plan := func() summary.Plan {
 		t.Helper()
-		p, err := summary.PlanOf(durable.OS(), cfg, toml)
+		p, err := summary.PlanOf(t.Context(), durable.OS(), cfg, toml)
 		must(err)
 		return p
 	}

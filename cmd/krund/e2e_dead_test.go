@@ -1,0 +1,60 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"krund/internal/foreign"
+	"krund/internal/foreign/deadfs"
+)
+
+// TestDeadFileSystem: the benchmarks are on a file system that does not answer. A signal ends krund
+// nevertheless, and the experiment has not begun.
+func TestDeadFileSystem(t *testing.T) {
+	e := newExperiment(t)
+	e.c("b", good)
+	asked := deadfs.Mount(t, filepath.Join(e.dir, "benchmarks"))
+	r := e.start()
+	select {
+	case <-asked:
+		r.signal(syscall.SIGTERM)
+	case <-r.done:
+	}
+	r.wait().want(t, exitInterrupted, "")
+	if _, err := os.Stat(filepath.Join(e.directory, "schedule")); err == nil {
+		t.Error("there is a schedule")
+	}
+}
+
+// TestKernelFile: a file of the kernel is neither a program nor a benchmark. Reading one such as
+// /proc/kmsg waits for ever.
+func TestKernelFile(t *testing.T) {
+	e := newExperiment(t)
+	e.c("b", good)
+	e.vm["proc"] = "C"
+	e.benchmarks = append(e.benchmarks, "proc")
+	e.extra = "[vms.Kernel]\nrunner = \"python\"\npath = \"/proc/kmsg\"\nvariants = [\"kernel\"]\n" +
+		"[variants.kernel]\nentry = \"version\"\n[machines.\"*\".experiment]\nbenchmarks = \"/\"\n"
+	e.run().want(t, exitUsage, "/proc/kmsg is a file of the kernel",
+		"/proc/version, which is a file of the kernel")
+}
+
+// TestPrepareLate: what comes before the first slot has a limit.
+func TestPrepareLate(t *testing.T) {
+	never := make(chan bool)
+	defer close(never)
+	_, err := prepareWithin(t.Context(), time.Nanosecond, func() (prepared, error) {
+		<-never
+		return prepared{}, nil
+	})
+	if !errors.Is(err, foreign.ErrLate) || !strings.Contains(err.Error(), "name another file") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,29 @@
+package foreign
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"krund/internal/foreign/deadfs"
+)
+
+// TestDead: a signal ends the hashing of a file whose file system does not answer.
+func TestDead(t *testing.T) {
+	why := errors.New("SIGTERM")
+	for name, call := range map[string]func(context.Context, string) error{
+		"hash": func(ctx context.Context, path string) error { _, err := Hash(ctx, path); return err },
+		"stat": func(ctx context.Context, path string) error { _, err := Stat(ctx, path); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			asked := deadfs.Mount(t, dir)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			go func() { <-asked; cancel(why) }()
+			if err := call(ctx, filepath.Join(dir, "x")); !errors.Is(err, why) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package foreign
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestHash(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(path, []byte("abc"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// sha256sum of "abc", FIPS 180-2 appendix B.1.
+	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+	if got, err := Hash(t.Context(), path); got != want || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	if _, err := Hash(t.Context(), path+"-none"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Hash(t.Context(), link); got != want || err != nil {
+		t.Errorf("by a link: %s, %v", got, err)
+	}
+	for name := range map[string]bool{"/proc/self/exe": true, os.Args[0]: true} { // of a disk, both
+		if _, err := os.Stat(name); err == nil && Check(name) != nil {
+			t.Errorf("%s: %v", name, Check(name))
+		}
+	}
+}
+
+// TestHostile: the owner of a file may replace it with anything, and a configuration may name any
+// file. Nothing waits for it.
+func TestHostile(t *testing.T) {
+	dir := t.TempDir()
+	fifo, sparse := filepath.Join(dir, "fifo"), filepath.Join(dir, "sparse")
+	if err := syscall.Mkfifo(fifo, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(sparse, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(sparse, 1<<40); err != nil {
+		t.Skipf("no file of a terabyte here: %v", err)
+	}
+	for path, want := range map[string]string{dir: "not a regular file", fifo: "not a regular file",
+		"/dev/zero": "not a regular file", sparse: "larger than", "/proc/self/status": "of the kernel",
+		"/proc/kmsg": "of the kernel", "/sys/kernel/notes": "of the kernel",
+		"/sys/fs/cgroup/cgroup.procs":           "of the kernel",
+		"/sys/kernel/debug/tracing/trace_pipe":  "of the kernel",
+		"/sys/kernel/tracing/trace_pipe":        "of the kernel",
+		"/sys/kernel/config/nullb/features":     "of the kernel",
+		"/sys/kernel/security/lsm":              "of the kernel",
+		"/proc/sys/fs/binfmt_misc/register":     "of the kernel",
+		"/proc/self/task/../../self/mountstats": "of the kernel",
+	} {
+		if _, err := os.Stat(path); err != nil {
+			continue // not on this machine, or not for this user
+		}
+		if got, err := Hash(t.Context(), path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %s, %v; want %q", path, got, err, want)
+		}
+	}
+}
+
+// TestInterrupted: a signal ends the hashing of a large file, and of one that never answers.
+func TestInterrupted(t *testing.T) {
+	large := filepath.Join(t.TempDir(), "large")
+	if err := errors.Join(os.WriteFile(large, nil, 0o644), os.Truncate(large, mostHashed)); err != nil {
+		t.Skipf("no file of 4 GiB here: %v", err)
+	}
+	why := errors.New("SIGTERM")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	if _, err := Hash(ctx, large); !errors.Is(err, why) {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel = context.WithCancelCause(t.Context())
+	asked, never := make(chan bool), make(chan bool)
+	go func() { <-asked; cancel(why) }()
+	_, err := Within(ctx, func() int {
+		asked <- true
+		<-never
+		return 1
+	})
+	if !errors.Is(err, why) {
+		t.Errorf("what does not answer: %v", err)
+	}
+	close(never)
+}
