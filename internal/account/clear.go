@@ -84,7 +84,7 @@ func (m maker) clearScratch(ctx context.Context, uid int) (total int, findings [
 		}
 		if err != nil {
 			findings = append(findings,
-				fmt.Sprintf("files of the last benchmark are left in %s: %v", dir, err))
+				fmt.Sprintf("files of the last benchmark may be left in %s: %v", dir, err))
 		}
 	}
 	// With this file, which belongs to root, systemd starts processes of the user at boot.

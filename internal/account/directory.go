@@ -35,6 +35,23 @@ func (d *directory) open(name string) (*directory, error) {
 	return opened(uninterrupted(func() (int, error) { return openBelow(d.fd(), name) }))
 }
 
+// openOnDevice is openBelow where the system does not tell mounts apart: it refuses another device
+// number, and does not recognize a bind mount.
+func openOnDevice(dir int, name string) (int, error) {
+	fd, err := unix.Openat(dir, name, openFlags, 0)
+	if err != nil {
+		return fd, err
+	}
+	var outer, inner unix.Stat_t
+	if err := errors.Join(unix.Fstat(dir, &outer), unix.Fstat(fd, &inner)); err != nil {
+		return -1, errors.Join(err, unix.Close(fd))
+	}
+	if outer.Dev != inner.Dev {
+		return -1, errors.Join(unix.EXDEV, unix.Close(fd))
+	}
+	return fd, nil
+}
+
 func (d *directory) close() error { return d.file.Close() }
 
 // read returns at most n names, and none at the end.

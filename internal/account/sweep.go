@@ -21,6 +21,11 @@ import (
 // into one that will be removed anyway. Names that change meanwhile do no harm: an entry is
 // removed by its name in an open directory, and an open directory is judged by its own owner.
 //
+// A device number is no mount: on btrfs each subvolume, which any user can make, has one of its
+// own, and on an overlay each layer. Subvolumes are removed like directories, those that their
+// owner has made read-only, too. Directories cannot be renamed from one to another, so a subvolume
+// is moved up before it is entered: there is never one inside another on the way down.
+//
 // It does not clear flags that forbid removal (chattr +i), which only root can set.
 
 const (
@@ -46,18 +51,18 @@ func removeTree(ctx context.Context, name string) (removed int, err error) {
 		if err != nil {
 			return true, errors.Join(err, parent.close())
 		}
-		w.device = uint64(st.Dev) //nolint:unconvert // its type differs between systems
-		w.push(frame{directory: parent, names: []string{filepath.Base(name)}, whole: true})
+		w.push(frame{directory: parent, device: deviceOf(st), names: []string{filepath.Base(name)},
+			whole: true})
 		w.run()
 		return w.failures == 0, nil
 	})
 }
 
 // removeOwned removes everything below dir that belongs to the user uid, where that user can have
-// created it. It removes neither other
-// users' files in the user's directories, which then stay too, nor anything on another file system.
-// dir itself stays; it may be a symbolic link, unlike entries below it. A dir that does not exist
-// is empty. The results are those of removeTree.
+// created it. It removes neither other users' files in the user's directories, which then stay too,
+// nor anything below another mount: one where the user can have written is an error. dir itself
+// stays; it may be a symbolic link, unlike entries below it. A dir that does not exist is empty.
+// The results are those of removeTree.
 func removeOwned(ctx context.Context, dir string, uid int) (removed int, err error) {
 	return again(ctx, dir, func(w *walk) (bool, error) {
 		w.uid = uid
@@ -69,10 +74,9 @@ func removeOwned(ctx context.Context, dir string, uid int) (removed int, err err
 		if err != nil {
 			return true, errors.Join(err, top.close())
 		}
-		w.device = uint64(st.Dev) //nolint:unconvert // its type differs between systems
 		const others = 0o002
 		w.shortcuts = st.Mode&others != 0
-		w.push(frame{directory: top})
+		w.push(frame{directory: top, device: deviceOf(st)})
 		before := w.removed
 		w.run()
 		// Removing entries of a directory during its reading may hide other entries from the
@@ -107,7 +111,6 @@ type walk struct {
 	ctx     context.Context //nolint:containedctx // it lives as long as one call
 	name    string
 	uid     int // owner of the entries to remove, or anyone
-	device  uint64
 	mark    string
 	stack   []frame
 	removed int
@@ -121,13 +124,14 @@ type walk struct {
 // frame is an open directory on the path.
 type frame struct {
 	*directory
-	name  string   // in its parent
-	goes  bool     // remove the directory itself, too
-	names []string // read but not processed
-	whole bool     // all names have been read
-	moved int      // directories moved up into this one
-	taken int      // of these, how many were processed
-	shut  bool     // see walk.shut
+	device uint64
+	name   string   // in its parent
+	goes   bool     // remove the directory itself, too
+	names  []string // read but not processed
+	whole  bool     // all names have been read
+	moved  int      // directories moved up into this one
+	taken  int      // of these, how many were processed
+	shut   bool     // see walk.shut
 }
 
 // shut reports whether the user cannot have created entries in a directory: it belongs to another
@@ -217,8 +221,6 @@ func (w *walk) entry(in *frame, name string) {
 		return
 	}
 	switch {
-	case uint64(st.Dev) != w.device: //nolint:unconvert // its type differs between systems
-		w.mounted(in, name)
 	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
 		w.enter(in, name, w.takes(int(st.Uid)))
 	case w.takes(int(st.Uid)):
@@ -251,17 +253,23 @@ func (w *walk) enter(in *frame, name string, goes bool) {
 		return
 	}
 	st, err := d.stat()
-	if err != nil || uint64(st.Dev) != w.device { //nolint:unconvert // its type differs between systems
+	if err != nil {
 		w.fail(name, errors.Join(err, d.close()))
 		return
 	}
-	if w.barred(st) {
+	goes = w.takes(int(st.Uid))
+	subvolume := deviceOf(st) != in.device // it is on the same mount
+	if subvolume && goes {
+		d.permitWriting()
+	}
+	up := w.above(in, goes, subvolume)
+	if w.barred(st) || subvolume && up != nil && w.move(in, name, up) == nil {
 		if err := d.close(); err != nil {
 			w.fail(name, err)
 		}
 		return
 	}
-	w.push(frame{directory: d, name: name, goes: w.takes(int(st.Uid)), shut: w.shut(st)})
+	w.push(frame{directory: d, device: deviceOf(st), name: name, goes: goes, shut: w.shut(st)})
 }
 
 // replaced handles an entry that was a directory a moment ago.
@@ -281,34 +289,57 @@ func (w *walk) replaced(in *frame, name string, why error) {
 // to be removed, from where it is removed. why is the reason, and the error when there is no such
 // directory.
 func (w *walk) moveUp(in *frame, name string, goes bool, why error) {
-	for i := range w.stack[:len(w.stack)-1] {
-		up := &w.stack[i]
-		if !goes || !up.goes {
-			continue
-		}
-		if err := in.rename(name, up.directory, w.mark+strconv.Itoa(up.moved+1)); err != nil {
-			w.fail(name, fmt.Errorf("%w; %w", why, err))
-			return
-		}
-		up.moved++
-		return
+	up := w.above(in, goes, false)
+	if up == nil {
+		w.fail(name, why)
+	} else if err := w.move(in, name, up); err != nil {
+		w.fail(name, fmt.Errorf("%w; %w", why, err))
 	}
-	w.fail(name, why)
 }
 
-// mounted handles another file system. It is an error only where everything is to be removed.
+// above returns the first directory on the path, above in, that is to be removed and into which an
+// entry can be moved; nil if there is none. A subvolume can be moved into each.
+func (w *walk) above(in *frame, goes, subvolume bool) *frame {
+	for i := range w.stack[:len(w.stack)-1] {
+		if up := &w.stack[i]; goes && up.goes && (subvolume || up.device == in.device) {
+			return up
+		}
+	}
+	return nil
+}
+
+// move moves an entry up.
+func (w *walk) move(in *frame, name string, up *frame) error {
+	err := in.rename(name, up.directory, w.mark+strconv.Itoa(up.moved+1))
+	if err == nil {
+		up.moved++
+	}
+	return err
+}
+
+// mounted handles another mount. It is an error where everything is to be removed, and where the
+// user can have written.
 func (w *walk) mounted(in *frame, name string) {
-	if w.uid == anyone || in.goes {
+	const others = 0o002
+	st, err := in.lstat(name)
+	if w.uid == anyone || in.goes || err == nil && (w.takes(int(st.Uid)) || st.Mode&others != 0) {
 		w.fail(name, errMount)
 	}
 }
 
+func deviceOf(st unix.Stat_t) uint64 {
+	return uint64(st.Dev) //nolint:unconvert // its type differs between systems
+}
+
 func (w *walk) unlink(in *frame, name string, flags int) {
-	if err := in.unlink(name, flags); err != nil {
+	switch err := in.unlink(name, flags); {
+	case errors.Is(err, unix.EBUSY):
+		w.mounted(in, name)
+	case err != nil:
 		w.fail(name, err)
-		return
+	default:
+		w.removed++
 	}
-	w.removed++
 }
 
 // fail keeps the first error. Entries that others remove meanwhile are none.

@@ -90,8 +90,16 @@ func TestMounts(t *testing.T) {
 	if !errors.Is(err, errMount) || !strings.Contains(err.Error(), "unmount it") {
 		t.Errorf("%v", err)
 	}
-	if n, err := removeOwned(t.Context(), dir, 0); n != 0 || err != nil {
-		t.Errorf("removed %d, %v", n, err)
+	if n, err := removeOwned(t.Context(), dir, 0); n != 0 || !errors.Is(err, errMount) {
+		t.Errorf("removed %d, %v; the user may have files there", n, err)
+	}
+	for _, at := range []string{filepath.Join(dir, "tmpfs"), outside} {
+		if err := os.Chmod(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := removeOwned(t.Context(), dir, testUID); n != 0 || err != nil {
+		t.Errorf("removed %d, %v; the user cannot have files there", n, err)
 	}
 	for _, name := range []string{"tmpfs/kept", "bind/kept"} {
 		if !exists(t, filepath.Join(dir, name)) {

@@ -187,8 +187,7 @@ func TestSwapped(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := &walk{ctx: t.Context(), name: dir, uid: anyone, mark: "mark"}
-			w.device = uint64(st.Dev) //nolint:unconvert // its type differs between systems
-			w.push(frame{directory: d})
+			w.push(frame{directory: d, device: deviceOf(st)})
 			swapAt(w, &w.stack[0], func() {
 				victim := filepath.Join(dir, "victim")
 				err := errors.Join(os.Rename(victim, victim+".moved"), os.Symlink(outside, victim))
