@@ -16,9 +16,10 @@ type Experiment struct {
 	Config   string // SHA-256 of the configuration's text
 	State    string // queued, running, done, stopped, failed
 	Priority int64
-	Target   string
-	Parts    int64 // machines that share it, each with a part; 0 is stored as 1
-	Held     bool  // no machine begins a part
+	Target   string // a machine's name or a pool
+	ToPool   bool   // it is a pool
+	Parts    int64  // machines that share it, each with a part; 0 is stored as 1
+	Held     bool   // no machine begins a part
 	Created  time.Time
 	Updated  time.Time
 }
@@ -32,14 +33,14 @@ const (
 	Failed  = "failed"
 )
 
-const experimentColumns = `id, name, owner, bundle, config, state, priority, target, parts, held,
-	created, updated`
+const experimentColumns = `id, name, owner, bundle, config, state, priority, target, to_pool, parts,
+	held, created, updated`
 
 func scanExperiment(r row) (x Experiment, err error) {
-	var held, created, updated int64
-	err = r.Scan(&x.ID, &x.Name, &x.Owner, &x.Bundle, &x.Config, &x.State, &x.Priority, &x.Target,
+	var pool, held, created, updated int64
+	err = r.Scan(&x.ID, &x.Name, &x.Owner, &x.Bundle, &x.Config, &x.State, &x.Priority, &x.Target, &pool,
 		&x.Parts, &held, &created, &updated)
-	x.Held = held != 0
+	x.ToPool, x.Held = pool != 0, held != 0
 	x.Created, x.Updated = stamped(created), stamped(updated)
 	return x, err
 }
@@ -63,10 +64,13 @@ func experiment(ctx context.Context, from querier, id string) (Experiment, error
 
 // AddExperiment adds an experiment unless there is one with this id.
 func (db *DB) AddExperiment(ctx context.Context, tx *sql.Tx, x Experiment) error {
-	now := stamp(db.now())
+	now, pool := stamp(db.now()), 0
+	if x.ToPool {
+		pool = 1
+	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO experiments (`+experimentColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $10) ON CONFLICT (id) DO NOTHING`,
-		x.ID, x.Name, x.Owner, x.Bundle, x.Config, x.State, x.Priority, x.Target, max(x.Parts, 1), now)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11, $11) ON CONFLICT (id) DO NOTHING`,
+		x.ID, x.Name, x.Owner, x.Bundle, x.Config, x.State, x.Priority, x.Target, pool, max(x.Parts, 1), now)
 	if err != nil {
 		return fmt.Errorf("store experiment %s: %w", x.Name, err)
 	}

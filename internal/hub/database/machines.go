@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"krund/internal/hub/access"
@@ -65,6 +67,37 @@ func (db *DB) MachineNamed(ctx context.Context, tx *sql.Tx, name string) (Machin
 	m, err := scanMachine(tx.QueryRowContext(ctx,
 		`UPDATE machines SET last_seen = last_seen WHERE name = $1 RETURNING `+machineColumns, name))
 	return m, missing(err, "machine "+name)
+}
+
+// ErrTaken is in the errors for a name or a pool that is one of the other kind.
+var ErrTaken = errors.New("it is taken")
+
+// CheckNames refuses what would let an experiment for one machine be given to another one: a pool
+// with the name of a machine, and a new machine with the name of a pool or one that differs from
+// another machine's only in case. Nobody else adds a machine until the transaction ends. An old
+// machine keeps its name, whatever others have joined since. The error wraps ErrTaken.
+func (db *DB) CheckNames(ctx context.Context, tx *sql.Tx, name, pool string) error {
+	if err := db.exclude(ctx, tx, namesLock); err != nil {
+		return err
+	}
+	var known, alike, pools, machines int
+	err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM machines WHERE name = $1),
+		(SELECT COUNT(*) FROM machines WHERE LOWER(name) = LOWER($1)),
+		(SELECT COUNT(*) FROM machines WHERE LOWER(pool) = LOWER($1)),
+		(SELECT COUNT(*) FROM machines WHERE LOWER(name) = LOWER($2))`, name, pool).
+		Scan(&known, &alike, &pools, &machines)
+	switch {
+	case err != nil:
+		return err
+	case machines > 0 || strings.EqualFold(name, pool):
+		return fmt.Errorf("the pool %s has the name of a machine: %w; choose another --pool", pool, ErrTaken)
+	case known == 0 && pools > 0:
+		return fmt.Errorf("there is a pool %s: %w; choose another --name", name, ErrTaken)
+	case known == 0 && alike > 0:
+		return fmt.Errorf("there is a machine whose name differs from %s only in case: %w; choose another "+
+			"--name", name, ErrTaken)
+	}
+	return nil
 }
 
 // AddMachine adds a machine unless there is one of this name, and reports whether it did.

@@ -27,6 +27,7 @@ var bytesType = map[Dialect]string{SQLite: "BLOB", Postgres: "BYTEA"}
 const (
 	migrateLock = 7305808869231650420 + iota
 	accessLock
+	namesLock
 )
 
 // Alone runs do while no other process of the hub runs a function in this way: migrations. An

@@ -79,3 +79,19 @@ func TestTokensUpgrade(t *testing.T) {
 		}
 	})
 }
+
+// TestTargetsUpgrade: the target of an older experiment is the machine of that name, if there is
+// one, else a pool.
+func TestTargetsUpgrade(t *testing.T) {
+	dbtest.OnEach(t, func(t *testing.T, at string) {
+		db := older(t, at, "0005", `INSERT INTO machines (id, name, pool, joined) VALUES
+			('1', 'm1', 'lab', 1), ('2', 'evil', 'm1', 1)`,
+			`INSERT INTO experiments (id, name, state, target, created, updated) VALUES
+			('a', 'x', 'queued', 'm1', 1, 1), ('b', 'x', 'queued', 'lab', 1, 1),
+			('c', 'x', 'queued', 'left', 1, 1), ('d', 'x', 'done', '', 1, 1)`)
+		got := column(t, db, `SELECT id || ':' || to_pool FROM experiments ORDER BY id`)
+		if got != "a:0 b:1 c:1 d:0" {
+			t.Errorf("experiments %s", got)
+		}
+	})
+}

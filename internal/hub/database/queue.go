@@ -15,7 +15,7 @@ func (db *DB) Waiting(ctx context.Context, tx *sql.Tx, m Machine) (id string, er
 	found, err := list(ctx, tx, func(r row) (id string, err error) { return id, r.Scan(&id) },
 		`SELECT x.id FROM experiments x
 		WHERE x.state IN ('queued', 'running') AND x.held = 0 AND x.bundle <> ''
-		AND (x.target = $1 OR x.target = $2 AND $2 <> '')
+		AND (x.target = $1 AND x.to_pool = 0 OR x.target = $2 AND x.to_pool = 1)
 		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = x.id AND s.machine = $3)
 		AND NOT EXISTS (SELECT 1 FROM shares s JOIN experiments y ON y.id = s.experiment
 			WHERE s.machine = $3 AND s.state = 'running' AND y.state <> 'stopped'
@@ -83,21 +83,27 @@ func (db *DB) Expect(ctx context.Context, tx *sql.Tx, id string, when time.Time)
 
 // Candidates returns how many machines could begin a part of an experiment: those that it is for,
 // that have none, and that joined or were seen since the given time, or are busy.
-func (db *DB) Candidates(ctx context.Context, tx *sql.Tx, x Experiment, since time.Time) (int64, error) {
+func (db *DB) Candidates(ctx context.Context, tx *sql.Tx, id string, since time.Time) (int64, error) {
 	var n int64
 	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM machines m
-		WHERE (m.name = $1 OR m.pool = $1) AND (m.last_seen >= $2 OR m.joined >= $2
+		JOIN experiments x ON x.target = CASE x.to_pool WHEN 1 THEN m.pool ELSE m.name END
+		WHERE x.id = $1 AND (m.last_seen >= $2 OR m.joined >= $2
 			OR EXISTS (SELECT 1 FROM shares s WHERE s.machine = m.id AND s.state = 'running'))
-		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = $3 AND s.machine = m.id)`,
-		x.Target, stamp(since), x.ID).Scan(&n)
+		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = x.id AND s.machine = m.id)`,
+		id, stamp(since)).Scan(&n)
 	return n, err
 }
 
-// Targets returns how many machines an experiment for a machine or a pool can run on.
-func (db *DB) Targets(ctx context.Context, target string) (n int64, err error) {
-	err = db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM machines WHERE name = $1 OR pool = $1`, target).
-		Scan(&n)
-	return n, err
+// Targets returns how many machines an experiment for a machine or a pool can run on, and which of
+// both the target is.
+func (db *DB) Targets(ctx context.Context, tx *sql.Tx, target string) (n int64, pool bool, err error) {
+	var machines int64
+	err = tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM machines WHERE name = $1),
+		(SELECT COUNT(*) FROM machines WHERE pool = $1)`, target).Scan(&machines, &n)
+	if machines > 0 {
+		return machines, false, err
+	}
+	return n, true, err
 }
 
 // Leased returns the running shares that have a lease, those first whose lease ends first.
@@ -138,8 +144,10 @@ func (db *DB) PutBundle(ctx context.Context, tx *sql.Tx, hash, owner, manifest s
 	return nil
 }
 
-// Manifest returns the manifest of a bundle; the error wraps ErrMissing if there is none.
-func (db *DB) Manifest(ctx context.Context, hash string) (manifest string, err error) {
-	err = db.Read.QueryRowContext(ctx, `SELECT manifest FROM bundles WHERE hash = $1`, hash).Scan(&manifest)
+// UseBundle returns the manifest of a bundle that an experiment is to have, and keeps it from being
+// removed before the transaction ends; the error wraps ErrMissing if there is none.
+func (db *DB) UseBundle(ctx context.Context, tx *sql.Tx, hash string) (manifest string, err error) {
+	err = tx.QueryRowContext(ctx, `UPDATE bundles SET created = $2 WHERE hash = $1 RETURNING manifest`, hash,
+		stamp(db.now())).Scan(&manifest)
 	return manifest, missing(err, "bundle "+hash)
 }

@@ -264,7 +264,7 @@ func (q Queue) hopeless(ctx context.Context, tx *sql.Tx, x database.Experiment, 
 			}
 		}
 	}
-	n, err := q.DB.Candidates(ctx, tx, x, q.DB.Now().Add(-forgotten))
+	n, err := q.DB.Candidates(ctx, tx, x.ID, q.DB.Now().Add(-forgotten))
 	return n == 0, err
 }
 

@@ -66,7 +66,7 @@ func (b *bench) submit(t *testing.T, name, target string, parts, priority int64)
 	b.now = b.now.Add(time.Second)
 	b.update(t, func(tx *sql.Tx) (err error) {
 		id, err = b.Submit(t.Context(), tx, database.Experiment{Name: name, Owner: "ann", Bundle: "b",
-			Target: target, Parts: parts, Priority: priority})
+			Target: target, ToPool: target == "pool", Parts: parts, Priority: priority})
 		return err
 	})
 	return id

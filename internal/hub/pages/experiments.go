@@ -66,6 +66,9 @@ func newJob(x database.Experiment, shares []database.Share, who access.Identity)
 	j := Job{Link: experimentLink(x.ID, x.Name), ID: x.ID, Owner: x.Owner, State: stateOf(x.State),
 		Target: x.Target, Priority: int(x.Priority), Submitted: x.Created, Mine: who.Owns(x.Owner),
 		Ends: x.State == database.Queued || x.State == database.Running}
+	if x.ToPool {
+		j.Target = "pool " + x.Target
+	}
 	for _, s := range shares {
 		p := progress(s)
 		j.Total += p.Slots

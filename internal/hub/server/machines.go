@@ -37,6 +37,9 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	}
 	var answer api.JoinAnswer
 	err := s.DB.Update(r.Context(), func(tx *sql.Tx) (err error) {
+		if err = s.DB.CheckNames(r.Context(), tx, request.Name, request.Pool); err != nil {
+			return err
+		}
 		if answer.Replaced, err = s.replaces(r.Context(), tx, request); err == nil {
 			answer.ID, answer.Token, err = s.DB.Join(r.Context(), tx, request.Name, request.Pool)
 		}

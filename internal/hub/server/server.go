@@ -211,7 +211,8 @@ func status(err error) (int, bool) {
 	case errors.Is(err, database.ErrDeleted):
 		return http.StatusGone, true
 	case errors.Is(err, database.ErrConflict), errors.Is(err, database.ErrRuns),
-		errors.Is(err, jobs.ErrEnded), errors.Is(err, database.ErrLastAdmin):
+		errors.Is(err, jobs.ErrEnded), errors.Is(err, database.ErrLastAdmin),
+		errors.Is(err, database.ErrTaken):
 		return http.StatusConflict, true
 	case errors.Is(err, database.ErrRevoked):
 		return http.StatusUnauthorized, true

@@ -2,6 +2,7 @@ package server
 
 import (
 	"archive/tar"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -96,31 +97,12 @@ func (s *Server) acceptSubmission(w http.ResponseWriter, r *http.Request) (id st
 	if err := message.Check(); err != nil {
 		return "", refuse(err)
 	}
-	text, err := s.DB.Manifest(r.Context(), message.Bundle)
-	if err != nil {
-		return "", err
-	}
-	var m bundle.Manifest
-	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		return "", fmt.Errorf("the manifest of bundle %s: %w", message.Bundle, err)
-	}
-	n, err := s.DB.Targets(r.Context(), message.Target)
-	switch {
-	case err != nil:
-		return "", err
-	case n == 0:
-		return "", refuse(fmt.Errorf("there is no machine or pool %q; `krunctl join` on a machine adds it",
-			message.Target))
-	case n < int64(message.Machines):
-		return "", refuse(fmt.Errorf("%s has %s, and %d are to share the experiment, each a part of it; "+
-			"submit it with --machines %d, or let more machines join", message.Target,
-			display.Count(int(n), "machine"), message.Machines, n))
-	}
-	x := database.Experiment{ID: message.ID, Name: m.Experiment, Owner: access.From(r.Context()).Name,
-		Bundle: message.Bundle, Config: m.Hash(m.Config), Priority: message.Priority, Target: message.Target,
-		Parts: int64(message.Machines)}
+	x := database.Experiment{ID: message.ID, Owner: access.From(r.Context()).Name, Bundle: message.Bundle,
+		Priority: message.Priority, Target: message.Target, Parts: int64(message.Machines)}
 	err = s.DB.Update(r.Context(), func(tx *sql.Tx) (err error) {
-		id, err = s.queue().Submit(r.Context(), tx, x)
+		if err = s.complete(r.Context(), tx, &x); err == nil {
+			id, err = s.queue().Submit(r.Context(), tx, x)
+		}
 		return err
 	})
 	if err != nil || message.ID == "" {
@@ -131,6 +113,33 @@ func (s *Server) acceptSubmission(w http.ResponseWriter, r *http.Request) (id st
 		err = failure{http.StatusConflict, "the id " + id + " is of another experiment; choose another one"}
 	}
 	return id, err
+}
+
+// complete adds to a submitted experiment what its bundle and its target say.
+func (s *Server) complete(ctx context.Context, tx *sql.Tx, x *database.Experiment) error {
+	text, err := s.DB.UseBundle(ctx, tx, x.Bundle)
+	if err != nil {
+		return err
+	}
+	var m bundle.Manifest
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return fmt.Errorf("the manifest of bundle %s: %w", x.Bundle, err)
+	}
+	x.Name, x.Config = m.Experiment, m.Hash(m.Config)
+	n, pool, err := s.DB.Targets(ctx, tx, x.Target)
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return refuse(fmt.Errorf("there is no machine or pool %q; `krunctl join` on a machine adds it",
+			x.Target))
+	case n < x.Parts:
+		return refuse(fmt.Errorf("%s has %s, and %d are to share the experiment, each a part of it; "+
+			"submit it with --machines %d, or let more machines join", x.Target,
+			display.Count(int(n), "machine"), x.Parts, n))
+	}
+	x.ToPool = pool
+	return nil
 }
 
 // experiment answers with the state of an experiment.
