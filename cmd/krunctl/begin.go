@@ -21,6 +21,7 @@ import (
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/hub/api"
+	"krund/internal/joined"
 	"krund/internal/ship"
 	"krund/internal/summary"
 )
@@ -67,7 +68,7 @@ func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, all
 		return err
 	}
 	if a.uid == 0 {
-		err = errors.Join(bundle.Refused(cfg, allowed), a.ownName(cfg))
+		err = errors.Join(joined.Refused(cfg, allowed), a.ownName(cfg))
 	}
 	if err == nil {
 		err = a.ofHub(path, client.URL, n.Experiment)

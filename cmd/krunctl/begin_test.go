@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/bundle"
 	"krund/internal/durable"
 	"krund/internal/hub/api"
+	"krund/internal/joined"
 	"krund/internal/results"
 	"krund/internal/ship"
 )
@@ -23,7 +23,7 @@ import (
 func (h *aHub) machineOf(t *testing.T, name string, allow ...string) *app {
 	t.Helper()
 	a := shipTo(t, h.url, h.machines[name].Token)
-	hub := ship.Hub{URL: h.url, Token: h.machines[name].Token, Deadline: "5s", Allow: allow}
+	hub := joined.Hub{URL: h.url, Token: h.machines[name].Token, Deadline: "5s", Allow: allow}
 	if err := hub.Store(durable.OS(), a.hubFile); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestBeginRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := strings.TrimSpace(h.krunctl(t, "ann", "submit", toml, "--to", "lab1").stdout)
-	a := h.machineOf(t, "lab1", bundle.AllowNotify)
+	a := h.machineOf(t, "lab1", joined.AllowNotify)
 	a.uid = 0
 	code, _, stderr := runApp(a, "ship")
 	if code != exitError || !strings.Contains(stderr, `does not allow [hooks] ("hooks")`) {
@@ -202,22 +202,22 @@ func TestUnpackChecksTheHash(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	if _, err := ship.LoadHub(durable.OS(), a.hubFile); err != nil {
+	if _, err := joined.Load(durable.OS(), a.hubFile); err != nil {
 		t.Error(err)
 	}
 	unknown := "url = \"http://127.0.0.1:1\"\ntokn = \"x\"\n"
 	if err := os.WriteFile(a.hubFile, []byte(unknown), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ship.LoadHub(durable.OS(), a.hubFile); err == nil ||
+	if _, err := joined.Load(durable.OS(), a.hubFile); err == nil ||
 		!strings.Contains(err.Error(), "there is no key tokn") {
 		t.Errorf("%v", err)
 	}
-	if err := (ship.Hub{URL: h.url, Deadline: "5s", Allow: []string{"root"}}).Store(durable.OS(),
+	if err := (joined.Hub{URL: h.url, Deadline: "5s", Allow: []string{"root"}}).Store(durable.OS(),
 		a.hubFile); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ship.LoadHub(durable.OS(), a.hubFile); err == nil ||
+	if _, err := joined.Load(durable.OS(), a.hubFile); err == nil ||
 		!strings.Contains(err.Error(), `allow has "root"`) {
 		t.Errorf("%v", err)
 	}

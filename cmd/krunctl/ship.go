@@ -17,6 +17,7 @@ import (
 	"krund/internal/experiment"
 	"krund/internal/host"
 	"krund/internal/hub/api"
+	"krund/internal/joined"
 	"krund/internal/probe"
 	"krund/internal/ship"
 	"krund/internal/sysroot"
@@ -67,7 +68,7 @@ func shipCommand(a *app) *cobra.Command {
 
 // hub returns the client of this machine's hub, and a context that ends at its deadline.
 func (a *app) hub(ctx context.Context) (context.Context, context.CancelFunc, *api.Client, error) {
-	h, err := ship.LoadHub(a.fsys, a.hubFile)
+	h, err := joined.Load(a.fsys, a.hubFile)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -176,8 +177,8 @@ func (a *app) shipIdle(ctx context.Context) error {
 		return err
 	})
 	if err == nil && next != nil {
-		var h ship.Hub
-		if h, err = ship.LoadHub(a.fsys, a.hubFile); err == nil {
+		var h joined.Hub
+		if h, err = joined.Load(a.fsys, a.hubFile); err == nil {
 			err = a.begin(ctx, client, *next, h.Allow)
 		}
 	}

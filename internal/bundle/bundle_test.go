@@ -274,39 +274,6 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestRefused: the owner of a machine allows what root would do for another user.
-func TestRefused(t *testing.T) {
-	for lines, want := range map[string]string{
-		"":                                            "",
-		"[hooks]\nbefore = [[\"/bin/true\"]]":         AllowHooks,
-		"[hooks]\nafter = [[\"true\"]]":               AllowHooks,
-		"[notify]\nmail = [\"a@example.org\"]":        AllowNotify,
-		"[notify]\ncommand = [\"true\"]":              AllowNotify,
-		"[notify]\nwebhook = \"http://example.org/\"": AllowNotify,
-		"[boot]\nentry = \"rescue\"":                  AllowBoot,
-		"[controls]\nservices = { policy = \"apply\", stop = [\"ssh\"] }": AllowServices,
-		"[controls]\nnetwork = { policy = \"apply\", down = [\"eth0\"] }": AllowNetwork,
-		// sections of this machine count, too
-		"[machines.\"lab*\".hooks]\nbefore = [[\"/bin/true\"]]": AllowHooks,
-		"[machines.lab2.hooks]\nbefore = [[\"/bin/true\"]]":     "",
-	} {
-		cfg := parse(t, "/x.toml", text+lines+"\n")
-		err := Refused(cfg, nil)
-		if (err == nil) != (want == "") ||
-			err != nil && !strings.Contains(err.Error(), fmt.Sprintf("(%q)", want)) {
-			t.Errorf("%q: %v, want %q", lines, err, want)
-		}
-		if err := Refused(cfg, []string{want}); err != nil {
-			t.Errorf("%q is allowed: %v", want, err)
-		}
-	}
-	caller := strings.Replace(text, "[experiment]", "[experiment]\naccount = \"caller\"", 1)
-	err := Refused(parse(t, "/x.toml", caller), nil)
-	if err == nil || !strings.Contains(err.Error(), AllowCaller) {
-		t.Errorf("account = \"caller\": %v", err)
-	}
-}
-
 // FuzzUnpack: no bundle is unpacked outside of its directory, or makes a file that is not regular.
 func FuzzUnpack(f *testing.F) {
 	f.Add(forged(Manifest{Format: 1, Config: "x.toml", Files: []File{file("x.toml")}}, regular("x.toml")))
