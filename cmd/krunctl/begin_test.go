@@ -175,7 +175,8 @@ func TestBundleThatDoesNotArrive(t *testing.T) {
 	n := h.idle(t, "lab1")
 	client := *h.machines["lab1"]
 	client.HTTP = &http.Client{Transport: noBundles{}}
-	if err := h.machineOf(t, "lab1").begin(t.Context(), &client, *n, nil); !errors.Is(err, errFetch) {
+	err := h.machineOf(t, "lab1").begin(t.Context(), &client, *n, joined.Hub{})
+	if !errors.Is(err, errFetch) {
 		t.Errorf("%v", err)
 	}
 	if again := h.idle(t, "lab1"); again == nil || *again != *n {
@@ -192,12 +193,12 @@ func TestUnpackChecksTheHash(t *testing.T) {
 	a := h.machineOf(t, "lab1")
 	other := sha256.Sum256([]byte("other"))
 	n.Bundle = hex.EncodeToString(other[:])
-	if err := a.begin(t.Context(), h.machines["lab1"], *n, nil); err == nil {
+	if err := a.begin(t.Context(), h.machines["lab1"], *n, joined.Hub{}); err == nil {
 		t.Error("it was begun")
 	}
 	for _, id := range []string{"../x", "a/b", ""} {
 		next := api.Next{Experiment: id, Bundle: n.Bundle, Count: 1}
-		err := a.begin(t.Context(), h.machines["lab1"], next, nil)
+		err := a.begin(t.Context(), h.machines["lab1"], next, joined.Hub{})
 		if err == nil || !strings.Contains(err.Error(), "not valid") {
 			t.Errorf("%q: %v", id, err)
 		}

@@ -92,9 +92,11 @@ func (a *app) join(ctx context.Context, address string, o joinOptions) error {
 		a.talk("krunctl: %s takes the place of machine %s, seen last at %s; the former token has ended",
 			o.name, answer.ID, answer.Replaced)
 	}
-	h := joined.Hub{URL: client.URL, Token: answer.Token, Deadline: "30s"}
-	if known {
-		h.Allow, h.Deadline = before.Allow, cmp.Or(before.Deadline, h.Deadline) // the owner's decisions
+	h := joined.Hub{URL: client.URL, Token: answer.Token, Deadline: "30s",
+		MaxExecution: joined.DefaultExecution}
+	if known { // the owner's decisions
+		h.Allow, h.Deadline = before.Allow, cmp.Or(before.Deadline, h.Deadline)
+		h.MaxExecution = cmp.Or(before.MaxExecution, h.MaxExecution)
 	}
 	if err := h.Store(a.fsys, a.hubFile); err != nil {
 		return err

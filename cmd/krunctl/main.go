@@ -51,7 +51,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 				sysroot.New("/"))
 		},
 		hubFile:  joined.File,
-		state:    "/var/lib/krund",
+		state:    joined.StateDirectory,
 		runtime:  directory.RuntimeDirs(),
 		counters: msr.Probe,
 		measure:  proveHost,

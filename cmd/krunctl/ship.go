@@ -41,7 +41,9 @@ that the hub gives to this machine: it is unpacked below /var/lib/krund/hub and 
 Who may submit to the hub runs code here as the benchmark's account. What would make
 root do something is refused, unless hub.toml allows it by name, such as
 allow = ["hooks"]: hooks, notify (commands, mails, requests), boot (a boot entry),
-services and network (stopping them), caller (benchmarks as root).
+services and network (stopping them), caller (benchmarks as root). An execution of such
+an experiment may take two hours; max_execution = "8h" in hub.toml sets another limit,
+"none" removes it.
 
 FILES
   /etc/krund/hub.toml      the hub, this machine's token, and the deadline
@@ -179,7 +181,7 @@ func (a *app) shipIdle(ctx context.Context) error {
 	if err == nil && next != nil {
 		var h joined.Hub
 		if h, err = joined.Load(a.fsys, a.hubFile); err == nil {
-			err = a.begin(ctx, client, *next, h.Allow)
+			err = a.begin(ctx, client, *next, h)
 		}
 	}
 	return errors.Join(append(failed, err)...)

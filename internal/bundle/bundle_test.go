@@ -114,7 +114,7 @@ func TestBundle(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "id")
 	put(t, filepath.Join(dir+".tmp", "leftover"), "of a crash")
 	got, err := Unpack(bytes.NewReader(first), dir, func(text []byte) ([]byte, error) {
-		return WithShard(text, "lab1", 1, 3), nil
+		return config.WithShard(text, 1, 3), nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -28,6 +28,8 @@ type Hub struct {
 	Deadline string `toml:"deadline"` // how long a shipment may take, such as "30s"
 	// Allow names what experiments of the hub may make root do here: see AllowNames.
 	Allow []string `toml:"allow"`
+	// MaxExecution is how long an execution of such an experiment may take, such as "2h".
+	MaxExecution string `toml:"max_execution"`
 }
 
 // Limits of Hub.Deadline.
@@ -56,7 +58,11 @@ func Load(fsys durable.FS, path string) (Hub, error) {
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return h, fmt.Errorf("%s: there is no key %s; correct its name, or remove it", path, unknown[0])
 	}
-	if _, err := h.Limit(); err != nil {
+	_, err = h.Limit()
+	if err == nil {
+		_, err = h.Longest()
+	}
+	if err != nil {
 		return h, fmt.Errorf("%s: %w", path, err)
 	}
 	for _, name := range h.Allow {
@@ -90,6 +96,9 @@ func (h Hub) Store(fsys durable.FS, path string) error {
 			text += fmt.Sprintf("%q, ", name)
 		}
 		text += "] # what experiments of the hub may make root do: see krunctl ship --help\n"
+		if h.MaxExecution != "" {
+			text += fmt.Sprintf("max_execution = %q\n", h.MaxExecution)
+		}
 		err = durable.WriteFile(fsys, path, []byte(text), ownerReads)
 	}
 	if err != nil {
