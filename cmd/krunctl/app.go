@@ -1,15 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"krund/internal/analysis/warmup"
 	"krund/internal/config"
@@ -41,6 +45,8 @@ type app struct {
 	runtime        []string                                        // see directory.LockMachine
 
 	env func(string) string // os.Getenv
+	// asks on the terminal, and returns the line that was typed; false: there is no terminal
+	ask func(question string) (answer string, asked bool)
 
 	leftOut map[[2]string]bool // source and reason of each record that was left out
 	empty   []string           // sources without anything to analyze, and why
@@ -71,6 +77,31 @@ func (a *app) talk(format string, args ...any) {
 // reports at the end.
 func (a *app) print(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.stdout, format, args...)
+}
+
+// confirm asks whether to go on. Without a terminal the answer is yes, as scripts expect.
+func (a *app) confirm(question string) (bool, error) {
+	if out, ok := a.stdout.(*bufio.Writer); ok { // what the question is about
+		if err := out.Flush(); err != nil {
+			return false, fmt.Errorf("write the output: %w", err)
+		}
+	}
+	answer, asked := a.ask(question + " [y/N] ")
+	return !asked || slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))), nil
+}
+
+// asker returns app.ask for these files.
+func asker(stdin io.Reader, stdout, stderr io.Writer) func(string) (string, bool) {
+	return func(question string) (string, bool) {
+		for _, end := range []any{stdin, stdout} {
+			if f, ok := end.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+				return "", false
+			}
+		}
+		fmt.Fprint(stderr, question)
+		answer, _ := bufio.NewReader(stdin).ReadString('\n') // its end is no
+		return answer, true
+	}
 }
 
 // printJSON writes one document.

@@ -81,7 +81,7 @@ func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, hub
 		return a.shipOne(ctx, p.Directory, true) // the hub has not heard of its end
 	}
 	if a.uid == 0 {
-		return a.enable(ctx, path, unitOptions{start: true})
+		return a.enable(ctx, path, unitOptions{start: true, yes: true})
 	}
 	krund, err := krundPath()
 	if err != nil {

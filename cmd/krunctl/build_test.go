@@ -244,6 +244,7 @@ func krunctl(t *testing.T, args ...string) ran {
 	var stdout, stderr bytes.Buffer
 	a := &app{stdin: strings.NewReader(""), stderr: &stderr, now: func() time.Time { return testTime },
 		host: "bencher7", fsys: lax(), uid: 1000, counters: noCounters,
+		ask: func(string) (string, bool) { return "", false },
 		env: func(string) string { return "" }, hubFile: filepath.Join(t.TempDir(), "hub.toml"),
 		machine: func(ctx context.Context) *control.Machine {
 			return control.NewMachine(ctx, sysroot.New(captured+"intel-pstate-active"))

@@ -25,7 +25,9 @@ until nothing is outstanding: it installs the unit krund@NAME.service, an instan
 of krund's template, with a drop-in that names the configuration. It needs root.
 
 First it checks the configuration and all files that it names. Then it prints what
-will happen: how many reboots, for how long, what is stopped, and how to end it.
+will happen: when the machine restarts first, how many times, for how long, what is
+stopped, and how to end it. On a terminal it then asks, if the experiment restarts
+the machine; --yes answers.
 
 An experiment with reboots, or with a fresh account, needs the machine for itself:
 while one is enabled, another cannot be enabled.
@@ -46,7 +48,7 @@ FILES
 
 EXAMPLES
   krunctl enable warmup.toml
-  krunctl enable --start warmup.toml
+  krunctl enable --start --yes warmup.toml
   krunctl enable --root /mnt/image /srv/warmup.toml
 ` + exitHelp
 
@@ -63,8 +65,8 @@ EXAMPLES
 ` + exitHelp
 
 type unitOptions struct {
-	start, stop bool
-	root        string
+	start, stop, yes bool
+	root             string
 }
 
 func enableCommand(a *app) *cobra.Command {
@@ -75,6 +77,7 @@ func enableCommand(a *app) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return a.enable(contextOf(c), args[0], o) },
 	}
 	c.Flags().BoolVar(&o.start, "start", false, "start now, not at the next boot")
+	c.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	c.Flags().StringVar(&o.root, "root", "",
 		"install below this directory instead of /, and do not notify systemd")
 	return c
@@ -143,6 +146,13 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 			return err
 		}
 	}
+	a.announce(cfg, p, o)
+	if config.Restarts(cfg.Experiment.Reboot) && o.root == "" && !o.yes {
+		if ok, err := a.confirm("Continue?"); err != nil || !ok {
+			return errors.Join(err, errors.New("not enabled; nothing was changed"))
+		}
+	}
+	a.print("\n")
 	if err := a.forgetStop(cfg.Path); err != nil {
 		return err
 	}
@@ -158,7 +168,6 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 			return err
 		}
 	}
-	a.announce(cfg, p)
 	if o.start {
 		name := autostart.UnitName(cfg.Experiment.Name)
 		if err := a.systemctl(ctx, "start", "--no-block", name); err != nil {
@@ -216,15 +225,15 @@ func (a *app) forgetStop(path string) error {
 }
 
 // announce prints what will happen, and how to end it.
-func (a *app) announce(cfg *config.Config, p summary.Plan) {
+func (a *app) announce(cfg *config.Config, p summary.Plan, o unitOptions) {
 	left := p.SlotsTotal - p.Finished
-	a.print("\n")
 	a.line("what", "%s: %s of %s", p.Experiment, display.Count(left, "process execution"),
 		display.Count(len(p.Keys), "key"))
 	if config.Restarts(p.Reboot) {
 		a.line("reboots",
 			"this machine restarts before each of them, at most %d times, and logs out all users",
 			p.MaxReboots)
+		a.line("the first", "%s", a.firstRestart(cfg, p, o.start))
 	} else {
 		a.line("reboots", "none: all of them run after one boot")
 	}
@@ -252,6 +261,29 @@ func (a *app) announce(cfg *config.Config, p summary.Plan) {
 	}
 	a.line("watch", "krunctl status %s", display.ShellPath(p.Config))
 	a.line("stop", "krunctl disable --stop %s", display.ShellQuote(p.Experiment))
+}
+
+// firstRestart returns when krund restarts the machine for the first time. The boot in which it
+// makes the schedule has no process execution: it reads the base temperatures and restarts.
+func (a *app) firstRestart(cfg *config.Config, p summary.Plan, now bool) string {
+	f, err := directory.Open(a.fsys, p.Directory)
+	if err == nil {
+		_, err = a.fsys.Lstat(f.Schedule())
+	}
+	soon := "at once"
+	if wait := cfg.Temperature.BaseWait; wait > 0 {
+		soon = "after " + display.Duration(wait.Round(time.Second)) +
+			", when the base temperatures have been read"
+	}
+	switch begun := err == nil; {
+	case now && begun:
+		return "at once, or after the process execution that begins now"
+	case now:
+		return soon + "; the first process execution follows it"
+	case begun:
+		return "not before you restart the machine; that boot continues the experiment"
+	}
+	return "not before you restart the machine; that boot makes the schedule and restarts " + soon
 }
 
 func (a *app) disable(ctx context.Context, arg string, o unitOptions) error {

@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"krund/internal/control"
+	"krund/internal/sysroot"
 )
 
 // startable is an experiment whose files are there, and an image to install to.
@@ -37,6 +40,56 @@ func TestEnableAndDisable(t *testing.T) {
 	}
 	golden(t, "disable", krunctl(t, "disable", "--root", root, b.toml).text())
 	golden(t, "disable-again", krunctl(t, "disable", "--root", root, "test").text())
+}
+
+// TestEnableAsks: on a terminal, an experiment with reboots is enabled only after a yes, and
+// nothing changes before. It does not ask about an image.
+func TestEnableAsks(t *testing.T) {
+	b, root := startable(t)
+	b.must(os.RemoveAll(b.directory.Dir())) // a new experiment
+	var questions, calls []string
+	answer := ""
+	enable := func(args ...string) (int, string) {
+		var stdout, stderr bytes.Buffer
+		a := &app{stderr: &stderr, fsys: lax(), uid: 0, host: "bencher7",
+			machine: func(ctx context.Context) *control.Machine {
+				return control.NewMachine(ctx, sysroot.New(captured+"intel-pstate-active"))
+			},
+			ask: func(question string) (string, bool) {
+				questions = append(questions, stdout.String()+question)
+				return answer, true
+			},
+			systemctl: func(_ context.Context, args ...string) error {
+				calls = append(calls, strings.Join(args, " "))
+				return nil
+			}}
+		code := runIn(a, append([]string{"enable"}, args...), &stdout)
+		return code, stdout.String() + stderr.String()
+	}
+	for _, answer = range []string{"", "\n", "no\n", "yesterday\n"} {
+		questions = nil
+		code, out := enable("--start", b.toml)
+		if code != exitError || len(questions) != 1 || !strings.Contains(out, "nothing was changed") {
+			t.Fatalf("answer %q: exit %d, %d questions\n%s", answer, code, len(questions), out)
+		}
+		if q := questions[0]; !strings.HasSuffix(q, "Continue? [y/N] ") ||
+			!strings.Contains(q, "the first    after 30s, when the base temperatures have been read") {
+			t.Errorf("the question does not follow what it is about:\n%s", q)
+		}
+	}
+	if len(calls) > 0 {
+		t.Errorf("systemctl %q after a no", calls)
+	}
+	questions = nil
+	if code, out := enable("--root", root, b.toml); code != exitOK || len(questions) > 0 {
+		t.Errorf("an image: exit %d, questions %q\n%s", code, questions, out)
+	}
+	for _, yes := range []string{"y\n", "Y\n", "YES\n"} {
+		a := &app{stdout: &bytes.Buffer{}, ask: func(string) (string, bool) { return yes, true }}
+		if ok, err := a.confirm("Continue?"); !ok || err != nil {
+			t.Errorf("%q is not a yes, error %v", yes, err)
+		}
+	}
 }
 
 func TestEnableRefuses(t *testing.T) {

@@ -46,6 +46,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		uid:       os.Geteuid(),
 		systemctl: autostart.Systemctl,
 		env:       os.Getenv,
+		ask:       asker(stdin, stdout, stderr),
 		machine: func(ctx context.Context) *control.Machine {
 			return control.NewMachine(ctx,
 				sysroot.New("/"))

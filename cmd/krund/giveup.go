@@ -19,10 +19,6 @@ import (
 	"krund/internal/trust"
 )
 
-// unitVariable is set by krund's unit to the name of the unit. Without it, a person has started
-// krund.
-const unitVariable = "KRUND_UNIT"
-
 // giveUpTime bounds the work before krund ends.
 const giveUpTime = 2 * time.Minute
 
@@ -38,7 +34,7 @@ const giveUpTime = 2 * time.Minute
 func giveUp(ctx context.Context, o runOptions, cfg *config.Config, stderr io.Writer, err error) error {
 	_, home := caller()
 	a := unattended{
-		unit:    os.Getenv(unitVariable),
+		unit:    startingUnit(),
 		disable: autostart.DisableUnit,
 		send: func(ctx context.Context, cfg *config.Config, m command.Message) error {
 			return notifier(cfg, cfg.Experiment.Reboot, home).Send(ctx, m, cfg.Notify.MaxMails > 0)

@@ -62,6 +62,8 @@ Flags of check:
                     fail and what to do. No control is applied, no hook runs, and nothing is stored.
 
 With experiment.reboot other than "none", ` + "`krunctl enable NAME.toml`" + ` makes every boot start krund.
+A person cannot: on a machine that was not enabled for the experiment, run refuses it before
+anything is changed, and names --reboot none and --quick.
 
 Ctrl-C (SIGINT) or SIGTERM ends the running benchmark, makes its slot outstanding again, restores
 the machine and exits. A second one exits immediately; ` + "`krunctl restore`" + ` then restores the machine.
@@ -71,7 +73,7 @@ krund does nothing while an experiment is held: by the file hold in its director
 ` + "`krunctl stop`" + ` lets the running process execution finish and then ends the experiment.
 With boot.entry, krund runs only in boots of that boot loader entry (kernel argument krund.entry).
 
-If a unit started krund (KRUND_UNIT is set) and the experiment cannot be opened, krund disables the
+If a unit started krund (that of KRUND_UNIT) and the experiment cannot be opened, krund disables the
 unit, so that the next boots are ordinary ones, and sends one notification through [notify].
 
 Examples:
@@ -158,6 +160,7 @@ func status(err error, stderr io.Writer) int {
 	var mistakes config.Errors
 	var wrong usageError
 	var failed *failedError
+	var refused notEnabledError
 	switch {
 	case err == nil:
 		return exitOK
@@ -170,6 +173,9 @@ func status(err error, stderr io.Writer) int {
 		return exitUsage
 	case errors.As(err, &wrong):
 		fmt.Fprintln(stderr, "krund:", display.Clip(err.Error(), messageBytes))
+		return exitUsage
+	case errors.As(err, &refused):
+		fmt.Fprintln(stderr, "krund:", display.Plain(display.Clip(err.Error(), messageBytes)))
 		return exitUsage
 	case errors.As(err, &failed):
 		fmt.Fprintln(stderr, "krund:", err)

@@ -238,8 +238,11 @@ func prepare(ctx context.Context, o runOptions, stdout, stderr io.Writer) (prepa
 	p.reboot = cfg.Experiment.Reboot
 	if o.reboot != "" {
 		p.reboot = o.reboot
-		cfg = cfg.WithReboot(o.reboot)
 	}
+	if config.Restarts(p.reboot) && !startedByBoot() {
+		return p, notEnabled(o, cfg, p.reboot, os.Args[0])
+	}
+	cfg = cfg.WithReboot(p.reboot)
 	if err := cfg.Trusted(p.reboot); err != nil {
 		return p, err
 	}

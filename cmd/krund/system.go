@@ -37,8 +37,8 @@ func newSystem(
 ) (boot.System, func(), error) {
 	mode := p.reboot
 	if config.Restarts(mode) && os.Geteuid() != 0 {
-		return boot.System{}, nil, fmt.Errorf("experiment.reboot = %q needs root: run it as root, or "+
-			"without reboots by --reboot none", mode)
+		return boot.System{}, nil, fmt.Errorf("experiment.reboot = %q needs root; let krund's unit start it "+
+			"as root, which is its default", mode)
 	}
 	root := sysroot.New("/")
 	if why := autostart.Unavailable(mode, root); why != "" {

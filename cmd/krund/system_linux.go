@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/config"
+	"krund/internal/sysroot"
 )
 
 // syncDisks writes all buffered data to the disks, so that it is not written during a run.
@@ -31,6 +32,33 @@ func terminalWidth(file *os.File) int {
 // ready notifies systemd that krund is up (Type=notify). Without systemd it does nothing. A failed
 // notification is visible in systemctl status.
 func ready() { _, _ = daemon.SdNotify(true, daemon.SdNotifyReady) }
+
+// startingUnit returns the name of the unit that started krund; "" if a person did, who may have
+// its variable, too.
+func startingUnit() string {
+	if unit := os.Getenv(unitVariable); autostart.InUnit(unit, sysroot.New("/")) {
+		return unit
+	}
+	return ""
+}
+
+// startedByBoot reports whether krund was started because this machine is enabled for an
+// experiment, at boot or by `krunctl enable --start`.
+func startedByBoot() bool { return startingUnit() != "" }
+
+// enabling returns the command that enables the experiment in file on this machine, and what it
+// does. krunctl is what a person types for that program.
+func enabling(krunctl, file string) (command, what string) {
+	what = "measure with restarts at every boot; it says when the first one comes"
+	if !autostart.HasSystemd(sysroot.New("/")) {
+		what = "on a machine that systemd has booted, unlike this one: " + what
+	}
+	command = krunctl + " enable " + file
+	if os.Geteuid() != 0 {
+		command = "sudo " + command
+	}
+	return command, what
+}
 
 // disableUnit returns a function that disables the experiment's unit, if there is one, so that the
 // next boots are ordinary ones.

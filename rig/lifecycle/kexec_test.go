@@ -93,9 +93,12 @@ func TestSoftRebootIsRefused(t *testing.T) {
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitRunning()
-	out, status := m.Try("krund run " + rig.ExperimentHome + "/" + name + ".toml 2>&1")
-	if status == 0 || !strings.Contains(out, "soft reboots came with version 254") {
-		t.Errorf("status %d:\n%s", status, out)
+	m.Sh("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
+	if ended := m.RunToEnd(rig.UnitOf(name), 0); ended.Result != "exit-code" {
+		t.Errorf("krund ended with %+v, want an exit status", ended)
+	}
+	if out := m.Log(name); !strings.Contains(out, "soft reboots came with version 254") {
+		t.Errorf("the log:\n%s", out)
 	}
 	m.Shutdown()
 }

@@ -1,0 +1,99 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"krund/internal/config"
+)
+
+// TestNothingRestartsAMachineThatIsNotEnabled: krund refuses reboots when a person started it, even
+// with the variable of its unit, and writes nothing. The commands that it names instead work. It
+// runs as nobody, who cannot restart this machine whatever krund does; rig/lifecycle does the same
+// as root.
+func TestNothingRestartsAMachineThatIsNotEnabled(t *testing.T) {
+	e := newExperiment(t)
+	e.c("good", good)
+	e.write("test.toml", strings.Replace(e.config(), `reboot = "none"`, `reboot = "hardware"`, 1))
+	for dir := e.dir; dir != "/" && dir != os.TempDir(); dir = filepath.Dir(dir) {
+		e.must(os.Chmod(dir, 0o777)) //nolint:gosec // for nobody
+	}
+	e.must(os.Chmod(scratch, 0o755)) //nolint:gosec // for nobody
+	program := filepath.Join(scratch, "prefix/bin/krund")
+	asNobody := func(args ...string) (int, string) {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), program, args...)
+		c.Env = append(os.Environ(), unitVariable+"=krund@test.service")
+		if os.Geteuid() == 0 {
+			const nobody = 65534
+			c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		}
+		out, err := c.CombinedOutput()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		return c.ProcessState.ExitCode(), string(out)
+	}
+	path := filepath.Join(e.dir, "test.toml")
+	code, out := asNobody("run", path)
+	if code != exitUsage {
+		t.Errorf("status %d, want %d", code, exitUsage)
+	}
+	for _, want := range []string{`reboot = "hardware" restarts this machine before each of`,
+		" run --reboot none " + path + " ", " run --quick " + path + " ", "krunctl enable " + path + " "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if _, err := os.Lstat(e.directory); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is %s: %v", e.directory, err)
+	}
+	if code, out = asNobody("run", "--reboot", "soft", path); code != exitUsage ||
+		!strings.Contains(out, `with reboot = "soft" in the file`) {
+		t.Errorf("--reboot soft: status %d\n%s", code, out)
+	}
+	tried := 0
+	for line := range strings.Lines(out) {
+		command, _, _ := strings.Cut(strings.TrimSpace(line), " # ")
+		args := strings.Fields(command)
+		if len(args) == 0 || args[0] != program {
+			continue
+		}
+		tried++
+		if code, out := asNobody(args[1:]...); code != exitOK {
+			t.Errorf("%s: status %d\n%s", command, code, out)
+		}
+	}
+	if tried != 2 {
+		t.Errorf("%d commands of krund are named, want 2:\n%s", tried, out)
+	}
+}
+
+// TestNotEnabled: the commands keep the directory that was given, and status prints them.
+func TestNotEnabled(t *testing.T) {
+	cfg, err := config.Parse("/x/test.toml", []byte(strings.Replace(giveUpText, `"none"`, `"hardware"`, 1)),
+		"lab1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	code := status(notEnabled(runOptions{path: "/x/test.toml", directory: "/y/other.krun"}, cfg, "hardware",
+		"krund"), &stderr)
+	for _, want := range []string{"krund: nothing was started",
+		"\n  krund run --reboot none --directory /y/other.krun /x/test.toml ",
+		"\n  krund run --quick /x/test.toml ", "krunctl enable /x/test.toml "} {
+		if code != exitUsage || !strings.Contains(stderr.String(), want) {
+			t.Errorf("status %d, no %q in\n%s", code, want, stderr.String())
+		}
+	}
+}

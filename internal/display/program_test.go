@@ -1,0 +1,40 @@
+package display_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"krund/internal/display"
+)
+
+func TestProgram(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, file := range []string{"build/bin/krunctl", "usr/bin/krunctl", "a b/krunctl"} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ arg0, path, want string }{
+		{"build/bin/krund", "/nowhere", "build/bin/krunctl"},
+		{"./build/bin/krund", here + "/usr/bin", "./build/bin/krunctl"}, // another one is installed
+		{here + "/usr/bin/krund", here + "/usr/bin", "krunctl"},         // as the unit starts it
+		{"krund", here + "/usr/bin", "krunctl"},
+		{"krund", "/nowhere", "krunctl"},
+		{"a b/krund", "/nowhere", "'a b/krunctl'"},
+		{"elsewhere/krund", "/nowhere", "krunctl"},
+		{"", "/nowhere", "krunctl"},
+	} {
+		t.Setenv("PATH", test.path)
+		if got := display.Program(test.arg0, "krunctl"); got != test.want {
+			t.Errorf("%q in PATH %q: %s, want %s", test.arg0, test.path, got, test.want)
+		}
+	}
+}

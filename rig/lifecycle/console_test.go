@@ -1,0 +1,70 @@
+package lifecycle
+
+import (
+	"strings"
+	"testing"
+
+	"krund/rig"
+)
+
+const config = rig.ExperimentHome + "/" + name + ".toml"
+
+// onTerminal is a command of the guest with a pseudo terminal, on which answers is typed.
+func onTerminal(answers, command string) string {
+	return "printf '" + answers + "' | script -qec '" + command + "' /dev/null"
+}
+
+// TestRunOnAConsoleRestartsNothing: root runs an experiment with reboots on a terminal, as its file
+// is and with each kind of restart, and with the variable of krund's unit in the environment. The
+// machine stays on, and nothing on it changes. krunctl enable says when it would restart, and asks:
+// after a no everything is as before, after a yes the machine restarts, and goes on in the next
+// boot.
+func TestRunOnAConsoleRestartsNothing(t *testing.T) {
+	var files rig.Payload
+	files.Experiment(name, quick)
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	const state = settings + "; cat /proc/sys/kernel/random/boot_id; find /srv/krund -maxdepth 1; " +
+		"find /etc/systemd /run/krund 2>&1 | sort\n" + belongings
+	before := m.Sh(state)
+	unchanged := func(after string) {
+		t.Helper()
+		if now := m.Sh(state); now != before {
+			t.Errorf("%s changed the machine.\nbefore:\n%s\nafter:\n%s", after, before, now)
+		}
+	}
+	for _, flags := range []string{"", "--reboot hardware ", "--reboot kexec ", "--reboot soft "} {
+		for _, variable := range []string{"", "KRUND_UNIT=" + rig.UnitOf(name) + " "} {
+			command := variable + "krund run " + flags + config
+			out, status := m.Try(onTerminal("", command))
+			for _, want := range []string{"nothing was started", "restarts this machine before each of 8",
+				"krund run --reboot none " + config, "krund run --quick " + config,
+				"krunctl enable " + config} {
+				if status != 2 || !strings.Contains(out, want) {
+					t.Fatalf("%s: status %d, want 2 and %q:\n%s", command, status, want, out)
+				}
+			}
+		}
+	}
+	unchanged("krund run")
+	enable := "krunctl enable --start " + config
+	out, status := m.Try(onTerminal(`no\n`, enable))
+	if status != 1 || !strings.Contains(out, "nothing was changed") ||
+		!strings.Contains(out, "the first    at once") {
+		t.Errorf("%s: status %d:\n%s", enable, status, out)
+	}
+	unchanged(enable + " and a no")
+	m.Send(onTerminal(`y\n`, enable))
+	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
+		t.Fatalf("off by %q, want a reboot", off.Reason)
+	}
+	m.PowerOn()
+	if off, ended := m.WaitOffOrEnded(rig.UnitOf(name)); ended || off.Reason != rig.OffRebooted {
+		t.Fatalf("off by %q, ended %v; want a reboot after an execution", off.Reason, ended)
+	}
+	if e := m.Experiment(directory); len(e.Records) != 1 {
+		t.Errorf("%d records after a boot, want 1", len(e.Records))
+	}
+}
