@@ -56,7 +56,8 @@ func TestBashCompletesKrund(t *testing.T) {
 	}
 	for line, want := range map[string]string{
 		"krund ": "run check census version help", "krund c": "check census",
-		"krund run --re": "--reboot", "krund run --reboot h": "hardware", "krund check --": "--json --try",
+		"krund run --re": "--reboot", "krund run --reboot h": "hardware",
+		"krund check --": "--reboot --quick --json --try", "krund check --reboot n": "none",
 	} {
 		script := `. completions/krund.bash; COMP_WORDS=($1); [[ $1 == *" " ]] && COMP_WORDS+=("")
 COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _krund; echo "${COMPREPLY[*]}"`

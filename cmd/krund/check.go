@@ -6,7 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"krund/internal/config"
 	"krund/internal/config/setting"
@@ -30,10 +33,12 @@ type checkJSON struct {
 	Config     string            `json:"config"`
 	ConfigHash string            `json:"config_hash"`
 	Host       string            `json:"host"`
+	Reboot     string            `json:"reboot"` // of the run that was judged
 	Keys       int               `json:"keys"`
 	Slots      int               `json:"slots"`
 	Limits     limitsJSON        `json:"limits"`
 	Fit        bool              `json:"fit"`
+	Instead    string            `json:"instead"` // how to measure on a machine that is not fit; "" if unknown
 	Notes      []string          `json:"notes"`
 	Findings   []setting.Finding `json:"findings"`
 	// of --try; null without it
@@ -85,22 +90,45 @@ func alike(ctx context.Context, cfg *config.Config, in pexec.Installed) []string
 	return notes
 }
 
-// check is `krund check`: it checks the configuration with all its files, and every setting of the
-// machine. It changes nothing. With --try it also runs one iteration of each key.
-func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// checkOptions are the flags of `krund check`.
+type checkOptions struct {
+	path   string // of the configuration, absolute
+	reboot string // as for run
+	quick  bool
+	json   bool
+	try    bool
+}
+
+func parseCheck(args []string) (o checkOptions, err error) {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	asJSON := flags.Bool("json", false, "")
-	try := flags.Bool("try", false, "")
-	path, err := parseWithFile(flags, args)
+	flags.StringVar(&o.reboot, "reboot", "", "")
+	flags.BoolVar(&o.quick, "quick", false, "")
+	flags.BoolVar(&o.json, "json", false, "")
+	flags.BoolVar(&o.try, "try", false, "")
+	if o.path, err = parseWithFile(flags, args); err != nil {
+		return o, err
+	}
+	o.reboot, err = restartsBy(o.reboot, o.quick)
+	return o, err
+}
+
+// check is `krund check`: it checks the configuration with all its files, and every setting of the
+// machine that the run needs. It changes nothing. With --try it also runs one iteration of each
+// key.
+func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parseCheck(args)
 	if err != nil {
 		return err
 	}
-	cfg, err := loadConfig(path, false, false)
+	cfg, err := loadConfig(o.path, false, o.quick)
 	if err != nil {
 		return err
 	}
-	installed, err := findInstalled(directory.For(path))
+	if o.reboot != "" {
+		cfg = cfg.WithReboot(o.reboot)
+	}
+	installed, err := findInstalled(directory.For(o.path))
 	if err == nil {
 		err = runnersInstalled(cfg, installed)
 	}
@@ -112,30 +140,35 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := watched.CheckWatcher(cfg); err != nil {
 		return err
 	}
-	w := doctor.Of(cfg, cfg.Experiment.Reboot)
-	table := setting.Table{Findings: doctor.Look(ctx, control.NewMachine(ctx, sysroot.New("/")), w,
-		msr.Probe)}
+	look := func(reboot string) setting.Table {
+		return setting.Table{Findings: doctor.Look(ctx, control.NewMachine(ctx, sysroot.New("/")),
+			doctor.Of(cfg, reboot), msr.Probe)}
+	}
+	table := look(cfg.Experiment.Reboot)
 	out := checkJSON{
-		Format: checkFormat, Experiment: cfg.Experiment.Name, Config: path, ConfigHash: cfg.Hash,
-		Host: cfg.Hostname,
+		Format: checkFormat, Experiment: cfg.Experiment.Name, Config: o.path, ConfigHash: cfg.Hash,
+		Host: cfg.Hostname, Reboot: cfg.Experiment.Reboot,
 		Keys: len(cfg.Keys()), Slots: cfg.Slots(), Limits: limitsOf(cfg.Limits), Fit: !table.Fails(),
 		Notes: alike(ctx, cfg, installed), Findings: table.Findings,
 	}
-	if !*asJSON {
-		if err := printCheck(stdout, newScreen(stdout).columns(), cfg, out.Notes, table); err != nil {
+	if !out.Fit {
+		out.Instead = insteadOf(o, cfg, look(config.RebootNone), os.Args[0])
+	}
+	if !o.json {
+		if err := printCheck(stdout, newScreen(stdout).columns(), cfg, out, table); err != nil {
 			return err
 		}
 	}
 	ok := out.Fit
-	if *try {
+	if o.try {
 		out.Tried = []rehearsal.Result{}
-		if !*asJSON {
+		if !o.json {
 			fmt.Fprint(stdout, "\none iteration of each key, with its limits, account and libraries:\n")
 		}
 		err := tryKeys(ctx, cfg, stderr, func(r rehearsal.Result) {
 			ok = ok && r.OK
 			out.Tried = append(out.Tried, r)
-			if !*asJSON {
+			if !o.json {
 				printRehearsal(stdout, newScreen(stdout).columns(), r)
 			}
 		})
@@ -143,7 +176,7 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	if *asJSON {
+	if o.json {
 		to := json.NewEncoder(stdout)
 		to.SetIndent("", "  ")
 		if err := to.Encode(out); err != nil {
@@ -156,13 +189,46 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
+// insteadOf returns how this machine can measure although it is not fit for what was asked;
+// without is what a run without reboots would find. It returns "" if that lacks more than settings.
+func insteadOf(o checkOptions, cfg *config.Config, without setting.Table, arg0 string) string {
+	var demands []string
+	for _, problem := range setting.Problems(without.Findings) {
+		isSetting := func(d setting.Demand) bool { return d.Name == problem.Control }
+		if !slices.ContainsFunc(cfg.Controls, isSetting) {
+			return "" // such as an interpreter; the table says what to do
+		}
+		demands = append(demands, problem.Control+` = "warn"`)
+	}
+	flag := "--reboot none"
+	if o.quick {
+		flag = "--quick"
+	}
+	run := fmt.Sprintf("%s run %s %s", display.Program(arg0, "krund"), flag, display.ShellPath(o.path))
+	if len(demands) == 0 {
+		return run
+	}
+	return "set " + strings.Join(demands, ", ") + " in [controls], then " + run
+}
+
 // printCheck prints for people what the configuration plans and what the machine is like.
-func printCheck(w io.Writer, width int, cfg *config.Config, notes []string, table setting.Table) error {
-	first := fmt.Sprintf("%s: %d process executions of %d keys; limits: %s", cfg.Experiment.Name,
-		cfg.Slots(), len(cfg.Keys()), limitsText(cfg.Limits))
+func printCheck(w io.Writer, width int, cfg *config.Config, out checkJSON, table setting.Table) error {
+	restarts := "without reboots"
+	if config.Restarts(out.Reboot) {
+		restarts = fmt.Sprintf("each after a restart (%s)", out.Reboot)
+	}
+	first := fmt.Sprintf("%s: %s of %s, %s; limits: %s", cfg.Experiment.Name,
+		display.Count(cfg.Slots(), "process execution"), display.Count(len(cfg.Keys()), "key"), restarts,
+		limitsText(cfg.Limits))
 	fmt.Fprintf(w, "%s\n\n", display.Wrap(first, width, "  "))
-	for _, note := range notes {
+	for _, note := range out.Notes {
 		fmt.Fprintf(w, "%s\n\n", display.Wrap("note: "+display.Terminal(note), width, "  "))
 	}
-	return table.Print(w, width)
+	if err := table.Print(w, width); err != nil {
+		return err
+	}
+	if out.Instead != "" { // one line, to be copied
+		fmt.Fprintf(w, "measure here without control: %s\n", out.Instead)
+	}
+	return nil
 }

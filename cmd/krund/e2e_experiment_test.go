@@ -345,8 +345,8 @@ func TestCheck(t *testing.T) {
 		e := newExperiment(t)
 		e.c("good", good)
 		path := e.write("test.toml", e.config())
-		startKrund(t, prefix, "check", path).wait().want(t, exitOK, "test: 1 process executions of 1 keys",
-			"processes 4096", "fit to measure")
+		startKrund(t, prefix, "check", path).wait().want(t, exitOK, "test: 1 process execution of 1 key, "+
+			"without reboots", "processes 4096", "fit to measure")
 		out := startKrund(t, prefix, "check", "--json", path).wait()
 		out.want(t, exitOK)
 		var table checkJSON
@@ -360,6 +360,45 @@ func TestCheck(t *testing.T) {
 			t.Error("the directory was created")
 		}
 	})
+	t.Run("of a run without reboots", func(t *testing.T) {
+		t.Parallel()
+		e := newExperiment(t)
+		e.c("good", good)
+		// as most files are: with reboots, and what they require by default
+		text := strings.Replace(e.config(), `reboot = "none"`, `reboot = "hardware"`, 1)
+		before, _, _ := strings.Cut(text, "[controls]")
+		path := e.write("test.toml", before)
+		for _, test := range []struct {
+			flags        []string
+			name, reboot string
+			fit          bool // on every machine; otherwise only on some
+		}{
+			{nil, "test", "hardware", false},
+			{[]string{"--reboot", "kexec"}, "test", "kexec", false},
+			{[]string{"--reboot", "none"}, "test", "none", true},
+			{[]string{"--quick"}, "test-quick", "none", true},
+		} {
+			out := startKrund(t, prefix, append([]string{"check", "--json", path}, test.flags...)...).wait()
+			var table checkJSON
+			if err := json.Unmarshal([]byte(out.stdout), &table); err != nil {
+				t.Fatalf("%q: %v: %s", test.flags, err, out.stderr)
+			}
+			instead := ""
+			if !table.Fit {
+				instead = filepath.Join(prefix, "bin/krund") + " run --reboot none " + path
+			}
+			if table.Experiment != test.name || table.Reboot != test.reboot || test.fit && !table.Fit ||
+				table.Instead != instead {
+				t.Errorf("%q: %s, reboot %s, fit %t, instead %q, want %q", test.flags, table.Experiment,
+					table.Reboot, table.Fit, table.Instead, instead)
+			}
+		}
+		startKrund(t, prefix, "check", "--quick", "--reboot", "soft", path).wait().want(t, exitUsage,
+			"--quick runs without reboots")
+		if _, err := os.Lstat(e.directory); err == nil {
+			t.Error("the directory was created")
+		}
+	})
 	t.Run("unfit", func(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
@@ -367,7 +406,8 @@ func TestCheck(t *testing.T) {
 		text := strings.Replace(e.config(), "temperature = \"off\"", `temperature = "require"`, 1)
 		text = strings.Replace(text, "base_wait", "sensors = [\"no-such-sensor\"]\nbase_wait", 1)
 		path := e.write("test.toml", text)
-		startKrund(t, prefix, "check", path).wait().want(t, exitError, "temperature")
+		startKrund(t, prefix, "check", path).wait().want(t, exitError, "NOT fit to measure: temperature\n",
+			`measure here without control: set temperature = "warn" in [controls], then `)
 	})
 	t.Run("missing benchmark", func(t *testing.T) {
 		t.Parallel()

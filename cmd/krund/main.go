@@ -32,8 +32,7 @@ const usage = `krund runs experiments that measure how programs warm up.
 
 Usage:
   krund run [flags] NAME.toml   start or continue the experiment
-  krund check [--json] [--try] NAME.toml
-                                check the configuration and the machine, change nothing
+  krund check [flags] NAME.toml check the configuration and the machine, change nothing
   krund census [--time 10s] [--cpus LIST] NAME.toml
                                 measure what disturbs the benchmarks' processors, with the settings
                                 that the file applies; print JSON. krunctl noise runs it
@@ -56,6 +55,9 @@ Flags of run:
   --verbose         also print debugging messages
 
 Flags of check:
+  --reboot MODE, --quick
+                    judge a run with these flags: without reboots, what only the defaults require
+                    is no more than a warning
   --json            print JSON
   --try             also run one iteration of each key, with its limits, account and libraries,
                     linked anew by experiment.relink, at most a minute each, and print what would

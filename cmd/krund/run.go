@@ -51,18 +51,11 @@ func parseRun(args []string) (runOptions, error) {
 	if err != nil {
 		return o, err
 	}
-	if o.reboot != "" && !slices.Contains(config.RebootModes(), o.reboot) {
-		return o, usageError{fmt.Sprintf("--reboot must be one of %s, not %q",
-			strings.Join(config.RebootModes(), ", "), o.reboot)}
+	if o.reboot, err = restartsBy(o.reboot, o.quick); err != nil {
+		return o, err
 	}
 	flags.Visit(func(f *flag.Flag) { o.former = o.former || f.Name == "folder" })
 	o.path = path
-	if o.quick && o.reboot != "" && config.Restarts(o.reboot) {
-		return o, usageError{"--quick runs without reboots; omit --reboot " + o.reboot}
-	}
-	if o.quick {
-		o.reboot = config.RebootNone
-	}
 	if o.directory == "" {
 		o.directory = directory.For(path)
 		if o.quick {
@@ -71,6 +64,21 @@ func parseRun(args []string) (runOptions, error) {
 	}
 	o.directory, err = directory.Absolute(o.directory)
 	return o, err
+}
+
+// restartsBy returns the reboot mode that the flags --reboot and --quick of run and check ask for;
+// "" for that of the configuration.
+func restartsBy(reboot string, quick bool) (string, error) {
+	switch {
+	case reboot != "" && !slices.Contains(config.RebootModes(), reboot):
+		return "", usageError{fmt.Sprintf("--reboot must be one of %s, not %q",
+			strings.Join(config.RebootModes(), ", "), reboot)}
+	case quick && reboot != "" && config.Restarts(reboot):
+		return "", usageError{"--quick runs without reboots; omit --reboot " + reboot}
+	case quick:
+		return config.RebootNone, nil
+	}
+	return reboot, nil
 }
 
 // parseWithFile parses flags that may stand before and after the one file, and returns the file's

@@ -14,7 +14,7 @@ _krund() {
 	elif [[ $word == -* ]]; then
 		case ${COMP_WORDS[1]} in
 		run) words="--directory --reboot --quick --dry-run --quiet --verbose" ;;
-		check) words="--json --try" ;;
+		check) words="--reboot --quick --json --try" ;;
 		census) words="--time --cpus" ;;
 		esac
 	else

@@ -23,7 +23,8 @@ _krund() {
 			'--quick[try the whole experiment without waits]' '--dry-run[print what would run]' \
 			'--quiet[print only errors]' '--verbose[print debugging messages]' ;;
 	check)
-		_arguments "$file" '--json[print JSON]' '--try[run one iteration of each key]' ;;
+		_arguments "$file" '--reboot[judge a run with these restarts]:mode:(hardware kexec soft none)' \
+			'--quick[judge a quick run]' '--json[print JSON]' '--try[run one iteration of each key]' ;;
 	census)
 		_arguments "$file" '--time[duration]:duration:' '--cpus[list of CPUs]:CPUs:' ;;
 	esac

@@ -19,19 +19,22 @@ type Table struct {
 // Fails reports whether a required setting or reading is not as wanted.
 func (t Table) Fails() bool { return slices.ContainsFunc(t.Findings, Finding.Fails) }
 
-// Problems returns one Problem for each finding that forbids measuring.
-func (t Table) Problems() []Problem { return Problems(t.Findings) }
-
 // widest bounds the columns of found and wanted values, in characters; longer ones push what
 // follows to the right.
 const widest = 36
 
-// Print writes a row for each finding: name, policy, status, found, wanted. Below it come the
-// detail and, unless all is well, why it matters and how to fix it. All is broken to fit a terminal
-// of width columns; 0 breaks nothing. The last line is a summary.
+// Print writes the verdict, and a row for each finding: name, policy, status, found, wanted. The
+// problems come first, with the detail, why it matters and how to fix it; then what is not as
+// wanted, with the detail and the fix; then what is well. Settings that are ignored are only named.
+// All is broken to fit a terminal of width columns; 0 breaks nothing. The last line is a summary.
 func (t Table) Print(w io.Writer, width int) error {
+	shown := slices.Clone(t.Findings)
+	slices.SortStableFunc(shown, func(a, b Finding) int { return a.rank() - b.rank() })
+	ignored := slices.IndexFunc(append(shown, Finding{Status: StatusOff}),
+		func(f Finding) bool { return f.Status == StatusOff })
+	shown, off := shown[:ignored], shown[ignored:]
 	rows := [][]string{{"control", "policy", "status", "found", "wanted"}}
-	for _, f := range t.Findings {
+	for _, f := range shown {
 		rows = append(rows, []string{f.Name, string(f.Policy),
 			strings.ReplaceAll(string(f.Status), "_", " "), or(f.Found, "-"), or(f.Wanted, "-")})
 	}
@@ -45,15 +48,43 @@ func (t Table) Print(w io.Writer, width int) error {
 		fit(widths, width)
 	}
 	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", display.Wrap(t.answer(), width, "  "))
 	for i, row := range rows {
 		writeRow(&b, row, widths, width > 0)
 		if i > 0 {
-			t.Findings[i-1].writeRemarks(&b, widths[0], width)
+			shown[i-1].writeRemarks(&b, widths[0], width)
 		}
 	}
-	fmt.Fprintf(&b, "\n%s\n", t.summary())
+	if len(off) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", display.Wrap("ignored (off): "+names(off), width, "  "))
+	}
+	fmt.Fprintf(&b, "\n%s\n", display.Wrap(t.summary(), width, "  "))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// rank is the place of a finding in the table: problems, what is not as wanted, what will be set,
+// what is well, and what is ignored.
+func (f Finding) rank() int {
+	switch {
+	case f.Fails():
+		return 0
+	case !f.Status.fit():
+		return 1
+	case f.Status == StatusWillSet:
+		return 2
+	case f.Status == StatusOff:
+		return 4
+	}
+	return 3
+}
+
+func names(list []Finding) string {
+	all := make([]string, len(list))
+	for i, f := range list {
+		all[i] = f.Name
+	}
+	return strings.Join(all, ", ")
 }
 
 func or(text, instead string) string {
@@ -111,11 +142,30 @@ func (f Finding) writeRemarks(b *strings.Builder, indent, width int) {
 		}
 	}
 	remark("note", f.Detail)
-	if f.Status == StatusOK || f.Status == StatusSet || f.Status == StatusOff {
+	if f.Status.fit() {
 		return
 	}
-	remark("why", f.Why)
+	if f.Fails() || f.Fix == "" {
+		remark("why", f.Why)
+	}
 	remark("fix", f.Fix)
+}
+
+// failing returns the findings that forbid measuring.
+func (t Table) failing() []Finding {
+	return slices.DeleteFunc(slices.Clone(t.Findings), func(f Finding) bool { return !f.Fails() })
+}
+
+// answer is the verdict, with what it is about.
+func (t Table) answer() string {
+	if list := t.failing(); len(list) > 0 {
+		return "NOT fit to measure: " + names(list)
+	}
+	other := slices.DeleteFunc(slices.Clone(t.Findings), func(f Finding) bool { return f.Status.fit() })
+	if len(other) > 0 {
+		return "fit to measure; not as wanted, but not required: " + names(other)
+	}
+	return "fit to measure"
 }
 
 // summary counts the findings by status.
@@ -132,7 +182,7 @@ func (t Table) summary() string {
 		}
 	}
 	verdict := "fit to measure"
-	if n := len(t.Problems()); n > 0 {
+	if n := len(t.failing()); n > 0 {
 		verdict = fmt.Sprintf("NOT fit to measure: %d required", n)
 	}
 	return strings.Join(append(parts, verdict), ", ")

@@ -33,23 +33,71 @@ func TestTableOnATerminal(t *testing.T) {
 
 // TestCellsOnATerminal: what was found and wanted is wrapped within its columns.
 func TestCellsOnATerminal(t *testing.T) {
-	table := Table{[]Finding{{Name: "caches", Policy: Off, Status: StatusOff,
+	table := Table{[]Finding{{Name: "caches", Policy: Apply, Status: StatusWillSet,
 		Found: "as the last program left them", Wanted: "empty caches, compact memory"},
 		{Name: "frequency", Policy: Warn, Status: StatusOK, Found: "performance", Wanted: "performance"}}}
 	for width, want := range map[int]string{
-		0: "caches     off     off     as the last program left them  empty caches, compact memory\n" +
-			"frequency  warn    ok      performance                    performance\n",
-		80: "caches     off     off     as the last program left   empty caches, compact\n" +
-			"                           them                       memory\n" +
-			"frequency  warn    ok      performance                performance\n",
+		0: "caches     apply   will set  as the last program left them  empty caches, compact memory\n" +
+			"frequency  warn    ok        performance                    performance\n",
+		80: "caches     apply   will set  as the last program left  empty caches, compact\n" +
+			"                             them                      memory\n" +
+			"frequency  warn    ok        performance               performance\n",
 	} {
 		var b strings.Builder
 		if err := table.Print(&b, width); err != nil {
 			t.Fatal(err)
 		}
-		_, rows, _ := strings.Cut(b.String(), "\n")
+		_, rows, _ := strings.Cut(b.String(), "wanted\n")
 		if rows, _, _ = strings.Cut(rows, "\n\n"); rows+"\n" != want {
 			t.Errorf("width %d:\n%s\nwant\n%s", width, rows, want)
+		}
+	}
+}
+
+// TestProblemsFirst: the verdict and the problems with all that is known come first, then what is
+// only not as wanted; what is ignored is only named.
+func TestProblemsFirst(t *testing.T) {
+	why, fix := "it matters", "do it"
+	table := Table{[]Finding{
+		{Name: "off1", Policy: Off, Status: StatusOff, Found: "x", Wanted: "y", Detail: "unseen"},
+		{Name: "fine", Policy: Require, Status: StatusOK, Found: "1", Wanted: "1", Why: why,
+			Detail: "by itself"},
+		{Name: "set", Policy: Apply, Status: StatusWillSet, Found: "0", Wanted: "1", Why: why, Fix: fix},
+		{Name: "warned", Policy: Warn, Status: StatusDiffers, Found: "0", Wanted: "1", Why: why, Fix: fix},
+		{Name: "vague", Policy: Apply, Status: StatusCannot, Found: "0", Wanted: "1", Why: why},
+		{Name: "broken", Policy: Require, Status: StatusCannot, Found: "0", Wanted: "1", Why: why, Fix: fix},
+		{Name: "off2", Policy: Off, Status: StatusOff},
+	}}
+	const want = `NOT fit to measure: broken
+
+control  policy   status    found  wanted
+broken   require  cannot    0      1
+         why  it matters
+         fix  do it
+warned   warn     differs   0      1
+         fix  do it
+vague    apply    cannot    0      1
+         why  it matters
+set      apply    will set  0      1
+fine     require  ok        1      1
+         note by itself
+
+ignored (off): off1, off2
+
+1 ok, 1 will set, 1 differs, 2 cannot, 2 off, NOT fit to measure: 1 required
+`
+	var b strings.Builder
+	if err := table.Print(&b, 0); err != nil || b.String() != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, b.String(), want)
+	}
+	for n, want := range map[int]string{ // of the findings
+		5: "fit to measure; not as wanted, but not required: warned, vague\n",
+		3: "fit to measure\n",
+	} {
+		b.Reset()
+		err := (Table{table.Findings[:n]}).Print(&b, 0)
+		if err != nil || !strings.HasPrefix(b.String(), want) {
+			t.Errorf("%v\n%s\nwant %s", err, b.String(), want)
 		}
 	}
 }
@@ -59,12 +107,12 @@ func TestTableFails(t *testing.T) {
 		{Policy: Require, Status: StatusWillSet}, {Policy: Warn, Status: StatusDiffers},
 		{Policy: Apply, Status: StatusCannot}, {Policy: Off, Status: StatusOff},
 	}}
-	if fit.Fails() || len(fit.Problems()) != 0 {
+	if fit.Fails() || len(Problems(fit.Findings)) != 0 {
 		t.Error("a fit machine fails")
 	}
 	for _, s := range []Status{StatusCannot, StatusNeedsReboot, StatusDiffers} {
 		unfit := Table{[]Finding{{Name: "x", Policy: Require, Status: s}}}
-		if !unfit.Fails() || len(unfit.Problems()) != 1 || unfit.Problems()[0].Fix == "" {
+		if !unfit.Fails() || len(Problems(unfit.Findings)) != 1 || Problems(unfit.Findings)[0].Fix == "" {
 			t.Errorf("a required setting that is %s does not fail, or has no fix", s)
 		}
 	}
