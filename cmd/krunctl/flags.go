@@ -1,13 +1,38 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"krund/internal/display"
 )
+
+// valueNames are the values of flags by their type (pflag.Value).
+var valueNames = map[string]string{"int": "a whole number", "int64": "a whole number",
+	"uint64": "a whole number from 0", "float64": "a number", "bool": "true or false",
+	"duration": "a duration, such as 30s", "intSlice": "whole numbers, separated by commas",
+	"float64Slice": "numbers, separated by commas"}
+
+// flagError is the error for a mistake in the flags of a command. A value that is not of the flag's
+// type is named in plain words.
+func flagError(c *cobra.Command, err error) error {
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) {
+		name := valueNames[wrong.GetFlag().Value.Type()]
+		switch {
+		case errors.Is(err, strconv.ErrRange):
+			err = fmt.Errorf("--%s %s: the number is too large", wrong.GetFlag().Name, wrong.GetValue())
+		case name != "":
+			err = fmt.Errorf("--%s needs %s, not %q", wrong.GetFlag().Name, name, wrong.GetValue())
+		}
+	}
+	return usageError(fmt.Errorf("%w; see `%s --help`", err, c.CommandPath()))
+}
 
 // Defaults that depend on the machine are described, not printed: the manual pages are made from
 // the help text on another machine.

@@ -131,9 +131,7 @@ func rootCommand(a *app) *cobra.Command {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError(fmt.Errorf("%w; see `%s --help`", err, c.CommandPath()))
-	})
+	root.SetFlagErrorFunc(flagError)
 	addCommands(root, a)
 	return root
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -31,9 +32,14 @@ Process executions alternate between the arguments, in a random order in each ro
 so that what changes on the machine meets all of them. The interval of a ratio comes
 from the differences within the rounds.
 
-A shell starts whole commands. Its own time is measured beside them and subtracted;
--N starts them without a shell. A command reads nothing, its output is discarded, and
-it gets PATH, HOME and a few more variables; --env adds others.
+Everything runs as it would for you: with your environment, directory (benchmark files:
+their own), umask, limits and priority. A command reads nothing, and its output is
+discarded. --clean gives it the environment of an experiment instead, which is the same
+for everyone: PATH, HOME and a few more variables, and those of --env.
+
+A shell starts whole commands. Its own time is measured beside them and subtracted. What
+takes less time than that varies is "too short to tell"; -N starts commands without a
+shell.
 
 Setup, prepare, conclude and cleanup run outside of what is timed: prepare and conclude
 around each run, setup and cleanup around each process execution, which makes several
@@ -42,7 +48,8 @@ runs of a command.
 --save keeps the experiment for krunctl report, analyze and the others.
 
 EXAMPLES
-  krunctl time './a' './b'
+  krunctl time 'sleep 0.1' 'sleep 0.11'
+  krunctl time 'LC_ALL=C sort words' 'sort words'
   krunctl time -N --warmup 3 'gzip -k words' 'xz -k words' --prepare 'rm -f words.?z'
   krunctl time -P n 1 4 'make -j {n}' --prepare 'make clean'
   krunctl time bench.py --vm python3 --vm pypy3 --iterations 200
@@ -56,6 +63,7 @@ EXIT STATUS
 // timeOptions are the flags of time.
 type timeOptions struct {
 	json, ignoreFailure, noShell bool
+	clean                        bool
 	shell, save, markdown        string
 	setup, conclude, cleanup     string
 	prepare, vms, env            []string
@@ -79,6 +87,7 @@ func timeCommand(a *app) *cobra.Command {
 		},
 	}
 	o.flags(c.Flags())
+	c.SetFlagErrorFunc(timeFlagError)
 	return c
 }
 
@@ -103,37 +112,14 @@ func (o *timeOptions) flags(f *pflag.FlagSet) {
 	f.StringVarP(&o.shell, "shell", "S", "sh", "shell that starts commands, with its options; or none")
 	f.BoolVarP(&o.noShell, "no-shell", "N", false, "start commands without a shell: --shell none")
 	f.BoolVarP(&o.ignoreFailure, "ignore-failure", "i", false, "count runs that end with an error")
-	f.StringArrayVar(&o.env, "env", nil, "NAME or NAME=VALUE: pass this variable on; repeatable")
+	f.BoolVar(&o.clean, "clean", false, "the environment of an experiment instead of yours")
+	f.StringArrayVar(&o.env, "env", nil,
+		"NAME=VALUE: set this variable, or with --clean NAME: pass yours on; repeatable")
 	f.StringVar(&o.timeout, "timeout", "",
 		"longest time of one process execution, such as 30s (default none)")
 	f.StringVar(&o.save, "save", "", "keep the experiment as NAME.toml and NAME.krun")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.StringVar(&o.markdown, "export-markdown", "", "also write a table in Markdown to this file")
-}
-
-// valuesOf are the options that hyperfine's users write with several values.
-var valuesOf = map[string]int{"-P": 3, "--parameter-scan": 3, "-L": 2, "--parameter-list": 2}
-
-// joinValues turns "-P n 1 4" of `krunctl time` into "-P=n 1 4": a flag of package pflag has one
-// value.
-func joinValues(args []string) []string {
-	if len(args) == 0 || args[0] != "time" {
-		return args
-	}
-	var joined []string
-	for i := 0; i < len(args); i++ {
-		n, ok := valuesOf[args[i]]
-		switch {
-		case args[i] == "--":
-			return append(joined, args[i:]...)
-		case ok && i+n < len(args):
-			joined = append(joined, args[i]+"="+strings.Join(args[i+1:i+1+n], " "))
-			i += n
-		default:
-			joined = append(joined, args[i])
-		}
-	}
-	return joined
 }
 
 // parameters returns the scans and lists.
@@ -169,7 +155,7 @@ func (o *timeOptions) parameters() ([]trial.Parameter, error) {
 
 // plan returns the plan of the arguments, without its schedule.
 func (o *timeOptions) plan(args []string) (trial.Plan, error) {
-	p := trial.Plan{Warmup: o.warmup, Parameter: o.parameter, IgnoreFailure: o.ignoreFailure}
+	p := trial.Plan{Warmup: o.warmup, Parameter: o.parameter, IgnoreFailure: o.ignoreFailure, Clean: o.clean}
 	for flag, n := range map[string]int{"--runs": o.runs, "--min-runs": o.minRuns - 1, "--warmup": o.warmup,
 		"--iterations": o.iterations} {
 		const most = 1_000_000 // what the runner accepts, and far more than anyone waits for
@@ -192,7 +178,7 @@ func (o *timeOptions) plan(args []string) (trial.Plan, error) {
 	}
 	for _, s := range p.Subjects {
 		if s.IsCommand() && shell != nil {
-			p.Calibrate = append(append([]string{"--"}, shell...), "")
+			p.Calibrate = append(slices.Clone(shell), "")
 		}
 	}
 	if o.timeout != "" {
@@ -200,26 +186,57 @@ func (o *timeOptions) plan(args []string) (trial.Plan, error) {
 			return p, fmt.Errorf(`--timeout must be a duration such as 30s, not %q`, o.timeout)
 		}
 	}
-	p.Env = environment(o.env)
+	if err = o.checkQuotes(args, p); err != nil {
+		return p, err
+	}
+	p.Env, p.Inherited = o.environment()
+	if !o.clean {
+		findPrograms(p.Subjects)
+	}
 	p.Dir, err = os.Getwd()
 	return p, err
 }
 
-// environment returns the variables for commands: PATH, so that they are found as in this shell,
-// and those of --env.
-func environment(wanted []string) []string {
-	var list []string
-	for _, v := range append([]string{"PATH"}, wanted...) {
+// environment returns the variables that commands get beside those of the caller, or in a clean
+// environment beside the usual ones: PATH, so that programs are found as in this shell, and those
+// of --env. The names are those of the caller's variables.
+func (o *timeOptions) environment() (set, names []string) {
+	wanted := o.env
+	if o.clean {
+		wanted = append([]string{"PATH"}, wanted...)
+	}
+	for _, v := range wanted {
 		name, _, given := strings.Cut(v, "=")
-		value, set := os.LookupEnv(name)
+		value, known := os.LookupEnv(name)
 		switch {
 		case given:
-			list = append(list, v)
-		case set:
-			list = append(list, name+"="+value)
+			set = append(set, v)
+		case known && o.clean:
+			set = append(set, name+"="+value)
 		}
 	}
-	return list
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return set, names
+}
+
+// findPrograms looks the VMs up in the caller's PATH, where an activated virtual environment has
+// its own. krund, which does not, reports those that are not found.
+func findPrograms(subjects []trial.Subject) {
+	for i := range subjects {
+		s := &subjects[i]
+		if s.Program == "" {
+			continue
+		}
+		if path, err := exec.LookPath(s.Program); err == nil {
+			if path, err = filepath.Abs(path); err == nil {
+				s.Program = path
+			}
+		}
+	}
 }
 
 // krundPath returns krund's path: beside krunctl, else in PATH.

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/term"
 
 	"krund/internal/analysis/classify"
+	"krund/internal/analysis/warmup"
+	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/trial"
 )
@@ -65,10 +67,15 @@ func (a *app) style() style {
 	return s
 }
 
+// wrap breaks a text into lines for the terminal.
+func (s style) wrap(indent, text string) string {
+	return display.Wrap(indent+text, s.width, indent+"  ")
+}
+
 // warning returns the lines of a warning.
 func (s style) warning(indent, text string) string {
 	const mark = "warning:"
-	wrapped := display.Wrap(indent+mark+" "+display.Terminal(text), s.width, indent+"  ")
+	wrapped := s.wrap(indent, mark+" "+display.Terminal(text))
 	return strings.Replace(wrapped, mark, s.yellow+mark+s.reset, 1)
 }
 
@@ -80,36 +87,69 @@ func (a *app) printSubjects(answer trial.Answer) {
 			name = display.Terminal(r.Name) + s.reset + "  " + name
 		}
 		a.print("%s%s%s\n", s.bold, name, s.reset)
-		if len(r.Times) > 0 {
+		switch {
+		case r.TooShort:
+			a.print("%s\n", s.wrap("  ", tooShort(answer)))
+		case len(r.Times) > 0:
 			a.printResult(r, s)
 		}
 		for _, w := range r.Warnings {
 			a.print("%s\n", s.warning("  ", w))
 		}
 	}
-	if answer.Shell != nil {
+	if answer.Shell != nil && slices.ContainsFunc(answer.Subjects, func(r trial.Result) bool {
+		return r.Command && len(r.Times) > 0
+	}) {
 		a.print("%sThe start of the shell, %s, is subtracted.%s\n", s.dim,
-			display.Nanoseconds(answer.Shell.Mean*1e9), s.reset)
+			seconds(float64(answer.Shell.Mean)).Value(float64(answer.Shell.Mean)), s.reset)
+	}
+	if answer.Environment.Of == config.EnvironmentClean {
+		a.print("%s%s%s\n", s.dim, s.wrap("", clean(answer.Environment)), s.reset)
 	}
 	for _, w := range answer.Warnings {
 		a.print("%s\n", s.warning("", w))
 	}
 	for _, line := range sentences(answer) {
-		a.print("%s%s%s\n", s.bold, display.Wrap(display.Terminal(line), s.width, "  "), s.reset)
+		a.print("%s%s%s\n", s.bold, s.wrap("", display.Terminal(line)), s.reset)
 	}
 	if answer.Directory != "" {
 		a.print("The experiment is in %s.\n", display.ShellPath(answer.Directory))
 	}
 }
 
-func (a *app) printResult(r trial.Result, s style) {
-	time := func(v float64) string { return display.Nanoseconds(v * 1e9) }
-	a.print("  %s ± %s   %s%s … %s", time(r.Mean), time(r.SD), s.dim, time(r.Min), time(r.Max))
-	if r.User != nil && r.System != nil {
-		a.print("   user %s, system %s", time(*r.User), time(*r.System))
+// seconds is the unit for all times that are printed beside one another: it fits the first.
+func seconds(first float64) display.Unit { return display.UnitOf("s").For(first) }
+
+// tooShort is the result of a command whose time is not known.
+func tooShort(answer trial.Answer) string {
+	usual := float64(answer.Shell.Mean)
+	return fmt.Sprintf("too short to tell: it takes less time than the start of its shell varies, which is "+
+		"usually %s, and in one of ten runs above %s; use -N, which starts it without a shell",
+		seconds(usual).Value(usual), seconds(usual).Value(answer.Shell.Slow))
+}
+
+// clean describes what a clean environment consists of.
+func clean(e trial.Environment) string {
+	names := []string{"HOME", "USER", "LOGNAME", "SHELL", "LANG"}
+	for _, variable := range e.Set {
+		name, _, _ := strings.Cut(variable, "=")
+		names = append(names, display.Terminal(name))
 	}
-	a.print("%s\n", s.reset)
-	a.print("  %s\n  %s\n", plot(r.Times, s.levels), series(r))
+	return "Clean environment, not yours: only the variables " + strings.Join(names, ", ") + "; umask 022, no " +
+		"core files, no set-user-ID programs, and for root the highest priority."
+}
+
+func (a *app) printResult(r trial.Result, s style) {
+	unit := seconds(float64(r.Mean))
+	time := func(v warmup.Real) string { return unit.Value(float64(v)) }
+	a.print("  %s", time(r.Mean))
+	if !math.IsNaN(float64(r.SD)) {
+		a.print(" ± %s   %s%s … %s", time(r.SD), s.dim, time(r.Min), time(r.Max))
+	}
+	if r.User != nil && r.System != nil {
+		a.print("   user %s, system %s", unit.Value(*r.User), unit.Value(*r.System))
+	}
+	a.print("%s\n  %s\n  %s\n", s.reset, plot(r.Times, s.levels), series(r))
 }
 
 // series describes the series of a subject: "300 runs, steady, 3 outliers".
@@ -229,27 +269,36 @@ func plot(values []float64, levels []rune) string {
 
 // markdown writes the table that hyperfine's users know.
 func markdown(answer trial.Answer) string {
-	unit, name := 1e3, "ms"
+	least := math.Inf(1)
 	for _, r := range answer.Subjects {
-		if r.Mean >= 1 {
-			unit, name = 1, "s"
+		if m := float64(r.Mean); m < least {
+			least = m
 		}
 	}
+	unit := seconds(least)
+	number := func(v warmup.Real) string { return display.Fixed(unit.Scale(float64(v)), 3) }
 	relative := map[string]string{answer.Fastest: "1.00"}
 	for _, v := range answer.Compared {
 		relative[v.Name] = plusMinus(v.Ratio, (float64(v.High)-float64(v.Low))/2)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "| Command | Mean [%s] | Min [%[1]s] | Max [%[1]s] | Relative | Series |\n", name)
+	fmt.Fprintf(&b, "| Command | Mean [%s] | Min [%[1]s] | Max [%[1]s] | Relative | Series |\n", unit.Name())
 	b.WriteString("|:---|---:|---:|---:|---:|:---|\n")
 	for _, r := range answer.Subjects {
 		text := strings.NewReplacer("|", `\|`, "`", "'").Replace(display.Terminal(r.Text))
-		if len(r.Times) == 0 {
+		switch {
+		case r.TooShort:
+			fmt.Fprintf(&b, "| `%s` | too short to tell | | | | |\n", text)
+		case len(r.Times) == 0:
 			fmt.Fprintf(&b, "| `%s` | failed | | | | |\n", text)
-			continue
+		default:
+			mean := number(r.Mean)
+			if !math.IsNaN(float64(r.SD)) {
+				mean += " ± " + number(r.SD)
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", text, mean, number(r.Min), number(r.Max),
+				relative[r.Name], series(r))
 		}
-		fmt.Fprintf(&b, "| `%s` | %.3f ± %.3f | %.3f | %.3f | %s | %s |\n", text, r.Mean*unit, r.SD*unit,
-			r.Min*unit, r.Max*unit, relative[r.Name], series(r))
 	}
 	return b.String()
 }

@@ -161,7 +161,7 @@ func (a *app) experiment(ctx context.Context, p trial.Plan, path string,
 	}
 	const days = 365 * 24 * time.Hour
 	_, failed := command.Run(ctx, command.Cmd{
-		Argv: []string{krund, "run", path}, Env: append(os.Environ(), "NO_COLOR=1"), Timeout: days,
+		Argv: []string{krund, "run", path}, Timeout: days, // it gets this environment, unchanged
 		Tee: &follower{line: line}, StdoutOnly: true, Interrupt: true, WithParent: syscall.SIGHUP,
 	})
 	if ctx.Err() != nil {

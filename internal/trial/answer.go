@@ -20,21 +20,40 @@ const Format = 1
 
 // Answer is what `krunctl time` found out. Times are in seconds.
 type Answer struct {
-	Format     int       `json:"format"`
-	Machine    string    `json:"machine"`
-	Directory  string    `json:"directory"` // of the saved experiment; "" if it was not saved
-	Confidence float64   `json:"confidence"`
-	Subjects   []Result  `json:"subjects"` // in the order of the arguments
-	Fastest    string    `json:"fastest"`  // name of the base of the comparisons; "" without any
-	Compared   []Versus  `json:"compared"` // the others with the fastest, in the order of the arguments
-	Shell      *Estimate `json:"shell"`    // start of the shell, subtracted from commands; null if none
-	Warnings   []string  `json:"warnings"`
+	Format     int     `json:"format"`
+	Machine    string  `json:"machine"`
+	Directory  string  `json:"directory"` // of the saved experiment; "" if it was not saved
+	Confidence float64 `json:"confidence"`
+	// what the commands and benchmark files found when they ran
+	Environment Environment `json:"environment"`
+
+	Subjects []Result `json:"subjects"` // in the order of the arguments
+	Fastest  string   `json:"fastest"`  // name of the base of the comparisons; "" without any
+	Compared []Versus `json:"compared"` // the others with the fastest, in the order of the arguments
+	Shell    *Shell   `json:"shell"`    // start of the shell, subtracted from commands; null if none
+	Warnings []string `json:"warnings"`
+}
+
+// Environment is where the commands ran. It has no values that the caller did not name, because
+// these may be secret.
+type Environment struct {
+	Of        string   `json:"of"`        // config.EnvironmentCaller or config.EnvironmentClean
+	Directory string   `json:"directory"` // of commands; benchmark files run in their own
+	Inherited []string `json:"inherited"` // names of the variables of the caller; empty if clean
+	Set       []string `json:"set"`       // "NAME=value" of the variables that are added, or replaced
+}
+
+// Shell is the start of the shell: the mean over executions of the median, which single slow starts
+// do not move.
+type Shell struct {
+	Estimate
+	Slow float64 `json:"slow"` // 90th percentile of all starts
 }
 
 // Estimate is a mean over executions with its confidence interval.
 type Estimate struct {
-	Mean float64     `json:"mean"`
-	Low  warmup.Real `json:"low"` // null: too few executions for an interval
+	Mean warmup.Real `json:"mean"` // null: nothing was measured
+	Low  warmup.Real `json:"low"`  // null: too few executions for an interval
 	High warmup.Real `json:"high"`
 }
 
@@ -49,17 +68,19 @@ type Result struct {
 	Reason     string  `json:"reason"` // why the first of them failed
 
 	// of all runs of a command; of the steady iterations of a benchmark file, or of all if an
-	// execution has no steady state
-	Runs   int      `json:"runs"`
-	Mean   float64  `json:"mean"`
-	SD     float64  `json:"standard_deviation"`
-	Median float64  `json:"median"`
-	Min    float64  `json:"min"`
-	Max    float64  `json:"max"`
-	User   *float64 `json:"user"`   // mean processor time of a command
-	System *float64 `json:"system"` //
-	MaxRSS *int64   `json:"maxrss_bytes"`
-	NotOK  int      `json:"failed_runs"` // with another exit status than 0, if these are ignored
+	// execution has no steady state; null if none was completed, or TooShort
+	Runs   int         `json:"runs"`
+	Mean   warmup.Real `json:"mean"`
+	SD     warmup.Real `json:"standard_deviation"` // null also of a single run
+	Median warmup.Real `json:"median"`
+	Min    warmup.Real `json:"min"`
+	Max    warmup.Real `json:"max"`
+	User   *float64    `json:"user"`   // mean processor time of a command
+	System *float64    `json:"system"` //
+	MaxRSS *int64      `json:"maxrss_bytes"`
+	NotOK  int         `json:"failed_runs"` // with another exit status than 0, if these are ignored
+	// a command takes less time than the start of its shell varies, so that its time is not known
+	TooShort bool `json:"too_short"`
 
 	Level    Estimate           `json:"level"` // of the executions
 	Class    classify.PairClass `json:"class"` // of the series; "" if it is too short
@@ -91,18 +112,15 @@ const confidence = 0.95
 
 // AnswerOf computes the answer from the experiment of a plan.
 func AnswerOf(p Plan, d *dataset.Dataset) (Answer, error) {
-	a := Answer{Format: Format, Machine: d.Machine, Confidence: confidence, Subjects: []Result{},
-		Compared: []Versus{}, Warnings: []string{}}
-	var shell cost
+	a := Answer{Format: Format, Machine: d.Machine, Confidence: confidence, Environment: p.environment(),
+		Subjects: []Result{}, Compared: []Versus{}, Warnings: []string{}}
+	var alone []dataset.Execution // the shell
 	if p.Calibrate != nil {
-		alone := find(d, key.Key{Benchmark: Benchmark, VM: shellName, Variant: variantCommand})
-		if levels := means(alone); len(levels) > 0 {
-			e := estimate(levels)
-			a.Shell, shell = &e, costOf(alone)
-		}
+		alone = find(d, key.Key{Benchmark: Benchmark, VM: shellName, Variant: variantCommand})
+		a.Shell = shellOf(alone)
 	}
 	for _, s := range p.Subjects {
-		r, err := resultOf(s, find(d, p.Key(s)), shell)
+		r, err := resultOf(s, find(d, p.Key(s)), a.Shell, alone)
 		if err != nil {
 			return a, fmt.Errorf("analyze %s: %w", s.Text, err)
 		}
@@ -118,11 +136,23 @@ func find(d *dataset.Dataset, k key.Key) []dataset.Execution {
 	return nil
 }
 
-// cost is what the start of the shell takes, in seconds.
-type cost struct{ wall, user, system float64 }
-
-func costOf(executions []dataset.Execution) cost {
-	return cost{mean(executions, dataset.Wall), mean(executions, "user"), mean(executions, "system")}
+// shellOf returns what the start of the shell takes; nil without a completed execution.
+func shellOf(executions []dataset.Execution) *Shell {
+	var all []float64
+	medians := map[int]float64{}
+	for _, e := range executions {
+		if values, _ := e.Values(dataset.Wall); e.Outcome == dataset.Completed && len(values) > 0 {
+			sorted := slices.Sorted(slices.Values(values))
+			medians[e.Number] = quantile.Median(sorted)
+			all = append(all, sorted...)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	const slow = 90 // percent
+	return &Shell{Estimate: estimate(medians), Slow: quantile.Percentile(all, slow)}
 }
 
 // mean is that of a column over all runs; 0 without any.
@@ -138,9 +168,12 @@ func mean(executions []dataset.Execution, column string) float64 {
 }
 
 // resultOf analyzes one subject.
-func resultOf(s Subject, executions []dataset.Execution, shell cost) (Result, error) {
+func resultOf(s Subject, executions []dataset.Execution, shell *Shell,
+	alone []dataset.Execution) (Result, error) {
+	none := warmup.Real(math.NaN())
 	r := Result{Name: s.Name, Text: s.Text, Values: append([]Value{}, s.Values...), Command: s.IsCommand(),
-		Times: []float64{}, Warnings: []string{}, Executions: len(executions)}
+		Times: []float64{}, Warnings: []string{}, Executions: len(executions), Level: estimate(nil),
+		Mean: none, SD: none, Median: none, Min: none, Max: none}
 	var good []dataset.Execution
 	for _, e := range executions {
 		if e.Outcome == dataset.Completed {
@@ -163,17 +196,21 @@ func resultOf(s Subject, executions []dataset.Execution, shell cost) (Result, er
 	if !s.IsCommand() {
 		return r, r.benchmark(good)
 	}
-	r.usage(good, shell)
-	return r, r.command(good, shell.wall)
+	r.usage(good, alone)
+	return r, r.command(good, shell)
 }
 
 // command analyzes the runs of a whole command: they are one series, because each run is a process
 // of its own.
-func (r *Result) command(good []dataset.Execution, shell float64) error {
+func (r *Result) command(good []dataset.Execution, shell *Shell) error {
 	var series []float64
 	for i := range good {
 		values, _ := good[i].Values(dataset.Wall)
 		series = append(series, values...)
+	}
+	if r.Runs = len(series); shell.hides(series) {
+		r.TooShort, r.User, r.System = true, nil, nil
+		return nil
 	}
 	side, err := analyze([]dataset.Execution{execution(1, series)})
 	if err != nil {
@@ -189,15 +226,28 @@ func (r *Result) command(good []dataset.Execution, shell float64) error {
 		}
 	}
 	r.levels = means(good)
-	for i := range series {
-		series[i] -= shell
-	}
-	for i := range r.levels {
-		r.levels[i] -= shell
+	if shell != nil {
+		for i := range series {
+			series[i] -= float64(shell.Mean)
+		}
+		for i := range r.levels {
+			r.levels[i] -= float64(shell.Mean)
+		}
 	}
 	r.Times = series
 	r.describe(series)
 	return nil
+}
+
+// hides reports whether a command takes less time than the start of its shell varies: a run, the
+// start included, took no longer than the start alone usually does, or the typical run ends before
+// a slow start alone would.
+func (s *Shell) hides(series []float64) bool {
+	if s == nil {
+		return false
+	}
+	sorted := slices.Sorted(slices.Values(series))
+	return sorted[0] <= float64(s.Mean) || quantile.Median(sorted) <= s.Slow
 }
 
 // fewestSeries is the length from which the class of a series of runs means something.
@@ -252,24 +302,23 @@ func analyze(executions []dataset.Execution) (compare.Side, error) {
 // describe fills in the numbers about all runs.
 func (r *Result) describe(values []float64) {
 	sorted := slices.Sorted(slices.Values(values))
-	r.Runs, r.Min, r.Max, r.Median = len(sorted), sorted[0], sorted[len(sorted)-1], quantile.Median(sorted)
+	mean, squares := sum(values)/float64(len(values)), 0.0
 	for _, v := range values {
-		r.Mean += v / float64(len(values))
+		squares += (v - mean) * (v - mean)
 	}
-	sum := 0.0
-	for _, v := range values {
-		sum += (v - r.Mean) * (v - r.Mean)
-	}
+	r.Runs, r.Mean, r.Median = len(sorted), warmup.Real(mean), warmup.Real(quantile.Median(sorted))
+	r.Min, r.Max = warmup.Real(sorted[0]), warmup.Real(sorted[len(sorted)-1])
 	if r.Runs > 1 {
-		r.SD = math.Sqrt(sum / float64(r.Runs-1))
+		r.SD = warmup.Real(math.Sqrt(squares / float64(r.Runs-1)))
 	}
 	r.Level = estimate(r.levels)
 }
 
-// usage fills in what the runner for commands says about each run.
-func (r *Result) usage(good []dataset.Execution, shell cost) {
-	user := max(0, mean(good, "user")-shell.user)
-	system := max(0, mean(good, "system")-shell.system)
+// usage fills in what the runner for commands says about each run, without what the shell uses
+// alone.
+func (r *Result) usage(good, shell []dataset.Execution) {
+	user := max(0, mean(good, "user")-mean(shell, "user"))
+	system := max(0, mean(good, "system")-mean(shell, "system"))
 	r.User, r.System = &user, &system
 	for i := range good {
 		if memory, _ := good[i].Values("maxrss"); len(memory) > 0 {

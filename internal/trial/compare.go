@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -18,24 +19,26 @@ import (
 // compare compares each subject with the fastest, as package compare does for an experiment with
 // blocks: the executions are interleaved, so those with the same number are a pair that met the
 // same machine. With n subjects the intervals are corrected for n-1 comparisons (Bonferroni). A
-// subject whose time is not positive once the start of the shell is subtracted has no ratio.
+// subject that is too short has no ratio.
 func (a *Answer) compare() error {
 	fastest, n := -1, 0
 	a.warn()
+	var short []string
 	for i, r := range a.Subjects {
-		if len(r.levels) == 0 {
-			continue
+		if r.TooShort {
+			short = append(short, r.Name)
 		}
-		if slices.Min(slices.Collect(maps.Values(r.levels))) <= 0 {
-			a.Warnings = append(a.Warnings, fmt.Sprintf("%s is not compared: it takes no longer than the "+
-				"start of its shell; -N starts it without a shell", r.Name))
-			a.Subjects[i].levels = nil
+		if len(r.levels) == 0 {
 			continue
 		}
 		n++
 		if fastest < 0 || r.Level.Mean < a.Subjects[fastest].Level.Mean {
 			fastest = i
 		}
+	}
+	if len(short) > 0 && len(a.Subjects) > 1 {
+		a.Warnings = append(a.Warnings, fmt.Sprintf("no ratio with %s: what is too short to tell cannot be "+
+			"compared; -N starts commands without a shell", strings.Join(short, ", ")))
 	}
 	if n < 2 {
 		return nil
@@ -57,7 +60,7 @@ func (a *Answer) compare() error {
 
 // versus compares a subject with the fastest.
 func (r *Result) versus(fastest Result, level float64) (Versus, error) {
-	v := Versus{Name: r.Name, Ratio: r.Level.Mean / fastest.Level.Mean, Low: warmup.Real(math.NaN()),
+	v := Versus{Name: r.Name, Ratio: float64(r.Level.Mean / fastest.Level.Mean), Low: warmup.Real(math.NaN()),
 		High: warmup.Real(math.NaN())}
 	var sides [2]compare.Side
 	for i, executions := range [][]dataset.Execution{fastest.measured(), r.measured()} {
@@ -106,11 +109,12 @@ func estimate(levels map[int]float64) Estimate {
 func interval(values []float64, level float64) Estimate {
 	n := float64(len(values))
 	if n == 0 {
-		return Estimate{0, warmup.Real(math.NaN()), warmup.Real(math.NaN())}
+		none := warmup.Real(math.NaN())
+		return Estimate{none, none, none}
 	}
 	mean := sum(values) / n
 	if len(values) < 2 {
-		return Estimate{mean, warmup.Real(math.NaN()), warmup.Real(math.NaN())}
+		return Estimate{warmup.Real(mean), warmup.Real(math.NaN()), warmup.Real(math.NaN())}
 	}
 	squares := 0.0
 	for _, v := range values {
@@ -118,7 +122,7 @@ func interval(values []float64, level float64) Estimate {
 	}
 	t := -distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile((1 - level) / 2)
 	half := t * math.Sqrt(squares/(n-1)/n)
-	return Estimate{mean, warmup.Real(mean - half), warmup.Real(mean + half)}
+	return Estimate{warmup.Real(mean), warmup.Real(mean - half), warmup.Real(mean + half)}
 }
 
 // Bounds of warnings.
@@ -135,7 +139,7 @@ func (a *Answer) warn() {
 		if r.Failed > 0 {
 			r.add("%d of %d executions failed: %s", r.Failed, r.Executions, r.Reason)
 		}
-		if len(r.Times) == 0 {
+		if r.Runs == 0 {
 			continue
 		}
 		if r.NotOK > 0 {
@@ -167,7 +171,7 @@ func (r *Result) warnClass() {
 	case r.unsteady:
 		r.add("its times did not become steady in every execution: the mean is that of all iterations, and "+
 			"describes no state of it; a comparison takes %s, without the warm-up",
-			display.UnitOf("s").Value(r.Level.Mean))
+			display.UnitOf("s").For(float64(r.Mean)).Value(float64(r.Level.Mean)))
 	case r.Class == classify.PairClass(classify.Slowdown):
 		r.add("it became slower while it was measured")
 	case r.Class == classify.BadInconsistent:
@@ -176,14 +180,14 @@ func (r *Result) warnClass() {
 }
 
 func (r *Result) warnCommand(shell bool) {
-	switch {
-	case shell && r.Min <= 0:
-		r.add("it takes less time than the start of its shell varies; -N starts it without a shell")
-	case shell && r.Mean < shortCommand:
+	if r.TooShort {
+		return
+	}
+	if shell && r.Mean < shortCommand {
 		r.add("it takes less than 5 ms, and so does the start of its shell; -N starts it without a shell")
 	}
-	if r.Runs > 1 && r.Median > 0 && r.Times[0] > coldStart*r.Median {
+	if times := float64(r.Median); r.Runs > 1 && r.Times[0] > coldStart*times {
 		r.add("the first run took %.1f times the median: caches were cold; see --warmup and --prepare",
-			r.Times[0]/r.Median)
+			r.Times[0]/times)
 	}
 }

@@ -33,8 +33,20 @@ type Plan struct {
 	Calibrate     []string // command that starts the shell and ends; nil for none
 	Timeout       time.Duration
 	Dir           string   // commands run in it
-	Env           []string // "NAME=value"
+	Clean         bool     // they get the environment of an experiment, and not the caller's
+	Env           []string // "NAME=value": beside that environment
+	Inherited     []string // names of the caller's variables, for the answer
 	Files         string   // directory that has a link Benchmark/NAME to the directory of each file
+}
+
+// environment describes where the subjects run.
+func (p Plan) environment() Environment {
+	e := Environment{Of: config.EnvironmentCaller, Directory: p.Dir, Inherited: p.Inherited,
+		Set: append([]string{}, p.Env...)}
+	if p.Clean {
+		e.Of, e.Inherited = config.EnvironmentClean, []string{}
+	}
+	return e
 }
 
 // shellRuns is how often each execution runs the shell alone.
@@ -54,17 +66,18 @@ func (p Plan) Key(s Subject) key.Key {
 func (p Plan) TOML() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	dir := p.Dir
-	if p.Files != "" {
-		dir = p.Files
-	}
 	line("# Written by krunctl time.\n\n[experiment]")
 	line("executions = %d", p.Executions)
 	line("order = %s", config.Quote(config.OrderInterleaved))
 	line("reboot = %s", config.Quote(config.RebootNone))
 	line("account = %s", config.Quote(config.AccountCaller))
+	if !p.Clean {
+		line("environment = %s", config.Quote(config.EnvironmentCaller))
+	}
 	line("attempts = 1")
-	line("benchmarks = %s", config.Quote(dir))
+	if p.Files != "" {
+		line("benchmarks = %s", config.Quote(p.Files))
+	}
 	line("\n[limits]\nheap = \"none\"\nstack = \"none\"\nprocesses = \"none\"")
 	if p.Timeout > 0 {
 		line("timeout = %s", config.Quote(fmt.Sprintf("%dms", p.Timeout.Milliseconds())))
@@ -91,7 +104,7 @@ func (p Plan) TOML() string {
 		line("\n# the start of the shell, which is subtracted\n[vms.%s]", config.Quote(shellName))
 		line("iterations = %d", shellRuns)
 		line("runner = %s\nargs = %s\nvariants = [%s]", config.Quote(config.RunnerCommand),
-			config.QuoteList(p.Calibrate),
+			config.QuoteList(append([]string{"--directory", p.Dir, "--"}, p.Calibrate...)),
 			config.Quote(variantCommand))
 		p.writeEnv(&b, shellName)
 	}
@@ -120,7 +133,7 @@ var untouched = []string{"smt", "frequency", "turbo", "tickless", "isolcpus", "p
 
 // args returns the arguments of the runner for whole commands.
 func (p Plan) args(s Subject) []string {
-	var args []string
+	args := []string{"--directory", p.Dir}
 	for _, o := range []struct{ flag, command string }{{"--setup", s.Setup}, {"--prepare", s.Prepare},
 		{"--conclude", s.Conclude}, {"--cleanup", s.Cleanup}} {
 		if o.command != "" {
