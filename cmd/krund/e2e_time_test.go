@@ -4,10 +4,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,8 +30,8 @@ var installControl = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// timed runs `krunctl time` in an empty directory, and returns what it printed and its exit status.
-func timed(t *testing.T, args ...string) (stdout, stderr, dir string, status int) {
+// builtControl returns the path of krunctl, beside an installed krund.
+func builtControl(t *testing.T) string {
 	t.Helper()
 	runnertest.Compiler(t)
 	if err := install(); err != nil {
@@ -38,6 +41,13 @@ func timed(t *testing.T, args ...string) (stdout, stderr, dir string, status int
 	if err != nil {
 		t.Fatalf("%v\n%s", err, krunctl)
 	}
+	return krunctl
+}
+
+// timed runs `krunctl time` in an empty directory, and returns what it printed and its exit status.
+func timed(t *testing.T, args ...string) (stdout, stderr, dir string, status int) {
+	t.Helper()
+	krunctl := builtControl(t)
 	var out, messages strings.Builder
 	c := exec.CommandContext(t.Context(), krunctl, append([]string{"time"}, args...)...)
 	c.Dir, c.Stdout, c.Stderr = t.TempDir(), &out, &messages
@@ -52,8 +62,8 @@ func timed(t *testing.T, args ...string) (stdout, stderr, dir string, status int
 // TestTimeCommands: two commands of which one sleeps twenty times as long.
 func TestTimeCommands(t *testing.T) {
 	out, messages, dir, status := timed(t, "--runs", "4", "--save", "x", "--export-markdown", "x.md",
-		"-L", "s", "0.002,0.04", "sleep {s}")
-	for _, want := range []string{"sleep-0.002 is ", " faster than sleep-0.04", "The start of the shell, "} {
+		"-L", "s", "0.02,0.4", "sleep {s}")
+	for _, want := range []string{"sleep-0.02 is ", " faster than sleep-0.4", "The start of the shell, "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q", want)
 		}
@@ -85,6 +95,137 @@ func TestTimeFile(t *testing.T) {
 	}
 }
 
+// callersVariables are those that decide how commands run. Tests pass them on to `krunctl time`.
+var callersVariables = []string{"LANG=de_DE.UTF-8", "LC_ALL=C", "PYTHONPATH=/opt/modules",
+	"NODE_OPTIONS=--max-old-space-size=64", "LD_LIBRARY_PATH=/opt/lib", "HOME=/nonexistent/home",
+	"TZ=Asia/Kathmandu", "JAVA_HOME=/opt/java", "JAVA_TOOL_OPTIONS=-Xint", "VIRTUAL_ENV=/opt/venv",
+	"MALLOC_ARENA_MAX=1", "OMP_NUM_THREADS=3", "SHELL=/bin/zsh", "USER=somebody", "ODD= a 'b' ü\xff ", "EMPTY="}
+
+// surroundings prints what a process has: environment, directory, umask, limits, priority, ignored
+// and blocked signals, standard input. glibc's posix_spawn ignores the signals 32 and 33.
+const surroundings = `#!/bin/sh
+{
+	tr '\0' '\n' </proc/$$/environ | LC_ALL=C sort | grep -v '^_='
+	pwd; umask; ulimit -S -n; ulimit -H -n; ulimit -S -s; ulimit -S -c; ulimit -S -d
+	nice; sed -n '/NoNewPrivs/p; s/^\(Sig[BI][lg][kn]:\).*\(.......\)$/\1 \2/p' /proc/$$/status
+	readlink /proc/$$/fd/0
+} >"$0.out"
+`
+
+// unusual runs a program with an umask, limits and a priority that are not the usual ones.
+const unusual = `umask 027; ulimit -S -n 211; ulimit -S -s 4096; ulimit -S -c 64; exec nice -n 3 "$@" </dev/null`
+
+// TestTimeSurroundings: a command finds what it would find without krunctl, with and without a
+// shell; also where the directory has one that is called like krund's benchmark. --clean replaces
+// the environment, and says so.
+func TestTimeSurroundings(t *testing.T) {
+	krunctl := builtControl(t)
+	dir, script := t.TempDir(), filepath.Join(t.TempDir(), "script")
+	if err := errors.Join(os.WriteFile(script, []byte(surroundings), 0o755),
+		os.Mkdir(filepath.Join(dir, "time"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	found := func(argv ...string) (printed string, lines []string) {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), "/bin/sh", append([]string{"-c", unusual, "sh"}, argv...)...)
+		c.Dir, c.Env = dir, append([]string{"PATH=/usr/bin:/bin", "TMPDIR=" + os.TempDir(), "PWD=" + dir},
+			callersVariables...)
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%q: %v\n%s", argv, err, out)
+		}
+		text, err := os.ReadFile(script + ".out")
+		if err = errors.Join(err, os.Remove(script+".out")); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out), strings.Split(string(text), "\n")
+	}
+	_, want := found(script)
+	for _, variable := range callersVariables {
+		if !slices.Contains(want, variable) {
+			t.Fatalf("%q is not in what is to be compared:\n%q", variable, want)
+		}
+	}
+	for _, args := range [][]string{{"-N"}, {"-S", "sh"}} {
+		args = append([]string{krunctl, "time", "--runs", "1"}, append(args, script)...)
+		if out, got := found(args...); !slices.Equal(got, want) || strings.Contains(out, "environment") {
+			t.Errorf("%q: differs: %s\n%s", args[1:], difference(got, want), out)
+		}
+	}
+	out, got := found(krunctl, "time", "--runs", "1", "-N", "--clean", "--env", "LC_ALL", "--env", "NEW=1",
+		script)
+	for _, line := range []string{"LC_ALL=C", "NEW=1", "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "0022"} {
+		if !slices.Contains(got, line) {
+			t.Errorf("clean: no %q in %q", line, got)
+		}
+	}
+	if slices.Contains(got, "PYTHONPATH=/opt/modules") || !strings.Contains(out, "Clean environment, not yours") {
+		t.Errorf("clean: %q\n%s", got, out)
+	}
+}
+
+// difference lists the lines that only one of two outputs has.
+func difference(got, want []string) string {
+	var b strings.Builder
+	for _, line := range got {
+		if !slices.Contains(want, line) {
+			fmt.Fprintf(&b, "\ngot only  %q", line)
+		}
+	}
+	for _, line := range want {
+		if !slices.Contains(got, line) {
+			fmt.Fprintf(&b, "\nwant also %q", line)
+		}
+	}
+	return b.String()
+}
+
+// TestTimeFileSurroundings: a benchmark file runs with the caller's environment, too, beside the
+// variables of krund, and a command beside it in the caller's directory.
+func TestTimeFileSurroundings(t *testing.T) {
+	krunctl := builtControl(t)
+	dir, files := t.TempDir(), t.TempDir()
+	bench := filepath.Join(files, "bench.py")
+	const text = `import os
+def run_iter(n):
+    with open("bench.out", "wb") as f:
+        f.write(b"\0".join(k + b"=" + v for k, v in os.environb.items()))
+`
+	if err := os.WriteFile(bench, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), krunctl, "time", "--runs", "1", "--iterations", "1", "--json", bench,
+		"pwd >command.out")
+	// NODE_OPTIONS and others are read by other VMs; LC_ALL is read by Python
+	c.Dir, c.Env = dir, append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()},
+		callersVariables...)
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got, err := os.ReadFile(filepath.Join(files, "bench.out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a trial.Answer
+	if err := json.Unmarshal(out, &a); err != nil {
+		t.Fatal(err)
+	}
+	for _, variable := range callersVariables {
+		if !slices.Contains(strings.Split(string(got), "\x00"), variable) {
+			t.Errorf("no %q in %q", variable, got)
+		}
+		name, _, _ := strings.Cut(variable, "=")
+		if !slices.Contains(a.Environment.Inherited, name) {
+			t.Errorf("no %q in %+v", name, a.Environment)
+		}
+	}
+	if pwd, err := os.ReadFile(filepath.Join(dir, "command.out")); err != nil || string(pwd) != dir+"\n" ||
+		a.Environment.Directory != dir || a.Environment.Of != "caller" {
+		t.Errorf("the command ran in %q, %v; %+v", pwd, err, a.Environment)
+	}
+}
+
 // TestTimeFailures: what goes wrong is said, with the status of a failure.
 func TestTimeFailures(t *testing.T) {
 	for _, test := range []struct {
@@ -102,6 +243,8 @@ func TestTimeFailures(t *testing.T) {
 			"true: the command before each run (--prepare) ended with exit status 4"},
 		{"too long", []string{"--timeout", "300ms", "--runs", "1", "sleep 60"}, 1,
 			"killed at the time limit"},
+		{"without quotes", []string{"sleep", "0.01"}, 2, "krunctl time 'sleep 0.01'"},
+		{"no number", []string{"-r", "x", "true"}, 2, `--runs needs a whole number, not "x"`},
 		{"no command", nil, 2, "time needs commands or benchmark files"},
 		{"a quote", []string{"-N", "'a"}, 2, "a quote is not closed"},
 		{"a scan", []string{"-P", "n", "5", "1", "true"}, 2, "--parameter-scan n: from 5 to 1"},
@@ -118,14 +261,7 @@ func TestTimeFailures(t *testing.T) {
 
 // TestTimeIsKilled: when krunctl is killed, krund ends the command that it runs.
 func TestTimeIsKilled(t *testing.T) {
-	runnertest.Compiler(t)
-	if err := install(); err != nil {
-		t.Fatal(err)
-	}
-	krunctl, err := installControl()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, krunctl)
-	}
+	krunctl := builtControl(t)
 	dir := t.TempDir()
 	began, ended := filepath.Join(dir, "began"), filepath.Join(dir, "ended")
 	for _, fifo := range []string{began, ended} {
