@@ -186,6 +186,11 @@ stop-bench:
 traini-bench:
 	$(GO) test -tags slow -count=1 -v -timeout 30m ./internal/analysis/warmupend
 
+## time-pairs  krunctl time against hyperfine: twelve pairs of commands that depend on the environment
+.PHONY: time-pairs
+time-pairs: build
+	$(GO) run ./scripts/timepairs $(BUILD)/bin/krunctl
+
 ## kill-test   kill krund, its guard, the stage and the benchmark 50 times; nothing may be lost or repeated
 kill-test: build
 	./scripts/kill-test.sh

@@ -64,9 +64,10 @@ func timeFlagError(c *cobra.Command, err error) error {
 var shells = []string{"sh", "dash", "bash", "ksh", "zsh"}
 
 // builtins are the commands of these shells that are not programs everywhere.
-var builtins = strings.Fields(": . alias bg break builtin cd command continue declare disown echo enable eval " +
-	"exec exit export false fc fg getopts hash help history jobs kill let local logout printf pwd read " +
-	"readonly return set shift source test time times trap true type typeset ulimit umask unalias unset wait [")
+var builtins = strings.Fields(": . alias bg break builtin cd command continue declare echo enable " +
+	"eval exec exit export false fc fg getopts hash help jobs kill let local printf pwd " +
+	"read readonly return set shift source test time times trap true type typeset ulimit umask unalias " +
+	"unset wait [")
 
 // checkQuotes refuses one command without its quotes, such as `sleep 0.01`, which would be two:
 // only words, of which a later one is no command. What --setup or --prepare make is unknown yet.
@@ -83,8 +84,8 @@ func (o *timeOptions) checkQuotes(args []string, p trial.Plan) error {
 		if err == nil || isFile || p.Calibrate != nil && slices.Contains(builtins, word) {
 			continue
 		}
-		return fmt.Errorf("%q is neither a command nor a benchmark file (with run_iter), and each argument is "+
-			"one; write a command with its arguments in quotes: %s", word, quoted(args))
+		return fmt.Errorf("%q is neither a command nor a benchmark file (with run_iter), and each argument "+
+			"is one; write a command with its arguments in quotes: %s", word, quoted(args))
 	}
 	return nil
 }

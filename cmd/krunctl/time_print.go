@@ -135,8 +135,8 @@ func clean(e trial.Environment) string {
 		name, _, _ := strings.Cut(variable, "=")
 		names = append(names, display.Terminal(name))
 	}
-	return "Clean environment, not yours: only the variables " + strings.Join(names, ", ") + "; umask 022, no " +
-		"core files, no set-user-ID programs, and for root the highest priority."
+	return "Clean environment, not yours: only the variables " + strings.Join(names, ", ") + "; umask 022, " +
+		"no core files, no set-user-ID programs, and for root the highest priority."
 }
 
 func (a *app) printResult(r trial.Result, s style) {

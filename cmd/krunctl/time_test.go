@@ -145,7 +145,8 @@ func TestTimeMarkdown(t *testing.T) {
 	// one unit for all, that of the shortest
 	answer.Subjects[1].Mean, answer.Subjects[0].Max = 966.3e-6, 2
 	text = markdown(answer)
-	for _, want := range []string{"Mean [µs]", "| 13100.000 ± 200.000 | 13000.000 | 2000000.000 |", "| 966.300 |"} {
+	for _, want := range []string{"Mean [µs]", "| 13100.000 ± 200.000 | 13000.000 | 2000000.000 |",
+		"| 966.300 |"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -162,7 +163,8 @@ func TestTimeLines(t *testing.T) {
 		Subjects: []trial.Result{
 			{Name: "a", Text: "a", Command: true, Runs: 2, Mean: 966.3e-6, SD: 2.211e-3, Min: 1e-6,
 				Max: 0.0312, User: &user, System: &system, Times: []float64{1, 2}},
-			{Name: "b", Text: "b", Command: true, Runs: 2, Mean: nan, SD: nan, Min: nan, Max: nan, TooShort: true},
+			{Name: "b", Text: "b", Command: true, Runs: 2, Mean: nan, SD: nan, Min: nan, Max: nan,
+				TooShort: true},
 			{Name: "c", Text: "c", Command: true, Runs: 1, Mean: 2, SD: nan, Min: 2, Max: 2,
 				Times: []float64{2}},
 		}}

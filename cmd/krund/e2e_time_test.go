@@ -99,7 +99,8 @@ func TestTimeFile(t *testing.T) {
 var callersVariables = []string{"LANG=de_DE.UTF-8", "LC_ALL=C", "PYTHONPATH=/opt/modules",
 	"NODE_OPTIONS=--max-old-space-size=64", "LD_LIBRARY_PATH=/opt/lib", "HOME=/nonexistent/home",
 	"TZ=Asia/Kathmandu", "JAVA_HOME=/opt/java", "JAVA_TOOL_OPTIONS=-Xint", "VIRTUAL_ENV=/opt/venv",
-	"MALLOC_ARENA_MAX=1", "OMP_NUM_THREADS=3", "SHELL=/bin/zsh", "USER=somebody", "ODD= a 'b' ü\xff ", "EMPTY="}
+	"MALLOC_ARENA_MAX=1", "OMP_NUM_THREADS=3", "SHELL=/bin/zsh", "USER=ann",
+	"ODD= a 'b' ü\xff ", "EMPTY="}
 
 // surroundings prints what a process has: environment, directory, umask, limits, priority, ignored
 // and blocked signals, standard input. glibc's posix_spawn ignores the signals 32 and 33.
@@ -159,7 +160,8 @@ func TestTimeSurroundings(t *testing.T) {
 			t.Errorf("clean: no %q in %q", line, got)
 		}
 	}
-	if slices.Contains(got, "PYTHONPATH=/opt/modules") || !strings.Contains(out, "Clean environment, not yours") {
+	if slices.Contains(got, "PYTHONPATH=/opt/modules") ||
+		!strings.Contains(out, "Clean environment, not yours") {
 		t.Errorf("clean: %q\n%s", got, out)
 	}
 }
@@ -194,8 +196,8 @@ def run_iter(n):
 	if err := os.WriteFile(bench, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), krunctl, "time", "--runs", "1", "--iterations", "1", "--json", bench,
-		"pwd >command.out")
+	c := exec.CommandContext(t.Context(), krunctl, "time", "--runs", "1", "--iterations", "1", "--json",
+		bench, "pwd >command.out")
 	// NODE_OPTIONS and others are read by other VMs; LC_ALL is read by Python
 	c.Dir, c.Env = dir, append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()},
 		callersVariables...)

@@ -154,7 +154,8 @@ func TestTOML(t *testing.T) {
 		}
 	}
 	vm, _, _, _ := cfg.Lookup(p.Key(list[0]))
-	want := []string{"--directory", "/home", "--setup", "make 7", "--prepare", "x\ny", "--warmup", "2", "--ignore-failure", "--",
+	want := []string{"--directory", "/home", "--setup", "make 7", "--prepare", "x\ny", "--warmup", "2",
+		"--ignore-failure", "--",
 		"sh", "-c", args[0]}
 	if !slices.Equal(vm.Args, want) {
 		t.Errorf("args %q, want %q", vm.Args, want)
@@ -306,8 +307,8 @@ func TestAnswerTooShort(t *testing.T) {
 		t.Errorf("warnings %q", a.Warnings)
 	}
 	short := a.Subjects[0]
-	if !short.TooShort || short.Runs != 400 || short.User != nil || len(short.Times)+len(short.Warnings) > 0 ||
-		a.Subjects[1].TooShort {
+	if !short.TooShort || short.Runs != 400 || short.User != nil ||
+		len(short.Times)+len(short.Warnings) > 0 || a.Subjects[1].TooShort {
 		t.Errorf("%+v", short)
 	}
 	text, err := json.Marshal(a)
