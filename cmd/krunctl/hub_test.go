@@ -51,7 +51,8 @@ func newHub(t *testing.T) *aHub {
 	log := slog.New(slog.DiscardHandler)
 	view := pages.New(t.Context(), pages.Options{DB: db, Store: blobs, Log: log,
 		Dir: filepath.Join(dir, "experiments")})
-	web := httptest.NewServer((&server.Server{DB: db, Store: blobs, Pages: view, Log: log}).Handler())
+	web := httptest.NewServer((&server.Server{DB: db, Store: blobs, Pages: view, Log: log,
+		Spool: t.TempDir()}).Handler())
 	t.Cleanup(func() { web.Close(); _ = db.Close() })
 	h := &aHub{url: web.URL, users: map[string]string{}, machines: map[string]*api.Client{}}
 	err = db.Update(t.Context(), func(tx *sql.Tx) error {
@@ -157,7 +158,7 @@ func (h *aHub) run(t *testing.T, machine string, n *api.Next, level wall) *confi
 	defer content.Close()
 	dir := filepath.Join(t.TempDir(), n.Experiment)
 	m, err := bundle.Unpack(content, dir, func(text []byte) ([]byte, error) {
-		return config.WithShard(text, n.Index, n.Count), nil
+		return bundle.WithShard(text, machine, n.Index, n.Count), nil
 	})
 	if err != nil {
 		t.Fatal(err)

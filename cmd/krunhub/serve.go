@@ -75,6 +75,7 @@ type hub struct {
 	jobs  *jobs.Jobs
 	log   *slog.Logger
 	lock  durable.File // of the data directory
+	spool string       // directory of what is being received
 }
 
 func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
@@ -104,9 +105,9 @@ func (h *hub) close() error {
 
 // lockData keeps another hub from using the data directory: both would write the same files.
 func lockData(dir string) (durable.File, error) {
-	const ownerOnly = 0o600
+	const ownerReads = 0o600
 	name := filepath.Join(dir, "lock")
-	f, err := durable.OS().OpenFile(name, os.O_RDWR|os.O_CREATE, ownerOnly)
+	f, err := durable.OS().OpenFile(name, os.O_RDWR|os.O_CREATE, ownerReads)
 	if err != nil {
 		return nil, fmt.Errorf("open the data directory: %w; name another with --data", err)
 	}
@@ -118,9 +119,11 @@ func lockData(dir string) (durable.File, error) {
 	return f, nil
 }
 
+// ownerOnly are the permissions of the hub's directories.
+const ownerOnly = 0o700
+
 // open opens the parts of the hub, and creates what is missing.
 func open(ctx context.Context, s settings, log *slog.Logger) (*hub, error) {
-	const ownerOnly = 0o700
 	if err := os.Mkdir(s.data, ownerOnly); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("create the data directory: %w; name another with --data", err)
 	}
@@ -136,8 +139,12 @@ func open(ctx context.Context, s settings, log *slog.Logger) (*hub, error) {
 }
 
 func (h *hub) open(ctx context.Context, s settings) (err error) {
+	h.spool = filepath.Join(s.data, "spool")
+	if err = errors.Join(os.RemoveAll(h.spool), os.Mkdir(h.spool, ownerOnly)); err != nil {
+		return fmt.Errorf("make a directory for what is received: %w", err)
+	}
 	if strings.HasPrefix(s.store, "s3") {
-		h.store, err = store.OpenS3(ctx, s.store)
+		h.store, err = store.OpenS3(ctx, s.store, h.spool)
 	} else if s.store == "" {
 		h.store, err = store.OpenDirectory(durable.OS(), filepath.Join(s.data, "blobs"))
 	} else {
@@ -172,7 +179,8 @@ func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	handler := (&server.Server{DB: h.db, Store: h.store, Pages: view, Log: h.log, Login: login}).Handler()
+	handler := (&server.Server{DB: h.db, Store: h.store, Pages: view, Log: h.log, Login: login,
+		Spool: h.spool}).Handler()
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w; choose another address with --listen", err)

@@ -68,7 +68,9 @@ func TestTwoProcesses(t *testing.T) {
 	if killed == 0 {
 		t.Error("no process was killed")
 	}
-	total := labs[0].verify(at, func() (store.Store, error) { return store.OpenS3(t.Context(), blobs) })
+	total := labs[0].verify(at, func() (store.Store, error) {
+		return store.OpenS3(t.Context(), blobs, t.TempDir())
+	})
 	t.Logf("%d kills, %d records of %d machines: 0 lost, 0 twice", killed, total, *machines)
 }
 

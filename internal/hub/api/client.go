@@ -26,9 +26,11 @@ type Error struct {
 	Text   string
 }
 
-// Refused reports whether asking again would get the same answer.
+// Refused reports whether asking again would get the same answer. Else the hub, or what is between,
+// could not answer now, or the request did not arrive in time.
 func (e *Error) Refused() bool {
-	return e.Status < http.StatusInternalServerError && e.Status != http.StatusTooManyRequests
+	return e.Status < http.StatusInternalServerError && e.Status != http.StatusTooManyRequests &&
+		e.Status != http.StatusRequestTimeout
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("the hub answers: %s (%d)", e.Text, e.Status) }

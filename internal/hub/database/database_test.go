@@ -1,8 +1,10 @@
 package database_test
 
 import (
+	"bytes"
 	"database/sql"
 	"errors"
+	"io"
 	"testing"
 	"time"
 
@@ -90,10 +92,10 @@ func TestRecords(t *testing.T) {
 		}
 		update(t, db, func(tx *sql.Tx) error {
 			f := database.File{Experiment: "e", Machine: machine, Name: "log", Hash: "h3"}
-			if err := db.PutFile(t.Context(), tx, f, []byte("old")); err != nil {
+			if err := db.PutFile(t.Context(), tx, f, packed(t, "old")); err != nil {
 				return err
 			}
-			return db.PutFile(t.Context(), tx, f, []byte("\x00\xffnew"))
+			return db.PutFile(t.Context(), tx, f, packed(t, "\x00\xffnew"))
 		})
 		if text, err := db.FileContent(t.Context(), "e", machine, "log"); string(text) != "\x00\xffnew" {
 			t.Errorf("%q, %v", text, err)
@@ -102,6 +104,17 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%+v, %v", counts, err)
 		}
 	})
+}
+
+func packed(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := database.Pack(&b)
+	_, err := io.WriteString(w, text)
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 func TestTokens(t *testing.T) {

@@ -17,20 +17,20 @@ type File struct {
 	Received                  time.Time
 }
 
-// PutFile adds or replaces a file.
-func (db *DB) PutFile(ctx context.Context, tx *sql.Tx, f File, content []byte) error {
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	_, err := w.Write(content)
-	if err == nil {
-		err = w.Close()
-	}
-	if err == nil {
-		_, err = tx.ExecContext(ctx, `INSERT INTO files (experiment, machine, name, hash, content, received)
+// Pack returns a writer that packs the contents of a file as PutFile stores them. Close completes
+// them.
+func Pack(to io.Writer) io.WriteCloser {
+	w, _ := gzip.NewWriterLevel(to, gzip.BestSpeed) // a level that exists
+	return w
+}
+
+// PutFile adds or replaces a file, whose contents Pack has packed: not in the transaction, for
+// which others may wait.
+func (db *DB) PutFile(ctx context.Context, tx *sql.Tx, f File, packed []byte) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO files (experiment, machine, name, hash, content, received)
 			VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (experiment, machine, name) DO UPDATE SET
 			hash = excluded.hash, content = excluded.content, received = excluded.received`,
-			f.Experiment, f.Machine, f.Name, f.Hash, packed.Bytes(), stamp(db.now()))
-	}
+		f.Experiment, f.Machine, f.Name, f.Hash, packed, stamp(db.now()))
 	if err != nil {
 		return fmt.Errorf("store file %s: %w", f.Name, err)
 	}

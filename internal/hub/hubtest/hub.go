@@ -48,7 +48,7 @@ func On(t testing.TB, location string, prepare ...func(*server.Server)) *Hub {
 	}
 	log := slog.New(slog.DiscardHandler)
 	view := pages.New(t.Context(), pages.Options{DB: db, Store: blobs, Log: log, Dir: t.TempDir()})
-	h := &Hub{Server: &server.Server{DB: db, Store: blobs, Pages: view, Log: log}}
+	h := &Hub{Server: &server.Server{DB: db, Store: blobs, Pages: view, Log: log, Spool: t.TempDir()}}
 	for _, change := range prepare {
 		change(h.Server)
 	}

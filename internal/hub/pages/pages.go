@@ -186,8 +186,8 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
 		p.Failed(w, r, http.StatusNotFound, "There is no such thing on this hub: "+err.Error()+".")
 	default:
 		p.log.Error("a page was not shown", "path", r.URL.Path, "error", err)
-		p.Failed(w, r, http.StatusInternalServerError,
-			"The hub could not show this page. Its log has the reason.")
+		p.Failed(w, r, http.StatusServiceUnavailable,
+			"The hub could not do this now. Its log has the reason.")
 	}
 }
 

@@ -12,9 +12,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
@@ -125,22 +129,46 @@ func (s *Server) ship(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, http.StatusOK, receipt)
 }
 
-// slowestShip is how long a machine may take to send one request, and a user to send a bundle.
-const slowestShip = 10 * time.Minute
+// senders are the machines of which a request is being received: one of each at a time, so that
+// what a machine can hold is bounded.
+type senders struct {
+	mu   sync.Mutex
+	busy map[string]bool
+}
 
+// add adds a machine, and reports whether it was not there.
+func (s *senders) add(machine string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy[machine] {
+		return false
+	}
+	if s.busy == nil {
+		s.busy = map[string]bool{}
+	}
+	s.busy[machine] = true
+	return true
+}
+
+func (s *senders) remove(machine string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.busy, machine)
+}
+
+// receive receives all of a shipment before it takes anything that others wait for.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Receipt, err error) {
-	readWithin(w, slowestShip)
+	machine := access.From(r.Context())
+	if !s.receiving.add(machine.ID) {
+		return receipt, failure{http.StatusServiceUnavailable,
+			"another request of this machine is being received; send this one again when it has ended"}
+	}
+	defer s.receiving.remove(machine.ID)
 	body := bufio.NewReader(http.MaxBytesReader(w, r.Body, api.MaxShip))
 	message, err := api.ReadShip(body)
 	if err != nil {
 		return receipt, refuse(err)
 	}
-	machine := access.From(r.Context())
-	memory := inMemory(message.Entries)
-	if err := s.memory.Acquire(r.Context(), memory); err != nil {
-		return receipt, err
-	}
-	defer s.memory.Release(memory)
 	var blobs []string
 	for _, e := range message.Entries {
 		if e.Name == "" {
@@ -150,10 +178,16 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Re
 	if err := s.DB.Announce(r.Context(), blobs); err != nil {
 		return receipt, err
 	}
-	files, err := s.contents(r.Context(), body, message.Entries)
+	spooled, err := s.contents(r.Context(), body, message.Entries)
+	defer spooled.close()
 	if err != nil {
 		return receipt, err
 	}
+	files, release, err := spooled.load(r.Context(), s.memory)
+	if err != nil {
+		return receipt, err
+	}
+	defer release()
 	err = s.DB.Update(r.Context(), func(tx *sql.Tx) error {
 		receipt = api.Receipt{} // of this attempt
 		if err := s.report(r.Context(), tx, machine.ID, message.Status); err != nil {
@@ -243,42 +277,68 @@ func (s *Server) acceptEntries(ctx context.Context, tx *sql.Tx, share database.S
 	return nil
 }
 
-// memoryBytes bounds the memory of what is received at the same time; others wait. One shipment may
-// need all of it.
+// memoryBytes bounds the memory of what has been received and is being stored; others wait. A
+// shipment may need all of it.
 const memoryBytes = api.MaxShip
 
-// inMemory returns how many bytes of the entries are kept in memory: those of files.
-func inMemory(entries []api.Entry) (n int64) {
-	for _, e := range entries {
-		if e.Name != "" {
-			n += e.Size
-		}
+// spool has the files of a shipment that are no records, by name and packed.
+type spool map[string]*os.File
+
+func (s spool) close() {
+	for _, f := range s {
+		_ = f.Close() // it is gone then
 	}
-	return n
 }
 
-// contents stores the records of a shipment, durably, and returns its other files by name.
-func (s *Server) contents(ctx context.Context, body io.Reader, entries []api.Entry) (
-	map[string][]byte, error) {
-	files := map[string][]byte{}
+// load reads all files when there is memory for them. release gives that back.
+func (s spool) load(ctx context.Context, memory *semaphore.Weighted) (files map[string][]byte, release func(),
+	err error) {
+	var total int64
+	sizes := map[string]int64{}
+	for name, f := range s {
+		info, err := f.Stat()
+		if err != nil {
+			return nil, nil, err
+		}
+		sizes[name] = info.Size()
+		total += info.Size()
+	}
+	if total == 0 { // a semaphore lets 0 wait, too
+		return nil, func() {}, nil
+	}
+	if err := memory.Acquire(ctx, total); err != nil {
+		return nil, nil, err
+	}
+	release = func() { memory.Release(total) }
+	files = map[string][]byte{}
+	for name, f := range s {
+		files[name] = make([]byte, sizes[name])
+		if _, err := io.ReadFull(f, files[name]); err != nil {
+			release()
+			return nil, nil, fmt.Errorf("read what was received: %w", err)
+		}
+	}
+	return files, release, nil
+}
+
+// contents stores the records of a shipment, durably, and its other files for the time being.
+func (s *Server) contents(ctx context.Context, body io.Reader, entries []api.Entry) (spool, error) {
+	files := spool{}
 	for _, e := range entries {
 		if e.Name == "" {
 			if err := s.Store.Put(ctx, e.Hash, e.Size, body); err != nil {
-				return nil, err
+				return files, err
 			}
 			continue
 		}
-		text, err := io.ReadAll(io.LimitReader(body, e.Size))
-		if err == nil && int64(len(text)) != e.Size {
-			err = io.ErrUnexpectedEOF
-		}
-		if err == nil && store.Hash(text) != e.Hash {
-			err = store.ErrHash
-		}
+		f, err := store.Spool(s.Spool, func(to io.Writer) error {
+			packed := database.Pack(to)
+			return cmp.Or(store.Receive(packed, e.Hash, e.Size, body), packed.Close())
+		})
 		if err != nil {
-			return nil, fmt.Errorf("file %s: %w", e.Name, err)
+			return files, fmt.Errorf("file %s: %w", e.Name, err)
 		}
-		files[e.Name] = text
+		files[e.Name] = f
 	}
 	return files, nil
 }
@@ -365,5 +425,6 @@ func (s *Server) blob(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	if _, err := io.Copy(w, content); err != nil {
 		s.Log.Warn("a blob was not sent whole", "hash", hash, "error", err)
+		panic(http.ErrAbortHandler) // so that the machine does not take it for whole
 	}
 }

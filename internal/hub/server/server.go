@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -29,7 +28,6 @@ import (
 	"krund/internal/hub/jobs"
 	"krund/internal/hub/pages"
 	"krund/internal/hub/store"
-	"krund/internal/sysroot"
 )
 
 // Server is the hub's handler of requests.
@@ -40,9 +38,15 @@ type Server struct {
 	Log   *slog.Logger
 	Login LoginConfig
 
-	memory   *semaphore.Weighted // see memoryBytes
-	oidcLock sync.Mutex
-	oidc     *oidc.Provider // nil: not asked yet
+	// Spool is a directory for what is being received.
+	Spool string
+	// Patience is how long the other side of a connection may stall, see paced; 0: as usual.
+	Patience time.Duration
+
+	receiving senders
+	memory    *semaphore.Weighted // see memoryBytes
+	oidcLock  sync.Mutex
+	oidc      *oidc.Provider // nil: not asked yet
 
 	metrics metrics
 }
@@ -104,7 +108,7 @@ func (s *Server) Handler() http.Handler {
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, failure{http.StatusForbidden, "this request was made by a page of another site"})
 	}))
-	return s.metrics.count(origin.Handler(s.served(mux)))
+	return s.paced(s.metrics.count(origin.Handler(s.served(mux))))
 }
 
 // unserved is the answer of net/http to a request that no route serves, without its text.
@@ -154,21 +158,9 @@ func isText(u *url.URL) bool {
 	return !slices.ContainsFunc(texts, func(s string) bool { return !api.IsText(s) })
 }
 
-// slowestBody is how long a sender may take for a message or a form.
-const slowestBody = time.Minute
-
-// readWithin bounds the time to read the rest of a request: a sender that stalls must not keep a
-// connection, and memory. A recorder of a test has no deadline.
-func readWithin(w http.ResponseWriter, limit time.Duration) {
-	_ = http.NewResponseController(w).SetReadDeadline(sysroot.RealClock{}.Now().Add(limit))
-}
-
 // guard returns the route's handler for those who may use it.
 func (s *Server) guard(route Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet {
-			readWithin(w, slowestBody)
-		}
 		if route.Role == Anyone {
 			route.Handler(w, r)
 			return
@@ -194,10 +186,19 @@ type failure struct {
 
 func (f failure) Error() string { return f.text }
 
-// refuse returns a failure for a request that is wrong.
-func refuse(err error) error { return failure{http.StatusBadRequest, err.Error()} }
+// refuse returns a failure for a request that is wrong, unless the error has a status.
+func refuse(err error) error {
+	var f failure
+	var large *http.MaxBytesError
+	if errors.As(err, &f) || errors.As(err, &large) {
+		return err
+	}
+	return failure{http.StatusBadRequest, err.Error()}
+}
 
-// status returns the status for an error, and reports whether its text may be sent.
+// status returns the status for an error, and reports whether its text may be sent. What is not
+// known to be wrong with the request is a failure of the hub, its database or its store, such as a
+// connection that was lost: the same request may succeed later.
 func status(err error) (int, bool) {
 	var f failure
 	var large *http.MaxBytesError
@@ -218,10 +219,10 @@ func status(err error) (int, bool) {
 		return http.StatusUnauthorized, true
 	case errors.Is(err, database.ErrRole):
 		return http.StatusForbidden, true
-	case errors.Is(err, store.ErrHash), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, store.ErrHash), errors.Is(err, store.ErrShort):
 		return http.StatusBadRequest, true
 	}
-	return http.StatusInternalServerError, false
+	return http.StatusServiceUnavailable, false
 }
 
 // fail answers with an error. What it says of the hub's own failures is in the log only.
@@ -229,7 +230,11 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	code, send := status(err)
 	text := err.Error()
 	if !send {
-		s.Log.Error("a request failed", "path", r.URL.Path, "error", err)
+		level := slog.LevelError
+		if r.Context().Err() != nil { // there is no one to answer
+			level = slog.LevelDebug
+		}
+		s.Log.Log(r.Context(), level, "a request failed", "path", r.URL.Path, "error", err)
 		text = "the hub could not do this; its log has the reason; try again later"
 	}
 	if browser(r) {
@@ -260,9 +265,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, code int, docume
 // read reads a message of at most api.MaxJSON bytes.
 func (s *Server) read(w http.ResponseWriter, r *http.Request, message any) error {
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, api.MaxJSON)).Decode(message)
-	var large *http.MaxBytesError
-	if err != nil && !errors.As(err, &large) {
-		return refuse(errors.New("the body is not the JSON that is expected: " + err.Error()))
+	if err != nil {
+		err = refuse(fmt.Errorf("the body is not the JSON that is expected: %w", err))
 	}
 	return err
 }

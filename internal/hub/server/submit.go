@@ -26,7 +26,6 @@ import (
 
 // bundle stores a bundle after it was checked as a machine will check it.
 func (s *Server) bundle(w http.ResponseWriter, r *http.Request) {
-	readWithin(w, slowestShip)
 	hash := r.PathValue("hash")
 	m, err := s.acceptBundle(w, r, hash)
 	if err != nil {

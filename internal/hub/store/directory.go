@@ -1,8 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -58,19 +58,7 @@ func (d *Directory) Put(ctx context.Context, hash string, size int64, r io.Reade
 	}
 	const ownerReads = 0o600
 	err := durable.WriteTo(d.fsys, d.path(hash), ownerReads, func(w io.Writer) error {
-		sum := sha256.New()
-		n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(r, size))
-		switch {
-		case err != nil:
-			return err
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case n != size:
-			return fmt.Errorf("%d bytes of %d: %w", n, size, io.ErrUnexpectedEOF)
-		case hex.EncodeToString(sum.Sum(nil)) != hash:
-			return ErrHash
-		}
-		return nil
+		return cmp.Or(Receive(w, hash, size, r), ctx.Err())
 	})
 	if err != nil {
 		return fmt.Errorf("store blob %s: %w", hash, err)
@@ -90,7 +78,7 @@ func (d *Directory) PutTable(ctx context.Context, name string, size int64, r io.
 		err = durable.WriteTo(d.fsys, path, usual, func(w io.Writer) error {
 			n, err := io.Copy(w, io.LimitReader(r, size))
 			if err == nil && n != size {
-				err = fmt.Errorf("%d bytes of %d: %w", n, size, io.ErrUnexpectedEOF)
+				err = fmt.Errorf("%d bytes of %d: %w", n, size, ErrShort)
 			}
 			return errors.Join(err, ctx.Err())
 		})

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
-	"golang.org/x/sync/semaphore"
 )
 
 // S3 keeps blobs in a bucket of a server with the interface of Amazon S3. The server's answer to an
@@ -21,16 +19,14 @@ type S3 struct {
 	client *minio.Client
 	bucket string
 	prefix string
-	memory *semaphore.Weighted // bytes of the uploads at work
+	spool  string // directory
 }
-
-// uploadBytes bounds the memory of uploads; others wait.
-const uploadBytes = 512 << 20
 
 // OpenS3 returns the store s3://HOST[:PORT]/BUCKET[/PREFIX], or s3+http:// without TLS. The
 // credentials are those of the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, of the file
-// ~/.aws/credentials, or of the machine's role. The bucket must exist.
-func OpenS3(ctx context.Context, location string) (*S3, error) {
+// ~/.aws/credentials, or of the machine's role. The bucket must exist. spool is a directory for
+// what is received.
+func OpenS3(ctx context.Context, location, spool string) (*S3, error) {
 	u, err := url.Parse(location)
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
@@ -53,7 +49,7 @@ func OpenS3(ctx context.Context, location string) (*S3, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
-	s := &S3{client: client, bucket: bucket, prefix: prefix, memory: semaphore.NewWeighted(uploadBytes)}
+	s := &S3{client: client, bucket: bucket, prefix: prefix, spool: spool}
 	return s, s.Ready(ctx)
 }
 
@@ -66,18 +62,12 @@ func (s *S3) Put(ctx context.Context, hash string, size int64, r io.Reader) erro
 		return fmt.Errorf("store a blob: %q is no SHA-256: %w", hash, ErrHash)
 	}
 	// The contents are read before they are sent: an object must not appear under a wrong name.
-	if err := s.memory.Acquire(ctx, size); err != nil {
+	content, err := Spool(s.spool, func(w io.Writer) error { return Receive(w, hash, size, r) })
+	if err != nil {
 		return fmt.Errorf("store blob %s: %w", hash, err)
 	}
-	defer s.memory.Release(size)
-	content := make([]byte, size)
-	if _, err := io.ReadFull(r, content); err != nil {
-		return fmt.Errorf("store blob %s: %w", hash, err)
-	}
-	if Hash(content) != hash {
-		return fmt.Errorf("store blob %s: %w", hash, ErrHash)
-	}
-	_, err := s.client.PutObject(ctx, s.bucket, s.name(hash), bytes.NewReader(content), size,
+	defer content.Close() //nolint:errcheck // it is gone then
+	_, err = s.client.PutObject(ctx, s.bucket, s.name(hash), content, size,
 		minio.PutObjectOptions{
 			ContentType: "application/octet-stream", SendContentMd5: true, DisableMultipart: true,
 		})

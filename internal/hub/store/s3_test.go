@@ -19,14 +19,14 @@ func TestS3(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "test")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
 	address := "s3+http://" + strings.TrimPrefix(web.URL, "http://") + "/lab/hub"
-	_, err := store.OpenS3(t.Context(), address)
+	_, err := store.OpenS3(t.Context(), address, t.TempDir())
 	if err == nil || !strings.Contains(err.Error(), "create it") {
 		t.Errorf("without a bucket: %v", err)
 	}
 	if err := backend.CreateBucket("lab"); err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.OpenS3(t.Context(), address)
+	s, err := store.OpenS3(t.Context(), address, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestS3(t *testing.T) {
 		t.Errorf("left: %+v, %v", left, err)
 	}
 	for _, wrong := range []string{"s3://host", "s3:///bucket", "http://host/bucket", "s3://%zz"} {
-		if _, err := store.OpenS3(t.Context(), wrong); err == nil {
+		if _, err := store.OpenS3(t.Context(), wrong, ""); err == nil {
 			t.Errorf("%s was opened", wrong)
 		}
 	}

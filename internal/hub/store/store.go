@@ -20,7 +20,8 @@ import (
 // Store keeps blobs. All methods may be called concurrently.
 type Store interface {
 	// Put stores size bytes of r under their hash, durably. It reads no more. The error wraps
-	// ErrHash if the contents are others; then nothing is stored. Storing a blob again is no error.
+	// ErrHash if the contents are others, and ErrShort if there are fewer; then nothing is stored.
+	// Storing a blob again is no error.
 	Put(ctx context.Context, hash string, size int64, r io.Reader) error
 	// Get opens a blob. The error wraps ErrMissing if there is none. The reader's error wraps
 	// ErrHash at the end if the contents have changed.

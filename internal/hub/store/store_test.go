@@ -36,8 +36,8 @@ func conform(t *testing.T, s store.Store) {
 	if err := s.Put(t.Context(), hash, 5, strings.NewReader("hellO")); !errors.Is(err, store.ErrHash) {
 		t.Errorf("other contents: %v, want ErrHash", err)
 	}
-	if err := s.Put(t.Context(), hash, 5, strings.NewReader("hell")); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("too short: %v, want io.ErrUnexpectedEOF", err)
+	if err := s.Put(t.Context(), hash, 5, strings.NewReader("hell")); !errors.Is(err, store.ErrShort) {
+		t.Errorf("too short: %v, want ErrShort", err)
 	}
 	if _, err := get(t, s, hash); !errors.Is(err, store.ErrMissing) {
 		t.Errorf("after what was refused: %v, want ErrMissing", err)

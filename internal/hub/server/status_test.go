@@ -1,0 +1,31 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"krund/internal/hub/database"
+	"krund/internal/hub/store"
+)
+
+// TestStatus: only what is known to be wrong with a request is refused for good.
+func TestStatus(t *testing.T) {
+	for text, c := range map[string]struct {
+		err  error
+		want int
+	}{
+		"a connection of the database was cut": {io.ErrUnexpectedEOF, http.StatusServiceUnavailable},
+		"any other failure":                    {io.ErrClosedPipe, http.StatusServiceUnavailable},
+		"the body has ended too soon":          {store.ErrShort, http.StatusBadRequest},
+		"the body is another":                  {store.ErrHash, http.StatusBadRequest},
+		"the body did not come":                {failure{http.StatusRequestTimeout, ""}, 408},
+		"there is no such row":                 {database.ErrMissing, http.StatusNotFound},
+		"the token is gone":                    {database.ErrRevoked, http.StatusUnauthorized},
+	} {
+		if got, _ := status(fmt.Errorf("store x: %w", c.err)); got != c.want {
+			t.Errorf("%s: %d, want %d", text, got, c.want)
+		}
+	}
+}
