@@ -21,7 +21,6 @@ import (
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/hub/api"
-	"krund/internal/joined"
 	"krund/internal/ship"
 	"krund/internal/summary"
 )
@@ -33,8 +32,8 @@ const longestRun = 365 * 24 * time.Hour
 // after a crash at any point: the hub gives the part again until it has heard of it. What cannot be
 // started is reported to the hub as failed, so that another machine gets the part. A bundle that
 // did not arrive is fetched again the next time.
-func (a *app) begin(ctx context.Context, client *api.Client, n api.Next, hub joined.Hub) error {
-	err := a.beginPart(ctx, client, n, hub)
+func (a *app) begin(ctx context.Context, client *api.Client, n api.Next, allowed []string) error {
+	err := a.beginPart(ctx, client, n, allowed)
 	if err == nil || errors.Is(err, errFetch) {
 		return err
 	}
@@ -50,11 +49,11 @@ func (a *app) begin(ctx context.Context, client *api.Client, n api.Next, hub joi
 // errFetch is the error of a bundle that did not arrive.
 var errFetch = errors.New("the bundle did not arrive; the next shipment tries again")
 
-func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, hub joined.Hub) error {
+func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, allowed []string) error {
 	if !api.ValidName(n.Experiment) || n.Index < 0 || n.Index >= n.Count || n.Count > api.MaxMachines {
 		return errors.New("the hub's answer is not valid; is it of another version?")
 	}
-	all := joined.Given(a.state)
+	all := filepath.Join(a.state, "hub")
 	if err := durable.MkdirAll(a.fsys, all); err != nil {
 		return err
 	}
@@ -68,8 +67,7 @@ func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, hub
 		return err
 	}
 	if a.uid == 0 {
-		_, err = hub.Bound(cfg)
-		err = errors.Join(err, a.ownName(cfg))
+		err = errors.Join(bundle.Refused(cfg, allowed), a.ownName(cfg))
 	}
 	if err == nil {
 		err = a.ofHub(path, client.URL, n.Experiment)
@@ -103,8 +101,7 @@ func (a *app) unpack(ctx context.Context, client *api.Client, n api.Next, dir st
 	defer os.Remove(file.Name()) //nolint:errcheck // it is temporary
 	defer file.Close()           //nolint:errcheck // it is temporary
 	content, err := client.Blob(ctx, n.Bundle)
-	var answer *api.Error
-	if errors.As(err, &answer) && answer.Refused() {
+	if ship.Refused(err) {
 		return bundle.Manifest{}, err
 	}
 	if err != nil {
@@ -116,7 +113,7 @@ func (a *app) unpack(ctx context.Context, client *api.Client, n api.Next, dir st
 		return bundle.Manifest{}, fmt.Errorf("%w: %w", errFetch, err)
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != n.Bundle {
-		return bundle.Manifest{}, errors.New("the bundle that the hub sends does not have its hash")
+		return bundle.Manifest{}, fmt.Errorf("%w: what arrived does not have its hash", errFetch)
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return bundle.Manifest{}, err
@@ -127,7 +124,7 @@ func (a *app) unpack(ctx context.Context, client *api.Client, n api.Next, dir st
 		return bundle.Manifest{}, err
 	}
 	return bundle.Unpack(file, dir, func(text []byte) ([]byte, error) {
-		return config.WithShard(text, n.Index, n.Count), nil
+		return bundle.WithShard(text, a.host, n.Index, n.Count), nil
 	})
 }
 

@@ -85,8 +85,8 @@ func (h *hubSteps) submitted(ctx context.Context, step string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return remote.ID, h.a.send(ctx, h.client, cfg, nil, api.Submission{ID: remote.ID, Target: h.b.Plan.To,
-		Machines: 1})
+	return remote.ID, h.a.send(ctx, h.client, h.clock, cfg, nil, api.Submission{ID: remote.ID,
+		Target: h.b.Plan.To, Machines: 1})
 }
 
 const notFound = 404

@@ -17,9 +17,9 @@ import (
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/host"
-	"krund/internal/joined"
 	"krund/internal/msr"
 	"krund/internal/probe"
+	"krund/internal/ship"
 	"krund/internal/sysroot"
 )
 
@@ -51,8 +51,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			return control.NewMachine(ctx,
 				sysroot.New("/"))
 		},
-		hubFile:  joined.File,
-		state:    joined.StateDirectory,
+		hubFile:  ship.HubFile,
+		state:    "/var/lib/krund",
 		runtime:  directory.RuntimeDirs(),
 		counters: msr.Probe,
 		measure:  proveHost,

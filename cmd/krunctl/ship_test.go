@@ -16,7 +16,6 @@ import (
 	"krund/internal/durable"
 	"krund/internal/hub/access"
 	"krund/internal/hub/hubtest"
-	"krund/internal/joined"
 	"krund/internal/results"
 	"krund/internal/ship"
 	"krund/internal/sysroot"
@@ -43,7 +42,7 @@ func shipTo(t *testing.T, url, token string) *app {
 	a := testApp(t)
 	a.hubFile = filepath.Join(t.TempDir(), "hub.toml")
 	a.state = t.TempDir()
-	h := joined.Hub{URL: url, Token: token, Deadline: "1s"}
+	h := ship.Hub{URL: url, Token: token, Deadline: "1s"}
 	if err := h.Store(durable.OS(), a.hubFile); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +81,7 @@ func TestShipAndJoin(t *testing.T) {
 		if code != exitOK || !strings.Contains(stderr, "takes the place of machine") {
 			t.Errorf("%d %s", code, stderr)
 		}
-		if hub, err := joined.Load(a.fsys, a.hubFile); err != nil || hub.Deadline != "1s" {
+		if hub, err := ship.LoadHub(a.fsys, a.hubFile); err != nil || hub.Deadline != "1s" {
 			t.Errorf("the deadline of the owner became %q, %v", hub.Deadline, err)
 		}
 	}()

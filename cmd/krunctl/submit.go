@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,8 @@ import (
 	"krund/internal/doctor"
 	"krund/internal/experiment"
 	"krund/internal/hub/api"
+	"krund/internal/ship"
+	"krund/internal/sysroot"
 )
 
 const submitHelp = `Submit sends an experiment to a hub, which puts it into the queue of a machine or of a
@@ -62,7 +65,9 @@ func submitCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "submit NAME.toml --to MACHINE|POOL", Short: "Send an experiment to a hub", Long: submitHelp,
 		Args: arguments(1, 1, "the experiment's configuration"),
-		RunE: func(c *cobra.Command, args []string) error { return a.submit(contextOf(c), args[0], o) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.submit(contextOf(c), args[0], o, sysroot.RealClock{})
+		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.to, "to", "", "name of a machine or a pool")
@@ -98,7 +103,7 @@ func (a *app) hubClient(address string) (*api.Client, error) {
 	return c, nil
 }
 
-func (a *app) submit(ctx context.Context, path string, o submitOptions) error {
+func (a *app) submit(ctx context.Context, path string, o submitOptions, clock sysroot.Clock) error {
 	if o.to == "" {
 		return usageError(errors.New("--to is missing: name a machine or a pool"))
 	}
@@ -130,7 +135,7 @@ func (a *app) submit(ctx context.Context, path string, o submitOptions) error {
 		copies = append(copies, arms...)
 	}
 	id := api.NewID()
-	err = a.send(ctx, client, cfg, copies, api.Submission{ID: id, Target: o.to, Machines: o.machines,
+	err = a.send(ctx, client, clock, cfg, copies, api.Submission{ID: id, Target: o.to, Machines: o.machines,
 		Priority: o.priority})
 	if err != nil {
 		return err
@@ -153,9 +158,10 @@ func included(names []string) ([]bundle.Copy, error) {
 	return copies, nil
 }
 
-// send packs the experiment and submits it.
-func (a *app) send(ctx context.Context, client *api.Client, cfg *config.Config, copies []bundle.Copy,
-	s api.Submission) error {
+// send packs the experiment and submits it. While the hub cannot be reached, or cannot answer, it
+// tries again for a while: a hub, its database or a proxy may be restarted at this moment.
+func (a *app) send(ctx context.Context, client *api.Client, clock sysroot.Clock, cfg *config.Config,
+	copies []bundle.Copy, s api.Submission) error {
 	contents, err := bundle.Collect(cfg, copies)
 	if err != nil {
 		return err
@@ -172,20 +178,25 @@ func (a *app) send(ctx context.Context, client *api.Client, cfg *config.Config, 
 		return err
 	}
 	size, err := file.Seek(0, io.SeekCurrent)
-	if err == nil {
-		_, err = file.Seek(0, io.SeekStart)
-	}
 	if err != nil {
 		return err
 	}
 	s.Bundle = hex.EncodeToString(sum.Sum(nil))
 	a.talk("%s, %s; the machine must have %s", display.Count(len(m.Files), "file"), display.Bytes(size),
 		strings.Join(append(m.External, "krund"), ", "))
-	if err := client.SendBundle(ctx, s.Bundle, size, io.NopCloser(file)); err != nil {
+	const patience = time.Minute
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return ship.Try(limited, clock, func(context.Context) error { // a large bundle may take longer
+		err := client.SendBundle(ctx, s.Bundle, size, io.NopCloser(io.NewSectionReader(file, 0, size)))
+		if err == nil {
+			_, err = client.Submit(ctx, s)
+		}
+		if err != nil && !ship.Refused(err) {
+			a.talk("krunctl: %v; trying again", err)
+		}
 		return err
-	}
-	_, err = client.Submit(ctx, s)
-	return err
+	})
 }
 
 // withText parses another text of a configuration.

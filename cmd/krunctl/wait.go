@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/hub/api"
+	"krund/internal/ship"
 	"krund/internal/sysroot"
 )
 
@@ -78,11 +79,10 @@ func (a *app) await(ctx context.Context, client *api.Client, id string, timeout 
 			limit = min(limit, max(timeout-clock.Now().Sub(begin), time.Second))
 		}
 		state, err := askState(ctx, client, id, limit)
-		var refused *api.Error
 		switch {
 		case err == nil:
 			answered = clock.Now()
-		case errors.As(err, &refused) && refused.Status < 500, clock.Now().Sub(answered) > patience:
+		case ship.Refused(err), clock.Now().Sub(answered) > patience:
 			return state, err
 		default:
 			a.talk("krunctl: %v; asking again", err)

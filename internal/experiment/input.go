@@ -305,21 +305,12 @@ func (r Reader) Analyze(
 	previous *warmup.Document,
 ) (*warmup.Document, error) {
 	show, end := r.Progress(in.Data.Source)
-	damaged, first := 0, ""
+	defer end()
 	doc, err := warmup.Analyze(in.Data, p,
 		warmup.Options{Workers: r.Workers, Previous: previous, Progress: show,
-			NoPerformance: r.NoPerformance, Damaged: func(key string, why error) {
-				if damaged++; damaged == 1 {
-					first = fmt.Sprintf("%s: %v", key, why)
-				}
-			}})
-	end()
+			NoPerformance: r.NoPerformance})
 	if err != nil {
 		return nil, fmt.Errorf("analyze %s: %w", in.Data.Source, err)
-	}
-	if damaged > 0 {
-		r.Message("krunctl: %s is damaged; %s analyzed anew (%s)", in.Analysis, display.Count(damaged, "key"),
-			first)
 	}
 	return doc, nil
 }
