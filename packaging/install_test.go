@@ -120,6 +120,12 @@ func wanted(t *testing.T) []string {
 			}
 		}
 	}
+	all = append(all, prefix+"lib/krund/benchmarks/ab/loop.c")
+	for _, arm := range []string{"base", "longer"} { // an older build has none
+		if _, err := os.Stat("../benchmarks/ab/" + arm + "/loop/c/bench.so"); err == nil {
+			all = append(all, prefix+"lib/krund/benchmarks/ab/"+arm+"/loop/c/bench.so")
+		}
+	}
 	for pattern, directory := range map[string]string{"../docs/*.md": "docs/",
 		"../configs/*.toml": "examples/"} {
 		found, err := filepath.Glob(pattern)
@@ -218,6 +224,60 @@ func TestInstallHub(t *testing.T) {
 	makeInRoot(t, "uninstall-hub", "PREFIX=/opt/krund", "DESTDIR="+root)
 	if left := installed(t, root); len(left) != 0 {
 		t.Errorf("make uninstall-hub leaves %v", left)
+	}
+}
+
+// TestInstalledExamples: each example runs from wherever it is copied to, or its mistakes are VMs
+// that this machine lacks, and name what leaves them out; then it runs.
+func TestInstalledExamples(t *testing.T) {
+	built(t)
+	prefix, home := t.TempDir(), t.TempDir()
+	makeInRoot(t, "-C", "benchmarks", "ab")
+	makeInRoot(t, "-o", "build", "install", "PREFIX="+prefix, "UNITDIR=")
+	krund := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", // not that of an older build
+		filepath.Join(prefix, "bin/krund"), "../cmd/krund")
+	if out, err := krund.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	examples, err := filepath.Glob(filepath.Join(prefix, "share/doc/krund/examples/*.toml"))
+	if err != nil || len(examples) < 6 {
+		t.Fatalf("%q, %v", examples, err)
+	}
+	runs := func(file, text string) (string, error) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.CommandContext(t.Context(), filepath.Join(prefix, "bin/krund"), "run", "--dry-run", file)
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	advice := regexp.MustCompile(`leave the VM out: skip = \[("\*:[^"]+:\*")\] in \[experiment\]$`)
+	for _, example := range examples {
+		text, err := os.ReadFile(example)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(home, filepath.Base(example))
+		out, err := runs(file, string(text))
+		if err == nil {
+			continue
+		}
+		var skip []string
+		for line := range strings.Lines(out) {
+			if m := advice.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+				skip = append(skip, m[1])
+			} else {
+				t.Errorf("%s: %s", filepath.Base(example), line)
+			}
+		}
+		t.Logf("%s: without %q", filepath.Base(example), skip)
+		without := regexp.MustCompile(`(?m)^skip = .*\n`).ReplaceAllString(string(text), "")
+		without = strings.Replace(without, "[experiment]\n",
+			"[experiment]\nskip = ["+strings.Join(skip, ", ")+"]\n", 1)
+		if out, err := runs(file, without); err != nil {
+			t.Errorf("%s without %q: %s", filepath.Base(example), skip, out)
+		}
 	}
 }
 

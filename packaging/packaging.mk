@@ -64,6 +64,10 @@ install: build $(BUILD)/share/.made
 	      install -D -m $$mode -t $(INTO)/lib/krund/benchmarks/$$name/$$language $$file || exit 1; \
 	  done; \
 	done
+	for file in benchmarks/ab/loop.c $(BENCHMARKS)/ab/*/loop/c/bench.so; do \
+	  [ ! -e $$file ] || \
+	    install -D -m 644 $$file $(INTO)/lib/krund/$${file#$(BENCHMARKS:%/benchmarks=%)/} || exit 1; \
+	done
 	install -d $(INTO)/share/man/man1 $(INTO)/share/man/man5 $(INTO)/share/man/man8
 	install -m 644 $(BUILD)/share/man/*.1 $(INTO)/share/man/man1
 	install -m 644 $(BUILD)/share/man/*.5 $(INTO)/share/man/man5
@@ -83,7 +87,7 @@ install: build $(BUILD)/share/.made
 	install -m 644 benchmarks/README.md $(DOC)/benchmarks
 	@# A copied example finds the benchmarks from wherever it is.
 	for file in configs/*.toml; do \
-	  sed 's,"../benchmarks","$(PREFIX)/lib/krund/benchmarks",;s,configs/,,g' $$file \
+	  sed 's,"../benchmarks,"$(PREFIX)/lib/krund/benchmarks,;s,configs/,,g' $$file \
 	    >$(DOC)/examples/$${file##*/} || exit 1; \
 	done
 	chmod 644 $(DOC)/examples/*.toml

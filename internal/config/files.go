@@ -158,9 +158,17 @@ func (c *Config) checkVMs(found *problems) {
 		}
 		if _, err := LookPath(vm.Path); err != nil {
 			at := c.pathKey(k, vm.Path)
-			found.addError(c.lines.of(at+".path", at), at+".path", err)
+			found.addError(c.lines.of(at+".path", at), at+".path", fmt.Errorf("%w%s", err, c.leaveOut(vm)))
 		}
 	}
+}
+
+// leaveOut ends a message with how to run the experiment on a machine that lacks one of its VMs.
+func (c *Config) leaveOut(vm VM) string {
+	if len(c.VMs) == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", or leave the VM out: skip = [\"*:%s:*\"] in [experiment]", vm.Name)
 }
 
 // pathKey returns the section that set the path of k's VM.
@@ -179,13 +187,14 @@ func (c *Config) pathKey(k key.Key, path string) string {
 	return at
 }
 
-// checkEntryFiles reports each missing file once, at its benchmark; if the directory of all
-// benchmarks is missing, only that.
+// checkEntryFiles reports each missing file once, at its benchmark; if a VM has none of several, it
+// reports that once, at the VM; if the directory of all benchmarks is missing, only that. If the
+// VM's program is missing, its files do not matter.
 func (c *Config) checkEntryFiles(found *problems) {
 	if c.withoutBenchmarks(found) {
 		return
 	}
-	seen := map[string]bool{}
+	seen, without := map[string]bool{}, map[string]bool{} // files, and VMs
 	for _, k := range c.keys {
 		vm, variant, _, err := c.Lookup(k)
 		name := c.EntryPath(k)
@@ -193,12 +202,18 @@ func (c *Config) checkEntryFiles(found *problems) {
 			continue
 		}
 		seen[name] = true
+		if _, looked := without[vm.Name]; !looked {
+			without[vm.Name] = c.withoutFiles(vm, variant, found)
+		}
+		if without[vm.Name] {
+			continue
+		}
 		info, err := foreign.Stat(context.Background(), name)
 		at := join("benchmarks", k.Benchmark)
 		switch {
 		case err != nil:
 			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s (%v)", k, name, cause(err)),
-				c.missingEntry(vm, variant))
+				missingEntry(vm, variant, "build the benchmark, or skip the key"))
 		case !info.Mode().IsRegular():
 			found.add(c.lines.of(at), fmt.Sprintf("%s needs the file %s, which is not a regular file", k,
 				name), "correct the variant's entry and subfolder, or skip the key")
@@ -209,13 +224,49 @@ func (c *Config) checkEntryFiles(found *problems) {
 	}
 }
 
+// withoutFiles reports whether a VM has none of the files of its benchmarks, and reports that as a
+// mistake, unless its program is missing, too. A single file is not its business.
+func (c *Config) withoutFiles(vm VM, v Variant, found *problems) bool {
+	files := c.entryFiles(vm.Name)
+	if slices.ContainsFunc(files, exists) {
+		return false
+	}
+	if _, err := LookPath(vm.Path); vm.Path != "" && err != nil {
+		return true
+	}
+	if len(files) == 1 {
+		return false
+	}
+	found.add(c.lines.of(join("vms", vm.Name)),
+		fmt.Sprintf("none of the %d files of %s's benchmarks exists, such as %s", len(files), vm.Name,
+			files[0]),
+		missingEntry(vm, v, "build them"+c.leaveOut(vm)))
+	return true
+}
+
+// entryFiles returns the files of the benchmarks of a VM's keys, each once.
+func (c *Config) entryFiles(vm string) []string {
+	var files []string
+	for _, k := range c.keys {
+		if name := c.EntryPath(k); k.VM == vm && name != "" && !slices.Contains(files, name) {
+			files = append(files, name)
+		}
+	}
+	return files
+}
+
+func exists(name string) bool {
+	_, err := foreign.Stat(context.Background(), name)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // withoutBenchmarks reports whether the directory of the benchmarks, which a key needs, does not
 // exist, and reports that as a mistake.
 func (c *Config) withoutBenchmarks(found *problems) bool {
 	dir := c.Experiment.Benchmarks
 	needed := slices.ContainsFunc(c.keys, func(k key.Key) bool {
 		vm, _, _, err := c.Lookup(k)
-		return err == nil && vm.Runner != RunnerExternal && c.EntryPath(k) != ""
+		return err == nil && vm.Runner != RunnerExternal && c.EntryPath(k) != "" && c.benchmarksOf(k) == dir
 	})
 	info, err := foreign.Stat(context.Background(), dir)
 	if !needed || c.doubtful["experiment.benchmarks"] || err == nil && info.IsDir() {
@@ -232,13 +283,14 @@ func (c *Config) withoutBenchmarks(found *problems) bool {
 	return true
 }
 
-// missingEntry returns what to do about a missing entry file.
-func (c *Config) missingEntry(vm VM, v Variant) string {
+// missingEntry returns what to do about a missing entry file, which is otherwise if its name is
+// right.
+func missingEntry(vm VM, v Variant, otherwise string) string {
 	if vm.Runner == "java" && !strings.HasSuffix(v.Entry, ".class") {
 		return fmt.Sprintf("write entry = %q in [%s], the compiled class, and compile it with javac",
 			strings.TrimSuffix(v.Entry, ".java")+".class", join("variants", v.Name))
 	}
-	return "build the benchmark, or skip the key"
+	return otherwise
 }
 
 // doubtsEntry reports whether the path of a variant's files may differ from what the configuration

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +58,9 @@ const noDirectory = "6: the directory of the benchmarks is DIR/benchmarks (no su
 	"write where it is in [experiment], such as benchmarks = \"../benchmarks\"; a relative path begins at " +
 	"the directory of this file\n"
 
+// leaveOut is the end of the message about the VM P.
+const leaveOut = `, or leave the VM out: skip = ["*:P:*"] in [experiment]`
+
 func TestLoadFindsFiles(t *testing.T) {
 	const vm = "[vms.P]\nrunner = \"external\"\nvariants = [\"v\"]\n"
 	tests := []struct {
@@ -80,13 +84,13 @@ func TestLoadFindsFiles(t *testing.T) {
 		{"relative VM", vm + "path = \"./vm\"", nil, ""},
 		{"bare VM", vm + "path = \"sh\"", nil, ""},
 		{"VM missing", vm + "path = \"bin/vm\"", nil, "12: vms.P.path: DIR/bin/vm cannot be found (no such " +
-			"file or directory); install it or correct the path"},
+			"file or directory); install it or correct the path" + leaveOut},
 		{"VM not in the path", vm + "path = \"no-such-vm\"", nil, "12: vms.P.path: there is no program " +
-			"no-such-vm in /usr/local/bin:/usr/bin:/bin; install it or write its path"},
+			"no-such-vm in /usr/local/bin:/usr/bin:/bin; install it or write its path" + leaveOut},
 		{"VM not executable", vm + "path = \"./data\"", nil,
-			"12: vms.P.path: DIR/data is not executable; chmod +x it, or correct the path"},
+			"12: vms.P.path: DIR/data is not executable; chmod +x it, or correct the path" + leaveOut},
 		{"VM is a directory", vm + "path = \"./benchmarks\"", nil,
-			"12: vms.P.path: DIR/benchmarks is not a regular file; write the path of a program"},
+			"12: vms.P.path: DIR/benchmarks is not a regular file; write the path of a program" + leaveOut},
 		{"skipped VM missing", vm + "path = \"bin/vm\"\n[experiment]\nskip = [\"*:P:*\"]", nil, ""},
 		{"hooks", "[hooks]\nbefore = [[\"./vm\"], [\"./no\"]]\nafter = [[\n\"no-such-hook\"]]", nil,
 			"10: hooks.before[1]: DIR/no cannot be found (no such file or directory); install it or " +
@@ -109,11 +113,26 @@ func TestLoadFindsFiles(t *testing.T) {
 			"[experiment]\nskip = [\"c:J:*\"]", nil,
 			"7: b:J:j needs the file DIR/benchmarks/b/java/KrunEntry (no such file or directory); write " +
 				"entry = \"KrunEntry.class\" in [variants.j], the compiled class, and compile it with javac"},
+		{"each arm has a directory of its own", "[arms.a]\nbenchmarks = \"old\"\n[arms.b]\nbenchmarks = " +
+			"\"new\"", func(dir string) error {
+			return errors.Join(os.Rename(dir+"/benchmarks", dir+"/old"),
+				os.CopyFS(dir+"/new", os.DirFS(dir+"/old")))
+		}, ""},
+		{"an arm has none of its own", "[arms.a]\n[arms.b]\nbenchmarks = \"new\"", func(dir string) error {
+			return os.Rename(dir+"/benchmarks", dir+"/new")
+		}, strings.TrimSuffix(noDirectory, "\n")},
+		{"no file of a VM", strings.NewReplacer("external", "c", `"v"`, `"w"`).Replace(vm) + "[variants.w]\nentry = \"x.so\"\n",
+			nil, "9: none of the 2 files of P's benchmarks exists, such as DIR/benchmarks/b/x.so; build " +
+				"them" + leaveOut},
+		{"no program and no file of a VM", strings.NewReplacer("external", "python", `"v"`, `"w"`).Replace(vm) +
+			"path = \"bin/vm\"\n[variants.w]\nentry = \"x.py\"\n", nil,
+			"12: vms.P.path: DIR/bin/vm cannot be found (no such file or directory); install it or correct " +
+				"the path" + leaveOut},
 		{"several", vm + "path = \"bin/vm\"",
 			func(dir string) error { return os.RemoveAll(dir + "/benchmarks") },
 			noDirectory +
 				"12: vms.P.path: DIR/bin/vm cannot be found (no such file or directory); install it or " +
-				"correct the path"},
+				"correct the path" + leaveOut},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
