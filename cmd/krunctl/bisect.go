@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -52,11 +53,21 @@ The first call has the plan:
   --template  the configuration of a step, with the arms good and candidate, in which
               @GOOD@ and @CANDIDATE@ are the versions, @GOOD_BUILD@ and
               @CANDIDATE_BUILD@ the directories of their builds (with --to, relative
-              to DIR):
+              to DIR). This one measures $KRUND_OUTPUT/nbody/c/bench.so:
 
   [experiment]
   executions = 5                    # blocks of a step
+  iterations = 200
   order = "blocked"
+  reboot = "none"                   # with reboots, enable each step instead of running it
+  [vms.C]
+  runner = "c"
+  variants = ["default-c"]
+  [variants.default-c]
+  entry = "bench.so"
+  subfolder = "c"
+  [benchmarks]
+  nbody = { parameter = 200000 }
   [arms.good]
   revision = "@GOOD@"
   benchmarks = "@GOOD_BUILD@"
@@ -420,7 +431,7 @@ func (a *app) printBisection(b *bisection.Bisection, d bisect.Decision, step str
 		text = fmt.Sprintf("%s and %s do not differ enough in %s: after %s nothing is shown", names[0],
 			names[len(names)-1], b.Plan.Key, display.Count(d.Blocks, "block"))
 	default:
-		text = fmt.Sprintf("%s\nrun the next step: krund run %s", soFar(names, d), display.ShellPath(step))
+		text = fmt.Sprintf("%s\nrun the next step: %s", soFar(names, d), a.stepCommand(step))
 	}
 	if !asJSON {
 		a.print("%s\n", text)
@@ -432,6 +443,16 @@ func (a *app) printBisection(b *bisection.Bisection, d bisect.Decision, step str
 		return fmt.Errorf("%w: good and bad do not differ enough", errUnjudged)
 	}
 	return errStep
+}
+
+// stepCommand returns the command that runs a step on this machine.
+func (a *app) stepCommand(step string) string {
+	cfg, err := experiment.ParseConfig(a.fsys, step, a.host)
+	if err == nil && config.Restarts(cfg.Experiment.Reboot) {
+		return fmt.Sprintf("sudo %s enable --start %s", display.Program(os.Args[0], "krunctl"),
+			display.ShellPath(step))
+	}
+	return fmt.Sprintf("%s run %s", display.Program(os.Args[0], "krund"), display.ShellPath(step))
 }
 
 // soFar is what is known before the end.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/config"
+	"krund/internal/doctor"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )
@@ -65,6 +67,38 @@ func measure(t *testing.T, r *rand.Rand, file string) {
 		b.must(b.sched.Finish(slot, schedule.Completed))
 	}
 	b.must(b.sched.Close())
+}
+
+// TestTemplateOfTheHelp: the template and the key that the help shows are enough for a first step,
+// which krund would run. With reboots, the step is to be enabled.
+func TestTemplateOfTheHelp(t *testing.T) {
+	_, template, _ := strings.Cut(bisectHelp, ":\n\n  [experiment]")
+	template, _, _ = strings.Cut(template, "\n\n")
+	_, key, _ := strings.Cut(bisectHelp, "--key ")
+	key, _, _ = strings.Cut(key, "\n")
+	const build = `mkdir -p $KRUND_OUTPUT/nbody/c && echo $KRUND_REVISION > $KRUND_OUTPUT/nbody/c/bench.so`
+	for _, test := range []struct{ text, next string }{
+		{"[experiment]" + template, "krund run "},
+		{strings.Replace("[experiment]"+template, "reboot = ", "# ", 1), "krunctl enable --start "},
+	} {
+		dir := t.TempDir()
+		versions, step := filepath.Join(dir, "versions"), filepath.Join(dir, "step.toml")
+		for name, text := range map[string]string{versions: "a\nb\nc\n", step: test.text} {
+			if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := krunctl(t, "bisect", filepath.Join(dir, "b"), "--versions", versions, "--template", step,
+			"--key", key, "--build", build)
+		first := filepath.Join(dir, "b/step-001.toml")
+		if r.code != exitLeftOut || !strings.Contains(r.stdout, test.next+first) {
+			t.Errorf("no %s%s:\n%s", test.next, first, r.text())
+			continue
+		}
+		if _, err := config.Load(first, "bencher7", doctor.Settings()); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 type bisectAnswer struct {
