@@ -141,8 +141,12 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	look := func(reboot string) setting.Table {
-		return setting.Table{Findings: doctor.Look(ctx, control.NewMachine(ctx, sysroot.New("/")),
-			doctor.Of(cfg, reboot), msr.Probe)}
+		findings := doctor.Look(ctx, control.NewMachine(ctx, sysroot.New("/")), doctor.Of(cfg, reboot),
+			msr.Probe)
+		if !config.Restarts(reboot) && os.Geteuid() != 0 { // with reboots, it is the unit that runs it
+			findings = unprivileged(findings)
+		}
+		return setting.Table{Findings: findings}
 	}
 	table := look(cfg.Experiment.Reboot)
 	out := checkJSON{
@@ -187,6 +191,16 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return errSilent
 	}
 	return nil
+}
+
+// unprivileged returns what the findings are for a krund that is not root: it can set nothing.
+func unprivileged(findings []setting.Finding) []setting.Finding {
+	for i, f := range findings {
+		if f.Status == setting.StatusWillSet {
+			findings[i].Status, findings[i].Fix = setting.StatusCannot, "run it as root, which can set it"
+		}
+	}
+	return findings
 }
 
 // insteadOf returns how this machine can measure although it is not fit for what was asked;

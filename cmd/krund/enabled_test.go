@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"krund/internal/config"
+	"krund/internal/config/setting"
+	"krund/internal/doctor"
 )
 
 // TestNothingRestartsAMachineThatIsNotEnabled: krund refuses reboots when a person started it, even
@@ -76,6 +78,35 @@ func TestNothingRestartsAMachineThatIsNotEnabled(t *testing.T) {
 	}
 	if tried != 2 {
 		t.Errorf("%d commands of krund are named, want 2:\n%s", tried, out)
+	}
+}
+
+// TestUnprivileged: who is not root cannot set what is required, and check does not promise it;
+// what it names instead works.
+func TestUnprivileged(t *testing.T) {
+	const text = "[controls]\nperf_rate = \"require\"\n"
+	cfg, err := config.Parse("/x/test.toml", []byte(giveUpText+text), "lab1", doctor.Settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := []setting.Finding{
+		{Name: "aslr", Policy: setting.Require, Status: setting.StatusOK},
+		{Name: "perf_rate", Policy: setting.Require, Status: setting.StatusWillSet},
+		{Name: "smt", Policy: setting.Apply, Status: setting.StatusWillSet},
+	}
+	if table := (setting.Table{Findings: found}); table.Fails() {
+		t.Fatal("as root it is fit")
+	}
+	table := setting.Table{Findings: unprivileged(found)}
+	const want = `set perf_rate = "warn" in [controls], then krund run --reboot none /x/test.toml`
+	got := insteadOf(checkOptions{path: "/x/test.toml"}, cfg, table, "krund")
+	if !table.Fails() || got != want {
+		t.Errorf("fails %t, instead %q, want %q", table.Fails(), got, want)
+	}
+	table.Findings = append(table.Findings, setting.Finding{Name: "vm Lua", Policy: setting.Require,
+		Status: setting.StatusCannot})
+	if got := insteadOf(checkOptions{path: "/x/test.toml"}, cfg, table, "krund"); got != "" {
+		t.Errorf("without an interpreter: %q", got)
 	}
 }
 
