@@ -3,9 +3,16 @@
 # `make demo` and `make test` work in a fresh clone on a fresh machine: they call `make setup`,
 # which installs missing packages if it is permitted to.
 
-GO ?= go
+ifndef GO
+GO := $(shell scripts/go.sh)
+endif
+ifneq ($(GO),go)
+export PATH := $(PATH):$(dir $(GO))
+endif
 CC ?= cc
 BUILD := $(CURDIR)/build
+# As a person types it from here.
+BIN := $(patsubst $(CURDIR)/%,%,$(BUILD))/bin
 PREFIX ?= /usr/local
 FUZZTIME ?= 20s
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -27,51 +34,64 @@ setup:
 ## build       build krund, krunctl, krunhub, libkrun, runners and benchmarks in build/ and benchmarks/
 build:
 	@mkdir -p $(BUILD)/bin $(BUILD)/lib/krund $(BUILD)/libexec/krund
+	$(call STEP,krund (the first time Go fetches modules))
 	$(DAEMON) -o $(BUILD)/bin/krund ./cmd/krund
+	$(call STEP,krunctl)
 	$(DAEMON) -o $(BUILD)/bin/krunctl ./cmd/krunctl
+	$(call STEP,krunhub (the first time this takes minutes))
 	$(DAEMON) -o $(BUILD)/bin/krunhub ./cmd/krunhub
+	$(call STEP,libkrun)
 	@$(MAKE) --no-print-directory -C cgo build BUILD=$(BUILD) CC="$(CC)"
+	$(call STEP,runners for the languages that are here)
 	@$(MAKE) --no-print-directory -C runners install BUILD=$(BUILD) INTO=$(BUILD)/libexec/krund CC="$(CC)"
+	$(call STEP,benchmarks)
 	@$(MAKE) --no-print-directory -C benchmarks build OUT=$(BENCHMARKS) CC="$(CC)" GO="$(GO)"
 	@cp -u $(BUILD)/lib/libkrun.so $(BUILD)/lib/krund/libkrun.so
 
-## demo        run a small real experiment without root or reboots; the results are in demo.krun/
-demo: setup
+# What `make build` is doing, for the demos, which write its output to a file.
+STEP = $(if $(QUIET),@echo "  $1" >&3,)
+
+## quiet-build  as build, with a line for each step; the output is in build/build.log
+.PHONY: quiet-build
+quiet-build: setup
 	@mkdir -p $(BUILD)
-	@echo "Building krund ..."
-	@$(MAKE) --no-print-directory build > $(BUILD)/build.log 2>&1 || { cat $(BUILD)/build.log; exit 1; }
+	@echo "Building krund; the output is in $(patsubst $(CURDIR)/%,%,$(BUILD))/build.log"
+	@$(MAKE) --no-print-directory build QUIET=yes 3>&1 > $(BUILD)/build.log 2>&1 || \
+	  { cat $(BUILD)/build.log; exit 1; }
+
+## demo        run a small real experiment without root or reboots; the results are in demo.krun/
+demo: quiet-build
 	@rm -rf demo.krun $(BUILD)/demo-report
 	@scripts/demo.sh configs/demo.toml $(BUILD)/demo.toml PyPy LuaJIT Node HotSpot
-	$(BUILD)/bin/krund run --directory demo.krun $(BUILD)/demo.toml
-	$(BUILD)/bin/krunctl analyze demo.krun
-	$(BUILD)/bin/krunctl report demo.krun -o $(BUILD)/demo-report
+	$(BIN)/krund run --directory demo.krun $(BUILD)/demo.toml
+	$(BIN)/krunctl analyze demo.krun
+	$(BIN)/krunctl report demo.krun -o $(BUILD)/demo-report
 	@echo
-	@echo "The results are in demo.krun: try build/bin/krunctl status demo.krun, or show demo.krun 0"
-	@echo "The report is in $(BUILD)/demo-report/index.html: open it in a browser"
+	@echo "The results are in demo.krun/. Next, from here:"
+	@echo "  $(BIN)/krunctl status demo.krun"
+	@echo "  $(BIN)/krunctl show demo.krun 0      # the iterations of the first process execution"
+	@echo "  make ab                              # compare two builds of a program"
+	@echo "The report, for a browser: file://$(BUILD)/demo-report/index.html"
 
 ## ab          compare two builds of a benchmark without root or reboots, in a minute; see configs/ab.toml
-ab: setup build
-	@$(MAKE) --no-print-directory -C benchmarks ab OUT=$(BENCHMARKS) CC="$(CC)"
+ab: quiet-build
 	@rm -rf ab.krun
-	$(BUILD)/bin/krund run --directory ab.krun configs/ab.toml
-	$(BUILD)/bin/krunctl compare --fail-on never ab.krun
+	$(BIN)/krund run --directory ab.krun configs/ab.toml
+	$(BIN)/krunctl compare --fail-on never ab.krun
 
-## events      what seven VMs do while two programs warm up, in eight minutes; report in build/events-report/
+## events      what the VMs here do while two programs warm up, in eight minutes; build/events-report/
 .PHONY: events
-events: setup build
+events: quiet-build
 	@rm -rf events.krun $(BUILD)/events-report
-	$(BUILD)/bin/krund run --directory events.krun configs/events.toml
-	$(BUILD)/bin/krunctl explain events.krun
-	$(BUILD)/bin/krunctl report events.krun -o $(BUILD)/events-report
-	@echo "The report is in $(BUILD)/events-report/index.html: open it in a browser"
+	@scripts/present.sh configs/events.toml $(BUILD)/events.toml
+	$(BIN)/krund run --directory events.krun $(BUILD)/events.toml
+	$(BIN)/krunctl explain events.krun
+	$(BIN)/krunctl report events.krun -o $(BUILD)/events-report
+	@echo "The report, for a browser: file://$(BUILD)/events-report/index.html"
 
 ## hub-demo    a hub, three simulated machines and an A/B experiment they share; HUB_DEMO_STAY=1 keeps the hub
 .PHONY: hub-demo
-hub-demo: setup
-	@mkdir -p $(BUILD)
-	@echo "Building krund ..."
-	@$(MAKE) --no-print-directory build > $(BUILD)/build.log 2>&1 || { cat $(BUILD)/build.log; exit 1; }
-	@$(MAKE) --no-print-directory -C benchmarks ab OUT=$(BENCHMARKS) CC="$(CC)"
+hub-demo: quiet-build
 	@sed 's/^executions = 20 .*/executions = 12/; s/^iterations = 200/iterations = 100/' configs/ab.toml \
 	  > $(BUILD)/hub-demo.toml
 	@$(DAEMON) -o $(BUILD)/hubdemo ./scripts/hubdemo
@@ -79,12 +99,12 @@ hub-demo: setup
 
 ## instrument-cost  measure what instrumenting costs on this machine; VMS="Node Ruby": of C, CPython and these
 .PHONY: instrument-cost
-instrument-cost: setup build
+instrument-cost: quiet-build
 	@rm -rf instrument.krun
 	@scripts/demo.sh configs/instrument.toml $(BUILD)/instrument.toml $(VMS)
-	$(BUILD)/bin/krund run --directory instrument.krun $(BUILD)/instrument.toml
-	$(BUILD)/bin/krunctl compare --fail-on never --arms plain,columns instrument.krun
-	$(BUILD)/bin/krunctl compare --fail-on never --arms plain,events instrument.krun
+	$(BIN)/krund run --directory instrument.krun $(BUILD)/instrument.toml
+	$(BIN)/krunctl compare --fail-on never --arms plain,columns instrument.krun
+	$(BIN)/krunctl compare --fail-on never --arms plain,events instrument.krun
 
 ## test        run all tests, and those of the C library with sanitizers
 # Without paths in them (-trimpath) the compiled packages of one clone serve another. Three packages

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Tests whether a clone works on a fresh machine: creates a minimal Debian 12 with only Go, git,
-# make and gcc, and runs `make demo` and `make test` in a clone of HEAD there; then builds the
-# Debian package and installs it in another, even smaller one. It needs root and network, and takes
-# some minutes.
+# make and sudo. There a user runs `sudo make setup`, `make demo`, what it and the README tell to
+# type next, and root runs `make test` in a clone of HEAD; then builds the Debian package and
+# installs it in another, even smaller one. It needs root and network, and takes some minutes.
 #
 #   scripts/fresh-test.sh [DIRECTORY]
 #
@@ -59,14 +59,41 @@ inside() {
 rm -rf --one-file-system "$out"
 mkdir -p "$out"
 trap 'rm -rf --one-file-system "$out/builder" "$out/user"' EXIT
-say "a minimal Debian 12 with git, make and gcc"
-root builder git make gcc libc6-dev ca-certificates ||
+say "a minimal Debian 12 with git, make and sudo"
+root builder git make sudo ca-certificates ||
 	skip "cannot create a Debian 12 (is there network?): $(tail -n 1 "$out/builder.log")"
 mkdir -p "$out/builder/usr/local"
 cp -a "$goroot" "$out/builder/usr/local/go"
 git clone -q --no-local . "$out/builder/root/krund"
+chroot "$out/builder" useradd -m -s /bin/bash dev
+echo "dev ALL=(ALL) NOPASSWD: ALL" >"$out/builder/etc/sudoers.d/dev" # its secure_path has no Go
+cp -a "$out/builder/root/krund" "$out/builder/home/dev/krund"
+chroot "$out/builder" chown -R dev:dev /home/dev/krund
 
-for target in demo test release; do
+# as_dev COMMAND: as a user with Go in the PATH, as go.dev says
+as_dev() {
+	printf 'cd ~/krund || exit\n%s\n' "$1" >"$out/builder/home/dev/commands"
+	inside builder "su -w GOPROXY,GOSUMDB,GOTOOLCHAIN -l dev \
+		-c 'PATH=\$PATH:/usr/local/go/bin exec bash -eu -o pipefail ~/commands'"
+}
+
+say "make setup"
+as_dev 'make setup && exit 1 # it names what is missing
+sudo make setup
+make setup'
+say "make demo, and what it tells to type"
+as_dev 'make demo | tee ~/demo.log
+sed -n "s/^  \(build.bin.*\)#.*/\1/p; s/^  \(build.bin[^#]*\)$/\1/p" ~/demo.log >~/next
+test "$(wc -l <~/next)" = 2
+bash -eux ~/next'
+say "the commands of README.md"
+as_dev 'sed -n "/^## Your own experiment/,/^## On a lab/{/^cp /p;/^build.bin/p}" README.md >~/own
+test "$(wc -l <~/own)" = 13
+while read -r line; do
+	echo "\$ $line"
+	eval "$line" </dev/null >~/out 2>&1 || [[ $line == *" compare "* ]] || { cat ~/out; exit 1; }
+done <~/own'
+for target in test release; do
 	say "make $target"
 	inside builder "cd && cd krund && make $target"
 done

@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/command"
 	"krund/internal/config"
+	"krund/internal/display"
 	"krund/internal/stop"
 )
 
@@ -23,6 +24,9 @@ func krunctlPath() (string, error) {
 	}
 	return filepath.Join(filepath.Dir(exe), "krunctl"), nil
 }
+
+// krunctl returns what a person types to start the krunctl of this krund.
+func krunctl() string { return display.Program(os.Args[0], "krunctl") }
 
 // deciderInstalled returns an error if keys are to be finished early and there is no krunctl. An
 // experiment that has started goes on without it, as planned.

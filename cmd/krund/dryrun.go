@@ -43,8 +43,8 @@ func dryRun(o runOptions, stdout io.Writer) error {
 	for _, k := range cfg.Skipped() {
 		fmt.Fprintf(stdout, "  skip  %s\n", k)
 	}
-	fmt.Fprintf(stdout, "`krunctl plan %s` shows the order and the time; nothing was started\n",
-		display.ShellPath(o.path))
+	fmt.Fprintf(stdout, "`%s plan %s` shows the order and the time; nothing was started\n",
+		krunctl(), display.ShellPath(o.path))
 	return nil
 }
 

@@ -266,8 +266,8 @@ func sayEnding(ending boot.Ending, o runOptions, stdout, stderr io.Writer) error
 	switch ending {
 	case boot.Finished:
 		if !o.quiet {
-			fmt.Fprintf(stdout, "nothing is outstanding; `krunctl summary %s` shows the results, `krunctl "+
-				"check-data %[1]s` checks them\n", display.ShellPath(o.directory))
+			fmt.Fprintf(stdout, "nothing is outstanding; `%s summary %s` shows the results, `%[1]s "+
+				"check-data %[2]s` checks them\n", krunctl(), display.ShellPath(o.directory))
 		}
 		return failures(o.directory)
 	case boot.Interrupted:
