@@ -36,6 +36,10 @@ An experiment with a boot entry of its own (boot.entry) runs only in boots of th
 entry: enable requests the first one from the boot loader, krund each of the
 others. All other boots are ordinary ones.
 
+krund does not go on with programs, benchmarks or libraries that have changed since
+it measured them. With --accept-changed it does, as a new edition, whose results
+are never pooled with those before.
+
 With --start krund starts now instead of at the next boot. With --root the unit is
 installed below that directory (for an image that is being built), and systemd is
 not notified.
@@ -65,8 +69,8 @@ EXAMPLES
 ` + exitHelp
 
 type unitOptions struct {
-	start, stop, yes bool
-	root             string
+	start, stop, accept, yes bool
+	root                     string
 }
 
 func enableCommand(a *app) *cobra.Command {
@@ -78,6 +82,8 @@ func enableCommand(a *app) *cobra.Command {
 	}
 	c.Flags().BoolVar(&o.start, "start", false, "start now, not at the next boot")
 	c.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
+	c.Flags().BoolVar(&o.accept, "accept-changed", false,
+		"go on with programs that have changed, as a new edition")
 	c.Flags().StringVar(&o.root, "root", "",
 		"install below this directory instead of /, and do not notify systemd")
 	return c
@@ -153,7 +159,7 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 		}
 	}
 	a.print("\n")
-	if err := a.forgetStop(cfg.Path); err != nil {
+	if err := a.setRequests(cfg.Path, o.accept); err != nil {
 		return err
 	}
 	made, err := i.Install(ctx, cfg.Experiment.Name, cfg.Path)
@@ -212,14 +218,19 @@ func wantsAll(cfg *config.Config) bool {
 	return config.Restarts(cfg.Experiment.Reboot) || cfg.Experiment.Account == config.AccountFresh
 }
 
-// forgetStop removes an old request to stop, which would end the next krund.
-func (a *app) forgetStop(path string) error {
+// setRequests removes an old request to stop, which would end the next krund, and asks it to accept
+// changed programs.
+func (a *app) setRequests(path string, accept bool) error {
 	f, err := experiment.OpenToChange(a.fsys, path, a.uid)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it has not begun
 	}
 	if err == nil {
 		_, err = f.Withdraw(directory.Stop)
+	}
+	if err == nil && accept {
+		err = f.Ask(directory.Accept, "krund goes on with programs that have changed: krunctl enable asked "+
+			"for it")
 	}
 	return explainRights(err)
 }
@@ -258,6 +269,9 @@ func (a *app) announce(cfg *config.Config, p summary.Plan, o unitOptions) {
 	}
 	if asked, err := directory.Asked(a.fsys, p.Directory, directory.Hold); err == nil && asked {
 		a.line("held", "nothing runs until `krunctl resume %s`", display.ShellPath(p.Config))
+	}
+	if o.accept {
+		a.line("programs", "those that have changed are accepted; results before and after are kept apart")
 	}
 	a.line("watch", "krunctl status %s", display.ShellPath(p.Config))
 	a.line("stop", "krunctl disable --stop %s", display.ShellQuote(p.Experiment))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"krund/internal/control"
+	"krund/internal/directory"
 	"krund/internal/sysroot"
 )
 
@@ -138,5 +139,21 @@ func TestRestoreWithNothingToDo(t *testing.T) {
 	if r := krunctl(t, "restore", b.toml); r.code != exitError || !strings.Contains(r.stderr,
 		strconv.Itoa(os.Getpid())) {
 		t.Error(r.text())
+	}
+}
+
+// TestEnableAcceptsChanges: krund finds the request in the directory of an experiment that has
+// begun.
+func TestEnableAcceptsChanges(t *testing.T) {
+	b, root := startable(t)
+	request := b.directory.RequestFile(directory.Accept)
+	for _, flags := range [][]string{nil, {"--accept-changed"}} {
+		args := append([]string{"enable", "--root", root, b.toml}, flags...)
+		r := krunctl(t, args...).in(b)
+		_, err := os.Stat(request)
+		if asked := len(flags) > 0; r.code != 0 || (err == nil) != asked ||
+			strings.Contains(r.text(), "are kept apart") != asked {
+			t.Errorf("%q: %s, the request: %v", flags, r.text(), err)
+		}
 	}
 }

@@ -49,7 +49,11 @@ Flags of run:
                     configuration. Every record contains what restarted.
   --quick           try the whole experiment: no reboots, no waits, two executions of at most 20
                     iterations, in the directory NAME-quick.krun; records and reports have that name.
-                    It replaces an earlier quick run that has ended or had another configuration.
+                    It replaces an earlier quick run that has ended, or had another configuration or
+                    other programs.
+  --accept-changed  go on although programs, benchmarks or libraries have changed since they were
+                    measured: as a new edition, which is never pooled with the results before.
+                    With reboots: ` + "`krunctl enable --accept-changed NAME.toml`" + `
   --dry-run         print what would run, and start nothing
   --quiet           print only errors
   --verbose         also print debugging messages

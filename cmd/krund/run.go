@@ -30,6 +30,7 @@ type runOptions struct {
 	reboot    string
 	former    bool // the directory was given by the flag's former name
 	quick     bool
+	accept    bool // changed programs
 	dryRun    bool
 	quiet     bool
 	verbose   bool
@@ -43,6 +44,7 @@ func parseRun(args []string) (runOptions, error) {
 	flags.StringVar(&o.directory, "folder", "", "") // its former name, deprecated
 	flags.StringVar(&o.reboot, "reboot", "", "")
 	flags.BoolVar(&o.quick, "quick", false, "")
+	flags.BoolVar(&o.accept, "accept-changed", false, "")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "")
 	flags.BoolVar(&o.quiet, "quiet", false, "")
 	flags.BoolVar(&o.verbose, "verbose", false, "")

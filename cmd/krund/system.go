@@ -107,9 +107,10 @@ func newSystem(
 		Hooks: command.Hooks{BeforeArgv: found(cfg.Hooks.Before), AfterArgv: found(cfg.Hooks.After),
 			Environ: environ, Timeout: cfg.Hooks.Timeout, Log: log,
 			Trust: config.Rule(mode)},
-		Reboot:      boot.NewRebooter(root, log).Reboot,
-		Entry:       entry,
-		Notifier:    notifier(cfg, mode, installed.CallerHome),
+		Reboot:   boot.NewRebooter(root, log).Reboot,
+		Entry:    entry,
+		Notifier: notifier(cfg, mode, installed.CallerHome),
+		Programs: files, AcceptChanged: o.accept,
 		Decide:      decider(cfg, f.Dir(), mode, environ),
 		Ship:        shipper(f.Dir(), mode, environ),
 		Sync:        syncDisks,
@@ -166,13 +167,18 @@ func cleanup(cfg *config.Config, group string, m *boot.LabMachine) error {
 	return errors.Join(err, accountErr, m.RestoreAll(ctx))
 }
 
-// programs returns the files that the experiment runs. If one of them changes during the
-// experiment, its results are no longer comparable.
+// programs returns the files that the experiment runs. If one of them changes, the experiment does
+// not go on with it.
 func programs(cfg *config.Config, in pexec.Installed) *identity.Programs {
+	list := func() map[string][]string { return programFiles(cfg, in) }
+	return &identity.Programs{Files: list(), List: list}
+}
+
+func programFiles(cfg *config.Config, in pexec.Installed) map[string][]string {
 	files := identity.Files(cfg)
 	files["libkrun"] = []string{in.Library}
 	if argv := found([][]string{cfg.Experiment.Relink})[0]; len(argv) > 0 {
-		files["relink"] = argv[:1]
+		files[identity.RelinkName] = argv[:1]
 	}
 	for _, name := range usedLanguages(cfg) {
 		l, _ := runners.Lookup(name)
@@ -184,7 +190,7 @@ func programs(cfg *config.Config, in pexec.Installed) *identity.Programs {
 			files[part] = []string{filepath.Join(in.Runners, file)}
 		}
 	}
-	return &identity.Programs{Files: files}
+	return files
 }
 
 // identify hashes the programs of all arms, long before anything is measured, and warns of arms

@@ -23,6 +23,7 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/directory"
+	"krund/internal/identity"
 	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -62,8 +63,8 @@ var ErrUnfit = errors.New("the machine is not fit to measure")
 // config.RebootModes; it overrides that of cfg.
 //
 // Errors: *NotOpened, which may hold a *directory.LockedError when another krund works on it, or a
-// *directory.OtherConfig; ErrUnfit, ErrReboots, and those of the files. Run sends a notification of
-// all but a *NotOpened, which is left to the caller.
+// *directory.OtherConfig; ErrUnfit, ErrReboots, *ChangedPrograms, and those of the files. Run sends
+// a notification of all but a *NotOpened, which is left to the caller.
 func Run(ctx context.Context, cfg *config.Config, dir, reboot string, sys System) (Ending, error) {
 	if why, err := sys.Held(); err != nil || why != "" {
 		return Held, notOpened(err)
@@ -90,6 +91,8 @@ type experiment struct {
 	directory directory.Directory
 	lock      *directory.Lock
 	schedule  *schedule.Schedule
+	editions  []identity.Edition // of the programs, the present one last; none: not known yet
+	adopted   bool               // they are not stored yet
 	results   *results.Appender
 	reader    *results.Reader
 	left      int  // slots that are not finished; below 0: not counted yet
@@ -104,7 +107,7 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	if err := x.finishEarly(ctx, ""); err != nil { // only if a power cut has prevented it
 		return Failed, err
 	}
-	slot, ending, err := x.begin() // the attempt is counted, durably, before anything can fail
+	slot, ending, err := x.begin(ctx) // the attempt is counted, durably, before anything can fail
 	switch {
 	case ending == Rebooting:
 		return x.restart(ctx, Applied{})
@@ -156,11 +159,15 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 	if err != nil {
 		return applied, results.Record{}, err
 	}
+	if err := x.sameFor(ctx, slot.Key); err != nil {
+		return applied, results.Record{}, err
+	}
 	start.settled = settled
 	run, err := x.execute(ctx, job, applied, start)
 	if err != nil {
 		return applied, results.Record{}, err
 	}
+	run.observed.Remarks = append(run.observed.Remarks, x.changedMeanwhile(ctx, slot.Key)...)
 	return applied, x.judge(slot, start, run), nil
 }
 
@@ -204,6 +211,9 @@ func (x *experiment) prepare(ctx context.Context, slot schedule.Slot, job *pexec
 	x.Progress.Step("preparing", 0)
 	if err := x.Hooks.Before(ctx, x.variables(slot)); err != nil {
 		return start, unfit("hooks", err)
+	}
+	if err := x.sameFor(ctx, slot.Key); err != nil { // while the disks may be written to
+		return start, err
 	}
 	if x.cfg.Experiment.Account == config.AccountFresh {
 		if job.Account, start.findings, err = x.Machine.Account(ctx, applied); err != nil {

@@ -14,8 +14,8 @@ import (
 )
 
 // compare compares the machine with the one that the experiment began on, whose fingerprint it
-// stores the first time. It returns the changes as remarks, or as an error if the configuration
-// requires the same machine throughout.
+// stores the first time, but for the programs that are measured. It returns the changes as remarks,
+// or as an error if the configuration requires the same machine throughout.
 func (m *LabMachine) compare(now probe.Fingerprint) ([]string, error) {
 	text, err := durable.ReadFile(m.FS, m.Origin)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,8 +31,8 @@ func (m *LabMachine) compare(now probe.Fingerprint) ([]string, error) {
 	}
 	var changed []string
 	for _, d := range probe.Diff(origin, now) {
-		if d.New == "" && strings.HasPrefix(d.Name, identity.Prefix) {
-			continue // see Hashes
+		if identity.Measured(d.Name) {
+			continue // see samePrograms
 		}
 		changed = append(changed, "the machine is not the one that the experiment began on: "+d.String())
 	}

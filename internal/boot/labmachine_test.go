@@ -173,9 +173,9 @@ func TestAChangedMachine(t *testing.T) {
 	}
 }
 
-// TestChangedPrograms: a new version of a measured program splits the experiment; a missing program
-// affects only its own executions.
-func TestChangedPrograms(t *testing.T) {
+// TestChangedRunner: another version of krund's own parts is another machine; what is measured is
+// checked before a slot begins.
+func TestChangedRunner(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -185,22 +185,21 @@ func TestChangedPrograms(t *testing.T) {
 		return path
 	}
 	p := &identity.Programs{Files: map[string][]string{"vm.C": {write("vm", "one")},
-		"benchmark.nbody": {write("bench.so", "two")}}}
+		"libkrun":           {write("libkrun.so", "three")},
+		"benchmark.nbody.v": {write("bench.so", "two")}}}
 	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
 		Probes: probe.Request{Fingerprint: setting.Require}, Programs: p}
 	if _, err := m.compare(m.more(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	write("bench.so", "three")
-	if _, err := m.compare(m.more(t.Context())); err == nil || !strings.Contains(err.Error(),
-		"program.benchmark.nbody: ") || strings.Contains(err.Error(), "vm.C") {
-		t.Errorf("error %v, want one that names the benchmark", err)
-	}
-	if err := os.Remove(filepath.Join(dir, "bench.so")); err != nil {
-		t.Fatal(err)
-	}
+	write("bench.so", "other")
 	if _, err := m.compare(m.more(t.Context())); err != nil {
-		t.Errorf("a program that is gone: %v", err)
+		t.Errorf("a benchmark has changed: %v", err)
+	}
+	write("libkrun.so", "other")
+	if _, err := m.compare(m.more(t.Context())); err == nil ||
+		!strings.Contains(err.Error(), "program.libkrun: ") || strings.Contains(err.Error(), "bench") {
+		t.Errorf("error %v, want one that names libkrun", err)
 	}
 }
 

@@ -80,7 +80,7 @@ func (x *experiment) openSchedule(ctx context.Context) error {
 		return err
 	}
 	same, other := x.directory.AsBegun(x.cfg, s.Header().ConfigHash)
-	if x.outdated(s, other) {
+	if x.outdated(ctx, s, other) {
 		if err := errors.Join(s.Close(), x.discard()); err != nil {
 			return err
 		}
@@ -102,7 +102,10 @@ func (x *experiment) openSchedule(ctx context.Context) error {
 	if n > 0 {
 		x.Log.Info("completed a request for reruns that was interrupted", "slots", n)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return x.openEditions(ctx)
 }
 
 // lookBack is how many slots notNewer examines. Earlier ones may have been skipped and have no
@@ -149,6 +152,9 @@ func (x *experiment) start(ctx context.Context) error {
 			x.directory.Dir(), n)
 	}
 	x.clean()
+	if err := x.forgetEditions(); err != nil {
+		return err
+	}
 	if err := durable.WriteFile(x.FS, x.directory.ConfigCopy(), []byte(x.cfg.Text), 0o644); err != nil {
 		return fmt.Errorf("store a copy of the configuration: %w", err)
 	}

@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,14 +15,15 @@ import (
 )
 
 // outdated reports whether this is a quick run, and the experiment in the directory an earlier one
-// that has ended or had another configuration. A quick run is for trying: it is replaced.
-func (x *experiment) outdated(s *schedule.Schedule, other *directory.OtherConfig) bool {
+// that has ended, or had another configuration or other programs. A quick run is for trying: it is
+// replaced.
+func (x *experiment) outdated(ctx context.Context, s *schedule.Schedule, other *directory.OtherConfig) bool {
 	was, err := durable.ReadFile(x.FS, x.directory.ConfigCopy())
 	if err != nil || !config.IsQuick(x.cfg.Text) || !config.IsQuick(string(was)) {
 		return false
 	}
 	_, err = s.Current()
-	return other != nil || errors.Is(err, schedule.ErrDone)
+	return other != nil || errors.Is(err, schedule.ErrDone) || x.changedPrograms(ctx)
 }
 
 // discard removes the records and then the schedule: when power fails in between, the experiment is

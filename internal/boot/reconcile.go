@@ -117,7 +117,7 @@ func usedUp(most int) string {
 // begin starts the next attempt. The ending is again, or the reason why none begins. In hardware
 // mode each boot is used only once, even if krund was killed and started again in it: the reason is
 // then Rebooting, because the machine must restart before the next attempt.
-func (x *experiment) begin() (schedule.Slot, Ending, error) {
+func (x *experiment) begin(ctx context.Context) (schedule.Slot, Ending, error) {
 	none := schedule.Slot{}
 	if stop, err := x.stopRequested(); err != nil {
 		return none, Failed, err
@@ -127,6 +127,12 @@ func (x *experiment) begin() (schedule.Slot, Ending, error) {
 	_, err := x.schedule.Current()
 	if errors.Is(err, schedule.ErrDone) {
 		return none, Finished, nil
+	}
+	if err == nil {
+		err = x.sameBefore(ctx)
+	}
+	if errors.Is(err, context.Canceled) {
+		return none, Interrupted, nil
 	}
 	last := x.schedule.Header().Boot
 	if err == nil && x.restarts() && last == x.BootID && x.BootID != "" {

@@ -23,7 +23,7 @@ func (x *experiment) emptyRecord(slot schedule.Slot) results.Record {
 	return results.Record{
 		Key: slot.Key, Krund: x.Version, Experiment: x.cfg.Experiment.Name,
 		ConfigHash: x.cfg.Hash, Host: x.Host,
-		Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec,
+		Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Edition: x.edition(),
 		Parameter: int64(benchmark.Parameter), Iterations: x.cfg.Iterations(slot.Key),
 		Instrument: vm.Instrument,
 		Reasons:    []string{}, Reboot: x.bootKind(), BootID: x.BootID, Started: x.Clock.Now().UTC(),

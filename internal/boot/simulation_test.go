@@ -16,6 +16,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/identity"
 	"krund/internal/pexec"
 	"krund/internal/pexec/verdict"
 	"krund/internal/results"
@@ -63,6 +64,9 @@ type simulated struct {
 	filled      int                       // how often
 	cleared     int
 	decide      func(durable.FS) func(context.Context, string) ([]byte, error)
+	programs    map[string]identity.Program // what the keys run
+	accept      bool                        // --accept-changed
+	beforeRun   func()                      // called by Hooks.Before
 }
 
 func newSimulated(t testing.TB) *simulated {
@@ -71,6 +75,7 @@ func newSimulated(t testing.TB) *simulated {
 		now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), outcome: good,
 		root:  "/no/such/directory",
 		clear: func() (int, error) { return 0, nil }, decide: deciding,
+		programs: map[string]identity.Program{nbodyFile: program("one"), fastaFile: program("two")},
 	}
 }
 
@@ -103,8 +108,8 @@ func (s *simulated) system(fsys durable.FS) System {
 	return System{
 		FS: durable.WithRoom(fsys, room.Make), Room: room, Clock: s, Log: log,
 		Executor: s, Machine: s, Hooks: s, Reboot: s.Reboot, Entry: s.entry, Notifier: s,
-		Decide: s.decide(fsys),
-		Sync:   func() { s.event("sync") },
+		Decide: s.decide(fsys), Programs: s, AcceptChanged: s.accept,
+		Sync: func() { s.event("sync") },
 		KeepAwake: func(context.Context) func() {
 			s.awake++
 			return func() { s.awake-- }
@@ -139,6 +144,7 @@ func (s *simulated) Relink(ctx context.Context, j *pexec.Job) error {
 
 func (s *simulated) Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error) {
 	s.event("run")
+	s.known(j.Key)
 	if s.awake != 1 {
 		s.t.Error("the machine may sleep during the run")
 	}
@@ -213,12 +219,15 @@ func (s *simulated) Watch(_ context.Context, _ Applied,
 	s.event("before")
 	return func(context.Context) Observation {
 		s.event("after")
-		return Observation{Remarks: remarks}
+		return Observation{Remarks: remarks, Machine: results.MachineState{Fingerprint: s.fingerprint()}}
 	}, nil
 }
 
 func (s *simulated) Before(_ context.Context, variables []string) error {
 	s.event("hooks before")
+	if s.beforeRun != nil {
+		s.beforeRun()
+	}
 	s.hooks = append(s.hooks, strings.Join(variables, " "))
 	return nil
 }
@@ -346,6 +355,9 @@ func audit(fsys durable.FS, cfg *config.Config, durableRecords map[string]string
 		}
 		if r.Outcome == results.Completed {
 			completed[r.Slot]++
+			if err := ofItsEdition(fsys, r); err != nil {
+				return err
+			}
 		}
 		delete(durableRecords, results.Name{Slot: r.Slot, Attempt: r.Attempt}.String())
 	}

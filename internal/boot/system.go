@@ -8,6 +8,7 @@ import (
 	"krund/internal/account"
 	"krund/internal/command"
 	"krund/internal/durable"
+	"krund/internal/identity"
 	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"
@@ -27,6 +28,9 @@ type System struct {
 	Reboot   func(ctx context.Context, kind string) error // Rebooter.Reboot
 	Entry    Entry                                        // nil: the experiment has no boot entry of its own
 	Notifier Notifier
+	Programs Programs // what the keys run; nil: it is not checked
+	// a person accepts that they have changed
+	AcceptChanged bool
 	// Decide runs `krunctl decide` for a key without its arm, or for all if it is "", and returns
 	// its output, which is checked. It is called only if the configuration has [stop] rules.
 	Decide func(ctx context.Context, key string) ([]byte, error)
@@ -126,6 +130,11 @@ type Entry interface {
 type Notifier interface {
 	WantsMail() bool
 	Send(ctx context.Context, m command.Message, mail bool) error
+}
+
+// Programs reads what the keys run; *identity.Programs is one.
+type Programs interface {
+	Read(ctx context.Context) (map[string]identity.Program, error)
 }
 
 // Running is the step in which the benchmark runs.

@@ -7,12 +7,14 @@
 //	NAME.krun/log            log of krund
 //	NAME.krun/config.toml    copy of the configuration
 //	NAME.krun/decisions.json which keys were finished early, and why (package stop)
+//	NAME.krun/editions.json  which programs are measured (package identity)
 //	NAME.krun/hub.json       which records a hub has received (package ship)
 //	NAME.krun/relinked/      what experiment.relink wrote last, if krund is not root
 //	NAME.krun/lock           locked while krund runs; only its owner can open it
 //	NAME.krun/holder         which process locked it last
 //	NAME.krun/hold           krund does nothing while it exists; created by the user
 //	NAME.krun/stop           krund ends after the running process execution
+//	NAME.krun/accept-changed krund goes on with programs that have changed, as a new edition
 //
 // All state of an experiment is in its directory: copying it copies the experiment. The package
 // does not read the files, except those of the lock and the copy of the configuration.
@@ -164,6 +166,9 @@ func (f Directory) Hub() string { return filepath.Join(f.dir, "hub.json") }
 
 // Fingerprint returns the path of the description of the machine on which the experiment began.
 func (f Directory) Fingerprint() string { return filepath.Join(f.dir, "fingerprint.json") }
+
+// Editions returns the path of the description of the programs that are measured.
+func (f Directory) Editions() string { return filepath.Join(f.dir, "editions.json") }
 
 // Noise returns the path of the copy of the machine's noise certificate.
 func (f Directory) Noise() string { return filepath.Join(f.dir, "noise.json") }

@@ -22,6 +22,9 @@ const (
 	// Stop lets the running process execution finish. krund then ends without restarting the
 	// machine and withdraws the request.
 	Stop Request = "stop"
+	// Accept makes the next krund go on with programs that have changed, as a new edition. krund
+	// then withdraws the request.
+	Accept Request = "accept-changed"
 )
 
 // RequestFile returns the path of the file of a request.

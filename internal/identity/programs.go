@@ -1,9 +1,10 @@
 // Package identity defines what a key is: the contents of the files that it runs, and its settings.
 //
 // [Files] lists the files of a configuration by their names in the machine's fingerprint,
-// [Programs] hashes them, and [Alike] finds arms that no content and no setting distinguishes.
-// Nothing here depends on the boot. Files of the distribution are not listed: the fingerprint
-// covers them with the hash of the installed packages.
+// [Programs] hashes them, an [Edition] is what an experiment measures until a person accepts
+// changed files, and [Alike] finds arms that no content and no setting distinguishes. Nothing here
+// depends on the boot. Files of the distribution are not listed: the fingerprint covers them with
+// the hash of the installed packages.
 package identity
 
 import (
@@ -12,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"krund/internal/foreign"
@@ -24,6 +26,8 @@ const Prefix = "program."
 // if its size or modification time has changed.
 type Programs struct {
 	Files map[string][]string // paths by the name in the fingerprint, without Prefix
+	// lists Files anew, because a file may have come or gone; nil: they stay
+	List func() map[string][]string
 
 	known map[string]hashed // by path
 	late  map[string]bool   // paths that did not answer
@@ -53,6 +57,30 @@ func (p *Programs) Hashes(ctx context.Context) map[string]string {
 		}
 	}
 	return hashes
+}
+
+// Read returns what the files contain that the experiment measures, by name with Prefix. A name of
+// which a file cannot be read, or does not answer, is missing. The error is that of ctx.
+func (p *Programs) Read(ctx context.Context) (map[string]Program, error) {
+	if p.List != nil {
+		limited, cancel := foreign.Limited(ctx, hashTime)
+		defer cancel()
+		if files, err := foreign.Within(limited, p.List); err == nil {
+			p.Files = files
+		}
+	}
+	programs := map[string]Program{}
+	for name, hash := range p.Hashes(ctx) {
+		if !Measured(name) {
+			continue
+		}
+		files := map[string]string{}
+		for _, path := range p.Files[strings.TrimPrefix(name, Prefix)] {
+			files[path] = p.known[path].hash
+		}
+		programs[name] = Program{hash, files}
+	}
+	return programs, ctx.Err()
 }
 
 func (p *Programs) hashAll(ctx context.Context, paths []string) (string, error) {

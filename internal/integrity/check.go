@@ -243,7 +243,8 @@ var ownFiles = map[string]bool{
 	"holder": true, "hub.json": true,
 	"analysis.json": true, "decisions.json": true, "fingerprint.json": true, "noise.json": true,
 	string(directory.Hold): true,
-	string(directory.Stop): true, "reserve": true, rerun.File: true,
+	string(directory.Stop): true, string(directory.Accept): true, "editions.json": true, "reserve": true,
+	rerun.File: true,
 }
 
 // brokenMark is part of the names of files that a repair has set aside.

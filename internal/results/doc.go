@@ -49,6 +49,9 @@
 //	host             name of the machine
 //	slot, attempt    as in the file's name
 //	pexec            number of the process execution among those of its key, from 1
+//	edition          number of the programs that are measured, from 1: a person has accepted that
+//	                 they differ from those before; absent: the version did not check that they
+//	                 stay the same
 //	parameter        integer argument of the benchmark
 //	iterations       in-process iterations planned; a completed execution has as many,
 //	                 unless the watcher stopped it

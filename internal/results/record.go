@@ -51,6 +51,10 @@ type Record struct {
 	Attempt int `json:"attempt"` // from 1
 	Pexec   int `json:"pexec"`   // number of the process execution of this key, from 1
 
+	// of the programs (package identity), from 1; 0 in records of versions that did not check them,
+	// whose fingerprint may differ between executions
+	Edition int `json:"edition,omitempty"`
+
 	Parameter  int64 `json:"parameter"`  // the benchmark's argument
 	Iterations int   `json:"iterations"` // planned, not done
 

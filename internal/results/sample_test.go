@@ -23,7 +23,7 @@ func full() results.Record {
 		Key:   key.Key{Benchmark: "nbody", VM: "CPython", Variant: "default-python"},
 		Krund: "1.0.0", Experiment: "warmup",
 		ConfigHash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Host: "bencher7",
-		Slot: 17, Attempt: 2, Pexec: 3, Parameter: -15, Iterations: 3,
+		Slot: 17, Attempt: 2, Pexec: 3, Edition: 4, Parameter: -15, Iterations: 3,
 		Instrument: "events", Watcher: watched(),
 		Outcome: results.Completed, Reasons: []string{"cpu3: a core <was> slower & hotter"},
 		Reboot: results.RebootHardware, BootID: "0b3f1a52-5f6e-4c3b-9f21-2d2f6f5f8a11",

@@ -335,6 +335,7 @@ func (st *Status) addRequests(f experiment.Experiment) error {
 		{directory.Hold, "held: the boots are ordinary ones until `krunctl resume " +
 			display.ShellPath(f.Dir()) + "`"},
 		{directory.Stop, "asked to stop: krund ends after the running execution"},
+		{directory.Accept, "asked to go on with changed programs, as a new edition"},
 	} {
 		asked, err := f.Asked(r.Request)
 		if err != nil {

@@ -1,0 +1,216 @@
+package identity
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"krund/internal/durable"
+	"krund/internal/key"
+)
+
+// Program is what the files of one name contain.
+type Program struct {
+	SHA256 string            `json:"sha256"`          // as in the fingerprint
+	Files  map[string]string `json:"files,omitempty"` // SHA-256 of each by its path; nil: unknown
+}
+
+// Equal reports whether the same is known about two programs.
+func (p Program) Equal(q Program) bool { return p.SHA256 == q.SHA256 && maps.Equal(p.Files, q.Files) }
+
+// Edition is the programs of an experiment from one time on. A new edition begins when a person
+// accepts that they have changed. Results of different programs are never pooled.
+type Edition struct {
+	Number   int                `json:"edition"`          // from 1
+	Began    time.Time          `json:"began"`            // UTC
+	Programs map[string]Program `json:"programs"`         // by name in the fingerprint, with Prefix
+	Varies   []string           `json:"varies,omitempty"` // names that each execution has its own of
+}
+
+// editionsFormat is the version of the file of editions.
+const editionsFormat = 1
+
+type editionsFile struct {
+	Format   int       `json:"format"`
+	Editions []Edition `json:"editions"` // in order
+}
+
+// LoadEditions reads the editions of an experiment, the present one last. The error wraps
+// fs.ErrNotExist if there is no such file.
+func LoadEditions(fsys durable.FS, path string) ([]Edition, error) {
+	text, err := durable.ReadFile(fsys, path)
+	if err != nil {
+		return nil, fmt.Errorf("read the programs of the experiment: %w", err)
+	}
+	var file editionsFile
+	err = json.Unmarshal(text, &file)
+	switch {
+	case err != nil:
+	case file.Format > editionsFormat:
+		err = fmt.Errorf("it has format %d, and this version reads formats up to %d", file.Format,
+			editionsFormat)
+	case file.Format < 1 || len(file.Editions) == 0:
+		err = fmt.Errorf("it has no editions")
+	}
+	for i, e := range file.Editions {
+		if err == nil && (e.Number < 1 || i > 0 && e.Number <= file.Editions[i-1].Number) {
+			err = fmt.Errorf("edition %d follows another one", e.Number)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s does not say which programs the experiment measures: %w; restore it from "+
+			"a copy, or remove it: the newest record and the fingerprint then say so", path, err)
+	}
+	return file.Editions, nil
+}
+
+// StoreEditions stores the editions durably.
+func StoreEditions(fsys durable.FS, path string, editions []Edition) error {
+	text, err := json.MarshalIndent(editionsFile{editionsFormat, editions}, "", " ")
+	if err == nil {
+		err = durable.WriteFile(fsys, path, append(text, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("store the programs of the experiment: %w; repair the disk and start krund again",
+			err)
+	}
+	return nil
+}
+
+// Measured reports whether a name of the fingerprint is of files that an experiment measures. It is
+// not for krund's own runners and its library: a new version of krund goes on with an experiment.
+func Measured(name string) bool {
+	name, program := strings.CutPrefix(name, Prefix)
+	return program && (strings.HasPrefix(name, "vm.") || strings.HasPrefix(name, "benchmark.") ||
+		name == RelinkName)
+}
+
+// RelinkName is the name of the program of experiment.relink.
+const RelinkName = "relink"
+
+// Names returns the names in the fingerprint of the files that k runs, with Prefix. An experiment
+// need not have all of them.
+func Names(k key.Key) []string {
+	vm, benchmark := Prefix+vmName(k), Prefix+benchmarkName(k)
+	return []string{vm, vm + libraryFiles, benchmark, benchmark + otherFiles, Prefix + RelinkName}
+}
+
+// ofHashes returns programs of which only the hashes are known, as in a fingerprint.
+func ofHashes(hashes map[string]string) map[string]Program {
+	programs := map[string]Program{}
+	for name, hash := range hashes {
+		if Measured(name) {
+			programs[name] = Program{SHA256: hash}
+		}
+	}
+	return programs
+}
+
+// Adopt returns the edition of an experiment that an earlier version of krund has begun, or whose
+// editions are lost: hashes are those of the fingerprint at that time. What earlier versions did
+// not hash is taken as it is now.
+func Adopt(number int, hashes map[string]string, now map[string]Program) Edition {
+	e := Edition{Number: number, Programs: ofHashes(hashes)}
+	for name, program := range now {
+		if _, known := e.Programs[name]; !known {
+			e.Programs[name] = program
+		}
+	}
+	return e
+}
+
+// Change is a file that is not as in an edition.
+type Change struct {
+	Name    string // in the fingerprint, with Prefix
+	File    string // its path, or a description of several
+	Was, Is string // SHA-256; "": there was or is no such file
+}
+
+// Compare compares the programs of an edition with those of now. It looks at the given names only;
+// nil are all. It returns what has changed, and the edition with what it did not know yet.
+//
+// A missing program is no change: it is the outcome of the executions that need it. Neither is one
+// that was missing: nothing was measured with it. But files that come with a program, its libraries
+// and those beside an entry, must be the same ones as long as the program is there.
+func (e Edition) Compare(now map[string]Program, names []string) (changes []Change, grown Edition) {
+	grown = e
+	grown.Programs = maps.Clone(e.Programs)
+	if grown.Programs == nil {
+		grown.Programs = map[string]Program{}
+	}
+	if names == nil {
+		names = append(slices.Collect(maps.Keys(now)), slices.Collect(maps.Keys(e.Programs))...)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		was, known := e.Programs[name]
+		is, there := now[name]
+		owner, comesWith := ownerOf(name)
+		ownerThere := now[owner].SHA256 != "" && e.Programs[owner].SHA256 != ""
+		switch {
+		case !known && !there || slices.Contains(e.Varies, name):
+		case known && there && was.SHA256 == is.SHA256:
+			if was.Files == nil {
+				grown.Programs[name] = is
+			}
+		case known && there, comesWith && ownerThere:
+			changes = append(changes, fileChanges(name, was, is)...)
+		case there:
+			grown.Programs[name] = is
+		}
+	}
+	return changes, grown
+}
+
+// ownerOf returns the program with which the files of a name come, if they do.
+func ownerOf(name string) (string, bool) {
+	for _, ending := range []string{libraryFiles, otherFiles} {
+		if owner, found := strings.CutSuffix(name, ending); found {
+			return owner, true
+		}
+	}
+	return name, false
+}
+
+// fileChanges returns the files that differ; if they are unknown, one change for all.
+func fileChanges(name string, was, is Program) []Change {
+	var list []Change
+	paths := append(slices.Collect(maps.Keys(was.Files)), slices.Collect(maps.Keys(is.Files))...)
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		if was.Files[path] != is.Files[path] && (was.Files != nil || was.SHA256 == "") {
+			list = append(list, Change{name, path, was.Files[path], is.Files[path]})
+		}
+	}
+	if len(list) > 0 {
+		return list
+	}
+	what := strings.TrimPrefix(name, Prefix)
+	if len(paths) == 1 {
+		what = paths[0]
+	} else if len(paths) > 1 {
+		what = fmt.Sprintf("one of %s and %d other files (%s)", paths[0], len(paths)-1, what)
+	}
+	return []Change{{name, what, was.SHA256, is.SHA256}}
+}
+
+// tinkering is how often a person may change a program between executions at most.
+const tinkering = 5
+
+// EachItsOwn reports whether a program is built anew for every execution, as by a hook that links
+// it with another time stamp: hashes are those of the executions of a key, each is a different one,
+// and there are more than a person would change by hand. Without this, such an experiment could not
+// go on, and each execution would be a result of its own.
+func EachItsOwn(hashes []string) bool {
+	seen := map[string]bool{}
+	for _, hash := range hashes {
+		if seen[hash] {
+			return false
+		}
+		seen[hash] = true
+	}
+	return len(seen) >= tinkering
+}

@@ -1,0 +1,199 @@
+package identity
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/durable/crashfs"
+	"krund/internal/key"
+)
+
+// TestCompare: what has changed, and what is known for the first time.
+func TestCompare(t *testing.T) {
+	const vm, libraries, entry, files = "program.vm.C", "program.vm.C.libraries", "program.benchmark.b.v",
+		"program.benchmark.b.v.files"
+	one := func(content string) Program { return Program{content, map[string]string{"/x": content}} }
+	two := func(a, b string) Program { return Program{a + b, map[string]string{"/a": a, "/b": b}} }
+	programs := func(of ...any) map[string]Program {
+		m := map[string]Program{}
+		for i := 0; i < len(of); i += 2 {
+			m[of[i].(string)] = of[i+1].(Program)
+		}
+		return m
+	}
+	all := programs(vm, one("vm"), libraries, two("A", "B"), entry, one("entry"), files, one("more"))
+	with := func(name string, p Program) map[string]Program {
+		m := maps.Clone(all)
+		m[name] = p
+		return m
+	}
+	without := func(names ...string) map[string]Program {
+		m := maps.Clone(all)
+		for _, name := range names {
+			delete(m, name)
+		}
+		return m
+	}
+	for _, test := range []struct {
+		name     string
+		was, now map[string]Program
+		names    []string
+		want     string
+		grown    map[string]Program
+	}{
+		{"nothing is known", nil, all, nil, "", all},
+		{"the same", all, all, nil, "", all},
+		{"another entry", all, with(entry, one("other")), nil, "/x entry other", all},
+		{"another entry, of another key", all, with(entry, one("other")), []string{vm, libraries}, "", all},
+		{"one library", all, with(libraries, two("A", "C")), nil, "/b B C", all},
+		{"a library less", all, with(libraries, Program{"A", map[string]string{"/a": "A"}}), nil, "/b B ",
+			all},
+		{"no libraries", all, without(libraries), nil, "/a A , /b B ", all},
+		{"new libraries", without(libraries), all, nil, "/a  A, /b  B", without(libraries)},
+		{"no VM", all, without(vm, libraries), nil, "", all},
+		{"the VM is back", without(vm, libraries), all, nil, "", all},
+		{"the VM is missing, its libraries are not", without(vm), with(libraries, two("A", "C")), nil,
+			"/b B C", with(vm, one("vm"))},
+		{"of an earlier version", programs(vm, Program{"vm", nil}, libraries, Program{"AB", nil}),
+			programs(vm, one("vm"), libraries, two("A", "B")), nil, "",
+			programs(vm, one("vm"), libraries, two("A", "B"))},
+		{"of an earlier version, changed", programs(vm, Program{"old", nil}, libraries, Program{"AB", nil}),
+			programs(vm, one("vm"), libraries, two("A", "C")), nil,
+			"/x old vm, one of /a and 1 other files (vm.C.libraries) AB AC",
+			programs(vm, Program{"old", nil}, libraries, Program{"AB", nil})},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			changes, grown := Edition{Number: 3, Programs: test.was}.Compare(test.now, test.names)
+			var got []string
+			for _, c := range changes {
+				got = append(got, fmt.Sprint(c.File, " ", c.Was, " ", c.Is))
+			}
+			if strings.Join(got, ", ") != test.want {
+				t.Errorf("changes %q, want %q", got, test.want)
+			}
+			if grown.Number != 3 || !maps.EqualFunc(grown.Programs, test.grown, Program.Equal) {
+				t.Errorf("grown %+v, want %+v", grown.Programs, test.grown)
+			}
+		})
+	}
+	e := Edition{Programs: all, Varies: []string{entry}}
+	if changes, _ := e.Compare(with(entry, one("other")), nil); len(changes) != 0 {
+		t.Errorf("what varies has changed: %+v", changes)
+	}
+}
+
+// TestRead: the hashes of single files add up to those of the fingerprint, and krund's own files
+// are none that are measured. A file that comes is seen.
+func TestRead(t *testing.T) {
+	files := map[string]string{"py": "one", "benchmarks/b/bench.x": "B", "benchmarks/b/more.x": "M"}
+	cfg := setup(t, base, files)
+	list := func() map[string][]string {
+		files := Files(cfg)
+		files["libkrun"] = files["vm.Py"]
+		return files
+	}
+	p := Programs{Files: list(), List: list}
+	got, err := p.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashes := p.Hashes(t.Context())
+	if names := slices.Sorted(maps.Keys(got)); strings.Join(names, " ") !=
+		"program.benchmark.b.v program.benchmark.b.v.files program.vm.Py" {
+		t.Errorf("%q", names)
+	}
+	for name, program := range got {
+		if program.SHA256 != hashes[name] || len(program.Files) != 1 {
+			t.Errorf("%s: %+v, want %s", name, program, hashes[name])
+		}
+		for _, hash := range program.Files {
+			if hash != program.SHA256 {
+				t.Errorf("%s: %+v", name, program)
+			}
+		}
+	}
+	third := filepath.Join(filepath.Dir(cfg.Path), "benchmarks/b/third.x")
+	if err := os.WriteFile(third, []byte("T"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	more, err := p.Read(t.Context())
+	if len(more["program.benchmark.b.v.files"].Files) != 2 || err != nil {
+		t.Errorf("a third file: %+v, %v", more, err)
+	}
+}
+
+// TestNames: every name of a key's files in the fingerprint is one that belongs to the key.
+func TestNames(t *testing.T) {
+	cfg := setup(t, base+"[arms.a]\n[arms.b]\nenv.X = \"1\"", map[string]string{"py": "one",
+		"benchmarks/b/bench.x": "B", "benchmarks/b/more.x": "M"})
+	all := map[string]bool{}
+	for _, k := range cfg.Keys() {
+		for _, name := range Names(k) {
+			all[name] = true
+		}
+	}
+	for name := range Files(cfg) {
+		if !all[Prefix+name] || !Measured(Prefix+name) {
+			t.Errorf("%s belongs to no key", name)
+		}
+	}
+	for name, want := range map[string]bool{"program.libkrun": false, "program.runner-c": false,
+		"program.runner-c.x": false, "program.relink": true, "vm.C": false, "krund": false} {
+		if Measured(name) != want {
+			t.Errorf("%s: %t", name, !want)
+		}
+	}
+	k := key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: "new"}
+	if got := Names(k)[2]; got != "program.benchmark.b.v@new" {
+		t.Error(got)
+	}
+}
+
+// TestEditionsFile: what is stored is read again, and what is damaged is refused.
+func TestEditionsFile(t *testing.T) {
+	fsys := crashfs.New("/x")
+	if _, err := LoadEditions(fsys, "/x/editions.json"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	want := []Edition{{Number: 1, Programs: map[string]Program{"program.vm.C": {"A", nil}}},
+		{Number: 3, Programs: map[string]Program{"program.vm.C": {"B", map[string]string{"/x": "B"}}},
+			Varies: []string{"program.relink"}}}
+	if err := StoreEditions(fsys, "/x/editions.json", want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := LoadEditions(fsys, "/x/editions.json")
+	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+	for text, want := range map[string]string{
+		"":                             "unexpected end",
+		"{}":                           "no editions",
+		`{"format":2}`:                 "format 2",
+		`{"format":1,"editions":[]}`:   "no editions",
+		`{"format":1,"editions":[{}]}`: "edition 0",
+		`{"format":1,"editions":[{"edition":2},{"edition":2}]}`: "edition 2 follows another one",
+	} {
+		fsys.Put("/x/editions.json", []byte(text))
+		_, err := LoadEditions(fsys, "/x/editions.json")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestEachItsOwn: a person does not change a program before each of many executions.
+func TestEachItsOwn(t *testing.T) {
+	for hashes, want := range map[string]bool{"": false, "abcd": false, "abcde": true, "abcda": false,
+		"abcdefa": false, "abcdefg": true} {
+		if EachItsOwn(strings.Split(hashes, "")) != want {
+			t.Errorf("%s: %t", hashes, !want)
+		}
+	}
+}
