@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,9 +21,10 @@ const importConfigHelp = `Import-config converts a configuration of Krun, NAME.k
 prints it. What it could not convert, or not exactly, is listed on standard error:
 read that list before the first run.
 
-The file is a Python program, and it is not run: assignments of literals are read,
-with sums, os.path.join and earlier variables in them. Functions and conditions are
-listed; [machines."HOSTNAME"] and kernel_log.allow take their place.
+The file is a Python program. It is evaluated without access to the system, except
+that execfile reads files below its directory: what only the machine knows is named,
+with its line, and so is each statement that has no counterpart. sys.platform and the
+name of the machine are those of this one.
 
 A file that exists is replaced only with --force.
 
@@ -49,9 +51,6 @@ func importConfigCommand(a *app) *cobra.Command {
 	return c
 }
 
-// mostKrun bounds a configuration of Krun, in bytes.
-const mostKrun = 1 << 20
-
 func (a *app) importConfig(name, output string, force bool) error {
 	if in, err := os.Stat(name); err == nil {
 		if out, err := os.Stat(output); err == nil && os.SameFile(in, out) {
@@ -61,11 +60,26 @@ func (a *app) importConfig(name, output string, force bool) error {
 	if isRegular(output) && !force {
 		return usageError(fmt.Errorf("%s exists; name another file, or give --force to replace it", output))
 	}
-	text, err := durable.ReadSmallFile(a.fsys, name, mostKrun)
+	text, err := durable.ReadSmallFile(a.fsys, name, krunconfig.MaxText)
 	if err != nil {
 		return fmt.Errorf("read the configuration of Krun: %w", err)
 	}
-	converted, err := krunconfig.Convert(string(text))
+	dir, err := filepath.Abs(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	platform := runtime.GOOS
+	if platform == "linux" {
+		platform = "linux2" // in Python 2
+	}
+	converted, err := krunconfig.Convert(krunconfig.Program{Text: string(text), Dir: dir, Host: a.host,
+		Platform: platform, Read: func(file string) ([]byte, error) {
+			below, err := durable.Inside(durable.OS(), dir)
+			if err != nil {
+				return nil, err
+			}
+			return durable.ReadSmallFile(below, filepath.Join(dir, file), krunconfig.MaxText)
+		}})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

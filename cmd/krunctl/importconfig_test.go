@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"krund/internal/krunconfig"
 )
 
 func TestImportConfig(t *testing.T) {
@@ -17,7 +21,7 @@ func TestImportConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := krunctl(t, "import-config", in, "-o", out)
-	if r.code != exitOK || !strings.Contains(r.stderr, "line 5 is not an assignment: os . system") {
+	if r.code != exitOK || !strings.Contains(r.stderr, `line 5: os.system("touch /tmp/krund-test-was-run") has no counterpart`) {
 		t.Error(r.text())
 	}
 	if _, err := os.Lstat("/tmp/krund-test-was-run"); err == nil {
@@ -61,9 +65,42 @@ func TestImportConfigKeepsFiles(t *testing.T) {
 	if got, err := os.ReadFile(out); err != nil || string(got) == precious {
 		t.Errorf("%q, %v", got, err)
 	}
-	large := save(t, "large.krun", strings.Repeat("# x\n", mostKrun/4+1))
+	large := save(t, "large.krun", strings.Repeat("# x\n", krunconfig.MaxText/4+1))
 	if r := krunctl(t, "import-config", large); r.code != exitError ||
 		!strings.Contains(r.stderr, "more than 1048576 bytes") {
 		t.Error(r.text())
+	}
+}
+
+// TestImportConfigReadsBelow: execfile reads a file beside the configuration, but nothing to which
+// a link leads out of its directory, and no FIFO.
+func TestImportConfigReadsBelow(t *testing.T) {
+	dir, outside := t.TempDir(), save(t, "secret.krun", "SECRET = 1\n")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink(outside, filepath.Join(dir, "link.krun")),
+		syscall.Mkfifo(filepath.Join(dir, "fifo.krun"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	write("base.krun", "VMS = {\"C\": {\"vm_def\": NativeCodeVMDef(), \"variants\": [\"v\"]}}\n"+
+		"VARIANTS = {\"v\": EntryPoint(\"bench.so\")}\nBENCHMARKS = {\"nbody\": 15}\n")
+	write("own.krun", "execfile('base.krun', globals())\nN_EXECUTIONS = 7\nexecfile('link.krun')\n"+
+		"execfile('fifo.krun')\n")
+	r := krunctl(t, "import-config", filepath.Join(dir, "own.krun"))
+	if r.code != exitOK || !strings.Contains(r.stdout, "executions = 7") ||
+		!strings.Contains(r.stdout, "nbody = { parameter = 15 }") {
+		t.Error(r.text())
+	}
+	for _, want := range []string{"line 3: ", "path escapes from parent", "line 4: ", "it is a FIFO"} {
+		if !strings.Contains(r.stderr, want) {
+			t.Errorf("no %q in %s", want, r.stderr)
+		}
+	}
+	if strings.Contains(r.stderr, "SECRET") {
+		t.Errorf("the file outside was read: %s", r.stderr)
 	}
 }

@@ -1,17 +1,38 @@
+// Package krunconfig converts a configuration of Krun, a Python 2 program, to one of krund.
+// The program is rewritten as Starlark and evaluated statement by statement, without access to the
+// system. What only the machine knows is an unknown value, and every statement that cannot be
+// evaluated is named with its line. The text is untrusted: steps, memory, time and nesting are
+// bounded. Start reading at Convert: evaluate.go runs the statements, which lex.go and rewrite.go
+// make, guard.go bounds them, and standins.go is what they find.
 package krunconfig
 
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"go.starlark.net/starlark"
+
 	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/key"
 )
+
+// Program is a configuration of Krun, and what it can find out where it is evaluated.
+type Program struct {
+	Text     string
+	Dir      string // absolute path of its directory, which os.getcwd() is
+	Host     string // name of the machine, which platform.node() is
+	Platform string // what sys.platform is, such as "linux2"
+
+	// Read returns a file for execfile. The path is clean and relative to Dir, but may lead through
+	// symbolic links. nil: there are no files.
+	Read func(name string) ([]byte, error)
+}
 
 // Converted is a configuration of krund, and what a person has to look at.
 type Converted struct {
@@ -19,71 +40,146 @@ type Converted struct {
 	Left []string // sentences about what was not converted, or not exactly
 }
 
-// Convert converts the text of NAME.krun. The error is for a text that is not a Python program, or
-// has no VMS.
-func Convert(source string) (Converted, error) {
-	p, err := parse(source)
+// Convert converts NAME.krun. The error is for a text that is not a Python program, exceeds a
+// bound, or has no VMS.
+func Convert(p Program) (Converted, error) {
+	e, err := evaluate(p)
 	if err != nil {
 		return Converted{}, err
 	}
-	c := &converter{left: p.left, values: map[string]any{}}
-	for _, a := range p.assigned {
-		c.values[a.name] = a.value
-		if !slices.Contains(wanted, a.name) && !p.used[a.name] {
-			c.note("line %d: %s has no counterpart", a.line, a.name)
+	c := &converter{evaluator: e}
+	for _, variable := range e.names {
+		if !slices.Contains(wanted, variable) && !e.used[variable] {
+			c.note("%s: %s has no counterpart", e.assigned[variable], variable)
 		}
 	}
-	if _, ok := c.values["VMS"]; !ok {
+	if _, ok := c.globals["VMS"]; !ok {
 		return Converted{}, fmt.Errorf("there is no VMS that could be read; is it a configuration of Krun?%s",
-			strings.Join(append([]string{""}, p.left...), "\n"))
+			strings.Join(append([]string{""}, e.left...), "\n"))
+	}
+	for _, variable := range wanted {
+		if v, there := e.globals[variable]; there {
+			if _, _, err := e.weigh(v); err != nil {
+				return Converted{}, fmt.Errorf("%s: %w", variable, err)
+			}
+		}
 	}
 	c.sections()
-	return Converted{TOML: c.b.String(), Left: c.left}, nil
+	if c.b.Len() > maxOutput {
+		return Converted{}, fmt.Errorf("the configuration of krund would have more than %d bytes", maxOutput)
+	}
+	return Converted{TOML: c.b.String(), Left: display.ClipLines(c.left, maxLeft, maxLeft*maxQuote)}, nil
 }
+
+// maxOutput is the maximum length of the result in bytes: krund reads no longer configuration.
+const maxOutput = 1 << 20
 
 // wanted are Krun's variables that are converted.
 var wanted = []string{"VMS", "VARIANTS", "BENCHMARKS", "SKIP", "N_EXECUTIONS", "ITERATIONS_ALL_VMS",
 	"HEAP_LIMIT", "STACK_LIMIT", "EXECUTION_TIMEOUT", "TEMP_READ_PAUSE", "PRE_EXECUTION_CMDS",
 	"POST_EXECUTION_CMDS", "MAIL_TO", "MAX_MAILS", "ENABLE_PINNING", "AMPERF_RATIO_BOUNDS",
-	"AMPERF_BUSY_THRESHOLD"}
+	"AMPERF_BUSY_THRESHOLD", whitelist}
+
+// whitelist is the name of the function that returns patterns of kernel messages.
+const whitelist = "custom_dmesg_whitelist"
+
+// entry is an entry of a dictionary whose key is a valid name.
+type entry struct {
+	name  string
+	value starlark.Value
+}
 
 type converter struct {
-	values map[string]any
-	b      strings.Builder
-	left   []string
+	*evaluator
+	b strings.Builder
 
-	java map[string]bool // variants that a JVM runs
+	vms, variants, benchmarks []entry
+	keys                      map[[2]string]bool // a VM and its variant, or "*", and "" and a benchmark
+	java                      map[string]bool    // variants that a JVM runs
+	set                       []string           // VMs with an environment
 }
 
-func (c *converter) note(format string, args ...any) {
-	c.left = append(c.left, fmt.Sprintf(format, args...))
+func (c *converter) line(format string, args ...any) {
+	if c.b.Len() <= maxOutput {
+		fmt.Fprintf(&c.b, format+"\n", args...)
+	}
 }
 
-func (c *converter) line(format string, args ...any) { fmt.Fprintf(&c.b, format+"\n", args...) }
+// whole returns an integer, also one that a division made a float.
+func whole(v starlark.Value) (int64, bool) {
+	if f, ok := v.(starlark.Float); ok && f == starlark.Float(math.Trunc(float64(f))) {
+		if n, err := starlark.NumberToInt(f); err == nil {
+			v = n
+		}
+	}
+	n, ok := v.(starlark.Int)
+	if !ok {
+		return 0, false
+	}
+	return n.Int64()
+}
 
 // number returns the whole number of a variable between 0 and most.
-func (c *converter) number(name string, most int64) (n int64, ok bool) {
-	v, there := c.values[name]
-	n, ok = v.(int64)
-	if ok = ok && n >= 0 && n <= most; there && !ok {
-		c.note("%s is not a whole number from 0 to %d", name, most)
+func (c *converter) number(variable string, most int64) (n int64, ok bool) {
+	v, there := c.globals[variable]
+	n, ok = whole(v)
+	if ok = ok && n >= 0 && n <= most; there && v != starlark.None && !ok {
+		c.note("%s is not a whole number from 0 to %d%s", variable, most, why(v))
 	}
 	return n, ok
 }
 
+// why explains an unknown value.
+func why(v starlark.Value) string {
+	if u, ok := v.(*unknown); ok {
+		return fmt.Sprintf(": %s has no known value (%s)", u, u.where)
+	}
+	return ""
+}
+
 func (c *converter) sections() {
+	c.vms, c.variants, c.benchmarks = c.entries("VMS"), c.entries("VARIANTS"), c.entries("BENCHMARKS")
+	c.index()
 	c.experiment()
 	c.limits()
 	c.line("")
 	if n, ok := c.number("TEMP_READ_PAUSE", math.MaxInt32); ok {
 		c.line("[temperature]\nbase_wait = %q\n", time.Duration(n)*time.Second)
 	}
-	c.vms()
-	c.variants()
-	c.benchmarks()
+	for _, vm := range c.vms {
+		c.vm(vm.name, vm.value)
+	}
+	if len(c.set) > 0 {
+		c.note("VMS: env of %s: Krun added the values to its own; krund sets exactly these, and relative "+
+			"paths in them begin at the benchmark's directory", strings.Join(c.set, ", "))
+	}
+	for _, v := range c.variants {
+		c.variant(v.name, v.value)
+	}
+	c.parameters()
 	c.hooks()
+	c.kernelLog()
 	c.notify()
-	c.rest()
+	if c.globals["ENABLE_PINNING"] == starlark.True {
+		c.line("\n[controls]\nshield = \"apply\"")
+	}
+	c.verdict()
+}
+
+// index notes which keys exist, and which variants a JVM runs.
+func (c *converter) index() {
+	c.keys, c.java = map[[2]string]bool{{"*", "*"}: true, {"", "*"}: true}, map[string]bool{}
+	for _, b := range c.benchmarks {
+		c.keys[[2]string{"", b.name}] = true
+	}
+	for _, vm := range c.vms {
+		_, runner := definition(vm.value)
+		for _, v := range c.vmVariants(vm.name, vm.value) {
+			c.keys[[2]string{vm.name, v}], c.keys[[2]string{vm.name, "*"}], c.keys[[2]string{"*", v}] = true,
+				true, true
+			c.java[v] = c.java[v] || runner == "java"
+		}
+	}
 }
 
 func (c *converter) experiment() {
@@ -96,15 +192,7 @@ func (c *converter) experiment() {
 	if n, ok := c.number("ITERATIONS_ALL_VMS", config.MaxIterations); ok {
 		c.line("iterations = %d", n)
 	}
-	var skips []string
-	for _, s := range c.strings("SKIP") {
-		if _, err := key.ParsePattern(s); err != nil {
-			c.note("SKIP: %q: %v", display.Clip(s, key.MaxName), err)
-			continue
-		}
-		skips = append(skips, s)
-	}
-	if len(skips) > 0 {
+	if skips := c.skips(); len(skips) > 0 {
 		c.line("skip = %s", config.QuoteList(skips))
 	}
 }
@@ -122,207 +210,113 @@ func (c *converter) limits() {
 	}
 }
 
-// strings returns the list of texts of a variable.
-func (c *converter) strings(name string) []string {
-	v, there := c.values[name]
-	if !there || v == nil {
+// strings returns the texts of a variable's list.
+func (c *converter) strings(variable string) []string {
+	v, there := c.globals[variable]
+	if !there || v == starlark.None {
 		return nil
 	}
-	var texts []string
-	items, ok := v.([]any)
-	for _, item := range items {
-		s, isText := item.(string)
-		if ok = ok && isText; isText {
-			texts = append(texts, s)
-		}
+	list, bad := texts(v)
+	if bad != nil {
+		c.note("%s is not a list of texts only%s", variable, why(bad))
 	}
-	if !ok {
-		c.note("%s is not a list of texts only", name)
-	}
-	return texts
+	return list
 }
 
-// entries returns the entries of a dictionary whose keys are valid names.
-func (c *converter) entries(variable string) (names []string, values []any) {
-	entries, ok := c.values[variable].([]pair)
-	if !ok {
-		c.note("%s is missing or not a dictionary", variable)
+// texts returns the texts of a list or tuple, and what else it is or contains.
+func texts(v starlark.Value) (list []string, bad starlark.Value) {
+	switch v.(type) {
+	case *starlark.List, starlark.Tuple:
+	default:
+		return nil, v
 	}
-	for _, e := range entries {
-		s, _ := e.key.(string)
-		if err := key.CheckName(s); err != nil {
-			c.note("%s: %v", variable, err)
-			continue
+	for item := range starlark.Elements(v.(starlark.Iterable)) {
+		if s, ok := starlark.AsString(item); ok {
+			list = append(list, s)
+		} else {
+			bad = item
 		}
-		if slices.Contains(names, s) {
+	}
+	return list, bad
+}
+
+// valid returns a name as krund allows it, "" if there is none.
+func (c *converter) valid(variable, s string) string {
+	fitting := strings.Map(func(r rune) rune {
+		if key.CheckName("x"+string(r)) == nil {
+			return r
+		}
+		return '-'
+	}, s)
+	if err := key.CheckName(fitting); err != nil {
+		c.note("%s: %v", variable, err)
+		return ""
+	}
+	if fitting != s {
+		c.note("%s: %q is written as %q: a name has letters, digits and _ - . + only; directories and "+
+			"earlier results have the old one", variable, s, fitting)
+	}
+	return fitting
+}
+
+// entries returns the entries of a dictionary.
+func (c *converter) entries(variable string) []entry {
+	d, ok := c.globals[variable].(*starlark.Dict)
+	if !ok {
+		c.note("%s is missing or not a dictionary%s", variable, why(c.globals[variable]))
+		return nil
+	}
+	var list []entry
+	seen := map[string]bool{}
+	for k, v := range d.Entries() {
+		s, _ := starlark.AsString(k)
+		s = c.valid(variable, s)
+		if seen[s] {
 			c.note("%s has %s twice; the first one is used", variable, s)
+		} else if s != "" {
+			seen[s] = true
+			list = append(list, entry{s, v})
+		}
+	}
+	return list
+}
+
+// skips returns the patterns of SKIP that match a key: krund refuses others.
+func (c *converter) skips() []string {
+	var list, idle []string
+	for _, s := range c.strings("SKIP") {
+		parts := strings.Split(s, ":")
+		for i, part := range parts {
+			if part != "*" {
+				parts[i] = c.valid("SKIP", part)
+			}
+		}
+		s = strings.Join(parts, ":")
+		if _, err := key.ParsePattern(s); err != nil {
+			c.note("SKIP: %v", err)
 			continue
 		}
-		names, values = append(names, s), append(values, e.value)
+		if !c.keys[[2]string{"", parts[0]}] || !c.keys[[2]string{parts[1], parts[2]}] {
+			idle = append(idle, strconv.Quote(s))
+			continue
+		}
+		list = append(list, s)
 	}
-	return names, values
+	if len(idle) > 0 {
+		c.note("SKIP: no key has the names of %s: left out", strings.Join(idle, ", "))
+	}
+	return list
 }
 
-// definitions are Krun's VM definitions with their runners; "" must be written anew.
-var definitions = map[string]string{
-	"NativeCodeVMDef": "c", "PythonVMDef": "python", "PyPyVMDef": "python", "LuaVMDef": "lua",
-	"JavaVMDef": "java", "GraalVMDef": "java", "PHPVMDef": "php", "HHVMVMDef": "", "RubyVMDef": "ruby",
-	"TruffleRubyVMDef": "ruby", "JRubyVMDef": "ruby", "JRubyTruffleVMDef": "ruby", "V8VMDef": "",
-	"ExternalSuiteVMDef": "external", "SomVMDef": "", "JavascriptVMDef": "javascript",
-}
-
-func (c *converter) vms() {
-	c.java = map[string]bool{}
-	names, values := c.entries("VMS")
-	for i, vm := range names {
-		fields, _ := values[i].([]pair)
-		get := func(name string) any {
-			for _, f := range fields {
-				if f.key == name {
-					return f.value
-				}
-			}
-			return nil
-		}
-		def, ok := get("vm_def").(call)
-		runner, known := definitions[def.name[strings.LastIndexByte(def.name, '.')+1:]]
-		if !ok || !known {
-			c.note("VMS: %s: its vm_def is unknown; name its runner", vm)
-		}
-		if known && runner == "" {
-			c.note("VMS: %s: %s cannot load libkrun: Node (runner = \"javascript\") replaces d8, PHP "+
-				"replaces HHVM; or wrap it as an external suite", vm, def.name)
-		}
-		if runner == "" {
-			runner = "external"
-		}
-		c.line("[vms.%s]\nrunner = %q", quoteKey(vm), runner)
-		c.program(vm, runner, def)
-		c.vmLists(vm, runner, get("variants"))
-		if n, ok := get("n_iterations").(int64); ok && n > 0 && n <= config.MaxIterations {
-			c.line("iterations = %d", n)
-		}
-		c.line("")
-	}
-}
-
-// program writes the path, arguments and environment of a VM.
-func (c *converter) program(vm, runner string, def call) {
-	file := ""
-	if len(def.args) > 0 {
-		file, _ = def.args[0].(string)
-	}
-	if runner == config.RunnerExternal && file != "" && !strings.Contains(file, "/") {
-		file = "./" + file
-	}
-	switch {
-	case file != "":
-		c.line("path = %s", config.Quote(file))
-	case runner != config.RunnerC:
-		c.line("path = \"/path/of/the/program\"")
-		c.note("VMS: %s: its program is unknown; write it as path", vm)
-	}
-	if len(def.args) > 1 {
-		c.note("VMS: %s: further arguments of %s", vm, def.name)
-	}
-	for _, n := range def.named {
-		switch v := n.value.(type) {
-		case []pair:
-			if n.key == "env" && c.env(vm, v) {
-				continue
-			}
-		case []any:
-			if texts, ok := allTexts(v); ok && n.key == "extra_vm_args" {
-				c.line("args = %s", config.QuoteList(texts))
-				continue
-			}
-		}
-		c.note("VMS: %s: %v of %s", vm, n.key, def.name)
-	}
-}
-
-func (c *converter) env(vm string, entries []pair) bool {
-	var parts []string
-	for _, e := range entries {
-		name, isName := e.key.(string)
-		value, isText := e.value.(string)
-		if !isName || !isText {
-			return false
-		}
-		parts = append(parts, config.Quote(name)+" = "+config.Quote(value))
-	}
-	c.line("env = { %s }", strings.Join(parts, ", "))
-	c.note("VMS: %s: Krun added the values of env to its own; krund sets exactly these, and relative paths "+
-		"in them begin at the benchmark's directory", vm)
-	return true
-}
-
-func allTexts(items []any) ([]string, bool) {
-	texts := make([]string, 0, len(items))
-	for _, item := range items {
-		s, ok := item.(string)
-		if !ok {
-			return nil, false
-		}
-		texts = append(texts, s)
-	}
-	return texts, true
-}
-
-func (c *converter) vmLists(vm, runner string, v any) {
-	items, _ := v.([]any)
-	variants, ok := allTexts(items)
-	if !ok || len(variants) == 0 {
-		c.note("VMS: %s: its variants are not a list of names", vm)
-	}
-	for _, name := range variants {
-		c.java[name] = c.java[name] || runner == "java"
-	}
-	c.line("variants = %s", config.QuoteList(variants))
-}
-
-func (c *converter) variants() {
-	names, values := c.entries("VARIANTS")
-	for i, variant := range names {
-		c.line("[variants.%s]", quoteKey(variant))
-		entry, ok := values[i].(call)
-		file := ""
-		if ok && len(entry.args) > 0 {
-			file, _ = entry.args[0].(string)
-		}
-		switch {
-		case values[i] == nil:
-			c.line("# an external suite")
-		case file == "":
-			c.note("VARIANTS: %s is not an EntryPoint(\"FILE\")", variant)
-		default:
-			if c.java[variant] && !strings.HasSuffix(file, ".class") {
-				file += ".class"
-			}
-			c.line("entry = %s", config.Quote(file))
-		}
-		for _, n := range entry.named {
-			dir, isText := n.value.(string)
-			if n.key == "subdir" && isText {
-				c.line("subfolder = %s", config.Quote(dir))
-			} else {
-				c.note("VARIANTS: %s: %v", variant, n.key)
-			}
-		}
-		c.line("")
-	}
-}
-
-func (c *converter) benchmarks() {
+func (c *converter) parameters() {
 	c.line("[benchmarks]")
-	names, values := c.entries("BENCHMARKS")
-	for i, benchmark := range names {
-		n, ok := values[i].(int64)
+	for _, b := range c.benchmarks {
+		n, ok := whole(b.value)
 		if !ok || n < math.MinInt32 || n > math.MaxInt32 {
-			c.note("BENCHMARKS: the parameter of %s is not a whole number of 32 bits", benchmark)
+			c.note("BENCHMARKS: the parameter of %s is not a whole number of 32 bits%s", b.name, why(b.value))
 			continue
 		}
-		c.line("%s = { parameter = %d }", quoteKey(benchmark), n)
+		c.line("%s = { parameter = %d }", quoteKey(b.name), n)
 	}
 }
 
@@ -362,6 +356,39 @@ func argv(command string) []string {
 	return []string{"/bin/sh", "-c", command}
 }
 
+// kernelLog converts the function that adds patterns to those that Krun is given.
+func (c *converter) kernelLog() {
+	f, ok := c.globals[whitelist].(*starlark.Function)
+	if !ok {
+		return
+	}
+	const own = "Krun's own"
+	given := starlark.NewList([]starlark.Value{starlark.String(own)})
+	v, err := starlark.Call(c.thread, f, starlark.Tuple{given}, nil)
+	list, bad := texts(v)
+	if err != nil || bad != nil {
+		c.note("%s: %s cannot be evaluated: write its patterns as kernel_log.allow", c.assigned[whitelist],
+			whitelist)
+		return
+	}
+	if i := slices.Index(list, own); i >= 0 {
+		list = slices.Delete(list, i, i+1)
+	} else {
+		c.note("%s: %s leaves out Krun's own patterns; krund always adds its own", c.assigned[whitelist],
+			whitelist)
+	}
+	list = slices.DeleteFunc(list, func(pattern string) bool {
+		_, err := regexp.Compile(pattern)
+		if err != nil {
+			c.note("%s: %q: %v", whitelist, pattern, err)
+		}
+		return err != nil
+	})
+	if len(list) > 0 {
+		c.line("\n[kernel_log]\nallow = %s", config.QuoteList(list))
+	}
+}
+
 func (c *converter) notify() {
 	mail := c.strings("MAIL_TO")
 	n, limited := c.number("MAX_MAILS", 9999)
@@ -374,28 +401,37 @@ func (c *converter) notify() {
 	}
 }
 
-func (c *converter) rest() {
-	if c.values["ENABLE_PINNING"] == true {
-		c.line("\n[controls]\nshield = \"apply\"")
-	}
-	bounds, _ := c.values["AMPERF_RATIO_BOUNDS"].([]any)
-	if len(bounds) == 2 {
-		low, lowOK := bounds[0].(float64)
-		high, highOK := bounds[1].(float64)
+// verdict converts the bounds of the clock frequency.
+func (c *converter) verdict() {
+	var lines []string
+	if bounds, there := c.globals["AMPERF_RATIO_BOUNDS"]; there {
+		var ends []float64
+		if list, ok := bounds.(starlark.Indexable); ok {
+			for i := range list.Len() {
+				f, _ := starlark.AsFloat(list.Index(i))
+				ends = append(ends, f)
+			}
+		}
 		const equal = 1e-9
-		if lowOK && highOK && math.Abs((1-low)-(high-1)) < equal && high > 1 && high < 2 {
-			c.line("\n[verdict]\nratio_tolerance = %s", strconv.FormatFloat(high-1, 'g', 6, 64))
+		if len(ends) == 2 && math.Abs((1-ends[0])-(ends[1]-1)) < equal && ends[1] > 1 && ends[1] < 2 {
+			lines = append(lines, "ratio_tolerance = "+strconv.FormatFloat(ends[1]-1, 'g', 6, 64))
 			c.note("AMPERF_RATIO_BOUNDS: in Krun a bad ratio was an error; write policy = \"fail\" in " +
-				"[verdict] " +
-				"for that")
-			return
+				"[verdict] for that")
+		} else {
+			c.note("AMPERF_RATIO_BOUNDS: krund has one tolerance around 1: verdict.ratio_tolerance%s",
+				why(bounds))
 		}
 	}
-	if _, there := c.values["AMPERF_RATIO_BOUNDS"]; there {
-		c.note("AMPERF_RATIO_BOUNDS: krund has one tolerance around 1: verdict.ratio_tolerance")
+	if threshold, there := c.globals["AMPERF_BUSY_THRESHOLD"]; there {
+		if f, ok := starlark.AsFloat(threshold); ok && f >= 0 && f < math.MaxInt64 {
+			lines = append(lines, "busy_threshold = "+strconv.FormatFloat(f, 'f', -1, 64))
+		} else {
+			c.note("AMPERF_BUSY_THRESHOLD: write it as verdict.busy_threshold, APERF per second%s",
+				why(threshold))
+		}
 	}
-	if _, there := c.values["AMPERF_BUSY_THRESHOLD"]; there {
-		c.note("AMPERF_BUSY_THRESHOLD: write it as verdict.busy_threshold, APERF per second")
+	if len(lines) > 0 {
+		c.line("\n[verdict]\n%s", strings.Join(lines, "\n"))
 	}
 }
 

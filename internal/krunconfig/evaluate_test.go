@@ -1,0 +1,377 @@
+package krunconfig
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/internal/config"
+	"krund/internal/doctor"
+	"krund/internal/fixtures"
+)
+
+// fixture is a configuration of Krun's repository or of the study's experiment, and what a person
+// is told about it: the beginnings of the sentences, besides those that every file has.
+type fixture struct {
+	name string
+	left []string
+}
+
+var fixtureFiles = []fixture{
+	{"examples/example.krun", []string{"EXECUTION_TIMEOUT", "AMPERF_RATIO_BOUNDS: in Krun a bad ratio"}},
+	{"examples/java.krun", []string{"EXECUTION_TIMEOUT", "AMPERF_RATIO_BOUNDS: in Krun a bad ratio"}},
+	{"examples/travis.krun", []string{"EXECUTION_TIMEOUT", "AMPERF_RATIO_BOUNDS: in Krun a bad ratio"}},
+	{"examples/ext.krun", nil},
+	{"tests/custom_dmesg_whitelist0001.krun", nil},
+	{"tests/custom_dmesg_whitelist0002.krun", []string{
+		"line 23: custom_dmesg_whitelist leaves out Krun's own patterns"}},
+	{"tests/env.krun", []string{"VMS: env of CPython, PyPy: "}},
+	{"tests/example.krun", nil},
+	{"tests/example_all_skip.krun", nil},
+	{"tests/example_skip_1vm.krun", nil},
+	{"tests/more_complicated.krun", []string{
+		"VMS: V8: V8VMDef cannot load libkrun",
+		"VMS: Graal: its vm_def is unknown",
+		"VMS: Graal: its program is unknown",
+		"VMS: TruffleRuby: its program is unknown",
+		"VMS: TruffleRuby: truffleruby_dir, graal_home, mx_dir, jvmci_home of TruffleRubyVMDef"}},
+	{"tests/one_exec.krun", []string{"VMS: CPython: its program is unknown; write it as path: " +
+		"sys.executable has no known value (line 13)"}},
+	{"tests/quick.krun", nil},
+	{"tests/skips.krun", []string{`SKIP: no key has the names of "*:PyPy:*", "*:Hotspot:*", "*:Graal:*", ` +
+		`"*:LuaJIT:*", "*:HHVM:*", "*:TruffleRuby:*", "*:V8:*": left out`}},
+	{"tests/space_in_benchmark_name.krun", []string{
+		`BENCHMARKS: "dummy benchmark" is written as "dummy-benchmark"`}},
+	{"tests/space_in_variant_name.krun", []string{
+		`VARIANTS: "default-python 123" is written as "default-python-123"`,
+		`VMS: CPython: "default-python 123" is written as "default-python-123"`}},
+	{"tests/space_in_vm_name.krun", []string{`VMS: "C Python" is written as "C-Python"`}},
+	{"warmup_experiment/warmup.krun", []string{
+		`line 29: the name of the machine is taken as "lab1"`,
+		`line 33: sys.platform is taken as "linux2"`,
+		`line 161, AMPERF_BUSY_THRESHOLD: key "lab1" not in dict`,
+		"VMS: V8: V8VMDef cannot load libkrun",
+		"VMS: Graal: further arguments of GraalVMDef",
+		"VMS: Graal: java_home of GraalVMDef",
+		"VMS: TruffleRuby: its program is unknown",
+		"VMS: TruffleRuby: truffleruby_dir, graal_home, mx_dir, jvmci_home of TruffleRubyVMDef",
+		"VMS: env of C, PyPy, HotSpot, LuaJIT, V8, CPython, Graal, HHVM, TruffleRuby: ",
+		"PRE_EXECUTION_CMDS, POST_EXECUTION_CMDS: ",
+		"AMPERF_RATIO_BOUNDS: in Krun a bad ratio"}},
+	{"warmup_experiment/idle.krun", []string{
+		`warmup.krun, line 29: the name of the machine is taken as "lab1"`,
+		`warmup.krun, line 33: sys.platform is taken as "linux2"`,
+		`warmup.krun, line 161, AMPERF_BUSY_THRESHOLD: key "lab1" not in dict`,
+		`SKIP: no key has the names of "*:CPython:*", "richards:HHVM:default-php"`,
+		"VMS: env of C: ",
+		"PRE_EXECUTION_CMDS, POST_EXECUTION_CMDS: ",
+		"AMPERF_RATIO_BOUNDS: in Krun a bad ratio"}},
+}
+
+// TestFixtures: all configurations of Krun's repository and of the study convert to what krund
+// reads, or what has no counterpart is named.
+func TestFixtures(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range fixtureFiles {
+		seen[f.name] = true
+		t.Run(f.name, func(t *testing.T) {
+			c, err := Convert(load(t, fixtures.Path(t, "krun", f.name)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := slices.DeleteFunc(c.Left, func(s string) bool {
+				return strings.HasSuffix(s, ": JKRUNTIME_DIR has no counterpart")
+			})
+			if len(left) != len(f.left) {
+				t.Errorf("%d sentences instead of %d", len(left), len(f.left))
+			}
+			for i, s := range left {
+				if i < len(f.left) && !strings.HasPrefix(s, f.left[i]) {
+					t.Errorf("%q\n    instead of %q", s, f.left[i])
+				}
+			}
+			_, err = config.Parse("/x/x.toml", []byte(c.TOML), "lab1", doctor.Settings())
+			if all := strings.HasSuffix(f.name, "all_skip.krun"); all != (err != nil) ||
+				all && !strings.Contains(err.Error(), "the skip patterns leave nothing") {
+				t.Errorf("%v\n%s", err, c.TOML)
+			}
+		})
+	}
+	for _, path := range fixtures.Glob(t, "krun", "*", "*.krun") {
+		name := filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
+		if !seen[name] && name != "tests/corrupt.krun" {
+			t.Errorf("%s is not in the table", name)
+		}
+	}
+	if _, err := Convert(load(t, fixtures.Path(t, "krun/tests/corrupt.krun"))); err == nil ||
+		err.Error() != "line 6: [ is not closed" {
+		t.Errorf("corrupt.krun: %v", err)
+	}
+}
+
+func load(t *testing.T, path string) Program {
+	t.Helper()
+	read := func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(filepath.Dir(path), name)) }
+	data, err := read(filepath.Base(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Program{Text: string(data), Dir: filepath.Dir(path), Host: "lab1", Platform: "linux2", Read: read}
+}
+
+// TestStudy: the study's file in what the statements of its branches, functions and formats make.
+func TestStudy(t *testing.T) {
+	p := load(t, fixtures.Path(t, "krun/warmup_experiment/warmup.krun"))
+	p.Dir, p.Host = "/study", "bencher7.soft-dev.org"
+	linux, err := Convert(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Platform = "openbsd6"
+	openbsd, err := Convert(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{
+		`env = { "LD_LIBRARY_PATH" = "/study/work/gcc-inst/lib64" }`,
+		`path = "work/openjdk/build/linux-x86_64-normal-server-release/images/j2sdk-image/bin/java"`,
+		"[vms.TruffleRuby]", "busy_threshold = 3500000\n", "ratio_tolerance = 0.005\n",
+		`ping -q -c 10 bencher8.soft-dev.org || break; done"`, `["systemctl", "stop", "cron"],`,
+		`'cat > research/krun_results//bencher7.tgz' || ( sleep 2; tar czf - `,
+		`ls research/krun_results/bencher7.stop 2> /dev/null | grep research/krun_results/bencher7.stop; `,
+	} {
+		if !strings.Contains(linux.TOML, part) {
+			t.Errorf("no %s in\n%s", part, linux.TOML)
+		}
+	}
+	for _, part := range []string{"bsd-x86_64-normal-server-release", `"/study/work/gcc-inst/lib" }`,
+		`["/etc/rc.d/ntpd", "stop"],`} {
+		if !strings.Contains(openbsd.TOML, part) {
+			t.Errorf("no %s in\n%s", part, openbsd.TOML)
+		}
+	}
+	for _, part := range []string{"TruffleRuby", "[verdict]", "systemctl"} {
+		if strings.Contains(strings.Split(openbsd.TOML, "[vms.C]")[1], part) {
+			t.Errorf("%s on OpenBSD:\n%s", part, openbsd.TOML)
+		}
+	}
+}
+
+// TestConstructs evaluates what configurations are made of. The program assigns to X; a wanted
+// value that begins with "line" is what is noted.
+func TestConstructs(t *testing.T) {
+	for _, c := range []struct{ name, program, want string }{
+		{"numbers", "X = [0755, 10L, 0x1F, 1e3, .5, 7 / 2, -7 / 2, 7 / 2., 7 % 4]",
+			"[493, 10, 31, 1000.0, 0.5, 3, -4, 3.5, 3]"},
+		{"division of the future", "from __future__ import division\nX = 7 / 2", "3.5"},
+		{"texts", "X = ['a' \"b\" r'\\d' u'\\xe9', '\\q\\\\\\'', '''a\n'b' \\\nc''', \"\\x41\" # 1\n 'b']",
+			`["ab\\dé", "\\q\\'", "a\n'b' c", "Ab"]`},
+		{"continued", "X = 1 + \\\n  2", "3"},
+		{"bytes that are no text", "# \ufeff\r\nX = 'é'\r\n", `"é"`},
+		{"is", "X = [None is None, 1 is not None, 1 <> 2, not 1 is 2]", "[True, True, True, True]"},
+		{"several", "A = 1; B = A + 1; X = B", "2"},
+		{"tuple", "A, B = 1, 2\nA, B = B, A\nX = (A, B)", "(2, 1)"},
+		{"wrong tuple", "A, B = 1, 2, 3", "line 1, A, B: tuple is not 2 values"},
+		{"augmented", "X = 1\nX += 2\nX *= 5\nX -= 1\nX /= 4", "3"},
+		{"list in two places", "X = [1]\nA = X\nA += [2]\nA.append(3)", "[1, 2, 3]"},
+		{"element", "X = {'a': [1]}\nX['a'] += [2]\nX['b'] = X.get('b', 0) + 1", `{"a": [1, 2], "b": 1}`},
+		{"update", "X = {'a': 1}\nX.update({'a': 2, 'b': 3})\ndel X['b']", `{"a": 2}`},
+		{"delete in depth", "X = {'a': [1, 2]}\ndel X['a'][0]", `{"a": [2]}`},
+		{"iteritems", "X = []\nfor k, v in {'a': 1}.iteritems(): X.append((k, v))", `[("a", 1)]`},
+		{"comprehension", "X = [i * 2 for i in xrange(5) if i % 2 == 1]", "[2, 6]"},
+		{"dict comprehension", "X = {k: [k] for k in 'a b'.split()}", `{"a": ["a"], "b": ["b"]}`},
+		{"generator", "X = ','.join(str(i) for i in range(3))", `"0,1,2"`},
+		{"set", "X = len({1, 2, 2})", "2"},
+		{"lambda", "X = (lambda a, b=2: a + b)(1)", "3"},
+		{"sorted by key", "X = sorted(['bb', 'a'], key=lambda s: len(s))", `["a", "bb"]`},
+		{"conditional", "X = 'a' if 1 > 2 else 'b'", `"b"`},
+		{"percent", "X = '%s-%d %(a)s' % {'a': 1}", "line 1, X: not enough arguments for format string"},
+		{"format", "X = '%s:%d' % ('a', 1) + '%(k)s' % {'k': 2} + '{0}{n}'.format(3, n=4) + '100%% %s' % 5",
+			`"a:1234100% 5"`},
+		{"no such format", "X = '%03d' % 1", "line 1, X: unknown conversion %0"},
+		{"if", "A = 3\nif A == 1: X = 1\nelif A == 3:\n\tif A: X = 2\n\telse: X = 4\nelse:\n  X = 3", "2"},
+		{"if in a loop",
+			"X = []\nfor i in range(9):\n  if i == 2: continue\n  if i > 3: break\n  X.append(i)\n",
+			"[0, 1, 3]"},
+		{"loop variable", "X = 0\nfor i in range(3):\n  i = i * 2\n  X += i", "6"},
+		{"while", "X = 1\nwhile X < 100: X = X * 2", "128"},
+		{"function",
+			"def f(a, b=[1]):\n  'doc'\n  a += K\n  for i in b: a += i\n  return a\nK = 10\nX = f(1)",
+			"12"},
+		{"function that imports",
+			"def f(*a):\n  import os.path as p\n  return p.join(*a)\nX = f('a', 'b/', '/c', 'd')",
+			`"/c/d"`},
+		{"imports",
+			"import os, sys as s, os.path\nfrom os.path import (join,\n basename as b,)\nfrom os import *\n" +
+				"X = [join('a', b('c/d')), os.path.dirname('/a/b'), s.platform, os.path.abspath('x')]",
+			`["a/d", "/a", "linux2", "/dir/x"]`},
+		{"platform once", "import sys\nX = sys.platform\nX = sys.platform",
+			`line 2: sys.platform is taken as "linux2"; what is for other systems is left out`},
+		{"node", "import platform\nX = platform.node().split('.')[0]", `"lab1"`},
+		{"working directory", "import os\nX = os.getcwd()", `"/dir"`},
+		{"environment", "import os\nX = os.environ.get('A', 'b') + str(os.getenv('C'))", `"bNone"`},
+		{"environment is noted", "import os\nX = os.getenv('C')",
+			`line 2: the environment variable "C" is taken as unset`},
+		{"unknown spreads", "import os\nX = '%s/%s' % ('a', os.environ['B'] + 'c')", `os.environ["B"]`},
+		{"unknown in join", "import os\nX = os.path.join('a', ','.join([os.uname()[0]]))", "os.uname()[0]"},
+		{"unknown in a list", "import os\nX = [os.uname()] + list((os.a, len([os.b])))",
+			"[os.uname(), os.a, 1]"},
+		{"unknown is no key", "import os\nX = {}[os.name]", "line 2, X: os.name has no known value"},
+		{"unknown condition", "import os\nX = 1\nif os.path.exists('a'):\n  X = 2\nelse:\n  X = 3", "1"},
+		{"unknown condition is noted",
+			"import os\nif 1 and os.path.exists('a'): X = 2\nelse:\n  X = 3\nX = 1",
+			"line 2: the branches of this condition, to line 4, are left out"},
+		{"unknown within", "import os\nX = 1 if not os.a else 2", "line 2, X: os.a has no known value"},
+		{"called for its effect", "import os\nos.system('rm -rf /')",
+			`line 2: os.system("rm -rf /") has no counterpart`},
+		{"print", "print 'a', X\nprint >>f, 1\nprint('a')\nX = 1", "1"},
+		{"raise in a branch", "X = 1\nif X > 1: raise ValueError('a')", "1"},
+		{"raise", "def f():\n  raise ValueError, 'a'\nX = f()",
+			"line 2, X: the program ends here: raise \"ValueError , a\""},
+		{"fatal", "from krun.util import fatal\nX = 1\nfatal('no')",
+			"line 3: the program ends here: fatal \"no\""},
+		{"assert", "assert 1 == 1, 'a'\nassert False",
+			"line 2: the program ends here: its assertion does not hold"},
+		{"try", "try:\n  import json\n  X = 1\nexcept ImportError:\n  X = 2\nelse: X += 3\nfinally: X += 4",
+			"8"},
+		{"try is noted", "try: X = 1\nexcept: X = 2",
+			"line 2: what is to be done after an error is left out"},
+		{"class", "class A(object):\n  b = 1\nX = 1", "line 1: class A ( object ) : has no counterpart"},
+		{"with", "with open('a') as f: X = f", "line 1: with open ( a ) as f : has no counterpart"},
+		{"power", "X = 2 ** 3", "line 1, X: X = 2 ** 3 has no counterpart"},
+		{"no value", "X = 1\nX = A", "line 2, X: A has no value"},
+		{"old value is gone", "A = 1\nA = B\nX = A", "line 3, X: A has no value"},
+		{"line within a statement", "X = [\n  1,\n  {}['a'],\n]", "line 3, X: key \"a\" not in dict"},
+		{"line within a function", "def f(a):\n\n  return a['b']\nX = f({})",
+			"line 3, X: key \"b\" not in dict"},
+		{"key twice", "X = {'a': 1, 'a': 2}", "line 1, X: duplicate key: \"a\""},
+		{"getattr", "X = getattr('a', 'join')", "line 1, X: getattr has no value"},
+	} {
+		e, err := evaluate(Program{Text: c.program, Dir: "/dir", Host: "lab1.org", Platform: "linux2"})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		got := fmt.Sprint(e.globals["X"])
+		if strings.HasPrefix(c.want, "line ") {
+			got = strings.Join(e.left, "\n")
+		}
+		if !strings.HasPrefix(c.want, "line ") && got != c.want || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s\n    instead of %s; %q", c.name, got, c.want, e.left)
+		}
+	}
+}
+
+// TestExecfile: a program runs the files below its directory, as often and as deep as is allowed.
+func TestExecfile(t *testing.T) {
+	files := map[string]string{"a.krun": "A = 1\nB = C\n", "d/b.krun": "execfile('a.krun')\nX = A + 1\n",
+		"self.krun": "execfile('self.krun')\n", "bad.krun": "A = [\n", "loop.krun": "while 1: pass"}
+	for program, want := range map[string]string{
+		"execfile('a.krun', globals())\nX = A":                "1",
+		"A = 5\nexecfile('d/./b.krun')":                       "2",
+		"import os\nexecfile(os.getcwd() + '/a.krun')\nX = A": "1",
+		"execfile('a.krun')":                                  "a.krun, line 2, B: C has no value",
+		"execfile('none.krun')":                               "line 1: file does not exist",
+		"execfile('bad.krun')":                                "line 1: line 1: [ is not closed",
+		"execfile('../a.krun')":                               "line 1: ../a.krun is not below the directory",
+		"execfile('d/../../a.krun')":                          "line 1: ../a.krun is not below the directory",
+		"execfile('/etc/passwd')":                             "/etc/passwd is not below the directory",
+		"execfile('..')":                                      "line 1: .. is not below the directory",
+		"execfile(os.name)":                                   "line 1: the file is os.name",
+		"\nexecfile('self.krun')":                             "self.krun, line 1: execfile runs",
+		"execfile('loop.krun')":                               "loop.krun, line 1: it takes more than",
+	} {
+		e, err := evaluate(Program{Text: program, Dir: "/dir", Read: func(name string) ([]byte, error) {
+			if text, ok := files[name]; ok {
+				return []byte(text), nil
+			}
+			return nil, os.ErrNotExist
+		}})
+		got := fmt.Sprint(e.globals["X"]) + "\n" + strings.Join(e.left, "\n")
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s\n    instead of %s", program, got, want)
+		}
+	}
+}
+
+// TestRefuses: what is not Python, or exceeds a bound, is refused with its line.
+func TestRefuses(t *testing.T) {
+	const work, deep, large = "it makes and reads more than 16 MiB", "values are nested deeper than 100",
+		"a value has more than 16 MiB"
+	const dag, tree = "x = (1,)\nfor i in range(60): x = (x, x)\n",
+		"x = [1]\nfor i in range(60): x = [x, x]\n"
+	for program, want := range map[string]string{
+		"N_EXECUTIONS = 3\n":               "there is no VMS",
+		"VMS = 'x":                         "line 1: a text has no end",
+		"VMS = '''x":                       "line 1: a text has no end",
+		"\nVMS = (]":                       "line 2: ] closes no bracket",
+		"VMS = )":                          "line 1: ) closes no bracket",
+		"\x00":                             "not UTF-8",
+		"\xff":                             "not UTF-8",
+		"  x = 1":                          "line 1: unexpected indentation",
+		"if 1:\n  x = 1\n    y = 1":        "line 3: unexpected indentation",
+		"if 1:\nx = 1":                     `line 1: the block after "if" is empty`,
+		strings.Repeat("#\n", MaxText):     "it has more than 1048576 bytes",
+		"x = " + strings.Repeat("(", 1000): "nested deeper than 100",
+		"x = " + strings.Repeat("-", 100_000) + "1":               "a statement has more than 10000 words",
+		"x = " + strings.Repeat("9", 1001):                        "a number has more than 1000 digits",
+		stairs(200):                                               "line 102: unexpected indentation",
+		"while True: pass":                                        "line 1: it takes more than 262144 steps",
+		"x = []\nwhile True: x.append({})":                        "line 2: it takes more than 262144 steps",
+		"def f(a): return f(a + 1)\nf(0)":                         "line 1: functions call one another",
+		"f = lambda: f()\nf()":                                    "line 1: functions call one another",
+		"x = 'a' * 10**9":                                         "there is no VMS",
+		"x = 'a' * 1000000000":                                    large,
+		"x = 99999999999999999999 * ['a']":                        large,
+		"x = ['a'] * 1000000\nx = ''.join(['b' * 999] * 1000000)": large,
+		"x = ('a' * 50000).replace('a', 'b' * 50000)":             large,
+		"x = ('{0}' * 50000).format('a' * 50000)":                 large,
+		"x = '%s' * 100000 % ('a' * 100000)":                      "line 1",
+		"x = '%(a)s' * 10000 % {'a': 'b' * 10000}":                large,
+		"x = 'a'\nwhile True: x += x":                             work,
+		"x = 'a'\nwhile True: x = x + x":                          work,
+		"x = [1]\nwhile True: x += x":                             work,
+		"x = [1]\nwhile True: x.extend(x)":                        work,
+		"x = [1] * 100000\nwhile True: y = x[:]":                  work,
+		"def f(*a): pass\nx = [1] * 100000\nwhile True: f(*x)":    work,
+		"x = list(range(1000000000))":                             work,
+		"x = sorted(xrange(1000000000))":                          work,
+		"x = 1 in range(1000000000)":                              work,
+		"x = [i for i in range(1000000000)]":                      work,
+		"x = 3\nwhile True: x = x * x":                            "line 2: a number has more than 4096 bits",
+		"x = 3\nwhile True: x *= x":                               "line 2: a number has more than 4096 bits",
+		"x = 1\nwhile True: x = x << 511":                         "line 2: a number has more than 4096 bits",
+		"x = int('9' * 100000)":                                   "line 1: a number has more than 4096 bits",
+		tree + "str(x)":                                           work,
+		tree + "x == x":                                           work,
+		tree + "VMS = {'a': x}":                                   "VMS: " + work,
+		dag + "y = {x: 1}":                                        work,
+		dag + "y = {}\ny[x] = 1":                                  work,
+		dag + "y = {}[x]":                                         work,
+		dag + "y = {k: 1 for k in [x]}":                           work,
+		dag + "y = set([x])":                                      work,
+		dag + "y = 'a %s' % x":                                    work,
+		"x = []\nx.append(x)\nx == x":                             deep,
+		"x = {}\nx['a'] = x\nVMS = x":                             deep,
+		"v = ['a' * 60] * 20000\nVMS = {}\nfor i in range(99): VMS[str(i)] = {'variants': v}": "VMS: " + work,
+	} {
+		c, err := Convert(Program{Text: program})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: %v, want %q; %d bytes", program, err, want, len(c.TOML))
+		}
+	}
+}
+
+func stairs(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.Repeat(" ", i) + "if 1:\n")
+	}
+	return b.String()
+}
