@@ -21,6 +21,7 @@ import (
 	"krund/internal/probe"
 	"krund/internal/ship"
 	"krund/internal/sysroot"
+	"krund/packaging/manual"
 )
 
 func init() {
@@ -133,6 +134,7 @@ func rootCommand(a *app) *cobra.Command {
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
 	addCommands(root, a)
+	root.AddCommand(manual.Command())
 	return root
 }
 

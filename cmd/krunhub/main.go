@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/display"
+	"krund/packaging/manual"
 )
 
 func main() {
@@ -28,7 +29,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Use: "krunhub COMMAND", Short: "Connect machines that run experiments of krund",
 		Long: rootHelp, SilenceErrors: true, SilenceUsage: true, Version: display.Version(),
 	}
-	root.AddCommand(serveCommand(stdout, stderr), adminTokenCommand(stdout, stderr))
+	root.AddCommand(serveCommand(stdout, stderr), adminTokenCommand(stdout, stderr), manual.Command())
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetArgs(args)
 	root.SetOut(stdout)
