@@ -13,7 +13,7 @@ _krund() {
 		return
 	elif [[ $word == -* ]]; then
 		case ${COMP_WORDS[1]} in
-		run) words="--directory --reboot --quick --dry-run --quiet --verbose" ;;
+		run) words="--directory --reboot --quick --dry-run --accept-changed --quiet --verbose" ;;
 		check) words="--reboot --quick --json --try" ;;
 		census) words="--time --cpus" ;;
 		esac

@@ -10,6 +10,7 @@ complete -c krund -n '__fish_seen_subcommand_from run' -l directory -r -a '(__fi
 complete -c krund -n '__fish_seen_subcommand_from run check' -l reboot -x -a 'hardware kexec soft none'
 complete -c krund -n '__fish_seen_subcommand_from run check' -l quick -d 'try the whole experiment without waits'
 complete -c krund -n '__fish_seen_subcommand_from run' -l dry-run -d 'print what would run'
+complete -c krund -n '__fish_seen_subcommand_from run' -l accept-changed -d 'measure changed programs as a new edition'
 complete -c krund -n '__fish_seen_subcommand_from run' -l quiet -d 'print only errors'
 complete -c krund -n '__fish_seen_subcommand_from run' -l verbose -d 'print debugging messages'
 complete -c krund -n '__fish_seen_subcommand_from check' -l json -d 'print JSON'

@@ -21,6 +21,7 @@ _krund() {
 		_arguments "$file" '--directory[directory of the experiment]:directory:_files -/' \
 			'--reboot[restart before each execution]:mode:(hardware kexec soft none)' \
 			'--quick[try the whole experiment without waits]' '--dry-run[print what would run]' \
+			'--accept-changed[measure changed programs as a new edition]' \
 			'--quiet[print only errors]' '--verbose[print debugging messages]' ;;
 	check)
 		_arguments "$file" '--reboot[judge a run with these restarts]:mode:(hardware kexec soft none)' \
