@@ -21,6 +21,7 @@ import (
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/hub/api"
+	"krund/internal/joined"
 	"krund/internal/ship"
 	"krund/internal/summary"
 )
@@ -32,8 +33,8 @@ const longestRun = 365 * 24 * time.Hour
 // after a crash at any point: the hub gives the part again until it has heard of it. What cannot be
 // started is reported to the hub as failed, so that another machine gets the part. A bundle that
 // did not arrive is fetched again the next time.
-func (a *app) begin(ctx context.Context, client *api.Client, n api.Next, allowed []string) error {
-	err := a.beginPart(ctx, client, n, allowed)
+func (a *app) begin(ctx context.Context, client *api.Client, n api.Next, hub joined.Hub) error {
+	err := a.beginPart(ctx, client, n, hub)
 	if err == nil || errors.Is(err, errFetch) {
 		return err
 	}
@@ -49,11 +50,11 @@ func (a *app) begin(ctx context.Context, client *api.Client, n api.Next, allowed
 // errFetch is the error of a bundle that did not arrive.
 var errFetch = errors.New("the bundle did not arrive; the next shipment tries again")
 
-func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, allowed []string) error {
+func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, hub joined.Hub) error {
 	if !api.ValidName(n.Experiment) || n.Index < 0 || n.Index >= n.Count || n.Count > api.MaxMachines {
 		return errors.New("the hub's answer is not valid; is it of another version?")
 	}
-	all := filepath.Join(a.state, "hub")
+	all := joined.Given(a.state)
 	if err := durable.MkdirAll(a.fsys, all); err != nil {
 		return err
 	}
@@ -67,7 +68,8 @@ func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, all
 		return err
 	}
 	if a.uid == 0 {
-		err = errors.Join(bundle.Refused(cfg, allowed), a.ownName(cfg))
+		_, err = hub.Bound(cfg)
+		err = errors.Join(err, a.ownName(cfg))
 	}
 	if err == nil {
 		err = a.ofHub(path, client.URL, n.Experiment)
@@ -124,7 +126,7 @@ func (a *app) unpack(ctx context.Context, client *api.Client, n api.Next, dir st
 		return bundle.Manifest{}, err
 	}
 	return bundle.Unpack(file, dir, func(text []byte) ([]byte, error) {
-		return bundle.WithShard(text, a.host, n.Index, n.Count), nil
+		return config.WithShard(text, n.Index, n.Count), nil
 	})
 }
 

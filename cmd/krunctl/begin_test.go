@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/bundle"
 	"krund/internal/durable"
 	"krund/internal/hub/api"
+	"krund/internal/joined"
 	"krund/internal/results"
 	"krund/internal/ship"
 )
@@ -23,7 +23,7 @@ import (
 func (h *aHub) machineOf(t *testing.T, name string, allow ...string) *app {
 	t.Helper()
 	a := shipTo(t, h.url, h.machines[name].Token)
-	hub := ship.Hub{URL: h.url, Token: h.machines[name].Token, Deadline: "5s", Allow: allow}
+	hub := joined.Hub{URL: h.url, Token: h.machines[name].Token, Deadline: "5s", Allow: allow}
 	if err := hub.Store(durable.OS(), a.hubFile); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestBeginRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := strings.TrimSpace(h.krunctl(t, "ann", "submit", toml, "--to", "lab1").stdout)
-	a := h.machineOf(t, "lab1", bundle.AllowNotify)
+	a := h.machineOf(t, "lab1", joined.AllowNotify)
 	a.uid = 0
 	code, _, stderr := runApp(a, "ship")
 	if code != exitError || !strings.Contains(stderr, `does not allow [hooks] ("hooks")`) {
@@ -175,7 +175,8 @@ func TestBundleThatDoesNotArrive(t *testing.T) {
 	n := h.idle(t, "lab1")
 	client := *h.machines["lab1"]
 	client.HTTP = &http.Client{Transport: noBundles{}}
-	if err := h.machineOf(t, "lab1").begin(t.Context(), &client, *n, nil); !errors.Is(err, errFetch) {
+	err := h.machineOf(t, "lab1").begin(t.Context(), &client, *n, joined.Hub{})
+	if !errors.Is(err, errFetch) {
 		t.Errorf("%v", err)
 	}
 	if again := h.idle(t, "lab1"); again == nil || *again != *n {
@@ -192,32 +193,32 @@ func TestUnpackChecksTheHash(t *testing.T) {
 	a := h.machineOf(t, "lab1")
 	other := sha256.Sum256([]byte("other"))
 	n.Bundle = hex.EncodeToString(other[:])
-	if err := a.begin(t.Context(), h.machines["lab1"], *n, nil); err == nil {
+	if err := a.begin(t.Context(), h.machines["lab1"], *n, joined.Hub{}); err == nil {
 		t.Error("it was begun")
 	}
 	for _, id := range []string{"../x", "a/b", ""} {
 		next := api.Next{Experiment: id, Bundle: n.Bundle, Count: 1}
-		err := a.begin(t.Context(), h.machines["lab1"], next, nil)
+		err := a.begin(t.Context(), h.machines["lab1"], next, joined.Hub{})
 		if err == nil || !strings.Contains(err.Error(), "not valid") {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	if _, err := ship.LoadHub(durable.OS(), a.hubFile); err != nil {
+	if _, err := joined.Load(durable.OS(), a.hubFile); err != nil {
 		t.Error(err)
 	}
 	unknown := "url = \"http://127.0.0.1:1\"\ntokn = \"x\"\n"
 	if err := os.WriteFile(a.hubFile, []byte(unknown), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ship.LoadHub(durable.OS(), a.hubFile); err == nil ||
+	if _, err := joined.Load(durable.OS(), a.hubFile); err == nil ||
 		!strings.Contains(err.Error(), "there is no key tokn") {
 		t.Errorf("%v", err)
 	}
-	if err := (ship.Hub{URL: h.url, Deadline: "5s", Allow: []string{"root"}}).Store(durable.OS(),
+	if err := (joined.Hub{URL: h.url, Deadline: "5s", Allow: []string{"root"}}).Store(durable.OS(),
 		a.hubFile); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ship.LoadHub(durable.OS(), a.hubFile); err == nil ||
+	if _, err := joined.Load(durable.OS(), a.hubFile); err == nil ||
 		!strings.Contains(err.Error(), `allow has "root"`) {
 		t.Errorf("%v", err)
 	}

@@ -158,7 +158,7 @@ func (h *aHub) run(t *testing.T, machine string, n *api.Next, level wall) *confi
 	defer content.Close()
 	dir := filepath.Join(t.TempDir(), n.Experiment)
 	m, err := bundle.Unpack(content, dir, func(text []byte) ([]byte, error) {
-		return bundle.WithShard(text, machine, n.Index, n.Count), nil
+		return config.WithShard(text, n.Index, n.Count), nil
 	})
 	if err != nil {
 		t.Fatal(err)

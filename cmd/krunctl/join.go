@@ -12,7 +12,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/hub/api"
-	"krund/internal/ship"
+	"krund/internal/joined"
 )
 
 const joinHelp = `Join registers this machine with a hub. From then on krund ships the records of each
@@ -79,7 +79,7 @@ func (a *app) join(ctx context.Context, address string, o joinOptions) error {
 		o.name = a.host
 	}
 	request := api.JoinRequest{Name: o.name, Pool: o.pool, Replace: o.replace}
-	before, err := ship.LoadHub(a.fsys, a.hubFile)
+	before, err := joined.Load(a.fsys, a.hubFile)
 	known := err == nil
 	if known && before.URL == client.URL { // no other hub gets the token
 		request.Former = before.Token
@@ -92,9 +92,11 @@ func (a *app) join(ctx context.Context, address string, o joinOptions) error {
 		a.talk("krunctl: %s takes the place of machine %s, seen last at %s; the former token has ended",
 			o.name, answer.ID, answer.Replaced)
 	}
-	h := ship.Hub{URL: client.URL, Token: answer.Token, Deadline: "30s"}
-	if known {
-		h.Allow, h.Deadline = before.Allow, cmp.Or(before.Deadline, h.Deadline) // the owner's decisions
+	h := joined.Hub{URL: client.URL, Token: answer.Token, Deadline: "30s",
+		MaxExecution: joined.DefaultExecution}
+	if known { // the owner's decisions
+		h.Allow, h.Deadline = before.Allow, cmp.Or(before.Deadline, h.Deadline)
+		h.MaxExecution = cmp.Or(before.MaxExecution, h.MaxExecution)
 	}
 	if err := h.Store(a.fsys, a.hubFile); err != nil {
 		return err

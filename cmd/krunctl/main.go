@@ -17,9 +17,9 @@ import (
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/host"
+	"krund/internal/joined"
 	"krund/internal/msr"
 	"krund/internal/probe"
-	"krund/internal/ship"
 	"krund/internal/sysroot"
 	"krund/packaging/manual"
 )
@@ -52,8 +52,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			return control.NewMachine(ctx,
 				sysroot.New("/"))
 		},
-		hubFile:  ship.HubFile,
-		state:    "/var/lib/krund",
+		hubFile:  joined.File,
+		state:    joined.StateDirectory,
 		runtime:  directory.RuntimeDirs(),
 		counters: msr.Probe,
 		measure:  proveHost,

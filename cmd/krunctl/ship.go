@@ -17,6 +17,7 @@ import (
 	"krund/internal/experiment"
 	"krund/internal/host"
 	"krund/internal/hub/api"
+	"krund/internal/joined"
 	"krund/internal/probe"
 	"krund/internal/ship"
 	"krund/internal/sysroot"
@@ -40,7 +41,9 @@ that the hub gives to this machine: it is unpacked below /var/lib/krund/hub and 
 Who may submit to the hub runs code here as the benchmark's account. What would make
 root do something is refused, unless hub.toml allows it by name, such as
 allow = ["hooks"]: hooks, notify (commands, mails, requests), boot (a boot entry),
-services and network (stopping them), caller (benchmarks as root).
+services and network (stopping them), caller (benchmarks as root). An execution of such
+an experiment may take two hours; max_execution = "8h" in hub.toml sets another limit,
+"none" removes it.
 
 FILES
   /etc/krund/hub.toml      the hub, this machine's token, and the deadline
@@ -67,7 +70,7 @@ func shipCommand(a *app) *cobra.Command {
 
 // hub returns the client of this machine's hub, and a context that ends at its deadline.
 func (a *app) hub(ctx context.Context) (context.Context, context.CancelFunc, *api.Client, error) {
-	h, err := ship.LoadHub(a.fsys, a.hubFile)
+	h, err := joined.Load(a.fsys, a.hubFile)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -176,9 +179,9 @@ func (a *app) shipIdle(ctx context.Context) error {
 		return err
 	})
 	if err == nil && next != nil {
-		var h ship.Hub
-		if h, err = ship.LoadHub(a.fsys, a.hubFile); err == nil {
-			err = a.begin(ctx, client, *next, h.Allow)
+		var h joined.Hub
+		if h, err = joined.Load(a.fsys, a.hubFile); err == nil {
+			err = a.begin(ctx, client, *next, h)
 		}
 	}
 	return errors.Join(append(failed, err)...)

@@ -16,6 +16,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/hub/access"
 	"krund/internal/hub/hubtest"
+	"krund/internal/joined"
 	"krund/internal/results"
 	"krund/internal/ship"
 	"krund/internal/sysroot"
@@ -42,7 +43,7 @@ func shipTo(t *testing.T, url, token string) *app {
 	a := testApp(t)
 	a.hubFile = filepath.Join(t.TempDir(), "hub.toml")
 	a.state = t.TempDir()
-	h := ship.Hub{URL: url, Token: token, Deadline: "1s"}
+	h := joined.Hub{URL: url, Token: token, Deadline: "1s"}
 	if err := h.Store(durable.OS(), a.hubFile); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestShipAndJoin(t *testing.T) {
 		if code != exitOK || !strings.Contains(stderr, "takes the place of machine") {
 			t.Errorf("%d %s", code, stderr)
 		}
-		if hub, err := ship.LoadHub(a.fsys, a.hubFile); err != nil || hub.Deadline != "1s" {
+		if hub, err := joined.Load(a.fsys, a.hubFile); err != nil || hub.Deadline != "1s" {
 			t.Errorf("the deadline of the owner became %q, %v", hub.Deadline, err)
 		}
 	}()

@@ -20,13 +20,11 @@ import (
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/host"
+	"krund/internal/joined"
 	"krund/internal/noise"
 	"krund/internal/probe"
 	"krund/internal/sysroot"
 )
-
-// stateDirectory is the directory of what must survive a crash and belongs to no experiment.
-const stateDirectory = "/var/lib/krund"
 
 // The shortest and the longest census.
 const (
@@ -98,7 +96,7 @@ func under(ctx context.Context, m *control.Machine, w doctor.Wishes, name string
 	if os.Geteuid() != 0 {
 		return errors.New("settings of the machine are changed by root only; use sudo")
 	}
-	p := doctor.Prover{Machine: m, FS: durable.OS(), State: stateDirectory, Host: name,
+	p := doctor.Prover{Machine: m, FS: durable.OS(), State: joined.StateDirectory, Host: name,
 		Now: sysroot.RealClock{}.Now}
 	findings, refused, err := p.Under(ctx, w, work)
 	if refused {
@@ -133,7 +131,7 @@ func keepCertificate(f directory.Directory, name string) error {
 	if _, err := f.FS().Lstat(f.Noise()); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	file, err := noise.Newest(durable.OS(), filepath.Join(stateDirectory, noise.Directory))
+	file, err := noise.Newest(durable.OS(), filepath.Join(joined.StateDirectory, noise.Directory))
 	if err != nil || file == "" {
 		return err
 	}

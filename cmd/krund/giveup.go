@@ -15,6 +15,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/joined"
 	"krund/internal/trust"
 )
 
@@ -105,6 +106,9 @@ func startedWith(o runOptions) *config.Config {
 	cfg, err := config.Stored(o.path, text, host, doctor.Settings())
 	if err != nil {
 		return nil
+	}
+	if cfg, err = asAllowed(cfg, os.Geteuid() == 0, joined.File, joined.StateDirectory); err != nil {
+		return nil // its notification is a command of root, too
 	}
 	return cfg
 }

@@ -20,6 +20,7 @@ import (
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/foreign"
+	"krund/internal/joined"
 	"krund/internal/sysroot"
 )
 
@@ -112,16 +113,32 @@ func loadConfig(path string, started, quick bool) (*config.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("name of this machine: %w", err)
 	}
-	if quick {
-		cfg, err := config.Quick(path, host, doctor.Settings())
-		return cfg, misnamed(err)
+	load := config.Open
+	switch {
+	case quick:
+		load = config.Quick
+	case !started:
+		load = config.Load
 	}
-	if !started {
-		cfg, err := config.Load(path, host, doctor.Settings())
-		return cfg, misnamed(err)
+	cfg, err := load(path, host, doctor.Settings())
+	if err != nil {
+		return nil, misnamed(err)
 	}
-	cfg, err := config.Open(path, host, doctor.Settings())
-	return cfg, misnamed(err)
+	return asAllowed(cfg, os.Geteuid() == 0, joined.File, joined.StateDirectory)
+}
+
+// asAllowed returns a configuration as this machine's owner lets root run it, which is for those
+// that came from the hub. krunctl has judged it when it was given; but it may demand something else
+// now, because it can have sections for any name, and the machine may have another name.
+func asAllowed(cfg *config.Config, root bool, hubFile, state string) (*config.Config, error) {
+	if !root || !joined.IsGiven(cfg.Path, state) {
+		return cfg, nil
+	}
+	hub, err := joined.Load(durable.OS(), hubFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // without it nothing is allowed
+		return nil, err
+	}
+	return hub.Bound(cfg)
 }
 
 // misnamed turns the error that the configuration does not exist into a usageError.

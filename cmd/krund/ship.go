@@ -7,15 +7,13 @@ import (
 
 	"krund/internal/command"
 	"krund/internal/config"
+	"krund/internal/joined"
 )
-
-// hubFile exists on a machine that has joined a hub (krunctl join). krund does not read it.
-const hubFile = "/etc/krund/hub.toml"
 
 // shipper returns boot.System.Ship for the experiment in dir, nil if this machine has joined no
 // hub. krunctl has a deadline of its own, which is shorter.
 func shipper(dir, mode string, environ []string) func(context.Context) error {
-	if _, err := os.Lstat(hubFile); err != nil {
+	if _, err := os.Lstat(joined.File); err != nil {
 		return nil
 	}
 	const deadline, output = 11 * time.Minute, 64 << 10

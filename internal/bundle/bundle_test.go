@@ -114,7 +114,7 @@ func TestBundle(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "id")
 	put(t, filepath.Join(dir+".tmp", "leftover"), "of a crash")
 	got, err := Unpack(bytes.NewReader(first), dir, func(text []byte) ([]byte, error) {
-		return WithShard(text, "lab1", 1, 3), nil
+		return config.WithShard(text, 1, 3), nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -271,39 +271,6 @@ func TestHostile(t *testing.T) {
 	if _, err := Unpack(bytes.NewReader(forged(manifest("x.toml", file("x.toml")), regular("x.toml"))),
 		filepath.Join(t.TempDir(), "id"), nil); err != nil {
 		t.Errorf("the bundle that the others are changed from: %v", err)
-	}
-}
-
-// TestRefused: the owner of a machine allows what root would do for another user.
-func TestRefused(t *testing.T) {
-	for lines, want := range map[string]string{
-		"":                                            "",
-		"[hooks]\nbefore = [[\"/bin/true\"]]":         AllowHooks,
-		"[hooks]\nafter = [[\"true\"]]":               AllowHooks,
-		"[notify]\nmail = [\"a@example.org\"]":        AllowNotify,
-		"[notify]\ncommand = [\"true\"]":              AllowNotify,
-		"[notify]\nwebhook = \"http://example.org/\"": AllowNotify,
-		"[boot]\nentry = \"rescue\"":                  AllowBoot,
-		"[controls]\nservices = { policy = \"apply\", stop = [\"ssh\"] }": AllowServices,
-		"[controls]\nnetwork = { policy = \"apply\", down = [\"eth0\"] }": AllowNetwork,
-		// sections of this machine count, too
-		"[machines.\"lab*\".hooks]\nbefore = [[\"/bin/true\"]]": AllowHooks,
-		"[machines.lab2.hooks]\nbefore = [[\"/bin/true\"]]":     "",
-	} {
-		cfg := parse(t, "/x.toml", text+lines+"\n")
-		err := Refused(cfg, nil)
-		if (err == nil) != (want == "") ||
-			err != nil && !strings.Contains(err.Error(), fmt.Sprintf("(%q)", want)) {
-			t.Errorf("%q: %v, want %q", lines, err, want)
-		}
-		if err := Refused(cfg, []string{want}); err != nil {
-			t.Errorf("%q is allowed: %v", want, err)
-		}
-	}
-	caller := strings.Replace(text, "[experiment]", "[experiment]\naccount = \"caller\"", 1)
-	err := Refused(parse(t, "/x.toml", caller), nil)
-	if err == nil || !strings.Contains(err.Error(), AllowCaller) {
-		t.Errorf("account = \"caller\": %v", err)
 	}
 }
 

@@ -10,8 +10,7 @@
 //
 // A bundle comes from another user, and root unpacks it: there are only regular files, their paths
 // are checked, their number and size are bounded, their hashes are compared, and nothing that is
-// unpacked is set-uid. Refused names what a configuration makes root do, which the owner of a
-// machine has to allow.
+// unpacked is set-uid. What the configuration makes root do is judged by joined.Refused.
 //
 // Start reading at Collect, Write and Unpack.
 package bundle

@@ -174,7 +174,8 @@ type Limits struct {
 	Heap    int64 // bytes of data segment (RLIMIT_DATA)
 	Stack   int64 // bytes (RLIMIT_STACK)
 	Timeout time.Duration
-	Output  int64 // bytes kept of stdout and of stderr, each
+	By      string // what has set Timeout, if not limits.timeout
+	Output  int64  // bytes kept of stdout and of stderr, each
 
 	Processes int64 // processes and threads at the same time
 
@@ -312,6 +313,22 @@ func (c *Config) WithReboot(mode string) *Config {
 	changed := *c
 	changed.Experiment.Reboot = mode
 	changed.defaultWaits()
+	return &changed
+}
+
+// WithLongest returns the configuration with no limit of time that is longer than this: that of an
+// execution, of a hook, and of the wait for the temperatures. by names what demands it. 0 changes
+// nothing.
+func (c *Config) WithLongest(longest time.Duration, by string) *Config {
+	changed := *c
+	if longest <= 0 {
+		return &changed
+	}
+	if l := &changed.Limits; l.Timeout == 0 || l.Timeout > longest {
+		l.Timeout, l.By = longest, by
+	}
+	changed.Hooks.Timeout = min(c.Hooks.Timeout, longest)
+	changed.Temperature.Timeout = min(c.Temperature.Timeout, longest)
 	return &changed
 }
 

@@ -43,6 +43,16 @@ func Quick(path, hostname string, settings []setting.Descriptor) (*Config, error
 	return c, nil
 }
 
+// everyHost returns a pattern that matches each hostname and is not in the text: a section of it at
+// the end of the text applies last, whatever the machine is called.
+func everyHost(text string) string {
+	pattern := "?*"
+	for root, _ := decode(text); root.child(machinesSection).child(pattern) != nil; {
+		pattern += "*"
+	}
+	return pattern
+}
+
 const quickComment = "\n# krund run --quick\n"
 
 // IsQuick reports whether text is that of a configuration which Quick returned.
@@ -52,11 +62,7 @@ func IsQuick(text string) bool { return strings.Contains(text, quickComment+"[ma
 // file.
 func (c *Config) quickSection() string {
 	var b strings.Builder
-	pattern := "?*"
-	for root, _ := decode(c.Text); root.child(machinesSection).child(pattern) != nil; {
-		pattern += "*"
-	}
-	at := fmt.Sprintf("[machines.%q.", pattern)
+	at := fmt.Sprintf("[machines.%q.", everyHost(c.Text))
 	name := c.Experiment.Name
 	name = name[:min(len(name), key.MaxName-len(QuickMark))]
 	fmt.Fprintf(&b, "\n"+quickComment+"%sexperiment]\nname = %q\nreboot = %q\n", at, name+QuickMark,

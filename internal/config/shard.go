@@ -5,6 +5,21 @@ import (
 	"fmt"
 )
 
+// WithShard returns the text of a configuration with the part of the experiment that a machine
+// runs, the one with this index of count parts. It holds whatever the machine's name is when krund
+// starts: the name may come from the network, or be changed.
+func WithShard(text []byte, index, count int) []byte {
+	if count <= 1 {
+		return text
+	}
+	const added = `
+# added by krunctl: the part of this machine
+[machines.%q.experiment]
+shard = "%d/%d"
+`
+	return fmt.Appendf(text, added, everyHost(string(text)), index+1, count)
+}
+
 // WithoutShard returns what a configuration says but for the part of each machine
 // ([experiment] shard, also in [machines]), as JSON: the configurations of the machines that share
 // an experiment are equal then. Comments and the order of the keys do not count.

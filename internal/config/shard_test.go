@@ -32,3 +32,26 @@ func TestWithoutShard(t *testing.T) {
 		t.Error("no TOML is no error")
 	}
 }
+
+// TestWithShard: the part holds under each name of the machine, and no section of the configuration
+// replaces it.
+func TestWithShard(t *testing.T) {
+	const base = "[experiment]\nexecutions = 6\n[vms.C]\nrunner = \"c\"\nvariants = [\"v\"]\n[variants.v]\n" +
+		"entry = \"b.so\"\n[benchmarks]\nb = { parameter = 1 }\n"
+	for _, more := range []string{"", "[machines.lab1.experiment]\nshard = \"1/9\"\n",
+		"[machines.\"?*\".experiment]\nshard = \"1/9\"\n[machines.\"?**\".experiment]\nshard = \"1/9\"\n"} {
+		text := WithShard([]byte(base+more), 1, 3)
+		for _, host := range []string{"lab1", "localhost", "LAB1.example.org", "x"} {
+			c, err := Stored("x.toml", text, host, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := (Shard{Index: 2, Count: 3}); c.Experiment.Shard != want {
+				t.Errorf("%q on %s: %v, want %v", more, host, c.Experiment.Shard, want)
+			}
+		}
+	}
+	if got := WithShard([]byte(base), 0, 1); string(got) != base {
+		t.Errorf("the whole experiment: %s", got)
+	}
+}

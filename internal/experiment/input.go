@@ -305,12 +305,21 @@ func (r Reader) Analyze(
 	previous *warmup.Document,
 ) (*warmup.Document, error) {
 	show, end := r.Progress(in.Data.Source)
-	defer end()
+	damaged, first := 0, ""
 	doc, err := warmup.Analyze(in.Data, p,
 		warmup.Options{Workers: r.Workers, Previous: previous, Progress: show,
-			NoPerformance: r.NoPerformance})
+			NoPerformance: r.NoPerformance, Damaged: func(key string, why error) {
+				if damaged++; damaged == 1 {
+					first = fmt.Sprintf("%s: %v", key, why)
+				}
+			}})
+	end()
 	if err != nil {
 		return nil, fmt.Errorf("analyze %s: %w", in.Data.Source, err)
+	}
+	if damaged > 0 {
+		r.Message("krunctl: %s is damaged; %s analyzed anew (%s)", in.Analysis, display.Count(damaged, "key"),
+			first)
 	}
 	return doc, nil
 }

@@ -282,7 +282,7 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 	}
 	e := verdict.Execution{
 		Planned: j.Iterations, Exit: run.Exit, Signal: run.Signal, TimedOut: run.TimedOut,
-		Timeout:  j.Limits.Timeout,
+		Timeout: j.Limits.Timeout, TimeoutBy: j.Limits.By,
 		OOMKills: run.OOMKills, LastWords: lastWords(run), Lifetime: run.Wall, External: j.External(),
 		Said: said(run.Stderr.Text) + "\n" + said(run.Stdout.Text), Bounds: bounds(j, run),
 	}

@@ -5,99 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/BurntSushi/toml"
-
-	"krund/internal/bundle"
 	"krund/internal/durable"
 	"krund/internal/hub/api"
 	"krund/internal/sysroot"
 )
-
-// HubFile is the path of the file that `krunctl join` writes: while it exists, krund ships after
-// each process execution. Only root can read it.
-const HubFile = "/etc/krund/hub.toml"
-
-// Hub is the contents of HubFile.
-type Hub struct {
-	URL      string `toml:"url"`
-	Token    string `toml:"token"`
-	Deadline string `toml:"deadline"` // how long a shipment may take, such as "30s"
-	// Allow names what experiments of the hub may make root do here: see bundle.AllowNames.
-	Allow []string `toml:"allow"`
-}
-
-// Limits of Hub.Deadline.
-const (
-	defaultDeadline = 30 * time.Second
-	LongestDeadline = 10 * time.Minute
-)
-
-// LoadHub reads the file at path. The error wraps fs.ErrNotExist if the machine has not joined a
-// hub.
-func LoadHub(fsys durable.FS, path string) (Hub, error) {
-	const most = 64 << 10
-	text, err := durable.ReadSmallFile(fsys, path, most)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Hub{}, fmt.Errorf("this machine has not joined a hub: %w; run `krunctl join URL --token-file "+
-			"FILE`", err)
-	}
-	if err != nil {
-		return Hub{}, fmt.Errorf("read the address of the hub: %w", err)
-	}
-	var h Hub
-	meta, err := toml.Decode(string(text), &h)
-	if err != nil {
-		return h, fmt.Errorf("%s: %w; run `krunctl join` again", path, err)
-	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return h, fmt.Errorf("%s: there is no key %s; correct its name, or remove it", path, unknown[0])
-	}
-	if _, err := h.Limit(); err != nil {
-		return h, fmt.Errorf("%s: %w", path, err)
-	}
-	for _, name := range h.Allow {
-		if !slices.Contains(bundle.AllowNames(), name) {
-			return h, fmt.Errorf("%s: allow has %q; it can have %q", path, name, bundle.AllowNames())
-		}
-	}
-	return h, nil
-}
-
-// Limit returns the deadline.
-func (h Hub) Limit() (time.Duration, error) {
-	if h.Deadline == "" {
-		return defaultDeadline, nil
-	}
-	d, err := time.ParseDuration(h.Deadline)
-	if err != nil || d <= 0 || d > LongestDeadline {
-		return 0, fmt.Errorf("deadline = %q is not between 1s and %s", h.Deadline, LongestDeadline)
-	}
-	return d, nil
-}
-
-// Store writes the file durably, for its owner only, and creates its directory.
-func (h Hub) Store(fsys durable.FS, path string) error {
-	const ownerReads = 0o600
-	err := durable.MkdirAll(fsys, filepath.Dir(path))
-	if err == nil {
-		text := fmt.Sprintf("# written by krunctl join\nurl = %q\ntoken = %q\ndeadline = %q\nallow = [",
-			h.URL, h.Token, h.Deadline)
-		for _, name := range h.Allow {
-			text += fmt.Sprintf("%q, ", name)
-		}
-		text += "] # what experiments of the hub may make root do: see krunctl ship --help\n"
-		err = durable.WriteFile(fsys, path, []byte(text), ownerReads)
-	}
-	if err != nil {
-		return fmt.Errorf("store the address of the hub: %w", err)
-	}
-	return nil
-}
 
 // Try calls do until it succeeds, the hub refuses the request, or ctx ends: after the benchmark,
 // the network may need some seconds. It waits a second, and then twice as long each time.

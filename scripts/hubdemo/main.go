@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"krund/internal/bundle"
+	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/experiment"
@@ -198,7 +199,7 @@ func (m *machine) execute(ctx context.Context, next api.Next) error {
 	}
 	dir := filepath.Join(m.dir, m.name+"-"+next.Experiment)
 	manifest, err := bundle.Unpack(content, dir, func(text []byte) ([]byte, error) {
-		return bundle.WithShard(text, host, next.Index, next.Count), nil
+		return config.WithShard(text, next.Index, next.Count), nil
 	})
 	if err = errors.Join(err, content.Close()); err != nil {
 		return err

@@ -22,6 +22,9 @@ type Options struct {
 	// Progress, if not nil, is called after every execution and pair, from
 	// one goroutine at a time.
 	Progress func(Progress)
+	// Damaged, if not nil, is called for each pair of Previous that is not reused because its
+	// result cannot be that of the data.
+	Damaged func(key string, why error)
 }
 
 // Progress is the progress of an analysis.
@@ -49,8 +52,9 @@ func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
 		progress.Of += len(d.Pairs[i].Executions)
 	}
 	report := newReporter(o.Progress, progress)
+	previous := o.Previous.byHash()
 	for i := range d.Pairs {
-		pair, err := analyzePair(&d.Pairs[i], p, o, report)
+		pair, err := analyzePair(&d.Pairs[i], p, o, previous, report)
 		if err != nil {
 			return nil, err
 		}
@@ -63,15 +67,22 @@ func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
 }
 
 // analyzePair analyzes one pair, or reuses its result.
-func analyzePair(pair *dataset.Pair, p Parameters, o Options, report *reporter) (Pair, error) {
+func analyzePair(pair *dataset.Pair, p Parameters, o Options, previous map[string]*Pair,
+	report *reporter) (Pair, error) {
 	hash, err := inputHash(pair, p)
 	if err != nil {
 		return Pair{}, err
 	}
 	report.pair(pair.Key.String())
-	if old := o.Previous.find(pair.Key.String(), hash); old != nil {
-		report.reused(len(pair.Executions))
-		return *old, nil
+	if old := previous[hash]; old != nil {
+		why := old.holds(pair, p)
+		if why == nil {
+			report.reused(len(pair.Executions))
+			return *old, nil
+		}
+		if o.Damaged != nil {
+			o.Damaged(pair.Key.String(), why)
+		}
 	}
 	w := prepare(pair, p)
 	w.result.InputHash = hash
@@ -82,17 +93,16 @@ func analyzePair(pair *dataset.Pair, p Parameters, o Options, report *reporter) 
 	return w.finish(p, o), nil
 }
 
-// find returns the pair with the key and hash in a document of this version.
-func (d *Document) find(key, hash string) *Pair {
+// byHash returns the pairs of a document of this version by their input hash, which covers the key.
+func (d *Document) byHash() map[string]*Pair {
 	if d == nil || d.Format != Format || d.Version != Version {
 		return nil
 	}
+	pairs := make(map[string]*Pair, len(d.Pairs))
 	for i := range d.Pairs {
-		if p := &d.Pairs[i]; p.Key == key && p.InputHash == hash {
-			return p
-		}
+		pairs[d.Pairs[i].InputHash] = &d.Pairs[i]
 	}
-	return nil
+	return pairs
 }
 
 // Unit is the unit of a column's values in analysis (dataset.Seconds for

@@ -41,6 +41,9 @@ func Decode(text []byte) (*Document, error) {
 	if err := json.Unmarshal(text, &d); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
 	}
+	if err := d.Parameters.check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
+	}
 	return &d, nil
 }
 

@@ -72,10 +72,27 @@ func (w *prepared) analyze(i int, p Parameters) {
 func (w *prepared) finish(p Parameters, o Options) Pair {
 	r := &w.result
 	var all [][]int
+	for i := range r.Executions {
+		all = append(all, r.Executions[i].Outliers)
+	}
+	common, _ := outlier.Split(all, 1)
+	for i := range r.Executions {
+		r.Executions[i].CommonOutliers = common[i]
+	}
+	r.count()
+	r.reachSteadyState()
+	if r.steady() && !o.NoPerformance {
+		w.performance(p, o)
+	}
+	r.Warnings = append(r.Warnings, pairWarnings(w, p)...)
+	return *r
+}
+
+// count fills in what is counted over the executions.
+func (r *Pair) count() {
 	var classes []classify.Class
 	for i := range r.Executions {
 		e := &r.Executions[i]
-		all = append(all, e.Outliers)
 		r.Status.add(e.Status)
 		if e.Status != Analysed {
 			continue
@@ -83,20 +100,14 @@ func (w *prepared) finish(p Parameters, o Options) Pair {
 		classes = append(classes, e.Classification)
 		r.Georges.add(e)
 	}
-	common, _ := outlier.Split(all, 1)
-	for i := range r.Executions {
-		r.Executions[i].CommonOutliers = common[i]
-	}
 	r.Counts = classify.Count(classes)
 	r.Classification = r.Counts.Class()
 	r.Iterations = sameLength(r.Executions)
 	r.Levels = levelsOf(r.Executions)
-	if r.Status.Analysed > 0 && r.Counts.NoSteadyState == 0 {
-		w.steadyState(p, o)
-	}
-	r.Warnings = append(r.Warnings, pairWarnings(w, p)...)
-	return *r
 }
+
+// steady reports whether all analyzed executions are steady.
+func (r *Pair) steady() bool { return r.Status.Analysed > 0 && r.Counts.NoSteadyState == 0 }
 
 // levelsOf summarizes the executions' levels; nil when there are none.
 func levelsOf(executions []Execution) *Levels {
@@ -116,26 +127,29 @@ func levelsOf(executions []Execution) *Levels {
 	return l
 }
 
-// steadyState fills in the steady state of pairs whose executions are all steady.
-func (w *prepared) steadyState(p Parameters, o Options) {
-	r := &w.result
-	if r.Counts.Flat < r.Status.Analysed {
-		var iterations, seconds []float64
-		for _, e := range r.Executions {
-			if e.Steady != nil {
-				iterations = append(iterations, float64(e.Steady.Iteration))
-				seconds = append(seconds, float64(e.Steady.Seconds))
-			}
-		}
-		spread := quantile.SpreadOf(iterations)
-		r.SteadyIteration = &spread
-		if spread := quantile.SpreadOf(seconds); !math.IsNaN(spread.Median + spread.P5 + spread.P95) {
-			r.SteadySeconds = &spread
-		}
-	}
-	if o.NoPerformance {
+// reachSteadyState fills in when pairs whose executions are all steady, and not all flat, become
+// steady.
+func (r *Pair) reachSteadyState() {
+	if !r.steady() || r.Counts.Flat == r.Status.Analysed {
 		return
 	}
+	var iterations, seconds []float64
+	for _, e := range r.Executions {
+		if e.Steady != nil {
+			iterations = append(iterations, float64(e.Steady.Iteration))
+			seconds = append(seconds, float64(e.Steady.Seconds))
+		}
+	}
+	spread := quantile.SpreadOf(iterations)
+	r.SteadyIteration = &spread
+	if spread := quantile.SpreadOf(seconds); !math.IsNaN(spread.Median + spread.P5 + spread.P95) {
+		r.SteadySeconds = &spread
+	}
+}
+
+// performance fills in the steady performance of a pair whose executions are all steady.
+func (w *prepared) performance(p Parameters, o Options) {
+	r := &w.result
 	interval, err := bootstrap.Mean(w.steadyValues(), p.bootstrap(o.Workers))
 	if err != nil {
 		r.Warnings = append(r.Warnings, Warning{"no_performance", "steady performance: " + err.Error()})

@@ -61,13 +61,16 @@ func Default(mode classify.Mode) Parameters {
 // ErrParameters reports invalid parameters.
 var ErrParameters = errors.New("invalid analysis parameters")
 
+// mostResamples bounds the memory of a bootstrap: 8 bytes each.
+const mostResamples = 10_000_000
+
 func (p Parameters) check() error {
 	switch {
 	case p.Column == "":
 		return fmt.Errorf("no column is named: %w", ErrParameters)
 	case !(p.Window.Value > 0) || !(p.Steady.Value > 0):
 		return fmt.Errorf("window %v, steady %v: %w", p.Window, p.Steady, ErrParameters)
-	case p.Resamples < 1 || !(p.Confidence > 0 && p.Confidence < 1):
+	case p.Resamples < 1 || p.Resamples > mostResamples || !(p.Confidence > 0 && p.Confidence < 1):
 		return fmt.Errorf("%d resamples, confidence %v: %w", p.Resamples, p.Confidence, ErrParameters)
 	}
 	return nil

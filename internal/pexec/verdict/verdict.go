@@ -4,6 +4,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -36,6 +37,7 @@ type Execution struct {
 	Signal     string        // the signal that killed it, or ""
 	TimedOut   bool          // killed at Timeout
 	Timeout    time.Duration // the limit
+	TimeoutBy  string        // what has set it, if not limits.timeout
 	OOMKills   int           // processes killed by the kernel's OOM killer during the run
 	LastWords  string        // last line of stderr, or else of stdout, or ""
 	Said       string        // the end of stderr and stdout, where a limit may be named
@@ -80,8 +82,8 @@ func Judge(e Execution, l Limits) Outcome {
 		return Outcome{results.Error, []string{"the benchmark could not be started: " + e.NotStarted}}
 	case e.TimedOut:
 		return Outcome{results.Timeout, append([]string{fmt.Sprintf(
-			"killed at the time limit of %s (limits.timeout) after %d of %d iterations", e.Timeout, e.Done,
-			e.Planned)}, e.disturbances()...)}
+			"killed at the time limit of %s (%s) after %d of %d iterations", e.Timeout,
+			cmp.Or(e.TimeoutBy, "limits.timeout"), e.Done, e.Planned)}, e.disturbances()...)}
 	}
 	var wrong []string
 	if how := ending(e); how != "" {

@@ -30,6 +30,9 @@ func TestJudge(t *testing.T) {
 		{"out of time",
 			good(func(e *Execution) { e.TimedOut, e.Signal, e.Exit, e.Done = true, "SIGKILL", nil, 7 }),
 			Limits{}, results.Timeout, []string{"time limit of 1m0s (limits.timeout) after 7 of 100"}},
+		{"out of another's time",
+			good(func(e *Execution) { e.TimedOut, e.TimeoutBy, e.Exit = true, "max_execution", nil }),
+			Limits{}, results.Timeout, []string{"time limit of 1m0s (max_execution) after 100 of 100"}},
 		{"wrong checksum", good(func(e *Execution) {
 			e.Exit, e.Done, e.LastWords = &one, 41,
 				"bad checksum: 12 vs 13"

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/config"
+	"krund/internal/doctor"
+	"krund/internal/durable"
+	"krund/internal/joined"
+)
+
+// TestGiven: an experiment of the hub may have sections for any name of a machine. What it demands
+// is judged for the name that the machine has when krund starts.
+func TestGiven(t *testing.T) {
+	const text = `[vms.C]
+runner = "c"
+variants = ["v"]
+[variants.v]
+entry = "bench.so"
+[benchmarks]
+b = { parameter = 1 }
+[machines."localhost*".hooks]
+before = [["/bin/sh", "-c", "id > /srv/pwned"]]
+[machines."localhost*".experiment]
+account = "caller"
+`
+	state, hubFile := t.TempDir(), filepath.Join(t.TempDir(), "hub.toml")
+	given := filepath.Join(joined.Given(state), "id/x.toml")
+	read := func(path, host string) *config.Config {
+		t.Helper()
+		cfg, err := config.Stored(path, []byte(text), host, doctor.Settings())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg
+	}
+	want := func(path, host string, root bool, refused ...string) {
+		t.Helper()
+		cfg, err := asAllowed(read(path, host), root, hubFile, state)
+		if len(refused) == 0 {
+			bounded := root && path == given
+			if err != nil || (cfg.Limits.Timeout == 2*time.Hour) != bounded {
+				t.Errorf("%s on %s: %v", path, host, err)
+			}
+			return
+		}
+		for _, part := range refused {
+			if err == nil || cfg != nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%s on %s: %v; want %q", path, host, err, part)
+			}
+		}
+	}
+	want(given, "lab1", true)
+	want(given, "localhost", true, `[hooks] ("hooks")`, `account = "caller" ("caller")`)
+	want(given, "localhost", false)
+	want("/root/x.toml", "localhost", true) // of the machine's owner
+	hub := joined.Hub{URL: "http://hub", Token: "x", Allow: []string{joined.AllowHooks}}
+	if err := hub.Store(durable.OS(), hubFile); err != nil {
+		t.Fatal(err)
+	}
+	want(given, "localhost", true, `account = "caller" ("caller")`)
+	if err := durable.WriteFile(durable.OS(), hubFile, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(given, "lab1", true, "run `krunctl join` again")
+}

@@ -1,0 +1,94 @@
+package joined
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/durable"
+)
+
+// TestBound: an experiment of the hub has no limit of time that is longer than the owner's.
+func TestBound(t *testing.T) {
+	const long = "[limits]\ntimeout = \"3h\"\n[temperature]\ntimeout = \"4h\"\n[hooks]\ntimeout = \"5h\"\n"
+	for _, c := range []struct {
+		most, more             string
+		timeout, gate, command time.Duration
+		by                     bool
+		want                   string // in the error
+	}{
+		{"", "", 2 * time.Hour, time.Hour, time.Minute, true, ""},
+		{"", long, 2 * time.Hour, 2 * time.Hour, 2 * time.Hour, true, ""},
+		{"10m", "[limits]\ntimeout = \"1m\"\n", time.Minute, 10 * time.Minute, time.Minute, false, ""},
+		{"none", long, 3 * time.Hour, 4 * time.Hour, 5 * time.Hour, false, ""},
+		{"none", "", 0, time.Hour, time.Minute, false, ""},
+		{"1d", "[wait]\nstartup = \"1d1h\"\n", 0, 0, 0, false, "wait.startup = 25h0m0s: at most 24h0m0s"},
+		{"", "[wait]\nsync = \"3h\"\n", 0, 0, 0, false, "wait.sync = 3h0m0s"},
+		{"", "[wait]\nsettle = \"3h\"\nstartup = \"4h\"\n", 0, 0, 0, false, "wait.settle = 3h0m0s"},
+		{"", "[temperature]\nbase_wait = \"3h\"\n", 0, 0, 0, false, "temperature.base_wait = 3h0m0s"},
+		{"", "[hooks]\nbefore = [[\"true\"]]\n", 0, 0, 0, false, `[hooks] ("hooks")`},
+		{"x", "", 0, 0, 0, false, `max_execution = "x" is not a duration`},
+	} {
+		cfg := parse(t, "/x.toml", text+c.more)
+		bound, err := Hub{MaxExecution: c.most}.Bound(cfg)
+		if c.want != "" {
+			if err == nil || bound != nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%q: %v; want %q", c.more, err, c.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", c.more, err)
+			continue
+		}
+		l := bound.Limits
+		if l.Timeout != c.timeout || (l.By != "") != c.by || bound.Temperature.Timeout != c.gate ||
+			bound.Hooks.Timeout != c.command {
+			t.Errorf("%q %q: timeout %s by %q, temperature %s, hooks %s", c.most, c.more, l.Timeout, l.By,
+				bound.Temperature.Timeout, bound.Hooks.Timeout)
+		}
+		if _, changes, err := bound.AsBegun([]byte(cfg.Text)); err != nil || len(changes) > 0 {
+			t.Errorf("%q: it does not go on: %v, %v", c.more, changes, err)
+		}
+	}
+}
+
+func TestIsGiven(t *testing.T) {
+	for path, want := range map[string]bool{"/var/lib/krund/hub/id/x.toml": true,
+		"/var/lib/krund/hub.toml": false, "/var/lib/krund/hubs/x.toml": false, "/etc/x.toml": false} {
+		if IsGiven(path, StateDirectory) != want {
+			t.Errorf("%s: want %v", path, want)
+		}
+	}
+}
+
+// TestStored: what join writes is read again, for its owner only.
+func TestStored(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "etc/hub.toml")
+	want := Hub{URL: "http://hub:1", Token: "krun_x", Deadline: "10s", Allow: []string{AllowHooks},
+		MaxExecution: "1d"}
+	if err := want.Store(durable.OS(), path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Load(durable.OS(), path)
+	if err != nil || got.URL != want.URL || got.Token != want.Token || got.Deadline != want.Deadline ||
+		len(got.Allow) != 1 || got.MaxExecution != want.MaxExecution {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := strings.Replace(string(text), `"1d"`, `"soon"`, 1)
+	if err := os.WriteFile(path, []byte(wrong), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(durable.OS(), path); err == nil || !strings.Contains(err.Error(), "max_execution") {
+		t.Errorf("%v", err)
+	}
+}
