@@ -5,13 +5,19 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"krund/internal/autostart"
+	"krund/internal/config"
+	"krund/internal/directory"
+	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/hub/api"
 	"krund/internal/joined"
@@ -113,6 +119,94 @@ func TestBeginRefuses(t *testing.T) {
 	if r.code != exitError || r.stdout != "failed\n" ||
 		!strings.Contains(r.stderr, "does not allow [hooks]") {
 		t.Error(r.text())
+	}
+	if list, err := os.ReadDir(joined.Given(a.state)); len(list) > 0 || err != nil {
+		t.Errorf("what was refused is unpacked: %v, %v", list, err)
+	}
+}
+
+// unitFS has the drop-in of a unit that does not start at boot.
+type unitFS struct {
+	durable.FS
+	config string
+}
+
+func (f unitFS) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	if filepath.Base(name) != "experiment.conf" {
+		return f.FS.OpenFile(name, flag, perm)
+	}
+	text, err := autostart.DropIn(f.config)
+	if err != nil {
+		return nil, err
+	}
+	name = filepath.Join(os.TempDir(), fmt.Sprintf("krund-drop-in-%d", os.Getpid()))
+	defer os.Remove(name)
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	return f.FS.OpenFile(name, flag, perm)
+}
+
+// TestSameNameAgain: a name that an experiment of the hub had, which has ended, is free.
+func TestSameNameAgain(t *testing.T) {
+	a := testApp(t)
+	a.uid, a.state = 0, t.TempDir()
+	cfg, err := config.Parse(filepath.Join(joined.Given(a.state), "new/x.toml"),
+		[]byte("[vms.C]\nrunner = \"c\"\nvariants = [\"v\"]\n[variants.v]\nentry = \"b.so\"\n"+
+			"[benchmarks]\nb = { parameter = 1 }\n"), "lab1", doctor.Settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{filepath.Join(joined.Given(a.state), "old/x.toml"): "",
+		cfg.Path: "", "/root/x.toml": "has krund@x.service already, for /root/x.toml"} {
+		a.fsys = unitFS{durable.OS(), path}
+		err := a.ownName(cfg)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+}
+
+// TestBegunInVain: what krund could not open when it was enabled is reported with krund's reason,
+// and not begun again for ever.
+func TestBegunInVain(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root enables experiments")
+	}
+	h := newHub(t)
+	id := strings.TrimSpace(h.krunctl(t, "ann", "submit", repository(t), "--to", "lab1").stdout)
+	trace := fakeKrund(t, "")
+	a := h.machineOf(t, "lab1")
+	if code, _, stderr := runApp(a, "ship"); code != exitOK { // it is unpacked
+		t.Fatal(stderr)
+	}
+	a.uid = 0
+	a.systemctl = func(_ context.Context, args ...string) error {
+		t.Errorf("systemctl %q", args)
+		return nil
+	}
+	path := filepath.Join(joined.Given(a.state), id, "lab/x.toml")
+	_, err := a.ofHub(path, h.url, id, true)
+	known := ship.KnownAt(a.fsys, a.state) // the krund of a user has begun it
+	if err = errors.Join(err, known.Remove(directory.For(path))); err != nil {
+		t.Fatal(err)
+	}
+	log := "time=1 level=ERROR msg=\"krund ended\" status=1 error=\"the runner is\\n\\\"missing\\\"\"\n"
+	if err := os.WriteFile(filepath.Join(directory.For(path), "log"), []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const want = `is not enabled any more: the runner is`
+	if code, _, stderr := runApp(a, "ship"); code != exitError || !strings.Contains(stderr, want) {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if r := h.krunctl(t, "eve", "wait", id); r.code != exitError || !strings.Contains(r.stderr, want) {
+		t.Error(r.text())
+	}
+	if got, _ := os.ReadFile(trace); strings.Count(string(got), "run") != 1 {
+		t.Errorf("krund was called: %q", got)
+	}
+	if _, err := os.Lstat(filepath.Dir(path)); err == nil {
+		t.Error("it is still unpacked")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"krund/internal/autostart"
 	"krund/internal/directory"
 	"krund/internal/display"
+	"krund/internal/durable"
 	"krund/internal/experiment"
 	"krund/internal/host"
 	"krund/internal/hub/api"
@@ -158,10 +160,15 @@ func (a *app) shipIdle(ctx context.Context) error {
 	known := ship.KnownAt(a.fsys, a.state)
 	var failed []error
 	for _, dir := range known.Directories() {
-		err := a.shipOne(ctx, dir, true)
-		// Another file may be missing, too, such as hub.toml.
-		if _, missing := a.fsys.Lstat(dir); errors.Is(missing, fs.ErrNotExist) { // it was removed or moved
+		var err error
+		_, missing := a.fsys.Lstat(dir)
+		_, notBegun := a.fsys.Lstat(filepath.Join(dir, "schedule"))
+		switch {
+		case errors.Is(missing, fs.ErrNotExist): // it was removed or moved
 			err = known.Remove(dir)
+		case errors.Is(notBegun, fs.ErrNotExist) && joined.IsGiven(dir, a.state): // the hub gives it again
+		default:
+			err = a.shipOne(ctx, dir, true)
 		}
 		failed = append(failed, err)
 	}
@@ -170,6 +177,16 @@ func (a *app) shipIdle(ctx context.Context) error {
 		return errors.Join(append(failed, err)...)
 	}
 	defer cancel()
+	alone, err := a.lockGiven()
+	if errors.Is(err, durable.ErrLocked) {
+		a.line("nothing to do", "another krunctl ship begins an experiment")
+		return errors.Join(failed...)
+	}
+	if err != nil {
+		return errors.Join(append(failed, err)...)
+	}
+	defer alone.Close() //nolint:errcheck // it has no content
+	failed = append(failed, a.tidyGiven(client.URL))
 	status := a.machineStatus(ctx)
 	status.Busy = a.enabled()
 	var next *api.Next

@@ -304,3 +304,21 @@ func (i Installer) Remove(ctx context.Context, experiment string) (bool, error) 
 	}
 	return true, nil
 }
+
+// Forget removes the drop-ins of units that do not start at boot and whose configuration is gone.
+func (i Installer) Forget(gone func(config string) bool) error {
+	dropIns, err := filepath.Glob(i.path(strings.Replace(template, "@", "@*", 1)+".d", "experiment.conf"))
+	for _, dropIn := range dropIns {
+		name := strings.TrimSuffix(filepath.Base(filepath.Dir(dropIn)), ".d")
+		_, unlinked := os.Lstat(i.links(name)[0])
+		if config, known := i.UnitConfig(name); !known || unlinked == nil || !gone(config) {
+			continue
+		}
+		err = errors.Join(err, os.Remove(dropIn))
+		_ = os.Remove(filepath.Dir(dropIn)) // fails if it contains other files
+	}
+	if err != nil {
+		return fmt.Errorf("remove the units of experiments that have ended: %w", err)
+	}
+	return nil
+}

@@ -294,3 +294,27 @@ func TestWithoutTemplate(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestForget: the drop-ins of experiments that are gone go, unless their unit starts at boot.
+func TestForget(t *testing.T) {
+	i := autostart.Installer{FS: durable.OS(), Root: image(t)}
+	for _, name := range []string{"gone", "enabled", "there"} {
+		if _, err := i.Install(t.Context(), name, "/hub/"+name+".toml"); err != nil {
+			t.Fatal(err)
+		}
+		if name != "enabled" {
+			if err := i.Unlink(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	gone := func(config string) bool { return config != "/hub/there.toml" }
+	if err := i.Forget(gone); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"gone": false, "enabled": true, "there": true} {
+		if _, known := i.Config(name); known != want {
+			t.Errorf("%s: known %v, want %v", name, known, want)
+		}
+	}
+}

@@ -18,6 +18,7 @@ type Memory struct {
 	Hub        string            `json:"hub"`        // its address; another hub has nothing yet
 	Experiment string            `json:"experiment"` // its id; "" before the first receipt
 	Given      bool              `json:"given"`      // the experiment came from the hub
+	Begun      bool              `json:"begun"`      // and was enabled on this machine
 	Deleted    bool              `json:"deleted"`    // and was deleted there: nothing more is sent
 	Config     string            `json:"config"`     // config_hash of what was shipped
 	Created    string            `json:"created"`    // of the schedule that was shipped

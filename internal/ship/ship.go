@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"krund/internal/directory"
@@ -148,10 +149,10 @@ func (x Experiment) identify(m *Memory) (api.Experiment, error) {
 		Seed: h.Seed, Progress: x.Progress}
 	if m.Created != about.Created || m.Config != about.ConfigHash {
 		given := m.Given && m.Created == "" // the hub gave it, and nothing was shipped yet
-		id := m.Experiment
+		id, begun := m.Experiment, m.Begun
 		*m = Memory{Hub: m.Hub, Created: about.Created, Config: about.ConfigHash}.empty()
 		if given {
-			m.Experiment, m.Given = id, true
+			m.Experiment, m.Given, m.Begun = id, true, begun
 		}
 	}
 	about.ID = m.Experiment
@@ -287,6 +288,25 @@ func tail(fsys durable.FS, path string, n int64) ([]byte, error) {
 	}
 	return io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-n), n))
 }
+
+// LastError returns the last error with which krund has ended, from the log of an experiment; "" if
+// there is none.
+func LastError(d directory.Directory) string {
+	text, err := tail(d.FS(), d.Log(), logBytes)
+	if err != nil {
+		return ""
+	}
+	_, line, _ := strings.Cut(string(text[max(0, bytes.LastIndex(text, []byte(lastMessage))):]), lastMessage)
+	line, _, _ = strings.Cut(line, "\n")
+	_, value, _ := strings.Cut(line, " error=")
+	if quoted, err := strconv.QuotedPrefix(value); err == nil {
+		value, _ = strconv.Unquote(quoted)
+	}
+	return value
+}
+
+// lastMessage is what krund logs when it ends with an error.
+const lastMessage = `msg="krund ended"`
 
 func open(fsys durable.FS, path string) (durable.File, error) {
 	return fsys.OpenFile(path, os.O_RDONLY, 0)

@@ -1,0 +1,201 @@
+package given
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/bundle"
+	"krund/internal/config"
+	"krund/internal/directory"
+	"krund/internal/doctor"
+	"krund/internal/durable"
+	"krund/internal/results"
+	"krund/internal/ship"
+)
+
+const hub = "http://hub.example"
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func store(t *testing.T, needed ...string) Store {
+	t.Helper()
+	return Store{FS: durable.OS(), Dir: t.TempDir(), Hub: hub, Most: Most,
+		Needed: func(dir string) bool { return slices.Contains(needed, filepath.Base(dir)) }}
+}
+
+// packed is a bundle with a benchmark of so many bytes.
+func packed(t *testing.T, size int) io.ReadSeeker {
+	t.Helper()
+	dir := t.TempDir()
+	const text = `[vms.Python]
+runner = "python"
+path = "python3"
+variants = ["v"]
+[variants.v]
+entry = "bench.py"
+[benchmarks]
+b = { parameter = 1 }
+`
+	file := filepath.Join(dir, "benchmarks/b/bench.py")
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+		os.WriteFile(file, bytes.Repeat([]byte{'#'}, size), 0o644)))
+	cfg, err := config.Parse(filepath.Join(dir, "x.toml"), []byte(text), "lab1", doctor.Settings())
+	must(t, err)
+	c, err := bundle.Collect(cfg, nil)
+	must(t, err)
+	var b bytes.Buffer
+	_, err = c.Write(&b)
+	must(t, err)
+	return bytes.NewReader(b.Bytes())
+}
+
+func unchanged(text []byte) []byte { return text }
+
+func accept(string, []byte) error { return nil }
+
+// files are the paths of the files in the store.
+func (s Store) files(t *testing.T) (list []string) {
+	t.Helper()
+	must(t, filepath.WalkDir(s.Dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			list = append(list, strings.TrimPrefix(path, s.Dir+"/"))
+		}
+		return err
+	}))
+	return list
+}
+
+// TestUnpack: the configuration is judged as this machine runs it, before a file is written.
+func TestUnpack(t *testing.T) {
+	s := store(t)
+	refused := errors.New("refused")
+	added := func(text []byte) []byte { return append(text, "# added\n"...) }
+	_, err := s.Unpack(packed(t, 1000), "id", added, func(path string, text []byte) error {
+		if list := s.files(t); len(list) > 0 || path != filepath.Join(s.Dir, "id/x.toml") ||
+			!strings.HasSuffix(string(text), "# added\n") {
+			t.Errorf("judged %s %s after %q", path, text, list)
+		}
+		return refused
+	})
+	if list, readErr := os.ReadDir(s.Dir); !errors.Is(err, refused) || len(list) > 0 || readErr != nil {
+		t.Errorf("%v; left: %v, %v", err, list, readErr)
+	}
+	for range 2 { // the second time as after a crash
+		path, err := s.Unpack(packed(t, 1000), "id", added, accept)
+		if want := []string{"id/benchmarks/b/bench.py", "id/x.toml"}; err != nil ||
+			path != filepath.Join(s.Dir, "id/x.toml") || !slices.Equal(s.files(t), want) {
+			t.Errorf("%s, %v: %q", path, err, s.files(t))
+		}
+	}
+}
+
+var record = results.Name{Slot: 0, Attempt: 1}
+
+// addResults makes the directory of an experiment that has begun, of which the hub has everything
+// or not.
+func (s Store) addResults(t *testing.T, id string, received bool, age time.Duration) {
+	t.Helper()
+	must(t, os.MkdirAll(s.Path(id), 0o755))
+	d, err := directory.Create(s.FS, filepath.Join(s.Path(id), "x.krun"))
+	must(t, err)
+	must(t, os.WriteFile(d.Schedule(), make([]byte, 1<<20), 0o644))
+	must(t, os.MkdirAll(d.Results(), 0o755))
+	must(t, os.WriteFile(filepath.Join(d.Results(), record.String()), nil, 0o644))
+	m, err := ship.Load(s.FS, d.Hub(), hub)
+	must(t, err)
+	if received {
+		m.Add(record)
+	}
+	must(t, m.Store(s.FS, d.Hub()))
+	at := time.Now().Add(-age)
+	must(t, filepath.WalkDir(s.Path(id), func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Chtimes(path, at, at))
+	}))
+}
+
+// TestTidy: of what is not needed only results stay.
+func TestTidy(t *testing.T) {
+	s := store(t, "running")
+	for _, id := range []string{"running", "ended", "never", "begun"} {
+		_, err := s.Unpack(packed(t, 10), id, unchanged, accept)
+		must(t, err)
+	}
+	s.addResults(t, "ended", true, 0)
+	begun, err := directory.Create(s.FS, filepath.Join(s.Path("begun"), "x.krun"))
+	must(t, err)
+	must(t, durable.WriteFile(s.FS, begun.Hub(), nil, 0o644))
+	file, err := s.Temporary()
+	must(t, err)
+	must(t, file.Close())
+	must(t, os.MkdirAll(s.Path("half.tmp/benchmarks"), 0o755))
+	for range 2 {
+		must(t, s.Tidy())
+		want := []string{"begun/x.krun/hub.json", "ended/x.krun/hub.json",
+			"ended/x.krun/results/" + record.String(),
+			"ended/x.krun/schedule", "running/benchmarks/b/bench.py", "running/x.toml"}
+		if got := s.files(t); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for id, want := range map[string]bool{"ended": true, "begun": false, "absent": false} {
+		must(t, s.Forget(id))
+		if _, err := os.Lstat(s.Path(id)); (err == nil) != want {
+			t.Errorf("%s is forgotten: %v", id, err)
+		}
+	}
+	if list, err := os.ReadDir(s.Dir); len(list) != 2 || err != nil {
+		t.Errorf("left: %v, %v", list, err)
+	}
+	if err := (Store{Dir: filepath.Join(s.Dir, "absent")}).Tidy(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRoom: the oldest results that the hub has make room for a new experiment, no other ones.
+func TestRoom(t *testing.T) {
+	s := store(t, "needed")
+	s.addResults(t, "needed", true, 9*time.Hour)
+	s.addResults(t, "unknown", false, 8*time.Hour) // to the hub
+	s.addResults(t, "oldest", true, 7*time.Hour)
+	s.addResults(t, "older", true, 6*time.Hour)
+	s.addResults(t, "newest", true, 5*time.Hour)
+	s.Most = 5 << 20
+	for _, step := range []struct {
+		bytes int
+		left  string
+		fits  bool
+	}{
+		{1 << 19, "needed newest older unknown", true},
+		{1 << 20, "needed newest unknown", true},
+		{4 << 20, "needed unknown", false},
+	} {
+		_, err := s.Unpack(packed(t, step.bytes), "new", unchanged, accept)
+		if (err == nil) != step.fits || err != nil && !strings.Contains(err.Error(), "remove results there") {
+			t.Errorf("%d bytes: %v", step.bytes, err)
+		}
+		var left []string
+		list, err := os.ReadDir(s.Dir)
+		must(t, err)
+		for _, e := range list {
+			if e.Name() != "new" {
+				left = append(left, e.Name())
+			}
+		}
+		if got := strings.Join(left, " "); got != step.left {
+			t.Errorf("%d bytes: left %s, want %s", step.bytes, got, step.left)
+		}
+		must(t, os.RemoveAll(s.Path("new")))
+	}
+}

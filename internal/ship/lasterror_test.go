@@ -1,0 +1,35 @@
+package ship
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"krund/internal/directory"
+	"krund/internal/durable"
+)
+
+// TestLastError: the reason is read as krund's log has it.
+func TestLastError(t *testing.T) {
+	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "x.krun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := LastError(d); got != "" {
+		t.Errorf("without a log: %q", got)
+	}
+	var text bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&text, nil))
+	for _, want := range []string{"first", "two words", "a\nb \"c\" \\ error=x", "", "plain"} {
+		log.Error("krund ended", "status", 1, "error", want)
+		log.Warn("something else", "error", "later")
+		if err := os.WriteFile(d.Log(), text.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := LastError(d); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
