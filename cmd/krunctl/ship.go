@@ -32,8 +32,9 @@ the experiment.
 krund runs it after each process execution on a machine that has joined a hub
 ("krunctl join"), before the machine restarts. It takes at most as long as the
 deadline, and if the hub cannot be reached, the experiment goes on as planned; the
-next shipment sends what is left. Sending a record again changes nothing, and nothing
-is removed here.
+next shipment sends what is left. Until the hub answers again, it has half a second for
+that after each execution, and the whole deadline every half an hour and after the last
+execution. Sending a record again changes nothing, and nothing is removed here.
 
 Without an argument it is for the timer of an idle machine, krund-ship.timer: it sends
 what earlier boots could not, asks the hub what to do next, and begins an experiment
@@ -116,17 +117,11 @@ func (a *app) shipOne(ctx context.Context, arg string, idle bool) error {
 	}
 	work := ship.Experiment{Directory: f.Directory, Client: client, Name: name, Progress: progress,
 		Status: a.machineStatus(ctx)}
-	var sent int
-	var result ship.Result
-	err = ship.Try(ctx, sysroot.RealClock{}, func(ctx context.Context) (err error) {
-		result, err = work.Ship(ctx)
-		sent += result.Sent
-		return err
-	})
+	result, err := work.Send(ctx, sysroot.RealClock{}, idle || progress.Ended)
 	if err != nil {
 		return err
 	}
-	a.line("shipped", "%s of %s to %s", display.Count(sent, "record"), f.Dir(), client.URL)
+	a.line("shipped", "%s of %s to %s", display.Count(result.Sent, "record"), f.Dir(), client.URL)
 	if result.Deleted {
 		a.line("deleted", "%s was deleted on the hub, and is not shipped any more; it stays here", f.Dir())
 	}
