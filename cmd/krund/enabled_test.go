@@ -128,3 +128,18 @@ func TestNotEnabled(t *testing.T) {
 		}
 	}
 }
+
+// TestUnitToDisable: whatever started krund at boot does not start it again once the experiment has
+// ended, also one without restarts, and whatever the experiment is called now.
+func TestUnitToDisable(t *testing.T) {
+	for _, c := range []struct{ unit, mode, want string }{
+		{"krund@x.service", config.RebootHardware, "krund@x.service"},
+		{"krund@x.service", config.RebootNone, "krund@x.service"},
+		{"", config.RebootKexec, "krund@other.service"},
+		{"", config.RebootNone, ""},
+	} {
+		if got := unitToDisable(c.unit, c.mode, "other"); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}

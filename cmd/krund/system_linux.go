@@ -64,9 +64,9 @@ func enabling(krunctl, file string) (command, what string) {
 // next boots are ordinary ones.
 func disableUnit(cfg *config.Config, mode string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		if !config.Restarts(mode) {
-			return nil
+		if unit := unitToDisable(startingUnit(), mode, cfg.Experiment.Name); unit != "" {
+			return autostart.DisableUnit(ctx, unit)
 		}
-		return autostart.Disable(ctx, cfg.Experiment.Name)
+		return nil
 	}
 }

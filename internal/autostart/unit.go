@@ -83,14 +83,8 @@ func Systemctl(ctx context.Context, args ...string) error {
 	return err
 }
 
-// Disable disables the unit of the experiment, so that the next boots are ordinary. It is no error
-// if the unit was never enabled. A running krund continues.
-func Disable(ctx context.Context, experiment string) error {
-	return DisableUnit(ctx, UnitName(experiment))
-}
-
-// DisableUnit is Disable for a unit name as passed by systemd to the process it starts: for a krund
-// that cannot determine its experiment.
+// DisableUnit disables a unit, so that the next boots are ordinary. It is no error if the unit was
+// never enabled. A running krund continues.
 func DisableUnit(ctx context.Context, name string) error {
 	return Installer{FS: durable.OS(), Systemctl: Systemctl}.unlink(ctx, name)
 }
