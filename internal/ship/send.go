@@ -41,8 +41,7 @@ func (x Experiment) Send(ctx context.Context, clock sysroot.Clock, patient bool)
 	})
 	result.Sent = sent
 	silent := time.Time{}
-	var answer *api.Error
-	if err != nil && !(errors.As(err, &answer) && answer.Refused()) {
+	if err != nil && !Refused(err) {
 		silent = began.UTC().Truncate(time.Second)
 	}
 	return result, errors.Join(err, x.remember(silent))
