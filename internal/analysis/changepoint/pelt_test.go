@@ -237,12 +237,23 @@ var benchmarks = []struct {
 	{"1000000 no change", 1000000, 0},
 }
 
+// jumpsOf makes series for a benchmark that takes turns with them, so that no processor learns the
+// branches of one.
+func jumpsOf(n, changes int) [][]float64 {
+	r := rand.New(rand.NewPCG(1, 1))
+	all := make([][]float64, max(1, 100000/n))
+	for i := range all {
+		all[i] = jumps(r, n, changes)
+	}
+	return all
+}
+
 func BenchmarkDetect(b *testing.B) {
 	for _, c := range benchmarks {
-		series := jumps(rand.New(rand.NewPCG(1, 1)), c.n, c.changes)
+		all := jumpsOf(c.n, c.changes)
 		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				found, err := Detect(series, Options{Penalty: LogN(15)})
+			for i := 0; b.Loop(); i++ {
+				found, err := Detect(all[i%len(all)], Options{Penalty: LogN(15)})
 				if err != nil || len(found.Segments) != c.changes+1 {
 					b.Fatal(found, err)
 				}
@@ -254,13 +265,13 @@ func BenchmarkDetect(b *testing.B) {
 // BenchmarkPlain is the recursion as R runs it, without R around it.
 func BenchmarkPlain(b *testing.B) {
 	for _, c := range benchmarks[:3] {
-		series := jumps(rand.New(rand.NewPCG(1, 1)), c.n, c.changes)
-		p, err := newProblem(series, Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		all := jumpsOf(c.n, c.changes)
 		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
+			for i := 0; b.Loop(); i++ {
+				p, err := newProblem(all[i%len(all)], Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
 				peltPlain(p.cost, p.n, p.minimum, 114)
 			}
 		})

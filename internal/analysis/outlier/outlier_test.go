@@ -155,16 +155,20 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// BenchmarkFind takes turns with many series, so that no processor learns the branches of one.
 func BenchmarkFind(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, n := range []int{2000, 100000} {
-		series := make([]float64, n)
-		for i := range series {
-			series[i] = 1 + 0.01*r.NormFloat64()
+	for _, c := range []struct{ n, window int }{{2000, 200}, {100000, 200}, {100000, 10000}} {
+		all := make([][]float64, max(1, 100000/c.n))
+		for k := range all {
+			all[k] = make([]float64, c.n)
+			for i := range all[k] {
+				all[k][i] = 1 + 0.01*r.NormFloat64()
+			}
 		}
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for b.Loop() {
-				if _, err := Find(series, 200); err != nil {
+		b.Run(fmt.Sprintf("%d by %d", c.n, c.window), func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				if _, err := Find(all[i%len(all)], c.window); err != nil {
 					b.Fatal(err)
 				}
 			}
