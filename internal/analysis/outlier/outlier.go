@@ -77,85 +77,42 @@ func (r Rule) Find(series []float64, window int) ([]int, error) {
 	return Find(series, window)
 }
 
-// Find returns the ascending indexes, from 0, of the outliers of a series, for windows of the given
-// number of iterations. The series is not changed. The time is O(n log n) for any window. The
+// Find returns the ascending indexes, from 0, of the outliers of a series, for windows of size
+// iterations. The series is not changed. The time hardly depends on the size: see window. The
 // errors wrap ErrWindow and ErrNotFinite.
-func Find(series []float64, window int) ([]int, error) {
-	if window < 2 {
-		return nil, fmt.Errorf("window %d: %w", window, ErrWindow)
+func Find(series []float64, size int) ([]int, error) {
+	if size < 2 {
+		return nil, fmt.Errorf("window %d: %w", size, ErrWindow)
 	}
 	if err := checkFinite(series); err != nil {
 		return nil, err
 	}
 	found := []int{}
-	n, half := len(series), window/2
-	if n == 0 {
-		return found, nil
-	}
-	set := newRankSet(series)
-	lo, hi := 0, 0 // the set holds [lo, hi)
-	var at positions
+	n, half := len(series), size/2
+	w := newWindow(series, size)
 	for i, v := range series {
-		for to := min(n, i+half); hi < to; hi++ {
-			set.add(hi)
-		}
-		for from := max(0, i-half); lo < from; lo++ {
-			set.remove(lo)
-		}
-		if lo == 0 && hi < window {
+		from, to := max(0, i-half), min(n, i+half)
+		if from == 0 && to < size {
 			continue
 		}
-		at.update(hi - lo)
-		low, high := at.limits(set)
-		if v > high || v < low {
+		w.slide(from, to)
+		median := w.median()
+		width := float64(band * (w.percentile(highest, highPercent) - w.percentile(lowest, lowPercent)))
+		if v > median+width || v < median-width {
 			found = append(found, i)
 		}
 	}
 	return found, nil
 }
 
-// positions are the positions of a window's percentiles; they depend only on its size.
-type positions struct {
-	size      int
-	low, high point
-}
-
-// point is the position of a percentile among sorted values.
-type point struct {
-	at       int
-	wlo, whi float64
-}
-
-func (p *positions) update(size int) {
-	if p.size == size {
-		return
-	}
-	p.size = size
-	p.low = newPoint(size, lowPercent)
-	p.high = newPoint(size, highPercent)
-}
-
-func newPoint(size int, pc float64) point {
-	lo, _, wlo, whi := quantile.Position(size, pc)
-	return point{lo, wlo, whi}
-}
-
-// limits returns the values beyond which an iteration of this window is an outlier.
-func (p *positions) limits(set *rankSet) (low, high float64) {
-	median, next := set.pair((p.size - 1) / 2)
-	if p.size%2 == 0 {
-		median = (median + next) / 2
-	}
-	width := float64(band * (p.high.in(set) - p.low.in(set)))
-	return median - width, median + width
-}
-
-func (p point) in(set *rankSet) float64 {
-	a, b := set.pair(p.at)
-	if p.whi == 0 {
+// percentile is quantile.Percentile of the values.
+func (w *window) percentile(cursor int, pc float64) float64 {
+	lo, hi, wlo, whi := quantile.Position(w.to-w.from, pc)
+	a, b := w.pair(cursor, lo)
+	if lo == hi {
 		return a
 	}
-	return float64(a*p.wlo) + float64(b*p.whi)
+	return float64(a*wlo) + float64(b*whi)
 }
 
 func checkFinite(series []float64) error {

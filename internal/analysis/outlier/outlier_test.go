@@ -29,34 +29,55 @@ func findBySorting(series []float64, window int) []int {
 	return found
 }
 
-func noisy(r *rand.Rand, n int) []float64 {
+// kinds are the kinds of series that Find is compared on: a value by its index.
+var kinds = []func(r *rand.Rand, i int) float64{
+	func(r *rand.Rand, _ int) float64 { return r.NormFloat64() },
+	func(r *rand.Rand, _ int) float64 { return math.Round(2 * r.NormFloat64()) }, // ties, 0 and -0
+	func(r *rand.Rand, _ int) float64 { return math.Round(20*r.NormFloat64()) * 1e-9 },
+	func(r *rand.Rand, _ int) float64 { return 0.1 + 0.001*math.Exp(3*r.NormFloat64()) },
+	func(r *rand.Rand, i int) float64 { return float64(i/30%3) + 0.1*r.Float64() },
+	func(r *rand.Rand, i int) float64 { return 1 + float64(i) + r.Float64() }, // ever larger
+	func(r *rand.Rand, i int) float64 { return -float64(i) },                  // ever smaller
+	func(r *rand.Rand, _ int) float64 { return 0.1 },
+	func(r *rand.Rand, _ int) float64 { return float64(r.IntN(2)) },
+	func(r *rand.Rand, i int) float64 { return float64(i % 7) },
+	func(r *rand.Rand, _ int) float64 { return math.Ldexp(r.NormFloat64(), r.IntN(2000)-1000) },
+	func(r *rand.Rand, _ int) float64 { return 5e-324 * float64(r.IntN(9)) },
+}
+
+func made(r *rand.Rand, kind func(*rand.Rand, int) float64, n int) []float64 {
 	x := make([]float64, n)
-	unit := math.Pow(10, float64(r.IntN(12)-6))
-	levels := r.IntN(3) // 0: continuous, else ties
 	for i := range x {
-		v := r.NormFloat64()
+		x[i] = kind(r, i)
 		if r.IntN(40) == 0 {
-			v *= 50
+			x[i] *= 50
 		}
-		if levels > 0 {
-			v = math.Round(v * float64(levels))
-		}
-		x[i] = v * unit
 	}
 	return x
 }
 
 func TestFindSortsEveryWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 120 {
-		series := noisy(r, r.IntN(500))
-		window := 2 + r.IntN(1+r.IntN(400))
-		got, err := Find(series, window)
-		if err != nil {
-			t.Fatal(err)
+	for k, kind := range kinds {
+		found := 0
+		compare := func(series []float64, window int) {
+			t.Helper()
+			got, err := Find(series, window)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := findBySorting(series, window); !slices.Equal(got, want) {
+				t.Fatalf("kind %d, %d values, window %d: %v, want %v", k, len(series), window, got, want)
+			}
+			found += len(got)
 		}
-		if want := findBySorting(series, window); !slices.Equal(got, want) {
-			t.Fatalf("%d values, window %d: %v, want %v", len(series), window, got, want)
+		for range 300 {
+			compare(made(r, kind, r.IntN(300)), 2+r.IntN(1+r.IntN(250)))
+		}
+		compare(made(r, kind, 3*shortestStretch), 50) // several stretches
+		compare(made(r, kind, 700), 400)
+		if found == 0 {
+			t.Errorf("kind %d: no series had an outlier", k)
 		}
 	}
 }

@@ -23,21 +23,21 @@ const (
 //
 // except the first ⌈window / log(1 + ⌈0.1/mean⌉)⌉ iterations, which may be warmup. The result and
 // the errors are those of Find.
-func FindUnion(series []float64, window int) ([]int, error) {
-	if window < 2 {
-		return nil, fmt.Errorf("window %d: %w", window, ErrWindow)
+func FindUnion(series []float64, size int) ([]int, error) {
+	if size < 2 {
+		return nil, fmt.Errorf("window %d: %w", size, ErrWindow)
 	}
 	if err := checkFinite(series); err != nil {
 		return nil, err
 	}
 	found := []int{}
-	skip := unionSkip(series, window)
-	if skip < 0 || skip+window > len(series) {
+	skip := unionSkip(series, size)
+	if skip < 0 || skip+size > len(series) {
 		return found, nil
 	}
 	judged := series[skip:]
-	low, high := windowLimits(judged, window)
-	lows, highs := slidingMax(low, window), slidingMin(high, window)
+	low, high := windowLimits(judged, size)
+	lows, highs := slidingMax(low, size), slidingMin(high, size)
 	for i, v := range judged {
 		if v > highs[i] || v < lows[i] {
 			found = append(found, skip+i)
@@ -48,13 +48,13 @@ func FindUnion(series []float64, window int) ([]int, error) {
 
 // unionSkip is the number of first iterations that are never outliers, or -1 when the mean is not
 // positive and the number of calls is undefined.
-func unionSkip(series []float64, window int) int {
+func unionSkip(series []float64, size int) int {
 	sum := 0.0
 	for _, v := range series {
 		sum += v
 	}
 	calls := math.Ceil(unionTime / (sum / float64(len(series))))
-	skip := math.Ceil(float64(window) / math.Log1p(calls))
+	skip := math.Ceil(float64(size) / math.Log1p(calls))
 	if !(calls > 0) || skip > float64(len(series)) {
 		return -1
 	}
@@ -62,41 +62,32 @@ func unionSkip(series []float64, window int) int {
 }
 
 // windowLimits returns the limits of every full window, by its first index.
-func windowLimits(series []float64, window int) (low, high []float64) {
-	set := newRankSet(series)
-	for i := range window {
-		set.add(i)
-	}
-	for i := 0; ; i++ {
-		median, next := set.pair((window - 1) / 2)
-		if window%2 == 0 {
-			median = (median + next) / 2
-		}
-		width := float64(band * (set.quantile(window, unionHigh) - set.quantile(window, unionLow)))
+func windowLimits(series []float64, size int) (low, high []float64) {
+	w := newWindow(series, size)
+	for i := range len(series) - size + 1 {
+		w.slide(i, i+size)
+		median := w.median()
+		width := float64(band * (w.quantile(highest, unionHigh) - w.quantile(lowest, unionLow)))
 		low, high = append(low, median-width), append(high, median+width)
-		if i+window == len(series) {
-			return low, high
-		}
-		set.remove(i)
-		set.add(i + window)
 	}
+	return low, high
 }
 
-// quantile returns numpy.quantile(q) of the size members of the set.
-func (s *rankSet) quantile(size int, q float64) float64 {
-	at := float64(float64(size-1) * q)
+// quantile returns numpy.quantile(q) of the values, for q below 1.
+func (w *window) quantile(cursor int, q float64) float64 {
+	at := float64(float64(w.to-w.from-1) * q)
 	floor := math.Floor(at)
-	a, b := s.pair(int(floor))
+	a, b := w.pair(cursor, int(floor))
 	if t := at - floor; t < 0.5 {
 		return a + float64((b-a)*t)
 	}
 	return b - float64((b-a)*(1-(at-floor)))
 }
 
-// slidingMin returns, for each of the len(values)+window-1 iterations, the minimum value of the
-// windows that contain it (those that begin at most window-1 before it).
-func slidingMin(values []float64, window int) []float64 {
-	out := make([]float64, len(values)+window-1)
+// slidingMin returns, for each of the len(values)+size-1 iterations, the minimum value of the
+// windows that contain it (those that begin at most size-1 before it).
+func slidingMin(values []float64, size int) []float64 {
+	out := make([]float64, len(values)+size-1)
 	var queue []int // indexes of ascending values
 	for i := range out {
 		if i < len(values) {
@@ -105,7 +96,7 @@ func slidingMin(values []float64, window int) []float64 {
 			}
 			queue = append(queue, i)
 		}
-		if queue[0] <= i-window {
+		if queue[0] <= i-size {
 			queue = queue[1:]
 		}
 		out[i] = values[queue[0]]
@@ -113,12 +104,12 @@ func slidingMin(values []float64, window int) []float64 {
 	return out
 }
 
-func slidingMax(values []float64, window int) []float64 {
+func slidingMax(values []float64, size int) []float64 {
 	negated := make([]float64, len(values))
 	for i, v := range values {
 		negated[i] = -v
 	}
-	out := slidingMin(negated, window)
+	out := slidingMin(negated, size)
 	for i := range out {
 		out[i] = -out[i]
 	}
