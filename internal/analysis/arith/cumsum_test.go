@@ -4,29 +4,75 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
-// TestCumSumIsALongDoubleSum adds with 64 bits of precision and rounds each prefix, which is what
-// R's cumsum does on x87.
-func TestCumSumIsALongDoubleSum(t *testing.T) {
+// plain computes prefix sums, prefix sums of squares, mean and variance as R does on x87, with 64
+// bits of precision.
+func plain(x []float64) (sums, squares []float64, mean, variance float64) {
+	float := func() *big.Float { return new(big.Float).SetPrec(64) }
+	double := func(f *big.Float) float64 { v, _ := f.Float64(); return v }
+	over := func(f *big.Float, n int) *big.Float { return float().Quo(f, float().SetInt64(int64(n))) }
+	sum, square := float(), float()
+	sums, squares = []float64{0}, []float64{0}
+	for _, v := range x {
+		sums = append(sums, double(sum.Add(sum, float().SetFloat64(v))))
+		squares = append(squares, double(square.Add(square, float().SetFloat64(v*v))))
+	}
+	first, rest := over(sum, len(x)), float()
+	for _, v := range x {
+		rest.Add(rest, float().Sub(float().SetFloat64(v), first))
+	}
+	mean = double(float().Add(first, over(rest, len(x))))
+	square = float()
+	for _, v := range x {
+		d := float().Sub(float().SetFloat64(v), float().SetFloat64(mean))
+		square.Add(square, float().Mul(d, d))
+	}
+	if len(x) > 1 {
+		variance = double(over(square, len(x)-1))
+	}
+	return sums, squares, mean, variance
+}
+
+// series are the kinds of series that are compared: a value by its index.
+var series = []func(r *rand.Rand, i int) float64{
+	func(r *rand.Rand, _ int) float64 { return 0.1 * (1 + 0.01*r.NormFloat64()) },
+	func(r *rand.Rand, _ int) float64 { return 1 + 0.2*r.NormFloat64() },
+	func(r *rand.Rand, _ int) float64 { return 0.5 + 1e-9*r.NormFloat64() }, // about a power of two
+	func(r *rand.Rand, _ int) float64 { return 3 + 1e-15*float64(r.IntN(9)) },
+	func(r *rand.Rand, _ int) float64 { return math.Round(1e8*(1+0.02*r.NormFloat64())) / 1e9 },
+	func(r *rand.Rand, i int) float64 { return -0.3*float64(1+i/50) + 0.01*r.NormFloat64() },
+	func(r *rand.Rand, _ int) float64 { return 0.1 + r.Float64()*math.Ldexp(1, r.IntN(40)-30) },
+	func(r *rand.Rand, _ int) float64 { return math.Ldexp(1+r.Float64()/4, 500) },
+	func(r *rand.Rand, _ int) float64 { return math.Ldexp(1+r.Float64()/4, -1010) },
+	func(r *rand.Rand, _ int) float64 { return r.NormFloat64() },
+	func(r *rand.Rand, _ int) float64 { return math.Round(r.NormFloat64()) },
+	func(r *rand.Rand, _ int) float64 { return 5e-324 * float64(r.IntN(5)) },
+	func(r *rand.Rand, _ int) float64 { return 0.1 },
+	func(r *rand.Rand, i int) float64 { return []float64{1e16, 1, -1e16, 0.7}[i%4] },
+	func(r *rand.Rand, _ int) float64 { return number(r) / 0x1p600 },
+}
+
+func TestSumsAreLongDoubleSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for range 100 {
-		x := make([]float64, 200)
-		for i := range x {
-			x[i] = 0.1 + r.Float64()*math.Ldexp(1, r.IntN(40)-30)
-		}
-		sums, squares := CumSum(x), CumSumSquares(x)
-		sum := new(big.Float).SetPrec(64)
-		square := new(big.Float).SetPrec(64)
-		for i, v := range x {
-			sum.Add(sum, new(big.Float).SetFloat64(v))
-			square.Add(square, new(big.Float).SetFloat64(v*v))
-			wantSum, _ := sum.Float64()
-			wantSquare, _ := square.Float64()
-			if sums[i+1] != wantSum || squares[i+1] != wantSquare {
-				t.Fatalf("prefix %d: %v and %v, want %v and %v", i+1, sums[i+1], squares[i+1], wantSum,
-					wantSquare)
+	for k, kind := range series {
+		for round := range 200 {
+			x := make([]float64, 1+r.IntN(1+10*round/9))
+			for i := range x {
+				x[i] = kind(r, i)
+			}
+			sums, squares, wantMean, wantVariance := plain(x)
+			if got := CumSum(x); !slices.Equal(got, sums) {
+				t.Fatalf("kind %d, %d values: sums %v, want %v", k, len(x), got, sums)
+			}
+			if got := CumSumSquares(x); !slices.Equal(got, squares) {
+				t.Fatalf("kind %d, %d values: sums of squares %v, want %v", k, len(x), got, squares)
+			}
+			if mean, variance := Moments(x); mean != wantMean || variance != wantVariance {
+				t.Fatalf("kind %d, %d values: mean %v, variance %v, want %v and %v", k, len(x), mean,
+					variance, wantMean, wantVariance)
 			}
 		}
 	}

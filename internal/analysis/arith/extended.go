@@ -39,24 +39,26 @@ func FromFloat64(x float64) Extended {
 	return Extended{mant: frac << shift, exp: exp - exponentBias - fractionBits - shift, neg: b>>63 != 0}
 }
 
+// fromInt returns n * 2^exp.
+func fromInt(n int64, exp int) Extended {
+	if n == 0 {
+		return Extended{}
+	}
+	mant := uint64(max(n, -n))
+	shift := bits.LeadingZeros64(mant)
+	return Extended{mant: mant << shift, exp: exp - shift, neg: n < 0}
+}
+
 // Float64 rounds to the nearest double. Magnitudes too large for a double give an infinity,
 // magnitudes too small a subnormal or zero.
 func (a Extended) Float64() float64 {
-	if a.mant == 0 {
-		return 0
-	}
-	exp := a.exp + 63 + exponentBias // biased exponent of the double
-	if exp < 1 {
-		return a.subnormal()
-	}
 	const dropped = 63 - fractionBits
 	m := a.mant >> dropped
-	if roundUp(m, a.mant<<(64-dropped)) {
-		m++ // a carry out of the fraction raises the exponent as required
-	}
-	b := uint64(exp-1)<<fractionBits + m
-	if b >= exponentMask<<fractionBits {
-		b = exponentMask << fractionBits
+	m += up(m, a.mant<<(64-dropped)) // a carry out of the fraction raises the exponent as required
+	exp := a.exp + 63 + exponentBias // biased exponent of the double
+	b := min(uint64(exp-1)<<fractionBits+m, exponentMask<<fractionBits)
+	if a.mant == 0 || exp < 1 {
+		b = a.subnormal()
 	}
 	if a.neg {
 		b |= topBit
@@ -64,18 +66,13 @@ func (a Extended) Float64() float64 {
 	return math.Float64frombits(b)
 }
 
-// subnormal implements Float64 below the smallest normal double, where the spacing is constant.
-func (a Extended) subnormal() float64 {
+// subnormal returns the bits of a below the smallest normal double, where the spacing is constant,
+// without the sign.
+func (a Extended) subnormal() uint64 {
 	const unit = 1 - exponentBias - fractionBits // exponent of the last bit
 	shift := unit - a.exp
 	hi, lo := shiftRight(a.mant, uint(shift))
-	if roundUp(hi, lo) {
-		hi++
-	}
-	if a.neg {
-		hi |= topBit
-	}
-	return math.Float64frombits(hi)
+	return hi + up(hi, lo)
 }
 
 // Neg returns -a.
@@ -140,13 +137,9 @@ func (a Extended) Mul(b Extended) Extended {
 		return Extended{}
 	}
 	hi, lo := bits.Mul64(a.mant, b.mant)
-	r := Extended{exp: a.exp + b.exp + 64, neg: a.neg != b.neg}
-	if hi&topBit == 0 {
-		hi = hi<<1 | lo>>63
-		lo <<= 1
-		r.exp--
-	}
-	return r.rounded(hi, lo)
+	shift := hi>>63 ^ 1 // half of the products need it: no branch
+	hi = hi<<shift | lo>>63&shift
+	return Extended{exp: a.exp + b.exp + 64 - int(shift), neg: a.neg != b.neg}.rounded(hi, lo<<shift)
 }
 
 // DivInt returns a / n for n > 0, rounded once.
@@ -173,24 +166,19 @@ func (a Extended) DivInt(n int) Extended {
 // rounded returns a with the significand mant. rest holds the bits after mant; its lowest bit is
 // sticky: it is set if any bit further down is.
 func (a Extended) rounded(mant, rest uint64) Extended {
-	a.mant = mant
-	if roundUp(mant, rest) {
-		a.mant++
-		if a.mant == 0 {
-			a.mant = topBit
-			a.exp++
-		}
+	a.mant = mant + up(mant, rest)
+	if a.mant == 0 {
+		a.mant = topBit
+		a.exp++
 	}
 	return a
 }
 
-// roundUp reports whether kept, followed by the fraction rest/2^64, rounds up to the next integer,
-// ties to even.
-func roundUp(kept, rest uint64) bool {
-	if rest != topBit {
-		return rest >= topBit
-	}
-	return kept&1 != 0
+// up is 1 if kept, followed by the fraction rest/2^64, rounds up to the next integer, ties to even,
+// else 0. It has no branch.
+func up(kept, rest uint64) uint64 {
+	below := rest << 1
+	return rest >> 63 & (kept | (below|-below)>>63)
 }
 
 // shiftRight moves mant right by n into lo. Bits shifted out of lo set its lowest bit.

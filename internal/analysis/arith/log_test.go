@@ -118,16 +118,5 @@ func BenchmarkLogRough(b *testing.B) {
 	sink = s
 }
 
-func BenchmarkCumSum2000(b *testing.B) {
-	x := make([]float64, 2000)
-	r := rand.New(rand.NewPCG(1, 1))
-	for i := range x {
-		x[i] = 1 + r.Float64()
-	}
-	for b.Loop() {
-		sink = CumSum(x)[2000]
-	}
-}
-
 // sink keeps the compiler from removing what is timed.
 var sink float64
