@@ -22,6 +22,7 @@ type pairPage struct {
 	Previous   string // file names of the neighbors; "": none
 	Next       string
 	Others     []otherKey // that may be drawn beside this one
+	More       int        // other keys that are not among Others
 
 	Stopped *dataset.Stopped // nil: no execution was skipped as not needed
 	Why     *whyView         // nil: there is no evidence
@@ -36,21 +37,35 @@ type otherKey struct {
 	Name, Key string // of its files; of the key
 }
 
-// others returns all keys but one that were measured.
-func (s *site) others(not int) []otherKey {
-	var list []otherKey
-	for i := range s.in.Document.Pairs {
-		if p := &s.in.Document.Pairs[i]; i != not && len(p.Executions) > 0 {
+// mostOthers bounds the keys that a page offers to draw beside its own: all pages together would
+// otherwise grow with the square of the keys.
+const mostOthers = 200
+
+// others returns the other keys that were measured, those of the same benchmark first, and the
+// number of those that are not in the list.
+func (s *site) others(not int) (list []otherKey, more int) {
+	pairs := s.in.Document.Pairs
+	for _, same := range []bool{true, false} {
+		for i := range pairs {
+			p := &pairs[i]
+			if i == not || len(p.Executions) == 0 || (p.Benchmark == pairs[not].Benchmark) != same {
+				continue
+			}
+			if len(list) == mostOthers {
+				more++
+				continue
+			}
 			list = append(list, otherKey{i, pageName(i), p.Key})
 		}
 	}
-	return list
+	return list, more
 }
 
 func (s *site) pair(i int) error {
 	doc := s.in.Document
 	p := pairPage{Input: s.in, Index: i, Name: pageName(i), Pair: &doc.Pairs[i],
-		Row: rowOf(&doc.Pairs[i]), Why: s.in.why(i), Others: s.others(i)}
+		Row: rowOf(&doc.Pairs[i]), Why: s.in.why(i)}
+	p.Others, p.More = s.others(i)
 	for k := range s.in.Data.Stopped {
 		if stopped := &s.in.Data.Stopped[k]; slices.Contains(stopped.Keys, p.Pair.Key) {
 			p.Stopped = stopped

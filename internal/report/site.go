@@ -83,6 +83,9 @@ func Site(out Directory, in Input) (Size, error) {
 // comparisonFile is the name of the page of a comparison of two arms.
 func comparisonFile(r *compare.Result) string { return "compare-" + r.After.Arm + ".html" }
 
+// mostPages is the maximum number of keys of a report; an experiment of krund has no more, either.
+const mostPages = 10_000
+
 type site struct {
 	in    Input
 	out   Directory
@@ -92,6 +95,10 @@ type site struct {
 
 func (s *site) check() error {
 	doc, data := s.in.Document, s.in.Data
+	if n := len(doc.Pairs); n > mostPages {
+		return fmt.Errorf("%s has %d keys, and a report has pages for at most %d; choose keys with --key",
+			doc.Source.Name, n, mostPages)
+	}
 	if len(doc.Pairs) != len(data.Pairs) {
 		return ErrMismatch
 	}

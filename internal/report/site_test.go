@@ -159,6 +159,43 @@ func TestSmallAndLargeSites(t *testing.T) {
 	}
 }
 
+// TestSitesOfManyKeys: the size of a report grows like the number of keys, each page offers keys of
+// the same benchmark first, and more keys than a report has pages for are refused.
+func TestSitesOfManyKeys(t *testing.T) {
+	many := func(benchmarks int) *dataset.Dataset {
+		d := &dataset.Dataset{}
+		for _, vm := range []string{"A", "B"} {
+			for i := range benchmarks {
+				d.Pairs = append(d.Pairs, dataset.Pair{Key: key.Key{Benchmark: fmt.Sprint("b", i), VM: vm,
+					Variant: "x"}, Executions: []dataset.Execution{execution([]float64{1})}})
+			}
+		}
+		return d
+	}
+	size := func(d *dataset.Dataset) int64 {
+		size, err := Site(pages{}, Input{Document: analysed(t, d), Data: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return size.Bytes
+	}
+	const few = 150
+	if a, b := size(many(few)), size(many(4*few)); b > 4*a+a/10 {
+		t.Errorf("%d keys have %d bytes, %d have %d", 2*few, a, 8*few, b)
+	}
+	d := many(few)
+	s := site{in: Input{Document: analysed(t, d), Data: d}}
+	if list, more := s.others(3); list[0].Index != few+3 || list[1].Index != 0 || list[4].Index != 4 ||
+		len(list) != mostOthers || more != 2*few-1-mostOthers {
+		t.Errorf("%d others, %d more: %+v", len(list), more, list[:5])
+	}
+	d.Pairs = make([]dataset.Pair, mostPages+1)
+	if _, err := Site(pages{}, Input{Document: &warmup.Document{Pairs: make([]warmup.Pair, mostPages+1)},
+		Data: d}); err == nil || !strings.Contains(err.Error(), "10001 keys") {
+		t.Error(err)
+	}
+}
+
 func TestSiteRefusesOtherData(t *testing.T) {
 	d := sample()
 	doc := analysed(t, d)

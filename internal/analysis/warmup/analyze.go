@@ -1,6 +1,8 @@
 package warmup
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -34,11 +36,23 @@ type Progress struct {
 	Pair           string
 }
 
-// Analyze analyzes every pair of a dataset. The dataset is not changed. The errors wrap
-// ErrParameters; problems of single executions are reported in the document.
+// mostPairs bounds the memory of an analysis, which is about 10 kB for each pair beside its data.
+const mostPairs = 50_000
+
+// Analyze analyzes every pair of a dataset, of which there are at most 50,000. The dataset is not
+// changed. Other errors wrap ErrParameters; problems of single executions are reported in the
+// document.
 func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
 	if err := p.check(); err != nil {
 		return nil, err
+	}
+	if len(d.Pairs) > mostPairs {
+		return nil, fmt.Errorf("it has %d keys, more than the %d of an analysis; choose some with --key",
+			len(d.Pairs), mostPairs)
+	}
+	parameters, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("hash the parameters: %w", err)
 	}
 	doc := &Document{
 		Format: Format, Version: Version,
@@ -54,11 +68,8 @@ func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
 	report := newReporter(o.Progress, progress)
 	previous := o.Previous.byHash()
 	for i := range d.Pairs {
-		pair, err := analyzePair(&d.Pairs[i], p, o, previous, report)
-		if err != nil {
-			return nil, err
-		}
-		doc.Pairs = append(doc.Pairs, pair)
+		hash := inputHash(&d.Pairs[i], p.Column, parameters)
+		doc.Pairs = append(doc.Pairs, analyzePair(&d.Pairs[i], p, o, previous[hash], hash, report))
 	}
 	doc.Totals = total(doc.Pairs)
 	doc.Warnings = slices.Concat(documentWarnings(doc, d.Problems), controlWarnings(doc, d.NegativeControls),
@@ -66,19 +77,15 @@ func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
 	return doc, nil
 }
 
-// analyzePair analyzes one pair, or reuses its result.
-func analyzePair(pair *dataset.Pair, p Parameters, o Options, previous map[string]*Pair,
-	report *reporter) (Pair, error) {
-	hash, err := inputHash(pair, p)
-	if err != nil {
-		return Pair{}, err
-	}
+// analyzePair analyzes one pair, or reuses its old result; nil: there is none with its hash.
+func analyzePair(pair *dataset.Pair, p Parameters, o Options, old *Pair, hash string,
+	report *reporter) Pair {
 	report.pair(pair.Key.String())
-	if old := previous[hash]; old != nil {
+	if old != nil {
 		why := old.holds(pair, p)
 		if why == nil {
 			report.reused(len(pair.Executions))
-			return *old, nil
+			return *old
 		}
 		if o.Damaged != nil {
 			o.Damaged(pair.Key.String(), why)
@@ -90,7 +97,7 @@ func analyzePair(pair *dataset.Pair, p Parameters, o Options, previous map[strin
 		w.analyze(i, p)
 		report.done()
 	})
-	return w.finish(p, o), nil
+	return w.finish(p, o)
 }
 
 // byHash returns the pairs of a document of this version by their input hash, which covers the key.

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
 	"hash"
 	"math"
 
@@ -16,12 +14,9 @@ import (
 // earlier results are not reused.
 const revision = 2
 
-// inputHash covers everything that a pair's result depends on.
-func inputHash(pair *dataset.Pair, p Parameters) (string, error) {
-	parameters, err := json.Marshal(p)
-	if err != nil {
-		return "", fmt.Errorf("hash the parameters: %w", err)
-	}
+// inputHash covers everything that a pair's result depends on: the parameters as JSON, and the pair
+// with the columns that an analysis of one column reads.
+func inputHash(pair *dataset.Pair, column string, parameters []byte) string {
 	h := hasher{Hash: sha256.New()}
 	h.number(revision)
 	h.text(string(parameters))
@@ -37,14 +32,14 @@ func inputHash(pair *dataset.Pair, p Parameters) (string, error) {
 		h.number(len(e.Columns))
 		for k := range e.Columns {
 			c := &e.Columns[k]
-			if c.Name != p.Column && c.Name != dataset.Wall && c.Name != dataset.CoreCycles {
+			if c.Name != column && c.Name != dataset.Wall && c.Name != dataset.CoreCycles {
 				h.number(c.Len())
 				continue
 			}
 			h.column(c)
 		}
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // hasher writes values with an unambiguous encoding of lists.

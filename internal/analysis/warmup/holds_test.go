@@ -129,3 +129,12 @@ func TestDamagedResultsAreReplaced(t *testing.T) {
 		}
 	}
 }
+
+// TestTooManyPairs: a file may have more keys than there is memory for their results.
+func TestTooManyPairs(t *testing.T) {
+	d := &dataset.Dataset{Pairs: make([]dataset.Pair, mostPairs+1)}
+	if _, err := Analyze(d, quick(classify.Paper), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "50001 keys") {
+		t.Error(err)
+	}
+}
