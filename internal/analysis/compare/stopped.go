@@ -13,9 +13,10 @@ import (
 // which holds whatever the number.
 func (r *Result) stopped(before, after Side) {
 	n := 0
+	early := stoppedKeys(before, after)
 	for i := range r.Changes {
 		c := &r.Changes[i]
-		if s := stoppedAs(c.Key, before, after); s != nil {
+		if s := early[c.Key]; s != nil {
 			n++
 			c.Warnings = append(c.Warnings, warmup.Warning{Code: "stopped_early", Text: fmt.Sprintf(
 				"it was finished by [stop] after %d executions: %s", s.Executions, s.Reason)})
@@ -32,21 +33,22 @@ func (r *Result) stopped(before, after Side) {
 			"finished holds at any number of executions", n, len(r.Changes), alpha, alpha)})
 }
 
-// stoppedAs returns how a side's key was finished early; nil if it was not.
-func stoppedAs(name string, sides ...Side) *dataset.Stopped {
-	for _, s := range sides {
-		for i := range s.Data.Pairs {
-			if k, ok := s.name(i); !ok || k.String() != name {
-				continue
+// stoppedKeys returns how keys of the sides were finished early, by their names in a comparison; of
+// a key of both sides, how the first one was.
+func stoppedKeys(sides ...Side) map[string]*dataset.Stopped {
+	names := map[string]*dataset.Stopped{}
+	for _, s := range slices.Backward(sides) {
+		keys := map[string]*dataset.Stopped{}
+		for at := range slices.Backward(s.Data.Stopped) {
+			for _, k := range s.Data.Stopped[at].Keys {
+				keys[k] = &s.Data.Stopped[at]
 			}
-			full := s.Data.Pairs[i].Key.String()
-			at := slices.IndexFunc(s.Data.Stopped, func(x dataset.Stopped) bool {
-				return slices.Contains(x.Keys, full)
-			})
-			if at >= 0 {
-				return &s.Data.Stopped[at]
+		}
+		for i := range s.Data.Pairs {
+			if k, ok := s.name(i); ok && keys[s.Data.Pairs[i].Key.String()] != nil {
+				names[k.String()] = keys[s.Data.Pairs[i].Key.String()]
 			}
 		}
 	}
-	return nil
+	return names
 }
