@@ -6,7 +6,47 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"krund/internal/display"
 )
+
+// cut bounds what a machine says for people. It does not refuse that: a machine with many problems
+// must be able to ship.
+func (s *Ship) cut() {
+	text(&s.Status.Krund, &s.Status.Host, &s.Status.Clock)
+	few(&s.Status.Warnings, MaxWarnings)
+	if s.Experiment == nil {
+		return
+	}
+	p := &s.Experiment.Progress
+	text(&p.Reason, &p.Running)
+	few(&p.Unfit, MaxUnfit)
+	p.Flags = p.Flags[:min(len(p.Flags), MaxFlags)]
+	p.Failures = slices.Clone(p.Failures[:min(len(p.Failures), MaxFailures)])
+	for i := range p.Failures {
+		text(&p.Failures[i].Key, &p.Failures[i].Outcome, &p.Failures[i].Reason)
+	}
+}
+
+// text cuts texts.
+func text(all ...*string) {
+	for _, s := range all {
+		*s = display.Clip(*s, MaxText)
+	}
+}
+
+// few cuts a list and its texts. The last one of a list that was cut counts the others.
+func few(list *[]string, most int) {
+	n := len(*list)
+	kept := slices.Clone((*list)[:min(n, most)])
+	for i := range kept {
+		text(&kept[i])
+	}
+	if n > most {
+		kept[most-1] = fmt.Sprintf("and %d more", n-most+1)
+	}
+	*list = kept
+}
 
 // Check returns what is wrong with a message; it looks at its form only.
 func (s Ship) Check() error {

@@ -17,7 +17,8 @@ const (
 	PathBlob = "/api/v1/blobs/"  // and the hash
 )
 
-// Limits of one request. The hub refuses what exceeds them.
+// Limits of one request. The hub refuses what exceeds them, and cuts what is for people: texts,
+// flags, and lists of warnings, controls and failures.
 const (
 	MaxJSON    = 1 << 20   // bytes of a message without contents, or of its first line
 	MaxEntries = 1000      // of a Ship
@@ -29,6 +30,9 @@ const (
 	MaxFacts    = 16 << 10 // bytes of the names and values of a machine's facts
 	MaxFlags    = 100000
 	MaxFailures = 20
+	MaxWarnings = 20
+	MaxUnfit    = 20
+	MaxText     = 1000 // bytes of a warning, a reason, a key or a name of a control
 )
 
 // Ship is what a machine reports and sends. Without an experiment it only reports, and asks what is
@@ -49,7 +53,7 @@ type Status struct {
 	Busy   bool   `json:"busy,omitempty"`  // an experiment is enabled: the machine cannot begin another
 
 	Facts    map[string]string `json:"facts,omitempty"`    // of the machine, by name; at most MaxFacts bytes
-	Warnings []string          `json:"warnings,omitempty"` // controls not as wanted, other problems
+	Warnings []string          `json:"warnings,omitempty"` // at most MaxWarnings
 }
 
 // Experiment names an experiment of a machine and reports how far it is.
@@ -80,7 +84,20 @@ type Progress struct {
 	Failures []Failure `json:"failures,omitempty"` // the first ones, at most MaxFailures
 	// Of the last record: how many controls were checked, and which were not as wanted.
 	Controls int      `json:"controls,omitempty"`
-	Unfit    []string `json:"unfit,omitempty"`
+	Unfit    []string `json:"unfit,omitempty"` // at most MaxUnfit names
+}
+
+// Details are the parts of Progress that are long.
+type Details struct {
+	Flags    string    `json:"flags,omitempty"`
+	Failures []Failure `json:"failures,omitempty"`
+}
+
+// Details returns p without its details, and these.
+func (p Progress) Details() (Progress, Details) {
+	d := Details{p.Flags, p.Failures}
+	p.Flags, p.Failures = "", nil
+	return p, d
 }
 
 // Failure is a slot that failed, with its last attempt.
@@ -201,17 +218,27 @@ func copyEntry(w io.Writer, e Entry, open func(Entry) (io.ReadCloser, error)) er
 	return err
 }
 
-// ReadShip reads the first line of a shipment, which is hostile until it is checked: each entry has
-// a valid hash, size and name. The contents follow in the reader.
+// ReadShip reads the first line of a shipment. The contents follow in the reader.
 func ReadShip(r *bufio.Reader) (Ship, error) {
-	var s Ship
-	line, err := readLine(r, MaxJSON)
+	line, err := ReadHead(r)
 	if err != nil {
-		return s, err
+		return Ship{}, err
 	}
+	return ParseShip(line)
+}
+
+// ReadHead reads the first line of a shipment: at most MaxJSON bytes.
+func ReadHead(r *bufio.Reader) ([]byte, error) { return readLine(r, MaxJSON) }
+
+// ParseShip parses the first line of a shipment, which is hostile until it is checked: each entry
+// has a valid hash, size and name, and every list and text is bounded. While it is parsed, it may
+// take fifty times its size.
+func ParseShip(line []byte) (Ship, error) {
+	var s Ship
 	if err := json.NewDecoder(bytes.NewReader(line)).Decode(&s); err != nil {
 		return s, fmt.Errorf("the first line is no message: %w", err)
 	}
+	s.cut()
 	return s, s.Check()
 }
 

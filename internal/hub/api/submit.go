@@ -77,9 +77,9 @@ type State struct {
 // ShareState is a machine's part of an experiment.
 type ShareState struct {
 	Machine  string   `json:"machine"`
-	Index    int      `json:"index"` // of the part, from 0
-	State    string   `json:"state"` // running, done, stopped or failed
-	Progress Progress `json:"progress"`
+	Index    int      `json:"index"`    // of the part, from 0
+	State    string   `json:"state"`    // running, done, stopped or failed
+	Progress Progress `json:"progress"` // without its details
 }
 
 // Ended reports whether nothing of the experiment remains to be run.

@@ -200,20 +200,33 @@ type querier interface {
 // list returns what scan makes of each row.
 func list[T any](ctx context.Context, from querier, scan func(row) (T, error), query string,
 	args ...any) ([]T, error) {
-	rows, err := from.QueryContext(ctx, query, args...)
+	var all []T
+	err := each(ctx, from, func(r row) error {
+		one, err := scan(r)
+		if err == nil {
+			all = append(all, one)
+		}
+		return err
+	}, query, args...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // Err has the error
-	var all []T
-	for rows.Next() {
-		one, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one)
+	return all, nil
+}
+
+// each calls do for each row, which must not use the database: it may have no other connection.
+func each(ctx context.Context, from querier, do func(row) error, query string, args ...any) error {
+	rows, err := from.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
 	}
-	return all, rows.Err()
+	defer rows.Close() //nolint:errcheck // Err has the error
+	for rows.Next() {
+		if err := do(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // row is *sql.Row or *sql.Rows.

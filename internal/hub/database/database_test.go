@@ -97,7 +97,7 @@ func TestRecords(t *testing.T) {
 			}
 			return db.PutFile(t.Context(), tx, f, packed(t, "\x00\xffnew"))
 		})
-		if text, err := db.FileContent(t.Context(), "e", machine, "log"); string(text) != "\x00\xffnew" {
+		if text, err := db.FileContent(t.Context(), "e", machine, "log", 10); string(text) != "\x00\xffnew" {
 			t.Errorf("%q, %v", text, err)
 		}
 		if counts, err := db.Counts(t.Context()); err != nil || len(counts) != 2 {

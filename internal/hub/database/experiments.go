@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -77,13 +78,40 @@ func (db *DB) AddExperiment(ctx context.Context, tx *sql.Tx, x Experiment) error
 	return nil
 }
 
+// ErrMany is in the errors for a machine or a user with too many experiments that have not ended.
+var ErrMany = errors.New("too many experiments have not ended; end or stop some first")
+
+// RoomForOwn returns an error if a machine has begun so many experiments without the hub that have
+// not ended that no other one is stored.
+func (db *DB) RoomForOwn(ctx context.Context, tx *sql.Tx, machine string) error {
+	return room(ctx, tx, "machine "+machine, `SELECT COUNT(*) FROM shares s JOIN experiments x
+		ON x.id = s.experiment WHERE s.machine = $1 AND s.state = 'running' AND x.bundle = ''`, machine)
+}
+
+// RoomInQueue returns an error if so many experiments of a user wait that no other one is added.
+func (db *DB) RoomInQueue(ctx context.Context, tx *sql.Tx, owner string) error {
+	return room(ctx, tx, "user "+owner,
+		`SELECT COUNT(*) FROM experiments WHERE state = 'queued' AND owner = $1`, owner)
+}
+
+// room returns ErrMany if a query counts too many. Each of them is looked at again and again.
+func room(ctx context.Context, tx *sql.Tx, whose, query, arg string) error {
+	const most = 1000
+	var n int
+	err := tx.QueryRowContext(ctx, query, arg).Scan(&n)
+	if err == nil && n >= most {
+		err = fmt.Errorf("%s: %d: %w", whose, n, ErrMany)
+	}
+	return err
+}
+
 // Share is a machine's part of an experiment.
 type Share struct {
 	Experiment, Machine string // ids
 	Index, Count        int64
 	State               string
 	Lease               time.Time // until when the machine has it; zero: for ever
-	Status              string    // JSON of api.Progress: untrusted
+	Status              string    // JSON of api.Progress, without its details: untrusted
 	Request             string    // hold, resume or stop
 	Missed              int64     // deadlines that have passed since the machine reported last
 	Created, Updated    time.Time
@@ -141,4 +169,11 @@ func (db *DB) PutShare(ctx context.Context, tx *sql.Tx, s Share) error {
 		return fmt.Errorf("store the share of experiment %s: %w", s.Experiment, err)
 	}
 	return nil
+}
+
+// PutDetails replaces the details of a share that is stored: JSON of api.Details.
+func (db *DB) PutDetails(ctx context.Context, tx *sql.Tx, s Share, details string) error {
+	result, err := tx.ExecContext(ctx, `UPDATE shares SET details = $3 WHERE experiment = $1 AND machine = $2`,
+		s.Experiment, s.Machine, details)
+	return affected(result, err, "share of experiment "+s.Experiment)
 }

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -39,17 +40,24 @@ func (db *DB) PutFile(ctx context.Context, tx *sql.Tx, f File, packed []byte) er
 
 // Files returns the files of a machine's directory by name.
 func (db *DB) Files(ctx context.Context, experiment, machine string) ([]File, error) {
-	return list(ctx, db.Read, func(r row) (f File, err error) {
-		var received int64
-		err = r.Scan(&f.Experiment, &f.Machine, &f.Name, &f.Hash, &received)
-		f.Received = stamped(received)
-		return f, err
-	}, `SELECT experiment, machine, name, hash, received FROM files
+	return list(ctx, db.Read, scanFile, `SELECT experiment, machine, name, hash, received FROM files
 		WHERE experiment = $1 AND machine = $2 ORDER BY name`, experiment, machine)
 }
 
-// FileContent returns the contents of a file; the error wraps ErrMissing if there is none.
-func (db *DB) FileContent(ctx context.Context, experiment, machine, name string) ([]byte, error) {
+func scanFile(r row) (f File, err error) {
+	var received int64
+	err = r.Scan(&f.Experiment, &f.Machine, &f.Name, &f.Hash, &received)
+	f.Received = stamped(received)
+	return f, err
+}
+
+// ErrLarge is the error for a file that is larger than the caller reads.
+var ErrLarge = errors.New("the file is too large")
+
+// FileContent returns the contents of a file, at most limit bytes: the error wraps ErrLarge if it
+// has more, and ErrMissing if there is none.
+func (db *DB) FileContent(ctx context.Context, experiment, machine, name string, limit int64) (
+	[]byte, error) {
 	var packed []byte
 	err := db.Read.QueryRowContext(ctx, `SELECT content FROM files
 		WHERE experiment = $1 AND machine = $2 AND name = $3`, experiment, machine, name).Scan(&packed)
@@ -60,5 +68,9 @@ func (db *DB) FileContent(ctx context.Context, experiment, machine, name string)
 	if err != nil {
 		return nil, fmt.Errorf("file %s: %w", name, err)
 	}
-	return io.ReadAll(r) // it was as large when it was packed
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("file %s: %w", name, ErrLarge)
+	}
+	return text, err
 }

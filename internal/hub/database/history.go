@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Point has the executions of a key in a version of the program on a machine.
@@ -64,20 +65,36 @@ func addPoint(ctx context.Context, tx *sql.Tx, x Experiment, p *Point) error {
 	return err
 }
 
-// Points returns the points of all experiments of a name, in the order of the versions.
-func (db *DB) Points(ctx context.Context, name string) ([]Point, error) {
-	return list(ctx, db.Read, func(r row) (p Point, err error) {
+// Points returns the points of the experiments of a name, in the order of the versions: the newest
+// versions whose values have together at most limit bytes.
+func (db *DB) Points(ctx context.Context, name string, limit int) (points []Point, err error) {
+	left, cut := limit, int64(-1) // order of the first version that is too much
+	err = each(ctx, db.Read, func(r row) error {
+		var p Point
 		var control int64
 		var values string
 		if err := r.Scan(&p.Version, &p.Source, &p.Order, &p.Key, &p.Machine, &control, &p.Unit,
 			&values); err != nil {
-			return p, err
+			return err
+		}
+		if left -= len(values); left < 0 {
+			cut = p.Order
+			return errEnough
 		}
 		p.Control = control != 0
-		return p, json.Unmarshal([]byte(values), &p.Values)
+		points = append(points, p)
+		return json.Unmarshal([]byte(values), &points[len(points)-1].Values)
 	}, `SELECT version, source, ord, key, machine, control, unit, vals FROM points WHERE name = $1
-		ORDER BY ord, experiment, key, machine`, name)
+		ORDER BY ord DESC, experiment DESC, key DESC, machine DESC`, name)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	slices.Reverse(points)
+	return slices.DeleteFunc(points, func(p Point) bool { return p.Order == cut }), err
 }
+
+// errEnough ends the reading of rows.
+var errEnough = errors.New("enough")
 
 // PutLevels stores how much the machines of an experiment differ, after PutPoints.
 func (db *DB) PutLevels(ctx context.Context, tx *sql.Tx, experiment, levels string) error {
@@ -96,10 +113,10 @@ func (db *DB) Levels(ctx context.Context, experiment string) (levels string, err
 	return levels, err
 }
 
-// Histories returns the names of experiments that have points.
-func (db *DB) Histories(ctx context.Context) ([]string, error) {
+// Histories returns at most limit names of experiments that have points.
+func (db *DB) Histories(ctx context.Context, limit int) ([]string, error) {
 	return list(ctx, db.Read, func(r row) (name string, err error) { return name, r.Scan(&name) },
-		`SELECT DISTINCT name FROM points ORDER BY name`)
+		`SELECT DISTINCT name FROM points ORDER BY name LIMIT $1`, limit)
 }
 
 // ChangeAlert is the kind of the alerts about changes in a history.

@@ -48,9 +48,16 @@ func scanMachine(r row) (m Machine, err error) {
 	return m, err
 }
 
-// Machines returns all machines by name.
-func (db *DB) Machines(ctx context.Context) ([]Machine, error) {
-	return list(ctx, db.Read, scanMachine, `SELECT `+machineColumns+` FROM machines ORDER BY name`)
+// Machines returns at most limit machines by name, those after a name.
+func (db *DB) Machines(ctx context.Context, after string, limit int) ([]Machine, error) {
+	return list(ctx, db.Read, scanMachine, `SELECT `+machineColumns+` FROM machines WHERE name > $1
+		ORDER BY name LIMIT $2`, after, limit)
+}
+
+// CountMachines returns how many machines there are.
+func (db *DB) CountMachines(ctx context.Context) (n int, err error) {
+	err = db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM machines`).Scan(&n)
+	return n, err
 }
 
 // Machine returns the machine with this id or name; the error wraps ErrMissing if there is none.

@@ -20,6 +20,7 @@ type Token struct {
 	Created time.Time
 	Expires time.Time // zero: never
 	Bound   time.Time // when tokens that it makes end at the latest; zero: never
+	Machine string    // name of the machine that it is of; not stored with it
 }
 
 // AddToken makes a token, stores its hash, and returns it.
@@ -130,11 +131,12 @@ func (db *DB) Tokens(ctx context.Context, who access.Identity, made int64, after
 	[]Token, error) {
 	return list(ctx, db.Read, func(r row) (t Token, err error) {
 		var created, expires, bound int64
-		err = r.Scan(&t.Hash, &t.Role, &t.Owner, &t.Label, &t.Parent, &created, &expires, &bound)
+		err = r.Scan(&t.Hash, &t.Role, &t.Owner, &t.Label, &t.Parent, &created, &expires, &bound, &t.Machine)
 		t.Created, t.Expires, t.Bound = stamped(created), stamped(expires), stamped(bound)
 		return t, err
-	}, `SELECT hash, role, owner, label, COALESCE(parent, ''), created, expires, bound FROM tokens
-		WHERE `+visible+` AND (created > $5 OR created = $5 AND hash > $6) ORDER BY created, hash LIMIT $7`,
+	}, `SELECT hash, role, owner, label, COALESCE(parent, ''), created, expires, bound,
+		COALESCE((SELECT name FROM machines m WHERE tokens.role = 'machine' AND m.id = tokens.owner), '')
+		FROM tokens WHERE `+visible+` AND (created > $5 OR created = $5 AND hash > $6) ORDER BY created, hash LIMIT $7`,
 		append(visibleArgs(who), made, after, limit)...)
 }
 

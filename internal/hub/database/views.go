@@ -65,40 +65,94 @@ func (db *DB) ExperimentsBefore(ctx context.Context, before int64, after string,
 		limit)
 }
 
-// SharesOfAll returns the shares of several experiments by experiment and index.
-func (db *DB) SharesOfAll(ctx context.Context, experiments []string) ([]Share, error) {
+// EachShare calls do with each share of several experiments. It must not use the database.
+func (db *DB) EachShare(ctx context.Context, experiments []string, do func(Share)) error {
 	if len(experiments) == 0 {
-		return nil, nil
+		return nil
 	}
 	places, args := make([]string, len(experiments)), make([]any, len(experiments))
 	for i, id := range experiments {
 		places[i], args[i] = fmt.Sprintf("$%d", i+1), id
 	}
-	return list(ctx, db.Read, scanShare, `SELECT `+shareColumns+` FROM shares
-		WHERE experiment IN (`+strings.Join(places, ", ")+`) ORDER BY experiment, idx, machine`, args...)
+	return each(ctx, db.Read, func(r row) error {
+		s, err := scanShare(r)
+		if err == nil {
+			do(s)
+		}
+		return err
+	}, `SELECT `+shareColumns+` FROM shares WHERE experiment IN (`+strings.Join(places, ", ")+`)
+		ORDER BY experiment, idx, machine`, args...)
 }
 
-// SharesOn returns at most limit shares of a machine, the newest first.
-func (db *DB) SharesOn(ctx context.Context, machine string, limit int) ([]Share, error) {
-	return list(ctx, db.Read, scanShare, `SELECT `+shareColumns+` FROM shares WHERE machine = $1
-		ORDER BY created DESC, experiment LIMIT $2`, machine, limit)
+// ShareView is a share with what pages show beside it.
+type ShareView struct {
+	Share
+	Name    string // of the experiment
+	Host    string // name of the machine
+	Details string // JSON of api.Details: untrusted; "" if Status has them
 }
 
-// NewestFiles returns for each machine the file of this name that it sent last, by the machine's
-// id.
-func (db *DB) NewestFiles(ctx context.Context, name string) (map[string]File, error) {
-	all, err := list(ctx, db.Read, func(r row) (f File, err error) {
-		var received int64
-		err = r.Scan(&f.Experiment, &f.Machine, &f.Name, &f.Hash, &received)
-		f.Received = stamped(received)
-		return f, err
-	}, `SELECT experiment, machine, name, hash, received FROM files f WHERE name = $1 AND received =
-		(SELECT MAX(received) FROM files WHERE name = f.name AND machine = f.machine)`, name)
-	newest := make(map[string]File, len(all))
-	for _, f := range all {
-		newest[f.Machine] = f
+// views calls do with the shares that a condition selects, with their details if that is wanted.
+func (db *DB) views(ctx context.Context, details bool, do func(ShareView), condition string,
+	args ...any) error {
+	column := `''`
+	if details {
+		column = `s.details`
 	}
-	return newest, err
+	columns := "s." + strings.Join(strings.Fields(shareColumns), " s.")
+	return each(ctx, db.Read, func(r row) error {
+		var v ShareView
+		s, err := scanShare(more{r, []any{&v.Name, &v.Host, &v.Details}})
+		if v.Share = s; err == nil {
+			do(v)
+		}
+		return err
+	}, `SELECT `+columns+`, x.name, m.name, `+column+` FROM shares s
+		JOIN experiments x ON x.id = s.experiment JOIN machines m ON m.id = s.machine WHERE `+condition, args...)
+}
+
+// more is a row that has more columns than are asked for.
+type more struct {
+	row
+	into []any
+}
+
+// Scan implements row.
+func (m more) Scan(into ...any) error { return m.row.Scan(append(into, m.into...)...) }
+
+// SharesIn calls do with each share of an experiment by index. It must not use the database.
+func (db *DB) SharesIn(ctx context.Context, experiment string, details bool, do func(ShareView)) error {
+	return db.views(ctx, details, do, `s.experiment = $1 ORDER BY s.idx, s.machine`, experiment)
+}
+
+// SharesOn returns at most limit shares of a machine with their details, the newest first.
+func (db *DB) SharesOn(ctx context.Context, machine string, limit int) (all []ShareView, err error) {
+	return all, db.views(ctx, true, func(v ShareView) { all = append(all, v) },
+		`s.machine = $1 ORDER BY s.created DESC, s.experiment LIMIT $2`, machine, limit)
+}
+
+// Newest returns the newest share of a machine, and the newest one that runs, of an experiment that
+// has not ended. Those that do not exist have no experiment.
+func (db *DB) Newest(ctx context.Context, machine string) (newest, running ShareView, err error) {
+	err = db.views(ctx, false, func(v ShareView) { newest = v },
+		`s.machine = $1 ORDER BY s.created DESC, s.experiment LIMIT 1`, machine)
+	if err == nil {
+		err = db.views(ctx, false, func(v ShareView) { running = v }, `s.machine = $1
+			AND s.state = 'running' AND x.state IN ('running', 'queued')
+			ORDER BY s.created DESC, s.experiment LIMIT 1`, machine)
+	}
+	return newest, running, err
+}
+
+// NewestFile returns the file of this name that a machine sent last; without a hash if there is
+// none.
+func (db *DB) NewestFile(ctx context.Context, machine, name string) (File, error) {
+	all, err := list(ctx, db.Read, scanFile, `SELECT experiment, machine, name, hash, received FROM files
+		WHERE machine = $1 AND name = $2 ORDER BY received DESC, experiment LIMIT 1`, machine, name)
+	if err != nil || len(all) == 0 {
+		return File{}, err
+	}
+	return all[0], nil
 }
 
 // SetPriority changes the priority of an experiment.

@@ -34,10 +34,18 @@ type Histories struct {
 	Log     *slog.Logger
 }
 
+// Bounds of what machines can put into a history.
+const (
+	mostValues = 64 << 20 // bytes of the values of a history; older versions are left out
+	mostFile   = 64 << 20 // bytes of the values of an experiment, as krunctl prints them
+	mostPoints = 100000   // of an experiment
+	mostLabel  = 1000     // bytes of a name
+)
+
 // Of returns the history of a name with the unit of its values. Changes whose alert is muted are
 // marked. It has no keys if nothing was reduced.
 func (s Histories) Of(ctx context.Context, name string) (h *history.History, unit string, err error) {
-	points, err := s.DB.Points(ctx, name)
+	points, err := s.DB.Points(ctx, name, mostValues)
 	if err != nil {
 		return nil, "", err
 	}
@@ -178,11 +186,10 @@ func (s Histories) read(ctx context.Context, x database.Experiment) (points []da
 // points lets krunctl reduce the records of an experiment, and checks what it says.
 func (s Histories) points(ctx context.Context, x database.Experiment, dir string) (points []database.Point,
 	err error) {
-	const most = 256 << 20
 	file := filepath.Join(dir, "values.json")
 	_, failed := rebuild.Krunctl(ctx, s.Krunctl, dir, []string{"history", "--format", "values",
 		"--output", file, dir})
-	text, err := durable.ReadSmallFile(s.Cache.FS, file, most)
+	text, err := durable.ReadSmallFile(s.Cache.FS, file, mostFile)
 	if err != nil { // if records are damaged, krunctl fails and writes the file nevertheless
 		return nil, errors.Join(failed, err)
 	}
@@ -209,11 +216,19 @@ func (s Histories) points(ctx context.Context, x database.Experiment, dir string
 	return points, storable(points)
 }
 
-// storable returns an error for values that the database refuses: their names are from machines.
+// storable returns an error for values that the database refuses, or that are too many: their names
+// are from machines.
 func storable(points []database.Point) error {
 	type name struct{ version, key, machine string }
+	if len(points) > mostPoints {
+		return fmt.Errorf("%d keys, versions and machines; at most %d are stored", len(points), mostPoints)
+	}
 	seen := map[name]bool{}
 	for _, p := range points {
+		if max(len(p.Version), len(p.Source), len(p.Key), len(p.Machine), len(p.Unit)) > mostLabel {
+			return fmt.Errorf("a name has more than %d bytes: version %.40q, key %.40q, machine %.40q",
+				mostLabel, p.Version, p.Key, p.Machine)
+		}
 		n := name{p.Version, p.Key, p.Machine}
 		if seen[n] || strings.Contains(p.Version+p.Source+p.Key+p.Machine+p.Unit, "\x00") {
 			return fmt.Errorf("the names of version %q, key %q or machine %q are not valid, or there twice",

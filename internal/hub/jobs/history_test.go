@@ -162,7 +162,7 @@ func testHistory(t *testing.T, at string) {
 	if got, _, err = h.Of(t.Context(), "nightly"); err != nil || !got.Keys[0].Changes[0].Muted {
 		t.Errorf("not muted: %v", err)
 	}
-	names, err := h.Histories.DB.Histories(t.Context())
+	names, err := h.Histories.DB.Histories(t.Context(), 10)
 	if err != nil || fmt.Sprint(names) != "[nightly]" {
 		t.Errorf("%v, %v", names, err)
 	}

@@ -50,7 +50,7 @@ func TestMillion(t *testing.T) {
 	for n := range 5 {
 		name := fmt.Sprintf("suite-%d", 5*n)
 		begin = time.Now()
-		points, err := h.Histories.DB.Points(t.Context(), name)
+		points, err := h.Histories.DB.Points(t.Context(), name, mostValues)
 		if err != nil || len(points) != keys*versions {
 			t.Fatalf("%d points, %v", len(points), err)
 		}
@@ -61,7 +61,7 @@ func TestMillion(t *testing.T) {
 		}
 		times["history of a name"] += time.Since(begin) / 5
 		begin = time.Now()
-		if _, err = h.Histories.DB.Histories(t.Context()); err != nil {
+		if _, err = h.Histories.DB.Histories(t.Context(), 1000); err != nil {
 			t.Fatal(err)
 		}
 		times["names"] += time.Since(begin) / 5

@@ -176,7 +176,7 @@ func TestLive(t *testing.T) {
 	first := samples("bench-1")["experiment"].(ExperimentPage)
 	second := first
 	second.Finished, second.Shares = 32, slices.Clone(first.Shares)
-	second.Shares[0].Slots = strings.Repeat("C", 31) + "R" + strings.Repeat("O", 28)
+	second.Shares[0].draw(strings.Repeat("C", 31)+"R"+strings.Repeat("O", 28), stripWidth)
 	var state atomic.Int32
 	change := make(chan string)
 	url := site(t, func(string) any {

@@ -41,61 +41,60 @@ func progress(s database.Share) api.Progress {
 	for _, n := range []*int{&p.Slots, &p.Completed, &p.Failed, &p.Skipped, &p.Left} {
 		*n = min(max(*n, 0), 1e9)
 	}
-	const most = 100
-	p.Unfit = p.Unfit[:min(len(p.Unfit), most)]
+	p.Unfit = p.Unfit[:min(len(p.Unfit), api.MaxUnfit)]
 	return p
 }
 
-// sharesOf returns the shares of experiments by the experiment's id.
-func (p *Pages) sharesOf(ctx context.Context, list []database.Experiment) (
-	map[string][]database.Share, error) {
-	ids := make([]string, len(list))
-	for i, x := range list {
-		ids[i] = x.ID
-	}
-	all, err := p.db.SharesOfAll(ctx, ids)
-	of := map[string][]database.Share{}
-	for _, s := range all {
-		of[s.Experiment] = append(of[s.Experiment], s)
-	}
-	return of, err
-}
-
-// newJob is an experiment with the progress of all of its shares.
-func newJob(x database.Experiment, shares []database.Share, who access.Identity) Job {
+// newJob is an experiment without its shares, which add adds.
+func newJob(x database.Experiment, who access.Identity) Job {
 	j := Job{Link: experimentLink(x.ID, x.Name), ID: x.ID, Owner: x.Owner, State: stateOf(x.State),
 		Target: x.Target, Priority: int(x.Priority), Submitted: x.Created, Mine: who.Owns(x.Owner),
 		Ends: x.State == database.Queued || x.State == database.Running}
 	if x.ToPool {
 		j.Target = "pool " + x.Target
 	}
-	for _, s := range shares {
-		p := progress(s)
-		j.Total += p.Slots
-		j.Finished += p.Completed + p.Failed + p.Skipped
-		j.Failed += p.Failed
-		if s.State == database.Running {
-			j.Left = max(j.Left, time.Duration(p.Seconds)*time.Second)
-		}
-		if p.Reason != "" {
-			j.Why = p.Reason
-		}
-	}
-	j.Finished = min(j.Finished, j.Total)
 	return j
 }
 
-// newShare is a share with its strip.
-func newShare(s database.Share) Share {
+// add adds the progress of a share.
+func (j *Job) add(s database.Share) {
 	p := progress(s)
-	share := Share{State: stateOf(s.State), Slots: slots(p)}
+	j.Total += p.Slots
+	j.Finished = min(j.Finished+p.Completed+p.Failed+p.Skipped, j.Total)
+	j.Failed += p.Failed
 	if s.State == database.Running {
+		j.Left = max(j.Left, time.Duration(p.Seconds)*time.Second)
+	}
+	if p.Reason != "" {
+		j.Why = p.Reason
+	}
+}
+
+// stripRects is how many parts the strips of a page have together.
+const stripRects = 20 * stripWidth
+
+// newShare is a share with its strip, of at most width parts. p is what detailed returns for it.
+func newShare(v database.ShareView, p api.Progress, width int) Share {
+	share := Share{Machine: machineLink(v.Host), State: stateOf(v.State)}
+	share.draw(slots(p), width)
+	if v.State == database.Running {
 		share.Left = time.Duration(p.Seconds) * time.Second
 	}
 	if p.Held {
 		share.State = State{"held", "idle"}
 	}
 	return share
+}
+
+// detailed is the progress of a share with its details.
+func detailed(v database.ShareView) api.Progress {
+	p := progress(v.Share)
+	if v.Details != "" {
+		var d api.Details
+		_ = json.Unmarshal([]byte(v.Details), &d) // what cannot be read is empty
+		p.Flags, p.Failures = d.Flags, d.Failures
+	}
+	return p
 }
 
 // slots returns the flags of the slots. From a machine that does not send them they are made of the
@@ -133,13 +132,14 @@ func (p *Pages) queue(r *http.Request, f Frame) (any, error) {
 	return Queue{f, jobs, max(more, 0)}, err
 }
 
+// jobs returns experiments with their progress.
 func (p *Pages) jobs(r *http.Request, list []database.Experiment) ([]Job, error) {
-	shares, err := p.sharesOf(r.Context(), list)
-	jobs := make([]Job, len(list))
+	jobs, ids, at := make([]Job, len(list)), make([]string, len(list)), map[string]*Job{}
 	for i, x := range list {
-		jobs[i] = newJob(x, shares[x.ID], access.From(r.Context()))
+		jobs[i], ids[i] = newJob(x, access.From(r.Context())), x.ID
+		at[x.ID] = &jobs[i]
 	}
-	return jobs, err
+	return jobs, p.db.EachShare(r.Context(), ids, func(s database.Share) { at[s.Experiment].add(s) })
 }
 
 // experiments lists experiments, those that follow ?before=, in microseconds since 1970, and
@@ -170,21 +170,19 @@ func (p *Pages) experiment(r *http.Request, f Frame) (any, error) {
 		return nil, err
 	}
 	f.Title, f.Section, f.Live = x.Name, "experiments", true
-	shares, err := p.db.Shares(r.Context(), x.ID)
-	if err != nil {
-		return nil, err
-	}
-	names, err := p.machineNames(r)
-	if err != nil {
-		return nil, err
-	}
-	page := ExperimentPage{Frame: f, Job: newJob(x, shares, access.From(r.Context())), Bundle: x.Bundle}
-	for _, s := range shares {
-		share := newShare(s)
-		share.Machine = machineLink(names[s.Machine])
+	page := ExperimentPage{Frame: f, Job: newJob(x, access.From(r.Context())), Bundle: x.Bundle}
+	width := max(stripRects/int(max(x.Parts, 1)), leastStrip)
+	err = p.db.SharesIn(r.Context(), x.ID, true, func(v database.ShareView) {
+		page.add(v.Share)
+		p := detailed(v)
+		share := newShare(v, p, width)
 		page.Shares = append(page.Shares, share)
-		page.addFailures(progress(s), share.Machine)
+		page.addFailures(p, share.Machine)
+	})
+	if err != nil {
+		return nil, err
 	}
+	page.Omitted = max(page.Failed-len(page.Failures), 0)
 	version, err := p.db.ContentVersion(r.Context(), x.ID)
 	if err != nil {
 		return nil, err
@@ -225,7 +223,6 @@ func (page *ExperimentPage) addFailures(p api.Progress, machine Link) {
 		page.Failures = append(page.Failures, Failure{Machine: machine, Slot: f.Slot, Attempt: f.Attempt,
 			Key: f.Key, Outcome: f.Outcome, Reason: f.Reason})
 	}
-	page.Omitted = max(page.Failed-len(page.Failures), 0)
 }
 
 // choices are the experiments that can be compared, without one.

@@ -137,14 +137,10 @@ func (p *Pages) tokensPage(r *http.Request, f Frame, fresh string) (any, error) 
 		page.Next = "/tokens?" + url.Values{"after": {last.Hash},
 			"made": {strconv.FormatInt(last.Created.UnixMicro(), 10)}}.Encode()
 	}
-	names, err := p.machineNames(r)
-	if err != nil {
-		return nil, err
-	}
 	for _, t := range list {
 		owner := t.Owner
 		if t.Role == access.Machine {
-			owner = names[t.Owner]
+			owner = t.Machine
 		}
 		page.List = append(page.List, Token{ID: t.Hash, Owner: owner, Name: t.Label, Role: string(t.Role),
 			Made: t.Created, Expires: t.Expires, Current: t.Hash == who.Token})

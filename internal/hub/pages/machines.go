@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"krund/internal/display"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/noise"
@@ -21,59 +22,56 @@ const silence = 5 * time.Minute
 
 func machineLink(name string) Link { return Link{name, "/machines/" + url.PathEscape(name)} }
 
-// machineNames returns the names of the machines by id.
-func (p *Pages) machineNames(r *http.Request) (map[string]string, error) {
-	list, err := p.db.Machines(r.Context())
-	names := make(map[string]string, len(list))
-	for _, m := range list {
-		names[m.ID] = m.Name
-	}
-	return names, err
-}
-
+// machines lists machines, those that follow ?after=, a name.
 func (p *Pages) machines(r *http.Request, f Frame) (any, error) {
 	f.Title, f.Section, f.Live = "Machines", "machines", true
 	page := Machines{Frame: f}
-	list, err := p.db.Machines(r.Context())
+	list, err := p.db.Machines(r.Context(), r.FormValue("after"), mostListed)
+	if err == nil {
+		page.Total, err = p.db.CountMachines(r.Context())
+	}
 	if err != nil {
 		return nil, err
 	}
-	active, err := p.db.Active(r.Context(), mostListed)
-	if err != nil {
-		return nil, err
-	}
-	shares, err := p.sharesOf(r.Context(), active)
-	if err != nil {
-		return nil, err
-	}
-	certificates, err := p.db.NewestFiles(r.Context(), "noise.json")
-	if err != nil {
-		return nil, err
-	}
-	running := map[string]database.Share{} // by machine
-	names := map[string]string{}           // of experiments
-	for _, x := range active {
-		names[x.ID] = x.Name
-		for _, s := range shares[x.ID] {
-			if s.State == database.Running {
-				running[s.Machine] = s
-			}
-		}
+	if len(list) == mostListed {
+		page.Next = "/machines?" + url.Values{"after": {list[len(list)-1].Name}}.Encode()
 	}
 	for _, m := range list {
 		one := newMachine(m, f.Now)
-		one.Noise = p.certificate(r.Context(), certificates[m.ID])
-		if s, ok := running[m.ID]; ok {
-			one.runs(s, names[s.Experiment])
-		}
-		last, err := p.db.SharesOn(r.Context(), m.ID, 1)
-		if err != nil {
+		if err := p.complete(r.Context(), &one, m); err != nil {
 			return nil, err
 		}
-		one.measured(last)
+		one.brief()
 		page.List = append(page.List, one)
 	}
 	return page, nil
+}
+
+// brief leaves to the machine's page what is much of what it says.
+func (m *Machine) brief() {
+	const most, mostBytes = 3, 200
+	m.More = max(len(m.Warnings)-most, 0) + max(len(m.Unfit)-most, 0)
+	m.Unfit, m.Warnings = m.Unfit[:min(len(m.Unfit), most)], m.Warnings[:min(len(m.Warnings), most)]
+	for i, text := range m.Warnings {
+		m.Warnings[i] = display.Clip(text, mostBytes)
+	}
+}
+
+// complete adds what a machine measures, and its noise certificate.
+func (p *Pages) complete(ctx context.Context, one *Machine, m database.Machine) error {
+	newest, running, err := p.db.Newest(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	one.measured(newest.Share)
+	if running.Experiment != "" {
+		one.runs(running.Share, running.Name)
+	}
+	certificate, err := p.db.NewestFile(ctx, m.ID, "noise.json")
+	if err == nil {
+		one.Noise = p.certificate(ctx, certificate)
+	}
+	return err
 }
 
 // newMachine is what a machine says of itself.
@@ -81,7 +79,7 @@ func newMachine(m database.Machine, now time.Time) Machine {
 	var status api.Status
 	_ = json.Unmarshal([]byte(m.Status), &status) // what cannot be read is empty
 	one := Machine{Link: machineLink(m.Name), Pool: m.Pool, Seen: m.LastSeen, Booted: m.Booted,
-		Warnings: status.Warnings, State: State{"idle", "idle"}}
+		Warnings: status.Warnings[:min(len(status.Warnings), api.MaxWarnings)], State: State{"idle", "idle"}}
 	switch {
 	case m.LastSeen.IsZero():
 		one.State = State{"never seen", "idle"}
@@ -103,11 +101,9 @@ func (m *Machine) runs(s database.Share, name string) {
 }
 
 // measured adds what the machine's newest share says of its controls.
-func (m *Machine) measured(shares []database.Share) {
-	if len(shares) > 0 {
-		last := progress(shares[0])
-		m.Controls, m.Unfit = last.Controls, last.Unfit
-	}
+func (m *Machine) measured(newest database.Share) {
+	last := progress(newest)
+	m.Controls, m.Unfit = last.Controls, last.Unfit
 }
 
 // certificate returns the summary of a noise certificate; "" if there is none that can be read.
@@ -121,12 +117,12 @@ func (p *Pages) certificate(ctx context.Context, f database.File) string {
 	if known {
 		return text
 	}
-	if content, err := p.db.FileContent(ctx, f.Experiment, f.Machine, f.Name); err == nil {
+	const most, mostBytes = 10000, 1 << 20 // that of 256 CPUs has half of it
+	if content, err := p.db.FileContent(ctx, f.Experiment, f.Machine, f.Name, mostBytes); err == nil {
 		if c, err := noise.Parse(content); err == nil {
-			text = c.Summary()
+			text = display.Clip(c.Summary(), mostText)
 		}
 	}
-	const most = 10000
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.noise) >= most {
@@ -144,30 +140,17 @@ func (p *Pages) machine(r *http.Request, f Frame) (any, error) {
 	f.Title, f.Section, f.Live = m.Name, "machines", true
 	page := MachinePage{Frame: f, Machine: newMachine(m, f.Now), Facts: facts(m.Facts), Power: m.Power}
 	slices.Reverse(page.Power)
+	if err := p.complete(r.Context(), &page.Machine, m); err != nil {
+		return nil, err
+	}
 	const most = 20
 	list, err := p.db.SharesOn(r.Context(), m.ID, most)
-	if err != nil {
-		return nil, err
-	}
-	page.measured(list)
-	for _, s := range list {
-		x, err := p.db.Experiment(r.Context(), s.Experiment)
-		if err != nil {
-			return nil, err
-		}
-		if s.State == database.Running && page.Experiment.Text == "" {
-			page.runs(s, x.Name)
-		}
-		share := newShare(s)
-		share.Experiment = experimentLink(x.ID, x.Name)
+	for _, v := range list {
+		share := newShare(v, detailed(v), stripRects/most)
+		share.Experiment, share.Machine = experimentLink(v.Experiment, v.Name), Link{}
 		page.Shares = append(page.Shares, share)
 	}
-	certificates, err := p.db.NewestFiles(r.Context(), "noise.json")
-	if err != nil {
-		return nil, err
-	}
-	page.Noise = p.certificate(r.Context(), certificates[m.ID])
-	return page, nil
+	return page, err
 }
 
 // facts lists the values of a JSON object; those of objects in it with their path. It keeps the

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"html/template"
 	"time"
 
 	"krund/internal/analysis/compare"
@@ -31,7 +32,9 @@ type State struct{ Text, Class string }
 // Machines is the list of all machines.
 type Machines struct {
 	Frame
-	List []Machine
+	List  []Machine
+	Total int    // machines of the hub
+	Next  string // address of the next part of the list; "": this is the end
 }
 
 // Machine is a line of Machines, and the head of MachinePage.
@@ -45,6 +48,7 @@ type Machine struct {
 	Controls   int           // that were checked in its last record; 0: unknown
 	Unfit      []string      // of these, those that were not as wanted
 	Warnings   []string      // other problems that it reported last
+	More       int           // of both, those that are on the machine's page only
 	Noise      string        // summary of its noise certificate; "": none
 	Left       time.Duration // until its experiment is done; 0: unknown
 }
@@ -112,7 +116,8 @@ type Share struct {
 	Machine    Link
 	Experiment Link
 	State      State
-	Slots      string // a letter for each slot, as in a schedule: see Strip
+	Strip      template.HTML // of its slots
+	Counts     []count       // of slots in each state
 	Left       time.Duration
 	Report     string // address; "": there is nothing to report yet
 }

@@ -35,7 +35,7 @@ func samples(text string) map[string]any {
 	experiment := Link{text, "/experiments/e1"}
 	machine := Machine{Link: Link{text, "/machines/a"}, Pool: text, State: busy, Experiment: experiment,
 		Seen: now.Add(-40 * time.Second), Booted: now.Add(-90 * time.Second), Unfit: []string{text, "turbo"},
-		Controls: 14, Warnings: []string{text},
+		Controls: 14, Warnings: []string{text}, More: 17,
 		Noise: text, Left: 3 * time.Hour}
 	idle := Machine{Link: Link{"bench-2", "/machines/b"}, State: State{"idle", "idle"},
 		Seen: now.Add(-time.Minute)}
@@ -44,17 +44,18 @@ func samples(text string) map[string]any {
 		Mine: true, Ends: true}
 	waits := Job{Link: Link{"sorting", "/experiments/e2"}, ID: "e2", Owner: "berta",
 		State: State{"queued", "idle"}, Target: "pool lab", Submitted: now.Add(-time.Hour), Why: text}
-	share := Share{Machine: machine.Link, State: busy, Slots: strings.Repeat("C", 29) + "ETR" +
-		strings.Repeat("O", 28), Left: 3 * time.Hour}
-	second := share
-	second.Machine, second.State, second.Slots = idle.Link, good, strings.Repeat("C", 300)+"S"
+	share := Share{Machine: machine.Link, State: busy, Left: 3 * time.Hour}
+	share.draw(strings.Repeat("C", 29)+"ETR"+strings.Repeat("O", 28), stripWidth)
+	second := Share{Machine: idle.Link, State: good, Left: 3 * time.Hour}
+	second.draw(strings.Repeat("C", 300)+"S", stripWidth)
 	shared := share
 	shared.Machine, shared.Experiment = Link{}, experiment
 	alert := Alert{ID: "x1", Raised: now.Add(-time.Hour), State: State{"open", "bad"},
 		Subject: Link{text, "/history"}, Text: text, Mine: true}
 	choices := []Choice{{"e1", text}, {"e2", "sorting"}}
 	return map[string]any{
-		"machines":    Machines{live("Machines", "machines"), []Machine{machine, idle}},
+		"machines": Machines{live("Machines", "machines"), []Machine{machine, idle}, 300,
+			"/machines?after=b"},
 		"no-machines": Machines{Frame: live("Machines", "machines")},
 		"machine": MachinePage{live(text, "machines"), machine, []database.PowerAct{{At: now, Text: text}},
 			[]Fact{{"cpu.model", text}, {text, "x"}}, []Share{shared}},
@@ -189,7 +190,7 @@ func TestStrip(t *testing.T) {
 		{strings.Repeat("CO", 50000), "100000 executions: 50000 completed, 50000 to do", 1},
 		{strings.Repeat("CCE"+strings.Repeat("C", 197), 500), "500 error", 1000},
 	} {
-		html := string(strip(test.slots))
+		html := string(strip(test.slots, stripWidth))
 		if strings.Count(html, "<rect") != test.rects || !strings.Contains(html, test.text) {
 			t.Errorf("%.20q: %s", test.slots, html)
 		}

@@ -178,9 +178,12 @@ func (p *Pages) history(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// mostNames is how many names the page suggests; any can be typed.
+const mostNames = 1000
+
 func (p *Pages) historyForm(w http.ResponseWriter, r *http.Request, page History) {
 	var err error
-	if page.Names, err = p.db.Histories(r.Context()); err != nil {
+	if page.Names, err = p.db.Histories(r.Context(), mostNames); err != nil {
 		p.fail(w, r, err)
 		return
 	}

@@ -28,20 +28,26 @@ const (
 	stripWidth  = 1000
 	stripHeight = 24
 	mostCells   = 200 // with gaps between slots; more are drawn without
+	leastStrip  = 20  // parts, however many strips a page has
 )
+
+// draw draws the slots of a share as a strip of at most width parts, and counts them.
+func (s *Share) draw(slots string, width int) {
+	s.Strip, s.Counts = strip(slots, min(width, stripWidth)), stripCounts(slots)
+}
 
 // strip draws the slots of a share as a strip, from the first to the last in the order of
 // execution. A letter is a flag of package schedule; other letters are drawn as outstanding.
-// Neighbors of the same state are one rectangle when there are many. There are at most stripWidth
+// Neighbors of the same state are one rectangle when there are many. There are at most so many
 // rectangles, whatever a machine sends.
-func strip(slots string) template.HTML {
+func strip(slots string, rects int) template.HTML {
 	if slots == "" {
 		return ""
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="strip" role="img" aria-label="%s" viewBox="0 0 %d %d" `+
 		`preserveAspectRatio="none">`, stripText(slots), stripWidth, stripHeight)
-	slots = drawn(slots)
+	slots = drawn(slots, rects)
 	width := float64(stripWidth) / float64(len(slots))
 	gap := 0.0
 	if len(slots) <= mostCells {
@@ -64,16 +70,16 @@ func strip(slots string) template.HTML {
 	return template.HTML(b.String()) // numbers, and the letters of flags
 }
 
-// drawn returns at most stripWidth states for slots: the one that most deserves to be seen of those
+// drawn returns at most so many states for slots: the one that most deserves to be seen of those
 // that share a place.
-func drawn(slots string) string {
-	if len(slots) <= stripWidth {
+func drawn(slots string, most int) string {
+	if len(slots) <= most {
 		return slots
 	}
 	const order = "ETRSO" // and the rest
-	places := make([]byte, stripWidth)
+	places := make([]byte, most)
 	for i := range places {
-		part := slots[i*len(slots)/stripWidth : (i+1)*len(slots)/stripWidth]
+		part := slots[i*len(slots)/most : (i+1)*len(slots)/most]
 		places[i] = part[0]
 		if at := strings.IndexAny(order, part); at >= 0 {
 			places[i] = order[at]

@@ -87,13 +87,12 @@ const (
 )
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"name":   func(s string) template.HTML { return isolated(clean(s)) },
-	"text":   func(s string) template.HTML { return isolated(display.Clip(display.PlainLine(s), mostText)) },
-	"clean":  clean,
-	"plural": display.Count,
-	"left":   left,
-	"moment": moment,
-	"strip":  strip, "counts": stripCounts, "inwords": stripText,
+	"name":     func(s string) template.HTML { return isolated(clean(s)) },
+	"text":     text,
+	"clean":    clean,
+	"plural":   display.Count,
+	"left":     left,
+	"moment":   moment,
 	"hash":     func(s string) string { return display.Head(display.PlainLine(s), 12) },
 	"sections": func() []Section { return sections },
 }).ParseFS(assets, "assets/*.html"))
@@ -109,6 +108,9 @@ var sections = []Section{
 
 // clean is an untrusted name.
 func clean(s string) string { return display.Middle(display.PlainLine(s), mostName) }
+
+// text is an untrusted message.
+func text(s string) template.HTML { return isolated(display.Clip(display.PlainLine(s), mostText)) }
 
 // isolated is untrusted text in a direction of its own.
 func isolated(s string) template.HTML {

@@ -32,6 +32,8 @@ type Cache struct {
 	FS    durable.FS
 	Dir   string
 
+	large sync.Mutex // held while a file is in memory, which may have api.MaxFile bytes
+
 	mu    sync.Mutex
 	busy  map[string]*sync.Mutex // by experiment
 	swept time.Time
@@ -99,17 +101,7 @@ func (c *Cache) share(ctx context.Context, parent string, x database.Experiment,
 	}
 	replaced := map[results.Name]bool{}
 	for _, f := range files {
-		text, err := c.DB.FileContent(ctx, x.ID, machine, f.Name)
-		if err != nil {
-			return err
-		}
-		if f.Name == api.FileReplaced {
-			for name := range strings.FieldsSeq(string(text)) {
-				if n, ok := results.ParseName(name); ok {
-					replaced[n] = true
-				}
-			}
-		} else if err := c.write(filepath.Join(dir, f.Name), bytes.NewReader(text)); err != nil {
+		if err := c.file(ctx, dir, f, replaced); err != nil {
 			return err
 		}
 	}
@@ -122,6 +114,25 @@ func (c *Cache) share(ctx context.Context, parent string, x database.Experiment,
 		err := c.FS.Rename(filepath.Join(path, n.String()), filepath.Join(path, n.Replaced()))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
+		}
+	}
+	return nil
+}
+
+// file fetches a file, or notes the records that it says were replaced.
+func (c *Cache) file(ctx context.Context, dir string, f database.File, replaced map[results.Name]bool) error {
+	c.large.Lock()
+	defer c.large.Unlock()
+	text, err := c.DB.FileContent(ctx, f.Experiment, f.Machine, f.Name, api.MaxFile)
+	if err != nil {
+		return err
+	}
+	if f.Name != api.FileReplaced {
+		return c.write(filepath.Join(dir, f.Name), bytes.NewReader(text))
+	}
+	for name := range strings.FieldsSeq(string(text)) {
+		if n, ok := results.ParseName(name); ok {
+			replaced[n] = true
 		}
 	}
 	return nil

@@ -165,7 +165,11 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Re
 	}
 	defer s.receiving.remove(machine.ID)
 	body := bufio.NewReader(http.MaxBytesReader(w, r.Body, api.MaxShip))
-	message, err := api.ReadShip(body)
+	head, err := api.ReadHead(body)
+	if err != nil {
+		return receipt, refuse(err)
+	}
+	message, err := s.parse(head)
 	if err != nil {
 		return receipt, refuse(err)
 	}
@@ -231,13 +235,21 @@ func (s *Server) accept(ctx context.Context, tx *sql.Tx, machine access.Identity
 	if err != nil {
 		return s.gone(ctx, tx, machine, message.Experiment.ID, err)
 	}
-	text, err := json.Marshal(message.Experiment.Progress)
+	progress, long := message.Experiment.Progress.Details()
+	text, err := json.Marshal(progress)
+	if err != nil {
+		return err
+	}
+	details, err := json.Marshal(long)
 	if err != nil {
 		return err
 	}
 	share.Status = string(text)
-	if err := s.queue().Report(ctx, tx, &share, message.Experiment.Progress); err != nil {
+	if err := s.queue().Report(ctx, tx, &share, progress); err != nil {
 		return s.gone(ctx, tx, machine, share.Experiment, err) // it may be deleted since share was read
+	}
+	if err := s.DB.PutDetails(ctx, tx, share, string(details)); err != nil {
+		return err
 	}
 	receipt.Experiment, receipt.Orders.Request = share.Experiment, share.Request
 	return s.acceptEntries(ctx, tx, share, message.Entries, files, receipt)
@@ -276,6 +288,17 @@ func (s *Server) acceptEntries(ctx context.Context, tx *sql.Tx, share database.S
 	}
 	return nil
 }
+
+// parse parses the first line of a shipment; so much of it takes memory that few are parsed at the
+// same time.
+func (s *Server) parse(head []byte) (api.Ship, error) {
+	s.parsing <- struct{}{}
+	defer func() { <-s.parsing }()
+	return api.ParseShip(head)
+}
+
+// mostParsed is how many first lines are parsed at the same time.
+const mostParsed = 4
 
 // memoryBytes bounds the memory of what has been received and is being stored; others wait. A
 // shipment may need all of it.
@@ -363,7 +386,8 @@ func (s *Server) share(ctx context.Context, tx *sql.Tx, machine access.Identity,
 	}
 	share, err := s.DB.Share(ctx, tx, id, machine.ID)
 	if x.ID == "" && errors.Is(err, database.ErrMissing) {
-		return database.Share{Experiment: id, Machine: machine.ID, Count: 1, State: database.Running}, nil
+		return database.Share{Experiment: id, Machine: machine.ID, Count: 1, State: database.Running},
+			s.DB.RoomForOwn(ctx, tx, machine.ID)
 	}
 	return share, err
 }

@@ -44,6 +44,7 @@ type Server struct {
 	Patience time.Duration
 
 	receiving senders
+	parsing   chan struct{}       // one for each that is parsed
 	memory    *semaphore.Weighted // see memoryBytes
 	oidcLock  sync.Mutex
 	oidc      *oidc.Provider // nil: not asked yet
@@ -97,7 +98,7 @@ func (s *Server) Routes() []Route {
 
 // Handler returns the handler of all routes.
 func (s *Server) Handler() http.Handler {
-	s.memory = semaphore.NewWeighted(memoryBytes)
+	s.memory, s.parsing = semaphore.NewWeighted(memoryBytes), make(chan struct{}, mostParsed)
 	s.metrics = newMetrics(prometheus.NewRegistry(), s.DB)
 	mux := http.NewServeMux()
 	for _, route := range s.Routes() {
@@ -213,7 +214,7 @@ func status(err error) (int, bool) {
 		return http.StatusGone, true
 	case errors.Is(err, database.ErrConflict), errors.Is(err, database.ErrRuns),
 		errors.Is(err, jobs.ErrEnded), errors.Is(err, database.ErrLastAdmin),
-		errors.Is(err, database.ErrTaken):
+		errors.Is(err, database.ErrTaken), errors.Is(err, database.ErrMany):
 		return http.StatusConflict, true
 	case errors.Is(err, database.ErrRevoked):
 		return http.StatusUnauthorized, true

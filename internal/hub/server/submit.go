@@ -138,7 +138,7 @@ func (s *Server) complete(ctx context.Context, tx *sql.Tx, x *database.Experimen
 			display.Count(int(n), "machine"), x.Parts, n))
 	}
 	x.ToPool = pool
-	return nil
+	return s.DB.RoomInQueue(ctx, tx, x.Owner)
 }
 
 // experiment answers with the state of an experiment.
@@ -152,25 +152,17 @@ func (s *Server) answerState(w http.ResponseWriter, r *http.Request, id string, 
 		s.fail(w, r, err)
 		return
 	}
-	shares, err := s.DB.Shares(r.Context(), id)
+	state := api.State{ID: x.ID, Name: x.Name, Owner: x.Owner, State: x.State, Held: x.Held, Target: x.Target,
+		Machines: int(x.Parts), Priority: x.Priority, Shares: []api.ShareState{}}
+	err = s.DB.SharesIn(r.Context(), id, false, func(v database.ShareView) {
+		one := api.ShareState{Machine: v.Host, Index: int(v.Index), State: v.State}
+		_ = json.Unmarshal([]byte(v.Status), &one.Progress) // it was written by this program
+		one.Progress, _ = one.Progress.Details()
+		state.Shares = append(state.Shares, one)
+	})
 	if err != nil {
 		s.fail(w, r, err)
 		return
-	}
-	state := api.State{ID: x.ID, Name: x.Name, Owner: x.Owner, State: x.State, Held: x.Held, Target: x.Target,
-		Machines: int(x.Parts), Priority: x.Priority, Shares: []api.ShareState{}}
-	for _, share := range shares {
-		m, err := s.DB.Machine(r.Context(), share.Machine)
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		one := api.ShareState{Machine: m.Name, Index: int(share.Index), State: share.State}
-		if err := json.Unmarshal([]byte(share.Status), &one.Progress); err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		state.Shares = append(state.Shares, one)
 	}
 	s.answer(w, r, code, state)
 }
