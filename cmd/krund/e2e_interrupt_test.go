@@ -105,7 +105,10 @@ func TestInterruptions(t *testing.T) {
 		r.wait()
 		log, err := os.ReadFile(filepath.Join(e.directory, "log"))
 		e.must(err)
-		if !strings.Contains(string(log), "SIGQUIT: quit") || !strings.Contains(string(log), "boot.Run") {
+		// Go cannot show the frames of a goroutine that runs at this moment on another thread.
+		where := strings.Contains(string(log), "boot.Run") ||
+			strings.Contains(string(log), "goroutine running on other thread; stack unavailable")
+		if !strings.Contains(string(log), "SIGQUIT: quit") || !where {
 			t.Errorf("the log does not say where krund was:\n%s", log)
 		}
 		complete(t, e, "krund ended in the middle of an execution; it is repeated")
