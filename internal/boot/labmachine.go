@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"krund/internal/account"
 	"krund/internal/config"
 	"krund/internal/config/setting"
@@ -177,9 +179,9 @@ func (m *LabMachine) Watch(ctx context.Context, applied Applied,
 		return nil, err
 	}
 	offset := m.readOffset()
-	before := probe.ReadActivity(m.Control.Host, m.Clock.Now())
+	before := probe.ReadActivity(m.Control.Host, m.Clock.Now(), ownTime())
 	return func(ctx context.Context) Observation {
-		load := probe.ReadActivity(m.Control.Host, m.Clock.Now()).Since(before, os.Getpid(),
+		load := probe.ReadActivity(m.Control.Host, m.Clock.Now(), ownTime()).Since(before, os.Getpid(),
 			applied.CPUs)
 		seen.Machine.Load = &load
 		m.judgeSuspension(offset, &seen)
@@ -192,6 +194,17 @@ func (m *LabMachine) Watch(ctx context.Context, applied Applied,
 		m.reread(ctx, applied, &seen)
 		return seen
 	}, nil
+}
+
+// ownTime is the processor time of krund and of all processes that it has waited for.
+func ownTime() time.Duration {
+	var total int64
+	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
+		var used unix.Rusage
+		_ = unix.Getrusage(who, &used) // cannot fail with these arguments
+		total += used.Utime.Nano() + used.Stime.Nano()
+	}
+	return time.Duration(total)
 }
 
 // readThrottle reads the counters before a run. A missing counter is an error if the configuration

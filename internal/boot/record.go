@@ -66,7 +66,7 @@ func (x *experiment) judge(slot schedule.Slot, start baseline, run execution) re
 			"after %s: %s", time.Duration(s.WaitedNS).Round(time.Second), strings.Join(s.Busy, "; ")))
 	}
 	if l := seen.Machine.Load; l != nil {
-		if busy := probe.Busy(*l, r.Process, r.Daemon); len(busy) > 0 {
+		if busy := probe.Busy(*l, r.Process); len(busy) > 0 {
 			seen.Remarks = append(seen.Remarks, results.BusyMachine+strings.Join(busy, "; "))
 		}
 	}

@@ -16,6 +16,7 @@ import (
 // Activity is what the machine has done up to a moment: two of them show what it did in between.
 type Activity struct {
 	at        time.Time
+	own       time.Duration
 	load      *host.Load
 	stat      *host.Stat
 	pressure  map[string]host.Pressure
@@ -25,9 +26,10 @@ type Activity struct {
 }
 
 // ReadActivity reads the load, the processors' times, the pressure and the processes. What cannot
-// be read is unknown.
-func ReadActivity(h host.Host, now time.Time) Activity {
-	a := Activity{at: now, pressure: map[string]host.Pressure{}}
+// be read is unknown. own is the processor time that the reader and the processes that it has
+// waited for, the benchmark among them, have used so far.
+func ReadActivity(h host.Host, now time.Time, own time.Duration) Activity {
+	a := Activity{at: now, own: own, pressure: map[string]host.Pressure{}}
 	if stat, err := h.ReadStat(); err == nil {
 		a.stat = &stat
 	}
@@ -66,7 +68,8 @@ func (a Activity) Since(before Activity, self int, cpus []int) results.Load {
 	}
 	if a.stat != nil && before.stat != nil {
 		busy, steal := ticksSince(*before.stat, *a.stat)
-		l.BusyNS, l.StealNS = &busy, &steal
+		others := max(busy-(a.own-before.own).Nanoseconds(), 0) // ticks are coarse
+		l.BusyNS, l.OthersNS, l.StealNS = &busy, &others, &steal
 	}
 	for _, resource := range host.Resources {
 		now, known := a.pressure[resource]
@@ -157,20 +160,16 @@ const (
 )
 
 // Busy returns sentences about what the machine was busy with besides a benchmark while it ran.
-func Busy(l results.Load, p results.Process, d results.Daemon) []string {
+func Busy(l results.Load, p results.Process) []string {
 	var busy, detail []string
 	for _, pid := range l.Krunds {
 		busy = append(busy, fmt.Sprintf("another krund (process %d) ran", pid))
 	}
 	window := float64(l.WindowNS)
-	// the kernel charges a process only with the children that it waited for, not with strays
-	if l.BusyNS != nil && p.Strays == 0 {
-		others := float64(*l.BusyNS - p.UTimeNS - p.STimeNS - d.CPUNS)
-		if others > max(busyOthers*window, float64(busyLeast)) {
-			busy = append(busy, fmt.Sprintf("other programs used %.1f processors%s", others/window,
-				programs(l.Programs, window)))
-			detail = waited(l, p)
-		}
+	if l.OthersNS != nil && float64(*l.OthersNS) > max(busyOthers*window, float64(busyLeast)) {
+		busy = append(busy, fmt.Sprintf("other programs used %.1f processors%s", float64(*l.OthersNS)/window,
+			programs(l.Programs, window)))
+		detail = waited(l, p)
 	}
 	if l.StealNS != nil && float64(*l.StealNS) > max(busySteal*window, float64(tick)) {
 		busy = append(busy, fmt.Sprintf("the hypervisor withheld a processor for %.0f %% of the time",
@@ -222,7 +221,7 @@ func CheckLoad(h host.Host, self int) setting.Finding {
 	f := setting.Finding{Name: "load", Policy: setting.Warn, Status: setting.StatusOK,
 		Wanted: fmt.Sprintf("below %.1f, no other krund", checkLoad),
 		Why:    "other programs take processors, caches and memory bandwidth from the benchmark"}
-	a := ReadActivity(h, time.Time{})
+	a := ReadActivity(h, time.Time{}, 0)
 	var found []string
 	if a.load != nil {
 		found = append(found, fmt.Sprintf("%.2f in the last minute", a.load.One))

@@ -50,11 +50,14 @@ func stat(name, parent, ticks string) string {
 func TestActivity(t *testing.T) {
 	before := ReadActivity(activityFiles(t, "1.76", "100", "0.00", map[string]string{
 		"10": stat("krund", "1", "5"), "11": stat("krund", "10", "5"), "20": stat("krund", "1", "5"),
-		"21": stat("krund", "20", "5"), "30": stat("cc1", "1", "100")}), time.Unix(100, 0))
+		"21": stat("krund", "20", "5"), "30": stat("cc1", "1", "100")}), time.Unix(100, 0),
+		200*time.Millisecond)
 	after := ReadActivity(activityFiles(t, "1.80", "400", "0.00", map[string]string{
-		"10": stat("krund", "1", "9"), "30": stat("cc1", "1", "350")}), time.Unix(105, 0))
+		"10": stat("krund", "1", "9"), "30": stat("cc1", "1", "350")}), time.Unix(105, 0),
+		600*time.Millisecond)
 	l := after.Since(before, 10, []int{1})
-	if l.WindowNS != 5e9 || *l.LoadMilli != 1760 || *l.BusyNS != 3e9 || *l.StealNS != 0 {
+	if l.WindowNS != 5e9 || *l.LoadMilli != 1760 || *l.BusyNS != 3e9 || *l.StealNS != 0 ||
+		*l.OthersNS != 26e8 {
 		t.Errorf("%+v", l)
 	}
 	if len(l.Pressure) != 1 || l.Pressure[0] != (results.Pressure{Resource: "cpu", SomeNS: 3e9}) {
@@ -71,9 +74,9 @@ func TestActivity(t *testing.T) {
 	if !slices.Equal(l.Interrupts, want) {
 		t.Errorf("interrupts %+v, want %+v: those of CPU 1", l.Interrupts, want)
 	}
-	nothing := ReadActivity(host.Host{Root: sysroot.New(t.TempDir())}, time.Unix(100, 0))
-	if l := nothing.Since(nothing, 1, nil); l.BusyNS != nil || l.LoadMilli != nil || len(l.Pressure) > 0 ||
-		l.Interrupts != nil {
+	nothing := ReadActivity(host.Host{Root: sysroot.New(t.TempDir())}, time.Unix(100, 0), 0)
+	if l := nothing.Since(nothing, 1, nil); l.BusyNS != nil || l.OthersNS != nil || l.LoadMilli != nil ||
+		len(l.Pressure) > 0 || l.Interrupts != nil {
 		t.Errorf("unknown: %+v", l)
 	}
 }
@@ -83,7 +86,7 @@ func TestBusy(t *testing.T) {
 		n := int64(seconds * 1e9)
 		return &n
 	}
-	quiet := results.Load{WindowNS: 65e8, BusyNS: ns(6.5), StealNS: ns(0),
+	quiet := results.Load{WindowNS: 65e8, OthersNS: ns(0.1), StealNS: ns(0),
 		Pressure: []results.Pressure{{Resource: "cpu", SomeNS: 1e6}}}
 	with := func(change func(*results.Load)) results.Load {
 		l := quiet
@@ -101,34 +104,32 @@ func TestBusy(t *testing.T) {
 	}{
 		{"quiet", quiet, whole, nil},
 		{"other programs", with(func(l *results.Load) {
-			l.BusyNS = ns(11.6)
+			l.OthersNS = ns(5.2)
 			l.Programs = []results.Program{{Name: "cc1", CPUNS: 5e9}, {Name: "sh", CPUNS: 1}}
 		}), whole, []string{"other programs used 0.8 processors (cc1 77 %)"}},
-		{"processes of the benchmark itself", with(func(l *results.Load) { l.BusyNS = ns(11.6) }),
-			results.Process{WallNS: 65e8, UTimeNS: 64e8, Strays: 1}, nil},
 		{"another krund", with(func(l *results.Load) { l.Krunds = []int{77} }), whole,
 			[]string{"another krund (process 77) ran"}},
 		{"hypervisor", with(func(l *results.Load) { l.StealNS = ns(0.65) }), whole,
 			[]string{"the hypervisor withheld a processor for 10 % of the time"}},
 		{"shared", with(func(l *results.Load) {
-			l.BusyNS, l.Pressure = ns(6.6), []results.Pressure{{Resource: "cpu", SomeNS: 5e9}}
+			l.OthersNS, l.Pressure = ns(5.2), []results.Pressure{{Resource: "cpu", SomeNS: 5e9}}
 		}), shared, []string{"other programs used 0.8 processors",
 			"the process had a processor for 1.4 s of 6.5 s and was interrupted 657 times"}},
-		{"it slept, and no task waited", with(func(l *results.Load) { l.BusyNS = ns(1.5) }), shared, nil},
+		{"it slept, and no task waited", with(func(l *results.Load) { l.OthersNS = ns(0.1) }), shared, nil},
 		// ten runs of `sleep 0.01`: the runner and the command wait for each other, and the machine
 		// is idle
-		{"it slept, and its own tasks waited", results.Load{WindowNS: 216e6, BusyNS: ns(0.05),
+		{"it slept, and its own tasks waited", results.Load{WindowNS: 216e6, OthersNS: ns(0.02),
 			Pressure: []results.Pressure{{Resource: "cpu", SomeNS: 14e6}}},
 			results.Process{WallNS: 2164e5, UTimeNS: 292e5, InvoluntarySwitches: 25}, nil},
 		{"its own processes share the processors", with(func(l *results.Load) {
-			l.BusyNS, l.Pressure = ns(2.9), []results.Pressure{{Resource: "cpu", SomeNS: 5e9}}
+			l.Pressure = []results.Pressure{{Resource: "cpu", SomeNS: 5e9}}
 		}), results.Process{WallNS: 65e8, UTimeNS: 28e8, InvoluntarySwitches: 657}, nil},
-		{"too short for ticks", results.Load{WindowNS: 5e7, BusyNS: ns(0.02), StealNS: ns(0.01)},
+		{"too short for ticks", results.Load{WindowNS: 5e7, OthersNS: ns(0.02), StealNS: ns(0.01)},
 			results.Process{WallNS: 4e7}, nil},
 		{"it is not known who used the processors", results.Load{WindowNS: 65e8,
 			Pressure: []results.Pressure{{Resource: "cpu", SomeNS: 5e9}}}, shared, nil},
 		// read on two processors with a load of 20: nothing was said about it before
-		{"short, shared", results.Load{WindowNS: 136_104_444, BusyNS: ns(0.27),
+		{"short, shared", results.Load{WindowNS: 136_104_444, OthersNS: ns(0.235),
 			Pressure: []results.Pressure{{Resource: "cpu", SomeNS: 136_024_000}}},
 			results.Process{WallNS: 118_670_526, UTimeNS: 35_390_000, InvoluntarySwitches: 5},
 			[]string{"other programs used 1.7 processors",
@@ -138,7 +139,7 @@ func TestBusy(t *testing.T) {
 			results.Process{WallNS: 4e7, UTimeNS: 3e7, InvoluntarySwitches: 2}, nil},
 		{"unknown", results.Load{WindowNS: 65e8}, whole, nil},
 	} {
-		got := Busy(test.l, test.p, results.Daemon{})
+		got := Busy(test.l, test.p)
 		if strings.Join(got, "|") != strings.Join(test.want, "|") {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}

@@ -223,6 +223,8 @@
 //	    load_milli   load average of the minute before, in thousandths, or null
 //	    busy_ns      processor time of everything, the benchmark included, and steal_ns
 //	                 what a hypervisor withheld, both in ticks of 10 ms, or null
+//	    others_ns    the part of busy_ns that neither krund nor a process that it waited
+//	                 for, such as the benchmark, has used; absent in older records
 //	    pressure     list of resource and some_ns: how long a task waited for it
 //	    programs     the busiest that still ran afterwards: name, pid, cpu_ns
 //	    krunds       processes of other krunds

@@ -286,13 +286,16 @@ type MachineState struct {
 
 // Load is what the machine did from just before the run until just after it.
 type Load struct {
-	WindowNS  int64      `json:"window_ns"`
-	LoadMilli *int64     `json:"load_milli"` // thousandths: load average of the minute before; nil unknown
-	BusyNS    *int64     `json:"busy_ns"`    // processor time of everything, the benchmark included
-	StealNS   *int64     `json:"steal_ns"`   // that a hypervisor withheld from this machine
-	Pressure  []Pressure `json:"pressure"`
-	Programs  []Program  `json:"programs"` // the busiest that still ran afterwards, without krund
-	Krunds    []int      `json:"krunds"`   // processes of other krunds
+	WindowNS  int64  `json:"window_ns"`
+	LoadMilli *int64 `json:"load_milli"` // thousandths: load average of the minute before; nil unknown
+	BusyNS    *int64 `json:"busy_ns"`    // processor time of everything, the benchmark included
+	// the part of BusyNS that neither krund nor a process that it waited for has used, such as the
+	// benchmark; nil if unknown, and in older records
+	OthersNS *int64     `json:"others_ns,omitempty"`
+	StealNS  *int64     `json:"steal_ns"` // that a hypervisor withheld from this machine
+	Pressure []Pressure `json:"pressure"`
+	Programs []Program  `json:"programs"` // the busiest that still ran afterwards, without krund
+	Krunds   []int      `json:"krunds"`   // processes of other krunds
 	// the most frequent on the benchmark's processors; nil if unknown, and in older records
 	Interrupts []Interrupt `json:"interrupts"`
 }
