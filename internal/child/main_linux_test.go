@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -233,15 +234,16 @@ func partDaemon(args []string) int {
 // partUnusual is partDaemon with an umask, a limit on core files, a policy and a priority of its
 // own.
 func partUnusual(args []string) int {
+	runtime.LockOSThread() // the policy is that of a thread: execve gives it to the whole program
 	unix.Umask(0o027)
 	err := errors.Join(unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 4096, Max: 8192}),
 		unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_BATCH,
 			Nice: 5}, 0))
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	if err == nil {
+		err = unix.Exec("/proc/self/exe", append([]string{partName, "daemon"}, args...), os.Environ())
 	}
-	return partDaemon(args)
+	fmt.Fprintln(os.Stderr, err)
+	return 1
 }
 
 // asJSON is the argument of partDaemon.
