@@ -2,6 +2,7 @@ package control
 
 import (
 	"bytes"
+	"fmt"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -11,7 +12,8 @@ import (
 	"krund/internal/config/setting"
 )
 
-// TestTableGolden prints the check of each machine under the study's settings.
+// TestTableGolden prints the check of each machine under the study's settings, and what was found of
+// the controls that are off, which the table only names.
 func TestTableGolden(t *testing.T) {
 	for _, name := range machines {
 		m, _ := fakeMachine(t, name)
@@ -19,6 +21,11 @@ func TestTableGolden(t *testing.T) {
 		var out bytes.Buffer
 		if err := table.Print(&out, 0); err != nil {
 			t.Fatal(err)
+		}
+		for _, f := range table.Findings {
+			if f.Policy == setting.Off {
+				fmt.Fprintf(&out, "%s: found %s, wanted %s; %s\n", f.Name, f.Found, f.Wanted, f.Detail)
+			}
 		}
 		golden := filepath.Join("testdata", "tables", name+".txt")
 		if *update {
