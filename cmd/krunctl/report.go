@@ -145,6 +145,9 @@ func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg, unit s
 	if err != nil || facts == nil {
 		return input, err
 	}
+	if input.Facts = facts; len(facts.Machines) > 0 {
+		return input, nil
+	}
 	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return input, err
@@ -153,17 +156,32 @@ func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg, unit s
 	return input, nil
 }
 
-// facts reads the facts in the records of an experiment; nil for files of other tools, and for an
-// experiment on several machines, whose facts differ.
+// facts reads the facts in the records of an experiment, of each machine; nil for files of other
+// tools.
 func (a *app) facts(in experiment.Input, arg string) (*report.Facts, error) {
 	if in.Data.Format != experiment.Format {
 		return nil, nil
 	}
-	if parts := experiment.Parts(a.fsys, arg); len(parts) > 1 {
-		a.talk("krunctl: the machines and their settings are left out; `krunctl report %s` has those of one",
-			display.ShellPath(parts[0]))
-		return nil, nil
+	parts := experiment.Parts(a.fsys, arg)
+	if len(parts) == 1 {
+		return a.factsOf(in, parts[0])
 	}
+	all := &report.Facts{}
+	for _, part := range parts {
+		facts, err := a.factsOf(in, part)
+		if err != nil {
+			return nil, err
+		}
+		if facts.Records > 0 {
+			facts.Machine = experiment.MachineOf(part)
+			all.Machines = append(all.Machines, facts)
+		}
+	}
+	return all, nil
+}
+
+// factsOf reads the facts of one machine.
+func (a *app) factsOf(in experiment.Input, arg string) (*report.Facts, error) {
 	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return nil, err

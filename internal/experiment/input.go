@@ -177,7 +177,7 @@ func (r Reader) columns(arg string, keep func(string) bool) (*dataset.Dataset, e
 			}
 		}
 		if dir != DirectoryOf(arg) { // hosts of a lab may all have the same name
-			d.Machine = machineOf(dir)
+			d.Machine = MachineOf(dir)
 		}
 		parts = append(parts, d)
 	}

@@ -37,8 +37,8 @@ func Parts(fsys durable.FS, arg string) []string {
 	return parts
 }
 
-// machineOf returns the machine of a part.
-func machineOf(dir string) string { return filepath.Base(filepath.Dir(dir)) }
+// MachineOf returns the machine of a part.
+func MachineOf(dir string) string { return filepath.Base(filepath.Dir(dir)) }
 
 // namesIn returns the names in a directory, sorted; none if it cannot be read.
 func namesIn(fsys durable.FS, dir string) []string {

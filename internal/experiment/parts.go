@@ -27,7 +27,7 @@ func placesOf(r *Reader) places {
 		if p[rec.Key] == nil {
 			p[rec.Key] = map[string][]place{}
 		}
-		machine := machineOf(e.Dir())
+		machine := MachineOf(e.Dir())
 		p[rec.Key][machine] = append(p[rec.Key][machine],
 			place{results.Name{Slot: rec.Slot, Attempt: rec.Attempt}, rec.Pexec, e})
 	}

@@ -23,6 +23,24 @@ type Facts struct {
 	Controls    []ControlFact
 	Noise       string // what the machine's noise certificate says, in a few words; "" without one
 	runs        map[key.Key][]RunFacts
+
+	// Machines are the facts of each machine of an experiment on several, with its name; nothing
+	// else is set then.
+	Machine  string
+	Machines []*Facts
+}
+
+// Each returns the facts of each machine.
+func (f *Facts) Each() []*Facts {
+	switch {
+	case f == nil:
+		return nil
+	case len(f.Machines) > 0:
+		return f.Machines
+	case f.Records == 0:
+		return nil
+	}
+	return []*Facts{f}
 }
 
 // Fact is a value and the number of records that have it. A name with several values means that
@@ -178,8 +196,12 @@ func (f *Facts) severalMachines() (w warmup.Warning, several bool) {
 		len(names), strings.Join(names, ", "))}, len(names) > 1
 }
 
-// Warnings lists the facts in the records that weaken results, with the remedy.
+// Warnings lists the facts in the records that weaken results, with the remedy. Those of several
+// machines begin with the names of the machines.
 func (f *Facts) Warnings() []warmup.Warning {
+	if f != nil && len(f.Machines) > 0 {
+		return machineWarnings(f.Machines)
+	}
 	if f == nil || f.Records == 0 {
 		return nil
 	}
@@ -226,6 +248,24 @@ func (f *Facts) Warnings() []warmup.Warning {
 		warn("reruns", "%d of %d executions were disturbed and rerun; see the pages of their keys for the "+
 			"reasons",
 			reruns, f.Records)
+	}
+	return list
+}
+
+// machineWarnings lists the warnings of each machine, each text once.
+func machineWarnings(machines []*Facts) []warmup.Warning {
+	var list []warmup.Warning
+	names := map[warmup.Warning][]string{}
+	for _, m := range machines {
+		for _, w := range m.Warnings() {
+			if names[w] == nil {
+				list = append(list, w)
+			}
+			names[w] = append(names[w], m.Machine)
+		}
+	}
+	for i, w := range list {
+		list[i].Text = strings.Join(names[w], ", ") + ": " + w.Text
 	}
 	return list
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/warmup"
@@ -16,11 +17,7 @@ type indexPage struct {
 	Title       string
 	Iterations  string // number in every execution; "" if they differ
 	When        string
-	Hardware    string // processor and kernel
-	Conditions  string
-	Fit         int // number of controls checked
-	FitText     string
-	Unfit       []string // names of controls that were not as requested
+	On          []machineView
 	Confidence  string
 	Rows        []Row
 	Shares      []Share
@@ -36,12 +33,41 @@ type indexPage struct {
 	Analysed    int // executions
 }
 
+// machineView is where and how executions were measured.
+type machineView struct {
+	Name       string
+	Hardware   string // processor and kernel
+	Conditions string
+	FitText    string   // of how many controls were as requested; "": none was checked
+	Unfit      []string // names of controls that were not
+}
+
+// machineViews returns a view of each machine.
+func machineViews(doc *warmup.Document, facts *Facts) []machineView {
+	each := facts.Each()
+	if len(each) == 0 {
+		each = []*Facts{nil}
+	}
+	views := make([]machineView, len(each))
+	for i, f := range each {
+		v := machineView{Name: doc.Source.Machine, Hardware: f.hardware(), Conditions: f.conditions(),
+			Unfit: f.unfit()}
+		if len(each) > 1 {
+			v.Name = f.Machine
+		}
+		if names := f.controlNames(); len(names) > 0 {
+			v.FitText = fmt.Sprintf("%d of %d as wanted", len(names)-len(v.Unfit), len(names))
+		}
+		views[i] = v
+	}
+	return views
+}
+
 func (s *site) index() error {
 	doc, facts := s.in.Document, s.in.Facts
 	p := indexPage{
 		Input: s.in, Title: doc.Source.Experiment, Iterations: iterations(doc), When: facts.when(),
-		Hardware:   facts.hardware(),
-		Conditions: facts.conditions(), Unfit: facts.unfit(),
+		On:         machineViews(doc, facts),
 		Confidence: percentText(doc.Parameters.Confidence),
 		Rows:       Rows(doc), Shares: Shares(doc), Weaknesses: weaknesses(doc, facts),
 	}
@@ -59,10 +85,6 @@ func (s *site) index() error {
 	p.Pairs, p.Analysed = classified(doc)
 	if err := s.chart(&p); err != nil {
 		return err
-	}
-	if names := facts.controlNames(); len(names) > 0 {
-		p.Fit = len(names)
-		p.FitText = fmt.Sprintf("%d of %d as wanted", len(names)-len(p.Unfit), len(names))
 	}
 	return s.write("index.html", func(w io.Writer) error {
 		return s.pages.ExecuteTemplate(w, "index.html",
@@ -96,10 +118,18 @@ func iterations(doc *warmup.Document) string {
 
 // when is the time of the measurements.
 func (f *Facts) when() string {
-	if f == nil || f.Records == 0 {
+	var first, last time.Time
+	for _, m := range f.Each() {
+		if first.IsZero() || m.First.Before(first) {
+			first = m.First.UTC()
+		}
+		if m.Last.After(last) {
+			last = m.Last.UTC()
+		}
+	}
+	if last.IsZero() {
 		return ""
 	}
-	first, last := f.First.UTC(), f.Last.UTC()
 	const day, minute = "2 January 2006", "15:04"
 	if first.Format(day) == last.Format(day) {
 		return fmt.Sprintf("%s, %s to %s UTC", first.Format(day), first.Format(minute), last.Format(minute))

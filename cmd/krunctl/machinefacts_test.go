@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// machineDirectory is a machine's part of an experiment: dir/MACHINE/test.krun.
+func machineDirectory(t *testing.T, dir, machine, hypervisor string, boot int) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(dir, machine), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := directory.Create(durable.OS(), filepath.Join(dir, machine, "test.krun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		r := results.Record{
+			Key:        key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"},
+			Experiment: "test", Host: "guest", Slot: i, Attempt: 1, Pexec: i + 1, Iterations: 100,
+			Outcome: results.Completed, Reasons: []string{}, Reboot: results.RebootNone,
+			BootID: fmt.Sprint("boot", boot), Started: testTime.AddDate(0, boot, i),
+			Clock: "CLOCK_MONOTONIC_RAW", WallNS: iterations(uint64(10*boot+i), 0, 100),
+		}
+		r.Machine.Fingerprint = map[string]string{"cpu.model": "CPU of " + machine, "hypervisor": hypervisor}
+		r.Machine.Controls = []results.Control{
+			{Name: "turbo", Policy: "want", Status: "missing", Wanted: "off",
+				Detail: "no turbo on " + machine},
+			{Name: "aslr", Policy: "want", Status: "ok", Wanted: "0", Found: "0"},
+		}
+		if err := results.NewAppender(durable.OS(), f.Results()).Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCaveatsOfSeveralMachines: a report of an experiment on several machines has the caveats and
+// the controls of each, as the report of one has.
+func TestCaveatsOfSeveralMachines(t *testing.T) {
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	machineDirectory(t, dir, "alpha", "kvm", 1)
+	machineDirectory(t, dir, "beta", "none", 2)
+	if r := krunctl(t, "report", dir, "-o", out); r.code != exitOK || strings.Contains(r.stderr, "machines") {
+		t.Fatal(r.text())
+	}
+	page, err := os.ReadFile(filepath.Join(out, "index.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(string(page)), " ")
+	for _, want := range []string{
+		"<b>alpha</b>: CPU of alpha, virtual", "<b>beta</b>: CPU of beta</dd>", "no reboots",
+		"1 of 2 as wanted",
+		"<h3>alpha</h3>", "<h3>beta</h3>", "no turbo on alpha", "no turbo on beta",
+		"alpha: the machine is virtual", "alpha, beta: 2 of 2 executions ran without a reboot",
+		"alpha, beta: controls without the requested value: turbo",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	if r := krunctl(t, "table", dir); !strings.Contains(r.stdout, "alpha: the machine is virtual") {
+		t.Errorf("the table lacks the caveats: %s", r.text())
+	}
+}
