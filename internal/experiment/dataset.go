@@ -119,7 +119,7 @@ func addArms(d *dataset.Dataset, e Experiment) {
 		for i := range d.Pairs {
 			if p := &d.Pairs[i]; vm.Runner == config.RunnerCommand && p.Key.VM == vm.Name {
 				for j := range p.Executions {
-					p.Executions[j].FirstResult = 0
+					p.Executions[j].FirstResult, p.Executions[j].Loop = 0, nil
 				}
 			}
 		}
@@ -200,7 +200,7 @@ func fingerprint(reader *results.Reader) map[string]string {
 func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 	e := dataset.Execution{Number: r.Pexec, Outcome: dataset.Outcome(r.Outcome), Reasons: r.Reasons,
 		FirstResult: firstResult(r), Instrument: r.Instrument, EventsLost: r.EventsLost,
-		Stopped: r.Stopped()}
+		Stopped: r.Stopped(), Loop: dataset.LoopOf(r.StartNS, r.WallNS, perCore(r))}
 	if keep == nil {
 		e.Starts, e.Events = r.StartNS, events(r.Events)
 	}
@@ -225,6 +225,16 @@ func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 		e.Columns = append(e.Columns, column)
 	}
 	return e
+}
+
+// perCore is the number of columns that count on one processor.
+func perCore(r *results.Record) (n int) {
+	for _, c := range r.Columns {
+		if c.Core != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // events converts the events of a record.

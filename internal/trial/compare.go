@@ -148,6 +148,9 @@ func (a *Answer) warn() {
 		if len(r.busy) > 0 {
 			r.add("%s (in %d of %d executions)", r.busy[0], len(r.busy), r.Executions)
 		}
+		if text := warmup.LoopText(r.good); text != "" {
+			r.add("%s", text)
+		}
 		if r.Command {
 			r.warnCommand(a.Shell != nil)
 		}

@@ -237,8 +237,12 @@ func (r *Result) join(before, after Side, o Options) []row {
 			CountsBefore: p.Counts, CountsAfter: q.Counts, Warnings: []warmup.Warning{},
 			InstrumentBefore: p.Instrument, InstrumentAfter: q.Instrument,
 		}
-		if c.apart = p.Instrument != q.Instrument && !costs(before, after); c.apart {
-			c.withhold(both)
+		why := loopsDiffer(&before.Data.Pairs[i], &after.Data.Pairs[j])
+		if p.Instrument != q.Instrument && !costs(before, after) {
+			why = c.instrumentsDiffer()
+		}
+		if why != "" {
+			c.withhold(both, why)
 		} else {
 			rows = append(rows, both)
 		}

@@ -8,14 +8,20 @@ import (
 	"krund/internal/analysis/warmup"
 )
 
-// Apart reports whether the key has no verdict because its two sides are instrumented differently.
+// Apart reports whether the key has no verdict because its two sides are instrumented differently,
+// or do not measure the same part of their loops.
 func (c *Change) Apart() bool { return c.apart }
 
-// withhold makes c the change of a key whose sides are instrumented differently.
-func (c *Change) withhold(r row) {
+// withhold makes c the change of a key whose sides cannot be compared.
+func (c *Change) withhold(r row, why string) {
+	c.apart = true
 	c.ExecutionsBefore, c.ExecutionsAfter = executions(r.before), executions(r.after)
-	c.Verdict = CannotTell
-	c.Reason = fmt.Sprintf("before is %s, after %s, which costs time; measure both alike",
+	c.Verdict, c.Reason = CannotTell, why
+}
+
+// instrumentsDiffer returns why differently instrumented sides cannot be compared.
+func (c *Change) instrumentsDiffer() string {
+	return fmt.Sprintf("before is %s, after %s, which costs time; measure both alike",
 		dataset.InstrumentText(c.InstrumentBefore), dataset.InstrumentText(c.InstrumentAfter))
 }
 

@@ -130,6 +130,8 @@ type Execution struct {
 	// seconds; 0: unknown.
 	FirstResult float64
 
+	Loop *Loop // nil: unknown, or what lies between iterations is asked for (runner "command")
+
 	// Instrument is what the runner was asked to report beside wall times, which costs time:
 	// "columns", "events" or, for a clean execution, "". Series that differ in it are not compared.
 	Instrument string

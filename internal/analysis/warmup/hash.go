@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"hash"
 	"math"
 
@@ -28,6 +29,9 @@ func inputHash(pair *dataset.Pair, column string, parameters []byte) string {
 		h.text(string(e.Outcome))
 		if e.Instrument != "" {
 			h.text(e.Instrument)
+		}
+		if e.Uncovered() { // which is a warning
+			h.text(fmt.Sprint("loop", *e.Loop))
 		}
 		h.number(len(e.Columns))
 		for k := range e.Columns {

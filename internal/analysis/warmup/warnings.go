@@ -24,6 +24,7 @@ const (
 	warnSource       = "source"
 	warnInstrument   = "instrumented"
 	warnStopped      = "stopped_early"
+	warnLoop         = "loop_share"
 )
 
 const (
@@ -45,6 +46,9 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 	var list []Warning
 	warn := func(code, format string, args ...any) {
 		list = append(list, Warning{code, fmt.Sprintf(format, args...)})
+	}
+	if text := LoopText(w.pair.Executions); text != "" {
+		warn(warnLoop, "%s", text)
 	}
 	done, all := r.Status.Analysed, len(r.Executions)
 	switch {
@@ -101,6 +105,34 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 			"mean that rounding decides its changepoints; compare with mode relative", c.rounded, done)
 	}
 	return list
+}
+
+// LoopText describes the completed executions whose iterations do not cover the loop; "" without
+// any.
+func LoopText(executions []dataset.Execution) string {
+	completed := 0
+	var worst *dataset.Loop
+	uncovered := 0
+	for i := range executions {
+		e := &executions[i]
+		if e.Outcome != dataset.Completed {
+			continue
+		}
+		completed++
+		if !e.Uncovered() {
+			continue
+		}
+		if uncovered++; worst == nil || e.Loop.Share() < worst.Share() {
+			worst = e.Loop
+		}
+	}
+	if worst == nil {
+		return ""
+	}
+	return fmt.Sprintf("in %d of %d executions the iterations cover less than %.0f %% of the loop, at worst "+
+		"%.2g %% (%.2g s inside and %.2g s outside, per iteration); what the program does between its "+
+		"iterations is in no number here", uncovered, completed, 100*dataset.LeastShare, 100*worst.Share(),
+		worst.Measured, worst.Outside)
 }
 
 // weak counts executions by what weakens their results.
