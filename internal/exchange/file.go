@@ -90,6 +90,9 @@ func readFile(
 	if d, err = readNamed(name, "the results", read); err != nil {
 		return nil, err
 	}
+	if err := d.CheckKeys(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	d.Source = name
 	return d, nil
 }

@@ -63,6 +63,9 @@ func readResults(fsys durable.FS, dir string, keep func(column string) bool,
 			i = len(d.Pairs)
 			pairs[r.Key] = i
 			d.Pairs = append(d.Pairs, dataset.Pair{Key: r.Key})
+			if err := d.CheckKeys(); err != nil {
+				return nil, fmt.Errorf("%s: %w", dir, err)
+			}
 		}
 		d.Pairs[i].Executions = append(d.Pairs[i].Executions, e)
 		noteSource(d, r.Host, r.Experiment)

@@ -295,6 +295,18 @@ func (c *Column) label() string {
 	return fmt.Sprintf("%s of core %d", c.Name, c.Core)
 }
 
+// MaxKeys bounds the keys of a data set. Time and memory of an analysis grow with them, and files
+// that others have written may have any number.
+const MaxKeys = 10000
+
+// CheckKeys returns an error if there are too many keys.
+func (d *Dataset) CheckKeys() error {
+	if len(d.Pairs) > MaxKeys {
+		return fmt.Errorf("there are more than %d keys; analyze fewer at a time", MaxKeys)
+	}
+	return nil
+}
+
 // Find returns the pair with the key, or nil.
 func (d *Dataset) Find(k key.Key) *Pair {
 	for i := range d.Pairs {
@@ -308,6 +320,9 @@ func (d *Dataset) Find(k key.Key) *Pair {
 // Add appends an execution to the pair with the key and numbers it if it has no number. It creates
 // the pair if necessary.
 func (d *Dataset) Add(k key.Key, e Execution) {
+	if len(d.Pairs) > MaxKeys {
+		return // CheckKeys refuses it; do not look through all keys for each of many more
+	}
 	p := d.Find(k)
 	if p == nil {
 		d.Pairs = append(d.Pairs, Pair{Key: k})
