@@ -136,9 +136,17 @@ func (db *DB) Close() error {
 	return err
 }
 
-// Ready reports why the database does not answer, nil if it does.
+// Ready reports why the database cannot be read or written now, nil if it can: it tries.
 func (db *DB) Ready(ctx context.Context) error {
-	if err := db.Read.PingContext(ctx); err != nil {
+	err := db.Read.PingContext(ctx)
+	if err == nil {
+		err = db.Update(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `INSERT INTO looks (id, at) VALUES (2, $1)
+				ON CONFLICT (id) DO UPDATE SET at = excluded.at`, stamp(db.now()))
+			return err
+		})
+	}
+	if err != nil {
 		return fmt.Errorf("the database: %w", err)
 	}
 	return nil

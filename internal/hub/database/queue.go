@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -116,7 +117,7 @@ func (db *DB) Leased(ctx context.Context) ([]Share, error) {
 // one does now.
 func (db *DB) Looked(ctx context.Context, tx *sql.Tx) (before time.Time, err error) {
 	var at int64
-	err = tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(at), 0) FROM looks`).Scan(&at)
+	err = tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(at), 0) FROM looks WHERE id = 1`).Scan(&at)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `INSERT INTO looks (id, at) VALUES (1, $1)
 			ON CONFLICT (id) DO UPDATE SET at = excluded.at`, stamp(db.now()))
@@ -150,4 +151,27 @@ func (db *DB) UseBundle(ctx context.Context, tx *sql.Tx, hash string) (manifest 
 	err = tx.QueryRowContext(ctx, `UPDATE bundles SET created = $2 WHERE hash = $1 RETURNING manifest`, hash,
 		stamp(db.now())).Scan(&manifest)
 	return manifest, missing(err, "bundle "+hash)
+}
+
+// ErrQuota is in the errors for a user who sends too much.
+var ErrQuota = errors.New("this is more than a user may send on a day (UTC); send the rest tomorrow")
+
+// Reserve notes that a user sends a bundle of size bytes, unless the hub has it. The error wraps
+// ErrQuota if all of a day together are more than limit. What does not arrive counts, too.
+func (db *DB) Reserve(ctx context.Context, owner, hash string, size, limit int64) error {
+	const day = 24 * time.Hour
+	return db.Update(ctx, func(tx *sql.Tx) error {
+		var known, sent int64
+		err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM bundles WHERE hash = $1`, hash).Scan(&known)
+		if err != nil || known > 0 {
+			return err
+		}
+		err = tx.QueryRowContext(ctx, `INSERT INTO sent (owner, day, bytes) VALUES ($1, $2, $3)
+			ON CONFLICT (owner, day) DO UPDATE SET bytes = sent.bytes + excluded.bytes RETURNING bytes`,
+			owner, stamp(db.now())/day.Microseconds(), size).Scan(&sent)
+		if err == nil && sent > limit {
+			err = fmt.Errorf("bundles of %d bytes in all: %w", sent, ErrQuota)
+		}
+		return err
+	})
 }

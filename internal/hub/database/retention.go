@@ -162,6 +162,10 @@ func (db *DB) DeleteBundles(ctx context.Context, before time.Time) error {
 		if err == nil {
 			_, err = tx.ExecContext(ctx, deleteUnreferenced)
 		}
+		if err == nil {
+			_, err = tx.ExecContext(ctx, `DELETE FROM sent WHERE day < $1`,
+				stamp(before)/(24*time.Hour).Microseconds())
+		}
 		if err != nil {
 			return fmt.Errorf("remove bundles: %w", err)
 		}

@@ -188,6 +188,7 @@ type Alert struct {
 	Machine, Experiment string // ids; "" none
 	Text                string // untrusted
 	State               string // open, closed
+	Owner               string // of the experiment, "" none; not stored with it
 	Muted               time.Time
 	Created, Closed     time.Time
 }
@@ -214,15 +215,25 @@ func (db *DB) Raise(ctx context.Context, tx *sql.Tx, a Alert) (bool, error) {
 // Alerts returns at most limit alerts, open ones first, then the newest; those of one experiment
 // unless it is "".
 func (db *DB) Alerts(ctx context.Context, experiment string, limit int) ([]Alert, error) {
-	return list(ctx, db.Read, func(r row) (a Alert, err error) {
-		var muted, created, closed int64
-		err = r.Scan(&a.ID, &a.Kind, &a.Subject, &a.Machine, &a.Experiment, &a.Text, &a.State, &muted,
-			&created, &closed)
-		a.Muted, a.Created, a.Closed = stamped(muted), stamped(created), stamped(closed)
-		return a, err
-	}, `SELECT id, kind, subject, machine, experiment, text, state, muted, created, closed FROM alerts
-		WHERE $1 = '' OR experiment = $1
-		ORDER BY CASE state WHEN 'open' THEN 0 ELSE 1 END, created DESC, id LIMIT $2`, experiment, limit)
+	return list(ctx, db.Read, scanAlert, `SELECT `+alertColumns+` WHERE $1 = '' OR a.experiment = $1
+		ORDER BY CASE a.state WHEN 'open' THEN 0 ELSE 1 END, a.created DESC, a.id LIMIT $2`, experiment, limit)
+}
+
+const alertColumns = `a.id, a.kind, a.subject, a.machine, a.experiment, a.text, a.state, a.muted, a.created,
+	a.closed, COALESCE(x.owner, '') FROM alerts a LEFT JOIN experiments x ON x.id = a.experiment`
+
+func scanAlert(r row) (a Alert, err error) {
+	var muted, created, closed int64
+	err = r.Scan(&a.ID, &a.Kind, &a.Subject, &a.Machine, &a.Experiment, &a.Text, &a.State, &muted,
+		&created, &closed, &a.Owner)
+	a.Muted, a.Created, a.Closed = stamped(muted), stamped(created), stamped(closed)
+	return a, err
+}
+
+// Alert returns an alert; the error wraps ErrMissing if there is none.
+func (db *DB) Alert(ctx context.Context, tx *sql.Tx, id string) (Alert, error) {
+	a, err := scanAlert(tx.QueryRowContext(ctx, `SELECT `+alertColumns+` WHERE a.id = $1`, id))
+	return a, missing(err, "alert "+id)
 }
 
 // OpenAlerts counts the alerts that are open and not muted.

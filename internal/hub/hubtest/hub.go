@@ -38,7 +38,13 @@ func New(t testing.TB, prepare ...func(*server.Server)) *Hub {
 // On returns a hub on a database.
 func On(t testing.TB, location string, prepare ...func(*server.Server)) *Hub {
 	t.Helper()
-	db, err := database.Open(t.Context(), location, func() time.Time { return Now })
+	return At(t, location, func() time.Time { return Now }, prepare...)
+}
+
+// At returns a hub on a database, with a clock.
+func At(t testing.TB, location string, now func() time.Time, prepare ...func(*server.Server)) *Hub {
+	t.Helper()
+	db, err := database.Open(t.Context(), location, now)
 	if err != nil {
 		t.Fatal(err)
 	}

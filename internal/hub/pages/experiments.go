@@ -308,7 +308,7 @@ func (p *Pages) alertList(r *http.Request, experiment string, most int) ([]Alert
 	for _, a := range list {
 		one := Alert{ID: a.ID, Raised: a.Created, State: State{a.State, "bad"},
 			Subject: Link{Text: a.Subject}, Text: a.Text, Muted: a.Muted.After(p.db.Now()),
-			Mine: access.From(r.Context()).Role.Includes(access.User)}
+			Mine: mayMute(access.From(r.Context()), a)}
 		if a.Experiment != "" {
 			one.Subject.Address = experimentLink(a.Experiment, "").Address
 		}
@@ -326,10 +326,28 @@ func (p *Pages) alertList(r *http.Request, experiment string, most int) ([]Alert
 // muteTime is how long an alert that is muted stays so.
 const muteTime = 30 * 24 * time.Hour
 
+// mayMute reports whether someone may mute an alert: the owner of the experiment that a change was
+// found with, and an admin. A machine that does not report is of all who use it.
+func mayMute(who access.Identity, a database.Alert) bool {
+	return who.Role == access.Admin || a.Kind == database.ChangeAlert && a.Owner != "" && who.Owns(a.Owner)
+}
+
 func (p *Pages) mute(r *http.Request, tx *sql.Tx) (string, error) {
-	return "/alerts", p.db.MuteAlert(r.Context(), tx, r.PathValue("id"), p.db.Now().Add(muteTime))
+	return p.muteUntil(r, tx, p.db.Now().Add(muteTime))
 }
 
 func (p *Pages) unmute(r *http.Request, tx *sql.Tx) (string, error) {
-	return "/alerts", p.db.MuteAlert(r.Context(), tx, r.PathValue("id"), time.Time{})
+	return p.muteUntil(r, tx, time.Time{})
+}
+
+func (p *Pages) muteUntil(r *http.Request, tx *sql.Tx, until time.Time) (string, error) {
+	a, err := p.db.Alert(r.Context(), tx, r.PathValue("id"))
+	if err == nil && !mayMute(access.From(r.Context()), a) {
+		err = problem{http.StatusForbidden, "Only an admin may mute this alert, and the owner of the " +
+			"experiment that a change was found with."}
+	}
+	if err != nil {
+		return "", err
+	}
+	return "/alerts", p.db.MuteAlert(r.Context(), tx, a.ID, until)
 }

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -8,40 +9,53 @@ import (
 	"sync"
 	"time"
 
+	"krund/internal/hub/access"
 	"krund/internal/hub/database"
 	"krund/internal/sysroot"
 )
 
 const (
-	lookEvery = time.Second      // at the database, while pages are open
-	tellEvery = 30 * time.Second // when nothing has changed: the times on the pages have
-	mostPages = 1000             // that listen at the same time
+	lookEvery   = time.Second      // at the database, while pages are open
+	tellEvery   = 30 * time.Second // when nothing has changed: the times on the pages have
+	checkEvery  = 30 * time.Second // whether those who listen still may
+	mostPages   = 1000             // that listen at the same time
+	mostOfToken = 100              // of these, with one token and its sessions
 )
 
 // live tells open pages that something has changed. One loop looks at the database for all of them,
 // so that several processes of the hub serve the same.
 type live struct {
-	db  *database.DB
-	log *slog.Logger
-	ctx context.Context
+	db    *database.DB
+	log   *slog.Logger
+	ctx   context.Context
+	clock sysroot.Clock
 
 	mu      sync.Mutex
-	pages   map[chan struct{}]bool
+	pages   map[*listener]bool
 	looking bool
 }
 
+// listener is an open page.
+type listener struct {
+	who  access.Identity
+	news chan struct{} // closed when it may not listen any more
+}
+
+// root identifies the token that a page was opened with, or with whose session.
+func (l *listener) root() string { return cmp.Or(l.who.Root, "user "+l.who.Name) }
+
 func newLive(ctx context.Context, db *database.DB, log *slog.Logger) *live {
-	return &live{db: db, log: log, ctx: ctx, pages: map[chan struct{}]bool{}}
+	return &live{db: db, log: log, ctx: ctx, clock: sysroot.RealClock{}, pages: map[*listener]bool{}}
 }
 
 // ServeHTTP sends an event each time something has changed, until the page is left.
 func (l *live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	news, ok := l.add()
-	if !ok {
-		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
+	page := &listener{who: access.From(r.Context()), news: make(chan struct{}, 1)}
+	if code := l.add(page); code != http.StatusOK {
+		http.Error(w, "too many pages are open", code)
 		return
 	}
-	defer l.remove(news)
+	defer l.remove(page)
 	to := http.NewResponseController(w)
 	secure(w.Header(), Policy)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -52,7 +66,10 @@ func (l *live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	for {
 		select {
-		case <-news:
+		case _, ok := <-page.news:
+			if !ok {
+				return
+			}
 			if _, err := fmt.Fprint(w, "event: change\ndata:\n\n"); err != nil || to.Flush() != nil {
 				return
 			}
@@ -64,43 +81,57 @@ func (l *live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (l *live) add() (chan struct{}, bool) {
+// add adds a page, and returns 200, or the status with which it is refused.
+func (l *live) add(page *listener) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.pages) >= mostPages {
-		return nil, false
+	same := 0
+	for other := range l.pages {
+		if other.root() == page.root() {
+			same++
+		}
 	}
-	news := make(chan struct{}, 1)
-	l.pages[news] = true
+	switch {
+	case same >= mostOfToken:
+		return http.StatusTooManyRequests
+	case len(l.pages) >= mostPages:
+		return http.StatusServiceUnavailable
+	}
+	l.pages[page] = true
 	if !l.looking {
 		l.looking = true
 		go l.look()
 	}
-	return news, true
+	return http.StatusOK
 }
 
-func (l *live) remove(news chan struct{}) {
+func (l *live) remove(page *listener) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.pages, news)
+	delete(l.pages, page)
 }
 
 // look looks at the database until no page is open.
 func (l *live) look() {
-	clock := sysroot.RealClock{}
-	last, told := "", clock.Now()
+	last, told := "", l.clock.Now()
+	checked := told
 	for {
 		version, err := l.db.Version(l.ctx)
 		if err != nil && l.ctx.Err() == nil {
 			l.log.Error("open pages do not learn what has changed", "error", err)
 		}
-		if now := clock.Now(); err == nil && version != last || now.Sub(told) >= tellEvery {
+		now := l.clock.Now()
+		if err == nil && version != last || now.Sub(told) >= tellEvery {
 			if last != "" {
 				l.tell()
 			}
 			last, told = version, now
 		}
-		if clock.Sleep(l.ctx, lookEvery) != nil || l.end() {
+		if now.Sub(checked) >= checkEvery {
+			l.check()
+			checked = now
+		}
+		if l.clock.Sleep(l.ctx, lookEvery) != nil || l.end() {
 			return
 		}
 	}
@@ -110,10 +141,33 @@ func (l *live) look() {
 func (l *live) tell() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for news := range l.pages {
+	for page := range l.pages {
 		select {
-		case news <- struct{}{}:
+		case page.news <- struct{}{}:
 		default:
+		}
+	}
+}
+
+// check ends the streams of those who may not read any more. Without an answer of the database they
+// go on: they tell only that something has changed.
+func (l *live) check() {
+	l.mu.Lock()
+	all := map[access.Identity]bool{}
+	for page := range l.pages {
+		all[page.who] = true
+	}
+	l.mu.Unlock()
+	for who := range all {
+		permitted, err := l.db.Permitted(l.ctx, who)
+		all[who] = permitted || err != nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for page := range l.pages {
+		if permitted, asked := all[page.who]; asked && !permitted {
+			close(page.news)
+			delete(l.pages, page)
 		}
 	}
 }

@@ -2,14 +2,18 @@ package server_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
+	"krund/internal/hub/server"
 	"krund/internal/hub/store"
 )
 
@@ -60,5 +64,39 @@ func testManyExperiments(t *testing.T, at string) {
 	}
 	if _, err := h.Client(t, "carl", access.User).Submit(t.Context(), s); err != nil {
 		t.Errorf("another user: %v", err)
+	}
+}
+
+// TestQuota: of bundles, a user sends a bounded number of bytes on a day; sending one again that
+// the hub has, another user and the next day are not concerned.
+func TestQuota(t *testing.T) { dbtest.OnEach(t, testQuota) }
+
+func testQuota(t *testing.T, at string) {
+	now := hubtest.Now
+	h := hubtest.At(t, at, func() time.Time { return now }, func(s *server.Server) { s.BundleBytes = 1000 })
+	h.Machine(t, "lab1")
+	submitted(t, h, "lab1") // a bundle that the hub has
+	known := store.Hash([]byte("lab1"))
+	ann, bob := h.Client(t, "ann", access.User), h.Client(t, "bob", access.User)
+	for _, c := range []struct {
+		client *api.Client
+		text   string
+		later  time.Duration
+		want   int // 400: it is received, and no bundle
+	}{
+		{ann, strings.Repeat("a", 600), 0, 400}, {ann, strings.Repeat("b", 600), 0, 413},
+		{ann, strings.Repeat("c", 300), 0, 400}, {bob, strings.Repeat("b", 600), 0, 400},
+		{ann, strings.Repeat("d", 300), 0, 413}, {ann, strings.Repeat("d", 300), 24 * time.Hour, 400},
+	} {
+		now = now.Add(c.later)
+		err := c.client.SendBundle(t.Context(), store.Hash([]byte(c.text)), int64(len(c.text)),
+			strings.NewReader(c.text))
+		var refused *api.Error
+		if !errors.As(err, &refused) || refused.Status != c.want {
+			t.Errorf("%d bytes of %.1s: %v, want %d", len(c.text), c.text, err, c.want)
+		}
+	}
+	if err := h.DB.Reserve(t.Context(), "ann", known, 1e6, 1000); err != nil {
+		t.Errorf("one that the hub has: %v", err)
 	}
 }

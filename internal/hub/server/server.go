@@ -43,13 +43,17 @@ type Server struct {
 	// Patience is how long the other side of a connection may stall, see paced; 0: as usual.
 	Patience time.Duration
 
+	// BundleBytes is how much a user may send of bundles on a day; 0: as usual.
+	BundleBytes int64
+
 	receiving senders
 	parsing   chan struct{}       // one for each that is parsed
 	memory    *semaphore.Weighted // see memoryBytes
 	oidcLock  sync.Mutex
 	oidc      *oidc.Provider // nil: not asked yet
 
-	metrics metrics
+	metrics   metrics
+	readiness readiness
 }
 
 // Route is what is served under a pattern of net/http, such as "GET /x/{id}". The handler finds the
@@ -206,7 +210,7 @@ func status(err error) (int, bool) {
 	switch {
 	case errors.As(err, &f):
 		return f.status, true
-	case errors.As(err, &large):
+	case errors.As(err, &large), errors.Is(err, database.ErrQuota):
 		return http.StatusRequestEntityTooLarge, true
 	case errors.Is(err, database.ErrMissing), errors.Is(err, store.ErrMissing):
 		return http.StatusNotFound, true
@@ -276,10 +280,35 @@ func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// readyz reports whether requests can be served: the database and the store answer.
+// readiness is what was found when it was tried last whether the database and the store can be
+// written.
+type readiness struct {
+	mu  sync.Mutex
+	at  time.Time
+	err error
+}
+
+// ready tries to write, at most every readyEvery: anyone may ask.
+func (s *Server) ready(ctx context.Context) error {
+	const readyEvery, patience = 10 * time.Second, 10 * time.Second
+	r := &s.readiness
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := s.DB.Now(); r.at.IsZero() || now.Sub(r.at).Abs() >= readyEvery {
+		// Another one waits for the result, also if the one who asks has gone.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		r.at, r.err = now, errors.Join(s.DB.Ready(ctx), s.Store.Ready(ctx))
+		if r.err != nil {
+			s.Log.Error("not ready", "error", r.err)
+		}
+	}
+	return r.err
+}
+
+// readyz reports whether requests can be served: the database and the store can be written.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
-	if err := errors.Join(s.DB.Ready(r.Context()), s.Store.Ready(r.Context())); err != nil {
-		s.Log.Error("not ready", "error", err)
+	if s.ready(r.Context()) != nil {
 		s.answer(w, r, http.StatusServiceUnavailable,
 			map[string]string{"error": "not ready; the log has the reason"})
 		return

@@ -2,6 +2,7 @@ package server
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -47,6 +48,9 @@ func (s *Server) bundle(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, http.StatusOK, map[string]string{"bundle": hash})
 }
 
+// usualBundleBytes is how much a user may send of bundles on a day: 64 of the largest.
+const usualBundleBytes = 64 * api.MaxBlob
+
 func (s *Server) acceptBundle(w http.ResponseWriter, r *http.Request, hash string) (
 	m bundle.Manifest, err error) {
 	if !store.ValidHash(hash) { // other names are announced as garbage, too
@@ -57,6 +61,11 @@ func (s *Server) acceptBundle(w http.ResponseWriter, r *http.Request, hash strin
 			api.MaxBlob))
 	}
 	body := http.MaxBytesReader(w, r.Body, api.MaxBlob)
+	err = s.DB.Reserve(r.Context(), access.From(r.Context()).Name, hash, r.ContentLength,
+		cmp.Or(s.BundleBytes, usualBundleBytes))
+	if err != nil {
+		return m, err
+	}
 	if err := s.DB.Announce(r.Context(), []string{hash}); err != nil {
 		return m, err
 	}

@@ -125,14 +125,17 @@ func (d *Directory) DeleteTables(_ context.Context, name string) error {
 	return os.RemoveAll(filepath.Join(d.dir, Tables, filepath.FromSlash(name)))
 }
 
-// Ready implements [Store].
+// Ready implements [Store]. It writes and removes a file, because only that shows that there is
+// room.
 func (d *Directory) Ready(context.Context) error {
-	info, err := d.fsys.Lstat(d.dir)
+	const size, ownerReads = 256 << 10, 0o600
+	name := filepath.Join(d.dir, "ready")
+	err := durable.WriteFile(d.fsys, name, make([]byte, size), ownerReads)
+	if err == nil {
+		err = d.fsys.Remove(name)
+	}
 	if err != nil {
 		return fmt.Errorf("the store of blobs: %w", err)
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("the store of blobs: %s is not a directory", d.dir)
 	}
 	return nil
 }

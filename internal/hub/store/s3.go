@@ -148,5 +148,14 @@ func (s *S3) Ready(ctx context.Context) error {
 	if !exists {
 		return fmt.Errorf("the store of blobs: there is no bucket %s; create it", s.bucket)
 	}
+	name := s.prefix + "ready"
+	_, err = s.client.PutObject(ctx, s.bucket, name, strings.NewReader(name), int64(len(name)),
+		minio.PutObjectOptions{})
+	if err == nil {
+		err = s.client.RemoveObject(ctx, s.bucket, name, minio.RemoveObjectOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("the store of blobs: write to bucket %s: %w", s.bucket, err)
+	}
 	return nil
 }

@@ -35,7 +35,7 @@ type Store interface {
 	// DeleteTables removes what is stored under a name that begins with tables/, and all below it.
 	// The error wraps ErrName if the name leads elsewhere.
 	DeleteTables(ctx context.Context, name string) error
-	// Ready reports why blobs cannot be stored now, nil if they can.
+	// Ready reports why blobs cannot be stored now, nil if they can: it tries.
 	Ready(ctx context.Context) error
 }
 

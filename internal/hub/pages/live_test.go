@@ -1,0 +1,131 @@
+package pages
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
+)
+
+// steps is a clock that the test sets: each sleep ends with the next step.
+type steps struct {
+	mu   sync.Mutex
+	now  time.Time
+	next chan time.Duration
+}
+
+func (s *steps) Now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s *steps) Sleep(ctx context.Context, _ time.Duration) error {
+	select {
+	case d := <-s.next:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.now = s.now.Add(d)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// listen opens a stream of events as an identity.
+func (h *testHub) listen(who access.Identity) *http.Response {
+	h.t.Helper()
+	h.who = who
+	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.web.URL+"/events", nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = response.Body.Close() })
+	return response
+}
+
+// reader is an identity with a token of its own.
+func (h *testHub) reader() access.Identity {
+	h.t.Helper()
+	var token string
+	h.update(func(tx *sql.Tx) (err error) {
+		token, err = h.db.AddToken(h.t.Context(), tx, database.Token{Role: access.Reader, Owner: "anna"})
+		return err
+	})
+	who, err := h.db.Who(h.t.Context(), token)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return who
+}
+
+// TestEventsEnd: the events of a token that was revoked end within half a minute, those of others
+// go on.
+func TestEventsEnd(t *testing.T) { dbtest.OnEach(t, testEventsEnd) }
+
+func testEventsEnd(t *testing.T, at string) {
+	h := newTestHub(t, at, fakeKrunctl)
+	clock := &steps{now: now, next: make(chan time.Duration)}
+	h.live.clock = clock
+	anna, stays := h.reader(), h.reader()
+	ended, other := h.listen(anna), h.listen(stays)
+	open := func() int {
+		h.live.mu.Lock()
+		defer h.live.mu.Unlock()
+		return len(h.live.pages)
+	}
+	step := func(d time.Duration) { clock.next <- d } // received when the loop has looked
+	step(time.Second)
+	step(25 * time.Second)
+	h.update(func(tx *sql.Tx) error { return h.db.RevokeToken(t.Context(), tx, anna.Token, anna) })
+	step(time.Second)
+	if n := open(); n != 2 {
+		t.Errorf("%d streams are open after a second", n)
+	}
+	step(30 * time.Second)
+	if _, err := io.Copy(io.Discard, ended.Body); err != nil { // without an end, so is the test
+		t.Errorf("the stream of the revoked token: %v", err)
+	}
+	step(time.Second)
+	if n := open(); n != 1 {
+		t.Errorf("%d streams are open, want that of the other token", n)
+	}
+	if response := h.listen(stays); response.StatusCode != http.StatusOK ||
+		other.StatusCode != http.StatusOK {
+		t.Errorf("%s, %s", response.Status, other.Status)
+	}
+}
+
+// TestEventsOfOneToken: one token and its sessions do not take the places of all.
+func TestEventsOfOneToken(t *testing.T) {
+	h := newTestHub(t, dbtest.SQLite(t), fakeKrunctl)
+	who, other := h.reader(), h.reader()
+	for i := range mostOfToken {
+		session := who
+		session.Token = fmt.Sprint("session ", i) // its root is the token
+		if response := h.listen(session); response.StatusCode != http.StatusOK {
+			t.Fatalf("stream %d: %s", i, response.Status)
+		}
+	}
+	if response := h.listen(who); response.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("one more: %s", response.Status)
+	}
+	proxied := access.Identity{Name: "boss", Role: access.Admin}
+	for name, who := range map[string]access.Identity{"another token": other, "a proxy": proxied} {
+		if response := h.listen(who); response.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", name, response.Status)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package server_test
+
+import (
+	"errors"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"krund/internal/durable/crashfs"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database/dbtest"
+	"krund/internal/hub/hubtest"
+	"krund/internal/hub/server"
+	"krund/internal/hub/store"
+)
+
+// TestReady: a hub that cannot write is not ready, whatever can be read. It tries at most every ten
+// seconds, however many ask.
+func TestReady(t *testing.T) {
+	disk := crashfs.New("/hub")
+	blobs, err := store.OpenDirectory(disk, "/hub/blobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := hubtest.Now
+	h := hubtest.At(t, dbtest.SQLite(t), func() time.Time { return now },
+		func(s *server.Server) { s.Store = blobs })
+	ready := func() int {
+		t.Helper()
+		err := (&api.Client{URL: h.URL}).Do(t.Context(), http.MethodGet, "/readyz", nil, nil)
+		var answer *api.Error
+		if errors.As(err, &answer) {
+			return answer.Status
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return http.StatusOK
+	}
+	expect := func(what string, want int) {
+		t.Helper()
+		if got := ready(); got != want {
+			t.Errorf("%s: %d, want %d", what, got, want)
+		}
+	}
+	expect("all is well", http.StatusOK)
+	if left, _ := disk.ReadDir("/hub/blobs"); len(left) != 256 {
+		t.Errorf("%d names are left in the store", len(left))
+	}
+	disk.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true})
+	expect("the disk is full, and was tried just before", http.StatusOK)
+	now = now.Add(10 * time.Second)
+	expect("the disk is full", http.StatusServiceUnavailable)
+	disk.Heal()
+	now = now.Add(10 * time.Second)
+	expect("there is space again", http.StatusOK)
+	if _, err := h.DB.Write.ExecContext(t.Context(), `PRAGMA query_only = 1`); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(10 * time.Second)
+	expect("the database can be read only", http.StatusServiceUnavailable)
+}
