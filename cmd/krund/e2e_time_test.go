@@ -103,12 +103,16 @@ var callersVariables = []string{"LANG=de_DE.UTF-8", "LC_ALL=C", "PYTHONPATH=/opt
 	"ODD= a 'b' ü\xff ", "EMPTY="}
 
 // surroundings prints what a process has: environment, directory, umask, limits, priority, ignored
-// and blocked signals, standard input. glibc's posix_spawn ignores the signals 32 and 33.
+// and blocked signals, standard input. glibc's posix_spawn ignores the signals 32 and 33. The shell
+// reads its status itself: while it starts another program, it blocks all signals.
 const surroundings = `#!/bin/sh
 {
 	tr '\0' '\n' </proc/$$/environ | LC_ALL=C sort | grep -v '^_='
 	pwd; umask; ulimit -S -n; ulimit -H -n; ulimit -S -s; ulimit -S -c; ulimit -S -d
-	nice; sed -n '/NoNewPrivs/p; s/^\(Sig[BI][lg][kn]:\).*\(.......\)$/\1 \2/p' /proc/$$/status
+	nice
+	while read -r name value; do
+		case $name in NoNewPrivs: | SigBlk: | SigIgn:) echo "$name ${value#?????????}" ;; esac
+	done </proc/$$/status
 	readlink /proc/$$/fd/0
 } >"$0.out"
 `
