@@ -131,11 +131,11 @@ func testShip(t *testing.T, at string) {
 	if got := received(t, h, id); !reflect.DeepEqual(got, want) {
 		t.Errorf("received %q, want %q", got, want)
 	}
-	machines, err := h.DB.Machines(t.Context(), "", 10)
+	machine, err := h.DB.Machine(t.Context(), "lab1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := h.DB.FileContent(t.Context(), id, machines[0].ID, api.FileReplaced, api.MaxFile)
+	text, err := h.DB.FileContent(t.Context(), id, machine.ID, api.FileReplaced, api.MaxFile)
 	if err != nil || string(text) != old.String()+"\n" {
 		t.Errorf("replaced: %q, %v", text, err)
 	}

@@ -48,10 +48,16 @@ func scanMachine(r row) (m Machine, err error) {
 	return m, err
 }
 
-// Machines returns at most limit machines by name, those after a name.
-func (db *DB) Machines(ctx context.Context, after string, limit int) ([]Machine, error) {
-	return list(ctx, db.Read, scanMachine, `SELECT `+machineColumns+` FROM machines WHERE name > $1
-		ORDER BY name LIMIT $2`, after, limit)
+// EachMachine calls do with at most limit machines by name, those after a name. It must not use the
+// database.
+func (db *DB) EachMachine(ctx context.Context, after string, limit int, do func(Machine)) error {
+	return each(ctx, db.Read, func(r row) error {
+		m, err := scanMachine(r)
+		if err == nil {
+			do(m)
+		}
+		return err
+	}, `SELECT `+machineColumns+` FROM machines WHERE name > $1 ORDER BY name LIMIT $2`, after, limit)
 }
 
 // CountMachines returns how many machines there are.

@@ -26,23 +26,24 @@ func machineLink(name string) Link { return Link{name, "/machines/" + url.PathEs
 func (p *Pages) machines(r *http.Request, f Frame) (any, error) {
 	f.Title, f.Section, f.Live = "Machines", "machines", true
 	page := Machines{Frame: f}
-	list, err := p.db.Machines(r.Context(), r.FormValue("after"), mostListed)
+	var ids []string
+	err := p.db.EachMachine(r.Context(), r.FormValue("after"), mostListed, func(m database.Machine) {
+		page.List, ids = append(page.List, newMachine(m, f.Now)), append(ids, m.ID)
+	})
 	if err == nil {
 		page.Total, err = p.db.CountMachines(r.Context())
 	}
 	if err != nil {
 		return nil, err
 	}
-	if len(list) == mostListed {
-		page.Next = "/machines?" + url.Values{"after": {list[len(list)-1].Name}}.Encode()
+	if len(ids) == mostListed {
+		page.Next = "/machines?" + url.Values{"after": {page.List[mostListed-1].Text}}.Encode()
 	}
-	for _, m := range list {
-		one := newMachine(m, f.Now)
-		if err := p.complete(r.Context(), &one, m); err != nil {
+	for i := range page.List {
+		if err := p.complete(r.Context(), &page.List[i], ids[i]); err != nil {
 			return nil, err
 		}
-		one.brief()
-		page.List = append(page.List, one)
+		page.List[i].brief()
 	}
 	return page, nil
 }
@@ -58,8 +59,8 @@ func (m *Machine) brief() {
 }
 
 // complete adds what a machine measures, and its noise certificate.
-func (p *Pages) complete(ctx context.Context, one *Machine, m database.Machine) error {
-	newest, running, err := p.db.Newest(ctx, m.ID)
+func (p *Pages) complete(ctx context.Context, one *Machine, id string) error {
+	newest, running, err := p.db.Newest(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (p *Pages) complete(ctx context.Context, one *Machine, m database.Machine) 
 	if running.Experiment != "" {
 		one.runs(running.Share, running.Name)
 	}
-	certificate, err := p.db.NewestFile(ctx, m.ID, "noise.json")
+	certificate, err := p.db.NewestFile(ctx, id, "noise.json")
 	if err == nil {
 		one.Noise = p.certificate(ctx, certificate)
 	}
@@ -140,7 +141,7 @@ func (p *Pages) machine(r *http.Request, f Frame) (any, error) {
 	f.Title, f.Section, f.Live = m.Name, "machines", true
 	page := MachinePage{Frame: f, Machine: newMachine(m, f.Now), Facts: facts(m.Facts), Power: m.Power}
 	slices.Reverse(page.Power)
-	if err := p.complete(r.Context(), &page.Machine, m); err != nil {
+	if err := p.complete(r.Context(), &page.Machine, m.ID); err != nil {
 		return nil, err
 	}
 	const most = 20

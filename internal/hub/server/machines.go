@@ -15,6 +15,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -211,21 +212,31 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Re
 	return receipt, err
 }
 
+// compact returns a document as JSON for the database, which no browser reads: escaping what is
+// special in HTML would take six times the bytes.
+func compact(document any) (string, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(document)
+	return b.String(), err
+}
+
 // report stores the state of the machine.
 func (s *Server) report(ctx context.Context, tx *sql.Tx, id string, status api.Status) error {
 	facts := ""
 	if len(status.Facts) > 0 {
-		text, err := json.Marshal(status.Facts)
+		text, err := compact(status.Facts)
 		if err != nil {
 			return err
 		}
-		facts, status.Facts = string(text), nil
+		facts, status.Facts = text, nil
 	}
-	text, err := json.Marshal(status)
+	text, err := compact(status)
 	if err != nil {
 		return err
 	}
-	return s.DB.Seen(ctx, tx, id, status.BootID, facts, string(text))
+	return s.DB.Seen(ctx, tx, id, status.BootID, facts, text)
 }
 
 // accept stores the rows of an experiment's progress, records and files.
@@ -236,19 +247,19 @@ func (s *Server) accept(ctx context.Context, tx *sql.Tx, machine access.Identity
 		return s.gone(ctx, tx, machine, message.Experiment.ID, err)
 	}
 	progress, long := message.Experiment.Progress.Details()
-	text, err := json.Marshal(progress)
+	text, err := compact(progress)
 	if err != nil {
 		return err
 	}
-	details, err := json.Marshal(long)
+	details, err := compact(long)
 	if err != nil {
 		return err
 	}
-	share.Status = string(text)
+	share.Status = text
 	if err := s.queue().Report(ctx, tx, &share, progress); err != nil {
 		return s.gone(ctx, tx, machine, share.Experiment, err) // it may be deleted since share was read
 	}
-	if err := s.DB.PutDetails(ctx, tx, share, string(details)); err != nil {
+	if err := s.DB.PutDetails(ctx, tx, share, details); err != nil {
 		return err
 	}
 	receipt.Experiment, receipt.Orders.Request = share.Experiment, share.Request

@@ -47,9 +47,8 @@ func testNamesAndPools(t *testing.T, at string) {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
-	list, err := h.DB.Machines(t.Context(), "", 10)
-	if err != nil || len(list) != 4 {
-		t.Errorf("%d machines, %v: one that was refused was added", len(list), err)
+	if n, err := h.DB.CountMachines(t.Context()); err != nil || n != 4 {
+		t.Errorf("%d machines, %v: one that was refused was added", n, err)
 	}
 }
 
