@@ -14,7 +14,6 @@ import (
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment"
-	"krund/internal/guard"
 	"krund/internal/trust"
 )
 
@@ -151,7 +150,7 @@ func (a *app) restoreFrom(
 func (a *app) lockAfterGuard(f experiment.Experiment) (*directory.Lock, error) {
 	lock, err := f.Lock(os.Getpid(), a.host)
 	var locked *directory.LockedError
-	if errors.As(err, &locked) && locked.Host == a.host && guard.Is(locked.PID) {
+	if errors.As(err, &locked) && locked.Host == a.host && directory.IsGuard(locked.PID) {
 		return f.LockWait(os.Getpid(), a.host)
 	}
 	return lock, err

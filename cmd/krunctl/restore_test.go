@@ -12,7 +12,6 @@ import (
 
 	"krund/internal/control"
 	"krund/internal/directory"
-	"krund/internal/guard"
 	"krund/internal/host"
 	"krund/internal/sysroot"
 )
@@ -143,7 +142,7 @@ func TestRestoreWaitsForTheGuard(t *testing.T) {
 	b.must(err)
 	_, err = io.ReadFull(stdout, make([]byte, 1))
 	b.must(err)
-	if !guard.Is(guards.Process.Pid) {
+	if !directory.IsGuard(guards.Process.Pid) {
 		t.Skip("this system does not report the names of processes")
 	}
 	lock, err := b.directory.Lock(guards.Process.Pid, "bencher7")

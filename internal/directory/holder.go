@@ -156,3 +156,14 @@ func isKrund(pid int) bool {
 	name := filepath.Base(strings.TrimSuffix(program, " (deleted)"))
 	return err == nil && slices.Contains([]string{"krund", "krunctl"}, name)
 }
+
+// GuardName is the name, in lists of processes, of the guard, which restores the machine when krund
+// is killed. It may hold krund's locks.
+const GuardName = "krund-guard"
+
+// IsGuard reports whether a process of this machine is a guard. It returns false if the process has
+// ended, and on systems without /proc.
+func IsGuard(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && strings.HasPrefix(string(text), GuardName+"\x00")
+}

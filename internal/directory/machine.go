@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"krund/internal/durable"
-	"krund/internal/guard"
 )
 
 // ErrBusy is the error if another krund is running on this machine.
@@ -109,7 +108,7 @@ func busy(fsys durable.FS, path string) error {
 	pid, who := machineHolder(fsys, path)
 	if info, err := fsys.Lstat(path); err == nil {
 		if !isHolder(pid, info) {
-			if inheritor := findHolder(info); guard.Is(inheritor) && isKrund(inheritor) &&
+			if inheritor := findHolder(info); IsGuard(inheritor) && isKrund(inheritor) &&
 				mayHold(inheritor, 0) {
 				return &GuardError{PID: inheritor, For: who}
 			}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/directory"
 )
 
 // TestApart: the guard is no child of krund, has a session of its own, is where the benchmark is
@@ -42,8 +44,9 @@ func TestApart(t *testing.T) {
 	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT} {
 		must(t, unix.Kill(pid, s))
 	}
-	if !Is(pid) || Is(os.Getpid()) || Is(0) {
-		t.Errorf("guard %t, this process %t, no process %t", Is(pid), Is(os.Getpid()), Is(0))
+	if !directory.IsGuard(pid) || directory.IsGuard(os.Getpid()) || directory.IsGuard(0) {
+		t.Errorf("guard %t, this process %t, no process %t", directory.IsGuard(pid),
+			directory.IsGuard(os.Getpid()), directory.IsGuard(0))
 	}
 	must(t, g.Dismiss())
 }

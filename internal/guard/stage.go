@@ -15,11 +15,12 @@ import (
 	"syscall"
 
 	"krund/internal/command"
+	"krund/internal/directory"
 )
 
 // name is the guard's name in lists of processes. It differs from krund's, so that a search for a
 // running krund does not find its guard.
-const name = "krund-guard"
+const name = directory.GuardName
 
 // The two steps, which are the second argument.
 const (

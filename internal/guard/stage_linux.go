@@ -1,19 +1,10 @@
 package guard
 
 import (
-	"fmt"
 	"os"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
-
-// Is reports whether a process of this machine is a guard. It returns false if the process has
-// ended.
-func Is(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	return err == nil && strings.HasPrefix(string(text), name+"\x00")
-}
 
 // settle binds this thread, and what it starts, to the CPUs, and excludes it from the kernel's
 // choice when memory runs out. Errors are ignored: a guard without either is better than none.
