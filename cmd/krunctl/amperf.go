@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"krund/internal/experiment"
 	"krund/internal/pexec/verdict"
+	"krund/internal/reading/experiment"
 	"krund/internal/summary"
 )
 

@@ -14,7 +14,7 @@ import (
 	"krund/internal/analysis/outlier"
 	"krund/internal/analysis/warmup"
 	"krund/internal/durable"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/report"
 )
 

@@ -21,11 +21,11 @@ import (
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
-	"krund/internal/experiment"
 	"krund/internal/host"
 	"krund/internal/key"
 	"krund/internal/msr"
 	"krund/internal/probe"
+	"krund/internal/reading/experiment"
 	"krund/internal/sysroot"
 )
 

@@ -25,8 +25,8 @@ import (
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
-	"krund/internal/experiment"
 	"krund/internal/key"
+	"krund/internal/reading/experiment"
 	"krund/internal/sysroot"
 )
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"krund/internal/bisection"
-	"krund/internal/experiment"
 	"krund/internal/hub/api"
+	"krund/internal/reading/experiment"
 	"krund/internal/sysroot"
 )
 

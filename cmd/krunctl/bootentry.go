@@ -8,7 +8,7 @@ import (
 	"krund/internal/autostart"
 	"krund/internal/config"
 	"krund/internal/display"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 )
 
 // entryOf returns the boot loader's entry of an experiment; false if it has none of its own, or

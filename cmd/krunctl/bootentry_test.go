@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"krund/internal/control"
-	"krund/internal/experiment"
 	"krund/internal/host"
+	"krund/internal/reading/experiment"
 	"krund/internal/sysroot"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"krund/internal/display"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/summary"
 )
 

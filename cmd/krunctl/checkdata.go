@@ -7,8 +7,8 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/doctor"
-	"krund/internal/experiment"
 	"krund/internal/integrity"
+	"krund/internal/reading/experiment"
 	"krund/internal/results"
 	"krund/internal/summary"
 )

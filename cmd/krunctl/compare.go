@@ -12,7 +12,7 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/report"
 	"krund/internal/results"
 )

@@ -8,7 +8,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/exchange"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 )
 
 const convertHelp = `Convert writes the measured series in the format of another tool.

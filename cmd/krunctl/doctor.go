@@ -14,7 +14,7 @@ import (
 	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/doctor"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 )
 
 const doctorHelp = `Doctor reports whether this machine is fit to measure: a row for each setting that

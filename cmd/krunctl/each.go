@@ -5,7 +5,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 )
 
 // printing is how a command prints documents.

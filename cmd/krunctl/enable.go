@@ -16,7 +16,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/doctor"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/summary"
 )
 

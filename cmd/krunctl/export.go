@@ -14,8 +14,8 @@ import (
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
-	"krund/internal/experiment"
 	"krund/internal/key"
+	"krund/internal/reading/experiment"
 )
 
 const exportHelp = `Export writes the measured series and events as CSV, JSON lines or a trace.

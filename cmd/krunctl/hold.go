@@ -16,7 +16,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 )
 
 const holdHelp = `Hold makes the next boots of this machine ordinary ones as far as the experiment

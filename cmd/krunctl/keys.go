@@ -3,8 +3,8 @@ package main
 import (
 	"slices"
 
-	"krund/internal/experiment"
 	"krund/internal/key"
+	"krund/internal/reading/experiment"
 
 	"github.com/spf13/cobra"
 )

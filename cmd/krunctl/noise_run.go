@@ -16,8 +16,8 @@ import (
 	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/doctor"
-	"krund/internal/experiment"
 	"krund/internal/noise"
+	"krund/internal/reading/experiment"
 )
 
 // noiseRun is one run of krunctl noise.

@@ -14,7 +14,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/optimize"
 	"krund/internal/durable"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/report"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/display"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/summary"
 )
 

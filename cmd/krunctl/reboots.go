@@ -13,8 +13,8 @@ import (
 	"krund/internal/analysis/restarts"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
-	"krund/internal/experiment"
 	"krund/internal/key"
+	"krund/internal/reading/experiment"
 	"krund/internal/report"
 	"krund/internal/results"
 )

@@ -7,8 +7,8 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/doctor"
-	"krund/internal/experiment"
 	"krund/internal/integrity"
+	"krund/internal/reading/experiment"
 )
 
 const repairHelp = `Repair fixes the problems that check-data finds, as far as that loses nothing:

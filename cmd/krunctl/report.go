@@ -14,8 +14,8 @@ import (
 	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
-	"krund/internal/experiment"
 	"krund/internal/noise"
+	"krund/internal/reading/experiment"
 	"krund/internal/report"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/display"
-	"krund/internal/experiment"
 	"krund/internal/key"
+	"krund/internal/reading/experiment"
 	"krund/internal/rerun"
 	"krund/internal/schedule"
 )

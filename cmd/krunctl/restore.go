@@ -13,7 +13,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/trust"
 )
 

@@ -16,11 +16,11 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/experiment"
 	"krund/internal/host"
 	"krund/internal/hub/api"
 	"krund/internal/joined"
 	"krund/internal/probe"
+	"krund/internal/reading/experiment"
 	"krund/internal/ship"
 	"krund/internal/sysroot"
 )

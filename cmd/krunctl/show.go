@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/display"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/results"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/similarity"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/report"
 )
 

@@ -14,7 +14,7 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/analysis/warmupend"
 	"krund/internal/exchange"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/report"
 )
 

@@ -16,7 +16,7 @@ import (
 	"krund/internal/analysis/stability"
 	"krund/internal/analysis/warmup"
 	"krund/internal/exchange"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/report"
 )
 

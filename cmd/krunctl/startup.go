@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/display"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/summary"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/summary"
 )
 

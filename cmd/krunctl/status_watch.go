@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/term"
 
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/summary"
 	"krund/internal/sysroot"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/results"
 )
 

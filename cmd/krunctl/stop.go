@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/directory"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 )
 
 const stopHelp = `Stop ends an experiment after the running process execution: krund finishes and

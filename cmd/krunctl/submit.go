@@ -17,8 +17,8 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/doctor"
-	"krund/internal/experiment"
 	"krund/internal/hub/api"
+	"krund/internal/reading/experiment"
 	"krund/internal/ship"
 	"krund/internal/sysroot"
 )

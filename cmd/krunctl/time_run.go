@@ -15,8 +15,8 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/command"
 	"krund/internal/display"
-	"krund/internal/experiment"
 	"krund/internal/key"
+	"krund/internal/reading/experiment"
 	"krund/internal/results"
 	"krund/internal/trial"
 )

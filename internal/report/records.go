@@ -2,8 +2,8 @@ package report
 
 import (
 	"krund/internal/analysis/dataset"
-	"krund/internal/experiment"
 	"krund/internal/key"
+	"krund/internal/reading/experiment"
 	"krund/internal/results"
 )
 

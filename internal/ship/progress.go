@@ -5,8 +5,8 @@ import (
 
 	"krund/internal/directory"
 	"krund/internal/display"
-	"krund/internal/experiment"
 	"krund/internal/hub/api"
+	"krund/internal/reading/experiment"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/summary"

@@ -7,9 +7,9 @@ import (
 	"math"
 	"strings"
 
-	"krund/internal/experiment"
 	"krund/internal/key"
 	"krund/internal/pexec/verdict"
+	"krund/internal/reading/experiment"
 	"krund/internal/results"
 )
 

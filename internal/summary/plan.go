@@ -10,9 +10,9 @@ import (
 	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/experiment"
 	"krund/internal/foreign"
 	"krund/internal/identity"
+	"krund/internal/reading/experiment"
 	"krund/internal/schedule"
 	"krund/internal/stop"
 )

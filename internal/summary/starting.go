@@ -5,7 +5,7 @@ import (
 	"io/fs"
 
 	"krund/internal/directory"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/stop"
 )
 

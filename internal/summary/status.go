@@ -8,7 +8,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/display"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/stop"

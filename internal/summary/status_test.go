@@ -11,7 +11,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/doctor"
 	"krund/internal/durable"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/summary"

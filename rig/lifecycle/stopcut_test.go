@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"krund/internal/durable"
-	"krund/internal/experiment"
+	"krund/internal/reading/experiment"
 	"krund/internal/schedule"
 	"krund/internal/stop"
 	"krund/rig"

@@ -12,7 +12,7 @@ import (
 	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
 	"krund/internal/durable"
-	records "krund/internal/experiment"
+	records "krund/internal/reading/experiment"
 )
 
 // draws is how often the evidence of each key is shifted.

@@ -15,7 +15,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
 	"krund/internal/durable"
-	records "krund/internal/experiment"
+	records "krund/internal/reading/experiment"
 )
 
 // vm is a virtual machine that may be on this machine.

@@ -27,8 +27,8 @@ import (
 	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/experiment"
 	"krund/internal/hub/api"
+	"krund/internal/reading/experiment"
 	"krund/internal/ship"
 	"krund/internal/sysroot"
 )
