@@ -13,8 +13,8 @@ import (
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/durable/trust"
 	"krund/internal/reading/experiment"
-	"krund/internal/trust"
 )
 
 const restoreHelp = `Restore restores every machine setting that a killed krund has left changed, in the

@@ -8,7 +8,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/trust"
+	"krund/internal/durable/trust"
 )
 
 // makeDirectory creates or opens the experiment's directory, and refuses one that other users could

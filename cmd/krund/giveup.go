@@ -15,8 +15,8 @@ import (
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/durable/trust"
 	"krund/internal/joined"
-	"krund/internal/trust"
 )
 
 // giveUpTime bounds the work before krund ends.

@@ -6,7 +6,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/trust"
+	"krund/internal/durable/trust"
 )
 
 // longestReason bounds an error in the log, in bytes. It may quote what others have written.

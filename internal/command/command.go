@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"krund/internal/display"
-	"krund/internal/trust"
+	"krund/internal/durable/trust"
 )
 
 const (

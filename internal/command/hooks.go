@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"krund/internal/trust"
+	"krund/internal/durable/trust"
 )
 
 // Hooks are the hooks of one configuration.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"krund/internal/display"
-	"krund/internal/trust"
+	"krund/internal/durable/trust"
 )
 
 // deadline bounds each delivery: an unreachable mail or web server must not delay the next boot.

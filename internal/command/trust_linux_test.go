@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/trust"
+	"krund/internal/durable/trust"
 )
 
 func must(t *testing.T, err error) {

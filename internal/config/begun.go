@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"krund/internal/display"
+	"krund/internal/durable/trust"
 	"krund/internal/key"
-	"krund/internal/trust"
 )
 
 // Change is a difference between the meaning of a configuration and of the one that an experiment

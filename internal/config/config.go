@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"krund/internal/config/setting"
+	"krund/internal/durable/trust"
 	"krund/internal/key"
 	"krund/internal/stop"
-	"krund/internal/trust"
 	"krund/runners"
 )
 

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/durable/trust"
 	"krund/internal/foreign"
 	"krund/internal/key"
-	"krund/internal/trust"
 )
 
 // SearchPath is the PATH of every process that krund starts. Bare program names are looked up in

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"krund/internal/config/setting"
-	"krund/internal/trust"
+	"krund/internal/durable/trust"
 )
 
 // Load is Open for an experiment that has not started. It also checks what only its start needs:

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"krund/internal/durable"
-	"krund/internal/trust"
+	"krund/internal/durable/trust"
 )
 
 // OpenChecked opens the existing experiment directory dir for modification. It judges the path by

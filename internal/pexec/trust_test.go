@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/account"
-	"krund/internal/trust"
+	"krund/internal/durable/trust"
 )
 
 // TestDistrusted: what would run as root is judged before each execution; what has its own account

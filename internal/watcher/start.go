@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"krund/internal/trust"
+	"krund/internal/durable/trust"
 )
 
 // Command is the name of krunctl's command that Start runs.

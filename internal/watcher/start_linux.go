@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/command"
+	"krund/internal/durable/trust"
 	"krund/internal/sysroot"
-	"krund/internal/trust"
 )
 
 // Process is a running watcher.

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/trust"
+	"krund/internal/durable/trust"
 )
 
 // TestMain becomes a krund that starts a watcher and is killed, for TestDiesWithKrund.

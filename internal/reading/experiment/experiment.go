@@ -13,10 +13,10 @@ import (
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/durable/trust"
 	"krund/internal/key"
 	"krund/internal/results"
 	"krund/internal/schedule"
-	"krund/internal/trust"
 )
 
 // UsageError is a mistake in the arguments of a command, found before any work is done.
