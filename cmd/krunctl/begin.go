@@ -22,7 +22,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
-	"krund/internal/foreign"
+	"krund/internal/durable/foreign"
 	"krund/internal/given"
 	"krund/internal/hub/api"
 	"krund/internal/joined"

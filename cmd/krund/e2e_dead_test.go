@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/foreign"
-	"krund/internal/foreign/deadfs"
+	"krund/internal/durable/foreign"
+	"krund/internal/durable/foreign/deadfs"
 )
 
 // TestDeadFileSystem: the benchmarks are on a file system that does not answer. A signal ends krund

@@ -19,7 +19,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
-	"krund/internal/foreign"
+	"krund/internal/durable/foreign"
 	"krund/internal/joined"
 	"krund/internal/sysroot"
 )

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/durable/foreign"
 	"krund/internal/durable/trust"
-	"krund/internal/foreign"
 	"krund/internal/key"
 )
 

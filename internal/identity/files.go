@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"krund/internal/config"
-	"krund/internal/foreign"
+	"krund/internal/durable/foreign"
 	"krund/internal/key"
 )
 

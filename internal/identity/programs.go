@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/foreign"
+	"krund/internal/durable/foreign"
 )
 
 // Prefix is the prefix of programs in the fingerprint.

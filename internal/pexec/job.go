@@ -18,7 +18,7 @@ import (
 	"krund/internal/account"
 	"krund/internal/child"
 	"krund/internal/config"
-	"krund/internal/foreign"
+	"krund/internal/durable/foreign"
 	"krund/internal/key"
 	"krund/internal/results"
 	"krund/runners"

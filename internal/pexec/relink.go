@@ -12,7 +12,7 @@ import (
 
 	"krund/internal/child"
 	"krund/internal/config"
-	"krund/internal/foreign"
+	"krund/internal/durable/foreign"
 	"krund/internal/key"
 	"krund/internal/results"
 )

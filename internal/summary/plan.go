@@ -10,7 +10,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/foreign"
+	"krund/internal/durable/foreign"
 	"krund/internal/identity"
 	"krund/internal/reading/experiment"
 	"krund/internal/schedule"

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"krund/internal/foreign/deadfs"
+	"krund/internal/durable/foreign/deadfs"
 )
 
 // TestDead: a signal ends the hashing of a file whose file system does not answer.
