@@ -13,7 +13,7 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 )
 

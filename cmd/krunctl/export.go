@@ -14,7 +14,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 )
 

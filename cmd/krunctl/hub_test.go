@@ -20,13 +20,13 @@ import (
 	"krund/internal/config"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/experiment/key"
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/pages"
 	"krund/internal/hub/server"
 	"krund/internal/hub/store"
-	"krund/internal/key"
 	"krund/internal/results"
 )
 

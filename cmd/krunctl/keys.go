@@ -3,7 +3,7 @@ package main
 import (
 	"slices"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 
 	"github.com/spf13/cobra"

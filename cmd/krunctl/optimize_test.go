@@ -17,7 +17,7 @@ import (
 	"krund/internal/analysis/optimize"
 	"krund/internal/config"
 	"krund/internal/doctor"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // uoptimeText returns a result file of µOpTime with three benchmarks: one flat with little noise,

@@ -11,7 +11,7 @@ import (
 	"krund/internal/analysis/stability"
 	"krund/internal/config"
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 	"krund/internal/summary"
 )

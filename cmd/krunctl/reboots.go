@@ -13,7 +13,7 @@ import (
 	"krund/internal/analysis/restarts"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 	"krund/internal/report"
 	"krund/internal/results"

@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 	"krund/internal/rerun"
 	"krund/internal/schedule"

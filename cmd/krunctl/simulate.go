@@ -12,7 +12,7 @@ import (
 	"krund/internal/analysis/sequential"
 	"krund/internal/analysis/warmup"
 	"krund/internal/config"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 	"krund/internal/report"
 	"krund/internal/results"

@@ -11,7 +11,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 	"krund/internal/summary"
 )

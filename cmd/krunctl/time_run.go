@@ -15,7 +15,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/command"
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 	"krund/internal/results"
 	"krund/internal/trial"

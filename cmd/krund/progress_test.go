@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"krund/internal/boot"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/sysroot"

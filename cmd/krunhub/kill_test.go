@@ -22,10 +22,10 @@ import (
 
 	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/key"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/store"
-	"krund/internal/key"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/ship"

@@ -14,8 +14,8 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/key"
 	"krund/internal/identity"
-	"krund/internal/key"
 	"krund/internal/results"
 )
 

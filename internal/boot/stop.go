@@ -7,7 +7,7 @@ import (
 
 	"krund/internal/command"
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/schedule"
 	"krund/internal/stop"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Arm is one of the builds or settings that the experiment compares. The first is the base.

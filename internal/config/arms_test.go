@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/config"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // two is a configuration with two VMs; tests add arms from line 13 on.

@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/durable/trust"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Change is a difference between the meaning of a configuration and of the one that an experiment

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // maxKeys bounds the product of VMs, benchmarks, variants and arms.

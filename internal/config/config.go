@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/config/setting"
 	"krund/internal/durable/trust"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/stop"
 	"krund/runners"
 )

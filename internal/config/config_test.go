@@ -14,7 +14,7 @@ import (
 	"krund/internal/config"
 	"krund/internal/config/setting"
 	"krund/internal/doctor"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // full sets every key that it can to something other than the default.

@@ -11,7 +11,7 @@ import (
 
 	"krund/internal/durable/foreign"
 	"krund/internal/durable/trust"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // SearchPath is the PATH of every process that krund starts. Bare program names are looked up in

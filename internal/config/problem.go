@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // A Mistake is one mistake in a configuration.

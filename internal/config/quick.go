@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"krund/internal/config/setting"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // What a quick run does: enough to see that everything runs.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Ranges. They keep sums and products within an int and a schedule within a manageable file size.

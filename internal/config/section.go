@@ -8,7 +8,7 @@ import (
 
 	"krund/internal/config/setting"
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // lines maps keys of a configuration to their lines, for problems found after reading it:

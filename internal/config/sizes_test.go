@@ -7,7 +7,7 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/doctor"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // sized has numbers at every place: experiment, VM, benchmark, and VM of a benchmark.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 )
 

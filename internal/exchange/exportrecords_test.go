@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"krund/internal/durable"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 )
 

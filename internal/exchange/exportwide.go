@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 )
 

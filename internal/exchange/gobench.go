@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // FormatGo is dataset.Info.Format of Go's benchmark format.

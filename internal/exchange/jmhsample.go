@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // mostCalls limits the calls of one time in an iteration; whole numbers below are exact.

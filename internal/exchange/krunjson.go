@@ -12,7 +12,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // FormatKrun is dataset.Info.Format of Krun's results.

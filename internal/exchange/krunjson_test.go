@@ -13,7 +13,7 @@ import (
 	"github.com/dsnet/compress/bzip2"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // krunSample is a results file as Krun writes it: indented by 1, sorted keys.

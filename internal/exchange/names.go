@@ -7,7 +7,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // PlainName converts another tool's name of a benchmark to a valid name in a key: each character

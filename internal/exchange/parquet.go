@@ -15,7 +15,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // WriteParquet writes the executions of one pair as a Parquet file: a row per

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // parquetDirectory writes two keys, one with a name that directories cannot have, and gives a

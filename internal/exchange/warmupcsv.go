@@ -12,7 +12,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // FormatWarmupCSV is dataset.Info.Format of warmup_stats' CSV files.

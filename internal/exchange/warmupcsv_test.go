@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 func TestReadWarmupCSV(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // WarmupCSV is warmup_stats' CSV, which ReadWarmupCSV reads: a file for each VM and variant, with a

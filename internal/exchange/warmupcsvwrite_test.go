@@ -12,7 +12,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 func writeWarmupCSV(w io.Writer, d *dataset.Dataset) error {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // warmupStats is what warmup_stats' own code is asked: to read our results of Krun, and to make

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"krund/internal/config"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Twins are two arms that neither the content of files nor a setting distinguishes, for some keys.

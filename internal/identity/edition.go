@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"krund/internal/durable"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Program is what the files of one name contain.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // TestCompare: what has changed, and what is known for the first time.

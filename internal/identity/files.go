@@ -8,7 +8,7 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/durable/foreign"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Bounds on the files of one name: far more than programs have, so that a directory full of files

@@ -19,7 +19,7 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Program is a configuration of Krun, and what it can find out where it is evaluated.

@@ -15,7 +15,7 @@ import (
 
 	"krund/internal/child"
 	"krund/internal/config"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 )
 

@@ -13,7 +13,7 @@ import (
 	"krund/internal/child"
 	"krund/internal/config"
 	"krund/internal/durable/foreign"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 )
 

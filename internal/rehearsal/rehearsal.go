@@ -13,7 +13,7 @@ import (
 	"krund/internal/account"
 	"krund/internal/config"
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/pexec"
 	"krund/internal/pexec/verdict"
 	"krund/internal/results"

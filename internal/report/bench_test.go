@@ -8,7 +8,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // study makes up an experiment of the study's size: keys times 30 executions of 2,000 iterations,

@@ -9,7 +9,7 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // TestMachinesText: the page of a comparison says how much the machines differ, also if they do not

@@ -6,7 +6,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // TestExplainText: what a person reads about one key with a statement and one without evidence.

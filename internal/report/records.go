@@ -2,7 +2,7 @@ package report
 
 import (
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 	"krund/internal/results"
 )

@@ -12,7 +12,7 @@ import (
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Row is a key's line in the study's Table 2.

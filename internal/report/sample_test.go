@@ -11,7 +11,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -14,7 +14,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // eventful has three executions of n iterations of 0.3 s; every 40th one takes twice as long and

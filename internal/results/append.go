@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"krund/internal/durable"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // ErrExists is returned by Append if the attempt already has a different record.

@@ -12,7 +12,7 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // ErrVersion is returned for records written by a later krund.

@@ -3,7 +3,7 @@ package results
 import (
 	"time"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Outcome is the outcome of an attempt.

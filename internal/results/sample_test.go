@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 )
 

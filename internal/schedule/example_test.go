@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"krund/internal/durable/crashfs"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/schedule"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"krund/internal/config"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // The orders of a schedule.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"krund/internal/config"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 func manyKeys(n int) []key.Key {

@@ -7,7 +7,7 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/durable/crashfs"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )

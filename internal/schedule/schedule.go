@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 )
 

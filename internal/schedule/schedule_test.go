@@ -15,7 +15,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )

@@ -6,7 +6,7 @@ import (
 	"hash/crc32"
 	"math/bits"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // The layout of a slot's line; see the package documentation. The checksum and the newline are at

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 var nbody = key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}

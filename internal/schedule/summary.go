@@ -3,7 +3,7 @@ package schedule
 import (
 	"errors"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Counts is the number of slots per flag.

@@ -17,7 +17,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Rule is a question that must be answered before a key is finished.

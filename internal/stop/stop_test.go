@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 func keyOf(t testing.TB, name string) key.Key {

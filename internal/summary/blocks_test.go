@@ -3,7 +3,7 @@ package summary
 import (
 	"testing"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/schedule"
 )
 

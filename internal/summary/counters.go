@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/pexec/verdict"
 	"krund/internal/reading/experiment"
 	"krund/internal/results"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/pexec/verdict"
 	"krund/internal/results"
 	"krund/internal/summary"

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/bootstrap"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 	"krund/internal/summary"
 )

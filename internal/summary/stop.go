@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"krund/internal/config"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/schedule"
 	"krund/internal/stop"
 )

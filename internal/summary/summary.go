@@ -20,7 +20,7 @@ import (
 	"slices"
 
 	"krund/internal/analysis/quantile"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 )
 

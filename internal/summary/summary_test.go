@@ -3,7 +3,7 @@ package summary_test
 import (
 	"testing"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 	"krund/internal/summary"
 )

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )

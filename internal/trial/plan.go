@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"krund/internal/config"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Benchmark is the name of the only benchmark of the experiment: the subjects are its VMs.

@@ -19,7 +19,7 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // A Subject is one thing to time: a whole command, or a benchmark file with run_iter and the VM

@@ -15,7 +15,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/config"
 	"krund/internal/doctor"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 func TestWords(t *testing.T) {

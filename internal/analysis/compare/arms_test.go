@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // armsOf makes an experiment with the arms base, new and null, of which each block drifts by 2 %.

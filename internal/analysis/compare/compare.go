@@ -19,7 +19,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // ErrDifferent reports that two analyses cannot be compared.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // arms returns an experiment of 20 blocks with the arms base, new and null. Each block has an

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // TestWithin: the effect, its variance and degrees of freedom are those of least squares with a

@@ -10,7 +10,7 @@ import (
 	"math"
 	"slices"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Wall is the name of the column every measured execution has: the duration

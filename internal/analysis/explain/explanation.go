@@ -3,7 +3,7 @@ package explain
 import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Format increases with a change that would mislead readers of the JSON document.

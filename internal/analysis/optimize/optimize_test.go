@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // suiteOf makes a suite of one benchmark on the paper's levels from

@@ -3,7 +3,7 @@ package optimize
 import (
 	"math"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Size is the smallest sufficient number of executions and iterations of a benchmark in a VM.

@@ -6,7 +6,7 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Fill sets the executions of a key to the completed ones of a pair, reduced as compare does.

@@ -8,7 +8,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/similarity"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/stop"
 )
 

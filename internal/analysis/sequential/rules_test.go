@@ -7,7 +7,7 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/stop"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // TestCalls: histograms of iterations decide as a series in which each call is recorded, with

@@ -10,7 +10,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/parallel"
 	"krund/internal/analysis/warmup"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Format is the version of Document. docs/output.md describes its fields.

@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // BenchmarkPair is one key of the study: 30 executions of 2000 iterations that warm up, with

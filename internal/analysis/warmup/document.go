@@ -10,7 +10,7 @@ import (
 	"krund/internal/analysis/migration"
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/steady"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // Format and Version begin every document. Version increases with a change that would mislead

@@ -7,7 +7,7 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // FuzzAnalyze checks that no values make an analysis panic, and that its document can be written

@@ -6,7 +6,7 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // TestInstrumentedIsMarked: an instrumented key has its level and a warning, another hash than the

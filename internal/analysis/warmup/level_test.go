@@ -7,7 +7,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/steady"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // TestOneSteadyMean: an execution's steady mean counts each iteration once, as the performance of

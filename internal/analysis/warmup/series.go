@@ -2,7 +2,7 @@ package warmup
 
 import (
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // KeySeries holds one column of the executions of a key.

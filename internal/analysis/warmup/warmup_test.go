@@ -13,7 +13,7 @@ import (
 	"krund/internal/analysis/changepoint"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // level makes iterations of n at each of some levels, with a spread of 1%.

@@ -7,7 +7,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/stability"
 	"krund/internal/analysis/warmup"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // profiles are the rules of a criterion, without those that are equal to another's.

@@ -12,8 +12,8 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/experiment/key"
 	"krund/internal/hub/database/dbtest"
-	"krund/internal/key"
 	"krund/internal/report"
 )
 

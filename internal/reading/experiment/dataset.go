@@ -9,8 +9,8 @@ import (
 	"krund/internal/config"
 	"krund/internal/config/setting"
 	"krund/internal/durable"
+	"krund/internal/experiment/key"
 	"krund/internal/identity"
-	"krund/internal/key"
 	"krund/internal/results"
 	"krund/internal/stop"
 )

@@ -10,7 +10,7 @@ import (
 	"krund/internal/analysis/sequential"
 	"krund/internal/analysis/warmup"
 	"krund/internal/config"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 	"krund/internal/stop"
 )

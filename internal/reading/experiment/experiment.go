@@ -14,7 +14,7 @@ import (
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/durable/trust"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )

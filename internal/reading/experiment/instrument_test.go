@@ -11,7 +11,7 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 )
 

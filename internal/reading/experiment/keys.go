@@ -8,7 +8,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 // ParsePattern parses the text of --key. The pattern of "" is nil, which matches every key. The

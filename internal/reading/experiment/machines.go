@@ -11,7 +11,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/config"
 	"krund/internal/durable"
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 )
 

@@ -3,7 +3,7 @@ package experiment
 import (
 	"iter"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 	"krund/internal/results"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/key"
+	"krund/internal/experiment/key"
 )
 
 func TestParse(t *testing.T) {
