@@ -15,10 +15,10 @@ import (
 	"krund/internal/analysis/stability"
 	"krund/internal/exchange"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/stop"
 	"krund/internal/integrity"
 	"krund/internal/noise"
 	"krund/internal/results"
-	"krund/internal/stop"
 	"krund/internal/summary"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/display"
-	"krund/internal/stop"
+	"krund/internal/experiment/stop"
 	"krund/internal/summary"
 )
 

@@ -10,7 +10,7 @@ import (
 	"krund/internal/command"
 	"krund/internal/config"
 	"krund/internal/display"
-	"krund/internal/stop"
+	"krund/internal/experiment/stop"
 )
 
 // krunctlPath returns the path of the krunctl of this krund: both are in one directory.

@@ -8,8 +8,8 @@ import (
 	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/stop"
 	"krund/internal/schedule"
-	"krund/internal/stop"
 )
 
 // finishEarly skips the slots of keys that need no more executions. krunctl decides that from the

@@ -19,11 +19,11 @@ import (
 	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/stop"
 	"krund/internal/pexec"
 	lab "krund/internal/reading/experiment"
 	"krund/internal/results"
 	"krund/internal/schedule"
-	"krund/internal/stop"
 )
 
 // finishing is the outcome of executions whose values depend on the slot alone, so that the same

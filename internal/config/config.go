@@ -10,7 +10,7 @@ import (
 	"krund/internal/config/setting"
 	"krund/internal/durable/trust"
 	"krund/internal/experiment/key"
-	"krund/internal/stop"
+	"krund/internal/experiment/stop"
 	"krund/runners"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"krund/internal/stop"
+	"krund/internal/experiment/stop"
 )
 
 // fewestExecutions is the smallest stop.minimum: two values have hardly an estimate of a variance.

@@ -13,10 +13,10 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/stop"
 	"krund/internal/rerun"
 	"krund/internal/results"
 	"krund/internal/schedule"
-	"krund/internal/stop"
 )
 
 // Options configure a check.

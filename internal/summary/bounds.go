@@ -7,7 +7,7 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/experiment/key"
-	"krund/internal/stop"
+	"krund/internal/experiment/stop"
 )
 
 // Bounds are the least and the most that is left of an experiment with [stop] or [stop.iterations].

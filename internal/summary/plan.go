@@ -11,10 +11,10 @@ import (
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/durable/foreign"
+	"krund/internal/experiment/stop"
 	"krund/internal/identity"
 	"krund/internal/reading/experiment"
 	"krund/internal/schedule"
-	"krund/internal/stop"
 )
 
 // PlanFormat is the version of Plan. docs/output.md describes its fields.

@@ -5,8 +5,8 @@ import (
 	"io/fs"
 
 	"krund/internal/directory"
+	"krund/internal/experiment/stop"
 	"krund/internal/reading/experiment"
-	"krund/internal/stop"
 )
 
 // unscheduled reports whether an experiment has a configuration, but neither a schedule nor

@@ -8,10 +8,10 @@ import (
 	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/display"
+	"krund/internal/experiment/stop"
 	"krund/internal/reading/experiment"
 	"krund/internal/results"
 	"krund/internal/schedule"
-	"krund/internal/stop"
 )
 
 // StatusFormat is the version of Status. docs/output.md describes its fields.

@@ -5,8 +5,8 @@ import (
 
 	"krund/internal/config"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/stop"
 	"krund/internal/schedule"
-	"krund/internal/stop"
 )
 
 // Stop describes what finishing keys early ([stop]) may save, and what it has saved. Times are

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"krund/internal/durable"
+	"krund/internal/experiment/stop"
 	"krund/internal/reading/experiment"
 	"krund/internal/schedule"
-	"krund/internal/stop"
 	"krund/rig"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"krund/internal/stop"
+	"krund/internal/experiment/stop"
 )
 
 // Changed reports why the machine is not the one at which keys were finished; "" if nothing shows

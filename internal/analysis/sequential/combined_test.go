@@ -10,7 +10,7 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
-	"krund/internal/stop"
+	"krund/internal/experiment/stop"
 )
 
 // side returns the arm of a table as compare reads it: each execution has four equal iterations.

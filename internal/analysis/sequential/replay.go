@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/stop"
+	"krund/internal/experiment/stop"
 )
 
 // Replayable is a policy that Replay can apply to recorded experiments. stops reports whether a

@@ -9,7 +9,7 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/similarity"
 	"krund/internal/experiment/key"
-	"krund/internal/stop"
+	"krund/internal/experiment/stop"
 )
 
 // Policy is when a key needs no more executions: when all rules are answered.

@@ -8,7 +8,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
 	"krund/internal/experiment/key"
-	"krund/internal/stop"
+	"krund/internal/experiment/stop"
 )
 
 // measured returns a key with executions of these values, all flat.

@@ -10,7 +10,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
-	"krund/internal/stop"
+	"krund/internal/experiment/stop"
 )
 
 // The simulations look after each of 3 to 30 executions at series in which nothing differs, and

@@ -10,9 +10,9 @@ import (
 	"krund/internal/config/setting"
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/stop"
 	"krund/internal/identity"
 	"krund/internal/results"
-	"krund/internal/stop"
 )
 
 // Format is dataset.Info.Format of krund's own records.

@@ -11,8 +11,8 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/config"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/stop"
 	"krund/internal/results"
-	"krund/internal/stop"
 )
 
 // ErrNoRules is the error if the configuration does not finish keys early.
