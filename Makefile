@@ -145,7 +145,7 @@ lint:
 ## generate    the parts of configs/ and docs/ that are made of the descriptors of controls and probes
 .PHONY: generate
 generate:
-	$(GO) test ./internal/config -run TestGenerated -update
+	$(GO) test ./internal/experiment/config -run TestGenerated -update
 
 ## cross       vet and build for OpenBSD, without cgo
 cross:

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/term"
 
 	"krund/internal/analysis/warmup"
-	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/host"
 	"krund/internal/msr"

@@ -15,10 +15,10 @@ import (
 	"testing"
 
 	"krund/internal/autostart"
-	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/hub/api"
 	"krund/internal/joined"
 	"krund/internal/results"

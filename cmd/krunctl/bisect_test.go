@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config"
 	"krund/internal/results"
 	"krund/internal/schedule"
 )

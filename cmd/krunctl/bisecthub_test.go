@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"krund/internal/bisection"
-	"krund/internal/config"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/hub/api"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"krund/internal/autostart"
-	"krund/internal/config"
 	"krund/internal/display"
+	"krund/internal/experiment/config"
 	"krund/internal/reading/experiment"
 )
 

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/sysroot"

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/reading/experiment"
 )
 

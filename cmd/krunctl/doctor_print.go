@@ -3,8 +3,8 @@ package main
 import (
 	"slices"
 
-	"krund/internal/config/setting"
 	"krund/internal/display"
+	"krund/internal/experiment/config/setting"
 )
 
 // printProof prints what was measured before the settings were applied, and with them.

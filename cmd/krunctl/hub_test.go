@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"krund/internal/bundle"
-	"krund/internal/config"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"

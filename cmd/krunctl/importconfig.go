@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/config"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/krunconfig"
 )
 

@@ -13,9 +13,9 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/noisefloor"
 	"krund/internal/command"
-	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/noise"
 	"krund/internal/reading/experiment"
 )

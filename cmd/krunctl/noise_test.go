@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/config"
-	"krund/internal/config/setting"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/noise"
 )
 

@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"krund/internal/analysis/optimize"
-	"krund/internal/config"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/config"
 	"krund/internal/display"
+	"krund/internal/experiment/config"
 	"krund/internal/reading/experiment"
 	"krund/internal/summary"
 )

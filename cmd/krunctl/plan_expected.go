@@ -9,8 +9,8 @@ import (
 
 	"krund/internal/analysis/sequential"
 	"krund/internal/analysis/stability"
-	"krund/internal/config"
 	"krund/internal/display"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/results"
 	"krund/internal/summary"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/config"
 	"krund/internal/display"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 	"krund/internal/rerun"

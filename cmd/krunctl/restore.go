@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/durable/trust"
+	"krund/internal/experiment/config"
 	"krund/internal/reading/experiment"
 )
 

@@ -11,7 +11,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/sequential"
 	"krund/internal/analysis/warmup"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 	"krund/internal/report"

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/config"
 	"krund/internal/display"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/stop"
 	"krund/internal/summary"
 )

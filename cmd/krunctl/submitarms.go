@@ -12,7 +12,7 @@ import (
 
 	"krund/internal/bundle"
 	"krund/internal/command"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 // Bounds of what --arms runs.

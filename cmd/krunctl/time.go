@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/trial"
 )
 

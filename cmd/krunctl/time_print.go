@@ -12,8 +12,8 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/warmup"
-	"krund/internal/config"
 	"krund/internal/display"
+	"krund/internal/experiment/config"
 	"krund/internal/trial"
 )
 

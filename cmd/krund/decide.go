@@ -8,8 +8,8 @@ import (
 	"syscall"
 
 	"krund/internal/command"
-	"krund/internal/config"
 	"krund/internal/display"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/stop"
 )
 

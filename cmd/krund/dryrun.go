@@ -7,10 +7,10 @@ import (
 	"io/fs"
 
 	"krund/internal/boot"
-	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/schedule"
 )
 

@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/config"
-	"krund/internal/config/setting"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/config/setting"
 )
 
 // TestNothingRestartsAMachineThatIsNotEnabled: krund refuses reboots when a person started it, even

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/config"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/joined"
 )
 

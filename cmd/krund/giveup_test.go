@@ -11,8 +11,8 @@ import (
 
 	"krund/internal/boot"
 	"krund/internal/command"
-	"krund/internal/config"
 	"krund/internal/directory"
+	"krund/internal/experiment/config"
 )
 
 // giveUpText is a configuration with a recipient.

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"krund/internal/boot"
-	"krund/internal/config"
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/guard"
 	"krund/internal/host"
 	"krund/internal/sysroot"

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 // TestDirectoryByABystandersLink: a link that a user has put into a directory for all leads root

@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 )
 
 var (

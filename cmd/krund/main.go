@@ -14,8 +14,8 @@ import (
 
 	"krund/internal/account"
 	"krund/internal/child"
-	"krund/internal/config"
 	"krund/internal/display"
+	"krund/internal/experiment/config"
 	"krund/internal/guard"
 )
 

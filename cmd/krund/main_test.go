@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

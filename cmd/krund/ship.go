@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"krund/internal/command"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/joined"
 )
 

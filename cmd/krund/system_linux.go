@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/autostart"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/sysroot"
 )
 

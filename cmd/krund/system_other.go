@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 // syncDisks writes all buffered data to the disks, so that it is not written during a run.

@@ -10,9 +10,9 @@ import (
 
 	"krund/internal/account"
 	"krund/internal/child"
-	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/display"
+	"krund/internal/experiment/config"
 	"krund/internal/pexec"
 	"krund/internal/rehearsal"
 	"krund/internal/sysroot"

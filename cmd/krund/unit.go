@@ -2,7 +2,7 @@ package main
 
 import (
 	"krund/internal/autostart"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 // unitToDisable returns the unit that starts krund at boot, which is disabled when the experiment

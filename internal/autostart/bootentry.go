@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"krund/internal/command"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/sysroot"
 )
 

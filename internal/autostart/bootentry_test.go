@@ -12,7 +12,7 @@ import (
 	"unicode/utf16"
 
 	"krund/internal/autostart"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/sysroot"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"krund/internal/command"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/sysroot"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/autostart"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/sysroot"
 )
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"krund/internal/account"
-	"krund/internal/config/setting"
 	"krund/internal/control"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 	"krund/internal/probe"
 	"krund/internal/results"

@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"krund/internal/account"
-	"krund/internal/config"
-	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/doctor"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/probe"
 	"krund/internal/sysroot"
 )

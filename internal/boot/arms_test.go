@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config"
 	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/config/setting"
 	"krund/internal/control"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/probe"
 	"krund/internal/sysroot"
 )

@@ -21,8 +21,8 @@ import (
 	"fmt"
 	"time"
 
-	"krund/internal/config"
 	"krund/internal/directory"
+	"krund/internal/experiment/config"
 	"krund/internal/identity"
 	"krund/internal/pexec"
 	"krund/internal/results"

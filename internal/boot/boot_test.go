@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config"
 	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"

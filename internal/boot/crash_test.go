@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config"
 )
 
 var seed = flag.Uint64("seed", 1, "of the simulated power cuts")

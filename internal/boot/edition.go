@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/identity"
 	"krund/internal/results"

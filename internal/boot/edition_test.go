@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/identity"
 	"krund/internal/pexec"

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"krund/internal/command"
-	"krund/internal/config"
 	"krund/internal/directory"
+	"krund/internal/experiment/config"
 	"krund/internal/schedule"
 )
 

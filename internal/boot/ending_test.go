@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config"
 )
 
 // TestInterruptionAtTheEnd: an interruption that arrives when nothing runs any more does not keep

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"strings"
 
-	"krund/internal/config/setting"
 	"krund/internal/durable"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/identity"
 	"krund/internal/probe"
 )

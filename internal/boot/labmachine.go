@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/account"
-	"krund/internal/config"
-	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/identity"
 	"krund/internal/pexec/verdict"
 	"krund/internal/probe"

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/config"
-	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/doctor"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/identity"
 	"krund/internal/probe"
 	"krund/internal/results"

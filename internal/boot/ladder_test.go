@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config"
 	"krund/internal/results"
 )
 

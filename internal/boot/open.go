@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"krund/internal/command"
-	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/rerun"
 	"krund/internal/results"
 	"krund/internal/schedule"

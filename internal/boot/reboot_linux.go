@@ -15,9 +15,9 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/command"
-	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/sysroot"
 )
 

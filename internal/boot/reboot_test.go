@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 // ways are methods that refuse with an error or accept with nil, and record their calls.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/pexec"
 	"krund/internal/pexec/verdict"
 	"krund/internal/probe"

@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config"
 	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"

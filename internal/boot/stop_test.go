@@ -16,9 +16,9 @@ import (
 	"testing"
 
 	"krund/internal/command"
-	"krund/internal/config"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/stop"
 	"krund/internal/pexec"
 	lab "krund/internal/reading/experiment"

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 // A source is where the content of a file comes from: a path, or if that is "" a text.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // An Undo restores what was changed, the last change first. It continues past changes that cannot

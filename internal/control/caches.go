@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // TestCaches: each file is written once, and never again to restore it. Nothing reads the files:

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // TestCacheWays: the parts are consecutive and cover the cache, as cbm_validate requires

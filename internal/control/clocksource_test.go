@@ -3,7 +3,7 @@ package control
 import (
 	"testing"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // clocks are the files of the clock sources; the kernel ends the list with a space

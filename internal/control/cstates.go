@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 const latencyFile = "/dev/cpu_dma_latency"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 	"krund/internal/msr"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 	"krund/internal/msr"
 )

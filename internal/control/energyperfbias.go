@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 const biasFiles = "/sys/devices/system/cpu/cpu[0-9]*/power/energy_perf_bias"

@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 func TestEnergyPerfBias(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/sysroot"
 )
 

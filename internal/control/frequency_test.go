@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 	"krund/internal/sysroot"
 )

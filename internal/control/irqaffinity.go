@@ -8,7 +8,7 @@ import (
 	"path"
 	"strconv"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io/fs"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 )
 

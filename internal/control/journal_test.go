@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/config/setting"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config/setting"
 )
 
 var update = flag.Bool("update", false, "write golden files")

@@ -3,7 +3,7 @@ package control
 import (
 	"context"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 const ksmFile = "/sys/kernel/mm/ksm/run"

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // inEmptyNetwork runs f on a thread with a network of its own, which goes away with it. Such a

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"slices"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // A Descriptor declares a control: its documentation, what it may change, and how.

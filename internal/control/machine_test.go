@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/config/setting"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/sysroot"
 )
 

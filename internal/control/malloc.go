@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // mallocForm matches options of malloc(3), which include "<" and ">".

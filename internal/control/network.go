@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // network takes interfaces down after all other controls, and brings them up first. What is lost

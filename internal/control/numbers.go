@@ -3,7 +3,7 @@ package control
 import (
 	"fmt"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // number is a control of one file of the kernel that holds a number. Without a wanted value in f,

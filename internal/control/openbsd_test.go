@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/command"
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 	"krund/internal/sysroot"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 )
 

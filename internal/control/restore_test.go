@@ -3,8 +3,8 @@ package control
 import (
 	"testing"
 
-	"krund/internal/config/setting"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config/setting"
 )
 
 // TestRestoreUnderUnknownBoot: when the system cannot say which boot it is, entries count as this

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 )
 

@@ -3,7 +3,7 @@ package control
 import (
 	"testing"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 func TestRPS(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // services stops the matching units and the sockets, timers and paths that would start them again.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 func TestPlanServices(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"syscall"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // swapReserve is the free memory in bytes that must remain after the content of swap has moved to

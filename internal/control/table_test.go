@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"testing"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // TestTableGolden prints the check of each machine under the study's settings, and what was found of

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 )
 

@@ -5,7 +5,7 @@ import (
 	"path"
 	"slices"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // timers stops the timers of systemd and the services that they have started and that still run.

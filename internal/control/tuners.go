@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // tuner is a program that changes settings of a machine while it runs.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 const uncoreDir = "/sys/devices/system/cpu/intel_uncore_frequency"

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // TestUncore: the limits of the driver meet (uncore-frequency.c of Linux 6.1:58), the upper one is

@@ -3,9 +3,9 @@ package directory
 import (
 	"fmt"
 
-	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 )
 
 // OtherConfig is the error for a directory whose experiment was started with a configuration that

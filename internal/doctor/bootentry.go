@@ -2,7 +2,7 @@ package doctor
 
 import (
 	"krund/internal/autostart"
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/sysroot"
 )
 

@@ -10,9 +10,9 @@ import (
 	"slices"
 
 	"krund/internal/autostart"
-	"krund/internal/config"
-	"krund/internal/config/setting"
 	"krund/internal/control"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/msr"
 	"krund/internal/probe"
 	"krund/internal/sysroot"

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
-	"krund/internal/config/setting"
 	"krund/internal/control"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/msr"
 	"krund/internal/sysroot"
 	"krund/runners/runnertest"

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"krund/internal/command"
-	"krund/internal/config"
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/config/setting"
 )
 
 // An Interpreter is the program of a VM with which an experiment runs benchmarks. krund's runners

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 	"krund/internal/probe"
 )

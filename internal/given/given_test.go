@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"krund/internal/bundle"
-	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/results"
 	"krund/internal/ship"
 )

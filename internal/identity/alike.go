@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 )
 

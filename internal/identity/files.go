@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/config"
 	"krund/internal/durable/foreign"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 )
 

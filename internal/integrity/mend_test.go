@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config"
 	"krund/internal/integrity"
 	"krund/internal/results"
 	"krund/internal/schedule"

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 // What a configuration of another user can make root do. The owner of a machine allows each by its

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 // StateDirectory is the directory of what must survive a crash and belongs to no experiment.

@@ -17,8 +17,8 @@ import (
 
 	"go.starlark.net/starlark"
 
-	"krund/internal/config"
 	"krund/internal/display"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 )
 

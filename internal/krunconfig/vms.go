@@ -5,7 +5,7 @@ import (
 
 	"go.starlark.net/starlark"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 // definitions are Krun's VM definitions with their runners; "" must be written anew.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/runners/runnertest"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/child"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/msr"
 	"krund/internal/pexec/verdict"
 	"krund/internal/results"

@@ -12,7 +12,7 @@ import (
 	libkrun "krund/cgo"
 	"krund/internal/account"
 	"krund/internal/child"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/results"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"krund/internal/child"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/results"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 // whereProgram prints, once, the address at which its stack began (proc_pid_stat(5), startstack).

@@ -6,7 +6,7 @@ import (
 
 	"krund/internal/account"
 	"krund/internal/child"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/results"
 )
 

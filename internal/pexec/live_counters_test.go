@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/account"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/results"
 	"krund/internal/sysroot"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/results"
 	"krund/internal/sysroot"
 )

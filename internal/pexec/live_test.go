@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"krund/internal/child"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/runners/runnertest"
 )

@@ -13,8 +13,8 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/child"
-	"krund/internal/config"
 	"krund/internal/durable/trust"
+	"krund/internal/experiment/config"
 	"krund/internal/pexec/verdict"
 	"krund/internal/results"
 	"krund/internal/sysroot"

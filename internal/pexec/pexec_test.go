@@ -13,7 +13,7 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/child"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/results"
 	"krund/internal/sysroot"
 )

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"krund/internal/child"
-	"krund/internal/config"
 	"krund/internal/durable/foreign"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/results"
 )

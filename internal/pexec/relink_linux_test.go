@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"krund/internal/account"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/runners/runnertest"
 )
 

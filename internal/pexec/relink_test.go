@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"krund/internal/child"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/results"
 )
 

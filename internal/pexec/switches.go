@@ -6,7 +6,7 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/child"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/msr"
 	"krund/internal/results"
 	"krund/internal/switches"

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/child"
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 // TestWatcherNeedsCPU: on a machine with one CPU, [stop.iterations] is refused; without the section

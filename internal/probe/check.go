@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"krund/internal/config/setting"
 	"krund/internal/display"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 )
 

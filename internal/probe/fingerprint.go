@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/config/setting"
 	"krund/internal/display"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 	"krund/internal/sysroot"
 )

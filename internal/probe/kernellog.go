@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"time"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/sysroot"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/config/setting"
 	"krund/internal/display"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 	"krund/internal/results"
 )

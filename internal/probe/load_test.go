@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
 	"krund/internal/results"
 	"krund/internal/sysroot"

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/results"
 	"krund/internal/sysroot"
 )

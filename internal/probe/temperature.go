@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode"
 
-	"krund/internal/config/setting"
 	"krund/internal/display"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/results"
 	"krund/internal/sysroot"
 )

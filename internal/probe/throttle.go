@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/config/setting"
 	"krund/internal/display"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/sysroot"
 )
 

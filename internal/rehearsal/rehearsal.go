@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"krund/internal/account"
-	"krund/internal/config"
 	"krund/internal/display"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/pexec"
 	"krund/internal/pexec/verdict"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/pexec"
 	"krund/internal/results"
 	"krund/internal/schedule"

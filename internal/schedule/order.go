@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 )
 

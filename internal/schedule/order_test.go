@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 )
 

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"time"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/results"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/config"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/results"
 	"krund/internal/schedule"

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/results"
 )

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/directory"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/reading/experiment"
 	"krund/internal/results"
 	"krund/internal/schedule"

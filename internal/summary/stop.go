@@ -3,7 +3,7 @@ package summary
 import (
 	"slices"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/stop"
 	"krund/internal/schedule"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 )
 

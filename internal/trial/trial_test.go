@@ -13,8 +13,8 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
-	"krund/internal/config"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 )
 

@@ -24,9 +24,9 @@ import (
 	"time"
 
 	"krund/internal/bundle"
-	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/hub/api"
 	"krund/internal/reading/experiment"
 	"krund/internal/ship"

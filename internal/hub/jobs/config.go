@@ -12,8 +12,8 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"krund/internal/command"
-	"krund/internal/config"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/hub/store"
 )
 

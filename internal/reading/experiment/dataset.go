@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/config"
-	"krund/internal/config/setting"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/stop"
 	"krund/internal/identity"

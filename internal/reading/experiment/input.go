@@ -11,10 +11,10 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
-	"krund/internal/config"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/results"
 )

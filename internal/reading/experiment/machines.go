@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/config"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/results"
 )

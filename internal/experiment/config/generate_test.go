@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config/setting"
 	"krund/internal/control"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/probe"
 )
 
@@ -26,7 +26,7 @@ func TestGenerated(t *testing.T) {
 			controlsTable("control", "set", described(control.OpenBSD()))},
 		{"docs/controls.md", begin("probes"), end, controlsTable("probe", "read", probe.Descriptors())},
 	} {
-		path := filepath.Join("../..", part.file)
+		path := filepath.Join("../../..", part.file)
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

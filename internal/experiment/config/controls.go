@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 )
 
 // controls reads, for each setting that the parser knows, a policy, or a table with a policy and

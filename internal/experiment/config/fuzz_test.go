@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config"
 )
 
 // FuzzParse checks that no text makes Parse panic, that every problem has a

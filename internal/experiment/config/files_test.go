@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config"
 )
 
 // experiment creates a directory with a complete experiment of two benchmarks and returns the path

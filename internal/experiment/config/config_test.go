@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/config"
-	"krund/internal/config/setting"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/key"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config/setting"
 	"krund/internal/control"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/probe"
 )
 
@@ -34,7 +34,7 @@ func schemaKeys(t *testing.T) []askedKey {
 
 func repoFile(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../..", name))
+	text, err := os.ReadFile(filepath.Join("../../..", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func written(n *node) string {
 }
 
 func TestShippedConfigsAreValid(t *testing.T) {
-	paths, err := filepath.Glob("../../configs/*.toml")
+	paths, err := filepath.Glob("../../../configs/*.toml")
 	if err != nil || len(paths) < 3 {
 		t.Fatalf("%q, %v", paths, err)
 	}
@@ -242,7 +242,7 @@ func TestDocsHaveEveryKrunKey(t *testing.T) {
 // TestDocsExamplesParse parses every configuration in the docs; the hub's are tested in
 // cmd/krunhub. A part of a configuration must parse with one of the complete ones.
 func TestDocsExamplesParse(t *testing.T) {
-	pages, err := filepath.Glob(filepath.FromSlash("../../docs/*.md"))
+	pages, err := filepath.Glob(filepath.FromSlash("../../../docs/*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config"
 )
 
 // base is a valid configuration of seven lines: tests add line 8.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config"
 )
 
 // TestQuickPlansTheSame: the text of a quick run, which its directory keeps, plans what was run; it

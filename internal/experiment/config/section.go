@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode"
 
-	"krund/internal/config/setting"
 	"krund/internal/display"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/key"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"krund/internal/config/setting"
 	"krund/internal/durable/trust"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/stop"
 	"krund/runners"

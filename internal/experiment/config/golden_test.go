@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

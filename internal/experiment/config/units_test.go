@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 func TestParseDuration(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 // TestDefaultWaits: without reboots krund waits only as long as the file says.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"krund/internal/config"
-	"krund/internal/config/setting"
 	"krund/internal/doctor"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/config/setting"
 )
 
 const overrides = base + `

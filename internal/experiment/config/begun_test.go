@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/config"
+	"krund/internal/experiment/config"
 )
 
 // begun is the configuration that an experiment was begun with.

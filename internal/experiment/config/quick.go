@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"krund/internal/config/setting"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/key"
 )
 

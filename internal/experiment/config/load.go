@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"krund/internal/config/setting"
 	"krund/internal/durable/trust"
+	"krund/internal/experiment/config/setting"
 )
 
 // Load is Open for an experiment that has not started. It also checks what only its start needs:
