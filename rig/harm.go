@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

@@ -14,7 +14,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // iterations makes up wall times in nanoseconds: some slower ones first, a

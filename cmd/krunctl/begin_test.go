@@ -19,9 +19,9 @@ import (
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
 	"krund/internal/joined"
-	"krund/internal/results"
 	"krund/internal/ship"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"krund/internal/doctor"
 	"krund/internal/experiment/config"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

@@ -18,7 +18,7 @@ import (
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 	"krund/internal/sysroot"
 )

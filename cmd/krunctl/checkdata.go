@@ -7,9 +7,9 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/doctor"
+	"krund/internal/experiment/results"
 	"krund/internal/integrity"
 	"krund/internal/reading/experiment"
-	"krund/internal/results"
 	"krund/internal/summary"
 )
 

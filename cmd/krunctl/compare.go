@@ -12,9 +12,9 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
+	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
 	"krund/internal/report"
-	"krund/internal/results"
 )
 
 const compareHelp = `Compare reports for each key what changed, from one experiment to another or from

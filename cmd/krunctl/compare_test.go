@@ -14,7 +14,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // armsDirectory makes an experiment of 10 blocks with the arms base, new and twin, of which new

@@ -16,7 +16,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // smallDirectory is an experiment of two keys, one of which warms up, with few iterations.

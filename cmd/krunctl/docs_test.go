@@ -15,10 +15,10 @@ import (
 	"krund/internal/analysis/stability"
 	"krund/internal/exchange"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
 	"krund/internal/integrity"
 	"krund/internal/noise"
-	"krund/internal/results"
 	"krund/internal/summary"
 )
 
@@ -116,7 +116,7 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 // with the specification in package results. -update copies it.
 func TestTheRecordIsDocumented(t *testing.T) {
 	const page = "../../docs/output.md"
-	source, err := os.ReadFile("../../internal/results/doc.go")
+	source, err := os.ReadFile("../../internal/experiment/results/doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestNothingJudged: a command whose output has no judgment exits with 3, so that a script does not

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestNothingToAnalyze: a command that analyzes an experiment of which no execution was completed

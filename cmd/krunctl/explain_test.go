@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/analysis/explain"
 	"krund/internal/durable"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestExplain: the text and the JSON document are of the same keys, mistakes in flags are wrong

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/experiment/results"
 	"krund/internal/integrity"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

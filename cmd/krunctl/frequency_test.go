@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 func TestFrequencyText(t *testing.T) {

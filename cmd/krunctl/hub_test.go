@@ -21,13 +21,13 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/pages"
 	"krund/internal/hub/server"
 	"krund/internal/hub/store"
-	"krund/internal/results"
 )
 
 // aHub is a hub with two machines in the pool lab, and a user.

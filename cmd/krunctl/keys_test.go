@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/durable"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestUnknownKey: a mistyped key is an error, not an empty table.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // recordReaders are all commands that look at every record of an experiment. TMP is a directory of

@@ -10,7 +10,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // machineDirectory is a machine's part of an experiment: dir/MACHINE/test.krun.

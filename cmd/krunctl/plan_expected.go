@@ -12,7 +12,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/summary"
 )
 

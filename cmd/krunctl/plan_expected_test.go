@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/sequential"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/summary"
 )
 

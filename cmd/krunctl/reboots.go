@@ -14,9 +14,9 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
 	"krund/internal/report"
-	"krund/internal/results"
 )
 
 const rebootsHelp = `Reboots shows whether faster restarts do for this machine. It compares, for each

@@ -10,7 +10,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // seriesDirectory makes an experiment of one key with n executions. of returns the wall times of

@@ -14,10 +14,10 @@ import (
 	"krund/internal/control"
 	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/results"
 	"krund/internal/hub/access"
 	"krund/internal/hub/hubtest"
 	"krund/internal/joined"
-	"krund/internal/results"
 	"krund/internal/ship"
 	"krund/internal/sysroot"
 )

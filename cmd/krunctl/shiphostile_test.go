@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"krund/internal/durable"
+	"krund/internal/experiment/results"
 	"krund/internal/hub/hubtest"
-	"krund/internal/results"
 )
 
 // TestShipHostileDirectory: the account of a benchmark owns the directory, or a link in it, and

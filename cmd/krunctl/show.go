@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/display"
+	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
-	"krund/internal/results"
 )
 
 const showHelp = `Show prints the record of one process execution: what was run and how it ended,

@@ -10,9 +10,9 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/quantile"
 	"krund/internal/display"
+	"krund/internal/experiment/results"
 	"krund/internal/host"
 	"krund/internal/pexec/verdict"
-	"krund/internal/results"
 )
 
 // printRecord writes a record for people.

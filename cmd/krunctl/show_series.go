@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"krund/internal/display"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // printSeries writes a row for each iteration, numbered from 0 as in exports.

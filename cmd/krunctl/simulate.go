@@ -13,9 +13,9 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
 	"krund/internal/report"
-	"krund/internal/results"
 	"krund/internal/summary"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
-	"krund/internal/results"
 )
 
 // TestServeStatus: the page has no scripts, shows the status and escapes it. Nothing else exists.

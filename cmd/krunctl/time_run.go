@@ -16,8 +16,8 @@ import (
 	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
-	"krund/internal/results"
 	"krund/internal/trial"
 )
 

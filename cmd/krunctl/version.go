@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/display"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/analysis/stability"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/sysroot"
 	"krund/internal/watcher"
 )

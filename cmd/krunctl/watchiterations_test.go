@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"krund/internal/analysis/stability"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/watcher"
 )
 

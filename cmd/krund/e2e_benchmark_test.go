@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // misbehaviour is one way in which a benchmark fails, and the expected record.

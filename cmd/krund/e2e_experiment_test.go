@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestExperimentFaults: what is wrong around the benchmarks, before and while the experiment runs.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/runners/runnertest"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestInterruptions: signals to krund in the middle of an execution. Nothing is lost, nothing

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestPreviousVersion continues an experiment of which an earlier version recorded two of three

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/durable"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // quick makes an experiment of two keys with waits that no test could survive.

@@ -20,7 +20,7 @@ import (
 
 	"krund/internal/analysis/stability"
 	"krund/internal/child"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/runners/runnertest"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"krund/internal/boot"
 	"krund/internal/display"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 	"krund/internal/watcher"
 )

@@ -14,7 +14,7 @@ import (
 
 	"krund/internal/boot"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 	"krund/internal/sysroot"
 )

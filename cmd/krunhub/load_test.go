@@ -17,10 +17,10 @@ import (
 
 	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
-	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/ship"
 	"krund/internal/sysroot"

@@ -12,9 +12,9 @@ import (
 	"krund/internal/account"
 	"krund/internal/control"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/experiment/results"
 	"krund/internal/host"
 	"krund/internal/probe"
-	"krund/internal/results"
 )
 
 // RestoreLeftover restores the settings left behind by a killed krund, as recorded in the journal,

@@ -8,8 +8,8 @@ import (
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/results"
 	"krund/internal/pexec"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

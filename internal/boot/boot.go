@@ -23,9 +23,9 @@ import (
 
 	"krund/internal/directory"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/results"
 	"krund/internal/identity"
 	"krund/internal/pexec"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

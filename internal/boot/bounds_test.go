@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/results"
 	"krund/internal/pexec"
-	"krund/internal/results"
 )
 
 // TestWhatABenchmarkLeavesIsBounded: neither the record nor the mails grow with what a benchmark

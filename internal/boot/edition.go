@@ -15,8 +15,8 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/identity"
-	"krund/internal/results"
 )
 
 // ChangedPrograms is the error for an experiment of which a program, a benchmark or a library is

@@ -15,9 +15,9 @@ import (
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/identity"
 	"krund/internal/pexec"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

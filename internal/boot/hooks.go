@@ -3,8 +3,8 @@ package boot
 import (
 	"path/filepath"
 
+	"krund/internal/experiment/results"
 	"krund/internal/pexec"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

@@ -19,10 +19,10 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/experiment/results"
 	"krund/internal/identity"
 	"krund/internal/pexec/verdict"
 	"krund/internal/probe"
-	"krund/internal/results"
 	"krund/internal/sysroot"
 )
 

@@ -18,9 +18,9 @@ import (
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/experiment/results"
 	"krund/internal/identity"
 	"krund/internal/probe"
-	"krund/internal/results"
 	"krund/internal/sysroot"
 )
 

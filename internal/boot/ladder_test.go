@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestLadder: the kinds of restart that are asked for, and what the records say. The simulated

@@ -11,8 +11,8 @@ import (
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/results"
 	"krund/internal/rerun"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // quickConfig is what `krund run --quick` makes of a configuration.

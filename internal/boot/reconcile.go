@@ -7,8 +7,8 @@ import (
 	"io/fs"
 
 	"krund/internal/command"
+	"krund/internal/experiment/results"
 	"krund/internal/pexec/verdict"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/results"
 	"krund/internal/pexec"
 	"krund/internal/pexec/verdict"
 	"krund/internal/probe"
 	"krund/internal/rerun"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"krund/internal/command"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

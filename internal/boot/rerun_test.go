@@ -13,10 +13,10 @@ import (
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/results"
 	"krund/internal/integrity"
 	"krund/internal/pexec"
 	"krund/internal/rerun"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"krund/internal/durable"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

@@ -16,10 +16,10 @@ import (
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/results"
 	"krund/internal/identity"
 	"krund/internal/pexec"
 	"krund/internal/pexec/verdict"
-	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/sysroot"
 )

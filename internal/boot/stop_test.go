@@ -19,10 +19,10 @@ import (
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
 	"krund/internal/pexec"
 	lab "krund/internal/reading/experiment"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

@@ -8,9 +8,9 @@ import (
 	"krund/internal/account"
 	"krund/internal/command"
 	"krund/internal/durable"
+	"krund/internal/experiment/results"
 	"krund/internal/identity"
 	"krund/internal/pexec"
-	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/sysroot"
 )

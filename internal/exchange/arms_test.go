@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestArmsSurviveFormats: the formats with names for keys return the arms that were written.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"krund/internal/display"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // NewEventsExport returns a table with a row for each event of records.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // eventful is a record of two iterations with events before, in, between and after them.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // NewExecutionsExport returns a table with a row for each process execution. It reads all records

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // columnID distinguishes series: a counter and a user column may share a name.

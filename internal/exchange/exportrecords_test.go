@@ -11,7 +11,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 func exported(slot int, vm string, wall ...int64) results.Record {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"krund/internal/display"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // ExportOptions select the part of an experiment to export.

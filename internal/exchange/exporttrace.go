@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // WriteTrace writes records in the Trace Event Format (its JSON object form), which Perfetto,

@@ -8,7 +8,7 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // wideRow is a process execution in the format of warmup_stats.

@@ -22,7 +22,7 @@ import (
 	"krund/internal/bundle"
 	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/ship"
 )
 

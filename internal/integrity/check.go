@@ -13,9 +13,9 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
 	"krund/internal/rerun"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

@@ -10,8 +10,8 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/results"
 	"krund/internal/rerun"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

@@ -1,7 +1,7 @@
 package integrity
 
 import (
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

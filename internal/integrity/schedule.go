@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

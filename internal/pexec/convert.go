@@ -6,7 +6,7 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/child"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/runners/external"
 )
 

@@ -10,9 +10,9 @@ import (
 	libkrun "krund/cgo"
 	"krund/internal/child"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/results"
 	"krund/internal/msr"
 	"krund/internal/pexec/verdict"
-	"krund/internal/results"
 )
 
 // ErrNoCounters is the error if no wanted counter source works and the clock alone ("none") is not

@@ -3,8 +3,8 @@ package pexec
 import (
 	"time"
 
+	"krund/internal/experiment/results"
 	"krund/internal/msr"
-	"krund/internal/results"
 	"krund/internal/sysroot"
 )
 

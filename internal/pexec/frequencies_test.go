@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestFrequencies: what is known about the cores goes into the verdict and into the record. The

@@ -20,7 +20,7 @@ import (
 	"krund/internal/durable/foreign"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/runners"
 )
 

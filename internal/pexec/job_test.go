@@ -14,7 +14,7 @@ import (
 	"krund/internal/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 var installed = Installed{

@@ -6,7 +6,7 @@ import (
 
 	"krund/internal/child"
 	"krund/internal/experiment/config"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // Layout is how the addresses of a process are chosen. The addresses of environment and stack move

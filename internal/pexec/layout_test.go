@@ -7,7 +7,7 @@ import (
 	"krund/internal/account"
 	"krund/internal/child"
 	"krund/internal/experiment/config"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestLayoutOff: without a layout, the command of earlier versions is unchanged.

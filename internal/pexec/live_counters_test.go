@@ -16,7 +16,7 @@ import (
 
 	"krund/internal/account"
 	"krund/internal/experiment/config"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/sysroot"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/sysroot"
 )
 

@@ -16,7 +16,7 @@ import (
 	"krund/internal/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // memoryCase is set in the copy of this program that runs a hostile suite, so that its memory use

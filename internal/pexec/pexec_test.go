@@ -14,7 +14,7 @@ import (
 	libkrun "krund/cgo"
 	"krund/internal/child"
 	"krund/internal/experiment/config"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/sysroot"
 )
 

@@ -14,7 +14,7 @@ import (
 	"krund/internal/durable/foreign"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // Relink is the user's command that links the benchmark anew before an execution, so that its code

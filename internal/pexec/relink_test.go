@@ -10,7 +10,7 @@ import (
 
 	"krund/internal/child"
 	"krund/internal/experiment/config"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // linked returns a job that is relinked by a program that never runs, and what it writes to.

@@ -7,8 +7,8 @@ import (
 	libkrun "krund/cgo"
 	"krund/internal/child"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/results"
 	"krund/internal/msr"
-	"krund/internal/results"
 	"krund/internal/switches"
 )
 

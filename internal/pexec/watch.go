@@ -8,8 +8,8 @@ import (
 	libkrun "krund/cgo"
 	"krund/internal/child"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/results"
 	"krund/internal/host"
-	"krund/internal/results"
 	"krund/internal/sysroot"
 	"krund/internal/watcher"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/sysroot"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // study is the gate of the warmup study.

@@ -9,8 +9,8 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/experiment/results"
 	"krund/internal/host"
-	"krund/internal/results"
 )
 
 // Activity is what the machine has done up to a moment: two of them show what it did in between.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"krund/internal/experiment/config/setting"
+	"krund/internal/experiment/results"
 	"krund/internal/host"
-	"krund/internal/results"
 	"krund/internal/sysroot"
 )
 

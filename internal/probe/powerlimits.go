@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/sysroot"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestPowerLimits: the files and names of drivers/powercap/intel_rapl_common.c (pl_names, Linux

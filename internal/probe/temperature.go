@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/experiment/config/setting"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/sysroot"
 )
 

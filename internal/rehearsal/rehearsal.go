@@ -14,9 +14,9 @@ import (
 	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/pexec"
 	"krund/internal/pexec/verdict"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/results"
 	"krund/internal/pexec"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

@@ -19,7 +19,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // disk is a directory for a report.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/experiment/results"
 	"krund/internal/pexec/verdict"
-	"krund/internal/results"
 )
 
 // EventKind is the kind of an event.

@@ -10,7 +10,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // hotRun is a record of 4 iterations, from 10 s to 14.4 s on the clock with a pause of 0.1 s after

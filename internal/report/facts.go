@@ -10,7 +10,7 @@ import (
 
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // Facts describe the origin of krund's records: where, when and under which controls they were

@@ -8,7 +8,7 @@ import (
 
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/warmup"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // indexPage is the data of index.html.

@@ -3,8 +3,8 @@ package report
 import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
-	"krund/internal/results"
 )
 
 // ReadFacts reads the facts in the records of the keys that match pattern; nil matches all.

@@ -15,7 +15,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 func write(t *testing.T, in Input) pages {

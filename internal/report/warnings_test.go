@@ -9,7 +9,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestEveryWarningOfRecords: each circumstance that weakens results is reported with its remedy,

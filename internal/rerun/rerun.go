@@ -28,7 +28,7 @@ import (
 
 	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

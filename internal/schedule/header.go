@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // The file layout; see the package documentation.

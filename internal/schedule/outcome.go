@@ -1,6 +1,6 @@
 package schedule
 
-import "krund/internal/results"
+import "krund/internal/experiment/results"
 
 // FlagOf returns the flag of a slot whose latest attempt ended with outcome o. A rerun, or an
 // outcome unknown to this version, leaves the slot Outstanding: running it once more is better than

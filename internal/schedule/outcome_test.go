@@ -3,7 +3,7 @@ package schedule_test
 import (
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

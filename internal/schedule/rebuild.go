@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"krund/internal/experiment/config"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // Facts are data from all records, for rebuilding a header if both copies are lost. The zero Facts

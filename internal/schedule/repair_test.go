@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

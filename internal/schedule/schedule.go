@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // Version is the version of the format that this package writes, and the highest one that it reads.

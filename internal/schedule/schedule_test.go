@@ -16,7 +16,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

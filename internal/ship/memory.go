@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"krund/internal/durable"
+	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
-	"krund/internal/results"
 )
 
 // Memory is the contents of hub.json: what the hub has of an experiment. It may lag behind the hub.

@@ -5,9 +5,9 @@ import (
 
 	"krund/internal/directory"
 	"krund/internal/display"
+	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
 	"krund/internal/reading/experiment"
-	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/summary"
 )

@@ -17,8 +17,8 @@ import (
 
 	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

@@ -15,11 +15,11 @@ import (
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
-	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/ship"
 )

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/pexec/verdict"
 	"krund/internal/reading/experiment"
-	"krund/internal/results"
 )
 
 // CountersFormat is the version of Counters. docs/output.md describes its fields.

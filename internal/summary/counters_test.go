@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/pexec/verdict"
-	"krund/internal/results"
 	"krund/internal/summary"
 )
 

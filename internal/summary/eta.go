@@ -7,7 +7,7 @@ import (
 
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // Sample is the timing of one completed process execution.

@@ -6,7 +6,7 @@ import (
 
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/analysis/quantile"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // By selects what a row describes.

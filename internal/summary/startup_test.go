@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/summary"
 )
 

@@ -8,9 +8,9 @@ import (
 	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
 	"krund/internal/reading/experiment"
-	"krund/internal/results"
 	"krund/internal/schedule"
 )
 

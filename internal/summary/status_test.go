@@ -11,8 +11,8 @@ import (
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
-	"krund/internal/results"
 	"krund/internal/schedule"
 	"krund/internal/summary"
 )

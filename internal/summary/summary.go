@@ -21,7 +21,7 @@ import (
 
 	"krund/internal/analysis/quantile"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // Outcomes counts records by outcome, reruns included.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/summary"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

@@ -12,7 +12,7 @@ import (
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // Format is the version of Answer. docs/output.md describes its fields.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"math"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // Order is what the watcher does. Stop has the rules; its results are empty.

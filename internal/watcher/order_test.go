@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 func TestParseOrder(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/rig"
 )
 

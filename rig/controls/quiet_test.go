@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/rig"
 )
 

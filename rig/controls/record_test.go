@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 	"krund/rig"
 )

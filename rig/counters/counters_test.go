@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/experiment/results"
 	"krund/internal/pexec/verdict"
-	"krund/internal/results"
 	"krund/rig"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/rig"
 )
 

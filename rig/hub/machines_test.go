@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/experiment/results"
 	"krund/internal/hub/database"
-	"krund/internal/results"
 	"krund/internal/ship"
 	"krund/rig"
 )

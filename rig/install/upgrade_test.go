@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/durable"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/rig"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 	"krund/rig"
 )

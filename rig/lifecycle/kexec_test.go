@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 	"krund/rig"
 )

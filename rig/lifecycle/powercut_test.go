@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 	"krund/rig"
 )

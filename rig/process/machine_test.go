@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/rig"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/rig"
 )
 

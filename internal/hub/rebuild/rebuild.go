@@ -19,10 +19,10 @@ import (
 	"time"
 
 	"krund/internal/durable"
+	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/store"
-	"krund/internal/results"
 )
 
 // Cache has the directories of experiments, ID/MACHINE/NAME.krun below Dir.

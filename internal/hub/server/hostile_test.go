@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/experiment/results"
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
@@ -22,7 +23,6 @@ import (
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
-	"krund/internal/results"
 )
 
 // TestSlowForm: who sends a form slowly does not keep others from writing.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // sameRatio is the largest relative difference between the expected ratios of the cores that

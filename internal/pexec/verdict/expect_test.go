@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // known is what krund finds out about a core: the held frequency in kHz and the rate of MPERF in

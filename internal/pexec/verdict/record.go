@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // RunOf collects the per-core counters of a record: its columns or, if it has none, its totals,

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // CountKind is what a risen count of the record's machine.throttle means.

@@ -3,7 +3,7 @@ package verdict
 import (
 	"testing"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestChanges: which counts of the machine show throttling. The sources are in kindOfCount: Linux

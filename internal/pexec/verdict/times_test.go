@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestIterationsWithinTheProcess: the iterations cannot take longer in total than the lifetime of

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // Policy is how to treat a run that the machine disturbed.

@@ -10,9 +10,9 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
 	"krund/internal/identity"
-	"krund/internal/results"
 )
 
 // Format is dataset.Info.Format of krund's own records.

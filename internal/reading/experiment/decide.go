@@ -11,8 +11,8 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
-	"krund/internal/results"
 )
 
 // ErrNoRules is the error if the configuration does not finish keys early.

@@ -15,7 +15,7 @@ import (
 	"krund/internal/durable/trust"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
 

@@ -16,7 +16,7 @@ import (
 	"krund/internal/exchange"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // Reader reads the arguments of commands: experiments, and results files of other tools.

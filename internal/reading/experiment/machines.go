@@ -12,7 +12,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // Parts returns the experiment's directories that arg names: the directory itself, or those of the

@@ -7,7 +7,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // place is where the record of an execution is.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"krund/internal/display"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // ParseRecord parses "17", "17-2" or the name of a record's file. Attempt 0 means the last one.

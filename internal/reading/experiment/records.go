@@ -4,7 +4,7 @@ import (
 	"iter"
 
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // Record is a record with whether it counts: only the first completed record of each slot counts.

@@ -8,7 +8,7 @@ import (
 	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestRecordsThatCount: of each slot the first completed record counts, also when it is read again;

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/durable"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // TestUsableLeavesOut: a record that contradicts itself, one that cannot be read and one that is

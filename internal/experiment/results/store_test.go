@@ -16,7 +16,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 const dir = "/x/results"

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 func TestCodecLaws(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"krund/internal/experiment/key"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 var (

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // crowd is the record of a benchmark that left thousands of processes behind.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/durable"
-	"krund/internal/results"
+	"krund/internal/experiment/results"
 )
 
 // BenchmarkAppend adds a record of 2000 iterations and 4 cores to directories that already contain
