@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )

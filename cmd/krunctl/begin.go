@@ -17,12 +17,12 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/command"
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/durable/foreign"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/given"
 	"krund/internal/hub/api"
 	"krund/internal/joined"

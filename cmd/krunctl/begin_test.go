@@ -15,10 +15,10 @@ import (
 	"testing"
 
 	"krund/internal/autostart"
-	"krund/internal/directory"
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
 	"krund/internal/joined"

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"krund/internal/control"
-	"krund/internal/directory"
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 	"krund/internal/sysroot"

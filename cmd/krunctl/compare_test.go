@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"krund/internal/analysis/compare"
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 )

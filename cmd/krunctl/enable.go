@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/autostart"
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/reading/experiment"
 	"krund/internal/summary"
 )

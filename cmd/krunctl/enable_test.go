@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"krund/internal/control"
-	"krund/internal/directory"
+	"krund/internal/experiment/directory"
 	"krund/internal/sysroot"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 )
 
 func (b *builder) asked(r directory.Request) bool {

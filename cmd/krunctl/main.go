@@ -13,9 +13,9 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/control"
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 	"krund/internal/host"
 	"krund/internal/joined"
 	"krund/internal/msr"

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/control"
-	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/durable/trust"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/reading/experiment"
 )
 

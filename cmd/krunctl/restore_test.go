@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"krund/internal/control"
-	"krund/internal/directory"
+	"krund/internal/experiment/directory"
 	"krund/internal/host"
 	"krund/internal/sysroot"
 )

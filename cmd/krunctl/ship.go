@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/autostart"
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 	"krund/internal/host"
 	"krund/internal/hub/api"
 	"krund/internal/joined"

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"krund/internal/control"
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/hub/access"
 	"krund/internal/hub/hubtest"

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/autostart"
-	"krund/internal/directory"
+	"krund/internal/experiment/directory"
 	"krund/internal/reading/experiment"
 )
 

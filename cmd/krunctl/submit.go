@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/bundle"
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/hub/api"
 	"krund/internal/reading/experiment"
 	"krund/internal/ship"

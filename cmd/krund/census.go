@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"krund/internal/control"
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/experiment/directory"
 	"krund/internal/host"
 	"krund/internal/joined"
 	"krund/internal/noise"

@@ -12,11 +12,11 @@ import (
 	"strings"
 
 	"krund/internal/control"
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/experiment/directory"
 	"krund/internal/identity"
 	"krund/internal/msr"
 	"krund/internal/pexec"

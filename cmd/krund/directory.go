@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/durable/trust"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 )
 
 // makeDirectory creates or opens the experiment's directory, and refuses one that other users could

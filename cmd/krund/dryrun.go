@@ -7,10 +7,10 @@ import (
 	"io/fs"
 
 	"krund/internal/boot"
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/schedule"
 )
 

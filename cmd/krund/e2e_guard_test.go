@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"krund/internal/control"
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 )
 
 // holding is an experiment that holds one harmless setting of this machine while its benchmark

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 )
 
 // TestEveryEndIsLogged: the log outlives standard error.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 )
 
 // TestStopIsObeyedBetweenExecutions: the running execution is finished and recorded, the next one

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 	"krund/runners/runnertest"

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 )
 
 // unitVariable is set by krund's unit to the name of the unit, and counts only in that unit

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )

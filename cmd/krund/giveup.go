@@ -10,12 +10,12 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/command"
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/durable/trust"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/joined"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"krund/internal/boot"
 	"krund/internal/command"
-	"krund/internal/directory"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 )
 
 // giveUpText is a configuration with a recipient.

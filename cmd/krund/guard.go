@@ -10,10 +10,10 @@ import (
 
 	"krund/internal/boot"
 	"krund/internal/control"
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/guard"
 	"krund/internal/host"
 	"krund/internal/sysroot"

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 )
 
 // TestHeld: a held experiment is left alone, even when its configuration is broken, and that is no

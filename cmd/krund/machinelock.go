@@ -8,9 +8,9 @@ import (
 	"os"
 	"time"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 )
 
 // guardTime bounds how long krund waits for the guard of a killed krund, which restores the machine

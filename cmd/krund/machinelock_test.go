@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 )
 
 var (

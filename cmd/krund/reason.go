@@ -3,10 +3,10 @@ package main
 import (
 	"io"
 
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/durable/trust"
+	"krund/internal/experiment/directory"
 )
 
 // longestReason bounds an error in the log, in bytes. It may quote what others have written.

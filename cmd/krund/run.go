@@ -14,12 +14,12 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/boot"
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/durable/foreign"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/joined"
 	"krund/internal/sysroot"
 )

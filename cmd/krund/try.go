@@ -10,9 +10,9 @@ import (
 
 	"krund/internal/account"
 	"krund/internal/child"
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/pexec"
 	"krund/internal/rehearsal"
 	"krund/internal/sysroot"

@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/hub/api"

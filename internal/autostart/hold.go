@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 	"krund/internal/sysroot"
 )
 

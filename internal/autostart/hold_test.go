@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"krund/internal/autostart"
-	"krund/internal/directory"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/directory"
 	"krund/internal/sysroot"
 )
 

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"krund/internal/command"
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 )
 
 // template is the name of the template unit.

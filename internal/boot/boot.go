@@ -21,8 +21,8 @@ import (
 	"fmt"
 	"time"
 
-	"krund/internal/directory"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/identity"
 	"krund/internal/pexec"

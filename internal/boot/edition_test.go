@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/identity"

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"krund/internal/command"
-	"krund/internal/directory"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/schedule"
 )
 

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"krund/internal/directory"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 )
 
 // TestInterruptionAtTheEnd: an interruption that arrives when nothing runs any more does not keep

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"krund/internal/directory"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/directory"
 	"krund/internal/schedule"
 )
 

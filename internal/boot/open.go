@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"krund/internal/command"
-	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/rerun"
 	"krund/internal/schedule"

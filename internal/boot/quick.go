@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/rerun"
 	"krund/internal/schedule"
 )

@@ -15,9 +15,9 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/command"
-	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/sysroot"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/directory"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/pexec"
 )
 

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"krund/internal/control"
-	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/experiment/directory"
 	"krund/internal/host"
 	"krund/internal/probe"
 )

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"krund/internal/bundle"
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/ship"
 )

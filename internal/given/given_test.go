@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"krund/internal/bundle"
-	"krund/internal/directory"
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/ship"
 )

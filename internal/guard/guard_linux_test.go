@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/directory"
+	"krund/internal/experiment/directory"
 )
 
 // TestApart: the guard is no child of krund, has a session of its own, is where the benchmark is

@@ -15,7 +15,7 @@ import (
 	"syscall"
 
 	"krund/internal/command"
-	"krund/internal/directory"
+	"krund/internal/experiment/directory"
 )
 
 // name is the guard's name in lists of processes. It differs from krund's, so that a search for a

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
 	"krund/internal/rerun"

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/rerun"
 	"krund/internal/schedule"

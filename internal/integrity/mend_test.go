@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/integrity"
 	"krund/internal/schedule"

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"krund/internal/directory"
 	"krund/internal/durable/crashfs"
+	"krund/internal/experiment/directory"
 )
 
 func TestList(t *testing.T) {

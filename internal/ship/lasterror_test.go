@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 )
 
 // TestLastError: the reason is read as krund's log has it.

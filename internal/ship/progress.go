@@ -3,8 +3,8 @@ package ship
 import (
 	"time"
 
-	"krund/internal/directory"
 	"krund/internal/display"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
 	"krund/internal/reading/experiment"

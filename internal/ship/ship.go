@@ -15,8 +15,8 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
 	"krund/internal/schedule"

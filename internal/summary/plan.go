@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"iter"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
 	"krund/internal/durable/foreign"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/stop"
 	"krund/internal/identity"
 	"krund/internal/reading/experiment"

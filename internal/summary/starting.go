@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io/fs"
 
-	"krund/internal/directory"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/stop"
 	"krund/internal/reading/experiment"
 )

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
 	"krund/internal/reading/experiment"

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/directory"
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
 	"krund/internal/schedule"

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 )

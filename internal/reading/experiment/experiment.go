@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"krund/internal/directory"
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/durable/trust"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"krund/internal/directory"
 	"krund/internal/durable"
+	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 )
