@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/bundle"
 	"krund/internal/display"
 	"krund/internal/doctor"
+	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/hub/api"

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/bundle"
 	"krund/internal/command"
+	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
 )
 

@@ -19,8 +19,8 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/bundle"
 	"krund/internal/durable"
+	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/ship"

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/bundle"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"

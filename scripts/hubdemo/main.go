@@ -23,9 +23,9 @@ import (
 	"sync"
 	"time"
 
-	"krund/internal/bundle"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
 	"krund/internal/hub/api"
 	"krund/internal/reading/experiment"

@@ -16,8 +16,8 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/bundle"
 	"krund/internal/display"
+	"krund/internal/experiment/bundle"
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
