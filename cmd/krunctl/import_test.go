@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/warmup"
-	"krund/internal/fixtures"
+	"krund/internal/experiment/fixtures"
 )
 
 func save(t *testing.T, name, text string) string {

@@ -14,8 +14,8 @@ import (
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/steady"
 	"krund/internal/analysis/warmup"
+	"krund/internal/experiment/fixtures"
 	"krund/internal/experiment/key"
-	"krund/internal/fixtures"
 )
 
 // groupFile is a pair's executions with warmup_stats' summary of them.

@@ -12,7 +12,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/outlier"
 	"krund/internal/analysis/steady"
-	"krund/internal/fixtures"
+	"krund/internal/experiment/fixtures"
 )
 
 // number is a float in a fixture, where NaN and the infinities are strings.

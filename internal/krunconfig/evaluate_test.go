@@ -10,7 +10,7 @@ import (
 
 	"krund/internal/doctor"
 	"krund/internal/experiment/config"
-	"krund/internal/fixtures"
+	"krund/internal/experiment/fixtures"
 )
 
 // fixture is a configuration of Krun's repository or of the study's experiment, and what a person

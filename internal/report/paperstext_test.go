@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/stability"
-	"krund/internal/fixtures"
+	"krund/internal/experiment/fixtures"
 )
 
 // TestLaaberTable3 prints the time saving of the authors' decisions (KRUND_FIXTURES, six of their

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/fixtures"
 	"krund/internal/experiment/key"
-	"krund/internal/fixtures"
 )
 
 // TestJMH splits the forks of identical code, 10 of each of 21 JMH benchmarks (KRUND_FIXTURES), at

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"krund/internal/fixtures"
+	"krund/internal/experiment/fixtures"
 )
 
 func studentTail(t, freedom float64) float64 {

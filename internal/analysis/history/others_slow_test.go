@@ -12,7 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"krund/internal/fixtures"
+	"krund/internal/experiment/fixtures"
 )
 
 // others is a series of another project with one value per version; docs/history.md names them.

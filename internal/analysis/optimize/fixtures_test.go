@@ -12,7 +12,7 @@ import (
 
 	"krund/internal/analysis/optimize"
 	"krund/internal/exchange"
-	"krund/internal/fixtures"
+	"krund/internal/experiment/fixtures"
 )
 
 // The tests in this file compare with what the authors' program computed for

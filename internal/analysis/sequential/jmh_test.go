@@ -6,8 +6,8 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/experiment/fixtures"
 	"krund/internal/experiment/key"
-	"krund/internal/fixtures"
 )
 
 // jmhGroups reads 21 JMH benchmarks of 10 forks (KRUND_FIXTURES) as an experiment.

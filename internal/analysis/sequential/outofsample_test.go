@@ -12,8 +12,8 @@ import (
 
 	"krund/internal/analysis/compare"
 	"krund/internal/exchange"
+	"krund/internal/experiment/fixtures"
 	"krund/internal/experiment/key"
-	"krund/internal/fixtures"
 )
 
 // levels returns a group with a level for each execution.

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"krund/internal/fixtures"
+	"krund/internal/experiment/fixtures"
 )
 
 func near(a, b float64) bool {

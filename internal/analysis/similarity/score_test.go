@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/experiment/fixtures"
 	"krund/internal/experiment/key"
-	"krund/internal/fixtures"
 )
 
 // judged is a key with these verdicts of both methods.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/bootstrap"
-	"krund/internal/fixtures"
+	"krund/internal/experiment/fixtures"
 )
 
 func within(got, want, tolerance float64) bool {

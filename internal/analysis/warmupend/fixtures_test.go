@@ -7,7 +7,7 @@ import (
 	"krund/internal/analysis/stability"
 	"krund/internal/analysis/warmupend"
 	"krund/internal/exchange"
-	"krund/internal/fixtures"
+	"krund/internal/experiment/fixtures"
 )
 
 // annotations reads the table of the study.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/warmupend"
-	"krund/internal/fixtures"
+	"krund/internal/experiment/fixtures"
 )
 
 // annotated returns the series with a steady state according to the study: 21 benchmarks with 10
