@@ -23,10 +23,10 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/host"
+	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 	"krund/internal/probe"
 	"krund/internal/reading/experiment"
-	"krund/internal/sysroot"
 )
 
 // app is the environment of the commands; tests have their own.

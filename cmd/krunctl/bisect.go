@@ -26,8 +26,8 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
+	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
-	"krund/internal/sysroot"
 )
 
 const bisectHelp = `Bisect finds the version that made a key faster or slower, by measuring few of the

@@ -11,8 +11,8 @@ import (
 
 	"krund/internal/bisection"
 	"krund/internal/hub/api"
+	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
-	"krund/internal/sysroot"
 )
 
 // hubSteps measures the steps of a bisection by a hub.

@@ -11,8 +11,8 @@ import (
 
 	"krund/internal/control"
 	"krund/internal/host"
+	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
-	"krund/internal/sysroot"
 )
 
 // bootableMachine is a machine with GRUB and an entry for experiments; its grub-editenv is on the

@@ -19,8 +19,8 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
+	"krund/internal/machine/sysroot"
 	"krund/internal/schedule"
-	"krund/internal/sysroot"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -17,9 +17,9 @@ import (
 	"krund/internal/control"
 	"krund/internal/doctor"
 	"krund/internal/host"
+	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 	"krund/internal/probe"
-	"krund/internal/sysroot"
 )
 
 // captured is the absolute path of the copies of machines, because examples run in another

@@ -11,7 +11,7 @@ import (
 
 	"krund/internal/control"
 	"krund/internal/experiment/directory"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // startable is an experiment whose files are there, and an image to install to.

@@ -18,9 +18,9 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/host"
 	"krund/internal/joined"
+	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 	"krund/internal/probe"
-	"krund/internal/sysroot"
 	"krund/packaging/manual"
 )
 

@@ -13,7 +13,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/experiment/directory"
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // accounts is a user database in which krund's account is.

@@ -19,10 +19,10 @@ import (
 	"krund/internal/host"
 	"krund/internal/hub/api"
 	"krund/internal/joined"
+	"krund/internal/machine/sysroot"
 	"krund/internal/probe"
 	"krund/internal/reading/experiment"
 	"krund/internal/ship"
-	"krund/internal/sysroot"
 )
 
 const shipHelp = `Ship sends the records of an experiment that the hub does not have, and what the hub

@@ -18,8 +18,8 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/hubtest"
 	"krund/internal/joined"
+	"krund/internal/machine/sysroot"
 	"krund/internal/ship"
-	"krund/internal/sysroot"
 )
 
 func testApp(t *testing.T) *app {

@@ -17,9 +17,9 @@ import (
 
 	"golang.org/x/term"
 
+	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
 	"krund/internal/summary"
-	"krund/internal/sysroot"
 )
 
 // watchEvery is the time between two looks at an experiment. Each takes a moment of processor time

@@ -12,7 +12,7 @@ import (
 	libkrun "krund/cgo"
 	"krund/internal/analysis/stability"
 	"krund/internal/experiment/results"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 	"krund/internal/watcher"
 )
 

@@ -21,9 +21,9 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/host"
 	"krund/internal/joined"
+	"krund/internal/machine/sysroot"
 	"krund/internal/noise"
 	"krund/internal/probe"
-	"krund/internal/sysroot"
 )
 
 // The shortest and the longest census.

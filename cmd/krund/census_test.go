@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // TestCensusCPUs: all but the lowest by default, the only one of a small machine, and a list.

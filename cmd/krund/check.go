@@ -18,10 +18,10 @@ import (
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/directory"
 	"krund/internal/identity"
+	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 	"krund/internal/pexec"
 	"krund/internal/rehearsal"
-	"krund/internal/sysroot"
 )
 
 // Format of the JSON of check. See docs/output.md.

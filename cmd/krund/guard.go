@@ -16,7 +16,7 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/guard"
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // newGuard returns a function that starts a guard of the experiment in dir. The guard inherits the

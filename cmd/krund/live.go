@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"krund/internal/display"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // A screen is a terminal whose last line changes while krund works. Other text goes above that line

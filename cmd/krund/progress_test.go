@@ -15,8 +15,8 @@ import (
 	"krund/internal/boot"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/internal/machine/sysroot"
 	"krund/internal/schedule"
-	"krund/internal/sysroot"
 )
 
 // ticks is a clock on which a second passes when the test says so.

@@ -21,7 +21,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/joined"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // runOptions are the flags of `krund run`.

@@ -26,8 +26,8 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/identity"
+	"krund/internal/machine/sysroot"
 	"krund/internal/pexec"
-	"krund/internal/sysroot"
 	"krund/runners"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/experiment/config"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // syncDisks writes all buffered data to the disks, so that it is not written during a run.

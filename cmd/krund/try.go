@@ -13,9 +13,9 @@ import (
 	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
+	"krund/internal/machine/sysroot"
 	"krund/internal/pexec"
 	"krund/internal/rehearsal"
-	"krund/internal/sysroot"
 )
 
 // tryKeys is the part of `krund check --try` that runs benchmarks: one iteration of each key. It

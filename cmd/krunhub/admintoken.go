@@ -14,7 +14,7 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 const adminTokenHelp = `Admin-token prints a new token with the role admin, for a hub whose admins have lost

@@ -19,7 +19,7 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // TestAdminToken: without any admin there is a way back, beside the hub and without it. Its token

@@ -27,9 +27,9 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/store"
+	"krund/internal/machine/sysroot"
 	"krund/internal/schedule"
 	"krund/internal/ship"
-	"krund/internal/sysroot"
 )
 
 // make hub-kill raises these.

@@ -21,9 +21,9 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
+	"krund/internal/machine/sysroot"
 	"krund/internal/schedule"
 	"krund/internal/ship"
-	"krund/internal/sysroot"
 )
 
 // make hub-load sets these.

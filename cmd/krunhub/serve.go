@@ -26,7 +26,7 @@ import (
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/server"
 	"krund/internal/hub/store"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 const serveHelp = `Serve runs the hub until it gets SIGINT or SIGTERM. Without flags it keeps everything

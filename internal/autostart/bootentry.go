@@ -7,7 +7,7 @@ import (
 
 	"krund/internal/command"
 	"krund/internal/experiment/config"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // An Entry is an entry of a machine's boot loader.

@@ -13,7 +13,7 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/experiment/config"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // lab is a copy of a machine whose boot loader tools change its files like the real ones.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // grub requests entries through next_entry in GRUB's environment block, like grub-reboot(8).

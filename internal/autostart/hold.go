@@ -8,7 +8,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // The holds that are independent of an experiment.

@@ -9,7 +9,7 @@ import (
 	"krund/internal/autostart"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/directory"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 func TestHasArgument(t *testing.T) {

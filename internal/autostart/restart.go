@@ -11,7 +11,7 @@ import (
 
 	"krund/internal/command"
 	"krund/internal/experiment/config"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // SoftCount is the name of the file, in the directory of runtime files, with the number of soft

@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/experiment/config"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // machine writes files below a directory that stands for "/".

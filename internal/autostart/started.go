@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // InUnit reports whether this process is in the control group of a systemd unit: systemd started

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/autostart"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // TestInUnit has the lines of real machines: systemd 252 and 257 with control groups of version 2,

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // systemdBoot requests entries through the firmware variable LoaderEntryOneShot, using bootctl(1).

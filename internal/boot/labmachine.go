@@ -21,9 +21,9 @@ import (
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
 	"krund/internal/identity"
+	"krund/internal/machine/sysroot"
 	"krund/internal/pexec/verdict"
 	"krund/internal/probe"
-	"krund/internal/sysroot"
 )
 
 // LabMachine joins the controls (internal/control) and the probes (internal/probe) into the Machine

@@ -18,7 +18,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // systemctlTimeout bounds how long systemctl may take to accept the job. The shutdown follows

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 
 	"krund/internal/command"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // NewRebooter returns the method of systems without systemd: the reboot(8) program, which runs the

@@ -18,10 +18,10 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/identity"
+	"krund/internal/machine/sysroot"
 	"krund/internal/pexec"
 	"krund/internal/pexec/verdict"
 	"krund/internal/schedule"
-	"krund/internal/sysroot"
 )
 
 // simulated is a machine in memory: its disk can lose power, its benchmarks are simulated, and it

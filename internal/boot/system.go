@@ -10,9 +10,9 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/results"
 	"krund/internal/identity"
+	"krund/internal/machine/sysroot"
 	"krund/internal/pexec"
 	"krund/internal/schedule"
-	"krund/internal/sysroot"
 )
 
 // System is everything that a boot touches. cmd/krund fills it with the implementations, the tests

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // groupApplier creates and removes control groups.

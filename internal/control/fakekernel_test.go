@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // fakeKernel is the behavior of a kernel that a plain file lacks and that controls have to handle:

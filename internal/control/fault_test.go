@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // TestRefusedWrites makes the kernel reject, or silently ignore, each write of each control on each

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // fileApplier changes files of /proc and /sys.

@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // TestLimitsStayInOrder walks both limits to a target and back and checks that the minimum never is

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"krund/internal/host"
+	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
-	"krund/internal/sysroot"
 )
 
 // A Machine is everything that controls read and change; tests can replace each part. NewMachine

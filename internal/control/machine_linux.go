@@ -8,8 +8,8 @@ import (
 	"krund/internal/account"
 	"krund/internal/command"
 	"krund/internal/host"
+	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
-	"krund/internal/sysroot"
 )
 
 // NewMachine returns the machine below root. A copy of a machine (a root other than "/") has only

@@ -6,7 +6,7 @@ import (
 	"krund/internal/account"
 	"krund/internal/command"
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // NewMachine returns the machine below root. A copy of a machine (a root other than "/") has only

@@ -6,7 +6,7 @@ import (
 	"context"
 
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // NewMachine returns a machine that can only be read: krund controls only Linux and OpenBSD.

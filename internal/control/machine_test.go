@@ -15,7 +15,7 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config/setting"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // machines are the trees of testdata.

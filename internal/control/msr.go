@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // Registers that control turbo (Intel SDM volume 4, IA32_MISC_ENABLE bit 38 "Turbo Mode Disable";

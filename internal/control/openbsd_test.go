@@ -9,7 +9,7 @@ import (
 	"krund/internal/command"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // openbsd returns a machine whose programs are those of testdata/openbsd, with the given state.

@@ -11,7 +11,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // check plans one control on a machine that consists of the given files.

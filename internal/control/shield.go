@@ -11,7 +11,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // errNoVariable means that the system has no such sysctl variable.

@@ -3,7 +3,7 @@ package doctor
 import (
 	"krund/internal/autostart"
 	"krund/internal/experiment/config/setting"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // checkRestart makes the row of the way that the machine restarts before each execution.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 	"krund/internal/switches"
-	"krund/internal/sysroot"
 )
 
 // checkCounters makes a row of each wanted source. The rows are required when the experiment

@@ -14,8 +14,8 @@ import (
 	"krund/internal/control"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
-	"krund/internal/sysroot"
 	"krund/runners/runnertest"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // The files of a quiet virtual machine with two processors (Linux 6.1), shortened.

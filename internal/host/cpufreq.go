@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // CPUFreqDir is the directory of the policies, and of drivers' and governors' own files.

@@ -1,5 +1,5 @@
 // Package host describes the machine that krund runs on: its CPUs, their frequencies, its memory,
-// its kernel and its threads. It only reads. It accesses /proc and /sys through internal/sysroot,
+// its kernel and its threads. It only reads. It accesses /proc and /sys through internal/machine/sysroot,
 // so that tests can use a copy of a machine.
 //
 // internal/control changes the machine and internal/probe watches it; both build on this package,
@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // A Host is a machine to read, or a copy of its files.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 func TestMemoryBesideHugePages(t *testing.T) {

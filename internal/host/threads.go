@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // A Thread is one thread of the machine and the CPUs that it may run on.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	libkrun "krund/cgo"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // BenchmarkSources reports what an empty iteration costs with each source, in

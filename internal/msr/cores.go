@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // maxCores bounds core numbers; Linux is built for at most 8192.

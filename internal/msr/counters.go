@@ -7,7 +7,7 @@ import (
 	"os"
 
 	libkrun "krund/cgo"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // Counters are open counters, for one process execution or for several. A Counters must not be used

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // pmu is what CPUID leaf 0xA says about a core's counters (SDM volume 2A, CPUID).

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	libkrun "krund/cgo"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // device is the open MSR device of one core.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // registers imitates the MSR devices behind a Root: every register has eight

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // Energy is the reading of one energy counter of the power capping interface

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // event is an event that perf can count.

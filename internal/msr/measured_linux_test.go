@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	libkrun "krund/cgo"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // The test binary is also the measured process: see measured.

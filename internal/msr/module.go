@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"krund/internal/command"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // deviceRemedy explains why a device cannot be used. tried is whether the kernel module was to be

@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	libkrun "krund/cgo"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // eventOptions are the attributes of an event that do not depend on what it counts.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // noModules is a machine without kernel modules.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // TestRegistersInRecord goes the whole way with sparse files in the place of the

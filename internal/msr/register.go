@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // Registers (SDM volume 4). APERF counts at the core's actual frequency while it

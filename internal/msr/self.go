@@ -5,7 +5,7 @@ import (
 	"os"
 
 	libkrun "krund/cgo"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // Self is an event that the measured process must open itself, on its first thread and while it

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 func mayLook(*os.File) error { return nil }

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"time"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // A Speed is how fast a core's counters advance while the core is busy, per second. APERF's is the

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // fakeCore is a core that runs at hz while its MPERF counts at base, and the clock.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // tree is a machine of files: names and texts.

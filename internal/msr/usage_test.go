@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // TestUsage: the usage of the process comes with every source, first and without a file.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"krund/internal/host"
+	"krund/internal/machine/sysroot"
 	"krund/internal/probe"
-	"krund/internal/sysroot"
 )
 
 // beats returns gaps of a length every step, and a short one between two of them.

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"krund/internal/experiment/results"
+	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
-	"krund/internal/sysroot"
 )
 
 // energy measures what the machine uses until the returned function is called. The result is nil if

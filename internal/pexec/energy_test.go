@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/child"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // machine creates a directory that replaces the root of a machine.

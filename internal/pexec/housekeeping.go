@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // housekeeping returns the processors for krund itself during a run: those that are online, not

@@ -17,7 +17,7 @@ import (
 	"krund/internal/account"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // These tests cover the complete path: counters are opened here, read by libkrun in a real

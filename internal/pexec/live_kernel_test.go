@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // disturbed is a benchmark to which something happens in known iterations: in iteration 2 it writes

@@ -15,7 +15,7 @@ import (
 	"krund/internal/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // fake is a runner that starts no process: it acts as the benchmark of the given command and

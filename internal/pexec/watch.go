@@ -10,7 +10,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 	"krund/internal/watcher"
 )
 

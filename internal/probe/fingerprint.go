@@ -14,7 +14,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // fingerprint declares the probe of this file.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 func TestFingerprintOfAMachine(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"krund/internal/experiment/results"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // ErrTemperature is the error if the machine does not return to its base temperatures in time.

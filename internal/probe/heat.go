@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // Heat keeps every CPU that this process may use busy for d of the given clock, or until ctx ends,

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // An InterruptRow is a line of /proc/interrupts.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // kernelLog declares the probe of this file.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // TestLineInTheKernelLog writes to the real log: the line is in the report of the running watch,

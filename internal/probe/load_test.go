@@ -11,7 +11,7 @@ import (
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // activityFiles are the files of a machine with two processors, of which one was busy for ticks.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // machine returns a copy of a captured machine, without programs.

@@ -7,7 +7,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // powerLimits declares the probe of this file. Under apply a limit that moves during a run is a

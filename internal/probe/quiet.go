@@ -10,7 +10,7 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // The limits of a quiet machine. An idle server with the services of Debian stays a factor of ten

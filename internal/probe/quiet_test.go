@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // busyMachine is a machine with two processors whose activity advances while krund sleeps.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // Spin performs n steps of a calculation in which each step depends on the previous one, and

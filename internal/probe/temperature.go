@@ -10,7 +10,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // temperature declares the probe of this file.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // shown formats readings as "sensor=milli".

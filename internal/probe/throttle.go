@@ -12,7 +12,7 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/experiment/config/setting"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // throttle declares the probe of this file. Under apply a run during which the processor throttled

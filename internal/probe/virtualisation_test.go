@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 func TestVirtualisationOfEachMachine(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/hub/api"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // Try calls do until it succeeds, the hub refuses the request, or ctx ends: after the benchmark,

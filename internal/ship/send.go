@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"krund/internal/hub/api"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // After a shipment to which the hub did not answer, it gets only briefly to answer the next ones,

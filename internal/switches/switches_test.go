@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // bytesOf writes a record as the kernel does.

@@ -12,7 +12,7 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/host"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // Memory for records: a processor has at most most, all of them together at most mostAll. A

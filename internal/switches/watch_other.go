@@ -5,7 +5,7 @@ package switches
 import (
 	"errors"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // Watch is a recording that goes on.

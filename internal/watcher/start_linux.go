@@ -16,7 +16,7 @@ import (
 
 	"krund/internal/command"
 	"krund/internal/durable/trust"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // Process is a running watcher.

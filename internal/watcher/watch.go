@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"krund/internal/display"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // Buffer is the shared buffer; *libkrun.View implements it.

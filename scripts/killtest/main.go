@@ -25,7 +25,7 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 //go:embed experiment/bench.c

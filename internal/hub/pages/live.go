@@ -11,7 +11,7 @@ import (
 
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 const (

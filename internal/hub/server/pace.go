@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"krund/internal/sysroot"
+	"krund/internal/machine/sysroot"
 )
 
 // A connection is cut off if its other side does not send, or does not read, stepBytes of a body
