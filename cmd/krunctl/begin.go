@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"krund/internal/autostart"
-	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
@@ -26,6 +25,7 @@ import (
 	"krund/internal/given"
 	"krund/internal/hub/api"
 	"krund/internal/joined"
+	"krund/internal/machine/command"
 	"krund/internal/ship"
 	"krund/internal/summary"
 )

@@ -12,10 +12,10 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/noisefloor"
-	"krund/internal/command"
 	"krund/internal/control"
 	"krund/internal/doctor"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/command"
 	"krund/internal/noise"
 	"krund/internal/reading/experiment"
 )

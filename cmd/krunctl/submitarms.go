@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/command"
 	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
+	"krund/internal/machine/command"
 )
 
 // Bounds of what --arms runs.

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/internal/machine/command"
 	"krund/internal/reading/experiment"
 	"krund/internal/trial"
 )

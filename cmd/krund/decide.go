@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/stop"
+	"krund/internal/machine/command"
 )
 
 // krunctlPath returns the path of the krunctl of this krund: both are in one directory.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"krund/internal/autostart"
-	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
@@ -17,6 +16,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/joined"
+	"krund/internal/machine/command"
 )
 
 // giveUpTime bounds the work before krund ends.

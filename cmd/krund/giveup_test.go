@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"krund/internal/boot"
-	"krund/internal/command"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
+	"krund/internal/machine/command"
 )
 
 // giveUpText is a configuration with a recipient.

@@ -5,9 +5,9 @@ import (
 	"os"
 	"time"
 
-	"krund/internal/command"
 	"krund/internal/experiment/config"
 	"krund/internal/joined"
+	"krund/internal/machine/command"
 )
 
 // shipper returns boot.System.Ship for the experiment in dir, nil if this machine has joined no

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"krund/internal/command"
+	"krund/internal/machine/command"
 )
 
 // Account is the account that a benchmark runs as. The zero Account is krund's own.

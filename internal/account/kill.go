@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/command"
+	"krund/internal/machine/command"
 )
 
 const (

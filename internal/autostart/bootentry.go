@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"krund/internal/command"
 	"krund/internal/experiment/config"
+	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
 )
 

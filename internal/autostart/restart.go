@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/command"
 	"krund/internal/experiment/config"
+	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
 )
 

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
+	"krund/internal/machine/command"
 )
 
 // template is the name of the template unit.

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"krund/internal/autostart"
-	"krund/internal/command"
 	"krund/internal/durable"
+	"krund/internal/machine/command"
 )
 
 // image creates a root in which krund is installed.

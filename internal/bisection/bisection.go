@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"krund/internal/analysis/bisect"
-	"krund/internal/command"
 	"krund/internal/durable"
+	"krund/internal/machine/command"
 )
 
 // Plan is what to find and how, in bisect.json. It does not change.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"krund/internal/command"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
+	"krund/internal/machine/command"
 	"krund/internal/schedule"
 )
 

@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"time"
 
-	"krund/internal/command"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
+	"krund/internal/machine/command"
 	"krund/internal/rerun"
 	"krund/internal/schedule"
 )

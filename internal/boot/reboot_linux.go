@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/autostart"
-	"krund/internal/command"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
+	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
 )
 

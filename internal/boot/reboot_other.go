@@ -6,7 +6,7 @@ import (
 	"context"
 	"log/slog"
 
-	"krund/internal/command"
+	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
 )
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 
-	"krund/internal/command"
 	"krund/internal/experiment/results"
+	"krund/internal/machine/command"
 	"krund/internal/pexec/verdict"
 	"krund/internal/schedule"
 )

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/command"
 	"krund/internal/experiment/results"
+	"krund/internal/machine/command"
 	"krund/internal/schedule"
 )
 

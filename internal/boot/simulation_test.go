@@ -12,12 +12,12 @@ import (
 
 	"krund/internal/account"
 	"krund/internal/autostart"
-	"krund/internal/command"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/identity"
+	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
 	"krund/internal/pexec"
 	"krund/internal/pexec/verdict"

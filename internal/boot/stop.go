@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/stop"
+	"krund/internal/machine/command"
 	"krund/internal/schedule"
 )
 

@@ -15,12 +15,12 @@ import (
 	"sync"
 	"testing"
 
-	"krund/internal/command"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
+	"krund/internal/machine/command"
 	"krund/internal/pexec"
 	lab "krund/internal/reading/experiment"
 	"krund/internal/schedule"

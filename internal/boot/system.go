@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"krund/internal/account"
-	"krund/internal/command"
 	"krund/internal/durable"
 	"krund/internal/experiment/results"
 	"krund/internal/identity"
+	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
 	"krund/internal/pexec"
 	"krund/internal/schedule"

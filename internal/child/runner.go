@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/command"
+	"krund/internal/machine/command"
 )
 
 // Runner runs benchmarks. The zero Runner is ready.

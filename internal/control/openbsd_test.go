@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/command"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/host"
+	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
 )
 

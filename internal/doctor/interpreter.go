@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"time"
 
-	"krund/internal/command"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/command"
 )
 
 // An Interpreter is the program of a VM with which an experiment runs benchmarks. krund's runners

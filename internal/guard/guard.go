@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"time"
 
-	"krund/internal/command"
+	"krund/internal/machine/command"
 )
 
 // The messages on the two pipes. A newline ends a message.

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"syscall"
 
-	"krund/internal/command"
 	"krund/internal/experiment/directory"
+	"krund/internal/machine/command"
 )
 
 // name is the guard's name in lists of processes. It differs from krund's, so that a search for a

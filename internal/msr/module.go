@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"krund/internal/command"
+	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
 )
 

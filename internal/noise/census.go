@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/host"
+	"krund/internal/machine/command"
 	"krund/internal/probe"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/command"
 	"krund/internal/durable/trust"
+	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"krund/internal/command"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/hub/store"
+	"krund/internal/machine/command"
 )
 
 // Config is the file that says how machines are restarted by their power, and who is notified.

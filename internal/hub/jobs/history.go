@@ -16,11 +16,11 @@ import (
 	"github.com/riverqueue/river"
 
 	"krund/internal/analysis/history"
-	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/hub/database"
 	"krund/internal/hub/rebuild"
+	"krund/internal/machine/command"
 )
 
 // Changed is the event that a change was found in a history.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/hub/database"
+	"krund/internal/machine/command"
 )
 
 // The events that are notified, beside those of krund.

@@ -15,10 +15,10 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"krund/internal/command"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
+	"krund/internal/machine/command"
 )
 
 // TestTwoHubs: two processes of the hub on one database, which is empty, start at the same time.

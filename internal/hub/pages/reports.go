@@ -21,11 +21,11 @@ import (
 	"sync"
 	"time"
 
-	"krund/internal/command"
 	"krund/internal/display"
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
 	"krund/internal/hub/rebuild"
+	"krund/internal/machine/command"
 	"krund/internal/report"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"krund/internal/command"
+	"krund/internal/machine/command"
 )
 
 // Bounds of Krunctl.
