@@ -22,7 +22,7 @@ import (
 	"krund/internal/exchange"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 	"krund/internal/probe"

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"krund/internal/control"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
 )

@@ -16,7 +16,7 @@ import (
 
 	"krund/internal/control"
 	"krund/internal/doctor"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 	"krund/internal/probe"

@@ -12,7 +12,7 @@ import (
 
 	"krund/internal/control"
 	"krund/internal/experiment/directory"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

@@ -11,7 +11,7 @@ import (
 	"krund/internal/analysis/quantile"
 	"krund/internal/display"
 	"krund/internal/experiment/results"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/pexec/verdict"
 )
 

@@ -15,7 +15,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/guard"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

@@ -13,7 +13,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/probe"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // A perfState is OpenBSD's performance setting: the policy (manual, auto, high; "" where the system

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // TestApplyAndRestoreEverywhere applies every control to every machine: nothing may be left to set

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // awkward is a machine of testdata with an unusual property, and the expected finding of one

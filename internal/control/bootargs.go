@@ -3,7 +3,7 @@ package control
 import (
 	"fmt"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // kernelArgument returns instructions to add an argument to the kernel's command line on this

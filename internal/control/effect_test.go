@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/msr"
 )
 

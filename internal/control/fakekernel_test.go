@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 const frequencyWhy = "a varying clock frequency changes every result; only a sustainable frequency can " +

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // performance is the governor, and the energy preference, that asks for full speed.

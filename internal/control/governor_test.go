@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // TestPreferenceBeforeGovernor: in reverse order the preference is restored after the governor,

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 const (

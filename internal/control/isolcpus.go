@@ -6,7 +6,7 @@ import (
 	"io/fs"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // isolcpus checks that the kernel argument isolcpus= excludes no CPUs from scheduling. The kernel

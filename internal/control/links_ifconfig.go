@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // Ifconfig brings interfaces up and down with OpenBSD's ifconfig(8). There an interface that goes

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 )

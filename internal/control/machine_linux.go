@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/account"
-	"krund/internal/host"
 	"krund/internal/machine/command"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 )

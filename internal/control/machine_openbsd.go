@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"krund/internal/account"
-	"krund/internal/host"
 	"krund/internal/machine/command"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

@@ -5,7 +5,7 @@ package control
 import (
 	"context"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

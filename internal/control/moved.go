@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // A Snapshot is the state of the settings at one moment: what each control found, and which CPUs

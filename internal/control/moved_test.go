@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // TestNothingMoves: two readings of a machine that is left alone are the same, whatever the kernel

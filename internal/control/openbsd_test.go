@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
 	"krund/internal/machine/command"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

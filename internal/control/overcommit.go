@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 const rpsFiles = "/sys/class/net/*/queues/rx-*/rps_cpus"

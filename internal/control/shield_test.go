@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 func applyShield(t *testing.T, m *Machine, kind, cpus string) (setting.Finding, Undo, error) {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // A Kind is what a Step changes; it determines the applier that makes and restores the change.

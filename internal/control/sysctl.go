@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"slices"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // A target names things that a control changes, and the values that it may restore. The engine

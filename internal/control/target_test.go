@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // TestHostileJournal: a journal with a valid checksum and this boot's number makes krund write

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // noteThreads returns a step that changes nothing and records which threads are bound, none if

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // statText is /proc/PID/stat of a thread with these flags and start time; its name is an ugly one.

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 const nohzFile = "/sys/devices/system/cpu/nohz_full"

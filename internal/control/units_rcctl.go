@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // Rcctl controls OpenBSD's services with rcctl(8).

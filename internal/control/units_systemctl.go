@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // Systemctl controls units with systemctl(1).

@@ -12,7 +12,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/directory"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/probe"
 )
 

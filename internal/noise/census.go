@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"krund/internal/display"
-	"krund/internal/host"
 	"krund/internal/machine/command"
+	"krund/internal/machine/host"
 	"krund/internal/probe"
 )
 

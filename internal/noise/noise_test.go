@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 	"krund/internal/probe"
 )

@@ -3,7 +3,7 @@ package pexec
 import (
 	"slices"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

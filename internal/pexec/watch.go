@@ -9,7 +9,7 @@ import (
 	"krund/internal/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 	"krund/internal/watcher"
 )

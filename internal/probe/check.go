@@ -7,7 +7,7 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // A Request is the policy of each probe, and the sensors of the temperature gate.

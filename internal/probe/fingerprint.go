@@ -13,7 +13,7 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // WatchKernelLog begins to follow the kernel's log. Only root may, on systems with

@@ -5,7 +5,7 @@ package probe
 import (
 	"context"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // WatchKernelLog begins to follow the kernel's log.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"krund/internal/display"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // parseKmsg parses one record of /dev/kmsg (docs.kernel.org, ABI/testing/dev-kmsg):

@@ -10,7 +10,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // Activity is what the machine has done up to a moment: two of them show what it did in between.

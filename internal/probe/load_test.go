@@ -10,7 +10,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

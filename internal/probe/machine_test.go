@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // packages adds the number of installed packages and the hash of their names and versions, from the

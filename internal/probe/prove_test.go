@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 func TestSpeedStatistics(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"krund/internal/display"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"krund/internal/display"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // parseSensors parses the temperatures of OpenBSD's `sysctl hw.sensors` (sysctl(8), print_sensor):

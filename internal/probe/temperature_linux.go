@@ -3,7 +3,7 @@ package probe
 import (
 	"context"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // ReadTemperatures reads every sensor once. A machine without sensors has no readings.

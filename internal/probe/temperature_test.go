@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 )
 
 // virtualisation declares the probe of this file.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	libkrun "krund/cgo"
-	"krund/internal/host"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 

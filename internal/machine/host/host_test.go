@@ -90,7 +90,7 @@ func TestCPUsOfKinds(t *testing.T) {
 		{"intel-pstate-active", "", "0-1", "2", "", "0-1", "only 0-1 are online"},
 		{"arm64", "", "0-1", "", "1", "0-1", ""}, // equal capacities are one kind
 	} {
-		h := Host{Root: sysroot.New("../control/testdata/" + c.tree)}
+		h := Host{Root: sysroot.New("../../control/testdata/" + c.tree)}
 		online, err := ParseCPUList(c.online)
 		if err != nil {
 			t.Fatal(err)
