@@ -23,9 +23,9 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
-	"krund/internal/probe"
 	"krund/internal/reading/experiment"
 )
 

@@ -17,9 +17,9 @@ import (
 	"krund/internal/control"
 	"krund/internal/doctor"
 	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
-	"krund/internal/probe"
 )
 
 // captured is the absolute path of the copies of machines, because examples run in another

@@ -18,9 +18,9 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/joined"
 	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
-	"krund/internal/probe"
 	"krund/packaging/manual"
 )
 

@@ -19,8 +19,8 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/joined"
 	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
-	"krund/internal/probe"
 	"krund/internal/reading/experiment"
 	"krund/internal/ship"
 )

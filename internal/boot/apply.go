@@ -14,7 +14,7 @@ import (
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/host"
-	"krund/internal/probe"
+	"krund/internal/machine/probe"
 )
 
 // RestoreLeftover restores the settings left behind by a killed krund, as recorded in the journal,

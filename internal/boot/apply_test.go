@@ -15,8 +15,8 @@ import (
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
-	"krund/internal/probe"
 )
 
 // fakeGuard counts the messages that it gets.

@@ -8,8 +8,8 @@ import (
 
 	"krund/internal/control"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
-	"krund/internal/probe"
 )
 
 // TestSuspended: readings whose intervals overlap prove nothing, however far apart in time.

@@ -10,7 +10,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/identity"
-	"krund/internal/probe"
+	"krund/internal/machine/probe"
 )
 
 // compare compares the machine with the one that the experiment began on, whose fingerprint it

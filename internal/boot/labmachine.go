@@ -21,12 +21,12 @@ import (
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
 	"krund/internal/identity"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 	"krund/internal/pexec/verdict"
-	"krund/internal/probe"
 )
 
-// LabMachine joins the controls (internal/control) and the probes (internal/probe) into the Machine
+// LabMachine joins the controls (internal/control) and the probes (internal/machine/probe) into the Machine
 // of a boot. Those packages define what each setting and reading means; LabMachine calls them in
 // order and translates the results into the terms of the record. Tests use it with a copy of a
 // machine's files.

@@ -20,8 +20,8 @@ import (
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
 	"krund/internal/identity"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
-	"krund/internal/probe"
 )
 
 const labText = `[experiment]

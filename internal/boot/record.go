@@ -10,9 +10,9 @@ import (
 
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
+	"krund/internal/machine/probe"
 	"krund/internal/pexec"
 	"krund/internal/pexec/verdict"
-	"krund/internal/probe"
 	"krund/internal/rerun"
 	"krund/internal/schedule"
 )

@@ -13,9 +13,9 @@ import (
 	"krund/internal/control"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
-	"krund/internal/probe"
 )
 
 // Wishes are the requirements for a machine.

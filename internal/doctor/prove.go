@@ -13,7 +13,7 @@ import (
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/host"
-	"krund/internal/probe"
+	"krund/internal/machine/probe"
 )
 
 // Directory is the name of the directory that holds the journal of what Prove changes, in the form

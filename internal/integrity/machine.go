@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/control"
 	"krund/internal/durable"
-	"krund/internal/probe"
+	"krund/internal/machine/probe"
 )
 
 const fingerprintFile = "fingerprint.json"

@@ -13,7 +13,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/machine/command"
 	"krund/internal/machine/host"
-	"krund/internal/probe"
+	"krund/internal/machine/probe"
 )
 
 // Threshold is the shortest gap that counts: a reading of the clock takes a hundredth of it, a

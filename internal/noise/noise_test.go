@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
-	"krund/internal/probe"
 )
 
 // beats returns gaps of a length every step, and a short one between two of them.

@@ -11,7 +11,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/doctor"
 	"krund/internal/experiment/config/setting"
-	"krund/internal/probe"
+	"krund/internal/machine/probe"
 )
 
 // TestGenerated keeps what the descriptors of controls and probes generate: parts of the example

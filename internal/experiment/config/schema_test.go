@@ -12,7 +12,7 @@ import (
 
 	"krund/internal/control"
 	"krund/internal/experiment/config/setting"
-	"krund/internal/probe"
+	"krund/internal/machine/probe"
 )
 
 // known returns all settings of [controls].

@@ -2,7 +2,7 @@
 // its kernel and its threads. It only reads. It accesses /proc and /sys through internal/machine/sysroot,
 // so that tests can use a copy of a machine.
 //
-// internal/control changes the machine and internal/probe watches it; both build on this package,
+// internal/control changes the machine and internal/machine/probe watches it; both build on this package,
 // which depends on neither. Start reading at Host.
 package host
 
