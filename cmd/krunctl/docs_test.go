@@ -18,7 +18,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
 	"krund/internal/integrity"
-	"krund/internal/noise"
+	"krund/internal/machine/noise"
 	"krund/internal/summary"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/noise"
+	"krund/internal/machine/noise"
 )
 
 const noiseHelp = `Noise measures how much this machine disturbs a program that only computes, and how

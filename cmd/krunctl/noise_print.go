@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"krund/internal/display"
-	"krund/internal/noise"
+	"krund/internal/machine/noise"
 )
 
 // printCertificate prints the tables of a certificate.

@@ -16,7 +16,7 @@ import (
 	"krund/internal/doctor"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/command"
-	"krund/internal/noise"
+	"krund/internal/machine/noise"
 	"krund/internal/reading/experiment"
 )
 

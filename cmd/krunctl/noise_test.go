@@ -11,7 +11,7 @@ import (
 	"krund/internal/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
-	"krund/internal/noise"
+	"krund/internal/machine/noise"
 )
 
 // TestNoiseConfiguration: krund accepts both experiments; the first changes no setting, the second

@@ -14,7 +14,7 @@ import (
 	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
-	"krund/internal/noise"
+	"krund/internal/machine/noise"
 	"krund/internal/reading/experiment"
 	"krund/internal/report"
 )

@@ -21,9 +21,9 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/joined"
 	"krund/internal/machine/host"
+	"krund/internal/machine/noise"
 	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
-	"krund/internal/noise"
 )
 
 // The shortest and the longest census.

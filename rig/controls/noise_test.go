@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/noise"
+	"krund/internal/machine/noise"
 	"krund/rig"
 )
 

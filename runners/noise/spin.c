@@ -1,6 +1,6 @@
 /* spin MILLISECONDS THRESHOLD_NS CPU...: one thread on each CPU reads the clock in a loop. A gap
  * between two readings is time in which the thread did not run: an interrupt, another thread, the
- * firmware or a hypervisor had the processor. krund starts it (internal/noise) and reads
+ * firmware or a hypervisor had the processor. krund starts it (internal/machine/noise) and reads
  *
  *   gap CPU START_NS LENGTH_NS PREEMPTED   a gap of at least THRESHOLD_NS; START_NS from the begin
  *   cpu CPU TIME_NS GAPS LOST_NS           the sums, also of gaps that were not kept

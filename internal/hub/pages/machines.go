@@ -14,7 +14,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
-	"krund/internal/noise"
+	"krund/internal/machine/noise"
 )
 
 // silence is how long after it should have asked again a machine is called silent.
