@@ -13,8 +13,8 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
-	"krund/internal/rerun"
 	"krund/internal/schedule"
+	"krund/internal/schedule/rerun"
 )
 
 const rerunHelp = `Rerun makes finished slots of an experiment outstanding again, so that krund runs

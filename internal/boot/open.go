@@ -12,8 +12,8 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/command"
-	"krund/internal/rerun"
 	"krund/internal/schedule"
+	"krund/internal/schedule/rerun"
 )
 
 // NotOpened is the error when the experiment could not be opened. No notification was sent, because

@@ -10,8 +10,8 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
-	"krund/internal/rerun"
 	"krund/internal/schedule"
+	"krund/internal/schedule/rerun"
 )
 
 // outdated reports whether this is a quick run, and the experiment in the directory an earlier one

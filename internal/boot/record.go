@@ -13,8 +13,8 @@ import (
 	"krund/internal/machine/probe"
 	"krund/internal/pexec"
 	"krund/internal/pexec/verdict"
-	"krund/internal/rerun"
 	"krund/internal/schedule"
+	"krund/internal/schedule/rerun"
 )
 
 // emptyRecord returns a record that contains only what was planned.

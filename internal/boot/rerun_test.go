@@ -16,8 +16,8 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/integrity"
 	"krund/internal/pexec"
-	"krund/internal/rerun"
 	"krund/internal/schedule"
+	"krund/internal/schedule/rerun"
 )
 
 // withFailures runs an experiment of four slots; those of fasta, 1 and 3, fail.

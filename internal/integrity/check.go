@@ -15,8 +15,8 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
-	"krund/internal/rerun"
 	"krund/internal/schedule"
+	"krund/internal/schedule/rerun"
 )
 
 // Options configure a check.

@@ -11,8 +11,8 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
-	"krund/internal/rerun"
 	"krund/internal/schedule"
+	"krund/internal/schedule/rerun"
 )
 
 // MendOptions configure a repair.
