@@ -14,7 +14,6 @@ import (
 	"slices"
 	"time"
 
-	"krund/internal/account"
 	"krund/internal/autostart"
 	"krund/internal/boot"
 	"krund/internal/child"
@@ -22,6 +21,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/execution/account"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/identity"

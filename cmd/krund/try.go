@@ -8,9 +8,9 @@ import (
 	"os"
 	"time"
 
-	"krund/internal/account"
 	"krund/internal/child"
 	"krund/internal/display"
+	"krund/internal/execution/account"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/sysroot"

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/account"
 	"krund/internal/control"
+	"krund/internal/execution/account"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/host"

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/account"
 	"krund/internal/control"
 	"krund/internal/doctor"
 	"krund/internal/durable/crashfs"
+	"krund/internal/execution/account"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/probe"

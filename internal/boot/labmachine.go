@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/account"
 	"krund/internal/control"
 	"krund/internal/durable"
+	"krund/internal/execution/account"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/account"
 	"krund/internal/autostart"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/execution/account"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/identity"

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"time"
 
-	"krund/internal/account"
 	"krund/internal/durable"
+	"krund/internal/execution/account"
 	"krund/internal/experiment/results"
 	"krund/internal/identity"
 	"krund/internal/machine/command"

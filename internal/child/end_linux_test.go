@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/account"
+	"krund/internal/execution/account"
 )
 
 func TestExitStatus(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/account"
+	"krund/internal/execution/account"
 )
 
 // partName is Args[0] of a copy of the test binary that plays another part than that of the tests;

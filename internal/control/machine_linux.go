@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/account"
+	"krund/internal/execution/account"
 	"krund/internal/machine/command"
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"

@@ -3,7 +3,7 @@ package control
 import (
 	"context"
 
-	"krund/internal/account"
+	"krund/internal/execution/account"
 	"krund/internal/machine/command"
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"

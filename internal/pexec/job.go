@@ -15,9 +15,9 @@ import (
 	"strings"
 
 	libkrun "krund/cgo"
-	"krund/internal/account"
 	"krund/internal/child"
 	"krund/internal/durable/foreign"
+	"krund/internal/execution/account"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"

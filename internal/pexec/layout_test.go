@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/account"
 	"krund/internal/child"
+	"krund/internal/execution/account"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 )

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/account"
+	"krund/internal/execution/account"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/sysroot"

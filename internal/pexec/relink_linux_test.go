@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/account"
+	"krund/internal/execution/account"
 	"krund/internal/experiment/config"
 	"krund/runners/runnertest"
 )

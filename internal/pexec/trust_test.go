@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/account"
 	"krund/internal/durable/trust"
+	"krund/internal/execution/account"
 )
 
 // TestDistrusted: what would run as root is judged before each execution; what has its own account

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/account"
 	"krund/internal/display"
+	"krund/internal/execution/account"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
