@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/analysis/stability"
-	"krund/internal/child"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/results"
 	"krund/runners/runnertest"
 )

@@ -12,9 +12,9 @@ import (
 	"os/signal"
 	"syscall"
 
-	"krund/internal/child"
 	"krund/internal/display"
 	"krund/internal/execution/account"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/guard"
 )

@@ -16,12 +16,12 @@ import (
 
 	"krund/internal/autostart"
 	"krund/internal/boot"
-	"krund/internal/child"
 	"krund/internal/control"
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/execution/account"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/identity"

@@ -8,9 +8,9 @@ import (
 	"os"
 	"time"
 
-	"krund/internal/child"
 	"krund/internal/display"
 	"krund/internal/execution/account"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/sysroot"

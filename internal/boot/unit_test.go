@@ -10,7 +10,7 @@ import (
 
 // TestStopTime: the init systems give krund the time that it may need to end in order.
 func TestStopTime(t *testing.T) {
-	const kill = 10 * time.Second // of the benchmark, in internal/child
+	const kill = 10 * time.Second // of the benchmark, in internal/execution/child
 	for file, pattern := range map[string]string{
 		"../../systemd/krund@.service": `(?m)^TimeoutStopSec=(\d+)$`,
 		"../../openbsd/krund.rc":       `(?m)^daemon_timeout=(\d+)$`,

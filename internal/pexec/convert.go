@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	libkrun "krund/cgo"
-	"krund/internal/child"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/results"
 	"krund/runners/external"
 )
@@ -115,7 +115,7 @@ func limits(l child.Limits, processes int64) results.Limits {
 	}
 }
 
-// output converts a stream. internal/child has already bounded it for the record.
+// output converts a stream. internal/execution/child has already bounded it for the record.
 func output(o child.Output) results.Output {
 	return results.Output{Text: o.Text, Bytes: o.Bytes, Truncated: o.Truncated}
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"krund/internal/child"
+	"krund/internal/execution/child"
 	"krund/internal/machine/sysroot"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"krund/internal/child"
+	"krund/internal/execution/child"
 )
 
 func TestHousekeeping(t *testing.T) {

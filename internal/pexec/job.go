@@ -1,5 +1,5 @@
 // Package pexec performs one process execution: it turns a key of the configuration into a command
-// line, environment and shared buffer (pure functions), lets internal/child run it, and turns the
+// line, environment and shared buffer (pure functions), lets internal/execution/child run it, and turns the
 // result into the parts of a record. It never judges and never stores. Start reading at
 // Executor.Execute.
 package pexec
@@ -15,9 +15,9 @@ import (
 	"strings"
 
 	libkrun "krund/cgo"
-	"krund/internal/child"
 	"krund/internal/durable/foreign"
 	"krund/internal/execution/account"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
@@ -230,7 +230,7 @@ func workDirectory(directories []string) string {
 	return "/"
 }
 
-// command returns everything that internal/child needs except the shared buffer.
+// command returns everything that internal/execution/child needs except the shared buffer.
 func (j Job) command(in Installed) child.Command {
 	argv := j.argv(in)
 	c := child.Command{

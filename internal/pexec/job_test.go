@@ -10,8 +10,8 @@ import (
 	"time"
 
 	libkrun "krund/cgo"
-	"krund/internal/child"
 	"krund/internal/execution/account"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"

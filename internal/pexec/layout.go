@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/child"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 )

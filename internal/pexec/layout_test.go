@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/child"
 	"krund/internal/execution/account"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 )

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/child"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/runners/runnertest"
@@ -26,7 +26,7 @@ import (
 var scratch string
 
 func TestMain(m *testing.M) {
-	child.Stage() // this program acts as krund for internal/child: it starts the benchmark
+	child.Stage() // this program acts as krund for internal/execution/child: it starts the benchmark
 	os.Exit(inScratch(m.Run))
 }
 

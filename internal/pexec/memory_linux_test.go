@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/child"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	libkrun "krund/cgo"
-	"krund/internal/child"
 	"krund/internal/durable/trust"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/sysroot"

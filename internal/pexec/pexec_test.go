@@ -12,7 +12,7 @@ import (
 	"time"
 
 	libkrun "krund/cgo"
-	"krund/internal/child"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/sysroot"

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"krund/internal/child"
 	"krund/internal/durable/foreign"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/child"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	libkrun "krund/cgo"
-	"krund/internal/child"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/host"

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/child"
+	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 )
 

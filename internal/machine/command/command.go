@@ -1,6 +1,6 @@
 // Package command runs helper programs around a measurement: hooks, sendmail, useradd, systemctl,
 // modprobe. It is the one way to do that: an argument vector, never a shell; a process group of its
-// own; a deadline; bounded output. The measured process is started by internal/child.
+// own; a deadline; bounded output. The measured process is started by internal/execution/child.
 //
 // Hooks are the commands that a configuration names before and after each process execution. A
 // Notifier reports events of an experiment by mail, a command or a webhook; it is used only between

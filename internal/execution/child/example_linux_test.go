@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"krund/internal/child"
+	"krund/internal/execution/child"
 )
 
 // The first call of main has been child.Stage.

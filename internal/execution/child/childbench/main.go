@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"krund/internal/child"
+	"krund/internal/execution/child"
 )
 
 func main() {
