@@ -11,9 +11,9 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/analysis/stability"
+	"krund/internal/execution/watcher"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/sysroot"
-	"krund/internal/watcher"
 )
 
 const watchIterationsHelp = `krund runs this command beside a benchmark; it is of no use to people. ORDER is

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"krund/internal/analysis/stability"
+	"krund/internal/execution/watcher"
 	"krund/internal/experiment/results"
-	"krund/internal/watcher"
 )
 
 var watched = flag.Int("watched", 11, "series of each criterion and profile that TestWatchIsStability makes")

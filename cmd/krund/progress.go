@@ -7,9 +7,9 @@ import (
 
 	"krund/internal/boot"
 	"krund/internal/display"
+	"krund/internal/execution/watcher"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
-	"krund/internal/watcher"
 )
 
 // progress prints a line per process execution. On a terminal a further line names the present

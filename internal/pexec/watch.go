@@ -7,11 +7,11 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/execution/child"
+	"krund/internal/execution/watcher"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
-	"krund/internal/watcher"
 )
 
 // place is where a watcher runs.
