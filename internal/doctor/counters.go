@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/execution/switches"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
-	"krund/internal/switches"
 )
 
 // checkCounters makes a row of each wanted source. The rows are required when the experiment

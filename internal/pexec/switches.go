@@ -6,10 +6,10 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/execution/child"
+	"krund/internal/execution/switches"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/msr"
-	"krund/internal/switches"
 )
 
 // kindSwitch is the kind of the events of other tasks: enum krun_event_kind in krun.h.
