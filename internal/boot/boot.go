@@ -21,10 +21,10 @@ import (
 	"fmt"
 	"time"
 
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
-	"krund/internal/identity"
 	"krund/internal/pexec"
 	"krund/internal/schedule"
 )

@@ -12,11 +12,11 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
-	"krund/internal/identity"
 )
 
 // ChangedPrograms is the error for an experiment of which a program, a benchmark or a library is

@@ -12,11 +12,11 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
-	"krund/internal/identity"
 	"krund/internal/pexec"
 	"krund/internal/schedule"
 )

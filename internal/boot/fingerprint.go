@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"krund/internal/durable"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/config/setting"
-	"krund/internal/identity"
 	"krund/internal/machine/probe"
 )
 

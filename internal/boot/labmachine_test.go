@@ -16,10 +16,10 @@ import (
 	"krund/internal/control"
 	"krund/internal/doctor"
 	"krund/internal/durable/crashfs"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
-	"krund/internal/identity"
 	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 )

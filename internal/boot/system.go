@@ -7,8 +7,8 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/execution/account"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/results"
-	"krund/internal/identity"
 	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
 	"krund/internal/pexec"

@@ -9,10 +9,10 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/foreign"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/stop"
-	"krund/internal/identity"
 	"krund/internal/reading/experiment"
 	"krund/internal/schedule"
 )

@@ -7,12 +7,12 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
-	"krund/internal/identity"
 )
 
 // Format is dataset.Info.Format of krund's own records.
