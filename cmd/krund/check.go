@@ -15,13 +15,13 @@ import (
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/execution/identity"
+	"krund/internal/execution/rehearsal"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 	"krund/internal/pexec"
-	"krund/internal/rehearsal"
 )
 
 // Format of the JSON of check. See docs/output.md.

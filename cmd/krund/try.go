@@ -11,11 +11,11 @@ import (
 	"krund/internal/display"
 	"krund/internal/execution/account"
 	"krund/internal/execution/child"
+	"krund/internal/execution/rehearsal"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/sysroot"
 	"krund/internal/pexec"
-	"krund/internal/rehearsal"
 )
 
 // tryKeys is the part of `krund check --try` that runs benchmarks: one iteration of each key. It
