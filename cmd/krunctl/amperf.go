@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"krund/internal/pexec/verdict"
+	"krund/internal/execution/verdict"
 	"krund/internal/reading/experiment"
 	"krund/internal/summary"
 )

@@ -10,9 +10,9 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/quantile"
 	"krund/internal/display"
+	"krund/internal/execution/verdict"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/host"
-	"krund/internal/pexec/verdict"
 )
 
 // printRecord writes a record for people.

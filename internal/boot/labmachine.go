@@ -18,12 +18,12 @@ import (
 	"krund/internal/durable"
 	"krund/internal/execution/account"
 	"krund/internal/execution/identity"
+	"krund/internal/execution/verdict"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
-	"krund/internal/pexec/verdict"
 )
 
 // LabMachine joins the controls (internal/control) and the probes (internal/machine/probe) into the Machine

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 
+	"krund/internal/execution/verdict"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/command"
-	"krund/internal/pexec/verdict"
 	"krund/internal/schedule"
 )
 

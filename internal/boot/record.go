@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/execution/verdict"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/probe"
 	"krund/internal/pexec"
-	"krund/internal/pexec/verdict"
 	"krund/internal/schedule"
 	"krund/internal/schedule/rerun"
 )

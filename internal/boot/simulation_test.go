@@ -15,12 +15,12 @@ import (
 	"krund/internal/durable/crashfs"
 	"krund/internal/execution/account"
 	"krund/internal/execution/identity"
+	"krund/internal/execution/verdict"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
 	"krund/internal/pexec"
-	"krund/internal/pexec/verdict"
 	"krund/internal/schedule"
 )
 

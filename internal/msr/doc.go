@@ -28,7 +28,7 @@
 // perf from perf_event_open(2) and the kernel's arch/x86/events/msr.c.
 //
 // The package never reads a counter during a measurement (libkrun does) and
-// never judges one (internal/pexec/verdict does). Energy of the processor's package is
+// never judges one (internal/execution/verdict does). Energy of the processor's package is
 // in energy.go.
 //
 // Start reading at Open.

@@ -9,10 +9,10 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/execution/child"
+	"krund/internal/execution/verdict"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/msr"
-	"krund/internal/pexec/verdict"
 )
 
 // ErrNoCounters is the error if no wanted counter source works and the clock alone ("none") is not

@@ -14,11 +14,11 @@ import (
 	libkrun "krund/cgo"
 	"krund/internal/durable/trust"
 	"krund/internal/execution/child"
+	"krund/internal/execution/verdict"
 	"krund/internal/execution/watcher"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/sysroot"
-	"krund/internal/pexec/verdict"
 	"krund/runners"
 	"krund/runners/external"
 )

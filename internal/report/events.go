@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/execution/verdict"
 	"krund/internal/experiment/results"
-	"krund/internal/pexec/verdict"
 )
 
 // EventKind is the kind of an event.

@@ -7,9 +7,9 @@ import (
 	"math"
 	"strings"
 
+	"krund/internal/execution/verdict"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
-	"krund/internal/pexec/verdict"
 	"krund/internal/reading/experiment"
 )
 

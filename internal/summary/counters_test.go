@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/execution/verdict"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
-	"krund/internal/pexec/verdict"
 	"krund/internal/summary"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/execution/verdict"
 	"krund/internal/experiment/results"
-	"krund/internal/pexec/verdict"
 	"krund/rig"
 )
 

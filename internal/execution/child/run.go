@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Run is what happened. Every field is data; internal/pexec/verdict judges it.
+// Run is what happened. Every field is data; internal/execution/verdict judges it.
 type Run struct {
 	Pid int // the benchmark's process number; 0 when no process was started at all
 

@@ -12,11 +12,11 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/execution/account"
+	"krund/internal/execution/verdict"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/pexec"
-	"krund/internal/pexec/verdict"
 	"krund/internal/schedule"
 )
 

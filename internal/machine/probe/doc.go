@@ -1,6 +1,6 @@
 // Package probe inspects the machine before and after a run: temperatures, throttling, the kernel
 // log, virtualization, and the identity of the machine. It only reads. Its readings are stored in
-// the record, and internal/pexec/verdict decides what they mean.
+// the record, and internal/execution/verdict decides what they mean.
 //
 // Each probe is a file: a reading part that takes a Machine (its files below a root, its small
 // programs), and pure parsers and comparisons that exist on every system. A probe that the machine

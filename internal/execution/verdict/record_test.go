@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
+	"krund/internal/execution/verdict"
 	"krund/internal/experiment/results"
-	"krund/internal/pexec/verdict"
 )
 
 func counter(name string, core int, counts ...uint64) results.Column {
