@@ -14,6 +14,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/display"
 	"krund/internal/doctor"
+	"krund/internal/execution"
 	"krund/internal/execution/identity"
 	"krund/internal/execution/rehearsal"
 	"krund/internal/experiment/config"
@@ -21,7 +22,6 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
-	"krund/internal/pexec"
 )
 
 // Format of the JSON of check. See docs/output.md.
@@ -82,7 +82,7 @@ func limitsText(l config.Limits) string {
 }
 
 // alike describes arms that are alike; the list is not nil.
-func alike(ctx context.Context, cfg *config.Config, in pexec.Installed) []string {
+func alike(ctx context.Context, cfg *config.Config, in execution.Installed) []string {
 	notes := []string{}
 	for _, twins := range identity.Alike(cfg, programs(cfg, in).Hashes(ctx)) {
 		notes = append(notes, twins.String())
@@ -135,7 +135,7 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	watched := pexec.Executor{Installed: installed, Root: sysroot.New("/"),
+	watched := execution.Executor{Installed: installed, Root: sysroot.New("/"),
 		Trust: config.Rule(cfg.Experiment.Reboot)}
 	if err := watched.CheckWatcher(cfg); err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"
+	"krund/internal/execution"
 	"krund/internal/execution/account"
 	"krund/internal/execution/child"
 	"krund/internal/execution/identity"
@@ -27,7 +28,6 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
-	"krund/internal/pexec"
 	"krund/runners"
 )
 
@@ -53,7 +53,7 @@ func newSystem(
 		boot.Started(durable.OS(), o.directory))); err != nil {
 		return boot.System{}, nil, err
 	}
-	executor := pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"),
+	executor := execution.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"),
 		Trust: config.Rule(mode)}
 	if err := executor.CheckWatcher(cfg); err != nil {
 		return boot.System{}, nil, err
@@ -169,12 +169,12 @@ func cleanup(cfg *config.Config, group string, m *boot.LabMachine) error {
 
 // programs returns the files that the experiment runs. If one of them changes, the experiment does
 // not go on with it.
-func programs(cfg *config.Config, in pexec.Installed) *identity.Programs {
+func programs(cfg *config.Config, in execution.Installed) *identity.Programs {
 	list := func() map[string][]string { return programFiles(cfg, in) }
 	return &identity.Programs{Files: list(), List: list}
 }
 
-func programFiles(cfg *config.Config, in pexec.Installed) map[string][]string {
+func programFiles(cfg *config.Config, in execution.Installed) map[string][]string {
 	files := identity.Files(cfg)
 	files["libkrun"] = []string{in.Library}
 	if argv := found([][]string{cfg.Experiment.Relink})[0]; len(argv) > 0 {
@@ -207,16 +207,16 @@ func held(dir string) (string, error) { return autostart.FindHold(durable.OS(), 
 // findInstalled looks for krund's other parts relative to its own path: PREFIX/bin/krund has
 // PREFIX/libexec/krund and PREFIX/lib/krund, in the build directory as well as on an installed
 // machine.
-func findInstalled(dir string) (pexec.Installed, error) {
+func findInstalled(dir string) (execution.Installed, error) {
 	exe, err := os.Executable()
 	if err == nil {
 		exe, err = filepath.EvalSymlinks(exe)
 	}
 	if err != nil {
-		return pexec.Installed{}, fmt.Errorf("find krund's own directory: %w", err)
+		return execution.Installed{}, fmt.Errorf("find krund's own directory: %w", err)
 	}
 	prefix := filepath.Dir(filepath.Dir(exe))
-	in := pexec.Installed{
+	in := execution.Installed{
 		Runners: filepath.Join(prefix, "libexec/krund"),
 		Library: filepath.Join(prefix, "lib/krund/libkrun.so"),
 		Krunctl: filepath.Join(filepath.Dir(exe), "krunctl"),
@@ -251,7 +251,7 @@ func usedLanguages(cfg *config.Config) []string {
 
 // runnersInstalled returns an error for each missing runner of the experiment's languages: a build
 // omits the runners whose compilers are missing.
-func runnersInstalled(cfg *config.Config, in pexec.Installed) error {
+func runnersInstalled(cfg *config.Config, in execution.Installed) error {
 	var errs []error
 	for _, name := range usedLanguages(cfg) {
 		l, _ := runners.Lookup(name)

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"krund/internal/display"
+	"krund/internal/execution"
 	"krund/internal/execution/account"
 	"krund/internal/execution/child"
 	"krund/internal/execution/rehearsal"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/sysroot"
-	"krund/internal/pexec"
 )
 
 // tryKeys is the part of `krund check --try` that runs benchmarks: one iteration of each key. It
@@ -37,7 +37,7 @@ func tryKeys(ctx context.Context, cfg *config.Config, stderr io.Writer,
 		return err
 	}
 	setting := rehearsal.Setting{Cgroup: installed.Cgroup, Root: os.Geteuid() == 0, Directory: dir,
-		Executor: pexec.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"),
+		Executor: execution.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"),
 			Trust: config.Rule(mode)}}
 	defer func() { err = errors.Join(err, child.RemoveGroup(installed.Cgroup)) }()
 	if cfg.Experiment.Account == config.AccountFresh {

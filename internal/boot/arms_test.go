@@ -7,9 +7,9 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/execution"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
-	"krund/internal/pexec"
 	"krund/internal/schedule"
 )
 
@@ -39,9 +39,9 @@ func TestBlocks(t *testing.T) {
 	cfg := parse(t, experimentText(fmt.Sprintf("executions = %d\nattempts = 2\nreboot = \"none\"\n"+
 		"layout = \"random\"\nrelink = [\"./relink\"]\nseed = 9", executions))+arms)
 	s, fsys := newSimulated(t), crashfs.New("/lab")
-	layouts := map[int]pexec.Layout{}
-	var ran []pexec.Job
-	s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+	layouts := map[int]execution.Layout{}
+	var ran []execution.Job
+	s.outcome = func(j execution.Job, boot int) execution.Measured {
 		ran = append(ran, j)
 		m := good(j, boot)
 		m.Layout = &results.Layout{Mode: j.Layout.Mode, OffsetBytes: j.Layout.Offset,
@@ -72,7 +72,7 @@ func TestBlocks(t *testing.T) {
 		if l := r.Layout.Relink; l == nil || l.Seed != schedule.LinkSeed(9, r.Pexec) {
 			t.Errorf("slot %d, attempt %d: relinked with %+v", r.Slot, r.Attempt, l)
 		}
-		layouts[r.Pexec] = pexec.Layout{Offset: r.Layout.OffsetBytes}
+		layouts[r.Pexec] = execution.Layout{Offset: r.Layout.OffsetBytes}
 	}
 	if orders := ordersOf(t, fsys, executions); len(layouts) != executions || len(orders) < 4 {
 		t.Errorf("%d layouts, orders %v", len(layouts), orders)

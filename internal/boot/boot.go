@@ -21,11 +21,11 @@ import (
 	"fmt"
 	"time"
 
+	"krund/internal/execution"
 	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
-	"krund/internal/pexec"
 	"krund/internal/schedule"
 )
 
@@ -174,8 +174,8 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 // settle prepares what must exist before the machine is changed and can crash: the job, space for
 // its record, and the request for the next boot. Then it waits until the boot is over: for a fixed
 // time, or until the machine is quiet.
-func (x *experiment) settle(ctx context.Context, slot schedule.Slot) (pexec.Job, *results.Settle, error) {
-	job, err := pexec.NewJob(x.cfg, slot.Key)
+func (x *experiment) settle(ctx context.Context, slot schedule.Slot) (execution.Job, *results.Settle, error) {
+	job, err := execution.NewJob(x.cfg, slot.Key)
 	if err != nil {
 		return job, nil, err
 	}
@@ -206,7 +206,7 @@ type baseline struct {
 
 // prepare runs the hooks, makes the account, links the benchmark anew, writes everything to the
 // disks and waits for the base temperatures. It completes the job.
-func (x *experiment) prepare(ctx context.Context, slot schedule.Slot, job *pexec.Job,
+func (x *experiment) prepare(ctx context.Context, slot schedule.Slot, job *execution.Job,
 	applied Applied) (start baseline, err error) {
 	x.Progress.Step("preparing", 0)
 	if err := x.Hooks.Before(ctx, x.variables(slot)); err != nil {
@@ -243,22 +243,22 @@ func (x *experiment) prepare(ctx context.Context, slot schedule.Slot, job *pexec
 	return start, nil
 }
 
-// execution is one run of a benchmark and what was observed around it.
-type execution struct {
+// observedRun is one run of a benchmark and what was observed around it.
+type observedRun struct {
 	started  time.Time
-	measured pexec.Measured
+	measured execution.Measured
 	observed Observation
 }
 
 // execute runs the benchmark between two readings of the probes and the settings.
-func (x *experiment) execute(ctx context.Context, job pexec.Job, applied Applied,
-	start baseline) (execution, error) {
+func (x *experiment) execute(ctx context.Context, job execution.Job, applied Applied,
+	start baseline) (observedRun, error) {
 	after, err := x.Machine.Watch(ctx, applied, start.remarks)
 	if err != nil {
-		return execution{}, unfit("probes", err)
+		return observedRun{}, unfit("probes", err)
 	}
 	x.Progress.Step(Running, 0)
-	run := execution{started: x.Clock.Now()}
+	run := observedRun{started: x.Clock.Now()}
 	run.measured, err = x.Executor.Execute(ctx, job)
 	run.observed = after(context.WithoutCancel(ctx))
 	if err != nil {

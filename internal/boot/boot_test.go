@@ -14,10 +14,10 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/execution"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
-	"krund/internal/pexec"
 	"krund/internal/schedule"
 )
 
@@ -141,7 +141,7 @@ func TestErrorsAreRecordedAndTheRestGoesOn(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 2\nreboot = \"none\"\n[notify]\nmail = "+
 		"[\"a@example.org\"]\nmax_mails = 3"))
 	s, fsys := newSimulated(t), crashfs.New("/lab")
-	s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+	s.outcome = func(j execution.Job, boot int) execution.Measured {
 		if j.Benchmark == "nbody" {
 			return failed(j, boot)
 		}
@@ -317,7 +317,7 @@ func TestDamagedSlotsAreRebuiltFromTheResults(t *testing.T) {
 	s := newSimulated(t)
 	fsys := damaged(t, s, cfg)
 	ran := 0
-	s.outcome = func(j pexec.Job, boot int) pexec.Measured { ran++; return good(j, boot) }
+	s.outcome = func(j execution.Job, boot int) execution.Measured { ran++; return good(j, boot) }
 	fsys, err := s.lifetime(cfg, fsys, 10,
 		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
 	if err := errors.Join(err, audit(fsys, cfg, nil)); err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
+	"krund/internal/execution"
 	"krund/internal/experiment/results"
-	"krund/internal/pexec"
 )
 
 // TestWhatABenchmarkLeavesIsBounded: neither the record nor the mails grow with what a benchmark
@@ -14,7 +14,7 @@ import (
 func TestWhatABenchmarkLeavesIsBounded(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
 	s, fsys := newSimulated(t), crashfs.New("/lab")
-	s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+	s.outcome = func(j execution.Job, boot int) execution.Measured {
 		m := failed(j, boot)
 		for range 4096 {
 			m.Process.Findings = append(

@@ -12,12 +12,12 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/execution"
 	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
-	"krund/internal/pexec"
 	"krund/internal/schedule"
 )
 
@@ -118,7 +118,7 @@ func TestAChangedProgramIsRefused(t *testing.T) {
 			cfg := parse(t, experimentText("executions = 2\nreboot = \""+reboot+"\""))
 			s, fsys := newSimulated(t), crashfs.New("/lab")
 			runs := 0
-			s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+			s.outcome = func(j execution.Job, boot int) execution.Measured {
 				if runs++; runs == 2 {
 					s.programs[nbodyFile] = program("other")
 				}
@@ -184,7 +184,7 @@ func TestAcceptChanged(t *testing.T) {
 			s, fsys := newSimulated(t), crashfs.New("/lab")
 			s.accept = true // nothing has changed
 			runs := 0
-			s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+			s.outcome = func(j execution.Job, boot int) execution.Measured {
 				if runs++; runs == 2 {
 					s.programs[nbodyFile] = program("other")
 				}
@@ -247,7 +247,7 @@ func TestProgramsOfHooks(t *testing.T) {
 		s.programs = map[string]identity.Program{nbodyFile: program(built), fastaFile: program(built),
 			"program.vm.C": vm, "program.vm.D": vm}
 	}
-	s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+	s.outcome = func(j execution.Job, boot int) execution.Measured {
 		defer func() { s.programs = nil }()
 		return good(j, boot)
 	}
@@ -293,7 +293,7 @@ func TestAMissingProgram(t *testing.T) {
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	delete(s.programs, fastaFile)
 	runs := 0
-	s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+	s.outcome = func(j execution.Job, boot int) execution.Measured {
 		switch runs++; runs {
 		case 2:
 			s.programs[fastaFile] = program("two")
@@ -354,7 +354,7 @@ func TestWithoutEditions(t *testing.T) {
 			cfg := parse(t, experimentText("executions = 2\nreboot = \"none\""))
 			s, fsys := newSimulated(t), crashfs.New("/lab")
 			runs := 0
-			s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+			s.outcome = func(j execution.Job, boot int) execution.Measured {
 				runs++
 				if test.accept && runs == 1 {
 					s.programs[nbodyFile] = program("second")

@@ -3,15 +3,15 @@ package boot
 import (
 	"path/filepath"
 
+	"krund/internal/execution"
 	"krund/internal/experiment/results"
-	"krund/internal/pexec"
 	"krund/internal/schedule"
 )
 
 // variables describe an execution to the hooks before it. The paths are those of the user, so that
 // a hook finds the files.
 func (x *experiment) variables(slot schedule.Slot) []string {
-	return pexec.Variables(x.cfg, x.directory.Dir(), slot.Key, slot.Index, slot.Pexec, slot.Attempts)
+	return execution.Variables(x.cfg, x.directory.Dir(), slot.Key, slot.Index, slot.Pexec, slot.Attempts)
 }
 
 // outcomeVariables describe to the hooks after an execution also how it ended. Outcome and record

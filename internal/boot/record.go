@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/execution"
 	"krund/internal/execution/verdict"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/probe"
-	"krund/internal/pexec"
 	"krund/internal/schedule"
 	"krund/internal/schedule/rerun"
 )
@@ -32,8 +32,8 @@ func (x *experiment) emptyRecord(slot schedule.Slot) results.Record {
 }
 
 // layout returns the layout of a slot. Another attempt has the same one.
-func (x *experiment) layout(slot schedule.Slot) pexec.Layout {
-	l := pexec.Layout{Mode: x.cfg.Experiment.Layout}
+func (x *experiment) layout(slot schedule.Slot) execution.Layout {
+	l := execution.Layout{Mode: x.cfg.Experiment.Layout}
 	if l.Mode == config.LayoutRandom {
 		l.Offset = schedule.Offset(x.cfg.Experiment.Seed, slot.Pexec)
 		l.LinkSeed = schedule.LinkSeed(x.cfg.Experiment.Seed, slot.Pexec)
@@ -42,7 +42,7 @@ func (x *experiment) layout(slot schedule.Slot) pexec.Layout {
 }
 
 // judge assembles the record of a run and decides its outcome.
-func (x *experiment) judge(slot schedule.Slot, start baseline, run execution) results.Record {
+func (x *experiment) judge(slot schedule.Slot, start baseline, run observedRun) results.Record {
 	r, m, seen := x.emptyRecord(slot), run.measured, run.observed
 	r.Started = run.started.UTC()
 	r.Clock = m.Clock

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
+	"krund/internal/execution"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
-	"krund/internal/pexec"
 )
 
 // ask leaves a request in the experiment's directory, as a person would.
@@ -148,7 +148,7 @@ func TestStopDuringTheLastExecution(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	s.during = func(context.Context) { ask(t, fsys, directory.Stop) }
-	s.outcome = func(j pexec.Job, boot int) pexec.Measured { return good(j, boot) }
+	s.outcome = func(j execution.Job, boot int) execution.Measured { return good(j, boot) }
 	if ending := s.oneBoot(cfg, fsys); ending != Stopped { // of two executions the first one
 		t.Fatalf("ending %d, want Stopped", ending)
 	}

@@ -11,11 +11,11 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/execution"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/integrity"
-	"krund/internal/pexec"
 	"krund/internal/schedule"
 	"krund/internal/schedule/rerun"
 )
@@ -24,7 +24,7 @@ import (
 func withFailures(t *testing.T, cfg *config.Config) (*simulated, *crashfs.FS) {
 	t.Helper()
 	s := newSimulated(t)
-	s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+	s.outcome = func(j execution.Job, boot int) execution.Measured {
 		if j.Benchmark == "fasta" {
 			return failed(j, boot)
 		}

@@ -10,9 +10,9 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/execution"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
-	"krund/internal/pexec"
 	"krund/internal/schedule"
 )
 
@@ -114,7 +114,7 @@ func TestRecordWithoutRoom(t *testing.T) {
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
 		cfg := parse(t, experimentText("executions = 1\nattempts = 2\nreboot = \""+reboot+"\""))
 		s := newSimulated(t)
-		s.outcome = func(j pexec.Job, boot int) pexec.Measured {
+		s.outcome = func(j execution.Job, boot int) execution.Measured {
 			m := good(j, boot)
 			r := random(1)
 			for range 3000 { // which no compression makes smaller than the limit

@@ -13,6 +13,7 @@ import (
 	"krund/internal/autostart"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/execution"
 	"krund/internal/execution/account"
 	"krund/internal/execution/identity"
 	"krund/internal/execution/verdict"
@@ -20,7 +21,6 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
-	"krund/internal/pexec"
 	"krund/internal/schedule"
 )
 
@@ -33,7 +33,7 @@ type simulated struct {
 	t           testing.TB
 	boot        int // number of this boot
 	now         time.Time
-	outcome     func(j pexec.Job, boot int) pexec.Measured
+	outcome     func(j execution.Job, boot int) execution.Measured
 	fit         func(boot int) error // of Machine.Apply
 	reboots     int
 	settled     results.Settle // of Machine.Settle
@@ -82,20 +82,20 @@ func newSimulated(t testing.TB) *simulated {
 func (s *simulated) event(name string) { s.events = append(s.events, name) }
 
 // good measures every iteration.
-func good(j pexec.Job, _ int) pexec.Measured {
+func good(j execution.Job, _ int) execution.Measured {
 	zero := 0
 	wall := make([]int64, j.Iterations)
 	for i := range wall {
 		wall[i] = int64(1000 + i)
 	}
-	return pexec.Measured{
+	return execution.Measured{
 		Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall, StartNS: wall, Columns: []results.Column{},
 		Process:   results.Process{Argv: []string{j.Benchmark}, Exit: &zero},
 		Execution: verdict.Execution{Planned: j.Iterations, Done: j.Iterations, Exit: &zero},
 	}
 }
 
-func failed(j pexec.Job, boot int) pexec.Measured {
+func failed(j execution.Job, boot int) execution.Measured {
 	m := good(j, boot)
 	one := 1
 	m.WallNS, m.StartNS, m.Process.Exit, m.Execution.Exit, m.Execution.Done = nil, nil, &one, &one, 0
@@ -132,7 +132,7 @@ func (s *simulated) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-func (s *simulated) Relink(ctx context.Context, j *pexec.Job) error {
+func (s *simulated) Relink(ctx context.Context, j *execution.Job) error {
 	if len(j.Relink.Argv) == 0 {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (s *simulated) Relink(ctx context.Context, j *pexec.Job) error {
 	return ctx.Err()
 }
 
-func (s *simulated) Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error) {
+func (s *simulated) Execute(ctx context.Context, j execution.Job) (execution.Measured, error) {
 	s.event("run")
 	s.known(j.Key)
 	if s.awake != 1 {

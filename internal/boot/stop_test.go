@@ -17,19 +17,19 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/execution"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
 	"krund/internal/machine/command"
-	"krund/internal/pexec"
 	lab "krund/internal/reading/experiment"
 	"krund/internal/schedule"
 )
 
 // finishing is the outcome of executions whose values depend on the slot alone, so that the same
 // records lead to the same decisions. krunctl's own code decides.
-func finishing(s *simulated, ratio float64) func(pexec.Job, int) pexec.Measured {
-	return func(j pexec.Job, boot int) pexec.Measured {
+func finishing(s *simulated, ratio float64) func(execution.Job, int) execution.Measured {
+	return func(j execution.Job, boot int) execution.Measured {
 		m := good(j, boot)
 		n, err := strconv.Atoi(variable(s.hooks[len(s.hooks)-1], "KRUND_SLOT"))
 		if err != nil {

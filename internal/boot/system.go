@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"krund/internal/durable"
+	"krund/internal/execution"
 	"krund/internal/execution/account"
 	"krund/internal/execution/identity"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
-	"krund/internal/pexec"
 	"krund/internal/schedule"
 )
 
@@ -56,11 +56,11 @@ type System struct {
 	Root     bool // krund is root
 }
 
-// Executor carries out one process execution; *pexec.Executor is one.
+// Executor carries out one process execution; *execution.Executor is one.
 type Executor interface {
 	// Relink runs the command experiment.relink, if there is one, and completes the job.
-	Relink(ctx context.Context, j *pexec.Job) error
-	Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error)
+	Relink(ctx context.Context, j *execution.Job) error
+	Execute(ctx context.Context, j execution.Job) (execution.Measured, error)
 }
 
 // Machine applies settings for the measurement, waits for the temperatures before it, and observes

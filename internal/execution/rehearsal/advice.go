@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"krund/internal/pexec"
+	"krund/internal/execution"
 )
 
 // A hint is what to do when the output of a failed benchmark contains a text.
@@ -50,7 +50,7 @@ var hints = []hint{
 }
 
 // advice returns what to do about a failed trial, "" if unknown.
-func advice(job pexec.Job, m pexec.Measured) string {
+func advice(job execution.Job, m execution.Measured) string {
 	const most = 64 << 10
 	said := m.Process.Stderr.Text[:min(most, len(m.Process.Stderr.Text))] + "\n" +
 		m.Process.Stdout.Text[:min(most, len(m.Process.Stdout.Text))]
@@ -70,7 +70,7 @@ func advice(job pexec.Job, m pexec.Measured) string {
 	return ""
 }
 
-func accountName(job pexec.Job) string {
+func accountName(job execution.Job) string {
 	if job.Account.IsCaller() {
 		return "that runs krund"
 	}

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"krund/internal/display"
+	"krund/internal/execution"
 	"krund/internal/execution/account"
 	"krund/internal/execution/verdict"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
-	"krund/internal/pexec"
 	"krund/internal/schedule"
 )
 
@@ -33,10 +33,10 @@ type Result struct {
 	Fix      string   `json:"fix"`      // what to do; "" if unknown
 }
 
-// Executor performs jobs; pexec.Executor is one.
+// Executor performs jobs; execution.Executor is one.
 type Executor interface {
-	Relink(ctx context.Context, j *pexec.Job) error
-	Execute(ctx context.Context, j pexec.Job) (pexec.Measured, error)
+	Relink(ctx context.Context, j *execution.Job) error
+	Execute(ctx context.Context, j execution.Job) (execution.Measured, error)
 }
 
 // Setting is what the trials run with.
@@ -64,7 +64,7 @@ func Run(ctx context.Context, cfg *config.Config, s Setting, each func(Result)) 
 }
 
 func try(ctx context.Context, cfg *config.Config, k key.Key, s Setting) (Result, error) {
-	job, err := pexec.NewJob(cfg, k)
+	job, err := execution.NewJob(cfg, k)
 	if err != nil {
 		return Result{}, err
 	}
@@ -76,7 +76,7 @@ func try(ctx context.Context, cfg *config.Config, k key.Key, s Setting) (Result,
 		job.Limits.Timeout = Longest
 	}
 	const slot, number, attempt = 0, 1, 1
-	job.Relink.Variables = pexec.Variables(cfg, s.Directory, k, slot, number, attempt)
+	job.Relink.Variables = execution.Variables(cfg, s.Directory, k, slot, number, attempt)
 	job.Relink.Scratch, job.Layout.Mode = s.Scratch, cfg.Experiment.Layout
 	if job.Layout.Mode == config.LayoutRandom {
 		job.Layout.LinkSeed = schedule.LinkSeed(cfg.Experiment.Seed, number)
@@ -95,7 +95,7 @@ func try(ctx context.Context, cfg *config.Config, k key.Key, s Setting) (Result,
 }
 
 // judge makes the result. limited: the time limit was that of the configuration.
-func judge(k key.Key, job pexec.Job, m pexec.Measured, limited bool) Result {
+func judge(k key.Key, job execution.Job, m execution.Measured, limited bool) Result {
 	r := Result{Key: k.String(), WallNS: m.Process.WallNS, Reasons: []string{}, Warnings: []string{}}
 	o := verdict.Judge(m.Execution, verdict.Limits{Disturbed: verdict.Accept})
 	switch {
@@ -116,7 +116,7 @@ func judge(k key.Key, job pexec.Job, m pexec.Measured, limited bool) Result {
 
 // prints reports what a benchmark writes, because what run_iter writes is part of its time. A suite
 // prints its results.
-func prints(job pexec.Job, m pexec.Measured) []string {
+func prints(job execution.Job, m execution.Measured) []string {
 	var list []string
 	for _, stream := range []struct {
 		name string

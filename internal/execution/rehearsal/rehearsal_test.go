@@ -5,18 +5,18 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/execution"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
-	"krund/internal/pexec"
 	"krund/internal/schedule"
 )
 
 // TestPrints: a first line longer than what is quoted of it made krund check --try panic.
 func TestPrints(t *testing.T) {
 	for _, n := range []int{1, 60, 61, 199, 200, 64 << 10} {
-		var m pexec.Measured
+		var m execution.Measured
 		m.Process.Stdout = results.Output{Bytes: int64(n), Text: strings.Repeat("\u202e", n/3) + "xx"}
-		got := prints(pexec.Job{VM: config.VM{Runner: "python"}}, m)
+		got := prints(execution.Job{VM: config.VM{Runner: "python"}}, m)
 		if len(got) != 1 || !strings.HasPrefix(got[0], "it writes to stdout") || len(got[0]) > 500 {
 			t.Errorf("%d bytes: %q", n, got)
 		}
@@ -24,18 +24,18 @@ func TestPrints(t *testing.T) {
 }
 
 // linker is an Executor whose link command writes another file.
-type linker struct{ relinked, executed *pexec.Job }
+type linker struct{ relinked, executed *execution.Job }
 
-func (l *linker) Relink(_ context.Context, j *pexec.Job) error {
+func (l *linker) Relink(_ context.Context, j *execution.Job) error {
 	before := *j
 	l.relinked = &before
 	j.Entry = "/linked/bench.so"
 	return nil
 }
 
-func (l *linker) Execute(_ context.Context, j pexec.Job) (pexec.Measured, error) {
+func (l *linker) Execute(_ context.Context, j execution.Job) (execution.Measured, error) {
 	l.executed = &j
-	return pexec.Measured{}, nil
+	return execution.Measured{}, nil
 }
 
 // TestRunLinksAnew: a trial runs what experiment.relink has written, with the seed and variables

@@ -1,6 +1,6 @@
 //go:build !race
 
-package pexec
+package execution
 
 import (
 	"bytes"

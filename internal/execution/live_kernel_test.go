@@ -1,6 +1,6 @@
 //go:build linux
 
-package pexec
+package execution
 
 import (
 	"slices"

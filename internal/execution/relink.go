@@ -1,4 +1,4 @@
-package pexec
+package execution
 
 import (
 	"context"

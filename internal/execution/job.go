@@ -1,8 +1,8 @@
-// Package pexec performs one process execution: it turns a key of the configuration into a command
+// Package execution performs one process execution: it turns a key of the configuration into a command
 // line, environment and shared buffer (pure functions), lets internal/execution/child run it, and turns the
 // result into the parts of a record. It never judges and never stores. Start reading at
 // Executor.Execute.
-package pexec
+package execution
 
 import (
 	"context"
