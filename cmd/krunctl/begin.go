@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/reading/experiment"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 )
 
 // TestSecondEnableIsRefused: two that want the machine for themselves cannot both start with a

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"

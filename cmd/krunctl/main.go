@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/control"
 	"krund/internal/display"
 	"krund/internal/durable"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/experiment/directory"
 	"krund/internal/reading/experiment"
 )

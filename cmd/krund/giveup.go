@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"

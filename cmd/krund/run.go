@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/autostart"
 	"krund/internal/boot"
+	"krund/internal/boot/autostart"
 	"krund/internal/display"
 	"krund/internal/doctor"
 	"krund/internal/durable"

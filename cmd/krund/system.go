@@ -14,8 +14,8 @@ import (
 	"slices"
 	"time"
 
-	"krund/internal/autostart"
 	"krund/internal/boot"
+	"krund/internal/boot/autostart"
 	"krund/internal/control"
 	"krund/internal/display"
 	"krund/internal/doctor"

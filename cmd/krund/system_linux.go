@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sys/unix"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/experiment/config"
 	"krund/internal/machine/sysroot"
 )

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/experiment/config"
 )
 

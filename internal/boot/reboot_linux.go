@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/go-systemd/v22/login1"
 	"golang.org/x/sys/unix"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/execution"

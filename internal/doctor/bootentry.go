@@ -1,7 +1,7 @@
 package doctor
 
 import (
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/sysroot"
 )

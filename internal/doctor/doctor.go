@@ -9,7 +9,7 @@ import (
 	"os"
 	"slices"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/control"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"

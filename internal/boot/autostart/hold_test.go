@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/sysroot"

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/machine/sysroot"
 )
 

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/durable"
 	"krund/internal/machine/command"
 )
@@ -117,7 +117,7 @@ func TestInstallAndRemoveInAnImage(t *testing.T) {
 // experiment with the same targets.
 func templateTargets(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../systemd/krund@.service")
+	text, err := os.ReadFile("../../../systemd/krund@.service")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"krund/internal/autostart"
+	"krund/internal/boot/autostart"
 	"krund/internal/experiment/config"
 	"krund/internal/machine/sysroot"
 )
