@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"krund/internal/boot"
+	"krund/internal/boot/guard"
 	"krund/internal/control"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
-	"krund/internal/guard"
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )

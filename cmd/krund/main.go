@@ -12,11 +12,11 @@ import (
 	"os/signal"
 	"syscall"
 
+	"krund/internal/boot/guard"
 	"krund/internal/display"
 	"krund/internal/execution/account"
 	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
-	"krund/internal/guard"
 )
 
 // Exit statuses; they are documented in usage.
