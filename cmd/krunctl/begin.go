@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"krund/internal/boot/autostart"
+	"krund/internal/boot/doctor"
 	"krund/internal/display"
-	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/durable/foreign"
 	"krund/internal/experiment/config"

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"krund/internal/boot/autostart"
-	"krund/internal/doctor"
+	"krund/internal/boot/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/doctor"
+	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/boot/doctor"
 	"krund/internal/control"
-	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"

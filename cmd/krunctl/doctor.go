@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/boot/doctor"
 	"krund/internal/control"
-	"krund/internal/doctor"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/reading/experiment"
 )

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/boot/autostart"
+	"krund/internal/boot/doctor"
 	"krund/internal/display"
-	"krund/internal/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/reading/experiment"

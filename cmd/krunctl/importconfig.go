@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/doctor"
+	"krund/internal/boot/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/krunconfig"

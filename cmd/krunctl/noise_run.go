@@ -12,8 +12,8 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/noisefloor"
+	"krund/internal/boot/doctor"
 	"krund/internal/control"
-	"krund/internal/doctor"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/command"
 	"krund/internal/machine/noise"

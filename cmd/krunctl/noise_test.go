@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/doctor"
+	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/noise"

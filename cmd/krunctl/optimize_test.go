@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/optimize"
-	"krund/internal/doctor"
+	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 )

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/boot/doctor"
 	"krund/internal/display"
-	"krund/internal/doctor"
 	"krund/internal/integrity"
 	"krund/internal/reading/experiment"
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/boot/doctor"
 	"krund/internal/display"
-	"krund/internal/doctor"
 	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"

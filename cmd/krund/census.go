@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"krund/internal/boot/doctor"
 	"krund/internal/control"
 	"krund/internal/display"
-	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"

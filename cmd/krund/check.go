@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/boot/doctor"
 	"krund/internal/control"
 	"krund/internal/display"
-	"krund/internal/doctor"
 	"krund/internal/execution"
 	"krund/internal/execution/identity"
 	"krund/internal/execution/rehearsal"

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/doctor"
+	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/doctor"
+	"krund/internal/boot/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/joined"

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"krund/internal/boot/autostart"
+	"krund/internal/boot/doctor"
 	"krund/internal/display"
-	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/durable/trust"
 	"krund/internal/experiment/config"

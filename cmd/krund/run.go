@@ -14,8 +14,8 @@ import (
 
 	"krund/internal/boot"
 	"krund/internal/boot/autostart"
+	"krund/internal/boot/doctor"
 	"krund/internal/display"
-	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/durable/foreign"
 	"krund/internal/experiment/config"

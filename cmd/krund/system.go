@@ -16,9 +16,9 @@ import (
 
 	"krund/internal/boot"
 	"krund/internal/boot/autostart"
+	"krund/internal/boot/doctor"
 	"krund/internal/control"
 	"krund/internal/display"
-	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/execution"
 	"krund/internal/execution/account"

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/boot/doctor"
 	"krund/internal/control"
-	"krund/internal/doctor"
 	"krund/internal/durable/crashfs"
 	"krund/internal/execution/account"
 	"krund/internal/experiment/config"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/doctor"
+	"krund/internal/boot/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"

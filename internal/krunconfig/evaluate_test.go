@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/doctor"
+	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/fixtures"
 )

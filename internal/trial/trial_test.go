@@ -13,7 +13,7 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
-	"krund/internal/doctor"
+	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 )

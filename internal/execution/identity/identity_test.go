@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/doctor"
+	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 )
 

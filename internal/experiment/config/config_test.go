@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/doctor"
+	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/key"

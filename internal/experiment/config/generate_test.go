@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/boot/doctor"
 	"krund/internal/control"
-	"krund/internal/doctor"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/probe"
 )

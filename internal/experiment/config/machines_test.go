@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"krund/internal/doctor"
+	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 )

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"krund/internal/boot/doctor"
 	"krund/internal/display"
-	"krund/internal/doctor"
 	"krund/internal/durable"
 	"krund/internal/durable/trust"
 	"krund/internal/experiment/config"

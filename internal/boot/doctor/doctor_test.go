@@ -19,7 +19,7 @@ import (
 	"krund/runners/runnertest"
 )
 
-const captured = "../control/testdata"
+const captured = "../../control/testdata"
 
 // noCounters is a machine without counters.
 func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.SourceFinding {
