@@ -8,8 +8,8 @@ import (
 	"krund/internal/boot/doctor"
 	"krund/internal/display"
 	"krund/internal/experiment/results"
-	"krund/internal/integrity"
 	"krund/internal/reading/experiment"
+	"krund/internal/reading/integrity"
 	"krund/internal/summary"
 )
 

@@ -17,8 +17,8 @@ import (
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
-	"krund/internal/integrity"
 	"krund/internal/machine/noise"
+	"krund/internal/reading/integrity"
 	"krund/internal/summary"
 )
 
@@ -91,7 +91,7 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := os.ReadFile("../../internal/integrity/problem.go")
+	source, err := os.ReadFile("../../internal/reading/integrity/problem.go")
 	if err != nil {
 		t.Fatal(err)
 	}

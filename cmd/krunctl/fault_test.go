@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
-	"krund/internal/integrity"
+	"krund/internal/reading/integrity"
 	"krund/internal/schedule"
 )
 

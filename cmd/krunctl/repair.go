@@ -7,8 +7,8 @@ import (
 
 	"krund/internal/boot/doctor"
 	"krund/internal/display"
-	"krund/internal/integrity"
 	"krund/internal/reading/experiment"
+	"krund/internal/reading/integrity"
 )
 
 const repairHelp = `Repair fixes the problems that check-data finds, as far as that loses nothing:

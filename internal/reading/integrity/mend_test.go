@@ -17,7 +17,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
-	"krund/internal/integrity"
+	"krund/internal/reading/integrity"
 	"krund/internal/schedule"
 )
 
