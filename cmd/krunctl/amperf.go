@@ -5,7 +5,7 @@ import (
 
 	"krund/internal/execution/verdict"
 	"krund/internal/reading/experiment"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 const amperfHelp = `Amperf checks the processor counters of a whole experiment for cores that did

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"krund/internal/display"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 // mostViolating is the number of violating records that are explained; JSON has all.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/internal/reading/summary"
 	"krund/internal/schedule"
-	"krund/internal/summary"
 )
 
 // Per nanosecond: a processor of 2 GHz.

@@ -26,8 +26,8 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/joined"
 	"krund/internal/machine/command"
+	"krund/internal/reading/summary"
 	"krund/internal/ship"
-	"krund/internal/summary"
 )
 
 // longestRun bounds an experiment that krunctl waits for: one without root.

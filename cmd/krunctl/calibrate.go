@@ -6,7 +6,7 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/reading/experiment"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 // calibrate suggests limits.

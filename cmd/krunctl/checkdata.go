@@ -10,7 +10,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/integrity"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 const checkDataHelp = `Check-data checks everything in an experiment's directory: the checksums of the

@@ -19,7 +19,7 @@ import (
 	"krund/internal/experiment/stop"
 	"krund/internal/machine/noise"
 	"krund/internal/reading/integrity"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 // TestEveryFieldIsDocumented looks for the names of all JSON fields in

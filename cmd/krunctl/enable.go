@@ -17,7 +17,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/reading/experiment"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 const enableHelp = `Enable makes an experiment start at the next boot, and at every boot after it

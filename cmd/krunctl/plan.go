@@ -17,7 +17,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/reading/experiment"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 const planHelp = `Plan prints what an experiment would run, in order, and how long it would take. It

@@ -13,7 +13,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 // expected is what the keys of a plan that another experiment has would take, if [stop] and

@@ -9,7 +9,7 @@ import (
 
 	"krund/internal/analysis/sequential"
 	"krund/internal/experiment/results"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 // stoppingText is an experiment that ends keys and executions early: 4 keys of 6 executions, of

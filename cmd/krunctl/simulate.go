@@ -15,8 +15,8 @@ import (
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
+	"krund/internal/reading/summary"
 	"krund/internal/report"
-	"krund/internal/summary"
 )
 
 const simulateHelp = `Simulate replays stopping policies over recorded experiments: it looks after each

@@ -10,7 +10,7 @@ import (
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/display"
 	"krund/internal/reading/experiment"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 const startupHelp = `Startup prints how long each VM takes to start, like Table 3 of the warmup study:

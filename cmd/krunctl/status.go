@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/reading/experiment"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 const statusHelp = `Status reports how far an experiment is: what is finished and with which outcome,

@@ -9,7 +9,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/stop"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 // printStatus writes a status for people.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"krund/internal/experiment/results"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 // TestStatusAfterACrash: an execution on which no krund works is not called running.

@@ -19,7 +19,7 @@ import (
 
 	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 // watchEvery is the time between two looks at an experiment. Each takes a moment of processor time

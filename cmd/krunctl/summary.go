@@ -13,7 +13,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 const summaryHelp = `Summary prints a row per key: process executions and their outcomes, and the times

@@ -8,8 +8,8 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
 	"krund/internal/reading/experiment"
+	"krund/internal/reading/summary"
 	"krund/internal/schedule"
-	"krund/internal/summary"
 )
 
 // ProgressOf returns how far an experiment is on this machine, called host, and its name.

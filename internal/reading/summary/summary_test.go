@@ -5,7 +5,7 @@ import (
 
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 var nbody = key.Key{Benchmark: "nbody", VM: "C", Variant: "v"}

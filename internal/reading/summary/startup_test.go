@@ -10,7 +10,7 @@ import (
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 // startupRecord has its runner's first stamp and its first iteration so long after exec; below 0 is

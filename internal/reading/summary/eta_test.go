@@ -7,7 +7,7 @@ import (
 
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 var (

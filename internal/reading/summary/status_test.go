@@ -13,8 +13,8 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
+	"krund/internal/reading/summary"
 	"krund/internal/schedule"
-	"krund/internal/summary"
 )
 
 const text = `[experiment]

@@ -9,7 +9,7 @@ import (
 	"krund/internal/execution/verdict"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
-	"krund/internal/summary"
+	"krund/internal/reading/summary"
 )
 
 // counted is a record of three iterations of a second on one core: MPERF is 2e9 in each, APERF the
