@@ -19,7 +19,6 @@ import (
 
 	"krund/internal/analysis/bisect"
 	"krund/internal/analysis/compare"
-	"krund/internal/bisection"
 	"krund/internal/boot/doctor"
 	"krund/internal/display"
 	"krund/internal/durable"
@@ -28,6 +27,7 @@ import (
 	"krund/internal/experiment/key"
 	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
+	"krund/internal/trial/bisection"
 )
 
 const bisectHelp = `Bisect finds the version that made a key faster or slower, by measuring few of the

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"krund/internal/bisection"
 	"krund/internal/hub/api"
 	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
+	"krund/internal/trial/bisection"
 )
 
 // hubSteps measures the steps of a bisection by a hub.

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/bisection"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/hub/api"
+	"krund/internal/trial/bisection"
 )
 
 // lab is a machine of a hub that measures while krunctl sleeps.
