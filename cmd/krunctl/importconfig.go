@@ -13,8 +13,8 @@ import (
 
 	"krund/internal/boot/doctor"
 	"krund/internal/durable"
+	"krund/internal/exchange/krunconfig"
 	"krund/internal/experiment/config"
-	"krund/internal/krunconfig"
 )
 
 const importConfigHelp = `Import-config converts a configuration of Krun, NAME.krun, to one of krund, and

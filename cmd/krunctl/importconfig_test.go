@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/krunconfig"
+	"krund/internal/exchange/krunconfig"
 )
 
 func TestImportConfig(t *testing.T) {
