@@ -24,10 +24,10 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/given"
 	"krund/internal/hub/api"
+	"krund/internal/hub/ship"
 	"krund/internal/joined"
 	"krund/internal/machine/command"
 	"krund/internal/reading/summary"
-	"krund/internal/ship"
 )
 
 // longestRun bounds an experiment that krunctl waits for: one without root.

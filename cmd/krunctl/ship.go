@@ -17,12 +17,12 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
 	"krund/internal/hub/api"
+	"krund/internal/hub/ship"
 	"krund/internal/joined"
 	"krund/internal/machine/host"
 	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
-	"krund/internal/ship"
 )
 
 const shipHelp = `Ship sends the records of an experiment that the hub does not have, and what the hub

@@ -17,9 +17,9 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/hub/access"
 	"krund/internal/hub/hubtest"
+	"krund/internal/hub/ship"
 	"krund/internal/joined"
 	"krund/internal/machine/sysroot"
-	"krund/internal/ship"
 )
 
 func testApp(t *testing.T) *app {

@@ -18,9 +18,9 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/hub/api"
+	"krund/internal/hub/ship"
 	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
-	"krund/internal/ship"
 )
 
 const submitHelp = `Submit sends an experiment to a hub, which puts it into the queue of a machine or of a

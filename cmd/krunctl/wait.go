@@ -10,8 +10,8 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/hub/api"
+	"krund/internal/hub/ship"
 	"krund/internal/machine/sysroot"
-	"krund/internal/ship"
 )
 
 const waitHelp = `Wait waits until nothing of an experiment on a hub remains to be run, and prints its

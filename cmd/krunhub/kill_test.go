@@ -26,10 +26,10 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
+	"krund/internal/hub/ship"
 	"krund/internal/hub/store"
 	"krund/internal/machine/sysroot"
 	"krund/internal/schedule"
-	"krund/internal/ship"
 )
 
 // make hub-kill raises these.

@@ -21,9 +21,9 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
+	"krund/internal/hub/ship"
 	"krund/internal/machine/sysroot"
 	"krund/internal/schedule"
-	"krund/internal/ship"
 )
 
 // make hub-load sets these.

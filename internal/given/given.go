@@ -23,7 +23,7 @@ import (
 	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
-	"krund/internal/ship"
+	"krund/internal/hub/ship"
 )
 
 // Most is how many bytes the experiments may have together: or a quarter of the disk, if that is

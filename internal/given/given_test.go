@@ -17,7 +17,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
-	"krund/internal/ship"
+	"krund/internal/hub/ship"
 )
 
 const hub = "http://hub.example"

@@ -18,7 +18,7 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/internal/hub/database"
-	"krund/internal/ship"
+	"krund/internal/hub/ship"
 	"krund/rig"
 )
 

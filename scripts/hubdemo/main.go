@@ -28,9 +28,9 @@ import (
 	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
 	"krund/internal/hub/api"
+	"krund/internal/hub/ship"
 	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
-	"krund/internal/ship"
 )
 
 const (

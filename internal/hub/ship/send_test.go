@@ -13,7 +13,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/hub/api"
-	"krund/internal/ship"
+	"krund/internal/hub/ship"
 )
 
 // still is a clock on which a wait takes no time, and ends what waits.

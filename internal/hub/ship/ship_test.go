@@ -20,8 +20,8 @@ import (
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
+	"krund/internal/hub/ship"
 	"krund/internal/schedule"
-	"krund/internal/ship"
 )
 
 const slots = 8
