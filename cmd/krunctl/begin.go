@@ -24,8 +24,8 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/hub/api"
 	"krund/internal/hub/given"
+	"krund/internal/hub/joined"
 	"krund/internal/hub/ship"
-	"krund/internal/joined"
 	"krund/internal/machine/command"
 	"krund/internal/reading/summary"
 )

@@ -21,8 +21,8 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
+	"krund/internal/hub/joined"
 	"krund/internal/hub/ship"
-	"krund/internal/joined"
 )
 
 // machineOf is krunctl on a machine of the hub, as a user.

@@ -12,7 +12,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/hub/api"
-	"krund/internal/joined"
+	"krund/internal/hub/joined"
 )
 
 const joinHelp = `Join registers this machine with a hub. From then on krund ships the records of each

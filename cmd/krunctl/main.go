@@ -16,7 +16,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
-	"krund/internal/joined"
+	"krund/internal/hub/joined"
 	"krund/internal/machine/host"
 	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"

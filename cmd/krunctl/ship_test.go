@@ -17,8 +17,8 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/hub/access"
 	"krund/internal/hub/hubtest"
+	"krund/internal/hub/joined"
 	"krund/internal/hub/ship"
-	"krund/internal/joined"
 	"krund/internal/machine/sysroot"
 )
 

@@ -19,7 +19,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/directory"
-	"krund/internal/joined"
+	"krund/internal/hub/joined"
 	"krund/internal/machine/host"
 	"krund/internal/machine/noise"
 	"krund/internal/machine/probe"

@@ -9,7 +9,7 @@ import (
 	"krund/internal/boot/doctor"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
-	"krund/internal/joined"
+	"krund/internal/hub/joined"
 )
 
 // TestGiven: an experiment of the hub may have sections for any name of a machine. What it demands

@@ -15,7 +15,7 @@ import (
 	"krund/internal/durable/trust"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
-	"krund/internal/joined"
+	"krund/internal/hub/joined"
 	"krund/internal/machine/command"
 )
 

@@ -20,7 +20,7 @@ import (
 	"krund/internal/durable/foreign"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
-	"krund/internal/joined"
+	"krund/internal/hub/joined"
 	"krund/internal/machine/sysroot"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"krund/internal/experiment/config"
-	"krund/internal/joined"
+	"krund/internal/hub/joined"
 	"krund/internal/machine/command"
 )
 
