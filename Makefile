@@ -132,7 +132,7 @@ test-nocounters: build
 test-c:
 	@$(MAKE) --no-print-directory -C cgo test BUILD=$(BUILD)
 
-## lint        check formatting, the width of lines, tracked files, linters and the import rules
+## lint        check formatting, the width of lines, tracked files, linters, rooms and import rules
 lint:
 	$(GO) vet ./...
 	@files=$$(gofmt -l $$(git ls-files '*.go')); \
@@ -140,6 +140,7 @@ lint:
 	$(GO) run ./scripts/lines $$(git ls-files '*.go' '*.c' '*.h' '*.md' '*.js' '*.css' '*.html' '*.sh' \
 	  '*.mk' '*Makefile' | grep -v -e testdata/ -e '\.min\.')
 	git ls-files -z | xargs -0 $(GO) run ./scripts/tracked
+	$(GO) list -f '{{.ImportPath}} {{join .Imports " "}}' ./internal/... | $(GO) run ./scripts/rooms
 	$(GO) run $(GOLANGCI) run ./...
 
 ## generate    the parts of configs/ and docs/ that are made of the descriptors of controls and probes

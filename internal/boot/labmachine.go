@@ -26,10 +26,10 @@ import (
 	"krund/internal/machine/sysroot"
 )
 
-// LabMachine joins the controls (internal/control) and the probes (internal/machine/probe) into the Machine
-// of a boot. Those packages define what each setting and reading means; LabMachine calls them in
-// order and translates the results into the terms of the record. Tests use it with a copy of a
-// machine's files.
+// LabMachine joins the controls (internal/control) and the probes (internal/machine/probe) into the
+// Machine of a boot. Those packages define what each setting and reading means; LabMachine calls
+// them in order and translates the results into the terms of the record. Tests use it with a copy
+// of a machine's files.
 type LabMachine struct {
 	Control *control.Machine
 	// starts the guard, which restores the machine when krund is killed; nil: there is none

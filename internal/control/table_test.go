@@ -12,8 +12,8 @@ import (
 	"krund/internal/experiment/config/setting"
 )
 
-// TestTableGolden prints the check of each machine under the study's settings, and what was found of
-// the controls that are off, which the table only names.
+// TestTableGolden prints the check of each machine under the study's settings, and what was found
+// of the controls that are off, which the table only names.
 func TestTableGolden(t *testing.T) {
 	for _, name := range machines {
 		m, _ := fakeMachine(t, name)

@@ -1,7 +1,7 @@
-// Package execution performs one process execution: it turns a key of the configuration into a command
-// line, environment and shared buffer (pure functions), lets internal/execution/child run it, and turns the
-// result into the parts of a record. It never judges and never stores. Start reading at
-// Executor.Execute.
+// Package execution performs one process execution: it turns a key of the configuration into a
+// command line, environment and shared buffer (pure functions), lets internal/execution/child run
+// it, and turns the result into the parts of a record. It never judges and never stores. Start
+// reading at Executor.Execute.
 package execution
 
 import (

@@ -25,8 +25,8 @@ func CumSumSquares(x []float64) []float64 {
 // Sum adds finite values in Extended and rounds once.
 func Sum(x []float64) float64 { return add(x, nil).Float64() }
 
-// add returns the sum of x in Extended, and stores each prefix as a double in prefixes, which may be
-// x, if it is not nil.
+// add returns the sum of x in Extended, and stores each prefix as a double in prefixes, which may
+// be x, if it is not nil.
 //
 // What the loop does itself is Extended.Add of a positive number to a sum that is not smaller, and
 // Float64 of the result: nearly all there is to do for times. Only then is shift below 64.
@@ -57,8 +57,8 @@ func add(x, prefixes []float64) Extended {
 	return sum
 }
 
-// plus returns a + b/2^shift, rounded to an integer, ties to even, if shift is below 64 and the result
-// below 2^64. It is small enough to be inlined.
+// plus returns a + b/2^shift, rounded to an integer, ties to even, if shift is below 64 and the
+// result below 2^64. It is small enough to be inlined.
 func plus(a, b uint64, shift uint) (sum uint64, ok bool) {
 	sum = a + b>>(shift&63)
 	sum += up(sum, b<<1<<(^shift&63))

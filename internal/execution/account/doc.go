@@ -7,6 +7,6 @@
 // hostile input: sweep.go removes trees of any shape.
 //
 // The package never touches an account, home, group or mount that is not krund's own, and never
-// starts a benchmark: that is internal/execution/child. Programs whose accounts are made with Fresh call
-// Stage first in main. Start reading at maker.fresh.
+// starts a benchmark: that is internal/execution/child. Programs whose accounts are made with Fresh
+// call Stage first in main. Start reading at maker.fresh.
 package account

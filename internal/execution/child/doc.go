@@ -21,7 +21,7 @@
 // its process group: there only the group is killed and, with Command.KillUser, every process of
 // the user. Run.Strays is always 0 there.
 //
-// The package does not make the account the benchmark runs as (internal/execution/account), does not judge a
-// run, does not write files of the experiment and does not log. Only one Run is active at a time:
-// the subreaper attribute belongs to the whole process.
+// The package does not make the account the benchmark runs as (internal/execution/account), does
+// not judge a run, does not write files of the experiment and does not log. Only one Run is active
+// at a time: the subreaper attribute belongs to the whole process.
 package child

@@ -1,9 +1,9 @@
 // Package host describes the machine that krund runs on: its CPUs, their frequencies, its memory,
-// its kernel and its threads. It only reads. It accesses /proc and /sys through internal/machine/sysroot,
-// so that tests can use a copy of a machine.
+// its kernel and its threads. It only reads. It accesses /proc and /sys through
+// internal/machine/sysroot, so that tests can use a copy of a machine.
 //
-// internal/control changes the machine and internal/machine/probe watches it; both build on this package,
-// which depends on neither. Start reading at Host.
+// internal/control changes the machine and internal/machine/probe watches it; both build on this
+// package, which depends on neither. Start reading at Host.
 package host
 
 import (

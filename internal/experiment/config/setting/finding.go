@@ -1,5 +1,5 @@
-// Package setting holds what controls (internal/control) and probes (internal/machine/probe) have in
-// common: how they declare themselves (Descriptor), what a configuration asks of them (Policy,
+// Package setting holds what controls (internal/control) and probes (internal/machine/probe) have
+// in common: how they declare themselves (Descriptor), what a configuration asks of them (Policy,
 // Demand), and what they report (Finding, Problem, Table). A setting is one property of the machine
 // that krund sets, or only reads.
 //
