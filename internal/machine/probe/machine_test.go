@@ -19,7 +19,7 @@ import (
 func machine(t *testing.T, name string) (host.Host, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "control", "testdata", name))); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("../../control/testdata", name))); err != nil {
 		t.Fatal(err)
 	}
 	return host.Host{Root: sysroot.New(dir)}, dir
