@@ -17,7 +17,6 @@ import (
 	"math/rand/v2"
 
 	"krund/internal/analysis/classify"
-	"krund/internal/analysis/multinomial"
 	"krund/internal/analysis/quantile"
 )
 
@@ -177,10 +176,10 @@ func (p *Point) add(a agreement) {
 
 // summary is a conclusion as intervals.
 type summary struct {
-	classes     []multinomial.Interval // nil when there is no execution
-	steady      bool                   // every execution has a steady state
-	iteration   multinomial.Interval
-	performance multinomial.Interval
+	classes     []interval // nil when there is no execution
+	steady      bool       // every execution has a steady state
+	iteration   interval
+	performance interval
 }
 
 func (s summary) compare(o summary) agreement {
@@ -197,20 +196,20 @@ func (s summary) compare(o summary) agreement {
 // proportions caches the intervals of class counts, because samples repeat them.
 type proportions struct {
 	confidence float64
-	known      map[[4]int][]multinomial.Interval
+	known      map[[4]int][]interval
 }
 
 func newProportions(confidence float64) proportions {
-	return proportions{confidence, map[[4]int][]multinomial.Interval{}}
+	return proportions{confidence, map[[4]int][]interval{}}
 }
 
 // of returns the intervals of the classes' proportions, or nil when there are none.
-func (p proportions) of(c classify.Counts) []multinomial.Interval {
+func (p proportions) of(c classify.Counts) []interval {
 	counts := [4]int{c.Flat, c.Warmup, c.Slowdown, c.NoSteadyState}
 	intervals, ok := p.known[counts]
 	if !ok {
 		var err error
-		if intervals, err = multinomial.SisonGlaz(counts[:], p.confidence); err != nil {
+		if intervals, err = sisonGlaz(counts[:], p.confidence); err != nil {
 			intervals = nil // no execution has a class
 		}
 		p.known[counts] = intervals
@@ -234,9 +233,9 @@ func (p proportions) summarize(g grid, c Conclusion, chosen []int) summary {
 	s := summary{classes: p.of(counts)}
 	if s.steady = s.classes != nil && counts.NoSteadyState == 0; s.steady {
 		spread := quantile.SpreadOf(iterations)
-		s.iteration = multinomial.Interval{Low: spread.P5, High: spread.P95}
+		s.iteration = interval{Low: spread.P5, High: spread.P95}
 		out := (1 - p.confidence) / 2
-		s.performance = multinomial.Interval{Low: g.quantile(chosen, out), High: g.quantile(chosen, 1-out)}
+		s.performance = interval{Low: g.quantile(chosen, out), High: g.quantile(chosen, 1-out)}
 	}
 	return s
 }

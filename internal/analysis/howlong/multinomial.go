@@ -1,7 +1,8 @@
-// Package multinomial computes simultaneous confidence intervals for multinomial proportions (Sison
+package howlong
+
+// This file computes simultaneous confidence intervals for multinomial proportions (Sison
 // and Glaz 1995), with which the study compares the classifications of shortened experiments
 // (section 9.1).
-package multinomial
 
 import (
 	"errors"
@@ -9,41 +10,41 @@ import (
 	"math"
 )
 
-// Interval is a range of proportions, within 0 to 1.
-type Interval struct {
+// interval is a range of proportions, within 0 to 1.
+type interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
 // Overlaps reports whether two intervals have a proportion in common.
-func (i Interval) Overlaps(j Interval) bool { return i.Low <= j.High && j.Low <= i.High }
+func (i interval) Overlaps(j interval) bool { return i.Low <= j.High && j.Low <= i.High }
 
-// ErrCounts reports that counts are negative or all zero, or that a confidence level is not between
+// errCounts reports that counts are negative or all zero, or that a confidence level is not between
 // 0 and 1.
-var ErrCounts = errors.New("no proportions in these counts")
+var errCounts = errors.New("no proportions in these counts")
 
-// SisonGlaz returns one interval per count, which simultaneously cover the true proportions with
+// sisonGlaz returns one interval per count, which simultaneously cover the true proportions with
 // the given confidence, approximately also for small counts: p - c/n to p + (c + 2γ)/n, where c is
 // the largest integer for which the probability of all counts being within c of n p is below the
 // confidence, and γ interpolates between c and c+1. That probability is computed from independent
 // truncated Poisson counts given their sum (Levin 1981), whose distribution is approximated by an
 // Edgeworth expansion.
-func SisonGlaz(counts []int, confidence float64) ([]Interval, error) {
+func sisonGlaz(counts []int, confidence float64) ([]interval, error) {
 	n := 0
 	for _, c := range counts {
 		if c < 0 {
-			return nil, fmt.Errorf("count %d: %w", c, ErrCounts)
+			return nil, fmt.Errorf("count %d: %w", c, errCounts)
 		}
 		n += c
 	}
 	if n == 0 || !(confidence > 0 && confidence < 1) {
-		return nil, fmt.Errorf("%d observations, confidence %v: %w", n, confidence, ErrCounts)
+		return nil, fmt.Errorf("%d observations, confidence %v: %w", n, confidence, errCounts)
 	}
 	c, gamma := halfWidth(counts, n, confidence)
-	intervals := make([]Interval, len(counts))
+	intervals := make([]interval, len(counts))
 	for i, x := range counts {
 		p := float64(x) / float64(n)
-		intervals[i] = Interval{
+		intervals[i] = interval{
 			Low:  max(0, p-float64(c)/float64(n)),
 			High: min(1, p+(float64(c)+2*gamma)/float64(n)),
 		}

@@ -1,4 +1,4 @@
-package multinomial
+package howlong
 
 import (
 	"errors"
@@ -12,26 +12,26 @@ func TestSisonGlaz(t *testing.T) {
 	for _, c := range []struct {
 		counts     []int
 		confidence float64
-		want       []Interval
+		want       []interval
 	}{
-		{[]int{23, 12, 44}, 0.95, []Interval{
+		{[]int{23, 12, 44}, 0.95, []interval{
 			{0.1898734177215, 0.410670296140}, {0.0506329113924, 0.271429789811}, {0.4556962025316,
 				0.676493080950}}},
 		// Accidents on seven weekdays, the example of Glaz and Sison (1999).
-		{[]int{56, 72, 73, 59, 62, 87, 58}, 0.95, []Interval{
+		{[]int{56, 72, 73, 59, 62, 87, 58}, 0.95, []interval{
 			{0.0792291220557, 0.164355734040}, {0.1134903640257, 0.198616976010}, {0.1156316916488,
 				0.200758303633},
 			{0.0856531049251, 0.170779716910}, {0.0920770877944, 0.177203699779}, {0.1456102783726,
 				0.230736890357},
 			{0.0835117773019, 0.168638389286}}},
-		{[]int{30, 0, 0, 0}, 0.99, []Interval{{1, 1}, {0, 0.0558023068782}, {0, 0.0558023068782},
+		{[]int{30, 0, 0, 0}, 0.99, []interval{{1, 1}, {0, 0.0558023068782}, {0, 0.0558023068782},
 			{0, 0.0558023068782}}},
-		{[]int{22, 8, 0, 0}, 0.99, []Interval{
+		{[]int{22, 8, 0, 0}, 0.99, []interval{
 			{0.566666666667, 0.919946739022}, {0.1, 0.453280072356}, {0, 0.186613405689}, {0,
 				0.186613405689}}},
-		{[]int{1, 1}, 0.99, []Interval{{0, 1}, {0, 1}}},
+		{[]int{1, 1}, 0.99, []interval{{0, 1}, {0, 1}}},
 	} {
-		got, err := SisonGlaz(c.counts, c.confidence)
+		got, err := sisonGlaz(c.counts, c.confidence)
 		if err != nil {
 			t.Errorf("%v: %v", c.counts, err)
 			continue
@@ -52,8 +52,8 @@ func TestSisonGlazRefuses(t *testing.T) {
 		{nil, 0.99}, {[]int{0, 0}, 0.99}, {[]int{3, -1}, 0.99}, {[]int{3}, 0}, {[]int{3}, 1}, {[]int{3},
 			math.NaN()},
 	} {
-		if _, err := SisonGlaz(c.counts, c.confidence); !errors.Is(err, ErrCounts) {
-			t.Errorf("%v with %v: %v, want ErrCounts", c.counts, c.confidence, err)
+		if _, err := sisonGlaz(c.counts, c.confidence); !errors.Is(err, errCounts) {
+			t.Errorf("%v with %v: %v, want errCounts", c.counts, c.confidence, err)
 		}
 	}
 }
@@ -66,11 +66,11 @@ func TestSisonGlazHoldsTheProportions(t *testing.T) {
 		for _, c := range counts {
 			n += c
 		}
-		narrow, err := SisonGlaz(counts, 0.9)
+		narrow, err := sisonGlaz(counts, 0.9)
 		if err != nil {
 			t.Fatal(err)
 		}
-		wide, err := SisonGlaz(counts, 0.99)
+		wide, err := sisonGlaz(counts, 0.99)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestSisonGlazHoldsTheProportions(t *testing.T) {
 }
 
 func TestOverlaps(t *testing.T) {
-	a, b, c := Interval{0, 0.5}, Interval{0.5, 1}, Interval{0.6, 1}
+	a, b, c := interval{0, 0.5}, interval{0.5, 1}, interval{0.6, 1}
 	if !a.Overlaps(b) || !b.Overlaps(a) || a.Overlaps(c) || c.Overlaps(a) {
 		t.Error("touching intervals overlap, apart ones do not")
 	}
