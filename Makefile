@@ -194,7 +194,7 @@ explain-control:
 history-bench:
 	$(GO) test -tags slow -count=1 -v -timeout 1h \
 	  -run 'TestFalse|TestDelay|TestMethods|TestTigerBeetle|TestOthers|TestRight' \
-	  ./internal/analysis/history ./internal/analysis/bisect
+	  ./internal/analysis/history ./internal/analysis/sequential
 
 ## stop-bench  false statements of [stop] in 100,000 simulated series; with KRUND_FIXTURES also what it saves
 .PHONY: stop-bench

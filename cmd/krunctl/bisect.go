@@ -17,8 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/analysis/bisect"
 	"krund/internal/analysis/compare"
+	"krund/internal/analysis/sequential"
 	"krund/internal/boot/doctor"
 	"krund/internal/display"
 	"krund/internal/durable"
@@ -167,7 +167,7 @@ func (a *app) bisect(ctx context.Context, dir string, o bisectOptions, clock sys
 	}
 	for {
 		d, step, err := a.nextStep(ctx, &hub)
-		if err != nil || d.Action != bisect.Measure || b.Plan.To == "" {
+		if err != nil || d.Action != sequential.Measure || b.Plan.To == "" {
 			if err == nil {
 				err = a.printBisection(b, d, step, o.json)
 			}
@@ -181,16 +181,16 @@ func (a *app) bisect(ctx context.Context, dir string, o bisectOptions, clock sys
 }
 
 // nextStep decides, and writes the configuration of the step that is to be measured.
-func (a *app) nextStep(ctx context.Context, hub *hubSteps) (d bisect.Decision, step string, err error) {
+func (a *app) nextStep(ctx context.Context, hub *hubSteps) (d sequential.BisectDecision, step string, err error) {
 	b := hub.b
 	for {
 		versions, steps, waiting, err := a.bisectVersions(hub)
 		if err != nil {
 			return d, "", err
 		}
-		d = bisect.Decide(bisect.Question{Versions: len(versions), Delta: b.Plan.Delta, Most: b.Plan.Most},
+		d = sequential.Bisect(sequential.BisectQuestion{Versions: len(versions), Delta: b.Plan.Delta, Most: b.Plan.Most},
 			versions)
-		if d.Action != bisect.Measure || waiting != "" {
+		if d.Action != sequential.Measure || waiting != "" {
 			return d, waiting, nil
 		}
 		if waiting, err = b.Next(ctx, d, steps+1); err != nil {
@@ -277,10 +277,10 @@ func (a *app) checkTemplate(dir string, o bisectOptions) error {
 }
 
 // bisectVersions reads the steps. waiting is the configuration of the one that has not ended.
-func (a *app) bisectVersions(hub *hubSteps) (versions []bisect.Version, steps int, waiting string,
+func (a *app) bisectVersions(hub *hubSteps) (versions []sequential.BisectVersion, steps int, waiting string,
 	err error) {
 	b := hub.b
-	versions = make([]bisect.Version, len(b.Plan.Versions))
+	versions = make([]sequential.BisectVersion, len(b.Plan.Versions))
 	for v := range versions {
 		versions[v].Skip = b.Skipped(v)
 	}
@@ -410,11 +410,11 @@ type block struct {
 }
 
 // printBisection prints the answer, and returns the error for the exit status.
-func (a *app) printBisection(b *bisection.Bisection, d bisect.Decision, step string, asJSON bool) error {
+func (a *app) printBisection(b *bisection.Bisection, d sequential.BisectDecision, step string, asJSON bool) error {
 	names := b.Plan.Versions
 	if asJSON {
 		err := a.printJSON(struct {
-			bisect.Decision
+			sequential.BisectDecision
 			Versions []string `json:"versions"`
 			Step     string   `json:"step,omitempty"`
 		}{d, names, step})
@@ -424,10 +424,10 @@ func (a *app) printBisection(b *bisection.Bisection, d bisect.Decision, step str
 	}
 	var text string
 	switch d.Action {
-	case bisect.Found:
+	case sequential.Found:
 		text = fmt.Sprintf("%s made %s %s, with a probability of %.3f; %s measured", culprit(names, d),
 			b.Plan.Key, changeWords(d.Change), d.Probability, display.Count(d.Blocks, "block"))
-	case bisect.Same:
+	case sequential.Same:
 		text = fmt.Sprintf("%s and %s do not differ enough in %s: after %s nothing is shown", names[0],
 			names[len(names)-1], b.Plan.Key, display.Count(d.Blocks, "block"))
 	default:
@@ -437,9 +437,9 @@ func (a *app) printBisection(b *bisection.Bisection, d bisect.Decision, step str
 		a.print("%s\n", text)
 	}
 	switch d.Action {
-	case bisect.Found:
+	case sequential.Found:
 		return nil
-	case bisect.Same:
+	case sequential.Same:
 		return fmt.Errorf("%w: good and bad do not differ enough", errUnjudged)
 	}
 	return errStep
@@ -456,7 +456,7 @@ func (a *app) stepCommand(step string) string {
 }
 
 // soFar is what is known before the end.
-func soFar(names []string, d bisect.Decision) string {
+func soFar(names []string, d sequential.BisectDecision) string {
 	text := display.Count(d.Blocks, "block") + " measured; "
 	if d.Probability == 0 {
 		return text + "it is not shown yet that " + names[len(names)-1] + " differs from " + names[0]
@@ -464,7 +464,7 @@ func soFar(names []string, d bisect.Decision) string {
 	return text + fmt.Sprintf("most probable culprit: %s (%.3f)", culprit(names, d), d.Probability)
 }
 
-func culprit(names []string, d bisect.Decision) string {
+func culprit(names []string, d sequential.BisectDecision) string {
 	return strings.Join(slices.Compact([]string{names[d.First], names[d.Last]}), " to ")
 }
 

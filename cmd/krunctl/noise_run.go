@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/noisefloor"
 	"krund/internal/boot/doctor"
 	"krund/internal/control"
 	"krund/internal/experiment/config/setting"
@@ -201,7 +201,7 @@ func floorOf(data *dataset.Dataset) (*noise.Floor, error) {
 			times = append(times, values)
 		}
 	}
-	f, err := noisefloor.Of(times)
+	f, err := compare.NoiseFloorOf(times)
 	if err != nil {
 		return nil, fmt.Errorf("%d executions of %s: %w", len(times), noiseBenchmark, err)
 	}

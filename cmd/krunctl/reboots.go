@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/compare"
-	"krund/internal/analysis/restarts"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 	"krund/internal/experiment/key"
@@ -53,7 +52,7 @@ type rebootsJSON struct {
 // keySpread is the variation of one key's executions between restarts of the hardware.
 type keySpread struct {
 	Key string `json:"key"`
-	*restarts.Spread
+	*compare.RestartSpread
 }
 
 func rebootsCommand(a *app) *cobra.Command {
@@ -202,8 +201,8 @@ func spreads(doc *warmup.Document, order []restarted) []keySpread {
 	list := []keySpread{}
 	for _, k := range keys {
 		s := keySpread{Key: k.String()}
-		if found, ok := restarts.Of(boots[k]); ok {
-			s.Spread = &found
+		if found, ok := compare.RestartSpreadOf(boots[k]); ok {
+			s.RestartSpread = &found
 		}
 		list = append(list, s)
 	}
@@ -220,7 +219,7 @@ func (r rebootsJSON) print(w io.Writer) error {
 	fmt.Fprintf(&b, "\nbefore: after a restart of the hardware; after: after %s\n\n", r.After)
 	fmt.Fprintf(&b, "variation between restarts of the hardware (standard deviations of the levels)\n")
 	for _, s := range r.Spread {
-		if s.Spread == nil {
+		if s.RestartSpread == nil {
 			fmt.Fprintf(&b, "  %s: unknown; it needs at least two restarts of the hardware with several "+
 				"executions of the key\n", s.Key)
 			continue

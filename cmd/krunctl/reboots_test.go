@@ -85,7 +85,7 @@ func TestReboots(t *testing.T) {
 				string(got.Compare.Changes[0].Verdict) != c.verdict {
 				t.Errorf("%s against %s: %+v, want %s", got.Before, got.After, got.Compare.Changes, c.verdict)
 			}
-			if len(got.Spread) != 1 || got.Spread[0].Spread == nil || got.Spread[0].Boots != 12 {
+			if len(got.Spread) != 1 || got.Spread[0].RestartSpread == nil || got.Spread[0].Boots != 12 {
 				t.Fatalf("spread %+v, want one key with 12 boots", got.Spread)
 			}
 			if s := got.Spread[0]; s.Key != "b:C:v" || s.Share < c.low || s.Share > c.high {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/layout"
 	"krund/internal/analysis/warmup"
 )
 
@@ -43,7 +42,7 @@ func (r *Result) layout(before, after Side, o Options) {
 			continue
 		}
 		at := slices.IndexFunc(r.Changes, func(c Change) bool { return c.Key == k.String() })
-		if s, ok := layout.Of(blocks(before.reduced(i, o), other.reduced(j, o))); ok && at >= 0 {
+		if s, ok := layoutShares(blocks(before.reduced(i, o), other.reduced(j, o))); ok && at >= 0 {
 			r.Changes[at].Layout = &s
 		}
 	}

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"krund/internal/analysis/classify"
-	"krund/internal/analysis/layout"
 	"krund/internal/analysis/warmup"
 )
 
@@ -89,7 +88,7 @@ type Change struct {
 
 	// Layout is the share of the layout in memory in the variance between executions; nil unless
 	// the experiment is blocked and its layouts are random.
-	Layout *layout.Share `json:"layout"`
+	Layout *LayoutShare `json:"layout"`
 
 	// Machines is how much the machines differ; nil unless several share the experiment.
 	Machines *MachineEffect `json:"machines,omitempty"`

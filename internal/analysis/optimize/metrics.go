@@ -3,7 +3,6 @@ package optimize
 import (
 	"math"
 
-	"krund/internal/analysis/ranks"
 	"krund/internal/analysis/warmup"
 )
 
@@ -64,12 +63,12 @@ func CompareMetrics(s *Suite, o Options, progress func(done int)) (*MetricsCompa
 		samples = append(samples, rates)
 		c.Metrics = append(c.Metrics, MetricChanges{Metric: m, Saving: Saved(results), Keys: len(rates)})
 	}
-	test, pairs := ranks.Compare(samples)
+	test, pairs := kruskalWallisOf(samples)
 	c.H, c.Freedom, c.P = warmup.Real(test.H), test.Freedom, warmup.Real(test.P)
 	for _, p := range pairs {
 		c.Pairs = append(c.Pairs, MetricsCompare{A: Metrics()[p.A], B: Metrics()[p.B], Z: warmup.Real(p.Z),
 			P: warmup.Real(min(1, p.P*float64(len(pairs)))), Delta: warmup.Real(p.Delta),
-			Size: ranks.Size(p.Delta)})
+			Size: cliffsSize(p.Delta)})
 	}
 	return c, nil
 }

@@ -7,7 +7,6 @@ import (
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/howlong"
-	"krund/internal/analysis/migration"
 	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/steady"
 	"krund/internal/experiment/key"
@@ -184,12 +183,12 @@ type Georges struct {
 	CoV       Real `json:"cov"`
 }
 
-// Cores is the result of the per-core cycle counts: see migration.Result.
+// Cores is the result of the per-core cycle counts: see Migrations.
 type Cores struct {
-	Main   int              `json:"main"`
-	Share  float64          `json:"share"`
-	Spread float64          `json:"spread"`
-	Moves  []migration.Move `json:"moves"`
+	Main   int         `json:"main"`
+	Share  float64     `json:"share"`
+	Spread float64     `json:"spread"`
+	Moves  []Migration `json:"moves"`
 }
 
 // Warning is a circumstance that weakens a result, with a remedy.

@@ -7,9 +7,6 @@ import (
 	"krund/internal/analysis/changepoint"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/dependence"
-	"krund/internal/analysis/georges"
-	"krund/internal/analysis/migration"
 	"krund/internal/analysis/outlier"
 	"krund/internal/analysis/steady"
 )
@@ -120,7 +117,7 @@ func analyzeExecution(e *dataset.Execution, s *series, n int, p Parameters) Exec
 		level = steady.LevelOf(s.values, outliers, r.Steady.Ranges)
 		r.Steady.Mean = level.Value
 	}
-	g := georges.Default.Find(s.values)
+	g := DefaultGeorges.Find(s.values)
 	r.Georges = Georges{Found: g.Found, Iteration: g.Iteration, CoV: Real(g.CoV)}
 	r.Cores = newCores(s)
 	return r
@@ -156,7 +153,7 @@ func describe(found []changepoint.Segment, segments []classify.Segment, kept []f
 	bounds := rule.Bounds(segments)
 	start := 0
 	for i, f := range found {
-		d := dependence.Of(kept[f.Start:f.End])
+		d := dependenceOf(kept[f.Start:f.End])
 		described[i] = Segment{
 			Start: start, End: segments[i].End + 1, Values: f.End - f.Start,
 			Mean: f.Mean, Variance: f.Variance,
@@ -194,10 +191,10 @@ func newCores(s *series) *Cores {
 	if len(s.cycles) == 0 {
 		return nil
 	}
-	m := migration.Find(s.cores, s.cycles)
+	m := findMigrations(s.cores, s.cycles)
 	c := &Cores{Main: m.Main, Share: m.Share, Spread: m.Spread, Moves: m.Moves}
 	if c.Moves == nil {
-		c.Moves = []migration.Move{}
+		c.Moves = []Migration{}
 	}
 	return c
 }

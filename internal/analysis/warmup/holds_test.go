@@ -6,7 +6,6 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/migration"
 	"krund/internal/analysis/steady"
 )
 
@@ -99,9 +98,9 @@ func TestDamagedResultsAreReplaced(t *testing.T) {
 		"rule of the level":   {e(func(e *Execution) { e.Level.Rule = "x" }), "level"},
 		"length":              {e(func(e *Execution) { e.Iterations = huge }), "another one"},
 		"number":              {e(func(e *Execution) { e.Number = 7 }), "another one"},
-		"main core": {e(func(e *Execution) { e.Cores = &Cores{Main: -2, Moves: []migration.Move{}} }),
+		"main core": {e(func(e *Execution) { e.Cores = &Cores{Main: -2, Moves: []Migration{}} }),
 			"main core"},
-		"migration": {e(func(e *Execution) { e.Cores = &Cores{Moves: []migration.Move{{Iteration: 401}}} }),
+		"migration": {e(func(e *Execution) { e.Cores = &Cores{Moves: []Migration{{Iteration: 401}}} }),
 			"migrations"},
 		"an execution less": {func(d *Document) {
 			p := d.pair(t, "mixed")

@@ -2,7 +2,7 @@
 // step. Everything that a decision needs is in those files, so that a bisection goes on after a
 // power cut, and the machine does other work between two steps.
 //
-// It decides nothing (internal/analysis/bisect does), and runs no experiment: krund does. Start
+// It decides nothing (internal/analysis/sequential does), and runs no experiment: krund does. Start
 // reading at [Bisection.Next].
 package bisection
 
@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"krund/internal/analysis/bisect"
+	"krund/internal/analysis/sequential"
 	"krund/internal/durable"
 	"krund/internal/machine/command"
 )
@@ -28,7 +28,7 @@ import (
 type Plan struct {
 	Versions []string `json:"versions"` // the good one first, the bad one last
 	Key      string   `json:"key"`      // without an arm
-	Delta    float64  `json:"delta"`    // see bisect.Question
+	Delta    float64  `json:"delta"`    // see sequential.BisectQuestion
 	Most     int      `json:"most"`
 	Build    string   `json:"build"`    // a command of the shell
 	Timeout  string   `json:"timeout"`  // of a build
@@ -185,7 +185,7 @@ func (b *Bisection) Retry() (n int, err error) {
 
 // Next builds what d wants to measure and writes the configuration of step n. If a version cannot
 // be built, it is marked and file is "": decide again.
-func (b *Bisection) Next(ctx context.Context, d bisect.Decision, n int) (file string, err error) {
+func (b *Bisection) Next(ctx context.Context, d sequential.BisectDecision, n int) (file string, err error) {
 	for _, version := range []int{0, d.Version} {
 		err := b.Build(ctx, version)
 		switch {

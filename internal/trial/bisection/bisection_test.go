@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/analysis/bisect"
+	"krund/internal/analysis/sequential"
 	"krund/internal/durable"
 )
 
@@ -26,7 +26,7 @@ func TestNext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := b.Next(context.Background(), bisect.Decision{Version: 2}, 1)
+	file, err := b.Next(context.Background(), sequential.BisectDecision{Version: 2}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestNext(t *testing.T) {
 	if b, err = Open(durable.OS(), dir); err != nil {
 		t.Fatal(err)
 	}
-	if file, err = b.Next(context.Background(), bisect.Decision{Version: 1}, 2); err != nil || file != "" ||
+	if file, err = b.Next(context.Background(), sequential.BisectDecision{Version: 1}, 2); err != nil || file != "" ||
 		!b.Skipped(1) || b.Skipped(2) {
 		t.Errorf("%q, %v, skipped %t", file, err, b.Skipped(1))
 	}
@@ -64,7 +64,7 @@ func TestNext(t *testing.T) {
 	if b, err = Create(durable.OS(), filepath.Join(t.TempDir(), "new"), p); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = b.Next(context.Background(), bisect.Decision{Version: 2}, 1); err == nil {
+	if _, err = b.Next(context.Background(), sequential.BisectDecision{Version: 2}, 1); err == nil {
 		t.Error("the good version was not built")
 	}
 	if _, err := Create(durable.OS(), dir, plan()); err == nil || !strings.Contains(err.Error(), "already") {

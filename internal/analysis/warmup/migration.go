@@ -1,21 +1,22 @@
-// Package migration determines from per-core cycle counts the core on which a benchmark ran, and
+package warmup
+
+// This file determines from per-core cycle counts the core on which a benchmark ran, and
 // when it migrated (section 5.1 and Figure 2 of the study).
 //
 // A single-threaded program appears as one core with many cycles and others with very few; a change
 // of that core between two iterations is a migration. Iterations in which no core has most of the
 // cycles (several threads, or a migration during the iteration) have no main core and are skipped.
 // delimit a migration.
-package migration
 
-// Move is a change of the main core between two iterations.
-type Move struct {
+// Migration is a change of the main core between two iterations.
+type Migration struct {
 	Iteration int `json:"iteration"` // the first one, from 1, on the new core
 	From      int `json:"from"`
 	To        int `json:"to"`
 }
 
-// Result is the result of Find.
-type Result struct {
+// Migrations is the result of Find.
+type Migrations struct {
 	// Main is the most frequent main core over the iterations; -1 if there is none.
 	Main int
 	// Share is the share of the iterations whose main core is Main.
@@ -23,7 +24,7 @@ type Result struct {
 	// Spread is the share of the iterations without a main core.
 	Spread float64
 	// Moves lists the migrations in order.
-	Moves []Move
+	Moves []Migration
 }
 
 // mostly is the minimum share of an iteration's cycles on its main core.
@@ -31,8 +32,8 @@ const mostly = 0.5
 
 // Find examines cycles[core][iteration]; names holds the number of each core. All cores have the
 // same number of iterations.
-func Find(names []int, cycles [][]uint64) Result {
-	r := Result{Main: -1}
+func findMigrations(names []int, cycles [][]uint64) Migrations {
+	r := Migrations{Main: -1}
 	if len(cycles) == 0 || len(cycles[0]) == 0 {
 		return r
 	}
@@ -47,7 +48,7 @@ func Find(names []int, cycles [][]uint64) Result {
 		}
 		count[c]++
 		if last >= 0 && c != last {
-			r.Moves = append(r.Moves, Move{Iteration: i + 1, From: names[last], To: names[c]})
+			r.Moves = append(r.Moves, Migration{Iteration: i + 1, From: names[last], To: names[c]})
 		}
 		last = c
 	}

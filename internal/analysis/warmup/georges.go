@@ -1,22 +1,23 @@
-// Package georges implements the steady-state rule of Georges, Buytaert and Eeckhout (2007), with
+package warmup
+
+// This file implements the steady-state rule of Georges, Buytaert and Eeckhout (2007), with
 // which the study compares its own (section 8): the steady state is the first window of k
 // iterations whose coefficient of variation is below a threshold.
-package georges
 
 import "math"
 
-// Rule holds the parameters of the rule.
-type Rule struct {
+// GeorgesRule holds the parameters of the rule.
+type GeorgesRule struct {
 	Window    int     // k
 	Threshold float64 // of standard deviation over mean
 }
 
-// Default is the more conservative of the thresholds that Georges et al. suggest, with their window
+// DefaultGeorges is the more conservative of the thresholds that Georges et al. suggest, with their window
 // of ten.
-var Default = Rule{Window: 10, Threshold: 0.01}
+var DefaultGeorges = GeorgesRule{Window: 10, Threshold: 0.01}
 
-// Result is the result of the rule.
-type Result struct {
+// GeorgesResult is the result of the rule.
+type GeorgesResult struct {
 	Found bool
 	// Iteration is the first iteration, from 1, of the first steady window.
 	Iteration int
@@ -27,18 +28,18 @@ type Result struct {
 
 // Find applies the rule to the iterations of one execution. It uses the sample standard deviation
 // (n-1). A window whose mean is 0 is not steady.
-func (r Rule) Find(values []float64) Result {
+func (r GeorgesRule) Find(values []float64) GeorgesResult {
 	least := math.NaN()
 	for from := 0; r.Window > 1 && from+r.Window <= len(values); from++ {
 		cov := variation(values[from : from+r.Window])
 		if cov < r.Threshold {
-			return Result{Found: true, Iteration: from + 1, CoV: cov}
+			return GeorgesResult{Found: true, Iteration: from + 1, CoV: cov}
 		}
 		if !(least <= cov) {
 			least = cov
 		}
 	}
-	return Result{CoV: least}
+	return GeorgesResult{CoV: least}
 }
 
 // variation is the coefficient of variation of a window.

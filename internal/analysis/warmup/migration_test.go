@@ -1,11 +1,11 @@
-package migration
+package warmup
 
 import (
 	"fmt"
 	"testing"
 )
 
-func TestFind(t *testing.T) {
+func TestMigrations(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		cores  []int
@@ -23,7 +23,7 @@ func TestFind(t *testing.T) {
 		{"all idle", []int{0, 1}, [][]uint64{{0, 0}, {0, 0}}, "{-1 0 1 []}"},
 		{"counters near their end", []int{0, 1}, [][]uint64{{1<<64 - 1}, {1}}, "{0 1 0 []}"},
 	} {
-		if got := fmt.Sprint(Find(c.cores, c.cycles)); got != c.want {
+		if got := fmt.Sprint(findMigrations(c.cores, c.cycles)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}

@@ -1,6 +1,7 @@
-// Package ranks compares samples by their ranks: the Kruskal-Wallis test, Dunn's test of each pair
+package optimize
+
+// This file compares samples by their ranks: the Kruskal-Wallis test, Dunn's test of each pair
 // after it, and Cliff's delta. Start reading at [Compare].
-package ranks
 
 import (
 	"math"
@@ -9,16 +10,16 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// KruskalWallis is the test that samples have the same distribution (Kruskal and Wallis 1952),
+// kruskalWallis is the test that samples have the same distribution (Kruskal and Wallis 1952),
 // corrected for ties, with the chi-squared approximation: R's kruskal.test.
-type KruskalWallis struct {
+type kruskalWallis struct {
 	H       float64
 	Freedom int
 	P       float64 // NaN if all values are equal, or there are fewer than two samples
 }
 
-// Pair compares two samples.
-type Pair struct {
+// rankPair compares two samples.
+type rankPair struct {
 	A, B int // indexes
 	// Dunn's test ("Multiple comparisons using rank sums", Technometrics 6, 1964) with ties, as in
 	// R's dunn.test; P is two-sided, not corrected.
@@ -30,9 +31,9 @@ type Pair struct {
 
 // Compare compares samples without NaN. Empty ones are left out of the test; of their pairs
 // everything is NaN.
-func Compare(samples [][]float64) (KruskalWallis, []Pair) {
+func kruskalWallisOf(samples [][]float64) (kruskalWallis, []rankPair) {
 	n, means, ties := rank(samples)
-	test := KruskalWallis{Freedom: -1}
+	test := kruskalWallis{Freedom: -1}
 	middle := (n + 1) / 2
 	for i, s := range samples {
 		if len(s) > 0 {
@@ -47,11 +48,11 @@ func Compare(samples [][]float64) (KruskalWallis, []Pair) {
 	if test.Freedom > 0 && variance > 0 {
 		test.P = distuv.ChiSquared{K: float64(test.Freedom)}.Survival(test.H)
 	}
-	var pairs []Pair
+	var pairs []rankPair
 	for i, a := range samples {
 		for j := i + 1; j < len(samples); j++ {
 			b := samples[j]
-			p := Pair{A: i, B: j, Delta: Delta(a, b)}
+			p := rankPair{A: i, B: j, Delta: cliffsDelta(a, b)}
 			p.Z = (means[i] - means[j]) / math.Sqrt(variance*(1/float64(len(a))+1/float64(len(b))))
 			p.P = math.Erfc(math.Abs(p.Z) / math.Sqrt2)
 			pairs = append(pairs, p)
@@ -91,7 +92,7 @@ func equalFrom(sorted []float64, i int) int {
 }
 
 // Delta is Cliff's delta, from -1 (all values of a are smaller) to 1; NaN if a sample is empty.
-func Delta(a, b []float64) float64 {
+func cliffsDelta(a, b []float64) float64 {
 	sorted := slices.Sorted(slices.Values(b))
 	sum := 0
 	for _, v := range a {
@@ -106,7 +107,7 @@ func Delta(a, b []float64) float64 {
 }
 
 // Size is the usual word for a delta (Romano et al. 2006).
-func Size(delta float64) string {
+func cliffsSize(delta float64) string {
 	switch d := math.Abs(delta); {
 	case math.IsNaN(d):
 		return ""

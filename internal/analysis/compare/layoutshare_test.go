@@ -1,4 +1,4 @@
-package layout
+package compare
 
 import (
 	"math"
@@ -10,13 +10,13 @@ import (
 // are 0.01 times (2 0), (-2 0), (1 -1), (-1 1), the means of the blocks 0.01 times 1, -1, 0, 0; W
 // is 8e-4 / 3 and B is 2 * 5e-4 / 6, so F is 0.625, and the share is 0. With the last two blocks'
 // second arm exchanged, W is 4e-4 / 3 and B is 2 * 12e-4 / 6: F is 3, and the share is 2 / 4.
-func TestOf(t *testing.T) {
+func TestLayoutShares(t *testing.T) {
 	block := func(a, b float64) []float64 { return []float64{math.Exp(a / 100), 7 * math.Exp(b/100)} }
-	s, ok := Of([][]float64{block(2, 0), block(-2, 0), block(1, -1), block(-1, 1)})
+	s, ok := layoutShares([][]float64{block(2, 0), block(-2, 0), block(1, -1), block(-1, 1)})
 	if !ok || s.Share != 0 || s.Low != 0 || s.Blocks != 4 {
 		t.Errorf("%+v, %v", s, ok)
 	}
-	s, ok = Of([][]float64{block(2, 0), block(-2, 0), block(1, 1), block(-1, -1)})
+	s, ok = layoutShares([][]float64{block(2, 0), block(-2, 0), block(1, 1), block(-1, -1)})
 	if !ok || math.Abs(s.Share-0.5) > 1e-9 || s.Low > s.Share || s.High < s.Share {
 		t.Errorf("%+v, %v", s, ok)
 	}
@@ -27,7 +27,7 @@ func TestNothingToEstimate(t *testing.T) {
 		"no blocks": nil, "two blocks": {{1, 2}, {2, 1}}, "one arm": {{1}, {2}, {3}, {4}},
 		"no noise": {{1, 2}, {1, 2}, {1, 2}},
 	} {
-		if s, ok := Of(blocks); ok {
+		if s, ok := layoutShares(blocks); ok {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -36,7 +36,7 @@ func TestNothingToEstimate(t *testing.T) {
 // TestCoverage: over 2,000 experiments of 20 blocks of two arms with noise of 1 % and a drift of
 // 5 % from the first block to the last, the interval contains the true share in about 95 %, with a
 // standard error of 0.5 %. The median of the estimates is near the truth.
-func TestCoverage(t *testing.T) {
+func TestLayoutCoverage(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
 	const experiments, blocks = 2000, 20
 	for _, truth := range []float64{0, 0.5, 0.8} {
@@ -49,7 +49,7 @@ func TestCoverage(t *testing.T) {
 				values = append(values, []float64{math.Exp(common + 0.01*r.NormFloat64()),
 					1.03 * math.Exp(common+0.01*r.NormFloat64())})
 			}
-			s, ok := Of(values)
+			s, ok := layoutShares(values)
 			if !ok {
 				t.Fatal("no estimate")
 			}

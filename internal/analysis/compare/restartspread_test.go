@@ -1,4 +1,4 @@
-package restarts
+package compare
 
 import (
 	"math"
@@ -8,8 +8,8 @@ import (
 
 // Expected values from R 4.2: anova(lm(log(x) ~ boot)), the variance components from its mean
 // squares, and qf for the interval.
-func TestOf(t *testing.T) {
-	s, ok := Of([][]float64{{1.00, 1.02, 1.01}, {}, {1.05, 1.06}, {0.98, 0.99, 1.00, 0.97}})
+func TestRestartSpreadOf(t *testing.T) {
+	s, ok := RestartSpreadOf([][]float64{{1.00, 1.02, 1.01}, {}, {1.05, 1.06}, {0.98, 0.99, 1.00, 0.97}})
 	if !ok || s.Boots != 3 || s.Executions != 9 {
 		t.Fatalf("%+v, %t", s, ok)
 	}
@@ -30,7 +30,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestRestartSpreadRefuses(t *testing.T) {
 	for name, boots := range map[string][][]float64{
 		"nothing":             nil,
 		"one boot":            {{1, 2, 3}},
@@ -40,7 +40,7 @@ func TestRefused(t *testing.T) {
 		"no level":            {{1, math.NaN()}, {1, 2}},
 		"all values the same": {{1, 1}, {1, 1}},
 	} {
-		if s, ok := Of(boots); ok {
+		if s, ok := RestartSpreadOf(boots); ok {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -49,7 +49,7 @@ func TestRefused(t *testing.T) {
 // TestErrorRates: without variation between boots the F test rejects in 5 % of 4,000 experiments of
 // 6 boots with 2 to 5 executions, within three standard errors; and with a share of a half, the
 // interval contains it in 95 %.
-func TestErrorRates(t *testing.T) {
+func TestRestartSpreadErrors(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const times = 4000
 	rejected, covered := 0, 0
@@ -63,7 +63,7 @@ func TestErrorRates(t *testing.T) {
 				}
 				boots = append(boots, level)
 			}
-			s, ok := Of(boots)
+			s, ok := RestartSpreadOf(boots)
 			switch {
 			case !ok:
 				t.Fatal("no estimate")

@@ -1,4 +1,4 @@
-package bisect
+package sequential
 
 import (
 	"math"
@@ -32,9 +32,9 @@ func (s simulation) run(n int, seed uint64) (right, blocks, steps float64) {
 				levels[v] += sd * s.effect
 			}
 		}
-		q := Question{Versions: s.versions, Delta: 0.05, Most: 60}
-		versions := make([]Version, s.versions)
-		d := Decide(q, versions)
+		q := BisectQuestion{Versions: s.versions, Delta: 0.05, Most: 60}
+		versions := make([]BisectVersion, s.versions)
+		d := Bisect(q, versions)
 		for d.Action == Measure && d.Blocks < 1000 {
 			for range perStep {
 				z := r.NormFloat64()
@@ -50,7 +50,7 @@ func (s simulation) run(n int, seed uint64) (right, blocks, steps float64) {
 				v.Differences = append(v.Differences, levels[d.Version]+sd*z)
 			}
 			steps++
-			d = Decide(q, versions)
+			d = Bisect(q, versions)
 		}
 		if d.Action == Found && d.First <= culprit && culprit <= d.Last && s.effect != 0 ||
 			d.Action == Same && s.effect == 0 {
@@ -109,11 +109,11 @@ func (s simulation) repeated() float64 {
 
 // TestSkip: a culprit next to versions that cannot be built is a range.
 func TestSkip(t *testing.T) {
-	q := Question{Versions: 6, Delta: 0.05, Most: 60}
-	versions := make([]Version, 6)
+	q := BisectQuestion{Versions: 6, Delta: 0.05, Most: 60}
+	versions := make([]BisectVersion, 6)
 	versions[3].Skip, versions[4].Skip = true, true
 	r := rand.New(rand.NewPCG(1, 1))
-	d := Decide(q, versions)
+	d := Bisect(q, versions)
 	for d.Action == Measure {
 		if versions[d.Version].Skip || d.Version == 0 {
 			t.Fatalf("measure %d", d.Version)
@@ -125,7 +125,7 @@ func TestSkip(t *testing.T) {
 			}
 			versions[d.Version].Differences = append(versions[d.Version].Differences, x)
 		}
-		d = Decide(q, versions)
+		d = Bisect(q, versions)
 	}
 	if d.Action != Found || d.First != 3 || d.Last != 5 || d.Change < 1.1 || d.Change > 1.11 {
 		t.Errorf("%+v", d)
@@ -135,16 +135,16 @@ func TestSkip(t *testing.T) {
 // TestExact: differences without noise are decided, too, and equal ones are no change.
 func TestExact(t *testing.T) {
 	for _, change := range []float64{0, 0.5} {
-		q := Question{Versions: 5, Delta: 0.05, Most: 20}
-		versions := make([]Version, 5)
-		d := Decide(q, versions)
+		q := BisectQuestion{Versions: 5, Delta: 0.05, Most: 20}
+		versions := make([]BisectVersion, 5)
+		d := Bisect(q, versions)
 		for steps := 0; d.Action == Measure && steps < 50; steps++ {
 			x := 0.0
 			if d.Version >= 2 {
 				x = change
 			}
 			versions[d.Version].Differences = append(versions[d.Version].Differences, x)
-			d = Decide(q, versions)
+			d = Bisect(q, versions)
 		}
 		if change == 0 && d.Action != Same || change > 0 && (d.Action != Found || d.Version != 2) {
 			t.Errorf("change %v: %+v", change, d)

@@ -1,4 +1,6 @@
-// Package bisect finds the version that changed the speed of a key, by measuring few of the
+package sequential
+
+// This file finds the version that changed the speed of a key, by measuring few of the
 // versions between a good and a bad one.
 //
 // A measurement compares a version with the good one in blocks, so that drift cancels: its values
@@ -6,17 +8,14 @@
 // scatter around 0, from the culprit on around the size of the change, which is not known. The
 // posterior probability of each version being the culprit needs nothing but these values, so it
 // does not matter in which order and why versions were measured, and the decision after a power cut
-// is the same. Start reading at [Decide]; docs/bisect.md has its cost, and how often it is right.
-package bisect
+// is the same. Start reading at [Bisect]; docs/bisect.md has its cost, and how often it is right.
 
 import (
 	"math"
-
-	"krund/internal/analysis/sequential"
 )
 
-// Question is what to find.
-type Question struct {
+// BisectQuestion is what to find.
+type BisectQuestion struct {
 	Versions int // from the good one, 0, to the bad one, Versions-1
 	// Delta bounds the probability of naming the wrong culprit; half of it that of calling good and
 	// bad different when they are not.
@@ -26,26 +25,26 @@ type Question struct {
 	Most int
 }
 
-// Version has what is known of a version: the differences from the good one, a value per block.
-type Version struct {
+// BisectVersion has what is known of a version: the differences from the good one, a value per block.
+type BisectVersion struct {
 	Differences []float64
 	Skip        bool // it cannot be built or measured
 }
 
-// Action is what to do next.
-type Action string
+// BisectAction is what to do next.
+type BisectAction string
 
 // The actions.
 const (
-	Measure Action = "measure"   // Decision.Version, next
-	Found   Action = "found"     // one of First to Last is the culprit
-	Same    Action = "no change" // good and bad do not differ enough
+	Measure BisectAction = "measure"   // BisectDecision.Version, next
+	Found   BisectAction = "found"     // one of First to Last is the culprit
+	Same    BisectAction = "no change" // good and bad do not differ enough
 )
 
-// Decision is the answer to a question after some measurements.
-type Decision struct {
-	Action  Action `json:"action"`
-	Version int    `json:"version"` // to measure; for Found, the most probable culprit
+// BisectDecision is the answer to a question after some measurements.
+type BisectDecision struct {
+	Action  BisectAction `json:"action"`
+	Version int          `json:"version"` // to measure; for Found, the most probable culprit
 	// First and Last are the possible culprits that no measurement can tell apart, because the
 	// versions between them are skipped.
 	First int `json:"first"`
@@ -58,15 +57,15 @@ type Decision struct {
 	Culprit []float64 `json:"culprit"`
 }
 
-// Decide decides what to do. The result depends on nothing else. versions has Question.Versions
+// Bisect decides what to do. The result depends on nothing else. versions has BisectQuestion.Versions
 // elements, of which the first has no differences.
-func Decide(q Question, versions []Version) Decision {
-	d := Decision{Action: Measure, Version: q.Versions - 1, First: 1, Last: q.Versions - 1,
+func Bisect(q BisectQuestion, versions []BisectVersion) BisectDecision {
+	d := BisectDecision{Action: Measure, Version: q.Versions - 1, First: 1, Last: q.Versions - 1,
 		Culprit: make([]float64, q.Versions)}
 	for _, v := range versions {
 		d.Blocks += len(v.Differences)
 	}
-	bad := sequential.SampleOf(versions[q.Versions-1].Differences)
+	bad := SampleOf(versions[q.Versions-1].Differences)
 	d.Change = math.Exp(bad.Mean)
 	if e := bad.LogE(0); !(e >= math.Log(2/q.Delta)) && !certain(bad) {
 		if bad.N >= q.Most {
@@ -101,10 +100,10 @@ func Decide(q Question, versions []Version) Decision {
 }
 
 // certain reports whether all differences are equal and not 0.
-func certain(s sequential.Sample) bool { return s.N >= 3 && s.Variance == 0 && s.Mean != 0 }
+func certain(s Sample) bool { return s.N >= 3 && s.Variance == 0 && s.Mean != 0 }
 
 // next returns the version to measure: the one that divides the probability best.
-func next(versions []Version, culprit []float64) int {
+func next(versions []BisectVersion, culprit []float64) int {
 	best, at, sum := 2.0, len(versions)-1, 0.0
 	for v := 1; v < len(versions); v++ {
 		sum += culprit[v] // that v is bad
@@ -117,11 +116,11 @@ func next(versions []Version, culprit []float64) int {
 
 // posterior fills in the probability of each version being the culprit, with a uniform prior, a
 // flat one of the change, and Jeffreys' of the variance of a block.
-func posterior(versions []Version, culprit []float64) {
-	samples := make([]sequential.Sample, len(versions))
+func posterior(versions []BisectVersion, culprit []float64) {
+	samples := make([]Sample, len(versions))
 	within, total := 0.0, 0.0
 	for i := range versions {
-		samples[i] = sequential.SampleOf(versions[i].Differences)
+		samples[i] = SampleOf(versions[i].Differences)
 		total += float64(samples[i].N)
 		if samples[i].N > 1 {
 			within += samples[i].Variance * float64(samples[i].N-1)

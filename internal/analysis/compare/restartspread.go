@@ -1,7 +1,8 @@
-// Package restarts estimates how much of the variation of a key's executions lies between the boots
+package compare
+
+// This file estimates how much of the variation of a key's executions lies between the boots
 // of the hardware, when several executions follow each of them by faster restarts. It shows what
 // the faster restarts do not vary. Start reading at [Of].
-package restarts
 
 import (
 	"math"
@@ -9,9 +10,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Spread is the variation of the executions' levels, as standard deviations of their logarithms:
+// RestartSpread is the variation of the executions' levels, as standard deviations of their logarithms:
 // 0.01 is about 1 %.
-type Spread struct {
+type RestartSpread struct {
 	Boots      int     `json:"boots"`      // of the hardware, with at least one execution
 	Executions int     `json:"executions"` //
 	Between    float64 `json:"between"`    // standard deviation between boots; a negative estimate is 0
@@ -22,7 +23,7 @@ type Spread struct {
 	P     float64    `json:"p"` // of the F test that nothing varies between boots
 }
 
-// confidence of Spread.Range.
+// confidence of RestartSpread.Range.
 const confidence = 0.95
 
 // Of estimates the variance components of a one-way random effects model with unequal group sizes
@@ -31,7 +32,7 @@ const confidence = 0.95
 // 6, 1978), which replaces the group size by the harmonic mean. boots are the levels of the
 // executions after each boot, positive. ok is false unless there are at least two boots, and more
 // executions than boots; the model assumes that both variations are normal on the log scale.
-func Of(boots [][]float64) (s Spread, ok bool) {
+func RestartSpreadOf(boots [][]float64) (s RestartSpread, ok bool) {
 	var means []float64
 	total, sum, squares, inverse, within := 0.0, 0.0, 0.0, 0.0, 0.0
 	for _, levels := range boots {
@@ -41,7 +42,7 @@ func Of(boots [][]float64) (s Spread, ok bool) {
 		n, mean := float64(len(levels)), 0.0
 		for _, v := range levels {
 			if !(v > 0) || math.IsInf(v, 0) {
-				return Spread{}, false
+				return RestartSpread{}, false
 			}
 			mean += math.Log(v) / n
 		}
@@ -53,7 +54,7 @@ func Of(boots [][]float64) (s Spread, ok bool) {
 	}
 	k := float64(len(means))
 	if k < 2 || total <= k {
-		return Spread{}, false
+		return RestartSpread{}, false
 	}
 	between, unweighted, plain := 0.0, 0.0, 0.0
 	for _, m := range means {
@@ -69,7 +70,7 @@ func Of(boots [][]float64) (s Spread, ok bool) {
 	}
 	msb, msw := between/(k-1), within/(total-k)
 	size := (total - squares/total) / (k - 1)
-	s = Spread{Boots: len(means), Executions: int(total), Within: math.Sqrt(msw)}
+	s = RestartSpread{Boots: len(means), Executions: int(total), Within: math.Sqrt(msw)}
 	variance := max(0, (msb-msw)/size)
 	s.Between = math.Sqrt(variance)
 	if msw == 0 {

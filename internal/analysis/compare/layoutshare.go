@@ -1,10 +1,11 @@
-// Package layout estimates how much of the variance between executions is due to the layout of the
+package compare
+
+// This file estimates how much of the variance between executions is due to the layout of the
 // process in memory: the place of its environment and stack.
 //
 // In an experiment with random layouts, all arms of a block have the same layout, and each block
 // has another one. What the executions of a block have in common, and neighboring blocks have not,
 // is therefore the effect of the layout. Start reading at [Of].
-package layout
 
 import (
 	"math"
@@ -12,15 +13,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Confidence of the interval of a Share.
-const Confidence = 0.95
+// layoutConfidence of the interval of a LayoutShare.
+const layoutConfidence = 0.95
 
 // leastBlocks is the smallest number of blocks with an estimate.
 const leastBlocks = 3
 
-// Share is the share of the layout in the variance of the logarithms of executions, from 0 to 1,
+// LayoutShare is the share of the layout in the variance of the logarithms of executions, from 0 to 1,
 // with its confidence interval.
-type Share struct {
+type LayoutShare struct {
 	Share  float64 `json:"share"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
@@ -39,13 +40,13 @@ type Share struct {
 // a drift over the blocks does not count as layout. It has 2 (n-1)^2 / (3n-4) degrees of freedom.
 // If arms are different programs, what a layout does to one arm only counts as noise; give copies
 // of one program where there are any.
-func Of(blocks [][]float64) (s Share, ok bool) {
+func layoutShares(blocks [][]float64) (s LayoutShare, ok bool) {
 	n := len(blocks)
 	if n < leastBlocks || len(blocks[0]) < 2 {
 		return s, false
 	}
 	arms := float64(len(blocks[0]))
-	logs, means := centered(blocks)
+	logs, means := centeredBlocks(blocks)
 	within, between := 0.0, 0.0
 	for b := range logs {
 		for _, v := range logs[b] {
@@ -62,18 +63,18 @@ func Of(blocks [][]float64) (s Share, ok bool) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return s, false
 	}
-	tail := (1 - Confidence) / 2
+	tail := (1 - layoutConfidence) / 2
 	share := func(f float64) float64 { return max(0, (f-1)/(f-1+arms)) }
-	return Share{
+	return LayoutShare{
 		Share: share(f), Blocks: n,
 		Low:  share(f / distuv.F{D1: freedomB, D2: freedomW}.Quantile(1-tail)),
 		High: share(f * distuv.F{D1: freedomW, D2: freedomB}.Quantile(1-tail)),
 	}, true
 }
 
-// centered returns the logarithms of the values less the mean of their arm, and the mean of each
+// centeredBlocks returns the logarithms of the values less the mean of their arm, and the mean of each
 // block.
-func centered(blocks [][]float64) (logs [][]float64, means []float64) {
+func centeredBlocks(blocks [][]float64) (logs [][]float64, means []float64) {
 	arms := make([]float64, len(blocks[0]))
 	logs, means = make([][]float64, len(blocks)), make([]float64, len(blocks))
 	for b, values := range blocks {

@@ -1,6 +1,7 @@
-// Package noisefloor computes how much identical process executions of a program differ, and how
+package compare
+
+// This file computes how much identical process executions of a program differ, and how
 // small a change a comparison could find on top of that. Start reading at Of.
-package noisefloor
 
 import (
 	"errors"
@@ -8,40 +9,39 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"krund/internal/analysis/compare"
 	"krund/internal/analysis/steady"
 )
 
-// Floor is the variation between identical executions.
-type Floor struct {
+// NoiseFloor is the variation between identical executions.
+type NoiseFloor struct {
 	Mean  float64 // of the executions' means
 	SDLog float64 // standard deviation of the logarithms of the executions' means
 }
 
-// ErrTooFew is returned for fewer than three executions, or an execution without positive values.
-var ErrTooFew = errors.New("too few values for a noise floor")
+// ErrFloorTooFew is returned for fewer than three executions, or an execution without positive values.
+var ErrFloorTooFew = errors.New("too few values for a noise floor")
 
 // Of returns the floor of executions: their iterations' times, in any unit. The value of an
 // execution is the level of its second half (steady.LevelOf), because the first half may be
 // warm-up, and single long iterations are the census's matter.
-func Of(executions [][]float64) (Floor, error) {
+func NoiseFloorOf(executions [][]float64) (NoiseFloor, error) {
 	if len(executions) < 3 {
-		return Floor{}, ErrTooFew
+		return NoiseFloor{}, ErrFloorTooFew
 	}
 	var means, logs []float64
 	for _, all := range executions {
 		if len(all) == 0 {
-			return Floor{}, ErrTooFew
+			return NoiseFloor{}, ErrFloorTooFew
 		}
 		mean := steady.LevelOf(all, nil, nil).Value
 		if !(mean > 0) || math.IsInf(mean, 0) {
-			return Floor{}, ErrTooFew
+			return NoiseFloor{}, ErrFloorTooFew
 		}
 		means, logs = append(means, mean), append(logs, math.Log(mean))
 	}
-	return Floor{Mean: stat.Mean(means, nil), SDLog: stat.StdDev(logs, nil)}, nil
+	return NoiseFloor{Mean: stat.Mean(means, nil), SDLog: stat.StdDev(logs, nil)}, nil
 }
 
 // Detectable returns the relative change that krunctl compare finds of n executions, at least 2,
 // against n others with probability 0.8 at level 0.05.
-func (f Floor) Detectable(n int) float64 { return compare.Need{SD: f.SDLog}.Detectable(n) }
+func (f NoiseFloor) Detectable(n int) float64 { return Need{SD: f.SDLog}.Detectable(n) }

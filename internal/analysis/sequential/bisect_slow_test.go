@@ -1,5 +1,5 @@
 //go:build slow
 
-package bisect
+package sequential
 
 const simulated = 5000 // bisections, for the figures of docs/bisect.md: `make history-bench`

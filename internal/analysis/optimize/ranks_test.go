@@ -1,4 +1,4 @@
-package ranks
+package optimize
 
 import (
 	"math"
@@ -33,22 +33,22 @@ func TestKruskalWallis(t *testing.T) {
 		{small, 11.5493186660721, 2, 0.00310525533638894},
 		{ozone, 29.2665763061169, 4, 6.90071411854678e-06},
 	} {
-		if got, _ := Compare(c.samples); !near(got.H, c.h) || got.Freedom != c.freedom || !near(got.P, c.p) {
+		if got, _ := kruskalWallisOf(c.samples); !near(got.H, c.h) || got.Freedom != c.freedom || !near(got.P, c.p) {
 			t.Errorf("%+v, want %v, %v, %v", got, c.h, c.freedom, c.p)
 		}
 	}
-	if got, _ := Compare([][]float64{{1, 1}, {1}}); !math.IsNaN(got.P) {
+	if got, _ := kruskalWallisOf([][]float64{{1, 1}, {1}}); !math.IsNaN(got.P) {
 		t.Errorf("equal values: %+v", got)
 	}
-	if got, pairs := Compare([][]float64{{1, 2}, {}}); !math.IsNaN(got.P) || !math.IsNaN(pairs[0].Delta) {
+	if got, pairs := kruskalWallisOf([][]float64{{1, 2}, {}}); !math.IsNaN(got.P) || !math.IsNaN(pairs[0].Delta) {
 		t.Errorf("one sample: %+v, %+v", got, pairs)
 	}
 }
 
 // TestPairs: the formula of dunn.test (two-sided) and that of effsize's cliff.delta, in R 4.2.2.
 func TestPairs(t *testing.T) {
-	_, pairs := Compare(small)
-	for i, want := range []Pair{
+	_, pairs := kruskalWallisOf(small)
+	for i, want := range []rankPair{
 		{0, 1, 1.59456238689131, 0.110810129303226, 0.766666666666667},
 		{0, 2, -1.81923952292887, 0.0688748954898969, -0.738095238095238},
 		{1, 2, -3.37754339946826, 0.000731364110140154, -1},
@@ -64,7 +64,7 @@ func TestPairs(t *testing.T) {
 func TestSize(t *testing.T) {
 	for delta, want := range map[float64]string{0: "negligible", -0.146: "negligible", 0.147: "small",
 		-0.33: "medium", 0.474: "large", -1: "large", math.NaN(): ""} {
-		if got := Size(delta); got != want {
+		if got := cliffsSize(delta); got != want {
 			t.Errorf("%v is %s, want %s", delta, got, want)
 		}
 	}

@@ -1,18 +1,19 @@
-// Package dependence tests whether successive iterations of a segment are correlated.
+package warmup
+
+// This file tests whether successive iterations of a segment are correlated.
 //
 // Changepoint analysis and the bootstrap assume that the values of a segment are independent. If
 // they are not, intervals have the wrong width: too narrow for positive correlation, too wide for
 // negative. The study (section 7) found dependence in a segment of 11.8% of its process executions,
 // with coefficients from -0.968 to 0.668.
-package dependence
 
 import (
 	"math"
 	"slices"
 )
 
-// Result is the lag-1 autocorrelation of a segment.
-type Result struct {
+// Dependence is the lag-1 autocorrelation of a segment.
+type Dependence struct {
 	// Lag1 is sum (x[i]-m)(x[i+1]-m) / sum (x[i]-m)^2, m the mean (R: acf(x)$acf[2]), between -1
 	// and 1. NaN for fewer than three values and for constant ones.
 	Lag1 float64
@@ -28,8 +29,8 @@ const quantile995 = 2.5758293035489
 const shortest = 30
 
 // Of computes the result for one segment.
-func Of(x []float64) Result {
-	r := Result{Lag1: math.NaN()}
+func dependenceOf(x []float64) Dependence {
+	r := Dependence{Lag1: math.NaN()}
 	if len(x) < 3 || slices.Min(x) == slices.Max(x) {
 		return r
 	}

@@ -1,5 +1,5 @@
 //go:build !slow
 
-package bisect
+package sequential
 
 const simulated = 200 // bisections; see slow_test.go

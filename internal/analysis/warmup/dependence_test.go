@@ -1,4 +1,4 @@
-package dependence
+package warmup
 
 import (
 	"math"
@@ -6,18 +6,18 @@ import (
 	"testing"
 )
 
-func TestOf(t *testing.T) {
+func TestDependenceOf(t *testing.T) {
 	// R: acf(c(1, 3, 2, 5, 4), plot=FALSE)$acf[2] is 0.1 - ... computed by hand: mean 3; deviations
 	// -2 0 -1 2 1; products 0 0 -2 2 = 0; squares 10.
-	if got := Of([]float64{1, 3, 2, 5, 4}); got.Lag1 != 0 {
+	if got := dependenceOf([]float64{1, 3, 2, 5, 4}); got.Lag1 != 0 {
 		t.Errorf("%+v, want 0 of 5", got)
 	}
 	// deviations -1.5 -.5 .5 1.5: products .75 -.25 .75 = 1.25; squares 5.
-	if got := Of([]float64{1, 2, 3, 4}); math.Abs(got.Lag1-0.25) > 1e-15 {
+	if got := dependenceOf([]float64{1, 2, 3, 4}); math.Abs(got.Lag1-0.25) > 1e-15 {
 		t.Errorf("a ramp of four: %+v, want 0.25", got)
 	}
 	for _, x := range [][]float64{nil, {1}, {1, 2}, {2, 2, 2, 2}, {0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1}} {
-		if got := Of(x); !math.IsNaN(got.Lag1) || got.Dependent {
+		if got := dependenceOf(x); !math.IsNaN(got.Lag1) || got.Dependent {
 			t.Errorf("%v: %+v, want NaN", x, got)
 		}
 	}
@@ -39,7 +39,7 @@ func TestDependent(t *testing.T) {
 				noise = c.correlation*noise + r.NormFloat64()
 				x[i] = 5 + noise
 			}
-			if Of(x).Dependent {
+			if dependenceOf(x).Dependent {
 				found++
 			}
 		}
@@ -48,7 +48,7 @@ func TestDependent(t *testing.T) {
 				c.high)
 		}
 	}
-	if Of([]float64{1, 9, 1, 9, 1, 9, 1, 9}).Dependent {
+	if dependenceOf([]float64{1, 9, 1, 9, 1, 9, 1, 9}).Dependent {
 		t.Error("eight values were called dependent")
 	}
 }

@@ -1,4 +1,4 @@
-package noisefloor
+package compare
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func near(t *testing.T, what string, got, want float64) {
+func nearTo(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if math.Abs(got-want) > 1e-4*math.Abs(want) {
 		t.Errorf("%s: %v, want %v", what, got, want)
@@ -14,33 +14,33 @@ func near(t *testing.T, what string, got, want float64) {
 }
 
 // TestOf: of each execution only the second half counts, and of it the middle three fifths.
-func TestOf(t *testing.T) {
+func TestNoiseFloorOf(t *testing.T) {
 	execution := func(mean float64) []float64 {
 		return []float64{9, 9, 9, 9, 9, 1e6, mean, mean, mean, 0.01}
 	}
-	f, err := Of([][]float64{execution(100), execution(101), execution(99)})
+	f, err := NoiseFloorOf([][]float64{execution(100), execution(101), execution(99)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "mean", f.Mean, 100)
-	near(t, "sd", f.SDLog, 0.0100003) // R: sd(log(c(100, 101, 99)))
+	nearTo(t, "mean", f.Mean, 100)
+	nearTo(t, "sd", f.SDLog, 0.0100003) // R: sd(log(c(100, 101, 99)))
 }
 
 // TestDetectable: R, power.t.test(n, sd = 0.016, power = 0.8, tol = 1e-12)$delta, then expm1. 0.016
 // is the median between-execution deviation of 200 JMH benchmarks.
-func TestDetectable(t *testing.T) {
-	f := Floor{SDLog: 0.016}
+func TestNoiseFloorDetectable(t *testing.T) {
+	f := NoiseFloor{SDLog: 0.016}
 	for n, d := range map[int]float64{5: 0.032391056, 10: 0.021199182, 30: 0.011769951} {
-		near(t, "detectable", f.Detectable(n), math.Expm1(d))
+		nearTo(t, "detectable", f.Detectable(n), math.Expm1(d))
 	}
 }
 
-func TestTooFew(t *testing.T) {
+func TestNoiseFloorTooFew(t *testing.T) {
 	for name, list := range map[string][][]float64{
 		"two executions": {{1}, {1}}, "no iterations": {{1}, {1}, {}}, "a time of 0": {{1}, {1}, {0}},
 		"not a number": {{1}, {1}, {math.NaN()}},
 	} {
-		if _, err := Of(list); !errors.Is(err, ErrTooFew) {
+		if _, err := NoiseFloorOf(list); !errors.Is(err, ErrFloorTooFew) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
