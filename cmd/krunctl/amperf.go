@@ -107,7 +107,7 @@ func (a *app) amperf(arg string, o amperfOptions) error {
 	if o.json {
 		err = a.printJSON(doc)
 	} else {
-		a.printAmperf(doc)
+		a.console().Counters(doc)
 	}
 	if err == nil && len(doc.Violating) > 0 {
 		return errFound

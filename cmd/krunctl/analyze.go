@@ -212,7 +212,7 @@ func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
 	case o.json:
 		a.print("%s", text)
 	default:
-		report.AnalysisText(a.stdout, a.style().width, doc, unit)
+		report.AnalysisText(a.stdout, a.console().Width(), doc, unit)
 		report.MachineText(a.stdout,
 			compare.LevelsOf(in.Data, doc, report.MachineConfidence, report.MachineKeys))
 	}

@@ -27,6 +27,7 @@ import (
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 	"krund/internal/reading/experiment"
+	"krund/internal/report/console"
 )
 
 // app is the environment of the commands; tests have their own.
@@ -78,6 +79,9 @@ func (a *app) talk(format string, args ...any) {
 func (a *app) print(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.stdout, format, args...)
 }
+
+// console writes text for people to standard output.
+func (a *app) console() *console.Console { return console.New(a.stdout, a.terminal) }
 
 // confirm asks whether to go on. Without a terminal the answer is yes, as scripts expect.
 func (a *app) confirm(question string) (bool, error) {
@@ -150,7 +154,7 @@ func usageError(err error) error { return experiment.UsageError{Err: err} }
 var errFound = errors.New("problems were found")
 
 // errUnjudged ends a comparison that cannot be judged.
-var errUnjudged = errors.New("this cannot be judged")
+var errUnjudged = experiment.ErrUnjudged
 
 // leaveOut reports, once, that a record of source could not be read, and why. The command continues
 // without it, and ends with exitLeftOut unless there is an error.

@@ -84,7 +84,7 @@ func (a *app) bootAgain(ctx context.Context, f experiment.Experiment) error {
 	}
 	path := strings.TrimSuffix(f.Dir(), ".krun") + ".toml"
 	if a.uid != 0 || !(autostart.Installer{FS: a.fsys}).Enabled(cfg.Experiment.Name) {
-		a.line("but",
+		a.console().Line("but",
 			"the next boot is an ordinary one; `sudo krunctl enable %s` requests the entry %s from the "+
 				"boot loader",
 			display.ShellPath(path), entry.Name)
@@ -93,6 +93,6 @@ func (a *app) bootAgain(ctx context.Context, f experiment.Experiment) error {
 	if err := entry.Ask(ctx); err != nil {
 		return err
 	}
-	a.line("next boot", "the boot loader's entry %s", entry.Name)
+	a.console().Line("next boot", "the boot loader's entry %s", entry.Name)
 	return nil
 }

@@ -114,7 +114,7 @@ func (a *app) doctor(ctx context.Context, args []string, o doctorOptions) error 
 	if o.json {
 		err = errors.Join(err, a.printJSON(doc))
 	} else {
-		err = errors.Join(err, table.Print(a.stdout, a.style().width))
+		err = errors.Join(err, table.Print(a.stdout, a.console().Width()))
 		a.printProof(doc.Before, doc.Proof)
 	}
 	if err == nil && !doc.Fit {

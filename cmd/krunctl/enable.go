@@ -164,7 +164,7 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 	}
 	made, err := i.Install(ctx, cfg.Experiment.Name, cfg.Path)
 	for _, file := range made {
-		a.line("installed", "%s", file)
+		a.console().Line("installed", "%s", file)
 	}
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 		if err := a.systemctl(ctx, "start", "--no-block", name); err != nil {
 			return fmt.Errorf("start %s: %w", name, err)
 		}
-		a.line("started", "%s; `journalctl -fu %s` follows it", name, display.ShellQuote(name))
+		a.console().Line("started", "%s; `journalctl -fu %s` follows it", name, display.ShellQuote(name))
 	}
 	return nil
 }
@@ -238,43 +238,43 @@ func (a *app) setRequests(path string, accept bool) error {
 // announce prints what will happen, and how to end it.
 func (a *app) announce(cfg *config.Config, p summary.Plan, o unitOptions) {
 	left := p.SlotsTotal - p.Finished
-	a.line("what", "%s: %s of %s", p.Experiment, display.Count(left, "process execution"),
+	a.console().Line("what", "%s: %s of %s", p.Experiment, display.Count(left, "process execution"),
 		display.Count(len(p.Keys), "key"))
 	if config.Restarts(p.Reboot) {
-		a.line("reboots",
+		a.console().Line("reboots",
 			"this machine restarts before each of them, at most %d times, and logs out all users",
 			p.MaxReboots)
-		a.line("the first", "%s", a.firstRestart(cfg, p, o.start))
+		a.console().Line("the first", "%s", a.firstRestart(cfg, p, o.start))
 	} else {
-		a.line("reboots", "none: all of them run after one boot")
+		a.console().Line("reboots", "none: all of them run after one boot")
 	}
-	a.line("duration", "%s", p.ETA)
+	a.console().Line("duration", "%s", p.ETA)
 	for _, c := range []struct{ control, option, text string }{
 		{"services", "stop", "stopped during the experiment"},
 		{"network", "down", "taken down during the experiment"},
 	} {
 		demand := cfg.Control(c.control)
 		if list := demand.List(c.option); len(list) > 0 && demand.Policy.Changes() {
-			a.line(c.control, "%s %s", strings.Join(list, ", "), c.text)
+			a.console().Line(c.control, "%s %s", strings.Join(list, ", "), c.text)
 		}
 	}
 	if entry := cfg.Boot.Entry; entry != "" && config.Restarts(p.Reboot) {
-		a.line("boots",
+		a.console().Line("boots",
 			"with the boot loader's entry %s, requested once for each; all other boots are ordinary ones",
 			entry)
 	}
 	if wait := cfg.Wait.Startup; config.Restarts(p.Reboot) && wait > 0 {
-		a.line("log in", "within %s of each boot, before a benchmark runs",
+		a.console().Line("log in", "within %s of each boot, before a benchmark runs",
 			display.Duration(wait.Round(time.Second)))
 	}
 	if asked, err := directory.Asked(a.fsys, p.Directory, directory.Hold); err == nil && asked {
-		a.line("held", "nothing runs until `krunctl resume %s`", display.ShellPath(p.Config))
+		a.console().Line("held", "nothing runs until `krunctl resume %s`", display.ShellPath(p.Config))
 	}
 	if o.accept {
-		a.line("programs", "those that have changed are accepted; results before and after are kept apart")
+		a.console().Line("programs", "those that have changed are accepted; results before and after are kept apart")
 	}
-	a.line("watch", "krunctl status %s", display.ShellPath(p.Config))
-	a.line("stop", "krunctl disable --stop %s", display.ShellQuote(p.Experiment))
+	a.console().Line("watch", "krunctl status %s", display.ShellPath(p.Config))
+	a.console().Line("stop", "krunctl disable --stop %s", display.ShellQuote(p.Experiment))
 }
 
 // firstRestart returns when krund restarts the machine for the first time. The boot in which it
@@ -322,15 +322,15 @@ func (a *app) disable(ctx context.Context, arg string, o unitOptions) error {
 		return err
 	}
 	if removed {
-		a.line("removed", "%s; the next boot is an ordinary one", autostart.UnitName(name))
+		a.console().Line("removed", "%s; the next boot is an ordinary one", autostart.UnitName(name))
 	} else {
-		a.line("nothing to do", "%s is not enabled", autostart.UnitName(name))
+		a.console().Line("nothing to do", "%s is not enabled", autostart.UnitName(name))
 	}
 	if o.stop {
 		if err := a.systemctl(ctx, "stop", autostart.UnitName(name)); err != nil {
 			return fmt.Errorf("stop %s: %w", autostart.UnitName(name), err)
 		}
-		a.line("stopped", "%s", autostart.UnitName(name))
+		a.console().Line("stopped", "%s", autostart.UnitName(name))
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func (a *app) explain(arg string, o explainOptions) error {
 	if o.json {
 		return a.printJSON(result)
 	}
-	report.ExplainText(a.stdout, a.style().width, result, o.executions)
+	report.ExplainText(a.stdout, a.console().Width(), result, o.executions)
 	return nil
 }
 

@@ -87,15 +87,15 @@ func (a *app) hold(ctx context.Context, arg string) error {
 	if err := a.ordinaryBoot(ctx, a.configOf(arg)); err != nil {
 		return err
 	}
-	a.line("held", "%s; the next boots are ordinary ones", f.Dir())
+	a.console().Line("held", "%s; the next boots are ordinary ones", f.Dir())
 	who, err := a.whoRuns(f)
 	if err != nil {
 		return err
 	}
 	if who != "" {
-		a.line("running", "%s; it finishes the running execution, and then restarts the machine once", who)
+		a.console().Line("running", "%s; it finishes the running execution, and then restarts the machine once", who)
 	}
-	a.line("continue", "krunctl resume %s", display.ShellPath(arg))
+	a.console().Line("continue", "krunctl resume %s", display.ShellPath(arg))
 	return nil
 }
 
@@ -109,16 +109,16 @@ func (a *app) resume(ctx context.Context, arg string) error {
 		return explainRights(err)
 	}
 	if was {
-		a.line("resumed", "%s", f.Dir())
+		a.console().Line("resumed", "%s", f.Dir())
 	} else {
-		a.line("nothing to do", "%s has no hold", f.Dir())
+		a.console().Line("nothing to do", "%s has no hold", f.Dir())
 	}
 	why, err := autostart.FindHold(a.fsys, f.Dir(), a.machine(ctx).Root)
 	if err != nil {
 		return err
 	}
 	if why != "" {
-		a.line("but", "%s", why)
+		a.console().Line("but", "%s", why)
 		return nil
 	}
 	return a.bootAgain(ctx, f)

@@ -101,7 +101,7 @@ func (a *app) join(ctx context.Context, address string, o joinOptions) error {
 	if err := h.Store(a.fsys, a.hubFile); err != nil {
 		return err
 	}
-	a.line("joined", "%s as %s", client.URL, o.name)
+	a.console().Line("joined", "%s as %s", client.URL, o.name)
 	if err := a.systemctl(ctx, "enable", "--now", timerUnit); err != nil {
 		return fmt.Errorf("krund ships from now on, but the timer for the idle machine is off: %w", err)
 	}

@@ -119,7 +119,7 @@ func (a *app) noise(ctx context.Context, o noiseOptions) error {
 	if o.json {
 		return a.printJSON(c)
 	}
-	a.printCertificate(c)
+	a.console().Certificate(c)
 	if file == "" {
 		a.talk("the certificate is not stored: run it as root, or use --directory")
 	} else {

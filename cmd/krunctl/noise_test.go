@@ -90,9 +90,9 @@ func TestPrintCertificate(t *testing.T) {
 	}
 	c := noise.Certificate{Date: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), Host: "lab", Krund: "1",
 		Virtual: "kvm", Plain: half}
-	a.printCertificate(c)
+	a.console().Certificate(c)
 	half.Census.CPUs = []noise.CPU{{CPU: 1, TimeNS: 10e9, LostNS: 1e6, Gaps: 9, LongestNS: 2e5}}
 	c.Virtual, c.Controlled = "", &half
-	a.printCertificate(c)
+	a.console().Certificate(c)
 	golden(t, "noise", out.String())
 }

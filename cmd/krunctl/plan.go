@@ -1,22 +1,17 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/display"
-	"krund/internal/experiment/config"
 	"krund/internal/reading/experiment"
+	"krund/internal/reading/replay"
 	"krund/internal/reading/summary"
 )
 
@@ -101,9 +96,9 @@ func (a *app) plan(ctx context.Context, path string, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	var x *expected
+	var x *replay.Expected
 	if o.from != "" {
-		if x, err = a.expect(cfg, o.from); err != nil {
+		if x, err = replay.Expect(a.reader(runtime.NumCPU()), cfg, o.from); err != nil {
 			return err
 		}
 	}
@@ -114,15 +109,15 @@ func (a *app) plan(ctx context.Context, path string, o planOptions) error {
 	if o.json {
 		return a.planAsJSON(p, x, summary.PlanSlots(cfg), limit)
 	}
-	a.planAsText(p, x, summary.PlanSlots(cfg), limit)
+	a.console().Plan(p, x, summary.PlanSlots(cfg), limit)
 	return nil
 }
 
 // planAsJSON writes the plan, and the slots one by one because there may be millions.
-func (a *app) planAsJSON(p summary.Plan, x *expected, slots iter.Seq[summary.PlanSlot], limit int) error {
+func (a *app) planAsJSON(p summary.Plan, x *replay.Expected, slots iter.Seq[summary.PlanSlot], limit int) error {
 	head, err := json.MarshalIndent(struct {
 		summary.Plan
-		Expected *expected `json:"expected"` // null without --from
+		Expected *replay.Expected `json:"expected"` // null without --from
 	}{p, x}, "", "  ")
 	if err != nil {
 		return err
@@ -145,108 +140,4 @@ func (a *app) planAsJSON(p summary.Plan, x *expected, slots iter.Seq[summary.Pla
 	}
 	a.print("\n  ]\n}\n")
 	return nil
-}
-
-func (a *app) planAsText(p summary.Plan, x *expected, slots iter.Seq[summary.PlanSlot], limit int) {
-	a.line("experiment", "%s (%s)", p.Experiment, p.Config)
-	a.line("machine", "%s", p.Host)
-	a.line("order", "%s, seed %d", p.Order, p.Seed)
-	a.line("slots", "%d: %s, %s each", p.SlotsTotal, display.Count(len(p.Keys), "key"),
-		executionsText(p.Keys))
-	if len(p.Arms) > 0 {
-		a.line("arms", "%s; a block has each of them once per key", armsText(p.Arms))
-	}
-	if p.Layout != config.LayoutOff {
-		a.line("layout", "%s", p.Layout)
-	}
-	if config.Restarts(p.Reboot) {
-		a.line("reboots", "one before each process execution, at most %d", p.MaxReboots)
-	} else {
-		a.line("reboots", "none")
-	}
-	a.line("waits", "%s with each process execution, %s once",
-		display.Duration(time.Duration(p.WaitEachNS)), display.Duration(time.Duration(p.WaitOnceNS)))
-	if p.Finished > 0 {
-		a.line("finished", "%d of them, in %s", p.Finished, p.Directory)
-	}
-	a.line("duration", "%s", p.ETA)
-	if p.Stop != nil {
-		a.line("stop", "%s", stopText(p.Stop))
-	}
-	if p.Bounds != nil {
-		a.line("left", "%s", boundsText(p.Bounds))
-	}
-	if x != nil {
-		a.line("expected", "%s", expectedText(x, len(p.Keys)))
-	}
-	for _, n := range p.Notes {
-		a.line("note", "%s", n)
-	}
-	a.print("\n")
-	a.planKeys(p.Keys)
-	if len(p.Skipped) > 0 {
-		a.print("\nskipped (experiment.skip)\n")
-	}
-	for _, k := range p.Skipped {
-		a.print("  %s\n", k)
-	}
-	a.print("\n%8s  %7s  %s\n", "slot", "pexec", "key")
-	for slot := range slots {
-		if slot.Slot >= limit {
-			a.print("%8s  %d more; --limit 0 shows all\n", "...", p.SlotsTotal-limit)
-			break
-		}
-		a.print("%8d  %7d  %s\n", slot.Slot, slot.Pexec, slot.Key)
-	}
-}
-
-// armsText lists the arms with their roles.
-func armsText(arms []summary.PlanArm) string {
-	names := make([]string, len(arms))
-	for i, arm := range arms {
-		role := ""
-		switch {
-		case i == 0:
-			role = ", the base"
-		case arm.Null:
-			role = ", a copy of the base"
-		}
-		if arm.Revision != "" {
-			role += ", revision " + arm.Revision
-		}
-		names[i] = arm.Name + strings.Replace(role, ", ", " (", 1)
-		if role != "" {
-			names[i] += ")"
-		}
-	}
-	return display.Terminal(strings.Join(names, ", "))
-}
-
-// executionsText returns the number of executions of a key, or the smallest and the largest.
-func executionsText(keys []summary.PlanKey) string {
-	byExecutions := func(a, b summary.PlanKey) int { return cmp.Compare(a.Executions, b.Executions) }
-	low, high := slices.MinFunc(keys, byExecutions), slices.MaxFunc(keys, byExecutions)
-	text := display.Count(high.Executions, "process execution")
-	if low.Executions < high.Executions {
-		text = fmt.Sprintf("%d to %s", low.Executions, text)
-	}
-	return text
-}
-
-func (a *app) planKeys(keys []summary.PlanKey) {
-	var rows [][]string
-	for _, k := range keys {
-		mean := "-"
-		if k.MeanWallNS != nil {
-			mean = display.Nanoseconds(float64(*k.MeanWallNS))
-		}
-		rows = append(
-			rows,
-			[]string{
-				k.Key, strconv.Itoa(k.Executions), strconv.Itoa(k.Iterations), strconv.Itoa(k.Parameter),
-				mean,
-			},
-		)
-	}
-	display.Table(a.stdout, []string{"key", ">executions", ">iterations", ">parameter", ">mean wall"}, rows)
 }

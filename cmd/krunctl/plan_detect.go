@@ -2,13 +2,10 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"runtime"
-	"strconv"
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
-	"krund/internal/display"
 )
 
 // planDetect prints how many executions show a change, from the variation in an earlier experiment.
@@ -45,37 +42,6 @@ func (a *app) planDetect(o planOptions) error {
 			*compare.Needs
 		}{1, needs})
 	}
-	a.needsAsText(needs)
+	a.console().Needs(needs)
 	return nil
-}
-
-func (a *app) needsAsText(n *compare.Needs) {
-	what := "executions on each side"
-	if n.Paired {
-		what = "blocks"
-	}
-	a.line("change", "%s, found with a probability of %s", compare.Percent(n.Change),
-		compare.Percent(n.Power))
-	a.line("table", "%s; false verdicts in at most %s of the tables", display.Count(n.Tests, "key"),
-		compare.Percent(1-n.Confidence))
-	a.line("needed", "%s %s for all keys, %s for nine of ten", needText(n.Executions), what,
-		needText(n.MostKeys))
-	a.print("\n")
-	var rows [][]string
-	for _, k := range n.Keys {
-		sd, detectable := "-", "-"
-		if !math.IsNaN(float64(k.SD)) {
-			sd, detectable = compare.Percent(float64(k.SD)), compare.Percent(float64(k.Detectable))
-		}
-		rows = append(rows, []string{k.Key, needText(k.Executions), strconv.Itoa(k.Measured), sd, detectable})
-	}
-	display.Table(a.stdout, []string{"key", ">" + what, ">measured", ">sd", ">detectable with these"}, rows)
-}
-
-// needText is a number of executions for people; 0 is one that is not known or too large.
-func needText(n int) string {
-	if n == 0 {
-		return "unknown or more than 10000"
-	}
-	return strconv.Itoa(n)
 }

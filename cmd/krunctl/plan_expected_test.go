@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/analysis/sequential"
 	"krund/internal/experiment/results"
+	"krund/internal/reading/replay"
 	"krund/internal/reading/summary"
 )
 
@@ -49,7 +50,7 @@ func TestPlanExpected(t *testing.T) {
 	old.must(os.WriteFile(path, []byte(strings.ReplaceAll(stoppingText, "[experiment_end]\n", "")), 0o644))
 	var plan struct {
 		Bounds   *summary.Bounds
-		Expected *expected
+		Expected *replay.Expected
 	}
 	r := krunctl(t, "plan", "--json", "--from", old.dir(), path)
 	if err := json.Unmarshal([]byte(r.stdout), &plan); err != nil || r.code != exitOK {

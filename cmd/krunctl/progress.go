@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
+	"krund/internal/report/console"
 )
 
 // progressBar shows the progress of an analysis and the remaining time on standard error, if that
@@ -49,22 +49,12 @@ func (b *progressBar) write(text string) {
 		return
 	}
 	line := display.Terminal(text)
-	if most := terminalWidth(b.app.stderr) - 1; utf8.RuneCountInString(line) > most {
+	if most := console.TerminalWidth(b.app.stderr) - 1; utf8.RuneCountInString(line) > most {
 		line = string([]rune(line)[:most])
 	}
 	_, _ = fmt.Fprintf(b.app.stderr, "\r%s%s", line,
 		strings.Repeat(" ", max(0, b.length-utf8.RuneCountInString(line)))) // only a message
 	b.length = utf8.RuneCountInString(line)
-}
-
-// terminalWidth is the width of a terminal in columns; 80 if it is unknown.
-func terminalWidth(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			return width
-		}
-	}
-	return 80
 }
 
 func (b *progressBar) draw(text func(spent time.Duration) string) {

@@ -121,9 +121,9 @@ func (a *app) shipOne(ctx context.Context, arg string, idle bool) error {
 	if err != nil {
 		return err
 	}
-	a.line("shipped", "%s of %s to %s", display.Count(result.Sent, "record"), f.Dir(), client.URL)
+	a.console().Line("shipped", "%s of %s to %s", display.Count(result.Sent, "record"), f.Dir(), client.URL)
 	if result.Deleted {
-		a.line("deleted", "%s was deleted on the hub, and is not shipped any more; it stays here", f.Dir())
+		a.console().Line("deleted", "%s was deleted on the hub, and is not shipped any more; it stays here", f.Dir())
 	}
 	if result.Deleted || progress.Ended && result.Orders.Request == "" {
 		if err := known.Remove(dir); err != nil {
@@ -146,7 +146,7 @@ func (a *app) abandoned(experiment string) bool {
 func (a *app) shipIdle(ctx context.Context) error {
 	lock, err := directory.LockMachine(a.fsys, "krunctl ship", a.runtime...)
 	if err != nil {
-		a.line("nothing to do", "%v", err)
+		a.console().Line("nothing to do", "%v", err)
 		return nil
 	}
 	if err := lock.Release(); err != nil { // krund may start: shipping does not disturb its start
@@ -174,7 +174,7 @@ func (a *app) shipIdle(ctx context.Context) error {
 	defer cancel()
 	alone, err := a.lockGiven()
 	if errors.Is(err, durable.ErrLocked) {
-		a.line("nothing to do", "another krunctl ship begins an experiment")
+		a.console().Line("nothing to do", "another krunctl ship begins an experiment")
 		return errors.Join(failed...)
 	}
 	if err != nil {
@@ -234,14 +234,14 @@ func (a *app) follow(f experiment.Experiment, request string) error {
 	case "":
 		return nil
 	case api.RequestHold:
-		a.line("held", "%s, as the hub asks", f.Dir())
+		a.console().Line("held", "%s, as the hub asks", f.Dir())
 		return f.Ask(directory.Hold, a.signature("ship: the hub asks"))
 	case api.RequestStop:
-		a.line("stopping", "%s, as the hub asks", f.Dir())
+		a.console().Line("stopping", "%s, as the hub asks", f.Dir())
 		return f.Ask(directory.Stop, a.signature("ship: the hub asks"))
 	case api.RequestResume:
 		_, err := f.Withdraw(directory.Hold)
-		a.line("resumed", "%s, as the hub asks", f.Dir())
+		a.console().Line("resumed", "%s, as the hub asks", f.Dir())
 		return err
 	}
 	a.talk("krunctl: the hub asks for %.40q, which this version does not know; install a newer one", request)

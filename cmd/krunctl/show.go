@@ -68,10 +68,10 @@ func (a *app) show(args []string, o showOptions) error {
 	if o.json {
 		return results.Copy(a.stdout, a.fsys, file)
 	}
-	a.printRecord(rec)
+	a.console().Record(rec)
 	if o.series {
 		a.print("\n")
-		a.printSeries(rec)
+		a.console().Series(rec)
 	}
 	return nil
 }

@@ -7,15 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/analysis/classify"
-	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/sequential"
-	"krund/internal/analysis/warmup"
-	"krund/internal/experiment/config"
-	"krund/internal/experiment/key"
-	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
-	"krund/internal/reading/summary"
+	"krund/internal/reading/replay"
 	"krund/internal/report"
 )
 
@@ -144,7 +138,7 @@ func (a *app) simulate(args []string, o simulateOptions) error {
 	}
 	var groups []sequential.Group
 	for _, arg := range args {
-		own, err := a.recorded(arg, o)
+		own, err := replay.Recorded(a.reader(o.workers), arg, o.key)
 		if err != nil {
 			return err
 		}
@@ -157,7 +151,7 @@ func (a *app) simulate(args []string, o simulateOptions) error {
 	s := &sequential.Simulation{Format: 1, Sources: args, Minimum: o.policy.Minimum, Alpha: o.policy.Alpha,
 		Margin: o.policy.Margin, Keep: o.policy.Keep}
 	for _, r := range replays {
-		s.Replays = append(s.Replays, sequential.ReplayOf(groups, r.policy, r.settings))
+		s.Replays = append(s.Replays, sequential.ReplayOf(groups, r.Policy, r.Settings))
 	}
 	if o.identical > 0 {
 		s.Identical = sequential.IdenticalOf(groups, o.policy, o.identical, o.seed)
@@ -169,15 +163,9 @@ func (a *app) simulate(args []string, o simulateOptions) error {
 	return nil
 }
 
-// replay is a policy with its settings.
-type replay struct {
-	policy   sequential.Replayable
-	settings sequential.Policy
-}
-
 // replays returns the policies to replay, one for each half width if they ask for it.
-func (a *app) replays(args []string, o simulateOptions) ([]replay, error) {
-	var list []replay
+func (a *app) replays(args []string, o simulateOptions) ([]replay.Policy, error) {
+	var list []replay.Policy
 	for _, name := range o.policies {
 		if name == "config" {
 			own, err := a.configured(args[0])
@@ -195,7 +183,7 @@ func (a *app) replays(args []string, o simulateOptions) ([]replay, error) {
 			settings := o.policy
 			settings.HalfWidth = h
 			if i == 0 || policy.AsksHalfWidth() {
-				list = append(list, replay{policy, settings})
+				list = append(list, replay.Policy{Policy: policy, Settings: settings})
 			}
 		}
 	}
@@ -203,76 +191,14 @@ func (a *app) replays(args []string, o simulateOptions) ([]replay, error) {
 }
 
 // configured returns the policy in the configuration of an experiment.
-func (a *app) configured(arg string) (replay, error) {
+func (a *app) configured(arg string) (replay.Policy, error) {
 	e, err := experiment.Open(a.fsys, arg)
 	if err != nil {
-		return replay{}, err
+		return replay.Policy{}, err
 	}
 	cfg, err := e.Config(a.host)
 	if err != nil {
-		return replay{}, err
+		return replay.Policy{}, err
 	}
-	return policyOf(cfg)
-}
-
-// policyOf returns the policy of a configuration, to replay it.
-func policyOf(cfg *config.Config) (replay, error) {
-	settings := experiment.PolicyOf(cfg.Stop)
-	name := ""
-	for i, r := range settings.Rules {
-		if i > 0 {
-			name += "+"
-		}
-		name += string(r)
-	}
-	if name == "" {
-		return replay{}, usageError(experiment.ErrNoRules)
-	}
-	policy, err := sequential.ParseReplayable(name)
-	return replay{policy, settings}, err
-}
-
-// recorded reads and analyzes an argument.
-func (a *app) recorded(arg string, o simulateOptions) ([]sequential.Group, error) {
-	type execution struct {
-		key    key.Key
-		number int
-	}
-	took := map[execution]float64{}
-	var samples []summary.Sample
-	reader := a.reader(o.workers)
-	reader.NoPerformance = true
-	reader.Visit = func(r *results.Record) {
-		s := summary.SampleOf(r)
-		if r.Outcome == results.Completed {
-			took[execution{r.Key, r.Pexec}] = s.Wall.Seconds()
-		}
-		samples = append(samples, s)
-	}
-	in, err := reader.Read(arg, experiment.Options{Column: dataset.Wall, Key: o.key})
-	if err != nil {
-		return nil, err
-	}
-	// the rules of krunctl decide, whatever those of the stored analysis are
-	doc, err := reader.Analyze(in, warmup.Default(classify.Relative), reader.Stored(in.Analysis))
-	if err != nil {
-		return nil, err
-	}
-	between := summary.Estimate(nil, samples, summary.Waits{}, true).Between.Seconds()
-	groups := sequential.GroupsOf(in.Data, doc, true)
-	for _, g := range groups {
-		for i := range g {
-			k := &g[i]
-			for n, e := range k.Executions {
-				seconds, ok := took[execution{k.Name, e.Number}]
-				if !ok && doc.Unit == dataset.Seconds {
-					for _, v := range k.Series[n] {
-						seconds += v
-					}
-				}
-				k.Seconds = append(k.Seconds, seconds+between)
-			}
-		}
-	}
-	return groups, nil
+	return replay.PolicyOf(cfg)
 }

@@ -11,10 +11,10 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/optimize"
 	"krund/internal/analysis/stability"
-	"krund/internal/analysis/warmup"
 	"krund/internal/analysis/warmupend"
 	"krund/internal/exchange"
 	"krund/internal/reading/experiment"
+	"krund/internal/reading/replay"
 	"krund/internal/report"
 )
 
@@ -31,15 +31,12 @@ const (
 	uoptime = "uoptime"
 )
 
-// injected is the value of --truth that makes series with known ends of warm-up.
-const injected = "injected"
-
 func (o *paperOptions) flags(f *pflag.FlagSet) {
 	o.stability = stabilityOptions{p: stability.Default(), warmup: "5-50", executions: "2-5",
 		bootstrap: "uniform", criteria: []string{"cv", "rciw", "kld"},
 		input: experiment.Options{Column: dataset.Wall, Clean: true}}
 	f.StringVar(&o.paper, "paper", "", "print the tables of a paper instead: laaber, traini or uoptime")
-	f.StringVar(&o.truth, "truth", injected,
+	f.StringVar(&o.truth, "truth", replay.Injected,
 		"traini: where the steady state begins: a file of annotations, or injected")
 	f.StringVar(&o.stability.profile, "profile", string(stability.Study),
 		"laaber: rules: recommended, study, jmh or paper")
@@ -112,7 +109,7 @@ func (a *app) trainiTables(args []string, o simulateOptions) error {
 		return usageError(errors.New("--step auto does not work with --paper traini; write a duration, or " +
 			"a number of iterations"))
 	}
-	known, err := annotated(o.truth)
+	known, err := replay.Annotated(o.truth)
 	if err != nil {
 		return err
 	}
@@ -123,7 +120,7 @@ func (a *app) trainiTables(args []string, o simulateOptions) error {
 		if err != nil {
 			return err
 		}
-		own, err := knownStarts(in.Data, known, o.workers)
+		own, err := replay.KnownStarts(in.Data, known, o.workers)
 		if err != nil {
 			return fmt.Errorf("%s: %w", arg, err)
 		}
@@ -139,7 +136,7 @@ func (a *app) trainiTables(args []string, o simulateOptions) error {
 		return err
 	}
 	if known != nil {
-		err = add("Annotations of "+o.truth, list, known.techniques(list))
+		err = add("Annotations of "+o.truth, list, known.Techniques(list))
 	}
 	for _, height := range warmupend.Heights {
 		if err == nil && known == nil {
@@ -155,88 +152,4 @@ func (a *app) trainiTables(args []string, o simulateOptions) error {
 	}
 	report.WarmupEnds(a.stdout, doc)
 	return nil
-}
-
-// fork names an annotated execution.
-type fork struct {
-	benchmark string
-	number    int
-}
-
-// annotations are the forks of a file of annotations.
-type annotations struct {
-	rows  []exchange.SteadyState
-	start map[fork]int // of the steady state; -1: none
-}
-
-// annotated reads annotations; nil for injected steps.
-func annotated(truth string) (*annotations, error) {
-	if truth == injected {
-		return nil, nil //nolint:nilnil // nothing is annotated
-	}
-	rows, err := exchange.ReadSteadyStatesFile(truth)
-	if err != nil {
-		return nil, err
-	}
-	n := &annotations{rows: rows, start: map[fork]int{}}
-	for i, s := range rows {
-		rows[i].Benchmark = exchange.PlainName(s.Benchmark) // as in keys
-		at := fork{rows[i].Benchmark, s.Number}
-		if n.start[at] = -1; s.Steady {
-			n.start[at] = s.Start
-		}
-	}
-	return n, nil
-}
-
-// techniques returns what the techniques in the file do, of all forks and of the executions here.
-func (n *annotations) techniques(list []warmupend.Execution) []warmupend.Row {
-	here := map[fork]bool{}
-	for _, e := range list {
-		here[fork{e.Key, e.Number}] = true
-	}
-	var rows []warmupend.Row
-	for _, which := range []string{", whole file", ", these"} {
-		from := len(rows)
-		for _, s := range n.rows {
-			if !s.Steady || s.Technique == "" || from > 0 && !here[fork{s.Benchmark, s.Number}] {
-				continue
-			}
-			name := s.Technique + which
-			at := slices.IndexFunc(rows, func(r warmupend.Row) bool { return r.Policy == name })
-			if at < 0 {
-				at = len(rows)
-				rows = append(rows, warmupend.Row{Policy: name})
-			}
-			rows[at].Count(s.Seconds, warmupend.IsOff(s.Low, s.High))
-		}
-	}
-	return rows
-}
-
-// knownStarts returns the executions whose steady state is known: from annotations, or if they are
-// nil from the analysis.
-func knownStarts(d *dataset.Dataset, known *annotations, workers int) ([]warmupend.Execution, error) {
-	var list []warmupend.Execution
-	for i := range d.Pairs {
-		series := warmup.SeriesOf(&d.Pairs[i], dataset.Wall)
-		for k, values := range series.Series {
-			e := warmupend.Execution{Key: series.Key.Benchmark, Number: series.Numbers[k], Values: values,
-				Start: -1}
-			if known != nil {
-				if at, ok := known.start[fork{e.Key, e.Number}]; ok {
-					e.Start = at
-				}
-			}
-			list = append(list, e)
-		}
-	}
-	if known == nil {
-		if err := warmupend.FindStarts(list, workers); err != nil {
-			return nil, err
-		}
-	}
-	return slices.DeleteFunc(list, func(e warmupend.Execution) bool {
-		return e.Start < 0 || e.Start >= len(e.Values)
-	}), nil
 }

@@ -3,12 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/bootstrap"
-	"krund/internal/display"
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
 )
@@ -128,32 +126,6 @@ func (a *app) startup(arg string, o startupOptions) error {
 	if len(rows) == 0 {
 		return errors.New("no record counts yet; `krunctl status` shows how far the experiment is")
 	}
-	a.printStartup(o, rows)
+	a.console().Startup(o.by, o.confidence, rows)
 	return nil
-}
-
-func (a *app) printStartup(o startupOptions, rows []summary.StartupRow) {
-	interval := strconv.FormatFloat(100*o.confidence, 'f', -1, 64) + "% interval"
-	table := make([][]string, 0, len(rows))
-	for _, r := range rows {
-		stamped := 0
-		if r.First != nil {
-			stamped = r.First.Executions
-		}
-		cells := []string{r.Name, fmt.Sprintf("%d/%d", stamped, r.Executions)}
-		for _, t := range []*summary.StartupTime{r.Init, r.First} {
-			if t == nil {
-				cells = append(cells, "-", "-")
-				continue
-			}
-			bounds := "-"
-			if t.Low != nil && t.High != nil {
-				bounds = display.Nanoseconds(*t.Low) + " - " + display.Nanoseconds(*t.High)
-			}
-			cells = append(cells, display.Nanoseconds(t.Mean), bounds)
-		}
-		table = append(table, cells)
-	}
-	display.NarrowTable(a.stdout, a.style().width, 1,
-		[]string{o.by, ">executions", ">runner", ">" + interval, ">first", ">" + interval}, table)
 }

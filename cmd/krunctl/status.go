@@ -79,7 +79,7 @@ func (a *app) status(ctx context.Context, arg string, o statusOptions) error {
 	if o.json {
 		return a.printJSON(st)
 	}
-	a.printStatus(st, o.keys)
+	a.console().Status(st, o.keys, a.now())
 	return nil
 }
 

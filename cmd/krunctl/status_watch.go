@@ -20,18 +20,17 @@ import (
 	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
+	"krund/internal/report/console"
 )
 
 // watchEvery is the time between two looks at an experiment. Each takes a moment of processor time
 // from the machine.
 const watchEvery = 5 * time.Second
 
-// statusText returns the status as printStatus writes it.
+// statusText returns the status as text.
 func (a *app) statusText(st summary.Status, keys bool) string {
 	var b bytes.Buffer
-	to := *a
-	to.stdout = &b
-	to.printStatus(st, keys)
+	console.New(&b, a.terminal).Status(st, keys, a.now())
 	return b.String()
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/report/console"
 	"krund/internal/trial"
 )
 
@@ -126,7 +127,7 @@ func TestMarkdownOnStandardOutput(t *testing.T) {
 	if err := a.printAnswer(trial.Answer{}, timeOptions{markdown: "-"}); err != nil {
 		t.Fatal(err)
 	}
-	if out.String() != markdown(trial.Answer{}) {
+	if out.String() != console.Markdown(trial.Answer{}) {
 		t.Errorf("%q", out.String())
 	}
 }

@@ -51,12 +51,12 @@ func (a *app) stop(ctx context.Context, arg string) error {
 		if err := f.Ask(directory.Stop, a.signature("stop")); err != nil {
 			return explainRights(err)
 		}
-		a.line("requested", "%s ends after the running execution", who)
+		a.console().Line("requested", "%s ends after the running execution", who)
 	} else {
 		if _, err := f.Withdraw(directory.Stop); err != nil { // an old request would end the next krund
 			return explainRights(err)
 		}
-		a.line("not running", "no krund works on %s", f.Dir())
+		a.console().Line("not running", "no krund works on %s", f.Dir())
 	}
 	return a.disableAfter(ctx, a.nameIn(f, arg), who != "")
 }
@@ -67,10 +67,10 @@ func (a *app) disableAfter(ctx context.Context, experiment string, running bool)
 	name := autostart.UnitName(experiment)
 	switch {
 	case !i.Enabled(experiment):
-		a.line("next boot", "an ordinary one: %s is not enabled", name)
+		a.console().Line("next boot", "an ordinary one: %s is not enabled", name)
 		return nil
 	case a.uid != 0 && running:
-		a.line("next boot", "an ordinary one: krund disables %s when it ends", name)
+		a.console().Line("next boot", "an ordinary one: krund disables %s when it ends", name)
 		return nil
 	case a.uid != 0:
 		return errors.New("disabling " + name + " needs root; use sudo")
@@ -78,7 +78,7 @@ func (a *app) disableAfter(ctx context.Context, experiment string, running bool)
 	if err := i.Unlink(ctx, experiment); err != nil {
 		return fmt.Errorf("make the next boots ordinary ones: %w", err)
 	}
-	a.line("disabled", "%s; the next boot is an ordinary one", name)
+	a.console().Line("disabled", "%s; the next boot is an ordinary one", name)
 	return nil
 }
 

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/machine/command"
 	"krund/internal/reading/experiment"
+	"krund/internal/report/console"
 	"krund/internal/trial"
 )
 
@@ -244,3 +247,30 @@ func newWorkspace(p trial.Plan, save string) (workspace, error) {
 }
 
 func (w workspace) remove() { _ = os.RemoveAll(w.temporary) } // a temporary directory
+
+// printAnswer prints an answer, and returns errFound if something failed.
+func (a *app) printAnswer(answer trial.Answer, o timeOptions) error {
+	if o.markdown != "" {
+		err := a.toOutput(o.markdown, func(w io.Writer) error {
+			_, err := io.WriteString(w, console.Markdown(answer))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case isStdout(o.markdown): // which has the table
+	case o.json:
+		if err := a.printJSON(answer); err != nil {
+			return err
+		}
+	default:
+		a.console().Answer(answer)
+	}
+	failed := func(r trial.Result) bool { return r.Failed > 0 }
+	if slices.ContainsFunc(answer.Subjects, failed) {
+		return errFound
+	}
+	return nil
+}

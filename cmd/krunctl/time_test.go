@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,8 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"krund/internal/analysis/classify"
-	"krund/internal/analysis/warmup"
 	"krund/internal/trial"
 )
 
@@ -79,121 +76,6 @@ func TestJoinValues(t *testing.T) {
 		if got := joinValues(test.args); !slices.Equal(got, test.want) {
 			t.Errorf("%q: %q, want %q", test.args, got, test.want)
 		}
-	}
-}
-
-func TestPlot(t *testing.T) {
-	levels := []rune("_-=#")
-	long := make([]float64, 600)
-	for i := range long {
-		long[i] = 1
-	}
-	long[0] = 100 // a tenth of the first column
-	for _, test := range []struct {
-		values []float64
-		want   string
-	}{
-		{[]float64{0, 1, 2, 3}, "_-=#"},
-		{[]float64{5, 5, 5}, "___"},
-		{[]float64{7}, "_"},
-		{long, "#" + strings.Repeat("_", plotWidth-1)},
-	} {
-		if got := plot(test.values, levels); got != test.want {
-			t.Errorf("%s, want %s", got, test.want)
-		}
-	}
-}
-
-func TestSentences(t *testing.T) {
-	flat, warm := classify.PairClass(classify.Flat), classify.PairClass(classify.Warmup)
-	answer := trial.Answer{Fastest: "b", Subjects: []trial.Result{
-		{Name: "a", Command: true, Class: flat, Outliers: 2},
-		{Name: "b", Command: true, Class: flat, Outliers: 1},
-		{Name: "c", Class: warm, Steady: 117}, {Name: "d", Class: classify.PairClass(classify.Slowdown)}},
-		Compared: []trial.Versus{
-			{Name: "a", Ratio: 1.31, Low: 1.29, High: 1.33, Told: true},
-			{Name: "c", Ratio: 1.01, Low: 0.9, High: 1.12},
-			{Name: "d", Ratio: 2, Low: warmup.Real(math.NaN()), High: warmup.Real(math.NaN())}}}
-	want := []string{
-		"b is 1.310 ± 0.020 times faster than a; both steady; 3 outliers",
-		"b and c cannot be told apart: the ratio is 1.01 ± 0.11; b is steady, c is " +
-			"steady from iteration 117; 1 outlier",
-		"d takes 2.00 times as long as b, in a single execution; b is steady, d slows down; 1 outlier",
-	}
-	if got := sentences(answer); !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
-}
-
-func TestTimeMarkdown(t *testing.T) {
-	answer := trial.Answer{Fastest: "b", Subjects: []trial.Result{
-		{Name: "a", Text: "a | x", Command: true, Mean: 0.0131, SD: 0.0002, Min: 0.013, Max: 0.014,
-			Times: make([]float64, 3)},
-		{Name: "b", Text: "b", Command: true, Mean: 0.01, SD: warmup.Real(math.NaN()),
-			Times: make([]float64, 1)}, {Name: "c", Text: "c", Mean: warmup.Real(math.NaN())},
-		{Name: "d", Text: "d", Mean: warmup.Real(math.NaN()), TooShort: true}},
-		Compared: []trial.Versus{{Name: "a", Ratio: 1.31, Low: 1.11, High: 1.51}}}
-	wants := []string{"| `a \\| x` | 13.100 ± 0.200 | 13.000 | 14.000 | 1.31 ± 0.20 | 3 runs |",
-		"| `b` | 10.000 | 0.000 | 0.000 | 1.00 | 1 run |", "| `c` | failed |", "| `d` | too short to tell |",
-		"Mean [ms]"}
-	text := markdown(answer)
-	for _, want := range wants {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-	// one unit for all, that of the shortest
-	answer.Subjects[1].Mean, answer.Subjects[0].Max = 966.3e-6, 2
-	text = markdown(answer)
-	for _, want := range []string{"Mean [µs]", "| 13100.000 ± 200.000 | 13000.000 | 2000000.000 |",
-		"| 966.300 |"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-}
-
-// TestTimeLines: the lines of a result have one unit, and no time that is not known.
-func TestTimeLines(t *testing.T) {
-	nan := warmup.Real(math.NaN())
-	user, system := 0.0021, 0.0
-	answer := trial.Answer{
-		Environment: trial.Environment{Of: "clean", Set: []string{"PATH=/bin", "TOKEN=secret"}},
-		Shell:       &trial.Shell{Estimate: trial.Estimate{Mean: 0.00098}, Slow: 0.0013},
-		Subjects: []trial.Result{
-			{Name: "a", Text: "a", Command: true, Runs: 2, Mean: 966.3e-6, SD: 2.211e-3, Min: 1e-6,
-				Max: 0.0312, User: &user, System: &system, Times: []float64{1, 2}},
-			{Name: "b", Text: "b", Command: true, Runs: 2, Mean: nan, SD: nan, Min: nan, Max: nan,
-				TooShort: true},
-			{Name: "c", Text: "c", Command: true, Runs: 1, Mean: 2, SD: nan, Min: 2, Max: 2,
-				Times: []float64{2}},
-		}}
-	var out strings.Builder
-	a := &app{stdout: &out, terminal: &out}
-	a.printSubjects(answer)
-	const want = `a
-  966.3 µs ± 2211 µs   1.000 µs … 31200 µs   user 2100 µs, system 0 µs
-  _@
-  2 runs
-b
-  too short to tell: it takes less time than the start of its shell varies, which is usually ` +
-		`980.0 µs, and in one of ten runs above 1300 µs; use -N, which starts it without a shell
-c
-  2.000 s
-  _
-  1 run
-The start of the shell, 980.0 µs, is subtracted.
-Clean environment, not yours: only the variables HOME, USER, LOGNAME, SHELL, LANG, PATH, TOKEN; umask ` +
-		`022, no core files, no set-user-ID programs, and for root the highest priority.
-`
-	if out.String() != want {
-		t.Errorf("got\n%swant\n%s", out.String(), want)
-	}
-	out.Reset()
-	answer.Environment.Of, answer.Subjects = "caller", answer.Subjects[1:2]
-	a.printSubjects(answer)
-	if text := out.String(); !strings.HasPrefix(text, "b\n  too short") || strings.Count(text, "\n") != 2 {
-		t.Errorf("got\n%s", text)
 	}
 }
 

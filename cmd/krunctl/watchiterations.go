@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 
@@ -14,6 +13,7 @@ import (
 	"krund/internal/execution/watcher"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/sysroot"
+	"krund/internal/reading/replay"
 )
 
 const watchIterationsHelp = `krund runs this command beside a benchmark; it is of no use to people. ORDER is
@@ -76,7 +76,7 @@ func newWatch(order string, buffer, terminal *os.File) (*watcher.Watch, func(), 
 
 // decideBy makes w find the end of warm-up.
 func decideBy(w *watcher.Watch, s results.WatcherStop, number int) error {
-	criterion, p, err := onlineParameters(s)
+	criterion, p, err := replay.OnlineParameters(s)
 	if err != nil {
 		return err
 	}
@@ -93,41 +93,4 @@ func decideBy(w *watcher.Watch, s results.WatcherStop, number int) error {
 		return watcher.Decision(d), err
 	}
 	return nil
-}
-
-// onlineParameters returns the criterion and the parameters of a watcher.
-func onlineParameters(s results.WatcherStop) (stability.Criterion, stability.Parameters, error) {
-	p := stability.Default()
-	p.Threshold, p.WarmupMin, p.WarmupMax = s.Threshold, s.WarmupMin, s.WarmupMax
-	p.Measure, p.Seed = s.Measure, s.Seed
-	criterion, err := stability.ParseCriterion(s.Criterion)
-	if err != nil {
-		return "", p, err
-	}
-	if p.Profile, err = stability.ParseProfile(s.Profile); err != nil {
-		return "", p, err
-	}
-	p.Step, err = stability.ParseLength(s.Step)
-	return criterion, p, err
-}
-
-// warmupText describes what a watcher found.
-func warmupText(s results.WatcherStop) string {
-	if s.Warmup == nil {
-		return fmt.Sprintf("the execution ended before warm-up did, by %s", s.Criterion)
-	}
-	text := fmt.Sprintf("warm-up ended with iteration %d", *s.Warmup)
-	if s.Value != nil {
-		text += fmt.Sprintf(" (%s %.4g)", s.Criterion, *s.Value)
-	}
-	if !s.Stable {
-		text += ", because it may be no longer"
-	}
-	if s.StopAt != nil {
-		text += fmt.Sprintf("; the measurement was complete with %d", *s.StopAt)
-	}
-	if s.AskedAt != nil {
-		text += fmt.Sprintf("; asked to stop at %d", *s.AskedAt)
-	}
-	return text
 }

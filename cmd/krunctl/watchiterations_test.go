@@ -14,6 +14,7 @@ import (
 	"krund/internal/analysis/stability"
 	"krund/internal/execution/watcher"
 	"krund/internal/experiment/results"
+	"krund/internal/reading/replay"
 )
 
 var watched = flag.Int("watched", 11, "series of each criterion and profile that TestWatchIsStability makes")
@@ -93,7 +94,7 @@ func TestWatchIsStability(t *testing.T) {
 func watchOne(t *testing.T, order results.WatcherStop, r *rand.Rand,
 	shape func(*rand.Rand, int, int) float64, i int) {
 	t.Helper()
-	criterion, p, err := onlineParameters(order)
+	criterion, p, err := replay.OnlineParameters(order)
 	if err != nil {
 		t.Fatal(err)
 	}

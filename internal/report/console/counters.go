@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"fmt"
@@ -11,12 +11,12 @@ import (
 // mostViolating is the number of violating records that are explained; JSON has all.
 const mostViolating = 20
 
-func (a *app) printAmperf(d *summary.Counters) {
+func (out *Console) Counters(d *summary.Counters) {
 	threshold := "a hundredth of the rate of MPERF"
 	if d.Threshold > 0 {
 		threshold = fmt.Sprintf("%.0f", d.Threshold)
 	}
-	a.print("APERF/MPERF within 1 +- %v times the expected ratio, on cores with at least %s in APERF/s\n\n",
+	out.print("APERF/MPERF within 1 +- %v times the expected ratio, on cores with at least %s in APERF/s\n\n",
 		d.Tolerance, threshold)
 	table := make([][]string, 0, len(d.Keys))
 	for _, k := range d.Keys {
@@ -27,23 +27,23 @@ func (a *app) printAmperf(d *summary.Counters) {
 		})
 	}
 	display.NarrowTable(
-		a.stdout, a.style().width, 1,
+		out.w, out.width, 1,
 		[]string{
 			"key", ">judged", ">violating", ">iterations", ">throttled", ">turbo", ">lowest", ">highest",
 		},
 		table,
 	)
 	if len(d.Violating) > 0 {
-		a.print("\n")
+		out.print("\n")
 	}
 	for i, v := range d.Violating {
 		if i == mostViolating {
-			a.print("... and %s more; --json has all\n", display.Count(len(d.Violating)-i, "record"))
+			out.print("... and %s more; --json has all\n", display.Count(len(d.Violating)-i, "record"))
 			break
 		}
-		a.print("%d-%d %s, %s\n", v.Slot, v.Attempt, display.Terminal(v.Key), v.Outcome)
+		out.print("%d-%d %s, %s\n", v.Slot, v.Attempt, display.Terminal(v.Key), v.Outcome)
 		for _, reason := range v.Reasons {
-			a.print("    %s\n", display.Terminal(reason))
+			out.print("    %s\n", display.Terminal(reason))
 		}
 	}
 }

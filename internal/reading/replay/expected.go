@@ -1,24 +1,22 @@
-package main
+package replay
 
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
-	"time"
 
 	"krund/internal/analysis/sequential"
 	"krund/internal/analysis/stability"
-	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
 )
 
-// expected is what the keys of a plan that another experiment has would take, if [stop] and
+// Expected is what the keys of a plan that another experiment has would take, if [stop] and
 // [stop.iterations] ended them as they would have ended them there.
-type expected struct {
+type Expected struct {
 	From       string            `json:"from"`
 	Keys       int               `json:"keys"` // of the plan that the other experiment has
 	Executions sequential.Saving `json:"executions"`
@@ -26,13 +24,13 @@ type expected struct {
 	Seconds    sequential.Saving `json:"seconds"`
 }
 
-// expect replays the rules of a configuration over another experiment.
-func (a *app) expect(cfg *config.Config, from string) (*expected, error) {
+// Expect replays the rules of a configuration over another experiment.
+func Expect(reader experiment.Reader, cfg *config.Config, from string) (*Expected, error) {
 	if len(cfg.Stop.Rules) == 0 && !cfg.Stop.Iterations.On() {
-		return nil, usageError(errors.New("--from shows what stop.rules and [stop.iterations] would save, " +
-			"and the configuration has neither"))
+		return nil, experiment.UsageError{Err: errors.New("--from shows what stop.rules and [stop.iterations] " +
+			"would save, and the configuration has neither")}
 	}
-	groups, err := a.recorded(from, simulateOptions{workers: runtime.NumCPU()})
+	groups, err := Recorded(reader, from, "")
 	if err != nil {
 		return nil, err
 	}
@@ -43,13 +41,13 @@ func (a *app) expect(cfg *config.Config, from string) (*expected, error) {
 		})
 	})
 	if len(groups) == 0 {
-		return nil, fmt.Errorf("%w: no key of the plan has completed executions in %s", errUnjudged, from)
+		return nil, fmt.Errorf("%w: no key of the plan has completed executions in %s", experiment.ErrUnjudged, from)
 	}
 	needed, err := neededOf(cfg, groups)
 	if err != nil {
 		return nil, err
 	}
-	x := &expected{From: from}
+	x := &Expected{From: from}
 	for _, g := range groups {
 		for _, k := range g {
 			if err := x.add(cfg, k, needed[k.Name]); err != nil {
@@ -71,15 +69,15 @@ func neededOf(cfg *config.Config, groups []sequential.Group) (map[key.Key]int, e
 	if len(cfg.Stop.Rules) == 0 {
 		return needed, nil
 	}
-	r, err := policyOf(cfg)
+	r, err := PolicyOf(cfg)
 	if err != nil {
 		return nil, err
 	}
-	statements := r.settings.Statements(groups)
-	for i, replayed := range sequential.ReplayOf(groups, r.policy, r.settings).Groups {
+	statements := r.Settings.Statements(groups)
+	for i, replayed := range sequential.ReplayOf(groups, r.Policy, r.Settings).Groups {
 		kept := slices.ContainsFunc(groups[i], func(k sequential.Key) bool { return cfg.Stop.Keeps(k.Name) })
 		// the last execution may be the one that finished it, as if the other experiment had [stop]
-		if kept || replayed.Reason == "" && !r.settings.Decide(groups[i], statements).Finish {
+		if kept || replayed.Reason == "" && !r.Settings.Decide(groups[i], statements).Finish {
 			continue
 		}
 		for _, k := range groups[i] {
@@ -90,7 +88,7 @@ func neededOf(cfg *config.Config, groups []sequential.Group) (map[key.Key]int, e
 }
 
 // add adds a key of which so many executions are needed.
-func (x *expected) add(cfg *config.Config, k sequential.Key, needed int) error {
+func (x *Expected) add(cfg *config.Config, k sequential.Key, needed int) error {
 	planned := cfg.Iterations(k.Name)
 	var iterations, all, seconds float64 // of its executions
 	for i, e := range k.Executions {
@@ -127,7 +125,7 @@ func stopsAt(cfg *config.Config, k key.Key, series []float64, number int) (int, 
 	if !summary.Ends(cfg, k) {
 		return planned, nil
 	}
-	criterion, p, err := onlineParameters(results.WatcherStop{Criterion: s.Criterion, Profile: s.Profile,
+	criterion, p, err := OnlineParameters(results.WatcherStop{Criterion: s.Criterion, Profile: s.Profile,
 		Threshold: s.Threshold, Step: s.Step, WarmupMin: s.WarmupMin, WarmupMax: s.WarmupMax,
 		Measure: s.Measure, Seed: cfg.Experiment.Seed})
 	if err != nil {
@@ -149,34 +147,18 @@ func stopsAt(cfg *config.Config, k key.Key, series []float64, number int) (int, 
 	return planned, nil
 }
 
-// boundsText writes the least and the most that is left of an experiment.
-func boundsText(b *summary.Bounds) string {
-	text := fmt.Sprintf("%s executions, %s iterations", rangeText(b.Executions), rangeText(b.Iterations))
-	if b.NS != nil {
-		text += fmt.Sprintf(", about %s to %s", display.Duration(time.Duration(b.NS.Least)),
-			display.Duration(time.Duration(b.NS.Most)))
+// OnlineParameters returns the criterion and the parameters of a watcher.
+func OnlineParameters(s results.WatcherStop) (stability.Criterion, stability.Parameters, error) {
+	p := stability.Default()
+	p.Threshold, p.WarmupMin, p.WarmupMax = s.Threshold, s.WarmupMin, s.WarmupMax
+	p.Measure, p.Seed = s.Measure, s.Seed
+	criterion, err := stability.ParseCriterion(s.Criterion)
+	if err != nil {
+		return "", p, err
 	}
-	return text
-}
-
-func rangeText(r summary.Range) string {
-	if r.Least == r.Most {
-		return fmt.Sprint(r.Most)
+	if p.Profile, err = stability.ParseProfile(s.Profile); err != nil {
+		return "", p, err
 	}
-	return fmt.Sprintf("%d to %d", r.Least, r.Most)
-}
-
-// expectedText writes what is expected of the keys that another experiment has.
-func expectedText(x *expected, keys int) string {
-	text := fmt.Sprintf("%.0f of %.0f executions, %.0f of %.0f iterations", x.Executions.Needed,
-		x.Executions.All, x.Iterations.Needed, x.Iterations.All)
-	if x.Seconds.All > 0 {
-		text += fmt.Sprintf(", about %s of %s", display.Seconds(x.Seconds.Needed),
-			display.Seconds(x.Seconds.All))
-	}
-	of := "all keys"
-	if x.Keys < keys {
-		of = fmt.Sprintf("%d of %d keys", x.Keys, keys)
-	}
-	return fmt.Sprintf("%s: %s, as in %s", text, of, x.From)
+	p.Step, err = stability.ParseLength(s.Step)
+	return criterion, p, err
 }

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"fmt"
@@ -9,15 +9,15 @@ import (
 	"krund/internal/machine/noise"
 )
 
-// printCertificate prints the tables of a certificate.
-func (a *app) printCertificate(c noise.Certificate) {
-	a.print("%s, %s, krund %s\n", c.Host, c.Date.Format("2006-01-02 15:04 MST"), c.Krund)
+// Certificate prints the tables of a certificate.
+func (out *Console) Certificate(c noise.Certificate) {
+	out.print("%s, %s, krund %s\n", c.Host, c.Date.Format("2006-01-02 15:04 MST"), c.Krund)
 	if c.Virtual != "" {
-		a.print("This machine is virtual (%s): its host may disturb it at any time, and what the host "+
+		out.print("This machine is virtual (%s): its host may disturb it at any time, and what the host "+
 			"does\nis not seen from here. The certificate holds for the minutes in which it was measured.\n",
 			c.Virtual)
 	}
-	a.print("\nGaps of at least %s in a loop that only reads the clock, for %s\n",
+	out.print("\nGaps of at least %s in a loop that only reads the clock, for %s\n",
 		display.Nanoseconds(float64(c.Plain.Census.ThresholdNS)), display.Seconds(c.Plain.Census.Seconds))
 	var rows [][]string
 	for _, half := range halves(c) {
@@ -25,9 +25,9 @@ func (a *app) printCertificate(c noise.Certificate) {
 			rows = append(rows, append([]string{half.name}, censusRow(cpu)...))
 		}
 	}
-	a.printColumns(c, []string{"settings", ">CPU", ">lost", ">gaps/s", ">longest", ">every",
+	out.printColumns(c, []string{"settings", ">CPU", ">lost", ">gaps/s", ">longest", ">every",
 		"what ran there meanwhile"}, rows)
-	a.printFloor(c)
+	out.printFloor(c)
 }
 
 // half is one measurement and the name of its settings.
@@ -45,14 +45,14 @@ func halves(c noise.Certificate) []half {
 }
 
 // printColumns prints a table, without the column of the settings if there is only one half.
-func (a *app) printColumns(c noise.Certificate, columns []string, rows [][]string) {
+func (out *Console) printColumns(c noise.Certificate, columns []string, rows [][]string) {
 	if c.Controlled == nil {
 		columns = columns[1:]
 		for i := range rows {
 			rows[i] = rows[i][1:]
 		}
 	}
-	display.Table(a.stdout, columns, rows)
+	display.Table(out.w, columns, rows)
 }
 
 // censusSources is how many sources of a CPU the table names.
@@ -77,12 +77,12 @@ func censusRow(c noise.CPU) []string {
 		strings.Join(names, "; ")}
 }
 
-func (a *app) printFloor(c noise.Certificate) {
+func (out *Console) printFloor(c noise.Certificate) {
 	f := c.Plain.Floor
 	if f == nil {
 		return
 	}
-	a.print("\nNoise floor: %d executions of %s, %d iterations each; smallest change found with n "+
+	out.print("\nNoise floor: %d executions of %s, %d iterations each; smallest change found with n "+
 		"executions on each side\n", f.Executions, f.Benchmark, f.Iterations)
 	columns := []string{"settings", ">mean", ">sd"}
 	for _, d := range f.Detectable {
@@ -100,5 +100,5 @@ func (a *app) printFloor(c noise.Certificate) {
 		}
 		rows = append(rows, row)
 	}
-	a.printColumns(c, columns, rows)
+	out.printColumns(c, columns, rows)
 }

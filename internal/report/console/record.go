@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"fmt"
@@ -15,34 +15,34 @@ import (
 	"krund/internal/machine/host"
 )
 
-// printRecord writes a record for people.
-func (a *app) printRecord(r results.Skimmed) {
-	a.line("record", "slot %d, attempt %d: %s, process execution %d", r.Slot, r.Attempt, r.Key, r.Pexec)
-	a.line("outcome", "%s", r.Outcome)
+// Record writes a record for people.
+func (out *Console) Record(r results.Skimmed) {
+	out.Line("record", "slot %d, attempt %d: %s, process execution %d", r.Slot, r.Attempt, r.Key, r.Pexec)
+	out.Line("outcome", "%s", r.Outcome)
 	for _, reason := range r.Reasons {
-		a.line("", "%s", reason)
+		out.Line("", "%s", reason)
 	}
-	a.line("experiment", "%s on %s, by krund %s", r.Experiment, r.Host, r.Krund)
-	a.line("started", "%s, reboot %s, boot %s", r.Started.Format(time.RFC3339Nano), r.Reboot, r.BootID)
-	a.line("iterations", "%d of %d, parameter %d", r.Wall.Len(), r.Iterations, r.Parameter)
+	out.Line("experiment", "%s on %s, by krund %s", r.Experiment, r.Host, r.Krund)
+	out.Line("started", "%s, reboot %s, boot %s", r.Started.Format(time.RFC3339Nano), r.Reboot, r.BootID)
+	out.Line("iterations", "%d of %d, parameter %d", r.Wall.Len(), r.Iterations, r.Parameter)
 	if w := r.Watcher; w != nil {
-		a.line("watcher", "on CPU %d%s", w.CPU, inBrackets(w.Problem))
+		out.Line("watcher", "on CPU %d%s", w.CPU, inBrackets(w.Problem))
 		if w.Stop != nil {
-			a.list([]string{warmupText(*w.Stop)})
+			out.list([]string{warmupText(*w.Stop)})
 		}
 	}
 	if text := wallText(r.Wall); text != "" {
-		a.line("wall", "%s", text)
+		out.Line("wall", "%s", text)
 	}
-	a.line("clock", "%s, counters %s%s", r.Clock, r.CounterSource, inBrackets(r.CounterReason))
+	out.Line("clock", "%s, counters %s%s", r.Clock, r.CounterSource, inBrackets(r.CounterReason))
 	if text := startupText(r.Startup); text != "" {
-		a.line("start-up", "%s", text)
+		out.Line("start-up", "%s", text)
 	}
 	for i, c := range r.Columns {
-		a.line("column", "%s, %s, %d values%s", c.Label(), c.Kind, r.ColumnLengths[i], inBrackets(c.Unit))
+		out.Line("column", "%s, %s, %d values%s", c.Label(), c.Kind, r.ColumnLengths[i], inBrackets(c.Unit))
 	}
 	if r.Instrument != "" || len(r.Events) > 0 {
-		a.line("events", "%d, %d lost; %s", len(r.Events), r.EventsLost,
+		out.Line("events", "%d, %d lost; %s", len(r.Events), r.EventsLost,
 			dataset.InstrumentText(r.Instrument))
 	}
 	for _, t := range r.Totals {
@@ -50,7 +50,7 @@ func (a *app) printRecord(r results.Skimmed) {
 		if t.Value != nil {
 			value = strconv.FormatUint(*t.Value, 10)
 		}
-		a.line("total", "%s %s%s", results.Column{Name: t.Name, Core: t.Core}.Label(), value,
+		out.Line("total", "%s %s%s", results.Column{Name: t.Name, Core: t.Core}.Label(), value,
 			inBrackets(t.Unit))
 	}
 	for _, e := range r.Energy {
@@ -58,44 +58,44 @@ func (a *app) printRecord(r results.Skimmed) {
 		if e.UJ != nil {
 			used = fmt.Sprintf("%.6f J", float64(*e.UJ)/1e6)
 		}
-		a.line("energy", "%s (%s) %s", e.Name, e.Zone, used)
+		out.Line("energy", "%s (%s) %s", e.Name, e.Zone, used)
 	}
 	for _, f := range r.Frequencies {
-		a.line("frequency", "%s", frequencyText(f))
+		out.Line("frequency", "%s", frequencyText(f))
 	}
-	a.printSwitches(r.Switches)
+	out.printSwitches(r.Switches)
 	if r.Library != nil {
-		a.line("libkrun", "%s%s", r.Library.State, inBrackets(r.Library.Error))
-		a.list(r.Library.Findings)
+		out.Line("libkrun", "%s%s", r.Library.State, inBrackets(r.Library.Error))
+		out.list(r.Library.Findings)
 	}
-	a.print("\n")
-	a.printProcess(r.Process, r.Layout)
-	a.print("\n")
-	a.printMachine(r.Machine)
-	a.printDaemon(r.Daemon)
+	out.print("\n")
+	out.printProcess(r.Process, r.Layout)
+	out.print("\n")
+	out.printMachine(r.Machine)
+	out.printDaemon(r.Daemon)
 	if err := r.Check(); err != nil {
-		a.line("inconsistent", "%v", err)
+		out.Line("inconsistent", "%v", err)
 	}
 }
 
 // printSwitches prints who else ran on the benchmark's processors.
-func (a *app) printSwitches(s *results.Switches) {
+func (out *Console) printSwitches(s *results.Switches) {
 	if s == nil {
 		return
 	}
 	if s.Reason != "" {
-		a.line("switches", "%s", s.Reason)
+		out.Line("switches", "%s", s.Reason)
 	}
 	for _, t := range s.Tasks {
-		a.line("switches", "%s (process %d): %d runs, %s", orDash(t.Name), t.PID, t.Runs,
+		out.Line("switches", "%s (process %d): %d runs, %s", orDash(t.Name), t.PID, t.Runs,
 			display.Nanoseconds(float64(t.CPUNS)))
 	}
 	if s.FullNS != nil {
-		a.line("", "the memory for them was full before the end: later ones are missing")
+		out.Line("", "the memory for them was full before the end: later ones are missing")
 	}
 }
 
-func (a *app) printDaemon(d results.Daemon) {
+func (out *Console) printDaemon(d results.Daemon) {
 	wakes := ""
 	if d.WakeUps != nil {
 		wakes = fmt.Sprintf(", %d wake-ups", *d.WakeUps)
@@ -103,71 +103,56 @@ func (a *app) printDaemon(d results.Daemon) {
 	if d.CPUs != nil {
 		wakes += fmt.Sprintf(", confined to CPU %s", host.CPUs(d.CPUs))
 	}
-	a.line("daemon", "cpu %s, %d switches%s, resident %s", display.Nanoseconds(float64(d.CPUNS)),
+	out.Line("daemon", "cpu %s, %d switches%s, resident %s", display.Nanoseconds(float64(d.CPUNS)),
 		d.VoluntarySwitches+d.InvoluntarySwitches, wakes, display.Bytes(d.RSSBytes))
 	k := d.KernelThreads
 	if k == nil {
 		return
 	}
-	a.line("kernel", "its threads: cpu %s in %d runs, on the benchmark's processors %s in %d",
+	out.Line("kernel", "its threads: cpu %s in %d runs, on the benchmark's processors %s in %d",
 		display.Nanoseconds(float64(k.All.CPUNS)), k.All.Runs,
 		display.Nanoseconds(float64(k.Benchmark.CPUNS)), k.Benchmark.Runs)
 	for _, t := range k.Busiest[:min(len(k.Busiest), 3)] {
-		a.line("", "%s on CPU %d: %s in %d", t.Name, t.CPU, display.Nanoseconds(float64(t.CPUNS)), t.Runs)
+		out.Line("", "%s on CPU %d: %s in %d", t.Name, t.CPU, display.Nanoseconds(float64(t.CPUNS)), t.Runs)
 	}
 }
 
-// line prints a value with its name, fit for a terminal.
-func (a *app) line(name, format string, args ...any) {
-	a.print(
-		"%s\n",
-		strings.TrimRight(fmt.Sprintf("%-12s %s", name, display.Terminal(fmt.Sprintf(format, args...))),
-			" "),
-	)
-}
-
-func (a *app) list(sentences []string) {
-	for _, s := range sentences {
-		a.line("", "%s", s)
-	}
-}
-
-func (a *app) printProcess(p results.Process, layout *results.Layout) {
-	a.line("command", "%s", display.ShellJoin(p.Argv))
-	a.line("directory", "%s", p.Dir)
-	a.line("environment", "%d variables, %d bytes", len(p.Env), p.EnvBytes)
+func (out *Console) printProcess(p results.Process, layout *results.Layout) {
+	out.Line("command", "%s", display.ShellJoin(p.Argv))
+	out.Line("directory", "%s", p.Dir)
+	out.Line("environment", "%d variables, %d bytes", len(p.Env), p.EnvBytes)
 	if layout != nil {
-		a.line("layout", "%s: environment and stack moved by %d bytes", layout.Mode, layout.OffsetBytes)
+		out.Line("layout", "%s: environment and stack moved by %d bytes", layout.Mode, layout.OffsetBytes)
 		if r := layout.Relink; r != nil {
-			a.line("relinked", "with seed %d: SHA-256 %s", r.Seed, orDash(r.SHA256))
+			out.Line("relinked", "with seed %d: SHA-256 %s", r.Seed, orDash(r.SHA256))
 		}
 	}
 	fresh := ""
 	if p.FreshHome {
 		fresh = ", made for this attempt"
 	}
-	a.line("account", "%s (%d:%d)%s, nice %d", orDash(p.Account), p.UID, p.GID, fresh, p.Nice)
-	a.line("cgroup", "%s%s", orDash(p.Cgroup), inBrackets(p.CgroupReason))
-	a.line("limits", "heap %s, stack %s, time %s, processes %s", limitSize(p.Limits.HeapBytes),
+	out.Line("account", "%s (%d:%d)%s, nice %d", orDash(p.Account), p.UID, p.GID, fresh, p.Nice)
+	out.Line("cgroup", "%s%s", orDash(p.Cgroup), inBrackets(p.CgroupReason))
+	out.Line("limits", "heap %s, stack %s, time %s, processes %s", limitSize(p.Limits.HeapBytes),
 		limitSize(p.Limits.StackBytes), limitTime(p.Limits.TimeoutNS), limitCount(p.Limits.Processes))
-	a.line("ended", "%s", endText(p))
-	a.line("used", "wall %s, user %s, system %s, at most %s of memory",
+	out.Line("ended", "%s", endText(p))
+	out.Line("used", "wall %s, user %s, system %s, at most %s of memory",
 		display.Nanoseconds(float64(p.WallNS)), display.Nanoseconds(float64(p.UTimeNS)),
 		display.Nanoseconds(float64(p.STimeNS)), display.Bytes(p.MaxRSSBytes))
-	a.line("switches", "%d voluntary, %d involuntary; faults %d minor, %d major", p.VoluntarySwitches,
+	out.Line("switches", "%d voluntary, %d involuntary; faults %d minor, %d major", p.VoluntarySwitches,
 		p.InvoluntarySwitches, p.MinorFaults, p.MajorFaults)
 	if p.Strays+p.OOMKills > 0 {
-		a.line("left behind", "%d stray processes, %d killed because memory ran out", p.Strays, p.OOMKills)
+		out.Line("left behind", "%d stray processes, %d killed because memory ran out", p.Strays, p.OOMKills)
 	}
-	a.list(p.Findings)
-	a.printOutput("stdout", p.Stdout)
-	a.printOutput("stderr", p.Stderr)
+	out.list(p.Findings)
+	out.printOutput("stdout", p.Stdout)
+	out.printOutput("stderr", p.Stderr)
 }
 
 // mostLines is the maximum number of lines of a process's output that are printed.
 const mostLines = 40
 
-func (a *app) printOutput(name string, o results.Output) {
+func (out *Console) printOutput(name string, o results.Output) {
 	if o.Bytes == 0 {
 		return
 	}
@@ -175,51 +160,51 @@ func (a *app) printOutput(name string, o results.Output) {
 	if o.Truncated {
 		kept = ", only the beginning was kept"
 	}
-	a.line(name, "%s%s", display.Bytes(o.Bytes), kept)
+	out.Line(name, "%s%s", display.Bytes(o.Bytes), kept)
 	lines := strings.Split(strings.TrimSuffix(o.Text, "\n"), "\n")
 	for i, l := range lines {
 		if i == mostLines {
-			a.line("", "(%d more lines; --json has them)", len(lines)-i)
+			out.Line("", "(%d more lines; --json has them)", len(lines)-i)
 			break
 		}
-		a.print("    | %s\n", display.Terminal(l))
+		out.print("    | %s\n", display.Terminal(l))
 	}
 }
 
-func (a *app) printMachine(m results.MachineState) {
+func (out *Console) printMachine(m results.MachineState) {
 	for _, c := range m.Controls {
 		detail := ""
 		if c.Detail != "" {
 			detail = "; " + c.Detail
 		}
-		a.line("control", "%s (%s): %s, wanted %s, found %s%s", c.Name, c.Policy, c.Status,
+		out.Line("control", "%s (%s): %s, wanted %s, found %s%s", c.Name, c.Policy, c.Status,
 			orDash(c.Wanted), orDash(c.Found), detail)
 	}
 	for _, t := range m.Temperatures.After {
-		a.line("temperature", "%s: base %s, before %s, after %s", t.Sensor,
+		out.Line("temperature", "%s: base %s, before %s, after %s", t.Sensor,
 			celsius(m.Temperatures.Base, t.Sensor), celsius(m.Temperatures.Before, t.Sensor),
 			celsius(m.Temperatures.After, t.Sensor))
 	}
 	for _, c := range verdict.Changes(m.Throttle) {
-		a.line(string(c.Kind), "%s: %d before, %d after", c.Name, c.Before, c.After)
+		out.Line(string(c.Kind), "%s: %d before, %d after", c.Name, c.Before, c.After)
 	}
 	for _, l := range m.PowerLimits {
-		a.line("power limit", "%s (%s) %s: %g W over %g s", l.Name, l.Zone, l.Limit, float64(l.UW)/1e6,
+		out.Line("power limit", "%s (%s) %s: %g W over %g s", l.Name, l.Zone, l.Limit, float64(l.UW)/1e6,
 			float64(l.WindowUS)/1e6)
 	}
 	if m.Load != nil {
 		for _, i := range m.Load.Interrupts[:min(len(m.Load.Interrupts), 3)] {
-			a.line(display.Terminal(i.Kind), "%s: %d on the benchmark's processors", i.Name, i.Count)
+			out.Line(display.Terminal(i.Kind), "%s: %d on the benchmark's processors", i.Name, i.Count)
 		}
 	}
 	switch {
 	case m.KernelLog.Lines == nil:
-		a.line("kernel log", "not read")
+		out.Line("kernel log", "not read")
 	case len(m.KernelLog.Lines)+int(min(m.KernelLog.Lost, 1)) == 0:
-		a.line("kernel log", "nothing unexpected")
+		out.Line("kernel log", "nothing unexpected")
 	default:
-		a.line("kernel log", "%d unexpected lines, %d lost", len(m.KernelLog.Lines), m.KernelLog.Lost)
-		a.list(m.KernelLog.Lines)
+		out.Line("kernel log", "%d unexpected lines, %d lost", len(m.KernelLog.Lines), m.KernelLog.Lost)
+		out.list(m.KernelLog.Lines)
 	}
 	names := make([]string, 0, len(m.Fingerprint))
 	for name := range m.Fingerprint {
@@ -227,7 +212,7 @@ func (a *app) printMachine(m results.MachineState) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		a.line("machine", "%s: %s", name, m.Fingerprint[name])
+		out.Line("machine", "%s: %s", name, m.Fingerprint[name])
 	}
 }
 
@@ -357,4 +342,25 @@ func inBrackets(s string) string {
 		return ""
 	}
 	return " (" + s + ")"
+}
+
+// warmupText describes what a watcher found.
+func warmupText(s results.WatcherStop) string {
+	if s.Warmup == nil {
+		return fmt.Sprintf("the execution ended before warm-up did, by %s", s.Criterion)
+	}
+	text := fmt.Sprintf("warm-up ended with iteration %d", *s.Warmup)
+	if s.Value != nil {
+		text += fmt.Sprintf(" (%s %.4g)", s.Criterion, *s.Value)
+	}
+	if !s.Stable {
+		text += ", because it may be no longer"
+	}
+	if s.StopAt != nil {
+		text += fmt.Sprintf("; the measurement was complete with %d", *s.StopAt)
+	}
+	if s.AskedAt != nil {
+		text += fmt.Sprintf("; asked to stop at %d", *s.AskedAt)
+	}
+	return text
 }

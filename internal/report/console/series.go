@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"strconv"
@@ -7,8 +7,8 @@ import (
 	"krund/internal/experiment/results"
 )
 
-// printSeries writes a row for each iteration, numbered from 0 as in exports.
-func (a *app) printSeries(r results.Skimmed) {
+// Series writes a row for each iteration, numbered from 0 as in exports.
+func (out *Console) Series(r results.Skimmed) {
 	columns := []string{">iteration", ">start", ">wall"}
 	for _, c := range r.Columns {
 		columns = append(columns, ">"+c.Label())
@@ -33,8 +33,8 @@ func (a *app) printSeries(r results.Skimmed) {
 			}
 		}
 	}
-	a.print("start and wall in ns\n")
-	display.LongTable(a.stdout, columns, rows)
+	out.print("start and wall in ns\n")
+	display.LongTable(out.w, columns, rows)
 }
 
 // cellsOf returns a function that returns the values of a series as texts one by one, and "" after

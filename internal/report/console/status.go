@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 	"krund/internal/reading/summary"
 )
 
-// printStatus writes a status for people.
-func (a *app) printStatus(st summary.Status, keys bool) {
-	line := a.line
+// Status writes a status for people, with a row for each key if keys. now is the time at which it was read.
+func (out *Console) Status(st summary.Status, keys bool, now time.Time) {
+	line := out.Line
 	line("experiment", "%s (%s)", st.Experiment, st.Directory)
 	if st.Host != "" {
 		line("machine", "%s", st.Host)
@@ -56,7 +56,7 @@ func (a *app) printStatus(st summary.Status, keys bool) {
 		line("remaining", "%s", st.ETA)
 		if st.ETA.Known && st.ETA.RemainingNS != nil {
 			line("done around", "%s",
-				a.now().Add(time.Duration(*st.ETA.RemainingNS)).UTC().Format("2006-01-02 15:04 MST"))
+				now.Add(time.Duration(*st.ETA.RemainingNS)).UTC().Format("2006-01-02 15:04 MST"))
 		}
 	}
 	if st.Stop != nil {
@@ -72,10 +72,10 @@ func (a *app) printStatus(st summary.Status, keys bool) {
 	if st.Bounds != nil && st.State != summary.StateFinished {
 		line("left", "%s", boundsText(st.Bounds))
 	}
-	a.printTrouble(st)
+	out.printTrouble(st)
 	if keys {
-		a.print("\n")
-		a.printKeys(st.Keys)
+		out.print("\n")
+		out.keys(st.Keys)
 	}
 }
 
@@ -87,26 +87,26 @@ func incompleteText(n int) string {
 	return fmt.Sprintf(", %d lack an arm that failed or was skipped, and do not count for it", n)
 }
 
-func (a *app) printTrouble(st summary.Status) {
+func (out *Console) printTrouble(st summary.Status) {
 	for _, f := range st.Errors {
-		a.line(string(f.Outcome), "%s: %s", slotText(f.SlotState), f.Reason)
+		out.Line(string(f.Outcome), "%s: %s", slotText(f.SlotState), f.Reason)
 	}
 	if more := st.ErrorsTotal - len(st.Errors); more > 0 {
-		a.line("", "%d more slots ended like this", more)
+		out.Line("", "%d more slots ended like this", more)
 	}
 	for i, d := range st.Damaged {
 		if i == summary.MaxFailures {
-			a.line("", "%d more slots are damaged", len(st.Damaged)-i)
+			out.Line("", "%d more slots are damaged", len(st.Damaged)-i)
 			break
 		}
-		a.line("damaged", "slot %d: %s; krund or `krunctl repair` rebuilds it", d.Slot, d.Reason)
+		out.Line("damaged", "slot %d: %s; krund or `krunctl repair` rebuilds it", d.Slot, d.Reason)
 	}
 	for _, f := range st.Findings {
-		a.line("note", "%s", f)
+		out.Line("note", "%s", f)
 	}
 }
 
-func (a *app) printKeys(keys []summary.KeyStatus) {
+func (out *Console) keys(keys []summary.KeyStatus) {
 	columns := []string{
 		"key", ">planned", ">completed", ">error", ">timeout", ">skipped", ">left", ">attempts",
 		">mean wall",
@@ -126,7 +126,7 @@ func (a *app) printKeys(keys []summary.KeyStatus) {
 		}
 		rows = append(rows, append(row, mean))
 	}
-	display.NarrowTable(a.stdout, a.style().width, 1, columns, rows)
+	display.NarrowTable(out.w, out.width, 1, columns, rows)
 }
 
 // runningText says how far the running execution is.

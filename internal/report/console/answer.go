@@ -1,14 +1,10 @@
-package main
+package console
 
 import (
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
-
-	"golang.org/x/term"
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/warmup"
@@ -17,103 +13,45 @@ import (
 	"krund/internal/trial"
 )
 
-// printAnswer prints an answer, and returns errFound if something failed.
-func (a *app) printAnswer(answer trial.Answer, o timeOptions) error {
-	if o.markdown != "" {
-		err := a.toOutput(o.markdown, func(w io.Writer) error {
-			_, err := io.WriteString(w, markdown(answer))
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	switch {
-	case isStdout(o.markdown): // which has the table
-	case o.json:
-		if err := a.printJSON(answer); err != nil {
-			return err
-		}
-	default:
-		a.printSubjects(answer)
-	}
-	failed := func(r trial.Result) bool { return r.Failed > 0 }
-	if slices.ContainsFunc(answer.Subjects, failed) {
-		return errFound
-	}
-	return nil
-}
-
-// style is how the answer looks: plain in a pipe, with NO_COLOR, or where there are no blocks.
-type style struct {
-	bold, dim, yellow, reset string
-	levels                   []rune // of a plot, from low to high
-	width                    int    // of the terminal; 0: not a terminal
-}
-
 // plotWidth is the width of a plot in columns.
 const plotWidth = 76
 
-func (a *app) style() style {
-	s := style{levels: []rune("_.-=+*#@")}
-	f, ok := a.terminal.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return s
-	}
-	s.levels, s.width = []rune("▁▂▃▄▅▆▇█"), terminalWidth(f)
-	if _, plain := os.LookupEnv("NO_COLOR"); !plain && os.Getenv("TERM") != "dumb" {
-		s.bold, s.dim, s.yellow, s.reset = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
-	}
-	return s
-}
-
-// wrap breaks a text into lines for the terminal.
-func (s style) wrap(indent, text string) string {
-	return display.Wrap(indent+text, s.width, indent+"  ")
-}
-
-// warning returns the lines of a warning.
-func (s style) warning(indent, text string) string {
-	const mark = "warning:"
-	wrapped := s.wrap(indent, mark+" "+display.Terminal(text))
-	return strings.Replace(wrapped, mark, s.yellow+mark+s.reset, 1)
-}
-
-func (a *app) printSubjects(answer trial.Answer) {
-	s := a.style()
+// Answer writes an answer for people.
+func (out *Console) Answer(answer trial.Answer) {
+	s := out.style
 	for _, r := range answer.Subjects {
 		name := display.Terminal(r.Text)
 		if r.Name != r.Text {
 			name = display.Terminal(r.Name) + s.reset + "  " + name
 		}
-		a.print("%s%s%s\n", s.bold, name, s.reset)
+		out.print("%s%s%s\n", s.bold, name, s.reset)
 		switch {
 		case r.TooShort:
-			a.print("%s\n", s.wrap("  ", tooShort(answer)))
+			out.print("%s\n", s.wrap("  ", tooShort(answer)))
 		case len(r.Times) > 0:
-			a.printResult(r, s)
+			out.printResult(r, s)
 		}
 		for _, w := range r.Warnings {
-			a.print("%s\n", s.warning("  ", w))
+			out.print("%s\n", s.warning("  ", w))
 		}
 	}
 	if answer.Shell != nil && slices.ContainsFunc(answer.Subjects, func(r trial.Result) bool {
 		return r.Command && len(r.Times) > 0
 	}) {
-		a.print("%sThe start of the shell, %s, is subtracted.%s\n", s.dim,
+		out.print("%sThe start of the shell, %s, is subtracted.%s\n", s.dim,
 			seconds(float64(answer.Shell.Mean)).Value(float64(answer.Shell.Mean)), s.reset)
 	}
 	if answer.Environment.Of == config.EnvironmentClean {
-		a.print("%s%s%s\n", s.dim, s.wrap("", clean(answer.Environment)), s.reset)
+		out.print("%s%s%s\n", s.dim, s.wrap("", clean(answer.Environment)), s.reset)
 	}
 	for _, w := range answer.Warnings {
-		a.print("%s\n", s.warning("", w))
+		out.print("%s\n", s.warning("", w))
 	}
 	for _, line := range sentences(answer) {
-		a.print("%s%s%s\n", s.bold, s.wrap("", display.Terminal(line)), s.reset)
+		out.print("%s%s%s\n", s.bold, s.wrap("", display.Terminal(line)), s.reset)
 	}
 	if answer.Directory != "" {
-		a.print("The experiment is in %s.\n", display.ShellPath(answer.Directory))
+		out.print("The experiment is in %s.\n", display.ShellPath(answer.Directory))
 	}
 }
 
@@ -139,17 +77,17 @@ func clean(e trial.Environment) string {
 		"no core files, no set-user-ID programs, and for root the highest priority."
 }
 
-func (a *app) printResult(r trial.Result, s style) {
+func (out *Console) printResult(r trial.Result, s style) {
 	unit := seconds(float64(r.Mean))
 	time := func(v warmup.Real) string { return unit.Value(float64(v)) }
-	a.print("  %s", time(r.Mean))
+	out.print("  %s", time(r.Mean))
 	if !math.IsNaN(float64(r.SD)) {
-		a.print(" ± %s   %s%s … %s", time(r.SD), s.dim, time(r.Min), time(r.Max))
+		out.print(" ± %s   %s%s … %s", time(r.SD), s.dim, time(r.Min), time(r.Max))
 	}
 	if r.User != nil && r.System != nil {
-		a.print("   user %s, system %s", unit.Value(*r.User), unit.Value(*r.System))
+		out.print("   user %s, system %s", unit.Value(*r.User), unit.Value(*r.System))
 	}
-	a.print("%s\n  %s\n  %s\n", s.reset, plot(r.Times, s.levels), series(r))
+	out.print("%s\n  %s\n  %s\n", s.reset, plot(r.Times, s.levels), series(r))
 }
 
 // series describes the series of a subject: "300 runs, steady, 3 outliers".
@@ -267,8 +205,8 @@ func plot(values []float64, levels []rune) string {
 	return string(line)
 }
 
-// markdown writes the table that hyperfine's users know.
-func markdown(answer trial.Answer) string {
+// Markdown returns the table that hyperfine's users know.
+func Markdown(answer trial.Answer) string {
 	least := math.Inf(1)
 	for _, r := range answer.Subjects {
 		if m := float64(r.Mean); m < least {

@@ -1,0 +1,83 @@
+// Package replay tells what stopping early would have done in a recorded experiment: [stop],
+// [stop.iterations], and the ends of warm-up that papers publish. Start reading at [Recorded].
+package replay
+
+import (
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/sequential"
+	"krund/internal/analysis/warmup"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
+	"krund/internal/reading/experiment"
+	"krund/internal/reading/summary"
+)
+
+// Policy is a policy of [stop] with its settings.
+type Policy struct {
+	Policy   sequential.Replayable
+	Settings sequential.Policy
+}
+
+// PolicyOf returns the policy of a configuration, to replay it.
+func PolicyOf(cfg *config.Config) (Policy, error) {
+	settings := experiment.PolicyOf(cfg.Stop)
+	name := ""
+	for i, r := range settings.Rules {
+		if i > 0 {
+			name += "+"
+		}
+		name += string(r)
+	}
+	if name == "" {
+		return Policy{}, experiment.UsageError{Err: experiment.ErrNoRules}
+	}
+	policy, err := sequential.ParseReplayable(name)
+	return Policy{policy, settings}, err
+}
+
+// Recorded reads and analyzes an experiment or a file of results. Each execution has the seconds that it
+// took, with the time between two executions.
+func Recorded(reader experiment.Reader, arg, keys string) ([]sequential.Group, error) {
+	type execution struct {
+		key    key.Key
+		number int
+	}
+	took := map[execution]float64{}
+	var samples []summary.Sample
+	reader.NoPerformance = true
+	reader.Visit = func(r *results.Record) {
+		s := summary.SampleOf(r)
+		if r.Outcome == results.Completed {
+			took[execution{r.Key, r.Pexec}] = s.Wall.Seconds()
+		}
+		samples = append(samples, s)
+	}
+	in, err := reader.Read(arg, experiment.Options{Column: dataset.Wall, Key: keys})
+	if err != nil {
+		return nil, err
+	}
+	// the rules of krunctl decide, whatever those of the stored analysis are
+	doc, err := reader.Analyze(in, warmup.Default(classify.Relative), reader.Stored(in.Analysis))
+	if err != nil {
+		return nil, err
+	}
+	between := summary.Estimate(nil, samples, summary.Waits{}, true).Between.Seconds()
+	groups := sequential.GroupsOf(in.Data, doc, true)
+	for _, g := range groups {
+		for i := range g {
+			k := &g[i]
+			for n, e := range k.Executions {
+				seconds, ok := took[execution{k.Name, e.Number}]
+				if !ok && doc.Unit == dataset.Seconds {
+					for _, v := range k.Series[n] {
+						seconds += v
+					}
+				}
+				k.Seconds = append(k.Seconds, seconds+between)
+			}
+		}
+	}
+	return groups, nil
+}

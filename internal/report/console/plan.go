@@ -1,0 +1,187 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"krund/internal/analysis/compare"
+	"krund/internal/display"
+	"krund/internal/experiment/config"
+	"krund/internal/reading/replay"
+	"krund/internal/reading/summary"
+)
+
+// Plan writes what an experiment would run, with the first slots; limit is their number.
+func (out *Console) Plan(p summary.Plan, x *replay.Expected, slots iter.Seq[summary.PlanSlot], limit int) {
+	out.Line("experiment", "%s (%s)", p.Experiment, p.Config)
+	out.Line("machine", "%s", p.Host)
+	out.Line("order", "%s, seed %d", p.Order, p.Seed)
+	out.Line("slots", "%d: %s, %s each", p.SlotsTotal, display.Count(len(p.Keys), "key"),
+		executionsText(p.Keys))
+	if len(p.Arms) > 0 {
+		out.Line("arms", "%s; a block has each of them once per key", armsText(p.Arms))
+	}
+	if p.Layout != config.LayoutOff {
+		out.Line("layout", "%s", p.Layout)
+	}
+	if config.Restarts(p.Reboot) {
+		out.Line("reboots", "one before each process execution, at most %d", p.MaxReboots)
+	} else {
+		out.Line("reboots", "none")
+	}
+	out.Line("waits", "%s with each process execution, %s once",
+		display.Duration(time.Duration(p.WaitEachNS)), display.Duration(time.Duration(p.WaitOnceNS)))
+	if p.Finished > 0 {
+		out.Line("finished", "%d of them, in %s", p.Finished, p.Directory)
+	}
+	out.Line("duration", "%s", p.ETA)
+	if p.Stop != nil {
+		out.Line("stop", "%s", stopText(p.Stop))
+	}
+	if p.Bounds != nil {
+		out.Line("left", "%s", boundsText(p.Bounds))
+	}
+	if x != nil {
+		out.Line("expected", "%s", expectedText(x, len(p.Keys)))
+	}
+	for _, n := range p.Notes {
+		out.Line("note", "%s", n)
+	}
+	out.print("\n")
+	out.planKeys(p.Keys)
+	if len(p.Skipped) > 0 {
+		out.print("\nskipped (experiment.skip)\n")
+	}
+	for _, k := range p.Skipped {
+		out.print("  %s\n", k)
+	}
+	out.print("\n%8s  %7s  %s\n", "slot", "pexec", "key")
+	for slot := range slots {
+		if slot.Slot >= limit {
+			out.print("%8s  %d more; --limit 0 shows all\n", "...", p.SlotsTotal-limit)
+			break
+		}
+		out.print("%8d  %7d  %s\n", slot.Slot, slot.Pexec, slot.Key)
+	}
+}
+
+// armsText lists the arms with their roles.
+func armsText(arms []summary.PlanArm) string {
+	names := make([]string, len(arms))
+	for i, arm := range arms {
+		role := ""
+		switch {
+		case i == 0:
+			role = ", the base"
+		case arm.Null:
+			role = ", a copy of the base"
+		}
+		if arm.Revision != "" {
+			role += ", revision " + arm.Revision
+		}
+		names[i] = arm.Name + strings.Replace(role, ", ", " (", 1)
+		if role != "" {
+			names[i] += ")"
+		}
+	}
+	return display.Terminal(strings.Join(names, ", "))
+}
+
+// executionsText returns the number of executions of a key, or the smallest and the largest.
+func executionsText(keys []summary.PlanKey) string {
+	byExecutions := func(a, b summary.PlanKey) int { return cmp.Compare(a.Executions, b.Executions) }
+	low, high := slices.MinFunc(keys, byExecutions), slices.MaxFunc(keys, byExecutions)
+	text := display.Count(high.Executions, "process execution")
+	if low.Executions < high.Executions {
+		text = fmt.Sprintf("%d to %s", low.Executions, text)
+	}
+	return text
+}
+
+func (out *Console) planKeys(keys []summary.PlanKey) {
+	var rows [][]string
+	for _, k := range keys {
+		mean := "-"
+		if k.MeanWallNS != nil {
+			mean = display.Nanoseconds(float64(*k.MeanWallNS))
+		}
+		rows = append(
+			rows,
+			[]string{
+				k.Key, strconv.Itoa(k.Executions), strconv.Itoa(k.Iterations), strconv.Itoa(k.Parameter),
+				mean,
+			},
+		)
+	}
+	display.Table(out.w, []string{"key", ">executions", ">iterations", ">parameter", ">mean wall"}, rows)
+}
+
+// boundsText writes the least and the most that is left of an experiment.
+func boundsText(b *summary.Bounds) string {
+	text := fmt.Sprintf("%s executions, %s iterations", rangeText(b.Executions), rangeText(b.Iterations))
+	if b.NS != nil {
+		text += fmt.Sprintf(", about %s to %s", display.Duration(time.Duration(b.NS.Least)),
+			display.Duration(time.Duration(b.NS.Most)))
+	}
+	return text
+}
+
+func rangeText(r summary.Range) string {
+	if r.Least == r.Most {
+		return fmt.Sprint(r.Most)
+	}
+	return fmt.Sprintf("%d to %d", r.Least, r.Most)
+}
+
+// expectedText writes what is expected of the keys that another experiment has.
+func expectedText(x *replay.Expected, keys int) string {
+	text := fmt.Sprintf("%.0f of %.0f executions, %.0f of %.0f iterations", x.Executions.Needed,
+		x.Executions.All, x.Iterations.Needed, x.Iterations.All)
+	if x.Seconds.All > 0 {
+		text += fmt.Sprintf(", about %s of %s", display.Seconds(x.Seconds.Needed),
+			display.Seconds(x.Seconds.All))
+	}
+	of := "all keys"
+	if x.Keys < keys {
+		of = fmt.Sprintf("%d of %d keys", x.Keys, keys)
+	}
+	return fmt.Sprintf("%s: %s, as in %s", text, of, x.From)
+}
+
+// Needs writes how many executions show a change.
+func (out *Console) Needs(n *compare.Needs) {
+	what := "executions on each side"
+	if n.Paired {
+		what = "blocks"
+	}
+	out.Line("change", "%s, found with a probability of %s", compare.Percent(n.Change),
+		compare.Percent(n.Power))
+	out.Line("table", "%s; false verdicts in at most %s of the tables", display.Count(n.Tests, "key"),
+		compare.Percent(1-n.Confidence))
+	out.Line("needed", "%s %s for all keys, %s for nine of ten", needText(n.Executions), what,
+		needText(n.MostKeys))
+	out.print("\n")
+	var rows [][]string
+	for _, k := range n.Keys {
+		sd, detectable := "-", "-"
+		if !math.IsNaN(float64(k.SD)) {
+			sd, detectable = compare.Percent(float64(k.SD)), compare.Percent(float64(k.Detectable))
+		}
+		rows = append(rows, []string{k.Key, needText(k.Executions), strconv.Itoa(k.Measured), sd, detectable})
+	}
+	display.Table(out.w, []string{"key", ">" + what, ">measured", ">sd", ">detectable with these"}, rows)
+}
+
+// needText is a number of executions for people; 0 is one that is not known or too large.
+func needText(n int) string {
+	if n == 0 {
+		return "unknown or more than 10000"
+	}
+	return strconv.Itoa(n)
+}
