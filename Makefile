@@ -212,9 +212,10 @@ traini-bench:
 time-pairs: build
 	$(GO) run ./scripts/timepairs $(BUILD)/bin/krunctl
 
-## kill-test   kill krund, its guard, the stage and the benchmark 50 times; nothing may be lost or repeated
-kill-test: build
-	./scripts/kill-test.sh
+## kill-test   cut krund off in every operation of an experiment, and kill it while its guard restores
+kill-test:
+	$(GO) test -count=1 -run 'Cut|Kill|Crash|Guard' $$($(GO) list ./internal/... ./cmd/krund | \
+	  grep -E '/(boot|control|directory|guard|integrity|schedule|krund)$$')
 
 ## hub-kill    kill the hub 100 times while five machines ship; then one of two processes of a hub, 50 times
 .PHONY: hub-kill
