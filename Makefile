@@ -178,16 +178,9 @@ compare-bench:
 
 ## explain-bench  how well krunctl explain names injected causes, and how often it explains shifted events
 .PHONY: explain-bench
-explain-bench: build
+explain-bench:
 	$(GO) test -tags slow -count=1 -v -timeout 30m -run 'TestInjections|TestNothingInjected' \
 	  ./internal/analysis/explain
-	@$(MAKE) --no-print-directory -C benchmarks causes OUT=$(BENCHMARKS) CC="$(CC)"
-	$(GO) run ./scripts/explainbench $(BUILD)
-
-## explain-control  how often krunctl explain explains anything in RECORDS="a.krun ..." with shifted evidence
-.PHONY: explain-control
-explain-control:
-	$(GO) run ./scripts/explainbench -control $(RECORDS)
 
 ## history-bench  false alerts and delay of krunctl history in simulations, beside otava and E-divisive
 .PHONY: history-bench

@@ -127,7 +127,7 @@ func TestShifted(t *testing.T) {
 	counts(&e, "minor_faults", 7, []int{5, 10})
 	event(&e, "gc", "", 5, 100)
 	event(&e, "gc", "", 10, 100)
-	moved := Shifted(&e, 290)
+	moved := shifted(&e, 290)
 	faults, _ := moved.Column("minor_faults", dataset.NoCore)
 	wall, _ := moved.Column(dataset.Wall, dataset.NoCore)
 	if faults.Ints[0] != 7 || faults.Ints[295] != 7 || faults.Ints[5] != 0 || wall.Ints[5] != 3e6 ||
@@ -138,7 +138,7 @@ func TestShifted(t *testing.T) {
 		t.Error("the execution itself changed")
 	}
 	for _, by := range []int{-1, 0, 300} {
-		if same := Shifted(&e, by); same.Events[0] != e.Events[0] {
+		if same := shifted(&e, by); same.Events[0] != e.Events[0] {
 			t.Errorf("by %d: %+v", by, same.Events)
 		}
 	}

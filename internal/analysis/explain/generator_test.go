@@ -293,7 +293,7 @@ func (v nature) generate(random *rand.Rand, in *injection) generated {
 func (g *generated) shifted(random *rand.Rand) {
 	for x := range g.pair.Executions {
 		e := &g.pair.Executions[x]
-		*e = Shifted(e, random.IntN(len(e.Starts)))
+		*e = shifted(e, random.IntN(len(e.Starts)))
 	}
 }
 

@@ -7,12 +7,12 @@ import (
 	"krund/internal/analysis/dataset"
 )
 
-// Shifted returns an execution whose wall times are those of e, and whose evidence (all other
+// shifted returns an execution whose wall times are those of e, and whose evidence (all other
 // columns, and the events) is moved by so many iterations, from 0 to their number less 1, around
 // the end of the series. Nothing of the evidence has to do with the series then, unless both recur:
 // a control of the error rate. Executions with columns of other lengths, or whose times are
 // unknown, are returned as they are.
-func Shifted(e *dataset.Execution, by int) dataset.Execution {
+func shifted(e *dataset.Execution, by int) dataset.Execution {
 	n := len(e.Starts)
 	moved := *e
 	if by <= 0 || by >= n {
