@@ -200,11 +200,6 @@ stop-bench:
 traini-bench:
 	$(GO) test -tags slow -count=1 -v -timeout 30m ./internal/analysis/warmupend
 
-## time-pairs  krunctl time against hyperfine: twelve pairs of commands that depend on the environment
-.PHONY: time-pairs
-time-pairs: build
-	$(GO) run ./scripts/timepairs $(BUILD)/bin/krunctl
-
 ## kill-test   cut krund off in every operation of an experiment, and kill it while its guard restores
 kill-test:
 	$(GO) test -count=1 -run 'Cut|Kill|Crash|Guard' $$($(GO) list ./internal/... ./cmd/krund | \
