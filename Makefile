@@ -168,7 +168,6 @@ fuzz:
 bench: build
 	@$(MAKE) --no-print-directory -C cgo bench BUILD=$(BUILD)
 	$(GO) test -run '^$$' -bench . -benchmem ./...
-	$(GO) run ./internal/execution/child/childbench
 
 ## compare-bench  error rates and power of krunctl compare in simulations; with KRUND_FIXTURES also on JMH
 .PHONY: compare-bench
