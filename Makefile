@@ -120,15 +120,6 @@ CONCURRENT := $(sort $(dir $(shell git grep -lE '^[[:space:]]*go [a-z]|"sync|err
 test-race: setup build
 	$(TEST) -p 3 -race -short $(addprefix ./,$(CONCURRENT))
 
-## test-nocounters  run the tests of TESTS (./...) with hardware counters hidden
-TESTS ?= ./...
-.PHONY: test-nocounters
-test-nocounters: build
-	@mkdir -p $(BUILD)/test
-	$(GO) build -o $(BUILD)/test/nocounters ./internal/msr/nocounters
-	@if $(BUILD)/test/nocounters true; then $(BUILD)/test/nocounters $(GO) test -count=1 $(TESTS); \
-	else echo "test-nocounters: SKIPPED: the counters cannot be hidden here, for the reason above"; fi
-
 test-c:
 	@$(MAKE) --no-print-directory -C cgo test BUILD=$(BUILD)
 
