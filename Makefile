@@ -128,7 +128,7 @@ lint:
 	$(GO) vet ./...
 	@files=$$(gofmt -l $$(git ls-files '*.go')); \
 	test -z "$$files" || { echo "run gofmt -w on these:"; echo "$$files"; exit 1; }
-	$(GO) run ./scripts/lines $$(git ls-files '*.go' '*.c' '*.h' '*.md' '*.js' '*.css' '*.html' '*.sh' \
+	perl scripts/lines.pl $$(git ls-files '*.go' '*.c' '*.h' '*.md' '*.js' '*.css' '*.html' '*.sh' \
 	  '*.mk' '*Makefile' | grep -v -e testdata/ -e '\.min\.')
 	git ls-files -z | xargs -0 $(GO) run ./scripts/tracked
 	$(GO) list -f '{{.ImportPath}} {{join .Imports " "}}' ./internal/... | $(GO) run ./scripts/rooms
