@@ -9,8 +9,9 @@
 // [NewSource] returns what a damaged schedule is rebuilt from: the plan follows from the
 // configuration, the state of a slot from its records, and the contents of a lost header from both.
 // krund repairs slots when it encounters them; `krunctl repair` repairs everything. An attempt
-// without a record is lost: for that slot, the count of attempts used by machine crashes starts
-// over, but no measurement is lost or repeated.
+// without a record is lost: for that slot, or for all if neither copy of the header can be read,
+// the count of attempts used by machine crashes starts over, but no measurement is lost or
+// repeated.
 //
 // # The file
 //

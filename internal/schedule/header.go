@@ -67,10 +67,10 @@ func (h Header) check() error {
 		return fmt.Errorf("next %d, reboots %d, mails %d: counts have 1 to 10 digits", h.Next,
 			h.Reboots, h.Mails)
 	}
-	for name, word := range map[string]string{"config hash": h.ConfigHash, "time of creation": h.Created,
-		"name of the boot": h.Boot} {
-		if !isWord(word) {
-			return fmt.Errorf("the %s %q is not one word", name, word)
+	for _, w := range [][2]string{{"config hash", h.ConfigHash}, {"time of creation", h.Created},
+		{"name of the boot", h.Boot}} {
+		if !isWord(w[1]) {
+			return fmt.Errorf("the %s %q is not one word", w[0], w[1])
 		}
 	}
 	for _, t := range h.BaseTemperatures {

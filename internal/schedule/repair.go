@@ -41,8 +41,8 @@ func (r RepairReport) Clean() bool {
 }
 
 // Repair repairs the schedule at path. What can be read stays as it is, including the count of
-// attempts. Slots that cannot be read come from src, and so does the header if both copies cannot
-// be read. First the file is copied to path.broken (or path.broken1, ...), then the new one is
+// attempts. Slots that cannot be read come from src, and so does everything if neither copy of the
+// header can be read. First the file is copied to path.broken (or path.broken1, ...), then the new one is
 // written to a temporary file and renamed, each durably: after a crash the old file or the new one
 // exists. An intact schedule is not touched. A missing one is created again.
 //
@@ -59,87 +59,155 @@ func Repair(fsys durable.FS, path string, src Source) (RepairReport, error) {
 func repair(fsys durable.FS, path string, src Source) (RepairReport, error) {
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return remake(fsys, path, src)
+		f, err = nil, nil
 	}
 	if err != nil {
 		return RepairReport{}, err
 	}
-	report, err := repairFrom(fsys, path, f, src)
-	return report, errors.Join(err, f.Close())
+	r := &repairing{src: src, file: f, report: RepairReport{Missing: f == nil}}
+	err = r.run(fsys, path)
+	if f != nil {
+		err = errors.Join(err, f.Close())
+	}
+	return r.report, err
 }
 
-// remake writes the file as if every slot of it were damaged.
-func remake(fsys durable.FS, path string, src Source) (RepairReport, error) {
-	report := RepairReport{Missing: true}
-	h, err := shape(src.Header, count(src.Plan), src.Plan)
-	if err != nil {
-		return report, err
+// repairing is one repair.
+type repairing struct {
+	src      Source
+	file     durable.File // nil if there is none
+	report   RepairReport
+	header   Header
+	readable bool // the header is that of the file, so that its slots can be found
+	decoder  slotDecoder
+}
+
+func (r *repairing) run(fsys durable.FS, path string) error {
+	if err := r.findHeader(); err != nil {
+		return err
 	}
-	err = writeRepaired(fsys, path, h, func(yield func(salvaged, error) bool) {
-		for planned := range src.Plan {
-			report.Slots = append(report.Slots, planned.Index)
-			if !yield(salvaged{Slot: planned, damaged: true}, nil) {
+	for slot, err := range r.slots() {
+		var damaged *DamagedSlot
+		switch {
+		case errors.As(err, &damaged):
+			r.report.Slots = append(r.report.Slots, slot.Index)
+		case err != nil:
+			return err
+		}
+	}
+	if r.report.Clean() {
+		return nil
+	}
+	if r.file != nil {
+		var err error
+		if r.report.Backup, err = backUp(fsys, path, r.file); err != nil {
+			return err
+		}
+	}
+	return r.write(fsys, path)
+}
+
+// findHeader reads the header. If both copies are lost, so is where the slots are, and everything
+// is rebuilt.
+func (r *repairing) findHeader() error {
+	slots := count(r.src.Plan)
+	err := ErrHeaders
+	if r.file != nil {
+		var found headers
+		if found, err = readHeaders(r.file); err != nil {
+			return err
+		}
+		for _, damage := range found.damage {
+			if damage != nil {
+				r.report.Headers = append(r.report.Headers, damage)
+			}
+		}
+		var best copyID
+		best, err = found.best()
+		r.header = found.header[best]
+	}
+	switch {
+	case errors.Is(err, ErrHeaders):
+		r.header, err = shape(r.src.Header, slots, r.src.Plan)
+		return err
+	case err != nil:
+		return err
+	case r.header.ConfigHash != r.src.Header.ConfigHash:
+		return fmt.Errorf("it was created from another configuration (hash %s, not %s); use the "+
+			"experiment's own config.toml", r.header.ConfigHash, r.src.Header.ConfigHash)
+	case slots != r.header.Slots:
+		return fmt.Errorf("it has %d slots, but the configuration plans %d", r.header.Slots, slots)
+	}
+	r.readable = true
+	info, err := r.file.Stat()
+	if err == nil && info.Size() != r.header.fileBytes() {
+		r.report.Size = &SizeError{Have: info.Size(), Want: r.header.fileBytes()}
+	}
+	return err
+}
+
+func count(slots iter.Seq[Slot]) int {
+	n := 0
+	for range slots {
+		n++
+	}
+	return n
+}
+
+// slots yields every slot as stored in the file, or as planned with a *DamagedSlot. Another error
+// is the last.
+func (r *repairing) slots() iter.Seq2[Slot, error] {
+	return func(yield func(Slot, error) bool) {
+		line := make([]byte, r.header.Width)
+		for planned := range r.src.Plan {
+			slot, err := planned, error(&DamagedSlot{Index: planned.Index})
+			if r.readable {
+				n, readErr := readAt(r.file, line, r.header.slotAt(planned.Index))
+				if readErr != nil {
+					err = readErr
+				} else if n == len(line) {
+					slot, err = r.decoder.decode(line, planned.Index)
+				}
+			}
+			if err != nil {
+				slot = planned
+			} else if slot.Key != planned.Key || slot.Pexec != planned.Pexec {
+				err = fmt.Errorf("slot %d is %s number %d, but the configuration plans %s number %d",
+					slot.Index, slot.Key, slot.Pexec, planned.Key, planned.Pexec)
+			}
+			if !yield(slot, err) {
 				return
 			}
 		}
-	}, src)
-	return report, err
+	}
 }
 
-func repairFrom(fsys durable.FS, path string, f durable.File, src Source) (RepairReport, error) {
-	old, report, err := salvage(f, src)
-	if err != nil {
-		return report, err
-	}
-	for slot, err := range old.slots(src) {
-		if err != nil {
-			return report, err
-		}
-		if slot.damaged {
-			report.Slots = append(report.Slots, slot.Index)
-		}
-	}
-	if report.Clean() {
-		return report, nil
-	}
-	if report.Backup, err = backUp(fsys, path, f); err != nil {
-		return report, err
-	}
-	h := old.header
+// write writes the new file, in which the damaged slots are rebuilt.
+func (r *repairing) write(fsys durable.FS, path string) error {
+	h := r.header
 	h.Next = 0 // the search finds the first unfinished slot
 	h.Generation++
-	return report, writeRepaired(fsys, path, h, old.slots(src), src)
-}
-
-// writeRepaired writes the new file, in which the damaged slots are rebuilt.
-func writeRepaired(fsys durable.FS, path string, h Header, slots iter.Seq2[salvaged, error],
-	src Source) error {
 	var failed error
 	err := write(fsys, path, h, func(yield func(Slot) bool) {
-		for slot, err := range slots {
-			if err == nil && slot.damaged {
-				slot.Slot, err = rebuild(slot.Slot, src)
+		for slot, err := range r.slots() {
+			var damaged *DamagedSlot
+			if errors.As(err, &damaged) {
+				var state Slot
+				if state, err = r.src.State(slot); err != nil {
+					err = fmt.Errorf("slot %d: %w", slot.Index, err)
+				}
+				slot.Flag, slot.Attempts = state.Flag, state.Attempts
 			}
 			if err != nil {
 				failed = err
 				return
 			}
-			if !yield(slot.Slot) {
+			if !yield(slot) {
 				return
 			}
 		}
 	})
 	return cmp.Or(failed, err)
-}
-
-// rebuild returns a planned slot with the state from src, and ignores its other fields.
-func rebuild(planned Slot, src Source) (Slot, error) {
-	state, err := src.State(planned)
-	if err != nil {
-		return Slot{}, fmt.Errorf("slot %d: %w", planned.Index, err)
-	}
-	planned.Flag, planned.Attempts = state.Flag, state.Attempts
-	return planned, nil
 }
 
 // backUp copies the file to a free name.

@@ -76,8 +76,8 @@ func (s Slot) check() error {
 	return nil
 }
 
-// peekSlot returns the flag of a line and checks only its checksum. reason says what is wrong if
-// the line is damaged. It does not allocate.
+// peekSlot returns the flag of a line and checks its checksum and where its fields are. reason says
+// what is wrong if the line is damaged. It does not allocate.
 func peekSlot(line []byte) (f Flag, reason string) {
 	at := len(line) - crcDigits - 1
 	have, ok := hexNumber(line[at : at+crcDigits])
@@ -88,6 +88,11 @@ func peekSlot(line []byte) (f Flag, reason string) {
 		return 0, "no checksum"
 	case have != crc32.Checksum(line[:at], castagnoli):
 		return 0, "wrong checksum"
+	}
+	for _, separator := range []int{attemptsAt - 1, pexecAt - 1, keyAt - 1, len(line) - slotTail} {
+		if line[separator] != ' ' {
+			return 0, "the fields are not where they belong"
+		}
 	}
 	if f = Flag(line[0]); !f.Known() {
 		return 0, "unknown flag"
@@ -140,9 +145,6 @@ func (d *slotDecoder) decode(line []byte, index int) (Slot, error) {
 	}
 	if s.Key, ok = d.key(bytes.TrimRight(line[keyAt:len(line)-slotTail], " ")); !ok {
 		return damaged("the key is not benchmark:vm:variant")
-	}
-	if line[1] != ' ' || line[pexecAt-1] != ' ' || line[keyAt-1] != ' ' || line[len(line)-slotTail] != ' ' {
-		return damaged("the fields are not where they belong")
 	}
 	return s, nil
 }

@@ -113,6 +113,10 @@ func TestSlotDamage(t *testing.T) {
 			"1"},
 		{"key", string(resealed(t, "nbody:", "nbody;")), "the key is not benchmark:vm:variant"},
 		{"comma", string(resealed(t, "C 001", "C,001")), "the fields are not where they belong"},
+		{"comma after attempts", string(resealed(t, "001 ", "001,")), "the fields are not where they belong"},
+		{"comma after pexec", string(resealed(t, "0003 ", "0003,")), "the fields are not where they belong"},
+		{"rubbish at the end", good[:118] + "x" + checksum(good[:118]+"x") + "\n",
+			"the fields are not where they belong"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
