@@ -42,9 +42,9 @@ func (r RepairReport) Clean() bool {
 
 // Repair repairs the schedule at path. What can be read stays as it is, including the count of
 // attempts. Slots that cannot be read come from src, and so does everything if neither copy of the
-// header can be read. First the file is copied to path.broken (or path.broken1, ...), then the new one is
-// written to a temporary file and renamed, each durably: after a crash the old file or the new one
-// exists. An intact schedule is not touched. A missing one is created again.
+// header can be read. First the file is copied to path.broken (or path.broken1, ...), then the new
+// one is written to a temporary file and renamed, each durably: after a crash the old file or the
+// new one exists. An intact schedule is not touched. A missing one is created again.
 //
 // The experiment must be locked. Errors: ErrVersion; a plan that differs from that of the schedule;
 // those of src.State and the file system.

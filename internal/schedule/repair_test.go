@@ -202,7 +202,10 @@ func TestRepairMissing(t *testing.T) {
 // TestRepairCut: an interrupted repair succeeds when it is repeated.
 func TestRepairCut(t *testing.T) {
 	build := func() *crashfs.FS {
-		return damagedAt(t, func(d []byte, h schedule.Header) []byte { clear(d[h.SlotOffset(0):h.SlotOffset(2)]); return d })
+		return damagedAt(t, func(d []byte, h schedule.Header) []byte {
+			clear(d[h.SlotOffset(0):h.SlotOffset(2)])
+			return d
+		})
 	}
 	src := source(20)
 	src.State = func(schedule.Slot) (schedule.Slot, error) {
