@@ -130,7 +130,7 @@ lint:
 	test -z "$$files" || { echo "run gofmt -w on these:"; echo "$$files"; exit 1; }
 	perl scripts/lines.pl $$(git ls-files '*.go' '*.c' '*.h' '*.md' '*.js' '*.css' '*.html' '*.sh' \
 	  '*.mk' '*Makefile' | grep -v -e testdata/ -e '\.min\.')
-	git ls-files -z | xargs -0 $(GO) run ./scripts/tracked
+	git ls-files -z | perl scripts/tracked.pl
 	$(GO) list -f '{{.ImportPath}} {{join .Imports " "}}' ./internal/... | $(GO) run ./scripts/rooms
 	$(GO) run $(GOLANGCI) run ./...
 
