@@ -1,0 +1,86 @@
+// Package must shortens what every test repeats: one line for a call that must succeed and for a
+// value that must equal another. It knows nothing of krund. Start reading at Do and Get.
+package must
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Do ends the test if err is not nil. The message says what follows, too: the name of a case.
+func Do(t testing.TB, err error, about ...any) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(message(err.Error(), about))
+	}
+}
+
+// Get returns the value of a call, `must.Get(f())(t)`, and ends the test if it failed.
+func Get[T any](value T, err error) func(t testing.TB, about ...any) T {
+	return func(t testing.TB, about ...any) T {
+		t.Helper()
+		Do(t, err, about...)
+		return value
+	}
+}
+
+// Get2 is Get for a call that returns two values.
+func Get2[T, U any](a T, b U, err error) func(t testing.TB, about ...any) (T, U) {
+	return func(t testing.TB, about ...any) (T, U) {
+		t.Helper()
+		Do(t, err, about...)
+		return a, b
+	}
+}
+
+// Equal reports a value that is not the wanted one. Like those below, it lets the test go on.
+func Equal[T comparable](t testing.TB, got, want T, about ...any) {
+	t.Helper()
+	if got != want {
+		t.Error(message(fmt.Sprintf(verbs(got), got, want), about))
+	}
+}
+
+// EqualList reports a slice whose values are not the wanted ones; nil and an empty one are equal.
+func EqualList[T comparable](t testing.TB, got, want []T, about ...any) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Error(message(fmt.Sprintf(verbs(got), got, want), about))
+	}
+}
+
+// Contain reports a text that part is not in.
+func Contain(t testing.TB, text, part string, about ...any) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Error(message(fmt.Sprintf("no %q in\n%s", part, text), about))
+	}
+}
+
+// Fail reports an error that is not the wanted one, and that there is none.
+func Fail(t testing.TB, err, want error, about ...any) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Error(message(fmt.Sprintf("error %v, want %v", err, want), about))
+	}
+}
+
+// verbs returns the format of two values like v: texts are quoted, and structures have their names.
+func verbs(v any) string {
+	switch v.(type) {
+	case string, []string:
+		return "got %q, want %q"
+	}
+	return "got %+v, want %+v"
+}
+
+// message puts what a failure is about before it.
+func message(text string, about []any) string {
+	if len(about) == 0 {
+		return text
+	}
+	return strings.TrimSuffix(fmt.Sprintln(about...), "\n") + ": " + text
+}
