@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -95,9 +96,7 @@ func build(t *testing.T) string {
 	t.Helper()
 	cc := runnertest.Compiler(t)
 	dir := t.TempDir()
-	if err := runnertest.CopyBuilt(dir, slices.Collect(maps.Keys(others))...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, runnertest.CopyBuilt(dir, slices.Collect(maps.Keys(others))...))
 	output(t, "make", "--silent", "build", "OUT="+dir, "CC="+cc)
 	args := []string{cc, "-O1", "testdata/checksum.c", "-o", filepath.Join(dir, "checksum"),
 		"-Wl,--no-as-needed"}
@@ -267,17 +266,12 @@ func firstKnown(t *testing.T, name string) struct {
 // falsified copies a source file and replaces one text.
 func falsified(t *testing.T, file, from, to string) string {
 	t.Helper()
-	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile(file))(t)
 	if strings.Count(string(source), from) != 1 {
 		t.Fatalf("%s does not have %q once", file, from)
 	}
 	copied := filepath.Join(t.TempDir(), filepath.Base(file))
-	if err := os.WriteFile(copied, []byte(strings.Replace(string(source), from, to, 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(copied, []byte(strings.Replace(string(source), from, to, 1)), 0o644))
 	return copied
 }
 

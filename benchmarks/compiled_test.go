@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -142,10 +143,7 @@ func buildGo(t *testing.T) string {
 // goPackage returns a benchmark's source as a package without the runner.
 func goPackage(t *testing.T, name, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	source := string(text)
 	for from, to := range map[string]string{
 		"package main\n":                       "package " + name + "\n",
@@ -162,10 +160,6 @@ func goPackage(t *testing.T, name, file string) string {
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 }

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // BenchmarkOverhead builds libkrun.so and bench/bench.c with the C compiler and
@@ -22,10 +24,7 @@ func BenchmarkOverhead(b *testing.B) {
 		b.Skipf("build libkrun: %v", err)
 	}
 	for b.Loop() {
-		out, err := exec.CommandContext(b.Context(), filepath.Join(dir, "cgo", "bench")).Output()
-		if err != nil {
-			b.Fatal(err)
-		}
+		out := must.Get(exec.CommandContext(b.Context(), filepath.Join(dir, "cgo", "bench")).Output())(b)
 		lines := bufio.NewScanner(bytes.NewReader(out))
 		for lines.Scan() {
 			var name string

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestCreateRefuses(t *testing.T) {
@@ -52,15 +54,9 @@ func TestNewBuffer(t *testing.T) {
 		{Iterations: 2000, Columns: []Column{{strings.Repeat("n", 47), strings.Repeat("u", 23), NoCore}},
 			UserColumns: 64},
 	} {
-		b, err := Create(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(Create(spec))(t)
 		t.Cleanup(func() { _ = b.Close() })
-		s, err := b.Read()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(b.Read())(t)
 		if s.State != StateNew || s.Done != 0 || s.Pid != 0 || s.ExecNS != 0 || s.FirstNS != 0 ||
 			len(s.Findings) > 0 || len(s.Columns) != len(spec.Columns) {
 			t.Errorf("read %+v", s)
@@ -69,20 +65,12 @@ func TestNewBuffer(t *testing.T) {
 }
 
 func TestExecStamp(t *testing.T) {
-	b, err := Create(Spec{Iterations: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Create(Spec{Iterations: 1}))(t)
 	t.Cleanup(func() { _ = b.Close() })
 	now := Now()
 	stamp := binary.NativeEndian.AppendUint64(nil, uint64(now))
-	if _, err := b.File().WriteAt(stamp, b.ExecOffset()); err != nil {
-		t.Fatal(err)
-	}
-	s, err := b.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.File().WriteAt(stamp, b.ExecOffset()))(t)
+	s := must.Get(b.Read())(t)
 	if s.ExecNS != now || len(s.Findings) > 0 {
 		t.Errorf("exec stamp %d, want %d; findings %q", s.ExecNS, now, s.Findings)
 	}
@@ -91,16 +79,10 @@ func TestExecStamp(t *testing.T) {
 // TestSpecIsCopied: the caller may continue to use its slice.
 func TestSpecIsCopied(t *testing.T) {
 	columns := []Column{{"aperf", "", 0}}
-	b, err := Create(Spec{Iterations: 1, Columns: columns})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Create(Spec{Iterations: 1, Columns: columns}))(t)
 	t.Cleanup(func() { _ = b.Close() })
 	columns[0].Name = "mperf"
-	s, err := b.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(b.Read())(t)
 	want := []ColumnData{{KindCounter, Column{"aperf", "", 0}, []int64{}}}
 	if !reflect.DeepEqual(s.Columns, want) || len(s.Findings) > 0 {
 		t.Errorf("columns %+v, findings %q", s.Columns, s.Findings)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // The fake file's registers, eight bytes each.
@@ -19,22 +21,13 @@ var fakeRegisters = []Register{{Address: 0x740, Bits: 64}, {Address: 0x738, Bits
 func counting(t *testing.T, spec Spec) (*Buffer, *Meter) {
 	t.Helper()
 	for i, g := range spec.Groups {
-		fd, err := syscall.Dup(int(g.File.Fd()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fd := must.Get(syscall.Dup(int(g.File.Fd())))(t)
 		spec.Groups[i].FD = fd
 	}
-	b, err := Create(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Create(spec))(t)
 	t.Cleanup(func() { _ = b.Close() })
 	attach(t, b)
-	m, err := NewMeter()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(NewMeter())(t)
 	t.Cleanup(m.Close)
 	return b, m
 }
@@ -61,9 +54,7 @@ func TestRegistersAgainstModel(t *testing.T) {
 		values[c] = v & (1<<(r.Bits-1)<<1 - 1)
 		var raw [8]byte
 		binary.NativeEndian.PutUint64(raw[:], values[c])
-		if _, err := files[c/3].WriteAt(raw[:], int64(r.Address)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(files[c/3].WriteAt(raw[:], int64(r.Address)))(t)
 	}
 	want := make([][]int64, len(spec.Columns))
 	for range iterations {
@@ -71,22 +62,16 @@ func TestRegistersAgainstModel(t *testing.T) {
 			c := random.IntN(len(values))
 			set(c, ^uint64(random.IntN(1000)))
 		}
-		if err := m.Begin(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.Begin())
 		for c := range values {
 			// Up to 47 bits: a difference that is positive in 48 and in 64 bits.
 			step := random.Uint64() >> (17 + random.IntN(47))
 			set(c, values[c]+step)
 			want[c] = append(want[c], int64(step))
 		}
-		if err := m.End(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.End())
 	}
-	if err := m.Done(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Done())
 	s, err := b.Read()
 	if err != nil || s.Error != OK || len(s.Findings) > 0 || s.Done != iterations {
 		t.Fatalf("seed %d: error %v, %v, findings %q, %d done", seed, err, s.Error, s.Findings, s.Done)
@@ -111,27 +96,19 @@ func TestExecutionAgainstModel(t *testing.T) {
 	set := func(r Register, v uint64) {
 		var raw [8]byte
 		binary.NativeEndian.PutUint64(raw[:], v)
-		if _, err := file.WriteAt(raw[:], int64(r.Address)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(file.WriteAt(raw[:], int64(r.Address)))(t)
 	}
 	set(fakeRegisters[2], 1<<48-7) // in the runner's start-up: not counted
 	for !m.ShouldStop() {
-		if err := m.Begin(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.Begin())
 		set(fakeRegisters[0], 1<<62)
 		set(fakeRegisters[2], 93)
-		if err := m.End(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.End())
 	}
 	if s, err := b.Read(); err != nil || s.Totals[0].Value != Missing {
 		t.Errorf("before krun_done: %v, totals %v; want them missing", err, s.Totals)
 	}
-	if err := m.Done(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Done())
 	s, err := b.Read()
 	if err != nil || s.Error != OK || len(s.Findings) > 0 || len(s.Columns) > 0 {
 		t.Fatalf("error %v, %v, findings %q, columns %v", err, s.Error, s.Findings, s.Columns)
@@ -150,17 +127,11 @@ func TestFailedReading(t *testing.T) {
 		{Source: SourceRegisters, Columns: 3, File: file, Registers: fakeRegisters, Turn: 2},
 	}})
 	for i := range 3 {
-		if err := m.Begin(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.Begin())
 		if i == 1 {
-			if err := file.Truncate(0x1850 + 4); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, file.Truncate(0x1850+4))
 		}
-		if err := m.End(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.End())
 	}
 	s, err := b.Read()
 	if err != nil || s.Done != 3 || s.Error != EREAD || len(s.Findings) > 0 {

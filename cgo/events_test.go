@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 var eventSpec = Spec{Iterations: 4, UserColumns: 1, Events: 6, made: 800}
@@ -99,10 +101,7 @@ func TestEventsScribbled(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s, err := read(bytes.NewReader(test.change(eventful())), eventSpec, at(2000))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(read(bytes.NewReader(test.change(eventful())), eventSpec, at(2000)))(t)
 			if test.finding == "" && len(s.Findings) > 0 || test.finding != "" && (len(s.Findings) != 1 ||
 				!strings.Contains(s.Findings[0], test.finding)) {
 				t.Errorf("findings %q, want %q", s.Findings, test.finding)
@@ -165,10 +164,8 @@ func FuzzEvents(f *testing.F) {
 		for ; len(edits) >= 12; edits = edits[12:] {
 			copy(m[int(binary.NativeEndian.Uint32(edits))%len(m):], edits[4:12])
 		}
-		s, err := read(bytes.NewReader(m[:min(int(size), len(m))]), eventSpec, at(now))
-		if err != nil {
-			t.Fatalf("reading memory failed: %v", err)
-		}
+		s := must.Get(
+			read(bytes.NewReader(m[:min(int(size), len(m))]), eventSpec, at(now)))(t, "reading memory failed")
 		if len(s.Events) > eventSpec.Events || s.EventsLost < 0 {
 			t.Fatalf("%d events, %d lost", len(s.Events), s.EventsLost)
 		}

@@ -8,19 +8,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // registerFile is a sparse file in the place of /dev/cpu/N/msr.
 func registerFile(t *testing.T) *os.File {
 	t.Helper()
-	f, err := os.Create(filepath.Join(t.TempDir(), "msr"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(filepath.Join(t.TempDir(), "msr")))(t)
 	t.Cleanup(func() { _ = f.Close() })
-	if err := f.Truncate(1 << 16); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Truncate(1<<16))
 	return f
 }
 
@@ -44,13 +41,8 @@ func TestCreateRefusesGroups(t *testing.T) {
 			{Source: SourcePerf, Columns: 3, File: file, FD: 5},
 		}}
 	}
-	b, err := Create(good())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Create(good()))(t)
+	must.Do(t, b.Close())
 	tests := []struct {
 		want   string
 		change func(*Spec)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // command runs a command and returns its stdout.
@@ -93,9 +95,7 @@ int main()
 	krun_free(k);
 }
 `
-	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(source, []byte(text), 0o644))
 	command(t, nil, append([]string{"c++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic",
 		"-Wold-style-cast", "-Werror", source, "-o", program}, flags...)...)
 	out := command(t, []string{"KRUN_ITERATIONS=3", "LD_LIBRARY_PATH=" + filepath.Join(root, "usr", "lib")},
@@ -133,10 +133,7 @@ lib.krun_free(k)
 // checkCSV reads the example's output.
 func checkCSV(t *testing.T, text string, iterations int) {
 	t.Helper()
-	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(csv.NewReader(strings.NewReader(text)).ReadAll())(t)
 	if len(rows) != iterations+1 || strings.Join(rows[0], " ") != "iteration start_ns wall_ns comparisons" {
 		t.Fatalf("%d rows, the first is %q", len(rows), rows[0])
 	}
@@ -144,9 +141,7 @@ func checkCSV(t *testing.T, text string, iterations int) {
 	for i, row := range rows[1:] {
 		var n [4]int64
 		for j, field := range row {
-			if n[j], err = strconv.ParseInt(field, 10, 64); err != nil {
-				t.Fatal(err)
-			}
+			n[j] = must.Get(strconv.ParseInt(field, 10, 64))(t)
 		}
 		if n[0] != int64(i) || n[1] < end || n[2] <= 0 || n[3] < 9999 {
 			t.Errorf("row %d: %v after %d", i, n, end)
@@ -158,14 +153,8 @@ func checkCSV(t *testing.T, text string, iterations int) {
 // TestManual holds krun.h and libkrun(3) together: the same functions, the same
 // errors.
 func TestManual(t *testing.T) {
-	header, err := os.ReadFile("krun.h")
-	if err != nil {
-		t.Fatal(err)
-	}
-	manual, err := os.ReadFile("man/libkrun.3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := must.Get(os.ReadFile("krun.h"))(t)
+	manual := must.Get(os.ReadFile("man/libkrun.3"))(t)
 	for _, kind := range []struct{ what, header, manual string }{
 		{"functions", `(?m)^KRUN_API .*?(krun_\w+)\(`, `(?m)^\.Ft .*\n\.Fn (krun_\w+)`},
 		{"names", `(?m)^KRUN_API .*?(krun_\w+)\(`, `(?m)^\.Nm (krun_\w+)`},

@@ -11,15 +11,15 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 // attach lets this process be the measured one: NewMeter finds the buffer.
 func attach(t *testing.T, b *Buffer) {
 	t.Helper()
 	fd, err := unix.Dup(int(b.File().Fd())) // krun_init closes the descriptor it is given
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Setenv(EnvFD, strconv.Itoa(fd))
 }
 
@@ -37,31 +37,17 @@ func TestMeterInSharedBuffer(t *testing.T) {
 		t.Errorf("second NewMeter on the same buffer: %v, want EBUSY", err)
 	}
 
-	gc, err := m.Column("gc_ns", "ns")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gc := must.Get(m.Column("gc_ns", "ns"))(t)
 	for i := 0; !m.ShouldStop(); i++ {
-		if err := m.Begin(); err != nil {
-			t.Fatal(err)
-		}
-		if err := m.End(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.Begin())
+		must.Do(t, m.End())
 		if i != 1 {
-			if err := m.Set(gc, int64(100+i)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, m.Set(gc, int64(100+i)))
 		}
 	}
-	if err := m.Done(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Done())
 
-	s, err := b.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(b.Read())(t)
 	if s.State != StateDone || s.Done != 3 || s.Pid != os.Getpid() || s.Error != OK || len(s.Findings) > 0 {
 		t.Errorf("read %+v", s)
 	}
@@ -128,19 +114,12 @@ func TestMeterIsAskedToStop(t *testing.T) {
 	b, m := counting(t, Spec{Iterations: 1000})
 	n := 0
 	for ; !m.ShouldStop(); n++ {
-		if err := errors.Join(m.Begin(), m.End()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(m.Begin(), m.End()))
 		if n == 9 {
-			if err := b.Stop(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, b.Stop())
 		}
 	}
-	s, err := b.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(b.Read())(t)
 	if n != 10 || s.Done != 10 || s.State != StateReady || s.DoneNS != 0 || len(s.Findings) > 0 {
 		t.Errorf("%d iterations, read %+v", n, s)
 	}
@@ -155,16 +134,11 @@ func TestMeterRefuses(t *testing.T) {
 	if err := m.End(); !errors.Is(err, EORDER) {
 		t.Errorf("end without begin: %v, want EORDER", err)
 	}
-	if err := errors.Join(m.Begin(), m.End()); err != nil {
-		t.Errorf("the one iteration: %v", err)
-	}
+	must.Do(t, errors.Join(m.Begin(), m.End()), "the one iteration")
 	if err := m.Begin(); !errors.Is(err, EFULL) {
 		t.Errorf("one iteration too many: %v, want EFULL", err)
 	}
-	s, err := b.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(b.Read())(t)
 	if s.Done != 1 || s.Error != EORDER || len(s.Findings) > 0 {
 		t.Errorf("read %+v", s)
 	}
@@ -173,15 +147,10 @@ func TestMeterRefuses(t *testing.T) {
 // TestMeterAlone measures without krund.
 func TestMeterAlone(t *testing.T) {
 	t.Setenv("KRUN_ITERATIONS", "5")
-	m, err := NewMeter()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(NewMeter())(t)
 	defer m.Close()
 	for !m.ShouldStop() {
-		if err := errors.Join(m.Begin(), m.End()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(m.Begin(), m.End()))
 	}
 	if m.Iterations() != 5 || m.StartNS(4) == Missing || m.StartNS(5) != Missing || m.WallNS(-1) != Missing {
 		t.Errorf("%d iterations, starts %d %d", m.Iterations(), m.StartNS(4), m.StartNS(5))
@@ -211,7 +180,5 @@ func TestReadWhileMeasuring(t *testing.T) {
 			t.Errorf("%d iterations: %v, findings %q", s.Done, err, s.Findings)
 		}
 	}
-	if err := errors.Join(b.Stop(), <-measured); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(b.Stop(), <-measured))
 }

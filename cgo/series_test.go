@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 var testSpec = Spec{Iterations: 4, Columns: []Column{{"aperf", "", 0}, {"aperf", "", 1}}, UserColumns: 2,
@@ -59,10 +61,7 @@ func at(ns int64) func() int64 { return func() int64 { return ns } }
 func entryAt(i int) int64 { return headerBytes + int64(i)*entryBytes }
 
 func TestReadSound(t *testing.T) {
-	got, err := read(bytes.NewReader(sound()), testSpec, at(2000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(read(bytes.NewReader(sound()), testSpec, at(2000)))(t)
 	want := Series{
 		State: StateReady, Pid: 77, Done: 3,
 		ExecNS: 900, InitNS: 1000, FirstNS: 1010, BegunNS: 1040,
@@ -167,10 +166,7 @@ func TestReadScribbled(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s, err := read(bytes.NewReader(test.change(sound())), testSpec, at(2000))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(read(bytes.NewReader(test.change(sound())), testSpec, at(2000)))(t)
 			if len(s.Findings) != 1 || !strings.Contains(s.Findings[0], test.finding) {
 				t.Errorf("findings %q, want one with %q", s.Findings, test.finding)
 			}
@@ -228,10 +224,7 @@ func FuzzRead(f *testing.F) {
 			copy(m[int(binary.NativeEndian.Uint16(edits))%len(m):], edits[2:10])
 		}
 		data := m[:min(int(size), len(m))]
-		s, err := read(bytes.NewReader(data), testSpec, at(now))
-		if err != nil {
-			t.Fatalf("reading memory failed: %v", err)
-		}
+		s := must.Get(read(bytes.NewReader(data), testSpec, at(now)))(t, "reading memory failed")
 		if s.Done < 0 || s.Done > testSpec.Iterations || len(s.StartNS) != s.Done || len(s.WallNS) != s.Done {
 			t.Fatalf("%d done, %d starts, %d walls", s.Done, len(s.StartNS), len(s.WallNS))
 		}

@@ -4,25 +4,19 @@ import (
 	"encoding/binary"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestView: what the measured process writes is seen, bounded, and Stop reaches it.
 func TestView(t *testing.T) {
-	b, err := Create(Spec{Iterations: 5, UserColumns: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Create(Spec{Iterations: 5, UserColumns: 3}))(t)
 	defer b.Close()
-	v, err := NewView(b.File(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(NewView(b.File(), true))(t)
 	defer v.Close()
 	put := func(offset int64, value uint64) {
 		t.Helper()
-		if _, err := b.File().WriteAt(binary.NativeEndian.AppendUint64(nil, value), offset); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.File().WriteAt(binary.NativeEndian.AppendUint64(nil, value), offset))(t)
 	}
 	at := place(5, 3, 0)
 	put(at.wall, 700)
@@ -59,15 +53,10 @@ func TestViewRefuses(t *testing.T) {
 		"overflow":   {planWallOffset, ^uint64(0) - 7, "do not fit"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, err := Create(Spec{Iterations: 5})
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(Create(Spec{Iterations: 5}))(t)
 			defer b.Close()
-			if _, err := b.File().WriteAt(binary.NativeEndian.AppendUint64(nil, test.value),
-				test.offset); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(b.File().WriteAt(binary.NativeEndian.AppendUint64(nil, test.value),
+				test.offset))(t)
 			if _, err := NewView(b.File(), false); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
 			}

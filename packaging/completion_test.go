@@ -7,14 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestCompletionsOfKrund: the scripts know each command and flag of `krund help`, and no other one.
 func TestCompletionsOfKrund(t *testing.T) {
-	source, err := os.ReadFile("../cmd/krund/main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile("../cmd/krund/main.go"))(t)
 	_, usage, _ := strings.Cut(string(source), "const usage = `")
 	usage, _, _ = strings.Cut(usage, "With experiment.reboot")
 	words := func(text, pattern string) []string {
@@ -33,10 +32,7 @@ func TestCompletionsOfKrund(t *testing.T) {
 	}
 	for file, pattern := range map[string]string{"krund.bash": `--([\w-]+)`, "krund.zsh": `--([\w-]+)\[`,
 		"krund.fish": `-l ([\w-]+)`} {
-		text, err := os.ReadFile("completions/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile("completions/" + file))(t)
 		if got := words(string(text), pattern); !slices.Equal(got, flags) {
 			t.Errorf("%s completes %q, krund has %q", file, got, flags)
 		}

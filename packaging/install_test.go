@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/rig/must"
 	"krund/runners"
 )
 
@@ -29,9 +30,7 @@ func makeInRoot(t *testing.T, args ...string) string {
 		}
 	}
 	out, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("make %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
+	must.Do(t, err, "make", strings.Join(args, " "), string(out))
 	return string(out)
 }
 
@@ -50,7 +49,7 @@ func built(t *testing.T) {
 func installed(t *testing.T, root string) map[string]fs.FileMode {
 	t.Helper()
 	all := make(map[string]fs.FileMode)
-	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -60,10 +59,7 @@ func installed(t *testing.T, root string) map[string]fs.FileMode {
 		}
 		all[strings.TrimPrefix(file, root)] = info.Mode()
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 
@@ -111,10 +107,7 @@ func wanted(t *testing.T) []string {
 		// their compilers may be missing
 		for _, file := range []string{"java/*.class", "go/bench", "rust/bench.so", "wasm/bench.wasm",
 			"dotnet/bench.dll"} {
-			built, err := filepath.Glob("../benchmarks/" + name + "/" + file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			built := must.Get(filepath.Glob("../benchmarks/" + name + "/" + file))(t)
 			for _, path := range built {
 				all = append(all, prefix+"lib/krund/"+strings.TrimPrefix(path, "../"))
 			}
@@ -136,10 +129,7 @@ func wanted(t *testing.T) []string {
 			all = append(all, prefix+"share/doc/krund/"+directory+filepath.Base(file))
 		}
 	}
-	images, err := filepath.Glob("../docs/img/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	images := must.Get(filepath.Glob("../docs/img/*"))(t)
 	for _, file := range images {
 		all = append(all, prefix+"share/doc/krund/docs/img/"+filepath.Base(file))
 	}
@@ -154,10 +144,7 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 	got := installed(t, root)
 	pages := 0
 	for file, mode := range got {
-		page, err := filepath.Match("/opt/krund/share/man/man1/krunctl-*.1", file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must.Get(filepath.Match("/opt/krund/share/man/man1/krunctl-*.1", file))(t)
 		if page {
 			pages++
 		} else if !slices.Contains(wanted(t), file) {
@@ -184,10 +171,7 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 	}
 	for _, file := range []string{"/usr/lib/systemd/system/krund@.service",
 		"/opt/krund/lib/pkgconfig/krun.pc", "/opt/krund/share/doc/krund/examples/demo.toml"} {
-		text, err := os.ReadFile(root + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(root + file))(t)
 		if strings.Contains(string(text), "@") && strings.Contains(string(text), "PREFIX@") ||
 			strings.Contains(string(text), root) || !strings.Contains(string(text), "/opt/krund") {
 			t.Errorf("%s has a wrong prefix:\n%s", file, text)
@@ -245,19 +229,14 @@ func TestInstalledExamples(t *testing.T) {
 	}
 	runs := func(file, text string) (string, error) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 		c := exec.CommandContext(t.Context(), filepath.Join(prefix, "bin/krund"), "run", "--dry-run", file)
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}
 	advice := regexp.MustCompile(`leave the VM out: skip = \[("\*:[^"]+:\*")\] in \[experiment\]$`)
 	for _, example := range examples {
-		text, err := os.ReadFile(example)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(example))(t)
 		file := filepath.Join(home, filepath.Base(example))
 		out, err := runs(file, string(text))
 		if err == nil {
@@ -287,10 +266,7 @@ func TestInstalledRuns(t *testing.T) {
 	built(t)
 	prefix, home := t.TempDir(), t.TempDir()
 	makeInRoot(t, "-o", "build", "install", "PREFIX="+prefix, "UNITDIR=")
-	text, err := os.ReadFile(filepath.Join(prefix, "share/doc/krund/examples/demo.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(prefix, "share/doc/krund/examples/demo.toml")))(t)
 	short := regexp.MustCompile(`(?m)^(iterations|executions) = \d+`).ReplaceAllStringFunc(string(text),
 		func(line string) string {
 			if strings.HasPrefix(line, "iterations") {
@@ -299,17 +275,13 @@ func TestInstalledRuns(t *testing.T) {
 			return "executions = 1"
 		})
 	file := filepath.Join(home, "demo.toml")
-	if err := os.WriteFile(file, []byte(short), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(short), 0o644))
 	run := func(program string, args ...string) string {
 		t.Helper()
 		c := exec.CommandContext(t.Context(), filepath.Join(prefix, "bin", program), args...)
 		c.Dir, c.Env = home, []string{"PATH=/usr/bin:/bin", "HOME=" + home}
 		out, err := c.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s %v: %v\n%s", program, args, err, out)
-		}
+		must.Do(t, err, program, args, string(out))
 		return string(out)
 	}
 	if out := run("krund", "run", file); !strings.Contains(out, "nothing is outstanding") {
@@ -328,10 +300,7 @@ func TestInstalledRuns(t *testing.T) {
 // TestPackageScriptsStartNothing checks what the packages run as root.
 func TestPackageScriptsStartNothing(t *testing.T) {
 	for _, file := range []string{"reload.sh", "remove.sh"} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		calls := regexp.MustCompile(`(?m)^[^#\n]*systemctl.*$`).FindAllString(string(text), -1)
 		if len(calls) != 1 || !strings.Contains(calls[0], "systemctl daemon-reload") {
 			t.Errorf("%s calls systemctl: %q", file, calls)
@@ -347,10 +316,7 @@ func TestPackageScriptsStartNothing(t *testing.T) {
 			}
 		}
 	}
-	config, err := os.ReadFile("nfpm.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(os.ReadFile("nfpm.yaml"))(t)
 	scripts := regexp.MustCompile(`(?m)^\s+\w+: (\S+\.sh)$`).FindAllStringSubmatch(string(config), -1)
 	var names []string
 	for _, s := range scripts {
@@ -378,10 +344,7 @@ func TestUnits(t *testing.T) {
 		"../systemd/krund@.service": {"ExecStart=@PREFIX@/bin/krund run ${KRUND_CONFIG}", "Restart=no",
 			"WantedBy=multi-user.target bench.target"},
 	} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		for _, line := range lines {
 			if !strings.Contains(string(text), "\n"+line+"\n") {
 				t.Errorf("%s has no line %s", file, line)
@@ -393,28 +356,16 @@ func TestUnits(t *testing.T) {
 		t.Skip("the units are not checked: ", err)
 	}
 	dir := t.TempDir()
-	unit, err := os.ReadFile("../systemd/krund@.service")
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := os.ReadFile("../systemd/bench.target")
-	if err != nil {
-		t.Fatal(err)
-	}
+	unit := must.Get(os.ReadFile("../systemd/krund@.service"))(t)
+	target := must.Get(os.ReadFile("../systemd/bench.target"))(t)
 	// Programs that certainly exist, because only the unit is checked.
 	for _, program := range []string{"krund", "krunctl"} {
-		if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "bin", program), []byte("#!/bin/sh\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(dir, "bin"), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(dir, "bin", program), []byte("#!/bin/sh\n"), 0o755))
 	}
 	files := []string{filepath.Join(dir, "krund@x.service"), filepath.Join(dir, "bench.target")}
 	for i, text := range []string{strings.ReplaceAll(string(unit), "@PREFIX@", dir), string(target)} {
-		if err := os.WriteFile(files[i], []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(files[i], []byte(text), 0o644))
 	}
 	c := exec.CommandContext(t.Context(), analyze, append([]string{"verify", "--man=no"}, files...)...)
 	c.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+dir+":")

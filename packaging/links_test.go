@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestLinks: what a page of the documentation links to is there, with its heading.
@@ -46,10 +48,7 @@ func TestLinks(t *testing.T) {
 // prose returns a page without its blocks of code.
 func prose(t *testing.T, page string) string {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(page))(t)
 	return regexp.MustCompile("(?ms)^```.*?^```").ReplaceAllString(string(text), "")
 }
 

@@ -6,20 +6,16 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestManualOfKrund: krund(8) has every command, flag and exit status of `krund help`, and no flag
 // that does not exist.
 func TestManualOfKrund(t *testing.T) {
 	built(t)
-	out, err := exec.CommandContext(t.Context(), "../build/bin/krund", "help").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile("man/krund.8")
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.CommandContext(t.Context(), "../build/bin/krund", "help").Output())(t)
+	text := must.Get(os.ReadFile("man/krund.8"))(t)
 	help, manual := string(out), string(text)
 	compare := func(what, inHelp, inManual string) {
 		t.Helper()

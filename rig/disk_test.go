@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestParseList(t *testing.T) {
@@ -38,9 +40,7 @@ func TestNeedsRecoveryReadsTheSuperblock(t *testing.T) {
 		b := make([]byte, 4096)
 		b[offMagic], b[offMagic+1], b[offIncompat] = byte(magic), byte(magic>>8), incompat
 		name := filepath.Join(t.TempDir(), "image")
-		if err := os.WriteFile(name, b[:size], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, b[:size], 0o600))
 		return name
 	}
 	for _, c := range []struct {

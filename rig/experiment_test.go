@@ -13,6 +13,7 @@ import (
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 var nbody = key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
@@ -22,26 +23,15 @@ var nbody = key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
 func experiment(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "x.krun")
-	f, err := directory.Create(durable.OS(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(directory.Create(durable.OS(), dir))(t)
 	h := schedule.Header{ConfigHash: "c0ffee", Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin,
 		Seed: 1}
-	err = schedule.Create(durable.OS(), f.Schedule(), h, 3, schedule.Plan([]key.Key{nbody}, schedule.Each(3),
-		schedule.RoundRobin, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := schedule.Open(durable.OS(), f.Schedule(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t,
+		schedule.Create(durable.OS(), f.Schedule(), h, 3, schedule.Plan([]key.Key{nbody}, schedule.Each(3),
+			schedule.RoundRobin, 1)))
+	s := must.Get(schedule.Open(durable.OS(), f.Schedule(), true))(t)
 	for i, flag := range []schedule.Flag{schedule.Completed, schedule.Completed, schedule.Outstanding, 0} {
-		slot, err := s.Begin()
-		if err != nil {
-			t.Fatal(err)
-		}
+		slot := must.Get(s.Begin())(t)
 		if flag == 0 {
 			break
 		}
@@ -50,13 +40,9 @@ func experiment(t *testing.T) string {
 			outcome = results.Rerun
 		}
 		appendRecord(t, dir, slot, fmt.Sprint("boot", i), outcome)
-		if err := s.Finish(slot, flag); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Finish(slot, flag))
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	return dir
 }
 
@@ -66,17 +52,12 @@ func appendRecord(t *testing.T, dir string, slot schedule.Slot, boot string, out
 		Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Outcome: outcome,
 		Reboot: results.RebootHardware, BootID: boot,
 	}
-	if err := results.NewAppender(durable.OS(), filepath.Join(dir, "results")).Append(r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, results.NewAppender(durable.OS(), filepath.Join(dir, "results")).Append(r))
 }
 
 func read(t *testing.T, dir string) *Experiment {
 	t.Helper()
-	e, err := ReadExperiment(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(ReadExperiment(dir))(t)
 	return e
 }
 
@@ -155,10 +136,7 @@ func TestExperimentSince(t *testing.T) {
 func TestExperimentThatCannotBeRead(t *testing.T) {
 	damage := func(name string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
-			text, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 			text[len(text)-20] ^= 1
 			write(t, filepath.Join(dir, name), string(text))
 		}
@@ -170,9 +148,7 @@ func TestExperimentThatCannotBeRead(t *testing.T) {
 		{"damaged slot", damage("schedule")},
 		{"damaged record", damage("results/0000001-001.json.gz")},
 		{"no schedule", func(t *testing.T, dir string) {
-			if err := os.Remove(filepath.Join(dir, "schedule")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Remove(filepath.Join(dir, "schedule")))
 		}},
 	} {
 		dir := experiment(t)

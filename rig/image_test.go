@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestFindImageSaysWhatIsMissing(t *testing.T) {
@@ -35,10 +37,7 @@ func TestFindImageSaysWhatIsMissing(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "complete"), "")
 	write(t, filepath.Join(dir, "kernel"), "6.1.0-56-amd64\n")
-	image, err := findImage(dir, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := must.Get(findImage(dir, all))(t)
 	if version, err := image.KernelVersion(); err != nil || version != "6.1.0-56-amd64" {
 		t.Errorf("kernel version is %q, %v", version, err)
 	}
@@ -46,17 +45,12 @@ func TestFindImageSaysWhatIsMissing(t *testing.T) {
 
 func write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 }
 
 // TestACPITable: the committed table is compiled from the committed source.
 func TestACPITable(t *testing.T) {
-	table, err := os.ReadFile("image/rig.aml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(os.ReadFile("image/rig.aml"))(t)
 	var sum byte
 	for _, b := range table {
 		sum += b
@@ -74,10 +68,7 @@ func TestACPITable(t *testing.T) {
 		"image/rig.asl").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	fresh, err := os.ReadFile(prefix + ".aml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fresh := must.Get(os.ReadFile(prefix + ".aml"))(t)
 	// Bytes 9 and 28 to 35 are the checksum and the compiler's own name and version.
 	const checksum, compiler, body = 9, 28, 36
 	if len(fresh) != len(table) || !bytes.Equal(fresh[checksum+1:compiler], table[checksum+1:compiler]) ||
@@ -90,10 +81,7 @@ func TestACPITable(t *testing.T) {
 // that a change is one line.
 func TestImageListsHaveNoDuplicates(t *testing.T) {
 	for _, name := range []string{"packages", "modules", "masked"} {
-		text, err := os.ReadFile(filepath.Join("image", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join("image", name)))(t)
 		var names []string
 		for line := range strings.Lines(string(text)) {
 			line, _, _ = strings.Cut(line, "#")

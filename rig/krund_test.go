@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // fakeRepository creates the given files, and a Makefile whose install depends on a build that must
@@ -17,9 +19,7 @@ func fakeRepository(t *testing.T, names ...string) string {
 		"\tmkdir -p $(DESTDIR)/usr/bin && cp -r build/bin/* $(DESTDIR)/usr/bin && test $(MAKELEVEL) = 0\n")
 	for _, name := range names {
 		name = filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		write(t, name, "content")
 	}
 	return root
@@ -34,13 +34,9 @@ func TestInstallTakesWhatMakeInstallMakes(t *testing.T) {
 	root = fakeRepository(t, "build/bin/krund", "build/bin/krunctl")
 	t.Setenv("MAKELEVEL", "7")
 	dir := t.TempDir()
-	if err := install(t.Context(), root, dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, install(t.Context(), root, dir))
 	var files Payload
-	if err := files.Tree("/", dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, files.Tree("/", dir))
 	if got := listing(t, packed(t, &files)); got != "usr/bin/krunctl 0 -rw-r--r-- content\nusr/bin/krund 0 "+
 		"-rw-r--r-- content\n" {
 		t.Errorf("installed:\n%s", got)
@@ -63,9 +59,7 @@ func TestBenchmarksGoBesideTheExperiments(t *testing.T) {
 	root = fakeRepository(t, "benchmarks/nbody/c/bench.so", "benchmarks/nbody/c/bench.c",
 		"benchmarks/nbody/python/bench.py")
 	files = Payload{}
-	if err := addBenchmarks(&files, root); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, addBenchmarks(&files, root))
 	want := "srv/krund/benchmarks/nbody/c/bench.so 0 -rw-r--r-- " +
 		"content\nsrv/krund/benchmarks/nbody/python/bench.py 0 -rw-r--r-- content\n"
 	if got := listing(t, packed(t, &files)); got != want {
@@ -74,13 +68,8 @@ func TestBenchmarksGoBesideTheExperiments(t *testing.T) {
 }
 
 func TestRepositoryIsFoundFromBelow(t *testing.T) {
-	root, err := repository()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(root, "rig", "krund_test.go")); err != nil {
-		t.Error(err)
-	}
+	root := must.Get(repository())(t)
+	must.Get(os.Stat(filepath.Join(root, "rig", "krund_test.go")))(t)
 	t.Chdir(t.TempDir())
 	if root, err := repository(); err == nil {
 		t.Errorf("found a repository in %s from outside", root)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestUntar(t *testing.T) {
@@ -17,22 +19,14 @@ func TestUntar(t *testing.T) {
 		{Name: "x.krun/results/a", Typeflag: tar.TypeReg, Mode: 0o600, Size: 3},
 		{Name: "x.krun/link", Typeflag: tar.TypeSymlink, Linkname: "/etc"},
 	} {
-		if err := w.WriteHeader(&h); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.WriteHeader(&h))
 		if h.Size > 0 {
-			if _, err := w.Write([]byte("abc")); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.Write([]byte("abc")))(t)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	dir := t.TempDir()
-	if err := untar(dir, bytes.NewReader(packed.Bytes())); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, untar(dir, bytes.NewReader(packed.Bytes())))
 	if got, err := os.ReadFile(filepath.Join(dir, "x.krun/results/a")); err != nil || string(got) != "abc" {
 		t.Errorf("%q, %v", got, err)
 	}

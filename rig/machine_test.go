@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 // These tests run machines whose QEMU is this test binary under another name. It uses the same
@@ -127,10 +129,7 @@ func useStandIn(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skipf("the rig's machines run on Linux only, this is %s", runtime.GOOS)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	bin, image := t.TempDir(), t.TempDir()
 	for _, name := range []string{"complete", "root.img", "vmlinux", "initrd.img", "rig.aml"} {
 		write(t, filepath.Join(image, name), "")
@@ -138,13 +137,9 @@ func useStandIn(t *testing.T) {
 	write(t, filepath.Join(image, "rigmsr.missing"), "no compiler")
 	for _, name := range []string{"debugfs", "e2fsck"} {
 		write(t, filepath.Join(bin, name), "#!/bin/sh\nexit 1\n")
-		if err := os.Chmod(filepath.Join(bin, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(filepath.Join(bin, name), 0o755))
 	}
-	if err := os.Symlink(self, filepath.Join(bin, "qemu-system-x86_64")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(self, filepath.Join(bin, "qemu-system-x86_64")))
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	// with the race detector every exit of a stand-in would take a second
 	t.Setenv("GORACE", "atexit_sleep_ms=0")

@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func packed(t *testing.T, p *Payload) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := p.writeTar(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.writeTar(&b))
 	return b.Bytes()
 }
 
@@ -30,9 +30,7 @@ func listing(t *testing.T, archive []byte) string {
 		if errors.Is(err, io.EOF) {
 			return b.String()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		data, err := io.ReadAll(r)
 		if err != nil || h.Uid != 0 || h.Gid != 0 {
 			t.Fatalf("%s: %v, owner %d:%d", h.Name, err, h.Uid, h.Gid)
@@ -75,18 +73,14 @@ func TestPayloadPacksInOrderAndReplaces(t *testing.T) {
 
 func TestPayloadTakesATreeOfTheHost(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(
+	must.Do(t, errors.Join(
 		os.MkdirAll(filepath.Join(dir, "lib/deep"), 0o755),
 		os.WriteFile(filepath.Join(dir, "lib/deep/so.1"), []byte("elf"), 0o755),
 		os.WriteFile(filepath.Join(dir, "conf"), []byte("text"), 0o640),
 		os.Symlink("so.1", filepath.Join(dir, "lib/deep/so")),
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	var p Payload
-	if err := p.Tree("/opt", dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Tree("/opt", dir))
 	want := "opt/conf 0 -rw-r----- text\nopt/lib/deep/so 2 -rwxrwxrwx so.1\nopt/lib/deep/so.1 0 -rwxr-xr-x " +
 		"elf\n"
 	if got := listing(t, packed(t, &p)); got != want {

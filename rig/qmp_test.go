@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestParseQMP(t *testing.T) {
@@ -40,10 +42,8 @@ func TestParseQMP(t *testing.T) {
 }
 
 func TestShutdownReason(t *testing.T) {
-	m, err := parseQMP([]byte(`{"event": "SHUTDOWN", "data": {"guest": true, "reason": "guest-reset"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(
+		parseQMP([]byte(`{"event": "SHUTDOWN", "data": {"guest": true, "reason": "guest-reset"}}`)))(t)
 	if reason, ok := shutdownReason(m); !ok || reason != OffRebooted {
 		t.Errorf("reason is %q, %v", reason, ok)
 	}
@@ -92,9 +92,7 @@ func TestClientSkipsEventsAndReadsAnswers(t *testing.T) {
 	if v, err := c.inb(t.Context(), 0x81); err != nil || v != 0x18 {
 		t.Errorf("inb = %#x, %v; want 0x18", v, err)
 	}
-	if err := c.outb(t.Context(), 0x89, 150); err != nil {
-		t.Errorf("outb: %v", err)
-	}
+	must.Do(t, c.outb(t.Context(), 0x89, 150), "outb")
 	if err := c.outb(t.Context(), 0x89, 150); err == nil {
 		t.Error("outb hid a complaint of the monitor")
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestSnapshotOfBusyThreads: a thread that falls asleep and wakes up while its status is read has
@@ -27,10 +29,8 @@ func TestSnapshotOfBusyThreads(t *testing.T) {
 	defer func() { _ = restless.Process.Kill(); _ = restless.Wait() }()
 	proc := t.TempDir()
 	for i := range looks {
-		if err := os.Symlink(fmt.Sprintf("/proc/%d", restless.Process.Pid),
-			filepath.Join(proc, fmt.Sprint(i))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(fmt.Sprintf("/proc/%d", restless.Process.Pid),
+			filepath.Join(proc, fmt.Sprint(i))))
 	}
 	_, function, _ := strings.Cut(snapshotScript, "\nbound() {")
 	function, _, found := strings.Cut(function, "\n}\n")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -37,9 +38,7 @@ func BenchmarkEmptyIteration(b *testing.B) {
 	dir := b.TempDir()
 	empty := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	source, library := empty("bench.c", "void run_iter(int n) { (void)n; }\n"), filepath.Join(dir, "bench.so")
@@ -79,17 +78,12 @@ func measureEmpty(b *testing.B, argv ...string) {
 	b.Helper()
 	const iterations = 100_000
 	for b.Loop() {
-		buffer, err := libkrun.Create(libkrun.Spec{Iterations: iterations})
-		if err != nil {
-			b.Fatal(err)
-		}
+		buffer := must.Get(libkrun.Create(libkrun.Spec{Iterations: iterations}))(b)
 		c := exec.CommandContext(b.Context(), argv[0], append(argv[1:], "1")...)
 		c.Env = []string{libkrun.EnvFD + "=3", libkrun.EnvLibrary + "=" + filepath.Join(built, "lib",
 			"libkrun.so")}
 		c.ExtraFiles = []*os.File{buffer.File()}
-		if err := c.Run(); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, c.Run())
 		s, err := buffer.Read()
 		if err != nil || s.Done != iterations {
 			b.Fatalf("%d iterations, %v", s.Done, err)
@@ -100,9 +94,7 @@ func measureEmpty(b *testing.B, argv ...string) {
 		}
 		b.ReportMetric(median(s.WallNS[iterations/2:]), "measured-ns")
 		b.ReportMetric(median(between[iterations/2:]), "between-ns")
-		if err := buffer.Close(); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, buffer.Close())
 	}
 	b.ReportMetric(0, "ns/op") // mostly the start-up of the VM
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 )
 
 // command is a run of the runner for whole commands.
@@ -65,10 +66,7 @@ func TestCommandAround(t *testing.T) {
 		"--conclude", "echo conclude >> log", "--cleanup", "echo cleanup >> log", "--warmup", "1",
 		"sh", "-c", "echo run >> log")
 	r.do(t).check(t, expect{0, 2, libkrun.StateDone, "", ""})
-	log, err := os.ReadFile(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(os.ReadFile(filepath.Join(dir, "log")))(t)
 	const round = "prepare run conclude "
 	got, want := strings.Join(strings.Fields(string(log)), " "), "setup "+strings.Repeat(round, 3)+"cleanup"
 	if got != want {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -82,17 +83,11 @@ func testDotnetLibraries(t *testing.T, vm, benchmark string) {
 		"int krun_version(void) { return 1000; }": "interface version 1000, this runner needs 1",
 	} {
 		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS(filepath.Dir(dotnetRunner()))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(dir, os.DirFS(filepath.Dir(dotnetRunner()))))
 		library := filepath.Join(dir, "libkrun.so")
-		if err := os.Remove(library); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(library))
 		if source != "" {
-			if err := os.Rename(compile(t, source), library); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Rename(compile(t, source), library))
 		}
 		r := run{argv: []string{vm, filepath.Join(dir, "KrunRunner.exe"), benchmark, "1"}, iterations: 3}
 		r.do(t).check(t, expect{ExitLibrary, 0, libkrun.StateNew, "", complaint})

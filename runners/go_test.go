@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 	"krund/runners/external"
 )
 
@@ -70,10 +71,7 @@ func TestGo(t *testing.T) {
 
 // TestGoBench runs a benchmark of package testing as an external suite.
 func TestGoBench(t *testing.T) {
-	gobench, err := filepath.Abs("external/gobench")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gobench := must.Get(filepath.Abs("external/gobench"))(t)
 	binary := filepath.Join(t.TempDir(), "bench.test")
 	goTool(t, "test", "-c", "-o", binary, "./testdata/gobench")
 	for _, test := range []struct {
@@ -97,9 +95,7 @@ func TestGoBench(t *testing.T) {
 				return
 			}
 			reader := external.NewReader(5)
-			if _, err := reader.Write([]byte(e.stdout)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(reader.Write([]byte(e.stdout)))(t)
 			result, err := reader.Result()
 			if err != nil || e.status != 0 {
 				t.Fatalf("status %d, %v: %s%s", e.status, err, e.stdout, e.stderr)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -258,10 +259,7 @@ func TestInstrumentMissing(t *testing.T) {
 		for vm, path := range runnertest.Interpreters(t, language) {
 			t.Run(vm, func(t *testing.T) {
 				argv := cause([]string{path}, language, "sleep", "10")
-				source, err := os.ReadFile(argv[1])
-				if err != nil {
-					t.Fatal(err)
-				}
+				source := must.Get(os.ReadFile(argv[1]))(t)
 				argv[1] = write(t, "runner."+extension, string(source))
 				run{argv: argv, iterations: 1, instrument: "columns"}.do(t).check(t, expect{ExitInstrument, 0,
 					libkrun.StateReady, "", "KRUN_INSTRUMENT needs instrument." + extension})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -113,10 +114,7 @@ func testJavaOff(t *testing.T, vm []string, classes string) {
 	if got := e.columnNames(); got != "" {
 		t.Errorf("columns %q", got)
 	}
-	loaded, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded := must.Get(os.ReadFile(log))(t)
 	if !strings.Contains(string(loaded), " KrunRunner ") {
 		t.Fatalf("the log of classes lacks the runner: %.500s", loaded)
 	}

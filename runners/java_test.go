@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -118,9 +119,7 @@ func compileJava(t *testing.T) string {
 	dir := t.TempDir()
 	javac(t, dir, "testdata/Cases.java")
 	for name, text := range map[string]string{"Broken.class": "class Broken {}\n", "data.txt": "data\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	return dir
 }
@@ -181,17 +180,11 @@ func testJavaLibraries(t *testing.T, vm []string, classes string) {
 		failing: {ExitMeasure, 0, libkrun.StateNew, "", "krun_begin or krun_end: xxxxxxxxxxx\n"},
 	} {
 		dir := filepath.Join(t.TempDir(), "a directory, 100%")
-		if err := os.CopyFS(dir, os.DirFS(filepath.Join(built, "runners", "java"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(dir, os.DirFS(filepath.Join(built, "runners", "java"))))
 		library := filepath.Join(dir, "libkrunjava.so")
-		if err := os.Remove(library); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(library))
 		if source != "" {
-			if err := os.Rename(compile(t, source), library); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Rename(compile(t, source), library))
 		}
 		r := run{argv: append(vm[:len(vm):len(vm)], "-cp", dir+":"+classes, "KrunRunner", "Sums", "1"),
 			iterations: 3}
@@ -205,10 +198,8 @@ func benchmarkEmptyJava(b *testing.B) {
 		needJava(b)
 		dir := b.TempDir()
 		file := filepath.Join(dir, "KrunEntry.java")
-		if err := os.WriteFile(file, []byte("class KrunEntry implements BaseKrunEntry { public void "+
-			"run_iter(int n) { } }\n"), 0o644); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, os.WriteFile(file, []byte("class KrunEntry implements BaseKrunEntry { public void "+
+			"run_iter(int n) { } }\n"), 0o644))
 		javac(b, dir, file)
 		vms := runnertest.Interpreters(b, "java")
 		for _, name := range slices.Sorted(maps.Keys(vms)) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -20,10 +21,7 @@ func TestJavaScriptInstrument(t *testing.T) {
 			t.Parallel()
 			cause := func(t *testing.T, level, cause, seed string, options ...string) ended {
 				t.Helper()
-				file, err := filepath.Abs("../benchmarks/causes/" + cause + "/javascript/bench.js")
-				if err != nil {
-					t.Fatal(err)
-				}
+				file := must.Get(filepath.Abs("../benchmarks/causes/" + cause + "/javascript/bench.js"))(t)
 				e := instrumentedJavaScript(t, path, file, level, seed, options...)
 				e.check(t, expect{0, 120, libkrun.StateDone, "", ""})
 				return e

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -166,9 +167,7 @@ func javaScriptArgv(vm, file string) []string {
 // besides creates a second file in the directory of a file.
 func besides(t *testing.T, file, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(filepath.Dir(file), name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(filepath.Dir(file), name), []byte(text), 0o644))
 }
 
 // testOldJavaScript: benchmarks for d8 run unchanged, with what they load from their directory or
@@ -225,10 +224,7 @@ func testJavaScriptMeasure(t *testing.T, vm string) {
 // testJavaScriptLibrary runs the runner with unusable addons.
 func testJavaScriptLibrary(t *testing.T, vm string) {
 	file := write(t, "bench.js", goodJavaScript)
-	source, err := os.ReadFile(filepath.Join(built, "runners", "javascript", "runner.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile(filepath.Join(built, "runners", "javascript", "runner.js")))(t)
 	other := `
 #include <stddef.h>
 int napi_create_int32(void *env, int value, void **result);
@@ -250,10 +246,8 @@ void *napi_register_module_v1(void *env, void *exports) {
 	} {
 		runner := write(t, "runner.js", string(source))
 		if addon != "" {
-			if err := os.Rename(compile(t, addon), filepath.Join(filepath.Dir(runner),
-				"krun.node")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Rename(compile(t, addon), filepath.Join(filepath.Dir(runner),
+				"krun.node")))
 		}
 		r := run{argv: []string{vm, runner, file, "1"}, iterations: 1}
 		r.do(t).check(t, expect{ExitLibrary, 0, libkrun.StateNew, "", complaint})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -191,12 +192,8 @@ func testLuaForKrun(t *testing.T, vm []string) {
 		"folder/init.lua": "return 'of the folder'\n",
 	} {
 		path := filepath.Join(filepath.Dir(file), name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	r := run{argv: slices.Concat(vm, []string{file, "100"}), iterations: 2}
 	r.do(t).check(t, expect{0, 2, libkrun.StateDone,

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -211,9 +212,7 @@ func testPHPForKrun(t *testing.T, vm []string) {
 		"other.php":  "<?php define('OTHER', 'other');\n",
 		"runner.php": "<?php define('VALUE', 'beside');\n",
 	} {
-		if err := os.WriteFile(filepath.Join(filepath.Dir(file), name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(filepath.Dir(file), name), []byte(text), 0o644))
 	}
 	r := run{argv: slices.Concat(vm, []string{file, "100"}), iterations: 2}
 	r.do(t).check(t, expect{0, 2, libkrun.StateDone, "other beside 100 1\nother beside 100 2\n", ""})

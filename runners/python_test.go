@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -128,15 +129,10 @@ func pythonArgv(interpreter, file string) []string {
 func testPythonBeside(t *testing.T, interpreter string) {
 	file := write(t, "bench.py", "import runner\ndef run_iter(n):\n    print(runner.VALUE)\n")
 	beside := filepath.Join(filepath.Dir(file), "runner.py")
-	if err := os.WriteFile(beside, []byte("VALUE = 'beside'\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(beside, []byte("VALUE = 'beside'\n"), 0o644))
 	r := run{argv: append(pythonArgv(interpreter, file), "1"), iterations: 1}
 	r.do(t).check(t, expect{0, 1, libkrun.StateDone, "beside\n", ""})
-	left, err := os.ReadDir(filepath.Dir(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	left := must.Get(os.ReadDir(filepath.Dir(file)))(t)
 	if len(left) != 2 {
 		t.Errorf("the benchmark's directory has %v", left)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -156,14 +157,9 @@ func rubyRunner() string { return filepath.Join(built, "runners", "ruby", "runne
 // rubyAlone copies the runner to a directory without the extension, so that it uses Fiddle's calls.
 func rubyAlone(t testing.TB) string {
 	t.Helper()
-	text, err := os.ReadFile(rubyRunner())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(rubyRunner()))(t)
 	copied := filepath.Join(t.TempDir(), "runner.rb")
-	if err := os.WriteFile(copied, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(copied, text, 0o644))
 	return copied
 }
 
@@ -174,9 +170,7 @@ func testRubyOfKrun(t *testing.T, vm []string) {
 		"helper.rb": "def add_up(n)\n  (0...n).reduce(0, :+)\nend\n", "other.rb": "OTHER = 'other'\n",
 		"third.rb": "def third\n  'third'\nend\n",
 	} {
-		if err := os.WriteFile(filepath.Join(filepath.Dir(file), name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(filepath.Dir(file), name), []byte(text), 0o644))
 	}
 	run{argv: slices.Concat(vm, []string{file, "100"}), iterations: 2}.do(t).
 		check(t, expect{0, 2, libkrun.StateDone, "other third main 1\nother third main 2\n", ""})

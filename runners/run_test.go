@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -79,15 +80,10 @@ func (r run) do(t *testing.T) ended {
 	if r.instrument == "events" {
 		spec.Events = 1 << 12
 	}
-	buffer, err := libkrun.Create(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	buffer := must.Get(libkrun.Create(spec))(t)
 	defer func() { _ = buffer.Close() }()
 	if r.stopped {
-		if err := buffer.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, buffer.Stop())
 	}
 	var stdout, stderr bytes.Buffer
 	c := exec.CommandContext(t.Context(), r.argv[0], r.argv[1:]...)
@@ -108,10 +104,7 @@ func (r run) do(t *testing.T) ended {
 	if err := c.Run(); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	series, err := buffer.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	series := must.Get(buffer.Read())(t)
 	if len(series.Findings) > 0 {
 		t.Errorf("findings: %q", series.Findings)
 	}
@@ -148,9 +141,7 @@ func (e ended) check(t *testing.T, want expect) {
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 )
 
 // A scriptCase is a benchmark's source and the expected result of its runner.
@@ -69,25 +70,17 @@ func testScriptRefused(t *testing.T, vm []string, file string) {
 func testScriptDefault(t *testing.T, vm []string, file string) {
 	t.Helper()
 	runner := vm[len(vm)-1]
-	relative, err := filepath.Rel("/", runner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	relative := must.Get(filepath.Rel("/", runner))(t)
 	vm = append(slices.Clone(vm[:len(vm)-1]), relative)
 	r := run{argv: slices.Concat(vm, []string{file, "1"}), iterations: 2, dir: "/",
 		env: []string{"KRUN_LIBRARY="}}
 	r.do(t).check(t, expect{0, 2, libkrun.StateDone, "", ""})
 
 	dir := t.TempDir()
-	text, err := os.ReadFile(runner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(runner))(t)
 	for name, content := range map[string]string{filepath.Base(runner): string(text),
 		"libkrun.so": "beside"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
 	}
 	r.argv, r.dir = slices.Concat(vm[:len(vm)-1], []string{filepath.Base(runner), file, "1"}), dir
 	r.do(t).check(t, expect{ExitLibrary, 0, libkrun.StateNew, "", "cannot load libkrun: "})

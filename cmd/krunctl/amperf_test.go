@@ -8,6 +8,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/reading/summary"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // Per nanosecond: a processor of 2 GHz.
@@ -70,9 +71,7 @@ func TestAmperf(t *testing.T) {
 		t.Errorf("with a threshold that no core reaches:\n%s", r.text())
 	}
 	var doc summary.Counters
-	if err := json.Unmarshal([]byte(krunctl(t, "amperf", "--json", b.dir()).stdout), &doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(krunctl(t, "amperf", "--json", b.dir()).stdout), &doc))
 	judged := 0
 	for _, k := range doc.Keys {
 		judged += k.Judged

@@ -15,6 +15,7 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // iterations makes up wall times in nanoseconds: some slower ones first, a
@@ -51,24 +52,16 @@ func krunFile(t *testing.T, dir string) string {
 			"richards:HHVM:default-php\x1b": {},
 		},
 	}
-	text, err := json.Marshal(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(file))(t)
 	name := filepath.Join(dir, "test_results.json")
-	if err := os.WriteFile(name, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, text, 0o644))
 	return name
 }
 
 // krundDirectory makes an experiment's directory with records of 400 iterations.
 func krundDirectory(t *testing.T, dir string) string {
 	t.Helper()
-	f, err := directory.Create(durable.OS(), filepath.Join(dir, "test.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(directory.Create(durable.OS(), filepath.Join(dir, "test.krun")))(t)
 	appender := results.NewAppender(durable.OS(), f.Results())
 	for i := range 4 {
 		wall := iterations(uint64(i), 25, 400)
@@ -84,9 +77,7 @@ func krundDirectory(t *testing.T, dir string) string {
 			Clock:  "CLOCK_MONOTONIC_RAW",
 			WallNS: wall, Columns: []results.Column{core},
 		}
-		if err := appender.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, appender.Append(r))
 	}
 	return f.Dir()
 }
@@ -127,14 +118,8 @@ func TestAnalyzeStores(t *testing.T) {
 	if r := analyzed(t, in); r.code != exitOK {
 		t.Fatalf("exit %d: %s", r.code, r.stderr)
 	}
-	stored, err := os.ReadFile(filepath.Join(dir, "test_results.analysis.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := warmup.Decode(stored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := must.Get(os.ReadFile(filepath.Join(dir, "test_results.analysis.json")))(t)
+	doc := must.Get(warmup.Decode(stored))(t)
 	if len(doc.Pairs) != 3 || doc.Source.Machine != "bencher5" || doc.Parameters.Resamples != 2000 {
 		t.Errorf("stored %+v", doc.Source)
 	}
@@ -148,18 +133,14 @@ func TestAnalyzeStores(t *testing.T) {
 		again.Parameters.Delta.String() != "5%" {
 		t.Errorf("a changed delta is not in the analysis: %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "other.json")); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(filepath.Join(dir, "other.json")))(t)
 }
 
 func TestAnalyzeReplacesWhatItCannotRead(t *testing.T) {
 	dir := t.TempDir()
 	in := krundDirectory(t, dir)
-	if err := os.WriteFile(filepath.Join(in, "analysis.json"),
-		[]byte(`{"format":"krund-analysis","version":99}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(in, "analysis.json"),
+		[]byte(`{"format":"krund-analysis","version":99}`), 0o644))
 	r := analyzed(t, in)
 	if r.code != exitOK || !strings.Contains(r.stderr, "analysis.json is replaced") ||
 		!strings.Contains(r.stderr, "version 99") {
@@ -173,9 +154,7 @@ func TestAnalyzeRefuses(t *testing.T) {
 	text := filepath.Join(dir, "notes.txt")
 	broken := filepath.Join(dir, "broken.json")
 	for name, content := range map[string]string{text: "x", broken: `{"wallclock_times": 5}`} {
-		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(content), 0o644))
 	}
 	for _, c := range []struct {
 		args []string

@@ -23,6 +23,7 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/joined"
 	"krund/internal/hub/ship"
+	"krund/rig/must"
 )
 
 // machineOf is krunctl on a machine of the hub, as a user.
@@ -30,9 +31,7 @@ func (h *aHub) machineOf(t *testing.T, name string, allow ...string) *app {
 	t.Helper()
 	a := shipTo(t, h.url, h.machines[name].Token)
 	hub := joined.Hub{URL: h.url, Token: h.machines[name].Token, Deadline: "5s", Allow: allow}
-	if err := hub.Store(durable.OS(), a.hubFile); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, hub.Store(durable.OS(), a.hubFile))
 	a.host = name
 	a.runtime = []string{t.TempDir()}
 	return a
@@ -44,9 +43,7 @@ func fakeKrund(t *testing.T, script string) (trace string) {
 	dir := t.TempDir()
 	trace = filepath.Join(dir, "trace")
 	text := "#!/bin/sh\necho \"$@\" >>" + trace + "\n" + script + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "krund"), []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "krund"), []byte(text), 0o755))
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	return trace
 }
@@ -100,14 +97,9 @@ func TestBeginRefuses(t *testing.T) {
 	}
 	h := newHub(t)
 	toml := repository(t)
-	text, err := os.ReadFile(toml)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(toml))(t)
 	text = append(text, "[hooks]\nbefore = [[\"/bin/true\"]]\n"...)
-	if err := os.WriteFile(toml, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(toml, text, 0o644))
 	id := strings.TrimSpace(h.krunctl(t, "ann", "submit", toml, "--to", "lab1").stdout)
 	a := h.machineOf(t, "lab1", joined.AllowNotify)
 	a.uid = 0
@@ -151,12 +143,9 @@ func (f unitFS) OpenFile(name string, flag int, perm fs.FileMode) (durable.File,
 func TestSameNameAgain(t *testing.T) {
 	a := testApp(t)
 	a.uid, a.state = 0, t.TempDir()
-	cfg, err := config.Parse(filepath.Join(joined.Given(a.state), "new/x.toml"),
+	cfg := must.Get(config.Parse(filepath.Join(joined.Given(a.state), "new/x.toml"),
 		[]byte("[vms.C]\nrunner = \"c\"\nvariants = [\"v\"]\n[variants.v]\nentry = \"b.so\"\n"+
-			"[benchmarks]\nb = { parameter = 1 }\n"), "lab1", doctor.Settings())
-	if err != nil {
-		t.Fatal(err)
-	}
+			"[benchmarks]\nb = { parameter = 1 }\n"), "lab1", doctor.Settings()))(t)
 	for path, want := range map[string]string{filepath.Join(joined.Given(a.state), "old/x.toml"): "",
 		cfg.Path: "", "/root/x.toml": "has krund@x.service already, for /root/x.toml"} {
 		a.fsys = unitFS{durable.OS(), path}
@@ -192,9 +181,7 @@ func TestBegunInVain(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := "time=1 level=ERROR msg=\"krund ended\" status=1 error=\"the runner is\\n\\\"missing\\\"\"\n"
-	if err := os.WriteFile(filepath.Join(directory.For(path), "log"), []byte(log), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(directory.For(path), "log"), []byte(log), 0o600))
 	const want = `is not enabled any more: the runner is`
 	if code, _, stderr := runApp(a, "ship"); code != exitError || !strings.Contains(stderr, want) {
 		t.Errorf("exit %d: %s", code, stderr)
@@ -224,10 +211,7 @@ func TestStoppedOnTheMachine(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	path := filepath.Join(a.state, "hub", id, "lab/x.toml")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	b := newExperimentAt(t, path, string(text))
 	b.run(results.Completed)
 	a.uid = 0
@@ -297,21 +281,15 @@ func TestUnpackChecksTheHash(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	if _, err := joined.Load(durable.OS(), a.hubFile); err != nil {
-		t.Error(err)
-	}
+	must.Get(joined.Load(durable.OS(), a.hubFile))(t)
 	unknown := "url = \"http://127.0.0.1:1\"\ntokn = \"x\"\n"
-	if err := os.WriteFile(a.hubFile, []byte(unknown), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(a.hubFile, []byte(unknown), 0o600))
 	if _, err := joined.Load(durable.OS(), a.hubFile); err == nil ||
 		!strings.Contains(err.Error(), "there is no key tokn") {
 		t.Errorf("%v", err)
 	}
-	if err := (joined.Hub{URL: h.url, Deadline: "5s", Allow: []string{"root"}}).Store(durable.OS(),
-		a.hubFile); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (joined.Hub{URL: h.url, Deadline: "5s", Allow: []string{"root"}}).Store(durable.OS(),
+		a.hubFile))
 	if _, err := joined.Load(durable.OS(), a.hubFile); err == nil ||
 		!strings.Contains(err.Error(), `allow has "root"`) {
 		t.Errorf("%v", err)

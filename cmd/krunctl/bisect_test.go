@@ -13,6 +13,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 const stepText = `[experiment]
@@ -39,10 +40,7 @@ benchmarks = "@CANDIDATE_BUILD@"
 // measure runs a step as krund would: revisions from r11 on are 4 % slower.
 func measure(t *testing.T, r *rand.Rand, file string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	b := newExperimentAt(t, file, string(text))
 	for range b.cfg.Slots() {
 		slot, err := b.sched.Begin()
@@ -84,9 +82,7 @@ func TestTemplateOfTheHelp(t *testing.T) {
 		dir := t.TempDir()
 		versions, step := filepath.Join(dir, "versions"), filepath.Join(dir, "step.toml")
 		for name, text := range map[string]string{versions: "a\nb\nc\n", step: test.text} {
-			if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 		}
 		r := krunctl(t, "bisect", filepath.Join(dir, "b"), "--versions", versions, "--template", step,
 			"--key", key, "--build", build)
@@ -95,9 +91,7 @@ func TestTemplateOfTheHelp(t *testing.T) {
 			t.Errorf("no %s%s:\n%s", test.next, first, r.text())
 			continue
 		}
-		if _, err := config.Load(first, "bencher7", doctor.Settings()); err != nil {
-			t.Error(err)
-		}
+		must.Get(config.Load(first, "bencher7", doctor.Settings()))(t)
 	}
 }
 
@@ -120,9 +114,7 @@ func TestBisect(t *testing.T) {
 		list = append(list, "r"+strconv.Itoa(i))
 	}
 	for name, text := range map[string]string{versions: strings.Join(list, "\n"), template: stepText} {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 	args := []string{"bisect", "--json", state, "--versions", versions, "--template", template, "--key",
 		"nbody:C:v", "--build", `test $KRUND_REVISION != r15 && printf %s $KRUND_REVISION > $KRUND_OUTPUT/revision`}
@@ -131,9 +123,7 @@ func TestBisect(t *testing.T) {
 		got := krunctl(t, args...)
 		args = args[:3]
 		var answer bisectAnswer
-		if err := json.Unmarshal([]byte(got.stdout), &answer); err != nil {
-			t.Fatalf("%v: %s", err, got.stderr)
-		}
+		must.Do(t, json.Unmarshal([]byte(got.stdout), &answer), got.stderr)
 		return answer, got.code
 	}
 	r := rand.New(rand.NewPCG(1, 5))
@@ -150,9 +140,7 @@ func TestBisect(t *testing.T) {
 		answer.Blocks != 5*steps || steps > 12 {
 		t.Errorf("%d: %+v, %d steps", code, answer, steps)
 	}
-	if _, err := os.Stat(filepath.Join(state, "builds", "0015.skip")); err != nil {
-		t.Errorf("r15 was not skipped: %v", err)
-	}
+	must.Get(os.Stat(filepath.Join(state, "builds", "0015.skip")))(t, "r15 was not skipped")
 }
 
 func TestBisectUsage(t *testing.T) {
@@ -160,9 +148,7 @@ func TestBisectUsage(t *testing.T) {
 	template, step := filepath.Join(dir, "x.toml"), filepath.Join(dir, "step.toml")
 	two := filepath.Join(dir, "two")
 	for name, text := range map[string]string{template: "x", step: stepText, two: "r0\nr1\n"} {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 	state := filepath.Join(dir, "new")
 	plan := state + " --build true --versions " + two

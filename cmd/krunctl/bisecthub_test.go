@@ -21,6 +21,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/hub/api"
 	"krund/internal/trial/bisection"
+	"krund/rig/must"
 )
 
 // lab is a machine of a hub that measures while krunctl sleeps.
@@ -48,12 +49,9 @@ func (l *lab) Sleep(ctx context.Context, d time.Duration) error {
 	case n == nil:
 		l.t.Fatal("krunctl waits, and the queue is empty")
 	case l.wall == nil:
-		_, err := l.hub.machines["lab1"].Ship(ctx, api.Ship{Experiment: &api.Experiment{ID: n.Experiment,
+		must.Get(l.hub.machines["lab1"].Ship(ctx, api.Ship{Experiment: &api.Experiment{ID: n.Experiment,
 			Name: n.Name, ConfigHash: strings.Repeat("0", 64), Progress: api.Progress{Slots: 10, Left: 10,
-				Ended: true, Reason: "the machine is unfit"}}}, nil)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+				Ended: true, Reason: "the machine is unfit"}}}, nil))(l.t)
 	default:
 		l.hub.run(l.t, "lab1", n, l.wall)
 	}
@@ -76,9 +74,7 @@ func (l *lab) bisect(dir string, o bisectOptions) (bisectAnswer, string, error) 
 	err := a.bisect(l.t.Context(), dir, o, l)
 	var answer bisectAnswer
 	if stdout.Len() > 0 {
-		if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil {
-			l.t.Fatal(err)
-		}
+		must.Do(l.t, json.Unmarshal(stdout.Bytes(), &answer))
 	}
 	return answer, stderr.String(), err
 }
@@ -111,9 +107,7 @@ func TestBisectHub(t *testing.T) {
 	versions, template := filepath.Join(dir, "versions"), filepath.Join(dir, "step.toml")
 	for name, text := range map[string]string{template: stepText,
 		versions: "r0\nr1\nr2\nr3\nr4\nr5\nr6\nr7\nr8\n"} {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 	o := bisectOptions{versions: versions, template: template, timeout: time.Nanosecond}
 	o.Key, o.Delta, o.Most, o.Timeout, o.To = "nbody:C:v", 0.05, 60, "1m", "lab1"
@@ -123,9 +117,7 @@ func TestBisectHub(t *testing.T) {
 	if _, _, err := l.bisect(state, o); err == nil || !strings.Contains(err.Error(), "build r0") {
 		t.Fatalf("the good version cannot be built: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "network"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "network"), nil, 0o644))
 	o = bisectOptions{timeout: time.Nanosecond}
 	for range 3 { // each call ends before the step has
 		_, text, err := l.bisect(state, o)
@@ -207,9 +199,7 @@ func TestBisectHubGone(t *testing.T) {
 		dir := t.TempDir()
 		step := filepath.Join(dir, "slow-step-001.toml")
 		b := &bisection.Bisection{FS: durable.OS(), Dir: dir}
-		if err := b.SetRemote(step, bisection.Remote{Hub: client.URL, ID: "running"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.SetRemote(step, bisection.Remote{Hub: client.URL, ID: "running"}))
 		h := hubSteps{a: &app{stderr: io.Discard, fsys: lax()}, b: b, client: client, clock: &leaps{},
 			retry: true}
 		err = h.measure(t.Context(), step)

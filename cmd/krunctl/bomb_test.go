@@ -12,6 +12,7 @@ import (
 	"github.com/dsnet/compress/bzip2"
 
 	"krund/internal/durable"
+	"krund/rig/must"
 )
 
 // bzipped compresses head followed by n MiB of blanks.
@@ -19,16 +20,9 @@ func bzipped(t *testing.T, head string, times int) []byte {
 	t.Helper()
 	stream := func(text []byte) []byte {
 		var out bytes.Buffer
-		z, err := bzip2.NewWriter(&out, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := z.Write(text); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		z := must.Get(bzip2.NewWriter(&out, nil))(t)
+		must.Get(z.Write(text))(t)
+		must.Do(t, z.Close())
 		return out.Bytes()
 	}
 	return append(stream([]byte(head)), bytes.Repeat(stream(bytes.Repeat([]byte(" "), 1<<20)), times)...)
@@ -49,12 +43,8 @@ func gzipped(t *testing.T, head string, times int) []byte {
 			_, err = z.Write(blanks)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, z.Close())
 	return out.Bytes()
 }
 
@@ -69,9 +59,7 @@ func TestBombs(t *testing.T) {
 	write := func(name string, content []byte) string {
 		t.Helper()
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, content, 0o644))
 		return file
 	}
 	// 160 MiB of blanks in 8 kB.

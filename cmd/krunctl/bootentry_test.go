@@ -13,6 +13,7 @@ import (
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
+	"krund/rig/must"
 )
 
 // bootableMachine is a machine with GRUB and an entry for experiments; its grub-editenv is on the
@@ -27,19 +28,13 @@ func bootableMachine(t *testing.T) (root string) {
 		"proc/self/mountinfo":  "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n",
 	} {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	tools := t.TempDir()
 	script := "#!/bin/sh\n{ echo '# GRUB Environment Block'; " +
 		"test $2 = unset || echo \"$3\"; echo '###'; } >" + root + "$1\n"
-	if err := os.WriteFile(filepath.Join(tools, "grub-editenv"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(tools, "grub-editenv"), []byte(script), 0o755))
 	t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
 	return root
 }

@@ -21,6 +21,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/machine/sysroot"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -75,9 +76,7 @@ func newExperimentOf(t *testing.T, text string) *builder {
 	t.Helper()
 	text = strings.ReplaceAll(text, "[experiment_end]\n", "")
 	toml := filepath.Join(t.TempDir(), "test.toml")
-	if err := os.WriteFile(toml, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(toml, []byte(text), 0o644))
 	return newExperimentAt(t, toml, text)
 }
 
@@ -103,9 +102,7 @@ func newExperimentAt(t *testing.T, toml, text string) *builder {
 
 func (b *builder) must(err error) {
 	b.t.Helper()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, err)
 }
 
 func (b *builder) dir() string { return b.directory.Dir() }
@@ -273,14 +270,9 @@ func golden(t *testing.T, name, text string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".golden")
 	if *update {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(file))(t)
 	if text != string(want) {
 		t.Errorf("%s differs (run with -update and read the difference):\n--- got\n%s--- want\n%s", file,
 			text, want)
@@ -290,21 +282,14 @@ func golden(t *testing.T, name, text string) {
 // repack replaces text in a packed document.
 func repack(t *testing.T, packed []byte, from, to string) []byte {
 	t.Helper()
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(gzip.NewReader(bytes.NewReader(packed)))(t)
 	text, err := io.ReadAll(z)
 	if err != nil || !bytes.Contains(text, []byte(from)) {
 		t.Fatalf("no %s in %.100s: %v", from, text, err)
 	}
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
-	if _, err := w.Write(bytes.Replace(text, []byte(from), []byte(to), 1)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write(bytes.Replace(text, []byte(from), []byte(to), 1)))(t)
+	must.Do(t, w.Close())
 	return out.Bytes()
 }

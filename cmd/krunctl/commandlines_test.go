@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"krund/rig/must"
 )
 
 // commandLine is a call of a program in the documentation.
@@ -43,9 +45,7 @@ func TestCommandsOfTheDocs(t *testing.T) {
 				case "krunhub":
 					err = parseListed(line, hub, `Use: "NAME"`, `, "NAME", `)
 				}
-				if err != nil {
-					t.Errorf("%s: %s %s: %v", filepath.Base(page), program, line.text, err)
-				}
+				must.Do(t, err, filepath.Base(page), program, line.text)
 			}
 		}
 		if found < least {
@@ -56,10 +56,7 @@ func TestCommandsOfTheDocs(t *testing.T) {
 
 func source(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.FromSlash(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.FromSlash(path)))(t)
 	return string(text)
 }
 

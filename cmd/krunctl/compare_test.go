@@ -15,6 +15,7 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // armsDirectory makes an experiment of 10 blocks with the arms base, new and twin, of which new
@@ -34,13 +35,8 @@ env = { X = "1" }
 [arms.twin]
 null = true
 `
-	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "ab.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(directory.Create(durable.OS(), filepath.Join(t.TempDir(), "ab.krun")))(t)
+	must.Do(t, durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(text), 0o644))
 	r := rand.New(rand.NewPCG(1, 2))
 	a := results.NewAppender(durable.OS(), d.Results())
 	slot := 0
@@ -58,9 +54,7 @@ null = true
 				Slot: slot, Attempt: 1, Pexec: block + 1, Iterations: len(wall), Outcome: results.Completed,
 				Reasons: []string{}, Reboot: results.RebootNone, Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall,
 			}
-			if err := a.Append(record); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, a.Append(record))
 			slot++
 		}
 	}
@@ -93,9 +87,7 @@ func TestCompareArms(t *testing.T) {
 				Changes []struct{ Key, Verdict string }
 				NullArm *struct{ Unfit bool } `json:"null_arm"`
 			}
-			if err := json.Unmarshal([]byte(r.stdout), &got); err != nil {
-				t.Fatal(err, r.text())
-			}
+			must.Do(t, json.Unmarshal([]byte(r.stdout), &got), r.text())
 			if r.code != c.exit || !got.Paired || len(got.Changes) != 1 || got.Changes[0].Key != "b:C:v" ||
 				got.Changes[0].Verdict != c.verdict {
 				t.Errorf("%s", r.text())
@@ -174,9 +166,7 @@ func TestCompareOtherTools(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 		return file
 	}
 	hyperfine := func(name, command string, factor float64) string {

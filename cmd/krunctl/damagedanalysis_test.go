@@ -17,15 +17,13 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // smallDirectory is an experiment of two keys, one of which warms up, with few iterations.
 func smallDirectory(t *testing.T) string {
 	t.Helper()
-	f, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "test.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(directory.Create(durable.OS(), filepath.Join(t.TempDir(), "test.krun")))(t)
 	appender := results.NewAppender(durable.OS(), f.Results())
 	for slot := range 6 {
 		k := key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"}
@@ -51,9 +49,7 @@ func smallDirectory(t *testing.T) string {
 			Pexec: slot/2 + 1, Iterations: n, Outcome: results.Completed, Reasons: []string{},
 			Reboot: results.RebootNone,
 			Clock:  "CLOCK_MONOTONIC_RAW", WallNS: wall, Columns: []results.Column{core, other}}
-		if err := appender.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, appender.Append(r))
 	}
 	return f.Dir()
 }
@@ -130,16 +126,11 @@ func TestDamagedAnalysis(t *testing.T) {
 		t.Fatal(r.text())
 	}
 	file, out := filepath.Join(dir, "analysis.json"), filepath.Join(t.TempDir(), "out")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	var document any
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
-	if err := d.Decode(&document); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Decode(&document))
 	commands := [][]string{{"analyze", "--resamples", "50", dir}, {"compare", dir, dir},
 		{"report", dir, "-o", out}, {"history", dir}, {"explain", dir}}
 	n, every := 0, 29 // a prime, so that all kinds of damage occur
@@ -151,9 +142,7 @@ func TestDamagedAnalysis(t *testing.T) {
 			return
 		}
 		for _, args := range commands {
-			if err := os.WriteFile(file, damaged, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(file, damaged, 0o644))
 			withoutPanic(t, what, args)
 		}
 	})

@@ -20,15 +20,13 @@ import (
 	"krund/internal/machine/noise"
 	"krund/internal/reading/integrity"
 	"krund/internal/reading/summary"
+	"krund/rig/must"
 )
 
 // TestEveryFieldIsDocumented looks for the names of all JSON fields in
 // docs/output.md.
 func TestEveryFieldIsDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/output.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../docs/output.md"))(t)
 	for _, document := range []any{summary.Plan{}, summary.PlanSlot{}, summary.Status{}, summaryJSON{},
 		checkDataJSON{}, doctorJSON{},
 		noise.Certificate{}, summary.Counters{}, summary.Calibration{}, startupJSON{},
@@ -42,16 +40,11 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	}
 	records := slices.Values([]results.Record{{Key: key.Key{Arm: "a"}}})
 	options := exchange.ExportOptions{Outcome: true}
-	long, err := exchange.NewLongExport(records, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	long := must.Get(exchange.NewLongExport(records, options))(t)
 	for _, x := range []*exchange.Export{long, exchange.NewEventsExport(records, options),
 		exchange.NewExecutionsExport(records, options)} {
 		var b strings.Builder
-		if err := x.Write(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, x.Write(&b))
 		header, _, _ := strings.Cut(b.String(), "\n")
 		for name := range strings.SplitSeq(header, ",") {
 			if !strings.Contains(string(text), "`"+name+"`") {
@@ -87,14 +80,8 @@ func fields(typ reflect.Type) map[string]bool {
 
 // TestEveryCodeIsDocumented does the same for the codes of check-data.
 func TestEveryCodeIsDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/output.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := os.ReadFile("../../internal/reading/integrity/problem.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../docs/output.md"))(t)
+	source := must.Get(os.ReadFile("../../internal/reading/integrity/problem.go"))(t)
 	found := 0
 	for line := range strings.Lines(string(source)) {
 		_, code, isCode := strings.Cut(line, `Code = "`)
@@ -116,10 +103,7 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 // with the specification in package results. -update copies it.
 func TestTheRecordIsDocumented(t *testing.T) {
 	const page = "../../docs/output.md"
-	source, err := os.ReadFile("../../internal/experiment/results/doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile("../../internal/experiment/results/doc.go"))(t)
 	_, spec, found := strings.Cut(string(source), "//\tformat ")
 	spec, _, end := strings.Cut("//\tformat "+spec, "package results")
 	if !found || !end {
@@ -129,10 +113,7 @@ func TestTheRecordIsDocumented(t *testing.T) {
 	for line := range strings.Lines(spec) {
 		want.WriteString(strings.TrimPrefix(strings.TrimPrefix(line, "//"), "\t"))
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(page))(t)
 	head, rest, _ := strings.Cut(string(text), "```text\n")
 	block, tail, found := strings.Cut(rest, "```")
 	if !found {
@@ -142,9 +123,7 @@ func TestTheRecordIsDocumented(t *testing.T) {
 		return
 	}
 	if *update {
-		if err := os.WriteFile(page, []byte(head+"```text\n"+want.String()+"```"+tail), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(page, []byte(head+"```text\n"+want.String()+"```"+tail), 0o644))
 		return
 	}
 	t.Errorf("%s is not what package results says (run with -update):\n%s", page, want.String())

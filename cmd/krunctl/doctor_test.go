@@ -20,6 +20,7 @@ import (
 	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
+	"krund/rig/must"
 )
 
 // captured is the absolute path of the copies of machines, because examples run in another
@@ -45,9 +46,7 @@ func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.SourceFi
 // doctorOn runs doctor over a copy of a machine.
 func doctorOn(t *testing.T, tree string, args ...string) ran {
 	t.Helper()
-	if _, err := os.Stat(captured + tree); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(os.Stat(captured + tree))(t)
 	var stdout, stderr bytes.Buffer
 	a := &app{
 		stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), uid: 1000,
@@ -62,10 +61,7 @@ func doctorOn(t *testing.T, tree string, args ...string) ran {
 }
 
 func TestDoctor(t *testing.T) {
-	trees, err := os.ReadDir(captured)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trees := must.Get(os.ReadDir(captured))(t)
 	seen := 0
 	for _, tree := range trees {
 		if _, err := os.Stat(captured + tree.Name() + "/sys"); err != nil {
@@ -75,9 +71,7 @@ func TestDoctor(t *testing.T) {
 		t.Run(tree.Name(), func(t *testing.T) {
 			r := doctorOn(t, tree.Name(), "--json")
 			var doc doctorJSON
-			if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil {
-				t.Fatalf("%v\n%s", err, r.text())
-			}
+			must.Do(t, json.Unmarshal([]byte(r.stdout), &doc), r.text())
 			if doc.Format != 1 || len(doc.Findings) < 20 || doc.Fit != (r.code == exitOK) ||
 				doc.Proof != nil {
 				t.Errorf("exit %d, %+v", r.code, doc)
@@ -96,10 +90,7 @@ func TestDoctor(t *testing.T) {
 }
 
 func TestProveNeedsRoot(t *testing.T) {
-	trees, err := os.ReadDir(captured)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trees := must.Get(os.ReadDir(captured))(t)
 	if r := doctorOn(t, trees[0].Name(), "--prove"); r.code != exitError || !strings.Contains(r.stderr,
 		"needs root") {
 		t.Error(r.text())
@@ -110,16 +101,13 @@ func TestProveNeedsRoot(t *testing.T) {
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			text, readErr := os.ReadFile(path)
 			all[path], err = string(text), readErr
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 
@@ -139,14 +127,10 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string,
 	measure func(n int, governor string) error) (ran, map[string]string, map[string]string) {
 	t.Helper()
 	tree := t.TempDir()
-	if err := os.CopyFS(tree, os.DirFS(captured+"intel-acpi-cpufreq")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(tree, os.DirFS(captured+"intel-acpi-cpufreq")))
 	toml := filepath.Join(t.TempDir(), "test.toml")
-	if err := os.WriteFile(toml, []byte(strings.ReplaceAll(experimentText, "[experiment_end]",
-		"[controls]\n"+demands)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(toml, []byte(strings.ReplaceAll(experimentText, "[experiment_end]",
+		"[controls]\n"+demands)), 0o644))
 	before := files(t, tree)
 	var stdout, stderr bytes.Buffer
 	n := 0

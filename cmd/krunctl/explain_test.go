@@ -10,6 +10,7 @@ import (
 	"krund/internal/analysis/explain"
 	"krund/internal/durable"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestExplain: the text and the JSON document are of the same keys, mistakes in flags are wrong
@@ -51,9 +52,7 @@ func TestReportOfEvents(t *testing.T) {
 	appender := results.NewAppender(durable.OS(), records)
 	var with []results.Record
 	for r, err := range results.NewReader(durable.OS(), records).All() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		r.Key.Benchmark, r.Instrument = "instrumented", "events"
 		r.Slot += 10
 		r.StartNS = make([]int64, len(r.WallNS))
@@ -68,19 +67,14 @@ func TestReportOfEvents(t *testing.T) {
 		with = append(with, r)
 	}
 	for _, r := range with {
-		if err := appender.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, appender.Append(r))
 	}
 	out := filepath.Join(dir, "report")
 	if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
 		t.Fatal(r.text())
 	}
 	said := krunctl(t, "explain", "--key", "instrumented:*:*", in).stdout
-	page, err := os.ReadFile(filepath.Join(out, "keys", "k0001.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(out, "keys", "k0001.html")))(t)
 	_, said, _ = strings.Cut(said, "Unexplained: ")
 	said, _, _ = strings.Cut(said, ",")
 	if said == "" || !strings.Contains(string(page), "<b>Unexplained</b>: "+said) {

@@ -12,6 +12,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/reading/integrity"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // Helpers that damage an experiment.
@@ -219,9 +220,7 @@ func codes(t *testing.T, b *builder) []integrity.Code {
 	t.Helper()
 	r := krunctl(t, "check-data", "--json", b.dir())
 	var doc checkDataJSON
-	if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil {
-		t.Fatalf("%v in %s", err, r.text())
-	}
+	must.Do(t, json.Unmarshal([]byte(r.stdout), &doc), "in", r.text())
 	var list []integrity.Code
 	for _, p := range doc.Problems {
 		if p.What == "" || p.Fix == "" {
@@ -283,10 +282,7 @@ func checkRepaired(t *testing.T, b *builder, f fault, before schedule.Header) {
 	if got := strings.Count(r.stdout, "\n") - 1; f.rows > 0 && got != f.rows {
 		t.Errorf("%d iterations are exported, want %d:\n%s", got, f.rows, r.text())
 	}
-	s, err := schedule.Open(lax(), b.directory.Schedule(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(schedule.Open(lax(), b.directory.Schedule(), false))(t)
 	defer s.Close()
 	if h := s.Header(); h.Slots != before.Slots || h.Width != before.Width ||
 		h.ConfigHash != before.ConfigHash || h.Order != before.Order {
@@ -300,17 +296,14 @@ func checkRepaired(t *testing.T, b *builder, f fault, before schedule.Header) {
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || d.Name() == "lock" {
 			return err
 		}
 		text, err := os.ReadFile(path)
 		all[path] = string(text)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 

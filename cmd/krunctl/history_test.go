@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/history"
+	"krund/rig/must"
 )
 
 // jmhVersions writes a JMH result for each of 40 versions, of five forks of one benchmark, which
@@ -34,9 +35,7 @@ func jmhVersions(t *testing.T) []string {
 		text := fmt.Sprintf(`[{"jmhVersion":"1.37","benchmark":"a.B.c","mode":"avgt","forks":5,`+
 			`"warmupIterations":0,"measurementIterations":6,"primaryMetric":{"score":%g,"scoreUnit":"s/op",`+
 			`"rawData":[%s]}}]`, level, strings.Join(forks, ","))
-		if err := os.WriteFile(files[v], []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(files[v], []byte(text), 0o644))
 	}
 	return files
 }
@@ -49,9 +48,7 @@ func TestHistory(t *testing.T) {
 		mutes: "[[mute]]\nkey = \"\"\nversion = \"v25\"\nreason = \"known\"\n",
 		order: "v00\nv00b\n" + strings.Join(names(files[1:39]), " a commit\n"),
 	} {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 	run := func(args ...string) *history.History {
 		t.Helper()
@@ -97,9 +94,7 @@ func names(files []string) []string {
 func TestHistoryUsage(t *testing.T) {
 	dir := t.TempDir()
 	wrong := filepath.Join(dir, "wrong.toml")
-	if err := os.WriteFile(wrong, []byte("[[mute]]\nkeys = \"a\"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(wrong, []byte("[[mute]]\nkeys = \"a\"\n"), 0o644))
 	for _, c := range []struct{ args, want string }{
 		{"--rate 0 x.krun", "--rate must be"},
 		{"--confidence 1 x.krun", "--confidence must be"},

@@ -11,6 +11,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
+	"krund/rig/must"
 )
 
 func (b *builder) asked(r directory.Request) bool {
@@ -62,9 +63,7 @@ func TestHoldBeforeTheBeginning(t *testing.T) {
 	if r := krunctl(t, "hold", toml); r.code != exitError || r.stdout != "" {
 		t.Errorf("there is no such experiment:\n%s", r.text())
 	}
-	if err := os.WriteFile(toml, []byte(experimentText), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(toml, []byte(experimentText), 0o644))
 	if r := krunctl(t, "hold", toml); r.code != exitOK {
 		t.Error(r.text())
 	}
@@ -110,10 +109,8 @@ func TestEnableForgetsAStopAndTellsOfAHold(t *testing.T) {
 func TestCommandsCanBePasted(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "my lab's runs")
 	toml := filepath.Join(directory, "new one.toml")
-	if err := errors.Join(os.Mkdir(directory, 0o755), os.WriteFile(toml, []byte(experimentText),
-		0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(directory, 0o755), os.WriteFile(toml, []byte(experimentText),
+		0o644)))
 	records := strings.TrimSuffix(toml, ".toml") + ".krun/results"
 	if err := errors.Join(os.MkdirAll(records, 0o755), // the schedule is lost: there is a record
 		os.WriteFile(filepath.Join(records, "0000000-001.json.gz"), nil, 0o644)); err != nil {
@@ -135,10 +132,8 @@ func TestHoldFollowsNoLink(t *testing.T) {
 	for _, relative := range []bool{false, true} {
 		dir, other := t.TempDir(), t.TempDir()
 		toml := filepath.Join(dir, "x.toml")
-		if err := errors.Join(os.WriteFile(toml, []byte("\n"), 0o644),
-			os.Symlink(other, filepath.Join(dir, "x.krun"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.WriteFile(toml, []byte("\n"), 0o644),
+			os.Symlink(other, filepath.Join(dir, "x.krun"))))
 		if relative {
 			t.Chdir(dir)
 			toml = "x.toml"

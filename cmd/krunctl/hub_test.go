@@ -28,6 +28,7 @@ import (
 	"krund/internal/hub/pages"
 	"krund/internal/hub/server"
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 // aHub is a hub with two machines in the pool lab, and a user.
@@ -40,14 +41,8 @@ type aHub struct {
 func newHub(t *testing.T) *aHub {
 	t.Helper()
 	dir := t.TempDir()
-	db, err := database.Open(t.Context(), filepath.Join(dir, "hub.sqlite"), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	blobs, err := store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(database.Open(t.Context(), filepath.Join(dir, "hub.sqlite"), time.Now))(t)
+	blobs := must.Get(store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs")))(t)
 	log := slog.New(slog.DiscardHandler)
 	view := pages.New(t.Context(), pages.Options{DB: db, Store: blobs, Log: log,
 		Dir: filepath.Join(dir, "experiments")})
@@ -55,7 +50,7 @@ func newHub(t *testing.T) *aHub {
 		Spool: t.TempDir()}).Handler())
 	t.Cleanup(func() { web.Close(); _ = db.Close() })
 	h := &aHub{url: web.URL, users: map[string]string{}, machines: map[string]*api.Client{}}
-	err = db.Update(t.Context(), func(tx *sql.Tx) error {
+	must.Do(t, db.Update(t.Context(), func(tx *sql.Tx) error {
 		for name, role := range map[string]access.Role{"ann": access.User, "bob": access.User,
 			"eve": access.Reader} {
 			if err := db.AddUser(t.Context(), tx, database.User{Name: name, Role: role}); err != nil {
@@ -75,10 +70,7 @@ func newHub(t *testing.T) *aHub {
 			h.machines[name] = &api.Client{URL: web.URL, Token: token}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return h
 }
 
@@ -100,12 +92,8 @@ func repository(t *testing.T) string {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	git := func(args ...string) {
 		c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@x"},
@@ -140,10 +128,7 @@ b = { parameter = 1 }
 // idle is a machine that asks what is next.
 func (h *aHub) idle(t *testing.T, machine string) *api.Next {
 	t.Helper()
-	receipt, err := h.machines[machine].Ship(t.Context(), api.Ship{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	receipt := must.Get(h.machines[machine].Ship(t.Context(), api.Ship{}, nil))(t)
 	return receipt.Orders.Next
 }
 
@@ -151,22 +136,13 @@ func (h *aHub) idle(t *testing.T, machine string) *api.Next {
 func (h *aHub) run(t *testing.T, machine string, n *api.Next, level wall) *config.Config {
 	t.Helper()
 	client := h.machines[machine]
-	content, err := client.Blob(t.Context(), n.Bundle)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(client.Blob(t.Context(), n.Bundle))(t)
 	defer content.Close()
 	dir := filepath.Join(t.TempDir(), n.Experiment)
-	m, err := bundle.Unpack(content, dir, func(text []byte) ([]byte, error) {
+	m := must.Get(bundle.Unpack(content, dir, func(text []byte) ([]byte, error) {
 		return config.WithShard(text, n.Index, n.Count), nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := config.Open(filepath.Join(dir, m.Config), machine, doctor.Settings())
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	cfg := must.Get(config.Open(filepath.Join(dir, m.Config), machine, doctor.Settings()))(t)
 	s := api.Ship{Experiment: &api.Experiment{ID: n.Experiment, Name: n.Name, ConfigHash: cfg.Hash,
 		Progress: api.Progress{Slots: cfg.Slots(), Completed: cfg.Slots(), Ended: true}}}
 	contents := map[string][]byte{store.Hash([]byte(cfg.Text)): []byte(cfg.Text)}
@@ -175,20 +151,14 @@ func (h *aHub) run(t *testing.T, machine string, n *api.Next, level wall) *confi
 	results := t.TempDir()
 	for slot, k := range slots(cfg) {
 		name := shippedRecord(t, results, machine, n.Name, slot, k.key, k.number, level(cfg, k))
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))(t)
 		contents[store.Hash(text)] = text
 		s.Entries = append(s.Entries, api.Entry{Slot: slot, Attempt: 1, Hash: store.Hash(text),
 			Size: int64(len(text))})
 	}
-	_, err = client.Ship(t.Context(), s, func(e api.Entry) (io.ReadCloser, error) {
+	must.Get(client.Ship(t.Context(), s, func(e api.Entry) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(contents[e.Hash])), nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return cfg
 }
 
@@ -236,9 +206,7 @@ func shippedRecord(t *testing.T, dir, machine, name string, slot int, k key.Key,
 	r := results.Record{Key: k, Experiment: name, Host: machine, Slot: slot, Attempt: 1, Pexec: number,
 		Iterations: len(wall), Outcome: results.Completed, Reasons: []string{}, Reboot: results.RebootNone,
 		Clock: "CLOCK_MONOTONIC_RAW", StartNS: start, WallNS: wall}
-	if err := results.NewAppender(durable.OS(), dir).Append(r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, results.NewAppender(durable.OS(), dir).Append(r))
 	return filepath.Join(dir, results.Name{Slot: slot, Attempt: 1}.String())
 }
 

@@ -13,15 +13,13 @@ import (
 	"time"
 
 	"krund/internal/hub/api"
+	"krund/rig/must"
 )
 
 // flaky is a proxy before a hub. The first requests for each path are answered by fail.
 func flaky(t *testing.T, h *aHub, times int, fail func(http.ResponseWriter, *http.Request)) *aHub {
 	t.Helper()
-	to, err := url.Parse(h.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := must.Get(url.Parse(h.url))(t)
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
 	var mu sync.Mutex
 	seen := map[string]int{}
@@ -69,9 +67,7 @@ func TestSubmitTriesAgain(t *testing.T) {
 			continue
 		}
 		c := &api.Client{URL: real.url, Token: real.users["ann"]}
-		if _, err := c.Experiment(t.Context(), strings.TrimSpace(stdout.String())); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Get(c.Experiment(t.Context(), strings.TrimSpace(stdout.String())))(t, name)
 	}
 	refused := flaky(t, real, 1000, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
@@ -145,7 +141,5 @@ func (h *aHub) end(t *testing.T, machine, id string) {
 	t.Helper()
 	x := &api.Experiment{ID: id, Name: "x", ConfigHash: strings.Repeat("a", 64),
 		Progress: api.Progress{Slots: 1, Completed: 1, Ended: true}}
-	if _, err := h.machines[machine].Ship(t.Context(), api.Ship{Experiment: x}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(h.machines[machine].Ship(t.Context(), api.Ship{Experiment: x}, nil))(t)
 }

@@ -10,14 +10,13 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/fixtures"
+	"krund/rig/must"
 )
 
 func save(t *testing.T, name, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 	return file
 }
 
@@ -81,10 +80,8 @@ func TestConvert(t *testing.T) {
 			t.Fatal(r.text())
 		}
 	}
-	if _, err := os.Stat(filepath.Join(parquet, "benchmark=fasta", "vm=C", "variant=default-c",
-		"iterations.parquet")); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(filepath.Join(parquet, "benchmark=fasta", "vm=C", "variant=default-c",
+		"iterations.parquet")))(t)
 	text := krunctl(t, "convert", "--to", "go", in)
 	again := krunctl(t, "convert", "--to", "go", krun)
 	lines := func(r ran) int {
@@ -109,9 +106,7 @@ func TestConvert(t *testing.T) {
 		var doc struct {
 			Rows []struct{ Classification string }
 		}
-		if err := json.Unmarshal([]byte(krunctl(t, "table", "-f", "json", in).stdout), &doc); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(krunctl(t, "table", "-f", "json", in).stdout), &doc))
 		return doc.Rows[0].Classification
 	}
 	if a, b := class(in), class(krun); a != b || a == "" {
@@ -199,10 +194,7 @@ func TestImportedFixtures(t *testing.T) {
 
 func importedGroup(t *testing.T, name string) int {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(name))(t)
 	var g struct {
 		ID, Delta      string
 		Window, Steady int
@@ -210,9 +202,7 @@ func importedGroup(t *testing.T, name string) int {
 		Pexecs         []struct{ Classification classify.Class }
 		Summary        struct{ Classification classify.PairClass }
 	}
-	if err := json.Unmarshal(text, &g); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &g))
 	in := save(t, "jmh.json",
 		`[{"benchmark":"`+g.ID+`","mode":"avgt","primaryMetric":{"scoreUnit":"s/op","rawData":`+string(
 			g.Values)+`}}]`)
@@ -224,14 +214,8 @@ func importedGroup(t *testing.T, name string) int {
 	if r := analyzed(t, "--mode", "paper", "--delta", g.Delta, out); r.code != exitOK {
 		t.Fatal(r.text())
 	}
-	stored, err := os.ReadFile(filepath.Join(dir, "x_results.analysis.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := warmup.Decode(stored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := must.Get(os.ReadFile(filepath.Join(dir, "x_results.analysis.json")))(t)
+	doc := must.Get(warmup.Decode(stored))(t)
 	if r := krunctl(t, "report", out, "-o", filepath.Join(dir, "out")); r.code != exitOK {
 		t.Fatal(r.text())
 	}

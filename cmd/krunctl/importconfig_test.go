@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/exchange/krunconfig"
+	"krund/rig/must"
 )
 
 func TestImportConfig(t *testing.T) {
@@ -17,9 +18,7 @@ func TestImportConfig(t *testing.T) {
 	text := "VMS = {\"C\": {\"vm_def\": NativeCodeVMDef(), \"variants\": [\"v\"]}}\n" +
 		"VARIANTS = {\"v\": EntryPoint(\"bench.so\", subdir=\"c\")}\nBENCHMARKS = {\"nbody\": 15}\n" +
 		"HEAP_LIMIT = 2097152\nos.system(\"touch /tmp/krund-test-was-run\")\n"
-	if err := os.WriteFile(in, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(in, []byte(text), 0o600))
 	r := krunctl(t, "import-config", in, "-o", out)
 	if r.code != exitOK || !strings.Contains(r.stderr, `line 5: os.system("touch /tmp/krund-test-was-run") has no counterpart`) {
 		t.Error(r.text())
@@ -78,14 +77,10 @@ func TestImportConfigReadsBelow(t *testing.T) {
 	dir, outside := t.TempDir(), save(t, "secret.krun", "SECRET = 1\n")
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	if err := errors.Join(os.Symlink(outside, filepath.Join(dir, "link.krun")),
-		syscall.Mkfifo(filepath.Join(dir, "fifo.krun"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Symlink(outside, filepath.Join(dir, "link.krun")),
+		syscall.Mkfifo(filepath.Join(dir, "fifo.krun"), 0o600)))
 	write("base.krun", "VMS = {\"C\": {\"vm_def\": NativeCodeVMDef(), \"variants\": [\"v\"]}}\n"+
 		"VARIANTS = {\"v\": EntryPoint(\"bench.so\")}\nBENCHMARKS = {\"nbody\": 15}\n")
 	write("own.krun", "execfile('base.krun', globals())\nN_EXECUTIONS = 7\nexecfile('link.krun')\n"+

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 func fifo(t *testing.T, name string) string {
 	t.Helper()
-	if err := unix.Mkfifo(name, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mkfifo(name, 0o600))
 	return name
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestUnknownKey: a mistyped key is an error, not an empty table.
@@ -32,14 +33,10 @@ func twoKeys(t *testing.T, dir string) string {
 	records := filepath.Join(in, "results")
 	appender := results.NewAppender(durable.OS(), records)
 	for r, err := range results.NewReader(durable.OS(), records).All() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		r.Key.Benchmark = "nbody"
 		r.Slot += 10
-		if err := appender.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, appender.Append(r))
 	}
 	return in
 }
@@ -103,9 +100,7 @@ func TestAnalyzeKey(t *testing.T) {
 	}
 	before := contents(t, in)
 	var name struct{ Key string }
-	if err := json.Unmarshal(all.Pairs[1], &name); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(all.Pairs[1], &name))
 	for _, fresh := range []string{"--fresh", "--fresh=false"} {
 		r := krunctl(t, "analyze", "--json", "--resamples", "500", fresh, "--key", name.Key, in)
 		if err := json.Unmarshal([]byte(r.stdout), &one); err != nil || len(one.Pairs) != 1 ||
@@ -120,9 +115,7 @@ func TestAnalyzeKey(t *testing.T) {
 	if r := krunctl(t, "analyze", "--resamples", "500", "-o", out, "--key", name.Key, in); r.code != exitOK {
 		t.Error(r.text())
 	}
-	if _, err := os.Stat(out); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(out))(t)
 }
 
 func TestCompleteKeys(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // recordReaders are all commands that look at every record of an experiment. TMP is a directory of
@@ -105,9 +106,7 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 				}
 			}
 			for _, out := range []string{"table", "report/index.html", "x.svg", "x.bz2"} {
-				if _, err := os.Stat(filepath.Join(tmp, out)); err != nil {
-					t.Errorf("%s was not written: %v", out, err)
-				}
+				must.Get(os.Stat(filepath.Join(tmp, out)))(t, out, "was not written")
 			}
 		})
 	}

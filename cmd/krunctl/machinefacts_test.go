@@ -11,18 +11,14 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // machineDirectory is a machine's part of an experiment: dir/MACHINE/test.krun.
 func machineDirectory(t *testing.T, dir, machine, hypervisor string, boot int) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Join(dir, machine), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	f, err := directory.Create(durable.OS(), filepath.Join(dir, machine, "test.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(dir, machine), 0o755))
+	f := must.Get(directory.Create(durable.OS(), filepath.Join(dir, machine, "test.krun")))(t)
 	for i := range 2 {
 		r := results.Record{
 			Key:        key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"},
@@ -37,9 +33,7 @@ func machineDirectory(t *testing.T, dir, machine, hypervisor string, boot int) {
 				Detail: "no turbo on " + machine},
 			{Name: "aslr", Policy: "want", Status: "ok", Wanted: "0", Found: "0"},
 		}
-		if err := results.NewAppender(durable.OS(), f.Results()).Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, results.NewAppender(durable.OS(), f.Results()).Append(r))
 	}
 }
 
@@ -52,10 +46,7 @@ func TestCaveatsOfSeveralMachines(t *testing.T) {
 	if r := krunctl(t, "report", dir, "-o", out); r.code != exitOK || strings.Contains(r.stderr, "machines") {
 		t.Fatal(r.text())
 	}
-	page, err := os.ReadFile(filepath.Join(out, "index.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(out, "index.html")))(t)
 	text := strings.Join(strings.Fields(string(page)), " ")
 	for _, want := range []string{
 		"<b>alpha</b>: CPU of alpha, virtual", "<b>beta</b>: CPU of beta</dd>", "no reboots",

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // oddFile writes a file of Krun in which some keys cannot be judged.
@@ -24,7 +26,7 @@ func oddFile(t *testing.T, dir string) string {
 	for i := range slower {
 		slower[i] *= 5
 	}
-	text, err := json.Marshal(map[string]any{
+	text := must.Get(json.Marshal(map[string]any{
 		"audit": map[string]string{"uname": "Linux bencher5 3.16"},
 		"wallclock_times": map[string][][]float64{
 			"alike:C:default-c": {execution(1, 30, 900), execution(2, 30, 900), execution(3, 32, 900)},
@@ -37,14 +39,9 @@ func oddFile(t *testing.T, dir string) string {
 			"zero:C:default-c":     {make([]float64, 400), make([]float64, 400)},
 			"none:C:default-c\x1b": {},
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	name := filepath.Join(dir, "odd_results.json")
-	if err := os.WriteFile(name, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, text, 0o644))
 	return name
 }
 
@@ -123,18 +120,13 @@ func TestMethodsOfSeveral(t *testing.T) {
 // TestStabilityOfMeans: a problem reports that values of JMH are not single calls.
 func TestStabilityOfMeans(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "jmh.json")
-	text, err := json.Marshal([]any{map[string]any{
+	text := must.Get(json.Marshal([]any{map[string]any{
 		"benchmark": "org.x.B.m", "mode": "avgt", "forks": 2,
 		"primaryMetric": map[string]any{"score": 5.0, "scoreUnit": "us/op",
 			"rawData": [][]float64{slices.Repeat([]float64{5, 5.1}, 400), slices.Repeat([]float64{5.1, 5},
 				400)}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
+	must.Do(t, os.WriteFile(name, text, 0o644))
 	without := krunctl(t, "stability", "--ratio-resamples", "100", name)
 	with := krunctl(t, "stability", "--ratio-resamples", "100", "--batch", "100ms", name)
 	if without.code != exitOK || !strings.Contains(without.stdout, "--batch") || with.code != exitOK ||

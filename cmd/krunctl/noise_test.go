@@ -12,6 +12,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/noise"
+	"krund/rig/must"
 )
 
 // TestNoiseConfiguration: krund accepts both experiments; the first changes no setting, the second
@@ -20,10 +21,7 @@ func TestNoiseConfiguration(t *testing.T) {
 	n := noiseRun{o: noiseOptions{executions: 7}, benchmarks: "/usr/lib/krund/benchmarks"}
 	for name, settings := range map[string][]string{"plain": nil, "controlled": studySettings()} {
 		text := []byte(n.configuration(settings))
-		cfg, err := config.Parse("/x/"+name+".toml", text, "lab", doctor.Settings())
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := must.Get(config.Parse("/x/"+name+".toml", text, "lab", doctor.Settings()))(t)
 		if cfg.Experiment.Executions != 7 || cfg.Experiment.Reboot != config.RebootNone {
 			t.Errorf("%s: %+v", name, cfg.Experiment)
 		}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // The directory testdata/d505b153 was written by the programs of that commit: an experiment with
@@ -21,9 +23,7 @@ const oldVersion = "testdata/d505b153"
 // its value, and each column of CSV. Fields may be added.
 func TestOldExperiment(t *testing.T) {
 	work := t.TempDir()
-	if err := os.CopyFS(work, os.DirFS(oldVersion)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(work, os.DirFS(oldVersion)))
 	t.Chdir(work)
 	for name, args := range map[string][]string{
 		"summary.json":    {"summary", "--json", "old.krun"},
@@ -46,12 +46,8 @@ func TestOldExperiment(t *testing.T) {
 				t.Fatalf("%s", r.text())
 			}
 			var old, now any
-			if err := json.Unmarshal(oldText(t, name), &old); err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal([]byte(r.stdout), &now); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(oldText(t, name), &old))
+			must.Do(t, json.Unmarshal([]byte(r.stdout), &now))
 			var lost []string
 			compared := missing(old, now, "", &lost)
 			if len(lost) > 0 {
@@ -79,20 +75,12 @@ func TestOldExperiment(t *testing.T) {
 // oldText returns a file of the old version, decompressed.
 func oldText(t *testing.T, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(name))(t)
 	if filepath.Ext(name) != ".gz" {
 		return text
 	}
-	r, err := gzip.NewReader(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text, err = io.ReadAll(r); err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(gzip.NewReader(bytes.NewReader(text)))(t)
+	text = must.Get(io.ReadAll(r))(t)
 	return text
 }
 

@@ -18,6 +18,7 @@ import (
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // uoptimeText returns a result file of µOpTime with three benchmarks: one flat with little noise,
@@ -47,9 +48,7 @@ func uoptimeText(seed uint64, factor float64) string {
 
 func writeText(t *testing.T, name, text string) string {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 	return name
 }
 
@@ -123,25 +122,15 @@ func TestOptimizeWrite(t *testing.T) {
 		t.Fatal(r.text())
 	}
 	var doc optimize.Document
-	if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil {
-		t.Fatal(err)
-	}
-	sections, err := os.ReadFile(keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(r.stdout), &doc))
+	sections := must.Get(os.ReadFile(keys))(t)
 	text := "[experiment]\nexecutions = 4\niterations = 400\n[vms.C]\nrunner = \"c\"\n" +
 		"variants = [\"default-c\"]\n[variants.default-c]\nentry = \"bench.so\"\n" +
 		"[benchmarks]\nfasta = { parameter = 1 }\n" + string(sections)
-	cfg, err := config.Parse(filepath.Join(dir, "short.toml"), []byte(text), "lab1", doctor.Settings())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(
+		config.Parse(filepath.Join(dir, "short.toml"), []byte(text), "lab1", doctor.Settings()))(t)
 	for _, k := range doc.Keys {
-		name, err := key.Parse(k.Key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		name := must.Get(key.Parse(k.Key))(t)
 		want := k.Minimal.Repetitions
 		if !k.Stable || want["iterations"] == k.Full.Repetitions["iterations"] {
 			t.Fatalf("%s: nothing is saved: %+v", name, k)
@@ -173,9 +162,7 @@ func TestOptimizeOutputs(t *testing.T) {
 		}
 	}
 	var doc optimize.Document
-	if err := json.Unmarshal([]byte(want.stdout), &doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(want.stdout), &doc))
 	rows, err := csv.NewReader(strings.NewReader(krunctl(t,
 		append(args, "--csv", plain)...).stdout)).ReadAll()
 	if err != nil || len(rows) != len(doc.Keys)+1 {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 // writer is a command that writes to a place that the user names.
@@ -90,9 +92,7 @@ func (w writer) place(t *testing.T) (output, file string) {
 		return file, file
 	}
 	file = filepath.Join(dir, filepath.FromSlash(w.file))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
 	return dir, file
 }
 
@@ -125,10 +125,7 @@ func eachWriter(t *testing.T, test func(t *testing.T, file string, run func() ra
 
 func mode(t *testing.T, file string) fs.FileMode {
 	t.Helper()
-	info, err := os.Lstat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Lstat(file))(t)
 	return info.Mode()
 }
 
@@ -139,16 +136,12 @@ func makeDevice(t *testing.T, file string, major, minor uint32) {
 	if errors.Is(err, syscall.EPERM) {
 		t.Skip("devices need root: ", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	f, err := os.OpenFile(file, os.O_WRONLY, 0)
 	if errors.Is(err, syscall.EACCES) {
 		t.Skip("the file system has no devices: ", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_ = f.Close()
 }
 
@@ -191,17 +184,10 @@ func TestOutputToFIFO(t *testing.T) {
 		if err != nil || len(want) == 0 {
 			t.Fatalf("%d bytes, %v", len(want), err)
 		}
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
-		if err := unix.Mkfifo(file, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(file))
+		must.Do(t, unix.Mkfifo(file, 0o600))
 		// Open for both, so that no end waits for the other whatever the command does.
-		both, err := os.OpenFile(file, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		both := must.Get(os.OpenFile(file, os.O_RDWR, 0))(t)
 		const end = "the end of the test"
 		got := make(chan string)
 		go func() {
@@ -217,9 +203,7 @@ func TestOutputToFIFO(t *testing.T) {
 			}
 		}()
 		r := run()
-		if _, err := both.WriteString(end); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(both.WriteString(end))(t)
 		if text := <-got; r.code != exitOK || text != string(want) {
 			t.Errorf("%d bytes came through, want %d:\n%s", len(text), len(want), r.text())
 		}
@@ -289,9 +273,7 @@ func TestOutputRefused(t *testing.T) {
 				if strings.Contains(file, "iterations.parquet") && what == "a socket" {
 					t.Skip("the path is too long for a socket")
 				}
-				if err := c.make(file); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, c.make(file))
 				before := mode(t, file)
 				if r := run(); r.code != exitError || !strings.Contains(r.stderr, c.say) ||
 					!strings.Contains(r.stderr, file) {
@@ -318,20 +300,13 @@ func TestReportNeverReplaces(t *testing.T) {
 	for what, make := range map[string]func(t *testing.T, file string){
 		"device": func(t *testing.T, file string) { makeDevice(t, file, 1, 3) },
 		"FIFO": func(t *testing.T, file string) {
-			if err := unix.Mkfifo(file, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, unix.Mkfifo(file, 0o600))
 		},
 		"link": func(t *testing.T, file string) {
-			if err := os.Symlink(in, file); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Symlink(in, file))
 		},
 		"socket": func(t *testing.T, file string) {
-			l, err := net.Listen("unix", file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(net.Listen("unix", file))(t)
 			l.(*net.UnixListener).SetUnlinkOnClose(false)
 			_ = l.Close()
 		},
@@ -378,17 +353,14 @@ func TestReportNeverReplaces(t *testing.T) {
 func regularFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
 		text, err := os.ReadFile(path)
 		all[path] = string(text)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 

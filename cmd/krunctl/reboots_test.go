@@ -11,26 +11,22 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // seriesDirectory makes an experiment of one key with n executions. of returns the wall times of
 // each and what was restarted before it.
 func seriesDirectory(t *testing.T, n int, of func(slot int) (wall []int64, reboot string)) string {
 	t.Helper()
-	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "series.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(directory.Create(durable.OS(), filepath.Join(t.TempDir(), "series.krun")))(t)
 	a := results.NewAppender(durable.OS(), d.Results())
 	for slot := range n {
 		wall, reboot := of(slot)
-		if err := a.Append(results.Record{
+		must.Do(t, a.Append(results.Record{
 			Key: key.Key{Benchmark: "b", VM: "C", Variant: "v"}, Experiment: "series", Host: "bencher5",
 			Slot: slot, Attempt: 1, Pexec: slot + 1, Iterations: len(wall), Outcome: results.Completed,
 			Reasons: []string{}, Reboot: reboot, Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall,
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	return d.Dir()
 }
@@ -78,9 +74,7 @@ func TestReboots(t *testing.T) {
 				t.Errorf("status %d, want %d: %s", ran.code, c.status, ran.stderr)
 			}
 			var got rebootsJSON
-			if err := json.Unmarshal([]byte(ran.stdout), &got); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(ran.stdout), &got))
 			if got.Before != hardware || got.After != kexec || len(got.Compare.Changes) != 1 ||
 				string(got.Compare.Changes[0].Verdict) != c.verdict {
 				t.Errorf("%s against %s: %+v, want %s", got.Before, got.After, got.Compare.Changes, c.verdict)

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestMain makes the test's program krunctl where a recipe calls it.
@@ -30,10 +32,7 @@ var part = regexp.MustCompile(
 // TestRecipes runs the shell commands of each recipe for CI systems against a hub with a machine,
 // on which HEAD is slower: the results are there, and the exit status is that of a change.
 func TestRecipes(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "ci.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "..", "docs", "ci.md")))(t)
 	blocks := regexp.MustCompile("(?s)\n(\\w+)[^\n]*:\n\n```(?:yaml|groovy)\n(.*?)```").
 		FindAllStringSubmatch(string(text), -1)
 	if len(blocks) != 4 {
@@ -48,23 +47,15 @@ func runRecipe(t *testing.T, text string) {
 	h := newHub(t)
 	lab := filepath.Dir(repository(t))
 	work, bin := filepath.Dir(lab), t.TempDir()
-	config, err := os.ReadFile(filepath.Join(lab, "x.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(os.ReadFile(filepath.Join(lab, "x.toml")))(t)
+	self := must.Get(os.Executable())(t)
 	agent := "#!/bin/sh\ntest \"$*\" = 'artifact download id .' && test -s id\n"
 	for name, text := range map[string]string{
 		filepath.Join(work, "bench.toml"):     strings.Replace(string(config), "../src", "src", 1),
 		filepath.Join(bin, "krunctl"):         "#!/bin/sh\n" + asKrunctl + "=1 exec " + self + " \"$@\"\n",
 		filepath.Join(bin, "buildkite-agent"): agent, // all jobs have the same directory here
 	} {
-		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o755))
 	}
 	env := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KRUNHUB_URL="+h.url,
 		"KRUNHUB_TOKEN="+h.users["ann"], "GITHUB_STEP_SUMMARY="+filepath.Join(work, "summary"))

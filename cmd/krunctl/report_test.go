@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestReportDirectoryFull: a report that cannot be finished leaves the old one, and nothing of its
@@ -16,9 +18,7 @@ func TestReportDirectoryFull(t *testing.T) {
 	}
 	before := contents(t, out)
 	// as good as a full disk
-	if err := os.MkdirAll(filepath.Join(out, "plots", "k0000-0.svg"+".krunctl-part"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(out, "plots", "k0000-0.svg"+".krunctl-part"), 0o755))
 	if r := krunctl(t, "report", in, "-o", out); r.code != exitError {
 		t.Error(r.text())
 	}
@@ -32,13 +32,9 @@ func TestReportDirectoryFull(t *testing.T) {
 func TestReportOfOneMachine(t *testing.T) {
 	dir := t.TempDir()
 	all := filepath.Join(dir, "all")
-	if err := os.MkdirAll(filepath.Join(all, "lab1"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(all, "lab1"), 0o755))
 	in := krundDirectory(t, dir)
-	if err := os.Rename(in, filepath.Join(all, "lab1", filepath.Base(in))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(in, filepath.Join(all, "lab1", filepath.Base(in))))
 	for _, args := range [][]string{{"report", "-o", filepath.Join(dir, "out")}, {"startup"}} {
 		if r := krunctl(t, append(args, all)...); r.code != exitOK {
 			t.Error(r.text())

@@ -20,6 +20,7 @@ import (
 	"krund/internal/hub/joined"
 	"krund/internal/hub/ship"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 func testApp(t *testing.T) *app {
@@ -44,9 +45,7 @@ func shipTo(t *testing.T, url, token string) *app {
 	a.hubFile = filepath.Join(t.TempDir(), "hub.toml")
 	a.state = t.TempDir()
 	h := joined.Hub{URL: url, Token: token, Deadline: "1s"}
-	if err := h.Store(durable.OS(), a.hubFile); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.Store(durable.OS(), a.hubFile))
 	return a
 }
 
@@ -87,13 +86,10 @@ func TestShipAndJoin(t *testing.T) {
 		}
 	}()
 	ask := func(request string) {
-		err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
+		must.Do(t, h.DB.Update(t.Context(), func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(t.Context(), `UPDATE shares SET request = $1`, request)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	code, stdout, stderr := runApp(a, "ship", b.dir())
 	if code != 0 || !strings.Contains(stdout, "2 records") {
@@ -163,9 +159,7 @@ func TestShipRemembersWithoutHub(t *testing.T) {
 	known := ship.KnownAt(durable.OS(), a.state)
 	kept := newExperiment(t).dir()
 	for _, dir := range []string{kept, filepath.Join(t.TempDir(), "removed.krun")} {
-		if err := known.Add(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, known.Add(dir))
 	}
 	if code, _, stderr := runApp(a, "ship"); code != 1 || !strings.Contains(stderr, "has not joined a hub") {
 		t.Errorf("%d %s", code, stderr)

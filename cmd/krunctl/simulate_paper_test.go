@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // stepFile writes JMH results of some forks with 700 batches of 100 ms, the first 205 of which are
@@ -24,11 +26,8 @@ func stepFile(t *testing.T, dir string, count int) string {
 			forks[i] = append(forks[i], v)
 		}
 	}
-	text, err := json.Marshal([]any{map[string]any{"benchmark": "org.x.B.m", "mode": "avgt",
-		"primaryMetric": map[string]any{"scoreUnit": "us/op", "rawData": forks}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal([]any{map[string]any{"benchmark": "org.x.B.m", "mode": "avgt",
+		"primaryMetric": map[string]any{"scoreUnit": "us/op", "rawData": forks}}}))(t)
 	return writeText(t, filepath.Join(dir, fmt.Sprintf("jmh%d.json", count)), string(text))
 }
 

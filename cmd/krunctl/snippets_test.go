@@ -9,15 +9,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestSnippets runs the examples of docs/exchange.md in Python and R on an export, where their
 // packages are installed: each prints the median of every key.
 func TestSnippets(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "exchange.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "..", "docs", "exchange.md")))(t)
 	dir := t.TempDir()
 	b := mixed(t)
 	r := krunctl(t, "export", "--csv", "-o", filepath.Join(dir, "warmup.csv"), b.dir())
@@ -44,9 +43,7 @@ func TestSnippets(t *testing.T) {
 			c := exec.CommandContext(t.Context(), run[0], append(run[1:], code)...)
 			c.Dir = dir
 			out, err := c.Output()
-			if err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
+			must.Do(t, err, string(out))
 			if name == "pyarrow" {
 				if n, err := strconv.Atoi(strings.TrimSpace(string(out))); err != nil || n == 0 {
 					t.Errorf("%s rows", out)

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // started is an experiment whose n-th execution takes longer to start than the
@@ -50,9 +51,7 @@ func TestStartup(t *testing.T) {
 		t.Error("the seed has no effect")
 	}
 	var doc startupJSON
-	if err := json.Unmarshal([]byte(again.stdout), &doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(again.stdout), &doc))
 	executions := 0
 	for _, r := range doc.Rows {
 		executions += r.Executions

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	libkrun "krund/cgo"
+	"krund/rig/must"
 )
 
 // TestStatusOfIterations: the iterations of the running execution are read from the buffer of the
@@ -39,29 +40,20 @@ func TestStatusOfIterations(t *testing.T) {
 // TestStatusOfHostileBuffer: the file of a directory that names the process is its owner's, and so
 // is the process. A buffer that it can shrink is not mapped: reading it would end krunctl.
 func TestStatusOfHostileBuffer(t *testing.T) {
-	real, err := libkrun.Create(libkrun.Spec{Iterations: 70})
-	if err != nil {
-		t.Fatal(err)
-	}
+	real := must.Get(libkrun.Create(libkrun.Spec{Iterations: 70}))(t)
 	content, err := io.ReadAll(io.NewSectionReader(real.File(), 0, 1<<20))
-	if err := errors.Join(err, real.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, real.Close()))
 	fd, err := unix.MemfdCreate("krun-buffer", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		t.Skip(err)
 	}
 	f := os.NewFile(uintptr(fd), "krun-buffer")
 	defer f.Close()
-	if _, err := f.Write(content); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.Write(content))(t)
 	if _, planned, ok := iterationsOfProcess(os.Getpid()); ok {
 		t.Errorf("%d iterations of a buffer that is not sealed", planned)
 	}
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK))(t)
 	if _, planned, ok := iterationsOfProcess(os.Getpid()); !ok || planned != 70 {
 		t.Errorf("%d iterations, %v", planned, ok)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/report/console"
 	"krund/internal/trial"
+	"krund/rig/must"
 )
 
 // standardOutputs are the names of standard output.
@@ -124,9 +125,7 @@ func TestImportConfigRedirected(t *testing.T) {
 func TestMarkdownOnStandardOutput(t *testing.T) {
 	var out strings.Builder
 	a := &app{stdout: &out}
-	if err := a.printAnswer(trial.Answer{}, timeOptions{markdown: "-"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.printAnswer(trial.Answer{}, timeOptions{markdown: "-"}))
 	if out.String() != console.Markdown(trial.Answer{}) {
 		t.Errorf("%q", out.String())
 	}

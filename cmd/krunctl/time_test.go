@@ -11,14 +11,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"krund/internal/trial"
+	"krund/rig/must"
 )
 
 // TestTimeExamples: the examples of the help text are understood.
 func TestTimeExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("bench.py", []byte("def run_iter(n): pass\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("bench.py", []byte("def run_iter(n): pass\n"), 0o644))
 	_, text, _ := strings.Cut(timeHelp, "EXAMPLES\n")
 	n := 0
 	for line := range strings.Lines(text) {
@@ -27,16 +26,11 @@ func TestTimeExamples(t *testing.T) {
 			continue
 		}
 		n++
-		args, err := trial.Words(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		args := must.Get(trial.Words(line))(t)
 		var o timeOptions
 		f := pflag.NewFlagSet("time", pflag.ContinueOnError)
 		o.flags(f)
-		if err := f.Parse(joinValues(args)[1:]); err != nil {
-			t.Errorf("%s: %v", line, err)
-		}
+		must.Do(t, f.Parse(joinValues(args)[1:]), line)
 		if p, err := o.plan(f.Args()); err != nil || len(p.Subjects) == 0 {
 			t.Errorf("%s: %v", line, err)
 		}
@@ -86,13 +80,9 @@ func TestTimeQuotes(t *testing.T) {
 	t.Setenv("PATH", dir)
 	for name, text := range map[string]string{"sleep": "#!/bin/sh\n", "sort": "#!/bin/sh\n",
 		"bench.py": "def run_iter(n): pass\n", "script.py": "pass\n", "words": ""} {
-		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o755))
 	}
-	if err := os.Chmod("words", 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod("words", 0o644))
 	for _, test := range []struct {
 		args []string
 		want string // of the error; "": none
@@ -164,9 +154,7 @@ func TestFindPrograms(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir+":/usr/bin")
 	own := filepath.Join(dir, "python3")
-	if err := os.WriteFile(own, []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(own, []byte("#!/bin/sh\n"), 0o755))
 	list := []trial.Subject{{Program: "python3"}, {Program: "nosuchvm"}, {}}
 	findPrograms(list)
 	if list[0].Program != own || list[1].Program != "nosuchvm" || list[2].Program != "" {

@@ -15,6 +15,7 @@ import (
 	"krund/internal/execution/watcher"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/replay"
+	"krund/rig/must"
 )
 
 var watched = flag.Int("watched", 11, "series of each criterion and profile that TestWatchIsStability makes")
@@ -94,10 +95,7 @@ func TestWatchIsStability(t *testing.T) {
 func watchOne(t *testing.T, order results.WatcherStop, r *rand.Rand,
 	shape func(*rand.Rand, int, int) float64, i int) {
 	t.Helper()
-	criterion, p, err := replay.OnlineParameters(order)
-	if err != nil {
-		t.Fatal(err)
-	}
+	criterion, p := must.Get2(replay.OnlineParameters(order))(t)
 	whole := p.Step.Iterations * (p.WarmupMax + p.Measure)
 	walls, series := make([]int64, whole+r.IntN(9)), []float64{}
 	for k := range walls {
@@ -106,10 +104,7 @@ func watchOne(t *testing.T, order results.WatcherStop, r *rand.Rand,
 	}
 	number := 1 + r.IntN(5)
 	p.Numbers = []int{number}
-	want, err := stability.Of([][]float64{series}, []stability.Criterion{criterion}, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(stability.Of([][]float64{series}, []stability.Criterion{criterion}, p))(t)
 	warmup := want.Outcomes[0].Warmups[0]
 	// one iteration, the end of warm-up with and without it, that of the measurement, and any
 	lengths := []int{1, warmup.From, warmup.From - 1, warmup.To, warmup.To - 1, 1 + r.IntN(len(walls)),
@@ -119,9 +114,7 @@ func watchOne(t *testing.T, order results.WatcherStop, r *rand.Rand,
 		var last watcher.Report
 		w := &watcher.Watch{Buffer: b, Clock: b,
 			Say: func(r watcher.Report) error { last = r; return nil }}
-		if err := decideBy(w, order, number); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, decideBy(w, order, number))
 		if err := w.Run(t.Context()); err != nil || last.Problem != "" || !last.Final {
 			t.Fatalf("%+v, %v", last, err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // TestCensusCPUs: all but the lowest by default, the only one of a small machine, and a list.
@@ -18,12 +19,8 @@ func TestCensusCPUs(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "sys/devices/system/cpu/online")
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(test.online+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must.Do(t, os.WriteFile(file, []byte(test.online+"\n"), 0o644))
 		cpus, err := censusCPUs(host.Host{Root: sysroot.New(dir)}, test.list)
 		if test.refused == "" && (err != nil || cpus.String() != test.want) ||
 			test.refused != "" && (err == nil || !strings.Contains(err.Error(), test.refused)) {

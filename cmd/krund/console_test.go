@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"krund/internal/durable"
+	"krund/rig/must"
 )
 
 func TestConsole(t *testing.T) {
@@ -66,15 +67,9 @@ func TestConsole(t *testing.T) {
 }
 
 func TestIsJournal(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "stream"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(filepath.Join(t.TempDir(), "stream")))(t)
 	t.Cleanup(func() { _ = file.Close() })
-	info, err := file.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(file.Stat())(t)
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		t.Fatal("no device and inode")
@@ -112,10 +107,7 @@ func TestLog(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "log")
 			for range 2 { // the second krund writes behind the first
 				var stderr bytes.Buffer
-				log, done, err := newLog(durable.OS(), path, test.o, &stderr)
-				if err != nil {
-					t.Fatal(err)
-				}
+				log, done := must.Get2(newLog(durable.OS(), path, test.o, &stderr))(t)
 				log.Debug("debug")
 				log.Info("info")
 				log.Warn("warning")
@@ -125,10 +117,7 @@ func TestLog(t *testing.T) {
 					t.Errorf("stderr %q, want %q", stderr.String(), test.want)
 				}
 			}
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(path))(t)
 			for _, message := range []string{"debug", "info", "warning", "error"} {
 				if n := strings.Count(string(text), "msg="+message); n != 2 {
 					t.Errorf("%s is %d times in the log, want 2:\n%s", message, n, text)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestChangedBenchmark: an experiment whose benchmark is edited in the middle measures nothing with
@@ -48,7 +50,5 @@ def run_iter(n):
 	if len(editions) != 3 || editions[0] != 1 || editions[1] != 1 || editions[2] != 2 || len(hashes) != 2 {
 		t.Errorf("editions %v, %d programs", editions, len(hashes))
 	}
-	if _, err := os.Stat(filepath.Join(e.directory, "editions.json")); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(filepath.Join(e.directory, "editions.json")))(t)
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestExperimentFaults: what is wrong around the benchmarks, before and while the experiment runs.
@@ -27,9 +28,7 @@ func TestExperimentFaults(t *testing.T) {
 		text := strings.Replace(e.config(), "with:colon =", "\"with:colon\" =", 1)
 		text = strings.Replace(text, "executions = 1", "executions = \"many\"\ncolour = 3", 1)
 		e.write("test.toml", text)
-		if err := os.Mkdir(filepath.Join(e.dir, "benchmarks"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(filepath.Join(e.dir, "benchmarks"), 0o755))
 		out := e.run()
 		out.want(t, exitUsage, "test.toml:3", "test.toml:4", "colour", "with:colon", "bench.so")
 		if out.stdout != "" {
@@ -220,9 +219,7 @@ func mounted(t *testing.T, options string) (dir string, remount func(flags uintp
 	})
 	return dir, func(flags uintptr, options string) {
 		t.Helper()
-		if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|flags, options); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|flags, options))
 	}
 }
 
@@ -380,9 +377,7 @@ func TestCheck(t *testing.T) {
 		} {
 			out := startKrund(t, prefix, append([]string{"check", "--json", path}, test.flags...)...).wait()
 			var table checkJSON
-			if err := json.Unmarshal([]byte(out.stdout), &table); err != nil {
-				t.Fatalf("%q: %v: %s", test.flags, err, out.stderr)
-			}
+			must.Do(t, json.Unmarshal([]byte(out.stdout), &table), test.flags, out.stderr)
 			instead := ""
 			if !table.Fit {
 				instead = filepath.Join(prefix, "bin/krund") + " run --reboot none " + path

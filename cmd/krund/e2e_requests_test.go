@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
+	"krund/rig/must"
 )
 
 // TestStopIsObeyedBetweenExecutions: the running execution is finished and recorded, the next one
@@ -52,9 +53,7 @@ func TestHeldExperimentIsNotBegun(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(e.directory, "schedule")); err == nil || out.stdout == "" {
 		t.Errorf("the experiment was begun; stdout %q", out.stdout)
 	}
-	if _, err := f.Withdraw(directory.Hold); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.Withdraw(directory.Hold))(t)
 	e.run().want(t, exitOK)
 	if got := e.flags(); got != "C" {
 		t.Errorf("slots %s, want C", got)

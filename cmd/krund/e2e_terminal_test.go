@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 // terminal returns both ends of a pseudo terminal with 80 columns.
@@ -56,14 +58,10 @@ func TestTerminal(t *testing.T) {
 			c.Env = append(c.Env, "NO_COLOR=1")
 		}
 		c.Stdout, c.Stderr = slave, slave
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Start())
 		_ = slave.Close()
 		output, _ := io.ReadAll(master) // ends with EIO when the last writer has closed it
-		if err := c.Wait(); err != nil {
-			t.Fatalf("%v\n%s", err, output)
-		}
+		must.Do(t, c.Wait(), output)
 		text := strings.ReplaceAll(string(output), "\r\n", "\n")
 		states, stayed := lines(text)
 		all := strings.Join(states, "\n")

@@ -22,6 +22,7 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -111,9 +112,7 @@ const good = `void run_iter(int n) { for (volatile int i = 0; i < n; i++); }`
 func newExperiment(t *testing.T) *experiment {
 	t.Helper()
 	runnertest.Compiler(t)
-	if err := install(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, install())
 	dir := t.TempDir()
 	e := &experiment{
 		t: t, dir: dir, directory: filepath.Join(dir, "test.krun"), iterations: 5, executions: 1,
@@ -125,9 +124,7 @@ func newExperiment(t *testing.T) *experiment {
 
 func (e *experiment) must(err error) {
 	e.t.Helper()
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	must.Do(e.t, err)
 }
 
 // pipe makes a named pipe and opens it for both directions, so that neither its opening nor that of
@@ -308,9 +305,7 @@ func startProgram(t *testing.T, program string, args ...string) *running {
 	r := &running{t: t, cmd: exec.CommandContext(ctx, program, args...), done: make(chan struct{})}
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
 	r.cmd.WaitDelay = hung / 2 // a guard may outlive krund for a moment, and holds its standard error
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.cmd.Start())
 	go func() {
 		defer close(r.done)
 		r.err = r.cmd.Wait()
@@ -320,9 +315,7 @@ func startProgram(t *testing.T, program string, args ...string) *running {
 
 func (r *running) signal(s os.Signal) {
 	r.t.Helper()
-	if err := r.cmd.Process.Signal(s); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.cmd.Process.Signal(s))
 }
 
 func (r *running) wait() ended {

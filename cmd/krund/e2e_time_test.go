@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"krund/internal/trial"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -34,13 +35,8 @@ var installControl = sync.OnceValues(func() (string, error) {
 func builtControl(t *testing.T) string {
 	t.Helper()
 	runnertest.Compiler(t)
-	if err := install(); err != nil {
-		t.Fatal(err)
-	}
-	krunctl, err := installControl()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, krunctl)
-	}
+	must.Do(t, install())
+	krunctl := must.Get(installControl())(t, krunctl)
 	return krunctl
 }
 
@@ -72,18 +68,14 @@ func TestTimeCommands(t *testing.T) {
 		t.Fatalf("status %d\n%s%s", status, out, messages)
 	}
 	for _, file := range []string{"x.toml", "x.krun/schedule", "x.md"} {
-		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
-			t.Error(err)
-		}
+		must.Get(os.Stat(filepath.Join(dir, file)))(t)
 	}
 }
 
 // TestTimeFile: a benchmark file, in JSON.
 func TestTimeFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bench.py")
-	if err := os.WriteFile(file, []byte("def run_iter(n):\n    sum(range(n))\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("def run_iter(n):\n    sum(range(n))\n"), 0o644))
 	out, messages, _, status := timed(t, "--runs", "2", "--iterations", "20", "--parameter", "1000", "--json",
 		file)
 	var a trial.Answer
@@ -126,19 +118,15 @@ const unusual = `umask 027; ulimit -S -n 211; ulimit -S -s 4096; ulimit -S -c 64
 func TestTimeSurroundings(t *testing.T) {
 	krunctl := builtControl(t)
 	dir, script := t.TempDir(), filepath.Join(t.TempDir(), "script")
-	if err := errors.Join(os.WriteFile(script, []byte(surroundings), 0o755),
-		os.Mkdir(filepath.Join(dir, "time"), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(script, []byte(surroundings), 0o755),
+		os.Mkdir(filepath.Join(dir, "time"), 0o755)))
 	found := func(argv ...string) (printed string, lines []string) {
 		t.Helper()
 		c := exec.CommandContext(t.Context(), "/bin/sh", append([]string{"-c", unusual, "sh"}, argv...)...)
 		c.Dir, c.Env = dir, append([]string{"PATH=/usr/bin:/bin", "TMPDIR=" + os.TempDir(), "PWD=" + dir},
 			callersVariables...)
 		out, err := c.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%q: %v\n%s", argv, err, out)
-		}
+		must.Do(t, err, argv, string(out))
 		text, err := os.ReadFile(script + ".out")
 		if err = errors.Join(err, os.Remove(script+".out")); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -197,26 +185,17 @@ def run_iter(n):
     with open("bench.out", "wb") as f:
         f.write(b"\0".join(k + b"=" + v for k, v in os.environb.items()))
 `
-	if err := os.WriteFile(bench, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(bench, []byte(text), 0o644))
 	c := exec.CommandContext(t.Context(), krunctl, "time", "--runs", "1", "--iterations", "1", "--json",
 		bench, "pwd >command.out")
 	// NODE_OPTIONS and others are read by other VMs; LC_ALL is read by Python
 	c.Dir, c.Env = dir, append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()},
 		callersVariables...)
 	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	got, err := os.ReadFile(filepath.Join(files, "bench.out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err, string(out))
+	got := must.Get(os.ReadFile(filepath.Join(files, "bench.out")))(t)
 	var a trial.Answer
-	if err := json.Unmarshal(out, &a); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(out, &a))
 	for _, variable := range callersVariables {
 		if !slices.Contains(strings.Split(string(got), "\x00"), variable) {
 			t.Errorf("no %q in %q", variable, got)
@@ -271,9 +250,7 @@ func TestTimeIsKilled(t *testing.T) {
 	dir := t.TempDir()
 	began, ended := filepath.Join(dir, "began"), filepath.Join(dir, "ended")
 	for _, fifo := range []string{began, ended} {
-		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Mkfifo(fifo, 0o600))
 	}
 	// The shell has the writing end of the second FIFO for as long as it lives.
 	c := exec.CommandContext(t.Context(), krunctl, "time", "--runs", "1",
@@ -281,20 +258,11 @@ func TestTimeIsKilled(t *testing.T) {
 	c.Env = append(os.Environ(), "TMPDIR="+dir)
 	var messages strings.Builder
 	c.Stdout, c.Stderr = &messages, &messages
-	end, err := os.OpenFile(ended, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	end := must.Get(os.OpenFile(ended, os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
 	defer end.Close()
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.ReadFile(began); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
+	must.Get(os.ReadFile(began))(t)
+	must.Do(t, c.Process.Kill())
 	_ = c.Wait()                                                   // it was killed
 	if text, err := io.ReadAll(end); err != nil || len(text) > 0 { // ends when the shell and sleep have ended
 		t.Errorf("%q, %v", text, err)

@@ -21,6 +21,7 @@ import (
 	"krund/internal/analysis/stability"
 	"krund/internal/execution/child"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -53,20 +54,12 @@ func decided(t *testing.T, r results.Record) *results.WatcherStop {
 	p.Threshold, p.WarmupMin, p.WarmupMax = s.Threshold, s.WarmupMin, s.WarmupMax
 	p.Measure, p.Seed = s.Measure, s.Seed
 	p.Profile = stability.Profile(s.Profile)
-	step, err := stability.ParseLength(s.Step)
-	if err != nil {
-		t.Fatal(err)
-	}
+	step := must.Get(stability.ParseLength(s.Step))(t)
 	p.Step = step
-	online, err := stability.NewOnline(p, stability.Criterion(s.Criterion), r.Pexec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	online := must.Get(stability.NewOnline(p, stability.Criterion(s.Criterion), r.Pexec))(t)
 	var d stability.Decision
 	for _, ns := range r.WallNS {
-		if d, err = online.Add(float64(ns) / 1e9); err != nil {
-			t.Fatal(err)
-		}
+		d = must.Get(online.Add(float64(ns) / 1e9))(t)
 	}
 	number := func(n *int) int {
 		if n == nil {
@@ -137,10 +130,7 @@ func TestStopIterationsDryRun(t *testing.T) {
 		}
 		p := stability.Default()
 		p.Step, p.Seed, p.Numbers = stability.Length{Iterations: 20}, s.Seed, []int{r.Pexec}
-		offline, err := stability.Of([][]float64{series}, []stability.Criterion{stability.CV}, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		offline := must.Get(stability.Of([][]float64{series}, []stability.Criterion{stability.CV}, p))(t)
 		if w := offline.Outcomes[0].Warmups[0]; w.From != *s.Warmup || w.To != *s.StopAt {
 			t.Errorf("offline %d to %d, while it ran %d to %d", w.From, w.To, *s.Warmup, *s.StopAt)
 		}
@@ -226,17 +216,11 @@ func TestWatcherKilled(t *testing.T) {
 // childrenOf returns the children of all threads of a process.
 func childrenOf(t *testing.T, pid int) (children []int) {
 	t.Helper()
-	names, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)))(t)
 	for _, name := range names {
 		text, _ := os.ReadFile(name) // the thread may have ended
 		for field := range strings.FieldsSeq(string(text)) {
-			child, err := strconv.Atoi(field)
-			if err != nil {
-				t.Fatal(err)
-			}
+			child := must.Get(strconv.Atoi(field))(t)
 			children = append(children, child)
 		}
 	}
@@ -294,13 +278,9 @@ func confined[T any](t *testing.T, start func() T) T {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var before, only unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &before); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.SchedGetaffinity(0, &before))
 	only.Set(child.Affinity()[0])
-	if err := unix.SchedSetaffinity(0, &only); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.SchedSetaffinity(0, &only))
 	defer func() { _ = unix.SchedSetaffinity(0, &before) }()
 	return start()
 }

@@ -16,6 +16,7 @@ import (
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
+	"krund/rig/must"
 )
 
 // TestNothingRestartsAMachineThatIsNotEnabled: krund refuses reboots when a person started it, even
@@ -85,10 +86,7 @@ func TestNothingRestartsAMachineThatIsNotEnabled(t *testing.T) {
 // what it names instead works.
 func TestUnprivileged(t *testing.T) {
 	const text = "[controls]\nperf_rate = \"require\"\n"
-	cfg, err := config.Parse("/x/test.toml", []byte(giveUpText+text), "lab1", doctor.Settings())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse("/x/test.toml", []byte(giveUpText+text), "lab1", doctor.Settings()))(t)
 	found := []setting.Finding{
 		{Name: "aslr", Policy: setting.Require, Status: setting.StatusOK},
 		{Name: "perf_rate", Policy: setting.Require, Status: setting.StatusWillSet},

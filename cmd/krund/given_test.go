@@ -10,6 +10,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/hub/joined"
+	"krund/rig/must"
 )
 
 // TestGiven: an experiment of the hub may have sections for any name of a machine. What it demands
@@ -31,10 +32,7 @@ account = "caller"
 	given := filepath.Join(joined.Given(state), "id/x.toml")
 	read := func(path, host string) *config.Config {
 		t.Helper()
-		cfg, err := config.Stored(path, []byte(text), host, doctor.Settings())
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := must.Get(config.Stored(path, []byte(text), host, doctor.Settings()))(t)
 		return cfg
 	}
 	want := func(path, host string, root bool, refused ...string) {
@@ -58,12 +56,8 @@ account = "caller"
 	want(given, "localhost", false)
 	want("/root/x.toml", "localhost", true) // of the machine's owner
 	hub := joined.Hub{URL: "http://hub", Token: "x", Allow: []string{joined.AllowHooks}}
-	if err := hub.Store(durable.OS(), hubFile); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, hub.Store(durable.OS(), hubFile))
 	want(given, "localhost", true, `account = "caller" ("caller")`)
-	if err := durable.WriteFile(durable.OS(), hubFile, []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, durable.WriteFile(durable.OS(), hubFile, []byte("damaged"), 0o600))
 	want(given, "lab1", true, "run `krunctl join` again")
 }

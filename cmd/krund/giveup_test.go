@@ -13,6 +13,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/command"
+	"krund/rig/must"
 )
 
 // giveUpText is a configuration with a recipient.
@@ -54,10 +55,7 @@ func (d *told) unattended(unit string, disableErr, sendErr error) unattended {
 }
 
 func TestGiveUp(t *testing.T) {
-	cfg, err := config.Parse("/x/test.toml", []byte(giveUpText), "lab1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse("/x/test.toml", []byte(giveUpText), "lab1", nil))(t)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	broken := errors.New("the schedule is damaged")
@@ -117,10 +115,7 @@ func TestGiveUp(t *testing.T) {
 // TestGiveUpOnALock: another krund, perhaps started by hand, works on the experiment. A
 // notification is sent, and the unit stays enabled.
 func TestGiveUpOnALock(t *testing.T) {
-	cfg, err := config.Parse("/x/test.toml", []byte(giveUpText), "lab1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse("/x/test.toml", []byte(giveUpText), "lab1", nil))(t)
 	var did told
 	locked := &boot.NotOpened{Err: &directory.LockedError{Dir: "/x/test.krun", PID: 7, Host: "lab1"}}
 	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(),
@@ -144,13 +139,9 @@ func TestGiveUpReadsTheDirectory(t *testing.T) {
 		t.Errorf("without a directory: did %+v", did)
 	}
 	for _, sub := range []string{dir, filepath.Join(dir, "results")} {
-		if err := os.Mkdir(sub, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(sub, 0o755))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte(giveUpText), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "config.toml"), []byte(giveUpText), 0o644))
 	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
 	if len(did.sent) != 1 || did.sent[0].Experiment != "test" {
 		t.Errorf("did %+v", did)

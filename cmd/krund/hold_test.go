@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
+	"krund/rig/must"
 )
 
 // TestHeld: a held experiment is left alone, even when its configuration is broken, and that is no
@@ -15,16 +16,12 @@ import (
 func TestHeld(t *testing.T) {
 	dir := t.TempDir()
 	toml := filepath.Join(dir, "test.toml")
-	if err := os.WriteFile(toml, []byte("this is no TOML"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(toml, []byte("this is no TOML"), 0o644))
 	f, err := directory.Create(durable.OS(), filepath.Join(dir, "test.krun"))
 	if err == nil {
 		err = f.Ask(directory.Hold, "test")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	code, stdout, stderr := krund(t, "run", toml)
 	if code != exitOK || !strings.Contains(stdout, "krunctl resume "+f.Dir()) || stderr != "" {
 		t.Errorf("status %d, stdout %q, stderr %q", code, stdout, stderr)
@@ -33,9 +30,7 @@ func TestHeld(t *testing.T) {
 	if err != nil || len(entries) != 2 { // hold and results
 		t.Errorf("in the directory: %v, %v", entries, err)
 	}
-	if _, err := f.Withdraw(directory.Hold); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.Withdraw(directory.Hold))(t)
 	if code, _, stderr := krund(t, "run", toml); code != exitUsage ||
 		!strings.Contains(stderr, "test.toml:1") {
 		t.Errorf("after resume: status %d, stderr %q", code, stderr)

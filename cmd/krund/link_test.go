@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 // TestDirectoryByABystandersLink: a link that a user has put into a directory for all leads root
@@ -19,9 +20,7 @@ func TestDirectoryByABystandersLink(t *testing.T) {
 	for _, err := range []error{
 		os.Chmod(public, 0o777|os.ModeSticky), os.Symlink(secret, link), os.Lchown(link, 4711, 4711),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	if _, err := makeDirectory(link, config.RebootNone); err == nil {
 		t.Error("the link was followed")

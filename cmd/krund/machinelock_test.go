@@ -14,6 +14,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
+	"krund/rig/must"
 )
 
 var (
@@ -40,13 +41,8 @@ func TestOneKrundTakesTheMachineOver(t *testing.T) {
 	if lock, err := take(freshAccount, config.RebootNone, false, dir); lock != nil || err != nil {
 		t.Errorf("not root: %v, %v, want no lock", lock, err)
 	}
-	if err := first.Release(); err != nil {
-		t.Fatal(err)
-	}
-	again, err := take(freshAccount, config.RebootNone, true, dir)
-	if err != nil {
-		t.Fatalf("after the first has ended: %v", err)
-	}
+	must.Do(t, first.Release())
+	again := must.Get(take(freshAccount, config.RebootNone, true, dir))(t, "after the first has ended")
 	_ = again.Release()
 }
 
@@ -64,13 +60,8 @@ func TestLockOfAGuard(t *testing.T) {
 	guard := exec.CommandContext(t.Context(), buildSleeper(t))
 	guard.Args = []string{"krund-guard", "-"} // cat, under the name of a guard
 	guard.ExtraFiles = []*os.File{held.File()}
-	stdin, err := guard.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(guard.Start(), held.Release()); err != nil {
-		t.Fatal(err)
-	}
+	stdin := must.Get(guard.StdinPipe())(t)
+	must.Do(t, errors.Join(guard.Start(), held.Release()))
 	markDead(t, dir)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -89,9 +80,7 @@ func TestLockOfAGuard(t *testing.T) {
 		}
 		ended <- err
 	}()
-	if err := errors.Join(stdin.Close(), guard.Wait()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(stdin.Close(), guard.Wait()))
 	if err := <-ended; err != nil {
 		t.Errorf("after the guard has ended: %v", err)
 	}
@@ -105,9 +94,7 @@ func buildSleeper(t *testing.T) string {
 		t.Skip(err)
 	}
 	path := t.TempDir() + "/krund"
-	if err := os.WriteFile(path, cat, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, cat, 0o755))
 	return path
 }
 
@@ -115,20 +102,13 @@ func buildSleeper(t *testing.T) string {
 func markDead(t *testing.T, dir string) {
 	t.Helper()
 	dead := exec.CommandContext(t.Context(), "true")
-	if err := dead.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dead.Run())
 	if err := syscall.Kill(dead.Process.Pid, 0); !errors.Is(err, syscall.ESRCH) {
 		t.Skip("the number of the process is in use again")
 	}
 	path := dir + "/krund/lock"
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	_, rest, _ := strings.Cut(string(text), " ")
 	text = []byte(strings.TrimSpace(strconv.Itoa(dead.Process.Pid)+" "+rest) + "\n")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, text, 0o600))
 }

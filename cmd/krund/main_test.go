@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -25,14 +26,9 @@ func krund(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func TestHelp(t *testing.T) {
 	golden := filepath.Join("testdata", "help.golden")
 	if *update {
-		if err := os.WriteFile(golden, []byte(usage), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(golden, []byte(usage), 0o644))
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(golden))(t)
 	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"run", "--help"}, {"check", "-h"},
 		{"run", "x.toml", "-h"}} {
 		if code, stdout, stderr := krund(t, args...); code != exitOK ||
@@ -93,10 +89,7 @@ func TestWrongUsage(t *testing.T) {
 }
 
 func TestParseRun(t *testing.T) {
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := must.Get(os.Getwd())(t)
 	for _, test := range []struct {
 		args string
 		want runOptions
@@ -121,10 +114,7 @@ func TestParseRun(t *testing.T) {
 // TestNoWorkingDirectory: a relative path in a working directory that was removed.
 func TestNoWorkingDirectory(t *testing.T) {
 	t.Chdir(t.TempDir())
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := must.Get(os.Getwd())(t)
 	if err := os.Remove(here); err != nil {
 		t.Skip("this system does not remove a working directory:", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -147,27 +148,18 @@ var mistakes = []mistake{
 
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // files makes the experiment of a mistake and returns its directory.
 func (m mistake) files(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "m") // short: LuaJIT abbreviates long paths
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	if m.toml != "" {
-		text, err := os.ReadFile(m.toml)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(m.toml))(t)
 		put(t, filepath.Join(dir, "x.toml"), string(text))
 		return dir
 	}
@@ -220,9 +212,7 @@ func TestMistakes(t *testing.T) {
 	for _, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			if err := install(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, install())
 			dir := m.files(t)
 			before := listing(t, dir)
 			args := []string{"check", "--try"}
@@ -257,15 +247,12 @@ func TestMistakes(t *testing.T) {
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	var names []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Name() == "__pycache__" {
 			return fs.SkipDir
 		}
 		names = append(names, path)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return strings.Join(names, "\n")
 }

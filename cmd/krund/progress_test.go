@@ -17,6 +17,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/machine/sysroot"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // ticks is a clock on which a second passes when the test says so.
@@ -182,10 +183,7 @@ func TestShortened(t *testing.T) {
 
 // TestQuiet: --quiet prints no progress, and a file is no terminal.
 func TestQuiet(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(filepath.Join(t.TempDir(), "out")))(t)
 	defer file.Close()
 	for _, quiet := range []bool{false, true} {
 		p := &progress{screen: newScreen(file), quiet: quiet}

@@ -20,6 +20,7 @@ import (
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // TestAdminToken: without any admin there is a way back, beside the hub and without it. Its token
@@ -29,28 +30,20 @@ func TestAdminToken(t *testing.T) { dbtest.OnEach(t, testAdminToken) }
 func testAdminToken(t *testing.T, at string) {
 	s := settings{listen: "127.0.0.1:0", data: t.TempDir(), database: at}
 	address, stop := started(t, s)
-	db, err := database.Attach(t.Context(), at, sysroot.RealClock{}.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(database.Attach(t.Context(), at, sysroot.RealClock{}.Now))(t)
 	defer db.Close() // it is of the test
 	demoteAll := func() {
 		t.Helper()
-		err := db.Update(t.Context(), func(tx *sql.Tx) error {
+		must.Do(t, db.Update(t.Context(), func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(t.Context(), `UPDATE users SET role = 'reader'`)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	fresh := func(user string) *api.Client {
 		t.Helper()
 		demoteAll()
 		var out, note bytes.Buffer
-		if err := adminToken(t.Context(), at, user, &out, &note); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, adminToken(t.Context(), at, user, &out, &note))
 		if !strings.HasPrefix(out.String(), "krun_") || strings.Count(out.String(), "\n") != 1 ||
 			!strings.Contains(note.String(), "ends after 7 days") {
 			t.Errorf("printed %q and %q", out.String(), note.String())
@@ -98,10 +91,7 @@ func started(t *testing.T, s settings) (address string, stop func()) {
 		done = nil
 	}
 	t.Cleanup(stop)
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must.Get(bufio.NewReader(out).ReadString('\n'))(t)
 	go io.Copy(io.Discard, out) //nolint:errcheck // until the hub ends
 	return strings.TrimSpace(strings.TrimPrefix(line, "krunhub listens on ")), stop
 }
@@ -118,10 +108,7 @@ func TestAdminTokenRefused(t *testing.T) {
 		t.Errorf("a database was made: %v", err)
 	}
 	at := filepath.Join(t.TempDir(), "hub.sqlite")
-	db, err := database.Open(t.Context(), at, sysroot.RealClock{}.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(database.Open(t.Context(), at, sysroot.RealClock{}.Now))(t)
 	err = db.Update(t.Context(), func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(t.Context(), `DELETE FROM migrations WHERE name LIKE '%0005%'`)
 		return err

@@ -10,34 +10,26 @@ import (
 	"krund/internal/durable"
 	"krund/internal/hub/jobs"
 	"krund/internal/hub/server"
+	"krund/rig/must"
 )
 
 // TestDocsExamplesParse parses the files hub.toml and login.toml in the docs.
 func TestDocsExamplesParse(t *testing.T) {
 	block, parsed := regexp.MustCompile("(?s)```toml\n(.*?)```"), 0
 	for _, page := range []string{"hub.md", "hub-security.md"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join("..", "..", "docs", page)))(t)
 		for _, m := range block.FindAllStringSubmatch(string(text), -1) {
 			parsed++
 			if strings.Contains(m[1], "[oidc]") {
 				file := filepath.Join(t.TempDir(), "login.toml")
-				if err := os.WriteFile(file, []byte(m[1]), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := server.ReadLogin(durable.OS(), file); err != nil {
-					t.Error(err)
-				}
+				must.Do(t, os.WriteFile(file, []byte(m[1]), 0o600))
+				must.Get(server.ReadLogin(durable.OS(), file))(t)
 				continue
 			}
 			if strings.HasPrefix(m[1], "cycle") { // an alternative
 				m[1] = "[[power]]\nmachines = \"*\"\n" + m[1]
 			}
-			if _, err := jobs.ParseConfig(m[1]); err != nil {
-				t.Errorf("%v\n%s", err, m[1])
-			}
+			must.Get(jobs.ParseConfig(m[1]))(t, m[1])
 		}
 	}
 	if parsed < 4 {

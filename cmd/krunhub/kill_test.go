@@ -30,6 +30,7 @@ import (
 	"krund/internal/hub/store"
 	"krund/internal/machine/sysroot"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // make hub-kill raises these.
@@ -272,21 +273,12 @@ func TestKill(t *testing.T) {
 // verify looks for every record in the database and the store, and returns how many there are.
 func (l *lab) verify(location string, open func() (store.Store, error)) (total int) {
 	ctx := l.t.Context()
-	db, err := database.Open(ctx, location, sysroot.RealClock{}.Now)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	db := must.Get(database.Open(ctx, location, sysroot.RealClock{}.Now))(l.t)
 	defer db.Close()
-	blobs, err := open()
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	blobs := must.Get(open())(l.t)
 	for i := range *machines {
 		name := fmt.Sprintf("lab%d", i)
-		m, err := db.Machine(ctx, name)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		m := must.Get(db.Machine(ctx, name))(l.t)
 		shares, err := db.SharesOn(ctx, m.ID, 2)
 		if err != nil || len(shares) != 1 {
 			l.t.Fatalf("%s: %d experiments, %v; want 1", name, len(shares), err)

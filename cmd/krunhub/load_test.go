@@ -24,6 +24,7 @@ import (
 	"krund/internal/hub/ship"
 	"krund/internal/machine/sysroot"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // make hub-load sets these.
@@ -91,10 +92,7 @@ func (l *lab) watch(ended <-chan struct{}) {
 
 // memory logs the memory of the hub: now, and the most until now.
 func (l *lab) memory() {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", l.hub.Process.Pid))
-	if err != nil {
-		l.t.Error(err)
-	}
+	status := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", l.hub.Process.Pid)))(l.t)
 	for line := range strings.Lines(string(status)) {
 		if strings.HasPrefix(line, "VmRSS") || strings.HasPrefix(line, "VmHWM") {
 			l.t.Logf("the hub's memory: %s", strings.TrimSpace(line))
@@ -105,27 +103,20 @@ func (l *lab) memory() {
 // prepare joins a machine and makes its records.
 func (l *lab) prepare(name, parent string) ship.Experiment {
 	admin := &api.Client{URL: "http://" + l.address, Token: l.token}
-	joined, err := admin.Join(l.t.Context(), api.JoinRequest{Name: name})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	joined := must.Get(admin.Join(l.t.Context(), api.JoinRequest{Name: name}))(l.t)
 	d, err := directory.Create(durable.OS(), filepath.Join(parent, name+".krun"))
 	if err == nil {
 		header := schedule.Header{ConfigHash: strings.Repeat("c", 64), Created: "1970-01-01T00:00:07Z",
 			Order: "round-robin", Seed: 1}
 		err = schedule.Create(durable.OS(), d.Schedule(), header, *loadRecords, plan(*loadRecords))
 	}
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	must.Do(l.t, err)
 	random := rand.NewChaCha8([32]byte([]byte(fmt.Sprintf("%-32s", name))))
 	text := make([]byte, *loadBytes)
 	for slot := range *loadRecords {
 		_, _ = random.Read(text) // never fails
 		file := filepath.Join(d.Results(), results.Name{Slot: slot, Attempt: 1}.String())
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			l.t.Fatal(err)
-		}
+		must.Do(l.t, os.WriteFile(file, text, 0o644))
 	}
 	return ship.Experiment{Directory: d, Name: "load",
 		Client: &api.Client{URL: admin.URL, Token: joined.Token}}
@@ -142,10 +133,7 @@ func (l *lab) time(path string) {
 		}
 		r.Header.Set("Authorization", "Bearer "+l.token)
 		began := time.Now()
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		answer := must.Get(http.DefaultClient.Do(r))(l.t)
 		_, err = io.Copy(io.Discard, answer.Body)
 		list = append(list, time.Since(began))
 		_ = answer.Body.Close()
@@ -163,10 +151,8 @@ func TestMillion(t *testing.T) {
 		t.Skip("run make hub-load")
 	}
 	const experiments, each = 1000, 1000
-	db, err := database.Open(t.Context(), filepath.Join(t.TempDir(), "hub.sqlite"), sysroot.RealClock{}.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(
+		database.Open(t.Context(), filepath.Join(t.TempDir(), "hub.sqlite"), sysroot.RealClock{}.Now))(t)
 	defer db.Close()
 	for _, statement := range []string{
 		`INSERT INTO machines (id, name, joined) VALUES ('m', 'lab', 1)`,
@@ -178,9 +164,7 @@ func TestMillion(t *testing.T) {
 			INSERT INTO records (experiment, machine, slot, attempt, blob, received)
 			SELECT 'e' || x.i, 'm', r.i, 1, 'h', 1 FROM n x, n r`,
 	} {
-		if _, err := db.Write.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(db.Write.ExecContext(t.Context(), statement))(t)
 	}
 	for name, query := range map[string]func(context.Context) error{
 		"newest 100 experiments": func(ctx context.Context) error {
@@ -201,9 +185,7 @@ func TestMillion(t *testing.T) {
 		"counts for /metrics": func(ctx context.Context) error { _, err := db.Counts(ctx); return err },
 	} {
 		began := time.Now()
-		if err := query(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, query(t.Context()))
 		t.Logf("%d records: %s: %.1f ms", experiments*each, name, time.Since(began).Seconds()*1e3)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 type writer func([]byte) (int, error)
@@ -56,10 +58,7 @@ func TestFirstToken(t *testing.T) {
 // TestServeRefused: what keeps a hub from starting is named, and changes nothing.
 func TestServeRefused(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
-	h, err := open(t.Context(), settings{data: data}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(open(t.Context(), settings{data: data}, slog.New(slog.DiscardHandler)))(t)
 	serveError := func(s settings, want string) {
 		t.Helper()
 		err := serve(t.Context(), s, io.Discard, io.Discard)
@@ -68,20 +67,13 @@ func TestServeRefused(t *testing.T) {
 		}
 	}
 	serveError(settings{data: data, listen: "127.0.0.1:0"}, "another krunhub uses it")
-	if err := h.close(); err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.close())
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close() // nothing is sent
 	serveError(settings{data: data, listen: listener.Addr().String()}, "choose another address with --listen")
 	serveError(settings{data: filepath.Join(data, "no", "parent")}, "name another with --data")
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	serveError(settings{data: file}, "name another with --data")
 	other := filepath.Join(t.TempDir(), "other")
 	serveError(settings{data: other, store: "ftp://x"}, "only s3:// and s3+http:// are known")

@@ -14,6 +14,7 @@ import (
 
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 // TestTwoProcesses: two processes of the hub start at the same time on an empty PostgreSQL database
@@ -24,9 +25,7 @@ func TestTwoProcesses(t *testing.T) {
 	backend := s3mem.New()
 	web := httptest.NewServer(gofakes3.New(backend).Server())
 	defer web.Close()
-	if err := backend.CreateBucket("lab"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, backend.CreateBucket("lab"))
 	t.Setenv("AWS_ACCESS_KEY_ID", "test")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
 	blobs := "s3+http://" + strings.TrimPrefix(web.URL, "http://") + "/lab"
@@ -76,8 +75,6 @@ func TestTwoProcesses(t *testing.T) {
 
 func tokenOf(t *testing.T, at string) string {
 	var token strings.Builder
-	if err := adminToken(t.Context(), at, "admin", &token, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, adminToken(t.Context(), at, "admin", &token, io.Discard))
 	return strings.TrimSpace(token.String())
 }

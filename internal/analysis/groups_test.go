@@ -16,6 +16,7 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/fixtures"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // groupFile is a pair's executions with warmup_stats' summary of them.
@@ -68,15 +69,9 @@ func analyse(t *testing.T, g *groupFile) pair {
 	var p pair
 	rule := newRule(t, g.Delta, g.Steady, false)
 	for i, values := range g.Values {
-		outliers, err := outlier.Find(values, g.Window)
-		if err != nil {
-			t.Fatal(err)
-		}
+		outliers := must.Get(outlier.Find(values, g.Window))(t)
 		kept, index := outlier.Remove(values, outliers)
-		found, err := changepoint.Detect(kept, changepoint.Options{Penalty: changepoint.LogN(15)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(changepoint.Detect(kept, changepoint.Options{Penalty: changepoint.LogN(15)}))(t)
 		segments := mapSegments(found, index)
 		class := rule.Classify(segments, len(values))
 		p.classes = append(p.classes, class)
@@ -167,10 +162,7 @@ func compareBootstrap(t *testing.T, g *groupFile, p pair) {
 			total += len(segment)
 		}
 	}
-	got, err := bootstrap.Mean(p.steady, bootstrap.Options{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(bootstrap.Mean(p.steady, bootstrap.Options{Seed: 1}))(t)
 	if total != want.Total || got.Resamples != want.Iterations ||
 		math.Abs(got.Mean-want.MedianMean) > 6*want.MedianSD || math.Abs(got.Half-want.CIMean) > 6*want.CISD {
 		t.Errorf("%s: %+v of %d values, want %+v", g.ID, got, total, *want)
@@ -217,10 +209,8 @@ func TestFixtureGroupsInADocument(t *testing.T) {
 	for _, name := range names {
 		var g groupFile
 		fixtures.JSON(t, name, &g)
-		doc, err := warmup.Analyze(asDataset(&g), warmup.Default(classify.Paper), warmup.Options{Workers: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := must.Get(
+			warmup.Analyze(asDataset(&g), warmup.Default(classify.Paper), warmup.Options{Workers: 2}))(t)
 		compareDocument(t, &g, doc)
 	}
 	t.Logf("%d groups compared with warmup_stats", len(names))

@@ -13,6 +13,7 @@ import (
 	"krund/internal/analysis/outlier"
 	"krund/internal/analysis/steady"
 	"krund/internal/experiment/fixtures"
+	"krund/rig/must"
 )
 
 // number is a float in a fixture, where NaN and the infinities are strings.
@@ -196,10 +197,7 @@ func compareSteady(t *testing.T, c *caseFile, values []float64, segments []class
 
 func newRule(t *testing.T, delta string, steady int, raw bool) classify.Rule {
 	t.Helper()
-	d, err := classify.ParseDelta(delta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(classify.ParseDelta(delta))(t)
 	return classify.Rule{Mode: classify.Paper, Delta: d, Steady: steady, Raw: raw}
 }
 

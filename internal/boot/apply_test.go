@@ -17,6 +17,7 @@ import (
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // fakeGuard counts the messages that it gets.
@@ -84,10 +85,7 @@ func TestGuardStandsBeforeTheFirstChange(t *testing.T) {
 // TestNoGuardForNothing: an experiment that changes nothing, as on a laptop, starts no guard.
 func TestNoGuardForNothing(t *testing.T) {
 	m, g, _, _ := guarded(t, `aslr = "warn"`)
-	applied, err := m.Apply(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	applied := must.Get(m.Apply(t.Context()))(t)
 	if err := m.Restore(t.Context(), applied); err != nil || *g != (fakeGuard{}) {
 		t.Errorf("%v, guard %+v", err, g)
 	}
@@ -103,21 +101,14 @@ func TestWithoutAGuardNothingIsChanged(t *testing.T) {
 	if got := read("proc/sys/kernel/randomize_va_space"); got != "0" {
 		t.Errorf("changed nevertheless: %s", got)
 	}
-	if err := m.Restore(t.Context(), applied); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, m.Restore(t.Context(), applied))
 }
 
 // TestGuardStaysWhenRestoringFails: the guard retries what krund could not restore.
 func TestGuardStaysWhenRestoringFails(t *testing.T) {
 	m, g, _, file := guarded(t, `aslr = "require"`)
-	applied, err := m.Apply(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	applied := must.Get(m.Apply(t.Context()))(t)
+	must.Do(t, errors.Join(os.Remove(file), os.Mkdir(file, 0o755)))
 	if err := m.Restore(t.Context(), applied); err == nil || g.left != 1 || g.released != 0 {
 		t.Errorf("%v, guard %+v", err, g)
 	}
@@ -135,10 +126,7 @@ func TestAccountComesAndGoes(t *testing.T) {
 			accounts.there = true
 			return account.Account{Name: "krun"}, []string{"a remark"}, nil
 		}
-		applied, err := m.Apply(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		applied := must.Get(m.Apply(t.Context()))(t)
 		if a, remarks, err := m.Account(t.Context(), applied); err != nil || a.Name != "krun" ||
 			len(remarks) != 1 {
 			t.Errorf("%+v, %q, %v", a, remarks, err)
@@ -182,10 +170,7 @@ func TestRestarting(t *testing.T) {
 	m, g, read, _ := guarded(t, `aslr = "require"`)
 	var said strings.Builder
 	m.Log = slog.New(slog.NewTextHandler(&said, nil))
-	applied, err := m.Apply(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	applied := must.Get(m.Apply(t.Context()))(t)
 	m.LeaveToRestart(applied)
 	m.LeaveToRestart(applied)
 	if *g != (fakeGuard{started: 1, restarting: 1}) || read("proc/sys/kernel/randomize_va_space") == "0" {
@@ -205,12 +190,8 @@ func TestRestartingFails(t *testing.T) {
 	m, _, _, file := guarded(t, `aslr = "require"`)
 	var said strings.Builder
 	m.Log, m.RestartExpected = slog.New(slog.NewTextHandler(&said, nil)), true
-	if _, err := m.Apply(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.Apply(t.Context()))(t)
+	must.Do(t, errors.Join(os.Remove(file), os.Mkdir(file, 0o755)))
 	if err := m.RestoreLeftover(t.Context()); err == nil || !strings.Contains(said.String(), "level=WARN") {
 		t.Errorf("%v, log:\n%s", err, &said)
 	}
@@ -227,10 +208,8 @@ func TestMovedDuringTheRun(t *testing.T) {
 		if !filepath.IsAbs(name) {
 			file = filepath.Join(policy, name)
 		}
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
-			os.WriteFile(file, []byte(text+"\n"), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+			os.WriteFile(file, []byte(text+"\n"), 0o644)))
 	}
 	for name, text := range map[string]string{
 		"scaling_driver": "acpi-cpufreq", "scaling_governor": "performance", "affected_cpus": "0",
@@ -242,14 +221,8 @@ func TestMovedDuringTheRun(t *testing.T) {
 	}
 	m.Probes = probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Throttle: setting.Off,
 		Fingerprint: setting.Off}
-	applied, err := m.Apply(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := m.Watch(t.Context(), applied, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	applied := must.Get(m.Apply(t.Context()))(t)
+	after := must.Get(m.Watch(t.Context(), applied, nil))(t)
 	write("scaling_governor", "powersave")
 	write("scaling_max_freq", "1800000")
 	write(aslr, "1")
@@ -266,7 +239,5 @@ func TestMovedDuringTheRun(t *testing.T) {
 			t.Errorf("the record says of aslr after the run: %q", c.After)
 		}
 	}
-	if err := m.Restore(t.Context(), applied); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, m.Restore(t.Context(), applied))
 }

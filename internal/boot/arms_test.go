@@ -11,6 +11,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 const arms = `[arms.base]
@@ -51,18 +52,14 @@ func TestBlocks(t *testing.T) {
 		}
 		return m
 	}
-	if _, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)))(t)
 	for _, j := range ran {
 		if want := j.Key.Arm == "new"; slices.Equal(j.VM.Args, []string{"-x"}) != want {
 			t.Errorf("%s: arguments %q", j.Key, j.VM.Args)
 		}
 	}
 	for r, err := range results.NewReader(fsys, dir+"/results").All() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		offset := schedule.Offset(9, r.Pexec)
 		if l, seen := layouts[r.Pexec]; seen && l.Offset != r.Layout.OffsetBytes ||
 			offset != r.Layout.OffsetBytes {
@@ -83,16 +80,11 @@ func TestBlocks(t *testing.T) {
 // next to each other.
 func ordersOf(t *testing.T, fsys durable.FS, executions int) map[string]int {
 	t.Helper()
-	s, err := schedule.Open(fsys, dir+"/schedule", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(schedule.Open(fsys, dir+"/schedule", false))(t)
 	defer s.Close()
 	var slots []schedule.Slot
 	for slot, err := range s.Slots() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		slots = append(slots, slot)
 	}
 	orders := map[string]int{}

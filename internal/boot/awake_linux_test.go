@@ -1,13 +1,14 @@
 package boot
 
-import "testing"
+import (
+	"testing"
+
+	"krund/rig/must"
+)
 
 // TestReadOffset: two readings of a machine that is awake overlap.
 func TestReadOffset(t *testing.T) {
-	before, err := ReadOffset()
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(ReadOffset())(t)
 	after, err := ReadOffset()
 	if err != nil || suspended(before, after) != 0 || before.Most < before.Least {
 		t.Errorf("%+v, then %+v, %v", before, after, err)

@@ -10,6 +10,7 @@ import (
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // TestSuspended: readings whose intervals overlap prove nothing, however far apart in time.
@@ -45,10 +46,7 @@ func TestASuspensionIsRepeated(t *testing.T) {
 				Throttle: setting.Off},
 			Offset: func() (ClockOffset, error) { return offset, nil },
 		}
-		after, err := m.Watch(t.Context(), Applied{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := must.Get(m.Watch(t.Context(), Applied{}, nil))(t)
 		offset = ClockOffset{time.Hour + slept, time.Hour + slept}
 		seen := after(t.Context())
 		if len(seen.Refused) != refused || *seen.Machine.SuspendedNS != slept.Nanoseconds() ||

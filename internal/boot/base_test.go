@@ -10,6 +10,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // TestBaseIsReadAnew: an experiment whose schedule has no base temperatures does not measure
@@ -21,17 +22,10 @@ func TestBaseIsReadAnew(t *testing.T) {
 			cfg := parse(t, experimentText("executions = 2\nreboot = \"none\""))
 			s, fsys := newSimulated(t), crashfs.New("/lab")
 			s.blind = 1
-			x, err := open(t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := x.end(t.Context(), Interrupted, nil); err != nil {
-				t.Fatal(err)
-			}
+			x := must.Get(open(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)))(t)
+			must.Do(t, x.end(t.Context(), Interrupted, nil))
 			s.blind, s.moreSensors, s.events = 0, more, nil
-			if _, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)))(t)
 			// to see whether there are sensors, and after the wait
 			if n := strings.Count(strings.Join(s.events, " "), "base"); n != 2 {
 				t.Errorf("base read %d times: %q", n, s.events)
@@ -56,10 +50,7 @@ func TestBaseThatCannotBeRead(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	s.blind = 1
-	x, err := open(t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(open(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)))(t)
 	s.unread = errors.New("the sensors are gone")
 	if _, err := x.pass(t.Context()); !errors.Is(err, ErrUnfit) || !errors.Is(err, s.unread) ||
 		s.applied != 0 {
@@ -82,9 +73,7 @@ func recordsIn(t *testing.T, fsys *crashfs.FS) []results.Record {
 	t.Helper()
 	var list []results.Record
 	for r, err := range results.NewReader(fsys, dir+"/results").All() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		list = append(list, r)
 	}
 	return list

@@ -19,6 +19,7 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 func hardware(extra string) string {
@@ -28,10 +29,7 @@ func hardware(extra string) string {
 // oneBoot runs krund once and fails the test on an error.
 func (s *simulated) oneBoot(cfg *config.Config, fsys *crashfs.FS) Ending {
 	s.t.Helper()
-	ending, err := Run(s.t.Context(), cfg, dir, cfg.Experiment.Reboot, s.system(fsys))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	ending := must.Get(Run(s.t.Context(), cfg, dir, cfg.Experiment.Reboot, s.system(fsys)))(s.t)
 	return ending
 }
 
@@ -104,9 +102,7 @@ func TestInterruptionGivesTheAttemptBack(t *testing.T) {
 	}
 	s.during = nil
 	s.oneBoot(cfg, fsys)
-	if err := audit(fsys, cfg, nil); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, audit(fsys, cfg, nil))
 }
 
 func TestAnUnfitMachineStops(t *testing.T) {
@@ -132,9 +128,7 @@ func TestAnUnfitMachineStops(t *testing.T) {
 	}
 	s.fit = nil
 	s.oneBoot(cfg, fsys)
-	if err := audit(fsys, cfg, nil); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, audit(fsys, cfg, nil))
 }
 
 func TestErrorsAreRecordedAndTheRestGoesOn(t *testing.T) {
@@ -150,9 +144,7 @@ func TestErrorsAreRecordedAndTheRestGoesOn(t *testing.T) {
 	s.oneBoot(cfg, fsys)
 	outcomes := map[string][]results.Outcome{}
 	for r, err := range results.NewReader(fsys, dir+"/results").All() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		outcomes[r.Key.Benchmark] = append(outcomes[r.Key.Benchmark], r.Outcome)
 		if r.Outcome == results.Error && len(r.Reasons) == 0 {
 			t.Error("an error without a reason")
@@ -197,9 +189,7 @@ func TestCommentsAreNoDifference(t *testing.T) {
 			break
 		}
 	}
-	if err := audit(fsys, cfg, nil); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, audit(fsys, cfg, nil))
 	for r, err := range results.NewReader(fsys, dir+"/results").All() {
 		if err != nil || r.ConfigHash != cfg.Hash {
 			t.Errorf("config_hash %s, %v; want that of the text in config.toml", r.ConfigHash, err)
@@ -238,22 +228,14 @@ func TestAnExperimentOfANewerKrundIsLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(r))(t)
 	newer := bytes.Replace(text, []byte(`"format":1,`), []byte(`"format":2,"beyond":[1],`), 1)
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
 	_, err = zip.Write(newer)
-	if err := errors.Join(err, zip.Close(), durable.WriteFile(fsys, file, packed.Bytes(),
-		0o644)); err != nil {
-		t.Fatal(err)
-	}
-	before, err := durable.ReadFile(fsys, dir+"/schedule")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, zip.Close(), durable.WriteFile(fsys, file, packed.Bytes(),
+		0o644)))
+	before := must.Get(durable.ReadFile(fsys, dir+"/schedule"))(t)
 	s.boot, s.events, s.retired = 9, nil, false
 	_, err = Run(t.Context(), cfg, dir, config.RebootHardware, s.system(fsys))
 	if !errors.Is(err, results.ErrVersion) || !strings.Contains(err.Error(),
@@ -295,10 +277,7 @@ func damaged(t *testing.T, s *simulated, cfg *config.Config) *crashfs.FS {
 	s.boot++
 	s.oneBoot(cfg, fsys)
 	s.boot++
-	plan, err := schedule.Open(fsys, dir+"/schedule", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must.Get(schedule.Open(fsys, dir+"/schedule", false))(t)
 	defer plan.Close()
 	const sector, copies = 512, 2
 	h := plan.Header()
@@ -320,9 +299,7 @@ func TestDamagedSlotsAreRebuiltFromTheResults(t *testing.T) {
 	s.outcome = func(j execution.Job, boot int) execution.Measured { ran++; return good(j, boot) }
 	fsys, err := s.lifetime(cfg, fsys, 10,
 		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
-	if err := errors.Join(err, audit(fsys, cfg, nil)); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, errors.Join(err, audit(fsys, cfg, nil)))
 	if ran != 3 || !strings.Contains(s.log.String(), `slots="[0 1]"`) {
 		t.Errorf("%d executions, want 3 after the first; log:\n%s", ran, s.log.String())
 	}
@@ -358,9 +335,7 @@ func TestDamagedSlotsOnABrokenDisk(t *testing.T) {
 		s.boot++
 		fsys, err = s.lifetime(cfg, fsys, 10,
 			func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
-		if err := errors.Join(err, audit(fsys, cfg, nil)); err != nil {
-			t.Errorf("fault in operation %d: %v", op, err)
-		}
+		must.Do(t, errors.Join(err, audit(fsys, cfg, nil)), "fault in operation", op)
 	}
 	if stopped < 5 {
 		t.Errorf("of %d faults %d prevented the repair", last, stopped)
@@ -396,9 +371,7 @@ func TestALostAttemptIsCountedOnlyWhenTheMachineStopped(t *testing.T) {
 	}
 	s.boot++ // the machine stopped as well, once
 	s.oneBoot(cfg, fsys)
-	if err := audit(fsys, cfg, nil); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, audit(fsys, cfg, nil))
 	first, err := results.NewReader(fsys, dir+"/results").Load(results.Name{Slot: 0, Attempt: 1})
 	if err != nil || first.Outcome != results.Rerun || !strings.Contains(first.Reasons[0], "attempt 1") {
 		t.Errorf("record of the lost attempt: %v %q %v", first.Outcome, first.Reasons, err)
@@ -470,18 +443,10 @@ func TestCountOfWhatIsLeft(t *testing.T) {
 			t.Errorf("call %d: %+v, want %+v", i, n, want)
 		}
 	}
-	f, err := directory.Open(fsys, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := schedule.Open(fsys, f.Schedule(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(directory.Open(fsys, dir))(t)
+	plan := must.Get(schedule.Open(fsys, f.Schedule(), true))(t)
 	slot, err := plan.Slot(1)
-	if err := errors.Join(err, plan.Finish(slot, schedule.Outstanding), plan.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, plan.Finish(slot, schedule.Outstanding), plan.Close()))
 	s.counts = nil
 	s.oneBoot(cfg, fsys)
 	if want := []Count{{slots, 1}, {slots, 0}}; slots < 4 || !slices.Equal(s.counts, want) {

@@ -7,6 +7,7 @@ import (
 	"krund/internal/durable/crashfs"
 	"krund/internal/execution"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestWhatABenchmarkLeavesIsBounded: neither the record nor the mails grow with what a benchmark
@@ -28,9 +29,7 @@ func TestWhatABenchmarkLeavesIsBounded(t *testing.T) {
 	s.oneBoot(cfg, fsys)
 	records := 0
 	for r, err := range results.NewReader(fsys, dir+"/results").All() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		records++
 		if n := len(strings.Join(append(r.Process.Findings, r.Reasons...), "\n")); n > 200_000 {
 			t.Errorf("record %d-%d has %d bytes of sentences", r.Slot, r.Attempt, n)

@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 var seed = flag.Uint64("seed", 1, "of the simulated power cuts")
@@ -57,9 +58,7 @@ func cutEverywhere(t *testing.T, cfg *config.Config, prepare func(*simulated)) (
 			break
 		}
 	}
-	if err := audit(start, cfg, nil); err != nil {
-		t.Errorf("without a cut: %v", err)
-	}
+	must.Do(t, audit(start, cfg, nil), "without a cut")
 	t.Logf("%d power cuts, %d different disks after them", c.cuts, len(c.ends))
 	return start, c.ends
 }
@@ -97,9 +96,7 @@ func (c *cutter) afterCut(cut *simulated, op int) {
 		if err == nil {
 			err = audit(c.ends[state], c.cfg, maps.Clone(survived))
 		}
-		if err != nil {
-			c.t.Fatalf("cut in operation %d of boot %d, %s survives: %v", op, cut.boot-1, policy, err)
-		}
+		must.Do(c.t, err, "cut in operation", op, "of boot", cut.boot-1, policy, "survives")
 	}
 }
 
@@ -140,9 +137,7 @@ func TestManyCuts(t *testing.T) {
 		if err == nil {
 			err = audit(last, cfg, survived)
 		}
-		if err != nil {
-			t.Fatalf("round %d of seed %d: %v", round, *seed, err)
-		}
+		must.Do(t, err, "round", round, "of seed", *seed)
 	}
 }
 
@@ -157,10 +152,7 @@ func TestFullDisk(t *testing.T) {
 					s := newSimulated(t)
 					fsys := crashfs.New("/lab")
 					fsys.Inject(crashfs.Fault{Op: op, Err: broken, Permanent: permanent, Short: 100})
-					survived, err := brokenOnce(s, cfg, fsys, broken)
-					if err != nil {
-						t.Fatalf("fault in operation %d: %v", op, err)
-					}
+					survived := must.Get(brokenOnce(s, cfg, fsys, broken))(t, "fault in operation", op)
 					if survived {
 						return
 					}
@@ -197,14 +189,9 @@ func TestBootLoop(t *testing.T) {
 	var fsys *crashfs.FS
 	s.during = func(ctx context.Context) { fsys.CrashAt(fsys.Ops() + 1) }
 	fsys = crashfs.New("/lab")
-	last, err := s.lifetime(cfg, fsys, 50,
-		func(old *crashfs.FS) *crashfs.FS { fsys = old.Reboot(crashfs.Nothing); return fsys })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := audit(last, cfg, nil); err != nil {
-		t.Error(err)
-	}
+	last := must.Get(s.lifetime(cfg, fsys, 50,
+		func(old *crashfs.FS) *crashfs.FS { fsys = old.Reboot(crashfs.Nothing); return fsys }))(t)
+	must.Do(t, audit(last, cfg, nil))
 	if !s.retired {
 		t.Error("the next boots are not ordinary ones")
 	}

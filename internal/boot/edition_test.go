@@ -19,6 +19,7 @@ import (
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // Names of the programs of the two keys.
@@ -91,9 +92,7 @@ func editionsOf(t *testing.T, fsys durable.FS) string {
 	t.Helper()
 	var b strings.Builder
 	for r, err := range results.NewReader(fsys, dir+"/results").All() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		own := identity.Names(r.Key)[2]
 		fmt.Fprintf(&b, "%s %d %s\n", r.Key.Benchmark, r.Edition, r.Machine.Fingerprint[own])
 	}
@@ -150,10 +149,7 @@ func TestAChangedProgramIsRefused(t *testing.T) {
 			if told := s.told[len(s.told)-1]; !strings.HasPrefix(told, "stopped\n/lab/o.so has changed") {
 				t.Errorf("told %q", told)
 			}
-			sched, err := schedule.Open(fsys, dir+"/schedule", false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sched := must.Get(schedule.Open(fsys, dir+"/schedule", false))(t)
 			slot, err := sched.Slot(2)
 			if err != nil || slot.Attempts != 0 || slot.Flag != schedule.Outstanding {
 				t.Errorf("the next slot: %+v, %v", slot, err)
@@ -164,12 +160,8 @@ func TestAChangedProgramIsRefused(t *testing.T) {
 				t.Errorf("%d more reboots", s.reboots-reboots)
 			}
 			s.programs[nbodyFile] = program("one") // restored
-			if err := last(); err != nil {
-				t.Fatal(err)
-			}
-			if err := audit(fsys, cfg, nil); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, last())
+			must.Do(t, audit(fsys, cfg, nil))
 		})
 	}
 }
@@ -203,9 +195,7 @@ func TestAcceptChanged(t *testing.T) {
 			if err == nil {
 				err = audit(fsys, cfg, nil)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if got := editionsOf(t, fsys); got != want {
 				t.Errorf("records\n%swant\n%s", got, want)
 			}
@@ -265,9 +255,7 @@ func TestProgramsOfHooks(t *testing.T) {
 		t.Errorf("%d runs, %d settings left", runs, s.applied)
 	}
 	s.accept = true
-	if _, err := s.start(cfg, fsys); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.start(cfg, fsys))(t)
 	if runs != 8 {
 		t.Errorf("%d runs", runs)
 	}
@@ -275,14 +263,8 @@ func TestProgramsOfHooks(t *testing.T) {
 
 // nextKey returns the key of the slot that runs.
 func (s *simulated) nextKey(fsys durable.FS, cfg *config.Config) string {
-	sched, err := schedule.Open(fsys, dir+"/schedule", false)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	slot, err := sched.Current()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	sched := must.Get(schedule.Open(fsys, dir+"/schedule", false))(s.t)
+	slot := must.Get(sched.Current())(s.t)
 	return slot.Key.String()
 }
 
@@ -320,14 +302,9 @@ func TestAMissingProgram(t *testing.T) {
 // forget makes an experiment one of a version without editions.
 func forget(t *testing.T, fsys *crashfs.FS, origin map[string]string) {
 	t.Helper()
-	if err := fsys.Remove(dir + "/editions.json"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, fsys.Remove(dir+"/editions.json"))
 	if origin != nil {
-		text, err := json.Marshal(origin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(origin))(t)
 		fsys.Put(dir+"/fingerprint.json", text)
 	}
 }
@@ -439,9 +416,7 @@ func TestAQuickRunWithAnotherProgram(t *testing.T) {
 		t.Error(err)
 	}
 	s.during = nil
-	if _, err := s.start(cfg, fsys); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.start(cfg, fsys))(t)
 	if got, want := editionsOf(t, fsys), "nbody 1 one\nfasta 1 other\n"; got != want {
 		t.Errorf("records\n%swant\n%s", got, want)
 	}

@@ -9,6 +9,7 @@ import (
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/directory"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // bootLoader is the boot loader of a simulated machine: each boot clears the request.
@@ -73,10 +74,8 @@ func TestTheNextBootIsAskedForBeforeAnythingCanFail(t *testing.T) {
 		t.Errorf("%q", s.events)
 	}
 	s.boot++
-	if _, err := s.lifetime(cfg, fsys, 10,
-		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.lifetime(cfg, fsys, 10,
+		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
 	if loader.asked || !s.retired {
 		t.Errorf("at the end: asked %t, retired %t", loader.asked, s.retired)
 	}
@@ -93,10 +92,7 @@ func TestABootThatCannotBeAskedForStopsTheExperiment(t *testing.T) {
 	if !errors.Is(err, ErrUnfit) || !errors.Is(err, loader.refuses) {
 		t.Errorf("error %v", err)
 	}
-	sched, err := schedule.Open(fsys, dir+"/schedule", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sched := must.Get(schedule.Open(fsys, dir+"/schedule", false))(t)
 	defer sched.Close()
 	if slot, err := sched.Slot(0); err != nil || slot.Attempts != 0 || len(records(fsys)) > 0 || !s.retired ||
 		s.reboots != 1 {

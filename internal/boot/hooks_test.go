@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
+	"krund/rig/must"
 )
 
 // TestHooksKnowTheExecution: the hooks get the key, the attempt, and afterwards outcome and record.
 func TestHooksKnowTheExecution(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
 	s := newSimulated(t)
-	if _, err := Run(t.Context(), cfg, dir, "none", s.system(crashfs.New("/lab"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Run(t.Context(), cfg, dir, "none", s.system(crashfs.New("/lab"))))(t)
 	before := "KRUND_EXPERIMENT=x KRUND_DIRECTORY=/lab/x.krun KRUND_KEY=nbody:C:default-c KRUND_ARM= " +
 		"KRUND_SLOT=0 KRUND_EXECUTION=1 KRUND_ATTEMPT=1"
 	after := before + " KRUND_OUTCOME=completed KRUND_RECORD=/lab/x.krun/results/0000000-001.json.gz"

@@ -22,6 +22,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 const labText = `[experiment]
@@ -37,10 +38,7 @@ nbody = { parameter = 1 }
 
 func labConfig(t *testing.T, more string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse("/x/x.toml", []byte(labText+more), "host", doctor.Settings())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse("/x/x.toml", []byte(labText+more), "host", doctor.Settings()))(t)
 	return cfg
 }
 
@@ -50,22 +48,15 @@ func kernel(t *testing.T) (sysroot.Root, func(name string) string) {
 	dir := t.TempDir()
 	write := func(name, content string) {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(content), 0o644))
 	}
 	write("proc/sys/kernel/randomize_va_space", "0\n")
 	write("sys/class/hwmon/hwmon0/name", "coretemp\n")
 	write("sys/class/hwmon/hwmon0/temp1_input", "40000\n")
 	write("sys/class/hwmon/hwmon0/temp1_label", "Package id 0\n")
 	return sysroot.New(dir), func(name string) string {
-		content, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 		return strings.TrimSpace(string(content))
 	}
 }
@@ -80,10 +71,7 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 			config.RebootNone).Probe,
 		Temperature: cfg.Temperature,
 	}
-	applied, err := m.Apply(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	applied := must.Get(m.Apply(t.Context()))(t)
 	if got := read("proc/sys/kernel/randomize_va_space"); got != "2" {
 		t.Errorf("randomize_va_space %s, want 2", got)
 	}
@@ -94,9 +82,7 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 	if !found {
 		t.Errorf("the record lacks the setting: %+v", applied.Controls)
 	}
-	if err := m.Restore(t.Context(), applied); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Restore(t.Context(), applied))
 	if got := read("proc/sys/kernel/randomize_va_space"); got != "0" {
 		t.Errorf("randomize_va_space %s after undo, want 0", got)
 	}
@@ -114,9 +100,7 @@ func TestAnUnfitMachineIsAnError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "turbo") {
 		t.Errorf("error %v, want one about turbo", err)
 	}
-	if err := m.Restore(context.Background(), applied); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, m.Restore(context.Background(), applied))
 }
 
 func TestTemperaturesAroundARun(t *testing.T) {
@@ -133,13 +117,8 @@ func TestTemperaturesAroundARun(t *testing.T) {
 	if err != nil || len(base) != 1 || base[0].MilliC != 40000 {
 		t.Fatalf("base %v, %v; want one sensor of 40 C", base, err)
 	}
-	if _, err := m.Gate(t.Context(), base); err != nil {
-		t.Errorf("gate at the base: %v", err)
-	}
-	after, err := m.Watch(t.Context(), Applied{}, []string{"of the gate"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.Gate(t.Context(), base))(t, "gate at the base")
+	after := must.Get(m.Watch(t.Context(), Applied{}, []string{"of the gate"}))(t)
 	seen := after(t.Context())
 	if !slices.Contains(seen.Remarks, "of the gate") {
 		t.Errorf("remarks %q", seen.Remarks)
@@ -168,9 +147,7 @@ func TestAChangedMachine(t *testing.T) {
 	if _, err := m.compare(after); err == nil || !strings.Contains(err.Error(), "kernel.release") {
 		t.Errorf("error %v, want one that names the kernel", err)
 	}
-	if _, err := m.compare(before); err != nil {
-		t.Errorf("the machine is back: %v", err)
-	}
+	must.Get(m.compare(before))(t, "the machine is back")
 }
 
 // TestChangedRunner: another version of krund's own parts is another machine; what is measured is
@@ -179,9 +156,7 @@ func TestChangedRunner(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	p := &identity.Programs{Files: map[string][]string{"vm.C": {write("vm", "one")},
@@ -189,13 +164,9 @@ func TestChangedRunner(t *testing.T) {
 		"benchmark.nbody.v": {write("bench.so", "two")}}}
 	m := &LabMachine{FS: crashfs.New("/x"), Origin: "/x/fingerprint.json",
 		Probes: probe.Request{Fingerprint: setting.Require}, Programs: p}
-	if _, err := m.compare(m.more(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.compare(m.more(t.Context())))(t)
 	write("bench.so", "other")
-	if _, err := m.compare(m.more(t.Context())); err != nil {
-		t.Errorf("a benchmark has changed: %v", err)
-	}
+	must.Get(m.compare(m.more(t.Context())))(t, "a benchmark has changed")
 	write("libkrun.so", "other")
 	if _, err := m.compare(m.more(t.Context())); err == nil ||
 		!strings.Contains(err.Error(), "program.libkrun: ") || strings.Contains(err.Error(), "bench") {
@@ -271,10 +242,8 @@ func TestManyKernelMessages(t *testing.T) {
 // changed on a virtual machine.
 func TestVirtualMachine(t *testing.T) {
 	root, read := kernel(t)
-	if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("processor : 0\nflags : fpu hypervisor\n"),
-		0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(root.Path("/proc/cpuinfo"), []byte("processor : 0\nflags : fpu hypervisor\n"),
+		0o644))
 	cfg := labConfig(t, "[controls]\naslr = \"require\"\n")
 	m := &LabMachine{
 		Control: control.NewMachine(t.Context(), root), Settings: doctor.Of(cfg, config.RebootNone).Control,
@@ -283,18 +252,13 @@ func TestVirtualMachine(t *testing.T) {
 			config.RebootNone).Probe,
 		Temperature: cfg.Temperature,
 	}
-	applied, err := m.Apply(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	applied := must.Get(m.Apply(t.Context()))(t)
 	i := slices.IndexFunc(applied.Controls,
 		func(c results.Control) bool { return c.Name == "virtualisation" })
 	if i < 0 || applied.Controls[i].Found == "none" || applied.Controls[i].Detail == "" {
 		t.Errorf("the record says %+v", applied.Controls)
 	}
-	if err := m.Restore(t.Context(), applied); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, m.Restore(t.Context(), applied))
 	m.Probes.Virtualisation = setting.Require
 	if _, err := m.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "virtualisation") ||
 		read("proc/sys/kernel/randomize_va_space") != "0" {
@@ -321,10 +285,8 @@ func TestPowerLimitMoved(t *testing.T) {
 		root, _ := kernel(t)
 		file := root.Path("/sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw")
 		write := func(text string) {
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
-				0o644)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
+				0o644)))
 		}
 		write("65000000\n")
 		m := &LabMachine{
@@ -333,10 +295,7 @@ func TestPowerLimitMoved(t *testing.T) {
 			Probes: probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
 				Throttle: setting.Off, PowerLimits: policy},
 		}
-		after, err := m.Watch(t.Context(), Applied{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := must.Get(m.Watch(t.Context(), Applied{}, nil))(t)
 		write("45000000\n")
 		seen := after(t.Context())
 		if got := [3]int{len(seen.Refused), len(seen.Disturbed), len(seen.Remarks)}; got != want ||
@@ -356,10 +315,8 @@ func TestThrottled(t *testing.T) {
 		root, _ := kernel(t)
 		file := root.Path(counter)
 		write := func(text string) {
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
-				0o644)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
+				0o644)))
 		}
 		write("3\n")
 		m := &LabMachine{
@@ -368,10 +325,7 @@ func TestThrottled(t *testing.T) {
 			Probes: probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
 				Throttle: policy},
 		}
-		after, err := m.Watch(t.Context(), Applied{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := must.Get(m.Watch(t.Context(), Applied{}, nil))(t)
 		write("5\n")
 		seen := after(t.Context())
 		if len(seen.Refused) != want[0] || len(seen.Disturbed) != want[1] {
@@ -388,9 +342,7 @@ func TestThermalInterrupts(t *testing.T) {
 	write := func(trm, thr int) {
 		text := fmt.Sprintf("           CPU0\nTRM:  %d  Thermal event interrupts\nTHR:  %d  Threshold APIC "+
 			"interrupts\n", trm, thr)
-		if err := os.WriteFile(root.Path("/proc/interrupts"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(root.Path("/proc/interrupts"), []byte(text), 0o644))
 	}
 	m := &LabMachine{
 		Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
@@ -399,10 +351,7 @@ func TestThermalInterrupts(t *testing.T) {
 			Throttle: setting.Apply},
 	}
 	write(100, 0)
-	after, err := m.Watch(t.Context(), Applied{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must.Get(m.Watch(t.Context(), Applied{}, nil))(t)
 	write(160, 0)
 	seen := after(t.Context())
 	if len(seen.Refused) != 0 {
@@ -441,17 +390,10 @@ func TestThrottleUnknown(t *testing.T) {
 			t.Errorf("%s: without counters: %v", policy, err)
 		}
 		file := root.Path(counter)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("3\n"),
-			0o644)); err != nil {
-			t.Fatal(err)
-		}
-		after, err := watch(t, root, policy)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte("rubbish\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("3\n"),
+			0o644)))
+		after := must.Get(watch(t, root, policy))(t)
+		must.Do(t, os.WriteFile(file, []byte("rubbish\n"), 0o644))
 		if seen := after(t.Context()); len(seen.Refused) != want[1] || len(seen.Remarks) != want[2] {
 			t.Errorf("%s: refused %q, remarks %q", policy, seen.Refused, seen.Remarks)
 		}

@@ -10,6 +10,7 @@ import (
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestLadder: the kinds of restart that are asked for, and what the records say. The simulated
@@ -36,18 +37,12 @@ func TestLadder(t *testing.T) {
 			s, fsys := newSimulated(t), crashfs.New("/lab")
 			s.fails = c.fails
 			cfg := parse(t, experimentText(c.text))
-			fsys, err := s.lifetime(cfg, fsys, 20, func(f *crashfs.FS) *crashfs.FS { return f })
-			if err != nil {
-				t.Fatal(err)
-			}
+			fsys = must.Get(s.lifetime(cfg, fsys, 20, func(f *crashfs.FS) *crashfs.FS { return f }))(t)
 			if !slices.Equal(s.kinds, c.asked) {
 				t.Errorf("asked for %q, want %q", s.kinds, c.asked)
 			}
 			reader := results.NewReader(fsys, dir+"/results")
-			listing, err := reader.List()
-			if err != nil {
-				t.Fatal(err)
-			}
+			listing := must.Get(reader.List())(t)
 			var recorded []string
 			for loaded := range results.Scan(reader, listing.Records) {
 				if loaded.Err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/durable"
+	"krund/rig/must"
 )
 
 // killed is a machine that a killed krund has left changed. Its journal has a copy.
@@ -13,9 +14,7 @@ func killed(t *testing.T) (m *LabMachine, setting func() string) {
 	t.Helper()
 	m, _, read, _ := guarded(t, `aslr = "require"`)
 	m.Spare = "/x/copy"
-	if _, err := m.Apply(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.Apply(t.Context()))(t)
 	setting = func() string { return read("proc/sys/kernel/randomize_va_space") }
 	if setting() == "0" {
 		t.Fatal("nothing was changed")
@@ -31,17 +30,12 @@ func hasCopy(m *LabMachine) bool {
 // TestRestoreLeftoverFromADamagedJournal: the copy has the entries that the journal has lost.
 func TestRestoreLeftoverFromADamagedJournal(t *testing.T) {
 	m, setting := killed(t)
-	text, err := durable.ReadFile(m.FS, m.Journal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(durable.ReadFile(m.FS, m.Journal))(t)
 	damaged := strings.Replace(string(text), `"aslr"`, `"aslX"`, 1)
 	if damaged == string(text) {
 		t.Fatalf("no change in %s", text)
 	}
-	if err := durable.WriteFile(m.FS, m.Journal, []byte(damaged), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, durable.WriteFile(m.FS, m.Journal, []byte(damaged), 0o644))
 	_ = m.RestoreLeftover(t.Context())
 	if setting() != "0" || hasCopy(m) {
 		t.Errorf("randomize_va_space %s, a copy %t", setting(), hasCopy(m))
@@ -52,9 +46,7 @@ func TestRestoreLeftoverFromADamagedJournal(t *testing.T) {
 // created again.
 func TestRestoreLeftoverFromALostJournal(t *testing.T) {
 	m, setting := killed(t)
-	if err := m.FS.Remove(m.Journal); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.FS.Remove(m.Journal))
 	if err := m.RestoreLeftover(t.Context()); err != nil || setting() != "0" || hasCopy(m) {
 		t.Errorf("%v; randomize_va_space %s, a copy %t", err, setting(), hasCopy(m))
 	}
@@ -64,17 +56,10 @@ func TestRestoreLeftoverFromALostJournal(t *testing.T) {
 // journal. What its owner sets afterwards stays, even if the journal is lost later.
 func TestRestoreLeftoverForgetsAnOldCopy(t *testing.T) {
 	m, setting := killed(t)
-	text, err := durable.ReadFile(m.FS, m.Spare)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(m.RestoreLeftover(t.Context()), durable.WriteFile(m.FS, m.Spare, text,
-		0o600)); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Control.Root.Write("/proc/sys/kernel/randomize_va_space", "1"); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(durable.ReadFile(m.FS, m.Spare))(t)
+	must.Do(t, errors.Join(m.RestoreLeftover(t.Context()), durable.WriteFile(m.FS, m.Spare, text,
+		0o600)))
+	must.Do(t, m.Control.Root.Write("/proc/sys/kernel/randomize_va_space", "1"))
 	if err := m.RestoreLeftover(t.Context()); err != nil || hasCopy(m) {
 		t.Errorf("%v, a copy %t", err, hasCopy(m))
 	}

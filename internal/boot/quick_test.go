@@ -7,6 +7,7 @@ import (
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // quickConfig is what `krund run --quick` makes of a configuration.
@@ -29,9 +30,7 @@ func TestQuickIsReplaced(t *testing.T) {
 		_, err := s.start(cfg, fsys)
 		return s, err
 	}
-	if _, err := run(quickConfig(t, "1"), first, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(run(quickConfig(t, "1"), first, 1))(t)
 	for name, cfg := range map[string]*config.Config{
 		"the same": quickConfig(t, "1"), "another": quickConfig(t, "3"),
 	} {
@@ -67,9 +66,7 @@ func TestOnlyQuickIsReplaced(t *testing.T) {
 	fsys := crashfs.New("/lab")
 	s := newSimulated(t)
 	real := parse(t, experimentText("executions = 1\nreboot = \"none\""))
-	if _, err := s.start(real, fsys); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.start(real, fsys))(t)
 	before := fsys.State()
 	if _, err := newSimulated(t).start(quickConfig(t, "1"), fsys); err == nil ||
 		!strings.Contains(err.Error(), "was started with another configuration") {

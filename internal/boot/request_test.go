@@ -13,6 +13,7 @@ import (
 	"krund/internal/execution"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
+	"krund/rig/must"
 )
 
 // ask leaves a request in the experiment's directory, as a person would.
@@ -22,18 +23,13 @@ func ask(t *testing.T, fsys *crashfs.FS, r directory.Request) directory.Director
 	if err == nil {
 		err = f.Ask(r, "test")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return f
 }
 
 func asked(t *testing.T, f directory.Directory, r directory.Request) bool {
 	t.Helper()
-	there, err := f.Asked(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	there := must.Get(f.Asked(r))(t)
 	return there
 }
 
@@ -55,18 +51,11 @@ func TestHeldBootsTouchNothing(t *testing.T) {
 		t.Errorf("events %q, retired %t, %d reboots, %d operations on the disk", s.events, s.retired,
 			s.reboots-reboots, fsys.Ops()-ops)
 	}
-	if _, err := f.Withdraw(directory.Hold); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.Withdraw(directory.Hold))(t)
 	s.boot++
-	fsys, err := s.lifetime(cfg, fsys, 10,
-		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := audit(fsys, cfg, nil); err != nil {
-		t.Error(err)
-	}
+	fsys = must.Get(s.lifetime(cfg, fsys, 10,
+		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
+	must.Do(t, audit(fsys, cfg, nil))
 }
 
 func TestHeldByTheMachine(t *testing.T) {
@@ -76,10 +65,8 @@ func TestHeldByTheMachine(t *testing.T) {
 			s, fsys := newSimulated(t), crashfs.New("/lab")
 			s.root = t.TempDir()
 			file := filepath.Join(s.root, name)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
-				0o644)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
+				0o644)))
 			if ending := s.oneBoot(parse(t, hardware("")), fsys); ending != Held || len(s.events) > 0 ||
 				len(fsys.Files()) > 0 {
 				t.Errorf("ending %d, events %q, files %d; want Held and nothing touched", ending, s.events,
@@ -137,9 +124,7 @@ func TestStopLetsTheExecutionFinish(t *testing.T) {
 			if err == nil {
 				err = audit(fsys, cfg, nil)
 			}
-			if err != nil {
-				t.Error(err)
-			}
+			must.Do(t, err)
 		})
 	}
 }

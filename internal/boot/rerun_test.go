@@ -18,6 +18,7 @@ import (
 	"krund/internal/reading/integrity"
 	"krund/internal/schedule"
 	"krund/internal/schedule/rerun"
+	"krund/rig/must"
 )
 
 // withFailures runs an experiment of four slots; those of fasta, 1 and 3, fail.
@@ -30,11 +31,8 @@ func withFailures(t *testing.T, cfg *config.Config) (*simulated, *crashfs.FS) {
 		}
 		return good(j, boot)
 	}
-	fsys, err := s.lifetime(cfg, crashfs.New("/lab"), 20,
-		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	fsys := must.Get(s.lifetime(cfg, crashfs.New("/lab"), 20,
+		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
 	if got := flags(t, fsys); got != "CECE" {
 		t.Fatalf("slots %s, want CECE", got)
 	}
@@ -43,15 +41,10 @@ func withFailures(t *testing.T, cfg *config.Config) (*simulated, *crashfs.FS) {
 
 func flags(t *testing.T, fsys durable.FS) string {
 	t.Helper()
-	s, err := schedule.Open(fsys, dir+"/schedule", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(schedule.Open(fsys, dir+"/schedule", false))(t)
 	var text strings.Builder
 	for slot, err := range s.Slots() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		text.WriteByte(byte(slot.Flag))
 	}
 	return text.String()
@@ -79,10 +72,7 @@ func request(fsys durable.FS) error {
 
 func problemsOf(t *testing.T, cfg *config.Config, fsys durable.FS) string {
 	t.Helper()
-	d, err := directory.Open(fsys, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(directory.Open(fsys, dir))(t)
 	var text strings.Builder
 	for _, p := range integrity.Check(fsys, d, integrity.Options{Hosts: []string{"simulated"},
 		Name: cfg.Path}).Problems {
@@ -145,11 +135,8 @@ func rerunAfterCut(t *testing.T, cfg *config.Config, boot int, fsys *crashfs.FS,
 	}
 	s := newSimulated(t)
 	s.boot = boot
-	fsys, err := s.lifetime(cfg, fsys, 20,
-		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	fsys = must.Get(s.lifetime(cfg, fsys, 20,
+		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
 	got := flags(t, fsys)
 	if got != "CCCC" && (!cut || got != "CECE") {
 		t.Fatalf("slots %s", got)
@@ -159,9 +146,7 @@ func rerunAfterCut(t *testing.T, cfg *config.Config, boot int, fsys *crashfs.FS,
 		if got == "CCCC" {
 			file = name.Replaced()
 		}
-		if _, err := fsys.Lstat(dir + "/results/" + file); err != nil {
-			t.Fatalf("the record is lost: %v", err)
-		}
+		must.Get(fsys.Lstat(dir+"/results/"+file))(t, "the record is lost")
 	}
 	mend(t, cfg, fsys) // a damaged copy of the header
 	if problems := problemsOf(t, cfg, fsys) + flags(t, fsys); problems != got {
@@ -172,15 +157,9 @@ func rerunAfterCut(t *testing.T, cfg *config.Config, boot int, fsys *crashfs.FS,
 // mend is `krunctl repair`.
 func mend(t *testing.T, cfg *config.Config, fsys durable.FS) []string {
 	t.Helper()
-	d, err := directory.Open(fsys, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	done, err := integrity.Mend(fsys, d, integrity.MendOptions{
-		Options: integrity.Options{Hosts: []string{"simulated"}, Name: cfg.Path}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(directory.Open(fsys, dir))(t)
+	done := must.Get(integrity.Mend(fsys, d, integrity.MendOptions{
+		Options: integrity.Options{Hosts: []string{"simulated"}, Name: cfg.Path}}))(t)
 	return done
 }
 
@@ -226,17 +205,12 @@ func TestRerunHasNewAttempts(t *testing.T) {
 	s := newSimulated(t)
 	s.outcome = failed
 	reboot := func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }
-	fsys, err := s.lifetime(cfg, crashfs.New("/lab"), 20, reboot)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fsys := must.Get(s.lifetime(cfg, crashfs.New("/lab"), 20, reboot))(t)
 	d, err := directory.Open(fsys, dir)
 	if err == nil {
 		err = rerun.Ask(d, []int{0})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s.boot++
 	lose := 1 // the first attempt of the rerun
 	s.outcome = good
@@ -247,13 +221,10 @@ func TestRerunHasNewAttempts(t *testing.T) {
 			current.CrashAt(current.Ops() + 1)
 		}
 	}
-	fsys, err = s.lifetime(cfg, fsys, 20, func(old *crashfs.FS) *crashfs.FS {
+	fsys = must.Get(s.lifetime(cfg, fsys, 20, func(old *crashfs.FS) *crashfs.FS {
 		current = reboot(old)
 		return current
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if got := flags(t, fsys); got != "CE" {
 		t.Errorf("slots %s, want CE", got)
 	}
@@ -268,17 +239,9 @@ func TestRerunHasNewAttempts(t *testing.T) {
 func TestRerunOfNoSlot(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 2\nattempts = 1\nreboot = \"none\""))
 	_, fsys := withFailures(t, cfg)
-	d, err := directory.Open(fsys, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := schedule.Open(fsys, d.Schedule(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := rerun.Ask(d, []int{1, 4}); err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(directory.Open(fsys, dir))(t)
+	s := must.Get(schedule.Open(fsys, d.Schedule(), true))(t)
+	must.Do(t, rerun.Ask(d, []int{1, 4}))
 	if _, err := rerun.Complete(d, s); !errors.Is(err, rerun.ErrDamaged) {
 		t.Errorf("error %v", err)
 	}

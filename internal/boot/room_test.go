@@ -14,6 +14,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 var noSpace = crashfs.Fault{Err: syscall.ENOSPC, Permanent: true, Short: 100}
@@ -76,12 +77,8 @@ func TestReserve(t *testing.T) {
 	s := newSimulated(t)
 	disk := reserved{crashfs.New("/lab")}
 	s.during = func(context.Context) { disk.Inject(noSpace) }
-	if _, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(disk)); err != nil {
-		t.Fatal(err)
-	}
-	if err := audit(disk, cfg, nil); err != nil {
-		t.Error(err)
-	}
+	must.Get(Run(t.Context(), cfg, dir, config.RebootNone, s.system(disk)))(t)
+	must.Do(t, audit(disk, cfg, nil))
 	if n := strings.Count(s.log.String(), "released the reserve"); n != cfg.Slots() {
 		t.Errorf("the reserve was used %d times, want %d", n, cfg.Slots())
 	}
@@ -141,9 +138,7 @@ func TestRecordWithoutRoom(t *testing.T) {
 				s.boot++
 			}
 		}
-		if err := audit(disk, cfg, nil); err != nil {
-			t.Errorf("%s: after %d starts: %v", reboot, starts, err)
-		}
+		must.Do(t, audit(disk, cfg, nil), reboot, "after", starts, "starts")
 		checkAttempts(t, disk, 2)
 		n := 0
 		for r, err := range results.NewReader(disk, dir+"/results").All() {
@@ -161,16 +156,11 @@ func TestRecordWithoutRoom(t *testing.T) {
 // checkAttempts demands the same number of attempts of each slot.
 func checkAttempts(t *testing.T, fsys durable.FS, want int) {
 	t.Helper()
-	s, err := schedule.Open(fsys, dir+"/schedule", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(schedule.Open(fsys, dir+"/schedule", false))(t)
 	for slot, err := range s.Slots() {
 		if err != nil || slot.Attempts != want {
 			t.Errorf("slot %+v, %v; want %d attempts", slot, err, want)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, s.Close())
 }

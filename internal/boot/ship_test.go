@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
+	"krund/rig/must"
 )
 
 // TestShip: each execution is followed by one shipment, on a restored machine; that the hub is dead
@@ -31,9 +32,7 @@ func TestShip(t *testing.T) {
 	if want := cfg.Slots(); shipped != want {
 		t.Errorf("%d shipments, want %d", shipped, want)
 	}
-	if err := audit(disk, cfg, nil); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, audit(disk, cfg, nil))
 }
 
 func lastOf(events []string, name string) int {

@@ -22,6 +22,7 @@ import (
 	"krund/internal/machine/command"
 	"krund/internal/machine/sysroot"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // simulated is a machine in memory: its disk can lose power, its benchmarks are simulated, and it
@@ -301,10 +302,7 @@ fasta = { parameter = 2 }
 
 func parse(t testing.TB, text string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse("/lab/x.toml", []byte(text), "simulated", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse("/lab/x.toml", []byte(text), "simulated", nil))(t)
 	return cfg
 }
 

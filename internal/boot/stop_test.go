@@ -24,6 +24,7 @@ import (
 	"krund/internal/machine/command"
 	lab "krund/internal/reading/experiment"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // finishing is the outcome of executions whose values depend on the slot alone, so that the same
@@ -31,10 +32,7 @@ import (
 func finishing(s *simulated, ratio float64) func(execution.Job, int) execution.Measured {
 	return func(j execution.Job, boot int) execution.Measured {
 		m := good(j, boot)
-		n, err := strconv.Atoi(variable(s.hooks[len(s.hooks)-1], "KRUND_SLOT"))
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		n := must.Get(strconv.Atoi(variable(s.hooks[len(s.hooks)-1], "KRUND_SLOT")))(s.t)
 		r := rand.New(rand.NewPCG(uint64(n), 18))
 		value := 1e6 * math.Exp(0.02*r.NormFloat64())
 		if j.Key.Arm == "new" {
@@ -148,9 +146,7 @@ func TestStop(t *testing.T) {
 					err = audit(last, cfg, nil)
 				}
 				got, endErr := ended(last)
-				if err := errors.Join(err, endErr); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, errors.Join(err, endErr))
 				if flags, _, _ := strings.Cut(got, "\n"); flags != test.want {
 					t.Errorf("reboot %s: %s, want %s", reboot, got, test.want)
 				}
@@ -222,9 +218,7 @@ func TestAnswersRefused(t *testing.T) {
 					return []byte(test.output), nil
 				}
 			}
-			if _, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)))(t)
 			got, err := ended(fsys)
 			if err != nil || got != "CCCCCCCCCC" {
 				t.Errorf("%s, %v", got, err)
@@ -312,9 +306,7 @@ func TestRecordGoneAfterDecision(t *testing.T) {
 				t.Helper()
 				_, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
 				got, endErr := ended(fsys)
-				if err := errors.Join(err, endErr, audit(fsys, cfg, nil)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, errors.Join(err, endErr, audit(fsys, cfg, nil)))
 				return got
 			}
 			whole := run()
@@ -323,9 +315,7 @@ func TestRecordGoneAfterDecision(t *testing.T) {
 			}
 			const lost = 2 // of the key that was finished after three
 			name := results.Name{Slot: lost, Attempt: 1}
-			if err := fsys.Remove(dir + "/results/" + name.String()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, fsys.Remove(dir+"/results/"+name.String()))
 			mend(t, cfg, fsys)
 			if failure != nil {
 				s.decide = func(durable.FS) func(context.Context, string) ([]byte, error) {

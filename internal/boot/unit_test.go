@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 // TestStopTime: the init systems give krund the time that it may need to end in order.
@@ -15,10 +17,7 @@ func TestStopTime(t *testing.T) {
 		"../../systemd/krund@.service": `(?m)^TimeoutStopSec=(\d+)$`,
 		"../../openbsd/krund.rc":       `(?m)^daemon_timeout=(\d+)$`,
 	} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		found := regexp.MustCompile(pattern).FindSubmatch(text)
 		if found == nil {
 			t.Errorf("%s: no %s", file, pattern)

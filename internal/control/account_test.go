@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
+	"krund/rig/must"
 )
 
 // fakeAccounts is a machine's user database with room for one account.
@@ -72,13 +73,8 @@ func TestAccountAfterACrash(t *testing.T) {
 		accounts := &fakeAccounts{}
 		m := &Machine{Boot: "first", Accounts: accounts}
 		fsys := crashfs.New("/x")
-		j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := ExpectAccount(m, j); err != nil {
-			t.Fatal(err)
-		}
+		j := must.Get(OpenJournal(fsys, journalPath, m.Boot, epoch))(t)
+		must.Do(t, ExpectAccount(m, j))
 		accounts.account, m.Boot = made, "second"
 		accounts.fail = errors.New("the user database is locked")
 		if report, err := restoreLater(t.Context(), m, fsys); err == nil || len(report) != 1 ||
@@ -103,9 +99,7 @@ func TestAccountTrouble(t *testing.T) {
 		t.Error("no error without a user database")
 	}
 	m.Accounts = nil
-	if err := ExpectAccount(m, openJournal(t, m)); err != nil {
-		t.Errorf("a system without accounts: %v", err)
-	}
+	must.Do(t, ExpectAccount(m, openJournal(t, m)), "a system without accounts")
 	if outcome, err := m.restore(t.Context(), Step{Kind: KindAccount, Target: "krun"},
 		true); outcome != Failed || err == nil {
 		t.Errorf("%s, %v", outcome, err)

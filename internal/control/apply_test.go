@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
+	"krund/rig/must"
 )
 
 // TestApplyAndRestoreEverywhere applies every control to every machine: nothing may be left to set
@@ -34,9 +35,7 @@ func TestApplyAndRestoreEverywhere(t *testing.T) {
 					t.Errorf("%s is still to be set after applying: %+v", f.Name, f)
 				}
 			}
-			if err := restore(t.Context()); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, restore(t.Context()))
 			sameTree(t, snapshot(t, k.dir), before)
 			if p := j.Pending(); len(p) != 0 {
 				t.Errorf("journal still holds %v", p)

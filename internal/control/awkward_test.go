@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
+	"krund/rig/must"
 )
 
 // awkward is a machine of testdata with an unusual property, and the expected finding of one
@@ -143,9 +144,7 @@ func TestAwkwardMachines(t *testing.T) {
 					k.remove(t, name)
 					continue
 				}
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 				k.put(name, text)
 			}
 			before := state(t, m, k)
@@ -156,9 +155,7 @@ func TestAwkwardMachines(t *testing.T) {
 				t.Errorf("%s: %s %s, want %s %q; problems %v", tt.control, f.Status, row, tt.status,
 					tt.part, problems)
 			}
-			if err := restore(t.Context()); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, restore(t.Context()))
 			sameTree(t, state(t, m, k), before)
 		})
 	}
@@ -182,9 +179,7 @@ func TestReadOnlyKernelFiles(t *testing.T) {
 				t.Errorf("%s: %s: fix %q", tree, f.Name, f.Fix)
 			}
 		}
-		if err := restore(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, restore(t.Context()))
 		sameTree(t, state(t, m, k), before)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
+	"krund/rig/must"
 )
 
 // TestCaches: each file is written once, and never again to restore it. Nothing reads the files:
@@ -44,9 +45,7 @@ func TestCaches(t *testing.T) {
 		if f := findings[i]; len(problems) > 0 || f.Status != tt.status || f.Wanted != tt.wanted {
 			t.Errorf("%s: %+v, %v", tt.name, f, problems)
 		}
-		if err := restore(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, restore(t.Context()))
 		if !slices.Equal(k.writes, tt.writes) {
 			t.Errorf("%s: wrote %q, want %q", tt.name, k.writes, tt.writes)
 		}
@@ -58,9 +57,7 @@ func TestCachesAfterACrash(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	k.put(dropCachesFile, "write-only")
 	j := openJournal(t, m)
-	if _, _, err := required(caches, "compact", false).Apply(t.Context(), m, j); err != nil {
-		t.Fatal(err)
-	}
+	must.Get2(required(caches, "compact", false).Apply(t.Context(), m, j))(t)
 	report, err := Restore(t.Context(), m, j)
 	if err != nil || len(report) != 1 || report[0].Outcome != Already || len(k.writes) != 1 {
 		t.Errorf("%+v, %v, wrote %q", report, err, k.writes)

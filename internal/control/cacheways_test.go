@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
+	"krund/rig/must"
 )
 
 // TestCacheWays: the parts are consecutive and cover the cache, as cbm_validate requires
@@ -70,15 +71,11 @@ func TestCacheWaysAreRestored(t *testing.T) {
 		} else {
 			err = restore(t.Context())
 		}
-		if err != nil {
-			t.Errorf("crash %t: %v", crash, err)
-		}
+		must.Do(t, err, "crash", crash)
 		sameTree(t, state(t, m, k), before)
 	}
 	m, k := fakeMachine(t, "intel-server")
-	if err := k.Mkdir(m.Root.Path("/sys/fs/resctrl/other")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, k.Mkdir(m.Root.Path("/sys/fs/resctrl/other")))
 	if p := required(cacheWays).plan(t.Context(), m); p.Status != setting.StatusCannot {
 		t.Errorf("beside another group: %+v", p)
 	}

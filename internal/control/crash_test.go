@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/rig/must"
 )
 
 const journalPath = "/x/journal"
@@ -110,9 +111,7 @@ func killAtEveryChange(t *testing.T, tree string) {
 		k.fuse = &fuse{left: n}
 		dead := killed(func() { _ = session(t.Context(), m, fsys) })
 		k.fuse = nil
-		if _, err := restoreLater(t.Context(), m, fsys); err != nil {
-			t.Errorf("killed before change %d: %v", n, err)
-		}
+		must.Get(restoreLater(t.Context(), m, fsys))(t, "killed before change", n)
 		sameTree(t, state(t, m, k), before)
 		if again, err := restoreLater(t.Context(), m, fsys); err != nil || len(again) != 0 {
 			t.Errorf("killed before change %d: second restore did %v, %v", n, again, err)
@@ -141,19 +140,14 @@ func TestRestoreAfterKillDuringRestore(t *testing.T) {
 	before := state(t, m, k)
 	for n := 1; ; n++ {
 		fsys := crashfs.New("/x")
-		j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := must.Get(OpenJournal(fsys, journalPath, m.Boot, epoch))(t)
 		if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
 			t.Fatal(problems)
 		}
 		k.fuse = &fuse{left: n}
 		dead := killed(func() { _, _ = restoreLater(t.Context(), m, fsys) })
 		k.fuse = nil
-		if _, err := restoreLater(t.Context(), m, fsys); err != nil {
-			t.Errorf("restore killed before change %d: %v", n, err)
-		}
+		must.Get(restoreLater(t.Context(), m, fsys))(t, "restore killed before change", n)
 		sameTree(t, state(t, m, k), before)
 		if t.Failed() {
 			t.Fatalf("restore killed before change %d", n)
@@ -186,9 +180,7 @@ func TestJournalBeforeChange(t *testing.T) {
 	for cut, after := range crashfs.EveryCut(build,
 		func(fsys *crashfs.FS) error { return session(t.Context(), m, fsys) }, crashfs.Nothing) {
 		cuts++
-		if _, err := restoreLater(t.Context(), m, after); err != nil {
-			t.Errorf("%s: %v", cut, err)
-		}
+		must.Get(restoreLater(t.Context(), m, after))(t, cut)
 		sameTree(t, state(t, m, k), before)
 		if t.Failed() {
 			t.Fatal(cut)
@@ -217,10 +209,7 @@ func TestPowerCut(t *testing.T) {
 	policies := append(crashfs.Policies(1), crashfs.Torn(2))
 	for cut, after := range crashfs.EveryCut(build,
 		func(fsys *crashfs.FS) error { return session(t.Context(), dying, fsys) }, policies...) {
-		report, err := restoreLater(t.Context(), m, after)
-		if err != nil {
-			t.Errorf("%s: %v", cut, err)
-		}
+		report := must.Get(restoreLater(t.Context(), m, after))(t, cut)
 		if i := slices.IndexFunc(report, func(x Reversal) bool { return x.Outcome != Void }); i >= 0 {
 			t.Errorf("%s: restored %+v in another boot", cut, report[i])
 		}

@@ -9,6 +9,7 @@ import (
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
 	"krund/internal/msr"
+	"krund/rig/must"
 )
 
 // TestEffect: a frequency that reads back as set but is not the one that CPUs run at is not "set".
@@ -76,9 +77,7 @@ func TestEffect(t *testing.T) {
 			if len(m.Measured()) != len(c.mhz) {
 				t.Errorf("%d speeds are known", len(m.Measured()))
 			}
-			if err := undo(t.Context()); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, undo(t.Context()))
 		})
 	}
 }
@@ -96,9 +95,7 @@ func TestEffectMeasuredAgain(t *testing.T) {
 	if f := find(t, findings, "frequency"); f.Status != setting.StatusSet || tries != 3 || len(problems) > 0 {
 		t.Errorf("after %d measurements: %+v, %v", tries, f, problems) // 2700, 3375, 3500 MHz
 	}
-	if err := undo(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, undo(t.Context()))
 }
 
 // TestEffectRequired: a required frequency without effect is a problem, and nothing else is set.
@@ -113,9 +110,7 @@ func TestEffectRequired(t *testing.T) {
 	if got := k.get("/proc/sys/kernel/nmi_watchdog"); got != "1" {
 		t.Errorf("nmi_watchdog is %s", got)
 	}
-	if err := undo(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, undo(t.Context()))
 }
 
 // TestHeld: the frequency that the limits in force permit.

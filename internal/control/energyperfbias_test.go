@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
+	"krund/rig/must"
 )
 
 func TestEnergyPerfBias(t *testing.T) {
@@ -62,9 +63,7 @@ func TestEnergyPerfBiasIsRestored(t *testing.T) {
 		if (err != nil) != refused || (f.Status == setting.StatusSet) == refused {
 			t.Errorf("refused %t: %+v, %v", refused, f, err)
 		}
-		if err := restore(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, restore(t.Context()))
 		sameTree(t, state(t, m, k), before)
 	}
 }

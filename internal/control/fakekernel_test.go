@@ -17,6 +17,7 @@ import (
 
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // fakeKernel is the behavior of a kernel that a plain file lacks and that controls have to handle:
@@ -481,7 +482,5 @@ func (k *fakeKernel) Rmdir(path string) error {
 // remove takes a part of the machine away.
 func (k *fakeKernel) remove(t *testing.T, name string) {
 	t.Helper()
-	if err := os.RemoveAll(filepath.Join(k.dir, name)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(filepath.Join(k.dir, name)))
 }

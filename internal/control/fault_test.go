@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // TestRefusedWrites makes the kernel reject, or silently ignore, each write of each control on each
@@ -88,9 +89,7 @@ func refuseEach(t *testing.T, refusal error, m *Machine, k *fakeKernel, name str
 			case f.Status == setting.StatusSet && maps.Equal(state(t, m, k), before):
 				t.Errorf("write %d (%s) refused: set, but nothing changed", n, hit)
 			}
-			if err := restore(t.Context()); err != nil {
-				t.Errorf("write %d (%s) refused: restore: %v", n, hit, err)
-			}
+			must.Do(t, restore(t.Context()), "write", n, hit, "refused: restore")
 		}
 		sameTree(t, state(t, m, k), before)
 		if len(j.Pending()) != 0 {
@@ -126,9 +125,7 @@ func TestRequiredRefusalIsAProblem(t *testing.T) {
 	if got := find(t, findings, "writeback").Status; got != setting.StatusWillSet {
 		t.Errorf("writeback, never reached, is %s", got)
 	}
-	if err := restore(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, restore(t.Context()))
 	sameTree(t, state(t, m, k), before)
 }
 
@@ -151,9 +148,7 @@ func TestUnfitMachineIsNotTouched(t *testing.T) {
 	if len(findings) < 20 || len(k.writes) != 0 {
 		t.Errorf("%d findings; wrote %v", len(findings), k.writes)
 	}
-	if err := restore(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, restore(t.Context()))
 }
 
 // TestPoliciesThatForbidChange checks that warn and off leave everything alone.
@@ -215,9 +210,7 @@ func damageEach(t *testing.T, machine string, removed bool, damage func(path str
 		}
 		m := NewMachine(t.Context(), sysroot.New(dir))
 		m.Commands = noCommands{}
-		if err := damage(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, damage(filepath.Join(dir, name)))
 		_, restore, _ := ApplyAll(t.Context(), m, plain(), openJournal(t, m))
 		if err := restore(t.Context()); err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s damaged: restore: %v", name, err)
@@ -227,9 +220,7 @@ func damageEach(t *testing.T, machine string, removed bool, damage func(path str
 		if _, err := os.Stat(filepath.Join(dir, name)); removed && err == nil {
 			t.Errorf("%s was removed, and made", name)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 		if sameTree(t, snapshot(t, dir), whole); t.Failed() {
 			t.Fatalf("%s damaged", name)
 		}

@@ -10,6 +10,7 @@ import (
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // TestLimitsStayInOrder walks both limits to a target and back and checks that the minimum never is
@@ -22,9 +23,7 @@ func TestLimitsStayInOrder(t *testing.T) {
 			lo, hi := p.Min, p.Max
 			set := func(s Step, value string) {
 				var n int64
-				if _, err := fmt.Sscan(value, &n); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(fmt.Sscan(value, &n))(t)
 				if strings.Contains(s.Target, "min") {
 					lo = n
 				} else {
@@ -136,9 +135,7 @@ func TestBaseWithoutTurboBeforeLinux610(t *testing.T) {
 			t.Errorf("%s is %s, want 3300000", file, got)
 		}
 	}
-	if err := restore(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, restore(t.Context()))
 	sameTree(t, state(t, m, k), before)
 }
 
@@ -194,9 +191,7 @@ func TestLimitsShowLate(t *testing.T) {
 	if err != nil || f.Status != setting.StatusSet {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	if err := restore(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, restore(t.Context()))
 	if err := k.Sleep(t.Context(), 0); err != nil { // whatever is still on its way comes now
 		t.Error(err)
 	}
@@ -217,9 +212,7 @@ func TestLimitsThatTurboHoldsBack(t *testing.T) {
 		t.Fatal(problems)
 	}
 	k.slept = 0
-	if err := restore(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, restore(t.Context()))
 	if most := restorePasses * settleDelay; k.slept > most {
 		t.Errorf("waited %s, want at most %s", k.slept, most)
 	}
@@ -241,9 +234,7 @@ func TestLimitThatNeverShows(t *testing.T) {
 	if err == nil || f.Status != setting.StatusCannot || !strings.Contains(f.Detail, `reads back "550000"`) {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if err := k.Sleep(t.Context(), 0); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, k.Sleep(t.Context(), 0))
 	sameTree(t, state(t, m, k), before)
 }
 

@@ -8,16 +8,14 @@ import (
 	"testing"
 
 	"krund/internal/machine/host"
+	"krund/rig/must"
 )
 
 // TestPreferenceBeforeGovernor: in reverse order the preference is restored after the governor,
 // which would reject it before.
 func TestPreferenceBeforeGovernor(t *testing.T) {
 	m, _ := fakeMachine(t, "intel-hybrid")
-	policies, err := m.FrequencyPolicies()
-	if err != nil {
-		t.Fatal(err)
-	}
+	policies := must.Get(m.FrequencyPolicies())(t)
 	governor := false
 	for _, s := range planGovernor(policies, nil).Steps {
 		if strings.HasSuffix(s.Target, "scaling_governor") {
@@ -35,20 +33,13 @@ func TestGovernorsTunablesAreRestored(t *testing.T) {
 	governor := k.get(host.CPUFreqDir + "/policy0/scaling_governor")
 	file := filepath.Join(k.dir, host.CPUFreqDir, governor, "up_threshold")
 	write := func(text string) {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
-			os.WriteFile(file, []byte(text+"\n"), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+			os.WriteFile(file, []byte(text+"\n"), 0o644)))
 	}
 	write("71")
-	_, restore, err := required(frequencyGovernor).Apply(t.Context(), m, openJournal(t, m))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, restore := must.Get2(required(frequencyGovernor).Apply(t.Context(), m, openJournal(t, m)))(t)
 	write("95") // the kernel's default, as it is when the governor comes back
-	if err := restore(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, restore(t.Context()))
 	if got := k.get(host.CPUFreqDir + "/" + governor + "/up_threshold"); got != "71" {
 		t.Errorf("up_threshold of %s is %s, want 71", governor, got)
 	}

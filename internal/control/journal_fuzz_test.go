@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // sealed gives each line its checksum, which a fuzzer would hardly find.
@@ -29,10 +31,7 @@ func unsealed(data []byte) string {
 
 // FuzzJournalLines reads lines whose checksums are right, whatever they say.
 func FuzzJournalLines(f *testing.F) {
-	data, err := encodeJournal(sample())
-	if err != nil {
-		f.Fatal(err)
-	}
+	data := must.Get(encodeJournal(sample()))(f)
 	f.Add(unsealed(data))
 	f.Add(`{"op":"journal","version":2}`)
 	f.Add(`{"op":"set","n":9223372036854775807,"step":{"kind":"file"}}
@@ -48,10 +47,7 @@ func FuzzJournalLines(f *testing.F) {
 				t.Errorf("changes out of order: %+v", text.entries)
 			}
 		}
-		again, err := encodeJournal(text.entries)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(encodeJournal(text.entries))(t)
 		back, err := parseJournal(again)
 		if err != nil || back.torn || len(back.damage) > 0 || !reflect.DeepEqual(back.entries, text.entries) {
 			t.Errorf("read %+v, wrote it, read %+v, %v", text.entries, back, err)

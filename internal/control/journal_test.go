@@ -14,6 +14,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config/setting"
+	"krund/rig/must"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -35,19 +36,11 @@ func sample() []Entry {
 // TestJournalGolden holds the format: a journal of version 1 must be readable for ever.
 func TestJournalGolden(t *testing.T) {
 	golden := filepath.Join("testdata", "v1", "journal")
-	data, err := encodeJournal(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(encodeJournal(sample()))(t)
 	if *update {
-		if err := os.WriteFile(golden, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(golden, data, 0o644))
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(golden))(t)
 	if !bytes.Equal(data, want) {
 		t.Errorf("written:\n%s\nwant:\n%s", data, want)
 	}
@@ -58,18 +51,9 @@ func TestJournalGolden(t *testing.T) {
 }
 
 func TestParseJournalDamage(t *testing.T) {
-	good, err := encodeJournal(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
-	safe, err := encodeLines([]journalLine{{Op: "got", N: 5, Got: "down", Safe: int64(len(good))}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	newer, err := encodeLines([]journalLine{{Op: "journal", Version: 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(encodeJournal(sample()))(t)
+	safe := must.Get(encodeLines([]journalLine{{Op: "got", N: 5, Got: "down", Safe: int64(len(good))}}))(t)
+	newer := must.Get(encodeLines([]journalLine{{Op: "journal", Version: 2}}))(t)
 	flip := func(data []byte, at int) []byte {
 		data = bytes.Clone(data)
 		data[at] ^= 1
@@ -107,22 +91,13 @@ func TestParseJournalDamage(t *testing.T) {
 
 func TestDamagedJournalIsReportedAndKept(t *testing.T) {
 	fsys := crashfs.New("/x")
-	data, err := encodeJournal(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
-	more, err := encodeLines([]journalLine{{Op: "got", N: 5, Got: "down", Safe: int64(len(data))}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(encodeJournal(sample()))(t)
+	more := must.Get(encodeLines([]journalLine{{Op: "got", N: 5, Got: "down", Safe: int64(len(data))}}))(t)
 	data = append(data, more...)
 	data[150] ^= 1
 	fsys.Put(journalPath, data)
 	m, _ := fakeMachine(t, "arm64")
-	j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(OpenJournal(fsys, journalPath, m.Boot, epoch))(t)
 	if len(j.Damage()) != 2 || len(j.Pending()) != 1 {
 		t.Errorf("damage %q, pending %v", j.Damage(), j.Pending())
 	}
@@ -140,10 +115,7 @@ func TestFullDisk(t *testing.T) {
 		for _, kind := range []crashfs.Kind{crashfs.Write, crashfs.Sync} {
 			fsys := crashfs.New("/x")
 			m, k := fakeMachine(t, "intel-acpi-cpufreq")
-			j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
-			if err != nil {
-				t.Fatal(err)
-			}
+			j := must.Get(OpenJournal(fsys, journalPath, m.Boot, epoch))(t)
 			fsys.Inject(crashfs.Fault{Err: errno, Permanent: true, Short: 40,
 				Match: func(op crashfs.Op) bool { return op.Kind == kind }})
 			s := everything()
@@ -158,9 +130,7 @@ func TestFullDisk(t *testing.T) {
 			if len(k.writes) != 0 {
 				t.Errorf("%v in %s: wrote %v without a journal", errno, kind, k.writes)
 			}
-			if err := restore(t.Context()); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, restore(t.Context()))
 		}
 	}
 }
@@ -170,9 +140,7 @@ func TestJournalDoesNotGrow(t *testing.T) {
 	m, _ := fakeMachine(t, "intel-acpi-cpufreq")
 	var sizes []int
 	for range 4 {
-		if err := session(t.Context(), m, fsys); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, session(t.Context(), m, fsys))
 		sizes = append(sizes, len(fsys.Files()[journalPath]))
 	}
 	if sizes[3] != sizes[0] {
@@ -203,10 +171,7 @@ func TestJournalOnTheRealFileSystem(t *testing.T) {
 	m, k := fakeMachine(t, "arm64")
 	before := state(t, m, k)
 	path := filepath.Join(t.TempDir(), "journal")
-	j, err := OpenJournal(durable.OS(), path, m.Boot, epoch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(OpenJournal(durable.OS(), path, m.Boot, epoch))(t)
 	if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -214,19 +179,10 @@ func TestJournalOnTheRealFileSystem(t *testing.T) {
 		pending[0].Got == "" {
 		t.Errorf("pending %v, %v", pending, err)
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if j, err = OpenJournal(durable.OS(), path, m.Boot, epoch); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.release(latencyFile); err != nil {
-		t.Fatal(err)
-	}
-	report, err := Restore(t.Context(), m, j)
-	if err != nil {
-		t.Error(err)
-	}
+	must.Do(t, j.Close())
+	j = must.Get(OpenJournal(durable.OS(), path, m.Boot, epoch))(t)
+	must.Get(m.release(latencyFile))(t)
+	report := must.Get(Restore(t.Context(), m, j))(t)
 	sameTree(t, state(t, m, k), before)
 	var out strings.Builder
 	if err := report.Print(&out); err != nil ||
@@ -234,9 +190,7 @@ func TestJournalOnTheRealFileSystem(t *testing.T) {
 			"/proc/sys/kernel/perf_event_max_sample_rate = 100000\n") {
 		t.Errorf("report: %v\n%s", err, out.String())
 	}
-	if err := j.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, j.Close())
 }
 
 func TestReportPrint(t *testing.T) {
@@ -267,10 +221,7 @@ already   e: /e = 5
 }
 
 func FuzzParseJournal(f *testing.F) {
-	data, err := encodeJournal(sample())
-	if err != nil {
-		f.Fatal(err)
-	}
+	data := must.Get(encodeJournal(sample()))(f)
 	f.Add(data)
 	f.Add(data[:len(data)/2])
 	f.Add([]byte("00000000 {}\n"))
@@ -279,10 +230,7 @@ func FuzzParseJournal(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := encodeJournal(text.entries)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(encodeJournal(text.entries))(t)
 		back, err := parseJournal(again)
 		if err != nil || back.torn || len(back.damage) > 0 || !reflect.DeepEqual(back.entries, text.entries) {
 			t.Errorf("read %+v, wrote it, read %+v, %v", text.entries, back, err)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/experiment/config/setting"
+	"krund/rig/must"
 )
 
 // inEmptyNetwork runs f on a thread with a network of its own, which goes away with it. Such a
@@ -133,11 +134,8 @@ func FuzzNetlink(f *testing.F) {
 		`{"routes":["AAAA"]}`)
 	f.Fuzz(func(t *testing.T, address, route []byte, text string) {
 		routes := selectRoutes([][]byte{route, route}, 2)
-		saved, err := encodeSaved(bodies{selectAddresses([][]byte{address}, 2),
-			selectNeighbours([][]byte{address, route}, 2), routes})
-		if err != nil {
-			t.Fatal(err)
-		}
+		saved := must.Get(encodeSaved(bodies{selectAddresses([][]byte{address}, 2),
+			selectNeighbours([][]byte{address, route}, 2), routes}))(t)
 		if back, err := decodeSaved(saved); err != nil || len(back.routes) != len(routes) {
 			t.Errorf("saved %d routes, read %d, %v", len(routes), len(back.routes), err)
 		}

@@ -16,6 +16,7 @@ import (
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // machines are the trees of testdata.
@@ -32,9 +33,7 @@ const boot = "2f4b0a51-6e1d-4c0e-9f7c-1c9f3a6d7e10"
 func copyTree(t *testing.T, name string) string {
 	t.Helper()
 	dir := filepath.Join(tempDir(t), name)
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))))
 	return dir
 }
 
@@ -127,10 +126,7 @@ func requestOn(cpus string, one setting.Demand) Request {
 // openJournal opens a journal in memory.
 func openJournal(t *testing.T, m *Machine) *Journal {
 	t.Helper()
-	j, err := OpenJournal(crashfs.New("/x"), journalPath, m.Boot, epoch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(OpenJournal(crashfs.New("/x"), journalPath, m.Boot, epoch))(t)
 	t.Cleanup(func() { _ = j.Close() })
 	return j
 }
@@ -141,7 +137,7 @@ func epoch() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -157,10 +153,7 @@ func snapshot(t *testing.T, dir string) map[string]string {
 			files[name] = string(data)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }
 

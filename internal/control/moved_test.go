@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
+	"krund/rig/must"
 )
 
 // TestNothingMoves: two readings of a machine that is left alone are the same, whatever the kernel
@@ -29,9 +30,7 @@ func TestNothingMoves(t *testing.T) {
 			if moves := TakeSnapshot(t.Context(), m, r).Since(before); len(moves) != 0 {
 				t.Errorf("%s, policy %s: %v", name, p, moves)
 			}
-			if err := restore(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, restore(t.Context()))
 		}
 	}
 }
@@ -96,9 +95,7 @@ func TestTuners(t *testing.T) {
 	if f := CheckTuners(t.Context(), m); f.Status != setting.StatusOK {
 		t.Errorf("without any: %+v", f)
 	}
-	if err := os.MkdirAll(k.dir+"/proc/4711", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(k.dir+"/proc/4711", 0o755))
 	k.put("/proc/4711/comm", "power-profiles-") // TASK_COMM_LEN of include/linux/sched.h is 16
 	units := m.Units.(*fakeUnits)
 	units.units = append(units.units, Unit{Name: "tlp.service", Active: true},
@@ -116,12 +113,8 @@ func TestTuners(t *testing.T) {
 func TestOwnCPUs(t *testing.T) {
 	m, k := fakeMachine(t, "kvm-guest")
 	group := groupRoot + "/system.slice/krund.service"
-	if err := os.MkdirAll(k.dir+group, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(k.dir+"/proc/self", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(k.dir+group, 0o755))
+	must.Do(t, os.MkdirAll(k.dir+"/proc/self", 0o755))
 	k.put("/proc/self/cgroup", "0::/system.slice/krund.service")
 	k.put(groupRoot+"/system.slice/cpuset.cpus.effective", "0-1")
 	if got, err := ownCPUs(m.Host); err != nil || got.String() != "0-1" {

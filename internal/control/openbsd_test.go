@@ -10,6 +10,7 @@ import (
 	"krund/internal/machine/command"
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // openbsd returns a machine whose programs are those of testdata/openbsd, with the given state.
@@ -17,18 +18,12 @@ func openbsd(t *testing.T, state map[string]string) *Machine {
 	t.Helper()
 	dir := tempDir(t)
 	programs := filepath.Join(dir, "programs")
-	if err := os.CopyFS(programs, os.DirFS("testdata/openbsd")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(programs, os.DirFS("testdata/openbsd")))
 	for _, sub := range []string{filepath.Join(programs, "state"), filepath.Join(dir, "root", "etc")} {
-		if err := os.MkdirAll(sub, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(sub, 0o755))
 	}
 	for name, text := range state {
-		if err := os.WriteFile(filepath.Join(programs, "state", name), []byte(text+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(programs, "state", name), []byte(text+"\n"), 0o644))
 	}
 	commands := shellPrograms{command.System{Dirs: []string{programs, "/usr/bin", "/bin"}}}
 	return &Machine{
@@ -86,9 +81,7 @@ func TestAPM(t *testing.T) {
 				t.Errorf("%s: is %s, %v; want %s", tt.name, got, err, tt.after)
 			}
 		}
-		if err := restore(t.Context()); err != nil {
-			t.Errorf("%s: restore: %v", tt.name, err)
-		}
+		must.Do(t, restore(t.Context()), tt.name, "restore")
 		after := stateOf(t, m)
 		if strings.HasPrefix(tt.found, "auto") {
 			delete(before, "/hw.setperf") // the level is the system's own business again
@@ -104,9 +97,7 @@ func TestMalloc(t *testing.T) {
 	if f := c.Check(t.Context(), old); f.Status != setting.StatusOK {
 		t.Errorf("6.x without malloc.conf: %+v", f)
 	}
-	if err := os.Symlink("S", old.Root.Path("/etc/malloc.conf")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("S", old.Root.Path("/etc/malloc.conf")))
 	if f := c.Check(t.Context(), old); f.Status != setting.StatusCannot ||
 		f.Found != "/etc/malloc.conf -> S" || f.Fix != "rm /etc/malloc.conf" {
 		t.Errorf("6.x with malloc.conf: %+v", f)
@@ -121,9 +112,7 @@ func TestMalloc(t *testing.T) {
 	if err != nil || f.Status != setting.StatusSet {
 		t.Fatalf("7.x with options: %+v, %v", f, err)
 	}
-	if err := restore(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, restore(t.Context()))
 	sameTree(t, stateOf(t, m), before)
 	if got := mallocEnv(demand(malloc, setting.Require, "flags", "cfgrux")); got != "MALLOC_OPTIONS=cfgrux" {
 		t.Errorf("environment %q", got)
@@ -154,9 +143,7 @@ func TestRcctlAndIfconfig(t *testing.T) {
 		t.Errorf("started %q, em0 %q", after["/started"], after["/em0"])
 	}
 	for _, restore := range restores {
-		if err := restore(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, restore(t.Context()))
 	}
 	sameTree(t, stateOf(t, m), before)
 }

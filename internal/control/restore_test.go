@@ -5,6 +5,7 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config/setting"
+	"krund/rig/must"
 )
 
 // TestRestoreUnderUnknownBoot: when the system cannot say which boot it is, entries count as this
@@ -14,17 +15,12 @@ func TestRestoreUnderUnknownBoot(t *testing.T) {
 		m, k := fakeMachine(t, "arm64")
 		before := state(t, m, k)
 		fsys := crashfs.New("/x")
-		j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := must.Get(OpenJournal(fsys, journalPath, m.Boot, epoch))(t)
 		if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
 			t.Fatal(problems)
 		}
 		m.Boot = id
-		if _, err := restoreLater(t.Context(), m, fsys); err != nil {
-			t.Error(err)
-		}
+		must.Get(restoreLater(t.Context(), m, fsys))(t)
 		sameTree(t, state(t, m, k), before)
 	}
 }
@@ -33,19 +29,13 @@ func TestRestoreUnderUnknownBoot(t *testing.T) {
 func TestRestoreOfWhatIsGone(t *testing.T) {
 	m, k := fakeMachine(t, "arm64")
 	fsys := crashfs.New("/x")
-	j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(OpenJournal(fsys, journalPath, m.Boot, epoch))(t)
 	if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	k.remove(t, "/proc/irq/24")
 	m.Links.(*fakeLinks).links = nil
-	report, err := restoreLater(t.Context(), m, fsys)
-	if err != nil {
-		t.Error(err)
-	}
+	report := must.Get(restoreLater(t.Context(), m, fsys))(t)
 	outcomes := map[string]Outcome{}
 	for _, x := range report {
 		outcomes[x.Target] = x.Outcome
@@ -65,17 +55,12 @@ func TestSecondApplyRestoresFirst(t *testing.T) {
 	before := state(t, m, k)
 	fsys := crashfs.New("/x")
 	for range 2 {
-		j, err := OpenJournal(fsys, journalPath, m.Boot, epoch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := must.Get(OpenJournal(fsys, journalPath, m.Boot, epoch))(t)
 		if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
 			t.Fatal(problems)
 		}
 	}
-	if _, err := restoreLater(t.Context(), m, fsys); err != nil {
-		t.Error(err)
-	}
+	must.Get(restoreLater(t.Context(), m, fsys))(t)
 	sameTree(t, state(t, m, k), before)
 }
 
@@ -87,9 +72,7 @@ func TestRestoreWithEndedContext(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	if err := restore(ended(t)); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, restore(ended(t)))
 	sameTree(t, state(t, m, k), before)
 }
 

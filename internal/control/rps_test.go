@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
+	"krund/rig/must"
 )
 
 func TestRPS(t *testing.T) {
@@ -42,9 +43,7 @@ func TestRPS(t *testing.T) {
 				t.Errorf("%s: %s is %s, want %s", tt.name, file, got, want)
 			}
 		}
-		if err := restore(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, restore(t.Context()))
 		sameTree(t, state(t, m, k), before)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
+	"krund/rig/must"
 )
 
 func TestPlanServices(t *testing.T) {
@@ -112,10 +113,7 @@ func TestRestoreContinuesPastErrors(t *testing.T) {
 	units := m.Units.(*fakeUnits)
 	c := required(services, "stop", []string{"cron.service", "ssh.service", "apt-daily.timer"})
 	j := openJournal(t, m)
-	_, restore, err := c.Apply(t.Context(), m, j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, restore := must.Get2(c.Apply(t.Context(), m, j))(t)
 	units.fail = map[string]error{"start ssh.service": errors.New("job failed")}
 	if err := restore(t.Context()); err == nil || !strings.Contains(err.Error(), "ssh.service") {
 		t.Errorf("restore: %v", err)
@@ -255,10 +253,8 @@ func TestSystemctl(t *testing.T) {
 		!slices.Equal(names, []string{"ssh.service"}) {
 		t.Errorf("%v, %v", names, err)
 	}
-	if err := errors.Join(s.Stop(t.Context(), "ssh.service"),
-		s.Start(t.Context(), "ssh.service")); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, errors.Join(s.Stop(t.Context(), "ssh.service"),
+		s.Start(t.Context(), "ssh.service")))
 	if err := s.Stop(t.Context(), "cron.service"); err == nil {
 		t.Error("no error from a unit that does not stop")
 	}

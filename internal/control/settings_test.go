@@ -12,6 +12,7 @@ import (
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // check plans one control on a machine that consists of the given files.
@@ -134,9 +135,7 @@ func TestPerfPercentageFirst(t *testing.T) {
 		if err != nil || f.Status != setting.StatusSet {
 			t.Fatalf("percentage %s: %+v, %v", percent, f, err)
 		}
-		if err := restore(t.Context()); err != nil {
-			t.Errorf("percentage %s: %v", percent, err)
-		}
+		must.Do(t, restore(t.Context()), "percentage", percent)
 		sameTree(t, state(t, m, k), before)
 	}
 }
@@ -338,9 +337,7 @@ func TestOvercommitKbytes(t *testing.T) {
 	if got := k.get(ratioFile) + " " + k.get(kbytesFile); got != "80 0" {
 		t.Errorf("ratio and kbytes are %s, want 80 0", got)
 	}
-	if err := restore(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, restore(t.Context()))
 	sameTree(t, state(t, m, k), before)
 	if slices.Contains(k.writes, ratioFile+"=0") {
 		t.Errorf("wrote %v", k.writes)
@@ -353,10 +350,8 @@ func TestKernelWithoutSwap(t *testing.T) {
 	if f := required(swap).Check(t.Context(), m); f.Status != setting.StatusCannot {
 		t.Errorf("without /proc: %+v", f)
 	}
-	if err := errors.Join(os.Mkdir(m.Root.Path("/proc"), 0o755),
-		os.WriteFile(m.Root.Path("/proc/meminfo"), nil, 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(m.Root.Path("/proc"), 0o755),
+		os.WriteFile(m.Root.Path("/proc/meminfo"), nil, 0o644)))
 	if f := required(swap).Check(t.Context(), m); f.Status != setting.StatusOK || f.Found != "absent" {
 		t.Errorf("kernel without CONFIG_SWAP: %+v", f)
 	}
@@ -443,9 +438,7 @@ func TestIRQAffinity(t *testing.T) {
 		k.get("/proc/irq/default_smp_affinity"); got != "0 1" {
 		t.Errorf("affinities %q", got)
 	}
-	if err := restore(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, restore(t.Context()))
 	sameTree(t, state(t, m, k), before)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
+	"krund/rig/must"
 )
 
 func applyShield(t *testing.T, m *Machine, kind, cpus string) (setting.Finding, Undo, error) {
@@ -56,9 +57,7 @@ func TestShield(t *testing.T) {
 		if f := requiredOn("", shield, "type", kind).Check(t.Context(), m); f.Status != setting.StatusOK {
 			t.Errorf("checked again: %+v", f)
 		}
-		if err := restore(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, restore(t.Context()))
 		sameTree(t, state(t, m, k), before)
 	}
 }
@@ -67,13 +66,8 @@ func TestShieldKeepsAControllerThatWasGranted(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	k.put(groupRoot+"/cgroup.subtree_control", "cpuset cpu")
 	before := state(t, m, k)
-	_, restore, err := applyShield(t, m, "root", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := restore(t.Context()); err != nil {
-		t.Error(err)
-	}
+	_, restore := must.Get2(applyShield(t, m, "root", ""))(t)
+	must.Do(t, restore(t.Context()))
 	sameTree(t, state(t, m, k), before)
 }
 
@@ -101,17 +95,10 @@ func TestShieldThatTheKernelDeclaresInvalid(t *testing.T) {
 func TestShieldWithProcessesLeft(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	before := state(t, m, k)
-	_, restore, err := applyShield(t, m, "root", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(k.dir+shieldDir+"/run", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	_, restore := must.Get2(applyShield(t, m, "root", ""))(t)
+	must.Do(t, os.Mkdir(k.dir+shieldDir+"/run", 0o755))
 	k.put(shieldDir+"/run/cgroup.procs", "4711")
-	if err := restore(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, restore(t.Context()))
 	if got := k.get(groupRoot + "/cgroup.procs"); got != "1 4711" {
 		t.Errorf("processes of the root group: %q", got)
 	}
@@ -169,9 +156,7 @@ func (s fakeSystemctl) Output(_ context.Context, name string, args ...string) ([
 func TestShieldWithoutPartitions(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	k.put(groupRoot+"/cgroup.subtree_control", "cpuset cpu")
-	if err := os.Mkdir(k.dir+groupRoot+"/system.slice", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(k.dir+groupRoot+"/system.slice", 0o755))
 	k.put(groupRoot+"/system.slice/cpuset.cpus", "")
 	f, _, err := applyShield(t, m, "root", "1")
 	if err != nil || f.Status != setting.StatusCannot {

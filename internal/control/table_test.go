@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
+	"krund/rig/must"
 )
 
 // TestTableGolden prints the check of each machine under the study's settings, and what was found
@@ -19,9 +20,7 @@ func TestTableGolden(t *testing.T) {
 		m, _ := fakeMachine(t, name)
 		table := setting.Table{Findings: CheckAll(t.Context(), m, Defaults())}
 		var out bytes.Buffer
-		if err := table.Print(&out, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, table.Print(&out, 0))
 		for _, f := range table.Findings {
 			if f.Policy == setting.Off {
 				fmt.Fprintf(&out, "%s: found %s, wanted %s; %s\n", f.Name, f.Found, f.Wanted, f.Detail)
@@ -29,14 +28,9 @@ func TestTableGolden(t *testing.T) {
 		}
 		golden := filepath.Join("testdata", "tables", name+".txt")
 		if *update {
-			if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(golden, out.Bytes(), 0o644))
 		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(os.ReadFile(golden))(t)
 		if !bytes.Equal(out.Bytes(), want) {
 			t.Errorf("%s: printed\n%s\nwant\n%s", name, out.Bytes(), want)
 		}
@@ -46,10 +40,7 @@ func TestTableGolden(t *testing.T) {
 func TestTableJSON(t *testing.T) {
 	m, _ := fakeMachine(t, "kvm-guest")
 	table := setting.Table{Findings: CheckAll(t.Context(), m, Defaults())}
-	data, err := json.Marshal(table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(table))(t)
 	var back setting.Table
 	if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(back, table) {
 		t.Errorf("%v: %s", err, data)

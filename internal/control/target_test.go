@@ -6,6 +6,7 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/machine/host"
+	"krund/rig/must"
 )
 
 // TestHostileJournal: a journal with a valid checksum and this boot's number makes krund write
@@ -66,10 +67,7 @@ func TestHostileJournal(t *testing.T) {
 	before := state(t, m, k)
 	for name, h := range hostile {
 		fsys := crashfs.New("/x")
-		journal, err := encodeJournal([]Entry{{N: 1, Boot: m.Boot, Control: h.control, Step: h.step}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		journal := must.Get(encodeJournal([]Entry{{N: 1, Boot: m.Boot, Control: h.control, Step: h.step}}))(t)
 		fsys.Put(journalPath, journal)
 		report, err := restoreLater(t.Context(), m, fsys)
 		if err == nil || len(report) != 1 || report[0].Outcome != Failed ||

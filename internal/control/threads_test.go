@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"krund/internal/machine/host"
+	"krund/rig/must"
 )
 
 // statText is /proc/PID/stat of a thread with these flags and start time; its name is an ugly one.
@@ -24,17 +25,12 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 	m, k := fakeMachine(t, "arm64")
 	write := func(id, flags, start int, cpus string) {
 		dir := filepath.Join(k.dir, "proc", fmt.Sprint(id), "task", fmt.Sprint(id))
-		if err := errors.Join(os.MkdirAll(dir, 0o755),
+		must.Do(t, errors.Join(os.MkdirAll(dir, 0o755),
 			os.WriteFile(filepath.Join(dir, "stat"), []byte(statText(flags, start)), 0o644),
 			os.WriteFile(filepath.Join(dir, "status"), []byte("Cpus_allowed_list:\t"+cpus+"\n"),
-				0o644)); err != nil {
-			t.Fatal(err)
-		}
+				0o644)))
 	}
-	online, err := m.Online()
-	if err != nil {
-		t.Fatal(err)
-	}
+	online := must.Get(m.Online())(t)
 	all := online.String()
 	for id, cpus := range map[int]string{2: "0", 3: all, 4: "0", 5: "0", 6: "0"} {
 		write(id, 0, id, cpus)
@@ -58,9 +54,7 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 	}
 	write(2, 0, 2, all)
 	write(4, 0, 99, all) // another one of the same number
-	if err := os.RemoveAll(filepath.Join(k.dir, "proc/5")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(filepath.Join(k.dir, "proc/5")))
 	write(6, 0, 6, all) // rejected
 	for _, want := range []Outcome{Restored, Already} {
 		if got, err := (threadApplier{m}).restore(t.Context(), steps[0]); got != want || err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
+	"krund/rig/must"
 )
 
 func TestTurboOfEachMachine(t *testing.T) {
@@ -57,9 +58,7 @@ func TestMinPercentRestored(t *testing.T) {
 	if err != nil || f.Status != setting.StatusSet || k.get(minPercentFile) != "72" {
 		t.Fatalf("%+v, %v, min_perf_pct %s", f, err, k.get(minPercentFile))
 	}
-	if err := restore(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, restore(t.Context()))
 	sameTree(t, state(t, m, k), before)
 }
 
@@ -102,14 +101,10 @@ func TestTurboByRegister(t *testing.T) {
 	for _, tt := range tests {
 		m, k := fakeMachine(t, tt.machine)
 		for _, name := range []string{noTurboFile, boostFile} {
-			if err := os.RemoveAll(filepath.Join(k.dir, name)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll(filepath.Join(k.dir, name)))
 		}
 		for _, dir := range k.policies() { // nothing that says what is nominal
-			if err := os.RemoveAll(filepath.Join(k.dir, dir)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll(filepath.Join(k.dir, dir)))
 		}
 		registers(t, k.dir, tt.register, tt.old)
 		if p := planTurbo(m, false); p.Status != setting.StatusCannot ||
@@ -126,9 +121,7 @@ func TestTurboByRegister(t *testing.T) {
 		}
 		// The kernel changes another bit in the meantime, which krund must not restore.
 		registers(t, k.dir, tt.register, tt.new|1<<16)
-		if err := restore(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, restore(t.Context()))
 		if got := register(t, k.dir, 3, tt.register); got != tt.old|1<<16 {
 			t.Errorf("%s: register is %#x afterwards, want %#x", tt.machine, got, tt.old|1<<16)
 		}
@@ -140,33 +133,19 @@ func registers(t *testing.T, dir string, at int64, value uint64) {
 	t.Helper()
 	for _, cpu := range []string{"0", "1", "2", "3"} {
 		path := filepath.Join(dir, "dev/cpu", cpu, "msr")
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.WriteAt(binary.LittleEndian.AppendUint64(nil, value), at); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		f := must.Get(os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600))(t)
+		must.Get(f.WriteAt(binary.LittleEndian.AppendUint64(nil, value), at))(t)
+		must.Do(t, f.Close())
 	}
 }
 
 func register(t *testing.T, dir string, cpu int, at int64) uint64 {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, "dev/cpu", string(rune('0'+cpu)), "msr"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(dir, "dev/cpu", string(rune('0'+cpu)), "msr")))(t)
 	defer func() { _ = f.Close() }()
 	var data [8]byte
-	if _, err := f.ReadAt(data[:], at); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.ReadAt(data[:], at))(t)
 	return binary.LittleEndian.Uint64(data[:])
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
+	"krund/rig/must"
 )
 
 // TestUncore: the limits of the driver meet (uncore-frequency.c of Linux 6.1:58), the upper one is
@@ -43,9 +44,7 @@ func TestUncore(t *testing.T) {
 		if tt.order != nil && (err != nil || f.Status != setting.StatusSet || k.get(low) != k.get(high)) {
 			t.Errorf("%s: %+v, %v, %s to %s", tt.name, f, err, k.get(low), k.get(high))
 		}
-		if err := restore(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, restore(t.Context()))
 		sameTree(t, state(t, m, k), before)
 	}
 	f := check(t, required(uncore), texts{})
@@ -60,9 +59,7 @@ func TestUncoreDomains(t *testing.T) {
 	m, k := fakeMachine(t, "intel-server")
 	for _, domain := range []string{"uncore00", "uncore01"} {
 		dir := uncoreDir + "/" + domain
-		if err := os.MkdirAll(filepath.Join(k.dir, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(k.dir, dir), 0o755))
 		k.put(dir+"/min_freq_khz", "800000")
 		k.put(dir+"/max_freq_khz", "2500000")
 	}

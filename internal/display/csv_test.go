@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestCSVFormulas: no cell is a formula, every number stays one, and the row of the caller stays as
@@ -16,9 +18,7 @@ func TestCSVFormulas(t *testing.T) {
 		"'\n=1", "a=1", "-1", "-1.5e-07", "+3", "-Inf", "1e400", "-1e400"}
 	before := slices.Clone(cells)
 	var b strings.Builder
-	if err := NewCSV(&b).WriteAll([][]string{cells, {"x"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, NewCSV(&b).WriteAll([][]string{cells, {"x"}}))
 	in := csv.NewReader(strings.NewReader(b.String()))
 	in.FieldsPerRecord = -1
 	rows, err := in.ReadAll()

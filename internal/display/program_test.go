@@ -6,22 +6,16 @@ import (
 	"testing"
 
 	"krund/internal/display"
+	"krund/rig/must"
 )
 
 func TestProgram(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, file := range []string{"build/bin/krunctl", "usr/bin/krunctl", "a b/krunctl"} {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, nil, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must.Do(t, os.WriteFile(file, nil, 0o755))
 	}
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := must.Get(os.Getwd())(t)
 	for _, test := range []struct{ arg0, path, want string }{
 		{"build/bin/krund", "/nowhere", "build/bin/krunctl"},
 		{"./build/bin/krund", here + "/usr/bin", "./build/bin/krunctl"}, // another one is installed

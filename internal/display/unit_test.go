@@ -3,18 +3,14 @@ package display
 import (
 	"math"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestUnit(t *testing.T) {
 	seconds, cycles, count := UnitOf("s"), UnitOf("cycles"), UnitOf("")
-	ms, err := ParseUnit("ms", "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	us, err := ParseUnit("us", "s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ms := must.Get(ParseUnit("ms", "s"))(t)
+	us := must.Get(ParseUnit("us", "s"))(t)
 	for _, c := range []struct{ got, want string }{
 		{seconds.Value(0.0123449), "12.34 ms"}, {seconds.Value(62e-9), "62.00 ns"},
 		{seconds.Value(0.99996), "1.000 s"}, {seconds.Value(12345.6), "12346 s"}, {seconds.Value(0), "0 s"},

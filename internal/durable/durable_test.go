@@ -14,6 +14,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/rig/must"
 )
 
 // TestMain also acts as the second process of TestLockExcludesProcesses.
@@ -43,9 +44,7 @@ func TestWriteFileReplaces(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "schedule")
 	for _, content := range []string{"first", "", "a longer third content"} {
-		if err := durable.WriteFile(durable.OS(), name, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, durable.WriteFile(durable.OS(), name, []byte(content), 0o644))
 		got, err := durable.ReadFile(durable.OS(), name)
 		if err != nil || string(got) != content {
 			t.Errorf("got %q, %v; want %q", got, err, content)
@@ -64,12 +63,8 @@ func TestWriteFileReplacesLinkNotTarget(t *testing.T) {
 	dir := t.TempDir()
 	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")
 	write(t, target, "precious")
-	if err := os.Symlink(target, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.WriteFile(durable.OS(), link, []byte("new"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(target, link))
+	must.Do(t, durable.WriteFile(durable.OS(), link, []byte("new"), 0o644))
 	if got, _ := os.ReadFile(target); string(got) != "precious" {
 		t.Errorf("the target was overwritten: %q", got)
 	}
@@ -79,9 +74,7 @@ func TestOpenFileRefusesLinkForWriting(t *testing.T) {
 	dir := t.TempDir()
 	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")
 	write(t, target, "precious")
-	if err := os.Symlink(target, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(target, link))
 	_, err := durable.OS().OpenFile(link, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err == nil || !strings.Contains(err.Error(), "symbolic link") {
 		t.Errorf("got %v", err)
@@ -89,13 +82,8 @@ func TestOpenFileRefusesLinkForWriting(t *testing.T) {
 	if got, _ := os.ReadFile(target); string(got) != "precious" {
 		t.Errorf("the target was overwritten: %q", got)
 	}
-	f, err := durable.OS().OpenFile(link, os.O_RDONLY, 0)
-	if err != nil {
-		t.Fatalf("reading through a link: %v", err)
-	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
+	f := must.Get(durable.OS().OpenFile(link, os.O_RDONLY, 0))(t, "reading through a link")
+	must.Do(t, f.Close())
 }
 
 func TestWriteToErrorKeepsOldFile(t *testing.T) {
@@ -137,9 +125,7 @@ func TestLeftOverTemps(t *testing.T) {
 	for _, left := range []string{"f.tmp", "f.tmp1", "g.tmp7"} {
 		write(t, filepath.Join(dir, left), "left over")
 	}
-	if err := durable.WriteFile(durable.OS(), name, []byte("new"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, durable.WriteFile(durable.OS(), name, []byte("new"), 0o644))
 	removed, err := durable.RemoveTemps(durable.OS(), dir)
 	if err != nil || !slices.Equal(removed, []string{"f.tmp", "f.tmp1", "g.tmp7"}) {
 		t.Errorf("removed %v, %v", removed, err)
@@ -168,28 +154,17 @@ func TestIsTemp(t *testing.T) {
 
 func TestSyncs(t *testing.T) {
 	dir := t.TempDir()
-	f, err := durable.OS().OpenFile(filepath.Join(dir, "f"), os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Write([]byte("x")); err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.SyncData(f); err != nil {
-		t.Errorf("SyncData: %v", err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(durable.OS().OpenFile(filepath.Join(dir, "f"), os.O_RDWR|os.O_CREATE, 0o644))(t)
+	must.Get(f.Write([]byte("x")))(t)
+	must.Do(t, durable.SyncData(f), "SyncData")
+	must.Do(t, f.Close())
 	if err := durable.SyncData(f); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("SyncData of a closed file: %v", err)
 	}
 	if err := durable.Lock(f); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("Lock of a closed file: %v", err)
 	}
-	if err := durable.OS().SyncDir(dir); err != nil {
-		t.Errorf("SyncDir: %v", err)
-	}
+	must.Do(t, durable.OS().SyncDir(dir), "SyncDir")
 	if err := durable.OS().SyncDir(filepath.Join(dir, "f")); !errors.Is(err, syscall.ENOTDIR) {
 		t.Errorf("SyncDir of a file: %v", err)
 	}
@@ -216,19 +191,12 @@ func TestPlainFile(t *testing.T) {
 
 func TestLockExcludesProcesses(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
-	f, err := durable.OS().OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.Lock(f); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(durable.OS().OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644))(t)
+	must.Do(t, durable.Lock(f))
 	if code := otherProcess(t, name); code != 3 {
 		t.Errorf("while locked the other process exits with %d, want 3", code)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Close())
 	if code := otherProcess(t, name); code != 0 {
 		t.Errorf("after Close the other process exits with %d, want 0", code)
 	}
@@ -267,25 +235,18 @@ func TestWriteFileSurvives(t *testing.T) {
 		if err != nil || string(got) != "new content" && (cut.Err == nil || string(got) != "old") {
 			t.Errorf("%s: %q, %v", cut, got, err)
 		}
-		if err := program(after); err != nil {
-			t.Errorf("%s: again: %v", cut, err)
-		}
+		must.Do(t, program(after), cut, "again")
 	}
 }
 
 func write(t *testing.T, name, content string) {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte(content), 0o644))
 }
 
 func list(t *testing.T, dir string) []string {
 	t.Helper()
-	entries, err := durable.OS().ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(durable.OS().ReadDir(dir))(t)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())

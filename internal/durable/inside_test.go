@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"krund/internal/durable"
+	"krund/rig/must"
 )
 
 // TestInside: names below the directory refer to the directory that was opened, whatever is at its
@@ -21,9 +22,7 @@ func TestInside(t *testing.T) {
 	dir := filepath.Join(base, "x.krun")
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	check(os.MkdirAll(filepath.Join(dir, "results"), 0o755))
 	check(os.WriteFile(filepath.Join(dir, "old"), []byte("mine"), 0o644))
@@ -59,9 +58,7 @@ func TestInside(t *testing.T) {
 	if _, err := fsys.OpenFile(dir+"/link", os.O_WRONLY, 0); !errors.Is(err, syscall.ELOOP) {
 		t.Errorf("write through a link: %v", err)
 	}
-	if _, err := fsys.OpenFile(dir+"/../outside", os.O_WRONLY|os.O_CREATE, 0o644); err != nil {
-		t.Errorf("another name: %v", err)
-	}
+	must.Get(fsys.OpenFile(dir+"/../outside", os.O_WRONLY|os.O_CREATE, 0o644))(t, "another name")
 	if _, err := fsys.OpenFile(dir+"/none", os.O_RDONLY, 0); !errors.Is(err, fs.ErrNotExist) ||
 		!strings.Contains(err.Error(), dir+"/none") {
 		t.Errorf("a missing file: %v", err)
@@ -72,21 +69,12 @@ func TestInside(t *testing.T) {
 func TestInsideTheWorkingDirectory(t *testing.T) {
 	base := t.TempDir()
 	for _, name := range []string{"here", "elsewhere"} {
-		if err := os.Mkdir(filepath.Join(base, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(filepath.Join(base, name), 0o755))
 	}
-	if err := os.Symlink(filepath.Join(base, "elsewhere"), filepath.Join(base, "here", "link")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(filepath.Join(base, "elsewhere"), filepath.Join(base, "here", "link")))
 	t.Chdir(filepath.Join(base, "here"))
-	fsys, err := durable.Inside(durable.OS(), ".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.WriteFile(fsys, "file", []byte("text"), 0o644); err != nil {
-		t.Error(err)
-	}
+	fsys := must.Get(durable.Inside(durable.OS(), "."))(t)
+	must.Do(t, durable.WriteFile(fsys, "file", []byte("text"), 0o644))
 	if err := fsys.Mkdir("link/results", 0o755); err == nil {
 		t.Error("a link leads out of the directory")
 	}

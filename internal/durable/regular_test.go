@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/durable"
+	"krund/rig/must"
 )
 
 // TestOnlyRegularFiles: anything other than a regular file is rejected, for reading and for
@@ -19,13 +20,8 @@ import (
 func TestOnlyRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	fifo, socket, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "socket"), filepath.Join(dir, "link")
-	if err := errors.Join(unix.Mkfifo(fifo, 0o600), os.Symlink(fifo, link)); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(unix.Mkfifo(fifo, 0o600), os.Symlink(fifo, link)))
+	l := must.Get(net.Listen("unix", socket))(t)
 	defer l.Close()
 	for name, what := range map[string]string{fifo: "a FIFO", link: "a FIFO", socket: "a socket",
 		os.DevNull: "a character device", dir: "is a directory"} {

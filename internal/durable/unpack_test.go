@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/durable"
+	"krund/rig/must"
 )
 
 // zeros is a reader of that many zero bytes.
@@ -44,9 +45,7 @@ func TestBound(t *testing.T) {
 			durable.SmallUnpacked, 0},
 	} {
 		in := durable.NewPackedInput(bytes.NewReader(make([]byte, c.packed)), c.size)
-		if _, err := io.ReadFull(in, make([]byte, c.packed)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.ReadFull(in, make([]byte, c.packed)))(t)
 		unpacked := zeros(c.unpacked)
 		n, err := io.Copy(io.Discard, in.Bound(&unpacked, c.most))
 		var size *durable.UnpackError
@@ -65,21 +64,14 @@ func TestBound(t *testing.T) {
 func TestInputReadsNoFurther(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	if _, err := io.WriteString(z, strings.Repeat("text ", 1000)); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(z, strings.Repeat("text ", 1000)))(t)
+	must.Do(t, z.Close())
 	packed.WriteString("rest")
 	in := durable.NewPackedInput(&packed, int64(packed.Len()))
 	if magic, err := in.Peek(2); err != nil || magic[0] != 0x1f {
 		t.Fatal(magic, err)
 	}
-	r, err := gzip.NewReader(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(gzip.NewReader(in))(t)
 	r.Multistream(false)
 	if text, err := io.ReadAll(in.Bound(r, 1<<20)); err != nil || len(text) != 5000 {
 		t.Errorf("%d bytes, %v", len(text), err)

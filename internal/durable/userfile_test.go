@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/durable"
+	"krund/rig/must"
 )
 
 func text(s string) func(io.Writer) error {
@@ -23,30 +24,21 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func read(t *testing.T, name string) string {
 	t.Helper()
-	got, err := os.ReadFile(name)
-	must(t, err)
+	got := must.Get(os.ReadFile(name))(t)
 	return string(got)
 }
 
 // TestWriteReplaces: a file is replaced atomically and keeps its mode except for setuid and setgid.
 func TestWriteReplaces(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
-	must(t, durable.WriteUserFile(name, text("first")))
+	must.Do(t, durable.WriteUserFile(name, text("first")))
 	for _, mode := range []fs.FileMode{0o600, 0o666, 0o444, 0o755 | fs.ModeSetuid | fs.ModeSetgid} {
-		must(t, os.Chmod(name, mode))
+		must.Do(t, os.Chmod(name, mode))
 		before, err := os.Stat(name)
-		must(t, err, durable.WriteUserFile(name, text("second")))
-		after, err := os.Stat(name)
-		must(t, err)
+		must.Do(t, errors.Join(err, durable.WriteUserFile(name, text("second"))))
+		after := must.Get(os.Stat(name))(t)
 		if read(t, name) != "second" || after.Mode() != mode.Perm() || os.SameFile(before, after) {
 			t.Errorf("%v: mode %v, the same file: %v", mode, after.Mode(), os.SameFile(before, after))
 		}
@@ -67,13 +59,12 @@ func TestWriteReplaces(t *testing.T) {
 // TestWriteKeepsTheOwner: when root replaces a user's file, it still belongs to that user.
 func TestWriteKeepsTheOwner(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
-	must(t, os.WriteFile(name, nil, 0o600))
+	must.Do(t, os.WriteFile(name, nil, 0o600))
 	if err := os.Chown(name, 12345, 23456); err != nil {
 		t.Skip("only root gives files away: ", err)
 	}
-	must(t, durable.WriteUserFile(name, text("new")))
-	info, err := os.Stat(name)
-	must(t, err)
+	must.Do(t, durable.WriteUserFile(name, text("new")))
+	info := must.Get(os.Stat(name))(t)
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 12345 || st.Gid != 23456 ||
 		info.Mode() != 0o600 {
 		t.Errorf("%+v", info.Sys())
@@ -83,14 +74,13 @@ func TestWriteKeepsTheOwner(t *testing.T) {
 // TestWriteToDescriptor: /dev/fd/N is the open file itself at its current offset, not another file
 // of that name.
 func TestWriteToDescriptor(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
-	must(t, err)
+	f := must.Get(os.Create(filepath.Join(t.TempDir(), "f")))(t)
 	defer f.Close()
-	must(t, text("before ")(f))
+	must.Do(t, text("before ")(f))
 	for _, dir := range []string{"/dev/fd", "/proc/self/fd"} {
-		must(t, durable.WriteUserFile(fmt.Sprintf("%s/%d", dir, f.Fd()), text("through ")))
+		must.Do(t, durable.WriteUserFile(fmt.Sprintf("%s/%d", dir, f.Fd()), text("through ")))
 	}
-	must(t, text("after")(f))
+	must.Do(t, text("after")(f))
 	if got := read(t, f.Name()); got != "before through through after" {
 		t.Errorf("%q", got)
 	}
@@ -115,28 +105,26 @@ func TestWriteError(t *testing.T) {
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	fifo, file := filepath.Join(dir, "fifo"), filepath.Join(dir, "file")
-	must(t, unix.Mkfifo(fifo, 0o600), os.WriteFile(file, []byte("text"), 0o600))
+	must.Do(t, errors.Join(unix.Mkfifo(fifo, 0o600), os.WriteFile(file, []byte("text"), 0o600)))
 	for _, name := range []string{fifo, "/dev/zero"} {
 		if f, err := durable.OpenUserFile(name); !errors.Is(err, durable.ErrNotRegular) {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}
 	}
 	r, w, err := os.Pipe()
-	must(t, err, text("text")(w), w.Close())
+	must.Do(t, errors.Join(err, text("text")(w), w.Close()))
 	defer r.Close()
-	regular, err := os.Open(file)
-	must(t, err)
+	regular := must.Get(os.Open(file))(t)
 	defer regular.Close()
 	_, err = io.ReadAll(regular) // a reopened file is read from its beginning
-	must(t, err)
+	must.Do(t, err)
 	for _, name := range []string{file, fmt.Sprintf("/dev/fd/%d", r.Fd()), fmt.Sprintf("/proc/self/fd/%d",
 		regular.Fd())} {
-		f, err := durable.OpenUserFile(name)
-		must(t, err)
+		f := must.Get(durable.OpenUserFile(name))(t)
 		if got, err := io.ReadAll(f); string(got) != "text" || err != nil {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
-		must(t, f.Close())
+		must.Do(t, f.Close())
 	}
 	for name, want := range map[string]bool{"/dev/stdin": true, "/dev/fd/0": true, "/dev/fd/x": false,
 		"/dev/null": false, "f": false, "": false} {

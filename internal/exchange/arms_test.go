@@ -10,6 +10,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestArmsSurviveFormats: the formats with names for keys return the arms that were written.
@@ -23,20 +24,10 @@ func TestArmsSurviveFormats(t *testing.T) {
 			Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: []int64{5, 7}}}})
 	}
 	var krun, gobench bytes.Buffer
-	if err := WriteKrunJSON(&krun, d, ""); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteGo(&gobench, d); err != nil {
-		t.Fatal(err)
-	}
-	fromKrun, err := ReadKrunJSON(&krun, KrunOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	fromGo, err := ReadGo(&gobench, ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteKrunJSON(&krun, d, ""))
+	must.Do(t, WriteGo(&gobench, d))
+	fromKrun := must.Get(ReadKrunJSON(&krun, KrunOptions{}))(t)
+	fromGo := must.Get(ReadGo(&gobench, ImportOptions{}))(t)
 	for name, got := range map[string]*dataset.Dataset{"Krun": fromKrun, "Go": fromGo} {
 		if len(got.Pairs) != 2 || got.Pairs[0].Key != base || got.Pairs[1].Key != other {
 			t.Errorf("%s: %+v", name, got.Pairs)
@@ -55,10 +46,7 @@ func TestArmsInExports(t *testing.T) {
 	one, two := exported(0, "C", 5), exported(1, "C", 9)
 	one.Key.Arm, two.Key.Arm = "base", "new"
 	records := slices.Values([]results.Record{one, two})
-	x, err := NewLongExport(records, ExportOptions{To: math.MaxInt})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(NewLongExport(records, ExportOptions{To: math.MaxInt}))(t)
 	var long, wide bytes.Buffer
 	want := "benchmark,vm,variant,arm,pexec,slot,attempt,iteration,start_ns,wall_ns,wall_s\n" +
 		"b,C,v,base,1,0,1,0,0,5,0.000000005\nb,C,v,new,2,1,1,0,0,9,0.000000009\n"
@@ -70,10 +58,7 @@ func TestArmsInExports(t *testing.T) {
 		!strings.Contains(long.String(), `"variant":"v","arm":"new","pexec":2,`) {
 		t.Errorf("%v\n%s", err, long.String())
 	}
-	w, err := NewWideExport(records, ExportOptions{To: math.MaxInt})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewWideExport(records, ExportOptions{To: math.MaxInt}))(t)
 	if err := w.Write(&wide); err == nil || !strings.Contains(err.Error(), "*:C:v@base, *:C:v@new") {
 		t.Errorf("two arms in a file of warmup_stats: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // eventful is a record of two iterations with events before, in, between and after them.
@@ -89,9 +90,7 @@ func TestTraceSwitches(t *testing.T) {
 // TestTrace compares the whole trace of a record.
 func TestTrace(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteTrace(&b, slices.Values([]results.Record{eventful()})); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteTrace(&b, slices.Values([]results.Record{eventful()})))
 	want := `{"displayTimeUnit":"ns","traceEvents":[
 {"name":"process_name","cat":"__metadata","ph":"M","pid":1,"tid":0,"args":{"name":"b:V:v, execution 5 (slot 4)"}},
 {"name":"process_sort_index","cat":"__metadata","ph":"M","pid":1,"tid":0,"args":{"sort_index":1}},
@@ -249,12 +248,8 @@ func TestTraceLanes(t *testing.T) {
 		r.Events = append(r.Events, results.Event{Kind: "pause", TimeNS: 1_021_000_000 + i, DurationNS: 100})
 	}
 	var b bytes.Buffer
-	if err := WriteTrace(&b, slices.Values([]results.Record{r, r})); err != nil {
-		t.Fatal(err)
-	}
-	if err := checkTrace(b.Bytes()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, WriteTrace(&b, slices.Values([]results.Record{r, r})))
+	must.Do(t, checkTrace(b.Bytes()))
 	if n := strings.Count(b.String(), `"args":{"duration_ns":100}`); n != 2*traceLanes {
 		t.Errorf("%d instants, want %d", n, 2*traceLanes)
 	}
@@ -272,9 +267,7 @@ func FuzzTrace(f *testing.F) {
 			r.Events = append(r.Events, e)
 		}
 		var b bytes.Buffer
-		if err := WriteTrace(&b, slices.Values([]results.Record{r, r})); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, WriteTrace(&b, slices.Values([]results.Record{r, r})))
 		if err := checkTrace(b.Bytes()); err != nil && kind != "" {
 			t.Fatalf("%v\n%s", err, b.String())
 		}

@@ -12,6 +12,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 func exported(slot int, vm string, wall ...int64) results.Record {
@@ -46,10 +47,7 @@ func TestLongExport(t *testing.T) {
 			`{"benchmark":"b","vm":"C","variant":"v","pexec":1,"slot":0,"attempt":1,"outcome":"completed",` +
 				`"iteration":1,"start_ns":1,"wall_ns":7,"wall_s":0.000000007,"aperf_core0":null}` + "\n"},
 	} {
-		x, err := NewLongExport(records, test.options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(NewLongExport(records, test.options))(t)
 		var b bytes.Buffer
 		if err := x.Write(&b); err != nil || b.String() != test.want {
 			t.Errorf("%+v: %v\n%s\nwant\n%s", test.options, err, b.String(), test.want)
@@ -64,21 +62,16 @@ func TestLongExport(t *testing.T) {
 func TestWideExport(t *testing.T) {
 	records := slices.Values([]results.Record{exported(0, "C", 5, 7), exported(2, "C", 8, 9),
 		exported(3, "D", 1)})
-	x, err := NewWideExport(records, ExportOptions{To: math.MaxInt})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(NewWideExport(records, ExportOptions{To: math.MaxInt}))(t)
 	if err := x.Write(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "*:C:v, *:D:v") {
 		t.Errorf("two VMs in a file: %v", err)
 	}
 	dir := filepath.Join(t.TempDir(), "wide")
 	var wrote []string
-	if err := x.WriteDirectory(durable.OS(), dir, func(file string, _ int) {
+	must.Do(t, x.WriteDirectory(durable.OS(), dir, func(file string, _ int) {
 		wrote = append(wrote,
 			filepath.Base(file))
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	text, err := os.ReadFile(filepath.Join(dir, "C_v.csv"))
 	want := "process_exec_num,bench_name,0,1\n0,b,0.000000005,0.000000007\n1,b,0.000000008,0.000000009\n"
 	if err != nil || string(text) != want || !slices.Equal(wrote, []string{"C_v.csv", "D_v.csv"}) {
@@ -101,9 +94,7 @@ func TestExecutionsExport(t *testing.T) {
 	r.Startup = results.Startup{ExecNS: &exec, FirstNS: &first}
 	var b bytes.Buffer
 	x := NewExecutionsExport(slices.Values([]results.Record{exported(1, "C"), r}), ExportOptions{})
-	if err := x.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, x.Write(&b))
 	lines := strings.Split(b.String(), "\n")
 	if !strings.HasSuffix(lines[0],
 		",exec_to_first_ns,daemon_cpu_ns,daemon_wake_ups,kernel_threads_cpu_ns,energy_uj_package-0_z") ||

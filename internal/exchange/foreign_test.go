@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // foreignFiles are the beginnings of files that other tools wrote: those of hyperfine and perf were
@@ -107,9 +109,7 @@ func TestForeignFiles(t *testing.T) {
 	for what, c := range foreignFiles {
 		for _, name := range []string{"x", "x.csv", "x.json", "x.json.bz2", "x.txt"} {
 			file := filepath.Join(dir, name)
-			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(file, []byte(c.text), 0o600))
 			d, err := ReadFile(file, FileOptions{})
 			if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s as %s: %+v, %v; want %q", what, name, d, err, c.want)
@@ -124,18 +124,14 @@ func TestImportForeign(t *testing.T) {
 	for _, i := range Importers() {
 		for what, c := range foreignFiles {
 			file := filepath.Join(dir, "x")
-			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(file, []byte(c.text), 0o600))
 			if d, err := i.Read(file, ImportOptions{}); err == nil && len(d.Pairs) > 0 {
 				t.Errorf("%s as %s: %+v", what, i.Of, d)
 			}
 		}
 	}
 	file := filepath.Join(dir, "x")
-	if err := os.WriteFile(file, []byte(pyperfText), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(pyperfText), 0o600))
 	if _, err := Importers()[0].Read(file, ImportOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "pyperf JSON") || !strings.Contains(err.Error(), "--pyperf") {
 		t.Errorf("a file of pyperf as one of JMH: %v", err)

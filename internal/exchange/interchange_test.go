@@ -16,6 +16,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // mixed is a dataset as krund's records give it: exact nanoseconds, 64-bit
@@ -50,13 +51,8 @@ func mixed() *dataset.Dataset {
 func TestKrunRoundTrip(t *testing.T) {
 	d := mixed()
 	var b bytes.Buffer
-	if err := WriteKrunJSON(&b, d, "text \"of\" the <config>\n"); err != nil {
-		t.Fatal(err)
-	}
-	back, err := ReadKrunJSON(bytes.NewReader(b.Bytes()), KrunOptions{Counters: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteKrunJSON(&b, d, "text \"of\" the <config>\n"))
+	back := must.Get(ReadKrunJSON(bytes.NewReader(b.Bytes()), KrunOptions{Counters: true}))(t)
 	if back.Machine != "bencher5" || len(back.Pairs) != 3 {
 		t.Errorf("%+v", back.Info)
 	}
@@ -137,10 +133,7 @@ const jmhText = `[{"jmhVersion":"1.36","benchmark":"org.x.Bench.run","mode":"avg
  {"benchmark":"org.x.Bench.run","mode":"sample","primaryMetric":{"scoreUnit":"us/op","rawDataHistogram":[[[[1,2],[4,1]],[[3,5]]],[]]}}]`
 
 func TestReadJMH(t *testing.T) {
-	d, err := ReadJMH(iotest.OneByteReader(strings.NewReader(jmhText)), ImportOptions{VM: "Hotspot"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(ReadJMH(iotest.OneByteReader(strings.NewReader(jmhText)), ImportOptions{VM: "Hotspot"}))(t)
 	var keys []string
 	for _, p := range d.Pairs {
 		keys = append(keys, p.Key.String())
@@ -175,10 +168,7 @@ const pyperfText = `{"benchmarks":[{"metadata":{"name":"telco"},"runs":[
  "metadata":{"hostname":"apollo","unit":"second","python_implementation":"cpython"},"version":"1.0"}`
 
 func TestReadPyperf(t *testing.T) {
-	d, err := ReadPyperf(strings.NewReader(pyperfText), ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(ReadPyperf(strings.NewReader(pyperfText), ImportOptions{}))(t)
 	if d.Machine != "apollo" || len(d.Pairs) != 2 || d.Pairs[0].Key.String() != "telco:cpython:default" ||
 		len(d.Problems) != 1 {
 		t.Errorf("%+v", d)
@@ -197,10 +187,7 @@ const hyperfineText = `{"results":[{"command":"sleep 0.1","mean":0.1,"times":[0.
  {"command":"sleep_0.1","times":[0.3]},{"command":"none"}]}`
 
 func TestReadHyperfine(t *testing.T) {
-	d, err := ReadHyperfine(strings.NewReader(hyperfineText), ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(ReadHyperfine(strings.NewReader(hyperfineText), ImportOptions{}))(t)
 	if len(d.Pairs) != 3 || d.Pairs[1].Key.Benchmark != "sleep_0.1_2" {
 		t.Fatalf("%+v", d.Pairs)
 	}
@@ -228,10 +215,7 @@ BenchmarkDecode-8   	     100	  12000000 ns/op
 `
 
 func TestReadGo(t *testing.T) {
-	d, err := ReadGo(strings.NewReader(goText), ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(ReadGo(strings.NewReader(goText), ImportOptions{}))(t)
 	if len(d.Pairs) != 2 || d.Pairs[0].Key.String() != "encoding_json.Decode-8:Go:default" ||
 		len(d.Pairs[0].Executions) != 2 {
 		t.Fatalf("%+v", d.Pairs)
@@ -256,17 +240,12 @@ func TestReadGo(t *testing.T) {
 func TestGoRoundTrip(t *testing.T) {
 	d := mixed()
 	var b bytes.Buffer
-	if err := WriteGo(&b, d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteGo(&b, d))
 	if !strings.Contains(b.String(), "BenchmarkKrund/benchmark=nbody/vm=C/variant=default-c 1 123456789012 "+
 		"ns/op") {
 		t.Errorf("%s", b.String())
 	}
-	back, err := ReadGo(&b, ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(ReadGo(&b, ImportOptions{}))(t)
 	for _, p := range d.Pairs[:2] {
 		got := back.Find(p.Key)
 		if got == nil {
@@ -310,13 +289,8 @@ func TestParquet(t *testing.T) {
 	for i := range d.Pairs {
 		p := &d.Pairs[i]
 		var b bytes.Buffer
-		if err := WriteParquet(&b, d, p); err != nil {
-			t.Fatal(err)
-		}
-		f, err := parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, WriteParquet(&b, d, p))
+		f := must.Get(parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
 		if v, _ := f.Lookup("krund.experiment"); v != "test" {
 			t.Errorf("metadata %q", v)
 		}
@@ -375,13 +349,9 @@ func readParquet(t *testing.T, f *parquet.File) []map[string]any {
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		}
-		if err := rows.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, rows.Close())
 	}
 	return list
 }
@@ -418,18 +388,12 @@ func fuzzReader(f *testing.F, read func(io.Reader, ImportOptions) (*dataset.Data
 				t.Errorf("key %q", p.Key)
 			}
 			for _, e := range p.Executions {
-				if err := e.Check(); err != nil {
-					t.Error(err)
-				}
+				must.Do(t, e.Check())
 			}
 		}
-		if err := WriteGo(io.Discard, d); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, WriteGo(io.Discard, d))
 		for i := range d.Pairs {
-			if err := WriteParquet(io.Discard, d, &d.Pairs[i]); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, WriteParquet(io.Discard, d, &d.Pairs[i]))
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // krunSample is a results file as Krun writes it: indented by 1, sorted keys.
@@ -47,16 +48,9 @@ const krunSample = `{
 func packed(t *testing.T, text string) *bytes.Buffer {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := bzip2.NewWriter(&b, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(bzip2.NewWriter(&b, nil))(t)
+	must.Get(w.Write([]byte(text)))(t)
+	must.Do(t, w.Close())
 	return &b
 }
 
@@ -66,10 +60,7 @@ func TestReadKrunJSON(t *testing.T) {
 		if packing == "bzip2" {
 			text = packed(t, krunSample)
 		}
-		d, err := ReadKrunJSON(iotest.OneByteReader(text), KrunOptions{})
-		if err != nil {
-			t.Fatalf("%s: %v", packing, err)
-		}
+		d := must.Get(ReadKrunJSON(iotest.OneByteReader(text), KrunOptions{}))(t, packing)
 		if d.Machine != "bencher5" || d.Format != FormatKrun || len(d.Pairs) != 2 {
 			t.Errorf("%s: %+v", packing, d)
 		}
@@ -103,12 +94,9 @@ func TestReadKrunJSON(t *testing.T) {
 
 // TestReadKrunBadData: bad values are data, for the analysis to report.
 func TestReadKrunBadData(t *testing.T) {
-	d, err := ReadKrunJSON(strings.NewReader(
+	d := must.Get(ReadKrunJSON(strings.NewReader(
 		`{"wallclock_times": {"a:b:c": [[NaN, Infinity, -Infinity, -1, 1e999, null, 2], [], null]},`+
-			` "core_cycle_counts": {"a:b:c": [null, null, null]}}`), KrunOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+			` "core_cycle_counts": {"a:b:c": [null, null, null]}}`), KrunOptions{}))(t)
 	e := d.Pairs[0].Executions
 	x := e[0].Columns[0].Reals
 	if !math.IsNaN(x[0]) || !math.IsInf(x[1], 1) || !math.IsInf(x[2], -1) || x[3] != -1 ||
@@ -214,9 +202,7 @@ func TestKrunNullCounts(t *testing.T) {
 				names += fmt.Sprintf("%s%d ", c.Name, c.Core)
 			}
 			have = append(have, names)
-			if err := e.Check(); err != nil {
-				t.Errorf("%s execution %d: %v", p.Key, e.Number, err)
-			}
+			must.Do(t, e.Check(), p.Key, "execution", e.Number)
 		}
 	}
 	if want := []string{"wall-1 aperf0 aperf1 ", "wall-1 cycles0 cycles1 ", "wall-1 ",
@@ -268,9 +254,7 @@ func BenchmarkReadKrunJSON(b *testing.B) {
 	text.WriteString("]}}")
 	b.SetBytes(int64(text.Len()))
 	for b.Loop() {
-		if _, err := ReadKrunJSON(bytes.NewReader(text.Bytes()), KrunOptions{}); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(ReadKrunJSON(bytes.NewReader(text.Bytes()), KrunOptions{}))(b)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
+	"krund/rig/must"
 )
 
 // TestManyKeys: a small file with very many keys is refused before they are analyzed, in every way
@@ -33,9 +34,7 @@ func TestManyKeys(t *testing.T) {
 		path := filepath.Join(t.TempDir(), name)
 		for keys, want := range map[int]string{3: "", dataset.MaxKeys + 1: "more than 10000 keys",
 			5 * dataset.MaxKeys: "more than 10000 keys"} {
-			if err := os.WriteFile(path, []byte(text(keys)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(text(keys)), 0o600))
 			_, err := ReadFile(path, FileOptions{})
 			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%s of %d keys: %v", name, keys, err)

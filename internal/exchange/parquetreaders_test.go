@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // parquetDirectory writes two keys, one with a name that directories cannot have, and gives a
@@ -30,16 +31,10 @@ func parquetDirectory(t *testing.T) string {
 	dir := t.TempDir()
 	for i := range d.Pairs {
 		var b bytes.Buffer
-		if err := WriteParquet(&b, d, &d.Pairs[i]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, WriteParquet(&b, d, &d.Pairs[i]))
 		file := filepath.Join(dir, filepath.FromSlash(ParquetFile(d.Pairs[i].Key)))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must.Do(t, os.WriteFile(file, b.Bytes(), 0o644))
 	}
 	return filepath.Join(dir, "**", "*.parquet")
 }

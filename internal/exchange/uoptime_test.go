@@ -7,6 +7,7 @@ import (
 	"testing/iotest"
 
 	"krund/internal/analysis/optimize"
+	"krund/rig/must"
 )
 
 const uoptimeText = `b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op
@@ -17,10 +18,7 @@ BenchmarkB/x,2,1,3,2,24
 `
 
 func TestReadUOpTime(t *testing.T) {
-	s, err := ReadUOpTime(strings.NewReader(uoptimeText))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(ReadUOpTime(strings.NewReader(uoptimeText)))(t)
 	b := s.Benchmarks[0]
 	full := optimize.Position{2, 3, 2}
 	if len(s.Benchmarks) != 2 || b.Name != "BenchmarkB/x" || len(b.Rows) != 3 || b.Full != full ||
@@ -93,8 +91,6 @@ func FuzzReadUOpTime(f *testing.F) {
 			}
 			return
 		}
-		if err := s.Check(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, s.Check())
 	})
 }

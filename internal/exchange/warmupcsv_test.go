@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 func TestReadWarmupCSV(t *testing.T) {
@@ -92,11 +93,8 @@ func FuzzReadWarmupCSV(f *testing.F) {
 // TestReadWarmupCSVMissing: one bad execution does not prevent reading the good ones, and is not
 // read as a shorter one.
 func TestReadWarmupCSVMissing(t *testing.T) {
-	d, err := ReadWarmupCSV(strings.NewReader(header+",0,1,2\n0,x,1,,3\n1,x,4,5,6\n2,x,,,\n"),
-		WarmupCSVOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(ReadWarmupCSV(strings.NewReader(header+",0,1,2\n0,x,1,,3\n1,x,4,5,6\n2,x,,,\n"),
+		WarmupCSVOptions{}))(t)
 	e := d.Pairs[0].Executions
 	if got := fmt.Sprint(e[0].Columns[0].Reals, e[1].Columns[0].Reals,
 		e[2].Columns[0].Reals); got != "[1 NaN 3] [4 5 6] []" {

@@ -13,6 +13,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 func writeWarmupCSV(w io.Writer, d *dataset.Dataset) error {
@@ -38,18 +39,13 @@ func TestWarmupCSVRoundTrip(t *testing.T) {
 	d.Add(a, dataset.Execution{Outcome: dataset.Rerun, Columns: wall(9)})
 	d.Add(b, dataset.Execution{Outcome: dataset.Completed, Columns: reals})
 	var out bytes.Buffer
-	if err := writeWarmupCSV(&out, d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, writeWarmupCSV(&out, d))
 	want := "process_exec_num,bench_name,0,1,2\n" +
 		"0,\"a,\"\"b\"\"\",crash,,\n1,\"a,\"\"b\"\"\",0.000000001,2.000000003,0.000000004\n0,c,1.232458e-07,0.1,3\n"
 	if out.String() != want {
 		t.Errorf("%s", out.String())
 	}
-	back, err := ReadWarmupCSV(&out, WarmupCSVOptions{VM: "v", Variant: "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(ReadWarmupCSV(&out, WarmupCSVOptions{VM: "v", Variant: "x"}))(t)
 	first, second := back.Find(a).Executions, back.Find(b).Executions
 	if first[0].Outcome != dataset.Error || !slices.Equal(first[1].Columns[0].Reals,
 		[]float64{1e-9, 2.000000003, 4e-9}) || !slices.Equal(second[0].Columns[0].Reals, reals[0].Reals) {

@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // warmupStats is what warmup_stats' own code is asked: to read our results of Krun, and to make
@@ -45,33 +46,22 @@ func TestWarmupStats(t *testing.T) {
 	d.Add(k, dataset.Execution{Outcome: dataset.Error})
 	dir := t.TempDir()
 	var results, table bytes.Buffer
-	if err := WriteKrunJSON(&results, d, "text"); err != nil {
-		t.Fatal(err)
-	}
-	if err := writeWarmupCSV(&table, d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteKrunJSON(&results, d, "text"))
+	must.Do(t, writeWarmupCSV(&table, d))
 	for name, text := range map[string][]byte{"ours.json.bz2": results.Bytes(), "ours.csv": table.Bytes(),
 		"ask.py": []byte(warmupStats)} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), text, 0o644))
 	}
 	c := exec.CommandContext(t.Context(), python, filepath.Join(dir, "ask.py"), root,
 		filepath.Join(dir, "ours.json.bz2"), filepath.Join(dir, "ours.csv"))
 	c.Stderr = os.Stderr
-	text, err := c.Output()
-	if err != nil {
-		t.Fatalf("warmup_stats does not take our files: %v", err)
-	}
+	text := must.Get(c.Output())(t, "warmup_stats does not take our files")
 	var got struct {
 		Machine, Made string
 		Times, CSV    map[string][][]float64
 		Cycles        map[string][][][]uint64
 	}
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	must.Do(t, json.Unmarshal(text, &got), text)
 	name := k.String()
 	for what, times := range map[string][][]float64{"results": got.Times[name], "CSV": got.CSV[name]} {
 		if len(times) != 2 || len(times[0]) != 2 || times[0][0] != 0.123456789 ||
@@ -83,10 +73,7 @@ func TestWarmupStats(t *testing.T) {
 		c[0][0][1] != 1<<53+1 {
 		t.Errorf("machine %s, cycles %v", got.Machine, c)
 	}
-	made, err := os.Open(got.Made)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(os.Open(got.Made))(t)
 	defer made.Close()
 	back, err := ReadKrunJSON(made, KrunOptions{Counters: true})
 	if err != nil || len(back.Find(k).Executions) != 2 ||

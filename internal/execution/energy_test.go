@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/execution/child"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // machine creates a directory that replaces the root of a machine.
@@ -24,12 +25,8 @@ func machine(t *testing.T, files map[string]string) sysroot.Root {
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
 	name = filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 }
 
 const rapl = "/sys/class/powercap/"
@@ -52,10 +49,7 @@ func TestEnergyInRecord(t *testing.T) {
 				write(t, root.Path("/"), rapl+"intel-rapl:0/energy_uj", "90\n") // wrapped around
 				write(t, root.Path("/"), rapl+"intel-rapl:0:1/energy_uj", "47\n")
 			}}}
-		m, err := e.Execute(t.Context(), job(t, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(e.Execute(t.Context(), job(t, name)))(t)
 		if len(m.Energy) != 2 || *m.Energy[0].UJ != 100 || m.Energy[0].Name != "package-0" ||
 			*m.Energy[1].UJ != 7 || m.Energy[1].Zone != "intel-rapl:0:1" {
 			t.Errorf("%s: %+v", name, m.Energy)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"krund/internal/execution/child"
+	"krund/rig/must"
 )
 
 func TestHousekeeping(t *testing.T) {
@@ -43,9 +44,7 @@ func TestDaemonLeavesTheBenchmarksCPUs(t *testing.T) {
 	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {
 		var seen child.Command
 		e := Executor{Runner: fake{run: exited(0), seen: &seen}, Installed: installed, Root: root}
-		if _, err := e.Execute(t.Context(), job(t, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(e.Execute(t.Context(), job(t, name)))(t)
 		if !slices.Equal(seen.DaemonCPUs, []int{0}) || seen.CPUs != nil {
 			t.Errorf("%s: krund on CPU %v, the benchmark on %v", name, seen.DaemonCPUs, seen.CPUs)
 		}

@@ -15,6 +15,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 var installed = Installed{
@@ -71,18 +72,9 @@ nbody = { parameter = -5 }
 
 func job(t *testing.T, name string) Job {
 	t.Helper()
-	cfg, err := config.Parse("/x/test.toml", []byte(configText), "here", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := key.Parse(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := NewJob(cfg, k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse("/x/test.toml", []byte(configText), "here", nil))(t)
+	k := must.Get(key.Parse(name))(t)
+	j := must.Get(NewJob(cfg, k))(t)
 	return j
 }
 
@@ -261,10 +253,7 @@ func TestVanishedProgramIsAnOutcome(t *testing.T) {
 }
 
 func TestUnknownKey(t *testing.T) {
-	cfg, err := config.Parse("/x/test.toml", []byte(configText), "here", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse("/x/test.toml", []byte(configText), "here", nil))(t)
 	if _, err := NewJob(cfg, key.Key{Benchmark: "nbody", VM: "Ruby", Variant: "so"}); err == nil ||
 		!strings.Contains(err.Error(), `no VM "Ruby"`) {
 		t.Errorf("error %v", err)
@@ -284,13 +273,9 @@ func TestWorkDirectory(t *testing.T) {
 	if got := workDirectory(directories); got != base {
 		t.Errorf("the directory of all benchmarks: %s", got)
 	}
-	if err := os.Remove(own); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(own))
 	for _, directory := range []string{directories[1], directories[0]} {
-		if err := os.Mkdir(directory, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(directory, 0o700))
 		if got := workDirectory(directories); got != directory {
 			t.Errorf("%s, want %s", got, directory)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 // whereProgram prints, once, the address at which its stack began (proc_pid_stat(5), startstack).
@@ -34,10 +35,7 @@ func TestLayoutOfAProcess(t *testing.T) {
 		e, j := live(t, nativeVM, file, whereProgram)
 		j.Layout, j.VM.Env = l, args
 		m := mustExecute(t, e, j)
-		at, err := strconv.Atoi(strings.TrimSpace(m.Process.Stdout.Text))
-		if err != nil {
-			t.Fatalf("%v; %+v", err, m.Process)
-		}
+		at := must.Get(strconv.Atoi(strings.TrimSpace(m.Process.Stdout.Text)))(t, m.Process)
 		return at
 	}
 	fixed := where("a.c", nil, Layout{Mode: config.LayoutFixed})

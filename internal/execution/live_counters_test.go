@@ -18,6 +18,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // These tests cover the complete path: counters are opened here, read by libkrun in a real
@@ -65,9 +66,7 @@ func TestLiveRegisters(t *testing.T) {
 		"/dev/cpu/0/cpuid": "", "/dev/cpu/1/cpuid": "",
 	})
 	for core := range 2 {
-		if err := os.Truncate(root.Path(fmt.Sprintf("/dev/cpu/%d/msr", core)), 1<<16); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Truncate(root.Path(fmt.Sprintf("/dev/cpu/%d/msr", core)), 1<<16))
 	}
 	e, j := live(t, nativeVM, "bench.c", strings.ReplaceAll(`
 		#include <fcntl.h>
@@ -168,9 +167,7 @@ func openCycles() error {
 func open(t *testing.T, dir string) {
 	t.Helper()
 	for ; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(dir, 0o755))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // disturbed is a benchmark to which something happens in known iterations: in iteration 2 it writes
@@ -117,10 +118,7 @@ func TestSwitchesUnknown(t *testing.T) {
 	j := job(t, "nbody:C:so")
 	j.Counters.Kernel = []string{config.KernelSwitches}
 	e := Executor{Runner: fake{run: exited(0)}, Installed: installed, Root: sysroot.New(t.TempDir())}
-	m, err := e.Execute(t.Context(), j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(e.Execute(t.Context(), j))(t)
 	s := m.Switches
 	if s == nil || !strings.Contains(s.Reason, "find the online processors") || s.CPUs != nil {
 		t.Errorf("%+v", s)

@@ -16,6 +16,7 @@ import (
 	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -59,13 +60,9 @@ var build = sync.OnceValue(func() error {
 // live returns a job and an executor for one benchmark file.
 func live(t testing.TB, vm config.VM, file, source string) (Executor, Job) {
 	t.Helper()
-	if err := build(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, build())
 	path := filepath.Join(t.TempDir(), file)
-	if err := os.WriteFile(path, []byte(source), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(source), 0o755))
 	if strings.HasSuffix(path, ".c") {
 		path = compile(t, path)
 	}
@@ -97,10 +94,7 @@ func compile(t testing.TB, path string) string {
 
 func mustExecute(t testing.TB, e Executor, j Job) Measured {
 	t.Helper()
-	m, err := e.Execute(t.Context(), j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(e.Execute(t.Context(), j))(t)
 	if m.Process.NotStarted != nil {
 		t.Fatalf("not started: %+v", m.Process.NotStarted)
 	}
@@ -173,9 +167,7 @@ func TestLiveInterrupt(t *testing.T) {
 	if err != nil || !m.Interrupted || m.Execution.TimedOut {
 		t.Errorf("interrupted %v, execution %+v, error %v", m.Interrupted, m.Execution, err)
 	}
-	if _, err := os.Stat(begun); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(begun))(t)
 }
 
 func TestLivePython(t *testing.T) {

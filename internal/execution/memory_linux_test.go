@@ -17,6 +17,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // memoryCase is set in the copy of this program that runs a hostile suite, so that its memory use
@@ -82,9 +83,7 @@ func peak(t *testing.T, name string) int64 {
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestSuiteMemory$", "-test.v")
 	cmd.Env = append(os.Environ(), memoryCase+"="+name)
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	must.Do(t, err, string(out))
 	_, text, _ := bytes.Cut(out, []byte("peak: "))
 	kb, _, _ := bytes.Cut(text, []byte(" kB"))
 	n, err := strconv.ParseInt(strings.TrimSpace(string(kb)), 10, 64)
@@ -100,9 +99,7 @@ func readHostile(t *testing.T, script, want string) {
 	t.Helper()
 	if script != "" {
 		suite := filepath.Join(t.TempDir(), "suite.sh")
-		if err := os.WriteFile(suite, []byte(script+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(suite, []byte(script+"\n"), 0o600))
 		e := Executor{Runner: child.Runner{}, Installed: Installed{CallerName: "ann", CallerHome: "/"}}
 		j := Job{
 			Key:     key.Key{Benchmark: "b", VM: "v", Variant: "x"},
@@ -126,14 +123,9 @@ func readHostile(t *testing.T, script, want string) {
 			Iterations: j.Iterations, Outcome: results.Error,
 			WallNS: m.WallNS, Columns: m.Columns, Process: m.Process,
 		}
-		if _, err := results.Encode(r); err != nil {
-			t.Error(err)
-		}
+		must.Get(results.Encode(r))(t)
 	}
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := must.Get(os.ReadFile("/proc/self/status"))(t)
 	_, peak, _ := bytes.Cut(status, []byte("VmHWM:"))
 	fmt.Printf("peak: %s\n", bytes.SplitN(peak, []byte("\n"), 2)[0])
 }

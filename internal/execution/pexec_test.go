@@ -16,6 +16,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // fake is a runner that starts no process: it acts as the benchmark of the given command and
@@ -41,10 +42,7 @@ func exited(status int) child.Run { return child.Run{Pid: 4711, Exit: &status} }
 
 func execute(t *testing.T, name string, f fake) Measured {
 	t.Helper()
-	m, err := Executor{Runner: f, Installed: installed}.Execute(t.Context(), job(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Executor{Runner: f, Installed: installed}.Execute(t.Context(), job(t, name)))(t)
 	return m
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/execution/account"
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -34,10 +35,7 @@ void run_iter(int n) {
 // root, all of it is done by an account that can write nowhere but in its home.
 func TestRelinkedBenchmark(t *testing.T) {
 	e, j := live(t, nativeVM, "first.c", firstObject)
-	script, err := filepath.Abs("../../configs/relink.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(filepath.Abs("../../configs/relink.sh"))(t)
 	dir := filepath.Dir(j.Entry)
 	object(t, filepath.Join(dir, "first.c"), firstObject)
 	object(t, filepath.Join(dir, "second.c"), secondObject)
@@ -48,9 +46,7 @@ func TestRelinkedBenchmark(t *testing.T) {
 		again.Layout = Layout{Mode: config.LayoutRandom, LinkSeed: seed}
 		again.Relink = Relink{Argv: []string{script}, Timeout: time.Minute,
 			Scratch: filepath.Join(dir, "scratch")}
-		if err := e.Relink(t.Context(), &again); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Relink(t.Context(), &again))
 		m := mustExecute(t, e, again)
 		order, hash := strings.TrimSpace(m.Process.Stdout.Text), m.Layout.Relink.SHA256
 		if before, seen := hashes[order]; seen && before != hash || len(hash) != 64 {
@@ -68,9 +64,7 @@ func TestRelinkedBenchmark(t *testing.T) {
 
 func object(t *testing.T, path, source string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(source), 0o644))
 	cc := exec.CommandContext(t.Context(), runnertest.Compiler(t), "-w", "-c", "-fPIC", "-o",
 		strings.TrimSuffix(path, ".c")+".o", path)
 	if out, err := cc.CombinedOutput(); err != nil {
@@ -95,9 +89,7 @@ func asOther(t *testing.T, e *Executor, j *Job, dir string) {
 	for at := dir; at != os.TempDir(); at = filepath.Dir(at) {
 		err = errors.Join(err, os.Chmod(at, 0o755))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	j.Account = account.Account{Name: fmt.Sprint(other), UID: other, GID: other, Home: home}
 	j.Root = true
 	e.Installed.CallerHome = "/nonexistent"

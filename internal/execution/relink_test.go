@@ -11,6 +11,7 @@ import (
 	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // linked returns a job that is relinked by a program that never runs, and what it writes to.
@@ -85,10 +86,8 @@ func TestRelinkFails(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			j, output := linked(t)
-			if err := errors.Join(os.Mkdir(filepath.Dir(output), 0o755),
-				os.WriteFile(output, []byte("old"), 0o644)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.Mkdir(filepath.Dir(output), 0o755),
+				os.WriteFile(output, []byte("old"), 0o644)))
 			if test.change != nil {
 				test.change(j)
 			}
@@ -100,9 +99,7 @@ func TestRelinkFails(t *testing.T) {
 				}
 			}
 			e := Executor{Runner: fake{run: test.run, play: play}, Installed: installed}
-			if err := e.Relink(t.Context(), j); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.Relink(t.Context(), j))
 			m, err := e.Execute(t.Context(), *j)
 			if err != nil || m.Process.NotStarted == nil ||
 				!strings.Contains(m.Process.NotStarted.Text, test.want) {

@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/durable/trust"
 	"krund/internal/execution/account"
+	"krund/rig/must"
 )
 
 // TestDistrusted: what would run as root is judged before each execution; what has its own account
@@ -18,12 +19,8 @@ func TestDistrusted(t *testing.T) {
 	}
 	dir := t.TempDir()
 	entry := filepath.Join(dir, "bench.py")
-	if err := os.WriteFile(entry, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(entry, nil, 0o644))
+	must.Do(t, os.Chmod(dir, 0o777))
 	e := Executor{Trust: trust.Verdict.OneOwner}
 	asRoot := Job{Program: "/bin/sh", Entry: entry, Root: true}
 	m, err := e.Execute(t.Context(), asRoot)
@@ -32,9 +29,7 @@ func TestDistrusted(t *testing.T) {
 		t.Errorf("as root: %+v, %v", m.Process, err)
 	}
 	sticky := t.TempDir()
-	if err := os.Chmod(sticky, 0o777|os.ModeSticky); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(sticky, 0o777|os.ModeSticky))
 	for name, j := range map[string]Job{
 		// their future owner is unknown
 		"files to come": {Program: "/bin/sh", Entry: filepath.Join(sticky, "none"), Root: true},

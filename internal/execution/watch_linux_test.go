@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 // TestWatcherNeedsCPU: on a machine with one CPU, [stop.iterations] is refused; without the section
@@ -18,20 +19,14 @@ func TestWatcherNeedsCPU(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var before, only unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &before); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.SchedGetaffinity(0, &before))
 	cpu := child.Affinity()[0]
 	only.Set(cpu)
-	if err := unix.SchedSetaffinity(0, &only); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.SchedSetaffinity(0, &only))
 	defer func() { _ = unix.SchedSetaffinity(0, &before) }()
 	e := Executor{Root: machine(t, map[string]string{"/sys/devices/system/cpu/online": fmt.Sprintln(cpu)})}
 	cfg := &config.Config{}
-	if err := e.CheckWatcher(cfg); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, e.CheckWatcher(cfg))
 	cfg.Stop.Iterations.Criterion = config.CriterionCV
 	const want = "[stop.iterations] needs a CPU that the benchmark does not use, and there is none: " +
 		"remove the section, or measure on a machine with two CPUs"

@@ -13,6 +13,7 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // BenchmarkSources reports what an empty iteration costs with each source, in
@@ -70,33 +71,20 @@ func openSelf(e event, o eventOptions) (*os.File, error) {
 
 func timeIterations(b *testing.B, counters *Counters, n int) time.Duration {
 	b.Helper()
-	spec, err := counters.Apply(libkrun.Spec{Iterations: n}, 3)
-	if err != nil {
-		b.Fatal(err)
-	}
+	spec := must.Get(counters.Apply(libkrun.Spec{Iterations: n}, 3))(b)
 	keepFiles(b, spec.Groups)
-	buffer, err := libkrun.Create(spec)
-	if err != nil {
-		b.Fatal(err)
-	}
+	buffer := must.Get(libkrun.Create(spec))(b)
 	defer func() { _ = buffer.Close() }()
 	b.Setenv(libkrun.EnvFD, strconv.Itoa(duplicate(b, buffer.File())))
-	m, err := libkrun.NewMeter()
-	if err != nil {
-		b.Fatal(err)
-	}
+	m := must.Get(libkrun.NewMeter())(b)
 	defer m.Close()
 	begin := time.Now()
 	for !m.ShouldStop() {
 		_ = m.Begin() // End reports it again
-		if err := m.End(); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, m.End())
 	}
 	spent := time.Since(begin)
-	if err := m.Done(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, m.Done())
 	if s, err := buffer.Read(); err != nil || s.Error != libkrun.OK || len(s.Findings) > 0 {
 		b.Fatalf("%v, %v, findings %q", err, s.Error, s.Findings)
 	}

@@ -13,6 +13,7 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // registers imitates the MSR devices behind a Root: every register has eight
@@ -118,9 +119,7 @@ func TestDevices(t *testing.T) {
 	if _, err := c.Files()[0].Write([]byte{0}); err == nil {
 		t.Error("the benchmark could write to the registers")
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, c.Close())
 	for i, core := range regs.cores {
 		if core[regFixedCtrl] != before[i][regFixedCtrl] || core[regGlobal] != before[i][regGlobal] {
 			t.Errorf("core %d: control registers %#x and %#x were not restored", i, core[regFixedCtrl],
@@ -178,9 +177,7 @@ func TestDevicesRefused(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			regs, root := twoCores(t)
 			for name, text := range test.files {
-				if err := os.WriteFile(root.Path(name), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(root.Path(name), []byte(text), 0o600))
 			}
 			if test.change != nil {
 				test.change(regs)
@@ -200,9 +197,7 @@ func TestDevicesRefused(t *testing.T) {
 				if len(c.columns) != 4 || c.groups[0].Columns != 2 || c.groups[0].Turn != 0 {
 					t.Errorf("columns %s, group %+v", names(c), c.groups[0])
 				}
-				if err := c.Close(); err != nil {
-					t.Error(err)
-				}
+				must.Do(t, c.Close())
 			}
 			for i, core := range regs.cores {
 				if core[regFixedCtrl] != before[i][regFixedCtrl] || core[regGlobal] != before[i][regGlobal] {
@@ -240,10 +235,8 @@ func TestHiddenWidth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			regs, root := twoCores(t)
 			hide(regs)
-			if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"),
-				0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"),
+				0o600))
 			c, r := system{load: noModules}.choose(t.Context(), root,
 				Want{Sources: []string{MSR}, Scope: PerCore})
 			if c == nil || len(c.columns) != 6 || c.groups[1].Registers[2].Bits != 48 ||
@@ -257,17 +250,13 @@ func TestHiddenWidth(t *testing.T) {
 	}
 	regs, root := twoCores(t)
 	regs.leaf = [4]uint32{0x07280202} // says that it has none
-	if err := os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"),
+		0o600))
 	c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: PerCore})
 	if c == nil || len(c.columns) != 4 || len(regs.writes) > 0 {
 		t.Fatalf("%v, writes %q", r, regs.writes)
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, c.Close())
 }
 
 func TestControlPlan(t *testing.T) {
@@ -294,9 +283,7 @@ func TestControlPlan(t *testing.T) {
 func TestNoDevice(t *testing.T) {
 	_, root := twoCores(t)
 	root = sysroot.New(root.Path("/")) // without the imitated devices
-	if err := os.RemoveAll(root.Path("/dev")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(root.Path("/dev")))
 	want := Want{Sources: []string{MSR}, Scope: PerCore}
 	if _, r := (system{load: noModules}).choose(t.Context(), root, want); !strings.Contains(r.String(),
 		"could not be: modprobe msr: FATAL: Module msr not found") {
@@ -316,14 +303,10 @@ func TestNoDevice(t *testing.T) {
 func TestLoadModule(t *testing.T) {
 	script := func(text string) string {
 		path := filepath.Join(t.TempDir(), "modprobe")
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755))
 		return path
 	}
-	if err := loadModule(t.Context(), script("test $1 = msr\n"), "msr"); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, loadModule(t.Context(), script("test $1 = msr\n"), "msr"))
 	for name, test := range map[string]struct{ program, want string }{
 		"said": {script("echo 'modprobe: ERROR: could not insert msr: Operation not permitted' >&2; " +
 			"echo more; exit 1\n"), "could not insert msr: Operation not permitted"},

@@ -15,6 +15,7 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // The test binary is also the measured process: see measured.
@@ -107,14 +108,8 @@ func execute(t *testing.T, want Want) (libkrun.Series, string, Reason) {
 		}
 	}()
 	const bufferFD = 3
-	spec, err := c.Apply(libkrun.Spec{Iterations: measuredIterations}, bufferFD+1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := libkrun.Create(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(c.Apply(libkrun.Spec{Iterations: measuredIterations}, bufferFD+1))(t)
+	b := must.Get(libkrun.Create(spec))(t)
 	defer func() { _ = b.Close() }()
 	child := exec.CommandContext(t.Context(), "/proc/self/exe")
 	child.Env = []string{envMeasured + "=1", libkrun.EnvFD + "=" + strconv.Itoa(bufferFD), "GOMAXPROCS=2"}
@@ -124,13 +119,8 @@ func execute(t *testing.T, want Want) (libkrun.Series, string, Reason) {
 		child.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	}
 	out, err := child.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	s, err := b.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err, string(out))
+	s := must.Get(b.Read())(t)
 	if s.State != libkrun.StateDone || s.Done != measuredIterations || len(s.Findings) > 0 {
 		t.Fatalf("%s%+v", out, s)
 	}
@@ -202,9 +192,6 @@ func TestUnprivilegedExecution(t *testing.T) {
 
 func paranoid(t *testing.T) int64 {
 	t.Helper()
-	n, err := sysroot.New("/").ReadInt("/proc/sys/kernel/perf_event_paranoid")
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(sysroot.New("/").ReadInt("/proc/sys/kernel/perf_event_paranoid"))(t)
 	return n
 }

@@ -9,6 +9,7 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // noModules is a machine without kernel modules.
@@ -36,21 +37,13 @@ func TestPerfPerCore(t *testing.T) {
 	if len(c.Files()) != 2 {
 		t.Errorf("%d files; want a leader for each core", len(c.Files()))
 	}
-	spec, err := c.Apply(libkrun.Spec{Iterations: 1}, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(c.Apply(libkrun.Spec{Iterations: 1}, 4))(t)
 	if spec.Scope != libkrun.PerIteration || len(spec.Groups) != 2 || spec.Groups[1].FD != 5 ||
 		spec.Groups[1].Columns != 8 || spec.Groups[1].Source != libkrun.SourcePerf {
 		t.Errorf("plan %+v", spec)
 	}
-	b, err := libkrun.Create(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
+	b := must.Get(libkrun.Create(spec))(t)
+	must.Do(t, b.Close())
 	if _, err := c.Apply(spec, 4); err == nil {
 		t.Error("a plan with columns was accepted")
 	}
@@ -79,9 +72,7 @@ func TestPerfHybrid(t *testing.T) {
 		spec.Scope != libkrun.PerExecution {
 		t.Errorf("scope %v, error %v", spec.Scope, err)
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, c.Close())
 
 	c, r = s.choose(t.Context(), hybrid.root(t), Want{Sources: []string{Perf}, Scope: Task})
 	if c == nil {
@@ -184,9 +175,7 @@ func TestPerfRefused(t *testing.T) {
 				t.Errorf("available: %v, counters: %v", f.Available, c != nil)
 			}
 			if c != nil {
-				if err := c.Close(); err != nil {
-					t.Error(err)
-				}
+				must.Do(t, c.Close())
 			}
 			if k.left() != 0 {
 				t.Error("not everything was closed")
@@ -216,9 +205,7 @@ func TestOrder(t *testing.T) {
 		len(spec.Columns)+len(spec.Groups) != 0 {
 		t.Errorf("plan %+v, %v", spec, err)
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, c.Close())
 	if c, r := s.choose(t.Context(), root, Want{Sources: []string{Perf, MSR}, Scope: PerCore}); c != nil ||
 		r.Chosen != "" {
 		t.Errorf("%v; want nothing", r)

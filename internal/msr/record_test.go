@@ -12,6 +12,7 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // TestRegistersInRecord goes the whole way with sparse files in the place of the
@@ -33,9 +34,7 @@ func TestRegistersInRecord(t *testing.T) {
 	}()
 	memory := [2][0x400]byte{}
 	write := func(core int) {
-		if err := os.WriteFile(root.Path(deviceName(core)), memory[core][:], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(root.Path(deviceName(core)), memory[core][:], 0o600))
 	}
 	read := func(core int, address uint32) uint64 {
 		return binary.NativeEndian.Uint64(memory[core][address:])
@@ -55,17 +54,13 @@ func TestRegistersInRecord(t *testing.T) {
 	var want [][]int64
 	for range iterations {
 		var before, row []uint64
-		if err := m.Begin(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.Begin())
 		for core := range memory {
 			before = append(before, read(core, regAPERF), read(core, regMPERF), read(core, regCycles))
 			move(core)
 			row = append(row, read(core, regAPERF), read(core, regMPERF), read(core, regCycles))
 		}
-		if err := m.End(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.End())
 		deltas := make([]int64, len(row))
 		for i := range row {
 			bits := 64
@@ -93,10 +88,7 @@ func TestRegistersInRecord(t *testing.T) {
 // duplicate returns another descriptor of a file.
 func duplicate(t testing.TB, f *os.File) int {
 	t.Helper()
-	fd, err := syscall.Dup(int(f.Fd()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(syscall.Dup(int(f.Fd())))(t)
 	return fd
 }
 
@@ -113,21 +105,12 @@ func keepFiles(t testing.TB, groups []libkrun.Group) {
 // meter lets this process measure with counters.
 func meter(t *testing.T, c *Counters, iterations int) (*libkrun.Buffer, *libkrun.Meter) {
 	t.Helper()
-	spec, err := c.Apply(libkrun.Spec{Iterations: iterations}, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(c.Apply(libkrun.Spec{Iterations: iterations}, 3))(t)
 	keepFiles(t, spec.Groups)
-	buffer, err := libkrun.Create(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	buffer := must.Get(libkrun.Create(spec))(t)
 	t.Cleanup(func() { _ = buffer.Close() })
 	t.Setenv(libkrun.EnvFD, strconv.Itoa(duplicate(t, buffer.File())))
-	m, err := libkrun.NewMeter()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(libkrun.NewMeter())(t)
 	t.Cleanup(m.Close)
 	return buffer, m
 }
@@ -136,12 +119,8 @@ func meter(t *testing.T, c *Counters, iterations int) (*libkrun.Buffer, *libkrun
 func TestNothingToRead(t *testing.T) {
 	c, _ := Open(t.Context(), sysroot.New(t.TempDir()), Want{Sources: []string{None}, Scope: PerCore})
 	buffer, m := meter(t, c, 1)
-	if err := m.Begin(); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.End(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Begin())
+	must.Do(t, m.End())
 	if s, err := buffer.Read(); err != nil || s.Done != 1 || len(s.Columns) > 0 || s.Error != libkrun.OK {
 		t.Errorf("%+v, %v", s, err)
 	}

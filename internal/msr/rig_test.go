@@ -9,15 +9,13 @@ import (
 	"time"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // TestInMachine runs this test program inside a machine with the kernel's own msr
 // module: there the devices are real files of the kernel, which only root may open.
 func TestInMachine(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	for _, test := range []struct {
 		name     string
 		moving   bool // the counters count; else every register reads 0
@@ -32,9 +30,7 @@ func TestInMachine(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var payload rig.Payload
-			if err := payload.Copy("/root/msr.test", self); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, payload.Copy("/root/msr.test", self))
 			m := rig.Boot(t, rig.Options{MSR: test.moving, Payload: &payload, Time: 15 * time.Second})
 			m.WaitRunning()
 			out, status := m.Try("cd /root && ./msr.test -test.v -test.run '" + test.run + "'")

@@ -8,6 +8,7 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 func mayLook(*os.File) error { return nil }
@@ -34,13 +35,8 @@ func TestSelf(t *testing.T) {
 		spec.Groups[0].FD != 4 || spec.Columns[0].Core != libkrun.NoCore {
 		t.Errorf("plan %+v, %v", spec, err)
 	}
-	b, err := libkrun.Create(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(b.Close(), c.Close()); err != nil {
-		t.Error(err)
-	}
+	b := must.Get(libkrun.Create(spec))(t)
+	must.Do(t, errors.Join(b.Close(), c.Close()))
 }
 
 func TestSelfRefused(t *testing.T) {
@@ -90,10 +86,7 @@ func TestSelfRefused(t *testing.T) {
 // TestLookMapped: on this machine it works or returns the reason; a file that is no event has no
 // page.
 func TestLookMapped(t *testing.T) {
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
+	null := must.Get(os.Open(os.DevNull))(t)
 	defer null.Close()
 	if err := lookMapped(null); err == nil {
 		t.Error("/dev/null is an event")

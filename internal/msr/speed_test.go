@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // fakeCore is a core that runs at hz while its MPERF counts at base, and the clock.
@@ -84,17 +85,10 @@ func TestOpenCore(t *testing.T) {
 		t.Error("opened nothing")
 	}
 	name := filepath.Join(dir, "dev/cpu/2/msr")
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
 	data := append(make([]byte, regMPERF), 7, 0, 0, 0, 0, 0, 0, 0, 0) // the file's bytes overlap
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := openCore(root, refuse, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, data, 0o600))
+	c := must.Get(openCore(root, refuse, 2))(t)
 	if _, mperf, err := c.read(); err != nil || mperf != 7 {
 		t.Errorf("MPERF %d, %v", mperf, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // tree is a machine of files: names and texts.
@@ -19,12 +20,8 @@ func (files tree) root(t *testing.T) sysroot.Root {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return sysroot.New(dir)
 }
@@ -109,10 +106,7 @@ func (k *kernel) openEvent(e event, o eventOptions) (*os.File, error) {
 	if err := k.refuse[e.name]; err != nil {
 		return nil, os.NewSyscallError("perf_event_open", err)
 	}
-	f, err := os.CreateTemp(k.t.TempDir(), "event")
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	f := must.Get(os.CreateTemp(k.t.TempDir(), "event"))(k.t)
 	k.open[f] = true
 	leader := o.leader
 	if leader == nil {
@@ -140,9 +134,7 @@ func (k *kernel) answer(leader *os.File) {
 			raw = binary.NativeEndian.AppendUint64(raw, w)
 		}
 	}
-	if err := os.WriteFile(leader.Name(), raw, 0o600); err != nil {
-		k.t.Fatal(err)
-	}
+	must.Do(k.t, os.WriteFile(leader.Name(), raw, 0o600))
 }
 
 // left counts the events that are still open.

@@ -5,6 +5,7 @@ import (
 
 	libkrun "krund/cgo"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // TestUsage: the usage of the process comes with every source, first and without a file.
@@ -29,22 +30,14 @@ func TestUsage(t *testing.T) {
 		if got := names(c); got != test.names || len(c.Files()) != test.files {
 			t.Errorf("%s: columns %s, %d files", test.source, got, len(c.Files()))
 		}
-		spec, err := c.Apply(libkrun.Spec{Iterations: 1}, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := must.Get(c.Apply(libkrun.Spec{Iterations: 1}, 4))(t)
 		for i, g := range spec.Groups[1:] {
 			if g.FD != 4+i {
 				t.Errorf("%s: group %d has descriptor %d", test.source, 1+i, g.FD)
 			}
 		}
-		b, err := libkrun.Create(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		b := must.Get(libkrun.Create(spec))(t)
+		must.Do(t, b.Close())
 		if err := c.Close(); err != nil || k.left() != 0 {
 			t.Errorf("close: %v, %d left open", err, k.left())
 		}

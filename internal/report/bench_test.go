@@ -9,6 +9,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // study makes up an experiment of the study's size: keys times 30 executions of 2,000 iterations,
@@ -25,10 +26,7 @@ func study(b *testing.B, keys int) Input {
 	}
 	p := warmup.Default(classify.Paper)
 	p.Resamples = 1000
-	doc, err := warmup.Analyze(one, p, warmup.Options{Workers: 2})
-	if err != nil {
-		b.Fatal(err)
-	}
+	doc := must.Get(warmup.Analyze(one, p, warmup.Options{Workers: 2}))(b)
 	in := Input{Document: doc, Data: &dataset.Dataset{}}
 	pair := doc.Pairs[0]
 	doc.Pairs = nil
@@ -47,10 +45,7 @@ func BenchmarkStudy(b *testing.B) {
 	in := study(b, 122)
 	dir := b.TempDir()
 	for b.Loop() {
-		size, err := Site(disk(dir), in)
-		if err != nil {
-			b.Fatal(err)
-		}
+		size := must.Get(Site(disk(dir), in))(b)
 		b.ReportMetric(float64(size.Bytes)/1e6, "MB")
 		b.ReportMetric(float64(size.Files), "files")
 	}
@@ -84,10 +79,7 @@ func BenchmarkEvents(b *testing.B) {
 	in.Explanation = explanation(b, in)
 	dir := b.TempDir()
 	for b.Loop() {
-		size, err := Site(disk(dir), in)
-		if err != nil {
-			b.Fatal(err)
-		}
+		size := must.Get(Site(disk(dir), in))(b)
 		b.ReportMetric(float64(size.Bytes)/1e6, "MB")
 	}
 }

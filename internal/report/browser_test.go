@@ -20,6 +20,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // disk is a directory for a report.
@@ -41,10 +42,7 @@ func browse(t *testing.T, page, script string, flags ...string) (result []byte, 
 	if err != nil {
 		t.Skip("chromium is not installed: the report is not tried in a browser")
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(page))(t)
 	tried := strings.TrimSuffix(page, ".html") + "-tried.html"
 	harness := `<script>window.faults=[];addEventListener("error",(e)=>faults.push(e.message||"a file is missing: "+e.target.src),true);
 const until=async(ready)=>{for(let i=0;i<500&&!ready();i++)await new Promise((r)=>setTimeout(r,10));if(!ready())throw new Error("waited in vain for "+ready);};
@@ -52,9 +50,7 @@ const act=async()=>{` + script + `};
 addEventListener("load",()=>act().catch((e)=>({failed:String(e)})).then((r)=>{
  const out=document.createElement("pre");out.id="result";out.textContent=JSON.stringify({...r,faults});document.body.append(out);}));</script>`
 	text = bytes.Replace(text, []byte("<head>"), []byte("<head>"+harness), 1)
-	if err := os.WriteFile(tried, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(tried, text, 0o644))
 	const limit = 2 * time.Minute // of a machine that does much else
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -92,9 +88,7 @@ func reportOnDisk(t *testing.T) string {
 		facts.Add(throttledRun(d.Pairs[1].Key, i+1))
 	}
 	dir := t.TempDir()
-	if _, err := Site(disk(dir), Input{Document: analysed(t, d), Data: d, Facts: facts}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Site(disk(dir), Input{Document: analysed(t, d), Data: d, Facts: facts}))(t)
 	return dir
 }
 
@@ -127,9 +121,7 @@ return r;`)
 		Before, Ascending, Descending, ByPerformance, Filtered, Faults []string
 		Aria, Shown, Link, Failed                                      string
 	}
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	must.Do(t, json.Unmarshal(text, &r), text)
 	reversed := slices.Clone(r.Ascending)
 	slices.Reverse(reversed)
 	switch {
@@ -172,9 +164,7 @@ return r;`)
 		Focus, Note, Value, Failed string
 		Options, Faults            []string
 	}
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	must.Do(t, json.Unmarshal(text, &r), text)
 	switch {
 	case r.Failed != "" || len(r.Faults) > 0 || console != "":
 		t.Errorf("%s %q %s", r.Failed, r.Faults, console)
@@ -216,9 +206,7 @@ return r;`)
 		Canvases, Inset                                        int
 		Hidden, InsetZoomed                                    bool
 	}
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	must.Do(t, json.Unmarshal(text, &r), text)
 	span := func(s string) (low, high float64) {
 		if _, err := fmt.Sscan(s, &low, &high); err != nil {
 			t.Errorf("range %q: %v", s, err)

@@ -14,6 +14,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/warmup"
+	"krund/rig/must"
 )
 
 // comparison is one of every verdict, with a hostile name.
@@ -87,13 +88,9 @@ func TestCompareGoldens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := write(&b, r); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, write(&b, r))
 			if name == "junit" {
-				if err := xml.Unmarshal(b.Bytes(), new(struct{})); err != nil {
-					t.Error(err)
-				}
+				must.Do(t, xml.Unmarshal(b.Bytes(), new(struct{})))
 			}
 			golden(t, "compare."+name, b.String())
 		})
@@ -104,9 +101,7 @@ func TestCompareGoldens(t *testing.T) {
 // that is not significant is gray.
 func TestComparePage(t *testing.T) {
 	var b bytes.Buffer
-	if err := ComparePage(&b, comparison(), "test"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ComparePage(&b, comparison(), "test"))
 	text := b.String()
 	for _, bad := range []string{"<script>alert", "\x1b", "ZgotmplZ", "https://"} {
 		if strings.Contains(text, bad) {
@@ -154,9 +149,7 @@ func TestComparePlots(t *testing.T) {
 		}
 	}
 	empty := &compare.Result{}
-	if err := WritePlot(new(bytes.Buffer), SVG, [][]Drawing{ComparePlots(empty)}); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, WritePlot(new(bytes.Buffer), SVG, [][]Drawing{ComparePlots(empty)}))
 }
 
 // TestArmsOfReport: the report of an experiment with arms has a page for each comparison, and links
@@ -190,13 +183,8 @@ return {reason:[...document.querySelectorAll("#table tbody tr:not([hidden]) th")
 // comparePageFile returns the path of the page ab.html in dir.
 func comparePageFile(t *testing.T, dir string) string {
 	t.Helper()
-	f, err := os.Create(filepath.Join(dir, "ab.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(ComparePage(f, comparison(), "test"), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(filepath.Join(dir, "ab.html")))(t)
+	must.Do(t, errors.Join(ComparePage(f, comparison(), "test"), f.Close()))
 	return f.Name()
 }
 

@@ -10,6 +10,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // TestMachinesText: the page of a comparison says how much the machines differ, also if they do not
@@ -38,9 +39,7 @@ func TestMachinesText(t *testing.T) {
 			r.Changes = append(r.Changes, compare.Change{Key: "ab"[i:i+1] + ":C:v", Machines: effect})
 		}
 		var page bytes.Buffer
-		if err := ComparePage(&page, r, "test"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ComparePage(&page, r, "test"))
 		got := strings.ReplaceAll(machinesText(r), "\u202f", "")
 		got = strings.ReplaceAll(got, " %", "%")
 		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") ||

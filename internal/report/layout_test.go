@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // layout is what a script finds out about a page.
@@ -25,9 +27,7 @@ type layout struct {
 
 func (l *layout) read(t *testing.T, text []byte, console string) {
 	t.Helper()
-	if err := json.Unmarshal(text, l); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	must.Do(t, json.Unmarshal(text, l), text)
 	if l.Failed != "" || len(l.Faults) > 0 || console != "" {
 		t.Errorf("%s %q %s", l.Failed, l.Faults, console)
 	}
@@ -55,18 +55,14 @@ func TestNarrowPages(t *testing.T) {
 	d := sample()
 	d.Pairs[0].Key.Benchmark = "org.apache.commons." + strings.Repeat("verylong", 12) + ".FastMath.sin"
 	dir := t.TempDir()
-	if _, err := Site(disk(dir), Input{Document: analysed(t, d), Data: d}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Site(disk(dir), Input{Document: analysed(t, d), Data: d}))(t)
 	comparePageFile(t, dir)
 	frames := ""
 	for _, page := range []string{"index.html", "keys/k0000.html", "keys/k0006.html", "ab.html"} {
 		frames += fmt.Sprintf(`<iframe width="400" height="800" style="border:0" src="%s"></iframe>`, page)
 	}
 	html := "<!DOCTYPE html><html><head></head><body>" + frames + "</body></html>"
-	if err := os.WriteFile(filepath.Join(dir, "frames.html"), []byte(html), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "frames.html"), []byte(html), 0o644))
 	var l layout
 	text, console := browse(t, filepath.Join(dir, "frames.html"), `
 const wide=[], pages=[...document.querySelectorAll("iframe")].map((f)=>f.contentDocument);

@@ -13,6 +13,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/rig/must"
 )
 
 // makeReport writes files with a text each as a report does, index.html last.
@@ -52,9 +53,7 @@ func TestReportDirectory(t *testing.T) {
 	}
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	must(makeReport(fsys, "old", "keys/k0000.html", "keys/k0001.html", "keys/k0002.html", "data/k0001.js"))
 	fsys.Put("/report/keys/k0002.html", []byte("changed by hand"))
@@ -84,9 +83,7 @@ func TestReportDirectoryManifest(t *testing.T) {
 	lines := []string{sum + "  ../outside", sum + "  other/file", sum + "  /outside",
 		sum + "  keys/../../outside", other + "  keys/k1.html", "nonsense", sum + "  keys"}
 	fsys.Put("/report/"+manifestName, []byte(strings.Join(lines, "\n")))
-	if err := makeReport(fsys, "new", "keys/k0.html"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, makeReport(fsys, "new", "keys/k0.html"))
 	names := slices.Sorted(maps.Keys(filesOf(fsys)))
 	if want := []string{"/outside", "index.html", "keys/k0.html", "keys/k1.html",
 		"other/file"}; !slices.Equal(names, want) {
@@ -99,9 +96,7 @@ func TestReportDirectoryManifest(t *testing.T) {
 func TestReportDirectoryCrash(t *testing.T) {
 	for op := 1; ; op++ {
 		fsys := crashfs.New("/report")
-		if err := makeReport(fsys, "old", "keys/k0.html", "keys/k1.html", "keys/k2.html"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, makeReport(fsys, "old", "keys/k0.html", "keys/k1.html", "keys/k2.html"))
 		fsys.CrashAt(fsys.Ops() + op)
 		if makeReport(fsys, "middle", "keys/k0.html", "keys/k1.html", "plots/k1.svg") == nil {
 			break
@@ -111,9 +106,7 @@ func TestReportDirectoryCrash(t *testing.T) {
 			files["index.html"] == "middle" && files["plots/k1.svg"] != "middle" {
 			t.Fatalf("crash at %d: %v", op, files)
 		}
-		if err := makeReport(fsys, "new", "keys/k0.html"); err != nil {
-			t.Fatalf("crash at %d: %v", op, err)
-		}
+		must.Do(t, makeReport(fsys, "new", "keys/k0.html"), "crash at", op)
 		want := map[string]string{"index.html": "new", "keys/k0.html": "new"}
 		got := filesOf(fsys)
 		maps.DeleteFunc(got, func(name, _ string) bool { return durable.IsTemp(name) }) // of the manifest

@@ -17,6 +17,7 @@ import (
 
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
+	"krund/rig/must"
 )
 
 func figures(t *testing.T) []Drawing {
@@ -39,9 +40,7 @@ func figures(t *testing.T) []Drawing {
 func pageSVG(t testing.TB, f *Figure) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := writeSVG(&b, []Drawing{f}, pageColumns, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, writeSVG(&b, []Drawing{f}, pageColumns, true))
 	return b.Bytes()
 }
 
@@ -55,23 +54,17 @@ func TestWritePlot(t *testing.T) {
 	for _, f := range all {
 		pages = append(pages, []Drawing{f})
 	}
-	if err := WritePlot(&pdf, PDF, pages); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WritePlot(&pdf, PDF, pages))
 	if n := bytes.Count(pdf.Bytes(), []byte("/Type /Page\n")); !bytes.HasPrefix(pdf.Bytes(),
 		[]byte("%PDF")) || n != len(all) {
 		t.Errorf("the PDF has %d pages, want %d", n, len(all))
 	}
-	if err := WritePlot(&svg, SVG, [][]Drawing{all}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WritePlot(&svg, SVG, [][]Drawing{all}))
 	if err := xml.Unmarshal(svg.Bytes(), new(struct{})); err != nil ||
 		bytes.Contains(svg.Bytes(), []byte("<script>")) {
 		t.Errorf("SVG: %v", err)
 	}
-	if err := WritePlot(&image, PNG, [][]Drawing{all[:2]}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WritePlot(&image, PNG, [][]Drawing{all[:2]}))
 	if picture, err := png.Decode(&image); err != nil || picture.Bounds().Dx() < 1000 {
 		t.Errorf("PNG: %v", err)
 	}
@@ -120,9 +113,7 @@ func TestPlotWithAll(t *testing.T) {
 		{Title: "cycles", Note: ", core 0", Values: make([]float64, 300), Span: Span{0, 1}}}
 	var pdf, svg, image bytes.Buffer
 	for format, out := range map[PlotFormat]*bytes.Buffer{PDF: &pdf, SVG: &svg, PNG: &image} {
-		if err := WritePlot(out, format, [][]Drawing{{&f}}); err != nil {
-			t.Fatalf("%s: %v", format, err)
-		}
+		must.Do(t, WritePlot(out, format, [][]Drawing{{&f}}), format)
 	}
 	for _, want := range []string{"gc (s)", "cycles, core 0", "42.4 °C", "kernel message", "schön"} {
 		if !strings.Contains(svg.String(), want) {

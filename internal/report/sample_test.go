@@ -12,6 +12,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -68,10 +69,7 @@ func analysed(t *testing.T, d *dataset.Dataset) *warmup.Document {
 	t.Helper()
 	p := warmup.Default(classify.Paper)
 	p.Resamples = 1000
-	doc, err := warmup.Analyze(d, p, warmup.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(warmup.Analyze(d, p, warmup.Options{}))(t)
 	return doc
 }
 
@@ -92,14 +90,9 @@ func golden(t *testing.T, name, text string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(file))(t)
 	if text != string(want) {
 		t.Errorf("%s differs (run with -update and read the difference):\n%s", file, text)
 	}

@@ -16,15 +16,13 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 func write(t *testing.T, in Input) pages {
 	t.Helper()
 	out := pages{}
-	size, err := Site(out, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	size := must.Get(Site(out, in))(t)
 	var bytes int64
 	for _, p := range out {
 		bytes += int64(len(p.text))
@@ -57,9 +55,7 @@ func TestSite(t *testing.T) {
 			}
 		}
 		if strings.HasSuffix(name, ".svg") {
-			if err := xml.Unmarshal(p.text, new(struct{})); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			must.Do(t, xml.Unmarshal(p.text, new(struct{})), name)
 		}
 	}
 	index := string(out["index.html"].text)
@@ -120,9 +116,7 @@ func call(t *testing.T, text []byte, function string, into any) {
 	if !ok {
 		t.Fatalf("%.60s is no call of %s", text, function)
 	}
-	if err := json.Unmarshal(bytes.TrimSuffix(bytes.TrimSpace(argument), []byte(");")), into); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(bytes.TrimSuffix(bytes.TrimSpace(argument), []byte(");")), into))
 }
 
 // TestSmallAndLargeSites: no pairs, one execution, errors only, 100 cores.
@@ -173,10 +167,7 @@ func TestSitesOfManyKeys(t *testing.T) {
 		return d
 	}
 	size := func(d *dataset.Dataset) int64 {
-		size, err := Site(pages{}, Input{Document: analysed(t, d), Data: d})
-		if err != nil {
-			t.Fatal(err)
-		}
+		size := must.Get(Site(pages{}, Input{Document: analysed(t, d), Data: d}))(t)
 		return size.Bytes
 	}
 	const few = 150

@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
+	"krund/rig/must"
 )
 
 func rendered(t *testing.T, doc *warmup.Document, f Format) string {
@@ -31,9 +32,7 @@ func rendered(t *testing.T, doc *warmup.Document, f Format) string {
 			err = shares.Write(&b, f)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return b.String()
 }
 
@@ -74,9 +73,7 @@ func TestTablesAreReadable(t *testing.T) {
 		len(object.Rows) != len(doc.Pairs) {
 		t.Errorf("JSON has %d rows: %v", len(object.Rows), err)
 	}
-	if err := xml.Unmarshal([]byte("<x>"+rendered(t, doc, HTML)+"</x>"), new(struct{})); err != nil {
-		t.Errorf("HTML: %v", err)
-	}
+	must.Do(t, xml.Unmarshal([]byte("<x>"+rendered(t, doc, HTML)+"</x>"), new(struct{})), "HTML")
 	for _, line := range strings.Split(rendered(t, doc, LaTeX), "\n") {
 		if strings.Count(line, "{") != strings.Count(line, "}") {
 			t.Errorf("LaTeX braces do not match: %s", line)

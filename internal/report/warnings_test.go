@@ -10,6 +10,7 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestEveryWarningOfRecords: each circumstance that weakens results is reported with its remedy,
@@ -128,9 +129,7 @@ func TestWeaken(t *testing.T) {
 	text := func(f Format) string {
 		var b strings.Builder
 		table := CompareTable(r)
-		if err := table.Write(&b, f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, table.Write(&b, f))
 		return b.String()
 	}
 	for _, f := range []Format{Text, Markdown, HTML, LaTeX} {

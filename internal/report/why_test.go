@@ -12,6 +12,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // eventful has three executions of n iterations of 0.3 s; every 40th one takes twice as long and
@@ -60,13 +61,10 @@ func explainedInput(t *testing.T, d *dataset.Dataset) Input {
 // explanation explains all keys of an input.
 func explanation(t testing.TB, in Input) *explain.Document {
 	t.Helper()
-	why, err := explain.Explain(in.Data.Info, in.Document, explain.Default(), 2,
+	why := must.Get(explain.Explain(in.Data.Info, in.Document, explain.Default(), 2,
 		func(pair, execution int) (dataset.Execution, error) {
 			return in.Data.Pairs[pair].Executions[execution], nil
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
+		}))(t)
 	return why
 }
 
@@ -74,9 +72,7 @@ func explanation(t testing.TB, in Input) *explain.Document {
 // after a click, by buttons and by keys. Names of events are text.
 func TestEventsInBrowser(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Site(disk(dir), explainedInput(t, eventful(400, 0))); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Site(disk(dir), explainedInput(t, eventful(400, 0))))(t)
 	text, console := browse(t, filepath.Join(dir, "keys", "k0000.html"), `
 const $=(id)=>document.getElementById(id), press=(key)=>$("plot").dispatchEvent(new KeyboardEvent("keydown",{key}));
 await until(()=>document.querySelectorAll(".rows canvas").length>0);
@@ -104,9 +100,7 @@ return r;`)
 		Kinds, Faults                                                        []string
 		Failed                                                               string
 	}
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	must.Do(t, json.Unmarshal(text, &r), text)
 	if r.Failed != "" || len(r.Faults) > 0 || console != "" {
 		t.Fatalf("%s %q %s", r.Failed, r.Faults, console)
 	}
@@ -178,9 +172,7 @@ func TestEventsAreFew(t *testing.T) {
 	}
 	text := string(out["data/k0000-0.js"].text)
 	_, text, _ = strings.Cut(text, "krund.events(0,0,")
-	if err := json.Unmarshal([]byte(strings.TrimSuffix(text, ");\n")), &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(strings.TrimSuffix(text, ");\n")), &got))
 	i := slices.IndexFunc(got.Lanes, func(l struct {
 		Kind        string
 		Events, Per int
@@ -212,13 +204,9 @@ func TestEventsAreFew(t *testing.T) {
 // sideways.
 func TestNarrowEvents(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Site(disk(dir), explainedInput(t, eventful(400, 0))); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Site(disk(dir), explainedInput(t, eventful(400, 0))))(t)
 	html := `<!DOCTYPE html><html><head></head><body><iframe width="400" height="800" style="border:0" src="keys/k0000.html"></iframe></body></html>`
-	if err := os.WriteFile(filepath.Join(dir, "frame.html"), []byte(html), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "frame.html"), []byte(html), 0o644))
 	var l layout
 	text, console := browse(t, filepath.Join(dir, "frame.html"), `
 const d=document.querySelector("iframe").contentDocument, wide=[];

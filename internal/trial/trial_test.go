@@ -16,6 +16,7 @@ import (
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 func TestWords(t *testing.T) {
@@ -77,9 +78,7 @@ func TestSubjects(t *testing.T) {
 	dir := t.TempDir()
 	bench, script := filepath.Join(dir, "bench.py"), filepath.Join(dir, "script.py")
 	for path, text := range map[string]string{bench: "def run_iter(n): pass\n", script: "print(1)\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	names := func(list []Subject) string {
 		var all []string
@@ -130,19 +129,13 @@ func TestSubjects(t *testing.T) {
 // TestTOML: the configuration is valid and means the plan, whatever the commands contain.
 func TestTOML(t *testing.T) {
 	args := []string{"echo \"quoted\" 'text' \\ \t\x7f ü", "b {n}"}
-	list, err := Subjects(args, Options{Shell: []string{"sh", "-c"}, Setup: "make {n}",
-		Prepare: []string{"x\ny"}, Parameters: []Parameter{{"n", []string{"7"}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(Subjects(args, Options{Shell: []string{"sh", "-c"}, Setup: "make {n}",
+		Prepare: []string{"x\ny"}, Parameters: []Parameter{{"n", []string{"7"}}}}))(t)
 	list = append(list, Subject{Name: "py", File: "/x/bench.py", Runner: "python", Program: "python3"})
 	p := Plan{Subjects: list, Executions: 4, Iterations: []int{5, 6, 7}, Warmup: 2, Parameter: 9,
 		IgnoreFailure: true, Calibrate: []string{"sh", "-c", ""}, Timeout: 1500 * time.Millisecond,
 		Dir: "/home", Files: "/tmp/files", Env: []string{"PATH=/a:/b", "X=\"=\n"}}
-	cfg, err := config.Parse("/tmp/time.toml", []byte(p.TOML()), "host", doctor.Settings())
-	if err != nil {
-		t.Fatalf("%v\n%s", err, p.TOML())
-	}
+	cfg := must.Get(config.Parse("/tmp/time.toml", []byte(p.TOML()), "host", doctor.Settings()))(t, p.TOML())
 	if len(cfg.Keys()) != 4 || cfg.Experiment.Executions != 4 || cfg.Limits.Timeout != p.Timeout {
 		t.Errorf("keys %v, %+v", cfg.Keys(), cfg.Experiment)
 	}
@@ -236,11 +229,8 @@ func measured(p Plan, seconds map[string]float64) *dataset.Dataset {
 func TestAnswer(t *testing.T) {
 	p := Plan{Subjects: []Subject{{Name: "a", Text: "a"}, {Name: "b", Text: "b"}, {Name: "c", Text: "c"}},
 		Calibrate: []string{"sh", "-c", ""}}
-	a, err := AnswerOf(p, measured(p, map[string]float64{"a": 0.131, "b": 0.101, "c": 0.101,
-		shellName: 0.001}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(AnswerOf(p, measured(p, map[string]float64{"a": 0.131, "b": 0.101, "c": 0.101,
+		shellName: 0.001})))(t)
 	if len(a.Compared) != 2 || a.Fastest == "a" {
 		t.Fatalf("%+v", a)
 	}
@@ -259,9 +249,7 @@ func TestAnswer(t *testing.T) {
 		r.Class != "flat" || len(r.Warnings) > 0 {
 		t.Errorf("a: %+v", r)
 	}
-	if _, err := json.Marshal(a); err != nil {
-		t.Error(err)
-	}
+	must.Get(json.Marshal(a))(t)
 }
 
 func TestAnswerWarns(t *testing.T) {
@@ -271,10 +259,7 @@ func TestAnswerWarns(t *testing.T) {
 	d.Pairs[1].Executions[0].Columns[0].Ints[0] *= 3
 	last := &d.Pairs[1].Executions[9]
 	last.Outcome, last.Reasons = dataset.Error, []string{"exit status 3"}
-	a, err := AnswerOf(p, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(AnswerOf(p, d))(t)
 	for i, want := range [][]string{
 		{"it takes less than 5 ms"},
 		{"1 of 10 executions failed: exit status 3", "the first run took 3.0 times the median"},
@@ -296,10 +281,8 @@ func TestAnswerWarns(t *testing.T) {
 func TestAnswerTooShort(t *testing.T) {
 	p := Plan{Subjects: []Subject{{Name: "a", Text: "a"}, {Name: "b", Text: "b"}, {Name: "c", Text: "c"}},
 		Calibrate: []string{"sh", "-c", ""}, Dir: "/here", Inherited: []string{"LANG"}, Env: []string{"A=b"}}
-	a, err := AnswerOf(p, measured(p, map[string]float64{"a": 0.0009, "b": 0.1, "c": 0.2, shellName: 0.001}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(
+		AnswerOf(p, measured(p, map[string]float64{"a": 0.0009, "b": 0.1, "c": 0.2, shellName: 0.001})))(t)
 	if a.Fastest != "b" || len(a.Compared) != 1 || a.Compared[0].Name != "c" {
 		t.Errorf("fastest %s, %+v", a.Fastest, a.Compared)
 	}
@@ -311,10 +294,7 @@ func TestAnswerTooShort(t *testing.T) {
 		len(short.Times)+len(short.Warnings) > 0 || a.Subjects[1].TooShort {
 		t.Errorf("%+v", short)
 	}
-	text, err := json.Marshal(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(a))(t)
 	for _, want := range []string{`"mean":null,"standard_deviation":null,"median":null,"min":null,"max":null`,
 		`"level":{"mean":null,"low":null,"high":null}`, `"too_short":true`, `"slow":0.00101`,
 		`"environment":{"of":"caller","directory":"/here","inherited":["LANG"],"set":["A=b"]}`} {
@@ -388,10 +368,7 @@ func TestAnswerOfUnsteady(t *testing.T) {
 		}
 		d.Add(p.Key(p.Subjects[0]), execution(number+1, wall))
 	}
-	a, err := AnswerOf(p, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(AnswerOf(p, d))(t)
 	got := a.Subjects[0]
 	const want = "its times did not become steady in every execution: the mean is that of all " +
 		"iterations, and describes no state of it; a comparison takes 2.0"

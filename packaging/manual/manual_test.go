@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"krund/rig/must"
 )
 
 const help = `Status says how *far*
@@ -45,16 +47,11 @@ func pages(t *testing.T, args ...string) (pages map[string]string, dir string) {
 	dir = t.TempDir()
 	root := program()
 	root.SetArgs(slices.Concat([]string{"manual", "--date", "2026-11-21", dir}, args))
-	if err := root.Execute(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, root.Execute())
 	pages = map[string]string{}
 	files, _ := filepath.Glob(filepath.Join(dir, "*"))
 	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(f))(t)
 		pages[filepath.Base(f)] = string(text)
 	}
 	return pages, dir
@@ -90,10 +87,7 @@ func TestConfigPage(t *testing.T) {
 	const config = "../../docs/config.md"
 	all, dir := pages(t, "--config", config)
 	page := all["krund.toml.5"]
-	text, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(config))(t)
 	keys := regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\|").FindAllStringSubmatch(string(text), -1)
 	if len(keys) < 80 {
 		t.Fatalf("docs/config.md has %d keys", len(keys))

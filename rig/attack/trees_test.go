@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/schedule"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 //go:embed leaves fills
@@ -103,9 +104,8 @@ func TestDeepTreesAndKeys(t *testing.T) {
 		name := x.name
 		for _, r := range x.run(t, m).Records {
 			var found struct{ Home, Tmp, Keys []string }
-			if err := json.Unmarshal([]byte(r.Process.Stdout.Text), &found); err != nil {
-				t.Errorf("execution %d printed %.500q: %v", r.Pexec, r.Process.Stdout.Text, err)
-			}
+			must.Do(t, json.Unmarshal([]byte(r.Process.Stdout.Text), &found), "execution", r.Pexec, "printed",
+				r.Process.Stdout.Text)
 			if len(found.Home)+len(found.Tmp)+len(found.Keys) > 0 {
 				t.Errorf("%s: execution %d found %.1000v", name, r.Pexec, found)
 			}
@@ -130,9 +130,7 @@ func smallDisk(t *testing.T) string {
 	if err != nil {
 		mke2fs = "/usr/sbin/mke2fs"
 	}
-	if err := os.WriteFile(file, make([]byte, 48<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, make([]byte, 48<<20), 0o600))
 	command := exec.CommandContext(t.Context(), mke2fs, "-q", "-m", "0", "-t", "ext4", file)
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("mke2fs: %v: %s", err, out)

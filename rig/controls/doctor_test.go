@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // finding is a row of krunctl doctor --json.
@@ -34,9 +35,7 @@ func doctor(t *testing.T, m *rig.Machine, args string) report {
 	t.Helper()
 	out, _ := m.Try("krunctl doctor --json " + args)
 	var r report
-	if err := json.Unmarshal([]byte(out[max(strings.IndexByte(out, '{'), 0):]), &r); err != nil {
-		t.Fatalf("%v in:\n%s", err, out)
-	}
+	must.Do(t, json.Unmarshal([]byte(out[max(strings.IndexByte(out, '{'), 0):]), &r), "in", out)
 	return r
 }
 

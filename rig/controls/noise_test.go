@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/machine/noise"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // planted keeps CPU 1 busy for a while, again and again.
@@ -80,8 +81,6 @@ func experimentKeepsIt(t *testing.T, m *rig.Machine) {
 func stored(t *testing.T, m *rig.Machine) noise.Certificate {
 	t.Helper()
 	var c noise.Certificate
-	if err := json.Unmarshal([]byte(m.Sh("cat /var/lib/krund/noise/*.json")), &c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(m.Sh("cat /var/lib/krund/noise/*.json")), &c))
 	return c
 }

@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // explanation is what the test reads of the output of krunctl explain --json.
@@ -36,9 +37,7 @@ func TestGovernorIsNamed(t *testing.T) {
 	}
 	const name, executions = "governor", 6
 	var files rig.Payload
-	if _, err := files.Benchmarks("benchmarks-of-counters", suite, "benchmarks"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(files.Benchmarks("benchmarks-of-counters", suite, "benchmarks"))(t)
 	files.Experiment(name, experiment{benchmark: name, executions: executions, iterations: 150}.text())
 	m := rig.Krund(t, rig.Options{Payload: &files, MSR: true})
 	m.PowerOn()
@@ -85,10 +84,7 @@ func TestGovernorIsNamed(t *testing.T) {
 // governorStep returns the iteration in which the benchmark of a record changed the governor.
 func governorStep(t *testing.T, r results.Record) int {
 	t.Helper()
-	step, err := strconv.Atoi(strings.TrimSpace(r.Process.Stdout.Text))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, describe(r))
-	}
+	step := must.Get(strconv.Atoi(strings.TrimSpace(r.Process.Stdout.Text)))(t, describe(r))
 	return step
 }
 
@@ -100,8 +96,6 @@ func explain(t *testing.T, dir string) explanation {
 	if err == nil {
 		err = json.Unmarshal(out, &found)
 	}
-	if err != nil {
-		t.Fatalf("krunctl explain: %v\n%s", err, out)
-	}
+	must.Do(t, err, "krunctl explain", out)
 	return found
 }

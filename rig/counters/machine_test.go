@@ -15,6 +15,7 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 //go:embed benchmarks
@@ -136,9 +137,7 @@ func says(sentences []string, texts ...string) bool {
 // printed decodes the JSON line that a benchmark printed.
 func printed(t *testing.T, r results.Record, into any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(r.Process.Stdout.Text), into); err != nil {
-		t.Fatalf("%v\n%s", err, describe(r))
-	}
+	must.Do(t, json.Unmarshal([]byte(r.Process.Stdout.Text), into), describe(r))
 }
 
 func describe(r results.Record) string {

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // testHub is krunhub on this host, behind a proxy that kills it with SIGKILL at a random byte of
@@ -43,18 +45,13 @@ func startHub(t *testing.T, program string, random *rand.Rand, most int64) *test
 	t.Helper()
 	listen := func() net.Listener {
 		var config net.ListenConfig
-		l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(config.Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 		return l
 	}
 	back := listen()
 	h := &testHub{program: program, data: filepath.Join(t.TempDir(), "data"), address: back.Addr().String(),
 		front: listen(), random: random, most: most, ended: make(chan struct{})}
-	if err := back.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, back.Close())
 	h.left.Store(random.Int64N(farthest))
 	first := make(chan string)
 	go h.supervise(first)
@@ -180,12 +177,7 @@ func (h *testHub) kill() {
 // built returns the hub that make build has made.
 func built(t *testing.T) string {
 	t.Helper()
-	program, err := filepath.Abs("../../build/bin/krunhub")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(program); err != nil {
-		t.Fatalf("%v; run: make build", err)
-	}
+	program := must.Get(filepath.Abs("../../build/bin/krunhub"))(t)
+	must.Get(os.Stat(program))(t, "run: make build")
 	return program
 }

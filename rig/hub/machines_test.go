@@ -20,6 +20,7 @@ import (
 	"krund/internal/hub/database"
 	"krund/internal/hub/ship"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 const (
@@ -164,18 +165,12 @@ func (l *lab) live(t *testing.T, host string, h harm) kept {
 func contents(t *testing.T, disk *rig.Disk) kept {
 	t.Helper()
 	k := kept{records: map[string]string{}}
-	list, err := disk.List(directory + "/results")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(disk.List(directory + "/results"))(t)
 	for _, entry := range list {
 		if _, ok := results.ParseName(entry.Name); !ok {
 			continue
 		}
-		text, err := disk.Read(directory + "/results/" + entry.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(disk.Read(directory + "/results/" + entry.Name))(t)
 		sum := sha256.Sum256(text)
 		k.records[entry.Name] = hex.EncodeToString(sum[:])
 	}
@@ -186,40 +181,26 @@ func contents(t *testing.T, disk *rig.Disk) kept {
 	if err == nil {
 		err = json.Unmarshal(text, &k.confirmed)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return k
 }
 
 // compare compares the hub's records with those on the disks.
 func (l *lab) compare(t *testing.T) {
 	t.Helper()
-	db, err := database.Open(t.Context(), filepath.Join(l.data, "hub.sqlite"), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(database.Open(t.Context(), filepath.Join(l.data, "hub.sqlite"), time.Now))(t)
 	defer func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	experiments, err := db.Experiments(t.Context(), 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	experiments := must.Get(db.Experiments(t.Context(), 100))(t)
 	total := 0
 	for host, kept := range l.machines {
-		machine, err := db.Machine(t.Context(), host)
-		if err != nil {
-			t.Fatal(err)
-		}
+		machine := must.Get(db.Machine(t.Context(), host))(t)
 		has := map[string]string{}
 		for _, x := range experiments {
-			rows, err := db.Records(t.Context(), x.ID, machine.ID, 0, 1000)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rows := must.Get(db.Records(t.Context(), x.ID, machine.ID, 0, 1000))(t)
 			for _, row := range rows {
 				id := results.Name{Slot: int(row.Slot), Attempt: int(row.Attempt)}.String()
 				if has[id] != "" {

@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/schedule"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // brief is an experiment of two executions that uses the benchmarks installed by the package.
@@ -45,9 +46,7 @@ func TestPackageRunsAnExperimentAndLeavesNothingButData(t *testing.T) {
 	}
 	rig.FindImage(t)
 	var payload rig.Payload
-	if err := payload.Copy("/mnt/krund.deb", debianPackage(t)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, payload.Copy("/mnt/krund.deb", debianPackage(t)))
 	payload.Announce(rig.UnitOf(""))
 	payload.Text(rig.ExperimentHome+"/brief.toml", brief)
 	m := rig.New(t, rig.Options{Payload: &payload, Kernel: rig.Tickless})

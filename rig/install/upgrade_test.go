@@ -10,6 +10,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/results"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // TestUpgradeInTheMiddleOfAnExperiment: a krund with a newer record format continues the experiment
@@ -98,9 +99,7 @@ func programs(t *testing.T, krund, krunctl string) *rig.Payload {
 	t.Helper()
 	var files rig.Payload
 	for _, file := range []string{krund, krunctl} {
-		if err := files.Copy("/usr/local/bin/"+filepath.Base(file), file); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, files.Copy("/usr/local/bin/"+filepath.Base(file), file))
 	}
 	return &files
 }
@@ -118,9 +117,7 @@ func disk(t *testing.T, m *rig.Machine, name string) map[string][]byte {
 			t.Fatalf("%s: %v", pattern, err)
 		}
 		for _, file := range names {
-			if content[strings.TrimPrefix(file, dir)], err = os.ReadFile(file); err != nil {
-				t.Fatal(err)
-			}
+			content[strings.TrimPrefix(file, dir)] = must.Get(os.ReadFile(file))(t)
 		}
 	}
 	return content

@@ -14,6 +14,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // TestPowerCuts cuts the power twice in each of many short experiments, at random moments or
@@ -64,9 +65,7 @@ func (s *cutSuite) machine(t *testing.T) *rig.Machine {
 	var files rig.Payload
 	files.Experiment(name, short)
 	files.Enable(name)
-	if err := files.Copy(rig.InstalledKrund, s.program); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, files.Copy(rig.InstalledKrund, s.program))
 	return rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
 }
 
@@ -194,9 +193,7 @@ func (x *cutExperiment) look() {
 	disk := x.m.Disk()
 	// the directory is created first
 	for _, what := range []string{directory, path.Join(directory, "schedule")} {
-		if _, err := disk.List(path.Dir(what)); err != nil {
-			x.t.Fatal(err)
-		}
+		must.Get(disk.List(path.Dir(what)))(x.t)
 		if _, err := disk.Read(what); errors.Is(err, fs.ErrNotExist) {
 			if x.earlier != nil {
 				x.harm(rig.Harm{Kind: rig.Unreadable, Text: what + " is gone"})
@@ -247,9 +244,6 @@ func (x *cutExperiment) end() int {
 // enabled reports whether the next boot of a machine, which is off, would continue the experiment.
 func enabled(t *testing.T, m *rig.Machine) bool {
 	t.Helper()
-	entries, err := m.Disk().List("/etc/systemd/system/multi-user.target.wants")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(m.Disk().List("/etc/systemd/system/multi-user.target.wants"))(t)
 	return slices.ContainsFunc(entries, func(e rig.Entry) bool { return e.Name == rig.UnitOf(name) })
 }

@@ -17,6 +17,7 @@ import (
 	"krund/internal/reading/experiment"
 	"krund/internal/schedule"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 const (
@@ -54,9 +55,7 @@ func TestStopWithCuts(t *testing.T) {
 			var files rig.Payload
 			files.Experiment(name, stopping)
 			files.Enable(name)
-			if err := files.Copy(rig.InstalledKrund, program); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, files.Copy(rig.InstalledKrund, program))
 			s := &stopExperiment{t: t, stopFigures: &figures, m: rig.Krund(t, rig.Options{Payload: &files,
 				Kernel: rig.Tickless, Time: 2 * stopSlots * 5 * time.Second})}
 			s.m.PowerOn()
@@ -149,10 +148,7 @@ func (s *stopExperiment) cutBefore(random *rand.Rand) bool {
 func (s *stopExperiment) look() {
 	s.t.Helper()
 	disk := s.m.Disk()
-	e, err := rig.ReadExperiment(disk.Dump(directory))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	e := must.Get(rig.ReadExperiment(disk.Dump(directory)))(s.t)
 	for _, h := range e.Harms(s.earlier) {
 		s.t.Error(h)
 	}
@@ -178,10 +174,7 @@ func (s *stopExperiment) decideAgain() {
 	s.t.Helper()
 	r := experiment.Reader{FS: durable.OS(), Workers: 1,
 		LeaveOut: func(source, why string) { s.t.Errorf("%s: %s", source, why) }}
-	again, err := r.Decide(s.earlier.Dir, "", "")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	again := must.Get(r.Decide(s.earlier.Dir, "", ""))(s.t)
 	for _, g := range again.Groups {
 		was := decisionOf(s.decided, g.Keys[0])
 		switch {

@@ -16,6 +16,7 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 //go:embed benchmarks litter outlive held
@@ -82,9 +83,7 @@ func frozenDisk(t *testing.T) string {
 	if err != nil {
 		mke2fs = "/usr/sbin/mke2fs"
 	}
-	if err := os.WriteFile(file, make([]byte, 4<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, make([]byte, 4<<20), 0o600))
 	if out, err := exec.CommandContext(t.Context(), mke2fs, "-q", "-t", "ext4",
 		file).CombinedOutput(); err != nil {
 		t.Fatalf("mke2fs: %v: %s", err, out)

@@ -8,14 +8,12 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // outlived: the deadline is enforced, and what was measured before is kept.
 func outlived(t *testing.T, e *rig.Experiment) {
-	names, err := new(rig.Payload).Benchmarks(outliving.name, suite, outliving.name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(new(rig.Payload).Benchmarks(outliving.name, suite, outliving.name))(t)
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) { timedOut(t, of(t, e, name, "CPython")) })
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // TestClock: on a busy host the clock of a booting machine must not run faster than the host's, or
@@ -24,9 +25,7 @@ func TestClock(t *testing.T) {
 	m.PowerOn()
 	m.WaitUp()
 	uptime := func() (seconds float64) {
-		if _, err := fmt.Sscan(m.Sh("cat /proc/uptime"), &seconds); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscan(m.Sh("cat /proc/uptime"), &seconds))(t)
 		return seconds
 	}
 	begin, from := time.Now(), uptime()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // TestMovingCounters uses one start of a machine with the rigmsr module.
@@ -50,10 +51,7 @@ func readMSR(reg uint32) string {
 // msr reads a register of CPU 1.
 func msr(t *testing.T, m *rig.Machine, reg uint32) uint64 {
 	t.Helper()
-	v, err := strconv.ParseUint(m.Sh(readMSR(reg)), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(strconv.ParseUint(m.Sh(readMSR(reg)), 10, 64))(t)
 	return v
 }
 
@@ -70,9 +68,6 @@ def ratio():
     a = read(); time.sleep(0.3); b = read()
     return (b[0] - a[0]) / (b[1] - a[1])
 print(sorted(ratio() for _ in range(5))[2])'`
-	ratio, err := strconv.ParseFloat(m.Sh(script), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ratio := must.Get(strconv.ParseFloat(m.Sh(script), 64))(t)
 	return ratio
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // TestRig uses one machine with five starts.
@@ -72,10 +73,7 @@ exec busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.
 }
 
 func bootsDebian(t *testing.T, m *rig.Machine) {
-	want, err := rig.FindImage(t).KernelVersion()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(rig.FindImage(t).KernelVersion())(t)
 	if got := m.Sh("uname -r"); got != want {
 		t.Errorf("kernel is %s, want %s", got, want)
 	}
@@ -283,10 +281,7 @@ func powerCut(t *testing.T, m *rig.Machine) {
 			t.Errorf("%s holds %q after the boot, want %q", name, got, want)
 		}
 	}
-	entries, err := disk.List("/srv/cut")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(disk.List("/srv/cut"))(t)
 	if !slices.ContainsFunc(entries, func(e rig.Entry) bool { return e.Name == "tmp2" }) {
 		t.Errorf("the file that was not yet renamed is missing: %v", entries)
 	}

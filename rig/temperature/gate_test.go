@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/schedule"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // TestHotAndCold uses three starts: one at 40 degrees, which becomes the base; one that is hot at
@@ -65,11 +66,8 @@ func TestHotAndCold(t *testing.T) {
 // ticks returns krund's processor time in hundredths of a second.
 func ticks(t *testing.T, m *rig.Machine) int {
 	t.Helper()
-	n, err := strconv.Atoi(m.Sh(`awk '{ print $14 + $15 }' /proc/$(systemctl show --value -p MainPID ` +
-		rig.UnitOf(name) + `)/stat`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(strconv.Atoi(m.Sh(`awk '{ print $14 + $15 }' /proc/$(systemctl show --value -p MainPID ` +
+		rig.UnitOf(name) + `)/stat`)))(t)
 	return n
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 const name = "warm"
@@ -66,10 +67,8 @@ func atTheGate(m *rig.Machine) {
 // guestNow returns the time of the guest's clock.
 func guestNow(t *testing.T, m *rig.Machine) time.Time {
 	t.Helper()
-	now, err := time.Parse(time.RFC3339Nano, strings.Replace(m.Sh("date -u --iso-8601=ns"), ",", ".", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := must.Get(
+		time.Parse(time.RFC3339Nano, strings.Replace(m.Sh("date -u --iso-8601=ns"), ",", ".", 1)))(t)
 	return now
 }
 

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestParse(t *testing.T) {
@@ -42,10 +44,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := parse([]byte(test.stdout), test.iterations)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(parse([]byte(test.stdout), test.iterations))(t)
 			if !reflect.DeepEqual(got, test.want) {
 				t.Errorf("got  %+v\nwant %+v", got, test.want)
 			}
@@ -66,9 +65,7 @@ func with(key, value string) string {
 
 func TestParseRefuses(t *testing.T) {
 	sound := with(keyWall, "[1, 2]")
-	if _, err := parse([]byte(sound), 2); err != nil {
-		t.Fatalf("the sound one: %v", err)
-	}
+	must.Get(parse([]byte(sound), 2))(t, "the sound one")
 	tests := []struct{ name, stdout, want string }{
 		{"nothing", "", "nothing on stdout"},
 		{"blank", " \n\t\n", "nothing on stdout"},
@@ -144,9 +141,7 @@ func FuzzParse(f *testing.F) {
 			APERF  [][]uint64 `json:"aperf_counts"`
 			MPERF  [][]uint64 `json:"mperf_counts"`
 		}
-		if err := json.Unmarshal(stdout, &plain); err != nil {
-			t.Fatalf("accepted what encoding/json refuses: %v", err)
-		}
+		must.Do(t, json.Unmarshal(stdout, &plain), "accepted what encoding/json refuses")
 		if len(r.WallNS) != iterations || len(plain.Wall) != iterations {
 			t.Fatalf("%d times for %d iterations", len(r.WallNS), iterations)
 		}

@@ -12,6 +12,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // execution is a process execution of the given iterations.
@@ -50,19 +51,13 @@ func analyzed(t *testing.T, d *dataset.Dataset) Side {
 	t.Helper()
 	p := warmup.Default(classify.Relative)
 	p.Resamples = 10
-	doc, err := warmup.Analyze(d, p, warmup.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(warmup.Analyze(d, p, warmup.Options{}))(t)
 	return Side{Doc: doc, Data: d}
 }
 
 func mustCompare(t *testing.T, before, after Side, o Options) *Result {
 	t.Helper()
-	r, err := Of(before, after, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Of(before, after, o))(t)
 	return r
 }
 

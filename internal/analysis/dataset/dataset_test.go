@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 func TestFloats(t *testing.T) {
@@ -38,9 +39,7 @@ func TestExecution(t *testing.T) {
 		{Name: CoreCycles, Core: 2, Counts: []uint64{5, 6}},
 		{Name: CoreCycles, Core: 0, Counts: []uint64{7, 8}},
 	}}
-	if err := e.Check(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, e.Check())
 	if c, ok := e.Column(CoreCycles, 2); !ok || c.Counts[0] != 5 {
 		t.Errorf("column of core 2: %v, %v", c, ok)
 	}

@@ -8,6 +8,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/rig/must"
 )
 
 // BenchmarkKey explains a key of the study's size: 30 executions of 2,000 iterations with 10,000
@@ -23,10 +24,8 @@ func BenchmarkKey(b *testing.B) {
 		}
 	}
 	data := &dataset.Dataset{Pairs: []dataset.Pair{g.pair}}
-	doc, err := warmup.Analyze(data, warmup.Default(classify.Relative), warmup.Options{NoPerformance: true})
-	if err != nil {
-		b.Fatal(err)
-	}
+	doc := must.Get(
+		warmup.Analyze(data, warmup.Default(classify.Relative), warmup.Options{NoPerformance: true}))(b)
 	for b.Loop() {
 		OfKey(&g.pair, &doc.Pairs[0], dataset.Wall, Default())
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/quantile"
+	"krund/rig/must"
 )
 
 func sprint(v reflect.Value) string { return fmt.Sprint(v.Interface()) }
@@ -210,9 +211,7 @@ func BenchmarkOptimize(b *testing.B) {
 	for _, m := range Metrics() {
 		b.Run(string(m), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Optimize(s, Options{Metric: m}, nil); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Optimize(s, Options{Metric: m}, nil))(b)
 			}
 		})
 	}

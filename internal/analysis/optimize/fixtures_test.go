@@ -13,6 +13,7 @@ import (
 	"krund/internal/analysis/optimize"
 	"krund/internal/exchange"
 	"krund/internal/experiment/fixtures"
+	"krund/rig/must"
 )
 
 // The tests in this file compare with what the authors' program computed for
@@ -27,10 +28,7 @@ func fixture(t *testing.T, name string) io.Reader {
 // table reads a CSV file as a map for each row.
 func table(t *testing.T, name string) []map[string]string {
 	t.Helper()
-	rows, err := csv.NewReader(fixture(t, name)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(csv.NewReader(fixture(t, name)).ReadAll())(t)
 	var list []map[string]string
 	for _, row := range rows[1:] {
 		m := map[string]string{}
@@ -44,10 +42,7 @@ func table(t *testing.T, name string) []map[string]string {
 
 func real(t *testing.T, s string) float64 {
 	t.Helper()
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(strconv.ParseFloat(s, 64))(t)
 	return v
 }
 
@@ -64,10 +59,7 @@ type files map[string]*optimize.Suite
 func (f files) get(t *testing.T, name string) *optimize.Suite {
 	t.Helper()
 	if f[name] == nil {
-		s, err := exchange.ReadUOpTime(fixture(t, "data/"+name+".csv.gz"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(exchange.ReadUOpTime(fixture(t, "data/"+name+".csv.gz")))(t)
 		s.Source = name
 		f[name] = s
 	}
@@ -145,11 +137,8 @@ func TestChoices(t *testing.T) {
 					continue
 				}
 				s := suites.get(t, file)
-				results, err := optimize.Optimize(s, optimize.Options{Metric: c.metric,
-					Published: c.published, Seed: 1, Workers: 4}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				results := must.Get(optimize.Optimize(s, optimize.Options{Metric: c.metric,
+					Published: c.published, Seed: 1, Workers: 4}, nil))(t)
 				if len(results) != len(rows) {
 					t.Fatalf("%s: %d benchmarks, want %d", file, len(results), len(rows))
 				}
@@ -296,17 +285,11 @@ func TestSavings(t *testing.T) {
 		case "uoptime":
 			lists = append(lists, rows[row["file"]+row["metric"]])
 			if o.Metric == optimize.CV || o.Metric == optimize.RMAD {
-				results, err := optimize.Optimize(s, o, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				results := must.Get(optimize.Optimize(s, o, nil))(t)
 				lists = append(lists, results)
 			}
 		case "minimum":
-			results, err := optimize.Choose(s, optimize.Minimum, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			results := must.Get(optimize.Choose(s, optimize.Minimum, o))(t)
 			lists = append(lists, results)
 		}
 		for _, results := range lists {
@@ -441,13 +424,8 @@ func measuredChanges(t *testing.T, suites files, strategy string, want []changes
 	if strategy == "minimum" {
 		results, err = optimize.Choose(versions[0], optimize.Minimum, o)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := optimize.Versions(versions, results, limit, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	list := must.Get(optimize.Versions(versions, results, limit, o))(t)
 	for i := range list {
 		sameComparison(t, "measured", &list[i], want[i])
 	}

@@ -11,6 +11,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // suiteOf makes a suite of one benchmark on the paper's levels from
@@ -37,10 +38,7 @@ func noise(seed uint64, spread float64) func(Position) float64 {
 
 func only(t *testing.T, s *Suite, o Options) Result {
 	t.Helper()
-	results, err := Optimize(s, o, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(Optimize(s, o, nil))(t)
 	return results[0]
 }
 
@@ -163,10 +161,7 @@ func TestWorkers(t *testing.T) {
 	if err != nil || calls != len(s.Benchmarks) {
 		t.Fatal(err, calls)
 	}
-	many, err := Optimize(s, Options{Metric: RCIW2, Resamples: 300, Workers: 5}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	many := must.Get(Optimize(s, Options{Metric: RCIW2, Resamples: 300, Workers: 5}, nil))(t)
 	for i := range one {
 		if text(one[i]) != text(many[i]) {
 			t.Errorf("%+v\n%+v", one[i], many[i])
@@ -310,18 +305,14 @@ func TestFromDataset(t *testing.T) {
 	if got := b.time(Position{2, 1, 1}, 2, 10); got != 2*2*b.Seconds+20 {
 		t.Errorf("time %g", got)
 	}
-	if err := s.Check(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, s.Check())
 	s, err = FromDatasets([]*dataset.Dataset{executions([]float64{1, 2}), executions([]float64{1},
 		[]float64{3, 4})}, Reading{Seconds: 7})
 	if err != nil || s.Benchmarks[0].Full != (Position{2, 2, 2}) || len(s.Benchmarks[0].Rows) != 5 ||
 		s.Benchmarks[0].Seconds != 7 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := Optimize(s, Options{}, nil); err != nil {
-		t.Error(err)
-	}
+	must.Get(Optimize(s, Options{}, nil))(t)
 }
 
 func TestChange(t *testing.T) {
@@ -397,10 +388,7 @@ func TestChooseRandom(t *testing.T) {
 	s := suiteOf(Position{3, 5, 5}, noise(1, 0))
 	seen := map[Position]int{}
 	for seed := range uint64(300) {
-		results, err := Choose(s, Random, Options{Metric: CV, Seed: seed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		results := must.Get(Choose(s, Random, Options{Metric: CV, Seed: seed}))(t)
 		seen[results[0].Minimal.At]++
 	}
 	if len(seen) < 50 || seen[Position{3, 5, 5}] > 30 {
@@ -436,9 +424,7 @@ func FuzzOptimize(f *testing.F) {
 				r.Confidence < 0 || r.Confidence > 1 {
 				t.Errorf("%+v", r)
 			}
-			if _, err := Versions([]*Suite{s, s}, []Result{r}, DefaultChange, o); err != nil {
-				t.Error(err)
-			}
+			must.Get(Versions([]*Suite{s, s}, []Result{r}, DefaultChange, o))(t)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/quantile"
+	"krund/rig/must"
 )
 
 // findBySorting is the rule as it is written down: sort every window.
@@ -62,10 +63,7 @@ func TestFindSortsEveryWindow(t *testing.T) {
 		found := 0
 		compare := func(series []float64, window int) {
 			t.Helper()
-			got, err := Find(series, window)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(Find(series, window))(t)
 			if want := findBySorting(series, window); !slices.Equal(got, want) {
 				t.Fatalf("kind %d, %d values, window %d: %v, want %v", k, len(series), window, got, want)
 			}
@@ -189,9 +187,7 @@ func BenchmarkFind(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("%d by %d", c.n, c.window), func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				if _, err := Find(all[i%len(all)], c.window); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Find(all[i%len(all)], c.window))(b)
 			}
 		})
 	}

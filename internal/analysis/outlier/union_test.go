@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // numpyQuantile is numpy.quantile(sorted, q).
@@ -51,10 +53,7 @@ func TestFindUnionAsksEveryWindow(t *testing.T) {
 			}
 		}
 		window := 20 + r.IntN(60)
-		got, err := FindUnion(series, window)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(FindUnion(series, window))(t)
 		mean := 0.0
 		for _, v := range series {
 			mean += v / float64(len(series))

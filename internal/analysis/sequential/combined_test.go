@@ -11,6 +11,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/stop"
+	"krund/rig/must"
 )
 
 // side returns the arm of a table as compare reads it: each execution has four equal iterations.
@@ -71,10 +72,7 @@ func TestCombined(t *testing.T) {
 				saved += lastLook - at.fewest()
 				groups = append(groups, at)
 			}
-			result, err := compare.Of(side(groups, 0), side(groups, 1), compare.Options{Paired: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			result := must.Get(compare.Of(side(groups, 0), side(groups, 1), compare.Options{Paired: true}))(t)
 			n := result.Counts
 			found := n[compare.Better]+n[compare.Worse]+n[compare.Changed] > 0
 			for i, is := range []bool{wrong, found, wrong || found} {

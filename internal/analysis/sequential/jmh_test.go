@@ -8,6 +8,7 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/fixtures"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // jmhGroups reads 21 JMH benchmarks of 10 forks (KRUND_FIXTURES) as an experiment.
@@ -27,11 +28,8 @@ func jmhGroups(t *testing.T) []Group {
 				Outcome: dataset.Completed, Columns: []dataset.Column{wall}})
 		}
 	}
-	doc, err := warmup.Analyze(d, warmup.Default(classify.Relative),
-		warmup.Options{NoPerformance: true, Workers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(warmup.Analyze(d, warmup.Default(classify.Relative),
+		warmup.Options{NoPerformance: true, Workers: 2}))(t)
 	return GroupsOf(d, doc, true)
 }
 
@@ -41,10 +39,7 @@ func jmhGroups(t *testing.T) []Group {
 func TestJMH(t *testing.T) {
 	groups := jmhGroups(t)
 	replay := func(name string, minimum int, half float64) *Replay {
-		policy, err := ParseReplayable(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		policy := must.Get(ParseReplayable(name))(t)
 		r := ReplayOf(groups, policy, Policy{Minimum: minimum, Alpha: 0.05, HalfWidth: half, Margin: 0.01})
 		t.Logf("%-18s minimum %d, ± %2.0f %%: saved %.3f, level %.3f, class %.3f, alike %.3f, within 1, 2, "+
 			"3 %%: %v", name, minimum, 100*half, r.Executions.Share(), r.Level.Share(), r.Class.Share(),

@@ -14,6 +14,7 @@ import (
 	"krund/internal/exchange"
 	"krund/internal/experiment/fixtures"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // levels returns a group with a level for each execution.
@@ -35,10 +36,7 @@ func goTables(t *testing.T, instance int32) map[string][]Group {
 	t.Helper()
 	tables := map[string][]Group{}
 	for _, name := range fixtures.Glob(t, "uoptime", "data", "*.gz") {
-		s, err := exchange.ReadUOpTime(fixtures.Open(t, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(exchange.ReadUOpTime(fixtures.Open(t, name)))(t)
 		for _, b := range s.Benchmarks {
 			sums, counts := [15]float64{}, [15]float64{}
 			for _, row := range b.Rows {

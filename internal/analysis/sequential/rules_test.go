@@ -9,6 +9,7 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/stop"
+	"krund/rig/must"
 )
 
 // measured returns a key with executions of these values, all flat.
@@ -122,10 +123,7 @@ func TestReplay(t *testing.T) {
 	for range k.Executions {
 		k.Series, k.Seconds = append(k.Series, []float64{1, 1}), append(k.Seconds, 60)
 	}
-	r, err := ParseReplayable("halfwidth")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(ParseReplayable("halfwidth"))(t)
 	got := ReplayOf([]Group{{k}}, r, Policy{Minimum: 3, Alpha: 0.05, HalfWidth: 0.02, Margin: 0.01})
 	if got.Executions != (Saving{10, 5}) || got.Iterations != (Saving{20, 10}) ||
 		got.Seconds != (Saving{600, 300}) || got.Level != (Kept{1, 1}) || got.Groups[0].Needed != 5 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/fixtures"
+	"krund/rig/must"
 )
 
 func near(a, b float64) bool {
@@ -213,10 +214,7 @@ func TestFixtureBenchmarks(t *testing.T) {
 			}
 		}
 		for linkage, height := range want.Same.LastMerge {
-			l, err := ParseLinkage(linkage)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(ParseLinkage(linkage))(t)
 			merges := cluster(got.Same.Distances, l)
 			if last := merges[len(merges)-1].height; !near(last, height) {
 				t.Errorf("%s: last merge (%s) at %v, want %v", want.ID, linkage, last, height)

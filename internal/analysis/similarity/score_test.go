@@ -11,6 +11,7 @@ import (
 
 	"krund/internal/experiment/fixtures"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // judged is a key with these verdicts of both methods.
@@ -97,17 +98,13 @@ func TestScorePairs(t *testing.T) {
 // (KRUND_FIXTURES). HdrHistogram is the most dissimilar, then jetty and protostuff; imglib2 the
 // least.
 func TestGroups(t *testing.T) {
-	rows, err := csv.NewReader(fixtures.Open(t, fixtures.Path(t, "jmh", "all_benchmarks.csv.gz"))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(
+		csv.NewReader(fixtures.Open(t, fixtures.Path(t, "jmh", "all_benchmarks.csv.gz"))).ReadAll())(t)
 	d := &Document{}
 	for _, row := range rows[1:] {
 		var m Measures
 		for i := range m {
-			if m[i], err = strconv.ParseFloat(row[i+1], 64); err != nil {
-				t.Fatal(err)
-			}
+			m[i] = must.Get(strconv.ParseFloat(row[i+1], 64))(t)
 		}
 		d.Keys = append(d.Keys, judged(row[0], false, false, m))
 	}

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // level makes a series about a mean, with noise of 1%.
@@ -22,10 +24,7 @@ func level(seed uint64, n int, mean float64) []float64 {
 
 func of(t *testing.T, runs [][]float64) *Result {
 	t.Helper()
-	r, err := Of(runs, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Of(runs, Options{}))(t)
 	return r
 }
 
@@ -217,8 +216,6 @@ func BenchmarkOf(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Of(runs, Options{}); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Of(runs, Options{}))(b)
 	}
 }

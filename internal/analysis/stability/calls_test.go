@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // TestCalls: histograms of iterations decide as a series in which each call is recorded, with
@@ -38,15 +39,9 @@ func TestCalls(t *testing.T) {
 	p := Default()
 	p.WarmupMax, p.Measure, p.Full, p.Resamples, p.QualityResamples = 20, 5, 10, 100, 200
 	p.Exact, p.Step = true, Length{Iterations: perIteration}
-	want, err := Of(series, []Criterion{CV}, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(Of(series, []Criterion{CV}, p))(t)
 	p.Calls, p.Step = calls, Auto
-	got, err := Of(means, []Criterion{CV}, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(Of(means, []Criterion{CV}, p))(t)
 	if got.Step != (Length{Iterations: 1}) || got.FullSeconds != 3*30 {
 		t.Errorf("step %v, full %v s", got.Step, got.FullSeconds)
 	}
@@ -95,10 +90,7 @@ func TestStopped(t *testing.T) {
 	d.Add(whole, execution(100, false))
 	d.Add(whole, execution(16, true))
 	d.Add(short, execution(16, true))
-	doc, err := JudgeKeys(d, []Criterion{CV}, p, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(JudgeKeys(d, []Criterion{CV}, p, 1, nil))(t)
 	const want = "it is too short: 16 steps of the 60 needed; [stop.iterations] ended it"
 	if out := doc.Keys[0].LeftOut; len(out) != 1 || out[0].Execution != 2 || out[0].Problem != want {
 		t.Errorf("%+v", out)

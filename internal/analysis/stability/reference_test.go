@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/experiment/fixtures"
+	"krund/rig/must"
 )
 
 func within(got, want, tolerance float64) bool {
@@ -116,9 +117,7 @@ func TestFixtureDecisions(t *testing.T) {
 	for _, b := range file.Benchmarks {
 		for _, c := range Criteria {
 			var j judged
-			if err := json.Unmarshal(b[string(c)], &j); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(b[string(c)], &j))
 			for f, fork := range j.Forks {
 				for profile, want := range map[Profile]int{Study: fork.Recorded, JMH: fork.JMH,
 					Paper: fork.Paper} {
@@ -244,10 +243,7 @@ func TestFixtureBootstrap(t *testing.T) {
 
 func hierarchy(t *testing.T, tree [][][]float64, index bootstrap.Index) *bootstrap.Hierarchy {
 	t.Helper()
-	h, err := bootstrap.NewHierarchy(tree, index, bootstrap.Tables{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(bootstrap.NewHierarchy(tree, index, bootstrap.Tables{}))(t)
 	return h
 }
 
@@ -278,9 +274,7 @@ func TestFixtureDistributions(t *testing.T) {
 		p := Default()
 		p.Profile, p.Exact = Study, true
 		var exact []float64
-		if err := json.Unmarshal(c.Expected["cv_exact"], &exact); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(c.Expected["cv_exact"], &exact))
 		q := newSequence(&p, CV, 0, nil)
 		var got []float64
 		for i, h := range steps {
@@ -326,9 +320,7 @@ func TestFixtureDistributions(t *testing.T) {
 			}
 			for expected, got := range stops {
 				var from map[string]distribution
-				if err := json.Unmarshal(c.Expected[expected], &from); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal(c.Expected[expected], &from))
 				want, ok := from["java"]
 				if !ok {
 					want = from["python"]
@@ -407,10 +399,7 @@ func TestFixtureSeries(t *testing.T) {
 		for profile, want := range map[Profile]exact{Study: b.Deterministic.Study, JMH: b.Deterministic.JMH,
 			Paper: b.Deterministic.Paper} {
 			p.Profile = profile
-			r, err := Of(s.Forks, []Criterion{CV}, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(Of(s.Forks, []Criterion{CV}, p))(t)
 			o := r.Outcomes[0]
 			for f, w := range o.Warmups {
 				stop := w.Steps

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"krund/internal/analysis/bootstrap"
+	"krund/rig/must"
 )
 
 // noisy makes n durations about a level, the first slow ones twice as long.
@@ -38,10 +39,7 @@ func TestOf(t *testing.T) {
 	for e := range 7 {
 		series = append(series, noisy(uint64(e), 12000, 200, 0.01, 0.005)) // 2 s of warm-up, 122 s in all
 	}
-	r, err := Of(series, Criteria, quick())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Of(series, Criteria, quick()))(t)
 	if r.Step != (Length{Seconds: 1}) || !slices.Equal(r.Executions, []int{0, 1, 2, 3, 4}) ||
 		math.Abs(r.FullMean-0.01) > 1e-5 || math.Abs(r.FullSeconds-500) > 5 {
 		t.Errorf("%+v", r)
@@ -69,9 +67,7 @@ func TestSeed(t *testing.T) {
 	alone, err3 := Of(series, []Criterion{KLD}, p)
 	p.Seed++
 	other, err4 := Of(series, Criteria, p)
-	if err := errors.Join(err, err2, err3, err4); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, err2, err3, err4))
 	blind(first, again, alone, other)
 	if !reflect.DeepEqual(first, again) || !reflect.DeepEqual(first.Outcomes[2], alone.Outcomes[0]) {
 		t.Error("the same seed gives another result")
@@ -110,10 +106,7 @@ func warmupValues(o *Outcome) [][]float64 {
 
 func TestDegenerate(t *testing.T) {
 	constant := slices.Repeat([]float64{0.1}, 1200)
-	r, err := Of([][]float64{constant, constant, constant}, Criteria, quick())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Of([][]float64{constant, constant, constant}, Criteria, quick()))(t)
 	for _, o := range r.Outcomes {
 		want := 5
 		if o.Criterion == KLD {
@@ -124,18 +117,13 @@ func TestDegenerate(t *testing.T) {
 		}
 	}
 	zero := make([]float64, 100)
-	if r, err = Of([][]float64{zero, zero}, Criteria, quick()); err != nil {
-		t.Fatal(err)
-	}
+	r = must.Get(Of([][]float64{zero, zero}, Criteria, quick()))(t)
 	for _, o := range r.Outcomes {
 		if o.Reached != (o.Criterion == KLD) || !o.Quality.Same || !math.IsNaN(o.Quality.Ratio) {
 			t.Errorf("zeros, %s: %+v", o.Criterion, o)
 		}
 	}
-	one, err := Of([][]float64{noisy(1, 100, 0, 1, 0.1)}, Criteria, quick())
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(Of([][]float64{noisy(1, 100, 0, 1, 0.1)}, Criteria, quick()))(t)
 	for _, o := range one.Outcomes {
 		if o.Reached || o.Used != 1 || len(o.Values) != 1 {
 			t.Errorf("one execution, %s: %+v", o.Criterion, o)
@@ -403,9 +391,7 @@ func BenchmarkOf(b *testing.B) {
 		b.Run(string(c), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Of(series, []Criterion{c}, Default()); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Of(series, []Criterion{c}, Default()))(b)
 			}
 		})
 	}
@@ -429,22 +415,14 @@ func TestOnline(t *testing.T) {
 	p.Numbers = []int{2, 5, 7}
 	series := [][]float64{noisy(1, 700, 60, 0.001, 0.01), noisy(2, 650, 200, 0.001, 0.2),
 		noisy(3, 900, 0, 0.001, 0.5)}
-	r, err := Of(series, Criteria, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Of(series, Criteria, p))(t)
 	stable := 0
 	for _, o := range r.Outcomes {
 		for e, w := range o.Warmups {
-			online, err := NewOnline(p, o.Criterion, p.Numbers[e])
-			if err != nil {
-				t.Fatal(err)
-			}
+			online := must.Get(NewOnline(p, o.Criterion, p.Numbers[e]))(t)
 			var d Decision
 			for i, v := range series[e] {
-				if d, err = online.Add(v); err != nil {
-					t.Fatal(err)
-				}
+				d = must.Get(online.Add(v))(t)
 				if known := d.Warmup > 0; known != (i+1 >= w.From) || d.StopAt > 0 != (i+1 >= w.To) {
 					t.Fatalf("%s, execution %d: %+v after %d iterations, want %+v", o.Criterion, e, d, i+1, w)
 				}
@@ -474,10 +452,7 @@ func TestOnlineRefuses(t *testing.T) {
 	if _, err := NewOnline(p, CV, 0); !errors.Is(err, ErrParameters) {
 		t.Errorf("number 0: %v", err)
 	}
-	o, err := NewOnline(p, CV, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(NewOnline(p, CV, 1))(t)
 	for _, v := range []float64{-1e-9, math.NaN(), math.Inf(1)} {
 		if _, err := o.Add(v); !errors.Is(err, ErrData) {
 			t.Errorf("%v: %v", v, err)

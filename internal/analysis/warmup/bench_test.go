@@ -10,6 +10,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // BenchmarkPair is one key of the study: 30 executions of 2000 iterations that warm up, with
@@ -70,9 +71,7 @@ func BenchmarkStudy(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			before := userSeconds(b)
 			for b.Loop() {
-				if _, err := Analyze(d, Default(classify.Paper), c.Options); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Analyze(d, Default(classify.Paper), c.Options))(b)
 			}
 			b.ReportMetric((userSeconds(b)-before)/float64(b.N), "user-s/op")
 		})
@@ -81,8 +80,6 @@ func BenchmarkStudy(b *testing.B) {
 
 func userSeconds(b *testing.B) float64 {
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return float64(usage.Utime.Nano()) / 1e9
 }

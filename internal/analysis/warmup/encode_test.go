@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/classify"
+	"krund/rig/must"
 )
 
 func TestBreakLines(t *testing.T) {
@@ -34,17 +35,11 @@ func TestBreakLines(t *testing.T) {
 
 func TestEncodeDecode(t *testing.T) {
 	doc := mustAnalyze(t, experiment(), quick(classify.Paper), Options{})
-	text, err := doc.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(doc.Encode())(t)
 	if !json.Valid(text) {
 		t.Error("the text is not JSON")
 	}
-	again, err := Decode(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(Decode(text))(t)
 	if marshal(t, again) != marshal(t, doc) {
 		t.Error("another document came back")
 	}
@@ -70,8 +65,6 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := d.Encode(); err != nil {
-			t.Errorf("read, but not written again: %v", err)
-		}
+		must.Get(d.Encode())(t, "read, but not written again")
 	})
 }

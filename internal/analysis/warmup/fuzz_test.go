@@ -8,6 +8,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // FuzzAnalyze checks that no values make an analysis panic, and that its document can be written
@@ -34,20 +35,10 @@ func FuzzAnalyze(f *testing.F) {
 		}
 		p := Default(mode)
 		p.Resamples = 50
-		doc, err := Analyze(d, p, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := doc.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Decode(text); err != nil {
-			t.Error(err)
-		}
-		if _, err := HowLong(d, doc, ShorterOptions{Percents: []float64{40}, Samples: 5,
-			Resamples: 20}); err != nil {
-			t.Error(err)
-		}
+		doc := must.Get(Analyze(d, p, Options{}))(t)
+		text := must.Get(doc.Encode())(t)
+		must.Get(Decode(text))(t)
+		must.Get(HowLong(d, doc, ShorterOptions{Percents: []float64{40}, Samples: 5,
+			Resamples: 20}))(t)
 	})
 }

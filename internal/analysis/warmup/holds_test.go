@@ -7,19 +7,14 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/steady"
+	"krund/rig/must"
 )
 
 // decoded is a document as it is read from its file.
 func decoded(t *testing.T, d *Document) *Document {
 	t.Helper()
-	text, err := d.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Decode(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(d.Encode())(t)
+	again := must.Get(Decode(text))(t)
 	return again
 }
 

@@ -7,6 +7,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // TestInstrumentedIsMarked: an instrumented key has its level and a warning, another hash than the
@@ -19,10 +20,7 @@ func TestInstrumentedIsMarked(t *testing.T) {
 				Outcome: dataset.Completed, Instrument: level, Columns: []dataset.Column{{Name: dataset.Wall,
 					Unit: dataset.Seconds, Core: dataset.NoCore, Reals: []float64{1, 2, 1, 2, 1, 2, 1, 2}}}})
 		}
-		doc, err := Analyze(d, Default(classify.Relative), Options{NoPerformance: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := must.Get(Analyze(d, Default(classify.Relative), Options{NoPerformance: true}))(t)
 		return &doc.Pairs[0]
 	}
 	marked := func(p *Pair) bool {

@@ -14,6 +14,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // level makes iterations of n at each of some levels, with a spread of 1%.
@@ -68,10 +69,7 @@ func quick(mode classify.Mode) Parameters {
 
 func mustAnalyze(t *testing.T, d *dataset.Dataset, p Parameters, o Options) *Document {
 	t.Helper()
-	doc, err := Analyze(d, p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(Analyze(d, p, o))(t)
 	return doc
 }
 
@@ -153,10 +151,7 @@ func TestNothingIsDropped(t *testing.T) {
 // marshal returns the document as it is stored.
 func marshal(t *testing.T, doc *Document) string {
 	t.Helper()
-	b, err := json.MarshalIndent(doc, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.MarshalIndent(doc, "", " "))(t)
 	return string(b)
 }
 
@@ -180,9 +175,7 @@ func TestStoredDocumentIsTheSame(t *testing.T) {
 	doc := mustAnalyze(t, experiment(), quick(classify.Relative), Options{})
 	text := marshal(t, doc)
 	var again Document
-	if err := json.Unmarshal([]byte(text), &again); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(text), &again))
 	if got := marshal(t, &again); got != text {
 		t.Error("reading and writing the document changes it")
 	}
@@ -373,10 +366,7 @@ func TestHowLong(t *testing.T) {
 	d := experiment()
 	doc := mustAnalyze(t, d, quick(classify.Paper), Options{})
 	o := ShorterOptions{Percents: []float64{5, 50}, Samples: 50, Resamples: 500}
-	study, err := HowLong(d, doc, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	study := must.Get(HowLong(d, doc, o))(t)
 	// Four pairs have executions. "late" changes in its last eighth, so that half of it is flat; a
 	// twentieth of "warm" ends before it is warm.
 	half, little := study.Iterations[1], study.Iterations[0]

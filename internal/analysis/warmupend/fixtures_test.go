@@ -8,16 +8,14 @@ import (
 	"krund/internal/analysis/warmupend"
 	"krund/internal/exchange"
 	"krund/internal/experiment/fixtures"
+	"krund/rig/must"
 )
 
 // annotations reads the table of the study.
 func annotations(t *testing.T) []exchange.SteadyState {
 	t.Helper()
-	list, err := exchange.ReadSteadyStates(fixtures.Open(t,
-		fixtures.Path(t, "traini/cfg_assessment.csv.gz")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(exchange.ReadSteadyStates(fixtures.Open(t,
+		fixtures.Path(t, "traini/cfg_assessment.csv.gz"))))(t)
 	return list
 }
 

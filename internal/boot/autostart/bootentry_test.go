@@ -14,6 +14,7 @@ import (
 	"krund/internal/boot/autostart"
 	"krund/internal/experiment/config"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // lab is a copy of a machine whose boot loader tools change its files like the real ones.
@@ -34,20 +35,15 @@ const (
 func (l *lab) write(name, text string) *lab {
 	l.t.Helper()
 	path := filepath.Join(l.dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text),
-		0o644)); err != nil {
-		l.t.Fatal(err)
-	}
+	must.Do(l.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text),
+		0o644)))
 	return l
 }
 
 // fixture copies a file of testdata.
 func (l *lab) fixture(name, from string) *lab {
 	l.t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", from))
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("testdata", from)))(l.t)
 	return l.write(name, string(text))
 }
 
@@ -97,9 +93,7 @@ func (l *lab) run(_ context.Context, argv ...string) error {
 		l.write(argv[1], block(line))
 	case "bootctl":
 		if argv[2] == "" {
-			if err := os.Remove(filepath.Join(l.dir, efivars+"LoaderEntryOneShot"+vendor)); err != nil {
-				l.t.Fatal(err)
-			}
+			must.Do(l.t, os.Remove(filepath.Join(l.dir, efivars+"LoaderEntryOneShot"+vendor)))
 			return nil
 		}
 		l.write(efivars+"LoaderEntryOneShot"+vendor, variable(argv[2]))
@@ -137,17 +131,13 @@ func TestAskAndWithdraw(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := c.lab.entry(c.entry, c.loader)
 			for range 2 { // the second time there is nothing to do
-				if err := e.Ask(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, e.Ask(t.Context()))
 			}
 			if asked, err := e.Asked(); !asked || err != nil {
 				t.Errorf("asked %t, %v", asked, err)
 			}
 			for range 2 {
-				if err := e.Withdraw(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, e.Withdraw(t.Context()))
 			}
 			if asked, err := e.Asked(); asked || err != nil {
 				t.Errorf("after it was withdrawn: asked %t, %v", asked, err)
@@ -224,17 +214,11 @@ func TestCheckAccepts(t *testing.T) {
 			"# menuentry 'no' --id krund {\n\"menuentry\" 'a b' --id \"krund\" { # krund\nlinux /v "+
 				"'krund.entry' # quiet\n}\n"),
 	} {
-		if err := l.entry("krund", config.LoaderAuto).Check(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Do(t, l.entry("krund", config.LoaderAuto).Check(), name)
 	}
 	unified := systemdLab(t)
-	if err := os.Remove(filepath.Join(unified.dir, "boot/loader/entries/krund.conf")); err != nil {
-		t.Fatal(err)
-	}
-	if err := unified.entry("krund.conf", config.LoaderAuto).Check(); err != nil {
-		t.Errorf("a unified kernel image: %v", err)
-	}
+	must.Do(t, os.Remove(filepath.Join(unified.dir, "boot/loader/entries/krund.conf")))
+	must.Do(t, unified.entry("krund.conf", config.LoaderAuto).Check(), "a unified kernel image")
 }
 
 func TestRequestThatIsNotKept(t *testing.T) {
@@ -255,10 +239,7 @@ func TestRequestThatIsNotKept(t *testing.T) {
 func TestOf(t *testing.T) {
 	const text = "[boot]\nentry = \"krund\"\n[vms.C]\nrunner = \"c\"\nvariants = " +
 		"[\"d\"]\n[variants.d]\nentry = \"bench.so\"\n[benchmarks]\nx = { parameter = 1 }\n"
-	cfg, err := config.Parse("x.toml", []byte(text), "lab1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse("x.toml", []byte(text), "lab1", nil))(t)
 	if e, ok := autostart.EntryOf(cfg, config.RebootHardware, sysroot.Root{}); !ok || e.Name != "krund" ||
 		e.Loader != config.LoaderAuto {
 		t.Errorf("%+v, %t", e, ok)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestNextEntry(t *testing.T) {
@@ -32,10 +34,7 @@ func TestNextEntry(t *testing.T) {
 
 // The file is the output of Debian 12's grub-mkconfig, shortened.
 func TestMenuOfDebian(t *testing.T) {
-	text, err := os.ReadFile("testdata/debian-grub.cfg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/debian-grub.cfg"))(t)
 	var ids []string
 	entries := menu(string(text))
 	for _, e := range entries {

@@ -10,6 +10,7 @@ import (
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 func TestHasArgument(t *testing.T) {
@@ -48,12 +49,8 @@ func TestFind(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	want := func(part string) {
 		t.Helper()
@@ -67,12 +64,7 @@ func TestFind(t *testing.T) {
 	want("kernel argument krund.hold")
 	write("etc/krund/hold", "")
 	want("held by /etc/krund/hold")
-	f, err := directory.Create(fsys, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Ask(directory.Hold, "test"); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(directory.Create(fsys, dir))(t)
+	must.Do(t, f.Ask(directory.Hold, "test"))
 	want("krunctl resume " + dir)
 }

@@ -10,6 +10,7 @@ import (
 	"krund/internal/boot/autostart"
 	"krund/internal/experiment/config"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // machine writes files below a directory that stands for "/".
@@ -18,12 +19,8 @@ func machine(t *testing.T, files map[string]string) sysroot.Root {
 	dir := t.TempDir()
 	for name, text := range files {
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 	return sysroot.New(dir)
 }
@@ -128,9 +125,7 @@ func TestUnavailable(t *testing.T) {
 		}
 		root := machine(t, files)
 		if c.without == "run/systemd/system/x" {
-			if err := os.RemoveAll(root.Path("/run/systemd")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll(root.Path("/run/systemd")))
 		}
 		got := autostart.Unavailable(c.kind, root)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {

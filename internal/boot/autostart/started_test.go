@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/boot/autostart"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // TestInUnit has the lines of real machines: systemd 252 and 257 with control groups of version 2,
@@ -33,12 +34,8 @@ func TestInUnit(t *testing.T) {
 	} {
 		root := t.TempDir()
 		file := filepath.Join(root, "proc/self/cgroup")
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(test.cgroup), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must.Do(t, os.WriteFile(file, []byte(test.cgroup), 0o644))
 		if got := autostart.InUnit(test.unit, sysroot.New(root)); got != test.want {
 			t.Errorf("%s: %t, want %t", test.name, got, test.want)
 		}

@@ -13,6 +13,7 @@ import (
 	"krund/internal/boot/autostart"
 	"krund/internal/durable"
 	"krund/internal/machine/command"
+	"krund/rig/must"
 )
 
 // image creates a root in which krund is installed.
@@ -20,12 +21,8 @@ func image(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	dir := filepath.Join(root, "usr/lib/systemd/system")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "krund@.service"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "krund@.service"), nil, 0o644))
 	return root
 }
 
@@ -92,10 +89,8 @@ func TestInstallAndRemoveInAnImage(t *testing.T) {
 			t.Errorf("the link leads to %q, error %v", target, err)
 		}
 		for _, target := range templateTargets(t) {
-			if _, err := os.Lstat(filepath.Join(root, "etc/systemd/system", target+".wants",
-				"krund@warmup.service")); err != nil {
-				t.Errorf("not started with %s: %v", target, err)
-			}
+			must.Get(os.Lstat(filepath.Join(root, "etc/systemd/system", target+".wants",
+				"krund@warmup.service")))(t, "not started with", target)
 		}
 	}
 	if removed, err := i.Remove(t.Context(), "warmup"); !removed || err != nil || i.Enabled("warmup") {
@@ -117,10 +112,7 @@ func TestInstallAndRemoveInAnImage(t *testing.T) {
 // experiment with the same targets.
 func templateTargets(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../../systemd/krund@.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../../systemd/krund@.service"))(t)
 	_, list, found := strings.Cut(string(text), "\nWantedBy=")
 	if !found {
 		t.Fatal("the template has no WantedBy=")
@@ -144,12 +136,8 @@ func TestSystemdIsReloaded(t *testing.T) {
 		}
 		return nil
 	}}
-	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); err != nil {
-		t.Fatal(err)
-	}
-	if err := i.Unlink(t.Context(), "warmup"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(i.Install(t.Context(), "warmup", "/x/warmup.toml"))(t)
+	must.Do(t, i.Unlink(t.Context(), "warmup"))
 	if err := i.Unlink(t.Context(), "warmup"); err != nil { // krund and a user may both do it
 		t.Fatal(err)
 	}
@@ -200,9 +188,7 @@ func TestLinksOfSystemctlAreSynced(t *testing.T) {
 	root := image(t)
 	r := &recorder{FS: durable.OS()}
 	i := autostart.Installer{FS: r, Root: root, Systemctl: r.systemctl(root)}
-	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(i.Install(t.Context(), "warmup", "/x/warmup.toml"))(t)
 	want := []string{"sync multi-user.target.wants", "sync bench.target.wants", "sync system"}
 	if n := len(r.events); n < 4 || !slices.Equal(r.events[n-4:], append([]string{"enable"}, want...)) {
 		t.Errorf("enabling: %q, want %q after enable", r.events, want)
@@ -230,10 +216,8 @@ func TestDisabledWhateverSystemctlDoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := image(t)
-			if _, err := (autostart.Installer{FS: durable.OS(), Root: root}).Install(t.Context(), "warmup",
-				"/x/warmup.toml"); err != nil {
-				t.Fatal(err)
-			}
+			must.Get((autostart.Installer{FS: durable.OS(), Root: root}).Install(t.Context(), "warmup",
+				"/x/warmup.toml"))(t)
 			r := &recorder{FS: durable.OS()}
 			i := autostart.Installer{FS: r, Root: root, Systemctl: func(ctx context.Context,
 				args ...string) error {
@@ -242,9 +226,7 @@ func TestDisabledWhateverSystemctlDoes(t *testing.T) {
 				}
 				return test.err
 			}}
-			if err := i.Unlink(t.Context(), "warmup"); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, i.Unlink(t.Context(), "warmup"))
 			if left, err := filepath.Glob(filepath.Join(root, "etc/systemd/system/*.wants/*")); err != nil ||
 				len(left) > 0 {
 				t.Errorf("left %v, %v", left, err)
@@ -262,9 +244,7 @@ func TestDisabledWhateverSystemctlDoes(t *testing.T) {
 func TestNotDisabled(t *testing.T) {
 	root := image(t)
 	link := filepath.Join(root, "etc/systemd/system/multi-user.target.wants/krund@warmup.service")
-	if err := os.MkdirAll(filepath.Join(link, "not empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(link, "not empty"), 0o755))
 	i := autostart.Installer{FS: durable.OS(), Root: root, Systemctl: func(context.Context,
 		...string) error {
 		return command.ErrTimeout
@@ -299,19 +279,13 @@ func TestWithoutTemplate(t *testing.T) {
 func TestForget(t *testing.T) {
 	i := autostart.Installer{FS: durable.OS(), Root: image(t)}
 	for _, name := range []string{"gone", "enabled", "there"} {
-		if _, err := i.Install(t.Context(), name, "/hub/"+name+".toml"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(i.Install(t.Context(), name, "/hub/"+name+".toml"))(t)
 		if name != "enabled" {
-			if err := i.Unlink(t.Context(), name); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, i.Unlink(t.Context(), name))
 		}
 	}
 	gone := func(config string) bool { return config != "/hub/there.toml" }
-	if err := i.Forget(gone); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, i.Forget(gone))
 	for name, want := range map[string]bool{"gone": false, "enabled": true, "there": true} {
 		if _, known := i.Config(name); known != want {
 			t.Errorf("%s: known %v, want %v", name, known, want)

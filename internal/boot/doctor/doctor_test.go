@@ -16,6 +16,7 @@ import (
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -36,7 +37,7 @@ func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.SourceFi
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -50,10 +51,7 @@ func snapshot(t *testing.T, dir string) map[string]string {
 		}
 		all[path] = fmt.Sprintf("%s %s %q", info.Mode(), info.ModTime(), text)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 
@@ -68,9 +66,7 @@ func TestLookChangesNothing(t *testing.T) {
 		t.Run(filepath.Base(tree), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS(tree)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.CopyFS(dir, os.DirFS(tree)))
 			before := snapshot(t, dir)
 			w := Study()
 			for _, name := range []string{"shield", "services", "network"} {
@@ -139,9 +135,7 @@ func TestInterpreter(t *testing.T) {
 	dir := t.TempDir()
 	script := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755))
 		return path
 	}
 	for _, tt := range []struct {
@@ -178,9 +172,7 @@ func TestInterpreter(t *testing.T) {
 		return
 	}
 	foreign := script("foreign", "touch "+filepath.Join(dir, "touched"))
-	if err := os.Chown(foreign, 64123, 64123); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chown(foreign, 64123, 64123))
 	f := Interpreter{VM: "X", Language: "python", Path: foreign}.check(t.Context())
 	if _, err := os.Stat(filepath.Join(dir, "touched")); err == nil || f.Fails() || f.Found != "not checked" {
 		t.Errorf("root ran a program of another user: %v, %+v", err, f)
@@ -245,10 +237,7 @@ kernel = ["interrupts", "switches"]
 [controls]
 aslr = "require"
 `
-	cfg, err := config.Parse("/x/x.toml", []byte(text), "host", Settings())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse("/x/x.toml", []byte(text), "host", Settings()))(t)
 	w := Of(cfg, config.RebootNone)
 	if !slices.Equal(w.Interpreters, []Interpreter{{"P", "python", "/usr/bin/python3"}}) ||
 		!slices.Equal(w.Counters.Sources, []string{"msr"}) || !w.Counters.Interrupts || !w.Switches {

@@ -11,23 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/experiment/directory"
+	"krund/rig/must"
 )
 
 // TestApart: the guard is no child of krund, has a session of its own, is where the benchmark is
 // not, and shrugs off signals that ask it to end.
 func TestApart(t *testing.T) {
 	var allowed unix.CPUSet
-	must(t, unix.SchedGetaffinity(0, &allowed))
+	must.Do(t, unix.SchedGetaffinity(0, &allowed))
 	cpu := 0
 	for !allowed.IsSet(cpu) {
 		cpu++
 	}
 	subject := t.TempDir()
-	g, err := Start(t.Context(), Options{About: []string{subject}, CPUs: []int{cpu}})
-	must(t, err)
+	g := must.Get(Start(t.Context(), Options{About: []string{subject}, CPUs: []int{cpu}}))(t)
 	pid := find(t, subject)
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	must(t, err)
+	stat := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)))(t)
 	_, rest, _ := strings.Cut(string(stat), ") ")
 	fields := strings.Fields(rest) // state, parent, group, session
 	if parent := fields[1]; parent == strconv.Itoa(os.Getpid()) {
@@ -37,31 +36,29 @@ func TestApart(t *testing.T) {
 		t.Errorf("session %s, want its own, %d", session, pid)
 	}
 	var on unix.CPUSet
-	must(t, unix.SchedGetaffinity(pid, &on))
+	must.Do(t, unix.SchedGetaffinity(pid, &on))
 	if on.Count() != 1 || !on.IsSet(cpu) {
 		t.Errorf("runs on %d CPUs, want CPU %d alone", on.Count(), cpu)
 	}
 	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT} {
-		must(t, unix.Kill(pid, s))
+		must.Do(t, unix.Kill(pid, s))
 	}
 	if !directory.IsGuard(pid) || directory.IsGuard(os.Getpid()) || directory.IsGuard(0) {
 		t.Errorf("guard %t, this process %t, no process %t", directory.IsGuard(pid),
 			directory.IsGuard(os.Getpid()), directory.IsGuard(0))
 	}
-	must(t, g.Dismiss())
+	must.Do(t, g.Dismiss())
 }
 
 // find returns the process number of the guard of a subject.
 func find(t *testing.T, subject string) int {
 	t.Helper()
-	list, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	must(t, err)
+	list := must.Get(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
 	for _, file := range list {
 		text, err := os.ReadFile(file)
 		if err == nil && strings.Contains(string(text), subject) && strings.HasPrefix(string(text),
 			name+"\x00"+second+"\x00") {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			must(t, err)
+			pid := must.Get(strconv.Atoi(filepath.Base(filepath.Dir(file))))(t)
 			return pid
 		}
 	}

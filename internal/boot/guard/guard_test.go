@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
+
+	"krund/rig/must"
 )
 
 // Subjects (Options.About) that make the guard of a test fail.
@@ -51,23 +53,19 @@ func TestMain(m *testing.M) {
 
 // TestGuardKeepsTheLock: a lock that krund held is free only after the guard has ended.
 func TestGuardKeepsTheLock(t *testing.T) {
-	lock, err := os.Create(filepath.Join(t.TempDir(), "lock"))
-	must(t, err)
-	must(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB))
-	other, err := os.Open(lock.Name())
-	must(t, err)
+	lock := must.Get(os.Create(filepath.Join(t.TempDir(), "lock")))(t)
+	must.Do(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB))
+	other := must.Get(os.Open(lock.Name()))(t)
 	defer other.Close()
-	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Lock: lock})
-	must(t, err)
-	must(t, lock.Close())
+	g := must.Get(Start(t.Context(), Options{About: []string{"/x/test.krun"}, Lock: lock}))(t)
+	must.Do(t, lock.Close())
 	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err,
 		syscall.EWOULDBLOCK) {
 		t.Errorf("the lock while the guard runs: %v, want that it is held", err)
 	}
-	must(t, g.Dismiss())
-	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		t.Errorf("the lock after the guard has ended: %v", err)
-	}
+	must.Do(t, g.Dismiss())
+	must.Do(t, syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB),
+		"the lock after the guard has ended")
 }
 
 // actAsKrund starts a guard, prints a line, and waits to be killed.
@@ -85,24 +83,21 @@ func actAsKrund() int {
 // TestGuardOutlivesKrund: krund is killed without warning, with all of its process group, after
 // signals that ask it to end: its guard restores the machine.
 func TestGuardOutlivesKrund(t *testing.T) {
-	stdin, hold, err := os.Pipe()
-	must(t, err)
+	stdin, hold := must.Get2(os.Pipe())(t)
 	t.Cleanup(func() { _ = hold.Close() })
-	log, says, err := os.Pipe()
-	must(t, err)
+	log, says := must.Get2(os.Pipe())(t)
 	krund := exec.CommandContext(t.Context(), os.Args[0])
 	krund.Env = append(os.Environ(), "KRUND_TEST_PART=krund", "GOCOVERDIR="+t.TempDir())
 	krund.Stdin, krund.Stderr = stdin, says
 	krund.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out, err := krund.StdoutPipe()
-	must(t, err)
-	must(t, krund.Start())
-	must(t, errors.Join(says.Close(), stdin.Close()))
+	out := must.Get(krund.StdoutPipe())(t)
+	must.Do(t, krund.Start())
+	must.Do(t, errors.Join(says.Close(), stdin.Close()))
 	said := make([]byte, len("guarded\n"))
 	if _, err := io.ReadFull(out, said); err != nil || string(said) != "guarded\n" {
 		t.Fatalf("krund said %q, %v", said, err)
 	}
-	must(t, syscall.Kill(-krund.Process.Pid, syscall.SIGKILL))
+	must.Do(t, syscall.Kill(-krund.Process.Pid, syscall.SIGKILL))
 	_ = krund.Wait() // it was killed: that is the expected error
 	rest, err := io.ReadAll(log)
 	if err != nil || string(rest) != "restore /x/test.krun\n" {
@@ -111,11 +106,9 @@ func TestGuardOutlivesKrund(t *testing.T) {
 }
 
 func TestReleased(t *testing.T) {
-	log, says, err := os.Pipe()
-	must(t, err)
-	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says})
-	must(t, err)
-	must(t, errors.Join(says.Close(), g.Dismiss()))
+	log, says := must.Get2(os.Pipe())(t)
+	g := must.Get(Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says}))(t)
+	must.Do(t, errors.Join(says.Close(), g.Dismiss()))
 	if said, err := io.ReadAll(log); err != nil || len(said) != 0 {
 		t.Errorf("a dismissed guard said %q, %v", said, err)
 	}
@@ -125,11 +118,9 @@ func TestReleased(t *testing.T) {
 }
 
 func TestLeft(t *testing.T) {
-	log, says, err := os.Pipe()
-	must(t, err)
-	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says})
-	must(t, err)
-	must(t, errors.Join(says.Close(), g.HandOver()))
+	log, says := must.Get2(os.Pipe())(t)
+	g := must.Get(Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says}))(t)
+	must.Do(t, errors.Join(says.Close(), g.HandOver()))
 	if said, err := io.ReadAll(log); err != nil || string(said) != "restore /x/test.krun\n" {
 		t.Errorf("a guard after HandOver said %q, %v", said, err)
 	}
@@ -138,11 +129,9 @@ func TestLeft(t *testing.T) {
 // TestRestarting: the guard restores the machine in case the restart does not happen, and knows
 // that krund was not killed.
 func TestRestarting(t *testing.T) {
-	log, says, err := os.Pipe()
-	must(t, err)
-	g, err := Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says})
-	must(t, err)
-	must(t, errors.Join(says.Close(), g.AnnounceRestart()))
+	log, says := must.Get2(os.Pipe())(t)
+	g := must.Get(Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says}))(t)
+	must.Do(t, errors.Join(says.Close(), g.AnnounceRestart()))
 	if said, err := io.ReadAll(log); err != nil || string(said) != "as expected, restore /x/test.krun\n" {
 		t.Errorf("the guard said %q, %v", said, err)
 	}
@@ -218,13 +207,6 @@ func TestArguments(t *testing.T) {
 		if _, _, ok := parse(args); ok {
 			t.Errorf("%q starts a guard", args)
 		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

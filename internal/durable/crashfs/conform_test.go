@@ -14,6 +14,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/rig/must"
 )
 
 var seed = flag.Uint64("seed", 1, "of the random tests")
@@ -32,7 +33,7 @@ func TestConforms(t *testing.T) {
 				t.Fatalf("round %d, step %d:\nsimulation %s\nsystem     %s", round, step, got, want)
 			}
 		}
-		must(t, errors.Join(sim.closeAll(), sys.closeAll()))
+		must.Do(t, errors.Join(sim.closeAll(), sys.closeAll()))
 	}
 }
 

@@ -14,42 +14,29 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/rig/must"
 )
 
 // openFile opens /x/f for reading and writing, and creates it if needed.
 func openFile(t *testing.T, fsys *crashfs.FS, name string) durable.File {
 	t.Helper()
-	f, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(fsys.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644))(t)
 	return f
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func writeAt(t *testing.T, f durable.File, text string, offset int64) {
 	t.Helper()
-	_, err := f.WriteAt([]byte(text), offset)
-	must(t, err)
+	must.Get(f.WriteAt([]byte(text), offset))(t)
 }
 
 // TestNumbersAndLog: the same calls get the same numbers; reads get none.
 func TestNumbersAndLog(t *testing.T) {
 	fsys := crashfs.New("/x")
-	must(t, durable.WriteFile(fsys, "/x/f", []byte("hello"), 0o644))
-	if _, err := durable.ReadFile(fsys, "/x/f"); err != nil {
-		t.Fatal(err)
-	}
-	must(t, fsys.Mkdir("/x/d", 0o755))
-	must(t, fsys.Remove("/x/d"))
-	_, err := fsys.OpenFile("/x/f", os.O_WRONLY|os.O_TRUNC, 0)
-	must(t, err)
+	must.Do(t, durable.WriteFile(fsys, "/x/f", []byte("hello"), 0o644))
+	must.Get(durable.ReadFile(fsys, "/x/f"))(t)
+	must.Do(t, fsys.Mkdir("/x/d", 0o755))
+	must.Do(t, fsys.Remove("/x/d"))
+	must.Get(fsys.OpenFile("/x/f", os.O_WRONLY|os.O_TRUNC, 0))(t)
 	var got []string
 	for _, op := range fsys.Log() {
 		got = append(got, op.String())
@@ -86,7 +73,7 @@ func TestCrashAt(t *testing.T) {
 			t.Errorf("after the cut: %v", err)
 		}
 	}
-	must(t, f.Close())
+	must.Do(t, f.Close())
 	if !fsys.IsCut() || fsys.Ops() != 3 {
 		t.Errorf("cut %v after %d operations", fsys.IsCut(), fsys.Ops())
 	}
@@ -130,10 +117,10 @@ func TestPolicies(t *testing.T) {
 	fsys := crashfs.New("/x")
 	fsys.Put("/x/data", []byte("old"))
 	fsys.Put("/x/gone", []byte("here"))
-	must(t, durable.WriteFile(fsys, "/x/both", []byte("new"), 0o644))
+	must.Do(t, durable.WriteFile(fsys, "/x/both", []byte("new"), 0o644))
 	writeAt(t, openFile(t, fsys, "/x/data"), "new", 0)
 	writeAt(t, openFile(t, fsys, "/x/name"), "new", 0)
-	must(t, fsys.Remove("/x/gone"))
+	must.Do(t, fsys.Remove("/x/gone"))
 	for _, test := range tests {
 		t.Run(test.policy.String(), func(t *testing.T) {
 			got := make(map[string]string)
@@ -212,9 +199,9 @@ func TestSizesSurviveOnTheirOwn(t *testing.T) {
 func TestNamesSurviveOnTheirOwn(t *testing.T) {
 	fsys := crashfs.New("/x")
 	for _, name := range []string{"/x/a", "/x/b"} {
-		must(t, openFile(t, fsys, name).Sync())
+		must.Do(t, openFile(t, fsys, name).Sync())
 	}
-	must(t, fsys.Rename("/x/b", "/x/c"))
+	must.Do(t, fsys.Rename("/x/b", "/x/c"))
 	seen := make(map[string]bool)
 	for seed := range uint64(300) {
 		seen[strings.Join(slices.Sorted(maps.Keys(fsys.Reboot(crashfs.Random(seed)).Files())), " ")] = true
@@ -231,15 +218,15 @@ func TestNamesSurviveOnTheirOwn(t *testing.T) {
 
 func TestDirectorySurvivesOnlyWithItsName(t *testing.T) {
 	fsys := crashfs.New("/")
-	must(t, fsys.Mkdir("/d", 0o755))
-	must(t, durable.WriteFile(fsys, "/d/f", []byte("x"), 0o644))
+	must.Do(t, fsys.Mkdir("/d", 0o755))
+	must.Do(t, durable.WriteFile(fsys, "/d/f", []byte("x"), 0o644))
 	if files := fsys.Reboot(crashfs.Nothing).Files(); len(files) != 0 {
 		t.Errorf("found %v", files)
 	}
 	fsys = crashfs.New("/")
-	must(t, fsys.Mkdir("/d", 0o755))
-	must(t, durable.WriteFile(fsys, "/d/f", []byte("x"), 0o644))
-	must(t, fsys.SyncDir("/"))
+	must.Do(t, fsys.Mkdir("/d", 0o755))
+	must.Do(t, durable.WriteFile(fsys, "/d/f", []byte("x"), 0o644))
+	must.Do(t, fsys.SyncDir("/"))
 	if files := fsys.Reboot(crashfs.Nothing).Files(); string(files["/d/f"]) != "x" {
 		t.Errorf("found %v", files)
 	}
@@ -270,14 +257,14 @@ func TestFailedSync(t *testing.T) {
 	if err := f.Sync(); !errors.Is(err, syscall.EIO) {
 		t.Errorf("first Sync: %v", err)
 	}
-	must(t, f.Sync())
+	must.Do(t, f.Sync())
 	if got := fsys.Reboot(crashfs.Nothing).Files()["/x/f"]; string(got) != "old" {
 		t.Errorf("the second Sync has written %q", got)
 	}
 	fsys = fsys.Reboot(crashfs.Everything)
 	f = openFile(t, fsys, "/x/f")
 	writeAt(t, f, "3rd", 0)
-	must(t, f.Sync())
+	must.Do(t, f.Sync())
 	if got := fsys.Reboot(crashfs.Nothing).Files()["/x/f"]; string(got) != "3rd" {
 		t.Errorf("writing again has left %q", got)
 	}
@@ -303,10 +290,10 @@ func TestFullDisk(t *testing.T) {
 	if err := durable.WriteFile(fsys, "/x/g", []byte("x"), 0o644); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("new file: %v", err)
 	}
-	must(t, f.Sync())
-	must(t, fsys.Remove("/x/f"))
+	must.Do(t, f.Sync())
+	must.Do(t, fsys.Remove("/x/f"))
 	fsys.Heal()
-	must(t, durable.WriteFile(fsys, "/x/g", []byte("x"), 0o644))
+	must.Do(t, durable.WriteFile(fsys, "/x/g", []byte("x"), 0o644))
 }
 
 // TestWriteFileFaults: whichever operation of WriteFile fails, the error is returned, the file has
@@ -350,15 +337,15 @@ func TestFailReads(t *testing.T) {
 func TestLock(t *testing.T) {
 	fsys := crashfs.New("/x")
 	f, g := openFile(t, fsys, "/x/lock"), openFile(t, fsys, "/x/lock")
-	must(t, durable.Lock(f))
-	must(t, durable.Lock(f))
+	must.Do(t, durable.Lock(f))
+	must.Do(t, durable.Lock(f))
 	if err := durable.Lock(g); !errors.Is(err, durable.ErrLocked) {
 		t.Errorf("second lock: %v", err)
 	}
-	must(t, f.Close())
-	must(t, durable.Lock(g))
+	must.Do(t, f.Close())
+	must.Do(t, durable.Lock(g))
 	after := fsys.Reboot(crashfs.Everything)
-	must(t, durable.Lock(openFile(t, after, "/x/lock")))
+	must.Do(t, durable.Lock(openFile(t, after, "/x/lock")))
 }
 
 func TestNotSimulated(t *testing.T) {
@@ -375,13 +362,12 @@ func TestNotSimulated(t *testing.T) {
 // TestDirectoryHandle: an open directory can be synced, but not read.
 func TestDirectoryHandle(t *testing.T) {
 	fsys := crashfs.New("/x/d")
-	must(t, openFile(t, fsys, "/x/d/f").Sync())
-	d, err := fsys.OpenFile("/x/d", os.O_RDONLY, 0)
-	must(t, err)
+	must.Do(t, openFile(t, fsys, "/x/d/f").Sync())
+	d := must.Get(fsys.OpenFile("/x/d", os.O_RDONLY, 0))(t)
 	if _, err := io.ReadAll(d); !errors.Is(err, syscall.EISDIR) {
 		t.Errorf("reading: %v", err)
 	}
-	must(t, d.Sync())
+	must.Do(t, d.Sync())
 	if _, ok := fsys.Reboot(crashfs.Nothing).Files()["/x/d/f"]; !ok {
 		t.Error("the name was not synced")
 	}
@@ -411,12 +397,12 @@ func TestEveryCutEnds(t *testing.T) {
 func TestSurvivor(t *testing.T) {
 	fsys := crashfs.New("/x")
 	f := openFile(t, fsys, "/x/f")
-	must(t, fsys.SyncDir("/x"))
+	must.Do(t, fsys.SyncDir("/x"))
 	writeAt(t, f, "x", 0)
 	if got := fsys.Survivor(crashfs.Nothing).Files()["/x/f"]; len(got) != 0 {
 		t.Errorf("survived: %q", got)
 	}
-	must(t, f.Sync())
+	must.Do(t, f.Sync())
 	for _, after := range []*crashfs.FS{fsys.Survivor(crashfs.Nothing), fsys.Reboot(crashfs.Nothing)} {
 		if got := after.Files()["/x/f"]; string(got) != "x" {
 			t.Errorf("survived: %q", got)
@@ -436,9 +422,9 @@ func TestState(t *testing.T) {
 	for name, act := range map[string]func(*crashfs.FS){
 		"as it was":       func(*crashfs.FS) {},
 		"content":         func(fsys *crashfs.FS) { fsys.Put("/x/f", []byte("2")) },
-		"name":            func(fsys *crashfs.FS) { must(t, fsys.Rename("/x/f", "/x/g")) },
-		"empty directory": func(fsys *crashfs.FS) { must(t, fsys.Mkdir("/x/d", 0o755)) },
-		"mode":            func(fsys *crashfs.FS) { must(t, fsys.Mkdir("/x/d", 0o700)) },
+		"name":            func(fsys *crashfs.FS) { must.Do(t, fsys.Rename("/x/f", "/x/g")) },
+		"empty directory": func(fsys *crashfs.FS) { must.Do(t, fsys.Mkdir("/x/d", 0o755)) },
+		"mode":            func(fsys *crashfs.FS) { must.Do(t, fsys.Mkdir("/x/d", 0o700)) },
 		"deeper":          func(fsys *crashfs.FS) { fsys.Put("/x/d/f", nil) },
 	} {
 		got := state(act)

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestHash(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
-	if err := os.WriteFile(path, []byte("abc"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("abc"), 0o644))
 	// sha256sum of "abc", FIPS 180-2 appendix B.1.
 	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 	if got, err := Hash(t.Context(), path); got != want || err != nil {
@@ -24,9 +24,7 @@ func TestHash(t *testing.T) {
 		t.Errorf("a missing file: %v", err)
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(path, link))
 	if got, err := Hash(t.Context(), link); got != want || err != nil {
 		t.Errorf("by a link: %s, %v", got, err)
 	}
@@ -42,12 +40,8 @@ func TestHash(t *testing.T) {
 func TestHostile(t *testing.T) {
 	dir := t.TempDir()
 	fifo, sparse := filepath.Join(dir, "fifo"), filepath.Join(dir, "sparse")
-	if err := syscall.Mkfifo(fifo, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(sparse, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(fifo, 0o644))
+	must.Do(t, os.WriteFile(sparse, nil, 0o644))
 	if err := os.Truncate(sparse, 1<<40); err != nil {
 		t.Skipf("no file of a terabyte here: %v", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 // TestExchange: mallory owns a parent directory and keeps exchanging root's directory in it for his
@@ -16,10 +18,10 @@ import (
 func TestExchange(t *testing.T) {
 	dir := tree(t)
 	his := filepath.Join(dir, "his")
-	must(t, os.MkdirAll(his, 0o755))
-	must(t, os.WriteFile(filepath.Join(his, "file"), []byte("mallory's"), 0o644))
-	must(t, os.Chown(filepath.Join(his, "file"), mallory, mallory))
-	must(t, os.Chown(his, mallory, mallory))
+	must.Do(t, os.MkdirAll(his, 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(his, "file"), []byte("mallory's"), 0o644))
+	must.Do(t, os.Chown(filepath.Join(his, "file"), mallory, mallory))
+	must.Do(t, os.Chown(his, mallory, mallory))
 	exp := filepath.Join(dir, "srv/exp")
 	var wait sync.WaitGroup
 	done := make(chan struct{})
@@ -37,13 +39,9 @@ func TestExchange(t *testing.T) {
 	defer close(done)
 	read := map[string]int{}
 	for i := 0; i < 3000 || len(read) < 2; i++ { // on a busy machine it takes long to see both
-		file, verdict, err := Open(filepath.Join(exp, "file"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(file)
-		must(t, err)
-		must(t, file.Close())
+		file, verdict := must.Get2(Open(filepath.Join(exp, "file")))(t)
+		text := must.Get(io.ReadAll(file))(t)
+		must.Do(t, file.Close())
 		read[string(text)]++
 		if string(text) == "mallory's" && verdict.RootOnly() == nil {
 			t.Fatal("mallory's file was accepted as root's")

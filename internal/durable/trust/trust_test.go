@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 // Two user IDs that do not occur on the test machines.
@@ -21,13 +23,6 @@ const (
 	mallory = 4712
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // tree creates a directory that only root can change, with srv/exp/file in it.
 func tree(t *testing.T) string {
 	t.Helper()
@@ -35,8 +30,8 @@ func tree(t *testing.T) string {
 		t.Skip("only root can give files to other users")
 	}
 	dir := t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(dir, "srv/exp"), 0o755))
-	must(t, os.WriteFile(filepath.Join(dir, "srv/exp/file"), []byte("root's"), 0o644))
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "srv/exp"), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "srv/exp/file"), []byte("root's"), 0o644))
 	return dir
 }
 
@@ -95,15 +90,13 @@ func TestVerdict(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			srv := filepath.Join(tree(t), "srv")
-			must(t, test.change(srv))
-			file, opened, err := Open(srv + "/exp/file")
-			must(t, err)
+			must.Do(t, test.change(srv))
+			file, opened := must.Get2(Open(srv + "/exp/file"))(t)
 			text, err := io.ReadAll(file)
-			if must(t, file.Close()); err != nil || string(text) != "root's" {
+			if must.Do(t, file.Close()); err != nil || string(text) != "root's" {
 				t.Errorf("read %q, %v", text, err)
 			}
-			looked, err := Look(srv + "/exp/file")
-			must(t, err)
+			looked := must.Get(Look(srv + "/exp/file"))(t)
 			for _, v := range []Verdict{opened, looked} {
 				for rule, is := range map[string][2]string{"root only": {test.rootOnly,
 					message(v.RootOnly())}, "one owner": {test.hand, message(v.OneOwner())}} {
@@ -127,7 +120,7 @@ func message(err error) string {
 // TestMissingFile: the path to a missing file is judged, too.
 func TestMissingFile(t *testing.T) {
 	srv := filepath.Join(tree(t), "srv")
-	must(t, os.Chmod(srv, 0o777))
+	must.Do(t, os.Chmod(srv, 0o777))
 	v, err := Look(srv + "/new/file")
 	if !errors.Is(err, fs.ErrNotExist) || v.RootOnly() == nil {
 		t.Errorf("%v, verdict %v", err, v.RootOnly())
@@ -136,7 +129,7 @@ func TestMissingFile(t *testing.T) {
 		srv+"/new") {
 		t.Errorf("open: %v", err)
 	}
-	must(t, os.Symlink("loop", srv+"/loop"))
+	must.Do(t, os.Symlink("loop", srv+"/loop"))
 	if _, err := Look(srv + "/loop"); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("a link to itself: %v", err)
 	}
@@ -145,8 +138,8 @@ func TestMissingFile(t *testing.T) {
 // TestNoFile: only regular files are opened, and opening a pipe does not block.
 func TestNoFile(t *testing.T) {
 	dir := t.TempDir()
-	must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
-	must(t, os.Symlink("pipe", filepath.Join(dir, "link")))
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
+	must.Do(t, os.Symlink("pipe", filepath.Join(dir, "link")))
 	for _, name := range []string{dir, filepath.Join(dir, "pipe"), filepath.Join(dir, "link"), "/dev/null"} {
 		if _, _, err := Open(name); !errors.Is(err, ErrNotFile) {
 			t.Errorf("%s: %v", name, err)
@@ -162,7 +155,7 @@ func TestNoDescriptorLeaks(t *testing.T) {
 		for range 10 {
 			_, _ = Look(filepath.Join(srv, name))
 			if file, _, err := Open(filepath.Join(srv, name)); err == nil {
-				must(t, file.Close())
+				must.Do(t, file.Close())
 			}
 		}
 	}
@@ -173,7 +166,6 @@ func TestNoDescriptorLeaks(t *testing.T) {
 
 func descriptors(t *testing.T) int {
 	t.Helper()
-	list, err := os.ReadDir("/dev/fd")
-	must(t, err)
+	list := must.Get(os.ReadDir("/dev/fd"))(t)
 	return len(list)
 }

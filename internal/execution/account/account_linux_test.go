@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 // testMachine is a tree with a user database that the real tools work on.
@@ -29,12 +31,8 @@ func testMachine(t *testing.T, passwd string) maker {
 		"etc/subuid": "", "etc/subgid": "", "etc/skel/.profile": "skeleton", "tmp/others": "",
 	} {
 		name = filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 	m := newMaker(root)
 	if err := callTool(t.Context(), []string{"useradd", "--help"}); err != nil {
@@ -51,35 +49,22 @@ func testMachine(t *testing.T, passwd string) maker {
 
 func (m maker) text(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(m.path(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(m.path(name)))(t)
 	return string(text)
 }
 
 // leave creates a file at name that belongs to the account.
 func (m maker) leave(t *testing.T, a Account, name string) {
 	t.Helper()
-	if err := os.WriteFile(m.path(name), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Lchown(m.path(name), a.UID, a.GID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(m.path(name), []byte("x"), 0o600))
+	must.Do(t, os.Lchown(m.path(name), a.UID, a.GID))
 }
 
 func mustFresh(t *testing.T, m maker) (Account, []string) {
 	t.Helper()
-	a, findings, err := m.fresh(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	a, findings := must.Get2(m.fresh(t.Context()))(t)
 	home := m.path(a.Home)
-	info, err := os.Stat(home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(home))(t)
 	if owner, _ := ownerOf(info); owner != a.UID || info.Mode() != os.ModeDir|0o700 {
 		t.Errorf("home: owner %d, mode %v, account %+v", owner, info.Mode(), a)
 	}
@@ -107,9 +92,7 @@ func TestFreshAccount(t *testing.T) {
 	if len(findings) != 1 || findings[0] != "removed 1 files that the last benchmark left in /tmp" {
 		t.Errorf("findings %q", findings)
 	}
-	if _, err := os.Stat(m.path("/tmp/others")); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(m.path("/tmp/others")))(t)
 	if s := m.text(t, "/etc/subuid"); s != "" {
 		t.Errorf("subuid %q", s)
 	}
@@ -181,9 +164,7 @@ func TestForeignIsNotTouched(t *testing.T) {
 	} {
 		m := testMachine(t, "")
 		m.scratch = nil
-		if err := prepare(m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, prepare(m))
 		before := m.text(t, "/etc/passwd") + m.text(t, "/etc/group")
 		a, _, err := m.fresh(t.Context())
 		if !errors.Is(err, ErrForeign) {
@@ -249,9 +230,7 @@ func TestAccountInterrupted(t *testing.T) {
 // TestHomeHalfMade has the power fail between the creation of the home and the change of its owner.
 func TestHomeHalfMade(t *testing.T) {
 	m := testMachine(t, ownLine)
-	if err := os.MkdirAll(m.path(accountHome), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(m.path(accountHome), 0o700))
 	if a, _ := mustFresh(t, m); a.UID != 1003 {
 		t.Errorf("got %+v", a)
 	}
@@ -264,31 +243,19 @@ func TestStaleLocks(t *testing.T) {
 		"/etc/passwd.lock": strconv.Itoa(os.Getpid()), "/etc/shadow.lock": strconv.Itoa(os.Getpid()) + "\x00",
 	}
 	for name, text := range locks {
-		if err := os.WriteFile(m.path(name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(m.path(name), old, old); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(m.path(name), []byte(text), 0o600))
+		must.Do(t, os.Chtimes(m.path(name), old, old))
 	}
 	live := m.path("/etc/group.lock")
-	if err := os.WriteFile(live, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.removeStaleLocks(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(live, []byte(strconv.Itoa(os.Getpid())), 0o600))
+	must.Do(t, m.removeStaleLocks())
 	for name := range locks {
 		if _, err := os.Stat(m.path(name)); err == nil {
 			t.Errorf("%s is still there", name)
 		}
 	}
-	if _, err := os.Stat(live); err != nil {
-		t.Errorf("a lock that holds was removed: %v", err)
-	}
-	if err := os.Remove(live); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(os.Stat(live))(t, "a lock that holds was removed")
+	must.Do(t, os.Remove(live))
 	mustFresh(t, m)
 }
 
@@ -297,9 +264,8 @@ func TestTools(t *testing.T) {
 		!strings.Contains(err.Error(), "install krund-no-such-tool") {
 		t.Errorf("got %v", err)
 	}
-	if err := callTool(t.Context(), []string{"sh", "-c", "sleep 5 & true"}); err != nil {
-		t.Errorf("a tool that leaves a helper behind: %v", err)
-	}
+	must.Do(t, callTool(t.Context(), []string{"sh", "-c", "sleep 5 & true"}),
+		"a tool that leaves a helper behind")
 	if err := callTool(t.Context(), []string{"ls", "/nonexistent"}); err == nil ||
 		!strings.Contains(err.Error(), "No such file") {
 		t.Errorf("got %v", err)
@@ -350,18 +316,14 @@ func TestKillUser(t *testing.T) {
 		if err == nil {
 			_, err = out.Read(make([]byte, 3))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return cmd
 	}
 	bystander := start(testUID+1, "exec sleep "+other)
 	victim := start(testUID, "trap '' TERM; sleep "+marker+" & sleep "+marker)
 	reaped := make(chan error, 1)
 	go func() { reaped <- victim.Wait() }()
-	if err := killUser(t.Context(), Account{UID: testUID, GID: testUID, Own: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, killUser(t.Context(), Account{UID: testUID, GID: testUID, Own: true}))
 	checkDead(t, marker)
 	if err := <-reaped; err == nil {
 		t.Error("the shell was not killed")
@@ -369,9 +331,7 @@ func TestKillUser(t *testing.T) {
 	if left := userProcesses(testUID); len(left) != 0 {
 		t.Errorf("processes %v are left", left)
 	}
-	if err := bystander.Process.Kill(); err != nil {
-		t.Errorf("another user's process was killed: %v", err)
-	}
+	must.Do(t, bystander.Process.Kill(), "another user's process was killed")
 	_ = bystander.Wait() // killed
 	for _, a := range []Account{{}, {UID: testUID}, {Own: true}, {UID: -1, Own: true}} {
 		if err := killUser(t.Context(), a); err == nil {

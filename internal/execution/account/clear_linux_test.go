@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 // digOwned makes directories in each other below dir, of the user's.
@@ -35,10 +37,7 @@ func TestDeepLeftovers(t *testing.T) {
 	a, _ := mustFresh(t, m)
 	digOwned(t, m.path(accountHome), 5000, a.UID)
 	digOwned(t, m.path("/tmp"), 1000, a.UID)
-	_, findings, err := m.fresh(context.Background())
-	if err != nil {
-		t.Errorf("%.500v", err)
-	}
+	_, findings := must.Get2(m.fresh(context.Background()))(t)
 	if len(findings) != 1 || findings[0] != "removed 1000 files that the last benchmark left in /tmp" {
 		t.Errorf("findings %.500q", findings)
 	}
@@ -56,9 +55,7 @@ func TestEmptyAccount(t *testing.T) {
 	a, _ := mustFresh(t, m)
 	m.leave(t, a, accountHome+"/big")
 	m.leave(t, a, "/tmp/big")
-	if err := os.WriteFile(m.path(accountHome+"/root's"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(m.path(accountHome+"/root's"), nil, 0o600))
 	for _, want := range []int{2, 0} {
 		if removed, err := m.empty(t.Context()); removed != want || err != nil {
 			t.Errorf("removed %d, %v; want %d", removed, err, want)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 // TestHomeInMemory: it is bounded in bytes and in files, empty for each execution, and gone with
@@ -40,9 +42,7 @@ func TestHomeInMemory(t *testing.T) {
 	}
 	m.home = 1 << 20
 	mustFresh(t, m)
-	if _, err := m.remove(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Get(m.remove(t.Context()))(t)
 	if _, err := os.Lstat(m.path(accountHome)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("still there: %v", err)
 	}
@@ -57,17 +57,13 @@ func TestForeignHomeMount(t *testing.T) {
 		t.Skip(err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(home, unix.MNT_DETACH) })
-	if err := os.WriteFile(home+"/kept", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(home+"/kept", nil, 0o600))
 	if _, _, err := m.fresh(t.Context()); err == nil {
 		t.Error("no error")
 	} else {
 		t.Log(err)
 	}
-	if _, err := os.Lstat(home + "/kept"); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Lstat(home + "/kept"))(t)
 }
 
 func TestIsHomeMount(t *testing.T) {

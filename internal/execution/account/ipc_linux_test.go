@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 // The kernel's own tables, whatever is in them.
@@ -35,9 +37,7 @@ func TestRemoveObjects(t *testing.T) {
 		}
 		t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
 		desc := unix.SysvShmDesc{Perm: unix.SysvIpcPerm{Uid: owner, Mode: 0o600}}
-		if _, err := unix.SysvShmCtl(id, unix.IPC_SET, &desc); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(unix.SysvShmCtl(id, unix.IPC_SET, &desc))(t)
 		ids = append(ids, id)
 	}
 	if removed, err := removeObjects(uid); removed != 2 || err != nil {

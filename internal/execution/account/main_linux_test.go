@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // partName is Args[0] of a copy of the test binary that runs partFresh.
@@ -22,10 +24,7 @@ func TestMain(m *testing.M) {
 // checkDead fails the test if a process of the machine has marker among its arguments.
 func checkDead(t *testing.T, marker string) {
 	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
 	for _, f := range files {
 		text, err := os.ReadFile(f)
 		if err == nil && bytes.Contains(text, []byte(marker)) {

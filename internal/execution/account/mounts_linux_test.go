@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 // btrfs mounts an empty file system of that kind. It skips the test where that is not possible.
@@ -18,9 +20,7 @@ func btrfs(t *testing.T) string {
 	needRoot(t)
 	disk, dir := filepath.Join(t.TempDir(), "disk"), t.TempDir()
 	const size = 256 << 20
-	if err := errors.Join(os.WriteFile(disk, nil, 0o600), os.Truncate(disk, size)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(disk, nil, 0o600), os.Truncate(disk, size)))
 	for _, command := range [][]string{{"mkfs.btrfs", "-q", disk}, {"mount", "-o", "loop", disk, dir}} {
 		c := exec.CommandContext(t.Context(), command[0], command[1:]...)
 		if out, err := c.CombinedOutput(); err != nil {
@@ -44,47 +44,34 @@ func subvolume(t *testing.T, path string) {
 		name [4088]byte
 	}
 	copy(args.name[:], filepath.Base(path))
-	parent, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parent := must.Get(os.Open(filepath.Dir(path)))(t)
 	defer parent.Close()
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, parent.Fd(), create,
 		uintptr(unsafe.Pointer(&args))); errno != 0 {
 		t.Fatalf("make the subvolume %s: %v", path, errno)
 	}
-	if err := os.Chown(path, testUID, testUID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chown(path, testUID, testUID))
 }
 
 // readOnly makes a subvolume read-only, as its owner may.
 func readOnly(t *testing.T, path string) {
 	t.Helper()
-	d, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(os.Open(path))(t)
 	defer d.Close()
 	flags := uint64(subvolumeReadOnly)
-	if err := subvolumeFlags(int(d.Fd()), setSubvolumeFlags, &flags); err != nil {
-		t.Fatalf("make the subvolume %s read-only: %v", path, err)
-	}
+	must.Do(t, subvolumeFlags(int(d.Fd()), setSubvolumeFlags, &flags), "make the subvolume", path,
+		"read-only")
 }
 
 func directoryOf(t *testing.T, path string) {
 	t.Helper()
-	if err := errors.Join(os.Mkdir(path, 0o755), os.Chown(path, testUID, testUID)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(path, 0o755), os.Chown(path, testUID, testUID)))
 }
 
 func fileOf(t *testing.T, path string) {
 	t.Helper()
 	write(t, path)
-	if err := os.Chown(path, testUID, testUID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chown(path, testUID, testUID))
 }
 
 // TestSubvolumes: on btrfs any user may make subvolumes. Each has a device number of its own, but
@@ -112,9 +99,7 @@ func TestSubvolumes(t *testing.T) {
 	mustRemove(t, home, entries+1)
 
 	public := filepath.Join(dir, "tmp")
-	if err := errors.Join(os.Mkdir(public, 0o777), os.Chmod(public, 0o777|os.ModeSticky)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(public, 0o777), os.Chmod(public, 0o777|os.ModeSticky)))
 	fill(public)
 	if removed, err := removeOwned(t.Context(), public, testUID); removed != entries || err != nil {
 		t.Errorf("removed %d, %v; want %d", removed, err, entries)
@@ -152,17 +137,13 @@ func TestOverlay(t *testing.T) {
 	needRoot(t)
 	lower, upper, merged := t.TempDir(), t.TempDir(), t.TempDir()
 	write(t, filepath.Join(lower, "tmp/theirs"))
-	if err := os.Chmod(filepath.Join(lower, "tmp"), 0o777|os.ModeSticky); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(filepath.Join(lower, "tmp"), 0o777|os.ModeSticky))
 	if err := unix.Mount("test", upper, "tmpfs", 0, "size=1m"); err != nil {
 		t.Skipf("mount a tmpfs: %v", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(upper, unix.MNT_DETACH) })
-	if err := errors.Join(os.Mkdir(filepath.Join(upper, "upper"), 0o755),
-		os.Mkdir(filepath.Join(upper, "work"), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(filepath.Join(upper, "upper"), 0o755),
+		os.Mkdir(filepath.Join(upper, "work"), 0o755)))
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%[2]s/upper,workdir=%[2]s/work,xino=off", lower, upper)
 	if err := unix.Mount("test", merged, "overlay", 0, options); err != nil {
 		t.Skipf("mount an overlay: %v", err)

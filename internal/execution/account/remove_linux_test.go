@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestRemoveWithGroup: afterwards the machine is as it was before the account, also where userdel
@@ -18,9 +20,7 @@ func TestRemoveWithGroup(t *testing.T) {
 			m := testMachine(t, "anna:x:1000:1000::/home/anna:/bin/sh\n")
 			text := strings.ReplaceAll(m.text(t, "/etc/login.defs"), "USERGROUPS_ENAB yes",
 				"USERGROUPS_ENAB "+defs)
-			if err := os.WriteFile(m.path("/etc/login.defs"), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(m.path("/etc/login.defs"), []byte(text), 0o644))
 			passwd, group := m.text(t, "/etc/passwd"), m.text(t, "/etc/group")
 			a, _ := mustFresh(t, m)
 			m.leave(t, a, "/tmp/left")
@@ -63,14 +63,10 @@ func TestKillListed(t *testing.T) {
 	const unused = 64123 // a user number without an account
 	sleep := exec.CommandContext(t.Context(), "sleep", "600")
 	sleep.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unused, Gid: unused}}
-	if err := sleep.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, sleep.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- sleep.Wait() }()
-	if err := killListed(t.Context(), Account{UID: unused, GID: unused, Own: true}); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, killListed(t.Context(), Account{UID: unused, GID: unused, Own: true}))
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("ended with %v", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestOwnedInTmp: below a directory for everyone, files in directories that the user can write to
@@ -18,24 +20,14 @@ func TestOwnedInTmp(t *testing.T) {
 	for _, name := range []string{"", "shut", "shut/open", "group", "barred", "barred/open", "mine",
 		"mine/deep"} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(path, modes[name]|os.ModeSticky); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(path, 0o700))
+		must.Do(t, os.Chmod(path, modes[name]|os.ModeSticky))
 		file := filepath.Join(path, "file")
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Lchown(file, testUID, testUID); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, nil, 0o600))
+		must.Do(t, os.Lchown(file, testUID, testUID))
 	}
 	for _, name := range []string{"mine", "mine/deep"} {
-		if err := os.Lchown(filepath.Join(dir, name), testUID, testUID); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Lchown(filepath.Join(dir, name), testUID, testUID))
 	}
 	if n, err := removeOwned(t.Context(), dir, testUID); n != 7 || err != nil {
 		t.Errorf("removed %d, %v; want 5 files and 2 directories", n, err)
@@ -53,25 +45,17 @@ func TestOwnedInTmp(t *testing.T) {
 // BenchmarkOwned has 20,000 files of another user in directories that only that user can write to.
 func BenchmarkOwned(b *testing.B) {
 	dir := b.TempDir()
-	if err := os.Chmod(dir, 0o777|os.ModeSticky); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, os.Chmod(dir, 0o777|os.ModeSticky))
 	const directories, files = 200, 100
 	for i := range directories {
 		sub := filepath.Join(dir, string(rune('a'+i%26))+filepath.Base(dir)+string(rune('a'+i/26)))
-		if err := os.Mkdir(sub, 0o755); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, os.Mkdir(sub, 0o755))
 		for k := range files {
-			if err := os.WriteFile(filepath.Join(sub, string(rune('a'+k%26))+string(rune('a'+k/26))), nil,
-				0o600); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, os.WriteFile(filepath.Join(sub, string(rune('a'+k%26))+string(rune('a'+k/26))), nil,
+				0o600))
 		}
 	}
 	for b.Loop() {
-		if _, err := removeOwned(b.Context(), dir, testUID); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(removeOwned(b.Context(), dir, testUID))(b)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 // testUID is a user that no machine should have. Its processes are killed.
@@ -27,16 +29,11 @@ func TestOwnedDeep(t *testing.T) {
 	needRoot(t)
 	dir := top(t)
 	for _, name := range []string{"theirs", "theirs/mine", "theirs/mine/keep"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(filepath.Join(dir, name), 0o777))
 	}
 	mine := filepath.Join(dir, "theirs/mine")
 	dig(t, mine, 3*maxOpen, "d")
-	at, err := openRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(openRoot(dir))(t)
 	for name := "theirs"; ; name = "d" {
 		next, err := at.open(name)
 		if errors.Is(err, unix.ENOENT) {
@@ -55,9 +52,7 @@ func TestOwnedDeep(t *testing.T) {
 		}
 		at = next
 	}
-	if err := at.close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, at.close())
 	removed, err := removeOwned(t.Context(), dir, testUID)
 	if removed != 3*maxOpen || err == nil || !errors.Is(err, unix.ENOTEMPTY) {
 		t.Errorf("removed %d, %v; want %d and that %s is not empty", removed, err, 3*maxOpen, mine)
@@ -77,9 +72,7 @@ func TestMounts(t *testing.T) {
 		"bind":  func(at string) error { return unix.Mount(outside, at, "", unix.MS_BIND, "") },
 	} {
 		at := filepath.Join(dir, name)
-		if err := os.Mkdir(at, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(at, 0o755))
 		if err := mount(at); err != nil {
 			t.Skipf("cannot mount: %v", err)
 		}
@@ -94,9 +87,7 @@ func TestMounts(t *testing.T) {
 		t.Errorf("removed %d, %v; the user may have files there", n, err)
 	}
 	for _, at := range []string{filepath.Join(dir, "tmpfs"), outside} {
-		if err := os.Chmod(at, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(at, 0o755))
 	}
 	if n, err := removeOwned(t.Context(), dir, testUID); n != 0 || err != nil {
 		t.Errorf("removed %d, %v; the user cannot have files there", n, err)
@@ -115,27 +106,19 @@ func TestOwned(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	own := func(name string) {
 		t.Helper()
-		if err := os.Lchown(name, testUID, testUID); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Lchown(name, testUID, testUID))
 	}
 	for _, sub := range []string{"mine", "mine/deep", "mine/mixed", "theirs", "theirs/open"} {
-		if err := os.Mkdir(at(sub), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(at(sub), 0o777))
 	}
 	for _, file := range []string{
 		at("mine/a"), at("mine/deep/b"), at("mine/mixed/keep"), at("theirs/keep"),
 		at("theirs/open/c"), outside,
 	} {
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, nil, 0o600))
 	}
-	if err := errors.Join(os.Symlink(outside, at("mine/link")), os.Symlink("/", at("theirs/root")),
-		syscall.Mkfifo(at("fifo"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Symlink(outside, at("mine/link")), os.Symlink("/", at("theirs/root")),
+		syscall.Mkfifo(at("fifo"), 0o600)))
 	for _, name := range []string{
 		"mine", "mine/deep", "mine/mixed", "mine/a", "mine/deep/b", "mine/link", "theirs/open/c", "fifo",
 	} {
@@ -144,9 +127,7 @@ func TestOwned(t *testing.T) {
 	own(outside)
 	own(outside)
 	link := filepath.Join(t.TempDir(), "link") // as /var/spool/mail is one
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(dir, link))
 	removed, err := removeOwned(t.Context(), link, testUID)
 	// The directories that hold what belongs to others stay, and that is an error to report.
 	if removed != 6 || err == nil {
@@ -160,9 +141,7 @@ func TestOwned(t *testing.T) {
 			t.Errorf("%s: there: %t, want %t", name, err == nil, want)
 		}
 	}
-	if _, err := os.Stat(outside); err != nil {
-		t.Errorf("a link was followed: %v", err)
-	}
+	must.Get(os.Stat(outside))(t, "a link was followed")
 	if n, err := removeOwned(t.Context(), filepath.Join(dir, "absent"), testUID); n != 0 || err != nil {
 		t.Errorf("no such directory: %d, %v", n, err)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 // dig makes directories in each other below dir.
@@ -31,12 +33,8 @@ func dig(t *testing.T, dir string, levels int, name string) {
 
 func write(t *testing.T, name string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must.Do(t, os.WriteFile(name, []byte("x"), 0o600))
 }
 
 func exists(t *testing.T, name string) bool {
@@ -63,9 +61,7 @@ func mustRemove(t *testing.T, name string, n int) {
 func top(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "top")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir, 0o755))
 	return dir
 }
 
@@ -99,18 +95,11 @@ func TestDeepAndWide(t *testing.T) {
 func TestManyFiles(t *testing.T) {
 	const files = 40_000
 	dir := top(t)
-	at, err := openRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(openRoot(dir))(t)
 	for i := range files {
-		if err := unix.Mknodat(at.fd(), fmt.Sprintf("file-%d", i), unix.S_IFREG|0o600, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.Mknodat(at.fd(), fmt.Sprintf("file-%d", i), unix.S_IFREG|0o600, 0))
 	}
-	if err := at.close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, at.close())
 	mustRemove(t, dir, files+1)
 }
 
@@ -119,18 +108,12 @@ func TestFewDescriptors(t *testing.T) {
 	dir := top(t)
 	dig(t, dir, 2000, "d")
 	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &before))
 	low := before
 	low.Cur = uint64(openFiles(t)) + 8
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &low))
 	removed, err := removeTree(t.Context(), dir)
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &before))
 	if removed != 2001 || err != nil {
 		t.Errorf("removed %d, %v", removed, err)
 	}
@@ -139,13 +122,8 @@ func TestFewDescriptors(t *testing.T) {
 // openFiles is the number above every open descriptor.
 func openFiles(t *testing.T) int {
 	t.Helper()
-	fd, err := unix.Dup(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Close(fd); err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(unix.Dup(0))(t)
+	must.Do(t, unix.Close(fd))
 	return fd
 }
 
@@ -154,13 +132,9 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	write(t, filepath.Join(outside, "kept/file"))
 	write(t, filepath.Join(dir, "sub/file"))
 	for _, link := range []string{"link", "sub/link"} {
-		if err := os.Symlink(outside, filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(outside, filepath.Join(dir, link)))
 	}
-	if err := os.Symlink(outside, dir+".link"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(outside, dir+".link"))
 	mustRemove(t, dir, 5)
 	mustRemove(t, dir+".link", 1) // the link itself
 	if !exists(t, filepath.Join(outside, "kept/file")) {
@@ -178,30 +152,19 @@ func TestSwapped(t *testing.T) {
 			dir, outside := top(t), t.TempDir()
 			write(t, filepath.Join(outside, "kept"))
 			write(t, filepath.Join(dir, "victim/file"))
-			d, err := openRoot(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			st, err := d.stat()
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(openRoot(dir))(t)
+			st := must.Get(d.stat())(t)
 			w := &walk{ctx: t.Context(), name: dir, uid: anyone, mark: "mark"}
 			w.push(frame{directory: d, device: deviceOf(st)})
 			swapAt(w, &w.stack[0], func() {
 				victim := filepath.Join(dir, "victim")
-				err := errors.Join(os.Rename(victim, victim+".moved"), os.Symlink(outside, victim))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, errors.Join(os.Rename(victim, victim+".moved"), os.Symlink(outside, victim)))
 			})
 			w.run()
 			if !exists(t, filepath.Join(outside, "kept")) {
 				t.Error("the link was followed")
 			}
-			if _, err := removeTree(t.Context(), dir); err != nil {
-				t.Error(err)
-			}
+			must.Get(removeTree(t.Context(), dir))(t)
 		})
 	}
 }
@@ -213,10 +176,7 @@ func TestSwappedAgainAndAgain(t *testing.T) {
 	for i := range 50 {
 		write(t, filepath.Join(dir, fmt.Sprint(i), "sub/file"))
 	}
-	hostile, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	hostile := must.Get(os.OpenRoot(dir))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -232,9 +192,7 @@ func TestSwappedAgainAndAgain(t *testing.T) {
 	_, _ = removeTree(ctx, dir) // it may well lose
 	cancel()
 	<-ended
-	if err := hostile.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, hostile.Close())
 	if !exists(t, filepath.Join(outside, "kept")) {
 		t.Error("a link was followed")
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 // testGroup returns the name of a control group of the test's own, and skips the test where there
@@ -49,14 +51,9 @@ func TestRemoveGroup(t *testing.T) {
 	c := shell("true")
 	c.Cgroup = name
 	mustSucceed(t, c)
-	g, err := findGroup(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(findGroup(name))(t)
 	for range 2 { // the second time it is gone already
-		if err := RemoveGroup(name); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, RemoveGroup(name))
 	}
 	if _, err := os.Stat(g.dir); err == nil {
 		t.Errorf("%s is still there", g.dir)
@@ -67,28 +64,15 @@ func TestRemoveGroup(t *testing.T) {
 // TestGroupIsCleared starts with a group in which a killed daemon has left something.
 func TestGroupIsCleared(t *testing.T) {
 	name := testGroup(t)
-	g, err := openGroup(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(openGroup(name))(t)
 	marker := newMarker()
 	old := exec.Command("sh", "-c", "echo 0 >"+g.dir+"/cgroup.procs && echo in && exec sleep "+marker)
-	out, err := old.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := old.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 3)); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(old.StdoutPipe())(t)
+	must.Do(t, old.Start())
+	must.Get(out.Read(make([]byte, 3)))(t)
 	c := shell("exit 0")
 	c.Cgroup = name
-	run, err := Runner{}.Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(Runner{}.Run(t.Context(), c))(t)
 	checkDead(t, marker)
 	if err := old.Wait(); err == nil {
 		t.Error("the old process was not killed")
@@ -100,21 +84,11 @@ func TestGroupIsCleared(t *testing.T) {
 
 // TestOldKernel ends a group as kernels without cgroup.kill must.
 func TestOldKernel(t *testing.T) {
-	g, err := openGroup(testGroup(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(openGroup(testGroup(t)))(t)
 	old := exec.Command("sh", "-c", "echo 0 >"+g.dir+"/cgroup.procs && echo in && sleep 100000 & wait")
-	out, err := old.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := old.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 3)); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(old.StdoutPipe())(t)
+	must.Do(t, old.Start())
+	must.Get(out.Read(make([]byte, 3)))(t)
 	for limit := now() + int64(5*time.Minute); !g.empty() && now() < limit; {
 		g.killEach()
 		pause(nil)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"krund/internal/execution/account"
+	"krund/rig/must"
 )
 
 func TestExitStatus(t *testing.T) {
@@ -46,10 +47,7 @@ var everyKind = []string{"plain", "session", "double", "deaf", "stopped"}
 // cancels.
 func runUntilReady(t *testing.T, c Command, cancel bool, kinds ...string) (run Run, marker string) {
 	t.Helper()
-	ready, writeEnd, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ready, writeEnd := must.Get2(os.Pipe())(t)
 	defer ready.Close()
 	defer writeEnd.Close()
 	marker = newMarker()
@@ -65,10 +63,7 @@ func runUntilReady(t *testing.T, c Command, cancel bool, kinds ...string) (run R
 		}
 		said <- err
 	}()
-	run, err = Runner{}.Run(ctx, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run = must.Get(Runner{}.Run(ctx, c))(t)
 	writeEnd.Close()
 	if err := <-said; err != nil {
 		t.Fatalf("the part did not get ready: %v: %s", err, describe(run))
@@ -175,16 +170,11 @@ func TestChain(t *testing.T) {
 // TestOtherChildrenLive has the daemon run other programs, before and during the benchmark.
 func TestOtherChildrenLive(t *testing.T) {
 	before := exec.Command("sleep", newMarker())
-	if err := before.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, before.Start())
 	during := exec.Command("sleep", newMarker())
 	during.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	dead := exec.Command("true")
-	ready, writeEnd, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ready, writeEnd := must.Get2(os.Pipe())(t)
 	started := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -211,24 +201,17 @@ func TestOtherChildrenLive(t *testing.T) {
 	}
 	checkDead(t, marker)
 	for _, cmd := range []*exec.Cmd{before, during} {
-		if err := cmd.Process.Kill(); err != nil {
-			t.Errorf("another child of the daemon was harmed: %v", err)
-		}
+		must.Do(t, cmd.Process.Kill(), "another child of the daemon was harmed")
 		if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Errorf("another child of the daemon was reaped: %v", err)
 		}
 	}
-	if err := dead.Wait(); err != nil {
-		t.Errorf("another child of the daemon was reaped: %v", err)
-	}
+	must.Do(t, dead.Wait(), "another child of the daemon was reaped")
 }
 
 // TestDaemonKilled kills a daemon in the middle of a run.
 func TestDaemonKilled(t *testing.T) {
-	ready, writeEnd, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ready, writeEnd := must.Get2(os.Pipe())(t)
 	defer ready.Close()
 	// The benchmark cannot get the pipe through JSON, so that it opens it by its name in the
 	// daemon.
@@ -236,22 +219,13 @@ func TestDaemonKilled(t *testing.T) {
 	daemon := exec.Command("/proc/self/exe")
 	daemon.Args = []string{partName, "daemon", asJSON(t, c)}
 	daemon.ExtraFiles = []*os.File{writeEnd}
-	if err := daemon.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, daemon.Start())
 	writeEnd.Close()
 	var pid int
-	if _, err := fmt.Fscan(ready, &pid); err != nil {
-		t.Fatal(err)
-	}
-	fd, err := pidfd(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Fscan(ready, &pid))(t)
+	fd := must.Get(pidfd(pid))(t)
 	defer fd.Close()
-	if err := daemon.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, daemon.Process.Kill())
 	_ = daemon.Wait() // killed
 	if !readable(int(fd.Fd()), now()+int64(5*time.Minute)) {
 		t.Errorf("process %d outlives its daemon", pid)
@@ -279,9 +253,6 @@ func TestNothingLeaks(t *testing.T) {
 
 func countFDs(t *testing.T) int {
 	t.Helper()
-	list, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(os.ReadDir("/proc/self/fd"))(t)
 	return len(list)
 }

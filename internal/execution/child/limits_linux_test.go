@@ -8,14 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestLimitsAsSeen(t *testing.T) {
 	// What a program started by a shell gets, and what the Go runtime of this one has raised.
-	out, err := exec.Command("/bin/sh", "-c", "cat /proc/self/limits").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.Command("/bin/sh", "-c", "cat /proc/self/limits").Output())(t)
 	files := statusLimit(string(out), "Max open files")
 	c := Command{Path: "/bin/cat", Args: []string{"cat", "/proc/self/limits"}}
 	c.Limits.Heap, c.Limits.Stack = 64<<20, 1<<20
@@ -138,9 +137,7 @@ func TestLimitAboveHardLimit(t *testing.T) {
 	daemon.User = User{Name: "nobody", UID: 65534, GID: 65534}
 	run := mustSucceed(t, daemon)
 	var got Run
-	if err := json.Unmarshal([]byte(run.Stdout.Text), &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(run.Stdout.Text), &got))
 	f := got.NotStarted
 	if f == nil || f.Step != "limits" || f.Errno != "EPERM" || !strings.Contains(f.Text, "ulimit -H") {
 		t.Errorf("got %s", describe(got))

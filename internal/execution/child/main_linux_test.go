@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/execution/account"
+	"krund/rig/must"
 )
 
 // partName is Args[0] of a copy of the test binary that plays another part than that of the tests;
@@ -65,10 +66,7 @@ func shell(line string, args ...string) Command {
 // mustRun runs c and fails the test when krund itself could not, or when something of c is left.
 func mustRun(t *testing.T, c Command) Run {
 	t.Helper()
-	run, err := Runner{}.Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(Runner{}.Run(t.Context(), c))(t)
 	checkGone(t, run)
 	return run
 }
@@ -97,10 +95,7 @@ func newMarker() string { return fmt.Sprintf("%d.%d", 100000+os.Getpid(), marker
 // living returns the processes of the machine that have marker among their arguments.
 func living(t *testing.T, marker string) []string {
 	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
 	var found []string
 	for _, f := range files {
 		text, err := os.ReadFile(f)
@@ -249,10 +244,7 @@ func partUnusual(args []string) int {
 // asJSON is the argument of partDaemon.
 func asJSON(t *testing.T, c Command) string {
 	t.Helper()
-	text, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(c))(t)
 	return string(text)
 }
 

@@ -14,15 +14,15 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 // writeFile makes a file in a directory of the test's own that everybody may enter.
 func writeFile(t *testing.T, text string, perm os.FileMode) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(name, []byte(text), perm); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte(text), perm))
 	return name
 }
 
@@ -55,10 +55,7 @@ func TestExecFailures(t *testing.T) {
 }
 
 func TestOtherStartFailures(t *testing.T) {
-	readOnly, err := os.Open(writeFile(t, "12345678", 0o644))
-	if err != nil {
-		t.Fatal(err)
-	}
+	readOnly := must.Get(os.Open(writeFile(t, "12345678", 0o644)))(t)
 	defer readOnly.Close()
 	for name, c := range map[string]struct {
 		Command
@@ -87,9 +84,7 @@ func asUser(t *testing.T, c Command) Run {
 	daemon.Limits.Output = 1 << 20
 	run := mustSucceed(t, daemon)
 	var inner Run
-	if err := json.Unmarshal([]byte(run.Stdout.Text), &inner); err != nil {
-		t.Fatalf("%v: %s", err, describe(run))
-	}
+	must.Do(t, json.Unmarshal([]byte(run.Stdout.Text), &inner), describe(run))
 	return inner
 }
 
@@ -97,9 +92,7 @@ func asUser(t *testing.T, c Command) Run {
 func TestInherit(t *testing.T) {
 	const privileges = "grep NoNewPrivs /proc/self/status"
 	own, err := exec.Command("sh", "-c", privileges).Output() // a container may forbid them to all
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c := shell("umask; ulimit -c; ulimit -H -c; " + privileges)
 	for _, test := range []struct {
 		inherit bool
@@ -161,9 +154,7 @@ func TestWithoutRoot(t *testing.T) {
 func TestUser(t *testing.T) {
 	needRoot(t)
 	secret := t.TempDir()
-	if err := os.Chmod(secret, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(secret, 0o700))
 	c := shell("cat /proc/self/status /proc/self/oom_score_adj")
 	c.User = User{Name: "nobody", UID: 65534, GID: 65533, Groups: []int{1234, 17}}
 	run := mustSucceed(t, c)
@@ -243,24 +234,16 @@ func TestArgumentsAndDirectory(t *testing.T) {
 
 func TestDescriptors(t *testing.T) {
 	leak, err := unix.Dup(1) // without close-on-exec, as a careless daemon might have inherited it
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer unix.Close(leak)
 	a, b := writeFile(t, "", 0o644), writeFile(t, "", 0o644)
 	var files []*os.File
 	for _, name := range []string{a, b} {
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Open(name))(t)
 		defer f.Close()
 		files = append(files, f)
 	}
-	stamp, err := os.Create(filepath.Join(t.TempDir(), "stamp"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stamp := must.Get(os.Create(filepath.Join(t.TempDir(), "stamp")))(t)
 	defer stamp.Close()
 	c := part("fds")
 	c.Files, c.Stamp = []*os.File{files[0], files[1], files[0]}, stamp
@@ -282,23 +265,17 @@ func TestDescriptors(t *testing.T) {
 			t.Errorf("descriptor %s, %q, was not handed over", fd, link)
 		}
 	}
-	if _, err := files[0].Stat(); err != nil {
-		t.Errorf("the daemon's file was closed: %v", err)
-	}
+	must.Get(files[0].Stat())(t, "the daemon's file was closed")
 }
 
 // TestOldClosing does as kernels without close_range(2) must.
 func TestOldClosing(t *testing.T) {
 	const first = 700
 	for fd := first; fd < first+3; fd++ {
-		if err := unix.Dup2(0, fd); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.Dup2(0, fd))
 		defer unix.Close(fd)
 	}
-	if err := markEach(first + 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, markEach(first+1))
 	for fd := first; fd < first+3; fd++ {
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 		if err != nil || (flags&unix.FD_CLOEXEC != 0) != (fd > first) {
@@ -344,10 +321,7 @@ func TestPriorityAndProcessors(t *testing.T) {
 }
 
 func TestStamp(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "stamp"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(filepath.Join(t.TempDir(), "stamp")))(t)
 	defer file.Close()
 	before := rawClock(t)
 	run := mustSucceed(t, Command{Path: "/bin/true", Stamp: file, StampOffset: 4096})
@@ -364,9 +338,7 @@ func TestStamp(t *testing.T) {
 func rawClock(t *testing.T) int64 {
 	t.Helper()
 	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC_RAW, &ts); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.ClockGettime(unix.CLOCK_MONOTONIC_RAW, &ts))
 	return ts.Nano()
 }
 

@@ -10,14 +10,13 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 func reportLine(t testing.TB, r report) string {
 	t.Helper()
-	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(r))(t)
 	return string(text) + "\n"
 }
 
@@ -70,10 +69,7 @@ func TestOrderKeepsBytes(t *testing.T) {
 			""}, Dir: "/ä", User: User{UID: 1, Groups: []int{4}},
 		Limits: Limits{Heap: 1, Stack: 2}, Nice: -3, CPUs: []int{5}, StampOffset: 8,
 	}
-	text, err := newStartRequest(c, 42).encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(newStartRequest(c, 42).encode())(t)
 	o, err := decodeStartRequest(text)
 	if err != nil || !reflect.DeepEqual(o, newStartRequest(c, 42)) {
 		t.Errorf("got %+v, %v", o, err)

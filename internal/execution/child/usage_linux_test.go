@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 // TestDaemonStepsAside: krund is bound to its own processor, and the benchmark does not inherit
@@ -29,14 +31,12 @@ func TestDaemonStepsAside(t *testing.T) {
 		t.Errorf("no such processor: krund on %v, the benchmark on %v, findings %q", run.Daemon.CPUs,
 			run.Seen.CPUs, run.Findings)
 	}
-	if err := eachThread(func(id int) error {
+	must.Do(t, eachThread(func(id int) error {
 		if got, err := threadAffinity(id); err != nil || !slices.Equal(got, mine) {
 			t.Errorf("afterwards thread %d may run on %v, %v; want %v", id, got, err, mine)
 		}
 		return nil
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 }
 
 // TestNeighbours: this kernel reports its own threads and the daemon's.

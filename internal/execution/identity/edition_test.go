@@ -13,6 +13,7 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // TestCompare: what has changed, and what is known for the first time.
@@ -100,10 +101,7 @@ func TestRead(t *testing.T) {
 		return files
 	}
 	p := Programs{Files: list(), List: list}
-	got, err := p.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(p.Read(t.Context()))(t)
 	hashes := p.Hashes(t.Context())
 	if names := slices.Sorted(maps.Keys(got)); strings.Join(names, " ") !=
 		"program.benchmark.b.v program.benchmark.b.v.files program.vm.Py" {
@@ -120,9 +118,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	third := filepath.Join(filepath.Dir(cfg.Path), "benchmarks/b/third.x")
-	if err := os.WriteFile(third, []byte("T"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(third, []byte("T"), 0o644))
 	more, err := p.Read(t.Context())
 	if len(more["program.benchmark.b.v.files"].Files) != 2 || err != nil {
 		t.Errorf("a third file: %+v, %v", more, err)
@@ -165,9 +161,7 @@ func TestEditionsFile(t *testing.T) {
 	want := []Edition{{Number: 1, Programs: map[string]Program{"program.vm.C": {"A", nil}}},
 		{Number: 3, Programs: map[string]Program{"program.vm.C": {"B", map[string]string{"/x": "B"}}},
 			Varies: []string{"program.relink"}}}
-	if err := StoreEditions(fsys, "/x/editions.json", want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, StoreEditions(fsys, "/x/editions.json", want))
 	got, err := LoadEditions(fsys, "/x/editions.json")
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, %v, want %v", got, err, want)

@@ -13,6 +13,7 @@ import (
 
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 const base = `[vms.C]
@@ -34,12 +35,8 @@ func setup(t *testing.T, text string, files map[string]string) *config.Config {
 	dir := t.TempDir()
 	for name, content := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(content), 0o755))
 	}
 	cfg, err := config.Parse(filepath.Join(dir, "x.toml"), []byte(strings.ReplaceAll(text, "%", dir)), "lab1",
 		doctor.Settings())

@@ -9,6 +9,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // TestPrints: a first line longer than what is quoted of it made krund check --try panic.
@@ -49,9 +50,7 @@ func TestRunLinksAnew(t *testing.T) {
 	}
 	var l linker
 	s := Setting{Executor: &l, Directory: "/lab/x.krun", Scratch: "/tmp/scratch"}
-	if err := Run(t.Context(), cfg, s, func(Result) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Run(t.Context(), cfg, s, func(Result) {}))
 	const variables = "KRUND_EXPERIMENT=x KRUND_DIRECTORY=/lab/x.krun KRUND_KEY=b:C:v KRUND_ARM= " +
 		"KRUND_SLOT=0 KRUND_EXECUTION=1 KRUND_ATTEMPT=1"
 	if r := l.relinked.Relink; strings.Join(r.Variables, " ") != variables || r.Scratch != s.Scratch ||

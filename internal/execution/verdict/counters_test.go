@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 const baseHz = 3_600_000_000 // base frequency of the study's first machine
@@ -192,10 +194,7 @@ func TestSuggest(t *testing.T) {
 		Cores: []CoreCounts{{APERF: []uint64{100, 400_000}, MPERF: []uint64{300, 100_000}}}}
 	busy := CounterRun{WallNS: second, Cores: []CoreCounts{{APERF: []uint64{3_600_000_000, 3_672_000_000},
 		MPERF: []uint64{3_600_000_000, 3_600_000_000}}}}
-	got, err := Suggest(idle, busy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(Suggest(idle, busy))(t)
 	if got.Tolerance != 0.03 || math.Abs(got.BusyThreshold-math.Sqrt(4e5*3.6e9)) > 1 {
 		t.Errorf("%+v; want 1.5 times the 2%% seen, and the geometric mean of 4e5 and 3.6e9", got)
 	}

@@ -7,15 +7,13 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 func TestParseOrder(t *testing.T) {
 	want := Order{Number: 3, Stop: &results.WatcherStop{Criterion: "cv", Step: "1s", Seed: 1<<63 - 1},
 		Line: &Line{Before: "a", After: "b", Width: 80}}
-	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(want))(t)
 	if got, err := ParseOrder(string(text)); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -31,9 +29,7 @@ func FuzzParseOrder(f *testing.F) {
 	f.Add(`{"stop": {"criterion": "cv"}, "number": 1, "line": {"before": "x"}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		if o, err := ParseOrder(text); err == nil {
-			if _, err := json.Marshal(o); err != nil {
-				t.Error(err)
-			}
+			must.Get(json.Marshal(o))(t)
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/durable/trust"
+	"krund/rig/must"
 )
 
 // TestMain becomes a krund that starts a watcher and is killed, for TestDiesWithKrund.
@@ -48,18 +49,11 @@ func someCPU() int {
 // script writes a program that stands for krunctl. Its directory is open to all users.
 func script(t *testing.T, text string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "watcher")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.MkdirTemp("/tmp", "watcher"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	name := filepath.Join(dir, "krunctl")
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o755))
+	must.Do(t, os.WriteFile(name, []byte("#!/bin/sh\n"+text), 0o755))
 	return name
 }
 
@@ -84,10 +78,7 @@ func TestEnd(t *testing.T) {
 			"it ended before the execution: signal: killed", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := start(t, test.text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(start(t, test.text))(t)
 			r := p.End()
 			if r.Problem != test.problem || (r.AskedAt != nil) != test.asked {
 				t.Errorf("%+v, want %q", r, test.problem)
@@ -98,13 +89,8 @@ func TestEnd(t *testing.T) {
 
 // TestEndOfStopped: a watcher that was stopped ends in order and without a delay.
 func TestEndOfStopped(t *testing.T) {
-	p, err := start(t, begun+"cat; echo '{\"final\":true}'")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Process.Signal(unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(start(t, begun+"cat; echo '{\"final\":true}'"))(t)
+	must.Do(t, p.cmd.Process.Signal(unix.SIGSTOP))
 	if r := p.End(); !r.Final || r.Problem != "" {
 		t.Errorf("%+v", r)
 	}
@@ -144,12 +130,9 @@ func TestStartFails(t *testing.T) {
 // TestPlace: the watcher has its processor and user, and the descriptors.
 func TestPlace(t *testing.T) {
 	cpu := someCPU()
-	p, err := start(t, begun+`test -e /proc/self/fd/3 && test -e /proc/self/fd/4 || exit 9
+	p := must.Get(start(t, begun+`test -e /proc/self/fd/3 && test -e /proc/self/fd/4 || exit 9
 grep Cpus_allowed_list /proc/self/status | grep -qw `+fmt.Sprint(cpu)+` || exit 8
-test "$(id -u)" = `+fmt.Sprint(userOf())+" || exit 7\ncat; echo '{\"final\":true}'")
-	if err != nil {
-		t.Fatal(err)
-	}
+test "$(id -u)" = `+fmt.Sprint(userOf())+" || exit 7\ncat; echo '{\"final\":true}'"))(t)
 	if r := p.End(); r.Problem != "" || p.UID != userOf() {
 		t.Errorf("%+v, user %d", r, p.UID)
 	}
@@ -166,27 +149,17 @@ func userOf() int {
 func TestDiesWithKrund(t *testing.T) {
 	krund := exec.Command("/proc/self/exe")
 	krund.Env = append(os.Environ(), "WATCHER_TEST_PROGRAM="+script(t, begun+"exec sleep 1000"))
-	out, err := krund.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := krund.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(krund.StdoutPipe())(t)
+	must.Do(t, krund.Start())
 	defer krund.Wait()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	var pid int
 	if _, scanErr := fmt.Sscan(line, &pid); scanErr != nil {
 		t.Fatal(line, err, krund.Process.Kill())
 	}
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		t.Fatal(err, krund.Process.Kill())
-	}
+	fd := must.Get(unix.PidfdOpen(pid, 0))(t, krund.Process.Kill())
 	defer unix.Close(fd)
-	if err := krund.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, krund.Process.Kill())
 	ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	const most = 300_000 // milliseconds; it takes less than one
 	n, err := unix.Poll(ended, most)

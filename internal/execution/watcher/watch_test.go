@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 // series is a buffer in which a number of iterations is complete at each look.
@@ -105,9 +107,7 @@ func TestRun(t *testing.T) {
 			}
 			w := &Watch{Buffer: b, Clock: &sleeps{left: test.sleeps}, Decide: after(), Threshold: 0.5,
 				DryRun: test.dry, Say: func(r Report) error { said = append(said, r); return nil }}
-			if err := w.Run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Run(t.Context()))
 			test.want.Final = true
 			if got := said[len(said)-1]; !reflect.DeepEqual(got, test.want) || flag != test.flag {
 				t.Errorf("%+v, flag %v; want %+v, %v", got, flag, test.want, test.flag)
@@ -138,9 +138,7 @@ func TestShow(t *testing.T) {
 		Clock: &sleeps{left: 4}, Say: func(Report) error { return nil },
 		Show: func(text string) { lines = append(lines, text) },
 		Line: Line{Before: "[1/2] x  running", After: ", left 5s", Width: 80, Dim: true}}
-	if err := w.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Run(t.Context()))
 	want := []string{
 		"\r\x1b[K\x1b[2m[1/2] x  running 0 of 2,000, left 5s\x1b[0m",
 		"\r\x1b[K\x1b[2m[1/2] x  running 310 of 2,000, left 5s\x1b[0m",

@@ -18,6 +18,7 @@ import (
 
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 const text = `[experiment]
@@ -55,43 +56,28 @@ func lab(t *testing.T, text string) *config.Config {
 	} {
 		put(t, filepath.Join(dir, name), content)
 	}
-	if err := os.Chmod(filepath.Join(dir, "bin/own"), 0o755|fs.ModeSetuid); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("bench.so", filepath.Join(dir, "benchmarks/x/link.so")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(filepath.Join(dir, "bin/own"), 0o755|fs.ModeSetuid))
+	must.Do(t, os.Symlink("bench.so", filepath.Join(dir, "benchmarks/x/link.so")))
 	return parse(t, filepath.Join(dir, "etc/x.toml"), text)
 }
 
 func put(t *testing.T, name, content string) {
 	t.Helper()
-	err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content), 0o644))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t,
+		errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content), 0o644)))
 }
 
 func parse(t *testing.T, path, text string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse(path, []byte(text), "lab1", doctor.Settings())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse(path, []byte(text), "lab1", doctor.Settings()))(t)
 	return cfg
 }
 
 func pack(t *testing.T, cfg *config.Config, copies ...Copy) ([]byte, Manifest) {
 	t.Helper()
-	c, err := Collect(cfg, copies)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Collect(cfg, copies))(t)
 	var b bytes.Buffer
-	m, err := c.Write(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(c.Write(&b))(t)
 	return b.Bytes(), m
 }
 
@@ -123,10 +109,7 @@ func TestBundle(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "/opt/lua/bin/lua") {
 		t.Errorf("the program that this machine lacks is not reported: %v", err)
 	}
-	cfg, err := config.Open(filepath.Join(dir, got.Config), "lab1", doctor.Settings())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Open(filepath.Join(dir, got.Config), "lab1", doctor.Settings()))(t)
 	if shard := cfg.Experiment.Shard; shard != (config.Shard{Index: 2, Count: 3}) {
 		t.Errorf("shard %v", shard)
 	}
@@ -179,9 +162,7 @@ func TestCollectRefuses(t *testing.T) {
 		"a socket or pipe": {func(dir string) error { return mkfifo(dir + "/x/pipe") }, "not a regular file"},
 	} {
 		cfg := lab(t, text)
-		if err := c.change(filepath.Join(filepath.Dir(cfg.Path), "../benchmarks")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.change(filepath.Join(filepath.Dir(cfg.Path), "../benchmarks")))
 		files, err := Collect(cfg, nil)
 		if err == nil {
 			_, err = files.Write(io.Discard)
@@ -268,10 +249,8 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: left %v", name, list)
 		}
 	}
-	if _, err := Unpack(bytes.NewReader(forged(manifest("x.toml", file("x.toml")), regular("x.toml"))),
-		filepath.Join(t.TempDir(), "id"), nil); err != nil {
-		t.Errorf("the bundle that the others are changed from: %v", err)
-	}
+	must.Get(Unpack(bytes.NewReader(forged(manifest("x.toml", file("x.toml")), regular("x.toml"))),
+		filepath.Join(t.TempDir(), "id"), nil))(t, "the bundle that the others are changed from")
 }
 
 // FuzzUnpack: no bundle is unpacked outside of its directory, or makes a file that is not regular.

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // two is a configuration with two VMs; tests add arms from line 13 on.
@@ -38,10 +39,7 @@ vms.Py = { path = "./py/bin/python3", env.B = "9" }
 null = true
 `)
 	at := func(name string) (config.VM, string) {
-		k, err := key.Parse(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(key.Parse(name))(t)
 		vm, _, _, err := c.Lookup(k)
 		if err != nil {
 			t.Fatal(err)
@@ -78,10 +76,7 @@ null = true
 		t.Error(got)
 	}
 	for _, name := range []string{"b:C:v", "b:C:v@other"} {
-		k, err := key.Parse(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(key.Parse(name))(t)
 		if _, _, _, err := c.Lookup(k); err == nil {
 			t.Errorf("%s was found", name)
 		}
@@ -176,10 +171,7 @@ null = true
 		"b:C:v@columns": config.InstrumentColumns, "b:Py:v@columns": config.InstrumentColumns,
 		"b:C:v@off": config.InstrumentColumns, "b:Py:v@off": "",
 	} {
-		k, err := key.Parse(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(key.Parse(name))(t)
 		if vm, _, _, err := c.Lookup(k); err != nil || vm.Instrument != want {
 			t.Errorf("%s: %q, %v; want %q", name, vm.Instrument, err, want)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 // begun is the configuration that an experiment was begun with.
@@ -107,10 +108,7 @@ func TestTheMeaningOfAConfiguration(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			now := mustParse(t, test.text)
-			same, changes, err := now.AsBegun([]byte(begun))
-			if err != nil {
-				t.Fatal(err)
-			}
+			same, changes := must.Get2(now.AsBegun([]byte(begun)))(t)
 			var got []string
 			for _, c := range changes {
 				got = append(got, c.String())

@@ -15,6 +15,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // full sets every key that it can to something other than the default.
@@ -117,10 +118,7 @@ func TestParseFull(t *testing.T) {
 	check(t, "Hostname", c.Hostname, "lab1")
 	check(t, "Text", c.Text, full)
 
-	pattern, err := key.ParsePattern("fasta:PyPy:*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pattern := must.Get(key.ParsePattern("fasta:PyPy:*"))(t)
 	check(t, "Experiment", c.Experiment, config.Experiment{
 		Name: "full", Description: "two\nlines", Iterations: 7, Executions: 4, Order: "interleaved", Seed: 42,
 		Reboot:   "none",
@@ -334,15 +332,10 @@ func TestStored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, settings := experiment(t, added), doctor.Settings()
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(path))(t)
 			_, opened := config.Open(path, "lab1", settings)
 			_, stored := config.Stored(path, text, "lab1", settings)
-			if err := errors.Join(opened, stored); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, errors.Join(opened, stored))
 			_, loaded := config.Load(path, "lab1", settings)
 			_, parsed := config.Parse(path, text, "lab1", settings)
 			_, tried := config.Quick(path, "lab1", settings)

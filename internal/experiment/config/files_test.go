@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 // experiment creates a directory with a complete experiment of two benchmarks and returns the path
@@ -32,9 +33,7 @@ func loadProblems(t *testing.T, added string, prepare func(dir string) error) st
 	path := experiment(t, added)
 	dir := filepath.Dir(path)
 	if prepare != nil {
-		if err := prepare(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, prepare(dir))
 	}
 	_, err := config.Load(path, "lab1", doctor.Settings())
 	return strings.ReplaceAll(strings.ReplaceAll(errorText(err), path+":", ""), dir, "DIR")
@@ -42,12 +41,8 @@ func loadProblems(t *testing.T, added string, prepare func(dir string) error) st
 
 func write(t *testing.T, name, text string, perm os.FileMode) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), perm); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must.Do(t, os.WriteFile(name, []byte(text), perm))
 	if err := os.Chmod(name, perm); err != nil { // regardless of the umask
 		t.Fatal(err)
 	}

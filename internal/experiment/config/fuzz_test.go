@@ -8,15 +8,13 @@ import (
 
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 // FuzzParse checks that no text makes Parse panic, that every problem has a
 // line of the text and both its parts, and that what is accepted is whole.
 func FuzzParse(f *testing.F) {
-	mistakes, err := os.ReadFile("testdata/mistakes.toml")
-	if err != nil {
-		f.Fatal(err)
-	}
+	mistakes := must.Get(os.ReadFile("testdata/mistakes.toml"))(f)
 	for _, text := range []string{base, full, overrides, string(mistakes), "", "\uFEFF# \r\n",
 		"[machines.lab1]\nvms = {}", "vms.C.env.'' = 1", two + "[arms.a]\nenv.X = \"1\"\n" +
 			"[arms.b]\nvms.Py.path = \"x\"\n[arms.c]\nnull = true\n",

@@ -12,6 +12,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/probe"
+	"krund/rig/must"
 )
 
 // TestGenerated keeps what the descriptors of controls and probes generate: parts of the example
@@ -27,10 +28,7 @@ func TestGenerated(t *testing.T) {
 		{"docs/controls.md", begin("probes"), end, controlsTable("probe", "read", probe.Descriptors())},
 	} {
 		path := filepath.Join("../../..", part.file)
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(t)
 		before, rest, found := strings.Cut(string(data), part.begin)
 		got, after, closed := strings.Cut(rest, part.end)
 		switch {
@@ -39,9 +37,7 @@ func TestGenerated(t *testing.T) {
 		case got == part.want:
 		case *update:
 			text := before + part.begin + part.want + part.end + after
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		default:
 			t.Errorf("%s differs from the descriptors: run `make generate`", part.file)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -27,9 +28,7 @@ func TestGoldenMistakes(t *testing.T) {
 	}
 	golden := filepath.Join("testdata", "mistakes.txt")
 	if *update {
-		if err := os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644))
 	}
 	want, readErr := os.ReadFile(golden)
 	if readErr != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // flatten lists "path line" of every place, by path.
@@ -54,10 +56,7 @@ func TestLocate(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			root, _, err := locate(test.text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			root, _ := must.Get2(locate(test.text))(t)
 			if got := strings.Join(flatten(root, "", nil), ", "); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}

@@ -7,6 +7,7 @@ import (
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
+	"krund/rig/must"
 )
 
 const overrides = base + `
@@ -43,10 +44,7 @@ func TestMachinesMergeInOrder(t *testing.T) {
 		{"", 30, 2000, 2 << 30, setting.Require, []string{"b:C:v"}},
 	}
 	for _, test := range tests {
-		c, err := config.Parse("/exp/x.toml", []byte(overrides), test.hostname, doctor.Settings())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(config.Parse("/exp/x.toml", []byte(overrides), test.hostname, doctor.Settings()))(t)
 		var keys []string
 		for _, k := range c.Keys() {
 			keys = append(keys, k.String())

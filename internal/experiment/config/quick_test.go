@@ -8,22 +8,17 @@ import (
 
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 // TestQuickPlansTheSame: the text of a quick run, which its directory keeps, plans what was run; it
 // also overrides sections for machines and the iterations of VMs.
 func TestQuickPlansTheSame(t *testing.T) {
 	path := experiment(t, "[machines.\"lab*\".experiment]\nexecutions = 40\niterations = 5\n")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	slow := strings.Replace(string(text), "runner = \"c\"", "runner = \"c\"\niterations = 3000", 1)
 	write(t, path, slow, 0o644)
-	c, err := config.Quick(path, "lab1", doctor.Settings())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(config.Quick(path, "lab1", doctor.Settings()))(t)
 	k := c.Keys()[0]
 	if c.Experiment.Name != "x-quick" || c.Experiment.Executions != 2 || c.Iterations(k) != 20 ||
 		c.Wait.Startup != 0 || c.Experiment.Reboot != config.RebootNone {
@@ -55,10 +50,7 @@ func TestQuickPattern(t *testing.T) {
 // TestQuickExtendsAnInlineTable: so may be machines, as the first line.
 func TestQuickExtendsAnInlineTable(t *testing.T) {
 	path := experiment(t, "")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	write(t, path, "machines = { \"?*\" = { experiment = { executions = 40 } } }\n"+string(text), 0o644)
 	c, err := config.Quick(path, "lab1", doctor.Settings())
 	if err != nil || c.Experiment.Executions != config.QuickExecutions {

@@ -13,6 +13,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/probe"
+	"krund/rig/must"
 )
 
 // known returns all settings of [controls].
@@ -34,10 +35,7 @@ func schemaKeys(t *testing.T) []askedKey {
 
 func repoFile(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../..", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("../../..", name)))(t)
 	return string(text)
 }
 
@@ -112,24 +110,16 @@ func TestShippedConfigsAreValid(t *testing.T) {
 		t.Fatalf("%q, %v", paths, err)
 	}
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		for _, host := range []string{"lab1", "laptop3"} {
-			if _, err := Parse(path, text, host, known()); err != nil {
-				t.Error(err)
-			}
+			must.Get(Parse(path, text, host, known()))(t)
 		}
 	}
 }
 
 // TestDemoNeedsNoRootAndNoTime checks what `make demo` relies on.
 func TestDemoNeedsNoRootAndNoTime(t *testing.T) {
-	c, err := Parse("demo.toml", []byte(repoFile(t, "configs/demo.toml")), "lab1", known())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Parse("demo.toml", []byte(repoFile(t, "configs/demo.toml")), "lab1", known()))(t)
 	e := c.Experiment
 	if e.Reboot != RebootNone || e.Account != AccountCaller || c.Wait != (Wait{}) ||
 		c.Temperature.BaseWait != 0 {
@@ -148,10 +138,8 @@ func TestDemoNeedsNoRootAndNoTime(t *testing.T) {
 // TestStudyIsTheStudys compares warmup-study.toml with Barrett et al. 2017,
 // sections 3 and 3.5: what it does not say must be so by default.
 func TestStudyIsTheStudys(t *testing.T) {
-	c, err := Parse("warmup-study.toml", []byte(repoFile(t, "configs/warmup-study.toml")), "lab1", known())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(
+		Parse("warmup-study.toml", []byte(repoFile(t, "configs/warmup-study.toml")), "lab1", known()))(t)
 	e := c.Experiment
 	if len(c.Benchmarks) != 6 || e.Iterations != 2000 || e.Executions != 30 || e.Reboot != RebootHardware ||
 		e.Account != AccountFresh {
@@ -242,10 +230,7 @@ func TestDocsHaveEveryKrunKey(t *testing.T) {
 // TestDocsExamplesParse parses every configuration in the docs; the hub's are tested in
 // cmd/krunhub. A part of a configuration must parse with one of the complete ones.
 func TestDocsExamplesParse(t *testing.T) {
-	pages, err := filepath.Glob(filepath.FromSlash("../../../docs/*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must.Get(filepath.Glob(filepath.FromSlash("../../../docs/*.md")))(t)
 	block := regexp.MustCompile("(?s)```toml\n(.*?)```")
 	parse := func(text string) error {
 		_, err := Parse("docs", []byte(text), "laptop7", known())
@@ -267,9 +252,7 @@ func TestDocsExamplesParse(t *testing.T) {
 		t.Errorf("%d complete configurations and %d parts", len(complete), len(parts))
 	}
 	for _, text := range complete {
-		if err := parse(text); err != nil {
-			t.Errorf("%v\n%s", err, text)
-		}
+		must.Do(t, parse(text), text)
 	}
 	for _, part := range parts {
 		var all []error

@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestWithoutShard: what machines add to a shared configuration does not count, all else does.
@@ -20,10 +22,7 @@ func TestWithoutShard(t *testing.T) {
 		{"another key of a machine", base + "[machines.m.experiment]\nshard = \"1/3\"\nseed = 5\n", false},
 		{"another section of a machine", base + "[machines.lab.limits]\ntimeout = \"2m\"\n", false},
 	} {
-		want, err := WithoutShard(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(WithoutShard(base))(t)
 		if got, err := WithoutShard(c.text); err != nil || (got == want) != c.same {
 			t.Errorf("%s: %s, %v, want the same as %s: %v", c.name, got, err, want, c.same)
 		}
@@ -42,10 +41,7 @@ func TestWithShard(t *testing.T) {
 		"[machines.\"?*\".experiment]\nshard = \"1/9\"\n[machines.\"?**\".experiment]\nshard = \"1/9\"\n"} {
 		text := WithShard([]byte(base+more), 1, 3)
 		for _, host := range []string{"lab1", "localhost", "LAB1.example.org", "x"} {
-			c, err := Stored("x.toml", text, host, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(Stored("x.toml", text, host, nil))(t)
 			if want := (Shard{Index: 2, Count: 3}); c.Experiment.Shard != want {
 				t.Errorf("%q on %s: %v, want %v", more, host, c.Experiment.Shard, want)
 			}

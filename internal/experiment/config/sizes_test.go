@@ -8,6 +8,7 @@ import (
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // sized has numbers at every place: experiment, VM, benchmark, and VM of a benchmark.
@@ -70,10 +71,7 @@ func TestSizes(t *testing.T) {
 func TestQuickSizes(t *testing.T) {
 	path := experiment(t, "[machines.\"*\".benchmarks.b]\nexecutions = 40\niterations = 5\n"+
 		"[machines.\"*\".benchmarks.b.vms.C]\niterations = 3000\n")
-	c, err := config.Quick(path, "lab1", doctor.Settings())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(config.Quick(path, "lab1", doctor.Settings()))(t)
 	k := c.Keys()[0]
 	if c.Executions(k) != config.QuickExecutions || c.Iterations(k) != config.QuickIterations {
 		t.Errorf("%d executions of %d iterations", c.Executions(k), c.Iterations(k))

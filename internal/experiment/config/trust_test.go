@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // minimal is a right configuration.
@@ -61,10 +63,7 @@ func TestTrusted(t *testing.T) {
 		if err = errors.Join(err, test.change(dir, path)); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Open(path, "host", known())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(Open(path, "host", known()))(t)
 		for reboot, want := range map[string]string{RebootHardware: test.atBoot, RebootNone: test.byHand} {
 			err := c.Trusted(reboot)
 			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -103,10 +102,6 @@ func TestHooksAreJudged(t *testing.T) {
 		"x.toml:7: hooks.before[0]: "+dir+" can be changed by others") {
 		t.Errorf("a hook in a directory for all: %v", err)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := check(); err != nil {
-		t.Errorf("a hook that is root's alone: %v", err)
-	}
+	must.Do(t, os.Chmod(dir, 0o755))
+	must.Do(t, check(), "a hook that is root's alone")
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 // TestDefaultWaits: without reboots krund waits only as long as the file says.
@@ -37,10 +38,7 @@ b = { parameter = 1 }
 			"startup = \"1s\"", "",
 			[]time.Duration{time.Second, 0, 0}},
 	} {
-		c, err := config.Parse("x.toml", []byte(test.text+rest), "host", nil)
-		if err != nil {
-			t.Fatalf("%s: %v", test.name, err)
-		}
+		c := must.Get(config.Parse("x.toml", []byte(test.text+rest), "host", nil))(t, test.name)
 		if test.mode != "" {
 			c = c.WithReboot(test.mode)
 		}

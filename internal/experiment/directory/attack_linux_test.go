@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/durable"
+	"krund/rig/must"
 )
 
 // memory mounts a tmpfs for the duration of the test.
@@ -25,15 +26,15 @@ func memory(t *testing.T) string {
 	if err := unix.Mount("krund-test", dir, "tmpfs", 0, ""); err != nil {
 		t.Skipf("no tmpfs: %v", err)
 	}
-	t.Cleanup(func() { must(t, unix.Unmount(dir, unix.MNT_DETACH)) })
-	must(t, os.Chmod(dir, 0o755))
+	t.Cleanup(func() { must.Do(t, unix.Unmount(dir, unix.MNT_DETACH)) })
+	must.Do(t, os.Chmod(dir, 0o755))
 	return dir
 }
 
 func inode(t *testing.T, path string) uint64 {
 	t.Helper()
 	var stat unix.Stat_t
-	must(t, unix.Lstat(path, &stat))
+	must.Do(t, unix.Lstat(path, &stat))
 	return stat.Ino
 }
 
@@ -41,13 +42,12 @@ func inode(t *testing.T, path string) uint64 {
 // on another file system is not mistaken for the lock's holder.
 func TestLockOfTheSameInode(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(memory(t), "warmup.krun"))
-	must(t, err)
-	lock, err := f.Lock(os.Getpid(), "bencher7")
-	must(t, err)
+	must.Do(t, err)
+	lock := must.Get(f.Lock(os.Getpid(), "bencher7"))(t)
 	theirs := ""
 	for dir, i := memory(t), 0; i < 1000 && theirs == ""; i++ {
 		path := filepath.Join(dir, fmt.Sprint(i))
-		must(t, os.WriteFile(path, nil, 0o666))
+		must.Do(t, os.WriteFile(path, nil, 0o666))
 		if inode(t, path) == inode(t, f.lockFile()) {
 			theirs = path
 		}
@@ -61,11 +61,11 @@ func TestLockOfTheSameInode(t *testing.T) {
 		locked.PID != os.Getpid() {
 		t.Errorf("got %v, want that this process has it", err)
 	}
-	must(t, os.Chmod(f.lockFile(), 0o644)) // as created by an earlier version that still holds it
+	must.Do(t, os.Chmod(f.lockFile(), 0o644)) // as created by an earlier version that still holds it
 	if _, err = f.Lock(1, "a"); !errors.As(err, &locked) {
 		t.Errorf("two have the lock: %v", err)
 	}
-	must(t, lock.Release())
+	must.Do(t, lock.Release())
 }
 
 // TestLockOfAFakeKrund: another user's program is not krund, whatever its name and PID.
@@ -77,19 +77,17 @@ func TestLockOfAFakeKrund(t *testing.T) {
 	if err != nil {
 		t.Skip("no flock(1)")
 	}
-	program, err := os.ReadFile(flock)
-	must(t, err)
-	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
-	must(t, err)
-	must(t, os.WriteFile(f.lockFile(), nil, 0o644))
+	program := must.Get(os.ReadFile(flock))(t)
+	f := must.Get(Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun")))(t)
+	must.Do(t, os.WriteFile(f.lockFile(), nil, 0o644))
 	reachable(t, f.dir)
 	impostor := filepath.Join(filepath.Dir(f.dir), "krund")
-	must(t, os.WriteFile(impostor, program, 0o755))
+	must.Do(t, os.WriteFile(impostor, program, 0o755))
 	cmd := exec.CommandContext(t.Context(), impostor, "--exclusive", "--nonblock", f.lockFile(), "cat")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	word, err := cmd.StdinPipe() // which ends cat
-	must(t, err)
-	must(t, cmd.Start())
+	must.Do(t, err)
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() { _, _, _ = word.Close(), cmd.Process.Kill(), cmd.Wait() })
 	for !HoldsLock(durable.OS(), cmd.Process.Pid) {
 		if cmd.Process.Signal(syscall.Signal(0)) != nil {
@@ -97,25 +95,20 @@ func TestLockOfAFakeKrund(t *testing.T) {
 		}
 	}
 	// The PID is that of the last holder, which has long ended.
-	must(t, f.writeHolder(formatHolder(cmd.Process.Pid, "bencher7")))
-	lock, err := f.Lock(os.Getpid(), "bencher7")
-	if err != nil {
-		t.Fatalf("kept away: %v", err)
-	}
-	must(t, lock.Release())
+	must.Do(t, f.writeHolder(formatHolder(cmd.Process.Pid, "bencher7")))
+	lock := must.Get(f.Lock(os.Getpid(), "bencher7"))(t, "kept away")
+	must.Do(t, lock.Release())
 }
 
 // TestLockFileLeftByACrash: a process with the same PID was killed while it replaced the lock file.
 func TestLockFileLeftByACrash(t *testing.T) {
-	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
-	must(t, err)
-	must(t, os.WriteFile(f.lockFile(), nil, 0o644))
+	f := must.Get(Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun")))(t)
+	must.Do(t, os.WriteFile(f.lockFile(), nil, 0o644))
 	for _, left := range []string{fmt.Sprint(".new", os.Getpid()), ".tmp"} {
-		must(t, os.WriteFile(f.lockFile()+left, nil, 0o600))
+		must.Do(t, os.WriteFile(f.lockFile()+left, nil, 0o600))
 	}
-	lock, err := f.Lock(os.Getpid(), "bencher7")
-	must(t, err)
-	must(t, lock.Release())
+	lock := must.Get(f.Lock(os.Getpid(), "bencher7"))(t)
+	must.Do(t, lock.Release())
 }
 
 // modeless is a file system without modes, such as FAT or SMB: all files show the same mode.
@@ -143,16 +136,12 @@ func (modelessInfo) Sys() any { return nil }
 
 // TestLockWithoutModes: the lock is taken even where new files, too, are accessible to others.
 func TestLockWithoutModes(t *testing.T) {
-	f, err := Create(modeless{durable.OS()}, filepath.Join(t.TempDir(), "warmup.krun"))
-	must(t, err)
-	lock, err := f.Lock(os.Getpid(), "bencher7")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Create(modeless{durable.OS()}, filepath.Join(t.TempDir(), "warmup.krun")))(t)
+	lock := must.Get(f.Lock(os.Getpid(), "bencher7"))(t)
 	if _, err := f.Lock(1, "a"); !errors.Is(err, durable.ErrLocked) {
 		t.Errorf("two have the lock: %v", err)
 	}
-	must(t, lock.Release())
+	must.Do(t, lock.Release())
 }
 
 // full is a full disk: existing files can be opened, but nothing can be written.
@@ -175,23 +164,21 @@ func (f fullFile) TryLock() error { return durable.Lock(f.File) }
 // TestLockOnAFullDisk: the holder is recorded only for messages. A full disk does not prevent
 // restoring the machine.
 func TestLockOnAFullDisk(t *testing.T) {
-	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
-	must(t, err)
-	must(t, os.WriteFile(f.lockFile(), nil, 0o600)) // and no holder file, as in earlier versions
+	f := must.Get(Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun")))(t)
+	must.Do(t, os.WriteFile(f.lockFile(), nil, 0o600)) // and no holder file, as in earlier versions
 	f.fsys = full{durable.OS()}
 	lock, err := f.Lock(os.Getpid(), "bencher7")
 	if err != nil {
 		t.Error(err)
 	} else {
-		must(t, lock.Release())
+		must.Do(t, lock.Release())
 	}
 	run := t.TempDir()
-	lock, err = LockMachine(durable.OS(), "/x", run)
-	must(t, err)
-	must(t, lock.Release())
+	lock = must.Get(LockMachine(durable.OS(), "/x", run))(t)
+	must.Do(t, lock.Release())
 	if lock, err = LockMachine(full{durable.OS()}, "/y", run); err != nil {
 		t.Error(err)
 	} else {
-		must(t, lock.Release())
+		must.Do(t, lock.Release())
 	}
 }

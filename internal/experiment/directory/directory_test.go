@@ -13,16 +13,10 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/rig/must"
 )
 
 const dir = "/x/warmup.krun"
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestFor(t *testing.T) {
 	for config, want := range map[string]string{
@@ -36,8 +30,7 @@ func TestFor(t *testing.T) {
 }
 
 func TestPaths(t *testing.T) {
-	f, err := Create(crashfs.New("/x"), dir)
-	must(t, err)
+	f := must.Get(Create(crashfs.New("/x"), dir))(t)
 	for got, want := range map[string]string{
 		f.Dir(): dir, f.Schedule(): dir + "/schedule", f.Results(): dir + "/results", f.Journal(): dir +
 			"/journal",
@@ -62,20 +55,15 @@ func TestCreateCut(t *testing.T) {
 		if _, err := Open(after, dir); cut.Err == nil && err != nil {
 			t.Errorf("%s: %v", cut, err)
 		}
-		if err := program(after); err != nil {
-			t.Errorf("%s: again: %v", cut, err)
-		}
-		if _, err := Open(after, dir); err != nil {
-			t.Errorf("%s: %v", cut, err)
-		}
+		must.Do(t, program(after), cut, "again")
+		must.Get(Open(after, dir))(t, cut)
 	}
 }
 
 func TestCreateKeepsWhatIsThere(t *testing.T) {
 	fsys := crashfs.New(dir)
 	fsys.Put(dir+"/config.toml", []byte("precious"))
-	_, err := Create(fsys, dir)
-	must(t, err)
+	must.Get(Create(fsys, dir))(t)
 	if got := fsys.Files()[dir+"/config.toml"]; string(got) != "precious" {
 		t.Errorf("got %q", got)
 	}
@@ -136,8 +124,7 @@ func TestClean(t *testing.T) {
 	for _, name := range append(left, dir+"/schedule", dir+"/results/0000000-001.json.gz") {
 		fsys.Put(name, nil)
 	}
-	f, err := Open(fsys, dir)
-	must(t, err)
+	f := must.Get(Open(fsys, dir))(t)
 	removed, err := f.Clean()
 	if err != nil || !slices.Equal(removed, left) || len(fsys.Survivor(crashfs.Nothing).Files()) != 2 {
 		t.Errorf("removed %v, %v", removed, err)
@@ -153,12 +140,10 @@ func TestClean(t *testing.T) {
 func TestOpenThroughLink(t *testing.T) {
 	base := t.TempDir()
 	target, link := filepath.Join(base, "real.krun"), filepath.Join(base, "link.krun")
-	_, err := Create(durable.OS(), target)
-	must(t, err)
-	must(t, os.Symlink(target, link))
-	f, err := Open(durable.OS(), link)
-	must(t, err)
-	must(t, f.Check())
+	must.Get(Create(durable.OS(), target))(t)
+	must.Do(t, os.Symlink(target, link))
+	f := must.Get(Open(durable.OS(), link))(t)
+	must.Do(t, f.Check())
 }
 
 func TestLock(t *testing.T) {
@@ -172,10 +157,9 @@ func TestLock(t *testing.T) {
 	for name, system := range systems {
 		t.Run(name, func(t *testing.T) {
 			f, err := Create(system.fsys, system.dir)
-			must(t, err)
+			must.Do(t, err)
 			pid := os.Getpid()
-			lock, err := f.Lock(pid, "bencher7.example.org")
-			must(t, err)
+			lock := must.Get(f.Lock(pid, "bencher7.example.org"))(t)
 			_, err = f.Lock(12, "other")
 			var locked *LockedError
 			if !errors.As(err, &locked) || locked.PID != pid || locked.Host != "bencher7.example.org" ||
@@ -188,23 +172,21 @@ func TestLock(t *testing.T) {
 					t.Errorf("%q does not say %q", err, part)
 				}
 			}
-			must(t, lock.Release())
+			must.Do(t, lock.Release())
 			lock, err = f.Lock(pid, "b") // shorter than the previous holder
-			must(t, err)
+			must.Do(t, err)
 			if _, err = f.Lock(13, "c"); !errors.As(err, &locked) || locked.PID != pid || locked.Host != "b" {
 				t.Errorf("third lock: %v", err)
 			}
-			must(t, lock.Release())
+			must.Do(t, lock.Release())
 		})
 	}
 }
 
 // TestLockWait: a waiter gets the lock when the holder releases it, and not before.
 func TestLockWait(t *testing.T) {
-	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
-	must(t, err)
-	first, err := f.Lock(1, "a")
-	must(t, err)
+	f := must.Get(Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun")))(t)
+	first := must.Get(f.Lock(1, "a"))(t)
 	turn := make(chan *Lock)
 	go func() {
 		lock, err := f.LockWait(2, "b")
@@ -218,24 +200,20 @@ func TestLockWait(t *testing.T) {
 		t.Fatal("two have the lock")
 	default:
 	}
-	must(t, first.Release())
+	must.Do(t, first.Release())
 	second := <-turn
 	if _, err := f.Lock(3, "c"); !errors.Is(err, durable.ErrLocked) {
 		t.Errorf("the waiting process has no lock: %v", err)
 	}
-	must(t, second.Release())
+	must.Do(t, second.Release())
 }
 
 func TestLockAfterPowerCut(t *testing.T) {
 	fsys := crashfs.New("/x")
-	f, err := Create(fsys, dir)
-	must(t, err)
-	_, err = f.Lock(1, "a")
-	must(t, err)
-	f, err = Open(fsys.Reboot(crashfs.Everything), dir)
-	must(t, err)
-	_, err = f.Lock(2, "a")
-	must(t, err)
+	f := must.Get(Create(fsys, dir))(t)
+	must.Get(f.Lock(1, "a"))(t)
+	f = must.Get(Open(fsys.Reboot(crashfs.Everything), dir))(t)
+	must.Get(f.Lock(2, "a"))(t)
 }
 
 // TestLockOpening: the error says why the file cannot be opened or locked, and what to do.
@@ -248,8 +226,7 @@ func TestLockOpening(t *testing.T) {
 	} {
 		fsys := crashfs.New(dir + "/results")
 		fsys.Inject(crashfs.Fault{Err: reason})
-		f, err := Open(fsys, dir)
-		must(t, err)
+		f := must.Get(Open(fsys, dir))(t)
 		if _, err := f.Lock(1, "a"); !errors.Is(err, reason) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v", reason, err)
 		}
@@ -342,24 +319,24 @@ func TestJudge(t *testing.T) {
 // TestCheck runs on the real file system as the current user.
 func TestCheck(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
-	must(t, err)
-	must(t, os.WriteFile(f.Schedule(), nil, 0o644))
-	must(t, f.Check())
-	must(t, os.Chmod(f.Schedule(), 0o666))
-	must(t, os.Chmod(f.Results(), 0o777))
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(f.Schedule(), nil, 0o644))
+	must.Do(t, f.Check())
+	must.Do(t, os.Chmod(f.Schedule(), 0o666))
+	must.Do(t, os.Chmod(f.Results(), 0o777))
 	err = f.Check()
 	if err == nil || !strings.Contains(err.Error(), f.Schedule()+" can be changed") ||
 		!strings.Contains(err.Error(), f.Results()+" can be changed") {
 		t.Errorf("got %v", err)
 	}
-	must(t, os.Chmod(f.Schedule(), 0o644))
-	must(t, os.Chmod(f.Results(), 0o755))
-	must(t, os.Chmod(f.Dir(), 0o757))
+	must.Do(t, os.Chmod(f.Schedule(), 0o644))
+	must.Do(t, os.Chmod(f.Results(), 0o755))
+	must.Do(t, os.Chmod(f.Dir(), 0o757))
 	if err := f.Check(); err == nil || !strings.Contains(err.Error(), f.Dir()+" can be changed by others") {
 		t.Errorf("got %v", err)
 	}
-	must(t, os.Chmod(f.Dir(), 0o755))
-	must(t, os.Symlink("/etc/passwd", f.Log()))
+	must.Do(t, os.Chmod(f.Dir(), 0o755))
+	must.Do(t, os.Symlink("/etc/passwd", f.Log()))
 	if err := f.check(0); err == nil || !strings.Contains(err.Error(), f.Log()+" is a symbolic link") {
 		t.Errorf("link: %v", err)
 	}
@@ -371,25 +348,22 @@ func TestCheck(t *testing.T) {
 
 // TestCheckSimulated: simulated files have no owner and count as the caller's.
 func TestCheckSimulated(t *testing.T) {
-	f, err := Create(crashfs.New("/x"), dir)
-	must(t, err)
-	must(t, f.check(1000))
-	must(t, f.check(0))
+	f := must.Get(Create(crashfs.New("/x"), dir))(t)
+	must.Do(t, f.check(1000))
+	must.Do(t, f.check(0))
 }
 
 // TestLockMachine: only one holder at a time, in the first existing directory.
 func TestLockMachine(t *testing.T) {
 	fsys := crashfs.New("/run")
-	lock, err := LockMachine(fsys, "/x/other.krun", "/nowhere", "/run")
-	must(t, err)
+	lock := must.Get(LockMachine(fsys, "/x/other.krun", "/nowhere", "/run"))(t)
 	if _, err := LockMachine(fsys, "/x/other.krun", "/run"); !errors.Is(err, ErrBusy) ||
 		!strings.Contains(err.Error(), "/run/krund/lock") {
 		t.Errorf("a second one: %v", err)
 	}
-	must(t, lock.Release())
-	lock, err = LockMachine(fsys, "/x/other.krun", "/run")
-	must(t, err)
-	must(t, lock.Release())
+	must.Do(t, lock.Release())
+	lock = must.Get(LockMachine(fsys, "/x/other.krun", "/run"))(t)
+	must.Do(t, lock.Release())
 	if _, err := LockMachine(fsys, "/x/other.krun", "/nowhere"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory for it: %v", err)
 	}

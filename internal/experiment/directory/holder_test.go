@@ -6,16 +6,15 @@ import (
 	"testing"
 
 	"krund/internal/durable"
+	"krund/rig/must"
 )
 
 func TestLastHolder(t *testing.T) {
-	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
-	must(t, err)
+	f := must.Get(Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun")))(t)
 	if pid, host := f.LastHolder(); pid != 0 || host != "" {
 		t.Errorf("not locked yet: %d, %q", pid, host)
 	}
-	lock, err := f.Lock(os.Getpid(), "bencher7")
-	must(t, err)
+	lock := must.Get(f.Lock(os.Getpid(), "bencher7"))(t)
 	pid, host := f.LastHolder()
 	if pid != os.Getpid() || host != "bencher7" {
 		t.Errorf("held: %d, %q", pid, host)
@@ -23,11 +22,11 @@ func TestLastHolder(t *testing.T) {
 	if !HoldsLock(durable.OS(), pid) {
 		t.Error("this process holds a lock")
 	}
-	must(t, lock.Release())
+	must.Do(t, lock.Release())
 	if pid, host := f.LastHolder(); pid != os.Getpid() || host != "bencher7" {
 		t.Errorf("released: %d, %q", pid, host)
 	}
-	must(t, os.WriteFile(f.holderFile(), []byte("nonsense"), 0o600))
+	must.Do(t, os.WriteFile(f.holderFile(), []byte("nonsense"), 0o600))
 	if pid, _ := f.LastHolder(); pid != 0 {
 		t.Errorf("nonsense: %d", pid)
 	}

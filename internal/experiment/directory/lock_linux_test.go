@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"krund/internal/durable"
+	"krund/rig/must"
 )
 
 // bystander runs flock(1) on a file, as another user if the test runs as root. It returns its PID
@@ -28,11 +29,10 @@ func bystander(t *testing.T, file string) (pid int, refused string) {
 	}
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	must(t, err)
+	out := must.Get(cmd.StdoutPipe())(t)
 	word, err := cmd.StdinPipe() // which ends cat
-	must(t, err)
-	must(t, cmd.Start())
+	must.Do(t, err)
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() { _, _ = word.Close(), cmd.Process.Kill() })
 	said := make([]byte, len("held\n"))
 	if n, _ := out.Read(said); n == 0 {
@@ -47,7 +47,7 @@ func reachable(t *testing.T, dir string) {
 	t.Helper()
 	for d := dir; d != filepath.Dir(os.TempDir()) && d != "/"; d = filepath.Dir(d) {
 		if info, err := os.Stat(d); err == nil && info.Mode().Perm()&0o005 != 0o005 {
-			must(t, os.Chmod(d, 0o755))
+			must.Do(t, os.Chmod(d, 0o755))
 		}
 	}
 }
@@ -58,37 +58,34 @@ func TestLockOfABystander(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run a program as another user")
 	}
-	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
-	must(t, err)
+	f := must.Get(Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun")))(t)
 	reachable(t, f.dir)
-	lock, err := f.Lock(os.Getpid(), "bencher7")
-	must(t, err)
-	must(t, lock.Release())
+	lock := must.Get(f.Lock(os.Getpid(), "bencher7"))(t)
+	must.Do(t, lock.Release())
 	if _, refused := bystander(t, f.lockFile()); !strings.Contains(refused, "ermission denied") {
 		t.Errorf("another user gets the lock: %q", refused)
 	}
-	must(t, os.Chmod(f.lockFile(), 0o644))
+	must.Do(t, os.Chmod(f.lockFile(), 0o644))
 	if pid, refused := bystander(t, f.lockFile()); pid == 0 {
 		t.Fatalf("the lock is free, but was refused: %s", refused)
 	}
-	lock, err = f.Lock(os.Getpid(), "bencher7")
-	must(t, err)
+	lock = must.Get(f.Lock(os.Getpid(), "bencher7"))(t)
 	if info, err := os.Stat(f.lockFile()); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("afterwards the lock's file has mode %v, %v", info.Mode(), err)
 	}
 	if _, err := f.Lock(1, "a"); !errors.Is(err, durable.ErrLocked) {
 		t.Errorf("a second krund: %v", err)
 	}
-	must(t, lock.Release())
+	must.Do(t, lock.Release())
 }
 
 // TestLockOfAStranger: the message names root's own flock(1) with its PID.
 func TestLockOfAStranger(t *testing.T) {
 	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
-	must(t, err)
-	must(t, os.WriteFile(f.lockFile(), nil, 0o600))
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(f.lockFile(), nil, 0o600))
 	if os.Geteuid() == 0 {
-		must(t, os.Chown(f.lockFile(), 65534, 65534))
+		must.Do(t, os.Chown(f.lockFile(), 65534, 65534))
 		reachable(t, f.dir)
 	}
 	pid, refused := bystander(t, f.lockFile())
@@ -110,21 +107,17 @@ func TestLockOfADeadHolder(t *testing.T) {
 	if err != nil {
 		t.Skip("no flock(1)")
 	}
-	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
-	must(t, err)
-	must(t, os.WriteFile(f.lockFile(), nil, 0o600))
+	f := must.Get(Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun")))(t)
+	must.Do(t, os.WriteFile(f.lockFile(), nil, 0o600))
 	// flock(1) locks descriptor 9 of the shell and ends; the shell keeps it.
 	cmd := exec.CommandContext(t.Context(), "sh", "-c",
 		`exec 9<"$0"; "$1" -x -n 9; echo held; exec sleep 1000`, f.lockFile(), path)
-	out, err := cmd.StdoutPipe()
-	must(t, err)
+	out := must.Get(cmd.StdoutPipe())(t)
 	word, err := cmd.StdinPipe() // which ends cat
-	must(t, err)
-	must(t, cmd.Start())
+	must.Do(t, err)
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() { _, _ = word.Close(), cmd.Process.Kill() })
-	if _, err := out.Read(make([]byte, 5)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(out.Read(make([]byte, 5)))(t)
 	if _, err := f.Lock(os.Getpid(), "bencher7"); err == nil || !strings.Contains(err.Error(),
 		"which has ended") {
 		t.Errorf("got %v, want that the holder has ended", err)
@@ -134,21 +127,19 @@ func TestLockOfADeadHolder(t *testing.T) {
 // TestLockReplacedWhileWaiting: if the lock file is replaced while a process waits for it, the
 // process locks the new one.
 func TestLockReplacedWhileWaiting(t *testing.T) {
-	f, err := Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun"))
-	must(t, err)
+	f := must.Get(Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun")))(t)
 	replaced := false
-	lock, err := f.lock(1, "a", func(file durable.File) error {
+	lock := must.Get(f.lock(1, "a", func(file durable.File) error {
 		if !replaced {
 			replaced = true
-			must(t, replaceLock(durable.OS(), f.lockFile()))
+			must.Do(t, replaceLock(durable.OS(), f.lockFile()))
 		}
 		return durable.Lock(file)
-	})
-	must(t, err)
+	}))(t)
 	if _, err := f.Lock(2, "b"); !errors.Is(err, durable.ErrLocked) {
 		t.Errorf("two have the lock: %v", err)
 	}
-	must(t, lock.Release())
+	must.Do(t, lock.Release())
 	if entries, err := os.ReadDir(f.dir); err != nil || len(entries) != 3 { // results, lock, holder
 		t.Errorf("left: %v, %v", entries, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/durable/crashfs"
+	"krund/rig/must"
 )
 
 func TestRequests(t *testing.T) {
@@ -13,10 +14,9 @@ func TestRequests(t *testing.T) {
 	if asked, err := Asked(fsys, dir, Hold); asked || err != nil {
 		t.Errorf("in a directory that is not there: %t, %v", asked, err)
 	}
-	f, err := Create(fsys, dir)
-	must(t, err)
-	must(t, f.Ask(Hold, "for a look"))
-	must(t, f.Ask(Hold, "twice"))
+	f := must.Get(Create(fsys, dir))(t)
+	must.Do(t, f.Ask(Hold, "for a look"))
+	must.Do(t, f.Ask(Hold, "twice"))
 	if text := string(fsys.Files()[dir+"/hold"]); text != "twice\n" {
 		t.Errorf("text %q", text)
 	}
@@ -38,7 +38,7 @@ func TestRequestOnFullDisk(t *testing.T) {
 	for _, room := range []bool{true, false} { // for an empty file
 		fsys := crashfs.New("/x")
 		f, err := Create(fsys, dir)
-		must(t, err)
+		must.Do(t, err)
 		fsys.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true,
 			Match: func(op crashfs.Op) bool { return !room || op.Kind == crashfs.Write }})
 		err = f.Ask(Stop, "for a look")
@@ -70,14 +70,12 @@ func TestRequestCut(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			build := func() *crashfs.FS {
 				fsys := crashfs.New("/x")
-				f, err := Create(fsys, dir)
-				must(t, err)
-				must(t, f.Ask(Hold, ""))
+				f := must.Get(Create(fsys, dir))(t)
+				must.Do(t, f.Ask(Hold, ""))
 				return fsys
 			}
 			program := func(fsys *crashfs.FS) error {
-				f, err := Open(fsys, dir)
-				must(t, err)
+				f := must.Get(Open(fsys, dir))(t)
 				return test.program(f)
 			}
 			request := map[bool]Request{true: Stop, false: Hold}[test.want]

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 func TestParse(t *testing.T) {
@@ -81,14 +82,8 @@ func TestMatch(t *testing.T) {
 		{"*:*:*@*", "nbody:C:d@new", true},
 	}
 	for _, test := range tests {
-		p, err := key.ParsePattern(test.pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := key.Parse(test.key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(key.ParsePattern(test.pattern))(t)
+		k := must.Get(key.Parse(test.key))(t)
 		if got := p.Match(k); got != test.want {
 			t.Errorf("%s matches %s: got %v, want %v", p, k, got, test.want)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // BenchmarkAppend adds a record of 2000 iterations and 4 cores to directories that already contain
@@ -18,14 +19,14 @@ func BenchmarkAppend(b *testing.B) {
 			dir := b.TempDir()
 			for slot := range existing {
 				name := results.Name{Slot: slot, Attempt: 1}.String()
-				must(b, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
+				must.Do(b, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
 			}
 			a := results.NewAppender(durable.OS(), dir)
 			r := sized(2000, 4)
 			r.Slot = existing
 			for b.Loop() {
 				r.Slot++
-				must(b, a.Append(r))
+				must.Do(b, a.Append(r))
 			}
 		})
 	}
@@ -46,8 +47,7 @@ func BenchmarkCodec(b *testing.B) {
 		b.Run(fmt.Sprintf("decode/cores=%d", cores), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_, err := results.Decode(packed)
-				must(b, err)
+				must.Get(results.Decode(packed))(b)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // crowd is the record of a benchmark that left thousands of processes behind.
@@ -40,14 +41,9 @@ func TestTextsAreBounded(t *testing.T) {
 	fsys := crashfs.New("/r")
 	add := results.NewAppender(fsys, "/r")
 	for range 2 { // appending the same record again changes nothing
-		if err := add.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, add.Append(r))
 	}
-	got, err := results.NewReader(fsys, "/r").Load(results.Name{Slot: 0, Attempt: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(results.NewReader(fsys, "/r").Load(results.Name{Slot: 0, Attempt: 1}))(t)
 	for name, list := range map[string][]string{
 		"reasons": got.Reasons, "findings": got.Process.Findings, "library": got.Library.Findings,
 		"kernel log": got.Machine.KernelLog.Lines,
@@ -95,7 +91,5 @@ func TestSeriesAreBounded(t *testing.T) {
 		!strings.Contains(b.Reasons[0], "too large to be read") {
 		t.Errorf("outcome %s, %d columns, %v", b.Outcome, len(b.Columns), b.Reasons)
 	}
-	if err := results.NewAppender(fsys, "/r").Append(b); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, results.NewAppender(fsys, "/r").Append(b))
 }

@@ -18,6 +18,7 @@ import (
 
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 func TestCodecLaws(t *testing.T) {
@@ -26,8 +27,7 @@ func TestCodecLaws(t *testing.T) {
 		Relink: &results.Relink{Seed: 7, SHA256: "ab12"}}
 	for name, want := range map[string]results.Record{"full": full(), "crashed": crashed(),
 		"arm": arm, "sized": sized(50, 4)} {
-		packed, err := results.Encode(want)
-		must(t, err)
+		packed := must.Get(results.Encode(want))(t)
 		got, err := results.Decode(packed)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, %v\nwant %+v", name, got, err, want)
@@ -71,10 +71,8 @@ func TestNormalized(t *testing.T) {
 	r := crashed()
 	r.Process.Stdout.Text = "\xff\xfegarbage\xc3"
 	r.Started = r.Started.In(time.FixedZone("", 3600))
-	packed, err := results.Encode(r)
-	must(t, err)
-	got, err := results.Decode(packed)
-	must(t, err)
+	packed := must.Get(results.Encode(r))(t)
+	got := must.Get(results.Decode(packed))(t)
 	if got.Process.Stdout.Text != "\ufffd\ufffdgarbage\ufffd" || got.Started != crashed().Started {
 		t.Errorf("got %q, %v", got.Process.Stdout.Text, got.Started)
 	}
@@ -90,24 +88,19 @@ func TestNormalized(t *testing.T) {
 func TestGolden(t *testing.T) {
 	for name, want := range map[string]results.Record{"full": full(), "crashed": crashed()} {
 		golden := filepath.Join("testdata", fmt.Sprintf("v%d", results.Format), name+".json.gz")
-		packed, err := results.Encode(want)
-		must(t, err)
+		packed := must.Get(results.Encode(want))(t)
 		if *update {
-			must(t, os.WriteFile(golden, packed, 0o644))
+			must.Do(t, os.WriteFile(golden, packed, 0o644))
 		}
-		stored, err := os.ReadFile(golden)
-		must(t, err)
+		stored := must.Get(os.ReadFile(golden))(t)
 		if got := unpack(t, packed); got != unpack(t, stored) {
 			t.Errorf("this version writes\n%sand the golden file is\n%s", got, unpack(t, stored))
 		}
 	}
-	old, err := filepath.Glob("testdata/v*/*.json.gz")
-	must(t, err)
+	old := must.Get(filepath.Glob("testdata/v*/*.json.gz"))(t)
 	for _, name := range old {
-		packed, err := os.ReadFile(name)
-		must(t, err)
-		got, err := results.Decode(packed)
-		must(t, err)
+		packed := must.Get(os.ReadFile(name))(t)
+		got := must.Get(results.Decode(packed))(t)
 		want := full()
 		if strings.HasPrefix(filepath.Base(name), "crashed") {
 			want = crashed()
@@ -120,10 +113,9 @@ func TestGolden(t *testing.T) {
 
 // TestDocNamesEveryField: doc.go is the specification.
 func TestDocNamesEveryField(t *testing.T) {
-	doc, err := os.ReadFile("doc.go")
-	must(t, err)
+	doc := must.Get(os.ReadFile("doc.go"))(t)
 	var object any
-	must(t, json.Unmarshal([]byte(unpack(t, pack(t, full()))), &object))
+	must.Do(t, json.Unmarshal([]byte(unpack(t, pack(t, full()))), &object))
 	var walk func(v any)
 	walk = func(v any) {
 		switch v := v.(type) {
@@ -148,17 +140,14 @@ func TestDocNamesEveryField(t *testing.T) {
 
 func pack(t testing.TB, r results.Record) []byte {
 	t.Helper()
-	packed, err := results.Encode(r)
-	must(t, err)
+	packed := must.Get(results.Encode(r))(t)
 	return packed
 }
 
 func unpack(t testing.TB, packed []byte) string {
 	t.Helper()
-	zip, err := gzip.NewReader(bytes.NewReader(packed))
-	must(t, err)
-	text, err := io.ReadAll(zip)
-	must(t, err)
+	zip := must.Get(gzip.NewReader(bytes.NewReader(packed)))(t)
+	text := must.Get(io.ReadAll(zip))(t)
 	return string(text)
 }
 
@@ -166,10 +155,9 @@ func repack(t testing.TB, text string) []byte {
 	t.Helper()
 	var packed bytes.Buffer
 	zip, err := gzip.NewWriterLevel(&packed, gzip.NoCompression) // so that the fuzzer can mutate it
-	must(t, err)
-	_, err = io.WriteString(zip, text)
-	must(t, err)
-	must(t, zip.Close())
+	must.Do(t, err)
+	must.Get(io.WriteString(zip, text))(t)
+	must.Do(t, zip.Close())
 	return packed.Bytes()
 }
 
@@ -282,8 +270,8 @@ func TestEncodeRefused(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	must(t, full().Check())
-	must(t, crashed().Check())
+	must.Do(t, full().Check())
+	must.Do(t, crashed().Check())
 	tests := map[string]func(*results.Record){
 		"2 start stamps for 3 iterations": func(r *results.Record) { r.StartNS = r.StartNS[:2] },
 		"3 of 2 planned iterations done":  func(r *results.Record) { r.Iterations = 2 },
@@ -318,11 +306,11 @@ func TestCheck(t *testing.T) {
 	}
 	durations := full()
 	durations.StartNS = nil
-	must(t, durations.Check())
+	must.Do(t, durations.Check())
 	forged := full()
 	forged.Outcome, forged.WallNS[1] = results.Error, -5
 	forged.Events = []results.Event{{Kind: "gc", DurationNS: -2}}
-	must(t, forged.Check())
+	must.Do(t, forged.Check())
 }
 
 func FuzzDecode(f *testing.F) {
@@ -343,10 +331,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		_ = r.Check() // must not panic
-		packed, err := results.Encode(r)
-		if err != nil {
-			t.Fatalf("%+v cannot be encoded: %v", r, err)
-		}
+		packed := must.Get(results.Encode(r))(t, r, "cannot be encoded")
 		again, err := results.Decode(packed)
 		if err != nil || !reflect.DeepEqual(again, r) {
 			t.Errorf("%+v is decoded as %+v, %v", r, again, err)
@@ -359,14 +344,8 @@ func TestMissingValuesAreNull(t *testing.T) {
 	core := 0
 	r.Columns = []results.Column{{Name: "aperf", Kind: results.KindCounter, Core: &core,
 		Counts: []uint64{3, results.MissingCount, 1<<64 - 1}}}
-	packed, err := results.Encode(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := results.Decode(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := must.Get(results.Encode(r))(t)
+	again := must.Get(results.Decode(packed))(t)
 	if got := again.Columns[0].Counts; !slices.Equal(got, r.Columns[0].Counts) ||
 		!math.IsNaN(again.Columns[0].Float(1)) {
 		t.Errorf("counts %v, want %v with the second missing", got, r.Columns[0].Counts)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"krund/internal/durable"
+	"krund/rig/must"
 )
 
 func TestFormatIsReadFromTheFirstBytes(t *testing.T) {
@@ -18,14 +19,9 @@ func TestFormatIsReadFromTheFirstBytes(t *testing.T) {
 	reader := NewReader(durable.OS(), dir)
 	put := func(slot int, text string) Name {
 		t.Helper()
-		packed, err := compress([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		packed := must.Get(compress([]byte(text)))(t)
 		n := Name{Slot: slot, Attempt: 1}
-		if err := os.WriteFile(filepath.Join(dir, n.String()), packed, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, n.String()), packed, 0o644))
 		return n
 	}
 	for want, text := range map[int]string{1: `{"format":1,"key":"a:b:c"}`,

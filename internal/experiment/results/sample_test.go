@@ -3,7 +3,6 @@ package results_test
 import (
 	"flag"
 	"math"
-	"testing"
 	"time"
 
 	"krund/internal/experiment/key"
@@ -172,11 +171,4 @@ func sized(iterations, cores int) results.Record {
 		}
 	}
 	return r
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

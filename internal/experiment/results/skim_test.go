@@ -12,13 +12,14 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // skim applies Skim to the bytes of a file.
 func skim(t testing.TB, packed []byte, columns bool) (results.Skimmed, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "record.json.gz")
-	must(t, os.WriteFile(path, packed, 0o644))
+	must.Do(t, os.WriteFile(path, packed, 0o644))
 	return results.Skim(durable.OS(), path, columns)
 }
 
@@ -59,9 +60,7 @@ func sameAsDecode(t *testing.T, packed []byte) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if g, w := got.Check(), want.Check(); (g == nil) != (w == nil) || g != nil && g.Error() != w.Error() {
 			t.Errorf("Check: %v, want %v", g, w)
 		}
@@ -134,14 +133,13 @@ func TestSkimIsSmall(t *testing.T) {
 	const n = 20_000
 	r := sized(n, 2)
 	path := filepath.Join(t.TempDir(), "record.json.gz")
-	must(t, os.WriteFile(path, pack(t, r), 0o644))
+	must.Do(t, os.WriteFile(path, pack(t, r), 0o644))
 	lists := 8 * n * (2 + len(r.Columns))
 	r = results.Record{}
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	s, err := results.Skim(durable.OS(), path, true)
-	must(t, err)
+	s := must.Get(results.Skim(durable.OS(), path, true))(t)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if held := int(after.HeapAlloc) - int(before.HeapAlloc); held > lists/2 {
@@ -155,8 +153,7 @@ func TestSkimIsSmall(t *testing.T) {
 
 // TestPackedEndsEarly: a loop over a series may be left early.
 func TestPackedEndsEarly(t *testing.T) {
-	s, err := skim(t, pack(t, sized(20_000, 0)), false)
-	must(t, err)
+	s := must.Get(skim(t, pack(t, sized(20_000, 0)), false))(t)
 	n := 0
 	for range s.Start.All() {
 		if n++; n == 3 {

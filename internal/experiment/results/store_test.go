@@ -17,6 +17,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 const dir = "/x/results"
@@ -75,11 +76,11 @@ func TestAppendAndRead(t *testing.T) {
 	a, r := results.NewAppender(durable.OS(), dir), results.NewReader(durable.OS(), dir)
 	want := []results.Record{of(2, 1, ""), of(2, 2, ""), full(), of(100, 1, "")}
 	for _, i := range []int{3, 1, 2, 0} { // order does not matter
-		must(t, a.Append(want[i]))
+		must.Do(t, a.Append(want[i]))
 	}
 	var got []results.Record
 	for rec, err := range r.All() {
-		must(t, err)
+		must.Do(t, err)
 		got = append(got, rec)
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -103,9 +104,9 @@ func TestAppendAndRead(t *testing.T) {
 func TestAppendTwice(t *testing.T) {
 	fsys := crashfs.New(dir)
 	a := results.NewAppender(fsys, dir)
-	must(t, a.Append(of(1, 1, "this")))
+	must.Do(t, a.Append(of(1, 1, "this")))
 	before := fsys.Files()
-	must(t, a.Append(of(1, 1, "this")))
+	must.Do(t, a.Append(of(1, 1, "this")))
 	if err := a.Append(of(1, 1, "other")); !errors.Is(err, results.ErrExists) ||
 		!strings.Contains(err.Error(), "0000001-001.json.gz") {
 		t.Errorf("another record: %v", err)
@@ -123,7 +124,7 @@ func TestAppendTwice(t *testing.T) {
 func TestAppendSameAfterOtherCompression(t *testing.T) {
 	fsys := crashfs.New(dir)
 	fsys.Put(dir+"/0000017-002.json.gz", repack(t, unpack(t, pack(t, full()))))
-	must(t, results.NewAppender(fsys, dir).Append(full()))
+	must.Do(t, results.NewAppender(fsys, dir).Append(full()))
 }
 
 func TestAppendRefused(t *testing.T) {
@@ -143,7 +144,7 @@ func TestAppendRefused(t *testing.T) {
 	}
 	odd := of(1, 1, "")
 	odd.WallNS, odd.Columns = []int64{-1, -2}, []results.Column{{Kind: results.KindUser, Values: []int64{5}}}
-	must(t, a.Append(odd)) // implausible measurements are accepted
+	must.Do(t, a.Append(odd)) // implausible measurements are accepted
 	if len(fsys.Files()) != 1 {
 		t.Errorf("%d files", len(fsys.Files()))
 	}
@@ -158,7 +159,7 @@ func TestAppendDoesNotList(t *testing.T) {
 	a := results.NewAppender(noReadDir{fsys}, dir)
 	for slot := range 20 {
 		before := fsys.Ops()
-		must(t, a.Append(of(slot, 1, "")))
+		must.Do(t, a.Append(of(slot, 1, "")))
 		if got := fsys.Ops() - before; got != 5 {
 			t.Errorf("slot %d: %d operations", slot, got)
 		}
@@ -186,9 +187,9 @@ func TestAppendFaults(t *testing.T) {
 			}
 			fsys.Heal()
 			for _, err := range r.All() {
-				must(t, err)
+				must.Do(t, err)
 			}
-			must(t, a.Append(full()))
+			must.Do(t, a.Append(full()))
 			got, err := results.NewReader(fsys.Reboot(crashfs.Nothing),
 				dir).Load(results.Name{Slot: 17, Attempt: 2})
 			if err != nil || !reflect.DeepEqual(got, full()) {
@@ -204,7 +205,7 @@ func TestReaderContinuesAfterErrors(t *testing.T) {
 	fsys := crashfs.New(dir)
 	a := results.NewAppender(fsys, dir)
 	for _, slot := range []int{0, 2, 4} {
-		must(t, a.Append(of(slot, 1, "")))
+		must.Do(t, a.Append(of(slot, 1, "")))
 	}
 	good := fsys.Files()[dir+"/0000000-001.json.gz"]
 	bad := map[string]struct {
@@ -222,7 +223,7 @@ func TestReaderContinuesAfterErrors(t *testing.T) {
 	}
 	fsys.Put(dir+"/0000008-001.json.gz.tmp", good[:50])
 	fsys.Put(dir+"/README", []byte("notes"))
-	must(t, fsys.Mkdir(dir+"/0000009-001.json.gz", 0o755))
+	must.Do(t, fsys.Mkdir(dir+"/0000009-001.json.gz", 0o755))
 	before := fsys.Ops()
 
 	r := results.NewReader(fsys, dir)
@@ -264,7 +265,7 @@ func TestReaderErrors(t *testing.T) {
 	if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &file) {
 		t.Errorf("no record: %v", err)
 	}
-	must(t, results.NewAppender(fsys, dir).Append(of(1, 1, "")))
+	must.Do(t, results.NewAppender(fsys, dir).Append(of(1, 1, "")))
 	fsys.FailReads(dir+"/0000001-001.json.gz", syscall.EIO)
 	if _, err := r.Load(results.Name{Slot: 1, Attempt: 1}); !errors.Is(err, syscall.EIO) {
 		t.Errorf("unreadable: %v", err)
@@ -287,8 +288,8 @@ func TestLatest(t *testing.T) {
 	if _, ok, err := r.Latest(5, 3); ok || err != nil {
 		t.Errorf("no record: %v, %v", ok, err)
 	}
-	must(t, a.Append(of(5, 1, "first")))
-	must(t, a.Append(of(5, 3, "third")))
+	must.Do(t, a.Append(of(5, 1, "first")))
+	must.Do(t, a.Append(of(5, 3, "third")))
 	for attempts, want := range map[int]string{1: "first", 2: "first", 3: "third", 9: "third"} {
 		rec, ok, err := r.Latest(5, attempts)
 		if err != nil || !ok || rec.Host != want {
@@ -303,7 +304,7 @@ func TestLatest(t *testing.T) {
 
 func TestClean(t *testing.T) {
 	fsys := crashfs.New(dir)
-	must(t, results.NewAppender(fsys, dir).Append(full()))
+	must.Do(t, results.NewAppender(fsys, dir).Append(full()))
 	fsys.Put(dir+"/0000018-001.json.gz.tmp", []byte("half"))
 	fsys.Put(dir+"/notes", nil)
 	removed, err := results.Clean(fsys, dir)
@@ -346,10 +347,8 @@ func TestModel(t *testing.T) {
 	policies := append(crashfs.Policies(*seed), crashfs.Torn(*seed))
 	for cut, after := range crashfs.EveryCut(build, program, policies...) {
 		checkStored(t, cut, after, stored, pending)
-		must(t, results.NewAppender(after, dir).Append(of(99, 1, "after")))
-		if _, err := results.Clean(after, dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, results.NewAppender(after, dir).Append(of(99, 1, "after")))
+		must.Get(results.Clean(after, dir))(t)
 		l, err := results.NewReader(after, dir).List()
 		if err != nil || len(l.Temps)+len(l.Foreign) > 0 {
 			t.Fatalf("%s: left over %+v, %v", cut, l, err)
@@ -362,9 +361,7 @@ func checkStored(t *testing.T, cut crashfs.Cut, fsys *crashfs.FS, stored map[res
 	t.Helper()
 	found := make(map[results.Name]bool)
 	for got, err := range results.NewReader(fsys, dir).All() {
-		if err != nil {
-			t.Fatalf("%s: %v", cut, err)
-		}
+		must.Do(t, err, cut)
 		name := results.Name{Slot: got.Slot, Attempt: got.Attempt}
 		found[name] = true
 		want, acknowledged := stored[name]

@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestUsableLeavesOut: a record that contradicts itself, one that cannot be read and one that is
@@ -27,13 +28,9 @@ func TestUsableLeavesOut(t *testing.T) {
 		if slot == 4 {
 			break
 		}
-		if err := a.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Append(r))
 	}
-	if err := os.WriteFile(filepath.Join(dir, names[2].String()), []byte("no record"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, names[2].String()), []byte("no record"), 0o644))
 	var out []string
 	var slots []int
 	leaveOut := func(err error) { out = append(out, err.Error()) }

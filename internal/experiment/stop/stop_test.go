@@ -10,14 +10,12 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 func keyOf(t testing.TB, name string) key.Key {
 	t.Helper()
-	k, err := key.Parse(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(key.Parse(name))(t)
 	return k
 }
 
@@ -35,10 +33,7 @@ func sample() Answer {
 }
 
 func TestParse(t *testing.T) {
-	text, err := json.Marshal(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(sample()))(t)
 	got, err := Parse(text)
 	if err != nil || !reflect.DeepEqual(got, sample()) {
 		t.Errorf("%+v, %v", got, err)
@@ -89,9 +84,7 @@ func TestDecisions(t *testing.T) {
 	}
 	d.Seen = SeenOf([]key.Key{keyOf(t, "b:v:x")})
 	d.Replace(func(Group) bool { return true }, sample().Groups)
-	if err := d.Store(fsys, "/lab/decisions.json"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Store(fsys, "/lab/decisions.json"))
 	got, err := Load(fsys, "/lab/decisions.json")
 	if err != nil || !reflect.DeepEqual(got, d) {
 		t.Errorf("%+v, %v", got, err)
@@ -100,10 +93,7 @@ func TestDecisions(t *testing.T) {
 
 // FuzzParse: whatever the text is, an answer that is accepted survives being written again.
 func FuzzParse(f *testing.F) {
-	text, err := json.Marshal(sample())
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := must.Get(json.Marshal(sample()))(f)
 	f.Add(text)
 	f.Add([]byte(`{"format":1,"groups":[{"keys":["\u0000"]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -111,10 +101,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := json.Marshal(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(json.Marshal(a))(t)
 		b, err := Parse(again)
 		if err != nil || !reflect.DeepEqual(a, b) {
 			t.Errorf("%+v became %+v, %v", a, b, err)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"krund/internal/hub/api"
+	"krund/rig/must"
 )
 
 // TestTextsAreBounded: what a machine says for people is cut where it is received, and refused
@@ -37,10 +38,7 @@ func TestTextsAreBounded(t *testing.T) {
 	if err != nil || b.Len() > api.MaxJSON {
 		t.Fatalf("%d bytes, %v", b.Len(), err)
 	}
-	got, err := api.ReadShip(bufio.NewReader(&b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(api.ReadShip(bufio.NewReader(&b)))(t)
 	p := got.Experiment.Progress
 	if n := len(got.Status.Warnings); n != api.MaxWarnings || got.Status.Warnings[n-1] != "and 981 more" {
 		t.Errorf("%d warnings, %q", n, got.Status.Warnings)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/hub/api"
+	"krund/rig/must"
 )
 
 // FuzzReadShip: what is accepted is within the limits, and can be sent again.
@@ -26,9 +27,7 @@ func FuzzReadShip(f *testing.F) {
 		empty := func(api.Entry) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("")), nil }
 		s.Entries = nil
 		var again bytes.Buffer
-		if err := api.WriteShip(&again, s, empty); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, api.WriteShip(&again, s, empty))
 		if _, err := api.ReadShip(bufio.NewReader(&again)); err != nil && again.Len() <= api.MaxJSON {
 			t.Errorf("%q: %v", again.Bytes(), err)
 		}

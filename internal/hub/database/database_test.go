@@ -12,16 +12,14 @@ import (
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
+	"krund/rig/must"
 )
 
 // both runs a test on each database system. open opens the test's database, again each time.
 func both(t *testing.T, test func(t *testing.T, open func() *database.DB)) {
 	dbtest.OnEach(t, func(t *testing.T, location string) {
 		test(t, func() *database.DB {
-			db, err := database.Open(t.Context(), location, func() time.Time { return hubtest.Now })
-			if err != nil {
-				t.Fatal(err)
-			}
+			db := must.Get(database.Open(t.Context(), location, func() time.Time { return hubtest.Now }))(t)
 			t.Cleanup(func() { _ = db.Close() })
 			return db
 		})
@@ -30,18 +28,14 @@ func both(t *testing.T, test func(t *testing.T, open func() *database.DB)) {
 
 func update(t *testing.T, db *database.DB, do func(*sql.Tx) error) {
 	t.Helper()
-	if err := db.Update(t.Context(), do); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Update(t.Context(), do))
 }
 
 func TestRecords(t *testing.T) {
 	both(t, func(t *testing.T, open func() *database.DB) {
 		db := open()
 		var machine string
-		if err := db.Announce(t.Context(), []string{"h1", "h2"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Announce(t.Context(), []string{"h1", "h2"}))
 		update(t, db, func(tx *sql.Tx) (err error) {
 			if machine, _, err = db.Join(t.Context(), tx, "lab1", ""); err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"krund/internal/hub/database/dbtest"
+	"krund/rig/must"
 )
 
 // older makes a database of an older version, with the migrations up to one of that number and what
@@ -23,13 +24,8 @@ func older(t *testing.T, at, last string, statements ...string) *DB {
 	} else {
 		err = db.openSQLite(at, os.O_CREATE)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	names, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	names := must.Get(fs.Glob(migrations, "migrations/*.sql"))(t)
 	err = db.Update(t.Context(), func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(t.Context(), `CREATE TABLE migrations (name TEXT PRIMARY KEY)`)
 		for _, name := range names {
@@ -47,10 +43,7 @@ func older(t *testing.T, at, last string, statements ...string) *DB {
 	if err = errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	upgraded, err := Open(t.Context(), at, db.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	upgraded := must.Get(Open(t.Context(), at, db.now))(t)
 	t.Cleanup(func() { _ = upgraded.Close() })
 	return upgraded
 }
@@ -58,11 +51,8 @@ func older(t *testing.T, at, last string, statements ...string) *DB {
 // column returns the values of the first column that a query returns.
 func column(t *testing.T, db *DB, query string) string {
 	t.Helper()
-	values, err := list(t.Context(), db.Read, func(r row) (s string, err error) { return s, r.Scan(&s) },
-		query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := must.Get(list(t.Context(), db.Read, func(r row) (s string, err error) { return s, r.Scan(&s) },
+		query))(t)
 	return strings.Join(values, " ")
 }
 

@@ -18,16 +18,10 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/hub/ship"
+	"krund/rig/must"
 )
 
 const hub = "http://hub.example"
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func store(t *testing.T, needed ...string) Store {
 	t.Helper()
@@ -49,15 +43,12 @@ entry = "bench.py"
 b = { parameter = 1 }
 `
 	file := filepath.Join(dir, "benchmarks/b/bench.py")
-	must(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+	must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
 		os.WriteFile(file, bytes.Repeat([]byte{'#'}, size), 0o644)))
-	cfg, err := config.Parse(filepath.Join(dir, "x.toml"), []byte(text), "lab1", doctor.Settings())
-	must(t, err)
-	c, err := bundle.Collect(cfg, nil)
-	must(t, err)
+	cfg := must.Get(config.Parse(filepath.Join(dir, "x.toml"), []byte(text), "lab1", doctor.Settings()))(t)
+	c := must.Get(bundle.Collect(cfg, nil))(t)
 	var b bytes.Buffer
-	_, err = c.Write(&b)
-	must(t, err)
+	must.Get(c.Write(&b))(t)
 	return bytes.NewReader(b.Bytes())
 }
 
@@ -68,7 +59,7 @@ func accept(string, []byte) error { return nil }
 // files are the paths of the files in the store.
 func (s Store) files(t *testing.T) (list []string) {
 	t.Helper()
-	must(t, filepath.WalkDir(s.Dir, func(path string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(s.Dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			list = append(list, strings.TrimPrefix(path, s.Dir+"/"))
 		}
@@ -107,20 +98,18 @@ var record = results.Name{Slot: 0, Attempt: 1}
 // or not.
 func (s Store) addResults(t *testing.T, id string, received bool, age time.Duration) {
 	t.Helper()
-	must(t, os.MkdirAll(s.Path(id), 0o755))
-	d, err := directory.Create(s.FS, filepath.Join(s.Path(id), "x.krun"))
-	must(t, err)
-	must(t, os.WriteFile(d.Schedule(), make([]byte, 1<<20), 0o644))
-	must(t, os.MkdirAll(d.Results(), 0o755))
-	must(t, os.WriteFile(filepath.Join(d.Results(), record.String()), nil, 0o644))
-	m, err := ship.Load(s.FS, d.Hub(), hub)
-	must(t, err)
+	must.Do(t, os.MkdirAll(s.Path(id), 0o755))
+	d := must.Get(directory.Create(s.FS, filepath.Join(s.Path(id), "x.krun")))(t)
+	must.Do(t, os.WriteFile(d.Schedule(), make([]byte, 1<<20), 0o644))
+	must.Do(t, os.MkdirAll(d.Results(), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(d.Results(), record.String()), nil, 0o644))
+	m := must.Get(ship.Load(s.FS, d.Hub(), hub))(t)
 	if received {
 		m.Add(record)
 	}
-	must(t, m.Store(s.FS, d.Hub()))
+	must.Do(t, m.Store(s.FS, d.Hub()))
 	at := time.Now().Add(-age)
-	must(t, filepath.WalkDir(s.Path(id), func(path string, _ os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(s.Path(id), func(path string, _ os.DirEntry, err error) error {
 		return errors.Join(err, os.Chtimes(path, at, at))
 	}))
 }
@@ -129,19 +118,16 @@ func (s Store) addResults(t *testing.T, id string, received bool, age time.Durat
 func TestTidy(t *testing.T) {
 	s := store(t, "running")
 	for _, id := range []string{"running", "ended", "never", "begun"} {
-		_, err := s.Unpack(packed(t, 10), id, unchanged, accept)
-		must(t, err)
+		must.Get(s.Unpack(packed(t, 10), id, unchanged, accept))(t)
 	}
 	s.addResults(t, "ended", true, 0)
-	begun, err := directory.Create(s.FS, filepath.Join(s.Path("begun"), "x.krun"))
-	must(t, err)
-	must(t, durable.WriteFile(s.FS, begun.Hub(), nil, 0o644))
-	file, err := s.Temporary()
-	must(t, err)
-	must(t, file.Close())
-	must(t, os.MkdirAll(s.Path("half.tmp/benchmarks"), 0o755))
+	begun := must.Get(directory.Create(s.FS, filepath.Join(s.Path("begun"), "x.krun")))(t)
+	must.Do(t, durable.WriteFile(s.FS, begun.Hub(), nil, 0o644))
+	file := must.Get(s.Temporary())(t)
+	must.Do(t, file.Close())
+	must.Do(t, os.MkdirAll(s.Path("half.tmp/benchmarks"), 0o755))
 	for range 2 {
-		must(t, s.Tidy())
+		must.Do(t, s.Tidy())
 		want := []string{"begun/x.krun/hub.json", "ended/x.krun/hub.json",
 			"ended/x.krun/results/" + record.String(),
 			"ended/x.krun/schedule", "running/benchmarks/b/bench.py", "running/x.toml"}
@@ -150,7 +136,7 @@ func TestTidy(t *testing.T) {
 		}
 	}
 	for id, want := range map[string]bool{"ended": true, "begun": false, "absent": false} {
-		must(t, s.Forget(id))
+		must.Do(t, s.Forget(id))
 		if _, err := os.Lstat(s.Path(id)); (err == nil) != want {
 			t.Errorf("%s is forgotten: %v", id, err)
 		}
@@ -158,9 +144,7 @@ func TestTidy(t *testing.T) {
 	if list, err := os.ReadDir(s.Dir); len(list) != 2 || err != nil {
 		t.Errorf("left: %v, %v", list, err)
 	}
-	if err := (Store{Dir: filepath.Join(s.Dir, "absent")}).Tidy(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, (Store{Dir: filepath.Join(s.Dir, "absent")}).Tidy())
 }
 
 // TestRoom: the oldest results that the hub has make room for a new experiment, no other ones.
@@ -186,8 +170,7 @@ func TestRoom(t *testing.T) {
 			t.Errorf("%d bytes: %v", step.bytes, err)
 		}
 		var left []string
-		list, err := os.ReadDir(s.Dir)
-		must(t, err)
+		list := must.Get(os.ReadDir(s.Dir))(t)
 		for _, e := range list {
 			if e.Name() != "new" {
 				left = append(left, e.Name())
@@ -196,6 +179,6 @@ func TestRoom(t *testing.T) {
 		if got := strings.Join(left, " "); got != step.left {
 			t.Errorf("%d bytes: left %s, want %s", step.bytes, got, step.left)
 		}
-		must(t, os.RemoveAll(s.Path("new")))
+		must.Do(t, os.RemoveAll(s.Path("new")))
 	}
 }

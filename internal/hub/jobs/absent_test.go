@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/hub/api"
 	"krund/internal/hub/database/dbtest"
+	"krund/rig/must"
 )
 
 // TestStoppedIsNotBegunAgain: an idle machine gets nothing of an experiment that was stopped,
@@ -41,9 +42,7 @@ func testHubWasOff(t *testing.T, at string) {
 	c := Config{Power: []Power{{Machines: "lab*", Cycle: []string{"/bin/true"}, Times: 2}}}
 	work := func() {
 		t.Helper()
-		if err := b.excuseGap(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.excuseGap(t.Context()))
 		b.look(t, c)
 	}
 	b.now = b.now.Add(60 * time.Hour) // the hub is off for a weekend, and starts

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/hub/api"
 	"krund/internal/hub/database/dbtest"
+	"krund/rig/must"
 )
 
 // TestClockSetBack: the hub started with a clock that was years ahead, and gave leases. After it
@@ -23,9 +24,7 @@ func testClockSetBack(t *testing.T, at string) {
 	b.now = right
 	work := func() {
 		t.Helper()
-		if err := b.excuseGap(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.excuseGap(t.Context()))
 		b.look(t, Config{})
 	}
 	for range 49 { // of a lease of 50 minutes
@@ -52,7 +51,5 @@ func testClockSetBack(t *testing.T, at string) {
 func TestHistoryAtOnce(t *testing.T) {
 	w := historyWorker{}
 	w.busy.Lock()
-	if err := w.Work(context.Background(), nil); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, w.Work(context.Background(), nil))
 }

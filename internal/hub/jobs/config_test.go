@@ -5,10 +5,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 func TestConfig(t *testing.T) {
-	c, err := ParseConfig(`[notify]
+	c := must.Get(ParseConfig(`[notify]
 mail = ["lab@example.org"]
 [[power]]
 machines = "lab1"
@@ -18,10 +20,7 @@ timeout = "90s"
 [[power]]
 machines = "lab*"
 cycle = ["/usr/bin/pduclient", "--hostname={machine}"]
-`)
-	if err != nil {
-		t.Fatal(err)
-	}
+`))(t)
 	one, _ := c.power("lab1")
 	other, _ := c.power("lab2")
 	if want := []string{"/usr/bin/ipmitool", "-H", "lab1-bmc", "chassis", "power", "cycle"}; one.Times != 3 ||

@@ -21,6 +21,7 @@ import (
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 // historyBench is a hub with a krunctl that copies prepared values instead of reducing records.
@@ -39,13 +40,8 @@ func newHistoryBench(t *testing.T, at string) *historyBench {
 	text := "#!/bin/sh\n" +
 		"[ $1 = history ] && exec cp " + dir + "/$(basename \"$6\").json \"$5\"\n" +
 		"mkdir -p \"$5/benchmark=a\" && echo \"$6\" > \"$5/benchmark=a/iterations.parquet\"\n"
-	if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	blobs, err := store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(program, []byte(text), 0o755))
+	blobs := must.Get(store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs")))(t)
 	h.Histories = Histories{DB: h.bench.DB, Krunctl: program, Log: slog.New(slog.DiscardHandler),
 		Cache: &rebuild.Cache{DB: h.bench.DB, Store: blobs, FS: durable.OS(),
 			Dir: filepath.Join(dir, "reducing")}}
@@ -66,18 +62,11 @@ func (h *historyBench) ended(t *testing.T, level float64) (id string) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(h.values, id+".json"), text, 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const record = "a record, which only krunctl reads"
 	hash := store.Hash([]byte(record))
-	if err := h.Histories.DB.Announce(t.Context(), []string{hash}); err != nil {
-		t.Fatal(err)
-	}
-	err = h.Cache.Store.Put(t.Context(), hash, int64(len(record)), strings.NewReader(record))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.Histories.DB.Announce(t.Context(), []string{hash}))
+	must.Do(t, h.Cache.Store.Put(t.Context(), hash, int64(len(record)), strings.NewReader(record)))
 	h.update(t, func(tx *sql.Tx) error {
 		x, err := h.Histories.DB.Experiment(t.Context(), id)
 		x.State = database.Done
@@ -107,13 +96,10 @@ func (h *historyBench) ended(t *testing.T, level float64) (id string) {
 // look is the job; it returns the notifications.
 func (h *historyBench) look(t *testing.T) (notices []string) {
 	t.Helper()
-	err := h.reduceAll(t.Context(), func(_ context.Context, _ *sql.Tx, args river.JobArgs) error {
+	must.Do(t, h.reduceAll(t.Context(), func(_ context.Context, _ *sql.Tx, args river.JobArgs) error {
 		notices = append(notices, args.(noticeArgs).Subject)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return notices
 }
 
@@ -132,9 +118,7 @@ func testHistory(t *testing.T, at string) {
 		}
 		id := h.ended(t, level)
 		if v == 5 {
-			if err := os.WriteFile(filepath.Join(h.values, id+".json"), []byte("{"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(h.values, id+".json"), []byte("{"), 0o644))
 		}
 		for range 2 { // the second finds nothing new
 			notices = append(notices, h.look(t)...)
@@ -186,10 +170,7 @@ func testHistoryOfHostileNames(t *testing.T, at string) {
 	const key = `{"key":"a%s","machine":"m","values":[[1]]}`
 	for _, keys := range []string{fmt.Sprintf(key, `\u0000`), fmt.Sprintf(key+","+key, "", "")} {
 		text := `{"unit":"s","versions":[{"label":"v"}],"keys":[` + keys + `]}`
-		err := os.WriteFile(filepath.Join(h.values, h.ended(t, 1)+".json"), []byte(text), 0o644)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(h.values, h.ended(t, 1)+".json"), []byte(text), 0o644))
 	}
 	h.look(t)
 	left, err := h.Histories.DB.Unreduced(t.Context(), 10)

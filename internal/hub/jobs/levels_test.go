@@ -11,6 +11,7 @@ import (
 	"krund/internal/analysis/history"
 	"krund/internal/analysis/warmup"
 	"krund/internal/hub/database/dbtest"
+	"krund/rig/must"
 )
 
 // TestLevels: an experiment that machines share has the difference of their levels, e^0.05 and
@@ -38,9 +39,7 @@ func testLevels(t *testing.T, at string) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(h.values, damaged+".json"), []byte("{"), 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	h.look(t)
 	for _, id := range []string{single, damaged, "unknown"} {
 		if got, err := h.Histories.DB.Levels(t.Context(), id); got != "" || err != nil {

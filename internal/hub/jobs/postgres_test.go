@@ -19,6 +19,7 @@ import (
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/machine/command"
+	"krund/rig/must"
 )
 
 // TestTwoHubs: two processes of the hub on one database, which is empty, start at the same time.
@@ -29,9 +30,7 @@ func TestTwoHubs(t *testing.T) {
 	at, now := dbtest.Postgres(t), time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	dir := t.TempDir()
 	program, sent := filepath.Join(dir, "notify"), filepath.Join(dir, "sent")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho x >>"+sent+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(program, []byte("#!/bin/sh\necho x >>"+sent+"\n"), 0o755))
 	config := Config{Notify: command.Notifier{Command: []string{program}}}
 	open := func() (*database.DB, *Jobs, error) {
 		db, err := database.Open(t.Context(), at, func() time.Time { return now })
@@ -49,9 +48,7 @@ func TestTwoHubs(t *testing.T) {
 		all.Go(func() { dbs[i], hubs[i], errs[i] = open() })
 	}
 	all.Wait()
-	if err := errors.Join(errs[:]...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(errs[:]...))
 	db := dbs[0]
 	err := db.Update(t.Context(), func(tx *sql.Tx) error {
 		if _, err := db.Looked(t.Context(), tx); err != nil { // else the machines would be excused
@@ -71,20 +68,13 @@ func TestTwoHubs(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, j := range hubs {
-		if err := j.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, j.Start(t.Context()))
 	}
 	ended := func() (n int) {
-		err := db.Read.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM river_job
-			WHERE kind = 'notice' AND state = 'completed'`).Scan(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Read.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM river_job
+			WHERE kind = 'notice' AND state = 'completed'`).Scan(&n))
 		return n
 	}
 	for ended() < machines { // the test's time limit ends it
@@ -92,9 +82,7 @@ func TestTwoHubs(t *testing.T) {
 	}
 	// The processes read the time, and look for machines by themselves: neither must go on below.
 	for _, j := range hubs {
-		if err := j.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, j.Stop(t.Context()))
 	}
 	// Now both look at the same time, and a second machine of each experiment's is late again.
 	var late sync.WaitGroup
@@ -118,9 +106,7 @@ func TestTwoHubs(t *testing.T) {
 		t.Errorf("%d messages were sent for %d machines, %v", n, machines, err)
 	}
 	for _, db := range dbs {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, db.Close())
 	}
 }
 
@@ -136,10 +122,7 @@ func testStress(t *testing.T, at string) {
 	b := newBench(t, at, "lab0", "lab1", "lab2", "lab3", "lab4", "lab5")
 	queues := []Queue{b.Queue, b.Queue}
 	if b.DB.Dialect == database.Postgres {
-		other, err := database.Open(t.Context(), at, func() time.Time { return b.now })
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := must.Get(database.Open(t.Context(), at, func() time.Time { return b.now }))(t)
 		defer other.Close()
 		queues[1].DB = other
 	}
@@ -218,10 +201,7 @@ func testStress(t *testing.T, at string) {
 		}
 	}
 	for i, id := range ids {
-		shares, err := b.DB.Shares(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		shares := must.Get(b.DB.Shares(t.Context(), id))(t)
 		of := map[int64]int{}
 		for _, s := range shares {
 			if of[s.Index]++; of[s.Index] > 1 || s.State == database.Running {

@@ -17,6 +17,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"krund/internal/hub/database/dbtest"
+	"krund/rig/must"
 )
 
 // restart runs the job that restarts a machine by a command, and returns what the hub stored.
@@ -45,9 +46,7 @@ func TestPower(t *testing.T) {
 	dir := t.TempDir()
 	script, trace := filepath.Join(dir, "cycle"), filepath.Join(dir, "trace")
 	text := "#!/bin/sh\necho \"$@\" >>" + trace + "\necho broken >&2\ntest \"$1\" != lab2\n"
-	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(script, []byte(text), 0o755))
 	for _, c := range []struct{ machine, stored, err string }{
 		{"lab1", "restarted by " + script, ""},
 		{"lab2", "not restarted: " + script + ": exit status 1: broken", "broken"},
@@ -87,15 +86,10 @@ func programs(t *testing.T, names ...string) []string {
 // start runs a program until the test ends, and returns the file of its output.
 func start(t *testing.T, dir, program string, args ...string) string {
 	t.Helper()
-	out, err := os.Create(filepath.Join(dir, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(os.Create(filepath.Join(dir, "out")))(t)
 	c := exec.Command(program, args...)
 	c.Dir, c.Stdout, c.Stderr = dir, out, out
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait(); _ = out.Close() })
 	return out.Name()
 }
@@ -103,10 +97,7 @@ func start(t *testing.T, dir, program string, args ...string) string {
 // free returns a free port.
 func free(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	return port
@@ -128,9 +119,7 @@ func TestIPMI(t *testing.T) {
 			"user 2 true \"krunhub\" \"secret\" admin 10\n" +
 			"chassis_control \"" + dir + "/control\"\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
 	start(t, dir, p[1], "-c", "lan.conf", "-f", "state", "-s", dir, "-n")
 	b := newBench(t, dbtest.SQLite(t), "lab1")
@@ -156,9 +145,7 @@ func TestPDUDaemon(t *testing.T) {
 	text := fmt.Sprintf(`{"daemon": {"hostname": "127.0.0.1", "port": %s, "listener": "http"},
 		"pdus": {"rack1": {"driver": "localcmdline", "cmd_on": "echo %%s on >> trace",
 		"cmd_off": "echo %%s off >> trace"}}}`, port)
-	if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "conf"), []byte(text), 0o644))
 	start(t, dir, p[1], "--conf", "conf", "--logfile", "log")
 	b := newBench(t, dbtest.SQLite(t), "lab1")
 	const begins = "60" // it takes seconds to start
@@ -196,9 +183,7 @@ func TestRedfish(t *testing.T) {
 	defer web.Close()
 	netrc := filepath.Join(t.TempDir(), "netrc")
 	text := "machine 127.0.0.1 login krunhub password secret\n"
-	if err := os.WriteFile(netrc, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(netrc, []byte(text), 0o600))
 	b := newBench(t, dbtest.SQLite(t), "lab1")
 	argv := []string{curl, "-fsS", "--netrc-file", netrc, "-H", "Content-Type: application/json", "-d",
 		`{"ResetType": "ForceRestart"}`, web.URL + reset}

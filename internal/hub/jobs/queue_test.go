@@ -17,6 +17,7 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
+	"krund/rig/must"
 )
 
 // bench is a queue with a clock that the test moves.
@@ -46,18 +47,13 @@ func newBench(t *testing.T, at string, machines ...string) *bench {
 
 func (b *bench) open(t *testing.T) {
 	t.Helper()
-	db, err := database.Open(t.Context(), b.at, func() time.Time { return b.now })
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(database.Open(t.Context(), b.at, func() time.Time { return b.now }))(t)
 	b.DB = db
 }
 
 func (b *bench) update(t *testing.T, do func(*sql.Tx) error) {
 	t.Helper()
-	if err := b.DB.Update(t.Context(), do); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.DB.Update(t.Context(), do))
 }
 
 // submit adds an experiment for the pool or a machine.
@@ -78,10 +74,7 @@ func (b *bench) ask(t *testing.T, machine string) (answer string, n *api.Next) {
 	b.update(t, func(tx *sql.Tx) (err error) {
 		return b.DB.Seen(t.Context(), tx, b.ids[machine], "", "", "{}")
 	})
-	n, err := b.Next(t.Context(), b.ids[machine])
-	if err != nil {
-		t.Fatal(err)
-	}
+	n = must.Get(b.Next(t.Context(), b.ids[machine]))(t)
 	if n == nil {
 		return "", nil
 	}
@@ -106,30 +99,21 @@ func (b *bench) report(t *testing.T, id, machine string, p api.Progress) string 
 
 func (b *bench) look(t *testing.T, c Config) {
 	t.Helper()
-	err := b.Queue.look(t.Context(), c, func(_ context.Context, _ *sql.Tx, args river.JobArgs) error {
+	must.Do(t, b.Queue.look(t.Context(), c, func(_ context.Context, _ *sql.Tx, args river.JobArgs) error {
 		text := args.Kind()
 		if n, ok := args.(noticeArgs); ok {
 			text += " " + string(n.Event)
 		}
 		b.jobs = append(b.jobs, text)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // state is the state of an experiment and those of its shares, by part.
 func (b *bench) state(t *testing.T, id string) string {
 	t.Helper()
-	x, err := b.DB.Experiment(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shares, err := b.DB.Shares(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(b.DB.Experiment(t.Context(), id))(t)
+	shares := must.Get(b.DB.Shares(t.Context(), id))(t)
 	var parts []string
 	for _, s := range shares {
 		parts = append(parts, fmt.Sprintf(" %d:%s", s.Index, s.State))

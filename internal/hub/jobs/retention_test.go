@@ -17,6 +17,7 @@ import (
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 // retentionBench is a queue with a store.
@@ -30,10 +31,7 @@ type retentionBench struct {
 func newRetentionBench(t *testing.T, at string) *retentionBench {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "blobs")
-	blobs, err := store.OpenDirectory(durable.OS(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	blobs := must.Get(store.OpenDirectory(durable.OS(), dir))(t)
 	b := &retentionBench{bench: newBench(t, at, "m"), dir: dir}
 	b.Retention = Retention{DB: b.bench.DB, Store: blobs, Log: slog.New(slog.NewTextHandler(&b.log, nil))}
 	return b
@@ -44,12 +42,8 @@ func (b *retentionBench) put(t *testing.T, contents ...string) {
 	t.Helper()
 	for _, text := range contents {
 		hash := store.Hash([]byte(text))
-		if err := b.bench.DB.Announce(t.Context(), []string{hash, hash}); err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Store.Put(t.Context(), hash, int64(len(text)), strings.NewReader(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.bench.DB.Announce(t.Context(), []string{hash, hash}))
+		must.Do(t, b.Store.Put(t.Context(), hash, int64(len(text)), strings.NewReader(text)))
 	}
 }
 
@@ -75,10 +69,7 @@ func (b *retentionBench) ended(t *testing.T, contents ...string) (id string) {
 			Machine: b.ids["m"], Name: "log"}, []byte("x")),
 			db.PutPoints(t.Context(), tx, x, []database.Point{{Version: "v", Key: "k"}}, ""))
 	})
-	err := b.Store.PutTable(t.Context(), "name=x/experiment="+id+"/t.parquet", 1, strings.NewReader("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Store.PutTable(t.Context(), "name=x/experiment="+id+"/t.parquet", 1, strings.NewReader("x")))
 	return id
 }
 
@@ -99,9 +90,7 @@ func (b *retentionBench) stored(t *testing.T, contents ...string) (has []string)
 
 func (b *retentionBench) expectStored(t *testing.T, when, want string) {
 	t.Helper()
-	if err := b.clean(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.clean(t.Context()))
 	got := strings.Join(b.stored(t, "shared", "own", "other", "refused", "again"), " ")
 	if got != want {
 		t.Errorf("%s: the store has %q, want %q", when, got, want)
@@ -124,9 +113,7 @@ func testDelete(t *testing.T, at string) {
 	if err := b.Delete(t.Context(), "none", "ann"); !errors.Is(err, database.ErrMissing) {
 		t.Errorf("one that does not exist: %v", err)
 	}
-	if err := b.Delete(t.Context(), first, "ann"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Delete(t.Context(), first, "ann"))
 	if text := b.log.String(); strings.Count(text, "deleted") != 1 || !strings.Contains(text, "by=ann") ||
 		!strings.Contains(text, "records=2") {
 		t.Errorf("log: %s", text)
@@ -150,9 +137,7 @@ func testDelete(t *testing.T, at string) {
 	if err != nil || len(tables) != 1 || filepath.Base(tables[0]) != "experiment="+second {
 		t.Errorf("tables %q, %v", tables, err)
 	}
-	if err := b.Delete(t.Context(), second, "ann"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Delete(t.Context(), second, "ann"))
 	b.now = b.now.Add(2 * time.Hour)
 	b.expectStored(t, "without any experiment", "")
 }
@@ -165,9 +150,7 @@ func testCollectCut(t *testing.T, at string) {
 	b := newRetentionBench(t, at)
 	id := b.ended(t, "own", "other")
 	b.ended(t, "shared")
-	if err := b.Delete(t.Context(), id, "ann"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Delete(t.Context(), id, "ann"))
 	whole := b.Store
 	for cut := range 2 {
 		b.now = b.now.Add(2 * time.Hour)
@@ -205,9 +188,7 @@ func testCollectStuck(t *testing.T, at string) {
 	if got := strings.Join(b.stored(t, all...), " "); got != "3 17" {
 		t.Errorf("the store has %q", got)
 	}
-	if err := b.clean(t.Context()); err != nil {
-		t.Errorf("they are tried again at once: %v", err)
-	}
+	must.Do(t, b.clean(t.Context()), "they are tried again at once")
 	b.Store = whole
 	b.now = b.now.Add(2 * time.Hour)
 	if err := b.clean(t.Context()); err != nil || len(b.stored(t, all...)) > 0 {
@@ -259,9 +240,7 @@ func testLate(t *testing.T, at string) {
 		t.Errorf("after it was removed: %v", err)
 	}
 	b.put(t, "own")
-	if err := add(); err != nil {
-		t.Errorf("sent again: %v", err)
-	}
+	must.Do(t, add(), "sent again")
 }
 
 // TestKeep: experiments are deleted when they are old, if that is configured.
@@ -275,9 +254,7 @@ func TestKeep(t *testing.T) {
 		old  bool
 	}{{0, true}, {500 * 24 * time.Hour, true}, {365 * 24 * time.Hour, false}} {
 		b.Keep = c.keep
-		if err := b.clean(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.clean(t.Context()))
 		_, err := b.bench.DB.Experiment(t.Context(), old)
 		_, youngErr := b.bench.DB.Experiment(t.Context(), young)
 		if (err == nil) != c.old || youngErr != nil {

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 const text = `[experiment]
@@ -22,10 +23,7 @@ b = { parameter = 1 }
 
 func parse(t *testing.T, path, text string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse(path, []byte(text), "lab1", doctor.Settings())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse(path, []byte(text), "lab1", doctor.Settings()))(t)
 	return cfg
 }
 
@@ -51,9 +49,7 @@ func TestRefused(t *testing.T) {
 			err != nil && !strings.Contains(err.Error(), fmt.Sprintf("(%q)", want)) {
 			t.Errorf("%q: %v, want %q", lines, err, want)
 		}
-		if err := Refused(cfg, []string{want}); err != nil {
-			t.Errorf("%q is allowed: %v", want, err)
-		}
+		must.Do(t, Refused(cfg, []string{want}), want, "is allowed")
 	}
 	caller := strings.Replace(text, "[experiment]", "[experiment]\naccount = \"caller\"", 1)
 	err := Refused(parse(t, "/x.toml", caller), nil)

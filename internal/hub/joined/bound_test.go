@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"krund/internal/durable"
+	"krund/rig/must"
 )
 
 // TestBound: an experiment of the hub has no limit of time that is longer than the owner's.
@@ -69,9 +70,7 @@ func TestStored(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "etc/hub.toml")
 	want := Hub{URL: "http://hub:1", Token: "krun_x", Deadline: "10s", Allow: []string{AllowHooks},
 		MaxExecution: "1d"}
-	if err := want.Store(durable.OS(), path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, want.Store(durable.OS(), path))
 	got, err := Load(durable.OS(), path)
 	if err != nil || got.URL != want.URL || got.Token != want.Token || got.Deadline != want.Deadline ||
 		len(got.Allow) != 1 || got.MaxExecution != want.MaxExecution {
@@ -80,14 +79,9 @@ func TestStored(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	wrong := strings.Replace(string(text), `"1d"`, `"soon"`, 1)
-	if err := os.WriteFile(path, []byte(wrong), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(wrong), 0o600))
 	if _, err := Load(durable.OS(), path); err == nil || !strings.Contains(err.Error(), "max_execution") {
 		t.Errorf("%v", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
+	"krund/rig/must"
 )
 
 // worst is the status and the progress of a machine that says as much as the hub accepts.
@@ -28,10 +29,7 @@ func worst(t *testing.T) (status, progress, details string) {
 	var all []string
 	machine := api.Status{Krund: texts[0], Host: texts[0], Warnings: texts}
 	for _, document := range []any{machine, short, long} {
-		text, err := json.Marshal(document)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(document))(t)
 		all = append(all, string(text))
 	}
 	return all[0], all[1], all[2]
@@ -45,10 +43,7 @@ func testPagesAreBounded(t *testing.T, at string) {
 	h := newTestHub(t, at, fakeKrunctl)
 	const machines, parts, most = 450, 60, 2 << 20
 	status, progress, details := worst(t)
-	facts, err := json.Marshal(map[string]string{"cpu": strings.Repeat("<", api.MaxFacts-3)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	facts := must.Get(json.Marshal(map[string]string{"cpu": strings.Repeat("<", api.MaxFacts-3)}))(t)
 	h.update(func(tx *sql.Tx) error {
 		x := database.Experiment{ID: "wide", Name: "wide", Owner: "anna", State: database.Running,
 			Parts: parts}

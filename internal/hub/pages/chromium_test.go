@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 // chromium is a headless browser, driven by the Chrome DevTools Protocol over two pipes: messages
@@ -157,9 +159,7 @@ func (b *chromium) call(t *testing.T, session, method string, params, result any
 	b.mu.Lock()
 	b.answers[id] = to
 	b.mu.Unlock()
-	if err := b.send(session, method, params, id); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.send(session, method, params, id))
 	const limit = 5 * time.Minute // of a machine that does much else
 	select {
 	case a := <-to:
@@ -167,9 +167,7 @@ func (b *chromium) call(t *testing.T, session, method string, params, result any
 			t.Fatalf("%s: %s", method, a.Error.Message)
 		}
 		if result != nil {
-			if err := json.Unmarshal(a.Result, result); err != nil {
-				t.Fatalf("%s: %v: %s", method, err, a.Result)
-			}
+			must.Do(t, json.Unmarshal(a.Result, result), method, a.Result)
 		}
 	case <-time.After(limit):
 		t.Fatalf("%s: no answer", method)
@@ -263,9 +261,7 @@ func (p *tab) eval(expression string, into any) {
 	if into == nil {
 		return
 	}
-	if err := json.Unmarshal(result.Result.Value, into); err != nil {
-		p.t.Fatalf("%s: %v: %s", expression, err, result.Result.Value)
-	}
+	must.Do(p.t, json.Unmarshal(result.Result.Value, into), expression, result.Result.Value)
 }
 
 // press presses a key.

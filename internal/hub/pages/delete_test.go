@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
+	"krund/rig/must"
 )
 
 // TestDelete: what was made of an experiment goes with it, whatever else was made stays.
@@ -32,10 +33,7 @@ func TestDelete(t *testing.T) {
 	}
 	made := filepath.Join(h.dir, "experiments")
 	names := func(dir string) (list []string) {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := must.Get(os.ReadDir(dir))(t)
 		for _, e := range entries {
 			list = append(list, e.Name())
 		}
@@ -67,9 +65,7 @@ func TestTooManyReports(t *testing.T) {
 			t.Errorf("report %d of anna: %v", i, err)
 		}
 	}
-	if _, _, err := h.reports.start(wanted{key: "0"}, "anna"); err != nil {
-		t.Errorf("one that is being made: %v", err)
-	}
+	must.Get2(h.reports.start(wanted{key: "0"}, "anna"))(t, "one that is being made")
 	for i := range mostQueued - mostOfUser + 1 {
 		_, _, err := h.reports.start(wanted{key: fmt.Sprint("other", i)}, fmt.Sprint("user", i))
 		if refused := err != nil; refused != (i == mostQueued-mostOfUser) {
@@ -84,13 +80,9 @@ func TestSweepReports(t *testing.T) {
 	h := newTestHub(t, dbtest.SQLite(t), fakeKrunctl)
 	parent := filepath.Join(h.dir, "experiments", "reports")
 	for _, name := range []string{"e1-ab", "e1-e2-ab", "gone-ab", "e1-gone-ab", "part-12", "work-12"} {
-		if err := os.MkdirAll(filepath.Join(parent, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(parent, name), 0o755))
 	}
-	if err := h.reports.sweep(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.reports.sweep())
 	entries, err := os.ReadDir(parent)
 	var left []string
 	for _, e := range entries {

@@ -23,6 +23,7 @@ import (
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 // testHub is pages over a database with a machine that runs an experiment, and one that waits.
@@ -46,18 +47,10 @@ printf '<!DOCTYPE html><title>a report</title><p>%s %s' "$(ulimit -d)" "$(readli
 func newTestHub(t *testing.T, at, krunctl string) *testHub {
 	t.Helper()
 	dir := t.TempDir()
-	db, err := database.Open(t.Context(), at, func() time.Time { return now })
-	if err != nil {
-		t.Fatal(err)
-	}
-	blobs, err := store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(database.Open(t.Context(), at, func() time.Time { return now }))(t)
+	blobs := must.Get(store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs")))(t)
 	program := filepath.Join(dir, "krunctl")
-	if err := os.WriteFile(program, []byte(krunctl), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(program, []byte(krunctl), 0o755))
 	h := &testHub{t: t, dir: dir, who: access.Identity{Name: "anna", Role: access.Admin}}
 	ctx, stop := context.WithCancel(t.Context())
 	h.Pages = New(ctx, Options{DB: db, Store: blobs, Log: slog.New(slog.DiscardHandler),
@@ -102,9 +95,7 @@ func newTestHub(t *testing.T, at, krunctl string) *testHub {
 
 func (h *testHub) update(do func(tx *sql.Tx) error) {
 	h.t.Helper()
-	if err := h.db.Update(h.t.Context(), do); err != nil {
-		h.t.Fatal(err)
-	}
+	must.Do(h.t, h.db.Update(h.t.Context(), do))
 }
 
 // record ships a record of e1.
@@ -112,12 +103,8 @@ func (h *testHub) record(slot int64) {
 	h.t.Helper()
 	content := fmt.Appendf(nil, "record %d", slot)
 	hash := store.Hash(content)
-	if err := h.db.Announce(h.t.Context(), []string{hash}); err != nil {
-		h.t.Fatal(err)
-	}
-	if err := h.store.Put(h.t.Context(), hash, int64(len(content)), bytes.NewReader(content)); err != nil {
-		h.t.Fatal(err)
-	}
+	must.Do(h.t, h.db.Announce(h.t.Context(), []string{hash}))
+	must.Do(h.t, h.store.Put(h.t.Context(), hash, int64(len(content)), bytes.NewReader(content)))
 	h.update(func(tx *sql.Tx) error {
 		if err := h.db.AddBlob(h.t.Context(), tx, hash, int64(len(content))); err != nil {
 			return err
@@ -136,21 +123,12 @@ func (h *testHub) get(path string) (*http.Response, string) {
 
 func (h *testHub) do(method, path string, form url.Values) (*http.Response, string) {
 	h.t.Helper()
-	r, err := http.NewRequestWithContext(h.t.Context(), method, h.web.URL+path,
-		strings.NewReader(form.Encode()))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(h.t.Context(), method, h.web.URL+path,
+		strings.NewReader(form.Encode())))(h.t)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	response, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	response := must.Get(http.DefaultTransport.RoundTrip(r))(h.t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(response.Body))(h.t)
 	return response, string(text)
 }
 
@@ -352,11 +330,9 @@ func TestReports(t *testing.T) {
 	if response, _ := h.get(bound); response.StatusCode != http.StatusOK {
 		t.Errorf("%s: %s", bound, response.Status)
 	}
-	if err := h.db.Update(t.Context(), func(tx *sql.Tx) error {
+	must.Do(t, h.db.Update(t.Context(), func(tx *sql.Tx) error {
 		return h.db.RevokeToken(t.Context(), tx, h.who.Token, h.who)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if response, _ := h.get(bound); response.StatusCode != http.StatusNotFound {
 		t.Errorf("with a token that was revoked: %s", response.Status)
 	}
@@ -392,14 +368,8 @@ func TestEvents(t *testing.T) { dbtest.OnEach(t, testEvents) }
 
 func testEvents(t *testing.T, at string) {
 	h := newTestHub(t, at, fakeKrunctl)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.web.URL+"/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, h.web.URL+"/events", nil))(t)
+	response := must.Get(http.DefaultTransport.RoundTrip(r))(t)
 	defer response.Body.Close()
 	if kind := response.Header.Get("Content-Type"); kind != "text/event-stream" {
 		t.Fatalf("%s, %s", response.Status, kind)
@@ -422,9 +392,7 @@ func testEvents(t *testing.T, at string) {
 		h.record(slot)
 		select {
 		case err := <-found:
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return
 		default:
 		}
@@ -462,10 +430,7 @@ func testHistoryPage(t *testing.T, at string) {
 		strings.Contains(text, " muted<") {
 		t.Fatalf("%s %q\n%s", response.Status, response.Header, text)
 	}
-	of, _, err := h.histories.Of(t.Context(), "sorting")
-	if err != nil {
-		t.Fatal(err)
-	}
+	of, _ := must.Get2(h.histories.Of(t.Context(), "sorting"))(t)
 	found := of.Versions[of.Keys[0].Changes[0].Found].Label
 	h.update(func(tx *sql.Tx) error {
 		_, err := h.db.AddChange(t.Context(), tx,

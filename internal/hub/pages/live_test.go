@@ -13,6 +13,7 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
+	"krund/rig/must"
 )
 
 // steps is a clock that the test sets: each sleep ends with the next step.
@@ -44,14 +45,8 @@ func (s *steps) Sleep(ctx context.Context, _ time.Duration) error {
 func (h *testHub) listen(who access.Identity) *http.Response {
 	h.t.Helper()
 	h.who = who
-	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.web.URL+"/events", nil)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	response, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.web.URL+"/events", nil))(h.t)
+	response := must.Get(http.DefaultTransport.RoundTrip(r))(h.t)
 	h.t.Cleanup(func() { _ = response.Body.Close() })
 	return response
 }
@@ -64,10 +59,7 @@ func (h *testHub) reader() access.Identity {
 		token, err = h.db.AddToken(h.t.Context(), tx, database.Token{Role: access.Reader, Owner: "anna"})
 		return err
 	})
-	who, err := h.db.Who(h.t.Context(), token)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	who := must.Get(h.db.Who(h.t.Context(), token))(h.t)
 	return who
 }
 

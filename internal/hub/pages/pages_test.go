@@ -12,6 +12,7 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/display"
 	"krund/internal/hub/database"
+	"krund/rig/must"
 )
 
 var update = flag.Bool("update", false, "write the expected pages")
@@ -92,9 +93,7 @@ func samples(text string) map[string]any {
 func render(t *testing.T, page any) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, page); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(&b, page))
 	return b.String()
 }
 
@@ -104,14 +103,9 @@ func TestGolden(t *testing.T) {
 		file := filepath.Join("testdata", name+".html")
 		got := render(t, page)
 		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(file, []byte(got), 0o644))
 		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(os.ReadFile(file))(t)
 		if got != string(want) {
 			t.Errorf("%s differs; look at `git diff` after go test -update\n%s", file, got)
 		}
@@ -126,9 +120,7 @@ func FuzzPages(f *testing.F) {
 	plain := map[string]int{} // tags of the page without hostile text
 	for name, page := range samples("x") {
 		var b bytes.Buffer
-		if err := Write(&b, page); err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, Write(&b, page))
 		plain[name] = tags(b.String())
 	}
 	f.Fuzz(func(t *testing.T, text string) {

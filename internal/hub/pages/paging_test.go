@@ -12,6 +12,7 @@ import (
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
+	"krund/rig/must"
 )
 
 // TestPaging: each of 10,000 experiments is on one page of the list, also those that were submitted
@@ -21,7 +22,7 @@ func TestPaging(t *testing.T) { dbtest.OnEach(t, testPaging) }
 func testPaging(t *testing.T, at string) {
 	const experiments = 10000
 	h := hubtest.On(t, at)
-	err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
+	must.Do(t, h.DB.Update(t.Context(), func(tx *sql.Tx) error {
 		for i := range experiments {
 			x := database.Experiment{ID: fmt.Sprintf("x%05d", i), Name: "x", Owner: "ann", Target: "lab",
 				State: database.Queued}
@@ -30,22 +31,13 @@ func testPaging(t *testing.T, at string) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	token := h.Client(t, "ann", access.User).Token
 	get := func(path string) string {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL+path, nil))(t)
 		r.Header.Set("Authorization", "Bearer "+token)
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(http.DefaultClient.Do(r))(t)
 		defer answer.Body.Close() // it was only read
 		text, err := io.ReadAll(answer.Body)
 		if err != nil || answer.StatusCode != http.StatusOK {

@@ -15,6 +15,7 @@ import (
 	"krund/internal/experiment/key"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/report"
+	"krund/rig/must"
 )
 
 // onDisk receives a report.
@@ -49,22 +50,14 @@ func realReport(t *testing.T) string {
 	}
 	p := warmup.Default(classify.Relative)
 	p.Resamples = 100
-	doc, err := warmup.Analyze(d, p, warmup.Options{Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(warmup.Analyze(d, p, warmup.Options{Workers: 1}))(t)
 	side := func(arm string) compare.Side { return compare.Side{Doc: doc, Data: d, Arm: arm} }
-	r, err := compare.Of(side("base"), side("new"), compare.Options{Correction: compare.Holm,
+	r := must.Get(compare.Of(side("base"), side("new"), compare.Options{Correction: compare.Holm,
 		Confidence: compare.DefaultConfidence, Margin: compare.DefaultMargin,
-		FirstIterations: compare.DefaultFirstIterations})
-	if err != nil {
-		t.Fatal(err)
-	}
+		FirstIterations: compare.DefaultFirstIterations}))(t)
 	dir := t.TempDir()
-	if _, err := report.Site(onDisk(dir), report.Input{Document: doc, Data: d,
-		Comparisons: []*compare.Result{r}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(report.Site(onDisk(dir), report.Input{Document: doc, Data: d,
+		Comparisons: []*compare.Result{r}}))(t)
 	return dir
 }
 

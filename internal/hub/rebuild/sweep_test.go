@@ -12,16 +12,14 @@ import (
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/rebuild"
+	"krund/rig/must"
 )
 
 // TestSweep: directories that are old, of deleted experiments, or used least recently of too many
 // are removed; those in use and the reports stay.
 func TestSweep(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	db, err := database.Open(t.Context(), dbtest.SQLite(t), func() time.Time { return now })
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(database.Open(t.Context(), dbtest.SQLite(t), func() time.Time { return now }))(t)
 	defer db.Close()
 	before := rebuild.MostBytes
 	defer func() { rebuild.MostBytes = before }()
@@ -41,13 +39,10 @@ func TestSweep(t *testing.T) {
 		"reports": {99 * 24 * time.Hour, true, 10},
 	} {
 		if !d.deleted {
-			err := db.Update(t.Context(), func(tx *sql.Tx) error {
+			must.Do(t, db.Update(t.Context(), func(tx *sql.Tx) error {
 				return db.AddExperiment(t.Context(), tx, database.Experiment{ID: name, Name: name,
 					State: database.Done})
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 		dir := filepath.Join(c.Dir, name)
 		err := os.Mkdir(dir, 0o755)
@@ -57,13 +52,9 @@ func TestSweep(t *testing.T) {
 		if err == nil {
 			err = os.Chtimes(dir, now.Add(-d.age), now.Add(-d.age))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
-	if _, err := c.Experiment(t.Context(), "asked"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Experiment(t.Context(), "asked"))(t)
 	entries, err := os.ReadDir(c.Dir)
 	var left []string
 	for _, e := range entries {

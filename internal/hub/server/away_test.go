@@ -18,6 +18,7 @@ import (
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 // TestDatabaseAway: while the database is away, nothing is refused for good: whatever is asked for
@@ -28,19 +29,14 @@ func testDatabaseAway(t *testing.T, at string) {
 	h := hubtest.On(t, at)
 	s := of("warmup", "first")
 	var ship bytes.Buffer
-	err := api.WriteShip(&ship, s.Ship, func(e api.Entry) (io.ReadCloser, error) {
+	must.Do(t, api.WriteShip(&ship, s.Ship, func(e api.Entry) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(s.contents[e.Hash])), nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	tokens := map[access.Role]string{access.Machine: h.Machine(t, "lab1").Token}
 	for _, role := range []access.Role{access.Join, access.Reader, access.User, access.Admin} {
 		tokens[role] = h.Client(t, "the-"+string(role), role).Token
 	}
-	if err := errors.Join(h.DB.Read.Close(), h.DB.Write.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(h.DB.Read.Close(), h.DB.Write.Close()))
 	handler := h.Handler()
 	for _, route := range h.Routes() {
 		if route.Role == "" {
@@ -69,10 +65,7 @@ func TestDatabaseComesAndGoes(t *testing.T) {
 	if _, err := machines[0].Ship(t.Context(), api.Ship{}, nil); err != nil { // it gets the experiment
 		t.Fatal(err)
 	}
-	other, err := sql.Open("pgx", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(sql.Open("pgx", at))(t)
 	defer other.Close() // it is of the test
 	done := make(chan struct{})
 	var killer, all sync.WaitGroup

@@ -12,6 +12,7 @@ import (
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
+	"krund/rig/must"
 )
 
 // TestDeleteWhileShipping: an experiment is deleted while its machine ships. Each request is
@@ -25,10 +26,7 @@ func testDeleteWhileShipping(t *testing.T, at string) {
 		s := of("warmup", "first", "second")
 		s.Experiment.Created = fmt.Sprint(i)
 		s.Experiment.Progress = api.Progress{Slots: 2, Completed: 2, Ended: true}
-		receipt, err := s.send(t.Context(), m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		receipt := must.Get(s.send(t.Context(), m))(t)
 		id := receipt.Experiment
 		s.Experiment.ID = id
 		var all sync.WaitGroup

@@ -13,6 +13,7 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
+	"krund/rig/must"
 )
 
 // FuzzRequests sends any body to any path, as everyone: the hub answers, and does not fail.
@@ -28,12 +29,9 @@ func fuzzRequests(f *testing.F, at string) {
 		h.Client(f, "boss", access.Admin).Token, h.Client(f, "", access.Join).Token}
 	var ship bytes.Buffer
 	s := of("warmup", "first")
-	err := api.WriteShip(&ship, s.Ship, func(e api.Entry) (io.ReadCloser, error) {
+	must.Do(f, api.WriteShip(&ship, s.Ship, func(e api.Entry) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(s.contents[e.Hash])), nil
-	})
-	if err != nil {
-		f.Fatal(err)
-	}
+	}))
 	f.Add(uint8(1), "POST", "/api/v1/ship", ship.Bytes())
 	f.Add(uint8(1), "POST", "/api/v1/ship", []byte(`{"status":{"facts":{"a":[{}]},"warnings":["<b>"]}}`+"\n"))
 	f.Add(uint8(4), "POST", "/api/v1/join", []byte(`{"name":"lab2"}`))

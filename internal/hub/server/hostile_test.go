@@ -23,6 +23,7 @@ import (
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 // TestSlowForm: who sends a form slowly does not keep others from writing.
@@ -31,34 +32,23 @@ func TestSlowForm(t *testing.T) { dbtest.OnEach(t, testSlowForm) }
 func testSlowForm(t *testing.T, at string) {
 	h := hubtest.On(t, at)
 	ann := h.Client(t, "ann", access.User)
-	err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
+	must.Do(t, h.DB.Update(t.Context(), func(tx *sql.Tx) error {
 		return h.DB.AddExperiment(t.Context(), tx, database.Experiment{ID: "x", Name: "x", Owner: "ann",
 			State: database.Queued})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	address := strings.TrimPrefix(h.URL, "http://")
-	connection, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := must.Get(net.Dial("tcp", address))(t)
 	defer connection.Close() // it is cut off
-	_, err = fmt.Fprintf(connection, "POST /experiments/x/priority HTTP/1.1\r\nHost: %s\r\n"+
+	must.Get(fmt.Fprintf(connection, "POST /experiments/x/priority HTTP/1.1\r\nHost: %s\r\n"+
 		"Authorization: Bearer %s\r\nContent-Type: application/x-www-form-urlencoded\r\n"+
-		"Content-Length: 9\r\nExpect: 100-continue\r\n\r\n", address, ann.Token)
-	if err != nil {
-		t.Fatal(err)
-	}
+		"Content-Length: 9\r\nExpect: 100-continue\r\n\r\n", address, ann.Token))(t)
 	// The hub asks for the body when it reads it, and gets none.
 	if line, err := bufio.NewReader(connection).ReadString('\n'); !strings.Contains(line, "100 Continue") {
 		t.Fatalf("%q, %v", line, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if err := h.DB.Update(ctx, func(*sql.Tx) error { return nil }); err != nil {
-		t.Errorf("nothing can be written meanwhile: %v", err)
-	}
+	must.Do(t, h.DB.Update(ctx, func(*sql.Tx) error { return nil }), "nothing can be written meanwhile")
 }
 
 // TestSameConfigurationAgain: a machine's owner runs the configuration of an experiment of the hub
@@ -69,14 +59,11 @@ func testSameConfigurationAgain(t *testing.T, at string) {
 	h := hubtest.On(t, at)
 	m := h.Machine(t, "lab1")
 	given := of("warmup", "first")
-	err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
+	must.Do(t, h.DB.Update(t.Context(), func(tx *sql.Tx) error {
 		x := database.Experiment{ID: "given", Name: "warmup", Bundle: "b", State: database.Queued,
 			Config: given.Experiment.ConfigHash, Target: "lab1"}
 		return h.DB.AddExperiment(t.Context(), tx, x)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if receipt, err := m.Ship(t.Context(), api.Ship{}, nil); err != nil || receipt.Orders.Next == nil {
 		t.Fatalf("%+v, %v", receipt, err)
 	}
@@ -103,13 +90,8 @@ func TestNamesLikeIDs(t *testing.T) { dbtest.OnEach(t, testNamesLikeIDs) }
 func testNamesLikeIDs(t *testing.T, at string) {
 	h := hubtest.On(t, at)
 	join := h.Client(t, "", access.Join)
-	lab1, err := join.Join(t.Context(), api.JoinRequest{Name: "lab1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := join.Join(t.Context(), api.JoinRequest{Name: lab1.ID}); err != nil {
-		t.Fatal(err)
-	}
+	lab1 := must.Get(join.Join(t.Context(), api.JoinRequest{Name: "lab1"}))(t)
+	must.Get(join.Join(t.Context(), api.JoinRequest{Name: lab1.ID}))(t)
 	if m, err := h.DB.Machine(t.Context(), lab1.ID); err != nil || m.Name != "lab1" {
 		t.Errorf("the machine with the id is %q, %v", m.Name, err)
 	}
@@ -135,22 +117,11 @@ func TestResultsWithoutParts(t *testing.T) {
 	hash := store.Hash([]byte(list))
 	s.contents[hash] = []byte(list)
 	s.Entries = append(s.Entries, api.Entry{Name: api.FileReplaced, Hash: hash, Size: int64(len(list))})
-	receipt, err := s.send(t.Context(), h.Machine(t, "lab1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := h.Pages.Directory(t.Context(), receipt.Experiment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	receipt := must.Get(s.send(t.Context(), h.Machine(t, "lab1")))(t)
+	dir := must.Get(h.Pages.Directory(t.Context(), receipt.Experiment))(t)
 	part := filepath.Join(dir, "lab1", "warmup.krun", "config.toml"+rebuild.Part)
-	if err := os.WriteFile(part, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	content, err := h.Client(t, "eve", access.Reader).Results(t.Context(), receipt.Experiment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(part, nil, 0o600))
+	content := must.Get(h.Client(t, "eve", access.Reader).Results(t.Context(), receipt.Experiment))(t)
 	defer content.Close() // it was only read
 	var names []string
 	for in := tar.NewReader(content); ; {
@@ -158,9 +129,7 @@ func TestResultsWithoutParts(t *testing.T) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		names = append(names, entry.Name)
 	}
 	want := "lab1/warmup.krun/results/" + results.Name{Slot: 0, Attempt: 1}.String()

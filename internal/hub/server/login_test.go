@@ -22,6 +22,7 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/server"
+	"krund/rig/must"
 )
 
 // provider is a provider of OpenID Connect that confirms everybody.
@@ -37,10 +38,7 @@ type provider struct {
 
 func newProvider(t *testing.T) *provider {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(rsa.GenerateKey(rand.Reader, 2048))(t)
 	p := &provider{key: key, named: "preferred_username", about: "17"}
 	mux := http.NewServeMux()
 	p.Server = httptest.NewServer(mux)
@@ -82,24 +80,15 @@ func newProvider(t *testing.T) *provider {
 }
 
 func (p *provider) sign(t *testing.T) string {
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: p.key},
-		(&jose.SignerOptions{}).WithHeader("kid", "k"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	signer := must.Get(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: p.key},
+		(&jose.SignerOptions{}).WithHeader("kid", "k")))(t)
 	if p.forged != "" {
 		p.nonce = p.forged
 	}
 	claims := fmt.Sprintf(`{"iss":%q,"aud":"hub","sub":"17","nonce":%q,%q:"ada","exp":%d,`+
 		`"iat":%d}`, p.URL, p.nonce, p.named, time.Now().Add(time.Hour).Unix(), time.Now().Unix())
-	signed, err := signer.Sign([]byte(claims))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := signed.CompactSerialize()
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := must.Get(signer.Sign([]byte(claims)))(t)
+	text := must.Get(signed.CompactSerialize())(t)
 	return text
 }
 
@@ -109,21 +98,12 @@ func TestOIDC(t *testing.T) {
 	h := hubtest.New(t, func(s *server.Server) { s.Login.OIDC = c })
 	c.Redirect = h.URL + "/login/oidc/callback"
 	get := func(browser *http.Client, path string) (int, string) {
-		answer, err := browser.Get(h.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(browser.Get(h.URL + path))(t)
 		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(io.ReadAll(answer.Body))(t)
 		return answer.StatusCode, string(text)
 	}
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := must.Get(cookiejar.New(nil))(t)
 	browser := &http.Client{Jar: jar}
 	if _, text := get(browser, "/login"); !strings.Contains(text, `href="/login/oidc"`) {
 		t.Errorf("the page to log in has no link to the provider:\n%s", text)
@@ -139,10 +119,7 @@ func TestOIDC(t *testing.T) {
 		t.Errorf("a log-in that another browser began: status %d, want 400", code)
 	}
 	fresh := func() *http.Client {
-		jar, err := cookiejar.New(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		jar := must.Get(cookiejar.New(nil))(t)
 		return &http.Client{Jar: jar}
 	}
 	p.named, p.about = "name", "18" // a name that others may have, too
@@ -165,15 +142,9 @@ func TestProxy(t *testing.T) {
 	h := hubtest.New(t)
 	h.Client(t, "boss", access.Admin)
 	ask := func(user string) int {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL+"/metrics", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL+"/metrics", nil))(t)
 		r.Header.Set("X-Remote-User", user)
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(http.DefaultClient.Do(r))(t)
 		answer.Body.Close()
 		return answer.StatusCode
 	}
@@ -209,19 +180,10 @@ func TestNameOfToken(t *testing.T) {
 	h := hubtest.New(t, func(s *server.Server) { s.Login.OIDC = c })
 	c.Redirect = h.URL + "/login/oidc/callback"
 	logIn := func() (int, string) {
-		jar, err := cookiejar.New(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := (&http.Client{Jar: jar}).Get(h.URL + "/login/oidc")
-		if err != nil {
-			t.Fatal(err)
-		}
+		jar := must.Get(cookiejar.New(nil))(t)
+		answer := must.Get((&http.Client{Jar: jar}).Get(h.URL + "/login/oidc"))(t)
 		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(io.ReadAll(answer.Body))(t)
 		return answer.StatusCode, string(text)
 	}
 	token, admin := h.Client(t, "ada", access.User), h.Client(t, "root", access.Admin)
@@ -235,9 +197,7 @@ func TestNameOfToken(t *testing.T) {
 	if err := remove("root"); !errors.As(err, &refused) || refused.Status != 409 {
 		t.Errorf("oneself: %v", err)
 	}
-	if err := remove("ada"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, remove("ada"))
 	if err := remove("ada"); !errors.As(err, &refused) || refused.Status != 404 {
 		t.Errorf("a second time: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/server"
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 // TestManyExperiments: a machine that begins experiments without end, and a user who submits them
@@ -27,7 +28,7 @@ func testManyExperiments(t *testing.T, at string) {
 	submitted(t, h, "lab2")
 	bob := h.Client(t, "bob", access.User)
 	const most = 1000
-	err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
+	must.Do(t, h.DB.Update(t.Context(), func(tx *sql.Tx) error {
 		for i := range most {
 			own := database.Experiment{ID: fmt.Sprintf("own%d", i), Name: "x", State: database.Running}
 			waits := database.Experiment{ID: fmt.Sprintf("waits%d", i), Name: "x", State: database.Queued,
@@ -45,26 +46,17 @@ func testManyExperiments(t *testing.T, at string) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if _, err := of("one more", "first").send(t.Context(), m); !conflict(err) {
 		t.Errorf("a machine with %d experiments begins another one: %v", most, err)
 	}
-	if _, err := m.Ship(t.Context(), api.Ship{}, nil); err != nil {
-		t.Errorf("it reports: %v", err)
-	}
-	if _, err := of("one", "first").send(t.Context(), other); err != nil {
-		t.Errorf("another machine: %v", err)
-	}
+	must.Get(m.Ship(t.Context(), api.Ship{}, nil))(t, "it reports")
+	must.Get(of("one", "first").send(t.Context(), other))(t, "another machine")
 	s := api.Submission{Bundle: store.Hash([]byte("lab2")), Target: "lab2", Machines: 1}
 	if _, err := bob.Submit(t.Context(), s); !conflict(err) {
 		t.Errorf("a user with %d experiments that wait submits another one: %v", most, err)
 	}
-	if _, err := h.Client(t, "carl", access.User).Submit(t.Context(), s); err != nil {
-		t.Errorf("another user: %v", err)
-	}
+	must.Get(h.Client(t, "carl", access.User).Submit(t.Context(), s))(t, "another user")
 }
 
 // TestQuota: of bundles, a user sends a bounded number of bytes on a day; sending one again that
@@ -96,7 +88,5 @@ func testQuota(t *testing.T, at string) {
 			t.Errorf("%d bytes of %.1s: %v, want %d", len(c.text), c.text, err, c.want)
 		}
 	}
-	if err := h.DB.Reserve(t.Context(), "ann", known, 1e6, 1000); err != nil {
-		t.Errorf("one that the hub has: %v", err)
-	}
+	must.Do(t, h.DB.Reserve(t.Context(), "ann", known, 1e6, 1000), "one that the hub has")
 }

@@ -12,6 +12,7 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
+	"krund/rig/must"
 )
 
 // TestBundleNames: what is no hash is refused before it is announced. A name of tables would be
@@ -27,10 +28,7 @@ func TestBundleNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		request.Header.Set("Authorization", "Bearer "+token)
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must.Get(http.DefaultClient.Do(request))(t)
 		_ = response.Body.Close()
 		var garbage int
 		err = h.DB.Read.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM garbage`).Scan(&garbage)
@@ -81,18 +79,11 @@ func testReplace(t *testing.T, at string) {
 	h := hubtest.On(t, at)
 	join, admin := h.Client(t, "", access.Join), h.Client(t, "boss", access.Admin)
 	other := h.Machine(t, "lab2")
-	first, err := join.Join(t.Context(), api.JoinRequest{Name: "lab1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := join.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true})
-	if err != nil {
-		t.Errorf("it was never seen: %v", err)
-	}
+	first := must.Get(join.Join(t.Context(), api.JoinRequest{Name: "lab1"}))(t)
+	again := must.Get(
+		join.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true}))(t, "it was never seen")
 	m := &api.Client{URL: h.URL, Token: again.Token}
-	if _, err := m.Ship(t.Context(), api.Ship{}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.Ship(t.Context(), api.Ship{}, nil))(t)
 	for _, former := range []string{"", "x", first.Token, other.Token, join.Token, admin.Token} {
 		_, err := join.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true, Former: former})
 		var refused *api.Error
@@ -100,14 +91,10 @@ func testReplace(t *testing.T, at string) {
 			t.Errorf("with the token %.9q: %v", former, err)
 		}
 	}
-	if _, err := m.Ship(t.Context(), api.Ship{}, nil); err != nil {
-		t.Errorf("the machine afterwards: %v", err)
-	}
-	_, err = join.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true, Former: again.Token})
+	must.Get(m.Ship(t.Context(), api.Ship{}, nil))(t, "the machine afterwards")
+	_, err := join.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true, Former: again.Token})
 	if err != nil {
 		t.Errorf("the machine itself: %v", err)
 	}
-	if _, err := admin.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true}); err != nil {
-		t.Errorf("an admin: %v", err)
-	}
+	must.Get(admin.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true}))(t, "an admin")
 }

@@ -15,6 +15,7 @@ import (
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 // conflict reports whether an error is the answer that something is taken.
@@ -30,10 +31,7 @@ func TestNamesAndPools(t *testing.T) { dbtest.OnEach(t, testNamesAndPools) }
 func testNamesAndPools(t *testing.T, at string) {
 	h := hubtest.On(t, at)
 	join := h.Client(t, "", access.Join)
-	m1, err := join.Join(t.Context(), api.JoinRequest{Name: "m1", Pool: "lab"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m1 := must.Get(join.Join(t.Context(), api.JoinRequest{Name: "m1", Pool: "lab"}))(t)
 	for _, r := range []api.JoinRequest{{Name: "evil", Pool: "m1"}, {Name: "evil", Pool: "M1"},
 		{Name: "lab"}, {Name: "LAB", Pool: "other"}, {Name: "new", Pool: "new"}, {Name: "new", Pool: "New"},
 		{Name: "M1"}, {Name: "m1", Pool: "m1", Replace: true, Former: m1.Token}} {
@@ -43,9 +41,7 @@ func testNamesAndPools(t *testing.T, at string) {
 	}
 	for _, r := range []api.JoinRequest{{Name: "m2", Pool: "lab"}, {Name: "new"},
 		{Name: "new2", Pool: "POOL"}, {Name: "m1", Pool: "pool", Replace: true, Former: m1.Token}} {
-		if _, err := join.Join(t.Context(), r); err != nil {
-			t.Errorf("%+v: %v", r, err)
-		}
+		must.Get(join.Join(t.Context(), r))(t, r)
 	}
 	if n, err := h.DB.CountMachines(t.Context()); err != nil || n != 4 {
 		t.Errorf("%d machines, %v: one that was refused was added", n, err)
@@ -89,9 +85,7 @@ func testTargets(t *testing.T, at string) {
 	m1, evil, other := h.Machine(t, "m1"), h.Machine(t, "evil"), h.Machine(t, "other")
 	update := func(do func(tx *sql.Tx) error) {
 		t.Helper()
-		if err := h.DB.Update(t.Context(), do); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, h.DB.Update(t.Context(), do))
 	}
 	update(func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(t.Context(), `UPDATE machines SET pool = 'm1' WHERE name = 'evil'`)
@@ -131,10 +125,7 @@ func testTargets(t *testing.T, at string) {
 
 func machineID(t *testing.T, h *hubtest.Hub, name string) string {
 	t.Helper()
-	m, err := h.DB.Machine(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(h.DB.Machine(t.Context(), name))(t)
 	return m.ID
 }
 
@@ -149,13 +140,8 @@ func submitted(t *testing.T, h *hubtest.Hub, target string) string {
 			return errors.Join(err, h.DB.PutBundle(t.Context(), tx, hash, "ann", `{"experiment":"x"}`))
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, err := h.Client(t, "ann-"+target, access.User).Submit(t.Context(),
-		api.Submission{Bundle: hash, Target: target, Machines: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	id := must.Get(h.Client(t, "ann-"+target, access.User).Submit(t.Context(),
+		api.Submission{Bundle: hash, Target: target, Machines: 1}))(t)
 	return id
 }

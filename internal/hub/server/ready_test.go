@@ -13,16 +13,14 @@ import (
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/server"
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 // TestReady: a hub that cannot write is not ready, whatever can be read. It tries at most every ten
 // seconds, however many ask.
 func TestReady(t *testing.T) {
 	disk := crashfs.New("/hub")
-	blobs, err := store.OpenDirectory(disk, "/hub/blobs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	blobs := must.Get(store.OpenDirectory(disk, "/hub/blobs"))(t)
 	now := hubtest.Now
 	h := hubtest.At(t, dbtest.SQLite(t), func() time.Time { return now },
 		func(s *server.Server) { s.Store = blobs })
@@ -33,9 +31,7 @@ func TestReady(t *testing.T) {
 		if errors.As(err, &answer) {
 			return answer.Status
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return http.StatusOK
 	}
 	expect := func(what string, want int) {
@@ -55,9 +51,7 @@ func TestReady(t *testing.T) {
 	disk.Heal()
 	now = now.Add(10 * time.Second)
 	expect("there is space again", http.StatusOK)
-	if _, err := h.DB.Write.ExecContext(t.Context(), `PRAGMA query_only = 1`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(h.DB.Write.ExecContext(t.Context(), `PRAGMA query_only = 1`))(t)
 	now = now.Add(10 * time.Second)
 	expect("the database can be read only", http.StatusServiceUnavailable)
 }

@@ -16,6 +16,7 @@ import (
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/server"
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 // shipment is a message and its contents.
@@ -60,10 +61,7 @@ func testShip(t *testing.T, at string) {
 	if err != nil || len(have) != 2 || have[1].Hash != s.Entries[1].Hash {
 		t.Errorf("the hub has %+v, %v", have, err)
 	}
-	content, err := h.Store.Get(t.Context(), s.Entries[0].Hash)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(h.Store.Get(t.Context(), s.Entries[0].Hash))(t)
 	text, err := io.ReadAll(content)
 	if err != nil || string(text) != "first" {
 		t.Errorf("the store has %q, %v", text, err)
@@ -77,9 +75,7 @@ func testShipRefused(t *testing.T, at string) {
 	h := hubtest.On(t, at)
 	m := h.Machine(t, "lab1")
 	first := of("warmup", "first")
-	if _, err := first.send(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(first.send(t.Context(), m))(t)
 	damaged := of("warmup", "first")
 	damaged.contents[damaged.Entries[0].Hash] = []byte("fir$t")
 	elsewhere := of("../../etc/passwd", "first")
@@ -141,10 +137,7 @@ func TestUnserved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(http.DefaultClient.Do(r))(t)
 		var document struct {
 			Error string `json:"error"`
 		}

@@ -21,6 +21,7 @@ import (
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/server"
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 // patience is for tests in which nothing is to be cut off: longer than they take.
@@ -46,9 +47,7 @@ func stall(t *testing.T, c *api.Client, method, path string, length int64, begin
 		}
 		_, err = io.WriteString(connection, beginning)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return connection
 }
 
@@ -60,10 +59,7 @@ func large(t *testing.T) (head string, size int64) {
 		s.Entries = append(s.Entries, api.Entry{Name: name, Hash: strings.Repeat("a", 64), Size: api.MaxFile})
 		size += api.MaxFile
 	}
-	text, err := json.Marshal(s.Ship)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(s.Ship))(t)
 	return string(text) + "\n", size + int64(len(text)) + 1
 }
 
@@ -80,15 +76,11 @@ func testStalledShipments(t *testing.T, at string) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	m := h.Machine(t, "lab1")
-	if _, err := m.Ship(ctx, api.Ship{}, nil); err != nil {
-		t.Errorf("a machine that is idle: %v", err)
-	}
+	must.Get(m.Ship(ctx, api.Ship{}, nil))(t, "a machine that is idle")
 	s := of("warmup", "first")
 	s.contents[store.Hash([]byte("log"))] = []byte("log")
 	s.Entries = append(s.Entries, api.Entry{Name: api.FileLog, Hash: store.Hash([]byte("log")), Size: 3})
-	if _, err := s.send(ctx, m); err != nil {
-		t.Errorf("a record and a file: %v", err)
-	}
+	must.Get(s.send(ctx, m))(t, "a record and a file")
 }
 
 // TestOneRequestOfAMachine: while one request of a machine is received, another one is refused for
@@ -103,12 +95,8 @@ func TestOneRequestOfAMachine(t *testing.T) {
 		answer.Status != http.StatusServiceUnavailable || answer.Refused() {
 		t.Errorf("another request at the same time: %v", err)
 	}
-	if _, err := h.Machine(t, "lab2").Ship(t.Context(), api.Ship{}, nil); err != nil {
-		t.Errorf("another machine: %v", err)
-	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(h.Machine(t, "lab2").Ship(t.Context(), api.Ship{}, nil))(t, "another machine")
+	must.Do(t, first.Close())
 	for { // until the hub has noticed
 		_, err := m.Ship(t.Context(), api.Ship{}, nil)
 		if err == nil {
@@ -183,10 +171,7 @@ func (w *watched) Close() error {
 // TestSlowReader: a connection whose reader stalls is cut off.
 func TestSlowReader(t *testing.T) {
 	h := hubtest.New(t, func(s *server.Server) { s.Patience = 50 * time.Millisecond })
-	real, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	real := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	listener := pipes{real, make(chan net.Conn)}
 	web := &httptest.Server{Listener: listener, Config: &http.Server{Handler: h.Handler()}}
 	web.Start()
@@ -195,8 +180,6 @@ func TestSlowReader(t *testing.T) {
 	near, far := net.Pipe()
 	at := &watched{Conn: far, ended: make(chan struct{})}
 	listener.made <- at
-	if _, err := io.WriteString(near, "GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(near, "GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n"))(t)
 	<-at.ended // nothing was read
 }

@@ -16,19 +16,17 @@ import (
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
+	"krund/rig/must"
 )
 
 // token adds a token of an existing user, and returns its client.
 func token(t *testing.T, h *hubtest.Hub, of database.Token) *api.Client {
 	t.Helper()
 	var text string
-	err := h.DB.Update(t.Context(), func(tx *sql.Tx) (err error) {
+	must.Do(t, h.DB.Update(t.Context(), func(tx *sql.Tx) (err error) {
 		text, err = h.DB.AddToken(t.Context(), tx, of)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return &api.Client{URL: h.URL, Token: text}
 }
 
@@ -40,23 +38,15 @@ func send(t *testing.T, c *api.Client, path string, form url.Values) (int, []*ht
 	if form != nil {
 		method = http.MethodPost
 	}
-	r, err := http.NewRequestWithContext(t.Context(), method, c.URL+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(
+		http.NewRequestWithContext(t.Context(), method, c.URL+path, strings.NewReader(form.Encode())))(t)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if c.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.Token)
 	}
-	answer, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(http.DefaultTransport.RoundTrip(r))(t)
 	defer answer.Body.Close() // it was only read
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(answer.Body))(t)
 	return answer.StatusCode, answer.Cookies(), string(text)
 }
 
@@ -110,9 +100,7 @@ func testTokensNarrow(t *testing.T, at string) {
 		}
 	}
 	for name, c := range all {
-		if _, err := h.DB.Who(t.Context(), c.Token); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Get(h.DB.Who(t.Context(), c.Token))(t, name)
 	}
 	for _, revoked := range []*api.Client{other, dashboard} { // one of the same role, and itself
 		code, _, _ := send(t, dashboard, "/tokens/"+access.Hash(revoked.Token)+"/revoke", url.Values{})
@@ -158,9 +146,7 @@ func testSessionsEnd(t *testing.T, at string) {
 			t.Errorf("the %s that was revoked: %v", name, err)
 		}
 	}
-	if err := its.Do(t.Context(), http.MethodGet, "/metrics", nil, nil); err != nil {
-		t.Errorf("the session of another token: %v", err)
-	}
+	must.Do(t, its.Do(t.Context(), http.MethodGet, "/metrics", nil, nil), "the session of another token")
 }
 
 // TestSessionsBounded: of the sessions of a token, the newest stay.
@@ -175,16 +161,12 @@ func testSessionsBounded(t *testing.T, at string) {
 		send(t, &api.Client{URL: h.URL}, "/login", url.Values{"token": {eve.Token}})
 	}
 	count := map[string]int{}
-	rows, err := h.DB.Read.QueryContext(t.Context(), `SELECT owner FROM tokens WHERE label = 'session'`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(
+		h.DB.Read.QueryContext(t.Context(), `SELECT owner FROM tokens WHERE label = 'session'`))(t)
 	defer rows.Close() // Err has the error
 	for rows.Next() {
 		var owner string
-		if err := rows.Scan(&owner); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, rows.Scan(&owner))
 		count[owner]++
 	}
 	if err := rows.Err(); err != nil || count["ann"] != 1 || count["eve"] != 100 {
@@ -243,7 +225,7 @@ func testTokensBounded(t *testing.T, at string) {
 	h := hubtest.On(t, at)
 	admin, ann := h.Client(t, "boss", access.Admin), h.Client(t, "ann", access.User)
 	const most = 500
-	err := h.DB.Update(t.Context(), func(tx *sql.Tx) error {
+	must.Do(t, h.DB.Update(t.Context(), func(tx *sql.Tx) error {
 		for i := range most - 1 {
 			_, err := h.DB.AddToken(t.Context(), tx, database.Token{Role: access.Reader, Owner: "ann",
 				Label: "t" + strconv.Itoa(i)})
@@ -252,10 +234,7 @@ func testTokensBounded(t *testing.T, at string) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	code, _, text := send(t, ann, "/tokens", url.Values{"label": {"x"}, "role": {"reader"}})
 	if code != http.StatusConflict || !strings.Contains(text, "Revoke") {
 		t.Errorf("one more: %d", code)

@@ -13,6 +13,7 @@ import (
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/server"
+	"krund/rig/must"
 )
 
 // TestTwoHubs: machines ship the same contents in another order, each to two processes of the hub
@@ -58,15 +59,10 @@ func TestTwoHubs(t *testing.T) {
 		t.Errorf("%d records of %d experiments, %d blobs, %d deadlocks, %v", rows, experiments, blobs,
 			deadlocks, err)
 	}
-	late, err := database.Open(t.Context(), at, func() time.Time { return hubtest.Now.Add(-time.Hour) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	late := must.Get(
+		database.Open(t.Context(), at, func() time.Time { return hubtest.Now.Add(-time.Hour) }))(t)
 	defer late.Close()
-	before, err := one.DB.Version(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(one.DB.Version(t.Context()))(t)
 	for what, change := range map[string]func(tx *sql.Tx) error{
 		"an experiment": func(tx *sql.Tx) error {
 			return late.AddExperiment(t.Context(), tx, database.Experiment{ID: "x", Name: "x",
@@ -84,9 +80,7 @@ func TestTwoHubs(t *testing.T) {
 			return err
 		},
 	} {
-		if err := late.Update(t.Context(), change); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, late.Update(t.Context(), change))
 		now, err := one.DB.Version(t.Context())
 		if err != nil || now == before {
 			t.Errorf("%s: pages do not learn of it, %v", what, err)

@@ -9,14 +9,12 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
+	"krund/rig/must"
 )
 
 // TestLastError: the reason is read as krund's log has it.
 func TestLastError(t *testing.T) {
-	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "x.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(directory.Create(durable.OS(), filepath.Join(t.TempDir(), "x.krun")))(t)
 	if got := LastError(d); got != "" {
 		t.Errorf("without a log: %q", got)
 	}
@@ -25,9 +23,7 @@ func TestLastError(t *testing.T) {
 	for _, want := range []string{"first", "two words", "a\nb \"c\" \\ error=x", "", "plain"} {
 		log.Error("krund ended", "status", 1, "error", want)
 		log.Warn("something else", "error", "later")
-		if err := os.WriteFile(d.Log(), text.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(d.Log(), text.Bytes(), 0o600))
 		if got := LastError(d); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

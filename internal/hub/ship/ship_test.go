@@ -22,6 +22,7 @@ import (
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/ship"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 const slots = 8
@@ -29,15 +30,10 @@ const slots = 8
 // begin makes the directory of an experiment with some slots and no record.
 func begin(t *testing.T, fsys durable.FS, parent string) directory.Directory {
 	t.Helper()
-	d, err := directory.Create(fsys, filepath.Join(parent, "warmup.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(directory.Create(fsys, filepath.Join(parent, "warmup.krun")))(t)
 	header := schedule.Header{ConfigHash: strings.Repeat("c", 64), Created: "1970-01-01T00:00:07Z",
 		Order: "round-robin", Seed: 1 << 63}
-	if err := schedule.Create(fsys, d.Schedule(), header, slots, plan()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, schedule.Create(fsys, d.Schedule(), header, slots, plan()))
 	return d
 }
 
@@ -56,24 +52,16 @@ func plan() iter.Seq[schedule.Slot] {
 func record(t *testing.T, d directory.Directory, slot, attempt int) {
 	t.Helper()
 	name := filepath.Join(d.Results(), results.Name{Slot: slot, Attempt: attempt}.String())
-	if err := durable.WriteFile(d.FS(), name, fmt.Appendf(nil, "%d-%d", slot, attempt), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, durable.WriteFile(d.FS(), name, fmt.Appendf(nil, "%d-%d", slot, attempt), 0o644))
 }
 
 // received returns the contents of what the hub has, by slot and attempt, in the order of arrival.
 func received(t *testing.T, h *hubtest.Hub, id string) []string {
 	t.Helper()
-	rows, err := h.DB.Records(t.Context(), id, "", 0, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(h.DB.Records(t.Context(), id, "", 0, 1000))(t)
 	all := []string{}
 	for _, r := range rows {
-		blob, err := h.Store.Get(t.Context(), r.Blob)
-		if err != nil {
-			t.Fatal(err)
-		}
+		blob := must.Get(h.Store.Get(t.Context(), r.Blob))(t)
 		text, err := io.ReadAll(blob)
 		if err != nil || string(text) != fmt.Sprintf("%d-%d", r.Slot, r.Attempt) {
 			t.Errorf("slot %d, attempt %d has %q, %v", r.Slot, r.Attempt, text, err)
@@ -86,14 +74,8 @@ func received(t *testing.T, h *hubtest.Hub, id string) []string {
 
 func send(t *testing.T, d directory.Directory, c *api.Client) (string, int) {
 	t.Helper()
-	result, err := ship.Experiment{Directory: d, Client: c, Name: "warmup"}.Ship(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := ship.Load(d.FS(), d.Hub(), c.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must.Get(ship.Experiment{Directory: d, Client: c, Name: "warmup"}.Ship(t.Context()))(t)
+	m := must.Get(ship.Load(d.FS(), d.Hub(), c.URL))(t)
 	return m.Experiment, result.Sent
 }
 
@@ -114,27 +96,20 @@ func testShip(t *testing.T, at string) {
 	}
 	record(t, d, 2, 1)
 	record(t, d, 2, 2)
-	if err := d.FS().Remove(d.Hub()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.FS().Remove(d.Hub()))
 	if again, sent := send(t, d, m); sent != 2 || again != id {
 		t.Errorf("after the memory was lost: sent %d in %s, want 2 in %s", sent, again, id)
 	}
 	old := results.Name{Slot: 1, Attempt: 1}
-	err := d.FS().Rename(filepath.Join(d.Results(), old.String()), filepath.Join(d.Results(), old.Replaced()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t,
+		d.FS().Rename(filepath.Join(d.Results(), old.String()), filepath.Join(d.Results(), old.Replaced())))
 	record(t, d, 1, 2)
 	send(t, d, m)
 	want := []string{"0-1", "1-1", "2-1", "2-2", "1-2"}
 	if got := received(t, h, id); !reflect.DeepEqual(got, want) {
 		t.Errorf("received %q, want %q", got, want)
 	}
-	machine, err := h.DB.Machine(t.Context(), "lab1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	machine := must.Get(h.DB.Machine(t.Context(), "lab1"))(t)
 	text, err := h.DB.FileContent(t.Context(), id, machine.ID, api.FileReplaced, api.MaxFile)
 	if err != nil || string(text) != old.String()+"\n" {
 		t.Errorf("replaced: %q, %v", text, err)
@@ -154,9 +129,7 @@ func testShipDeleted(t *testing.T, at string) {
 		id, _ := send(t, d, m)
 		memory, err := ship.Load(d.FS(), d.Hub(), m.URL)
 		memory.Given = given
-		if err := errors.Join(err, memory.Store(d.FS(), d.Hub()), remove(t, h, id)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, memory.Store(d.FS(), d.Hub()), remove(t, h, id)))
 		record(t, d, 1, 1)
 		x := ship.Experiment{Directory: d, Client: m, Name: "warmup"}
 		want := ship.Result{Deleted: true}
@@ -174,9 +147,7 @@ func testShipDeleted(t *testing.T, at string) {
 		}
 		x.Client = h.Machine(t, fmt.Sprint("other", given))
 		memory.Given = false
-		if err := memory.Store(d.FS(), d.Hub()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, memory.Store(d.FS(), d.Hub()))
 		if got, err := x.Ship(t.Context()); err != nil || got.Deleted || got.Sent != 2 {
 			t.Errorf("under the name of another machine: %+v, %v; want both records sent", got, err)
 		}
@@ -225,10 +196,7 @@ func TestShipCut(t *testing.T) {
 		cuts++
 		for name, policy := range map[string]crashfs.Policy{"nothing": crashfs.Nothing,
 			"everything": crashfs.Everything} {
-			d, err := directory.Open(start.Reboot(policy), "/lab/warmup.krun")
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(directory.Open(start.Reboot(policy), "/lab/warmup.krun"))(t)
 			id, _ := send(t, d, m)
 			want := []string{"0-1", "1-1", "2-1", "3-1", "4-1", "5-1", "6-1", "7-1"}
 			if got := received(t, h, id); !reflect.DeepEqual(got, want) {

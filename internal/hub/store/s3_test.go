@@ -9,6 +9,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 // TestS3 uses gofakes3, a server with the interface of Amazon S3 in memory.
@@ -23,22 +24,13 @@ func TestS3(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "create it") {
 		t.Errorf("without a bucket: %v", err)
 	}
-	if err := backend.CreateBucket("lab"); err != nil {
-		t.Fatal(err)
-	}
-	s, err := store.OpenS3(t.Context(), address, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, backend.CreateBucket("lab"))
+	s := must.Get(store.OpenS3(t.Context(), address, t.TempDir()))(t)
 	conform(t, s)
 	for _, name := range []string{"a=1/x", "a=1/b/y", "a=11/z"} {
-		if err := s.PutTable(t.Context(), name, 1, strings.NewReader("x")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.PutTable(t.Context(), name, 1, strings.NewReader("x")))
 	}
-	if err := s.DeleteTables(t.Context(), "tables/a=1"); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, s.DeleteTables(t.Context(), "tables/a=1"))
 	left, err := backend.ListBucket("lab", nil, gofakes3.ListBucketPage{})
 	if err != nil || len(left.Contents) != 1 || left.Contents[0].Key != "hub/tables/a=11/z" {
 		t.Errorf("left: %+v, %v", left, err)

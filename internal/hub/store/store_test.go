@@ -11,6 +11,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 func get(t *testing.T, s store.Store, hash string) (string, error) {
@@ -27,9 +28,7 @@ func get(t *testing.T, s store.Store, hash string) (string, error) {
 // conform tests what every store must do.
 func conform(t *testing.T, s store.Store) {
 	hash := store.Hash([]byte("hello"))
-	if err := s.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Ready(t.Context()))
 	if _, err := get(t, s, hash); !errors.Is(err, store.ErrMissing) {
 		t.Errorf("before: %v, want ErrMissing", err)
 	}
@@ -44,9 +43,7 @@ func conform(t *testing.T, s store.Store) {
 	}
 	for range 2 {
 		body := strings.NewReader("hello, world")
-		if err := s.Put(t.Context(), hash, 5, body); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Put(t.Context(), hash, 5, body))
 		if body.Len() != len(", world") {
 			t.Errorf("it read %d bytes, not 5", 12-body.Len())
 		}
@@ -55,9 +52,7 @@ func conform(t *testing.T, s store.Store) {
 		}
 	}
 	for range 2 {
-		if err := s.Delete(t.Context(), hash); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, s.Delete(t.Context(), hash))
 	}
 	if _, err := get(t, s, hash); !errors.Is(err, store.ErrMissing) {
 		t.Errorf("after Delete: %v, want ErrMissing", err)
@@ -73,19 +68,13 @@ func conform(t *testing.T, s store.Store) {
 }
 
 func TestDirectory(t *testing.T) {
-	s, err := store.OpenDirectory(durable.OS(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(store.OpenDirectory(durable.OS(), t.TempDir()))(t)
 	conform(t, s)
 }
 
 func TestDamaged(t *testing.T) {
 	disk := crashfs.New("/hub")
-	s, err := store.OpenDirectory(disk, "/hub/blobs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(store.OpenDirectory(disk, "/hub/blobs"))(t)
 	hash := store.Hash([]byte("hello"))
 	disk.Put("/hub/blobs/"+hash[:2]+"/"+hash, []byte("hellO"))
 	if _, err := get(t, s, hash); !errors.Is(err, store.ErrHash) {
@@ -99,22 +88,14 @@ func TestCut(t *testing.T) {
 	hash := store.Hash([]byte("hello"))
 	for op := 1; ; op++ {
 		disk := crashfs.New("/hub")
-		if _, err := store.OpenDirectory(disk, "/hub/blobs"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(store.OpenDirectory(disk, "/hub/blobs"))(t)
 		disk = disk.Survivor(crashfs.Nothing)
-		s, err := store.OpenDirectory(disk, "/hub/blobs")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(store.OpenDirectory(disk, "/hub/blobs"))(t)
 		disk.CrashAt(disk.Ops() + op)
 		putErr := s.Put(t.Context(), hash, 5, strings.NewReader("hello"))
 		for name, policy := range map[string]crashfs.Policy{"nothing": crashfs.Nothing,
 			"everything": crashfs.Everything} {
-			s, err := store.OpenDirectory(disk.Survivor(policy), "/hub/blobs")
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(store.OpenDirectory(disk.Survivor(policy), "/hub/blobs"))(t)
 			text, err := get(t, s, hash)
 			whole := err == nil && text == "hello"
 			if !whole && (putErr == nil || !errors.Is(err, store.ErrMissing)) {
@@ -133,10 +114,7 @@ func TestCut(t *testing.T) {
 // TestTables: a table is replaced, and no name leads out of the tables.
 func TestTables(t *testing.T) {
 	dir := t.TempDir()
-	s, err := store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs")))(t)
 	for _, text := range []string{"first", "second"} {
 		err := s.PutTable(t.Context(), "a=1/b=2/t.parquet", int64(len(text)), strings.NewReader(text))
 		got, read := os.ReadFile(filepath.Join(dir, "blobs", "tables", "a=1", "b=2", "t.parquet"))
@@ -145,9 +123,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	for range 2 { // the second finds nothing
-		if err := s.DeleteTables(t.Context(), "tables/a=1"); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, s.DeleteTables(t.Context(), "tables/a=1"))
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "blobs", "tables", "a=1")); !os.IsNotExist(err) {
 		t.Errorf("after they were deleted: %v", err)

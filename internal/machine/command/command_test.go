@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 func TestRun(t *testing.T) {
@@ -96,10 +98,7 @@ func TestRunSeparatesTheStreams(t *testing.T) {
 }
 
 func TestRunInDirectory(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	out, err := Run(t.Context(), Cmd{Argv: []string{"its name", "-c", "pwd; echo $0"}, Path: "/bin/sh",
 		Dir: dir, Env: []string{}})
 	if out != dir+"\nits name\n" || err != nil {
@@ -112,13 +111,8 @@ func TestRunInDirectory(t *testing.T) {
 func TestRunAndTheGroup(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		fifo := filepath.Join(t.TempDir(), "fifo")
-		if err := unix.Mkfifo(fifo, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		reader, err := unix.Open(fifo, unix.O_RDONLY|unix.O_NONBLOCK, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.Mkfifo(fifo, 0o600))
+		reader := must.Get(unix.Open(fifo, unix.O_RDONLY|unix.O_NONBLOCK, 0))(t)
 		defer unix.Close(reader)
 		// Afterwards only sleep has the writing end.
 		const line = `exec 3>"$0"; sleep 3600 >/dev/null 2>&1 & echo $!`
@@ -131,9 +125,7 @@ func TestRunAndTheGroup(t *testing.T) {
 			if _, err := unix.Read(reader, make([]byte, 1)); !errors.Is(err, unix.EAGAIN) {
 				t.Errorf("process %d was not kept: %v", pid, err)
 			}
-			if err := unix.Kill(pid, unix.SIGKILL); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, unix.Kill(pid, unix.SIGKILL))
 		}
 		// This returns when sleep has ended, and with it the last writer.
 		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(reader)}}, -1); err != nil &&

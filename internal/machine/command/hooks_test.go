@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func set(t *testing.T) (Hooks, string) {
@@ -44,12 +46,8 @@ func TestAfterRunsAllAndJoinsErrors(t *testing.T) {
 
 func TestNoHooks(t *testing.T) {
 	s, _ := set(t)
-	if err := s.Before(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
-	if err := s.After(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, s.Before(t.Context(), nil))
+	must.Do(t, s.After(t.Context(), nil))
 }
 
 func TestTheEnvironmentIsFixed(t *testing.T) {
@@ -57,9 +55,7 @@ func TestTheEnvironmentIsFixed(t *testing.T) {
 	s, file := set(t)
 	s.Environ = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
 	s.BeforeArgv = [][]string{{"/bin/sh", "-c", "/usr/bin/env >" + file}}
-	if err := s.Before(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Before(t.Context(), nil))
 	got, _ := os.ReadFile(file)
 	if !strings.Contains(string(got), "PATH=/usr/bin:/bin\n") ||
 		strings.Contains(string(got), "KRUND_STRAY") {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 var message = Message{Event: Flagged, Experiment: "warmup", Host: "bencher3",
@@ -35,17 +37,9 @@ func TestMail(t *testing.T) {
 	n := Notifier{Mail: []string{"a@example.org", "b@example.org"}, Sendmail: sendmail}
 	hostile := message
 	hostile.Subject = "läuft\nBcc: everyone@example.org"
-	if err := n.Send(t.Context(), hostile, true); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(traces)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := mail.ReadMessage(strings.NewReader(string(text)))
-	if err != nil {
-		t.Fatalf("not a mail: %v\n%s", err, text)
-	}
+	must.Do(t, n.Send(t.Context(), hostile, true))
+	text := must.Get(os.ReadFile(traces))(t)
+	m := must.Get(mail.ReadMessage(strings.NewReader(string(text))))(t, "not a mail", text)
 	if got := m.Header.Get("To"); got != "a@example.org, b@example.org" {
 		t.Errorf("To %q", got)
 	}
@@ -64,9 +58,7 @@ func TestMail(t *testing.T) {
 func TestNoMailWhenTheCapIsReached(t *testing.T) {
 	sendmail, traces := notifyProgram(t, `cat >$traces`)
 	n := Notifier{Mail: []string{"a@example.org"}, Sendmail: sendmail}
-	if err := n.Send(t.Context(), message, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, n.Send(t.Context(), message, false))
 	if _, err := os.Stat(traces); err == nil {
 		t.Error("a mail was sent")
 	}
@@ -75,9 +67,7 @@ func TestNoMailWhenTheCapIsReached(t *testing.T) {
 func TestCommand(t *testing.T) {
 	path, traces := notifyProgram(t,
 		`echo "$KRUND_EVENT|$KRUND_EXPERIMENT|$KRUND_HOST|$KRUND_SUBJECT" >$traces; cat >>$traces`)
-	if err := (Notifier{Command: []string{path}}).Send(t.Context(), message, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (Notifier{Command: []string{path}}).Send(t.Context(), message, true))
 	got, _ := os.ReadFile(traces)
 	if want := "flagged|warmup|bencher3|nbody:C:default-c ended in an error\nexit status 1\nlast " +
 		"words\n"; string(got) != want {
@@ -94,9 +84,7 @@ func TestWebhook(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 	}))
 	defer server.Close()
-	if err := (Notifier{Webhook: server.URL}).Send(t.Context(), message, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (Notifier{Webhook: server.URL}).Send(t.Context(), message, true))
 	want := map[string]string{"event": "flagged", "experiment": "warmup", "host": "bencher3",
 		"subject": message.Subject, "text": message.Text}
 	for k, v := range want {
@@ -121,9 +109,7 @@ func TestAllWaysAreTriedAndErrorsJoined(t *testing.T) {
 }
 
 func TestZeroNotifierIsSilent(t *testing.T) {
-	if err := (Notifier{}).Send(t.Context(), message, true); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, (Notifier{}).Send(t.Context(), message, true))
 }
 
 // TestControlCharacters: what a benchmark has said last is in the text, and must not drive the
@@ -142,9 +128,7 @@ func TestControlCharacters(t *testing.T) {
 	m.Subject, m.Text = "a\x1b[2J\x00b", "- it said last: \x1b]0;owned\a\u202e\x00\r\n- \tnext"
 	n := Notifier{Mail: []string{"a@example.org"}, Sendmail: sendmail, Command: []string{path},
 		Webhook: server.URL}
-	if err := n.Send(t.Context(), m, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, n.Send(t.Context(), m, true))
 	const subject = "a\uFFFD[2J\uFFFDb"
 	const text = "- it said last: \uFFFD]0;owned\uFFFD\uFFFD\uFFFD\uFFFD\n- \tnext"
 	if got, err := os.ReadFile(mailed); err != nil || !strings.HasSuffix(string(got), "\n\n"+text+"\n") {

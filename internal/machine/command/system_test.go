@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 // TestProgramThatStartsAService: rcctl ends when the service has begun, which may continue to write
@@ -16,10 +18,8 @@ import (
 func TestProgramThatStartsAService(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "starts"), []byte("#!/bin/sh\nsleep 5 &\necho started\n"),
-		0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "starts"), []byte("#!/bin/sh\nsleep 5 &\necho started\n"),
+		0o755))
 	// the first is no directory
 	p := System{Dirs: []string{filepath.Join(dir, "starts"), dir, "/usr/bin", "/bin"}}
 	if out, err := p.Output(t.Context(), "starts"); err != nil || string(out) != "started\n" {
@@ -33,9 +33,7 @@ func TestProgramThatStartsAService(t *testing.T) {
 func TestSystem(t *testing.T) {
 	dir := t.TempDir()
 	script := func(name, text string, mode os.FileMode) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), mode); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), mode))
 	}
 	script("good", "echo \"$1 $LC_ALL $HOME\"", 0o755)
 	script("bad", "echo one >&2; echo two >&2; exit 3", 0o755)

@@ -8,14 +8,8 @@ import (
 	"testing"
 
 	"krund/internal/durable/trust"
+	"krund/rig/must"
 )
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // program copies echo(1) to a directory of the test.
 func program(t *testing.T) string {
@@ -23,10 +17,9 @@ func program(t *testing.T) string {
 	if os.Geteuid() != 0 {
 		t.Skip("only what root runs is judged")
 	}
-	text, err := os.ReadFile("/bin/echo")
-	must(t, err)
+	text := must.Get(os.ReadFile("/bin/echo"))(t)
 	path := filepath.Join(t.TempDir(), "echo")
-	must(t, os.WriteFile(path, text, 0o755))
+	must.Do(t, os.WriteFile(path, text, 0o755))
 	return path
 }
 
@@ -34,7 +27,7 @@ func program(t *testing.T) string {
 func TestRunsWhatWasJudged(t *testing.T) {
 	path := program(t)
 	evil := path + ".evil"
-	must(t, os.WriteFile(evil, []byte("#!/bin/sh\necho evil\n"), 0o755))
+	must.Do(t, os.WriteFile(evil, []byte("#!/bin/sh\necho evil\n"), 0o755))
 	replace := func(v trust.Verdict) error { return errors.Join(v.RootOnly(), os.Rename(evil, path)) }
 	out, err := Run(t.Context(), Cmd{Argv: []string{path, "good"}, Trust: replace})
 	if err != nil || out != "good\n" {
@@ -49,7 +42,7 @@ func TestRunsWhatWasJudged(t *testing.T) {
 // TestDistrustedProgram: nothing runs that others could have changed, or that is no absolute path.
 func TestDistrustedProgram(t *testing.T) {
 	path := program(t)
-	must(t, os.Chmod(filepath.Dir(path), 0o777))
+	must.Do(t, os.Chmod(filepath.Dir(path), 0o777))
 	out, err := Run(t.Context(), Cmd{Argv: []string{path, "good"}, Trust: trust.Verdict.OneOwner})
 	if err == nil || out != "" || !strings.Contains(err.Error(), "can be changed by others") {
 		t.Errorf("printed %q, %v", out, err)
@@ -63,7 +56,7 @@ func TestDistrustedProgram(t *testing.T) {
 // TestScriptKeepsItsName: a script finds the files beside it by its own path.
 func TestScriptKeepsItsName(t *testing.T) {
 	path := program(t) + ".sh"
-	must(t, os.WriteFile(path, []byte("#!/bin/sh\necho \"$0\" \"$1\"\n"), 0o755))
+	must.Do(t, os.WriteFile(path, []byte("#!/bin/sh\necho \"$0\" \"$1\"\n"), 0o755))
 	out, err := Run(t.Context(), Cmd{Argv: []string{path, "x"}, Trust: trust.Verdict.RootOnly})
 	if err != nil || out != path+" x\n" {
 		t.Errorf("printed %q, %v", out, err)
@@ -74,9 +67,8 @@ func TestScriptKeepsItsName(t *testing.T) {
 // under its own path.
 func TestInterpretedProgramKeepsItsName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tool.jar")
-	must(t, os.WriteFile(path, []byte("PK\x03\x04"), 0o755))
-	file, err := os.Open(path)
-	must(t, err)
+	must.Do(t, os.WriteFile(path, []byte("PK\x03\x04"), 0o755))
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
 	if got := byDescriptor(file, path); got != path {
 		t.Errorf("executed as %s", got)
@@ -88,10 +80,10 @@ func TestInterpretedProgramKeepsItsName(t *testing.T) {
 func TestPathThatLeadsBack(t *testing.T) {
 	base := filepath.Dir(program(t))
 	for dir, text := range map[string]string{"": "good", "other": "evil"} {
-		must(t, os.MkdirAll(filepath.Join(base, dir, "dir"), 0o755))
-		must(t, os.WriteFile(filepath.Join(base, dir, "hook"), []byte("#!/bin/sh\necho "+text+"\n"), 0o755))
+		must.Do(t, os.MkdirAll(filepath.Join(base, dir, "dir"), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(base, dir, "hook"), []byte("#!/bin/sh\necho "+text+"\n"), 0o755))
 	}
-	must(t, os.Symlink("other/dir", filepath.Join(base, "link")))
+	must.Do(t, os.Symlink("other/dir", filepath.Join(base, "link")))
 	out, err := Run(t.Context(), Cmd{Argv: []string{base + "/link/../hook"}, Trust: trust.Verdict.RootOnly})
 	if err != nil || out != "good\n" {
 		t.Errorf("printed %q, %v", out, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // The files of a quiet virtual machine with two processors (Linux 6.1), shortened.
@@ -34,20 +35,15 @@ func machine(t *testing.T, files map[string]string) Host {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
-			os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)))
 	}
 	return Host{Root: sysroot.New(dir)}
 }
 
 func TestReadPressure(t *testing.T) {
 	h := machine(t, map[string]string{"/proc/pressure/cpu": procPressure})
-	p, err := h.ReadPressure("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(h.ReadPressure("cpu"))(t)
 	some := Stall{Avg10: 0.015, Avg60: 0.002, Avg300: 1, Total: 154321 * time.Microsecond}
 	if p.Some != some || p.Full == nil || *p.Full != (Stall{Total: 12 * time.Microsecond}) {
 		t.Errorf("%+v, full %+v", p, p.Full)
@@ -68,10 +64,7 @@ func TestReadLoad(t *testing.T) {
 
 func TestReadStat(t *testing.T) {
 	h := machine(t, map[string]string{"/proc/stat": procStat})
-	s, err := h.ReadStat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(h.ReadStat())(t)
 	if len(s.CPUs) != 2 || s.Switches != 99887 || s.Running != 3 || s.Blocked != 1 {
 		t.Errorf("%+v", s)
 	}

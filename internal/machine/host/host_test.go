@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 func TestMemoryBesideHugePages(t *testing.T) {
@@ -36,15 +37,10 @@ func TestKernelOptionFromConfigGz(t *testing.T) {
 	h := Host{Root: sysroot.New(dir)}
 	write := func(name string, data []byte) {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
-			os.WriteFile(path, data, 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, data, 0o644)))
 	}
-	packed, err := os.ReadFile("testdata/config.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := must.Get(os.ReadFile("testdata/config.gz"))(t)
 	write("proc/sys/kernel/osrelease", []byte("6.1.0-18-arm64\n"))
 	write("proc/config.gz", packed)
 	if got := h.KernelOption("CONFIG_NO_HZ_FULL"); got != "CONFIG_NO_HZ_FULL is not set" {
@@ -91,14 +87,8 @@ func TestCPUsOfKinds(t *testing.T) {
 		{"arm64", "", "0-1", "", "1", "0-1", ""}, // equal capacities are one kind
 	} {
 		h := Host{Root: sysroot.New("../../control/testdata/" + c.tree)}
-		online, err := ParseCPUList(c.online)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := h.Online()
-		if err != nil {
-			t.Fatal(err)
-		}
+		online := must.Get(ParseCPUList(c.online))(t)
+		all := must.Get(h.Online())(t)
 		cpus, err := h.BenchmarkCPUs(c.list, online)
 		if h.FastCPUs().String() != c.fast || h.PrimaryThreads(all).String() != c.primary ||
 			cpus.String() != c.cpus || (err == nil) != (c.failed == "") ||
@@ -111,10 +101,8 @@ func TestCPUsOfKinds(t *testing.T) {
 	dir := t.TempDir()
 	for cpu, capacity := range []string{"446", "446", "1024", "1024"} {
 		name := filepath.Join(dir, "sys/devices/system/cpu/cpu"+strconv.Itoa(cpu), "cpu_capacity")
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
-			os.WriteFile(name, []byte(capacity+"\n"), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
+			os.WriteFile(name, []byte(capacity+"\n"), 0o644)))
 	}
 	if got := (Host{Root: sysroot.New(dir)}).FastCPUs().String(); got != "2-3" {
 		t.Errorf("big.LITTLE: %s", got)

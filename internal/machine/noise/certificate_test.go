@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"krund/internal/durable/crashfs"
+	"krund/rig/must"
 )
 
 func certificate() Certificate {
@@ -36,9 +37,7 @@ func TestStoreAndRead(t *testing.T) {
 	later := want
 	later.Date = want.Date.Add(time.Hour)
 	for _, c := range []Certificate{later, want} {
-		if _, err := Store(fsys, "/var/noise", c); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Store(fsys, "/var/noise", c))(t)
 	}
 	file, err := Newest(fsys, "/var/noise")
 	if err != nil || file != "/var/noise/2026-11-22T11-28-04Z.json" {
@@ -73,10 +72,7 @@ func TestParseRejects(t *testing.T) {
 	} {
 		c := certificate()
 		change(&c)
-		data, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(c))(t)
 		if _, err := Parse(data); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -88,10 +84,7 @@ func TestParseRejects(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	data, err := json.Marshal(certificate())
-	if err != nil {
-		f.Fatal(err)
-	}
+	data := must.Get(json.Marshal(certificate()))(f)
 	f.Add(data)
 	f.Add([]byte(`{"format":1,"plain":{"floor":{"mean_ns":1e400}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

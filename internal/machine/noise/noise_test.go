@@ -12,6 +12,7 @@ import (
 	"krund/internal/machine/host"
 	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // beats returns gaps of a length every step, and a short one between two of them.
@@ -49,10 +50,7 @@ func TestPeriod(t *testing.T) {
 const spinText = "gap 1 1000 6000 0\ngap 1 90000 4000000 1\ncpu 1 10000000000 3 4012000\n"
 
 func TestParseSpin(t *testing.T) {
-	all, err := parseSpin(spinText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(parseSpin(spinText))(t)
 	s := all[1]
 	if s.gaps != 3 || s.time != 10*time.Second || s.lost != 4012*time.Microsecond || len(s.list) != 2 ||
 		s.list[1] != (gap{90 * time.Microsecond, 4 * time.Millisecond, true}) {
@@ -97,10 +95,8 @@ func machine(t *testing.T, n int) reading {
 		"proc/813/task/813/stat":      "813 (broken",
 	} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
-			os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)))
 	}
 	return read(host.Host{Root: sysroot.New(dir)})
 }

@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 func TestFingerprintOfAMachine(t *testing.T) {
@@ -47,10 +48,7 @@ func TestFingerprintOfAMachine(t *testing.T) {
 		t.Errorf("packages %q", f["packages"])
 	}
 	// What the kernel measures anew in every boot must not, either.
-	cpuinfo, err := os.ReadFile(filepath.Join(dir, "proc/cpuinfo"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpuinfo := must.Get(os.ReadFile(filepath.Join(dir, "proc/cpuinfo")))(t)
 	put(t, dir, "proc/cpuinfo", strings.ReplaceAll(string(cpuinfo), "stepping\t:",
 		"bogomips\t: 7200.13\ncpu MHz\t\t: 3601.442\nstepping\t:"))
 	// Switching sibling threads off must not look like a different machine.
@@ -58,9 +56,7 @@ func TestFingerprintOfAMachine(t *testing.T) {
 	put(t, dir, "sys/devices/system/cpu/vulnerabilities/spectre_v2", "Mitigation: Retpolines; IBPB: "+
 		"conditional; IBRS_FW; RSB filling\n")
 	for _, cpu := range []string{"cpu2", "cpu3"} {
-		if err := os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu", cpu, "topology")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu", cpu, "topology")))
 	}
 	if diff := Diff(f, ReadFingerprint(t.Context(), m, map[string]string{"krund": "1.0"})); len(diff) != 0 {
 		t.Errorf("with siblings off: %v", diff)
@@ -82,9 +78,7 @@ func TestFingerprintOfHybridCores(t *testing.T) {
 		t.Errorf("performance and efficient cores %q, want 1 2", got)
 	}
 	put(t, dir, "sys/devices/cpu_core/cpus", "0\n")
-	if err := os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu/cpu1/topology")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu/cpu1/topology")))
 	if diff := Diff(f, ReadFingerprint(t.Context(), m, nil)); len(diff) != 0 {
 		t.Errorf("with siblings off: %v", diff)
 	}

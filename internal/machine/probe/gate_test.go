@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // study is the gate of the warmup study.
@@ -161,9 +162,7 @@ func TestGateEndsWithItsContext(t *testing.T) {
 
 func TestHeat(t *testing.T) {
 	clock := &lockedClock{clock: fakeClock{step: time.Second}}
-	if err := Heat(t.Context(), clock, 5*time.Second); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, Heat(t.Context(), clock, 5*time.Second))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := Heat(ctx, clock, time.Hour); !errors.Is(err, context.Canceled) {

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // TestLineInTheKernelLog writes to the real log: the line is in the report of the running watch,
@@ -44,7 +45,5 @@ func TestLineInTheKernelLog(t *testing.T) {
 			t.Errorf("look %d: %+v, %v; want the line %d times", round, r, err, want)
 		}
 	}
-	if err := log.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, log.Close())
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 // lockedClock is a fakeClock that is safe for concurrent use.
@@ -97,10 +99,7 @@ func texts(lines []KernelLine) string {
 func TestKmsg(t *testing.T) {
 	device := &fakeDevice{}
 	device.say(rec(7, "old"), rec(8, "older"))
-	k, err := newKmsg(device)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(newKmsg(device))(t)
 	drain := func(step, want string, wantLost uint64, wantSome bool) {
 		t.Helper()
 		lines, lost, some, err := k.Drain(t.Context())
@@ -128,10 +127,7 @@ func TestKmsg(t *testing.T) {
 // known.
 func TestKmsgLostBeforeTheFirst(t *testing.T) {
 	device := &fakeDevice{}
-	k, err := newKmsg(device)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(newKmsg(device))(t)
 	device.say(errOverwritten, rec(100, "a"))
 	lines, lost, some, err := k.Drain(t.Context())
 	if err != nil || texts(lines) != "a" || lost != 0 || !some {
@@ -151,10 +147,8 @@ func TestAfterSortsAndReadsTwice(t *testing.T) {
 		"30,2,1000,-;systemd[1]: Started Session 3.\n",
 		"6,3,1000,-;e1000e 0000:00:1f.6 eth0: NIC Link is Down\n", "12,4,1000,-;krund-test: hello\n",
 	)
-	r, err := After(t.Context(), k, clock, append(DefaultAllow(), regexp.MustCompile("nothing like it")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(
+		After(t.Context(), k, clock, append(DefaultAllow(), regexp.MustCompile("nothing like it"))))(t)
 	if want := "mce: [Hardware Error]: Machine check events logged|krund-test: hello|written without a " +
 		"newline at first"; texts(r.Unexpected) != want || r.Expected != 2 || r.Lost != 0 {
 		t.Errorf("%+v, want %q", r, want)
@@ -238,10 +232,7 @@ func TestNewLines(t *testing.T) {
 
 func TestDmesg(t *testing.T) {
 	commands := scripted{"dmesg": "OpenBSD 7.4 (GENERIC.MP)\ncpu0: Intel\n"}
-	d, err := newDmesg(t.Context(), commands)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(newDmesg(t.Context(), commands))(t)
 	commands["dmesg"] += "em0: watchdog timeout -- resetting\n"
 	lines, _, some, err := d.Drain(t.Context())
 	if err != nil || texts(lines) != "em0: watchdog timeout -- resetting" || some {

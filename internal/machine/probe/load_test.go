@@ -12,6 +12,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // activityFiles are the files of a machine with two processors, of which one was busy for ticks.
@@ -32,12 +33,8 @@ func activityFiles(t *testing.T, load string, ticks, stalled string, processes m
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	return host.Host{Root: sysroot.New(dir)}
 }

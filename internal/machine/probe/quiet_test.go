@@ -13,6 +13,7 @@ import (
 
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // busyMachine is a machine with two processors whose activity advances while krund sleeps.
@@ -51,10 +52,8 @@ func (b *busyMachine) write(dirty int) {
 			b.ticks),
 	} {
 		path := filepath.Join(b.dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
-			os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			b.t.Fatal(err)
-		}
+		must.Do(b.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // shown formats readings as "sensor=milli".
@@ -51,20 +52,11 @@ func TestSensorNamesOutliveRenumbering(t *testing.T) {
 	before := shown(hwmonTemperatures(m.Root))
 	class := filepath.Join(dir, hwmonDir)
 	for from, to := range map[string]string{"hwmon0": "hwmon12", "hwmon10": "hwmon0", "hwmon1": "hwmon3"} {
-		target, err := os.Readlink(filepath.Join(class, from))
-		if err != nil {
-			t.Fatal(err)
-		}
+		target := must.Get(os.Readlink(filepath.Join(class, from)))(t)
 		moved := strings.Replace(target, "/hwmon/"+from, "/hwmon/new-"+to, 1)
-		if err := os.Rename(filepath.Join(class, target), filepath.Join(class, moved)); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(filepath.Join(class, from)); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(moved, filepath.Join(class, "hwmon-"+to)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Rename(filepath.Join(class, target), filepath.Join(class, moved)))
+		must.Do(t, os.Remove(filepath.Join(class, from)))
+		must.Do(t, os.Symlink(moved, filepath.Join(class, "hwmon-"+to)))
 	}
 	if got := shown(hwmonTemperatures(m.Root)); !slices.Equal(got, before) {
 		t.Errorf("%q, want %q", got, before)

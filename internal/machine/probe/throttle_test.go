@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 func TestThrottle(t *testing.T) {
@@ -23,10 +25,7 @@ func TestThrottle(t *testing.T) {
 		t.Errorf("nothing happened, yet %v", again.Counts)
 	}
 	put(t, dir, "sys/devices/system/cpu/cpu2/thermal_throttle/core_throttle_count", "3\n")
-	text, err := m.Root.Read("/proc/interrupts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(m.Root.Read("/proc/interrupts"))(t)
 	put(t, dir, "proc/interrupts", strings.Replace(text, "TRM:          0", "TRM:          5", 1))
 	want := maps.Clone(before.Counts)
 	want["cpu2/core_throttle_count"], want["interrupts/TRM"] = 3, 5
@@ -55,9 +54,7 @@ func TestThrottleCountersThatCannotBeRead(t *testing.T) {
 	if got := after.Missing(before); len(got) != 0 {
 		t.Errorf("missing before %q", got)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu/cpu3/thermal_throttle")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu/cpu3/thermal_throttle")))
 	if again := ReadThrottle(m.Root); len(again.Remarks) != 1 ||
 		!strings.HasPrefix(again.Remarks[0], "2 of 6 ") {
 		t.Errorf("with a CPU offline: remarks %q", again.Remarks)
@@ -68,19 +65,10 @@ func TestThrottleRegisters(t *testing.T) {
 	m, dir := machine(t, "intel-hybrid")
 	set := func(register int64, value byte) {
 		path := filepath.Join(dir, "dev/cpu/1/msr")
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.WriteAt([]byte{value, 0x08, 0, 0, 0, 0, 0, 0}, register); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		f := must.Get(os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600))(t)
+		must.Get(f.WriteAt([]byte{value, 0x08, 0, 0, 0, 0, 0, 0}, register))(t)
+		must.Do(t, f.Close())
 	}
 	set(thermStatus, 0)
 	set(packageThermStatus, 0)

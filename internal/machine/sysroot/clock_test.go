@@ -6,14 +6,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"krund/rig/must"
 )
 
 func TestSleepLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := RealClock{}.Now()
-		if err := (RealClock{}).Sleep(t.Context(), 3*time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, (RealClock{}).Sleep(t.Context(), 3*time.Minute))
 		if took := (RealClock{}).Now().Sub(began); took != 3*time.Minute {
 			t.Errorf("slept %s", took)
 		}
@@ -36,9 +36,7 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 
 func TestSleepOfZeroChecksTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := (RealClock{}).Sleep(ctx, 0); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, (RealClock{}).Sleep(ctx, 0))
 	cancel()
 	if err := (RealClock{}).Sleep(ctx, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)

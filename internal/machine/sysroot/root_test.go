@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // tree creates a root whose files have the given texts.
@@ -17,12 +19,8 @@ func tree(t *testing.T, files map[string]string) Root {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	return New(dir)
 }
@@ -64,20 +62,14 @@ func TestRead(t *testing.T) {
 
 func TestNamesStayBelowTheRoot(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "secret"), []byte("x"), 0o600))
 	sub := filepath.Join(dir, "root")
-	if err := os.Mkdir(sub, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(sub, 0o755))
 	r := New(sub)
 	if r.Exists("/../secret") {
 		t.Error("a name with .. left the root")
 	}
-	if err := os.Symlink("../secret", filepath.Join(sub, "link")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("../secret", filepath.Join(sub, "link")))
 	if got, err := r.Resolve("/link"); err == nil {
 		t.Errorf("Resolve of a link out of the root = %q, want an error", got)
 	}
@@ -115,9 +107,7 @@ func TestGlobIsNatural(t *testing.T) {
 
 func TestGlobInADirectoryWithMetacharacters(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a[b]*")
-	if err := os.MkdirAll(filepath.Join(dir, "sys"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "sys"), 0o755))
 	if got, err := New(dir).Glob("/s*"); err != nil || !slices.Equal(got, []string{"/sys"}) {
 		t.Errorf("Glob = %v, %v", got, err)
 	}
@@ -125,13 +115,9 @@ func TestGlobInADirectoryWithMetacharacters(t *testing.T) {
 
 func TestLinks(t *testing.T) {
 	r := tree(t, map[string]string{"sys/devices/platform/coretemp.0/hwmon/hwmon2/name": "coretemp"})
-	if err := os.MkdirAll(r.Path("/sys/class/hwmon"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("../../devices/platform/coretemp.0/hwmon/hwmon2",
-		r.Path("/sys/class/hwmon/hwmon2")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(r.Path("/sys/class/hwmon"), 0o755))
+	must.Do(t, os.Symlink("../../devices/platform/coretemp.0/hwmon/hwmon2",
+		r.Path("/sys/class/hwmon/hwmon2")))
 	if got, err := r.ReadLink(
 		"/sys/class/hwmon/hwmon2"); got != "../../devices/platform/coretemp.0/hwmon/hwmon2" || err != nil {
 		t.Errorf("ReadLink = %q, %v", got, err)

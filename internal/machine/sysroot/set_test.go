@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestSet(t *testing.T) {
@@ -83,9 +85,7 @@ func TestSetReportsAMismatchWithBothValues(t *testing.T) {
 func TestSetComparesWhatTheFileShows(t *testing.T) {
 	upper := func(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
 	r := tree(t, map[string]string{"proc/v": "ON\n"}).With(refusing{keep: true})
-	if _, err := r.Set("/proc/v", "on", upper); err != nil {
-		t.Errorf("values that show the same: %v", err)
-	}
+	must.Get(r.Set("/proc/v", "on", upper))(t, "values that show the same")
 }
 
 func TestReadDoesNotWaitForABrokenDriver(t *testing.T) {
@@ -99,13 +99,9 @@ func TestReadDoesNotWaitForABrokenDriver(t *testing.T) {
 // where os.ReadFile would wait.
 func TestReadOfAnEmptyPipe(t *testing.T) {
 	fds := make([]int, 2)
-	if err := syscall.Pipe(fds); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Pipe(fds))
 	t.Cleanup(func() { _ = syscall.Close(fds[0]); _ = syscall.Close(fds[1]) })
-	if err := syscall.SetNonblock(fds[0], true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.SetNonblock(fds[0], true))
 	if n, err := read(fds[0], make([]byte, 8)); !errors.Is(err, syscall.EAGAIN) {
 		t.Errorf("read = %d, %v; want EAGAIN", n, err)
 	}
@@ -113,9 +109,7 @@ func TestReadOfAnEmptyPipe(t *testing.T) {
 
 func TestDeviceAccess(t *testing.T) {
 	r := tree(t, map[string]string{"dev/msr": strings.Repeat("\x00", 64)})
-	if err := r.WriteAt("/dev/msr", []byte{1, 2, 3, 4}, 16); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.WriteAt("/dev/msr", []byte{1, 2, 3, 4}, 16))
 	got := make([]byte, 4)
 	if err := r.ReadAt("/dev/msr", got, 16); err != nil || string(got) != "\x01\x02\x03\x04" {
 		t.Errorf("ReadAt = %v, %v", got, err)
@@ -130,16 +124,11 @@ func TestDeviceAccess(t *testing.T) {
 
 func TestHold(t *testing.T) {
 	r := tree(t, map[string]string{"dev/cpu_dma_latency": "...."})
-	c, err := r.Hold("/dev/cpu_dma_latency", []byte{0, 0, 0, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(r.Hold("/dev/cpu_dma_latency", []byte{0, 0, 0, 0}))(t)
 	if data, _ := r.ReadBytes("/dev/cpu_dma_latency"); string(data) != "\x00\x00\x00\x00" {
 		t.Errorf("device holds %q", data)
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, c.Close())
 	if _, err := r.Hold("/dev/none", nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing device: %v", err)
 	}
@@ -147,24 +136,16 @@ func TestHold(t *testing.T) {
 
 func TestDirectories(t *testing.T) {
 	r := New(t.TempDir())
-	if err := r.Mkdir("/group"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Mkdir("/group"))
 	if err := r.Mkdir("/group"); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("second Mkdir: %v, want fs.ErrExist", err)
 	}
-	if err := os.WriteFile(r.Path("/group/x"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(r.Path("/group/x"), nil, 0o644))
 	if err := r.Rmdir("/group"); err == nil {
 		t.Error("Rmdir removed a directory that is not empty")
 	}
-	if err := os.Remove(r.Path("/group/x")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(r.Path("/group/x")))
 	for range 2 {
-		if err := r.Rmdir("/group"); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, r.Rmdir("/group"))
 	}
 }

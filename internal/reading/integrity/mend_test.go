@@ -19,6 +19,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/reading/integrity"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 var seed = flag.Uint64("seed", 1, "of the random crashes")
@@ -53,9 +54,7 @@ func experiment(t *testing.T) (*crashfs.FS, directory.Directory) {
 	fsys := crashfs.New("/x")
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	must(durable.WriteFile(fsys, toml, []byte(text), 0o644))
 	cfg, err := config.Parse(toml, []byte(text), "lab1", nil)
@@ -91,19 +90,10 @@ func experiment(t *testing.T) (*crashfs.FS, directory.Directory) {
 // overwrite durably overwrites the beginning of a file.
 func overwrite(t *testing.T, fsys *crashfs.FS, name string, offset int64) {
 	t.Helper()
-	f, err := fsys.OpenFile(name, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt([]byte("damaged"), offset); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Sync(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(fsys.OpenFile(name, os.O_WRONLY, 0))(t)
+	must.Get(f.WriteAt([]byte("damaged"), offset))(t)
+	must.Do(t, f.Sync())
+	must.Do(t, f.Close())
 }
 
 // broken is the experiment with damaged headers, slot, record and configuration.
@@ -113,12 +103,8 @@ func broken(t *testing.T) (*crashfs.FS, directory.Directory) {
 	overwrite(t, fsys, f.Schedule(), 512+30)
 	overwrite(t, fsys, f.Schedule(), 1024+128)
 	overwrite(t, fsys, f.Results()+"/0000003-001.json.gz", 20)
-	if err := fsys.Remove(f.ConfigCopy()); err != nil {
-		t.Fatal(err)
-	}
-	if err := fsys.SyncDir(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, fsys.Remove(f.ConfigCopy()))
+	must.Do(t, fsys.SyncDir(dir))
 	return fsys, f
 }
 
@@ -157,13 +143,8 @@ func TestMendCut(t *testing.T) {
 	cuts := 0
 	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(*seed)...) {
 		cuts++
-		if err := program(after); err != nil {
-			t.Fatalf("%s: %v", cut, err)
-		}
-		f, err := directory.Open(after, dir)
-		if err != nil {
-			t.Fatalf("%s: %v", cut, err)
-		}
+		must.Do(t, program(after), cut)
+		f := must.Get(directory.Open(after, dir))(t, cut)
 		r := integrity.Check(after, f, options.Options)
 		if len(r.Problems) > 0 || r.Completed != 3 || r.Slots.Completed != 3 || r.Slots.Error != 1 ||
 			r.Slots.Outstanding != 2 {
@@ -216,18 +197,9 @@ func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			fsys, f := experiment(t)
-			s, err := schedule.Open(fsys, f.Schedule(), true)
-			if err != nil {
-				t.Fatal(err)
-			}
-			slot, err := s.Begin()
-			if err != nil {
-				t.Fatal(err)
-			}
-			cfg, err := config.Parse(toml, []byte(text), "lab1", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(schedule.Open(fsys, f.Schedule(), true))(t)
+			slot := must.Get(s.Begin())(t)
+			cfg := must.Get(config.Parse(toml, []byte(text), "lab1", nil))(t)
 			rec := results.Record{
 				Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Iterations: 1,
 				Outcome: results.Completed, Reasons: []string{},
@@ -235,22 +207,14 @@ func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 				WallNS: []int64{7},
 			}
 			rec.Machine.Temperatures.Base = test.base
-			if err := errors.Join(results.NewAppender(fsys, f.Results()).Append(rec),
-				s.Finish(slot, schedule.Completed), s.Close(), test.lost(fsys, f)); err != nil {
-				t.Fatal(err)
-			}
-			done, err := integrity.Mend(fsys, f, options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(results.NewAppender(fsys, f.Results()).Append(rec),
+				s.Finish(slot, schedule.Completed), s.Close(), test.lost(fsys, f)))
+			done := must.Get(integrity.Mend(fsys, f, options))(t)
 			told := strings.Contains(strings.Join(done, "\n"), "without base temperatures")
 			if told != (test.base == nil) {
 				t.Errorf("done: %q", done)
 			}
-			s, err = schedule.Open(fsys, f.Schedule(), false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s = must.Get(schedule.Open(fsys, f.Schedule(), false))(t)
 			if got := fmt.Sprint(s.Header().BaseTemperatures); got != test.want {
 				t.Errorf("base temperatures %s, want %s", got, test.want)
 			}
@@ -280,9 +244,7 @@ func TestMachineFiles(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			fsys, f := experiment(t)
-			if err := durable.WriteFile(fsys, dir+"/"+test.file, []byte(test.text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, durable.WriteFile(fsys, dir+"/"+test.file, []byte(test.text), 0o644))
 			got := problems(integrity.Check(fsys, f, options.Options).Problems)
 			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
 				t.Errorf("%s; want %q", got, test.want)
@@ -305,9 +267,7 @@ func TestDamagedJournal(t *testing.T) {
 			"journal_damaged journal: line 2"},
 		{"newer", line(`{"op":"journal","version":99}`), "journal_version journal"},
 	} {
-		if err := durable.WriteFile(fsys, f.Journal(), []byte(test.text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, durable.WriteFile(fsys, f.Journal(), []byte(test.text), 0o644))
 		got := problems(integrity.Check(fsys, f, options.Options).Problems)
 		if test.want == "" && got != "" || !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s; want %q", test.name, got, test.want)
@@ -321,18 +281,10 @@ func TestRecordOfAnotherExecution(t *testing.T) {
 	fsys, f := experiment(t)
 	reader := results.NewReader(fsys, f.Results())
 	name := results.Name{Slot: 1, Attempt: 1}
-	rec, err := reader.Load(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(reader.Load(name))(t)
 	rec.Key.Benchmark = "other"
-	packed, err := results.Encode(rec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.WriteFile(fsys, f.Results()+"/"+name.String(), packed, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	packed := must.Get(results.Encode(rec))(t)
+	must.Do(t, durable.WriteFile(fsys, f.Results()+"/"+name.String(), packed, 0o644))
 	if got := problems(integrity.Check(fsys, f, options.Options).Problems); !strings.Contains(got,
 		"record_differs") {
 		t.Errorf("%s", got)

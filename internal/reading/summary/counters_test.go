@@ -10,6 +10,7 @@ import (
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/summary"
+	"krund/rig/must"
 )
 
 // counted is a record of three iterations of a second on one core: MPERF is 2e9 in each, APERF the
@@ -72,10 +73,7 @@ func TestExpectedCounters(t *testing.T) {
 	}
 	all := slices.Values([]results.Record{counted(0, "sleep", 0.0001, 0.0002), now, old})
 	selection := func(text string) summary.Selection {
-		s, err := summary.ParseSelection(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(summary.ParseSelection(text))(t)
 		return s
 	}
 	got, err := summary.Calibrate(all, selection("sleep:*:*"), selection("a:*:*"))
@@ -90,10 +88,7 @@ func TestCalibrate(t *testing.T) {
 			1, 1),
 	})
 	choose := func(text string) summary.Selection {
-		s, err := summary.ParseSelection(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(summary.ParseSelection(text))(t)
 		return s
 	}
 	c, err := summary.Calibrate(records, choose("0-1"), choose("spin:*:*"))

@@ -11,6 +11,7 @@ import (
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/summary"
+	"krund/rig/must"
 )
 
 // startupRecord has its runner's first stamp and its first iteration so long after exec; below 0 is
@@ -35,10 +36,7 @@ func rows(t *testing.T, by summary.By, o summary.StartupOptions,
 	for _, r := range records {
 		c.Add(r)
 	}
-	all, err := c.Rows(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(c.Rows(o))(t)
 	return all
 }
 

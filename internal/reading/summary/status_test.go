@@ -15,6 +15,7 @@ import (
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 const text = `[experiment]
@@ -41,9 +42,7 @@ func TestStatusAndPlan(t *testing.T) {
 	toml := filepath.Join(t.TempDir(), "test.toml")
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	must(os.WriteFile(toml, []byte(text), 0o644))
 	cfg, err := config.Parse(toml, []byte(text), "bencher7", doctor.Settings())

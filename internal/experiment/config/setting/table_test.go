@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"krund/rig/must"
 )
 
 // TestTableOnATerminal: the text below a row keeps to the columns of a terminal, in a pipe it is
@@ -13,9 +15,7 @@ func TestTableOnATerminal(t *testing.T) {
 	table := Table{[]Finding{{Name: "frequency", Policy: Warn, Status: StatusCannot, Why: why}}}
 	for width, lines := range map[int]int{0: 1, 80: 3} {
 		var b strings.Builder
-		if err := table.Print(&b, width); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, table.Print(&b, width))
 		n := 0
 		for line := range strings.Lines(b.String()) {
 			if strings.HasPrefix(line, strings.Repeat(" ", len("frequency  "))) {
@@ -44,9 +44,7 @@ func TestCellsOnATerminal(t *testing.T) {
 			"frequency  warn    ok        performance               performance\n",
 	} {
 		var b strings.Builder
-		if err := table.Print(&b, width); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, table.Print(&b, width))
 		_, rows, _ := strings.Cut(b.String(), "wanted\n")
 		if rows, _, _ = strings.Cut(rows, "\n\n"); rows+"\n" != want {
 			t.Errorf("width %d:\n%s\nwant\n%s", width, rows, want)
