@@ -81,7 +81,8 @@ func TestPathThatLeadsBack(t *testing.T) {
 	base := filepath.Dir(program(t))
 	for dir, text := range map[string]string{"": "good", "other": "evil"} {
 		must.Do(t, os.MkdirAll(filepath.Join(base, dir, "dir"), 0o755))
-		must.Do(t, os.WriteFile(filepath.Join(base, dir, "hook"), []byte("#!/bin/sh\necho "+text+"\n"), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(base, dir, "hook"),
+			[]byte("#!/bin/sh\necho "+text+"\n"), 0o755))
 	}
 	must.Do(t, os.Symlink("other/dir", filepath.Join(base, "link")))
 	out, err := Run(t.Context(), Cmd{Argv: []string{base + "/link/../hook"}, Trust: trust.Verdict.RootOnly})
