@@ -22,6 +22,7 @@ import (
 	"krund/internal/exchange"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/internal/hub/submit"
 	"krund/internal/machine/host"
 	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
@@ -200,7 +201,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, errUnjudged), errors.Is(err, errStep):
 		return exitLeftOut
-	case errors.Is(err, errWaiting):
+	case errors.Is(err, submit.ErrWaiting):
 		return exitWaiting
 	}
 	return exitError

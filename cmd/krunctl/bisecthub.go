@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"krund/internal/hub/api"
+	"krund/internal/hub/submit"
 	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
 	"krund/internal/trial/bisection"
@@ -36,11 +37,11 @@ func (h *hubSteps) measure(ctx context.Context, step string) error {
 	if !h.deadline.IsZero() {
 		timeout = max(h.deadline.Sub(h.clock.Now()), 1)
 	}
-	state, err := h.a.await(ctx, h.client, id, timeout, h.clock)
+	state, err := h.a.hubSession(h.client, h.clock).Await(ctx, id, timeout)
 	if err != nil { // it may go on: its id is not forgotten
 		return err
 	}
-	switch err := notDone(state); {
+	switch err := submit.NotDone(state); {
 	case err != nil && h.retry:
 		h.retry = false
 		if err := h.b.Forget(step); err != nil {
@@ -54,7 +55,7 @@ func (h *hubSteps) measure(ctx context.Context, step string) error {
 	if err := os.RemoveAll(part); err != nil { // of a call that was ended
 		return err
 	}
-	name, err := fetch(ctx, h.client, id, part)
+	name, err := submit.Fetch(ctx, h.client, id, part)
 	if err != nil {
 		return err
 	}
@@ -85,8 +86,8 @@ func (h *hubSteps) submitted(ctx context.Context, step string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return remote.ID, h.a.send(ctx, h.client, h.clock, cfg, nil, api.Submission{ID: remote.ID,
-		Target: h.b.Plan.To, Machines: 1})
+	return remote.ID, h.a.hubSession(h.client, h.clock).Send(ctx, cfg, nil, api.Submission{
+		ID: remote.ID, Target: h.b.Plan.To, Machines: 1})
 }
 
 const notFound = 404

@@ -2,23 +2,15 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"io"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/boot/doctor"
-	"krund/internal/display"
 	"krund/internal/experiment/bundle"
-	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/hub/api"
-	"krund/internal/hub/ship"
+	"krund/internal/hub/submit"
 	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
 )
@@ -103,6 +95,11 @@ func (a *app) hubClient(address string) (*api.Client, error) {
 	return c, nil
 }
 
+// hubSession asks a hub, and says what it does on standard error.
+func (a *app) hubSession(client *api.Client, clock sysroot.Clock) submit.Session {
+	return submit.Session{Client: client, Clock: clock, Say: a.talk}
+}
+
 func (a *app) submit(ctx context.Context, path string, o submitOptions, clock sysroot.Clock) error {
 	if o.to == "" {
 		return usageError(errors.New("--to is missing: name a machine or a pool"))
@@ -129,14 +126,14 @@ func (a *app) submit(ctx context.Context, path string, o submitOptions, clock sy
 		}
 		defer os.RemoveAll(temporary) //nolint:errcheck // it is temporary
 		var arms []bundle.Copy
-		if cfg, arms, err = a.revisions(ctx, cfg, o, temporary); err != nil {
+		if cfg, arms, err = submit.Revisions(ctx, cfg, o.arms, o.build, temporary, a.talk, a.stderr); err != nil {
 			return err
 		}
 		copies = append(copies, arms...)
 	}
 	id := api.NewID()
-	err = a.send(ctx, client, clock, cfg, copies, api.Submission{ID: id, Target: o.to, Machines: o.machines,
-		Priority: o.priority})
+	err = a.hubSession(client, clock).Send(ctx, cfg, copies, api.Submission{ID: id, Target: o.to,
+		Machines: o.machines, Priority: o.priority})
 	if err != nil {
 		return err
 	}
@@ -156,50 +153,4 @@ func included(names []string) ([]bundle.Copy, error) {
 		copies = append(copies, bundle.Copy{From: path, As: path})
 	}
 	return copies, nil
-}
-
-// send packs the experiment and submits it. While the hub cannot be reached, or cannot answer, it
-// tries again for a while: a hub, its database or a proxy may be restarted at this moment.
-func (a *app) send(ctx context.Context, client *api.Client, clock sysroot.Clock, cfg *config.Config,
-	copies []bundle.Copy, s api.Submission) error {
-	contents, err := bundle.Collect(cfg, copies)
-	if err != nil {
-		return err
-	}
-	file, err := os.CreateTemp("", "krunctl-bundle-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) //nolint:errcheck // it is temporary
-	defer file.Close()           //nolint:errcheck // it is temporary
-	sum := sha256.New()
-	m, err := contents.Write(io.MultiWriter(file, sum))
-	if err != nil {
-		return err
-	}
-	size, err := file.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return err
-	}
-	s.Bundle = hex.EncodeToString(sum.Sum(nil))
-	a.talk("%s, %s; the machine must have %s", display.Count(len(m.Files), "file"), display.Bytes(size),
-		strings.Join(append(m.External, "krund"), ", "))
-	const patience = time.Minute
-	limited, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return ship.Try(limited, clock, func(context.Context) error { // a large bundle may take longer
-		err := client.SendBundle(ctx, s.Bundle, size, io.NopCloser(io.NewSectionReader(file, 0, size)))
-		if err == nil {
-			_, err = client.Submit(ctx, s)
-		}
-		if err != nil && !ship.Refused(err) {
-			a.talk("krunctl: %v; trying again", err)
-		}
-		return err
-	})
-}
-
-// withText parses another text of a configuration.
-func withText(cfg *config.Config, text string) (*config.Config, error) {
-	return config.Parse(cfg.Path, []byte(text), cfg.Hostname, doctor.Settings())
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"archive/tar"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/hub/api"
+	"krund/internal/hub/submit"
 )
 
 const verdictHelp = `Verdict compares the arms of an experiment on a hub, or two experiments, as krunctl
@@ -58,7 +56,7 @@ func verdictCommand(a *app) *cobra.Command {
 		var dirs, names []string
 		for i, id := range ids {
 			one := filepath.Join(dir, fmt.Sprint(i))
-			name, err := fetch(contextOf(c), client, id, one)
+			name, err := submit.Fetch(contextOf(c), client, id, one)
 			if err != nil {
 				return err
 			}
@@ -99,78 +97,6 @@ type renamed struct {
 
 func (r renamed) Error() string { return r.replace.Replace(r.error.Error()) }
 func (r renamed) Unwrap() error { return r.error }
-
-// fetch writes the results of an ended experiment below dir, into the directory that it returns.
-func fetch(ctx context.Context, client *api.Client, id, dir string) (string, error) {
-	state, err := client.Experiment(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	if !state.Ended() {
-		return "", fmt.Errorf("%w: %s; `krunctl wait %s` waits for it", errWaiting, progressText(state), id)
-	}
-	if !api.ValidName(state.Name) {
-		return "", fmt.Errorf("experiment %s has a name that cannot be that of a directory", id)
-	}
-	content, err := client.Results(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	defer content.Close() //nolint:errcheck // it was only read
-	if err := untar(content, filepath.Join(dir, state.Name)); err != nil {
-		return "", fmt.Errorf("fetch the results of experiment %s: %w", id, err)
-	}
-	return state.Name, nil
-}
-
-// Bounds of the results of an experiment.
-const (
-	resultFiles = 2_000_000
-	resultBytes = 256 << 30
-)
-
-// untar writes the regular files of an archive below the new directory dir, and nothing elsewhere.
-func untar(r io.Reader, dir string) error {
-	const listed = 0o755
-	if err := os.MkdirAll(dir, listed); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close() //nolint:errcheck // nothing is written through it
-	in := tar.NewReader(io.LimitReader(r, resultBytes))
-	for range resultFiles {
-		h, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name) || strings.Count(h.Name, "/") > 3 {
-			return fmt.Errorf("the hub sends %q, which is no file of an experiment", h.Name)
-		}
-		if err := root.MkdirAll(filepath.Dir(h.Name), listed); err != nil {
-			return err
-		}
-		if err := extract(root, h.Name, in); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("there are more than %d files", resultFiles)
-}
-
-func extract(root *os.Root, name string, in io.Reader) error {
-	const readable = 0o644
-	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, readable)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(file, in)
-	return errors.Join(err, file.Close())
-}
 
 const requestHelp = `Request asks the machines that run an experiment of a hub to hold, resume or stop it.
 They follow when they report next: after the running process execution. A part that

@@ -27,6 +27,9 @@ func (e UsageError) Error() string { return e.Err.Error() }
 // Unwrap returns the underlying error.
 func (e UsageError) Unwrap() error { return e.Err }
 
+// Usage marks an error as a UsageError.
+func Usage(err error) error { return UsageError{err} }
+
 // ErrUnjudged is the error when nothing can be judged, such as a key without completed executions.
 var ErrUnjudged = errors.New("this cannot be judged")
 

@@ -1,18 +1,21 @@
-package main
+package submit
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"krund/internal/boot/doctor"
 	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
 	"krund/internal/machine/command"
+	"krund/internal/reading/experiment"
 )
 
 // Bounds of what --arms runs.
@@ -27,16 +30,17 @@ type revision struct {
 	null         bool // named before
 }
 
-// revisions checks the revisions out below dir, and returns the configuration with an arm for each
-// and what its directories of benchmarks contain.
-func (a *app) revisions(ctx context.Context, cfg *config.Config, o submitOptions, dir string) (
-	*config.Config, []bundle.Copy, error) {
+// Revisions checks the revisions REV1,REV2... of the benchmarks' git repository out below dir, runs the
+// shell command build in each unless it is "", and returns the configuration with an arm for each and
+// what its directories of benchmarks contain. say reports progress; output gets what builds print.
+func Revisions(ctx context.Context, cfg *config.Config, revisions, build, dir string,
+	say func(string, ...any), output io.Writer) (*config.Config, []bundle.Copy, error) {
 	if len(cfg.Arms) > 0 {
-		return nil, nil, usageError(errors.New("--arms: the configuration has [arms] already; remove them"))
+		return nil, nil, experiment.Usage(errors.New("--arms: the configuration has [arms] already; remove them"))
 	}
-	names := strings.Split(o.arms, ",")
+	names := strings.Split(revisions, ",")
 	if len(names) < 2 {
-		return nil, nil, usageError(fmt.Errorf("--arms must name two revisions, BASE,OTHER, not %q", o.arms))
+		return nil, nil, experiment.Usage(fmt.Errorf("--arms must name two revisions, BASE,OTHER, not %q", revisions))
 	}
 	benchmarks := cfg.Experiment.Benchmarks
 	top, err := git(ctx, benchmarks, "rev-parse", "--show-toplevel")
@@ -60,7 +64,7 @@ func (a *app) revisions(ctx context.Context, cfg *config.Config, o submitOptions
 			continue
 		}
 		tree := filepath.Join(dir, r.name)
-		if err := a.checkOut(ctx, top, r, tree, o.build); err != nil {
+		if err := checkOut(ctx, top, r, tree, build, say, output); err != nil {
 			return nil, nil, err
 		}
 		text += fmt.Sprintf("[arms.%q]\nbenchmarks = %q\nrevision = %q\n", r.name, beside+"/"+r.name,
@@ -81,7 +85,7 @@ func resolve(ctx context.Context, top string, names []string) ([]revision, error
 	for _, name := range names {
 		commit, err := git(ctx, top, "rev-parse", "--verify", "--end-of-options", name+"^{commit}")
 		if err != nil {
-			return nil, usageError(fmt.Errorf("--arms: there is no revision %q: %w", name, err))
+			return nil, experiment.Usage(fmt.Errorf("--arms: there is no revision %q: %w", name, err))
 		}
 		r := revision{name: strings.Trim(unfit.ReplaceAllString(name, "-"), ".-"), commit: commit}
 		r.null = len(list) > 0 && list[0].commit == commit
@@ -97,8 +101,9 @@ func resolve(ctx context.Context, top string, names []string) ([]revision, error
 }
 
 // checkOut makes a tree of a revision and builds it.
-func (a *app) checkOut(ctx context.Context, top string, r revision, tree, build string) error {
-	a.talk("%s: %.12s", r.name, r.commit)
+func checkOut(ctx context.Context, top string, r revision, tree, build string,
+	say func(string, ...any), output io.Writer) error {
+	say("%s: %.12s", r.name, r.commit)
 	if _, err := git(ctx, top, "clone", "--quiet", "--shared", "--no-checkout", "--", top, tree); err != nil {
 		return err
 	}
@@ -109,7 +114,7 @@ func (a *app) checkOut(ctx context.Context, top string, r revision, tree, build 
 		return nil
 	}
 	_, err := command.Run(ctx, command.Cmd{Argv: []string{"/bin/sh", "-c", build}, Dir: tree,
-		Timeout: buildTime, Tee: a.stderr, Interrupt: true})
+		Timeout: buildTime, Tee: output, Interrupt: true})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", r.name, err)
 	}
@@ -121,4 +126,9 @@ func git(ctx context.Context, dir string, arguments ...string) (string, error) {
 	out, err := command.Run(ctx, command.Cmd{Argv: append([]string{"git", "-C", dir}, arguments...),
 		Timeout: gitTime, StdoutOnly: true})
 	return strings.TrimSpace(out), err
+}
+
+// withText parses another text of a configuration.
+func withText(cfg *config.Config, text string) (*config.Config, error) {
+	return config.Parse(cfg.Path, []byte(text), cfg.Hostname, doctor.Settings())
 }
