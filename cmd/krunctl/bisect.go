@@ -1,30 +1,20 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"math"
 	"os"
-	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/analysis/compare"
 	"krund/internal/analysis/sequential"
-	"krund/internal/boot/doctor"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
-	"krund/internal/experiment/directory"
-	"krund/internal/experiment/key"
 	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
 	"krund/internal/trial/bisection"
@@ -173,7 +163,7 @@ func (a *app) bisect(ctx context.Context, dir string, o bisectOptions, clock sys
 			}
 			return err
 		}
-		a.talk("krunctl: %s", soFar(b.Plan.Versions, d))
+		a.talk("krunctl: %s", b.Plan.Text(d))
 		if err := hub.measure(ctx, step); err != nil {
 			return err
 		}
@@ -184,7 +174,7 @@ func (a *app) bisect(ctx context.Context, dir string, o bisectOptions, clock sys
 func (a *app) nextStep(ctx context.Context, hub *hubSteps) (d sequential.BisectDecision, step string, err error) {
 	b := hub.b
 	for {
-		versions, steps, waiting, err := a.bisectVersions(hub)
+		versions, steps, waiting, err := b.Read(a.reader(runtime.NumCPU()), a.host, &hub.retry)
 		if err != nil {
 			return d, "", err
 		}
@@ -234,7 +224,7 @@ func (a *app) openBisection(dir string, o bisectOptions) (*bisection.Bisection, 
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	if err := a.checkTemplate(dir, o); err != nil {
+	if err := o.CheckTemplate(a.fsys, dir, a.host); err != nil {
 		return nil, err
 	}
 	return bisection.Create(a.fsys, dir, o.Plan)
@@ -247,166 +237,6 @@ func (o bisectOptions) checkHub(p bisection.Plan) error {
 			"this one waits for nothing"))
 	}
 	return nil
-}
-
-// checkTemplate reports mistakes of the template before anything is written or built: the plan does
-// not change afterwards.
-func (a *app) checkTemplate(dir string, o bisectOptions) error {
-	wanted, err := key.Parse(o.Key)
-	if err != nil || wanted.Arm != "" {
-		return usageError(fmt.Errorf("--key %.200q is not one key without an arm: "+
-			"benchmark:vm:variant", o.Key))
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return fmt.Errorf("find %s: %w", dir, err)
-	}
-	b := bisection.Bisection{FS: a.fsys, Dir: dir, Plan: o.Plan}
-	file, _ := b.Step(1) // with --to, its name has that of the directory
-	text := o.Configuration(dir, len(o.Versions)-1)
-	cfg, err := config.Parse(file, []byte(text), a.host, doctor.Settings())
-	if err != nil {
-		return fmt.Errorf("--template %s makes a wrong configuration: %w", o.template, err)
-	}
-	for _, wanted.Arm = range []string{bisection.Good, bisection.Candidate} {
-		if !slices.Contains(cfg.Keys(), wanted) {
-			return usageError(fmt.Errorf("--template %s: its experiment has no key %s; it has %s", o.template,
-				wanted, display.Clip(fmt.Sprint(cfg.Keys()), display.MaxMessage)))
-		}
-	}
-	return nil
-}
-
-// bisectVersions reads the steps. waiting is the configuration of the one that has not ended.
-func (a *app) bisectVersions(hub *hubSteps) (versions []sequential.BisectVersion, steps int, waiting string,
-	err error) {
-	b := hub.b
-	versions = make([]sequential.BisectVersion, len(b.Plan.Versions))
-	for v := range versions {
-		versions[v].Skip = b.Skipped(v)
-	}
-	for {
-		file, exists := b.Step(steps + 1)
-		if !exists {
-			return versions, steps, "", nil
-		}
-		steps++
-		cfg, err := experiment.ParseConfig(a.fsys, file, a.host)
-		if err != nil {
-			return nil, 0, "", err
-		}
-		v, err := candidateOf(b, cfg, file)
-		if err != nil {
-			return nil, 0, "", err
-		}
-		dir, ended, err := a.measured(b, file)
-		if err != nil {
-			return nil, 0, "", err
-		}
-		if !ended {
-			return versions, steps, file, nil
-		}
-		differences, err := a.differences(dir, b.Plan.Key)
-		if err != nil {
-			return nil, 0, "", err
-		}
-		versions[v].Differences = append(versions[v].Differences, differences...)
-		if len(differences) > 0 || versions[v].Skip {
-			continue
-		}
-		if hub.retry && b.Plan.To != "" {
-			hub.retry = false
-			return versions, steps, file, b.Forget(file)
-		}
-		if v == len(versions)-1 {
-			again := "`krunctl rerun` it"
-			if b.Plan.To != "" {
-				again = "--retry"
-			}
-			return nil, 0, "", fmt.Errorf("%s: no block of %s was completed in both arms; find out why "+
-				"(krunctl status %s), then %s", file, b.Plan.Key, display.ShellPath(dir), again)
-		}
-		versions[v].Skip = true
-		if err := b.Skip(v, "no block of "+file+" was completed"); err != nil {
-			return nil, 0, "", err
-		}
-	}
-}
-
-// candidateOf returns the version that a step measures.
-func candidateOf(b *bisection.Bisection, cfg *config.Config, file string) (int, error) {
-	for _, arm := range cfg.Arms {
-		if arm.Name == bisection.Candidate {
-			if v := slices.Index(b.Plan.Versions, arm.Revision); v > 0 {
-				return v, nil
-			}
-		}
-	}
-	return 0, fmt.Errorf("%s: the revision of [arms.%s] is no version of this bisection; the template needs "+
-		`revision = "@CANDIDATE@" there`, file, bisection.Candidate)
-}
-
-// measured returns the directory of what was measured of a step, and whether all of its slots are
-// final.
-func (a *app) measured(b *bisection.Bisection, step string) (dir string, ended bool, err error) {
-	if b.Plan.To != "" {
-		dir = bisection.Results(step)
-		_, err := a.fsys.Lstat(dir)
-		return dir, err == nil, nil
-	}
-	dir = directory.For(step)
-	if _, err := a.fsys.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		return dir, false, nil
-	}
-	e, err := experiment.Open(a.fsys, dir)
-	if err != nil {
-		return dir, false, err
-	}
-	s, err := e.OpenSchedule()
-	if err != nil {
-		return dir, false, err
-	}
-	sum, err := s.Summarize()
-	return dir, sum.Outstanding+sum.Running == 0, errors.Join(err, s.Close())
-}
-
-// differences returns the differences of the logarithms of both arms in each complete block.
-func (a *app) differences(dir, key string) ([]float64, error) {
-	r := a.reader(runtime.NumCPU())
-	r.NoPerformance = true
-	in, doc, err := r.Analyzed(dir, key, nil)
-	if err != nil {
-		return nil, err
-	}
-	blocks := map[string]map[block]float64{bisection.Good: {}, bisection.Candidate: {}}
-	for i := range in.Data.Pairs {
-		arm := in.Data.Pairs[i].Key.Arm
-		if blocks[arm] == nil {
-			continue
-		}
-		for _, e := range compare.Executions(&in.Data.Pairs[i], &doc.Pairs[i], doc.Parameters.Column) {
-			if !(e.Value > 0) {
-				return nil, fmt.Errorf("%s: a value of %s is not positive: no change is a percentage of it",
-					dir, key)
-			}
-			blocks[arm][block{e.Machine, e.Number}] = math.Log(e.Value)
-		}
-	}
-	byMachine := func(x, y block) int {
-		return cmp.Or(cmp.Compare(x.machine, y.machine), cmp.Compare(x.number, y.number))
-	}
-	var list []float64
-	for _, at := range slices.SortedFunc(maps.Keys(blocks[bisection.Good]), byMachine) {
-		if candidate, ok := blocks[bisection.Candidate][at]; ok {
-			list = append(list, candidate-blocks[bisection.Good][at])
-		}
-	}
-	return list, nil
-}
-
-// block is one of a step. A part that another machine began anew has the numbers of the former one.
-type block struct {
-	machine string
-	number  int
 }
 
 // printBisection prints the answer, and returns the error for the exit status.
@@ -422,19 +252,11 @@ func (a *app) printBisection(b *bisection.Bisection, d sequential.BisectDecision
 			return err
 		}
 	}
-	var text string
-	switch d.Action {
-	case sequential.Found:
-		text = fmt.Sprintf("%s made %s %s, with a probability of %.3f; %s measured", culprit(names, d),
-			b.Plan.Key, changeWords(d.Change), d.Probability, display.Count(d.Blocks, "block"))
-	case sequential.Same:
-		text = fmt.Sprintf("%s and %s do not differ enough in %s: after %s nothing is shown", names[0],
-			names[len(names)-1], b.Plan.Key, display.Count(d.Blocks, "block"))
-	default:
-		text = fmt.Sprintf("%s\nrun the next step: %s", soFar(names, d), a.stepCommand(step))
-	}
 	if !asJSON {
-		a.print("%s\n", text)
+		a.print("%s\n", b.Plan.Text(d))
+	}
+	if !asJSON && d.Action == sequential.Measure {
+		a.print("run the next step: %s\n", a.stepCommand(step))
 	}
 	switch d.Action {
 	case sequential.Found:
@@ -453,24 +275,4 @@ func (a *app) stepCommand(step string) string {
 			display.ShellPath(step))
 	}
 	return fmt.Sprintf("%s run %s", display.Program(os.Args[0], "krund"), display.ShellPath(step))
-}
-
-// soFar is what is known before the end.
-func soFar(names []string, d sequential.BisectDecision) string {
-	text := display.Count(d.Blocks, "block") + " measured; "
-	if d.Probability == 0 {
-		return text + "it is not shown yet that " + names[len(names)-1] + " differs from " + names[0]
-	}
-	return text + fmt.Sprintf("most probable culprit: %s (%.3f)", culprit(names, d), d.Probability)
-}
-
-func culprit(names []string, d sequential.BisectDecision) string {
-	return strings.Join(slices.Compact([]string{names[d.First], names[d.Last]}), " to ")
-}
-
-func changeWords(ratio float64) string {
-	if ratio > 1 {
-		return fmt.Sprintf("%.1f%% slower", 100*(ratio-1))
-	}
-	return fmt.Sprintf("%.1f%% faster", 100*(1-ratio))
 }
