@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"krund/internal/analysis/warmup"
 	"krund/internal/durable"
@@ -182,24 +181,6 @@ func TestAnalyzeRefuses(t *testing.T) {
 		r := analyzed(t, c.args...)
 		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%v: exit %d, %q; want %d, %q", c.args, r.code, r.stderr, c.code, c.want)
-		}
-	}
-}
-
-func TestProgressLine(t *testing.T) {
-	for _, c := range []struct {
-		p    warmup.Progress
-		want string
-	}{
-		{warmup.Progress{Of: 40}, "x [....................] 0 of 40 executions"},
-		{warmup.Progress{Executions: 20, Of: 40}, "x [##########..........] 20 of 40 executions, 10s left"},
-		{warmup.Progress{Executions: 20, Of: 40, Reused: 10},
-			"x [##########..........] 20 of 40 executions, 20s left"},
-		{warmup.Progress{Executions: 40, Of: 40}, "x [####################] 40 of 40 executions"},
-		{warmup.Progress{}, "x [....................] 0 of 0 executions"},
-	} {
-		if got := progressLine("x", c.p, 10*time.Second); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.p, got, c.want)
 		}
 	}
 }

@@ -142,8 +142,8 @@ func (a *app) reader(workers int) experiment.Reader {
 				display.Clip(why, messageBytes)))
 		},
 		Progress: func(source string) (func(warmup.Progress), func()) {
-			bar := newProgressBar(a, source)
-			return bar.show, bar.clear
+			bar := console.NewProgress(a.stderr, a.now, source)
+			return bar.Show, bar.Clear
 		},
 	}
 }

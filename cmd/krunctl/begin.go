@@ -28,6 +28,7 @@ import (
 	"krund/internal/hub/ship"
 	"krund/internal/machine/command"
 	"krund/internal/reading/summary"
+	"krund/internal/trial"
 )
 
 // longestRun bounds an experiment that krunctl waits for: one without root.
@@ -104,7 +105,7 @@ func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, hub
 		_, err = a.ofHub(path, client.URL, n.Experiment, true)
 		return err
 	}
-	krund, err := krundPath()
+	krund, err := trial.KrundPath()
 	if err == nil {
 		err = ship.KnownAt(a.fsys, a.state).Add(directory.For(path)) // it is needed until it was shipped
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/machine/noise"
+	"krund/internal/trial"
+	"krund/internal/trial/certificate"
 )
 
 const noiseHelp = `Noise measures how much this machine disturbs a program that only computes, and how
@@ -102,8 +104,13 @@ func (a *app) noise(ctx context.Context, o noiseOptions) error {
 		return fmt.Errorf("make a directory for the measurement: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(work) }()
-	n := noiseRun{app: a, o: o, work: work}
-	c, err := n.certificate(ctx)
+	krund, err := trial.KrundPath()
+	if err != nil {
+		return err
+	}
+	n := certificate.Run{FS: a.fsys, Host: a.host, Krund: krund, Work: work, Now: a.now, Say: a.talk,
+		Time: o.time, CPUs: o.cpus, Executions: o.executions, Compare: o.compare}
+	c, err := n.Certificate(ctx)
 	if err != nil {
 		return err
 	}

@@ -2,37 +2,12 @@ package main
 
 import (
 	"bytes"
-	"math"
 	"strings"
 	"testing"
 	"time"
 
-	"krund/internal/analysis/dataset"
-	"krund/internal/boot/doctor"
-	"krund/internal/experiment/config"
-	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/noise"
-	"krund/rig/must"
 )
-
-// TestNoiseConfiguration: krund accepts both experiments; the first changes no setting, the second
-// all that the study asks for, and none is required: what cannot be set is measured without.
-func TestNoiseConfiguration(t *testing.T) {
-	n := noiseRun{o: noiseOptions{executions: 7}, benchmarks: "/usr/lib/krund/benchmarks"}
-	for name, settings := range map[string][]string{"plain": nil, "controlled": studySettings()} {
-		text := []byte(n.configuration(settings))
-		cfg := must.Get(config.Parse("/x/"+name+".toml", text, "lab", doctor.Settings()))(t)
-		if cfg.Experiment.Executions != 7 || cfg.Experiment.Reboot != config.RebootNone {
-			t.Errorf("%s: %+v", name, cfg.Experiment)
-		}
-		w := doctor.Of(cfg, config.RebootNone)
-		turbo, services := w.Control.Of("turbo").Policy, w.Control.Of("services").Policy
-		want := map[string]setting.Policy{"plain": setting.Off, "controlled": setting.Apply}[name]
-		if turbo != want || services != setting.Off {
-			t.Errorf("%s: turbo %s, services %s", name, turbo, services)
-		}
-	}
-}
 
 func TestNoiseRefuses(t *testing.T) {
 	for _, test := range []struct {
@@ -51,27 +26,6 @@ func TestNoiseRefuses(t *testing.T) {
 			!strings.Contains(err.Error(), test.part)) {
 			t.Errorf("%+v: %v", test.o, err)
 		}
-	}
-}
-
-// TestFloorOf: only completed executions count.
-func TestFloorOf(t *testing.T) {
-	execution := func(seconds float64, o dataset.Outcome) dataset.Execution {
-		return dataset.Execution{Outcome: o, Columns: []dataset.Column{{Name: dataset.Wall, Unit: "s",
-			Core: dataset.NoCore, Reals: []float64{9, 9, seconds, seconds}}}}
-	}
-	data := &dataset.Dataset{Pairs: []dataset.Pair{{Executions: []dataset.Execution{
-		execution(0.1, dataset.Completed), execution(0.101, dataset.Completed), execution(5, dataset.Rerun),
-		execution(0.099, dataset.Completed),
-	}}}}
-	f, err := floorOf(data)
-	if err != nil || f.Executions != 3 || math.Abs(f.MeanNS-1e8) > 1 || math.Abs(f.SDLog-0.01) > 1e-6 ||
-		len(f.Detectable) != len(floorAt) {
-		t.Errorf("%+v, %v", f, err)
-	}
-	data.Pairs[0].Executions = data.Pairs[0].Executions[:2]
-	if _, err := floorOf(data); err == nil {
-		t.Error("a floor of two executions")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/reading/experiment"
 	"krund/internal/report"
+	"krund/internal/report/console"
 )
 
 const optimizeHelp = `Optimize finds for each key the smallest number of executions and iterations whose
@@ -255,10 +256,10 @@ func (a *app) optimizeOne(s *optimize.Suite, o optimizeOptions, i int) error {
 
 // optimizeMetrics compares the metrics on experiment i of the arguments, from 0.
 func (a *app) optimizeMetrics(s *optimize.Suite, o optimizeOptions, i int) error {
-	bar := newProgressBar(a, s.Source)
+	bar := console.NewProgress(a.stderr, a.now, s.Source)
 	all := len(s.Benchmarks) * len(optimize.Metrics())
-	c, err := optimize.CompareMetrics(s, o.search, func(done int) { bar.showKeys(done, all) })
-	bar.clear()
+	c, err := optimize.CompareMetrics(s, o.search, func(done int) { bar.ShowKeys(done, all) })
+	bar.Clear()
 	if err != nil {
 		return fmt.Errorf("optimize %s: %w", s.Source, err)
 	}
@@ -285,9 +286,9 @@ func (a *app) writeSizes(f *optimize.Findings, name string) error {
 }
 
 func (a *app) findings(s *optimize.Suite, o optimizeOptions) (*optimize.Findings, error) {
-	bar := newProgressBar(a, s.Source)
-	f, err := optimize.Find(s, o.search, func(done int) { bar.showKeys(done, len(s.Benchmarks)) })
-	bar.clear()
+	bar := console.NewProgress(a.stderr, a.now, s.Source)
+	f, err := optimize.Find(s, o.search, func(done int) { bar.ShowKeys(done, len(s.Benchmarks)) })
+	bar.Clear()
 	if err != nil {
 		return nil, fmt.Errorf("optimize %s: %w", s.Source, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"krund/internal/exchange"
 	"krund/internal/reading/experiment"
 	"krund/internal/report"
+	"krund/internal/report/console"
 )
 
 const stabilityHelp = `Stability reports for each key where dynamic reconfiguration (Laaber et al.,
@@ -190,10 +191,10 @@ func (a *app) stability(args []string, o stabilityOptions) error {
 // judgeKeys shows the progress of stability.JudgeKeys, and adds a problem if the recorded values
 // are means that were treated as single calls.
 func (a *app) judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stability.Document, error) {
-	bar := newProgressBar(a, d.Source)
-	defer bar.clear()
+	bar := console.NewProgress(a.stderr, a.now, d.Source)
+	defer bar.Clear()
 	doc, err := stability.JudgeKeys(d, o.parsed, o.p, o.workers, func(done, of int) {
-		bar.show(warmup.Progress{Executions: done, Of: of})
+		bar.Show(warmup.Progress{Executions: done, Of: of})
 	})
 	means := []string{exchange.FormatJMH, exchange.FormatGo, exchange.FormatPyperf}
 	unknown := slices.ContainsFunc(d.Pairs, func(p dataset.Pair) bool {

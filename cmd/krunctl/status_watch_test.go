@@ -11,6 +11,8 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
+	"krund/internal/reading/summary"
+	"krund/internal/report/live"
 )
 
 // TestServeStatus: the page has no scripts, shows the status and escapes it. Nothing else exists.
@@ -22,7 +24,9 @@ func TestServeStatus(t *testing.T) {
 	b.must(err)
 	now := time.Unix(1e9, 0)
 	a := &app{host: "bencher7", fsys: b.directory.FS(), now: func() time.Time { return now }}
-	server := &statusServer{app: a, f: f}
+	server := &live.Server{Now: a.now, Every: watchEvery,
+		Status: func() (summary.Status, error) { return a.statusOf(f) },
+		Text:   func(st summary.Status) string { return a.statusText(st, false) }}
 	ask := func(method, host, path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		q := httptest.NewRequest(method, path, nil)

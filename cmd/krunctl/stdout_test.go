@@ -79,9 +79,9 @@ func TestPagesNeedADirectory(t *testing.T) {
 		}
 	}
 	for _, to := range standardOutputs {
-		_, err := newWorkspace(trial.Plan{}, to)
-		if err == nil || !strings.Contains(err.Error(), "a directory") {
-			t.Errorf("time --save %s: %v", to, err)
+		r := krunctl(t, "time", "--save", to, "true")
+		if r.code != exitUsage || !strings.Contains(r.stderr, "a directory") {
+			t.Errorf("time --save %s: %s", to, r.text())
 		}
 	}
 	if _, err := os.Lstat("-"); err == nil {

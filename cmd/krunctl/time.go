@@ -1,10 +1,10 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"krund/internal/experiment/config"
+	"krund/internal/reading/experiment"
+	"krund/internal/report/console"
 	"krund/internal/trial"
 )
 
@@ -191,10 +193,104 @@ func (o *timeOptions) plan(args []string) (trial.Plan, error) {
 	}
 	p.Env, p.Inherited = o.environment()
 	if !o.clean {
-		findPrograms(p.Subjects)
+		trial.FindPrograms(p.Subjects)
 	}
 	p.Dir, err = os.Getwd()
 	return p, err
+}
+
+// time is `krunctl time`: a short experiment to learn how long one run takes, unless the options
+// say how many there are, and then the one that counts.
+func (a *app) time(ctx context.Context, args []string, o timeOptions) error {
+	p, err := o.plan(args)
+	if err != nil {
+		return usageError(err)
+	}
+	if o.save != "" {
+		if err := needsDirectory(o.save); err != nil {
+			return usageError(fmt.Errorf("--save: %w", err))
+		}
+	}
+	work, err := trial.NewWorkspace(p, o.save)
+	if err != nil {
+		return err
+	}
+	defer work.Remove()
+	p.Files = work.Files
+	line := console.NewProgress(a.stderr, a.now, "")
+	defer line.Clear()
+	r := trial.Runner{FS: a.fsys, Line: line.Line}
+	if r.Krund, err = trial.KrundPath(); err != nil {
+		return err
+	}
+	var one []time.Duration // how long a run took, unless the options decide how many there are
+	if !o.decides(p) {
+		if one, err = r.Pilot(ctx, p, filepath.Join(work.Temporary, "pilot.toml")); err != nil {
+			return err
+		}
+	}
+	o.schedule(&p, one)
+	data, err := r.Run(ctx, p, work.Path)
+	line.Clear()
+	if err != nil {
+		return err
+	}
+	answer, err := trial.AnswerOf(p, data)
+	if err != nil {
+		return err
+	}
+	answer.Machine = a.host
+	if work.Saved {
+		answer.Directory = experiment.DirectoryOf(work.Path)
+	}
+	return a.printAnswer(answer, o)
+}
+
+// decides reports whether the options say how many runs there are.
+func (o *timeOptions) decides(p trial.Plan) bool {
+	file := func(s trial.Subject) bool { return !s.IsCommand() }
+	return o.runs > 0 && (o.iterations > 0 || !slices.ContainsFunc(p.Subjects, file))
+}
+
+// schedule decides how often each subject runs.
+func (o *timeOptions) schedule(p *trial.Plan, one []time.Duration) {
+	least := o.minRuns
+	if o.runs > 0 {
+		least = o.runs
+		for _, s := range p.Subjects {
+			if !s.IsCommand() {
+				p.Executions = o.runs
+			}
+		}
+	}
+	p.Schedule(one, least, o.iterations)
+}
+
+// printAnswer prints an answer, and returns errFound if something failed.
+func (a *app) printAnswer(answer trial.Answer, o timeOptions) error {
+	if o.markdown != "" {
+		err := a.toOutput(o.markdown, func(w io.Writer) error {
+			_, err := io.WriteString(w, console.Markdown(answer))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case isStdout(o.markdown): // which has the table
+	case o.json:
+		if err := a.printJSON(answer); err != nil {
+			return err
+		}
+	default:
+		a.console().Answer(answer)
+	}
+	failed := func(r trial.Result) bool { return r.Failed > 0 }
+	if slices.ContainsFunc(answer.Subjects, failed) {
+		return errFound
+	}
+	return nil
 }
 
 // environment returns the variables that commands get beside those of the caller, or in a clean
@@ -221,35 +317,4 @@ func (o *timeOptions) environment() (set, names []string) {
 	}
 	slices.Sort(names)
 	return set, names
-}
-
-// findPrograms looks the VMs up in the caller's PATH, where an activated virtual environment has
-// its own. krund, which does not, reports those that are not found.
-func findPrograms(subjects []trial.Subject) {
-	for i := range subjects {
-		s := &subjects[i]
-		if s.Program == "" {
-			continue
-		}
-		if path, err := exec.LookPath(s.Program); err == nil {
-			if path, err = filepath.Abs(path); err == nil {
-				s.Program = path
-			}
-		}
-	}
-}
-
-// krundPath returns krund's path: beside krunctl, else in PATH.
-func krundPath() (string, error) {
-	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), "krund")
-		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
-			return beside, nil
-		}
-	}
-	path, err := exec.LookPath("krund")
-	if err != nil {
-		return "", errors.New("krund, which measures, is neither beside krunctl nor in PATH; install both")
-	}
-	return path, nil
 }

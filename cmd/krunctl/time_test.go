@@ -46,9 +46,9 @@ func TestTimeSave(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"we ird", "..", "quote\"", strings.Repeat("x", 300)} {
 		p := trial.Plan{Subjects: []trial.Subject{{Name: "b", File: filepath.Join(dir, "b.py")}}}
-		w, err := newWorkspace(p, dir+"/"+name+".toml")
+		w, err := trial.NewWorkspace(p, dir+"/"+name+".toml")
 		if err == nil {
-			w.remove()
+			w.Remove()
 			t.Errorf("--save %q is accepted", name)
 		}
 	}
@@ -156,7 +156,7 @@ func TestFindPrograms(t *testing.T) {
 	own := filepath.Join(dir, "python3")
 	must.Do(t, os.WriteFile(own, []byte("#!/bin/sh\n"), 0o755))
 	list := []trial.Subject{{Program: "python3"}, {Program: "nosuchvm"}, {}}
-	findPrograms(list)
+	trial.FindPrograms(list)
 	if list[0].Program != own || list[1].Program != "nosuchvm" || list[2].Program != "" {
 		t.Errorf("%+v", list)
 	}

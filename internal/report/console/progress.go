@@ -1,7 +1,8 @@
-package main
+package console
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -11,15 +12,14 @@ import (
 
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
-	"krund/internal/report/console"
 )
 
-// progressBar shows the progress of an analysis and the remaining time on standard error, if that
-// is a terminal.
-type progressBar struct {
-	app    *app
+// Progress shows the progress of an analysis and the remaining time, if it writes to a terminal.
+type Progress struct {
+	w      io.Writer
+	now    func() time.Time
 	what   string
-	shows  bool // standard error is a terminal
+	shows  bool // w is a terminal
 	begun  time.Time
 	shown  time.Time
 	length int // of the line on the screen
@@ -28,51 +28,49 @@ type progressBar struct {
 // progressEvery is the interval at which the bar is drawn.
 const progressEvery = 200 * time.Millisecond
 
-func newProgressBar(a *app, what string) *progressBar {
-	f, ok := a.stderr.(*os.File)
-	return &progressBar{app: a, what: what, shows: ok && term.IsTerminal(int(f.Fd())), begun: a.now()}
+// NewProgress returns the progress of what.
+func NewProgress(w io.Writer, now func() time.Time, what string) *Progress {
+	f, ok := w.(*os.File)
+	return &Progress{w: w, now: now, what: what, shows: ok && term.IsTerminal(int(f.Fd())), begun: now()}
 }
 
-// show draws the bar, at most every progressEvery.
-func (b *progressBar) show(p warmup.Progress) {
+// Show draws the bar, at most every progressEvery.
+func (b *Progress) Show(p warmup.Progress) {
 	b.draw(func(spent time.Duration) string { return progressLine(b.what, p, spent) })
 }
 
-// showKeys is show for the progress in keys.
-func (b *progressBar) showKeys(done, of int) {
+// ShowKeys is show for the progress in keys.
+func (b *Progress) ShowKeys(done, of int) {
 	b.draw(func(spent time.Duration) string { return barLine(b.what, "keys", done, done, of, spent) })
 }
 
-// write shows a line of text, at most as wide as the terminal.
-func (b *progressBar) write(text string) {
+// Line shows a line of text, at most as wide as the terminal.
+func (b *Progress) Line(text string) {
 	if !b.shows {
 		return
 	}
 	line := display.Terminal(text)
-	if most := console.TerminalWidth(b.app.stderr) - 1; utf8.RuneCountInString(line) > most {
+	if most := TerminalWidth(b.w) - 1; utf8.RuneCountInString(line) > most {
 		line = string([]rune(line)[:most])
 	}
-	_, _ = fmt.Fprintf(b.app.stderr, "\r%s%s", line,
-		strings.Repeat(" ", max(0, b.length-utf8.RuneCountInString(line)))) // only a message
-	b.length = utf8.RuneCountInString(line)
+	length := utf8.RuneCountInString(line)
+	_, _ = fmt.Fprintf(b.w, "\r%s%s", line, strings.Repeat(" ", max(0, b.length-length))) // only a message
+	b.length = length
 }
 
-func (b *progressBar) draw(text func(spent time.Duration) string) {
-	now := b.app.now()
+func (b *Progress) draw(text func(spent time.Duration) string) {
+	now := b.now()
 	if !b.shows || now.Sub(b.shown) < progressEvery {
 		return
 	}
 	b.shown = now
-	line := display.Terminal(text(now.Sub(b.begun)))
-	_, _ = fmt.Fprintf(b.app.stderr, "\r%s%s", line,
-		strings.Repeat(" ", max(0, b.length-len(line)))) // only a message
-	b.length = len(line)
+	b.Line(text(now.Sub(b.begun)))
 }
 
-// clear removes the bar from the screen.
-func (b *progressBar) clear() {
+// Clear removes the bar from the screen.
+func (b *Progress) Clear() {
 	if b.length > 0 {
-		_, _ = fmt.Fprintf(b.app.stderr, "\r%s\r", strings.Repeat(" ", b.length)) // only a message
+		_, _ = fmt.Fprintf(b.w, "\r%s\r", strings.Repeat(" ", b.length)) // only a message
 	}
 }
 

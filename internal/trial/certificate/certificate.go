@@ -1,4 +1,7 @@
-package main
+// Package certificate measures how much a machine disturbs a measurement: krund looks for gaps, and
+// executes a fixed program again and again. Package noise has the result. Start reading at
+// [Run.Certificate].
+package certificate
 
 import (
 	"context"
@@ -14,19 +17,27 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/boot/doctor"
 	"krund/internal/control"
+	"krund/internal/durable"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/command"
 	"krund/internal/machine/noise"
 	"krund/internal/reading/experiment"
 )
 
-// noiseRun is one run of krunctl noise.
-type noiseRun struct {
-	*app
-	o          noiseOptions
-	work       string // directory
-	krund      string
-	benchmarks string
+// Run is one measurement of a certificate.
+type Run struct {
+	FS         durable.FS
+	Host       string // name of this machine
+	Krund      string // path of the program
+	Work       string // an empty directory
+	Now        func() time.Time
+	Say        func(format string, args ...any) // what it does, for people
+	Time       time.Duration                    // how long to look for gaps
+	CPUs       string                           // processors to look at; "": all but the lowest
+	Executions int                              // of the fixed program; 0: no noise floor
+	Compare    bool                             // measure again with the study's settings applied
+
+	benchmarks string // directory
 }
 
 // The fixed program: some milliseconds per iteration, a second per execution.
@@ -36,20 +47,17 @@ const (
 	noiseIterations = 200
 )
 
-// certificate measures once, or twice with --compare.
-func (n *noiseRun) certificate(ctx context.Context) (c noise.Certificate, err error) {
-	if n.krund, err = krundPath(); err != nil {
-		return c, err
-	}
-	if n.benchmarks, err = noiseBenchmarks(n.krund); err != nil && n.o.executions > 0 {
+// Certificate measures once, or twice with Compare.
+func (n *Run) Certificate(ctx context.Context) (c noise.Certificate, err error) {
+	if n.benchmarks, err = noiseBenchmarks(n.Krund); err != nil && n.Executions > 0 {
 		return c, err
 	}
 	first, err := n.measurement(ctx, "plain", nil, &c)
 	if err != nil {
 		return c, err
 	}
-	c.Format, c.Date, c.Host, c.Plain = noise.Format, n.now().UTC(), n.host, first
-	if n.o.compare {
+	c.Format, c.Date, c.Host, c.Plain = noise.Format, n.Now().UTC(), n.Host, first
+	if n.Compare {
 		second, err := n.measurement(ctx, "controlled", studySettings(), &c)
 		if err != nil {
 			return c, err
@@ -85,23 +93,23 @@ func studySettings() []string {
 }
 
 // measurement measures the census and the floor, with the settings applied. It completes c.
-func (n *noiseRun) measurement(ctx context.Context, name string, settings []string,
+func (n *Run) measurement(ctx context.Context, name string, settings []string,
 	c *noise.Certificate) (m noise.Measurement, err error) {
-	file := filepath.Join(n.work, name+".toml")
+	file := filepath.Join(n.Work, name+".toml")
 	if err := os.WriteFile(file, []byte(n.configuration(settings)), 0o600); err != nil {
 		return m, fmt.Errorf("write the configuration: %w", err)
 	}
 	if m.Census, err = n.census(ctx, file, c); err != nil {
 		return m, err
 	}
-	if n.o.executions > 0 {
+	if n.Executions > 0 {
 		m.Floor, err = n.floor(ctx, file)
 	}
 	return m, err
 }
 
 // configuration returns an experiment that applies these settings and leaves all others alone.
-func (n *noiseRun) configuration(settings []string) string {
+func (n *Run) configuration(settings []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `[experiment]
 iterations = %d
@@ -122,7 +130,7 @@ subfolder = "c"
 [benchmarks]
 %s = { parameter = %d }
 [controls]
-`, noiseIterations, max(n.o.executions, 1), n.benchmarks, noiseBenchmark, noiseParameter)
+`, noiseIterations, max(n.Executions, 1), n.benchmarks, noiseBenchmark, noiseParameter)
 	for _, d := range doctor.Settings() {
 		policy := setting.Off
 		for _, name := range settings {
@@ -138,13 +146,13 @@ subfolder = "c"
 // mostCensusBytes bounds what krund census prints.
 const mostCensusBytes = 32 << 20
 
-func (n *noiseRun) census(ctx context.Context, file string, c *noise.Certificate) (noise.Census, error) {
-	n.talk("looking for gaps for %s", n.o.time)
-	argv := []string{n.krund, "census", "--time", n.o.time.String()}
-	if n.o.cpus != "" {
-		argv = append(argv, "--cpus", n.o.cpus)
+func (n *Run) census(ctx context.Context, file string, c *noise.Certificate) (noise.Census, error) {
+	n.Say("looking for gaps for %s", n.Time)
+	argv := []string{n.Krund, "census", "--time", n.Time.String()}
+	if n.CPUs != "" {
+		argv = append(argv, "--cpus", n.CPUs)
 	}
-	text, err := command.Run(ctx, command.Cmd{Argv: append(argv, file), Timeout: n.o.time + 10*time.Minute,
+	text, err := command.Run(ctx, command.Cmd{Argv: append(argv, file), Timeout: n.Time + 10*time.Minute,
 		Output: mostCensusBytes, StdoutOnly: true, Interrupt: true})
 	if err != nil {
 		return noise.Census{}, interrupted(ctx, err)
@@ -172,15 +180,15 @@ func interrupted(ctx context.Context, err error) error {
 }
 
 // floor executes the fixed program again and again.
-func (n *noiseRun) floor(ctx context.Context, file string) (*noise.Floor, error) {
-	n.talk("executing %s %d times", noiseBenchmark, n.o.executions)
+func (n *Run) floor(ctx context.Context, file string) (*noise.Floor, error) {
+	n.Say("executing %s %d times", noiseBenchmark, n.Executions)
 	const perExecution = time.Minute
-	if _, err := command.Run(ctx, command.Cmd{Argv: []string{n.krund, "run", "--quiet", file},
-		Timeout:    10*time.Minute + time.Duration(n.o.executions)*perExecution,
+	if _, err := command.Run(ctx, command.Cmd{Argv: []string{n.Krund, "run", "--quiet", file},
+		Timeout:    10*time.Minute + time.Duration(n.Executions)*perExecution,
 		StdoutOnly: true, Interrupt: true}); err != nil {
 		return nil, interrupted(ctx, err)
 	}
-	data, err := experiment.ReadResults(n.fsys, filepath.Join(experiment.DirectoryOf(file), "results"), nil)
+	data, err := experiment.ReadResults(n.FS, filepath.Join(experiment.DirectoryOf(file), "results"), nil)
 	if err != nil {
 		return nil, err
 	}

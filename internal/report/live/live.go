@@ -1,0 +1,114 @@
+// Package live serves the status of a running experiment to browsers of this machine. Start reading at
+// [Server.ServeHTTP].
+package live
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"krund/internal/reading/summary"
+)
+
+// page shows the status in a browser. It works without scripts: the browser asks again.
+var page = template.Must(template.New("status").Parse(`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+{{if .Every}}<meta http-equiv="refresh" content="{{.Every}}">{{end}}
+<title>{{.Percent}} {{.Name}}</title>
+<style>
+:root { color-scheme: light dark }
+body { font: 15px/1.5 ui-monospace, monospace; margin: 1.5em; max-width: 60em }
+pre { white-space: pre-wrap; overflow-wrap: anywhere }
+progress { width: 100% }
+</style>
+</head>
+<body>
+<progress max="100" value="{{.Value}}">{{.Percent}}</progress>
+<pre>{{.Text}}</pre>
+<p><a href="status.json">status.json</a>, as of {{.Time}}</p>
+</body>
+</html>
+`))
+
+// Server serves the status of an experiment, read only.
+type Server struct {
+	Now    func() time.Time
+	Every  time.Duration // between two looks of a browser, whole seconds
+	Status func() (summary.Status, error)
+	Text   func(summary.Status) string
+
+	mu    sync.Mutex // one request at a time looks at the experiment
+	taken time.Time  // when st was read
+	st    summary.Status
+	err   error
+}
+
+// status returns the status, read at most once per second however many ask.
+func (s *Server) status() (summary.Status, time.Time, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.Now(); s.taken.IsZero() || now.Sub(s.taken) >= time.Second {
+		s.st, s.err = s.Status()
+		s.taken = now
+	}
+	return s.st, s.taken, s.err
+}
+
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	switch {
+	case !named(r.Host): // a page of another site that resolves its name to this address
+		http.Error(w, "ask for the address that krunctl printed", http.StatusForbidden)
+		return
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		http.Error(w, "only GET", http.StatusMethodNotAllowed)
+		return
+	case r.URL.Path != "/" && r.URL.Path != "/status.json":
+		http.NotFound(w, r)
+		return
+	}
+	st, taken, err := s.status()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError) // text/plain, with nosniff
+		return
+	}
+	var b bytes.Buffer
+	if r.URL.Path == "/status.json" {
+		h.Set("Content-Type", "application/json")
+		err = json.NewEncoder(&b).Encode(st)
+	} else {
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		every := int(s.Every / time.Second)
+		if st.State == summary.StateFinished {
+			every = 0
+		}
+		err = page.Execute(&b, map[string]any{
+			"Name": st.Experiment, "Value": st.Percent, "Percent": fmt.Sprintf("%.0f%%", st.Percent),
+			"Every": every, "Text": s.Text(st), "Time": taken.UTC().Format(time.RFC3339),
+		})
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	_, _ = w.Write(b.Bytes()) // the browser has gone
+}
+
+// named reports whether a Host header is an address or localhost: no other name leads here.
+func named(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return host == "localhost" || net.ParseIP(host) != nil
+}
