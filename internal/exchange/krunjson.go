@@ -42,7 +42,7 @@ func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
 	}
 	s := newJSONStream(text)
 	f := krunFile{
-		counts: map[string]map[string][][][]uint64{},
+		counts: map[string]map[string][][]counts{},
 		flags:  map[string][]string{},
 	}
 	s.object(func(name string) { f.member(s, name, o) })
@@ -82,7 +82,7 @@ func unpackBzip2(r io.Reader, size int64) (io.Reader, error) {
 type krunFile struct {
 	keys   []string // of wall, in the order of the file
 	wall   map[string][][]float64
-	counts map[string]map[string][][][]uint64 // by column, key, execution, core, iteration
+	counts map[string]map[string][][]counts // by column, key, execution, core, iteration
 	flags  map[string][]string
 	uname  string
 }
@@ -100,80 +100,42 @@ func (f *krunFile) member(s *jsonStream, name string, o KrunOptions) {
 	switch {
 	case name == "wallclock_times", name == "data": // data: in old files of Krun
 		if f.wall != nil {
-			s.fail("wallclock_times occurs twice, perhaps as data")
+			s.fail(errors.New("wallclock_times occurs twice, perhaps as data"))
 		}
 		f.wall = map[string][][]float64{}
 		s.object(func(key string) {
 			if _, twice := f.wall[key]; twice {
-				s.fail("key %.200q occurs twice", key)
+				s.fail(fmt.Errorf("key %.200q occurs twice", key))
 			}
-			if err := tooLong("key", key); err != nil {
-				s.fail("%w", err)
-			}
+			s.fail(tooLong("key", key))
 			f.keys = append(f.keys, key)
-			f.wall[key] = lists(s, func() []float64 { return lists(s, s.realOrNull) })
+			var executions [][]real
+			s.value(&executions)
+			f.wall[key] = make([][]float64, len(executions))
+			for i, values := range executions {
+				f.wall[key][i] = make([]float64, len(values))
+				for k, v := range values {
+					f.wall[key][i][k] = float64(v)
+				}
+			}
 		})
 	case isCount && (column == dataset.CoreCycles || o.Counters):
-		f.counts[column] = map[string][][][]uint64{}
+		f.counts[column] = map[string][][]counts{}
 		s.object(func(key string) {
-			f.counts[column][key] = lists(s, func() [][]uint64 {
-				return lists(s, s.counts)
-			})
+			var executions [][]counts
+			s.value(&executions)
+			f.counts[column][key] = executions
 		})
 	case name == "pexec_flags":
-		s.object(func(key string) { f.flags[key] = lists(s, s.text) })
+		s.value(&f.flags)
 	case name == "audit":
-		f.audit(s)
+		var audit any
+		s.value(&audit)
+		members, _ := audit.(map[string]any)
+		f.uname, _ = members["uname"].(string)
 	default:
 		s.skip()
 	}
-}
-
-// lists parses an array; null is an empty one.
-func lists[T any](s *jsonStream, element func() T) []T {
-	list := []T{}
-	if s.null() {
-		return list
-	}
-	s.array(func() { list = append(list, element()) })
-	if cap(list)-len(list) > len(list)/8 {
-		return append(make([]T, 0, len(list)), list...)
-	}
-	return list
-}
-
-// counts parses the series of a core; it returns nil for null or an array that contains null.
-func (s *jsonStream) counts() []uint64 {
-	if s.null() {
-		return nil
-	}
-	whole := true
-	list := lists(s, func() uint64 {
-		if s.null() {
-			whole = false
-			return 0
-		}
-		return s.count()
-	})
-	if !whole {
-		return nil
-	}
-	return list
-}
-
-// audit keeps the machine's uname if it is a string.
-func (f *krunFile) audit(s *jsonStream) {
-	if s.space() != '{' {
-		s.skip()
-		return
-	}
-	s.object(func(name string) {
-		if name == "uname" && s.space() == '"' {
-			f.uname = s.text()
-			return
-		}
-		s.skip()
-	})
 }
 
 // dataset builds the dataset from the lists.
@@ -241,8 +203,8 @@ func (f *krunFile) execution(text string, i int) (dataset.Execution, error) {
 
 // lacks reports whether a core of a counter lacks values in an execution. The other cores are then
 // useless, because only the sum of the cores and the busiest core are of interest.
-func lacks(cores [][]uint64) bool {
-	return slices.ContainsFunc(cores, func(values []uint64) bool { return values == nil })
+func lacks(cores []counts) bool {
+	return slices.ContainsFunc(cores, func(values counts) bool { return values == nil })
 }
 
 // leftOut lists the counters of a key that were not read because they contain null.

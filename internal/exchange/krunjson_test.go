@@ -113,19 +113,19 @@ func TestReadKrunBadData(t *testing.T) {
 func TestReadKrunRefuses(t *testing.T) {
 	times := func(text string) string { return `{"wallclock_times": {"a:b:c": ` + text + `}}` }
 	for _, c := range []struct{ name, text, want string }{
-		{"nothing", ``, "byte 0: the end instead of '{'"},
-		{"not an object", `[1]`, "byte 0: '[' instead of '{'"},
+		{"nothing", ``, "byte 0: unexpected EOF"},
+		{"not an object", `[1]`, "byte 1: [ instead of {"},
 		{"another JSON file", `{"benchmarks": []}`, `no "wallclock_times"`},
-		{"cut off", `{"wallclock_times": {"a:b:c": [[1, 2`, "byte 36: the end instead of ','"},
-		{"something behind", times("[]") + "x", "'x' after the end"},
+		{"cut off", `{"wallclock_times": {"a:b:c": [[1, 2`, "unexpected EOF"},
+		{"something behind", times("[]") + "x", "text after the end"},
 		{"a key of two parts", `{"wallclock_times": {"a:b": []}}`, `key "a:b" has 2 parts`},
 		{"a key twice", `{"wallclock_times": {"a:b:c": [], "a:b:c": []}}`, "occurs twice"},
-		{"almost a null", times(`[[nul]]`), `"nul" is not a value`},
-		{"a word for a time", times(`[["1"]]`), "instead of a number"},
-		{"hexadecimal", times(`[[0x10]]`), `"0x10" is not a number`},
-		{"a time too few lists deep", times(`[1]`), "'1' instead of '['"},
+		{"almost a null", times(`[[nul]]`), "invalid character ']' in literal null"},
+		{"a word for a time", times(`[["1"]]`), `"1" is not a number`},
+		{"hexadecimal", times(`[[0x10]]`), "invalid character 'x' after array element"},
+		{"a time too few lists deep", times(`[1]`), "cannot unmarshal number"},
 		{"negative count", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[-1]]]}}`,
-			`"-1" is not a count`},
+			"-1 is not a count"},
 		{"count of 65 bits",
 			`{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[18446744073709551616]]]}}`, "is not a count"},
 		{"broken count", `{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": [[[1.5]]]}}`,
@@ -137,9 +137,9 @@ func TestReadKrunRefuses(t *testing.T) {
 		{"counts of another number",
 			`{"wallclock_times": {"a:b:c": [[1]]}, "core_cycle_counts": {"a:b:c": []}}`,
 			"1 executions have cycles of 0"},
-		{"a string not ended", `{"config": "` + "\n", "unterminated string"},
-		{"bad escape", `{"config": "\x"}`, "after a backslash"},
-		{"nested without end", `{"config": ` + strings.Repeat("[", 100), "deeper than 64"},
+		{"a string not ended", `{"config": "` + "\n", "invalid character '\\n' in string literal"},
+		{"bad escape", `{"config": "\x"}`, "in string escape code"},
+		{"nested without end", `{"config": ` + strings.Repeat("[", 100), "unexpected EOF"},
 	} {
 		_, err := ReadKrunJSON(strings.NewReader(c.text), KrunOptions{})
 		if !errors.Is(err, ErrFormat) || !strings.Contains(fmt.Sprint(err), c.want) {
@@ -153,23 +153,6 @@ func TestReadKrunRefuses(t *testing.T) {
 	broken := errors.New("disk on fire")
 	if _, err := ReadKrunJSON(iotest.ErrReader(broken), KrunOptions{}); !errors.Is(err, broken) {
 		t.Errorf("a reader's error became %v", err)
-	}
-}
-
-func TestJSONText(t *testing.T) {
-	for _, c := range []struct{ in, want string }{
-		{`"plain"`, "plain"},
-		{`"\"\\\/\b\f\n\r\t"`, "\"\\/\b\f\n\r\t"},
-		{`"\u00e4\u20AC"`, "ä€"},
-		{`"\ud83d\ude00"`, "😀"},
-		{`"\ud83dx"`, "\ufffdx"},
-		{`"\ud83d\n"`, "\ufffd\n"},
-		{`"\ud83d\u0041"`, "\ufffdA"},
-	} {
-		s := newJSONStream(strings.NewReader(c.in))
-		if got := s.text(); got != c.want || s.err != nil {
-			t.Errorf("%s: %q, %v; want %q", c.in, got, s.err, c.want)
-		}
 	}
 }
 
