@@ -32,13 +32,6 @@ If one cluster has more than half of the executions, those outside it are the
 outliers. Do not describe a benchmark that both call dissimilar by one number: look
 at its series (krunctl plot), and find out what the outliers have in common.
 
-With --labels FILE, the verdicts are scored against people's: the agreement of the
-raters (each pair, Fleiss' kappa), and against what all raters of a key agree on the
-confusion matrix, the sensitivity and the specificity of both methods, also for other
-thresholds. FILE is a CSV with the column key and one for each rater: similar,
-dissimilar, or nothing. --groups averages the measures over groups of keys, and
---heatmap draws them.
-
 It reads what krunctl analyze reads. Executions that were not completed, or that
 have missing values, are left out and listed. Of two executions of different
 lengths the first iterations are compared. docs/similarity.md has the equations.
@@ -47,7 +40,6 @@ EXAMPLES
   krunctl similarity warmup.toml
   krunctl similarity --matrix warmup.krun
   krunctl similarity --json warmup.krun | jq '.keys[] | {key, verdict, outliers}'
-  krunctl similarity --labels ratings.csv --groups '^[^_]*' --heatmap map.svg jmh.json
   krunctl similarity --csv --column cycles --threshold 0.3 warmup_results.json.bz2
 ` + readExitHelp
 
@@ -56,9 +48,8 @@ type similarityOptions struct {
 	json, csv, matrix bool
 	linkage           string
 	workers           int
-	scoring
-	settings similarity.Options
-	input    experiment.Options
+	settings          similarity.Options
+	input             experiment.Options
 }
 
 func similarityCommand(a *app) *cobra.Command {
@@ -84,11 +75,6 @@ func similarityCommand(a *app) *cobra.Command {
 		"SAME: maximum distance of clusters that are merged")
 	f.StringVar(&o.linkage, "linkage", similarity.Average.String(),
 		"SAME: distance of clusters: average, complete or single")
-	f.StringVar(&o.labels, "labels", "",
-		"score the verdicts against people's, from this CSV file: key, and a column for each rater")
-	f.StringVar(&o.groups, "groups", "",
-		"average the measures over groups of keys: the part of a key that this regular expression matches")
-	f.StringVar(&o.heatMap, "heatmap", "", "write a heat map of the groups, or of all keys, to this SVG file")
 	a.keyFlag(c, &o.input.Key)
 	jobsFlag(f, &o.workers)
 	f.StringVar(&o.input.Column, "column", dataset.Wall,
@@ -112,16 +98,6 @@ func (a *app) similarity(args []string, o similarityOptions) error {
 	}
 	if o.json && o.csv {
 		return usageError(errors.New("--json and --csv exclude each other"))
-	}
-	if err := o.scoring.parse(); err != nil {
-		return usageError(err)
-	}
-	if o.wanted() {
-		if o.csv {
-			return usageError(errScoreCSV)
-		}
-		o.input.Clean = true
-		return a.similarityScore(args, o)
 	}
 	look := func(d *dataset.Dataset) (*similarity.Document, error) {
 		return similarity.CompareKeys(d, o.input.Column, o.settings, o.workers)

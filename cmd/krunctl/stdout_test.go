@@ -30,9 +30,6 @@ func TestOutputToStandardOutput(t *testing.T) {
 			return []string{"optimize", "--metric", "rmad", "--at-least", "3", "--near", "--write", to,
 				in.directory}
 		}},
-		{"similarity", "", func(in inputs, to string) []string {
-			return []string{"similarity", "--heatmap", to, in.directory}
-		}},
 		{"history", "", func(in inputs, to string) []string {
 			return []string{"history", "-o", to, in.directory}
 		}},

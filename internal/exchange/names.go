@@ -27,9 +27,6 @@ func PlainName(s string) string {
 	return s
 }
 
-// IsBenchmark reports whether a name is that of a benchmark alone, not that of a key.
-func IsBenchmark(name string) bool { return strings.Count(name, ":") != 2 }
-
 // mostName limits the name of a benchmark, a VM, a variant or a column, in bytes. It may be a
 // command line of hyperfine.
 const mostName = 4000

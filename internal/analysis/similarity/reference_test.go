@@ -46,17 +46,6 @@ type casesFile struct {
 		S       string
 		Phrases int
 	}
-	Kappa []struct {
-		Case  string
-		Table [][]int
-		Kappa float64
-		PBar  float64 `json:"p_bar"`
-		PE    float64 `json:"p_e"`
-	}
-	Confusion map[string]struct {
-		TP, FN, FP, TN                              int
-		Sensitivity, Specificity, Accuracy, Flagged float64
-	}
 }
 
 func TestCases(t *testing.T) {
@@ -111,37 +100,7 @@ func compareCases(t *testing.T, c *casesFile) {
 		}
 		compared++
 	}
-	compareAgreement(t, c)
-	t.Logf("%d cases, %d kappas, %d confusions compared", compared, len(c.Kappa), len(c.Confusion))
-}
-
-func compareAgreement(t *testing.T, c *casesFile) {
-	t.Helper()
-	for _, k := range c.Kappa {
-		a, err := Kappa(k.Table)
-		if err != nil || !near(a.Kappa, k.Kappa) || !near(a.Observed, k.PBar) || !near(a.Expected, k.PE) {
-			t.Errorf("%s: %+v, %v; want %v, %v, %v", k.Case, a, err, k.Kappa, k.PBar, k.PE)
-		}
-	}
-	for name, want := range c.Confusion {
-		var got Confusion
-		for range want.TP {
-			got.Add(true, true)
-		}
-		for range want.FN {
-			got.Add(true, false)
-		}
-		for range want.FP {
-			got.Add(false, true)
-		}
-		for range want.TN {
-			got.Add(false, false)
-		}
-		if !nearAll([]float64{got.Sensitivity(), got.Specificity(), got.Accuracy(), got.Flagged()},
-			[]float64{want.Sensitivity, want.Specificity, want.Accuracy, want.Flagged}) {
-			t.Errorf("%s: %+v, want %+v", name, got, want)
-		}
-	}
+	t.Logf("%d cases compared", compared)
 }
 
 func TestFixtureCases(t *testing.T) {

@@ -152,21 +152,6 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-func TestKappaRefuses(t *testing.T) {
-	for _, table := range [][][]int{nil, {{}}, {{1, 0}}, {{2, 0}, {1, 0}}, {{2, 0}, {2}}, {{3, -1}},
-		{{math.MaxInt, 2}}} {
-		if a, err := Kappa(table); !errors.Is(err, ErrRatings) {
-			t.Errorf("%v: %+v, %v", table, a, err)
-		}
-	}
-	for kappa, want := range map[float64]string{-0.1: "poor", 0.1: "slight", 0.2: "slight", 0.3: "fair",
-		0.5: "moderate", 0.7: "substantial", 0.9: "almost perfect"} {
-		if got := Strength(kappa); got != want {
-			t.Errorf("%v is %s, want %s", kappa, got, want)
-		}
-	}
-}
-
 // FuzzOf checks that no values panic, and that measures stay between 0 and 1.
 func FuzzOf(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\xe0\x7f\x01\x00\x00\x00\x00\x00\x00\x00"),
