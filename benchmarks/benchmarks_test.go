@@ -186,9 +186,8 @@ func checksumsInC(t *testing.T, dir string) map[string]map[string]string {
 		}
 	}
 	for _, k := range known {
-		if got := want[k.name][strconv.Itoa(k.n)]; got != fmt.Sprintf("%.17g", k.checksum) {
-			t.Errorf("%s %d in C: %s, want %.17g", k.name, k.n, got, k.checksum)
-		}
+		must.Equal(t, want[k.name][strconv.Itoa(k.n)], fmt.Sprintf("%.17g", k.checksum), k.name, k.n, "in C",
+			k.checksum)
 	}
 	return want
 }
@@ -206,9 +205,7 @@ func testSameChecksums(t *testing.T, program func(name string) []string, most in
 			t.Fatalf("%s: %d lines for %d parameters: %q", name, len(lines), len(arguments), lines)
 		}
 		for i, n := range arguments {
-			if lines[i] != want[name][n] {
-				t.Errorf("%s %s: %s, in C %s", name, n, lines[i], want[name][n])
-			}
+			must.Equal(t, lines[i], want[name][n], "in C")
 		}
 	}
 }

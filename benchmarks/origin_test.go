@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // checksumOf returns a known checksum.
@@ -31,19 +33,15 @@ func TestPublished(t *testing.T) {
 		{"nbody", 1000, "-0.169087605"},
 		{"spectralnorm", 100, "1.274219991"},
 	} {
-		if got := fmt.Sprintf("%.9f", checksumOf(t, p.name, p.n)); got != p.want {
-			t.Errorf("%s %d: %s, published %s", p.name, p.n, got, p.want)
-		}
+		must.Equal(t, fmt.Sprintf("%.9f", checksumOf(t, p.name, p.n)), p.want, p.name, p.n, "published")
 	}
 	for _, p := range []struct{ n, sum, most int }{{7, 228, 16}, {10, 73196, 38}} {
-		if got := checksumOf(t, "fannkuch_redux", p.n); got != float64(p.sum*1000+p.most) {
-			t.Errorf("fannkuch_redux %d: %.0f, published %d and %d", p.n, got, p.sum, p.most)
-		}
+		must.Equal(t, checksumOf(t, "fannkuch_redux", p.n), float64(p.sum*1000+p.most), "fannkuch_redux", p.n,
+			"published", p.sum, p.most)
 	}
 	for _, p := range []struct{ n, queued, held int }{{1000, 2322, 928}, {10000, 23246, 9297}} {
-		if got := checksumOf(t, "richards", p.n); got != float64(p.queued<<24+p.held) {
-			t.Errorf("richards %d: %.0f, published %d and %d", p.n, got, p.queued, p.held)
-		}
+		must.Equal(t, checksumOf(t, "richards", p.n), float64(p.queued<<24+p.held), "richards", p.n,
+			"published", p.queued, p.held)
 	}
 }
 
@@ -68,9 +66,7 @@ func TestBinaryTrees(t *testing.T) {
 		for depth := 4; depth <= k.n; depth += 2 {
 			sum += nodes(depth) << (k.n - depth + 4)
 		}
-		if float64(sum) != k.checksum {
-			t.Errorf("%d: %.0f, by formula %d", k.n, k.checksum, sum)
-		}
+		must.Equal(t, float64(sum), k.checksum, k.n, "by formula")
 	}
 }
 
@@ -126,8 +122,6 @@ func TestFasta(t *testing.T) {
 				sum = sum*31 + codes
 			}
 		}
-		if float64(sum) != k.checksum {
-			t.Errorf("%d: %.0f, computed from the text %d", k.n, k.checksum, sum)
-		}
+		must.Equal(t, float64(sum), k.checksum, k.n, "computed from the text")
 	}
 }

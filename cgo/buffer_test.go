@@ -39,9 +39,7 @@ func TestCreateRefuses(t *testing.T) {
 				t.Fatal("no error")
 			}
 			for _, want := range test.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("error %q, want %q in it", err, want)
-				}
+				must.Contain(t, err.Error(), want, "error", "in it")
 			}
 		})
 	}

@@ -114,9 +114,7 @@ func TestExecutionAgainstModel(t *testing.T) {
 		t.Fatalf("error %v, %v, findings %q, columns %v", err, s.Error, s.Findings, s.Columns)
 	}
 	for i, want := range []int64{1 << 62, 0, 100} {
-		if s.Totals[i].Value != want {
-			t.Errorf("%s: %d, want %d", s.Totals[i].Name, s.Totals[i].Value, want)
-		}
+		must.Equal(t, s.Totals[i].Value, want, s.Totals[i].Name)
 	}
 }
 

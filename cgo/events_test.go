@@ -119,21 +119,14 @@ func TestEventsScribbled(t *testing.T) {
 func TestBufferWithoutEvents(t *testing.T) {
 	version := func(s Spec) uint32 { return binary.NativeEndian.Uint32(s.encode()[planVersion:]) }
 	plain := Spec{Iterations: 2000, UserColumns: 8}
-	if got := version(plain); got != 1 {
-		t.Errorf("version %d, want 1", got)
-	}
+	must.Equal(t, version(plain), 1, "version", "want 1")
 	// 512 + 8 * 128 bytes, on the next page; 10 arrays of 2000 * 8 bytes
-	if got := plain.place().bytes; got != 4096+10*16000 {
-		t.Errorf("%d bytes, want 164096", got)
-	}
-	if got := version(Spec{Iterations: 2000, UserColumns: 8, Events: 1}); got != 2 {
-		t.Errorf("version %d with events, want 2", got)
-	}
+	must.Equal(t, plain.place().bytes, 4096+10*16000, "bytes, want 164096")
+	must.Equal(t, version(Spec{Iterations: 2000, UserColumns: 8, Events: 1}), 2, "version",
+		"with events, want 2")
 	usage := Spec{Iterations: 1, Columns: make([]Column, 6),
 		Groups: []Group{{Source: SourceUsage, Columns: 6}}}
-	if got := version(usage); got != 3 {
-		t.Errorf("version %d with the usage of the process, want 3", got)
-	}
+	must.Equal(t, version(usage), 3, "version", "with the usage of the process, want 3")
 	s, err := read(bytes.NewReader(sound().i64(eventCountNext, 1)), testSpec, at(2000))
 	if err != nil || len(s.Findings) != 1 || !strings.Contains(s.Findings[0], "none were asked for") {
 		t.Errorf("events without slots: %v, %q", err, s.Findings)

@@ -51,9 +51,7 @@ func TestInstalled(t *testing.T) {
 			"PKG_CONFIG_SYSROOT_DIR=" + root, "PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1",
 			"PKG_CONFIG_ALLOW_SYSTEM_LIBS=1"}
 		got := strings.Fields(command(t, env, "pkg-config", "--cflags", "--libs", "krun"))
-		if !slices.Equal(got, flags) {
-			t.Errorf("pkg-config says %q, want %q", got, flags)
-		}
+		must.EqualList(t, got, flags, "pkg-config")
 		if version := strings.TrimSpace(command(t, env, "pkg-config", "--modversion",
 			"krun")); version != "1" {
 			t.Errorf("pkg-config says version %q, want 1", version)
@@ -100,9 +98,7 @@ int main()
 		"-Wold-style-cast", "-Werror", source, "-o", program}, flags...)...)
 	out := command(t, []string{"KRUN_ITERATIONS=3", "LD_LIBRARY_PATH=" + filepath.Join(root, "usr", "lib")},
 		program)
-	if out != "3 iterations, column 5" {
-		t.Errorf("C++ says %q", out)
-	}
+	must.Equal(t, out, "3 iterations, column 5", "C++")
 }
 
 // fromPython calls the library without any binding.

@@ -4,6 +4,8 @@ package libkrun
 
 import (
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestLayout compares the numbers of layout.go with those of layout.h.
@@ -151,13 +153,9 @@ func TestErrorTexts(t *testing.T) {
 		seen[e.Error()] = e
 	}
 	for _, e := range []int{1, int(ETHREAD) - 1} {
-		if c := cErrorText(e); c != "unknown error" {
-			t.Errorf("code %d: C says %q", e, c)
-		}
+		must.Equal(t, cErrorText(e), "unknown error", "code", "C")
 	}
-	if got := (ETHREAD - 1).Error(); got != "unknown error -18" {
-		t.Errorf("code %d: Go says %q", ETHREAD-1, got)
-	}
+	must.Equal(t, (ETHREAD - 1).Error(), "unknown error -18", "code", ETHREAD-1, "Go")
 }
 
 // TestClock checks that both sides read one clock.

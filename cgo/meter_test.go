@@ -90,9 +90,7 @@ func TestMeterEvents(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if err := m.Event(Event{Kind: EventSMI}); !errors.Is(err, EINVAL) {
-		t.Errorf("krund's kind: %v, want EINVAL", err)
-	}
+	must.Fail(t, m.Event(Event{Kind: EventSMI}), EINVAL, "krund's kind", "want EINVAL")
 	s, err := b.Read()
 	if err != nil || len(s.Findings) > 0 || len(s.Events) != each*writers-7 || s.EventsLost != 7 {
 		t.Fatalf("%v, findings %q, %d events, %d lost", err, s.Findings, len(s.Events), s.EventsLost)
@@ -131,13 +129,9 @@ func TestMeterRefuses(t *testing.T) {
 	if _, err := m.Column("gc", ""); !errors.Is(err, EFULL) {
 		t.Errorf("column without a place: %v, want EFULL", err)
 	}
-	if err := m.End(); !errors.Is(err, EORDER) {
-		t.Errorf("end without begin: %v, want EORDER", err)
-	}
+	must.Fail(t, m.End(), EORDER, "end without begin", "want EORDER")
 	must.Do(t, errors.Join(m.Begin(), m.End()), "the one iteration")
-	if err := m.Begin(); !errors.Is(err, EFULL) {
-		t.Errorf("one iteration too many: %v, want EFULL", err)
-	}
+	must.Fail(t, m.Begin(), EFULL, "one iteration too many", "want EFULL")
 	s := must.Get(b.Read())(t)
 	if s.Done != 1 || s.Error != EORDER || len(s.Findings) > 0 {
 		t.Errorf("read %+v", s)

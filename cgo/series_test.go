@@ -170,9 +170,7 @@ func TestReadScribbled(t *testing.T) {
 			if len(s.Findings) != 1 || !strings.Contains(s.Findings[0], test.finding) {
 				t.Errorf("findings %q, want one with %q", s.Findings, test.finding)
 			}
-			if s.Done != test.done {
-				t.Errorf("%d done, want %d", s.Done, test.done)
-			}
+			must.Equal(t, s.Done, test.done, "done")
 		})
 	}
 }

@@ -33,13 +33,9 @@ func TestCompletionsOfKrund(t *testing.T) {
 	for file, pattern := range map[string]string{"krund.bash": `--([\w-]+)`, "krund.zsh": `--([\w-]+)\[`,
 		"krund.fish": `-l ([\w-]+)`} {
 		text := must.Get(os.ReadFile("completions/" + file))(t)
-		if got := words(string(text), pattern); !slices.Equal(got, flags) {
-			t.Errorf("%s completes %q, krund has %q", file, got, flags)
-		}
+		must.EqualList(t, words(string(text), pattern), flags, file, "completes", "krund")
 		for _, command := range commands {
-			if !strings.Contains(string(text), command) {
-				t.Errorf("%s does not complete %s", file, command)
-			}
+			must.Contain(t, string(text), command, file, "does not complete")
 		}
 	}
 }

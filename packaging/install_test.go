@@ -157,9 +157,7 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 			file == "/opt/krund/lib/libkrun.so" {
 			want = 0o755
 		}
-		if mode != want {
-			t.Errorf("%s has mode %v, want %v", file, mode, want)
-		}
+		must.Equal(t, mode, want, file, "has mode")
 	}
 	for _, file := range wanted(t) {
 		if _, ok := got[file]; !ok {
@@ -284,9 +282,7 @@ func TestInstalledRuns(t *testing.T) {
 		must.Do(t, err, program, args, string(out))
 		return string(out)
 	}
-	if out := run("krund", "run", file); !strings.Contains(out, "nothing is outstanding") {
-		t.Errorf("krund run:\n%s", out)
-	}
+	must.Contain(t, run("krund", "run", file), "nothing is outstanding", "krund run")
 	slots := len(regexp.MustCompile(`(?m)^(fannkuch_redux|spectralnorm) = `).FindAllString(short, -1)) * 2
 	if out := run("krunctl", "status", "--json", file); !strings.Contains(out, fmt.Sprintf(`"completed": %d`,
 		slots)) || slots != 4 {
@@ -322,9 +318,7 @@ func TestPackageScriptsStartNothing(t *testing.T) {
 	for _, s := range scripts {
 		names = append(names, s[1])
 	}
-	if want := []string{"reload.sh", "reload.sh", "remove.sh"}; !slices.Equal(names, want) {
-		t.Errorf("the packages run %q, want %q", names, want)
-	}
+	must.EqualList(t, names, []string{"reload.sh", "reload.sh", "remove.sh"}, "the packages run")
 	for _, file := range []string{"reload.sh", "remove.sh", "release.sh", "../openbsd/krund.rc"} {
 		sh, err := exec.LookPath("sh")
 		if err != nil {
@@ -346,9 +340,7 @@ func TestUnits(t *testing.T) {
 	} {
 		text := must.Get(os.ReadFile(file))(t)
 		for _, line := range lines {
-			if !strings.Contains(string(text), "\n"+line+"\n") {
-				t.Errorf("%s has no line %s", file, line)
-			}
+			must.Contain(t, string(text), "\n"+line+"\n", file, "has no line")
 		}
 	}
 	analyze, err := exec.LookPath("systemd-analyze")

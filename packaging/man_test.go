@@ -24,9 +24,8 @@ func TestManualOfKrund(t *testing.T) {
 			t.Errorf("krund help has no %s", what)
 		}
 		for _, m := range found {
-			if !strings.Contains(manual, strings.ReplaceAll(inManual, "NAME", m[1])) {
-				t.Errorf("%s %s is not in krund(8)", what, m[1])
-			}
+			must.Contain(t, manual, strings.ReplaceAll(inManual, "NAME", m[1]), what, m[1],
+				"is not in krund(8")
 		}
 	}
 	compare("command", `(?m)^  krund (\w+)`, "\n.It Cm NAME\n")

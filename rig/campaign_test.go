@@ -1,9 +1,10 @@
 package rig
 
 import (
-	"strings"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 func TestCampaignAddsUp(t *testing.T) {
@@ -31,9 +32,7 @@ func TestCampaignAddsUp(t *testing.T) {
 		"could not be read** | **0** |", "did not end** | **2** |",
 		"1m0s of processor time",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
+		must.Contain(t, text, want)
 	}
 	t.Setenv(envLogs, t.TempDir())
 	c.Log(t)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestConsoleKeepsCompleteLinesPerBoot(t *testing.T) {
@@ -46,9 +48,7 @@ func TestConsoleWaitFindsLinesPrintedBeforeAndAfter(t *testing.T) {
 		}
 		next = n
 	}
-	if next != 4 {
-		t.Errorf("next line is %d, want 4", next)
-	}
+	must.Equal(t, next, 4, "next line", "want 4")
 }
 
 func TestConsoleWaitEndsWithItsContextButSeesTheLastLines(t *testing.T) {
@@ -88,11 +88,7 @@ func FuzzConsolePortions(f *testing.F) {
 		}
 		a, _ := whole.snapshot(0)
 		b, _ := portions.snapshot(0)
-		if !slices.Equal(a, b) {
-			t.Errorf("%q in portions of %d: %+v, want %+v", out, size+1, b, a)
-		}
-		if len(a) != strings.Count(string(out), "\n") {
-			t.Errorf("%q: %d lines", out, len(a))
-		}
+		must.EqualList(t, a, b, out, "in portions of", size+1)
+		must.Equal(t, len(a), strings.Count(string(out), "\n"), "lines")
 	})
 }

@@ -102,9 +102,7 @@ func TestExperimentProblems(t *testing.T) {
 	} {
 		e := read(t, experiment(t))
 		c.spoil(e)
-		if got := strings.Join(e.Problems(), "; "); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q, want %q in it", c.name, got, c.want)
-		}
+		must.Contain(t, strings.Join(e.Problems(), "; "), c.want, c.name, "in it")
 	}
 }
 
@@ -127,9 +125,7 @@ func TestExperimentSince(t *testing.T) {
 	} {
 		e := read(t, dir)
 		c.spoil(e)
-		if got := strings.Join(e.Since(earlier), "; "); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q, want %q in it", c.name, got, c.want)
-		}
+		must.Contain(t, strings.Join(e.Since(earlier), "; "), c.want, c.name, "in it")
 	}
 }
 

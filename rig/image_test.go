@@ -101,9 +101,7 @@ func TestArguments(t *testing.T) {
 	for _, want := range []string{"-m 512 ", "-kernel /img/vmlinux",
 		"file=/d/disk.raw,if=virtio,format=raw,cache=unsafe", "file=/d/payload.tar", "-no-reboot",
 		"-device i6300esb", "iobase=0xf4", "noauto_da_alloc,commit=300 x=1 rig.payload"} {
-		if !strings.Contains(line, want) {
-			t.Errorf("no %q in %s", want, line)
-		}
+		must.Contain(t, line, want)
 	}
 	if line := strings.Join(Options{MemoryMB: 256}.withDefaults().arguments(Image{}, drives{root: "d"}),
 		" "); strings.Contains(line, "payload") || !strings.Contains(line, "-m 256 ") {
@@ -115,9 +113,7 @@ func TestRandomChoicesFollowFromSeedAndName(t *testing.T) {
 	draw := func(t *testing.T) uint64 { return Rand(t).Uint64() }
 	t.Setenv(envSeed, "7")
 	first := draw(t)
-	if again := draw(t); again != first {
-		t.Error("the same seed and name made another choice")
-	}
+	must.Equal(t, draw(t), first, "the same seed and name made another choice")
 	t.Run("other name", func(t *testing.T) {
 		if draw(t) == first {
 			t.Error("another name made the same choice")
@@ -131,15 +127,9 @@ func TestRandomChoicesFollowFromSeedAndName(t *testing.T) {
 
 func TestCuts(t *testing.T) {
 	t.Setenv(envCuts, "")
-	if got := Cuts(t, 3); got != 3 {
-		t.Errorf("unset: %d, want 3", got)
-	}
+	must.Equal(t, Cuts(t, 3), 3, "unset", "want 3")
 	t.Setenv(envCuts, "100")
-	if got := Cuts(t, 3); got != 100 {
-		t.Errorf("set: %d, want 100", got)
-	}
+	must.Equal(t, Cuts(t, 3), 100, "set", "want 100")
 	t.Setenv(envCuts, "none")
-	if got := failure(t, func(tb testing.TB) { Cuts(tb, 3) }); !strings.Contains(got, "not a number") {
-		t.Errorf("nonsense: failed with %q", got)
-	}
+	must.Contain(t, failure(t, func(tb testing.TB) { Cuts(tb, 3) }), "not a number", "nonsense: failed with")
 }

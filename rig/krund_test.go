@@ -62,9 +62,7 @@ func TestBenchmarksGoBesideTheExperiments(t *testing.T) {
 	must.Do(t, addBenchmarks(&files, root))
 	want := "srv/krund/benchmarks/nbody/c/bench.so 0 -rw-r--r-- " +
 		"content\nsrv/krund/benchmarks/nbody/python/bench.py 0 -rw-r--r-- content\n"
-	if got := listing(t, packed(t, &files)); got != want {
-		t.Errorf("files:\n%s\nwant:\n%s", got, want)
-	}
+	must.Equal(t, listing(t, packed(t, &files)), want, "files")
 }
 
 func TestRepositoryIsFoundFromBelow(t *testing.T) {
@@ -78,18 +76,14 @@ func TestRepositoryIsFoundFromBelow(t *testing.T) {
 
 func TestExperimentFile(t *testing.T) {
 	var p Payload
-	if got := p.Experiment("quick", "[experiment]\n"); got != "/srv/krund/quick.toml" {
-		t.Errorf("path is %s", got)
-	}
+	must.Equal(t, p.Experiment("quick", "[experiment]\n"), "/srv/krund/quick.toml", "path")
 	p.Enable("quick")
 	want := "etc/systemd/system/krund@quick.service.d/config.conf 0 -rw-r--r-- " +
 		"[Service]\nEnvironment=KRUND_CONFIG=/srv/krund/quick.toml\n" +
 		"etc/systemd/system/multi-user.target.wants/krund@quick.service 2 -rwxrwxrwx " +
 		"/lib/systemd/system/krund@.service\n" +
 		"srv/krund/quick.toml 0 -rw-r--r-- [experiment]\n"
-	if got := listing(t, packed(t, &p)); got != want {
-		t.Errorf("archive:\n%s\nwant:\n%s", got, want)
-	}
+	must.Equal(t, listing(t, packed(t, &p)), want, "archive")
 }
 
 func TestAnnouncedTellsTheEndFromAReboot(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 func TestLimitsFollowTheHost(t *testing.T) {
@@ -20,9 +22,7 @@ func TestLimitsFollowTheHost(t *testing.T) {
 	} {
 		t.Setenv(envPace, c.pace)
 		t.Setenv(envPatience, c.patience)
-		if got := Scaled(time.Minute); got != c.want {
-			t.Errorf("%s=%s %s=%s: %v, want %v", envPace, c.pace, envPatience, c.patience, got, c.want)
-		}
+		must.Equal(t, Scaled(time.Minute), c.want, envPace, c.pace, envPatience, c.patience)
 	}
 }
 
@@ -89,18 +89,14 @@ func TestAwaitSaysWhatItSaw(t *testing.T) {
 		m.For(tb).Await("it is cold", func() (string, bool) { return "30 C", false })
 	})
 	for _, want := range []string{"wait until it is cold", "no progress for 50ms", "last seen: 30 C"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("failed with %q, want %q in it", got, want)
-		}
+		must.Contain(t, got, want, "failed with", "in it")
 	}
 	m.Send("end guest-reset")
 	m.options.Limit = time.Minute
 	got = failure(t, func(tb testing.TB) {
 		m.For(tb).Await("it is cold", func() (string, bool) { return "30 C", false })
 	})
-	if !strings.Contains(got, "the machine went off; last seen: 30 C") {
-		t.Errorf("failed with %q", got)
-	}
+	must.Contain(t, got, "the machine went off; last seen: 30 C", "failed with")
 }
 
 // TestACommandThatDoesNotEnd: the stand-in answers like timeout(1) in the guest.
@@ -109,9 +105,7 @@ func TestACommandThatDoesNotEnd(t *testing.T) {
 	m := Boot(t, Options{})
 	m.options.Limit = 3 * time.Second
 	got := failure(t, func(tb testing.TB) { m.For(tb).Sh("hang") })
-	if !strings.Contains(got, "hang: still running after 2s; output so far: half") {
-		t.Errorf("failed with %q", got)
-	}
+	must.Contain(t, got, "hang: still running after 2s; output so far: half", "failed with")
 	if out, status := m.Try("status 124"); status != 124 || out != "" {
 		t.Errorf("a command whose own status is 124: %q, %d", out, status)
 	}

@@ -161,16 +161,10 @@ func TestMachineRebootsAndCounts(t *testing.T) {
 		files.Text("/x", "y")
 		m := New(t, Options{Payload: &files, Kernel: "first=1"})
 		m.PowerOn()
-		if up := m.WaitUp(); up != (Up{"boot-1", 2.5}) {
-			t.Errorf("up: %+v", up)
-		}
-		if again := m.WaitUp(); again != (Up{"boot-1", 2.5}) {
-			t.Errorf("up, asked again: %+v", again)
-		}
+		must.Equal(t, m.WaitUp(), (Up{"boot-1", 2.5}), "up")
+		must.Equal(t, m.WaitUp(), (Up{"boot-1", 2.5}), "up, asked again")
 		m.WaitConsole(`first=1 rig\.payload$`)
-		if got := m.Sh("boots"); got != "1" {
-			t.Errorf("output %q", got)
-		}
+		must.Equal(t, m.Sh("boots"), "1", "output")
 		if out, status := m.Try("nonsense"); out != "what?" || status != 127 {
 			t.Errorf("nonsense: %q, status %d", out, status)
 		}
@@ -299,9 +293,7 @@ func TestRunAndCutGoesOnOverReboots(t *testing.T) {
 		m.Send("end guest-shutdown")
 		m.For(tb).RunAndCut(time.Hour)
 	})
-	if !strings.Contains(got, "guest-shutdown before the cut") {
-		t.Errorf("machine powers itself off: failed with %q", got)
-	}
+	must.Contain(t, got, "guest-shutdown before the cut", "machine powers itself off: failed with")
 }
 
 func TestPortsHoldOverPowerCuts(t *testing.T) {
@@ -373,18 +365,14 @@ func TestFailuresSayWhatHappenedAndShowTheConsole(t *testing.T) {
 	} {
 		got := failure(t, func(tb testing.TB) { c.run(Boot(t, Options{}).For(tb)) })
 		for _, want := range c.want {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: failed with %q, want %q in it", c.name, got, want)
-			}
+			must.Contain(t, got, want, c.name, "failed with", "in it")
 		}
 	}
 	got := failure(t, func(tb testing.TB) {
 		m := New(t, Options{Devices: []string{"-broken-option"}})
 		m.For(tb).PowerOn()
 	})
-	if !strings.Contains(got, "-broken-option: invalid option") {
-		t.Errorf("broken option: failed with %q", got)
-	}
+	must.Contain(t, got, "-broken-option: invalid option", "broken option: failed with")
 	got = failure(t, func(tb testing.TB) {
 		m := Boot(t, Options{})
 		m.options.Limit = 50 * time.Millisecond

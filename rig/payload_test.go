@@ -57,9 +57,7 @@ func TestPayloadPacksInOrderAndReplaces(t *testing.T) {
 		"etc/systemd/system/x.service 0 -rw-r--r-- [Service]\n" +
 		long[1:] + " 0 -rw-r--r-- deep\n" +
 		"usr/bin/x 0 -rwxr-xr-x #!/bin/sh\n"
-	if got := listing(t, packed(t, &p)); got != want {
-		t.Errorf("archive:\n%s\nwant:\n%s", got, want)
-	}
+	must.Equal(t, listing(t, packed(t, &p)), want, "archive")
 	if !bytes.Equal(packed(t, &p), packed(t, &p)) {
 		t.Error("the same files made different archives")
 	}
@@ -83,13 +81,7 @@ func TestPayloadTakesATreeOfTheHost(t *testing.T) {
 	must.Do(t, p.Tree("/opt", dir))
 	want := "opt/conf 0 -rw-r----- text\nopt/lib/deep/so 2 -rwxrwxrwx so.1\nopt/lib/deep/so.1 0 -rwxr-xr-x " +
 		"elf\n"
-	if got := listing(t, packed(t, &p)); got != want {
-		t.Errorf("archive:\n%s\nwant:\n%s", got, want)
-	}
-	if err := p.Tree("/opt", filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a tree that is not there: %v", err)
-	}
-	if err := p.Copy("/x", filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is not there: %v", err)
-	}
+	must.Equal(t, listing(t, packed(t, &p)), want, "archive")
+	must.Fail(t, p.Tree("/opt", filepath.Join(dir, "none")), fs.ErrNotExist, "a tree that is not there")
+	must.Fail(t, p.Copy("/x", filepath.Join(dir, "none")), fs.ErrNotExist, "a file that is not there")
 }

@@ -104,16 +104,12 @@ func TestClientSkipsEventsAndReadsAnswers(t *testing.T) {
 
 func TestClientTellsThatTheMachineEnded(t *testing.T) {
 	c := qmpServer(t, `{"event": "SHUTDOWN", "data": {"reason": "guest-shutdown"}}`)
-	if err := c.execute(t.Context(), "x", nil, nil); !errors.Is(err, errQMPClosed) {
-		t.Errorf("command to a machine that ends: %v, want %v", err, errQMPClosed)
-	}
+	must.Fail(t, c.execute(t.Context(), "x", nil, nil), errQMPClosed, "command to a machine that ends")
 	<-c.ended
 	if c.reason != OffShutdown || c.err != nil {
 		t.Errorf("reason %q, error %v", c.reason, c.err)
 	}
-	if err := c.execute(t.Context(), "x", nil, nil); !errors.Is(err, errQMPClosed) {
-		t.Errorf("command to a machine that ended: %v, want %v", err, errQMPClosed)
-	}
+	must.Fail(t, c.execute(t.Context(), "x", nil, nil), errQMPClosed, "command to a machine that ended")
 }
 
 func TestClientGivesUpWithItsContext(t *testing.T) {
@@ -123,9 +119,7 @@ func TestClientGivesUpWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	late := errors.New("too late")
 	cancel(late)
-	if err := c.execute(ctx, "x", nil, nil); !errors.Is(err, late) {
-		t.Errorf("command without answer: %v, want %v", err, late)
-	}
+	must.Fail(t, c.execute(ctx, "x", nil, nil), late, "command without answer")
 	<-c.ended
 }
 

@@ -69,9 +69,7 @@ func TestCommandAround(t *testing.T) {
 	log := must.Get(os.ReadFile(filepath.Join(dir, "log")))(t)
 	const round = "prepare run conclude "
 	got, want := strings.Join(strings.Fields(string(log)), " "), "setup "+strings.Repeat(round, 3)+"cleanup"
-	if got != want {
-		t.Errorf("order: %s, want %s", got, want)
-	}
+	must.Equal(t, got, want, "order")
 }
 
 // TestCommandColumns: the processor time, memory and exit status of each run.

@@ -137,9 +137,7 @@ func (e ended) eventsIn(kind libkrun.EventKind, name string) []int {
 // any other. PyPy collects its nursery at other times, too.
 func (e ended) wantCollections(t *testing.T, pulses []int, name string) {
 	t.Helper()
-	if in := e.eventsIn(libkrun.EventGC, name); !slices.Equal(in, pulses) {
-		t.Errorf("collections in %v, want %v", in, pulses)
-	}
+	must.EqualList(t, e.eventsIn(libkrun.EventGC, name), pulses, "collections")
 	e.wantMore(t, "gc_count", pulses)
 }
 
@@ -283,9 +281,7 @@ func TestInstrumentPyPy(t *testing.T) {
 			if options != nil {
 				want = 3
 			}
-			if e := instrument(t, argv, 3); len(e.series.Columns) != want {
-				t.Errorf("%v: %d columns, want %d", options, len(e.series.Columns), want)
-			}
+			must.Equal(t, len(instrument(t, argv, 3).series.Columns), want, options, "columns")
 		}
 	}
 }
@@ -357,9 +353,8 @@ func (n causeNames) check(t *testing.T,
 	cause func(t *testing.T, level, cause, seed string, options ...string) ended) {
 	t.Run("events of gc", func(t *testing.T) {
 		e := cause(t, "events", "gc", "10")
-		if got := e.during(libkrun.EventGC, n.collection); !slices.Equal(got, []int{10, 60, 110}) {
-			t.Errorf("events of collections in %v", got)
-		}
+		must.EqualList(t, e.during(libkrun.EventGC, n.collection), []int{10, 60, 110},
+			"events of collections")
 		checkEndsInside(t, e, libkrun.EventGC)
 	})
 	t.Run("events of hot", func(t *testing.T) {

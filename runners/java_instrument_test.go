@@ -38,9 +38,7 @@ func TestJavaInstrument(t *testing.T) {
 				argv := javaArgv(append(slices.Clone(vm), "-XX:-UsePerfData"), classes["gc"], "KrunEntry")
 				e := run{argv: append(argv, "10"), iterations: 2, instrument: "columns"}.do(t)
 				e.check(t, expect{0, 2, libkrun.StateDone, "", ""})
-				if got := e.columnNames(); got != "alloc_bytes code_size heap_used" {
-					t.Errorf("columns %q", got)
-				}
+				must.Equal(t, e.columnNames(), "alloc_bytes code_size heap_used", "columns")
 			})
 			t.Run("gc", func(t *testing.T) {
 				checkJavaColumns(t, cause(t, "events", "gc", "10"), "deopt_count")
@@ -65,13 +63,9 @@ func checkJavaColumns(t *testing.T, e ended, more ...string) {
 	want := append([]string{"alloc_bytes", "code_size", "gc_count", "gc_time", "heap_used", "jit_count",
 		"jit_time"}, more...)
 	slices.Sort(want)
-	if got := e.columnNames(); got != strings.Join(want, " ") {
-		t.Errorf("columns %q", got)
-	}
+	must.Equal(t, e.columnNames(), strings.Join(want, " "), "columns")
 	for _, name := range []string{"gc_count", "gc_time"} {
-		if got := nonzero(e.column(t, name)); !slices.Equal(got, []int{10, 60, 110}) {
-			t.Errorf("%s is not 0 in %v", name, got)
-		}
+		must.EqualList(t, nonzero(e.column(t, name)), []int{10, 60, 110}, "is not 0")
 	}
 	for i, ns := range e.column(t, "gc_time") {
 		if ns > e.series.WallNS[i] {
@@ -111,9 +105,7 @@ func testJavaOff(t *testing.T, vm []string, classes string) {
 	argv := javaArgv(append(slices.Clone(vm), "-Xlog:class+load:file="+log), classes, "KrunEntry")
 	e := run{argv: append(argv, "60"), iterations: 5}.do(t)
 	e.check(t, expect{0, 5, libkrun.StateDone, "", ""})
-	if got := e.columnNames(); got != "" {
-		t.Errorf("columns %q", got)
-	}
+	must.Equal(t, e.columnNames(), "", "columns")
 	loaded := must.Get(os.ReadFile(log))(t)
 	if !strings.Contains(string(loaded), " KrunRunner ") {
 		t.Fatalf("the log of classes lacks the runner: %.500s", loaded)

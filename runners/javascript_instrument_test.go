@@ -75,9 +75,7 @@ func checkJavaScriptColumns(t *testing.T, e ended, more string) {
 		t.Errorf("columns %q", got)
 	}
 	for _, name := range []string{"gc_count", "gc_time"} {
-		if got := nonzero(e.column(t, name)); !slices.Equal(got, []int{10, 60, 110}) {
-			t.Errorf("%s is not 0 in %v", name, got)
-		}
+		must.EqualList(t, nonzero(e.column(t, name)), []int{10, 60, 110}, "is not 0")
 	}
 	// 200,000 arrays of one number
 	if values := e.column(t, "heap_used"); slices.Min(values) < 5_000_000 || slices.Max(values) > 1<<30 {

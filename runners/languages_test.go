@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestCommand(t *testing.T) {
@@ -33,9 +35,8 @@ func TestCommand(t *testing.T) {
 		}
 	}
 	program, _ := Lookup("go")
-	if got := program.Command("", nil, "/l", "/b/bench", 7); !slices.Equal(got, []string{"/b/bench", "7"}) {
-		t.Errorf("a Go program is called by %q", got)
-	}
+	must.EqualList(t, program.Command("", nil, "/l", "/b/bench", 7), []string{"/b/bench", "7"},
+		"a Go program is called by")
 	if _, ok := Lookup("cobol"); ok {
 		t.Error("there is no runner for cobol")
 	}

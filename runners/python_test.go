@@ -133,9 +133,7 @@ func testPythonBeside(t *testing.T, interpreter string) {
 	r := run{argv: append(pythonArgv(interpreter, file), "1"), iterations: 1}
 	r.do(t).check(t, expect{0, 1, libkrun.StateDone, "beside\n", ""})
 	left := must.Get(os.ReadDir(filepath.Dir(file)))(t)
-	if len(left) != 2 {
-		t.Errorf("the benchmark's directory has %v", left)
-	}
+	must.Equal(t, len(left), 2, "the benchmark's directory")
 }
 
 // testPythonLibrary runs the runner with unusable libraries.

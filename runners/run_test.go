@@ -129,9 +129,7 @@ func (e ended) check(t *testing.T, want expect) {
 		t.Errorf("status %d, %d iterations, state %v; want %d, %d, %v\nstdout: %s\nstderr: %s",
 			e.status, e.series.Done, e.series.State, want.status, want.done, want.state, e.stdout, e.stderr)
 	}
-	if e.stdout != want.stdout {
-		t.Errorf("stdout %q, want %q", e.stdout, want.stdout)
-	}
+	must.Equal(t, e.stdout, want.stdout, "stdout")
 	if !strings.Contains(e.stderr, want.stderr) || want.stderr == "" && e.stderr != "" {
 		t.Errorf("stderr %q, want %q in it", e.stderr, want.stderr)
 	}
@@ -173,8 +171,6 @@ func TestExplain(t *testing.T) {
 		seen[text] = status
 	}
 	for _, status := range []int{0, 1, 2, 127, 139} {
-		if text := Explain(status); text != "" {
-			t.Errorf("status %d is not a runner's, but explained as %q", status, text)
-		}
+		must.Equal(t, Explain(status), "", "status", "is not a runner's, but explained as")
 	}
 }

@@ -60,9 +60,7 @@ func TestAmperf(t *testing.T) {
 	b := clocked(t)
 	r := krunctl(t, "amperf", b.dir()).in(b)
 	golden(t, "amperf", r.text())
-	if r.code != exitError {
-		t.Error("violations are not in the exit status")
-	}
+	must.Equal(t, r.code, exitError, "violations are not in the exit status")
 	golden(t, "amperf-json", krunctl(t, "amperf", "--json", "--tolerance", "0.3", b.toml).in(b).text())
 	if r := krunctl(t, "amperf", "--tolerance", "0.6", b.dir()); r.code != exitOK || r.stderr != "" {
 		t.Errorf("with a tolerance that takes everything:\n%s", r.text())

@@ -66,9 +66,7 @@ func TestBegin(t *testing.T) {
 		t.Errorf("krund was called: %q", got)
 	}
 	text, _ := os.ReadFile(path)
-	if !strings.Contains(string(text), "shard = \"1/2\"") {
-		t.Errorf("%s", text)
-	}
+	must.Contain(t, string(text), "shard = \"1/2\"")
 	m, err := ship.Load(durable.OS(), strings.TrimSuffix(path, ".toml")+".krun/hub.json", h.url)
 	if err != nil || m.Experiment != id || !m.Given {
 		t.Errorf("%+v, %v", m, err)
@@ -254,9 +252,7 @@ func TestBundleThatDoesNotArrive(t *testing.T) {
 	client := *h.machines["lab1"]
 	client.HTTP = &http.Client{Transport: noBundles{}}
 	err := h.machineOf(t, "lab1").begin(t.Context(), &client, *n, joined.Hub{})
-	if !errors.Is(err, errFetch) {
-		t.Errorf("%v", err)
-	}
+	must.Fail(t, err, errFetch)
 	if again := h.idle(t, "lab1"); again == nil || *again != *n {
 		t.Errorf("the hub gives %+v, want %+v again", again, n)
 	}

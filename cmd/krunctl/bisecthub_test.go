@@ -151,9 +151,7 @@ func TestBisectHub(t *testing.T) {
 		t.Errorf("ran %q for %d blocks", l.ran, answer.Blocks)
 	}
 	for i, name := range steps {
-		if name != fmt.Sprintf("slow-step-%03d", i+1) {
-			t.Errorf("step %d is %s", i+1, name)
-		}
+		must.Equal(t, name, fmt.Sprintf("slow-step-%03d", i+1), "step", i+1)
 	}
 }
 
@@ -181,9 +179,7 @@ func TestBisectHubGone(t *testing.T) {
 	} {
 		asked := 0
 		hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method != http.MethodGet {
-				t.Errorf("%s %s", r.Method, r.URL)
-			}
+			must.Equal(t, r.Method, http.MethodGet, r.URL)
 			if asked++; asked <= 2 {
 				fmt.Fprintf(w, `{"id": %q, "state": "running", "machines": 1}`, filepath.Base(r.URL.Path))
 				return

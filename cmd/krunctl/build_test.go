@@ -273,10 +273,7 @@ func golden(t *testing.T, name, text string) {
 		must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 	want := must.Get(os.ReadFile(file))(t)
-	if text != string(want) {
-		t.Errorf("%s differs (run with -update and read the difference):\n--- got\n%s--- want\n%s", file,
-			text, want)
-	}
+	must.Equal(t, text, string(want), file, "differs (run with -update and read the difference):\n---", "---")
 }
 
 // repack replaces text in a packed document.

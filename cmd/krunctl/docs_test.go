@@ -33,9 +33,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		similarity.Document{}, stability.Document{}, optimize.Document{}, integrity.Defect{},
 		explain.Document{}, stop.Answer{}, stop.Decisions{}, sequential.Simulation{}} {
 		for name := range fields(reflect.TypeOf(document)) {
-			if !strings.Contains(string(text), "`"+name+"`") {
-				t.Errorf("%T: %s is not in docs/output.md", document, name)
-			}
+			must.Contain(t, string(text), "`"+name+"`", document, "is not in docs/output.md")
 		}
 	}
 	records := slices.Values([]results.Record{{Key: key.Key{Arm: "a"}}})
@@ -47,9 +45,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		must.Do(t, x.Write(&b))
 		header, _, _ := strings.Cut(b.String(), "\n")
 		for name := range strings.SplitSeq(header, ",") {
-			if !strings.Contains(string(text), "`"+name+"`") {
-				t.Errorf("column %s is not in docs/output.md", name)
-			}
+			must.Contain(t, string(text), "`"+name+"`", "column", "is not in docs/output.md")
 		}
 	}
 }
@@ -90,9 +86,7 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 		}
 		found++
 		code, _, _ = strings.Cut(code, `"`)
-		if !strings.Contains(string(text), "`"+code+"`") {
-			t.Errorf("%s is not in docs/output.md", code)
-		}
+		must.Contain(t, string(text), "`"+code+"`", "is not in docs/output.md")
 	}
 	if found < 25 {
 		t.Errorf("only %d codes were found in the source", found)

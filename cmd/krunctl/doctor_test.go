@@ -78,9 +78,7 @@ func TestDoctor(t *testing.T) {
 			}
 			text := doctorOn(t, tree.Name())
 			for _, f := range doc.Findings {
-				if !strings.Contains(text.stdout, f.Name) {
-					t.Errorf("the table has no %s:\n%s", f.Name, text.stdout)
-				}
+				must.Contain(t, text.stdout, f.Name, "the table")
 			}
 		})
 	}
@@ -173,9 +171,8 @@ func TestProve(t *testing.T) {
 			aslr)
 		return nil
 	})
-	if !slices.Equal(seen, []string{"2", "1"}) {
-		t.Errorf("randomize_va_space while measured: %q, want 2 before and 1 with the settings", seen)
-	}
+	must.EqualList(t, seen, []string{"2", "1"}, "randomize_va_space while measured",
+		"want 2 before and 1 with the settings")
 	for _, part := range []string{"100 context switches/s", "200 context switches/s", "before",
 		"with the settings"} {
 		if !strings.Contains(r.stdout, part) {
@@ -297,9 +294,7 @@ func TestProveSeveralSettings(t *testing.T) {
 					tt.says, r.text())
 			}
 			for path, text := range before {
-				if after[path] != text {
-					t.Errorf("%s was %q and is %q", path, text, after[path])
-				}
+				must.Equal(t, after[path], text)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/boot/autostart"
+	"krund/rig/must"
 )
 
 // TestSecondEnableIsRefused: two that want the machine for themselves cannot both start with a
@@ -52,9 +53,7 @@ func TestSecondEnableIsRefused(t *testing.T) {
 			says := []string{`krund@first\x2b\x2b.service`, "krunctl status " + other, "krunctl disable " +
 				other}
 			for _, part := range says {
-				if !strings.Contains(r.stderr, part) {
-					t.Errorf("no %q in %s", part, r.stderr)
-				}
+				must.Contain(t, r.stderr, part)
 			}
 		})
 	}

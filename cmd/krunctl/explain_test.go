@@ -28,9 +28,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("%v, %+v", err, doc)
 	}
 	for i := range doc.Keys {
-		if !strings.Contains(text.stdout, "\n"+doc.Keys[i].Key+" (instrument off)\n") {
-			t.Errorf("%s is not in\n%s", doc.Keys[i].Key, text.stdout)
-		}
+		must.Contain(t, text.stdout, "\n"+doc.Keys[i].Key+" (instrument off)\n", doc.Keys[i].Key, "is not")
 	}
 	for _, args := range [][]string{{"--alpha", "0"}, {"--alpha", "1"}, {"--execution", "999"}} {
 		if r := krunctl(t, append([]string{"explain", in}, args...)...); r.code != exitUsage ||
@@ -38,9 +36,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%v: %s", args, r.text())
 		}
 	}
-	if after := contents(t, in); len(after) != len(before) {
-		t.Errorf("%d files, before %d", len(after), len(before))
-	}
+	must.Equal(t, len(contents(t, in)), len(before), "files, before")
 }
 
 // TestReportOfEvents: the report of an instrumented experiment has the lanes and the sentences that

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 func TestExportToAFile(t *testing.T) {
@@ -18,9 +19,7 @@ func TestExportToAFile(t *testing.T) {
 	}
 	got, err := os.ReadFile(file)
 	b.must(err)
-	if want := krunctl(t, "export", "--csv", b.dir()).stdout; string(got) != want {
-		t.Errorf("the file is %q, standard output %q", got, want)
-	}
+	must.Equal(t, string(got), krunctl(t, "export", "--csv", b.dir()).stdout, "the file", "standard output")
 }
 
 func TestAFailedExportLeavesTheOldFile(t *testing.T) {

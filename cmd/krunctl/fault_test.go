@@ -248,9 +248,7 @@ func TestFaults(t *testing.T) {
 			b := f.make(t)
 			before := b.sched.Header()
 			f.damage(b)
-			if got := codes(t, b); !slices.Equal(got, f.codes) {
-				t.Errorf("check-data finds %v, want %v", got, f.codes)
-			}
+			must.EqualList(t, codes(t, b), f.codes, "check-data finds")
 			damaged := contents(t, b.dir())
 			krunctl(t, "repair", "--dry-run", b.dir())
 			if after := contents(t, b.dir()); !equal(damaged, after) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 
 	"github.com/spf13/cobra"
 )
@@ -24,9 +25,7 @@ func TestHelp(t *testing.T) {
 				t.Error("krunctl --help does not list it")
 			}
 			for _, part := range []string{"EXAMPLES\n", "EXIT STATUS\n"} {
-				if !strings.Contains(r.stdout, part) {
-					t.Errorf("no %s", part)
-				}
+				must.Contain(t, r.stdout, part)
 			}
 		})
 	}
@@ -58,9 +57,7 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	for _, part := range []string{"\n  help ", "\n  completion "} {
-		if !strings.Contains(rest, part) {
-			t.Errorf("no %s in the last group of\n%s", part, help)
-		}
+		must.Contain(t, rest, part, "in the last group of", help)
 	}
 	if r := krunctl(t, "completion", "--help"); !strings.Contains(r.stdout, "EXIT STATUS\n") ||
 		!strings.Contains(r.stdout, "\n  bash ") {

@@ -224,13 +224,9 @@ func importedGroup(t *testing.T, name string) int {
 		t.Errorf("%s: the report does not say %s: %v", g.ID, g.Summary.Classification, err)
 	}
 	for i, e := range g.Pexecs {
-		if got := doc.Pairs[0].Executions[i].Classification; got != e.Classification {
-			t.Errorf("%s, execution %d: %s, want %s", g.ID, i+1, got, e.Classification)
-		}
+		must.Equal(t, doc.Pairs[0].Executions[i].Classification, e.Classification, g.ID, "execution", i+1)
 	}
-	if got := doc.Pairs[0].Classification; got != g.Summary.Classification {
-		t.Errorf("%s: %s, want %s", g.ID, got, g.Summary.Classification)
-	}
+	must.Equal(t, doc.Pairs[0].Classification, g.Summary.Classification, g.ID)
 	return len(g.Pexecs)
 }
 

@@ -91,9 +91,7 @@ func TestImportConfigReadsBelow(t *testing.T) {
 		t.Error(r.text())
 	}
 	for _, want := range []string{"line 3: ", "path escapes from parent", "line 4: ", "it is a FIFO"} {
-		if !strings.Contains(r.stderr, want) {
-			t.Errorf("no %q in %s", want, r.stderr)
-		}
+		must.Contain(t, r.stderr, want)
 	}
 	if strings.Contains(r.stderr, "SECRET") {
 		t.Errorf("the file outside was read: %s", r.stderr)

@@ -55,9 +55,7 @@ func TestCaveatsOfSeveralMachines(t *testing.T) {
 		"alpha: the machine is virtual", "alpha, beta: 2 of 2 executions ran without a reboot",
 		"alpha, beta: controls without the requested value: turbo",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the report lacks %q", want)
-		}
+		must.Contain(t, text, want, "the report lacks")
 	}
 	if r := krunctl(t, "table", dir); !strings.Contains(r.stdout, "alpha: the machine is virtual") {
 		t.Errorf("the table lacks the caveats: %s", r.text())

@@ -111,9 +111,7 @@ func TestMethodsOfSeveral(t *testing.T) {
 			}
 			documents++
 		}
-		if documents != 2 {
-			t.Errorf("%s: %d documents", command, documents)
-		}
+		must.Equal(t, documents, 2, command, "documents")
 	}
 }
 

@@ -233,9 +233,7 @@ func TestOutputToLink(t *testing.T) {
 		if text, err := os.ReadFile(target); err != nil || len(text) < 10 {
 			t.Errorf("the target has %q, %v", text, err)
 		}
-		if m := mode(t, target); m != 0o620 {
-			t.Errorf("the target's mode is %v", m)
-		}
+		must.Equal(t, mode(t, target), 0o620, "the target's mode")
 		if m := mode(t, file); m&fs.ModeSymlink == 0 {
 			t.Errorf("the link is now %v", m)
 		}
@@ -279,9 +277,7 @@ func TestOutputRefused(t *testing.T) {
 					!strings.Contains(r.stderr, file) {
 					t.Errorf("want %q:\n%s", c.say, r.text())
 				}
-				if after := mode(t, file); after != before {
-					t.Errorf("it was %v and is %v", before, after)
-				}
+				must.Equal(t, mode(t, file), before, "it was")
 				if _, err := os.Lstat(file + ".missing"); err == nil {
 					t.Error("the missing target was created")
 				}

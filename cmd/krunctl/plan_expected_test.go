@@ -11,6 +11,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/reading/replay"
 	"krund/internal/reading/summary"
+	"krund/rig/must"
 )
 
 // stoppingText is an experiment that ends keys and executions early: 4 keys of 6 executions, of
@@ -79,9 +80,7 @@ func TestPlanExpected(t *testing.T) {
 	text := krunctl(t, "plan", "--from", old.dir(), path).stdout
 	for _, want := range []string{"left         12 to 24 executions, 336 to 768 iterations\n",
 		": all keys, as in " + old.dir()} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
+		must.Contain(t, text, want)
 	}
 	if r := krunctl(t, "plan", "--from", old.dir(), old.toml); r.code != exitUsage ||
 		!strings.Contains(r.stderr, "the configuration has neither") {
@@ -128,8 +127,6 @@ func TestStatusOfStoppedIterations(t *testing.T) {
 	for _, want := range []string{"\nreboots      none\n",
 		"the last 1 execution ran 28 of 40 iterations (stop.iterations)",
 		"left         11 to 23 executions"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
+		must.Contain(t, text, want)
 	}
 }

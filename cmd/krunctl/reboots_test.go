@@ -70,9 +70,7 @@ func TestReboots(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := ladderDirectory(t, c.factor, c.between, hardware, kexec)
 			ran := krunctl(t, "reboots", "--json", dir)
-			if ran.code != c.status {
-				t.Errorf("status %d, want %d: %s", ran.code, c.status, ran.stderr)
-			}
+			must.Equal(t, ran.code, c.status, "status", ran.stderr)
 			var got rebootsJSON
 			must.Do(t, json.Unmarshal([]byte(ran.stdout), &got))
 			if got.Before != hardware || got.After != kexec || len(got.Compare.Changes) != 1 ||

@@ -93,9 +93,7 @@ func runRecipe(t *testing.T, text string) {
 		t.Errorf("exit codes %d, want 0, 0, 1", codes)
 	}
 	if summary, err := os.ReadFile(filepath.Join(work, "summary")); err == nil {
-		if !strings.Contains(string(summary), "| ▲ worse | b:Python:v | 1.003") {
-			t.Errorf("summary: %s", summary)
-		}
+		must.Contain(t, string(summary), "| ▲ worse | b:Python:v | 1.003", "summary")
 	}
 	if junit, err := os.ReadFile(filepath.Join(work, "verdict.xml")); err == nil {
 		var suite struct {

@@ -10,6 +10,7 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // withErrors makes an experiment of 8 slots; all executions of fasta failed.
@@ -35,9 +36,7 @@ func TestRerun(t *testing.T) {
 	if dry.code != exitOK || dry.stdout != want+"would run 2 slots again\n" {
 		t.Errorf("--dry-run: %s", dry.text())
 	}
-	if after := krunctl(t, "status", "--json", b.dir()).stdout; after != before {
-		t.Errorf("--dry-run changed the experiment: %s", after)
-	}
+	must.Equal(t, krunctl(t, "status", "--json", b.dir()).stdout, before, "--dry-run changed the experiment")
 	r := krunctl(t, "rerun", "--outcome", "error", "--key", "fasta:C:*", b.dir())
 	if r.code != exitOK || !strings.HasPrefix(r.stdout, want+"2 slots outstanding again") {
 		t.Error(r.text())

@@ -55,9 +55,7 @@ func TestShipAndJoin(t *testing.T) {
 	a := shipTo(t, "http://127.0.0.1:1", "")
 	a.uid = 0
 	a.systemctl = func(_ context.Context, args ...string) error {
-		if got := strings.Join(args, " "); got != "enable --now krund-ship.timer" {
-			t.Errorf("systemctl %s", got)
-		}
+		must.Equal(t, strings.Join(args, " "), "enable --now krund-ship.timer", "systemctl")
 		return nil
 	}
 	a.stdin = strings.NewReader(token + "\n")

@@ -65,9 +65,7 @@ func TestSnippets(t *testing.T) {
 			if want == "" {
 				want = rounded
 			}
-			if rounded != want {
-				t.Errorf("%s, others print\n%s", rounded, want)
-			}
+			must.Equal(t, rounded, want, "others print")
 		})
 	}
 }

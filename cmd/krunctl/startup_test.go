@@ -59,9 +59,7 @@ func TestStartup(t *testing.T) {
 			t.Errorf("row %+v", r)
 		}
 	}
-	if want := b.cfg.Slots() - 1; executions != want {
-		t.Errorf("%d executions, want %d: errors do not count", executions, want)
-	}
+	must.Equal(t, executions, b.cfg.Slots()-1, "executions", "errors do not count")
 }
 
 func TestStartupRefuses(t *testing.T) {

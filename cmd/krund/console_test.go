@@ -119,9 +119,7 @@ func TestLog(t *testing.T) {
 			}
 			text := must.Get(os.ReadFile(path))(t)
 			for _, message := range []string{"debug", "info", "warning", "error"} {
-				if n := strings.Count(string(text), "msg="+message); n != 2 {
-					t.Errorf("%s is %d times in the log, want 2:\n%s", message, n, text)
-				}
+				must.Equal(t, strings.Count(string(text), "msg="+message), 2, "times in the log, want 2")
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // TestArms runs two blocks of four arms: a setting, a copy of the benchmarks, which is announced,
@@ -33,9 +34,7 @@ null = true
 	e.write("test.toml", e.config())
 	e.must(os.CopyFS(filepath.Join(e.dir, "copy"), os.DirFS(filepath.Join(e.dir, "benchmarks"))))
 	e.run().want(t, exitOK, "the arms base and copy have the same files and settings for every key")
-	if got := e.flags(); got != strings.Repeat(string(byte(schedule.Completed)), 8) {
-		t.Error(got)
-	}
+	must.Equal(t, e.flags(), strings.Repeat(string(byte(schedule.Completed)), 8))
 	seen := map[string]int{}
 	hashes := map[string]bool{}
 	for _, r := range e.records() {

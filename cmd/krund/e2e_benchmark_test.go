@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // misbehaviour is one way in which a benchmark fails, and the expected record.
@@ -68,9 +69,7 @@ var misbehaviours = []misbehaviour{
 		outcome: results.Error, done: 2, reasons: []string{"exit status 70: the benchmark raised an " +
 			"exception in run_iter", "run_iter: ValueError: no such planet", "2 of 5"},
 		check: func(t *testing.T, _ *experiment, r results.Record) {
-			if !strings.Contains(r.Process.Stderr.Text, "ValueError: no such planet") {
-				t.Errorf("no traceback on stderr: %q", r.Process.Stderr.Text)
-			}
+			must.Contain(t, r.Process.Stderr.Text, "ValueError: no such planet", "no traceback on stderr")
 		},
 	},
 	{
@@ -121,9 +120,7 @@ var misbehaviours = []misbehaviour{
 		py:      "n = 0\ndef run_iter(p):\n    global n\n    n += 1\n    if n > 1: bytearray(512 << 20)\n",
 		outcome: results.Error, done: 1, reasons: []string{"exit status 70"},
 		check: func(t *testing.T, _ *experiment, r results.Record) {
-			if !strings.Contains(r.Process.Stderr.Text, "MemoryError") {
-				t.Errorf("stderr: %q", r.Process.Stderr.Text)
-			}
+			must.Contain(t, r.Process.Stderr.Text, "MemoryError", "stderr")
 		},
 	},
 	{
@@ -315,9 +312,7 @@ func TestMisbehavingBenchmarks(t *testing.T) {
 			e.outcome("good", results.Completed, 5)
 			want := map[results.Outcome]string{results.Completed: "CC", results.Error: "EC",
 				results.Timeout: "TC"}[m.outcome]
-			if got := e.flags(); got != want {
-				t.Errorf("slots %s, want %s", got, want)
-			}
+			must.Equal(t, e.flags(), want, "slots")
 		})
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // withKrunctl installs krund in a directory of its own, beside a shell script as krunctl.
@@ -53,15 +55,11 @@ case $(wc -l <"$here/calls") in
 	prefix, text := e.withKrunctl(script.String()), e.config()
 	config := e.write("test.toml", text)
 	startKrund(t, prefix, "run", "--directory", e.directory, config).wait().want(t, exitOK)
-	if got := e.flags(); got != strings.Repeat("C", e.executions) {
-		t.Errorf("slots %s", got)
-	}
+	must.Equal(t, e.flags(), strings.Repeat("C", e.executions), "slots")
 	log, err := os.ReadFile(filepath.Join(e.directory, "log"))
 	e.must(err)
 	for _, attack := range attacks {
-		if !strings.Contains(string(log), attack.why) {
-			t.Errorf("after %q the log has no %q:\n%s", attack.script, attack.why, log)
-		}
+		must.Contain(t, string(log), attack.why, "after", attack.script, "the log")
 	}
 	if now, err := os.ReadFile(config); err != nil || string(now) != text {
 		t.Errorf("what the link led to was changed: %v", err)
@@ -87,7 +85,5 @@ func TestDecideMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	run().want(t, exitOK)
-	if got := e.flags(); got != "CCCC" {
-		t.Errorf("slots %s, want CCCC", got)
-	}
+	must.Equal(t, e.flags(), "CCCC", "slots", "want CCCC")
 }

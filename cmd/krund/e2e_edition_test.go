@@ -27,9 +27,7 @@ def run_iter(n):
 	file := e.entry("edited")
 	const was = "was SHA-256 " // of edits: see the record
 	e.run().want(t, exitError, file+" has changed", was, "is  SHA-256 ", "krund run --accept-changed ")
-	if got := e.flags(); got != "COO" {
-		t.Errorf("slots %s, want COO", got)
-	}
+	must.Equal(t, e.flags(), "COO", "slots", "want COO")
 	first := e.of("edited")
 	hash := first.Machine.Fingerprint["program.benchmark.edited.py"]
 	out := e.run()

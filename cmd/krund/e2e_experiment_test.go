@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,9 +30,7 @@ func TestExperimentFaults(t *testing.T) {
 		must.Do(t, os.Mkdir(filepath.Join(e.dir, "benchmarks"), 0o755))
 		out := e.run()
 		out.want(t, exitUsage, "test.toml:3", "test.toml:4", "colour", "with:colon", "bench.so")
-		if out.stdout != "" {
-			t.Errorf("stdout: %q", out.stdout)
-		}
+		must.Equal(t, out.stdout, "", "stdout")
 		if _, err := os.Lstat(e.directory); err == nil {
 			t.Error("the directory was created")
 		}
@@ -54,9 +51,7 @@ func TestExperimentFaults(t *testing.T) {
 		e.write("test.toml", e.config())
 		e.run().want(t, exitError, "was started with another configuration",
 			"experiment.iterations was 5 and is 6 (line 2)", "revert that")
-		if n := len(e.records()); n != 1 {
-			t.Errorf("%d records, want the one there was", n)
-		}
+		must.Equal(t, len(e.records()), 1, "records, want the one there was")
 	})
 	t.Run("comments in the configuration", func(t *testing.T) {
 		t.Parallel()
@@ -95,12 +90,8 @@ func TestExperimentFaults(t *testing.T) {
 		e.must(os.WriteFile(file, append(append(append([]byte{}, text[:at]...), "damaged"...),
 			text[at+7:]...), 0o644))
 		e.run().want(t, exitOK)
-		if got := e.flags(); got != "CC" {
-			t.Errorf("slots %s, want CC", got)
-		}
-		if n := len(e.records()); n != 2 {
-			t.Errorf("%d records, want 2", n)
-		}
+		must.Equal(t, e.flags(), "CC", "slots", "want CC")
+		must.Equal(t, len(e.records()), 2, "records, want 2")
 	})
 	t.Run("corrupt record of the slot that was running", func(t *testing.T) {
 		t.Parallel()
@@ -127,9 +118,7 @@ func TestExperimentFaults(t *testing.T) {
 		e.external = e.write("suite", "#!/bin/sh\n")
 		e.add("suite", "External")
 		e.run().want(t, exitFailed)
-		if got := e.flags(); got != "CECE" {
-			t.Errorf("slots %s, want CECE", got)
-		}
+		must.Equal(t, e.flags(), "CECE", "slots", "want CECE")
 		e.outcome("gone", results.Error, 0, "cannot be loaded", "gone/bench.so")
 		e.outcome("suite", results.Error, 0, "could not be started", filepath.Join(e.dir, "suite"))
 		e.outcome("last", results.Completed, 5)
@@ -190,14 +179,10 @@ func TestExperimentFaults(t *testing.T) {
 		e.extra = fmt.Sprintf("[hooks]\nbefore = [[\"sh\", \"-c\", \"echo no network; test -e "+
 			"%s/network\"]]\n", e.dir)
 		e.run().want(t, exitError, "not fit to measure", "hook 1 before", "no network")
-		if got := e.flags(); got != "O" {
-			t.Errorf("slots %s, want O: nothing was measured", got)
-		}
+		must.Equal(t, e.flags(), "O", "slots", "want O: nothing was measured")
 		e.write("network", "")
 		e.run().want(t, exitOK)
-		if r := e.outcome("good", results.Completed, 5); r.Attempt != 1 {
-			t.Errorf("attempt %d, want the first", r.Attempt)
-		}
+		must.Equal(t, e.outcome("good", results.Completed, 5).Attempt, 1, "attempt", "want the first")
 	})
 }
 
@@ -239,23 +224,17 @@ func TestDisks(t *testing.T) {
 			"start krund again")
 		e.outcome("small", results.Completed, 5)
 		e.outcome("large", results.Rerun, 0, "could not be stored", "no space left on device") // it counts
-		if got := e.flags(); got != "COO" {
-			t.Errorf("slots %s, want COO", got)
-		}
+		must.Equal(t, e.flags(), "COO", "slots", "want COO")
 		remount(0, "size=64m")
 		e.run().want(t, exitOK)
-		if got := e.flags(); got != "CCC" {
-			t.Errorf("slots %s, want CCC", got)
-		}
+		must.Equal(t, e.flags(), "CCC", "slots", "want CCC")
 		var completed []string
 		for _, r := range e.records() {
 			if r.Outcome == results.Completed && len(r.WallNS) == 5 {
 				completed = append(completed, r.Key.Benchmark)
 			}
 		}
-		if !slices.Equal(completed, []string{"small", "large", "last"}) {
-			t.Errorf("completed %q", completed)
-		}
+		must.EqualList(t, completed, []string{"small", "large", "last"}, "completed")
 	})
 	t.Run("disk full at the start", func(t *testing.T) {
 		t.Parallel()
@@ -327,9 +306,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 			e.run().want(t, exitError, link)
 			text, err := os.ReadFile(outside)
 			e.must(err)
-			if string(text) != "precious" {
-				t.Errorf("the file outside was changed: %q", text)
-			}
+			must.Equal(t, string(text), "precious", "the file outside was changed")
 		})
 	}
 }

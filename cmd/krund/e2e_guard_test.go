@@ -15,6 +15,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
+	"krund/rig/must"
 )
 
 // holding is an experiment that holds one harmless setting of this machine while its benchmark
@@ -56,13 +57,9 @@ func TestGuard(t *testing.T) {
 		"value=" + before} {
 		log, err := os.ReadFile(filepath.Join(e.directory, "log"))
 		e.must(err)
-		if !strings.Contains(out.stderr+string(log), part) {
-			t.Errorf("the guard has not said %q:\n%s\n%s", part, out.stderr, log)
-		}
+		must.Contain(t, out.stderr+string(log), part, "the guard has not said", out.stderr)
 	}
-	if got := current(); got != before {
-		t.Errorf("vm.stat_interval is %s, was %s", got, before)
-	}
+	must.Equal(t, current(), before, "vm.stat_interval")
 	pending, err := control.ReadJournal(durable.OS(), filepath.Join(e.directory, "journal"))
 	if err != nil || len(pending) > 0 {
 		t.Errorf("journal %v, %v", pending, err)
@@ -122,17 +119,13 @@ func TestGuardWithoutTheDirectory(t *testing.T) {
 			harm(e)
 			r.signal(syscall.SIGKILL)
 			out := r.wait() // standard error ends with the guard
-			if got := current(); got != before {
-				t.Errorf("vm.stat_interval is %s, was %s; the guard said:\n%s", got, before, out.stderr)
-			}
+			must.Equal(t, current(), before, "vm.stat_interval", "the guard said", out.stderr)
 			if spare := directory.Spare(durable.OS(), e.directory, directory.RuntimeDirs()...); spare == "" {
 				t.Error("there is no place for a copy of the journal")
 			} else if _, err := os.Stat(spare); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the copy of the journal is still there: %v", err)
 			}
-			if !strings.Contains(out.stderr, "using its copy") {
-				t.Errorf("the guard does not report why it used the copy:\n%s", out.stderr)
-			}
+			must.Contain(t, out.stderr, "using its copy", "the guard does not report why it used the copy")
 		})
 	}
 }

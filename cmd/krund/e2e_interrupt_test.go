@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestInterruptions: signals to krund in the middle of an execution. Nothing is lost, nothing
@@ -31,13 +32,10 @@ func TestInterruptions(t *testing.T) {
 		e.meet(r)
 		e.letGo()
 		r.wait().want(t, exitOK, messages...)
-		if got := e.flags(); got != "CCC" {
-			t.Errorf("slots %s, want CCC", got)
-		}
+		must.Equal(t, e.flags(), "CCC", "slots", "want CCC")
 		for _, name := range e.benchmarks {
-			if r := e.outcome(name, results.Completed, 5); r.Attempt != 1 {
-				t.Errorf("%s: attempt %d, want 1: an interruption does not count", name, r.Attempt)
-			}
+			must.Equal(t, e.outcome(name, results.Completed, 5).Attempt, 1, "attempt",
+				"want 1: an interruption does not count")
 		}
 	}
 	hangups := make(chan os.Signal, 1)
@@ -51,9 +49,7 @@ func TestInterruptions(t *testing.T) {
 			e.meet(r)
 			r.signal(s)
 			r.wait().want(t, exitInterrupted, "interrupted; the same command continues where it stopped")
-			if got := e.flags(); got != "COO" {
-				t.Errorf("slots %s, want COO", got)
-			}
+			must.Equal(t, e.flags(), "COO", "slots", "want COO")
 			complete(t, e)
 		})
 	}
@@ -67,9 +63,7 @@ func TestInterruptions(t *testing.T) {
 		r.signal(syscall.SIGHUP)
 		e.letGo()
 		r.wait().want(t, exitOK)
-		if got := e.flags(); got != "CCC" {
-			t.Errorf("slots %s, want CCC", got)
-		}
+		must.Equal(t, e.flags(), "CCC", "slots", "want CCC")
 	})
 	t.Run("nothing reads its output", func(t *testing.T) {
 		t.Parallel()
@@ -80,9 +74,7 @@ func TestInterruptions(t *testing.T) {
 		r := startProgram(t, "sh", "-c", `"$0" "$@" 2>&1 | true`, krund, "run", "--verbose", "--directory",
 			e.directory, filepath.Join(e.dir, "test.toml"))
 		r.wait().want(t, exitOK)
-		if got := e.flags(); got != "CCC" {
-			t.Errorf("slots %s, want CCC", got)
-		}
+		must.Equal(t, e.flags(), "CCC", "slots", "want CCC")
 	})
 	t.Run("killed", func(t *testing.T) {
 		t.Parallel()
@@ -91,9 +83,7 @@ func TestInterruptions(t *testing.T) {
 		e.meet(r)
 		r.signal(syscall.SIGKILL)
 		r.wait()
-		if got := e.flags(); got != "CRO" {
-			t.Errorf("slots %s, want CRO", got)
-		}
+		must.Equal(t, e.flags(), "CRO", "slots", "want CRO")
 		complete(t, e, "krund ended in the middle of an execution; it is repeated")
 	})
 	t.Run("a crash of krund itself is logged", func(t *testing.T) {
@@ -130,9 +120,7 @@ func TestInterruptions(t *testing.T) {
 		if waited := time.Since(began); waited > 3*time.Minute {
 			t.Errorf("krund took %s", waited)
 		}
-		if got := e.flags(); got != "COO" {
-			t.Errorf("slots %s, want COO", got)
-		}
+		must.Equal(t, e.flags(), "COO", "slots", "want COO")
 		e.write("quick", "")
 		complete(t, e)
 	})

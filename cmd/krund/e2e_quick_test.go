@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // quick makes an experiment of two keys with waits that no test could survive.
@@ -57,9 +58,7 @@ func TestQuick(t *testing.T) {
 			t.Errorf("%s with %d iterations, reboot %s", r.Experiment, r.Iterations, r.Reboot)
 		}
 	}
-	if n != 4 {
-		t.Errorf("%d records, want 2 of each key", n)
-	}
+	must.Equal(t, n, 4, "records, want 2 of each key")
 	e.krund("run", "--quick", "--reboot", "hardware").want(t, exitUsage, "--quick runs without reboots")
 }
 
@@ -72,7 +71,5 @@ func TestDryRun(t *testing.T) {
 		e.directory, "  run   first:C:so, 7 executions of 500 iterations\n", "nothing was started")
 	e.krund("run", "--dry-run", "--quick").want(t, exitOK, "would run 4 of 4",
 		"2 executions of 20 iterations")
-	if after := listing(t, e.dir); after != before {
-		t.Errorf("files before\n%s\nand after\n%s", before, after)
-	}
+	must.Equal(t, listing(t, e.dir), before, "files before", "and after")
 }

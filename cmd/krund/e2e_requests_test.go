@@ -27,17 +27,13 @@ func TestStopIsObeyedBetweenExecutions(t *testing.T) {
 	e.must(f.Ask(directory.Stop, "test"))
 	e.letGo()
 	r.wait().want(t, exitOK)
-	if got := e.flags(); got != "CO" {
-		t.Errorf("slots %s, want CO", got)
-	}
+	must.Equal(t, e.flags(), "CO", "slots", "want CO")
 	if asked, err := f.Asked(directory.Stop); asked || err != nil {
 		t.Errorf("the request is still there: %t, %v", asked, err)
 	}
 	e.letGo() // in case that the first one ran again
 	e.run().want(t, exitOK)
-	if got := e.flags(); got != "CC" {
-		t.Errorf("slots %s, want CC", got)
-	}
+	must.Equal(t, e.flags(), "CC", "slots", "want CC")
 }
 
 // TestHeldExperimentIsNotBegun: nothing changes if the hold is older than the experiment.
@@ -55,9 +51,7 @@ func TestHeldExperimentIsNotBegun(t *testing.T) {
 	}
 	must.Get(f.Withdraw(directory.Hold))(t)
 	e.run().want(t, exitOK)
-	if got := e.flags(); got != "C" {
-		t.Errorf("slots %s, want C", got)
-	}
+	must.Equal(t, e.flags(), "C", "slots", "want C")
 }
 
 // TestVariableOfTheUnit: a person who has the unit's variable in the environment is still a person:

@@ -66,9 +66,7 @@ func TestTerminal(t *testing.T) {
 		states, stayed := lines(text)
 		all := strings.Join(states, "\n")
 		for _, want := range []string{"[1/2] ", "settling 0.0s of 1.0s", "running", "[2/2] "} {
-			if !strings.Contains(all, want) {
-				t.Errorf("no %q in\n%s", want, all)
-			}
+			must.Contain(t, all, want)
 		}
 		plain := strings.NewReplacer("\x1b[2m", "", "\x1b[32m", "", "\x1b[0m", "")
 		for _, line := range states {

@@ -337,13 +337,9 @@ func (e *experiment) run(args ...string) ended {
 // want checks exit status and messages.
 func (r ended) want(t *testing.T, code int, messages ...string) {
 	t.Helper()
-	if r.code != code {
-		t.Errorf("exit status %d, want %d\nstdout: %s\nstderr: %s", r.code, code, r.stdout, r.stderr)
-	}
+	must.Equal(t, r.code, code, "exit status", "stdout", r.stdout, "stderr", r.stderr)
 	for _, message := range messages {
-		if !strings.Contains(r.stdout+r.stderr, message) {
-			t.Errorf("no message %q\nstdout: %s\nstderr: %s", message, r.stdout, r.stderr)
-		}
+		must.Contain(t, r.stdout+r.stderr, message, "no message", "stdout", r.stdout, "stderr", r.stderr)
 	}
 }
 
@@ -352,9 +348,7 @@ func (r ended) last(t *testing.T, parts ...string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
 	for _, part := range parts {
-		if !strings.Contains(lines[len(lines)-1], part) {
-			t.Errorf("the last line is %q, want %q", lines[len(lines)-1], part)
-		}
+		must.Contain(t, lines[len(lines)-1], part, "the last line")
 	}
 }
 
@@ -449,9 +443,7 @@ func (e *experiment) outcome(benchmark string, outcome results.Outcome, iteratio
 	}
 	text := strings.Join(r.Reasons, "\n")
 	for _, reason := range reasons {
-		if !strings.Contains(text, reason) {
-			e.t.Errorf("%s: no reason %q in %q", benchmark, reason, r.Reasons)
-		}
+		must.Contain(e.t, text, reason, benchmark, "no reason", r.Reasons)
 	}
 	// Other tests that run meanwhile may keep the machine busy.
 	busy := func(reason string) bool { return strings.HasPrefix(reason, results.BusyMachine) }

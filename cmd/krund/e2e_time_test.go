@@ -60,9 +60,7 @@ func TestTimeCommands(t *testing.T) {
 	out, messages, dir, status := timed(t, "--runs", "4", "--save", "x", "--export-markdown", "x.md",
 		"-L", "s", "0.02,0.4", "sleep {s}")
 	for _, want := range []string{"sleep-0.02 is ", " faster than sleep-0.4", "The start of the shell, "} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q", want)
-		}
+		must.Contain(t, out, want)
 	}
 	if status != 0 || strings.Contains(out, "\x1b") || messages != "" {
 		t.Fatalf("status %d\n%s%s", status, out, messages)

@@ -166,9 +166,7 @@ void run_iter(int m) { usleep(300); n++; `
 	e.c("crashes", find+`while (n == 900 && !AT(int, 128)) usleep(99); if (AT(int, 128)) abort(); }`)
 	e.run()
 	records := e.records()
-	if len(records) != 5 {
-		t.Errorf("%d records", len(records))
-	}
+	must.Equal(t, len(records), 5, "records")
 	for _, r := range records {
 		w := r.Watcher
 		if r.Outcome == results.Completed && len(r.WallNS) < e.iterations &&

@@ -49,14 +49,10 @@ func TestNothingRestartsAMachineThatIsNotEnabled(t *testing.T) {
 	}
 	path := filepath.Join(e.dir, "test.toml")
 	code, out := asNobody("run", path)
-	if code != exitUsage {
-		t.Errorf("status %d, want %d", code, exitUsage)
-	}
+	must.Equal(t, code, exitUsage, "status")
 	for _, want := range []string{`reboot = "hardware" restarts this machine before each of`,
 		" run --reboot none " + path + " ", " run --quick " + path + " ", "krunctl enable " + path + " "} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
+		must.Contain(t, out, want)
 	}
 	if _, err := os.Lstat(e.directory); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there is %s: %v", e.directory, err)
@@ -77,9 +73,7 @@ func TestNothingRestartsAMachineThatIsNotEnabled(t *testing.T) {
 			t.Errorf("%s: status %d\n%s", command, code, out)
 		}
 	}
-	if tried != 2 {
-		t.Errorf("%d commands of krund are named, want 2:\n%s", tried, out)
-	}
+	must.Equal(t, tried, 2, "commands of krund are named, want 2", out)
 }
 
 // TestUnprivileged: who is not root cannot set what is required, and check does not promise it;
@@ -103,9 +97,8 @@ func TestUnprivileged(t *testing.T) {
 	}
 	table.Findings = append(table.Findings, setting.Finding{Name: "vm Lua", Policy: setting.Require,
 		Status: setting.StatusCannot})
-	if got := insteadOf(checkOptions{path: "/x/test.toml"}, cfg, table, "krund"); got != "" {
-		t.Errorf("without an interpreter: %q", got)
-	}
+	must.Equal(t, insteadOf(checkOptions{path: "/x/test.toml"}, cfg, table, "krund"), "",
+		"without an interpreter")
 }
 
 // TestNotEnabled: the commands keep the directory that was given, and status prints them.
@@ -136,8 +129,6 @@ func TestUnitToDisable(t *testing.T) {
 		{"", config.RebootKexec, "krund@other.service"},
 		{"", config.RebootNone, ""},
 	} {
-		if got := unitToDisable(c.unit, c.mode, "other"); got != c.want {
-			t.Errorf("%+v: %q", c, got)
-		}
+		must.Equal(t, unitToDisable(c.unit, c.mode, "other"), c.want)
 	}
 }

@@ -150,7 +150,5 @@ func TestGiveUpReadsTheDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
-	if len(did.sent) != 1 {
-		t.Errorf("a copy that other users can change was trusted: %+v", did)
-	}
+	must.Equal(t, len(did.sent), 1, "a copy that other users can change was trusted")
 }

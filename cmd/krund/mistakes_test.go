@@ -221,9 +221,7 @@ func TestMistakes(t *testing.T) {
 			}
 			r := startKrund(t, filepath.Join(scratch, "prefix"), append(args, filepath.Join(dir,
 				"x.toml"))...).wait()
-			if r.code != m.code {
-				t.Errorf("exit status %d, want %d", r.code, m.code)
-			}
+			must.Equal(t, r.code, m.code, "exit status")
 			got := r.stderr
 			if i := strings.Index(r.stdout, tries); i >= 0 {
 				got = times.ReplaceAllString(r.stdout[i:], "$1, TIME")
@@ -236,9 +234,7 @@ func TestMistakes(t *testing.T) {
 			if got != m.want && (m.want != notLoaded || !strings.HasPrefix(got, m.want)) {
 				t.Errorf("the message is\n%s\nwant\n%s\nstderr %s", got, m.want, r.stderr)
 			}
-			if after := listing(t, dir); after != before {
-				t.Errorf("the files were %s and are %s", before, after)
-			}
+			must.Equal(t, listing(t, dir), before, "the files were", "and are")
 		})
 	}
 }

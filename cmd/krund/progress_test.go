@@ -135,9 +135,7 @@ func TestProgressOnATerminal(t *testing.T) {
 		"[ 1/12] nbody:C:so, execution 2  running",
 		"longlonglong:so, execution 2  running, left 22s",
 	} {
-		if !strings.Contains(all, want) {
-			t.Errorf("no line %q in\n%s", want, all)
-		}
+		must.Contain(t, all, want, "no line")
 	}
 	if len(stayed) != 2 || stayed[0] != "krund: a warning" ||
 		!strings.Contains(stayed[1], "\x1b[32mcompleted\x1b[0m    2.0 s  left 22s") {
@@ -175,9 +173,7 @@ func TestProgressRests(t *testing.T) {
 func TestShortened(t *testing.T) {
 	for most, want := range map[int]string{20: "nbody:C:so", 10: "nbody:C:so", 8: "...:C:so", 4: "...o",
 		3: "", -5: ""} {
-		if got := shortened("nbody:C:so", most); got != want {
-			t.Errorf("%d: %q, want %q", most, got, want)
-		}
+		must.Equal(t, shortened("nbody:C:so", most), want)
 	}
 }
 

@@ -283,9 +283,7 @@ func (l *lab) verify(location string, open func() (store.Store, error)) (total i
 		if err != nil || len(shares) != 1 {
 			l.t.Fatalf("%s: %d experiments, %v; want 1", name, len(shares), err)
 		}
-		if shares[0].State != database.Done {
-			l.t.Errorf("%s: the experiment is %s", name, shares[0].State)
-		}
+		must.Equal(l.t, shares[0].State, database.Done, name, "the experiment")
 		rows, err := db.Records(ctx, shares[0].Experiment, m.ID, 0, 1<<20)
 		if err != nil || len(rows) != *records {
 			l.t.Errorf("%s: %d records, %v; want %d", name, len(rows), err, *records)

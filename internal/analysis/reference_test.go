@@ -127,9 +127,7 @@ func compareSegments(t *testing.T, c *caseFile, found *changepoint.Segmentation)
 		means = append(means, s.Mean)
 		variances = append(variances, s.Variance)
 	}
-	if !slices.Equal(ends, c.R.Cpts) {
-		t.Errorf("%s: changepoints %v, want %v", c.ID, ends, c.R.Cpts)
-	}
+	must.EqualList(t, ends, c.R.Cpts, c.ID, "changepoints")
 	if !slices.Equal(means, c.R.Mean) || !slices.Equal(variances, c.R.Var) { // to the bit
 		t.Errorf("%s: means %v variances %v, want %v and %v", c.ID, means, variances, c.R.Mean, c.R.Var)
 	}
@@ -154,14 +152,10 @@ func compareSteady(t *testing.T, c *caseFile, values []float64, segments []class
 	for _, s := range segments {
 		ends = append(ends, s.End)
 	}
-	if !slices.Equal(ends, c.Truth.CptsAll) {
-		t.Errorf("%s: segments end at %v, want %v", c.ID, ends, c.Truth.CptsAll)
-	}
+	must.EqualList(t, ends, c.Truth.CptsAll, c.ID, "segments end at")
 	rule := newRule(t, c.Delta, c.Steady, false)
 	class := rule.Classify(segments, len(values))
-	if class != c.Truth.Classification {
-		t.Errorf("%s: %q, want %q", c.ID, class, c.Truth.Classification)
-	}
+	must.Equal(t, class, c.Truth.Classification, c.ID)
 	for _, v := range c.Truth.Variants {
 		if got := newRule(t, v.Delta, v.Steady, v.Raw).Classify(segments,
 			len(values)); got != v.Classification {

@@ -68,9 +68,8 @@ func TestGuardStandsBeforeTheFirstChange(t *testing.T) {
 	m, g, read, _ := guarded(t, `aslr = "require"`)
 	start := m.Guard
 	m.Guard = func(ctx context.Context) (Guard, error) {
-		if got := read("proc/sys/kernel/randomize_va_space"); got != "0" {
-			t.Errorf("the guard starts after the machine was changed: %s", got)
-		}
+		must.Equal(t, read("proc/sys/kernel/randomize_va_space"), "0",
+			"the guard starts after the machine was changed")
 		return start(ctx)
 	}
 	applied, err := m.Apply(t.Context())
@@ -98,9 +97,7 @@ func TestWithoutAGuardNothingIsChanged(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no more processes") {
 		t.Errorf("error %v", err)
 	}
-	if got := read("proc/sys/kernel/randomize_va_space"); got != "0" {
-		t.Errorf("changed nevertheless: %s", got)
-	}
+	must.Equal(t, read("proc/sys/kernel/randomize_va_space"), "0", "changed nevertheless")
 	must.Do(t, m.Restore(t.Context(), applied))
 }
 
@@ -230,9 +227,7 @@ func TestMovedDuringTheRun(t *testing.T) {
 	all := strings.Join(seen.Disturbed, "\n")
 	for _, want := range []string{"performance to acpi-cpufreq powersave", "3000-1800 MHz",
 		"; this program runs and changes it: tuned", "aslr moved from 2 to 1 after it was set"} {
-		if !strings.Contains(all, want) {
-			t.Errorf("%q is not in\n%s", want, all)
-		}
+		must.Contain(t, all, want, "is not")
 	}
 	for _, c := range seen.Machine.Controls {
 		if c.Name == "aslr" && c.After != "1" {

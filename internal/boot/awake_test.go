@@ -27,9 +27,7 @@ func TestSuspended(t *testing.T) {
 			20*time.Second - us},
 		"a clock that turns back": {ClockOffset{time.Hour, time.Hour}, ClockOffset{0, us}, 0},
 	} {
-		if got := suspended(test.before, test.after); got != test.want {
-			t.Errorf("%s: %s, want %s", name, got, test.want)
-		}
+		must.Equal(t, suspended(test.before, test.after), test.want, name)
 	}
 }
 

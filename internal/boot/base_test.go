@@ -27,9 +27,8 @@ func TestBaseIsReadAnew(t *testing.T) {
 			s.blind, s.moreSensors, s.events = 0, more, nil
 			must.Get(Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)))(t)
 			// to see whether there are sensors, and after the wait
-			if n := strings.Count(strings.Join(s.events, " "), "base"); n != 2 {
-				t.Errorf("base read %d times: %q", n, s.events)
-			}
+			must.Equal(t, strings.Count(strings.Join(s.events, " "), "base"), 2, "base read", "times",
+				s.events)
 			records := recordsIn(t, fsys)
 			if len(records) != 4 { // of two benchmarks
 				t.Fatalf("%d records", len(records))

@@ -39,22 +39,16 @@ func TestTheLine(t *testing.T) {
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting {
 		t.Fatalf("ending %d: the machine must restart before the very first execution, too", ending)
 	}
-	if want := []string{"restore leftover", "wait 1m0s", "base", "reboot"}; !slices.Equal(s.events, want) {
-		t.Errorf("first start: %q, want %q", s.events, want)
-	}
+	must.EqualList(t, s.events, []string{"restore leftover", "wait 1m0s", "base", "reboot"}, "first start")
 	s.boot, s.events = 2, nil
 	s.oneBoot(cfg, fsys)
 	want := []string{
 		"restore leftover", "wait 3m0s", "apply", "hooks before", "sync", "wait 30s", "gate", "before",
 		"show running", "run", "after", "hooks after", "reboot", "leave to restart",
 	}
-	if !slices.Equal(s.events, want) {
-		t.Errorf("second boot: %q, want %q", s.events, want)
-	}
+	must.EqualList(t, s.events, want, "second boot")
 	s.boot, s.events = 3, nil
-	if ending := s.oneBoot(cfg, fsys); ending != Finished {
-		t.Errorf("third boot ended as %d, want Finished", ending)
-	}
+	must.Equal(t, s.oneBoot(cfg, fsys), Finished, "third boot ended as", "want Finished")
 	// boot 2's settings ended with that boot
 	if last := s.events[len(s.events)-2]; last != "restore" || s.applied != 1 {
 		t.Errorf("the machine is not restored at the end: %q", s.events)
@@ -154,9 +148,8 @@ func TestErrorsAreRecordedAndTheRestGoesOn(t *testing.T) {
 		!slices.Equal(outcomes["fasta"], []results.Outcome{results.Completed, results.Completed}) {
 		t.Errorf("outcomes %v", outcomes)
 	}
-	if want := []string{"started", "flagged", "finished"}; !slices.Equal(s.mails, want) {
-		t.Errorf("mails %q, want %q: the last mail is reserved for the end", s.mails, want)
-	}
+	must.EqualList(t, s.mails, []string{"started", "flagged", "finished"}, "mails",
+		"the last mail is reserved for the end")
 	for _, want := range []string{"msg=\"execution ended\" slot=0", "outcome=error reasons=\"exit status 1",
 		"outcome=completed"} {
 		if !strings.Contains(s.log.String(), want) {
@@ -195,9 +188,7 @@ func TestCommentsAreNoDifference(t *testing.T) {
 			t.Errorf("config_hash %s, %v; want that of the text in config.toml", r.ConfigHash, err)
 		}
 	}
-	if copied := string(fsys.Files()[dir+"/config.toml"]); copied != cfg.Text {
-		t.Errorf("config.toml has changed: %q", copied)
-	}
+	must.Equal(t, string(fsys.Files()[dir+"/config.toml"]), cfg.Text, "config.toml has changed")
 }
 
 // TestTheCopyIsNotTheOriginal: if the copy of the configuration is another text than the schedule
@@ -376,9 +367,7 @@ func TestALostAttemptIsCountedOnlyWhenTheMachineStopped(t *testing.T) {
 	if err != nil || first.Outcome != results.Rerun || !strings.Contains(first.Reasons[0], "attempt 1") {
 		t.Errorf("record of the lost attempt: %v %q %v", first.Outcome, first.Reasons, err)
 	}
-	if first.BootID != "boot-1" {
-		t.Errorf("the lost attempt belongs to %s, want boot-1, in which it began", first.BootID)
-	}
+	must.Equal(t, first.BootID, "boot-1", "the lost attempt belongs to", "want boot-1, in which it began")
 }
 
 // TestNotifiesThatKrundWasKilled: only the next krund can send the notification.
@@ -439,9 +428,7 @@ func TestCountOfWhatIsLeft(t *testing.T) {
 	s.oneBoot(cfg, fsys)
 	slots := len(s.counts) / 2
 	for i, n := range s.counts {
-		if want := (Count{Slots: slots, Left: slots - (i+1)/2}); n != want {
-			t.Errorf("call %d: %+v, want %+v", i, n, want)
-		}
+		must.Equal(t, n, (Count{Slots: slots, Left: slots - (i+1)/2}), "call")
 	}
 	f := must.Get(directory.Open(fsys, dir))(t)
 	plan := must.Get(schedule.Open(fsys, f.Schedule(), true))(t)

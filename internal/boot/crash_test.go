@@ -195,7 +195,5 @@ func TestBootLoop(t *testing.T) {
 	if !s.retired {
 		t.Error("the next boots are not ordinary ones")
 	}
-	if s.boot != 1+1+2*3 {
-		t.Errorf("%d boots, want the first, and three for each of two slots", s.boot)
-	}
+	must.Equal(t, s.boot, 1+1+2*3, "boots, want the first, and three for each of two slots")
 }

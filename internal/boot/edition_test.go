@@ -156,9 +156,7 @@ func TestAChangedProgramIsRefused(t *testing.T) {
 			}
 			reboots := s.reboots
 			changesIn(t, last()) // again: it does not restart the machine
-			if s.reboots != reboots {
-				t.Errorf("%d more reboots", s.reboots-reboots)
-			}
+			must.Equal(t, s.reboots, reboots, s.reboots-reboots, "more reboots")
 			s.programs[nbodyFile] = program("one") // restored
 			must.Do(t, last())
 			must.Do(t, audit(fsys, cfg, nil))
@@ -196,9 +194,7 @@ func TestAcceptChanged(t *testing.T) {
 				err = audit(fsys, cfg, nil)
 			}
 			must.Do(t, err)
-			if got := editionsOf(t, fsys); got != want {
-				t.Errorf("records\n%swant\n%s", got, want)
-			}
+			must.Equal(t, editionsOf(t, fsys), want, "records")
 			if asked, err := d.Asked(directory.Accept); asked || err != nil {
 				t.Errorf("the request is still there: %v", err)
 			}
@@ -256,9 +252,7 @@ func TestProgramsOfHooks(t *testing.T) {
 	}
 	s.accept = true
 	must.Get(s.start(cfg, fsys))(t)
-	if runs != 8 {
-		t.Errorf("%d runs", runs)
-	}
+	must.Equal(t, runs, 8, "runs")
 }
 
 // nextKey returns the key of the slot that runs.
@@ -412,9 +406,7 @@ func TestAQuickRunWithAnotherProgram(t *testing.T) {
 	cfg := quickConfig(t, "1")
 	s.during = func(context.Context) { s.programs[fastaFile] = program("other") }
 	_, err := s.start(cfg, fsys)
-	if changed := changesIn(t, err); !strings.Contains(changed.Error(), "start `krund run --quick") {
-		t.Error(err)
-	}
+	must.Contain(t, changesIn(t, err).Error(), "start `krund run --quick")
 	s.during = nil
 	must.Get(s.start(cfg, fsys))(t)
 	if got, want := editionsOf(t, fsys), "nbody 1 one\nfasta 1 other\n"; got != want {

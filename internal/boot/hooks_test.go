@@ -36,9 +36,7 @@ func TestFailingAfterHook(t *testing.T) {
 			if (policy == "stop") != stopped || policy == "report" && err != nil {
 				t.Errorf("error %v", err)
 			}
-			if got := flags(t, fsys); got != want {
-				t.Errorf("slots %s, want %s", got, want)
-			}
+			must.Equal(t, flags(t, fsys), want, "slots")
 			if s.applied != 0 || !strings.Contains(s.log.String(), "no network") {
 				t.Errorf("settings left: %d, log %s", s.applied, s.log.String())
 			}

@@ -72,9 +72,7 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 		Temperature: cfg.Temperature,
 	}
 	applied := must.Get(m.Apply(t.Context()))(t)
-	if got := read("proc/sys/kernel/randomize_va_space"); got != "2" {
-		t.Errorf("randomize_va_space %s, want 2", got)
-	}
+	must.Equal(t, read("proc/sys/kernel/randomize_va_space"), "2", "randomize_va_space", "want 2")
 	found := false
 	for _, c := range applied.Controls {
 		found = found || c.Name == "aslr" && c.Status == "set" && c.Found == "0"
@@ -83,9 +81,7 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 		t.Errorf("the record lacks the setting: %+v", applied.Controls)
 	}
 	must.Do(t, m.Restore(t.Context(), applied))
-	if got := read("proc/sys/kernel/randomize_va_space"); got != "0" {
-		t.Errorf("randomize_va_space %s after undo, want 0", got)
-	}
+	must.Equal(t, read("proc/sys/kernel/randomize_va_space"), "0", "randomize_va_space", "after undo, want 0")
 }
 
 func TestAnUnfitMachineIsAnError(t *testing.T) {
@@ -354,9 +350,7 @@ func TestThermalInterrupts(t *testing.T) {
 	after := must.Get(m.Watch(t.Context(), Applied{}, nil))(t)
 	write(160, 0)
 	seen := after(t.Context())
-	if len(seen.Refused) != 0 {
-		t.Errorf("thermal interrupts: refused %q", seen.Refused)
-	}
+	must.Equal(t, len(seen.Refused), 0, "thermal interrupts: refused", seen.Refused)
 	if !slices.Contains(seen.Machine.Throttle.After, results.Count{Name: "interrupts/TRM", Count: 160}) {
 		t.Errorf("not recorded: %v", seen.Machine.Throttle.After)
 	}

@@ -38,9 +38,7 @@ func TestLadder(t *testing.T) {
 			s.fails = c.fails
 			cfg := parse(t, experimentText(c.text))
 			fsys = must.Get(s.lifetime(cfg, fsys, 20, func(f *crashfs.FS) *crashfs.FS { return f }))(t)
-			if !slices.Equal(s.kinds, c.asked) {
-				t.Errorf("asked for %q, want %q", s.kinds, c.asked)
-			}
+			must.EqualList(t, s.kinds, c.asked, "asked for")
 			reader := results.NewReader(fsys, dir+"/results")
 			listing := must.Get(reader.List())(t)
 			var recorded []string
@@ -50,9 +48,7 @@ func TestLadder(t *testing.T) {
 				}
 				recorded = append(recorded, loaded.Record.Reboot)
 			}
-			if !slices.Equal(recorded, c.recorded) {
-				t.Errorf("records %q, want %q", recorded, c.recorded)
-			}
+			must.EqualList(t, recorded, c.recorded, "records")
 		})
 	}
 }

@@ -52,9 +52,8 @@ func TestQuickIsReplaced(t *testing.T) {
 				}
 			}
 			if !cut {
-				if !strings.Contains(s.log.String(), "the results of the earlier quick run are removed") {
-					t.Errorf("%s: the log does not say it", name)
-				}
+				must.Contain(t, s.log.String(), "the results of the earlier quick run are removed", name,
+					"the log does not say it")
 				break
 			}
 		}
@@ -72,7 +71,5 @@ func TestOnlyQuickIsReplaced(t *testing.T) {
 		!strings.Contains(err.Error(), "was started with another configuration") {
 		t.Errorf("error %v", err)
 	}
-	if before != fsys.State() {
-		t.Error("something was changed")
-	}
+	must.Equal(t, before, fsys.State(), "something was changed")
 }

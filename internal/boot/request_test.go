@@ -82,9 +82,8 @@ func TestHoldDuringAnExecutionLetsTheNextBootBeOrdinary(t *testing.T) {
 	s.oneBoot(cfg, fsys)
 	s.boot++
 	s.during = func(context.Context) { ask(t, fsys, directory.Hold) }
-	if ending := s.oneBoot(cfg, fsys); ending != Rebooting {
-		t.Errorf("ending %d, want Rebooting: the running execution is not affected", ending)
-	}
+	must.Equal(t, s.oneBoot(cfg, fsys), Rebooting, "ending",
+		"want Rebooting: the running execution is not affected")
 	s.boot++
 	if ending := s.oneBoot(cfg, fsys); ending != Held || s.retired {
 		t.Errorf("ending %d, retired %t; want Held, false", ending, s.retired)
@@ -137,9 +136,7 @@ func TestStopDuringTheLastExecution(t *testing.T) {
 	if ending := s.oneBoot(cfg, fsys); ending != Stopped { // of two executions the first one
 		t.Fatalf("ending %d, want Stopped", ending)
 	}
-	if ending := s.oneBoot(cfg, fsys); ending != Finished {
-		t.Errorf("ending %d, want Finished: there was nothing left to stop", ending)
-	}
+	must.Equal(t, s.oneBoot(cfg, fsys), Finished, "ending", "want Finished: there was nothing left to stop")
 	if _, there := fsys.Files()[dir+"/stop"]; there {
 		t.Error("the request is still there")
 	}

@@ -183,12 +183,8 @@ func TestRerunSurvivesRebuild(t *testing.T) {
 				t.Fatal(err)
 			}
 			done := mend(t, cfg, fsys)
-			if got := flags(t, fsys); got != "COCO" {
-				t.Errorf("slots %s after the repair, want COCO: %q", got, done)
-			}
-			if problems := problemsOf(t, cfg, fsys); problems != "" {
-				t.Error(problems)
-			}
+			must.Equal(t, flags(t, fsys), "COCO", "slots", "after the repair, want COCO", done)
+			must.Equal(t, problemsOf(t, cfg, fsys), "")
 			if again := mend(t, cfg, fsys); len(again) > 0 {
 				t.Errorf("a second repair: %q", again)
 			}
@@ -225,9 +221,7 @@ func TestRerunHasNewAttempts(t *testing.T) {
 		current = reboot(old)
 		return current
 	}))(t)
-	if got := flags(t, fsys); got != "CE" {
-		t.Errorf("slots %s, want CE", got)
-	}
+	must.Equal(t, flags(t, fsys), "CE", "slots", "want CE")
 	r, err := results.NewReader(fsys, d.Results()).Load(results.Name{Slot: 0, Attempt: 2})
 	if err != nil || r.Outcome != results.Rerun {
 		t.Errorf("attempt 2 is %s, error %v, want a lost one that is run again", r.Outcome, err)
@@ -245,7 +239,5 @@ func TestRerunOfNoSlot(t *testing.T) {
 	if _, err := rerun.Complete(d, s); !errors.Is(err, rerun.ErrDamaged) {
 		t.Errorf("error %v", err)
 	}
-	if got := flags(t, fsys); got != "CECE" {
-		t.Errorf("slots %s, want CECE", got)
-	}
+	must.Equal(t, flags(t, fsys), "CECE", "slots", "want CECE")
 }

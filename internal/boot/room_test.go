@@ -147,9 +147,7 @@ func TestRecordWithoutRoom(t *testing.T) {
 				t.Errorf("%s: record %+v, %v", reboot, r, err)
 			}
 		}
-		if n != 4 {
-			t.Errorf("%s: %d records, want two of each slot", reboot, n)
-		}
+		must.Equal(t, n, 4, reboot, "records, want two of each slot")
 	}
 }
 

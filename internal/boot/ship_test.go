@@ -29,9 +29,7 @@ func TestShip(t *testing.T) {
 	if ending != Finished || err != nil {
 		t.Fatalf("%v, %v", ending, err)
 	}
-	if want := cfg.Slots(); shipped != want {
-		t.Errorf("%d shipments, want %d", shipped, want)
-	}
+	must.Equal(t, shipped, cfg.Slots(), "shipments")
 	must.Do(t, audit(disk, cfg, nil))
 }
 

@@ -146,9 +146,7 @@ func (s *simulated) Relink(ctx context.Context, j *execution.Job) error {
 func (s *simulated) Execute(ctx context.Context, j execution.Job) (execution.Measured, error) {
 	s.event("run")
 	s.known(j.Key)
-	if s.awake != 1 {
-		s.t.Error("the machine may sleep during the run")
-	}
+	must.Equal(s.t, s.awake, 1, "the machine may sleep during the run")
 	if s.during != nil {
 		s.during(ctx)
 	}
@@ -245,9 +243,7 @@ func (s *simulated) Reboot(_ context.Context, kind string) error {
 		s.t.Errorf("settings are left to a restart that does not reset them: %s", kind)
 	}
 	s.kinds = append(s.kinds, kind)
-	if s.awake != 0 {
-		s.t.Error("the lock against shutdown is held while the machine reboots")
-	}
+	must.Equal(s.t, s.awake, 0, "the lock against shutdown is held while the machine reboots")
 	if s.refuses != nil {
 		return s.refuses()
 	}

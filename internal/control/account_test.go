@@ -130,7 +130,5 @@ func TestBefore(t *testing.T) {
 			t.Errorf("%d: %v, pending %d", i, err, len(j.Pending()))
 		}
 	}
-	if calls != 2 {
-		t.Errorf("called %d times, want once more after its error", calls)
-	}
+	must.Equal(t, calls, 2, "called", "times, want once more after its error")
 }

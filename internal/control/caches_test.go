@@ -46,9 +46,7 @@ func TestCaches(t *testing.T) {
 			t.Errorf("%s: %+v, %v", tt.name, f, problems)
 		}
 		must.Do(t, restore(t.Context()))
-		if !slices.Equal(k.writes, tt.writes) {
-			t.Errorf("%s: wrote %q, want %q", tt.name, k.writes, tt.writes)
-		}
+		must.EqualList(t, k.writes, tt.writes, tt.name, "wrote")
 	}
 }
 

@@ -42,9 +42,7 @@ func TestCacheWays(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, p)
 		}
 	}
-	if got := showWays("    MB:0=2048\n    L3:0=00ff;12=0001\n"); got != "L3:0=ff;12=1" {
-		t.Errorf("padded masks: %s", got)
-	}
+	must.Equal(t, showWays("    MB:0=2048\n    L3:0=00ff;12=0001\n"), "L3:0=ff;12=1", "padded masks")
 	m, _ := fakeMachine(t, "intel-acpi-cpufreq")
 	if p := required(cacheWays).plan(t.Context(), m); p.Status != setting.StatusCannot ||
 		p.Found != "not mounted" {

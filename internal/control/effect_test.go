@@ -107,9 +107,7 @@ func TestEffectRequired(t *testing.T) {
 		!strings.Contains(problems[0].Fix, "amd_pstate=passive") {
 		t.Errorf("%+v", problems)
 	}
-	if got := k.get("/proc/sys/kernel/nmi_watchdog"); got != "1" {
-		t.Errorf("nmi_watchdog is %s", got)
-	}
+	must.Equal(t, k.get("/proc/sys/kernel/nmi_watchdog"), "1", "nmi_watchdog")
 	must.Do(t, undo(t.Context()))
 }
 
@@ -125,10 +123,7 @@ func TestHeld(t *testing.T) {
 			t.Errorf("%s: %d, %v; want %d", tree, policies[0].Held(), err, want)
 		}
 	}
-	if got := (host.FrequencyPolicy{Min: 2000, Max: 2000, Base: 3000, HWMax: 4000}).Held(); got != 2000 {
-		t.Errorf("equal limits: %d", got)
-	}
-	if got := (host.FrequencyPolicy{Min: 1000, Max: 2000, HWMax: 4000}).Held(); got != 0 {
-		t.Errorf("unknown: %d", got)
-	}
+	must.Equal(t, (host.FrequencyPolicy{Min: 2000, Max: 2000, Base: 3000, HWMax: 4000}).Held(), 2000,
+		"equal limits")
+	must.Equal(t, (host.FrequencyPolicy{Min: 1000, Max: 2000, HWMax: 4000}).Held(), 0, "unknown")
 }

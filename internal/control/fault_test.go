@@ -119,12 +119,8 @@ func TestRequiredRefusalIsAProblem(t *testing.T) {
 		!strings.Contains(problems[0].String(), "permission denied") || problems[0].Fix == "" {
 		t.Fatalf("problems %+v", problems)
 	}
-	if got := find(t, findings, "frequency").Status; got != setting.StatusSet {
-		t.Errorf("frequency, applied before, is %s", got)
-	}
-	if got := find(t, findings, "writeback").Status; got != setting.StatusWillSet {
-		t.Errorf("writeback, never reached, is %s", got)
-	}
+	must.Equal(t, find(t, findings, "frequency").Status, setting.StatusSet, "frequency, applied before")
+	must.Equal(t, find(t, findings, "writeback").Status, setting.StatusWillSet, "writeback, never reached")
 	must.Do(t, restore(t.Context()))
 	sameTree(t, state(t, m, k), before)
 }
@@ -142,9 +138,8 @@ func TestUnfitMachineIsNotTouched(t *testing.T) {
 			t.Errorf("problem without text: %+v", p)
 		}
 	}
-	if got := strings.Join(names, " "); got != "frequency turbo tickless" {
-		t.Errorf("problems with %s, want frequency, turbo and tickless", got)
-	}
+	must.Equal(t, strings.Join(names, " "), "frequency turbo tickless", "problems with",
+		"want frequency, turbo and tickless")
 	if len(findings) < 20 || len(k.writes) != 0 {
 		t.Errorf("%d findings; wrote %v", len(findings), k.writes)
 	}
@@ -169,9 +164,7 @@ func TestPoliciesThatForbidChange(t *testing.T) {
 				t.Errorf("frequency under %s: %+v, want %s", policy, f, want)
 			}
 		}
-		if len(k.writes) != 0 {
-			t.Errorf("policy %s wrote %v", policy, k.writes)
-		}
+		must.Equal(t, len(k.writes), 0, "policy", policy, "wrote", k.writes)
 	}
 }
 

@@ -109,9 +109,7 @@ func TestPlanFrequency(t *testing.T) {
 func TestHybridCoresHaveTheirOwnBase(t *testing.T) {
 	m, _ := fakeMachine(t, "intel-hybrid")
 	f := find(t, CheckAll(t.Context(), m, Defaults()), "frequency")
-	if want := "performance, 1700 MHz on CPU 0-1, 1200 MHz on CPU 2-3"; f.Wanted != want {
-		t.Errorf("wanted %q, want %q", f.Wanted, want)
-	}
+	must.Equal(t, f.Wanted, "performance, 1700 MHz on CPU 0-1, 1200 MHz on CPU 2-3")
 }
 
 // TestBaseWithoutTurboBeforeLinux610: there the hardware maximum stays that of turbo when no_turbo
@@ -131,9 +129,7 @@ func TestBaseWithoutTurboBeforeLinux610(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	for _, file := range []string{"scaling_min_freq", "scaling_max_freq"} {
-		if got := k.get(host.CPUFreqDir + "/policy0/" + file); got != "3300000" {
-			t.Errorf("%s is %s, want 3300000", file, got)
-		}
+		must.Equal(t, k.get(host.CPUFreqDir+"/policy0/"+file), "3300000", "want 3300000")
 	}
 	must.Do(t, restore(t.Context()))
 	sameTree(t, state(t, m, k), before)
@@ -150,9 +146,8 @@ func TestDriversAreNamed(t *testing.T) {
 	}
 	for machine, text := range want {
 		m, _ := fakeMachine(t, machine)
-		if f := find(t, CheckAll(t.Context(), m, Defaults()), "frequency"); f.Found != text {
-			t.Errorf("%s: found %q, want %q", machine, f.Found, text)
-		}
+		must.Equal(t, find(t, CheckAll(t.Context(), m, Defaults()), "frequency").Found, text, machine,
+			"found")
 	}
 }
 

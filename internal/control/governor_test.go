@@ -40,7 +40,6 @@ func TestGovernorsTunablesAreRestored(t *testing.T) {
 	_, restore := must.Get2(required(frequencyGovernor).Apply(t.Context(), m, openJournal(t, m)))(t)
 	write("95") // the kernel's default, as it is when the governor comes back
 	must.Do(t, restore(t.Context()))
-	if got := k.get(host.CPUFreqDir + "/" + governor + "/up_threshold"); got != "71" {
-		t.Errorf("up_threshold of %s is %s, want 71", governor, got)
-	}
+	must.Equal(t, k.get(host.CPUFreqDir+"/"+governor+"/up_threshold"), "71", "up_threshold of",
+		"want 71")
 }

@@ -127,9 +127,7 @@ func TestFullDisk(t *testing.T) {
 			if len(problems) != 1 || !strings.Contains(problems[0].What, errno.Error()) {
 				t.Errorf("%v in %s: problems %v", errno, kind, problems)
 			}
-			if len(k.writes) != 0 {
-				t.Errorf("%v in %s: wrote %v without a journal", errno, kind, k.writes)
-			}
+			must.Equal(t, len(k.writes), 0, errno, kind, "wrote", k.writes, "without a journal")
 			must.Do(t, restore(t.Context()))
 		}
 	}
@@ -143,9 +141,7 @@ func TestJournalDoesNotGrow(t *testing.T) {
 		must.Do(t, session(t.Context(), m, fsys))
 		sizes = append(sizes, len(fsys.Files()[journalPath]))
 	}
-	if sizes[3] != sizes[0] {
-		t.Errorf("sizes after each session: %v", sizes)
-	}
+	must.Equal(t, sizes[3], sizes[0], "sizes after each session")
 }
 
 func TestOpenJournalErrors(t *testing.T) {

@@ -100,9 +100,7 @@ func TestInterfaceDownAndUp(t *testing.T) {
 		if got := configuredNetwork(ip); !slices.Equal(got, before) {
 			t.Errorf("afterwards\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(before, "\n"))
 		}
-		if got := ip("route", "show", "table", "77"); got != table {
-			t.Errorf("table 77 afterwards %q, want %q", got, table)
-		}
+		must.Equal(t, ip("route", "show", "table", "77"), table, "table 77 afterwards")
 		if outcome, err := (linkApplier{m.Links}).restore(t.Context(),
 			Step{Target: "k0"}); outcome != Already || err != nil {
 			t.Errorf("undone twice: %s, %v", outcome, err)

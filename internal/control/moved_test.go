@@ -105,9 +105,8 @@ func TestTuners(t *testing.T) {
 		!strings.Contains(f.Fix, `stop = ["power-profiles-daemon.service", "tlp.service"]`) {
 		t.Errorf("%+v", f)
 	}
-	if who := Movers(t.Context(), m, "energy_perf_bias"); who != "power-profiles-daemon" {
-		t.Errorf("movers of energy_perf_bias: %q", who)
-	}
+	must.Equal(t, Movers(t.Context(), m, "energy_perf_bias"), "power-profiles-daemon",
+		"movers of energy_perf_bias")
 }
 
 func TestOwnCPUs(t *testing.T) {

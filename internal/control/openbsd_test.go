@@ -114,12 +114,10 @@ func TestMalloc(t *testing.T) {
 	}
 	must.Do(t, restore(t.Context()))
 	sameTree(t, stateOf(t, m), before)
-	if got := mallocEnv(demand(malloc, setting.Require, "flags", "cfgrux")); got != "MALLOC_OPTIONS=cfgrux" {
-		t.Errorf("environment %q", got)
-	}
-	if got := mallocEnv(demand(malloc, setting.Off, "flags", "cfgrux")); got != "" {
-		t.Errorf("environment with the control off %q", got)
-	}
+	must.Equal(t, mallocEnv(demand(malloc, setting.Require, "flags", "cfgrux")), "MALLOC_OPTIONS=cfgrux",
+		"environment")
+	must.Equal(t, mallocEnv(demand(malloc, setting.Off, "flags", "cfgrux")), "",
+		"environment with the control off")
 }
 
 func TestRcctlAndIfconfig(t *testing.T) {

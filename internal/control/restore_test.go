@@ -42,9 +42,7 @@ func TestRestoreOfWhatIsGone(t *testing.T) {
 	}
 	for target, want := range map[string]Outcome{"/proc/irq/24/smp_affinity_list": Gone, "eth0": Gone,
 		"/proc/irq/16/smp_affinity_list": Restored} {
-		if outcomes[target] != want {
-			t.Errorf("%s: %q, want %q", target, outcomes[target], want)
-		}
+		must.Equal(t, outcomes[target], want)
 	}
 }
 

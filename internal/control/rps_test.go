@@ -39,9 +39,7 @@ func TestRPS(t *testing.T) {
 		}
 		_, restore, _ := c.Apply(t.Context(), m, openJournal(t, m))
 		for file, want := range tt.set {
-			if got := k.get(file); got != want {
-				t.Errorf("%s: %s is %s, want %s", tt.name, file, got, want)
-			}
+			must.Equal(t, k.get(file), want, tt.name)
 		}
 		must.Do(t, restore(t.Context()))
 		sameTree(t, state(t, m, k), before)

@@ -62,12 +62,8 @@ func TestPlanServices(t *testing.T) {
 	}
 	for _, tt := range tests {
 		p := planServices(units, tt.patterns, "")
-		if got := targetsOf(p.Steps); got != tt.want {
-			t.Errorf("%s: stops %q, want %q", tt.name, got, tt.want)
-		}
-		if p.Detail != tt.remark {
-			t.Errorf("%s: remark %q, want %q", tt.name, p.Detail, tt.remark)
-		}
+		must.Equal(t, targetsOf(p.Steps), tt.want, tt.name, "stops")
+		must.Equal(t, p.Detail, tt.remark, tt.name, "remark")
 		if (p.Status == setting.StatusOK) != (tt.want == "") {
 			t.Errorf("%s: %s", tt.name, p.Status)
 		}
@@ -101,9 +97,7 @@ func TestServicesAllOrNothing(t *testing.T) {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	want := []string{"stop cron.service", "stop ssh.service", "start cron.service"}
-	if !slices.Equal(units.log, want) {
-		t.Errorf("did %v, want %v", units.log, want)
-	}
+	must.EqualList(t, units.log, want, "did")
 }
 
 // TestRestoreContinuesPastErrors: one service that does not start again must not keep the others

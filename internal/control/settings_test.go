@@ -334,9 +334,7 @@ func TestOvercommitKbytes(t *testing.T) {
 	if err != nil || f.Status != setting.StatusSet {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	if got := k.get(ratioFile) + " " + k.get(kbytesFile); got != "80 0" {
-		t.Errorf("ratio and kbytes are %s, want 80 0", got)
-	}
+	must.Equal(t, k.get(ratioFile)+" "+k.get(kbytesFile), "80 0", "ratio and kbytes are", "want 80 0")
 	must.Do(t, restore(t.Context()))
 	sameTree(t, state(t, m, k), before)
 	if slices.Contains(k.writes, ratioFile+"=0") {

@@ -48,9 +48,7 @@ func TestShield(t *testing.T) {
 		}
 		got := k.get(shieldDir+"/cpuset.cpus") + " " + k.get(shieldDir+"/cpuset.cpus.partition") + " " +
 			k.get(groupRoot+"/cgroup.subtree_control")
-		if want := "1-3 " + kind + " cpuset cpu memory pids"; got != want {
-			t.Errorf("groups: %q, want %q", got, want)
-		}
+		must.Equal(t, got, "1-3 "+kind+" cpuset cpu memory pids", "groups")
 		if p := placed(m, f, ""); p.Cgroup != "/krund.shield/run" || p.CPUs.String() != "1-3" {
 			t.Errorf("placement %+v", p)
 		}
@@ -99,9 +97,7 @@ func TestShieldWithProcessesLeft(t *testing.T) {
 	must.Do(t, os.Mkdir(k.dir+shieldDir+"/run", 0o755))
 	k.put(shieldDir+"/run/cgroup.procs", "4711")
 	must.Do(t, restore(t.Context()))
-	if got := k.get(groupRoot + "/cgroup.procs"); got != "1 4711" {
-		t.Errorf("processes of the root group: %q", got)
-	}
+	must.Equal(t, k.get(groupRoot+"/cgroup.procs"), "1 4711", "processes of the root group")
 	k.put(groupRoot+"/cgroup.procs", "1")
 	sameTree(t, state(t, m, k), before)
 }
@@ -128,9 +124,7 @@ func TestShieldCannot(t *testing.T) {
 		if err != nil || f.Status != setting.StatusCannot || !strings.Contains(f.Detail, tt.text) {
 			t.Errorf("%s: %+v, %v", tt.name, f, err)
 		}
-		if p := placed(m, f, ""); p.Cgroup != "" {
-			t.Errorf("%s: placed into a shield that is not there", tt.name)
-		}
+		must.Equal(t, placed(m, f, "").Cgroup, "", tt.name, "placed into a shield that is not there")
 	}
 }
 

@@ -61,9 +61,7 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 			t.Errorf("%s, %v; want %s", got, err, want)
 		}
 	}
-	if got := strings.Join(bound, ", "); got != "2 to 0" {
-		t.Errorf("bound %s, want 2 to 0 and nothing else", got)
-	}
+	must.Equal(t, strings.Join(bound, ", "), "2 to 0", "bound", "want 2 to 0 and nothing else")
 	m.Bind = func(int, host.CPUs) error { return syscall.EPERM }
 	write(2, 0, 2, all)
 	if got, err := (threadApplier{m}).restore(t.Context(), steps[0]); got != Failed ||

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
+	"krund/rig/must"
 )
 
 // TestTimers: timers stop, and with them the running services that they have started; a service
@@ -32,9 +33,7 @@ func TestTimers(t *testing.T) {
 	}
 	want := []string{"stop backup.service", "stop apt-daily.timer", "stop backup.timer",
 		`stop dev-sda\x2d1.timer`}
-	if !slices.Equal(units.log, want) {
-		t.Errorf("did %q, want %q", units.log, want)
-	}
+	must.EqualList(t, units.log, want, "did")
 	if err := restore(t.Context()); err != nil || !slices.Equal(units.active(), before) {
 		t.Errorf("%v, active %q, want %q", err, units.active(), before)
 	}

@@ -83,9 +83,7 @@ func TestTurboByPolicySwitch(t *testing.T) {
 	for _, dir := range k.policies() {
 		k.put(dir+"boost", "0")
 	}
-	if p := planTurbo(m, false); p.Status != setting.StatusOK {
-		t.Errorf("all switches off: %s", p.Status)
-	}
+	must.Equal(t, planTurbo(m, false).Status, setting.StatusOK, "all switches off")
 }
 
 // TestTurboByRegister gives a machine without a switch model-specific registers in files.
@@ -116,15 +114,11 @@ func TestTurboByRegister(t *testing.T) {
 		if err != nil || f.Status != setting.StatusSet {
 			t.Fatalf("%s: %+v, %v", tt.machine, f, err)
 		}
-		if got := register(t, k.dir, 3, tt.register); got != tt.new {
-			t.Errorf("%s: register is %#x, want %#x", tt.machine, got, tt.new)
-		}
+		must.Equal(t, register(t, k.dir, 3, tt.register), tt.new, tt.machine, "register")
 		// The kernel changes another bit in the meantime, which krund must not restore.
 		registers(t, k.dir, tt.register, tt.new|1<<16)
 		must.Do(t, restore(t.Context()))
-		if got := register(t, k.dir, 3, tt.register); got != tt.old|1<<16 {
-			t.Errorf("%s: register is %#x afterwards, want %#x", tt.machine, got, tt.old|1<<16)
-		}
+		must.Equal(t, register(t, k.dir, 3, tt.register), tt.old|1<<16, tt.machine, "register", "afterwards")
 	}
 }
 

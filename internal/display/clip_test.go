@@ -2,19 +2,17 @@ package display_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"krund/internal/display"
+	"krund/rig/must"
 )
 
 func TestText(t *testing.T) {
 	for _, s := range []string{"", "short", strings.Repeat("x", 200), strings.Repeat("日本", 33)} {
-		if got := display.Clip(s, 200); got != s {
-			t.Errorf("%q became %q", s, got)
-		}
+		must.Equal(t, display.Clip(s, 200), s, "became")
 	}
 	for _, s := range []string{strings.Repeat("x", 201), strings.Repeat("日本", 5000),
 		"a" + strings.Repeat("日本", 5000), "first" + strings.Repeat("\xff", 5<<20) + "last"} {
@@ -61,9 +59,7 @@ func TestLines(t *testing.T) {
 		if len(got) != c.want || size > c.size || len(got) > 0 && got[len(got)-1] != c.last || got == nil {
 			t.Errorf("%s: %d lines, %d bytes, the last %q", c.name, len(got), size, got[max(len(got)-1, 0):])
 		}
-		if again := display.ClipLines(got, c.count, c.size); !slices.Equal(got, again) {
-			t.Errorf("%s: clipped again %q", c.name, again)
-		}
+		must.EqualList(t, got, display.ClipLines(got, c.count, c.size), c.name, "clipped again")
 	}
 	if display.ClipLines(nil, 10, 1000) != nil {
 		t.Error("nil, which means unknown, became a list")
@@ -73,9 +69,7 @@ func TestLines(t *testing.T) {
 func TestHead(t *testing.T) {
 	for s, want := range map[string]string{"": "", "12345": "12345", "123456": "12345...",
 		"1234日": "1234..."} {
-		if got := display.Head(s, 5); got != want {
-			t.Errorf("%q became %q, want %q", s, got, want)
-		}
+		must.Equal(t, display.Head(s, 5), want, "became")
 	}
 }
 
@@ -85,8 +79,6 @@ func TestMiddle(t *testing.T) {
 		most int
 		want string
 	}{{"abcdef", 6, "abcdef"}, {"abcdefg", 6, "abc…fg"}, {"äöüäöüä", 5, "äö…üä"}, {"", 3, ""}} {
-		if got := display.Middle(c.text, c.most); got != c.want {
-			t.Errorf("Middle(%q, %d) = %q, want %q", c.text, c.most, got, c.want)
-		}
+		must.Equal(t, display.Middle(c.text, c.most), c.want, "Middle", c.text, c.most)
 	}
 }

@@ -25,7 +25,5 @@ func TestCSVFormulas(t *testing.T) {
 	if err != nil || len(rows) != 2 || !slices.Equal(rows[0], want) {
 		t.Errorf("%q, %v; want %q", rows, err, want)
 	}
-	if !slices.Equal(cells, before) {
-		t.Errorf("the caller's row became %q", cells)
-	}
+	must.EqualList(t, cells, before, "the caller's row became")
 }

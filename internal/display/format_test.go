@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 func TestTerminal(t *testing.T) {
@@ -12,9 +14,7 @@ func TestTerminal(t *testing.T) {
 		"\x00":      `\x00`,
 		"\u202eabc": `\u202eabc`, "\u009b": `\u009b`, "\xff\xfe": `\xff\xfe`, "\u00a0": `\u00a0`, "�": "�",
 	} {
-		if got := Terminal(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
+		must.Equal(t, Terminal(in), want)
 	}
 }
 
@@ -25,9 +25,7 @@ func FuzzTerminal(f *testing.F) {
 		if strings.ContainsFunc(once, isHidden) {
 			t.Errorf("%q gives %q", s, once)
 		}
-		if twice := Terminal(once); twice != once {
-			t.Errorf("%q becomes %q", once, twice)
-		}
+		must.Equal(t, Terminal(once), once, "becomes")
 	})
 }
 
@@ -37,26 +35,20 @@ func TestDurations(t *testing.T) {
 		3599 * time.Second: "59m 59s",
 		3*time.Hour + 29*time.Minute + 40*time.Second: "3h 30m", 50 * time.Hour: "2d 2h 0m",
 	} {
-		if got := Duration(d); got != want {
-			t.Errorf("Duration(%v) = %s, want %s", d, got, want)
-		}
+		must.Equal(t, Duration(d), want, "Duration")
 	}
 	for ns, want := range map[float64]string{
 		0: "0 s", 7: "7.000 ns", 999: "999.0 ns", 1234: "1.234 µs", 12345: "12.35 µs", 123456789: "123.5 ms",
 		1e9: "1.000 s", 3.6e12: "3600 s", -1500: "-1.500 µs", 999960: "1.000 ms",
 	} {
-		if got := Nanoseconds(ns); got != want {
-			t.Errorf("Nanoseconds(%v) = %s, want %s", ns, got, want)
-		}
+		must.Equal(t, Nanoseconds(ns), want, "Nanoseconds")
 	}
 }
 
 func TestSize(t *testing.T) {
 	for bytes, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 30 << 20: "30.0 MiB",
 		5 << 40: "5.0 TiB"} {
-		if got := Bytes(bytes); got != want {
-			t.Errorf("%d: %s, want %s", bytes, got, want)
-		}
+		must.Equal(t, Bytes(bytes), want)
 	}
 }
 
@@ -65,9 +57,7 @@ func TestCountAndSeconds(t *testing.T) {
 		Count(0, "slot"): "0 slots", Count(1, "key"): "1 key", Count(12, "key"): "12 keys",
 		Seconds(90): "1m 30s", Seconds(3e10): "3e+10s", // more than a time.Duration holds
 	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.Equal(t, got, want)
 	}
 }
 

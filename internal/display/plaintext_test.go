@@ -1,6 +1,10 @@
 package display
 
-import "testing"
+import (
+	"testing"
+
+	"krund/rig/must"
+)
 
 func TestPlainText(t *testing.T) {
 	for _, test := range []struct{ name, text, line, whole string }{
@@ -14,9 +18,7 @@ func TestPlainText(t *testing.T) {
 		{"nothing to see", "\u200b\ufeff", "\uFFFD\uFFFD", "\uFFFD\uFFFD"},
 		{"broken UTF-8", "\xff\xc3", "\uFFFD\uFFFD", "\uFFFD\uFFFD"},
 	} {
-		if got := PlainLine(test.text); got != test.line {
-			t.Errorf("%s: line %q, want %q", test.name, got, test.line)
-		}
+		must.Equal(t, PlainLine(test.text), test.line, test.name, "line")
 		if got := Plain(test.text); got != test.whole || Printable(test.text) != (test.text == test.whole) {
 			t.Errorf("%s: text %q, want %q; printable %t", test.name, got, test.whole, Printable(test.text))
 		}

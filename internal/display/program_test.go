@@ -27,8 +27,6 @@ func TestProgram(t *testing.T) {
 		{"", "/nowhere", "krunctl"},
 	} {
 		t.Setenv("PATH", test.path)
-		if got := display.Program(test.arg0, "krunctl"); got != test.want {
-			t.Errorf("%q in PATH %q: %s, want %s", test.arg0, test.path, got, test.want)
-		}
+		must.Equal(t, display.Program(test.arg0, "krunctl"), test.want, test.arg0, "in PATH", test.path)
 	}
 }

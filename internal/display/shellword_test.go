@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestQuote(t *testing.T) {
@@ -19,16 +21,10 @@ func TestQuote(t *testing.T) {
 		"größe":                  "'größe'",
 		"two\nlines' \x1b[31m\\": `$'two\012lines\' \033[31m\\'`,
 	} {
-		if got := ShellQuote(text); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
+		must.Equal(t, ShellQuote(text), want)
 	}
-	if got := ShellPath("-rf"); got != "./-rf" {
-		t.Errorf("a file named like an option: %s", got)
-	}
-	if got := ShellJoin([]string{"krunctl", "repair", "a b"}); got != "krunctl repair 'a b'" {
-		t.Error(got)
-	}
+	must.Equal(t, ShellPath("-rf"), "./-rf", "a file named like an option")
+	must.Equal(t, ShellJoin([]string{"krunctl", "repair", "a b"}), "krunctl repair 'a b'")
 }
 
 // FuzzQuote: a shell reads the quoted text back as one word, and it contains no control characters.

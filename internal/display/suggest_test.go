@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"krund/internal/display"
+	"krund/rig/must"
 )
 
 func TestDistance(t *testing.T) {
@@ -17,12 +18,8 @@ func TestDistance(t *testing.T) {
 		{"kitten", "sitting", 3}, {"ca", "abc", 3},
 	}
 	for _, test := range tests {
-		if got := display.Distance(test.a, test.b); got != test.want {
-			t.Errorf("%q to %q: %d, want %d", test.a, test.b, got, test.want)
-		}
-		if back := display.Distance(test.b, test.a); back != test.want {
-			t.Errorf("%q to %q: %d, want %d", test.b, test.a, back, test.want)
-		}
+		must.Equal(t, display.Distance(test.a, test.b), test.want, test.a, test.b)
+		must.Equal(t, display.Distance(test.b, test.a), test.want, test.b, test.a)
 	}
 }
 

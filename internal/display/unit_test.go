@@ -30,13 +30,9 @@ func TestUnit(t *testing.T) {
 		{seconds.For(0.02).Name(), "ms"}, {cycles.For(3e9).Name(), "Gcycles"}, {count.For(3).Name(), ""},
 		{ms.For(3e-9).Name(), "ms"},
 	} {
-		if c.got != c.want {
-			t.Errorf("%q, want %q", c.got, c.want)
-		}
+		must.Equal(t, c.got, c.want)
 	}
-	if v := seconds.For(0.02).Scale(0.05); v != 50 {
-		t.Errorf("0.05 s is %v ms", v)
-	}
+	must.Equal(t, seconds.For(0.02).Scale(0.05), 50, "0.05 s", "ms")
 }
 
 func TestParseUnitRefuses(t *testing.T) {

@@ -1,6 +1,10 @@
 package display
 
-import "testing"
+import (
+	"testing"
+
+	"krund/rig/must"
+)
 
 func TestWrap(t *testing.T) {
 	for _, test := range []struct {
@@ -15,8 +19,6 @@ func TestWrap(t *testing.T) {
 		{"abcdefghij kl", 5, "abcdefghij\n__kl"},
 		{"one two", 0, "one two"},
 	} {
-		if got := Wrap(test.text, test.width, "__"); got != test.want {
-			t.Errorf("%q in %d: %q, want %q", test.text, test.width, got, test.want)
-		}
+		must.Equal(t, Wrap(test.text, test.width, "__"), test.want, test.text, test.width)
 	}
 }

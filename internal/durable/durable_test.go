@@ -50,9 +50,7 @@ func TestWriteFileReplaces(t *testing.T) {
 			t.Errorf("got %q, %v; want %q", got, err, content)
 		}
 	}
-	if names := list(t, dir); !slices.Equal(names, []string{"schedule"}) {
-		t.Errorf("directory holds %v", names)
-	}
+	must.EqualList(t, list(t, dir), []string{"schedule"}, "directory holds")
 	info, err := os.Stat(name)
 	if err != nil || info.Mode().Perm() != 0o644 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
@@ -103,17 +101,13 @@ func TestWriteToErrorKeepsOldFile(t *testing.T) {
 	if got, _ := os.ReadFile(name); string(got) != "old" {
 		t.Errorf("got %q", got)
 	}
-	if names := list(t, dir); !slices.Equal(names, []string{"f"}) {
-		t.Errorf("directory holds %v", names)
-	}
+	must.EqualList(t, list(t, dir), []string{"f"}, "directory holds")
 }
 
 func TestWriteFileNoDirectory(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "absent", "f")
 	err := durable.WriteFile(durable.OS(), name, nil, 0o644)
-	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(t, err, fs.ErrNotExist)
 	if _, err := durable.ReadFile(durable.OS(), name); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
@@ -130,9 +124,7 @@ func TestLeftOverTemps(t *testing.T) {
 	if err != nil || !slices.Equal(removed, []string{"f.tmp", "f.tmp1", "g.tmp7"}) {
 		t.Errorf("removed %v, %v", removed, err)
 	}
-	if names := list(t, dir); !slices.Equal(names, []string{"f"}) {
-		t.Errorf("directory holds %v", names)
-	}
+	must.EqualList(t, list(t, dir), []string{"f"}, "directory holds")
 	removed, err = durable.RemoveTemps(durable.OS(), dir)
 	if err != nil || removed != nil {
 		t.Errorf("second time removed %v, %v", removed, err)
@@ -158,16 +150,10 @@ func TestSyncs(t *testing.T) {
 	must.Get(f.Write([]byte("x")))(t)
 	must.Do(t, durable.SyncData(f), "SyncData")
 	must.Do(t, f.Close())
-	if err := durable.SyncData(f); !errors.Is(err, fs.ErrClosed) {
-		t.Errorf("SyncData of a closed file: %v", err)
-	}
-	if err := durable.Lock(f); !errors.Is(err, fs.ErrClosed) {
-		t.Errorf("Lock of a closed file: %v", err)
-	}
+	must.Fail(t, durable.SyncData(f), fs.ErrClosed, "SyncData of a closed file")
+	must.Fail(t, durable.Lock(f), fs.ErrClosed, "Lock of a closed file")
 	must.Do(t, durable.OS().SyncDir(dir), "SyncDir")
-	if err := durable.OS().SyncDir(filepath.Join(dir, "f")); !errors.Is(err, syscall.ENOTDIR) {
-		t.Errorf("SyncDir of a file: %v", err)
-	}
+	must.Fail(t, durable.OS().SyncDir(filepath.Join(dir, "f")), syscall.ENOTDIR, "SyncDir of a file")
 }
 
 // plain is a File without the optional interfaces.
@@ -184,22 +170,16 @@ func TestPlainFile(t *testing.T) {
 	if err := durable.SyncData(f); err != nil || synced != 1 {
 		t.Errorf("SyncData: %v, %d calls of Sync", err, synced)
 	}
-	if err := durable.Lock(f); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("Lock: %v", err)
-	}
+	must.Fail(t, durable.Lock(f), errors.ErrUnsupported, "Lock")
 }
 
 func TestLockExcludesProcesses(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
 	f := must.Get(durable.OS().OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644))(t)
 	must.Do(t, durable.Lock(f))
-	if code := otherProcess(t, name); code != 3 {
-		t.Errorf("while locked the other process exits with %d, want 3", code)
-	}
+	must.Equal(t, otherProcess(t, name), 3, "while locked the other process exits with", "want 3")
 	must.Do(t, f.Close())
-	if code := otherProcess(t, name); code != 0 {
-		t.Errorf("after Close the other process exits with %d, want 0", code)
-	}
+	must.Equal(t, otherProcess(t, name), 0, "after Close the other process exits with", "want 0")
 }
 
 func otherProcess(t *testing.T, lock string) int {

@@ -39,9 +39,7 @@ func TestInside(t *testing.T) {
 	check(fsys.Mkdir(dir+"/results/sub", 0o755))
 	check(fsys.Rename(dir+"/old", dir+"/results/old"))
 	check(fsys.SyncDir(dir))
-	if err := fsys.Mkdir(dir, 0o755); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("make the directory itself: %v", err)
-	}
+	must.Fail(t, fsys.Mkdir(dir, 0o755), fs.ErrExist, "make the directory itself")
 	if entries, err := fsys.ReadDir(dir + "/results"); err != nil || len(entries) != 2 {
 		t.Errorf("results: %v, %v", entries, err)
 	}

@@ -81,12 +81,8 @@ func TestWriteToDescriptor(t *testing.T) {
 		must.Do(t, durable.WriteUserFile(fmt.Sprintf("%s/%d", dir, f.Fd()), text("through ")))
 	}
 	must.Do(t, text("after")(f))
-	if got := read(t, f.Name()); got != "before through through after" {
-		t.Errorf("%q", got)
-	}
-	if err := durable.WriteUserFile("/dev/fd/999", text("")); !errors.Is(err, syscall.EBADF) {
-		t.Error(err)
-	}
+	must.Equal(t, read(t, f.Name()), "before through through after")
+	must.Fail(t, durable.WriteUserFile("/dev/fd/999", text("")), syscall.EBADF)
 }
 
 // TestWriteError: an error of the reader of a FIFO or device mentions the name once.
@@ -96,9 +92,7 @@ func TestWriteError(t *testing.T) {
 		t.Error(err)
 	}
 	missing := filepath.Join(t.TempDir(), "no", "f")
-	if err := durable.WriteUserFile(missing, text("x")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
+	must.Fail(t, durable.WriteUserFile(missing, text("x")), fs.ErrNotExist)
 }
 
 // TestOpen: a FIFO named as a file is rejected, but one that krunctl was started with is read.

@@ -33,9 +33,7 @@ func TestArmsSurviveFormats(t *testing.T) {
 			t.Errorf("%s: %+v", name, got.Pairs)
 		}
 	}
-	if got := ParquetFile(other); got != "benchmark=b/vm=v/variant=x/arm=new/iterations.parquet" {
-		t.Error(got)
-	}
+	must.Equal(t, ParquetFile(other), "benchmark=b/vm=v/variant=x/arm=new/iterations.parquet")
 	if err := writeWarmupCSV(&bytes.Buffer{}, d); err == nil || !strings.Contains(err.Error(), "*:v:x@new") {
 		t.Errorf("two arms in a file without a column for them: %v", err)
 	}

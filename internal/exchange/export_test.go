@@ -3,6 +3,8 @@ package exchange
 import (
 	"math"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestSecondsTextIsExact(t *testing.T) {
@@ -10,8 +12,6 @@ func TestSecondsTextIsExact(t *testing.T) {
 		0: "0.000000000", 1: "0.000000001", 1_234_567_890: "1.234567890", -1: "-0.000000001",
 		math.MaxInt64: "9223372036.854775807", math.MinInt64: "-9223372036.854775808",
 	} {
-		if got := secondsText(ns); got != want {
-			t.Errorf("%d: %s, want %s", ns, got, want)
-		}
+		must.Equal(t, secondsText(ns), want)
 	}
 }

@@ -78,9 +78,7 @@ func TestTraceSwitches(t *testing.T) {
 		}
 		return b.String()
 	}
-	if got := trace(); !strings.Contains(got, summary+",\n"+end+",\n") {
-		t.Errorf("%s", got)
-	}
+	must.Contain(t, trace(), summary+",\n"+end+",\n")
 	r.Switches.FullNS = &early
 	if got := trace(); !strings.Contains(got, summary) || strings.Contains(got, "no switches") {
 		t.Errorf("%s", got)
@@ -250,9 +248,7 @@ func TestTraceLanes(t *testing.T) {
 	var b bytes.Buffer
 	must.Do(t, WriteTrace(&b, slices.Values([]results.Record{r, r})))
 	must.Do(t, checkTrace(b.Bytes()))
-	if n := strings.Count(b.String(), `"args":{"duration_ns":100}`); n != 2*traceLanes {
-		t.Errorf("%d instants, want %d", n, 2*traceLanes)
-	}
+	must.Equal(t, strings.Count(b.String(), `"args":{"duration_ns":100}`), 2*traceLanes, "instants")
 }
 
 // FuzzTrace: whatever the events of a record are, the trace is one.

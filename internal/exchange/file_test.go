@@ -1,14 +1,16 @@
 package exchange
 
-import "testing"
+import (
+	"testing"
+
+	"krund/rig/must"
+)
 
 func TestStem(t *testing.T) {
 	for in, want := range map[string]string{
 		"a/warmup_results.json.bz2": "a/warmup_results", "times.csv": "times", "x.JSON": "x",
 		"plain": "plain",
 	} {
-		if got := Stem(in); got != want {
-			t.Errorf("Stem(%q) = %q, want %q", in, got, want)
-		}
+		must.Equal(t, Stem(in), want, "Stem")
 	}
 }

@@ -66,17 +66,13 @@ func TestKrunRoundTrip(t *testing.T) {
 			if e.Outcome == dataset.Rerun {
 				continue
 			}
-			if got.Executions[i].Outcome != e.Outcome {
-				t.Errorf("%s %d: outcome %s", p.Key, e.Number, got.Executions[i].Outcome)
-			}
+			must.Equal(t, got.Executions[i].Outcome, e.Outcome, p.Key, e.Number, "outcome")
 			if e.Outcome == dataset.Completed {
 				sameExecution(t, &e, &got.Executions[i])
 			}
 			i++
 		}
-		if i != len(got.Executions) {
-			t.Errorf("%s: %d executions, want %d", p.Key, len(got.Executions), i)
-		}
+		must.Equal(t, i, len(got.Executions), p.Key, "executions")
 	}
 }
 
@@ -87,9 +83,7 @@ func sameExecution(t *testing.T, want, got *dataset.Execution) {
 	b, _ := got.Column(dataset.Wall, dataset.NoCore)
 	x, _ := a.Floats()
 	y, _ := b.Floats()
-	if !slices.Equal(x, y) {
-		t.Errorf("times %v, want %v", y, x)
-	}
+	must.EqualList(t, x, y, "times")
 	for i, c := range want.Cores(dataset.CoreCycles) {
 		if cores := got.Cores(dataset.CoreCycles); len(cores) <= i || !slices.Equal(cores[i].Counts,
 			c.Counts) {
@@ -116,9 +110,7 @@ func TestKrunRefuses(t *testing.T) {
 			t.Errorf("%s was written", name)
 		}
 	}
-	if err := WriteKrunJSON(failing{}, mixed(), ""); !errors.Is(err, errFull) {
-		t.Errorf("a full disk gives %v", err)
-	}
+	must.Fail(t, WriteKrunJSON(failing{}, mixed(), ""), errFull, "a full disk gives")
 }
 
 var errFull = errors.New("no space left")
@@ -196,9 +188,7 @@ func TestReadHyperfine(t *testing.T) {
 		runs[2].Reasons[0] != "terminated by a signal" {
 		t.Errorf("%+v", runs)
 	}
-	if !slices.Equal(runs[0].Columns[0].Reals, []float64{0.101}) {
-		t.Errorf("%+v", runs[0])
-	}
+	must.EqualList(t, runs[0].Columns[0].Reals, []float64{0.101}, runs[0])
 }
 
 const goText = `goos: linux
@@ -253,9 +243,7 @@ func TestGoRoundTrip(t *testing.T) {
 		}
 		for i := range got.Executions {
 			x, _ := p.Executions[i].Columns[0].Floats()
-			if !slices.Equal(got.Executions[i].Columns[0].Reals, x) {
-				t.Errorf("%s: %v, want %v", p.Key, got.Executions[i].Columns[0].Reals, x)
-			}
+			must.EqualList(t, got.Executions[i].Columns[0].Reals, x, p.Key)
 		}
 	}
 	for _, s := range []float64{1.232458e-07, 0.1, 3, 1e9, 5e-324, 123456.789} {
@@ -384,9 +372,7 @@ func fuzzReader(f *testing.F, read func(io.Reader, ImportOptions) (*dataset.Data
 			return
 		}
 		for _, p := range d.Pairs {
-			if strings.Count(p.Key.String(), ":") != 2 {
-				t.Errorf("key %q", p.Key)
-			}
+			must.Equal(t, strings.Count(p.Key.String(), ":"), 2, "key", p.Key)
 			for _, e := range p.Executions {
 				must.Do(t, e.Check())
 			}

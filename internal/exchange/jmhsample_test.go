@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestReadJMHSampleRefuses(t *testing.T) {
@@ -35,8 +37,6 @@ func TestReadJMHSampleRefuses(t *testing.T) {
 func TestPlanned(t *testing.T) {
 	for text, want := range map[string]float64{"10 s": 10, "100 ms": 0.1, "": 1, "1 day": 86400, "-1 s": 1,
 		"NaN s": 1, "1 parsec": 1} {
-		if got := planned(text); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
+		must.Equal(t, planned(text), want)
 	}
 }

@@ -174,9 +174,7 @@ func TestKrunNullCounts(t *testing.T) {
 		"a:b:c: there are nulls among the core_cycle_counts of execution 1, 4; that counter is left out " +
 			"there, the times are kept",
 	}
-	if !slices.Equal(d.Problems, want) {
-		t.Errorf("problems %q", d.Problems)
-	}
+	must.EqualList(t, d.Problems, want, "problems")
 	var have []string
 	for _, p := range d.Pairs {
 		for _, e := range p.Executions {

@@ -1,11 +1,11 @@
 package exchange
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 func TestSniff(t *testing.T) {
@@ -39,9 +39,7 @@ func TestSniff(t *testing.T) {
 		"Benchmark of my own, 4 ns\n":                           "",
 		"\x1f\x8b\x08":                                          "",
 	} {
-		if got := Sniff([]byte(text)); got != want {
-			t.Errorf("%q is %q, want %q", text, got, want)
-		}
+		must.Equal(t, Sniff([]byte(text)), want)
 	}
 }
 
@@ -50,13 +48,9 @@ func FuzzSniff(f *testing.F) {
 	f.Add([]byte("a,b,c"))
 	f.Add([]byte("\"a\";b;c\n1,2,3"))
 	f.Fuzz(func(t *testing.T, head []byte) {
-		if err := foreign(head); !errors.Is(err, ErrUnknown) {
-			t.Error(err)
-		}
+		must.Fail(t, foreign(head), ErrUnknown)
 		a := Sniff(head)
-		if b := Sniff(append([]byte{}, head...)); a != b {
-			t.Errorf("%q, then %q", a, b)
-		}
+		must.Equal(t, a, Sniff(append([]byte{}, head...)), "then")
 	})
 }
 
@@ -72,9 +66,7 @@ func TestParquetFile(t *testing.T) {
 		{key.Key{Benchmark: "../a b", VM: "..", Variant: ""},
 			"benchmark=..%2Fa%20b/vm=../variant=/iterations.parquet"},
 	} {
-		if got := ParquetFile(c.k); got != c.want {
-			t.Errorf("%s, want %s", got, c.want)
-		}
+		must.Equal(t, ParquetFile(c.k), c.want)
 	}
 	long := map[string]bool{}
 	for _, name := range []string{strings.Repeat("a", 300), strings.Repeat("a", 301),

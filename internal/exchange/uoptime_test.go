@@ -25,9 +25,7 @@ func TestReadUOpTime(t *testing.T) {
 		s.Benchmarks[1].Full != full || b.Seconds != 1 || s.Unit != "ns" {
 		t.Errorf("%+v", s)
 	}
-	if want := (optimize.Row{Instance: 2, At: optimize.Position{1, 3, 2}, Value: 24}); b.Rows[2] != want {
-		t.Errorf("%+v, want %+v", b.Rows[2], want)
-	}
+	must.Equal(t, b.Rows[2], (optimize.Row{Instance: 2, At: optimize.Position{1, 3, 2}, Value: 24}))
 	if !IsUOpTime([]byte(uoptimeText)) || IsUOpTime([]byte("process_exec_num,bench_name,0,1\n")) ||
 		IsUOpTime(nil) {
 		t.Error("the head is not told from others")
@@ -86,9 +84,7 @@ func FuzzReadUOpTime(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := ReadUOpTime(strings.NewReader(string(text)))
 		if err != nil {
-			if !errors.Is(err, ErrFormat) {
-				t.Errorf("%v is not ErrFormat", err)
-			}
+			must.Fail(t, err, ErrFormat, "is not ErrFormat")
 			return
 		}
 		must.Do(t, s.Check())

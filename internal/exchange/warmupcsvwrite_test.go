@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -82,9 +81,7 @@ func TestWarmupCSVRefuses(t *testing.T) {
 	ops := &dataset.Dataset{}
 	ops.Add(key.Key{Benchmark: "b"}, dataset.Execution{Columns: []dataset.Column{{Name: dataset.Wall,
 		Unit: "ops/s", Core: dataset.NoCore, Reals: []float64{1}}}})
-	if err := writeWarmupCSV(&bytes.Buffer{}, ops); !errors.Is(err, ErrFormat) {
-		t.Errorf("throughput: %v", err)
-	}
+	must.Fail(t, writeWarmupCSV(&bytes.Buffer{}, ops), ErrFormat, "throughput")
 	if err := writeWarmupCSV(failing{}, ops); err == nil {
 		t.Error("a full disk gives no error")
 	}

@@ -29,9 +29,7 @@ func TestHousekeeping(t *testing.T) {
 			if test.nohz != "" {
 				files["/sys/devices/system/cpu/nohz_full"] = test.nohz
 			}
-			if got := housekeeping(machine(t, files), test.benchmark); !slices.Equal(got, test.want) {
-				t.Errorf("CPU %v, want %v", got, test.want)
-			}
+			must.EqualList(t, housekeeping(machine(t, files), test.benchmark), test.want, "CPU")
 		})
 	}
 }

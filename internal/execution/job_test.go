@@ -89,9 +89,7 @@ func TestCommandLines(t *testing.T) {
 	} {
 		t.Run(test.key, func(t *testing.T) {
 			c := job(t, test.key).command(installed)
-			if got := strings.Join(c.Args, " "); got != test.argv {
-				t.Errorf("argv %q, want %q", got, test.argv)
-			}
+			must.Equal(t, strings.Join(c.Args, " "), test.argv, "argv")
 			if c.Path != c.Args[0] || c.Dir != test.dir || c.Cgroup != "krund-1" {
 				t.Errorf("path %s, directory %s, control group %s", c.Path, c.Dir, c.Cgroup)
 			}
@@ -107,9 +105,7 @@ func TestArgumentsAreNotShared(t *testing.T) {
 	other := j
 	other.Entry = "/b/other.so"
 	other.argv(installed)
-	if first[2] != "/b/nbody/c/bench.so" {
-		t.Errorf("argv changed to %q", first)
-	}
+	must.Equal(t, first[2], "/b/nbody/c/bench.so", "argv changed to")
 }
 
 func TestEnvironments(t *testing.T) {
@@ -153,9 +149,7 @@ func TestEnvironments(t *testing.T) {
 			if test.change != nil {
 				test.change(&j)
 			}
-			if got := j.command(installed).Env; !slices.Equal(got, test.want) {
-				t.Errorf("environment\n%q, want\n%q", got, test.want)
-			}
+			must.EqualList(t, j.command(installed).Env, test.want, "environment")
 		})
 	}
 }
@@ -247,9 +241,7 @@ func TestVanishedProgramIsAnOutcome(t *testing.T) {
 		!strings.Contains(j.Missing, "/nowhere/python cannot be found") {
 		t.Errorf("program %q, missing %q", j.Program, j.Missing)
 	}
-	if j := job(t, "nbody:Py:py"); j.Missing != "" {
-		t.Errorf("missing %q", j.Missing)
-	}
+	must.Equal(t, job(t, "nbody:Py:py").Missing, "", "missing")
 }
 
 func TestUnknownKey(t *testing.T) {
@@ -264,21 +256,15 @@ func TestWorkDirectory(t *testing.T) {
 	base := t.TempDir()
 	own := filepath.Join(base, "nbody")
 	directories := []string{filepath.Join(own, "suite"), own, base}
-	if got := workDirectory([]string{filepath.Join(base, "nowhere")}); got != "/" {
-		t.Errorf("without any directory: %s", got)
-	}
+	must.Equal(t, workDirectory([]string{filepath.Join(base, "nowhere")}), "/", "without any directory")
 	if err := os.WriteFile(own, nil, 0o600); err != nil { // a file is not a directory
 		t.Fatal(err)
 	}
-	if got := workDirectory(directories); got != base {
-		t.Errorf("the directory of all benchmarks: %s", got)
-	}
+	must.Equal(t, workDirectory(directories), base, "the directory of all benchmarks")
 	must.Do(t, os.Remove(own))
 	for _, directory := range []string{directories[1], directories[0]} {
 		must.Do(t, os.Mkdir(directory, 0o700))
-		if got := workDirectory(directories); got != directory {
-			t.Errorf("%s, want %s", got, directory)
-		}
+		must.Equal(t, workDirectory(directories), directory)
 	}
 }
 

@@ -41,12 +41,8 @@ func TestLayoutOfAProcess(t *testing.T) {
 	fixed := where("a.c", nil, Layout{Mode: config.LayoutFixed})
 	for _, file := range []string{"a_longer_name.c", "bb.c"} {
 		at := where(file, []string{"A=1", "B=" + file, "C="}, Layout{Mode: config.LayoutFixed})
-		if at != fixed {
-			t.Errorf("%s: the stack begins at %#x, before at %#x", file, at, fixed)
-		}
+		must.Equal(t, at, fixed, file, "the stack begins at", "before at")
 	}
 	at := where("ccc.c", []string{"X=y"}, Layout{Mode: config.LayoutRandom, Offset: 4080})
-	if at != fixed-4080 {
-		t.Errorf("the stack begins at %#x, want %#x - 4080", at, fixed)
-	}
+	must.Equal(t, at, fixed-4080, "the stack begins at", "- 4080")
 }

@@ -8,6 +8,7 @@ import (
 	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestLayoutOff: without a layout, the command of earlier versions is unchanged.
@@ -67,7 +68,5 @@ func TestLayoutOfALongEnvironment(t *testing.T) {
 	j := job(t, "nbody:C:so")
 	j.VM.Env = append(j.VM.Env, "BIG="+strings.Repeat("x", padTo))
 	j.Layout = Layout{Mode: config.LayoutFixed}
-	if got := taken(j.command(installed)); got != 2*padTo {
-		t.Errorf("%d bytes", got)
-	}
+	must.Equal(t, taken(j.command(installed)), 2*padTo, "bytes")
 }

@@ -114,12 +114,9 @@ func TestLiveRegisters(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, c.Counts, want[name])
 		}
 	}
-	if len(m.Columns) != len(order) {
-		t.Errorf("%d columns", len(m.Columns))
-	}
-	if !strings.Contains(unsound, "cycles of core 1 went backwards in 1 of 6 iterations, the first is 3") {
-		t.Errorf("unsound: %q", unsound)
-	}
+	must.Equal(t, len(m.Columns), len(order), "columns")
+	must.Contain(t, unsound, "cycles of core 1 went backwards in 1 of 6 iterations, the first is 3",
+		"unsound")
 }
 
 // counting returns a live job with a task's counters from one source, as an unprivileged user if
@@ -222,9 +219,7 @@ func TestLiveClosedDescriptors(t *testing.T) {
 			m := mustCount(t, e, j)
 			const says = "a counter's descriptor was closed or replaced"
 			wantSeries(t, m, 6, says)
-			if !strings.Contains(m.Library.Error, says) {
-				t.Errorf("the record's error: %q", m.Library.Error)
-			}
+			must.Contain(t, m.Library.Error, says, "the record's error")
 			for _, c := range m.Columns {
 				lost := c.Counts[2] == results.MissingCount
 				if c.Counts[1] == results.MissingCount || lost != (source == "perf") {

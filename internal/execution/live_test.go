@@ -115,9 +115,7 @@ func TestLiveC(t *testing.T) {
 		m.StartNS[0] != *s.FirstNS {
 		t.Errorf("startup %+v, starts %v", s, m.StartNS)
 	}
-	if want := strings.Join(m.Process.Env, "\n") + "\np=3\n"; m.Process.Stdout.Text != want {
-		t.Errorf("the benchmark saw\n%swant\n%s", m.Process.Stdout.Text, want)
-	}
+	must.Equal(t, m.Process.Stdout.Text, strings.Join(m.Process.Env, "\n")+"\np=3\n", "the benchmark saw")
 	if m.Library.State != "done" || *m.Process.Exit != 0 ||
 		m.Process.EnvBytes != child.EnvBytes(m.Process.Env) {
 		t.Errorf("state %s, exit %d, environment of %d bytes", m.Library.State, *m.Process.Exit,
@@ -194,9 +192,7 @@ func TestLiveExternal(t *testing.T) {
 	j.Program = "/bin/sh"
 	m := mustExecute(t, e, j)
 	wantSeries(t, m, 6)
-	if m.Process.Stderr.Text != "b 6 3 0\n" {
-		t.Errorf("the suite was called with %q", m.Process.Stderr.Text)
-	}
+	must.Equal(t, m.Process.Stderr.Text, "b 6 3 0\n", "the suite was called with")
 	j.Program = "/dev/null"
 	if m, err := e.Execute(t.Context(), j); err != nil || m.Process.NotStarted == nil ||
 		m.Execution.NotStarted == "" {

@@ -54,9 +54,7 @@ func wantSeries(t *testing.T, m Measured, done int, doubts ...string) {
 	said := slices.Concat(m.Execution.Series, m.Execution.Unsound)
 	text := strings.Join(said, "\n")
 	for _, doubt := range doubts {
-		if !strings.Contains(text, doubt) {
-			t.Errorf("no doubt %q in %q", doubt, said)
-		}
+		must.Contain(t, text, doubt, "no doubt", said)
 	}
 	if len(doubts) == 0 && len(said) > 0 {
 		t.Errorf("doubts %q, want none", said)
@@ -242,9 +240,7 @@ func TestProcessIsTranslated(t *testing.T) {
 }
 
 func TestNoLimitIsNull(t *testing.T) {
-	if l := limits(child.Limits{}, 0); l != (results.Limits{}) {
-		t.Errorf("%+v", l)
-	}
+	must.Equal(t, limits(child.Limits{}, 0), (results.Limits{}))
 }
 
 func TestLastWords(t *testing.T) {
@@ -302,9 +298,7 @@ func TestExternalSuite(t *testing.T) {
 	wantSeries(t, say(0, ""), 0, "the suite's output")
 	m = say(65, suiteOutput) // the output of a failed suite is ignored
 	wantSeries(t, m, 0)
-	if m.Execution.ExitText != "" {
-		t.Errorf("a suite's status explained as a runner's: %q", m.Execution.ExitText)
-	}
+	must.Equal(t, m.Execution.ExitText, "", "a suite's status explained as a runner's")
 	timedOut := child.Run{Pid: 1, Signal: "SIGKILL", TimedOut: true}
 	wantSeries(t, execute(t, "nbody:Suite:none", suite(timedOut, suiteOutput)), 0)
 }
@@ -326,8 +320,6 @@ func TestOutputIsKeptOnce(t *testing.T) {
 		"a suite's": m.Process.Stdout, "a benchmark's": execute(t, "nbody:C:so",
 			fake{run: run.run}).Process.Stdout,
 	} {
-		if o != results.Output(run.run.Stdout) {
-			t.Errorf("%s: %+v", name, o)
-		}
+		must.Equal(t, o, results.Output(run.run.Stdout), name)
 	}
 }

@@ -42,9 +42,7 @@ func TestRelinkCommand(t *testing.T) {
 	env := strings.Join(seen.Env, "\n")
 	for _, want := range []string{"KRUN_LAYOUT_SEED=12", "KRUN_LAYOUT_ENTRY=" + entry,
 		"KRUN_LAYOUT_OUTPUT=" + output, "KRUND_SLOT=3", "PATH=" + config.SearchPath} {
-		if !strings.Contains(env+"\n", want+"\n") {
-			t.Errorf("no %s in\n%s", want, env)
-		}
+		must.Contain(t, env+"\n", want+"\n")
 	}
 	if strings.Join(seen.Args, " ") != "/bin/sh -x" || seen.Dir != filepath.Dir(entry) ||
 		seen.Limits.Timeout != time.Minute || seen.Limits.Output != linkerOutput || seen.FixedAddresses {

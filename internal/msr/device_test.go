@@ -190,9 +190,7 @@ func TestDevicesRefused(t *testing.T) {
 				!strings.Contains(strings.Join(f.Notes, "; "), test.notes) {
 				t.Fatalf("%s; want %q, notes %q", f, test.why, test.notes)
 			}
-			if len(regs.writes) != test.writes {
-				t.Errorf("writes %q; want %d", regs.writes, test.writes)
-			}
+			must.Equal(t, len(regs.writes), test.writes, "writes", regs.writes)
 			if c != nil {
 				if len(c.columns) != 4 || c.groups[0].Columns != 2 || c.groups[0].Turn != 0 {
 					t.Errorf("columns %s, group %+v", names(c), c.groups[0])

@@ -132,9 +132,7 @@ func execute(t *testing.T, want Want) (libkrun.Series, string, Reason) {
 func TestUnprivilegedTask(t *testing.T) {
 	s, said, reason := execute(t, Want{Sources: []string{Perf}, Scope: Task})
 	t.Log(reason)
-	if s.Error != libkrun.OK {
-		t.Errorf("libkrun says: %v", s.Error)
-	}
+	must.Equal(t, s.Error, libkrun.OK, "libkrun")
 	least := map[string]int64{"instructions": loops, "cycles": loops / 16, "page_faults": touchedPages}
 	for _, c := range s.Columns {
 		for i, v := range c.Values {
@@ -152,9 +150,7 @@ func TestUnprivilegedTask(t *testing.T) {
 func TestUnprivilegedCores(t *testing.T) {
 	s, said, reason := execute(t, Want{Sources: []string{Perf, MSR}, Scope: PerCore})
 	t.Log(reason)
-	if s.Error != libkrun.OK {
-		t.Errorf("libkrun says: %v", s.Error)
-	}
+	must.Equal(t, s.Error, libkrun.OK, "libkrun")
 	total := map[string]int64{} // over the cores
 	for _, c := range s.Columns {
 		for _, v := range c.Values {

@@ -80,9 +80,7 @@ func TestPerfHybrid(t *testing.T) {
 	}
 	const want = "aperf, mperf, context_switches, migrations, page_faults, smi, cycles.cpu_atom, " +
 		"instructions.cpu_atom, cycles.cpu_core, instructions.cpu_core"
-	if got := names(c); got != want {
-		t.Errorf("columns %s", got)
-	}
+	must.Equal(t, names(c), want, "columns")
 	for i, g := range c.groups {
 		if g.Partial != (i > 0) {
 			t.Errorf("group %d: partial is %v", i, g.Partial)
@@ -177,9 +175,7 @@ func TestPerfRefused(t *testing.T) {
 			if c != nil {
 				must.Do(t, c.Close())
 			}
-			if k.left() != 0 {
-				t.Error("not everything was closed")
-			}
+			must.Equal(t, k.left(), 0, "not everything was closed")
 		})
 	}
 }
@@ -197,9 +193,7 @@ func TestOrder(t *testing.T) {
 	for _, part := range []string{"perf: not available: aperf on core 0",
 		"msr: not available: read /dev/cpu/0/msr",
 		"could not be: modprobe msr: FATAL: Module msr not found", "none: available"} {
-		if !strings.Contains(r.String(), part) {
-			t.Errorf("reason %q; want %q in it", r, part)
-		}
+		must.Contain(t, r.String(), part, "reason", "in it")
 	}
 	if spec, err := c.Apply(libkrun.Spec{Iterations: 3}, 4); err != nil ||
 		len(spec.Columns)+len(spec.Groups) != 0 {

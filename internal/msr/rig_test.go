@@ -4,7 +4,6 @@ package msr
 
 import (
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -35,13 +34,9 @@ func TestInMachine(t *testing.T) {
 			m.WaitRunning()
 			out, status := m.Try("cd /root && ./msr.test -test.v -test.run '" + test.run + "'")
 			t.Log(out)
-			if status != 0 {
-				t.Errorf("status %d", status)
-			}
+			must.Equal(t, status, 0, "status")
 			for _, part := range test.contains {
-				if !strings.Contains(out, part) {
-					t.Errorf("want %q", part)
-				}
+				must.Contain(t, out, part)
 			}
 			if out, status := m.Try("setpriv --reuid 65534 --clear-groups dd if=/dev/cpu/0/msr " +
 				"of=/dev/null bs=8 count=1"); status == 0 {

@@ -76,9 +76,7 @@ func TestSelfRefused(t *testing.T) {
 				f.Columns != nil {
 				t.Errorf("%s; want %q", r, test.why)
 			}
-			if k.left() != 0 {
-				t.Error("an event is still open")
-			}
+			must.Equal(t, k.left(), 0, "an event is still open")
 		})
 	}
 }

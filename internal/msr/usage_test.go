@@ -32,9 +32,7 @@ func TestUsage(t *testing.T) {
 		}
 		spec := must.Get(c.Apply(libkrun.Spec{Iterations: 1}, 4))(t)
 		for i, g := range spec.Groups[1:] {
-			if g.FD != 4+i {
-				t.Errorf("%s: group %d has descriptor %d", test.source, 1+i, g.FD)
-			}
+			must.Equal(t, g.FD, 4+i, test.source, "group", 1+i, "has descriptor")
 		}
 		b := must.Get(libkrun.Create(spec))(t)
 		must.Do(t, b.Close())

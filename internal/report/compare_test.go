@@ -114,13 +114,9 @@ func TestComparePage(t *testing.T) {
 		`<b title="p 0.0001">― → ∿</b>`, "6 more blocks would show 2 %",
 		"of 1000 tables of the same data without a change, 31 (3.1 %; 2.12 % to 4.38 %) had",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the page lacks %q", want)
-		}
+		must.Contain(t, text, want, "the page lacks")
 	}
-	if n := strings.Count(text, "<tr data-class="); n != 5 {
-		t.Errorf("%d rows", n)
-	}
+	must.Equal(t, strings.Count(text, "<tr data-class="), 5, "rows")
 }
 
 // TestComparePlots: the static picture has all keys and the calibration, in every format.
@@ -160,10 +156,8 @@ func TestArmsOfReport(t *testing.T) {
 	r.Before.Arm, r.After.Arm = "base", "new"
 	out := write(t, Input{Document: analysed(t, d), Data: d, Comparisons: []*compare.Result{r}})
 	index := string(out["index.html"].text)
-	if want := `<a href="compare-new.html">base → new</a>: 1 key worse, 1 key better`; !strings.Contains(index,
-		want) {
-		t.Errorf("the front page lacks %s", want)
-	}
+	must.Contain(t, index, `<a href="compare-new.html">base → new</a>: 1 key worse, 1 key better`,
+		"the front page lacks")
 	if page := out["compare-new.html"]; page == nil || !strings.Contains(string(page.text), `href="index.html"`) {
 		t.Error("there is no page that leads back")
 	}
@@ -198,11 +192,7 @@ func TestExtremeRatios(t *testing.T) {
 		{1.234e-5, "1.234e-05", "−99.9988 %"}, {0.00073, "0.00073", "−99.927 %"},
 		{123456, "123456.0", "+12345500.0 %"}, {1.5e17, "1.500e+17", "+1.500e+19 %"},
 	} {
-		if got := ratioText(c.ratio); got != c.text {
-			t.Errorf("%v: %q", c.ratio, got)
-		}
-		if got := signed(c.ratio, oneDecimal); got != c.change {
-			t.Errorf("%v: %q", c.ratio, got)
-		}
+		must.Equal(t, ratioText(c.ratio), c.text, c.ratio)
+		must.Equal(t, signed(c.ratio, oneDecimal), c.change, c.ratio)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // hotRun is a record of 4 iterations, from 10 s to 14.4 s on the clock with a pause of 0.1 s after
@@ -105,9 +106,7 @@ func TestWatcherOnThePage(t *testing.T) {
 		for _, e := range watcherEvents(&results.Watcher{Stop: c.stop}) {
 			got = append(got, fmt.Sprintf("%g %s", e.At, e.Text))
 		}
-		if text := strings.Join(got, ", "); text != c.want {
-			t.Errorf("%s: %q, want %q", c.name, text, c.want)
-		}
+		must.Equal(t, strings.Join(got, ", "), c.want, c.name)
 	}
 
 	d, facts := sample(), &Facts{}
@@ -124,13 +123,9 @@ func TestWatcherOnThePage(t *testing.T) {
 	for _, want := range []string{"after a restart of the hardware", "after a restart of the kernel (kexec)",
 		"after a soft reboot", "iteration 2: the watcher saw the end of warm-up (cv)",
 		"Finished after 3 executions; the rest was skipped as not needed: &lt;b&gt;equal&lt;/b&gt;."} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
+		must.Contain(t, page, want, "the page lacks")
 	}
-	if svg := string(out["plots/k0001-0.svg"].text); !strings.Contains(svg, ">end of warm-up</text>") {
-		t.Error("the plot has no mark")
-	}
+	must.Contain(t, string(out["plots/k0001-0.svg"].text), ">end of warm-up</text>", "the plot has no mark")
 }
 
 func FuzzKernelStamp(f *testing.F) {
@@ -145,9 +140,7 @@ func FuzzKernelStamp(f *testing.F) {
 		}
 		if ok {
 			again, _ := kernelStamp(fmt.Sprintf("[%5d.%06d] x", ns/1e9, ns%1e9/1e3))
-			if again != ns {
-				t.Errorf("%q: %d, then %d", line, ns, again)
-			}
+			must.Equal(t, again, ns, line, "then")
 		}
 	})
 }
@@ -161,9 +154,7 @@ func TestEventsInPictures(t *testing.T) {
 	for _, want := range []string{`class="kernel"`, `class="throttle"`, `class="temperature"`,
 		"<title>iteration 3: kernel: [   12.500000] mce: hot</title>", ">42.4 °C<", ">58.1 °C<",
 		">kernel message<"} {
-		if !strings.Contains(svg, want) {
-			t.Errorf("the plot lacks %s", want)
-		}
+		must.Contain(t, svg, want, "the plot lacks")
 	}
 	if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil || strings.Contains(svg, "NaN") {
 		t.Errorf("%v: %s", err, svg)
@@ -202,9 +193,7 @@ func TestPanels(t *testing.T) {
 		{nil, 8, nil},
 	} {
 		list := Panels(columns, c.names, c.most, nil)
-		if got := titles(list); !slices.Equal(got, c.want) {
-			t.Errorf("%v: %q, want %q", c.names, got, c.want)
-		}
+		must.EqualList(t, titles(list), c.want, c.names)
 		for _, p := range list {
 			if p.Span.Low != 0 || !(p.Span.High > 0) || p.Core != dataset.NoCore &&
 				p.Span != list[len(list)-1].Span {

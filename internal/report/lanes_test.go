@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
+	"krund/rig/must"
 )
 
 // lanesOf returns the lanes of an execution of 400 iterations of 0.3 s. The named kinds have an
@@ -40,9 +41,7 @@ func TestLanes(t *testing.T) {
 	}
 	svg := string(pageSVG(t, &f))
 	for _, kind := range explain.Kinds {
-		if !strings.Contains(svg, ">"+kind+"</text>") {
-			t.Errorf("there is no lane %s", kind)
-		}
+		must.Contain(t, svg, ">"+kind+"</text>", "there is no lane")
 		if !slices.ContainsFunc(laneStyles, func(s laneStyle) bool { return s.kind == kind }) {
 			t.Errorf("%s has no sign", kind)
 		}

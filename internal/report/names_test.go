@@ -1,6 +1,10 @@
 package report
 
-import "testing"
+import (
+	"testing"
+
+	"krund/rig/must"
+)
 
 // TestShortNames: packages are shortened if a name is long, and if names remain different.
 func TestShortNames(t *testing.T) {
@@ -15,9 +19,7 @@ func TestShortNames(t *testing.T) {
 	} {
 		short := shortNames(c.names)
 		for i, name := range c.names {
-			if short[name] != c.want[i] {
-				t.Errorf("%s: %s, want %s", name, short[name], c.want[i])
-			}
+			must.Equal(t, short[name], c.want[i])
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/analysis/stability"
 	"krund/internal/experiment/fixtures"
+	"krund/rig/must"
 )
 
 // TestLaaberTable3 prints the time saving of the authors' decisions (KRUND_FIXTURES, six of their
@@ -53,12 +54,8 @@ func TestLaaberTable3(t *testing.T) {
 			continue
 		}
 		compared += len(stability.Criteria)
-		if got := strings.Join(strings.Fields(cells), " "); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		must.Equal(t, strings.Join(strings.Fields(cells), " "), want, name)
 	}
-	if compared != 18 {
-		t.Errorf("%d cells compared", compared)
-	}
+	must.Equal(t, compared, 18, "cells compared")
 	t.Logf("%d cells of Table 3 compared", compared)
 }

@@ -95,9 +95,7 @@ func TestPages(t *testing.T) {
 		return counts
 	}
 	for perPage, want := range map[int][]int{0: {4, 2, 1, 1}, 1: {1, 1, 1, 1, 1, 1, 1, 1}, 5: {5, 3}} {
-		if got := count(perPage); !slices.Equal(got, want) {
-			t.Errorf("%d on a page: %v, want %v", perPage, got, want)
-		}
+		must.EqualList(t, count(perPage), want, "on a page")
 	}
 	if Pages(nil, 0) != nil {
 		t.Error("no figures have pages")
@@ -116,15 +114,11 @@ func TestPlotWithAll(t *testing.T) {
 		must.Do(t, WritePlot(out, format, [][]Drawing{{&f}}), format)
 	}
 	for _, want := range []string{"gc (s)", "cycles, core 0", "42.4 °C", "kernel message", "schön"} {
-		if !strings.Contains(svg.String(), want) {
-			t.Errorf("the SVG lacks %q", want)
-		}
+		must.Contain(t, svg.String(), want, "the SVG lacks")
 	}
 	for text, want := range map[string]string{"58.4 °C": "58.4 \xb0C", "schön 漢 – €": "sch\xf6n ? \x96 \x80",
 		"\uFFFD\u0081": "??"} {
-		if got := windows1252(text); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
-		}
+		must.Equal(t, windows1252(text), want, "becomes")
 	}
 }
 
@@ -171,9 +165,7 @@ func TestTickText(t *testing.T) {
 		{0, Span{0, 1e9}, "0"}, {1e9, Span{0, 1.04e9}, "1000000000"}, {2e-5, Span{1e-5, 3e-5}, "20"},
 		{0.25, Span{0.2, 0.3}, "250"}, {3e-10, Span{0, 1e-9}, "0.3"},
 	} {
-		if got := tickText(c.v, c.s, display.UnitOf("s").For(c.s.High)); got != c.want {
-			t.Errorf("%g in %v: %s, want %s", c.v, c.s, got, c.want)
-		}
+		must.Equal(t, tickText(c.v, c.s, display.UnitOf("s").For(c.s.High)), c.want, c.v, c.s)
 	}
 }
 

@@ -61,9 +61,7 @@ func TestSite(t *testing.T) {
 	index := string(out["index.html"].text)
 	for _, want := range []string{"&lt;script&gt;alert", "keys/k0000.html", "bencher5", "no steady state",
 		"role=\"region\"", "0.20"} {
-		if !strings.Contains(index, want) {
-			t.Errorf("the front page lacks %q", want)
-		}
+		must.Contain(t, index, want, "the front page lacks")
 	}
 }
 
@@ -253,9 +251,7 @@ func TestFacts(t *testing.T) {
 	for _, w := range f.Warnings() {
 		codes = append(codes, w.Code)
 	}
-	if want := []string{"no_reboot", "mixed", "mixed", "controls", "reruns"}; !slices.Equal(codes, want) {
-		t.Errorf("warnings %v, want %v", codes, want)
-	}
+	must.EqualList(t, codes, []string{"no_reboot", "mixed", "mixed", "controls", "reruns"}, "warnings")
 	runs := f.of(k)
 	if runs[0].Pexec != 1 || len(runs[0].Events) != 3 || runs[0].Events[2].Text != "kernel: mce: hot" ||
 		runs[0].Temperatures != "45.0 °C before, 47.5 °C after" {

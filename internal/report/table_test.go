@@ -75,9 +75,7 @@ func TestTablesAreReadable(t *testing.T) {
 	}
 	must.Do(t, xml.Unmarshal([]byte("<x>"+rendered(t, doc, HTML)+"</x>"), new(struct{})), "HTML")
 	for _, line := range strings.Split(rendered(t, doc, LaTeX), "\n") {
-		if strings.Count(line, "{") != strings.Count(line, "}") {
-			t.Errorf("LaTeX braces do not match: %s", line)
-		}
+		must.Equal(t, strings.Count(line, "{"), strings.Count(line, "}"), "LaTeX braces do not match")
 	}
 	empty := &warmup.Document{}
 	for _, f := range Formats {
@@ -133,9 +131,7 @@ func TestHistogram(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 1234.56: "1234.6", 0.123456: "0.1235",
 		1.5e-7: "1.500e-07", -2: "-2"} {
-		if got := Number(v); got != want {
-			t.Errorf("Number(%g) is %s", v, got)
-		}
+		must.Equal(t, Number(v), want, "Number")
 	}
 }
 
@@ -159,8 +155,6 @@ func TestExecutionsText(t *testing.T) {
 		"28 of 30":         {Executions: 30, Analysed: 28},
 		"30, events":       {Executions: 30, Analysed: 30, Instrument: "events"},
 		"9 of 10, columns": {Executions: 10, Analysed: 9, Instrument: "columns"}} {
-		if got := row.ExecutionsText(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.Equal(t, row.ExecutionsText(), want)
 	}
 }

@@ -59,9 +59,7 @@ func TestEveryWarningOfRecords(t *testing.T) {
 			f.Add(&second)
 			list := f.Warnings()
 			if c.code == "" {
-				if len(list) != 0 {
-					t.Errorf("a clean experiment is weakened by %v", list)
-				}
+				must.Equal(t, len(list), 0, "a clean experiment is weakened by")
 				return
 			}
 			if !slices.ContainsFunc(list, func(w warmup.Warning) bool {
@@ -95,9 +93,7 @@ func TestCompareWarnings(t *testing.T) {
 	for _, want := range []string{"controls after: controls",
 		"differs kernel.release is 6.1 before and 6.8 after",
 		"differs controls not as wanted are none before and turbo after"} {
-		if !strings.Contains(all, want) {
-			t.Errorf("%q lacks %q", all, want)
-		}
+		must.Contain(t, all, want)
 	}
 	if a, b := len(CompareWarnings(old, now)), len(CompareWarnings(now, old)); a != b || a != 3 {
 		t.Errorf("%d and %d warnings", a, b)

@@ -135,14 +135,10 @@ func TestWhyWithoutScripts(t *testing.T) {
 	for _, want := range []string{"Why it changed", "30 of 30 outliers contain a garbage collection",
 		"<b>Unexplained</b>: 0 of 30 outliers; 0 of 0 changepoints", "✓ yes", "events gc",
 		"the VM: last compilation in iteration 20", "15 events were lost"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
+		must.Contain(t, page, want, "the page lacks")
 	}
 	for _, want := range []string{`href="keys/k0000.html#why"`, `data-v="100">100%`} {
-		if !strings.Contains(index, want) {
-			t.Errorf("the front page lacks %q", want)
-		}
+		must.Contain(t, index, want, "the front page lacks")
 	}
 	if strings.Contains(page, "<script>alert") {
 		t.Error("a name of an event is code")

@@ -150,9 +150,7 @@ func TestTOML(t *testing.T) {
 	want := []string{"--directory", "/home", "--setup", "make 7", "--prepare", "x\ny", "--warmup", "2",
 		"--ignore-failure", "--",
 		"sh", "-c", args[0]}
-	if !slices.Equal(vm.Args, want) {
-		t.Errorf("args %q, want %q", vm.Args, want)
-	}
+	must.EqualList(t, vm.Args, want, "args")
 	shell, _, _, err := cfg.Lookup(key.Key{Benchmark: Benchmark, VM: shellName, Variant: variantCommand})
 	want = []string{"--directory", "/home", "--", "sh", "-c", ""}
 	if err != nil || !slices.Equal(shell.Args, want) || cfg.Experiment.Environment != "caller" {
@@ -163,9 +161,7 @@ func TestTOML(t *testing.T) {
 		cfg.Experiment.Environment != "clean" {
 		t.Errorf("clean: %v, environment %s", err, cfg.Experiment.Environment)
 	}
-	if got := cfg.EntryPath(p.Key(list[2])); got != "/tmp/files/time/py/bench.py" {
-		t.Errorf("entry %s", got)
-	}
+	must.Equal(t, cfg.EntryPath(p.Key(list[2])), "/tmp/files/time/py/bench.py", "entry")
 }
 
 func TestSchedule(t *testing.T) {
@@ -298,9 +294,7 @@ func TestAnswerTooShort(t *testing.T) {
 	for _, want := range []string{`"mean":null,"standard_deviation":null,"median":null,"min":null,"max":null`,
 		`"level":{"mean":null,"low":null,"high":null}`, `"too_short":true`, `"slow":0.00101`,
 		`"environment":{"of":"caller","directory":"/here","inherited":["LANG"],"set":["A=b"]}`} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("no %s in\n%s", want, text)
-		}
+		must.Contain(t, string(text), want)
 	}
 	p.Clean = true
 	if e := p.environment(); e.Of != "clean" || len(e.Inherited) > 0 || len(e.Set) != 1 {

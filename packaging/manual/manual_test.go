@@ -61,9 +61,7 @@ func pages(t *testing.T, args ...string) (pages map[string]string, dir string) {
 // indented lines stay as they are.
 func TestPages(t *testing.T) {
 	all, _ := pages(t)
-	if len(all) != 2 {
-		t.Errorf("%d pages", len(all))
-	}
+	must.Equal(t, len(all), 2, "pages")
 	status := all["prog-status.1"]
 	for _, want := range []string{
 		`.TH "PROG-STATUS" "1" "2026-11-21" "krund `, "\nprog\\-status \\- Say how far it is\n",
@@ -72,9 +70,7 @@ func TestPages(t *testing.T) {
 		"\n.TP\n\\fB\\-o\\fP, \\fB\\-\\-output\\fP=\"\\-\"\nwhere to, * for \\[u00B0]C\n",
 		"\\fBprog(1)\\fP\n",
 	} {
-		if !strings.Contains(status, want) {
-			t.Errorf("no %q in\n%s", want, status)
-		}
+		must.Contain(t, status, want)
 	}
 	root, list := all["prog.1"], ".SH FIRST STEPS\n.TP\n\\fBstatus\\fP\nSay how far it is\n"
 	if !strings.Contains(root, list) || strings.Contains(root, "secret") {
@@ -93,9 +89,7 @@ func TestConfigPage(t *testing.T) {
 		t.Fatalf("docs/config.md has %d keys", len(keys))
 	}
 	for _, k := range keys {
-		if !strings.Contains(page, "\n.TP\n\\fB"+k[1]+"\\fR (") {
-			t.Errorf("no %s", k[1])
-		}
+		must.Contain(t, page, "\n.TP\n\\fB"+k[1]+"\\fR (", k[1])
 	}
 	if strings.Contains(page, "|---") || strings.Contains(page, "](") || strings.Contains(page, ".TS") {
 		t.Error("a table or a link is left in the page")

@@ -5,6 +5,8 @@ import (
 	"hash/crc32"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // journalOf returns a journal with valid checksums that requests a change of a file of root.
@@ -34,12 +36,9 @@ func TestHostileJournal(t *testing.T) {
 	before := m.Sh("cat /proc/sys/vm/overcommit_memory")
 	untouched := func(when string) {
 		t.Helper()
-		if got := m.Sh("cat /srv/shadow.copy"); got != "root:secret" {
-			t.Errorf("%s: mallory's journal has made root write %q", when, got)
-		}
-		if got := m.Sh("cat /proc/sys/vm/overcommit_memory"); got != before {
-			t.Errorf("%s: overcommit_memory is %s, was %s", when, got, before)
-		}
+		must.Equal(t, m.Sh("cat /srv/shadow.copy"), "root:secret", when,
+			"mallory's journal has made root write")
+		must.Equal(t, m.Sh("cat /proc/sys/vm/overcommit_memory"), before, when, "overcommit_memory")
 	}
 	if ended := m.RunExperiment("x"); ended.Result == "success" {
 		t.Errorf("the unit accepts the directory: %+v", ended)
@@ -61,10 +60,7 @@ func TestHostileJournal(t *testing.T) {
 	if status == 0 || !strings.Contains(out, "aslr: /srv/shadow.copy not restored") {
 		t.Errorf("krunctl restore of a journal that root has put there: status %d\n%s", status, out)
 	}
-	if got := m.Sh("cat /srv/shadow.copy"); got != "root:secret" {
-		t.Errorf("a journal makes root write %q", got)
-	}
-	if got := m.Sh("cat /proc/sys/vm/overcommit_memory"); got != "1" {
-		t.Errorf("what the control can have changed is %s, want it restored to 1", got)
-	}
+	must.Equal(t, m.Sh("cat /srv/shadow.copy"), "root:secret", "a journal makes root write")
+	must.Equal(t, m.Sh("cat /proc/sys/vm/overcommit_memory"), "1", "what the control can have changed",
+		"want it restored to 1")
 }

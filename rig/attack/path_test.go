@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // exchange repeatedly exchanges two directories as fast as it can.
@@ -68,7 +69,6 @@ func TestHookExchanged(t *testing.T) {
 		"/srv/hooks can be changed by others") {
 		t.Errorf("krund: status %d\n%s", status, out)
 	}
-	if got := m.Sh("cat /srv/ran; cat /srv/evil 2>/dev/null; :"); got != "/srv/hooks/hook" {
-		t.Errorf("ran %q, want root's hook once", got)
-	}
+	must.Equal(t, m.Sh("cat /srv/ran; cat /srv/evil 2>/dev/null; :"), "/srv/hooks/hook", "ran",
+		"want root's hook once")
 }

@@ -116,9 +116,7 @@ func TestDeepTreesAndKeys(t *testing.T) {
 		}
 		out := m.Sh("ls -d /home/krun /tmp/left 2>/dev/null; grep krun /etc/passwd /proc/mounts | head -c " +
 			"1000; :")
-		if out != "" {
-			t.Errorf("%s: in the end there is:\n%.1000s", name, out)
-		}
+		must.Equal(t, out, "", name, "in the end there")
 	}
 }
 
@@ -166,11 +164,7 @@ mountpoint /mnt/small`)
 	}
 	log := m.Sh("cat " + dir + "/log")
 	const reason = "no space was left on the disk of the results; removed the benchmark's files"
-	if n := strings.Count(log, reason); n != fills.executions {
-		t.Errorf("the log gives the reason %d times, want %d:\n%.4000s", n, fills.executions, log)
-	}
+	must.Equal(t, strings.Count(log, reason), fills.executions, "the log gives the reason", "times")
 	out := m.Sh("ls -A /home | grep krun; ls " + dir + "/reserve 2>/dev/null; :")
-	if out != "" {
-		t.Errorf("in the end there is:\n%s", out)
-	}
+	must.Equal(t, out, "", "in the end there")
 }

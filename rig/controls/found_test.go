@@ -2,10 +2,10 @@ package controls
 
 import (
 	"regexp"
-	"strings"
 	"testing"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // everything requests every setting of this machine, each with a value other than that of arranged.
@@ -171,14 +171,11 @@ func TestTheMachineIsAsItWasFound(t *testing.T) {
 				if by == "its guard" {
 					m.WaitNoKrund()
 				} else {
-					if out := m.Sh("krunctl restore " + toml("found")); !strings.Contains(out, "restored ") {
-						t.Errorf("krunctl restore says: %s", out)
-					}
+					must.Contain(t, m.Sh("krunctl restore "+toml("found")), "restored ", "krunctl restore")
 				}
 				same(t, m, before)
-				if got := m.Sh("krunctl restore " + toml("found")); got != "nothing to restore" {
-					t.Errorf("restoring again says: %s", got)
-				}
+				must.Equal(t, m.Sh("krunctl restore "+toml("found")), "nothing to restore",
+					"restoring again")
 			})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 const allowed = `
@@ -86,9 +87,7 @@ func TestKernelLog(t *testing.T) {
 				t.Errorf("reasons %q, want one about lost lines: %v", e.Records[i].Reasons, run.lost)
 			}
 			for _, part := range run.want {
-				if !strings.Contains(told, part) {
-					t.Errorf("no notification about %q", part)
-				}
+				must.Contain(t, told, part, "no notification about")
 			}
 		})
 	}
@@ -107,8 +106,6 @@ func checkLines(t *testing.T, log results.KernelLog, want []string) {
 		return
 	}
 	for i, part := range want {
-		if !strings.Contains(lines[i], part) {
-			t.Errorf("line %q, want one with %q", lines[i], part)
-		}
+		must.Contain(t, lines[i], part, "line", "want one with")
 	}
 }

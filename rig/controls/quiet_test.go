@@ -6,6 +6,7 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // TestQuiet uses one start: what krund notices of a machine that others use, too.
@@ -52,9 +53,7 @@ func movedDuringTheRun(t *testing.T, m *rig.Machine) {
 	}
 	reasons := strings.Join(list[0].Reasons, "\n")
 	for _, want := range []string{"powersave", "1800 MHz", "runs and changes it: tuned"} {
-		if !strings.Contains(reasons, want) {
-			t.Errorf("%q is not in the reasons:\n%s", want, reasons)
-		}
+		must.Contain(t, reasons, want, "is not in the reasons")
 	}
 	t.Log(reasons)
 	if reasons := strings.Join(list[1].Reasons, "\n"); strings.Contains(reasons, "moved") {

@@ -9,6 +9,7 @@ import (
 	"krund/internal/execution/verdict"
 	"krund/internal/experiment/results"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // The experiments by name. TestCounters defines the order in which they run.
@@ -236,9 +237,7 @@ func registers(t *testing.T, e *rig.Experiment) {
 				t.Errorf("through the descriptor of core %d: %v", core, got)
 			}
 		}
-		if view.WriteInherited != "Bad file descriptor" {
-			t.Errorf("writing through a descriptor: %s", view.WriteInherited)
-		}
+		must.Equal(t, view.WriteInherited, "Bad file descriptor", "writing through a descriptor")
 	}
 }
 
@@ -444,13 +443,9 @@ func tools(t *testing.T, m *rig.Machine) {
 		{"check-data /srv/krund/registers.krun", 0, nil},
 	} {
 		out, status := m.Try("krunctl " + c.command)
-		if status != c.status {
-			t.Errorf("krunctl %s: exit status %d, want %d:\n%s", c.command, status, c.status, out)
-		}
+		must.Equal(t, status, c.status, "krunctl", c.command, "exit status", out)
 		for _, want := range c.want {
-			if !strings.Contains(out, want) {
-				t.Errorf("krunctl %s: no %q in\n%s", c.command, want, out)
-			}
+			must.Contain(t, out, want, "krunctl", c.command)
 		}
 	}
 }
@@ -465,9 +460,7 @@ func doctor(t *testing.T, said map[string]string) {
 		{"without", []string{"counters perf", "counters msr", "modprobe msr"}},
 	} {
 		for _, want := range c.want {
-			if !strings.Contains(said[c.when], want) {
-				t.Errorf("%s: no %q in\n%s", c.when, want, said[c.when])
-			}
+			must.Contain(t, said[c.when], want, c.when)
 		}
 	}
 }

@@ -1,11 +1,11 @@
 package faults
 
 import (
-	"strings"
 	"testing"
 
 	"krund/internal/schedule"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // TestBenchmarkThatAlwaysCrashesTheMachineDoesNotKeepItRebooting: after the allowed attempts the
@@ -49,10 +49,8 @@ func TestRebootsAreBounded(t *testing.T) {
 		t.Fatalf("krund ended with %+v, want exit status 1", ended)
 	}
 	m.WaitUp()
-	if log := m.Log(name); !strings.Contains(log,
-		"the limit of reboots is reached: 2 of 2 (experiment.max_reboots)") {
-		t.Errorf("the journal does not say why:\n%s", log)
-	}
+	must.Contain(t, m.Log(name), "the limit of reboots is reached: 2 of 2 (experiment.max_reboots)",
+		"the journal does not say why")
 	ordinary(t, m, name)
 	e := m.Experiment(directoryOf(name))
 	for _, problem := range e.Problems() {
@@ -63,7 +61,5 @@ func TestRebootsAreBounded(t *testing.T) {
 		t.Errorf("%d reboots, slots %v; want two of each, and three slots outstanding", e.Header.Reboots,
 			e.Slots)
 	}
-	if starts := m.Starts(); starts != 4 {
-		t.Errorf("%d starts, want 4: one for the schedule, two executions, and the ordinary one", starts)
-	}
+	must.Equal(t, m.Starts(), 4, "starts, want 4: one for the schedule, two executions, and the ordinary one")
 }

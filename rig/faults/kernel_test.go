@@ -8,6 +8,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory: each benchmark that crashes the machine is
@@ -48,9 +49,7 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 			t.Fatalf("%d records, want 1 or 2: as many as attempts are allowed at most", n)
 		}
 		last := records[len(records)-1]
-		if last.Attempt != len(records) {
-			t.Errorf("the last record is of attempt %d of %d", last.Attempt, len(records))
-		}
+		must.Equal(t, last.Attempt, len(records), "the last record is of attempt")
 		if last.Outcome != results.Error || last.Process.OOMKills == 0 || last.Process.Signal != "SIGKILL" ||
 			last.BootID == "" {
 			t.Errorf("%s, %d OOM kills, signal %q, reasons %q; want an error and an OOM kill", last.Outcome,

@@ -203,9 +203,7 @@ func (l *lab) compare(t *testing.T) {
 			rows := must.Get(db.Records(t.Context(), x.ID, machine.ID, 0, 1000))(t)
 			for _, row := range rows {
 				id := results.Name{Slot: int(row.Slot), Attempt: int(row.Attempt)}.String()
-				if has[id] != "" {
-					t.Errorf("%s: the hub has %s twice", host, id)
-				}
+				must.Equal(t, has[id], "", host, "the hub", "twice")
 				has[id] = row.Blob
 			}
 		}

@@ -123,13 +123,9 @@ func enable(t *testing.T, m *rig.Machine, name string) {
 		"/etc/systemd/system/krund@" + name + ".service.d/experiment.conf", "restarts before each of them",
 		"krunctl disable --stop " + name, "krunctl status ",
 	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("krunctl enable does not say %q:\n%s", want, out)
-		}
+		must.Contain(t, out, want, "krunctl enable")
 	}
-	if state := m.Sh("systemctl is-enabled " + rig.UnitOf(name)); state != "enabled" {
-		t.Errorf("the unit is %s", state)
-	}
+	must.Equal(t, m.Sh("systemctl is-enabled "+rig.UnitOf(name)), "enabled", "the unit")
 	if state, _ := m.Try("systemctl is-active " + rig.UnitOf(name)); state != "inactive" {
 		t.Errorf("the unit is %s before the restart", state)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // enableByHand enables the unit of the second experiment with systemctl, which krunctl refuses to
@@ -48,18 +49,14 @@ func TestTwoExperiments(t *testing.T) {
 	}
 	m.WaitUp()
 	state, _ := m.Try("systemctl is-enabled krund@first.service krund@second.service")
-	if state != "disabled\ndisabled" {
-		t.Errorf("the units are %q, want both disabled", state)
-	}
+	must.Equal(t, state, "disabled\ndisabled", "the units are", "want both disabled")
 	const why = "another krund is running on this machine"
 	told, log := m.Sh("cat /srv/told"), m.Sh("cat /srv/krund/second.krun/log")
 	if n := strings.Count(told, "RIG-TOLD stopped second: cannot be started"); n != 1 ||
 		!strings.Contains(told, why) {
 		t.Errorf("notified of the second %d times, want once:\n%s", n, told)
 	}
-	if strings.Count(log, why) != 1 {
-		t.Errorf("the log of the second:\n%s", log)
-	}
+	must.Equal(t, strings.Count(log, why), 1, "the log of the second")
 	m.Sh("cd /srv/krund && krunctl enable --start second.toml")
 	if ended := m.RunToEnd(rig.UnitOf("second"), 3); ended.Result != "success" {
 		t.Errorf("the second ended with %+v", ended)
@@ -95,9 +92,7 @@ func TestSlowSystemctl(t *testing.T) {
 		t.Errorf("the unit is %q, want disabled", state)
 	}
 	told, log := m.Sh("cat /srv/told"), m.Sh("cat /srv/krund/slow.krun/log")
-	if want := "RIG-TOLD finished slow: finished: 1 of 1 completed"; !strings.Contains(told, want) {
-		t.Errorf("no notification with %q:\n%s", want, told)
-	}
+	must.Contain(t, told, "RIG-TOLD finished slow: finished: 1 of 1 completed", "no notification with")
 	if strings.Contains(log, "krund ended") || !strings.Contains(log, "finished") {
 		t.Errorf("the log:\n%s", log)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/schedule"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 const (
@@ -122,9 +123,8 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 			"RIG-TOLD stopped") {
 			t.Errorf("a notification was sent:\n%s", told)
 		}
-		if log := m.Disk().Text(openDirectory + "/log"); !strings.Contains(log, "rebuilt from the results") {
-			t.Errorf("the log does not say that it was rebuilt:\n%s", log)
-		}
+		must.Contain(t, m.Disk().Text(openDirectory+"/log"), "rebuilt from the results",
+			"the log does not say that it was rebuilt")
 	})
 	t.Run("its directory is a mount point without its disk", func(t *testing.T) { notMounted(t, m.For(t)) })
 	if ended := m.RunToEnd(openUnit, 4); ended.Result != "success" {
@@ -163,15 +163,12 @@ func givenUp(t *testing.T, m *rig.Machine, says string) {
 	journal := m.Log("open")
 	for _, want := range []string{says, "the unit " + openUnit + " is disabled, and the next boots are " +
 		"ordinary ones", "`krunctl enable " + openConfig + "` and a reboot"} {
-		if !strings.Contains(journal, want) {
-			t.Errorf("the journal does not say %q:\n%s", want, journal)
-		}
+		must.Contain(t, journal, want, "the journal")
 	}
 	told, _ := m.Try("cat /srv/told")
 	if m.Sh("ls /srv/krund") == "" { // not even the configuration's copy is there
-		if !strings.Contains(journal, "no notification was sent") {
-			t.Errorf("the journal does not say that no notification was sent:\n%s", journal)
-		}
+		must.Contain(t, journal, "no notification was sent",
+			"the journal does not say that no notification was sent")
 	} else if strings.Count(told, "RIG-TOLD ") != 1 || !strings.HasPrefix(told,
 		"RIG-TOLD stopped open: cannot be started\n") || !strings.Contains(told, says) {
 		t.Errorf("want one notification with %q, got:\n%s\nthe journal:\n%s", says, told,
@@ -188,9 +185,7 @@ func ordinaryAgain(t *testing.T, m *rig.Machine) {
 	t.Helper()
 	told, _ := m.Try("cat /srv/told")
 	m.Reboot()
-	if state := m.WaitRunning(); state != "running" {
-		t.Errorf("the system is %s, want running", state)
-	}
+	must.Equal(t, m.WaitRunning(), "running", "the system", "want running")
 	if out := m.Log("open"); strings.Contains(out, "krund") {
 		t.Errorf("krund ran in an ordinary boot:\n%s", out)
 	}
@@ -236,12 +231,8 @@ func notMounted(t *testing.T, m *rig.Machine) {
 	m.WaitUp()
 	m.WaitRunning()
 	untouched(t, m)
-	if files := m.Sh("ls -A " + openDirectory); files != "" {
-		t.Errorf("on the empty mount point there is %s", files)
-	}
-	if state := m.Sh("systemctl is-enabled " + openUnit); state != "enabled" {
-		t.Errorf("the unit is %s, want enabled", state)
-	}
+	must.Equal(t, m.Sh("ls -A "+openDirectory), "", "on the empty mount point there")
+	must.Equal(t, m.Sh("systemctl is-enabled "+openUnit), "enabled", "the unit", "want enabled")
 	if failed := m.Sh("systemctl --failed --plain --no-legend"); !strings.Contains(failed,
 		"srv-krund-open.krun.mount") || strings.Contains(failed, openUnit) {
 		t.Errorf("failed units, want only the mount of the disk:\n%s", failed)

@@ -69,9 +69,7 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 			t.Errorf("the older krund has changed %s", file)
 		}
 	}
-	if len(after) != len(before) {
-		t.Errorf("%d files before the older krund, %d after it", len(before), len(after))
-	}
+	must.Equal(t, len(after), len(before), "files before the older krund", "after it")
 
 	m.Install(newer)
 	m.PowerOn()
@@ -87,9 +85,7 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 		out, "damaged") {
 		t.Errorf("krunctl says:\n%s", out)
 	}
-	if out := m.Sh("krunctl status " + directory); !strings.Contains(out, "4") {
-		t.Errorf("krunctl status says:\n%s", out)
-	}
+	must.Contain(t, m.Sh("krunctl status "+directory), "4", "krunctl status")
 	m.Shutdown()
 	formats(t, m, name, 1, 2, 2, 2)
 }

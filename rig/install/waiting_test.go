@@ -6,6 +6,7 @@ import (
 
 	"krund/internal/schedule"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // waiting is an experiment of three executions of that benchmark in Python. Ordinary boots start
@@ -45,9 +46,7 @@ func heldBoot(t *testing.T, m *rig.Machine, why string) {
 		t.Errorf("krund ended with %+v, want a success", ended)
 	}
 	m.WaitUp()
-	if state := m.WaitRunning(); state != "running" {
-		t.Errorf("the system is %s, want running", state)
-	}
+	must.Equal(t, m.WaitRunning(), "running", "the system", "want running")
 	if out := m.Sh("journalctl -b -o cat -u " + askUnit); !strings.Contains(out, "nothing is run") ||
 		!strings.Contains(out, why) {
 		t.Errorf("the journal does not say %q:\n%s", why, out)
@@ -87,9 +86,7 @@ func TestHoldResumeAndStop(t *testing.T) {
 	}
 	m.PowerOn()
 	heldBoot(t, m, "krunctl resume "+askDirectory)
-	if out := m.Sh("krunctl resume " + askConfig); !strings.Contains(out, "resumed") {
-		t.Errorf("krunctl resume says:\n%s", out)
-	}
+	must.Contain(t, m.Sh("krunctl resume "+askConfig), "resumed", "krunctl resume")
 
 	m.Sh("mkdir -p /etc/krund && touch /etc/krund/hold && sync")
 	m.Reboot()
@@ -98,9 +95,7 @@ func TestHoldResumeAndStop(t *testing.T) {
 
 	m.Reboot()
 	m.WaitConsole(rig.Running)
-	if out := m.Sh("krunctl stop " + askConfig); !strings.Contains(out, "after") {
-		t.Errorf("krunctl stop says:\n%s", out)
-	}
+	must.Contain(t, m.Sh("krunctl stop "+askConfig), "after", "krunctl stop")
 	m.Sh(rig.GoOn)
 	if ended := m.RunToEnd(askUnit, 0); ended.Result != "success" {
 		t.Errorf("krund ended with %+v after krunctl stop", ended)
@@ -155,9 +150,7 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 			active := m.Sh("systemctl list-units --no-legend --plain --type=service,timer,target " +
 				"--state=active | cut -d' ' -f1")
 			for _, want := range []string{"bench.target", askUnit, "systemd-logind.service", "dbus.service"} {
-				if !strings.Contains(active, want) {
-					t.Errorf("%s is not active:\n%s", want, active)
-				}
+				must.Contain(t, active, want, "is not active")
 			}
 			for _, no := range []string{"noise.", ".timer", "timers.target", "multi-user.target"} {
 				if strings.Contains(active, no) {
@@ -182,9 +175,7 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 	m.WaitUp()
 	m.WaitRunning()
 	state := m.Sh("systemctl is-active multi-user.target noise.service noise.timer")
-	if state != "active\nactive\nactive" {
-		t.Errorf("after the end multi-user.target, service and timer are %q", state)
-	}
+	must.Equal(t, state, "active\nactive\nactive", "after the end multi-user.target, service and timer are")
 	if out := m.Sh("journalctl -b -o cat -u " + askUnit); strings.Contains(out, "krund") {
 		t.Errorf("krund ran in the ordinary boot:\n%s", out)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 const config = rig.ExperimentHome + "/" + name + ".toml"
@@ -31,9 +32,7 @@ func TestRunOnAConsoleRestartsNothing(t *testing.T) {
 	before := m.Sh(state)
 	unchanged := func(after string) {
 		t.Helper()
-		if now := m.Sh(state); now != before {
-			t.Errorf("%s changed the machine.\nbefore:\n%s\nafter:\n%s", after, before, now)
-		}
+		must.Equal(t, m.Sh(state), before, after, "changed the machine.\nbefore", "after")
 	}
 	for _, flags := range []string{"", "--reboot hardware ", "--reboot kexec ", "--reboot soft "} {
 		for _, variable := range []string{"", "KRUND_UNIT=" + rig.UnitOf(name) + " "} {
@@ -64,7 +63,5 @@ func TestRunOnAConsoleRestartsNothing(t *testing.T) {
 	if off, ended := m.WaitOffOrEnded(rig.UnitOf(name)); ended || off.Reason != rig.OffRebooted {
 		t.Fatalf("off by %q, ended %v; want a reboot after an execution", off.Reason, ended)
 	}
-	if e := m.Experiment(directory); len(e.Records) != 1 {
-		t.Errorf("%d records after a boot, want 1", len(e.Records))
-	}
+	must.Equal(t, len(m.Experiment(directory).Records), 1, "records after a boot, want 1")
 }

@@ -12,6 +12,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 const (
@@ -84,9 +85,7 @@ func TestExperimentRunsToItsEndOverReboots(t *testing.T) {
 	out := m.Sh("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
 	for _, want := range []string{fmt.Sprint(slots, " process executions"),
 		"this machine restarts before each of them", "krunctl disable --stop " + name} {
-		if !strings.Contains(out, want) {
-			t.Errorf("krunctl enable does not say %q:\n%s", want, out)
-		}
+		must.Contain(t, out, want, "krunctl enable")
 	}
 	if ended := m.RunToEnd(rig.UnitOf(name), 2*slots); ended.Result != "success" {
 		m.WaitUp()
@@ -94,12 +93,8 @@ func TestExperimentRunsToItsEndOverReboots(t *testing.T) {
 	}
 	m.WaitUp()
 	m.WaitRunning()
-	if after := m.Sh(settings); after != before {
-		t.Errorf("the machine was not restored.\nbefore:\n%s\nafter:\n%s", before, after)
-	}
-	if after := m.Sh(belongings); after != owned {
-		t.Errorf("the machine has not what it had.\nbefore:\n%s\nafter:\n%s", owned, after)
-	}
+	must.Equal(t, m.Sh(settings), before, "the machine was not restored.\nbefore", "after")
+	must.Equal(t, m.Sh(belongings), owned, "the machine has not what it had.\nbefore", "after")
 	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state != "disabled" {
 		t.Errorf("the unit is %s, want disabled", state)
 	}
@@ -117,12 +112,8 @@ func TestExperimentRunsToItsEndOverReboots(t *testing.T) {
 		boots[r.BootID] = true
 		keys[r.Key.String()]++
 	}
-	if len(boots) != slots {
-		t.Errorf("the %d records are of %d boots, want one each", slots, len(boots))
-	}
-	if len(keys) != 4 {
-		t.Errorf("the records are of %v, want two benchmarks with two VMs", keys)
-	}
+	must.Equal(t, len(boots), slots, "the", "records are of", "boots, want one each")
+	must.Equal(t, len(keys), 4, "the records are of", "want two benchmarks with two VMs")
 }
 
 func checkRecord(t *testing.T, r results.Record) {
@@ -147,7 +138,6 @@ func checkRecord(t *testing.T, r results.Record) {
 		t.Errorf("%s: the controls were %+v; want perf_rate set, and tickless as wanted", id,
 			r.Machine.Controls)
 	}
-	if got := fmt.Sprint(r.Process.Strays, r.Process.OOMKills, r.Process.TimedOut); got != "0 0 false" {
-		t.Errorf("%s: strays, OOM kills, timed out: %s", id, got)
-	}
+	must.Equal(t, fmt.Sprint(r.Process.Strays, r.Process.OOMKills, r.Process.TimedOut), "0 0 false", id,
+		"strays, OOM kills, timed out")
 }

@@ -9,6 +9,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // byKexec is an experiment of one key whose executions start with kexec, and every fifth with the
@@ -70,9 +71,7 @@ func TestExperimentByKexec(t *testing.T) {
 		}
 		last = r.Started
 	}
-	if len(boots) != len(e.Records) {
-		t.Errorf("%d boots for %d records", len(boots), len(e.Records))
-	}
+	must.Equal(t, len(boots), len(e.Records), "boots for", "records")
 	if kinds[results.RebootKexec] < executions/2 || kinds[results.RebootHardware] == 0 {
 		t.Errorf("the records name %v, want kexec for most and hardware after the power cut", kinds)
 	}
@@ -97,8 +96,6 @@ func TestSoftRebootIsRefused(t *testing.T) {
 	if ended := m.RunToEnd(rig.UnitOf(name), 0); ended.Result != "exit-code" {
 		t.Errorf("krund ended with %+v, want an exit status", ended)
 	}
-	if out := m.Log(name); !strings.Contains(out, "soft reboots came with version 254") {
-		t.Errorf("the log:\n%s", out)
-	}
+	must.Contain(t, m.Log(name), "soft reboots came with version 254", "the log")
 	m.Shutdown()
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // The kinds of boots of krund in an experiment.
@@ -97,9 +98,7 @@ func TestStepsAreCountedUntilAnotherProcessBegins(t *testing.T) {
 		{Boot: 2, Text: "RIG-STEP 1 create /b"}, {Boot: 2, Text: "RIG-STEP 2 write /b"},
 	}
 	for boot, want := range map[int]int{1: 1, 2: 2, 3: 0} {
-		if got := stepsOf(console, boot); got != want {
-			t.Errorf("boot %d: %d steps, want %d", boot, got, want)
-		}
+		must.Equal(t, stepsOf(console, boot), want, "boot", "steps")
 	}
 }
 
@@ -122,9 +121,7 @@ func TestPlanCutsEveryStepOnceWhenThereAreEnough(t *testing.T) {
 				}
 			}
 		}
-		if total != n {
-			t.Errorf("%d cuts planned, want %d", total, n)
-		}
+		must.Equal(t, total, n, "cuts planned")
 		if want := min(106, n*3/4); len(exact) < want-1 || len(exact) > want {
 			t.Errorf("%d cuts: %d at different steps, want %d", n, len(exact), want)
 		}
@@ -132,9 +129,7 @@ func TestPlanCutsEveryStepOnceWhenThereAreEnough(t *testing.T) {
 			t.Errorf("%d cuts: none in a boot that mends", n)
 		}
 		for c, times := range exact {
-			if times != 1 {
-				t.Errorf("%d cuts: %d %v", n, times, c)
-			}
+			must.Equal(t, times, 1, n, "cuts", c)
 		}
 	}
 }

@@ -3,13 +3,13 @@ package lifecycle
 import (
 	"cmp"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"krund/internal/experiment/results"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // suite is the release of Debian in the image. Debian 13 is the first with soft reboots.
@@ -67,15 +67,9 @@ func TestExperimentBySoftReboot(t *testing.T) {
 		t.Logf("slot %d, attempt %d: %s, boot %s, started %s", r.Slot, r.Attempt, r.Reboot, r.BootID,
 			r.Started.Format(time.TimeOnly))
 	}
-	if len(boots) != executions {
-		t.Errorf("%d names of boots for %d executions", len(boots), executions)
-	}
+	must.Equal(t, len(boots), executions, "names of boots for", "executions")
 	// The second restart was cut, and the third and sixth were planned so.
 	const soft, hardware = results.RebootSoft, results.RebootHardware
-	if want := []string{soft, hardware, hardware, soft, soft, hardware}; !slices.Equal(kinds, want) {
-		t.Errorf("the records name %q, want %q", kinds, want)
-	}
-	if len(kernels) != 4 {
-		t.Errorf("%d starts of the kernel, want 4", len(kernels))
-	}
+	must.EqualList(t, kinds, []string{soft, hardware, hardware, soft, soft, hardware}, "the records name")
+	must.Equal(t, len(kernels), 4, "starts of the kernel, want 4")
 }

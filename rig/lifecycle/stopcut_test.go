@@ -247,8 +247,6 @@ func (s *stopExperiment) end() {
 			s.decisions++
 			s.t.Logf("%s: %d executions: %s", key, g.Executions, g.Reason)
 		}
-		if n != want {
-			s.t.Errorf("%s: %d slots completed, want %d", key, n, want)
-		}
+		must.Equal(s.t, n, want, key, "slots completed")
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"krund/internal/schedule"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // noLitter: each execution reports a machine without traces of earlier ones.
@@ -30,9 +31,7 @@ func noLitter(t *testing.T, e *rig.Experiment) {
 			t.Errorf("execution %d: home has mode %s, fresh %v, user %d", r.Pexec, found.Mode,
 				r.Process.FreshHome, r.Process.UID)
 		}
-		if r.Process.Strays != 1 {
-			t.Errorf("execution %d: %d strays, want 1", r.Pexec, r.Process.Strays)
-		}
+		must.Equal(t, r.Process.Strays, 1, "execution", r.Pexec, "strays, want 1")
 		if removed := strings.Join(r.Process.Findings, "\n"); r.Pexec > 1 &&
 			(!strings.Contains(removed, "left in /dev/shm") || !strings.Contains(removed,
 				"removed 3 System V objects")) {

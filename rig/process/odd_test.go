@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // expectation is the expected content of a benchmark's record.
@@ -53,9 +54,7 @@ func oddBenchmarks(t *testing.T, e *rig.Experiment) {
 }
 
 func (want expectation) compare(t *testing.T, r results.Record) {
-	if r.Outcome != want.outcome {
-		t.Errorf("outcome %s, want %s", r.Outcome, want.outcome)
-	}
+	must.Equal(t, r.Outcome, want.outcome, "outcome")
 	if want.measured >= 0 && len(r.WallNS) != want.measured {
 		t.Errorf("%d iterations measured, want %d", len(r.WallNS), want.measured)
 	}
@@ -139,22 +138,16 @@ func look(t *testing.T, r results.Record) {
 		{"opening shadow", v.Shadow, "Permission denied"}, {"writing the schedule", v.Records,
 			"Permission denied"},
 	} {
-		if fmt.Sprint(c.got) != fmt.Sprint(c.want) {
-			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
-		}
+		must.Equal(t, fmt.Sprint(c.got), fmt.Sprint(c.want), c.what, c.got, c.want)
 	}
-	if want := []int{1}; !slices.Equal(p.Affinity, want) {
-		t.Errorf("may run on %v, want the tickless %v", p.Affinity, want)
-	}
+	must.EqualList(t, p.Affinity, []int{1}, "may run on", "want the tickless")
 	if p.Cgroup == "" || !strings.HasSuffix(v.Cgroup, p.Cgroup) {
 		t.Errorf("control group %q, recorded %q (%s)", v.Cgroup, p.Cgroup, p.CgroupReason)
 	}
 	if !slices.Equal(v.Descriptors, []int{0, 1, 2}) { // krund's buffer is closed by then
 		t.Errorf("descriptors %v", v.Descriptors)
 	}
-	if v.OOM != "1000" {
-		t.Errorf("OOM score %s: when memory runs out, another process is killed first", v.OOM)
-	}
+	must.Equal(t, v.OOM, "1000", "OOM score", "when memory runs out, another process is killed first")
 }
 
 // oneEnvironment: the size of the environment moves the stack, so it must not differ between

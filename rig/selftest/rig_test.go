@@ -74,18 +74,11 @@ exec busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.
 
 func bootsDebian(t *testing.T, m *rig.Machine) {
 	want := must.Get(rig.FindImage(t).KernelVersion())(t)
-	if got := m.Sh("uname -r"); got != want {
-		t.Errorf("kernel is %s, want %s", got, want)
-	}
-	if got := m.Sh("ps -p 1 -o comm="); got != "systemd" {
-		t.Errorf("PID 1 is %s, want systemd", got)
-	}
-	if got := m.Sh("cat '/srv/a new/directory/'*.txt"); got != "payload" {
-		t.Errorf("payload file holds %q", got)
-	}
-	if got := m.Sh("stat -c '%U %a' '/srv/a new' /srv/a\\ new/directory/*"); got != "root 755\nroot 644" {
-		t.Errorf("owner and mode of what the payload made: %q", got)
-	}
+	must.Equal(t, m.Sh("uname -r"), want, "kernel")
+	must.Equal(t, m.Sh("ps -p 1 -o comm="), "systemd", "PID 1", "want systemd")
+	must.Equal(t, m.Sh("cat '/srv/a new/directory/'*.txt"), "payload", "payload file holds")
+	must.Equal(t, m.Sh("stat -c '%U %a' '/srv/a new' /srv/a\\ new/directory/*"), "root 755\nroot 644",
+		"owner and mode of what the payload made")
 	m.WaitConsole(`^HELLO from a unit$`)
 	if _, status := m.Try("exit 3"); status != 3 {
 		t.Errorf("exit status of a command is %d, want 3", status)
@@ -94,16 +87,11 @@ func bootsDebian(t *testing.T, m *rig.Machine) {
 
 func temperature(t *testing.T, m *rig.Machine) {
 	const read = "cat /sys/class/hwmon/hwmon*/temp[12]_input | paste -sd' '"
-	if got := m.Sh("grep -l acpitz /sys/class/hwmon/hwmon*/name | wc -l"); got != "1" {
-		t.Errorf("%s hwmon devices are named acpitz, want 1", got)
-	}
-	if got := m.Sh(read); got != "40000 55500" {
-		t.Errorf("at the start: %s, want 40000 55500", got)
-	}
+	must.Equal(t, m.Sh("grep -l acpitz /sys/class/hwmon/hwmon*/name | wc -l"), "1",
+		"hwmon devices are named acpitz, want 1")
+	must.Equal(t, m.Sh(read), "40000 55500", "at the start", "want 40000 55500")
 	m.SetTemperature(0, 75)
-	if got := m.Sh(read); got != "75000 55500" {
-		t.Errorf("after zone 0 was set to 75: %s, want 75000 55500", got)
-	}
+	must.Equal(t, m.Sh(read), "75000 55500", "after zone 0 was set to 75", "want 75000 55500")
 }
 
 func secondSensor(t *testing.T, m *rig.Machine) {
@@ -114,13 +102,10 @@ func secondSensor(t *testing.T, m *rig.Machine) {
 		"0x48 0 0x0019 w; "+
 		"echo lm75 0x48 >/sys/bus/i2c/devices/i2c-%[1]s/new_device", bus))
 	read := fmt.Sprintf("cat /sys/bus/i2c/devices/%s-0048/hwmon/hwmon*/temp1_input", bus)
-	if got := m.Sh(read); got != "25000" {
-		t.Errorf("lm75 reads %s, want 25000", got)
-	}
+	must.Equal(t, m.Sh(read), "25000", "lm75 reads", "want 25000")
 	m.Sh("echo 0x48 >/sys/bus/i2c/devices/i2c-" + bus + "/delete_device")
-	if got := m.Sh("grep -l lm75 /sys/class/hwmon/hwmon*/name | wc -l"); got != "0" {
-		t.Error("the sensor did not go away")
-	}
+	must.Equal(t, m.Sh("grep -l lm75 /sys/class/hwmon/hwmon*/name | wc -l"), "0",
+		"the sensor did not go away")
 }
 
 func governor(t *testing.T, m *rig.Machine) {
@@ -134,9 +119,7 @@ func governor(t *testing.T, m *rig.Machine) {
 	}{{"powersave", 800}, {"performance", 3000}, {"powersave", 800}} {
 		m.Sh(fmt.Sprintf("for p in %s*; do echo %s >$p/scaling_governor; done", policy, step.governor))
 		for cpu := range 2 {
-			if got := m.PState(cpu); got != step.mhz {
-				t.Errorf("governor %s: CPU %d is at %d MHz, want %d", step.governor, cpu, got, step.mhz)
-			}
+			must.Equal(t, m.PState(cpu), step.mhz, "governor", step.governor, "CPU", "is at", "MHz")
 		}
 	}
 	m.Sh("echo userspace >" + policy + "1/scaling_governor && echo 1800000 >" + policy + "1/scaling_setspeed")
@@ -150,12 +133,9 @@ func governor(t *testing.T, m *rig.Machine) {
 }
 
 func tickless(t *testing.T, m *rig.Machine) {
-	if got := m.Sh("cat /sys/devices/system/cpu/nohz_full"); got != "1" {
-		t.Errorf("nohz_full is %q, want 1", got)
-	}
-	if got := m.Sh("grep -c '^CONFIG_NO_HZ_FULL=y' /boot/config-$(uname -r)"); got != "1" {
-		t.Error("the kernel's configuration does not say so")
-	}
+	must.Equal(t, m.Sh("cat /sys/devices/system/cpu/nohz_full"), "1", "nohz_full", "want 1")
+	must.Equal(t, m.Sh("grep -c '^CONFIG_NO_HZ_FULL=y' /boot/config-$(uname -r)"), "1",
+		"the kernel's configuration does not say so")
 	// One second of work on each CPU: CPU 0 ticks 250 times a second, CPU 1 hardly ever.
 	m.Sh("cat >/tmp/ticks <<'END'\nread_loc() { awk -v c=$1 '$1 == \"LOC:\" { print $(c + 2) }' " +
 		"/proc/interrupts; }\n" +
@@ -182,34 +162,25 @@ func msrDevices(t *testing.T, m *rig.Machine) {
 		// IA32_MPERF, eight bytes; without the rigmsr module the emulator returns zero.
 		got := m.Sh(fmt.Sprintf("dd if=/dev/cpu/%d/msr bs=8 count=1 skip=231 iflag=skip_bytes 2>/dev/null "+
 			"| wc -c", cpu))
-		if got != "8" {
-			t.Errorf("CPU %d: %s bytes, want 8", cpu, got)
-		}
+		must.Equal(t, got, "8", "CPU", cpu, "bytes, want 8")
 	}
 }
 
 func throttleCounters(t *testing.T, m *rig.Machine) {
 	const file = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
-	if got := m.Sh("cat " + file); got != "0" {
-		t.Errorf("count is %s, want 0", got)
-	}
+	must.Equal(t, m.Sh("cat "+file), "0", "count", "want 0")
 	m.Sh("echo 7 >/run/count && mount --bind /run/count " + file)
-	if got := m.Sh("cat " + file); got != "7" {
-		t.Errorf("count is %s after the replacement, want 7", got)
-	}
+	must.Equal(t, m.Sh("cat "+file), "7", "count", "after the replacement, want 7")
 	m.Sh("umount " + file)
 }
 
 func cpuset(t *testing.T, m *rig.Machine) {
 	m.Sh("cd /sys/fs/cgroup && echo +cpuset >cgroup.subtree_control && mkdir iso && echo 1 " +
 		">iso/cpuset.cpus && echo isolated >iso/cpuset.cpus.partition")
-	if got := m.Sh("cat /sys/fs/cgroup/iso/cpuset.cpus.partition"); got != "isolated" {
-		t.Errorf("partition is %q, want isolated", got)
-	}
+	must.Equal(t, m.Sh("cat /sys/fs/cgroup/iso/cpuset.cpus.partition"), "isolated", "partition",
+		"want isolated")
 	const allowed = "awk '/Cpus_allowed_list/ { print $2 }' /proc/"
-	if got := m.Sh(allowed + "1/status"); got != "0" {
-		t.Errorf("PID 1 may run on CPUs %s, want 0", got)
-	}
+	must.Equal(t, m.Sh(allowed+"1/status"), "0", "PID 1 may run on CPUs", "want 0")
 	if got := m.Sh("echo $$ >/sys/fs/cgroup/iso/cgroup.procs; " + allowed +
 		"$$/status; echo $$ >/sys/fs/cgroup/cgroup.procs"); got != "1" {
 		t.Errorf("a process in the partition may run on CPUs %s, want 1", got)
@@ -218,33 +189,26 @@ func cpuset(t *testing.T, m *rig.Machine) {
 }
 
 func python(t *testing.T, m *rig.Machine) {
-	if got := m.Sh(`python3 -c 'import ctypes; print(ctypes.CDLL("libc.so.6").abs(-3))'`); got != "3" {
-		t.Errorf("abs(-3) is %s", got)
-	}
+	must.Equal(t, m.Sh(`python3 -c 'import ctypes; print(ctypes.CDLL("libc.so.6").abs(-3))'`), "3", "abs(-3")
 }
 
 func put(t *testing.T, m *rig.Machine) {
 	data := []byte(strings.Repeat("0123456789abcde\n", 4000)) // more than one chunk
 	m.Put("/root/it's here", 0o700, data)
-	if got := m.Sh(`stat -c '%a %s' "/root/it's here"`); got != fmt.Sprintf("700 %d", len(data)) {
-		t.Errorf("mode and size are %s", got)
-	}
+	must.Equal(t, m.Sh(`stat -c '%a %s' "/root/it's here"`), fmt.Sprintf("700 %d", len(data)),
+		"mode and size are")
 }
 
 func reboots(t *testing.T, m *rig.Machine, first string) {
 	ids := []string{first, m.Reboot().BootID}
-	if got := m.Sh("cat /sys/class/hwmon/hwmon*/temp[12]_input | paste -sd' '"); got != "75000 55500" {
-		t.Errorf("temperatures after a reboot are %s, want 75000 55500 as before", got)
-	}
+	must.Equal(t, m.Sh("cat /sys/class/hwmon/hwmon*/temp[12]_input | paste -sd' '"), "75000 55500",
+		"temperatures after a reboot are", "want 75000 55500 as before")
 	m.WaitRunning() // the bus starts late
 	m.Send("systemctl enable --now twice.service")
-	if ended := m.RunToEnd("twice.service", 1); ended != (rig.Ended{Result: "exit-code", Status: 3}) {
-		t.Errorf("the service ended with %+v, want exit status 3", ended)
-	}
+	must.Equal(t, m.RunToEnd("twice.service", 1), (rig.Ended{Result: "exit-code", Status: 3}),
+		"the service ended with", "want exit status 3")
 	ids = append(ids, m.WaitUp().BootID)
-	if got := m.Sh("cat /proc/sys/kernel/random/boot_id"); got != ids[2] {
-		t.Errorf("boot id is %s, the agent said %s", got, ids[2])
-	}
+	must.Equal(t, m.Sh("cat /proc/sys/kernel/random/boot_id"), ids[2], "boot id", "the agent said")
 	slices.Sort(ids)
 	if ids = slices.Compact(ids); len(ids) != 3 {
 		t.Errorf("%d different boot ids in 3 boots", len(ids))
@@ -274,12 +238,8 @@ func powerCut(t *testing.T, m *rig.Machine) {
 		"whole":   "v2\n", // file synced, renamed, directory synced
 		"half":    "v1\n", // file synced, renamed, directory not
 	} {
-		if got := disk.Text("/srv/cut/" + name); got != want {
-			t.Errorf("%s holds %q on the disk, want %q", name, got, want)
-		}
-		if got := m.Sh("cat /srv/cut/" + name); got != strings.TrimSpace(want) {
-			t.Errorf("%s holds %q after the boot, want %q", name, got, want)
-		}
+		must.Equal(t, disk.Text("/srv/cut/"+name), want, "holds", "on the disk")
+		must.Equal(t, m.Sh("cat /srv/cut/"+name), strings.TrimSpace(want), "holds", "after the boot")
 	}
 	entries := must.Get(disk.List("/srv/cut"))(t)
 	if !slices.ContainsFunc(entries, func(e rig.Entry) bool { return e.Name == "tmp2" }) {
@@ -312,9 +272,7 @@ func panics(t *testing.T, m *rig.Machine) {
 		t.Errorf("nohz_full is %q, want nothing", got)
 	}
 	m.Send("echo c >/proc/sysrq-trigger")
-	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
-		t.Errorf("the machine ended with %s, want %s", off.Reason, rig.OffRebooted)
-	}
+	must.Equal(t, m.WaitOff().Reason, rig.OffRebooted, "the machine ended with")
 	if reason, ok := rig.Panic(m.ConsoleOfThisStart()); !ok || !strings.Contains(reason, "sysrq") {
 		t.Errorf("panic %v, reason %q; want one by sysrq", ok, reason)
 	}

@@ -102,9 +102,7 @@ func TestItStaysHot(t *testing.T) {
 	}
 	m.Reboot()
 	m.WaitRunning()
-	if ordinary := m.Sh(frequencies); stopped != ordinary {
-		t.Errorf("krund has left\n%s\nwant as in an ordinary boot\n%s", stopped, ordinary)
-	}
+	must.Equal(t, stopped, m.Sh(frequencies), "krund has left", "want as in an ordinary boot")
 	if got, status := m.Try("pgrep -a krund"); status == 0 {
 		t.Errorf("in an ordinary boot there is %s", got)
 	}

@@ -115,9 +115,7 @@ func TestParseRefuses(t *testing.T) {
 			if err == nil {
 				t.Fatalf("accepted as %+v", got)
 			}
-			if !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %q, want %q in it", err, test.want)
-			}
+			must.Contain(t, err.Error(), test.want, "error", "in it")
 		})
 	}
 }

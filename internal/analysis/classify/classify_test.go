@@ -2,6 +2,8 @@ package classify
 
 import (
 	"testing"
+
+	"krund/rig/must"
 )
 
 func segments(values ...float64) []Segment {
@@ -41,12 +43,8 @@ func TestClassify(t *testing.T) {
 		{"a standard deviation apart", segments(99, 1.04, 0, 1999, 1, 0.0025), 2000, Warmup, Flat},
 		{"its own variance", segments(99, 14, 4, 1999, 10, 0), 2000, Flat, Warmup},
 	} {
-		if got := paper.Classify(c.segments, c.n); got != c.paper {
-			t.Errorf("%s: paper says %q, want %q", c.name, got, c.paper)
-		}
-		if got := relative.Classify(c.segments, c.n); got != c.relative {
-			t.Errorf("%s: relative says %q, want %q", c.name, got, c.relative)
-		}
+		must.Equal(t, paper.Classify(c.segments, c.n), c.paper, c.name, "paper")
+		must.Equal(t, relative.Classify(c.segments, c.n), c.relative, c.name, "relative")
 	}
 }
 
@@ -63,9 +61,7 @@ func TestRelativeIsScaleFree(t *testing.T) {
 			for i, x := range s {
 				scaled[i] = Segment{x.End, x.Mean * by, x.Variance * by * by}
 			}
-			if got := rule.Classify(scaled, 100); got != want {
-				t.Errorf("%v times %g: %q, want %q", s, by, got, want)
-			}
+			must.Equal(t, rule.Classify(scaled, 100), want, s, "times", by)
 		}
 	}
 }
@@ -88,9 +84,7 @@ func TestBounds(t *testing.T) {
 		{"relative, raw", Rule{Mode: Relative, Delta: Delta{Value: 10, Percent: true}, Raw: true},
 			Bounds{9, 11}},
 	} {
-		if got := c.rule.Bounds(s); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
+		must.Equal(t, c.rule.Bounds(s), c.want, c.name)
 	}
 }
 
@@ -116,9 +110,7 @@ func TestPairs(t *testing.T) {
 			t.Errorf("%v: %q (%s), want %q (%s)", c.classes, got, got.Symbol(), c.want, c.symbol)
 		}
 	}
-	if got := Count([]Class{Flat, "crashed", Warmup, Warmup}); got != (Counts{Flat: 1, Warmup: 2}) {
-		t.Errorf("counts %+v", got)
-	}
+	must.Equal(t, Count([]Class{Flat, "crashed", Warmup, Warmup}), (Counts{Flat: 1, Warmup: 2}), "counts")
 }
 
 func TestParse(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // armsOf makes an experiment with the arms base, new and null, of which each block drifts by 2 %.
@@ -131,16 +132,10 @@ func TestBlocksOfArms(t *testing.T) {
 // sd = 0.02, sig.level = 0.0375, power = 0.8) has n = 18.55; of pairs 11.03.
 func TestNeeds(t *testing.T) {
 	need := Need{SD: 0.02}
-	if n := need.executions(math.Log1p(0.02), 0.0375, false, 2); n != 19 {
-		t.Errorf("%d executions", n)
-	}
+	must.Equal(t, need.executions(math.Log1p(0.02), 0.0375, false, 2), 19, "executions")
 	need.Paired = true
-	if n := need.executions(math.Log1p(0.02), 0.0375, false, 2); n != 12 {
-		t.Errorf("%d pairs", n)
-	}
-	if n := need.executions(1e-6, 0.0375, false, 2); n != 0 {
-		t.Errorf("%d executions for nothing", n)
-	}
+	must.Equal(t, need.executions(math.Log1p(0.02), 0.0375, false, 2), 12, "pairs")
+	must.Equal(t, need.executions(1e-6, 0.0375, false, 2), 0, "executions for nothing")
 	of := analyzed(t, armsOf(t, 12, 1, 1))
 	base, twin := of, of
 	base.Arm, twin.Arm = "base", "null"

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
+	"krund/rig/must"
 )
 
 // instrument marks the executions of an arm, or of all keys of the benchmark.
@@ -62,9 +63,7 @@ func TestInstrumentedArms(t *testing.T) {
 		base, other := of, of
 		base.Arm, other.Arm = "base", "new"
 		r := mustCompare(t, base, other, Options{Paired: true})
-		if r.Counts[c.want] != 3 {
-			t.Errorf("cost of %q: %v, %s", c.costOf, r.Counts, r.Changes[0].Reason)
-		}
+		must.Equal(t, r.Counts[c.want], 3, "cost of", c.costOf, r.Counts, r.Changes[0].Reason)
 		warned := len(r.Warnings) == 1 && r.Warnings[0].Code == "instrument_cost"
 		if warned != (c.costOf != nil) {
 			t.Errorf("cost of %q: %+v", c.costOf, r.Warnings)

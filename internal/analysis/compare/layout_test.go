@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // arms returns an experiment of 20 blocks with the arms base, new and null. Each block has an
@@ -63,9 +64,7 @@ func TestLayout(t *testing.T) {
 	}
 	twins := compared(dataset.Info{Layout: dataset.LayoutKernel, Blocked: true,
 		Arms: []dataset.Arm{{Name: "base"}, {Name: "new", Twins: []string{"base"}}}}, 0.01, true)
-	if got := codesOf(twins); !slices.Equal(got, []string{"same_arms"}) {
-		t.Errorf("%q", got)
-	}
+	must.EqualList(t, codesOf(twins), []string{"same_arms"})
 }
 
 // TestIncompleteBlocks: executions are joined by number, not by place.

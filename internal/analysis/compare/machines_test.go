@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // TestWithin: the effect, its variance and degrees of freedom are those of least squares with a
@@ -167,7 +168,5 @@ func TestLevelsOf(t *testing.T) {
 			side.Data.Pairs[i].Executions[j].Machine = ""
 		}
 	}
-	if text := LevelsOf(side.Data, side.Doc, 0.95, 4).String(); text != "" {
-		t.Errorf("one machine: %q", text)
-	}
+	must.Equal(t, LevelsOf(side.Data, side.Doc, 0.95, 4).String(), "", "one machine")
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func nearTo(t *testing.T, what string, got, want float64) {
@@ -18,10 +20,7 @@ func TestNoiseFloorOf(t *testing.T) {
 	execution := func(mean float64) []float64 {
 		return []float64{9, 9, 9, 9, 9, 1e6, mean, mean, mean, 0.01}
 	}
-	f, err := NoiseFloorOf([][]float64{execution(100), execution(101), execution(99)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(NoiseFloorOf([][]float64{execution(100), execution(101), execution(99)}))(t)
 	nearTo(t, "mean", f.Mean, 100)
 	nearTo(t, "sd", f.SDLog, 0.0100003) // R: sd(log(c(100, 101, 99)))
 }

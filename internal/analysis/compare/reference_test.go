@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/classify"
+	"krund/rig/must"
 )
 
 // near reports whether two numbers differ by less than a relative error.
@@ -126,9 +127,7 @@ func TestEstimates(t *testing.T) {
 	} {
 		list, _ := estimates([]sample{{c.before, c.after}}, c.paired)
 		e := &list[0]
-		if e.test != c.test {
-			t.Errorf("%s: %s", c.name, e.test)
-		}
+		must.Equal(t, e.test, c.test, c.name)
 		half := e.half(0.05)
 		if !near(e.freedom, c.freedom, 1e-9) || !near(e.p(), c.p, 1e-9) || !near(e.effect(), c.effect,
 			1e-9) ||
@@ -251,9 +250,7 @@ func TestAttainable(t *testing.T) {
 			p, least := exactTest(c.x[i], c.y[i])
 			family = append(family, discrete{hypothesis{p, nil}, least})
 		}
-		if got := len(c.in.attainable(family, 0.0125)); got != c.want {
-			t.Errorf("%s: %d tests, want %d", c.name, got, c.want)
-		}
+		must.Equal(t, len(c.in.attainable(family, 0.0125)), c.want, c.name, "tests")
 	}
 	// 8 of 10 are flat: at the extreme, the other two are on one side, 2 C(8,3)/C(10,5)
 	if _, least := exactTest([]int{4, 1}, []int{4, 1}); !near(least, 2*56./252, 1e-12) {

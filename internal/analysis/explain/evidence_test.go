@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/rig/must"
 )
 
 // counts adds a column that is value in these iterations, else 0.
@@ -35,9 +36,7 @@ func TestTimeOfAnOutlier(t *testing.T) {
 	s, _ := eventSource([]*run{r}, Competitor.trait(), "switch", "")
 	probe := s.timeTest([]*run{r}).probe([]*run{r}, 0, 0)
 	for i, want := range map[int]float64{100: 1, 120: 0, 137: 0, 138: 0, 139: 1, 140: 1, 141: 0, 200: 0} {
-		if got := probe(0, i); got != want {
-			t.Errorf("%d: %v, want %v", i, got, want)
-		}
+		must.Equal(t, probe(0, i), want)
 	}
 }
 
@@ -134,9 +133,7 @@ func TestShifted(t *testing.T) {
 		moved.Events[0].Time != e.Starts[295]+1000 || moved.Events[1].Time != 1000 {
 		t.Errorf("%v, %+v", faults.Ints, moved.Events)
 	}
-	if e.Events[0].Time != e.Starts[5]+1000 {
-		t.Error("the execution itself changed")
-	}
+	must.Equal(t, e.Events[0].Time, e.Starts[5]+1000, "the execution itself changed")
 	for _, by := range []int{-1, 0, 300} {
 		if same := shifted(&e, by); same.Events[0] != e.Events[0] {
 			t.Errorf("by %d: %+v", by, same.Events)

@@ -14,6 +14,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/rig/must"
 )
 
 // made is an execution of n iterations of 1 ms with an analysis: outliers of 3 ms, and after each
@@ -99,9 +100,7 @@ func TestRecurringCause(t *testing.T) {
 		"3 ms"; f.Text != want || f.Cause != GC || f.Iteration != 60 {
 		t.Errorf("%q, %+v", f.Text, f)
 	}
-	if k.Outliers != (Share{Total: 6, Explained: 6}) {
-		t.Errorf("%+v", k.Outliers)
-	}
+	must.Equal(t, k.Outliers, (Share{Total: 6, Explained: 6}))
 	second := e
 	second.Number = 2
 	k = keyOf([]dataset.Execution{e, second}, []warmup.Execution{a, a})
@@ -289,9 +288,7 @@ func TestEffect(t *testing.T) {
 		{"compile", 5, 8, thisOne | nextOne}, {"compile", 12, 4, nextOne},
 	} {
 		ev := &dataset.Event{Kind: c.kind, Time: c.time, Duration: c.duration}
-		if got := r.effect(ev, 1); got != c.want {
-			t.Errorf("%+v: %d", c, got)
-		}
+		must.Equal(t, r.effect(ev, 1), c.want)
 	}
 }
 
@@ -304,9 +301,7 @@ func TestLags(t *testing.T) {
 		{150, -100, 50}, {150, 37, 187}, {250, 100, 248}, {10, 100, 20}, {10, -100, 2}, {10, 4, 10},
 		{0, 100, 0}, {60, -50, 37},
 	} {
-		if got := c.at(x.i, x.lag, 300); got != x.want {
-			t.Errorf("%d shifted by %d: %d, want %d", x.i, x.lag, got, x.want)
-		}
+		must.Equal(t, c.at(x.i, x.lag, 300), x.want, x.i, "shifted by", x.lag)
 	}
 }
 
@@ -333,9 +328,7 @@ func TestExchange(t *testing.T) {
 			executions, analyses = append(executions, e), append(analyses, a)
 		}
 		k := keyOf(executions, analyses)
-		if len(k.Statements) != c.established {
-			t.Errorf("%s: %+v, %+v", c.name, k.Statements, k.Candidates)
-		}
+		must.Equal(t, len(k.Statements), c.established, c.name, k.Statements, k.Candidates)
 		for _, s := range k.Statements {
 			if s.Corrected > 10.0/720 || s.Hits != 6 {
 				t.Errorf("%s: %+v", c.name, s)
@@ -359,9 +352,7 @@ func TestBursts(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", which, got, want)
-		}
+		must.EqualList(t, got, want, which)
 	}
 }
 
@@ -392,9 +383,7 @@ func TestScore(t *testing.T) {
 	}
 	for name, got := range map[string]float64{"fewer than expected": tab.score(1, tab.mean, p),
 		"less than 5 % of all": few.score(2, few.mean, p), "odds ratio below 4": tab.score(3, tab.mean, p)} {
-		if got != 0 {
-			t.Errorf("%s: score %v", name, got)
-		}
+		must.Equal(t, got, 0, name, "score")
 	}
 }
 
@@ -463,8 +452,6 @@ func TestInstrumentWithoutAnalysis(t *testing.T) {
 	for instrument, want := range map[string]string{"events": "events", "": "off"} {
 		e, a := made(3, nil, nil)
 		e.Instrument, a.Status = instrument, warmup.Refused
-		if k := keyOf([]dataset.Execution{e}, []warmup.Execution{a}); k.Instrument != want {
-			t.Errorf("%q, want %q", k.Instrument, want)
-		}
+		must.Equal(t, keyOf([]dataset.Execution{e}, []warmup.Execution{a}).Instrument, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"krund/internal/experiment/fixtures"
+	"krund/rig/must"
 )
 
 func studentTail(t, freedom float64) float64 {
@@ -28,9 +29,8 @@ func TestRival(t *testing.T) {
 	var o otavaCases
 	fixtures.JSON(t, fixtures.Path(t, "history/otava/tigerbeetle.json"), &o)
 	for _, c := range o.Cases {
-		if got := otava(o.Series, c.Window, c.Level, c.Magnitude); !slices.Equal(got, c.Indexes) {
-			t.Errorf("p %v, magnitude %v:\n%v\n%v", c.Level, c.Magnitude, got, c.Indexes)
-		}
+		must.EqualList(t, otava(o.Series, c.Window, c.Level, c.Magnitude), c.Indexes, "p", c.Level,
+			"magnitude", c.Magnitude)
 	}
 	t.Logf("%d cases", len(o.Cases))
 }

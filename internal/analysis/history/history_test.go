@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // made is an artificial history: executions of 1.5 % noise in versions of 0.7 % noise, as the
@@ -110,9 +112,7 @@ func TestPrefix(t *testing.T) {
 		for _, c := range part.Changes {
 			got = append(got, c.Found)
 		}
-		if !slices.Equal(want, got) {
-			t.Errorf("%d versions: found %v, want %v", n, got, want)
-		}
+		must.EqualList(t, want, got, n, "versions: found")
 	}
 }
 

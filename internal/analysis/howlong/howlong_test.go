@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/classify"
+	"krund/rig/must"
 )
 
 // conclusion has n executions of each class in turn, whose means lie about mean.
@@ -136,7 +137,5 @@ func TestGridQuantiles(t *testing.T) {
 		}
 	}
 	constant := newGrid([][]float64{{2, 2, 2}})
-	if got := constant.quantile([]int{0}, 0.99); got != 2 {
-		t.Errorf("constant means: %v", got)
-	}
+	must.Equal(t, constant.quantile([]int{0}, 0.99), 2, "constant means")
 }

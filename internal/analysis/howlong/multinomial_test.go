@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestSisonGlaz has the intervals that the published procedure gives when it is programmed in R
@@ -66,14 +68,8 @@ func TestSisonGlazHoldsTheProportions(t *testing.T) {
 		for _, c := range counts {
 			n += c
 		}
-		narrow, err := sisonGlaz(counts, 0.9)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wide, err := sisonGlaz(counts, 0.99)
-		if err != nil {
-			t.Fatal(err)
-		}
+		narrow := must.Get(sisonGlaz(counts, 0.9))(t)
+		wide := must.Get(sisonGlaz(counts, 0.99))(t)
 		for i, c := range counts {
 			p := float64(c) / float64(n)
 			w, v := wide[i], narrow[i]

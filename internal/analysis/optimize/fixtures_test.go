@@ -80,9 +80,7 @@ func TestGrid(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s has no %s", row["file"], row["benchmark"])
 		}
-		if e.Values != int(real(t, row["n"])) {
-			t.Errorf("%v: %d values", row, e.Values)
-		}
+		must.Equal(t, e.Values, int(real(t, row["n"])), "values")
 		for column, got := range map[string]float64{"cv": e.CV, "rmad": e.RMAD, "mean": e.Mean,
 			"median": e.Median} {
 			want := real(t, row[column])
@@ -96,9 +94,7 @@ func TestGrid(t *testing.T) {
 		}
 	}
 	t.Logf("%d values compared, %d of them to the last bit", compared, exact)
-	if exact != compared {
-		t.Errorf("%d of %d values differ in their last bits", compared-exact, compared)
-	}
+	must.Equal(t, exact, compared, compared-exact, "values differ in their last bits")
 }
 
 // rowsOf collects the authors' rows of a metric by file and benchmark.

@@ -163,9 +163,7 @@ func TestWorkers(t *testing.T) {
 	}
 	many := must.Get(Optimize(s, Options{Metric: RCIW2, Resamples: 300, Workers: 5}, nil))(t)
 	for i := range one {
-		if text(one[i]) != text(many[i]) {
-			t.Errorf("%+v\n%+v", one[i], many[i])
-		}
+		must.Equal(t, text(one[i]), text(many[i]), one[i], many[i])
 	}
 }
 
@@ -302,9 +300,7 @@ func TestFromDataset(t *testing.T) {
 		!math.IsNaN(r.Confidence) || len(r.Warnings) != 1 {
 		t.Errorf("nothing: %+v", r)
 	}
-	if got := b.time(Position{2, 1, 1}, 2, 10); got != 2*2*b.Seconds+20 {
-		t.Errorf("time %g", got)
-	}
+	must.Equal(t, b.time(Position{2, 1, 1}, 2, 10), 2*2*b.Seconds+20, "time")
 	must.Do(t, s.Check())
 	s, err = FromDatasets([]*dataset.Dataset{executions([]float64{1, 2}), executions([]float64{1},
 		[]float64{3, 4})}, Reading{Seconds: 7})
@@ -331,9 +327,7 @@ func TestChange(t *testing.T) {
 		{"from zero", at(0, 0), at(1, 0), Slower},
 		{"NaN", at(math.NaN(), 1), at(1, 0), Unchanged},
 	} {
-		if got := Change(c.before, c.after, DefaultChange); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
+		must.Equal(t, Change(c.before, c.after, DefaultChange), c.want, c.name)
 	}
 }
 

@@ -3,6 +3,8 @@ package optimize
 import (
 	"math"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-12*max(1, math.Abs(b)) }
@@ -64,8 +66,6 @@ func TestPairs(t *testing.T) {
 func TestSize(t *testing.T) {
 	for delta, want := range map[float64]string{0: "negligible", -0.146: "negligible", 0.147: "small",
 		-0.33: "medium", 0.474: "large", -1: "large", math.NaN(): ""} {
-		if got := cliffsSize(delta); got != want {
-			t.Errorf("%v is %s, want %s", delta, got, want)
-		}
+		must.Equal(t, cliffsSize(delta), want)
 	}
 }

@@ -1,8 +1,9 @@
 package outlier
 
 import (
-	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // FuzzFind checks Find against sorting every window, with many ties.
@@ -20,8 +21,6 @@ func FuzzFind(f *testing.F) {
 			}
 			return
 		}
-		if want := findBySorting(series, int(window)); !slices.Equal(got, want) {
-			t.Errorf("%v, want %v", got, want)
-		}
+		must.EqualList(t, got, findBySorting(series, int(window)))
 	})
 }

@@ -165,13 +165,11 @@ func TestRemove(t *testing.T) {
 func TestSplit(t *testing.T) {
 	all := [][]int{{5, 9}, {5}, {}, {9, 7, 5}}
 	common, unique := Split(all, 1)
-	if fmt.Sprint(common, unique) != "[[5 9] [5] [] [9 5]] [[] [] [] [7]]" {
-		t.Errorf("threshold 1: common %v unique %v", common, unique)
-	}
+	must.Equal(t, fmt.Sprint(common, unique), "[[5 9] [5] [] [9 5]] [[] [] [] [7]]", "threshold 1: common",
+		"unique")
 	common, unique = Split(all, 2)
-	if fmt.Sprint(common, unique) != "[[5] [5] [] [5]] [[9] [] [] [9 7]]" {
-		t.Errorf("threshold 2: common %v unique %v", common, unique)
-	}
+	must.Equal(t, fmt.Sprint(common, unique), "[[5] [5] [] [5]] [[9] [] [] [9 7]]", "threshold 2: common",
+		"unique")
 }
 
 // BenchmarkFind takes turns with many series, so that no processor learns the branches of one.

@@ -112,9 +112,7 @@ func TestStatements(t *testing.T) {
 		for _, r := range strings.Fields(rules) {
 			p.Rules = append(p.Rules, stop.Rule(r))
 		}
-		if got := p.Statements([]Group{group, group}); got != want {
-			t.Errorf("%s: %d statements, want %d", rules, got, want)
-		}
+		must.Equal(t, p.Statements([]Group{group, group}), want, rules, "statements")
 	}
 }
 

@@ -80,18 +80,14 @@ func compareCases(t *testing.T, c *casesFile) {
 		compared++
 	}
 	for _, s := range c.Sax {
-		if got := string(SAX(s.X, s.W, s.A)); got != s.Sax {
-			t.Errorf("SAX of %d in %d: %s, want %s", len(s.X), s.W, got, s.Sax)
-		}
+		must.Equal(t, string(SAX(s.X, s.W, s.A)), s.Sax, "SAX of", len(s.X), s.W)
 		if got := PAA(normalized(s.X), s.W); !nearAll(got, s.PAAZ) {
 			t.Errorf("PAA of %d in %d: %v, want %v", len(s.X), s.W, got, s.PAAZ)
 		}
 		compared++
 	}
 	for _, l := range c.LZ76 {
-		if got := LZ76([]byte(l.S)); got != l.Phrases {
-			t.Errorf("LZ76 of %q: %d, want %d", l.S, got, l.Phrases)
-		}
+		must.Equal(t, LZ76([]byte(l.S)), l.Phrases, "LZ76 of", l.S)
 		compared++
 	}
 	for letters, want := range c.Breakpoints {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"krund/internal/analysis/bootstrap"
@@ -134,9 +133,8 @@ func TestFixtureDecisions(t *testing.T) {
 			for i := 1; c == CV && i < len(values); i++ {
 				values[i] += values[i-1]
 			}
-			if got := (Rule{Criterion: c, Profile: Study}).Executions(values, 2); got != j.Recorded {
-				t.Errorf("%s %s: %d executions, want %d", b["benchmark"], c, got, j.Recorded)
-			}
+			must.Equal(t, (Rule{Criterion: c, Profile: Study}).Executions(values, 2), j.Recorded,
+				b["benchmark"], "executions")
 			counts++
 		}
 	}
@@ -374,9 +372,7 @@ func TestFixtureSeries(t *testing.T) {
 			steps = append(steps, Cut(f, second, 0.1))
 		}
 		for f, want := range b.Boundaries {
-			if got := steps[f].Ends[:len(want)]; !slices.Equal(got, want) {
-				t.Errorf("%s: steps of execution %d end at %v, want %v", b.ID, f+1, got, want)
-			}
+			must.EqualList(t, steps[f].Ends[:len(want)], want, b.ID, "steps of execution", f+1, "end at")
 		}
 		for _, r := range []recorded{b.CV, b.RCIW, b.KLD} {
 			for f, want := range r.Recorded {
@@ -406,10 +402,7 @@ func TestFixtureSeries(t *testing.T) {
 				if !w.Reached {
 					stop = 0
 				}
-				if stop != want.Stop[f] {
-					t.Errorf("%s %s: execution %d stops at %d, want %d", b.ID, profile, f+1, stop,
-						want.Stop[f])
-				}
+				must.Equal(t, stop, want.Stop[f], b.ID, profile, "execution", f+1, "stops at")
 				if !within(o.Values[f], want.Values[f], 1e-9) {
 					t.Errorf("%s %s: CV after execution %d is %v, want %v", b.ID, profile, f+1, o.Values[f],
 						want.Values[f])

@@ -75,9 +75,7 @@ func TestSeed(t *testing.T) {
 	if reflect.DeepEqual(first, other) {
 		t.Error("another seed gives the same result")
 	}
-	if first.Step != (Length{Iterations: 2}) {
-		t.Errorf("step %v of short series", first.Step)
-	}
+	must.Equal(t, first.Step, (Length{Iterations: 2}), "step", "of short series")
 }
 
 // blind makes NaN comparable.
@@ -197,9 +195,8 @@ func TestRules(t *testing.T) {
 			Paper: 0}},
 	} {
 		for profile, want := range c.want {
-			if got := (Rule{Criterion: c.criterion, Profile: profile}).Warmup(c.values, 5); got != want {
-				t.Errorf("%s %s of %v: %d, want %d", c.criterion, profile, c.values, got, want)
-			}
+			must.Equal(t, (Rule{Criterion: c.criterion, Profile: profile}).Warmup(c.values, 5), want,
+				c.criterion, c.values)
 		}
 	}
 	for _, c := range []struct {
@@ -214,9 +211,8 @@ func TestRules(t *testing.T) {
 		{KLD, []float64{nan, nan, 1}, map[Profile]int{Recommended: 3, Paper: 0}},
 	} {
 		for profile, want := range c.want {
-			if got := (Rule{Criterion: c.criterion, Profile: profile}).Executions(c.values, 2); got != want {
-				t.Errorf("%s %s of executions %v: %d, want %d", c.criterion, profile, c.values, got, want)
-			}
+			must.Equal(t, (Rule{Criterion: c.criterion, Profile: profile}).Executions(c.values, 2), want,
+				c.criterion, "of executions", c.values)
 		}
 	}
 }
@@ -269,9 +265,7 @@ func TestSimilarityLaws(t *testing.T) {
 		if w := similarityOf(b, a, TwoPass); math.Abs(v-w) > 1e-12 || v < 0 || v > 1 {
 			t.Errorf("%v one way, %v the other", v, w)
 		}
-		if w := similarityOf(a, a, TwoPass); w != 1 {
-			t.Errorf("%v with itself", w)
-		}
+		must.Equal(t, similarityOf(a, a, TwoPass), 1, "with itself")
 		for _, x := range [][]float64{a, b} {
 			for i := range x {
 				x[i] *= 0x1p-30

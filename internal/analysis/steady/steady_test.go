@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/classify"
+	"krund/rig/must"
 )
 
 // ten iterations of 10, 10, 10, 1, 1, ... seconds in three segments, of which the last two are
@@ -43,9 +44,7 @@ func TestOf(t *testing.T) {
 	} {
 		rule.Mode, rule.Raw = c.mode, c.raw
 		s, ok := Of(values, c.segments, c.class, rule)
-		if got := fmt.Sprint(s, ok); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		must.Equal(t, fmt.Sprint(s, ok), c.want, c.name)
 	}
 }
 
@@ -76,8 +75,6 @@ func TestLevelOf(t *testing.T) {
 		{"no steady state", []float64{9, 9, 9, 9, 50, 1, 2, 3, 4}, nil, nil, Level{3, SecondHalf}},
 		{"one iteration", []float64{5}, nil, nil, Level{5, SecondHalf}},
 	} {
-		if got := LevelOf(c.values, c.outliers, c.ranges); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
+		must.Equal(t, LevelOf(c.values, c.outliers, c.ranges), c.want, c.name)
 	}
 }

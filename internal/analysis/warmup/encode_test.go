@@ -28,9 +28,7 @@ func TestBreakLines(t *testing.T) {
  "empty":{}
 }
 `
-	if got := string(breakLines([]byte(in))); got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
+	must.Equal(t, string(breakLines([]byte(in))), want)
 }
 
 func TestEncodeDecode(t *testing.T) {
@@ -40,9 +38,7 @@ func TestEncodeDecode(t *testing.T) {
 		t.Error("the text is not JSON")
 	}
 	again := must.Get(Decode(text))(t)
-	if marshal(t, again) != marshal(t, doc) {
-		t.Error("another document came back")
-	}
+	must.Equal(t, marshal(t, again), marshal(t, doc), "another document came back")
 	for _, c := range []struct{ text, want string }{
 		{"", "unexpected end"},
 		{`{"wallclock_times": {}}`, `format is ""`},

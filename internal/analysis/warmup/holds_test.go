@@ -115,9 +115,7 @@ func TestDamagedResultsAreReplaced(t *testing.T) {
 		var said []string
 		again := mustAnalyze(t, d, p, Options{Previous: old,
 			Damaged: func(key string, why error) { said = append(said, key+": "+why.Error()) }})
-		if marshal(t, again) != marshal(t, fresh) {
-			t.Errorf("%s: the damage is in the result", name)
-		}
+		must.Equal(t, marshal(t, again), marshal(t, fresh), name, "the damage is in the result")
 		if len(said) != 1 || !strings.Contains(said[0], c.why) {
 			t.Errorf("%s: %q, want %q", name, said, c.why)
 		}

@@ -3,6 +3,8 @@ package warmup
 import (
 	"fmt"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestMigrations(t *testing.T) {
@@ -23,8 +25,6 @@ func TestMigrations(t *testing.T) {
 		{"all idle", []int{0, 1}, [][]uint64{{0, 0}, {0, 0}}, "{-1 0 1 []}"},
 		{"counters near their end", []int{0, 1}, [][]uint64{{1<<64 - 1}, {1}}, "{0 1 0 []}"},
 	} {
-		if got := fmt.Sprint(findMigrations(c.cores, c.cycles)); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		must.Equal(t, fmt.Sprint(findMigrations(c.cores, c.cycles)), c.want, c.name)
 	}
 }

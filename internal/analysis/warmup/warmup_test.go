@@ -91,9 +91,7 @@ func TestAnalyze(t *testing.T) {
 			"warm": "warmup", "flat": "flat", "late": "no steady state", "mixed": "good inconsistent",
 			"none": "",
 		} {
-			if got := doc.pair(t, benchmark).Classification; got != want {
-				t.Errorf("%v: %s is %q, want %q", mode, benchmark, got, want)
-			}
+			must.Equal(t, doc.pair(t, benchmark).Classification, want, mode)
 		}
 		warm := doc.pair(t, "warm")
 		if s := warm.SteadyIteration; s == nil || s.Median < 29 || s.Median > 32 {
@@ -140,9 +138,7 @@ func TestNothingIsDropped(t *testing.T) {
 			t.Errorf("execution %d: %s, %q; want %s, %q", i+1, e.Status, e.Problem, want.status, want.problem)
 		}
 	}
-	if got := mixed.Executions[2].Iterations; got != 17 {
-		t.Errorf("the crashed execution has %d iterations, want 17", got)
-	}
+	must.Equal(t, mixed.Executions[2].Iterations, 17, "the crashed execution", "iterations, want 17")
 	if mixed.Iterations == nil || *mixed.Iterations != 400 {
 		t.Errorf("analysed executions have %v iterations, want 400", mixed.Iterations)
 	}
@@ -176,9 +172,7 @@ func TestStoredDocumentIsTheSame(t *testing.T) {
 	text := marshal(t, doc)
 	var again Document
 	must.Do(t, json.Unmarshal([]byte(text), &again))
-	if got := marshal(t, &again); got != text {
-		t.Error("reading and writing the document changes it")
-	}
+	must.Equal(t, marshal(t, &again), text, "reading and writing the document changes it")
 	if strings.Contains(text, `: null,`) && strings.Contains(text, `"outliers": null`) {
 		t.Error("an empty list is null")
 	}
@@ -192,30 +186,21 @@ func TestUnchangedPairsAreTakenOver(t *testing.T) {
 		last := Progress{}
 		o.Progress = func(p Progress) { last = p }
 		doc := mustAnalyze(t, d, p, o)
-		if last.Executions != last.Of {
-			t.Errorf("progress ended at %+v", last)
-		}
-		if fresh := mustAnalyze(t, d, p, Options{}); marshal(t, doc) != marshal(t, fresh) {
-			t.Error("taking pairs over gives another document")
-		}
+		must.Equal(t, last.Executions, last.Of, "progress ended at")
+		must.Equal(t, marshal(t, doc), marshal(t, mustAnalyze(t, d, p, Options{})),
+			"taking pairs over gives another document")
 		return last.Reused
 	}
-	if got := reused(Options{Previous: old}); got != 23 {
-		t.Errorf("%d executions taken over, want all 23", got)
-	}
+	must.Equal(t, reused(Options{Previous: old}), 23, "executions taken over, want all 23")
 	d.Pairs[1].Executions[2].Columns[0].Reals[399] += 1e-9
-	if got := reused(Options{Previous: old}); got != 18 {
-		t.Errorf("%d executions taken over after one value changed, want 18", got)
-	}
+	must.Equal(t, reused(Options{Previous: old}), 18,
+		"executions taken over after one value changed, want 18")
 	p.Delta = classify.Delta{Value: 0.01}
-	if got := reused(Options{Previous: old}); got != 0 {
-		t.Errorf("%d executions taken over after a parameter changed, want 0", got)
-	}
+	must.Equal(t, reused(Options{Previous: old}), 0,
+		"executions taken over after a parameter changed, want 0")
 	other := *old
 	other.Version++
-	if got := reused(Options{Previous: &other}); got != 0 {
-		t.Errorf("%d executions taken over from another version, want 0", got)
-	}
+	must.Equal(t, reused(Options{Previous: &other}), 0, "executions taken over from another version, want 0")
 }
 
 func TestColumns(t *testing.T) {
@@ -247,9 +232,7 @@ func TestColumns(t *testing.T) {
 	if c := pair.Executions[0].Cores; c == nil || c.Main != 0 || c.Share != 1 || len(c.Moves) != 0 {
 		t.Errorf("cores: %+v", c)
 	}
-	if len(doc.Warnings) != 0 {
-		t.Errorf("mode relative warns of %v", doc.Warnings)
-	}
+	must.Equal(t, len(doc.Warnings), 0, "mode relative warns of", doc.Warnings)
 	paper := quick(classify.Paper)
 	paper.Column = dataset.CoreCycles
 	if doc := mustAnalyze(t, d, paper, Options{}); len(doc.Warnings) != 1 ||
@@ -281,9 +264,7 @@ func TestWarnings(t *testing.T) {
 	for benchmark, want := range map[string]string{
 		"none": "[no_executions]", "warm": "[few_executions]", "mixed": "[executions_missing few_executions]",
 	} {
-		if got := codes(benchmark); got != want {
-			t.Errorf("%s: %s, want %s", benchmark, got, want)
-		}
+		must.Equal(t, codes(benchmark), want)
 	}
 	d := &dataset.Dataset{}
 	dependent, noise := make([]float64, 150), 0.0
@@ -306,9 +287,7 @@ func TestWarnings(t *testing.T) {
 		w[0].Text != d.Problems[0] {
 		t.Errorf("what could not be read is not in the document: %v", w)
 	}
-	if got := codes("round"); got != "[few_executions rounding]" {
-		t.Errorf("round: %s", got)
-	}
+	must.Equal(t, codes("round"), "[few_executions rounding]", "round")
 }
 
 func constant(n int, v float64) []float64 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/warmupend"
+	"krund/rig/must"
 )
 
 func TestCount(t *testing.T) {
@@ -12,9 +13,7 @@ func TestCount(t *testing.T) {
 	for _, steps := range []float64{0, 5, -5, 5.01, -5.01, 30} {
 		r.Count(steps, steps > 5)
 	}
-	if r != (warmupend.Row{Executions: 6, Within: 3, Early: 1, Late: 2, Off: 2}) {
-		t.Errorf("%+v", r)
-	}
+	must.Equal(t, r, (warmupend.Row{Executions: 6, Within: 3, Early: 1, Late: 2, Off: 2}))
 }
 
 func TestIsOff(t *testing.T) {
@@ -68,9 +67,7 @@ func TestStep(t *testing.T) {
 		{Policy: "longest warm-up", Executions: 4, Late: 4},
 		{Policy: "krunctl analyze", Executions: 4, Within: 4},
 	} {
-		if got[want.Policy] != want {
-			t.Errorf("%+v, want %+v", got[want.Policy], want)
-		}
+		must.Equal(t, got[want.Policy], want)
 	}
 	for _, e := range steps(0.5) {
 		e.Values = e.Values[:599]
@@ -99,7 +96,5 @@ func TestInject(t *testing.T) {
 	}
 	short := steps(0.5)[:1]
 	short[0].Start = 1400
-	if made := warmupend.Inject(short, 1, batches(), 1); len(made) != 0 {
-		t.Error("100 steady iterations are too few")
-	}
+	must.Equal(t, len(warmupend.Inject(short, 1, batches(), 1)), 0, "100 steady iterations are too few")
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -142,9 +141,7 @@ func TestAskAndWithdraw(t *testing.T) {
 			if asked, err := e.Asked(); asked || err != nil {
 				t.Errorf("after it was withdrawn: asked %t, %v", asked, err)
 			}
-			if !slices.Equal(c.lab.calls, c.calls) {
-				t.Errorf("calls %q, want %q", c.lab.calls, c.calls)
-			}
+			must.EqualList(t, c.lab.calls, c.calls, "calls")
 		})
 	}
 }
@@ -226,9 +223,7 @@ func TestRequestThatIsNotKept(t *testing.T) {
 		e := l.entry(map[string]string{"grub": "krund", "systemd-boot": "krund.conf"}[name],
 			config.LoaderAuto)
 		l.refuse = errors.New("read-only file system")
-		if err := e.Ask(t.Context()); !errors.Is(err, l.refuse) {
-			t.Errorf("%s: error %v, want the tool's", name, err)
-		}
+		must.Fail(t, e.Ask(t.Context()), l.refuse, name, "error", "want the tool's")
 		l.refuse, l.forgets = nil, true
 		if err := e.Ask(t.Context()); err == nil || !strings.Contains(err.Error(), `reads back ""`) {
 			t.Errorf("%s: error %v, want one that reports what is read back", name, err)

@@ -2,7 +2,6 @@ package autostart
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -43,9 +42,7 @@ func TestMenuOfDebian(t *testing.T) {
 	const uuid = "0e2d6a7c-55a1-4d9b-8a3f-3f1c2d4e5f60"
 	want := []string{"gnulinux-simple-" + uuid, "gnulinux-6.1.0-56-amd64-advanced-" + uuid,
 		"gnulinux-6.1.0-56-amd64-recovery-" + uuid}
-	if !slices.Equal(ids, want) {
-		t.Errorf("%q, want %q", ids, want)
-	}
+	must.EqualList(t, ids, want)
 	if got, want := entries[2].kernel, "root=UUID="+uuid+" ro single nohz_full=1-3 panic=30"; got != want {
 		t.Errorf("kernel %q, want %q", got, want)
 	}

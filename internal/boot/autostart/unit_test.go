@@ -31,9 +31,7 @@ func TestName(t *testing.T) {
 		"warmup": "krund@warmup.service", "a-b_c.d": "krund@a-b_c.d.service",
 		"c++": `krund@c\x2b\x2b.service`, "a b/c": `krund@a\x20b\x2fc.service`,
 	} {
-		if got := autostart.UnitName(experiment); got != want {
-			t.Errorf("%q: %s, want %s", experiment, got, want)
-		}
+		must.Equal(t, autostart.UnitName(experiment), want)
 	}
 }
 
@@ -197,9 +195,7 @@ func TestLinksOfSystemctlAreSynced(t *testing.T) {
 	if err := i.Unlink(t.Context(), "warmup"); err != nil || i.Enabled("warmup") {
 		t.Errorf("error %v, enabled %v", err, i.Enabled("warmup"))
 	}
-	if !slices.Equal(r.events, append([]string{"disable"}, want...)) {
-		t.Errorf("disabling: %q, want %q after disable", r.events, want)
-	}
+	must.EqualList(t, r.events, append([]string{"disable"}, want...), "disabling", "after disable")
 }
 
 // TestDisabledWhateverSystemctlDoes: what counts is that the links are gone durably. Under load

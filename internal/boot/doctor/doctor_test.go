@@ -250,9 +250,7 @@ aslr = "require"
 		"swap": {setting.Off, setting.Off},
 	} {
 		got := [2]setting.Policy{w.Control.Of(name).Policy, strict.Control.Of(name).Policy}
-		if got != want {
-			t.Errorf("%s without reboots and with: %s, want %s", name, got, want)
-		}
+		must.Equal(t, got, want, name, "without reboots and with")
 	}
 	if w.Probe.Temperature != setting.Warn || strict.Probe.Temperature != setting.Require ||
 		w.Control.Heap != cfg.Limits.Heap {

@@ -32,9 +32,7 @@ func TestApart(t *testing.T) {
 	if parent := fields[1]; parent == strconv.Itoa(os.Getpid()) {
 		t.Error("the guard is a child of krund")
 	}
-	if session := fields[3]; session != strconv.Itoa(pid) {
-		t.Errorf("session %s, want its own, %d", session, pid)
-	}
+	must.Equal(t, fields[3], strconv.Itoa(pid), "session", "want its own")
 	var on unix.CPUSet
 	must.Do(t, unix.SchedGetaffinity(pid, &on))
 	if on.Count() != 1 || !on.IsSet(cpu) {

@@ -59,10 +59,8 @@ func TestGuardKeepsTheLock(t *testing.T) {
 	defer other.Close()
 	g := must.Get(Start(t.Context(), Options{About: []string{"/x/test.krun"}, Lock: lock}))(t)
 	must.Do(t, lock.Close())
-	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err,
-		syscall.EWOULDBLOCK) {
-		t.Errorf("the lock while the guard runs: %v, want that it is held", err)
-	}
+	must.Fail(t, syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK,
+		"the lock while the guard runs", "want that it is held")
 	must.Do(t, g.Dismiss())
 	must.Do(t, syscall.Flock(int(other.Fd()), syscall.LOCK_EX|syscall.LOCK_NB),
 		"the lock after the guard has ended")

@@ -69,9 +69,7 @@ func TestCrashAt(t *testing.T) {
 		f.Sync(), fsys.SyncDir("/x"), fsys.Mkdir("/x/d", 0o755), fsys.Rename("/x/f", "/x/g"),
 		fsys.Remove("/x/f"), statErr, listErr, openErr, lstatErr, durable.Lock(f),
 	} {
-		if !errors.Is(err, crashfs.ErrPowerCut) {
-			t.Errorf("after the cut: %v", err)
-		}
+		must.Fail(t, err, crashfs.ErrPowerCut, "after the cut")
 	}
 	must.Do(t, f.Close())
 	if !fsys.IsCut() || fsys.Ops() != 3 {
@@ -162,9 +160,7 @@ func TestSectorsSurviveOnTheirOwn(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 27 {
-		t.Errorf("%d of 27 combinations", len(seen))
-	}
+	must.Equal(t, len(seen), 27, "of 27 combinations")
 	torn := outcomes(fsys, "/x/f", crashfs.Torn)
 	if len(torn) < 200 {
 		t.Errorf("Torn gave only %d different contents", len(torn))
@@ -211,9 +207,7 @@ func TestNamesSurviveOnTheirOwn(t *testing.T) {
 			t.Errorf("never found: %q", want)
 		}
 	}
-	if len(seen) != 6 {
-		t.Errorf("found %v", seen)
-	}
+	must.Equal(t, len(seen), 6, "found")
 }
 
 func TestDirectorySurvivesOnlyWithItsName(t *testing.T) {
@@ -254,9 +248,7 @@ func TestFailedSync(t *testing.T) {
 	writeAt(t, f, "new", 0)
 	fsys.Inject(crashfs.Fault{Err: syscall.EIO,
 		Match: func(op crashfs.Op) bool { return op.Kind == crashfs.Sync }})
-	if err := f.Sync(); !errors.Is(err, syscall.EIO) {
-		t.Errorf("first Sync: %v", err)
-	}
+	must.Fail(t, f.Sync(), syscall.EIO, "first Sync")
 	must.Do(t, f.Sync())
 	if got := fsys.Reboot(crashfs.Nothing).Files()["/x/f"]; string(got) != "old" {
 		t.Errorf("the second Sync has written %q", got)
@@ -284,12 +276,8 @@ func TestFullDisk(t *testing.T) {
 	if got := fsys.Files()["/x/f"]; string(got) != "in pla"+"lon" {
 		t.Errorf("content %q", got)
 	}
-	if err := fsys.Mkdir("/x/d", 0o755); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("mkdir: %v", err)
-	}
-	if err := durable.WriteFile(fsys, "/x/g", []byte("x"), 0o644); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("new file: %v", err)
-	}
+	must.Fail(t, fsys.Mkdir("/x/d", 0o755), syscall.ENOSPC, "mkdir")
+	must.Fail(t, durable.WriteFile(fsys, "/x/g", []byte("x"), 0o644), syscall.ENOSPC, "new file")
 	must.Do(t, f.Sync())
 	must.Do(t, fsys.Remove("/x/f"))
 	fsys.Heal()
@@ -339,9 +327,7 @@ func TestLock(t *testing.T) {
 	f, g := openFile(t, fsys, "/x/lock"), openFile(t, fsys, "/x/lock")
 	must.Do(t, durable.Lock(f))
 	must.Do(t, durable.Lock(f))
-	if err := durable.Lock(g); !errors.Is(err, durable.ErrLocked) {
-		t.Errorf("second lock: %v", err)
-	}
+	must.Fail(t, durable.Lock(g), durable.ErrLocked, "second lock")
 	must.Do(t, f.Close())
 	must.Do(t, durable.Lock(g))
 	after := fsys.Reboot(crashfs.Everything)
@@ -351,9 +337,7 @@ func TestLock(t *testing.T) {
 func TestNotSimulated(t *testing.T) {
 	fsys := crashfs.New("/x", "/y")
 	fsys.Put("/x/f", nil)
-	if err := fsys.Rename("/x/f", "/y/f"); !errors.Is(err, syscall.EXDEV) {
-		t.Errorf("renaming between directories: %v", err)
-	}
+	must.Fail(t, fsys.Rename("/x/f", "/y/f"), syscall.EXDEV, "renaming between directories")
 	if _, err := fsys.OpenFile("/", os.O_RDONLY, 0); !errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("opening the root: %v", err)
 	}
@@ -382,13 +366,9 @@ func TestEveryCutEnds(t *testing.T) {
 			t.Errorf("%s: %v, %d operations after it", cut, cut.Err, after.Ops())
 		}
 	}
-	if !slices.Equal(numbers, []int{1, 2, 3, 4, 5, 0}) {
-		t.Errorf("cut in operations %v", numbers)
-	}
+	must.EqualList(t, numbers, []int{1, 2, 3, 4, 5, 0}, "cut in operations")
 	for cut := range crashfs.EveryCut(withOldFile, properly, crashfs.Nothing) {
-		if got := cut.String(); got != "cut in 1 create /x/f.tmp, nothing survives" {
-			t.Errorf("got %q", got)
-		}
+		must.Equal(t, cut.String(), "cut in 1 create /x/f.tmp, nothing survives")
 		break
 	}
 }
@@ -432,8 +412,6 @@ func TestState(t *testing.T) {
 			t.Errorf("%s and %s have the same state", name, other)
 		}
 		seen[got] = name
-		if got != state(act) {
-			t.Errorf("%s: two states", name)
-		}
+		must.Equal(t, got, state(act), name, "two states")
 	}
 }

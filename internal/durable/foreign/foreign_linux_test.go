@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/durable/foreign/deadfs"
+	"krund/rig/must"
 )
 
 // TestDead: a signal ends the hashing of a file whose file system does not answer.
@@ -21,9 +22,7 @@ func TestDead(t *testing.T) {
 			asked := deadfs.Mount(t, dir)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			go func() { <-asked; cancel(why) }()
-			if err := call(ctx, filepath.Join(dir, "x")); !errors.Is(err, why) {
-				t.Errorf("%v", err)
-			}
+			must.Fail(t, call(ctx, filepath.Join(dir, "x")), why)
 		})
 	}
 }

@@ -85,8 +85,6 @@ func TestInterrupted(t *testing.T) {
 		<-never
 		return 1
 	})
-	if !errors.Is(err, why) {
-		t.Errorf("what does not answer: %v", err)
-	}
+	must.Fail(t, err, why, "what does not answer")
 	close(never)
 }

@@ -80,9 +80,7 @@ func mustFresh(t *testing.T, m maker) (Account, []string) {
 func TestFreshAccount(t *testing.T) {
 	m := testMachine(t, "anna:x:1000:1000::/home/anna:/bin/sh\n")
 	first, findings := mustFresh(t, m)
-	if len(findings) != 0 {
-		t.Errorf("findings %q", findings)
-	}
+	must.Equal(t, len(findings), 0, "findings")
 	m.leave(t, first, accountHome+"/secret")
 	m.leave(t, first, "/tmp/left")
 	second, findings := mustFresh(t, m)
@@ -93,9 +91,7 @@ func TestFreshAccount(t *testing.T) {
 		t.Errorf("findings %q", findings)
 	}
 	must.Get(os.Stat(m.path("/tmp/others")))(t)
-	if s := m.text(t, "/etc/subuid"); s != "" {
-		t.Errorf("subuid %q", s)
-	}
+	must.Equal(t, m.text(t, "/etc/subuid"), "", "subuid")
 	if s := m.text(t, "/etc/passwd"); strings.Count(s, "\nkrun:") != 1 || !strings.Contains(s, "anna:") {
 		t.Errorf("passwd %q", s)
 	}
@@ -108,9 +104,7 @@ func TestRemoveAccount(t *testing.T) {
 	m.leave(t, a, accountHome+"/secret")
 	m.leave(t, a, "/tmp/left")
 	m.objects = func(uid int) (int, error) {
-		if uid != a.UID {
-			t.Errorf("objects of user %d are removed, not %d", uid, a.UID)
-		}
+		must.Equal(t, uid, a.UID, "objects of user", "are removed")
 		return 2, errors.New("a third one cannot be")
 	}
 	want := []string{
@@ -121,9 +115,7 @@ func TestRemoveAccount(t *testing.T) {
 	if findings, err := m.remove(t.Context()); err != nil || !slices.Equal(findings, want) {
 		t.Errorf("findings %q, %v; want %q", findings, err, want)
 	}
-	if after := m.text(t, "/etc/passwd") + m.text(t, "/etc/group"); after != before {
-		t.Errorf("the user database was %q, is %q", before, after)
-	}
+	must.Equal(t, m.text(t, "/etc/passwd")+m.text(t, "/etc/group"), before, "the user database was")
 	for _, name := range []string{accountHome, "/tmp/left"} {
 		if _, err := os.Lstat(m.path(name)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s is still there: %v", name, err)
@@ -141,9 +133,7 @@ func TestRemoveForeignAccount(t *testing.T) {
 	if findings, err := m.remove(t.Context()); len(findings) != 0 || err != nil {
 		t.Errorf("%q, %v", findings, err)
 	}
-	if !strings.Contains(m.text(t, "/etc/passwd"), person) {
-		t.Error("the account is gone")
-	}
+	must.Contain(t, m.text(t, "/etc/passwd"), person, "the account is gone")
 }
 
 func TestForeignIsNotTouched(t *testing.T) {
@@ -167,12 +157,9 @@ func TestForeignIsNotTouched(t *testing.T) {
 		must.Do(t, prepare(m))
 		before := m.text(t, "/etc/passwd") + m.text(t, "/etc/group")
 		a, _, err := m.fresh(t.Context())
-		if !errors.Is(err, ErrForeign) {
-			t.Errorf("%s: got %+v, %v", name, a, err)
-		}
-		if after := m.text(t, "/etc/passwd") + m.text(t, "/etc/group"); after != before {
-			t.Errorf("%s: the user database was changed to %q", name, after)
-		}
+		must.Fail(t, err, ErrForeign, name, a)
+		must.Equal(t, m.text(t, "/etc/passwd")+m.text(t, "/etc/group"), before, name,
+			"the user database was changed to")
 		if _, err := os.Lstat(m.path("/home/krun/thesis")); name == "home" && err != nil {
 			t.Error(err)
 		}
@@ -272,9 +259,7 @@ func TestTools(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if err := callTool(ctx, []string{"sleep", "100000"}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(t, callTool(ctx, []string{"sleep", "100000"}), context.DeadlineExceeded)
 }
 
 func TestFreshWithoutRoot(t *testing.T) {

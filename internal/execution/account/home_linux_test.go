@@ -30,9 +30,7 @@ func TestHomeInMemory(t *testing.T) {
 		t.Errorf("type %x, %d files, %v", st.Type, st.Files, err)
 	}
 	err = os.WriteFile(m.path(accountHome+"/big"), make([]byte, 2<<20), 0o600)
-	if !errors.Is(err, unix.ENOSPC) {
-		t.Errorf("more than its size: %v", err)
-	}
+	must.Fail(t, err, unix.ENOSPC, "more than its size")
 	digOwned(t, m.path(accountHome), 100, a.UID)
 	mustFresh(t, m) // which checks that it is empty
 	m.home = 0

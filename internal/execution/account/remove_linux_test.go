@@ -30,12 +30,8 @@ func TestRemoveWithGroup(t *testing.T) {
 			if removed, err := m.removeWithGroup(t.Context(), false); err != nil || !removed {
 				t.Fatalf("removed %t, %v", removed, err)
 			}
-			if got := m.text(t, "/etc/passwd"); got != passwd {
-				t.Errorf("passwd\n%swas\n%s", got, passwd)
-			}
-			if got := m.text(t, "/etc/group"); got != group {
-				t.Errorf("group\n%swas\n%s", got, group)
-			}
+			must.Equal(t, m.text(t, "/etc/passwd"), passwd, "passwd")
+			must.Equal(t, m.text(t, "/etc/group"), group, "group")
 			for _, gone := range []string{accountHome, "/tmp/left"} {
 				if _, err := os.Stat(m.path(gone)); !errors.Is(err, fs.ErrNotExist) {
 					t.Errorf("%s is still there: %v", gone, err)

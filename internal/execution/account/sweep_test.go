@@ -238,7 +238,5 @@ func TestShorten(t *testing.T) {
 	if text := w.failed.Error(); len(text) > 500 || !errors.Is(w.failed, unix.EMFILE) {
 		t.Errorf("%d bytes", len(text))
 	}
-	if got := shorten("a\nb \xff"); got != `a\nb \xff` {
-		t.Errorf("got %s", got)
-	}
+	must.Equal(t, shorten("a\nb \xff"), `a\nb \xff`)
 }

@@ -3,6 +3,8 @@ package child
 import (
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestCrowdOfStrays: a benchmark that leaves thousands of processes which cannot be killed does not
@@ -19,8 +21,6 @@ func TestCrowdOfStrays(t *testing.T) {
 	}
 	for _, want := range []string{"a remark", "4096 further processes", "process 4000000 (sh)",
 		"4086 more processes"} {
-		if !strings.Contains(all, want) {
-			t.Errorf("no %q in %s", want, all)
-		}
+		must.Contain(t, all, want)
 	}
 }

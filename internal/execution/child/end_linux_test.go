@@ -240,12 +240,8 @@ func TestNothingLeaks(t *testing.T) {
 		mustSucceed(t, shell("exit 0"))
 	}
 	mustRun(t, Command{Path: "/nonexistent"})
-	if got := countFDs(t); got != fds {
-		t.Errorf("%d descriptors, were %d", got, fds)
-	}
-	if got := runtime.NumGoroutine(); got != threads {
-		t.Errorf("%d goroutines, were %d", got, threads)
-	}
+	must.Equal(t, countFDs(t), fds, "descriptors, were")
+	must.Equal(t, runtime.NumGoroutine(), threads, "goroutines, were")
 	if is, err := subreaper(); is || err != nil {
 		t.Errorf("still the reaper of orphans: %t, %v", is, err)
 	}

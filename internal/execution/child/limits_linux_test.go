@@ -24,9 +24,7 @@ func TestLimitsAsSeen(t *testing.T) {
 		"Max core file size": "0 0",
 		"Max open files":     files,
 	} {
-		if got := statusLimit(run.Stdout.Text, name); got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
+		must.Equal(t, statusLimit(run.Stdout.Text, name), want)
 	}
 	soft, _, _ := strings.Cut(files, " ")
 	if s := run.Seen; s.Heap != 64<<20 || s.Stack != 1<<20 || s.Core != 0 ||

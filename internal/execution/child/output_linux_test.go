@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestStreamsApart(t *testing.T) {
@@ -23,9 +25,7 @@ func TestGigabytes(t *testing.T) {
 		!strings.HasSuffix(out.Text, "\x00\nlast\n") {
 		t.Errorf("kept %d of %d bytes, truncated %t", len(out.Text), out.Bytes, out.Truncated)
 	}
-	if run.Stderr.Text != "more\n" {
-		t.Errorf("stderr %+v", run.Stderr)
-	}
+	must.Equal(t, run.Stderr.Text, "more\n", "stderr", run.Stderr)
 	if d := run.Daemon; d.RSS > d.RSSBefore+(32<<20) {
 		t.Errorf("the daemon grew from %d to %d bytes", d.RSSBefore, d.RSS)
 	}

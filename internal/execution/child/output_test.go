@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"krund/rig/must"
 )
 
 func keep(limit int64, pieces ...string) Output {
@@ -38,9 +40,7 @@ func TestHeadTailBuffer(t *testing.T) {
 			Output{"abc\n[... 7 bytes left out ...]\nxyz", 13, true}},
 		"zero bytes": {10, []string{"a\x00b"}, Output{"a\x00b", 3, false}},
 	} {
-		if got := keep(c.limit, c.pieces...); got != c.want {
-			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
-		}
+		must.Equal(t, keep(c.limit, c.pieces...), c.want, name)
 	}
 }
 

@@ -3,6 +3,8 @@ package child
 import (
 	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestParseStat(t *testing.T) {
@@ -70,9 +72,7 @@ func TestDescent(t *testing.T) {
 			got = append(got, p.PID)
 		}
 		slices.Sort(got)
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: got %v, want %v", name, got, c.want)
-		}
+		must.EqualList(t, got, c.want, name)
 	}
 }
 

@@ -163,9 +163,7 @@ func TestUser(t *testing.T) {
 		"NoNewPrivs": "1",
 		"CapPrm":     "0000000000000000", "CapEff": "0000000000000000", "CapAmb": "0000000000000000",
 	} {
-		if got := statusLine(run.Stdout.Text, name); got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
+		must.Equal(t, statusLine(run.Stdout.Text, name), want)
 	}
 	if !strings.HasSuffix(run.Stdout.Text, "\n1000\n") {
 		t.Errorf("oom_score_adj: %q", run.Stdout.Text[len(run.Stdout.Text)-20:])
@@ -212,20 +210,14 @@ func TestEnvironment(t *testing.T) {
 			Path: "/usr/bin/od", Args: []string{"od", "-An", "-v", "-tx1", "/proc/self/environ"}, Env: env,
 		})
 		got := strings.Join(strings.Fields(run.Stdout.Text), "")
-		if got != fmt.Sprintf("%x", want) {
-			t.Errorf("%s: got %s, want %x", name, got, want)
-		}
-		if run.EnvBytes != len(want) {
-			t.Errorf("%s: %d bytes, want %d", name, run.EnvBytes, len(want))
-		}
+		must.Equal(t, got, fmt.Sprintf("%x", want), name)
+		must.Equal(t, run.EnvBytes, len(want), name, "bytes")
 	}
 }
 
 func TestArgumentsAndDirectory(t *testing.T) {
 	run := mustSucceed(t, shell(`pwd; umask; echo "$# $1 $3"; cat; echo $0`, "a b", "", "ü\xff"))
-	if want := "/\n0022\n3 a b ü\uFFFD\nsh\n"; run.Stdout.Text != want {
-		t.Errorf("got %q, want %q", run.Stdout.Text, want)
-	}
+	must.Equal(t, run.Stdout.Text, "/\n0022\n3 a b ü\uFFFD\nsh\n")
 	c := Command{Path: "/bin/pwd", Dir: "/usr"} // no Args
 	if run = mustSucceed(t, c); run.Stdout.Text != "/usr\n" {
 		t.Errorf("got %q", run.Stdout.Text)
@@ -289,9 +281,7 @@ func TestSignalsAreReset(t *testing.T) {
 	defer signal.Reset(syscall.SIGUSR1, syscall.SIGHUP)
 	run := mustSucceed(t, Command{Path: "/bin/cat", Args: []string{"cat", "/proc/self/status"}})
 	for _, name := range []string{"SigBlk", "SigIgn", "SigPnd", "ShdPnd"} {
-		if got := statusLine(run.Stdout.Text, name); got != "0000000000000000" {
-			t.Errorf("%s: %s", name, got)
-		}
+		must.Equal(t, statusLine(run.Stdout.Text, name), "0000000000000000")
 	}
 }
 

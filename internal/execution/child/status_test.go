@@ -146,8 +146,6 @@ func TestStageEnd(t *testing.T) {
 		{Run{TimedOut: true}, killed9, "the time limit passed"},
 		{Run{Interrupted: true}, killed9, "interrupted"},
 	} {
-		if got := stageEnd(c.run, c.status); !strings.Contains(got, c.want) {
-			t.Errorf("got %q, want %q", got, c.want)
-		}
+		must.Contain(t, stageEnd(c.run, c.status), c.want)
 	}
 }

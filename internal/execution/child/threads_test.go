@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 // statLine is /proc/PID/stat with the flags, the start and the processor that matter here.
@@ -103,9 +105,7 @@ func TestWhatNeighboursDid(t *testing.T) {
 		}
 		return list
 	}
-	if got := wakeUps(own(before), own(after)); got != 7 {
-		t.Errorf("woke up %d times, want 7", got)
-	}
+	must.Equal(t, wakeUps(own(before), own(after)), 7, "woke up", "times, want 7")
 	many := map[int]thread{}
 	for i := range 30 {
 		many[i] = thread{name: "t", kernel: true, used: used(i, 1)}

@@ -76,9 +76,7 @@ func TestCompare(t *testing.T) {
 			for _, c := range changes {
 				got = append(got, fmt.Sprint(c.File, " ", c.Was, " ", c.Is))
 			}
-			if strings.Join(got, ", ") != test.want {
-				t.Errorf("changes %q, want %q", got, test.want)
-			}
+			must.Equal(t, strings.Join(got, ", "), test.want, "changes")
 			if grown.Number != 3 || !maps.EqualFunc(grown.Programs, test.grown, Program.Equal) {
 				t.Errorf("grown %+v, want %+v", grown.Programs, test.grown)
 			}
@@ -112,9 +110,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", name, program, hashes[name])
 		}
 		for _, hash := range program.Files {
-			if hash != program.SHA256 {
-				t.Errorf("%s: %+v", name, program)
-			}
+			must.Equal(t, hash, program.SHA256, name)
 		}
 	}
 	third := filepath.Join(filepath.Dir(cfg.Path), "benchmarks/b/third.x")
@@ -147,9 +143,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	k := key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: "new"}
-	if got := Names(k)[2]; got != "program.benchmark.b.v@new" {
-		t.Error(got)
-	}
+	must.Equal(t, Names(k)[2], "program.benchmark.b.v@new")
 }
 
 // TestEditionsFile: what is stored is read again, and what is damaged is refused.

@@ -71,17 +71,13 @@ instrument = "columns"
 	hashes := (&Programs{Files: Files(cfg)}).Hashes(context.Background())
 	want := [][2]string{{"plain", "columns"}, {"plain", "events"}, {"columns", "events"}, {"plain", "same"},
 		{"events", "same"}}
-	if got := Costs(cfg, hashes); !slices.Equal(got, want) {
-		t.Errorf("costs %q, want %q", got, want)
-	}
+	must.EqualList(t, Costs(cfg, hashes), want, "costs")
 	var twins []string
 	for _, t := range Alike(cfg, hashes) {
 		twins = append(twins, t.First+" "+t.Second)
 	}
 	// events does not instrument Py, and so is plain for it
-	if got := strings.Join(twins, ", "); got != "columns same, plain events" {
-		t.Errorf("twins: %s", got)
-	}
+	must.Equal(t, strings.Join(twins, ", "), "columns same, plain events", "twins")
 }
 
 func TestAlike(t *testing.T) {
@@ -134,10 +130,8 @@ func TestNamesWithoutArms(t *testing.T) {
 	}
 	p := Programs{Files: files}
 	// echo -n one | sha256sum
-	if got := p.Hashes(context.Background())["program.vm.Py"]; got !=
-		"7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed" {
-		t.Error(got)
-	}
+	must.Equal(t, p.Hashes(context.Background())["program.vm.Py"],
+		"7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed")
 }
 
 // elfFile returns an ELF file that needs libraries and has a run path.
@@ -183,9 +177,7 @@ func TestLibraries(t *testing.T) {
 	for _, path := range Files(cfg)["vm.Py.libraries"] {
 		names = append(names, filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path))
 	}
-	if !slices.Equal(names, []string{"env/libmore.so", "lib/libpy.so"}) {
-		t.Errorf("%q", names)
-	}
+	must.EqualList(t, names, []string{"env/libmore.so", "lib/libpy.so"})
 }
 
 // TestReadDynamic reads a real program if there is one of this kind.

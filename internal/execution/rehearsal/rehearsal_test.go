@@ -57,7 +57,5 @@ func TestRunLinksAnew(t *testing.T) {
 		r.Argv[0] != "/lab/relink" || l.relinked.Layout.LinkSeed != schedule.LinkSeed(9, 1) {
 		t.Errorf("linked with %+v, layout %+v", r, l.relinked.Layout)
 	}
-	if l.executed.Entry != "/linked/bench.so" {
-		t.Errorf("executed %s", l.executed.Entry)
-	}
+	must.Equal(t, l.executed.Entry, "/linked/bench.so", "executed")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // bytesOf writes a record as the kernel does.
@@ -96,9 +97,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if got := plain([]byte("a\x1b[b\xff\x00junk")); got != "a?[b?" {
-		t.Errorf("name %q", got)
-	}
+	must.Equal(t, plain([]byte("a\x1b[b\xff\x00junk")), "a?[b?", "name")
 }
 
 // FuzzParse: whatever is in the memory, the runs are in order and not negative.
@@ -139,13 +138,9 @@ func TestOthers(t *testing.T) {
 	if got, more := l.Others([]int{100}, 9, 50, 1); !slices.Equal(got, want[1:2]) || more != 2 {
 		t.Errorf("from 9 to 50: %+v, %d more", got, more)
 	}
-	if l.Full != 50 {
-		t.Errorf("full at %d; want 50, the last record of CPU 2", l.Full)
-	}
+	must.Equal(t, l.Full, 50, "full at", "want 50, the last record of CPU 2")
 	tasks := []Task{{300, "cc1", 15, 2}, {200, "bench", 5, 1}, {17, "ksoftirqd/0", 2, 1}, {500, "", 0, 1}}
-	if got := Sum(want); !slices.Equal(got, tasks) {
-		t.Errorf("sum %+v", got)
-	}
+	must.EqualList(t, Sum(want), tasks, "sum")
 }
 
 // TestRefused: a recording that is not possible has a reason, and leaves nothing open.

@@ -36,9 +36,7 @@ func TestJudgeCountersSound(t *testing.T) {
 	if len(j.Reasons()) > 0 || len(j.Violations) > 0 {
 		t.Errorf("reasons %q, violations %v; want none", j.Reasons(), j.Violations)
 	}
-	if j.BusyThreshold != 36_000_000 {
-		t.Errorf("threshold %v; want a hundredth of the rate of MPERF", j.BusyThreshold)
-	}
+	must.Equal(t, j.BusyThreshold, 36_000_000, "threshold", "want a hundredth of the rate of MPERF")
 	if math.Abs(j.Ratios[0]-1) > 1e-12 || !math.IsNaN(j.Ratios[1]) {
 		t.Errorf("ratios %v; want 1 and none", j.Ratios)
 	}
@@ -149,9 +147,8 @@ func TestToleranceEdges(t *testing.T) {
 	} {
 		run := CounterRun{StartNS: []int64{0}, WallNS: []int64{1e9},
 			Cores: []CoreCounts{{Core: 7, APERF: []uint64{test.aperf}, MPERF: []uint64{1e9}}}}
-		if j := JudgeCounters(run, CounterLimits{Tolerance: 0.03}); !slices.Equal(j.Violations, test.want) {
-			t.Errorf("APERF %d: %v; want %v", test.aperf, j.Violations, test.want)
-		}
+		must.EqualList(t, JudgeCounters(run, CounterLimits{Tolerance: 0.03}).Violations, test.want, "APERF",
+			test.aperf)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // known is what krund finds out about a core: the held frequency in kHz and the rate of MPERF in
@@ -152,11 +153,7 @@ func TestJudgeSMI(t *testing.T) {
 		{Core: 0, SMI: []uint64{0, 2, 0}}, {Core: 1, SMI: []uint64{0, 2, 1}}, {Core: 2},
 	}}
 	const want = "the firmware interrupted all cores 3 times (SMI) in 2 of 3 iterations, the first is 1"
-	if got := JudgeSMI(run); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.Equal(t, JudgeSMI(run), want)
 	run.Cores = []CoreCounts{{SMI: []uint64{0, 0, MissingCount}}}
-	if got := JudgeSMI(run); got != "" {
-		t.Errorf("none: %q", got)
-	}
+	must.Equal(t, JudgeSMI(run), "", "none")
 }

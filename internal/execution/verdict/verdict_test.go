@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 func TestJudge(t *testing.T) {
@@ -98,9 +99,7 @@ func TestJudge(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := Judge(tt.run, tt.limits)
-			if got.Result != tt.want {
-				t.Errorf("%s, want %s", got.Result, tt.want)
-			}
+			must.Equal(t, got.Result, tt.want)
 			if !slices.EqualFunc(got.Reasons, tt.reason, strings.Contains) {
 				t.Errorf("reasons %q, want %q", got.Reasons, tt.reason)
 			}

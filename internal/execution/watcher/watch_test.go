@@ -144,13 +144,9 @@ func TestShow(t *testing.T) {
 		"\r\x1b[K\x1b[2m[1/2] x  running 310 of 2,000, left 5s\x1b[0m",
 		"\r\x1b[K\x1b[2m[1/2] x  running 1,999 of 2,000, left 5s\x1b[0m",
 	}
-	if !slices.Equal(lines, want) {
-		t.Errorf("%q", lines)
-	}
+	must.EqualList(t, lines, want)
 	narrow := Line{Before: "[1/2] x  running", Width: 20}
-	if got := narrow.text(1234567, 16777216); got != "[1/2] x  running 1," {
-		t.Errorf("%q", got)
-	}
+	must.Equal(t, narrow.text(1234567, 16777216), "[1/2] x  running 1,")
 }
 
 func ptr[T any](v T) *T { return &v }

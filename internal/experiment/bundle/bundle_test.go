@@ -110,9 +110,7 @@ func TestBundle(t *testing.T) {
 		t.Errorf("the program that this machine lacks is not reported: %v", err)
 	}
 	cfg := must.Get(config.Open(filepath.Join(dir, got.Config), "lab1", doctor.Settings()))(t)
-	if shard := cfg.Experiment.Shard; shard != (config.Shard{Index: 2, Count: 3}) {
-		t.Errorf("shard %v", shard)
-	}
+	must.Equal(t, cfg.Experiment.Shard, (config.Shard{Index: 2, Count: 3}), "shard")
 	for name, mode := range map[string]fs.FileMode{"bin/own": 0o755, "etc/x.toml": 0o644,
 		"benchmarks/x/link.so": 0o644, "benchmarks/x": 0o755 | fs.ModeDir} {
 		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || info.Mode() != mode {
@@ -141,9 +139,7 @@ func TestCopies(t *testing.T) {
 		names = append(names, f.Path)
 	}
 	want := []string{"bin/own", "etc/x.arms/a/x/bench.so", "etc/x.arms/b/x/bench.so", "etc/x.toml"}
-	if !slices.Equal(names, want) {
-		t.Errorf("%q", names)
-	}
+	must.EqualList(t, names, want)
 	_, err := Collect(cfg, nil)
 	if err == nil || !strings.Contains(err.Error(), "the configuration names it") {
 		t.Errorf("missing arms: %v", err)

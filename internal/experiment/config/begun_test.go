@@ -113,9 +113,7 @@ func TestTheMeaningOfAConfiguration(t *testing.T) {
 			for _, c := range changes {
 				got = append(got, c.String())
 			}
-			if strings.Join(got, "\n") != strings.Join(test.want, "\n") {
-				t.Errorf("got  %q\nwant %q", got, test.want)
-			}
+			must.Equal(t, strings.Join(got, "\n"), strings.Join(test.want, "\n"), test.want)
 			if (same == nil) != (len(test.want) > 0) ||
 				same != nil && (same.Text != begun || same.Hash != mustParse(t, begun).Hash) {
 				t.Errorf("the configuration to go on with: %+v", same)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -202,9 +201,7 @@ func TestKeysAreInKrunsOrder(t *testing.T) {
 	}
 	want := []string{"nbody:PyPy:default-python", "nbody:C:default-c", "nbody:C:fast.c", "fasta:C:default-c",
 		"fasta:C:fast.c"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
+	must.EqualList(t, got, want)
 	if c.Slots() != 20 {
 		t.Errorf("%d slots", c.Slots())
 	}
@@ -234,15 +231,9 @@ func TestLookup(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, _, err = c.Lookup(k)
-		if message := errorText(err); message != test.err {
-			t.Errorf("%s: error %q, want %q", k, message, test.err)
-		}
-		if got := c.EntryPath(k); got != test.path {
-			t.Errorf("%s: entry %q, want %q", k, got, test.path)
-		}
-		if got := c.Iterations(k); got != test.iterations {
-			t.Errorf("%s: %d iterations, want %d", k, got, test.iterations)
-		}
+		must.Equal(t, errorText(err), test.err, k, "error")
+		must.Equal(t, c.EntryPath(k), test.path, "entry")
+		must.Equal(t, c.Iterations(k), test.iterations, "iterations")
 	}
 }
 
@@ -276,19 +267,13 @@ func TestControls(t *testing.T) {
 			t.Errorf("%s: %+v, relaxed %s", test.name, got, got.Relaxed().Policy)
 		}
 	}
-	if got := c.Control("aslr").Whole("value"); got != 0 {
-		t.Errorf("aslr.value is %d", got)
-	}
-	if got := c.Control("overcommit").Whole("mode"); got != 2 {
-		t.Errorf("overcommit.mode is %d", got)
-	}
+	must.Equal(t, c.Control("aslr").Whole("value"), 0, "aslr.value")
+	must.Equal(t, c.Control("overcommit").Whole("mode"), 2, "overcommit.mode")
 	if got := c.Control("shield").Text("cpus") + " " +
 		c.Control("shield").Text("type"); got != "1-3,5 isolated" {
 		t.Errorf("shield is %s", got)
 	}
-	if got := c.Control("services").List("stop"); !slices.Equal(got, []string{"cron.service"}) {
-		t.Errorf("services.stop is %q", got)
-	}
+	must.EqualList(t, c.Control("services").List("stop"), []string{"cron.service"}, "services.stop")
 	if !c.Control("turbo").Flag("msr") || c.Control("frequency").Flag("free") {
 		t.Error("flags are wrong")
 	}
@@ -318,9 +303,7 @@ func TestUnknownControlIsABug(t *testing.T) {
 func TestExternalVariantNeedsNoEntry(t *testing.T) {
 	c := mustParse(t, strings.Replace(strings.Replace(base, `"c"`, "\"external\"\npath = \"suite\"", 1),
 		`entry = "bench.so"`, "", 1))
-	if got := c.EntryPath(c.Keys()[0]); got != "" {
-		t.Errorf("entry %q", got)
-	}
+	must.Equal(t, c.EntryPath(c.Keys()[0]), "", "entry")
 }
 
 // TestStored: what an earlier krund has started can be read, although it is refused at a start now.

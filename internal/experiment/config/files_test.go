@@ -131,9 +131,7 @@ func TestLoadFindsFiles(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := loadProblems(t, test.added, test.prepare); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
+			must.Equal(t, loadProblems(t, test.added, test.prepare), test.want)
 		})
 	}
 }
@@ -142,9 +140,7 @@ func TestLoadShowsThePathAsGiven(t *testing.T) {
 	path := experiment(t, "[wait]\nx = 1")
 	t.Chdir(filepath.Dir(path))
 	_, err := config.Load("x.toml", "", doctor.Settings())
-	if want := `x.toml:10: unknown key wait.x; write "startup", "settle" or "sync"`; errorText(err) != want {
-		t.Errorf("got  %v\nwant %s", err, want)
-	}
+	must.Equal(t, errorText(err), `x.toml:10: unknown key wait.x; write "startup", "settle" or "sync"`)
 }
 
 func TestLoadRefusesOtherFiles(t *testing.T) {
@@ -197,9 +193,7 @@ func TestLoadReportsParsingAndFilesTogether(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := loadProblems(t, test.added, test.prepare); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
+			must.Equal(t, loadProblems(t, test.added, test.prepare), test.want)
 		})
 	}
 }

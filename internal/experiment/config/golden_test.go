@@ -34,9 +34,7 @@ func TestGoldenMistakes(t *testing.T) {
 	if readErr != nil {
 		t.Fatal(readErr)
 	}
-	if got := err.Error() + "\n"; got != string(want) {
-		t.Errorf("got:\n%s\nwant:\n%s", got, want)
-	}
+	must.Equal(t, err.Error()+"\n", string(want))
 	for i, line := range strings.Split(string(text), "\n") {
 		marked := strings.Contains(line, "  # ")
 		reported := strings.Contains(err.Error(), "mistakes.toml:"+strconv.Itoa(i+1)+": ")

@@ -57,9 +57,7 @@ func TestLocate(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			root, _ := must.Get2(locate(test.text))(t)
-			if got := strings.Join(flatten(root, "", nil), ", "); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
+			must.Equal(t, strings.Join(flatten(root, "", nil), ", "), test.want)
 			if _, problem := decode(test.text); problem != nil {
 				t.Errorf("the text of this test is not TOML: %v", *problem)
 			}
@@ -104,16 +102,12 @@ func checkPlaced(t *testing.T, value any, at *place, path string) {
 		for i, child := range v {
 			checkItem(t, child, at, i, path)
 		}
-		if len(v) != len(at.list) {
-			t.Errorf("%s has %d elements, and %d places", path, len(v), len(at.list))
-		}
+		must.Equal(t, len(v), len(at.list), path, "elements, and", "places")
 	case []any:
 		for i, child := range v {
 			checkItem(t, child, at, i, path)
 		}
-		if len(v) != len(at.list) {
-			t.Errorf("%s has %d elements, and %d places", path, len(v), len(at.list))
-		}
+		must.Equal(t, len(v), len(at.list), path, "elements, and", "places")
 	}
 }
 

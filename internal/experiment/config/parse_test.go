@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 // base is a valid configuration of seven lines: tests add line 8.
@@ -349,9 +350,7 @@ func manyBenchmarks(n int) string {
 }
 
 func TestDefaultNameIsThatOfTheFile(t *testing.T) {
-	if c := mustParse(t, base); c.Experiment.Name != "x" {
-		t.Errorf("the name is %q", c.Experiment.Name)
-	}
+	must.Equal(t, mustParse(t, base).Experiment.Name, "x", "the name")
 	_, err := config.Parse("my exp.toml", []byte(base), "", doctor.Settings())
 	const want = `my exp.toml:1: experiment.name, by default the file's: the name "my exp" contains ' '; use letters, digits and _ - . + only`
 	if err == nil || err.Error() != want {

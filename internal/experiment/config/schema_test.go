@@ -60,9 +60,7 @@ func TestExampleShowsEveryKey(t *testing.T) {
 		if own.MatchString(path) || k.normal == "" {
 			continue
 		}
-		if got := written(found[0]); got != k.normal {
-			t.Errorf("%s is %s in the example, by default %s", path, got, k.normal)
-		}
+		must.Equal(t, written(found[0]), k.normal, path, "in the example, by default")
 	}
 }
 
@@ -150,9 +148,7 @@ func TestStudyIsTheStudys(t *testing.T) {
 		t.Errorf("%+v %+v", c.Limits, c.Temperature)
 	}
 	for _, name := range []string{"frequency", "turbo", "tickless", "perf_rate", "temperature"} {
-		if p := c.Control(name).Policy; p != setting.Require {
-			t.Errorf("%s has policy %s", name, p)
-		}
+		must.Equal(t, c.Control(name).Policy, setting.Require, "has policy")
 	}
 }
 
@@ -221,9 +217,7 @@ func TestDocsHaveEveryKrunKey(t *testing.T) {
 		"ENABLE_PINNING", "AMPERF_RATIO_BOUNDS", "AMPERF_BUSY_THRESHOLD", "custom_dmesg_whitelist",
 		"ITERATIONS_ALL_VMS",
 	} {
-		if !strings.Contains(text, name) {
-			t.Errorf("%s is not mapped", name)
-		}
+		must.Contain(t, text, name, "is not mapped")
 	}
 }
 

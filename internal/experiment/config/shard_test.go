@@ -42,9 +42,7 @@ func TestWithShard(t *testing.T) {
 		text := WithShard([]byte(base+more), 1, 3)
 		for _, host := range []string{"lab1", "localhost", "LAB1.example.org", "x"} {
 			c := must.Get(Stored("x.toml", text, host, nil))(t)
-			if want := (Shard{Index: 2, Count: 3}); c.Experiment.Shard != want {
-				t.Errorf("%q on %s: %v, want %v", more, host, c.Experiment.Shard, want)
-			}
+			must.Equal(t, c.Experiment.Shard, (Shard{Index: 2, Count: 3}), more, "on", host)
 		}
 	}
 	if got := WithShard([]byte(base), 0, 1); string(got) != base {

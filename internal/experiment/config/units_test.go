@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 func TestParseDuration(t *testing.T) {
@@ -106,17 +107,13 @@ func TestHome(t *testing.T) {
 	for text, want := range map[string]int64{
 		"": 0, `home = "1GiB"`: 1 << 30, "home = 0": 0, `home = "none"`: 0,
 	} {
-		if c := mustParse(t, base+"\n[limits]\n"+text+"\n"); c.Limits.Home != want {
-			t.Errorf("%q: %d, want %d", text, c.Limits.Home, want)
-		}
+		must.Equal(t, mustParse(t, base+"\n[limits]\n"+text+"\n").Limits.Home, want)
 	}
 }
 
 func TestProcesses(t *testing.T) {
 	for text, want := range map[string]int64{"": 4096, "processes = 16": 16, "processes = 0": 0,
 		`processes = "none"`: 0} {
-		if c := mustParse(t, base+"\n[limits]\n"+text+"\n"); c.Limits.Processes != want {
-			t.Errorf("%q: %d, want %d", text, c.Limits.Processes, want)
-		}
+		must.Equal(t, mustParse(t, base+"\n[limits]\n"+text+"\n").Limits.Processes, want)
 	}
 }

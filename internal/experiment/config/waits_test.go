@@ -43,9 +43,7 @@ b = { parameter = 1 }
 			c = c.WithReboot(test.mode)
 		}
 		for i, got := range []time.Duration{c.Wait.Startup, c.Wait.Sync, c.Temperature.BaseWait} {
-			if got != test.want[i] {
-				t.Errorf("%s: wait %d is %v, want %v", test.name, i, got, test.want[i])
-			}
+			must.Equal(t, got, test.want[i], test.name, "wait")
 		}
 	}
 }

@@ -23,9 +23,7 @@ func TestFor(t *testing.T) {
 		"/x/warmup.toml": "/x/warmup.krun", "warmup.toml": "warmup.krun", "/x/a.b.toml": "/x/a.b.krun",
 		"/x/warmup": "/x/warmup.krun", "/x/toml": "/x/toml.krun",
 	} {
-		if got := For(config); got != want {
-			t.Errorf("For(%q) = %q, want %q", config, got, want)
-		}
+		must.Equal(t, For(config), want, "For")
 	}
 }
 
@@ -37,9 +35,7 @@ func TestPaths(t *testing.T) {
 		f.Log(): dir + "/log", f.ConfigCopy(): dir + "/config.toml",
 		f.Fingerprint(): dir + "/fingerprint.json", f.Noise(): dir + "/noise.json",
 	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		must.Equal(t, got, want)
 	}
 }
 
@@ -97,9 +93,7 @@ func TestOpenRefused(t *testing.T) {
 			!errors.Is(err, test.is) {
 			t.Errorf("%s: got %v", test.name, err)
 		}
-		if test.fsys.Ops() != 0 {
-			t.Errorf("%s: Open has changed something", test.name)
-		}
+		must.Equal(t, test.fsys.Ops(), 0, test.name, "Open has changed something")
 	}
 	if _, err := Create(crashfs.New(), dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Create without a parent: %v", err)
@@ -168,9 +162,7 @@ func TestLock(t *testing.T) {
 			}
 			for _, part := range []string{system.dir, strconv.Itoa(pid), "bencher7.example.org",
 				"krunctl status"} {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("%q does not say %q", err, part)
-				}
+				must.Contain(t, err.Error(), part)
 			}
 			must.Do(t, lock.Release())
 			lock, err = f.Lock(pid, "b") // shorter than the previous holder
@@ -262,13 +254,9 @@ func TestParseHolder(t *testing.T) {
 			t.Errorf("%q: got %d, %q", test.text, pid, host)
 		}
 	}
-	if n := len(formatHolder(1, "a")); n != holderBytes {
-		t.Errorf("%d bytes", n)
-	}
+	must.Equal(t, len(formatHolder(1, "a")), holderBytes, "bytes")
 	unknown := LockedError{Dir: dir}
-	if got := unknown.Error(); !strings.Contains(got, "another krund is running this experiment") {
-		t.Errorf("got %q", got)
-	}
+	must.Contain(t, unknown.Error(), "another krund is running this experiment")
 }
 
 func TestJudge(t *testing.T) {
@@ -341,9 +329,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("link: %v", err)
 	}
 	absent := Directory{fsys: durable.OS(), dir: "/none"}
-	if err := absent.Check(); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("absent: %v", err)
-	}
+	must.Fail(t, absent.Check(), fs.ErrNotExist, "absent")
 }
 
 // TestCheckSimulated: simulated files have no owner and count as the caller's.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"krund/rig/must"
 )
 
 // FuzzHolder parses the text of a lock file, which is printed when a second krund starts.
@@ -24,9 +26,7 @@ func FuzzHolder(f *testing.F) {
 			t.Errorf("%q: a host of the name %q", text, host)
 		}
 		again := string(formatHolder(pid, host))
-		if len(again) != holderBytes {
-			t.Errorf("%q is of %d bytes", again, len(again))
-		}
+		must.Equal(t, len(again), holderBytes, "is of", "bytes")
 		// a long one is truncated
 		if p, h := parseHolder(again); p != pid || h != host && len(host) < holderBytes/2 {
 			t.Errorf("%q: process %d on %q; written and read again %d, %q", text, pid, host, p, h)

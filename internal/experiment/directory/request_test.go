@@ -17,9 +17,7 @@ func TestRequests(t *testing.T) {
 	f := must.Get(Create(fsys, dir))(t)
 	must.Do(t, f.Ask(Hold, "for a look"))
 	must.Do(t, f.Ask(Hold, "twice"))
-	if text := string(fsys.Files()[dir+"/hold"]); text != "twice\n" {
-		t.Errorf("text %q", text)
-	}
+	must.Equal(t, string(fsys.Files()[dir+"/hold"]), "twice\n", "text")
 	for request, want := range map[Request]bool{Hold: true, Stop: false} {
 		if asked, err := f.Asked(request); asked != want || err != nil {
 			t.Errorf("%s: %t, %v; want %t", request, asked, err, want)

@@ -1,7 +1,6 @@
 package key_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -46,17 +45,13 @@ func TestParse(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := key.Parse(test.text)
 			checkError(t, err, test.err)
-			if got != test.want {
-				t.Errorf("got %+v, want %+v", got, test.want)
-			}
+			must.Equal(t, got, test.want)
 		})
 	}
 }
 
 func TestCheckNameEmpty(t *testing.T) {
-	if err := key.CheckName(""); !errors.Is(err, key.ErrEmptyName) {
-		t.Errorf("got %v, want ErrEmptyName", err)
-	}
+	must.Fail(t, key.CheckName(""), key.ErrEmptyName, "want ErrEmptyName")
 }
 
 func TestMatch(t *testing.T) {
@@ -143,14 +138,10 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("pattern %q is written back as %q", s, p)
 		}
 		if err != nil {
-			if k != (key.Key{}) {
-				t.Errorf("%q: a key beside an error: %v", s, k)
-			}
+			must.Equal(t, k, (key.Key{}), s, "a key beside an error")
 			return
 		}
-		if k.String() != s {
-			t.Errorf("%q is written back as %q", s, k)
-		}
+		must.Equal(t, k.String(), s, "is written back as")
 		if patternErr != nil || !p.Match(k) {
 			t.Errorf("%q does not match itself: %v", s, patternErr)
 		}

@@ -124,9 +124,7 @@ func TestDocNamesEveryField(t *testing.T) {
 				if name == "cpu" || name == "kernel" {
 					continue // these are keys of the fingerprint
 				}
-				if !strings.Contains(string(doc), name) {
-					t.Errorf("doc.go does not mention %q", name)
-				}
+				must.Contain(t, string(doc), name, "doc.go does not mention")
 				walk(field)
 			}
 		case []any:

@@ -3,6 +3,8 @@ package results
 import (
 	"sync/atomic"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func names(n int) []Name {
@@ -22,9 +24,7 @@ func TestOrderIsKept(t *testing.T) {
 			}
 			next++
 		}
-		if next != n {
-			t.Errorf("%d records of %d", next, n)
-		}
+		must.Equal(t, next, n, "records of")
 	}
 }
 

@@ -115,9 +115,7 @@ func TestAppendTwice(t *testing.T) {
 		t.Error("the record was changed")
 	}
 	fsys.Put(dir+"/0000001-001.json.gz", []byte("rubbish"))
-	if err := a.Append(of(1, 1, "this")); !errors.Is(err, results.ErrExists) {
-		t.Errorf("over a damaged record: %v", err)
-	}
+	must.Fail(t, a.Append(of(1, 1, "this")), results.ErrExists, "over a damaged record")
 }
 
 // TestAppendSameAfterOtherCompression: another compressor, the same record.
@@ -148,9 +146,7 @@ func TestAppendRefused(t *testing.T) {
 	if len(fsys.Files()) != 1 {
 		t.Errorf("%d files", len(fsys.Files()))
 	}
-	if err := results.NewAppender(fsys, "/none").Append(full()); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a directory: %v", err)
-	}
+	must.Fail(t, results.NewAppender(fsys, "/none").Append(full()), fs.ErrNotExist, "without a directory")
 }
 
 // TestAppendDoesNotList: no directory is read, whatever it contains.
@@ -160,9 +156,7 @@ func TestAppendDoesNotList(t *testing.T) {
 	for slot := range 20 {
 		before := fsys.Ops()
 		must.Do(t, a.Append(of(slot, 1, "")))
-		if got := fsys.Ops() - before; got != 5 {
-			t.Errorf("slot %d: %d operations", slot, got)
-		}
+		must.Equal(t, fsys.Ops()-before, 5, "slot", slot, "operations")
 	}
 }
 
@@ -252,9 +246,7 @@ func TestReaderContinuesAfterErrors(t *testing.T) {
 		!slices.Equal(l.Foreign, []string{"0000009-001.json.gz", "README"}) {
 		t.Errorf("got %+v, %v", l, err)
 	}
-	if fsys.Ops() != before {
-		t.Error("reading has changed something")
-	}
+	must.Equal(t, fsys.Ops(), before, "reading has changed something")
 }
 
 func TestReaderErrors(t *testing.T) {
@@ -277,9 +269,7 @@ func TestReaderErrors(t *testing.T) {
 			t.Errorf("unreadable directory: %v", err)
 		}
 	}
-	if n != 1 {
-		t.Errorf("%d answers about an unreadable directory", n)
-	}
+	must.Equal(t, n, 1, "answers about an unreadable directory")
 }
 
 func TestLatest(t *testing.T) {

@@ -154,9 +154,7 @@ func TestTokens(t *testing.T) {
 		err = db.Update(t.Context(), func(tx *sql.Tx) error {
 			return db.RevokeToken(t.Context(), tx, access.Hash(user), eve)
 		})
-		if !errors.Is(err, database.ErrMissing) {
-			t.Errorf("another user revokes it: %v", err)
-		}
+		must.Fail(t, err, database.ErrMissing, "another user revokes it")
 		if err := db.RemoveExpired(t.Context()); err != nil {
 			t.Error(err)
 		}

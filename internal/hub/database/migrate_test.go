@@ -64,9 +64,7 @@ func TestTokensUpgrade(t *testing.T) {
 			('a', 'admin', 'ada', 'first', 1, 0), ('b', 'user', 'ada', 'ci', 1, 9000),
 			('c', 'admin', 'ada', 'session', 1, 9000), ('d', 'machine', 'm', '', 1, 0)`)
 		got := column(t, db, `SELECT hash || ':' || bound FROM tokens ORDER BY hash`)
-		if got != "a:0 b:9000 d:0" {
-			t.Errorf("tokens %s", got)
-		}
+		must.Equal(t, got, "a:0 b:9000 d:0", "tokens")
 	})
 }
 
@@ -80,8 +78,6 @@ func TestTargetsUpgrade(t *testing.T) {
 			('a', 'x', 'queued', 'm1', 1, 1), ('b', 'x', 'queued', 'lab', 1, 1),
 			('c', 'x', 'queued', 'left', 1, 1), ('d', 'x', 'done', '', 1, 1)`)
 		got := column(t, db, `SELECT id || ':' || to_pool FROM experiments ORDER BY id`)
-		if got != "a:0 b:1 c:1 d:0" {
-			t.Errorf("experiments %s", got)
-		}
+		must.Equal(t, got, "a:0 b:1 c:1 d:0", "experiments")
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
 	"krund/internal/hub/hubtest"
+	"krund/rig/must"
 )
 
 // TestGovern: a change is made for the identity as it is when it is made, and leaves an admin.
@@ -55,9 +56,7 @@ func TestGovern(t *testing.T) {
 			"demote": func(tx *sql.Tx) error { return db.SetRole(t.Context(), tx, "ada", access.User) },
 			"remove": func(tx *sql.Tx) error { return db.RemoveUser(t.Context(), tx, "ada") },
 		} {
-			if err := db.Update(t.Context(), do); !errors.Is(err, database.ErrLastAdmin) {
-				t.Errorf("%s the last admin: %v", name, err)
-			}
+			must.Fail(t, db.Update(t.Context(), do), database.ErrLastAdmin, name, "the last admin")
 			if u, err := db.UserNamed(t.Context(), "ada"); err != nil || u.Role != access.Admin {
 				t.Errorf("%s: %+v, %v", name, u, err)
 			}

@@ -131,9 +131,7 @@ func TestTidy(t *testing.T) {
 		want := []string{"begun/x.krun/hub.json", "ended/x.krun/hub.json",
 			"ended/x.krun/results/" + record.String(),
 			"ended/x.krun/schedule", "running/benchmarks/b/bench.py", "running/x.toml"}
-		if got := s.files(t); !slices.Equal(got, want) {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.EqualList(t, s.files(t), want)
 	}
 	for id, want := range map[string]bool{"ended": true, "begun": false, "absent": false} {
 		must.Do(t, s.Forget(id))
@@ -176,9 +174,7 @@ func TestRoom(t *testing.T) {
 				left = append(left, e.Name())
 			}
 		}
-		if got := strings.Join(left, " "); got != step.left {
-			t.Errorf("%d bytes: left %s, want %s", step.bytes, got, step.left)
-		}
+		must.Equal(t, strings.Join(left, " "), step.left, step.bytes, "bytes: left")
 		must.Do(t, os.RemoveAll(s.Path("new")))
 	}
 }

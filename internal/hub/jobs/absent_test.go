@@ -49,14 +49,10 @@ func testHubWasOff(t *testing.T, at string) {
 	work()
 	b.now = b.now.Add(30 * time.Hour) // its clock is set
 	work()
-	if len(b.jobs) != 0 {
-		t.Errorf("blamed for the hub's absence: %q", b.jobs)
-	}
+	must.Equal(t, len(b.jobs), 0, "blamed for the hub's absence", b.jobs)
 	for range 51 { // the hub runs, and the machine remains silent for longer than its lease of 50 minutes
 		b.now = b.now.Add(time.Minute)
 		work()
 	}
-	if len(b.jobs) != 2 {
-		t.Errorf("then %q, want a restart and a notification", b.jobs)
-	}
+	must.Equal(t, len(b.jobs), 2, "then", b.jobs, "want a restart and a notification")
 }

@@ -31,16 +31,12 @@ func testClockSetBack(t *testing.T, at string) {
 		work()
 		b.now = b.now.Add(time.Minute)
 	}
-	if len(b.jobs) != 0 {
-		t.Errorf("blamed for the hub's clock: %q", b.jobs)
-	}
+	must.Equal(t, len(b.jobs), 0, "blamed for the hub's clock", b.jobs)
 	for range 54 {
 		b.now = b.now.Add(time.Minute)
 		work()
 	}
-	if len(b.jobs) != 2 {
-		t.Errorf("%q; want that the machine is overdue, and lost", b.jobs)
-	}
+	must.Equal(t, len(b.jobs), 2, b.jobs, "want that the machine is overdue, and lost")
 	if answer, _ := b.ask(t, "lab2"); answer != "ab 0/1" {
 		t.Errorf("another machine gets %q", answer)
 	}

@@ -98,9 +98,7 @@ func TestTwoHubs(t *testing.T) {
 		})
 	}
 	late.Wait()
-	if n := inserted[0] + inserted[1]; n != machines {
-		t.Errorf("%d notifications of %d machines that were given up", n, machines)
-	}
+	must.Equal(t, inserted[0]+inserted[1], machines, "notifications of", "machines that were given up")
 	text, err := os.ReadFile(sent)
 	if n := strings.Count(string(text), "x"); n != machines || err != nil {
 		t.Errorf("%d messages were sent for %d machines, %v", n, machines, err)

@@ -59,9 +59,7 @@ func TestPower(t *testing.T) {
 		}
 	}
 	got, _ := os.ReadFile(trace)
-	if want := "lab1 $(reboot); `reboot`\nlab2 $(reboot); `reboot`\n"; string(got) != want {
-		t.Errorf("ran %q, want %q", got, want)
-	}
+	must.Equal(t, string(got), "lab1 $(reboot); `reboot`\nlab2 $(reboot); `reboot`\n", "ran")
 	for range 12 {
 		_, _ = restart(t, b, "lab1", "/bin/true")
 	}
@@ -192,9 +190,7 @@ func TestRedfish(t *testing.T) {
 	if err != nil || len(asked) != 1 {
 		t.Fatalf("%q, %v; %d requests", stored, err, len(asked))
 	}
-	if got := <-asked; got != want {
-		t.Errorf("asked %q, want %q", got, want)
-	}
+	must.Equal(t, <-asked, want, "asked")
 	argv[3] = "/dev/null"
 	if stored, err = restart(t, b, "lab1", argv...); err == nil || !strings.Contains(stored, "401") {
 		t.Errorf("without a password: %q, %v", stored, err)

@@ -126,9 +126,7 @@ var ended = api.Progress{Slots: 2, Completed: 2, Ended: true}
 
 func (b *bench) expect(t *testing.T, id, want string) {
 	t.Helper()
-	if got := b.state(t, id); got != want {
-		t.Errorf("state %q, want %q", got, want)
-	}
+	must.Equal(t, b.state(t, id), want, "state")
 }
 
 func TestOrderOfTheQueue(t *testing.T) { dbtest.OnEach(t, testOrderOfTheQueue) }
@@ -186,9 +184,7 @@ func TestLeases(t *testing.T) {
 		"a claim of thousands of years": {api.Progress{Seconds: 1 << 62}, 90*24*time.Hour + 30*time.Minute},
 		"a negative claim":              {api.Progress{Seconds: -5}, 24 * time.Hour},
 	} {
-		if got := leaseOf(c.p); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
+		must.Equal(t, leaseOf(c.p), c.want, name)
 	}
 }
 
@@ -220,16 +216,12 @@ func testSilentMachine(t *testing.T, at string) {
 	}
 	b.look(t, c)
 	want := "power,notice overdue,power,notice lost"
-	if got := strings.Join(b.jobs, ","); got != want {
-		t.Errorf("jobs %s, want %s", got, want)
-	}
+	must.Equal(t, strings.Join(b.jobs, ","), want, "jobs")
 	b.expect(t, id, "running 0:failed")
 	if got, _ := b.ask(t, "lab2"); got != "ab 0/1" {
 		t.Errorf("the part that was given up: %q", got)
 	}
-	if request := b.report(t, id, "lab1", busy); request != api.RequestStop {
-		t.Errorf("a machine whose part another one has: %q", request)
-	}
+	must.Equal(t, b.report(t, id, "lab1", busy), api.RequestStop, "a machine whose part another one")
 	b.report(t, id, "lab2", ended)
 	b.expect(t, id, "done 0:done 0:failed")
 }
@@ -250,9 +242,7 @@ func testAlertOfSilence(t *testing.T, at string) {
 			b.now = b.now.Add(51 * time.Minute)
 			b.look(t, c)
 		}
-		if n := strings.Count(strings.Join(b.jobs, ","), "notice"); n != want {
-			t.Errorf("%d notifications (%q), want %d", n, b.jobs, want)
-		}
+		must.Equal(t, strings.Count(strings.Join(b.jobs, ","), "notice"), want, "notifications", b.jobs)
 	}
 	for i, want := range []int{1, 1, 0} {
 		b.report(t, id, "lab1", api.Progress{Slots: 2, Left: 2, NextBoot: 600})
@@ -285,12 +275,8 @@ func testBack(t *testing.T, at string) {
 		b.look(t, Config{})
 	}
 	b.expect(t, id, "failed 0:failed")
-	if got := strings.Join(b.jobs, ","); got != "notice overdue,notice lost" {
-		t.Errorf("without power control: %s", got)
-	}
-	if request := b.report(t, id, "lab1", busy); request != "" {
-		t.Errorf("%q", request)
-	}
+	must.Equal(t, strings.Join(b.jobs, ","), "notice overdue,notice lost", "without power control")
+	must.Equal(t, b.report(t, id, "lab1", busy), "")
 	b.expect(t, id, "running 0:running")
 	b.report(t, id, "lab1", ended)
 	b.expect(t, id, "done 0:done")
@@ -334,14 +320,10 @@ func testRequests(t *testing.T, at string) {
 		p    api.Progress
 		want string
 	}{{busy, "hold"}, {held, ""}} {
-		if got := b.report(t, id, "lab1", c.p); got != c.want {
-			t.Errorf("request %q, want %q", got, c.want)
-		}
+		must.Equal(t, b.report(t, id, "lab1", c.p), c.want, "request")
 	}
 	request(api.RequestResume)
-	if got := b.report(t, id, "lab1", busy); got != "" {
-		t.Errorf("resume is followed: %q", got)
-	}
+	must.Equal(t, b.report(t, id, "lab1", busy), "", "resume is followed")
 	request(api.RequestStop)
 	if got, _ := b.ask(t, "lab2"); got != "" {
 		t.Errorf("a stopped experiment is given to %q", got)
@@ -354,9 +336,7 @@ func testRequests(t *testing.T, at string) {
 			t.Errorf("%s after it was stopped: %v", what, err)
 		}
 	}
-	if got := b.report(t, id, "lab1", busy); got != "stop" {
-		t.Errorf("request %q, want stop", got)
-	}
+	must.Equal(t, b.report(t, id, "lab1", busy), "stop", "request", "want stop")
 	b.report(t, id, "lab1", api.Progress{Slots: 2, Left: 1, Ended: true})
 	b.expect(t, id, "stopped 0:stopped")
 }

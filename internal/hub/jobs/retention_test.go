@@ -92,9 +92,7 @@ func (b *retentionBench) expectStored(t *testing.T, when, want string) {
 	t.Helper()
 	must.Do(t, b.clean(t.Context()))
 	got := strings.Join(b.stored(t, "shared", "own", "other", "refused", "again"), " ")
-	if got != want {
-		t.Errorf("%s: the store has %q, want %q", when, got, want)
-	}
+	must.Equal(t, got, want, when, "the store")
 }
 
 // TestDelete: an experiment that has ended is deleted with its rows, tables, and the contents that
@@ -107,12 +105,8 @@ func testDelete(t *testing.T, at string) {
 	first, second := b.ended(t, "shared", "own"), b.ended(t, "other", "shared")
 	b.put(t, "refused")
 	running := b.submit(t, "x", "m", 1, 0)
-	if err := b.Delete(t.Context(), running, "ann"); !errors.Is(err, database.ErrRuns) {
-		t.Errorf("one that waits: %v", err)
-	}
-	if err := b.Delete(t.Context(), "none", "ann"); !errors.Is(err, database.ErrMissing) {
-		t.Errorf("one that does not exist: %v", err)
-	}
+	must.Fail(t, b.Delete(t.Context(), running, "ann"), database.ErrRuns, "one that waits")
+	must.Fail(t, b.Delete(t.Context(), "none", "ann"), database.ErrMissing, "one that does not exist")
 	must.Do(t, b.Delete(t.Context(), first, "ann"))
 	if text := b.log.String(); strings.Count(text, "deleted") != 1 || !strings.Contains(text, "by=ann") ||
 		!strings.Contains(text, "records=2") {
@@ -185,9 +179,7 @@ func testCollectStuck(t *testing.T, at string) {
 	if err == nil || strings.Count(err.Error(), "read-only") != 2 {
 		t.Errorf("two blobs cannot be removed: %v", err)
 	}
-	if got := strings.Join(b.stored(t, all...), " "); got != "3 17" {
-		t.Errorf("the store has %q", got)
-	}
+	must.Equal(t, strings.Join(b.stored(t, all...), " "), "3 17", "the store")
 	must.Do(t, b.clean(t.Context()), "they are tried again at once")
 	b.Store = whole
 	b.now = b.now.Add(2 * time.Hour)
@@ -236,9 +228,7 @@ func testLate(t *testing.T, at string) {
 			return b.bench.DB.AddBlob(t.Context(), tx, store.Hash([]byte("own")), 1)
 		})
 	}
-	if err := add(); !errors.Is(err, database.ErrLate) {
-		t.Errorf("after it was removed: %v", err)
-	}
+	must.Fail(t, add(), database.ErrLate, "after it was removed")
 	b.put(t, "own")
 	must.Do(t, add(), "sent again")
 }

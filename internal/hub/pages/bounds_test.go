@@ -94,16 +94,12 @@ func testPagesAreBounded(t *testing.T, at string) {
 		t.Errorf("%d machines on %d pages", len(seen), pages)
 	}
 	for name, n := range seen {
-		if n != 1 {
-			t.Errorf("%s is listed %d times", name, n)
-		}
+		must.Equal(t, n, 1, name, "is listed", "times")
 	}
 	for path, want := range map[string]string{"/machines/m000": "100000 executions", "/queue": "wide",
 		"/experiments": "wide", "/experiments/wide": "25000 completed", "/alerts": "",
 		"/tokens": "of a machine", "/compare": "", "/history": ""} {
-		if text := get(path); !strings.Contains(text, want) {
-			t.Errorf("%s has no %q", path, want)
-		}
+		must.Contain(t, get(path), want)
 	}
 }
 

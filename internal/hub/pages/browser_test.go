@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // site serves sample pages at /NAME with the headers of the hub.
@@ -158,9 +160,7 @@ e.textContent||e.name).trim(),outline:s.outlineStyle,left:e.getBoundingClientRec
 	want := []string{"Skip to the content", "Machines", "Queue", "Experiments", "Compare", "History",
 		"Alerts 1 open", "Tokens", "Log out", "Table of experiments", "bench-1", "priority",
 		"Set the priority of bench-1", "Stop bench-1", "sorting"}
-	if !slices.Equal(stops, want) {
-		t.Errorf("stops %q, want %q", stops, want)
-	}
+	must.EqualList(t, stops, want, "stops")
 	p.eval("document.activeElement.blur()", nil)
 	p.press("Tab")
 	p.press("Enter")
@@ -213,9 +213,7 @@ func TestLive(t *testing.T) {
 		said != "32 of 120 executions, 26 %, 2 failures" {
 		t.Errorf("%q, %q", after, said)
 	}
-	if focus != "/experiments/e1/report" {
-		t.Errorf("the focus went to %q", focus)
-	}
+	must.Equal(t, focus, "/experiments/e1/report", "the focus went to")
 	if c := p.complaints(); len(c) > 0 {
 		t.Errorf("%s", strings.Join(c, "\n"))
 	}

@@ -44,9 +44,7 @@ func TestDelete(t *testing.T) {
 			t.Errorf("before %s is deleted: %q, %q", id, list, names(made+"/reports"))
 		}
 		response, text := h.do(http.MethodPost, "/experiments/"+id+"/delete", url.Values{"confirm": {"yes"}})
-		if response.StatusCode != http.StatusSeeOther {
-			t.Errorf("%s\n%s", response.Status, text)
-		}
+		must.Equal(t, response.StatusCode, http.StatusSeeOther, response.Status, text)
 	}
 	if list := names(made); fmt.Sprint(list) != "[reports]" || len(names(made+"/reports")) != 0 {
 		t.Errorf("afterwards: %q, %q", list, names(made+"/reports"))

@@ -156,9 +156,7 @@ func testPagesOfAHub(t *testing.T, at string) {
 			t.Errorf("%s: %s, %q", path, response.Status, response.Header)
 		}
 		for _, want := range wants {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s has no %q:\n%s", path, want, text)
-			}
+			must.Contain(t, text, want, path)
 		}
 	}
 	for _, path := range []string{"/machines/none", "/experiments/none", "/experiments/e2/report",
@@ -205,9 +203,8 @@ func testForms(t *testing.T, at string) {
 	} {
 		h.who = test.who
 		response, text := h.do(http.MethodPost, test.path, test.form)
-		if response.StatusCode != test.status {
-			t.Errorf("%s %s %v: %s\n%s", test.who.Name, test.path, test.form, response.Status, text)
-		}
+		must.Equal(t, response.StatusCode, test.status, test.who.Name, test.path, test.form, response.Status,
+			text)
 	}
 	e1, err := h.db.Experiment(t.Context(), "e1")
 	if err != nil || e1.Priority != 7 || e1.State != database.Stopped {
@@ -229,9 +226,8 @@ func testForms(t *testing.T, at string) {
 	}{{"berta", http.StatusNotFound}, {"anna", http.StatusSeeOther}} {
 		h.who = access.Identity{Name: test.name, Role: access.User}
 		response, _ := h.do(http.MethodPost, "/tokens/"+tokens[0].Hash+"/revoke", nil)
-		if response.StatusCode != test.status {
-			t.Errorf("%s revokes the token of anna: %s", test.name, response.Status)
-		}
+		must.Equal(t, response.StatusCode, test.status, test.name, "revokes the token of anna",
+			response.Status)
 	}
 }
 
@@ -358,9 +354,7 @@ exit 1
 		}
 	}
 	text, _ := os.ReadFile(filepath.Join(h.dir, "runs"))
-	if strings.Count(string(text), "run") != 2 {
-		t.Errorf("runs: %q", text)
-	}
+	must.Equal(t, strings.Count(string(text), "run"), 2, "runs")
 }
 
 // TestEvents: a change in the database is an event of each open page.

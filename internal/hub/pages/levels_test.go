@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
+	"krund/rig/must"
 )
 
 // TestLevels: the page of an experiment shows what the job stored of its machines, and nothing
@@ -33,8 +34,6 @@ func testLevels(t *testing.T, at string) {
 	for _, want := range []string{head,
 		"<bdi>the machines differ by up to 3.1 % (1.2, 5.04) in a:C:x; 4 of 12 keys differ</bdi>.",
 		"<bdi>&lt;b&gt;m +1.54 %</bdi>", "<bdi>n -1.52 % (-2.63, -0.4)</bdi>", ">0.00012<", "11 keys"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing:\n%s", want, text)
-		}
+		must.Contain(t, text, want, "is missing")
 	}
 }

@@ -83,17 +83,13 @@ func testEventsEnd(t *testing.T, at string) {
 	step(25 * time.Second)
 	h.update(func(tx *sql.Tx) error { return h.db.RevokeToken(t.Context(), tx, anna.Token, anna) })
 	step(time.Second)
-	if n := open(); n != 2 {
-		t.Errorf("%d streams are open after a second", n)
-	}
+	must.Equal(t, open(), 2, "streams are open after a second")
 	step(30 * time.Second)
 	if _, err := io.Copy(io.Discard, ended.Body); err != nil { // without an end, so is the test
 		t.Errorf("the stream of the revoked token: %v", err)
 	}
 	step(time.Second)
-	if n := open(); n != 1 {
-		t.Errorf("%d streams are open, want that of the other token", n)
-	}
+	must.Equal(t, open(), 1, "streams are open, want that of the other token")
 	if response := h.listen(stays); response.StatusCode != http.StatusOK ||
 		other.StatusCode != http.StatusOK {
 		t.Errorf("%s, %s", response.Status, other.Status)

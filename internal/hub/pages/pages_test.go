@@ -106,9 +106,7 @@ func TestGolden(t *testing.T) {
 			must.Do(t, os.WriteFile(file, []byte(got), 0o644))
 		}
 		want := must.Get(os.ReadFile(file))(t)
-		if got != string(want) {
-			t.Errorf("%s differs; look at `git diff` after go test -update\n%s", file, got)
-		}
+		must.Equal(t, got, string(want), file, "differs; look at `git diff` after go test -update")
 	}
 }
 
@@ -129,9 +127,7 @@ func FuzzPages(f *testing.F) {
 		}
 		for name, page := range samples(text) {
 			html := render(t, page)
-			if n := tags(html); n != plain[name] {
-				t.Errorf("%s has %d tags and attributes with %q, want %d", name, n, text, plain[name])
-			}
+			must.Equal(t, tags(html), plain[name], "tags and attributes with", text)
 			if len(html) > 64<<10 {
 				t.Errorf("%s has %d bytes with a text of %d bytes", name, len(html), len(text))
 			}

@@ -59,13 +59,9 @@ func testPaging(t *testing.T, at string) {
 			path = "/experiments?after=" + match[1] + "&before=" + match[2]
 		}
 	}
-	if len(seen) != experiments {
-		t.Errorf("%d experiments on %d pages, want %d", len(seen), pages, experiments)
-	}
+	must.Equal(t, len(seen), experiments, "experiments on", pages, "pages")
 	for id, n := range seen {
-		if n != 1 {
-			t.Errorf("%s is listed %d times", id, n)
-		}
+		must.Equal(t, n, 1, id, "is listed", "times")
 	}
 	if text := get("/queue"); !regexp.MustCompile(`<p>9800 more experiments behind`).MatchString(text) {
 		t.Error("the queue does not count what it does not list")

@@ -48,9 +48,7 @@ func testDatabaseAway(t *testing.T, at string) {
 		r.Header.Set("Authorization", "Bearer "+tokens[route.Role])
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, r)
-		if answer.Code != http.StatusServiceUnavailable {
-			t.Errorf("%s: %d %s", route.Pattern, answer.Code, answer.Body)
-		}
+		must.Equal(t, answer.Code, http.StatusServiceUnavailable, route.Pattern, answer.Body)
 	}
 }
 

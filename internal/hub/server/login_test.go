@@ -56,9 +56,7 @@ func newProvider(t *testing.T) *provider {
 			"id_token_signing_alg_values_supported": []string{"RS256"}})
 	})
 	mux.HandleFunc("/user", func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer a" {
-			t.Error("it was not asked with its token")
-		}
+		must.Equal(t, r.Header.Get("Authorization"), "Bearer a", "it was not asked with its token")
 		answer(w, map[string]any{"sub": p.about, "email": "ada@example.org"})
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
@@ -148,23 +146,15 @@ func TestProxy(t *testing.T) {
 		answer.Body.Close()
 		return answer.StatusCode
 	}
-	if code := ask("boss"); code != 401 {
-		t.Errorf("without a proxy: %d, want 401", code)
-	}
+	must.Equal(t, ask("boss"), 401, "without a proxy", "want 401")
 	h.Login.Proxy = &server.ProxyConfig{Header: "X-Remote-User", Role: access.Reader,
 		From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
-	if code := ask("boss"); code != 401 {
-		t.Errorf("from another address: %d, want 401", code)
-	}
+	must.Equal(t, ask("boss"), 401, "from another address", "want 401")
 	h.Login.Proxy.From = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	for _, name := range []string{"boss", "new"} {
-		if code := ask(name); code != 200 {
-			t.Errorf("%s from the proxy: %d, want 200", name, code)
-		}
+		must.Equal(t, ask(name), 200, "from the proxy", "want 200")
 	}
-	if code := ask("../x"); code != 403 {
-		t.Errorf("a name that is a path: %d, want 403", code)
-	}
+	must.Equal(t, ask("../x"), 403, "a name that is a path", "want 403")
 	for name, want := range map[string]access.Role{"boss": access.Admin, "new": access.Reader} {
 		if user, err := h.DB.UserNamed(t.Context(), name); err != nil || user.Role != want {
 			t.Errorf("%+v, %v", user, err)

@@ -65,9 +65,7 @@ func testJoinAtOnce(t *testing.T, at string) {
 		})
 	}
 	all.Wait()
-	if n := joined.Load(); n != 1 {
-		t.Errorf("%d hosts have joined under the same name", n)
-	}
+	must.Equal(t, joined.Load(), 1, "hosts have joined under the same name")
 }
 
 // TestReplace: a token to join, which every machine gets, does not take over a machine that the hub

@@ -70,9 +70,7 @@ func testNameAndPoolAtOnce(t *testing.T, at string) {
 			})
 		}
 		both.Wait()
-		if n := joined.Load(); n != 1 {
-			t.Errorf("%s: %d of 2 have joined", name, n)
-		}
+		must.Equal(t, joined.Load(), 1, name, "of 2 have joined")
 	}
 }
 

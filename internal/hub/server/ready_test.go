@@ -36,9 +36,7 @@ func TestReady(t *testing.T) {
 	}
 	expect := func(what string, want int) {
 		t.Helper()
-		if got := ready(); got != want {
-			t.Errorf("%s: %d, want %d", what, got, want)
-		}
+		must.Equal(t, ready(), want, what)
 	}
 	expect("all is well", http.StatusOK)
 	if left, _ := disk.ReadDir("/hub/blobs"); len(left) != 256 {

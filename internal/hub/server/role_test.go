@@ -12,6 +12,7 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
+	"krund/rig/must"
 )
 
 // TestSetRole: an admin changes the role of another user, whose tokens follow at once when it is a
@@ -43,9 +44,7 @@ func testSetRole(t *testing.T, at string) {
 		{ann, "boss", "reader", 403}, {ann, "ann", "admin", 403}, {boss, "ann", "admin", 200},
 		{ann, "boss", "reader", 200},
 	} {
-		if got := set(c.client, c.name, c.role); got != c.want {
-			t.Errorf("%s becomes %q: %d, want %d", c.name, c.role, got, c.want)
-		}
+		must.Equal(t, set(c.client, c.name, c.role), c.want, c.name, "becomes", c.role)
 	}
 }
 
@@ -83,9 +82,7 @@ func testAdminsAtOnce(t *testing.T, at string) {
 				})
 			}
 			both.Wait()
-			if n := done.Load(); n != 1 {
-				t.Errorf("%s, round %d: %d of 2 succeeded", name, round, n)
-			}
+			must.Equal(t, done.Load(), 1, name, "round", round, "of 2 succeeded")
 		}
 	}
 }

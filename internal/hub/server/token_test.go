@@ -87,9 +87,7 @@ func testTokensNarrow(t *testing.T, at string) {
 				continue
 			}
 			code, _, _ := send(t, test.client, "/tokens/"+access.Hash(c.Token)+"/revoke", url.Values{})
-			if code != http.StatusNotFound {
-				t.Errorf("%s revokes %s: %d", test.name, name, code)
-			}
+			must.Equal(t, code, http.StatusNotFound, test.name, "revokes", name)
 		}
 		for _, role := range []string{"reader", "user", "admin", "join", "machine"} {
 			code, _, _ := send(t, test.client, "/tokens", url.Values{"label": {"x"}, "role": {role}})
@@ -202,9 +200,7 @@ func TestMadeTokensEnd(t *testing.T) {
 		for i, c := range []*api.Client{maker, {URL: h.URL, Token: cookies[0].Value}} {
 			code, _, page := send(t, c, "/tokens", url.Values{"label": {"x"}, "role": {"user"},
 				"days": {test.days}})
-			if code != test.code {
-				t.Errorf("%s, %d: %d", name, i, code)
-			}
+			must.Equal(t, code, test.code, name, i)
 			if code != http.StatusOK {
 				continue
 			}

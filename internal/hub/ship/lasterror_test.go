@@ -15,17 +15,13 @@ import (
 // TestLastError: the reason is read as krund's log has it.
 func TestLastError(t *testing.T) {
 	d := must.Get(directory.Create(durable.OS(), filepath.Join(t.TempDir(), "x.krun")))(t)
-	if got := LastError(d); got != "" {
-		t.Errorf("without a log: %q", got)
-	}
+	must.Equal(t, LastError(d), "", "without a log")
 	var text bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&text, nil))
 	for _, want := range []string{"first", "two words", "a\nb \"c\" \\ error=x", "", "plain"} {
 		log.Error("krund ended", "status", 1, "error", want)
 		log.Warn("something else", "error", "later")
 		must.Do(t, os.WriteFile(d.Log(), text.Bytes(), 0o600))
-		if got := LastError(d); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.Equal(t, LastError(d), want)
 	}
 }

@@ -32,12 +32,10 @@ func conform(t *testing.T, s store.Store) {
 	if _, err := get(t, s, hash); !errors.Is(err, store.ErrMissing) {
 		t.Errorf("before: %v, want ErrMissing", err)
 	}
-	if err := s.Put(t.Context(), hash, 5, strings.NewReader("hellO")); !errors.Is(err, store.ErrHash) {
-		t.Errorf("other contents: %v, want ErrHash", err)
-	}
-	if err := s.Put(t.Context(), hash, 5, strings.NewReader("hell")); !errors.Is(err, store.ErrShort) {
-		t.Errorf("too short: %v, want ErrShort", err)
-	}
+	must.Fail(t, s.Put(t.Context(), hash, 5, strings.NewReader("hellO")), store.ErrHash, "other contents",
+		"want ErrHash")
+	must.Fail(t, s.Put(t.Context(), hash, 5, strings.NewReader("hell")), store.ErrShort, "too short",
+		"want ErrShort")
 	if _, err := get(t, s, hash); !errors.Is(err, store.ErrMissing) {
 		t.Errorf("after what was refused: %v, want ErrMissing", err)
 	}
@@ -130,14 +128,10 @@ func TestTables(t *testing.T) {
 	}
 	for _, name := range []string{"", "tables", "tables/", "tables/../aa", "tables/..", "tables/.", "aa",
 		"/tables/x"} {
-		if err := s.DeleteTables(t.Context(), name); !errors.Is(err, store.ErrName) {
-			t.Errorf("%q: %v", name, err)
-		}
+		must.Fail(t, s.DeleteTables(t.Context(), name), store.ErrName)
 	}
 	for _, name := range []string{"", "..", "../x", "a/../../x", "/x", "a//b", "a/./b"} {
-		if err := s.PutTable(t.Context(), name, 0, strings.NewReader("")); !errors.Is(err, store.ErrName) {
-			t.Errorf("%q: %v", name, err)
-		}
+		must.Fail(t, s.PutTable(t.Context(), name, 0, strings.NewReader("")), store.ErrName)
 	}
 	if err := s.PutTable(t.Context(), "short", 9, strings.NewReader("x")); err == nil {
 		t.Error("a table that ends early was stored")

@@ -34,9 +34,7 @@ func TestRun(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Run(t.Context(), tt.cmd)
-			if got != tt.want {
-				t.Errorf("output %q, want %q", got, tt.want)
-			}
+			must.Equal(t, got, tt.want, "output")
 			if (err == nil) != (tt.wantErr == "") ||
 				err != nil && !strings.Contains(err.Error(), tt.wantErr) {
 				t.Errorf("error %v, want one with %q", err, tt.wantErr)
@@ -53,9 +51,7 @@ func TestRunKillsTheGroupAtTheDeadline(t *testing.T) {
 	if !errors.Is(err, ErrTimeout) {
 		t.Fatalf("error %v, want ErrTimeout", err)
 	}
-	if out != "begun\n" {
-		t.Errorf("output %q, want what was printed before the deadline", out)
-	}
+	must.Equal(t, out, "begun\n", "output", "want what was printed before the deadline")
 }
 
 func TestRunReturnsThoughALeftoverHoldsTheOutput(t *testing.T) {

@@ -40,12 +40,8 @@ func TestMail(t *testing.T) {
 	must.Do(t, n.Send(t.Context(), hostile, true))
 	text := must.Get(os.ReadFile(traces))(t)
 	m := must.Get(mail.ReadMessage(strings.NewReader(string(text))))(t, "not a mail", text)
-	if got := m.Header.Get("To"); got != "a@example.org, b@example.org" {
-		t.Errorf("To %q", got)
-	}
-	if m.Header.Get("Bcc") != "" {
-		t.Error("a subject added a header")
-	}
+	must.Equal(t, m.Header.Get("To"), "a@example.org, b@example.org", "To")
+	must.Equal(t, m.Header.Get("Bcc"), "", "a subject added a header")
 	subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
 	if err != nil || subject != "[krund] warmup on bencher3: läuft Bcc: everyone@example.org" {
 		t.Errorf("Subject %q, %v", subject, err)
@@ -88,9 +84,7 @@ func TestWebhook(t *testing.T) {
 	want := map[string]string{"event": "flagged", "experiment": "warmup", "host": "bencher3",
 		"subject": message.Subject, "text": message.Text}
 	for k, v := range want {
-		if got[k] != v {
-			t.Errorf("%s = %q, want %q", k, got[k], v)
-		}
+		must.Equal(t, got[k], v)
 	}
 }
 

@@ -70,9 +70,7 @@ func TestInterpretedProgramKeepsItsName(t *testing.T) {
 	must.Do(t, os.WriteFile(path, []byte("PK\x03\x04"), 0o755))
 	file := must.Get(os.Open(path))(t)
 	defer file.Close()
-	if got := byDescriptor(file, path); got != path {
-		t.Errorf("executed as %s", got)
-	}
+	must.Equal(t, byDescriptor(file, path), path, "executed as")
 }
 
 // TestPathThatLeadsBack: the path that was judged is executed, not another one that the kernel

@@ -1,6 +1,10 @@
 package host
 
-import "testing"
+import (
+	"testing"
+
+	"krund/rig/must"
+)
 
 func TestSustainable(t *testing.T) {
 	tests := []struct {
@@ -58,8 +62,6 @@ func TestIntelBase(t *testing.T) {
 		{"rubbish", 1, 0, 22, 200, "0", 0},
 	}
 	for _, tt := range tests {
-		if got := intelBase(tt.lo, tt.hi, tt.states, tt.percent, tt.noTurbo); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-		}
+		must.Equal(t, intelBase(tt.lo, tt.hi, tt.states, tt.percent, tt.noTurbo), tt.want, tt.name)
 	}
 }

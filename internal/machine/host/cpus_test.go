@@ -3,6 +3,8 @@ package host
 import (
 	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestParseCPUList(t *testing.T) {
@@ -77,9 +79,7 @@ func TestCPUsPrint(t *testing.T) {
 
 func TestCPUsSets(t *testing.T) {
 	a, b := CPUs{0, 1, 2, 3}, CPUs{1, 3, 5}
-	if got := a.Minus(b); !slices.Equal(got, CPUs{0, 2}) {
-		t.Errorf("minus: %v", got)
-	}
+	must.EqualList(t, a.Minus(b), CPUs{0, 2}, "minus")
 	if a.Contains(b) || !a.Contains(CPUs{1, 3}) || !a.Contains(nil) || CPUs(nil).Contains(a) {
 		t.Error("contains is wrong")
 	}

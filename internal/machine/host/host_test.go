@@ -26,9 +26,7 @@ func TestMemoryBesideHugePages(t *testing.T) {
 		{"more than there is", Meminfo{"MemTotal": 1000, "HugePages_Total": 1 << 50, "Hugepagesize": 100}, 0},
 	}
 	for _, tt := range tests {
-		if got := tt.m.Ordinary(); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-		}
+		must.Equal(t, tt.m.Ordinary(), tt.want, tt.name)
 	}
 }
 
@@ -43,13 +41,9 @@ func TestKernelOptionFromConfigGz(t *testing.T) {
 	packed := must.Get(os.ReadFile("testdata/config.gz"))(t)
 	write("proc/sys/kernel/osrelease", []byte("6.1.0-18-arm64\n"))
 	write("proc/config.gz", packed)
-	if got := h.KernelOption("CONFIG_NO_HZ_FULL"); got != "CONFIG_NO_HZ_FULL is not set" {
-		t.Errorf("option %q", got)
-	}
+	must.Equal(t, h.KernelOption("CONFIG_NO_HZ_FULL"), "CONFIG_NO_HZ_FULL is not set", "option")
 	write("proc/config.gz", packed[:20])
-	if got := h.KernelOption("CONFIG_NO_HZ_FULL"); got != "" {
-		t.Errorf("option of a torn file %q", got)
-	}
+	must.Equal(t, h.KernelOption("CONFIG_NO_HZ_FULL"), "", "option of a torn file")
 }
 
 func FuzzParsers(f *testing.F) {
@@ -104,7 +98,5 @@ func TestCPUsOfKinds(t *testing.T) {
 		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
 			os.WriteFile(name, []byte(capacity+"\n"), 0o644)))
 	}
-	if got := (Host{Root: sysroot.New(dir)}).FastCPUs().String(); got != "2-3" {
-		t.Errorf("big.LITTLE: %s", got)
-	}
+	must.Equal(t, (Host{Root: sysroot.New(dir)}).FastCPUs().String(), "2-3", "big.LITTLE")
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // Of Linux 6.1; the name of the second process contains what separates the fields.
@@ -31,12 +33,8 @@ func TestBusiest(t *testing.T) {
 	now := []Process{{1, 0, "init", 60, 0}, {2, 900, "new", 30, 0}, {3, 5, "idle", 7, 0},
 		{4, 901, "fork", 30, 0}}
 	want := []Process{{2, 900, "new", 30, 0}, {4, 901, "fork", 30, 0}, {1, 0, "init", 10, 0}}
-	if got := Busiest(before, now, 3); !slices.Equal(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	if got := Busiest(before, now, 1); !slices.Equal(got, want[:1]) {
-		t.Errorf("%+v, want one", got)
-	}
+	must.EqualList(t, Busiest(before, now, 3), want)
+	must.EqualList(t, Busiest(before, now, 1), want[:1], "want one")
 }
 
 func FuzzProcess(f *testing.F) {

@@ -41,9 +41,7 @@ func TestPeriod(t *testing.T) {
 		"none":                    {nil, 0},
 		"with one that is longer": {append(beats(100, 25*ms, 4*ms), gap{7 * ms, 20 * ms, true}), 25 * ms},
 	} {
-		if got := period(test.list); got != test.want {
-			t.Errorf("%s: %s, want %s", name, got, test.want)
-		}
+		must.Equal(t, period(test.list), test.want, name)
 	}
 }
 
@@ -119,18 +117,12 @@ func TestCensus(t *testing.T) {
 		{"interrupt", "24 IO-APIC 5-edge eth0", 200, 0},
 		{"unknown", "gaps without a thread or an interrupt: firmware (SMI) or a hypervisor", 200, 0},
 	}
-	if fmt.Sprint(c.CPUs[0].Sources) != fmt.Sprint(want) {
-		t.Errorf("sources\n%+v, want\n%+v", c.CPUs[0].Sources, want)
-	}
+	must.Equal(t, fmt.Sprint(c.CPUs[0].Sources), fmt.Sprint(want), "sources", c.CPUs[0].Sources)
 	other := censusOf(map[int]spun{0: {time: time.Second}}, before, after, time.Second).CPUs[0].Sources
-	if len(other) != 0 {
-		t.Errorf("on another CPU: %+v", other)
-	}
+	must.Equal(t, len(other), 0, "on another CPU")
 	all[1] = spun{time: 10 * time.Second, list: beats(400, 25*time.Millisecond, 6*time.Millisecond)}
 	rest := Source{"thread", "(ended, moved on, or stopped by a hypervisor)", 0, 800_000_000}
-	if got := censusOf(all, before, after, 10*time.Second).CPUs[0].Sources[1]; got != rest {
-		t.Errorf("%+v, want %+v", got, rest)
-	}
+	must.Equal(t, censusOf(all, before, after, 10*time.Second).CPUs[0].Sources[1], rest)
 }
 
 // TestCountsOf: a row that has appeared meanwhile, and a CPU that has gone, are left out.

@@ -40,9 +40,7 @@ func TestFingerprintOfAMachine(t *testing.T) {
 		"memory.module.1":       "DIMM_A1 8192 MiB 2400 MT/s Kingston KHX2400C15", "krund": "1.0",
 	}
 	for name, value := range want {
-		if f[name] != value {
-			t.Errorf("%s is %q, want %q", name, f[name], value)
-		}
+		must.Equal(t, f[name], value)
 	}
 	if !strings.HasPrefix(f["packages"], "dpkg: 2, ") {
 		t.Errorf("packages %q", f["packages"])
@@ -74,9 +72,8 @@ func TestFingerprintOfHybridCores(t *testing.T) {
 	m, dir := machine(t, "intel-hybrid")
 	put(t, dir, "sys/devices/system/cpu/cpu1/topology/core_id", "0\n") // a sibling of CPU 0
 	f := ReadFingerprint(t.Context(), m, nil)
-	if got := f["cpu.performance_cores"] + " " + f["cpu.efficient_cores"]; got != "1 2" {
-		t.Errorf("performance and efficient cores %q, want 1 2", got)
-	}
+	must.Equal(t, f["cpu.performance_cores"]+" "+f["cpu.efficient_cores"], "1 2",
+		"performance and efficient cores", "want 1 2")
 	put(t, dir, "sys/devices/cpu_core/cpus", "0\n")
 	must.Do(t, os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu/cpu1/topology")))
 	if diff := Diff(f, ReadFingerprint(t.Context(), m, nil)); len(diff) != 0 {
@@ -115,18 +112,14 @@ func TestDiff(t *testing.T) {
 		got = append(got, d.String())
 	}
 	want := []string{`changed: "1" -> "2"`, `gone: "1" -> absent`, `new: absent -> "1"`}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.EqualList(t, got, want)
 	mirror := Diff(b, a)
 	for i, d := range Diff(a, b) {
 		if m := mirror[i]; m.Name != d.Name || m.Old != d.New || m.New != d.Old {
 			t.Errorf("%v is not the mirror of %v", m, d)
 		}
 	}
-	if len(Diff(a, a)) != 0 {
-		t.Error("a differs from itself")
-	}
+	must.Equal(t, len(Diff(a, a)), 0, "a differs from itself")
 }
 
 const dpkgStatus = `Package: zlib1g
@@ -210,9 +203,7 @@ func TestParseModules(t *testing.T) {
 	}
 	want := []string{"DIMM_0: 8192 MiB 2400 MT/s Samsung M378A1G43EB1-CPB", "DIMM_2: 65536 MiB 2400 MT/s X Y",
 		"DIMM_4: 4 MiB 2400 MT/s X Y"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.EqualList(t, got, want)
 	for cut := range table {
 		parseModules(table[:cut]) // must not panic
 	}

@@ -165,7 +165,5 @@ func TestHeat(t *testing.T) {
 	must.Do(t, Heat(t.Context(), clock, 5*time.Second))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Heat(ctx, clock, time.Hour); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want the context's", err)
-	}
+	must.Fail(t, Heat(ctx, clock, time.Hour), context.Canceled, "error", "want the context's")
 }

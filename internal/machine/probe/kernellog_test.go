@@ -251,12 +251,8 @@ func TestDmesg(t *testing.T) {
 }
 
 func TestKernelLineString(t *testing.T) {
-	if got := (KernelLine{Micros: 12345678, Text: "x"}).String(); got != "[   12.345678] x" {
-		t.Errorf("%q", got)
-	}
-	if got := (KernelLine{Text: "x"}).String(); got != "x" {
-		t.Errorf("%q", got)
-	}
+	must.Equal(t, (KernelLine{Micros: 12345678, Text: "x"}).String(), "[   12.345678] x")
+	must.Equal(t, (KernelLine{Text: "x"}).String(), "x")
 }
 
 func FuzzParseKmsg(f *testing.F) {

@@ -3,7 +3,6 @@ package probe
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,9 +67,7 @@ func TestActivity(t *testing.T) {
 	}
 	want := []results.Interrupt{{Kind: "softirq", Name: "TIMER", Count: 3e7},
 		{Kind: "interrupt", Name: "LOC Local timer interrupts", Count: 3e6}}
-	if !slices.Equal(l.Interrupts, want) {
-		t.Errorf("interrupts %+v, want %+v: those of CPU 1", l.Interrupts, want)
-	}
+	must.EqualList(t, l.Interrupts, want, "interrupts", "those of CPU 1")
 	nothing := ReadActivity(host.Host{Root: sysroot.New(t.TempDir())}, time.Unix(100, 0), 0)
 	if l := nothing.Since(nothing, 1, nil); l.BusyNS != nil || l.OthersNS != nil || l.LoadMilli != nil ||
 		len(l.Pressure) > 0 || l.Interrupts != nil {
@@ -137,9 +134,7 @@ func TestBusy(t *testing.T) {
 		{"unknown", results.Load{WindowNS: 65e8}, whole, nil},
 	} {
 		got := Busy(test.l, test.p)
-		if strings.Join(got, "|") != strings.Join(test.want, "|") {
-			t.Errorf("%s: %q, want %q", test.name, got, test.want)
-		}
+		must.Equal(t, strings.Join(got, "|"), strings.Join(test.want, "|"), test.name, test.want)
 	}
 }
 

@@ -13,15 +13,14 @@ import (
 
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // machine returns a copy of a captured machine, without programs.
 func machine(t *testing.T, name string) (host.Host, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("../../control/testdata", name))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(dir, os.DirFS(filepath.Join("../../control/testdata", name))))
 	return host.Host{Root: sysroot.New(dir)}, dir
 }
 
@@ -29,12 +28,8 @@ func machine(t *testing.T, name string) (host.Host, string) {
 func put(t *testing.T, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // failing returns an error when a file is read whose name ends in one of the keys.

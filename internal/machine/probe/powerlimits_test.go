@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestPowerLimits: the files and names of drivers/powercap/intel_rapl_common.c (pl_names, Linux
@@ -30,13 +31,9 @@ func TestPowerLimits(t *testing.T) {
 			Enabled: true},
 		{Zone: "intel-rapl:0", Name: "package-0", Limit: "short_term", UW: 90_000_000, Enabled: true},
 	}
-	if !slices.Equal(before, want) {
-		t.Errorf("%+v", before)
-	}
-	if found := checkPowerLimits(before).Found; found !=
-		"package-0 long_term 65 W over 27.983872 s, package-0 short_term 90 W over 0 s" {
-		t.Error(found)
-	}
+	must.EqualList(t, before, want)
+	must.Equal(t, checkPowerLimits(before).Found,
+		"package-0 long_term 65 W over 27.983872 s, package-0 short_term 90 W over 0 s")
 	put(t, dir, zone+"constraint_0_power_limit_uw", "45000000\n")
 	moved := MovedLimits(before, ReadPowerLimits(m.Root))
 	if !slices.Equal(moved, []string{"the power limit long_term of package-0 (intel-rapl:0) moved from " +

@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
+	"krund/rig/must"
 )
 
 func TestSpeedStatistics(t *testing.T) {
@@ -22,15 +23,11 @@ func TestSpeedStatistics(t *testing.T) {
 	if moving.Steady() || moving.Chunks[0] != 3e9 {
 		t.Errorf("spread %g", moving.Spread())
 	}
-	if got := moving.String(); got != "3400 MHz, varies by 23.5 %" {
-		t.Errorf("%q", got)
-	}
+	must.Equal(t, moving.String(), "3400 MHz, varies by 23.5 %")
 	if (Speed{}).Steady() || !math.IsNaN((Speed{}).Median()) || (Speed{}).String() != "not measured" {
 		t.Error("no chunks count as a speed")
 	}
-	if got := (Speed{Chunks: []float64{5e8}}).String(); got != "500 million steps/s, varies by 0.0 %" {
-		t.Errorf("%q", got)
-	}
+	must.Equal(t, (Speed{Chunks: []float64{5e8}}).String(), "500 million steps/s, varies by 0.0 %")
 }
 
 // TestMeasureSpeed runs the loop with a clock that advances by a millisecond per reading.
@@ -104,9 +101,7 @@ func TestProofFindings(t *testing.T) {
 		"switches": setting.StatusOK,
 	}
 	rows := p.Findings()
-	if len(rows) != len(want) {
-		t.Errorf("%d rows, want %d", len(rows), len(want))
-	}
+	must.Equal(t, len(rows), len(want), "rows")
 	for _, f := range rows {
 		if f.Status != want[f.Name] || f.Why == "" || (f.Status == setting.StatusDiffers) != (f.Fix != "") {
 			t.Errorf("%+v, want %s", f, want[f.Name])
@@ -157,9 +152,7 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%s: incomplete %+v", name, f)
 			}
 		}
-		if strings.Join(got, ", ") != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		must.Equal(t, strings.Join(got, ", "), want, name)
 		if fails := (setting.Table{Findings: findings}).Fails(); fails != (name == "kvm-guest") {
 			t.Errorf("%s: fails %t", name, fails)
 		}

@@ -151,9 +151,7 @@ const jobsText = `  1 multi-user.target            start waiting
 
 func TestParseJobs(t *testing.T) {
 	want := []string{"apt-daily.service", "systemd-tmpfiles-clean.service"}
-	if got := parseJobs(jobsText); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.EqualList(t, parseJobs(jobsText), want)
 	if got := parseJobs("No jobs running.\n"); len(got) != 0 {
 		t.Errorf("%q of none", got)
 	}

@@ -58,9 +58,7 @@ func TestSensorNamesOutliveRenumbering(t *testing.T) {
 		must.Do(t, os.Remove(filepath.Join(class, from)))
 		must.Do(t, os.Symlink(moved, filepath.Join(class, "hwmon-"+to)))
 	}
-	if got := shown(hwmonTemperatures(m.Root)); !slices.Equal(got, before) {
-		t.Errorf("%q, want %q", got, before)
-	}
+	must.EqualList(t, shown(hwmonTemperatures(m.Root)), before)
 }
 
 // TestBrokenSensors: a bad sensor causes a remark and does not affect the others.
@@ -92,9 +90,7 @@ func TestBrokenSensors(t *testing.T) {
 	for _, part := range []string{"temp3 left out", "temp4 left out: 255.0 C is impossible",
 		"temp5 left out: reports a fault", "temp6 left out: is disabled", "temp7 left out",
 		"resource temporarily unavailable", "input/output error"} {
-		if !strings.Contains(all, part) {
-			t.Errorf("remarks lack %q:\n%s", part, all)
-		}
+		must.Contain(t, all, part, "remarks lack")
 	}
 }
 
@@ -138,13 +134,10 @@ func TestSensorsOfOneNameKeepTheirNumbers(t *testing.T) {
 		t.Errorf("without the first: %s", got)
 	}
 	zone("1", "\n")
-	if got := strings.Join(shown(hwmonTemperatures(m.Root)), ", "); got != "zone@acpitz#3 55.0 C" {
-		t.Errorf("the last alone: %s", got)
-	}
+	must.Equal(t, strings.Join(shown(hwmonTemperatures(m.Root)), ", "), "zone@acpitz#3 55.0 C",
+		"the last alone")
 	got := parseSensors("hw.sensors.acpitz0.temp0=unknown\nhw.sensors.acpitz0.temp0=30.00 degC\n")
-	if got := strings.Join(shown(got), ", "); got != "acpitz0/temp0#2 30.0 C" {
-		t.Errorf("OpenBSD: %s", got)
-	}
+	must.Equal(t, strings.Join(shown(got), ", "), "acpitz0/temp0#2 30.0 C", "OpenBSD")
 }
 
 func TestStablePlace(t *testing.T) {
@@ -179,9 +172,7 @@ func TestStablePlace(t *testing.T) {
 		},
 	} {
 		place, want := "/sys/devices/"+test[0], test[1]
-		if got := stablePlace(place); got != want {
-			t.Errorf("%s: %q, want %q", place, got, want)
-		}
+		must.Equal(t, stablePlace(place), want)
 	}
 }
 

@@ -49,9 +49,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	_, err := r.Read("/sys/none")
-	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("missing file: %v, want fs.ErrNotExist", err)
-	}
+	must.Fail(t, err, fs.ErrNotExist, "missing file", "want fs.ErrNotExist")
 	if strings.Contains(err.Error(), r.Path("/")) {
 		t.Errorf("%v names the directory of the test instead of the kernel's path", err)
 	}
@@ -79,9 +77,7 @@ func TestZeroRootIsTheMachine(t *testing.T) {
 	if !(Root{}).IsMachine() || !New("/").IsMachine() || New(t.TempDir()).IsMachine() {
 		t.Error("IsMachine is wrong")
 	}
-	if got := (Root{}).Path("proc/x"); got != "/proc/x" {
-		t.Errorf("Path = %q", got)
-	}
+	must.Equal(t, (Root{}).Path("proc/x"), "/proc/x", "Path")
 }
 
 func TestGlobIsNatural(t *testing.T) {

@@ -117,9 +117,7 @@ func TestDeviceAccess(t *testing.T) {
 	if err := r.ReadAt("/dev/msr", got, 62); err == nil {
 		t.Error("a short read gave no error")
 	}
-	if err := r.WriteAt("/dev/none", got, 0); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("missing device: %v", err)
-	}
+	must.Fail(t, r.WriteAt("/dev/none", got, 0), fs.ErrNotExist, "missing device")
 }
 
 func TestHold(t *testing.T) {
@@ -137,9 +135,7 @@ func TestHold(t *testing.T) {
 func TestDirectories(t *testing.T) {
 	r := New(t.TempDir())
 	must.Do(t, r.Mkdir("/group"))
-	if err := r.Mkdir("/group"); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("second Mkdir: %v, want fs.ErrExist", err)
-	}
+	must.Fail(t, r.Mkdir("/group"), fs.ErrExist, "second Mkdir", "want fs.ErrExist")
 	must.Do(t, os.WriteFile(r.Path("/group/x"), nil, 0o644))
 	if err := r.Rmdir("/group"); err == nil {
 		t.Error("Rmdir removed a directory that is not empty")

@@ -215,9 +215,7 @@ func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 				t.Errorf("done: %q", done)
 			}
 			s = must.Get(schedule.Open(fsys, f.Schedule(), false))(t)
-			if got := fmt.Sprint(s.Header().BaseTemperatures); got != test.want {
-				t.Errorf("base temperatures %s, want %s", got, test.want)
-			}
+			must.Equal(t, fmt.Sprint(s.Header().BaseTemperatures), test.want, "base temperatures")
 			if r := integrity.Check(fsys, f, options.Options); len(r.Problems) > 0 || r.Slots.Completed != 5 {
 				t.Errorf("%s%+v", problems(r.Problems), r.Slots)
 			}
@@ -285,10 +283,7 @@ func TestRecordOfAnotherExecution(t *testing.T) {
 	rec.Key.Benchmark = "other"
 	packed := must.Get(results.Encode(rec))(t)
 	must.Do(t, durable.WriteFile(fsys, f.Results()+"/"+name.String(), packed, 0o644))
-	if got := problems(integrity.Check(fsys, f, options.Options).Problems); !strings.Contains(got,
-		"record_differs") {
-		t.Errorf("%s", got)
-	}
+	must.Contain(t, problems(integrity.Check(fsys, f, options.Options).Problems), "record_differs")
 	done, err := integrity.Mend(fsys, f, options)
 	if err != nil || len(done) != 2 {
 		t.Fatalf("done %q, error %v", done, err)

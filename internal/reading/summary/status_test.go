@@ -111,10 +111,6 @@ func TestStatusAndPlan(t *testing.T) {
 
 func TestFirstProblem(t *testing.T) {
 	_, err := config.Parse("x.toml", []byte("[experiment]\nfoo = 1\nbar = 2\n"), "host", doctor.Settings())
-	if got := summary.FirstProblem(err); !strings.Contains(got, "more mistakes") {
-		t.Errorf("%q of %v", got, err)
-	}
-	if got := summary.FirstProblem(errors.New("one")); got != "one" {
-		t.Error(got)
-	}
+	must.Contain(t, summary.FirstProblem(err), "more mistakes")
+	must.Equal(t, summary.FirstProblem(errors.New("one")), "one")
 }

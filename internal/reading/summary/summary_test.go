@@ -6,6 +6,7 @@ import (
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/summary"
+	"krund/rig/must"
 )
 
 var nbody = key.Key{Benchmark: "nbody", VM: "C", Variant: "v"}
@@ -34,9 +35,7 @@ func TestRow(t *testing.T) {
 		t.Fatalf("%d rows", len(rows))
 	}
 	r := rows[0]
-	if want := (summary.Outcomes{Completed: 3, Error: 1, Timeout: 1, Rerun: 1}); r.Outcomes != want {
-		t.Errorf("outcomes %+v, want %+v", r.Outcomes, want)
-	}
+	must.Equal(t, r.Outcomes, (summary.Outcomes{Completed: 3, Error: 1, Timeout: 1, Rerun: 1}), "outcomes")
 	if r.Key != nbody || r.Planned != 5 || r.Executions != 2 || r.Iterations != 5 || r.IterationsLow != 1 ||
 		r.IterationsHigh != 4 {
 		t.Errorf("row %+v", r)
@@ -74,9 +73,7 @@ func TestTheMeanKeepsItsDigits(t *testing.T) {
 	}
 	wall = append(wall, -1<<60, 3)
 	c.Add(record(results.Completed, 0, 0, 0, wall...), true)
-	if got := c.Rows()[0].Wall.Mean; got != 1 {
-		t.Errorf("mean %v, want 1", got)
-	}
+	must.Equal(t, c.Rows()[0].Wall.Mean, 1, "mean", "want 1")
 }
 
 // TestWorst: of the executions that count, each figure's own worst; a record that does not know it

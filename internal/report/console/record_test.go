@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 func TestFrequencyText(t *testing.T) {
@@ -19,8 +20,6 @@ func TestFrequencyText(t *testing.T) {
 			Source: results.MeasuredRate, MeasuredHz: &measured}, "core 4: APERF/MPERF of 0.753 expected, " +
 			"held at 2400 MHz, MPERF counts at 3187 MHz (measured), ran at 2399 MHz before the run"},
 	} {
-		if got := frequencyText(c.f); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
+		must.Equal(t, frequencyText(c.f), c.want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/analysis/sequential"
 	"krund/internal/durable"
+	"krund/rig/must"
 )
 
 func plan() Plan {
@@ -22,22 +23,14 @@ func plan() Plan {
 // one must be.
 func TestNext(t *testing.T) {
 	dir := t.TempDir()
-	b, err := Create(durable.OS(), dir, plan())
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := b.Next(context.Background(), sequential.BisectDecision{Version: 2}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Create(durable.OS(), dir, plan()))(t)
+	file := must.Get(b.Next(context.Background(), sequential.BisectDecision{Version: 2}, 1))(t)
 	text, err := os.ReadFile(file)
 	want := "a c " + filepath.Join(dir, "builds", "0000") + " " + filepath.Join(dir, "builds", "0002")
 	if err != nil || string(text) != want {
 		t.Errorf("%q, %v", text, err)
 	}
-	if b, err = Open(durable.OS(), dir); err != nil {
-		t.Fatal(err)
-	}
+	b = must.Get(Open(durable.OS(), dir))(t)
 	if file, err = b.Next(context.Background(), sequential.BisectDecision{Version: 1}, 2); err != nil || file != "" ||
 		!b.Skipped(1) || b.Skipped(2) {
 		t.Errorf("%q, %v, skipped %t", file, err, b.Skipped(1))
@@ -49,21 +42,14 @@ func TestNext(t *testing.T) {
 	if n, err := b.Retry(); n != 1 || err != nil || b.Skipped(1) {
 		t.Errorf("retry: %d, %v", n, err)
 	}
-	lock, err := b.Lock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := must.Get(b.Lock())(t)
 	if _, err := b.Lock(); !errors.Is(err, durable.ErrLocked) {
 		t.Errorf("two calls at once: %v", err)
 	}
-	if err := lock.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, lock.Close())
 	p := plan()
 	p.Build = "exit 3"
-	if b, err = Create(durable.OS(), filepath.Join(t.TempDir(), "new"), p); err != nil {
-		t.Fatal(err)
-	}
+	b = must.Get(Create(durable.OS(), filepath.Join(t.TempDir(), "new"), p))(t)
 	if _, err = b.Next(context.Background(), sequential.BisectDecision{Version: 2}, 1); err == nil {
 		t.Error("the good version was not built")
 	}

@@ -3,6 +3,8 @@ package setting
 import (
 	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestDemands(t *testing.T) {
@@ -29,9 +31,7 @@ func TestDemands(t *testing.T) {
 		"not in place":   {defaults.Of("a").Policy, Require},
 		"a descriptor's": {a.Policy, Require},
 	} {
-		if tt.got != tt.want {
-			t.Errorf("%s: %s, want %s", name, tt.got, tt.want)
-		}
+		must.Equal(t, tt.got, tt.want, name)
 	}
 }
 
