@@ -147,7 +147,7 @@ func TestSameNameAgain(t *testing.T) {
 	for path, want := range map[string]string{filepath.Join(joined.Given(a.state), "old/x.toml"): "",
 		cfg.Path: "", "/root/x.toml": "has krund@x.service already, for /root/x.toml"} {
 		a.fsys = unitFS{durable.OS(), path}
-		err := a.ownName(cfg)
+		err := a.joinedMachine().OwnName(cfg)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
@@ -173,7 +173,7 @@ func TestBegunInVain(t *testing.T) {
 		return nil
 	}
 	path := filepath.Join(joined.Given(a.state), id, "lab/x.toml")
-	_, err := a.ofHub(path, h.url, id, true)
+	_, err := a.joinedMachine().Note(path, h.url, id, true)
 	known := ship.KnownAt(a.fsys, a.state) // the krund of a user has begun it
 	if err = errors.Join(err, known.Remove(directory.For(path))); err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestBundleThatDoesNotArrive(t *testing.T) {
 	client := *h.machines["lab1"]
 	client.HTTP = &http.Client{Transport: noBundles{}}
 	err := h.machineOf(t, "lab1").begin(t.Context(), &client, *n, joined.Hub{})
-	must.Fail(t, err, errFetch)
+	must.Fail(t, err, joined.ErrFetch)
 	if again := h.idle(t, "lab1"); again == nil || *again != *n {
 		t.Errorf("the hub gives %+v, want %+v again", again, n)
 	}

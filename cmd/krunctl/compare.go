@@ -195,7 +195,7 @@ func (o *compareOptions) sides(of []compare.Side, facts []*report.Facts) ([]comp
 	if len(of) == 2 {
 		for i := range names {
 			of[i].Arm = names[i]
-			if err := hasArm(of[i].Data, names[i]); err != nil {
+			if err := experiment.HasArm(of[i].Data, names[i]); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -210,7 +210,7 @@ func (o *compareOptions) sides(of []compare.Side, facts []*report.Facts) ([]comp
 	}
 	side := func(arm string) compare.Side { return compare.Side{Doc: of[0].Doc, Data: data, Arm: arm} }
 	for _, name := range names {
-		if err := hasArm(data, name); err != nil {
+		if err := experiment.HasArm(data, name); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -241,19 +241,6 @@ func defaultArms(arms []dataset.Arm) ([]string, error) {
 		return nil, fmt.Errorf("there are several arms; choose with --arms %s,%s", arms[0].Name, others[0])
 	}
 	return []string{arms[0].Name, append(others, copies...)[0]}, nil
-}
-
-// hasArm reports an arm that the data lack.
-func hasArm(d *dataset.Dataset, name string) error {
-	for i := range d.Pairs {
-		if d.Pairs[i].Key.Arm == name {
-			return nil
-		}
-	}
-	if len(d.Arms) == 0 {
-		return fmt.Errorf("there is no arm %q; the experiment has no arms", name)
-	}
-	return fmt.Errorf("there is no execution of arm %q", name)
 }
 
 // judgement returns the error for the exit status.

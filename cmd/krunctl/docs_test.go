@@ -27,7 +27,7 @@ import (
 // docs/output.md.
 func TestEveryFieldIsDocumented(t *testing.T) {
 	text := must.Get(os.ReadFile("../../docs/output.md"))(t)
-	for _, document := range []any{summary.Plan{}, summary.PlanSlot{}, summary.Status{}, summaryJSON{},
+	for _, document := range []any{summary.Plan{}, summary.PlanSlot{}, summary.Status{}, summary.Document{},
 		checkDataJSON{}, doctorJSON{},
 		noise.Certificate{}, summary.Counters{}, summary.Calibration{}, startupJSON{},
 		similarity.Document{}, stability.Document{}, optimize.Document{}, integrity.Defect{},

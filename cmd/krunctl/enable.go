@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -152,7 +151,7 @@ func (a *app) enable(ctx context.Context, path string, o unitOptions) error {
 			return err
 		}
 	}
-	a.announce(cfg, p, o)
+	a.console().Announce(a.fsys, cfg, p, o.start, o.accept)
 	if config.Restarts(cfg.Experiment.Reboot) && o.root == "" && !o.yes {
 		if ok, err := a.confirm("Continue?"); err != nil || !ok {
 			return errors.Join(err, errors.New("not enabled; nothing was changed"))
@@ -233,71 +232,6 @@ func (a *app) setRequests(path string, accept bool) error {
 			"for it")
 	}
 	return explainRights(err)
-}
-
-// announce prints what will happen, and how to end it.
-func (a *app) announce(cfg *config.Config, p summary.Plan, o unitOptions) {
-	left := p.SlotsTotal - p.Finished
-	a.console().Line("what", "%s: %s of %s", p.Experiment, display.Count(left, "process execution"),
-		display.Count(len(p.Keys), "key"))
-	if config.Restarts(p.Reboot) {
-		a.console().Line("reboots",
-			"this machine restarts before each of them, at most %d times, and logs out all users",
-			p.MaxReboots)
-		a.console().Line("the first", "%s", a.firstRestart(cfg, p, o.start))
-	} else {
-		a.console().Line("reboots", "none: all of them run after one boot")
-	}
-	a.console().Line("duration", "%s", p.ETA)
-	for _, c := range []struct{ control, option, text string }{
-		{"services", "stop", "stopped during the experiment"},
-		{"network", "down", "taken down during the experiment"},
-	} {
-		demand := cfg.Control(c.control)
-		if list := demand.List(c.option); len(list) > 0 && demand.Policy.Changes() {
-			a.console().Line(c.control, "%s %s", strings.Join(list, ", "), c.text)
-		}
-	}
-	if entry := cfg.Boot.Entry; entry != "" && config.Restarts(p.Reboot) {
-		a.console().Line("boots",
-			"with the boot loader's entry %s, requested once for each; all other boots are ordinary ones",
-			entry)
-	}
-	if wait := cfg.Wait.Startup; config.Restarts(p.Reboot) && wait > 0 {
-		a.console().Line("log in", "within %s of each boot, before a benchmark runs",
-			display.Duration(wait.Round(time.Second)))
-	}
-	if asked, err := directory.Asked(a.fsys, p.Directory, directory.Hold); err == nil && asked {
-		a.console().Line("held", "nothing runs until `krunctl resume %s`", display.ShellPath(p.Config))
-	}
-	if o.accept {
-		a.console().Line("programs", "those that have changed are accepted; results before and after are kept apart")
-	}
-	a.console().Line("watch", "krunctl status %s", display.ShellPath(p.Config))
-	a.console().Line("stop", "krunctl disable --stop %s", display.ShellQuote(p.Experiment))
-}
-
-// firstRestart returns when krund restarts the machine for the first time. The boot in which it
-// makes the schedule has no process execution: it reads the base temperatures and restarts.
-func (a *app) firstRestart(cfg *config.Config, p summary.Plan, now bool) string {
-	f, err := directory.Open(a.fsys, p.Directory)
-	if err == nil {
-		_, err = a.fsys.Lstat(f.Schedule())
-	}
-	soon := "at once"
-	if wait := cfg.Temperature.BaseWait; wait > 0 {
-		soon = "after " + display.Duration(wait.Round(time.Second)) +
-			", when the base temperatures have been read"
-	}
-	switch begun := err == nil; {
-	case now && begun:
-		return "at once, or after the process execution that begins now"
-	case now:
-		return soon + "; the first process execution follows it"
-	case begun:
-		return "not before you restart the machine; that boot continues the experiment"
-	}
-	return "not before you restart the machine; that boot makes the schedule and restarts " + soon
 }
 
 func (a *app) disable(ctx context.Context, arg string, o unitOptions) error {

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -107,37 +105,8 @@ func (a *app) plan(ctx context.Context, path string, o planOptions) error {
 		limit = p.SlotsTotal
 	}
 	if o.json {
-		return a.planAsJSON(p, x, summary.PlanSlots(cfg), limit)
+		return a.console().PlanJSON(p, x, summary.PlanSlots(cfg), limit)
 	}
 	a.console().Plan(p, x, summary.PlanSlots(cfg), limit)
-	return nil
-}
-
-// planAsJSON writes the plan, and the slots one by one because there may be millions.
-func (a *app) planAsJSON(p summary.Plan, x *replay.Expected, slots iter.Seq[summary.PlanSlot], limit int) error {
-	head, err := json.MarshalIndent(struct {
-		summary.Plan
-		Expected *replay.Expected `json:"expected"` // null without --from
-	}{p, x}, "", "  ")
-	if err != nil {
-		return err
-	}
-	const end = "\n}"
-	a.print("%s,\n  \"slots\": [", head[:len(head)-len(end)])
-	for slot := range slots {
-		if slot.Slot >= limit {
-			break
-		}
-		comma := ","
-		if slot.Slot == 0 {
-			comma = ""
-		}
-		line, err := json.Marshal(slot)
-		if err != nil {
-			return err
-		}
-		a.print("%s\n    %s", comma, line)
-	}
-	a.print("\n  ]\n}\n")
 	return nil
 }

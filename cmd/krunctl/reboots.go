@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -10,11 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/compare"
-	"krund/internal/analysis/warmup"
 	"krund/internal/display"
-	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
-	"krund/internal/reading/experiment"
+	"krund/internal/reading/restarts"
 	"krund/internal/report"
 )
 
@@ -42,17 +39,11 @@ EXIT STATUS
 
 // rebootsJSON is the output of --json.
 type rebootsJSON struct {
-	Format  int             `json:"format"`
-	Before  string          `json:"before"` // kind of restart
-	After   string          `json:"after"`
-	Compare *compare.Result `json:"compare"`
-	Spread  []keySpread     `json:"spread"`
-}
-
-// keySpread is the variation of one key's executions between restarts of the hardware.
-type keySpread struct {
-	Key string `json:"key"`
-	*compare.RestartSpread
+	Format  int               `json:"format"`
+	Before  string            `json:"before"` // kind of restart
+	After   string            `json:"after"`
+	Compare *compare.Result   `json:"compare"`
+	Spread  []restarts.Spread `json:"spread"`
 }
 
 func rebootsCommand(a *app) *cobra.Command {
@@ -81,21 +72,14 @@ func rebootsCommand(a *app) *cobra.Command {
 	return command
 }
 
-// A restarted execution is one in the order of the schedule, with how its boot began.
-type restarted struct {
-	key    key.Key
-	number int
-	kind   string
-}
-
 func (a *app) reboots(arg string, o compareOptions, asJSON bool) error {
 	r := a.reader(runtime.NumCPU())
 	r.NoPerformance = true
-	var order []restarted
+	var order []restarts.Execution
 	facts := &report.Facts{}
 	r.Visit = func(record *results.Record) { // the kind of restart takes the place of the arm
 		facts.Add(record)
-		order = append(order, restarted{record.Key, record.Pexec, record.Reboot})
+		order = append(order, restarts.Execution{Key: record.Key, Number: record.Pexec, Kind: record.Reboot})
 		if record.Key.Arm == "" {
 			record.Key.Arm = record.Reboot
 		}
@@ -104,7 +88,7 @@ func (a *app) reboots(arg string, o compareOptions, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	kinds, err := restartKinds(in, order)
+	kinds, err := restarts.Kinds(in, order)
 	if err != nil {
 		return fmt.Errorf("%s: %w", arg, err)
 	}
@@ -116,7 +100,7 @@ func (a *app) reboots(arg string, o compareOptions, asJSON bool) error {
 	}
 	report.Weaken(result, before, after, facts, facts)
 	out := rebootsJSON{Format: 1, Before: kinds[0], After: kinds[1], Compare: result,
-		Spread: spreads(doc, order)}
+		Spread: restarts.Spreads(doc, order)}
 	if asJSON {
 		err = a.printJSON(out)
 	} else {
@@ -132,81 +116,6 @@ func (a *app) reboots(arg string, o compareOptions, asJSON bool) error {
 		return fmt.Errorf("%w: %s", errUnjudged, display.Count(n, "key"))
 	}
 	return nil
-}
-
-// bothKinds is what to do about an experiment without two kinds of restarts.
-const bothKinds = "measure with experiment.reboot = \"kexec\" or \"soft\", and hardware_every = 5 for " +
-	"instance"
-
-// restartKinds returns the two kinds of restart in the data, that of the hardware first.
-func restartKinds(in experiment.Input, order []restarted) ([2]string, error) {
-	kinds := [2]string{results.RebootHardware}
-	for _, r := range order {
-		switch {
-		case r.key.Arm != "":
-			return kinds, errors.New("the experiment has arms; kinds of restarts can be compared only in " +
-				"one without arms")
-		case r.kind == results.RebootHardware, r.kind == kinds[1]:
-		case kinds[1] != "":
-			return kinds, fmt.Errorf("there are two kinds of restarts other than of the hardware, %s and %s",
-				kinds[1], r.kind)
-		default:
-			kinds[1] = r.kind
-		}
-	}
-	if in.Data.Format != experiment.Format || kinds[1] == "" {
-		return kinds, errors.New("there is one kind of restart only; " + bothKinds)
-	}
-	for _, kind := range kinds {
-		if err := hasArm(in.Data, kind); err != nil {
-			return kinds, fmt.Errorf("there is no execution after a restart of kind %s; %s", kind,
-				bothKinds)
-		}
-	}
-	return kinds, nil
-}
-
-// spreads estimates the variation between restarts of the hardware for each key. Executions after a
-// faster restart belong to the last restart of the hardware before them.
-func spreads(doc *warmup.Document, order []restarted) []keySpread {
-	levels := map[restarted]float64{}
-	for _, p := range doc.Pairs {
-		for _, e := range p.Executions {
-			if e.Level != nil {
-				k := key.Key{Benchmark: p.Benchmark, VM: p.VM, Variant: p.Variant}
-				levels[restarted{k, e.Number, p.Arm}] = e.Level.Value
-			}
-		}
-	}
-	var keys []key.Key
-	boots := map[key.Key][][]float64{}
-	boot := 0
-	for _, r := range order {
-		if r.kind == results.RebootHardware {
-			boot++
-		}
-		level, ok := levels[r]
-		if !ok {
-			continue
-		}
-		if boots[r.key] == nil {
-			keys = append(keys, r.key)
-		}
-		for len(boots[r.key]) <= boot {
-			boots[r.key] = append(boots[r.key], nil)
-		}
-		boots[r.key][boot] = append(boots[r.key][boot], level)
-		delete(levels, r) // an attempt that was rerun has the same number
-	}
-	list := []keySpread{}
-	for _, k := range keys {
-		s := keySpread{Key: k.String()}
-		if found, ok := compare.RestartSpreadOf(boots[k]); ok {
-			s.RestartSpread = &found
-		}
-		list = append(list, s)
-	}
-	return list
 }
 
 // print writes the tables for people.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,8 +16,6 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/joined"
 	"krund/internal/hub/ship"
-	"krund/internal/machine/host"
-	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
 )
@@ -172,7 +167,7 @@ func (a *app) shipIdle(ctx context.Context) error {
 		return errors.Join(append(failed, err)...)
 	}
 	defer cancel()
-	alone, err := a.lockGiven()
+	alone, err := a.joinedMachine().Lock()
 	if errors.Is(err, durable.ErrLocked) {
 		a.console().Line("nothing to do", "another krunctl ship begins an experiment")
 		return errors.Join(failed...)
@@ -181,7 +176,7 @@ func (a *app) shipIdle(ctx context.Context) error {
 		return errors.Join(append(failed, err)...)
 	}
 	defer alone.Close() //nolint:errcheck // it has no content
-	failed = append(failed, a.tidyGiven(client.URL))
+	failed = append(failed, a.joinedMachine().Tidy(client.URL))
 	status := a.machineStatus(ctx)
 	status.Busy = a.enabled()
 	var next *api.Next
@@ -204,28 +199,7 @@ func (a *app) machineStatus(ctx context.Context) api.Status {
 	m := a.machine(ctx)
 	_, err := a.fsys.Lstat(autostart.HoldFile)
 	return api.Status{Krund: display.Version(), BootID: m.Boot, Host: a.host,
-		Clock: a.now().UTC().Format(time.RFC3339), Held: err == nil, Facts: factsOf(ctx, m.Host)}
-}
-
-// shown are the names of the fingerprint that the hub shows of a machine, beside those that begin
-// with "memory." and "bios.".
-var shown = []string{"board.name", "clocksource", "cpu.frequency_driver", "cpu.microcode", "cpu.model",
-	"cpu.present", "cpu.topology", "kernel.release", "kernel.version", "os", "system.product",
-	"system.vendor"}
-
-// factsOf returns what the hub shows of a machine.
-func factsOf(ctx context.Context, h host.Host) map[string]string {
-	facts := probe.ReadFingerprint(ctx, h, map[string]string{"krund": display.Version()})
-	size := 0
-	for _, name := range slices.Sorted(maps.Keys(facts)) {
-		kind, _, _ := strings.Cut(name, ".")
-		facts[name] = display.Clip(facts[name], display.MaxMessage)
-		wanted := name == "krund" || kind == "memory" || kind == "bios" || slices.Contains(shown, name)
-		if size += len(name) + len(facts[name]); !wanted || size > api.MaxFacts {
-			delete(facts, name)
-		}
-	}
-	return facts
+		Clock: a.now().UTC().Format(time.RFC3339), Held: err == nil, Facts: ship.FactsOf(ctx, m.Host)}
 }
 
 // follow does what the hub asks for.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -64,24 +62,12 @@ func summaryCommand(a *app) *cobra.Command {
 	return c
 }
 
-// Format of the JSON of summary. See docs/output.md.
-const summaryFormat = 1
-
-type summaryJSON struct {
-	Format     int           `json:"format"`
-	Experiment string        `json:"experiment"`
-	Directory  string        `json:"folder"`
-	Hosts      []string      `json:"hosts"`
-	Damaged    int           `json:"damaged_records"`
-	Keys       []summary.Row `json:"keys"`
-}
-
 func (a *app) summary(arg string, o summaryOptions) error {
 	pattern, err := experiment.ParsePattern(o.key)
 	if err != nil {
 		return err
 	}
-	less, err := sortOf(o.sort)
+	less, err := summary.OrderOf(o.sort)
 	if err != nil {
 		return err
 	}
@@ -89,12 +75,7 @@ func (a *app) summary(arg string, o summaryOptions) error {
 	if err != nil {
 		return err
 	}
-	summarize := a.summaryOf
-	if _, err := a.fsys.Lstat(arg); err == nil && !strings.HasSuffix(arg, ".krun") &&
-		!a.reader(1).IsExperiment(arg) {
-		summarize = a.summaryOfFile
-	}
-	doc, err := summarize(arg, pattern)
+	doc, err := a.summaryOf(arg, pattern)
 	if err != nil {
 		return err
 	}
@@ -108,58 +89,20 @@ func (a *app) summary(arg string, o summaryOptions) error {
 	return nil
 }
 
-// summaryOfFile summarizes a file of results.
-func (a *app) summaryOfFile(arg string, pattern *key.Pattern) (summaryJSON, error) {
-	in, err := a.reader(1).Read(arg, experiment.Options{Column: dataset.Wall})
-	if err != nil {
-		return summaryJSON{}, err
+func (a *app) summaryOf(arg string, pattern *key.Pattern) (summary.Document, error) {
+	if _, err := a.fsys.Lstat(arg); err == nil && !strings.HasSuffix(arg, ".krun") &&
+		!a.reader(1).IsExperiment(arg) {
+		return summary.OfFile(a.reader(1), arg, pattern)
 	}
-	if err := experiment.OnlyKeys(in.Data, pattern); err != nil {
-		return summaryJSON{}, err
-	}
-	doc := summaryJSON{Format: summaryFormat, Experiment: in.Data.Experiment, Directory: arg,
-		Hosts: []string{}, Keys: append([]summary.Row{}, summary.RowsOf(in.Data)...)}
-	if in.Data.Machine != "" {
-		doc.Hosts = append(doc.Hosts, in.Data.Machine)
-	}
-	return doc, nil
-}
-
-// summaryOf summarizes an experiment.
-func (a *app) summaryOf(arg string, pattern *key.Pattern) (summaryJSON, error) {
 	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
-		return summaryJSON{}, err
-	}
-	var c summary.Collector
-	s, err := f.OpenSchedule()
-	if err != nil {
-		a.talk("krunctl: the number of planned executions is unknown: %v", err)
-	} else {
-		sum, err := s.Summarize()
-		if err = firstOf(err, s.Close()); err != nil {
-			return summaryJSON{}, fmt.Errorf("read the schedule: %w", err)
-		}
-		for _, k := range sum.Keys {
-			if pattern == nil || pattern.Match(k.Key) {
-				c.Plan(k.Key, k.Total())
-			}
-		}
+		return summary.Document{}, err
 	}
 	m, err := a.records(f, pattern)
 	if err != nil {
-		return summaryJSON{}, err
+		return summary.Document{}, err
 	}
-	doc := summaryJSON{Format: summaryFormat, Directory: f.Dir(), Hosts: []string{}, Keys: []summary.Row{}}
-	for rec := range m.All() {
-		doc.Experiment = rec.Experiment
-		if !slices.Contains(doc.Hosts, rec.Host) {
-			doc.Hosts = append(doc.Hosts, rec.Host)
-		}
-		c.Add(rec.Record, rec.Counts)
-	}
-	doc.Keys, doc.Damaged = append(doc.Keys, c.Rows()...), m.Damaged
-	return doc, nil
+	return summary.OfExperiment(f, m, pattern, a.talk)
 }
 
 func firstOf(errs ...error) error {
@@ -169,34 +112,4 @@ func firstOf(errs ...error) error {
 		}
 	}
 	return nil
-}
-
-// sortOf returns the comparison that --sort names; nil for the schedule's order. Keys without times
-// come last.
-func sortOf(name string) (func(a, b summary.Row) int, error) {
-	by := func(of func(summary.Row) *summary.Spread) func(a, b summary.Row) int {
-		return func(a, b summary.Row) int {
-			x, y := of(a), of(b)
-			switch {
-			case x == nil && y == nil:
-				return 0
-			case x == nil:
-				return 1
-			case y == nil:
-				return -1
-			}
-			return cmp.Compare(x.Median, y.Median)
-		}
-	}
-	switch name {
-	case "schedule":
-		return nil, nil //nolint:nilnil // nothing to sort, and no mistake
-	case "key":
-		return func(a, b summary.Row) int { return strings.Compare(a.Key.String(), b.Key.String()) }, nil
-	case "median":
-		return by(func(r summary.Row) *summary.Spread { return r.Wall }), nil
-	case "process":
-		return by(func(r summary.Row) *summary.Spread { return r.Process }), nil
-	}
-	return nil, usageError(fmt.Errorf("--sort must be schedule, key, median or process, not %q", name))
 }

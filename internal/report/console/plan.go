@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"math"
@@ -184,4 +185,33 @@ func needText(n int) string {
 		return "unknown or more than 10000"
 	}
 	return strconv.Itoa(n)
+}
+
+// PlanJSON writes the plan, and the slots one by one because there may be millions.
+func (out *Console) PlanJSON(p summary.Plan, x *replay.Expected, slots iter.Seq[summary.PlanSlot], limit int) error {
+	head, err := json.MarshalIndent(struct {
+		summary.Plan
+		Expected *replay.Expected `json:"expected"` // null without --from
+	}{p, x}, "", "  ")
+	if err != nil {
+		return err
+	}
+	const end = "\n}"
+	out.print("%s,\n  \"slots\": [", head[:len(head)-len(end)])
+	for slot := range slots {
+		if slot.Slot >= limit {
+			break
+		}
+		comma := ","
+		if slot.Slot == 0 {
+			comma = ""
+		}
+		line, err := json.Marshal(slot)
+		if err != nil {
+			return err
+		}
+		out.print("%s\n    %s", comma, line)
+	}
+	out.print("\n  ]\n}\n")
+	return nil
 }
