@@ -113,7 +113,9 @@ func (a *app) analyze(args []string, o analyzeOptions) error {
 		return usageError(err)
 	}
 	for i, arg := range args {
-		in, err := a.reader(o.workers).Read(arg, o.Options)
+		r := a.reader(o.workers)
+		r.SaysPrograms = !o.json && o.output == ""
+		in, err := r.Read(arg, o.Options)
 		if err != nil {
 			return err
 		}

@@ -129,7 +129,11 @@ const (
 
 // records reads the records of an experiment.
 func (a *app) records(f experiment.Experiment, pattern *key.Pattern) (*experiment.Records, error) {
-	return f.Records(pattern, a.host, func(err error) { a.leaveOut(f.Dir(), err.Error()) })
+	m, err := f.Records(pattern, a.host, func(err error) { a.leaveOut(f.Dir(), err.Error()) })
+	if err == nil && m.Programs != "" {
+		a.talk("%s: %s", f.Dir(), m.Programs)
+	}
+	return m, err
 }
 
 // reader reads experiments and files of results. workers is the number of goroutines of an

@@ -59,6 +59,7 @@ type checkDataJSON struct {
 	Outcomes  map[results.Outcome]int `json:"outcomes"`
 	Completed int                     `json:"slots_with_completed_record"`
 	Bytes     int64                   `json:"bytes"`
+	Programs  string                  `json:"programs,omitempty"`
 	Problems  []integrity.Defect      `json:"problems"`
 	Notes     []integrity.Defect      `json:"notes"`
 }
@@ -75,7 +76,7 @@ func (a *app) checkData(arg string, o checkDataOptions) error {
 		doc := checkDataJSON{
 			Format: checkDataFormat, Directory: f.Dir(), OK: len(r.Problems) == 0,
 			Slots: summary.CountsOf(r.Slots), Records: r.Records, Outcomes: r.Outcomes,
-			Completed: r.Completed, Bytes: r.Bytes,
+			Completed: r.Completed, Bytes: r.Bytes, Programs: r.Programs,
 			Problems: append([]integrity.Defect{}, r.Problems...),
 			Notes:    append([]integrity.Defect{}, r.Notes...),
 		}
@@ -85,6 +86,9 @@ func (a *app) checkData(arg string, o checkDataOptions) error {
 		}
 		err = a.printJSON(doc)
 	} else {
+		if r.Programs != "" {
+			a.print("%s\n", display.Terminal(r.Programs))
+		}
 		a.printProblems("problem", r.Problems)
 		a.printProblems("note", r.Notes)
 		slots := display.Count(r.Slots.Total(), "slot")

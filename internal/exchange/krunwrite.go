@@ -61,7 +61,7 @@ func (k *krunWriter) file(d *dataset.Dataset, config string) error {
 		}
 		for j := range d.Pairs[i].Executions {
 			e := &d.Pairs[i].Executions[j]
-			if e.Outcome == dataset.Rerun {
+			if e.Outcome.Replaced() {
 				continue
 			}
 			if err := e.Check(); err != nil {

@@ -20,6 +20,9 @@ import (
 func AnalysisText(w io.Writer, most int, doc *warmup.Document, unit display.Unit) {
 	unit = unitOf(doc, unit)
 	p := doc.Parameters
+	if text := doc.Source.Programs; text != "" {
+		fmt.Fprintf(w, "%s\n\n", display.Terminal(text))
+	}
 	fmt.Fprintf(w, "%s: %s of %s, mode %s, delta %s, penalty %s\n\n", display.Terminal(doc.Source.Name),
 		display.Terminal(p.Column), display.Count(len(doc.Pairs), "key"), p.Mode, p.Delta, p.Penalty)
 	rows := make([][]string, len(doc.Pairs))
@@ -131,7 +134,9 @@ func shareCell(n, of int) string {
 func warningsText(w io.Writer, doc *warmup.Document) {
 	var lines []string
 	for _, warning := range doc.Warnings {
-		lines = append(lines, warning.Text)
+		if warning.Code != warmup.WarnPrograms { // the first line
+			lines = append(lines, warning.Text)
+		}
 	}
 	var codes []string
 	keys := map[string][]string{}

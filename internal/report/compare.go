@@ -11,12 +11,14 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
 
 // CompareTable is a comparison as a table for readers.
 func CompareTable(r *compare.Result) Table {
 	t := Table{
+		First:   programsText(r),
 		Caption: compareCaption(r),
 		Label:   "tab:compare",
 		Columns: []TableColumn{
@@ -41,6 +43,16 @@ func compareCaption(r *compare.Result) string {
 		r.Counts[compare.CannotTell])
 	if n := r.Counts[compare.Changed]; n > 0 {
 		text += fmt.Sprintf(", %d changed otherwise", n)
+	}
+	return text
+}
+
+// programsText are the warnings that an output begins with.
+func programsText(r *compare.Result) (text string) {
+	for _, w := range r.Warnings {
+		if w.Code == warmup.WarnPrograms {
+			text += w.Text + ". "
+		}
 	}
 	return text
 }
@@ -126,7 +138,9 @@ var corrections = map[compare.Correction]string{
 func compareNotes(r *compare.Result) []string {
 	notes := methodNotes(r)
 	for _, w := range r.Warnings {
-		notes = append(notes, w.Text)
+		if w.Code != warmup.WarnPrograms { // Table.First
+			notes = append(notes, w.Text)
+		}
 	}
 	return append(notes, keyNotes(r)...)
 }

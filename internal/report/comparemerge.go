@@ -15,6 +15,9 @@ import (
 // keys that changed, and everything else folded.
 func CompareMarkdown(w io.Writer, r *compare.Result) error {
 	var b strings.Builder
+	if text := programsText(r); text != "" {
+		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(text))
+	}
 	fmt.Fprintf(&b, "**%s** (%s, %s for the table)\n\n", escapeMarkdown(compareHeadline(r)),
 		escapeMarkdown(compareTitle(r)), percentText(r.Confidence))
 	if null := nullText(r.NullArm); null != "" {

@@ -83,7 +83,7 @@ func writeComparePage(w io.Writer, r *compare.Result, version, index string) err
 		p.Verdicts = append(p.Verdicts, verdictCount{string(v), verdictSlug(v), verdictSigns[v], r.Counts[v]})
 	}
 	for _, warning := range r.Warnings {
-		if warning.Code == "null_arm" {
+		if warning.Code == "null_arm" || warning.Code == warmup.WarnPrograms {
 			p.Alerts = append(p.Alerts, warning.Text)
 		} else {
 			p.Weaknesses = append(p.Weaknesses,

@@ -38,6 +38,7 @@ func ParseFormat(s string) (Format, error) {
 
 // Table is the common input of the formats for readers.
 type Table struct {
+	First   string // sentences before the caption, with a space at the end; "": none
 	Caption string
 	Label   string // of LaTeX
 	Columns []TableColumn
@@ -160,6 +161,9 @@ func (t *Table) text() string {
 		}
 	}
 	var b strings.Builder
+	if t.First != "" {
+		fmt.Fprintf(&b, "%s\n\n", display.PlainLine(t.First))
+	}
 	fmt.Fprintf(&b, "%s\n\n", display.PlainLine(t.Caption))
 	display.Table(&b, columns, rows)
 	for i, note := range t.Notes {
@@ -173,7 +177,7 @@ func (t *Table) text() string {
 
 func (t *Table) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(t.Caption))
+	fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(t.First+t.Caption))
 	for _, c := range t.Columns {
 		b.WriteString("| " + c.Name + " ")
 	}
@@ -208,7 +212,7 @@ func (t *Table) markdown() string {
 // html is the table as a part of a page.
 func (t *Table) html() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<table>\n<caption>%s</caption>\n<thead><tr>", escapeXML(t.Caption))
+	fmt.Fprintf(&b, "<table>\n<caption>%s</caption>\n<thead><tr>", escapeXML(t.First+t.Caption))
 	for _, c := range t.Columns {
 		fmt.Fprintf(&b, `<th scope="col">%s</th>`, escapeXML(c.Name))
 	}

@@ -86,10 +86,15 @@ func warningNotes(doc *warmup.Document) []string {
 	return notes
 }
 
-// documentWarnings returns the warnings about all keys: of the records, then of the analysis.
+// documentWarnings returns the warnings about all keys: which programs were measured, of the records,
+// then of the analysis.
 func documentWarnings(doc *warmup.Document, facts *Facts) []warmup.Warning {
 	list := []warmup.Warning{}
-	return append(append(list, facts.Warnings()...), doc.Warnings...)
+	of := doc.Warnings
+	if len(of) > 0 && of[0].Code == warmup.WarnPrograms {
+		list, of = append(list, of[0]), of[1:]
+	}
+	return append(append(list, facts.Warnings()...), of...)
 }
 
 // compared are the names of facts that should be equal on both sides of a comparison: a difference

@@ -95,6 +95,7 @@ func Of(before, after Side, o Options) (*Result, error) {
 		Paired: o.Paired, FirstIterations: o.FirstIterations,
 		Changes: []Change{}, Counts: map[Verdict]int{}, Warnings: []warmup.Warning{},
 	}
+	r.programs()
 	rows := r.join(before, after, o)
 	f := decide(rows, o.Paired, o)
 	r.Prior, r.TestsSteady, r.TestsClass, r.Tests = f.prior, f.steady, f.class, f.steady+f.class
@@ -117,6 +118,16 @@ func Of(before, after Side, o Options) (*Result, error) {
 			before.Doc.Source.Machine, after.Doc.Source.Machine)})
 	}
 	return r, nil
+}
+
+// programs warns of the sides that have keys that were measured with different programs. Arms of an
+// experiment share the warning.
+func (r *Result) programs() {
+	for _, p := range []struct{ side, text string }{{"before", r.Before.Programs}, {"after", r.After.Programs}} {
+		if p.text != "" && (p.side == "before" || p.text != r.Before.Programs) {
+			r.Warnings = append(r.Warnings, warmup.Warning{Code: warmup.WarnPrograms, Text: p.side + ": " + p.text})
+		}
+	}
 }
 
 func (s Side) party() Party { return Party{Source: s.Doc.Source, Arm: s.Arm} }

@@ -57,6 +57,8 @@ type Info struct {
 	Stopped []Stopped `json:"stopped,omitempty"`
 	// NegativeControls are keys whose program must not change: when it does, the machine did.
 	NegativeControls []string `json:"negative_controls,omitempty"`
+	// Programs names the keys of which executions have the outcome OtherPrograms, and why; "": none
+	Programs string `json:"programs,omitempty"`
 }
 
 // Stopped is a key, or all arms of one, that was finished before its last planned execution.
@@ -117,7 +119,13 @@ const (
 	Error     Outcome = "error"
 	Timeout   Outcome = "timeout"
 	Rerun     Outcome = "rerun" // disturbed, and replaced by another execution
+
+	// completed, but with other programs than the latest execution of its key: no record has it
+	OtherPrograms Outcome = "other programs"
 )
+
+// Replaced reports whether other executions stand for this one.
+func (o Outcome) Replaced() bool { return o == Rerun || o == OtherPrograms }
 
 // Execution is one process execution. Its columns must all have the same length: see Check.
 type Execution struct {

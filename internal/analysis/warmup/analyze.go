@@ -56,7 +56,8 @@ func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
 	}
 	doc := &Document{
 		Format: Format, Version: Version,
-		Source:     Source{Name: d.Source, Format: d.Format, Machine: d.Machine, Experiment: d.Experiment},
+		Source: Source{Name: d.Source, Format: d.Format, Machine: d.Machine, Experiment: d.Experiment,
+			Programs: d.Programs},
 		Parameters: p,
 		Unit:       Unit(d, p.Column),
 		Pairs:      make([]Pair, 0, len(d.Pairs)),

@@ -40,6 +40,7 @@ type Source struct {
 	Format     string `json:"format"`
 	Machine    string `json:"machine"`
 	Experiment string `json:"experiment"`
+	Programs   string `json:"programs,omitempty"` // see dataset.Info
 }
 
 // Totals is the study's Table 1: pairs and executions per class.

@@ -27,6 +27,10 @@ const (
 	warnLoop         = "loop_share"
 )
 
+// WarnPrograms is the code of the warning about keys that were measured with different programs,
+// which outputs begin with.
+const WarnPrograms = "programs"
+
 const (
 	// fewExecutions is the number from which the study's results resemble those of 30 executions
 	// (section 9.1.2), fewIterations the number below which windows of a tenth are shorter than 20
@@ -198,6 +202,9 @@ func hasZero(values []float64) bool {
 // documentWarnings lists the circumstances that concern every pair.
 func documentWarnings(d *Document, problems []string) []Warning {
 	list := []Warning{}
+	if d.Source.Programs != "" {
+		list = append(list, Warning{WarnPrograms, d.Source.Programs})
+	}
 	for _, problem := range problems {
 		list = append(list, Warning{warnSource, problem})
 	}

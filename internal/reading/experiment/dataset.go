@@ -23,15 +23,16 @@ const Format = "krund"
 // they first occur in the schedule, and within a key by number and attempt. Attempts that were
 // rerun are kept with that outcome; if a slot has several completed attempts the first counts, and
 // the others are marked as rerun.
+// Those of other programs than the latest of their key are marked, too.
 //
 // A record that cannot be read does not stop the reading: it is reported in Problems and in
 // LeftOut. The error is that of the directory.
 func ReadResults(fsys durable.FS, dir string, keep func(column string) bool) (*dataset.Dataset, error) {
-	return readResults(fsys, dir, keep, func(*results.Record) {})
+	return readResults(fsys, dir, keep, &identity.Latest{}, func(*results.Record) {})
 }
 
 // readResults calls visit with each record that can be used.
-func readResults(fsys durable.FS, dir string, keep func(column string) bool,
+func readResults(fsys durable.FS, dir string, keep func(column string) bool, latest *identity.Latest,
 	visit func(*results.Record)) (*dataset.Dataset, error) {
 	reader := results.NewReader(fsys, dir)
 	list, err := reader.List()
@@ -45,6 +46,7 @@ func readResults(fsys durable.FS, dir string, keep func(column string) bool,
 		d.Problems, d.LeftOut = append(d.Problems, err.Error()), append(d.LeftOut, err.Error())
 	}
 	layouts := map[string]bool{}
+	places := map[results.Name][2]int{} // pair and execution of each record
 	for r := range reader.Usable(list.Records, leaveOut) {
 		visit(&r)
 		layouts[layoutOf(&r)] = true
@@ -56,6 +58,7 @@ func readResults(fsys durable.FS, dir string, keep func(column string) bool,
 					fmt.Sprintf("attempt %d of this slot was completed before", attempt))
 			} else {
 				counts[r.Slot] = r.Attempt
+				latest.Add(&r)
 			}
 		}
 		i, ok := pairs[r.Key]
@@ -67,12 +70,20 @@ func readResults(fsys durable.FS, dir string, keep func(column string) bool,
 				return nil, fmt.Errorf("%s: %w", dir, err)
 			}
 		}
+		places[results.Name{Slot: r.Slot, Attempt: r.Attempt}] = [2]int{i, len(d.Pairs[i].Executions)}
 		d.Pairs[i].Executions = append(d.Pairs[i].Executions, e)
 		noteSource(d, r.Host, r.Experiment)
 	}
 	if len(layouts) == 1 {
 		for d.Layout = range layouts {
 		}
+	}
+	var others map[results.Name]bool
+	others, d.Programs = latest.Others()
+	for name := range others {
+		e := &d.Pairs[places[name][0]].Executions[places[name][1]]
+		e.Outcome = dataset.OtherPrograms
+		e.Reasons = append(e.Reasons, "measured with other programs than the latest execution of its key")
 	}
 	for i := range d.Pairs {
 		slices.SortStableFunc(d.Pairs[i].Executions,

@@ -31,6 +31,7 @@ type Reader struct {
 	Workers  int // goroutines of an analysis
 
 	NoPerformance bool                  // see warmup.Options
+	SaysPrograms  bool                  // the output begins with dataset.Info.Programs
 	Visit         func(*results.Record) // if not nil, is called for each record that can be used
 
 	visitPart func(Experiment, *results.Record) // the same, with the directory
@@ -73,6 +74,7 @@ func (r Reader) Read(arg string, o Options) (Input, error) {
 		return in, err
 	}
 	in.Data.Source = arg
+	r.reportPrograms(arg, in.Data)
 	r.reportLeftOut(arg, in.Data)
 	err = OnlyKeys(in.Data, pattern)
 	if err == nil && o.Clean {
@@ -194,7 +196,7 @@ func (r Reader) part(dir string, keep func(string) bool) (*dataset.Dataset, Expe
 	if err != nil {
 		return nil, e, err
 	}
-	d, err := readResults(r.FS, e.Results(), keep, func(rec *results.Record) {
+	d, err := readResults(r.FS, e.Results(), keep, e.latest(), func(rec *results.Record) {
 		if r.Visit != nil {
 			r.Visit(rec)
 		}
@@ -211,6 +213,13 @@ func (r Reader) part(dir string, keep func(string) bool) (*dataset.Dataset, Expe
 	return d, e, nil
 }
 
+// reportPrograms says which keys were measured with different programs, before anything else.
+func (r Reader) reportPrograms(arg string, d *dataset.Dataset) {
+	if d.Programs != "" && !r.SaysPrograms {
+		r.Message("%s: %s", arg, d.Programs)
+	}
+}
+
 func (r Reader) reportLeftOut(arg string, d *dataset.Dataset) {
 	for _, why := range d.LeftOut {
 		r.LeaveOut(arg, why)
@@ -219,6 +228,7 @@ func (r Reader) reportLeftOut(arg string, d *dataset.Dataset) {
 
 // reportProblems reports the parts of the source that are missing from the data.
 func (r Reader) reportProblems(arg string, d *dataset.Dataset) {
+	r.reportPrograms(arg, d)
 	r.reportLeftOut(arg, d)
 	for _, problem := range d.Problems {
 		if !slices.Contains(d.LeftOut, problem) {

@@ -92,7 +92,7 @@ func join(parts []*dataset.Dataset) (*dataset.Dataset, error) {
 		return parts[0], nil
 	}
 	all := &dataset.Dataset{Info: parts[0].Info}
-	all.Machine, all.Stopped = "", nil
+	all.Machine, all.Stopped, all.Programs = "", nil, ""
 	stride := strideOf(parts)
 	at := map[key.Key]int{}
 	for i, p := range parts {
@@ -173,6 +173,9 @@ func addInfo(all, part *dataset.Dataset) {
 	all.Blocked = all.Blocked && part.Blocked
 	if all.Layout != part.Layout {
 		all.Layout = ""
+	}
+	if part.Programs != "" {
+		all.Programs = strings.TrimPrefix(all.Programs+"; "+part.Machine+": "+part.Programs, "; ")
 	}
 	for _, s := range part.Stopped {
 		s.Reason = part.Machine + ": " + s.Reason

@@ -5,9 +5,11 @@ import (
 
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/internal/execution/identity"
 )
 
-// Record is a record with whether it counts: only the first completed record of each slot counts.
+// Record is a record with whether it counts: only the first completed record of each slot counts, if
+// it is of the same programs as the latest one of its key.
 type Record struct {
 	results.Record
 	Counts bool
@@ -15,12 +17,14 @@ type Record struct {
 
 // Records are the usable records of an experiment in order.
 type Records struct {
-	Damaged int // number of records that the last pass omitted
+	Damaged  int    // number of records that the last pass omitted
+	Programs string // which keys were measured with different programs, and why; "": none
 
 	reader   *results.Reader
 	names    []results.Name
 	pattern  *key.Pattern
 	leaveOut func(error)
+	others   map[results.Name]bool // of other programs than the latest record of their key
 }
 
 // Records returns the records of the keys that match pattern; nil matches all. host is the name of
@@ -37,7 +41,24 @@ func (e Experiment) Records(pattern *key.Pattern, host string, leaveOut func(err
 	if err != nil {
 		return nil, err
 	}
-	return &Records{reader: r, names: list.Records, pattern: pattern, leaveOut: leaveOut}, nil
+	latest := e.latest()
+	all := &Records{reader: r, names: list.Records, leaveOut: func(error) {}}
+	for rec := range all.Counting() {
+		latest.Add(&rec)
+	}
+	all.others, all.Programs = latest.Others()
+	all.pattern, all.leaveOut = pattern, leaveOut
+	return all, nil
+}
+
+// latest returns what is known about the programs of the experiment. Without its file of editions,
+// as of an earlier version, that is what the records have.
+func (e Experiment) latest() *identity.Latest {
+	editions, err := identity.LoadEditions(e.FS(), e.Editions())
+	if err != nil {
+		return &identity.Latest{}
+	}
+	return &identity.Latest{Editions: editions}
 }
 
 // All yields all records. It can be iterated more than once.
@@ -53,6 +74,7 @@ func (r *Records) All() iter.Seq[Record] {
 			counts := rec.Outcome == results.Completed && rec.Slot != completed
 			if counts {
 				completed = rec.Slot
+				counts = !r.others[results.Name{Slot: rec.Slot, Attempt: rec.Attempt}]
 			}
 			if !yield(Record{rec, counts}) {
 				return

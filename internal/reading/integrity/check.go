@@ -15,6 +15,7 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
+	"krund/internal/execution/identity"
 	"krund/internal/schedule"
 	"krund/internal/schedule/rerun"
 )
@@ -62,6 +63,7 @@ type check struct {
 	hashes map[string]results.Name
 	newest time.Time      // start of the attempt that provides the base temperatures
 	facts  schedule.Facts // for rebuilding a header
+	latest identity.Latest
 
 	pending   []int          // slots of a request for reruns that was interrupted, in ascending order
 	strangers []results.Name // records that do not belong to their slot's process execution
@@ -140,10 +142,14 @@ func (c *check) records() {
 		h.Highest = max(h.Highest, name.Attempt)
 	}
 	c.hashes = make(map[string]results.Name)
+	if editions, err := identity.LoadEditions(c.fsys, c.directory.Editions()); err == nil {
+		c.latest.Editions = editions
+	}
 	for l := range results.Scan(r, list.Records) {
 		c.size(filepath.Join(c.directory.Results(), l.Name.String()))
 		c.one(l)
 	}
+	_, c.report.Programs = c.latest.Others()
 }
 
 // one checks one record in isolation.
@@ -176,6 +182,7 @@ func (c *check) one(l results.Loaded) {
 		h.completed++
 		if h.completed == 1 {
 			c.report.Completed++
+			c.latest.Add(&rec)
 		}
 	}
 	if err := rec.Check(); err != nil {

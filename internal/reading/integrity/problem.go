@@ -63,8 +63,9 @@ type CheckReport struct {
 	Slots     schedule.Counts // all zero if the schedule could not be read
 	Records   int             // record files
 	Outcomes  map[results.Outcome]int
-	Completed int   // slots with a completed record
-	Bytes     int64 // size of all files in the directory and its results
+	Completed int    // slots with a completed record
+	Bytes     int64  // size of all files in the directory and its results
+	Programs  string // which keys were measured with different programs, and why; "": none
 	Problems  []Defect
 	Notes     []Defect // unusual, but harmless
 }
