@@ -3,11 +3,15 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"krund/internal/analysis/dataset"
+	"krund/internal/durable"
+	reading "krund/internal/reading/experiment"
 	"krund/rig/must"
 )
 
@@ -49,4 +53,20 @@ def run_iter(n):
 		t.Errorf("editions %v, %d programs", editions, len(hashes))
 	}
 	must.Get(os.Stat(filepath.Join(e.directory, "editions.json")))(t)
+	said := ""
+	reader := reading.Reader{FS: durable.OS(), Message: func(format string, args ...any) {
+		said += fmt.Sprintf(format, args...)
+	}}
+	d, _, err := reader.Series(e.directory, reading.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range d.Pairs[0].Executions {
+		if (x.Outcome == dataset.Completed) != (i == 2) {
+			t.Errorf("execution %d of %s is %s", x.Number, d.Pairs[0].Key, x.Outcome)
+		}
+	}
+	if !strings.Contains(said, file+" changed after execution 2 of ") {
+		t.Errorf("the analysis says %q", said)
+	}
 }

@@ -43,6 +43,7 @@ func CompareMarkdown(w io.Writer, r *compare.Result) error {
 		b.WriteString("\n")
 	}
 	table := CompareTable(r)
+	table.First = "" // said above
 	fmt.Fprintf(&b, "<details><summary>All %s, and how they were compared</summary>\n\n%s\n</details>\n",
 		display.Count(len(r.Changes), "key"), table.markdown())
 	_, err := io.WriteString(w, b.String())

@@ -28,6 +28,9 @@ type series struct {
 // read reads the columns an analysis needs from an execution. The status is Analysed when it can be
 // analyzed.
 func read(e *dataset.Execution, column string) (s series, status Status, problem string) {
+	if e.Outcome == dataset.OtherPrograms {
+		return s, NotCompleted, "it was measured with other programs than the latest execution"
+	}
 	if e.Outcome != dataset.Completed && e.Outcome != "" {
 		return s, NotCompleted, fmt.Sprintf("its outcome is %s", e.Outcome)
 	}

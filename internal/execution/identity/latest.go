@@ -113,7 +113,7 @@ func (c Change) hashes() string {
 	short := func(hash string) string {
 		return display.PlainLine(display.Head(cmp.Or(hash, "missing"), digits))
 	}
-	return fmt.Sprintf(" (SHA-256 %s -> %s)", short(c.Was), short(c.Is))
+	return fmt.Sprintf(" (SHA-256 %s, then %s)", short(c.Was), short(c.Is))
 }
 
 // others returns the records of a key with other programs than its latest, the number of the last

@@ -45,7 +45,7 @@ func TestLatest(t *testing.T) {
 		{"one edition", edited[:1], "1A 1A 1A", "...", ""},
 		{"two editions", edited, "1A 1A 2B 2B", "xx..",
 			"1 of 1 key was measured with different programs: /lab/b.so changed after execution 2 of b:C:v " +
-				"(SHA-256 A -> B). Only the executions with the latest programs of a key count; 2 others are kept"},
+				"(SHA-256 A, then B). Only the executions with the latest programs of a key count; 2 others are kept"},
 		{"the slots of the first edition ran again", edited, "2B 2B", "..", ""},
 		{"an edition for another key", other, "1A 2A 2A", "...", ""},
 		{"without fingerprints", edited, "1 1 2", "xx.", "/lab/b.so changed after execution 2"},
@@ -96,7 +96,7 @@ func TestLatestKeys(t *testing.T) {
 	l.Add(measured(key.Key{Benchmark: "d", VM: "D", Variant: "v"}, 4, 0, "A"))
 	others, remark := l.Others()
 	if len(others) != 2 || !strings.HasPrefix(remark, "2 of 3 keys were measured with different programs: vm.C "+
-		"changed after execution 1 of b:C:v (SHA-256 vm0 -> vm1). ") {
+		"changed after execution 1 of b:C:v (SHA-256 vm0, then vm1). ") {
 		t.Errorf("%v, %s", others, remark)
 	}
 }
