@@ -1,0 +1,82 @@
+package experiment
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/directory"
+	"krund/internal/durable"
+	"krund/internal/key"
+	"krund/internal/results"
+)
+
+// TestMachinePrograms: each machine has its own latest programs, and the remark names the machine
+// on which they changed. An attempt that failed does not decide which programs are the latest.
+func TestMachinePrograms(t *testing.T) {
+	dir := t.TempDir()
+	for _, host := range []string{"m1", "m2"} {
+		if err := os.MkdirAll(filepath.Join(dir, host), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		d, err := directory.Create(durable.OS(), filepath.Join(dir, host, "x.krun"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := results.NewAppender(durable.OS(), d.Results())
+		for slot := range 4 {
+			r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v"}, slot, 1, slot+1, results.Completed)
+			r.Started, r.BootID = time.Unix(int64(1000+slot), 0).UTC(), host
+			program := host
+			if host == "m1" && slot > 0 {
+				program = "edited"
+			}
+			if slot == 3 {
+				r.Outcome, program = results.Error, "broken"
+			}
+			r.Machine.Fingerprint = map[string]string{"program.benchmark.b.v": program}
+			if err := a.Append(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	said := ""
+	r := Reader{FS: durable.OS(), Message: func(format string, args ...any) {
+		said += fmt.Sprintf(format, args...)
+	}}
+	in, err := r.Read(dir, Options{Column: dataset.Wall})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, e := range in.Data.Pairs[0].Executions {
+		got += fmt.Sprintf("%s %s, ", e.Machine, e.Outcome)
+	}
+	if want := "m1 other programs, m1 completed, m1 completed, m1 error, " +
+		"m2 completed, m2 completed, m2 completed, m2 error, "; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if !strings.HasPrefix(said, dir+": m1: 1 of 1 key was measured with different programs: "+
+		"benchmark.b.v changed after execution 1 of b:C:v") || strings.Contains(said, "m2") {
+		t.Error(said)
+	}
+	e, err := Open(durable.OS(), filepath.Join(dir, "m1", "x.krun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := e.Records(nil, "m1", func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var slots []int
+	for rec := range m.Counting() {
+		slots = append(slots, rec.Slot)
+	}
+	if fmt.Sprint(slots) != "[1 2]" {
+		t.Errorf("slots %v count", slots)
+	}
+}
