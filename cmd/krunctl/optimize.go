@@ -60,10 +60,6 @@ recommendation for the first version is applied to all versions, and the
 performance changes that it finds from version to version are compared with those
 found in all data; below are the sums over the versions, also for both baselines.
 
-With --metrics, every metric is tried, and the distributions of how far their
-recommendations move the results are compared: Kruskal-Wallis, and if that finds a
-difference, Dunn's test of each pair and Cliff's delta.
-
 EXAMPLES
   krunctl optimize --near warmup.toml
   krunctl optimize --metric rmad --threshold 0.005 --skip steady warmup.krun
@@ -71,7 +67,6 @@ EXAMPLES
   krunctl optimize --csv warmup.krun > minimal.csv
   krunctl optimize --write keys.toml warmup.toml
   krunctl optimize --changes --metric rmad v1.csv v2.csv v3.csv
-  krunctl optimize --metrics jmh.json
 ` + readExitHelp
 
 // optimizeOptions are the flags.
@@ -79,7 +74,6 @@ type optimizeOptions struct {
 	json, csv     bool
 	write         string
 	changes       bool
-	metrics       bool
 	suiteRuns     bool
 	limit         float64
 	metric        string
@@ -135,7 +129,6 @@ func (o *optimizeOptions) flags(f *pflag.FlagSet) {
 		"time of each execution in addition to its iterations, such as 3m")
 	f.BoolVar(&o.suiteRuns, "suite-runs", false, "each FILE is a suite run of one experiment")
 	f.BoolVar(&o.changes, "changes", false, "the files are versions: compare the performance changes found")
-	f.BoolVar(&o.metrics, "metrics", false, "compare the change rates of the metrics' recommendations")
 	f.Float64Var(&o.limit, "change", optimize.DefaultChange, "smallest performance change that counts")
 	jobsFlag(f, &o.search.Workers)
 	f.StringVar(&o.input.Column, "column", dataset.Wall,
@@ -169,10 +162,8 @@ func (o *optimizeOptions) check(files int) error {
 	switch {
 	case o.json && o.csv:
 		return errors.New("--json and --csv exclude each other")
-	case (o.changes || o.metrics) && o.csv:
-		return errors.New("--changes and --metrics have no CSV output; use --json")
-	case o.metrics && (o.changes || o.suiteRuns || o.write != ""):
-		return errors.New("--metrics goes without --changes, --suite-runs and --write")
+	case o.changes && o.csv:
+		return errors.New("--changes has no CSV output; use --json")
 	case o.write != "" && (o.changes || o.suiteRuns || files > 1):
 		return errors.New("--write takes one experiment, without --changes and --suite-runs")
 	case o.write != "" && isRegular(o.write):
@@ -218,16 +209,12 @@ func (a *app) optimize(args []string, o optimizeOptions) error {
 		}
 		return a.optimizeOne(s, o, 0)
 	}
-	one := a.optimizeOne
-	if o.metrics {
-		one = a.optimizeMetrics
-	}
 	for i, arg := range args {
 		s, err := a.reader(o.search.Workers).Suite(arg, o.reading())
 		if err != nil {
 			return err
 		}
-		if err := one(s, o, i); err != nil {
+		if err := a.optimizeOne(s, o, i); err != nil {
 			return err
 		}
 	}
@@ -252,20 +239,6 @@ func (a *app) optimizeOne(s *optimize.Suite, o optimizeOptions, i int) error {
 		json: o.json, csv: o.csv, rows: report.OptimizedRows,
 		table: func(*optimize.Document) { report.OptimizedText(a.stdout, f, o.search) },
 	}.print(a, i, f.Document())
-}
-
-// optimizeMetrics compares the metrics on experiment i of the arguments, from 0.
-func (a *app) optimizeMetrics(s *optimize.Suite, o optimizeOptions, i int) error {
-	bar := console.NewProgress(a.stderr, a.now, s.Source)
-	all := len(s.Benchmarks) * len(optimize.Metrics())
-	c, err := optimize.CompareMetrics(s, o.search, func(done int) { bar.ShowKeys(done, all) })
-	bar.Clear()
-	if err != nil {
-		return fmt.Errorf("optimize %s: %w", s.Source, err)
-	}
-	return printing[*optimize.MetricsComparison]{
-		json: o.json, table: func(c *optimize.MetricsComparison) { report.MetricsText(a.stdout, c) },
-	}.print(a, i, c)
 }
 
 // writeSizes writes the recommendations as sections of a configuration.

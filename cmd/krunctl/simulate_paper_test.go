@@ -107,27 +107,3 @@ func TestSimulatePaperRefuses(t *testing.T) {
 		}
 	}
 }
-
-// TestOptimizeMetrics: three keys are too few for a difference between five metrics.
-func TestOptimizeMetrics(t *testing.T) {
-	in := writeText(t, filepath.Join(t.TempDir(), "v1.csv"), uoptimeText(1, 1))
-	got := krunctl(t, "optimize", "--metrics", "--resamples", "500", in)
-	if got.code != exitOK || !strings.Contains(got.stdout, "4 degrees of freedom") ||
-		!strings.Contains(got.stdout, "no difference between the metrics at 0.01") {
-		t.Error(got.text())
-	}
-	var doc struct {
-		Freedom int `json:"degrees_of_freedom"`
-		Pairs   []struct{ Size string }
-	}
-	out := krunctl(t, "optimize", "--metrics", "--resamples", "500", "--json", in)
-	if err := json.Unmarshal([]byte(out.stdout), &doc); err != nil || doc.Freedom != 4 ||
-		len(doc.Pairs) != 10 {
-		t.Errorf("%v\n%s", err, out.text())
-	}
-	for _, flag := range []string{"--changes", "--suite-runs", "--csv"} {
-		if got := krunctl(t, "optimize", "--metrics", flag, in, in); got.code != exitUsage {
-			t.Errorf("%s:\n%s", flag, got.text())
-		}
-	}
-}
