@@ -45,7 +45,7 @@ func testClockSetBack(t *testing.T, at string) {
 // TestHistoryAtOnce: River begins the job again when it has run for an hour. The second one does
 // nothing: without a client of River, it would panic.
 func TestHistoryAtOnce(t *testing.T) {
-	w := historyWorker{}
+	var w workers
 	w.busy.Lock()
-	must.Do(t, w.Work(context.Background(), nil))
+	must.Do(t, w.history(context.Background(), historyArgs{}))
 }

@@ -10,10 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"time"
-
-	"github.com/riverqueue/river"
 
 	"krund/internal/analysis/history"
 	"krund/internal/display"
@@ -245,27 +241,14 @@ type historyArgs struct{}
 // Kind implements river.JobArgs.
 func (historyArgs) Kind() string { return "history" }
 
-type historyWorker struct {
-	river.WorkerDefaults[historyArgs]
-	histories *Histories
-	busy      sync.Mutex
-}
-
-// Work implements river.Worker. River takes a job that has run for an hour for lost, and begins it
+// history reduces them. River takes a job that has run for an hour for lost, and begins it
 // again; many experiments, or one of many machines, take longer. Both would use the same
 // directories, so that the second one does nothing. Another process of the hub repeats the work in
 // directories of its own, with the same result.
-func (w *historyWorker) Work(ctx context.Context, _ *river.Job[historyArgs]) error {
+func (w *workers) history(ctx context.Context, _ historyArgs) error {
 	if !w.busy.TryLock() {
 		return nil
 	}
 	defer w.busy.Unlock()
-	client := river.ClientFromContext[*sql.Tx](ctx)
-	return w.histories.reduceAll(ctx, func(ctx context.Context, tx *sql.Tx, args river.JobArgs) error {
-		_, err := client.InsertTx(ctx, tx, args, nil)
-		return err
-	})
+	return w.config.Histories.reduceAll(ctx, insertJob)
 }
-
-// Timeout implements river.Worker: each experiment has its own.
-func (w *historyWorker) Timeout(*river.Job[historyArgs]) time.Duration { return -1 }

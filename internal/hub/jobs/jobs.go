@@ -11,6 +11,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -77,12 +78,45 @@ func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handle
 // list is every kind of job.
 func list(db *database.DB, c Config, log *slog.Logger) *river.Workers {
 	all := river.NewWorkers()
-	river.AddWorker(all, &overdueWorker{queue: Queue{db}, config: c})
-	river.AddWorker(all, &powerWorker{db: db, config: c, log: log})
-	river.AddWorker(all, &noticeWorker{db: db, config: c, log: log})
-	river.AddWorker(all, &cleanWorker{retention: Retention{DB: db, Store: c.Store, Log: log, Keep: c.Keep}})
-	river.AddWorker(all, &historyWorker{histories: c.Histories})
+	w := &workers{db: db, config: c, log: log}
+	const own = -1 // what runs has a timeout of its own, or several
+	add(all, 0, w.overdue)
+	add(all, own, w.power)
+	add(all, 0, w.notice)
+	add(all, time.Hour/2, w.clean) // a store may be slow; what is left is removed the next time
+	add(all, own, w.history)
 	return all
+}
+
+// workers do what the jobs say.
+type workers struct {
+	db     *database.DB
+	config Config
+	log    *slog.Logger
+	busy   sync.Mutex // of history
+}
+
+// worker is a function as a river.Worker.
+type worker[T river.JobArgs] struct {
+	river.WorkerDefaults[T]
+	timeout time.Duration // 0: River's
+	work    func(ctx context.Context, args T) error
+}
+
+func add[T river.JobArgs](all *river.Workers, timeout time.Duration, work func(context.Context, T) error) {
+	river.AddWorker(all, &worker[T]{timeout: timeout, work: work})
+}
+
+// Work implements river.Worker.
+func (w *worker[T]) Work(ctx context.Context, job *river.Job[T]) error { return w.work(ctx, job.Args) }
+
+// Timeout implements river.Worker.
+func (w *worker[T]) Timeout(*river.Job[T]) time.Duration { return w.timeout }
+
+// insertJob inserts a job while another one runs.
+func insertJob(ctx context.Context, tx *sql.Tx, args river.JobArgs) error {
+	_, err := river.ClientFromContext[*sql.Tx](ctx).InsertTx(ctx, tx, args, nil)
+	return err
 }
 
 // underWay are the states of a job that has not ended.

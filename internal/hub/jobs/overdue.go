@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -139,12 +138,6 @@ type overdueArgs struct{}
 // Kind implements river.JobArgs.
 func (overdueArgs) Kind() string { return "overdue" }
 
-type overdueWorker struct {
-	river.WorkerDefaults[overdueArgs]
-	queue  Queue
-	config Config
-}
-
 // excuseGap excuses the machines if no process of the hub has looked for longer than longestGap.
 func (q Queue) excuseGap(ctx context.Context) error {
 	var last time.Time
@@ -158,16 +151,12 @@ func (q Queue) excuseGap(ctx context.Context) error {
 	return q.excuse(ctx)
 }
 
-// Work implements river.Worker.
-func (w *overdueWorker) Work(ctx context.Context, _ *river.Job[overdueArgs]) error {
-	if err := w.queue.excuseGap(ctx); err != nil {
+func (w *workers) overdue(ctx context.Context, _ overdueArgs) error {
+	q := Queue{w.db}
+	if err := q.excuseGap(ctx); err != nil {
 		return err
 	}
-	client := river.ClientFromContext[*sql.Tx](ctx)
-	return w.queue.look(ctx, w.config, func(ctx context.Context, tx *sql.Tx, args river.JobArgs) error {
-		_, err := client.InsertTx(ctx, tx, args, nil)
-		return err
-	})
+	return q.look(ctx, w.config, insertJob)
 }
 
 // attempts is how often a command or a notification is tried. The next deadline of the machine
@@ -185,36 +174,25 @@ func (powerArgs) Kind() string { return "power" }
 // InsertOpts implements river.JobArgsWithInsertOpts.
 func (powerArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{MaxAttempts: attempts} }
 
-type powerWorker struct {
-	river.WorkerDefaults[powerArgs]
-	db     *database.DB
-	config Config
-	log    *slog.Logger
-}
-
-// Work implements river.Worker.
-func (w *powerWorker) Work(ctx context.Context, job *river.Job[powerArgs]) error {
-	p, ok := w.config.power(job.Args.Machine)
+func (w *workers) power(ctx context.Context, a powerArgs) error {
+	p, ok := w.config.power(a.Machine)
 	if !ok {
 		return nil // the configuration has changed
 	}
-	w.log.Info("restarting a machine by its power", "machine", job.Args.Machine)
-	_, err := command.Run(ctx, command.Cmd{Argv: p.argv(job.Args.Machine), Timeout: p.Timeout})
+	w.log.Info("restarting a machine by its power", "machine", a.Machine)
+	_, err := command.Run(ctx, command.Cmd{Argv: p.argv(a.Machine), Timeout: p.Timeout})
 	text := "restarted by " + p.Cycle[0]
 	if err != nil {
-		w.log.Error("a machine was not restarted", "machine", job.Args.Machine, "error", err)
+		w.log.Error("a machine was not restarted", "machine", a.Machine, "error", err)
 		// Every reader sees this: without the arguments, which may have a password.
 		text = display.Clip(fmt.Sprintf("not restarted: %s: %v", p.Cycle[0], errors.Unwrap(err)),
 			display.MaxMessage)
 	}
-	if err := w.db.AddPower(ctx, job.Args.Machine, text); err != nil { // no reason to restart it again
-		w.log.Error("not stored what was done to the power", "machine", job.Args.Machine, "error", err)
+	if err := w.db.AddPower(ctx, a.Machine, text); err != nil { // no reason to restart it again
+		w.log.Error("not stored what was done to the power", "machine", a.Machine, "error", err)
 	}
 	return err
 }
-
-// Timeout implements river.Worker: the command has its own.
-func (w *powerWorker) Timeout(*river.Job[powerArgs]) time.Duration { return -1 }
 
 // noticeArgs notifies people.
 type noticeArgs struct {
@@ -230,16 +208,7 @@ func (noticeArgs) Kind() string { return "notice" }
 // InsertOpts implements river.JobArgsWithInsertOpts.
 func (noticeArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{MaxAttempts: attempts} }
 
-type noticeWorker struct {
-	river.WorkerDefaults[noticeArgs]
-	db     *database.DB
-	config Config
-	log    *slog.Logger
-}
-
-// Work implements river.Worker.
-func (w *noticeWorker) Work(ctx context.Context, job *river.Job[noticeArgs]) error {
-	a := job.Args
+func (w *workers) notice(ctx context.Context, a noticeArgs) error {
 	w.log.Warn(a.Subject, "machine", a.Machine, "experiment", a.Experiment)
 	x, err := w.db.Experiment(ctx, a.Experiment)
 	if errors.Is(err, database.ErrMissing) {

@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"krund/internal/hub/database/dbtest"
 	"krund/rig/must"
 )
@@ -27,8 +25,8 @@ func restart(t *testing.T, b *bench, machine string, cycle ...string) (stored st
 	if err := p.check(); err != nil && !strings.Contains(err.Error(), "times") {
 		t.Fatal(err)
 	}
-	w := &powerWorker{db: b.DB, log: slog.New(slog.DiscardHandler), config: Config{Power: []Power{p}}}
-	err = w.Work(t.Context(), &river.Job[powerArgs]{Args: powerArgs{Machine: machine}})
+	w := &workers{db: b.DB, log: slog.New(slog.DiscardHandler), config: Config{Power: []Power{p}}}
+	err = w.power(t.Context(), powerArgs{Machine: machine})
 	m, missing := b.DB.Machine(t.Context(), machine)
 	if missing != nil {
 		t.Fatal(missing)

@@ -94,15 +94,7 @@ func (cleanArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{UniqueOpts: river.UniqueOpts{ByState: underWay}}
 }
 
-type cleanWorker struct {
-	river.WorkerDefaults[cleanArgs]
-	retention Retention
+func (w *workers) clean(ctx context.Context, _ cleanArgs) error {
+	c := w.config
+	return (&Retention{DB: w.db, Store: c.Store, Log: w.log, Keep: c.Keep}).clean(ctx)
 }
-
-// Work implements river.Worker.
-func (w *cleanWorker) Work(ctx context.Context, _ *river.Job[cleanArgs]) error {
-	return w.retention.clean(ctx)
-}
-
-// Timeout implements river.Worker: a store may be slow; what is left is removed the next time.
-func (w *cleanWorker) Timeout(*river.Job[cleanArgs]) time.Duration { return time.Hour / 2 }
