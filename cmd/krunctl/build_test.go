@@ -15,6 +15,7 @@ import (
 
 	"krund/internal/boot/doctor"
 	"krund/internal/control"
+	"krund/internal/control/machines"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
@@ -244,7 +245,7 @@ func krunctl(t *testing.T, args ...string) ran {
 		ask: func(string) (string, bool) { return "", false },
 		env: func(string) string { return "" }, hubFile: filepath.Join(t.TempDir(), "hub.toml"),
 		machine: func(ctx context.Context) *control.Machine {
-			return control.NewMachine(ctx, sysroot.New(captured+"intel-pstate-active"))
+			return control.NewMachine(ctx, sysroot.New(machines.New(t, "intel-pstate-active")))
 		}}
 	code := runIn(a, args, &stdout)
 	return ran{code: code, stdout: stdout.String(), stderr: stderr.String()}

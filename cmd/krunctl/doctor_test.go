@@ -16,22 +16,13 @@ import (
 
 	"krund/internal/boot/doctor"
 	"krund/internal/control"
+	"krund/internal/control/machines"
 	"krund/internal/machine/host"
 	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 	"krund/rig/must"
 )
-
-// captured is the absolute path of the copies of machines, because examples run in another
-// directory.
-var captured = func() string {
-	dir, err := filepath.Abs("../../internal/control/testdata")
-	if err != nil {
-		panic(err)
-	}
-	return dir + "/"
-}()
 
 // noCounters is a machine without any.
 func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.SourceFinding {
@@ -46,14 +37,12 @@ func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.SourceFi
 // doctorOn runs doctor over a copy of a machine.
 func doctorOn(t *testing.T, tree string, args ...string) ran {
 	t.Helper()
-	must.Get(os.Stat(captured + tree))(t)
 	var stdout, stderr bytes.Buffer
 	a := &app{
 		stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), uid: 1000,
 		counters: noCounters,
 		machine: func(ctx context.Context) *control.Machine {
-			return control.NewMachine(ctx,
-				sysroot.New(captured+tree))
+			return control.NewMachine(ctx, sysroot.New(machines.New(t, tree)))
 		},
 	}
 	code := runIn(a, append([]string{"doctor"}, args...), &stdout)
@@ -61,35 +50,25 @@ func doctorOn(t *testing.T, tree string, args ...string) ran {
 }
 
 func TestDoctor(t *testing.T) {
-	trees := must.Get(os.ReadDir(captured))(t)
-	seen := 0
-	for _, tree := range trees {
-		if _, err := os.Stat(captured + tree.Name() + "/sys"); err != nil {
-			continue
-		}
-		seen++
-		t.Run(tree.Name(), func(t *testing.T) {
-			r := doctorOn(t, tree.Name(), "--json")
+	for _, tree := range machines.Names() {
+		t.Run(tree, func(t *testing.T) {
+			r := doctorOn(t, tree, "--json")
 			var doc doctorJSON
 			must.Do(t, json.Unmarshal([]byte(r.stdout), &doc), r.text())
 			if doc.Format != 1 || len(doc.Findings) < 20 || doc.Fit != (r.code == exitOK) ||
 				doc.Proof != nil {
 				t.Errorf("exit %d, %+v", r.code, doc)
 			}
-			text := doctorOn(t, tree.Name())
+			text := doctorOn(t, tree)
 			for _, f := range doc.Findings {
 				must.Contain(t, text.stdout, f.Name, "the table")
 			}
 		})
 	}
-	if seen == 0 {
-		t.Error("no machine to look at")
-	}
 }
 
 func TestProveNeedsRoot(t *testing.T) {
-	trees := must.Get(os.ReadDir(captured))(t)
-	if r := doctorOn(t, trees[0].Name(), "--prove"); r.code != exitError || !strings.Contains(r.stderr,
+	if r := doctorOn(t, "arm64", "--prove"); r.code != exitError || !strings.Contains(r.stderr,
 		"needs root") {
 		t.Error(r.text())
 	}
@@ -124,8 +103,7 @@ func proving(t *testing.T, demands string, measure func(n int, governor string) 
 func provingOn(t *testing.T, kernel sysroot.Access, demands string,
 	measure func(n int, governor string) error) (ran, map[string]string, map[string]string) {
 	t.Helper()
-	tree := t.TempDir()
-	must.Do(t, os.CopyFS(tree, os.DirFS(captured+"intel-acpi-cpufreq")))
+	tree := machines.New(t, "intel-acpi-cpufreq")
 	toml := filepath.Join(t.TempDir(), "test.toml")
 	must.Do(t, os.WriteFile(toml, []byte(strings.ReplaceAll(experimentText, "[experiment_end]",
 		"[controls]\n"+demands)), 0o644))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"krund/internal/control"
+	"krund/internal/control/machines"
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/sysroot"
 )
@@ -54,7 +55,7 @@ func TestEnableAsks(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		a := &app{stderr: &stderr, fsys: lax(), uid: 0, host: "bencher7",
 			machine: func(ctx context.Context) *control.Machine {
-				return control.NewMachine(ctx, sysroot.New(captured+"intel-pstate-active"))
+				return control.NewMachine(ctx, sysroot.New(machines.New(t, "intel-pstate-active")))
 			},
 			ask: func(question string) (string, bool) {
 				questions = append(questions, stdout.String()+question)

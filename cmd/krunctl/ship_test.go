@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"krund/internal/control"
+	"krund/internal/control/machines"
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
@@ -27,7 +28,7 @@ func testApp(t *testing.T) *app {
 	t.Helper()
 	return &app{stdin: strings.NewReader(""), now: func() time.Time { return testTime }, host: "bencher7",
 		fsys: lax(), uid: 1000, machine: func(ctx context.Context) *control.Machine {
-			return control.NewMachine(ctx, sysroot.New(captured+"intel-pstate-active"))
+			return control.NewMachine(ctx, sysroot.New(machines.New(t, "intel-pstate-active")))
 		}}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"krund/internal/boot/doctor"
 	"krund/internal/control"
+	"krund/internal/control/machines"
 	"krund/internal/durable/crashfs"
 	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
@@ -397,14 +398,14 @@ func TestThrottleUnknown(t *testing.T) {
 // TestFrequenciesOfCores: what LabMachine knows about each core once the controls are set, on a
 // processor with two kinds of cores.
 func TestFrequenciesOfCores(t *testing.T) {
-	root := sysroot.New("../control/testdata/intel-hybrid")
+	root := sysroot.New(machines.New(t, "intel-hybrid"))
 	m := &LabMachine{Control: control.NewMachine(t.Context(), root), Log: slog.New(slog.DiscardHandler)}
 	list := m.frequencies()
 	if len(list) != 4 || *list[0].HeldKHz != 1700000 || *list[3].HeldKHz != 1200000 || *list[3].Core != 3 ||
 		list[0].MPERFHz != nil {
 		t.Errorf("%+v", list)
 	}
-	m.Control = control.NewMachine(t.Context(), sysroot.New("../control/testdata/kvm-guest"))
+	m.Control = control.NewMachine(t.Context(), sysroot.New(machines.New(t, "kvm-guest")))
 	if list := m.frequencies(); list != nil {
 		t.Errorf("without a driver and without counters: %+v", list)
 	}

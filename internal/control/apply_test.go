@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/control/machines"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
 	"krund/rig/must"
@@ -14,7 +15,7 @@ import (
 // TestApplyAndRestoreEverywhere applies every control to every machine: nothing may be left to set
 // afterwards, and restoring must leave each file as it was.
 func TestApplyAndRestoreEverywhere(t *testing.T) {
-	for _, name := range append(machines, machines...) {
+	for _, name := range append(machines.Names(), machines.Names()...) {
 		t.Run(name, func(t *testing.T) {
 			m, k := fakeMachine(t, name)
 			if strings.Contains(t.Name(), "#") { // the second time round
@@ -54,7 +55,7 @@ func TestApplyAndRestoreEverywhere(t *testing.T) {
 
 // TestCheckChangesNothing: a check only reads.
 func TestCheckChangesNothing(t *testing.T) {
-	for _, name := range machines {
+	for _, name := range machines.Names() {
 		m, k := fakeMachine(t, name)
 		before := snapshot(t, k.dir)
 		CheckAll(t.Context(), m, everything())

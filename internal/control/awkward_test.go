@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"krund/internal/control/machines"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
 	"krund/rig/must"
@@ -164,7 +165,7 @@ func TestAwkwardMachines(t *testing.T) {
 // TestReadOnlyKernelFiles: in a container every write to /sys and /proc/sys fails. Nothing is
 // changed, and each row gives the reason.
 func TestReadOnlyKernelFiles(t *testing.T) {
-	for _, tree := range machines {
+	for _, tree := range machines.Names() {
 		m, k := fakeMachine(t, tree)
 		before := state(t, m, k)
 		k.refuse = func(string, string, string) error { return syscall.EROFS }
@@ -186,7 +187,7 @@ func TestReadOnlyKernelFiles(t *testing.T) {
 
 // TestCheckOfReadOnlyKernelFiles: a check does not promise to set what cannot be written.
 func TestCheckOfReadOnlyKernelFiles(t *testing.T) {
-	for _, tree := range machines {
+	for _, tree := range machines.Names() {
 		m, k := fakeMachine(t, tree)
 		s := everything()
 		promised := map[string]bool{}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"krund/internal/control/machines"
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/rig/must"
@@ -92,7 +93,7 @@ func TestRestoreAfterKillAtEveryChange(t *testing.T) {
 	if testing.Short() {
 		t.Skip("repeats one thing very often")
 	}
-	for _, tree := range machines {
+	for _, tree := range machines.Names() {
 		t.Run(tree, func(t *testing.T) {
 			t.Parallel()
 			killAtEveryChange(t, tree)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"krund/internal/control/machines"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/sysroot"
 	"krund/rig/must"
@@ -23,7 +24,7 @@ func TestRefusedWrites(t *testing.T) {
 		t.Skip("repeats one thing very often")
 	}
 	errnos := []error{syscall.EACCES, syscall.EINVAL, syscall.EIO}
-	for i, machine := range machines {
+	for i, machine := range machines.Names() {
 		refusals := []error{errKeep, errnos[i%len(errnos)]}
 		t.Run(machine, func(t *testing.T) {
 			t.Parallel()

@@ -13,27 +13,21 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/control/machines"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/sysroot"
 	"krund/rig/must"
 )
 
-// machines are the trees of testdata.
-var machines = []string{
-	"intel-acpi-cpufreq", "intel-pstate-active", "intel-cpufreq-passive", "amd-pstate-epp",
-	"amd-acpi-cpufreq", "intel-hybrid", "kvm-guest", "arm64", "intel-ctdp", "intel-server",
-	"amd-pstate-passive", "amd-pstate-epp-6.12", "amd-pstate-guided-6.12",
-}
-
 // boot is the boot id in every tree.
 const boot = "2f4b0a51-6e1d-4c0e-9f7c-1c9f3a6d7e10"
 
-// copyTree copies a machine of testdata to a temporary directory.
+// copyTree unpacks a machine in a temporary directory.
 func copyTree(t *testing.T, name string) string {
 	t.Helper()
 	dir := filepath.Join(tempDir(t), name)
-	must.Do(t, os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))))
+	must.Do(t, machines.Unpack(dir, name))
 	return dir
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/control/machines"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
 	"krund/rig/must"
@@ -18,7 +19,7 @@ func TestNothingMoves(t *testing.T) {
 	if testing.Short() {
 		t.Skip("repeats one thing very often")
 	}
-	for _, name := range machines {
+	for _, name := range machines.Names() {
 		m, _ := fakeMachine(t, name)
 		for _, p := range []setting.Policy{setting.Apply, setting.Warn, setting.Off} {
 			r := everything()

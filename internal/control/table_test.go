@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"testing"
 
+	"krund/internal/control/machines"
 	"krund/internal/experiment/config/setting"
 	"krund/rig/must"
 )
@@ -16,7 +17,7 @@ import (
 // TestTableGolden prints the check of each machine under the study's settings, and what was found
 // of the controls that are off, which the table only names.
 func TestTableGolden(t *testing.T) {
-	for _, name := range machines {
+	for _, name := range machines.Names() {
 		m, _ := fakeMachine(t, name)
 		table := setting.Table{Findings: CheckAll(t.Context(), m, Defaults())}
 		var out bytes.Buffer

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/control/machines"
 	"krund/internal/durable/crashfs"
 	"krund/internal/machine/host"
 	"krund/rig/must"
@@ -84,7 +85,7 @@ func TestHostileJournal(t *testing.T) {
 // TestPlansKeepToTheirTargets: what a plan contains can be restored after a crash, on every
 // captured machine.
 func TestPlansKeepToTheirTargets(t *testing.T) {
-	for _, name := range machines {
+	for _, name := range machines.Names() {
 		m, _ := fakeMachine(t, name)
 		steps := 0
 		for _, c := range Controls(everything()) {

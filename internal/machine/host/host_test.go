@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/control/machines"
 	"krund/internal/machine/sysroot"
 	"krund/rig/must"
 )
@@ -80,7 +81,7 @@ func TestCPUsOfKinds(t *testing.T) {
 		{"intel-pstate-active", "", "0-1", "2", "", "0-1", "only 0-1 are online"},
 		{"arm64", "", "0-1", "", "1", "0-1", ""}, // equal capacities are one kind
 	} {
-		h := Host{Root: sysroot.New("../../control/testdata/" + c.tree)}
+		h := Host{Root: sysroot.New(machines.New(t, c.tree))}
 		online := must.Get(ParseCPUList(c.online))(t)
 		all := must.Get(h.Online())(t)
 		cpus, err := h.BenchmarkCPUs(c.list, online)

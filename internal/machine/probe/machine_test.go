@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/control/machines"
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 	"krund/rig/must"
@@ -19,8 +20,7 @@ import (
 // machine returns a copy of a captured machine, without programs.
 func machine(t *testing.T, name string) (host.Host, string) {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), name)
-	must.Do(t, os.CopyFS(dir, os.DirFS(filepath.Join("../../control/testdata", name))))
+	dir := machines.New(t, name)
 	return host.Host{Root: sysroot.New(dir)}, dir
 }
 
