@@ -3,9 +3,9 @@ package experiment
 import (
 	"iter"
 
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
-	"krund/internal/execution/identity"
 )
 
 // Record is a record with whether it counts: only the first completed record of each slot counts, if

@@ -10,12 +10,12 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
-	"krund/internal/execution/identity"
 	"krund/internal/schedule"
 	"krund/internal/schedule/rerun"
 )

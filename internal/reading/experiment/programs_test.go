@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/directory"
 	"krund/internal/durable"
-	"krund/internal/key"
-	"krund/internal/results"
+	"krund/internal/experiment/directory"
+	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 )
 
 // TestMachinePrograms: each machine has its own latest programs, and the remark names the machine
