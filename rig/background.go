@@ -77,6 +77,3 @@ func (p *Process) Output() string {
 	p.m.tb.Helper()
 	return p.m.Sh("cat " + p.dir + "/out")
 }
-
-// For returns the same process for a subtest.
-func (p *Process) For(m *Machine) *Process { return &Process{m: m, dir: p.dir, PID: p.PID} }

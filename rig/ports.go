@@ -11,7 +11,6 @@ const (
 	portClockRatio  = 0x83
 	portMSRFaults   = 0x87
 	portTemperature = 0x89 // and 0x8a
-	portPStateLimit = 0x8b
 
 	// CutPort cuts the machine's power when the guest writes a byte to it: at exactly that
 	// instruction, which no host can time. A byte v from 1 to 126 is returned as Off.Code. In a
@@ -44,14 +43,6 @@ func (m *Machine) PState(cpu int) int {
 		m.fatal(fmt.Errorf("the P-state register of CPU %d holds %#x", cpu, value))
 	}
 	return mhz
-}
-
-// SetPStateLimit disables the n fastest P-states from the next start on: the limit of the firmware
-// of a hot or underpowered machine.
-func (m *Machine) SetPStateLimit(n byte) {
-	m.tb.Helper()
-	m.mustBeOff("SetPStateLimit")
-	m.ports[portPStateLimit] = n
 }
 
 // SetClockRatio makes APERF run at percent of MPERF, instead of following the P-state; 0 ends that.

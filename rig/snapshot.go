@@ -60,12 +60,6 @@ func (m *Machine) Snapshot() Snapshot {
 		snapshotScript, patterns.String()))}
 }
 
-// Lines returns the number of values in the snapshot.
-func (m *Machine) Lines(s Snapshot) string {
-	m.tb.Helper()
-	return m.Sh("wc -l <" + s.file)
-}
-
 // Since returns the differences to the current state, like diff(1) without context: removed lines
 // start with "-", new ones with "+".
 func (m *Machine) Since(before Snapshot) []string {

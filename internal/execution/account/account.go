@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"krund/internal/durable"
 	"krund/internal/machine/command"
 )
 
@@ -170,7 +171,7 @@ func (m maker) add(ctx context.Context, uid int) (Account, error) {
 	if u == nil {
 		return Account{}, fmt.Errorf("%s succeeded, but there is no account %s", useradd[0], accountName)
 	}
-	if err := syncDirectory(m.path("/etc")); err != nil {
+	if err := durable.OS().SyncDir(m.path("/etc")); err != nil {
 		return Account{}, err
 	}
 	home := m.path(accountHome)
@@ -224,14 +225,6 @@ func callTool(ctx context.Context, argv []string) error {
 			"or set account = \"caller\"", err, argv[0])
 	}
 	return err
-}
-
-func syncDirectory(name string) error {
-	dir, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 func ownerOf(info fs.FileInfo) (uid int, ok bool) {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"krund/internal/durable"
 )
 
 // Time limits for the removal of what an account has left: ten million files on a slow disk. Files
@@ -120,5 +122,5 @@ func (m maker) removeHome(ctx context.Context, old user) error {
 	if _, err := removeTree(ctx, home); err != nil {
 		return fmt.Errorf("remove the home: %w", err)
 	}
-	return syncDirectory(filepath.Dir(home))
+	return durable.OS().SyncDir(filepath.Dir(home))
 }

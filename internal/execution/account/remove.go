@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"krund/internal/durable"
 )
 
 // Own is the account that Fresh makes, as internal/control removes it when it restores a machine.
@@ -55,7 +57,7 @@ func (m maker) removeWithGroup(ctx context.Context, keepGroup bool) (bool, error
 	if removed := gone || account && !left; err != nil || !removed {
 		return removed, err
 	}
-	return true, syncDirectory(m.path("/etc"))
+	return true, durable.OS().SyncDir(m.path("/etc"))
 }
 
 // removeGroup removes the group if userdel leaves it: USERGROUPS_ENAB of login.defs(5), and

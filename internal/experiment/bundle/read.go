@@ -13,6 +13,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+
+	"krund/internal/durable"
 )
 
 // Visit is called with each file of a bundle. The content need not be read; that it is the one of
@@ -101,7 +103,7 @@ func Unpack(r io.Reader, dir string, change func([]byte) ([]byte, error)) (Manif
 		err = os.Rename(temporary, dir)
 	}
 	if err == nil {
-		err = syncDirectory(filepath.Dir(dir))
+		err = durable.OS().SyncDir(filepath.Dir(dir))
 	}
 	if err != nil {
 		return m, fmt.Errorf("unpack into %s: %w", dir, errors.Join(err, os.RemoveAll(temporary)))
@@ -171,17 +173,9 @@ func syncAll(top string, dirs map[string]bool) error {
 	slices.Sort(names)
 	for _, name := range names {
 		const listed = 0o755
-		if err := errors.Join(os.Chmod(name, listed), syncDirectory(name)); err != nil {
+		if err := errors.Join(os.Chmod(name, listed), durable.OS().SyncDir(name)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func syncDirectory(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
