@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"time"
 
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 
@@ -40,7 +41,7 @@ const (
 // mperf or readable msr devices, and changes nothing.
 func MeasureSpeeds(ctx context.Context, root sysroot.Root, clock sysroot.Clock, cores []int) ([]Speed,
 	error) {
-	return speedometer{clock: clock, bind: bindThread, work: spin,
+	return speedometer{clock: clock, bind: host.BindThread, work: spin,
 		open: func(core int) (coreCounter, error) { return openCore(root, openEvent, core) }}.all(ctx, cores)
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 
@@ -99,7 +100,7 @@ func MeasureSpeed(ctx context.Context, clock sysroot.Clock, cpu int, d time.Dura
 	defer runtime.UnlockOSThread()
 	s := Speed{CPU: cpu, Source: "loop", Absolute: stepCycles() > 0}
 	if cpu >= 0 {
-		unbind, err := bindThread(cpu)
+		unbind, err := host.BindThread(cpu)
 		if err != nil {
 			return s, fmt.Errorf("measure speed of CPU %d: %w", cpu, err)
 		}

@@ -8,19 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bindThread binds the calling thread to one CPU; unbind restores its previous affinity.
-func bindThread(cpu int) (unbind func(), err error) {
-	var old, one unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &old); err != nil {
-		return nil, fmt.Errorf("read affinity: %w", err)
-	}
-	one.Set(cpu)
-	if err := unix.SchedSetaffinity(0, &one); err != nil {
-		return nil, fmt.Errorf("bind thread: %w", err)
-	}
-	return func() { _ = unix.SchedSetaffinity(0, &old) }, nil // the previous affinity is still permitted
-}
-
 // perfCycles is a perf event of the calling thread.
 type perfCycles int
 

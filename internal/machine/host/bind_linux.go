@@ -1,4 +1,4 @@
-package msr
+package host
 
 import (
 	"fmt"
@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bindThread binds the calling thread to a core; unbind restores its previous affinity.
-func bindThread(core int) (unbind func(), err error) {
+// BindThread binds the calling thread to one CPU; unbind restores its previous affinity.
+func BindThread(cpu int) (unbind func(), err error) {
 	var old, one unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &old); err != nil {
 		return nil, fmt.Errorf("sched_getaffinity: %w", err)
 	}
-	one.Set(core)
+	one.Set(cpu)
 	if err := unix.SchedSetaffinity(0, &one); err != nil {
 		return nil, fmt.Errorf("sched_setaffinity: %w", err)
 	}
