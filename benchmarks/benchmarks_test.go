@@ -276,9 +276,8 @@ func expectWrong(t *testing.T, message string, argv ...string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).Output()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), message) {
-		t.Errorf("%v: %v, stdout %q; want status 1 and %q", argv, err, out, message)
-	}
+	must.Be(t, errors.As(err, &exit) && exit.ExitCode() == 1 && strings.Contains(string(out), message), argv,
+		err, "stdout", out, "want status 1 and", message)
 }
 
 // testBadParameters: a parameter out of bounds is rejected, not computed.

@@ -69,9 +69,7 @@ func TestExecStamp(t *testing.T) {
 	stamp := binary.NativeEndian.AppendUint64(nil, uint64(now))
 	must.Get(b.File().WriteAt(stamp, b.ExecOffset()))(t)
 	s := must.Get(b.Read())(t)
-	if s.ExecNS != now || len(s.Findings) > 0 {
-		t.Errorf("exec stamp %d, want %d; findings %q", s.ExecNS, now, s.Findings)
-	}
+	must.Be(t, s.ExecNS == now && len(s.Findings) <= 0, "exec stamp", s.ExecNS, now, "findings", s.Findings)
 }
 
 // TestSpecIsCopied: the caller may continue to use its slice.
@@ -82,7 +80,6 @@ func TestSpecIsCopied(t *testing.T) {
 	columns[0].Name = "mperf"
 	s := must.Get(b.Read())(t)
 	want := []ColumnData{{KindCounter, Column{"aperf", "", 0}, []int64{}}}
-	if !reflect.DeepEqual(s.Columns, want) || len(s.Findings) > 0 {
-		t.Errorf("columns %+v, findings %q", s.Columns, s.Findings)
-	}
+	must.Be(t, reflect.DeepEqual(s.Columns, want) && len(s.Findings) <= 0, "columns", s.Columns, "findings",
+		s.Findings)
 }

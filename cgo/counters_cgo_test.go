@@ -136,8 +136,7 @@ func TestFailedReading(t *testing.T) {
 		t.Fatalf("error %v, %d done, code %v, findings %q", err, s.Done, s.Error, s.Findings)
 	}
 	for _, c := range s.Columns {
-		if c.Values[0] != 0 || c.Values[1] != Missing || c.Values[2] != Missing {
-			t.Errorf("%s: %v; want 0, missing, missing", c.Name, c.Values)
-		}
+		must.Be(t, c.Values[0] == 0 && c.Values[1] == Missing && c.Values[2] == Missing, c.Name, c.Values,
+			"want 0, missing, missing")
 	}
 }

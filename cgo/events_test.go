@@ -48,9 +48,8 @@ func TestEventsAreRead(t *testing.T) {
 		{Kind: EventCompile, TimeNS: 900, Argument: Missing, Name: "Richards.run(int)"},
 		{Kind: EventMark, TimeNS: 2000, Argument: -1, Name: OtherName},
 	}
-	if !reflect.DeepEqual(s.Events, want) || s.EventsLost != 1 {
-		t.Errorf("got %+v and %d lost, want %+v and 1", s.Events, s.EventsLost, want)
-	}
+	must.Be(t, reflect.DeepEqual(s.Events, want) && s.EventsLost == 1, s.Events, s.EventsLost, "lost", want,
+		"and 1")
 }
 
 // TestEventsScribbled overwrites one thing at a time.
@@ -106,10 +105,8 @@ func TestEventsScribbled(t *testing.T) {
 				!strings.Contains(s.Findings[0], test.finding)) {
 				t.Errorf("findings %q, want %q", s.Findings, test.finding)
 			}
-			if len(s.Events) != test.events || s.EventsLost != test.lost {
-				t.Errorf("%d events and %d lost, want %d and %d", len(s.Events), s.EventsLost, test.events,
-					test.lost)
-			}
+			must.Be(t, len(s.Events) == test.events && s.EventsLost == test.lost, len(s.Events), "events and",
+				s.EventsLost, "lost", test.events, test.lost)
 		})
 	}
 }
@@ -128,9 +125,8 @@ func TestBufferWithoutEvents(t *testing.T) {
 		Groups: []Group{{Source: SourceUsage, Columns: 6}}}
 	must.Equal(t, version(usage), 3, "version", "with the usage of the process, want 3")
 	s, err := read(bytes.NewReader(sound().i64(eventCountNext, 1)), testSpec, at(2000))
-	if err != nil || len(s.Findings) != 1 || !strings.Contains(s.Findings[0], "none were asked for") {
-		t.Errorf("events without slots: %v, %q", err, s.Findings)
-	}
+	must.Be(t, err == nil && len(s.Findings) == 1 && strings.Contains(s.Findings[0], "none were asked for"),
+		"events without slots", err, s.Findings)
 }
 
 func TestEventKinds(t *testing.T) {

@@ -94,12 +94,10 @@ func TestReadTotals(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Total{{Column{"aperf", "", 0}, 12345}, {Column{"aperf", "", 1}, Missing}}
-	if !slices.Equal(s.Totals, want) || len(s.Findings) > 0 {
-		t.Errorf("totals %v, findings %q; want %v", s.Totals, s.Findings, want)
-	}
-	if len(s.Columns) != 1 || s.Columns[0].Name != "jit" {
-		t.Errorf("columns %+v; want the user's only", s.Columns)
-	}
+	must.Be(t, slices.Equal(s.Totals, want) && len(s.Findings) <= 0, "totals", s.Totals, "findings",
+		s.Findings, want)
+	must.Be(t, len(s.Columns) == 1 && s.Columns[0].Name == "jit", "columns", s.Columns,
+		"want the user's only")
 	m.i64(entryAt(0)+entryTotal, -1)
 	if s, err = read(bytes.NewReader(m), spec, at(2000)); err != nil || len(s.Findings) != 1 {
 		t.Errorf("findings %q, error %v; want one about a counter that ran backwards", s.Findings, err)

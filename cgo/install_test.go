@@ -139,9 +139,7 @@ func checkCSV(t *testing.T, text string, iterations int) {
 		for j, field := range row {
 			n[j] = must.Get(strconv.ParseInt(field, 10, 64))(t)
 		}
-		if n[0] != int64(i) || n[1] < end || n[2] <= 0 || n[3] < 9999 {
-			t.Errorf("row %d: %v after %d", i, n, end)
-		}
+		must.Be(t, n[0] == int64(i) && n[1] >= end && n[2] > 0 && n[3] >= 9999, "row", i, n, "after", end)
 		end = n[1] + n[2]
 	}
 }
@@ -157,9 +155,8 @@ func TestManual(t *testing.T) {
 		{"errors", `(?m)^\t(KRUN_E\w+) = -`, `(?m)^\.It Bq Er (KRUN_E\w+)`},
 	} {
 		inHeader, inManual := matches(kind.header, header), matches(kind.manual, manual)
-		if len(inHeader) == 0 || !slices.Equal(inHeader, inManual) {
-			t.Errorf("%s in krun.h: %q\nin libkrun(3): %q", kind.what, inHeader, inManual)
-		}
+		must.Be(t, len(inHeader) != 0 && slices.Equal(inHeader, inManual), kind.what, "in krun.h", inHeader,
+			"in libkrun(3", inManual)
 	}
 }
 

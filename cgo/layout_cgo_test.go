@@ -163,7 +163,6 @@ func TestClock(t *testing.T) {
 	first := Now()
 	middle := cNow()
 	last := Now()
-	if first <= 0 || middle < first || last < middle {
-		t.Errorf("stamps %d (Go), %d (C), %d (Go) are not in order", first, middle, last)
-	}
+	must.Be(t, first > 0 && middle >= first && last >= middle, "stamps", first, "Go", middle, "C", last,
+		"Go) are not in order")
 }

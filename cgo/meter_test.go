@@ -118,9 +118,8 @@ func TestMeterIsAskedToStop(t *testing.T) {
 		}
 	}
 	s := must.Get(b.Read())(t)
-	if n != 10 || s.Done != 10 || s.State != StateReady || s.DoneNS != 0 || len(s.Findings) > 0 {
-		t.Errorf("%d iterations, read %+v", n, s)
-	}
+	must.Be(t, n == 10 && s.Done == 10 && s.State == StateReady && s.DoneNS == 0 && len(s.Findings) <= 0, n,
+		"iterations, read", s)
 }
 
 // TestMeterRefuses checks that misuse is an error, also in the buffer.
@@ -133,9 +132,7 @@ func TestMeterRefuses(t *testing.T) {
 	must.Do(t, errors.Join(m.Begin(), m.End()), "the one iteration")
 	must.Fail(t, m.Begin(), EFULL, "one iteration too many", "want EFULL")
 	s := must.Get(b.Read())(t)
-	if s.Done != 1 || s.Error != EORDER || len(s.Findings) > 0 {
-		t.Errorf("read %+v", s)
-	}
+	must.Be(t, s.Done == 1 && s.Error == EORDER && len(s.Findings) <= 0, "read", s)
 }
 
 // TestMeterAlone measures without krund.
@@ -170,9 +167,7 @@ func TestReadWhileMeasuring(t *testing.T) {
 	}()
 	for range 20 {
 		s, err := b.Read()
-		if err != nil || len(s.Findings) > 0 {
-			t.Errorf("%d iterations: %v, findings %q", s.Done, err, s.Findings)
-		}
+		must.Be(t, err == nil && len(s.Findings) <= 0, s.Done, "iterations", err, "findings", s.Findings)
 	}
 	must.Do(t, errors.Join(b.Stop(), <-measured))
 }

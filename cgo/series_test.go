@@ -72,9 +72,7 @@ func TestReadSound(t *testing.T) {
 			{KindUser, Column{"jit", "ns", NoCore}, []int64{Missing, -5, Missing}},
 		},
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
+	must.Be(t, reflect.DeepEqual(got, want), got, want)
 }
 
 // TestReadScribbled overwrites one thing at a time and expects one finding.
@@ -167,9 +165,8 @@ func TestReadScribbled(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := must.Get(read(bytes.NewReader(test.change(sound())), testSpec, at(2000)))(t)
-			if len(s.Findings) != 1 || !strings.Contains(s.Findings[0], test.finding) {
-				t.Errorf("findings %q, want one with %q", s.Findings, test.finding)
-			}
+			must.Be(t, len(s.Findings) == 1 && strings.Contains(s.Findings[0], test.finding), "findings",
+				s.Findings, "want one with", test.finding)
 			must.Equal(t, s.Done, test.done, "done")
 		})
 	}

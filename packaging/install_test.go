@@ -164,9 +164,7 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 			t.Errorf("%s is not installed", file)
 		}
 	}
-	if pages < 15 {
-		t.Errorf("%d pages of commands", pages)
-	}
+	must.Be(t, pages >= 15, pages, "pages of commands")
 	for _, file := range []string{"/usr/lib/systemd/system/krund@.service",
 		"/opt/krund/lib/pkgconfig/krun.pc", "/opt/krund/share/doc/krund/examples/demo.toml"} {
 		text := must.Get(os.ReadFile(root + file))(t)
@@ -200,9 +198,8 @@ func TestInstallHub(t *testing.T) {
 		}
 	}
 	unit, err := os.ReadFile(root + "/usr/lib/systemd/system/krunhub.service")
-	if err != nil || !strings.Contains(string(unit), "\nExecStart=/opt/krund/bin/krunhub serve ") {
-		t.Errorf("%v\n%s", err, unit)
-	}
+	must.Be(t, err == nil && strings.Contains(string(unit), "\nExecStart=/opt/krund/bin/krunhub serve "), err,
+		unit)
 	makeInRoot(t, "uninstall-hub", "PREFIX=/opt/krund", "DESTDIR="+root)
 	if left := installed(t, root); len(left) != 0 {
 		t.Errorf("make uninstall-hub leaves %v", left)
@@ -298,9 +295,8 @@ func TestPackageScriptsStartNothing(t *testing.T) {
 	for _, file := range []string{"reload.sh", "remove.sh"} {
 		text := must.Get(os.ReadFile(file))(t)
 		calls := regexp.MustCompile(`(?m)^[^#\n]*systemctl.*$`).FindAllString(string(text), -1)
-		if len(calls) != 1 || !strings.Contains(calls[0], "systemctl daemon-reload") {
-			t.Errorf("%s calls systemctl: %q", file, calls)
-		}
+		must.Be(t, len(calls) == 1 && strings.Contains(calls[0], "systemctl daemon-reload"), file,
+			"calls systemctl", calls)
 		whole := strings.ReplaceAll(string(text), "\\\n", "")
 		for _, line := range regexp.MustCompile(`(?m)^\s*rm .*$`).FindAllString(whole, -1) {
 			for _, path := range strings.Fields(line)[2:] { // rm -f PATH...
@@ -362,7 +358,5 @@ func TestUnits(t *testing.T) {
 	c := exec.CommandContext(t.Context(), analyze, append([]string{"verify", "--man=no"}, files...)...)
 	c.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+dir+":")
 	out, err := c.CombinedOutput()
-	if err != nil || strings.Contains(string(out), dir) {
-		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
-	}
+	must.Be(t, err == nil && !strings.Contains(string(out), dir), "systemd-analyze verify", err, out)
 }

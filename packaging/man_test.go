@@ -20,9 +20,7 @@ func TestManualOfKrund(t *testing.T) {
 	compare := func(what, inHelp, inManual string) {
 		t.Helper()
 		found := regexp.MustCompile(inHelp).FindAllStringSubmatch(help, -1)
-		if len(found) == 0 {
-			t.Errorf("krund help has no %s", what)
-		}
+		must.Be(t, len(found) != 0, "krund help", what)
 		for _, m := range found {
 			must.Contain(t, manual, strings.ReplaceAll(inManual, "NAME", m[1]), what, m[1],
 				"is not in krund(8")

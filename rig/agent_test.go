@@ -11,21 +11,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 func TestParseAgent(t *testing.T) {
 	line, err := parseAgent("RIG-UP 7dab8aae-71f4-46e9-9c27-b804f2fe216a 2.38\r")
-	if err != nil || line.up == nil || *line.up != (Up{"7dab8aae-71f4-46e9-9c27-b804f2fe216a", 2.38}) {
-		t.Errorf("up line: %+v, %v", line.up, err)
-	}
+	must.Be(t, err == nil && line.up != nil && *line.up == (Up{"7dab8aae-71f4-46e9-9c27-b804f2fe216a", 2.38}),
+		"up line", line.up, err)
 	line, err = parseAgent("\x01" + base64.StdEncoding.EncodeToString([]byte("two\nlines\x02\n")) + "\x02130")
-	if err != nil || line.reply == nil || *line.reply != (reply{"two\nlines\x02\n", 130}) {
-		t.Errorf("reply: %+v, %v", line.reply, err)
-	}
+	must.Be(t, err == nil && line.reply != nil && *line.reply == (reply{"two\nlines\x02\n", 130}), "reply",
+		line.reply, err)
 	line, err = parseAgent("\x01\x020")
-	if err != nil || line.reply == nil || *line.reply != (reply{"", 0}) {
-		t.Errorf("empty reply: %+v, %v", line.reply, err)
-	}
+	must.Be(t, err == nil && line.reply != nil && *line.reply == (reply{"", 0}), "empty reply", line.reply,
+		err)
 	for _, bad := range []string{"", "RIG-UP", "RIG-UP  2.3", "RIG-UP id soon", "\x01aGk=", "\x01aGk=\x02256",
 		"\x01a\x020", "aGk=\x020", "SeaBIOS"} {
 		if line, err := parseAgent(bad); err == nil {
@@ -82,8 +81,6 @@ func FuzzParseAgent(f *testing.F) {
 	f.Add("\x01aGk=\x023")
 	f.Fuzz(func(t *testing.T, text string) {
 		line, err := parseAgent(text)
-		if (err == nil) != (line.up != nil || line.reply != nil) {
-			t.Errorf("%q: %+v, %v", text, line, err)
-		}
+		must.Be(t, (err == nil) == (line.up != nil || line.reply != nil), text, line, err)
 	})
 }

@@ -61,17 +61,14 @@ func TestConsoleWaitEndsWithItsContextButSeesTheLastLines(t *testing.T) {
 		t.Errorf("a line that was there: next %d, error %v", next, err)
 	}
 	_, _, err := c.wait(ctx, 0, regexp.MustCompile("^never"))
-	if !errors.Is(err, errNotSeen) || !errors.Is(err, cause) {
-		t.Errorf("a line that never came: %v; want both %v and %v", err, errNotSeen, cause)
-	}
+	must.Be(t, errors.Is(err, errNotSeen) && errors.Is(err, cause), "a line that never came", err,
+		"want both", errNotSeen, cause)
 }
 
 func TestPanicFindsTheReason(t *testing.T) {
 	reason, ok := Panic([]Line{{1, "[    1.0] fine"},
 		{1, "[    5.7] Kernel panic - not syncing: sysrq triggered crash"}})
-	if !ok || reason != "sysrq triggered crash" {
-		t.Errorf("Panic = %q, %v", reason, ok)
-	}
+	must.Be(t, ok && reason == "sysrq triggered crash", "Panic", reason, ok)
 	if reason, ok := Panic([]Line{{1, "reboot: Restarting system"}}); ok {
 		t.Errorf("an ordinary reboot: Panic = %q, true", reason)
 	}

@@ -15,9 +15,7 @@ func TestParseList(t *testing.T) {
 		"space/0/\n\n"
 	want := []Entry{{"plain", 0o100644, 0, 0, 3}, {"with space", 0o104755, 1000, 50, 0}}
 	got, err := parseList(out)
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("parseList = %+v, %v; want %+v", got, err, want)
-	}
+	must.Be(t, err == nil && reflect.DeepEqual(got, want), "parseList", got, err, want)
 	for _, bad := range []string{"x", "/1/2/3/4/5/6", "/1/9/0/0/a/1/", "/1/100644/a/0/a/1/",
 		"/1/100644/0/0/a/x/"} {
 		if got, err := parseList(bad); err == nil {
@@ -55,9 +53,7 @@ func TestNeedsRecoveryReadsTheSuperblock(t *testing.T) {
 		{"missing", "/no/such/image", false, true},
 	} {
 		dirty, err := needsRecovery(c.file)
-		if dirty != c.dirty || (err != nil) != c.fail {
-			t.Errorf("%s: %v, %v", c.name, dirty, err)
-		}
+		must.Be(t, dirty == c.dirty && (err != nil) == c.fail, c.name, dirty, err)
 	}
 }
 
@@ -66,9 +62,7 @@ func FuzzParseList(f *testing.F) {
 	f.Fuzz(func(t *testing.T, out string) {
 		entries, err := parseList(out)
 		for _, e := range entries {
-			if err != nil || e.Name == "." || e.Name == ".." {
-				t.Errorf("%q: %+v, %v", out, entries, err)
-			}
+			must.Be(t, err == nil && e.Name != "." && e.Name != "..", out, entries, err)
 		}
 	})
 }

@@ -30,9 +30,7 @@ func TestFindImageSaysWhatIsMissing(t *testing.T) {
 	} {
 		_, err := findImage(c.dir, c.look)
 		for _, want := range c.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %q in it", c.name, err, want)
-			}
+			must.Refuse(t, err, want, c.name, "in it")
 		}
 	}
 	write(t, filepath.Join(dir, "complete"), "")
@@ -88,9 +86,8 @@ func TestImageListsHaveNoDuplicates(t *testing.T) {
 			names = append(names, strings.Fields(line)...)
 		}
 		sorted := slices.Compact(slices.Sorted(slices.Values(names)))
-		if len(names) == 0 || len(sorted) != len(names) {
-			t.Errorf("%s: %d names, %d different", name, len(names), len(sorted))
-		}
+		must.Be(t, len(names) != 0 && len(sorted) == len(names), name, len(names), "names", len(sorted),
+			"different")
 	}
 }
 
@@ -115,14 +112,10 @@ func TestRandomChoicesFollowFromSeedAndName(t *testing.T) {
 	first := draw(t)
 	must.Equal(t, draw(t), first, "the same seed and name made another choice")
 	t.Run("other name", func(t *testing.T) {
-		if draw(t) == first {
-			t.Error("another name made the same choice")
-		}
+		must.Be(t, draw(t) != first, "another name made the same choice")
 	})
 	t.Setenv(envSeed, "8")
-	if draw(t) == first {
-		t.Error("another seed made the same choice")
-	}
+	must.Be(t, draw(t) != first, "another seed made the same choice")
 }
 
 func TestCuts(t *testing.T) {

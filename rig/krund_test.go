@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"krund/rig/must"
@@ -27,10 +26,7 @@ func fakeRepository(t *testing.T, names ...string) string {
 
 func TestInstallTakesWhatMakeInstallMakes(t *testing.T) {
 	root := fakeRepository(t)
-	if err := install(t.Context(), root, t.TempDir()); err == nil || !strings.Contains(err.Error(),
-		"run: make build") {
-		t.Errorf("nothing built: %v", err)
-	}
+	must.Refuse(t, install(t.Context(), root, t.TempDir()), "run: make build", "nothing built")
 	root = fakeRepository(t, "build/bin/krund", "build/bin/krunctl")
 	t.Setenv("MAKELEVEL", "7")
 	dir := t.TempDir()
@@ -42,20 +38,14 @@ func TestInstallTakesWhatMakeInstallMakes(t *testing.T) {
 		t.Errorf("installed:\n%s", got)
 	}
 	write(t, filepath.Join(root, "Makefile"), "build:\ninstall: build\n\t@echo no such compiler; exit 3\n")
-	if err := install(t.Context(), root, dir); err == nil || !strings.Contains(err.Error(),
-		"no such compiler") {
-		t.Errorf("broken make install: %v", err)
-	}
+	must.Refuse(t, install(t.Context(), root, dir), "no such compiler", "broken make install")
 }
 
 func TestBenchmarksGoBesideTheExperiments(t *testing.T) {
 	root := fakeRepository(t, "benchmarks/nbody/c/bench.so", "benchmarks/nbody/c/bench.c",
 		"benchmarks/fasta/c/bench.so")
 	var files Payload
-	if err := addBenchmarks(&files, root); err == nil || !strings.Contains(err.Error(),
-		"no benchmarks/*/python/bench.py in "+root) {
-		t.Errorf("no Python: %v", err)
-	}
+	must.Refuse(t, addBenchmarks(&files, root), "no benchmarks/*/python/bench.py in "+root, "no Python")
 	root = fakeRepository(t, "benchmarks/nbody/c/bench.so", "benchmarks/nbody/c/bench.c",
 		"benchmarks/nbody/python/bench.py")
 	files = Payload{}
@@ -99,8 +89,6 @@ func TestAnnouncedTellsTheEndFromAReboot(t *testing.T) {
 		"x RIG-UNIT krund@quick.service success 0 running":    false,
 		"RIG-UNIT krund@quick.service success 0 running fine": false,
 	} {
-		if match.MatchString(line) != want {
-			t.Errorf("%q: match is %v, want %v", line, !want, want)
-		}
+		must.Be(t, match.MatchString(line) == want, line, "match", !want, want)
 	}
 }

@@ -76,9 +76,7 @@ func TestWaitsEndWithTheWholeRun(t *testing.T) {
 		})
 	}
 	text, err := os.ReadFile(summary)
-	if err != nil || strings.Count(string(text), "\tno time\t") != 2 {
-		t.Errorf("summary %q, %v", text, err)
-	}
+	must.Be(t, err == nil && strings.Count(string(text), "\tno time\t") == 2, "summary", text, err)
 }
 
 func TestAwaitSaysWhatItSaw(t *testing.T) {

@@ -191,9 +191,7 @@ func TestMachineRebootsAndCounts(t *testing.T) {
 		t.Errorf("summary %q, %v", text, err)
 	}
 	log, err := os.ReadFile(filepath.Join(logs, "TestMachineRebootsAndCounts-machine.console"))
-	if err != nil || !strings.Contains(string(log), "--- power on 2\n") {
-		t.Errorf("console file %q, %v", log, err)
-	}
+	must.Be(t, err == nil && strings.Contains(string(log), "--- power on 2\n"), "console file", log, err)
 }
 
 func TestPayloadIsOfferedAgainUntilItIsDurable(t *testing.T) {
@@ -378,18 +376,15 @@ func TestFailuresSayWhatHappenedAndShowTheConsole(t *testing.T) {
 		m.options.Limit = 50 * time.Millisecond
 		m.For(tb).WaitConsole("^never$")
 	})
-	if !strings.Contains(got, "no progress for 50ms") || !strings.Contains(got, envPatience) {
-		t.Errorf("too late: failed with %q", got)
-	}
+	must.Be(t, strings.Contains(got, "no progress for 50ms") && strings.Contains(got, envPatience),
+		"too late: failed with", got)
 }
 
 func TestMSRModuleMissingSkipsWithTheReason(t *testing.T) {
 	useStandIn(t)
 	t.Run("skipped", func(t *testing.T) {
 		t.Cleanup(func() {
-			if !t.Skipped() {
-				t.Error("not skipped")
-			}
+			must.Be(t, t.Skipped(), "not skipped")
 		})
 		New(t, Options{MSR: true})
 	})
@@ -402,8 +397,6 @@ func TestStartFailsWithoutTheProgram(t *testing.T) {
 		p.kill()
 		t.Fatal("started a machine without QEMU")
 	}
-	if err := copyDisk(t.Context(), "/none", filepath.Join(t.TempDir(), "x")); err == nil ||
-		!strings.Contains(err.Error(), "copy the disk") {
-		t.Errorf("copy without cp: %v", err)
-	}
+	must.Refuse(t, copyDisk(t.Context(), "/none", filepath.Join(t.TempDir(), "x")), "copy the disk",
+		"copy without cp")
 }

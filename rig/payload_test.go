@@ -42,9 +42,7 @@ func listing(t *testing.T, archive []byte) string {
 
 func TestPayloadPacksInOrderAndReplaces(t *testing.T) {
 	var p Payload
-	if !p.empty() || !(*Payload)(nil).empty() {
-		t.Error("an empty payload is not empty")
-	}
+	must.Be(t, p.empty() && (*Payload)(nil).empty(), "an empty payload is not empty")
 	p.Script("usr/bin/x", "#!/bin/sh")
 	p.Text("/etc/../etc/a", "old")
 	p.File("/etc/a", 0o600, []byte("new"))
@@ -58,9 +56,7 @@ func TestPayloadPacksInOrderAndReplaces(t *testing.T) {
 		long[1:] + " 0 -rw-r--r-- deep\n" +
 		"usr/bin/x 0 -rwxr-xr-x #!/bin/sh\n"
 	must.Equal(t, listing(t, packed(t, &p)), want, "archive")
-	if !bytes.Equal(packed(t, &p), packed(t, &p)) {
-		t.Error("the same files made different archives")
-	}
+	must.Be(t, bytes.Equal(packed(t, &p), packed(t, &p)), "the same files made different archives")
 	var q Payload
 	q.Text("/etc/a", "merged")
 	p.Merge(&q)

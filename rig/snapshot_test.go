@@ -41,7 +41,5 @@ func TestSnapshotOfBusyThreads(t *testing.T) {
 	bound.Env = append(os.Environ(), "PROC="+proc)
 	out, err := bound.Output()
 	lines := strings.Count(string(out), "bash ")
-	if err != nil || lines != looks {
-		t.Errorf("%d of %d lines, %v", lines, looks, err)
-	}
+	must.Be(t, err == nil && lines == looks, lines, looks, "lines", err)
 }

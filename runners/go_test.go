@@ -101,9 +101,7 @@ func TestGoBench(t *testing.T) {
 				t.Fatalf("status %d, %v: %s%s", e.status, err, e.stdout, e.stderr)
 			}
 			for i, ns := range result.WallNS {
-				if ns <= 0 {
-					t.Errorf("iteration %d took %d ns", i, ns)
-				}
+				must.Be(t, ns > 0, "iteration", i, "took", ns, "ns")
 			}
 		})
 	}

@@ -177,9 +177,8 @@ func (e ended) wantStep(t *testing.T, column string, kind libkrun.EventKind) {
 	in := e.eventsIn(kind, "")
 	after := func(i int) bool { return i >= step && i < step+3 }
 	before := func(i int) bool { return i >= step-20 && i < step }
-	if !slices.ContainsFunc(in, after) || slices.ContainsFunc(in, before) {
-		t.Errorf("events %v in iterations %v; the step is at %d", kind, in, step)
-	}
+	must.Be(t, slices.ContainsFunc(in, after) && !slices.ContainsFunc(in, before), "events", kind,
+		"in iterations", in, "the step is at", step)
 	values := e.column(t, column)
 	if slices.Max(values[step:step+3]) == 0 || slices.Max(values[step-20:step]) > 0 {
 		t.Errorf("%s %v from 20 iterations before the step on", column, values[step-20:step+3])
@@ -221,9 +220,7 @@ func TestInstrumentC(t *testing.T) {
 		void run_iter(int n) { static int i; if (i++ == 5) kept = malloc(n); }`
 	runner := filepath.Join(built, "runners", "c", "runner")
 	used := instrument(t, []string{runner, compile(t, source), "100000"}, 10).column(t, "heap_used")
-	if used[4] != used[0] || used[5]-used[4] < 100000 || used[9] != used[5] {
-		t.Errorf("heap_used %v", used)
-	}
+	must.Be(t, used[4] == used[0] && used[5]-used[4] >= 100000 && used[9] == used[5], "heap_used", used)
 }
 
 // TestInstrumentLevels: without KRUN_INSTRUMENT there are neither columns nor events, and with
@@ -237,13 +234,9 @@ func TestInstrumentLevels(t *testing.T) {
 					argv := cause([]string{path}, language, "gc", pulseSeed)
 					e := run{argv: argv, iterations: 20, instrument: level}.do(t)
 					e.check(t, expect{0, 20, libkrun.StateDone, "", ""})
-					if len(e.series.Events) > 0 {
-						t.Errorf("%d events", len(e.series.Events))
-					}
+					must.Be(t, len(e.series.Events) <= 0, len(e.series.Events), "events")
 					want := level != "" && !strings.HasPrefix(vm, "CPython 2")
-					if len(e.series.Columns) > 0 != want {
-						t.Errorf("columns %v", e.series.Columns)
-					}
+					must.Be(t, len(e.series.Columns) > 0 == want, "columns", e.series.Columns)
 				})
 			}
 		}
@@ -300,9 +293,7 @@ func TestInstrumentRuby(t *testing.T) {
 			runner := filepath.Join(built, "runners", "ruby", "runner.rb")
 			e := instrument(t, []string{path, runner, file, "20000"}, 8)
 			freed := e.column(t, "freed_blocks")
-			if freed[5] < 5*20000 || slices.Max(freed[:5]) > 0 {
-				t.Errorf("freed_blocks %v", freed)
-			}
+			must.Be(t, freed[5] >= 5*20000 && slices.Max(freed[:5]) <= 0, "freed_blocks", freed)
 		})
 	}
 }

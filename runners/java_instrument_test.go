@@ -112,9 +112,7 @@ func testJavaOff(t *testing.T, vm []string, classes string) {
 	}
 	for _, name := range []string{"KrunInstrument", "KrunEvents", "java.lang.management.", "jdk.jfr.",
 		"java.lang.ProcessEnvironment"} {
-		if strings.Contains(string(loaded), " "+name) {
-			t.Errorf("%s was loaded", name)
-		}
+		must.Be(t, !strings.Contains(string(loaded), " "+name), name, "was loaded")
 	}
 }
 

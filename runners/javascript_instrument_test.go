@@ -61,9 +61,7 @@ func instrumentedJavaScript(t *testing.T, vm, file, level, parameter string,
 	argv = slices.Concat(argv[:1], options, language.InstrumentOptions(level), argv[1:], []string{parameter})
 	e := run{argv: argv, dir: dir, iterations: 120, instrument: level}.do(t)
 	left, err := os.ReadDir(dir)
-	if err != nil || len(left) > 0 {
-		t.Errorf("left: %v, %v", left, err)
-	}
+	must.Be(t, err == nil && len(left) <= 0, "left", left, err)
 	return e
 }
 

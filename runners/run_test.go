@@ -105,9 +105,7 @@ func (r run) do(t *testing.T) ended {
 		t.Fatal(err)
 	}
 	series := must.Get(buffer.Read())(t)
-	if len(series.Findings) > 0 {
-		t.Errorf("findings: %q", series.Findings)
-	}
+	must.Be(t, len(series.Findings) <= 0, "findings", series.Findings)
 	if series.Pid != 0 && series.Pid != c.Process.Pid {
 		t.Errorf("process %d attached, started %d", series.Pid, c.Process.Pid)
 	}

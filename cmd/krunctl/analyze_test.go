@@ -179,8 +179,7 @@ func TestAnalyzeRefuses(t *testing.T) {
 			"use -o FILE to write it elsewhere"},
 	} {
 		r := analyzed(t, c.args...)
-		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
-			t.Errorf("%v: exit %d, %q; want %d, %q", c.args, r.code, r.stderr, c.code, c.want)
-		}
+		must.Be(t, r.code == c.code && strings.Contains(r.stderr, c.want), c.args, "exit", r.code, r.stderr,
+			c.code, c.want)
 	}
 }

@@ -68,16 +68,12 @@ func TestBegin(t *testing.T) {
 	text, _ := os.ReadFile(path)
 	must.Contain(t, string(text), "shard = \"1/2\"")
 	m, err := ship.Load(durable.OS(), strings.TrimSuffix(path, ".toml")+".krun/hub.json", h.url)
-	if err != nil || m.Experiment != id || !m.Given {
-		t.Errorf("%+v, %v", m, err)
-	}
+	must.Be(t, err == nil && m.Experiment == id && m.Given, m, err)
 
 	fakeKrund(t, "echo the machine is not fit >&2; exit 1")
 	b := h.machineOf(t, "lab2")
 	code, _, stderr := runApp(b, "ship")
-	if code != exitError || !strings.Contains(stderr, "the machine is not fit") {
-		t.Errorf("exit %d: %s", code, stderr)
-	}
+	must.Be(t, code == exitError && strings.Contains(stderr, "the machine is not fit"), "exit", code, stderr)
 	r := h.krunctl(t, "eve", "wait", "--timeout", "1ns", id)
 	if !strings.Contains(r.stderr, "running, 2 of") {
 		t.Error(r.text())
@@ -102,9 +98,8 @@ func TestBeginRefuses(t *testing.T) {
 	a := h.machineOf(t, "lab1", joined.AllowNotify)
 	a.uid = 0
 	code, _, stderr := runApp(a, "ship")
-	if code != exitError || !strings.Contains(stderr, `does not allow [hooks] ("hooks")`) {
-		t.Errorf("exit %d: %s", code, stderr)
-	}
+	must.Be(t, code == exitError && strings.Contains(stderr, `does not allow [hooks] ("hooks")`), "exit",
+		code, stderr)
 	r := h.krunctl(t, "eve", "wait", id)
 	if r.code != exitError || r.stdout != "failed\n" ||
 		!strings.Contains(r.stderr, "does not allow [hooks]") {
@@ -273,21 +268,13 @@ func TestUnpackChecksTheHash(t *testing.T) {
 	for _, id := range []string{"../x", "a/b", ""} {
 		next := api.Next{Experiment: id, Bundle: n.Bundle, Count: 1}
 		err := a.begin(t.Context(), h.machines["lab1"], next, joined.Hub{})
-		if err == nil || !strings.Contains(err.Error(), "not valid") {
-			t.Errorf("%q: %v", id, err)
-		}
+		must.Refuse(t, err, "not valid", id)
 	}
 	must.Get(joined.Load(durable.OS(), a.hubFile))(t)
 	unknown := "url = \"http://127.0.0.1:1\"\ntokn = \"x\"\n"
 	must.Do(t, os.WriteFile(a.hubFile, []byte(unknown), 0o600))
-	if _, err := joined.Load(durable.OS(), a.hubFile); err == nil ||
-		!strings.Contains(err.Error(), "there is no key tokn") {
-		t.Errorf("%v", err)
-	}
+	must.Refused(joined.Load(durable.OS(), a.hubFile))(t, "there is no key tokn")
 	must.Do(t, (joined.Hub{URL: h.url, Deadline: "5s", Allow: []string{"root"}}).Store(durable.OS(),
 		a.hubFile))
-	if _, err := joined.Load(durable.OS(), a.hubFile); err == nil ||
-		!strings.Contains(err.Error(), `allow has "root"`) {
-		t.Errorf("%v", err)
-	}
+	must.Refused(joined.Load(durable.OS(), a.hubFile))(t, `allow has "root"`)
 }

@@ -167,9 +167,7 @@ func TestBisectUsage(t *testing.T) {
 			"the name \"n~w-step-001\" contains '~'"}, // the name of an experiment of the hub
 	} {
 		got := krunctl(t, append([]string{"bisect"}, strings.Fields(c.args)...)...)
-		if got.code == exitOK || !strings.Contains(got.stderr, c.want) {
-			t.Errorf("%s: %d: %s", c.args, got.code, got.stderr)
-		}
+		must.Be(t, got.code != exitOK && strings.Contains(got.stderr, c.want), c.args, got.code, got.stderr)
 	}
 	if _, err := os.Stat(state); err == nil {
 		t.Error("a wrong plan was written")

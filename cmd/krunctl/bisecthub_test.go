@@ -199,9 +199,7 @@ func TestBisectHubGone(t *testing.T) {
 		h := hubSteps{a: &app{stderr: io.Discard, fsys: lax()}, b: b, client: client, clock: &leaps{},
 			retry: true}
 		err = h.measure(t.Context(), step)
-		if err == nil || !strings.Contains(err.Error(), c.wantError) {
-			t.Errorf("%d: %v", c.status, err)
-		}
+		must.Refuse(t, err, c.wantError, c.status)
 		if remote, err := b.Remote(step); err != nil || remote.ID != "running" {
 			t.Errorf("%d: the step is %q, %v", c.status, remote.ID, err)
 		}

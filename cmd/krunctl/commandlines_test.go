@@ -48,9 +48,7 @@ func TestCommandsOfTheDocs(t *testing.T) {
 				must.Do(t, err, filepath.Base(page), program, line.text)
 			}
 		}
-		if found < least {
-			t.Errorf("%d command lines of %s, want at least %d", found, program, least)
-		}
+		must.Be(t, found >= least, found, "command lines of", program, "want at least", least)
 	}
 }
 

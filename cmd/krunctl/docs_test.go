@@ -88,9 +88,7 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 		code, _, _ = strings.Cut(code, `"`)
 		must.Contain(t, string(text), "`"+code+"`", "is not in docs/output.md")
 	}
-	if found < 25 {
-		t.Errorf("only %d codes were found in the source", found)
-	}
+	must.Be(t, found >= 25, "only", found, "codes were found in the source")
 }
 
 // TestTheRecordIsDocumented compares the fields of the record in docs/output.md

@@ -121,9 +121,7 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string,
 			error) {
 			n++
 			aslr, err := h.Root.Read("/proc/sys/kernel/randomize_va_space")
-			if err != nil {
-				t.Error(err)
-			}
+			must.Be(t, err == nil, err)
 			p := probe.Proof{Switches: float64(100 * n)}
 			err = measure(n, aslr)
 			if errors.Is(err, errCtrlC) {
@@ -157,9 +155,7 @@ func TestProve(t *testing.T) {
 			t.Errorf("no %q in\n%s", part, r.text())
 		}
 	}
-	if !maps.Equal(before, after) {
-		t.Error("the machine was not restored")
-	}
+	must.Be(t, maps.Equal(before, after), "the machine was not restored")
 }
 
 func TestProveRestoresAfterTrouble(t *testing.T) {
@@ -178,9 +174,7 @@ func TestProveRestoresAfterTrouble(t *testing.T) {
 			if r.code != exitError || !strings.Contains(r.stderr, "no such processor") {
 				t.Error(r.text())
 			}
-			if !maps.Equal(before, after) {
-				t.Error("the machine was not restored")
-			}
+			must.Be(t, maps.Equal(before, after), "the machine was not restored")
 		})
 	}
 	for interrupted := 1; interrupted <= 2; interrupted++ {
@@ -196,9 +190,7 @@ func TestProveRestoresAfterTrouble(t *testing.T) {
 		}
 	}
 	r, before, after := proving(t, "turbo = \"require\"\nswap = \"require\"\n", func(n int, _ string) error {
-		if n == 2 {
-			t.Error("measured although a required setting is not available")
-		}
+		must.Be(t, n != 2, "measured although a required setting is not available")
 		return nil
 	})
 	if r.code != exitError || !maps.Equal(before, after) {

@@ -13,6 +13,7 @@ import (
 	"krund/internal/control/machines"
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // startable is an experiment whose files are there, and an image to install to.
@@ -37,9 +38,8 @@ func TestEnableAndDisable(t *testing.T) {
 	r := krunctl(t, "enable", "--root", root, b.toml).in(b)
 	golden(t, "enable", strings.ReplaceAll(r.text(), root, "ROOT"))
 	dropIn, err := os.ReadFile(filepath.Join(root, "etc/systemd/system/krund@test.service.d/experiment.conf"))
-	if err != nil || !strings.Contains(string(dropIn), `"KRUND_CONFIG=`+b.toml+`"`) {
-		t.Errorf("drop-in %q, error %v", dropIn, err)
-	}
+	must.Be(t, err == nil && strings.Contains(string(dropIn), `"KRUND_CONFIG=`+b.toml+`"`), "drop-in", dropIn,
+		"error", err)
 	golden(t, "disable", krunctl(t, "disable", "--root", root, b.toml).text())
 	golden(t, "disable-again", krunctl(t, "disable", "--root", root, "test").text())
 }
@@ -79,9 +79,7 @@ func TestEnableAsks(t *testing.T) {
 			t.Errorf("the question does not follow what it is about:\n%s", q)
 		}
 	}
-	if len(calls) > 0 {
-		t.Errorf("systemctl %q after a no", calls)
-	}
+	must.Be(t, len(calls) <= 0, "systemctl", calls, "after a")
 	questions = nil
 	if code, out := enable("--root", root, b.toml); code != exitOK || len(questions) > 0 {
 		t.Errorf("an image: exit %d, questions %q\n%s", code, questions, out)

@@ -73,11 +73,8 @@ func TestReportOfEvents(t *testing.T) {
 	page := must.Get(os.ReadFile(filepath.Join(out, "keys", "k0001.html")))(t)
 	_, said, _ = strings.Cut(said, "Unexplained: ")
 	said, _, _ = strings.Cut(said, ",")
-	if said == "" || !strings.Contains(string(page), "<b>Unexplained</b>: "+said) {
-		t.Errorf("the page does not say %q", said)
-	}
+	must.Be(t, said != "" && strings.Contains(string(page), "<b>Unexplained</b>: "+said), "the page", said)
 	plot, err := os.ReadFile(filepath.Join(out, "plots", "k0001-0.svg"))
-	if err != nil || !strings.Contains(string(plot), `class="gc"`) {
-		t.Errorf("the plot has no garbage collections: %v", err)
-	}
+	must.Be(t, err == nil && strings.Contains(string(plot), `class="gc"`),
+		"the plot has no garbage collections", err)
 }

@@ -223,16 +223,12 @@ func codes(t *testing.T, b *builder) []integrity.Code {
 	must.Do(t, json.Unmarshal([]byte(r.stdout), &doc), "in", r.text())
 	var list []integrity.Code
 	for _, p := range doc.Problems {
-		if p.What == "" || p.Fix == "" {
-			t.Errorf("problem %+v", p)
-		}
+		must.Be(t, p.What != "" && p.Fix != "", "problem", p)
 		list = append(list, p.Code)
 	}
 	if want := exitOK; len(list) > 0 {
 		want = exitError
-		if r.code != want || doc.OK {
-			t.Errorf("exit %d, ok %v with problems", r.code, doc.OK)
-		}
+		must.Be(t, r.code == want && !doc.OK, "exit", r.code, "ok", doc.OK, "with problems")
 	} else if r.code != want || !doc.OK {
 		t.Errorf("exit %d, ok %v without problems", r.code, doc.OK)
 	}
@@ -403,9 +399,7 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 					t.Errorf("%v: want exit %d with %q, have\n%s", args, code, want, r.text())
 				}
 			}
-			if !equal(before, contents(t, b.dir())) {
-				t.Error("a reading command has changed something")
-			}
+			must.Be(t, equal(before, contents(t, b.dir())), "a reading command has changed something")
 		})
 	}
 }

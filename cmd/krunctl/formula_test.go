@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestFormulas: names in a file of another tool are not trusted. No command writes one into CSV
@@ -18,9 +20,7 @@ func TestFormulas(t *testing.T) {
 		{"table", "--format", "csv"}, {"compare", "--format", "csv", in}} {
 		got := krunctl(t, append(args, in)...)
 		rows, err := csv.NewReader(strings.NewReader(got.stdout)).ReadAll()
-		if err != nil || len(rows) < 2 || rows[1][0][:1] != "'" {
-			t.Errorf("%s: %q, %v\n%s", args, rows, err, got.stderr)
-		}
+		must.Be(t, err == nil && len(rows) >= 2 && rows[1][0][:1] == "'", args, rows, err, got.stderr)
 		for _, row := range rows {
 			for _, cell := range row {
 				_, text := strconv.ParseFloat(cell, 64)

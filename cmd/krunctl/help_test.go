@@ -21,9 +21,8 @@ func TestHelp(t *testing.T) {
 		t.Run(c.Name(), func(t *testing.T) {
 			r := krunctl(t, c.Name(), "--help")
 			golden(t, "help-"+c.Name(), r.text())
-			if !strings.Contains(all, "\n  "+c.Name()+" ") || !strings.Contains(all, c.Short) {
-				t.Error("krunctl --help does not list it")
-			}
+			must.Be(t, strings.Contains(all, "\n  "+c.Name()+" ") && strings.Contains(all, c.Short),
+				"krunctl --help does not list it")
 			for _, part := range []string{"EXAMPLES\n", "EXIT STATUS\n"} {
 				must.Contain(t, r.stdout, part)
 			}
@@ -52,9 +51,7 @@ func TestGroups(t *testing.T) {
 	}
 	// cobra's titles for commands without a group
 	for _, text := range []string{"Additional Commands", "Available Commands"} {
-		if strings.Contains(help, text) {
-			t.Errorf("%s in\n%s", text, help)
-		}
+		must.Be(t, !strings.Contains(help, text), text, help)
 	}
 	for _, part := range []string{"\n  help ", "\n  completion "} {
 		must.Contain(t, rest, part, "in the last group of", help)

@@ -77,9 +77,7 @@ func TestHistory(t *testing.T) {
 		"text": "v25", "csv": "change_ratio", "html": "<figure", "svg": "<svg", "markdown": "| ",
 	} {
 		got := krunctl(t, append([]string{"history", "-f", format}, files...)...)
-		if got.code != 0 || !strings.Contains(got.stdout, want) {
-			t.Errorf("%s: %d: %s", format, got.code, got.stderr)
-		}
+		must.Be(t, got.code == 0 && strings.Contains(got.stdout, want), format, got.code, got.stderr)
 	}
 }
 
@@ -104,8 +102,7 @@ func TestHistoryUsage(t *testing.T) {
 		{"", "needs experiments"},
 	} {
 		got := krunctl(t, append([]string{"history"}, strings.Fields(c.args)...)...)
-		if got.code != exitUsage || !strings.Contains(got.stderr, c.want) {
-			t.Errorf("%s: %d: %s", c.args, got.code, got.stderr)
-		}
+		must.Be(t, got.code == exitUsage && strings.Contains(got.stderr, c.want), c.args, got.code,
+			got.stderr)
 	}
 }

@@ -28,9 +28,8 @@ func TestHoldAndResume(t *testing.T) {
 		t.Fatal("it is not held")
 	}
 	text, err := os.ReadFile(b.directory.RequestFile(directory.Hold))
-	if err != nil || !strings.Contains(string(text), "user 1000 on bencher7, 2026-11-21T12:00:00Z") {
-		t.Errorf("the request lacks its author: %q, %v", text, err)
-	}
+	must.Be(t, err == nil && strings.Contains(string(text), "user 1000 on bencher7, 2026-11-21T12:00:00Z"),
+		"the request lacks its author", text, err)
 	if r := krunctl(t, "status", b.dir()); !strings.Contains(r.stdout, "held: the boots are ordinary ones") {
 		t.Errorf("status does not report it:\n%s", r.text())
 	}
@@ -42,9 +41,7 @@ func TestHoldAndResume(t *testing.T) {
 	}
 	golden(t, "resume", krunctl(t, "resume", b.dir()).in(b).text())
 	golden(t, "resume-again", krunctl(t, "resume", b.dir()).in(b).text())
-	if b.asked(directory.Hold) {
-		t.Error("it is still held")
-	}
+	must.Be(t, !b.asked(directory.Hold), "it is still held")
 }
 
 func TestHoldWhileKrundRuns(t *testing.T) {
@@ -78,15 +75,11 @@ func TestHoldBeforeTheBeginning(t *testing.T) {
 func TestStop(t *testing.T) {
 	b := mixed(t)
 	golden(t, "stop-idle", krunctl(t, "stop", b.toml).in(b).text())
-	if b.asked(directory.Stop) {
-		t.Error("a request that no krund obeys would end the next one")
-	}
+	must.Be(t, !b.asked(directory.Stop), "a request that no krund obeys would end the next one")
 	lock, err := b.directory.Lock(4711, "bencher7")
 	b.must(err)
 	golden(t, "stop", krunctl(t, "stop", b.dir()).in(b).text())
-	if !b.asked(directory.Stop) {
-		t.Error("krund was not asked")
-	}
+	must.Be(t, b.asked(directory.Stop), "krund was not asked")
 	b.must(lock.Release())
 	if r := krunctl(t, "stop", b.dir()); r.code != exitOK || b.asked(directory.Stop) {
 		t.Errorf("krund is gone, and its request is still there:\n%s", r.text())

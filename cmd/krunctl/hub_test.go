@@ -321,7 +321,5 @@ func TestHubRefuses(t *testing.T) {
 	}
 	ann := &api.Client{URL: h.url, Token: h.users["ann"]}
 	err := ann.SendBundle(context.Background(), store.Hash([]byte("x")), 1, strings.NewReader("x"))
-	if err == nil || !strings.Contains(err.Error(), "not a valid bundle") {
-		t.Errorf("a file that is no bundle: %v", err)
-	}
+	must.Refuse(t, err, "not a valid bundle", "a file that is no bundle")
 }

@@ -126,9 +126,8 @@ func TestFetchTriesAgain(t *testing.T) {
 			t.Errorf("%s, then: exit %d: %s", name, code, stderr)
 		}
 		state, err := (&api.Client{URL: real.url, Token: real.users["ann"]}).Experiment(t.Context(), id)
-		if err != nil || len(state.Shares) != 1 || state.Shares[0].State != "running" {
-			t.Errorf("%s: %+v, %v", name, state, err)
-		}
+		must.Be(t, err == nil && len(state.Shares) == 1 && state.Shares[0].State == "running", name, state,
+			err)
 		if text := source(t, trace); strings.Count(text, "run ") != 1 {
 			t.Errorf("%s: krund was called: %q", name, text)
 		}

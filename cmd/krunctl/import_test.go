@@ -127,9 +127,8 @@ func TestReportAndCompare(t *testing.T) {
 		t.Fatal(r.text())
 	}
 	index, err := os.ReadFile(filepath.Join(out, "index.html"))
-	if err != nil || !strings.Contains(strings.Join(strings.Fields(string(index)), " "), "delta 5%") {
-		t.Errorf("the report does not use the stored analysis: %v", err)
-	}
+	must.Be(t, err == nil && strings.Contains(strings.Join(strings.Fields(string(index)), " "), "delta 5%"),
+		"the report does not use the stored analysis", err)
 	if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
 		t.Errorf("a report is not replaced: %s", r.text())
 	}
@@ -139,9 +138,7 @@ func TestReportAndCompare(t *testing.T) {
 		t.Error(r.text())
 	}
 	columns, err := os.ReadFile(filepath.Join(out, "data", "k0000-0.js"))
-	if err != nil || !strings.Contains(string(columns), `"cycles"`) {
-		t.Errorf("no core cycles: %v", err)
-	}
+	must.Be(t, err == nil && strings.Contains(string(columns), `"cycles"`), "no core cycles", err)
 	if r := krunctl(t, "compare", in, in); r.code != exitOK || !strings.Contains(r.stdout, "1 the same") {
 		t.Error(r.text())
 	}

@@ -108,9 +108,7 @@ func TestAnalyzeKey(t *testing.T) {
 			t.Errorf("%s %s: %v\n%s\nwant %s", fresh, name.Key, err, r.text(), all.Pairs[1])
 		}
 	}
-	if !equal(before, contents(t, in)) {
-		t.Error("the analysis of all keys was replaced")
-	}
+	must.Be(t, equal(before, contents(t, in)), "the analysis of all keys was replaced")
 	out := filepath.Join(t.TempDir(), "one.json")
 	if r := krunctl(t, "analyze", "--resamples", "500", "-o", out, "--key", name.Key, in); r.code != exitOK {
 		t.Error(r.text())

@@ -53,9 +53,7 @@ func TestOldExperiment(t *testing.T) {
 			if len(lost) > 0 {
 				t.Errorf("%d of %d values differ:\n%.4000s", len(lost), compared, strings.Join(lost, "\n"))
 			}
-			if compared < 10 {
-				t.Errorf("compared only %d values", compared)
-			}
+			must.Be(t, compared >= 10, "compared only", compared, "values")
 		})
 	}
 	for name, args := range map[string][]string{

@@ -168,9 +168,7 @@ func TestOptimizeOutputs(t *testing.T) {
 	if err != nil || len(rows) != len(doc.Keys)+1 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	if doc.Changes != nil || doc.Shared != nil {
-		t.Errorf("changes %v, shared %v", doc.Changes, doc.Shared)
-	}
+	must.Be(t, doc.Changes == nil && doc.Shared == nil, "changes", doc.Changes, "shared", doc.Shared)
 	for i, k := range doc.Keys {
 		cell := func(name string) string { return rows[i+1][indexOf(rows[0], name)] }
 		if cell("key") != k.Key || cell("seconds") != strconv.Itoa(k.Minimal.Repetitions["seconds"]) ||
@@ -238,9 +236,8 @@ func TestOptimizeRefuses(t *testing.T) {
 		{[]string{filepath.Join(dir, "none.toml")}, exitError, "none.krun"},
 	} {
 		r := krunctl(t, append([]string{"optimize"}, c.args...)...)
-		if r.code != c.code || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
-			t.Errorf("%v: exit %d, %q; want %d, %q", c.args, r.code, r.stderr, c.code, c.want)
-		}
+		must.Be(t, r.code == c.code && strings.Contains(r.stderr, c.want) && r.stdout == "", c.args, "exit",
+			r.code, r.stderr, c.code, c.want)
 	}
 }
 

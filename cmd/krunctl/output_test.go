@@ -238,9 +238,7 @@ func TestOutputToLink(t *testing.T) {
 			t.Errorf("the link is now %v", m)
 		}
 		entries, err := os.ReadDir(filepath.Dir(target))
-		if err != nil || len(entries) != 1 {
-			t.Errorf("beside the target there are %v, %v", entries, err)
-		}
+		must.Be(t, err == nil && len(entries) == 1, "beside the target there are", entries, err)
 	})
 }
 
@@ -337,9 +335,7 @@ func TestReportNeverReplaces(t *testing.T) {
 				if r.code != exitError || !strings.Contains(r.stderr, file) {
 					t.Errorf("want an error about %s:\n%s", file, r.text())
 				}
-				if !equal(others, regularFiles(t, out)) {
-					t.Error("the rest of the report has changed")
-				}
+				must.Be(t, equal(others, regularFiles(t, out)), "the rest of the report has changed")
 			})
 		}
 	}

@@ -89,9 +89,8 @@ func runRecipe(t *testing.T, text string) {
 			h.run(t, "lab1", n, secondSlower)
 		}
 	}
-	if len(codes) != 3 || codes[0] != exitOK || codes[1] != exitOK || codes[2] != exitError {
-		t.Errorf("exit codes %d, want 0, 0, 1", codes)
-	}
+	must.Be(t, len(codes) == 3 && codes[0] == exitOK && codes[1] == exitOK && codes[2] == exitError,
+		"exit codes", codes, "want 0, 0, 1")
 	if summary, err := os.ReadFile(filepath.Join(work, "summary")); err == nil {
 		must.Contain(t, string(summary), "| ▲ worse | b:Python:v | 1.003", "summary")
 	}

@@ -22,9 +22,7 @@ func TestReportDirectoryFull(t *testing.T) {
 	if r := krunctl(t, "report", in, "-o", out); r.code != exitError {
 		t.Error(r.text())
 	}
-	if !equal(before, contents(t, out)) {
-		t.Error("the old report has changed")
-	}
+	must.Be(t, equal(before, contents(t, out)), "the old report has changed")
 }
 
 // TestReportOfOneMachine: a hub keeps an experiment in ID/MACHINE/NAME.krun also if it is of one

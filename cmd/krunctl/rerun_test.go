@@ -61,9 +61,7 @@ func TestRerun(t *testing.T) {
 		t.Error(r.text())
 	}
 	page, err := os.ReadFile(filepath.Join(out, "index.html"))
-	if err != nil || !strings.Contains(string(page), unfinished) {
-		t.Errorf("the report does not say %s: %v", unfinished, err)
-	}
+	must.Be(t, err == nil && strings.Contains(string(page), unfinished), "the report", unfinished, err)
 	if r := krunctl(t, "analyze", b.dir()); !strings.Contains(r.stdout, unfinished) {
 		t.Errorf("the analysis does not say %s:\n%s", unfinished, r.text())
 	}

@@ -77,9 +77,7 @@ func TestShipAndJoin(t *testing.T) {
 		}
 		a.stdin = strings.NewReader(token)
 		code, _, stderr = runApp(a, append(args, "--replace")...)
-		if code != exitOK || !strings.Contains(stderr, "takes the place of machine") {
-			t.Errorf("%d %s", code, stderr)
-		}
+		must.Be(t, code == exitOK && strings.Contains(stderr, "takes the place of machine"), code, stderr)
 		if hub, err := joined.Load(a.fsys, a.hubFile); err != nil || hub.Deadline != "1s" {
 			t.Errorf("the deadline of the owner became %q, %v", hub.Deadline, err)
 		}
@@ -131,22 +129,16 @@ func TestShipToNothing(t *testing.T) {
 	b := newExperiment(t)
 	b.run(results.Completed)
 	code, _, stderr := runApp(a, "ship", b.dir())
-	if code != 1 || !strings.Contains(stderr, "ask the hub at "+dead.URL) {
-		t.Errorf("%d %s", code, stderr)
-	}
+	must.Be(t, code == 1 && strings.Contains(stderr, "ask the hub at "+dead.URL), code, stderr)
 	list := ship.KnownAt(durable.OS(), a.state).Directories()
-	if len(list) != 1 || list[0] != b.dir() {
-		t.Errorf("remembered: %q", list)
-	}
+	must.Be(t, len(list) == 1 && list[0] == b.dir(), "remembered", list)
 }
 
 func TestShipWithoutHub(t *testing.T) {
 	a := testApp(t)
 	a.hubFile = filepath.Join(t.TempDir(), "hub.toml")
 	code, _, stderr := runApp(a, "ship", newExperiment(t).dir())
-	if code != 1 || !strings.Contains(stderr, "has not joined a hub") {
-		t.Errorf("%d %s", code, stderr)
-	}
+	must.Be(t, code == 1 && strings.Contains(stderr, "has not joined a hub"), code, stderr)
 }
 
 // TestShipRemembersWithoutHub: what a machine has to ship is not forgotten while hub.toml is
@@ -178,7 +170,5 @@ func TestWaitForSilentHub(t *testing.T) {
 	a := testApp(t)
 	a.env = func(name string) string { return map[string]string{"KRUNHUB_TOKEN": "x"}[name] }
 	code, _, stderr := runApp(a, "wait", "--timeout", "1ns", "--hub", silent.URL, "x")
-	if code != 4 || !strings.Contains(stderr, "has not ended within 1ns") {
-		t.Errorf("%d %s", code, stderr)
-	}
+	must.Be(t, code == 4 && strings.Contains(stderr, "has not ended within 1ns"), code, stderr)
 }

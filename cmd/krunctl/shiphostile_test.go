@@ -10,6 +10,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/results"
 	"krund/internal/hub/hubtest"
+	"krund/rig/must"
 )
 
 // TestShipHostileDirectory: the account of a benchmark owns the directory, or a link in it, and
@@ -41,9 +42,8 @@ func TestShipHostileDirectory(t *testing.T) {
 				t.Errorf("%s of %d: %d %s%s", name, owner, code, stdout, stderr)
 			}
 			after, err := os.ReadFile(a.hubFile)
-			if err != nil || string(after) != string(before) {
-				t.Errorf("%s of %d: hub.toml became %q, %v", name, owner, after, err)
-			}
+			must.Be(t, err == nil && string(after) == string(before), name, owner, "hub.toml became", after,
+				err)
 			list, err := h.DB.Experiments(t.Context(), 10)
 			if err != nil || len(list) > 0 {
 				t.Fatalf("%s of %d: the hub has %+v, %v", name, owner, list, err)

@@ -47,17 +47,13 @@ func TestStartup(t *testing.T) {
 		b.dir()).in(b)
 	other := krunctl(t, "startup", "--json", "--by", "key", "--resamples", "1000", "--seed", "8",
 		b.dir()).in(b)
-	if again.stdout == other.stdout {
-		t.Error("the seed has no effect")
-	}
+	must.Be(t, again.stdout != other.stdout, "the seed has no effect")
 	var doc startupJSON
 	must.Do(t, json.Unmarshal([]byte(again.stdout), &doc))
 	executions := 0
 	for _, r := range doc.Rows {
 		executions += r.Executions
-		if r.Key == nil || r.First == nil || r.First.Low == nil != (r.First.Executions < 2) {
-			t.Errorf("row %+v", r)
-		}
+		must.Be(t, r.Key != nil && r.First != nil && r.First.Low == nil == (r.First.Executions < 2), "row", r)
 	}
 	must.Equal(t, executions, b.cfg.Slots()-1, "executions", "errors do not count")
 }

@@ -39,9 +39,8 @@ null = true
 	hashes := map[string]bool{}
 	for _, r := range e.records() {
 		seen[r.Key.Arm]++
-		if r.Outcome != results.Completed || r.Key.String() != "good:C:so@"+r.Key.Arm {
-			t.Errorf("%s: %s, %q", r.Key, r.Outcome, r.Reasons)
-		}
+		must.Be(t, r.Outcome == results.Completed && r.Key.String() == "good:C:so@"+r.Key.Arm, r.Key,
+			r.Outcome, r.Reasons)
 		entry := r.Process.Argv[len(r.Process.Argv)-2]
 		if want := r.Key.Arm == "copy"; strings.HasPrefix(entry, filepath.Join(e.dir, "copy")) != want {
 			t.Errorf("%s runs %s", r.Key, entry)
@@ -56,7 +55,6 @@ null = true
 			}
 		}
 	}
-	if len(seen) != 4 || seen["base"] != 2 || seen["null"] != 2 || len(hashes) != 1 {
-		t.Errorf("records %v, hashes %v", seen, hashes)
-	}
+	must.Be(t, len(seen) == 4 && seen["base"] == 2 && seen["null"] == 2 && len(hashes) == 1, "records", seen,
+		"hashes", hashes)
 }

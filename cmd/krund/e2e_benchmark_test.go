@@ -86,9 +86,7 @@ var misbehaviours = []misbehaviour{
 		__attribute__((destructor)) static void last(void) { while (access("pid", R_OK)) usleep(1000); }`,
 		outcome: results.Completed, done: 5,
 		check: func(t *testing.T, e *experiment, r results.Record) {
-			if r.Process.Strays < 1 {
-				t.Errorf("%d strays", r.Process.Strays)
-			}
+			must.Be(t, r.Process.Strays >= 1, r.Process.Strays, "strays")
 			text, err := os.ReadFile(filepath.Join(filepath.Dir(e.entry("victim")), "pid"))
 			e.must(err)
 			pid, err := strconv.Atoi(string(text))
@@ -180,9 +178,7 @@ var misbehaviours = []misbehaviour{
 		}`,
 		outcome: results.Error, done: 4, reasons: []string{"the plan in the header was overwritten"},
 		check: func(t *testing.T, _ *experiment, r results.Record) {
-			if len(r.Library.Findings) == 0 {
-				t.Error("no findings about the buffer")
-			}
+			must.Be(t, len(r.Library.Findings) != 0, "no findings about the buffer")
 		},
 	},
 	{
@@ -298,9 +294,8 @@ func TestMisbehavingBenchmarks(t *testing.T) {
 			}
 			out.want(t, code, "victim:", "good:")
 			hidden := func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
-			if strings.ContainsFunc(strings.ReplaceAll(out.stdout+out.stderr, "\n", ""), hidden) {
-				t.Errorf("control characters of the benchmark are printed: %q", out.stdout+out.stderr)
-			}
+			must.Be(t, !strings.ContainsFunc(strings.ReplaceAll(out.stdout+out.stderr, "\n", ""), hidden),
+				"control characters of the benchmark are printed", out.stdout+out.stderr)
 			done := m.done
 			if done < 0 {
 				done = len(e.of("victim").WallNS)

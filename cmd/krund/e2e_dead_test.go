@@ -13,6 +13,7 @@ import (
 
 	"krund/internal/durable/foreign"
 	"krund/internal/durable/foreign/deadfs"
+	"krund/rig/must"
 )
 
 // TestDeadFileSystem: the benchmarks are on a file system that does not answer. A signal ends krund
@@ -54,7 +55,5 @@ func TestPrepareLate(t *testing.T) {
 		<-never
 		return prepared{}, nil
 	})
-	if !errors.Is(err, foreign.ErrLate) || !strings.Contains(err.Error(), "name another file") {
-		t.Errorf("%v", err)
-	}
+	must.Be(t, errors.Is(err, foreign.ErrLate) && strings.Contains(err.Error(), "name another file"), err)
 }

@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 	"krund/runners/runnertest"
 )
 
@@ -64,9 +65,8 @@ int run_iter(int n)
 }`)
 		e.run().want(t, exitOK)
 		r := e.outcome("nbody", results.Completed, 5)
-		if r.Parameter != 1000 || r.Key != (key.Key{Benchmark: "nbody", VM: "C", Variant: "so"}) {
-			t.Errorf("parameter %d of %s", r.Parameter, r.Key)
-		}
+		must.Be(t, r.Parameter == 1000 && r.Key == (key.Key{Benchmark: "nbody", VM: "C", Variant: "so"}),
+			"parameter", r.Parameter, r.Key)
 	})
 }
 

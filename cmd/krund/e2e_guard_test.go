@@ -61,9 +61,7 @@ func TestGuard(t *testing.T) {
 	}
 	must.Equal(t, current(), before, "vm.stat_interval")
 	pending, err := control.ReadJournal(durable.OS(), filepath.Join(e.directory, "journal"))
-	if err != nil || len(pending) > 0 {
-		t.Errorf("journal %v, %v", pending, err)
-	}
+	must.Be(t, err == nil && len(pending) <= 0, "journal", pending, err)
 }
 
 // TestGuardIsSilent: when krund ends in order, its guard ends with it and prints nothing.

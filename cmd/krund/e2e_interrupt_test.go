@@ -98,9 +98,8 @@ func TestInterruptions(t *testing.T) {
 		// Go cannot show the frames of a goroutine that runs at this moment on another thread.
 		where := strings.Contains(string(log), "boot.Run") ||
 			strings.Contains(string(log), "goroutine running on other thread; stack unavailable")
-		if !strings.Contains(string(log), "SIGQUIT: quit") || !where {
-			t.Errorf("the log does not say where krund was:\n%s", log)
-		}
+		must.Be(t, strings.Contains(string(log), "SIGQUIT: quit") && where,
+			"the log does not say where krund was", log)
 		complete(t, e, "krund ended in the middle of an execution; it is repeated")
 	})
 	t.Run("second interrupt ends krund at once", func(t *testing.T) {

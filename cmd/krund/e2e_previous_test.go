@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestPreviousVersion continues an experiment of which an earlier version recorded two of three
@@ -41,8 +42,6 @@ func TestPreviousVersion(t *testing.T) {
 		e.must(err)
 		after, err := os.ReadFile(filepath.Join(e.directory, name))
 		e.must(err)
-		if !bytes.Equal(before, after) {
-			t.Errorf("%s has changed", name)
-		}
+		must.Be(t, bytes.Equal(before, after), name, "has changed")
 	}
 }

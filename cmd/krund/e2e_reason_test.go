@@ -13,6 +13,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
+	"krund/rig/must"
 )
 
 // TestEveryEndIsLogged: the log outlives standard error.
@@ -152,7 +153,6 @@ func (e *experiment) reason(code int, text string) {
 	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
 	last := lines[len(lines)-1]
 	want := fmt.Sprintf(`msg="krund ended" status=%d`, code)
-	if !strings.Contains(last, want) || !strings.Contains(last, text) {
-		e.t.Errorf("the log ends with %s\nwant status %d and %q", last, code, text)
-	}
+	must.Be(e.t, strings.Contains(last, want) && strings.Contains(last, text), "the log ends with", last,
+		"want status", code, text)
 }

@@ -77,9 +77,8 @@ func TestTerminal(t *testing.T) {
 			}
 		}
 		for _, line := range stayed {
-			if strings.Contains(line, "running") || strings.Contains(line, "settling") {
-				t.Errorf("glued: %q", line)
-			}
+			must.Be(t, !strings.Contains(line, "running") && !strings.Contains(line, "settling"), "glued",
+				line)
 		}
 		if got := strings.Contains(text, "\x1b[32mcompleted"); got != color {
 			t.Errorf("colored %t, want %t\n%q", got, color, text)

@@ -403,10 +403,8 @@ func (e *experiment) records() []results.Record {
 			e.t.Errorf("slot %d has two records that count", r.Slot)
 		}
 		counted[r.Slot] = r.Outcome != results.Rerun
-		if r.Process.Findings == nil || r.Reasons == nil {
-			e.t.Errorf("slot %d: findings %v, reasons %v; null means unknown", r.Slot,
-				r.Process.Findings, r.Reasons)
-		}
+		must.Be(e.t, r.Process.Findings != nil && r.Reasons != nil, "slot", r.Slot, "findings",
+			r.Process.Findings, "reasons", r.Reasons, "null means unknown")
 		// these tests keep the machine busy themselves, with other krunds beside each other
 		r.Reasons = slices.DeleteFunc(r.Reasons, func(reason string) bool {
 			return strings.HasPrefix(reason, results.BusyMachine)

@@ -146,9 +146,7 @@ func TestTimeSurroundings(t *testing.T) {
 	out, got := found(krunctl, "time", "--runs", "1", "-N", "--clean", "--env", "LC_ALL", "--env", "NEW=1",
 		script)
 	for _, line := range []string{"LC_ALL=C", "NEW=1", "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "0022"} {
-		if !slices.Contains(got, line) {
-			t.Errorf("clean: no %q in %q", line, got)
-		}
+		must.Be(t, slices.Contains(got, line), "clean", line, got)
 	}
 	if slices.Contains(got, "PYTHONPATH=/opt/modules") ||
 		!strings.Contains(out, "Clean environment, not yours") {
@@ -195,13 +193,9 @@ def run_iter(n):
 	var a trial.Answer
 	must.Do(t, json.Unmarshal(out, &a))
 	for _, variable := range callersVariables {
-		if !slices.Contains(strings.Split(string(got), "\x00"), variable) {
-			t.Errorf("no %q in %q", variable, got)
-		}
+		must.Be(t, slices.Contains(strings.Split(string(got), "\x00"), variable), variable, got)
 		name, _, _ := strings.Cut(variable, "=")
-		if !slices.Contains(a.Environment.Inherited, name) {
-			t.Errorf("no %q in %+v", name, a.Environment)
-		}
+		must.Be(t, slices.Contains(a.Environment.Inherited, name), name, a.Environment)
 	}
 	if pwd, err := os.ReadFile(filepath.Join(dir, "command.out")); err != nil || string(pwd) != dir+"\n" ||
 		a.Environment.Directory != dir || a.Environment.Of != "caller" {
@@ -235,9 +229,8 @@ func TestTimeFailures(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			out, messages, _, status := timed(t, test.args...)
-			if status != test.status || !strings.Contains(out+messages, test.want) {
-				t.Errorf("status %d, want %d and %q\n%s%s", status, test.status, test.want, out, messages)
-			}
+			must.Be(t, status == test.status && strings.Contains(out+messages, test.want), "status", status,
+				test.status, test.want, out, messages)
 		})
 	}
 }

@@ -92,9 +92,8 @@ func TestStopIterations(t *testing.T) {
 			e.run().want(t, exitOK)
 			for _, r := range e.records() {
 				s := decided(t, r)
-				if r.Outcome != results.Completed || !r.Stopped() || s.AskedAt == nil || s.DryRun {
-					t.Errorf("%s: %s, %v, %+v", r.Key, r.Outcome, r.Reasons, s)
-				}
+				must.Be(t, r.Outcome == results.Completed && r.Stopped() && s.AskedAt != nil && !s.DryRun,
+					r.Key, r.Outcome, r.Reasons, s)
 				if r.Process.Affinity == nil || len(r.Process.Affinity) != len(child.Affinity())-1 {
 					t.Errorf("the benchmark ran on %v, the watcher on %d", r.Process.Affinity, r.Watcher.CPU)
 				}
@@ -121,9 +120,8 @@ func TestStopIterationsDryRun(t *testing.T) {
 	e.run().want(t, exitOK)
 	for _, r := range e.records() {
 		s := decided(t, r)
-		if r.Outcome != results.Completed || r.Stopped() || len(r.WallNS) != 1500 || s.StopAt == nil {
-			t.Errorf("%s: %s with %d iterations, %+v", r.Key, r.Outcome, len(r.WallNS), s)
-		}
+		must.Be(t, r.Outcome == results.Completed && !r.Stopped() && len(r.WallNS) == 1500 && s.StopAt != nil,
+			r.Key, r.Outcome, "with", len(r.WallNS), "iterations", s)
 		series := make([]float64, len(r.WallNS))
 		for i, ns := range r.WallNS {
 			series[i] = float64(ns) / 1e9

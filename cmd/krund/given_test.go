@@ -40,15 +40,12 @@ account = "caller"
 		cfg, err := asAllowed(read(path, host), root, hubFile, state)
 		if len(refused) == 0 {
 			bounded := root && path == given
-			if err != nil || (cfg.Limits.Timeout == 2*time.Hour) != bounded {
-				t.Errorf("%s on %s: %v", path, host, err)
-			}
+			must.Be(t, err == nil && (cfg.Limits.Timeout == 2*time.Hour) == bounded, path, "on", host, err)
 			return
 		}
 		for _, part := range refused {
-			if err == nil || cfg != nil || !strings.Contains(err.Error(), part) {
-				t.Errorf("%s on %s: %v; want %q", path, host, err, part)
-			}
+			must.Be(t, err != nil && cfg == nil && strings.Contains(err.Error(), part), path, "on", host, err,
+				part)
 		}
 	}
 	want(given, "lab1", true)

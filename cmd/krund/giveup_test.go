@@ -92,9 +92,7 @@ func TestGiveUp(t *testing.T) {
 			did.unattended(test.unit, test.disableErr, test.sendErr).giveUp(test.ctx,
 				runOptions{path: "/x/test.toml"}, cfg, test.err)
 			if !test.acts {
-				if len(did.disabled)+len(did.sent)+did.stderr.Len() > 0 {
-					t.Errorf("did %+v", did)
-				}
+				must.Be(t, len(did.disabled)+len(did.sent)+did.stderr.Len() <= 0, "did", did)
 				return
 			}
 			if !strings.Contains(did.stderr.String(), test.talk) {
@@ -135,17 +133,13 @@ func TestGiveUpReadsTheDirectory(t *testing.T) {
 	var did told
 	broken := errors.New("mistakes")
 	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
-	if len(did.disabled) != 1 || len(did.sent) != 0 {
-		t.Errorf("without a directory: did %+v", did)
-	}
+	must.Be(t, len(did.disabled) == 1 && len(did.sent) == 0, "without a directory: did", did)
 	for _, sub := range []string{dir, filepath.Join(dir, "results")} {
 		must.Do(t, os.Mkdir(sub, 0o755))
 	}
 	must.Do(t, os.WriteFile(filepath.Join(dir, "config.toml"), []byte(giveUpText), 0o644))
 	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
-	if len(did.sent) != 1 || did.sent[0].Experiment != "test" {
-		t.Errorf("did %+v", did)
-	}
+	must.Be(t, len(did.sent) == 1 && did.sent[0].Experiment == "test", "did", did)
 	if err := os.Chmod(filepath.Join(dir, "config.toml"), 0o666); err != nil { //nolint:gosec // on purpose
 		t.Fatal(err)
 	}

@@ -23,9 +23,8 @@ func TestHeld(t *testing.T) {
 	}
 	must.Do(t, err)
 	code, stdout, stderr := krund(t, "run", toml)
-	if code != exitOK || !strings.Contains(stdout, "krunctl resume "+f.Dir()) || stderr != "" {
-		t.Errorf("status %d, stdout %q, stderr %q", code, stdout, stderr)
-	}
+	must.Be(t, code == exitOK && strings.Contains(stdout, "krunctl resume "+f.Dir()) && stderr == "",
+		"status", code, "stdout", stdout, "stderr", stderr)
 	entries, err := os.ReadDir(f.Dir())
 	if err != nil || len(entries) != 2 { // hold and results
 		t.Errorf("in the directory: %v, %v", entries, err)

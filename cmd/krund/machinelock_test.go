@@ -32,9 +32,7 @@ func TestOneKrundTakesTheMachineOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = take(callerAccount, config.RebootHardware, true, dir)
-	if err == nil || !strings.Contains(err.Error(), "another krund") {
-		t.Errorf("second krund with reboots: %v, want that another one works here", err)
-	}
+	must.Refuse(t, err, "another krund", "second krund with reboots", "want that another one works here")
 	if lock, err := take(callerAccount, config.RebootNone, true, dir); lock != nil || err != nil {
 		t.Errorf("without reboots, as the caller: %v, %v, want no lock", lock, err)
 	}

@@ -39,9 +39,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(usage) {
-		if len(strings.TrimRight(line, "\n")) > 105 {
-			t.Errorf("too long for a terminal: %s", line)
-		}
+		must.Be(t, len(strings.TrimRight(line, "\n")) <= 105, "too long for a terminal", line)
 	}
 }
 
@@ -105,9 +103,7 @@ func TestParseRun(t *testing.T) {
 				verbose: true}},
 	} {
 		got, err := parseRun(strings.Fields(test.args))
-		if err != nil || got != test.want {
-			t.Errorf("%s: %+v, error %v; want %+v", test.args, got, err, test.want)
-		}
+		must.Be(t, err == nil && got == test.want, test.args, got, "error", err, test.want)
 	}
 }
 

@@ -56,9 +56,8 @@ func testAdminToken(t *testing.T, at string) {
 		err := c.DoJSON(t.Context(), http.MethodPut, api.PathUsers+"/eve",
 			api.RoleMessage{Role: "reader"}, nil)
 		var refused *api.Error
-		if !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
-			t.Errorf("a change that an admin may ask for: %v", err)
-		}
+		must.Be(t, errors.As(err, &refused) && refused.Status == http.StatusNotFound,
+			"a change that an admin may ask for", err)
 	}
 	works(fresh("admin"), address)
 	stop()
@@ -101,9 +100,7 @@ func started(t *testing.T, s settings) (address string, stop func()) {
 func TestAdminTokenRefused(t *testing.T) {
 	missing := embedded(t.TempDir())
 	err := adminToken(t.Context(), missing, "admin", io.Discard, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "must be those of the hub") {
-		t.Errorf("a directory without a database: %v", err)
-	}
+	must.Refuse(t, err, "must be those of the hub", "a directory without a database")
 	if _, err := os.Stat(missing); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a database was made: %v", err)
 	}
@@ -117,9 +114,7 @@ func TestAdminTokenRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = adminToken(t.Context(), at, "admin", io.Discard, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "older version") {
-		t.Errorf("an older database: %v", err)
-	}
+	must.Refuse(t, err, "older version", "an older database")
 	if err := adminToken(t.Context(), at, "a/b", io.Discard, io.Discard); err == nil {
 		t.Error("a name of a user with a slash")
 	}

@@ -32,7 +32,5 @@ func TestDocsExamplesParse(t *testing.T) {
 			must.Get(jobs.ParseConfig(m[1]))(t, m[1])
 		}
 	}
-	if parsed < 4 {
-		t.Errorf("%d files", parsed)
-	}
+	must.Be(t, parsed >= 4, parsed, "files")
 }

@@ -295,9 +295,8 @@ func (l *lab) verify(location string, open func() (store.Store, error)) (total i
 				continue
 			}
 			text, err := io.ReadAll(blob)
-			if err != nil || !bytes.Equal(text, content(name, r.Slot)) {
-				l.t.Errorf("%s, slot %d: %d bytes, %v", name, r.Slot, len(text), err)
-			}
+			must.Be(l.t, err == nil && bytes.Equal(text, content(name, r.Slot)), name, "slot", r.Slot,
+				len(text), "bytes", err)
 			_ = blob.Close()
 		}
 		total += len(rows)

@@ -173,9 +173,7 @@ func TestMillion(t *testing.T) {
 		},
 		"count of one experiment": func(ctx context.Context) error {
 			version, err := db.ContentVersion(ctx, "e500")
-			if !strings.HasPrefix(version, fmt.Sprint(each)) {
-				t.Errorf("version %q", version)
-			}
+			must.Be(t, strings.HasPrefix(version, fmt.Sprint(each)), "version", version)
 			return err
 		},
 		"records of one experiment": func(ctx context.Context) error {

@@ -62,9 +62,7 @@ func TestServeRefused(t *testing.T) {
 	serveError := func(s settings, want string) {
 		t.Helper()
 		err := serve(t.Context(), s, io.Discard, io.Discard)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", s, err, want)
-		}
+		must.Refuse(t, err, want, s)
 	}
 	serveError(settings{data: data, listen: "127.0.0.1:0"}, "another krunhub uses it")
 	must.Do(t, h.close())

@@ -64,9 +64,7 @@ func TestTwoProcesses(t *testing.T) {
 		_ = l.hub.Process.Kill()
 		_ = l.hub.Wait()
 	}
-	if killed == 0 {
-		t.Error("no process was killed")
-	}
+	must.Be(t, killed != 0, "no process was killed")
 	total := labs[0].verify(at, func() (store.Store, error) {
 		return store.OpenS3(t.Context(), blobs, t.TempDir())
 	})

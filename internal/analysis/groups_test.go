@@ -144,9 +144,8 @@ func compareSummary(t *testing.T, g *groupFile, p pair) {
 
 func compareSpread(t *testing.T, id string, got quantile.Spread, median float64, iqr [2]float64) {
 	t.Helper()
-	if !near(got.Median, median) || !near(got.P5, iqr[0]) || !near(got.P95, iqr[1]) {
-		t.Errorf("%s: %+v, want %v in %v", id, got, median, iqr)
-	}
+	must.Be(t, near(got.Median, median) && near(got.P5, iqr[0]) && near(got.P95, iqr[1]), id, got, median,
+		iqr)
 }
 
 // compareBootstrap allows six standard deviations of what other seeds give.

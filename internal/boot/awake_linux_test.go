@@ -10,7 +10,6 @@ import (
 func TestReadOffset(t *testing.T) {
 	before := must.Get(ReadOffset())(t)
 	after, err := ReadOffset()
-	if err != nil || suspended(before, after) != 0 || before.Most < before.Least {
-		t.Errorf("%+v, then %+v, %v", before, after, err)
-	}
+	must.Be(t, err == nil && suspended(before, after) == 0 && before.Most >= before.Least, before, "then",
+		after, err)
 }

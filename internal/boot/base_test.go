@@ -62,9 +62,8 @@ func TestRemarksOfTheGateAreRecorded(t *testing.T) {
 	s.warmth = []string{"a sensor is gone"}
 	s.oneBoot(parse(t, experimentText("executions = 1\nreboot = \"none\"")), fsys)
 	for _, r := range recordsIn(t, fsys) {
-		if r.Outcome != results.Completed || !slices.Equal(r.Reasons, s.warmth) {
-			t.Errorf("%s, reasons %q", r.Outcome, r.Reasons)
-		}
+		must.Be(t, r.Outcome == results.Completed && slices.Equal(r.Reasons, s.warmth), r.Outcome, "reasons",
+			r.Reasons)
 	}
 }
 

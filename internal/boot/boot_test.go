@@ -184,9 +184,8 @@ func TestCommentsAreNoDifference(t *testing.T) {
 	}
 	must.Do(t, audit(fsys, cfg, nil))
 	for r, err := range results.NewReader(fsys, dir+"/results").All() {
-		if err != nil || r.ConfigHash != cfg.Hash {
-			t.Errorf("config_hash %s, %v; want that of the text in config.toml", r.ConfigHash, err)
-		}
+		must.Be(t, err == nil && r.ConfigHash == cfg.Hash, "config_hash", r.ConfigHash, err,
+			"want that of the text in config.toml")
 	}
 	must.Equal(t, string(fsys.Files()[dir+"/config.toml"]), cfg.Text, "config.toml has changed")
 }
@@ -201,9 +200,7 @@ func TestTheCopyIsNotTheOriginal(t *testing.T) {
 	fsys.Put(dir+"/config.toml", []byte(edited.Text))
 	_, err := Run(t.Context(), edited, dir, config.RebootHardware, s.system(fsys))
 	var other *directory.OtherConfig
-	if !errors.As(err, &other) || other.Changes != nil {
-		t.Errorf("error %v", err)
-	}
+	must.Be(t, errors.As(err, &other) && other.Changes == nil, "error", err)
 }
 
 func TestAnExperimentOfANewerKrundIsLeftAlone(t *testing.T) {
@@ -254,9 +251,8 @@ func TestTwoOfUs(t *testing.T) {
 			s.events, other.events)
 	}
 	var locked *directory.LockedError
-	if !errors.As(second, &locked) || locked.PID != 1 || locked.Host != "simulated" {
-		t.Errorf("second krund got %v, want one that names the holder of the lock", second)
-	}
+	must.Be(t, errors.As(second, &locked) && locked.PID == 1 && locked.Host == "simulated", "second krund",
+		second, "want one that names the holder of the lock")
 }
 
 // damaged returns a disk with an experiment of four slots: the first is completed, the others are
@@ -328,9 +324,7 @@ func TestDamagedSlotsOnABrokenDisk(t *testing.T) {
 			func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
 		must.Do(t, errors.Join(err, audit(fsys, cfg, nil)), "fault in operation", op)
 	}
-	if stopped < 5 {
-		t.Errorf("of %d faults %d prevented the repair", last, stopped)
-	}
+	must.Be(t, stopped >= 5, last, "faults", stopped, "prevented the repair")
 }
 
 func TestBothHeadersDamaged(t *testing.T) {
@@ -341,9 +335,8 @@ func TestBothHeadersDamaged(t *testing.T) {
 	copy(text, strings.Repeat("x", 1024))
 	fsys.Put(dir+"/schedule", text)
 	_, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
-	if !errors.Is(err, schedule.ErrHeaders) || !strings.Contains(err.Error(), "krunctl repair") {
-		t.Errorf("error %v, want one that names `krunctl repair`", err)
-	}
+	must.Be(t, errors.Is(err, schedule.ErrHeaders) && strings.Contains(err.Error(), "krunctl repair"),
+		"error", err, "want one that names `krunctl repair`")
 }
 
 func TestALostAttemptIsCountedOnlyWhenTheMachineStopped(t *testing.T) {
@@ -459,9 +452,8 @@ func TestSettle(t *testing.T) {
 			}
 			named := len(r.Reasons) == 1 && strings.Contains(r.Reasons[0], "not quiet") &&
 				strings.Contains(r.Reasons[0], "after 20s: stress (process 812)")
-			if named == quiet || r.Outcome != results.Completed {
-				t.Errorf("quiet %t: %s, reasons %q", quiet, r.Outcome, r.Reasons)
-			}
+			must.Be(t, named != quiet && r.Outcome == results.Completed, "quiet", quiet, r.Outcome, "reasons",
+				r.Reasons)
 		}
 	}
 }

@@ -35,12 +35,8 @@ func TestWhatABenchmarkLeavesIsBounded(t *testing.T) {
 			t.Errorf("record %d-%d has %d bytes of sentences", r.Slot, r.Attempt, n)
 		}
 	}
-	if records == 0 {
-		t.Error("nothing was stored")
-	}
+	must.Be(t, records != 0, "nothing was stored")
 	for _, text := range s.told {
-		if len(text) > 100_000 {
-			t.Errorf("a message of %d bytes: %.100s", len(text), text)
-		}
+		must.Be(t, len(text) <= 100_000, "a message of", len(text), "bytes", text)
 	}
 }

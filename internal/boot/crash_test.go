@@ -192,8 +192,6 @@ func TestBootLoop(t *testing.T) {
 	last := must.Get(s.lifetime(cfg, fsys, 50,
 		func(old *crashfs.FS) *crashfs.FS { fsys = old.Reboot(crashfs.Nothing); return fsys }))(t)
 	must.Do(t, audit(last, cfg, nil))
-	if !s.retired {
-		t.Error("the next boots are not ordinary ones")
-	}
+	must.Be(t, s.retired, "the next boots are not ordinary ones")
 	must.Equal(t, s.boot, 1+1+2*3, "boots, want the first, and three for each of two slots")
 }

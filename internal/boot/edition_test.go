@@ -151,9 +151,8 @@ func TestAChangedProgramIsRefused(t *testing.T) {
 			}
 			sched := must.Get(schedule.Open(fsys, dir+"/schedule", false))(t)
 			slot, err := sched.Slot(2)
-			if err != nil || slot.Attempts != 0 || slot.Flag != schedule.Outstanding {
-				t.Errorf("the next slot: %+v, %v", slot, err)
-			}
+			must.Be(t, err == nil && slot.Attempts == 0 && slot.Flag == schedule.Outstanding, "the next slot",
+				slot, err)
 			reboots := s.reboots
 			changesIn(t, last()) // again: it does not restart the machine
 			must.Equal(t, s.reboots, reboots, s.reboots-reboots, "more reboots")

@@ -63,9 +63,7 @@ func TestTheNextBootIsAskedForBeforeAnythingCanFail(t *testing.T) {
 	s.boot++
 	loader.asked, s.events = false, nil
 	s.during = func(context.Context) {
-		if !loader.asked {
-			t.Error("a crash of the benchmark would end the experiment")
-		}
+		must.Be(t, loader.asked, "a crash of the benchmark would end the experiment")
 	}
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting || !loader.asked {
 		t.Fatalf("ending %d, asked %t", ending, loader.asked)
@@ -89,9 +87,7 @@ func TestABootThatCannotBeAskedForStopsTheExperiment(t *testing.T) {
 	s.boot++
 	loader.refuses = errors.New("no space left")
 	_, err := Run(t.Context(), cfg, dir, cfg.Experiment.Reboot, s.system(fsys))
-	if !errors.Is(err, ErrUnfit) || !errors.Is(err, loader.refuses) {
-		t.Errorf("error %v", err)
-	}
+	must.Be(t, errors.Is(err, ErrUnfit) && errors.Is(err, loader.refuses), "error", err)
 	sched := must.Get(schedule.Open(fsys, dir+"/schedule", false))(t)
 	defer sched.Close()
 	if slot, err := sched.Slot(0); err != nil || slot.Attempts != 0 || len(records(fsys)) > 0 || !s.retired ||

@@ -78,9 +78,7 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 	for _, c := range applied.Controls {
 		found = found || c.Name == "aslr" && c.Status == "set" && c.Found == "0"
 	}
-	if !found {
-		t.Errorf("the record lacks the setting: %+v", applied.Controls)
-	}
+	must.Be(t, found, "the record lacks the setting", applied.Controls)
 	must.Do(t, m.Restore(t.Context(), applied))
 	must.Equal(t, read("proc/sys/kernel/randomize_va_space"), "0", "randomize_va_space", "after undo, want 0")
 }
@@ -94,9 +92,7 @@ func TestAnUnfitMachineIsAnError(t *testing.T) {
 		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
 	}
 	applied, err := m.Apply(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "turbo") {
-		t.Errorf("error %v, want one about turbo", err)
-	}
+	must.Refuse(t, err, "turbo", "error", "want one about turbo")
 	must.Do(t, m.Restore(context.Background(), applied))
 }
 
@@ -117,9 +113,7 @@ func TestTemperaturesAroundARun(t *testing.T) {
 	must.Get(m.Gate(t.Context(), base))(t, "gate at the base")
 	after := must.Get(m.Watch(t.Context(), Applied{}, []string{"of the gate"}))(t)
 	seen := after(t.Context())
-	if !slices.Contains(seen.Remarks, "of the gate") {
-		t.Errorf("remarks %q", seen.Remarks)
-	}
+	must.Be(t, slices.Contains(seen.Remarks, "of the gate"), "remarks", seen.Remarks)
 	if before := seen.Machine.Temperatures.Before; len(before) != 1 || before[0].MilliC != 40000 {
 		t.Errorf("before: %v", before)
 	}
@@ -141,9 +135,7 @@ func TestAChangedMachine(t *testing.T) {
 		t.Errorf("remarks %q, %v; want both kernels in one", remarks, err)
 	}
 	m.Probes.Fingerprint = setting.Require
-	if _, err := m.compare(after); err == nil || !strings.Contains(err.Error(), "kernel.release") {
-		t.Errorf("error %v, want one that names the kernel", err)
-	}
+	must.Refused(m.compare(after))(t, "kernel.release", "error", "want one that names the kernel")
 	must.Get(m.compare(before))(t, "the machine is back")
 }
 
@@ -225,9 +217,8 @@ func TestManyKernelMessages(t *testing.T) {
 		var seen Observation
 		m.drainLog(t.Context(), n, &seen) // which looks twice
 		lines := seen.Machine.KernelLog.Lines
-		if len(lines) != want.lines || len(seen.Remarks) != want.remarks || lines[0] != "task 0" {
-			t.Errorf("of %d messages %d are in the record, remarks %q", 2*n, len(lines), seen.Remarks)
-		}
+		must.Be(t, len(lines) == want.lines && len(seen.Remarks) == want.remarks && lines[0] == "task 0", 2*n,
+			"messages", len(lines), "are in the record, remarks", seen.Remarks)
 		if want := fmt.Sprintf("%d more kernel messages are not in the record", 2*n-200); n > 100 &&
 			!slices.Contains(seen.Remarks, want) {
 			t.Errorf("remarks %q, want %q", seen.Remarks, want)
@@ -252,9 +243,8 @@ func TestVirtualMachine(t *testing.T) {
 	applied := must.Get(m.Apply(t.Context()))(t)
 	i := slices.IndexFunc(applied.Controls,
 		func(c results.Control) bool { return c.Name == "virtualisation" })
-	if i < 0 || applied.Controls[i].Found == "none" || applied.Controls[i].Detail == "" {
-		t.Errorf("the record says %+v", applied.Controls)
-	}
+	must.Be(t, i >= 0 && applied.Controls[i].Found != "none" && applied.Controls[i].Detail != "",
+		"the record", applied.Controls)
 	must.Do(t, m.Restore(t.Context(), applied))
 	m.Probes.Virtualisation = setting.Require
 	if _, err := m.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "virtualisation") ||
@@ -325,9 +315,8 @@ func TestThrottled(t *testing.T) {
 		after := must.Get(m.Watch(t.Context(), Applied{}, nil))(t)
 		write("5\n")
 		seen := after(t.Context())
-		if len(seen.Refused) != want[0] || len(seen.Disturbed) != want[1] {
-			t.Errorf("%s: refused %q, disturbed %q", policy, seen.Refused, seen.Disturbed)
-		}
+		must.Be(t, len(seen.Refused) == want[0] && len(seen.Disturbed) == want[1], policy, "refused",
+			seen.Refused, "disturbed", seen.Disturbed)
 	}
 }
 

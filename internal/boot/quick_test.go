@@ -67,9 +67,7 @@ func TestOnlyQuickIsReplaced(t *testing.T) {
 	real := parse(t, experimentText("executions = 1\nreboot = \"none\""))
 	must.Get(s.start(real, fsys))(t)
 	before := fsys.State()
-	if _, err := newSimulated(t).start(quickConfig(t, "1"), fsys); err == nil ||
-		!strings.Contains(err.Error(), "was started with another configuration") {
-		t.Errorf("error %v", err)
-	}
+	must.Refused(newSimulated(t).start(quickConfig(t, "1"), fsys))(t,
+		"was started with another configuration", "error")
 	must.Equal(t, before, fsys.State(), "something was changed")
 }

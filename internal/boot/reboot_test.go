@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 // ways are methods that refuse with an error or accept with nil, and record their calls.
@@ -39,9 +40,8 @@ func TestTheFirstWayThatWorksIsTaken(t *testing.T) {
 		var asked []string
 		err := Rebooter{Methods: ways(&asked, c.answers...),
 			Log: slog.New(slog.DiscardHandler)}.Reboot(t.Context(), config.RebootHardware)
-		if !slices.Equal(asked, c.asked) || (err != nil) != c.fails {
-			t.Errorf("%s: asked %q, error %v; want %q", c.name, asked, err, c.asked)
-		}
+		must.Be(t, slices.Equal(asked, c.asked) && (err != nil) == c.fails, c.name, "asked", asked, "error",
+			err, c.asked)
 		if c.fails && (!errors.Is(err, refused) || !strings.Contains(err.Error(), "by hand")) {
 			t.Errorf("%s: error %v lacks the reason or the next step", c.name, err)
 		}
@@ -58,7 +58,6 @@ func TestNoFurtherMethodAfterAStop(t *testing.T) {
 		return ctx.Err()
 	}}}, ways(&asked, nil)...)
 	err := Rebooter{Methods: all, Log: slog.New(slog.DiscardHandler)}.Reboot(ctx, config.RebootHardware)
-	if !errors.Is(err, context.Canceled) || asked != nil {
-		t.Errorf("error %v, asked %q; want no further method", err, asked)
-	}
+	must.Be(t, errors.Is(err, context.Canceled) && asked == nil, "error", err, "asked", asked,
+		"want no further method")
 }

@@ -156,9 +156,7 @@ func TestStopSurvivesAPowerCut(t *testing.T) {
 		fsys.CrashAt(op)
 		ending, err := Run(t.Context(), cfg, dir, config.RebootHardware, s.system(fsys))
 		if !fsys.IsCut() {
-			if ending != Stopped || err != nil {
-				t.Errorf("without a cut: ending %d, %v", ending, err)
-			}
+			must.Be(t, ending == Stopped && err == nil, "without a cut: ending", ending, err)
 			break
 		}
 		cuts++
@@ -173,9 +171,7 @@ func TestStopSurvivesAPowerCut(t *testing.T) {
 				ending, s.retired, s.reboots)
 		}
 	}
-	if cuts == 0 {
-		t.Error("no power cut")
-	}
+	must.Be(t, cuts != 0, "no power cut")
 }
 
 func TestARequestThatCannotBeLookedForStops(t *testing.T) {

@@ -223,9 +223,8 @@ func TestRerunHasNewAttempts(t *testing.T) {
 	}))(t)
 	must.Equal(t, flags(t, fsys), "CE", "slots", "want CE")
 	r, err := results.NewReader(fsys, d.Results()).Load(results.Name{Slot: 0, Attempt: 2})
-	if err != nil || r.Outcome != results.Rerun {
-		t.Errorf("attempt 2 is %s, error %v, want a lost one that is run again", r.Outcome, err)
-	}
+	must.Be(t, err == nil && r.Outcome == results.Rerun, "attempt 2", r.Outcome, "error", err,
+		"want a lost one that is run again")
 }
 
 // TestRerunOfNoSlot: a list with a slot that does not exist changes nothing; the slots before it

@@ -96,9 +96,8 @@ func TestNoReserve(t *testing.T) {
 	fault.Match = func(op crashfs.Op) bool { return strings.HasSuffix(op.Name, "/reserve") }
 	disk.Inject(fault)
 	_, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(disk))
-	if !durable.IsFull(err) || !strings.Contains(err.Error(), "keep 700 bytes free for the results") {
-		t.Errorf("got %v", err)
-	}
+	must.Be(t, durable.IsFull(err) && strings.Contains(err.Error(), "keep 700 bytes free for the results"),
+		err)
 	if _, err := disk.Lstat(dir + "/reserve"); err == nil || len(records(disk)) > 0 {
 		t.Errorf("a part of the reserve, or a record, is there: %v, %v", err, records(disk))
 	}
@@ -156,9 +155,7 @@ func checkAttempts(t *testing.T, fsys durable.FS, want int) {
 	t.Helper()
 	s := must.Get(schedule.Open(fsys, dir+"/schedule", false))(t)
 	for slot, err := range s.Slots() {
-		if err != nil || slot.Attempts != want {
-			t.Errorf("slot %+v, %v; want %d attempts", slot, err, want)
-		}
+		must.Be(t, err == nil && slot.Attempts == want, "slot", slot, err, want, "attempts")
 	}
 	must.Do(t, s.Close())
 }

@@ -220,9 +220,7 @@ func TestAnswersRefused(t *testing.T) {
 			}
 			must.Get(Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)))(t)
 			got, err := ended(fsys)
-			if err != nil || got != "CCCCCCCCCC" {
-				t.Errorf("%s, %v", got, err)
-			}
+			must.Be(t, err == nil && got == "CCCCCCCCCC", got, err)
 			d, err := stop.Load(fsys, dir+"/decisions.json")
 			if err != nil || !strings.Contains(d.Failed, test.why) ||
 				!strings.Contains(s.log.String(), test.why) {
@@ -258,9 +256,7 @@ func TestDecisionsThatTimeOut(t *testing.T) {
 			fsys, err := s.lifetime(cfg, crashfs.New("/lab"), 40, func(old *crashfs.FS) *crashfs.FS {
 				return old.Reboot(crashfs.Nothing)
 			})
-			if err != nil || asked != test.asked {
-				t.Errorf("asked %d times, want %d; %v", asked, test.asked, err)
-			}
+			must.Be(t, err == nil && asked == test.asked, "asked", asked, "times", test.asked, err)
 			d, err := stop.Load(fsys, dir+"/decisions.json")
 			if err != nil || d.GivenUp() != (test.says != "") || !strings.Contains(d.Failed, test.says) ||
 				test.says != "" && !strings.Contains(s.log.String(), test.says) {

@@ -152,10 +152,8 @@ func TestAwkwardMachines(t *testing.T) {
 			findings, restore, problems := ApplyAll(t.Context(), m, everything(), openJournal(t, m))
 			f := find(t, findings, tt.control)
 			row := strings.Join([]string{f.Found, f.Wanted, f.Detail, f.Fix}, " | ")
-			if len(problems) > 0 || f.Status != tt.status || !strings.Contains(row, tt.part) {
-				t.Errorf("%s: %s %s, want %s %q; problems %v", tt.control, f.Status, row, tt.status,
-					tt.part, problems)
-			}
+			must.Be(t, len(problems) <= 0 && f.Status == tt.status && strings.Contains(row, tt.part),
+				tt.control, f.Status, row, tt.status, tt.part, "problems", problems)
 			must.Do(t, restore(t.Context()))
 			sameTree(t, state(t, m, k), before)
 		})
@@ -173,9 +171,7 @@ func TestReadOnlyKernelFiles(t *testing.T) {
 		s = under(s, setting.Off, "timers", "services", "network", "swap")
 		findings, restore, _ := ApplyAll(t.Context(), m, s, openJournal(t, m))
 		for _, f := range findings {
-			if f.Status == setting.StatusSet {
-				t.Errorf("%s: %s is %s", tree, f.Name, f.Status)
-			}
+			must.Be(t, f.Status != setting.StatusSet, tree, f.Name, f.Status)
 			if strings.Contains(f.Detail, "read-only") && !strings.Contains(f.Fix, "container") {
 				t.Errorf("%s: %s: fix %q", tree, f.Name, f.Fix)
 			}
@@ -200,16 +196,12 @@ func TestCheckOfReadOnlyKernelFiles(t *testing.T) {
 			switch {
 			case f.Status == setting.StatusCannot && strings.Contains(f.Detail, "read-only"):
 				refused++
-				if !promised[f.Name] || !strings.Contains(f.Fix, "container") {
-					t.Errorf("%s: %+v", tree, f)
-				}
+				must.Be(t, promised[f.Name] && strings.Contains(f.Fix, "container"), tree, f)
 			case f.Status == setting.StatusWillSet && f.Name != "swap" && f.Name != "services" &&
 				f.Name != "timers" && f.Name != "network" && f.Name != "cstates":
 				t.Errorf("%s: %s is promised", tree, f.Name)
 			}
 		}
-		if refused < 5 {
-			t.Errorf("%s: only %d controls see it", tree, refused)
-		}
+		must.Be(t, refused >= 5, tree, "only", refused, "controls see it")
 	}
 }

@@ -38,9 +38,8 @@ func TestCacheWays(t *testing.T) {
 			k.put(file, text)
 		}
 		p := requiredOn("1-3", cacheWays, "others", tt.others).plan(t.Context(), m)
-		if p.Status != tt.status || p.Found != tt.found || fmt.Sprint(p.Steps) != tt.steps {
-			t.Errorf("%s: %+v", tt.name, p)
-		}
+		must.Be(t, p.Status == tt.status && p.Found == tt.found && fmt.Sprint(p.Steps) == tt.steps, tt.name,
+			p)
 	}
 	must.Equal(t, showWays("    MB:0=2048\n    L3:0=00ff;12=0001\n"), "L3:0=ff;12=1", "padded masks")
 	m, _ := fakeMachine(t, "intel-acpi-cpufreq")

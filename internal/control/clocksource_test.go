@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/config/setting"
+	"krund/rig/must"
 )
 
 // clocks are the files of the clock sources; the kernel ends the list with a space
@@ -32,8 +33,6 @@ func TestClocksource(t *testing.T) {
 		{"no clock source", "", texts{}, setting.StatusCannot, "unknown", "tsc on x86"},
 	} {
 		f := check(t, required(clocksource, "name", tt.source), tt.files)
-		if f.Status != tt.status || f.Found != tt.found || f.Wanted != tt.wanted {
-			t.Errorf("%s: %+v", tt.name, f)
-		}
+		must.Be(t, f.Status == tt.status && f.Found == tt.found && f.Wanted == tt.wanted, tt.name, f)
 	}
 }

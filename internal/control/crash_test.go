@@ -187,9 +187,7 @@ func TestJournalBeforeChange(t *testing.T) {
 			t.Fatal(cut)
 		}
 	}
-	if cuts < 40 {
-		t.Errorf("only %d cuts: the test does not test", cuts)
-	}
+	must.Be(t, cuts >= 40, "only", cuts, "cuts: the test does not test")
 }
 
 // TestPowerCut cuts the power in every operation on the journal. The machine comes up in another

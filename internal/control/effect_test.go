@@ -65,12 +65,10 @@ func TestEffect(t *testing.T) {
 				t.Fatal(problems)
 			}
 			f, b := find(t, findings, "frequency"), find(t, findings, "turbo")
-			if f.Status != c.frequency || !strings.Contains(f.Detail, c.detail) {
-				t.Errorf("frequency: %s, %q; want %s, %q", f.Status, f.Detail, c.frequency, c.detail)
-			}
-			if b.Status != c.turbo || !strings.Contains(b.Detail, c.otherwise) {
-				t.Errorf("turbo: %s, %q; want %s, %q", b.Status, b.Detail, c.turbo, c.otherwise)
-			}
+			must.Be(t, f.Status == c.frequency && strings.Contains(f.Detail, c.detail), "frequency", f.Status,
+				f.Detail, c.frequency, c.detail)
+			must.Be(t, b.Status == c.turbo && strings.Contains(b.Detail, c.otherwise), "turbo", b.Status,
+				b.Detail, c.turbo, c.otherwise)
 			if f.Status == setting.StatusCannot && f.Fix == "" {
 				t.Error("no remedy")
 			}

@@ -39,9 +39,7 @@ func TestEnergyPerfBias(t *testing.T) {
 	}
 	m, _ := fakeMachine(t, "arm64")
 	f := required(energyPerfBias).Check(t.Context(), m)
-	if f.Status != setting.StatusOK || f.Found != "absent" {
-		t.Errorf("a processor without a bias: %+v", f)
-	}
+	must.Be(t, f.Status == setting.StatusOK && f.Found == "absent", "a processor without a bias", f)
 }
 
 // TestEnergyPerfBiasIsRestored: each CPU gets its own old value, also after one CPU rejected the
@@ -60,9 +58,8 @@ func TestEnergyPerfBiasIsRestored(t *testing.T) {
 		}
 		before := state(t, m, k)
 		f, restore, err := required(energyPerfBias).Apply(t.Context(), m, openJournal(t, m))
-		if (err != nil) != refused || (f.Status == setting.StatusSet) == refused {
-			t.Errorf("refused %t: %+v, %v", refused, f, err)
-		}
+		must.Be(t, (err != nil) == refused && (f.Status == setting.StatusSet) != refused, "refused", refused,
+			f, err)
 		must.Do(t, restore(t.Context()))
 		sameTree(t, state(t, m, k), before)
 	}
@@ -72,13 +69,9 @@ func TestBiasValues(t *testing.T) {
 	for _, value := range []string{
 		"performance", "balance-performance", "normal", "balance-power", "power", "0", "9", "15",
 	} {
-		if !biasForm.MatchString(value) || !isBias(biasNumber(value)) {
-			t.Errorf("%s is refused", value)
-		}
+		must.Be(t, biasForm.MatchString(value) && isBias(biasNumber(value)), value, "is refused")
 	}
 	for _, value := range []string{"", "16", "-1", "06", "Power", "balance", "6\n"} {
-		if biasForm.MatchString(value) {
-			t.Errorf("%q is accepted", value)
-		}
+		must.Be(t, !biasForm.MatchString(value), value, "is accepted")
 	}
 }

@@ -135,9 +135,7 @@ func TestUnfitMachineIsNotTouched(t *testing.T) {
 	var names []string
 	for _, p := range problems {
 		names = append(names, p.Control)
-		if p.What == "" || p.Fix == "" {
-			t.Errorf("problem without text: %+v", p)
-		}
+		must.Be(t, p.What != "" && p.Fix != "", "problem without text", p)
 	}
 	must.Equal(t, strings.Join(names, " "), "frequency turbo tickless", "problems with",
 		"want frequency, turbo and tickless")
@@ -155,9 +153,8 @@ func TestPoliciesThatForbidChange(t *testing.T) {
 		for _, c := range Controls(everything()) {
 			c.Policy = policy
 			f, _, err := c.Apply(t.Context(), m, openJournal(t, m))
-			if err != nil || f.Status == setting.StatusSet || f.Status == setting.StatusWillSet {
-				t.Errorf("%s under %s: %s, %v", c.Name, policy, f.Status, err)
-			}
+			must.Be(t, err == nil && f.Status != setting.StatusSet && f.Status != setting.StatusWillSet,
+				c.Name, "under", policy, f.Status, err)
 			if c.Name == "aslr" {
 				continue // as wanted already
 			}

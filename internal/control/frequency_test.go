@@ -29,22 +29,16 @@ func TestLimitsStayInOrder(t *testing.T) {
 				} else {
 					hi = n
 				}
-				if lo > hi {
-					t.Errorf("from %v to %d: minimum %d above maximum %d", from, to, lo, hi)
-				}
+				must.Be(t, lo <= hi, "from", from, to, "minimum", lo, "above maximum", hi)
 			}
 			for _, s := range steps {
 				set(s, s.New)
 			}
-			if lo != to || hi != to {
-				t.Errorf("from %v to %d: ended at %d-%d", from, to, lo, hi)
-			}
+			must.Be(t, lo == to && hi == to, "from", from, to, "ended at", lo, "-", hi)
 			for i := range steps {
 				set(steps[len(steps)-1-i], steps[len(steps)-1-i].Old)
 			}
-			if lo != from[0] || hi != from[1] {
-				t.Errorf("from %v to %d and back: ended at %d-%d", from, to, lo, hi)
-			}
+			must.Be(t, lo == from[0] && hi == from[1], "from", from, to, "and back: ended at", lo, "-", hi)
 		}
 	}
 }
@@ -121,9 +115,7 @@ func TestBaseWithoutTurboBeforeLinux610(t *testing.T) {
 	s := everything()
 	s = under(s, setting.Require, "frequency", "turbo")
 	findings, restore, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
-	if len(problems) > 0 {
-		t.Error(problems)
-	}
+	must.Be(t, len(problems) <= 0, problems)
 	if f := find(t, findings, "frequency"); f.Status != setting.StatusSet ||
 		!strings.Contains(f.Wanted, "3300 MHz") {
 		t.Errorf("%+v", f)

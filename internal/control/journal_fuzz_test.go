@@ -63,7 +63,6 @@ func TestJournalOfRubbish(t *testing.T) {
 	text, err := parseJournal(append(bytes.Repeat([]byte("\n"), lines), good...))
 	said := strings.Join(text.damage, "\n")
 	rest := fmt.Sprint(lines - maxDamage)
-	if err != nil || len(text.entries) != 1 || len(said) > 1<<16 || !strings.Contains(said, rest) {
-		t.Errorf("%v, %d changes, damage of %d bytes: %.200s", err, len(text.entries), len(said), said)
-	}
+	must.Be(t, err == nil && len(text.entries) == 1 && len(said) <= 1<<16 && strings.Contains(said, rest),
+		err, len(text.entries), "changes, damage of", len(said), "bytes", said)
 }

@@ -41,13 +41,10 @@ func TestJournalGolden(t *testing.T) {
 		must.Do(t, os.WriteFile(golden, data, 0o644))
 	}
 	want := must.Get(os.ReadFile(golden))(t)
-	if !bytes.Equal(data, want) {
-		t.Errorf("written:\n%s\nwant:\n%s", data, want)
-	}
+	must.Be(t, bytes.Equal(data, want), "written", data, want)
 	text, err := parseJournal(want)
-	if err != nil || text.torn || len(text.damage) > 0 || !reflect.DeepEqual(text.entries, sample()) {
-		t.Errorf("read: %+v, %v", text, err)
-	}
+	must.Be(t, err == nil && !text.torn && len(text.damage) <= 0 && reflect.DeepEqual(text.entries, sample()),
+		"read", text, err)
 }
 
 func TestParseJournalDamage(t *testing.T) {
@@ -104,9 +101,7 @@ func TestDamagedJournalIsReportedAndKept(t *testing.T) {
 	if got := fsys.Files()[journalPath+".damaged"]; !bytes.Equal(got, data) {
 		t.Error("the damaged journal was not kept")
 	}
-	if _, err := Restore(t.Context(), m, j); err == nil || !strings.Contains(err.Error(), "damaged") {
-		t.Errorf("restore says %v, want the damage in it", err)
-	}
+	must.Refused(Restore(t.Context(), m, j))(t, "damaged", "restore", "want the damage in it")
 }
 
 // TestFullDisk: without an entry on the disk nothing may be changed.
@@ -124,9 +119,8 @@ func TestFullDisk(t *testing.T) {
 			if kind == crashfs.Sync && errors.Is(errno, syscall.ENOSPC) {
 				continue // a sync needs no space
 			}
-			if len(problems) != 1 || !strings.Contains(problems[0].What, errno.Error()) {
-				t.Errorf("%v in %s: problems %v", errno, kind, problems)
-			}
+			must.Be(t, len(problems) == 1 && strings.Contains(problems[0].What, errno.Error()), errno, kind,
+				"problems", problems)
 			must.Equal(t, len(k.writes), 0, errno, kind, "wrote", k.writes, "without a journal")
 			must.Do(t, restore(t.Context()))
 		}

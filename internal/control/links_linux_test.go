@@ -88,9 +88,7 @@ func TestInterfaceDownAndUp(t *testing.T) {
 		m := &Machine{Boot: boot, Links: netlinkLinks{}}
 		f, restore, err := required(network, "down", []string{"k0", "lo"}).Apply(t.Context(), m,
 			openJournal(t, m))
-		if err != nil || f.Status != setting.StatusSet || f.Found != "k0 up" {
-			t.Errorf("%+v, %v", f, err)
-		}
+		must.Be(t, err == nil && f.Status == setting.StatusSet && f.Found == "k0 up", f, err)
 		if got := configuredNetwork(ip); len(got) >= len(before) {
 			t.Errorf("with the interface down: %q", got)
 		}
@@ -119,9 +117,7 @@ func TestMachineAtHandCanBeChecked(t *testing.T) {
 		t.Errorf("%d findings, want %d: %+v", len(findings), want, findings)
 	}
 	for _, f := range findings {
-		if f.Status == "" || f.Wanted == "" || f.Why == "" {
-			t.Errorf("incomplete: %+v", f)
-		}
+		must.Be(t, f.Status != "" && f.Wanted != "" && f.Why != "", "incomplete", f)
 	}
 }
 

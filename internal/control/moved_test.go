@@ -83,9 +83,7 @@ func TestMoved(t *testing.T) {
 			found := slices.ContainsFunc(moves, func(move Move) bool {
 				return move.Control == test.control && strings.Contains(move.Text, test.text)
 			})
-			if !found {
-				t.Errorf("moves %q, want one of %q that contains %q", moves, test.control, test.text)
-			}
+			must.Be(t, found, "moves", moves, "want one of", test.control, "that contains", test.text)
 		})
 	}
 }

@@ -137,9 +137,8 @@ func TestRcctlAndIfconfig(t *testing.T) {
 		restores = append(restores, restore)
 	}
 	after := stateOf(t, m)
-	if after["/started"] != "apmd\n" || strings.Contains(after["/em0"], "UP") {
-		t.Errorf("started %q, em0 %q", after["/started"], after["/em0"])
-	}
+	must.Be(t, after["/started"] == "apmd\n" && !strings.Contains(after["/em0"], "UP"), "started",
+		after["/started"], "em0", after["/em0"])
 	for _, restore := range restores {
 		must.Do(t, restore(t.Context()))
 	}

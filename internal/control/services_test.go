@@ -64,9 +64,7 @@ func TestPlanServices(t *testing.T) {
 		p := planServices(units, tt.patterns, "")
 		must.Equal(t, targetsOf(p.Steps), tt.want, tt.name, "stops")
 		must.Equal(t, p.Detail, tt.remark, tt.name, "remark")
-		if (p.Status == setting.StatusOK) != (tt.want == "") {
-			t.Errorf("%s: %s", tt.name, p.Status)
-		}
+		must.Be(t, (p.Status == setting.StatusOK) == (tt.want == ""), tt.name, p.Status)
 	}
 }
 
@@ -74,9 +72,7 @@ func TestServicesRefuseThePillars(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	for _, name := range []string{"dbus.service", "krund.service", "user.slice", "["} {
 		f := required(services, "stop", []string{name}).Check(t.Context(), m)
-		if f.Status != setting.StatusCannot || f.Fix == "" {
-			t.Errorf("%s: %+v", name, f)
-		}
+		must.Be(t, f.Status == setting.StatusCannot && f.Fix != "", name, f)
 	}
 	m.Units = nil
 	if f := required(services, "stop", []string{"x.service"}).Check(t.Context(),
@@ -109,9 +105,7 @@ func TestRestoreContinuesPastErrors(t *testing.T) {
 	j := openJournal(t, m)
 	_, restore := must.Get2(c.Apply(t.Context(), m, j))(t)
 	units.fail = map[string]error{"start ssh.service": errors.New("job failed")}
-	if err := restore(t.Context()); err == nil || !strings.Contains(err.Error(), "ssh.service") {
-		t.Errorf("restore: %v", err)
-	}
+	must.Refuse(t, restore(t.Context()), "ssh.service", "restore")
 	if got := units.active(); slices.Contains(got, "ssh.service") ||
 		!slices.Contains(got, "cron.service") || !slices.Contains(got, "apt-daily.timer") {
 		t.Errorf("running: %v", got)
@@ -170,21 +164,16 @@ rubbish
 	want := []Unit{{Name: "apt-daily.timer", Active: true}, {Name: "cron.service", Active: true},
 		{Name: "exim4.service"}, {Name: "auditd.service"}, {Name: "dev-sda1.device", Active: true}}
 	same := func(a, b Unit) bool { return a.Name == b.Name && a.Active == b.Active }
-	if !slices.EqualFunc(got, want, same) {
-		t.Errorf("%+v", got)
-	}
+	must.Be(t, slices.EqualFunc(got, want, same), got)
 }
 
 func TestPlanNetwork(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	f := required(network, "down", []string{"*"}).Check(t.Context(), m)
-	if f.Status != setting.StatusWillSet || f.Found != "eth0 up" {
-		t.Errorf("%+v; the loopback interface and one that is down are no concern", f)
-	}
+	must.Be(t, f.Status == setting.StatusWillSet && f.Found == "eth0 up", f,
+		"the loopback interface and one that is down are no concern")
 	f = required(network, "down", []string{"eno1", "eth1", "wl*"}).Check(t.Context(), m)
-	if f.Status != setting.StatusOK || f.Detail != "eno1, wl*: no such interface" {
-		t.Errorf("misspelt: %+v", f)
-	}
+	must.Be(t, f.Status == setting.StatusOK && f.Detail == "eno1, wl*: no such interface", "misspelt", f)
 	m.Links = nil
 	if f := required(network, "down", []string{"*"}).Check(t.Context(), m); f.Status != setting.StatusCannot {
 		t.Errorf("no way to switch interfaces: %+v", f)
@@ -200,10 +189,7 @@ func TestNetworkThatDoesNotComeUp(t *testing.T) {
 		t.Fatalf("%+v, %v", links.links, err)
 	}
 	links.fail = errors.New("no carrier")
-	if err := restore(t.Context()); err == nil ||
-		!strings.Contains(err.Error(), "bring eth0 up: no carrier") {
-		t.Errorf("restore: %v", err)
-	}
+	must.Refuse(t, restore(t.Context()), "bring eth0 up: no carrier", "restore")
 	links.fail = nil
 	if err := restore(t.Context()); err != nil || !links.links[1].Up || links.routes["eth0"] != "default" {
 		t.Errorf("second restore: %v, %+v, %v", err, links.links, links.routes)

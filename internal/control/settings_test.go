@@ -113,10 +113,8 @@ func TestSmallControls(t *testing.T) {
 	}
 	for _, tt := range tests {
 		f := check(t, tt.control, tt.files)
-		if f.Status != tt.status || f.Found != tt.found || f.Wanted != tt.wanted {
-			t.Errorf("%s: %s, found %q, wanted %q; want %s, %q, %q", tt.name, f.Status, f.Found, f.Wanted,
-				tt.status, tt.found, tt.wanted)
-		}
+		must.Be(t, f.Status == tt.status && f.Found == tt.found && f.Wanted == tt.wanted, tt.name, f.Status,
+			"found", f.Found, f.Wanted, tt.status, tt.found, tt.wanted)
 		if f.Status == setting.StatusCannot && f.Detail == "" || f.Why == "" {
 			t.Errorf("%s: no detail or no why: %+v", tt.name, f)
 		}
@@ -232,9 +230,7 @@ func TestPlannedSiblings(t *testing.T) {
 		k.put(nohzFile, c.nohz)
 		r := under(Defaults(), c.policy, "smt")
 		f := tickless.control(r).Check(t.Context(), m)
-		if f.Status != c.status || !strings.Contains(f.Wanted+f.Fix, c.text) {
-			t.Errorf("%+v: %+v", c, f)
-		}
+		must.Be(t, f.Status == c.status && strings.Contains(f.Wanted+f.Fix, c.text), c, f)
 		if c.policy != setting.Off {
 			r = under(r, setting.Require, "shield", "irq_affinity")
 			if f := shield.control(r).Check(t.Context(), m); f.Wanted != "CPU 1 root" {
@@ -295,9 +291,8 @@ func TestOvercommitHeadroom(t *testing.T) {
 	}
 	for _, tt := range tests {
 		p := checkHeadroom(willSet("0", "2", Step{}), memory, tt.ratio, tt.heap, tt.noSwap)
-		if p.Status != tt.status || !strings.Contains(p.Fix, tt.fix) || p.Detail == "" {
-			t.Errorf("%s: %+v; want %s, fix %q", tt.name, p, tt.status, tt.fix)
-		}
+		must.Be(t, p.Status == tt.status && strings.Contains(p.Fix, tt.fix) && p.Detail != "", tt.name, p,
+			tt.status, "fix", tt.fix)
 	}
 }
 
@@ -314,9 +309,7 @@ func TestOvercommitModes(t *testing.T) {
 	}
 	f := check(t, overcommit.control(Request{Demands: requestOn("",
 		demand(overcommit, setting.Require, "mode", 2, "ratio", 90)).Demands, Heap: 10 << 30}), files)
-	if f.Status != setting.StatusWillSet || f.Found != "0, 50 %" {
-		t.Errorf("mode 2 with ratio: %+v", f)
-	}
+	must.Be(t, f.Status == setting.StatusWillSet && f.Found == "0, 50 %", "mode 2 with ratio", f)
 	delete(files, "/proc/meminfo")
 	if f := check(t, required(overcommit, "mode", 2), files); f.Status != setting.StatusCannot {
 		t.Errorf("mode 2 without meminfo: %+v", f)
@@ -408,9 +401,8 @@ func TestInterruptsThatCannotBeRead(t *testing.T) {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		m.Root = m.Root.With(unread{k, tt.part, syscall.EIO})
 		f := c.Check(t.Context(), m)
-		if f.Status != tt.status || f.Found != tt.found || !strings.Contains(f.Detail, tt.detail) {
-			t.Errorf("%s: %+v", tt.name, f)
-		}
+		must.Be(t, f.Status == tt.status && f.Found == tt.found && strings.Contains(f.Detail, tt.detail),
+			tt.name, f)
 	}
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	k.remove(t, irqDir)
@@ -463,14 +455,10 @@ func FuzzParsers(f *testing.F) {
 			}
 		}
 		for _, u := range parseUnits(text) {
-			if u.Name == "" {
-				t.Errorf("unit without a name in %q", text)
-			}
+			must.Be(t, u.Name != "", "unit without a name", text)
 		}
 		for name, u := range parseShown(text) {
-			if name == "" || name != u.Name {
-				t.Errorf("unit %q is called %q in %q", u.Name, name, text)
-			}
+			must.Be(t, name != "" && name == u.Name, "unit", u.Name, "is called", name, text)
 		}
 		parseIfconfig(text)
 		if again := unescape(text); len(again) > len(text) {

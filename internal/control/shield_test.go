@@ -121,9 +121,8 @@ func TestShieldCannot(t *testing.T) {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		tt.change(k)
 		f, _, err := applyShield(t, m, tt.kind, "")
-		if err != nil || f.Status != setting.StatusCannot || !strings.Contains(f.Detail, tt.text) {
-			t.Errorf("%s: %+v, %v", tt.name, f, err)
-		}
+		must.Be(t, err == nil && f.Status == setting.StatusCannot && strings.Contains(f.Detail, tt.text),
+			tt.name, f, err)
 		must.Equal(t, placed(m, f, "").Cgroup, "", tt.name, "placed into a shield that is not there")
 	}
 }
@@ -153,18 +152,14 @@ func TestShieldWithoutPartitions(t *testing.T) {
 	must.Do(t, os.Mkdir(k.dir+groupRoot+"/system.slice", 0o755))
 	k.put(groupRoot+"/system.slice/cpuset.cpus", "")
 	f, _, err := applyShield(t, m, "root", "1")
-	if err != nil || f.Status != setting.StatusCannot {
-		t.Errorf("without systemctl: %+v, %v", f, err)
-	}
+	must.Be(t, err == nil && f.Status == setting.StatusCannot, "without systemctl", f, err)
 	systemctl := fakeSystemctl{"user.slice": "0-1"}
 	m.Commands = systemctl
 	f, restore, err := applyShield(t, m, "root", "1")
 	if err != nil || f.Status != setting.StatusSet || !strings.HasPrefix(f.Detail, affinityOnly) {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	if systemctl["init.scope"] != "0 2-3" || systemctl["user.slice"] != "0 2-3" {
-		t.Errorf("slices %v", systemctl)
-	}
+	must.Be(t, systemctl["init.scope"] == "0 2-3" && systemctl["user.slice"] == "0 2-3", "slices", systemctl)
 	if p := placed(m, f, "1"); p.Cgroup != "" || p.CPUs.String() != "1" {
 		t.Errorf("placement %+v, want the CPU and no group", p)
 	}

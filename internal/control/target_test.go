@@ -95,8 +95,6 @@ func TestPlansKeepToTheirTargets(t *testing.T) {
 				}
 			}
 		}
-		if steps == 0 {
-			t.Errorf("%s: no plan changes anything", name)
-		}
+		must.Be(t, steps != 0, name, "no plan changes anything")
 	}
 }

@@ -38,10 +38,8 @@ func TestTurboOfEachMachine(t *testing.T) {
 	for _, tt := range tests {
 		m, _ := fakeMachine(t, tt.machine)
 		p := planTurbo(m, false)
-		if p.Status != tt.status || p.Found != tt.found || !strings.Contains(p.Detail, tt.detail) {
-			t.Errorf("%s: %s, found %s (%s); want %s, %s (%s)", tt.machine, p.Status, p.Found, p.Detail,
-				tt.status, tt.found, tt.detail)
-		}
+		must.Be(t, p.Status == tt.status && p.Found == tt.found && strings.Contains(p.Detail, tt.detail),
+			tt.machine, p.Status, "found", p.Found, p.Detail, tt.status, tt.found, tt.detail)
 		if targets := targetsOf(p.Steps); tt.writes != "" && !strings.Contains(targets, tt.writes) {
 			t.Errorf("%s: writes %s, want %s among them", tt.machine, targets, tt.writes)
 		}
@@ -149,13 +147,9 @@ func TestRegisterOutlivesKexec(t *testing.T) {
 	registers(t, k.dir, intelMiscEnable, intelTurboOffBit)
 	e := Entry{Boot: "an earlier boot", Step: Step{Kind: KindMSR, Target: "/dev/cpu/0/msr@0x1a0",
 		Old: "0x0", New: hex(intelTurboOffBit)}}
-	if m.stale(e) {
-		t.Error("the bit still stands, but the entry counts as void")
-	}
+	must.Be(t, !m.stale(e), "the bit still stands, but the entry counts as void")
 	registers(t, k.dir, intelMiscEnable, 0)
-	if !m.stale(e) {
-		t.Error("the bit is cleared, but the entry does not count as void")
-	}
+	must.Be(t, m.stale(e), "the bit is cleared, but the entry does not count as void")
 }
 
 func FuzzSplitMSR(f *testing.F) {

@@ -48,9 +48,7 @@ func TestUncore(t *testing.T) {
 		sameTree(t, state(t, m, k), before)
 	}
 	f := check(t, required(uncore), texts{})
-	if f.Status != setting.StatusCannot || f.Found != "absent" {
-		t.Errorf("without the driver: %+v", f)
-	}
+	must.Be(t, f.Status == setting.StatusCannot && f.Found == "absent", "without the driver", f)
 }
 
 // TestUncoreDomains: where there are single domains, the directory that stands for all of them is

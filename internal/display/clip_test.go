@@ -61,9 +61,7 @@ func TestLines(t *testing.T) {
 		}
 		must.EqualList(t, got, display.ClipLines(got, c.count, c.size), c.name, "clipped again")
 	}
-	if display.ClipLines(nil, 10, 1000) != nil {
-		t.Error("nil, which means unknown, became a list")
-	}
+	must.Be(t, display.ClipLines(nil, 10, 1000) == nil, "nil, which means unknown, became a list")
 }
 
 func TestHead(t *testing.T) {

@@ -22,8 +22,6 @@ func TestCSVFormulas(t *testing.T) {
 	in := csv.NewReader(strings.NewReader(b.String()))
 	in.FieldsPerRecord = -1
 	rows, err := in.ReadAll()
-	if err != nil || len(rows) != 2 || !slices.Equal(rows[0], want) {
-		t.Errorf("%q, %v; want %q", rows, err, want)
-	}
+	must.Be(t, err == nil && len(rows) == 2 && slices.Equal(rows[0], want), rows, err, want)
 	must.EqualList(t, cells, before, "the caller's row became")
 }

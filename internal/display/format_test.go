@@ -22,9 +22,7 @@ func FuzzTerminal(f *testing.F) {
 	f.Add("a\x1b[31m\xff\u202e")
 	f.Fuzz(func(t *testing.T, s string) {
 		once := Terminal(s)
-		if strings.ContainsFunc(once, isHidden) {
-			t.Errorf("%q gives %q", s, once)
-		}
+		must.Be(t, !strings.ContainsFunc(once, isHidden), s, once)
 		must.Equal(t, Terminal(once), once, "becomes")
 	})
 }

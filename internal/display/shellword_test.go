@@ -42,12 +42,8 @@ func FuzzQuote(f *testing.F) {
 			t.Skip("no file has such a name")
 		}
 		quoted := ShellQuote(text)
-		if strings.ContainsFunc(quoted, isControl) {
-			t.Errorf("%q has control characters", quoted)
-		}
+		must.Be(t, !strings.ContainsFunc(quoted, isControl), quoted, "has control characters")
 		out, err := exec.CommandContext(t.Context(), bash, "-c", "printf '%s|' "+quoted).Output()
-		if err != nil || string(out) != text+"|" {
-			t.Errorf("%q was written %s and read %q, %v", text, quoted, out, err)
-		}
+		must.Be(t, err == nil && string(out) == text+"|", text, "was written", quoted, "and read", out, err)
 	})
 }

@@ -46,9 +46,7 @@ func TestWriteFileReplaces(t *testing.T) {
 	for _, content := range []string{"first", "", "a longer third content"} {
 		must.Do(t, durable.WriteFile(durable.OS(), name, []byte(content), 0o644))
 		got, err := durable.ReadFile(durable.OS(), name)
-		if err != nil || string(got) != content {
-			t.Errorf("got %q, %v; want %q", got, err, content)
-		}
+		must.Be(t, err == nil && string(got) == content, got, err, content)
 	}
 	must.EqualList(t, list(t, dir), []string{"schedule"}, "directory holds")
 	info, err := os.Stat(name)
@@ -74,9 +72,7 @@ func TestOpenFileRefusesLinkForWriting(t *testing.T) {
 	write(t, target, "precious")
 	must.Do(t, os.Symlink(target, link))
 	_, err := durable.OS().OpenFile(link, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err == nil || !strings.Contains(err.Error(), "symbolic link") {
-		t.Errorf("got %v", err)
-	}
+	must.Refuse(t, err, "symbolic link")
 	if got, _ := os.ReadFile(target); string(got) != "precious" {
 		t.Errorf("the target was overwritten: %q", got)
 	}
@@ -95,9 +91,7 @@ func TestWriteToErrorKeepsOldFile(t *testing.T) {
 		}
 		return failure
 	})
-	if !errors.Is(err, failure) || !strings.Contains(err.Error(), name) {
-		t.Errorf("got %v", err)
-	}
+	must.Be(t, errors.Is(err, failure) && strings.Contains(err.Error(), name), err)
 	if got, _ := os.ReadFile(name); string(got) != "old" {
 		t.Errorf("got %q", got)
 	}
@@ -121,14 +115,11 @@ func TestLeftOverTemps(t *testing.T) {
 	}
 	must.Do(t, durable.WriteFile(durable.OS(), name, []byte("new"), 0o644))
 	removed, err := durable.RemoveTemps(durable.OS(), dir)
-	if err != nil || !slices.Equal(removed, []string{"f.tmp", "f.tmp1", "g.tmp7"}) {
-		t.Errorf("removed %v, %v", removed, err)
-	}
+	must.Be(t, err == nil && slices.Equal(removed, []string{"f.tmp", "f.tmp1", "g.tmp7"}), "removed", removed,
+		err)
 	must.EqualList(t, list(t, dir), []string{"f"}, "directory holds")
 	removed, err = durable.RemoveTemps(durable.OS(), dir)
-	if err != nil || removed != nil {
-		t.Errorf("second time removed %v, %v", removed, err)
-	}
+	must.Be(t, err == nil && removed == nil, "second time removed", removed, err)
 }
 
 func TestIsTemp(t *testing.T) {

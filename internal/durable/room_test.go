@@ -11,6 +11,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/rig/must"
 )
 
 // TestWithRoom fills the disk at each operation in turn: if space can be freed, each operation
@@ -51,9 +52,7 @@ func TestWithRoom(t *testing.T) {
 			}
 			met += made
 		}
-		if met == 0 {
-			t.Errorf("%s: no operation met it", full)
-		}
+		must.Be(t, met != 0, full, "no operation met it")
 	}
 }
 
@@ -64,9 +63,7 @@ func TestNoRoom(t *testing.T) {
 	asked := 0
 	no := func() bool { asked++; return false }
 	err := durable.WriteFile(durable.WithRoom(disk, no), "/x/f", nil, 0o644)
-	if !durable.IsFull(err) || asked != 1 {
-		t.Errorf("%v, asked %d times", err, asked)
-	}
+	must.Be(t, durable.IsFull(err) && asked == 1, err, "asked", asked, "times")
 	disk.Heal()
 	disk.Inject(crashfs.Fault{Err: syscall.EIO})
 	if err := durable.WriteFile(durable.WithRoom(disk, no), "/x/f", nil, 0o644); err == nil || asked != 1 {

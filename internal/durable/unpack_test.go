@@ -51,9 +51,7 @@ func TestBound(t *testing.T) {
 		var size *durable.UnpackError
 		switch {
 		case c.want == 0:
-			if err != nil || n != c.unpacked {
-				t.Errorf("%s: %d bytes, %v", c.name, n, err)
-			}
+			must.Be(t, err == nil && n == c.unpacked, c.name, n, "bytes", err)
 		case !errors.As(err, &size) || size.Most != c.want || size.Packed != c.tells || n > c.want:
 			t.Errorf("%s: %d bytes, %v", c.name, n, err)
 		}

@@ -233,9 +233,8 @@ func TestCheckTrace(t *testing.T) {
 		"metadata": `{"name":"thread_color","ph":"M","pid":1,"tid":1,"args":{"name":"a"}}`,
 		"twice":    `{"name":"thread_name","ph":"M","pid":1,"tid":1,"args":{"name":"a"}}`,
 	} {
-		if checkTrace([]byte(`{"displayTimeUnit":"ns","traceEvents":[`+named+events+`]}`)) == nil {
-			t.Errorf("%s: not found", name)
-		}
+		must.Be(t, checkTrace([]byte(`{"displayTimeUnit":"ns","traceEvents":[`+named+events+`]}`)) != nil,
+			name, "not found")
 	}
 }
 

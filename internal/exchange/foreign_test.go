@@ -111,9 +111,8 @@ func TestForeignFiles(t *testing.T) {
 			file := filepath.Join(dir, name)
 			must.Do(t, os.WriteFile(file, []byte(c.text), 0o600))
 			d, err := ReadFile(file, FileOptions{})
-			if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s as %s: %+v, %v; want %q", what, name, d, err, c.want)
-			}
+			must.Be(t, errors.Is(err, ErrUnknown) && strings.Contains(err.Error(), c.want), what, "as", name,
+				d, err, c.want)
 		}
 	}
 }

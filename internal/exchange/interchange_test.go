@@ -211,13 +211,9 @@ func TestReadGo(t *testing.T) {
 		t.Fatalf("%+v", d.Pairs)
 	}
 	e := d.Pairs[0].Executions[0]
-	if !slices.Equal(e.Columns[0].Reals, []float64{0.011034523, 0.011}) || e.Check() != nil {
-		t.Errorf("%+v", e.Columns)
-	}
+	must.Be(t, slices.Equal(e.Columns[0].Reals, []float64{0.011034523, 0.011}) && e.Check() == nil, e.Columns)
 	allocs, _ := e.Column("allocs/op", dataset.NoCore)
-	if allocs.Reals[0] != 3 || !math.IsNaN(allocs.Reals[1]) {
-		t.Errorf("%+v", allocs)
-	}
+	must.Be(t, allocs.Reals[0] == 3 && math.IsNaN(allocs.Reals[1]), allocs)
 	for _, bad := range []string{"BenchmarkX 1 5 ns/op 6 ns/op", "BenchmarkX 1 five ns/op",
 		"BenchmarkX 1 5 ns/op " + strings.Repeat("x", 1<<21)} {
 		if _, err := ReadGo(strings.NewReader(bad), ImportOptions{}); !errors.Is(err, ErrFormat) {

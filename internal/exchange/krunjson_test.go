@@ -61,22 +61,17 @@ func TestReadKrunJSON(t *testing.T) {
 			text = packed(t, krunSample)
 		}
 		d := must.Get(ReadKrunJSON(iotest.OneByteReader(text), KrunOptions{}))(t, packing)
-		if d.Machine != "bencher5" || d.Format != FormatKrun || len(d.Pairs) != 2 {
-			t.Errorf("%s: %+v", packing, d)
-		}
+		must.Be(t, d.Machine == "bencher5" && d.Format == FormatKrun && len(d.Pairs) == 2, packing, d)
 		fasta := d.Find(key.Key{Benchmark: "fasta", VM: "PyPy", Variant: "default-python"}).Executions
 		wall, _ := fasta[0].Column(dataset.Wall, dataset.NoCore)
-		if !slices.Equal(wall.Reals, []float64{0.712345, 0.7}) || wall.Unit != dataset.Seconds {
-			t.Errorf("%s: wall times %+v", packing, wall)
-		}
+		must.Be(t, slices.Equal(wall.Reals, []float64{0.712345, 0.7}) && wall.Unit == dataset.Seconds,
+			packing, "wall times", wall)
 		cores := fasta[0].Cores(dataset.CoreCycles)
 		if len(cores) != 2 || !slices.Equal(cores[0].Counts, []uint64{1<<64 - 1, 1<<53 + 1}) ||
 			!slices.Equal(cores[1].Counts, []uint64{0, 5}) {
 			t.Errorf("%s: cycles %+v", packing, cores)
 		}
-		if fasta[0].Cores(dataset.APERF) != nil {
-			t.Errorf("%s: APERF was read unasked", packing)
-		}
+		must.Be(t, fasta[0].Cores(dataset.APERF) == nil, packing, "APERF was read unasked")
 		if fasta[0].Outcome != dataset.Completed || fasta[1].Outcome != dataset.Timeout ||
 			fasta[1].Number != 2 {
 			t.Errorf("%s: outcomes %v, %v", packing, fasta[0].Outcome, fasta[1].Outcome)
@@ -104,9 +99,8 @@ func TestReadKrunBadData(t *testing.T) {
 		t.Errorf("values %v", x)
 	}
 	for _, crashed := range e[1:] {
-		if crashed.Outcome != dataset.Error || len(crashed.Reasons) != 1 {
-			t.Errorf("an execution without times: %+v", crashed)
-		}
+		must.Be(t, crashed.Outcome == dataset.Error && len(crashed.Reasons) == 1,
+			"an execution without times", crashed)
 	}
 }
 
@@ -142,9 +136,8 @@ func TestReadKrunRefuses(t *testing.T) {
 		{"nested without end", `{"config": ` + strings.Repeat("[", 100), "unexpected EOF"},
 	} {
 		_, err := ReadKrunJSON(strings.NewReader(c.text), KrunOptions{})
-		if !errors.Is(err, ErrFormat) || !strings.Contains(fmt.Sprint(err), c.want) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
-		}
+		must.Be(t, errors.Is(err, ErrFormat) && strings.Contains(fmt.Sprint(err), c.want), c.name, err,
+			c.want)
 	}
 	if _, err := ReadKrunJSON(bytes.NewReader(packed(t, krunSample).Bytes()[:200]),
 		KrunOptions{}); err == nil {
@@ -200,9 +193,7 @@ func FuzzReadKrunJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		d, err := ReadKrunJSON(bytes.NewReader(text), KrunOptions{Counters: true})
 		if err != nil {
-			if d != nil {
-				t.Errorf("data and the error %v", err)
-			}
+			must.Be(t, d == nil, "data and the error", err)
 			return
 		}
 		for _, p := range d.Pairs {
@@ -248,7 +239,5 @@ func TestKrunData(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	_, err = ReadKrunJSON(strings.NewReader(`{"data": {}, "wallclock_times": {}}`), KrunOptions{})
-	if err == nil || !strings.Contains(err.Error(), "occurs twice") {
-		t.Errorf("both: %v", err)
-	}
+	must.Refuse(t, err, "occurs twice", "both")
 }

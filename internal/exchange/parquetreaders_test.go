@@ -60,9 +60,7 @@ func TestDuckDB(t *testing.T) {
 			"') where decode(key) = 'krund.unit.gc'": "v\nns\n",
 	} {
 		out, err := exec.CommandContext(t.Context(), duckdb, "-csv", "-c", query).CombinedOutput()
-		if err != nil || string(out) != want {
-			t.Errorf("%s\n%s%v, want\n%s", query, out, err, want)
-		}
+		must.Be(t, err == nil && string(out) == want, query, out, err, want)
 	}
 }
 
@@ -79,7 +77,5 @@ for f in sorted(glob.glob(sys.argv[1], recursive=True)):
     print(t['benchmark'][0], t['wall_ns'].to_pylist(), t['cycles_core3'].to_pylist(), t['gc'].to_pylist(), t.schema.field('cycles_core3').type, t.schema.metadata[b'krund.unit.gc'])
 `, parquetDirectory(t)).CombinedOutput()
 	want := "[123456789, 9007199254740993] [18446744073709551615, 9007199254740993] [None, -5] uint64 b'ns'\n"
-	if err != nil || string(out) != "a/b ü "+want+"fasta "+want {
-		t.Errorf("%s%v, want\n%s", out, err, want)
-	}
+	must.Be(t, err == nil && string(out) == "a/b ü "+want+"fasta "+want, out, err, want)
 }

@@ -72,9 +72,8 @@ func TestParquetFile(t *testing.T) {
 	for _, name := range []string{strings.Repeat("a", 300), strings.Repeat("a", 301),
 		strings.Repeat("ü", 200), strings.Repeat("/", 200)} {
 		part, _, _ := strings.Cut(ParquetFile(key.Key{Benchmark: name, VM: "v", Variant: "x"}), "/")
-		if len(part) > longestName || len(part) < longestName-8 || long[part] {
-			t.Errorf("%d bytes: %s", len(part), part)
-		}
+		must.Be(t, len(part) <= longestName && len(part) >= longestName-8 && !long[part], len(part), "bytes",
+			part)
 		long[part] = true
 	}
 }

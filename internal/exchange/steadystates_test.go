@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 const annotationsHead = "benchmark,fork,classification,steady_state_starts,technique,timewaste,interval\n"
@@ -18,15 +20,11 @@ func TestReadSteadyStates(t *testing.T) {
 			High: 0.957},
 		{Benchmark: "b#x", Number: 2, Technique: "Dev", Seconds: 1, Low: 1, High: 1.5},
 	}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v", got, err)
-	}
+	must.Be(t, err == nil && reflect.DeepEqual(got, want), got, err)
 	got, err = ReadSteadyStates(strings.NewReader(
 		"fork,benchmark,steady_state_starts,classification\n3,a,7,steady state\n"))
 	want = []SteadyState{{Benchmark: "a", Number: 4, Steady: true, Start: 7}}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("without techniques: %+v, %v", got, err)
-	}
+	must.Be(t, err == nil && reflect.DeepEqual(got, want), "without techniques", got, err)
 }
 
 // row is a table with a row of a technique.
@@ -64,9 +62,7 @@ func FuzzReadSteadyStates(f *testing.F) {
 			t.Error(err)
 		}
 		for _, s := range list {
-			if s.Number < 1 || s.Start < 0 {
-				t.Errorf("%+v", s)
-			}
+			must.Be(t, s.Number >= 1 && s.Start >= 0, s)
 		}
 	})
 }

@@ -39,9 +39,8 @@ func TestReadUOpTime(t *testing.T) {
 		!IsUOpTime([]byte(marked)) {
 		t.Errorf("a byte order mark: %v", err)
 	}
-	if !IsUOpTime([]byte("b_name,ir_pos\n")) || IsUOpTime([]byte("{\"b_name\": 1}")) {
-		t.Error("a head without all columns is not told from others")
-	}
+	must.Be(t, IsUOpTime([]byte("b_name,ir_pos\n")) && !IsUOpTime([]byte("{\"b_name\": 1}")),
+		"a head without all columns is not told from others")
 	twice := uoptimeText + "BenchmarkA,1,1,1,1,5\n"
 	if s, err := ReadUOpTime(strings.NewReader(twice)); err != nil || len(s.Benchmarks[1].Warnings) != 1 {
 		t.Errorf("a position measured twice: %v", err)
@@ -66,9 +65,7 @@ func TestReadUOpTimeRefuses(t *testing.T) {
 		{"quotes", head + "\"B,1,1,1,1,5\n", "quote"},
 	} {
 		_, err := ReadUOpTime(strings.NewReader(c.text))
-		if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		must.Be(t, errors.Is(err, ErrFormat) && strings.Contains(err.Error(), c.want), c.name, err)
 	}
 	failing := errors.New("disk on fire")
 	if _, err := ReadUOpTime(iotest.ErrReader(failing)); !errors.Is(err, failing) ||

@@ -40,9 +40,7 @@ func TestReadWarmupCSV(t *testing.T) {
 	}
 	d, err = ReadWarmupCSV(strings.NewReader("\ufeffProcess_Exec_Idx,bench_name,0\n0,x,1"),
 		WarmupCSVOptions{})
-	if err != nil || d.Pairs[0].Key.String() != "x:vm:default" {
-		t.Errorf("without names: %v, %v", d, err)
-	}
+	must.Be(t, err == nil && d.Pairs[0].Key.String() == "x:vm:default", "without names", d, err)
 }
 
 const header = "process_exec_num,bench_name"
@@ -59,9 +57,8 @@ func TestReadWarmupCSVRefuses(t *testing.T) {
 		{"a quote not ended", header + ",0\n0,\"x,1\n", "quote"},
 	} {
 		_, err := ReadWarmupCSV(strings.NewReader(c.text), WarmupCSVOptions{})
-		if !errors.Is(err, ErrFormat) || !strings.Contains(fmt.Sprint(err), c.want) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
-		}
+		must.Be(t, errors.Is(err, ErrFormat) && strings.Contains(fmt.Sprint(err), c.want), c.name, err,
+			c.want)
 	}
 }
 

@@ -62,22 +62,15 @@ func TestWarmupCSVOfCrashes(t *testing.T) {
 		t.Errorf("%v: %s", err, out.String())
 	}
 	back, err := ReadWarmupCSV(&out, WarmupCSVOptions{})
-	if err != nil || back.Pairs[0].Executions[0].Outcome != dataset.Error {
-		t.Errorf("%+v, %v", back, err)
-	}
+	must.Be(t, err == nil && back.Pairs[0].Executions[0].Outcome == dataset.Error, back, err)
 }
 
 func TestWarmupCSVRefuses(t *testing.T) {
-	if err := writeWarmupCSV(&bytes.Buffer{}, mixed()); err == nil ||
-		!strings.Contains(err.Error(), "one VM") {
-		t.Errorf("several VMs: %v", err)
-	}
+	must.Refuse(t, writeWarmupCSV(&bytes.Buffer{}, mixed()), "one VM", "several VMs")
 	d := mixed()
 	d.Pairs = d.Pairs[1:2]
 	d.Add(d.Pairs[0].Key, mixed().Pairs[0].Executions[0])
-	if err := writeWarmupCSV(&bytes.Buffer{}, d); err == nil || !strings.Contains(err.Error(), "iterations") {
-		t.Errorf("different lengths: %v", err)
-	}
+	must.Refuse(t, writeWarmupCSV(&bytes.Buffer{}, d), "iterations", "different lengths")
 	ops := &dataset.Dataset{}
 	ops.Add(key.Key{Benchmark: "b"}, dataset.Execution{Columns: []dataset.Column{{Name: dataset.Wall,
 		Unit: "ops/s", Core: dataset.NoCore, Reals: []float64{1}}}})

@@ -43,8 +43,7 @@ func TestDaemonLeavesTheBenchmarksCPUs(t *testing.T) {
 		var seen child.Command
 		e := Executor{Runner: fake{run: exited(0), seen: &seen}, Installed: installed, Root: root}
 		must.Get(e.Execute(t.Context(), job(t, name)))(t)
-		if !slices.Equal(seen.DaemonCPUs, []int{0}) || seen.CPUs != nil {
-			t.Errorf("%s: krund on CPU %v, the benchmark on %v", name, seen.DaemonCPUs, seen.CPUs)
-		}
+		must.Be(t, slices.Equal(seen.DaemonCPUs, []int{0}) && seen.CPUs == nil, name, "krund on CPU",
+			seen.DaemonCPUs, "the benchmark on", seen.CPUs)
 	}
 }

@@ -90,9 +90,8 @@ func TestCommandLines(t *testing.T) {
 		t.Run(test.key, func(t *testing.T) {
 			c := job(t, test.key).command(installed)
 			must.Equal(t, strings.Join(c.Args, " "), test.argv, "argv")
-			if c.Path != c.Args[0] || c.Dir != test.dir || c.Cgroup != "krund-1" {
-				t.Errorf("path %s, directory %s, control group %s", c.Path, c.Dir, c.Cgroup)
-			}
+			must.Be(t, c.Path == c.Args[0] && c.Dir == test.dir && c.Cgroup == "krund-1", "path", c.Path,
+				"directory", c.Dir, "control group", c.Cgroup)
 		})
 	}
 }
@@ -165,9 +164,7 @@ func TestCallersEnvironment(t *testing.T) {
 	c := j.command(in)
 	want := []string{"PATH=/opt/venv/bin:/bin", "LANG=C", "TOKEN=secret", "odd",
 		"KRUN_LIBRARY=/opt/lib/krund/libkrun.so", "KRUN_BUFFER_FD=3", "PYTHONHASHSEED=0"}
-	if !slices.Equal(c.Env, want) || !c.Inherit || c.Nice != 0 {
-		t.Errorf("environment %q, want %q; %+v", c.Env, want, c)
-	}
+	must.Be(t, slices.Equal(c.Env, want) && c.Inherit && c.Nice == 0, "environment", c.Env, want, c)
 	m := fromRun(j, child.Run{}, in)
 	shown := []string{"PATH", "LANG=C", "TOKEN", "odd", "KRUN_LIBRARY=/opt/lib/krund/libkrun.so",
 		"KRUN_BUFFER_FD=3", "PYTHONHASHSEED=0"}
@@ -208,9 +205,7 @@ func TestEventsAreConverted(t *testing.T) {
 	minusOne := int64(-1)
 	want := []results.Event{{Kind: "gc", TimeNS: 10, DurationNS: 5, Argument: &minusOne},
 		{Kind: "mark", TimeNS: 30, Name: "x"}}
-	if !reflect.DeepEqual(got, want) || events(nil) != nil {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	must.Be(t, reflect.DeepEqual(got, want) && events(nil) == nil, got, want)
 }
 
 func TestLimitsAndPriority(t *testing.T) {
@@ -218,9 +213,8 @@ func TestLimitsAndPriority(t *testing.T) {
 	want := child.Limits{Heap: 1 << 30, Stack: 8 << 20, Output: kept, Timeout: 90 * time.Second,
 		Processes: 4096}
 	c := job(t, "nbody:C:so").command(installed)
-	if c.Limits != want || c.Nice != 0 || c.CPUs != nil || !c.User.IsCaller() {
-		t.Errorf("limits %+v, nice %d, processors %v, account %+v", c.Limits, c.Nice, c.CPUs, c.User)
-	}
+	must.Be(t, c.Limits == want && c.Nice == 0 && c.CPUs == nil && c.User.IsCaller(), "limits", c.Limits,
+		"nice", c.Nice, "processors", c.CPUs, "account", c.User)
 	j := job(t, "nbody:Suite:none")
 	j.Root, j.CPUs = true, []int{2, 3}
 	if c = j.command(installed); c.Limits != want || c.Nice != -20 || !slices.Equal(c.CPUs, []int{2, 3}) {
@@ -246,10 +240,8 @@ func TestVanishedProgramIsAnOutcome(t *testing.T) {
 
 func TestUnknownKey(t *testing.T) {
 	cfg := must.Get(config.Parse("/x/test.toml", []byte(configText), "here", nil))(t)
-	if _, err := NewJob(cfg, key.Key{Benchmark: "nbody", VM: "Ruby", Variant: "so"}); err == nil ||
-		!strings.Contains(err.Error(), `no VM "Ruby"`) {
-		t.Errorf("error %v", err)
-	}
+	must.Refused(NewJob(cfg, key.Key{Benchmark: "nbody", VM: "Ruby", Variant: "so"}))(t, `no VM "Ruby"`,
+		"error")
 }
 
 func TestWorkDirectory(t *testing.T) {
@@ -273,9 +265,7 @@ func TestWorkDirectory(t *testing.T) {
 func TestMostIterations(t *testing.T) {
 	for n, fits := range map[int]bool{config.MaxIterations: true, config.MaxIterations + 1: false} {
 		buffer, err := libkrun.Create(libkrun.Spec{Iterations: n})
-		if (err == nil) != fits {
-			t.Errorf("a buffer for %d iterations: %v", n, err)
-		}
+		must.Be(t, (err == nil) == fits, "a buffer for", n, "iterations", err)
 		if err == nil {
 			_ = buffer.Close() // read-only
 		}

@@ -17,9 +17,7 @@ func TestLayoutOff(t *testing.T) {
 	c := j.command(installed)
 	j.Layout = Layout{Mode: config.LayoutOff}
 	off := j.command(installed)
-	if strings.Join(off.Env, "\n") != strings.Join(c.Env, "\n") || off.FixedAddresses {
-		t.Errorf("%q", off.Env)
-	}
+	must.Be(t, strings.Join(off.Env, "\n") == strings.Join(c.Env, "\n") && !off.FixedAddresses, off.Env)
 	if l, env := j.Layout.record(off); l != nil || len(env) != len(off.Env) {
 		t.Errorf("%+v", l)
 	}

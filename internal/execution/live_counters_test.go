@@ -110,9 +110,8 @@ func TestLiveRegisters(t *testing.T) {
 	order := []string{"aperf 0", "mperf 0", "cycles 0", "aperf 1", "mperf 1", "cycles 1"}
 	for i, c := range m.Columns {
 		name := fmt.Sprintf("%s %d", c.Name, *c.Core)
-		if name != order[i] || c.Kind != results.KindCounter || !slices.Equal(c.Counts, want[name]) {
-			t.Errorf("%s is %v, want %v", name, c.Counts, want[name])
-		}
+		must.Be(t, name == order[i] && c.Kind == results.KindCounter && slices.Equal(c.Counts, want[name]),
+			name, c.Counts, want[name])
 	}
 	must.Equal(t, len(m.Columns), len(order), "columns")
 	must.Contain(t, unsound, "cycles of core 1 went backwards in 1 of 6 iterations, the first is 3",
@@ -187,9 +186,7 @@ func TestLiveRDPMC(t *testing.T) {
 		t.Fatalf("columns %+v", m.Columns)
 	}
 	for i, n := range m.Columns[0].Counts {
-		if n < loops/16 || n > 1<<40 {
-			t.Errorf("%d cycles in iteration %d", n, i)
-		}
+		must.Be(t, n >= loops/16 && n <= 1<<40, n, "cycles in iteration", i)
 	}
 }
 
@@ -222,9 +219,8 @@ func TestLiveClosedDescriptors(t *testing.T) {
 			must.Contain(t, m.Library.Error, says, "the record's error")
 			for _, c := range m.Columns {
 				lost := c.Counts[2] == results.MissingCount
-				if c.Counts[1] == results.MissingCount || lost != (source == "perf") {
-					t.Errorf("%s: %v", c.Name, c.Counts)
-				}
+				must.Be(t, c.Counts[1] != results.MissingCount && lost == (source == "perf"), c.Name,
+					c.Counts)
 			}
 		})
 	}

@@ -71,9 +71,8 @@ func TestLiveUsage(t *testing.T) {
 			t.Errorf("%s: %v; want at least %d in iteration %d only", name, counts, least, want.iteration)
 		}
 	}
-	if m.CounterSource != "none" || len(m.Columns) != 6 {
-		t.Errorf("source %s, %d columns", m.CounterSource, len(m.Columns))
-	}
+	must.Be(t, m.CounterSource == "none" && len(m.Columns) == 6, "source", m.CounterSource, len(m.Columns),
+		"columns")
 }
 
 // TestLiveSwitches: the competitor, which has ended, is an event in its iteration with its name;
@@ -93,16 +92,14 @@ func TestLiveSwitches(t *testing.T) {
 	begin, end := m.StartNS[4], m.StartNS[4]+m.WallNS[4]
 	found := 0
 	for _, event := range m.Events {
-		if event.Kind != "switch" || event.Argument == nil || *event.Argument == int64(m.Process.PID) {
-			t.Errorf("event %+v of process %d", event, m.Process.PID)
-		}
+		must.Be(t, event.Kind == "switch" && event.Argument != nil && *event.Argument != int64(m.Process.PID),
+			"event", event, "of process", m.Process.PID)
 		if event.Name != "competitor" {
 			continue // the machine's own
 		}
 		found++
-		if event.TimeNS < begin || event.TimeNS > end || event.DurationNS <= 0 {
-			t.Errorf("%+v is not in iteration 4: %d to %d", event, begin, end)
-		}
+		must.Be(t, event.TimeNS >= begin && event.TimeNS <= end && event.DurationNS > 0, event,
+			"is not in iteration 4", begin, end)
 	}
 	named := slices.ContainsFunc(m.Switches.Tasks, func(t results.SwitchTask) bool {
 		return t.Name == "competitor"
@@ -120,9 +117,7 @@ func TestSwitchesUnknown(t *testing.T) {
 	e := Executor{Runner: fake{run: exited(0)}, Installed: installed, Root: sysroot.New(t.TempDir())}
 	m := must.Get(e.Execute(t.Context(), j))(t)
 	s := m.Switches
-	if s == nil || !strings.Contains(s.Reason, "find the online processors") || s.CPUs != nil {
-		t.Errorf("%+v", s)
-	}
+	must.Be(t, s != nil && strings.Contains(s.Reason, "find the online processors") && s.CPUs == nil, s)
 }
 
 // TestLiveInterrupts: a thread that computes for 200 ms is interrupted by the timer, on a kernel

@@ -140,9 +140,7 @@ func TestLiveTimeout(t *testing.T) {
 	j.Limits.Timeout = 2 * time.Second
 	m := mustExecute(t, e, j)
 	wantSeries(t, m, 2)
-	if !m.Execution.TimedOut || !m.Process.TimedOut || m.Interrupted {
-		t.Errorf("execution %+v", m.Execution)
-	}
+	must.Be(t, m.Execution.TimedOut && m.Process.TimedOut && !m.Interrupted, "execution", m.Execution)
 }
 
 // TestLiveInterrupt cancels the context as soon as the benchmark starts to iterate.
@@ -162,9 +160,8 @@ func TestLiveInterrupt(t *testing.T) {
 		}
 	}()
 	m, err := e.Execute(ctx, j)
-	if err != nil || !m.Interrupted || m.Execution.TimedOut {
-		t.Errorf("interrupted %v, execution %+v, error %v", m.Interrupted, m.Execution, err)
-	}
+	must.Be(t, err == nil && m.Interrupted && !m.Execution.TimedOut, "interrupted", m.Interrupted,
+		"execution", m.Execution, "error", err)
 	must.Get(os.Stat(begun))(t)
 }
 

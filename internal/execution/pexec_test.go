@@ -48,9 +48,8 @@ func execute(t *testing.T, name string, f fake) Measured {
 
 func wantSeries(t *testing.T, m Measured, done int, doubts ...string) {
 	t.Helper()
-	if m.Execution.Done != done || len(m.WallNS) != done {
-		t.Errorf("%d iterations with %d times, want %d", m.Execution.Done, len(m.WallNS), done)
-	}
+	must.Be(t, m.Execution.Done == done && len(m.WallNS) == done, m.Execution.Done, "iterations with",
+		len(m.WallNS), "times", done)
 	said := slices.Concat(m.Execution.Series, m.Execution.Unsound)
 	text := strings.Join(said, "\n")
 	for _, doubt := range doubts {
@@ -70,30 +69,25 @@ func TestExecTimeGoesIntoTheBuffer(t *testing.T) {
 			t.Error(err)
 		}
 	}})
-	if len(seen.Files) != 1 || seen.Stamp != seen.Files[0] {
-		t.Errorf("files %v, stamp %v; want the buffer as both", seen.Files, seen.Stamp)
-	}
-	if m.Startup.ExecNS == nil || m.Startup.InitNS != nil || m.Clock != libkrun.ClockName() {
-		t.Errorf("startup %+v on %s", m.Startup, m.Clock)
-	}
+	must.Be(t, len(seen.Files) == 1 && seen.Stamp == seen.Files[0], "files", seen.Files, "stamp", seen.Stamp,
+		"want the buffer as both")
+	must.Be(t, m.Startup.ExecNS != nil && m.Startup.InitNS == nil && m.Clock == libkrun.ClockName(),
+		"startup", m.Startup, "on", m.Clock)
 	wantSeries(t, m, 0, "ended without using libkrun")
-	if m.Library == nil || m.Library.State != "new" || m.Library.Findings == nil {
-		t.Errorf("library %+v", m.Library)
-	}
+	must.Be(t, m.Library != nil && m.Library.State == "new" && m.Library.Findings != nil, "library",
+		m.Library)
 }
 
 // TestEndExplainsMissingSeries: the way in which a process ended explains why there is no series.
 func TestEndExplainsMissingSeries(t *testing.T) {
 	m := execute(t, "nbody:C:so", fake{run: exited(66)})
 	wantSeries(t, m, 0)
-	if m.Execution.ExitText != "the benchmark file cannot be loaded" || m.Execution.Planned != 7 {
-		t.Errorf("execution %+v", m.Execution)
-	}
+	must.Be(t, m.Execution.ExitText == "the benchmark file cannot be loaded" && m.Execution.Planned == 7,
+		"execution", m.Execution)
 	m = execute(t, "nbody:C:so", fake{run: child.Run{Pid: 1, Signal: "SIGSEGV"}})
 	wantSeries(t, m, 0)
-	if m.Execution.Signal != "SIGSEGV" || m.Process.Signal != "SIGSEGV" || m.Process.Exit != nil {
-		t.Errorf("execution %+v", m.Execution)
-	}
+	must.Be(t, m.Execution.Signal == "SIGSEGV" && m.Process.Signal == "SIGSEGV" && m.Process.Exit == nil,
+		"execution", m.Execution)
 }
 
 func TestNotStarted(t *testing.T) {
@@ -163,10 +157,7 @@ func TestKrundsOwnFailure(t *testing.T) {
 	}
 	j := job(t, "nbody:C:so")
 	j.Iterations = 0
-	if _, err := (Executor{Runner: fake{}}).Execute(t.Context(), j); err == nil ||
-		!strings.Contains(err.Error(), "0 iterations") {
-		t.Errorf("no buffer: error %v", err)
-	}
+	must.Refused((Executor{Runner: fake{}}).Execute(t.Context(), j))(t, "0 iterations", "no buffer: error")
 }
 
 // TestNoDescriptorIsLeft: descriptors must not leak, because an experiment has thousands of

@@ -52,14 +52,11 @@ func TestRelinkedBenchmark(t *testing.T) {
 		if before, seen := hashes[order]; seen && before != hash || len(hash) != 64 {
 			t.Errorf("%s has the hashes %q and %q", order, before, hash)
 		}
-		if m.Process.Dir != dir || len(m.WallNS) != 6 {
-			t.Errorf("%d iterations in %s", len(m.WallNS), m.Process.Dir)
-		}
+		must.Be(t, m.Process.Dir == dir && len(m.WallNS) == 6, len(m.WallNS), "iterations", m.Process.Dir)
 		hashes[order] = hash
 	}
-	if len(hashes) != 2 || hashes["first second"] == hashes["second first"] {
-		t.Errorf("orders and hashes: %q", hashes)
-	}
+	must.Be(t, len(hashes) == 2 && hashes["first second"] != hashes["second first"], "orders and hashes",
+		hashes)
 }
 
 func object(t *testing.T, path, source string) {

@@ -103,9 +103,8 @@ func TestRelinkFails(t *testing.T) {
 				!strings.Contains(m.Process.NotStarted.Text, test.want) {
 				t.Errorf("%+v, %v; want %q", m.Process.NotStarted, err, test.want)
 			}
-			if m.Layout == nil || m.Layout.Relink == nil || m.Layout.Relink.SHA256 != "" {
-				t.Errorf("layout %+v", m.Layout)
-			}
+			must.Be(t, m.Layout != nil && m.Layout.Relink != nil && m.Layout.Relink.SHA256 == "", "layout",
+				m.Layout)
 		})
 	}
 }

@@ -3,6 +3,8 @@ package execution
 import (
 	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestWatcherPlace: where the watcher runs, and what is left for the benchmark.
@@ -32,9 +34,8 @@ func TestWatcherPlace(t *testing.T) {
 				files["/sys/devices/system/cpu/nohz_full"] = test.nohz
 			}
 			got, ok := watcherPlace(machine(t, files), test.benchmark, test.own, test.narrow)
-			if ok == test.none || got.cpu != test.cpu || !slices.Equal(got.benchmark, test.rest) {
-				t.Errorf("%+v, %v", got, ok)
-			}
+			must.Be(t, ok != test.none && got.cpu == test.cpu && slices.Equal(got.benchmark, test.rest), got,
+				ok)
 		})
 	}
 }

@@ -106,9 +106,8 @@ func TestDevices(t *testing.T) {
 		t.Errorf("columns %s\nwant    %s", got, want)
 	}
 	for i, core := range regs.cores {
-		if core[regFixedCtrl] != 0x3b || core[regGlobal] != 3<<32|3 {
-			t.Errorf("core %d: control registers %#x and %#x", i, core[regFixedCtrl], core[regGlobal])
-		}
+		must.Be(t, core[regFixedCtrl] == 0x3b && core[regGlobal] == 3<<32|3, "core", i, "control registers",
+			core[regFixedCtrl], core[regGlobal])
 	}
 	g := c.groups[1]
 	want := []libkrun.Register{{Address: 0xe8, Bits: 64}, {Address: 0xe7, Bits: 64},
@@ -121,10 +120,8 @@ func TestDevices(t *testing.T) {
 	}
 	must.Do(t, c.Close())
 	for i, core := range regs.cores {
-		if core[regFixedCtrl] != before[i][regFixedCtrl] || core[regGlobal] != before[i][regGlobal] {
-			t.Errorf("core %d: control registers %#x and %#x were not restored", i, core[regFixedCtrl],
-				core[regGlobal])
-		}
+		must.Be(t, core[regFixedCtrl] == before[i][regFixedCtrl] && core[regGlobal] == before[i][regGlobal],
+			"core", i, "control registers", core[regFixedCtrl], core[regGlobal], "were not restored")
 	}
 }
 
@@ -135,9 +132,7 @@ func TestProbeChangesNothing(t *testing.T) {
 	s := system{open: newKernel(t).openEvent,
 		load: func(context.Context, sysroot.Root, int) error { loaded = true; return nil }}
 	list := s.probe(t.Context(), root, Want{Sources: []string{Perf, MSR, None}, Scope: PerCore})
-	if len(list) != 3 || !list[1].Available || len(list[1].Columns) != 3 {
-		t.Errorf("findings %v", list)
-	}
+	must.Be(t, len(list) == 3 && list[1].Available && len(list[1].Columns) == 3, "findings", list)
 	if len(regs.writes) > 0 || loaded {
 		t.Errorf("wrote %q, loaded modules: %v", regs.writes, loaded)
 	}
@@ -270,10 +265,8 @@ func TestControlPlan(t *testing.T) {
 		{0x00b, 1 << 32, 0x03b, 3 << 32, false}, // fixed counter 0 is not our business
 	} {
 		f, g, err := controlPlan(test.fixed, test.global)
-		if f != test.newFixed || g != test.newGlobal || (err != nil) != test.refused {
-			t.Errorf("%#x, %#x: %#x, %#x, %v; want %#x, %#x", test.fixed, test.global, f, g, err,
-				test.newFixed, test.newGlobal)
-		}
+		must.Be(t, f == test.newFixed && g == test.newGlobal && (err != nil) == test.refused, test.fixed,
+			test.global, f, g, err, test.newFixed, test.newGlobal)
 	}
 }
 

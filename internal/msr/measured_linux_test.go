@@ -136,9 +136,8 @@ func TestUnprivilegedTask(t *testing.T) {
 	least := map[string]int64{"instructions": loops, "cycles": loops / 16, "page_faults": touchedPages}
 	for _, c := range s.Columns {
 		for i, v := range c.Values {
-			if v < least[c.Name] || v > 1<<40 {
-				t.Errorf("%s is %d in iteration %d; want at least %d", c.Name, v, i, least[c.Name])
-			}
+			must.Be(t, v >= least[c.Name] && v <= 1<<40, c.Name, v, "in iteration", i, "want at least",
+				least[c.Name])
 		}
 	}
 	if os.Geteuid() == 0 && paranoid(t) >= 1 && said != "refused\n" {
@@ -154,9 +153,7 @@ func TestUnprivilegedCores(t *testing.T) {
 	total := map[string]int64{} // over the cores
 	for _, c := range s.Columns {
 		for _, v := range c.Values {
-			if v < 0 || v > 1<<40 {
-				t.Errorf("%s of core %d is %d", c.Name, c.Core, v)
-			}
+			must.Be(t, v >= 0 && v <= 1<<40, c.Name, "of core", c.Core, v)
 			total[c.Name] += v
 		}
 	}
@@ -180,9 +177,7 @@ func TestUnprivilegedExecution(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	for _, c := range s.Totals {
-		if c.Value < 0 || c.Value == libkrun.Missing {
-			t.Errorf("%s of core %d is %d", c.Name, c.Core, c.Value)
-		}
+		must.Be(t, c.Value >= 0 && c.Value != libkrun.Missing, c.Name, "of core", c.Core, c.Value)
 	}
 }
 

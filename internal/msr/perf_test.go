@@ -82,9 +82,7 @@ func TestPerfHybrid(t *testing.T) {
 		"instructions.cpu_atom, cycles.cpu_core, instructions.cpu_core"
 	must.Equal(t, names(c), want, "columns")
 	for i, g := range c.groups {
-		if g.Partial != (i > 0) {
-			t.Errorf("group %d: partial is %v", i, g.Partial)
-		}
+		must.Be(t, g.Partial == (i > 0), "group", i, "partial", g.Partial)
 	}
 	if err := c.Close(); err != nil || k.left() != 0 {
 		t.Errorf("close: %v", err)
@@ -169,9 +167,8 @@ func TestPerfRefused(t *testing.T) {
 				!strings.Contains(strings.Join(f.Notes, "; "), test.notes) {
 				t.Errorf("%s; want %q, notes %q", f, test.why, test.notes)
 			}
-			if f.Available != strings.HasPrefix(test.why, "counts") || (c != nil) != f.Available {
-				t.Errorf("available: %v, counters: %v", f.Available, c != nil)
-			}
+			must.Be(t, f.Available == strings.HasPrefix(test.why, "counts") && (c != nil) == f.Available,
+				"available", f.Available, "counters", c != nil)
 			if c != nil {
 				must.Do(t, c.Close())
 			}

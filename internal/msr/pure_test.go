@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 func TestParseCores(t *testing.T) {
@@ -27,9 +29,7 @@ func TestParseCores(t *testing.T) {
 		{"0-70000", nil, true},
 	} {
 		got, err := parseCores(test.text)
-		if !slices.Equal(got, test.want) || (err != nil) != test.bad {
-			t.Errorf("%q: %v, %v; want %v", test.text, got, err, test.want)
-		}
+		must.Be(t, slices.Equal(got, test.want) && (err != nil) == test.bad, test.text, got, err, test.want)
 	}
 }
 
@@ -144,18 +144,15 @@ func TestEnergy(t *testing.T) {
 		"/sys/class/powercap/intel-rapl:2/max_energy_range_uj":   "1\n",
 		"/sys/class/powercap/intel-rapl:0:0/max_energy_range_uj": "262143328850\n",
 	}).root(t))
-	if err == nil || len(after) != 3 {
-		t.Errorf("%v, %v; want three zones and an error for the fourth", after, err)
-	}
+	must.Be(t, err != nil && len(after) == 3, after, err, "want three zones and an error for the fourth")
 	want := map[string]uint64{"package-0": 500_000, "core": 1000}
 	used := EnergyUsed(before, after, time.Second)
 	if len(used) != 2 {
 		t.Fatalf("used %+v; want the two zones in both", used)
 	}
 	for _, e := range used {
-		if e.UJ != want[e.Name] || e.Unknown != "" {
-			t.Errorf("%s used %d uJ, want %d; %s", e.Name, e.UJ, want[e.Name], e.Unknown)
-		}
+		must.Be(t, e.UJ == want[e.Name] && e.Unknown == "", e.Name, "used", e.UJ, "uJ", want[e.Name],
+			e.Unknown)
 	}
 	if none, err := ReadEnergy(xeon.root(t)); err != nil || len(none) != 0 {
 		t.Errorf("without RAPL: %v, %v", none, err)
@@ -189,9 +186,7 @@ func TestEnergyOfALongRun(t *testing.T) {
 				t.Fatal(now, err)
 			}
 			for _, u := range EnergyUsed(now, now, test.took) {
-				if (u.Unknown == "") != test.known || u.UJ != 0 {
-					t.Errorf("%+v; known should be %v", u, test.known)
-				}
+				must.Be(t, (u.Unknown == "") == test.known && u.UJ == 0, u, "known should be", test.known)
 			}
 		})
 	}

@@ -90,9 +90,7 @@ func TestLookMapped(t *testing.T) {
 		t.Error("/dev/null is an event")
 	}
 	for _, f := range Probe(t.Context(), sysroot.New("/"), Want{Sources: []string{RDPMC}, Scope: Task}) {
-		if f.Available == (f.Columns == nil) || f.Why == "" {
-			t.Errorf("%+v", f)
-		}
+		must.Be(t, f.Available != (f.Columns == nil) && f.Why != "", f)
 		t.Log(f)
 	}
 }

@@ -104,9 +104,7 @@ func TestComparePage(t *testing.T) {
 	must.Do(t, ComparePage(&b, comparison(), "test"))
 	text := b.String()
 	for _, bad := range []string{"<script>alert", "\x1b", "ZgotmplZ", "https://"} {
-		if strings.Contains(text, bad) {
-			t.Errorf("the page contains %q", bad)
-		}
+		must.Be(t, !strings.Contains(text, bad), "the page contains", bad)
 	}
 	for _, want := range []string{
 		"1 key worse, 1 key better, 1 key changed", "old.krun@base2 differs in 1 key", "+20.0 %", "−10.0 %",
@@ -140,9 +138,7 @@ func TestComparePlots(t *testing.T) {
 	for _, want := range []string{"nbody PyPy x", "+20.0 % (+18.0, +22.0), class",
 		"−10.0 % (−12.0, −8.0)", "0 %",
 		"+20 %"} {
-		if !slices.Contains(texts, want) {
-			t.Errorf("no %q in %q", want, texts)
-		}
+		must.Be(t, slices.Contains(texts, want), want, texts)
 	}
 	empty := &compare.Result{}
 	must.Do(t, WritePlot(new(bytes.Buffer), SVG, [][]Drawing{ComparePlots(empty)}))

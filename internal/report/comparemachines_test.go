@@ -77,8 +77,7 @@ func TestMachineEffect(t *testing.T) {
 			!strings.Contains(index, want) || !strings.Contains(index, "&lt;lab") {
 			t.Errorf("%s", index)
 		}
-		if strings.Contains(index+text.String(), "\x1b") {
-			t.Error("the name of a machine is not shown as text")
-		}
+		must.Be(t, !strings.Contains(index+text.String(), "\x1b"),
+			"the name of a machine is not shown as text")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"krund/internal/display"
+	"krund/rig/must"
 )
 
 // FuzzEscape: whatever a name is, it stays text: in XML and HTML it reads back as what can be seen
@@ -38,9 +39,7 @@ func FuzzEscape(f *testing.F) {
 		}
 		checkLaTeX(t, s)
 		for _, cell := range strings.Split(escapeMarkdown(s), `\|`) {
-			if strings.ContainsAny(cell, "|<>\n") {
-				t.Errorf("Markdown of %q: %q", s, cell)
-			}
+			must.Be(t, !strings.ContainsAny(cell, "|<>\n"), "Markdown of", s, cell)
 		}
 	})
 }

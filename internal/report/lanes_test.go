@@ -42,9 +42,8 @@ func TestLanes(t *testing.T) {
 	svg := string(pageSVG(t, &f))
 	for _, kind := range explain.Kinds {
 		must.Contain(t, svg, ">"+kind+"</text>", "there is no lane")
-		if !slices.ContainsFunc(laneStyles, func(s laneStyle) bool { return s.kind == kind }) {
-			t.Errorf("%s has no sign", kind)
-		}
+		must.Be(t, slices.ContainsFunc(laneStyles, func(s laneStyle) bool { return s.kind == kind }), kind,
+			"has no sign")
 	}
 	// the first event lasts two iterations: to 2.5 on an axis from 1 to 400 that is 786 units long
 	bars := regexp.MustCompile(`class="compile" d="M92 ([0-9.]+)L95 `).FindAllString(svg, -1)

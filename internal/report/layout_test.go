@@ -74,9 +74,7 @@ for(const d of pages){
 }
 return {pages:pages.length,wide:wide.slice(0,9)};`, "--allow-file-access-from-files")
 	l.read(t, text, console)
-	if l.Pages != 4 || len(l.Wide) > 0 {
-		t.Errorf("%d pages, too wide: %q", l.Pages, l.Wide)
-	}
+	must.Be(t, l.Pages == 4 && len(l.Wide) <= 0, l.Pages, "pages, too wide", l.Wide)
 }
 
 // TestPrintAndDark: print has no controls and everything unfolded; the dark setting has dark paper.
@@ -89,7 +87,5 @@ for(const sheet of document.styleSheets) for(const rule of sheet.cssRules) if(ru
 return {paper,tools:getComputedStyle(document.querySelector(".tools")).display,folded:[...document.querySelectorAll("details")].some((e)=>!e.open)};`,
 		"--blink-settings=preferredColorScheme=0", "--allow-file-access-from-files")
 	l.read(t, text, console)
-	if l.Tools != "none" || l.Folded || l.Paper != "rgb(20, 23, 26)" {
-		t.Errorf("%+v", l)
-	}
+	must.Be(t, l.Tools == "none" && !l.Folded && l.Paper == "rgb(20, 23, 26)", l)
 }

@@ -77,9 +77,7 @@ func TestWritePlotRefuses(t *testing.T) {
 		"two pages":     WritePlot(&bytes.Buffer{}, PNG, append(one, one...)),
 		"other formats": WritePlot(&bytes.Buffer{}, "gif", one),
 	} {
-		if err == nil {
-			t.Errorf("%s were not refused", name)
-		}
+		must.Be(t, err != nil, name, "were not refused")
 	}
 }
 
@@ -97,9 +95,7 @@ func TestPages(t *testing.T) {
 	for perPage, want := range map[int][]int{0: {4, 2, 1, 1}, 1: {1, 1, 1, 1, 1, 1, 1, 1}, 5: {5, 3}} {
 		must.EqualList(t, count(perPage), want, "on a page")
 	}
-	if Pages(nil, 0) != nil {
-		t.Error("no figures have pages")
-	}
+	must.Be(t, Pages(nil, 0) == nil, "no figures have pages")
 }
 
 // TestPlotWithAll: other columns and events are drawn in every format, and text beyond ASCII is
@@ -141,9 +137,7 @@ func TestLongTitle(t *testing.T) {
 		if right := l.at.X + sans.Width(l.text); l.text != title || right > figureUnits {
 			t.Errorf("%q ends at %g of %d", l.text, right, figureUnits)
 		}
-		if (l.size == titleSize) != full {
-			t.Errorf("%q has the size %g", title, l.size)
-		}
+		must.Be(t, (l.size == titleSize) == full, title, "has the size", l.size)
 	}
 }
 

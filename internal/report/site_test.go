@@ -27,9 +27,7 @@ func write(t *testing.T, in Input) pages {
 	for _, p := range out {
 		bytes += int64(len(p.text))
 	}
-	if size.Files != len(out) || size.Bytes != bytes {
-		t.Errorf("size %+v of %d files, %d bytes", size, len(out), bytes)
-	}
+	must.Be(t, size.Files == len(out) && size.Bytes == bytes, "size", size, len(out), "files", bytes, "bytes")
 	return out
 }
 
@@ -50,9 +48,7 @@ func TestSite(t *testing.T) {
 			continue
 		}
 		for _, bad := range []string{"<script>alert", "\x1b", "ZgotmplZ", "http://cdn", "https://"} {
-			if strings.Contains(text, bad) {
-				t.Errorf("%s contains %q", name, bad)
-			}
+			must.Be(t, !strings.Contains(text, bad), name, "contains", bad)
 		}
 		if strings.HasSuffix(name, ".svg") {
 			must.Do(t, xml.Unmarshal(p.text, new(struct{})), name)
@@ -260,9 +256,8 @@ func TestFacts(t *testing.T) {
 	if names := f.Names(k); names[0] != (results.Name{Slot: 3, Attempt: 1}) {
 		t.Errorf("names %v", names)
 	}
-	if !f.First.Equal(began) || !f.Last.Equal(began.Add(3*time.Hour)) || f.Records != 4 {
-		t.Errorf("%d records from %v to %v", f.Records, f.First, f.Last)
-	}
+	must.Be(t, f.First.Equal(began) && f.Last.Equal(began.Add(3*time.Hour)) && f.Records == 4, f.Records,
+		"records from", f.First, f.Last)
 	if got := (*Facts)(nil).Warnings(); got != nil {
 		t.Errorf("no facts warn %v", got)
 	}

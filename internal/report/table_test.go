@@ -65,9 +65,7 @@ func TestTableGoldens(t *testing.T) {
 func TestTablesAreReadable(t *testing.T) {
 	doc := analysed(t, sample())
 	rows, err := csv.NewReader(strings.NewReader(rendered(t, doc, CSV))).ReadAll()
-	if err != nil || len(rows) != len(doc.Pairs)+1 {
-		t.Errorf("CSV has %d rows: %v", len(rows), err)
-	}
+	must.Be(t, err == nil && len(rows) == len(doc.Pairs)+1, "CSV", len(rows), "rows", err)
 	var object struct{ Rows []Row }
 	if err := json.Unmarshal([]byte(rendered(t, doc, JSON)), &object); err != nil ||
 		len(object.Rows) != len(doc.Pairs) {
@@ -79,9 +77,7 @@ func TestTablesAreReadable(t *testing.T) {
 	}
 	empty := &warmup.Document{}
 	for _, f := range Formats {
-		if rendered(t, empty, f) == "" {
-			t.Errorf("no keys give no %s", f)
-		}
+		must.Be(t, rendered(t, empty, f) != "", "no keys give", f)
 	}
 }
 

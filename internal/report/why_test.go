@@ -105,9 +105,8 @@ return r;`)
 		t.Fatalf("%s %q %s", r.Failed, r.Faults, console)
 	}
 	want := []string{"▮ gc 10 on", "▬ compile 20 on", "∿ minor_faults on", "∿ gc_time (always 0) off"}
-	if !slices.Equal(r.Kinds, want) || r.Rows != 2 || r.Fewer != 1 || r.Stays != 1 {
-		t.Errorf("%d, %d, %d rows, kinds %q", r.Rows, r.Fewer, r.Stays, r.Kinds)
-	}
+	must.Be(t, slices.Equal(r.Kinds, want) && r.Rows == 2 && r.Fewer == 1 && r.Stays == 1, r.Rows, r.Fewer,
+		r.Stays, "rows, kinds", r.Kinds)
 	if !strings.Contains(r.Hint, "last compilation in iteration 20") || r.Bounded != "5 events were lost" {
 		t.Errorf("hint %q, bounds %q", r.Hint, r.Bounded)
 	}
@@ -140,14 +139,10 @@ func TestWhyWithoutScripts(t *testing.T) {
 	for _, want := range []string{`href="keys/k0000.html#why"`, `data-v="100">100%`} {
 		must.Contain(t, index, want, "the front page lacks")
 	}
-	if strings.Contains(page, "<script>alert") {
-		t.Error("a name of an event is code")
-	}
+	must.Be(t, !strings.Contains(page, "<script>alert"), "a name of an event is code")
 	d := eventful(400, 0)
 	plain := string(write(t, Input{Document: analysed(t, d), Data: d})["keys/k0000.html"].text)
-	if strings.Contains(plain, "Why it changed") {
-		t.Error("there is an explanation without one")
-	}
+	must.Be(t, !strings.Contains(plain, "Why it changed"), "there is an explanation without one")
 }
 
 // TestEventsAreFew: of 20,000 events in 2,000 iterations the page gets 1,000 marks, and of each
@@ -180,13 +175,9 @@ func TestEventsAreFew(t *testing.T) {
 		t.Errorf("%d events, %d marks per %d", l.Events, len(l.Marks), l.Per)
 	}
 	f := got.Findings[0]
-	if len(f.Events) != mostEvidence || len(f.Events)+f.More != 11 {
-		t.Errorf("finding %+v", f)
-	}
+	must.Be(t, len(f.Events) == mostEvidence && len(f.Events)+f.More == 11, "finding", f)
 	for _, name := range got.Names {
-		if len(name) > longestName {
-			t.Errorf("a name of %d bytes", len(name))
-		}
+		must.Be(t, len(name) <= longestName, "a name of", len(name), "bytes")
 	}
 	if size := len(out["data/k0000-0.js"].text); size > 120_000 {
 		t.Errorf("%d bytes for an execution", size)
@@ -212,7 +203,5 @@ await new Promise((r)=>setTimeout(r,300));
 for(const e of d.querySelectorAll("body *")) if(e.getBoundingClientRect().right>400.5&&!e.closest(".sr,.skip,.scroll.wide")) wide.push(e.tagName+"."+e.className+" "+e.textContent.slice(0,40));
 return {wide:wide.slice(0,9),reason:d.getElementById("evidence").textContent};`, "--allow-file-access-from-files")
 	l.read(t, text, console)
-	if len(l.Wide) > 0 || !strings.Contains(l.Reason, "outlier at 21") {
-		t.Errorf("too wide: %q; %q", l.Wide, l.Reason)
-	}
+	must.Be(t, len(l.Wide) <= 0 && strings.Contains(l.Reason, "outlier at 21"), "too wide", l.Wide, l.Reason)
 }

@@ -49,9 +49,7 @@ func FuzzWords(f *testing.F) {
 			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 		again, err := Words(strings.Join(quoted, " "))
-		if err != nil || !slices.Equal(words, again) {
-			t.Errorf("%q: %q, then %q, %v", line, words, again, err)
-		}
+		must.Be(t, err == nil && slices.Equal(words, again), line, words, "then", again, err)
 	})
 }
 
@@ -68,9 +66,8 @@ func TestScan(t *testing.T) {
 		{"nan", "1", "1", nil}, {"0", "inf", "1", nil}, {"x", "1", "1", nil},
 	} {
 		p, err := Scan("n", test.low, test.high, test.step)
-		if !slices.Equal(p.Values, test.want) || (err == nil) != (test.want != nil) {
-			t.Errorf("%s to %s by %s: %q, %v", test.low, test.high, test.step, p.Values, err)
-		}
+		must.Be(t, slices.Equal(p.Values, test.want) && (err == nil) == (test.want != nil), test.low,
+			test.high, "by", test.step, p.Values, err)
 	}
 }
 
@@ -191,9 +188,8 @@ func TestSchedule(t *testing.T) {
 	} {
 		p := Plan{Subjects: test.subjects, Executions: test.executions}
 		p.Schedule(test.one, test.least, test.iterations)
-		if p.Executions != test.want.Executions || !slices.Equal(p.Iterations, test.want.Iterations) {
-			t.Errorf("%s: %d x %d", test.name, p.Executions, p.Iterations)
-		}
+		must.Be(t, p.Executions == test.want.Executions && slices.Equal(p.Iterations, test.want.Iterations),
+			test.name, p.Executions, "x", p.Iterations)
 	}
 }
 
@@ -279,12 +275,10 @@ func TestAnswerTooShort(t *testing.T) {
 		Calibrate: []string{"sh", "-c", ""}, Dir: "/here", Inherited: []string{"LANG"}, Env: []string{"A=b"}}
 	a := must.Get(
 		AnswerOf(p, measured(p, map[string]float64{"a": 0.0009, "b": 0.1, "c": 0.2, shellName: 0.001})))(t)
-	if a.Fastest != "b" || len(a.Compared) != 1 || a.Compared[0].Name != "c" {
-		t.Errorf("fastest %s, %+v", a.Fastest, a.Compared)
-	}
-	if len(a.Warnings) != 1 || !strings.HasPrefix(a.Warnings[0], "no ratio with a: ") {
-		t.Errorf("warnings %q", a.Warnings)
-	}
+	must.Be(t, a.Fastest == "b" && len(a.Compared) == 1 && a.Compared[0].Name == "c", "fastest", a.Fastest,
+		a.Compared)
+	must.Be(t, len(a.Warnings) == 1 && strings.HasPrefix(a.Warnings[0], "no ratio with a: "), "warnings",
+		a.Warnings)
 	short := a.Subjects[0]
 	if !short.TooShort || short.Runs != 400 || short.User != nil ||
 		len(short.Times)+len(short.Warnings) > 0 || a.Subjects[1].TooShort {
@@ -384,9 +378,7 @@ func TestAnswerOfNothing(t *testing.T) {
 	p := Plan{Subjects: []Subject{{Name: "a", Text: "a"}, {Name: "b", Text: "b"}}}
 	d := &dataset.Dataset{}
 	a, err := AnswerOf(p, d)
-	if err != nil || len(a.Compared) > 0 || len(a.Subjects) != 2 {
-		t.Errorf("nothing: %+v, %v", a, err)
-	}
+	must.Be(t, err == nil && len(a.Compared) <= 0 && len(a.Subjects) == 2, "nothing", a, err)
 	for i, s := range p.Subjects {
 		d.Add(p.Key(s), dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{{
 			Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,

@@ -73,9 +73,7 @@ func TestPages(t *testing.T) {
 		must.Contain(t, status, want)
 	}
 	root, list := all["prog.1"], ".SH FIRST STEPS\n.TP\n\\fBstatus\\fP\nSay how far it is\n"
-	if !strings.Contains(root, list) || strings.Contains(root, "secret") {
-		t.Error(root)
-	}
+	must.Be(t, strings.Contains(root, list) && !strings.Contains(root, "secret"), root)
 }
 
 // TestConfigPage: every key of docs/config.md is in krund.toml(5), with what is said about it.
@@ -109,9 +107,7 @@ func lint(t *testing.T, dir string) {
 	}
 	out, err := exec.CommandContext(t.Context(), args[0], append(args[1:], append(files,
 		"../man/krund.8")...)...).CombinedOutput()
-	if err != nil || len(out) > 0 {
-		t.Errorf("%v\n%s", err, out)
-	}
+	must.Be(t, err == nil && len(out) <= 0, err, out)
 }
 
 func TestRefuses(t *testing.T) {
@@ -124,8 +120,6 @@ func TestRefuses(t *testing.T) {
 		root := program()
 		root.SilenceErrors, root.SilenceUsage = true, true
 		root.SetArgs(args)
-		if err := root.Execute(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", args, err)
-		}
+		must.Refuse(t, root.Execute(), want, args)
 	}
 }

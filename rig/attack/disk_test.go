@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // dies makes a file system fail every access from now on, like one whose disk is gone:
@@ -61,8 +62,6 @@ func TestDeadFileSystem(t *testing.T) {
 	m.KillKrund(krund)
 	setting(m, changed)
 	out, status := m.Try("krunctl restore /mnt/small/x.krun")
-	if status != 1 || !strings.Contains(out, "restored") {
-		t.Errorf("krunctl restore: status %d\n%s", status, out)
-	}
+	must.Be(t, status == 1 && strings.Contains(out, "restored"), "krunctl restore: status", status, out)
 	setting(m, before)
 }

@@ -49,17 +49,15 @@ func TestHostileJournal(t *testing.T) {
 	}
 	untouched("by the unit")
 	out, status := m.Try("krunctl restore /srv/krund/x.toml")
-	if status == 0 || !strings.Contains(out, "can be changed by others") {
-		t.Errorf("krunctl restore: status %d\n%s", status, out)
-	}
+	must.Be(t, status != 0 && strings.Contains(out, "can be changed by others"), "krunctl restore: status",
+		status, out)
 	untouched("by krunctl restore")
 
 	m.Sh("chown -R root:root /srv/krund/x.krun && chmod 755 /srv/krund/x.krun && chmod 644 " +
 		"/srv/krund/x.krun/journal")
 	out, status = m.Try("krunctl restore /srv/krund/x.toml")
-	if status == 0 || !strings.Contains(out, "aslr: /srv/shadow.copy not restored") {
-		t.Errorf("krunctl restore of a journal that root has put there: status %d\n%s", status, out)
-	}
+	must.Be(t, status != 0 && strings.Contains(out, "aslr: /srv/shadow.copy not restored"),
+		"krunctl restore of a journal that root has put there: status", status, out)
 	must.Equal(t, m.Sh("cat /srv/shadow.copy"), "root:secret", "a journal makes root write")
 	must.Equal(t, m.Sh("cat /proc/sys/vm/overcommit_memory"), "1", "what the control can have changed",
 		"want it restored to 1")

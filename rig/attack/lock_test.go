@@ -3,6 +3,8 @@ package attack
 import (
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestLockOfABystander: mallory cannot take a lock of krund before, during or after an experiment,
@@ -16,9 +18,8 @@ func TestLockOfABystander(t *testing.T) {
 	m.WaitHeld()
 	for _, lock := range []string{"/srv/krund/x.krun/lock", "/run/krund/lock"} {
 		out, status := m.Try(asMallory("flock --exclusive --nonblock " + lock + " true"))
-		if status == 0 || !strings.Contains(out, "ermission denied") {
-			t.Errorf("%s: mallory's status is %d: %s", lock, status, out)
-		}
+		must.Be(t, status != 0 && strings.Contains(out, "ermission denied"), lock, "mallory's status", status,
+			out)
 	}
 	setting(m, changed)
 	krund.Kill()
@@ -70,8 +71,7 @@ func TestLockOfAStranger(t *testing.T) {
 	m.LetGo()
 	m.WaitNoKrund()
 	out, status := m.Try("krund run /srv/krund/x.toml")
-	if status != 1 || !strings.Contains(out, "is not krund") || !strings.Contains(out, "flock") {
-		t.Errorf("krund run: status %d\n%s", status, out)
-	}
+	must.Be(t, status == 1 && strings.Contains(out, "is not krund") && strings.Contains(out, "flock"),
+		"krund run: status", status, out)
 	stranger.Kill()
 }

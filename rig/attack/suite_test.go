@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // hostileSuite is an external suite that prints false results, floods its output, crashes under
@@ -110,10 +111,8 @@ func TestHostileSuites(t *testing.T) {
 	for _, r := range records {
 		want := wants[r.Key.Benchmark]
 		delete(wants, r.Key.Benchmark)
-		if r.Outcome != want.outcome || !strings.Contains(strings.Join(r.Reasons, "\n"), want.reason) {
-			t.Errorf("%s: %s because of %.500q; stderr %.500q", r.Key, r.Outcome, r.Reasons,
-				r.Process.Stderr.Text)
-		}
+		must.Be(t, r.Outcome == want.outcome && strings.Contains(strings.Join(r.Reasons, "\n"), want.reason),
+			r.Key, r.Outcome, "because of", r.Reasons, "stderr", r.Process.Stderr.Text)
 		if grown := r.Daemon.RSSBytes - r.Daemon.RSSBeforeBytes; grown > 32<<20 {
 			t.Errorf("%s: krund grew by %d bytes", r.Key, grown)
 		}
@@ -126,7 +125,5 @@ func TestHostileSuites(t *testing.T) {
 			t.Errorf("the benchmark got further than it may: %s", r.Process.Stderr.Text)
 		}
 	}
-	if len(wants) > 0 {
-		t.Errorf("no records of %v", wants)
-	}
+	must.Be(t, len(wants) <= 0, "no records of", wants)
 }

@@ -76,10 +76,8 @@ func (x experiment) run(t *testing.T, m *rig.Machine) *rig.Experiment {
 		t.Errorf("%s: %d completed of %d records, want %d", name, n, len(e.Records), executions)
 	}
 	for _, r := range e.Records {
-		if len(rig.Reasons(r)) > 0 || r.Attempt != 1 {
-			t.Errorf("%s: execution %d, attempt %d: %s, %.500q",
-				name, r.Pexec, r.Attempt, r.Outcome, r.Reasons)
-		}
+		must.Be(t, len(rig.Reasons(r)) <= 0 && r.Attempt == 1, name, "execution", r.Pexec, "attempt",
+			r.Attempt, r.Outcome, r.Reasons)
 	}
 	return e
 }
@@ -106,9 +104,8 @@ func TestDeepTreesAndKeys(t *testing.T) {
 			var found struct{ Home, Tmp, Keys []string }
 			must.Do(t, json.Unmarshal([]byte(r.Process.Stdout.Text), &found), "execution", r.Pexec, "printed",
 				r.Process.Stdout.Text)
-			if len(found.Home)+len(found.Tmp)+len(found.Keys) > 0 {
-				t.Errorf("%s: execution %d found %.1000v", name, r.Pexec, found)
-			}
+			must.Be(t, len(found.Home)+len(found.Tmp)+len(found.Keys) <= 0, name, "execution", r.Pexec,
+				"found", found)
 			removed := strings.Join(r.Process.Findings, "\n")
 			if r.Pexec > 1 && removed != "removed 1000 files that the last benchmark left in /tmp" {
 				t.Errorf("%s: execution %d: findings %.1000q", name, r.Pexec, removed)

@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/schedule"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 const (
@@ -142,9 +143,7 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 		t.Fatal("the boot for the first execution is an ordinary one")
 	}
 	m.WaitConsole(rig.Running)
-	if !asked(m) {
-		t.Error("a crash now would end the experiment")
-	}
+	must.Be(t, asked(m), "a crash now would end the experiment")
 	m.Send("echo c >/proc/sysrq-trigger")
 	rebooted(t, m)
 	if !boot(m) {
@@ -163,9 +162,7 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	m.Sh("krunctl hold " + config)
 	m.Send(rig.GoOn)
 	rebooted(t, m)
-	if boot(m) {
-		t.Error("a held experiment has got a boot of its own")
-	}
+	must.Be(t, !boot(m), "a held experiment has got a boot of its own")
 	leftAlone(t, m, "krunctl resume")
 	if out := m.Sh("krunctl resume " + config); !strings.Contains(out, "boot loader's entry krund") ||
 		!asked(m) {
@@ -183,15 +180,11 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	m.WaitRunning()
 	m.Send("systemctl reboot")
 	rebooted(t, m)
-	if boot(m) || asked(m) {
-		t.Error("a dead krund has got another boot of its own")
-	}
+	must.Be(t, !boot(m) && !asked(m), "a dead krund has got another boot of its own")
 	m.Sh("mv /root/krund " + rig.InstalledKrund + " && sync")
 	m.Send("systemctl reboot")
 	rebooted(t, m)
-	if boot(m) {
-		t.Error("this boot was not requested")
-	}
+	must.Be(t, !boot(m), "this boot was not requested")
 	leftAlone(t, m, "krunctl enable "+config)
 
 	// It continues to its end when it is enabled again.
@@ -212,9 +205,7 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	}
 	m.Send("systemctl reboot")
 	rebooted(t, m)
-	if boot(m) {
-		t.Error("the boot after the end is not an ordinary one")
-	}
+	must.Be(t, !boot(m), "the boot after the end is not an ordinary one")
 	m.Shutdown()
 
 	e := m.Experiment(directory)

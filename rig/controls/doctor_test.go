@@ -73,9 +73,8 @@ func ticking(t *testing.T, m *rig.Machine) {
 	out, status := begin(m, "ticking", experiment(
 		"executions = 1")+"[controls]\ntickless = \"require\"\nfrequency = \"require\"\n").Wait()
 	for _, part := range []string{"nohz_full=1", "GRUB_CMDLINE_LINUX", "update-grub"} {
-		if status != 1 || !strings.Contains(out, part) {
-			t.Errorf("krund ended with status %d, want 1 and %q in:\n%s", status, part, out)
-		}
+		must.Be(t, status == 1 && strings.Contains(out, part), "krund ended with status", status,
+			"want 1 and", part, out)
 	}
 	same(t, m, before)
 	if e := m.ExperimentNow(directory("ticking")); len(e.Records) > 0 || e.Slots[0].Attempts > 0 {
@@ -103,13 +102,10 @@ func truthful(t *testing.T, m *rig.Machine) {
 		{"virtualisation", "cannot", "qemu"},
 	} {
 		row := r.row(c.name)
-		if row.Status != c.status || !strings.HasPrefix(row.Found, c.found) {
-			t.Errorf("%s: %s, %q; want %s, %q", c.name, row.Status, row.Found, c.status, c.found)
-		}
+		must.Be(t, row.Status == c.status && strings.HasPrefix(row.Found, c.found), c.name, row.Status,
+			row.Found, c.status, c.found)
 	}
-	if r.Fit {
-		t.Error("it calls this machine fit")
-	}
+	must.Be(t, !r.Fit, "it calls this machine fit")
 	if got := r.row("temperature"); !strings.Contains(got.Found+got.Detail, "40.0") {
 		t.Errorf("temperature: %+v, want 40.0", got)
 	}
@@ -124,7 +120,6 @@ func proved(t *testing.T, m *rig.Machine) {
 			t.Errorf("%s: %+v, want set", name, row)
 		}
 	}
-	if len(r.Proof) == 0 || len(r.ProofBefore) != len(r.Proof) {
-		t.Errorf("measured before %+v and with the settings %+v", r.ProofBefore, r.Proof)
-	}
+	must.Be(t, len(r.Proof) != 0 && len(r.ProofBefore) == len(r.Proof), "measured before", r.ProofBefore,
+		"and with the settings", r.Proof)
 }

@@ -211,9 +211,7 @@ func wholeRun(t *testing.T, m *rig.Machine, before rig.Snapshot) {
 	m.WaitHeld()
 	as(t, m, during)
 	got, _ := m.Try("systemctl list-units --plain --no-legend 'rig-stop*' 'rig-needs*' 'rig-part*'")
-	if !transient.MatchString(got) {
-		t.Errorf("still active during the run:\n%s", got)
-	}
+	must.Be(t, transient.MatchString(got), "still active during the run", got)
 	m.LetGo()
 	ended(t, m, krund)
 	same(t, m, before)

@@ -79,9 +79,7 @@ func TestKernelLog(t *testing.T) {
 		t.Run(run.name, func(t *testing.T) {
 			log := e.Records[i].Machine.KernelLog
 			checkLines(t, log, run.want)
-			if (log.Lost > 0) != run.lost {
-				t.Errorf("%d lines are said to be lost, want some: %v", log.Lost, run.lost)
-			}
+			must.Be(t, (log.Lost > 0) == run.lost, log.Lost, "lines are said to be lost, want some", run.lost)
 			if about := slices.ContainsFunc(e.Records[i].Reasons,
 				func(r string) bool { return strings.Contains(r, "lost") }); about != run.lost {
 				t.Errorf("reasons %q, want one about lost lines: %v", e.Records[i].Reasons, run.lost)

@@ -55,9 +55,7 @@ func TestNoise(t *testing.T) {
 		first := slices.IndexFunc(cpu.Sources, func(s noise.Source) bool {
 			return s.Kind == "thread" && !strings.HasPrefix(s.Name, "(") // which is all that has no name
 		})
-		if cpu.CPU != 1 || first < 0 || !strings.HasPrefix(cpu.Sources[first].Name, "planted (") {
-			t.Errorf("%+v", cpu)
-		}
+		must.Be(t, cpu.CPU == 1 && first >= 0 && strings.HasPrefix(cpu.Sources[first].Name, "planted ("), cpu)
 	}
 	m.Sh("rm -r /var/lib/krund/noise")
 	same(t, m, before)

@@ -8,6 +8,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 	"krund/rig"
+	"krund/rig/must"
 )
 
 const throttled = "/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count"
@@ -62,9 +63,8 @@ func throttledOnce(t *testing.T, m *rig.Machine) {
 		want uint64
 	}{{r.Machine.Throttle.Before, 7}, {r.Machine.Throttle.After, 10}, {e.Records[1].Machine.Throttle.Before,
 		10}} {
-		if !slices.Contains(c.list, results.Count{Name: "cpu1/core_throttle_count", Count: c.want}) {
-			t.Errorf("counters %v, want %d", c.list, c.want)
-		}
+		must.Be(t, slices.Contains(c.list, results.Count{Name: "cpu1/core_throttle_count", Count: c.want}),
+			"counters", c.list, c.want)
 	}
 }
 

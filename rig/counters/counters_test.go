@@ -208,9 +208,7 @@ func registers(t *testing.T, e *rig.Experiment) {
 		for core := range 2 {
 			for _, name := range []string{"aperf", "mperf", "cycles"} {
 				for i, n := range counts(t, r, name, core) {
-					if n < 1e6 || n > 1e11 {
-						t.Errorf("%s of core %d in iteration %d is %d", name, core, i, n)
-					}
+					must.Be(t, n >= 1e6 && n <= 1e11, name, "of core", core, "in iteration", i, n)
 				}
 			}
 		}
@@ -228,14 +226,10 @@ func registers(t *testing.T, e *rig.Experiment) {
 			view.Port != denied || !slices.Equal(view.Again, []string{denied}) {
 			t.Errorf("user %d opened what it must not: %+v", view.UID, view)
 		}
-		if view.Perf == "" {
-			t.Error("an unprivileged process counts on a whole CPU by itself")
-		}
+		must.Be(t, view.Perf != "", "an unprivileged process counts on a whole CPU by itself")
 		for core := range 2 {
 			got := view.Inherited[fmt.Sprintf("/dev/cpu/%d/msr", core)]
-			if len(got) != 2 || got[1] <= got[0] {
-				t.Errorf("through the descriptor of core %d: %v", core, got)
-			}
+			must.Be(t, len(got) == 2 && got[1] > got[0], "through the descriptor of core", core, got)
 		}
 		must.Equal(t, view.WriteInherited, "Bad file descriptor", "writing through a descriptor")
 	}
@@ -274,9 +268,7 @@ func whole(t *testing.T, e *rig.Experiment) {
 		t.Error(describe(r))
 	}
 	for _, total := range r.Totals {
-		if total.Value == nil || *total.Value < 1e6 {
-			t.Errorf("total %+v", total)
-		}
+		must.Be(t, total.Value != nil && *total.Value >= 1e6, "total", total)
 	}
 }
 
@@ -344,10 +336,8 @@ func missing(t *testing.T, r results.Record, from int) {
 	t.Helper()
 	for core := range 2 {
 		for i, n := range counts(t, r, "aperf", core) {
-			if (n == verdict.MissingCount) != (i >= from) {
-				t.Errorf("APERF of core %d in iteration %d is %d; want it missing from %d on", core, i, n,
-					from)
-			}
+			must.Be(t, (n == verdict.MissingCount) == (i >= from), "APERF of core", core, "in iteration", i,
+				n, "want it missing from", from, "on")
 		}
 	}
 }

@@ -76,9 +76,8 @@ func TestGovernorIsNamed(t *testing.T) {
 		t.Skipf("the host was too busy: the analysis found the step in %d of %d executions", found,
 			executions)
 	}
-	if named < found {
-		t.Errorf("the frequency is named at %d of %d changepoints where the governor changed", named, found)
-	}
+	must.Be(t, named >= found, "the frequency is named at", named, found,
+		"changepoints where the governor changed")
 }
 
 // governorStep returns the iteration in which the benchmark of a record changed the governor.

@@ -94,9 +94,7 @@ func lostTwice(t *testing.T, records []results.Record) {
 				r.Reasons, want.outcome, want.reason)
 		}
 	}
-	if records[0].BootID == records[1].BootID {
-		t.Error("both attempts have the same boot id")
-	}
+	must.Be(t, records[0].BootID != records[1].BootID, "both attempts have the same boot id")
 }
 
 // ordinary requires an experiment that no longer runs: the unit is disabled, and another boot is an

@@ -226,8 +226,6 @@ func check(t *testing.T, host string, k kept, has map[string]string) {
 		}
 		delete(has, file)
 	}
-	if len(has) > 0 {
-		t.Errorf("%s: the hub has records that the machine has not: %v", host, has)
-	}
+	must.Be(t, len(has) <= 0, host, "the hub has records that the machine", has)
 	t.Logf("%s: %d records, of which the hub had confirmed %v", host, len(k.records), k.confirmed.Received)
 }

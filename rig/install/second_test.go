@@ -35,9 +35,8 @@ func TestTwoExperiments(t *testing.T) {
 	m.WaitUp()
 	m.Sh("mkdir -p /srv/krund/second.krun/results && cd /srv/krund && krunctl enable first.toml")
 	refusal, status := m.Try("cd /srv/krund && krunctl enable second.toml")
-	if status != 1 || !strings.Contains(refusal, "krund@first.service is already enabled") {
-		t.Errorf("enabling the second: status %d\n%s", status, refusal)
-	}
+	must.Be(t, status == 1 && strings.Contains(refusal, "krund@first.service is already enabled"),
+		"enabling the second: status", status, refusal)
 	m.Sh(enableByHand)
 	m.Send("systemctl reboot")
 	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
@@ -93,7 +92,5 @@ func TestSlowSystemctl(t *testing.T) {
 	}
 	told, log := m.Sh("cat /srv/told"), m.Sh("cat /srv/krund/slow.krun/log")
 	must.Contain(t, told, "RIG-TOLD finished slow: finished: 1 of 1 completed", "no notification with")
-	if strings.Contains(log, "krund ended") || !strings.Contains(log, "finished") {
-		t.Errorf("the log:\n%s", log)
-	}
+	must.Be(t, !strings.Contains(log, "krund ended") && strings.Contains(log, "finished"), "the log", log)
 }

@@ -246,7 +246,5 @@ func notMounted(t *testing.T, m *rig.Machine) {
 		t.Fatalf("off by %s", off.Reason)
 	}
 	execution(t, m)
-	if m.Disk().Text("/srv/disk/schedule") == "" {
-		t.Error("no schedule")
-	}
+	must.Be(t, m.Disk().Text("/srv/disk/schedule") != "", "no schedule")
 }

@@ -65,9 +65,7 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 	m.Shutdown()
 	after := disk(t, m, name)
 	for file, content := range before {
-		if !bytes.Equal(after[file], content) {
-			t.Errorf("the older krund has changed %s", file)
-		}
+		must.Be(t, bytes.Equal(after[file], content), "the older krund has changed", file)
 	}
 	must.Equal(t, len(after), len(before), "files before the older krund", "after it")
 

@@ -64,9 +64,8 @@ func TestHoldResumeAndStop(t *testing.T) {
 	m.PowerOn()
 	heldBoot(t, m, "krund.hold")
 	m.Shutdown()
-	if exists(t, m, askDirectory+"/schedule") || exists(t, m, askDirectory+"/lock") {
-		t.Error("a boot with krund.hold began the experiment")
-	}
+	must.Be(t, !exists(t, m, askDirectory+"/schedule") && !exists(t, m, askDirectory+"/lock"),
+		"a boot with krund.hold began the experiment")
 
 	m.SetKernelArguments(rig.Tickless)
 	m.PowerOn() // makes the schedule
@@ -153,9 +152,7 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 				must.Contain(t, active, want, "is not active")
 			}
 			for _, no := range []string{"noise.", ".timer", "timers.target", "multi-user.target"} {
-				if strings.Contains(active, no) {
-					t.Errorf("%s is active:\n%s", no, active)
-				}
+				must.Be(t, !strings.Contains(active, no), no, "is active", active)
 			}
 			t.Logf("services of an ordinary boot:\n%s\nof bench.target:\n%s", ordinary, active)
 		}

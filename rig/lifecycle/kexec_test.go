@@ -72,9 +72,8 @@ func TestExperimentByKexec(t *testing.T) {
 		last = r.Started
 	}
 	must.Equal(t, len(boots), len(e.Records), "boots for", "records")
-	if kinds[results.RebootKexec] < executions/2 || kinds[results.RebootHardware] == 0 {
-		t.Errorf("the records name %v, want kexec for most and hardware after the power cut", kinds)
-	}
+	must.Be(t, kinds[results.RebootKexec] >= executions/2 && kinds[results.RebootHardware] != 0,
+		"the records name", kinds, "want kexec for most and hardware after the power cut")
 	for kind, d := range took {
 		t.Logf("%d executions after %s: %s from the execution before on average", kinds[kind], kind,
 			(d / time.Duration(max(kinds[kind], 1))).Round(time.Millisecond))

@@ -79,9 +79,7 @@ func (s *cutSuite) trace(t *testing.T) map[string]int {
 	known := map[string]int{}
 	for i, phase := range []string{making, measured, last} {
 		n := stepsOf(m.Console(), []int{1, 2, 1 + shortSlots}[i])
-		if n < 10 {
-			t.Errorf("%d steps in the %s", n, phase)
-		}
+		must.Be(t, n >= 10, n, "steps in the", phase)
 		known[phase] = n
 		s.campaign.Phase(phase, n)
 	}

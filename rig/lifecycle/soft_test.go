@@ -61,9 +61,8 @@ func TestExperimentBySoftReboot(t *testing.T) {
 		boots[r.BootID] = true
 		kernel, number, _ := strings.Cut(r.BootID, "+")
 		kernels[kernel] = true
-		if (number != "") != (r.Reboot == results.RebootSoft) {
-			t.Errorf("slot %d after a restart of kind %s is of boot %s", r.Slot, r.Reboot, r.BootID)
-		}
+		must.Be(t, (number != "") == (r.Reboot == results.RebootSoft), "slot", r.Slot,
+			"after a restart of kind", r.Reboot, "is of boot", r.BootID)
 		t.Logf("slot %d, attempt %d: %s, boot %s, started %s", r.Slot, r.Attempt, r.Reboot, r.BootID,
 			r.Started.Format(time.TimeOnly))
 	}

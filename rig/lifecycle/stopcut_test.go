@@ -153,13 +153,10 @@ func (s *stopExperiment) look() {
 		s.t.Error(h)
 	}
 	d, err := stop.Load(durable.OS(), filepath.Join(e.Dir, "decisions.json"))
-	if err != nil || d.Failed != "" {
-		s.t.Errorf("decisions: %v, %s", err, d.Failed)
-	}
+	must.Be(s.t, err == nil && d.Failed == "", "decisions", err, d.Failed)
 	for i, was := range s.decided.Groups {
-		if i >= len(d.Groups) || !reflect.DeepEqual(d.Groups[i], was) {
-			s.t.Errorf("the decision about %q has changed after a power cut", was.Keys)
-		}
+		must.Be(s.t, i < len(d.Groups) && reflect.DeepEqual(d.Groups[i], was), "the decision about", was.Keys,
+			"has changed after a power cut")
 		s.survived++
 	}
 	s.earlier, s.decided = e, d

@@ -68,6 +68,30 @@ func Fail(t testing.TB, err, want error, about ...any) {
 	}
 }
 
+// Refuse reports that there is no error, and one whose message does not contain part.
+func Refuse(t testing.TB, err error, part string, about ...any) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), part) {
+		t.Error(message(fmt.Sprintf("error %v, want one with %q", err, part), about))
+	}
+}
+
+// Refused is Refuse for a call that returns a value, too: `must.Refused(f())(t, part)`.
+func Refused[T any](_ T, err error) func(t testing.TB, part string, about ...any) {
+	return func(t testing.TB, part string, about ...any) {
+		t.Helper()
+		Refuse(t, err, part, about...)
+	}
+}
+
+// Be reports a condition that does not hold.
+func Be(t testing.TB, holds bool, about ...any) {
+	t.Helper()
+	if !holds {
+		t.Error(message("", about))
+	}
+}
+
 // verbs returns the format of two values like v: texts are quoted, and structures have their names.
 func verbs(v any) string {
 	switch v.(type) {
@@ -82,5 +106,12 @@ func message(text string, about []any) string {
 	if len(about) == 0 {
 		return text
 	}
-	return strings.TrimSuffix(fmt.Sprintln(about...), "\n") + ": " + text
+	for i, a := range about {
+		switch a.(type) {
+		case string, error, fmt.Stringer:
+		default:
+			about[i] = fmt.Sprintf("%+v", a)
+		}
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(fmt.Sprintln(about...), "\n")+": "+text, ": ")
 }

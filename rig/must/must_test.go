@@ -40,6 +40,11 @@ func TestWhatIsSaid(t *testing.T) {
 		{"", func(t testing.TB) { must.Contain(t, "abc", "b") }},
 		{"error: no \"d\" in\nabc", func(t testing.TB) { must.Contain(t, "abc", "d") }},
 		{"", func(t testing.TB) { must.Fail(t, fmt.Errorf("read: %w", io.EOF), io.EOF) }},
+		{"", func(t testing.TB) { must.Be(t, true, "no") }},
+		{"error: {a:1} seen", func(t testing.TB) { must.Be(t, false, struct{ a int }{1}, "seen") }},
+		{"", func(t testing.TB) { must.Refuse(t, bad, "ad") }},
+		{`error: x: error bad, want one with "c"`, func(t testing.TB) { must.Refuse(t, bad, "c", "x") }},
+		{`error: error <nil>, want one with ""`, func(t testing.TB) { must.Refused(two(nil))(t, "") }},
 		{"error: error <nil>, want EOF", func(t testing.TB) { must.Fail(t, nil, io.EOF) }},
 	}
 	for _, test := range tests {

@@ -22,9 +22,7 @@ func noLitter(t *testing.T, e *rig.Experiment) {
 		said(t, r, &found)
 		for kind, list := range map[string][]string{"home": found.Home, "files": found.Files,
 			"objects": found.Objects, "processes": found.Processes} {
-			if len(list) > 0 {
-				t.Errorf("execution %d: %s found: %q", r.Pexec, kind, list)
-			}
+			must.Be(t, len(list) <= 0, "execution", r.Pexec, kind, "found", list)
 		}
 		if found.Mode != "0o700" || !r.Process.FreshHome || r.Process.UID == 0 ||
 			r.Process.UID != e.Records[0].Process.UID {

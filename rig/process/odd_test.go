@@ -69,9 +69,8 @@ func (want expectation) compare(t *testing.T, r results.Record) {
 	if n := r.Process.Strays; want.strays < 0 && n > 0 || n < want.strays {
 		t.Errorf("%d strays, want %d", n, max(want.strays, 0))
 	}
-	if r.Process.TimedOut || r.Process.OOMKills > 0 {
-		t.Errorf("timed out %v, %d OOM kills", r.Process.TimedOut, r.Process.OOMKills)
-	}
+	must.Be(t, !r.Process.TimedOut && r.Process.OOMKills <= 0, "timed out", r.Process.TimedOut,
+		r.Process.OOMKills, "OOM kills")
 	if want.check != nil {
 		want.check(t, r)
 	}
@@ -141,9 +140,8 @@ func look(t *testing.T, r results.Record) {
 		must.Equal(t, fmt.Sprint(c.got), fmt.Sprint(c.want), c.what, c.got, c.want)
 	}
 	must.EqualList(t, p.Affinity, []int{1}, "may run on", "want the tickless")
-	if p.Cgroup == "" || !strings.HasSuffix(v.Cgroup, p.Cgroup) {
-		t.Errorf("control group %q, recorded %q (%s)", v.Cgroup, p.Cgroup, p.CgroupReason)
-	}
+	must.Be(t, p.Cgroup != "" && strings.HasSuffix(v.Cgroup, p.Cgroup), "control group", v.Cgroup, "recorded",
+		p.Cgroup, p.CgroupReason)
 	if !slices.Equal(v.Descriptors, []int{0, 1, 2}) { // krund's buffer is closed by then
 		t.Errorf("descriptors %v", v.Descriptors)
 	}
@@ -160,9 +158,7 @@ func oneEnvironment(t *testing.T, e *rig.Experiment) {
 			first[r.Key.VM] = r
 			continue
 		}
-		if r.Process.EnvBytes != f.Process.EnvBytes || !slices.Equal(r.Process.Env, f.Process.Env) {
-			t.Errorf("%s has %d bytes: %q\n%s has %d: %q", r.Key, r.Process.EnvBytes, r.Process.Env, f.Key,
-				f.Process.EnvBytes, f.Process.Env)
-		}
+		must.Be(t, r.Process.EnvBytes == f.Process.EnvBytes && slices.Equal(r.Process.Env, f.Process.Env),
+			r.Key, r.Process.EnvBytes, "bytes", r.Process.Env, f.Key, f.Process.EnvBytes, f.Process.Env)
 	}
 }

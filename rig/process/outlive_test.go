@@ -20,12 +20,10 @@ func outlived(t *testing.T, e *rig.Experiment) {
 }
 
 func timedOut(t *testing.T, r results.Record) {
-	if r.Outcome != results.Timeout || !r.Process.TimedOut || r.Process.Signal != "SIGKILL" {
-		t.Errorf("outcome %s, timed out %v, signal %q", r.Outcome, r.Process.TimedOut, r.Process.Signal)
-	}
-	if len(r.WallNS) != 2 || len(r.StartNS) != 2 || r.Library == nil || r.Library.BegunNS == nil {
-		t.Errorf("%d iterations are kept, want 2, and the begin of the third", len(r.WallNS))
-	}
+	must.Be(t, r.Outcome == results.Timeout && r.Process.TimedOut && r.Process.Signal == "SIGKILL", "outcome",
+		r.Outcome, "timed out", r.Process.TimedOut, "signal", r.Process.Signal)
+	must.Be(t, len(r.WallNS) == 2 && len(r.StartNS) == 2 && r.Library != nil && r.Library.BegunNS != nil,
+		len(r.WallNS), "iterations are kept, want 2, and the begin of the third")
 	if len(r.Reasons) == 0 || !strings.Contains(r.Reasons[0],
 		"time limit of 30s (limits.timeout) after 2 of 1000 iterations") {
 		t.Errorf("reasons %q", r.Reasons)

@@ -142,19 +142,16 @@ func tickless(t *testing.T, m *rig.Machine) {
 		"a=$(read_loc $1); taskset -c $1 timeout 1 sh -c 'while :; do :; done'; b=$(read_loc $1); echo " +
 		"$((b - a))\nEND")
 	housekeeping, isolated := number(t, m.Sh("bash /tmp/ticks 0")), number(t, m.Sh("bash /tmp/ticks 1"))
-	if housekeeping < 10*isolated {
-		t.Errorf("timer interrupts in a second of work: CPU 0 %d, CPU 1 %d; want at least ten times less",
-			housekeeping, isolated)
-	}
+	must.Be(t, housekeeping >= 10*isolated, "timer interrupts in a second of work: CPU 0", housekeeping,
+		"CPU 1", isolated, "want at least ten times less")
 }
 
 func kernelLog(t *testing.T, m *rig.Machine) {
 	m.Sh(`echo "<2>rig-selftest: hello" >/dev/kmsg`)
 	record := m.Sh("dd if=/dev/kmsg iflag=nonblock bs=8k 2>/dev/null | grep -a rig-selftest")
 	// Priority 2 of facility 1, user: the kernel forces the facility.
-	if !regexp.MustCompile(`^10,\d+,\d+,-[^;]*;rig-selftest: hello$`).MatchString(record) {
-		t.Errorf("record is %q", record)
-	}
+	must.Be(t, regexp.MustCompile(`^10,\d+,\d+,-[^;]*;rig-selftest: hello$`).MatchString(record), "record",
+		record)
 }
 
 func msrDevices(t *testing.T, m *rig.Machine) {
@@ -242,9 +239,8 @@ func powerCut(t *testing.T, m *rig.Machine) {
 		must.Equal(t, m.Sh("cat /srv/cut/"+name), strings.TrimSpace(want), "holds", "after the boot")
 	}
 	entries := must.Get(disk.List("/srv/cut"))(t)
-	if !slices.ContainsFunc(entries, func(e rig.Entry) bool { return e.Name == "tmp2" }) {
-		t.Errorf("the file that was not yet renamed is missing: %v", entries)
-	}
+	must.Be(t, slices.ContainsFunc(entries, func(e rig.Entry) bool { return e.Name == "tmp2" }),
+		"the file that was not yet renamed is missing", entries)
 }
 
 func cutPort(t *testing.T, m *rig.Machine) {
@@ -259,9 +255,7 @@ func cutPort(t *testing.T, m *rig.Machine) {
 		t.Errorf("plain holds %q and synced %q, want v1 and v3", plain, synced)
 	}
 	dir := disk.Dump("/srv/cut")
-	if !strings.HasSuffix(dir, "/cut") {
-		t.Errorf("directory came out as %s", dir)
-	}
+	must.Be(t, strings.HasSuffix(dir, "/cut"), "directory came out as", dir)
 }
 
 func panics(t *testing.T, m *rig.Machine) {

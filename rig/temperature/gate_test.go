@@ -89,10 +89,8 @@ func TestItStaysHot(t *testing.T) {
 		t.Errorf("krund ended with %+v, want exit status 1", ended)
 	}
 	stopped := m.Sh(frequencies)
-	if waiting == stopped {
-		t.Errorf("while krund waited and after it the settings are the same, so nothing was restored:\n%s",
-			stopped)
-	}
+	must.Be(t, waiting != stopped,
+		"while krund waited and after it the settings are the same, so nothing was restored", stopped)
 	if told := m.Sh("cat /srv/krund/told"); strings.Count(told, "not fit to measure") != 1 ||
 		!strings.Contains(told, "60.0 C, base 40.0 C") || !strings.Contains(told, "[temperature]") {
 		t.Errorf("a notification was sent:\n%s", told)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // sensor creates an lm75 at 25 degrees; hot sets it to 60, and gone removes it. Its registers are
@@ -95,9 +96,7 @@ func vanished(t *testing.T, m *rig.Machine, krund *rig.Process, want string) {
 			return strings.Contains(s, "lm75@") &&
 				strings.Contains(s, "cannot be read")
 		})
-		if about != (i > 0) {
-			t.Errorf("execution %d says %q, want a remark about the sensor: %v", i+1, r.Reasons, i > 0)
-		}
+		must.Be(t, about == (i > 0), "execution", i+1, r.Reasons, "want a remark about the sensor", i > 0)
 		if n := len(r.Machine.Temperatures.Before); (n == 3) != (i == 0) {
 			t.Errorf("execution %d has %d readings", i+1, n)
 		}

@@ -45,9 +45,7 @@ func TestParse(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := must.Get(parse([]byte(test.stdout), test.iterations))(t)
-			if !reflect.DeepEqual(got, test.want) {
-				t.Errorf("got  %+v\nwant %+v", got, test.want)
-			}
+			must.Be(t, reflect.DeepEqual(got, test.want), got, test.want)
 		})
 	}
 }
@@ -205,9 +203,7 @@ func TestBounds(t *testing.T) {
 			r := NewReader(test.iterations)
 			_, _ = r.Write([]byte(test.stdout))
 			_, err := r.Result()
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want %q in it", err, test.want)
-			}
+			must.Refuse(t, err, test.want, "error", "in it")
 			if got := cap(r.walls) + cap(r.list) +
 				len(r.counts[1])*test.iterations; got > MaxCounts+test.iterations {
 				t.Errorf("room for %d numbers", got)
@@ -221,11 +217,7 @@ func TestMostBytes(t *testing.T) {
 	r := NewReader(2)
 	r.offset = MaxBytes - 1
 	_, _ = r.Write([]byte(" "))
-	if _, err := r.Result(); err == nil || !strings.Contains(err.Error(), "nothing on stdout") {
-		t.Errorf("just as much as may be: %v", err)
-	}
+	must.Refused(r.Result())(t, "nothing on stdout", "just as much as may be")
 	_, _ = r.Write([]byte("  {"))
-	if _, err := r.Result(); err == nil || !strings.Contains(err.Error(), "more than 256 MB on stdout") {
-		t.Errorf("one byte more: %v", err)
-	}
+	must.Refused(r.Result())(t, "more than 256 MB on stdout", "one byte more")
 }

@@ -8,6 +8,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/fixtures"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // TestJMH splits the forks of identical code, 10 of each of 21 JMH benchmarks (KRUND_FIXTURES), at
@@ -31,9 +32,7 @@ func TestJMH(t *testing.T) {
 	if rate := float64(c.falseTables) / float64(c.tables); rate > 0.05 {
 		t.Errorf("%d of %d tables have a false verdict", c.falseTables, c.tables)
 	}
-	if c.without > 0 {
-		t.Errorf("%d keys have no effect", c.without)
-	}
+	must.Be(t, c.without <= 0, c.without, "keys have no effect")
 	for i := range injected {
 		if i > 0 && c.found[i] < c.foundWelch[i] {
 			t.Errorf("a factor of %v was found in %d keys, by Welch's test in %d", injected[i], c.found[i],

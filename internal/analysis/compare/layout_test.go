@@ -73,7 +73,5 @@ func TestIncompleteBlocks(t *testing.T) {
 		return reduced{Execution: Execution{Number: number, Value: value}}
 	}
 	got := blocks([]reduced{at(1, 5), at(2, 6), at(4, -1), at(5, 9)}, []reduced{at(5, 3), at(2, 4), at(4, 1)})
-	if len(got) != 2 || got[0][0] != 6 || got[0][1] != 4 || got[1][0] != 9 || got[1][1] != 3 {
-		t.Errorf("%v", got)
-	}
+	must.Be(t, len(got) == 2 && got[0][0] == 6 && got[0][1] == 4 && got[1][0] == 9 && got[1][1] == 3, got)
 }

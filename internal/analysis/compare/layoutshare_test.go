@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestOf: two arms and four blocks, computed by hand. The logarithms without the means of the arms
@@ -13,9 +15,7 @@ import (
 func TestLayoutShares(t *testing.T) {
 	block := func(a, b float64) []float64 { return []float64{math.Exp(a / 100), 7 * math.Exp(b/100)} }
 	s, ok := layoutShares([][]float64{block(2, 0), block(-2, 0), block(1, -1), block(-1, 1)})
-	if !ok || s.Share != 0 || s.Low != 0 || s.Blocks != 4 {
-		t.Errorf("%+v, %v", s, ok)
-	}
+	must.Be(t, ok && s.Share == 0 && s.Low == 0 && s.Blocks == 4, s, ok)
 	s, ok = layoutShares([][]float64{block(2, 0), block(-2, 0), block(1, 1), block(-1, -1)})
 	if !ok || math.Abs(s.Share-0.5) > 1e-9 || s.Low > s.Share || s.High < s.Share {
 		t.Errorf("%+v, %v", s, ok)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
+	"krund/rig/must"
 )
 
 // withLoop gives the executions of a benchmark a time outside of their iterations.
@@ -47,7 +48,6 @@ func TestMovedWork(t *testing.T) {
 			said = append(said, w.Text)
 		}
 	}
-	if len(said) != 1 || !strings.HasPrefix(said[0], "in 6 of 6 executions the iterations cover less") {
-		t.Errorf("%q", said)
-	}
+	must.Be(t, len(said) == 1 && strings.HasPrefix(said[0], "in 6 of 6 executions the iterations cover less"),
+		said)
 }

@@ -39,9 +39,7 @@ func TestWithin(t *testing.T) {
 // tail is (1 + 2F/6)^-3.
 func TestAnalysisOfVariance(t *testing.T) {
 	a := analysisOf([][]float64{{1, 2, 3}, {2, 3, 4}, {6, 7, 8}})
-	if !close9(a.p, 1./512) || !close9(a.share, 20./23) {
-		t.Errorf("%+v", a)
-	}
+	must.Be(t, close9(a.p, 1./512) && close9(a.share, 20./23), a)
 	for _, groups := range [][][]float64{nil, {{1, 2}}, {{1}, {2}}, {{1, 1}, {2, 2}}} {
 		if a := analysisOf(groups); !math.IsNaN(a.p) {
 			t.Errorf("%v: %+v", groups, a)

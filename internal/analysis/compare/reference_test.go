@@ -34,9 +34,8 @@ func TestPrior(t *testing.T) {
 		{"few keys", v[:9], eight[:9], 0, 0, 0},
 	} {
 		p := priorOf(c.variances, c.df, 0)
-		if !near(p.Variance, c.variance, 1e-7) || !near(p.Freedom, c.freedom, 1e-7) || p.Keys != c.keys {
-			t.Errorf("%s: %+v, want %v and %v", c.name, p, c.variance, c.freedom)
-		}
+		must.Be(t, near(p.Variance, c.variance, 1e-7) && near(p.Freedom, c.freedom, 1e-7) && p.Keys == c.keys,
+			c.name, p, c.variance, c.freedom)
 	}
 }
 

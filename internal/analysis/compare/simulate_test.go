@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/classify"
+	"krund/rig/must"
 )
 
 // The simulations decide tables in which nothing has changed, and tables in which the after side of
@@ -492,8 +493,6 @@ func TestBound(t *testing.T) {
 		share := func(n int) float64 { return float64(n) / c.keys / simulatedTables }
 		t.Logf("%v keys, +5 %%: found %.3f, Welch %.3f, known variances %.3f", c.keys, share(found),
 			share(welch), share(known))
-		if found <= welch || found > known {
-			t.Errorf("found %d, Welch %d, known variances %d", found, welch, known)
-		}
+		must.Be(t, found > welch && found <= known, "found", found, "Welch", welch, "known variances", known)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"krund/internal/experiment/key"
@@ -27,9 +26,8 @@ func TestFloats(t *testing.T) {
 	} {
 		got, unit := c.column.Floats()
 		same := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
-		if !slices.EqualFunc(got, c.want, same) || unit != c.unit || c.column.Len() != len(c.want) {
-			t.Errorf("%s: %v %s, want %v %s", c.name, got, unit, c.want, c.unit)
-		}
+		must.Be(t, slices.EqualFunc(got, c.want, same) && unit == c.unit && c.column.Len() == len(c.want),
+			c.name, got, unit, c.want, c.unit)
 	}
 }
 
@@ -51,14 +49,10 @@ func TestExecution(t *testing.T) {
 	}
 	short := e
 	short.Columns = append(slices.Clone(e.Columns), Column{Name: "gc", Core: NoCore, Ints: []int64{1}})
-	if err := short.Check(); err == nil || !strings.Contains(err.Error(), "gc has 1") {
-		t.Errorf("unequal lengths: %v", err)
-	}
+	must.Refuse(t, short.Check(), "gc has 1", "unequal lengths")
 	twice := e
 	twice.Columns = append(slices.Clone(e.Columns), e.Columns[1])
-	if err := twice.Check(); err == nil || !strings.Contains(err.Error(), "cycles of core 2 occurs twice") {
-		t.Errorf("a column twice: %v", err)
-	}
+	must.Refuse(t, twice.Check(), "cycles of core 2 occurs twice", "a column twice")
 }
 
 func TestAdd(t *testing.T) {
@@ -72,9 +66,7 @@ func TestAdd(t *testing.T) {
 		got[2].Number != 9 {
 		t.Errorf("executions of a: %v", got)
 	}
-	if d.Find(key.Key{Benchmark: "c"}) != nil {
-		t.Error("found a key that was never added")
-	}
+	must.Be(t, d.Find(key.Key{Benchmark: "c"}) == nil, "found a key that was never added")
 }
 
 func TestValues(t *testing.T) {

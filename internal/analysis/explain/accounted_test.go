@@ -6,6 +6,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/rig/must"
 )
 
 // TestTime: from iteration 200 of 400 on iterations take 1.1 ms instead of 1, and garbage
@@ -27,9 +28,7 @@ func TestTime(t *testing.T) {
 			Core: dataset.NoCore, Ints: spent})
 		k := keyOf([]dataset.Execution{e}, []warmup.Execution{a})
 		f := k.Executions[0].Changepoints[0]
-		if (f.Cause == GC) != established {
-			t.Errorf("%d ns: %+v, %+v", after, f, k.Candidates)
-		}
+		must.Be(t, (f.Cause == GC) == established, after, "ns", f, k.Candidates)
 		want := "garbage collections took 10 µs per iteration before and 50 µs after"
 		if established && !strings.HasSuffix(f.Text, want) {
 			t.Errorf("%q", f.Text)

@@ -146,9 +146,7 @@ func TestSentencesOfTime(t *testing.T) {
 	got := outlierPhrase(&Candidate{Target: Outliers, Cause: Competitor, Source: "events switch",
 		Feature: Time, Name: "make"})
 	want := "have other tasks on its processor (`make`) that took a third of their extra time or more"
-	if got != want || strings.Contains(got, "  ") {
-		t.Errorf("%q", got)
-	}
+	must.Be(t, got == want && !strings.Contains(got, "  "), got)
 }
 
 // TestDegenerate: few and short executions, equal iterations, floods of events with hostile names
@@ -177,13 +175,10 @@ func TestDegenerate(t *testing.T) {
 			executions, analyses = append(executions, e), append(analyses, a)
 		}
 		k := keyOf(executions, analyses)
-		if len(k.Statements) > mostStatements || len(k.Candidates) > listed {
-			t.Errorf("%+v: %d statements, %d candidates", c, len(k.Statements), len(k.Candidates))
-		}
+		must.Be(t, len(k.Statements) <= mostStatements && len(k.Candidates) <= listed, c, len(k.Statements),
+			"statements", len(k.Candidates), "candidates")
 		for _, s := range k.Statements {
-			if len(s.Text) > 600 {
-				t.Errorf("%+v: %q", c, s.Text)
-			}
+			must.Be(t, len(s.Text) <= 600, c, s.Text)
 		}
 	}
 }

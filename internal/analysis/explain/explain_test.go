@@ -87,9 +87,7 @@ func TestRecurringCause(t *testing.T) {
 		s.Cause != GC || s.Target != Outliers || s.Feature != Present {
 		t.Errorf("%+v\nwant %+v", s.Candidate, want)
 	}
-	if s.Time == nil || !near64(*s.Time, 1) {
-		t.Errorf("time %v", s.Time)
-	}
+	must.Be(t, s.Time != nil && near64(*s.Time, 1), "time", s.Time)
 	if want := "6 of 6 outliers contain a garbage collection; without them the series " +
 		"has none"; s.Text != want {
 		t.Errorf("%q", s.Text)
@@ -154,10 +152,7 @@ func TestLastCompilation(t *testing.T) {
 	}
 	st := k.Executions[0].Steady
 	want := "statistically steady from iteration 118; the VM: last compilation in iteration 117"
-	if st.Text != want || *st.LastCompile != 116 || st.Compiles != 0 ||
-		len(st.Warnings) != 0 {
-		t.Errorf("%+v", st)
-	}
+	must.Be(t, st.Text == want && *st.LastCompile == 116 && st.Compiles == 0 && len(st.Warnings) == 0, st)
 }
 
 // TestLevelOfAColumn: page faults rise from about 2 to 52 per iteration at the changepoint.
@@ -428,9 +423,8 @@ func TestDocument(t *testing.T) {
 	}
 	one, err := Explain(dataset.Info{}, doc, Default(), 1, series)
 	four, err4 := Explain(dataset.Info{}, doc, Default(), 4, series)
-	if err != nil || err4 != nil || !reflect.DeepEqual(one, four) {
-		t.Errorf("workers change the result: %v, %v", err, err4)
-	}
+	must.Be(t, err == nil && err4 == nil && reflect.DeepEqual(one, four), "workers change the result", err,
+		err4)
 	gone := func(pair, _ int) (dataset.Execution, error) { return e, []error{nil, fs.ErrNotExist}[pair] }
 	if _, err := Explain(dataset.Info{}, doc, Default(), 1, gone); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v", err)
@@ -438,9 +432,7 @@ func TestDocument(t *testing.T) {
 	text, err := json.Marshal(one)
 	lists := regexp.MustCompile(`"(keys|problems|sources|missing|statements|candidates|outliers|changepoints|` +
 		`executions|warnings|evidence|with)":null`)
-	if err != nil || lists.Match(text) {
-		t.Errorf("%v %s", err, text)
-	}
+	must.Be(t, err == nil && !lists.Match(text), err, text)
 	if w := one.Keys[1].Warnings; len(w) != 1 || w[0] != "no execution was analyzed" ||
 		len(one.Keys[1].LeftOut) != 1 {
 		t.Errorf("%q", w)

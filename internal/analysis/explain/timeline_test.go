@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
+	"krund/rig/must"
 )
 
 // TestTimeline: each iteration is 1 ms long, with 1 ms between two; the first begins at 10 ms.
@@ -86,12 +87,8 @@ func TestTimelineIsBounded(t *testing.T) {
 // TestNoTimeline: without stamps, events have no place.
 func TestNoTimeline(t *testing.T) {
 	e, _ := made(50, nil, nil)
-	if NewTimeline(&e) != nil {
-		t.Error("without events")
-	}
+	must.Be(t, NewTimeline(&e) == nil, "without events")
 	e.Events = []dataset.Event{{Kind: "gc"}}
 	e.Starts = nil
-	if NewTimeline(&e) != nil {
-		t.Error("without stamps")
-	}
+	must.Be(t, NewTimeline(&e) == nil, "without stamps")
 }

@@ -152,13 +152,10 @@ func TestDegenerate(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := Of(labels(len(c.values)), []Key{{Name: "a:b:c", Values: c.values}}, Options{}).Keys[0]
-			if len(k.Changes) != c.changes || (k.Reason != "") != c.reason {
-				t.Errorf("%d changes, %q", len(k.Changes), k.Reason)
-			}
+			must.Be(t, len(k.Changes) == c.changes && (k.Reason != "") == c.reason, len(k.Changes), "changes",
+				k.Reason)
 			for _, p := range k.Points {
-				if math.IsNaN(p.Low) || math.IsNaN(p.High) || math.IsInf(p.Value, 0) {
-					t.Errorf("%+v", p)
-				}
+				must.Be(t, !math.IsNaN(p.Low) && !math.IsNaN(p.High) && !math.IsInf(p.Value, 0), p)
 			}
 		})
 	}

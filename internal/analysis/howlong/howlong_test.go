@@ -57,9 +57,7 @@ func TestIterations(t *testing.T) {
 		{100, share(3, 3), share(2, 2), share(1, 2), share(2, 3)},
 		{50, share(0, 3), share(1, 2), share(1, 2), share(0, 3)},
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v\nwant %+v", got, want)
-	}
+	must.Be(t, reflect.DeepEqual(got, want), got, want)
 }
 
 // TestExecutions: a pair whose executions are alike is recognised from two of them; one with a rare

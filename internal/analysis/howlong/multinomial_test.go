@@ -83,7 +83,6 @@ func TestSisonGlazHoldsTheProportions(t *testing.T) {
 
 func TestOverlaps(t *testing.T) {
 	a, b, c := interval{0, 0.5}, interval{0.5, 1}, interval{0.6, 1}
-	if !a.Overlaps(b) || !b.Overlaps(a) || a.Overlaps(c) || c.Overlaps(a) {
-		t.Error("touching intervals overlap, apart ones do not")
-	}
+	must.Be(t, a.Overlaps(b) && b.Overlaps(a) && !a.Overlaps(c) && !c.Overlaps(a),
+		"touching intervals overlap, apart ones do not")
 }

@@ -170,9 +170,7 @@ func TestArithmetic(t *testing.T) {
 			}
 		}
 	}
-	if !math.IsNaN(mean(nil)) {
-		t.Error("the mean of nothing is a number")
-	}
+	must.Be(t, math.IsNaN(mean(nil)), "the mean of nothing is a number")
 }
 
 // TestHopeless never rejects what a bootstrap finds stable.
@@ -201,9 +199,7 @@ func TestHopeless(t *testing.T) {
 			}
 		}
 	}
-	if rejected < 100 {
-		t.Errorf("only %d of 180 were rejected at a quarter of their width", rejected)
-	}
+	must.Be(t, rejected >= 100, "only", rejected, "of 180 were rejected at a quarter of their width")
 }
 
 func BenchmarkOptimize(b *testing.B) {

@@ -88,9 +88,7 @@ func TestGrid(t *testing.T) {
 			if got == want {
 				exact++
 			}
-			if !near(got, want, 1e-12) {
-				t.Errorf("%v: %s = %v", row, column, got)
-			}
+			must.Be(t, near(got, want, 1e-12), row, column, got)
 		}
 	}
 	t.Logf("%d values compared, %d of them to the last bit", compared, exact)
@@ -255,9 +253,7 @@ func TestIntervals(t *testing.T) {
 		}
 	}
 	t.Logf("%d intervals compared, %d outside", compared, outside)
-	if compared == 0 || outside > 1+compared/100 {
-		t.Error("too many intervals are elsewhere")
-	}
+	must.Be(t, compared != 0 && outside <= 1+compared/100, "too many intervals are elsewhere")
 }
 
 // TestSavings adds up the authors' rows, and ours where there is no chance in
@@ -304,9 +300,7 @@ func TestSavings(t *testing.T) {
 		}
 	}
 	t.Logf("%d sums compared", compared)
-	if compared == 0 {
-		t.Error("nothing was compared")
-	}
+	must.Be(t, compared != 0, "nothing was compared")
 }
 
 type changesFile struct {
@@ -398,9 +392,7 @@ func sameComparison(t *testing.T, what string, c *optimize.Comparison, want chan
 func sameTable(t *testing.T, what string, r optimize.Rates, full, reduced int, fpr, fnr [3]float64) {
 	t.Helper()
 	got := []float64{r.FPRMin, r.FPRMax, r.FPRMedian, r.FNRMin, r.FNRMax, r.FNRMedian}
-	if r.Full != full || r.Reduced != reduced {
-		t.Errorf("%s: %d and %d changes, want %d and %d", what, r.Full, r.Reduced, full, reduced)
-	}
+	must.Be(t, r.Full == full && r.Reduced == reduced, what, r.Full, r.Reduced, "changes", full, reduced)
 	for i, want := range append(fpr[:], fnr[:]...) {
 		if math.Abs(100*got[i]-want) > 0.005+1e-9 {
 			t.Errorf("%s: rates %v, want %v %v", what, got, fpr, fnr)

@@ -68,9 +68,8 @@ func TestSteps(t *testing.T) {
 		n     int
 	}{{5, 100, 5}, {100, 100, 100}, {2000, -1, 2000}, {101, 100, 55}, {2000, 2, 2}, {1, 2, 1}} {
 		list := stepsOf(c.full, c.steps)
-		if len(list) != c.n || list[0] != 1 || list[len(list)-1] != c.full || !slices.IsSorted(list) {
-			t.Errorf("%+v: %v", c, list)
-		}
+		must.Be(t, len(list) == c.n && list[0] == 1 && list[len(list)-1] == c.full && slices.IsSorted(list),
+			c, list)
 	}
 }
 
@@ -191,9 +190,8 @@ func TestUnits(t *testing.T) {
 			n := noise(3, 0.008)
 			b := only(t, suiteOf(Position{3, 5, 2}, func(p Position) float64 { return scale * n(p) }),
 				Options{Metric: m, Resamples: 500})
-			if a.Minimal.At != b.Minimal.At || a.Minimal.Metric(m) != b.Minimal.Metric(m) {
-				t.Errorf("%s: %v and %v", m, a.Minimal, b.Minimal)
-			}
+			must.Be(t, a.Minimal.At == b.Minimal.At && a.Minimal.Metric(m) == b.Minimal.Metric(m), m,
+				a.Minimal, b.Minimal)
 		}
 	}
 }
@@ -344,9 +342,7 @@ func TestCompare(t *testing.T) {
 		math.Abs(two.FNR()-1./3) > 1e-15 || len(two.Changes) != 4 {
 		t.Errorf("%+v", two)
 	}
-	if one.TP != 1 || one.TN != 2 {
-		t.Errorf("%+v", one)
-	}
+	must.Be(t, one.TP == 1 && one.TN == 2, one)
 	if none := Compare(nil, nil, 0.03, false); none.FPR() != 0 || none.FNR() != 0 {
 		t.Errorf("%+v", none)
 	}
@@ -362,17 +358,13 @@ func TestVersionsRefuseOtherLevels(t *testing.T) {
 		t.Error(err)
 	}
 	list, err := Versions([]*Suite{a}, nil, 0.03, Options{})
-	if err != nil || len(list) != 0 {
-		t.Error(list, err)
-	}
+	must.Be(t, err == nil && len(list) == 0, list, err)
 }
 
 func TestEvaluate(t *testing.T) {
 	s := suiteOf(Position{3, 2, 1}, noise(1, 0))
 	c, stable, err := Evaluate(s, 0, Position{9, 0, 5}, Options{Metric: CV})
-	if err != nil || !stable || c.At != (Position{3, 1, 1}) || c.Values != 3 {
-		t.Errorf("%+v %v %v", c, stable, err)
-	}
+	must.Be(t, err == nil && stable && c.At == (Position{3, 1, 1}) && c.Values == 3, c, stable, err)
 	if _, _, err := Evaluate(s, 1, Position{}, Options{}); !errors.Is(err, ErrOptions) {
 		t.Error(err)
 	}
@@ -385,9 +377,8 @@ func TestChooseRandom(t *testing.T) {
 		results := must.Get(Choose(s, Random, Options{Metric: CV, Seed: seed}))(t)
 		seen[results[0].Minimal.At]++
 	}
-	if len(seen) < 50 || seen[Position{3, 5, 5}] > 30 {
-		t.Errorf("%d of 60 candidates were drawn: %v", len(seen), seen)
-	}
+	must.Be(t, len(seen) >= 50 && seen[Position{3, 5, 5}] <= 30, len(seen), "of 60 candidates were drawn",
+		seen)
 	if results, err := Choose(suiteOf(Position{1, 1, 1}, noise(1, 0)), Random, Options{}); err != nil ||
 		results[0].Minimal.At != (Position{1, 1, 1}) {
 		t.Error(results, err)

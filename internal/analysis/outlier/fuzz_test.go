@@ -16,9 +16,7 @@ func FuzzFind(f *testing.F) {
 		}
 		got, err := Find(series, int(window))
 		if err != nil {
-			if window >= 2 {
-				t.Errorf("window %d was refused: %v", window, err)
-			}
+			must.Be(t, window < 2, "window", window, "was refused", err)
 			return
 		}
 		must.EqualList(t, got, findBySorting(series, int(window)))

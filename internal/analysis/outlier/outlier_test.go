@@ -74,9 +74,7 @@ func TestFindSortsEveryWindow(t *testing.T) {
 		}
 		compare(made(r, kind, 3*shortestStretch), 50) // several stretches
 		compare(made(r, kind, 700), 400)
-		if found == 0 {
-			t.Errorf("kind %d: no series had an outlier", k)
-		}
+		must.Be(t, found != 0, "kind", k, "no series had an outlier")
 	}
 }
 
@@ -107,9 +105,7 @@ func TestFindAtTheEnds(t *testing.T) {
 		{"a spike in a constant series", append(slices.Repeat([]float64{2}, 300), 2.5), 200, []int{300}},
 	} {
 		got, err := Find(c.series, c.window)
-		if err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, %v; want %v", c.name, got, err, c.want)
-		}
+		must.Be(t, err == nil && slices.Equal(got, c.want), c.name, got, err, c.want)
 	}
 }
 
@@ -143,9 +139,7 @@ func TestRules(t *testing.T) {
 		if r == Traini {
 			want, _ = FindUnion(series, 100)
 		}
-		if err != nil || !slices.Equal(got, want) || len(got) == 0 {
-			t.Errorf("%v: %v, %v; want %v", r, got, err, want)
-		}
+		must.Be(t, err == nil && slices.Equal(got, want) && len(got) != 0, r, got, err, want)
 		if again, err := ParseRule(r.String()); err != nil || again != r {
 			t.Errorf("%v is read as %v, %v", r, again, err)
 		}
@@ -157,9 +151,7 @@ func TestRules(t *testing.T) {
 
 func TestRemove(t *testing.T) {
 	kept, index := Remove([]float64{10, 11, 12, 13}, []int{0, 2})
-	if !slices.Equal(kept, []float64{11, 13}) || !slices.Equal(index, []int{1, 3}) {
-		t.Errorf("kept %v at %v", kept, index)
-	}
+	must.Be(t, slices.Equal(kept, []float64{11, 13}) && slices.Equal(index, []int{1, 3}), "kept", kept, index)
 }
 
 func TestSplit(t *testing.T) {

@@ -64,9 +64,7 @@ func TestFindUnionAsksEveryWindow(t *testing.T) {
 		}
 		marks += len(got)
 	}
-	if marks == 0 {
-		t.Error("no series had an outlier: nothing was compared")
-	}
+	must.Be(t, marks != 0, "no series had an outlier: nothing was compared")
 }
 
 func TestFindUnionOfShortSeries(t *testing.T) {

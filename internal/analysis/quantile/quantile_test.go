@@ -3,6 +3,8 @@ package quantile
 import (
 	"math"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestPercentile(t *testing.T) {
@@ -51,7 +53,5 @@ func TestSpreadOfKeepsTheOrderOfItsInput(t *testing.T) {
 		math.Abs(got.P95-want.P95) > 1e-12 || got.Median != want.Median {
 		t.Errorf("SpreadOf = %v, want %v", got, want)
 	}
-	if in[0] != 3 || in[1] != 1 || in[2] != 2 {
-		t.Errorf("SpreadOf changed its input to %v", in)
-	}
+	must.Be(t, in[0] == 3 && in[1] == 1 && in[2] == 2, "SpreadOf changed its input to", in)
 }

@@ -185,7 +185,5 @@ func TestNothingChanged(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d tables are taken for changed", changed, all)
-	if changed*20 > all {
-		t.Errorf("%d of %d tables are taken for changed", changed, all)
-	}
+	must.Be(t, changed*20 <= all, changed, all, "tables are taken for changed")
 }

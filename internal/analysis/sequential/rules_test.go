@@ -79,9 +79,8 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := Policy{Rules: []stop.Rule{test.rule}, Minimum: 3, Alpha: 0.05, HalfWidth: 0.02, Margin: 0.01}
 			d := p.Decide(test.group, 1)
-			if d.Finish != test.finish || !strings.Contains(d.Reason, test.text) {
-				t.Errorf("finish %t: %s", d.Finish, d.Reason)
-			}
+			must.Be(t, d.Finish == test.finish && strings.Contains(d.Reason, test.text), "finish", d.Finish,
+				d.Reason)
 		})
 	}
 }

@@ -42,9 +42,8 @@ func TestOutlierIsNamed(t *testing.T) {
 		t.Errorf("outliers %v of %s executions (%v), the rest %s", r.Outliers, r.Verdict, r.Averages, r.Rest)
 	}
 	two := of(t, [][]float64{level(1, 50, 1), level(2, 50, 9)})
-	if len(two.Outliers) != 0 || two.Same.Count != 2 || two.Rest != NotApplicable {
-		t.Errorf("of two executions neither is the outlier: %+v", two)
-	}
+	must.Be(t, len(two.Outliers) == 0 && two.Same.Count == 2 && two.Rest == NotApplicable,
+		"of two executions neither is the outlier", two)
 	three := of(t, [][]float64{level(1, 50, 9), level(2, 50, 1), level(3, 50, 1), level(4, 50, 90),
 		level(5, 50, 90), level(6, 50, 90)})
 	if len(three.Outliers) != 0 || three.Same.Count != 3 {
@@ -147,9 +146,8 @@ func TestLaws(t *testing.T) {
 			t.Errorf("%v of a series with itself", m)
 		}
 	}
-	if r.Same.LastMerge != back.Same.LastMerge || r.Same.Count != back.Same.Count {
-		t.Error("the order of the executions changes the clusters")
-	}
+	must.Be(t, r.Same.LastMerge == back.Same.LastMerge && r.Same.Count == back.Same.Count,
+		"the order of the executions changes the clusters")
 }
 
 // FuzzOf checks that no values panic, and that measures stay between 0 and 1.

@@ -377,9 +377,8 @@ func TestFixtureSeries(t *testing.T) {
 		for _, r := range []recorded{b.CV, b.RCIW, b.KLD} {
 			for f, want := range r.Recorded {
 				from, to := steps[f].Start(r.Warmup[f]), steps[f].Start(r.Warmup[f]+10)
-				if from-1 != want[0] || to-1 != want[1] {
-					t.Errorf("%s: execution %d measures %d to %d, want %v", b.ID, f+1, from, to, want)
-				}
+				must.Be(t, from-1 == want[0] && to-1 == want[1], b.ID, "execution", f+1, "measures", from, to,
+					want)
 			}
 		}
 		p := Default()

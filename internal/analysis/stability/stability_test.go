@@ -69,12 +69,9 @@ func TestSeed(t *testing.T) {
 	other, err4 := Of(series, Criteria, p)
 	must.Do(t, errors.Join(err, err2, err3, err4))
 	blind(first, again, alone, other)
-	if !reflect.DeepEqual(first, again) || !reflect.DeepEqual(first.Outcomes[2], alone.Outcomes[0]) {
-		t.Error("the same seed gives another result")
-	}
-	if reflect.DeepEqual(first, other) {
-		t.Error("another seed gives the same result")
-	}
+	must.Be(t, reflect.DeepEqual(first, again) && reflect.DeepEqual(first.Outcomes[2], alone.Outcomes[0]),
+		"the same seed gives another result")
+	must.Be(t, !reflect.DeepEqual(first, other), "another seed gives the same result")
 	must.Equal(t, first.Step, (Length{Iterations: 2}), "step", "of short series")
 }
 
@@ -117,15 +114,12 @@ func TestDegenerate(t *testing.T) {
 	zero := make([]float64, 100)
 	r = must.Get(Of([][]float64{zero, zero}, Criteria, quick()))(t)
 	for _, o := range r.Outcomes {
-		if o.Reached != (o.Criterion == KLD) || !o.Quality.Same || !math.IsNaN(o.Quality.Ratio) {
-			t.Errorf("zeros, %s: %+v", o.Criterion, o)
-		}
+		must.Be(t, o.Reached == (o.Criterion == KLD) && o.Quality.Same && math.IsNaN(o.Quality.Ratio),
+			"zeros", o.Criterion, o)
 	}
 	one := must.Get(Of([][]float64{noisy(1, 100, 0, 1, 0.1)}, Criteria, quick()))(t)
 	for _, o := range one.Outcomes {
-		if o.Reached || o.Used != 1 || len(o.Values) != 1 {
-			t.Errorf("one execution, %s: %+v", o.Criterion, o)
-		}
+		must.Be(t, !o.Reached && o.Used == 1 && len(o.Values) == 1, "one execution", o.Criterion, o)
 	}
 	mixed, err := Of([][]float64{constant[:30], constant, {}, constant[:700]}, []Criterion{CV}, quick())
 	if err != nil || !slices.Equal(mixed.Short, []int{0, 2}) || !slices.Equal(mixed.Executions, []int{1, 3}) {
@@ -430,9 +424,8 @@ func TestOnline(t *testing.T) {
 			}
 		}
 	}
-	if stable == 0 || stable == len(Criteria)*len(series) {
-		t.Errorf("%d decisions are stable: the series are no test", stable)
-	}
+	must.Be(t, stable != 0 && stable != len(Criteria)*len(series), stable,
+		"decisions are stable: the series are no test")
 }
 
 // TestOnlineRefuses: what cannot be decided while an execution runs, and durations that no clock

@@ -52,9 +52,7 @@ func TestValuesLeavesOutliersOut(t *testing.T) {
 	numbers := []float64{0, 1, 2, 3, 4, 5, 6, 7}
 	got := Values(numbers, []int{1, 3, 6}, []Range{{0, 3}, {2, 8}})
 	want := [][]float64{{0, 2}, {2, 4, 5, 7}}
-	if !slices.EqualFunc(got, want, slices.Equal[[]float64]) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	must.Be(t, slices.EqualFunc(got, want, slices.Equal[[]float64]), got, want)
 }
 
 // TestLevelOf: the numbers are computed by hand.

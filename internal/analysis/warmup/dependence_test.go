@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestDependenceOf(t *testing.T) {
@@ -43,12 +45,9 @@ func TestDependent(t *testing.T) {
 				found++
 			}
 		}
-		if found < c.low || found > c.high {
-			t.Errorf("correlation %v: dependent in %d of 1000, want %d to %d", c.correlation, found, c.low,
-				c.high)
-		}
+		must.Be(t, found >= c.low && found <= c.high, "correlation", c.correlation, "dependent", found,
+			"of 1000", c.low, c.high)
 	}
-	if dependenceOf([]float64{1, 9, 1, 9, 1, 9, 1, 9}).Dependent {
-		t.Error("eight values were called dependent")
-	}
+	must.Be(t, !dependenceOf([]float64{1, 9, 1, 9, 1, 9, 1, 9}).Dependent,
+		"eight values were called dependent")
 }

@@ -34,9 +34,7 @@ func TestBreakLines(t *testing.T) {
 func TestEncodeDecode(t *testing.T) {
 	doc := mustAnalyze(t, experiment(), quick(classify.Paper), Options{})
 	text := must.Get(doc.Encode())(t)
-	if !json.Valid(text) {
-		t.Error("the text is not JSON")
-	}
+	must.Be(t, json.Valid(text), "the text is not JSON")
 	again := must.Get(Decode(text))(t)
 	must.Equal(t, marshal(t, again), marshal(t, doc), "another document came back")
 	for _, c := range []struct{ text, want string }{

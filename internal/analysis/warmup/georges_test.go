@@ -3,6 +3,8 @@ package warmup
 import (
 	"math"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestGeorges(t *testing.T) {
@@ -25,9 +27,8 @@ func TestGeorges(t *testing.T) {
 		got := rule.Find(c.values)
 		same := got.CoV == c.want.CoV || math.Abs(got.CoV-c.want.CoV) < 1e-12 || math.IsNaN(got.CoV) &&
 			math.IsNaN(c.want.CoV)
-		if got.Found != c.want.Found || got.Iteration != c.want.Iteration || !same {
-			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
-		}
+		must.Be(t, got.Found == c.want.Found && got.Iteration == c.want.Iteration && same, c.name, got,
+			c.want)
 	}
 	if got := (GeorgesRule{}).Find([]float64{1, 1, 1}); got.Found {
 		t.Errorf("the zero rule found %+v", got)

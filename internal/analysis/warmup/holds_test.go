@@ -48,9 +48,7 @@ func TestStoredResultsHold(t *testing.T) {
 				o.Previous, o.Progress = decoded(t, old), func(p Progress) { last = p }
 				o.Damaged = func(key string, why error) { t.Errorf("%v, %s: %s: %v", mode, column, key, why) }
 				again := mustAnalyze(t, d, p, o)
-				if marshal(t, again) != marshal(t, old) || last.Reused != last.Of {
-					t.Errorf("%v, %s: %+v", mode, column, last)
-				}
+				must.Be(t, marshal(t, again) == marshal(t, old) && last.Reused == last.Of, mode, column, last)
 			}
 		}
 	}
@@ -116,17 +114,12 @@ func TestDamagedResultsAreReplaced(t *testing.T) {
 		again := mustAnalyze(t, d, p, Options{Previous: old,
 			Damaged: func(key string, why error) { said = append(said, key+": "+why.Error()) }})
 		must.Equal(t, marshal(t, again), marshal(t, fresh), name, "the damage is in the result")
-		if len(said) != 1 || !strings.Contains(said[0], c.why) {
-			t.Errorf("%s: %q, want %q", name, said, c.why)
-		}
+		must.Be(t, len(said) == 1 && strings.Contains(said[0], c.why), name, said, c.why)
 	}
 }
 
 // TestTooManyPairs: a file may have more keys than there is memory for their results.
 func TestTooManyPairs(t *testing.T) {
 	d := &dataset.Dataset{Pairs: make([]dataset.Pair, mostPairs+1)}
-	if _, err := Analyze(d, quick(classify.Paper), Options{}); err == nil ||
-		!strings.Contains(err.Error(), "50001 keys") {
-		t.Error(err)
-	}
+	must.Refused(Analyze(d, quick(classify.Paper), Options{}))(t, "50001 keys")
 }

@@ -31,9 +31,8 @@ func TestInstrumentedIsMarked(t *testing.T) {
 	if clean.Instrument != "" || marked(clean) || clean.InputHash == events.InputHash {
 		t.Errorf("clean: %+v", clean.Warnings)
 	}
-	if events.Instrument != "events" || !marked(events) || events.Status.Analysed != 2 {
-		t.Errorf("events: %+v", events)
-	}
+	must.Be(t, events.Instrument == "events" && marked(events) && events.Status.Analysed == 2, "events",
+		events)
 	if mixed.Status != (StatusCounts{Analysed: 2, Refused: 1}) || mixed.Executions[1].Problem !=
 		"it was not instrumented and the first execution was instrumented (events); they are not mixed" {
 		t.Errorf("mixed: %+v, %q", mixed.Status, mixed.Executions[1].Problem)

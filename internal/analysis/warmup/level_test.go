@@ -8,6 +8,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/steady"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // TestOneSteadyMean: an execution's steady mean counts each iteration once, as the performance of
@@ -66,7 +67,6 @@ func TestLevelOfShortExecutions(t *testing.T) {
 	if w := p.Warnings; len(w) != 1 || w[0].Code != "too_short" {
 		t.Errorf("warnings %+v", w)
 	}
-	if e[0].Status != Refused || e[0].Level.Rule != steady.SecondHalf || e[3].Level != nil {
-		t.Errorf("executions %+v", e)
-	}
+	must.Be(t, e[0].Status == Refused && e[0].Level.Rule == steady.SecondHalf && e[3].Level == nil,
+		"executions", e)
 }

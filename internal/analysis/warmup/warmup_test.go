@@ -134,9 +134,8 @@ func TestNothingIsDropped(t *testing.T) {
 		{Refused, "3 values, need 4"},
 	} {
 		e := mixed.Executions[i]
-		if e.Status != want.status || !strings.Contains(e.Problem, want.problem) || e.Number != i+1 {
-			t.Errorf("execution %d: %s, %q; want %s, %q", i+1, e.Status, e.Problem, want.status, want.problem)
-		}
+		must.Be(t, e.Status == want.status && strings.Contains(e.Problem, want.problem) && e.Number == i+1,
+			"execution", i+1, e.Status, e.Problem, want.status, want.problem)
 	}
 	must.Equal(t, mixed.Executions[2].Iterations, 17, "the crashed execution", "iterations, want 17")
 	if mixed.Iterations == nil || *mixed.Iterations != 400 {

@@ -85,9 +85,8 @@ func TestInject(t *testing.T) {
 		t.Fatal(len(made))
 	}
 	for _, e := range made {
-		if e.Start < 20 || e.Start >= 450 || len(e.Values) != 1500 {
-			t.Errorf("starts at %d of %d", e.Start, len(e.Values))
-		}
+		must.Be(t, e.Start >= 20 && e.Start < 450 && len(e.Values) == 1500, "starts at", e.Start,
+			len(e.Values))
 		for i, v := range e.Values {
 			if slow := v > 0.0015; slow != (i < e.Start) {
 				t.Fatalf("iteration %d takes %v s; the steady state starts at %d", i, v, e.Start)

@@ -189,9 +189,7 @@ func TestCheckRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.lab.entry(c.entry, c.loader).Ask(t.Context())
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want one with %q", err, c.want)
-			}
+			must.Refuse(t, err, c.want, "error", "want one with")
 			if len(c.lab.calls) > 0 {
 				t.Errorf("something was changed: %q", c.lab.calls)
 			}
@@ -225,9 +223,8 @@ func TestRequestThatIsNotKept(t *testing.T) {
 		l.refuse = errors.New("read-only file system")
 		must.Fail(t, e.Ask(t.Context()), l.refuse, name, "error", "want the tool's")
 		l.refuse, l.forgets = nil, true
-		if err := e.Ask(t.Context()); err == nil || !strings.Contains(err.Error(), `reads back ""`) {
-			t.Errorf("%s: error %v, want one that reports what is read back", name, err)
-		}
+		must.Refuse(t, e.Ask(t.Context()), `reads back ""`, name, "error",
+			"want one that reports what is read back")
 	}
 }
 

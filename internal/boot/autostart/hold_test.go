@@ -37,9 +37,8 @@ func FuzzHasArgument(f *testing.F) {
 		if strings.Contains(cmdline, "--") {
 			return
 		}
-		if !autostart.HasArgument(cmdline+" krund.hold", autostart.HoldArgument) {
-			t.Errorf("%q with the argument at its end does not hold", cmdline)
-		}
+		must.Be(t, autostart.HasArgument(cmdline+" krund.hold", autostart.HoldArgument), cmdline,
+			"with the argument at its end does not hold")
 	})
 }
 
@@ -55,9 +54,7 @@ func TestFind(t *testing.T) {
 	want := func(part string) {
 		t.Helper()
 		why, err := autostart.FindHold(fsys, dir, sysroot.New(root))
-		if err != nil || (why == "") != (part == "") || !strings.Contains(why, part) {
-			t.Errorf("%q, %v; want %q", why, err, part)
-		}
+		must.Be(t, err == nil && (why == "") == (part == "") && strings.Contains(why, part), why, err, part)
 	}
 	want("") // no directory, no /proc
 	write("proc/cmdline", "quiet krund.hold\n")

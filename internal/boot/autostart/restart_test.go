@@ -86,9 +86,8 @@ func TestRunningKernel(t *testing.T) {
 			files[name] = "x"
 		}
 		k, err := autostart.RunningKernel(machine(t, files))
-		if k.Image != c.image || k.Initrd != c.initrd || (err != nil) != (c.image == "") {
-			t.Errorf("%s: %+v, error %v, want %s and %s", c.name, k, err, c.image, c.initrd)
-		}
+		must.Be(t, k.Image == c.image && k.Initrd == c.initrd && (err != nil) == (c.image == ""), c.name, k,
+			"error", err, c.image, c.initrd)
 		if err == nil && k.Cmdline != "root=/dev/sda1 nohz_full=1" {
 			t.Errorf("%s: command line %q", c.name, k.Cmdline)
 		}
@@ -128,8 +127,6 @@ func TestUnavailable(t *testing.T) {
 			must.Do(t, os.RemoveAll(root.Path("/run/systemd")))
 		}
 		got := autostart.Unavailable(c.kind, root)
-		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		must.Be(t, (got == "") == (c.want == "") && strings.Contains(got, c.want), c.name, got, c.want)
 	}
 }

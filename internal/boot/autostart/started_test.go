@@ -40,7 +40,6 @@ func TestInUnit(t *testing.T) {
 			t.Errorf("%s: %t, want %t", test.name, got, test.want)
 		}
 	}
-	if autostart.InUnit("krund@a.service", sysroot.New(t.TempDir())) {
-		t.Error("without /proc a process is in a unit")
-	}
+	must.Be(t, !autostart.InUnit("krund@a.service", sysroot.New(t.TempDir())),
+		"without /proc a process is in a unit")
 }

@@ -45,14 +45,10 @@ func TestDropIn(t *testing.T) {
 	} {
 		got, err := autostart.DropIn(path)
 		if want == "" {
-			if err == nil {
-				t.Errorf("%q gives %q", path, got)
-			}
+			must.Be(t, err != nil, path, got)
 			continue
 		}
-		if err != nil || !strings.Contains(got, "\n[Service]\n"+want+"\n") {
-			t.Errorf("%q: %q, error %v", path, got, err)
-		}
+		must.Be(t, err == nil && strings.Contains(got, "\n[Service]\n"+want+"\n"), path, got, "error", err)
 	}
 }
 
@@ -68,9 +64,8 @@ func TestDropInRequiresTheMount(t *testing.T) {
 		if want != "" {
 			want = "[Unit]\n" + want + "\n"
 		}
-		if err != nil || !strings.Contains(got, "removes it.\n"+want+"[Service]\n") {
-			t.Errorf("%q: %q, error %v; want %q", path, got, err, want)
-		}
+		must.Be(t, err == nil && strings.Contains(got, "removes it.\n"+want+"[Service]\n"), path, got,
+			"error", err, want)
 	}
 }
 
@@ -83,9 +78,8 @@ func TestInstallAndRemoveInAnImage(t *testing.T) {
 			t.Fatalf("made %v, error %v", made, err)
 		}
 		target, err := os.Readlink(made[1])
-		if err != nil || target != "/usr/lib/systemd/system/krund@.service" {
-			t.Errorf("the link leads to %q, error %v", target, err)
-		}
+		must.Be(t, err == nil && target == "/usr/lib/systemd/system/krund@.service", "the link leads to",
+			target, "error", err)
 		for _, target := range templateTargets(t) {
 			must.Get(os.Lstat(filepath.Join(root, "etc/systemd/system", target+".wants",
 				"krund@warmup.service")))(t, "not started with", target)

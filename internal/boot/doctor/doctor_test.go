@@ -67,9 +67,7 @@ func TestLookChangesNothing(t *testing.T) {
 			}
 			w.Control.Demands = w.Control.With(w.Control.Of("turbo").With("msr", true))
 			rows := Look(t.Context(), control.NewMachine(t.Context(), sysroot.New(dir)), w, msr.Probe)
-			if !maps.Equal(before, snapshot(t, dir)) {
-				t.Error("the tree has changed")
-			}
+			must.Be(t, maps.Equal(before, snapshot(t, dir)), "the tree has changed")
 			names := make(map[string]bool)
 			for _, row := range rows {
 				if names[row.Name] || row.Found == "" || row.Wanted == "" || row.Policy == "" ||
@@ -83,9 +81,7 @@ func TestLookChangesNothing(t *testing.T) {
 			}
 			for _, name := range []string{"frequency", "turbo", "temperature", "kernel_log", "counters perf",
 				"counters msr"} {
-				if !names[name] {
-					t.Errorf("no row %s", name)
-				}
+				must.Be(t, names[name], "no row", name)
 			}
 		})
 	}
@@ -110,9 +106,8 @@ func TestCounters(t *testing.T) {
 		list[1].Available = true
 		return list
 	}, msr.Perf, msr.MSR)
-	if len(rows) != 2 || rows[0].Fails() || rows[1].Status != setting.StatusOK {
-		t.Errorf("one source is enough: %+v", rows)
-	}
+	must.Be(t, len(rows) == 2 && !rows[0].Fails() && rows[1].Status == setting.StatusOK,
+		"one source is enough", rows)
 }
 
 // TestSwitches: a recording that is not possible is a warning with a reason.
@@ -200,9 +195,7 @@ func TestRealInterpreters(t *testing.T) {
 			if f.Found == "not checked" {
 				t.Skip(f.Detail)
 			}
-			if f.Status != setting.StatusOK || !strings.ContainsAny(f.Found, "0123456789") {
-				t.Errorf("%+v", f)
-			}
+			must.Be(t, f.Status == setting.StatusOK && strings.ContainsAny(f.Found, "0123456789"), f)
 		})
 	}
 }

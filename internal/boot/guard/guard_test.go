@@ -98,9 +98,7 @@ func TestGuardOutlivesKrund(t *testing.T) {
 	must.Do(t, syscall.Kill(-krund.Process.Pid, syscall.SIGKILL))
 	_ = krund.Wait() // it was killed: that is the expected error
 	rest, err := io.ReadAll(log)
-	if err != nil || string(rest) != "restore /x/test.krun\n" {
-		t.Errorf("after the kill: %q, %v", rest, err)
-	}
+	must.Be(t, err == nil && string(rest) == "restore /x/test.krun\n", "after the kill", rest, err)
 }
 
 func TestReleased(t *testing.T) {
@@ -140,10 +138,7 @@ func TestRestarting(t *testing.T) {
 
 func TestGuardThatDoesNotStart(t *testing.T) {
 	for subject, want := range map[string]string{dies: "ended immediately", babbles: `message "hello`} {
-		if _, err := Start(t.Context(), Options{About: []string{subject}}); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("a guard that %s: %v", subject, err)
-		}
+		must.Refused(Start(t.Context(), Options{About: []string{subject}}))(t, want, "a guard that", subject)
 	}
 }
 
@@ -165,9 +160,8 @@ func TestWatch(t *testing.T) {
 	for _, tt := range tests {
 		called, expected := false, false
 		err := watch(tt.said, io.Discard, func(e bool) error { called, expected = true, e; return failed })
-		if called != tt.restore || expected != tt.expected || errors.Is(err, failed) != tt.restore {
-			t.Errorf("%s: restored %t, %v", tt.name, called, err)
-		}
+		must.Be(t, called == tt.restore && expected == tt.expected && errors.Is(err, failed) == tt.restore,
+			tt.name, "restored", called, err)
 	}
 	if err := watch(strings.NewReader(""), brokenWriter{}, func(bool) error {
 		t.Error("restored what was not changed")
@@ -218,8 +212,7 @@ func FuzzArguments(f *testing.F) {
 			return
 		}
 		again, p, ok := parse(arguments(part, o))
-		if !ok || again != part || !slices.Equal(p.About, o.About) || !slices.Equal(p.CPUs, o.CPUs) {
-			t.Errorf("%q %q %q %q %q: %+v, then %+v", a, b, c, d, e, o, p)
-		}
+		must.Be(t, ok && again == part && slices.Equal(p.About, o.About) && slices.Equal(p.CPUs, o.CPUs), a,
+			b, c, d, e, o, "then", p)
 	})
 }

@@ -45,9 +45,7 @@ func TestNumbersAndLog(t *testing.T) {
 		"1 create /x/f.tmp", "2 write /x/f.tmp 5 bytes at 0", "3 sync /x/f.tmp", "4 rename /x/f.tmp to /x/f",
 		"5 syncdir /x", "6 mkdir /x/d", "7 remove /x/d", "8 truncate /x/f",
 	}
-	if !slices.Equal(got, want) || fsys.Ops() != len(want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	must.Be(t, slices.Equal(got, want) && fsys.Ops() == len(want), got, want)
 }
 
 func TestCrashAt(t *testing.T) {
@@ -55,9 +53,7 @@ func TestCrashAt(t *testing.T) {
 	f := openFile(t, fsys, "/x/f") // 1
 	fsys.CrashAt(3)
 	writeAt(t, f, "one", 0) // 2
-	if fsys.IsCut() {
-		t.Error("cut too early")
-	}
+	must.Be(t, !fsys.IsCut(), "cut too early")
 	if n, err := f.WriteAt([]byte("two"), 3); n != 0 || !errors.Is(err, crashfs.ErrPowerCut) {
 		t.Errorf("the write in the cut: %d, %v", n, err)
 	}
@@ -89,9 +85,8 @@ func TestPanicOnCut(t *testing.T) {
 		t.Errorf("continued after the cut with %v", err)
 		return err
 	})
-	if !errors.Is(err, crashfs.ErrPowerCut) || !errors.Is(deferred, crashfs.ErrPowerCut) {
-		t.Errorf("got %v, deferred %v", err, deferred)
-	}
+	must.Be(t, errors.Is(err, crashfs.ErrPowerCut) && errors.Is(deferred, crashfs.ErrPowerCut), err,
+		"deferred", deferred)
 	defer func() {
 		if r := recover(); r != "a bug" {
 			t.Errorf("another panic became %v", r)
@@ -125,9 +120,7 @@ func TestPolicies(t *testing.T) {
 			for name, data := range fsys.Reboot(test.policy).Files() {
 				got[name] = string(data)
 			}
-			if !maps.Equal(got, test.want) {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
+			must.Be(t, maps.Equal(got, test.want), got, test.want)
 		})
 	}
 }
@@ -162,9 +155,7 @@ func TestSectorsSurviveOnTheirOwn(t *testing.T) {
 	}
 	must.Equal(t, len(seen), 27, "of 27 combinations")
 	torn := outcomes(fsys, "/x/f", crashfs.Torn)
-	if len(torn) < 200 {
-		t.Errorf("Torn gave only %d different contents", len(torn))
-	}
+	must.Be(t, len(torn) >= 200, "Torn gave only", len(torn), "different contents")
 }
 
 // TestSizesSurviveOnTheirOwn: the size may be any that the file has had, with content, zeros or
@@ -203,9 +194,7 @@ func TestNamesSurviveOnTheirOwn(t *testing.T) {
 		seen[strings.Join(slices.Sorted(maps.Keys(fsys.Reboot(crashfs.Random(seed)).Files())), " ")] = true
 	}
 	for _, want := range []string{"", "/x/a", "/x/b", "/x/c", "/x/a /x/b", "/x/a /x/c"} {
-		if !seen[want] {
-			t.Errorf("never found: %q", want)
-		}
+		must.Be(t, seen[want], "never found", want)
 	}
 	must.Equal(t, len(seen), 6, "found")
 }
@@ -233,9 +222,7 @@ func TestRebootIsDeterministic(t *testing.T) {
 	}
 	for _, policy := range []crashfs.Policy{crashfs.Random(7), crashfs.Torn(7)} {
 		first, second := fsys.Reboot(policy).Files(), fsys.Reboot(policy).Files()
-		if !maps.EqualFunc(first, second, bytes.Equal) {
-			t.Errorf("%s differs from itself", policy)
-		}
+		must.Be(t, maps.EqualFunc(first, second, bytes.Equal), policy, "differs from itself")
 	}
 }
 

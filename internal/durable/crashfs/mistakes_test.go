@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/rig/must"
 )
 
 // The ways to replace /x/f with new content. Each except the last makes one of the classic
@@ -151,9 +152,7 @@ func TestFindsUnsyncedCreate(t *testing.T) {
 			lost++
 		}
 	}
-	if lost == 0 {
-		t.Error("the new name always survives")
-	}
+	must.Be(t, lost != 0, "the new name always survives")
 }
 
 // Example_everyCut shows a complete crash test: a log whose lines must not be lost once they are

@@ -71,9 +71,7 @@ func mustFresh(t *testing.T, m maker) (Account, []string) {
 	if list, err := os.ReadDir(home); err != nil || len(list) != 0 {
 		t.Errorf("home is not empty: %v, %v", list, err)
 	}
-	if a.Name != "krun" || a.UID < 1000 || a.GID < 1000 || !a.Own {
-		t.Errorf("account %+v", a)
-	}
+	must.Be(t, a.Name == "krun" && a.UID >= 1000 && a.GID >= 1000 && a.Own, "account", a)
 	return a, findings
 }
 
@@ -84,12 +82,9 @@ func TestFreshAccount(t *testing.T) {
 	m.leave(t, first, accountHome+"/secret")
 	m.leave(t, first, "/tmp/left")
 	second, findings := mustFresh(t, m)
-	if second.UID != first.UID || second.GID != first.GID {
-		t.Errorf("was %+v, is %+v", first, second)
-	}
-	if len(findings) != 1 || findings[0] != "removed 1 files that the last benchmark left in /tmp" {
-		t.Errorf("findings %q", findings)
-	}
+	must.Be(t, second.UID == first.UID && second.GID == first.GID, first, second)
+	must.Be(t, len(findings) == 1 && findings[0] == "removed 1 files that the last benchmark left in /tmp",
+		"findings", findings)
 	must.Get(os.Stat(m.path("/tmp/others")))(t)
 	must.Equal(t, m.text(t, "/etc/subuid"), "", "subuid")
 	if s := m.text(t, "/etc/passwd"); strings.Count(s, "\nkrun:") != 1 || !strings.Contains(s, "anna:") {
@@ -247,16 +242,10 @@ func TestStaleLocks(t *testing.T) {
 }
 
 func TestTools(t *testing.T) {
-	if err := callTool(t.Context(), []string{"krund-no-such-tool"}); err == nil ||
-		!strings.Contains(err.Error(), "install krund-no-such-tool") {
-		t.Errorf("got %v", err)
-	}
+	must.Refuse(t, callTool(t.Context(), []string{"krund-no-such-tool"}), "install krund-no-such-tool")
 	must.Do(t, callTool(t.Context(), []string{"sh", "-c", "sleep 5 & true"}),
 		"a tool that leaves a helper behind")
-	if err := callTool(t.Context(), []string{"ls", "/nonexistent"}); err == nil ||
-		!strings.Contains(err.Error(), "No such file") {
-		t.Errorf("got %v", err)
-	}
+	must.Refuse(t, callTool(t.Context(), []string{"ls", "/nonexistent"}), "No such file")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	must.Fail(t, callTool(ctx, []string{"sleep", "100000"}), context.DeadlineExceeded)
@@ -330,9 +319,7 @@ func TestHasUser(t *testing.T) {
 		"Name:\tx\nUid:\t1 2 3 1003\nGid:\t1\n": true, "Uid:\t1003 1 1 1\n": true,
 		"Uid:\t11003 10031 1 1\nGid:\t1003\n": false, "": false,
 	} {
-		if hasUser([]byte(text), 1003) != want {
-			t.Errorf("%q: not %t", text, want)
-		}
+		must.Be(t, hasUser([]byte(text), 1003) == want, text, want)
 	}
 }
 
@@ -341,8 +328,6 @@ func TestHasEnded(t *testing.T) {
 		"Name:\tZ\nState:\tS (sleeping)\n": false, "State:\tZ (zombie)\n": true, "State:\tX (dead)\n": true,
 		"": false,
 	} {
-		if hasEnded([]byte(text)) != want {
-			t.Errorf("%q: not %t", text, want)
-		}
+		must.Be(t, hasEnded([]byte(text)) == want, text, want)
 	}
 }

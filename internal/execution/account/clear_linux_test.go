@@ -38,9 +38,8 @@ func TestDeepLeftovers(t *testing.T) {
 	digOwned(t, m.path(accountHome), 5000, a.UID)
 	digOwned(t, m.path("/tmp"), 1000, a.UID)
 	_, findings := must.Get2(m.fresh(context.Background()))(t)
-	if len(findings) != 1 || findings[0] != "removed 1000 files that the last benchmark left in /tmp" {
-		t.Errorf("findings %.500q", findings)
-	}
+	must.Be(t, len(findings) == 1 && findings[0] == "removed 1000 files that the last benchmark left in /tmp",
+		"findings", findings)
 	if _, err := os.Lstat(m.path("/tmp/d")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("/tmp/d is still there: %v", err)
 	}

@@ -26,9 +26,8 @@ func TestHomeInMemory(t *testing.T) {
 	a, _ := mustFresh(t, m)
 	var st unix.Statfs_t
 	err := unix.Statfs(m.path(accountHome), &st)
-	if err != nil || st.Type != unix.TMPFS_MAGIC || st.Files != 256 {
-		t.Errorf("type %x, %d files, %v", st.Type, st.Files, err)
-	}
+	must.Be(t, err == nil && st.Type == unix.TMPFS_MAGIC && st.Files == 256, "type", st.Type, st.Files,
+		"files", err)
 	err = os.WriteFile(m.path(accountHome+"/big"), make([]byte, 2<<20), 0o600)
 	must.Fail(t, err, unix.ENOSPC, "more than its size")
 	digOwned(t, m.path(accountHome), 100, a.UID)
@@ -72,8 +71,6 @@ func TestIsHomeMount(t *testing.T) {
 		"36 35 0:50 / /home rw - tmpfs krund-home rw\n":                  false,
 		own + "37 36 8:1 / /home/krun rw shared:1 - ext4 /dev/sda1 rw\n": false,
 	} {
-		if isHomeMount([]byte(table), accountHome) != want {
-			t.Errorf("%q: not %t", table, want)
-		}
+		must.Be(t, isHomeMount([]byte(table), accountHome) == want, table, want)
 	}
 }

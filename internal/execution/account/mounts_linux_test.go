@@ -157,7 +157,5 @@ func TestOverlay(t *testing.T) {
 	if removed, err := removeOwned(t.Context(), public, testUID); removed != 1 || err != nil {
 		t.Errorf("removed %d, %v", removed, err)
 	}
-	if !exists(t, filepath.Join(public, "theirs")) {
-		t.Error("the file of another user is gone")
-	}
+	must.Be(t, exists(t, filepath.Join(public, "theirs")), "the file of another user is gone")
 }

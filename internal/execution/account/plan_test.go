@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 const (
@@ -29,9 +31,7 @@ func TestParsePasswd(t *testing.T) {
 func TestParseGroups(t *testing.T) {
 	got := parseGroups([]byte("root:x:0:\n+:::\nshort:x:1\nusers:x:100:anna,bert\nodd:x:y:\nkrun:!:1003:"))
 	want := []groupEntry{{"root", 0, nil}, {"users", 100, []string{"anna", "bert"}}, {"krun", 1003, nil}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v", got)
-	}
+	must.Be(t, reflect.DeepEqual(got, want), got)
 }
 
 // FuzzPasswd holds that whatever the file says, only an account that carries the mark, is alone
@@ -77,9 +77,8 @@ func TestPlanRemove(t *testing.T) {
 		old, command, err := planRemove(parsePasswd([]byte(c.passwd)))
 		switch {
 		case c.reason != "":
-			if !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), c.reason) || old != nil {
-				t.Errorf("%s: got %+v, %v", name, old, err)
-			}
+			must.Be(t, errors.Is(err, ErrForeign) && strings.Contains(err.Error(), c.reason) && old == nil,
+				name, old, err)
 		case err != nil || (old != nil) != (c.uid != 0):
 			t.Errorf("%s: got %+v, %v", name, old, err)
 		case old != nil && (old.uid != c.uid || !slices.Equal(command, []string{"userdel", "krun"})):
@@ -110,9 +109,8 @@ func TestPlanAdd(t *testing.T) {
 	} {
 		users := parsePasswd([]byte(rootLine + "anna:x:1000:1000::/home/anna:/bin/sh\n"))
 		got, err := planAdd(c.goos, users, parseGroups([]byte(c.group)), c.uid)
-		if strings.Join(got, " ") != c.want || (c.want == "") != errors.Is(err, ErrForeign) {
-			t.Errorf("%s: got %q, %v", name, got, err)
-		}
+		must.Be(t, strings.Join(got, " ") == c.want && (c.want == "") == errors.Is(err, ErrForeign), name,
+			got, err)
 	}
 }
 

@@ -63,9 +63,7 @@ func TestKillListed(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- sleep.Wait() }()
 	must.Do(t, killListed(t.Context(), Account{UID: unused, GID: unused, Own: true}))
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), "killed") {
-		t.Errorf("ended with %v", err)
-	}
+	must.Refuse(t, <-ended, "killed", "ended with")
 	for _, a := range []Account{{UID: unused}, {Own: true}} {
 		if err := killListed(t.Context(), a); err == nil {
 			t.Errorf("no error for %+v", a)

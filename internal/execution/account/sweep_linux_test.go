@@ -54,12 +54,10 @@ func TestOwnedDeep(t *testing.T) {
 	}
 	must.Do(t, at.close())
 	removed, err := removeOwned(t.Context(), dir, testUID)
-	if removed != 3*maxOpen || err == nil || !errors.Is(err, unix.ENOTEMPTY) {
-		t.Errorf("removed %d, %v; want %d and that %s is not empty", removed, err, 3*maxOpen, mine)
-	}
-	if !exists(t, filepath.Join(mine, "keep")) || exists(t, filepath.Join(mine, "d")) {
-		t.Error("the wrong files were removed")
-	}
+	must.Be(t, removed == 3*maxOpen && err != nil && errors.Is(err, unix.ENOTEMPTY), "removed", removed, err,
+		3*maxOpen, "and that", mine, "is not empty")
+	must.Be(t, exists(t, filepath.Join(mine, "keep")) && !exists(t, filepath.Join(mine, "d")),
+		"the wrong files were removed")
 }
 
 // TestMounts: nothing on another mount is touched, of another file system or of the same one.
@@ -80,9 +78,7 @@ func TestMounts(t *testing.T) {
 		write(t, filepath.Join(at, "kept"))
 	}
 	_, err := removeTree(t.Context(), dir)
-	if !errors.Is(err, errMount) || !strings.Contains(err.Error(), "unmount it") {
-		t.Errorf("%v", err)
-	}
+	must.Be(t, errors.Is(err, errMount) && strings.Contains(err.Error(), "unmount it"), err)
 	if n, err := removeOwned(t.Context(), dir, 0); n != 0 || !errors.Is(err, errMount) {
 		t.Errorf("removed %d, %v; the user may have files there", n, err)
 	}
@@ -93,9 +89,7 @@ func TestMounts(t *testing.T) {
 		t.Errorf("removed %d, %v; the user cannot have files there", n, err)
 	}
 	for _, name := range []string{"tmpfs/kept", "bind/kept"} {
-		if !exists(t, filepath.Join(dir, name)) {
-			t.Errorf("%s is gone", name)
-		}
+		must.Be(t, exists(t, filepath.Join(dir, name)), name, "is gone")
 	}
 }
 
@@ -130,9 +124,7 @@ func TestOwned(t *testing.T) {
 	must.Do(t, os.Symlink(dir, link))
 	removed, err := removeOwned(t.Context(), link, testUID)
 	// The directories that hold what belongs to others stay, and that is an error to report.
-	if removed != 6 || err == nil {
-		t.Errorf("removed %d, %v", removed, err)
-	}
+	must.Be(t, removed == 6 && err != nil, "removed", removed, err)
 	for name, want := range map[string]bool{
 		"mine/a": false, "mine/deep": false, "mine/link": false, "theirs/open/c": false, "fifo": false,
 		"mine/mixed/keep": true, "theirs/keep": true, "theirs/root": true, "theirs/open": true,

@@ -52,9 +52,7 @@ func mustRemove(t *testing.T, name string, n int) {
 	if removed, err := removeTree(t.Context(), name); removed != n || err != nil {
 		t.Errorf("removed %d, %v; want %d", removed, err, n)
 	}
-	if exists(t, name) {
-		t.Errorf("%s is still there", name)
-	}
+	must.Be(t, !exists(t, name), name, "is still there")
 }
 
 // top makes a directory to be removed, which does not slow the test's own cleaning.
@@ -114,9 +112,7 @@ func TestFewDescriptors(t *testing.T) {
 	must.Do(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &low))
 	removed, err := removeTree(t.Context(), dir)
 	must.Do(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &before))
-	if removed != 2001 || err != nil {
-		t.Errorf("removed %d, %v", removed, err)
-	}
+	must.Be(t, removed == 2001 && err == nil, "removed", removed, err)
 }
 
 // openFiles is the number above every open descriptor.
@@ -137,9 +133,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	must.Do(t, os.Symlink(outside, dir+".link"))
 	mustRemove(t, dir, 5)
 	mustRemove(t, dir+".link", 1) // the link itself
-	if !exists(t, filepath.Join(outside, "kept/file")) {
-		t.Error("a link was followed")
-	}
+	must.Be(t, exists(t, filepath.Join(outside, "kept/file")), "a link was followed")
 }
 
 // TestSwapped replaces a directory by a link to another one, at each moment between two calls.
@@ -161,9 +155,7 @@ func TestSwapped(t *testing.T) {
 				must.Do(t, errors.Join(os.Rename(victim, victim+".moved"), os.Symlink(outside, victim)))
 			})
 			w.run()
-			if !exists(t, filepath.Join(outside, "kept")) {
-				t.Error("the link was followed")
-			}
+			must.Be(t, exists(t, filepath.Join(outside, "kept")), "the link was followed")
 			must.Get(removeTree(t.Context(), dir))(t)
 		})
 	}
@@ -193,9 +185,7 @@ func TestSwappedAgainAndAgain(t *testing.T) {
 	cancel()
 	<-ended
 	must.Do(t, hostile.Close())
-	if !exists(t, filepath.Join(outside, "kept")) {
-		t.Error("a link was followed")
-	}
+	must.Be(t, exists(t, filepath.Join(outside, "kept")), "a link was followed")
 	if _, err := removeTree(t.Context(), dir); err != nil || exists(t, dir) {
 		t.Errorf("with all calm: %v", err)
 	}

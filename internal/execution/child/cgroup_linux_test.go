@@ -93,9 +93,7 @@ func TestOldKernel(t *testing.T) {
 		g.killEach()
 		pause(nil)
 	}
-	if !g.empty() {
-		t.Error("not empty")
-	}
+	must.Be(t, g.empty(), "not empty")
 	if err := old.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Error(err)
 	}

@@ -1,6 +1,10 @@
 package child
 
-import "testing"
+import (
+	"testing"
+
+	"krund/rig/must"
+)
 
 func TestGroupMount(t *testing.T) {
 	for name, c := range map[string]struct{ text, dir, root string }{
@@ -13,9 +17,7 @@ func TestGroupMount(t *testing.T) {
 		"escapes": {`9 8 0:26 / /a\040b\134c rw - cgroup2 cgroup rw` + "\n", `/a b\c`, "/"},
 	} {
 		dir, root, err := groupMount([]byte(c.text))
-		if err != nil || dir != c.dir || root != c.root {
-			t.Errorf("%s: got %q, %q, %v", name, dir, root, err)
-		}
+		must.Be(t, err == nil && dir == c.dir && root == c.root, name, dir, root, err)
 	}
 	for _, text := range []string{"", "\n", " - cgroup2 ",
 		"30 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n", "1 2 3 - cgroup2 x\n"} {
@@ -61,9 +63,7 @@ func TestGroupName(t *testing.T) {
 		{"/a/b", "/a", ""}, {"/a/b", "/a/b", ""},
 	} {
 		name, err := groupName(c.own, c.want)
-		if name != c.name || (err == nil) != (c.name != "") {
-			t.Errorf("%q in %q: got %q, %v", c.want, c.own, name, err)
-		}
+		must.Be(t, name == c.name && (err == nil) == (c.name != ""), c.want, c.own, name, err)
 	}
 }
 
@@ -75,8 +75,6 @@ func TestGroupDir(t *testing.T) {
 		{"/docker/abc", "/bench", ""},
 	} {
 		dir, err := groupDir("/mnt", c.root, c.name)
-		if dir != c.dir || (err == nil) != (c.dir != "") {
-			t.Errorf("%q below %q: got %q, %v", c.name, c.root, dir, err)
-		}
+		must.Be(t, dir == c.dir && (err == nil) == (c.dir != ""), c.name, "below", c.root, dir, err)
 	}
 }

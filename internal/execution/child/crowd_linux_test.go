@@ -16,9 +16,7 @@ func TestCrowdOfStrays(t *testing.T) {
 	}
 	list := s.findings(Run{Strays: 4096}, report{})
 	all := strings.Join(list, "\n")
-	if len(list) > 100 || len(all) > 20_000 {
-		t.Errorf("%d findings, %d bytes", len(list), len(all))
-	}
+	must.Be(t, len(list) <= 100 && len(all) <= 20_000, len(list), "findings", len(all), "bytes")
 	for _, want := range []string{"a remark", "4096 further processes", "process 4000000 (sh)",
 		"4086 more processes"} {
 		must.Contain(t, all, want)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -80,9 +79,7 @@ func TestCancelEndsAll(t *testing.T) {
 	}
 	// Each kind but "plain", which may exec at once, has at least its sleep, and the shells
 	// besides.
-	if run.Strays < len(everyKind) {
-		t.Errorf("%d strays, want at least %d", run.Strays, len(everyKind))
-	}
+	must.Be(t, run.Strays >= len(everyKind), run.Strays, "strays, want at least", len(everyKind))
 }
 
 func TestStraysOfAnOrdinaryEnd(t *testing.T) {
@@ -91,9 +88,8 @@ func TestStraysOfAnOrdinaryEnd(t *testing.T) {
 		if run.Exit == nil || *run.Exit != 7 || run.Interrupted {
 			t.Errorf("%s: got %s", kind, describe(run))
 		}
-		if run.Strays < 1 || len(run.Findings) != 1 {
-			t.Errorf("%s: %d strays, findings %q", kind, run.Strays, run.Findings)
-		}
+		must.Be(t, run.Strays >= 1 && len(run.Findings) == 1, kind, run.Strays, "strays, findings",
+			run.Findings)
 	}
 }
 
@@ -117,9 +113,7 @@ func TestTimeLimit(t *testing.T) {
 		if !run.TimedOut || run.Interrupted || (run.Signal != "SIGKILL" && !early) || run.Exit != nil {
 			t.Errorf("%s: got %s", name, describe(run))
 		}
-		if run.Wall < limit {
-			t.Errorf("%s: killed after %v, before the limit", name, run.Wall)
-		}
+		must.Be(t, run.Wall >= limit, name, "killed after", run.Wall, "before the limit")
 	}
 }
 
@@ -202,9 +196,7 @@ func TestOtherChildrenLive(t *testing.T) {
 	checkDead(t, marker)
 	for _, cmd := range []*exec.Cmd{before, during} {
 		must.Do(t, cmd.Process.Kill(), "another child of the daemon was harmed")
-		if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
-			t.Errorf("another child of the daemon was reaped: %v", err)
-		}
+		must.Refuse(t, cmd.Wait(), "killed", "another child of the daemon was reaped")
 	}
 	must.Do(t, dead.Wait(), "another child of the daemon was reaped")
 }
@@ -227,9 +219,7 @@ func TestDaemonKilled(t *testing.T) {
 	defer fd.Close()
 	must.Do(t, daemon.Process.Kill())
 	_ = daemon.Wait() // killed
-	if !readable(int(fd.Fd()), now()+int64(5*time.Minute)) {
-		t.Errorf("process %d outlives its daemon", pid)
-	}
+	must.Be(t, readable(int(fd.Fd()), now()+int64(5*time.Minute)), "process", pid, "outlives its daemon")
 }
 
 // TestNothingLeaks runs a hundred benchmarks and counts.

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"krund/rig/must"
 )
 
 // keyTest is the description of the keys that executions leave.
@@ -69,9 +71,8 @@ func TestKeyrings(t *testing.T) {
 		c := part("keys")
 		c.User = User{Name: "keys", UID: 54322, GID: 54322, Own: true}
 		run := mustSucceed(t, c)
-		if run.Stdout.Text != "" || len(run.Findings) != 0 {
-			t.Errorf("execution %d: %q, findings %q", i+1, run.Stdout.Text, run.Findings)
-		}
+		must.Be(t, run.Stdout.Text == "" && len(run.Findings) == 0, "execution", i+1, run.Stdout.Text,
+			"findings", run.Findings)
 	}
 }
 

@@ -63,9 +63,8 @@ func TestForkBomb(t *testing.T) {
 		!strings.Contains(run.Stderr.Text, "fork") {
 		t.Errorf("limit %d, seen %d: %s", run.Processes, run.Seen.Processes, describe(run))
 	}
-	if run.Strays == 0 || run.Strays >= most {
-		t.Errorf("%d processes besides the benchmark, want some, but fewer than %d", run.Strays, most)
-	}
+	must.Be(t, run.Strays != 0 && run.Strays < most, run.Strays,
+		"processes besides the benchmark, want some, but fewer than", most)
 	c.User.Own = false // whose other processes would count, too
 	if run = mustSucceed(t, c); run.Processes != 0 || run.Stdout.Text != "all of them\n" {
 		t.Errorf("limit %d: %s", run.Processes, describe(run))
@@ -75,15 +74,12 @@ func TestForkBomb(t *testing.T) {
 // TestGroupLimit: the group's limit is the one of this run, and what it has refused is counted.
 func TestGroupLimit(t *testing.T) {
 	g := &cgroup{dir: t.TempDir()}
-	if g.limitProcesses(10) || g.refusals() != 0 || (*cgroup)(nil).refusals() != 0 {
-		t.Error("limited, although processes cannot be counted")
-	}
+	must.Be(t, !g.limitProcesses(10) && g.refusals() == 0 && (*cgroup)(nil).refusals() == 0,
+		"limited, although processes cannot be counted")
 	file := filepath.Join(g.dir, "pids.max")
 	for n, want := range map[int64]string{4096: "4096", 0: "max"} {
 		err := os.WriteFile(file, []byte("17 as an earlier run had it"), 0o644)
-		if !g.limitProcesses(n) || err != nil {
-			t.Errorf("%d: not limited, %v", n, err)
-		}
+		must.Be(t, g.limitProcesses(n) && err == nil, n, "not limited", err)
 		if text, err := os.ReadFile(file); string(text) != want || err != nil {
 			t.Errorf("%d: %q, %v", n, text, err)
 		}

@@ -10,9 +10,7 @@ import (
 
 func TestStreamsApart(t *testing.T) {
 	run := mustSucceed(t, shell("echo out; echo err >&2; printf 'no end'"))
-	if run.Stdout.Text != "out\nno end" || run.Stderr.Text != "err\n" {
-		t.Errorf("got %+v and %+v", run.Stdout, run.Stderr)
-	}
+	must.Be(t, run.Stdout.Text == "out\nno end" && run.Stderr.Text == "err\n", run.Stdout, run.Stderr)
 }
 
 // TestGigabytes has a benchmark write much more than is kept, faster than krund reads.
@@ -36,9 +34,7 @@ func TestOutputLimits(t *testing.T) {
 	c.Limits.Output = 4
 	run := mustSucceed(t, c)
 	want := Output{"01\n[... 6 bytes left out ...]\n89", 10, true}
-	if run.Stdout != want || run.Stderr != want {
-		t.Errorf("got %+v and %+v", run.Stdout, run.Stderr)
-	}
+	must.Be(t, run.Stdout == want && run.Stderr == want, run.Stdout, run.Stderr)
 	var tee strings.Builder
 	c.Stdout = &tee
 	if run = mustSucceed(t, c); tee.String() != "0123456789" || run.Stdout != want || run.Stderr != want {

@@ -119,10 +119,8 @@ func TestInherit(t *testing.T) {
 		}
 	}
 	c.Inherit, c.Nice = true, 3
-	if _, err := (Runner{}).Run(t.Context(), c); err == nil ||
-		!strings.Contains(err.Error(), "the priority is to be inherited") {
-		t.Errorf("a priority beside an inherited one: %v", err)
-	}
+	must.Refused((Runner{}).Run(t.Context(), c))(t, "the priority is to be inherited",
+		"a priority beside an inherited one")
 }
 
 func TestWithoutRoot(t *testing.T) {
@@ -133,9 +131,8 @@ func TestWithoutRoot(t *testing.T) {
 		run.Seen.Nice != 0 {
 		t.Errorf("got %s", describe(run))
 	}
-	if len(run.Findings) == 0 || !strings.Contains(run.Findings[0], "nice -20: permission denied") {
-		t.Errorf("findings %q", run.Findings)
-	}
+	must.Be(t, len(run.Findings) != 0 && strings.Contains(run.Findings[0], "nice -20: permission denied"),
+		"findings", run.Findings)
 	c.Nice, c.Cgroup = 0, "krund-test"
 	if run = asUser(t, c); run.Cgroup != "" || run.CgroupReason == "" || run.NotStarted != nil {
 		t.Errorf("group without rights: got %s", describe(run))
@@ -246,9 +243,7 @@ func TestDescriptors(t *testing.T) {
 	}
 	for fd, want := range map[string]string{"0": "/dev/null", "1": "pipe:", "2": "pipe:", "3": a, "4": b,
 		"5": a} {
-		if !strings.HasPrefix(got[fd], want) {
-			t.Errorf("descriptor %s is %q, want %q", fd, got[fd], want)
-		}
+		must.Be(t, strings.HasPrefix(got[fd], want), "descriptor", fd, got[fd], want)
 		delete(got, fd)
 	}
 	for fd, link := range got {
@@ -270,9 +265,8 @@ func TestOldClosing(t *testing.T) {
 	must.Do(t, markEach(first+1))
 	for fd := first; fd < first+3; fd++ {
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
-		if err != nil || (flags&unix.FD_CLOEXEC != 0) != (fd > first) {
-			t.Errorf("descriptor %d: flags %#x, %v", fd, flags, err)
-		}
+		must.Be(t, err == nil && (flags&unix.FD_CLOEXEC != 0) == (fd > first), "descriptor", fd, "flags",
+			flags, err)
 	}
 }
 
@@ -291,9 +285,7 @@ func TestPriorityAndProcessors(t *testing.T) {
 	c.Nice, c.CPUs = 7, []int{0}
 	run := mustRun(t, c) // the last file is absent from some kernels
 	got := lines(run.Stdout.Text)
-	if len(got) < 2 || got[0] != "7 0" || got[1] != "Cpus_allowed_list:\t0" {
-		t.Errorf("got %q", got)
-	}
+	must.Be(t, len(got) >= 2 && got[0] == "7 0" && got[1] == "Cpus_allowed_list:\t0", got)
 	// Ordinary users may write that file ten times a second, all of them together.
 	refused := len(run.Findings) > 0 && os.Geteuid() != 0
 	if len(got) > 2 && !refused && !strings.HasSuffix(got[2], " nice 7") {
@@ -336,9 +328,8 @@ func TestUsage(t *testing.T) {
 	// Three million steps of a shell loop take long enough to be counted and touch next to no
 	// memory.
 	run := mustSucceed(t, shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"))
-	if run.UTime <= 0 || run.UTime+run.STime > run.Wall*2 {
-		t.Errorf("user %v, system %v of %v", run.UTime, run.STime, run.Wall)
-	}
+	must.Be(t, run.UTime > 0 && run.UTime+run.STime <= run.Wall*2, "user", run.UTime, "system", run.STime,
+		run.Wall)
 	run = mustSucceed(t, Command{Path: "/bin/dd",
 		Args: []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1"}})
 	if run.MaxRSS < 96<<20 || run.MaxRSS > 200<<20 || run.MaxRSSFloor <= 0 || run.MaxRSSFloor > run.MaxRSS {

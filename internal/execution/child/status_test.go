@@ -71,9 +71,7 @@ func TestOrderKeepsBytes(t *testing.T) {
 	}
 	text := must.Get(newStartRequest(c, 42).encode())(t)
 	o, err := decodeStartRequest(text)
-	if err != nil || !reflect.DeepEqual(o, newStartRequest(c, 42)) {
-		t.Errorf("got %+v, %v", o, err)
-	}
+	must.Be(t, err == nil && reflect.DeepEqual(o, newStartRequest(c, 42)), o, err)
 	if string(o.Path) != c.Path || !reflect.DeepEqual(toStrings(o.Args), c.Args) ||
 		!reflect.DeepEqual(toStrings(o.Env), c.Env) {
 		t.Errorf("bytes were changed: %+v", o)

@@ -35,18 +35,14 @@ func TestParseThread(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := parseThread([]byte(test.text))
-			if (err != nil) != test.bad || got != test.want {
-				t.Errorf("%+v, %v; want %+v", got, err, test.want)
-			}
+			must.Be(t, (err != nil) == test.bad && got == test.want, got, err, test.want)
 		})
 	}
 }
 
 func TestParseSchedstat(t *testing.T) {
 	got, err := parseSchedstat([]byte("2046170 17 129\n"))
-	if err != nil || got != (Activity{2046170, 129}) {
-		t.Errorf("%+v, %v", got, err)
-	}
+	must.Be(t, err == nil && got == (Activity{2046170, 129}), got, err)
 	for _, text := range []string{"", "1 2", "1 2 3 4", "x 0 0", "0 0 x", "99999999999999999999 0 0"} {
 		if got, err := parseSchedstat([]byte(text)); err == nil {
 			t.Errorf("%q is %+v", text, got)

@@ -23,9 +23,8 @@ func TestDaemonStepsAside(t *testing.T) {
 			run.Seen.CPUs, run.Findings, last, mine)
 	}
 	run = mustRun(t, Command{Path: "/bin/true", DaemonCPUs: last, CPUs: mine[:1]})
-	if !slices.Equal(run.Daemon.CPUs, last) || !slices.Equal(run.Seen.CPUs, mine[:1]) {
-		t.Errorf("krund on %v, the benchmark on %v", run.Daemon.CPUs, run.Seen.CPUs)
-	}
+	must.Be(t, slices.Equal(run.Daemon.CPUs, last) && slices.Equal(run.Seen.CPUs, mine[:1]), "krund on",
+		run.Daemon.CPUs, "the benchmark on", run.Seen.CPUs)
 	run = mustRun(t, Command{Path: "/bin/true", DaemonCPUs: []int{1000}})
 	if run.Daemon.CPUs != nil || !slices.Equal(run.Seen.CPUs, mine) || len(run.Findings) != 1 {
 		t.Errorf("no such processor: krund on %v, the benchmark on %v, findings %q", run.Daemon.CPUs,
@@ -43,17 +42,14 @@ func TestDaemonStepsAside(t *testing.T) {
 func TestNeighbours(t *testing.T) {
 	run := mustRun(t, Command{Path: "/bin/true"})
 	d := run.Daemon
-	if d.WakeUps == nil || *d.WakeUps < 1 {
-		t.Errorf("wake-ups %v; want at least the one at the end", d.WakeUps)
-	}
+	must.Be(t, d.WakeUps != nil && *d.WakeUps >= 1, "wake-ups", d.WakeUps, "want at least the one at the end")
 	if k := kernelThreads(); k == nil {
 		t.Skip("no kernel threads are visible here")
 	} else if _, ok := k[2]; !ok {
 		t.Errorf("kthreadd is not among the %d threads of the kernel", len(k))
 	}
-	if d.KernelThreads == nil || d.KernelThreads.Benchmark.CPU > d.KernelThreads.All.CPU {
-		t.Errorf("%+v", d.KernelThreads)
-	}
+	must.Be(t, d.KernelThreads != nil && d.KernelThreads.Benchmark.CPU <= d.KernelThreads.All.CPU,
+		d.KernelThreads)
 }
 
 func threadAffinity(id int) ([]int, error) {

@@ -77,9 +77,8 @@ func TestCompare(t *testing.T) {
 				got = append(got, fmt.Sprint(c.File, " ", c.Was, " ", c.Is))
 			}
 			must.Equal(t, strings.Join(got, ", "), test.want, "changes")
-			if grown.Number != 3 || !maps.EqualFunc(grown.Programs, test.grown, Program.Equal) {
-				t.Errorf("grown %+v, want %+v", grown.Programs, test.grown)
-			}
+			must.Be(t, grown.Number == 3 && maps.EqualFunc(grown.Programs, test.grown, Program.Equal),
+				"grown", grown.Programs, test.grown)
 		})
 	}
 	e := Edition{Programs: all, Varies: []string{entry}}
@@ -106,9 +105,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("%q", names)
 	}
 	for name, program := range got {
-		if program.SHA256 != hashes[name] || len(program.Files) != 1 {
-			t.Errorf("%s: %+v, want %s", name, program, hashes[name])
-		}
+		must.Be(t, program.SHA256 == hashes[name] && len(program.Files) == 1, name, program, hashes[name])
 		for _, hash := range program.Files {
 			must.Equal(t, hash, program.SHA256, name)
 		}
@@ -116,9 +113,7 @@ func TestRead(t *testing.T) {
 	third := filepath.Join(filepath.Dir(cfg.Path), "benchmarks/b/third.x")
 	must.Do(t, os.WriteFile(third, []byte("T"), 0o644))
 	more, err := p.Read(t.Context())
-	if len(more["program.benchmark.b.v.files"].Files) != 2 || err != nil {
-		t.Errorf("a third file: %+v, %v", more, err)
-	}
+	must.Be(t, len(more["program.benchmark.b.v.files"].Files) == 2 && err == nil, "a third file", more, err)
 }
 
 // TestNames: every name of a key's files in the fingerprint is one that belongs to the key.
@@ -132,15 +127,11 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for name := range Files(cfg) {
-		if !all[Prefix+name] || !Measured(Prefix+name) {
-			t.Errorf("%s belongs to no key", name)
-		}
+		must.Be(t, all[Prefix+name] && Measured(Prefix+name), name, "belongs to no key")
 	}
 	for name, want := range map[string]bool{"program.libkrun": false, "program.runner-c": false,
 		"program.runner-c.x": false, "program.relink": true, "vm.C": false, "krund": false} {
-		if Measured(name) != want {
-			t.Errorf("%s: %t", name, !want)
-		}
+		must.Be(t, Measured(name) == want, name, !want)
 	}
 	k := key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: "new"}
 	must.Equal(t, Names(k)[2], "program.benchmark.b.v@new")
@@ -157,9 +148,7 @@ func TestEditionsFile(t *testing.T) {
 			Varies: []string{"program.relink"}}}
 	must.Do(t, StoreEditions(fsys, "/x/editions.json", want))
 	got, err := LoadEditions(fsys, "/x/editions.json")
-	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%v, %v, want %v", got, err, want)
-	}
+	must.Be(t, err == nil && fmt.Sprint(got) == fmt.Sprint(want), got, err, want)
 	for text, want := range map[string]string{
 		"":                             "unexpected end",
 		"{}":                           "no editions",
@@ -170,9 +159,7 @@ func TestEditionsFile(t *testing.T) {
 	} {
 		fsys.Put("/x/editions.json", []byte(text))
 		_, err := LoadEditions(fsys, "/x/editions.json")
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
+		must.Refuse(t, err, want, text)
 	}
 }
 
@@ -180,8 +167,6 @@ func TestEditionsFile(t *testing.T) {
 func TestEachItsOwn(t *testing.T) {
 	for hashes, want := range map[string]bool{"": false, "abcd": false, "abcde": true, "abcda": false,
 		"abcdefa": false, "abcdefg": true} {
-		if EachItsOwn(strings.Split(hashes, "")) != want {
-			t.Errorf("%s: %t", hashes, !want)
-		}
+		must.Be(t, EachItsOwn(strings.Split(hashes, "")) == want, hashes, !want)
 	}
 }

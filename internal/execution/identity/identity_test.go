@@ -112,9 +112,7 @@ func TestAlike(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := alike(setup(t, base+test.arms, files))
-			if !slices.EqualFunc(got, test.want, strings.HasPrefix) {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
+			must.Be(t, slices.EqualFunc(got, test.want, strings.HasPrefix), got, test.want)
 		})
 	}
 }
@@ -191,9 +189,8 @@ func TestReadDynamic(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	if !slices.ContainsFunc(d.needed, func(n string) bool { return strings.HasPrefix(n, "libc.") }) {
-		t.Errorf("it needs %q", d.needed)
-	}
+	must.Be(t, slices.ContainsFunc(d.needed, func(n string) bool { return strings.HasPrefix(n, "libc.") }),
+		"it needs", d.needed)
 }
 
 func FuzzDynamic(f *testing.F) {
@@ -206,8 +203,6 @@ func FuzzDynamic(f *testing.F) {
 		if err != nil && (d.needed != nil || d.runPath != "") {
 			t.Errorf("%+v beside %v", d, err)
 		}
-		if len(d.needed) > mostEntries || len(d.runPath) > mostName {
-			t.Errorf("%d libraries", len(d.needed))
-		}
+		must.Be(t, len(d.needed) <= mostEntries && len(d.runPath) <= mostName, len(d.needed), "libraries")
 	})
 }

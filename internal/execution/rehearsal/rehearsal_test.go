@@ -18,9 +18,8 @@ func TestPrints(t *testing.T) {
 		var m execution.Measured
 		m.Process.Stdout = results.Output{Bytes: int64(n), Text: strings.Repeat("\u202e", n/3) + "xx"}
 		got := prints(execution.Job{VM: config.VM{Runner: "python"}}, m)
-		if len(got) != 1 || !strings.HasPrefix(got[0], "it writes to stdout") || len(got[0]) > 500 {
-			t.Errorf("%d bytes: %q", n, got)
-		}
+		must.Be(t, len(got) == 1 && strings.HasPrefix(got[0], "it writes to stdout") && len(got[0]) <= 500, n,
+			"bytes", got)
 	}
 }
 

@@ -79,9 +79,7 @@ func TestExpectedRatio(t *testing.T) {
 		}
 		j := JudgeCounters(run, CounterLimits{Tolerance: DefaultTolerance})
 		got := strings.Join(j.Reasons(), "; ")
-		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		must.Be(t, (got == "") == (c.want == "") && strings.Contains(got, c.want), c.name, got, c.want)
 		// What the record keeps gives the same verdict later.
 		again, ok := RunOf(results.Record{StartNS: run.StartNS, WallNS: run.WallNS, Frequencies: list,
 			Columns: []results.Column{{Name: "aperf", Kind: results.KindCounter, Core: list[0].Core,
@@ -131,9 +129,7 @@ func TestTaskRatio(t *testing.T) {
 		}
 		j := JudgeCounters(run, CounterLimits{Tolerance: DefaultTolerance})
 		got := strings.Join(j.Reasons(), "; ")
-		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		must.Be(t, (got == "") == (c.want == "") && strings.Contains(got, c.want), c.name, got, c.want)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"krund/internal/execution/verdict"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 func counter(name string, core int, counts ...uint64) results.Column {
@@ -59,9 +60,7 @@ func TestRunOf(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, ok := verdict.RunOf(test.rec)
-			if ok != test.ok || !reflect.DeepEqual(got, test.want) {
-				t.Errorf("%+v, %t\nwant %+v, %t", got, ok, test.want, test.ok)
-			}
+			must.Be(t, ok == test.ok && reflect.DeepEqual(got, test.want), got, ok, test.want, test.ok)
 		})
 	}
 }
@@ -81,10 +80,6 @@ func TestJoin(t *testing.T) {
 	if got := verdict.Join(a, b); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
-	if !a.HasRatio() || b.HasRatio() {
-		t.Error("HasRatio")
-	}
-	if a.Cores[0].APERF[0] != 1 || len(a.Cores) != 1 || len(b.Cores) != 2 {
-		t.Error("the runs were changed")
-	}
+	must.Be(t, a.HasRatio() && !b.HasRatio(), "HasRatio")
+	must.Be(t, a.Cores[0].APERF[0] == 1 && len(a.Cores) == 1 && len(b.Cores) == 2, "the runs were changed")
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestChanges: which counts of the machine show throttling. The sources are in kindOfCount: Linux
@@ -39,13 +40,10 @@ func TestChanges(t *testing.T) {
 		if len(list) > 0 {
 			got = list[0].String()
 		}
-		if got != c.want || len(list) > 1 {
-			t.Errorf("%s from %d to %d: %q, want %q", c.name, c.before, c.after, list, c.want)
-		}
+		must.Be(t, got == c.want && len(list) <= 1, c.name, "from", c.before, c.after, list, c.want)
 	}
 	appeared := Changes(results.Throttle{After: []results.Count{{Name: "b", Count: 2},
 		{Name: "a", Count: 1}}})
-	if len(appeared) != 2 || appeared[0].Name != "a" || appeared[1].Before != 0 {
-		t.Errorf("counts that were missing before: %v", appeared)
-	}
+	must.Be(t, len(appeared) == 2 && appeared[0].Name == "a" && appeared[1].Before == 0,
+		"counts that were missing before", appeared)
 }

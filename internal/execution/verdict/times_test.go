@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestIterationsWithinTheProcess: the iterations cannot take longer in total than the lifetime of
@@ -69,9 +70,8 @@ func TestIterationsWithinTheProcess(t *testing.T) {
 			o := Judge(e, Limits{AttemptsLeft: 3, Disturbed: Rerun})
 			text := strings.Join(o.Reasons, "\n")
 			if test.want == "" {
-				if o.Result != results.Completed || text != "" {
-					t.Errorf("%s because of %q; want it completed without a word", o.Result, text)
-				}
+				must.Be(t, o.Result == results.Completed && text == "", o.Result, "because of", text,
+					"want it completed without a word")
 				return
 			}
 			if o.Result != results.Error || !strings.Contains(text, test.want) ||

@@ -100,9 +100,8 @@ func TestJudge(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := Judge(tt.run, tt.limits)
 			must.Equal(t, got.Result, tt.want)
-			if !slices.EqualFunc(got.Reasons, tt.reason, strings.Contains) {
-				t.Errorf("reasons %q, want %q", got.Reasons, tt.reason)
-			}
+			must.Be(t, slices.EqualFunc(got.Reasons, tt.reason, strings.Contains), "reasons", got.Reasons,
+				tt.reason)
 		})
 	}
 }

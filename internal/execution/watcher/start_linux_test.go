@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -80,9 +79,7 @@ func TestEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := must.Get(start(t, test.text))(t)
 			r := p.End()
-			if r.Problem != test.problem || (r.AskedAt != nil) != test.asked {
-				t.Errorf("%+v, want %q", r, test.problem)
-			}
+			must.Be(t, r.Problem == test.problem && (r.AskedAt != nil) == test.asked, r, test.problem)
 		})
 	}
 }
@@ -103,9 +100,7 @@ func TestScript(t *testing.T) {
 	}
 	_, err := Start(Options{Program: script(t, begun+"cat"), CPU: someCPU(), Buffer: os.Stdin,
 		Trust: func(trust.Verdict) error { return nil }})
-	if err == nil || !strings.Contains(err.Error(), "it is a script; install krunctl itself") {
-		t.Error(err)
-	}
+	must.Refuse(t, err, "it is a script; install krunctl itself")
 }
 
 // TestStartFails: a watcher that cannot begin.
@@ -116,9 +111,7 @@ func TestStartFails(t *testing.T) {
 		"nonsense":   {"echo hello", "another version"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := start(t, test.text); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%v, want %q", err, test.want)
-			}
+			must.Refused(start(t, test.text))(t, test.want)
 		})
 	}
 	o := Options{Program: "/nonexistent/krunctl", CPU: someCPU(), Buffer: os.Stdin}

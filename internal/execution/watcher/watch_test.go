@@ -101,9 +101,8 @@ func TestRun(t *testing.T) {
 				looks: test.looks}
 			b.stopped = func() {
 				flag = true
-				if len(said) == 0 || said[len(said)-1].AskedAt == nil {
-					t.Error("the flag was set before the report")
-				}
+				must.Be(t, len(said) != 0 && said[len(said)-1].AskedAt != nil,
+					"the flag was set before the report")
 			}
 			w := &Watch{Buffer: b, Clock: &sleeps{left: test.sleeps}, Decide: after(), Threshold: 0.5,
 				DryRun: test.dry, Say: func(r Report) error { said = append(said, r); return nil }}

@@ -84,9 +84,7 @@ func pack(t *testing.T, cfg *config.Config, copies ...Copy) ([]byte, Manifest) {
 func TestBundle(t *testing.T) {
 	first, m := pack(t, lab(t, text))
 	second, _ := pack(t, lab(t, text))
-	if !bytes.Equal(first, second) {
-		t.Error("the same files elsewhere give other bytes")
-	}
+	must.Be(t, bytes.Equal(first, second), "the same files elsewhere give other bytes")
 	var names []string
 	for _, f := range m.Files {
 		names = append(names, f.Path)
@@ -106,9 +104,7 @@ func TestBundle(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = config.Load(filepath.Join(dir, got.Config), "lab1", doctor.Settings())
-	if err == nil || !strings.Contains(err.Error(), "/opt/lua/bin/lua") {
-		t.Errorf("the program that this machine lacks is not reported: %v", err)
-	}
+	must.Refuse(t, err, "/opt/lua/bin/lua", "the program that this machine lacks is not reported")
 	cfg := must.Get(config.Open(filepath.Join(dir, got.Config), "lab1", doctor.Settings()))(t)
 	must.Equal(t, cfg.Experiment.Shard, (config.Shard{Index: 2, Count: 3}), "shard")
 	for name, mode := range map[string]fs.FileMode{"bin/own": 0o755, "etc/x.toml": 0o644,
@@ -141,9 +137,7 @@ func TestCopies(t *testing.T) {
 	want := []string{"bin/own", "etc/x.arms/a/x/bench.so", "etc/x.arms/b/x/bench.so", "etc/x.toml"}
 	must.EqualList(t, names, want)
 	_, err := Collect(cfg, nil)
-	if err == nil || !strings.Contains(err.Error(), "the configuration names it") {
-		t.Errorf("missing arms: %v", err)
-	}
+	must.Refuse(t, err, "the configuration names it", "missing arms")
 }
 
 func TestCollectRefuses(t *testing.T) {
@@ -163,9 +157,7 @@ func TestCollectRefuses(t *testing.T) {
 		if err == nil {
 			_, err = files.Write(io.Discard)
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
+		must.Refuse(t, err, c.want, name)
 	}
 }
 
@@ -238,9 +230,7 @@ func TestHostile(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "id")
 		_, err := Unpack(bytes.NewReader(c.bundle), dir, nil)
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
+		must.Be(t, errors.Is(err, ErrInvalid) && strings.Contains(err.Error(), c.want), name, err, c.want)
 		if list, _ := os.ReadDir(filepath.Dir(dir)); len(list) != 0 {
 			t.Errorf("%s: left %v", name, list)
 		}

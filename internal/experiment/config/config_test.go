@@ -167,9 +167,7 @@ func TestParseFull(t *testing.T) {
 // check compares values. Lists that are empty in the file are nil.
 func check[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s:\ngot  %#v\nwant %#v", what, got, want)
-	}
+	must.Be(t, reflect.DeepEqual(got, want), what, got, want)
 }
 
 func TestParseDefaults(t *testing.T) {
@@ -206,9 +204,7 @@ func TestKeysAreInKrunsOrder(t *testing.T) {
 		t.Errorf("%d slots", c.Slots())
 	}
 	c.Keys()[0] = key.Key{}
-	if c.Keys()[0] == (key.Key{}) {
-		t.Error("Keys hands out its own slice")
-	}
+	must.Be(t, c.Keys()[0] != (key.Key{}), "Keys hands out its own slice")
 }
 
 func TestLookup(t *testing.T) {
@@ -274,9 +270,7 @@ func TestControls(t *testing.T) {
 		t.Errorf("shield is %s", got)
 	}
 	must.EqualList(t, c.Control("services").List("stop"), []string{"cron.service"}, "services.stop")
-	if !c.Control("turbo").Flag("msr") || c.Control("frequency").Flag("free") {
-		t.Error("flags are wrong")
-	}
+	must.Be(t, c.Control("turbo").Flag("msr") && !c.Control("frequency").Flag("free"), "flags are wrong")
 	if len(c.Controls) != len(doctor.Settings()) {
 		t.Errorf("%d controls, %d names", len(c.Controls), len(doctor.Settings()))
 	}
@@ -291,9 +285,7 @@ func TestUnknownControlIsABug(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("an unknown %s does not panic", what)
-				}
+				must.Be(t, recover() != nil, "an unknown", what, "does not panic")
 			}()
 			ask()
 		}()
@@ -322,9 +314,8 @@ func TestStored(t *testing.T) {
 			_, loaded := config.Load(path, "lab1", settings)
 			_, parsed := config.Parse(path, text, "lab1", settings)
 			_, tried := config.Quick(path, "lab1", settings)
-			if loaded == nil || parsed == nil || tried == nil {
-				t.Errorf("started: Load %v, Parse %v, Quick %v", loaded, parsed, tried)
-			}
+			must.Be(t, loaded != nil && parsed != nil && tried != nil, "started: Load", loaded, "Parse",
+				parsed, "Quick", tried)
 		})
 	}
 }

@@ -32,9 +32,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("config %v, error %v", c, err)
 		}
 		for i, p := range found {
-			if p.Line < 1 || p.Line > strings.Count(text, "\n")+1 || p.What == "" || p.Fix == "" {
-				t.Errorf("problem %+v", p)
-			}
+			must.Be(t, p.Line >= 1 && p.Line <= strings.Count(text, "\n")+1 && p.What != "" && p.Fix != "",
+				"problem", p)
 			if i > 0 && found[i-1].Line > p.Line {
 				t.Errorf("line %d is reported after %d", p.Line, found[i-1].Line)
 			}

@@ -158,23 +158,18 @@ func TestDescriptorsAreWhole(t *testing.T) {
 			switch v := o.Default.(type) {
 			case bool:
 			case int64:
-				if v < o.Min || v > o.Max || o.Min >= o.Max {
-					t.Errorf("%s.%s: default %d, range %d to %d", d.Name, o.Name, v, o.Min, o.Max)
-				}
+				must.Be(t, v >= o.Min && v <= o.Max && o.Min < o.Max, d.Name, ".", o.Name, "default", v,
+					"range", o.Min, o.Max)
 			case string:
 				if o.Choices == nil && (o.Values == "" || o.Shape != nil && !o.Shape.MatchString(o.Example)) {
 					t.Errorf("%s.%s: neither choices nor a described shape with an example", d.Name, o.Name)
 				}
 			case []string:
-				if o.Values == "" {
-					t.Errorf("%s.%s: what are its values?", d.Name, o.Name)
-				}
+				must.Be(t, o.Values != "", d.Name, ".", o.Name, "what are its values?")
 			default:
 				t.Errorf("%s.%s has a default of type %T", d.Name, o.Name, v)
 			}
-			if o.Doc == "" {
-				t.Errorf("%s.%s is not documented", d.Name, o.Name)
-			}
+			must.Be(t, o.Doc != "", d.Name, ".", o.Name, "is not documented")
 		}
 	}
 }

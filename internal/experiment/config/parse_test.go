@@ -353,15 +353,11 @@ func TestDefaultNameIsThatOfTheFile(t *testing.T) {
 	must.Equal(t, mustParse(t, base).Experiment.Name, "x", "the name")
 	_, err := config.Parse("my exp.toml", []byte(base), "", doctor.Settings())
 	const want = `my exp.toml:1: experiment.name, by default the file's: the name "my exp" contains ' '; use letters, digits and _ - . + only`
-	if err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
-	}
+	must.Be(t, err != nil && err.Error() == want, err, want)
 }
 
 func TestEachProblemIsFoundByErrorsAs(t *testing.T) {
 	_, err := config.Parse("x.toml", []byte("[wait]\nsync = 1\n"), "", doctor.Settings())
 	var p config.Mistake
-	if !errors.As(err, &p) || p.File != "x.toml" || p.Line != 1 {
-		t.Errorf("first problem of %v is %+v", err, p)
-	}
+	must.Be(t, errors.As(err, &p) && p.File == "x.toml" && p.Line == 1, "first problem of", err, p)
 }

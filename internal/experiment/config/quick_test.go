@@ -41,9 +41,7 @@ func TestQuickPattern(t *testing.T) {
 		"[machines]\n\"\\u003f*\".experiment.executions = 40\n'?**' = { experiment = { executions = 50 } }\n",
 	} {
 		c, err := config.Quick(experiment(t, added), "lab1", doctor.Settings())
-		if err != nil || c.Experiment.Executions != config.QuickExecutions {
-			t.Errorf("%s%v", added, err)
-		}
+		must.Be(t, err == nil && c.Experiment.Executions == config.QuickExecutions, added, err)
 	}
 }
 
@@ -53,7 +51,5 @@ func TestQuickExtendsAnInlineTable(t *testing.T) {
 	text := must.Get(os.ReadFile(path))(t)
 	write(t, path, "machines = { \"?*\" = { experiment = { executions = 40 } } }\n"+string(text), 0o644)
 	c, err := config.Quick(path, "lab1", doctor.Settings())
-	if err != nil || c.Experiment.Executions != config.QuickExecutions {
-		t.Errorf("%v", err)
-	}
+	must.Be(t, err == nil && c.Experiment.Executions == config.QuickExecutions, err)
 }

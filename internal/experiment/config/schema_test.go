@@ -242,9 +242,8 @@ func TestDocsExamplesParse(t *testing.T) {
 			}
 		}
 	}
-	if len(complete) < 2 || len(parts) < 6 {
-		t.Errorf("%d complete configurations and %d parts", len(complete), len(parts))
-	}
+	must.Be(t, len(complete) >= 2 && len(parts) >= 6, len(complete), "complete configurations and",
+		len(parts), "parts")
 	for _, text := range complete {
 		must.Do(t, parse(text), text)
 	}

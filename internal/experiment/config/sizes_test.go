@@ -91,8 +91,6 @@ func TestShard(t *testing.T) {
 		}
 		lines = strings.Replace(lines, "[experiment]", fmt.Sprintf("[experiment]\nshard = %q", text), 1)
 		_, problems := parse(t, lines)
-		if (problems == "") != (want == "") || !strings.Contains(problems, want) {
-			t.Errorf("%q: %s, want %q", text, problems, want)
-		}
+		must.Be(t, (problems == "") == (want == "") && strings.Contains(problems, want), text, problems, want)
 	}
 }

@@ -71,9 +71,7 @@ func FuzzParseDuration(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if d < 0 {
-			t.Errorf("%q is %v", text, d)
-		}
+		must.Be(t, d >= 0, text, d)
 		if again, err := config.ParseDuration(d.String()); err != nil || again != d {
 			t.Errorf("%q is %v, which is %v, %v", text, d, again, err)
 		}

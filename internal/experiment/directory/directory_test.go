@@ -101,10 +101,7 @@ func TestOpenRefused(t *testing.T) {
 	if _, err := Create(lost, dir); !errors.Is(err, ErrNoResults) || lost.Ops() != 0 {
 		t.Errorf("Create with the records lost: %v", err)
 	}
-	if _, err := Create(file, dir); err == nil || !strings.Contains(err.Error(),
-		"create the experiment's directory") {
-		t.Errorf("Create over a file: %v", err)
-	}
+	must.Refused(Create(file, dir))(t, "create the experiment's directory", "Create over a file")
 	full := crashfs.New("/x")
 	full.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true})
 	if _, err := Create(full, dir); !errors.Is(err, syscall.ENOSPC) {
@@ -120,9 +117,8 @@ func TestClean(t *testing.T) {
 	}
 	f := must.Get(Open(fsys, dir))(t)
 	removed, err := f.Clean()
-	if err != nil || !slices.Equal(removed, left) || len(fsys.Survivor(crashfs.Nothing).Files()) != 2 {
-		t.Errorf("removed %v, %v", removed, err)
-	}
+	must.Be(t, err == nil && slices.Equal(removed, left) && len(fsys.Survivor(crashfs.Nothing).Files()) == 2,
+		"removed", removed, err)
 	fsys.Put(left[0], nil)
 	fsys.Inject(crashfs.Fault{Err: syscall.EIO})
 	if _, err := f.Clean(); !errors.Is(err, syscall.EIO) {
@@ -182,9 +178,7 @@ func TestLockWait(t *testing.T) {
 	turn := make(chan *Lock)
 	go func() {
 		lock, err := f.LockWait(2, "b")
-		if err != nil {
-			t.Error(err)
-		}
+		must.Be(t, err == nil, err)
 		turn <- lock
 	}()
 	select {
@@ -320,14 +314,10 @@ func TestCheck(t *testing.T) {
 	must.Do(t, os.Chmod(f.Schedule(), 0o644))
 	must.Do(t, os.Chmod(f.Results(), 0o755))
 	must.Do(t, os.Chmod(f.Dir(), 0o757))
-	if err := f.Check(); err == nil || !strings.Contains(err.Error(), f.Dir()+" can be changed by others") {
-		t.Errorf("got %v", err)
-	}
+	must.Refuse(t, f.Check(), f.Dir()+" can be changed by others")
 	must.Do(t, os.Chmod(f.Dir(), 0o755))
 	must.Do(t, os.Symlink("/etc/passwd", f.Log()))
-	if err := f.check(0); err == nil || !strings.Contains(err.Error(), f.Log()+" is a symbolic link") {
-		t.Errorf("link: %v", err)
-	}
+	must.Refuse(t, f.check(0), f.Log()+" is a symbolic link", "link")
 	absent := Directory{fsys: durable.OS(), dir: "/none"}
 	must.Fail(t, absent.Check(), fs.ErrNotExist, "absent")
 }

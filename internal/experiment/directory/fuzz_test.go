@@ -18,13 +18,9 @@ func FuzzHolder(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		pid, host := parseHolder(text)
-		if pid < 0 || (pid == 0) != (host == "") {
-			t.Errorf("%q: process %d on %q", text, pid, host)
-		}
+		must.Be(t, pid >= 0 && (pid == 0) == (host == ""), text, "process", pid, "on", host)
 		odd := func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsGraphic(r) }
-		if strings.ContainsFunc(host, odd) {
-			t.Errorf("%q: a host of the name %q", text, host)
-		}
+		must.Be(t, !strings.ContainsFunc(host, odd), text, "a host of the name", host)
 		again := string(formatHolder(pid, host))
 		must.Equal(t, len(again), holderBytes, "is of", "bytes")
 		// a long one is truncated

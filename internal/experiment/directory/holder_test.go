@@ -16,12 +16,8 @@ func TestLastHolder(t *testing.T) {
 	}
 	lock := must.Get(f.Lock(os.Getpid(), "bencher7"))(t)
 	pid, host := f.LastHolder()
-	if pid != os.Getpid() || host != "bencher7" {
-		t.Errorf("held: %d, %q", pid, host)
-	}
-	if !HoldsLock(durable.OS(), pid) {
-		t.Error("this process holds a lock")
-	}
+	must.Be(t, pid == os.Getpid() && host == "bencher7", "held", pid, host)
+	must.Be(t, HoldsLock(durable.OS(), pid), "this process holds a lock")
 	must.Do(t, lock.Release())
 	if pid, host := f.LastHolder(); pid != os.Getpid() || host != "bencher7" {
 		t.Errorf("released: %d, %q", pid, host)

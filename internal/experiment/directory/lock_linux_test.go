@@ -118,10 +118,7 @@ func TestLockOfADeadHolder(t *testing.T) {
 	must.Do(t, cmd.Start())
 	t.Cleanup(func() { _, _ = word.Close(), cmd.Process.Kill() })
 	must.Get(out.Read(make([]byte, 5)))(t)
-	if _, err := f.Lock(os.Getpid(), "bencher7"); err == nil || !strings.Contains(err.Error(),
-		"which has ended") {
-		t.Errorf("got %v, want that the holder has ended", err)
-	}
+	must.Refused(f.Lock(os.Getpid(), "bencher7"))(t, "which has ended", "want that the holder has ended")
 }
 
 // TestLockReplacedWhileWaiting: if the lock file is replaced while a process waits for it, the

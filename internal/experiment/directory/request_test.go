@@ -87,9 +87,7 @@ func TestRequestCut(t *testing.T) {
 					t.Errorf("%+v: %s there: %t, %v", cut, request, there, err)
 				}
 			}
-			if done == 0 {
-				t.Error("it never came to its end")
-			}
+			must.Be(t, done != 0, "it never came to its end")
 		})
 	}
 }

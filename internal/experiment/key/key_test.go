@@ -106,9 +106,8 @@ func TestParsePatternErrors(t *testing.T) {
 }
 
 func TestZeroPatternMatchesNothing(t *testing.T) {
-	if (key.Pattern{}).Match(key.Key{Benchmark: "nbody", VM: "C", Variant: "d"}) {
-		t.Error("the zero pattern matches a key")
-	}
+	must.Be(t, !(key.Pattern{}).Match(key.Key{Benchmark: "nbody", VM: "C", Variant: "d"}),
+		"the zero pattern matches a key")
 }
 
 func checkError(t *testing.T, err error, want string) {
@@ -142,8 +141,6 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		must.Equal(t, k.String(), s, "is written back as")
-		if patternErr != nil || !p.Match(k) {
-			t.Errorf("%q does not match itself: %v", s, patternErr)
-		}
+		must.Be(t, patternErr == nil && p.Match(k), s, "does not match itself", patternErr)
 	})
 }

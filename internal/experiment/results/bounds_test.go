@@ -55,16 +55,12 @@ func TestTextsAreBounded(t *testing.T) {
 		}
 	}
 	text, err := got.MarshalJSON()
-	if err != nil || len(text) > 600<<10 {
-		t.Errorf("the record has %d bytes, %v", len(text), err)
-	}
+	must.Be(t, err == nil && len(text) <= 600<<10, "the record", len(text), "bytes", err)
 	bounded := r.Bounded()
-	if !reflect.DeepEqual(bounded, bounded.Bounded()) {
-		t.Error("bounding a record twice is not bounding it once")
-	}
-	if len(r.Process.Findings) != 4096 || len(r.Library.Findings) != 4096 {
-		t.Error("the caller's record has changed")
-	}
+	must.Be(t, reflect.DeepEqual(bounded, bounded.Bounded()),
+		"bounding a record twice is not bounding it once")
+	must.Be(t, len(r.Process.Findings) == 4096 && len(r.Library.Findings) == 4096,
+		"the caller's record has changed")
 	small := of(0, 2, "small")
 	if !reflect.DeepEqual(small, small.Bounded()) {
 		t.Errorf("%+v became %+v", small, small.Bounded())

@@ -29,13 +29,9 @@ func TestCodecLaws(t *testing.T) {
 		"arm": arm, "sized": sized(50, 4)} {
 		packed := must.Get(results.Encode(want))(t)
 		got, err := results.Decode(packed)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got %+v, %v\nwant %+v", name, got, err, want)
-		}
+		must.Be(t, err == nil && reflect.DeepEqual(got, want), name, got, err, want)
 		again, err := results.Encode(got)
-		if err != nil || !bytes.Equal(again, packed) {
-			t.Errorf("%s: encoded again it differs, %v", name, err)
-		}
+		must.Be(t, err == nil && bytes.Equal(again, packed), name, "encoded again it differs", err)
 	}
 }
 
@@ -73,14 +69,12 @@ func TestNormalized(t *testing.T) {
 	r.Started = r.Started.In(time.FixedZone("", 3600))
 	packed := must.Get(results.Encode(r))(t)
 	got := must.Get(results.Decode(packed))(t)
-	if got.Process.Stdout.Text != "\ufffd\ufffdgarbage\ufffd" || got.Started != crashed().Started {
-		t.Errorf("got %q, %v", got.Process.Stdout.Text, got.Started)
-	}
+	must.Be(t, got.Process.Stdout.Text == "\ufffd\ufffdgarbage\ufffd" && got.Started == crashed().Started,
+		got.Process.Stdout.Text, got.Started)
 	elsewhere, err := results.Decode(edited(t, "2026-11-21T09:30:01.123456789Z",
 		"2026-11-21T10:30:01.123456789+01:00"))
-	if err != nil || !reflect.DeepEqual(elsewhere, full()) {
-		t.Errorf("with another time zone: %+v, %v", elsewhere.Started, err)
-	}
+	must.Be(t, err == nil && reflect.DeepEqual(elsewhere, full()), "with another time zone",
+		elsewhere.Started, err)
 }
 
 // TestGolden: the records of all versions remain readable, and this version writes exactly these
@@ -105,9 +99,7 @@ func TestGolden(t *testing.T) {
 		if strings.HasPrefix(filepath.Base(name), "crashed") {
 			want = crashed()
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got %+v\nwant %+v", name, got, want)
-		}
+		must.Be(t, reflect.DeepEqual(got, want), name, got, want)
 	}
 }
 
@@ -214,9 +206,7 @@ func TestDecodeDamage(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) || errors.Is(err, results.ErrVersion) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
-			if !reflect.DeepEqual(r, results.Record{}) {
-				t.Error("the record is not zero")
-			}
+			must.Be(t, reflect.DeepEqual(r, results.Record{}), "the record is not zero")
 		})
 	}
 }
@@ -233,9 +223,7 @@ func TestDecodeNewer(t *testing.T) {
 		}
 	}
 	got, err := results.Decode(edited(t, `"slot":17`, `"weather":{"rain":[1,2.5]},"slot":17`))
-	if err != nil || !reflect.DeepEqual(got, full()) {
-		t.Errorf("with an unknown field: %+v, %v", got, err)
-	}
+	must.Be(t, err == nil && reflect.DeepEqual(got, full()), "with an unknown field", got, err)
 }
 
 func TestColumn(t *testing.T) {
@@ -261,9 +249,7 @@ func TestEncodeRefused(t *testing.T) {
 	for want, column := range tests {
 		r := full()
 		r.Columns = []results.Column{column}
-		if _, err := results.Encode(r); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		must.Refused(results.Encode(r))(t, want)
 	}
 }
 
@@ -298,9 +284,7 @@ func TestCheck(t *testing.T) {
 	for want, change := range tests {
 		r := full()
 		change(&r)
-		if err := r.Check(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		must.Refuse(t, r.Check(), want)
 	}
 	durations := full()
 	durations.StartNS = nil
@@ -331,9 +315,7 @@ func FuzzDecode(f *testing.F) {
 		_ = r.Check() // must not panic
 		packed := must.Get(results.Encode(r))(t, r, "cannot be encoded")
 		again, err := results.Decode(packed)
-		if err != nil || !reflect.DeepEqual(again, r) {
-			t.Errorf("%+v is decoded as %+v, %v", r, again, err)
-		}
+		must.Be(t, err == nil && reflect.DeepEqual(again, r), r, "is decoded as", again, err)
 	})
 }
 

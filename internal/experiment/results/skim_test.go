@@ -55,9 +55,7 @@ func sameAsDecode(t *testing.T, packed []byte) {
 	for _, columns := range []bool{false, true} {
 		got, err := skim(t, packed, columns)
 		if wantErr != nil {
-			if err == nil || err.Error() != wantErr.Error() {
-				t.Errorf("error %v, want %v", err, wantErr)
-			}
+			must.Be(t, err != nil && err.Error() == wantErr.Error(), "error", err, wantErr)
 			continue
 		}
 		must.Do(t, err)

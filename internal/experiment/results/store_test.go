@@ -52,9 +52,7 @@ func TestNames(t *testing.T) {
 	}
 	for _, test := range tests {
 		got, ok := results.ParseName(test.file)
-		if got != test.want || ok != test.ok {
-			t.Errorf("%q: got %+v, %v", test.file, got, ok)
-		}
+		must.Be(t, got == test.want && ok == test.ok, test.file, got, ok)
 		if ok && got.String() != test.file {
 			t.Errorf("%q is written as %q", test.file, got)
 		}
@@ -83,18 +81,14 @@ func TestAppendAndRead(t *testing.T) {
 		must.Do(t, err)
 		got = append(got, rec)
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v", got)
-	}
+	must.Be(t, reflect.DeepEqual(got, want), got)
 	for range r.All() {
 		break // leaving early is allowed
 	}
 	l, err := r.List()
 	wantNames := []results.Name{{Slot: 2, Attempt: 1}, {Slot: 2, Attempt: 2}, {Slot: 17, Attempt: 2},
 		{Slot: 100, Attempt: 1}}
-	if err != nil || !reflect.DeepEqual(l, results.Listing{Records: wantNames}) {
-		t.Errorf("got %+v, %v", l, err)
-	}
+	must.Be(t, err == nil && reflect.DeepEqual(l, results.Listing{Records: wantNames}), l, err)
 	info, err := os.Stat(filepath.Join(dir, "0000002-001.json.gz"))
 	if err != nil || info.Mode().Perm() != 0o644 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
@@ -111,9 +105,7 @@ func TestAppendTwice(t *testing.T) {
 		!strings.Contains(err.Error(), "0000001-001.json.gz") {
 		t.Errorf("another record: %v", err)
 	}
-	if !reflect.DeepEqual(fsys.Files(), before) {
-		t.Error("the record was changed")
-	}
+	must.Be(t, reflect.DeepEqual(fsys.Files(), before), "the record was changed")
 	fsys.Put(dir+"/0000001-001.json.gz", []byte("rubbish"))
 	must.Fail(t, a.Append(of(1, 1, "this")), results.ErrExists, "over a damaged record")
 }
@@ -136,9 +128,7 @@ func TestAppendRefused(t *testing.T) {
 		"benchmark: the name is empty": {Outcome: results.Completed, Slot: 1, Attempt: 1},
 	}
 	for want, r := range tests {
-		if err := a.Append(r); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		must.Refuse(t, a.Append(r), want)
 	}
 	odd := of(1, 1, "")
 	odd.WallNS, odd.Columns = []int64{-1, -2}, []results.Column{{Kind: results.KindUser, Values: []int64{5}}}
@@ -186,9 +176,8 @@ func TestAppendFaults(t *testing.T) {
 			must.Do(t, a.Append(full()))
 			got, err := results.NewReader(fsys.Reboot(crashfs.Nothing),
 				dir).Load(results.Name{Slot: 17, Attempt: 2})
-			if err != nil || !reflect.DeepEqual(got, full()) {
-				t.Errorf("%v from operation %d on: afterwards %v", reason, op, err)
-			}
+			must.Be(t, err == nil && reflect.DeepEqual(got, full()), reason, "from operation", op,
+				"on: afterwards", err)
 		}
 	}
 }
@@ -235,9 +224,8 @@ func TestReaderContinuesAfterErrors(t *testing.T) {
 			failed[file.File] = true
 		}
 	}
-	if !slices.Equal(slots, []int{0, 2, 4}) || len(failed) != len(bad) {
-		t.Errorf("read %v, failed %v", slots, failed)
-	}
+	must.Be(t, slices.Equal(slots, []int{0, 2, 4}) && len(failed) == len(bad), "read", slots, "failed",
+		failed)
 	if _, err := r.Load(results.Name{Slot: 6, Attempt: 1}); !errors.Is(err, results.ErrVersion) {
 		t.Errorf("got %v", err)
 	}
@@ -254,9 +242,7 @@ func TestReaderErrors(t *testing.T) {
 	r := results.NewReader(fsys, dir)
 	_, err := r.Load(results.Name{Slot: 1, Attempt: 1})
 	var file *results.FileError
-	if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &file) {
-		t.Errorf("no record: %v", err)
-	}
+	must.Be(t, errors.Is(err, fs.ErrNotExist) && errors.As(err, &file), "no record", err)
 	must.Do(t, results.NewAppender(fsys, dir).Append(of(1, 1, "")))
 	fsys.FailReads(dir+"/0000001-001.json.gz", syscall.EIO)
 	if _, err := r.Load(results.Name{Slot: 1, Attempt: 1}); !errors.Is(err, syscall.EIO) {
@@ -282,9 +268,7 @@ func TestLatest(t *testing.T) {
 	must.Do(t, a.Append(of(5, 3, "third")))
 	for attempts, want := range map[int]string{1: "first", 2: "first", 3: "third", 9: "third"} {
 		rec, ok, err := r.Latest(5, attempts)
-		if err != nil || !ok || rec.Host != want {
-			t.Errorf("of %d attempts: %q, %v, %v", attempts, rec.Host, ok, err)
-		}
+		must.Be(t, err == nil && ok && rec.Host == want, attempts, "attempts", rec.Host, ok, err)
 	}
 	fsys.Put(dir+"/0000005-003.json.gz", []byte("rubbish"))
 	if _, ok, err := r.Latest(5, 3); ok || err == nil {

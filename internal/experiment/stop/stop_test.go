@@ -35,9 +35,7 @@ func sample() Answer {
 func TestParse(t *testing.T) {
 	text := must.Get(json.Marshal(sample()))(t)
 	got, err := Parse(text)
-	if err != nil || !reflect.DeepEqual(got, sample()) {
-		t.Errorf("%+v, %v", got, err)
-	}
+	must.Be(t, err == nil && reflect.DeepEqual(got, sample()), got, err)
 	for _, bad := range []string{"", "null", "[]", `{"format":1,"groups":[{}]}`,
 		string(text) + "x", strings.Replace(string(text), `"verdict"`, `"other"`, 1),
 		strings.Replace(string(text), `"executions":5`, `"executions":-5`, 1),
@@ -55,9 +53,7 @@ func TestFinished(t *testing.T) {
 	facts := Facts{Experiment: "x", ConfigHash: "abc", Groups: [][]key.Key{{base, arm}, other},
 		Completed: map[key.Key]int{base: 6, arm: 5}, Minimum: 5, Keep: func(key.Key) bool { return false }}
 	finished, err := sample().Finished(facts)
-	if err != nil || len(finished) != 1 || finished[0].Keys[1] != "b:v:x@new" {
-		t.Errorf("%+v, %v", finished, err)
-	}
+	must.Be(t, err == nil && len(finished) == 1 && finished[0].Keys[1] == "b:v:x@new", finished, err)
 	for name, change := range map[string]func(*Answer, *Facts){
 		"one arm alone":  func(a *Answer, _ *Facts) { a.Groups[0].Keys = a.Groups[0].Keys[:1] },
 		"other order":    func(a *Answer, _ *Facts) { slices.Reverse(a.Groups[0].Keys) },
@@ -79,16 +75,12 @@ func TestFinished(t *testing.T) {
 func TestDecisions(t *testing.T) {
 	fsys := crashfs.New("/lab")
 	d, err := Load(fsys, "/lab/decisions.json")
-	if err != nil || len(d.Groups) != 0 {
-		t.Errorf("without a file: %+v, %v", d, err)
-	}
+	must.Be(t, err == nil && len(d.Groups) == 0, "without a file", d, err)
 	d.Seen = SeenOf([]key.Key{keyOf(t, "b:v:x")})
 	d.Replace(func(Group) bool { return true }, sample().Groups)
 	must.Do(t, d.Store(fsys, "/lab/decisions.json"))
 	got, err := Load(fsys, "/lab/decisions.json")
-	if err != nil || !reflect.DeepEqual(got, d) {
-		t.Errorf("%+v, %v", got, err)
-	}
+	must.Be(t, err == nil && reflect.DeepEqual(got, d), got, err)
 }
 
 // FuzzParse: whatever the text is, an answer that is accepted survives being written again.
@@ -103,8 +95,6 @@ func FuzzParse(f *testing.F) {
 		}
 		again := must.Get(json.Marshal(a))(t)
 		b, err := Parse(again)
-		if err != nil || !reflect.DeepEqual(a, b) {
-			t.Errorf("%+v became %+v, %v", a, b, err)
-		}
+		must.Be(t, err == nil && reflect.DeepEqual(a, b), a, "became", b, err)
 	})
 }

@@ -46,14 +46,11 @@ func TestTextsAreBounded(t *testing.T) {
 	if n := len(p.Unfit); n != api.MaxUnfit || p.Unfit[n-1] != "and 481 more" {
 		t.Errorf("%d unfit, %q", n, p.Unfit)
 	}
-	if len(p.Failures) != api.MaxFailures || len(p.Flags) != api.MaxFlags {
-		t.Errorf("%d failures, %d flags", len(p.Failures), len(p.Flags))
-	}
+	must.Be(t, len(p.Failures) == api.MaxFailures && len(p.Flags) == api.MaxFlags, len(p.Failures),
+		"failures", len(p.Flags), "flags")
 	texts := append([]string{p.Reason, p.Running, got.Status.Krund, got.Status.Host, got.Status.Clock,
 		p.Failures[0].Key, p.Failures[0].Outcome, p.Failures[0].Reason}, got.Status.Warnings...)
 	for _, text := range append(texts, p.Unfit...) {
-		if len(text) > api.MaxText || !utf8.ValidString(text) {
-			t.Errorf("a text of %d bytes: %.40q", len(text), text)
-		}
+		must.Be(t, len(text) <= api.MaxText && utf8.ValidString(text), "a text of", len(text), "bytes", text)
 	}
 }

@@ -81,9 +81,7 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%+v, %v", list, err)
 		}
 		list, err = db.Records(t.Context(), "e", "", list[0].Seq, 1)
-		if err != nil || len(list) != 1 || list[0].Slot != 3 {
-			t.Errorf("after the first: %+v, %v", list, err)
-		}
+		must.Be(t, err == nil && len(list) == 1 && list[0].Slot == 3, "after the first", list, err)
 		update(t, db, func(tx *sql.Tx) error {
 			f := database.File{Experiment: "e", Machine: machine, Name: "log", Hash: "h3"}
 			if err := db.PutFile(t.Context(), tx, f, packed(t, "old")); err != nil {
@@ -141,9 +139,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%+v, %v", who, err)
 		}
 		who, err := db.Who(t.Context(), again)
-		if err != nil || who.Name != "lab1" || who.Role != access.Machine {
-			t.Errorf("%+v, %v", who, err)
-		}
+		must.Be(t, err == nil && who.Name == "lab1" && who.Role == access.Machine, who, err)
 		for name, token := range map[string]string{"expired": old, "of a machine that joined again": machine,
 			"unknown": access.NewToken(), "empty": "", "the stored hash": access.Hash(user)} {
 			if who, err := db.Who(t.Context(), token); !errors.Is(err, database.ErrMissing) {

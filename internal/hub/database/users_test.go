@@ -43,9 +43,7 @@ func TestGovern(t *testing.T) {
 			err := db.Govern(t.Context(), who[name], access.Admin,
 				func(_ *sql.Tx, now access.Identity) error {
 					done = true
-					if now.Name != "ada" || now.Role != access.Admin {
-						t.Errorf("%s: %+v", name, now)
-					}
+					must.Be(t, now.Name == "ada" && now.Role == access.Admin, name, now)
 					return nil
 				})
 			if !errors.Is(err, want) || err == nil && want != nil || done != (want == nil) {
@@ -77,8 +75,6 @@ func TestAddUser(t *testing.T) {
 			update(t, db, func(tx *sql.Tx) error { return db.AddUser(t.Context(), tx, other) })
 		}
 		u, err := db.FindUser(t.Context(), "eve", "p 17")
-		if err != nil || u.Name != "ada" || u.Role != access.Admin || u.Subject != "p 17" {
-			t.Errorf("%+v, %v", u, err)
-		}
+		must.Be(t, err == nil && u.Name == "ada" && u.Role == access.Admin && u.Subject == "p 17", u, err)
 	})
 }

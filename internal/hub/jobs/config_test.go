@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -27,9 +26,8 @@ cycle = ["/usr/bin/pduclient", "--hostname={machine}"]
 		one.Timeout != 90*time.Second || !reflect.DeepEqual(one.argv("lab1"), want) {
 		t.Errorf("%+v", one)
 	}
-	if other.Times != 2 || other.Timeout != time.Minute || other.argv("lab2")[1] != "--hostname=lab2" {
-		t.Errorf("%+v", other)
-	}
+	must.Be(t, other.Times == 2 && other.Timeout == time.Minute && other.argv("lab2")[1] == "--hostname=lab2",
+		other)
 	if _, ok := c.power("desk"); ok {
 		t.Error("a machine without power control has one")
 	}
@@ -45,9 +43,7 @@ cycle = ["/usr/bin/pduclient", "--hostname={machine}"]
 		"[[power]]\nmachines = \"*\"\ncycle = [\"/x\"]\nshell = \"reboot\"": "there is no key power.shell",
 		"[notify]\nmail = \"lab@example.org\"":                              "mail",
 	} {
-		if _, err := ParseConfig(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
+		must.Refused(ParseConfig(text))(t, want, text)
 	}
 }
 

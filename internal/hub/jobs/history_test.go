@@ -133,9 +133,7 @@ func testHistory(t *testing.T, at string) {
 	if c.Version != 19 || c.Found < 20 || c.Found > 23 || c.Muted { // one of 20 versions is missing
 		t.Errorf("%+v", c)
 	}
-	if len(notices) != 1 || !strings.Contains(notices[0], "a:b:c m: +") {
-		t.Errorf("notices: %q", notices)
-	}
+	must.Be(t, len(notices) == 1 && strings.Contains(notices[0], "a:b:c m: +"), "notices", notices)
 	alerts, err := h.Histories.DB.Alerts(t.Context(), "", 10)
 	if err != nil || len(alerts) != 1 || alerts[0].Kind != database.ChangeAlert {
 		t.Fatalf("%+v, %v", alerts, err)
@@ -147,18 +145,12 @@ func testHistory(t *testing.T, at string) {
 		t.Errorf("not muted: %v", err)
 	}
 	names, err := h.Histories.DB.Histories(t.Context(), 10)
-	if err != nil || fmt.Sprint(names) != "[nightly]" {
-		t.Errorf("%v, %v", names, err)
-	}
+	must.Be(t, err == nil && fmt.Sprint(names) == "[nightly]", names, err)
 	tables, err := filepath.Glob(filepath.Join(h.values, "blobs", "tables", "name=nightly",
 		"experiment=*", "machine=m", "benchmark=a", "iterations.parquet"))
-	if err != nil || len(tables) != 30 {
-		t.Errorf("%d tables, %v", len(tables), err)
-	}
+	must.Be(t, err == nil && len(tables) == 30, len(tables), "tables", err)
 	entries, err := os.ReadDir(h.Cache.Dir)
-	if err != nil || len(entries) != 0 {
-		t.Errorf("%d directories are left, %v", len(entries), err)
-	}
+	must.Be(t, err == nil && len(entries) == 0, len(entries), "directories are left", err)
 }
 
 // TestHistoryOfHostileNames: what the database cannot store of an experiment is an error that is
@@ -174,7 +166,5 @@ func testHistoryOfHostileNames(t *testing.T, at string) {
 	}
 	h.look(t)
 	left, err := h.Histories.DB.Unreduced(t.Context(), 10)
-	if err != nil || len(left) != 0 {
-		t.Errorf("%d experiments are tried again, %v", len(left), err)
-	}
+	must.Be(t, err == nil && len(left) == 0, len(left), "experiments are tried again", err)
 }

@@ -92,9 +92,7 @@ func TestTwoHubs(t *testing.T) {
 		late.Go(func() {
 			count := func(context.Context, *sql.Tx, river.JobArgs) error { inserted[i]++; return nil }
 			err := Queue{dbs[i]}.look(t.Context(), config, count)
-			if err != nil {
-				t.Error(err)
-			}
+			must.Be(t, err == nil, err)
 		})
 	}
 	late.Wait()
@@ -130,9 +128,7 @@ func testStress(t *testing.T, at string) {
 	}
 	none := func(context.Context, *sql.Tx, river.JobArgs) error { return nil }
 	failed := func(err error) bool {
-		if err != nil {
-			t.Error(err)
-		}
+		must.Be(t, err == nil, err)
 		return err != nil
 	}
 	var all sync.WaitGroup
@@ -214,8 +210,6 @@ func testStress(t *testing.T, at string) {
 		var deadlocks int
 		err := b.DB.Read.QueryRowContext(t.Context(),
 			`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&deadlocks)
-		if err != nil || deadlocks != 0 {
-			t.Errorf("%d deadlocks, %v", deadlocks, err)
-		}
+		must.Be(t, err == nil && deadlocks == 0, deadlocks, "deadlocks", err)
 	}
 }

@@ -129,9 +129,7 @@ func TestIPMI(t *testing.T) {
 		t.Fatalf("%q, %v; the controller was asked to %q", stored, err, got)
 	}
 	stored, err = restart(t, b, "lab1", append(cycle, "wrong", "chassis", "power", "cycle")...)
-	if err == nil || !strings.Contains(stored, "not restarted") {
-		t.Errorf("with a wrong password: %q, %v", stored, err)
-	}
+	must.Be(t, err != nil && strings.Contains(stored, "not restarted"), "with a wrong password", stored, err)
 }
 
 // TestPDUDaemon restarts a machine by pdudaemon, whose driver localcmdline calls a command.

@@ -164,9 +164,7 @@ func testParts(t *testing.T, at string) {
 	first, _ := b.ask(t, "lab1")
 	second, _ := b.ask(t, "lab2")
 	third, _ := b.ask(t, "lab3")
-	if first != "ab 0/2" || second != "ab 1/2" || third != "" {
-		t.Errorf("%q, %q, %q", first, second, third)
-	}
+	must.Be(t, first == "ab 0/2" && second == "ab 1/2" && third == "", first, second, third)
 	b.report(t, id, "lab1", ended)
 	b.expect(t, id, "running 0:done 1:running")
 	b.report(t, id, "lab2", ended)
@@ -372,9 +370,7 @@ func testNothingIsStuck(t *testing.T, location func(testing.TB) string, runs uin
 			}
 		}
 	}
-	if counts[database.Done] < runs*2 {
-		t.Errorf("%v: too few are done for this to test anything", counts)
-	}
+	must.Be(t, counts[database.Done] >= runs*2, counts, "too few are done for this to test anything")
 	t.Logf("%v", counts)
 }
 

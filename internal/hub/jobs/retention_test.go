@@ -116,9 +116,7 @@ func testDelete(t *testing.T, at string) {
 		var n, left int
 		err := b.bench.DB.Read.QueryRowContext(t.Context(), `SELECT COUNT(*), COUNT(DISTINCT experiment) FROM `+
 			table).Scan(&n, &left)
-		if err != nil || n == 0 || left != 1 {
-			t.Errorf("%s: %d rows of %d experiments, %v", table, n, left, err)
-		}
+		must.Be(t, err == nil && n != 0 && left == 1, table, n, "rows of", left, "experiments", err)
 	}
 	b.expectStored(t, "at once", "shared own other refused")
 	b.now = b.now.Add(50 * time.Minute)
@@ -128,9 +126,8 @@ func testDelete(t *testing.T, at string) {
 	b.now = b.now.Add(2 * time.Hour)
 	b.expectStored(t, "later", "shared other")
 	tables, err := filepath.Glob(filepath.Join(b.dir, store.Tables, "*", "experiment=*"))
-	if err != nil || len(tables) != 1 || filepath.Base(tables[0]) != "experiment="+second {
-		t.Errorf("tables %q, %v", tables, err)
-	}
+	must.Be(t, err == nil && len(tables) == 1 && filepath.Base(tables[0]) == "experiment="+second, "tables",
+		tables, err)
 	must.Do(t, b.Delete(t.Context(), second, "ann"))
 	b.now = b.now.Add(2 * time.Hour)
 	b.expectStored(t, "without any experiment", "")
@@ -176,9 +173,7 @@ func testCollectStuck(t *testing.T, at string) {
 	whole := b.Store
 	b.Store = stuck{whole, []string{store.Hash([]byte("3")), store.Hash([]byte("17"))}}
 	err := b.clean(t.Context())
-	if err == nil || strings.Count(err.Error(), "read-only") != 2 {
-		t.Errorf("two blobs cannot be removed: %v", err)
-	}
+	must.Be(t, err != nil && strings.Count(err.Error(), "read-only") == 2, "two blobs cannot be removed", err)
 	must.Equal(t, strings.Join(b.stored(t, all...), " "), "3 17", "the store")
 	must.Do(t, b.clean(t.Context()), "they are tried again at once")
 	b.Store = whole
@@ -247,8 +242,6 @@ func TestKeep(t *testing.T) {
 		must.Do(t, b.clean(t.Context()))
 		_, err := b.bench.DB.Experiment(t.Context(), old)
 		_, youngErr := b.bench.DB.Experiment(t.Context(), young)
-		if (err == nil) != c.old || youngErr != nil {
-			t.Errorf("keep %v: %v, %v", c.keep, err, youngErr)
-		}
+		must.Be(t, (err == nil) == c.old && youngErr == nil, "keep", c.keep, err, youngErr)
 	}
 }

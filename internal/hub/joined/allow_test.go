@@ -53,7 +53,5 @@ func TestRefused(t *testing.T) {
 	}
 	caller := strings.Replace(text, "[experiment]", "[experiment]\naccount = \"caller\"", 1)
 	err := Refused(parse(t, "/x.toml", caller), nil)
-	if err == nil || !strings.Contains(err.Error(), AllowCaller) {
-		t.Errorf("account = \"caller\": %v", err)
-	}
+	must.Refuse(t, err, AllowCaller, "account = \"caller\"")
 }

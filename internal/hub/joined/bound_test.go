@@ -35,9 +35,8 @@ func TestBound(t *testing.T) {
 		cfg := parse(t, "/x.toml", text+c.more)
 		bound, err := Hub{MaxExecution: c.most}.Bound(cfg)
 		if c.want != "" {
-			if err == nil || bound != nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%q: %v; want %q", c.more, err, c.want)
-			}
+			must.Be(t, err != nil && bound == nil && strings.Contains(err.Error(), c.want), c.more, err,
+				c.want)
 			continue
 		}
 		if err != nil {
@@ -59,9 +58,7 @@ func TestBound(t *testing.T) {
 func TestIsGiven(t *testing.T) {
 	for path, want := range map[string]bool{"/var/lib/krund/hub/id/x.toml": true,
 		"/var/lib/krund/hub.toml": false, "/var/lib/krund/hubs/x.toml": false, "/etc/x.toml": false} {
-		if IsGiven(path, StateDirectory) != want {
-			t.Errorf("%s: want %v", path, want)
-		}
+		must.Be(t, IsGiven(path, StateDirectory) == want, path, want)
 	}
 }
 
@@ -82,7 +79,5 @@ func TestStored(t *testing.T) {
 	text := must.Get(os.ReadFile(path))(t)
 	wrong := strings.Replace(string(text), `"1d"`, `"soon"`, 1)
 	must.Do(t, os.WriteFile(path, []byte(wrong), 0o600))
-	if _, err := Load(durable.OS(), path); err == nil || !strings.Contains(err.Error(), "max_execution") {
-		t.Errorf("%v", err)
-	}
+	must.Refused(Load(durable.OS(), path))(t, "max_execution")
 }

@@ -90,9 +90,7 @@ func testPagesAreBounded(t *testing.T, at string) {
 			path = m[1]
 		}
 	}
-	if len(seen) != machines+1 || pages != 3 {
-		t.Errorf("%d machines on %d pages", len(seen), pages)
-	}
+	must.Be(t, len(seen) == machines+1 && pages == 3, len(seen), "machines on", pages, "pages")
 	for name, n := range seen {
 		must.Equal(t, n, 1, name, "is listed", "times")
 	}

@@ -100,9 +100,8 @@ return {width:document.documentElement.scrollWidth,wide:wide.slice(0,5),
 scripts:[...document.scripts].filter((s)=>!s.src.endsWith("/static/hub.js")).length,
 handles:[...document.querySelectorAll("*")].filter((e)=>[...e.attributes].some((a)=>a.name.startsWith("on")||a.name==="style")).length}})()`,
 		&found)
-	if found.Width > width || len(found.Wide) > 0 || found.Scripts > 0 || found.Handles > 0 {
-		t.Errorf("%s: %+v", what, found)
-	}
+	must.Be(t, found.Width <= width && len(found.Wide) <= 0 && found.Scripts <= 0 && found.Handles <= 0, what,
+		found)
 }
 
 // checkReading: one title, landmarks, headings without gaps, every control and table with a name.
@@ -120,14 +119,11 @@ func checkReading(t *testing.T, p *tab, what string) {
 			level = n.Level
 		case "link", "button", "textbox", "combobox", "spinbutton", "table", "region", "progressbar", "image",
 			"navigation":
-			if n.Name == "" {
-				t.Errorf("%s: a %s without a name", what, n.Role)
-			}
+			must.Be(t, n.Name != "", what, "a", n.Role, "without a name")
 		}
 	}
-	if roles["main"] != 1 || roles["banner"] != 1 || roles["contentinfo"] != 1 {
-		t.Errorf("%s: landmarks %v", what, roles)
-	}
+	must.Be(t, roles["main"] == 1 && roles["banner"] == 1 && roles["contentinfo"] == 1, what, "landmarks",
+		roles)
 	if want := 1; what != "login" && roles["navigation"] != want {
 		t.Errorf("%s: %d navigations", what, roles["navigation"])
 	}
@@ -233,9 +229,7 @@ func TestWithoutScripts(t *testing.T) {
 	}
 	for _, want := range []string{"60 executions: 29 completed, 1 error, 1 timeout, 1 running, 28 to do",
 		"Report", "load it again"} {
-		if !slices.Contains(text, want) {
-			t.Errorf("%q is missing in %q", want, text)
-		}
+		must.Be(t, slices.Contains(text, want), want, "is missing", text)
 	}
 }
 

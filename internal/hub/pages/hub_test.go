@@ -207,9 +207,7 @@ func testForms(t *testing.T, at string) {
 			text)
 	}
 	e1, err := h.db.Experiment(t.Context(), "e1")
-	if err != nil || e1.Priority != 7 || e1.State != database.Stopped {
-		t.Errorf("%+v, %v", e1, err)
-	}
+	must.Be(t, err == nil && e1.Priority == 7 && e1.State == database.Stopped, e1, err)
 	if shares, err := h.db.Shares(t.Context(), "e1"); err != nil || shares[0].Request != "stop" {
 		t.Errorf("%+v, %v", shares, err)
 	}
@@ -264,13 +262,10 @@ func testLogIn(t *testing.T, at string) {
 			t.Fatalf("next %q: %s to %q", to, response.Status, response.Header.Get("Location"))
 		}
 		c := response.Cookies()[0]
-		if !c.HttpOnly || c.Secure || c.SameSite != http.SameSiteLaxMode || c.Value == token {
-			t.Errorf("cookie %v", c)
-		}
+		must.Be(t, c.HttpOnly && !c.Secure && c.SameSite == http.SameSiteLaxMode && c.Value != token,
+			"cookie", c)
 		who, err := h.db.Who(t.Context(), c.Value)
-		if err != nil || who.Name != "anna" || who.Role != access.User {
-			t.Errorf("session of %+v, %v", who, err)
-		}
+		must.Be(t, err == nil && who.Name == "anna" && who.Role == access.User, "session of", who, err)
 	}
 	h.secure = true // TLS ends at a proxy
 	response, _ := h.do(http.MethodPost, "/login", url.Values{"token": {token}})

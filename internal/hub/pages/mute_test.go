@@ -10,6 +10,7 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
+	"krund/rig/must"
 )
 
 // TestMute: the owner of the experiment mutes a change that was found with it, and only an admin
@@ -48,9 +49,8 @@ func testMute(t *testing.T, at string) {
 					t.Errorf("%s %q %ss %s: %s", who.Role, who.Name, what, a.Subject, response.Status)
 				}
 			}
-			if strings.Contains(page, "/alerts/"+a.ID+"/mute") != want {
-				t.Errorf("the page offers %s %q to mute %s: %v", who.Role, who.Name, a.Subject, !want)
-			}
+			must.Be(t, strings.Contains(page, "/alerts/"+a.ID+"/mute") == want, "the page offers", who.Role,
+				who.Name, "to mute", a.Subject, !want)
 		}
 	}
 }

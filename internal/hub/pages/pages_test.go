@@ -128,12 +128,8 @@ func FuzzPages(f *testing.F) {
 		for name, page := range samples(text) {
 			html := render(t, page)
 			must.Equal(t, tags(html), plain[name], "tags and attributes with", text)
-			if len(html) > 64<<10 {
-				t.Errorf("%s has %d bytes with a text of %d bytes", name, len(html), len(text))
-			}
-			if !display.Printable(html) {
-				t.Errorf("%s has an unprintable character with %q", name, text)
-			}
+			must.Be(t, len(html) <= 64<<10, name, len(html), "bytes with a text of", len(text), "bytes")
+			must.Be(t, display.Printable(html), name, "has an unprintable character with", text)
 		}
 	})
 }
@@ -179,8 +175,7 @@ func TestStrip(t *testing.T) {
 		{strings.Repeat("CCE"+strings.Repeat("C", 197), 500), "500 error", 1000},
 	} {
 		html := string(strip(test.slots, stripWidth))
-		if strings.Count(html, "<rect") != test.rects || !strings.Contains(html, test.text) {
-			t.Errorf("%.20q: %s", test.slots, html)
-		}
+		must.Be(t, strings.Count(html, "<rect") == test.rects && strings.Contains(html, test.text),
+			test.slots, html)
 	}
 }

@@ -75,9 +75,8 @@ func TestReportInBrowser(t *testing.T) {
 	}
 	p.eval(`(()=>{let cookie="";try{cookie=document.cookie}catch{} // there is none in a sandbox
 return {title:document.title,origin:self.origin,cookie,sorted:!!document.querySelector("#table thead button")}})()`, &page)
-	if page.Title != "ab: warmup report" || page.Origin != "null" || page.Cookie != "" || !page.Sorted {
-		t.Errorf("%+v", page)
-	}
+	must.Be(t, page.Title == "ab: warmup report" && page.Origin == "null" && page.Cookie == "" && page.Sorted,
+		page)
 	var address string
 	p.eval("location.href", &address)
 	base := strings.TrimSuffix(address, "index.html")

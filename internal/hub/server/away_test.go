@@ -118,7 +118,5 @@ func TestDatabaseComesAndGoes(t *testing.T) {
 	all.Wait()
 	close(done)
 	killer.Wait()
-	if failed.Load() == 0 {
-		t.Error("no request has met a database that was away")
-	}
+	must.Be(t, failed.Load() != 0, "no request has met a database that was away")
 }

@@ -75,9 +75,8 @@ func testSameConfigurationAgain(t *testing.T, at string) {
 	own.Experiment.Created = "2026-11-22T09:00:00Z"
 	own.Experiment.Progress = api.Progress{Slots: 2, Completed: 1, Left: 1}
 	receipt, err := own.send(t.Context(), m)
-	if err != nil || receipt.Experiment == "given" || receipt.New != 1 {
-		t.Errorf("the owner's: %+v, %v; want an experiment of its own", receipt, err)
-	}
+	must.Be(t, err == nil && receipt.Experiment != "given" && receipt.New == 1, "the owner's", receipt, err,
+		"want an experiment of its own")
 	if x, err := h.DB.Experiment(t.Context(), "given"); err != nil || x.State != database.Done {
 		t.Errorf("the hub's is %q, %v; want done", x.State, err)
 	}
@@ -97,15 +96,11 @@ func testNamesLikeIDs(t *testing.T, at string) {
 	}
 	eve := access.Identity{Name: lab1.ID, Role: access.User}
 	list, err := h.DB.Tokens(t.Context(), eve, 0, "", 10)
-	if err != nil || len(list) != 0 {
-		t.Errorf("a user of this name sees %+v, %v", list, err)
-	}
+	must.Be(t, err == nil && len(list) == 0, "a user of this name sees", list, err)
 	err = h.DB.Update(t.Context(), func(tx *sql.Tx) error {
 		return h.DB.RevokeToken(t.Context(), tx, access.Hash(lab1.Token), eve)
 	})
-	if err == nil {
-		t.Error("a user of this name revokes the token of the machine")
-	}
+	must.Be(t, err != nil, "a user of this name revokes the token of the machine")
 }
 
 // TestResultsWithoutParts: files that another request is fetching at the same time are not sent,
@@ -133,7 +128,5 @@ func TestResultsWithoutParts(t *testing.T) {
 		names = append(names, entry.Name)
 	}
 	want := "lab1/warmup.krun/results/" + results.Name{Slot: 0, Attempt: 1}.String()
-	if len(names) != 1 || names[0] != want {
-		t.Errorf("results %q, want %s", names, want)
-	}
+	must.Be(t, len(names) == 1 && names[0] == want, "results", names, want)
 }

@@ -69,9 +69,7 @@ func newProvider(t *testing.T) *provider {
 		http.Redirect(w, r, r.FormValue("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 	})
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
-		if r.FormValue("code_verifier") == "" || p.challenge == "" {
-			t.Error("no PKCE")
-		}
+		must.Be(t, r.FormValue("code_verifier") != "" && p.challenge != "", "no PKCE")
 		answer(w, map[string]any{"access_token": "a", "token_type": "Bearer", "id_token": p.sign(t)})
 	})
 	return p
@@ -110,9 +108,7 @@ func TestOIDC(t *testing.T) {
 		t.Errorf("%d: the page after log-in does not name the user", code)
 	}
 	user, err := h.DB.UserNamed(t.Context(), "ada")
-	if err != nil || user.Role != access.User || user.Subject != p.URL+" 17" {
-		t.Errorf("%+v, %v", user, err)
-	}
+	must.Be(t, err == nil && user.Role == access.User && user.Subject == p.URL+" 17", user, err)
 	if code, _ := get(&http.Client{}, "/login/oidc/callback?code=c&state=x"); code != 400 {
 		t.Errorf("a log-in that another browser began: status %d, want 400", code)
 	}
@@ -195,7 +191,5 @@ func TestNameOfToken(t *testing.T) {
 		t.Errorf("%d: %s", code, text)
 	}
 	err := token.DoJSON(t.Context(), http.MethodGet, api.PathExperiments+"/x", nil, nil)
-	if !errors.As(err, &refused) || refused.Status != 401 {
-		t.Errorf("the former user's token: %v", err)
-	}
+	must.Be(t, errors.As(err, &refused) && refused.Status == 401, "the former user's token", err)
 }

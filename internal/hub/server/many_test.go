@@ -84,9 +84,8 @@ func testQuota(t *testing.T, at string) {
 		err := c.client.SendBundle(t.Context(), store.Hash([]byte(c.text)), int64(len(c.text)),
 			strings.NewReader(c.text))
 		var refused *api.Error
-		if !errors.As(err, &refused) || refused.Status != c.want {
-			t.Errorf("%d bytes of %.1s: %v, want %d", len(c.text), c.text, err, c.want)
-		}
+		must.Be(t, errors.As(err, &refused) && refused.Status == c.want, len(c.text), "bytes of", c.text, err,
+			c.want)
 	}
 	must.Do(t, h.DB.Reserve(t.Context(), "ann", known, 1e6, 1000), "one that the hub has")
 }

@@ -85,14 +85,11 @@ func testReplace(t *testing.T, at string) {
 	for _, former := range []string{"", "x", first.Token, other.Token, join.Token, admin.Token} {
 		_, err := join.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true, Former: former})
 		var refused *api.Error
-		if !errors.As(err, &refused) || refused.Status != http.StatusForbidden {
-			t.Errorf("with the token %.9q: %v", former, err)
-		}
+		must.Be(t, errors.As(err, &refused) && refused.Status == http.StatusForbidden, "with the token",
+			former, err)
 	}
 	must.Get(m.Ship(t.Context(), api.Ship{}, nil))(t, "the machine afterwards")
 	_, err := join.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true, Former: again.Token})
-	if err != nil {
-		t.Errorf("the machine itself: %v", err)
-	}
+	must.Be(t, err == nil, "the machine itself", err)
 	must.Get(admin.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true}))(t, "an admin")
 }

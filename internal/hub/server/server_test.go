@@ -58,14 +58,10 @@ func testShip(t *testing.T, at string) {
 		t.Fatalf("the same again: %+v, %v; want nothing new in the same experiment", again, err)
 	}
 	have, err := m.Have(t.Context(), receipt.Experiment, 0)
-	if err != nil || len(have) != 2 || have[1].Hash != s.Entries[1].Hash {
-		t.Errorf("the hub has %+v, %v", have, err)
-	}
+	must.Be(t, err == nil && len(have) == 2 && have[1].Hash == s.Entries[1].Hash, "the hub", have, err)
 	content := must.Get(h.Store.Get(t.Context(), s.Entries[0].Hash))(t)
 	text, err := io.ReadAll(content)
-	if err != nil || string(text) != "first" {
-		t.Errorf("the store has %q, %v", text, err)
-	}
+	must.Be(t, err == nil && string(text) == "first", "the store", text, err)
 	_ = content.Close()
 }
 
@@ -92,9 +88,8 @@ func testShipRefused(t *testing.T, at string) {
 	} {
 		_, err := test.send(t.Context(), m)
 		var answer *api.Error
-		if !errors.As(err, &answer) || answer.Status != test.status {
-			t.Errorf("%s: %v, want status %d", name, err, test.status)
-		}
+		must.Be(t, errors.As(err, &answer) && answer.Status == test.status, name, err, "want status",
+			test.status)
 	}
 }
 

@@ -92,9 +92,8 @@ func testTokensNarrow(t *testing.T, at string) {
 		for _, role := range []string{"reader", "user", "admin", "join", "machine"} {
 			code, _, _ := send(t, test.client, "/tokens", url.Values{"label": {"x"}, "role": {role}})
 			want := strings.Contains(" "+test.makes+" ", " "+role+" ")
-			if (code == http.StatusOK) != want {
-				t.Errorf("%s makes a token with the role %s: %d, want %v", test.name, role, code, want)
-			}
+			must.Be(t, (code == http.StatusOK) == want, test.name, "makes a token with the role", role, code,
+				want)
 		}
 	}
 	for name, c := range all {
@@ -130,9 +129,8 @@ func testSessionsEnd(t *testing.T, at string) {
 	}
 	short := token(t, h, database.Token{Role: access.User, Owner: "ann", Expires: hubtest.Now.Add(time.Hour)})
 	who, err := h.DB.Who(t.Context(), logIn(short).Token)
-	if err != nil || !who.Ends.Equal(hubtest.Now.Add(time.Hour)) {
-		t.Errorf("the session of a token that ends in an hour: %+v, %v", who, err)
-	}
+	must.Be(t, err == nil && who.Ends.Equal(hubtest.Now.Add(time.Hour)),
+		"the session of a token that ends in an hour", who, err)
 	code, _, _ := send(t, admin, "/tokens/"+access.Hash(ann.Token)+"/revoke", url.Values{})
 	if code != http.StatusSeeOther {
 		t.Fatalf("revoke: %d", code)
@@ -140,9 +138,8 @@ func testSessionsEnd(t *testing.T, at string) {
 	var refused *api.Error
 	for name, c := range map[string]*api.Client{"token": ann, "session": session} {
 		err := c.Do(t.Context(), http.MethodGet, "/metrics", nil, nil)
-		if !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized {
-			t.Errorf("the %s that was revoked: %v", name, err)
-		}
+		must.Be(t, errors.As(err, &refused) && refused.Status == http.StatusUnauthorized, "the", name,
+			"that was revoked", err)
 	}
 	must.Do(t, its.Do(t.Context(), http.MethodGet, "/metrics", nil, nil), "the session of another token")
 }
@@ -207,9 +204,8 @@ func TestMadeTokensEnd(t *testing.T) {
 			_, text, _ := strings.Cut(page, "<code>krun_")
 			text, _, _ = strings.Cut(text, "<")
 			who, err := h.DB.Who(t.Context(), "krun_"+text)
-			if err != nil || !who.Ends.Equal(test.want) || !who.Bound.Equal(test.want) {
-				t.Errorf("%s, %d: %+v, %v; want %v", name, i, who, err, test.want)
-			}
+			must.Be(t, err == nil && who.Ends.Equal(test.want) && who.Bound.Equal(test.want), name, i, who,
+				err, test.want)
 		}
 	}
 }
@@ -232,9 +228,7 @@ func testTokensBounded(t *testing.T, at string) {
 		return nil
 	}))
 	code, _, text := send(t, ann, "/tokens", url.Values{"label": {"x"}, "role": {"reader"}})
-	if code != http.StatusConflict || !strings.Contains(text, "Revoke") {
-		t.Errorf("one more: %d", code)
-	}
+	must.Be(t, code == http.StatusConflict && strings.Contains(text, "Revoke"), "one more", code)
 	seen, pages := map[string]int{}, 0
 	for path := "/tokens"; path != ""; pages++ {
 		_, _, page := send(t, admin, path, nil)

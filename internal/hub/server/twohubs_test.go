@@ -82,9 +82,7 @@ func TestTwoHubs(t *testing.T) {
 	} {
 		must.Do(t, late.Update(t.Context(), change))
 		now, err := one.DB.Version(t.Context())
-		if err != nil || now == before {
-			t.Errorf("%s: pages do not learn of it, %v", what, err)
-		}
+		must.Be(t, err == nil && now != before, what, "pages do not learn of it", err)
 		before = now
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/hub/api"
 	"krund/internal/hub/ship"
+	"krund/rig/must"
 )
 
 // still is a clock on which a wait takes no time, and ends what waits.
@@ -40,9 +41,7 @@ func TestSendToSilentHub(t *testing.T) {
 	var asked []string // what reached the hub
 	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		must.Be(t, err == nil, err)
 		what := "is it there"
 		if bytes.Contains(text, []byte("config_hash")) {
 			what = "all"

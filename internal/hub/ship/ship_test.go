@@ -63,9 +63,8 @@ func received(t *testing.T, h *hubtest.Hub, id string) []string {
 	for _, r := range rows {
 		blob := must.Get(h.Store.Get(t.Context(), r.Blob))(t)
 		text, err := io.ReadAll(blob)
-		if err != nil || string(text) != fmt.Sprintf("%d-%d", r.Slot, r.Attempt) {
-			t.Errorf("slot %d, attempt %d has %q, %v", r.Slot, r.Attempt, text, err)
-		}
+		must.Be(t, err == nil && string(text) == fmt.Sprintf("%d-%d", r.Slot, r.Attempt), "slot", r.Slot,
+			"attempt", r.Attempt, text, err)
 		_ = blob.Close()
 		all = append(all, string(text))
 	}
@@ -111,9 +110,7 @@ func testShip(t *testing.T, at string) {
 	}
 	machine := must.Get(h.DB.Machine(t.Context(), "lab1"))(t)
 	text, err := h.DB.FileContent(t.Context(), id, machine.ID, api.FileReplaced, api.MaxFile)
-	if err != nil || string(text) != old.String()+"\n" {
-		t.Errorf("replaced: %q, %v", text, err)
-	}
+	must.Be(t, err == nil && string(text) == old.String()+"\n", "replaced", text, err)
 }
 
 // TestShipDeleted: an experiment is deleted on the hub while the machine was silent. The machine
@@ -214,12 +211,8 @@ func TestMemoryRanges(t *testing.T) {
 	m.Add(results.Name{Slot: 4, Attempt: 2})
 	want := []ship.Range{{Attempt: 1, From: 0, To: 0}, {Attempt: 1, From: 3, To: 5},
 		{Attempt: 1, From: 9, To: 9}, {Attempt: 2, From: 4, To: 4}}
-	if !reflect.DeepEqual(m.Received, want) {
-		t.Errorf("%+v, want %+v", m.Received, want)
-	}
+	must.Be(t, reflect.DeepEqual(m.Received, want), m.Received, want)
 	for slot, has := range []bool{true, false, false, true, true, true, false} {
-		if m.Has(results.Name{Slot: slot, Attempt: 1}) != has {
-			t.Errorf("slot %d: want %v", slot, has)
-		}
+		must.Be(t, m.Has(results.Name{Slot: slot, Attempt: 1}) == has, "slot", slot, has)
 	}
 }

@@ -21,9 +21,7 @@ func TestS3(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
 	address := "s3+http://" + strings.TrimPrefix(web.URL, "http://") + "/lab/hub"
 	_, err := store.OpenS3(t.Context(), address, t.TempDir())
-	if err == nil || !strings.Contains(err.Error(), "create it") {
-		t.Errorf("without a bucket: %v", err)
-	}
+	must.Refuse(t, err, "create it", "without a bucket")
 	must.Do(t, backend.CreateBucket("lab"))
 	s := must.Get(store.OpenS3(t.Context(), address, t.TempDir()))(t)
 	conform(t, s)
@@ -32,9 +30,8 @@ func TestS3(t *testing.T) {
 	}
 	must.Do(t, s.DeleteTables(t.Context(), "tables/a=1"))
 	left, err := backend.ListBucket("lab", nil, gofakes3.ListBucketPage{})
-	if err != nil || len(left.Contents) != 1 || left.Contents[0].Key != "hub/tables/a=11/z" {
-		t.Errorf("left: %+v, %v", left, err)
-	}
+	must.Be(t, err == nil && len(left.Contents) == 1 && left.Contents[0].Key == "hub/tables/a=11/z", "left",
+		left, err)
 	for _, wrong := range []string{"s3://host", "s3:///bucket", "http://host/bucket", "s3://%zz"} {
 		if _, err := store.OpenS3(t.Context(), wrong, ""); err == nil {
 			t.Errorf("%s was opened", wrong)

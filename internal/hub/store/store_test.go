@@ -116,9 +116,7 @@ func TestTables(t *testing.T) {
 	for _, text := range []string{"first", "second"} {
 		err := s.PutTable(t.Context(), "a=1/b=2/t.parquet", int64(len(text)), strings.NewReader(text))
 		got, read := os.ReadFile(filepath.Join(dir, "blobs", "tables", "a=1", "b=2", "t.parquet"))
-		if err != nil || read != nil || string(got) != text {
-			t.Errorf("%q, %v, %v", got, err, read)
-		}
+		must.Be(t, err == nil && read == nil && string(got) == text, got, err, read)
 	}
 	for range 2 { // the second finds nothing
 		must.Do(t, s.DeleteTables(t.Context(), "tables/a=1"))

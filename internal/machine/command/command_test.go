@@ -79,27 +79,22 @@ func TestRunBoundsTheOutput(t *testing.T) {
 	} {
 		out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", "head -c 10000000 /dev/zero"},
 			Output: tt.limit, StdoutOnly: tt.only})
-		if err != nil || len(out) != tt.want {
-			t.Errorf("%s: kept %d bytes, error %v; want %d and none", name, len(out), err, tt.want)
-		}
+		must.Be(t, err == nil && len(out) == tt.want, name, "kept", len(out), "bytes, error", err, tt.want,
+			"and none")
 	}
 }
 
 func TestRunSeparatesTheStreams(t *testing.T) {
 	const line = "echo out; echo why >&2; exit 3"
 	out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", line}, StdoutOnly: true})
-	if out != "out\n" || err == nil || !strings.HasSuffix(err.Error(), "exit status 3: why") {
-		t.Errorf("%q, %v", out, err)
-	}
+	must.Be(t, out == "out\n" && err != nil && strings.HasSuffix(err.Error(), "exit status 3: why"), out, err)
 }
 
 func TestRunInDirectory(t *testing.T) {
 	dir := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	out, err := Run(t.Context(), Cmd{Argv: []string{"its name", "-c", "pwd; echo $0"}, Path: "/bin/sh",
 		Dir: dir, Env: []string{}})
-	if out != dir+"\nits name\n" || err != nil {
-		t.Errorf("%q, %v; want %q", out, err, dir)
-	}
+	must.Be(t, out == dir+"\nits name\n" && err == nil, out, err, dir)
 }
 
 // TestRunAndTheGroup: what a program leaves running in its group is killed, unless it is to be

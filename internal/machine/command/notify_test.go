@@ -43,9 +43,8 @@ func TestMail(t *testing.T) {
 	must.Equal(t, m.Header.Get("To"), "a@example.org, b@example.org", "To")
 	must.Equal(t, m.Header.Get("Bcc"), "", "a subject added a header")
 	subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
-	if err != nil || subject != "[krund] warmup on bencher3: läuft Bcc: everyone@example.org" {
-		t.Errorf("Subject %q, %v", subject, err)
-	}
+	must.Be(t, err == nil && subject == "[krund] warmup on bencher3: läuft Bcc: everyone@example.org",
+		"Subject", subject, err)
 	if args, _ := os.ReadFile(traces + ".args"); string(args) != "-t -i\n" {
 		t.Errorf("sendmail got %q", args)
 	}
@@ -96,9 +95,7 @@ func TestAllWaysAreTriedAndErrorsJoined(t *testing.T) {
 		Command: []string{failing}, Webhook: server.URL}
 	err := n.Send(t.Context(), message, true)
 	for _, want := range []string{"/nowhere/sendmail", "exit status 7", "404"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v lacks %q", err, want)
-		}
+		must.Refuse(t, err, want, "error")
 	}
 }
 
@@ -131,7 +128,5 @@ func TestControlCharacters(t *testing.T) {
 	if got, err := os.ReadFile(traces); err != nil || string(got) != subject+text+"\n" {
 		t.Errorf("the command got %q, %v", got, err)
 	}
-	if posted["subject"] != subject || posted["text"] != text {
-		t.Errorf("posted %q", posted)
-	}
+	must.Be(t, posted["subject"] == subject && posted["text"] == text, "posted", posted)
 }

@@ -30,9 +30,7 @@ func TestRunsWhatWasJudged(t *testing.T) {
 	must.Do(t, os.WriteFile(evil, []byte("#!/bin/sh\necho evil\n"), 0o755))
 	replace := func(v trust.Verdict) error { return errors.Join(v.RootOnly(), os.Rename(evil, path)) }
 	out, err := Run(t.Context(), Cmd{Argv: []string{path, "good"}, Trust: replace})
-	if err != nil || out != "good\n" {
-		t.Errorf("printed %q, %v", out, err)
-	}
+	must.Be(t, err == nil && out == "good\n", "printed", out, err)
 	if out, err := Run(t.Context(), Cmd{Argv: []string{path, "good"},
 		Trust: trust.Verdict.RootOnly}); err != nil || out != "evil\n" {
 		t.Errorf("afterwards: printed %q, %v", out, err)
@@ -44,9 +42,8 @@ func TestDistrustedProgram(t *testing.T) {
 	path := program(t)
 	must.Do(t, os.Chmod(filepath.Dir(path), 0o777))
 	out, err := Run(t.Context(), Cmd{Argv: []string{path, "good"}, Trust: trust.Verdict.OneOwner})
-	if err == nil || out != "" || !strings.Contains(err.Error(), "can be changed by others") {
-		t.Errorf("printed %q, %v", out, err)
-	}
+	must.Be(t, err != nil && out == "" && strings.Contains(err.Error(), "can be changed by others"),
+		"printed", out, err)
 	if out, err := Run(t.Context(), Cmd{Argv: []string{"echo", "good"},
 		Trust: trust.Verdict.OneOwner}); err == nil {
 		t.Errorf("a bare name printed %q", out)
@@ -58,9 +55,7 @@ func TestScriptKeepsItsName(t *testing.T) {
 	path := program(t) + ".sh"
 	must.Do(t, os.WriteFile(path, []byte("#!/bin/sh\necho \"$0\" \"$1\"\n"), 0o755))
 	out, err := Run(t.Context(), Cmd{Argv: []string{path, "x"}, Trust: trust.Verdict.RootOnly})
-	if err != nil || out != path+" x\n" {
-		t.Errorf("printed %q, %v", out, err)
-	}
+	must.Be(t, err == nil && out == path+" x\n", "printed", out, err)
 }
 
 // TestInterpretedProgramKeepsItsName: what binfmt_misc gives to an interpreter is found by it only
@@ -84,7 +79,5 @@ func TestPathThatLeadsBack(t *testing.T) {
 	}
 	must.Do(t, os.Symlink("other/dir", filepath.Join(base, "link")))
 	out, err := Run(t.Context(), Cmd{Argv: []string{base + "/link/../hook"}, Trust: trust.Verdict.RootOnly})
-	if err != nil || out != "good\n" {
-		t.Errorf("printed %q, %v", out, err)
-	}
+	must.Be(t, err == nil && out == "good\n", "printed", out, err)
 }

@@ -45,9 +45,8 @@ func TestReadPressure(t *testing.T) {
 	h := machine(t, map[string]string{"/proc/pressure/cpu": procPressure})
 	p := must.Get(h.ReadPressure("cpu"))(t)
 	some := Stall{Avg10: 0.015, Avg60: 0.002, Avg300: 1, Total: 154321 * time.Microsecond}
-	if p.Some != some || p.Full == nil || *p.Full != (Stall{Total: 12 * time.Microsecond}) {
-		t.Errorf("%+v, full %+v", p, p.Full)
-	}
+	must.Be(t, p.Some == some && p.Full != nil && *p.Full == (Stall{Total: 12 * time.Microsecond}), p, "full",
+		p.Full)
 	if _, err := h.ReadPressure("io"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without the file: %v", err)
 	}
@@ -57,17 +56,13 @@ func TestReadLoad(t *testing.T) {
 	h := machine(t, map[string]string{"/proc/loadavg": procLoadavg})
 	l, err := h.ReadLoad()
 	want := Load{One: 0.2, Five: 0.18, Fifteen: 0.12, Runnable: 1, Threads: 80}
-	if err != nil || l != want {
-		t.Errorf("%+v, %v", l, err)
-	}
+	must.Be(t, err == nil && l == want, l, err)
 }
 
 func TestReadStat(t *testing.T) {
 	h := machine(t, map[string]string{"/proc/stat": procStat})
 	s := must.Get(h.ReadStat())(t)
-	if len(s.CPUs) != 2 || s.Switches != 99887 || s.Running != 3 || s.Blocked != 1 {
-		t.Errorf("%+v", s)
-	}
+	must.Be(t, len(s.CPUs) == 2 && s.Switches == 99887 && s.Running == 3 && s.Blocked == 1, s)
 	if cpu := s.CPUs[1]; cpu.Busy() != 34 || cpu.All() != 238 {
 		t.Errorf("cpu1: %+v: busy %d, all %d", cpu, cpu.Busy(), cpu.All())
 	}
@@ -86,17 +81,13 @@ func FuzzActivity(f *testing.F) {
 					t.Errorf("share %v of %q", share, text)
 				}
 			}
-			if p.Some.Total < 0 {
-				t.Errorf("total %v of %q", p.Some.Total, text)
-			}
+			must.Be(t, p.Some.Total >= 0, "total", p.Some.Total, text)
 		}
 		if l, ok := parseLoad(text); ok && (l.One < 0 || math.IsNaN(l.One) || l.Runnable < 0) {
 			t.Errorf("load %+v of %q", l, text)
 		}
 		for cpu, ticks := range parseStat(text).CPUs {
-			if cpu < 0 || ticks.All() < ticks.Busy() {
-				t.Errorf("cpu %d: %+v of %q", cpu, ticks, text)
-			}
+			must.Be(t, cpu >= 0 && ticks.All() >= ticks.Busy(), "cpu", cpu, ticks, text)
 		}
 	})
 }

@@ -29,9 +29,8 @@ func TestParseCPUList(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := ParseCPUList(tt.text)
-		if !slices.Equal(got, tt.want) || (err != nil) != tt.bad {
-			t.Errorf("ParseCPUList(%q) = %v, %v; want %v, error %t", tt.text, got, err, tt.want, tt.bad)
-		}
+		must.Be(t, slices.Equal(got, tt.want) && (err != nil) == tt.bad, "ParseCPUList", tt.text, got, err,
+			tt.want, "error", tt.bad)
 	}
 }
 
@@ -50,9 +49,8 @@ func TestParseCPUMask(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := ParseCPUMask(tt.text)
-		if !slices.Equal(got, tt.want) || (err != nil) != tt.bad {
-			t.Errorf("ParseCPUMask(%q) = %v, %v; want %v, error %t", tt.text, got, err, tt.want, tt.bad)
-		}
+		must.Be(t, slices.Equal(got, tt.want) && (err != nil) == tt.bad, "ParseCPUMask", tt.text, got, err,
+			tt.want, "error", tt.bad)
 	}
 }
 
@@ -80,9 +78,8 @@ func TestCPUsPrint(t *testing.T) {
 func TestCPUsSets(t *testing.T) {
 	a, b := CPUs{0, 1, 2, 3}, CPUs{1, 3, 5}
 	must.EqualList(t, a.Minus(b), CPUs{0, 2}, "minus")
-	if a.Contains(b) || !a.Contains(CPUs{1, 3}) || !a.Contains(nil) || CPUs(nil).Contains(a) {
-		t.Error("contains is wrong")
-	}
+	must.Be(t, !a.Contains(b) && a.Contains(CPUs{1, 3}) && a.Contains(nil) && !CPUs(nil).Contains(a),
+		"contains is wrong")
 }
 
 func FuzzParseCPUList(f *testing.F) {

@@ -56,9 +56,7 @@ func FuzzParsers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for name, n := range parseMeminfo(text) {
-			if n < 0 {
-				t.Errorf("%s is %d", name, n)
-			}
+			must.Be(t, n >= 0, name, n)
 		}
 		parseDistribution(text)
 		parseKernelOption(text, "CONFIG_A")

@@ -20,9 +20,7 @@ func TestProcesses(t *testing.T) {
 		"/proc/9/stat": "9 (gone", "/proc/irq/stat": "no process"})
 	list := h.Processes()
 	i := slices.IndexFunc(list, func(p Process) bool { return p.PID == 812 })
-	if len(list) != 2 || i < 0 || list[i] != (Process{812, 3460, "stress", 300, 1}) {
-		t.Errorf("%+v", list)
-	}
+	must.Be(t, len(list) == 2 && i >= 0 && list[i] == (Process{812, 3460, "stress", 300, 1}), list)
 	if odd := list[1-max(i, 0)]; odd.Start != 3461 || strings.Contains(odd.Name, "\x1b") {
 		t.Errorf("%+v", odd)
 	}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"math"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -44,9 +43,7 @@ func TestStoreAndRead(t *testing.T) {
 		t.Fatalf("%q, %v", file, err)
 	}
 	got, err := Read(fsys, file)
-	if err != nil || !reflect.DeepEqual(got, later) {
-		t.Errorf("%+v, %v, want %+v", got, err, later)
-	}
+	must.Be(t, err == nil && reflect.DeepEqual(got, later), got, err, later)
 	const summary = "noise certificate of 2026-11-22: 0.2 % of the time lost, 1.3 % detectable with 10 " +
 		"executions of nbody:C"
 	if got.Summary() != summary {
@@ -77,10 +74,7 @@ func TestParseRejects(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := Parse([]byte("<html>")); err == nil ||
-		!strings.Contains(err.Error(), "no noise certificate") {
-		t.Error(err)
-	}
+	must.Refused(Parse([]byte("<html>")))(t, "no noise certificate")
 }
 
 func FuzzParse(f *testing.F) {

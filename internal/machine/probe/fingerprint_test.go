@@ -42,9 +42,7 @@ func TestFingerprintOfAMachine(t *testing.T) {
 	for name, value := range want {
 		must.Equal(t, f[name], value)
 	}
-	if !strings.HasPrefix(f["packages"], "dpkg: 2, ") {
-		t.Errorf("packages %q", f["packages"])
-	}
+	must.Be(t, strings.HasPrefix(f["packages"], "dpkg: 2, "), "packages", f["packages"])
 	// What the kernel measures anew in every boot must not, either.
 	cpuinfo := must.Get(os.ReadFile(filepath.Join(dir, "proc/cpuinfo")))(t)
 	put(t, dir, "proc/cpuinfo", strings.ReplaceAll(string(cpuinfo), "stepping\t:",
@@ -84,9 +82,7 @@ func TestFingerprintOfHybridCores(t *testing.T) {
 func TestFingerprintOfArm(t *testing.T) {
 	m, _ := machine(t, "arm64")
 	f := ReadFingerprint(t.Context(), m, nil)
-	if f["cpu.vendor"] != "0x41" || f["cpu.model"] != "0xd0c" || f["cpu.flags"] == "" {
-		t.Errorf("%v", f)
-	}
+	must.Be(t, f["cpu.vendor"] == "0x41" && f["cpu.model"] == "0xd0c" && f["cpu.flags"] != "", f)
 }
 
 func TestFingerprintOfOpenBSD(t *testing.T) {
@@ -167,9 +163,7 @@ func TestPackages(t *testing.T) {
 		put(t, dir, tt.file, tt.text)
 		list, manager := installed(t.Context(), host.Host{Root: sysroot.New(dir),
 			Commands: tt.commands})
-		if manager != tt.manager || len(list) != tt.count {
-			t.Errorf("%s: %q by %q", tt.name, list, manager)
-		}
+		must.Be(t, manager == tt.manager && len(list) == tt.count, tt.name, list, "by", manager)
 	}
 }
 
@@ -214,18 +208,14 @@ func FuzzFingerprint(f *testing.F) {
 	f.Add("PRETTY_NAME=\"x\"\nctxt 5\nP:a\nV:b\n", []byte{17, 4, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, text string, table []byte) {
 		for _, line := range parseDpkg(text) {
-			if line == "" {
-				t.Error("package without a name")
-			}
+			must.Be(t, line != "", "package without a name")
 		}
 		parseApk(text)
 		osName(text)
 		parseSwitches(text)
 		Fingerprint{}.cpuinfo(text)
 		for _, m := range parseModules(table) {
-			if m.mib == 0 {
-				t.Errorf("empty module %+v", m)
-			}
+			must.Be(t, m.mib != 0, "empty module", m)
 		}
 	})
 }

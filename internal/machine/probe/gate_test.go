@@ -98,10 +98,8 @@ func TestGate(t *testing.T) {
 		s := &series{readings: tt.readings, clock: clock}
 		g := Gate{Clock: clock, Read: s.read, Heat: s.heat}
 		r, err := g.Wait(t.Context(), tt.base, study())
-		if r.Waited != tt.waited || r.Heated != tt.heated || s.heats != tt.heated {
-			t.Errorf("%s: waited %s, heated %d; want %s, %d", tt.name, r.Waited, r.Heated,
-				tt.waited, tt.heated)
-		}
+		must.Be(t, r.Waited == tt.waited && r.Heated == tt.heated && s.heats == tt.heated, tt.name, "waited",
+			r.Waited, "heated", r.Heated, tt.waited, tt.heated)
 		if !strings.Contains(strings.Join(r.Remarks, "\n"), tt.remark) || tt.remark == "" &&
 			len(r.Remarks) > 0 {
 			t.Errorf("%s: remarks %q, want %q", tt.name, r.Remarks, tt.remark)
@@ -131,9 +129,7 @@ func TestGateWithTransientSensorErrors(t *testing.T) {
 	clock := &fakeClock{}
 	s := &series{readings: [][]results.Temperature{at(60), nil, nil, at(41)}, clock: clock}
 	r, err := Gate{Clock: clock, Read: s.read, Demand: true}.Wait(t.Context(), at(40), study())
-	if err != nil || len(r.Remarks) != 0 || r.Waited != 3*pollPause {
-		t.Errorf("%+v, %v", r, err)
-	}
+	must.Be(t, err == nil && len(r.Remarks) == 0 && r.Waited == 3*pollPause, r, err)
 	clock = &fakeClock{}
 	s = &series{readings: [][]results.Temperature{nil}, clock: clock}
 	if r, err := (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40),

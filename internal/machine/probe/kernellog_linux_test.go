@@ -32,18 +32,14 @@ func TestLineInTheKernelLog(t *testing.T) {
 		for _, l := range r.Unexpected {
 			if strings.Contains(l.Text, text) {
 				n++
-				if l.Facility != facilityUser || l.Level != 5 || l.Seq == 0 {
-					t.Errorf("%+v", l)
-				}
+				must.Be(t, l.Facility == facilityUser && l.Level == 5 && l.Seq != 0, l)
 			}
 		}
 		return n
 	}
 	for round, want := range []int{1, 0} {
 		r, err := After(t.Context(), log, sysroot.RealClock{}, DefaultAllow())
-		if err != nil || mine(r) != want {
-			t.Errorf("look %d: %+v, %v; want the line %d times", round, r, err, want)
-		}
+		must.Be(t, err == nil && mine(r) == want, "look", round, r, err, "want the line", want, "times")
 	}
 	must.Do(t, log.Close())
 }

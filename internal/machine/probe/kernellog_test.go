@@ -58,9 +58,7 @@ func TestParseKmsg(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := parseKmsg(tt.record)
-		if got != tt.want || (err != nil) != tt.bad {
-			t.Errorf("%q: %+v, %v; want %+v, error %t", tt.record, got, err, tt.want, tt.bad)
-		}
+		must.Be(t, got == tt.want && (err != nil) == tt.bad, tt.record, got, err, tt.want, "error", tt.bad)
 	}
 }
 
@@ -155,9 +153,7 @@ func TestAfterSortsAndReadsTwice(t *testing.T) {
 	}
 	device.say("12,6,1000,-;krund-test: hello\n")
 	r, err = After(t.Context(), k, &fakeClock{}, []*regexp.Regexp{regexp.MustCompile("^krund-test: ")})
-	if err != nil || len(r.Unexpected) != 0 || r.Expected != 1 {
-		t.Errorf("an allowed line: %+v, %v", r, err)
-	}
+	must.Be(t, err == nil && len(r.Unexpected) == 0 && r.Expected == 1, "an allowed line", r, err)
 }
 
 // lateClock makes a message arrive during a sleep.
@@ -195,14 +191,10 @@ func TestDefaultAllow(t *testing.T) {
 		"EXT4-fs error (device sda1): ext4_find_entry: reading directory lblock 0", "krund-test: hello", "",
 	}
 	for _, text := range harmless {
-		if !expected(KernelLine{Text: text}, allow) {
-			t.Errorf("flagged: %s", text)
-		}
+		must.Be(t, expected(KernelLine{Text: text}, allow), "flagged", text)
 	}
 	for _, text := range alarming {
-		if expected(KernelLine{Text: text}, allow) {
-			t.Errorf("not flagged: %s", text)
-		}
+		must.Be(t, !expected(KernelLine{Text: text}, allow), "not flagged", text)
 	}
 }
 
@@ -224,9 +216,7 @@ func TestNewLines(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, lost := newLines(split(tt.before), split(tt.now))
-		if strings.Join(got, " ") != tt.want || lost != tt.lost {
-			t.Errorf("%s: %q, %t; want %q, %t", tt.name, got, lost, tt.want, tt.lost)
-		}
+		must.Be(t, strings.Join(got, " ") == tt.want && lost == tt.lost, tt.name, got, lost, tt.want, tt.lost)
 	}
 }
 

@@ -56,15 +56,11 @@ func TestActivity(t *testing.T) {
 		*l.OthersNS != 26e8 {
 		t.Errorf("%+v", l)
 	}
-	if len(l.Pressure) != 1 || l.Pressure[0] != (results.Pressure{Resource: "cpu", SomeNS: 3e9}) {
-		t.Errorf("pressure %+v", l.Pressure)
-	}
-	if len(l.Programs) != 1 || l.Programs[0] != (results.Program{Name: "cc1", PID: 30, CPUNS: 25e8}) {
-		t.Errorf("programs %+v", l.Programs)
-	}
-	if len(l.Krunds) != 1 || l.Krunds[0] != 20 {
-		t.Errorf("krunds %v: 11 and 21 are helpers", l.Krunds)
-	}
+	must.Be(t, len(l.Pressure) == 1 && l.Pressure[0] == (results.Pressure{Resource: "cpu", SomeNS: 3e9}),
+		"pressure", l.Pressure)
+	must.Be(t, len(l.Programs) == 1 && l.Programs[0] == (results.Program{Name: "cc1", PID: 30, CPUNS: 25e8}),
+		"programs", l.Programs)
+	must.Be(t, len(l.Krunds) == 1 && l.Krunds[0] == 20, "krunds", l.Krunds, "11 and 21 are helpers")
 	want := []results.Interrupt{{Kind: "softirq", Name: "TIMER", Count: 3e7},
 		{Kind: "interrupt", Name: "LOC Local timer interrupts", Count: 3e6}}
 	must.EqualList(t, l.Interrupts, want, "interrupts", "those of CPU 1")
@@ -152,9 +148,7 @@ func TestCheckLoad(t *testing.T) {
 			"0.00 in the last minute, krund runs as process 20"},
 	} {
 		f := CheckLoad(activityFiles(t, test.load, "1", test.stalled, test.processes), 10)
-		if f.Status != test.want || f.Found != test.found || f.Fails() {
-			t.Errorf("%s: %+v", test.name, f)
-		}
+		must.Be(t, f.Status == test.want && f.Found == test.found && !f.Fails(), test.name, f)
 	}
 	if f := CheckLoad(host.Host{Root: sysroot.New(t.TempDir())}, 10); f.Status != setting.StatusCannot {
 		t.Errorf("unknown: %+v", f)

@@ -24,9 +24,8 @@ func TestSpeedStatistics(t *testing.T) {
 		t.Errorf("spread %g", moving.Spread())
 	}
 	must.Equal(t, moving.String(), "3400 MHz, varies by 23.5 %")
-	if (Speed{}).Steady() || !math.IsNaN((Speed{}).Median()) || (Speed{}).String() != "not measured" {
-		t.Error("no chunks count as a speed")
-	}
+	must.Be(t, !(Speed{}).Steady() && math.IsNaN((Speed{}).Median()) && (Speed{}).String() == "not measured",
+		"no chunks count as a speed")
 	must.Equal(t, (Speed{Chunks: []float64{5e8}}).String(), "500 million steps/s, varies by 0.0 %")
 }
 
@@ -60,9 +59,7 @@ func TestSpinDependsOnEachStep(t *testing.T) {
 	if got, want := Spin(1), uint64(6364136223846793005)+1442695040888963407; got != want {
 		t.Errorf("Spin(1) = %d, want %d", got, want)
 	}
-	if Spin(1000) == Spin(1001) || Spin(0) != 0 {
-		t.Error("steps are left out")
-	}
+	must.Be(t, Spin(1000) != Spin(1001) && Spin(0) == 0, "steps are left out")
 }
 
 func TestMeasureInterrupts(t *testing.T) {
@@ -72,9 +69,8 @@ func TestMeasureInterrupts(t *testing.T) {
 		put(t, dir, "proc/interrupts", strings.Replace(text, "100001", "100251", 1))
 		return err
 	})
-	if err != nil || len(got.CPUs) != 2 || got.CPUs[1].Devices != 250 || got.Elapsed != time.Second {
-		t.Errorf("%+v, %v", got, err)
-	}
+	must.Be(t, err == nil && len(got.CPUs) == 2 && got.CPUs[1].Devices == 250 && got.Elapsed == time.Second,
+		got, err)
 	failed := errors.New("failed")
 	if _, err := MeasureInterrupts(m.Root, &fakeClock{},
 		func() error { return failed }); !errors.Is(err, failed) {
@@ -111,9 +107,7 @@ func TestProofFindings(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if (setting.Table{Findings: rows}).Fails() {
-		t.Error("a proof forbids to measure")
-	}
+	must.Be(t, !(setting.Table{Findings: rows}).Fails(), "a proof forbids to measure")
 }
 
 // TestProve measures this machine briefly with its own clock.
@@ -162,8 +156,6 @@ func TestCheck(t *testing.T) {
 		Temperature: setting.Off, KernelLog: setting.Off, Throttle: setting.Off, Virtualisation: setting.Off,
 		PowerLimits: setting.Off, Fingerprint: setting.Off,
 	}) {
-		if f.Status != setting.StatusOff || f.Fix != "" {
-			t.Errorf("policy off: %+v", f)
-		}
+		must.Be(t, f.Status == setting.StatusOff && f.Fix == "", "policy off", f)
 	}
 }

@@ -99,9 +99,8 @@ func TestQuiet(t *testing.T) {
 		b := newBusy(t)
 		b.each, b.jobs = test.each, test.jobs
 		s, err := b.quiet().Wait(t.Context())
-		if err != nil || s.Quiet != test.quiet || s.Waited != test.waited {
-			t.Errorf("%s: %+v, %v; want %s, %t", name, s, err, test.waited, test.quiet)
-		}
+		must.Be(t, err == nil && s.Quiet == test.quiet && s.Waited == test.waited, name, s, err, test.waited,
+			test.quiet)
 		if test.busy != "" && (len(s.Busy) != 1 || !strings.Contains(s.Busy[0], test.busy)) {
 			t.Errorf("%s: busy %q, want %q", name, s.Busy, test.busy)
 		}
@@ -161,9 +160,7 @@ func FuzzJobs(f *testing.F) {
 	f.Add(jobsText)
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, unit := range parseJobs(text) {
-			if strings.ContainsAny(unit, "\x1b\n") {
-				t.Errorf("%q of %q", unit, text)
-			}
+			must.Be(t, !strings.ContainsAny(unit, "\x1b\n"), unit, text)
 		}
 	})
 }

@@ -107,9 +107,8 @@ func TestNamelessAndDoubleSensors(t *testing.T) {
 		t.Errorf("%q, want something like %q", shown(got), want)
 	}
 	for _, r := range got.Readings {
-		if !strings.HasPrefix(r.Sensor, "unnamed@") || strings.ContainsAny(r.Sensor, " =\n") {
-			t.Errorf("name %q", r.Sensor)
-		}
+		must.Be(t, strings.HasPrefix(r.Sensor, "unnamed@") && !strings.ContainsAny(r.Sensor, " =\n"), "name",
+			r.Sensor)
 	}
 }
 
@@ -195,9 +194,8 @@ hw.sensors.acpibat0.volt0=11.10 VDC (voltage)
 	if !slices.Equal(shown(got), want) {
 		t.Errorf("%q, want %q", shown(got), want)
 	}
-	if len(got.Remarks) != 2 || !strings.Contains(got.Remarks[0], "it0/temp1 left out: says unknown") {
-		t.Errorf("remarks %q", got.Remarks)
-	}
+	must.Be(t, len(got.Remarks) == 2 && strings.Contains(got.Remarks[0], "it0/temp1 left out: says unknown"),
+		"remarks", got.Remarks)
 }
 
 func TestSysctlTemperatures(t *testing.T) {

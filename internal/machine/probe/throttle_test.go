@@ -110,9 +110,7 @@ func TestParseInterrupts(t *testing.T) {
 		t.Fatalf("%+v", table)
 	}
 	loc, there := table.Row("LOC")
-	if !there || loc.Total() != 3000000 || loc.Device() || loc.About != "Local timer interrupts" {
-		t.Errorf("%+v", loc)
-	}
+	must.Be(t, there && loc.Total() == 3000000 && !loc.Device() && loc.About == "Local timer interrupts", loc)
 	if ahci, _ := table.Row("24"); !ahci.Device() || ahci.Counts[1] != 200 {
 		t.Errorf("%+v", ahci)
 	}
@@ -148,9 +146,7 @@ func FuzzParseInterrupts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, before, after string) {
 		a, b := ParseInterrupts(before), ParseInterrupts(after)
 		for _, row := range b.Rows {
-			if len(row.Counts) > len(b.CPUs) {
-				t.Errorf("%d counts for %d CPUs", len(row.Counts), len(b.CPUs))
-			}
+			must.Be(t, len(row.Counts) <= len(b.CPUs), len(row.Counts), "counts for", len(b.CPUs), "CPUs")
 		}
 		InterruptsBetween(a, b, time.Second)
 	})

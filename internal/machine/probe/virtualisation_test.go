@@ -6,6 +6,7 @@ import (
 
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 func TestVirtualisationOfEachMachine(t *testing.T) {
@@ -114,7 +115,6 @@ func TestSystemdAnswers(t *testing.T) {
 			t.Errorf("%q: %t", text, got)
 		}
 	}
-	if strings.Contains(byFirmware("LENOVO", "20XW"), "l") {
-		t.Error("a laptop is taken for a virtual machine")
-	}
+	must.Be(t, !strings.Contains(byFirmware("LENOVO", "20XW"), "l"),
+		"a laptop is taken for a virtual machine")
 }

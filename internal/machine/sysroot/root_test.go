@@ -44,15 +44,12 @@ func TestRead(t *testing.T) {
 		t.Errorf("ReadInt = %d, %v", got, err)
 	}
 	for _, name := range []string{"/sys/a", "/sys/empty"} {
-		if _, err := r.ReadInt(name); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("ReadInt(%s) = %v, want an error that names the file", name, err)
-		}
+		must.Refused(r.ReadInt(name))(t, name, "ReadInt", "want an error that names the file")
 	}
 	_, err := r.Read("/sys/none")
 	must.Fail(t, err, fs.ErrNotExist, "missing file", "want fs.ErrNotExist")
-	if strings.Contains(err.Error(), r.Path("/")) {
-		t.Errorf("%v names the directory of the test instead of the kernel's path", err)
-	}
+	must.Be(t, !strings.Contains(err.Error(), r.Path("/")), err,
+		"names the directory of the test instead of the kernel's path")
 	if _, err := r.Read("/sys"); !errors.Is(err, syscall.EISDIR) {
 		t.Errorf("directory: %v, want EISDIR", err)
 	}
@@ -64,9 +61,7 @@ func TestNamesStayBelowTheRoot(t *testing.T) {
 	sub := filepath.Join(dir, "root")
 	must.Do(t, os.Mkdir(sub, 0o755))
 	r := New(sub)
-	if r.Exists("/../secret") {
-		t.Error("a name with .. left the root")
-	}
+	must.Be(t, !r.Exists("/../secret"), "a name with .. left the root")
 	must.Do(t, os.Symlink("../secret", filepath.Join(sub, "link")))
 	if got, err := r.Resolve("/link"); err == nil {
 		t.Errorf("Resolve of a link out of the root = %q, want an error", got)
@@ -74,9 +69,8 @@ func TestNamesStayBelowTheRoot(t *testing.T) {
 }
 
 func TestZeroRootIsTheMachine(t *testing.T) {
-	if !(Root{}).IsMachine() || !New("/").IsMachine() || New(t.TempDir()).IsMachine() {
-		t.Error("IsMachine is wrong")
-	}
+	must.Be(t, (Root{}).IsMachine() && New("/").IsMachine() && !New(t.TempDir()).IsMachine(),
+		"IsMachine is wrong")
 	must.Equal(t, (Root{}).Path("proc/x"), "/proc/x", "Path")
 }
 
@@ -144,9 +138,7 @@ func TestCompareIsATotalOrder(t *testing.T) {
 			}
 		}
 	}
-	if Compare("hwmon9", "hwmon10") >= 0 {
-		t.Error("hwmon9 is not before hwmon10")
-	}
+	must.Be(t, Compare("hwmon9", "hwmon10") < 0, "hwmon9 is not before hwmon10")
 }
 
 func FuzzCompare(f *testing.F) {

@@ -27,9 +27,7 @@ func TestSetNeverCreates(t *testing.T) {
 	if _, err := r.Set("/proc/none", "1", nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v, want fs.ErrNotExist", err)
 	}
-	if r.Exists("/proc/none") {
-		t.Error("Set created the file")
-	}
+	must.Be(t, !r.Exists("/proc/none"), "Set created the file")
 }
 
 // refusing is a kernel that returns err for reads or writes, or accepts a write but keeps its own
@@ -61,9 +59,8 @@ func TestSetReportsTheKernelsError(t *testing.T) {
 	r := tree(t, map[string]string{"proc/v": "1\n"})
 	for _, errno := range []syscall.Errno{syscall.EACCES, syscall.EINVAL, syscall.EIO, syscall.EBUSY} {
 		_, err := r.With(refusing{write: errno}).Set("/proc/v", "2", nil)
-		if !errors.Is(err, errno) || !strings.Contains(err.Error(), "/proc/v") {
-			t.Errorf("refused write: %v, want one with %v and the name", err, errno)
-		}
+		must.Be(t, errors.Is(err, errno) && strings.Contains(err.Error(), "/proc/v"), "refused write", err,
+			"want one with", errno, "and the name")
 		if _, err := r.With(refusing{read: errno}).Set("/proc/v", "2", nil); !errors.Is(err, errno) {
 			t.Errorf("refused read-back: %v, want one with %v", err, errno)
 		}
@@ -77,9 +74,8 @@ func TestSetReportsAMismatchWithBothValues(t *testing.T) {
 	if !ok || m.Wrote != "2" || m.Read != "1" || m.Name != "/proc/v" || got != "1" {
 		t.Fatalf("Set = %q, %v; want a Mismatch of 2 and 1", got, err)
 	}
-	if !strings.Contains(err.Error(), `"2"`) || !strings.Contains(err.Error(), `"1"`) {
-		t.Errorf("message %q lacks a value", err)
-	}
+	must.Be(t, strings.Contains(err.Error(), `"2"`) && strings.Contains(err.Error(), `"1"`), "message", err,
+		"lacks a value")
 }
 
 func TestSetComparesWhatTheFileShows(t *testing.T) {

@@ -154,18 +154,14 @@ func TestMendCut(t *testing.T) {
 			t.Fatalf("%s: a third time: %q, error %v", cut, done, err)
 		}
 	}
-	if cuts < 100 {
-		t.Errorf("only %d cuts", cuts)
-	}
+	must.Be(t, cuts >= 100, "only", cuts, "cuts")
 }
 
 func TestMendWithoutConfiguration(t *testing.T) {
 	fsys, f := broken(t)
 	o := options
 	o.Original = "/x/other.toml"
-	if _, err := integrity.Mend(fsys, f, o); err == nil || !strings.Contains(err.Error(), "config.toml") {
-		t.Errorf("error %v", err)
-	}
+	must.Refused(integrity.Mend(fsys, f, o))(t, "config.toml", "error")
 	if _, err := schedule.Open(fsys, f.Schedule(), false); err == nil {
 		t.Error("the schedule is whole")
 	}
@@ -211,9 +207,7 @@ func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 				s.Finish(slot, schedule.Completed), s.Close(), test.lost(fsys, f)))
 			done := must.Get(integrity.Mend(fsys, f, options))(t)
 			told := strings.Contains(strings.Join(done, "\n"), "without base temperatures")
-			if told != (test.base == nil) {
-				t.Errorf("done: %q", done)
-			}
+			must.Be(t, told == (test.base == nil), "done", done)
 			s = must.Get(schedule.Open(fsys, f.Schedule(), false))(t)
 			must.Equal(t, fmt.Sprint(s.Header().BaseTemperatures), test.want, "base temperatures")
 			if r := integrity.Check(fsys, f, options.Options); len(r.Problems) > 0 || r.Slots.Completed != 5 {

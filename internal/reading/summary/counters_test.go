@@ -77,9 +77,7 @@ func TestExpectedCounters(t *testing.T) {
 		return s
 	}
 	got, err := summary.Calibrate(all, selection("sleep:*:*"), selection("a:*:*"))
-	if err != nil || got.Tolerance != 0.01 {
-		t.Errorf("suggests %+v, %v; want the least tolerance", got, err)
-	}
+	must.Be(t, err == nil && got.Tolerance == 0.01, "suggests", got, err, "want the least tolerance")
 }
 
 func TestCalibrate(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"krund/internal/analysis/sequential"
@@ -27,18 +26,14 @@ func TestNext(t *testing.T) {
 	file := must.Get(b.Next(context.Background(), sequential.BisectDecision{Version: 2}, 1))(t)
 	text, err := os.ReadFile(file)
 	want := "a c " + filepath.Join(dir, "builds", "0000") + " " + filepath.Join(dir, "builds", "0002")
-	if err != nil || string(text) != want {
-		t.Errorf("%q, %v", text, err)
-	}
+	must.Be(t, err == nil && string(text) == want, text, err)
 	b = must.Get(Open(durable.OS(), dir))(t)
 	if file, err = b.Next(context.Background(), sequential.BisectDecision{Version: 1}, 2); err != nil || file != "" ||
 		!b.Skipped(1) || b.Skipped(2) {
 		t.Errorf("%q, %v, skipped %t", file, err, b.Skipped(1))
 	}
 	text, err = os.ReadFile(filepath.Join(dir, "builds", "0000", "log"))
-	if err != nil || string(text) != "a\n" {
-		t.Errorf("built %q, %v", text, err)
-	}
+	must.Be(t, err == nil && string(text) == "a\n", "built", text, err)
 	if n, err := b.Retry(); n != 1 || err != nil || b.Skipped(1) {
 		t.Errorf("retry: %d, %v", n, err)
 	}
@@ -53,9 +48,7 @@ func TestNext(t *testing.T) {
 	if _, err = b.Next(context.Background(), sequential.BisectDecision{Version: 2}, 1); err == nil {
 		t.Error("the good version was not built")
 	}
-	if _, err := Create(durable.OS(), dir, plan()); err == nil || !strings.Contains(err.Error(), "already") {
-		t.Errorf("a second plan: %v", err)
-	}
+	must.Refused(Create(durable.OS(), dir, plan()))(t, "already", "a second plan")
 }
 
 func TestCheck(t *testing.T) {
@@ -69,8 +62,6 @@ func TestCheck(t *testing.T) {
 	} {
 		p := plan()
 		change(&p)
-		if p.Check() == nil {
-			t.Errorf("%s: no error", name)
-		}
+		must.Be(t, p.Check() != nil, name, "no error")
 	}
 }

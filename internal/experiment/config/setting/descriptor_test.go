@@ -46,9 +46,7 @@ func TestUnknownOptionIsABug(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("an unknown %s does not panic", what)
-				}
+				must.Be(t, recover() != nil, "an unknown", what, "does not panic")
 			}()
 			ask()
 		}()

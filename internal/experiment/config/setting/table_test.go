@@ -105,9 +105,7 @@ func TestTableFails(t *testing.T) {
 		{Policy: Require, Status: StatusWillSet}, {Policy: Warn, Status: StatusDiffers},
 		{Policy: Apply, Status: StatusCannot}, {Policy: Off, Status: StatusOff},
 	}}
-	if fit.Fails() || len(Problems(fit.Findings)) != 0 {
-		t.Error("a fit machine fails")
-	}
+	must.Be(t, !fit.Fails() && len(Problems(fit.Findings)) == 0, "a fit machine fails")
 	for _, s := range []Status{StatusCannot, StatusNeedsReboot, StatusDiffers} {
 		unfit := Table{[]Finding{{Name: "x", Policy: Require, Status: s}}}
 		if !unfit.Fails() || len(Problems(unfit.Findings)) != 1 || Problems(unfit.Findings)[0].Fix == "" {
