@@ -177,9 +177,8 @@ func checksumsInC(t *testing.T, dir string) map[string]map[string]string {
 		arguments := parameters(name, heavy)
 		lines := output(t, append([]string{filepath.Join(dir, "checksum"), filepath.Join(dir, name, "c",
 			"bench.so")}, arguments...)...)
-		if len(lines) != len(arguments) {
-			t.Fatalf("%s: %d lines for %d parameters", name, len(lines), len(arguments))
-		}
+		must.Need(t, len(lines) == len(arguments), name, len(lines), "lines for", len(arguments),
+			"parameters")
 		want[name] = make(map[string]string)
 		for i, n := range arguments {
 			want[name][n] = lines[i]
@@ -201,9 +200,8 @@ func testSameChecksums(t *testing.T, program func(name string) []string, most in
 	for name := range others {
 		arguments := parameters(name, most)
 		lines := output(t, append(program(name), arguments...)...)
-		if len(lines) != len(arguments) {
-			t.Fatalf("%s: %d lines for %d parameters: %q", name, len(lines), len(arguments), lines)
-		}
+		must.Need(t, len(lines) == len(arguments), name, len(lines), "lines for", len(arguments),
+			"parameters", lines)
 		for i, n := range arguments {
 			must.Equal(t, lines[i], want[name][n], "in C")
 		}
@@ -264,9 +262,7 @@ func firstKnown(t *testing.T, name string) struct {
 func falsified(t *testing.T, file, from, to string) string {
 	t.Helper()
 	source := must.Get(os.ReadFile(file))(t)
-	if strings.Count(string(source), from) != 1 {
-		t.Fatalf("%s does not have %q once", file, from)
-	}
+	must.Need(t, strings.Count(string(source), from) == 1, file, "does not have", from, "once")
 	copied := filepath.Join(t.TempDir(), filepath.Base(file))
 	must.Do(t, os.WriteFile(copied, []byte(strings.Replace(string(source), from, to, 1)), 0o644))
 	return copied

@@ -150,9 +150,7 @@ func goPackage(t *testing.T, name, file string) string {
 		"\n\tkrun \"krund/runners/go\"\n":      "",
 		"func main() { krun.Main(runIter) }\n": "var Checksum, RunIter = checksum, runIter\n",
 	} {
-		if strings.Count(source, from) != 1 {
-			t.Fatalf("%s does not have %q once", file, from)
-		}
+		must.Need(t, strings.Count(source, from) == 1, file, "does not have", from, "once")
 		source = strings.Replace(source, from, to, 1)
 	}
 	return source

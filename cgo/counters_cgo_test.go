@@ -73,9 +73,8 @@ func TestRegistersAgainstModel(t *testing.T) {
 	}
 	must.Do(t, m.Done())
 	s, err := b.Read()
-	if err != nil || s.Error != OK || len(s.Findings) > 0 || s.Done != iterations {
-		t.Fatalf("seed %d: error %v, %v, findings %q, %d done", seed, err, s.Error, s.Findings, s.Done)
-	}
+	must.Need(t, err == nil && s.Error == OK && len(s.Findings) <= 0 && s.Done == iterations, "seed", seed,
+		"error", err, s.Error, "findings", s.Findings, s.Done, "done")
 	for c, column := range s.Columns {
 		for i, v := range column.Values {
 			if v != want[c][i] {
@@ -110,9 +109,8 @@ func TestExecutionAgainstModel(t *testing.T) {
 	}
 	must.Do(t, m.Done())
 	s, err := b.Read()
-	if err != nil || s.Error != OK || len(s.Findings) > 0 || len(s.Columns) > 0 {
-		t.Fatalf("error %v, %v, findings %q, columns %v", err, s.Error, s.Findings, s.Columns)
-	}
+	must.Need(t, err == nil && s.Error == OK && len(s.Findings) <= 0 && len(s.Columns) <= 0, "error", err,
+		s.Error, "findings", s.Findings, "columns", s.Columns)
 	for i, want := range []int64{1 << 62, 0, 100} {
 		must.Equal(t, s.Totals[i].Value, want, s.Totals[i].Name)
 	}
@@ -132,9 +130,8 @@ func TestFailedReading(t *testing.T) {
 		must.Do(t, m.End())
 	}
 	s, err := b.Read()
-	if err != nil || s.Done != 3 || s.Error != EREAD || len(s.Findings) > 0 {
-		t.Fatalf("error %v, %d done, code %v, findings %q", err, s.Done, s.Error, s.Findings)
-	}
+	must.Need(t, err == nil && s.Done == 3 && s.Error == EREAD && len(s.Findings) <= 0, "error", err, s.Done,
+		"done, code", s.Error, "findings", s.Findings)
 	for _, c := range s.Columns {
 		must.Be(t, c.Values[0] == 0 && c.Values[1] == Missing && c.Values[2] == Missing, c.Name, c.Values,
 			"want 0, missing, missing")

@@ -40,9 +40,7 @@ func eventful() image {
 
 func TestEventsAreRead(t *testing.T) {
 	s, err := read(bytes.NewReader(eventful()), eventSpec, at(2000))
-	if err != nil || len(s.Findings) > 0 {
-		t.Fatalf("error %v, findings %q", err, s.Findings)
-	}
+	must.Need(t, err == nil && len(s.Findings) <= 0, "error", err, "findings", s.Findings)
 	want := []Event{
 		{Kind: EventGC, TimeNS: 1500, DurationNS: 300, Argument: 4096},
 		{Kind: EventCompile, TimeNS: 900, Argument: Missing, Name: "Richards.run(int)"},
@@ -155,9 +153,8 @@ func FuzzEvents(f *testing.F) {
 		}
 		s := must.Get(
 			read(bytes.NewReader(m[:min(int(size), len(m))]), eventSpec, at(now)))(t, "reading memory failed")
-		if len(s.Events) > eventSpec.Events || s.EventsLost < 0 {
-			t.Fatalf("%d events, %d lost", len(s.Events), s.EventsLost)
-		}
+		must.Need(t, len(s.Events) <= eventSpec.Events && s.EventsLost >= 0, len(s.Events), "events",
+			s.EventsLost, "lost")
 		for _, e := range s.Events {
 			if e.Kind < EventGC || e.Kind > EventMark || e.TimeNS < eventSpec.made || e.DurationNS < 0 ||
 				e.TimeNS+e.DurationNS > now || len(e.Name) >= eventNameBytes ||

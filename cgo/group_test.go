@@ -90,9 +90,7 @@ func TestReadTotals(t *testing.T) {
 	m.u32(entry+entryKind, kindUser)
 	copy(m[entry+entryName:], "jit")
 	s, err := read(bytes.NewReader(m), spec, at(2000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := []Total{{Column{"aperf", "", 0}, 12345}, {Column{"aperf", "", 1}, Missing}}
 	must.Be(t, slices.Equal(s.Totals, want) && len(s.Findings) <= 0, "totals", s.Totals, "findings",
 		s.Findings, want)

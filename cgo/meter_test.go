@@ -61,9 +61,7 @@ func TestMeterInSharedBuffer(t *testing.T) {
 				m.WallNS(i))
 		}
 	}
-	if len(s.Columns) != 3 {
-		t.Fatalf("columns %+v", s.Columns)
-	}
+	must.Need(t, len(s.Columns) == 3, "columns", s.Columns)
 	user := s.Columns[2]
 	want := Column{"gc_ns", "ns", NoCore}
 	if user.Kind != KindUser || user.Column != want || user.Values[0] != 100 || user.Values[1] != Missing ||
@@ -92,16 +90,14 @@ func TestMeterEvents(t *testing.T) {
 	all.Wait()
 	must.Fail(t, m.Event(Event{Kind: EventSMI}), EINVAL, "krund's kind", "want EINVAL")
 	s, err := b.Read()
-	if err != nil || len(s.Findings) > 0 || len(s.Events) != each*writers-7 || s.EventsLost != 7 {
-		t.Fatalf("%v, findings %q, %d events, %d lost", err, s.Findings, len(s.Events), s.EventsLost)
-	}
+	must.Need(t, err == nil && len(s.Findings) <= 0 && len(s.Events) == each*writers-7 && s.EventsLost == 7,
+		err, "findings", s.Findings, len(s.Events), "events", s.EventsLost, "lost")
 	seen := map[int64]bool{}
 	for _, e := range s.Events {
 		w := int(e.Argument / each)
 		name := "writer " + strconv.Itoa(w) + strings.Repeat("-", w*50)
-		if seen[e.Argument] || e.Name != name[:min(len(name), eventNameBytes-1)] || e.Kind != EventMark {
-			t.Fatalf("%+v", e)
-		}
+		must.Need(t,
+			!seen[e.Argument] && e.Name == name[:min(len(name), eventNameBytes-1)] && e.Kind == EventMark, e)
 		seen[e.Argument] = true
 	}
 }

@@ -224,9 +224,8 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%d done, %d starts, %d walls", s.Done, len(s.StartNS), len(s.WallNS))
 		}
 		for _, c := range s.Columns {
-			if len(c.Values) != s.Done || !validText(c.Name, 1, nameBytes-1, "") {
-				t.Fatalf("column %q has %d values of %d", c.Name, len(c.Values), s.Done)
-			}
+			must.Need(t, len(c.Values) == s.Done && validText(c.Name, 1, nameBytes-1, ""), "column", c.Name,
+				len(c.Values), "values of", s.Done)
 		}
 		if len(s.Findings) > 0 {
 			return

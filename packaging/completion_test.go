@@ -27,9 +27,8 @@ func TestCompletionsOfKrund(t *testing.T) {
 		return list
 	}
 	commands, flags := words(usage, `(?m)^  krund (\w+)`), words(usage, `--([\w-]+)`)
-	if len(commands) < 4 || len(flags) < 6 {
-		t.Fatalf("the help has the commands %q and the flags %q", commands, flags)
-	}
+	must.Need(t, len(commands) >= 4 && len(flags) >= 6, "the help has the commands", commands,
+		"and the flags", flags)
 	for file, pattern := range map[string]string{"krund.bash": `--([\w-]+)`, "krund.zsh": `--([\w-]+)\[`,
 		"krund.fish": `-l ([\w-]+)`} {
 		text := must.Get(os.ReadFile("completions/" + file))(t)

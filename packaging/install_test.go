@@ -122,9 +122,7 @@ func wanted(t *testing.T) []string {
 	for pattern, directory := range map[string]string{"../docs/*.md": "docs/",
 		"../configs/*.toml": "examples/"} {
 		found, err := filepath.Glob(pattern)
-		if err != nil || len(found) < 3 {
-			t.Fatalf("%s: %v, %v", pattern, found, err)
-		}
+		must.Need(t, err == nil && len(found) >= 3, pattern, found, err)
 		for _, file := range found {
 			all = append(all, prefix+"share/doc/krund/"+directory+filepath.Base(file))
 		}
@@ -219,9 +217,7 @@ func TestInstalledExamples(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	examples, err := filepath.Glob(filepath.Join(prefix, "share/doc/krund/examples/*.toml"))
-	if err != nil || len(examples) < 6 {
-		t.Fatalf("%q, %v", examples, err)
-	}
+	must.Need(t, err == nil && len(examples) >= 6, examples, err)
 	runs := func(file, text string) (string, error) {
 		t.Helper()
 		must.Do(t, os.WriteFile(file, []byte(text), 0o644))

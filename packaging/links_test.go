@@ -15,14 +15,10 @@ import (
 // TestLinks: what a page of the documentation links to is there, with its heading.
 func TestLinks(t *testing.T) {
 	pages, err := filepath.Glob("../docs/*.md")
-	if err != nil || len(pages) < 20 {
-		t.Fatalf("%d pages, %v", len(pages), err)
-	}
+	must.Need(t, err == nil && len(pages) >= 20, len(pages), "pages", err)
 	for _, dir := range []string{"", "runners", "benchmarks", "packaging", "rig"} {
 		found, err := filepath.Glob(filepath.Join("..", dir, "*.md"))
-		if err != nil || len(found) == 0 {
-			t.Fatalf("%s: %d pages, %v", dir, len(found), err)
-		}
+		must.Need(t, err == nil && len(found) != 0, dir, len(found), "pages", err)
 		pages = append(pages, found...)
 	}
 	link := regexp.MustCompile(`\]\(([^()\s]+)\)`)

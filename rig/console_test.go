@@ -43,9 +43,7 @@ func TestConsoleWaitFindsLinesPrintedBeforeAndAfter(t *testing.T) {
 			go func() { _, _ = c.Write([]byte("noise\nstep 3\n")) }()
 		}
 		groups, n, err := c.wait(t.Context(), next, match)
-		if err != nil || groups[1] != want {
-			t.Fatalf("wait %d: %q, %v; want %s", i, groups, err, want)
-		}
+		must.Need(t, err == nil && groups[1] == want, "wait", i, groups, err, want)
 		next = n
 	}
 	must.Equal(t, next, 4, "next line", "want 4")

@@ -34,9 +34,7 @@ func TestSnapshotOfBusyThreads(t *testing.T) {
 	}
 	_, function, _ := strings.Cut(snapshotScript, "\nbound() {")
 	function, _, found := strings.Cut(function, "\n}\n")
-	if !found {
-		t.Fatal("snapshot.sh has no function bound")
-	}
+	must.Need(t, found, "snapshot.sh has no function bound")
 	bound := exec.CommandContext(t.Context(), "bash", "-c", "bound() {"+function+"\n}\nbound")
 	bound.Env = append(os.Environ(), "PROC="+proc)
 	out, err := bound.Output()

@@ -3,14 +3,14 @@ package rig
 import (
 	"testing"
 	"time"
+
+	"krund/rig/must"
 )
 
 // TestHostTSC: the frequency agrees with a second measurement over a different period.
 func TestHostTSC(t *testing.T) {
 	khz := hostTSC()
-	if khz < 100_000 || khz > 10_000_000 {
-		t.Fatalf("%d kHz", khz)
-	}
+	must.Need(t, khz >= 100_000 && khz <= 10_000_000, khz, "kHz")
 	from, begin := tscNow()
 	for time.Since(begin) < 20*time.Millisecond {
 	}

@@ -85,9 +85,7 @@ func measureEmpty(b *testing.B, argv ...string) {
 		c.ExtraFiles = []*os.File{buffer.File()}
 		must.Do(b, c.Run())
 		s, err := buffer.Read()
-		if err != nil || s.Done != iterations {
-			b.Fatalf("%d iterations, %v", s.Done, err)
-		}
+		must.Need(b, err == nil && s.Done == iterations, s.Done, "iterations", err)
 		between := make([]int64, iterations-1)
 		for i := range between {
 			between[i] = s.StartNS[i+1] - s.StartNS[i] - s.WallNS[i]

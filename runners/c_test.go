@@ -18,9 +18,7 @@ func compile(t *testing.T, source string) string {
 	to := filepath.Join(filepath.Dir(from), "bench.so")
 	out, err := exec.CommandContext(t.Context(), runnertest.Compiler(t), "-shared", "-fPIC", "-w", from, "-o",
 		to).CombinedOutput()
-	if err != nil {
-		t.Fatalf("compile: %v\n%s", err, out)
-	}
+	must.Need(t, err == nil, "compile", err, out)
 	return to
 }
 

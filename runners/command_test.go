@@ -78,9 +78,7 @@ func TestCommandColumns(t *testing.T) {
 	e := command(2, "--ignore-failure", "sh", "-c", "kill -TERM $$").do(t)
 	e.check(t, expect{0, 2, libkrun.StateDone, "", ""})
 	names := []string{"user", "system", "maxrss", "exit"}
-	if len(e.series.Columns) != len(names) {
-		t.Fatalf("columns %+v", e.series.Columns)
-	}
+	must.Need(t, len(e.series.Columns) == len(names), "columns", e.series.Columns)
 	for i, c := range e.series.Columns {
 		v := c.Values[1]
 		if c.Name != names[i] || v < 0 || c.Name == "maxrss" && v < 1<<16 || c.Name == "exit" && v != 128+15 {

@@ -97,9 +97,7 @@ func TestGoBench(t *testing.T) {
 			reader := external.NewReader(5)
 			must.Get(reader.Write([]byte(e.stdout)))(t)
 			result, err := reader.Result()
-			if err != nil || e.status != 0 {
-				t.Fatalf("status %d, %v: %s%s", e.status, err, e.stdout, e.stderr)
-			}
+			must.Need(t, err == nil && e.status == 0, "status", e.status, err, e.stdout, e.stderr)
 			for i, ns := range result.WallNS {
 				must.Be(t, ns > 0, "iteration", i, "took", ns, "ns")
 			}

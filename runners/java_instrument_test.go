@@ -107,9 +107,8 @@ func testJavaOff(t *testing.T, vm []string, classes string) {
 	e.check(t, expect{0, 5, libkrun.StateDone, "", ""})
 	must.Equal(t, e.columnNames(), "", "columns")
 	loaded := must.Get(os.ReadFile(log))(t)
-	if !strings.Contains(string(loaded), " KrunRunner ") {
-		t.Fatalf("the log of classes lacks the runner: %.500s", loaded)
-	}
+	must.Need(t, strings.Contains(string(loaded), " KrunRunner "), "the log of classes lacks the runner",
+		loaded)
 	for _, name := range []string{"KrunInstrument", "KrunEvents", "java.lang.management.", "jdk.jfr.",
 		"java.lang.ProcessEnvironment"} {
 		must.Be(t, !strings.Contains(string(loaded), " "+name), name, "was loaded")

@@ -51,9 +51,7 @@ func buildAndRun(m *testing.M) int {
 func needBuilt(t *testing.T) {
 	t.Helper()
 	runnertest.Compiler(t)
-	if built == "" {
-		t.Fatal(notBuilt)
-	}
+	must.Need(t, built != "", notBuilt)
 }
 
 // run is one process execution as krund starts it.

@@ -51,9 +51,7 @@ func measure(t *testing.T, r *rand.Rand, file string) {
 			arm = b.cfg.Arms[1]
 		}
 		content, err := os.ReadFile(filepath.Join(arm.Benchmarks, "revision"))
-		if err != nil || string(content) != arm.Revision {
-			t.Fatalf("%s: built %q: %v", arm.Revision, content, err)
-		}
+		must.Need(t, err == nil && string(content) == arm.Revision, arm.Revision, "built", content, err)
 		level := 1e6 * (1 + 0.01*float64(slot.Pexec)) * (1 + 0.01*r.NormFloat64())
 		if n, err := strconv.Atoi(arm.Revision[1:]); err != nil || n >= 11 {
 			level *= 1.04

@@ -143,9 +143,8 @@ func TestBisectHub(t *testing.T) {
 		}
 	}
 	answer, text, err := l.bisect(state, o)
-	if err != nil || answer.Action != "found" || answer.First != 5 || answer.Last != 5 {
-		t.Fatalf("%v: %+v\n%s", err, answer, text)
-	}
+	must.Need(t, err == nil && answer.Action == "found" && answer.First == 5 && answer.Last == 5, err, answer,
+		text)
 	steps := slices.DeleteFunc(slices.Clone(l.ran), func(name string) bool { return name == "x" })
 	if len(steps) != answer.Blocks/5 || len(l.ran) != len(steps)+1 || l.ran[2] != "x" {
 		t.Errorf("ran %q for %d blocks", l.ran, answer.Blocks)
@@ -189,9 +188,7 @@ func TestBisectHubGone(t *testing.T) {
 		}))
 		defer hub.Close()
 		client, err := api.NewClient(hub.URL, "x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		dir := t.TempDir()
 		step := filepath.Join(dir, "slow-step-001.toml")
 		b := &bisection.Bisection{FS: durable.OS(), Dir: dir}

@@ -33,9 +33,7 @@ func gzipped(t *testing.T, head string, times int) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	blanks := bytes.Repeat([]byte(" "), 1<<20)
 	_, err = z.Write([]byte(head))
 	for range times {

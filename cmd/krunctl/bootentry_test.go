@@ -85,13 +85,9 @@ func TestBootEntry(t *testing.T) {
 		return &control.Machine{Host: host.Host{Root: sysroot.New(root)}}
 	}}
 	entry, ok := a.entryOf(t.Context(), cfg)
-	if !ok {
-		t.Fatal("the configuration's entry is not known")
-	}
+	must.Need(t, ok, "the configuration's entry is not known")
 	b.must(entry.Ask(t.Context()))
-	if !asked() {
-		t.Fatal("the loader was not asked")
-	}
+	must.Need(t, asked(), "the loader was not asked")
 	// A user who may not write the request leaves it alone; root withdraws it, by a hold and by
 	// disabling.
 	if code, out := run(1000, "hold", b.toml); code != exitOK || !asked() {

@@ -282,9 +282,7 @@ func repack(t *testing.T, packed []byte, from, to string) []byte {
 	t.Helper()
 	z := must.Get(gzip.NewReader(bytes.NewReader(packed)))(t)
 	text, err := io.ReadAll(z)
-	if err != nil || !bytes.Contains(text, []byte(from)) {
-		t.Fatalf("no %s in %.100s: %v", from, text, err)
-	}
+	must.Need(t, err == nil && bytes.Contains(text, []byte(from)), from, text, err)
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	must.Get(w.Write(bytes.Replace(text, []byte(from), []byte(to), 1)))(t)

@@ -24,9 +24,7 @@ type commandLine struct {
 // exist, flags have values that they take, and in blocks the number of arguments is right.
 func TestCommandsOfTheDocs(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, dir := range []string{"", "runners", "benchmarks", "packaging"} {
 		pages = append(pages, filepath.Join("..", "..", dir, "README.md"))
 	}

@@ -98,9 +98,7 @@ func TestTheRecordIsDocumented(t *testing.T) {
 	source := must.Get(os.ReadFile("../../internal/experiment/results/doc.go"))(t)
 	_, spec, found := strings.Cut(string(source), "//\tformat ")
 	spec, _, end := strings.Cut("//\tformat "+spec, "package results")
-	if !found || !end {
-		t.Fatal("the specification is not where it was")
-	}
+	must.Need(t, found && end, "the specification is not where it was")
 	var want strings.Builder
 	for line := range strings.Lines(spec) {
 		want.WriteString(strings.TrimPrefix(strings.TrimPrefix(line, "//"), "\t"))
@@ -108,9 +106,7 @@ func TestTheRecordIsDocumented(t *testing.T) {
 	text := must.Get(os.ReadFile(page))(t)
 	head, rest, _ := strings.Cut(string(text), "```text\n")
 	block, tail, found := strings.Cut(rest, "```")
-	if !found {
-		t.Fatalf("%s has no block of text", page)
-	}
+	must.Need(t, found, page, "has no block of text")
 	if block == want.String() {
 		return
 	}

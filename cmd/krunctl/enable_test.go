@@ -71,9 +71,8 @@ func TestEnableAsks(t *testing.T) {
 	for _, answer = range []string{"", "\n", "no\n", "yesterday\n"} {
 		questions = nil
 		code, out := enable("--start", b.toml)
-		if code != exitError || len(questions) != 1 || !strings.Contains(out, "nothing was changed") {
-			t.Fatalf("answer %q: exit %d, %d questions\n%s", answer, code, len(questions), out)
-		}
+		must.Need(t, code == exitError && len(questions) == 1 && strings.Contains(out, "nothing was changed"),
+			"answer", answer, "exit", code, len(questions), "questions", out)
 		if q := questions[0]; !strings.HasSuffix(q, "Continue? [y/N] ") ||
 			!strings.Contains(q, "the first    after 30s, when the base temperatures have been read") {
 			t.Errorf("the question does not follow what it is about:\n%s", q)

@@ -51,9 +51,7 @@ func TestGroups(t *testing.T) {
 	rest := help
 	for _, g := range groups(&app{}) {
 		_, after, found := strings.Cut(rest, "\n"+g.title+":\n")
-		if !found {
-			t.Fatalf("no %q, or out of order, in\n%s", g.title, help)
-		}
+		must.Need(t, found, g.title, "or out of order", help)
 		rest = after
 		for _, c := range g.commands {
 			_, after, found := strings.Cut(rest, "  "+c.Name()+" ")

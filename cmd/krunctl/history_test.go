@@ -60,9 +60,8 @@ func TestHistory(t *testing.T) {
 		return &h
 	}
 	h := run("--mutes", mutes)
-	if len(h.Versions) != 40 || len(h.Keys) != 1 || len(h.Keys[0].Changes) != 1 || h.Alerts() != 0 {
-		t.Fatalf("%+v", h)
-	}
+	must.Need(t, len(h.Versions) == 40 && len(h.Keys) == 1 && len(h.Keys[0].Changes) == 1 && h.Alerts() == 0,
+		h)
 	c := h.Keys[0].Changes[0]
 	if c.Version != 25 || c.Found > 29 || c.Low > 1.1 || c.High < 1.1 || c.MuteReason != "known" ||
 		h.Keys[0].Points[0].Executions != 5 {

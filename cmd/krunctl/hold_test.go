@@ -24,9 +24,7 @@ func (b *builder) asked(r directory.Request) bool {
 func TestHoldAndResume(t *testing.T) {
 	b := mixed(t)
 	golden(t, "hold", krunctl(t, "hold", b.toml).in(b).text())
-	if !b.asked(directory.Hold) {
-		t.Fatal("it is not held")
-	}
+	must.Need(t, b.asked(directory.Hold), "it is not held")
 	text, err := os.ReadFile(b.directory.RequestFile(directory.Hold))
 	must.Be(t, err == nil && strings.Contains(string(text), "user 1000 on bencher7, 2026-11-21T12:00:00Z"),
 		"the request lacks its author", text, err)

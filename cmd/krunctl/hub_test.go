@@ -229,9 +229,7 @@ func TestHub(t *testing.T) {
 	}
 	for i, machine := range []string{"lab1", "lab2"} {
 		n := h.idle(t, machine)
-		if n == nil || n.Experiment != id || n.Index != i || n.Count != 2 {
-			t.Fatalf("%s gets %+v", machine, n)
-		}
+		must.Need(t, n != nil && n.Experiment == id && n.Index == i && n.Count == 2, machine, "gets", n)
 		cfg := h.run(t, machine, n, secondSlower)
 		var arms []string
 		for _, arm := range cfg.Arms {

@@ -66,9 +66,7 @@ func TestMethodsGoldens(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			r := krunctl(t, append(c.args, c.in(t, dir))...)
-			if r.code != exitOK || r.stderr != "" {
-				t.Fatalf("exit %d, %s", r.code, r.stderr)
-			}
+			must.Need(t, r.code == exitOK && r.stderr == "", "exit", r.code, r.stderr)
 			golden(t, c.name, strings.ReplaceAll(r.stdout, dir, "DIR"))
 		})
 	}

@@ -69,9 +69,7 @@ func TestOptimizeGoldens(t *testing.T) {
 	t.Run("run", func(t *testing.T) { optimizeAll(t, outputs) }) // in a directory of its own
 	for name, r := range outputs {
 		t.Run(name, func(t *testing.T) {
-			if r.code != exitOK || r.stderr != "" {
-				t.Fatalf("exit %d, %s", r.code, r.stderr)
-			}
+			must.Need(t, r.code == exitOK && r.stderr == "", "exit", r.code, r.stderr)
 			golden(t, name, r.stdout)
 		})
 	}
@@ -132,9 +130,8 @@ func TestOptimizeWrite(t *testing.T) {
 	for _, k := range doc.Keys {
 		name := must.Get(key.Parse(k.Key))(t)
 		want := k.Minimal.Repetitions
-		if !k.Stable || want["iterations"] == k.Full.Repetitions["iterations"] {
-			t.Fatalf("%s: nothing is saved: %+v", name, k)
-		}
+		must.Need(t, k.Stable && want["iterations"] != k.Full.Repetitions["iterations"], name,
+			"nothing is saved", k)
 		if cfg.Executions(name) != want["executions"] || cfg.Iterations(name) != want["iterations"] {
 			t.Errorf("%s: %d executions of %d iterations, want %v", name, cfg.Executions(name),
 				cfg.Iterations(name), want)
@@ -165,9 +162,7 @@ func TestOptimizeOutputs(t *testing.T) {
 	must.Do(t, json.Unmarshal([]byte(want.stdout), &doc))
 	rows, err := csv.NewReader(strings.NewReader(krunctl(t,
 		append(args, "--csv", plain)...).stdout)).ReadAll()
-	if err != nil || len(rows) != len(doc.Keys)+1 {
-		t.Fatalf("%d rows, %v", len(rows), err)
-	}
+	must.Need(t, err == nil && len(rows) == len(doc.Keys)+1, len(rows), "rows", err)
 	must.Be(t, doc.Changes == nil && doc.Shared == nil, "changes", doc.Changes, "shared", doc.Shared)
 	for i, k := range doc.Keys {
 		cell := func(name string) string { return rows[i+1][indexOf(rows[0], name)] }

@@ -181,9 +181,7 @@ func TestOutputToFIFO(t *testing.T) {
 			t.Fatal(r.text())
 		}
 		want, err := os.ReadFile(file)
-		if err != nil || len(want) == 0 {
-			t.Fatalf("%d bytes, %v", len(want), err)
-		}
+		must.Need(t, err == nil && len(want) != 0, len(want), "bytes", err)
 		must.Do(t, os.Remove(file))
 		must.Do(t, unix.Mkfifo(file, 0o600))
 		// Open for both, so that no end waits for the other whatever the command does.
@@ -223,9 +221,7 @@ func TestOutputToLink(t *testing.T) {
 			os.Symlink(target, file+".2"),
 			os.Symlink(filepath.Base(file)+".2", file),
 		} {
-			if step != nil {
-				t.Fatal(step)
-			}
+			must.Need(t, step == nil, step)
 		}
 		if r := run(); r.code != exitOK {
 			t.Fatal(r.text())

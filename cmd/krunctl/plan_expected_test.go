@@ -63,9 +63,7 @@ func TestPlanExpected(t *testing.T) {
 		t.Errorf("left %+v", b)
 	}
 	x := plan.Expected
-	if x == nil || int64(x.Keys) != keys || x.Executions.All != float64(6*keys) {
-		t.Fatalf("expected %+v", x)
-	}
+	must.Need(t, x != nil && int64(x.Keys) == keys && x.Executions.All == float64(6*keys), x)
 	noisy := int64(0)
 	for _, k := range old.cfg.Keys() {
 		if k.VM == "CPython" {
@@ -96,9 +94,7 @@ func TestPlanExpectedOfStopped(t *testing.T) {
 	for range measured * len(old.cfg.Keys()) {
 		slot, err := old.sched.Begin()
 		old.must(err)
-		if slot.Pexec > measured {
-			t.Fatalf("slot %v is not of the first rounds", slot)
-		}
+		must.Need(t, slot.Pexec <= measured, "slot", slot, "is not of the first rounds")
 		r := old.record(slot, results.Completed)
 		for j := range r.WallNS {
 			r.WallNS[j] = 1e6 + int64(slot.Index*137+j*j*31)%100

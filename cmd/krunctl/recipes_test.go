@@ -35,9 +35,7 @@ func TestRecipes(t *testing.T) {
 	text := must.Get(os.ReadFile(filepath.Join("..", "..", "docs", "ci.md")))(t)
 	blocks := regexp.MustCompile("(?s)\n(\\w+)[^\n]*:\n\n```(?:yaml|groovy)\n(.*?)```").
 		FindAllStringSubmatch(string(text), -1)
-	if len(blocks) != 4 {
-		t.Fatalf("%d recipes", len(blocks))
-	}
+	must.Need(t, len(blocks) == 4, len(blocks), "recipes")
 	for _, block := range blocks {
 		t.Run(block[1], func(t *testing.T) { runRecipe(t, block[2]) })
 	}
@@ -83,9 +81,7 @@ func runRecipe(t *testing.T, text string) {
 				t.Fatalf("before the machine: %d %s", code, out)
 			}
 			n := h.idle(t, "lab1")
-			if n == nil {
-				t.Fatalf("nothing was submitted: %s", out)
-			}
+			must.Need(t, n != nil, "nothing was submitted", out)
 			h.run(t, "lab1", n, secondSlower)
 		}
 	}

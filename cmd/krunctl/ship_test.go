@@ -89,9 +89,7 @@ func TestShipAndJoin(t *testing.T) {
 		}))
 	}
 	code, stdout, stderr := runApp(a, "ship", b.dir())
-	if code != 0 || !strings.Contains(stdout, "2 records") {
-		t.Fatalf("%d %s%s", code, stdout, stderr)
-	}
+	must.Need(t, code == 0 && strings.Contains(stdout, "2 records"), code, stdout, stderr)
 	ask("hold")
 	if code, _, stderr := runApp(a, "ship", b.dir()); code != 0 {
 		t.Fatal(stderr)
@@ -111,9 +109,7 @@ func TestShipAndJoin(t *testing.T) {
 		t.Errorf("%s, %v", m.Facts, err)
 	}
 	experiments, err := h.DB.Experiments(t.Context(), 10)
-	if err != nil || len(experiments) != 1 || experiments[0].Name != "test" {
-		t.Fatalf("%+v, %v", experiments, err)
-	}
+	must.Need(t, err == nil && len(experiments) == 1 && experiments[0].Name == "test", experiments, err)
 	shares, err := h.DB.Shares(t.Context(), experiments[0].ID)
 	if err != nil || len(shares) != 1 || !strings.Contains(shares[0].Status, `"completed":1,"failed":1`) {
 		t.Errorf("%+v, %v", shares, err)

@@ -45,9 +45,7 @@ func TestShipHostileDirectory(t *testing.T) {
 			must.Be(t, err == nil && string(after) == string(before), name, owner, "hub.toml became", after,
 				err)
 			list, err := h.DB.Experiments(t.Context(), 10)
-			if err != nil || len(list) > 0 {
-				t.Fatalf("%s of %d: the hub has %+v, %v", name, owner, list, err)
-			}
+			must.Need(t, err == nil && len(list) <= 0, name, owner, "the hub", list, err)
 		}
 	}
 }
@@ -69,9 +67,7 @@ func TestShipElsewhere(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	list, err := h.DB.Experiments(t.Context(), 10)
-	if err != nil || len(list) != 1 || list[0].ID == "x" {
-		t.Fatalf("the hub of hub.toml has %+v, %v", list, err)
-	}
+	must.Need(t, err == nil && len(list) == 1 && list[0].ID != "x", "the hub of hub.toml", list, err)
 	if rows, err := h.DB.Records(t.Context(), list[0].ID, "", 0, 10); err != nil || len(rows) != 1 {
 		t.Errorf("it has %d records, %v", len(rows), err)
 	}

@@ -51,9 +51,7 @@ func TestSnippets(t *testing.T) {
 				return
 			}
 			rows, err := csv.NewReader(strings.NewReader(string(out))).ReadAll()
-			if err != nil || len(rows) == 0 || len(rows[0]) != 4 {
-				t.Fatalf("%v: %q", err, out)
-			}
+			must.Need(t, err == nil && len(rows) != 0 && len(rows[0]) == 4, err, out)
 			rounded := ""
 			for _, row := range rows {
 				v, err := strconv.ParseFloat(row[3], 64)

@@ -71,9 +71,7 @@ func TestIsJournal(t *testing.T) {
 	t.Cleanup(func() { _ = file.Close() })
 	info := must.Get(file.Stat())(t)
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		t.Fatal("no device and inode")
-	}
+	must.Need(t, ok, "no device and inode")
 	own := fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
 	for _, test := range []struct {
 		name   string

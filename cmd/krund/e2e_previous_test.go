@@ -28,9 +28,7 @@ func TestPreviousVersion(t *testing.T) {
 		filepath.Join(e.dir, "test.toml")).wait()
 	out.want(t, exitOK, "[3/3]", "--folder is deprecated; use --directory")
 	records := e.records()
-	if len(records) != 3 {
-		t.Fatalf("%d records, want 3", len(records))
-	}
+	must.Need(t, len(records) == 3, len(records), "records, want 3")
 	for i, r := range records {
 		if r.Outcome != results.Completed || r.Pexec != i+1 || len(r.WallNS) != 5 ||
 			r.ConfigHash != records[0].ConfigHash {

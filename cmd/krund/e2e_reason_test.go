@@ -21,9 +21,7 @@ func TestEveryEndIsLogged(t *testing.T) {
 	replace := func(old, by string) func(*testing.T, *experiment) {
 		return func(t *testing.T, e *experiment) {
 			text := e.config()
-			if !strings.Contains(text, old) {
-				t.Fatalf("the configuration has no %q", old)
-			}
+			must.Need(t, strings.Contains(text, old), "the configuration", old)
 			e.write("test.toml", strings.Replace(text, old, by, 1))
 		}
 	}

@@ -423,9 +423,7 @@ func (e *experiment) of(benchmark string) results.Record {
 			found = append(found, r)
 		}
 	}
-	if len(found) != 1 {
-		e.t.Fatalf("%d records of %s, want one", len(found), benchmark)
-	}
+	must.Need(e.t, len(found) == 1, len(found), "records of", benchmark, "want one")
 	return found[0]
 }
 

@@ -62,9 +62,8 @@ func TestTimeCommands(t *testing.T) {
 	for _, want := range []string{"sleep-0.02 is ", " faster than sleep-0.4", "The start of the shell, "} {
 		must.Contain(t, out, want)
 	}
-	if status != 0 || strings.Contains(out, "\x1b") || messages != "" {
-		t.Fatalf("status %d\n%s%s", status, out, messages)
-	}
+	must.Need(t, status == 0 && !strings.Contains(out, "\x1b") && messages == "", "status", status, out,
+		messages)
 	for _, file := range []string{"x.toml", "x.krun/schedule", "x.md"} {
 		must.Get(os.Stat(filepath.Join(dir, file)))(t)
 	}
@@ -133,9 +132,7 @@ func TestTimeSurroundings(t *testing.T) {
 	}
 	_, want := found(script)
 	for _, variable := range callersVariables {
-		if !slices.Contains(want, variable) {
-			t.Fatalf("%q is not in what is to be compared:\n%q", variable, want)
-		}
+		must.Need(t, slices.Contains(want, variable), variable, "is not in what is to be compared", want)
 	}
 	for _, args := range [][]string{{"-N"}, {"-S", "sh"}} {
 		args = append([]string{krunctl, "time", "--runs", "1"}, append(args, script)...)

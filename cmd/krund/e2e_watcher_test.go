@@ -46,9 +46,8 @@ const slow = `void run_iter(int n) { for (volatile int i = 0; i < 20 * n; i++); 
 // decided checks that what the watcher decided is what the recorded series say, and returns it.
 func decided(t *testing.T, r results.Record) *results.WatcherStop {
 	t.Helper()
-	if r.Watcher == nil || r.Watcher.Stop == nil || r.Watcher.Problem != "" {
-		t.Fatalf("%s: watcher %+v", r.Key, r.Watcher)
-	}
+	must.Need(t, r.Watcher != nil && r.Watcher.Stop != nil && r.Watcher.Problem == "", r.Key, "watcher",
+		r.Watcher)
 	s := r.Watcher.Stop
 	p := stability.Default()
 	p.Threshold, p.WarmupMin, p.WarmupMax = s.Threshold, s.WarmupMin, s.WarmupMax
@@ -197,9 +196,7 @@ func TestWatcherKilled(t *testing.T) {
 			killed++
 		}
 	}
-	if killed != 1 {
-		t.Fatalf("%d watchers", killed)
-	}
+	must.Need(t, killed == 1, killed, "watchers")
 	e.letGo()
 	r.wait().want(t, exitOK)
 	record := e.outcome("meets", results.Completed, 400)

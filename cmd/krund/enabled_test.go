@@ -105,9 +105,7 @@ func TestUnprivileged(t *testing.T) {
 func TestNotEnabled(t *testing.T) {
 	cfg, err := config.Parse("/x/test.toml", []byte(strings.Replace(giveUpText, `"none"`, `"hardware"`, 1)),
 		"lab1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var stderr bytes.Buffer
 	code := status(notEnabled(runOptions{path: "/x/test.toml", directory: "/y/other.krun"}, cfg, "hardware",
 		"krund"), &stderr)

@@ -98,9 +98,7 @@ func TestGiveUp(t *testing.T) {
 			if !strings.Contains(did.stderr.String(), test.talk) {
 				t.Errorf("said %q", did.stderr.String())
 			}
-			if fmt.Sprint(did.disabled) != "["+unit+"]" || len(did.sent) != 1 {
-				t.Fatalf("did %+v", did)
-			}
+			must.Need(t, fmt.Sprint(did.disabled) == "["+unit+"]" && len(did.sent) == 1, "did", did)
 			m := did.sent[0]
 			if m.Event != command.Stopped || m.Experiment != "test" || m.Host != "lab1" ||
 				!strings.Contains(m.Text, test.text) {

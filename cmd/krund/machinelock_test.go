@@ -28,9 +28,7 @@ func TestOneKrundTakesTheMachineOver(t *testing.T) {
 		return lockMachine(t.Context(), cfg, "/x.krun", reboot, root, io.Discard, dirs...)
 	}
 	first, err := take(freshAccount, config.RebootNone, true, "/nowhere", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = take(callerAccount, config.RebootHardware, true, dir)
 	must.Refuse(t, err, "another krund", "second krund with reboots", "want that another one works here")
 	if lock, err := take(callerAccount, config.RebootNone, true, dir); lock != nil || err != nil {
@@ -52,9 +50,7 @@ func TestLockOfAGuard(t *testing.T) {
 	}
 	dir := t.TempDir()
 	held, err := directory.LockMachine(durable.OS(), "/x.krun", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	guard := exec.CommandContext(t.Context(), buildSleeper(t))
 	guard.Args = []string{"krund-guard", "-"} // cat, under the name of a guard
 	guard.ExtraFiles = []*os.File{held.File()}

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestLinked lists what the other programs link: krund only the three modules that DESIGN permits
@@ -16,13 +18,9 @@ func TestLinked(t *testing.T) {
 	} {
 		out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}",
 			"krund/cmd/"+program).Output()
-		if err != nil {
-			t.Fatalf("list what %s links: %v", program, err)
-		}
+		must.Need(t, err == nil, "list what", program, "links", err)
 		list := strings.Fields(string(out))
-		if len(list) < 10 {
-			t.Fatalf("%s links only %q", program, list)
-		}
+		must.Need(t, len(list) >= 10, program, "links only", list)
 		for _, path := range list {
 			hub := strings.HasPrefix(path, "krund/internal/hub/")
 			switch {

@@ -280,9 +280,7 @@ func (l *lab) verify(location string, open func() (store.Store, error)) (total i
 		name := fmt.Sprintf("lab%d", i)
 		m := must.Get(db.Machine(ctx, name))(l.t)
 		shares, err := db.SharesOn(ctx, m.ID, 2)
-		if err != nil || len(shares) != 1 {
-			l.t.Fatalf("%s: %d experiments, %v; want 1", name, len(shares), err)
-		}
+		must.Need(l.t, err == nil && len(shares) == 1, name, len(shares), "experiments", err, "want 1")
 		must.Equal(l.t, shares[0].State, database.Done, name, "the experiment")
 		rows, err := db.Records(ctx, shares[0].Experiment, m.ID, 0, 1<<20)
 		if err != nil || len(rows) != *records {

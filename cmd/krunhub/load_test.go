@@ -128,9 +128,7 @@ func (l *lab) time(path string) {
 	var list []time.Duration
 	for range times {
 		r, err := http.NewRequestWithContext(l.t.Context(), http.MethodGet, "http://"+l.address+path, nil)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		must.Need(l.t, err == nil, err)
 		r.Header.Set("Authorization", "Bearer "+l.token)
 		began := time.Now()
 		answer := must.Get(http.DefaultClient.Do(r))(l.t)

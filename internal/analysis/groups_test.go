@@ -170,9 +170,7 @@ func compareBootstrap(t *testing.T, g *groupFile, p pair) {
 
 func TestFixtureGroupsAsInWarmupStats(t *testing.T) {
 	names, err := filepath.Glob(fixtures.Path(t, "changepoint", "g*.json"))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no groups: %v", err)
-	}
+	must.Need(t, err == nil && len(names) != 0, "no groups", err)
 	executions := 0
 	for _, name := range names {
 		var g groupFile
@@ -202,9 +200,7 @@ func asDataset(g *groupFile) *dataset.Dataset {
 // window and steady state, which are 200 and 500 of 2000.
 func TestFixtureGroupsInADocument(t *testing.T) {
 	names, err := filepath.Glob(fixtures.Path(t, "changepoint", "g*.json"))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no groups: %v", err)
-	}
+	must.Need(t, err == nil && len(names) != 0, "no groups", err)
 	for _, name := range names {
 		var g groupFile
 		fixtures.JSON(t, name, &g)

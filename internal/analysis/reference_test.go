@@ -205,9 +205,7 @@ func TestSyntheticSeriesAsInR(t *testing.T) {
 
 func TestFixtureSeriesAsInR(t *testing.T) {
 	names, err := filepath.Glob(fixtures.Path(t, "changepoint", "[rs]*.json"))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no series: %v", err)
-	}
+	must.Need(t, err == nil && len(names) != 0, "no series", err)
 	for _, name := range names {
 		var c caseFile
 		fixtures.JSON(t, name, &c)

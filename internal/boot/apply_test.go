@@ -73,9 +73,7 @@ func TestGuardStandsBeforeTheFirstChange(t *testing.T) {
 		return start(ctx)
 	}
 	applied, err := m.Apply(t.Context())
-	if err != nil || g.started != 1 || g.released+g.left != 0 {
-		t.Fatalf("%v, guard %+v", err, g)
-	}
+	must.Need(t, err == nil && g.started == 1 && g.released+g.left == 0, err, "guard", g)
 	if err := m.Restore(t.Context(), applied); err != nil || g.released != 1 || g.left != 0 {
 		t.Errorf("%v, guard %+v", err, g)
 	}

@@ -87,9 +87,7 @@ func TestInterruptionGivesTheAttemptBack(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s.during = func(context.Context) { cancel() }
 		ending, err := Run(ctx, cfg, dir, config.RebootNone, s.system(fsys))
-		if err != nil || ending != Interrupted {
-			t.Fatalf("ending %d, %v; want Interrupted", ending, err)
-		}
+		must.Need(t, err == nil && ending == Interrupted, "ending", ending, err, "want Interrupted")
 	}
 	if s.applied != 0 || s.events[len(s.events)-3] != "hooks after" {
 		t.Errorf("not restored: %q", s.events)
@@ -106,12 +104,9 @@ func TestAnUnfitMachineStops(t *testing.T) {
 	s.fit = func(int) error { return unfit }
 	for range 3 {
 		_, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
-		if !errors.Is(err, ErrUnfit) || !errors.Is(err, unfit) {
-			t.Fatalf("error %v, want ErrUnfit with the reason", err)
-		}
-		if s.applied != 0 {
-			t.Fatal("settings were left behind")
-		}
+		must.Need(t, errors.Is(err, ErrUnfit) && errors.Is(err, unfit), "error", err,
+			"want ErrUnfit with the reason")
+		must.Need(t, s.applied == 0, "settings were left behind")
 	}
 	if !strings.Contains(s.log.String(),
 		`msg=stopped error="the machine is not fit to measure: control: turbo cannot be switched off"`) {
@@ -213,9 +208,7 @@ func TestAnExperimentOfANewerKrundIsLeftAlone(t *testing.T) {
 	first := results.Name{Slot: 0, Attempt: 1}
 	file := dir + "/results/" + first.String()
 	r, err := results.NewReader(fsys, dir+"/results").Load(first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	text := must.Get(json.Marshal(r))(t)
 	newer := bytes.Replace(text, []byte(`"format":1,`), []byte(`"format":2,"beyond":[1],`), 1)
 	var packed bytes.Buffer

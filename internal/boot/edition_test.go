@@ -103,9 +103,7 @@ func editionsOf(t *testing.T, fsys durable.FS) string {
 func changesIn(t *testing.T, err error) *ChangedPrograms {
 	t.Helper()
 	var changed *ChangedPrograms
-	if !errors.As(err, &changed) {
-		t.Fatalf("error %v, want one about changed programs", err)
-	}
+	must.Need(t, errors.As(err, &changed), "error", err, "want one about changed programs")
 	return changed
 }
 
@@ -351,9 +349,7 @@ func TestWithoutEditions(t *testing.T) {
 			next.boot = 2
 			next.programs[nbodyFile] = program(test.now)
 			_, err := next.start(cfg, fsys)
-			if (err == nil) != test.ok {
-				t.Fatalf("error %v", err)
-			}
+			must.Need(t, (err == nil) == test.ok, "error", err)
 			if !test.ok {
 				changesIn(t, err)
 				return

@@ -107,9 +107,8 @@ func TestTemperaturesAroundARun(t *testing.T) {
 		Origin: "/x/fingerprint.json",
 	}
 	base, err := m.Base(t.Context())
-	if err != nil || len(base) != 1 || base[0].MilliC != 40000 {
-		t.Fatalf("base %v, %v; want one sensor of 40 C", base, err)
-	}
+	must.Need(t, err == nil && len(base) == 1 && base[0].MilliC == 40000, "base", base, err,
+		"want one sensor of 40 C")
 	must.Get(m.Gate(t.Context(), base))(t, "gate at the base")
 	after := must.Get(m.Watch(t.Context(), Applied{}, []string{"of the gate"}))(t)
 	seen := after(t.Context())

@@ -43,9 +43,7 @@ func TestLadder(t *testing.T) {
 			listing := must.Get(reader.List())(t)
 			var recorded []string
 			for loaded := range results.Scan(reader, listing.Records) {
-				if loaded.Err != nil {
-					t.Fatal(loaded.Err)
-				}
+				must.Need(t, loaded.Err == nil, loaded.Err)
 				recorded = append(recorded, loaded.Record.Reboot)
 			}
 			must.EqualList(t, recorded, c.recorded, "records")

@@ -16,9 +16,7 @@ func killed(t *testing.T) (m *LabMachine, setting func() string) {
 	m.Spare = "/x/copy"
 	must.Get(m.Apply(t.Context()))(t)
 	setting = func() string { return read("proc/sys/kernel/randomize_va_space") }
-	if setting() == "0" {
-		t.Fatal("nothing was changed")
-	}
+	must.Need(t, setting() != "0", "nothing was changed")
 	return m, setting
 }
 
@@ -32,9 +30,7 @@ func TestRestoreLeftoverFromADamagedJournal(t *testing.T) {
 	m, setting := killed(t)
 	text := must.Get(durable.ReadFile(m.FS, m.Journal))(t)
 	damaged := strings.Replace(string(text), `"aslr"`, `"aslX"`, 1)
-	if damaged == string(text) {
-		t.Fatalf("no change in %s", text)
-	}
+	must.Need(t, damaged != string(text), "no change", text)
 	must.Do(t, durable.WriteFile(m.FS, m.Journal, []byte(damaged), 0o644))
 	_ = m.RestoreLeftover(t.Context())
 	if setting() != "0" || hasCopy(m) {

@@ -47,9 +47,8 @@ func TestQuickIsReplaced(t *testing.T) {
 				t.Fatalf("%s, cut in operation %d: %v, %v", name, op, err, audit(fsys, cfg, nil))
 			}
 			for r, err := range results.NewReader(fsys, dir+"/results").All() {
-				if err != nil || r.BootID == "boot-1" {
-					t.Fatalf("%s, cut in operation %d: a record of %s, %v", name, op, r.BootID, err)
-				}
+				must.Need(t, err == nil && r.BootID != "boot-1", name, "cut in operation", op, "a record of",
+					r.BootID, err)
 			}
 			if !cut {
 				must.Contain(t, s.log.String(), "the results of the earlier quick run are removed", name,

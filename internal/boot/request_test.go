@@ -105,9 +105,7 @@ func TestStopLetsTheExecutionFinish(t *testing.T) {
 				t.Fatalf("ending %d, want Stopped", ending)
 			}
 			f, err := directory.Open(fsys, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if n := len(records(fsys)); n != 1 || !s.retired || s.reboots != 0 || s.applied != 0 ||
 				asked(t, f, directory.Stop) {
 				t.Errorf("%d records, retired %t, %d reboots, %d settings left, still asked %t", n, s.retired,

@@ -171,9 +171,7 @@ func TestRerunSurvivesRebuild(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, fsys := withFailures(t, cfg)
 			d, err := directory.Open(fsys, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if interrupted {
 				err = rerun.Ask(d, []int{1, 3})
 			} else {

@@ -26,9 +26,7 @@ func TestShip(t *testing.T) {
 		return errors.New("no route to the hub")
 	}
 	ending, err := Run(t.Context(), cfg, dir, "none", sys)
-	if ending != Finished || err != nil {
-		t.Fatalf("%v, %v", ending, err)
-	}
+	must.Need(t, ending == Finished && err == nil, ending, err)
 	must.Equal(t, shipped, cfg.Slots(), "shipments")
 	must.Do(t, audit(disk, cfg, nil))
 }

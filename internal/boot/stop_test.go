@@ -167,9 +167,7 @@ func TestEveryCutWithStop(t *testing.T) {
 			cfg := parse(t, experimentText(test.experiment+"reboot = \"hardware\"")+test.sections)
 			whole, ends := cutEverywhere(t, cfg, func(s *simulated) { s.outcome = finishing(s, 1.5) })
 			want, err := ended(whole)
-			if err != nil || !strings.HasPrefix(want, test.want+"\n") {
-				t.Fatalf("%s, %v; want %s", want, err, test.want)
-			}
+			must.Need(t, err == nil && strings.HasPrefix(want, test.want+"\n"), want, err, test.want)
 			for state, end := range ends {
 				if got, err := ended(end); err != nil || got != want {
 					t.Fatalf("after a cut in %.60s ... the experiment ended as\n%s, %v\nwithout one as\n%s",

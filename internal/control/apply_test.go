@@ -24,9 +24,7 @@ func TestApplyAndRestoreEverywhere(t *testing.T) {
 			before := snapshot(t, k.dir)
 			j := openJournal(t, m)
 			findings, restore, problems := ApplyAll(t.Context(), m, everything(), j)
-			if len(problems) != 0 {
-				t.Fatalf("problems under policy apply: %v", problems)
-			}
+			must.Need(t, len(problems) == 0, "problems under policy apply", problems)
 			for _, f := range findings {
 				t.Logf("%-15s %-13s found %s; wanted %s; %s; fix: %s", f.Name, f.Status, f.Found, f.Wanted,
 					f.Detail, f.Fix)
@@ -77,9 +75,7 @@ func TestOrderOfFrequency(t *testing.T) {
 	}
 	at := func(write string) int {
 		i := slices.Index(k.writes, write)
-		if i < 0 {
-			t.Fatalf("%s was never written", write)
-		}
+		must.Need(t, i >= 0, write, "was never written")
 		return i
 	}
 	const p = host.CPUFreqDir + "/policy3/"

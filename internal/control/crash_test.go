@@ -117,13 +117,9 @@ func killAtEveryChange(t *testing.T, tree string) {
 		if again, err := restoreLater(t.Context(), m, fsys); err != nil || len(again) != 0 {
 			t.Errorf("killed before change %d: second restore did %v, %v", n, again, err)
 		}
-		if t.Failed() {
-			t.Fatalf("killed before change %d", n)
-		}
+		must.Need(t, !t.Failed(), "killed before change", n)
 		if !dead {
-			if n < 40 {
-				t.Fatalf("only %d changes: the test does not test", n)
-			}
+			must.Need(t, n >= 40, "only", n, "changes: the test does not test")
 			k.forget()
 			sameTree(t, state(t, m, k), before)
 			return
@@ -150,9 +146,7 @@ func TestRestoreAfterKillDuringRestore(t *testing.T) {
 		k.fuse = nil
 		must.Get(restoreLater(t.Context(), m, fsys))(t, "restore killed before change", n)
 		sameTree(t, state(t, m, k), before)
-		if t.Failed() {
-			t.Fatalf("restore killed before change %d", n)
-		}
+		must.Need(t, !t.Failed(), "restore killed before change", n)
 		if !dead {
 			return
 		}
@@ -183,9 +177,7 @@ func TestJournalBeforeChange(t *testing.T) {
 		cuts++
 		must.Get(restoreLater(t.Context(), m, after))(t, cut)
 		sameTree(t, state(t, m, k), before)
-		if t.Failed() {
-			t.Fatal(cut)
-		}
+		must.Need(t, !t.Failed(), cut)
 	}
 	must.Be(t, cuts >= 40, "only", cuts, "cuts: the test does not test")
 }

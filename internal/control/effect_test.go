@@ -61,9 +61,7 @@ func TestEffect(t *testing.T) {
 			r = under(r, setting.Apply, "smt", "turbo")
 			r.Demands = r.With(demand(frequencyLimits, setting.Apply, "free", c.free))
 			findings, undo, problems := ApplyAll(t.Context(), m, r, openJournal(t, m))
-			if len(problems) > 0 {
-				t.Fatal(problems)
-			}
+			must.Need(t, len(problems) <= 0, problems)
 			f, b := find(t, findings, "frequency"), find(t, findings, "turbo")
 			must.Be(t, f.Status == c.frequency && strings.Contains(f.Detail, c.detail), "frequency", f.Status,
 				f.Detail, c.frequency, c.detail)

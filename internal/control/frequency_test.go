@@ -175,9 +175,7 @@ func TestLimitsShowLate(t *testing.T) {
 	k.late, m.Clock = map[string]bool{}, k
 	before := state(t, m, k)
 	f, restore, err := required(frequencyLimits).Apply(t.Context(), m, openJournal(t, m))
-	if err != nil || f.Status != setting.StatusSet {
-		t.Fatalf("%+v, %v", f, err)
-	}
+	must.Need(t, err == nil && f.Status == setting.StatusSet, f, err)
 	must.Do(t, restore(t.Context()))
 	if err := k.Sleep(t.Context(), 0); err != nil { // whatever is still on its way comes now
 		t.Error(err)
@@ -195,9 +193,7 @@ func TestLimitsThatTurboHoldsBack(t *testing.T) {
 	s := everything()
 	s.Demands = s.With(s.Of("frequency").With("khz", int64(2000000)))
 	_, restore, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
+	must.Need(t, len(problems) <= 0, problems)
 	k.slept = 0
 	must.Do(t, restore(t.Context()))
 	if most := restorePasses * settleDelay; k.slept > most {

@@ -175,9 +175,7 @@ func sameTree(t *testing.T, got, want map[string]string) {
 func find(t *testing.T, findings []setting.Finding, name string) setting.Finding {
 	t.Helper()
 	i := slices.IndexFunc(findings, func(f setting.Finding) bool { return f.Name == name })
-	if i < 0 {
-		t.Fatalf("no finding %q", name)
-	}
+	must.Need(t, i >= 0, "no finding", name)
 	return findings[i]
 }
 

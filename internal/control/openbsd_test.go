@@ -109,9 +109,7 @@ func TestMalloc(t *testing.T) {
 	m = openbsd(t, map[string]string{"vm.malloc_conf": "S>>"}) // and a larger cache
 	before := stateOf(t, m)
 	f, restore, err := c.Apply(t.Context(), m, openJournal(t, m))
-	if err != nil || f.Status != setting.StatusSet {
-		t.Fatalf("7.x with options: %+v, %v", f, err)
-	}
+	must.Need(t, err == nil && f.Status == setting.StatusSet, "7.x with options", f, err)
 	must.Do(t, restore(t.Context()))
 	sameTree(t, stateOf(t, m), before)
 	must.Equal(t, mallocEnv(demand(malloc, setting.Require, "flags", "cfgrux")), "MALLOC_OPTIONS=cfgrux",
@@ -131,9 +129,7 @@ func TestRcctlAndIfconfig(t *testing.T) {
 		required(network, "down", []string{"*"}),
 	} {
 		f, restore, err := c.Apply(t.Context(), m, j)
-		if err != nil || f.Status != setting.StatusSet {
-			t.Fatalf("%+v, %v", f, err)
-		}
+		must.Need(t, err == nil && f.Status == setting.StatusSet, f, err)
 		restores = append(restores, restore)
 	}
 	after := stateOf(t, m)

@@ -67,9 +67,7 @@ func TestRestoreWithEndedContext(t *testing.T) {
 	m, k := fakeMachine(t, "arm64")
 	before := state(t, m, k)
 	_, restore, problems := ApplyAll(t.Context(), m, everything(), openJournal(t, m))
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
+	must.Need(t, len(problems) <= 0, problems)
 	must.Do(t, restore(ended(t)))
 	sameTree(t, state(t, m, k), before)
 }

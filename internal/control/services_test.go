@@ -89,9 +89,8 @@ func TestServicesAllOrNothing(t *testing.T) {
 	units.fail = map[string]error{"stop ssh.service": errors.New("job failed")}
 	c := required(services, "stop", []string{"cron.service", "ssh.service"})
 	f, _, err := c.Apply(t.Context(), m, openJournal(t, m))
-	if err == nil || f.Status != setting.StatusCannot || !strings.Contains(f.Detail, "job failed") {
-		t.Fatalf("%+v, %v", f, err)
-	}
+	must.Need(t, err != nil && f.Status == setting.StatusCannot && strings.Contains(f.Detail, "job failed"),
+		f, err)
 	want := []string{"stop cron.service", "stop ssh.service", "start cron.service"}
 	must.EqualList(t, units.log, want, "did")
 }

@@ -130,9 +130,7 @@ func TestPerfPercentageFirst(t *testing.T) {
 		before := state(t, m, k)
 		f, restore, err := required(perfRate, "rate", 1, "percent", 1).Apply(t.Context(), m,
 			openJournal(t, m))
-		if err != nil || f.Status != setting.StatusSet {
-			t.Fatalf("percentage %s: %+v, %v", percent, f, err)
-		}
+		must.Need(t, err == nil && f.Status == setting.StatusSet, "percentage", percent, f, err)
 		must.Do(t, restore(t.Context()), "percentage", percent)
 		sameTree(t, state(t, m, k), before)
 	}
@@ -324,9 +322,7 @@ func TestOvercommitKbytes(t *testing.T) {
 	k.put(ratioFile, "0")
 	before := state(t, m, k)
 	f, restore, err := required(overcommit, "mode", 2, "ratio", 80).Apply(t.Context(), m, openJournal(t, m))
-	if err != nil || f.Status != setting.StatusSet {
-		t.Fatalf("%+v, %v", f, err)
-	}
+	must.Need(t, err == nil && f.Status == setting.StatusSet, f, err)
 	must.Equal(t, k.get(ratioFile)+" "+k.get(kbytesFile), "80 0", "ratio and kbytes are", "want 80 0")
 	must.Do(t, restore(t.Context()))
 	sameTree(t, state(t, m, k), before)
@@ -417,9 +413,7 @@ func TestIRQAffinity(t *testing.T) {
 	before := state(t, m, k)
 	c := requiredOn("", irqAffinity)
 	f, restore, err := c.Apply(t.Context(), m, openJournal(t, m))
-	if err != nil || f.Status != setting.StatusSet || f.Found != "1 of 3 away from CPU 1-3" {
-		t.Fatalf("%+v, %v", f, err)
-	}
+	must.Need(t, err == nil && f.Status == setting.StatusSet && f.Found == "1 of 3 away from CPU 1-3", f, err)
 	if !strings.Contains(f.Detail, "/proc/irq/0/smp_affinity_list") ||
 		!strings.Contains(f.Detail, syscall.EIO.Error()) {
 		t.Errorf("the interrupt that does not move is not named: %q", f.Detail)

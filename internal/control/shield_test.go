@@ -43,9 +43,7 @@ func TestShield(t *testing.T) {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		before := state(t, m, k)
 		f, restore, err := applyShield(t, m, kind, "")
-		if err != nil || f.Status != setting.StatusSet {
-			t.Fatalf("%s: %+v, %v", kind, f, err)
-		}
+		must.Need(t, err == nil && f.Status == setting.StatusSet, kind, f, err)
 		got := k.get(shieldDir+"/cpuset.cpus") + " " + k.get(shieldDir+"/cpuset.cpus.partition") + " " +
 			k.get(groupRoot+"/cgroup.subtree_control")
 		must.Equal(t, got, "1-3 "+kind+" cpuset cpu memory pids", "groups")
@@ -156,9 +154,8 @@ func TestShieldWithoutPartitions(t *testing.T) {
 	systemctl := fakeSystemctl{"user.slice": "0-1"}
 	m.Commands = systemctl
 	f, restore, err := applyShield(t, m, "root", "1")
-	if err != nil || f.Status != setting.StatusSet || !strings.HasPrefix(f.Detail, affinityOnly) {
-		t.Fatalf("%+v, %v", f, err)
-	}
+	must.Need(t, err == nil && f.Status == setting.StatusSet && strings.HasPrefix(f.Detail, affinityOnly), f,
+		err)
 	must.Be(t, systemctl["init.scope"] == "0 2-3" && systemctl["user.slice"] == "0 2-3", "slices", systemctl)
 	if p := placed(m, f, "1"); p.Cgroup != "" || p.CPUs.String() != "1" {
 		t.Errorf("placement %+v, want the CPU and no group", p)

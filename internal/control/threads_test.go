@@ -49,9 +49,8 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 		return nil
 	}
 	steps := noteThreads(m)
-	if len(steps) != 1 || strings.Count(steps[0].Data, "\n") != 3 {
-		t.Fatalf("steps %+v, want one with four threads", steps)
-	}
+	must.Need(t, len(steps) == 1 && strings.Count(steps[0].Data, "\n") == 3, "steps", steps,
+		"want one with four threads")
 	write(2, 0, 2, all)
 	write(4, 0, 99, all) // another one of the same number
 	must.Do(t, os.RemoveAll(filepath.Join(k.dir, "proc/5")))

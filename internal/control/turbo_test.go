@@ -109,9 +109,7 @@ func TestTurboByRegister(t *testing.T) {
 		}
 		c := required(turbo, "msr", true)
 		f, restore, err := c.Apply(t.Context(), m, openJournal(t, m))
-		if err != nil || f.Status != setting.StatusSet {
-			t.Fatalf("%s: %+v, %v", tt.machine, f, err)
-		}
+		must.Need(t, err == nil && f.Status == setting.StatusSet, tt.machine, f, err)
 		must.Equal(t, register(t, k.dir, 3, tt.register), tt.new, tt.machine, "register")
 		// The kernel changes another bit in the meantime, which krund must not restore.
 		registers(t, k.dir, tt.register, tt.new|1<<16)

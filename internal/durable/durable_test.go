@@ -176,9 +176,7 @@ func TestLockExcludesProcesses(t *testing.T) {
 func otherProcess(t *testing.T, lock string) int {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), "DURABLE_TEST_LOCK="+lock)
 	err = cmd.Run()

@@ -50,9 +50,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 			continue // it replaces the link, but not the FIFO
 		}
 		before, err := os.Lstat(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		err = durable.WriteFile(durable.OS(), name, []byte("x"), 0o600)
 		if after, statErr := os.Lstat(name); !errors.Is(err, durable.ErrNotRegular) || statErr != nil ||
 			after.Mode() != before.Mode() {

@@ -47,9 +47,8 @@ func TestWithRoom(t *testing.T) {
 				return made <= 2
 			}))
 			got := disk.Survivor(crashfs.Nothing).Files()["/x/dir/file"]
-			if err != nil || !bytes.Equal(got, append(bytes.Clone(content), content...)) {
-				t.Fatalf("%s in operation %d: %v, %d bytes are durable", full, op, err, len(got))
-			}
+			must.Need(t, err == nil && bytes.Equal(got, append(bytes.Clone(content), content...)), full,
+				"in operation", op, err, len(got), "bytes are durable")
 			met += made
 		}
 		must.Be(t, met != 0, full, "no operation met it")
@@ -77,9 +76,7 @@ func TestRoomyFilesLock(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
 	for i, want := range []string{"", "locked"} {
 		f, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer f.Close()
 		err = durable.Lock(f)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

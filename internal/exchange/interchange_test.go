@@ -58,9 +58,7 @@ func TestKrunRoundTrip(t *testing.T) {
 	}
 	for _, p := range d.Pairs {
 		got := back.Find(p.Key)
-		if got == nil {
-			t.Fatalf("%s is lost", p.Key)
-		}
+		must.Need(t, got != nil, p.Key, "is lost")
 		i := 0
 		for _, e := range p.Executions {
 			if e.Outcome == dataset.Rerun {
@@ -234,9 +232,7 @@ func TestGoRoundTrip(t *testing.T) {
 	back := must.Get(ReadGo(&b, ImportOptions{}))(t)
 	for _, p := range d.Pairs[:2] {
 		got := back.Find(p.Key)
-		if got == nil {
-			t.Fatalf("%s is lost", p.Key)
-		}
+		must.Need(t, got != nil, p.Key, "is lost")
 		for i := range got.Executions {
 			x, _ := p.Executions[i].Columns[0].Floats()
 			must.EqualList(t, got.Executions[i].Columns[0].Reals, x, p.Key)

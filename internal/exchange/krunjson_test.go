@@ -158,9 +158,7 @@ func TestKrunNullCounts(t *testing.T) {
 			` "core_cycle_counts": {"a:b:c": [[[1, null], [3, 4]], [[5, 6], [7, 8]], [null, null], [null, [1, 2]]], "d:e:f": [[[9, 9]]]},`+
 			` "aperf_counts": {"a:b:c": [[[1, 2], [3, 4]], [[1, 2], [null, null]], [], [[1, 2], [3, 4]]]}}`),
 		KrunOptions{Counters: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := []string{
 		"a:b:c: there are nulls among the aperf_counts of execution 2; that counter is left out there, the " +
 			"times are kept",

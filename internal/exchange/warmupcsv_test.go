@@ -22,9 +22,7 @@ func TestReadWarmupCSV(t *testing.T) {
 3, spectral norm, crash
 4, spectral norm, crash, , 
 `), WarmupCSVOptions{VM: "Hotspot", Variant: "java-default", Uname: "Linux snim2-r700 4.4.0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if d.Machine != "snim2-r700" || len(d.Pairs) != 2 || d.Pairs[1].Key != (key.Key{Benchmark: "fasta, long",
 		VM: "Hotspot", Variant: "java-default"}) {
 		t.Errorf("%+v", d)

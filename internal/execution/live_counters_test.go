@@ -182,9 +182,8 @@ func TestLiveRDPMC(t *testing.T) {
 	e, j := counting(t, "rdpmc", busy)
 	m := mustCount(t, e, j)
 	wantSeries(t, m, 6)
-	if len(m.Columns) != 1 || m.Columns[0].Name != "cycles" || m.Columns[0].Core != nil {
-		t.Fatalf("columns %+v", m.Columns)
-	}
+	must.Need(t, len(m.Columns) == 1 && m.Columns[0].Name == "cycles" && m.Columns[0].Core == nil, "columns",
+		m.Columns)
 	for i, n := range m.Columns[0].Counts {
 		must.Be(t, n >= loops/16 && n <= 1<<40, n, "cycles in iteration", i)
 	}

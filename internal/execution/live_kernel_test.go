@@ -63,9 +63,8 @@ func TestLiveUsage(t *testing.T) {
 		"thread_voluntary_switches": {3, 5}, "thread_involuntary_switches": {4, 1},
 	} {
 		i := slices.IndexFunc(m.Columns, func(c results.Column) bool { return c.Name == name })
-		if i < 0 || m.Columns[i].Kind != results.KindCounter || m.Columns[i].Core != nil {
-			t.Fatalf("no column %s of the process in %+v", name, m.Columns)
-		}
+		must.Need(t, i >= 0 && m.Columns[i].Kind == results.KindCounter && m.Columns[i].Core == nil,
+			"no column", name, "of the process", m.Columns)
 		counts := m.Columns[i].Counts
 		if least := uint64(want.least); counts[want.iteration] < least || counts[0] >= max(least, 5) {
 			t.Errorf("%s: %v; want at least %d in iteration %d only", name, counts, least, want.iteration)
@@ -83,9 +82,7 @@ func TestLiveSwitches(t *testing.T) {
 	j.CPUs = []int{0}
 	m := mustExecute(t, e, j)
 	wantSeries(t, m, 6)
-	if m.Switches == nil {
-		t.Fatal("the record says nothing about them")
-	}
+	must.Need(t, m.Switches != nil, "the record says nothing about them")
 	if m.Switches.Reason != "" {
 		t.Skip(m.Switches.Reason)
 	}

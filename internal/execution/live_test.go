@@ -86,18 +86,14 @@ func compile(t testing.TB, path string) string {
 	file := strings.TrimSuffix(path, ".c") + ".so"
 	out, err := exec.CommandContext(t.Context(), runnertest.Compiler(t), "-w", "-shared", "-fPIC", "-pthread",
 		"-o", file, path).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	must.Do(t, err, out)
 	return file
 }
 
 func mustExecute(t testing.TB, e Executor, j Job) Measured {
 	t.Helper()
 	m := must.Get(e.Execute(t.Context(), j))(t)
-	if m.Process.NotStarted != nil {
-		t.Fatalf("not started: %+v", m.Process.NotStarted)
-	}
+	must.Need(t, m.Process.NotStarted == nil, "not started", m.Process.NotStarted)
 	return m
 }
 

@@ -87,9 +87,7 @@ func peak(t *testing.T, name string) int64 {
 	_, text, _ := bytes.Cut(out, []byte("peak: "))
 	kb, _, _ := bytes.Cut(text, []byte(" kB"))
 	n, err := strconv.ParseInt(strings.TrimSpace(string(kb)), 10, 64)
-	if err != nil {
-		t.Fatalf("no peak in:\n%s", out)
-	}
+	must.Need(t, err == nil, "no peak", out)
 	return n << 10
 }
 

@@ -78,9 +78,7 @@ func asOther(t *testing.T, e *Executor, j *Job, dir string) {
 	}
 	const other = 64321
 	home, err := os.MkdirTemp("", "krund-relink-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
 	err = errors.Join(os.Chmod(scratch, 0o755), os.Chown(home, other, other))
 	for at := dir; at != os.TempDir(); at = filepath.Dir(at) {

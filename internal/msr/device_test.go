@@ -98,9 +98,7 @@ func TestDevices(t *testing.T) {
 	}
 	before := []map[int64]uint64{maps.Clone(regs.cores[0]), maps.Clone(regs.cores[1])}
 	c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: PerCore})
-	if c == nil {
-		t.Fatal(r)
-	}
+	must.Need(t, c != nil, r)
 	if got, want := names(c), "aperf on core 0, mperf on core 0, cycles on core 0, aperf on core 1, "+
 		"mperf on core 1, cycles on core 1"; got != want {
 		t.Errorf("columns %s\nwant    %s", got, want)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // traced has the tracepoints of interrupts; the numbers are those of a Linux 6.12.
@@ -35,9 +37,7 @@ func TestInterrupts(t *testing.T) {
 			}
 			c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), test.machine.root(t),
 				Want{Sources: []string{Perf}, Scope: test.scope, Interrupts: true})
-			if c == nil {
-				t.Fatal(r)
-			}
+			must.Need(t, c != nil, r)
 			if !strings.HasSuffix(names(c), ", "+test.columns) || !strings.Contains(r.String(), test.note) {
 				t.Errorf("columns %s; %s", names(c), r)
 			}

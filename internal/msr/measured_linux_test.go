@@ -121,9 +121,7 @@ func execute(t *testing.T, want Want) (libkrun.Series, string, Reason) {
 	out, err := child.CombinedOutput()
 	must.Do(t, err, string(out))
 	s := must.Get(b.Read())(t)
-	if s.State != libkrun.StateDone || s.Done != measuredIterations || len(s.Findings) > 0 {
-		t.Fatalf("%s%+v", out, s)
-	}
+	must.Need(t, s.State == libkrun.StateDone && s.Done == measuredIterations && len(s.Findings) <= 0, out, s)
 	return s, string(out), reason
 }
 
@@ -173,9 +171,7 @@ func TestUnprivilegedCores(t *testing.T) {
 func TestUnprivilegedExecution(t *testing.T) {
 	s, _, reason := execute(t, Want{Sources: []string{Perf, MSR}, Scope: Execution})
 	t.Log(reason)
-	if len(s.Columns) > 0 || len(s.Totals) == 0 || s.Error != libkrun.OK {
-		t.Fatalf("%+v", s)
-	}
+	must.Need(t, len(s.Columns) <= 0 && len(s.Totals) != 0 && s.Error == libkrun.OK, s)
 	for _, c := range s.Totals {
 		must.Be(t, c.Value >= 0 && c.Value != libkrun.Missing, c.Name, "of core", c.Core, c.Value)
 	}

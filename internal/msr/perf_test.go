@@ -21,9 +21,7 @@ func TestPerfPerCore(t *testing.T) {
 	k := newKernel(t)
 	c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), xeon.root(t),
 		Want{Sources: []string{Perf, None}, Scope: PerCore})
-	if r.Chosen != Perf || c == nil {
-		t.Fatal(r)
-	}
+	must.Need(t, r.Chosen == Perf && c != nil, r)
 	const each = "aperf on core %, mperf on core %, cycles on core %, instructions on core %, " +
 		"context_switches on core %, migrations on core %, page_faults on core %, smi on core %"
 	if got, want := names(c), strings.ReplaceAll(each, "%", "0")+", "+
@@ -56,9 +54,7 @@ func TestPerfHybrid(t *testing.T) {
 	k := newKernel(t)
 	s := system{open: k.openEvent, load: noModules}
 	c, r := s.choose(t.Context(), hybrid.root(t), Want{Sources: []string{Perf}, Scope: Execution})
-	if c == nil {
-		t.Fatal(r)
-	}
+	must.Need(t, c != nil, r)
 	configs := map[int]uint64{}
 	for _, call := range k.calls {
 		if call.name == "cycles" {
@@ -75,9 +71,7 @@ func TestPerfHybrid(t *testing.T) {
 	must.Do(t, c.Close())
 
 	c, r = s.choose(t.Context(), hybrid.root(t), Want{Sources: []string{Perf}, Scope: Task})
-	if c == nil {
-		t.Fatal(r)
-	}
+	must.Need(t, c != nil, r)
 	const want = "aperf, mperf, context_switches, migrations, page_faults, smi, cycles.cpu_atom, " +
 		"instructions.cpu_atom, cycles.cpu_core, instructions.cpu_core"
 	must.Equal(t, names(c), want, "columns")
@@ -95,9 +89,7 @@ func TestPerfTask(t *testing.T) {
 	k := newKernel(t)
 	c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), xeon.root(t),
 		Want{Sources: []string{Perf}, Scope: Task})
-	if c == nil {
-		t.Fatal(r)
-	}
+	must.Need(t, c != nil, r)
 	if got, want := names(c), "aperf, mperf, cycles, instructions, context_switches, migrations, "+
 		"page_faults, smi"; got != want {
 		t.Errorf("columns %s\nwant    %s", got, want)
@@ -184,9 +176,8 @@ func TestOrder(t *testing.T) {
 	s := system{open: k.openEvent, load: noModules}
 	root := xeon.root(t)
 	c, r := s.choose(t.Context(), root, Want{Sources: []string{Perf, MSR, None}, Scope: PerCore})
-	if c == nil || c.Source() != None || len(c.Files()) != 0 || r.Chosen != None || len(r.Findings) != 3 {
-		t.Fatalf("%v", r)
-	}
+	must.Need(t,
+		c != nil && c.Source() == None && len(c.Files()) == 0 && r.Chosen == None && len(r.Findings) == 3, r)
 	for _, part := range []string{"perf: not available: aperf on core 0",
 		"msr: not available: read /dev/cpu/0/msr",
 		"could not be: modprobe msr: FATAL: Module msr not found", "none: available"} {

@@ -51,9 +51,7 @@ func FuzzParseCores(f *testing.F) {
 			parts = append(parts, fmt.Sprint(core))
 		}
 		again, err := parseCores(strings.Join(parts, ","))
-		if err != nil || !slices.Equal(list, again) {
-			t.Fatalf("%q: %v, then %v, %v", text, list, again, err)
-		}
+		must.Need(t, err == nil && slices.Equal(list, again), text, list, "then", again, err)
 	})
 }
 
@@ -130,9 +128,7 @@ var laptop = tree{
 
 func TestEnergy(t *testing.T) {
 	before, err := ReadEnergy(laptop.root(t))
-	if err != nil || len(before) != 2 {
-		t.Fatalf("%v, %v", before, err)
-	}
+	must.Need(t, err == nil && len(before) == 2, before, err)
 	after, err := ReadEnergy(laptop.and(tree{
 		"/sys/class/powercap/intel-rapl:0/energy_uj":             "171149\n", // past the end
 		"/sys/class/powercap/intel-rapl:0:0/energy_uj":           "1017\n",
@@ -147,9 +143,7 @@ func TestEnergy(t *testing.T) {
 	must.Be(t, err != nil && len(after) == 3, after, err, "want three zones and an error for the fourth")
 	want := map[string]uint64{"package-0": 500_000, "core": 1000}
 	used := EnergyUsed(before, after, time.Second)
-	if len(used) != 2 {
-		t.Fatalf("used %+v; want the two zones in both", used)
-	}
+	must.Need(t, len(used) == 2, "used", used, "want the two zones in both")
 	for _, e := range used {
 		must.Be(t, e.UJ == want[e.Name] && e.Unknown == "", e.Name, "used", e.UJ, "uJ", want[e.Name],
 			e.Unknown)
@@ -182,9 +176,7 @@ func TestEnergyOfALongRun(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			now, err := ReadEnergy(test.machine.root(t))
-			if err != nil || len(now) != 2 {
-				t.Fatal(now, err)
-			}
+			must.Need(t, err == nil && len(now) == 2, now, err)
 			for _, u := range EnergyUsed(now, now, test.took) {
 				must.Be(t, (u.Unknown == "") == test.known && u.UJ == 0, u, "known should be", test.known)
 			}

@@ -24,9 +24,7 @@ func TestRegistersInRecord(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	_, root := twoCores(t)
 	c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: PerCore})
-	if c == nil {
-		t.Fatal(r)
-	}
+	must.Need(t, c != nil, r)
 	defer func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -72,9 +70,7 @@ func TestRegistersInRecord(t *testing.T) {
 		want = append(want, deltas)
 	}
 	s, err := buffer.Read()
-	if err != nil || s.Error != libkrun.OK || s.Done != iterations {
-		t.Fatalf("%v, %v, %d done", err, s.Error, s.Done)
-	}
+	must.Need(t, err == nil && s.Error == libkrun.OK && s.Done == iterations, err, s.Error, s.Done, "done")
 	for i := range want {
 		for c, column := range s.Columns {
 			if column.Values[i] != want[i][c] {

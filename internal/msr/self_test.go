@@ -17,9 +17,7 @@ func TestSelf(t *testing.T) {
 	k := newKernel(t)
 	c, r := system{open: k.openEvent, look: mayLook}.choose(t.Context(), xeon.root(t),
 		Want{Sources: []string{RDPMC, None}, Scope: Task})
-	if c == nil || c.Source() != RDPMC {
-		t.Fatal(r)
-	}
+	must.Need(t, c != nil && c.Source() == RDPMC, r)
 	if names(c) != "cycles" || len(c.Files()) != 1 || k.left() != 0 {
 		t.Errorf("columns %s, %d files, %d events left open here", names(c), len(c.Files()), k.left())
 	}

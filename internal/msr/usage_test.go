@@ -24,9 +24,7 @@ func TestUsage(t *testing.T) {
 	} {
 		c, r := s.choose(t.Context(), xeon.root(t),
 			Want{Sources: []string{test.source}, Scope: Task, Usage: true})
-		if c == nil {
-			t.Fatal(r)
-		}
+		must.Need(t, c != nil, r)
 		if got := names(c); got != test.names || len(c.Files()) != test.files {
 			t.Errorf("%s: columns %s, %d files", test.source, got, len(c.Files()))
 		}

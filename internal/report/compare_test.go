@@ -120,9 +120,7 @@ func TestComparePage(t *testing.T) {
 // TestComparePlots: the static picture has all keys and the calibration, in every format.
 func TestComparePlots(t *testing.T) {
 	drawings := ComparePlots(comparison())
-	if len(drawings) != 2 {
-		t.Fatalf("%d drawings", len(drawings))
-	}
+	must.Need(t, len(drawings) == 2, len(drawings), "drawings")
 	for _, f := range []PlotFormat{SVG, PDF, PNG} {
 		var b bytes.Buffer
 		if err := WritePlot(&b, f, [][]Drawing{drawings}); err != nil || b.Len() < 1000 {

@@ -110,8 +110,6 @@ func TestReportDirectoryCrash(t *testing.T) {
 		want := map[string]string{"index.html": "new", "keys/k0.html": "new"}
 		got := filesOf(fsys)
 		maps.DeleteFunc(got, func(name, _ string) bool { return durable.IsTemp(name) }) // of the manifest
-		if !maps.Equal(got, want) {
-			t.Fatalf("crash at %d: %v", op, got)
-		}
+		must.Need(t, maps.Equal(got, want), "crash at", op, got)
 	}
 }

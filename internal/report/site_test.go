@@ -107,9 +107,7 @@ func TestData(t *testing.T) {
 func call(t *testing.T, text []byte, function string, into any) {
 	t.Helper()
 	argument, ok := bytes.CutPrefix(text, []byte(function))
-	if !ok {
-		t.Fatalf("%.60s is no call of %s", text, function)
-	}
+	must.Need(t, ok, text, "is no call of", function)
 	must.Do(t, json.Unmarshal(bytes.TrimSuffix(bytes.TrimSpace(argument), []byte(");")), into))
 }
 

@@ -101,9 +101,7 @@ return r;`)
 		Failed                                                               string
 	}
 	must.Do(t, json.Unmarshal(text, &r), text)
-	if r.Failed != "" || len(r.Faults) > 0 || console != "" {
-		t.Fatalf("%s %q %s", r.Failed, r.Faults, console)
-	}
+	must.Need(t, r.Failed == "" && len(r.Faults) <= 0 && console == "", r.Failed, r.Faults, console)
 	want := []string{"▮ gc 10 on", "▬ compile 20 on", "∿ minor_faults on", "∿ gc_time (always 0) off"}
 	must.Be(t, slices.Equal(r.Kinds, want) && r.Rows == 2 && r.Fewer == 1 && r.Stays == 1, r.Rows, r.Fewer,
 		r.Stays, "rows, kinds", r.Kinds)

@@ -223,9 +223,7 @@ func TestAnswer(t *testing.T) {
 		Calibrate: []string{"sh", "-c", ""}}
 	a := must.Get(AnswerOf(p, measured(p, map[string]float64{"a": 0.131, "b": 0.101, "c": 0.101,
 		shellName: 0.001})))(t)
-	if len(a.Compared) != 2 || a.Fastest == "a" {
-		t.Fatalf("%+v", a)
-	}
+	must.Need(t, len(a.Compared) == 2 && a.Fastest != "a", a)
 	for _, v := range a.Compared {
 		if v.Name == "a" {
 			// (0.131 - 0.001) / (0.101 - 0.001) = 1.3
@@ -257,9 +255,7 @@ func TestAnswerWarns(t *testing.T) {
 		{"1 of 10 executions failed: exit status 3", "the first run took 3.0 times the median"},
 	} {
 		got := a.Subjects[i].Warnings
-		if len(got) != len(want) {
-			t.Fatalf("warnings of %d: %q", i, got)
-		}
+		must.Need(t, len(got) == len(want), "warnings of", i, got)
 		for j := range want {
 			if !strings.HasPrefix(got[j], want[j]) {
 				t.Errorf("%q, want %q", got[j], want[j])

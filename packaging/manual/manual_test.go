@@ -83,9 +83,7 @@ func TestConfigPage(t *testing.T) {
 	page := all["krund.toml.5"]
 	text := must.Get(os.ReadFile(config))(t)
 	keys := regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\|").FindAllStringSubmatch(string(text), -1)
-	if len(keys) < 80 {
-		t.Fatalf("docs/config.md has %d keys", len(keys))
-	}
+	must.Need(t, len(keys) >= 80, "docs/config.md", len(keys), "keys")
 	for _, k := range keys {
 		must.Contain(t, page, "\n.TP\n\\fB"+k[1]+"\\fR (", k[1])
 	}

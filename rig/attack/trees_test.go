@@ -57,9 +57,7 @@ type experiment struct {
 func (x experiment) add(t *testing.T, files *rig.Payload) {
 	t.Helper()
 	names, err := files.Benchmarks(x.name, benchmarks, x.source)
-	if err != nil || len(names) != 1 {
-		t.Fatalf("benchmarks of %s: %v, %v", x.source, names, err)
-	}
+	must.Need(t, err == nil && len(names) == 1, "benchmarks of", x.source, names, err)
 	text := fmt.Sprintf(experimentText, x.name, x.executions, x.limits)
 	files.Experiment(x.name, text+fmt.Sprintf("%s = { parameter = %d }\n", names[0], x.parameter))
 }

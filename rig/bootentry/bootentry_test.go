@@ -125,9 +125,7 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	}
 	m := bootable(t)
 
-	if boot(m) || asked(m) {
-		t.Fatal("the first boot is not an ordinary one")
-	}
+	must.Need(t, !boot(m) && !asked(m), "the first boot is not an ordinary one")
 	if out := m.Sh("krunctl enable " + config); !strings.Contains(out, "boot loader's entry krund") ||
 		!asked(m) {
 		t.Fatalf("GRUB was not asked: %s", out)
@@ -139,25 +137,19 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 
 	// The machine crashes during the first execution: the next boot nevertheless uses the
 	// experiment's entry.
-	if !boot(m) {
-		t.Fatal("the boot for the first execution is an ordinary one")
-	}
+	must.Need(t, boot(m), "the boot for the first execution is an ordinary one")
 	m.WaitConsole(rig.Running)
 	must.Be(t, asked(m), "a crash now would end the experiment")
 	m.Send("echo c >/proc/sysrq-trigger")
 	rebooted(t, m)
-	if !boot(m) {
-		t.Fatal("the boot after a crash is an ordinary one")
-	}
+	must.Need(t, boot(m), "the boot after a crash is an ordinary one")
 	m.WaitConsole(rig.Running)
 	m.Send(rig.GoOn)
 	rebooted(t, m)
 
 	// Held during the second execution: it finishes, and the following boots are ordinary until the
 	// user resumes the experiment.
-	if !boot(m) {
-		t.Fatal("the boot for the second execution is an ordinary one")
-	}
+	must.Need(t, boot(m), "the boot for the second execution is an ordinary one")
 	m.WaitConsole(rig.Running)
 	m.Sh("krunctl hold " + config)
 	m.Send(rig.GoOn)
@@ -174,9 +166,7 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 		rig.InstalledKrund + " && chmod 755 " + rig.InstalledKrund + " && sync")
 	m.Send("systemctl reboot")
 	rebooted(t, m)
-	if !boot(m) {
-		t.Fatal("the boot that was asked for is an ordinary one")
-	}
+	must.Need(t, boot(m), "the boot that was asked for is an ordinary one")
 	m.WaitRunning()
 	m.Send("systemctl reboot")
 	rebooted(t, m)
@@ -191,9 +181,7 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	m.Sh("krunctl enable " + config)
 	m.Send("systemctl reboot")
 	rebooted(t, m)
-	if !boot(m) {
-		t.Fatal("the boot for the last execution is an ordinary one")
-	}
+	must.Need(t, boot(m), "the boot for the last execution is an ordinary one")
 	m.WaitConsole(rig.Running)
 	m.Sh(rig.GoOn)
 	if ended := m.RunToEnd(unit, 0); ended.Result != "success" {

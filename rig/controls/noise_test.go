@@ -41,15 +41,11 @@ func TestNoise(t *testing.T) {
 		"until pgrep -x planted; do sleep 0.05; done")
 	krunctl := m.Start("krunctl noise --compare --time 10s --executions 0")
 	out, status := krunctl.Wait()
-	if status != 0 {
-		t.Fatalf("krunctl noise ended with status %d:\n%s", status, out)
-	}
+	must.Need(t, status == 0, "krunctl noise ended with status", status, out)
 	t.Log(out)
 	m.Sh("pkill -x planted")
 	c := stored(t, m)
-	if c.Controlled == nil || c.Virtual == "" {
-		t.Fatalf("%+v", c)
-	}
+	must.Need(t, c.Controlled != nil && c.Virtual != "", c)
 	for _, half := range []noise.Measurement{c.Plain, *c.Controlled} {
 		cpu := half.Census.CPUs[0] // not its period: the emulator's host is busy
 		first := slices.IndexFunc(cpu.Sources, func(s noise.Source) bool {

@@ -48,9 +48,8 @@ func movedDuringTheRun(t *testing.T, m *rig.Machine) {
 	ended(t, m, krund)
 	m.Sh("pkill -x tuned")
 	list := m.ExperimentNow(directory("moved")).Records
-	if len(list) != 2 || list[0].Outcome != results.Rerun || list[1].Outcome != results.Completed {
-		t.Fatalf("%d records: %+v", len(list), list)
-	}
+	must.Need(t, len(list) == 2 && list[0].Outcome == results.Rerun && list[1].Outcome == results.Completed,
+		len(list), "records", list)
 	reasons := strings.Join(list[0].Reasons, "\n")
 	for _, want := range []string{"powersave", "1800 MHz", "runs and changes it: tuned"} {
 		must.Contain(t, reasons, want, "is not in the reasons")
@@ -91,9 +90,7 @@ func busyBackground(t *testing.T, m *rig.Machine) {
 	ended(t, m, krund)
 	m.Sh("pkill -x rig-busy")
 	list := m.ExperimentNow(directory("busy")).Records
-	if len(list) != 1 || list[0].Machine.Settle == nil {
-		t.Fatalf("%d records: %+v", len(list), list)
-	}
+	must.Need(t, len(list) == 1 && list[0].Machine.Settle != nil, len(list), "records", list)
 	s := list[0].Machine.Settle
 	reasons := strings.Join(list[0].Reasons, "\n")
 	if s.Quiet || s.WaitedNS < 6e9 || !strings.Contains(reasons, "was not quiet when the run began") ||

@@ -80,9 +80,7 @@ func register(t *testing.T, m *rig.Machine, core int, address uint32) uint64 {
 	t.Helper()
 	v, err := strconv.ParseUint(m.Sh(fmt.Sprintf(
 		`python3 -c 'import os; print(int.from_bytes(os.pread(os.open("/dev/cpu/%d/msr", os.O_RDONLY), 8, %d), "little"))'`, core, address)), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return v
 }
 

@@ -80,9 +80,7 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 // lostTwice requires two attempts that the machine did not survive, the second one being the last.
 func lostTwice(t *testing.T, records []results.Record) {
 	t.Helper()
-	if len(records) != 2 {
-		t.Fatalf("%d records, want 2", len(records))
-	}
+	must.Need(t, len(records) == 2, len(records), "records, want 2")
 	for i, want := range []struct {
 		outcome results.Outcome
 		reason  string

@@ -40,9 +40,7 @@ func kills(t *testing.T) int64 {
 		return 20
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		t.Fatalf("KRUND_RIG_KILLS=%s is no number of kills", text)
-	}
+	must.Need(t, err == nil && n >= 0, "KRUND_RIG_KILLS", text, "is no number of kills")
 	return n
 }
 
@@ -112,9 +110,7 @@ func TestMachinesShipToOneHub(t *testing.T) {
 		}
 	})
 	l.stop()
-	if l.err != nil {
-		t.Fatal(l.err)
-	}
+	must.Need(t, l.err == nil, l.err)
 	if t.Failed() {
 		return
 	}

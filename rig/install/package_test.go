@@ -27,9 +27,7 @@ func debianPackage(t *testing.T) string {
 	found, err := filepath.Glob("../../build/release/krund_*_amd64.deb")
 	if err != nil || len(found) != 1 {
 		const why = "no package in build/release; run: make release"
-		if os.Getenv("KRUND_RIG_REQUIRED") == "1" {
-			t.Fatal(why)
-		}
+		must.Need(t, os.Getenv("KRUND_RIG_REQUIRED") != "1", why)
 		t.Skip(why)
 	}
 	return found[0]

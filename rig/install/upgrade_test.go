@@ -107,9 +107,7 @@ func disk(t *testing.T, m *rig.Machine, name string) map[string][]byte {
 	content := map[string][]byte{}
 	for _, pattern := range []string{"schedule", "config.toml", "results/*"} {
 		names, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil || len(names) == 0 {
-			t.Fatalf("%s: %v", pattern, err)
-		}
+		must.Need(t, err == nil && len(names) != 0, pattern, err)
 		for _, file := range names {
 			content[strings.TrimPrefix(file, dir)] = must.Get(os.ReadFile(file))(t)
 		}
@@ -123,9 +121,7 @@ func formats(t *testing.T, m *rig.Machine, name string, want ...int) {
 	reader := results.NewReader(durable.OS(),
 		filepath.Join(m.Disk().Dump(rig.ExperimentHome+"/"+name+".krun"), "results"))
 	list, err := reader.List()
-	if err != nil || len(list.Records) != len(want) {
-		t.Fatalf("%d records, %v; want %d", len(list.Records), err, len(want))
-	}
+	must.Need(t, err == nil && len(list.Records) == len(want), len(list.Records), "records", err, len(want))
 	for i, n := range list.Records {
 		if format, err := reader.Format(n); err != nil || format != want[i] {
 			t.Errorf("%s has format %d, %v; want %d", n, format, err, want[i])

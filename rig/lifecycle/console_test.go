@@ -41,9 +41,8 @@ func TestRunOnAConsoleRestartsNothing(t *testing.T) {
 			for _, want := range []string{"nothing was started", "restarts this machine before each of 8",
 				"krund run --reboot none " + config, "krund run --quick " + config,
 				"krunctl enable " + config} {
-				if status != 2 || !strings.Contains(out, want) {
-					t.Fatalf("%s: status %d, want 2 and %q:\n%s", command, status, want, out)
-				}
+				must.Need(t, status == 2 && strings.Contains(out, want), command, "status", status,
+					"want 2 and", want, out)
 			}
 		}
 	}

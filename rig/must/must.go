@@ -92,6 +92,14 @@ func Be(t testing.TB, holds bool, about ...any) {
 	}
 }
 
+// Need ends the test if a condition does not hold that what follows depends on.
+func Need(t testing.TB, holds bool, about ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatal(message("", about))
+	}
+}
+
 // verbs returns the format of two values like v: texts are quoted, and structures have their names.
 func verbs(v any) string {
 	switch v.(type) {

@@ -42,6 +42,8 @@ func TestWhatIsSaid(t *testing.T) {
 		{"", func(t testing.TB) { must.Fail(t, fmt.Errorf("read: %w", io.EOF), io.EOF) }},
 		{"", func(t testing.TB) { must.Be(t, true, "no") }},
 		{"error: {a:1} seen", func(t testing.TB) { must.Be(t, false, struct{ a int }{1}, "seen") }},
+		{"fatal: 2 of them", func(t testing.TB) { must.Need(t, false, 2, "of them") }},
+		{"", func(t testing.TB) { must.Need(t, true) }},
 		{"", func(t testing.TB) { must.Refuse(t, bad, "ad") }},
 		{`error: x: error bad, want one with "c"`, func(t testing.TB) { must.Refuse(t, bad, "c", "x") }},
 		{`error: error <nil>, want one with ""`, func(t testing.TB) { must.Refused(two(nil))(t, "") }},

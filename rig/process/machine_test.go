@@ -64,9 +64,7 @@ type experiment struct {
 func (e experiment) add(t *testing.T, files *rig.Payload) {
 	t.Helper()
 	names, err := files.Benchmarks(e.name, suite, e.name)
-	if err != nil || len(names) == 0 {
-		t.Fatalf("benchmarks of %s: %v, %v", e.name, names, err)
-	}
+	must.Need(t, err == nil && len(names) != 0, "benchmarks of", e.name, names, err)
 	text := fmt.Sprintf(common, e.name, e.executions, e.iterations, e.skip, e.limits, e.controls) + e.more +
 		"\n[benchmarks]\n"
 	for _, name := range names {
@@ -100,9 +98,7 @@ func of(t *testing.T, e *rig.Experiment, benchmark, vm string) results.Record {
 			found = append(found, r)
 		}
 	}
-	if len(found) != 1 {
-		t.Fatalf("%d records of %s with %s, want 1", len(found), benchmark, vm)
-	}
+	must.Need(t, len(found) == 1, len(found), "records of", benchmark, "with", vm, "want 1")
 	return found[0]
 }
 

@@ -275,8 +275,6 @@ func panics(t *testing.T, m *rig.Machine) {
 func number(t *testing.T, text string) int {
 	t.Helper()
 	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("not a number: %q", text)
-	}
+	must.Need(t, err == nil, "not a number", text)
 	return n
 }

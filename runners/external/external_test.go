@@ -110,9 +110,7 @@ func TestParseRefuses(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := parse([]byte(test.stdout), 2)
-			if err == nil {
-				t.Fatalf("accepted as %+v", got)
-			}
+			must.Need(t, err != nil, "accepted as", got)
 			must.Contain(t, err.Error(), test.want, "error", "in it")
 		})
 	}
@@ -138,9 +136,8 @@ func FuzzParse(f *testing.F) {
 			MPERF  [][]uint64 `json:"mperf_counts"`
 		}
 		must.Do(t, json.Unmarshal(stdout, &plain), "accepted what encoding/json refuses")
-		if len(r.WallNS) != iterations || len(plain.Wall) != iterations {
-			t.Fatalf("%d times for %d iterations", len(r.WallNS), iterations)
-		}
+		must.Need(t, len(r.WallNS) == iterations && len(plain.Wall) == iterations, len(r.WallNS), "times for",
+			iterations, "iterations")
 		for i, ns := range r.WallNS {
 			if d := float64(ns) - plain.Wall[i]*1e9; ns < 0 || d < -0.5 || d > 0.5 {
 				t.Fatalf("%g s became %d ns", plain.Wall[i], ns)

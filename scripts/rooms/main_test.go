@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestDraw(t *testing.T) {
@@ -20,9 +22,7 @@ func TestDraw(t *testing.T) {
 			var out strings.Builder
 			err := draw(&out, strings.NewReader(tt.list))
 			if tt.refuse != "" {
-				if err == nil || err.Error() != tt.refuse {
-					t.Fatalf("error %v, want %q", err, tt.refuse)
-				}
+				must.Need(t, err != nil && err.Error() == tt.refuse, "error", err, tt.refuse)
 			} else if err != nil || out.String() != tt.want {
 				t.Errorf("%v\n%s\nwant\n%s", err, out.String(), tt.want)
 			}

@@ -182,9 +182,8 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 			}
 			r := mustCompare(t, make(c.before), make(c.after), Options{Splits: 3})
 			got := r.Changes[0]
-			if got.Verdict != c.want || got.Steady == nil || (got.Steady.Ratio != nil) != c.ratio {
-				t.Fatalf("%s, %+v, class %+v", got.Verdict, got.Steady, got.Class)
-			}
+			must.Need(t, got.Verdict == c.want && got.Steady != nil && (got.Steady.Ratio != nil) == c.ratio,
+				got.Verdict, got.Steady, "class", got.Class)
 			if got.Verdict == CannotTell && got.Reason == "" {
 				t.Error("no reason")
 			}

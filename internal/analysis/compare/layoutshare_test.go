@@ -50,9 +50,7 @@ func TestLayoutCoverage(t *testing.T) {
 					1.03 * math.Exp(common+0.01*r.NormFloat64())})
 			}
 			s, ok := layoutShares(values)
-			if !ok {
-				t.Fatal("no estimate")
-			}
+			must.Need(t, ok, "no estimate")
 			if s.Low <= truth && truth <= s.High {
 				covered++
 			}

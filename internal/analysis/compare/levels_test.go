@@ -3,6 +3,8 @@ package compare
 import (
 	"math"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // keyOf is a key with values exp(logs) on machines a, b, ...
@@ -29,9 +31,7 @@ func TestMachineLevels(t *testing.T) {
 		keyOf("k", []float64{1, 2, 3}, []float64{2, 3, 4}, []float64{6, 7, 8}),
 		{Key: "not positive", Machines: []MachineValues{{"a", []float64{0, 1}}, {"b", []float64{1, 2}}}},
 	}, 0.95, 9)
-	if len(l.Keys) != 1 || l.Tests != 1 || l.Differ != 1 || l.Omitted != 0 {
-		t.Fatalf("%+v", l)
-	}
+	must.Need(t, len(l.Keys) == 1 && l.Tests == 1 && l.Differ == 1 && l.Omitted == 0, l)
 	k := l.Keys[0]
 	half := q * math.Sqrt(2./9)
 	for i, want := range []float64{-2, -1, 3} {
@@ -60,9 +60,7 @@ func TestMachineLevelsOfUnequalMachines(t *testing.T) {
 	}
 	g, ok := groupsOf(keyOf("k", quiet, noisy))
 	e := g.residual()
-	if !ok || !unlike(g.logs) || !close9(variance(quiet), 1) || e.freedom != 14 {
-		t.Fatalf("%+v", g)
-	}
+	must.Need(t, ok && unlike(g.logs) && close9(variance(quiet), 1) && e.freedom == 14, g)
 	e.factor = 2. / 8
 	e.welchContrast([]float64{1, -1}, g.logs)
 	if math.Abs(e.variance*e.factor-10001./8) > 1e-6 || math.Abs(e.freedom-10001.*10001*7/(1+1e8)) > 1e-6 {

@@ -154,9 +154,7 @@ func TestWelchAnalysis(t *testing.T) {
 func TestLevelsOf(t *testing.T) {
 	side := onMachines(t, false)
 	l := LevelsOf(side.Data, side.Doc, 0.95, 4)
-	if len(l.Keys) != 4 || l.Tests != 6 || l.Differ != 6 || l.Omitted != 2 {
-		t.Fatalf("%+v", l)
-	}
+	must.Need(t, len(l.Keys) == 4 && l.Tests == 6 && l.Differ == 6 && l.Omitted == 2, l)
 	if k := l.Keys[0]; math.Abs(float64(k.Spread)-0.08) > 0.004 || len(k.Levels) != 3 ||
 		k.Levels[2].Machine != "z" || k.Levels[2].Executions != 5 {
 		t.Errorf("%+v", k)

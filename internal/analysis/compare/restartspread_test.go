@@ -4,15 +4,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // Expected values from R 4.2: anova(lm(log(x) ~ boot)), the variance components from its mean
 // squares, and qf for the interval.
 func TestRestartSpreadOf(t *testing.T) {
 	s, ok := RestartSpreadOf([][]float64{{1.00, 1.02, 1.01}, {}, {1.05, 1.06}, {0.98, 0.99, 1.00, 0.97}})
-	if !ok || s.Boots != 3 || s.Executions != 9 {
-		t.Fatalf("%+v, %t", s, ok)
-	}
+	must.Need(t, ok && s.Boots == 3 && s.Executions == 9, s, ok)
 	for _, c := range []struct {
 		name      string
 		got, want float64

@@ -30,9 +30,7 @@ func TestTimeOfAnOutlier(t *testing.T) {
 	event(&e, "switch", "cron", 141, 100_000)
 	counts(&e, "involuntary_switches", 1, []int{100, 120, 140, 141})
 	r, problem := newRun(&e, &a, dataset.Wall)
-	if r == nil {
-		t.Fatal(problem)
-	}
+	must.Need(t, r != nil, problem)
 	s, _ := eventSource([]*run{r}, Competitor.trait(), "switch", "")
 	probe := s.timeTest([]*run{r}).probe([]*run{r}, 0, 0)
 	for i, want := range map[int]float64{100: 1, 120: 0, 137: 0, 138: 0, 139: 1, 140: 1, 141: 0, 200: 0} {
@@ -54,9 +52,8 @@ func TestOtherTasks(t *testing.T) {
 	}
 	counts(&e, "involuntary_switches", 1, ran)
 	k := keyOf([]dataset.Execution{e}, []warmup.Execution{a})
-	if len(k.Statements) != 1 || k.Outliers.Explained != 6 || k.Statements[0].Cause != Competitor {
-		t.Fatalf("%+v", k)
-	}
+	must.Need(t, len(k.Statements) == 1 && k.Outliers.Explained == 6 && k.Statements[0].Cause == Competitor,
+		k)
 	f := k.Executions[0].Outliers[0]
 	if want := "outlier at 32: 3 times the mean of its segment; another task on its processor (`make`) " +
 		"took 1.5 ms of its 3 ms"; f.Text != want {
@@ -93,9 +90,7 @@ func TestWaitingOfSomeExecutions(t *testing.T) {
 	counts(&newer, "voluntary_switches", 1, every(300, 3, 7))
 	counts(&older, "voluntary_switches", 1, slow)
 	k := keyOf([]dataset.Execution{newer, older}, []warmup.Execution{a, a})
-	if k.Outliers != (Share{Total: 12, Explained: 12}) {
-		t.Fatalf("%+v, %+v", k.Outliers, k.Statements)
-	}
+	must.Need(t, k.Outliers == (Share{Total: 12, Explained: 12}), k.Outliers, k.Statements)
 	for x, column := range []string{"thread_voluntary_switches", "voluntary_switches"} {
 		f := k.Executions[x].Outliers[2]
 		if s := k.Statements[f.Statement]; f.Cause != Sleep || s.Source != "column "+column {

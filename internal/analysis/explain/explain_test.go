@@ -73,9 +73,7 @@ func TestRecurringCause(t *testing.T) {
 		event(&e, "gc", "full", i, 2_000_000)
 	}
 	k := keyOf([]dataset.Execution{e}, []warmup.Execution{a})
-	if len(k.Statements) != 1 {
-		t.Fatalf("%+v", k)
-	}
+	must.Need(t, len(k.Statements) == 1, k)
 	s := k.Statements[0]
 	others := 33.0/201*50 - 6
 	want := Candidate{Target: Outliers, Cause: GC, Source: "events gc", Feature: Present, Targets: 6, Hits: 6,
@@ -141,9 +139,8 @@ func TestLastCompilation(t *testing.T) {
 		executions, analyses = append(executions, e), append(analyses, a)
 	}
 	k := keyOf(executions, analyses)
-	if len(k.Statements) != 1 || k.Statements[0].Cause != Compile || k.Changepoints.Explained != 3 {
-		t.Fatalf("%+v", k)
-	}
+	must.Need(t, len(k.Statements) == 1 && k.Statements[0].Cause == Compile && k.Changepoints.Explained == 3,
+		k)
 	f := k.Executions[0].Changepoints[0]
 	if want := "changepoint at 118: iterations become 10 % slower; the last compilation of `run_iter` " +
 		"ended in " +

@@ -77,9 +77,7 @@ func TestChanges(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := one(t, jmh.with(c.levels, c.spikes), 3)
-			if len(k.Changes) != len(c.want) || len(k.Levels) != len(c.want)+1 {
-				t.Fatalf("%+v", k.Changes)
-			}
+			must.Need(t, len(k.Changes) == len(c.want) && len(k.Levels) == len(c.want)+1, k.Changes)
 			for i, want := range c.want {
 				got := k.Changes[i]
 				if got.First > want || got.Last < want || got.Found < want+1 || got.Found > want+8 {
@@ -98,9 +96,7 @@ func TestPrefix(t *testing.T) {
 	m := jmh.with(map[int]float64{15: 1.06, 30: 0.9, 50: 1.2}, map[int]float64{22: 1.4})
 	values := m.values(source(5))
 	whole := Of(labels(m.versions), []Key{{Name: "a:b:c", Values: values}}, Options{}).Keys[0]
-	if len(whole.Changes) != 3 {
-		t.Fatalf("%+v", whole.Changes)
-	}
+	must.Need(t, len(whole.Changes) == 3, whole.Changes)
 	for n := 1; n <= m.versions; n++ {
 		part := Of(labels(n), []Key{{Name: "a:b:c", Values: values[:n]}}, Options{}).Keys[0]
 		var want, got []int
@@ -123,9 +119,8 @@ func TestVersionsWithoutExecutions(t *testing.T) {
 		values[v] = nil
 	}
 	k := Of(labels(60), []Key{{Name: "a:b:c", Values: values}}, Options{}).Keys[0]
-	if len(k.Points) != 48 || len(k.Changes) != 1 || k.Points[0].Version != 1 {
-		t.Fatalf("%d points, %+v", len(k.Points), k.Changes)
-	}
+	must.Need(t, len(k.Points) == 48 && len(k.Changes) == 1 && k.Points[0].Version == 1, len(k.Points),
+		"points", k.Changes)
 	if c := k.Changes[0]; c.First > 31 || c.Last < 31 { // version 30 was not measured
 		t.Errorf("%+v", c)
 	}

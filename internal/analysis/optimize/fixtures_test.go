@@ -77,9 +77,7 @@ func TestGrid(t *testing.T) {
 	for _, row := range table(t, "expected_grid.csv.gz") {
 		s := suites.get(t, row["file"])
 		e, ok := optimize.EstimateAt(s, row["benchmark"], position(t, row))
-		if !ok {
-			t.Fatalf("%s has no %s", row["file"], row["benchmark"])
-		}
+		must.Need(t, ok, row["file"], row["benchmark"])
 		must.Equal(t, e.Values, int(real(t, row["n"])), "values")
 		for column, got := range map[string]float64{"cv": e.CV, "rmad": e.RMAD, "mean": e.Mean,
 			"median": e.Median} {
@@ -133,9 +131,7 @@ func TestChoices(t *testing.T) {
 				s := suites.get(t, file)
 				results := must.Get(optimize.Optimize(s, optimize.Options{Metric: c.metric,
 					Published: c.published, Seed: 1, Workers: 4}, nil))(t)
-				if len(results) != len(rows) {
-					t.Fatalf("%s: %d benchmarks, want %d", file, len(results), len(rows))
-				}
+				must.Need(t, len(results) == len(rows), file, len(results), "benchmarks", len(rows))
 				for i := range results {
 					tally.add(t, &results[i], c.metric, rows[results[i].Name])
 				}
@@ -231,9 +227,7 @@ func TestIntervals(t *testing.T) {
 		if estimates[row.File] == nil {
 			results, err := optimize.Optimize(suites.get(t, row.File), optimize.Options{Metric: optimize.CV,
 				Published: true, Workers: 4}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			estimates[row.File] = map[string]optimize.Result{}
 			for _, r := range results {
 				estimates[row.File][r.Name] = r

@@ -157,9 +157,7 @@ func TestWorkers(t *testing.T) {
 	}
 	calls := 0
 	one, err := Optimize(s, Options{Metric: RCIW2, Resamples: 300}, func(int) { calls++ })
-	if err != nil || calls != len(s.Benchmarks) {
-		t.Fatal(err, calls)
-	}
+	must.Need(t, err == nil && calls == len(s.Benchmarks), err, calls)
 	many := must.Get(Optimize(s, Options{Metric: RCIW2, Resamples: 300, Workers: 5}, nil))(t)
 	for i := range one {
 		must.Equal(t, text(one[i]), text(many[i]), one[i], many[i])
@@ -285,9 +283,7 @@ func TestFromDataset(t *testing.T) {
 	d := executions([]float64{3, 1, 1}, []float64{2, 1}, []float64{1, math.NaN()}, nil, []float64{9})
 	d.Pairs[0].Executions[1].Outcome = dataset.Error
 	s, err := FromDataset(d, Reading{Skip: func(string) int { return 1 }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	b := s.Benchmarks[0]
 	if b.Full != (Position{1, 2, 1}) || len(b.Rows) != 2 || b.Rows[1] != (Row{1, Position{1, 2, 1}, 1}) ||
 		math.Abs(b.Seconds-5./3) > 1e-15 || len(b.Warnings) != 4 {

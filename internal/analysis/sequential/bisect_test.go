@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // simulation bisects artificial versions.
@@ -115,9 +117,7 @@ func TestSkip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	d := Bisect(q, versions)
 	for d.Action == Measure {
-		if versions[d.Version].Skip || d.Version == 0 {
-			t.Fatalf("measure %d", d.Version)
-		}
+		must.Need(t, !versions[d.Version].Skip && d.Version != 0, "measure", d.Version)
 		for range perStep {
 			x := 0.001 * r.NormFloat64()
 			if d.Version >= 4 {

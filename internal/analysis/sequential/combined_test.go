@@ -100,9 +100,8 @@ func TestCompareStates(t *testing.T) {
 		s.Data.Stopped = []dataset.Stopped{{Keys: []string{"b:v:x"}, Executions: 7, Reason: "new: same"}}
 	}
 	r, err := compare.Of(before, after, compare.Options{Paired: true})
-	if err != nil || len(r.Changes) != 1 || len(r.Changes[0].Warnings) != 1 || len(r.Warnings) != 1 {
-		t.Fatalf("%+v, %v", r, err)
-	}
+	must.Need(t, err == nil && len(r.Changes) == 1 && len(r.Changes[0].Warnings) == 1 && len(r.Warnings) == 1,
+		r, err)
 	const want = "it was finished by [stop] after 7 executions: new: same"
 	if got := r.Changes[0].Warnings[0]; got.Code != "stopped_early" || got.Text != want ||
 		!strings.Contains(r.Warnings[0].Text, "1 of 1 keys were finished by [stop]") {

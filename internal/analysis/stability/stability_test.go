@@ -269,9 +269,7 @@ func TestSimilarityLaws(t *testing.T) {
 			t.Errorf("%v in one unit, %v in another", v, w)
 		}
 		for i := range a {
-			if a[i] != kept[i]*0x1p-30 {
-				t.Fatal("the sample was changed")
-			}
+			must.Need(t, a[i] == kept[i]*0x1p-30, "the sample was changed")
 		}
 	}
 }
@@ -353,9 +351,7 @@ func FuzzOf(f *testing.F) {
 			return
 		}
 		for _, o := range r.Outcomes {
-			if o.Used < 1 || o.Used > len(r.Executions) || math.IsNaN(o.Seconds) {
-				t.Fatalf("%+v", o)
-			}
+			must.Need(t, o.Used >= 1 && o.Used <= len(r.Executions) && !math.IsNaN(o.Seconds), o)
 			for e, w := range o.Warmups {
 				if w.Steps < 2 || w.Steps > 8 || w.From < w.Steps || w.To <= w.From ||
 					w.To > len(series[r.Executions[e]]) {

@@ -23,9 +23,7 @@ func BenchmarkPair(b *testing.B) {
 	}
 	for b.Loop() {
 		doc, err := Analyze(d, Default(classify.Paper), Options{})
-		if err != nil || doc.Pairs[0].Classification != "warmup" {
-			b.Fatal(doc, err)
-		}
+		must.Need(b, err == nil && doc.Pairs[0].Classification == "warmup", doc, err)
 	}
 }
 

@@ -30,10 +30,8 @@ func TestOneSteadyMean(t *testing.T) {
 	}
 	p := mustAnalyze(t, d, quick(classify.Paper), Options{}).pair(t, "short")
 	for _, e := range p.Executions {
-		if e.Classification != classify.Flat || len(e.Segments) < 2 {
-			t.Fatalf("%s with %d segments; the case needs a flat execution with several", e.Classification,
-				len(e.Segments))
-		}
+		must.Need(t, e.Classification == classify.Flat && len(e.Segments) >= 2, e.Classification, "with",
+			len(e.Segments), "segments; the case needs a flat execution with several")
 		if math.Abs(e.Steady.Mean-64.86e-9) > 0.01e-9 || *e.Level != (steady.Level{Value: e.Steady.Mean,
 			Rule: steady.SteadyState}) {
 			t.Errorf("steady mean %v, level %v, want 64.86 ns", e.Steady.Mean, *e.Level)

@@ -54,9 +54,7 @@ func steps(height float64) []warmupend.Execution {
 // window before the step, and again only after many steps; the analysis finds the step.
 func TestStep(t *testing.T) {
 	rows, short, err := warmupend.Of(steps(0.5), batches(), 2)
-	if err != nil || short != 0 {
-		t.Fatal(short, err)
-	}
+	must.Need(t, err == nil && short == 0, short, err)
 	got := map[string]warmupend.Row{}
 	for _, r := range rows {
 		got[r.Policy] = r
@@ -81,9 +79,7 @@ func TestStep(t *testing.T) {
 // after 2 to 45 steps.
 func TestInject(t *testing.T) {
 	made := warmupend.Inject(steps(0.5), 1, batches(), 1)
-	if len(made) != 4 {
-		t.Fatal(len(made))
-	}
+	must.Need(t, len(made) == 4, len(made))
 	for _, e := range made {
 		must.Be(t, e.Start >= 20 && e.Start < 450 && len(e.Values) == 1500, "starts at", e.Start,
 			len(e.Values))

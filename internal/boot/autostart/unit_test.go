@@ -74,9 +74,8 @@ func TestInstallAndRemoveInAnImage(t *testing.T) {
 	i := autostart.Installer{FS: durable.OS(), Root: root}
 	for range 2 { // nothing changes the second time
 		made, err := i.Install(t.Context(), "warmup", "/x/warmup.toml")
-		if err != nil || len(made) != 2 || !i.Enabled("warmup") || i.Enabled("other") {
-			t.Fatalf("made %v, error %v", made, err)
-		}
+		must.Need(t, err == nil && len(made) == 2 && i.Enabled("warmup") && !i.Enabled("other"), "made", made,
+			"error", err)
 		target, err := os.Readlink(made[1])
 		must.Be(t, err == nil && target == "/usr/lib/systemd/system/krund@.service", "the link leads to",
 			target, "error", err)
@@ -106,9 +105,7 @@ func templateTargets(t *testing.T) []string {
 	t.Helper()
 	text := must.Get(os.ReadFile("../../../systemd/krund@.service"))(t)
 	_, list, found := strings.Cut(string(text), "\nWantedBy=")
-	if !found {
-		t.Fatal("the template has no WantedBy=")
-	}
+	must.Need(t, found, "the template has no WantedBy=")
 	list, _, _ = strings.Cut(list, "\n")
 	return strings.Fields(list)
 }

@@ -29,9 +29,7 @@ func TestConforms(t *testing.T) {
 		sys := &walker{fsys: durable.OS(), dir: t.TempDir(), chance: rand.New(rand.NewPCG(*seed, round))}
 		for step := range steps {
 			got, want := sim.step(), sys.step()
-			if got != want {
-				t.Fatalf("round %d, step %d:\nsimulation %s\nsystem     %s", round, step, got, want)
-			}
+			must.Need(t, got == want, "round", round, "step", step, "simulation", got, "system", want)
 		}
 		must.Do(t, errors.Join(sim.closeAll(), sys.closeAll()))
 	}

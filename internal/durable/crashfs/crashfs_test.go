@@ -170,9 +170,7 @@ func TestSizesSurviveOnTheirOwn(t *testing.T) {
 	var zeros, rubbish bool
 	for text := range outcomes(fsys, "/x/f", crashfs.Random) {
 		sizes[len(text)] = true
-		if !strings.HasPrefix(text, "synced") {
-			t.Fatalf("lost what was synced: %q", text)
-		}
+		must.Need(t, strings.HasPrefix(text, "synced"), "lost what was synced", text)
 		rest := strings.Trim(text[6:], "ab")
 		zeros = zeros || strings.Contains(rest, "\x00\x00\x00\x00")
 		rubbish = rubbish || strings.Trim(rest, "\x00") != ""

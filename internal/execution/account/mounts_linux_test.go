@@ -124,9 +124,7 @@ func TestSubvolumesDeep(t *testing.T) {
 		} else {
 			directoryOf(t, at)
 		}
-		if len(at) > unix.PathMax/2 {
-			t.Fatal("the path is too long")
-		}
+		must.Need(t, len(at) <= unix.PathMax/2, "the path is too long")
 	}
 	dig(t, at, 2*maxOpen, "deep")
 	mustRemove(t, home, made+2*maxOpen)

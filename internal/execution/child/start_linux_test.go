@@ -309,9 +309,7 @@ func TestStamp(t *testing.T) {
 	run := mustSucceed(t, Command{Path: "/bin/true", Stamp: file, StampOffset: 4096})
 	after := rawClock(t)
 	text, err := os.ReadFile(file.Name())
-	if err != nil || len(text) != 4096+8 {
-		t.Fatalf("%d bytes, %v", len(text), err)
-	}
+	must.Need(t, err == nil && len(text) == 4096+8, len(text), "bytes", err)
 	if stamp := int64(binary.NativeEndian.Uint64(text[4096:])); stamp <= before || stamp >= after {
 		t.Errorf("stamp %d is not between %d and %d: %s", stamp, before, after, describe(run))
 	}

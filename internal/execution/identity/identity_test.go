@@ -40,9 +40,7 @@ func setup(t *testing.T, text string, files map[string]string) *config.Config {
 	}
 	cfg, err := config.Parse(filepath.Join(dir, "x.toml"), []byte(strings.ReplaceAll(text, "%", dir)), "lab1",
 		doctor.Settings())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return cfg
 }
 

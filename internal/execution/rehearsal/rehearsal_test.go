@@ -44,9 +44,7 @@ func TestRunLinksAnew(t *testing.T) {
 	cfg, err := config.Parse("/lab/x.toml", []byte("[experiment]\nreboot = \"none\"\nlayout = \"random\"\n"+
 		"relink = [\"/lab/relink\"]\nseed = 9\n[vms.C]\nrunner = \"c\"\nvariants = [\"v\"]\n[variants.v]\n"+
 		"entry = \"bench.so\"\n[benchmarks]\nb = { parameter = 3 }\n"), "lab", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var l linker
 	s := Setting{Executor: &l, Directory: "/lab/x.krun", Scratch: "/tmp/scratch"}
 	must.Do(t, Run(t.Context(), cfg, s, func(Result) {}))

@@ -314,9 +314,7 @@ func TestArbitraryRuns(t *testing.T) {
 		j := JudgeCounters(run, CounterLimits{Tolerance: random.Float64(),
 			BusyThreshold: float64(random.IntN(3))})
 		for _, v := range j.Violations {
-			if v.Iteration < 0 || v.Iteration >= n || math.IsNaN(v.Ratio) {
-				t.Fatalf("seed %d: %+v of %+v", seed, v, run)
-			}
+			must.Need(t, v.Iteration >= 0 && v.Iteration < n && !math.IsNaN(v.Ratio), "seed", seed, v, run)
 		}
 		if after := Join(run); !slices.EqualFunc(before.Cores, after.Cores,
 			func(a, b CoreCounts) bool { return slices.Equal(a.APERF, b.APERF) }) {

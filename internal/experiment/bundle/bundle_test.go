@@ -100,9 +100,7 @@ func TestBundle(t *testing.T) {
 	got, err := Unpack(bytes.NewReader(first), dir, func(text []byte) ([]byte, error) {
 		return config.WithShard(text, 1, 3), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = config.Load(filepath.Join(dir, got.Config), "lab1", doctor.Settings())
 	must.Refuse(t, err, "/opt/lua/bin/lua", "the program that this machine lacks is not reported")
 	cfg := must.Get(config.Open(filepath.Join(dir, got.Config), "lab1", doctor.Settings()))(t)
@@ -248,9 +246,7 @@ func FuzzUnpack(f *testing.F) {
 		dir := filepath.Join(t.TempDir(), "id")
 		_, err := Unpack(bytes.NewReader(data), dir, nil)
 		list, readErr := os.ReadDir(filepath.Dir(dir))
-		if readErr != nil || (err == nil) != (len(list) == 1) {
-			t.Fatalf("%v, %v: %v", err, readErr, list)
-		}
+		must.Need(t, readErr == nil && (err == nil) == (len(list) == 1), err, readErr, list)
 		walkErr := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && !d.Type().IsRegular() {
 				t.Errorf("%s is %v", name, d.Type())

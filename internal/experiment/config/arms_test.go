@@ -41,9 +41,7 @@ null = true
 	at := func(name string) (config.VM, string) {
 		k := must.Get(key.Parse(name))(t)
 		vm, _, _, err := c.Lookup(k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return vm, c.EntryPath(k)
 	}
 	for name, want := range map[string]struct {

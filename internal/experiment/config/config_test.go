@@ -223,9 +223,7 @@ func TestLookup(t *testing.T) {
 	}
 	for _, test := range tests {
 		k, err := key.Parse(test.key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		_, _, _, err = c.Lookup(k)
 		must.Equal(t, errorText(err), test.err, k, "error")
 		must.Equal(t, c.EntryPath(k), test.path, "entry")

@@ -28,9 +28,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		var found config.Errors
-		if !errors.As(err, &found) || c != nil {
-			t.Fatalf("config %v, error %v", c, err)
-		}
+		must.Need(t, errors.As(err, &found) && c == nil, "config", c, "error", err)
 		for i, p := range found {
 			must.Be(t, p.Line >= 1 && p.Line <= strings.Count(text, "\n")+1 && p.What != "" && p.Fix != "",
 				"problem", p)

@@ -19,21 +19,15 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // line of the file that has one states it in a comment.
 func TestGoldenMistakes(t *testing.T) {
 	text, err := os.ReadFile("testdata/mistakes.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = config.Parse("mistakes.toml", text, "lab1", doctor.Settings())
-	if err == nil {
-		t.Fatal("no mistake found")
-	}
+	must.Need(t, err != nil, "no mistake found")
 	golden := filepath.Join("testdata", "mistakes.txt")
 	if *update {
 		must.Do(t, os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644))
 	}
 	want, readErr := os.ReadFile(golden)
-	if readErr != nil {
-		t.Fatal(readErr)
-	}
+	must.Need(t, readErr == nil, readErr)
 	must.Equal(t, err.Error()+"\n", string(want))
 	for i, line := range strings.Split(string(text), "\n") {
 		marked := strings.Contains(line, "  # ")

@@ -30,18 +30,15 @@ func parse(t *testing.T, text string) (*config.Config, string) {
 		return c, ""
 	}
 	var found config.Errors
-	if c != nil || !errors.As(err, &found) || len(found) == 0 {
-		t.Fatalf("config %v beside an error that is not Errors: %v", c, err)
-	}
+	must.Need(t, c == nil && errors.As(err, &found) && len(found) != 0, "config", c,
+		"beside an error that is not Errors", err)
 	return nil, strings.ReplaceAll(err.Error(), "/exp/x.toml:", "")
 }
 
 func mustParse(t *testing.T, text string) *config.Config {
 	t.Helper()
 	c, problems := parse(t, text)
-	if problems != "" {
-		t.Fatalf("unexpected problems:\n%s", problems)
-	}
+	must.Need(t, problems == "", "unexpected problems", problems)
 	return c
 }
 

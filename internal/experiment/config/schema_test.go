@@ -104,9 +104,7 @@ func written(n *node) string {
 
 func TestShippedConfigsAreValid(t *testing.T) {
 	paths, err := filepath.Glob("../../../configs/*.toml")
-	if err != nil || len(paths) < 3 {
-		t.Fatalf("%q, %v", paths, err)
-	}
+	must.Need(t, err == nil && len(paths) >= 3, paths, err)
 	for _, path := range paths {
 		text := must.Get(os.ReadFile(path))(t)
 		for _, host := range []string{"lab1", "laptop3"} {

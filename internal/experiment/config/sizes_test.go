@@ -41,9 +41,7 @@ null = true
 // TestSizes: the most specific number counts, and all arms of a key have the same one.
 func TestSizes(t *testing.T) {
 	c, problems := parse(t, sized)
-	if problems != "" {
-		t.Fatal(problems)
-	}
+	must.Need(t, problems == "", problems)
 	slots := 0
 	for _, test := range []struct {
 		benchmark, vm          string

@@ -87,9 +87,7 @@ func TestHooksAreJudged(t *testing.T) {
 	hook := filepath.Join(dir, "hook")
 	err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(hook, []byte("#!/bin/sh\n"), 0o755),
 		os.Chmod(dir, 0o777))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c := &Config{shown: "x.toml", lines: lines{"hooks.before[0]": 7},
 		Hooks: Hooks{Before: [][]string{{hook}}}}
 	check := func() error {

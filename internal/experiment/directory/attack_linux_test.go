@@ -90,9 +90,7 @@ func TestLockOfAFakeKrund(t *testing.T) {
 	must.Do(t, cmd.Start())
 	t.Cleanup(func() { _, _, _ = word.Close(), cmd.Process.Kill(), cmd.Wait() })
 	for !HoldsLock(durable.OS(), cmd.Process.Pid) {
-		if cmd.Process.Signal(syscall.Signal(0)) != nil {
-			t.Fatal("flock has ended")
-		}
+		must.Need(t, cmd.Process.Signal(syscall.Signal(0)) == nil, "flock has ended")
 	}
 	// The PID is that of the last holder, which has long ended.
 	must.Do(t, f.writeHolder(formatHolder(cmd.Process.Pid, "bencher7")))

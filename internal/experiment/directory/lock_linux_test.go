@@ -89,9 +89,7 @@ func TestLockOfAStranger(t *testing.T) {
 		reachable(t, f.dir)
 	}
 	pid, refused := bystander(t, f.lockFile())
-	if pid == 0 {
-		t.Fatal(refused)
-	}
+	must.Need(t, pid != 0, refused)
 	var locked *LockedError
 	_, err = f.Lock(os.Getpid(), "bencher7")
 	if !errors.As(err, &locked) || !strings.Contains(err.Error(), fmt.Sprintf("process %d", pid)) ||

@@ -19,9 +19,7 @@ func TestOrderIsKept(t *testing.T) {
 	for _, n := range []int{0, 1, 3, 4, 5, 1000} {
 		next := 0
 		for l := range read(names(n), 2, func(n Name) Loaded { return Loaded{Name: n} }) {
-			if l.Name.Slot != next {
-				t.Fatalf("of %d records, number %d came as number %d", n, l.Name.Slot, next)
-			}
+			must.Need(t, l.Name.Slot == next, n, "records, number", l.Name.Slot, "came as number", next)
 			next++
 		}
 		must.Equal(t, next, n, "records of")

@@ -324,9 +324,7 @@ func TestModel(t *testing.T) {
 		must.Do(t, results.NewAppender(after, dir).Append(of(99, 1, "after")))
 		must.Get(results.Clean(after, dir))(t)
 		l, err := results.NewReader(after, dir).List()
-		if err != nil || len(l.Temps)+len(l.Foreign) > 0 {
-			t.Fatalf("%s: left over %+v, %v", cut, l, err)
-		}
+		must.Need(t, err == nil && len(l.Temps)+len(l.Foreign) <= 0, cut, "left over", l, err)
 	}
 }
 
@@ -342,14 +340,10 @@ func checkStored(t *testing.T, cut crashfs.Cut, fsys *crashfs.FS, stored map[res
 		if !acknowledged {
 			want = pending
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Fatalf("%s: %s is %+v", cut, name, got)
-		}
+		must.Need(t, reflect.DeepEqual(got, want), cut, name, got)
 	}
 	for name := range stored {
-		if !found[name] {
-			t.Fatalf("%s: %s is lost", cut, name)
-		}
+		must.Need(t, found[name], cut, name, "is lost")
 	}
 }
 

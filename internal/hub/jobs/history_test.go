@@ -135,9 +135,7 @@ func testHistory(t *testing.T, at string) {
 	}
 	must.Be(t, len(notices) == 1 && strings.Contains(notices[0], "a:b:c m: +"), "notices", notices)
 	alerts, err := h.Histories.DB.Alerts(t.Context(), "", 10)
-	if err != nil || len(alerts) != 1 || alerts[0].Kind != database.ChangeAlert {
-		t.Fatalf("%+v, %v", alerts, err)
-	}
+	must.Need(t, err == nil && len(alerts) == 1 && alerts[0].Kind == database.ChangeAlert, alerts, err)
 	h.update(t, func(tx *sql.Tx) error {
 		return h.Histories.DB.MuteAlert(t.Context(), tx, alerts[0].ID, h.now.AddDate(1, 0, 0))
 	})

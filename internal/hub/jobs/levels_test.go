@@ -51,9 +51,7 @@ func testLevels(t *testing.T, at string) {
 	if err == nil {
 		err = json.Unmarshal([]byte(got), &l)
 	}
-	if err != nil || l.Tests != 2 || l.Differ != 2 || len(l.Keys) != 2 {
-		t.Fatalf("%q, %v", got, err)
-	}
+	must.Need(t, err == nil && l.Tests == 2 && l.Differ == 2 && len(l.Keys) == 2, got, err)
 	for i, want := range []struct {
 		key    string
 		spread float64

@@ -28,9 +28,7 @@ func restart(t *testing.T, b *bench, machine string, cycle ...string) (stored st
 	w := &workers{db: b.DB, log: slog.New(slog.DiscardHandler), config: Config{Power: []Power{p}}}
 	err = w.power(t.Context(), powerArgs{Machine: machine})
 	m, missing := b.DB.Machine(t.Context(), machine)
-	if missing != nil {
-		t.Fatal(missing)
-	}
+	must.Need(t, missing == nil, missing)
 	if n := len(m.Power); n > 0 {
 		stored = m.Power[n-1].Text
 	}
@@ -147,9 +145,7 @@ func TestPDUDaemon(t *testing.T) {
 	stored, err := restart(t, b, "lab1", p[0], "-fsS", "--retry", begins, "--retry-delay", "1",
 		"--retry-connrefused", reboot+"rack1")
 	got, _ := os.ReadFile(filepath.Join(dir, "trace"))
-	if err != nil || string(got) != "3 off\n3 on\n" {
-		t.Fatalf("%q, %v; the outlets: %q", stored, err, got)
-	}
+	must.Need(t, err == nil && string(got) == "3 off\n3 on\n", stored, err, "the outlets", got)
 	if stored, err = restart(t, b, "lab1", p[0], "-fsS", reboot+"rack9"); err == nil {
 		t.Errorf("a rack that there is not: %q", stored)
 	}
@@ -183,9 +179,7 @@ func TestRedfish(t *testing.T) {
 		`{"ResetType": "ForceRestart"}`, web.URL + reset}
 	stored, err := restart(t, b, "lab1", argv...)
 	want := "POST " + reset + ` application/json {"ResetType": "ForceRestart"}`
-	if err != nil || len(asked) != 1 {
-		t.Fatalf("%q, %v; %d requests", stored, err, len(asked))
-	}
+	must.Need(t, err == nil && len(asked) == 1, stored, err, len(asked), "requests")
 	must.Equal(t, <-asked, want, "asked")
 	argv[3] = "/dev/null"
 	if stored, err = restart(t, b, "lab1", argv...); err == nil || !strings.Contains(stored, "401") {

@@ -218,9 +218,7 @@ func (p *tab) open(address string) {
 	p.mu.Unlock()
 	var result struct{ ErrorText string }
 	p.do("Page.navigate", object{"url": address}, &result)
-	if result.ErrorText != "" {
-		p.t.Fatalf("%s: %s", address, result.ErrorText)
-	}
+	must.Need(p.t, result.ErrorText == "", address, result.ErrorText)
 	p.loaded()
 }
 
@@ -236,9 +234,7 @@ func (p *tab) loaded() {
 				return
 			}
 		}
-		if p.dead {
-			p.t.Fatal("the browser has ended")
-		}
+		must.Need(p.t, !p.dead, "the browser has ended")
 		p.news.Wait()
 	}
 }

@@ -215,9 +215,8 @@ func testForms(t *testing.T, at string) {
 		t.Errorf("%+v, %v", e2, err)
 	}
 	tokens, err := h.db.Tokens(t.Context(), anna, 0, "", 10)
-	if err != nil || len(tokens) != 1 || tokens[0].Label != "ci" {
-		t.Fatalf("%+v, %v: a user made a token for another one", tokens, err)
-	}
+	must.Need(t, err == nil && len(tokens) == 1 && tokens[0].Label == "ci", tokens, err,
+		"a user made a token for another one")
 	for _, test := range []struct {
 		name   string
 		status int
@@ -427,9 +426,7 @@ func testHistoryPage(t *testing.T, at string) {
 		return err
 	})
 	alerts, err := h.db.Alerts(t.Context(), "e1", 1)
-	if err != nil || len(alerts) != 1 {
-		t.Fatalf("%v %v", alerts, err)
-	}
+	must.Need(t, err == nil && len(alerts) == 1, alerts, err)
 	h.do(http.MethodPost, "/alerts/"+alerts[0].ID+"/mute", nil)
 	if _, text := h.get("/history?name=sorting"); !strings.Contains(text, " muted<") {
 		t.Errorf("the change is not muted:\n%s", text)

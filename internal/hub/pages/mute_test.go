@@ -31,9 +31,7 @@ func testMute(t *testing.T, at string) {
 		return err
 	})
 	alerts, err := h.db.Alerts(t.Context(), "", 10)
-	if err != nil || len(alerts) != 3 {
-		t.Fatalf("%+v, %v", alerts, err)
-	}
+	must.Need(t, err == nil && len(alerts) == 3, alerts, err)
 	for _, who := range []access.Identity{{Name: "anna", Role: access.User},
 		{Name: "berta", Role: access.User}, {Name: "anna", Role: access.Reader},
 		{Name: "", Role: access.User}, {Name: "boss", Role: access.Admin}} {

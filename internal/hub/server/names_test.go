@@ -24,9 +24,7 @@ func TestBundleNames(t *testing.T) {
 	for _, name := range []string{"tables%2Fname=x%2Fexperiment=id", "tables%2F.", "x"} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, h.URL+"/api/v1/bundles/"+name,
 			strings.NewReader("x"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		request.Header.Set("Authorization", "Bearer "+token)
 		response := must.Get(http.DefaultClient.Do(request))(t)
 		_ = response.Body.Close()

@@ -50,13 +50,11 @@ func testShip(t *testing.T, at string) {
 	m := h.Machine(t, "lab1")
 	s := of("warmup", "first", "second")
 	receipt, err := s.send(t.Context(), m)
-	if err != nil || receipt.New != 2 || receipt.Experiment == "" {
-		t.Fatalf("first shipment: %+v, %v; want 2 new records", receipt, err)
-	}
+	must.Need(t, err == nil && receipt.New == 2 && receipt.Experiment != "", "first shipment", receipt, err,
+		"want 2 new records")
 	again, err := s.send(t.Context(), m)
-	if err != nil || again.New != 0 || again.Experiment != receipt.Experiment {
-		t.Fatalf("the same again: %+v, %v; want nothing new in the same experiment", again, err)
-	}
+	must.Need(t, err == nil && again.New == 0 && again.Experiment == receipt.Experiment, "the same again",
+		again, err, "want nothing new in the same experiment")
 	have, err := m.Have(t.Context(), receipt.Experiment, 0)
 	must.Be(t, err == nil && len(have) == 2 && have[1].Hash == s.Entries[1].Hash, "the hub", have, err)
 	content := must.Get(h.Store.Get(t.Context(), s.Entries[0].Hash))(t)
@@ -129,9 +127,7 @@ func TestUnserved(t *testing.T) {
 		{"GET", "/api/v1/nothing", 404, "the hub has no such address; see the pages at /", ""},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), test.method, h.URL+test.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		answer := must.Get(http.DefaultClient.Do(r))(t)
 		var document struct {
 			Error string `json:"error"`

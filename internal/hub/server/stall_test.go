@@ -33,18 +33,14 @@ func stall(t *testing.T, c *api.Client, method, path string, length int64, begin
 	t.Helper()
 	address := strings.TrimPrefix(c.URL, "http://")
 	connection, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { _ = connection.Close() })
 	_, err = fmt.Fprintf(connection, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
 		"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", method, path, address, c.Token, length)
 	if err == nil && beginning != "" {
 		var line string
 		line, err = bufio.NewReader(connection).ReadString('\n')
-		if !strings.Contains(line, "100 Continue") {
-			t.Fatalf("%q, %v", line, err)
-		}
+		must.Need(t, strings.Contains(line, "100 Continue"), line, err)
 		_, err = io.WriteString(connection, beginning)
 	}
 	must.Do(t, err)
@@ -102,9 +98,7 @@ func TestOneRequestOfAMachine(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if !errors.As(err, &answer) || answer.Status != http.StatusServiceUnavailable {
-			t.Fatal(err)
-		}
+		must.Need(t, errors.As(err, &answer) && answer.Status == http.StatusServiceUnavailable, err)
 	}
 }
 

@@ -117,9 +117,7 @@ func testSessionsEnd(t *testing.T, at string) {
 	logIn := func(c *api.Client) *api.Client {
 		t.Helper()
 		code, cookies, text := send(t, &api.Client{URL: h.URL}, "/login", url.Values{"token": {c.Token}})
-		if code != http.StatusSeeOther || len(cookies) != 1 {
-			t.Fatalf("log in: %d, %s", code, text)
-		}
+		must.Need(t, code == http.StatusSeeOther && len(cookies) == 1, "log", code, text)
 		return &api.Client{URL: h.URL, Token: cookies[0].Value}
 	}
 	session, its := logIn(ann), logIn(admin)
@@ -132,9 +130,7 @@ func testSessionsEnd(t *testing.T, at string) {
 	must.Be(t, err == nil && who.Ends.Equal(hubtest.Now.Add(time.Hour)),
 		"the session of a token that ends in an hour", who, err)
 	code, _, _ := send(t, admin, "/tokens/"+access.Hash(ann.Token)+"/revoke", url.Values{})
-	if code != http.StatusSeeOther {
-		t.Fatalf("revoke: %d", code)
-	}
+	must.Need(t, code == http.StatusSeeOther, "revoke", code)
 	var refused *api.Error
 	for name, c := range map[string]*api.Client{"token": ann, "session": session} {
 		err := c.Do(t.Context(), http.MethodGet, "/metrics", nil, nil)

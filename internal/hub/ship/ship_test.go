@@ -185,9 +185,7 @@ func TestShipCut(t *testing.T) {
 			_, err = ship.Experiment{Directory: d, Client: m, Name: "warmup"}.Ship(t.Context())
 		}
 		if !start.IsCut() {
-			if err != nil || cuts == 0 {
-				t.Fatalf("after %d cuts: %v", cuts, err)
-			}
+			must.Need(t, err == nil && cuts != 0, "after", cuts, "cuts", err)
 			return
 		}
 		cuts++

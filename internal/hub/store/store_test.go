@@ -101,9 +101,7 @@ func TestCut(t *testing.T) {
 			}
 		}
 		if !disk.IsCut() {
-			if putErr != nil || op < 4 {
-				t.Fatalf("operation %d: %v", op, putErr)
-			}
+			must.Need(t, putErr == nil && op >= 4, "operation", op, putErr)
 			return
 		}
 	}

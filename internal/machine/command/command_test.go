@@ -48,9 +48,7 @@ func TestRunKillsTheGroupAtTheDeadline(t *testing.T) {
 	// ends this test.
 	out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", "echo begun; sleep 3600 & wait"},
 		Timeout: 200 * time.Millisecond})
-	if !errors.Is(err, ErrTimeout) {
-		t.Fatalf("error %v, want ErrTimeout", err)
-	}
+	must.Need(t, errors.Is(err, ErrTimeout), "error", err, "want ErrTimeout")
 	must.Equal(t, out, "begun\n", "output", "want what was printed before the deadline")
 }
 
@@ -109,9 +107,7 @@ func TestRunAndTheGroup(t *testing.T) {
 		const line = `exec 3>"$0"; sleep 3600 >/dev/null 2>&1 & echo $!`
 		out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", line, fifo}, KeepGroup: keep})
 		pid, atoi := strconv.Atoi(strings.TrimSpace(out))
-		if err != nil || atoi != nil {
-			t.Fatalf("%q, %v", out, err)
-		}
+		must.Need(t, err == nil && atoi == nil, out, err)
 		if keep {
 			if _, err := unix.Read(reader, make([]byte, 1)); !errors.Is(err, unix.EAGAIN) {
 				t.Errorf("process %d was not kept: %v", pid, err)

@@ -39,9 +39,7 @@ func TestStoreAndRead(t *testing.T) {
 		must.Get(Store(fsys, "/var/noise", c))(t)
 	}
 	file, err := Newest(fsys, "/var/noise")
-	if err != nil || file != "/var/noise/2026-11-22T11-28-04Z.json" {
-		t.Fatalf("%q, %v", file, err)
-	}
+	must.Need(t, err == nil && file == "/var/noise/2026-11-22T11-28-04Z.json", file, err)
 	got, err := Read(fsys, file)
 	must.Be(t, err == nil && reflect.DeepEqual(got, later), got, err, later)
 	const summary = "noise certificate of 2026-11-22: 0.2 % of the time lost, 1.3 % detectable with 10 " +

@@ -136,9 +136,7 @@ func TestKmsgLostBeforeTheFirst(t *testing.T) {
 func TestAfterSortsAndReadsTwice(t *testing.T) {
 	device := &fakeDevice{}
 	k, err := newKmsg(device)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	clock := &lateClock{device: device, late: rec(5, "written without a newline at first")}
 	device.say(
 		"3,1,1000,-;mce: [Hardware Error]: Machine check events logged\n",

@@ -106,9 +106,7 @@ const interruptsText = `            CPU0       CPU2
 
 func TestParseInterrupts(t *testing.T) {
 	table := ParseInterrupts(interruptsText)
-	if len(table.CPUs) != 2 || table.CPUs[1] != 2 || len(table.Rows) != 5 {
-		t.Fatalf("%+v", table)
-	}
+	must.Need(t, len(table.CPUs) == 2 && table.CPUs[1] == 2 && len(table.Rows) == 5, table)
 	loc, there := table.Row("LOC")
 	must.Be(t, there && loc.Total() == 3000000 && !loc.Device() && loc.About == "Local timer interrupts", loc)
 	if ahci, _ := table.Row("24"); !ahci.Device() || ahci.Counts[1] != 200 {

@@ -14,9 +14,7 @@ import (
 func TestSet(t *testing.T) {
 	r := tree(t, map[string]string{"proc/v": "12345\n"})
 	got, err := r.Set("/proc/v", "2", nil)
-	if got != "2" || err != nil {
-		t.Fatalf("Set = %q, %v", got, err)
-	}
+	must.Need(t, got == "2" && err == nil, "Set", got, err)
 	if data, _ := r.ReadBytes("/proc/v"); string(data) != "2\n" {
 		t.Errorf("file holds %q, want the value as echo writes it and nothing of the longer old one", data)
 	}
@@ -71,9 +69,8 @@ func TestSetReportsAMismatchWithBothValues(t *testing.T) {
 	r := tree(t, map[string]string{"proc/v": "1\n"}).With(refusing{keep: true})
 	got, err := r.Set("/proc/v", "2", nil)
 	m, ok := errors.AsType[*Mismatch](err)
-	if !ok || m.Wrote != "2" || m.Read != "1" || m.Name != "/proc/v" || got != "1" {
-		t.Fatalf("Set = %q, %v; want a Mismatch of 2 and 1", got, err)
-	}
+	must.Need(t, ok && m.Wrote == "2" && m.Read == "1" && m.Name == "/proc/v" && got == "1", "Set", got, err,
+		"want a Mismatch of 2 and 1")
 	must.Be(t, strings.Contains(err.Error(), `"2"`) && strings.Contains(err.Error(), `"1"`), "message", err,
 		"lacks a value")
 }

@@ -279,9 +279,7 @@ func TestRecordOfAnotherExecution(t *testing.T) {
 	must.Do(t, durable.WriteFile(fsys, f.Results()+"/"+name.String(), packed, 0o644))
 	must.Contain(t, problems(integrity.Check(fsys, f, options.Options).Problems), "record_differs")
 	done, err := integrity.Mend(fsys, f, options)
-	if err != nil || len(done) != 2 {
-		t.Fatalf("done %q, error %v", done, err)
-	}
+	must.Need(t, err == nil && len(done) == 2, "done", done, "error", err)
 	r := integrity.Check(fsys, f, options.Options)
 	if len(r.Problems) > 0 || len(r.Notes) != 1 || r.Slots.Outstanding != 2 || r.Completed != 3 {
 		t.Errorf("%s%+v", problems(r.Problems), r)

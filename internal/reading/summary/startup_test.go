@@ -48,9 +48,8 @@ func TestRows(t *testing.T) {
 	early := startupRecord("C", "a", 0, 0)
 	*early.Startup.InitNS, *early.Startup.FirstNS = 5, 6 // before exec
 	got := rows(t, summary.ByVM, summary.StartupOptions{}, append(records, early)...)
-	if len(got) != 3 || got[0].Name != "C" || got[1].Name != "Java" || got[2].Name != "None" {
-		t.Fatalf("rows %+v", got)
-	}
+	must.Need(t, len(got) == 3 && got[0].Name == "C" && got[1].Name == "Java" && got[2].Name == "None",
+		"rows", got)
 	c := got[0]
 	if c.Executions != 4 || c.Init.Executions != 2 || c.Init.Mean != 20 || c.First.Executions != 3 ||
 		c.First.Mean != 40 || c.First.Min != 20 || c.First.Max != 60 || c.First.Median != 40 {

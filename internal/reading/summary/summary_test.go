@@ -31,9 +31,7 @@ func TestRow(t *testing.T) {
 	c.Add(record(results.Timeout, 99, 100, 101, 999), false)
 	c.Add(record(results.Rerun, 99, 100, 101, 999), false)
 	rows := c.Rows()
-	if len(rows) != 1 {
-		t.Fatalf("%d rows", len(rows))
-	}
+	must.Need(t, len(rows) == 1, len(rows), "rows")
 	r := rows[0]
 	must.Equal(t, r.Outcomes, (summary.Outcomes{Completed: 3, Error: 1, Timeout: 1, Rerun: 1}), "outcomes")
 	if r.Key != nbody || r.Planned != 5 || r.Executions != 2 || r.Iterations != 5 || r.IterationsLow != 1 ||
