@@ -135,11 +135,12 @@ func (o Options) count() int {
 // resampler resamples one execution.
 type resampler struct {
 	segments []drawer
-	n        float64 // total number of values
+	n        float64       // total number of values
+	means    *distribution // nil: draw values
 }
 
 func newResampler(segments [][]float64) *resampler {
-	r := &resampler{}
+	r := &resampler{means: newDistribution(segments)}
 	for _, s := range segments {
 		r.segments = append(r.segments, newDrawer(s))
 		r.n += float64(len(s))
@@ -151,6 +152,10 @@ func newResampler(segments [][]float64) *resampler {
 func (r *resampler) fill(means []float64, from, to int, seed, execution uint64) {
 	for i := from; i < to; i++ {
 		random := newStream(seed, execution, uint64(i))
+		if r.means != nil {
+			means[i] = r.means.draw(&random)
+			continue
+		}
 		sum := 0.0
 		for s := range r.segments {
 			sum += r.segments[s].sum(&random)

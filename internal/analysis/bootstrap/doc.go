@@ -15,6 +15,9 @@
 //     replacement, and one resampled mean of each is averaged. The interval is for the mean over
 //     executions.
 //
+// The resampled means of a long execution are drawn from their distribution, which newDistribution
+// computes from the values; those of others value by value.
+//
 // Results depend only on the seed and the data, not on the number of workers: the draws of resample
 // r of execution e come from a generator keyed by (seed, e, r). Indexes are exactly uniform: see
 // drawer.
