@@ -96,16 +96,14 @@ func analyzeExecution(e *dataset.Execution, s *series, n int, p Parameters) Exec
 		Window:       max(p.Window.Of(n), smallestWindow),
 		SteadyLength: max(p.Steady.Of(n), 1),
 	}
-	level := steady.LevelOf(s.values, nil, nil)
-	r.Level = &level
 	outliers, err := p.Outliers.Find(s.values, r.Window)
 	if err != nil {
-		return refuse(r, err)
+		return refuse(r, s, err)
 	}
 	kept, index := outlier.Remove(s.values, outliers)
 	found, err := changepoint.Detect(kept, p.changepoints())
 	if err != nil {
-		return refuse(r, err)
+		return refuse(r, s, err)
 	}
 	r.Outliers, r.Penalty, r.Cost = outliers, found.Penalty, found.Cost
 	rule := p.rule(r.SteadyLength)
@@ -116,9 +114,11 @@ func analyzeExecution(e *dataset.Execution, s *series, n int, p Parameters) Exec
 	for _, c := range segments[:len(segments)-1] {
 		r.Changepoints = append(r.Changepoints, c.End)
 	}
-	if r.Steady = newSteady(s, segments, r.Classification, rule); r.Steady != nil {
-		level = steady.LevelOf(s.values, outliers, r.Steady.Ranges)
-		r.Steady.Mean = level.Value
+	if r.Steady = newSteady(s, segments, r.Classification, rule); r.Steady == nil {
+		r.Level = levelOf(s, nil, nil)
+	} else {
+		r.Level = levelOf(s, outliers, r.Steady.Ranges)
+		r.Steady.Mean = r.Level.Value
 	}
 	g := DefaultGeorges.Find(s.values)
 	r.Georges = Georges{Found: g.Found, Iteration: g.Iteration, CoV: Real(g.CoV)}
@@ -127,9 +127,14 @@ func analyzeExecution(e *dataset.Execution, s *series, n int, p Parameters) Exec
 }
 
 // refuse marks a result as not analyzed, with the reason.
-func refuse(r Execution, err error) Execution {
+func refuse(r Execution, s *series, err error) Execution {
 	return notAnalyzed(Execution{Number: r.Number, Outcome: r.Outcome, Iterations: r.Iterations,
-		Level: r.Level}, Refused, err.Error())
+		Level: levelOf(s, nil, nil)}, Refused, err.Error())
+}
+
+func levelOf(s *series, outliers []int, ranges []steady.Range) *steady.Level {
+	level := steady.LevelOf(s.values, outliers, ranges)
+	return &level
 }
 
 // notAnalyzed fills in the fields of an execution without analysis.
