@@ -135,9 +135,9 @@ func (d *distribution) draw(random *stream) float64 {
 
 // roots are exp(2πi j/steps).
 var roots = func() (r [steps]complex128) {
-	r[0] = 1
-	for j := 1; j < steps; j++ {
-		r[j] = times(r[j-1], turn(2*math.Pi/steps))
+	r[0], r[1] = 1, turn(2*math.Pi/steps)
+	for j := 2; j < steps; j++ {
+		r[j] = times(r[j-1], r[1])
 	}
 	return r
 }()
