@@ -6,12 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/analysis/changepoint"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/outlier"
-	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/steady"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/fixtures"
@@ -137,12 +137,12 @@ func compareSummary(t *testing.T, g *groupFile, p pair) {
 		for i, v := range p.iteration {
 			iterations[i] = float64(v)
 		}
-		compareSpread(t, g.ID, quantile.SpreadOf(iterations), *want.Iteration, want.IterationIQR)
-		compareSpread(t, g.ID, quantile.SpreadOf(p.seconds), *want.Secs, want.SecsIQR)
+		compareSpread(t, g.ID, arith.SpreadOf(iterations), *want.Iteration, want.IterationIQR)
+		compareSpread(t, g.ID, arith.SpreadOf(p.seconds), *want.Secs, want.SecsIQR)
 	}
 }
 
-func compareSpread(t *testing.T, id string, got quantile.Spread, median float64, iqr [2]float64) {
+func compareSpread(t *testing.T, id string, got arith.Spread, median float64, iqr [2]float64) {
 	t.Helper()
 	must.Be(t, near(got.Median, median) && near(got.P5, iqr[0]) && near(got.P95, iqr[1]), id, got, median,
 		iqr)

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
-	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
@@ -192,7 +192,7 @@ func layoutText(r *compare.Result) string {
 		compare.Percent(l.High), largest.Key)
 	if len(shares) > 1 {
 		text = fmt.Sprintf("%s in the median of %d keys, at most %s",
-			compare.Percent(quantile.SpreadOf(shares).Median), len(shares), text)
+			compare.Percent(arith.SpreadOf(shares).Median), len(shares), text)
 	}
 	return "share of the layout in memory in the variance between executions, which cancels within blocks: " +
 		text
@@ -220,7 +220,7 @@ func machinesText(r *compare.Result) string {
 		pText(m.Corrected))
 	if len(spreads) > 1 {
 		text = fmt.Sprintf("%s in the median of %d keys, at most %s",
-			compare.Percent(quantile.SpreadOf(spreads).Median), len(spreads), text)
+			compare.Percent(arith.SpreadOf(spreads).Median), len(spreads), text)
 	}
 	return fmt.Sprintf("difference between the slowest and the fastest of %d machines, which cancels, "+
 		"because the comparison is within machines: %s", m.Machines, text)

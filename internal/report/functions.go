@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
-	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
@@ -19,8 +19,8 @@ func (s *site) functions() template.FuncMap {
 	return template.FuncMap{
 		"keyPage": func(i int) string { return "keys/" + pageName(i) + ".html" },
 		"number":  Number,
-		"counts":  func(v *quantile.Spread) template.HTML { return small(countsText(v), " (") },
-		"times":   func(v *quantile.Spread) template.HTML { return small(valuesText(v, secondsUnit), " (") },
+		"counts":  func(v *arith.Spread) template.HTML { return small(countsText(v), " (") },
+		"times":   func(v *arith.Spread) template.HTML { return small(valuesText(v, secondsUnit), " (") },
 		"perf": func(p *warmup.Performance) template.HTML {
 			return small(performanceText(p, unit), " ±")
 		},

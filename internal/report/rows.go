@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 	"krund/internal/experiment/key"
@@ -28,8 +28,8 @@ type Row struct {
 	Class      classify.PairClass `json:"classification"` // "" if nothing was analyzed
 	Counts     classify.Counts    `json:"counts"`
 	// The steady state, nil where there is none: see warmup.Pair.
-	SteadyIteration   *quantile.Spread    `json:"steady_iteration"`
-	SteadySeconds     *quantile.Spread    `json:"steady_seconds"`
+	SteadyIteration   *arith.Spread       `json:"steady_iteration"`
+	SteadySeconds     *arith.Spread       `json:"steady_seconds"`
 	SteadyPerformance *warmup.Performance `json:"steady_performance"`
 	// Levels are those of the executions; nil when none has one.
 	Levels *warmup.Levels `json:"levels"`
@@ -203,7 +203,7 @@ func Number(v float64) string {
 }
 
 // countsText formats "median (5th, 95th percentile)" of numbers of iterations; "" for nil.
-func countsText(s *quantile.Spread) string {
+func countsText(s *arith.Spread) string {
 	if s == nil {
 		return ""
 	}
@@ -211,7 +211,7 @@ func countsText(s *quantile.Spread) string {
 }
 
 // valuesText is countsText for values of a unit.
-func valuesText(s *quantile.Spread, unit display.Unit) string {
+func valuesText(s *arith.Spread, unit display.Unit) string {
 	if s == nil {
 		return ""
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/stability"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
@@ -58,7 +58,7 @@ func stabilityRow(k *stability.KeyDocument, c *stability.CriterionDocument) []st
 			reached++
 		}
 	}
-	warm := fmt.Sprintf("%s (%v-%v)", Number(quantile.SpreadOf(steps).Median), slices.Min(steps),
+	warm := fmt.Sprintf("%s (%v-%v)", Number(arith.SpreadOf(steps).Median), slices.Min(steps),
 		slices.Max(steps))
 	if reached < c.Used {
 		warm += fmt.Sprintf(" %d!", c.Used-reached)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
@@ -56,7 +56,7 @@ func codes(warnings []warmup.Warning) string {
 	return strings.Join(list, " ")
 }
 
-func spreadCells(s *quantile.Spread) []string {
+func spreadCells(s *arith.Spread) []string {
 	if s == nil {
 		return []string{"", "", ""}
 	}

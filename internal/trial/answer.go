@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
@@ -143,7 +143,7 @@ func shellOf(executions []dataset.Execution) *Shell {
 	for _, e := range executions {
 		if values, _ := e.Values(dataset.Wall); e.Outcome == dataset.Completed && len(values) > 0 {
 			sorted := slices.Sorted(slices.Values(values))
-			medians[e.Number] = quantile.Median(sorted)
+			medians[e.Number] = arith.Median(sorted)
 			all = append(all, sorted...)
 		}
 	}
@@ -152,7 +152,7 @@ func shellOf(executions []dataset.Execution) *Shell {
 	}
 	slices.Sort(all)
 	const slow = 90 // percent
-	return &Shell{Estimate: estimate(medians), Slow: quantile.Percentile(all, slow)}
+	return &Shell{Estimate: estimate(medians), Slow: arith.Percentile(all, slow)}
 }
 
 // mean is that of a column over all runs; 0 without any.
@@ -247,7 +247,7 @@ func (s *Shell) hides(series []float64) bool {
 		return false
 	}
 	sorted := slices.Sorted(slices.Values(series))
-	return sorted[0] <= float64(s.Mean) || quantile.Median(sorted) <= s.Slow
+	return sorted[0] <= float64(s.Mean) || arith.Median(sorted) <= s.Slow
 }
 
 // fewestSeries is the length from which the class of a series of runs means something.
@@ -306,7 +306,7 @@ func (r *Result) describe(values []float64) {
 	for _, v := range values {
 		squares += (v - mean) * (v - mean)
 	}
-	r.Runs, r.Mean, r.Median = len(sorted), warmup.Real(mean), warmup.Real(quantile.Median(sorted))
+	r.Runs, r.Mean, r.Median = len(sorted), warmup.Real(mean), warmup.Real(arith.Median(sorted))
 	r.Min, r.Max = warmup.Real(sorted[0]), warmup.Real(sorted[len(sorted)-1])
 	if r.Runs > 1 {
 		r.SD = warmup.Real(math.Sqrt(squares / float64(r.Runs-1)))

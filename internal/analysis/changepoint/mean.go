@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"krund/internal/analysis/arith"
-	"krund/internal/analysis/quantile"
 )
 
 // meanCost is Mean: C = Σx² − (Σx)²/n (R: mll_mean; mbic_mean with perLength).
@@ -57,7 +56,7 @@ func overNoise(series []float64) []float64 {
 		steps[i] = math.Abs(series[i+1] - series[i])
 	}
 	slices.Sort(steps)
-	noise := quantile.Median(steps) / medianStep
+	noise := arith.Median(steps) / medianStep
 	if !(noise > 0) {
 		return series
 	}

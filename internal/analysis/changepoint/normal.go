@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"krund/internal/analysis/arith"
-	"krund/internal/analysis/quantile"
 )
 
 const (
@@ -164,7 +163,7 @@ func center(series []float64) []float64 {
 		size[i] = math.Abs(v)
 	}
 	slices.Sort(size)
-	typical := quantile.Median(size)
+	typical := arith.Median(size)
 	if typical == 0 {
 		typical = size[len(size)-1]
 	}
@@ -173,7 +172,7 @@ func center(series []float64) []float64 {
 	for i, v := range series {
 		scaled[i] = math.Ldexp(v, 1-exp)
 	}
-	middle := quantile.Median(slices.Sorted(slices.Values(scaled)))
+	middle := arith.Median(slices.Sorted(slices.Values(scaled)))
 	for i := range scaled {
 		scaled[i] -= middle
 	}

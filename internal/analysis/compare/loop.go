@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/quantile"
 )
 
 // loopOf returns the medians over the executions of a key; ok is false if no execution has a loop.
@@ -22,7 +22,7 @@ func loopOf(pair *dataset.Pair) (l dataset.Loop, ok bool) {
 	}
 	slices.Sort(measured)
 	slices.Sort(outside)
-	return dataset.Loop{Measured: quantile.Median(measured), Outside: quantile.Median(outside)}, true
+	return dataset.Loop{Measured: arith.Median(measured), Outside: arith.Median(outside)}, true
 }
 
 // loopsDiffer returns why the iterations of two sides are not the same work; "" if they may be. A

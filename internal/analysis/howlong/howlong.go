@@ -16,8 +16,8 @@ package howlong
 import (
 	"math/rand/v2"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
-	"krund/internal/analysis/quantile"
 )
 
 // Conclusion is the result of the analysis for the executions of one pair. The slices are parallel.
@@ -232,7 +232,7 @@ func (p proportions) summarize(g grid, c Conclusion, chosen []int) summary {
 	counts := classify.Count(classes)
 	s := summary{classes: p.of(counts)}
 	if s.steady = s.classes != nil && counts.NoSteadyState == 0; s.steady {
-		spread := quantile.SpreadOf(iterations)
+		spread := arith.SpreadOf(iterations)
 		s.iteration = interval{Low: spread.P5, High: spread.P95}
 		out := (1 - p.confidence) / 2
 		s.performance = interval{Low: g.quantile(chosen, out), High: g.quantile(chosen, 1-out)}

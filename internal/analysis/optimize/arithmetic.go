@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/arith"
 )
 
 // pairwiseBlock and lanes are numpy's parameters of pairwise summation: sums of up to a block use
@@ -69,7 +69,7 @@ func rmad(x []float64, d float64) float64 {
 		away[i] = math.Abs(v - d)
 	}
 	slices.Sort(away)
-	return quantile.Median(away) / d
+	return arith.Median(away) / d
 }
 
 // nth partially sorts the values so that index k holds the k-th smallest (from 0), with nothing
@@ -105,7 +105,7 @@ func nth(x []float64, k int) float64 {
 
 // percentile returns the pc-th percentile (0 to 100, type 7) of values and reorders them.
 func percentile(x []float64, pc float64) float64 {
-	lo, hi, wlo, whi := quantile.Position(len(x), pc)
+	lo, hi, wlo, whi := arith.Position(len(x), pc)
 	a := nth(x, lo)
 	if lo == hi {
 		return a

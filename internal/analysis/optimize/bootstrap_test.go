@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/arith"
 	"krund/rig/must"
 )
 
@@ -90,7 +90,7 @@ func TestExactIsTheLimit(t *testing.T) {
 			t.Helper()
 			for _, pc := range []struct{ low, high, got float64 }{{0.4, 0.6, exact.Low},
 				{99.4, 99.6, exact.High}} {
-				if low, high := quantile.Percentile(drawn, pc.low), quantile.Percentile(drawn,
+				if low, high := arith.Percentile(drawn, pc.low), arith.Percentile(drawn,
 					pc.high); pc.got < low-1e-9 || pc.got > high+1e-9 {
 					t.Errorf("n = %d: %s ends at %v, resamples at %v to %v", n, what, pc.got, low, high)
 				}
@@ -164,7 +164,7 @@ func TestArithmetic(t *testing.T) {
 		y := slices.Clone(x)
 		rand.New(rand.NewPCG(1, 1)).Shuffle(n, func(i, j int) { y[i], y[j] = y[j], y[i] })
 		for _, pc := range []float64{0, 0.5, 50, 99.5, 100} {
-			if got, want := percentile(slices.Clone(y), pc), quantile.Percentile(x,
+			if got, want := percentile(slices.Clone(y), pc), arith.Percentile(x,
 				pc); math.Abs(got-want) > 1e-12*want {
 				t.Errorf("percentile %v of %d: %v, want %v", pc, n, got, want)
 			}

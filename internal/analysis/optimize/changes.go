@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/arith"
 )
 
 // DefaultChange is the paper's minimum relevant performance change.
@@ -140,7 +140,7 @@ func extremes(x []float64) (low, high, middle float64) {
 		return math.NaN(), math.NaN(), math.NaN()
 	}
 	sorted := slices.Sorted(slices.Values(x))
-	return sorted[0], sorted[len(x)-1], quantile.Median(sorted)
+	return sorted[0], sorted[len(x)-1], arith.Median(sorted)
 }
 
 // Versions applies the minimal configurations of the first version to all versions, and compares

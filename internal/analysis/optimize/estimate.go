@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/arith"
 )
 
 // Interval is a confidence interval in the unit of the values. Its bounds are NaN if there is none.
@@ -80,7 +80,7 @@ type streams struct{ percentile, t *rand.PCG }
 func estimate(x []float64, need needs, s sampling, random streams) Estimate {
 	nan := math.NaN()
 	sorted := slices.Sorted(slices.Values(x))
-	e := Estimate{Values: len(x), Mean: mean(x), Median: quantile.Median(sorted), OfMean: nowhere(),
+	e := Estimate{Values: len(x), Mean: mean(x), Median: arith.Median(sorted), OfMean: nowhere(),
 		OfT: nowhere(), OfMedian: nowhere(), CV: nan, RMAD: nan}
 	if len(x) > 0 {
 		e.CV, e.RMAD = cv(x, e.Mean), rmad(x, e.Median)

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/arith"
 )
 
 // search looks for the minimal configuration of one benchmark.
@@ -153,7 +153,7 @@ func (s search) hopeless(x []float64) bool {
 		slices.Sort(sorted)
 		reach := normal995 * math.Sqrt(n) / 2 / far // ranks
 		low, high := sorted[int(math.Ceil(n/2-reach))], sorted[int(math.Floor(n/2+reach))]
-		return s.normal() && (high-low)/quantile.Median(sorted) > s.o.Threshold
+		return s.normal() && (high-low)/arith.Median(sorted) > s.o.Threshold
 	}
 	m := mean(x)
 	width := 2 * normal995 * math.Sqrt(squares(x, m)/n) / math.Sqrt(n)

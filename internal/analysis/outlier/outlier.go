@@ -16,7 +16,7 @@ import (
 	"fmt"
 	"math"
 
-	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/arith"
 )
 
 // The parameters of the study.
@@ -105,9 +105,9 @@ func Find(series []float64, size int) ([]int, error) {
 	return found, nil
 }
 
-// percentile is quantile.Percentile of the values.
+// percentile is arith.Percentile of the values.
 func (w *window) percentile(cursor int, pc float64) float64 {
-	lo, hi, wlo, whi := quantile.Position(w.to-w.from, pc)
+	lo, hi, wlo, whi := arith.Position(w.to-w.from, pc)
 	a, b := w.pair(cursor, lo)
 	if lo == hi {
 		return a

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/arith"
 	"krund/rig/must"
 )
 
@@ -21,8 +21,8 @@ func findBySorting(series []float64, window int) []int {
 			continue
 		}
 		sorted := slices.Sorted(slices.Values(series[lo:hi]))
-		width := 3 * (quantile.Percentile(sorted, 90) - quantile.Percentile(sorted, 10))
-		median := quantile.Median(sorted)
+		width := 3 * (arith.Percentile(sorted, 90) - arith.Percentile(sorted, 10))
+		median := arith.Median(sorted)
 		if v > median+width || v < median-width {
 			found = append(found, i)
 		}

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/bootstrap"
-	"krund/internal/analysis/quantile"
 )
 
 // Quality compares the result of the shortened experiment with that of the full one.
@@ -146,5 +146,5 @@ func Ratio(a, b []float64, confidence float64, index bootstrap.Index) (median, l
 		ratios[i] /= a[i]
 	}
 	low, high = bootstrap.Quantiles(ratios, confidence)
-	return quantile.Median(ratios), low, high
+	return arith.Median(ratios), low, high
 }

@@ -4,10 +4,10 @@ import (
 	"math"
 	"strconv"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/howlong"
-	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/steady"
 	"krund/internal/experiment/key"
 )
@@ -70,10 +70,10 @@ type Pair struct {
 	Status         StatusCounts       `json:"status"`
 	// The steady state; nil when an analyzed execution has none. For pairs that are consistently
 	// flat SteadyIteration and SteadySeconds are nil, too.
-	SteadyIteration *quantile.Spread `json:"steady_iteration"`
+	SteadyIteration *arith.Spread `json:"steady_iteration"`
 	// wall-clock time before it; nil without a wall column
-	SteadySeconds     *quantile.Spread `json:"steady_seconds"`
-	SteadyPerformance *Performance     `json:"steady_performance"`
+	SteadySeconds     *arith.Spread `json:"steady_seconds"`
+	SteadyPerformance *Performance  `json:"steady_performance"`
 	// Levels summarizes the levels of the executions, analyzed or too short; nil without any.
 	Levels     *Levels      `json:"levels"`
 	Georges    GeorgesCount `json:"georges"`
@@ -99,7 +99,7 @@ type Performance struct {
 
 // Levels are the executions' levels (see steady.LevelOf) in the document's unit.
 type Levels struct {
-	quantile.Spread
+	arith.Spread
 	Mean   float64 `json:"mean"`
 	Count  int     `json:"count"`  // executions with a level
 	Steady int     `json:"steady"` // of those, the ones whose level is that of a steady state

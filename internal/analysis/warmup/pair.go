@@ -9,7 +9,6 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/outlier"
-	"krund/internal/analysis/quantile"
 	"krund/internal/analysis/steady"
 )
 
@@ -122,7 +121,7 @@ func levelsOf(executions []Execution) *Levels {
 	if len(values) == 0 {
 		return nil
 	}
-	l.Spread, l.Count = quantile.SpreadOf(values), len(values)
+	l.Spread, l.Count = arith.SpreadOf(values), len(values)
 	l.Mean = arith.Sum(values) / float64(len(values))
 	return l
 }
@@ -140,9 +139,9 @@ func (r *Pair) reachSteadyState() {
 			seconds = append(seconds, float64(e.Steady.Seconds))
 		}
 	}
-	spread := quantile.SpreadOf(iterations)
+	spread := arith.SpreadOf(iterations)
 	r.SteadyIteration = &spread
-	if spread := quantile.SpreadOf(seconds); !math.IsNaN(spread.Median + spread.P5 + spread.P95) {
+	if spread := arith.SpreadOf(seconds); !math.IsNaN(spread.Median + spread.P5 + spread.P95) {
 		r.SteadySeconds = &spread
 	}
 }

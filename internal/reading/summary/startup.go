@@ -4,8 +4,8 @@ import (
 	"runtime"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/bootstrap"
-	"krund/internal/analysis/quantile"
 	"krund/internal/experiment/results"
 )
 
@@ -125,7 +125,7 @@ func describe(times []int64, o StartupOptions) (*StartupTime, error) {
 		sum += values[i]
 	}
 	t := &StartupTime{Executions: len(times), Mean: sum / float64(len(times)), Min: times[0],
-		Median: quantile.Median(values), Max: times[len(times)-1]}
+		Median: arith.Median(values), Max: times[len(times)-1]}
 	interval, err := bootstrap.Mean([][][]float64{{values}}, bootstrap.Options{
 		Resamples: o.Resamples, Confidence: o.Confidence, Seed: o.Seed, Workers: runtime.GOMAXPROCS(0),
 		Exact: true,

@@ -19,7 +19,7 @@ import (
 	"math"
 	"slices"
 
-	"krund/internal/analysis/quantile"
+	"krund/internal/analysis/arith"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 )
@@ -178,8 +178,8 @@ func spread(values []float64) *Spread {
 	}
 	sorted := slices.Sorted(slices.Values(values))
 	return &Spread{
-		Min: sorted[0], Median: quantile.Median(sorted), Mean: mean(sorted),
-		P95: quantile.Percentile(sorted, 95), Max: sorted[len(sorted)-1],
+		Min: sorted[0], Median: arith.Median(sorted), Mean: mean(sorted),
+		P95: arith.Percentile(sorted, 95), Max: sorted[len(sorted)-1],
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/quantile"
 	"krund/internal/display"
 	"krund/internal/execution/verdict"
 	"krund/internal/experiment/results"
@@ -253,8 +253,8 @@ func wallText(wall *results.Packed) string {
 	first := sorted[0]
 	slices.Sort(sorted)
 	return fmt.Sprintf("min %s, median %s, mean %s, p95 %s, max %s, first %s",
-		display.Nanoseconds(sorted[0]), display.Nanoseconds(quantile.Median(sorted)),
-		display.Nanoseconds(sum/float64(n)), display.Nanoseconds(quantile.Percentile(sorted, 95)),
+		display.Nanoseconds(sorted[0]), display.Nanoseconds(arith.Median(sorted)),
+		display.Nanoseconds(sum/float64(n)), display.Nanoseconds(arith.Percentile(sorted, 95)),
 		display.Nanoseconds(sorted[n-1]), display.Nanoseconds(first))
 }
 

@@ -1,4 +1,4 @@
-package quantile
+package arith
 
 import (
 	"math"

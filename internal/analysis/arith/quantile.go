@@ -1,6 +1,7 @@
-// Package quantile computes the median and linearly interpolated percentiles as the study's tools
+package arith
+
+// This file computes the median and linearly interpolated percentiles as the study's tools
 // do (warmup_stats, numpy's default, R's type 7).
-package quantile
 
 import (
 	"math"
