@@ -23,5 +23,5 @@
 // Go programs that measure themselves use [Meter], the only part that needs
 // cgo.
 //
-// The package never starts a process and never judges a measurement.
+// The package never starts a process and never judges a measurement. Start reading at [Buffer].
 package libkrun

@@ -12,7 +12,8 @@
 //
 // The steps touch the machine through System only. cmd/krund fills it with the implementations that
 // are here, too: LabMachine joins controls and probes, Rebooter restarts the machine, Room keeps
-// space for the results. crash_test.go cuts the power of whole experiments at every write.
+// space for the results. crash_test.go cuts the power of whole experiments at every write. Start
+// reading at pass (boot.go).
 package boot
 
 import (

@@ -11,4 +11,5 @@
 //
 // On some processors Go may fuse x*y+z into one rounding. This package and the packages that use it
 // write float64(x*y)+z, which prevents fusing, and math.FMA where a single rounding is intended.
+// Start reading at [Log].
 package arith

@@ -20,5 +20,5 @@
 //
 // Results depend only on the seed and the data, not on the number of workers: the draws of resample
 // r of execution e come from a generator keyed by (seed, e, r). Indexes are exactly uniform: see
-// drawer.
+// drawer. Start reading at [NewHierarchy].
 package bootstrap

@@ -32,5 +32,6 @@
 //
 // The recursion as R writes it (peltPlain, in the tests) keeps nearly all candidates when there are
 // no changes, which takes quadratic time. peltGrouped returns the same F and the same segments
-// without evaluating most of them: its comment gives the inequality it uses.
+// without evaluating most of them: its comment gives the inequality it uses. Start reading at
+// [Detect].
 package changepoint

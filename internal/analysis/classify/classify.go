@@ -3,7 +3,7 @@
 // 4.3 of the study).
 //
 // The last segment is the reference: segments equivalent to it belong to the steady state. The
-// [Mode] defines equivalence.
+// [Mode] defines equivalence. Start reading at [Rule.Classify].
 package classify
 
 import (

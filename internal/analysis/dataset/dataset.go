@@ -2,7 +2,8 @@
 // (package exchange) build datasets, the analysis and writers use them.
 //
 // A [Dataset] has pairs (a key with its process executions), an [Execution] columns, and a [Column]
-// one value per in-process iteration. Integers stay integers, because counters have 64 bits.
+// one value per in-process iteration. Integers stay integers, because counters have 64 bits. Start
+// reading at [Dataset].
 package dataset
 
 import (

@@ -47,5 +47,5 @@
 // targets are changes little within 100 iterations, or at the beginning within the distance to the
 // start; Amarasingham, Harrison, Hatsopoulos and Geman 2012 discuss such nulls of limited
 // resolution. The statement is an association in time, which a randomized experiment (the cause
-// switched off) can confirm.
+// switched off) can confirm. Start reading at [OfKey].
 package explain

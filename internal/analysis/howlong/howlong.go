@@ -10,7 +10,7 @@
 //
 // Shorter experiments with fewer iterations are simulated by truncating every execution and
 // analyzing it again, with windows in proportion; experiments with fewer executions by sampling the
-// executions with replacement.
+// executions with replacement. Start reading at [Executions].
 package howlong
 
 import (

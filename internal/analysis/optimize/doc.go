@@ -39,5 +39,5 @@
 // only). The random numbers differ from the authors'.
 //
 // Results do not depend on the number of workers: the draws of a candidate come from a generator
-// keyed by seed, benchmark and candidate.
+// keyed by seed, benchmark and candidate. Start reading at [Find].
 package optimize

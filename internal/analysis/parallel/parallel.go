@@ -1,4 +1,4 @@
-// Package parallel runs independent computations on several goroutines.
+// Package parallel runs independent computations on several goroutines. Start reading at [Each].
 package parallel
 
 import (

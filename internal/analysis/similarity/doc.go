@@ -20,5 +20,5 @@
 //
 // The paper specifies neither "compression" nor the details of SAME. The comment of each function
 // describes the choice made here and the reason. Nothing reads a file or a clock, and nothing is
-// random.
+// random. Start reading at [Of].
 package similarity

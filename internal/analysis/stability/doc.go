@@ -25,5 +25,5 @@
 //
 // The authors have two implementations, which differ from each other and from the paper: see
 // Profile. Draws depend only on Parameters.Seed and the position of the step. Nothing reads a file
-// or a clock.
+// or a clock. Start reading at [Of].
 package stability

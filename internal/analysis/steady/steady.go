@@ -1,5 +1,5 @@
 // Package steady determines when a process execution reached its steady state, how long that took,
-// and which iterations belong to it (section 4.4 of the study).
+// and which iterations belong to it (section 4.4 of the study). Start reading at [Of].
 package steady
 
 import (

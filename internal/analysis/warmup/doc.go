@@ -4,5 +4,5 @@
 //
 // [Analyze] turns a dataset.Dataset into a [Document], which is the file analysis.json (specified
 // in docs/analysis.md) and the basis of every report. Results depend only on the data and the
-// [Parameters]: not on the number of workers or on earlier analyses.
+// [Parameters]: not on the number of workers or on earlier analyses. Start reading at [Analyze].
 package warmup

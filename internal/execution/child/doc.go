@@ -23,5 +23,5 @@
 //
 // The package does not make the account the benchmark runs as (internal/execution/account), does
 // not judge a run, does not write files of the experiment and does not log. Only one Run is active
-// at a time: the subreaper attribute belongs to the whole process.
+// at a time: the subreaper attribute belongs to the whole process. Start reading at [Runner.Run].
 package child

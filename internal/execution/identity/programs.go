@@ -4,7 +4,7 @@
 // [Programs] hashes them, an [Edition] is what an experiment measures until a person accepts
 // changed files, and [Alike] finds arms that no content and no setting distinguishes. Nothing here
 // depends on the boot. Files of the distribution are not listed: the fingerprint covers them with
-// the hash of the installed packages.
+// the hash of the installed packages. Start reading at [Programs].
 package identity
 
 import (

@@ -8,5 +8,5 @@
 // syntax errors, so the text is scanned a second time to find the line of each key (locate.go). All
 // problems are collected into one [Errors], in file order.
 //
-// The package never measures, changes or starts anything.
+// The package never measures, changes or starts anything. Start reading at [Load].
 package config

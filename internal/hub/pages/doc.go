@@ -11,5 +11,5 @@
 // are marked with data-live.
 //
 // The look is that of the reports: package report has the style sheet, assets/hub.css adds what
-// only the hub has.
+// only the hub has. Start reading at [Pages.Routes].
 package pages

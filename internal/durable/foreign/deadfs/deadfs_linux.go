@@ -1,5 +1,5 @@
 // Package deadfs mounts a file system that never answers, as one of a server that is gone: tests
-// show with it what ends nevertheless.
+// show with it what ends nevertheless. Start reading at [Mount].
 package deadfs
 
 import (
