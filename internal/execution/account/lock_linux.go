@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/machine/sysroot"
 )
 
 // accountLocks are the lock files of useradd and userdel (shadow's commonio.c). Each holds the
@@ -64,13 +66,8 @@ func startTicks(pid int) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// Field 2, the name, is in brackets and may contain anything, so fields are counted from its
-	// end.
-	f := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(f) < 20 {
-		return 0, fmt.Errorf("%.80q: not in the form of proc_pid_stat(5)", text)
-	}
-	return strconv.ParseInt(string(f[22-3]), 10, 64)
+	s, err := sysroot.ParseProcessStat(string(text))
+	return int64(s.Start), err
 }
 
 // startedAfter reports whether a process with this start time began clearly after the time t.

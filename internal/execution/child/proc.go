@@ -2,9 +2,9 @@ package child
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"strconv"
+
+	"krund/internal/machine/sysroot"
 )
 
 // proc is one process of the machine as /proc/PID/stat shows it.
@@ -18,30 +18,11 @@ type proc struct {
 // zombie reports whether the process has ended and only waits to be reaped.
 func (p proc) zombie() bool { return p.State == 'Z' || p.State == 'X' }
 
-var errStat = errors.New("not in the form of proc_pid_stat(5)")
-
-// parseStat reads the text of /proc/PID/stat. The name may contain any byte, also brackets and line
-// ends, so it ends at the last closing bracket.
+// parseStat reads the text of /proc/PID/stat.
 func parseStat(text []byte) (proc, error) {
-	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
-	if open < 1 || end < open {
-		return proc{}, fmt.Errorf("%.80q: %w", text, errStat)
-	}
-	f := bytes.Fields(text[end+1:])
-	// Numbered from 1 in the manual page, where the state is field 3: here it is f[0].
-	if len(f) < 20 || len(f[0]) != 1 {
-		return proc{}, fmt.Errorf("%.80q: %w", text, errStat)
-	}
-	p := proc{State: f[0][0], Name: string(text[open+1 : end])}
-	var errs [4]error
-	p.PID, errs[0] = strconv.Atoi(string(bytes.TrimSpace(text[:open])))
-	p.Parent, errs[1] = strconv.Atoi(string(f[1]))
-	p.Session, errs[2] = strconv.Atoi(string(f[3]))
-	p.Start, errs[3] = strconv.ParseUint(string(f[19]), 10, 64)
-	if errors.Join(errs[:]...) != nil || p.PID < 1 {
-		return proc{}, fmt.Errorf("%.80q: %w", text, errStat)
-	}
-	return p, nil
+	s, err := sysroot.ParseProcessStat(string(text))
+	return proc{PID: s.PID, Parent: s.Parent, Session: s.Session, Start: s.Start, State: s.State,
+		Name: s.Name}, err
 }
 
 // descendants returns the processes that descend from the process root, or from a child of self

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"krund/internal/machine/sysroot"
 )
 
 // Activity is how long threads ran, and how often they were scheduled onto a processor.
@@ -69,25 +71,14 @@ const kernelFlag = 0x00200000
 
 // parseThread reads the fields of /proc/PID/stat that matter here.
 func parseThread(text []byte) (thread, error) {
-	p, err := parseStat(text)
+	s, err := sysroot.ParseProcessStat(string(text))
+	if err == nil && s.CPU < 0 {
+		err = fmt.Errorf("%.80q: no processor", text)
+	}
 	if err != nil {
 		return thread{}, err
 	}
-	// Field 9 of the manual page are the flags, field 39 the processor; field 3 is f[0].
-	const flags, processor = 9 - 3, 39 - 3
-	f := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(f) <= processor {
-		return thread{}, fmt.Errorf("%.80q: %w", text, errStat)
-	}
-	bits, err := strconv.ParseUint(string(f[flags]), 10, 64)
-	if err != nil {
-		return thread{}, fmt.Errorf("%.80q: %w", text, errStat)
-	}
-	cpu, err := strconv.Atoi(string(f[processor]))
-	if err != nil {
-		return thread{}, fmt.Errorf("%.80q: %w", text, errStat)
-	}
-	return thread{name: p.Name, start: p.Start, kernel: bits&kernelFlag != 0, cpu: cpu}, nil
+	return thread{name: s.Name, start: s.Start, kernel: s.Flags&kernelFlag != 0, cpu: s.CPU}, nil
 }
 
 // kernelActivity is what the kernel's threads did between two snapshots, by thread number; threads

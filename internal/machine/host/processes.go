@@ -2,13 +2,12 @@ package host
 
 import (
 	"cmp"
-	"math"
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"krund/internal/display"
+	"krund/internal/machine/sysroot"
 )
 
 // A Process is one process of the machine, a thread of the kernel included.
@@ -37,30 +36,14 @@ func (h Host) Processes() []Process {
 	return list
 }
 
-// parseProcess reads /proc/PID/stat (proc(5)): the name is in parentheses and may contain any
-// character.
 func parseProcess(stat string) (p Process, ok bool) {
-	// fields, counted from the one after the name
-	const parent, user, system, start = 4 - 3, 14 - 3, 15 - 3, 22 - 3
-	first, last := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
-	if first < 0 || last < first {
-		return p, false
-	}
-	fields := strings.Fields(stat[last+1:])
-	if len(fields) <= start {
-		return p, false
-	}
-	var n [4]uint64
-	for i, field := range []int{user, system, start, parent} {
-		v, err := strconv.ParseUint(fields[field], 10, 63)
-		if err != nil {
-			return p, false
-		}
-		n[i] = v
-	}
 	const longest = 63
-	return Process{Start: n[2], Name: display.PlainLine(display.Head(stat[first+1:last], longest)),
-		Ticks: n[0] + n[1], Parent: int(min(n[3], math.MaxInt32))}, true
+	s, err := sysroot.ParseProcessStat(stat)
+	if err != nil || s.Parent < 0 {
+		return p, false
+	}
+	return Process{Start: s.Start, Name: display.PlainLine(display.Head(s.Name, longest)), Ticks: s.Ticks,
+		Parent: s.Parent}, true
 }
 
 // Busiest returns the processes that used processor time since before, with the ticks that they

@@ -50,24 +50,17 @@ func readThread(root sysroot.Root, dir string) (thread Thread, ok bool) {
 // parseThread reads the texts of /proc/PID/task/TID/stat and status (proc(5)).
 func parseThread(stat, status string) (thread Thread, ok bool) {
 	const (
-		flags, start  = 9 - 3, 22 - 3 // fields of stat, counted from the one after the name
-		fixedAffinity = 0x04000000    // PF_NO_SETAFFINITY of the kernel's include/linux/sched.h
+		fixedAffinity = 0x04000000 // PF_NO_SETAFFINITY of the kernel's include/linux/sched.h
 		allowedPrefix = "Cpus_allowed_list:"
 	)
-	i := strings.LastIndexByte(stat, ')')
-	fields := strings.Fields(stat[i+1:])
-	if i < 0 || len(fields) <= start {
-		return Thread{}, false
-	}
-	f, err1 := strconv.ParseUint(fields[flags], 10, 64)
-	s, err2 := strconv.ParseUint(fields[start], 10, 64)
-	if errors.Join(err1, err2) != nil || f&fixedAffinity != 0 {
+	s, err := sysroot.ParseProcessStat(stat)
+	if err != nil || s.Flags&fixedAffinity != 0 {
 		return Thread{}, false
 	}
 	for line := range strings.Lines(status) {
 		if list, found := strings.CutPrefix(line, allowedPrefix); found {
 			cpus, err := ParseCPUList(strings.TrimSpace(list))
-			return Thread{Start: s, CPUs: cpus}, err == nil && len(cpus) > 0
+			return Thread{Start: s.Start, CPUs: cpus}, err == nil && len(cpus) > 0
 		}
 	}
 	return Thread{}, false

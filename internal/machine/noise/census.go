@@ -14,6 +14,7 @@ import (
 	"krund/internal/machine/command"
 	"krund/internal/machine/host"
 	"krund/internal/machine/probe"
+	"krund/internal/machine/sysroot"
 )
 
 // Threshold is the shortest gap that counts: a reading of the clock takes a hundredth of it, a
@@ -188,24 +189,17 @@ func threads(h host.Host) map[thread]activity {
 }
 
 func parseThread(stat, sched string) (t thread, a activity, ok bool) {
-	const start, cpu = 22 - 3, 39 - 3 // fields, counted from the one after the name
-	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
+	s, err := sysroot.ParseProcessStat(stat)
 	times := strings.Fields(sched)
-	if open < 0 || end < open || len(times) < 3 {
+	if err != nil || s.CPU < 0 || len(times) < 3 {
 		return t, a, false
 	}
-	fields := strings.Fields(stat[end+1:])
-	if len(fields) <= cpu {
-		return t, a, false
-	}
-	var errs [5]error
-	t.id, errs[0] = strconv.Atoi(strings.TrimSpace(stat[:open]))
-	t.start, errs[1] = strconv.ParseUint(fields[start], 10, 64)
-	a.cpu, errs[2] = strconv.Atoi(fields[cpu])
-	a.ns, errs[3] = strconv.ParseInt(times[0], 10, 64)
-	a.runs, errs[4] = strconv.ParseInt(times[2], 10, 64)
-	a.name = display.PlainLine(display.Head(stat[open+1:end], mostName))
-	return t, a, errs == [5]error{}
+	var errs [2]error
+	t.id, t.start, a.cpu = s.PID, s.Start, s.CPU
+	a.ns, errs[0] = strconv.ParseInt(times[0], 10, 64)
+	a.runs, errs[1] = strconv.ParseInt(times[2], 10, 64)
+	a.name = display.PlainLine(display.Head(s.Name, mostName))
+	return t, a, errs == [2]error{}
 }
 
 // mostName is the longest name of a kernel thread, with its work queue (proc_task_name).
