@@ -29,8 +29,8 @@ func ParseProcessStat(text string) (ProcessStat, error) {
 		return failed()
 	}
 	f := strings.Fields(text[end+1:]) // the manual page counts from 1, and the first one here is 3
-	const parent, session, flags, user, system, start, processor = 4 - 3, 6 - 3, 9 - 3, 14 - 3, 15 - 3, 22 - 3,
-		39 - 3
+	const parent, session, flags, user, system = 4 - 3, 6 - 3, 9 - 3, 14 - 3, 15 - 3
+	const start, processor = 22 - 3, 39 - 3
 	if len(f) <= start || len(f[0]) != 1 {
 		return failed()
 	}
