@@ -65,9 +65,8 @@ func TestAmperf(t *testing.T) {
 	if r := krunctl(t, "amperf", "--tolerance", "0.6", b.dir()); r.code != exitOK || r.stderr != "" {
 		t.Errorf("with a tolerance that takes everything:\n%s", r.text())
 	}
-	if r := krunctl(t, "amperf", "--tolerance", "0.3", "--threshold", "1e12", b.dir()); r.code != exitOK {
-		t.Errorf("with a threshold that no core reaches:\n%s", r.text())
-	}
+	krunctl(t, "amperf", "--tolerance", "0.3", "--threshold", "1e12", b.dir()).says(t, exitOK,
+		"", "", "with a threshold that no core reaches")
 	var doc summary.Counters
 	must.Do(t, json.Unmarshal([]byte(krunctl(t, "amperf", "--json", b.dir()).stdout), &doc))
 	judged := 0
@@ -82,14 +81,9 @@ func TestAmperf(t *testing.T) {
 
 func TestAmperfWithoutCounters(t *testing.T) {
 	b := complete(t)
-	if r := krunctl(t, "amperf", b.dir()); r.code != exitError || !strings.Contains(r.stderr,
-		"a virtual machine") {
-		t.Error(r.text())
-	}
+	krunctl(t, "amperf", b.dir()).says(t, exitError, "", "a virtual machine")
 	b = newExperiment(t)
-	if r := krunctl(t, "amperf", b.dir()); r.code != exitError || !strings.Contains(r.stderr, "no records") {
-		t.Error(r.text())
-	}
+	krunctl(t, "amperf", b.dir()).says(t, exitError, "", "no records")
 }
 
 func TestCalibrate(t *testing.T) {
@@ -112,9 +106,7 @@ func TestCalibrate(t *testing.T) {
 	golden(t, "amperf-calibrate", r.text())
 	golden(t, "amperf-calibrate-json", krunctl(t, "amperf", "--json", "--idle", "0", "--busy", "2",
 		b.dir()).in(b).text())
-	if r := krunctl(t, "amperf", "--idle", "0", "--busy", busy[1].String(), b.dir()); r.code != exitOK {
-		t.Error(r.text())
-	}
+	krunctl(t, "amperf", "--idle", "0", "--busy", busy[1].String(), b.dir()).says(t, exitOK, "", "")
 	for want, args := range map[string][]string{
 		"idle cores count as fast": {"--idle", "1", "--busy", "2"}, "no record of it": {"--idle", "0",
 			"--busy", "5"},

@@ -179,9 +179,7 @@ func TestBegunInVain(t *testing.T) {
 	if code, _, stderr := runApp(a, "ship"); code != exitError || !strings.Contains(stderr, want) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	if r := h.krunctl(t, "eve", "wait", id); r.code != exitError || !strings.Contains(r.stderr, want) {
-		t.Error(r.text())
-	}
+	h.krunctl(t, "eve", "wait", id).says(t, exitError, "", want)
 	if got, _ := os.ReadFile(trace); strings.Count(string(got), "run") != 1 {
 		t.Errorf("krund was called: %q", got)
 	}

@@ -236,6 +236,14 @@ type ran struct {
 	stdout, stderr string
 }
 
+// says reports a command that ended with another status, or without a part of its output and its
+// messages; "" is in every text.
+func (r ran) says(t *testing.T, code int, stdout, stderr string, about ...any) {
+	t.Helper()
+	must.Be(t, r.code == code && strings.Contains(r.stdout, stdout) && strings.Contains(r.stderr, stderr),
+		append(about, r.text())...)
+}
+
 // krunctl runs a command. Where the test's directories are is replaced by TMP.
 func krunctl(t *testing.T, args ...string) ran {
 	t.Helper()

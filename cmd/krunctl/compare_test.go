@@ -200,9 +200,6 @@ func TestCompareOtherTools(t *testing.T) {
 		{"go test -count 10", gobench("c.txt", 10, 1), gobench("d.txt", 10, 1.1), exitLeftOut,
 			"completed executions: 1 before, 1 after", "no key has two completed executions on each side"},
 	} {
-		if r := krunctl(t, "compare", c.before, c.after); r.code != c.code ||
-			!strings.Contains(r.stdout, c.stdout) || !strings.Contains(r.stderr, c.stderr) {
-			t.Errorf("%s:\n%s", c.name, r.text())
-		}
+		krunctl(t, "compare", c.before, c.after).says(t, c.code, c.stdout, c.stderr, c.name)
 	}
 }

@@ -68,10 +68,7 @@ func TestDoctor(t *testing.T) {
 }
 
 func TestProveNeedsRoot(t *testing.T) {
-	if r := doctorOn(t, "arm64", "--prove"); r.code != exitError || !strings.Contains(r.stderr,
-		"needs root") {
-		t.Error(r.text())
-	}
+	doctorOn(t, "arm64", "--prove").says(t, exitError, "", "needs root")
 }
 
 // files are the contents of all files of a tree.

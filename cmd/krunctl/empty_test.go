@@ -34,7 +34,5 @@ func TestNothingToAnalyze(t *testing.T) {
 			t.Errorf("%s: exit %d, stderr %s\nwant 1 and %q", name, r.code, r.stderr, want)
 		}
 	}
-	if r := krunctl(t, "analyze", good.dir()); r.code != exitOK {
-		t.Errorf("exit %d with results: %s", r.code, r.stderr)
-	}
+	krunctl(t, "analyze", good.dir()).says(t, exitOK, "", "", "with results")
 }

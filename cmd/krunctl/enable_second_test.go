@@ -60,9 +60,7 @@ func TestSecondEnableIsRefused(t *testing.T) {
 	t.Run("the same again", func(t *testing.T) {
 		b, root := startable(t)
 		for range 2 {
-			if r := krunctl(t, "enable", "--root", root, b.toml).in(b); r.code != exitOK {
-				t.Error(r.text())
-			}
+			krunctl(t, "enable", "--root", root, b.toml).in(b).says(t, exitOK, "", "")
 		}
 	})
 	t.Run("when the other is disabled", func(t *testing.T) {
@@ -71,9 +69,7 @@ func TestSecondEnableIsRefused(t *testing.T) {
 		_, err := i.Install(t.Context(), "first", b.toml)
 		b.must(err)
 		b.must(i.Unlink(t.Context(), "first"))
-		if r := krunctl(t, "enable", "--root", root, b.toml).in(b); r.code != exitOK {
-			t.Error(r.text())
-		}
+		krunctl(t, "enable", "--root", root, b.toml).in(b).says(t, exitOK, "", "")
 	})
 }
 

@@ -93,18 +93,10 @@ func TestEnableAsks(t *testing.T) {
 
 func TestEnableRefuses(t *testing.T) {
 	b, root := startable(t)
-	if r := krunctl(t, "enable", b.toml); r.code != exitError || !strings.Contains(r.stderr, "needs root") {
-		t.Error(r.text())
-	}
-	if r := krunctl(t, "enable", "--root", t.TempDir(), b.toml); r.code != exitError ||
-		!strings.Contains(r.stderr, "make install") {
-		t.Error(r.text())
-	}
+	krunctl(t, "enable", b.toml).says(t, exitError, "", "needs root")
+	krunctl(t, "enable", "--root", t.TempDir(), b.toml).says(t, exitError, "", "make install")
 	b.must(os.Remove(b.cfg.EntryPath(b.cfg.Keys()[0])))
-	if r := krunctl(t, "enable", "--root", root, b.toml); r.code != exitUsage || !strings.Contains(r.stderr,
-		"nbody") {
-		t.Error(r.text())
-	}
+	krunctl(t, "enable", "--root", root, b.toml).says(t, exitUsage, "", "nbody")
 	if _, err := os.Stat(filepath.Join(root, "etc")); err == nil {
 		t.Error("something was installed nevertheless")
 	}
@@ -134,10 +126,7 @@ func TestRestoreWithNothingToDo(t *testing.T) {
 	lock, err := b.directory.Lock(os.Getpid(), "bencher7")
 	b.must(err)
 	defer lock.Release()
-	if r := krunctl(t, "restore", b.toml); r.code != exitError || !strings.Contains(r.stderr,
-		strconv.Itoa(os.Getpid())) {
-		t.Error(r.text())
-	}
+	krunctl(t, "restore", b.toml).says(t, exitError, "", strconv.Itoa(os.Getpid()))
 }
 
 // TestEnableAcceptsChanges: krund finds the request in the directory of an experiment that has

@@ -31,10 +31,7 @@ func TestExplain(t *testing.T) {
 		must.Contain(t, text.stdout, "\n"+doc.Keys[i].Key+" (instrument off)\n", doc.Keys[i].Key, "is not")
 	}
 	for _, args := range [][]string{{"--alpha", "0"}, {"--alpha", "1"}, {"--execution", "999"}} {
-		if r := krunctl(t, append([]string{"explain", in}, args...)...); r.code != exitUsage ||
-			!strings.Contains(r.stderr, args[0]) {
-			t.Errorf("%v: %s", args, r.text())
-		}
+		krunctl(t, append([]string{"explain", in}, args...)...).says(t, exitUsage, "", args[0], args)
 	}
 	must.Equal(t, len(contents(t, in)), len(before), "files, before")
 }

@@ -149,8 +149,6 @@ func TestExportEvents(t *testing.T) {
 	}
 	for _, flags := range [][]string{{"--trace", "--csv"}, {"--trace", "--iterations", "0-1"}, {"--events"},
 		{"--csv", "--events", "--executions"}, {"--csv", "--events", "--wide"}} {
-		if r := krunctl(t, append(append([]string{"export"}, flags...), b.dir())...); r.code != exitUsage {
-			t.Errorf("%q: %s", flags, r.text())
-		}
+		krunctl(t, append(append([]string{"export"}, flags...), b.dir())...).says(t, exitUsage, "", "", flags)
 	}
 }

@@ -31,9 +31,7 @@ func TestHoldAndResume(t *testing.T) {
 	if r := krunctl(t, "status", b.dir()); !strings.Contains(r.stdout, "held: the boots are ordinary ones") {
 		t.Errorf("status does not report it:\n%s", r.text())
 	}
-	if r := krunctl(t, "hold", b.dir()); r.code != exitOK {
-		t.Errorf("a second time:\n%s", r.text())
-	}
+	krunctl(t, "hold", b.dir()).says(t, exitOK, "", "", "a second time")
 	if r := krunctl(t, "check-data", b.dir()); strings.Contains(r.stdout, "not created by krund") {
 		t.Errorf("check-data does not know the hold:\n%s", r.text())
 	}
@@ -59,15 +57,11 @@ func TestHoldBeforeTheBeginning(t *testing.T) {
 		t.Errorf("there is no such experiment:\n%s", r.text())
 	}
 	must.Do(t, os.WriteFile(toml, []byte(experimentText), 0o644))
-	if r := krunctl(t, "hold", toml); r.code != exitOK {
-		t.Error(r.text())
-	}
+	krunctl(t, "hold", toml).says(t, exitOK, "", "")
 	if asked, err := directory.Asked(lax(), directory.For(toml), directory.Hold); !asked || err != nil {
 		t.Errorf("held %t, %v", asked, err)
 	}
-	if r := krunctl(t, "hold", filepath.Join(t.TempDir(), "missing.krun")); r.code != exitError {
-		t.Error(r.text())
-	}
+	krunctl(t, "hold", filepath.Join(t.TempDir(), "missing.krun")).says(t, exitError, "", "")
 }
 
 func TestStop(t *testing.T) {
@@ -108,13 +102,9 @@ func TestCommandsCanBePasted(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `'\''s runs/new one.krun'` + "`"
-	if r := krunctl(t, "status", toml); r.code != exitError || !strings.Contains(r.stderr, want) {
-		t.Errorf("no %s in\n%s", want, r.text())
-	}
+	krunctl(t, "status", toml).says(t, exitError, "", want)
 	want = `krunctl resume '` + strings.ReplaceAll(toml, "'", `'\''`) + "'\n"
-	if r := krunctl(t, "hold", toml); r.code != exitOK || !strings.Contains(r.stdout, want) {
-		t.Errorf("no %s in\n%s", want, r.text())
-	}
+	krunctl(t, "hold", toml).says(t, exitOK, want, "")
 }
 
 // TestHoldFollowsNoLink: what root makes for an experiment that has not begun is where its

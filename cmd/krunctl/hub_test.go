@@ -221,12 +221,8 @@ func TestHub(t *testing.T) {
 	if r.code != exitOK || id == "" || !strings.Contains(r.stderr, "the machine must have python3, krund") {
 		t.Fatal(r.text())
 	}
-	if r := h.krunctl(t, "eve", "verdict", id); r.code != exitWaiting {
-		t.Error(r.text())
-	}
-	if r := h.krunctl(t, "eve", "wait", "--timeout", "1ns", id); r.code != exitWaiting {
-		t.Error(r.text())
-	}
+	h.krunctl(t, "eve", "verdict", id).says(t, exitWaiting, "", "")
+	h.krunctl(t, "eve", "wait", "--timeout", "1ns", id).says(t, exitWaiting, "", "")
 	for i, machine := range []string{"lab1", "lab2"} {
 		n := h.idle(t, machine)
 		must.Need(t, n != nil && n.Experiment == id && n.Index == i && n.Count == 2, machine, "gets", n)
@@ -304,9 +300,7 @@ func TestHubRefuses(t *testing.T) {
 			t.Errorf("%s: %q: want %d and %q:\n%s", c.user, c.args, c.code, c.want, r.text())
 		}
 	}
-	if r := h.krunctl(t, "ann", "request", "stop", id); r.code != exitOK {
-		t.Error(r.text())
-	}
+	h.krunctl(t, "ann", "request", "stop", id).says(t, exitOK, "", "")
 	if r := h.krunctl(t, "eve", "wait", id); r.code != exitError || r.stdout != "stopped\n" {
 		t.Error(r.text())
 	}

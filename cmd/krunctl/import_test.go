@@ -63,9 +63,7 @@ func TestImportRefuses(t *testing.T) {
 		{[]string{"compare", "--margin", "2", throughput, throughput}, exitUsage, "--margin"},
 		{[]string{"report", throughput}, exitUsage, "name the output"},
 	} {
-		if r := krunctl(t, c.args...); r.code != c.code || !strings.Contains(r.stderr, c.say) {
-			t.Errorf("%v:\n%s", c.args, r.text())
-		}
+		krunctl(t, c.args...).says(t, c.code, "", c.say, c.args)
 	}
 }
 
@@ -91,9 +89,7 @@ func TestConvert(t *testing.T) {
 		t.Errorf("%d and %d iterations", lines(text), lines(again))
 	}
 	csv := filepath.Join(dir, "x.csv")
-	if r := krunctl(t, "convert", "--to", "csv", "-o", csv, krun); r.code != exitOK {
-		t.Error(r.text())
-	}
+	krunctl(t, "convert", "--to", "csv", "-o", csv, krun).says(t, exitOK, "", "")
 	if r := krunctl(t, "convert", "--to", "go", "--vm", "C", "--variant", "default-c",
 		csv); lines(r) != 1600 {
 		t.Errorf("CSV has %d iterations", lines(r))
@@ -129,19 +125,12 @@ func TestReportAndCompare(t *testing.T) {
 	index, err := os.ReadFile(filepath.Join(out, "index.html"))
 	must.Be(t, err == nil && strings.Contains(strings.Join(strings.Fields(string(index)), " "), "delta 5%"),
 		"the report does not use the stored analysis", err)
-	if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
-		t.Errorf("a report is not replaced: %s", r.text())
-	}
+	krunctl(t, "report", in, "-o", out).says(t, exitOK, "", "", "a report is not replaced")
 	mine := filepath.Dir(save(t, "index.html", "<p>my own page"))
-	if r := krunctl(t, "report", in, "-o", mine); r.code != exitError || !strings.Contains(r.stderr,
-		"not a page of krunctl") {
-		t.Error(r.text())
-	}
+	krunctl(t, "report", in, "-o", mine).says(t, exitError, "", "not a page of krunctl")
 	columns, err := os.ReadFile(filepath.Join(out, "data", "k0000-0.js"))
 	must.Be(t, err == nil && strings.Contains(string(columns), `"cycles"`), "no core cycles", err)
-	if r := krunctl(t, "compare", in, in); r.code != exitOK || !strings.Contains(r.stdout, "1 the same") {
-		t.Error(r.text())
-	}
+	krunctl(t, "compare", in, in).says(t, exitOK, "1 the same", "")
 	other := krunFile(t, t.TempDir())
 	if r := krunctl(t, "compare", in, other); r.code != exitLeftOut || !strings.Contains(r.stdout,
 		"delta 5%") ||
@@ -151,10 +140,7 @@ func TestReportAndCompare(t *testing.T) {
 	if r := analyzed(t, other); r.code != exitOK {
 		t.Fatal(r.text())
 	}
-	if r := krunctl(t, "compare", in, other); r.code != exitError || !strings.Contains(r.stderr,
-		"cannot be compared") {
-		t.Error(r.text())
-	}
+	krunctl(t, "compare", in, other).says(t, exitError, "", "cannot be compared")
 }
 
 // TestCompareExitCode: a key that got worse is an exit code for CI.
@@ -174,9 +160,7 @@ func TestCompareExitCode(t *testing.T) {
 		"1 worse") || r.stderr != "" {
 		t.Error(r.text())
 	}
-	if r := krunctl(t, "compare", slow, fast); r.code != exitOK || !strings.Contains(r.stdout, "1 better") {
-		t.Error(r.text())
-	}
+	krunctl(t, "compare", slow, fast).says(t, exitOK, "1 better", "")
 }
 
 // TestImportedFixtures: real JMH series that went through import have the

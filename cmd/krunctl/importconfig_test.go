@@ -26,9 +26,7 @@ func TestImportConfig(t *testing.T) {
 	if _, err := os.Lstat("/tmp/krund-test-was-run"); err == nil {
 		t.Error("the program was run")
 	}
-	if p := krunctl(t, "plan", out); p.code != exitOK || !strings.Contains(p.stdout, "nbody:C:v") {
-		t.Errorf("the result is no configuration: %s", p.text())
-	}
+	krunctl(t, "plan", out).says(t, exitOK, "nbody:C:v", "", "the result is no configuration")
 	if written, _ := os.ReadFile(out); !strings.Contains(string(written), "heap = \"2GiB\"") {
 		t.Errorf("wrote %s", written)
 	}
@@ -38,9 +36,7 @@ func TestImportConfig(t *testing.T) {
 func TestImportConfigOntoItself(t *testing.T) {
 	const text = "VMS = {}\n"
 	name := save(t, "old.krun", text)
-	if r := krunctl(t, "import-config", name, "-o", name); r.code != exitUsage {
-		t.Error(r.text())
-	}
+	krunctl(t, "import-config", name, "-o", name).says(t, exitUsage, "", "")
 	if got, err := os.ReadFile(name); err != nil || string(got) != text {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -51,24 +47,17 @@ func TestImportConfigOntoItself(t *testing.T) {
 func TestImportConfigKeepsFiles(t *testing.T) {
 	const precious = "precious"
 	name, out := save(t, "old.krun", "VMS = {}\n"), save(t, "new.toml", precious)
-	if r := krunctl(t, "import-config", name, "-o", out); r.code != exitUsage ||
-		!strings.Contains(r.stderr, out+" exists; name another file, or give --force to replace it") {
-		t.Error(r.text())
-	}
+	krunctl(t, "import-config", name, "-o", out).says(t, exitUsage,
+		"", out+" exists; name another file, or give --force to replace it")
 	if got, err := os.ReadFile(out); err != nil || string(got) != precious {
 		t.Errorf("%q, %v", got, err)
 	}
-	if r := krunctl(t, "import-config", "--force", name, "-o", out); r.code != exitOK {
-		t.Error(r.text())
-	}
+	krunctl(t, "import-config", "--force", name, "-o", out).says(t, exitOK, "", "")
 	if got, err := os.ReadFile(out); err != nil || string(got) == precious {
 		t.Errorf("%q, %v", got, err)
 	}
 	large := save(t, "large.krun", strings.Repeat("# x\n", krunconfig.MaxText/4+1))
-	if r := krunctl(t, "import-config", large); r.code != exitError ||
-		!strings.Contains(r.stderr, "more than 1048576 bytes") {
-		t.Error(r.text())
-	}
+	krunctl(t, "import-config", large).says(t, exitError, "", "more than 1048576 bytes")
 }
 
 // TestImportConfigReadsBelow: execfile reads a file beside the configuration, but nothing to which

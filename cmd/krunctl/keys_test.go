@@ -67,20 +67,13 @@ func TestKeyFlag(t *testing.T) {
 				"nbody") {
 				t.Errorf("%s: %s", one, r.text())
 			}
-			if r := krunctl(t, append(c.args, "--key", "nosuch:C:default-c")...); r.code != exitError ||
-				!strings.Contains(r.stderr, "matches no key") {
-				t.Errorf("a key that is not there: %s", r.text())
-			}
-			if r := krunctl(t, append(c.args, "--key", "nonsense")...); r.code != exitUsage ||
-				!strings.Contains(r.stderr, "--key") {
-				t.Errorf("nonsense: %s", r.text())
-			}
+			krunctl(t, append(c.args, "--key", "nosuch:C:default-c")...).says(t, exitError,
+				"", "matches no key", "a key that is not there")
+			krunctl(t, append(c.args, "--key", "nonsense")...).says(t, exitUsage, "", "--key", "nonsense")
 		})
 	}
 	out := filepath.Join(dir, "out")
-	if r := krunctl(t, "report", in, "--key", one, "-o", out); r.code != exitOK {
-		t.Error(r.text())
-	}
+	krunctl(t, "report", in, "--key", one, "-o", out).says(t, exitOK, "", "")
 	if pages, err := filepath.Glob(filepath.Join(out, "keys", "*.html")); err != nil || len(pages) != 1 {
 		t.Errorf("pages %v, %v", pages, err)
 	}
@@ -110,9 +103,7 @@ func TestAnalyzeKey(t *testing.T) {
 	}
 	must.Be(t, equal(before, contents(t, in)), "the analysis of all keys was replaced")
 	out := filepath.Join(t.TempDir(), "one.json")
-	if r := krunctl(t, "analyze", "--resamples", "500", "-o", out, "--key", name.Key, in); r.code != exitOK {
-		t.Error(r.text())
-	}
+	krunctl(t, "analyze", "--resamples", "500", "-o", out, "--key", name.Key, in).says(t, exitOK, "", "")
 	must.Get(os.Stat(out))(t)
 }
 

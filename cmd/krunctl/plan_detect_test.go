@@ -40,9 +40,6 @@ func TestPlanDetect(t *testing.T) {
 		{[]string{"--detect", "0.02", "--from", ab}, "--detect must be a percentage"},
 		{[]string{"--detect", "2%", "--from", ab, "x.toml"}, "omit the configuration"},
 	} {
-		if r := krunctl(t, append([]string{"plan"}, c.args...)...); r.code != exitUsage ||
-			!strings.Contains(r.stderr, c.want) {
-			t.Errorf("%v: %s", c.args, r.text())
-		}
+		krunctl(t, append([]string{"plan"}, c.args...)...).says(t, exitUsage, "", c.want, c.args)
 	}
 }

@@ -80,10 +80,7 @@ func TestPlanExpected(t *testing.T) {
 		": all keys, as in " + old.dir()} {
 		must.Contain(t, text, want)
 	}
-	if r := krunctl(t, "plan", "--from", old.dir(), old.toml); r.code != exitUsage ||
-		!strings.Contains(r.stderr, "the configuration has neither") {
-		t.Error(r.text())
-	}
+	krunctl(t, "plan", "--from", old.dir(), old.toml).says(t, exitUsage, "", "the configuration has neither")
 }
 
 // TestPlanExpectedOfStopped: keys of the other experiment that [stop] finished there need no more

@@ -110,10 +110,7 @@ func TestRebootsRefused(t *testing.T) {
 		{"no restart", []string{results.RebootNone}, "after a restart of kind hardware; measure"},
 	} {
 		dir := ladderDirectory(t, 1, 0, c.kinds...)
-		if ran := krunctl(t, "reboots", dir); ran.code != exitError ||
-			!strings.Contains(ran.stderr, c.want) {
-			t.Errorf("%s: want %q:\n%s", c.name, c.want, ran.text())
-		}
+		krunctl(t, "reboots", dir).says(t, exitError, "", c.want, c.name)
 	}
 	ran := krunctl(t, "reboots", armsDirectory(t, 1, 1))
 	if ran.code != exitError || !strings.Contains(ran.stderr, "has arms") {

@@ -19,9 +19,7 @@ func TestReportDirectoryFull(t *testing.T) {
 	before := contents(t, out)
 	// as good as a full disk
 	must.Do(t, os.MkdirAll(filepath.Join(out, "plots", "k0000-0.svg"+".krunctl-part"), 0o755))
-	if r := krunctl(t, "report", in, "-o", out); r.code != exitError {
-		t.Error(r.text())
-	}
+	krunctl(t, "report", in, "-o", out).says(t, exitError, "", "")
 	must.Be(t, equal(before, contents(t, out)), "the old report has changed")
 }
 
@@ -34,8 +32,6 @@ func TestReportOfOneMachine(t *testing.T) {
 	in := krundDirectory(t, dir)
 	must.Do(t, os.Rename(in, filepath.Join(all, "lab1", filepath.Base(in))))
 	for _, args := range [][]string{{"report", "-o", filepath.Join(dir, "out")}, {"startup"}} {
-		if r := krunctl(t, append(args, all)...); r.code != exitOK {
-			t.Error(r.text())
-		}
+		krunctl(t, append(args, all)...).says(t, exitOK, "", "")
 	}
 }

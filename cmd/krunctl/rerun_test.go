@@ -41,25 +41,16 @@ func TestRerun(t *testing.T) {
 	if r.code != exitOK || !strings.HasPrefix(r.stdout, want+"2 slots outstanding again") {
 		t.Error(r.text())
 	}
-	if r := krunctl(t, "check-data", b.dir()); r.code != exitOK || !strings.Contains(r.stdout, "replaced") {
-		t.Error(r.text())
-	}
+	krunctl(t, "check-data", b.dir()).says(t, exitOK, "replaced", "")
 	if r := krunctl(t, "repair", b.dir()); r.code != exitOK || r.stdout != "nothing to repair\n" {
 		t.Error(r.text())
 	}
-	if r := krunctl(t, "show", b.dir(), "1-1"); r.code != exitOK || !strings.Contains(r.stdout,
-		"no such file") {
-		t.Errorf("the replaced record: %s", r.text())
-	}
-	if r := krunctl(t, "show", b.dir(), "1"); r.code != exitError || !strings.Contains(r.stderr,
-		"no record of slot 1") {
-		t.Errorf("a replaced record is taken for that of the slot: %s", r.text())
-	}
+	krunctl(t, "show", b.dir(), "1-1").says(t, exitOK, "no such file", "", "the replaced record")
+	krunctl(t, "show", b.dir(), "1").says(t, exitError,
+		"", "no record of slot 1", "a replaced record is taken for that of the slot")
 	const unfinished = "2 of 8 executions are outstanding (2 of fasta:C:default-c)"
 	out := filepath.Join(t.TempDir(), "out")
-	if r := krunctl(t, "report", "-o", out, b.dir()); r.code != exitOK {
-		t.Error(r.text())
-	}
+	krunctl(t, "report", "-o", out, b.dir()).says(t, exitOK, "", "")
 	page, err := os.ReadFile(filepath.Join(out, "index.html"))
 	must.Be(t, err == nil && strings.Contains(string(page), unfinished), "the report", unfinished, err)
 	if r := krunctl(t, "analyze", b.dir()); !strings.Contains(r.stdout, unfinished) {

@@ -108,7 +108,5 @@ func TestStatusWhileStarting(t *testing.T) {
 	}
 	b.must(lock.Release())
 	b.must(os.WriteFile(b.directory.Results()+"/0000000-001.json.gz", nil, 0o644))
-	if r := krunctl(t, "status", b.dir()); r.code != exitError || !strings.Contains(r.stderr, "repair") {
-		t.Errorf("a schedule that was lost: %s", r.text())
-	}
+	krunctl(t, "status", b.dir()).says(t, exitError, "", "repair", "a schedule that was lost")
 }

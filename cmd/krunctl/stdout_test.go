@@ -93,13 +93,9 @@ func TestPlotFormat(t *testing.T) {
 	if r.code != exitUsage || !strings.Contains(r.stderr, "--format") {
 		t.Error(r.text())
 	}
-	if r := krunctl(t, "plot", "-o", "-", "--format", "gif", in); r.code != exitUsage {
-		t.Error(r.text())
-	}
+	krunctl(t, "plot", "-o", "-", "--format", "gif", in).says(t, exitUsage, "", "")
 	file := filepath.Join(t.TempDir(), "picture")
-	if r := krunctl(t, "plot", "-o", file, "--format", "pdf", in); r.code != exitOK {
-		t.Error(r.text())
-	}
+	krunctl(t, "plot", "-o", file, "--format", "pdf", in).says(t, exitOK, "", "")
 	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "%PDF") {
 		t.Errorf("%.20q, %v", text, err)
 	}
