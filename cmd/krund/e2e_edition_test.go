@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
+	"krund/internal/experiment/results"
 	reading "krund/internal/reading/experiment"
 	"krund/rig/must"
 )
@@ -62,7 +62,7 @@ def run_iter(n):
 		t.Fatal(err)
 	}
 	for i, x := range d.Pairs[0].Executions {
-		if (x.Outcome == dataset.Completed) != (i == 2) {
+		if (x.Outcome == results.Completed) != (i == 2) {
 			t.Errorf("execution %d of %s is %s", x.Number, d.Pairs[0].Key, x.Outcome)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/fixtures"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -188,7 +189,7 @@ func asDataset(g *groupFile) *dataset.Dataset {
 	d := &dataset.Dataset{}
 	for _, values := range g.Values {
 		d.Add(key.Key{Benchmark: g.ID, VM: "vm", Variant: "v"}, dataset.Execution{
-			Outcome: dataset.Completed,
+			Outcome: results.Completed,
 			Columns: []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
 				Reals: values}},
 		})

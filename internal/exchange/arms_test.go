@@ -20,7 +20,7 @@ func TestArmsSurviveFormats(t *testing.T) {
 	other.Arm = "new"
 	d := &dataset.Dataset{Info: dataset.Info{Format: "krund"}}
 	for _, k := range []key.Key{base, other} {
-		d.Add(k, dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{{
+		d.Add(k, dataset.Execution{Outcome: results.Completed, Columns: []dataset.Column{{
 			Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: []int64{5, 7}}}})
 	}
 	var krun, gobench bytes.Buffer

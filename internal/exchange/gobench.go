@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 )
 
 // FormatGo is dataset.Info.Format of Go's benchmark format.
@@ -144,7 +145,7 @@ func (g *goReader) key(name string) key.Key {
 func (g *goReader) flush() {
 	for _, k := range g.order {
 		run := g.open[k]
-		e := dataset.Execution{Outcome: dataset.Completed}
+		e := dataset.Execution{Outcome: results.Completed}
 		for _, unit := range run.units {
 			values := gaps(run.values[unit], run.n)
 			if unit == "ns/op" {
@@ -172,7 +173,7 @@ func WriteGo(w io.Writer, d *dataset.Dataset) error {
 	for _, p := range d.Pairs {
 		for i := range p.Executions {
 			e := &p.Executions[i]
-			if e.Outcome != dataset.Completed && e.Outcome != "" {
+			if e.Outcome != results.Completed && e.Outcome != "" {
 				continue
 			}
 			if err := e.Check(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/results"
 )
 
 // FormatHyperfine is dataset.Info.Format of hyperfine's results.
@@ -38,10 +39,10 @@ func ReadHyperfine(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 			d.Pairs = append(d.Pairs, dataset.Pair{Key: k})
 		}
 		for i, t := range result.Times {
-			e := dataset.Execution{Outcome: dataset.Completed,
+			e := dataset.Execution{Outcome: results.Completed,
 				Columns: []dataset.Column{wallOf([]float64{t}, "s")}}
 			if i < len(result.ExitCodes) && (result.ExitCodes[i] == nil || *result.ExitCodes[i] != 0) {
-				e.Outcome, e.Reasons = dataset.Error, []string{"terminated by a signal"}
+				e.Outcome, e.Reasons = results.Error, []string{"terminated by a signal"}
 				if code := result.ExitCodes[i]; code != nil {
 					e.Reasons[0] = fmt.Sprintf("exit status %d", *code)
 				}

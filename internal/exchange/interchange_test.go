@@ -16,6 +16,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -28,7 +29,7 @@ func mixed() *dataset.Dataset {
 		big := slices.Repeat([]uint64{1<<64 - 1}, n)
 		gaps := slices.Repeat([]int64{dataset.MissingInt}, n)
 		gaps[n-1] = -5
-		return dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{
+		return dataset.Execution{Outcome: results.Completed, Columns: []dataset.Column{
 			{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: wall},
 			{Name: dataset.CoreCycles, Unit: "cycles", Core: 0, Counts: big},
 			{Name: dataset.CoreCycles, Unit: "cycles", Core: 1, Counts: slices.Repeat([]uint64{1<<53 + 1},
@@ -41,9 +42,9 @@ func mixed() *dataset.Dataset {
 	d.Add(nbody, run(1, 999_999_999, 1_000_000_000, 123_456_789_012))
 	d.Add(nbody, run(7, 8, 9, 10))
 	d.Add(fasta, run(5, 6))
-	d.Add(fasta, dataset.Execution{Outcome: dataset.Error})
-	d.Add(fasta, dataset.Execution{Outcome: dataset.Rerun, Number: 3, Columns: run(1).Columns})
-	d.Add(fasta, dataset.Execution{Outcome: dataset.Timeout, Number: 3, Columns: run(1).Columns})
+	d.Add(fasta, dataset.Execution{Outcome: results.Error})
+	d.Add(fasta, dataset.Execution{Outcome: results.Rerun, Number: 3, Columns: run(1).Columns})
+	d.Add(fasta, dataset.Execution{Outcome: results.Timeout, Number: 3, Columns: run(1).Columns})
 	d.Pairs = append(d.Pairs, dataset.Pair{Key: key.Key{Benchmark: "none", VM: "C", Variant: "default-c"}})
 	return d
 }
@@ -61,11 +62,11 @@ func TestKrunRoundTrip(t *testing.T) {
 		must.Need(t, got != nil, p.Key, "is lost")
 		i := 0
 		for _, e := range p.Executions {
-			if e.Outcome == dataset.Rerun {
+			if e.Outcome == results.Rerun {
 				continue
 			}
 			must.Equal(t, got.Executions[i].Outcome, e.Outcome, p.Key, e.Number, "outcome")
-			if e.Outcome == dataset.Completed {
+			if e.Outcome == results.Completed {
 				sameExecution(t, &e, &got.Executions[i])
 			}
 			i++
@@ -94,7 +95,7 @@ func TestKrunRefuses(t *testing.T) {
 	k := key.Key{Benchmark: "b", VM: "v", Variant: "x"}
 	one := func(k key.Key, c dataset.Column) *dataset.Dataset {
 		d := &dataset.Dataset{}
-		d.Add(k, dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{c}})
+		d.Add(k, dataset.Execution{Outcome: results.Completed, Columns: []dataset.Column{c}})
 		return d
 	}
 	wall := dataset.Column{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
@@ -137,7 +138,7 @@ func TestReadJMH(t *testing.T) {
 	if c := third[0].Calls; !slices.Equal(third[0].Columns[0].Reals, []float64{2e-6, 3e-6}) ||
 		!reflect.DeepEqual(c, &dataset.Calls{Seconds: 1, Iterations: []dataset.Histogram{
 			{Values: []float64{1e-6, 4e-6}, Counts: []float64{2, 1}},
-			{Values: []float64{3e-6}, Counts: []float64{5}}}}) || third[1].Outcome != dataset.Error {
+			{Values: []float64{3e-6}, Counts: []float64{5}}}}) || third[1].Outcome != results.Error {
 		t.Errorf("mode sample: %+v, %+v", third, c)
 	}
 	first, second := d.Pairs[0].Executions, d.Pairs[1].Executions
@@ -146,7 +147,7 @@ func TestReadJMH(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	if c := second[0].Columns[0]; !slices.Equal(c.Reals, []float64{5}) || c.Unit != "ops/ms" ||
-		second[1].Outcome != dataset.Error {
+		second[1].Outcome != results.Error {
 		t.Errorf("%+v", second)
 	}
 }
@@ -182,7 +183,7 @@ func TestReadHyperfine(t *testing.T) {
 		t.Fatalf("%+v", d.Pairs)
 	}
 	runs := d.Pairs[0].Executions
-	if len(runs) != 3 || runs[0].Outcome != dataset.Completed || runs[1].Reasons[0] != "exit status 1" ||
+	if len(runs) != 3 || runs[0].Outcome != results.Completed || runs[1].Reasons[0] != "exit status 1" ||
 		runs[2].Reasons[0] != "terminated by a signal" {
 		t.Errorf("%+v", runs)
 	}

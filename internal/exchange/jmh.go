@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
+	"krund/internal/experiment/results"
 )
 
 // FormatJMH is dataset.Info.Format of JMH's results.
@@ -63,9 +64,9 @@ func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 			}
 		}
 		for _, fork := range entry.Primary.RawData {
-			e := dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{wallOf(fork, unit)}}
+			e := dataset.Execution{Outcome: results.Completed, Columns: []dataset.Column{wallOf(fork, unit)}}
 			if len(fork) == 0 {
-				e.Outcome, e.Reasons = dataset.Error, []string{"the fork has no iterations"}
+				e.Outcome, e.Reasons = results.Error, []string{"the fork has no iterations"}
 			}
 			d.Add(k, e)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 )
 
 // mostCalls limits the calls of one time in an iteration; whole numbers below are exact.
@@ -29,10 +30,10 @@ func addSampled(d *dataset.Dataset, k key.Key, entry *jmhResult, unit string) er
 			}
 			calls.Iterations, means = append(calls.Iterations, h), append(means, mean)
 		}
-		e := dataset.Execution{Outcome: dataset.Completed, Calls: calls,
+		e := dataset.Execution{Outcome: results.Completed, Calls: calls,
 			Columns: []dataset.Column{wallOf(means, "s")}}
 		if len(means) == 0 {
-			e.Outcome, e.Reasons, e.Calls = dataset.Error, []string{"the fork has no iterations"}, nil
+			e.Outcome, e.Reasons, e.Calls = results.Error, []string{"the fork has no iterations"}, nil
 		}
 		d.Add(k, e)
 	}

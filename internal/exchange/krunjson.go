@@ -13,6 +13,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 )
 
 // FormatKrun is dataset.Info.Format of Krun's results.
@@ -166,7 +167,7 @@ func (f *krunFile) dataset() (*dataset.Dataset, error) {
 // execution builds execution i of a key.
 func (f *krunFile) execution(text string, i int) (dataset.Execution, error) {
 	wall := f.wall[text]
-	e := dataset.Execution{Number: i + 1, Outcome: dataset.Completed}
+	e := dataset.Execution{Number: i + 1, Outcome: results.Completed}
 	if flags, ok := f.flags[text]; ok {
 		if len(flags) != len(wall) {
 			return e, fmt.Errorf("%d executions have %d flags", len(wall), len(flags))
@@ -176,8 +177,8 @@ func (f *krunFile) execution(text string, i int) (dataset.Execution, error) {
 			return e, err
 		}
 	}
-	if len(wall[i]) == 0 && e.Outcome == dataset.Completed {
-		e.Outcome = dataset.Error
+	if len(wall[i]) == 0 && e.Outcome == results.Completed {
+		e.Outcome = results.Error
 		e.Reasons = []string{"it has no iterations: it crashed"}
 	}
 	e.Columns = []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
@@ -227,14 +228,14 @@ func (f *krunFile) leftOut(text string) []string {
 	return problems
 }
 
-func krunOutcome(flag string) (dataset.Outcome, error) {
+func krunOutcome(flag string) (results.Outcome, error) {
 	switch flag {
 	case "C":
-		return dataset.Completed, nil
+		return results.Completed, nil
 	case "E":
-		return dataset.Error, nil
+		return results.Error, nil
 	case "T":
-		return dataset.Timeout, nil
+		return results.Timeout, nil
 	}
 	return "", fmt.Errorf("flag %q is none of C, E, T", flag)
 }

@@ -14,6 +14,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -72,7 +73,7 @@ func TestReadKrunJSON(t *testing.T) {
 			t.Errorf("%s: cycles %+v", packing, cores)
 		}
 		must.Be(t, fasta[0].Cores(dataset.APERF) == nil, packing, "APERF was read unasked")
-		if fasta[0].Outcome != dataset.Completed || fasta[1].Outcome != dataset.Timeout ||
+		if fasta[0].Outcome != results.Completed || fasta[1].Outcome != results.Timeout ||
 			fasta[1].Number != 2 {
 			t.Errorf("%s: outcomes %v, %v", packing, fasta[0].Outcome, fasta[1].Outcome)
 		}
@@ -99,7 +100,7 @@ func TestReadKrunBadData(t *testing.T) {
 		t.Errorf("values %v", x)
 	}
 	for _, crashed := range e[1:] {
-		must.Be(t, crashed.Outcome == dataset.Error && len(crashed.Reasons) == 1,
+		must.Be(t, crashed.Outcome == results.Error && len(crashed.Reasons) == 1,
 			"an execution without times", crashed)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/dsnet/compress/bzip2"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/results"
 )
 
 // WriteKrunJSON writes a dataset as Krun's results (NAME_results.json.bz2), compressed with bzip2,
@@ -61,7 +62,7 @@ func (k *krunWriter) file(d *dataset.Dataset, config string) error {
 		}
 		for j := range d.Pairs[i].Executions {
 			e := &d.Pairs[i].Executions[j]
-			if e.Outcome.Replaced() {
+			if dataset.Replaced(e.Outcome) {
 				continue
 			}
 			if err := e.Check(); err != nil {
@@ -98,9 +99,9 @@ func (k *krunWriter) file(d *dataset.Dataset, config string) error {
 
 func krunFlag(e *dataset.Execution) string {
 	switch e.Outcome {
-	case dataset.Completed, "":
+	case results.Completed, "":
 		return "C"
-	case dataset.Timeout:
+	case results.Timeout:
 		return "T"
 	}
 	return "E"

@@ -16,6 +16,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 )
 
 // WriteParquet writes the executions of one pair as a Parquet file: a row per
@@ -236,7 +237,7 @@ func (t *parquetTable) fixedValue(name string, pair *dataset.Pair, e *dataset.Ex
 	case "arm":
 		return parquet.ByteArrayValue([]byte(pair.Key.Arm))
 	case "outcome":
-		return parquet.ByteArrayValue([]byte(cmp.Or(string(e.Outcome), string(dataset.Completed))))
+		return parquet.ByteArrayValue([]byte(cmp.Or(string(e.Outcome), string(results.Completed))))
 	case "pexec":
 		return parquet.Int32Value(int32(e.Number))
 	}

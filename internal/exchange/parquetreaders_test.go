@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -20,7 +21,7 @@ func parquetDirectory(t *testing.T) string {
 	d := &dataset.Dataset{Info: dataset.Info{Machine: "bencher5", Experiment: "test"}}
 	for _, name := range []string{"fasta", "a/b ü"} {
 		d.Add(key.Key{Benchmark: name, VM: "PyPy", Variant: "x"},
-			dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{
+			dataset.Execution{Outcome: results.Completed, Columns: []dataset.Column{
 				{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore,
 					Ints: []int64{123456789, 1<<53 + 1}},
 				{Name: dataset.CoreCycles, Core: 3, Counts: []uint64{1<<64 - 1, 1<<53 + 1}},

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/results"
 )
 
 // FormatPyperf is dataset.Info.Format of pyperf's results.
@@ -72,7 +73,7 @@ func ReadPyperf(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 				values = append(values, w[1])
 			}
 			d.Add(names.key(cmp.Or(m.Name, fmt.Sprintf("benchmark_%d", i+1))), dataset.Execution{
-				Outcome: dataset.Completed, Columns: []dataset.Column{wallOf(append(values, run.Values...),
+				Outcome: results.Completed, Columns: []dataset.Column{wallOf(append(values, run.Values...),
 					cmp.Or(m.Unit, "second"))},
 			})
 		}

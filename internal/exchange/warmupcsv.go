@@ -13,6 +13,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 )
 
 // FormatWarmupCSV is dataset.Info.Format of warmup_stats' CSV files.
@@ -126,7 +127,7 @@ func crashed(row []string) bool { return strings.TrimSpace(row[2]) == crash }
 // analysis rejects with the number of the iteration; a row of empty cells is an execution that
 // crashed.
 func csvExecution(cells []string) (dataset.Execution, error) {
-	e := dataset.Execution{Outcome: dataset.Completed}
+	e := dataset.Execution{Outcome: results.Completed}
 	values := make([]float64, 0, len(cells))
 	empty := 0
 	if strings.TrimSpace(cells[0]) == crash {
@@ -146,7 +147,7 @@ func csvExecution(cells []string) (dataset.Execution, error) {
 		values = append(values, v)
 	}
 	if empty == len(cells) {
-		e.Outcome, values = dataset.Error, values[:0]
+		e.Outcome, values = results.Error, values[:0]
 		e.Reasons = []string{"it has no iterations: it crashed"}
 	}
 	e.Columns = []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,

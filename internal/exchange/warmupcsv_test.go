@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -28,12 +28,12 @@ func TestReadWarmupCSV(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	norm := d.Find(key.Key{Benchmark: "spectral norm", VM: "Hotspot", Variant: "java-default"}).Executions
-	if len(norm) != 5 || norm[3].Outcome != dataset.Error || norm[4].Outcome != dataset.Error ||
+	if len(norm) != 5 || norm[3].Outcome != results.Error || norm[4].Outcome != results.Error ||
 		!slices.Equal(norm[0].Columns[0].Reals, []float64{0.2, 0.1, 0.4}) ||
 		!math.IsNaN(norm[1].Columns[0].Reals[1]) {
 		t.Errorf("executions %+v", norm)
 	}
-	if norm[2].Outcome != dataset.Error || norm[2].Number != 3 || norm[2].Columns[0].Len() != 0 {
+	if norm[2].Outcome != results.Error || norm[2].Number != 3 || norm[2].Columns[0].Len() != 0 {
 		t.Errorf("a row without values: %+v", norm[2])
 	}
 	d, err = ReadWarmupCSV(strings.NewReader("\ufeffProcess_Exec_Idx,bench_name,0\n0,x,1"),
@@ -71,7 +71,7 @@ func FuzzReadWarmupCSV(f *testing.F) {
 		n := -1
 		for _, p := range d.Pairs {
 			for _, e := range p.Executions {
-				if e.Outcome == dataset.Error {
+				if e.Outcome == results.Error {
 					continue
 				}
 				if n < 0 {
@@ -95,8 +95,8 @@ func TestReadWarmupCSVMissing(t *testing.T) {
 		e[2].Columns[0].Reals); got != "[1 NaN 3] [4 5 6] []" {
 		t.Errorf("values %s", got)
 	}
-	if e[0].Outcome != dataset.Completed || e[1].Outcome != dataset.Completed ||
-		e[2].Outcome != dataset.Error {
+	if e[0].Outcome != results.Completed || e[1].Outcome != results.Completed ||
+		e[2].Outcome != results.Error {
 		t.Errorf("outcomes %s, %s, %s", e[0].Outcome, e[1].Outcome, e[2].Outcome)
 	}
 }

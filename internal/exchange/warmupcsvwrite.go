@@ -129,7 +129,7 @@ func warmupRows(pairs []*dataset.Pair) ([][]string, error) {
 		number := 0
 		for i := range p.Executions {
 			e := &p.Executions[i]
-			if e.Outcome.Replaced() {
+			if dataset.Replaced(e.Outcome) {
 				continue
 			}
 			cells, err := csvSeconds(e)

@@ -12,6 +12,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -33,10 +34,10 @@ func TestWarmupCSVRoundTrip(t *testing.T) {
 		Reals: []float64{1.232458e-07, 0.1, 3}}}
 	a, b := key.Key{Benchmark: "a,\"b\"", VM: "v", Variant: "x"}, key.Key{Benchmark: "c", VM: "v",
 		Variant: "x"}
-	d.Add(a, dataset.Execution{Outcome: dataset.Error})
-	d.Add(a, dataset.Execution{Outcome: dataset.Completed, Columns: wall(1, 2_000_000_003, 4)})
-	d.Add(a, dataset.Execution{Outcome: dataset.Rerun, Columns: wall(9)})
-	d.Add(b, dataset.Execution{Outcome: dataset.Completed, Columns: reals})
+	d.Add(a, dataset.Execution{Outcome: results.Error})
+	d.Add(a, dataset.Execution{Outcome: results.Completed, Columns: wall(1, 2_000_000_003, 4)})
+	d.Add(a, dataset.Execution{Outcome: results.Rerun, Columns: wall(9)})
+	d.Add(b, dataset.Execution{Outcome: results.Completed, Columns: reals})
 	var out bytes.Buffer
 	must.Do(t, writeWarmupCSV(&out, d))
 	want := "process_exec_num,bench_name,0,1,2\n" +
@@ -46,7 +47,7 @@ func TestWarmupCSVRoundTrip(t *testing.T) {
 	}
 	back := must.Get(ReadWarmupCSV(&out, WarmupCSVOptions{VM: "v", Variant: "x"}))(t)
 	first, second := back.Find(a).Executions, back.Find(b).Executions
-	if first[0].Outcome != dataset.Error || !slices.Equal(first[1].Columns[0].Reals,
+	if first[0].Outcome != results.Error || !slices.Equal(first[1].Columns[0].Reals,
 		[]float64{1e-9, 2.000000003, 4e-9}) || !slices.Equal(second[0].Columns[0].Reals, reals[0].Reals) {
 		t.Errorf("%+v %+v", first, second)
 	}
@@ -55,14 +56,14 @@ func TestWarmupCSVRoundTrip(t *testing.T) {
 // TestWarmupCSVOfCrashes: a file of crashes alone is read again.
 func TestWarmupCSVOfCrashes(t *testing.T) {
 	d := &dataset.Dataset{}
-	d.Add(key.Key{Benchmark: "a", VM: "v", Variant: "x"}, dataset.Execution{Outcome: dataset.Timeout})
+	d.Add(key.Key{Benchmark: "a", VM: "v", Variant: "x"}, dataset.Execution{Outcome: results.Timeout})
 	var out bytes.Buffer
 	if err := writeWarmupCSV(&out, d); err != nil ||
 		out.String() != "process_exec_num,bench_name,0\n0,a,crash\n" {
 		t.Errorf("%v: %s", err, out.String())
 	}
 	back, err := ReadWarmupCSV(&out, WarmupCSVOptions{})
-	must.Be(t, err == nil && back.Pairs[0].Executions[0].Outcome == dataset.Error, back, err)
+	must.Be(t, err == nil && back.Pairs[0].Executions[0].Outcome == results.Error, back, err)
 }
 
 func TestWarmupCSVRefuses(t *testing.T) {
@@ -86,7 +87,7 @@ func TestWarmupCSVDirectory(t *testing.T) {
 	d := &dataset.Dataset{}
 	add := func(vm, variant string, ns ...int64) {
 		d.Add(key.Key{Benchmark: "b", VM: vm, Variant: variant}, dataset.Execution{
-			Outcome: dataset.Completed, Columns: []dataset.Column{{Name: dataset.Wall,
+			Outcome: results.Completed, Columns: []dataset.Column{{Name: dataset.Wall,
 				Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: ns}}})
 	}
 	add("C", "c", 1, 2)

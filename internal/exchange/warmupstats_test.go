@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -38,17 +39,17 @@ func TestWarmupStats(t *testing.T) {
 	}
 	d := &dataset.Dataset{Info: dataset.Info{Machine: "bencher5"}}
 	k := key.Key{Benchmark: "fasta", VM: "PyPy", Variant: "default-python"}
-	d.Add(k, dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{
+	d.Add(k, dataset.Execution{Outcome: results.Completed, Columns: []dataset.Column{
 		{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore,
 			Ints: []int64{123456789, 2000000001}},
 		{Name: dataset.CoreCycles, Core: 0, Counts: []uint64{1<<64 - 1, 1<<53 + 1}},
 	}})
-	d.Add(k, dataset.Execution{Outcome: dataset.Error})
+	d.Add(k, dataset.Execution{Outcome: results.Error})
 	dir := t.TempDir()
-	var results, table bytes.Buffer
-	must.Do(t, WriteKrunJSON(&results, d, "text"))
+	var written, table bytes.Buffer
+	must.Do(t, WriteKrunJSON(&written, d, "text"))
 	must.Do(t, writeWarmupCSV(&table, d))
-	for name, text := range map[string][]byte{"ours.json.bz2": results.Bytes(), "ours.csv": table.Bytes(),
+	for name, text := range map[string][]byte{"ours.json.bz2": written.Bytes(), "ours.csv": table.Bytes(),
 		"ask.py": []byte(warmupStats)} {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), text, 0o644))
 	}
@@ -77,7 +78,7 @@ func TestWarmupStats(t *testing.T) {
 	defer made.Close()
 	back, err := ReadKrunJSON(made, KrunOptions{Counters: true})
 	if err != nil || len(back.Find(k).Executions) != 2 ||
-		back.Find(k).Executions[1].Outcome == dataset.Completed {
+		back.Find(k).Executions[1].Outcome == results.Completed {
 		t.Errorf("what warmup_stats makes reads here as %+v, %v", back, err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 
-	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
 	"krund/internal/display"
 )
@@ -132,12 +131,12 @@ func incidentText(e *explain.Incident, iteration int) string {
 	if e.Iteration == iteration {
 		which = "the iteration"
 	}
-	if e.Duration > 0 {
-		text += display.Nanoseconds(float64(e.Duration)) + ", from "
+	if e.DurationNS > 0 {
+		text += display.Nanoseconds(float64(e.DurationNS)) + ", from "
 	}
 	text += display.Nanoseconds(after) + when + which
-	if e.Kind == "gc" && e.Argument != dataset.MissingInt {
-		text += fmt.Sprintf("; freed %s", display.Bytes(e.Argument))
+	if e.Kind == "gc" && e.Argument != nil {
+		text += fmt.Sprintf("; freed %s", display.Bytes(*e.Argument))
 	}
 	return text
 }

@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -23,8 +24,8 @@ func lanesOf(step int, kinds ...string) []explain.Lane {
 	e.Columns = []dataset.Column{wall}
 	for i := 0; i < 400; i += step {
 		for _, kind := range kinds {
-			e.Events = append(e.Events, dataset.Event{Kind: kind, Time: e.Starts[i], Duration: 6e8,
-				Name: hostile, Argument: dataset.MissingInt})
+			e.Events = append(e.Events, results.Event{Kind: kind, TimeNS: e.Starts[i], DurationNS: 6e8,
+				Name: hostile})
 		}
 	}
 	return explain.NewTimeline(&e).Lanes

@@ -12,6 +12,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -30,7 +31,7 @@ func levels(seed uint64, parts ...float64) []float64 {
 }
 
 func execution(values []float64) dataset.Execution {
-	return dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{
+	return dataset.Execution{Outcome: results.Completed, Columns: []dataset.Column{
 		{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values},
 	}}
 }
@@ -57,7 +58,7 @@ func sample() *dataset.Dataset {
 	d.Pairs = append(d.Pairs, dataset.Pair{Key: key.Key{Benchmark: "none", VM: "PyPy",
 		Variant: "default-python"}})
 	d.Add(key.Key{Benchmark: "crash", VM: "PyPy", Variant: "default-python"},
-		dataset.Execution{Outcome: dataset.Error, Reasons: []string{"signal SIGSEGV"}})
+		dataset.Execution{Outcome: results.Error, Reasons: []string{"signal SIGSEGV"}})
 	return d
 }
 

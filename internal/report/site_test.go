@@ -117,7 +117,7 @@ func TestSmallAndLargeSites(t *testing.T) {
 	one := &dataset.Dataset{}
 	one.Add(k, execution(levels(1, 300, 0.5)))
 	failed := &dataset.Dataset{}
-	failed.Add(k, dataset.Execution{Outcome: dataset.Timeout})
+	failed.Add(k, dataset.Execution{Outcome: results.Timeout})
 	cores := &dataset.Dataset{}
 	e := execution(levels(1, 300, 0.5))
 	for core := range 100 {

@@ -12,6 +12,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -21,11 +22,11 @@ func eventful(n, perIteration int) *dataset.Dataset {
 	d := &dataset.Dataset{Info: dataset.Info{Source: "test.krun", Format: "krund"}}
 	for seed := range uint64(3) {
 		wall := dataset.Column{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore}
-		e := dataset.Execution{Outcome: dataset.Completed, Instrument: "events", EventsLost: 5}
+		e := dataset.Execution{Outcome: results.Completed, Instrument: "events", EventsLost: 5}
 		at := int64(0)
 		event := func(kind, name string, duration int64) {
-			e.Events = append(e.Events, dataset.Event{Kind: kind, Name: name, Time: at + 1e6,
-				Duration: duration, Argument: 1 << 20})
+			e.Events = append(e.Events, results.Event{Kind: kind, Name: name, TimeNS: at + 1e6,
+				DurationNS: duration, Argument: new(int64(1 << 20))})
 		}
 		for i, v := range levels(seed, float64(n), 0.3) {
 			ns := int64(v * 1e9)

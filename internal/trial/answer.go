@@ -141,7 +141,7 @@ func shellOf(executions []dataset.Execution) *Shell {
 	var all []float64
 	medians := map[int]float64{}
 	for _, e := range executions {
-		if values, _ := e.Values(dataset.Wall); e.Outcome == dataset.Completed && len(values) > 0 {
+		if values, _ := e.Values(dataset.Wall); e.Outcome == results.Completed && len(values) > 0 {
 			sorted := slices.Sorted(slices.Values(values))
 			medians[e.Number] = arith.Median(sorted)
 			all = append(all, sorted...)
@@ -159,7 +159,7 @@ func shellOf(executions []dataset.Execution) *Shell {
 func mean(executions []dataset.Execution, column string) float64 {
 	total, n := 0.0, 0
 	for i := range executions {
-		if executions[i].Outcome == dataset.Completed {
+		if executions[i].Outcome == results.Completed {
 			values, _ := executions[i].Values(column)
 			total, n = total+sum(values), n+len(values)
 		}
@@ -176,7 +176,7 @@ func resultOf(s Subject, executions []dataset.Execution, shell *Shell,
 		Mean: none, SD: none, Median: none, Min: none, Max: none}
 	var good []dataset.Execution
 	for _, e := range executions {
-		if e.Outcome == dataset.Completed {
+		if e.Outcome == results.Completed {
 			good = append(good, e)
 			for _, reason := range e.Reasons {
 				if strings.HasPrefix(reason, results.BusyMachine) {
@@ -350,7 +350,7 @@ func means(executions []dataset.Execution) map[int]float64 {
 	all := map[int]float64{}
 	for i := range executions {
 		values, _ := executions[i].Values(dataset.Wall)
-		if executions[i].Outcome == dataset.Completed && len(values) > 0 {
+		if executions[i].Outcome == results.Completed && len(values) > 0 {
 			all[executions[i].Number] = sum(values) / float64(len(values))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
+	"krund/internal/experiment/results"
 )
 
 // compare compares each subject with the fastest, as package compare does for an experiment with
@@ -96,7 +97,7 @@ func (r *Result) measured() []dataset.Execution {
 
 // execution is one with only these times, in seconds.
 func execution(number int, times []float64) dataset.Execution {
-	return dataset.Execution{Number: number, Outcome: dataset.Completed, Columns: []dataset.Column{
+	return dataset.Execution{Number: number, Outcome: results.Completed, Columns: []dataset.Column{
 		{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: times}}}
 }
 

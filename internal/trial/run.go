@@ -47,7 +47,7 @@ func (r Runner) Pilot(ctx context.Context, p Plan, path string) ([]time.Duration
 	var failed error
 	for i, s := range p.Subjects {
 		executions := executionsOf(data, p, s)
-		if len(executions) == 0 || executions[0].Outcome != dataset.Completed {
+		if len(executions) == 0 || executions[0].Outcome != results.Completed {
 			failed = errors.Join(failed, fmt.Errorf("%s: %s%s", s.Text, firstReason(executions),
 				r.messages(path, p.Key(s))))
 			continue

@@ -16,6 +16,7 @@ import (
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -204,7 +205,7 @@ func measured(p Plan, seconds map[string]float64) *dataset.Dataset {
 				wall[i] = int64(mean * 1e9 * (1 + 0.01*r.NormFloat64()))
 				user[i] = wall[i] / 2
 			}
-			d.Add(k, dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{
+			d.Add(k, dataset.Execution{Outcome: results.Completed, Columns: []dataset.Column{
 				{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: wall},
 				{Name: "user", Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: user}}})
 		}
@@ -248,7 +249,7 @@ func TestAnswerWarns(t *testing.T) {
 	d := measured(p, map[string]float64{"a": 0.003, "b": 0.1, shellName: 0.001})
 	d.Pairs[1].Executions[0].Columns[0].Ints[0] *= 3
 	last := &d.Pairs[1].Executions[9]
-	last.Outcome, last.Reasons = dataset.Error, []string{"exit status 3"}
+	last.Outcome, last.Reasons = results.Error, []string{"exit status 3"}
 	a := must.Get(AnswerOf(p, d))(t)
 	for i, want := range [][]string{
 		{"it takes less than 5 ms"},
@@ -376,7 +377,7 @@ func TestAnswerOfNothing(t *testing.T) {
 	a, err := AnswerOf(p, d)
 	must.Be(t, err == nil && len(a.Compared) <= 0 && len(a.Subjects) == 2, "nothing", a, err)
 	for i, s := range p.Subjects {
-		d.Add(p.Key(s), dataset.Execution{Outcome: dataset.Completed, Columns: []dataset.Column{{
+		d.Add(p.Key(s), dataset.Execution{Outcome: results.Completed, Columns: []dataset.Column{{
 			Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
 			Reals: []float64{1 + float64(i)}}}})
 	}

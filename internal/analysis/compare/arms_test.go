@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -95,11 +96,11 @@ func TestBlocksOfArms(t *testing.T) {
 			e := &p.Executions[k]
 			switch {
 			case p.Key.Arm == "base" && e.Number == 3:
-				e.Outcome = dataset.Error
+				e.Outcome = results.Error
 			case p.Key.Arm == "new" && (e.Number == 3 || e.Number == 5):
-				e.Outcome = dataset.Timeout
+				e.Outcome = results.Timeout
 			case p.Key.Arm == "new" && e.Number == 12:
-				e.Outcome = dataset.Rerun
+				e.Outcome = results.Rerun
 			}
 		}
 	}

@@ -12,12 +12,13 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
 // execution is a process execution of the given iterations.
 func execution(number int, values []float64) dataset.Execution {
-	return dataset.Execution{Number: number, Outcome: dataset.Completed, Columns: []dataset.Column{
+	return dataset.Execution{Number: number, Outcome: results.Completed, Columns: []dataset.Column{
 		{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values}}}
 }
 

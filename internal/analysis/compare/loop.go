@@ -7,13 +7,14 @@ import (
 
 	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/results"
 )
 
 // loopOf returns the medians over the executions of a key; ok is false if no execution has a loop.
 func loopOf(pair *dataset.Pair) (l dataset.Loop, ok bool) {
 	var measured, outside []float64
 	for i := range pair.Executions {
-		if e := &pair.Executions[i]; e.Outcome == dataset.Completed && e.Loop != nil && e.Instrument == "" {
+		if e := &pair.Executions[i]; e.Outcome == results.Completed && e.Loop != nil && e.Instrument == "" {
 			measured, outside = append(measured, e.Loop.Measured), append(outside, e.Loop.Outside)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 )
 
 // Wall is the name of the column every measured execution has: the duration
@@ -111,27 +112,17 @@ func InstrumentText(level string) string {
 	return "instrumented (" + level + ")"
 }
 
-// Outcome is the outcome of an execution according to its source.
-type Outcome string
+// OtherPrograms is the outcome of an execution that completed, but with other programs than the latest
+// one of its key. No record has it.
+const OtherPrograms results.Outcome = "other programs"
 
-// The outcomes of krund's records.
-const (
-	Completed Outcome = "completed"
-	Error     Outcome = "error"
-	Timeout   Outcome = "timeout"
-	Rerun     Outcome = "rerun" // disturbed, and replaced by another execution
-
-	// completed, but with other programs than the latest execution of its key: no record has it
-	OtherPrograms Outcome = "other programs"
-)
-
-// Replaced reports whether other executions stand for this one.
-func (o Outcome) Replaced() bool { return o == Rerun || o == OtherPrograms }
+// Replaced reports whether other executions stand for one with this outcome.
+func Replaced(o results.Outcome) bool { return o == results.Rerun || o == OtherPrograms }
 
 // Execution is one process execution. Its columns must all have the same length: see Check.
 type Execution struct {
 	Number  int // from 1 among the executions of its key; in a blocked experiment, the block
-	Outcome Outcome
+	Outcome results.Outcome
 	Reasons []string // explanations of the outcome
 	Machine string   // on which it ran, if several share the experiment; else ""
 	Columns []Column
@@ -147,8 +138,8 @@ type Execution struct {
 	// Starts are the start stamps of the iterations in nanoseconds, on the clock of Events; nil:
 	// unknown.
 	Starts     []int64
-	Events     []Event // by time
-	EventsLost int     // that happened and are not among Events: later ones, as a rule
+	Events     []results.Event // by time
+	EventsLost int             // that happened and are not among Events: later ones, as a rule
 
 	Calls *Calls // nil: only the value of each iteration is known
 
@@ -163,15 +154,6 @@ type Calls struct {
 
 // Histogram holds how often each of some times occurred. Values are in seconds; Counts are whole.
 type Histogram struct{ Values, Counts []float64 }
-
-// Event is something that the VM, the benchmark or the kernel did while the process ran.
-type Event struct {
-	Kind     string // "gc", "compile", "deopt", "code", "load", "pause", "mark"; "switch", "irq", ...
-	Name     string // of a function, class, task, ...; "": none
-	Time     int64  // its start, nanoseconds on the clock of Execution.Starts
-	Duration int64  // nanoseconds; 0: an instant, or unknown
-	Argument int64  // depends on the kind: cgo/krun.h; MissingInt: none
-}
 
 // Column is one value per iteration. Exactly one of the slices is in use.
 type Column struct {

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -125,10 +126,10 @@ func TestShifted(t *testing.T) {
 	faults, _ := moved.Column("minor_faults", dataset.NoCore)
 	wall, _ := moved.Column(dataset.Wall, dataset.NoCore)
 	if faults.Ints[0] != 7 || faults.Ints[295] != 7 || faults.Ints[5] != 0 || wall.Ints[5] != 3e6 ||
-		moved.Events[0].Time != e.Starts[295]+1000 || moved.Events[1].Time != 1000 {
+		moved.Events[0].TimeNS != e.Starts[295]+1000 || moved.Events[1].TimeNS != 1000 {
 		t.Errorf("%v, %+v", faults.Ints, moved.Events)
 	}
-	must.Equal(t, e.Events[0].Time, e.Starts[5]+1000, "the execution itself changed")
+	must.Equal(t, e.Events[0].TimeNS, e.Starts[5]+1000, "the execution itself changed")
 	for _, by := range []int{-1, 0, 300} {
 		if same := shifted(&e, by); same.Events[0] != e.Events[0] {
 			t.Errorf("by %d: %+v", by, same.Events)
@@ -159,8 +160,8 @@ func TestDegenerate(t *testing.T) {
 			e, a := made(c.n, every(c.n, 5, 6), nil)
 			e.Number, a.Number = x+1, x+1
 			for k := range c.events {
-				e.Events = append(e.Events, dataset.Event{Kind: kinds[k%len(kinds)],
-					Name: hostile[k/5%len(hostile)], Time: int64(k-2) * 7_000, Duration: int64(k%3-1) << 40})
+				e.Events = append(e.Events, results.Event{Kind: kinds[k%len(kinds)],
+					Name: hostile[k/5%len(hostile)], TimeNS: int64(k-2) * 7_000, DurationNS: int64(k%3-1) << 40})
 			}
 			counts(&e, "minor_faults", 1<<62, every(c.n, 0, 1))
 			counts(&e, "involuntary_switches", 1, every(c.n, 0, 1))

@@ -14,13 +14,14 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
 // made is an execution of n iterations of 1 ms with an analysis: outliers of 3 ms, and after each
 // changepoint (the index of the first iteration of a segment) iterations are 10 % slower.
 func made(n int, outliers, changes []int) (dataset.Execution, warmup.Execution) {
-	e := dataset.Execution{Number: 1, Outcome: dataset.Completed, Instrument: "events"}
+	e := dataset.Execution{Number: 1, Outcome: results.Completed, Instrument: "events"}
 	a := warmup.Execution{Number: 1, Status: warmup.Analysed, Iterations: n, Window: n / 10,
 		Outliers: outliers,
 		Steady:   &warmup.Steady{Iteration: 1}}
@@ -258,7 +259,7 @@ func TestEventsAndIterations(t *testing.T) {
 		{"beyond the last", 35, 50, 3, 4, 3},
 		{"a negative duration", 12, -100, 1, 2, 1},
 	} {
-		ev := &dataset.Event{Time: c.time, Duration: c.duration}
+		ev := &results.Event{TimeNS: c.time, DurationNS: c.duration}
 		if first, after := r.during(ev); first != c.first || after != c.after || r.ended(ev) != c.ended {
 			t.Errorf("%s: [%d,%d), ended in %d; want [%d,%d), %d", c.name, first, after, r.ended(ev),
 				c.first, c.after,
@@ -279,7 +280,7 @@ func TestEffect(t *testing.T) {
 		{"deopt", 13, 0, thisOne}, {"deopt", 14, 0, nextOne}, {"gc", 11, 100, thisOne},
 		{"compile", 5, 8, thisOne | nextOne}, {"compile", 12, 4, nextOne},
 	} {
-		ev := &dataset.Event{Kind: c.kind, Time: c.time, Duration: c.duration}
+		ev := &results.Event{Kind: c.kind, TimeNS: c.time, DurationNS: c.duration}
 		must.Equal(t, r.effect(ev, 1), c.want)
 	}
 }

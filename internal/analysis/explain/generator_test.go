@@ -9,6 +9,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 )
 
 // generated is a key with known causes.
@@ -75,7 +76,7 @@ func (v nature) execution(random *rand.Rand, p plan) *dataset.Execution {
 		}
 		return c
 	}
-	e := &dataset.Execution{Outcome: dataset.Completed, Instrument: "events", Columns: []dataset.Column{
+	e := &dataset.Execution{Outcome: results.Completed, Instrument: "events", Columns: []dataset.Column{
 		{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore, Ints: wall},
 		{Name: "minor_faults", Core: dataset.NoCore, Ints: counts(0.3 + 2*random.Float64())},
 		{Name: "voluntary_switches", Core: dataset.NoCore, Ints: counts(0.3 * random.Float64())},
@@ -88,9 +89,9 @@ func (v nature) execution(random *rand.Rand, p plan) *dataset.Execution {
 		early, happens := p.early(i), v.at(p, random, i)
 		add := func(p float64, kind, name string, length float64) {
 			if happens.Float64() < p*float64(wall[i])/1e6 {
-				e.Events = append(e.Events, dataset.Event{Kind: kind, Name: name,
-					Time:     e.Starts[i] + int64(happens.Float64()*float64(wall[i])),
-					Duration: int64(length * (0.5 + happens.Float64()))})
+				e.Events = append(e.Events, results.Event{Kind: kind, Name: name,
+					TimeNS:     e.Starts[i] + int64(happens.Float64()*float64(wall[i])),
+					DurationNS: int64(length * (0.5 + happens.Float64()))})
 			}
 		}
 		add(0.6*early+0.01, "compile", "method"+string(rune('a'+happens.IntN(26))), 3e5)
@@ -148,8 +149,8 @@ func restart(e *dataset.Execution) {
 	}
 	for k := range e.Events {
 		ev := &e.Events[k]
-		i := min(len(wall)-1, max(0, slices.IndexFunc(e.Starts, func(s int64) bool { return s > ev.Time })-1))
-		ev.Time += starts[i] - e.Starts[i]
+		i := min(len(wall)-1, max(0, slices.IndexFunc(e.Starts, func(s int64) bool { return s > ev.TimeNS })-1))
+		ev.TimeNS += starts[i] - e.Starts[i]
 	}
 	e.Starts = starts
 }
@@ -162,8 +163,8 @@ func add(e *dataset.Execution, column string, i int, by int64) {
 
 // event adds an event in iteration i.
 func event(e *dataset.Execution, kind, name string, i int, duration int64) {
-	e.Events = append(e.Events, dataset.Event{Kind: kind, Name: name, Time: e.Starts[i] + 1000,
-		Duration: duration})
+	e.Events = append(e.Events, results.Event{Kind: kind, Name: name, TimeNS: e.Starts[i] + 1000,
+		DurationNS: duration})
 }
 
 // pulses are the iterations of a cause that recurs every 50 iterations.
@@ -282,7 +283,7 @@ func (v nature) generate(random *rand.Rand, in *injection) generated {
 			}
 			at = in.into(random, e, seed)
 		}
-		slices.SortStableFunc(e.Events, func(a, b dataset.Event) int { return int(a.Time - b.Time) })
+		slices.SortStableFunc(e.Events, func(a, b results.Event) int { return int(a.TimeNS - b.TimeNS) })
 		g.pair.Executions = append(g.pair.Executions, *e)
 		g.injected = append(g.injected, at)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/experiment/results"
 )
 
 // run is one execution with its analysis.
@@ -62,27 +63,27 @@ func stamps(e *dataset.Execution, n int) (starts, ends []int64) {
 
 // during returns the iterations that an event overlaps: [first, after). It is empty for an event
 // between two iterations.
-func (r *run) during(ev *dataset.Event) (first, after int) {
-	end := ev.Time + max(0, ev.Duration)
-	first = sort.Search(r.n, func(i int) bool { return r.ends[i] >= ev.Time })
+func (r *run) during(ev *results.Event) (first, after int) {
+	end := ev.TimeNS + max(0, ev.DurationNS)
+	first = sort.Search(r.n, func(i int) bool { return r.ends[i] >= ev.TimeNS })
 	after = sort.Search(r.n, func(i int) bool { return r.starts[i] > end })
 	return first, max(first, after)
 }
 
 // ended returns the last iteration that had begun when an event ended; -1 if none had.
-func (r *run) ended(ev *dataset.Event) int {
-	end := ev.Time + max(0, ev.Duration)
+func (r *run) ended(ev *results.Event) int {
+	end := ev.TimeNS + max(0, ev.DurationNS)
 	return sort.Search(r.n, func(i int) bool { return r.starts[i] > end }) - 1
 }
 
 // began returns the last iteration that had begun when an event began; -1 if none had.
-func (r *run) began(ev *dataset.Event) int {
-	return sort.Search(r.n, func(i int) bool { return r.starts[i] > ev.Time }) - 1
+func (r *run) began(ev *results.Event) int {
+	return sort.Search(r.n, func(i int) bool { return r.starts[i] > ev.TimeNS }) - 1
 }
 
 // overlap is the time in nanoseconds that an event took of iteration i.
-func (r *run) overlap(ev *dataset.Event, i int) int64 {
-	return max(0, min(r.ends[i], ev.Time+max(0, ev.Duration))-max(r.starts[i], ev.Time))
+func (r *run) overlap(ev *results.Event, i int) int64 {
+	return max(0, min(r.ends[i], ev.TimeNS+max(0, ev.DurationNS))-max(r.starts[i], ev.TimeNS))
 }
 
 // segment returns the segment of the analysis that has iteration i.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/results"
 )
 
 // secondaryEvents marks the events that are consequences of something else, so that they are no
@@ -17,7 +17,7 @@ func (r *run) secondaryEvents() []bool {
 		return marks
 	}
 	taken := r.column("involuntary_switches")
-	compiled, left := map[string]*dataset.Event{}, map[string]*dataset.Event{}
+	compiled, left := map[string]*results.Event{}, map[string]*results.Event{}
 	for _, k := range r.byTime() {
 		ev := &r.e.Events[k]
 		name := function(ev)
@@ -42,7 +42,7 @@ func (r *run) secondaryEvents() []bool {
 }
 
 // function is the function of a compilation or deoptimization. A VM may add the reason.
-func function(ev *dataset.Event) string {
+func function(ev *results.Event) string {
 	name, _, _ := strings.Cut(ev.Name, " (")
 	return name
 }
@@ -54,7 +54,7 @@ func (r *run) byTime() []int {
 		order[k] = k
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return int(min(max(r.e.Events[a].Time-r.e.Events[b].Time, -1), 1))
+		return int(min(max(r.e.Events[a].TimeNS-r.e.Events[b].TimeNS, -1), 1))
 	})
 	return order
 }

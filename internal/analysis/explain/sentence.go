@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/results"
 )
 
 // describe completes the key: sentences, findings, shares, and what evidence is missing.
@@ -225,7 +225,7 @@ func (s *study) causeText(statement, e, i int) string {
 
 // eventIn describes the events of a source in iteration i.
 func (r *run) eventIn(s *source, i int) string {
-	var longest *dataset.Event
+	var longest *results.Event
 	count, spent := 0, int64(0)
 	for k := range r.e.Events {
 		ev := &r.e.Events[k]
@@ -258,11 +258,11 @@ func (r *run) eventIn(s *source, i int) string {
 // eventNear describes the event of a source near the changepoint before iteration i: the longest
 // one.
 func (r *run) eventNear(s *source, i int) string {
-	var found *dataset.Event
+	var found *results.Event
 	for k := range r.e.Events {
 		ev := &r.e.Events[k]
 		at := r.place(ev)
-		if s.has(ev) && at >= i-near && at < i+near && (found == nil || ev.Duration >= found.Duration) {
+		if s.has(ev) && at >= i-near && at < i+near && (found == nil || ev.DurationNS >= found.DurationNS) {
 			found = ev
 		}
 	}

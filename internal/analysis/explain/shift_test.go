@@ -29,8 +29,8 @@ func shifted(e *dataset.Execution, by int) dataset.Execution {
 		moved.Columns = append(moved.Columns, c)
 	}
 	for _, ev := range e.Events {
-		i := max(0, sort.Search(n, func(i int) bool { return e.Starts[i] > ev.Time })-1)
-		ev.Time += e.Starts[(i+by)%n] - e.Starts[i]
+		i := max(0, sort.Search(n, func(i int) bool { return e.Starts[i] > ev.TimeNS })-1)
+		ev.TimeNS += e.Starts[(i+by)%n] - e.Starts[i]
 		moved.Events = append(moved.Events, ev)
 	}
 	return moved

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/results"
 )
 
 const (
@@ -90,7 +91,7 @@ func sourcesOf(runs []*run) []source {
 func reported(runs []*run, kind string) bool {
 	return slices.ContainsFunc(runs, func(r *run) bool {
 		return r.starts != nil &&
-			slices.ContainsFunc(r.e.Events, func(ev dataset.Event) bool { return ev.Kind == kind })
+			slices.ContainsFunc(r.e.Events, func(ev results.Event) bool { return ev.Kind == kind })
 	})
 }
 
@@ -164,7 +165,7 @@ func eventSource(runs []*run, t *trait, kind, name string) (source, bool) {
 			if !s.has(ev) || r.secondary[k] {
 				continue
 			}
-			any, timed = true, timed || ev.Duration > 0
+			any, timed = true, timed || ev.DurationNS > 0
 			first, after := r.during(ev)
 			for j := first; j < after; j++ {
 				a.count[j]++
@@ -185,14 +186,14 @@ func eventSource(runs []*run, t *trait, kind, name string) (source, bool) {
 }
 
 // has reports whether an event is one of the source.
-func (s *source) has(ev *dataset.Event) bool {
+func (s *source) has(ev *results.Event) bool {
 	return s.kind != "" && ev.Kind == s.kind && (s.name == "" || ev.Name == s.name) &&
 		!(ev.Kind == "switch" && strings.HasPrefix(ev.Name, idle))
 }
 
 // place is the iteration in which an event takes effect: that in which a compilation ended, and any
 // other event began.
-func (r *run) place(ev *dataset.Event) int {
+func (r *run) place(ev *results.Event) int {
 	if ev.Kind == "compile" {
 		return r.ended(ev)
 	}
@@ -201,12 +202,12 @@ func (r *run) place(ev *dataset.Event) int {
 
 // effect returns from where on an event takes effect whose place is iteration i: in this one if it
 // lies in the first half, else in the next; compiled code perhaps only with the next call.
-func (r *run) effect(ev *dataset.Event, i int) uint8 {
+func (r *run) effect(ev *results.Event, i int) uint8 {
 	half := r.starts[i] + (r.ends[i]-r.starts[i])/2
 	switch {
-	case ev.Kind != "compile" && ev.Time < half:
+	case ev.Kind != "compile" && ev.TimeNS < half:
 		return thisOne
-	case ev.Kind == "compile" && ev.Time+max(0, ev.Duration) < half:
+	case ev.Kind == "compile" && ev.TimeNS+max(0, ev.DurationNS) < half:
 		return thisOne | nextOne
 	}
 	return nextOne
@@ -236,7 +237,7 @@ func namedSources(runs []*run, t *trait, kind string) []source {
 				w = &weight{name: ev.Name, last: -1}
 				weights[ev.Name] = w
 			}
-			w.spent += max(0, ev.Duration)
+			w.spent += max(0, ev.DurationNS)
 			if w.last != e {
 				w.executions++
 				w.last = e

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/results"
 )
 
 const (
@@ -133,13 +133,13 @@ func (st *Steady) warn(r *run) {
 }
 
 // unfinished returns a compilation that lasted beyond the last iteration.
-func (r *run) unfinished() *dataset.Event {
+func (r *run) unfinished() *results.Event {
 	if r.starts == nil {
 		return nil
 	}
 	for k := range r.e.Events {
 		ev := &r.e.Events[k]
-		if ev.Kind == "compile" && ev.Time < r.ends[r.n-1] && ev.Time+ev.Duration > r.ends[r.n-1] {
+		if ev.Kind == "compile" && ev.TimeNS < r.ends[r.n-1] && ev.TimeNS+ev.DurationNS > r.ends[r.n-1] {
 			return ev
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/results"
 )
 
 // Timeline places the events of an execution on the axis of its iterations, for plots: iteration i
@@ -69,7 +70,7 @@ func NewTimeline(e *dataset.Execution) *Timeline {
 
 // position returns where a stamp is on the axis.
 func (r *run) position(stamp int64) float64 {
-	i := r.began(&dataset.Event{Time: stamp})
+	i := r.began(&results.Event{TimeNS: stamp})
 	switch {
 	case i < 0:
 		return -0.5
@@ -85,8 +86,8 @@ func (t *Timeline) lane(kind string) Lane {
 	for k := range t.r.e.Events {
 		ev := &t.r.e.Events[k]
 		if any.has(ev) {
-			m := LaneMark{From: t.r.position(ev.Time), Events: 1, NS: max(0, ev.Duration), Name: ev.Name}
-			m.To, m.longest = max(m.From, t.r.position(ev.Time+m.NS)), m.NS
+			m := LaneMark{From: t.r.position(ev.TimeNS), Events: 1, NS: max(0, ev.DurationNS), Name: ev.Name}
+			m.To, m.longest = max(m.From, t.r.position(ev.TimeNS+m.NS)), m.NS
 			marks = append(marks, m)
 		}
 	}
@@ -120,7 +121,7 @@ func merge(marks []LaneMark, per int) []LaneMark {
 
 // Incident is an event at an outlier or a changepoint.
 type Incident struct {
-	dataset.Event
+	results.Event
 	Iteration int   // in which it began; -1: before the first
 	After     int64 // nanoseconds from the beginning of that iteration (or the first) to its own
 }
@@ -133,7 +134,7 @@ func (t *Timeline) Incidents(at Target, iteration, most int) (list []Incident, a
 	if at == Changepoints {
 		from, to = max(0, iteration-near), min(iteration+near, t.r.n)-1
 	}
-	kinds := map[string][]*dataset.Event{}
+	kinds := map[string][]*results.Event{}
 	for k := range t.r.e.Events {
 		ev := &t.r.e.Events[k]
 		if t.during[k][0] > to || t.during[k][1] <= from {
@@ -145,8 +146,8 @@ func (t *Timeline) Incidents(at Target, iteration, most int) (list []Incident, a
 		}
 	}
 	for _, events := range kinds {
-		slices.SortStableFunc(events, func(a, b *dataset.Event) int {
-			return cmp.Compare(b.Duration, a.Duration)
+		slices.SortStableFunc(events, func(a, b *results.Event) int {
+			return cmp.Compare(b.DurationNS, a.DurationNS)
 		})
 	}
 	for rank := 0; len(list) < min(most, all); rank++ {
@@ -156,11 +157,11 @@ func (t *Timeline) Incidents(at Target, iteration, most int) (list []Incident, a
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Incident) int { return cmp.Compare(a.Time, b.Time) })
+	slices.SortStableFunc(list, func(a, b Incident) int { return cmp.Compare(a.TimeNS, b.TimeNS) })
 	return list, all
 }
 
-func (t *Timeline) incident(ev *dataset.Event) Incident {
+func (t *Timeline) incident(ev *results.Event) Incident {
 	i := t.r.began(ev)
-	return Incident{*ev, i, ev.Time - t.r.starts[max(i, 0)]}
+	return Incident{*ev, i, ev.TimeNS - t.r.starts[max(i, 0)]}
 }

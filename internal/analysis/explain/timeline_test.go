@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -18,8 +19,8 @@ func TestTimeline(t *testing.T) {
 		Columns: []dataset.Column{{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore,
 			Ints: []int64{ms, ms, ms}}}}
 	add := func(kind, name string, at, duration float64) {
-		e.Events = append(e.Events, dataset.Event{Kind: kind, Name: name, Time: int64(at * ms),
-			Duration: int64(duration * ms), Argument: dataset.MissingInt})
+		e.Events = append(e.Events, results.Event{Kind: kind, Name: name, TimeNS: int64(at * ms),
+			DurationNS: int64(duration * ms)})
 	}
 	add("gc", "early", 5, 0)
 	add("compile", "f", 10.25, 2.25) // from a quarter of the first to the middle of the second
@@ -69,8 +70,8 @@ func TestTimeline(t *testing.T) {
 func TestTimelineIsBounded(t *testing.T) {
 	e, _ := made(2500, nil, nil)
 	for i, start := range e.Starts {
-		e.Events = append(e.Events, dataset.Event{Kind: "gc", Name: fmt.Sprint(i), Time: start,
-			Duration: int64(i % 4)}, dataset.Event{Kind: "gc", Time: start + 10})
+		e.Events = append(e.Events, results.Event{Kind: "gc", Name: fmt.Sprint(i), TimeNS: start,
+			DurationNS: int64(i % 4)}, results.Event{Kind: "gc", TimeNS: start + 10})
 	}
 	l := NewTimeline(&e).Lanes[0]
 	events, ns := 0, int64(0)
@@ -88,7 +89,7 @@ func TestTimelineIsBounded(t *testing.T) {
 func TestNoTimeline(t *testing.T) {
 	e, _ := made(50, nil, nil)
 	must.Be(t, NewTimeline(&e) == nil, "without events")
-	e.Events = []dataset.Event{{Kind: "gc"}}
+	e.Events = []results.Event{{Kind: "gc"}}
 	e.Starts = nil
 	must.Be(t, NewTimeline(&e) == nil, "without stamps")
 }

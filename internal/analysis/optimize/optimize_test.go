@@ -11,6 +11,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -272,7 +273,7 @@ func executions(values ...[]float64) *dataset.Dataset {
 	d := &dataset.Dataset{}
 	for _, v := range values {
 		d.Add(key.Key{Benchmark: "b", VM: "v", Variant: "d"}, dataset.Execution{
-			Outcome: dataset.Completed, Columns: []dataset.Column{{Name: dataset.Wall, Unit: "s",
+			Outcome: results.Completed, Columns: []dataset.Column{{Name: dataset.Wall, Unit: "s",
 				Core: dataset.NoCore, Reals: v}},
 		})
 	}
@@ -281,7 +282,7 @@ func executions(values ...[]float64) *dataset.Dataset {
 
 func TestFromDataset(t *testing.T) {
 	d := executions([]float64{3, 1, 1}, []float64{2, 1}, []float64{1, math.NaN()}, nil, []float64{9})
-	d.Pairs[0].Executions[1].Outcome = dataset.Error
+	d.Pairs[0].Executions[1].Outcome = results.Error
 	s, err := FromDataset(d, Reading{Skip: func(string) int { return 1 }})
 	must.Do(t, err)
 	b := s.Benchmarks[0]

@@ -10,6 +10,7 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
 	"krund/rig/must"
 )
@@ -27,7 +28,7 @@ func side(groups []Group, arm int) compare.Side {
 			wall := dataset.Column{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
 				Reals: []float64{v, v, v, v}}
 			pair.Executions = append(pair.Executions, dataset.Execution{Number: e.Number,
-				Outcome: dataset.Completed, Columns: []dataset.Column{wall}})
+				Outcome: results.Completed, Columns: []dataset.Column{wall}})
 		}
 		s.Data.Pairs = append(s.Data.Pairs, pair)
 		s.Doc.Pairs = append(s.Doc.Pairs, warmup.Pair{Key: k.String(),

@@ -8,6 +8,7 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/fixtures"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -25,7 +26,7 @@ func jmhGroups(t *testing.T) []Group {
 			wall := dataset.Column{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore}
 			wall.Reals = values
 			d.Add(key.Key{Benchmark: series.ID, VM: "jmh", Variant: "x"}, dataset.Execution{Number: i + 1,
-				Outcome: dataset.Completed, Columns: []dataset.Column{wall}})
+				Outcome: results.Completed, Columns: []dataset.Column{wall}})
 		}
 	}
 	doc := must.Get(warmup.Analyze(d, warmup.Default(classify.Relative),

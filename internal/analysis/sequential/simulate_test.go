@@ -10,6 +10,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
 )
 
@@ -61,7 +62,7 @@ func autocorrelated(r *rand.Rand) float64 {
 		v = 0.95*v + 0.03*math.Sqrt(1-0.95*0.95)*r.NormFloat64()
 		series[i] = math.Exp(level + v)
 	}
-	pair := dataset.Pair{Executions: []dataset.Execution{{Number: 1, Outcome: dataset.Completed,
+	pair := dataset.Pair{Executions: []dataset.Execution{{Number: 1, Outcome: results.Completed,
 		Columns: []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
 			Reals: series}}}}}
 	list := compare.Executions(&pair, &warmup.Pair{Executions: make([]warmup.Execution, 1)}, dataset.Wall)

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -79,7 +80,7 @@ func TestStopped(t *testing.T) {
 		for i := range n {
 			wall.Reals = append(wall.Reals, 1+float64(i%3)/1000)
 		}
-		return dataset.Execution{Outcome: dataset.Completed, Stopped: stopped,
+		return dataset.Execution{Outcome: results.Completed, Stopped: stopped,
 			Columns: []dataset.Column{wall}}
 	}
 	p := Default()

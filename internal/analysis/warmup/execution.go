@@ -9,6 +9,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/outlier"
 	"krund/internal/analysis/steady"
+	"krund/internal/experiment/results"
 )
 
 // smallestWindow is the minimum length of an outlier window; of two values neither is ever an
@@ -31,7 +32,7 @@ func read(e *dataset.Execution, column string) (s series, status Status, problem
 	if e.Outcome == dataset.OtherPrograms {
 		return s, NotCompleted, "it was measured with other programs than the latest execution"
 	}
-	if e.Outcome != dataset.Completed && e.Outcome != "" {
+	if e.Outcome != results.Completed && e.Outcome != "" {
 		return s, NotCompleted, fmt.Sprintf("its outcome is %s", e.Outcome)
 	}
 	if err := e.Check(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -17,7 +18,7 @@ func TestInstrumentedIsMarked(t *testing.T) {
 		d := &dataset.Dataset{}
 		for _, level := range levels {
 			d.Add(key.Key{Benchmark: "b", VM: "v", Variant: "x"}, dataset.Execution{
-				Outcome: dataset.Completed, Instrument: level, Columns: []dataset.Column{{Name: dataset.Wall,
+				Outcome: results.Completed, Instrument: level, Columns: []dataset.Column{{Name: dataset.Wall,
 					Unit: dataset.Seconds, Core: dataset.NoCore, Reals: []float64{1, 2, 1, 2, 1, 2, 1, 2}}}})
 		}
 		doc := must.Get(Analyze(d, Default(classify.Relative), Options{NoPerformance: true}))(t)

@@ -8,6 +8,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/steady"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -54,7 +55,7 @@ func TestLevelOfShortExecutions(t *testing.T) {
 		d.Add(k, completed(wall([]float64{v})))
 	}
 	failed := completed(wall([]float64{100}))
-	failed.Outcome = dataset.Error
+	failed.Outcome = results.Error
 	d.Add(k, failed)
 	p := mustAnalyze(t, d, quick(classify.Relative), Options{}).pair(t, "command")
 	if p.Classification != classify.None || p.Levels == nil || p.Levels.Median != 2 || p.Levels.Mean != 3 ||

@@ -14,6 +14,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -33,7 +34,7 @@ func wall(values []float64) dataset.Column {
 }
 
 func completed(columns ...dataset.Column) dataset.Execution {
-	return dataset.Execution{Outcome: dataset.Completed, Columns: columns}
+	return dataset.Execution{Outcome: results.Completed, Columns: columns}
 }
 
 // experiment has a pair of each kind.
@@ -50,8 +51,8 @@ func experiment() *dataset.Dataset {
 	}
 	add("mixed", completed(wall(level(r, 400, 1))))
 	add("mixed", completed(wall(level(r, 40, 1.2, 360, 1))))
-	add("mixed", dataset.Execution{Outcome: dataset.Error, Columns: []dataset.Column{wall(level(r, 17, 1))}})
-	add("mixed", dataset.Execution{Outcome: dataset.Timeout})
+	add("mixed", dataset.Execution{Outcome: results.Error, Columns: []dataset.Column{wall(level(r, 17, 1))}})
+	add("mixed", dataset.Execution{Outcome: results.Timeout})
 	add("mixed", completed(wall([]float64{})))
 	add("mixed", completed(wall([]float64{1, math.NaN(), 1, 1})))
 	add("mixed", completed(wall([]float64{1, 1, -1, 1})))

@@ -6,6 +6,7 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/results"
 )
 
 // Codes of warnings.
@@ -119,7 +120,7 @@ func LoopText(executions []dataset.Execution) string {
 	uncovered := 0
 	for i := range executions {
 		e := &executions[i]
-		if e.Outcome != dataset.Completed {
+		if e.Outcome != results.Completed {
 			continue
 		}
 		completed++

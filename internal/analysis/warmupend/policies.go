@@ -8,6 +8,7 @@ import (
 	"krund/internal/analysis/stability"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 )
 
 // profiles are the rules of a criterion, without those that are equal to another's.
@@ -85,7 +86,7 @@ func found(list []Execution, workers int) ([]int, error) {
 		wall := dataset.Column{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
 			Reals: e.Values}
 		d.Add(key.Key{Benchmark: fmt.Sprint("e", i), VM: "x", Variant: "x"}, dataset.Execution{Number: 1,
-			Outcome: dataset.Completed, Columns: []dataset.Column{wall}})
+			Outcome: results.Completed, Columns: []dataset.Column{wall}})
 	}
 	doc, err := warmup.Analyze(d, warmup.Default(classify.Relative),
 		warmup.Options{NoPerformance: true, Workers: workers})

@@ -13,6 +13,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/report"
 	"krund/rig/must"
@@ -44,7 +45,7 @@ func realReport(t *testing.T) string {
 			}
 			wall := dataset.Column{Name: dataset.Wall, Unit: "s", Core: dataset.NoCore, Reals: values}
 			pair.Executions = append(pair.Executions, dataset.Execution{Number: number,
-				Outcome: dataset.Completed, Columns: []dataset.Column{wall}})
+				Outcome: results.Completed, Columns: []dataset.Column{wall}})
 		}
 		d.Pairs = append(d.Pairs, pair)
 	}

@@ -51,9 +51,9 @@ func readResults(fsys durable.FS, dir string, keep func(column string) bool, lat
 		visit(&r)
 		layouts[layoutOf(&r)] = true
 		e := Execution(&r, keep)
-		if e.Outcome == dataset.Completed {
+		if e.Outcome == results.Completed {
 			if attempt, ok := counts[r.Slot]; ok {
-				e.Outcome = dataset.Rerun
+				e.Outcome = results.Rerun
 				e.Reasons = append(e.Reasons,
 					fmt.Sprintf("attempt %d of this slot was completed before", attempt))
 			} else {
@@ -212,11 +212,11 @@ func fingerprint(reader *results.Reader) map[string]string {
 // true. A nil keep keeps all columns, and the start stamps and events, which take much memory. The
 // values are shared with the record.
 func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
-	e := dataset.Execution{Number: r.Pexec, Outcome: dataset.Outcome(r.Outcome), Reasons: r.Reasons,
+	e := dataset.Execution{Number: r.Pexec, Outcome: r.Outcome, Reasons: r.Reasons,
 		FirstResult: firstResult(r), Instrument: r.Instrument, EventsLost: r.EventsLost,
 		Stopped: r.Stopped(), Loop: dataset.LoopOf(r.StartNS, r.WallNS, perCore(r))}
 	if keep == nil {
-		e.Starts, e.Events = r.StartNS, events(r.Events)
+		e.Starts, e.Events = r.StartNS, r.Events
 	}
 	if r.WallNS != nil {
 		e.Columns = append(e.Columns, dataset.Column{
@@ -249,20 +249,6 @@ func perCore(r *results.Record) (n int) {
 		}
 	}
 	return n
-}
-
-// events converts the events of a record.
-func events(from []results.Event) []dataset.Event {
-	var to []dataset.Event
-	for _, e := range from {
-		argument := int64(dataset.MissingInt)
-		if e.Argument != nil {
-			argument = *e.Argument
-		}
-		to = append(to, dataset.Event{Kind: e.Kind, Name: e.Name, Time: e.TimeNS, Duration: e.DurationNS,
-			Argument: argument})
-	}
-	return to
 }
 
 // firstResult returns dataset.Execution.FirstResult of a record.

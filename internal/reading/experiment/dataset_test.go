@@ -60,12 +60,12 @@ func TestReadResults(t *testing.T) {
 	if d.Machine != "bencher5" || d.Experiment != "test" || len(d.Problems) != 0 || d.Pairs[0].Key != b {
 		t.Errorf("%+v", d)
 	}
-	var outcomes []dataset.Outcome
+	var outcomes []results.Outcome
 	for _, e := range d.Find(a).Executions {
 		outcomes = append(outcomes, e.Outcome)
 	}
-	if !slices.Equal(outcomes, []dataset.Outcome{dataset.Rerun, dataset.Completed, dataset.Rerun,
-		dataset.Error}) {
+	if !slices.Equal(outcomes, []results.Outcome{results.Rerun, results.Completed, results.Rerun,
+		results.Error}) {
 		t.Errorf("outcomes %v", outcomes)
 	}
 	e := d.Find(b).Executions[0]

@@ -115,7 +115,7 @@ func nothing(d *dataset.Dataset) string {
 	executions, first := 0, ""
 	for _, p := range d.Pairs {
 		for _, e := range p.Executions {
-			if e.Outcome == dataset.Completed && len(e.Columns) > 0 && e.Columns[0].Len() > 0 {
+			if e.Outcome == results.Completed && len(e.Columns) > 0 && e.Columns[0].Len() > 0 {
 				return ""
 			}
 			executions++

@@ -108,7 +108,7 @@ func TestKeyed(t *testing.T) {
 	}
 	for e, want := range []int64{101, 1, 2} {
 		got, err := series(0, e)
-		if err != nil || len(got.Events) != 1 || got.Events[0].Time != want || len(got.Columns) != 3 ||
+		if err != nil || len(got.Events) != 1 || got.Events[0].TimeNS != want || len(got.Columns) != 3 ||
 			len(got.Starts) != 2 || got.Number != doc.Pairs[0].Executions[e].Number {
 			t.Errorf("execution %d: %+v, %v", e, got, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/results"
 )
 
 // RowsOf describes the keys of a dataset of another tool, whose wall times are in seconds: number,
@@ -25,7 +26,7 @@ func RowsOf(d *dataset.Dataset) []Row {
 
 func (s *state) addExecution(e *dataset.Execution) {
 	s.row.Outcomes.add(string(e.Outcome))
-	if e.Outcome != dataset.Completed && e.Outcome != "" {
+	if e.Outcome != results.Completed && e.Outcome != "" {
 		return
 	}
 	values, _ := e.Values(dataset.Wall)

@@ -19,6 +19,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/durable"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/experiment/results"
 	"krund/internal/machine/command"
 	"krund/internal/machine/noise"
 	"krund/internal/reading/experiment"
@@ -202,7 +203,7 @@ func floorOf(data *dataset.Dataset) (*noise.Floor, error) {
 	var times [][]float64
 	for _, pair := range data.Pairs {
 		for _, e := range pair.Executions {
-			if e.Outcome != dataset.Completed {
+			if e.Outcome != results.Completed {
 				continue
 			}
 			values, _ := e.Values(dataset.Wall)

@@ -8,6 +8,7 @@ import (
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -32,13 +33,13 @@ func TestConfiguration(t *testing.T) {
 
 // TestFloorOf: only completed executions count.
 func TestFloorOf(t *testing.T) {
-	execution := func(seconds float64, o dataset.Outcome) dataset.Execution {
+	execution := func(seconds float64, o results.Outcome) dataset.Execution {
 		return dataset.Execution{Outcome: o, Columns: []dataset.Column{{Name: dataset.Wall, Unit: "s",
 			Core: dataset.NoCore, Reals: []float64{9, 9, seconds, seconds}}}}
 	}
 	data := &dataset.Dataset{Pairs: []dataset.Pair{{Executions: []dataset.Execution{
-		execution(0.1, dataset.Completed), execution(0.101, dataset.Completed), execution(5, dataset.Rerun),
-		execution(0.099, dataset.Completed),
+		execution(0.1, results.Completed), execution(0.101, results.Completed), execution(5, results.Rerun),
+		execution(0.099, results.Completed),
 	}}}}
 	f, err := floorOf(data)
 	if err != nil || f.Executions != 3 || math.Abs(f.MeanNS-1e8) > 1 || math.Abs(f.SDLog-0.01) > 1e-6 ||
