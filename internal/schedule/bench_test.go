@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // million is the size of the schedule that the figures are about. It is created once per size.
@@ -28,19 +29,18 @@ func BenchmarkOpenNextUpdate(b *testing.B) {
 		b.Run(fmt.Sprintf("slots=%d", n), func(b *testing.B) {
 			name := benchSchedule(b, n)
 			for b.Loop() {
-				s, err := schedule.Open(durable.OS(), name, true)
-				must(b, err)
+				s := must.Get(schedule.Open(durable.OS(), name, true))(b)
 				slot, err := s.Begin()
 				if errors.Is(err, schedule.ErrDone) { // a small schedule: start again from the beginning
-					must(b, s.Close())
-					must(b, os.Remove(name))
+					must.Do(b, s.Close())
+					must.Do(b, os.Remove(name))
 					create(b, durable.OS(), name, n)
 					continue
 				}
-				must(b, err)
-				must(b, s.Finish(slot, schedule.Completed))
-				must(b, s.UpdateHeader(func(h *schedule.Header) { h.Reboots++ }))
-				must(b, s.Close())
+				must.Do(b, err)
+				must.Do(b, s.Finish(slot, schedule.Completed))
+				must.Do(b, s.UpdateHeader(func(h *schedule.Header) { h.Reboots++ }))
+				must.Do(b, s.Close())
 			}
 		})
 	}
@@ -54,14 +54,10 @@ func BenchmarkOpenCurrent(b *testing.B) {
 			name := halfDone(b, n)
 			b.ReportAllocs()
 			for b.Loop() {
-				s, err := schedule.Open(durable.OS(), name, false)
-				must(b, err)
-				slot, err := s.Current()
-				must(b, err)
-				if slot.Index != n/2 {
-					b.Fatalf("slot %d", slot.Index)
-				}
-				must(b, s.Close())
+				s := must.Get(schedule.Open(durable.OS(), name, false))(b)
+				slot := must.Get(s.Current())(b)
+				must.Need(b, slot.Index == n/2, "slot", slot.Index)
+				must.Do(b, s.Close())
 			}
 		})
 	}
@@ -80,11 +76,10 @@ func halfDone(b *testing.B, n int) string {
 			}
 		}
 	}
-	must(b, schedule.Create(durable.OS(), name, header(), n, slots))
-	s, err := schedule.Open(durable.OS(), name, true)
-	must(b, err)
-	must(b, s.SetHint(n/2))
-	must(b, s.Close())
+	must.Do(b, schedule.Create(durable.OS(), name, header(), n, slots))
+	s := must.Get(schedule.Open(durable.OS(), name, true))(b)
+	must.Do(b, s.SetHint(n/2))
+	must.Do(b, s.Close())
 	return name
 }
 
@@ -92,11 +87,9 @@ func halfDone(b *testing.B, n int) string {
 func BenchmarkSummarize(b *testing.B) {
 	name := benchSchedule(b, million)
 	for b.Loop() {
-		s, err := schedule.Open(durable.OS(), name, false)
-		must(b, err)
-		_, err = s.Summarize()
-		must(b, err)
-		must(b, s.Close())
+		s := must.Get(schedule.Open(durable.OS(), name, false))(b)
+		must.Get(s.Summarize())(b)
+		must.Do(b, s.Close())
 	}
 }
 
@@ -106,6 +99,6 @@ func BenchmarkCreate(b *testing.B) {
 	for b.Loop() {
 		name := filepath.Join(dir, "schedule")
 		create(b, durable.OS(), name, million)
-		must(b, os.Remove(name))
+		must.Do(b, os.Remove(name))
 	}
 }

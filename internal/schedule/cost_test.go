@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // countingFS counts the bytes that are read.
@@ -45,19 +46,17 @@ func sparse(t *testing.T, n int) string {
 	finished := small[h.SlotOffset(0):h.SlotOffset(1)]
 	outstanding := small[h.SlotOffset(2):h.SlotOffset(3)]
 
-	must(t, schedule.WriteHeaders(name, h, n, n/2))
-	f, err := os.OpenFile(name, os.O_RDWR, 0)
-	must(t, err)
-	must(t, f.Truncate(h.SlotOffset(n)))
+	must.Do(t, schedule.WriteHeaders(name, h, n, n/2))
+	f := must.Get(os.OpenFile(name, os.O_RDWR, 0))(t)
+	must.Do(t, f.Truncate(h.SlotOffset(n)))
 	for i := n/2 - around; i < n/2+around; i++ {
 		line := finished
 		if i >= n/2 {
 			line = outstanding
 		}
-		_, err := f.WriteAt(line, h.SlotOffset(i))
-		must(t, err)
+		must.Get(f.WriteAt(line, h.SlotOffset(i)))(t)
 	}
-	must(t, f.Close())
+	must.Do(t, f.Close())
 	return name
 }
 
@@ -69,25 +68,19 @@ func TestCostIsConstant(t *testing.T) {
 	var read int
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	s, err := schedule.Open(countingFS{durable.OS(), &read}, name, true)
-	must(t, err)
+	s := must.Get(schedule.Open(countingFS{durable.OS(), &read}, name, true))(t)
 	for want := n / 2; want < n/2+3; want++ {
-		slot, err := s.Begin()
-		must(t, err)
-		if slot.Index != want {
-			t.Errorf("slot %d, want %d", slot.Index, want)
-		}
-		must(t, s.Finish(slot, schedule.Completed))
-		must(t, s.UpdateHeader(func(h *schedule.Header) { h.Reboots++ }))
+		slot := must.Get(s.Begin())(t)
+		must.Equal(t, slot.Index, want, "slot")
+		must.Do(t, s.Finish(slot, schedule.Completed))
+		must.Do(t, s.UpdateHeader(func(h *schedule.Header) { h.Reboots++ }))
 	}
 	runtime.ReadMemStats(&after)
-	if read > 512<<10 {
-		t.Errorf("%d bytes were read", read)
-	}
+	must.Be(t, read <= 512<<10, read, "bytes were read")
 	if got := after.TotalAlloc - before.TotalAlloc; got > 512<<10 {
 		t.Errorf("%d bytes were allocated", got)
 	}
-	must(t, s.Close())
+	must.Do(t, s.Close())
 }
 
 // TestSummaryCost: memory use does not grow with the number of slots.
@@ -95,17 +88,13 @@ func TestSummaryCost(t *testing.T) {
 	cost := func(n int) uint64 {
 		name := filepath.Join(t.TempDir(), "schedule")
 		create(t, durable.OS(), name, n)
-		s, err := schedule.Open(durable.OS(), name, false)
-		must(t, err)
+		s := must.Get(schedule.Open(durable.OS(), name, false))(t)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		sum, err := s.Summarize()
-		must(t, err)
+		sum := must.Get(s.Summarize())(t)
 		runtime.ReadMemStats(&after)
-		if sum.Outstanding != n {
-			t.Errorf("%d of %d outstanding", sum.Outstanding, n)
-		}
-		must(t, s.Close())
+		must.Equal(t, sum.Outstanding, n, "outstanding")
+		must.Do(t, s.Close())
 		return after.TotalAlloc - before.TotalAlloc
 	}
 	if few, many := cost(2_000), cost(20_000); many > few+10_000 {

@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // zero overwrites part of the file with zeros.
@@ -60,9 +61,7 @@ func TestDamagedFile(t *testing.T) {
 					t.Fatalf("got %v, want %v", err, test.is)
 				}
 				for _, say := range test.say {
-					if !strings.Contains(err.Error(), say) {
-						t.Errorf("%q does not say %q", err, say)
-					}
+					must.Contain(t, err.Error(), say)
 				}
 			}
 			if fsys.Ops() != 0 {
@@ -78,7 +77,7 @@ func oneSector(t *testing.T, n int) *crashfs.FS {
 	fsys := crashfs.New("/x")
 	h := header()
 	h.Sensors = 0
-	must(t, schedule.Create(fsys, path, h, n, plan(n)))
+	must.Do(t, schedule.Create(fsys, path, h, n, plan(n)))
 	return fsys
 }
 
@@ -87,8 +86,8 @@ func oneSector(t *testing.T, n int) *crashfs.FS {
 func TestOneHeaderCopy(t *testing.T) {
 	fsys := oneSector(t, 4)
 	s := open(t, fsys, true)
-	must(t, s.UpdateHeader(func(h *schedule.Header) { h.Mails = 1 })) // B has generation 2
-	must(t, s.Close())
+	must.Do(t, s.UpdateHeader(func(h *schedule.Header) { h.Mails = 1 })) // B has generation 2
+	must.Do(t, s.Close())
 	for at := range 1024 {
 		damaged := corrupt(fsys, func(data []byte) []byte { data[at] ^= 0x20; return data })
 		s := open(t, damaged, true)
@@ -99,8 +98,8 @@ func TestOneHeaderCopy(t *testing.T) {
 		if got := s.Header().Mails; got != wantMails || s.HeaderDamage() == nil {
 			t.Fatalf("byte %d: %d mails, damage %v", at, got, s.HeaderDamage())
 		}
-		must(t, s.UpdateHeader(func(h *schedule.Header) { h.Mails = 7 }))
-		must(t, s.Close())
+		must.Do(t, s.UpdateHeader(func(h *schedule.Header) { h.Mails = 7 }))
+		must.Do(t, s.Close())
 		s = open(t, damaged, false)
 		if got := s.Header().Mails; got != 7 || s.HeaderDamage() != nil {
 			t.Fatalf("byte %d after an update: %d mails, damage %v", at, got, s.HeaderDamage())
@@ -115,9 +114,8 @@ func TestDamagedSlotIsSeen(t *testing.T) {
 	s := open(t, fsys, true)
 	at := func(index int) int { return int(s.Header().SlotOffset(index)) }
 	for range 3 {
-		slot, err := s.Begin()
-		must(t, err)
-		must(t, s.Finish(slot, schedule.Completed))
+		slot := must.Get(s.Begin())(t)
+		must.Do(t, s.Finish(slot, schedule.Completed))
 	}
 	for index := range 6 {
 		damaged := corrupt(fsys, func(data []byte) []byte { data[at(index)+30] ^= 1; return data })
@@ -152,9 +150,7 @@ func TestReadErrors(t *testing.T) {
 	_, slotErr := s.Slot(1)
 	_, sumErr := s.Summarize()
 	for _, err := range []error{beginErr, slotErr, sumErr, s.Finish(schedule.Slot{}, schedule.Error)} {
-		if !errors.Is(err, syscall.EIO) {
-			t.Errorf("got %v", err)
-		}
+		must.Fail(t, err, syscall.EIO)
 	}
 }
 
@@ -168,24 +164,19 @@ func TestWriteErrors(t *testing.T) {
 		s := open(t, fsys, true)
 		slot, err := s.Begin()
 		if op <= 2 {
-			if !errors.Is(err, syscall.EIO) {
-				t.Errorf("operation %d: Begin: %v", op, err)
-			}
+			must.Fail(t, err, syscall.EIO, "operation", op, "Begin")
 			slot, err = s.Begin()
 		}
-		must(t, err)
+		must.Do(t, err)
 		err = s.Finish(slot, schedule.Completed)
 		if op > 2 {
-			if !errors.Is(err, syscall.EIO) {
-				t.Errorf("operation %d: Finish: %v", op, err)
-			}
+			must.Fail(t, err, syscall.EIO, "operation", op, "Finish")
 			err = s.Finish(slot, schedule.Completed)
 		}
-		must(t, err)
+		must.Do(t, err)
 		checkNext(t, fmt.Sprintf("operation %d", op), s, 1)
-		if got := flags(t, open(t, fsys.Survivor(crashfs.Nothing), false)); got != "COOO" {
-			t.Errorf("operation %d: %s is durable", op, got)
-		}
+		must.Equal(t, flags(t, open(t, fsys.Survivor(crashfs.Nothing), false)), "COOO", "operation", op,
+			"is durable")
 	}
 }
 
@@ -195,10 +186,9 @@ func TestFullDisk(t *testing.T) {
 	fsys.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true})
 	s := open(t, fsys, true)
 	for range 4 {
-		must(t, s.UpdateHeader(func(h *schedule.Header) { h.Reboots++ }))
-		slot, err := s.Begin()
-		must(t, err)
-		must(t, s.Finish(slot, schedule.Completed))
+		must.Do(t, s.UpdateHeader(func(h *schedule.Header) { h.Reboots++ }))
+		slot := must.Get(s.Begin())(t)
+		must.Do(t, s.Finish(slot, schedule.Completed))
 	}
 	checkNext(t, "at the end", s, -1)
 }
@@ -212,9 +202,7 @@ func TestTornLine(t *testing.T) {
 	if _, err := s.Begin(); !errors.Is(err, syscall.EIO) {
 		t.Errorf("got %v", err)
 	}
-	if got := flags(t, s); got != "?OOO" {
-		t.Errorf("got %s", got)
-	}
+	must.Equal(t, flags(t, s), "?OOO")
 	var damaged *schedule.DamagedSlot
 	if _, err := s.Begin(); !errors.As(err, &damaged) || damaged.Index != 0 {
 		t.Errorf("got %v", err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 func checksum(text string) string {
@@ -28,10 +29,7 @@ func someHeader() Header {
 
 func copyOf(t testing.TB, h Header, c copyID) []byte {
 	t.Helper()
-	text, err := encodeHeader(h, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(encodeHeader(h, c))(t)
 	return text
 }
 
@@ -56,9 +54,7 @@ temperature=-5 nvme/Composite
 `
 	want := lines + strings.Repeat(" ", 512-14-len(lines)) + "\n"
 	want += "crc=" + checksum(want) + "\n"
-	if got != want || len(got) != 512 {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
+	must.Be(t, got == want && len(got) == 512, got, want)
 }
 
 func TestHeaderLaws(t *testing.T) {
@@ -80,9 +76,7 @@ func TestHeaderLaws(t *testing.T) {
 				t.Errorf("%d bytes, sectors %d, want %d", len(text), sectorsOf(text[:sectorBytes]), h.Sectors)
 			}
 			got, err := decodeHeader(text, c)
-			if err != nil || !reflect.DeepEqual(got, h) {
-				t.Errorf("got %+v, %v\nwant %+v", got, err, h)
-			}
+			must.Be(t, err == nil && reflect.DeepEqual(got, h), got, err, h)
 			if _, err := decodeHeader(text, c.other()); err == nil {
 				t.Error("one copy passes for the other")
 			}
@@ -117,9 +111,7 @@ func TestRoomForTemperatures(t *testing.T) {
 			h.BaseTemperatures = append(h.BaseTemperatures, results.Temperature{Sensor: name,
 				MilliC: -273150})
 		}
-		if _, err := encodeHeader(h, copyA); err != nil {
-			t.Errorf("%d sensors: %v", sensors, err)
-		}
+		must.Get(encodeHeader(h, copyA))(t, sensors, "sensors")
 		for range 8 {
 			h.BaseTemperatures = append(h.BaseTemperatures,
 				results.Temperature{Sensor: strings.Repeat("y", 100)})
@@ -151,9 +143,7 @@ func TestHeaderRefused(t *testing.T) {
 	for want, change := range tests {
 		h := someHeader()
 		change(&h)
-		if _, err := encodeHeader(h, copyA); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		must.Refused(encodeHeader(h, copyA))(t, want)
 	}
 }
 
@@ -193,9 +183,8 @@ func FuzzHeader(f *testing.F) {
 				continue
 			}
 			again, err := encodeHeader(h, copyA)
-			if err != nil || string(again) != string(text) {
-				t.Errorf("%q is read as %+v and written as %q, %v", text, h, again, err)
-			}
+			must.Be(t, err == nil && string(again) == string(text), text, "is read as", h, "and written as",
+				again, err)
 		}
 	})
 }

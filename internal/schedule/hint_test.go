@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // withFlags creates a schedule whose slots have the given flags.
@@ -23,7 +24,7 @@ func withFlags(t testing.TB, flags string) *crashfs.FS {
 			}
 		}
 	}
-	must(t, schedule.Create(fsys, path, header(), len(flags), slots))
+	must.Do(t, schedule.Create(fsys, path, header(), len(flags), slots))
 	return fsys
 }
 
@@ -48,16 +49,15 @@ func TestAnyHint(t *testing.T) {
 		for _, hint := range []int{0, 1, 2, 3, 4, 5, 6, 7, 1000, 1<<31 - 1} {
 			fsys := withFlags(t, flags)
 			s := open(t, fsys, true)
-			must(t, s.SetHint(hint))
-			must(t, s.Close())
+			must.Do(t, s.SetHint(hint))
+			must.Do(t, s.Close())
 			what := fmt.Sprintf("%s, hint %d", flags, hint)
 			s = open(t, fsys, true)
 			checkNext(t, what, s, wantNext(flags))
 			// Continuing from there finishes every slot exactly once.
 			for range strings.Count(flags, "O") + strings.Count(flags, "R") {
-				slot, err := s.Begin()
-				must(t, err)
-				must(t, s.Finish(slot, schedule.Completed))
+				slot := must.Get(s.Begin())(t)
+				must.Do(t, s.Finish(slot, schedule.Completed))
 			}
 			checkNext(t, what+", at the end", s, -1)
 			if h := s.Header(); wantNext(flags) >= 0 && h.Next > 6 {
@@ -75,8 +75,8 @@ func TestHintFarAhead(t *testing.T) {
 	flags[skipped] = 'O'
 	fsys := withFlags(t, string(flags))
 	s := open(t, fsys, true)
-	must(t, s.SetHint(hint))
-	must(t, s.Close())
+	must.Do(t, s.SetHint(hint))
+	must.Do(t, s.Close())
 	s = open(t, fsys, true)
 	var order []int
 	for {
@@ -84,13 +84,11 @@ func TestHintFarAhead(t *testing.T) {
 		if errors.Is(err, schedule.ErrDone) {
 			break
 		}
-		must(t, err)
+		must.Do(t, err)
 		order = append(order, slot.Index)
-		must(t, s.Finish(slot, schedule.Completed))
+		must.Do(t, s.Finish(slot, schedule.Completed))
 	}
-	if len(order) != n-hint+1 || order[len(order)-1] != skipped {
-		t.Errorf("ran %v", order)
-	}
+	must.Be(t, len(order) == n-hint+1 && order[len(order)-1] == skipped, "ran", order)
 }
 
 // TestStepBack: a finished slot that is to run again is found at once, in this process, after a
@@ -99,7 +97,7 @@ func TestStepBack(t *testing.T) {
 	build := func() *crashfs.FS {
 		fsys := withFlags(t, strings.Repeat("C", 4000)+"OO")
 		s := open(t, fsys, true)
-		must(t, s.SetHint(4000))
+		must.Do(t, s.SetHint(4000))
 		return fsys.Reboot(crashfs.Nothing)
 	}
 	again := func(fsys *crashfs.FS) error {
@@ -124,7 +122,7 @@ func TestStepBack(t *testing.T) {
 			if errors.Is(err, schedule.ErrHeaders) && name != "as it is" {
 				continue // one copy torn by the cut, the other one by this test
 			}
-			must(t, err)
+			must.Do(t, err)
 			if slot, err := s.Slot(3); err == nil && slot.Flag == schedule.Outstanding {
 				checkNext(t, cut.String()+", "+name, s, 3)
 			} else if cut.Err == nil {
@@ -144,11 +142,10 @@ func TestHintIsNeverAhead(t *testing.T) {
 	s := open(t, fsys, true)
 	for range 400 {
 		if chance.IntN(8) == 0 {
-			slot, err := s.Slot(chance.IntN(30))
-			must(t, err)
-			must(t, s.Finish(slot, schedule.Outstanding))
+			slot := must.Get(s.Slot(chance.IntN(30)))(t)
+			must.Do(t, s.Finish(slot, schedule.Outstanding))
 		} else if slot, err := s.Begin(); err == nil {
-			must(t, s.Finish(slot, []schedule.Flag{schedule.Completed, schedule.Outstanding}[chance.IntN(2)]))
+			must.Do(t, s.Finish(slot, []schedule.Flag{schedule.Completed, schedule.Outstanding}[chance.IntN(2)]))
 		} else if !errors.Is(err, schedule.ErrDone) {
 			t.Fatal(err)
 		}

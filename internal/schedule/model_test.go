@@ -9,6 +9,7 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // model is a schedule in memory: what the file must contain.
@@ -122,7 +123,7 @@ func stored(t *testing.T, s *schedule.Schedule) (m model, damaged []int) {
 		if errors.As(err, &bad) {
 			damaged = append(damaged, bad.Index)
 		} else {
-			must(t, err)
+			must.Do(t, err)
 		}
 		m.slots = append(m.slots, slot)
 	}
@@ -155,7 +156,7 @@ func cutModel(t *testing.T, sensors int) {
 	h.Sensors = sensors
 	build := func() *crashfs.FS {
 		fsys := crashfs.New("/x")
-		must(t, schedule.Create(fsys, path, h, n, plan(n)))
+		must.Do(t, schedule.Create(fsys, path, h, n, plan(n)))
 		return fsys.Reboot(crashfs.Nothing)
 	}
 	program := func(fsys *crashfs.FS) error {
@@ -168,10 +169,7 @@ func cutModel(t *testing.T, sensors int) {
 		if cut.Err != nil && !errors.Is(cut.Err, crashfs.ErrPowerCut) {
 			t.Fatalf("%s: %v", cut, cut.Err)
 		}
-		s, err := schedule.Open(after, path, true)
-		if err != nil {
-			t.Fatalf("%s: %v", cut, err)
-		}
+		s := must.Get(schedule.Open(after, path, true))(t, cut)
 		m, damaged := stored(t, s)
 		asBefore := len(differs(m, w.before)) == 0
 		asAfter := len(differs(m, w.after)) == 0
@@ -183,9 +181,7 @@ func cutModel(t *testing.T, sensors int) {
 		checkNext(t, cut.String(), s, m.next())
 		finishAll(t, cut, after, s, m)
 	}
-	if cuts < 300 {
-		t.Errorf("only %d cuts: the walk is too short", cuts)
-	}
+	must.Be(t, cuts >= 300, "only", cuts, "cuts: the walk is too short")
 }
 
 // finishAll runs the remaining slots: every unfinished one, once, in order.
@@ -194,10 +190,9 @@ func finishAll(t *testing.T, cut crashfs.Cut, fsys *crashfs.FS, s *schedule.Sche
 	size := len(fsys.Files()[path])
 	for i := m.next(); i >= 0; i = m.next() {
 		slot, err := s.Begin()
-		if err != nil || slot.Index != i || slot.Attempts != m.slots[i].Attempts+1 {
-			t.Fatalf("%s: going on, got %+v, %v; want slot %d", cut, slot, err, i)
-		}
-		must(t, s.Finish(slot, schedule.Completed))
+		must.Need(t, err == nil && slot.Index == i && slot.Attempts == m.slots[i].Attempts+1, cut, "going on",
+			slot, err, "want slot", i)
+		must.Do(t, s.Finish(slot, schedule.Completed))
 		m.slots[i].Flag = schedule.Completed
 	}
 	checkNext(t, cut.String(), s, -1)
@@ -237,16 +232,12 @@ func TestModelTorn(t *testing.T) {
 			return w.before.slots[planned.Index], nil
 		}
 		report, err := schedule.Repair(after, path, src)
-		if err != nil || !slices.Equal(report.Slots, damaged) {
-			t.Fatalf("%s: %+v, %v", cut, report, err)
-		}
+		must.Need(t, err == nil && slices.Equal(report.Slots, damaged), cut, report, err)
 		if m, _ := stored(t, open(t, after, true)); len(differs(m, w.before)) != 0 {
 			t.Fatalf("%s: repaired to %v, want %v", cut, m.slots, w.before.slots)
 		}
 	}
-	if torn == 0 {
-		t.Error("no slot was ever torn")
-	}
+	must.Be(t, torn != 0, "no slot was ever torn")
 }
 
 // TestCreateCut: after a cut in Create there is no schedule or a complete one, and Create can be
@@ -258,10 +249,8 @@ func TestCreateCut(t *testing.T) {
 	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(*seed)...) {
 		_, absent := after.Lstat(path)
 		if absent != nil {
-			if cut.Err == nil {
-				t.Fatalf("%s: it is gone", cut)
-			}
-			must(t, program(after))
+			must.Need(t, cut.Err != nil, cut, "it is gone")
+			must.Do(t, program(after))
 		}
 		if got := flags(t, open(t, after, true)); got != "OOOOOOOO" {
 			t.Fatalf("%s: %s", cut, got)

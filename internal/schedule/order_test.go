@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 func manyKeys(n int) []key.Key {
@@ -33,18 +34,13 @@ func TestPlanRoundRobin(t *testing.T) {
 		{Index: 4, Flag: Outstanding, Pexec: 3, Key: keys[0]},
 		{Index: 5, Flag: Outstanding, Pexec: 3, Key: keys[1]},
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %+v", got)
-	}
+	must.EqualList(t, got, want)
 }
 
 // TestPlanGolden pins the order, because schedules may be rebuilt from it years later.
 // testdata/orders.py computes it from the definition in doc.go.
 func TestPlanGolden(t *testing.T) {
-	want, err := os.ReadFile(filepath.Join("testdata", "interleaved.golden"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(filepath.Join("testdata", "interleaved.golden")))(t)
 	var got strings.Builder
 	for _, seed := range []uint64{1, 2, 18446744073709551615} {
 		fmt.Fprintf(&got, "seed %d\n", seed)
@@ -64,10 +60,7 @@ func TestPlanGolden(t *testing.T) {
 // TestBlockedGolden pins the order of blocks in the same way. The keys of the three groups have
 // three, two and four arms, and are mixed in the list.
 func TestBlockedGolden(t *testing.T) {
-	want, err := os.ReadFile(filepath.Join("testdata", "blocked.golden"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(filepath.Join("testdata", "blocked.golden")))(t)
 	var keys []key.Key
 	for _, name := range []string{"0a", "1a", "0b", "2a", "2b", "0c", "2c", "1b", "2d"} {
 		keys = append(keys, key.Key{Benchmark: name[:1], VM: "C", Variant: "v", Arm: name[1:]})
@@ -81,9 +74,7 @@ func TestBlockedGolden(t *testing.T) {
 				end = "\n"
 			}
 			fmt.Fprint(&got, s.Key.Benchmark, s.Key.Arm, end)
-			if s.Pexec != s.Index/9+1 {
-				t.Errorf("slot %d is in block %d", s.Index, s.Pexec)
-			}
+			must.Equal(t, s.Pexec, s.Index/9+1, "slot", s.Index, "is in block")
 		}
 	}
 	if got.String() != string(want) {
@@ -108,9 +99,7 @@ func TestPlanSizes(t *testing.T) {
 				want = append(want, s)
 			}
 		}
-		if !slices.Equal(got, want) || len(got) != 2*(1+4+2) {
-			t.Errorf("%s: %v, want %v", order, got, want)
-		}
+		must.Be(t, slices.Equal(got, want) && len(got) == 2*(1+4+2), order, got, want)
 	}
 }
 
@@ -125,24 +114,17 @@ func TestPlanRounds(t *testing.T) {
 		seen := make(map[key.Key]bool)
 		var order strings.Builder
 		for _, s := range round {
-			if s.Pexec != len(orders)+1 {
-				t.Errorf("slot %d is number %d", s.Index, s.Pexec)
-			}
+			must.Equal(t, s.Pexec, len(orders)+1, "slot", s.Index, "is number")
 			seen[s.Key] = true
 			order.WriteString(s.Key.Benchmark)
 		}
-		if len(seen) != n {
-			t.Errorf("round %d has %d keys", len(orders)+1, len(seen))
-		}
+		must.Equal(t, len(seen), n, "round", len(orders)+1, "keys")
 		orders = append(orders, order.String())
 	}
 	slices.Sort(orders)
-	if len(slices.Compact(orders)) != rounds {
-		t.Error("two rounds have the same order")
-	}
-	if short := slices.Collect(Plan(keys, Each(7), Interleaved, 5)); !slices.Equal(short, all[:7*n]) {
-		t.Error("a shorter plan has another order")
-	}
+	must.Equal(t, len(slices.Compact(orders)), rounds, "two rounds have the same order")
+	must.EqualList(t, slices.Collect(Plan(keys, Each(7), Interleaved, 5)), all[:7*n],
+		"a shorter plan has another order")
 	if other := slices.Collect(Plan(keys, Each(rounds), Interleaved, 6)); slices.Equal(other, all) {
 		t.Error("another seed gives the same order")
 	}
@@ -178,16 +160,12 @@ func TestPlanStops(t *testing.T) {
 			break
 		}
 	}
-	if n != 5 {
-		t.Errorf("%d slots before the end", n)
-	}
+	must.Equal(t, n, 5, "slots before the end")
 }
 
 func TestPlanUnknownOrder(t *testing.T) {
 	defer func() {
-		if recover() == nil {
-			t.Error("an unknown order is taken")
-		}
+		must.Be(t, recover() != nil, "an unknown order is taken")
 	}()
 	Plan(manyKeys(1), Each(1), "shuffled", 1)
 }
@@ -202,25 +180,18 @@ func TestOffset(t *testing.T) {
 		links = append(links, LinkSeed(2026, number))
 	}
 	wantLinks := []uint32{1641434292, 1051126720, 505911670, 1741578193, 1555940808}
-	if !slices.Equal(links, wantLinks) {
-		t.Errorf("%v, want %v", links, wantLinks)
-	}
-	if want := []int{3280, 240, 1824, 1664, 48}; !slices.Equal(first, want) {
-		t.Errorf("%v, want %v", first, want)
-	}
+	must.EqualList(t, links, wantLinks)
+	must.EqualList(t, first, []int{3280, 240, 1824, 1664, 48})
 	seen := map[int]int{}
 	for number := range 25600 {
 		offset := Offset(1, number)
-		if offset%16 != 0 || offset < 0 || offset >= LayoutBytes {
-			t.Fatal(offset)
-		}
+		must.Need(t, offset%16 == 0 && offset >= 0 && offset < LayoutBytes, offset)
 		seen[offset]++
 	}
 	for offset, n := range seen {
 		// binomial with mean 100 and standard deviation 10; 256 values, so 6 deviations
-		if len(seen) != 256 || n < 40 || n > 160 {
-			t.Errorf("%d occurs %d times, of %d values", offset, n, len(seen))
-		}
+		must.Be(t, len(seen) == 256 && n >= 40 && n <= 160, offset, "occurs", n, "times, of", len(seen),
+			"values")
 	}
 }
 
@@ -234,9 +205,8 @@ func TestPermute(t *testing.T) {
 		permute(list, rand.NewPCG(3, round))
 		sorted := slices.Clone(list)
 		slices.Sort(sorted)
-		if sorted[0] != 0 || sorted[199] != 199 || len(slices.Compact(sorted)) != 200 {
-			t.Fatalf("round %d is no permutation", round)
-		}
+		must.Need(t, sorted[0] == 0 && sorted[199] == 199 && len(slices.Compact(sorted)) == 200, "round",
+			round, "is no permutation")
 	}
 }
 
@@ -258,9 +228,7 @@ func TestBelow(t *testing.T) {
 			t.Fatalf("got %d, want %d of %d", have, want, quarter)
 		}
 	}
-	if repeated < 200 {
-		t.Errorf("only %d draws were repeated", repeated)
-	}
+	must.Be(t, repeated >= 200, "only", repeated, "draws were repeated")
 }
 
 // TestShards: the parts of an experiment together have each slot of the whole once, in its order,
@@ -283,10 +251,7 @@ x = { parameter = 1 }
 y = { parameter = 1, executions = 2 }
 `
 	plan := func(shard string) []Slot {
-		c, err := config.Parse("/x.toml", []byte(fmt.Sprintf(text, shard)), "host", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(config.Parse("/x.toml", []byte(fmt.Sprintf(text, shard)), "host", nil))(t)
 		slots := slices.Collect(PlanOf(c))
 		if len(slots) != c.Slots() {
 			t.Errorf("%s: %d slots, Slots says %d", shard, len(slots), c.Slots())
@@ -312,11 +277,7 @@ y = { parameter = 1, executions = 2 }
 		}
 	}
 	slices.SortStableFunc(union, func(a, b Slot) int { return a.Pexec - b.Pexec })
-	if len(whole) != 7*2+2*2 || !slices.Equal(union, whole) {
-		t.Errorf("the union differs:\n%v\n%v", union, whole)
-	}
+	must.Be(t, len(whole) == 7*2+2*2 && slices.Equal(union, whole), "the union differs", union, whole)
 	want := map[string][]int{"1/3": {1, 4, 7}, "2/3": {2, 5}, "3/3": {3, 6}}
-	if !reflect.DeepEqual(rounds, want) {
-		t.Errorf("%v, want %v", rounds, want)
-	}
+	must.Be(t, reflect.DeepEqual(rounds, want), rounds, want)
 }

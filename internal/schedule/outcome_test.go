@@ -5,6 +5,7 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 func TestFlagOf(t *testing.T) {
@@ -13,8 +14,6 @@ func TestFlagOf(t *testing.T) {
 		results.Timeout: schedule.Timeout,
 		results.Rerun:   schedule.Outstanding, "of a later version": schedule.Outstanding,
 	} {
-		if got := schedule.FlagOf(outcome); got != want {
-			t.Errorf("%s: %s, want %s", outcome, got, want)
-		}
+		must.Equal(t, schedule.FlagOf(outcome), want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 var planned = schedule.Slot{Index: 3, Flag: schedule.Outstanding, Pexec: 2, Key: key.Key{Benchmark: "nbody",
@@ -43,9 +44,7 @@ func TestState(t *testing.T) {
 		got := test.history.State(planned)
 		want := planned
 		want.Flag, want.Attempts = test.want, test.history.Highest
-		if got != want {
-			t.Errorf("%s: %+v, want %+v", test.name, got, want)
-		}
+		must.Equal(t, got, want, test.name)
 	}
 }
 
@@ -53,16 +52,12 @@ func TestReadOneSlot(t *testing.T) {
 	fsys := crashfs.New("/x")
 	add := results.NewAppender(fsys, "/x")
 	for _, attempt := range []int{1, 3} {
-		err := add.Append(results.Record{Key: planned.Key, Slot: 3, Attempt: attempt, Pexec: 2,
-			Outcome: results.Rerun, Reasons: []string{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, add.Append(results.Record{Key: planned.Key, Slot: 3, Attempt: attempt, Pexec: 2,
+			Outcome: results.Rerun, Reasons: []string{}}))
 	}
 	h, err := schedule.ReadHistory(results.NewReader(fsys, "/x"), 3, config.MaxAttempts)
-	if err != nil || h.Highest != 3 || len(h.Records) != 2 || h.Records[1].Name.Attempt != 3 {
-		t.Errorf("%+v, error %v", h, err)
-	}
+	must.Be(t, err == nil && h.Highest == 3 && len(h.Records) == 2 && h.Records[1].Name.Attempt == 3, h,
+		"error", err)
 	if h, err := schedule.ReadHistory(results.NewReader(fsys, "/x"), 4, config.MaxAttempts); err != nil ||
 		h.Highest != 0 || h.Records != nil {
 		t.Errorf("of a slot without records: %+v, error %v", h, err)
@@ -96,10 +91,7 @@ nbody = { parameter = 1 }
 		{config.RebootNone, facts, "2026-11-21T08:00:00Z", 0, "[{s 40000}]"},
 		{config.RebootHardware, schedule.Facts{}, "2026-11-21T09:00:00Z", 0, "[]"},
 	} {
-		cfg, err := config.Parse("/x/test.toml", fmt.Appendf(nil, text, test.reboot), "lab1", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := must.Get(config.Parse("/x/test.toml", fmt.Appendf(nil, text, test.reboot), "lab1", nil))(t)
 		h := schedule.NewHeader(cfg, test.facts, now)
 		if h.Created != test.created || h.Reboots != test.reboots || h.Mails != 7 ||
 			h.ConfigHash != cfg.Hash || fmt.Sprint(h.BaseTemperatures) != test.base {

@@ -11,6 +11,7 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // source returns the source of a schedule of n slots without results.
@@ -32,11 +33,10 @@ func damagedAt(t *testing.T, change func([]byte, schedule.Header) []byte) *crash
 	fsys := simulated(t, n)
 	s := open(t, fsys, true)
 	for i := range 10 {
-		slot, err := s.Begin()
-		must(t, err)
-		must(t, s.Finish(slot, []schedule.Flag{schedule.Outstanding, schedule.Completed}[i%2]))
+		slot := must.Get(s.Begin())(t)
+		must.Do(t, s.Finish(slot, []schedule.Flag{schedule.Outstanding, schedule.Completed}[i%2]))
 	}
-	must(t, s.UpdateHeader(func(h *schedule.Header) { h.Reboots = 9 }))
+	must.Do(t, s.UpdateHeader(func(h *schedule.Header) { h.Reboots = 9 }))
 	return corrupt(fsys, func(data []byte) []byte { return change(data, s.Header()) })
 }
 
@@ -86,8 +86,7 @@ func TestRepair(t *testing.T) {
 			src.State = func(planned schedule.Slot) (schedule.Slot, error) {
 				return schedule.Slot{Flag: schedule.Completed, Attempts: 1}, nil
 			}
-			report, err := schedule.Repair(fsys, path, src)
-			must(t, err)
+			report := must.Get(schedule.Repair(fsys, path, src))(t)
 			if len(report.Headers) != test.headers || (report.Size != nil) != test.size ||
 				!slices.Equal(report.Slots, test.slots) {
 				t.Errorf("report %+v", report)
@@ -101,9 +100,7 @@ func TestRepair(t *testing.T) {
 			}
 			checkRepaired(t, fsys.Survivor(crashfs.Nothing), test.slots, test.reboots)
 			again, err := schedule.Repair(fsys, path, src)
-			if err != nil || !again.Clean() {
-				t.Errorf("repairing again: %+v, %v", again, err)
-			}
+			must.Be(t, err == nil && again.Clean(), "repairing again", again, err)
 		})
 	}
 }
@@ -120,9 +117,7 @@ func checkRepaired(t *testing.T, fsys *crashfs.FS, rebuilt []int, reboots int) {
 		case i < 5:
 			want.Flag, want.Attempts = schedule.Completed, 2
 		}
-		if slot != want {
-			t.Errorf("got %+v, want %+v", slot, want)
-		}
+		must.Equal(t, slot, want)
 	}
 	if len(damaged) > 0 || m.reboots != reboots || s.Header().ConfigHash != header().ConfigHash {
 		t.Errorf("damaged %v, header %+v", damaged, s.Header())
@@ -169,9 +164,7 @@ func TestRepairRefused(t *testing.T) {
 				!strings.Contains(err.Error(), path) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
-			if !bytes.Equal(fsys.Files()[path], before) {
-				t.Error("the schedule was changed nevertheless")
-			}
+			must.Be(t, bytes.Equal(fsys.Files()[path], before), "the schedule was changed nevertheless")
 		})
 	}
 	if _, err := schedule.Repair(crashfs.New(), path, source(2)); !errors.Is(err, fs.ErrNotExist) {
@@ -219,7 +212,7 @@ func TestRepairCut(t *testing.T) {
 		if _, err := schedule.Open(after, path, false); cut.Err == nil && err != nil {
 			t.Fatalf("%s: %v", cut, err)
 		}
-		must(t, program(after))
+		must.Do(t, program(after))
 		checkRepaired(t, after, []int{0, 1}, 9)
 	}
 }
@@ -242,13 +235,10 @@ func TestRepairOnFullDisk(t *testing.T) {
 		fsys.Inject(crashfs.Fault{Op: op, Err: syscall.ENOSPC, Permanent: true})
 		_, err := schedule.Repair(fsys, path, source(20))
 		if err == nil {
-			if op < 7 {
-				t.Errorf("full from operation %d on, and no error", op)
-			}
+			must.Be(t, op >= 7, "full from operation", op, "on, and no error")
 			continue
 		}
-		if !errors.Is(err, syscall.ENOSPC) || !bytes.Equal(fsys.Files()[path], before) {
-			t.Errorf("full from operation %d on: %v", op, err)
-		}
+		must.Be(t, errors.Is(err, syscall.ENOSPC) && bytes.Equal(fsys.Files()[path], before),
+			"full from operation", op, "on", err)
 	}
 }

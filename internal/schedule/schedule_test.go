@@ -18,6 +18,7 @@ import (
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 var (
@@ -45,7 +46,7 @@ func header() schedule.Header {
 // create creates a schedule of n slots with two alternating keys.
 func create(t testing.TB, fsys durable.FS, path string, n int) {
 	t.Helper()
-	must(t, schedule.Create(fsys, path, header(), n, plan(n)))
+	must.Do(t, schedule.Create(fsys, path, header(), n, plan(n)))
 }
 
 // plan returns n slots; n is even.
@@ -62,16 +63,8 @@ func simulated(t testing.TB, n int) *crashfs.FS {
 
 func open(t testing.TB, fsys durable.FS, write bool) *schedule.Schedule {
 	t.Helper()
-	s, err := schedule.Open(fsys, path, write)
-	must(t, err)
+	s := must.Get(schedule.Open(fsys, path, write))(t)
 	return s
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // flags returns the flag of every slot, '?' for damaged ones.
@@ -104,19 +97,15 @@ func TestLifecycle(t *testing.T) {
 	want := []string{"COOOOO", "CEOOOO", "CEOOOO", "CETOOO", "CETSOO", "CETSCO", "CETSCC"}
 	for i, end := range ends {
 		s := open(t, fsys, true)
-		slot, err := s.Begin()
-		must(t, err)
-		must(t, s.Close())
+		slot := must.Get(s.Begin())(t)
+		must.Do(t, s.Close())
 		s = open(t, fsys, true)
 		current, err := s.Current()
-		if err != nil || current != slot || current.Flag != schedule.Running {
-			t.Errorf("step %d: current %+v, %v; begun %+v", i, current, err, slot)
-		}
-		must(t, s.Finish(current, end))
-		if got := flags(t, s); got != want[i] {
-			t.Errorf("step %d: %s, want %s", i, got, want[i])
-		}
-		must(t, s.Close())
+		must.Be(t, err == nil && current == slot && current.Flag == schedule.Running, "step", i, "current",
+			current, err, "begun", slot)
+		must.Do(t, s.Finish(current, end))
+		must.Equal(t, flags(t, s), want[i], "step")
+		must.Do(t, s.Close())
 	}
 	s := open(t, fsys, true)
 	if _, err := s.Begin(); !errors.Is(err, schedule.ErrDone) {
@@ -140,10 +129,8 @@ func TestBeginAgain(t *testing.T) {
 	for want := 1; want <= 3; want++ {
 		s := open(t, fsys, true)
 		slot, err := s.Begin()
-		if err != nil || slot.Index != 0 || slot.Attempts != want {
-			t.Errorf("attempt %d: %+v, %v", want, slot, err)
-		}
-		must(t, s.Close())
+		must.Be(t, err == nil && slot.Index == 0 && slot.Attempts == want, "attempt", want, slot, err)
+		must.Do(t, s.Close())
 	}
 }
 
@@ -151,12 +138,9 @@ func TestAttemptsEnd(t *testing.T) {
 	fsys := simulated(t, 2)
 	s := open(t, fsys, true)
 	for range schedule.MaxAttempts {
-		_, err := s.Begin()
-		must(t, err)
+		must.Get(s.Begin())(t)
 	}
-	if _, err := s.Begin(); err == nil || !strings.Contains(err.Error(), "1000 attempts") {
-		t.Errorf("got %v", err)
-	}
+	must.Refused(s.Begin())(t, "1000 attempts")
 }
 
 // TestBegunTwiceInOneProcess and finished in between, as reboot = "none" does.
@@ -165,11 +149,9 @@ func TestOneProcess(t *testing.T) {
 	s := open(t, fsys, true)
 	for want := range 4 {
 		slot, err := s.Begin()
-		if err != nil || slot.Index != want {
-			t.Fatalf("got %+v, %v; want slot %d", slot, err, want)
-		}
-		must(t, s.Finish(slot, schedule.Completed))
-		must(t, s.Finish(slot, schedule.Completed)) // repeating it is harmless
+		must.Need(t, err == nil && slot.Index == want, slot, err, "want slot", want)
+		must.Do(t, s.Finish(slot, schedule.Completed))
+		must.Do(t, s.Finish(slot, schedule.Completed)) // repeating it is harmless
 	}
 	if _, err := s.Begin(); !errors.Is(err, schedule.ErrDone) {
 		t.Errorf("got %v", err)
@@ -178,8 +160,7 @@ func TestOneProcess(t *testing.T) {
 
 func TestFinishRefused(t *testing.T) {
 	s := open(t, simulated(t, 4), true)
-	slot, err := s.Begin()
-	must(t, err)
+	slot := must.Get(s.Begin())(t)
 	other := slot
 	other.Key = keys(2)[1]
 	late := slot
@@ -195,26 +176,19 @@ func TestFinishRefused(t *testing.T) {
 		"finish slot 0":                               s.Finish(other, schedule.Completed),
 	}
 	for want, err := range tests {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		must.Refuse(t, err, want)
 	}
-	if got := flags(t, s); got != "ROOO" {
-		t.Errorf("changed to %s", got)
-	}
+	must.Equal(t, flags(t, s), "ROOO", "changed to")
 }
 
 func TestReadOnly(t *testing.T) {
 	fsys := simulated(t, 2)
 	s := open(t, fsys, false)
-	slot, err := s.Current()
-	must(t, err)
+	slot := must.Get(s.Current())(t)
 	_, beginErr := s.Begin()
 	for _, err := range []error{beginErr, s.Finish(slot, schedule.Error),
 		s.UpdateHeader(func(*schedule.Header) {})} {
-		if !errors.Is(err, schedule.ErrReadOnly) {
-			t.Errorf("got %v", err)
-		}
+		must.Fail(t, err, schedule.ErrReadOnly)
 	}
 	if _, err := s.Summarize(); err != nil || fsys.Ops() != 0 {
 		t.Errorf("%v, %d changes", err, fsys.Ops())
@@ -227,7 +201,7 @@ func TestUpdateHeader(t *testing.T) {
 	s := open(t, fsys, true)
 	before := s.Header()
 	for range 5 {
-		must(t, s.UpdateHeader(func(h *schedule.Header) {
+		must.Do(t, s.UpdateHeader(func(h *schedule.Header) {
 			h.Reboots++
 			h.Mails = 2
 			h.BaseTemperatures = base
@@ -236,7 +210,7 @@ func TestUpdateHeader(t *testing.T) {
 		}))
 	}
 	s.Header().BaseTemperatures[0].Sensor = "the caller's own"
-	must(t, s.Close())
+	must.Do(t, s.Close())
 	want := before
 	want.Reboots, want.Mails, want.BaseTemperatures, want.Generation = 5, 2, base, 6
 	want.Boot = "boot-1"
@@ -252,9 +226,7 @@ func TestUpdateHeader(t *testing.T) {
 
 func TestCreateRefused(t *testing.T) {
 	fsys := simulated(t, 2)
-	if err := schedule.Create(fsys, path, header(), 2, plan(2)); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("over another: %v", err)
-	}
+	must.Fail(t, schedule.Create(fsys, path, header(), 2, plan(2)), fs.ErrExist, "over another")
 	swapped := func(yield func(schedule.Slot) bool) {
 		_ = yield(schedule.Slot{Index: 1, Flag: schedule.Outstanding, Pexec: 1, Key: keys(1)[0]})
 	}
@@ -267,9 +239,7 @@ func TestCreateRefused(t *testing.T) {
 		`unknown order "?"`:              schedule.Create(fsys, "/x/d", order, 2, plan(2)),
 	}
 	for want, err := range tests {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		must.Refuse(t, err, want)
 	}
 	if files := fsys.Files(); len(files) != 1 {
 		t.Errorf("left over: %d files", len(files))
@@ -280,9 +250,7 @@ func TestCreateRefused(t *testing.T) {
 func TestCreateOnFullDisk(t *testing.T) {
 	fsys := crashfs.New("/x")
 	fsys.Inject(crashfs.Fault{Op: 2, Err: syscall.ENOSPC, Permanent: true, Short: 700})
-	if err := schedule.Create(fsys, path, header(), 10, plan(10)); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(t, schedule.Create(fsys, path, header(), 10, plan(10)), syscall.ENOSPC)
 	if files := fsys.Files(); len(files) != 0 {
 		t.Errorf("left over: %d files", len(files))
 	}
@@ -294,19 +262,16 @@ func TestLongKeys(t *testing.T) {
 		Variant: strings.Repeat("w", 64)}
 	fsys := crashfs.New("/x")
 	slots := schedule.Plan([]key.Key{keys(1)[0], long}, schedule.Each(2), schedule.RoundRobin, 1)
-	must(t, schedule.Create(fsys, path, header(), 4, slots))
+	must.Do(t, schedule.Create(fsys, path, header(), 4, slots))
 	s := open(t, fsys, true)
 	if h := s.Header(); h.Width != 256 || int64(len(fsys.Files()[path])) != h.SlotOffset(4) {
 		t.Errorf("width %d, %d bytes", h.Width, len(fsys.Files()[path]))
 	}
 	for range 4 {
-		slot, err := s.Begin()
-		must(t, err)
-		must(t, s.Finish(slot, schedule.Completed))
+		slot := must.Get(s.Begin())(t)
+		must.Do(t, s.Finish(slot, schedule.Completed))
 	}
-	if got := flags(t, s); got != "CCCC" {
-		t.Errorf("got %s", got)
-	}
+	must.Equal(t, flags(t, s), "CCCC")
 }
 
 // TestGolden: the schedules of all versions remain readable, and this version writes its own byte
@@ -318,35 +283,27 @@ func TestGolden(t *testing.T) {
 	h.Sensors = 4
 	h.Order, h.Seed = schedule.Interleaved, 42
 	slots := schedule.Plan(keys(3), schedule.Each(2), schedule.Interleaved, 42)
-	must(t, schedule.Create(durable.OS(), name, h, 6, slots))
-	s, err := schedule.Open(durable.OS(), name, true)
-	must(t, err)
-	must(t, s.UpdateHeader(func(h *schedule.Header) {
+	must.Do(t, schedule.Create(durable.OS(), name, h, 6, slots))
+	s := must.Get(schedule.Open(durable.OS(), name, true))(t)
+	must.Do(t, s.UpdateHeader(func(h *schedule.Header) {
 		h.Reboots = 1
 		h.BaseTemperatures = []results.Temperature{{Sensor: "coretemp/Package id 0", MilliC: 45000}}
 	}))
-	slot, err := s.Begin()
-	must(t, err)
-	must(t, s.Finish(slot, schedule.Completed))
-	_, err = s.Begin()
-	must(t, err)
+	slot := must.Get(s.Begin())(t)
+	must.Do(t, s.Finish(slot, schedule.Completed))
+	must.Get(s.Begin())(t)
 	want := s.Header()
-	must(t, s.Close())
+	must.Do(t, s.Close())
 
 	golden := filepath.Join("testdata", fmt.Sprintf("v%d", schedule.Version), "schedule")
-	written, err := os.ReadFile(name)
-	must(t, err)
+	written := must.Get(os.ReadFile(name))(t)
 	if *update {
-		must(t, os.WriteFile(golden, written, 0o644))
+		must.Do(t, os.WriteFile(golden, written, 0o644))
 	}
-	stored, err := os.ReadFile(golden)
-	must(t, err)
-	if string(written) != string(stored) {
-		t.Errorf("this version writes\n%s\nand the golden file is\n%s", written, stored)
-	}
-	s, err = schedule.Open(durable.OS(), golden, false)
-	must(t, err)
-	t.Cleanup(func() { must(t, s.Close()) })
+	stored := must.Get(os.ReadFile(golden))(t)
+	must.Equal(t, string(written), string(stored), "this version writes", "and the golden file")
+	s = must.Get(schedule.Open(durable.OS(), golden, false))(t)
+	t.Cleanup(func() { must.Do(t, s.Close()) })
 	if got := s.Header(); !reflect.DeepEqual(got, want) || flags(t, s) != "CROOOO" {
 		t.Errorf("got %+v %s, want %+v", got, flags(t, s), want)
 	}
@@ -357,16 +314,13 @@ func TestSummarize(t *testing.T) {
 	s := open(t, fsys, true)
 	for _, end := range []schedule.Flag{schedule.Completed, schedule.Error, schedule.Timeout,
 		schedule.Skipped} {
-		slot, err := s.Begin()
-		must(t, err)
-		must(t, s.Finish(slot, end))
+		slot := must.Get(s.Begin())(t)
+		must.Do(t, s.Finish(slot, end))
 	}
-	_, err := s.Begin()
-	must(t, err)
-	must(t, s.Close())
+	must.Get(s.Begin())(t)
+	must.Do(t, s.Close())
 	fsys = corrupt(fsys, func(data []byte) []byte { data[1024*s.Header().Sectors+7*128] ^= 1; return data })
-	got, err := open(t, fsys, false).Summarize()
-	must(t, err)
+	got := must.Get(open(t, fsys, false).Summarize())(t)
 	want := schedule.Summary{
 		Counts: schedule.Counts{Outstanding: 2, Running: 1, Completed: 1, Error: 1, Timeout: 1, Skipped: 1,
 			Damaged: 1, Attempts: 5},
@@ -377,9 +331,7 @@ func TestSummarize(t *testing.T) {
 		},
 		Next: 4,
 	}
-	if !reflect.DeepEqual(got, want) || got.Total() != 8 || got.Final() != 4 {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	must.Be(t, reflect.DeepEqual(got, want) && got.Total() == 8 && got.Final() == 4, got, want)
 }
 
 // TestLeft counts unfinished slots, whatever surrounds them.
@@ -394,19 +346,16 @@ func TestLeft(t *testing.T) {
 	}
 	check(8)
 	for range 5 {
-		slot, err := s.Begin()
-		must(t, err)
-		must(t, s.Finish(slot, schedule.Completed))
+		slot := must.Get(s.Begin())(t)
+		must.Do(t, s.Finish(slot, schedule.Completed))
 	}
 	check(3)
-	slot, err := s.Slot(2)
-	must(t, err)
-	must(t, s.Finish(slot, schedule.Outstanding))
+	slot := must.Get(s.Slot(2))(t)
+	must.Do(t, s.Finish(slot, schedule.Outstanding))
 	check(4)
-	_, err = s.Begin()
-	must(t, err)
+	must.Get(s.Begin())(t)
 	check(4)
-	must(t, s.Close())
+	must.Do(t, s.Close())
 	fsys = corrupt(fsys, func(data []byte) []byte { data[1024*s.Header().Sectors+7*128] ^= 1; return data })
 	s = open(t, fsys, false)
 	check(4) // including the damaged one

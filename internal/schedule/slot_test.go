@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 var nbody = key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
@@ -19,9 +20,7 @@ var longest = key.Key{
 func lineOf(t testing.TB, s Slot, width int) []byte {
 	t.Helper()
 	line := make([]byte, width)
-	if err := encodeSlot(line, s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, encodeSlot(line, s))
 	return line
 }
 
@@ -29,9 +28,7 @@ func TestSlotLine(t *testing.T) {
 	got := string(lineOf(t, Slot{Flag: Running, Attempts: 2, Pexec: 17, Key: nbody}, 128))
 	// The checksum was computed bit by bit, reflected polynomial 0x82f63b78.
 	want := "R 002 0000017 nbody:C:default-c" + strings.Repeat(" ", 128-9-31) + "59e7bb89\n"
-	if got != want {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
+	must.Equal(t, got, want)
 }
 
 func TestSlotLaws(t *testing.T) {
@@ -47,16 +44,12 @@ func TestSlotLaws(t *testing.T) {
 	}
 	for _, want := range slots {
 		width := widthFor(len(want.Key.String()))
-		if width&(width-1) != 0 || sectorBytes%width != 0 || width < 128 {
-			t.Errorf("%s: width %d", want.Key, width)
-		}
+		must.Be(t, width&(width-1) == 0 && sectorBytes%width == 0 && width >= 128, want.Key, "width", width)
 		for ; width <= maxWidth; width *= 2 {
 			line := lineOf(t, want, width)
 			var d slotDecoder
 			got, err := d.decode(line, 0)
-			if err != nil || got != want {
-				t.Errorf("width %d: got %+v, %v; want %+v", width, got, err, want)
-			}
+			must.Be(t, err == nil && got == want, "width", width, got, err, want)
 			if f, reason := peekSlot(line); f != want.Flag || reason != "" {
 				t.Errorf("peek: %s, %q", f, reason)
 			}
@@ -68,9 +61,7 @@ func TestSlotLaws(t *testing.T) {
 func TestWidthFits(t *testing.T) {
 	const room = 128 - keyAt - slotTail
 	for n, want := range map[int]int{1: 128, room: 128, room + 1: 256, 194: 256, 259: 512} {
-		if got := widthFor(n); got != want {
-			t.Errorf("key of %d bytes: width %d, want %d", n, got, want)
-		}
+		must.Equal(t, widthFor(n), want, "key of", "bytes: width")
 	}
 }
 
@@ -93,9 +84,7 @@ func resealed(t *testing.T, from, to string) []byte {
 	t.Helper()
 	line := lineOf(t, Slot{Flag: Completed, Attempts: 1, Pexec: 3, Key: nbody}, 128)
 	text := strings.Replace(string(line[:128-9]), from, to, 1)
-	if len(text) != 128-9 {
-		t.Fatal("the replacement has another length")
-	}
+	must.Need(t, len(text) == 128-9, "the replacement has another length")
 	return []byte(text + checksum(text) + "\n")
 }
 
@@ -124,9 +113,7 @@ func TestSlotDamage(t *testing.T) {
 			_, err := d.decode([]byte(test.line), 4)
 			want := DamagedSlot{Index: 4, Reason: test.reason}
 			var got *DamagedSlot
-			if !errors.As(err, &got) || *got != want {
-				t.Errorf("got %v, want %v", err, &want)
-			}
+			must.Be(t, errors.As(err, &got) && *got == want, err, &want)
 		})
 	}
 }
@@ -145,22 +132,17 @@ func TestSlotRefused(t *testing.T) {
 	for want, change := range tests {
 		s := good
 		change(&s)
-		if err := encodeSlot(make([]byte, 128), s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		must.Refuse(t, encodeSlot(make([]byte, 128), s), want)
 	}
 }
 
 // TestPeekDoesNotAllocate, because it is called for a million slots.
 func TestPeekDoesNotAllocate(t *testing.T) {
 	line := lineOf(t, Slot{Flag: Completed, Pexec: 1, Key: nbody}, 128)
-	if n := testing.AllocsPerRun(100, func() { peekSlot(line) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	must.Equal(t, testing.AllocsPerRun(100, func() { peekSlot(line) }), 0, "allocations")
 	var d slotDecoder
-	if n := testing.AllocsPerRun(100, func() { _, _ = d.decode(line, 0) }); n != 0 {
-		t.Errorf("decoding a known key: %v allocations", n)
-	}
+	must.Equal(t, testing.AllocsPerRun(100, func() { _, _ = d.decode(line, 0) }), 0, "decoding a known key",
+		"allocations")
 }
 
 func FuzzSlot(f *testing.F) {

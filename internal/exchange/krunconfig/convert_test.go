@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
+	"krund/rig/must"
 )
 
 // study is a configuration in the style of the study's.
@@ -117,12 +118,8 @@ mail = ["me@example.org"]
 
 func TestConvert(t *testing.T) {
 	c, err := Convert(Program{Text: study})
-	if err != nil || c.TOML != converted {
-		t.Fatalf("error %v\n%s", err, c.TOML)
-	}
-	if _, err := config.Parse("/x/x.toml", []byte(c.TOML), "lab1", doctor.Settings()); err != nil {
-		t.Error(err)
-	}
+	must.Need(t, err == nil && c.TOML == converted, "error", err, c.TOML)
+	must.Get(config.Parse("/x/x.toml", []byte(c.TOML), "lab1", doctor.Settings()))(t)
 	for _, part := range []string{"line 42: os.uname()[1] has no known value",
 		"line 42: the branches of this condition, to line 43, are left out", "KRUN_MANIFEST_FILE",
 		"env of CPython: Krun added the values to its own; krund sets exactly these"} {
@@ -145,9 +142,7 @@ func FuzzConvert(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(c.TOML) > 20*len(program)+maxOutput {
-			t.Errorf("%d bytes of %d", len(c.TOML), len(program))
-		}
+		must.Be(t, len(c.TOML) <= 20*len(program)+maxOutput, len(c.TOML), "bytes of", len(program))
 		_, err = config.Parse("/x/x.toml", []byte(c.TOML), "lab1", nil)
 		if err != nil && strings.Contains(err.Error(), "toml: ") {
 			t.Errorf("%v\n%s", err, c.TOML)

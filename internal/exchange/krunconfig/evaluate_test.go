@@ -11,6 +11,7 @@ import (
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/fixtures"
+	"krund/rig/must"
 )
 
 // fixture is a configuration of Krun's repository or of the study's experiment, and what a person
@@ -79,15 +80,11 @@ func TestFixtures(t *testing.T) {
 		seen[f.name] = true
 		t.Run(f.name, func(t *testing.T) {
 			c, err := Convert(load(t, fixtures.Path(t, "krun", f.name)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Need(t, err == nil, err)
 			left := slices.DeleteFunc(c.Left, func(s string) bool {
 				return strings.HasSuffix(s, ": JKRUNTIME_DIR has no counterpart")
 			})
-			if len(left) != len(f.left) {
-				t.Errorf("%d sentences instead of %d", len(left), len(f.left))
-			}
+			must.Equal(t, len(left), len(f.left), "sentences instead of")
 			for i, s := range left {
 				if i < len(f.left) && !strings.HasPrefix(s, f.left[i]) {
 					t.Errorf("%q\n    instead of %q", s, f.left[i])
@@ -115,10 +112,7 @@ func TestFixtures(t *testing.T) {
 func load(t *testing.T, path string) Program {
 	t.Helper()
 	read := func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(filepath.Dir(path), name)) }
-	data, err := read(filepath.Base(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(read(filepath.Base(path)))(t)
 	return Program{Text: string(data), Dir: filepath.Dir(path), Host: "lab1", Platform: "linux2", Read: read}
 }
 
@@ -126,15 +120,9 @@ func load(t *testing.T, path string) Program {
 func TestStudy(t *testing.T) {
 	p := load(t, fixtures.Path(t, "krun/warmup_experiment/warmup.krun"))
 	p.Dir, p.Host = "/study", "bencher7.soft-dev.org"
-	linux, err := Convert(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	linux := must.Get(Convert(p))(t)
 	p.Platform = "openbsd6"
-	openbsd, err := Convert(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	openbsd := must.Get(Convert(p))(t)
 	for _, part := range []string{
 		`env = { "LD_LIBRARY_PATH" = "/study/work/gcc-inst/lib64" }`,
 		`path = "work/openjdk/build/linux-x86_64-normal-server-release/images/j2sdk-image/bin/java"`,
@@ -143,20 +131,15 @@ func TestStudy(t *testing.T) {
 		`'cat > research/krun_results//bencher7.tgz' || ( sleep 2; tar czf - `,
 		`ls research/krun_results/bencher7.stop 2> /dev/null | grep research/krun_results/bencher7.stop; `,
 	} {
-		if !strings.Contains(linux.TOML, part) {
-			t.Errorf("no %s in\n%s", part, linux.TOML)
-		}
+		must.Contain(t, linux.TOML, part)
 	}
 	for _, part := range []string{"bsd-x86_64-normal-server-release", `"/study/work/gcc-inst/lib" }`,
 		`["/etc/rc.d/ntpd", "stop"],`} {
-		if !strings.Contains(openbsd.TOML, part) {
-			t.Errorf("no %s in\n%s", part, openbsd.TOML)
-		}
+		must.Contain(t, openbsd.TOML, part)
 	}
 	for _, part := range []string{"TruffleRuby", "[verdict]", "systemctl"} {
-		if strings.Contains(strings.Split(openbsd.TOML, "[vms.C]")[1], part) {
-			t.Errorf("%s on OpenBSD:\n%s", part, openbsd.TOML)
-		}
+		must.Be(t, !strings.Contains(strings.Split(openbsd.TOML, "[vms.C]")[1], part), part, "on OpenBSD",
+			openbsd.TOML)
 	}
 }
 
@@ -294,9 +277,7 @@ func TestExecfile(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if !strings.Contains(got, want) {
-			t.Errorf("%s: %s\n    instead of %s", program, got, want)
-		}
+		must.Contain(t, got, want, program)
 	}
 }
 
@@ -362,9 +343,7 @@ func TestRefuses(t *testing.T) {
 		"v = ['a' * 60] * 20000\nVMS = {}\nfor i in range(99): VMS[str(i)] = {'variants': v}": "VMS: " + work,
 	} {
 		c, err := Convert(Program{Text: program})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.60q: %v, want %q; %d bytes", program, err, want, len(c.TOML))
-		}
+		must.Refuse(t, err, want, program, len(c.TOML), "bytes")
 	}
 }
 

@@ -6,20 +6,16 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/directory"
+	"krund/rig/must"
 )
 
 func TestList(t *testing.T) {
 	fsys := crashfs.New("/x")
-	d, err := directory.Create(fsys, "/x/test.krun")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(directory.Create(fsys, "/x/test.krun"))(t)
 	if slots, err := Pending(d); slots != nil || err != nil {
 		t.Errorf("without a request: %v, error %v", slots, err)
 	}
-	if err := Ask(d, []int{7, 2, 7}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Ask(d, []int{7, 2, 7}))
 	if slots, err := Pending(d); err != nil || len(slots) != 2 || slots[0] != 2 || slots[1] != 7 {
 		t.Errorf("slots %v, error %v, want 2 and 7", slots, err)
 	}
@@ -33,9 +29,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		slots, err := parse(text)
 		if err != nil {
-			if !errors.Is(err, ErrDamaged) || slots != nil {
-				t.Errorf("%v, %v", slots, err)
-			}
+			must.Be(t, errors.Is(err, ErrDamaged) && slots == nil, slots, err)
 			return
 		}
 		for i, slot := range slots {
