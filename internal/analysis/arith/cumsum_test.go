@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // plain computes prefix sums, prefix sums of squares, mean and variance as R does on x87, with 64
@@ -99,14 +101,10 @@ func TestMomentsAsInR(t *testing.T) {
 		{"mean of nearly equal values", meanY, 1000.0000000015202},
 		{"variance of nearly equal values", varianceY, 9.3963041818364517e-18},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
-		}
+		must.Equal(t, c.got, c.want, c.name)
 	}
 	if mean, variance := Moments([]float64{3}); mean != 3 || variance != 0 {
 		t.Errorf("one value: mean %v, variance %v", mean, variance)
 	}
-	if got := Sum([]float64{1e16, 1, 1, -1e16}); got != 2 {
-		t.Errorf("sum: %v, want 2", got)
-	}
+	must.Equal(t, Sum([]float64{1e16, 1, 1, -1e16}), 2, "sum", "want 2")
 }

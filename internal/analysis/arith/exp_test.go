@@ -3,6 +3,8 @@ package arith
 import (
 	"math"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestExp(t *testing.T) {
@@ -13,9 +15,7 @@ func TestExp(t *testing.T) {
 		{math.Ln2, 2},              // the double is below log 2 by 2e-17
 		{700, 0x1.d945df4f8ec8ep+1009},
 	} {
-		if got := Exp(c.x); got != c.want {
-			t.Errorf("Exp(%v) = %x, want %x", c.x, got, c.want)
-		}
+		must.Equal(t, Exp(c.x), c.want, "Exp", c.x)
 	}
 }
 

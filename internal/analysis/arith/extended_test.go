@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // reference is the same number as a math/big float of 64 bits of precision, whose operations round
@@ -92,9 +94,7 @@ func TestFloat64Edges(t *testing.T) {
 			-1022)).Sub(half.Mul(FromFloat64(0.5))), math.Ldexp(1, -1022)},
 		{"negative", max.Add(ulp).Neg(), math.Inf(-1)},
 	} {
-		if got := c.in.Float64(); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
+		must.Equal(t, c.in.Float64(), c.want, c.name)
 	}
 }
 

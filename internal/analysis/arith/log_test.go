@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // exactLog is ln x to about 150 bits: the exponent times ln 2, and 2 artanh((z-1)/(z+1)) for the
@@ -67,9 +69,7 @@ func TestLogIsTheNearestDouble(t *testing.T) {
 			t.Errorf("Log(%x) = %x, %.4f units from the true value", x, got, diff/ulp)
 		}
 	}
-	if off > n/1000 {
-		t.Errorf("%d of %d logarithms are not the nearest double", off, n)
-	}
+	must.Be(t, off <= n/1000, off, n, "logarithms are not the nearest double")
 	t.Logf("%d logarithms compared, %d not the nearest double", n, off)
 }
 
@@ -77,9 +77,7 @@ func TestLogOutsideItsDomain(t *testing.T) {
 	for _, c := range []struct{ in, want float64 }{
 		{0, math.Inf(-1)}, {math.Copysign(0, -1), math.Inf(-1)}, {math.Inf(1), math.Inf(1)}, {1, 0},
 	} {
-		if got := Log(c.in); got != c.want {
-			t.Errorf("Log(%v) = %v, want %v", c.in, got, c.want)
-		}
+		must.Equal(t, Log(c.in), c.want, "Log", c.in)
 	}
 	for _, x := range []float64{-1, math.Inf(-1), math.NaN()} {
 		if got := Log(x); !math.IsNaN(got) {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func normal(r *rand.Rand, n int, mean, sd float64) []float64 {
@@ -27,19 +29,14 @@ func TestMeanOfOneExecution(t *testing.T) {
 	for _, v := range values {
 		squares += (v - mean) * (v - mean)
 	}
-	got, err := Mean([][][]float64{{values}}, Options{Seed: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(Mean([][][]float64{{values}}, Options{Seed: 7}))(t)
 	// The resampled means are normal about the mean; 2.5758 is the 99.5% quantile, and quantiles of
 	// 100,000 draws are within a percent or so.
 	half := 2.5758 * math.Sqrt(squares/400) / math.Sqrt(400)
 	if math.Abs(got.Mean-mean) > 0.01*half || math.Abs(got.Half-half) > 0.03*half {
 		t.Errorf("%+v, want about %v ± %v", got, mean, half)
 	}
-	if got.Resamples != 100001 {
-		t.Errorf("%d resamples, want 100001", got.Resamples)
-	}
+	must.Equal(t, got.Resamples, 100001, "resamples, want 100001")
 }
 
 // TestSegmentsAreNotMixed resamples two constant segments: whatever is drawn, the mean is the same.
@@ -47,9 +44,7 @@ func TestSegmentsAreNotMixed(t *testing.T) {
 	segments := [][]float64{slices.Repeat([]float64{1}, 7), slices.Repeat([]float64{3}, 21)}
 	got, err := Mean([][][]float64{segments}, Options{Resamples: 100})
 	want := (7*1.0 + 21*3.0) / 28
-	if err != nil || got.Low != want || got.High != want {
-		t.Errorf("%+v, %v; want %v throughout", got, err, want)
-	}
+	must.Be(t, err == nil && got.Low == want && got.High == want, got, err, want, "throughout")
 }
 
 func TestSameForAnyNumberOfWorkers(t *testing.T) {
@@ -59,10 +54,7 @@ func TestSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 	for _, scheme := range []Scheme{Pooled, Nested} {
 		o := Options{Seed: 3, Resamples: 5000, Scheme: scheme}
-		want, err := Mean(executions, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(Mean(executions, o))(t)
 		for _, o.Workers = range []int{1, 2, 3, 16} {
 			if got, err := Mean(executions, o); err != nil || got != want {
 				t.Errorf("%v, %d workers: %+v, %v; want %+v", scheme, o.Workers, got, err, want)
@@ -83,9 +75,8 @@ func TestSchemes(t *testing.T) {
 		executions = append(executions, [][]float64{{float64(e), float64(e)}})
 	}
 	pooled, err := Mean(executions, Options{Resamples: 20000})
-	if err != nil || pooled.Low != 0 || pooled.High != 24 || pooled.Mean != 12 {
-		t.Errorf("pooled: %+v, %v; want 12 from 0 to 24", pooled, err)
-	}
+	must.Be(t, err == nil && pooled.Low == 0 && pooled.High == 24 && pooled.Mean == 12, "pooled", pooled, err,
+		"want 12 from 0 to 24")
 	nested, err := Mean(executions, Options{Resamples: 20000, Scheme: Nested})
 	half := 2.5758 * math.Sqrt((25.0*25-1)/12) / 5
 	if err != nil || math.Abs(nested.Half-half) > 0.1*half || math.Abs(nested.Mean-12) > 0.2 {
@@ -130,10 +121,8 @@ func TestIndexes(t *testing.T) {
 	} {
 		lower, paper := indexes(c.n, Options{})
 		_, exact := indexes(c.n, Options{Exact: true})
-		if lower != c.lower || paper != c.paper || exact != c.exact {
-			t.Errorf("%d means: %d to %d, exact %d; want %d to %d, %d", c.n, lower, paper, exact, c.lower,
-				c.paper, c.exact)
-		}
+		must.Be(t, lower == c.lower && paper == c.paper && exact == c.exact, c.n, "means", lower, paper,
+			"exact", exact, c.lower, c.paper, c.exact)
 	}
 }
 
@@ -198,8 +187,6 @@ func BenchmarkStudy(b *testing.B) {
 		executions[e] = [][]float64{normal(r, 1000, 1, 0.01)}
 	}
 	for b.Loop() {
-		if _, err := Mean(executions, Options{}); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Mean(executions, Options{}))(b)
 	}
 }

@@ -6,15 +6,14 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestHierarchyOfOneIterationIsTheMeanOfResamples(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	values := normal(r, 400, 10, 1)
-	h, err := NewHierarchy([][][]float64{{values}}, Uniform, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(NewHierarchy([][][]float64{{values}}, Uniform, nil))(t)
 	means := make([]float64, 20000)
 	h.Fill(means, 1, 1)
 	low, high := Quantiles(means, 0.99)
@@ -35,18 +34,13 @@ func sdOf(x []float64) float64 {
 func TestHierarchyIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	values := [][][]float64{{{1, 2, 3}, {4, 5}}, {{6}}, {{7, 8, 9, 10}}}
 	for _, index := range []Index{Uniform, PA} {
-		h, err := NewHierarchy(values, index, Tables{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(NewHierarchy(values, index, Tables{}))(t)
 		want := make([]float64, 3000)
 		h.Fill(want, 5, 1)
 		for _, workers := range []int{2, 3, 16} {
 			got := make([]float64, 3000)
 			h.Fill(got, 5, workers)
-			if !slices.Equal(got, want) {
-				t.Errorf("%v, %d workers: other means", index, workers)
-			}
+			must.EqualList(t, got, want, index, workers, "workers: other means")
 		}
 		if low, high := slices.Min(want), slices.Max(want); low < 1 || high > 10 {
 			t.Errorf("%v: means from %v to %v", index, low, high)
@@ -120,10 +114,7 @@ func BenchmarkHierarchy(b *testing.B) {
 	means := make([]float64, 1000)
 	for _, index := range []Index{Uniform, PA} {
 		b.Run(index.String(), func(b *testing.B) {
-			h, err := NewHierarchy(values, index, Tables{})
-			if err != nil {
-				b.Fatal(err)
-			}
+			h := must.Get(NewHierarchy(values, index, Tables{}))(b)
 			b.ReportAllocs()
 			for b.Loop() {
 				h.Fill(means, 1, 1)

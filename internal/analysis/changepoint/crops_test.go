@@ -3,16 +3,14 @@ package changepoint
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func curveOf(t *testing.T, series []float64, from, to float64) []PenaltyPoint {
 	t.Helper()
-	p, err := newProblem(series, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(newProblem(series, Options{}))(t)
 	return p.crops(from, to)
 }
 
@@ -24,9 +22,7 @@ func TestCropsIsWhatPELTGives(t *testing.T) {
 		series := steps(r, 300, 6, 0.02)
 		logN := math.Log(300)
 		points := curveOf(t, series, 4*logN, 1000*logN)
-		if points[0].Penalty != 4*logN {
-			t.Errorf("round %d: the curve begins at %v", round, points[0].Penalty)
-		}
+		must.Equal(t, points[0].Penalty, 4*logN, "round", round, "the curve begins at")
 		for i, p := range points {
 			until := 1000 * logN
 			if i+1 < len(points) {
@@ -35,23 +31,16 @@ func TestCropsIsWhatPELTGives(t *testing.T) {
 					t.Errorf("round %d: %v is followed by %v", round, p, points[i+1])
 				}
 			}
-			found, err := Detect(series, Options{Penalty: Manual((p.Penalty + until) / 2)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n := len(found.Segments) - 1; n != p.Changepoints {
-				t.Errorf("round %d, penalty %v: %d changepoints, the curve says %d", round,
-					(p.Penalty+until)/2, n, p.Changepoints)
-			}
+			found := must.Get(Detect(series, Options{Penalty: Manual((p.Penalty + until) / 2)}))(t)
+			must.Equal(t, len(found.Segments)-1, p.Changepoints, "round", round, "penalty",
+				(p.Penalty+until)/2, "changepoints, the curve")
 		}
 	}
 }
 
 func TestCropsWithoutChanges(t *testing.T) {
 	points := curveOf(t, []float64{1, 1.1, 0.9, 1, 1.05, 0.95}, 100, 1000)
-	if !slices.Equal(points, []PenaltyPoint{{100, 0}}) {
-		t.Errorf("points %v", points)
-	}
+	must.EqualList(t, points, []PenaltyPoint{{100, 0}}, "points")
 	found, err := Detect([]float64{1, 1.1, 0.9, 1, 1.05, 0.95}, Options{Penalty: CROPS})
 	if err != nil || math.Abs(found.Penalty-4*math.Log(6)) > 1e-12 {
 		t.Errorf("a curve of one point has penalty %v, %v; want 4 log n", found.Penalty, err)
@@ -79,8 +68,6 @@ func TestKnee(t *testing.T) {
 		{"a maximum next to the cheapest", []PenaltyPoint{{10, 20}, {20, 4}, {60, 3}, {110, 0}}, 20, true},
 	} {
 		got, ok := Knee(c.points)
-		if got != c.want || ok != c.ok {
-			t.Errorf("%s: %v, %v; want %v, %v", c.name, got, ok, c.want, c.ok)
-		}
+		must.Be(t, got == c.want && ok == c.ok, c.name, got, ok, c.want, c.ok)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func ends(s *Segmentation) []int {
@@ -64,10 +66,7 @@ func TestDetectFindsAStep(t *testing.T) {
 		{Penalty: LogN(15), Cost: EmpiricalDistribution},
 		{Penalty: CROPS},
 	} {
-		found, err := Detect(series, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(Detect(series, o))(t)
 		if !slices.Contains(ends(found), 150) || ends(found)[len(found.Segments)-1] != 400 {
 			t.Errorf("%+v: segments end at %v, want one at 150", o, ends(found))
 		}
@@ -80,14 +79,8 @@ func TestSegmentsCoverTheSeries(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, shape := range shapes {
 		series := shape.make(r, 300)
-		found, err := Detect(series, Options{Penalty: LogN(4)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := newProblem(series, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(Detect(series, Options{Penalty: LogN(4)}))(t)
+		p := must.Get(newProblem(series, Options{}))(t)
 		start, cost := 0, -found.Penalty
 		for _, s := range found.Segments {
 			if s.Start != start || s.End < start+2 || s.Variance < 0 {
@@ -109,19 +102,13 @@ func TestStableIsScaleFree(t *testing.T) {
 	o := Options{Penalty: LogN(15), Arithmetic: Stable}
 	for round := range 20 {
 		series := steps(r, 500, 4, 0.01)
-		want, err := Detect(series, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(Detect(series, o))(t)
 		for _, by := range []float64{0x1p-300, 0x1p-20, 0x1p30, 1000, 1e-9} {
 			scaled := make([]float64, len(series))
 			for i, v := range series {
 				scaled[i] = v * by
 			}
-			got, err := Detect(scaled, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(Detect(scaled, o))(t)
 			if !slices.Equal(ends(got), ends(want)) {
 				t.Errorf("round %d, times %g: %v, want %v", round, by, ends(got), ends(want))
 			}
@@ -157,9 +144,7 @@ func TestStableSeesNoChangeInConstants(t *testing.T) {
 	for _, v := range []float64{0, 0.1, 1e-9, 1e300, -7} {
 		found, err := Detect(slices.Repeat([]float64{v}, 1000),
 			Options{Penalty: LogN(15), Arithmetic: Stable})
-		if err != nil || len(found.Segments) != 1 {
-			t.Errorf("%g repeated: %v, %v", v, found, err)
-		}
+		must.Be(t, err == nil && len(found.Segments) == 1, v, "repeated", found, err)
 	}
 }
 
@@ -167,19 +152,14 @@ func TestStableSeesNoChangeInConstants(t *testing.T) {
 // + (1-F) log(1-F).
 func TestEmpiricalCost(t *testing.T) {
 	series := []float64{3, 1, 4, 1, 5, 9, 2, 6}
-	c, err := newEmpirical(series, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(newEmpirical(series, 1))(t)
 	// One quantile: the median position of sorted 1 1 2 3 4 5 6 9 is the 4th, 3.
 	f := (2 + 0.5) / 4 // of 3 1 4 1: two below 3, one equal
 	want := -2 * math.Log(15) * 4 * (f*math.Log(f) + (1-f)*math.Log(1-f))
 	if got := c.segment(0, 4); math.Abs(got-want) > 1e-12*want {
 		t.Errorf("cost %v, want %v", got, want)
 	}
-	if got := c.segment(4, 6); got != 0 {
-		t.Errorf("cost of values all above the quantile: %v, want 0", got)
-	}
+	must.Equal(t, c.segment(4, 6), 0, "cost of values all above the quantile", "want 0")
 }
 
 // TestQuantilesAreThoseOfR: computed by R 4.2.2 with the lines of changepoint.np that choose them.
@@ -199,9 +179,7 @@ func TestQuantilesAreThoseOfR(t *testing.T) {
 		for k := range want {
 			got = append(got, quantileIndex(k, len(want), n))
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%d values: quantiles at %v, R has %v", n, got, want)
-		}
+		must.EqualList(t, got, want, n, "values: quantiles at", "R")
 	}
 }
 
@@ -221,9 +199,7 @@ func TestParsePenalty(t *testing.T) {
 		{"hannan-quinn", HannanQuinn, 6 * math.Log(math.Log(100))},
 	} {
 		got, err := ParsePenalty(c.text)
-		if err != nil || got != c.want {
-			t.Errorf("%q: %v, %v", c.text, got, err)
-		}
+		must.Be(t, err == nil && got == c.want, c.text, got, err)
 		penalty, err := got.penalty(100, MeanVariance)
 		if err != nil || math.Abs(penalty-c.penalty) > 1e-12*c.penalty {
 			t.Errorf("%q costs %v, %v; want %v", c.text, penalty, err, c.penalty)

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // fuzzSeries takes eight bytes as a double or, when scale is not 0, a byte as a multiple of
@@ -34,12 +36,8 @@ func FuzzDetect(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if end := found.Segments[len(found.Segments)-1].End; end != len(x) {
-				t.Errorf("%+v: the last segment ends at %d of %d", o, end, len(x))
-			}
-			if err := samePELT(x, o); err != nil {
-				t.Errorf("%+v: %v", o, err)
-			}
+			must.Equal(t, found.Segments[len(found.Segments)-1].End, len(x), o, "the last segment ends at")
+			must.Do(t, samePELT(x, o), o)
 		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // peltPlain is PELT as R's C code runs it (PELT_one_func_minseglen.c): the reference for
@@ -203,9 +205,7 @@ func comparePELT(t *testing.T, seed uint64, rounds, longest int) {
 			for round := range rounds {
 				series := shape.make(r, 10+r.IntN(longest/(1+round%3)))
 				for _, o := range peltOptions() {
-					if err := samePELT(series, o); err != nil {
-						t.Errorf("seed %d, round %d, %+v: %v", seed, round, o, err)
-					}
+					must.Do(t, samePELT(series, o), "seed", seed, "round", round, o)
 					runs++
 				}
 			}
@@ -254,9 +254,7 @@ func BenchmarkDetect(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				found, err := Detect(all[i%len(all)], Options{Penalty: LogN(15)})
-				if err != nil || len(found.Segments) != c.changes+1 {
-					b.Fatal(found, err)
-				}
+				must.Need(b, err == nil && len(found.Segments) == c.changes+1, found, err)
 			}
 		})
 	}
@@ -268,10 +266,7 @@ func BenchmarkPlain(b *testing.B) {
 		all := jumpsOf(c.n, c.changes)
 		b.Run(c.name, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				p, err := newProblem(all[i%len(all)], Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				p := must.Get(newProblem(all[i%len(all)], Options{}))(b)
 				peltPlain(p.cost, p.n, p.minimum, 114)
 			}
 		})

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // runR runs a script of R that has the package changepoint, with the series (one file each) as its
@@ -34,15 +36,11 @@ func runR(t testing.TB, script string, series ...[]float64) string {
 			fmt.Fprintln(&text, strconv.FormatFloat(v, 'g', -1, 64))
 		}
 		name := filepath.Join(dir, fmt.Sprintf("%03d", i))
-		if err := os.WriteFile(name, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text.String()), 0o644))
 		args = append(args, name)
 	}
 	out, err := exec.CommandContext(t.Context(), rscript, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("R: %v\n%s", err, out)
-	}
+	must.Need(t, err == nil, "R", err, out)
 	return string(out)
 }
 
@@ -62,16 +60,11 @@ func TestSameAsR(t *testing.T) {
 	}
 	out := runR(t, "cat("+detectInR+`@cpts, "\n"); `, series...)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) != len(series) {
-		t.Fatalf("R says %d lines for %d series:\n%s", len(lines), len(series), out)
-	}
+	must.Need(t, len(lines) == len(series), "R", len(lines), "lines for", len(series), "series", out)
 	for i, line := range lines {
 		var want []int
 		for _, word := range strings.Fields(line) {
-			n, err := strconv.Atoi(word)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(strconv.Atoi(word))(t)
 			want = append(want, n)
 		}
 		found, err := Detect(series[i], Options{Penalty: LogN(15)})
@@ -92,10 +85,7 @@ func BenchmarkR(b *testing.B) {
 			out := runR(b, fmt.Sprintf(
 				`invisible(%s); t <- proc.time(); for (i in 1:%d) %s; d <- proc.time() - t; cat((d[[1]]+d[[2]])/%d*1e9, "\n"); `,
 				detectInR, calls, detectInR, calls), series)
-			ns, err := strconv.ParseFloat(strings.TrimSpace(out), 64)
-			if err != nil {
-				b.Fatal(err)
-			}
+			ns := must.Get(strconv.ParseFloat(strings.TrimSpace(out), 64))(b)
 			for b.Loop() { // the work was done by R
 			}
 			b.ReportMetric(ns, "ns/op")
