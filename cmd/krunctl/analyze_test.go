@@ -121,9 +121,8 @@ func TestAnalyzeStores(t *testing.T) {
 		t.Errorf("stored %+v", doc.Source)
 	}
 	for _, args := range [][]string{{"--json"}, {"--json", "--fresh", "-j", "1"}, {"--json", "-j", "5"}} {
-		if r := analyzed(t, append(args, in)...); r.stdout != string(stored) {
-			t.Errorf("%v prints another analysis than the stored one", args)
-		}
+		must.Equal(t, analyzed(t, append(args, in)...).stdout, string(stored),
+			"prints another analysis than the stored one")
 	}
 	r := analyzed(t, "--json", "--delta", "5%", "-o", filepath.Join(dir, "other.json"), in)
 	if again, err := warmup.Decode([]byte(r.stdout)); r.code != exitOK || err != nil ||

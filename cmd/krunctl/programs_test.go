@@ -16,16 +16,14 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // programsDirectory makes an experiment of the benchmarks b and c with 10 executions each. The
 // program of b takes 0.1 s an iteration until it is edited after execution old, then 0.2 s.
 func programsDirectory(t *testing.T, old int, change func(r *results.Record, edited bool)) string {
 	t.Helper()
-	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "x.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(directory.Create(durable.OS(), filepath.Join(t.TempDir(), "x.krun")))(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	a := results.NewAppender(durable.OS(), d.Results())
 	for slot := range 20 {
@@ -47,9 +45,7 @@ func programsDirectory(t *testing.T, old int, change func(r *results.Record, edi
 		if change(&r, edited); r.Machine.Fingerprint == nil && r.Edition == 0 {
 			r.Started = time.Time{}
 		}
-		if err := a.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Append(r))
 	}
 	return d.Dir()
 }
@@ -81,12 +77,9 @@ func acceptedDirectory(t *testing.T) string {
 		return map[string]identity.Program{"program.vm.C": one("1111", "/lab/vm"),
 			"program.benchmark.c.v": one("2222", "/lab/c.so"), "program.benchmark.b.v": one(hash, "/lab/b.so")}
 	}
-	err := identity.StoreEditions(durable.OS(), filepath.Join(dir, "editions.json"), []identity.Edition{
+	must.Do(t, identity.StoreEditions(durable.OS(), filepath.Join(dir, "editions.json"), []identity.Edition{
 		{Number: 1, Programs: programs("3333aaaa3333aaaa")},
-		{Number: 2, Programs: programs("4444bbbb4444bbbb")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+		{Number: 2, Programs: programs("4444bbbb4444bbbb")}}))
 	return dir
 }
 
@@ -164,9 +157,7 @@ func TestSamePrograms(t *testing.T) {
 		for _, dir := range []string{plain, same, editions} {
 			text := strings.ReplaceAll(krunctl(t, slices.Concat(command, []string{dir})...).text(), dir, "DIR")
 			text = strings.ReplaceAll(text, plain, "DIR")
-			if strings.Contains(text, "programs") {
-				t.Errorf("%s", text)
-			}
+			must.Be(t, !strings.Contains(text, "programs"), text)
 			texts = append(texts, regexp.MustCompile(`[\d.]+ KiB`).ReplaceAllString(text, "SIZE"))
 		}
 		if texts[0] != texts[1] || texts[0] != texts[2] {

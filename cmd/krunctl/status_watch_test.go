@@ -13,6 +13,7 @@ import (
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
 	"krund/internal/report/live"
+	"krund/rig/must"
 )
 
 // TestServeStatus: the page has no scripts, shows the status and escapes it. Nothing else exists.
@@ -58,9 +59,8 @@ func TestServeStatus(t *testing.T) {
 	}
 	before := ask(http.MethodGet, "127.0.0.1", "/status.json").Body.String()
 	b.run(results.Completed)
-	if again := ask(http.MethodGet, "127.0.0.1", "/status.json").Body.String(); again != before {
-		t.Error("it looks more than once in a second")
-	}
+	must.Equal(t, ask(http.MethodGet, "127.0.0.1", "/status.json").Body.String(), before,
+		"it looks more than once in a second")
 	now = now.Add(time.Second)
 	if later := ask(http.MethodGet, "127.0.0.1", "/status.json").Body.String(); later == before {
 		t.Error("it does not look again")

@@ -35,9 +35,7 @@ func TestTimeExamples(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
-	if n < 5 {
-		t.Errorf("%d examples", n)
-	}
+	must.Be(t, n >= 5, n, "examples")
 }
 
 // TestTimeSave: a name that krund refuses is refused before anything is written: a second attempt
@@ -67,9 +65,7 @@ func TestJoinValues(t *testing.T) {
 		{[]string{"plan", "-P", "n", "1", "4"}, []string{"plan", "-P", "n", "1", "4"}},
 		{nil, nil},
 	} {
-		if got := joinValues(test.args); !slices.Equal(got, test.want) {
-			t.Errorf("%q: %q, want %q", test.args, got, test.want)
-		}
+		must.EqualList(t, joinValues(test.args), test.want, test.args)
 	}
 }
 
@@ -157,7 +153,5 @@ func TestFindPrograms(t *testing.T) {
 	must.Do(t, os.WriteFile(own, []byte("#!/bin/sh\n"), 0o755))
 	list := []trial.Subject{{Program: "python3"}, {Program: "nosuchvm"}, {}}
 	trial.FindPrograms(list)
-	if list[0].Program != own || list[1].Program != "nosuchvm" || list[2].Program != "" {
-		t.Errorf("%+v", list)
-	}
+	must.Be(t, list[0].Program == own && list[1].Program == "nosuchvm" && list[2].Program == "", list)
 }

@@ -57,16 +57,11 @@ def run_iter(n):
 	reader := reading.Reader{FS: durable.OS(), Message: func(format string, args ...any) {
 		said += fmt.Sprintf(format, args...)
 	}}
-	d, _, err := reader.Series(e.directory, reading.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, _ := must.Get2(reader.Series(e.directory, reading.Options{}))(t)
 	for i, x := range d.Pairs[0].Executions {
 		if (x.Outcome == results.Completed) != (i == 2) {
 			t.Errorf("execution %d of %s is %s", x.Number, d.Pairs[0].Key, x.Outcome)
 		}
 	}
-	if !strings.Contains(said, file+" changed after execution 2 of ") {
-		t.Errorf("the analysis says %q", said)
-	}
+	must.Contain(t, said, file+" changed after execution 2 of ", "the analysis")
 }

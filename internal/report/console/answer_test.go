@@ -2,13 +2,13 @@ package console
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/warmup"
 	"krund/internal/trial"
+	"krund/rig/must"
 )
 
 func TestPlot(t *testing.T) {
@@ -27,9 +27,7 @@ func TestPlot(t *testing.T) {
 		{[]float64{7}, "_"},
 		{long, "#" + strings.Repeat("_", plotWidth-1)},
 	} {
-		if got := plot(test.values, levels); got != test.want {
-			t.Errorf("%s, want %s", got, test.want)
-		}
+		must.Equal(t, plot(test.values, levels), test.want)
 	}
 }
 
@@ -49,9 +47,7 @@ func TestSentences(t *testing.T) {
 			"steady from iteration 117; 1 outlier",
 		"d takes 2.00 times as long as b, in a single execution; b is steady, d slows down; 1 outlier",
 	}
-	if got := sentences(answer); !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
+	must.EqualList(t, sentences(answer), want)
 }
 
 func TestTimeMarkdown(t *testing.T) {
@@ -67,18 +63,14 @@ func TestTimeMarkdown(t *testing.T) {
 		"Mean [ms]"}
 	text := Markdown(answer)
 	for _, want := range wants {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
+		must.Contain(t, text, want)
 	}
 	// one unit for all, that of the shortest
 	answer.Subjects[1].Mean, answer.Subjects[0].Max = 966.3e-6, 2
 	text = Markdown(answer)
 	for _, want := range []string{"Mean [µs]", "| 13100.000 ± 200.000 | 13000.000 | 2000000.000 |",
 		"| 966.300 |"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
+		must.Contain(t, text, want)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"krund/internal/analysis/warmup"
+	"krund/rig/must"
 )
 
 func TestProgressLine(t *testing.T) {
@@ -19,8 +20,6 @@ func TestProgressLine(t *testing.T) {
 		{warmup.Progress{Executions: 40, Of: 40}, "x [####################] 40 of 40 executions"},
 		{warmup.Progress{}, "x [....................] 0 of 0 executions"},
 	} {
-		if got := progressLine("x", c.p, 10*time.Second); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.p, got, c.want)
-		}
+		must.Equal(t, progressLine("x", c.p, 10*time.Second), c.want, c.p)
 	}
 }

@@ -25,9 +25,7 @@ func TestConfiguration(t *testing.T) {
 		w := doctor.Of(cfg, config.RebootNone)
 		turbo, services := w.Control.Of("turbo").Policy, w.Control.Of("services").Policy
 		want := map[string]setting.Policy{"plain": setting.Off, "controlled": setting.Apply}[name]
-		if turbo != want || services != setting.Off {
-			t.Errorf("%s: turbo %s, services %s", name, turbo, services)
-		}
+		must.Be(t, turbo == want && services == setting.Off, name, "turbo", turbo, "services", services)
 	}
 }
 
