@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -34,9 +35,11 @@ func site(t *testing.T, page func(name string) any, events http.HandlerFunc) str
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", Policy)
-		if err := Write(w, found); err != nil {
+		var text bytes.Buffer
+		if err := Write(&text, found); err != nil {
 			t.Error(err)
 		}
+		_, _ = w.Write(text.Bytes()) // a browser may leave a page before it has all of it
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {
