@@ -55,6 +55,7 @@ type app struct {
 
 	counters func(context.Context, sysroot.Root, msr.Want) []msr.SourceFinding // looks for counters
 	measure  func(context.Context, host.Host, host.CPUs, time.Duration) (probe.Proof, error)
+	krund    func(args []string) error // becomes krund
 }
 
 // Bounds of one message.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,11 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/history"
-	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
 	"krund/internal/report"
@@ -109,7 +106,7 @@ const formatValues = "values"
 
 func (a *app) history(args []string, o historyFlags) error {
 	var err error
-	if o.Mutes, err = a.mutes(o.mutes); err != nil {
+	if o.Mutes, err = report.ReadMutes(a.fsys, o.mutes); err != nil {
 		return err
 	}
 	order, err := a.versionOrder(o.versions)
@@ -131,7 +128,7 @@ func (a *app) history(args []string, o historyFlags) error {
 		if o.format == formatValues {
 			return json.NewEncoder(w).Encode(history.Values{Unit: unit, Versions: versions, Keys: keys})
 		}
-		return writeHistory(w, history.Of(versions, keys, o.Options), o.format, unit)
+		return report.WriteHistory(w, history.Of(versions, keys, o.Options), o.format, unit)
 	})
 }
 
@@ -189,55 +186,4 @@ func (a *app) versionOrder(file string) ([]string, error) {
 		return nil, usageError(errors.New("--versions: there is no version; write one per line"))
 	}
 	return order, nil
-}
-
-// mutes reads the file of --mutes.
-func (a *app) mutes(file string) ([]history.Mute, error) {
-	if file == "" {
-		return nil, nil
-	}
-	text, err := durable.ReadFile(a.fsys, file)
-	if err != nil {
-		return nil, fmt.Errorf("read --mutes: %w", err)
-	}
-	var document struct {
-		Mute []struct{ Key, Version, Reason string } `toml:"mute"`
-	}
-	read, err := toml.NewDecoder(bytes.NewReader(text)).Decode(&document)
-	if err != nil {
-		return nil, usageError(fmt.Errorf("--mutes: %s: %w", file, err))
-	}
-	if unknown := read.Undecoded(); len(unknown) > 0 {
-		return nil, usageError(fmt.Errorf("--mutes: %s: %s is not known; a [[mute]] has key, version and "+
-			"reason", file, unknown[0]))
-	}
-	var list []history.Mute
-	for _, m := range document.Mute {
-		list = append(list, history.Mute{Key: m.Key, Version: m.Version, Reason: m.Reason})
-	}
-	return list, nil
-}
-
-func writeHistory(w io.Writer, h *history.History, format, unit string) error {
-	switch format {
-	case "csv":
-		return report.HistoryCSV(w, h)
-	case "json":
-		return report.HistoryJSON(w, h)
-	case "html":
-		return report.HistoryPage(w, h, unit, display.Version())
-	case "svg", "pdf", "png":
-		const perPage = 4 // figures of a PDF's page
-		plots := report.HistoryPlots(h, unit)
-		if len(plots) == 0 {
-			return errors.New("no key has a version with a completed execution: there is nothing to plot")
-		}
-		pages := [][]report.Drawing{plots}
-		if format == "pdf" {
-			pages = report.Pages(plots, perPage)
-		}
-		return report.WritePlot(w, report.PlotFormat(format), pages)
-	}
-	table := report.HistoryTable(h, unit)
-	return table.Write(w, report.Format(format))
 }

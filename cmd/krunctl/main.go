@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,6 +56,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		runtime:  directory.RuntimeDirs(),
 		counters: msr.Probe,
 		measure:  proveHost,
+		krund:    startKrund,
 	}, args, stdout)
 }
 
@@ -83,8 +83,13 @@ const rootHelp = `krunctl plans, watches, reads, checks and repairs experiments 
 An experiment is a file NAME.toml; its state and its results are in the directory
 NAME.krun beside it. Commands that need only the directory take either.
 
-A first experiment: doctor, plan, enable and a restart; then status; at the end
-summary, analyze and report. docs/lab-machine.md shows all steps.
+Most people need three lines:
+  krunctl time 'command a' 'command b'     which is faster, now
+  krunctl run NAME.toml                    measure an experiment in this terminal
+  krunctl report NAME.krun                 what was measured, as pages
+
+On a lab machine: check, plan, enable and a restart; then status; at the end summary,
+analyze and report. docs/lab-machine.md shows all steps.
 
 FILES
   NAME.toml                the configuration of an experiment; see krund.toml(5)
@@ -155,8 +160,9 @@ func groups(a *app) []group {
 			"run",
 			"Run an experiment",
 			[]*cobra.Command{
-				doctorCommand(a), noiseCommand(a), planCommand(a), enableCommand(a), statusCommand(a),
-				holdCommand(a), resumeCommand(a), stopCommand(a), disableCommand(a),
+				checkCommand(a), runCommand(a), doctorCommand(a), noiseCommand(a), planCommand(a),
+				enableCommand(a), statusCommand(a), holdCommand(a), resumeCommand(a), stopCommand(a),
+				disableCommand(a),
 			},
 		},
 		{"look", "Look at what was measured", []*cobra.Command{
@@ -212,11 +218,3 @@ EXAMPLES
   . <(krunctl completion bash)                       in this shell
   krunctl completion zsh > "${fpath[1]}/_krunctl"    in each zsh from now on
 ` + exitHelp
-
-func unknownCommand(c *cobra.Command, name string) error {
-	err := fmt.Errorf("unknown command %q; `krunctl --help` lists the commands", name)
-	if near := c.SuggestionsFor(name); len(near) > 0 {
-		err = fmt.Errorf("unknown command %q; did you mean %s?", name, strings.Join(near, " or "))
-	}
-	return usageError(err)
-}

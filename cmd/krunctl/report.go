@@ -2,19 +2,15 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"path/filepath"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/compare"
-	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
-	"krund/internal/machine/noise"
 	"krund/internal/reading/experiment"
 	"krund/internal/report"
 )
@@ -98,7 +94,7 @@ func explained(input *report.Input) (*explain.Document, error) {
 func (a *app) comparisons(in experiment.Input, doc *warmup.Document,
 	facts *report.Facts) ([]*compare.Result, error) {
 	var list []*compare.Result
-	for _, arm := range comparedArms(in.Data) {
+	for _, arm := range report.ComparedArms(in.Data) {
 		o := compareOptions{arms: in.Data.Arms[0].Name + "," + arm}
 		sides, of, err := o.sides([]compare.Side{{Doc: doc, Data: in.Data}}, []*report.Facts{facts})
 		if err != nil {
@@ -113,24 +109,6 @@ func (a *app) comparisons(in experiment.Input, doc *warmup.Document,
 		list = append(list, r)
 	}
 	return list, nil
-}
-
-// comparedArms are the arms that are compared with the first one.
-func comparedArms(d *dataset.Dataset) []string {
-	var arms, copies []string
-	for i, arm := range d.Arms {
-		switch {
-		case i == 0:
-		case arm.Null:
-			copies = append(copies, arm.Name)
-		default:
-			arms = append(arms, arm.Name)
-		}
-	}
-	if arms == nil {
-		return copies
-	}
-	return arms
 }
 
 // reportInput combines an analysis with its data and, for experiments of krund, with the records.
@@ -156,47 +134,9 @@ func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg, unit s
 	return input, nil
 }
 
-// facts reads the facts in the records of an experiment, of each machine; nil for files of other
-// tools.
+// facts reads the facts in the records of an experiment; nil for files of other tools.
 func (a *app) facts(in experiment.Input, arg string) (*report.Facts, error) {
-	if in.Data.Format != experiment.Format {
-		return nil, nil
-	}
-	parts := experiment.Parts(a.fsys, arg)
-	if len(parts) == 1 {
-		return a.factsOf(in, parts[0])
-	}
-	all := &report.Facts{}
-	for _, part := range parts {
-		facts, err := a.factsOf(in, part)
-		if err != nil {
-			return nil, err
-		}
-		if facts.Records > 0 {
-			facts.Machine = experiment.MachineOf(part)
-			all.Machines = append(all.Machines, facts)
-		}
-	}
-	return all, nil
-}
-
-// factsOf reads the facts of one machine.
-func (a *app) factsOf(in experiment.Input, arg string) (*report.Facts, error) {
-	f, err := experiment.Open(a.fsys, arg)
-	if err != nil {
-		return nil, err
-	}
-	facts, err := report.ReadFacts(f.Reader(), in.Pattern)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Dir(), err)
-	}
-	switch c, err := noise.Read(a.fsys, filepath.Join(f.Dir(), "noise.json")); {
-	case err == nil:
-		facts.Noise = c.Summary()
-	case !errors.Is(err, fs.ErrNotExist):
-		a.talk("the noise certificate is left out: %s", err)
-	}
-	return facts, nil
+	return report.FactsOf(a.fsys, in, arg, a.talk)
 }
 
 // analyzed reads an experiment or a file of results with its analysis. keys is the text of --key.
