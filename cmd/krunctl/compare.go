@@ -104,7 +104,8 @@ func comparing(a *app, o *compareOptions) *cobra.Command {
 	f.Float64Var(&o.Margin, "margin", compare.DefaultMargin,
 		"changes smaller than this are the same: 0.01 is 1%")
 	f.StringVar(&o.correction, "correction", string(compare.Holm),
-		"for the number of tests: holm, bh (bounds the share of false verdicts instead) or none")
+		"for the number of tests: holm (step-down with intervals), bh (bounds the share of false verdicts "+
+			"instead) or none")
 	f.StringVar(&o.arms, "arms", "", "two arms, BEFORE,AFTER (default: the first and the other one)")
 	f.IntVar(&o.FirstIterations, "first", compare.DefaultFirstIterations,
 		"iterations whose total time is the cost of warming up")

@@ -81,15 +81,24 @@ func compareRow(r *compare.Result, c *compare.Change) []Cell {
 			compare.Percent(float64(e.Detectable))
 	}
 	row := []Cell{{Text: c.Key}, {Text: string(c.Verdict)}, class, {Text: before},
-		{Text: effectText(c.Steady, false)}, {Text: p}, {Text: detectable}}
+		{Text: steadyText(c)}, {Text: p}, {Text: detectable}}
 	if r.NullArm != nil {
-		row = append(row, Cell{Text: effectText(c.Null, true)})
+		row = append(row, Cell{Text: aloneText(c.Null)})
 	}
-	return append(row, Cell{Text: effectText(c.FirstTotal, true)})
+	return append(row, Cell{Text: aloneText(c.FirstTotal)})
 }
 
-// effectText is an effect with its interval: that of the table, or that of the key alone.
-func effectText(e *compare.Effect, alone bool) string {
+// steadyText is the effect that decides, with the interval of its verdict.
+func steadyText(c *compare.Change) string {
+	return effectText(c.Steady, func(i *compare.Interval) (low, high warmup.Real) { return i.Of(c.Verdict) })
+}
+
+// aloneText is an effect with the interval of the key alone.
+func aloneText(e *compare.Effect) string {
+	return effectText(e, func(i *compare.Interval) (low, high warmup.Real) { return i.AloneLow, i.AloneHigh })
+}
+
+func effectText(e *compare.Effect, ends func(*compare.Interval) (low, high warmup.Real)) string {
 	if e == nil {
 		return ""
 	}
@@ -98,10 +107,7 @@ func effectText(e *compare.Effect, alone bool) string {
 	if i == nil {
 		i, number, sign = e.Difference, Number, "difference "
 	}
-	low, high := i.Low, i.High
-	if alone {
-		low, high = i.AloneLow, i.AloneHigh
-	}
+	low, high := ends(i)
 	return fmt.Sprintf("%s%s (%s, %s)", sign, number(float64(i.Estimate)), number(float64(low)),
 		number(float64(high)))
 }
@@ -130,7 +136,8 @@ func symbolOr(symbol func(classify.PairClass) string, c classify.PairClass) stri
 
 // corrections explains how the p-values were corrected.
 var corrections = map[compare.Correction]string{
-	compare.Holm: "the probability of any false verdict in the table is at most %s (Holm)",
+	compare.Holm: "the probability of any false verdict or interval after/before in the table is at most " +
+		"%s (Holm's step-down, intervals with a fixed share)",
 	compare.BH:   "of the changes reported, a share of at most %s is false on average (Benjamini-Hochberg)",
 	compare.None: "the probability of a false verdict is %s for each key, and larger for the table",
 }
@@ -153,7 +160,8 @@ func methodNotes(r *compare.Result) []string {
 	}
 	notes := []string{
 		fmt.Sprintf("%s of the steady state and %d of the classes: "+corrections[r.Correction]+
-			"; intervals after/before have a confidence of %s; changes below %s are the same",
+			"; intervals after/before have a confidence of %s, beside \"same\" that of its test, and one that "+
+			"ends at no change does not contain it; changes below %s are the same",
 			display.Count(r.TestsSteady, "test"), r.TestsClass, Number(1-r.Confidence), Number(r.Level),
 			compare.Percent(r.Margin)),
 		fmt.Sprintf("compared are %s; detectable: the smallest change that they would show with a "+
@@ -305,9 +313,8 @@ var quantities = []struct {
 }
 
 var effectColumns = []string{"before_executions", "after_executions", "before", "after", "ratio", "low",
-	"high",
-	"alone_low", "alone_high", "difference", "p", "p_corrected", "p_margin", "p_margin_corrected", "test",
-	"freedom", "sd", "detectable"}
+	"high", "alone_low", "alone_high", "same_low", "same_high", "difference", "p", "p_corrected", "p_margin",
+	"p_margin_corrected", "test", "freedom", "sd", "detectable"}
 
 func compareCSVRow(r *compare.Result, c *compare.Change) []string {
 	row := []string{c.Key, string(c.Verdict), c.Reason, c.OnlyIn, string(c.Before),
@@ -332,10 +339,11 @@ func effectCells(e *compare.Effect) []string {
 	if e == nil {
 		return make([]string, len(effectColumns))
 	}
-	ratio, difference := []string{"", "", "", "", ""}, ""
+	ratio, difference := make([]string, 7), ""
 	if i := e.Ratio; i != nil {
 		ratio = []string{exact(float64(i.Estimate)), exact(float64(i.Low)), exact(float64(i.High)),
-			exact(float64(i.AloneLow)), exact(float64(i.AloneHigh))}
+			exact(float64(i.AloneLow)), exact(float64(i.AloneHigh)), exact(float64(i.SameLow)),
+			exact(float64(i.SameHigh))}
 	}
 	if e.Difference != nil {
 		difference = exact(float64(e.Difference.Estimate))

@@ -25,7 +25,8 @@ func comparison() *compare.Result {
 			Ratio: &compare.Interval{
 				Estimate: warmup.Real(ratio), Low: warmup.Real(ratio - 2*width),
 				High: warmup.Real(ratio + 2*width), AloneLow: warmup.Real(ratio - width),
-				AloneHigh: warmup.Real(ratio + width),
+				AloneHigh: warmup.Real(ratio + width), SameLow: warmup.Real(ratio - 1.5*width),
+				SameHigh: warmup.Real(ratio + 1.5*width),
 			},
 			P: p / 4, Corrected: p, SameP: 0.5, SameCorrected: 1, Test: compare.ModeratedT, Freedom: 20.5,
 			SD: 0.016, Detectable: 0.031,

@@ -79,8 +79,9 @@ func compareLine(c *compare.Change, name string) ForestRow {
 	}
 	i := e.Ratio
 	row.Point, row.Mark = float64(i.Estimate), verdictMarks[c.Verdict]
-	row.Ends = Span{float64(i.Low), float64(i.High)}
-	row.Text = changeText(i.Estimate, i.Low, i.High)
+	low, high := i.Of(c.Verdict)
+	row.Ends = Span{float64(low), float64(high)}
+	row.Text = changeText(i.Estimate, low, high)
 	if byClass(c) {
 		row.Text += ", class"
 	}

@@ -185,9 +185,10 @@ func newCompareView(r *compare.Result, c *compare.Change) compareView {
 		v.Before = display.UnitOf(r.Unit).Value(float64(e.Before))
 		v.BeforeValue, v.PValue, v.P = exact(float64(e.Before)), exact(e.Corrected), pText(e.Corrected)
 		v.Detectable = compare.Percent(float64(e.Detectable))
-		v.Change = effectText(e, false)
+		v.Change = steadyText(c)
 		if e.Ratio != nil {
-			v.Change = changeText(e.Ratio.Estimate, e.Ratio.Low, e.Ratio.High)
+			low, high := e.Ratio.Of(c.Verdict)
+			v.Change = changeText(e.Ratio.Estimate, low, high)
 			v.ChangeValue = exact(float64(e.Ratio.Estimate))
 		}
 	}
@@ -232,7 +233,7 @@ func changeOf(e *compare.Effect) string {
 		return ""
 	}
 	if e.Ratio == nil {
-		return effectText(e, true)
+		return aloneText(e)
 	}
 	return changeText(e.Ratio.Estimate, e.Ratio.AloneLow, e.Ratio.AloneHigh)
 }

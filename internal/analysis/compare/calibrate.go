@@ -32,7 +32,7 @@ func calibrate(rows []row, f family, o Options) *Calibration {
 			if d.steady.ok {
 				c.Histogram[min(int(d.p*bins), bins-1)]++
 			}
-			switch combine(d.change(g.level, 0, o), d.class) {
+			switch combine(d.change(0, o), d.class) {
 			case Better, Worse, Changed:
 				wrong = true
 			}

@@ -99,7 +99,7 @@ func Of(before, after Side, o Options) (*Result, error) {
 	rows := r.join(before, after, o)
 	f := decide(rows, o.Paired, o)
 	r.Prior, r.TestsSteady, r.TestsClass, r.Tests = f.prior, f.steady, f.class, f.steady+f.class
-	r.SteadyShare, r.Level = f.share, 1-f.level
+	r.SteadyShare, r.Level = f.share, 1-f.interval
 	r.describe(rows, f, o)
 	r.judge(f, r.null(before, o), o)
 	r.layout(before, after, o)
@@ -304,9 +304,7 @@ func (r *Result) describe(rows []row, f family, o Options) {
 		c.ExecutionsBefore, c.ExecutionsAfter = executions(rows[i].before), executions(rows[i].after)
 		d := &f.rows[i]
 		c.Class = d.class
-		if c.Steady = d.steady.describe(f.level, o.alpha(), o.Margin); c.Steady != nil {
-			c.Steady.Corrected, c.Steady.SameCorrected = d.corrected, d.sameCorrected
-		}
+		c.Steady = d.describe(o)
 		c.SteadyMean, c.SteadyIteration, c.First, c.FirstTotal = effects[0][i], effects[1][i],
 			effects[2][i], effects[3][i]
 	}

@@ -105,7 +105,8 @@ func TestVerdicts(t *testing.T) {
 		t.Errorf("class of d: %+v", d)
 	}
 	// the classes of the other keys are all the same, so that they cannot be significant
-	if r.Tests != 5 || r.TestsClass != 1 || !near(1-r.Level, 0.05*0.75/4, 1e-9) || r.Counts[Worse] != 2 {
+	if r.Tests != 5 || r.TestsClass != 1 || !near(1-r.Level, partition*0.05*0.75/4, 1e-9) ||
+		r.Counts[Worse] != 2 {
 		t.Errorf("%d tests at level %v, %v", r.Tests, r.Level, r.Counts)
 	}
 }
@@ -216,7 +217,9 @@ func TestNegative(t *testing.T) {
 	s := d(-3, -2, -1)
 	s.after = observations(7, 8, 9)
 	list, _ := estimates([]sample{s}, false)
-	e := list[0].describe(0.05, 0.05, 0.01)
+	o := Options{}.withDefaults()
+	tests, _ := test(list, 1, o)
+	e := tests[0].describe(o)
 	if e.Ratio != nil || e.Difference.Estimate != 10 || e.P > 0.001 {
 		t.Errorf("%+v, %+v", e, e.Difference)
 	}
@@ -259,11 +262,12 @@ func TestHelp(t *testing.T) {
 	}
 	need := Need{SD: float64(c.Steady.SD)}
 	n := 4 + c.Help.Executions
+	level := (1 - r.Level) / partition // of the test
 	errors := math.Log1p(c.Help.Shows) / (need.SD * math.Sqrt(2/float64(n)))
-	if detectable(1-r.Level, float64(2*n-2)) > errors {
+	if detectable(level, float64(2*n-2)) > errors {
 		t.Errorf("%d executions do not show it", n)
 	}
-	if m := n - 1; detectable(1-r.Level, float64(2*m-2)) <=
+	if m := n - 1; detectable(level, float64(2*m-2)) <=
 		math.Log1p(c.Help.Shows)/(need.SD*math.Sqrt(2/float64(m))) {
 		t.Errorf("%d executions are enough", m)
 	}

@@ -352,35 +352,67 @@ func variance(values []float64) float64 {
 	return sum / float64(len(values)-1)
 }
 
-// describe returns the effect with intervals, of which those that hold together have an error of
-// level, and those of a key alone of alpha.
-func (e *estimate) describe(level, alpha, margin float64) *Effect {
+// describe returns the effect with its intervals; nil without one.
+func (d *tested) describe(o Options) *Effect {
+	e := &d.steady
 	if !e.ok {
 		return nil
 	}
 	f := &Effect{
 		BeforeExecutions: e.n, AfterExecutions: e.m, IncompleteBlocks: e.incomplete,
-		Before: warmup.Real(e.before), After: warmup.Real(e.after), P: e.p(), SameP: e.sameP(margin),
-		Corrected: 1, SameCorrected: 1, Test: e.test, Freedom: e.freedom,
+		Before: warmup.Real(e.before), After: warmup.Real(e.after), P: d.p, SameP: d.sameP,
+		Corrected: d.corrected, SameCorrected: d.sameCorrected, Test: e.test, Freedom: e.freedom,
 		SD: warmup.Real(math.Sqrt(e.variance)),
 	}
-	effect, together, alone := e.effect(), e.half(level), e.half(alpha)
-	points := [5]float64{effect, effect - together, effect + together, effect - alone, effect + alone}
 	if !e.linear {
-		for i := range points {
-			points[i] = math.Exp(points[i])
-		}
 		f.Before, f.After = warmup.Real(math.Exp(e.before)), warmup.Real(math.Exp(e.after))
 	}
-	interval := &Interval{warmup.Real(points[0]), warmup.Real(points[1]), warmup.Real(points[2]),
-		warmup.Real(points[3]), warmup.Real(points[4])}
 	if e.linear {
-		f.Difference = interval
+		f.Difference = d.intervals(o)
 	} else {
-		f.Ratio = interval
+		f.Ratio = d.intervals(o)
 	}
 	// A verdict also needs an estimate of at least the margin.
-	f.Detectable = warmup.Real(e.relative(max(detectable(level, e.freedom)*e.error(),
-		e.margin(margin)+quantileOf(1-power, e.freedom)*e.error())))
+	f.Detectable = warmup.Real(e.relative(max(detectable(d.levels.test, e.freedom)*e.error(),
+		e.margin(o.Margin)+quantileOf(1-power, e.freedom)*e.error())))
 	return f
+}
+
+// intervals returns the estimate with its intervals.
+func (d *tested) intervals(o Options) *Interval {
+	scale := func(v float64) warmup.Real { return warmup.Real(v) }
+	if !d.steady.linear {
+		scale = func(v float64) warmup.Real { return warmup.Real(math.Exp(v)) }
+	}
+	effect, alone := d.steady.effect(), d.steady.half(o.alpha())
+	low, high := d.interval(o)
+	sameLow, sameHigh := d.sameInterval(o)
+	return &Interval{Estimate: scale(effect), Low: scale(low), High: scale(high),
+		AloneLow: scale(effect - alone), AloneHigh: scale(effect + alone),
+		SameLow: scale(sameLow), SameHigh: scale(sameHigh)}
+}
+
+// interval returns the interval that agrees with the test: if the test rejects no change, it ends
+// there at the latest, because the last tests of the step-down have a larger error than it.
+func (d *tested) interval(o Options) (low, high float64) {
+	effect, half := d.steady.effect(), d.steady.half(d.levels.interval)
+	low, high = effect-half, effect+half
+	switch {
+	case d.corrected > o.alpha():
+	case effect > 0:
+		low = max(low, 0)
+	case effect < 0:
+		high = min(high, 0)
+	}
+	return low, high
+}
+
+// sameInterval is the same of the equivalence test, which ends at the margin.
+func (d *tested) sameInterval(o Options) (low, high float64) {
+	effect, half := d.steady.effect(), d.steady.half(d.levels.same)
+	low, high = effect-half, effect+half
+	if margin := d.steady.margin(o.Margin); d.sameCorrected <= o.alpha() {
+		low, high = max(low, -margin), min(high, margin)
+	}
+	return low, high
 }

@@ -13,7 +13,7 @@ import (
 func (r *Result) judge(f family, noise map[*Change]float64, o Options) {
 	for i, c := range r.both() {
 		d := &f.rows[i]
-		steady := d.change(f.level, noise[c], o)
+		steady := d.change(noise[c], o)
 		c.Verdict = combine(steady, d.class)
 		switch {
 		case c.Verdict == CannotTell:

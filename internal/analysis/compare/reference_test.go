@@ -167,6 +167,32 @@ func TestCorrections(t *testing.T) {
 	}
 }
 
+// TestPartition: the step-down with a fixed share for intervals, written out for 4 tests.
+func TestPartition(t *testing.T) {
+	p := []float64{0.0123, 0.014, 0.4, 0.003}
+	for _, c := range []struct {
+		correction Correction
+		corrected  []float64
+		level      float64
+	}{
+		// of alpha 0.05: 0.0125, 0.0125 (0.4 + 0.6*4/3) = 0.015, 0.0125 (0.4 + 0.6*2), 0.0125 (0.4 + 0.6*4)
+		{Holm, []float64{0.041, 0.041, 4. / 7, 0.012}, 0.4 * 0.05 / 4},
+		{BH, []float64{0.014 * 4 / 3, 0.014 * 4 / 3, 0.4, 0.012}, 3 * 0.05 / 4},
+		{None, p, 0.05},
+	} {
+		got := make([]float64, len(p))
+		var family []hypothesis
+		for i := range p {
+			family = append(family, hypothesis{p[i], &got[i]})
+		}
+		level := c.correction.withIntervals(family, 0.05, 1)
+		for i := range p {
+			must.Be(t, near(got[i], c.corrected[i], 1e-9), c.correction, i, got[i], c.corrected[i])
+		}
+		must.Be(t, near(level, c.level, 1e-12), c.correction, level, c.level)
+	}
+}
+
 // TestBinomial checks against binom.test of R 4.2.2.
 func TestBinomial(t *testing.T) {
 	for _, c := range []struct {

@@ -55,7 +55,7 @@ func (l ladder) same(tables int, shift float64) (ofTables, ofKeys float64) {
 	for range tables {
 		f, n := decide(l.table(r, shift), false, o), 0
 		for i := range f.rows {
-			n += number(f.rows[i].change(f.level, 0, o) == Same)
+			n += number(f.rows[i].change(0, o) == Same)
 		}
 		wrong += number(n > 0)
 		ofKeys += float64(n) / float64(tables*l.keys)

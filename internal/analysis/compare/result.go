@@ -167,14 +167,27 @@ type Effect struct {
 	Detectable warmup.Real `json:"detectable"`
 }
 
-// Interval is an estimate with two confidence intervals. Low and High have the level of
-// Result.Level, AloneLow and AloneHigh that of Result.Confidence.
+// Interval is an estimate with confidence intervals. Low and High have the level of Result.Level and
+// agree with the test: they lie on the side of a significant change, and else contain no change.
+// SameLow and SameHigh are the interval of the equivalence test: within the margin if it is
+// significant, else not. AloneLow and AloneHigh have the level of Result.Confidence. An interval that
+// ends exactly at no change, or at the margin, does not contain its end.
 type Interval struct {
 	Estimate  warmup.Real `json:"estimate"`
 	Low       warmup.Real `json:"low"`
 	High      warmup.Real `json:"high"`
 	AloneLow  warmup.Real `json:"alone_low"`
 	AloneHigh warmup.Real `json:"alone_high"`
+	SameLow   warmup.Real `json:"same_low"`
+	SameHigh  warmup.Real `json:"same_high"`
+}
+
+// Of returns the interval that belongs to a verdict about the change: that of the test that made it.
+func (i *Interval) Of(v Verdict) (low, high warmup.Real) {
+	if v == Same {
+		return i.SameLow, i.SameHigh
+	}
+	return i.Low, i.High
 }
 
 // Class is the test of the executions' classes.

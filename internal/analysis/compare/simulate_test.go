@@ -77,7 +77,7 @@ func count(f family, o Options) int {
 	n := 0
 	for i := range f.rows {
 		d := &f.rows[i]
-		switch combine(d.change(f.level, 0, o), d.class) {
+		switch combine(d.change(0, o), d.class) {
 		case Better, Worse, Changed:
 			n++
 		}
@@ -447,14 +447,14 @@ func TestDetectable(t *testing.T) {
 			f := decide(alike(random), c.paired, o)
 			fresh := alike(random)
 			for i := range fresh {
-				e := f.rows[i].steady.describe(f.level, o.alpha(), o.Margin)
+				e := f.rows[i].describe(o)
 				fresh[i] = multiplied(fresh[i:i+1], 1+float64(e.Detectable))[0]
 				// one key changes at a time: a rejection eases the correction of the others
 				one := alike(random)
 				one[i] = fresh[i]
 				g := decide(one, c.paired, o)
 				tests++
-				found += number(g.rows[i].change(g.level, 0, o) == Worse)
+				found += number(g.rows[i].change(0, o) == Worse)
 			}
 		}
 		share := float64(found) / float64(tests)

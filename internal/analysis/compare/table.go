@@ -16,11 +16,24 @@ type row struct {
 	before, after []reduced
 }
 
+// tested is an effect with its tests. The corrected p-values are 1 without an effect.
+type tested struct {
+	steady               estimate
+	p, corrected         float64
+	sameP, sameCorrected float64
+	levels               levels
+}
+
+// levels are the errors of the tests and intervals of a family.
+type levels struct {
+	test     float64 // at which a test rejects whatever the others do
+	interval float64 // two-sided
+	same     float64 // of the intervals of the equivalence tests, two-sided
+}
+
 // decided is what the family of tests finds for a row.
 type decided struct {
-	steady                  estimate
-	p, corrected            float64
-	sameP, sameCorrected    float64
+	tested
 	class                   *Class
 	countBefore, countAfter classify.Counts
 }
@@ -31,7 +44,8 @@ type family struct {
 	prior         Prior
 	steady, class int     // tests
 	share         float64 // of alpha, for the tests of the steady state
-	level         float64 // of each interval
+	level         float64 // see levels.test
+	interval      float64 // see levels.interval
 }
 
 // decide tests the steady state and the classes of all rows. paired: by block.
@@ -42,18 +56,10 @@ func decide(rows []row, paired bool, o Options) family {
 	}
 	list, prior := estimates(samples, paired)
 	f := family{rows: make([]decided, len(rows)), prior: prior}
-	var tests, same []hypothesis
 	var classes []discrete
 	for i, r := range rows {
 		d := &f.rows[i]
-		d.steady, d.corrected, d.sameCorrected = list[i], 1, 1
 		d.countBefore, d.countAfter = counts(r.before), counts(r.after)
-		if d.steady.ok {
-			f.steady++
-			d.p, d.sameP = d.steady.p(), d.steady.sameP(o.Margin)
-			tests = append(tests, hypothesis{d.p, &d.corrected})
-			same = append(same, hypothesis{d.sameP, &d.sameCorrected})
-		}
 		if d.countBefore.Total() > 0 && d.countAfter.Total() > 0 {
 			p, least := classTest(d.countBefore, d.countAfter)
 			d.class = &Class{P: p, Corrected: 1, Verdict: CannotTell}
@@ -64,16 +70,44 @@ func decide(rows []row, paired bool, o Options) family {
 	if f.class, f.share = len(deciding), steadyShare; f.class == 0 {
 		f.share = 1
 	}
-	o.Correction.adjust(tests, f.share)
 	o.Correction.adjust(deciding, 1-steadyShare)
-	o.Correction.adjust(same, 1)
-	f.level = o.Correction.level(o.alpha(), f.share, f.steady)
+	tests, levels := test(list, f.share, o)
+	f.level, f.interval = levels.test, levels.interval
+	for i := range tests {
+		f.rows[i].tested = tests[i]
+		f.steady += number(tests[i].steady.ok)
+	}
 	for i := range f.rows {
 		if d := &f.rows[i]; d.class != nil && d.class.Corrected <= o.alpha() {
 			d.class.Verdict = classVerdict(d.countBefore, d.countAfter, o.alpha())
 		}
 	}
 	return f
+}
+
+// test tests effects as one family that has a share of alpha. The equivalence tests have all of
+// alpha: for an effect, only one of both errors is possible.
+func test(list []estimate, share float64, o Options) ([]tested, levels) {
+	tests := make([]tested, len(list))
+	var changes, same []hypothesis
+	for i, e := range list {
+		t := &tests[i]
+		*t = tested{steady: e, corrected: 1, sameCorrected: 1}
+		if e.ok {
+			t.p, t.sameP = e.p(), e.sameP(o.Margin)
+			changes = append(changes, hypothesis{t.p, &t.corrected})
+			same = append(same, hypothesis{t.sameP, &t.sameCorrected})
+		}
+	}
+	l := levels{
+		test:     o.Correction.level(o.alpha(), share, len(changes)),
+		interval: o.Correction.withIntervals(changes, o.alpha(), share),
+		same:     2 * o.Correction.withIntervals(same, o.alpha(), 1),
+	}
+	for i := range tests {
+		tests[i].levels = l
+	}
+	return tests, l
 }
 
 // classVerdict ranks a significant change of classes: by the share of good executions, if that
@@ -91,13 +125,13 @@ func classVerdict(before, after classify.Counts, alpha float64) Verdict {
 // change is the direction of a significant change of the steady state whose estimate is not smaller
 // than the margin, else CannotTell or Same. noise is the largest change that a null arm shows, in
 // the scale of the test; 0 without one.
-func (d *decided) change(level, noise float64, o Options) Verdict {
+func (d *tested) change(noise float64, o Options) Verdict {
 	if !d.steady.ok {
 		return CannotTell
 	}
 	effect, half := d.steady.effect(), 0.0
 	if noise > 0 {
-		half = d.steady.half(level)
+		half = d.steady.half(d.levels.interval)
 		if math.Abs(effect)+half+noise < d.steady.margin(o.Margin) && d.sameCorrected <= o.alpha() {
 			return Same
 		}
@@ -183,22 +217,10 @@ func besides(rows []row, q quantity, paired bool, o Options) []*Effect {
 		samples[i] = r.sample(q)
 	}
 	list, _ := estimates(samples, paired)
-	n := 0
-	for i := range list {
-		if list[i].ok {
-			n++
-		}
-	}
-	level := o.Correction.level(o.alpha(), 1, n)
+	tests, _ := test(list, 1, o)
 	effects := make([]*Effect, len(list))
-	var tests, same []hypothesis
-	for i := range list {
-		if effects[i] = list[i].describe(level, o.alpha(), o.Margin); effects[i] != nil {
-			tests = append(tests, hypothesis{effects[i].P, &effects[i].Corrected})
-			same = append(same, hypothesis{effects[i].SameP, &effects[i].SameCorrected})
-		}
+	for i := range tests {
+		effects[i] = tests[i].describe(o)
 	}
-	o.Correction.adjust(tests, 1)
-	o.Correction.adjust(same, 1)
 	return effects
 }
