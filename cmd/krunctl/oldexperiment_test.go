@@ -136,6 +136,6 @@ func corrected(path string) bool {
 }
 
 // changes are fields whose values depend on the machine and the directory of the test, or on the
-// version of krunctl.
+// version of krunctl; and what compare estimates of changes that it might show, and advises.
 var changes = map[string]bool{"version": true, "versions": true, "config": true, "host": true,
-	"notes": true, "bytes": true}
+	"notes": true, "bytes": true, "detectable": true, "reason": true, "help": true}

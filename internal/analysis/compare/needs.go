@@ -97,10 +97,7 @@ func (k *KeyNeeds) fill(e *estimate, p *Needs, level float64) {
 		return
 	}
 	k.SD = warmup.Real(math.Sqrt(e.variance))
-	need := Need{SD: float64(k.SD), Freedom: p.Prior.Freedom, Paired: p.Paired}
-	if e.test != ModeratedT {
-		need.Freedom = 0
-	}
+	need := Need{SD: float64(k.SD), Freedom: e.prior(), Paired: p.Paired}
 	k.Executions = need.executions(math.Log1p(p.Change), level, false, 2)
 	k.Detectable = warmup.Real(math.Expm1(need.detectable(level, k.Measured)))
 }

@@ -128,3 +128,12 @@ func betaBelow(a, b, x float64) float64 { return mathext.RegIncBeta(a, b, x) }
 
 // fTail returns P(F > f) of the F distribution. f may be below 0 by rounding.
 func fTail(f, n, m float64) float64 { return betaBelow(m/2, n/2, m/(m+n*max(f, 0))) }
+
+// atMost returns the factor by which a standard deviation exceeds its estimate with the given
+// degrees of freedom at most, with the given confidence.
+func atMost(confidence, freedom float64) float64 {
+	if freedom > largestFreedom {
+		return 1
+	}
+	return math.Sqrt(freedom / distuv.ChiSquared{K: freedom}.Quantile(1-confidence))
+}

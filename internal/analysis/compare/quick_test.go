@@ -6,4 +6,5 @@ package compare
 const (
 	simulatedTables = 40
 	jmhTables       = 200
+	decileTables    = 600
 )

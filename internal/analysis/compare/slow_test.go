@@ -6,4 +6,5 @@ package compare
 const (
 	simulatedTables = 2000
 	jmhTables       = 2000
+	decileTables    = 10_000
 )

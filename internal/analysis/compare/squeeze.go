@@ -10,7 +10,8 @@ import (
 // Prior is the distribution of the keys' variances: scaled inverse chi-squared with Freedom degrees
 // of freedom around Variance (Smyth, "Linear models and empirical Bayes methods for assessing
 // differential expression in microarray experiments", 2004). A key's variance is replaced by the
-// mean of its own and the prior's, weighted by their degrees of freedom.
+// mean of its own and the prior's, weighted by their degrees of freedom; a key that varies more than
+// the prior makes likely has fewer of them (see squeeze).
 type Prior struct {
 	Freedom  float64 `json:"freedom"`  // 0: every key keeps its own variance
 	Variance float64 `json:"variance"` // of the logarithm of an execution's value
@@ -78,10 +79,19 @@ func centered(variance, freedom float64) float64 {
 	return math.Log(variance) - mathext.Digamma(freedom/2) + math.Log(freedom/2)
 }
 
-// squeeze returns the variance and degrees of freedom of a key under the prior.
+// squeeze returns the variance and degrees of freedom of a key under the prior. Above the median of
+// the variances that the prior predicts, the prior's degrees of freedom fall in proportion to the
+// probability of a larger one, so that the noisiest keys are not judged by the quiet ones: else
+// these have most of the false verdicts (TestDeciles). Phipson et al. ("Robust hyperparameter
+// estimation protects against hypervariable genes", 2016) do so for outliers only.
 func (p Prior) squeeze(variance, freedom float64) (posterior, total float64) {
-	total = freedom + p.Freedom
-	return (freedom*variance + p.Freedom*p.Variance) / total, total
+	const median = 0.5
+	prior := p.Freedom
+	if prior > 0 {
+		prior *= min(1, fTail(variance/p.Variance, freedom, prior)/median)
+	}
+	total = freedom + prior
+	return (freedom*variance + prior*p.Variance) / total, total
 }
 
 // trigamma is the second derivative of the logarithm of the gamma function at x > 0.
