@@ -32,10 +32,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	var segments []classify.Segment
-	for _, s := range found.Segments {
-		segments = append(segments, classify.Segment{End: index[s.End-1], Mean: s.Mean, Variance: s.Variance})
-	}
+	segments := found.At(index)
 	rule := classify.Rule{Mode: classify.Relative, Delta: classify.RelativeDelta, Steady: 100}
 	class := rule.Classify(segments, len(seconds))
 	state, _ := steady.Of(seconds, segments, class, rule)

@@ -73,7 +73,7 @@ func analyse(t *testing.T, g *groupFile) pair {
 		outliers := must.Get(outlier.Find(values, g.Window))(t)
 		kept, index := outlier.Remove(values, outliers)
 		found := must.Get(changepoint.Detect(kept, changepoint.Options{Penalty: changepoint.LogN(15)}))(t)
-		segments := mapSegments(found, index)
+		segments := found.At(index)
 		class := rule.Classify(segments, len(values))
 		p.classes = append(p.classes, class)
 		p.outliers = append(p.outliers, outliers)
@@ -91,7 +91,7 @@ func analyse(t *testing.T, g *groupFile) pair {
 }
 
 func compareExecution(t *testing.T, g *groupFile, i int, found *changepoint.Segmentation,
-	segments []classify.Segment, class classify.Class, outliers []int) {
+	segments []changepoint.Segment, class classify.Class, outliers []int) {
 	t.Helper()
 	want := g.Pexecs[i]
 	var cpts, changepoints []int
@@ -101,7 +101,7 @@ func compareExecution(t *testing.T, g *groupFile, i int, found *changepoint.Segm
 		means = append(means, s.Mean)
 		variances = append(variances, s.Variance)
 		if k < len(segments)-1 {
-			changepoints = append(changepoints, segments[k].End)
+			changepoints = append(changepoints, segments[k].End-1)
 		}
 	}
 	if !slices.Equal(outliers, want.Outliers) || !slices.Equal(cpts, want.Cpts) ||

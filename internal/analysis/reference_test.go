@@ -115,7 +115,7 @@ func compareSeries(t *testing.T, c *caseFile) {
 		return
 	}
 	compareSegments(t, c, found)
-	compareSteady(t, c, values, mapSegments(found, index))
+	compareSteady(t, c, values, found.At(index))
 }
 
 func compareSegments(t *testing.T, c *caseFile, found *changepoint.Segmentation) {
@@ -137,20 +137,11 @@ func compareSegments(t *testing.T, c *caseFile, found *changepoint.Segmentation)
 	}
 }
 
-// mapSegments returns the segments by index in the series with outliers.
-func mapSegments(found *changepoint.Segmentation, index []int) []classify.Segment {
-	segments := make([]classify.Segment, len(found.Segments))
-	for i, s := range found.Segments {
-		segments[i] = classify.Segment{End: index[s.End-1], Mean: s.Mean, Variance: s.Variance}
-	}
-	return segments
-}
-
-func compareSteady(t *testing.T, c *caseFile, values []float64, segments []classify.Segment) {
+func compareSteady(t *testing.T, c *caseFile, values []float64, segments []changepoint.Segment) {
 	t.Helper()
 	var ends []int
 	for _, s := range segments {
-		ends = append(ends, s.End)
+		ends = append(ends, s.End-1)
 	}
 	must.EqualList(t, ends, c.Truth.CptsAll, c.ID, "segments end at")
 	rule := newRule(t, c.Delta, c.Steady, false)

@@ -3,6 +3,7 @@ package changepoint
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"krund/internal/analysis/arith"
 )
@@ -19,6 +20,19 @@ type Segmentation struct {
 	Segments []Segment // at least one; together they cover the series
 	Penalty  float64   // of a changepoint
 	Cost     float64   // F(n): the segments' costs plus the penalty of each changepoint
+}
+
+// At returns the segments by index in the series from which values were removed before Detect:
+// index[i] is where value i stood. A removed value belongs to the segment after it, and to none at
+// the end.
+func (s *Segmentation) At(index []int) []Segment {
+	moved := slices.Clone(s.Segments)
+	start := 0
+	for i := range moved {
+		moved[i].Start, moved[i].End = start, index[moved[i].End-1]+1
+		start = moved[i].End
+	}
+	return moved
 }
 
 // Detect divides a series into segments. The series is not changed. The errors wrap ErrTooShort,

@@ -9,6 +9,8 @@ package classify
 import (
 	"fmt"
 	"math"
+
+	"krund/internal/analysis/changepoint"
 )
 
 // Class is the class of one process execution. The strings are the study's.
@@ -35,8 +37,8 @@ const (
 	//     mean and v its VARIANCE taken as seconds; a segment is equivalent when mean+v >= lower
 	//     bound and mean−v <= upper bound, with its own v;
 	//   - δ in percent is relative to the FASTEST segment's mean;
-	//   - a segment lies in the last s of n iterations when its end (from 0) is above n−s, so that
-	//     s−1 equivalent iterations suffice;
+	//   - a segment lies in the last s of n iterations when its last index (from 0) is above n−s,
+	//     so that s−1 equivalent iterations suffice;
 	//   - going backward from the end, the first segment that is not equivalent decides "no steady
 	//     state", and "slowdown" as soon as one is faster.
 	Paper Mode = iota
@@ -76,14 +78,6 @@ func (m *Mode) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Segment is a stretch of an execution. End is the index, from 0, of its last iteration in the
-// execution including outliers. Mean is in the unit of the values (seconds, for time), Variance in
-// its square.
-type Segment struct {
-	End            int
-	Mean, Variance float64
-}
-
 // Rule decides which segments are equivalent.
 type Rule struct {
 	Mode  Mode
@@ -99,7 +93,7 @@ type Rule struct {
 type Bounds struct{ Low, High float64 }
 
 // Bounds returns the interval for at least one segment.
-func (r Rule) Bounds(segments []Segment) Bounds {
+func (r Rule) Bounds(segments []changepoint.Segment) Bounds {
 	last := segments[len(segments)-1]
 	delta := r.Delta.of(r.reference(segments))
 	noise := last.Variance
@@ -116,7 +110,7 @@ func (r Rule) Bounds(segments []Segment) Bounds {
 }
 
 // reference is the mean to which a delta in percent refers.
-func (r Rule) reference(segments []Segment) float64 {
+func (r Rule) reference(segments []changepoint.Segment) float64 {
 	if r.Mode == Relative {
 		return math.Abs(segments[len(segments)-1].Mean)
 	}
@@ -128,7 +122,7 @@ func (r Rule) reference(segments []Segment) float64 {
 }
 
 // Equivalent reports whether s is equivalent to the last segment, from which b was computed.
-func (r Rule) Equivalent(s Segment, b Bounds) bool {
+func (r Rule) Equivalent(s changepoint.Segment, b Bounds) bool {
 	own := s.Variance
 	if r.Mode == Relative {
 		own = 0
@@ -137,8 +131,8 @@ func (r Rule) Equivalent(s Segment, b Bounds) bool {
 }
 
 // Classify returns the class of an execution of n iterations with the given segments (at least
-// one).
-func (r Rule) Classify(segments []Segment, n int) Class {
+// one), by index in the execution including outliers (changepoint.Segmentation.At).
+func (r Rule) Classify(segments []changepoint.Segment, n int) Class {
 	b := r.Bounds(segments)
 	class := Flat
 	for i := len(segments) - 2; i >= 0; i-- {
@@ -158,14 +152,14 @@ func (r Rule) Classify(segments []Segment, n int) Class {
 }
 
 // late reports whether s extends into the iterations that must be steady.
-func (r Rule) late(s Segment, n int) bool {
+func (r Rule) late(s changepoint.Segment, n int) bool {
 	if r.Mode == Relative {
-		return s.End >= n-r.Steady
+		return s.End > n-r.Steady
 	}
-	return s.End > n-r.Steady
+	return s.End-1 > n-r.Steady
 }
 
-func (r Rule) faster(s Segment, b Bounds) bool {
+func (r Rule) faster(s changepoint.Segment, b Bounds) bool {
 	if r.Mode == Relative {
 		return s.Mean < b.Low
 	}

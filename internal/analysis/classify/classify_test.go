@@ -3,13 +3,15 @@ package classify
 import (
 	"testing"
 
+	"krund/internal/analysis/changepoint"
 	"krund/rig/must"
 )
 
-func segments(values ...float64) []Segment {
-	var s []Segment
+// segments makes segments of the last index, the mean and the variance of each.
+func segments(values ...float64) []changepoint.Segment {
+	var s []changepoint.Segment
 	for i := 0; i+2 < len(values); i += 3 {
-		s = append(s, Segment{End: int(values[i]), Mean: values[i+1], Variance: values[i+2]})
+		s = append(s, changepoint.Segment{End: int(values[i]) + 1, Mean: values[i+1], Variance: values[i+2]})
 	}
 	return s
 }
@@ -19,7 +21,7 @@ func TestClassify(t *testing.T) {
 	relative := Rule{Mode: Relative, Delta: RelativeDelta, Steady: 500}
 	for _, c := range []struct {
 		name            string
-		segments        []Segment // end, mean, variance
+		segments        []changepoint.Segment // last index, mean, variance
 		n               int
 		paper, relative Class
 	}{
@@ -51,15 +53,15 @@ func TestClassify(t *testing.T) {
 // TestRelativeIsScaleFree classifies the same segments in other units.
 func TestRelativeIsScaleFree(t *testing.T) {
 	rule := Rule{Mode: Relative, Delta: RelativeDelta, Steady: 25}
-	for _, s := range [][]Segment{
+	for _, s := range [][]changepoint.Segment{
 		segments(9, 1.2, 0.1, 99, 1, 0.02), segments(9, 0.8, 0.1, 99, 1, 0.001),
 		segments(9, 1.2, 0.1, 80, 0.9, 0.001, 99, 1, 0.001), segments(9, 1.02, 0, 99, 1, 0),
 	} {
 		want := rule.Classify(s, 100)
 		for _, by := range []float64{0x1p-30, 0x1p40} {
-			scaled := make([]Segment, len(s))
+			scaled := make([]changepoint.Segment, len(s))
 			for i, x := range s {
-				scaled[i] = Segment{x.End, x.Mean * by, x.Variance * by * by}
+				scaled[i] = changepoint.Segment{End: x.End, Mean: x.Mean * by, Variance: x.Variance * by * by}
 			}
 			must.Equal(t, rule.Classify(scaled, 100), want, s, "times", by)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"krund/internal/analysis/arith"
+	"krund/internal/analysis/changepoint"
 	"krund/internal/analysis/classify"
 )
 
@@ -40,7 +41,7 @@ type State struct {
 // previous segment, and ToReach excludes it; the last segment's range begins there as well, so that
 // it includes a value of the previous segment; and Raw is ignored. With Relative, Iteration is the
 // first of the steady segment, ToReach the time before it, and the ranges do not overlap.
-func Of(values []float64, segments []classify.Segment, class classify.Class, rule classify.Rule) (s State,
+func Of(values []float64, segments []changepoint.Segment, class classify.Class, rule classify.Rule) (s State,
 	ok bool) {
 	if class == classify.NoSteadyState || len(segments) == 0 {
 		return State{}, false
@@ -67,10 +68,10 @@ func Of(values []float64, segments []classify.Segment, class classify.Class, rul
 }
 
 // rangeOf is the range of segment i among n iterations.
-func rangeOf(segments []classify.Segment, i, n int, mode classify.Mode) Range {
-	r := Range{Start: 0, End: segments[i].End + 1}
+func rangeOf(segments []changepoint.Segment, i, n int, mode classify.Mode) Range {
+	r := Range{Start: 0, End: segments[i].End}
 	if i > 0 {
-		r.Start = segments[i-1].End + 1
+		r.Start = segments[i-1].End
 	}
 	if i == len(segments)-1 {
 		r.End = n
@@ -82,7 +83,7 @@ func rangeOf(segments []classify.Segment, i, n int, mode classify.Mode) Range {
 }
 
 // reach returns the first steady iteration, from 1, and the time before it.
-func reach(values []float64, segments []classify.Segment, first int, mode classify.Mode) (iteration int,
+func reach(values []float64, segments []changepoint.Segment, first int, mode classify.Mode) (iteration int,
 	before float64) {
 	// Python's index -1: when the bounds with the variance find every segment equivalent although
 	// the class, determined without it, is not flat, the study's program uses the last changepoint.
@@ -93,8 +94,8 @@ func reach(values []float64, segments []classify.Segment, first int, mode classi
 		first = len(segments) - 1
 	}
 	begin := segments[first-1].End
-	if mode == classify.Relative {
-		begin++
+	if mode == classify.Paper {
+		begin--
 	}
 	for _, v := range values[:begin] {
 		before += v

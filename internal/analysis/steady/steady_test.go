@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"krund/internal/analysis/changepoint"
 	"krund/internal/analysis/classify"
 	"krund/rig/must"
 )
@@ -13,7 +14,7 @@ import (
 // equivalent.
 var (
 	values   = []float64{10, 10, 10, 1, 1, 1, 1, 1, 1, 1}
-	segments = []classify.Segment{{End: 2, Mean: 10}, {End: 5, Mean: 1.25}, {End: 9, Mean: 1.75}}
+	segments = []changepoint.Segment{{End: 3, Mean: 10}, {End: 6, Mean: 1.25}, {End: 10, Mean: 1.75}}
 )
 
 func TestOf(t *testing.T) {
@@ -21,7 +22,7 @@ func TestOf(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		mode     classify.Mode
-		segments []classify.Segment
+		segments []changepoint.Segment
 		class    classify.Class
 		raw      bool
 		want     string
@@ -38,8 +39,8 @@ func TestOf(t *testing.T) {
 		{"nothing", classify.Paper, nil, classify.Flat, false, "{0 0 0 0 []} false"},
 		// The class, without the variance, is warmup; the steady state, with it, begins with the
 		// first segment: the study takes the last changepoint.
-		{"raw", classify.Paper, []classify.Segment{{End: 5, Mean: 3, Variance: 2},
-			{End: 9, Mean: 1, Variance: 5}},
+		{"raw", classify.Paper, []changepoint.Segment{{End: 6, Mean: 3, Variance: 2},
+			{End: 10, Mean: 1, Variance: 5}},
 			classify.Warmup, true, "{0 6 32 2 [{0 6} {5 10}]} true"},
 	} {
 		rule.Mode, rule.Raw = c.mode, c.raw

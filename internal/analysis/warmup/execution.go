@@ -108,12 +108,12 @@ func analyzeExecution(e *dataset.Execution, s *series, n int, p Parameters) Exec
 	}
 	r.Outliers, r.Penalty, r.Cost = outliers, found.Penalty, found.Cost
 	rule := p.rule(r.SteadyLength)
-	segments := classified(found.Segments, index)
+	segments := found.At(index)
 	r.Classification = rule.Classify(segments, r.Iterations)
 	r.Segments = describe(found.Segments, segments, kept, rule)
 	r.Changepoints = []int{}
 	for _, c := range segments[:len(segments)-1] {
-		r.Changepoints = append(r.Changepoints, c.End)
+		r.Changepoints = append(r.Changepoints, c.End-1)
 	}
 	if r.Steady = newSteady(s, segments, r.Classification, rule); r.Steady == nil {
 		r.Level = levelOf(s, nil, nil)
@@ -146,37 +146,26 @@ func notAnalyzed(r Execution, status Status, problem string) Execution {
 	return r
 }
 
-// classified returns the segments by index in the series with outliers.
-func classified(found []changepoint.Segment, index []int) []classify.Segment {
-	segments := make([]classify.Segment, len(found))
-	for i, s := range found {
-		segments[i] = classify.Segment{End: index[s.End-1], Mean: s.Mean, Variance: s.Variance}
-	}
-	return segments
-}
-
-// describe returns the segments for the document.
-func describe(found []changepoint.Segment, segments []classify.Segment, kept []float64,
-	rule classify.Rule) []Segment {
+// describe returns the segments for the document. segments are those found by index in the series
+// with outliers; kept is the series without.
+func describe(found, segments []changepoint.Segment, kept []float64, rule classify.Rule) []Segment {
 	described := make([]Segment, len(found))
 	bounds := rule.Bounds(segments)
-	start := 0
 	for i, f := range found {
+		s := segments[i]
 		d := dependenceOf(kept[f.Start:f.End])
 		described[i] = Segment{
-			Start: start, End: segments[i].End + 1, Values: f.End - f.Start,
-			Mean: f.Mean, Variance: f.Variance,
-			Equivalent: i == len(found)-1 || rule.Equivalent(segments[i], bounds),
+			Start: s.Start, End: s.End, Values: f.End - f.Start, Mean: s.Mean, Variance: s.Variance,
+			Equivalent: i == len(found)-1 || rule.Equivalent(s, bounds),
 			Lag1:       Real(d.Lag1), Dependent: d.Dependent,
 		}
-		start = segments[i].End + 1
 	}
 	return described
 }
 
 // newSteady determines the steady state without its mean, nil without one. The time before it is
 // that of the wall column.
-func newSteady(s *series, segments []classify.Segment, class classify.Class, rule classify.Rule) *Steady {
+func newSteady(s *series, segments []changepoint.Segment, class classify.Class, rule classify.Rule) *Steady {
 	times := s.wall
 	if times == nil {
 		times = make([]float64, len(s.values))
