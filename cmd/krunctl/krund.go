@@ -106,9 +106,8 @@ var meant = map[string]string{
 	"list": "status, or summary for a row per key", "ls": "status", "log": "show, or status --keys",
 	"logs": "show", "diff": "compare", "pause": "hold", "continue": "resume", "unpause": "resume",
 	"cancel": "stop", "abort": "stop", "kill": "stop", "validate": "check", "verify": "check",
-	"lint": "check", "test": "check", "new": "time, or docs/config.md for a configuration",
-	"init": "time, or docs/config.md for a configuration", "create": "time, or docs/config.md for a " +
-		"configuration", "start": "run, or enable --start", "exec": "run", "bench": "run, or time",
+	"lint": "check", "test": "check", "new": "init", "create": "init", "template": "init",
+	"start": "run, or enable --start", "exec": "run", "bench": "run, or time",
 	"benchmark": "run, or time", "measure": "run, or time", "results": "summary, analyze or report",
 	"stats": "summary or analyze", "delete": "disable; the directory NAME.krun can be removed by rm -r",
 	"remove": "disable; the directory NAME.krun can be removed by rm -r",

@@ -155,7 +155,7 @@ const otherGroup = "other"
 // groups returns the subcommands by purpose, in the order in which a new user needs them.
 func groups(a *app) []group {
 	return []group{
-		{"time", "Time something now", []*cobra.Command{timeCommand(a)}},
+		{"time", "Measure now", []*cobra.Command{timeCommand(a), initCommand(a)}},
 		{
 			"run",
 			"Run an experiment",

@@ -217,3 +217,13 @@ func KrundPath() (string, error) {
 	}
 	return path, nil
 }
+
+// Runners returns the directory of krund's runners, which is installed with it; "runners" if krund is not
+// found.
+func Runners() string {
+	krund, err := KrundPath()
+	if err != nil {
+		return "runners"
+	}
+	return filepath.Join(filepath.Dir(filepath.Dir(krund)), "libexec/krund")
+}

@@ -1,0 +1,44 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"krund/internal/experiment/starter"
+	"krund/rig/must"
+)
+
+// TestFirstExperiment: what krunctl init writes runs, here in C, in Python if it is there, and as a
+// command.
+func TestFirstExperiment(t *testing.T) {
+	must.Do(t, install())
+	prefix := filepath.Join(scratch, "prefix")
+	for _, c := range []struct {
+		language, program string
+		command           []string
+	}{{"c", "cc", nil}, {"python", "python3", nil}, {"", "true", []string{"true"}}} {
+		t.Run(c.language+c.program, func(t *testing.T) {
+			if _, err := exec.LookPath(c.program); err != nil {
+				t.Skip(err)
+			}
+			dir := t.TempDir()
+			e := must.Get(starter.New("first", c.language, c.command, filepath.Join(prefix, "libexec/krund")))(t)
+			config := filepath.Join(dir, "first.toml")
+			must.Do(t, os.WriteFile(config, []byte(e.Config), 0o644))
+			if e.File != "" {
+				file := filepath.Join(dir, e.File)
+				must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+				must.Do(t, os.WriteFile(file, []byte(e.Text), 0o644))
+				build := exec.Command("sh", "-c", e.Build)
+				build.Dir = filepath.Dir(file)
+				out, err := build.CombinedOutput()
+				must.Do(t, err, string(out))
+			}
+			startKrund(t, prefix, "run", "--quick", config).wait().want(t, exitOK, "completed")
+		})
+	}
+}

@@ -1,0 +1,114 @@
+// Package starter makes a first experiment: a configuration and a benchmark that runs, for a language or
+// a command. Start reading at [New].
+package starter
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"krund/internal/display"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/key"
+)
+
+//go:embed files
+var files embed.FS
+
+// language is how a benchmark of a language is run. Its file is NAME/SUBFOLDER/SOURCE.
+type language struct {
+	name, vm, runner, program string
+	source, entry             string // entry is what the runner loads
+	build                     string // command in the directory of the source; "": none is needed
+}
+
+// languages in the order in which they are listed.
+var languages = []language{
+	{"c", "C", "c", "", "bench.c", "bench.so", "cc -O2 -fPIC -shared bench.c -o bench.so"},
+	{"python", "CPython", "python", "python3", "bench.py", "bench.py", ""},
+	{"javascript", "Node", "javascript", "node", "bench.js", "bench.js", ""},
+	{"java", "HotSpot", "java", "java", "KrunEntry.java", "KrunEntry.class",
+		"javac -cp RUNNERS/java KrunEntry.java"},
+	{"ruby", "Ruby", "ruby", "ruby", "bench.rb", "bench.rb", ""},
+	{"lua", "LuaJIT", "lua", "luajit", "bench.lua", "bench.lua", ""},
+	{"php", "PHP", "php", "php", "bench.php", "bench.php", ""},
+	{"rust", "Rust", "c", "", "bench.rs", "bench.so", "rustc --crate-type cdylib -O bench.rs -o bench.so"},
+}
+
+// Languages are the names that New knows.
+func Languages() []string {
+	var names []string
+	for _, l := range languages {
+		names = append(names, l.name)
+	}
+	return names
+}
+
+// Experiment is what New makes.
+type Experiment struct {
+	Config string // text of NAME.toml
+	File   string // of the benchmark, relative to the directory of NAME.toml; "": a command
+	Text   string // of that file
+	Build  string // command that must be run in that directory first; "": none
+}
+
+// New makes the experiment NAME for a language, or for a command if it is not nil. runners is the
+// directory of krund's runners, which compiling needs for Java.
+func New(name, of string, command []string, runners string) (Experiment, error) {
+	if err := key.CheckName(name); err != nil {
+		return Experiment{}, fmt.Errorf("the name of the experiment: %w", err)
+	}
+	if command != nil {
+		return Experiment{Config: text(name, "[vms.command]\nrunner = \"command\"\nargs = "+
+			config.QuoteList(append([]string{"--"}, command...))+"  # each iteration is one run of it\n"+
+			"iterations = 20\nvariants = [\"command\"]\n\n[variants.command]\n", "1")}, nil
+	}
+	i := slices.IndexFunc(languages, func(l language) bool { return l.name == of })
+	if i < 0 {
+		hint := ""
+		if near, ok := display.Nearest(of, Languages()); ok {
+			hint = fmt.Sprintf("; did you mean %s?", near)
+		}
+		return Experiment{}, fmt.Errorf("there is no beginning for %q: choose one of %s, or give a command "+
+			"after --%s", display.Clip(of, 100), strings.Join(Languages(), ", "), hint)
+	}
+	l := languages[i]
+	source, err := files.ReadFile("files/" + l.source)
+	if err != nil {
+		return Experiment{}, err
+	}
+	e := Experiment{File: path.Join(name, l.name, l.source), Text: string(source),
+		Build: strings.ReplaceAll(l.build, "RUNNERS", display.ShellPath(runners))}
+	variant := "default-" + l.name
+	vm := fmt.Sprintf("[vms.%s]\nrunner = %q\n", l.vm, l.runner)
+	if l.program != "" {
+		vm += fmt.Sprintf("path = %q  # or another one, such as a build of yours\n", l.program)
+	}
+	vm += fmt.Sprintf("iterations = 200        # calls of run_iter in each process\nvariants = [%q]\n\n"+
+		"[variants.%s]\nentry = %q      # %s\nsubfolder = %q\n", variant, variant, l.entry,
+		path.Join(name, l.name, l.entry), l.name)
+	e.Config = text(name, vm, "22")
+	return e, nil
+}
+
+// text returns the configuration, of at most 25 lines. The machine is left as it is.
+func text(name, vm, parameter string) string {
+	return fmt.Sprintf(`# krunctl run %[1]s.toml, then krunctl report %[1]s.krun; docs/config.md explains every key
+[experiment]
+executions = 5          # processes of each key, one after the other; 30 for a publication
+reboot = "none"         # "hardware" restarts the machine before each: krunctl enable, as root
+account = "caller"      # run as you
+benchmarks = "."        # the directory %[1]s is beside this file
+
+[wait]                  # nothing has to settle: this is a first look
+startup = "0s"
+[temperature]
+base_wait = "0s"
+
+%[2]s
+[benchmarks]
+%[1]s = { parameter = %[3]s }
+`, name, vm, parameter)
+}
