@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,22 +55,11 @@ func (a *app) init(name, language string, command []string) error {
 		return usageError(err)
 	}
 	toml := name + ".toml"
-	for _, file := range []string{toml, e.File} {
-		if _, err := os.Lstat(file); file != "" && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s exists already; choose another name: krunctl init %s NAME", file, language)
-		}
+	if err := e.Write("."); err != nil {
+		return fmt.Errorf("%w; choose another name", err)
 	}
 	if e.File != "" {
-		if err := os.MkdirAll(filepath.Dir(e.File), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(e.File, []byte(e.Text), 0o644); err != nil {
-			return err
-		}
 		a.print("wrote %s, the benchmark: replace its fib\n", e.File)
-	}
-	if err := os.WriteFile(toml, []byte(e.Config), 0o644); err != nil {
-		return err
 	}
 	a.print("wrote %s, the experiment\n\nnext:\n", toml)
 	krunctl := display.Program(os.Args[0], "krunctl")

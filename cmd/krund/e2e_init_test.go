@@ -3,7 +3,6 @@
 package main
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -28,13 +27,10 @@ func TestFirstExperiment(t *testing.T) {
 			dir := t.TempDir()
 			e := must.Get(starter.New("first", c.language, c.command, filepath.Join(prefix, "libexec/krund")))(t)
 			config := filepath.Join(dir, "first.toml")
-			must.Do(t, os.WriteFile(config, []byte(e.Config), 0o644))
-			if e.File != "" {
-				file := filepath.Join(dir, e.File)
-				must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
-				must.Do(t, os.WriteFile(file, []byte(e.Text), 0o644))
+			must.Do(t, e.Write(dir))
+			if e.Build != "" {
 				build := exec.Command("sh", "-c", e.Build)
-				build.Dir = filepath.Dir(file)
+				build.Dir = filepath.Dir(filepath.Join(dir, e.File))
 				out, err := build.CombinedOutput()
 				must.Do(t, err, string(out))
 			}

@@ -5,7 +5,10 @@ package starter
 import (
 	"embed"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -48,6 +51,7 @@ func Languages() []string {
 
 // Experiment is what New makes.
 type Experiment struct {
+	Name   string
 	Config string // text of NAME.toml
 	File   string // of the benchmark, relative to the directory of NAME.toml; "": a command
 	Text   string // of that file
@@ -61,7 +65,7 @@ func New(name, of string, command []string, runners string) (Experiment, error) 
 		return Experiment{}, fmt.Errorf("the name of the experiment: %w", err)
 	}
 	if command != nil {
-		return Experiment{Config: text(name, "[vms.command]\nrunner = \"command\"\nargs = "+
+		return Experiment{Name: name, Config: text(name, "[vms.command]\nrunner = \"command\"\nargs = "+
 			config.QuoteList(append([]string{"--"}, command...))+"  # each iteration is one run of it\n"+
 			"iterations = 20\nvariants = [\"command\"]\n\n[variants.command]\n", "1")}, nil
 	}
@@ -79,7 +83,7 @@ func New(name, of string, command []string, runners string) (Experiment, error) 
 	if err != nil {
 		return Experiment{}, err
 	}
-	e := Experiment{File: path.Join(name, l.name, l.source), Text: string(source),
+	e := Experiment{Name: name, File: path.Join(name, l.name, l.source), Text: string(source),
 		Build: strings.ReplaceAll(l.build, "RUNNERS", display.ShellPath(runners))}
 	variant := "default-" + l.name
 	vm := fmt.Sprintf("[vms.%s]\nrunner = %q\n", l.vm, l.runner)
@@ -111,4 +115,28 @@ base_wait = "0s"
 [benchmarks]
 %[1]s = { parameter = %[3]s }
 `, name, vm, parameter)
+}
+
+// Write writes the files of an experiment into a directory. It replaces nothing: the error wraps
+// fs.ErrExist.
+func (e Experiment) Write(dir string) error {
+	list := []struct{ name, text string }{{e.Name + ".toml", e.Config}, {e.File, e.Text}}
+	for _, f := range list {
+		if _, err := os.Lstat(filepath.Join(dir, f.name)); f.name != "" && err == nil {
+			return fmt.Errorf("%s: %w", f.name, fs.ErrExist)
+		}
+	}
+	for _, f := range list {
+		if f.name == "" {
+			continue
+		}
+		file := filepath.Join(dir, f.name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, []byte(f.text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
