@@ -3,7 +3,6 @@ package identity
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -125,8 +124,8 @@ func (l *Latest) others(k key.Key) (list []results.Name, last int, changes []Cha
 			cmp.Compare(a.name.Slot, b.name.Slot), cmp.Compare(a.name.Attempt, b.name.Attempt))
 	})
 	after := runs[len(runs)-1]
-	is, varies, apart := map[string]Program{}, l.varies(runs), false
-	maps.Copy(is, l.programs(after).Programs)
+	all, varies, apart := Names(k), l.varies(runs), false
+	is := l.programs(after, all).Programs
 	for _, r := range slices.Backward(runs) {
 		if r.edition > 0 && r.edition == after.edition { // the same programs
 			if apart {
@@ -135,10 +134,10 @@ func (l *Latest) others(k key.Key) (list []results.Name, last int, changes []Cha
 			continue
 		}
 		after = r
-		was := l.programs(r)
+		was := l.programs(r, all)
 		was.Varies = varies
-		names, known := Names(k), false
-		names = slices.DeleteFunc(names, func(name string) bool {
+		known := false
+		names := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
 			both := was.Programs[name].SHA256 != "" && is[name].SHA256 != ""
 			known = known || both
 			return r.edition == 0 && !both // earlier versions did not hash everything
@@ -151,7 +150,7 @@ func (l *Latest) others(k key.Key) (list []results.Name, last int, changes []Cha
 			apart, now = true, []Change{{File: "one of its programs"}}
 		} // else: as the execution after it
 		if !apart {
-			for _, name := range Names(k) {
+			for _, name := range all {
 				if is[name].SHA256 == "" && was.Programs[name].SHA256 != "" {
 					is[name] = was.Programs[name] // the latest record does not have it
 				}
@@ -166,15 +165,22 @@ func (l *Latest) others(k key.Key) (list []results.Name, last int, changes []Cha
 	return list, last, changes
 }
 
-// programs returns what an execution ran.
-func (l *Latest) programs(r run) Edition {
+// programs returns what an execution ran, of these names only: an edition has the programs of all
+// keys.
+func (l *Latest) programs(r run, names []string) Edition {
 	i, known := slices.BinarySearchFunc(l.Editions, r.edition, func(e Edition, number int) int {
 		return cmp.Compare(e.Number, number)
 	})
-	if known {
-		return l.Editions[i]
+	if !known {
+		return Adopt(r.edition, r.hashes, nil)
 	}
-	return Adopt(r.edition, r.hashes, nil)
+	e := Edition{Number: r.edition, Programs: map[string]Program{}}
+	for _, name := range names {
+		if program, known := l.Editions[i].Programs[name]; known {
+			e.Programs[name] = program
+		}
+	}
+	return e
 }
 
 // varies returns the names of programs of which each execution of a key has its own.

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -121,5 +122,32 @@ func TestLatestBounded(t *testing.T) {
 	if len(others) != 1 || len(remark) > 2000 || strings.Contains(remark, "\x1b") ||
 		!strings.Contains(remark, "and 97 other changes") {
 		t.Errorf("%d bytes: %q", len(remark), remark)
+	}
+}
+
+// TestLatestLinear: an edition has the programs of all keys, and each key looks at its own only.
+func TestLatestLinear(t *testing.T) {
+	allocated := func(keys int) uint64 {
+		var l Latest
+		for number := 1; number <= 2; number++ {
+			programs := map[string]Program{}
+			for i := range keys {
+				k := key.Key{Benchmark: fmt.Sprint(i), VM: "C", Variant: "v"}
+				programs["program.benchmark."+k.Benchmark+".v"] = Program{fmt.Sprint(number), nil}
+				l.Add(measured(k, i+number*keys, number, ""))
+			}
+			l.Editions = append(l.Editions, Edition{Number: number, Programs: programs})
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		others, _ := l.Others()
+		runtime.ReadMemStats(&after)
+		if len(others) != keys {
+			t.Errorf("%d executions of other programs, want %d", len(others), keys)
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if few, many := allocated(100), allocated(800); many > 16*few {
+		t.Errorf("%d bytes for 100 keys, %d for 800", few, many)
 	}
 }
