@@ -214,7 +214,7 @@ func agreementRows(points []howlong.Point) [][]string {
 	rows := make([][]string, len(points))
 	for i, p := range points {
 		rows[i] = []string{strconv.Itoa(p.N)}
-		for _, s := range []howlong.Share{p.Classification, p.SteadyIteration, p.SteadyPerformance,
+		for _, s := range []howlong.Agreement{p.Classification, p.SteadyIteration, p.SteadyPerformance,
 			p.Overall} {
 			cell := "-"
 			if s.Compared > 0 {

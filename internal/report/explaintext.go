@@ -55,7 +55,7 @@ func missingOfAll(keys []explain.Key) []string {
 	return all
 }
 
-func shareText(s explain.Share) string {
+func shareText(s explain.Coverage) string {
 	if s.Total == 0 {
 		return "-"
 	}
@@ -121,7 +121,7 @@ func explainKey(w io.Writer, k *explain.Key, executions []int, all []string) {
 // explainWidth is the width of the text.
 const explainWidth = 100
 
-func leftText(s explain.Share, noun string) string {
+func leftText(s explain.Coverage, noun string) string {
 	text := fmt.Sprintf("%d of %s", s.Total-s.Explained, display.Count(s.Total, noun))
 	if s.Diagnosed > 0 {
 		text += fmt.Sprintf(" (of %d of them it is known what changed in the processor's counters)",

@@ -17,8 +17,8 @@ func TestExplainText(t *testing.T) {
 	doc := &explain.Document{Source: dataset.Info{Source: "warmup.krun"}, Keys: []explain.Key{
 		{
 			Key: "nbody:V:v", Name: key.Key{Benchmark: "nbody", VM: "V", Variant: "v"}, Instrument: "events",
-			Tested: 24, Outliers: explain.Share{Total: 43, Explained: 41},
-			Changepoints: explain.Share{Total: 2, Diagnosed: 1},
+			Tested: 24, Outliers: explain.Coverage{Total: 43, Explained: 41},
+			Changepoints: explain.Coverage{Total: 2, Diagnosed: 1},
 			Statements: []explain.Statement{{Candidate: best,
 				Text: "41 of 43 outliers contain a garbage collection",
 				With: []string{"page faults"}}},
@@ -32,7 +32,7 @@ func TestExplainText(t *testing.T) {
 		{
 			Key: "fasta:V:v", Name: key.Key{Benchmark: "fasta", VM: "V", Variant: "v"},
 			Instrument: "off\x1b[31m",
-			Outliers:   explain.Share{Total: 1}, Candidates: []explain.Candidate{best},
+			Outliers:   explain.Coverage{Total: 1}, Candidates: []explain.Candidate{best},
 			Warnings: []string{"3 events were lost"}, Missing: []string{"the clock is coarse"},
 		},
 		{

@@ -20,7 +20,7 @@ type indexPage struct {
 	On          []machineView
 	Confidence  string
 	Rows        []Row
-	Shares      []Share
+	Shares      []ClassRow
 	Why         []whyRow
 	Failures    []Failure
 	Failed      int // executions
@@ -69,7 +69,7 @@ func (s *site) index() error {
 		Input: s.in, Title: doc.Source.Experiment, Iterations: iterations(doc), When: facts.when(),
 		On:         machineViews(doc, facts),
 		Confidence: percentText(doc.Parameters.Confidence),
-		Rows:       Rows(doc), Shares: Shares(doc), Weaknesses: weaknesses(doc, facts),
+		Rows:       Rows(doc), Shares: ClassRows(doc), Weaknesses: weaknesses(doc, facts),
 	}
 	if s.in.Data != nil {
 		p.Machines = compare.LevelsOf(s.in.Data, doc, MachineConfidence, MachineKeys)

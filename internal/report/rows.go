@@ -257,22 +257,22 @@ var secondsUnit = display.UnitOf(dataset.Seconds)
 // plain is classify's symbol in plain text.
 func plain(c classify.PairClass) string { return c.Symbol() }
 
-// Share is a line of the study's Table 1.
-type Share struct {
+// ClassRow is a line of the study's Table 1.
+type ClassRow struct {
 	Class      classify.PairClass `json:"class"`
 	Pairs      int                `json:"pairs"`
 	Executions *int               `json:"executions"` // nil for the inconsistent classes
 }
 
-// Shares returns the study's Table 1: pairs and executions in each class.
-func Shares(doc *warmup.Document) []Share {
-	var list []Share
+// ClassRows returns the study's Table 1: pairs and executions in each class.
+func ClassRows(doc *warmup.Document) []ClassRow {
+	var list []ClassRow
 	for _, c := range classify.Classes {
 		n := doc.Totals.Executions.Of(c)
-		list = append(list, Share{classify.PairClass(c), doc.Totals.Pairs[classify.PairClass(c)], &n})
+		list = append(list, ClassRow{classify.PairClass(c), doc.Totals.Pairs[classify.PairClass(c)], &n})
 	}
 	for _, c := range []classify.PairClass{classify.GoodInconsistent, classify.BadInconsistent} {
-		list = append(list, Share{c, doc.Totals.Pairs[c], nil})
+		list = append(list, ClassRow{c, doc.Totals.Pairs[c], nil})
 	}
 	return list
 }

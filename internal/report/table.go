@@ -110,7 +110,7 @@ func ShareTable(doc *warmup.Document) Table {
 			{"Executions", true}, {"", true}},
 	}
 	pairs, executions := classified(doc)
-	for _, s := range Shares(doc) {
+	for _, s := range ClassRows(doc) {
 		row := []Cell{
 			{Class: func(symbol func(classify.PairClass) string) string { return symbol(s.Class) }},
 			{Text: string(s.Class)}, {Text: fmt.Sprint(s.Pairs)}, {Text: percent(s.Pairs, pairs)}, {}, {},

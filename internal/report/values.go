@@ -84,9 +84,10 @@ func ResultJSON(w io.Writer, doc *warmup.Document, facts *Facts) error {
 		Parameters warmup.Parameters `json:"parameters"`
 		Unit       string            `json:"unit"`
 		Rows       []Row             `json:"rows"`
-		Shares     []Share           `json:"shares"`
+		Shares     []ClassRow        `json:"shares"`
 		Warnings   []warmup.Warning  `json:"warnings"`
-	}{jsonFormat, doc.Source, doc.Parameters, doc.Unit, Rows(doc), Shares(doc), documentWarnings(doc, facts)})
+	}{jsonFormat, doc.Source, doc.Parameters, doc.Unit, Rows(doc), ClassRows(doc),
+		documentWarnings(doc, facts)})
 }
 
 func writeJSON(w io.Writer, v any) error {

@@ -91,7 +91,7 @@ func TestWaitingOfSomeExecutions(t *testing.T) {
 	counts(&newer, "voluntary_switches", 1, every(300, 3, 7))
 	counts(&older, "voluntary_switches", 1, slow)
 	k := keyOf([]dataset.Execution{newer, older}, []warmup.Execution{a, a})
-	must.Need(t, k.Outliers == (Share{Total: 12, Explained: 12}), k.Outliers, k.Statements)
+	must.Need(t, k.Outliers == (Coverage{Total: 12, Explained: 12}), k.Outliers, k.Statements)
 	for x, column := range []string{"thread_voluntary_switches", "voluntary_switches"} {
 		f := k.Executions[x].Outliers[2]
 		if s := k.Statements[f.Statement]; f.Cause != Sleep || s.Source != "column "+column {

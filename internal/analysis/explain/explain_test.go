@@ -97,7 +97,7 @@ func TestRecurringCause(t *testing.T) {
 		"3 ms"; f.Text != want || f.Cause != GC || f.Iteration != 60 {
 		t.Errorf("%q, %+v", f.Text, f)
 	}
-	must.Equal(t, k.Outliers, (Share{Total: 6, Explained: 6}))
+	must.Equal(t, k.Outliers, (Coverage{Total: 6, Explained: 6}))
 	second := e
 	second.Number = 2
 	k = keyOf([]dataset.Execution{e, second}, []warmup.Execution{a, a})

@@ -48,16 +48,16 @@ type Key struct {
 	// Candidates are the best of the other causes that were tested, by their corrected p.
 	Candidates   []Candidate `json:"candidates"`
 	Tested       int         `json:"tested"` // number of candidates
-	Outliers     Share       `json:"outliers"`
-	Changepoints Share       `json:"changepoints"`
+	Outliers     Coverage    `json:"outliers"`
+	Changepoints Coverage    `json:"changepoints"`
 	Executions   []Execution `json:"executions"`
 	// LeftOut are the executions that were not analyzed.
 	LeftOut  []warmup.LeftOut `json:"left_out"`
 	Warnings []string         `json:"warnings"`
 }
 
-// Share counts the outliers or changepoints of a key.
-type Share struct {
+// Coverage counts the outliers or changepoints of a key.
+type Coverage struct {
 	Total     int `json:"total"`
 	Explained int `json:"explained"` // those that a statement with a cause covers
 	Diagnosed int `json:"diagnosed"` // those that only a symptom covers: see Cause.Symptom

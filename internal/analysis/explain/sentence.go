@@ -33,7 +33,7 @@ func (s *study) describe() {
 }
 
 // findings returns the targets of an execution, and counts them.
-func (s *study) findings(t Target, e int, share *Share) []Finding {
+func (s *study) findings(t Target, e int, share *Coverage) []Finding {
 	r := s.runs[e]
 	list := make([]Finding, len(r.targets[t]))
 	for k, i := range r.targets[t] {

@@ -27,14 +27,14 @@ type Conclusion struct {
 	Means      [][]float64 // bootstrapped means of each; unused without steady state
 }
 
-// Share is the share of comparisons in which two conclusions agreed.
-type Share struct {
+// Agreement is the share of comparisons in which two conclusions agreed.
+type Agreement struct {
 	Same     int     `json:"same"`
 	Compared int     `json:"compared"`
 	Percent  float64 `json:"percent"` // 0 when nothing was compared
 }
 
-func (s *Share) add(same bool) {
+func (s *Agreement) add(same bool) {
 	s.Compared++
 	if same {
 		s.Same++
@@ -44,11 +44,11 @@ func (s *Share) add(same bool) {
 
 // Point is the agreement between experiments of one length and the full experiment.
 type Point struct {
-	N                 int   `json:"n"` // number of iterations, or of executions
-	Classification    Share `json:"classification"`
-	SteadyIteration   Share `json:"steady_iteration"`
-	SteadyPerformance Share `json:"steady_performance"`
-	Overall           Share `json:"overall"` // all compared characteristics agree
+	N                 int       `json:"n"` // number of iterations, or of executions
+	Classification    Agreement `json:"classification"`
+	SteadyIteration   Agreement `json:"steady_iteration"`
+	SteadyPerformance Agreement `json:"steady_performance"`
+	Overall           Agreement `json:"overall"` // all compared characteristics agree
 }
 
 // Study is the agreement against the number of iterations, of executions, and of both.
@@ -63,9 +63,9 @@ type Study struct {
 // Shorter is an experiment reduced in both: samples of a number of executions, each truncated to a
 // number of iterations.
 type Shorter struct {
-	Iterations int   `json:"iterations"`
-	Executions int   `json:"executions"`
-	Overall    Share `json:"overall"`
+	Iterations int       `json:"iterations"`
+	Executions int       `json:"executions"`
+	Overall    Agreement `json:"overall"`
 }
 
 // Enough is the share of agreeing conclusions, in percent, from which a shorter experiment is

@@ -49,8 +49,8 @@ func TestIterations(t *testing.T) {
 	got := Iterations(full, []int{100, 50}, 0.99, func(i, n int) (Conclusion, bool) {
 		return shorter[n][i], !(n == 50 && i == 1)
 	})
-	share := func(same, compared int) Share {
-		return Share{same, compared,
+	share := func(same, compared int) Agreement {
+		return Agreement{same, compared,
 			100 * float64(same) / float64(compared)}
 	}
 	want := []Point{
@@ -103,7 +103,7 @@ func TestExecutionsOfCutOnes(t *testing.T) {
 }
 
 func TestLeast(t *testing.T) {
-	enough, little := Share{Percent: 95}, Share{Percent: 94.9}
+	enough, little := Agreement{Percent: 95}, Agreement{Percent: 94.9}
 	s := Study{Both: []Shorter{{1000, 5, little}, {1500, 5, enough}, {1000, 7, enough}, {500, 20, enough}}}
 	if got, ok := s.Least(); !ok || got != (Shorter{1000, 7, enough}) {
 		t.Errorf("%+v, %v", got, ok)

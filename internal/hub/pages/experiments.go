@@ -74,8 +74,8 @@ func (j *Job) add(s database.Share) {
 const stripRects = 20 * stripWidth
 
 // newShare is a share with its strip, of at most width parts. p is what detailed returns for it.
-func newShare(v database.ShareView, p api.Progress, width int) Share {
-	share := Share{Machine: machineLink(v.Host), State: stateOf(v.State)}
+func newShare(v database.ShareView, p api.Progress, width int) ShareRow {
+	share := ShareRow{Machine: machineLink(v.Host), State: stateOf(v.State)}
 	share.draw(slots(p), width)
 	if v.State == database.Running {
 		share.Left = time.Duration(p.Seconds) * time.Second

@@ -59,7 +59,7 @@ type MachinePage struct {
 	Machine
 	Power  []database.PowerAct // the newest first
 	Facts  []Fact
-	Shares []Share // of experiments, the newest first
+	Shares []ShareRow // of experiments, the newest first
 }
 
 // Fact is a named value.
@@ -102,7 +102,7 @@ type ExperimentPage struct {
 	Frame
 	Job
 	Bundle   string // hash
-	Shares   []Share
+	Shares   []ShareRow
 	Failures []Failure
 	Omitted  int            // failures that are not listed
 	Report   string         // address; "": nothing was measured yet
@@ -111,8 +111,8 @@ type ExperimentPage struct {
 	Alerts   []Alert
 }
 
-// Share is one machine's part of an experiment.
-type Share struct {
+// ShareRow is one machine's part of an experiment.
+type ShareRow struct {
 	Machine    Link
 	Experiment Link
 	State      State

@@ -45,9 +45,9 @@ func samples(text string) map[string]any {
 		Mine: true, Ends: true}
 	waits := Job{Link: Link{"sorting", "/experiments/e2"}, ID: "e2", Owner: "berta",
 		State: State{"queued", "idle"}, Target: "pool lab", Submitted: now.Add(-time.Hour), Why: text}
-	share := Share{Machine: machine.Link, State: busy, Left: 3 * time.Hour}
+	share := ShareRow{Machine: machine.Link, State: busy, Left: 3 * time.Hour}
 	share.draw(strings.Repeat("C", 29)+"ETR"+strings.Repeat("O", 28), stripWidth)
-	second := Share{Machine: idle.Link, State: good, Left: 3 * time.Hour}
+	second := ShareRow{Machine: idle.Link, State: good, Left: 3 * time.Hour}
 	second.draw(strings.Repeat("C", 300)+"S", stripWidth)
 	shared := share
 	shared.Machine, shared.Experiment = Link{}, experiment
@@ -59,14 +59,14 @@ func samples(text string) map[string]any {
 			"/machines?after=b"},
 		"no-machines": Machines{Frame: live("Machines", "machines")},
 		"machine": MachinePage{live(text, "machines"), machine, []database.PowerAct{{At: now, Text: text}},
-			[]Fact{{"cpu.model", text}, {text, "x"}}, []Share{shared}},
+			[]Fact{{"cpu.model", text}, {text, "x"}}, []ShareRow{shared}},
 		"queue":    Queue{live("Queue", "queue"), []Job{job, waits}, 3},
 		"no-queue": Queue{Frame: live("Queue", "queue")},
 		"experiments": Experiments{live("Experiments", "experiments"), []Job{waits, job},
 			"/experiments?before=e1"},
 		"no-experiments": Experiments{Frame: live("Experiments", "experiments")},
 		"experiment": ExperimentPage{Frame: live(text, "experiments"), Job: job,
-			Bundle: strings.Repeat("0f", 32), Shares: []Share{share, second},
+			Bundle: strings.Repeat("0f", 32), Shares: []ShareRow{share, second},
 			Failures: []Failure{{machine.Link, 29, 3, text, "error", text, now}}, Omitted: 1,
 			Report: "/experiments/e1/report", Others: choices[1:], Alerts: []Alert{alert},
 			Levels: compare.Levels{Tests: 12, Differ: 1, Omitted: 11, Keys: []compare.KeyLevels{{Key: text,

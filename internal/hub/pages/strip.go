@@ -32,7 +32,7 @@ const (
 )
 
 // draw draws the slots of a share as a strip of at most width parts, and counts them.
-func (s *Share) draw(slots string, width int) {
+func (s *ShareRow) draw(slots string, width int) {
 	s.Strip, s.Counts = strip(slots, min(width, stripWidth)), stripCounts(slots)
 }
 
