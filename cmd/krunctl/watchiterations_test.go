@@ -105,7 +105,7 @@ func watchOne(t *testing.T, order results.WatcherStop, r *rand.Rand,
 	number := 1 + r.IntN(5)
 	p.Numbers = []int{number}
 	want := must.Get(stability.Of([][]float64{series}, []stability.Criterion{criterion}, p))(t)
-	warmup := want.Outcomes[0].Warmups[0]
+	warmup := want.Criteria[0].Warmups[0]
 	// one iteration, the end of warm-up with and without it, that of the measurement, and any
 	lengths := []int{1, warmup.From, warmup.From - 1, warmup.To, warmup.To - 1, 1 + r.IntN(len(walls)),
 		len(walls)}

@@ -76,9 +76,9 @@ func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
 	o := lost(slot.Attempts, x.lastAttempt(slot), x.cfg.Experiment.Attempts, x.BootID != "" &&
 		x.BootID == x.schedule.Header().Boot)
 	x.Log.Warn("an attempt was lost", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts,
-		"outcome", string(o.Result))
+		"outcome", string(o.Outcome))
 	record := x.emptyRecord(slot)
-	record.Outcome, record.Reasons = o.Result, o.Reasons
+	record.Outcome, record.Reasons = o.Outcome, o.Reasons
 	// the boot of the attempt, not this one, which is about to have an attempt of its own
 	record.BootID = x.schedule.Header().Boot
 	if err := x.store(slot, record); err != nil {
@@ -95,16 +95,16 @@ const whyKrundEnded = "it was killed (by the kernel because memory ran out, or b
 
 // lost returns the outcome of a lost attempt. last is the highest attempt that the slot may have,
 // most their number. sameBoot: krund ended, not the machine.
-func lost(attempt, last, most int, sameBoot bool) verdict.Outcome {
+func lost(attempt, last, most int, sameBoot bool) verdict.Judgment {
 	reason := fmt.Sprintf("the machine or krund stopped in the middle of attempt %d (power cut, crash, "+
 		"reset, or krund was killed)", attempt)
 	if sameBoot {
 		reason = fmt.Sprintf("krund, not the machine, stopped in the middle of attempt %d: %s",
 			attempt, whyKrundEnded)
 	}
-	o := verdict.Outcome{Result: results.Rerun, Reasons: []string{reason}}
+	o := verdict.Judgment{Outcome: results.Rerun, Reasons: []string{reason}}
 	if attempt >= last {
-		o.Result = results.Error
+		o.Outcome = results.Error
 		o.Reasons = append(o.Reasons, usedUp(most))
 	}
 	return o

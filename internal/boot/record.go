@@ -76,7 +76,7 @@ func (x *experiment) judge(slot schedule.Slot, start baseline, run observedRun) 
 		AttemptsLeft: x.lastAttempt(slot) - r.Attempt,
 		Disturbed:    verdict.Policy(x.cfg.Verdict.Policy),
 	})
-	r.Outcome = o.Result
+	r.Outcome = o.Outcome
 	r.Reasons = append(append(r.Reasons, o.Reasons...), seen.Remarks...) // never nil
 	return r.Bounded()
 }

@@ -56,7 +56,7 @@ type accountApplier struct{ accounts Accounts }
 
 func (a accountApplier) do(context.Context, Step) (string, error) { return "", nil }
 
-func (a accountApplier) restore(ctx context.Context, s Step) (Outcome, error) {
+func (a accountApplier) restore(ctx context.Context, s Step) (Restoration, error) {
 	if s.Target != a.accounts.Name() {
 		return Failed, fmt.Errorf("not the account that krund creates, which is %s", a.accounts.Name())
 	}

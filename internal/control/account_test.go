@@ -82,7 +82,7 @@ func TestAccountAfterACrash(t *testing.T) {
 			t.Errorf("%v, %v; want one that failed", report, err)
 		}
 		accounts.fail = nil
-		want := map[bool]Outcome{true: Restored, false: Already}[made]
+		want := map[bool]Restoration{true: Restored, false: Already}[made]
 		if report, err := restoreLater(t.Context(), m, fsys); err != nil || len(report) != 1 ||
 			report[0].Outcome != want || accounts.account {
 			t.Errorf("made %t: %v, %v, left %t", made, report, err, accounts.account)

@@ -143,7 +143,7 @@ func (a performApplier) set(ctx context.Context, to perfState, hasPolicy bool) e
 	return err
 }
 
-func (a performApplier) restore(ctx context.Context, s Step) (Outcome, error) {
+func (a performApplier) restore(ctx context.Context, s Step) (Restoration, error) {
 	old, err := parsePerfState(s.Old)
 	if err != nil {
 		return Failed, err

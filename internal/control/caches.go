@@ -73,4 +73,4 @@ func (a onceApplier) do(_ context.Context, s Step) (string, error) {
 	return s.New, a.m.Root.Write(s.Target, s.New)
 }
 
-func (a onceApplier) restore(context.Context, Step) (Outcome, error) { return Already, nil }
+func (a onceApplier) restore(context.Context, Step) (Restoration, error) { return Already, nil }

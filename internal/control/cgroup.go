@@ -24,7 +24,7 @@ func (a groupApplier) do(_ context.Context, s Step) (string, error) {
 // restore removes the group and the groups below it that a killed krund left behind. Processes that
 // still run in them are moved to the root group first: restoring the machine must not kill
 // anything.
-func (a groupApplier) restore(_ context.Context, s Step) (Outcome, error) {
+func (a groupApplier) restore(_ context.Context, s Step) (Restoration, error) {
 	if !a.root.Exists(s.Target) {
 		return Already, nil
 	}
@@ -80,7 +80,7 @@ func (a grantApplier) do(_ context.Context, s Step) (string, error) {
 
 // restore disables the controller for the children. If other groups have started to use it (EBUSY)
 // it stays enabled: that costs nothing, and they need it.
-func (a grantApplier) restore(_ context.Context, s Step) (Outcome, error) {
+func (a grantApplier) restore(_ context.Context, s Step) (Restoration, error) {
 	has, err := a.has(s)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -139,7 +139,7 @@ func (a holdApplier) do(_ context.Context, s Step) (string, error) {
 
 // restore closes the device. In a process other than the one that held it there is nothing to do,
 // since the kernel has closed it.
-func (a holdApplier) restore(_ context.Context, s Step) (Outcome, error) {
+func (a holdApplier) restore(_ context.Context, s Step) (Restoration, error) {
 	released, err := a.m.release(s.Target)
 	switch {
 	case err != nil:

@@ -55,7 +55,7 @@ func (a fileApplier) set(ctx context.Context, s Step, value string) (string, err
 	return text, err
 }
 
-func (a fileApplier) restore(ctx context.Context, s Step) (Outcome, error) {
+func (a fileApplier) restore(ctx context.Context, s Step) (Restoration, error) {
 	text, err := a.m.Root.Read(s.Target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -86,7 +86,7 @@ type applier interface {
 	do(context.Context, Step) (readBack string, err error)
 	// restore restores the old value. It must be harmless if the change was never made, or is
 	// restored already.
-	restore(context.Context, Step) (Outcome, error)
+	restore(context.Context, Step) (Restoration, error)
 }
 
 // applier returns the applier for changes of kind k.

@@ -134,7 +134,7 @@ func (a msrApplier) do(_ context.Context, s Step) (string, error) {
 	return hex(got), err
 }
 
-func (a msrApplier) restore(_ context.Context, s Step) (Outcome, error) {
+func (a msrApplier) restore(_ context.Context, s Step) (Restoration, error) {
 	_, err := a.put(s.Target, s.New, s.Old)
 	switch {
 	case err == nil:

@@ -104,7 +104,7 @@ func (a linkApplier) do(_ context.Context, s Step) (string, error) {
 	return "down", err
 }
 
-func (a linkApplier) restore(_ context.Context, s Step) (Outcome, error) {
+func (a linkApplier) restore(_ context.Context, s Step) (Restoration, error) {
 	_, known, err := a.up(s.Target)
 	if err != nil {
 		return Failed, err

@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// An Outcome is the result of restoring one change.
-type Outcome string
+// A Restoration is the result of restoring one change.
+type Restoration string
 
 // The outcomes.
 const (
-	Restored Outcome = "restored" // the old value was written and read back
+	Restored Restoration = "restored" // the old value was written and read back
 	// the old value was in place: the change was never made, or was restored already
-	Already Outcome = "already"
-	Void    Outcome = "void"   // the machine has been rebooted since, which restored the setting
-	Gone    Outcome = "gone"   // what was changed no longer exists
-	Failed  Outcome = "failed" // it could not be restored
+	Already Restoration = "already"
+	Void    Restoration = "void"   // the machine has been rebooted since, which restored the setting
+	Gone    Restoration = "gone"   // what was changed no longer exists
+	Failed  Restoration = "failed" // it could not be restored
 )
 
 // A Reversal is one change to restore and its outcome.
 type Reversal struct {
-	Entry   Entry   `json:"-"`
-	Control string  `json:"control"`
-	Target  string  `json:"target"`
-	Value   string  `json:"value"` // the value to restore
-	Outcome Outcome `json:"outcome"`
-	Error   string  `json:"error,omitempty"` // when Outcome is Failed
+	Entry   Entry       `json:"-"`
+	Control string      `json:"control"`
+	Target  string      `json:"target"`
+	Value   string      `json:"value"` // the value to restore
+	Outcome Restoration `json:"outcome"`
+	Error   string      `json:"error,omitempty"` // when Outcome is Failed
 }
 
 // A RestoreReport lists what a restore did, the last change first. It is empty if there was nothing
@@ -134,7 +134,7 @@ func (m *Machine) stale(e Entry) bool {
 	}
 }
 
-func reversal(e Entry, o Outcome) Reversal {
+func reversal(e Entry, o Restoration) Reversal {
 	return Reversal{Entry: e, Control: e.Control, Target: e.Step.Target, Value: e.Step.Old, Outcome: o}
 }
 
@@ -188,7 +188,7 @@ func oldest(entries []Entry, e Entry) Entry {
 
 // record records the outcome of a pass over the change. A restored change stays Restored when a
 // later pass finds the value in place.
-func (x *Reversal) record(outcome Outcome, err error) {
+func (x *Reversal) record(outcome Restoration, err error) {
 	x.Error = ""
 	switch {
 	case outcome == Failed:
@@ -203,7 +203,7 @@ func (x *Reversal) record(outcome Outcome, err error) {
 // restore restores one step. Only the last attempt waits for a frequency limit to show. Turbo holds
 // limits back until it is on again, and waiting for each of them would take minutes on a machine
 // with hundreds of CPUs.
-func (m *Machine) restore(ctx context.Context, s Step, last bool) (Outcome, error) {
+func (m *Machine) restore(ctx context.Context, s Step, last bool) (Restoration, error) {
 	a, err := m.applier(s.Kind)
 	if err != nil {
 		return Failed, err

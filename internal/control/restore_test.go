@@ -36,11 +36,11 @@ func TestRestoreOfWhatIsGone(t *testing.T) {
 	k.remove(t, "/proc/irq/24")
 	m.Links.(*fakeLinks).links = nil
 	report := must.Get(restoreLater(t.Context(), m, fsys))(t)
-	outcomes := map[string]Outcome{}
+	outcomes := map[string]Restoration{}
 	for _, x := range report {
 		outcomes[x.Target] = x.Outcome
 	}
-	for target, want := range map[string]Outcome{"/proc/irq/24/smp_affinity_list": Gone, "eth0": Gone,
+	for target, want := range map[string]Restoration{"/proc/irq/24/smp_affinity_list": Gone, "eth0": Gone,
 		"/proc/irq/16/smp_affinity_list": Restored} {
 		must.Equal(t, outcomes[target], want)
 	}

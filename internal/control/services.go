@@ -251,7 +251,7 @@ func (a unitApplier) do(ctx context.Context, s Step) (string, error) {
 	return "inactive", nil
 }
 
-func (a unitApplier) restore(ctx context.Context, s Step) (Outcome, error) {
+func (a unitApplier) restore(ctx context.Context, s Step) (Restoration, error) {
 	active, err := a.active(ctx, s.Target)
 	if err != nil && !errors.Is(err, errNoUnit) {
 		return Failed, err

@@ -251,7 +251,7 @@ func (a sliceApplier) do(ctx context.Context, s Step) (string, error) {
 	return s.New, a.set(ctx, s.Target, s.New)
 }
 
-func (a sliceApplier) restore(ctx context.Context, s Step) (Outcome, error) {
+func (a sliceApplier) restore(ctx context.Context, s Step) (Restoration, error) {
 	now, err := a.allowed(ctx, s.Target)
 	switch {
 	case err != nil:

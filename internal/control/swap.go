@@ -156,7 +156,7 @@ func (a swapApplier) do(_ context.Context, s Step) (string, error) {
 	return "off", err
 }
 
-func (a swapApplier) restore(_ context.Context, s Step) (Outcome, error) {
+func (a swapApplier) restore(_ context.Context, s Step) (Restoration, error) {
 	active, err := a.active(s.Target)
 	if err != nil {
 		return Failed, err

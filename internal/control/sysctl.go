@@ -54,7 +54,7 @@ func (a sysctlApplier) do(ctx context.Context, s Step) (string, error) {
 	return sysctlSet(ctx, a.commands, s.Target, s.New)
 }
 
-func (a sysctlApplier) restore(ctx context.Context, s Step) (Outcome, error) {
+func (a sysctlApplier) restore(ctx context.Context, s Step) (Restoration, error) {
 	if now, err := sysctlGet(ctx, a.commands, s.Target); err == nil && now == s.Old {
 		return Already, nil
 	}

@@ -40,7 +40,7 @@ func (threadApplier) do(context.Context, Step) (string, error) { return "", nil 
 
 // restore binds the threads that still exist and are bound differently. It skips a thread that has
 // just ended, or that the kernel does not bind (EINVAL: its group has none of the CPUs).
-func (a threadApplier) restore(_ context.Context, s Step) (Outcome, error) {
+func (a threadApplier) restore(_ context.Context, s Step) (Restoration, error) {
 	now := map[int]host.Thread{}
 	for _, t := range a.m.Threads() {
 		now[t.ID] = t

@@ -55,7 +55,7 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 	write(4, 0, 99, all) // another one of the same number
 	must.Do(t, os.RemoveAll(filepath.Join(k.dir, "proc/5")))
 	write(6, 0, 6, all) // rejected
-	for _, want := range []Outcome{Restored, Already} {
+	for _, want := range []Restoration{Restored, Already} {
 		if got, err := (threadApplier{m}).restore(t.Context(), steps[0]); got != want || err != nil {
 			t.Errorf("%s, %v; want %s", got, err, want)
 		}

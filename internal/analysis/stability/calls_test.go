@@ -46,8 +46,8 @@ func TestCalls(t *testing.T) {
 	if got.Step != (Length{Iterations: 1}) || got.FullSeconds != 3*30 {
 		t.Errorf("step %v, full %v s", got.Step, got.FullSeconds)
 	}
-	for i := range want.Outcomes {
-		w, g := want.Outcomes[i], got.Outcomes[i]
+	for i := range want.Criteria {
+		w, g := want.Criteria[i], got.Criteria[i]
 		for e := range w.Warmups {
 			x, y := w.Warmups[e], g.Warmups[e]
 			if x.Steps != y.Steps || y.From != y.Steps || y.To != y.Steps+5 ||

@@ -196,8 +196,8 @@ func (k *KeyDocument) fill(s *warmup.KeySeries, r *Result, pair *dataset.Pair) {
 		}
 		k.LeftOut = append(k.LeftOut, warmup.LeftOut{Execution: n, Problem: problem})
 	}
-	for i := range r.Outcomes {
-		o := &r.Outcomes[i]
+	for i := range r.Criteria {
+		o := &r.Criteria[i]
 		q := &o.Quality
 		c := CriterionDocument{
 			Criterion: o.Criterion, Threshold: o.Rule.Threshold, Values: reals(o.Values),

@@ -20,7 +20,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	o := r.Outcomes[0]
+	o := r.Criteria[0]
 	fmt.Printf("steps of %s: warm-up ends after %d, executions after %d of %d\n", r.Step, o.Warmups[0].Steps,
 		o.Used, len(r.Executions))
 	fmt.Printf("iterations %d to %d are measured, %.0f%% of the time is saved\n", o.Warmups[0].From,

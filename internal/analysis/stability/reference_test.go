@@ -395,7 +395,7 @@ func TestFixtureSeries(t *testing.T) {
 			Paper: b.Deterministic.Paper} {
 			p.Profile = profile
 			r := must.Get(Of(s.Forks, []Criterion{CV}, p))(t)
-			o := r.Outcomes[0]
+			o := r.Criteria[0]
 			for f, w := range o.Warmups {
 				stop := w.Steps
 				if !w.Reached {

@@ -16,11 +16,11 @@ type Result struct {
 	Least       int    // number of steps needed
 	FullSeconds float64
 	FullMean    float64 // seconds, of the full experiment
-	Outcomes    []Outcome
+	Criteria    []CriterionResult
 }
 
-// Outcome is the result of one criterion.
-type Outcome struct {
+// CriterionResult is the result of one criterion.
+type CriterionResult struct {
 	Criterion Criterion
 	Rule      Rule
 	Warmups   []Warmup  // of each execution considered, including those after the stop
@@ -84,7 +84,7 @@ func Of(series [][]float64, criteria []Criterion, p Parameters) (*Result, error)
 		}
 		short.finish(tables, mix(p.Seed, number(c), forShortMeans))
 		o.Quality = quality(full, short, &p)
-		r.Outcomes = append(r.Outcomes, o)
+		r.Criteria = append(r.Criteria, o)
 	}
 	return r, nil
 }
@@ -153,8 +153,9 @@ func automatic(series [][]float64, p *Parameters) Length {
 }
 
 // judge evaluates a criterion. executions are the indexes of the series.
-func judge(steps []*Steps, executions []int, c Criterion, p *Parameters, tables bootstrap.Tables) Outcome {
-	o := Outcome{Criterion: c, Rule: p.rule(c)}
+func judge(steps []*Steps, executions []int, c Criterion, p *Parameters,
+	tables bootstrap.Tables) CriterionResult {
+	o := CriterionResult{Criterion: c, Rule: p.rule(c)}
 	between := newSequence(p, c, math.MaxUint64, tables)
 	for e, s := range steps {
 		w := findWarmup(s, o.Rule, p, newSequence(p, c, p.place(executions[e]), tables))

@@ -44,7 +44,7 @@ func TestOf(t *testing.T) {
 		math.Abs(r.FullMean-0.01) > 1e-5 || math.Abs(r.FullSeconds-500) > 5 {
 		t.Errorf("%+v", r)
 	}
-	for _, o := range r.Outcomes {
+	for _, o := range r.Criteria {
 		if !o.Reached || o.Used != 2 || o.Saved < 0.7 || !o.Quality.Same || o.Quality.Change > 0.001 {
 			t.Errorf("%s: %d executions (%v), %v saved, %+v", o.Criterion, o.Used, o.Reached, o.Saved,
 				o.Quality)
@@ -69,7 +69,7 @@ func TestSeed(t *testing.T) {
 	other, err4 := Of(series, Criteria, p)
 	must.Do(t, errors.Join(err, err2, err3, err4))
 	blind(first, again, alone, other)
-	must.Be(t, reflect.DeepEqual(first, again) && reflect.DeepEqual(first.Outcomes[2], alone.Outcomes[0]),
+	must.Be(t, reflect.DeepEqual(first, again) && reflect.DeepEqual(first.Criteria[2], alone.Criteria[0]),
 		"the same seed gives another result")
 	must.Be(t, !reflect.DeepEqual(first, other), "another seed gives the same result")
 	must.Equal(t, first.Step, (Length{Iterations: 2}), "step", "of short series")
@@ -78,8 +78,8 @@ func TestSeed(t *testing.T) {
 // blind makes NaN comparable.
 func blind(results ...*Result) {
 	for _, r := range results {
-		for i := range r.Outcomes {
-			o := &r.Outcomes[i]
+		for i := range r.Criteria {
+			o := &r.Criteria[i]
 			for _, values := range append([][]float64{o.Values}, warmupValues(o)...) {
 				for k, v := range values {
 					if math.IsNaN(v) {
@@ -91,7 +91,7 @@ func blind(results ...*Result) {
 	}
 }
 
-func warmupValues(o *Outcome) [][]float64 {
+func warmupValues(o *CriterionResult) [][]float64 {
 	var all [][]float64
 	for i := range o.Warmups {
 		all = append(all, o.Warmups[i].Values)
@@ -102,7 +102,7 @@ func warmupValues(o *Outcome) [][]float64 {
 func TestDegenerate(t *testing.T) {
 	constant := slices.Repeat([]float64{0.1}, 1200)
 	r := must.Get(Of([][]float64{constant, constant, constant}, Criteria, quick()))(t)
-	for _, o := range r.Outcomes {
+	for _, o := range r.Criteria {
 		want := 5
 		if o.Criterion == KLD {
 			want = 6
@@ -113,12 +113,12 @@ func TestDegenerate(t *testing.T) {
 	}
 	zero := make([]float64, 100)
 	r = must.Get(Of([][]float64{zero, zero}, Criteria, quick()))(t)
-	for _, o := range r.Outcomes {
+	for _, o := range r.Criteria {
 		must.Be(t, o.Reached == (o.Criterion == KLD) && o.Quality.Same && math.IsNaN(o.Quality.Ratio),
 			"zeros", o.Criterion, o)
 	}
 	one := must.Get(Of([][]float64{noisy(1, 100, 0, 1, 0.1)}, Criteria, quick()))(t)
-	for _, o := range one.Outcomes {
+	for _, o := range one.Criteria {
 		must.Be(t, !o.Reached && o.Used == 1 && len(o.Values) == 1, "one execution", o.Criterion, o)
 	}
 	mixed, err := Of([][]float64{constant[:30], constant, {}, constant[:700]}, []Criterion{CV}, quick())
@@ -350,7 +350,7 @@ func FuzzOf(f *testing.F) {
 			}
 			return
 		}
-		for _, o := range r.Outcomes {
+		for _, o := range r.Criteria {
 			must.Need(t, o.Used >= 1 && o.Used <= len(r.Executions) && !math.IsNaN(o.Seconds), o)
 			for e, w := range o.Warmups {
 				if w.Steps < 2 || w.Steps > 8 || w.From < w.Steps || w.To <= w.From ||
@@ -401,7 +401,7 @@ func TestOnline(t *testing.T) {
 		noisy(3, 900, 0, 0.001, 0.5)}
 	r := must.Get(Of(series, Criteria, p))(t)
 	stable := 0
-	for _, o := range r.Outcomes {
+	for _, o := range r.Criteria {
 		for e, w := range o.Warmups {
 			online := must.Get(NewOnline(p, o.Criterion, p.Numbers[e]))(t)
 			var d Decision

@@ -99,11 +99,11 @@ func judge(k key.Key, job execution.Job, m execution.Measured, limited bool) Res
 	r := Result{Key: k.String(), WallNS: m.Process.WallNS, Reasons: []string{}, Warnings: []string{}}
 	o := verdict.Judge(m.Execution, verdict.Limits{Disturbed: verdict.Accept})
 	switch {
-	case o.Result == results.Completed:
+	case o.Outcome == results.Completed:
 		r.OK = true
 		r.Warnings = append(r.Warnings, o.Reasons...)
 		r.Warnings = append(r.Warnings, prints(job, m)...)
-	case o.Result == results.Timeout && !limited:
+	case o.Outcome == results.Timeout && !limited:
 		r.OK = true
 		r.Warnings = append(r.Warnings, fmt.Sprintf("one iteration was not done after %s, where the trial "+
 			"ends; the configuration allows more", Longest))

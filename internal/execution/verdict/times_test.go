@@ -70,13 +70,13 @@ func TestIterationsWithinTheProcess(t *testing.T) {
 			o := Judge(e, Limits{AttemptsLeft: 3, Disturbed: Rerun})
 			text := strings.Join(o.Reasons, "\n")
 			if test.want == "" {
-				must.Be(t, o.Result == results.Completed && text == "", o.Result, "because of", text,
+				must.Be(t, o.Outcome == results.Completed && text == "", o.Outcome, "because of", text,
 					"want it completed without a word")
 				return
 			}
-			if o.Result != results.Error || !strings.Contains(text, test.want) ||
+			if o.Outcome != results.Error || !strings.Contains(text, test.want) ||
 				!strings.Contains(text, test.hint) {
-				t.Errorf("%s because of %q; want an error with %q and %q", o.Result, text,
+				t.Errorf("%s because of %q; want an error with %q and %q", o.Outcome, text,
 					test.want, test.hint)
 			}
 			if test.hint == "" && strings.Contains(text, "does the suite") {
@@ -119,9 +119,9 @@ func TestDoubtfulTimes(t *testing.T) {
 			e := Execution{Planned: len(test.walls), Done: len(test.walls), Exit: &zero, WallNS: test.walls,
 				Lifetime: test.lifetime, External: test.external}
 			for _, policy := range []Policy{Accept, Rerun, Fail} {
-				if o := Judge(e, Limits{Disturbed: policy}); o.Result != results.Completed ||
+				if o := Judge(e, Limits{Disturbed: policy}); o.Outcome != results.Completed ||
 					!reflect.DeepEqual(o.Reasons, test.want) {
-					t.Errorf("%s: %s because of %q, want it completed with %q", policy, o.Result,
+					t.Errorf("%s: %s because of %q, want it completed with %q", policy, o.Outcome,
 						o.Reasons, test.want)
 				}
 			}

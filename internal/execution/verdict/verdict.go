@@ -62,10 +62,10 @@ type Limits struct {
 	Disturbed    Policy
 }
 
-// Outcome is the verdict with its reasons. A completed run may have reasons, too: what was accepted
+// Judgment is the verdict with its reasons. A completed run may have reasons, too: what was accepted
 // anyway.
-type Outcome struct {
-	Result  results.Outcome
+type Judgment struct {
+	Outcome results.Outcome
 	Reasons []string
 }
 
@@ -76,12 +76,12 @@ type Outcome struct {
 // The policy decides about a run that is disturbed but otherwise sound. It also decides whether a
 // run with an impossible series is run again; but accepting it would mean accepting numbers known
 // to be wrong, so it is an error under any other policy.
-func Judge(e Execution, l Limits) Outcome {
+func Judge(e Execution, l Limits) Judgment {
 	switch {
 	case e.NotStarted != "":
-		return Outcome{results.Error, []string{"the benchmark could not be started: " + e.NotStarted}}
+		return Judgment{results.Error, []string{"the benchmark could not be started: " + e.NotStarted}}
 	case e.TimedOut:
-		return Outcome{results.Timeout, append([]string{fmt.Sprintf(
+		return Judgment{results.Timeout, append([]string{fmt.Sprintf(
 			"killed at the time limit of %s (%s) after %d of %d iterations", e.Timeout,
 			cmp.Or(e.TimeoutBy, "limits.timeout"), e.Done, e.Planned)}, e.disturbances()...)}
 	}
@@ -97,12 +97,12 @@ func Judge(e Execution, l Limits) Outcome {
 		wrong = append(wrong, why)
 	}
 	if len(wrong) > 0 {
-		return Outcome{results.Error, slices.Concat(wrong, e.Unsound, e.disturbances())}
+		return Judgment{results.Error, slices.Concat(wrong, e.Unsound, e.disturbances())}
 	}
 	policy := e.policy(l)
 	reasons := slices.Concat(e.Unsound, e.disturbances())
 	if len(reasons) == 0 || len(e.Unsound) == 0 && policy == Accept {
-		return Outcome{results.Completed, append(reasons, e.doubts()...)}
+		return Judgment{results.Completed, append(reasons, e.doubts()...)}
 	}
 	return discount(append(reasons, e.doubts()...), l, policy == Rerun)
 }
@@ -157,12 +157,12 @@ func (e Execution) policy(l Limits) Policy {
 }
 
 // discount judges a run that does not count: it is run again if wanted and attempts are left.
-func discount(reasons []string, l Limits, wanted bool) Outcome {
+func discount(reasons []string, l Limits, wanted bool) Judgment {
 	switch {
 	case !wanted:
-		return Outcome{results.Error, reasons}
+		return Judgment{results.Error, reasons}
 	case l.AttemptsLeft > 0:
-		return Outcome{results.Rerun, reasons}
+		return Judgment{results.Rerun, reasons}
 	}
-	return Outcome{results.Error, append([]string{"disturbed, and no attempt is left"}, reasons...)}
+	return Judgment{results.Error, append([]string{"disturbed, and no attempt is left"}, reasons...)}
 }

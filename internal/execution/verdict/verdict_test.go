@@ -99,7 +99,7 @@ func TestJudge(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := Judge(tt.run, tt.limits)
-			must.Equal(t, got.Result, tt.want)
+			must.Equal(t, got.Outcome, tt.want)
 			must.Be(t, slices.EqualFunc(got.Reasons, tt.reason, strings.Contains), "reasons", got.Reasons,
 				tt.reason)
 		})
@@ -123,7 +123,7 @@ func TestRefused(t *testing.T) {
 		{Accept, 0, results.Error, "disturbed, and no attempt is left"},
 	} {
 		o := Judge(e, Limits{AttemptsLeft: test.left, Disturbed: test.policy})
-		if o.Result != test.want || o.Reasons[0] != test.first || o.Reasons[len(o.Reasons)-1] != "turbo" {
+		if o.Outcome != test.want || o.Reasons[0] != test.first || o.Reasons[len(o.Reasons)-1] != "turbo" {
 			t.Errorf("%s with %d left: %+v, want %s", test.policy, test.left, o, test.want)
 		}
 	}
