@@ -43,7 +43,7 @@ func (a *app) begin(ctx context.Context, client *api.Client, n api.Next, hub joi
 		return err
 	}
 	hash := sha256.Sum256(nil) // no configuration was accepted
-	failed := api.Experiment{ID: n.Experiment, Name: n.Name, ConfigHash: hex.EncodeToString(hash[:]),
+	failed := api.ShippedExperiment{ID: n.Experiment, Name: n.Name, ConfigHash: hex.EncodeToString(hash[:]),
 		Progress: api.Progress{Left: 1, Ended: true, Reason: display.Clip(err.Error(), display.MaxMessage)}}
 	message := api.Ship{Status: a.machineStatus(ctx), Experiment: &failed}
 	_, reported := client.Ship(ctx, message, nil)

@@ -143,7 +143,7 @@ func (h *aHub) run(t *testing.T, machine string, n *api.Next, level wall) *confi
 		return config.WithShard(text, n.Index, n.Count), nil
 	}))(t)
 	cfg := must.Get(config.Open(filepath.Join(dir, m.Config), machine, doctor.Settings()))(t)
-	s := api.Ship{Experiment: &api.Experiment{ID: n.Experiment, Name: n.Name, ConfigHash: cfg.Hash,
+	s := api.Ship{Experiment: &api.ShippedExperiment{ID: n.Experiment, Name: n.Name, ConfigHash: cfg.Hash,
 		Progress: api.Progress{Slots: cfg.Slots(), Completed: cfg.Slots(), Ended: true}}}
 	contents := map[string][]byte{store.Hash([]byte(cfg.Text)): []byte(cfg.Text)}
 	s.Entries = append(s.Entries, api.Entry{Name: "config.toml", Hash: store.Hash([]byte(cfg.Text)),

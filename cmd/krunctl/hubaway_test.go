@@ -138,7 +138,7 @@ func TestFetchTriesAgain(t *testing.T) {
 // end reports that a machine has ended its part.
 func (h *aHub) end(t *testing.T, machine, id string) {
 	t.Helper()
-	x := &api.Experiment{ID: id, Name: "x", ConfigHash: strings.Repeat("a", 64),
+	x := &api.ShippedExperiment{ID: id, Name: "x", ConfigHash: strings.Repeat("a", 64),
 		Progress: api.Progress{Slots: 1, Completed: 1, Ended: true}}
 	must.Get(h.machines[machine].Ship(t.Context(), api.Ship{Experiment: x}, nil))(t)
 }

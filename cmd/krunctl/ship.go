@@ -110,7 +110,7 @@ func (a *app) shipOne(ctx context.Context, arg string, idle bool) error {
 	if idle && !progress.Ended && a.abandoned(name) {
 		progress.Ended, progress.Reason = true, "stopped on the machine"
 	}
-	work := ship.Experiment{Directory: f.Directory, Client: client, Name: name, Progress: progress,
+	work := ship.Shipper{Directory: f.Directory, Client: client, Name: name, Progress: progress,
 		Status: a.machineStatus(ctx)}
 	result, err := work.Send(ctx, sysroot.RealClock{}, idle || progress.Ended)
 	if err != nil {

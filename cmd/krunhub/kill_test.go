@@ -209,7 +209,7 @@ func machine(ctx context.Context, name, parent string, labs ...*lab) error {
 		errs := make([]error, len(labs))
 		var all sync.WaitGroup
 		for i, l := range labs {
-			x := ship.Experiment{Directory: d, Client: l.client(joined.Token), Name: "x", Progress: progress}
+			x := ship.Shipper{Directory: d, Client: l.client(joined.Token), Name: "x", Progress: progress}
 			all.Go(func() {
 				errs[i] = ship.Try(ctx, l, func(ctx context.Context) error {
 					_, err := x.Ship(ctx)

@@ -48,7 +48,7 @@ func TestLoad(t *testing.T) {
 	l.start()
 	defer func() { _ = l.hub.Process.Kill(); _ = l.hub.Wait() }()
 	parent := t.TempDir()
-	var made []ship.Experiment
+	var made []ship.Shipper
 	for i := range *loadMachines {
 		made = append(made, l.prepare(fmt.Sprintf("lab%02d", i), parent))
 	}
@@ -101,7 +101,7 @@ func (l *lab) memory() {
 }
 
 // prepare joins a machine and makes its records.
-func (l *lab) prepare(name, parent string) ship.Experiment {
+func (l *lab) prepare(name, parent string) ship.Shipper {
 	admin := &api.Client{URL: "http://" + l.address, Token: l.token}
 	joined := must.Get(admin.Join(l.t.Context(), api.JoinRequest{Name: name}))(l.t)
 	d, err := directory.Create(durable.OS(), filepath.Join(parent, name+".krun"))
@@ -118,7 +118,7 @@ func (l *lab) prepare(name, parent string) ship.Experiment {
 		file := filepath.Join(d.Results(), results.Name{Slot: slot, Attempt: 1}.String())
 		must.Do(l.t, os.WriteFile(file, text, 0o644))
 	}
-	return ship.Experiment{Directory: d, Name: "load",
+	return ship.Shipper{Directory: d, Name: "load",
 		Client: &api.Client{URL: admin.URL, Token: joined.Token}}
 }
 

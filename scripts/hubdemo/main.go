@@ -248,7 +248,7 @@ func (m *machine) ship(ctx context.Context, results, id, host string) error {
 			return err
 		}
 	}
-	_, err = ship.Experiment{Directory: f.Directory, Client: m.client, Name: name, Status: m.status(),
+	_, err = ship.Shipper{Directory: f.Directory, Client: m.client, Name: name, Status: m.status(),
 		Progress: progress}.Ship(ctx)
 	return err
 }

@@ -24,7 +24,7 @@ func TestTextsAreBounded(t *testing.T) {
 		return list
 	}
 	s := api.Ship{Status: api.Status{Krund: long, Host: long, Clock: long, Warnings: many(1000)},
-		Experiment: &api.Experiment{Name: "x", ConfigHash: strings.Repeat("a", 64), Progress: api.Progress{
+		Experiment: &api.ShippedExperiment{Name: "x", ConfigHash: strings.Repeat("a", 64), Progress: api.Progress{
 			Reason: long, Running: long, Flags: strings.Repeat("C", api.MaxFlags+1), Unfit: many(500)}}}
 	for range 100 {
 		s.Experiment.Progress.Failures = append(s.Experiment.Progress.Failures,

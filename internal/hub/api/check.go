@@ -88,7 +88,7 @@ func (s Ship) Check() error {
 	return nil
 }
 
-func (x Experiment) check() error {
+func (x ShippedExperiment) check() error {
 	if !ValidName(x.Name) {
 		return fmt.Errorf("the experiment's name %.40q is empty, too long, or not printable", x.Name)
 	}

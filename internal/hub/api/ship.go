@@ -38,9 +38,9 @@ const (
 // Ship is what a machine reports and sends. Without an experiment it only reports, and asks what is
 // next.
 type Ship struct {
-	Status     Status      `json:"status"`
-	Experiment *Experiment `json:"experiment,omitempty"`
-	Entries    []Entry     `json:"entries,omitempty"`
+	Status     Status             `json:"status"`
+	Experiment *ShippedExperiment `json:"experiment,omitempty"`
+	Entries    []Entry            `json:"entries,omitempty"`
 }
 
 // Status is the state of a machine.
@@ -56,8 +56,8 @@ type Status struct {
 	Warnings []string          `json:"warnings,omitempty"` // at most MaxWarnings
 }
 
-// Experiment names an experiment of a machine and reports how far it is.
-type Experiment struct {
+// ShippedExperiment names an experiment of a machine and reports how far it is.
+type ShippedExperiment struct {
 	ID         string   `json:"id,omitempty"` // as the hub gave it; "": one that the machine began by itself
 	Name       string   `json:"name"`
 	ConfigHash string   `json:"config_hash"` // SHA-256 of the configuration's text

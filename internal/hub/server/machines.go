@@ -379,7 +379,7 @@ func (s *Server) contents(ctx context.Context, body io.Reader, entries []api.Ent
 
 // share returns the machine's share of the experiment that it names, and makes both if the machine
 // began it by itself. A machine cannot name an experiment that it has no share of.
-func (s *Server) share(ctx context.Context, tx *sql.Tx, machine access.Identity, x api.Experiment) (
+func (s *Server) share(ctx context.Context, tx *sql.Tx, machine access.Identity, x api.ShippedExperiment) (
 	database.Share, error) {
 	id := x.ID
 	if id == "" {
@@ -415,7 +415,7 @@ func (s *Server) gone(ctx context.Context, tx *sql.Tx, machine access.Identity, 
 
 // ownID returns the id of an experiment that a machine began without the hub: the same whenever it
 // is shipped, and another one for each schedule.
-func ownID(machine string, x api.Experiment) string {
+func ownID(machine string, x api.ShippedExperiment) string {
 	const digits = 16
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %d", machine, x.Name, x.ConfigHash, x.Created, x.Seed))
 	return hex.EncodeToString(sum[:])[:digits]

@@ -27,7 +27,7 @@ type shipment struct {
 
 // of returns a shipment of an experiment that the machine began by itself, with these records.
 func of(name string, contents ...string) shipment {
-	s := shipment{api.Ship{Experiment: &api.Experiment{Name: name, ConfigHash: strings.Repeat("a", 64),
+	s := shipment{api.Ship{Experiment: &api.ShippedExperiment{Name: name, ConfigHash: strings.Repeat("a", 64),
 		Created: "2026-11-21T09:00:00Z", Seed: 1}}, map[string][]byte{}}
 	for i, text := range contents {
 		hash := store.Hash([]byte(text))

@@ -6,5 +6,5 @@
 // the hub is asked which records it has. A record is identified by machine, experiment, slot and
 // attempt, never by a time: clocks may be wrong.
 //
-// Start reading at [Experiment.Ship].
+// Start reading at [Shipper.Ship].
 package ship

@@ -19,20 +19,20 @@ const (
 
 // Send is Ship, repeated as Try does. patient is for the last shipment of an experiment, and for a
 // machine that does nothing else: it always has the time that ctx leaves.
-func (x Experiment) Send(ctx context.Context, clock sysroot.Clock, patient bool) (Result, error) {
+func (x Shipper) Send(ctx context.Context, clock sysroot.Clock, patient bool) (Shipment, error) {
 	fsys, path := x.Directory.FS(), x.Directory.Hub()
 	memory, err := Load(fsys, path, x.Client.URL)
 	if err != nil {
-		return Result{}, err
+		return Shipment{}, err
 	}
 	began := clock.Now()
 	if since := began.Sub(memory.Silent); !patient && since >= 0 && since < patience {
 		if err := x.answers(ctx); err != nil {
-			return Result{}, fmt.Errorf("the hub has not answered since %s: %w",
+			return Shipment{}, fmt.Errorf("the hub has not answered since %s: %w",
 				memory.Silent.Format(time.RFC3339), err)
 		}
 	}
-	var result Result
+	var result Shipment
 	sent := 0
 	err = Try(ctx, clock, func(ctx context.Context) (err error) {
 		result, err = x.Ship(ctx)
@@ -48,7 +48,7 @@ func (x Experiment) Send(ctx context.Context, clock sysroot.Clock, patient bool)
 }
 
 // answers returns an error if the hub does not take a message now.
-func (x Experiment) answers(ctx context.Context) error {
+func (x Shipper) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, briefly)
 	defer cancel()
 	x.Status.Busy = true
@@ -58,7 +58,7 @@ func (x Experiment) answers(ctx context.Context) error {
 
 // remember stores since when the hub has been silent: durably, because the machine restarts before
 // the next shipment.
-func (x Experiment) remember(silent time.Time) error {
+func (x Shipper) remember(silent time.Time) error {
 	memory, err := Load(x.Directory.FS(), x.Directory.Hub(), x.Client.URL)
 	if err != nil || memory.Silent.Equal(silent) {
 		return err

@@ -62,7 +62,7 @@ func TestSendToSilentHub(t *testing.T) {
 	d := begin(t, durable.OS(), t.TempDir())
 	clock := &still{time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	client := &api.Client{URL: hub.URL, Token: "x", HTTP: &http.Client{Transport: limited{}}}
-	x := ship.Experiment{Directory: d, Client: client, Name: "warmup"}
+	x := ship.Shipper{Directory: d, Client: client, Name: "warmup"}
 	for i, step := range []struct {
 		later   time.Duration
 		answers bool

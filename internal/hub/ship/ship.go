@@ -29,8 +29,8 @@ const (
 	logBytes     = 64 << 10 // of the end of the log
 )
 
-// Experiment is an experiment's directory and the hub that gets its records.
-type Experiment struct {
+// Shipper sends the records of the experiment in Directory to a hub.
+type Shipper struct {
 	Directory directory.Directory
 	Client    *api.Client
 	Name      string
@@ -38,8 +38,8 @@ type Experiment struct {
 	Progress  api.Progress
 }
 
-// Result is what a shipment achieved.
-type Result struct {
+// Shipment is what Ship has sent, and what the hub answered.
+type Shipment struct {
 	Sent    int        // records that the hub has confirmed, new to it or not
 	Orders  api.Orders // what the machine is to do
 	Deleted bool       // the experiment was deleted on the hub, which gets nothing of it any more
@@ -52,15 +52,15 @@ type Result struct {
 // Of an experiment that was deleted on the hub, only the state of the machine is sent; one that was
 // given by the hub is to stop then. An experiment that the hub does not know, because an older
 // database was restored or the machine has joined under another name, is sent from its beginning.
-func (x Experiment) Ship(ctx context.Context) (Result, error) {
+func (x Shipper) Ship(ctx context.Context) (Shipment, error) {
 	path := x.Directory.Hub()
 	memory, err := Load(x.Directory.FS(), path, x.Client.URL)
 	if err != nil {
-		return Result{}, err
+		return Shipment{}, err
 	}
 	about, err := x.identify(&memory)
 	if err != nil {
-		return Result{}, err
+		return Shipment{}, err
 	}
 	if memory.Deleted {
 		return x.onlyStatus(ctx)
@@ -85,14 +85,14 @@ func (x Experiment) Ship(ctx context.Context) (Result, error) {
 }
 
 // onlyStatus reports that the machine is busy with something that the hub does not want.
-func (x Experiment) onlyStatus(ctx context.Context) (Result, error) {
+func (x Shipper) onlyStatus(ctx context.Context) (Shipment, error) {
 	x.Status.Busy = true
 	_, err := x.Client.Ship(ctx, api.Ship{Status: x.Status}, nil)
-	return Result{Deleted: true}, err
+	return Shipment{Deleted: true}, err
 }
 
-func (x Experiment) ship(ctx context.Context, about api.Experiment, memory *Memory) (
-	result Result, err error) {
+func (x Shipper) ship(ctx context.Context, about api.ShippedExperiment, memory *Memory) (
+	result Shipment, err error) {
 	path := x.Directory.Hub()
 	list, err := results.NewReader(x.Directory.FS(), x.Directory.Results()).List()
 	if err != nil {
@@ -136,16 +136,16 @@ func (x Experiment) ship(ctx context.Context, about api.Experiment, memory *Memo
 
 // identify returns what the hub is to know of the experiment. The memory is emptied if it is of
 // another schedule: the experiment was begun anew in the same directory.
-func (x Experiment) identify(m *Memory) (api.Experiment, error) {
+func (x Shipper) identify(m *Memory) (api.ShippedExperiment, error) {
 	s, err := schedule.Open(x.Directory.FS(), x.Directory.Schedule(), false)
 	if err != nil {
-		return api.Experiment{}, err
+		return api.ShippedExperiment{}, err
 	}
 	h := s.Header()
 	if err := s.Close(); err != nil {
-		return api.Experiment{}, err
+		return api.ShippedExperiment{}, err
 	}
-	about := api.Experiment{Name: x.Name, ConfigHash: h.ConfigHash, Created: h.Created,
+	about := api.ShippedExperiment{Name: x.Name, ConfigHash: h.ConfigHash, Created: h.Created,
 		Seed: h.Seed, Progress: x.Progress}
 	if m.Created != about.Created || m.Config != about.ConfigHash {
 		given := m.Given && m.Created == "" // the hub gave it, and nothing was shipped yet
@@ -168,7 +168,7 @@ type content struct {
 }
 
 // contents returns the records that the hub does not have, those that a rerun has replaced first.
-func (x Experiment) contents(list results.Listing, m Memory) []content {
+func (x Shipper) contents(list results.Listing, m Memory) []content {
 	var all []content
 	add := func(n results.Name, file string) {
 		if !m.Has(n) {
@@ -186,7 +186,7 @@ func (x Experiment) contents(list results.Listing, m Memory) []content {
 }
 
 // ask fills an empty memory: it asks the hub which experiment this is, and what it has of it.
-func (x Experiment) ask(ctx context.Context, about *api.Experiment, m *Memory, list results.Listing) (
+func (x Shipper) ask(ctx context.Context, about *api.ShippedExperiment, m *Memory, list results.Listing) (
 	[]content, error) {
 	receipt, err := x.send(ctx, *about, nil)
 	if err != nil {
@@ -209,7 +209,7 @@ func (x Experiment) ask(ctx context.Context, about *api.Experiment, m *Memory, l
 }
 
 // batch returns the first contents, as many as fit in a request, with their hashes, and the rest.
-func (x Experiment) batch(left []content) (part, rest []content, err error) {
+func (x Shipper) batch(left []content) (part, rest []content, err error) {
 	var size int64
 	for i, c := range left {
 		if i == batchRecords || size >= batchBytes {
@@ -240,7 +240,7 @@ func hashOf(fsys durable.FS, path string) (string, int64, error) {
 
 // files returns the other files that have changed since the hub got them. They are read at once,
 // because krund may be writing them.
-func (x Experiment) files(replaced []results.Name, m Memory) ([]content, error) {
+func (x Shipper) files(replaced []results.Name, m Memory) ([]content, error) {
 	var all []content
 	for _, name := range api.FileNames() {
 		text, err := x.read(name, replaced)
@@ -260,7 +260,7 @@ func (x Experiment) files(replaced []results.Name, m Memory) ([]content, error) 
 	return all, nil
 }
 
-func (x Experiment) read(name string, replaced []results.Name) ([]byte, error) {
+func (x Shipper) read(name string, replaced []results.Name) ([]byte, error) {
 	fsys, path := x.Directory.FS(), filepath.Join(x.Directory.Dir(), name)
 	switch name {
 	case api.FileReplaced:
@@ -312,7 +312,7 @@ func open(fsys durable.FS, path string) (durable.File, error) {
 	return fsys.OpenFile(path, os.O_RDONLY, 0)
 }
 
-func (x Experiment) send(ctx context.Context, about api.Experiment, list []content) (api.Receipt, error) {
+func (x Shipper) send(ctx context.Context, about api.ShippedExperiment, list []content) (api.Receipt, error) {
 	message := api.Ship{Status: x.Status, Experiment: &about}
 	for _, c := range list {
 		message.Entries = append(message.Entries, c.Entry)

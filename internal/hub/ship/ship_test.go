@@ -73,7 +73,7 @@ func received(t *testing.T, h *hubtest.Hub, id string) []string {
 
 func send(t *testing.T, d directory.Directory, c *api.Client) (string, int) {
 	t.Helper()
-	result := must.Get(ship.Experiment{Directory: d, Client: c, Name: "warmup"}.Ship(t.Context()))(t)
+	result := must.Get(ship.Shipper{Directory: d, Client: c, Name: "warmup"}.Ship(t.Context()))(t)
 	m := must.Get(ship.Load(d.FS(), d.Hub(), c.URL))(t)
 	return m.Experiment, result.Sent
 }
@@ -128,15 +128,15 @@ func testShipDeleted(t *testing.T, at string) {
 		memory.Given = given
 		must.Do(t, errors.Join(err, memory.Store(d.FS(), d.Hub()), remove(t, h, id)))
 		record(t, d, 1, 1)
-		x := ship.Experiment{Directory: d, Client: m, Name: "warmup"}
-		want := ship.Result{Deleted: true}
+		x := ship.Shipper{Directory: d, Client: m, Name: "warmup"}
+		want := ship.Shipment{Deleted: true}
 		if given {
 			want.Orders.Request = api.RequestStop
 		}
 		if got, err := x.Ship(t.Context()); err != nil || got != want {
 			t.Errorf("given %v: %+v, %v; want %+v", given, got, err, want)
 		}
-		if got, err := x.Ship(t.Context()); err != nil || got != (ship.Result{Deleted: true}) {
+		if got, err := x.Ship(t.Context()); err != nil || got != (ship.Shipment{Deleted: true}) {
 			t.Errorf("again: %+v, %v", got, err)
 		}
 		if _, err := h.DB.Experiment(t.Context(), id); !errors.Is(err, database.ErrMissing) {
@@ -182,7 +182,7 @@ func TestShipCut(t *testing.T) {
 		start.CrashAt(op)
 		d, err := directory.Open(start, "/lab/warmup.krun")
 		if err == nil {
-			_, err = ship.Experiment{Directory: d, Client: m, Name: "warmup"}.Ship(t.Context())
+			_, err = ship.Shipper{Directory: d, Client: m, Name: "warmup"}.Ship(t.Context())
 		}
 		if !start.IsCut() {
 			must.Need(t, err == nil && cuts != 0, "after", cuts, "cuts", err)
