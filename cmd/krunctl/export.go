@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -147,38 +146,13 @@ func (o *exportOptions) check() error {
 		err = errors.New("--wide takes only one --column")
 	}
 	if err == nil {
-		o.from, o.too, err = parseIterations(o.iterations)
+		o.from, o.too, err = exchange.ParseIterations(o.iterations)
 	}
 	if err != nil {
 		return usageError(err)
 	}
 	o.pattern, err = experiment.ParsePattern(o.key)
 	return err
-}
-
-// parseIterations reads "FROM-TO", "FROM-" or "N" as the iterations from from to before too.
-func parseIterations(s string) (from, too int, err error) {
-	const all = int(^uint(0) >> 1)
-	if s == "" {
-		return 0, all, nil
-	}
-	first, last, isRange := strings.Cut(s, "-")
-	from, err = strconv.Atoi(first)
-	if err != nil || from < 0 {
-		return 0, 0, fmt.Errorf(
-			"--iterations must be FROM-TO, such as 0-99, FROM-, or one number, not %q", s)
-	}
-	switch {
-	case !isRange:
-		return from, from + 1, nil
-	case last == "":
-		return from, all, nil
-	}
-	to, err := strconv.Atoi(last)
-	if err != nil || to < from || to == all {
-		return 0, 0, fmt.Errorf("--iterations %q: TO must not be before FROM", s)
-	}
-	return from, to + 1, nil
 }
 
 func (a *app) export(arg string, o exportOptions) error {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/display"
 	"krund/rig/must"
 )
 
@@ -13,7 +14,7 @@ func TestMeant(t *testing.T) {
 	for _, c := range commands(&app{}) {
 		names[c.Name()] = true
 	}
-	for word, answer := range meant {
+	for word, answer := range display.Meant {
 		must.Be(t, !names[word], word, "is a command")
 		first, _, _ := strings.Cut(strings.NewReplacer(",", " ", ";", " ").Replace(answer)+" ", " ")
 		must.Be(t, names[first], word, first, "is no command")

@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -67,24 +65,14 @@ func (a *app) serve(ctx context.Context, f experiment.Experiment, o statusOption
 		return usageError(fmt.Errorf("--serve needs an address and a port such as 127.0.0.1:0, not %q",
 			o.serve))
 	}
-	listener, err := net.Listen("tcp", o.serve)
-	if err != nil {
-		return fmt.Errorf("--serve: %w", err)
-	}
-	const patience, header = 10 * time.Second, 16 << 10
-	server := &http.Server{Handler: &live.Server{Now: a.now, Every: watchEvery,
+	server := &live.Server{Now: a.now, Every: watchEvery,
 		Status: func() (summary.Status, error) { return a.statusOf(f) },
-		Text:   func(st summary.Status) string { return a.statusText(st, o.keys) }}, ReadTimeout: patience,
-		WriteTimeout: patience, IdleTimeout: patience, MaxHeaderBytes: header}
-	_, _ = fmt.Fprintf(a.terminal, "http://%s/ shows the status until Ctrl-C\n", listener.Addr()) // a message
-	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		a.talk("everyone in the network can read the status at this address; --serve 127.0.0.1:0 is for " +
-			"this machine only")
-	}
-	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
-	defer stopped()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("--serve: %w", err)
-	}
-	return nil
+		Text:   func(st summary.Status) string { return a.statusText(st, o.keys) }}
+	return server.Listen(ctx, o.serve, func(at *net.TCPAddr) {
+		_, _ = fmt.Fprintf(a.terminal, "http://%s/ shows the status until Ctrl-C\n", at) // a message
+		if !at.IP.IsLoopback() {
+			a.talk("everyone in the network can read the status at this address; --serve 127.0.0.1:0 is for " +
+				"this machine only")
+		}
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode"
 
+	"krund/internal/exchange"
 	"krund/internal/experiment/results"
 )
 
@@ -14,7 +15,7 @@ func FuzzParseIterations(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if from, too, err := parseIterations(s); err == nil && (from < 0 || too <= from &&
+		if from, too, err := exchange.ParseIterations(s); err == nil && (from < 0 || too <= from &&
 			from != math.MaxInt) {
 			t.Errorf("%q: %d to %d", s, from, too)
 		}

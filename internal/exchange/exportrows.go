@@ -156,3 +156,28 @@ func secondsText(ns int64) string {
 	}
 	return fmt.Sprintf("%s%d.%09d", sign, abs/1e9, abs%1e9)
 }
+
+// ParseIterations reads "FROM-TO", "FROM-" or "N" as the iterations from from to before too.
+func ParseIterations(s string) (from, too int, err error) {
+	const all = int(^uint(0) >> 1)
+	if s == "" {
+		return 0, all, nil
+	}
+	first, last, isRange := strings.Cut(s, "-")
+	from, err = strconv.Atoi(first)
+	if err != nil || from < 0 {
+		return 0, 0, fmt.Errorf(
+			"--iterations must be FROM-TO, such as 0-99, FROM-, or one number, not %q", s)
+	}
+	switch {
+	case !isRange:
+		return from, from + 1, nil
+	case last == "":
+		return from, all, nil
+	}
+	to, err := strconv.Atoi(last)
+	if err != nil || to < from || to == all {
+		return 0, 0, fmt.Errorf("--iterations %q: TO must not be before FROM", s)
+	}
+	return from, to + 1, nil
+}

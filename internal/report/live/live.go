@@ -4,7 +4,9 @@ package live
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
 	"net"
@@ -111,4 +113,22 @@ func named(host string) bool {
 		host = name
 	}
 	return host == "localhost" || net.ParseIP(host) != nil
+}
+
+// Listen answers browsers at an address, HOST:PORT, until ctx ends. begun is called with where that is.
+func (s *Server) Listen(ctx context.Context, address string, begun func(*net.TCPAddr)) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("--serve: %w", err)
+	}
+	const patience, header = 10 * time.Second, 16 << 10
+	server := &http.Server{Handler: s, ReadTimeout: patience, WriteTimeout: patience, IdleTimeout: patience,
+		MaxHeaderBytes: header}
+	begun(listener.Addr().(*net.TCPAddr))
+	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stopped()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("--serve: %w", err)
+	}
+	return nil
 }
