@@ -44,6 +44,7 @@ func examine(fsys durable.FS, f directory.Directory, o Options) *check {
 	c.files()
 	c.reruns()
 	c.decisions()
+	c.editions()
 	c.machineFiles()
 	c.records()
 	c.openConfig()
@@ -112,6 +113,17 @@ func (c *check) decisions() {
 	}
 }
 
+// editions checks the file about the programs that are measured.
+func (c *check) editions() {
+	path := c.directory.Editions()
+	editions, err := identity.LoadEditions(c.fsys, path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.report.problem(EditionsBad, filepath.Base(path), err.Error(),
+			"restore it from a copy, or remove it; krund does not go on with it")
+	}
+	c.latest.Editions = editions
+}
+
 // records reads every record.
 func (c *check) records() {
 	r := results.NewReader(c.fsys, c.directory.Results())
@@ -142,9 +154,6 @@ func (c *check) records() {
 		h.Highest = max(h.Highest, name.Attempt)
 	}
 	c.hashes = make(map[string]results.Name)
-	if editions, err := identity.LoadEditions(c.fsys, c.directory.Editions()); err == nil {
-		c.latest.Editions = editions
-	}
 	for l := range results.Scan(r, list.Records) {
 		c.size(filepath.Join(c.directory.Results(), l.Name.String()))
 		c.one(l)

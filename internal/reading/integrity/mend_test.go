@@ -217,8 +217,8 @@ func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 	}
 }
 
-// TestMachineFiles: the journal, the fingerprint and the decisions are checked; sound or missing
-// ones are no problem.
+// TestMachineFiles: the journal, the fingerprint, the decisions and the editions are checked; sound or
+// missing ones are no problem.
 func TestMachineFiles(t *testing.T) {
 	const first = "3a5cd6e4 "
 	for _, test := range []struct {
@@ -230,6 +230,10 @@ func TestMachineFiles(t *testing.T) {
 		{"a list", "fingerprint.json", "[]", "fingerprint_damaged"},
 		{"sound decisions", "decisions.json", `{"format":1,"groups":[]}`, ""},
 		{"decisions cut off", "decisions.json", `{"format":1,"gro`, "decisions_damaged"},
+		{"sound editions", "editions.json", `{"format":1,"editions":[{"edition":1}]}`, ""},
+		{"editions cut off", "editions.json", `{"format":1,"ed`, "editions_damaged"},
+		{"no editions", "editions.json", `{"format":1}`, "editions_damaged"},
+		{"editions of a later version", "editions.json", `{"format":2}`, "editions_damaged"},
 		{"what a hub has", "hub.json", `{"format":1}`, ""},
 		{"empty journal", "journal", "", ""},
 		{"a torn end", "journal", first, ""},

@@ -38,6 +38,7 @@ const (
 	JournalUnread    Code = "journal_unread"   // an error of the file system
 	FingerprintBad   Code = "fingerprint_damaged"
 	DecisionsBad     Code = "decisions_damaged"  // which keys were finished early, and why
+	EditionsBad      Code = "editions_damaged"   // which programs are measured
 	Leftover         Code = "leftover"           // a temporary file left over from a crash
 	Foreign          Code = "foreign"            // not created by krund
 	ResultsUnlisted  Code = "results_unlisted"   // the directory of the records cannot be read
