@@ -49,7 +49,7 @@ func (x *experiment) reportFinished(ctx context.Context) error {
 // notify sends a notification. A mail is counted durably before it is sent, so that no fault can
 // send an unlimited number. The last mail is reserved for the end of the experiment: failing
 // executions must not use it up.
-func (x *experiment) notify(ctx context.Context, event command.Event, subject, text string) {
+func (x *experiment) notify(ctx context.Context, event command.MessageKind, subject, text string) {
 	left := x.cfg.Notify.MaxMails - x.schedule.Header().Mails
 	mail := x.Notifier.WantsMail() && (left > 1 || left == 1 && event != command.Flagged)
 	if mail {

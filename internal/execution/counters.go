@@ -46,7 +46,7 @@ func handOver(c *child.Command, counters counterSet) {
 	first := len(c.Files)
 	c.Files = append(c.Files, counters.Files()...)
 	for _, e := range counters.Self() {
-		c.Events = append(c.Events, child.Event{File: first + e.File, Type: e.Type, Config: e.Config})
+		c.Events = append(c.Events, child.PerfEvent{File: first + e.File, Type: e.Type, Config: e.Config})
 	}
 }
 

@@ -23,14 +23,14 @@ const (
 	OtherEvent       EventKind = "other"       // other findings of krund about the process
 )
 
-// Event is an event during an execution, with its position on the axis of iterations.
+// MachineEvent is an event during an execution, with its position on the axis of iterations.
 //
 // Kernel messages have stamps of the kernel's own clock, which counts from boot as the benchmark's
 // does, but is adjusted differently: they drift apart by about ten milliseconds in hours. So the
 // iteration of an event is accurate only for iterations longer than that. What krund reads only
 // before and after the run lies outside the first and the last iteration; throttling, which is
 // counted then, may have occurred at any time between.
-type Event struct {
+type MachineEvent struct {
 	// index of the iteration in or after which it happened; -0.5 before the first, n-0.5 after the
 	// last of n; NaN if unknown
 	At   float64
@@ -41,10 +41,10 @@ type Event struct {
 }
 
 // Placed reports whether the event has a position on the axis.
-func (e Event) Placed() bool { return !math.IsNaN(e.At) }
+func (e MachineEvent) Placed() bool { return !math.IsNaN(e.At) }
 
 // Where describes at which of n iterations it happened; "" if unknown.
-func (e Event) Where(n int) string {
+func (e MachineEvent) Where(n int) string {
 	switch {
 	case !e.Placed():
 		return ""
@@ -59,7 +59,7 @@ func (e Event) Where(n int) string {
 }
 
 // Title is the event with its place among n iterations.
-func (e Event) Title(n int) string {
+func (e MachineEvent) Title(n int) string {
 	if where := e.Where(n); where != "" && e.Kind != TemperatureEvent {
 		return where + ": " + e.Text
 	}
@@ -68,39 +68,39 @@ func (e Event) Title(n int) string {
 
 // eventsOf lists the events in a record in the order of the axis; those without a position come
 // last.
-func eventsOf(r *results.Record) []Event {
+func eventsOf(r *results.Record) []MachineEvent {
 	end := float64(len(r.WallNS)) - 0.5
-	var list []Event
+	var list []MachineEvent
 	for _, t := range []struct {
 		when     string
 		at       float64
 		readings []results.Temperature
 	}{{"before", -0.5, r.Machine.Temperatures.Before}, {"after", end, r.Machine.Temperatures.After}} {
 		if label, ok := hottest(t.readings); ok {
-			list = append(list, Event{t.at, TemperatureEvent, t.when +
+			list = append(list, MachineEvent{t.at, TemperatureEvent, t.when +
 				" the run: " + temperatureText(t.readings), label})
 		}
 	}
 	for _, line := range r.Machine.KernelLog.Lines {
-		list = append(list, Event{At: iterationOf(r, line), Kind: KernelEvent, Text: "kernel: " + line})
+		list = append(list, MachineEvent{At: iterationOf(r, line), Kind: KernelEvent, Text: "kernel: " + line})
 	}
 	for _, c := range verdict.Changes(r.Machine.Throttle) {
 		how := fmt.Sprintf("rose by %d", c.After-c.Before)
 		if c.After == c.Before {
 			how = "was set before and after the run"
 		}
-		list = append(list, Event{At: float64(len(r.WallNS)-1) / 2, Kind: ThrottleEvent,
+		list = append(list, MachineEvent{At: float64(len(r.WallNS)-1) / 2, Kind: ThrottleEvent,
 			Text: fmt.Sprintf("%s: %s %s", c.Kind, c.Name, how)})
 	}
 	list = append(list, watcherEvents(r.Watcher)...)
 	if n := r.Machine.KernelLog.Lost; n > 0 {
-		list = append(list, Event{At: math.NaN(), Kind: KernelEvent,
+		list = append(list, MachineEvent{At: math.NaN(), Kind: KernelEvent,
 			Text: fmt.Sprintf("%d kernel messages were lost", n)})
 	}
 	for _, text := range r.Process.Findings {
-		list = append(list, Event{At: math.NaN(), Kind: OtherEvent, Text: text})
+		list = append(list, MachineEvent{At: math.NaN(), Kind: OtherEvent, Text: text})
 	}
-	slices.SortStableFunc(list, func(a, b Event) int {
+	slices.SortStableFunc(list, func(a, b MachineEvent) int {
 		switch {
 		case a.At < b.At || a.Placed() && !b.Placed():
 			return -1
@@ -113,32 +113,32 @@ func eventsOf(r *results.Record) []Event {
 }
 
 // watcherEvents are what the watcher found while the benchmark ran.
-func watcherEvents(w *results.Watcher) []Event {
+func watcherEvents(w *results.Watcher) []MachineEvent {
 	if w == nil || w.Stop == nil {
 		return nil
 	}
-	var list []Event
+	var list []MachineEvent
 	s := w.Stop
 	if s.Warmup != nil {
 		text := fmt.Sprintf("the watcher saw the end of warm-up (%s)", s.Criterion)
 		if !s.Stable {
 			text = "the longest warm-up that the watcher permits ended"
 		}
-		list = append(list, Event{At: float64(*s.Warmup) - 0.5, Kind: WatcherEvent, Text: text})
+		list = append(list, MachineEvent{At: float64(*s.Warmup) - 0.5, Kind: WatcherEvent, Text: text})
 	}
 	if s.StopAt != nil {
 		text := "the watcher stopped the run: the measurement was complete"
 		if s.DryRun {
 			text = "the watcher would have stopped the run: the measurement was complete"
 		}
-		list = append(list, Event{At: float64(*s.StopAt) - 0.5, Kind: WatcherEvent, Text: text})
+		list = append(list, MachineEvent{At: float64(*s.StopAt) - 0.5, Kind: WatcherEvent, Text: text})
 	}
 	return list
 }
 
 // placed returns the events that a plot can show.
-func placed(events []Event) []Event {
-	return slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return !e.Placed() })
+func placed(events []MachineEvent) []MachineEvent {
+	return slices.DeleteFunc(slices.Clone(events), func(e MachineEvent) bool { return !e.Placed() })
 }
 
 // temperatureText lists readings: "coretemp/1 45.0 °C, acpitz/1 38.0 °C".

@@ -65,10 +65,10 @@ func (c *ControlFact) Fit() bool {
 type RunFacts struct {
 	Pexec, Slot, Attempt int
 	Outcome              results.Outcome
-	Restart              string  // what was restarted before it; "": nothing, or unknown
-	StartupNS            int64   // from exec to the first iteration; 0: not known
-	Temperatures         string  // of the hottest sensor: "42.4 °C before, 58.4 °C after"; "" unknown
-	Events               []Event // temperatures, throttling, kernel messages, findings
+	Restart              string         // what was restarted before it; "": nothing, or unknown
+	StartupNS            int64          // from exec to the first iteration; 0: not known
+	Temperatures         string         // of the hottest sensor: "42.4 °C before, 58.4 °C after"; "" unknown
+	Events               []MachineEvent // temperatures, throttling, kernel messages, findings
 	Reasons              []string
 }
 

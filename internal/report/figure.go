@@ -158,17 +158,17 @@ func (p panel) events(r *Run, y vg.Length) {
 }
 
 // labelsLast returns the events in an order in which no sign covers a label.
-func labelsLast(events []Event) []Event {
-	return slices.SortedStableFunc(slices.Values(events), func(a, b Event) int {
+func labelsLast(events []MachineEvent) []MachineEvent {
+	return slices.SortedStableFunc(slices.Values(events), func(a, b MachineEvent) int {
 		return number(a.Label != "") - number(b.Label != "")
 	})
 }
 
 // legend explains the signs that occur.
-func legend(c canvas, events []Event, y vg.Length) {
+func legend(c canvas, events []MachineEvent, y vg.Length) {
 	x := vg.Length(plotLeft)
 	for i := range signs {
-		if slices.ContainsFunc(events, func(e Event) bool { return e.Kind == signs[i].kind }) {
+		if slices.ContainsFunc(events, func(e MachineEvent) bool { return e.Kind == signs[i].kind }) {
 			signs[i].draw(c, vg.Point{X: x + 5, Y: y}, "")
 			c.text(label{text: signs[i].name, at: vg.Point{X: x + 15, Y: y}, size: nameSize})
 			x += 130

@@ -27,7 +27,7 @@ type Run struct {
 	// values: shares of its width and height, from the upper left.
 	InsetLeft, InsetTop float64
 
-	Events []Event        // what krund found out about the machine, with a place on the axis
+	Events []MachineEvent // what krund found out about the machine, with a place on the axis
 	Lanes  []explain.Lane // events of the VM and the kernel
 	Panels []Panel        // other columns
 }

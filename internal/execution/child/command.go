@@ -58,7 +58,7 @@ type Command struct {
 	Files []*os.File
 	// Events are opened for the benchmark's first thread only, before it gives up krund's
 	// privileges.
-	Events []Event
+	Events []PerfEvent
 	// Stamp receives the time just before execve: 8 bytes, native byte order, nanoseconds of the
 	// study's clock (CLOCK_MONOTONIC_RAW on Linux, CLOCK_MONOTONIC elsewhere), at StampOffset. Nil
 	// means no stamp.
@@ -70,9 +70,9 @@ type Command struct {
 	Stdout io.Writer
 }
 
-// Event is a perf event (perf_event_open(2)) that counts the thread which becomes the benchmark. It
+// PerfEvent is an event of perf_event_open(2) that counts the thread which becomes the benchmark. It
 // is pinned; a read returns a group of one with its times.
-type Event struct {
+type PerfEvent struct {
 	File   int    // index in Files: the event takes its place in the benchmark
 	Type   uint32 // perf_event_attr.type
 	Config uint64 // perf_event_attr.config

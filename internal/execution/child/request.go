@@ -19,27 +19,27 @@ const (
 // startRequest is what Run asks the stage to do. Strings are bytes, because JSON would replace
 // those that are not UTF-8.
 type startRequest struct {
-	Path        []byte   `json:"path"`
-	Args        [][]byte `json:"args"`
-	Env         [][]byte `json:"env"`
-	Dir         []byte   `json:"dir"`
-	Group       []byte   `json:"group"` // directory of the control group to enter; empty for none
-	SetUser     bool     `json:"set_user"`
-	UID         int      `json:"uid"`
-	GID         int      `json:"gid"`
-	Groups      []int    `json:"groups"`
-	Own         bool     `json:"own"` // User.Own
-	Heap        int64    `json:"heap"`
-	Stack       int64    `json:"stack"`
-	Processes   int64    `json:"processes"`
-	Nice        int      `json:"nice"`
-	Inherit     bool     `json:"inherit"` // Command.Inherit
-	CPUs        []int    `json:"cpus"`
-	Stamp       bool     `json:"stamp"`
-	StampOffset int64    `json:"stamp_offset"`
-	Parent      int      `json:"parent"`
-	Events      []Event  `json:"events"`
-	Fixed       bool     `json:"fixed"` // Command.FixedAddresses
+	Path        []byte      `json:"path"`
+	Args        [][]byte    `json:"args"`
+	Env         [][]byte    `json:"env"`
+	Dir         []byte      `json:"dir"`
+	Group       []byte      `json:"group"` // directory of the control group to enter; empty for none
+	SetUser     bool        `json:"set_user"`
+	UID         int         `json:"uid"`
+	GID         int         `json:"gid"`
+	Groups      []int       `json:"groups"`
+	Own         bool        `json:"own"` // User.Own
+	Heap        int64       `json:"heap"`
+	Stack       int64       `json:"stack"`
+	Processes   int64       `json:"processes"`
+	Nice        int         `json:"nice"`
+	Inherit     bool        `json:"inherit"` // Command.Inherit
+	CPUs        []int       `json:"cpus"`
+	Stamp       bool        `json:"stamp"`
+	StampOffset int64       `json:"stamp_offset"`
+	Parent      int         `json:"parent"`
+	Events      []PerfEvent `json:"events"`
+	Fixed       bool        `json:"fixed"` // Command.FixedAddresses
 }
 
 func newStartRequest(c Command, parent int) startRequest {

@@ -20,7 +20,7 @@ import (
 )
 
 // Changed is the event that a change was found in a history.
-const Changed command.Event = "changed"
+const Changed command.MessageKind = "changed"
 
 // Histories makes the histories of experiments. Experiments with the same name are one history.
 type Histories struct {

@@ -16,8 +16,8 @@ import (
 
 // The events that are notified, beside those of krund.
 const (
-	Overdue command.Event = "overdue" // a machine has not reported in time
-	Lost    command.Event = "lost"    // its part of an experiment was given up
+	Overdue command.MessageKind = "overdue" // a machine has not reported in time
+	Lost    command.MessageKind = "lost"    // its part of an experiment was given up
 )
 
 // insert adds a job in a transaction.
@@ -196,10 +196,10 @@ func (w *workers) power(ctx context.Context, a powerArgs) error {
 
 // noticeArgs notifies people.
 type noticeArgs struct {
-	Event      command.Event `json:"event"`
-	Experiment string        `json:"experiment"` // id
-	Machine    string        `json:"machine"`    // name
-	Subject    string        `json:"subject"`
+	Event      command.MessageKind `json:"event"`
+	Experiment string              `json:"experiment"` // id
+	Machine    string              `json:"machine"`    // name
+	Subject    string              `json:"subject"`
 }
 
 // Kind implements river.JobArgs.

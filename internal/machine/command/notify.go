@@ -18,23 +18,23 @@ import (
 // deadline bounds each delivery: an unreachable mail or web server must not delay the next boot.
 const deadline = 30 * time.Second
 
-// An Event is the kind of a message; it is in the webhook's JSON and in the command's environment,
-// for scripts to switch on.
-type Event string
+// A MessageKind says what happened; it is in the webhook's JSON and in the command's environment, for
+// scripts to switch on.
+type MessageKind string
 
 // The events, in the order in which an experiment meets them.
 const (
-	Started Event = "started" // the schedule was made
+	Started MessageKind = "started" // the schedule was made
 	// an execution failed or timed out, or its record has a finding to look at
-	Flagged Event = "flagged"
+	Flagged MessageKind = "flagged"
 	// the experiment stopped before its end: the machine is unfit, or a limit was reached
-	Stopped  Event = "stopped"
-	Finished Event = "finished" // nothing is outstanding
+	Stopped  MessageKind = "stopped"
+	Finished MessageKind = "finished" // nothing is outstanding
 )
 
 // A Message is one notification.
 type Message struct {
-	Event      Event
+	Event      MessageKind
 	Experiment string
 	Host       string
 	Subject    string // one line, without the experiment and host, which Send prepends
