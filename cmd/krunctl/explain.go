@@ -103,6 +103,7 @@ func (a *app) explain(arg string, o explainOptions) error {
 }
 
 func hasExecution(k *explain.Key, number int) bool {
-	return slices.ContainsFunc(k.Executions, func(x explain.Execution) bool { return x.Number == number }) ||
+	return slices.ContainsFunc(k.Executions,
+		func(x explain.ExecutionFindings) bool { return x.Number == number }) ||
 		slices.ContainsFunc(k.LeftOut, func(x warmup.LeftOut) bool { return x.Execution == number })
 }

@@ -114,7 +114,7 @@ func (a *app) trainiTables(args []string, o simulateOptions) error {
 		return err
 	}
 	doc := &warmupend.Document{Format: warmupend.Format, Sources: args, Step: s.p.Step.String()}
-	var list []warmupend.Execution
+	var list []warmupend.LabeledSeries
 	for _, arg := range args {
 		in, err := a.reader(o.workers).Read(arg, s.input)
 		if err != nil {
@@ -129,7 +129,7 @@ func (a *app) trainiTables(args []string, o simulateOptions) error {
 	if len(list) == 0 {
 		return fmt.Errorf("%w: no execution has a known steady state", errUnjudged)
 	}
-	add := func(truth string, list []warmupend.Execution, others []warmupend.Row) error {
+	add := func(truth string, list []warmupend.LabeledSeries, others []warmupend.Row) error {
 		rows, short, err := warmupend.Of(list, s.p, o.workers)
 		doc.Truths = append(doc.Truths, warmupend.Truth{Truth: truth, Short: short,
 			Rows: slices.Concat(others, rows)})

@@ -92,7 +92,7 @@ func good(j execution.Job, _ int) execution.Measured {
 	return execution.Measured{
 		Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall, StartNS: wall, Columns: []results.Column{},
 		Process:   results.Process{Argv: []string{j.Benchmark}, Exit: &zero},
-		Execution: verdict.Execution{Planned: j.Iterations, Done: j.Iterations, Exit: &zero},
+		Execution: verdict.Evidence{Planned: j.Iterations, Done: j.Iterations, Exit: &zero},
 	}
 }
 

@@ -47,8 +47,8 @@ type Measured struct {
 	CounterSource string // "perf", "rdpmc", "msr", "none", "external"
 	CounterReason string // reason for this source
 
-	Interrupted bool              // the context ended and the benchmark was killed; the result does not count
-	Execution   verdict.Execution // Disturbed has the counters' findings; the caller adds those of the probes
+	Interrupted bool             // the context ended and the benchmark was killed; the result does not count
+	Execution   verdict.Evidence // Disturbed has the counters' findings; the caller adds those of the probes
 }
 
 // Runner runs a process; *child.Runner implements it.
@@ -280,7 +280,7 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 	if p.Account == "" {
 		p.Account = in.CallerName
 	}
-	e := verdict.Execution{
+	e := verdict.Evidence{
 		Planned: j.Iterations, Exit: run.Exit, Signal: run.Signal, TimedOut: run.TimedOut,
 		Timeout: j.Limits.Timeout, TimeoutBy: j.Limits.By,
 		OOMKills: run.OOMKills, LastWords: lastWords(run), Lifetime: run.Wall, External: j.External(),

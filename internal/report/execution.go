@@ -20,14 +20,14 @@ type executionView struct {
 	HasMore   bool   // columns, events or evidence, in a file of their own
 	SVG       string // file beside the page
 	Height    float64
-	Columns   []dataset.Column   // all except the one analyzed
-	Timeline  *explain.Timeline  // nil: there are no events
-	Explained *explain.Execution // nil: nothing is known
+	Columns   []dataset.Column           // all except the one analyzed
+	Timeline  *explain.Timeline          // nil: there are no events
+	Explained *explain.ExecutionFindings // nil: nothing is known
 }
 
 // explainedExecution returns the explanation of an execution's outliers and changepoints; nil:
 // there is none.
-func (in *Input) explainedExecution(pair int, a *warmup.Execution) *explain.Execution {
+func (in *Input) explainedExecution(pair int, a *warmup.Execution) *explain.ExecutionFindings {
 	k := in.explained(pair)
 	if k == nil || len(k.Sources) == 0 || a.Status != warmup.Analysed {
 		return nil

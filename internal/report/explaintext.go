@@ -147,7 +147,7 @@ func evidenceText(c *explain.Candidate, tested int, with []string) string {
 }
 
 // explainExecution prints the findings of an execution.
-func explainExecution(line func(string, ...any), x *explain.Execution) {
+func explainExecution(line func(string, ...any), x *explain.ExecutionFindings) {
 	line("Execution %d, %d iterations: %s.", x.Number, x.Iterations, x.Steady.Text)
 	for _, list := range [][]explain.Finding{x.Changepoints, x.Outliers} {
 		for i := range list {

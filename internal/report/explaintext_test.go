@@ -22,7 +22,7 @@ func TestExplainText(t *testing.T) {
 			Statements: []explain.Statement{{Candidate: best,
 				Text: "41 of 43 outliers contain a garbage collection",
 				With: []string{"page faults"}}},
-			Executions: []explain.Execution{{Number: 1, Iterations: 2000,
+			Executions: []explain.ExecutionFindings{{Number: 1, Iterations: 2000,
 				Outliers: []explain.Finding{{Iteration: 50,
 					Text: "outlier at 50: a garbage collection \x1b[31m"}},
 				Steady: explain.Steady{Text: "statistically steady from iteration 120",

@@ -70,7 +70,7 @@ func Explain(info dataset.Info, doc *warmup.Document, p Parameters, workers int,
 // OfKey explains the executions of a key, whose analysis of the named column is a.
 func OfKey(pair *dataset.Pair, a *warmup.Pair, column string, p Parameters) Key {
 	k := Key{Key: a.Key, Name: a.ParsedKey(), Instrument: "off", Sources: []string{}, Missing: []string{},
-		Statements: []Statement{}, Candidates: []Candidate{}, Executions: []Execution{},
+		Statements: []Statement{}, Candidates: []Candidate{}, Executions: []ExecutionFindings{},
 		LeftOut: []warmup.LeftOut{}, Warnings: []string{}}
 	s := study{p: p, out: &k}
 	if len(pair.Executions) == len(a.Executions) {

@@ -46,11 +46,11 @@ type Key struct {
 	// Statements are the causes that are established, in the order in which they were found.
 	Statements []Statement `json:"statements"`
 	// Candidates are the best of the other causes that were tested, by their corrected p.
-	Candidates   []Candidate `json:"candidates"`
-	Tested       int         `json:"tested"` // number of candidates
-	Outliers     Coverage    `json:"outliers"`
-	Changepoints Coverage    `json:"changepoints"`
-	Executions   []Execution `json:"executions"`
+	Candidates   []Candidate         `json:"candidates"`
+	Tested       int                 `json:"tested"` // number of candidates
+	Outliers     Coverage            `json:"outliers"`
+	Changepoints Coverage            `json:"changepoints"`
+	Executions   []ExecutionFindings `json:"executions"`
 	// LeftOut are the executions that were not analyzed.
 	LeftOut  []warmup.LeftOut `json:"left_out"`
 	Warnings []string         `json:"warnings"`
@@ -118,8 +118,8 @@ type Statement struct {
 	With []string `json:"with"`
 }
 
-// Execution lists what is to be explained in an execution.
-type Execution struct {
+// ExecutionFindings lists what is to be explained in an execution.
+type ExecutionFindings struct {
 	Number       int       `json:"number"`
 	Iterations   int       `json:"iterations"`
 	Outliers     []Finding `json:"outliers"`

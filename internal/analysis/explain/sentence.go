@@ -16,7 +16,7 @@ func (s *study) describe() {
 		k.Statements[i].Text = s.statementText(i)
 	}
 	for e, r := range s.runs {
-		x := Execution{Number: r.e.Number, Iterations: r.n, Steady: steadyOf(r, s.sources)}
+		x := ExecutionFindings{Number: r.e.Number, Iterations: r.n, Steady: steadyOf(r, s.sources)}
 		x.Outliers = s.findings(Outliers, e, &k.Outliers)
 		x.Changepoints = s.findings(Changepoints, e, &k.Changepoints)
 		k.Executions = append(k.Executions, x)

@@ -21,9 +21,9 @@ const fewest = 20 * block
 // iterations in random order (with replacement), of which the first ones are slower by height. How
 // many is random, between 2 and nine tenths of the longest warm-up in steps, on a logarithmic
 // scale. Executions with too few steady iterations are left out.
-func Inject(list []Execution, height float64, p stability.Parameters, seed uint64) []Execution {
+func Inject(list []LabeledSeries, height float64, p stability.Parameters, seed uint64) []LabeledSeries {
 	r := rand.New(rand.NewPCG(seed, math.Float64bits(height)))
-	var made []Execution
+	var made []LabeledSeries
 	for _, e := range list {
 		steady := e.Values[min(e.Start, len(e.Values)):]
 		if len(steady) < fewest {

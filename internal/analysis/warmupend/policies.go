@@ -70,7 +70,7 @@ func endsOf(e cut, start int, p stability.Parameters) []end {
 }
 
 // FindStarts sets the Start of each execution to where the analysis finds it; -1 if it finds none.
-func FindStarts(list []Execution, workers int) error {
+func FindStarts(list []LabeledSeries, workers int) error {
 	starts, err := found(list, workers)
 	for i := range starts {
 		list[i].Start = starts[i]
@@ -80,7 +80,7 @@ func FindStarts(list []Execution, workers int) error {
 
 // found returns where the analysis finds the beginning of the steady state, from 0; -1 if it finds
 // none. Each execution is analyzed on its own.
-func found(list []Execution, workers int) ([]int, error) {
+func found(list []LabeledSeries, workers int) ([]int, error) {
 	d := &dataset.Dataset{}
 	for i, e := range list {
 		wall := dataset.Column{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,

@@ -15,7 +15,7 @@ import (
 
 // annotated returns the series with a steady state according to the study: 21 benchmarks with 10
 // forks, 80 single forks of 80 benchmarks, and 5 benchmarks with 10 forks of 2,000 iterations.
-func annotated(t *testing.T) []warmupend.Execution {
+func annotated(t *testing.T) []warmupend.LabeledSeries {
 	t.Helper()
 	type place struct {
 		benchmark string
@@ -27,13 +27,13 @@ func annotated(t *testing.T) []warmupend.Execution {
 			starts[place{s.Benchmark, s.Number}] = s.Start
 		}
 	}
-	var list []warmupend.Execution
+	var list []warmupend.LabeledSeries
 	seen := map[place]bool{}
 	add := func(benchmark string, number int, values []float64) {
 		at := place{benchmark, number}
 		if start, ok := starts[at]; ok && start < len(values)-100 && !seen[at] {
 			seen[at] = true
-			list = append(list, warmupend.Execution{Key: benchmark, Number: number, Values: values,
+			list = append(list, warmupend.LabeledSeries{Key: benchmark, Number: number, Values: values,
 				Start: start})
 		}
 	}
@@ -110,13 +110,13 @@ func TestPolicies(t *testing.T) {
 }
 
 // techniques returns what the study's techniques do of the same forks.
-func techniques(t *testing.T, list []warmupend.Execution) []warmupend.Row {
+func techniques(t *testing.T, list []warmupend.LabeledSeries) []warmupend.Row {
 	t.Helper()
 	var rows []warmupend.Row
 	for _, name := range []string{"Dev", "Ci", "Cov", "Divergence"} {
 		row := warmupend.Row{Policy: name}
 		for _, s := range annotations(t) {
-			if s.Technique == name && slices.ContainsFunc(list, func(e warmupend.Execution) bool {
+			if s.Technique == name && slices.ContainsFunc(list, func(e warmupend.LabeledSeries) bool {
 				return e.Key == s.Benchmark && e.Number == s.Number
 			}) {
 				row.Count(s.Seconds, warmupend.IsOff(s.Low, s.High))

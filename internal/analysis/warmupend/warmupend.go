@@ -18,8 +18,8 @@ const Tolerance = 5
 // Deviation is the smallest relative error of a result that counts.
 const Deviation = 0.05
 
-// Execution is a series whose steady state is known to begin at an iteration.
-type Execution struct {
+// LabeledSeries is a series whose steady state is known to begin at an iteration.
+type LabeledSeries struct {
 	Key    string
 	Number int       // from 1
 	Values []float64 // seconds
@@ -63,11 +63,11 @@ func IsOff(low, high float64) bool {
 // Of applies all policies to executions, on the given number of goroutines. p holds the step and
 // the limits. Executions that are too short for the longest warm-up and a measurement are left out;
 // their number is short.
-func Of(list []Execution, p stability.Parameters, workers int) (rows []Row, short int, err error) {
+func Of(list []LabeledSeries, p stability.Parameters, workers int) (rows []Row, short int, err error) {
 	if err := p.Check(); err != nil {
 		return nil, 0, err
 	}
-	var long []Execution
+	var long []LabeledSeries
 	var cuts []cut
 	for _, e := range list {
 		if err := stability.CheckSeries(e.Values); err != nil {
@@ -104,7 +104,7 @@ func Of(list []Execution, p stability.Parameters, workers int) (rows []Row, shor
 
 // cut is an execution divided into steps.
 type cut struct {
-	Execution
+	LabeledSeries
 	steps *stability.Steps
 }
 

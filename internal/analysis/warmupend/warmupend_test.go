@@ -34,9 +34,9 @@ func TestIsOff(t *testing.T) {
 }
 
 // steps are executions of 1,500 batches of 100 ms whose first 205 take longer.
-func steps(height float64) []warmupend.Execution {
+func steps(height float64) []warmupend.LabeledSeries {
 	r := rand.New(rand.NewPCG(1, 2))
-	var list []warmupend.Execution
+	var list []warmupend.LabeledSeries
 	for e := range 4 {
 		values := make([]float64, 1500)
 		for i := range values {
@@ -45,7 +45,7 @@ func steps(height float64) []warmupend.Execution {
 				values[i] *= 1 + height
 			}
 		}
-		list = append(list, warmupend.Execution{Key: "k", Number: e + 1, Values: values, Start: 205})
+		list = append(list, warmupend.LabeledSeries{Key: "k", Number: e + 1, Values: values, Start: 205})
 	}
 	return list
 }
@@ -69,7 +69,7 @@ func TestStep(t *testing.T) {
 	}
 	for _, e := range steps(0.5) {
 		e.Values = e.Values[:599]
-		if _, short, err := warmupend.Of([]warmupend.Execution{e}, batches(), 1); short != 1 || err != nil {
+		if _, short, err := warmupend.Of([]warmupend.LabeledSeries{e}, batches(), 1); short != 1 || err != nil {
 			t.Errorf("59 s: short %d, %v", short, err)
 		}
 	}

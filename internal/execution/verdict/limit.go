@@ -44,7 +44,7 @@ var symptoms = []symptom{
 
 // limit names the limit that probably ended the process, as a clause, or returns "". It judges by
 // what the process said, and by how it ended.
-func (e Execution) limit() string {
+func (e Evidence) limit() string {
 	b := e.Bounds
 	in := map[string]string{"heap": b.Heap, "processes": b.Processes, "home": b.Home}
 	said := strings.ToLower(e.Said)
@@ -74,7 +74,7 @@ func nearly(used, limit int64) bool {
 
 // crashed reports whether the process ended before its program could decide how: by a signal, or
 // because its loader failed.
-func (e Execution) crashed() bool {
+func (e Evidence) crashed() bool {
 	const loader = 127 // exit status of ld.so
 	return e.Signal != "" || e.Exit != nil && *e.Exit == loader
 }

@@ -12,30 +12,30 @@ func TestLimitIsNamed(t *testing.T) {
 	heap := Bounds{Heap: "2MiB", HeapBytes: 2 << 20, Stack: "8MiB"}
 	large := Bounds{Heap: "2GiB", HeapBytes: 2 << 30, Stack: "8MiB"}
 	tests := map[string]struct {
-		run  Execution
+		run  Evidence
 		want string // "" for no limit
 	}{
-		"a JVM without a word": {Execution{Signal: "SIGSEGV", Bounds: heap},
+		"a JVM without a word": {Evidence{Signal: "SIGSEGV", Bounds: heap},
 			`limits.heap = "2MiB" is probably too small for the program to start`},
-		"the loader": {Execution{Exit: &loader, Bounds: heap}, `limits.heap = "2MiB" is probably too small`},
-		"PHP": {Execution{Signal: "SIGSEGV", Said: "Can't initialize heap\n", Bounds: heap},
+		"the loader": {Evidence{Exit: &loader, Bounds: heap}, `limits.heap = "2MiB" is probably too small`},
+		"PHP": {Evidence{Signal: "SIGSEGV", Said: "Can't initialize heap\n", Bounds: heap},
 			`the limit limits.heap = "2MiB" was probably reached`},
-		"Ruby": {Execution{Exit: &one, Said: "[FATAL] failed to allocate memory", Bounds: heap},
+		"Ruby": {Evidence{Exit: &one, Said: "[FATAL] failed to allocate memory", Bounds: heap},
 			`limits.heap = "2MiB"`},
-		"CPython": {Execution{Exit: &one, Said: "Traceback ...\nMemoryError", Bounds: large},
+		"CPython": {Evidence{Exit: &one, Said: "Traceback ...\nMemoryError", Bounds: large},
 			`limits.heap = "2GiB"`},
-		"no limit of the heap": {Execution{Exit: &one, Said: "MemoryError"}, ""},
-		"threads": {Execution{Exit: &one, Said: "java.lang.OutOfMemoryError: unable to create native thread",
+		"no limit of the heap": {Evidence{Exit: &one, Said: "MemoryError"}, ""},
+		"threads": {Evidence{Exit: &one, Said: "java.lang.OutOfMemoryError: unable to create native thread",
 			Bounds: Bounds{Processes: "16", Heap: "2GiB"}}, `limits.processes = "16"`},
-		"a home that is full": {Execution{Exit: &one, Said: "write: No space left on device",
+		"a home that is full": {Evidence{Exit: &one, Said: "write: No space left on device",
 			Bounds: Bounds{Home: "1MiB"}}, `limits.home = "1MiB"`},
-		"a full disk": {Execution{Exit: &one, Said: "write: No space left on device", Bounds: large}, ""},
-		"almost all memory": {Execution{Signal: "SIGABRT", Done: 3,
+		"a full disk": {Evidence{Exit: &one, Said: "write: No space left on device", Bounds: large}, ""},
+		"almost all memory": {Evidence{Signal: "SIGABRT", Done: 3,
 			Bounds: Bounds{Heap: "100MiB", HeapBytes: 100 << 20, MaxRSSBytes: 95 << 20}},
 			`it used almost all of limits.heap = "100MiB"`},
-		"a deep recursion, or a bug": {Execution{Signal: "SIGSEGV", Planned: 5, Done: 2, Bounds: large},
+		"a deep recursion, or a bug": {Evidence{Signal: "SIGSEGV", Planned: 5, Done: 2, Bounds: large},
 			`if it recurses deeply, limits.stack = "8MiB" may be too small`},
-		"a wrong checksum": {Execution{Exit: &one, Done: 2, Bounds: heap, Said: "bad checksum"}, ""},
+		"a wrong checksum": {Evidence{Exit: &one, Done: 2, Bounds: heap, Said: "bad checksum"}, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

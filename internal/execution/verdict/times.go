@@ -19,7 +19,7 @@ const (
 
 // tooLong returns why the iterations cannot have taken as long as reported, or "" if they can or if
 // the lifetime of the process is unknown.
-func (e Execution) tooLong() string {
+func (e Evidence) tooLong() string {
 	if e.Lifetime <= 0 {
 		return ""
 	}
@@ -42,7 +42,7 @@ func (e Execution) tooLong() string {
 }
 
 // doubts returns remarks about suspicious times that may be right. They do not change the outcome.
-func (e Execution) doubts() []string {
+func (e Evidence) doubts() []string {
 	var remarks []string
 	var zero some
 	for i, ns := range e.WallNS {
@@ -65,7 +65,7 @@ func (e Execution) doubts() []string {
 // Exceptions are common if start-up is slow, so a small total alone means nothing. tooShort
 // therefore remarks on times that, multiplied by a thousand, a million or a billion, would fill
 // between half and all of the process's lifetime, which rarely happens by chance.
-func (e Execution) tooShort() string {
+func (e Evidence) tooShort() string {
 	sum, most := e.sum(), e.mostTogether()
 	if !e.External || e.Lifetime < leastLifetime || sum == 0 {
 		return ""
@@ -82,7 +82,7 @@ func (e Execution) tooShort() string {
 }
 
 // sum returns the total time of all iterations in nanoseconds. Negative times do not offset others.
-func (e Execution) sum() float64 {
+func (e Evidence) sum() float64 {
 	sum := 0.0
 	for _, ns := range e.WallNS {
 		sum += float64(max(ns, 0))
@@ -91,7 +91,7 @@ func (e Execution) sum() float64 {
 }
 
 // mostTogether returns the maximum plausible total of the iterations in nanoseconds.
-func (e Execution) mostTogether() float64 {
+func (e Evidence) mostTogether() float64 {
 	unit := int64(coarsestUnit)
 	for _, ns := range e.WallNS {
 		for ns%unit != 0 {

@@ -65,7 +65,7 @@ func TestIterationsWithinTheProcess(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			zero := 0
-			e := Execution{Planned: len(test.walls), Done: len(test.walls), Exit: &zero, WallNS: test.walls,
+			e := Evidence{Planned: len(test.walls), Done: len(test.walls), Exit: &zero, WallNS: test.walls,
 				Lifetime: test.lifetime, External: test.external}
 			o := Judge(e, Limits{AttemptsLeft: 3, Disturbed: Rerun})
 			text := strings.Join(o.Reasons, "\n")
@@ -116,7 +116,7 @@ func TestDoubtfulTimes(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			zero := 0
-			e := Execution{Planned: len(test.walls), Done: len(test.walls), Exit: &zero, WallNS: test.walls,
+			e := Evidence{Planned: len(test.walls), Done: len(test.walls), Exit: &zero, WallNS: test.walls,
 				Lifetime: test.lifetime, External: test.external}
 			for _, policy := range []Policy{Accept, Rerun, Fail} {
 				if o := Judge(e, Limits{Disturbed: policy}); o.Outcome != results.Completed ||

@@ -22,8 +22,8 @@ const (
 	Fail   Policy = "fail"   // it is an error
 )
 
-// Execution is what is known about a finished process execution.
-type Execution struct {
+// Evidence is what is known about a finished process execution.
+type Evidence struct {
 	Planned int // in-process iterations
 	Done    int // complete iterations with a measured time
 	// iterations with which the measurement was complete, of an execution that krund asked to stop;
@@ -76,7 +76,7 @@ type Judgment struct {
 // The policy decides about a run that is disturbed but otherwise sound. It also decides whether a
 // run with an impossible series is run again; but accepting it would mean accepting numbers known
 // to be wrong, so it is an error under any other policy.
-func Judge(e Execution, l Limits) Judgment {
+func Judge(e Evidence, l Limits) Judgment {
 	switch {
 	case e.NotStarted != "":
 		return Judgment{results.Error, []string{"the benchmark could not be started: " + e.NotStarted}}
@@ -109,10 +109,10 @@ func Judge(e Execution, l Limits) Judgment {
 
 // stopped reports whether the execution has fewer iterations than planned because krund asked it to
 // stop when it had enough.
-func (e Execution) stopped() bool { return e.Enough > 0 && e.Done >= e.Enough && e.Done < e.Planned }
+func (e Evidence) stopped() bool { return e.Enough > 0 && e.Done >= e.Enough && e.Done < e.Planned }
 
 // ending describes how the process failed, or returns "" if it succeeded.
-func ending(e Execution) string {
+func ending(e Evidence) string {
 	var how string
 	switch {
 	case e.Signal != "":
@@ -142,11 +142,11 @@ func ending(e Execution) string {
 }
 
 // disturbances returns all disturbances, the more serious ones first.
-func (e Execution) disturbances() []string { return slices.Concat(e.Refused, e.Disturbed) }
+func (e Evidence) disturbances() []string { return slices.Concat(e.Refused, e.Disturbed) }
 
 // policy returns the policy for this run: an execution with forbidden events does not count,
 // whatever the configured policy is.
-func (e Execution) policy(l Limits) Policy {
+func (e Evidence) policy(l Limits) Policy {
 	switch {
 	case l.Disturbed == Fail:
 		return Fail

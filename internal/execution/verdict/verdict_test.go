@@ -12,87 +12,87 @@ import (
 
 func TestJudge(t *testing.T) {
 	zero, one, usage := 0, 1, 64
-	good := func(change func(*Execution)) Execution {
-		e := Execution{Planned: 100, Done: 100, Exit: &zero, Timeout: time.Minute}
+	good := func(change func(*Evidence)) Evidence {
+		e := Evidence{Planned: 100, Done: 100, Exit: &zero, Timeout: time.Minute}
 		change(&e)
 		return e
 	}
 	tests := []struct {
 		name   string
-		run    Execution
+		run    Evidence
 		limits Limits
 		want   results.Outcome
 		reason []string // a piece of each reason, in order
 	}{
-		{"all well", good(func(*Execution) {}), Limits{}, results.Completed, nil},
+		{"all well", good(func(*Evidence) {}), Limits{}, results.Completed, nil},
 		{"not started",
-			good(func(e *Execution) { e.NotStarted, e.Exit, e.Done = "exec /x: no such file", nil, 0 }),
+			good(func(e *Evidence) { e.NotStarted, e.Exit, e.Done = "exec /x: no such file", nil, 0 }),
 			Limits{AttemptsLeft: 2}, results.Error, []string{"could not be started: exec /x"}},
 		{"out of time",
-			good(func(e *Execution) { e.TimedOut, e.Signal, e.Exit, e.Done = true, "SIGKILL", nil, 7 }),
+			good(func(e *Evidence) { e.TimedOut, e.Signal, e.Exit, e.Done = true, "SIGKILL", nil, 7 }),
 			Limits{}, results.Timeout, []string{"time limit of 1m0s (limits.timeout) after 7 of 100"}},
 		{"out of another's time",
-			good(func(e *Execution) { e.TimedOut, e.TimeoutBy, e.Exit = true, "max_execution", nil }),
+			good(func(e *Evidence) { e.TimedOut, e.TimeoutBy, e.Exit = true, "max_execution", nil }),
 			Limits{}, results.Timeout, []string{"time limit of 1m0s (max_execution) after 100 of 100"}},
-		{"wrong checksum", good(func(e *Execution) {
+		{"wrong checksum", good(func(e *Evidence) {
 			e.Exit, e.Done, e.LastWords = &one, 41,
 				"bad checksum: 12 vs 13"
 		}),
 			Limits{}, results.Error, []string{"exit status 1; its last output: bad checksum: 12 vs 13",
 				"41 of 100"}},
-		{"the runner's own status", good(func(e *Execution) {
+		{"the runner's own status", good(func(e *Evidence) {
 			e.Exit, e.Done, e.ExitText = &usage, 0,
 				"wrong arguments"
 		}),
 			Limits{}, results.Error, []string{"exit status 64: wrong arguments", "0 of 100"}},
-		{"a whole command failed", good(func(e *Execution) {
+		{"a whole command failed", good(func(e *Evidence) {
 			e.Exit, e.Done, e.Failed = &usage, 2, "the command ended with exit status 3"
 		}),
 			Limits{}, results.Error, []string{"the command ended with exit status 3", "2 of 100"}},
-		{"crash", good(func(e *Execution) { e.Exit, e.Signal, e.Done = nil, "SIGSEGV", 3 }),
+		{"crash", good(func(e *Evidence) { e.Exit, e.Signal, e.Done = nil, "SIGSEGV", 3 }),
 			Limits{}, results.Error, []string{"signal SIGSEGV", "3 of 100"}},
-		{"out of memory", good(func(e *Execution) {
+		{"out of memory", good(func(e *Evidence) {
 			e.Exit, e.Signal, e.OOMKills, e.Done = nil, "SIGKILL", 1,
 				3
 		}),
 			Limits{}, results.Error, []string{"the machine's memory ran out; use a smaller", "3 of 100"}},
-		{"exits 0 without iterating", good(func(e *Execution) { e.Done = 0 }), Limits{}, results.Error,
+		{"exits 0 without iterating", good(func(e *Evidence) { e.Done = 0 }), Limits{}, results.Error,
 			[]string{"0 of 100"}},
-		{"a status other than 0 after all iterations", good(func(e *Execution) { e.Exit = &one }), Limits{},
+		{"a status other than 0 after all iterations", good(func(e *Evidence) { e.Exit = &one }), Limits{},
 			results.Error,
 			[]string{"exit status 1"}},
 		{"a buffer that was scribbled over",
-			good(func(e *Execution) { e.Series, e.Done = []string{"no magic"}, 0 }), Limits{}, results.Error,
+			good(func(e *Evidence) { e.Series, e.Done = []string{"no magic"}, 0 }), Limits{}, results.Error,
 			[]string{"no magic"}},
-		{"throttled, runs again", good(func(e *Execution) { e.Disturbed = []string{"throttled"} }),
+		{"throttled, runs again", good(func(e *Evidence) { e.Disturbed = []string{"throttled"} }),
 			Limits{AttemptsLeft: 1, Disturbed: Rerun}, results.Rerun, []string{"throttled"}},
-		{"throttled in the last attempt", good(func(e *Execution) { e.Disturbed = []string{"throttled"} }),
+		{"throttled in the last attempt", good(func(e *Evidence) { e.Disturbed = []string{"throttled"} }),
 			Limits{AttemptsLeft: 0, Disturbed: Rerun}, results.Error,
 			[]string{"no attempt is left", "throttled"}},
-		{"throttled and accepted", good(func(e *Execution) { e.Disturbed = []string{"throttled"} }),
+		{"throttled and accepted", good(func(e *Evidence) { e.Disturbed = []string{"throttled"} }),
 			Limits{Disturbed: Accept}, results.Completed, []string{"throttled"}},
-		{"throttled and not accepted", good(func(e *Execution) { e.Disturbed = []string{"throttled"} }),
+		{"throttled and not accepted", good(func(e *Evidence) { e.Disturbed = []string{"throttled"} }),
 			Limits{AttemptsLeft: 5, Disturbed: Fail}, results.Error, []string{"throttled"}},
 		{"counters missing, runs again",
-			good(func(e *Execution) { e.Unsound, e.Disturbed = []string{"missing"}, []string{"throttled"} }),
+			good(func(e *Evidence) { e.Unsound, e.Disturbed = []string{"missing"}, []string{"throttled"} }),
 			Limits{AttemptsLeft: 1, Disturbed: Rerun}, results.Rerun, []string{"missing", "throttled"}},
-		{"counters missing in the last attempt", good(func(e *Execution) { e.Unsound = []string{"missing"} }),
+		{"counters missing in the last attempt", good(func(e *Evidence) { e.Unsound = []string{"missing"} }),
 			Limits{Disturbed: Rerun}, results.Error, []string{"no attempt is left", "missing"}},
-		{"missing counters are never accepted", good(func(e *Execution) { e.Unsound = []string{"missing"} }),
+		{"missing counters are never accepted", good(func(e *Evidence) { e.Unsound = []string{"missing"} }),
 			Limits{AttemptsLeft: 5, Disturbed: Accept}, results.Error, []string{"missing"}},
-		{"stopped when it had enough", good(func(e *Execution) { e.Planned, e.Enough = 2000, 90 }), Limits{},
+		{"stopped when it had enough", good(func(e *Evidence) { e.Planned, e.Enough = 2000, 90 }), Limits{},
 			results.Completed, nil},
-		{"stopped too early", good(func(e *Execution) { e.Planned, e.Enough = 2000, 101 }), Limits{},
+		{"stopped too early", good(func(e *Evidence) { e.Planned, e.Enough = 2000, 101 }), Limits{},
 			results.Error, []string{"100 of 2000 iterations were measured"}},
-		{"crashed when it was asked to stop", good(func(e *Execution) {
+		{"crashed when it was asked to stop", good(func(e *Evidence) {
 			e.Planned, e.Enough, e.Exit = 2000, 90, &one
 		}), Limits{}, results.Error, []string{"exit status 1"}},
-		{"missing counters fail", good(func(e *Execution) { e.Unsound = []string{"missing"} }),
+		{"missing counters fail", good(func(e *Evidence) { e.Unsound = []string{"missing"} }),
 			Limits{AttemptsLeft: 5, Disturbed: Fail}, results.Error, []string{"missing"}},
 		{"missing counters and a runner's fault",
-			good(func(e *Execution) { e.Unsound, e.Series = []string{"missing"}, []string{"no runner"} }),
+			good(func(e *Evidence) { e.Unsound, e.Series = []string{"missing"}, []string{"no runner"} }),
 			Limits{AttemptsLeft: 5, Disturbed: Rerun}, results.Error, []string{"no runner", "missing"}},
-		{"an error is not run again because it was disturbed, too", good(func(e *Execution) {
+		{"an error is not run again because it was disturbed, too", good(func(e *Evidence) {
 			e.Exit, e.Disturbed = &one, []string{"throttled"}
 		}), Limits{AttemptsLeft: 5, Disturbed: Rerun}, results.Error, []string{"exit status 1", "throttled"}},
 	}
@@ -110,7 +110,7 @@ func TestJudge(t *testing.T) {
 // disturbances.
 func TestRefused(t *testing.T) {
 	zero := 0
-	e := Execution{Planned: 1, Done: 1, Exit: &zero, Refused: []string{"throttled"},
+	e := Evidence{Planned: 1, Done: 1, Exit: &zero, Refused: []string{"throttled"},
 		Disturbed: []string{"turbo"}}
 	for _, test := range []struct {
 		policy Policy

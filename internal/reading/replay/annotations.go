@@ -45,7 +45,7 @@ func Annotated(truth string) (*Annotations, error) {
 }
 
 // Techniques returns what the techniques in the file do, of all forks and of the executions here.
-func (n *Annotations) Techniques(list []warmupend.Execution) []warmupend.Row {
+func (n *Annotations) Techniques(list []warmupend.LabeledSeries) []warmupend.Row {
 	here := map[fork]bool{}
 	for _, e := range list {
 		here[fork{e.Key, e.Number}] = true
@@ -71,12 +71,12 @@ func (n *Annotations) Techniques(list []warmupend.Execution) []warmupend.Row {
 
 // KnownStarts returns the executions whose steady state is known: from annotations, or if they are
 // nil from the analysis.
-func KnownStarts(d *dataset.Dataset, known *Annotations, workers int) ([]warmupend.Execution, error) {
-	var list []warmupend.Execution
+func KnownStarts(d *dataset.Dataset, known *Annotations, workers int) ([]warmupend.LabeledSeries, error) {
+	var list []warmupend.LabeledSeries
 	for i := range d.Pairs {
 		series := warmup.SeriesOf(&d.Pairs[i], dataset.Wall)
 		for k, values := range series.Series {
-			e := warmupend.Execution{Key: series.Key.Benchmark, Number: series.Numbers[k], Values: values,
+			e := warmupend.LabeledSeries{Key: series.Key.Benchmark, Number: series.Numbers[k], Values: values,
 				Start: -1}
 			if known != nil {
 				if at, ok := known.start[fork{e.Key, e.Number}]; ok {
@@ -91,7 +91,7 @@ func KnownStarts(d *dataset.Dataset, known *Annotations, workers int) ([]warmupe
 			return nil, err
 		}
 	}
-	return slices.DeleteFunc(list, func(e warmupend.Execution) bool {
+	return slices.DeleteFunc(list, func(e warmupend.LabeledSeries) bool {
 		return e.Start < 0 || e.Start >= len(e.Values)
 	}), nil
 }
