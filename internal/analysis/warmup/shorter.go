@@ -1,6 +1,7 @@
 package warmup
 
 import (
+	"cmp"
 	"slices"
 
 	"krund/internal/analysis/bootstrap"
@@ -31,7 +32,7 @@ func HowLong(d *dataset.Dataset, doc *Document, o ShorterOptions) (*howlong.Stud
 		w.result.Executions = doc.Pairs[i].Executions
 		full[i], errs[i] = w.conclusion(p, o.Resamples)
 	})
-	if err := first(errs); err != nil {
+	if err := cmp.Or(errs...); err != nil {
 		return nil, err
 	}
 	study := &howlong.Study{
@@ -51,7 +52,7 @@ func HowLong(d *dataset.Dataset, doc *Document, o ShorterOptions) (*howlong.Stud
 		study.Iterations = append(study.Iterations, points[k]...)
 		study.Both = append(study.Both, both[k]...)
 	}
-	return study, first(fails)
+	return study, cmp.Or(fails...)
 }
 
 // bothSamples is the number of samples drawn from truncated executions, and bothSizes the numbers
@@ -120,13 +121,6 @@ func (o *ShorterOptions) fill(doc *Document) {
 			o.Sizes = append(o.Sizes, n)
 		}
 	}
-}
-
-func first(errs []error) error {
-	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return errs[i]
-	}
-	return nil
 }
 
 // conclusion collects the characteristics that howlong compares from the analyzed executions.
