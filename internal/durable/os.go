@@ -61,7 +61,7 @@ func (f system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) 
 	}
 	file, err := f.open(name, flag, perm)
 	if err != nil {
-		return nil, explainLink(name, flag, named(err, name))
+		return nil, linkError(name, flag, named(err, name))
 	}
 	if flag&os.O_EXCL == 0 {
 		if info, err := file.Stat(); err != nil || special(info.Mode()) {
@@ -118,8 +118,9 @@ func notRegular(name string, mode fs.FileMode) error {
 		ErrNotRegular)}
 }
 
-// explainLink explains ELOOP (Linux, OpenBSD) and EMLINK (FreeBSD), which result from O_NOFOLLOW.
-func explainLink(name string, flag int, err error) error {
+// linkError says what to do about ELOOP (Linux, OpenBSD) and EMLINK (FreeBSD), which result from
+// O_NOFOLLOW. It returns any other err as it is.
+func linkError(name string, flag int, err error) error {
 	if flag&syscall.O_NOFOLLOW == 0 || !errors.Is(err, syscall.ELOOP) && !errors.Is(err, syscall.EMLINK) {
 		return err
 	}

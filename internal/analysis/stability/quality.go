@@ -53,7 +53,7 @@ func (d *side) finish(tables bootstrap.Tables, seed uint64) {
 		_, limits := NewHistogram(d.values, d.counts).Inliers()
 		low, high = limits[0], limits[1]
 	}
-	times := d.times(low, high)
+	times := d.frequencies(low, high)
 	var tree [][][]float64
 	last := [2]int{-1, -1}
 	for i, n := range times {
@@ -80,8 +80,8 @@ func (d *side) finish(tables bootstrap.Tables, seed uint64) {
 	h.Fill(d.means, seed, 1)
 }
 
-// times returns how often each value is in the sample: all calls, or as many as are drawn.
-func (d *side) times(low, high float64) []int {
+// frequencies returns how often each value is in the sample: all calls, or as many as are drawn.
+func (d *side) frequencies(low, high float64) []int {
 	times := make([]int, len(d.values))
 	var kept Histogram // not sorted by value
 	var index []int
