@@ -2,11 +2,13 @@ package bootstrap
 
 import "math/bits"
 
-// Constants of SplitMix64 (Steele, Lea and Flood 2014) and wyrand (Wang Yi).
+// Constants of the generators.
 const (
-	gamma   = 0x9e3779b97f4a7c15
-	mixA    = 0xbf58476d1ce4e5b9
-	mixB    = 0x94d049bb133111eb
+	// of SplitMix64 (Steele, Lea and Flood 2014)
+	gamma = 0x9e3779b97f4a7c15
+	mixA  = 0xbf58476d1ce4e5b9
+	mixB  = 0x94d049bb133111eb
+	// of wyrand (Wang Yi)
 	stride  = 0xa0761d6478bd642f
 	scatter = 0xe7037ed1a0b428db
 )
@@ -64,6 +66,7 @@ type drawer struct {
 // longestBatched keeps the probability of a rejection below 1 in 256.
 const longestBatched = 1 << 14
 
+// newDrawer draws from values, which it does not copy; there must be at least one.
 func newDrawer(values []float64) drawer {
 	d := drawer{values: values, n: uint64(len(values))}
 	if d.n <= longestBatched {
@@ -102,6 +105,7 @@ func (d *drawer) sum(s *stream) float64 {
 	return (a + b) + (c + e)
 }
 
+// four returns four uniform indexes below n, which is d.n.
 func (d *drawer) four(s *stream, n uint64) (i, j, k, l uint64) {
 	for {
 		word := s.next()
@@ -115,6 +119,7 @@ func (d *drawer) four(s *stream, n uint64) (i, j, k, l uint64) {
 	}
 }
 
+// sumSingly is sum with one word per index.
 func (d *drawer) sumSingly(s *stream) float64 {
 	sum := 0.0
 	for range d.values {

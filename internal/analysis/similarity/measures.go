@@ -17,7 +17,7 @@ type Options struct {
 	Linkage   Linkage // SAME: the distance of clusters; Average
 }
 
-// The defaults of Settings. Threshold is the paper's; the others are not published. Merge is a
+// The defaults of Options. Threshold is the paper's; the others are not published. Merge is a
 // round number near 0.19, with which SAME flags as many of the 586 benchmarks in the paper's data
 // as the paper reports (23.1%).
 const (

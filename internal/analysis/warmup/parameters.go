@@ -37,7 +37,7 @@ type Parameters struct {
 	Seed       uint64           `json:"seed,string"`
 }
 
-// Default returns the default parameters of a mode. Paper's are the study's.
+// Default returns the default parameters of a mode. Those of classify.Paper are the study's.
 func Default(mode classify.Mode) Parameters {
 	p := Parameters{
 		Column:     dataset.Wall,
