@@ -3,11 +3,9 @@ package verdict
 import (
 	"fmt"
 	"slices"
-)
 
-// MissingCount marks a value in a series of counts that could not be read. No counter reaches it:
-// at ten counts per nanosecond that takes thirty years.
-const MissingCount uint64 = 1 << 63
+	"krund/internal/experiment/results"
+)
 
 // The study's limits (Barrett et al., OOPSLA 2017, section 7): APERF/MPERF is acceptable within 3
 // percent, and a core is idle if its APERF counts slower than a thousandth of the base frequency.
@@ -28,7 +26,7 @@ const TaskThreads = -1
 const mostPerNS = 100
 
 // CoreCounts are the increments of one core's counters, one value per iteration; values may be
-// MissingCount. A counter that the source does not have is nil.
+// results.MissingCount. A counter that the source does not have is nil.
 type CoreCounts struct {
 	Core   int // or TaskThreads
 	APERF  []uint64
@@ -148,7 +146,7 @@ func (r CounterRun) window(i int) float64 {
 
 // sound reports whether a count is present and possible.
 func (r CounterRun) sound(counts []uint64, i int) bool {
-	return i < len(counts) && i < len(r.WallNS) && counts[i] != MissingCount &&
+	return i < len(counts) && i < len(r.WallNS) && counts[i] != results.MissingCount &&
 		float64(counts[i]) <= mostPerNS*1e9*(r.seconds(i)+1)
 }
 
@@ -280,7 +278,7 @@ func judgeCounts(run CounterRun, name, core string, counts []uint64) []string {
 	var missing, back some
 	for i, n := range counts {
 		switch {
-		case n == MissingCount:
+		case n == results.MissingCount:
 			missing.add(i)
 		case i < len(run.WallNS) && !run.sound(counts, i):
 			back.add(i)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -67,7 +68,9 @@ func TestJudgeCounters(t *testing.T) {
 		{"MPERF stands still",
 			func(r *CounterRun) { r.Cores[0].MPERF[1] = 0 }, []string{"APERF/MPERF at worst +Inf"}},
 		{"missing",
-			func(r *CounterRun) { r.Cores[0].MPERF[1], r.Cores[0].APERF[1] = MissingCount, MissingCount },
+			func(r *CounterRun) {
+				r.Cores[0].MPERF[1], r.Cores[0].APERF[1] = results.MissingCount, results.MissingCount
+			},
 			[]string{"APERF of core 0 is missing in 1 of 3 iterations, the first is 1", "MPERF of core 0 " +
 				"is missing"}},
 		{"backwards in 64 bits",
@@ -241,10 +244,10 @@ func TestUnusualRuns(t *testing.T) {
 		{"all counters stand still for ever",
 			series(3, 1e9, 1000, func(int) (uint64, uint64) { return 0, 0 }), "stood still"},
 		{"only nulls",
-			series(10, 1e9, 1000, func(int) (uint64, uint64) { return MissingCount, MissingCount }),
+			series(10, 1e9, 1000, func(int) (uint64, uint64) { return results.MissingCount, results.MissingCount }),
 			"missing in 10 of 10"},
 		{"half of the pair is missing",
-			series(10, 1e9, 1000, func(int) (uint64, uint64) { return 3e9, MissingCount }),
+			series(10, 1e9, 1000, func(int) (uint64, uint64) { return 3e9, results.MissingCount }),
 			"MPERF of core 2 is missing in 10 of 10"},
 		// 20 ns measured, 20 us counted: the rates by wall time would be a thousand times too high.
 		{"short iterations, an idle core",
@@ -288,7 +291,7 @@ func TestUnusualRuns(t *testing.T) {
 func TestArbitraryRuns(t *testing.T) {
 	const seed = 11
 	random := rand.New(rand.NewPCG(seed, 0))
-	values := []uint64{0, 1, 299_999, 300_000, 1 << 32, 1<<48 - 1, MissingCount, math.MaxUint64}
+	values := []uint64{0, 1, 299_999, 300_000, 1 << 32, 1<<48 - 1, results.MissingCount, math.MaxUint64}
 	pick := func(n int) []uint64 {
 		list := make([]uint64, n)
 		for i := range list {

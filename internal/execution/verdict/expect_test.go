@@ -150,6 +150,6 @@ func TestJudgeSMI(t *testing.T) {
 	}}
 	const want = "the firmware interrupted all cores 3 times (SMI) in 2 of 3 iterations, the first is 1"
 	must.Equal(t, JudgeSMI(run), want)
-	run.Cores = []CoreCounts{{SMI: []uint64{0, 0, MissingCount}}}
+	run.Cores = []CoreCounts{{SMI: []uint64{0, 0, results.MissingCount}}}
 	must.Equal(t, JudgeSMI(run), "", "none")
 }

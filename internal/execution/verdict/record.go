@@ -115,7 +115,7 @@ func Join(runs ...CounterRun) CounterRun {
 // extend appends n values: those of more, or missing ones if more has none.
 func extend(counts, more []uint64, n int) []uint64 {
 	for i := range n {
-		value := MissingCount
+		value := results.MissingCount
 		if i < len(more) {
 			value = more[i]
 		}

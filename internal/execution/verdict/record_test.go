@@ -66,7 +66,7 @@ func TestRunOf(t *testing.T) {
 }
 
 func TestJoin(t *testing.T) {
-	const missing = verdict.MissingCount
+	const missing = results.MissingCount
 	a := verdict.CounterRun{StartNS: []int64{1, 2}, WallNS: []int64{10, 20},
 		Cores: []verdict.CoreCounts{{Core: 0, APERF: []uint64{1, 2}, MPERF: []uint64{3, 4}}}}
 	b := verdict.CounterRun{WallNS: []int64{30}, Cores: []verdict.CoreCounts{{Core: 1, APERF: []uint64{5}},
