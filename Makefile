@@ -169,7 +169,7 @@ compare-bench:
 ## explain-bench  how well krunctl explain names injected causes, and how often it explains shifted events
 .PHONY: explain-bench
 explain-bench:
-	$(GO) test -tags slow -count=1 -v -timeout 30m -run 'TestInjections|TestNothingInjected' \
+	$(GO) test -tags slow -count=1 -v -timeout 30m -run 'TestInjections|TestNothingInjected|TestCommonBursts' \
 	  ./internal/analysis/explain
 
 ## history-bench  false alerts and delay of krunctl history in simulations, beside otava and E-divisive

@@ -62,11 +62,12 @@ func shareText(s explain.Coverage) string {
 	return fmt.Sprintf("%.0f%%", 100*float64(s.Explained)/float64(s.Total))
 }
 
-// causesText lists the causes of a key, each once.
+// causesText lists the causes of a key, each once, without what only comes in the same bursts.
 func causesText(k *explain.Key) string {
 	var causes []string
 	for i := range k.Statements {
-		if c := string(k.Statements[i].Cause); !slices.Contains(causes, c) {
+		s := &k.Statements[i]
+		if c := string(s.Cause); !s.SameBursts && !slices.Contains(causes, c) {
 			causes = append(causes, c)
 		}
 	}

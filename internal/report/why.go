@@ -19,7 +19,7 @@ type whyStatement struct{ Text, Evidence string }
 type whyCandidate struct {
 	*explain.Candidate
 	Source      string
-	Established bool
+	Established string // "✓ yes", "no" or "in the same bursts"
 }
 
 type whySteady struct {
@@ -36,7 +36,7 @@ func (in *Input) why(pair int) *whyView {
 	}
 	w := &whyView{Key: k, Left: []string{leftText(k.Outliers, "outlier"),
 		leftText(k.Changepoints, "changepoint")}}
-	add := func(c *explain.Candidate, established bool) {
+	add := func(c *explain.Candidate, established string) {
 		source := c.Source
 		if c.Name != "" {
 			source += " `" + boundedName(c.Name) + "`"
@@ -47,10 +47,14 @@ func (in *Input) why(pair int) *whyView {
 		s := &k.Statements[i]
 		w.Statements = append(w.Statements, whyStatement{boundedText(s.Text),
 			boundedText(evidenceText(&s.Candidate, k.Tested, s.With))})
-		add(&s.Candidate, true)
+		if s.SameBursts {
+			add(&s.Candidate, "in the same bursts")
+		} else {
+			add(&s.Candidate, "✓ yes")
+		}
 	}
 	for i := range k.Candidates {
-		add(&k.Candidates[i], false)
+		add(&k.Candidates[i], "no")
 	}
 	for i := range k.Executions {
 		x := &k.Executions[i]

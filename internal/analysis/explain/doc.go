@@ -33,6 +33,10 @@
 // the exchange; with fewer executions the lags have all of it. The excess and not the p-value is
 // compared within a family, because the p of a single candidate cannot be below 1/201.
 //
+// Both find what comes in the same bursts as outliers, without being in the same iterations. So a
+// candidate at outliers is a cause only if it is not as frequent in the iterations around them: see
+// inBursts. Else the statement says that it comes in the same bursts.
+//
 // Statements are found one after the other. The candidate with the highest score becomes a
 // statement, or one whose cause brings about others and that explains nearly the same; the targets
 // that it hits are explained; the remaining targets are tested again. A single outlier or

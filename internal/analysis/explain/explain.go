@@ -120,8 +120,9 @@ func (s *study) prepare() {
 // scored is a candidate with its evidence.
 type scored struct {
 	Candidate
-	score float64
-	test  *test
+	score  float64
+	test   *test
+	bursts bool // established, but not in the very iteration of the outliers
 }
 
 // next adds the statement with the most evidence about the targets that are still unexplained. It
@@ -134,6 +135,7 @@ func (s *study) next() bool {
 		if !s.established(c) {
 			continue
 		}
+		c.bursts = c.Target == Outliers && s.beside(c.test).inBursts(s.p.Alpha)
 		if best == nil || c.better(best) {
 			best = c
 		}
@@ -151,7 +153,7 @@ func (s *study) next() bool {
 		return false
 	}
 	best = s.rival(best, all)
-	statement := Statement{Candidate: best.Candidate, With: s.with(best, all)}
+	statement := Statement{Candidate: best.Candidate, With: s.with(best, all), SameBursts: best.bursts}
 	s.assign(best.test, len(s.out.Statements))
 	s.used = append(s.used, best.test)
 	s.out.Statements = append(s.out.Statements, statement)
@@ -161,8 +163,12 @@ func (s *study) next() bool {
 // lift is how many times as frequent hits are as expected.
 func (c *scored) lift() float64 { return float64(c.Hits) / c.Expected }
 
-// better: causes before symptoms, then by evidence.
+// better: what is in the very iteration before what only comes in the same bursts, causes before
+// symptoms, then by evidence.
 func (c *scored) better(than *scored) bool {
+	if c.bursts != than.bursts {
+		return than.bursts
+	}
 	if c.Cause.Symptom() != than.Cause.Symptom() {
 		return than.Cause.Symptom()
 	}
@@ -225,7 +231,7 @@ func (s *study) rival(best *scored, all []scored) *scored {
 	chosen := best
 	for i := range all {
 		c := &all[i]
-		if c.Target != best.Target || !s.established(c) || c.lift() < rivalLift*best.lift() ||
+		if c.Target != best.Target || !s.established(c) || c.bursts != best.bursts || c.lift() < rivalLift*best.lift() ||
 			c.Cause.trait().rank >= best.Cause.trait().rank || s.shared(c.test, best.test) < rivalHits {
 			continue
 		}

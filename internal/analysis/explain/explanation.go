@@ -59,7 +59,7 @@ type Key struct {
 // Coverage counts the outliers or changepoints of a key.
 type Coverage struct {
 	Total     int `json:"total"`
-	Explained int `json:"explained"` // those that a statement with a cause covers
+	Explained int `json:"explained"` // those that a statement with a cause covers: no SameBursts
 	Diagnosed int `json:"diagnosed"` // those that only a symptom covers: see Cause.Symptom
 }
 
@@ -110,10 +110,13 @@ type Candidate struct {
 	Time *float64 `json:"time"`
 }
 
-// Statement is an established cause.
+// Statement is an established cause, or what comes in the same bursts as outliers.
 type Statement struct {
 	Candidate
 	Text string `json:"text"` // a sentence
+	// SameBursts: the outliers have it no more often than the iterations around them, so it is not
+	// named as a cause.
+	SameBursts bool `json:"same_bursts"`
 	// With are other evidences of most of the same targets, which may be consequences of the cause.
 	With []string `json:"with"`
 }
@@ -134,7 +137,7 @@ type Finding struct {
 	// Ratio is the duration of the outlier to the mean of its segment, or the mean after the
 	// changepoint to the mean before.
 	Ratio     float64  `json:"ratio"`
-	Cause     Cause    `json:"cause"`     // "": unexplained
+	Cause     Cause    `json:"cause"`     // "": unexplained, or only in the same bursts
 	Statement int      `json:"statement"` // index in Key.Statements; -1: unexplained
 	Text      string   `json:"text"`      // a sentence
 	Evidence  []string `json:"evidence"`  // other things that changed there; no causes

@@ -40,7 +40,11 @@ func (s *study) findings(t Target, e int, share *Coverage) []Finding {
 		f := Finding{Iteration: i, Ratio: r.ratio(t, i), Statement: s.state[t][e][k], Evidence: []string{}}
 		share.Total++
 		what := "no cause is established"
-		if f.Statement != unexplained {
+		switch {
+		case f.Statement == unexplained:
+		case s.out.Statements[f.Statement].SameBursts:
+			what += "; it is in the same bursts as " + s.out.Statements[f.Statement].things()
+		default:
 			f.Cause = s.out.Statements[f.Statement].Cause
 			what = s.causeText(f.Statement, e, i)
 			if f.Cause.Symptom() {
@@ -110,6 +114,10 @@ func (s *study) statementText(i int) string {
 	if st.Targets < s.total(st.Target) {
 		of = fmt.Sprintf("%d of the other %d", st.Hits, st.Targets)
 	}
+	if st.SameBursts {
+		return fmt.Sprintf("%s outliers are in the same bursts as %s; both may have another cause", of,
+			st.things())
+	}
 	if st.Target == Outliers {
 		left, series := "none", "the series has"
 		if n := st.Targets - st.Hits; n > 0 {
@@ -123,6 +131,9 @@ func (s *study) statementText(i int) string {
 	}
 	return fmt.Sprintf("%s changepoints %s", of, changePhrase(&st.Candidate))
 }
+
+// things names the evidence in the plural.
+func (c *Candidate) things() string { return c.Cause.trait().many + called(c.Name) }
 
 func (s *study) total(t Target) int {
 	n := 0
