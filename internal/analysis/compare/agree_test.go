@@ -7,7 +7,7 @@ import (
 )
 
 // TestVerdictsAgreeWithIntervals: in no table does a verdict contradict the interval that is shown
-// with it, whatever the sizes, the number of keys, what has changed, and the null arm.
+// with it, whatever the sizes, the number of keys, what has changed, the null arm, and states of executions.
 func TestVerdictsAgreeWithIntervals(t *testing.T) {
 	const tables, mostKeys = 10_000, 100
 	random := rand.New(rand.NewPCG(31, 1))
@@ -28,7 +28,11 @@ func TestVerdictsAgreeWithIntervals(t *testing.T) {
 		if random.IntN(4) == 0 {
 			noise = 0.01 * random.Float64()
 		}
-		rows := normalRows(random, keys, n, m, func() float64 { return deviation(random, 0.003) }, gauss)
+		shape := gauss
+		if random.IntN(4) == 0 {
+			shape = shapes["two states 50:50"]
+		}
+		rows := normalRows(random, keys, n, m, func() float64 { return deviation(random, 0.003) }, shape)
 		for i := range rows {
 			factor := 1.0
 			if random.Float64() < changed {

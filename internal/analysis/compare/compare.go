@@ -49,6 +49,8 @@ type Options struct {
 	// Splits is the number of tables for the calibration; 0: no calibration.
 	Splits int
 	Seed   uint64 // of the calibration
+
+	copies [][]Observation // the executions of Null, by row
 }
 
 // Defaults of Options.
@@ -97,11 +99,13 @@ func Of(before, after Side, o Options) (*Result, error) {
 	}
 	r.programs()
 	rows := r.join(before, after, o)
+	o.copies = r.copied(o.Null, o)
 	f := decide(rows, o.Paired, o)
 	r.Prior, r.TestsSteady, r.TestsClass, r.Tests = f.prior, f.steady, f.class, f.steady+f.class
 	r.SteadyShare, r.Level = f.share, 1-f.interval
 	r.describe(rows, f, o)
 	r.judge(f, r.null(before, o), o)
+	r.states(f, o)
 	r.layout(before, after, o)
 	r.machines(rows, f, o)
 	r.instrumented(before, after)

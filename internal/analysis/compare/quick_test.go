@@ -7,4 +7,6 @@ const (
 	simulatedTables = 40
 	jmhTables       = 200
 	decileTables    = 600
+	uglyRepetitions = 40
+	uglyKeys        = 10
 )

@@ -90,6 +90,9 @@ type Change struct {
 	// the experiment is blocked and its layouts are random.
 	Layout *LayoutShare `json:"layout"`
 
+	// States are the two groups into which the executions fall; nil if they do not.
+	States *States `json:"states,omitempty"`
+
 	// Machines is how much the machines differ; nil unless several share the experiment.
 	Machines *MachineEffect `json:"machines,omitempty"`
 

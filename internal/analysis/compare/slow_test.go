@@ -7,4 +7,6 @@ const (
 	simulatedTables = 2000
 	jmhTables       = 2000
 	decileTables    = 10_000
+	uglyRepetitions = 800
+	uglyKeys        = 100
 )

@@ -34,6 +34,7 @@ type levels struct {
 // decided is what the family of tests finds for a row.
 type decided struct {
 	tested
+	states                  *States
 	class                   *Class
 	countBefore, countAfter classify.Counts
 }
@@ -55,6 +56,7 @@ func decide(rows []row, paired bool, o Options) family {
 		samples[i] = r.sample(ofSteady)
 	}
 	list, prior := estimates(samples, paired)
+	states := guard(list, samples, o.copies, paired, o)
 	f := family{rows: make([]decided, len(rows)), prior: prior}
 	var classes []discrete
 	for i, r := range rows {
@@ -74,7 +76,7 @@ func decide(rows []row, paired bool, o Options) family {
 	tests, levels := test(list, f.share, o)
 	f.level, f.interval = levels.test, levels.interval
 	for i := range tests {
-		f.rows[i].tested = tests[i]
+		f.rows[i].tested, f.rows[i].states = tests[i], states[i]
 		f.steady += number(tests[i].steady.ok)
 	}
 	for i := range f.rows {

@@ -26,6 +26,7 @@ const (
 	warnInstrument   = "instrumented"
 	warnStopped      = "stopped_early"
 	warnLoop         = "loop_share"
+	warnGroups       = "two_groups"
 )
 
 // WarnPrograms is the code of the warning about keys that were measured with different programs,
@@ -81,6 +82,9 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 	if done < fewExecutions {
 		warn(warnFew, "with fewer than %d executions (%d) the consistency of the pair is uncertain; "+
 			"measure more", fewExecutions, done)
+	}
+	if text := w.groupsText(); text != "" {
+		warn(warnGroups, "%s", text)
 	}
 	if r.Iterations == nil {
 		warn(warnLengths, "the executions have different numbers of iterations; windows and classes are "+
