@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/execution/verdict"
 	"krund/internal/experiment/results"
 	"krund/rig"
 	"krund/rig/must"
@@ -336,7 +335,7 @@ func missing(t *testing.T, r results.Record, from int) {
 	t.Helper()
 	for core := range 2 {
 		for i, n := range counts(t, r, "aperf", core) {
-			must.Be(t, (n == verdict.MissingCount) == (i >= from), "APERF of core", core, "in iteration", i,
+			must.Be(t, (n == results.MissingCount) == (i >= from), "APERF of core", core, "in iteration", i,
 				n, "want it missing from", from, "on")
 		}
 	}

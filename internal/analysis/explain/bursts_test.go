@@ -142,7 +142,7 @@ func TestSameBursts(t *testing.T) {
 	s := k.Statements[0]
 	must.Equal(t, s.Text, fmt.Sprintf("%d of %d outliers are in the same bursts as page faults; both may have "+
 		"another cause", s.Hits, s.Targets))
-	must.Equal(t, k.Outliers, Share{Total: s.Targets})
+	must.Equal(t, k.Outliers, Coverage{Total: s.Targets})
 	with := 0
 	for _, x := range k.Executions {
 		for _, f := range x.Outliers {
