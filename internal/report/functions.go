@@ -34,11 +34,11 @@ func (s *site) functions() template.FuncMap {
 		"arm":      func(p compare.Party) string { return p.Arm },
 		"headline": compareHeadline,
 		"plural":   display.Count,
-		"iterationBars": func(h *Histogram) template.HTML {
-			return htmlHistogram(h, "Steady iterations", Number)
+		"iterationBars": func(h *Thumbnail) template.HTML {
+			return htmlThumbnail(h, "Steady iterations", Number)
 		},
-		"levelBars": func(h *Histogram) template.HTML {
-			return htmlHistogram(h, "Steady means", unit.Value)
+		"levelBars": func(h *Thumbnail) template.HTML {
+			return htmlThumbnail(h, "Steady means", unit.Value)
 		},
 		"percent": percent,
 		// for sorting
@@ -100,7 +100,7 @@ func unicodeSymbol(c classify.PairClass) string {
 }
 
 // htmlHistogram draws a thumbnail as an SVG with a text description.
-func htmlHistogram(h *Histogram, what string, text func(float64) string) template.HTML {
+func htmlThumbnail(h *Thumbnail, what string, text func(float64) string) template.HTML {
 	if h == nil {
 		return ""
 	}

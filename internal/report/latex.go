@@ -88,7 +88,7 @@ func latexSymbol(c classify.PairClass) string {
 }
 
 // latex draws the thumbnail with the package sparklines.
-func (h *Histogram) latex() string {
+func (h *Thumbnail) latex() string {
 	most := slices.Max(h.Counts[:])
 	var b strings.Builder
 	b.WriteString(`\begin{sparkline}{7}`)

@@ -34,8 +34,8 @@ type Row struct {
 	// Levels are those of the executions; nil when none has one.
 	Levels *warmup.Levels `json:"levels"`
 	// Thumbnails over the executions that have a steady state.
-	IterationHistogram   *Histogram       `json:"iteration_histogram"`
-	PerformanceHistogram *Histogram       `json:"performance_histogram"`
+	IterationHistogram   *Thumbnail       `json:"iteration_histogram"`
+	PerformanceHistogram *Thumbnail       `json:"performance_histogram"`
 	Warnings             []warmup.Warning `json:"warnings"`
 }
 
@@ -71,8 +71,8 @@ func rowOf(p *warmup.Pair) Row {
 		}
 	}
 	if len(iterations) > 0 {
-		r.IterationHistogram = newHistogram(iterations, 1, float64(max(longest, 2)))
-		r.PerformanceHistogram = newHistogram(means, slices.Min(means), slices.Max(means))
+		r.IterationHistogram = newThumbnail(iterations, 1, float64(max(longest, 2)))
+		r.PerformanceHistogram = newThumbnail(means, slices.Min(means), slices.Max(means))
 	}
 	return r
 }
@@ -80,15 +80,15 @@ func rowOf(p *warmup.Pair) Row {
 // bins is the number of bars of a thumbnail, as in warmup_stats' tables.
 const bins = 10
 
-// Histogram is a thumbnail: counts of values in bins of equal width.
-type Histogram struct {
+// Thumbnail is a small histogram: counts of values in bins of equal width.
+type Thumbnail struct {
 	Low    float64   `json:"low"`  // left edge of the first bin
 	High   float64   `json:"high"` // right edge of the last one, which belongs to it
 	Counts [bins]int `json:"counts"`
 }
 
-func newHistogram(values []float64, low, high float64) *Histogram {
-	h := &Histogram{Low: low, High: high}
+func newThumbnail(values []float64, low, high float64) *Thumbnail {
+	h := &Thumbnail{Low: low, High: high}
 	for _, v := range values {
 		h.Counts[h.bin(v)]++
 	}
@@ -96,7 +96,7 @@ func newHistogram(values []float64, low, high float64) *Histogram {
 }
 
 // bin returns the index of the bin of a value.
-func (h *Histogram) bin(v float64) int {
+func (h *Thumbnail) bin(v float64) int {
 	if !(h.High > h.Low) {
 		return bins / 2 // all values are equal
 	}
@@ -105,7 +105,7 @@ func (h *Histogram) bin(v float64) int {
 
 // median returns the index of the bin that contains the lower median, which tables highlight, as
 // the study's do; -1 without values.
-func (h *Histogram) median() int {
+func (h *Thumbnail) median() int {
 	total, sum := 0, 0
 	for _, n := range h.Counts {
 		total += n
@@ -122,7 +122,7 @@ func (h *Histogram) median() int {
 var bars = [...]rune{'▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'}
 
 // Text draws the histogram with block characters: a space for an empty bin.
-func (h *Histogram) Text() string {
+func (h *Thumbnail) Text() string {
 	if h == nil {
 		return ""
 	}

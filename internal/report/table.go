@@ -56,7 +56,7 @@ type TableColumn struct {
 type Cell struct {
 	Text      string
 	Class     func(symbol func(classify.PairClass) string) string // nil: Text
-	Histogram *Histogram
+	Histogram *Thumbnail
 }
 
 // plainText returns the cell as text.
@@ -225,7 +225,7 @@ func (t *Table) html() string {
 			case c.Class != nil:
 				text = escapeXML(c.Class(unicodeSymbol))
 			case c.Histogram != nil:
-				text = string(htmlHistogram(c.Histogram, "Number", Number))
+				text = string(htmlThumbnail(c.Histogram, "Number", Number))
 			}
 			if t.Columns[i].Right {
 				open = `<td style="text-align:right">`

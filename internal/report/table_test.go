@@ -117,7 +117,7 @@ func TestHistogram(t *testing.T) {
 		{[]float64{0, 10, 10, 5}, 0, 10, [bins]int{1, 0, 0, 0, 0, 1, 0, 0, 0, 2}, "▄    ▄   █"},
 		{[]float64{3, 3}, 3, 3, [bins]int{5: 2}, "     █    "},
 	} {
-		h := newHistogram(c.values, c.low, c.high)
+		h := newThumbnail(c.values, c.low, c.high)
 		if h.Counts != c.want || h.Text() != c.text {
 			t.Errorf("%v: %v %q", c.values, h.Counts, h.Text())
 		}
