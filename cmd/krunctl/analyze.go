@@ -59,7 +59,7 @@ type analyzeOptions struct {
 	resamples                 int
 	seed                      uint64
 	workers                   int
-	experiment.Options
+	experiment.Selection
 }
 
 func analyzeCommand(a *app) *cobra.Command {
@@ -115,7 +115,7 @@ func (a *app) analyze(args []string, o analyzeOptions) error {
 	for i, arg := range args {
 		r := a.reader(o.workers)
 		r.SaysPrograms = !o.json && o.output == ""
-		in, err := r.Read(arg, o.Options)
+		in, err := r.Read(arg, o.Selection)
 		if err != nil {
 			return err
 		}

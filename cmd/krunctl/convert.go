@@ -80,7 +80,7 @@ func (a *app) series(arg string, tool int, o importOptions) (*dataset.Dataset, s
 		d, err := a.imported(arg, tool, o)
 		return d, "", err
 	}
-	return a.reader(1).Series(arg, experiment.Options{VM: o.vm, Variant: o.variant})
+	return a.reader(1).Series(arg, experiment.Selection{VM: o.vm, Variant: o.variant})
 }
 
 func (a *app) convert(d *dataset.Dataset, config, to, output string) error {

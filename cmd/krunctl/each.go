@@ -40,7 +40,7 @@ func (p printing[D]) print(a *app, i int, doc D) error {
 func lookAtEach[D any](
 	a *app,
 	args []string,
-	input experiment.Options,
+	input experiment.Selection,
 	look func(*dataset.Dataset) (D, error),
 	p printing[D],
 	judged func(D) int,

@@ -82,7 +82,7 @@ type optimizeOptions struct {
 	iterationTime time.Duration
 	overhead      time.Duration
 	search        optimize.Options
-	input         experiment.Options
+	input         experiment.Selection
 }
 
 func optimizeCommand(a *app) *cobra.Command {
@@ -192,7 +192,7 @@ func isRegular(name string) bool {
 
 // reading returns what to read of the arguments.
 func (o *optimizeOptions) reading() experiment.SuiteOptions {
-	return experiment.SuiteOptions{Options: o.input, Skip: o.parsedSkip, Seconds: o.iterationTime.Seconds()}
+	return experiment.SuiteOptions{Selection: o.input, Skip: o.parsedSkip, Seconds: o.iterationTime.Seconds()}
 }
 
 func (a *app) optimize(args []string, o optimizeOptions) error {

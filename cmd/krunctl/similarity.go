@@ -49,7 +49,7 @@ type similarityOptions struct {
 	linkage           string
 	workers           int
 	settings          similarity.Options
-	input             experiment.Options
+	input             experiment.Selection
 }
 
 func similarityCommand(a *app) *cobra.Command {

@@ -34,7 +34,7 @@ const (
 func (o *paperOptions) flags(f *pflag.FlagSet) {
 	o.stability = stabilityOptions{p: stability.Default(), warmup: "5-50", executions: "2-5",
 		bootstrap: "uniform", criteria: []string{"cv", "rciw", "kld"},
-		input: experiment.Options{Column: dataset.Wall, Clean: true}}
+		input: experiment.Selection{Column: dataset.Wall, Clean: true}}
 	f.StringVar(&o.paper, "paper", "", "print the tables of a paper instead: laaber, traini or uoptime")
 	f.StringVar(&o.truth, "truth", replay.Injected,
 		"traini: where the steady state begins: a file of annotations, or injected")

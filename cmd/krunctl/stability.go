@@ -69,12 +69,12 @@ type stabilityOptions struct {
 	batch              time.Duration
 	workers            int
 	p                  stability.Parameters
-	input              experiment.Options
+	input              experiment.Selection
 	parsed             []stability.Criterion
 }
 
 func stabilityCommand(a *app) *cobra.Command {
-	o := stabilityOptions{p: stability.Default(), input: experiment.Options{Column: dataset.Wall}}
+	o := stabilityOptions{p: stability.Default(), input: experiment.Selection{Column: dataset.Wall}}
 	c := &cobra.Command{
 		Use:   "stability DIR|NAME.toml|FILE...",
 		Short: "Report where warm-up and executions could have stopped",

@@ -47,8 +47,8 @@ type Value struct {
 	Value string `json:"value"`
 }
 
-// Options select the subjects of a list of arguments.
-type Options struct {
+// SubjectOptions select the subjects of a list of arguments.
+type SubjectOptions struct {
 	Shell      []string // the shell and its arguments before the command; nil: no shell
 	VMs        []string // programs that run the benchmark files; nil: the usual one of each language
 	Parameters []Parameter
@@ -69,7 +69,7 @@ const mostSubjects = 100
 
 // Subjects returns the subjects of the arguments: each argument for each combination of parameter
 // values, and each benchmark file for each VM of its language.
-func Subjects(args []string, o Options) ([]Subject, error) {
+func Subjects(args []string, o SubjectOptions) ([]Subject, error) {
 	if n := len(o.Prepare); n > 1 && n != len(args) {
 		return nil, fmt.Errorf("--prepare is given %d times for %d commands; give it once, or once for each",
 			n, len(args))
@@ -156,7 +156,7 @@ func Scan(name, low, high, step string) (Parameter, error) {
 	return p, nil
 }
 
-func (o Options) subjects(arg string) ([]Subject, error) {
+func (o SubjectOptions) subjects(arg string) ([]Subject, error) {
 	if strings.TrimSpace(arg) == "" {
 		return nil, errors.New("a command is empty")
 	}
@@ -203,7 +203,7 @@ var languages = []language{
 }
 
 // programs returns the VMs for a language: those of the options that are of it, or the usual one.
-func (o Options) programs(l language) []string {
+func (o SubjectOptions) programs(l language) []string {
 	var list []string
 	for _, vm := range o.VMs {
 		if slices.ContainsFunc(l.programs, func(p string) bool {

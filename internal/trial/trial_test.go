@@ -88,20 +88,20 @@ func TestSubjects(t *testing.T) {
 	shell := []string{"sh", "-c"}
 	for _, test := range []struct {
 		args []string
-		o    Options
+		o    SubjectOptions
 		want string
 	}{
-		{[]string{"./a", "./b", "./x/a"}, Options{}, "a b a-2"},
-		{[]string{"sleep {s}"}, Options{Parameters: []Parameter{{"s", []string{"0.1", "0.2"}}}},
+		{[]string{"./a", "./b", "./x/a"}, SubjectOptions{}, "a b a-2"},
+		{[]string{"sleep {s}"}, SubjectOptions{Parameters: []Parameter{{"s", []string{"0.1", "0.2"}}}},
 			"sleep-0.1 sleep-0.2"},
-		{[]string{"x {a}{b}"}, Options{Parameters: []Parameter{{"a", []string{"1", "2"}},
+		{[]string{"x {a}{b}"}, SubjectOptions{Parameters: []Parameter{{"a", []string{"1", "2"}},
 			{"b", []string{"3", "4"}}}}, "x-13 x-14 x-23 x-24"},
-		{[]string{bench, script}, Options{Shell: shell}, "python3-bench.py script.py"},
-		{[]string{bench}, Options{VMs: []string{"/opt/bin/pypy3", "python3.12"}},
+		{[]string{bench, script}, SubjectOptions{Shell: shell}, "python3-bench.py script.py"},
+		{[]string{bench}, SubjectOptions{VMs: []string{"/opt/bin/pypy3", "python3.12"}},
 			"pypy3-bench.py python3.12-bench.py"},
-		{[]string{"$(...)", "/"}, Options{Shell: shell}, "command command-2"},
-		{[]string{"a | b > '/dev/null'"}, Options{Shell: shell}, "a-b-null"},
-		{[]string{"shell-startup"}, Options{}, "shell-startup-2"},
+		{[]string{"$(...)", "/"}, SubjectOptions{Shell: shell}, "command command-2"},
+		{[]string{"a | b > '/dev/null'"}, SubjectOptions{Shell: shell}, "a-b-null"},
+		{[]string{"shell-startup"}, SubjectOptions{}, "shell-startup-2"},
 	} {
 		list, err := Subjects(test.args, test.o)
 		if err != nil || names(list) != test.want {
@@ -110,13 +110,13 @@ func TestSubjects(t *testing.T) {
 	}
 	for _, test := range []struct {
 		args []string
-		o    Options
+		o    SubjectOptions
 	}{
-		{[]string{" "}, Options{}}, {[]string{"'a"}, Options{}},
-		{[]string{bench}, Options{VMs: []string{"nosuchvm"}}},
-		{[]string{bench}, Options{VMs: []string{"node"}}},
-		{[]string{"a", "b"}, Options{Prepare: []string{"x", "y", "z"}}},
-		{[]string{"a"}, Options{Parameters: []Parameter{{"n", make([]string, 101)}}}},
+		{[]string{" "}, SubjectOptions{}}, {[]string{"'a"}, SubjectOptions{}},
+		{[]string{bench}, SubjectOptions{VMs: []string{"nosuchvm"}}},
+		{[]string{bench}, SubjectOptions{VMs: []string{"node"}}},
+		{[]string{"a", "b"}, SubjectOptions{Prepare: []string{"x", "y", "z"}}},
+		{[]string{"a"}, SubjectOptions{Parameters: []Parameter{{"n", make([]string, 101)}}}},
 	} {
 		if list, err := Subjects(test.args, test.o); err == nil {
 			t.Errorf("%q: %s", test.args, names(list))
@@ -127,7 +127,7 @@ func TestSubjects(t *testing.T) {
 // TestTOML: the configuration is valid and means the plan, whatever the commands contain.
 func TestTOML(t *testing.T) {
 	args := []string{"echo \"quoted\" 'text' \\ \t\x7f ü", "b {n}"}
-	list := must.Get(Subjects(args, Options{Shell: []string{"sh", "-c"}, Setup: "make {n}",
+	list := must.Get(Subjects(args, SubjectOptions{Shell: []string{"sh", "-c"}, Setup: "make {n}",
 		Prepare: []string{"x\ny"}, Parameters: []Parameter{{"n", []string{"7"}}}}))(t)
 	list = append(list, Subject{Name: "py", File: "/x/bench.py", Runner: "python", Program: "python3"})
 	p := Plan{Subjects: list, Executions: 4, Iterations: []int{5, 6, 7}, Warmup: 2, Parameter: 9,

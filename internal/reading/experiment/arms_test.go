@@ -45,7 +45,7 @@ func TestArmsOfAnExperiment(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	in, err := Reader{FS: durable.OS()}.Read(d.Dir(), Options{Column: dataset.Wall, Key: "*:*:*@base"})
+	in, err := Reader{FS: durable.OS()}.Read(d.Dir(), Selection{Column: dataset.Wall, Key: "*:*:*@base"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestArmsOfAnExperiment(t *testing.T) {
 	if got := in.Data.NegativeControls; len(got) != 1 || got[0] != "b:C:v@again" {
 		t.Errorf("negative controls %q", got)
 	}
-	all, err := Reader{FS: durable.OS()}.Read(d.Dir(), Options{Column: dataset.Wall})
+	all, err := Reader{FS: durable.OS()}.Read(d.Dir(), Selection{Column: dataset.Wall})
 	if err != nil || len(all.Data.Pairs) != 2 || all.Data.Pairs[0].Key.Arm != "base" {
 		t.Errorf("%v, %+v", err, all.Data.Pairs)
 	}

@@ -176,7 +176,7 @@ b = { parameter = 1 }
 			t.Fatal(err)
 		}
 	}
-	in, err := Reader{FS: durable.OS()}.Read(d.Dir(), Options{Column: dataset.Wall})
+	in, err := Reader{FS: durable.OS()}.Read(d.Dir(), Selection{Column: dataset.Wall})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,8 +37,8 @@ type Reader struct {
 	visitPart func(Experiment, *results.Record) // the same, with the directory
 }
 
-// Options select what to read from an argument.
-type Options struct {
+// Selection says what to read from an argument.
+type Selection struct {
 	Column             string // name of the column to analyze
 	Key                string // text of --key
 	VM, Variant, Uname string // what files of other tools lack
@@ -55,7 +55,7 @@ type Input struct {
 }
 
 // Read reads the columns that an analysis needs, for the requested keys.
-func (r Reader) Read(arg string, o Options) (Input, error) {
+func (r Reader) Read(arg string, o Selection) (Input, error) {
 	pattern, err := ParsePattern(o.Key)
 	in := Input{Analysis: r.analysisFile(arg), Pattern: pattern}
 	if err != nil {
@@ -132,7 +132,7 @@ func nothing(d *dataset.Dataset) string {
 
 // Series reads all columns of the argument, without events. config is the text of the experiment's
 // configuration; "" if there is none.
-func (r Reader) Series(arg string, o Options) (d *dataset.Dataset, config string, err error) {
+func (r Reader) Series(arg string, o Selection) (d *dataset.Dataset, config string, err error) {
 	if !r.IsExperiment(arg) {
 		d, err := exchange.ReadFile(arg, exchange.FileOptions{VM: o.VM, Variant: o.Variant, Counters: true})
 		if err == nil {
@@ -247,7 +247,7 @@ func (r Reader) Keyed(arg, keys string) (in Input, doc *warmup.Document,
 		return in, nil, nil, err
 	}
 	if !r.IsExperiment(arg) {
-		all, _, err := r.Series(arg, Options{})
+		all, _, err := r.Series(arg, Selection{})
 		return in, doc, func(pair, execution int) (dataset.Execution, error) {
 			return all.Find(doc.Pairs[pair].ParsedKey()).Executions[execution], nil
 		}, err
@@ -356,7 +356,7 @@ func (r Reader) Analyzed(arg, keys string, rules *warmup.Parameters) (Input, *wa
 	if previous != nil {
 		p = previous.Parameters
 	}
-	in, err := r.Read(arg, Options{Column: p.Column, Key: keys})
+	in, err := r.Read(arg, Selection{Column: p.Column, Key: keys})
 	if err != nil {
 		return in, nil, err
 	}

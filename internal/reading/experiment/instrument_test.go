@@ -54,7 +54,7 @@ func TestInstrumentedExperiment(t *testing.T) {
 		Message: func(format string, args ...any) {
 			messages = append(messages, fmt.Sprintf(format, args...))
 		}}
-	in, err := reader.Read(d.Dir(), Options{Column: dataset.Wall})
+	in, err := reader.Read(d.Dir(), Selection{Column: dataset.Wall})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,12 +69,12 @@ func TestInstrumentedExperiment(t *testing.T) {
 	if arms := in.Data.Arms; !reflect.DeepEqual(arms[1].CostOf, []string{"plain"}) || arms[1].Twins != nil {
 		t.Errorf("%+v", arms)
 	}
-	clean, err := reader.Read(d.Dir(), Options{Column: dataset.Wall, Clean: true})
+	clean, err := reader.Read(d.Dir(), Selection{Column: dataset.Wall, Clean: true})
 	if err != nil || len(clean.Data.Pairs) != 1 || len(messages) != 1 ||
 		!strings.Contains(messages[0], "left out 1 instrumented key") {
 		t.Errorf("%v, %d keys, %q", err, len(clean.Data.Pairs), messages)
 	}
-	_, err = reader.Read(d.Dir(), Options{Column: dataset.Wall, Key: "*:*:*@events", Clean: true})
+	_, err = reader.Read(d.Dir(), Selection{Column: dataset.Wall, Key: "*:*:*@events", Clean: true})
 	if err == nil || !strings.Contains(err.Error(), "every key is instrumented") {
 		t.Errorf("only instrumented keys: %v", err)
 	}

@@ -57,7 +57,7 @@ func hash(text string) string {
 // number are of one machine.
 func TestMachines(t *testing.T) {
 	read := func(dir string) (string, error) {
-		in, err := Reader{FS: durable.OS()}.Read(dir, Options{Column: dataset.Wall})
+		in, err := Reader{FS: durable.OS()}.Read(dir, Selection{Column: dataset.Wall})
 		if err != nil {
 			return "", err
 		}
@@ -140,7 +140,7 @@ func TestCopiedPart(t *testing.T) {
 		}
 	}
 	read := func() error {
-		_, err := Reader{FS: durable.OS()}.Read(dir, Options{Column: dataset.Wall})
+		_, err := Reader{FS: durable.OS()}.Read(dir, Selection{Column: dataset.Wall})
 		return err
 	}
 	if err := read(); err == nil || !strings.Contains(err.Error(), "y/ab.krun: it has records of "+
@@ -199,7 +199,7 @@ func TestMachinesConfig(t *testing.T) {
 	}
 	got := map[string]int{}
 	add := func(r *results.Record) { got[r.ConfigHash]++ }
-	if _, err := (Reader{FS: durable.OS(), Visit: add}).Read(dir, Options{Column: dataset.Wall}); err != nil {
+	if _, err := (Reader{FS: durable.OS(), Visit: add}).Read(dir, Selection{Column: dataset.Wall}); err != nil {
 		t.Fatal(err)
 	}
 	if want := map[string]int{hash(part(1)): 4, hash(other): 2}; !maps.Equal(got, want) {

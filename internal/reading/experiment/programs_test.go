@@ -48,7 +48,7 @@ func TestMachinePrograms(t *testing.T) {
 	r := Reader{FS: durable.OS(), Message: func(format string, args ...any) {
 		said += fmt.Sprintf(format, args...)
 	}}
-	in, err := r.Read(dir, Options{Column: dataset.Wall})
+	in, err := r.Read(dir, Selection{Column: dataset.Wall})
 	if err != nil {
 		t.Fatal(err)
 	}

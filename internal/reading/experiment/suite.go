@@ -16,7 +16,7 @@ import (
 
 // SuiteOptions select what to read from the arguments of optimize.
 type SuiteOptions struct {
-	Options
+	Selection
 	Skip    Skip
 	Seconds float64 // duration of an iteration; 0: as measured
 }
@@ -127,7 +127,7 @@ func (r Reader) suiteData(
 ) (*dataset.Dataset, optimize.Reading, []string, error) {
 	how := optimize.Reading{Column: o.Column, Seconds: o.Seconds}
 	o.Clean = true
-	in, err := r.Read(arg, o.Options)
+	in, err := r.Read(arg, o.Selection)
 	if err != nil {
 		return nil, how, nil, err
 	}

@@ -54,7 +54,7 @@ func Recorded(reader experiment.Reader, arg, keys string) ([]sequential.Group, e
 		}
 		samples = append(samples, s)
 	}
-	in, err := reader.Read(arg, experiment.Options{Column: dataset.Wall, Key: keys})
+	in, err := reader.Read(arg, experiment.Selection{Column: dataset.Wall, Key: keys})
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type Document struct {
 
 // OfFile summarizes a file of results.
 func OfFile(r experiment.Reader, arg string, pattern *key.Pattern) (Document, error) {
-	in, err := r.Read(arg, experiment.Options{Column: dataset.Wall})
+	in, err := r.Read(arg, experiment.Selection{Column: dataset.Wall})
 	if err != nil {
 		return Document{}, err
 	}
