@@ -99,7 +99,7 @@ func unicodeSymbol(c classify.PairClass) string {
 	return "?"
 }
 
-// htmlHistogram draws a thumbnail as an SVG with a text description.
+// htmlThumbnail draws a thumbnail as an SVG with a text description.
 func htmlThumbnail(h *Thumbnail, what string, text func(float64) string) template.HTML {
 	if h == nil {
 		return ""
