@@ -156,14 +156,17 @@ func ReplayOf(groups []Group, r Replayable, p Policy) *Replay {
 	out := &Replay{Policy: r.Name, HalfWidth: p.HalfWidth, Groups: []ReplayedKeys{}}
 	statements := p.Statements(groups)
 	out.Changed = p.changedAfter(groups)
+	usual := usually(groups, p)
 	for i, g := range groups {
 		k := ReplayedKeys{Executions: g.fewest(), Lost: []string{}}
 		for _, key := range g {
 			k.Keys = append(k.Keys, key.Name.String())
 		}
 		at := g
+		p.Usual = 0
 		for n := 1; n < g.last() && !p.kept(i); n++ {
 			if cut := g.first(n); cut.fewest() >= p.Minimum {
+				p.Usual = usual(i, n)
 				if finish, why := r.stops(p, cut, statements); finish {
 					at, k.Reason = g.without(n, out.Changed), why
 					break
@@ -176,6 +179,24 @@ func ReplayOf(groups []Group, r Replayable, p Policy) *Replay {
 		out.Groups = append(out.Groups, k)
 	}
 	return out
+}
+
+// usually returns UsualOf of the i-th group after n executions of all.
+func usually(groups []Group, p Policy) func(i, n int) float64 {
+	after := map[int][]spread{}
+	return func(i, n int) float64 {
+		if !p.asks(stop.HalfWidth) {
+			return 0
+		}
+		if _, known := after[n]; !known {
+			cut := make([]Group, len(groups))
+			for k, g := range groups {
+				cut[k] = g.first(n)
+			}
+			after[n] = spreadsOf(cut)
+		}
+		return medianOfOthers(after[n], i)
+	}
 }
 
 // kept reports whether the i-th group is measured to the end.
@@ -257,7 +278,7 @@ func (r *Replay) compare(all, needed Group, p Policy, statements int, k *Replaye
 				similar(a).Answered == similar(b).Answered)
 		}
 		full, ok := levelOf(a)
-		part, _ := levelOf(b)
+		part, _, _ := p.level(b)
 		if !ok {
 			continue
 		}

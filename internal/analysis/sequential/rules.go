@@ -1,6 +1,7 @@
 package sequential
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,6 +22,9 @@ type Policy struct {
 	Alpha     float64
 	HalfWidth float64 // wanted, relative: 0.01 is ± 1 %
 	Margin    float64 // smallest change that counts
+	// Usual is the standard deviation of the logarithms that executions of the other keys usually have:
+	// see UsualOf. 0: unknown.
+	Usual float64
 	// Keep is for the replay: every so many keys are measured to the end, as by stop.keep; 0: none.
 	Keep int
 }
@@ -176,7 +180,7 @@ func cautious(values []float64, also ...float64) Sample {
 // halfWidth asks whether the level of a key, the geometric mean of its executions, is known.
 func (p Policy) halfWidth(k Key) stop.Question {
 	q := stop.Question{Rule: stop.HalfWidth, Key: k.Name.String(), Alpha: stop.Number(p.Alpha)}
-	s, ok := levelOf(k)
+	s, close, ok := p.level(k)
 	half := s.Half(p.Alpha)
 	switch {
 	case !ok:
@@ -189,6 +193,11 @@ func (p Policy) halfWidth(k Key) stop.Question {
 		q.Text = name(k) + "too few executions for an interval of the level"
 	default:
 		q.Text = fmt.Sprintf("%sthe level is known to ± %s", name(k), compare.Percent(math.Expm1(half)))
+	}
+	if close {
+		q.Text += fmt.Sprintf("; its executions agree far more closely than those of other keys (usually %s), "+
+			"as they do in one of several states, so half of that is assumed",
+			compare.Percent(math.Expm1(p.Usual)))
 	}
 	q.Answered = math.Expm1(half) <= p.HalfWidth
 	interval(&q, s.Mean, half)
@@ -213,6 +222,56 @@ func levelOf(k Key) (s Sample, ok bool) {
 		list[i] = math.Log(e.Value)
 	}
 	return cautious(list), true
+}
+
+// level is levelOf with at least a share of the usual variation. close reports that it has less: then
+// its executions may be of one state of several, and those of other states still to come.
+func (p Policy) level(k Key) (s Sample, close, ok bool) {
+	const least = 0.5
+	s, ok = levelOf(k)
+	floor := least * p.Usual * least * p.Usual
+	if close = s.known() && s.Variance < floor; close {
+		s.Variance = floor
+	}
+	return s, close, ok
+}
+
+// spread is the standard deviation between the executions of a key of a group, as logarithms.
+type spread struct {
+	group int
+	sd    float64
+}
+
+// spreadsOf returns the spreads of the keys with enough executions, the smallest first.
+func spreadsOf(groups []Group) []spread {
+	const fewest = 3
+	var list []spread
+	for i, g := range groups {
+		for _, k := range g {
+			if s, ok := levelOf(k); ok && s.N >= fewest && s.known() {
+				list = append(list, spread{i, math.Sqrt(s.Variance)})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b spread) int { return cmp.Compare(a.sd, b.sd) })
+	return list
+}
+
+// medianOfOthers returns the median of the spreads of all groups but one, 0 if they are too few to say
+// what is usual.
+func medianOfOthers(list []spread, group int) float64 {
+	const fewest = 3
+	others := slices.DeleteFunc(slices.Clone(list), func(s spread) bool { return s.group == group })
+	if len(others) < fewest {
+		return 0
+	}
+	return others[len(others)/2].sd
+}
+
+// UsualOf returns what Policy.Usual is for a group: the median over the keys of all other groups; 0
+// if fewer than three of them have three executions.
+func UsualOf(groups []Group, group int) float64 {
+	return medianOfOthers(spreadsOf(groups), group)
 }
 
 // name begins a sentence about an arm.

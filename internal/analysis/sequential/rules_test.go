@@ -130,3 +130,23 @@ func TestReplay(t *testing.T) {
 		t.Error("an unknown policy is accepted")
 	}
 }
+
+// TestUsual: the other keys vary by 3, 2 and 1 % in the first group, of which the key itself is not
+// one; with half of their median as the least, the executions of TestDecide are not close enough, and
+// those that vary by 0.1 % are taken to vary by 1 %: known to ± 2.4 % after five instead of ± 0.24.
+func TestUsual(t *testing.T) {
+	vary := func(by float64) Group { return Group{measured("", exps(-by, by, 0, by, -by)...)} }
+	close := vary(0.001)
+	groups := []Group{close, vary(0.03), vary(0.02), vary(0.01), {measured("", 1, 2)}}
+	usual := UsualOf(groups, 0)
+	must.Be(t, math.Abs(usual-0.02) < 1e-12, usual)
+	must.Equal(t, UsualOf(groups[:3], 0), 0.0, "of two keys")
+	for u, finish := range map[float64]bool{0: true, usual: false} {
+		p := Policy{Rules: []stop.Rule{stop.HalfWidth}, Minimum: 3, Alpha: 0.05, HalfWidth: 0.02, Usual: u}
+		d := p.Decide(close, 1)
+		must.Be(t, d.Finish == finish && finish != strings.Contains(d.Reason, "agree far more closely than "+
+			"those of other keys (usually 2.02 %)"), u, d.Reason)
+		loose := p.Decide(Group{measured("", exps(0, 0.02, -0.02, 0.01)...)}, 1)
+		must.Be(t, !strings.Contains(loose.Reason, "closely"), loose.Reason)
+	}
+}

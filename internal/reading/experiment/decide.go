@@ -51,8 +51,17 @@ func (r Reader) Decide(arg, keys, host string) (stop.Answer, error) {
 	answer := stop.Answer{Format: stop.Format, Experiment: cfg.Experiment.Name, ConfigHash: cfg.Hash,
 		Groups: []stop.Group{}}
 	policy := PolicyOf(cfg.Stop)
-	statements := policy.Statements(planned(cfg))
+	all := planned(cfg)
+	statements := policy.Statements(all)
+	if slices.Contains(policy.Rules, stop.HalfWidth) {
+		if err := r.spread(e, all, host); err != nil {
+			return stop.Answer{}, err
+		}
+	}
 	for _, g := range groups {
+		policy.Usual = sequential.UsualOf(all, slices.IndexFunc(all, func(other sequential.Group) bool {
+			return other[0].Name == g[0].Name
+		}))
 		d := policy.Decide(g, statements)
 		if keeps(cfg, g) {
 			d.Finish, d.Reason = false, "the configuration keeps it (stop.keep)"
@@ -101,6 +110,28 @@ func planned(cfg *config.Config) []sequential.Group {
 		groups = append(groups, g)
 	}
 	return groups
+}
+
+// spread gives the groups their executions that count, for what they vary by: reduced to their second
+// halves, without an analysis, which would take minutes in each decision.
+func (r Reader) spread(e Experiment, groups []sequential.Group, host string) error {
+	records, err := e.Records(nil, host, func(error) {}) // groups reports them
+	if err != nil {
+		return err
+	}
+	values := map[key.Key][]compare.Execution{}
+	for rec := range records.Counting() {
+		p := dataset.Pair{Key: rec.Key,
+			Executions: []dataset.Execution{Execution(&rec, func(string) bool { return false })}}
+		values[rec.Key] = append(values[rec.Key], compare.Executions(&p,
+			&warmup.Pair{Executions: make([]warmup.Execution, 1)}, dataset.Wall)...)
+	}
+	for _, g := range groups {
+		for i := range g {
+			g[i].Executions = values[g[i].Name]
+		}
+	}
+	return nil
 }
 
 // groups reads the executions that count of the groups with a key that matches. Groups with fewer

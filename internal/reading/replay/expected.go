@@ -77,7 +77,9 @@ func neededOf(cfg *config.Config, groups []sequential.Group) (map[key.Key]int, e
 	for i, replayed := range sequential.ReplayOf(groups, r.Policy, r.Settings).Groups {
 		kept := slices.ContainsFunc(groups[i], func(k sequential.Key) bool { return cfg.Stop.Keeps(k.Name) })
 		// the last execution may be the one that finished it, as if the other experiment had [stop]
-		if kept || replayed.Reason == "" && !r.Settings.Decide(groups[i], statements).Finish {
+		policy := r.Settings
+		policy.Usual = sequential.UsualOf(groups, i)
+		if kept || replayed.Reason == "" && !policy.Decide(groups[i], statements).Finish {
 			continue
 		}
 		for _, k := range groups[i] {
