@@ -114,5 +114,10 @@ func junitOutput(v compareView) string {
 			text += "; " + part[0] + " " + part[1]
 		}
 	}
+	for _, w := range v.Warnings {
+		if w.Text != v.Reason {
+			text += "; warning: " + w.Text
+		}
+	}
 	return text
 }

@@ -106,6 +106,7 @@ func Of(before, after Side, o Options) (*Result, error) {
 	r.describe(rows, f, o)
 	r.judge(f, r.null(before, o), o)
 	r.states(f, o)
+	r.spreads(f, o)
 	r.layout(before, after, o)
 	r.machines(rows, f, o)
 	r.instrumented(before, after)

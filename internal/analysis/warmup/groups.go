@@ -29,8 +29,9 @@ const (
 	FewestGrouped = 8
 )
 
-// GroupsOf splits values, which are logarithms, at the largest gap that leaves least on either side; ok reports whether that is so wide that they are two groups. The values of a coarse clock are
-// no groups: the variance within is at least that of rounding.
+// GroupsOf splits values, which are logarithms, at the largest gap that leaves least on either side; ok
+// reports whether that is so wide that they are two groups. The values of a coarse clock are no groups:
+// the variance within is at least that of rounding.
 func GroupsOf(values []float64, least int) (g Groups, ok bool) {
 	x := slices.Sorted(slices.Values(values))
 	cut, gap, tick := 0, 0.0, math.Inf(1)

@@ -1,0 +1,35 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+
+	"krund/rig/must"
+)
+
+// TestUnequalSpread: a change whose sides vary differently has a remark with the way out; equal spreads,
+// a key without a change, and blocks have none.
+func TestUnequalSpread(t *testing.T) {
+	level := func(v float64) map[string]float64 { return map[string]float64{"a": v} }
+	for _, c := range []struct {
+		name          string
+		before, after Side
+		paired, want  bool
+	}{
+		{"8 times as much", side(t, 1, 8, 0.002, level(0.5)), side(t, 2, 8, 0.016, level(0.7)), false, true},
+		{"before", side(t, 2, 8, 0.016, level(0.7)), side(t, 1, 8, 0.002, level(0.5)), false, true},
+		{"as much", side(t, 1, 8, 0.01, level(0.5)), side(t, 2, 8, 0.01, level(0.7)), false, false},
+		{"no change", side(t, 1, 8, 0.002, level(0.5)), side(t, 2, 8, 0.016, level(0.5)), false, false},
+		{"blocks", side(t, 1, 8, 0.002, level(0.5)), side(t, 2, 8, 0.016, level(0.7)), true, false},
+	} {
+		got := mustCompare(t, c.before, c.after, Options{Paired: c.paired}).Changes[0]
+		text := warningOf(got, "unequal_spread")
+		must.Be(t, (text != "") == c.want, c.name, got.Verdict, text)
+		must.Be(t, !c.want || strings.Contains(text, "measure both sides in blocks"), text)
+		more := "the executions after vary"
+		if c.name == "before" {
+			more = "the executions before vary"
+		}
+		must.Be(t, !c.want || strings.Contains(text, more), text)
+	}
+}
