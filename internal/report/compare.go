@@ -164,8 +164,8 @@ func methodNotes(r *compare.Result) []string {
 			"ends at no change does not contain it; changes below %s are the same",
 			display.Count(r.TestsSteady, "test"), r.TestsClass, Number(1-r.Confidence), Number(r.Level),
 			compare.Percent(r.Margin)),
-		fmt.Sprintf("compared are %s; after/before is the ratio of their geometric means; detectable: the smallest change that they would show with a "+
-			"probability of %s", by, compare.Percent(r.Power)),
+		fmt.Sprintf("compared are %s; after/before is the ratio of their geometric means; detectable: the "+
+			"smallest change that they would show with a probability of %s", by, compare.Percent(r.Power)),
 		rulesText(r),
 	}
 	if c := r.Calibration; c != nil {
