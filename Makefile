@@ -164,7 +164,7 @@ bench: build
 .PHONY: compare-bench
 compare-bench:
 	$(GO) test -tags slow -count=1 -v -timeout 1h \
-	  -run 'TestSimulations|TestJMH|TestDetectable|TestBound|TestDeciles|TestMachinesAlike' ./internal/analysis/compare
+	  -run 'TestSimulations|TestJMH|TestDetectable|TestBound|TestDeciles|TestAdvice|TestMachinesAlike' ./internal/analysis/compare
 
 ## explain-bench  how well krunctl explain names injected causes, and how often it explains shifted events
 .PHONY: explain-bench

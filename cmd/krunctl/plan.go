@@ -27,7 +27,9 @@ much of this one would then be needed ("expected").
 With --detect and --from it prints instead how many executions of each key a
 comparison needs to find a change of that size with a probability of 80%, given
 how much the executions of an earlier experiment vary: on each side, or blocks if
-that experiment has arms in blocks. docs/statistics.md explains the test.
+that experiment has arms in blocks. Few executions show little of that: the number
+is enough for nine of ten keys, and beside it is the one for the variation as
+measured. docs/statistics.md explains the test.
 
 EXAMPLES
   krunctl plan warmup.toml                the first 20 slots, and the totals

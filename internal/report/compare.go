@@ -171,12 +171,22 @@ func methodNotes(r *compare.Result) []string {
 	if c := r.Calibration; c != nil {
 		notes = append(notes, calibrationText(c))
 	}
-	for _, text := range []string{layoutText(r), machinesText(r)} {
+	for _, text := range []string{adviceText(r), layoutText(r), machinesText(r)} {
 		if text != "" {
 			notes = append(notes, text)
 		}
 	}
 	return notes
+}
+
+// adviceText says what to do with the numbers that would decide a key; "" without any.
+func adviceText(r *compare.Result) string {
+	if !slices.ContainsFunc(r.Changes, func(c compare.Change) bool { return c.Help != nil }) {
+		return ""
+	}
+	return "the numbers advised hold if the change is as measured, for nine of ten keys; compare the new " +
+		"experiment alone, because adding executions until there is a verdict makes false ones, or measure " +
+		"arms in blocks with the rule verdict of [stop], which may look at every block"
 }
 
 // layoutText is the share of the layout in the noise: of the one key, or the median of all keys

@@ -64,8 +64,9 @@ func comparison() *compare.Result {
 				Reason: "other classes than before, neither better nor worse"},
 			{Key: "richards:PyPy:x", Before: "flat", After: "flat", Steady: effect(1.02, 0.02, 0.3),
 				Null: effect(1.001, 0.01, 0.9), Verdict: compare.CannotTell,
-				Reason: "10 executions would have shown a change of 3.1 %; 6 more blocks would show 2 %",
-				Help:   &compare.Help{Executions: 6, Shows: 0.02}},
+				Reason: "10 executions would have shown a change of 3.1 %; a new experiment with 36 blocks would " +
+					"show a change of 2 %",
+				Help: &compare.Help{Executions: 36, Shows: 0.02}},
 			{Key: hostile + ":PyPy:x", After: "flat", OnlyIn: "after", Verdict: compare.CannotTell,
 				Reason: "only after has this key"},
 		},
@@ -110,7 +111,7 @@ func TestComparePage(t *testing.T) {
 	for _, want := range []string{
 		"1 key worse, 1 key better, 1 key changed", "old.krun@base2 differs in 1 key", "+20.0 %", "−10.0 %",
 		`<span class="none" title="by chance, for all that can be told: p 1.0000">╲ → ―</span>`,
-		`<b title="p 0.0001">― → ∿</b>`, "6 more blocks would show 2 %",
+		`<b title="p 0.0001">― → ∿</b>`, "a new experiment with 36 blocks",
 		"of 1000 tables of the same data without a change, 31 (3.1 %; 2.12 % to 4.38 %) had",
 	} {
 		must.Contain(t, text, want, "the page lacks")

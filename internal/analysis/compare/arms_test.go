@@ -133,10 +133,10 @@ func TestBlocksOfArms(t *testing.T) {
 // sd = 0.02, sig.level = 0.0375, power = 0.8) has n = 18.55; of pairs 11.03.
 func TestNeeds(t *testing.T) {
 	need := Need{SD: 0.02}
-	must.Equal(t, need.executions(math.Log1p(0.02), 0.0375, false, 2), 19, "executions")
+	must.Equal(t, need.executions(math.Log1p(0.02), 0.0375, 2, mostExecutions), 19, "executions")
 	need.Paired = true
-	must.Equal(t, need.executions(math.Log1p(0.02), 0.0375, false, 2), 12, "pairs")
-	must.Equal(t, need.executions(1e-6, 0.0375, false, 2), 0, "executions for nothing")
+	must.Equal(t, need.executions(math.Log1p(0.02), 0.0375, 2, mostExecutions), 12, "pairs")
+	must.Equal(t, need.executions(1e-6, 0.0375, 2, mostExecutions), 0, "executions for nothing")
 	of := analyzed(t, armsOf(t, 12, 1, 1))
 	base, twin := of, of
 	base.Arm, twin.Arm = "base", "null"

@@ -2,9 +2,9 @@ package compare
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -251,25 +251,42 @@ func TestCannotTell(t *testing.T) {
 	}
 }
 
-// TestHelp: as many more executions as the help says have the power that it says.
+// TestHelp: what is advised with 4 against 4 executions, and that the number has the power, and one
+// less has not, with a standard deviation of which 95 % are smaller: chi-squared with 6 degrees of
+// freedom is below 1.635 in 5 %.
 func TestHelp(t *testing.T) {
-	r := mustCompare(t, side(t, 7, 4, 0.02, map[string]float64{"a": 0.5}),
-		side(t, 8, 4, 0.02, map[string]float64{"a": 0.51}), Options{})
-	c := r.Changes[0]
-	if c.Verdict != CannotTell || c.Help == nil || c.Help.Same || !strings.Contains(c.Reason, fmt.Sprintf(
-		"%d more executions per side would show %s", c.Help.Executions, Percent(c.Help.Shows))) {
-		t.Fatalf("%s: %s: %+v", c.Verdict, c.Reason, c.Help)
-	}
-	need := Need{SD: float64(c.Steady.SD)}
-	n := 4 + c.Help.Executions
-	level := (1 - r.Level) / partition // of the test
-	errors := math.Log1p(c.Help.Shows) / (need.SD * math.Sqrt(2/float64(n)))
-	if detectable(level, float64(2*n-2)) > errors {
-		t.Errorf("%d executions do not show it", n)
-	}
-	if m := n - 1; detectable(level, float64(2*m-2)) <=
-		math.Log1p(c.Help.Shows)/(need.SD*math.Sqrt(2/float64(m))) {
-		t.Errorf("%d executions are enough", m)
+	const level = 0.05
+	o := Options{}.withDefaults()
+	margin := math.Log1p(o.Margin)
+	for _, c := range []struct {
+		sd, change float64
+		want       string
+	}{
+		{0.01, 0.03, "a new experiment with N executions per side would show a change of 3 %"},
+		{0.01, 0.015, "a new experiment with N executions per side would show a change of 1.5 %"},
+		{0.005, 0.001, "a new experiment with N executions per side would show that it is below 1 %"},
+		{0.01, 0.01, "the change of 1 % is too close to the margin of 1 % to be told; 40 executions per side"},
+		{0.01, 0.00999, "the change of 0.999 % is too close to the margin of 1 % to be told; 40 executions"},
+		{0.01, 0.013, "a change of 1.3 % cannot be told with a reasonable number; 40 executions per side, 10"},
+		{0.005, 0.005, "that it is below 1 % cannot be told with a reasonable number; 40 executions per side, 10"},
+		{0.02, 0.02, "a change of 2 % cannot be told with a reasonable number; 40 executions per side, 10 times"},
+		{0.02, 0, "that it is below 1 % cannot be told with a reasonable number; 40 executions per side, 10"},
+	} {
+		e := estimate{ok: true, n: 4, m: 4, after: math.Log1p(c.change), test: StudentT, variance: c.sd * c.sd,
+			freedom: 6, factor: 0.5}
+		text, h := e.advice(level, o)
+		bound := c.sd * math.Sqrt(6/1.6353829)
+		if h == nil {
+			must.Be(t, strings.HasPrefix(text, c.want), text, c.want)
+			must.Be(t, powerOf(e.after, bound, level, 40, margin) < power, "40 executions are enough:", text)
+			continue
+		}
+		must.Equal(t, text, strings.Replace(c.want, "N", strconv.Itoa(h.Executions), 1), "advice")
+		must.Equal(t, h.Same, c.change < o.Margin, "same")
+		enough := func(n int) bool { return powerOf(e.after, bound, level, n, margin) > power-0.02 }
+		must.Be(t, enough(h.Executions), h.Executions, "executions do not show", c.change)
+		must.Be(t, h.Executions <= 4 || powerOf(e.after, bound, level, h.Executions-1, margin) < power,
+			h.Executions-1, "executions show", c.change)
 	}
 }
 

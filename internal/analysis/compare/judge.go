@@ -43,19 +43,13 @@ func (d *decided) cannotTell(c *Change, level, noise float64, o Options) (string
 	case e.zero():
 		return "every value is 0 on both sides: no change is a percentage of 0", nil
 	}
-	h := d.help(level, o)
-	found := Percent(float64(c.Steady.Detectable))
-	reason := fmt.Sprintf("%s executions would have shown a change of %s", countsText(e, o), found)
+	reason := fmt.Sprintf("%s executions would have shown a change of %s", countsText(e, o),
+		Percent(float64(c.Steady.Detectable)))
 	if d.corrected <= o.alpha() {
 		reason = "the change is significant, but below the margin of " + Percent(o.Margin)
 	}
-	switch {
-	case h == nil:
-		return reason + "; the executions differ too much for more of them to help", nil
-	case h.Same:
-		return fmt.Sprintf("%s; %s would show that it is below %s", reason, h.text(o), Percent(h.Shows)), h
-	}
-	return fmt.Sprintf("%s; %s would show %s", reason, h.text(o), Percent(h.Shows)), h
+	text, h := e.advice(level, o)
+	return reason + "; " + text, h
 }
 
 func are(n int, one, many string) string {
@@ -75,13 +69,6 @@ func countsText(e *estimate, o Options) string {
 	return fmt.Sprintf("%d and %d", e.n, e.m)
 }
 
-func (h *Help) text(o Options) string {
-	if o.Paired {
-		return are(h.Executions, "more block", "more blocks")
-	}
-	return are(h.Executions, "more execution per side", "more executions per side")
-}
-
 // Percent is a relative difference for people: "2.1 %".
 func Percent(v float64) string {
 	switch p := 100 * v; {
@@ -98,23 +85,44 @@ func Percent(v float64) string {
 	}
 }
 
-// help determines how many further executions would show the measured effect, or if that is smaller
-// than the margin, that the change is.
-func (d *decided) help(level float64, o Options) *Help {
-	e := d.steady
+// mostTimes bounds what is advised: a multiple of what was measured.
+const mostTimes = 10
+
+// advice says what a new experiment would show, and how large it has to be for that. The standard
+// deviation is an upper bound of the true one, so that the promised power is reached (TestAdvice).
+// Help is nil if no reasonable number of executions would show anything.
+func (e *estimate) advice(level float64, o Options) (string, *Help) {
 	now := min(e.n, e.m)
+	most := mostTimes * now
 	effect := math.Abs(e.effect())
-	h := &Help{Shows: e.relative(effect)}
-	if limit := e.margin(o.Margin); effect < limit {
-		h.Same, h.Shows, effect = true, o.Margin, limit
+	need := Need{SD: math.Sqrt(e.variance) * atMost(assurance, e.freedom), Freedom: e.prior(),
+		Paired: o.Paired, Margin: e.margin(o.Margin)}
+	count := func(n int) string {
+		if o.Paired {
+			return fmt.Sprintf("%d blocks", n)
+		}
+		return fmt.Sprintf("%d executions per side", n)
 	}
-	needs := Need{SD: math.Sqrt(e.variance), Freedom: e.prior(), Paired: o.Paired}
-	n := needs.executions(effect, level, h.Same, now)
-	if n == 0 {
-		return nil
+	h := &Help{Shows: e.relative(effect), Same: effect < need.Margin}
+	shows := "a change of " + Percent(h.Shows)
+	if h.Same {
+		h.Shows, shows = o.Margin, "that it is below "+Percent(o.Margin)
 	}
-	h.Executions = max(n-now, 1)
-	return h
+	if h.Executions = need.executions(effect, level, now, most); h.Executions > 0 {
+		return fmt.Sprintf("a new experiment with %s would show %s", count(h.Executions), shows), h
+	}
+	text := shows + " cannot be told with a reasonable number"
+	far, ideal := need, effect // far from the margin: a change of 0, or no margin
+	if h.Same {
+		ideal, shows = 0, "only that it is below "+Percent(e.relative(need.least(effect, level, most)))
+	} else {
+		far.Margin, shows = 0, Percent(e.relative(need.detectable(level, most)))
+	}
+	if !need.enough(effect, level, mostExecutions) && far.enough(ideal, level, mostExecutions) {
+		text = fmt.Sprintf("the change of %s is too close to the margin of %s to be told",
+			Percent(e.relative(effect)), Percent(o.Margin))
+	}
+	return fmt.Sprintf("%s; %s, %d times as many, would show %s", text, count(most), mostTimes, shows), nil
 }
 
 // prior is the number of degrees of freedom that the other keys add.
@@ -130,39 +138,59 @@ type Need struct {
 	SD      float64 // between executions; of the differences within blocks when Paired
 	Freedom float64 // of the prior
 	Paired  bool
+	Margin  float64 // of the verdict, in the scale of the test
 }
 
-// mostExecutions bounds the search; more would not be measured.
+// mostExecutions bounds what is planned; more would not be measured.
 const mostExecutions = 10_000
 
-// executions returns the number of executions on each side (of blocks) with which a test at the
-// level finds effect with the published power, or with same that a change is smaller than effect
-// when there is none. It is at least from; 0 if it is more than mostExecutions.
-func (n Need) executions(effect, level float64, same bool, from int) int {
-	enough := func(executions int) bool {
-		if !same {
-			return effect >= n.detectable(level, executions)
-		}
-		freedom, scale := n.test(executions)
-		return effect >= (quantileOf(level, freedom)+quantileOf((1-power)/2, freedom))*scale
-	}
+// executions returns the number of executions on each side (of blocks), between from and most, with
+// which a verdict at the level has the published power: that there is a change, if the true one is
+// effect, or if that is below the margin, that it is. It is 0 if most are not enough.
+func (n Need) executions(effect, level float64, from, most int) int {
 	low, high := max(from, 2)-1, max(from, 2)
-	for ; !enough(high); high *= 2 {
-		if low = high; high > mostExecutions {
+	for !n.enough(effect, level, high) {
+		if high >= most {
 			return 0
 		}
+		low, high = high, min(2*high, most)
 	}
 	for low+1 < high {
-		if mid := (low + high) / 2; enough(mid) {
+		if mid := (low + high) / 2; n.enough(effect, level, mid) {
 			high = mid
 		} else {
 			low = mid
 		}
 	}
-	if high > mostExecutions {
-		return 0
-	}
 	return high
+}
+
+func (n Need) enough(effect, level float64, executions int) bool {
+	if effect < n.Margin {
+		return n.below(effect, level, executions)(n.Margin)
+	}
+	freedom, scale := n.test(executions)
+	return effect-n.Margin >= quantileOf(1-power, freedom)*scale &&
+		newNoncentral(freedom).tail(quantileOf(level/2, freedom), effect/scale) >= power
+}
+
+// below returns whether so many executions show of a change of effect that it is below a margin.
+func (n Need) below(effect, level float64, executions int) func(margin float64) bool {
+	freedom, scale := n.test(executions)
+	d, t := newNoncentral(freedom), quantileOf(level, freedom)
+	return func(margin float64) bool {
+		return d.tail(t, (margin-effect)/scale)+d.tail(t, (margin+effect)/scale) >= 1+power
+	}
+}
+
+// least returns the smallest margin for which below is true.
+func (n Need) least(effect, level float64, executions int) float64 {
+	_, step := n.test(executions)
+	below := n.below(effect, level, executions)
+	for step > 0 && step < math.MaxFloat32 && !below(effect+step) {
+		step *= 2
+	}
+	return bisect(effect, effect+step, below)
 }
 
 // test returns the degrees of freedom and the standard error of a test.
@@ -174,10 +202,11 @@ func (n Need) test(executions int) (freedom, scale float64) {
 	return 2*k - 2 + n.Freedom, n.SD * math.Sqrt(2/k)
 }
 
-// detectable returns the change, in the scale of the test, that is found with the published power.
+// detectable returns the change, in the scale of the test, that is found with the published power
+// and with an estimate of at least the margin.
 func (n Need) detectable(level float64, executions int) float64 {
 	freedom, scale := n.test(executions)
-	return detectable(level, freedom) * scale
+	return max(detectable(level, freedom)*scale, n.Margin+quantileOf(1-power, freedom)*scale)
 }
 
 // null compares before with its copy, and returns the noise of the keys in which they differ.

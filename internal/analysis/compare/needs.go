@@ -11,6 +11,7 @@ import (
 type Needs struct {
 	From       Party   `json:"from"` // where the variation between executions was measured
 	Change     float64 `json:"change"`
+	Margin     float64 `json:"margin"`     // of the comparison: that of Options, or half of a smaller change
 	Confidence float64 `json:"confidence"` // of the table
 	Power      float64 `json:"power"`
 	Tests      int     `json:"tests"`  // of the steady state
@@ -28,9 +29,12 @@ type KeyNeeds struct {
 	Key      string      `json:"key"`
 	Measured int         `json:"measured"` // executions (complete blocks when paired)
 	SD       warmup.Real `json:"sd"`       // see Effect.SD; NaN (null) when it is not known
-	// Executions on each side (blocks when paired); 0: more than 10,000, or not known.
+	// Executions on each side (blocks when paired); 0: more than 10,000, or not known. They are
+	// enough for nine of ten keys whose executions vary as those measured.
 	Executions int `json:"executions"`
-	// Detectable is the change found with as many executions on each side as were measured.
+	// AsMeasured are enough if SD is the true standard deviation.
+	AsMeasured int `json:"executions_as_measured"`
+	// Detectable is the change for which Executions would be as many as were measured.
 	Detectable warmup.Real `json:"detectable"`
 }
 
@@ -39,8 +43,11 @@ type KeyNeeds struct {
 // variation is that of the differences between before and other within blocks.
 func NeedsOf(before Side, other *Side, change float64, o Options) *Needs {
 	o = o.withDefaults()
-	p := &Needs{From: before.party(), Change: change, Confidence: o.Confidence, Power: power,
-		Paired: o.Paired, Keys: []KeyNeeds{}}
+	p := &Needs{From: before.party(), Change: change, Margin: o.Margin, Confidence: o.Confidence,
+		Power: power, Paired: o.Paired, Keys: []KeyNeeds{}}
+	if change <= p.Margin {
+		p.Margin = change / 2
+	}
 	var list []estimate
 	for i := range before.Data.Pairs {
 		k, ok := before.name(i)
@@ -97,8 +104,11 @@ func (k *KeyNeeds) fill(e *estimate, p *Needs, level float64) {
 		return
 	}
 	k.SD = warmup.Real(math.Sqrt(e.variance))
-	need := Need{SD: float64(k.SD), Freedom: e.prior(), Paired: p.Paired}
-	k.Executions = need.executions(math.Log1p(p.Change), level, false, 2)
+	need := Need{SD: float64(k.SD), Freedom: e.prior(), Paired: p.Paired, Margin: math.Log1p(p.Margin)}
+	change := math.Log1p(p.Change)
+	k.AsMeasured = need.executions(change, level, 2, mostExecutions)
+	need.SD *= atMost(assurance, e.freedom)
+	k.Executions = need.executions(change, level, 2, mostExecutions)
 	k.Detectable = warmup.Real(math.Expm1(need.detectable(level, k.Measured)))
 }
 

@@ -10,6 +10,11 @@ import (
 // power is the probability with which a real change of the published size is found.
 const power = 0.8
 
+// assurance is the confidence of the upper bound of a standard deviation with which executions are
+// planned. Nine of ten keys shall have the power; executions have heavier tails than a normal
+// distribution, so that the bound needs more than 0.9.
+const assurance = 0.95
+
 // largestFreedom is the number of degrees of freedom from which Student's distribution is taken as
 // normal.
 const largestFreedom = 1e5

@@ -9,4 +9,8 @@ const (
 	decileTables    = 600
 	uglyRepetitions = 40
 	uglyKeys        = 10
+	adviceTables    = 12
 )
+
+// adviceSizes are the executions on each side of TestAdvice.
+var adviceSizes = []int{5}

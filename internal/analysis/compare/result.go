@@ -200,12 +200,13 @@ type Class struct {
 	Verdict   Verdict `json:"verdict"` // CannotTell: the classes may differ by chance
 }
 
-// Help is what would decide a key.
+// Help is what would decide a key: a new experiment. Comparing these executions again, together
+// with more of them, would double the error.
 type Help struct {
-	// Executions is the number of further executions on each side (further blocks when paired).
+	// Executions is the number of executions on each side of it (of blocks when paired).
 	Executions int `json:"more_executions"`
-	// Shows is the change, relative to before, that they would show with Power; if Same, they would
-	// show that there is no change of this size.
+	// Shows is the change, relative to before, that they would show with Power if it is as measured;
+	// if Same, they would show that the change, if it is as measured, is below this size.
 	Shows float64 `json:"would_show"`
 	Same  bool    `json:"would_show_same"`
 }

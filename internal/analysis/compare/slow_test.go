@@ -9,4 +9,7 @@ const (
 	decileTables    = 10_000
 	uglyRepetitions = 800
 	uglyKeys        = 100
+	adviceTables    = 200
 )
+
+var adviceSizes = []int{3, 5, 10}

@@ -163,6 +163,7 @@ func (out *Console) Needs(n *compare.Needs) {
 	}
 	out.Line("change", "%s, found with a probability of %s", compare.Percent(n.Change),
 		compare.Percent(n.Power))
+	out.Line("margin", "%s (krunctl compare --margin)", compare.Percent(n.Margin))
 	out.Line("table", "%s; false verdicts in at most %s of the tables", display.Count(n.Tests, "key"),
 		compare.Percent(1-n.Confidence))
 	out.Line("needed", "%s %s for all keys, %s for nine of ten", needText(n.Executions), what,
@@ -174,9 +175,11 @@ func (out *Console) Needs(n *compare.Needs) {
 		if !math.IsNaN(float64(k.SD)) {
 			sd, detectable = compare.Percent(float64(k.SD)), compare.Percent(float64(k.Detectable))
 		}
-		rows = append(rows, []string{k.Key, needText(k.Executions), strconv.Itoa(k.Measured), sd, detectable})
+		rows = append(rows, []string{k.Key, needText(k.Executions), needText(k.AsMeasured),
+			strconv.Itoa(k.Measured), sd, detectable})
 	}
-	display.Table(out.w, []string{"key", ">" + what, ">measured", ">sd", ">detectable with these"}, rows)
+	display.Table(out.w, []string{"key", ">" + what, ">if sd is right", ">measured", ">sd",
+		">detectable with these"}, rows)
 }
 
 // needText is a number of executions for people; 0 is one that is not known or too large.
