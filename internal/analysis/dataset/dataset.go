@@ -197,6 +197,8 @@ func (c *Column) Floats() (values []float64, unit string) {
 
 func (c *Column) at(i int) float64 {
 	switch {
+	case c.Counts != nil && c.Counts[i] == results.MissingCount:
+		return math.NaN()
 	case c.Counts != nil:
 		return float64(c.Counts[i])
 	case c.Ints == nil:

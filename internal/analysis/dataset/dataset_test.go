@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -82,5 +83,14 @@ func TestValues(t *testing.T) {
 		if got := fmt.Sprintf("%v %s", values, unit); got != want || (values == nil) != (name == "other") {
 			t.Errorf("%s: %s, want %s; nil %t", name, got, want, values == nil)
 		}
+	}
+}
+
+// TestMissing: a value that is missing is NaN, whatever the column holds.
+func TestMissing(t *testing.T) {
+	for _, c := range []Column{{Counts: []uint64{3, results.MissingCount}}, {Ints: []int64{3, MissingInt}},
+		{Reals: []float64{3, math.NaN()}}} {
+		values := c.Floats()
+		must.Be(t, len(values) == 2 && values[0] == 3 && math.IsNaN(values[1]), c, values)
 	}
 }
