@@ -151,8 +151,11 @@ func TestSimulationsOfUglyData(t *testing.T) {
 	}
 }
 
-// remarked reports whether each change has a remark that it may be none.
+// remarked reports whether the table, or each change, has a remark that it may be none.
 func (f family) remarked(o Options) bool {
+	if f.differ() {
+		return true
+	}
 	for i := range f.rows {
 		d := &f.rows[i]
 		changed := d.change(0, o) == Better || d.change(0, o) == Worse

@@ -26,8 +26,23 @@ func (e *estimate) unequalSpreads() float64 {
 	return ratio
 }
 
+// differ reports whether the executions of one side vary more than those of the other over all keys.
+func (f family) differ() bool {
+	list := make([]estimate, len(f.rows))
+	for i := range f.rows {
+		list[i] = f.rows[i].steady
+	}
+	return differ(list)
+}
+
 // spreads puts a remark beside the changes that an unequal spread of the sides may have made.
 func (r *Result) spreads(f family, o Options) {
+	if f.differ() {
+		r.Warnings = append(r.Warnings, warmup.Warning{Code: "unequal_spread", Text: fmt.Sprintf(
+			"unequal spread: over all keys, the executions of one side vary more than those of the other; with "+
+				"few of them, and if they are skewed, a false verdict is more probable than %s; measure both "+
+				"sides in blocks", Percent(o.alpha()))})
+	}
 	for i, c := range r.both() {
 		d := &f.rows[i]
 		if v := d.change(0, o); v != Better && v != Worse {
