@@ -57,7 +57,7 @@ def run_iter(n):
 	reader := reading.Reader{FS: durable.OS(), Message: func(format string, args ...any) {
 		said += fmt.Sprintf(format, args...)
 	}}
-	d, _ := must.Get2(reader.Series(e.directory, reading.Options{}))(t)
+	d, _ := must.Get2(reader.Series(e.directory, reading.Selection{}))(t)
 	for i, x := range d.Pairs[0].Executions {
 		if (x.Outcome == results.Completed) != (i == 2) {
 			t.Errorf("execution %d of %s is %s", x.Number, d.Pairs[0].Key, x.Outcome)
