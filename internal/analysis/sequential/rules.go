@@ -260,7 +260,7 @@ func spreadsOf(groups []Group) []spread {
 // medianOfOthers returns the median of the spreads of all groups but one, 0 if they are too few to say
 // what is usual.
 func medianOfOthers(list []spread, group int) float64 {
-	const fewest = 3
+	const fewest = 5
 	others := slices.DeleteFunc(slices.Clone(list), func(s spread) bool { return s.group == group })
 	if len(others) < fewest {
 		return 0
@@ -269,7 +269,7 @@ func medianOfOthers(list []spread, group int) float64 {
 }
 
 // UsualOf returns what Policy.Usual is for a group: the median over the keys of all other groups; 0
-// if fewer than three of them have three executions.
+// if fewer than five of them have three executions.
 func UsualOf(groups []Group, group int) float64 {
 	return medianOfOthers(spreadsOf(groups), group)
 }

@@ -188,11 +188,11 @@ func TestFalseClasses(t *testing.T) {
 	}
 }
 
-// TestTightStates: a key whose executions have two states, each of which varies far less than the 19
+// TestMissedTightStates: a key whose executions have two states, each of which varies far less than the 19
 // other keys, whose standard deviations are log-normal as in studyGroups. Its first executions are
 // often of one state. Without the other keys its level is often missed; with them hardly more often than
 // alpha, which bounds the share of all keys, of which the other 19 are missed less often.
-func TestTightStates(t *testing.T) {
+func TestMissedTightStates(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		share, gap, sd float64 // of the second state
