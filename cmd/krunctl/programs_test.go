@@ -102,6 +102,7 @@ func TestPrograms(t *testing.T) {
 				out  string // a pattern
 			}{
 				{[]string{"analyze", "--resamples", "2000", of.dir}, exitOK, `b +C +v +5 of 10 .* 200\.0 ms`},
+				{[]string{"analyze", "--resamples", "2000", of.dir}, exitOK, `\(5 with other programs, 0 not completed, `},
 				{[]string{"analyze", "--resamples", "2000", "--json", of.dir}, exitOK, `"programs": ?"1 of 2 keys`},
 				{[]string{"table", of.dir}, exitOK, `b +C +v +5 of 10 .* 200\.0 ms`},
 				{[]string{"compare", of.dir, after}, exitOK, `(?s)0 better, 0 worse, 2 the same.*b:C:v +same`},

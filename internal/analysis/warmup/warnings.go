@@ -75,9 +75,16 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 			"series that were not", dataset.InstrumentText(r.Instrument))
 	}
 	if done < all {
-		warn(warnMissing, "%d of %d executions left out (%d not completed, %d without iterations, %d "+
+		others, text := 0, ""
+		for i := range r.Executions {
+			others += number(r.Executions[i].Outcome == string(dataset.OtherPrograms))
+		}
+		if others > 0 {
+			text = fmt.Sprintf("%d with other programs, ", others)
+		}
+		warn(warnMissing, "%d of %d executions left out (%s%d not completed, %d without iterations, %d "+
 			"refused); the remaining executions may not be representative",
-			all-done, all, r.Status.NotCompleted, r.Status.NoIterations, r.Status.Refused)
+			all-done, all, text, r.Status.NotCompleted-others, r.Status.NoIterations, r.Status.Refused)
 	}
 	if done < fewExecutions {
 		warn(warnFew, "with fewer than %d executions (%d) the consistency of the pair is uncertain; "+
