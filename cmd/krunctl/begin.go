@@ -18,6 +18,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/hub/api"
+	"krund/internal/hub/given"
 	"krund/internal/hub/joined"
 	"krund/internal/hub/ship"
 	"krund/internal/machine/command"
@@ -26,8 +27,8 @@ import (
 )
 
 // joinedMachine is what this machine keeps of the hub's experiments.
-func (a *app) joinedMachine() joined.Machine {
-	return joined.Machine{FS: a.fsys, State: a.state, Host: a.host, Root: a.uid == 0}
+func (a *app) joinedMachine() given.Machine {
+	return given.Machine{FS: a.fsys, State: a.state, Host: a.host, Root: a.uid == 0}
 }
 
 // longestRun bounds an experiment that krunctl waits for: one without root.
@@ -39,7 +40,7 @@ const longestRun = 365 * 24 * time.Hour
 // did not arrive is fetched again the next time.
 func (a *app) begin(ctx context.Context, client *api.Client, n api.Next, hub joined.Hub) error {
 	err := a.beginWithin(ctx, client, n, hub)
-	if err == nil || errors.Is(err, joined.ErrFetch) {
+	if err == nil || errors.Is(err, given.ErrFetch) {
 		return err
 	}
 	hash := sha256.Sum256(nil) // no configuration was accepted

@@ -21,6 +21,7 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
+	"krund/internal/hub/given"
 	"krund/internal/hub/joined"
 	"krund/internal/hub/ship"
 	"krund/rig/must"
@@ -245,7 +246,7 @@ func TestBundleThatDoesNotArrive(t *testing.T) {
 	client := *h.machines["lab1"]
 	client.HTTP = &http.Client{Transport: noBundles{}}
 	err := h.machineOf(t, "lab1").begin(t.Context(), &client, *n, joined.Hub{})
-	must.Fail(t, err, joined.ErrFetch)
+	must.Fail(t, err, given.ErrFetch)
 	if again := h.idle(t, "lab1"); again == nil || *again != *n {
 		t.Errorf("the hub gives %+v, want %+v again", again, n)
 	}

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -195,7 +193,7 @@ func (a *app) export(arg string, o exportOptions) error {
 // toFiles writes the files of warmup_stats: one for each VM and variant into the directory that -o
 // names, or the only one.
 func (a *app) toFiles(output string, x *exchange.WarmupCSV) error {
-	if isDirectory(output) {
+	if durable.NamesDirectory(output) {
 		return x.WriteDirectory(a.fsys, output, func(file string, rows int) {
 			a.talk("%s: %s", file, display.Count(rows, "process execution"))
 		})
@@ -222,14 +220,4 @@ func needsDirectory(output string) error {
 		return usageError(fmt.Errorf("%s: the output is a directory with several files; name one", output))
 	}
 	return nil
-}
-
-// isDirectory reports whether -o names a directory: one that exists, or a name that ends with a
-// separator.
-func isDirectory(output string) bool {
-	if strings.HasSuffix(output, string(os.PathSeparator)) {
-		return true
-	}
-	info, err := os.Stat(output)
-	return err == nil && info.IsDir()
 }

@@ -194,3 +194,13 @@ func duplicate(fd int, name string) (*os.File, error) {
 	}
 	return os.NewFile(uintptr(again), name), nil
 }
+
+// NamesDirectory reports whether -o names a directory: one that exists, or a name that ends with a
+// separator.
+func NamesDirectory(output string) bool {
+	if strings.HasSuffix(output, string(os.PathSeparator)) {
+		return true
+	}
+	info, err := os.Stat(output)
+	return err == nil && info.IsDir()
+}

@@ -1,4 +1,4 @@
-package joined
+package given
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/hub/api"
-	"krund/internal/hub/given"
+	"krund/internal/hub/joined"
 	"krund/internal/hub/ship"
 )
 
@@ -35,8 +35,8 @@ type Machine struct {
 var ErrFetch = errors.New("the bundle did not arrive; the next shipment tries again")
 
 // Store returns the experiments of the hub at this address on this machine.
-func (m Machine) Store(hub string) given.Store {
-	return given.Store{FS: m.FS, Dir: Given(m.State), Hub: hub, Most: given.Most,
+func (m Machine) Store(hub string) Store {
+	return Store{FS: m.FS, Dir: joined.Given(m.State), Hub: hub, Most: Most,
 		Needed: func(dir string) bool {
 			inside := func(path string) bool { return strings.HasPrefix(path, dir+"/") }
 			if slices.ContainsFunc(ship.KnownAt(m.FS, m.State).Directories(), inside) {
@@ -53,7 +53,7 @@ func (m Machine) Store(hub string) given.Store {
 
 // Unpack fetches and unpacks a bundle, unless that was done before, and returns the path of the
 // configuration. The configuration is judged before anything else is unpacked.
-func (m Machine) Unpack(ctx context.Context, client *api.Client, n api.Next, hub Hub) (string, error) {
+func (m Machine) Unpack(ctx context.Context, client *api.Client, n api.Next, hub joined.Hub) (string, error) {
 	store := m.Store(client.URL)
 	if err := durable.MkdirAll(m.FS, store.Dir); err != nil {
 		return "", err
@@ -100,7 +100,7 @@ func (m Machine) OwnName(cfg *config.Config) error {
 	i := autostart.Installer{FS: m.FS}
 	name := autostart.UnitName(cfg.Experiment.Name)
 	path, known := i.UnitConfig(name)
-	ended := IsGiven(path, m.State) && !i.Enabled(cfg.Experiment.Name)
+	ended := joined.IsGiven(path, m.State) && !i.Enabled(cfg.Experiment.Name)
 	if known && path != cfg.Path && !ended {
 		return fmt.Errorf("this machine has %s already, for %s; give the experiment another name", name, path)
 	}
@@ -130,7 +130,7 @@ func (m Machine) Note(path, hub, id string, begun bool) (before bool, err error)
 // it.
 func (m Machine) Lock() (durable.File, error) {
 	const ownerOnly = 0o600
-	path := Given(m.State) + ".lock"
+	path := joined.Given(m.State) + ".lock"
 	if err := durable.MkdirAll(m.FS, filepath.Dir(path)); err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (m Machine) Tidy(hub string) error {
 	if m.Root {
 		err = errors.Join(err, autostart.Installer{FS: m.FS}.Forget(func(config string) bool {
 			_, missing := m.FS.Lstat(config)
-			return IsGiven(config, m.State) && errors.Is(missing, fs.ErrNotExist)
+			return joined.IsGiven(config, m.State) && errors.Is(missing, fs.ErrNotExist)
 		}))
 	}
 	return err
