@@ -129,7 +129,7 @@ lint:
 	@files=$$(gofmt -l $$(git ls-files '*.go')); \
 	test -z "$$files" || { echo "run gofmt -w on these:"; echo "$$files"; exit 1; }
 	perl scripts/lines.pl $$(git ls-files '*.go' '*.c' '*.h' '*.md' '*.js' '*.css' '*.html' '*.sh' \
-	  '*.mk' '*Makefile' | grep -v -e testdata/ -e '\.min\.')
+	  '*.mk' '*Makefile' | grep -v -e testdata/ -e machines/build.sh -e '\.min\.')
 	git ls-files -z | perl scripts/tracked.pl
 	$(GO) list -f '{{.ImportPath}} {{join .Imports " "}}' ./internal/... | $(GO) run ./scripts/rooms
 	$(GO) run $(GOLANGCI) run ./...
@@ -164,13 +164,14 @@ bench: build
 .PHONY: compare-bench
 compare-bench:
 	$(GO) test -tags slow -count=1 -v -timeout 1h \
-	  -run 'TestSimulations|TestJMH|TestDetectable|TestBound|TestDeciles|TestAdvice|TestMachinesAlike' ./internal/analysis/compare
+	  -run 'TestSimulations|TestJMH|TestDetectable|TestBound|TestDeciles|TestAdvice|TestMachinesAlike' \
+	  ./internal/analysis/compare
 
 ## explain-bench  how well krunctl explain names injected causes, and how often it explains shifted events
 .PHONY: explain-bench
 explain-bench:
-	$(GO) test -tags slow -count=1 -v -timeout 30m -run 'TestInjections|TestNothingInjected|TestCommonBursts' \
-	  ./internal/analysis/explain
+	$(GO) test -tags slow -count=1 -v -timeout 30m \
+	  -run 'TestInjections|TestNothingInjected|TestCommonBursts' ./internal/analysis/explain
 
 ## history-bench  false alerts and delay of krunctl history in simulations, beside otava and E-divisive
 .PHONY: history-bench

@@ -171,14 +171,16 @@ func (a *app) bisect(ctx context.Context, dir string, o bisectOptions, clock sys
 }
 
 // nextStep decides, and writes the configuration of the step that is to be measured.
-func (a *app) nextStep(ctx context.Context, hub *hubSteps) (d sequential.BisectDecision, step string, err error) {
+func (a *app) nextStep(ctx context.Context, hub *hubSteps) (d sequential.BisectDecision, step string,
+	err error) {
 	b := hub.b
 	for {
 		versions, steps, waiting, err := b.Read(a.reader(runtime.NumCPU()), a.host, &hub.retry)
 		if err != nil {
 			return d, "", err
 		}
-		d = sequential.Bisect(sequential.BisectQuestion{Versions: len(versions), Delta: b.Plan.Delta, Most: b.Plan.Most},
+		d = sequential.Bisect(sequential.BisectQuestion{Versions: len(versions), Delta: b.Plan.Delta,
+			Most: b.Plan.Most},
 			versions)
 		if d.Action != sequential.Measure || waiting != "" {
 			return d, waiting, nil
@@ -240,7 +242,8 @@ func (o bisectOptions) checkHub(p bisection.Plan) error {
 }
 
 // printBisection prints the answer, and returns the error for the exit status.
-func (a *app) printBisection(b *bisection.Bisection, d sequential.BisectDecision, step string, asJSON bool) error {
+func (a *app) printBisection(b *bisection.Bisection, d sequential.BisectDecision, step string,
+	asJSON bool) error {
 	names := b.Plan.Versions
 	if asJSON {
 		err := a.printJSON(struct {

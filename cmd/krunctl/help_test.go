@@ -132,7 +132,8 @@ func TestExamples(t *testing.T) {
 					}
 					return
 				}
-				if (c.Name() == "run" || c.Name() == "check") && strings.HasSuffix(args[len(args)-1], ".toml") {
+				if (c.Name() == "run" || c.Name() == "check") &&
+					strings.HasSuffix(args[len(args)-1], ".toml") {
 					must.Equal(t, r.stdout, "krund "+strings.Join(args, " ")+"\n")
 					return
 				}
@@ -143,7 +144,8 @@ func TestExamples(t *testing.T) {
 					return
 				}
 				// a machine that is not fit, records without counters, no failures to run again
-				if c.Name() == "doctor" || c.Name() == "check" || c.Name() == "amperf" || strings.Contains(c.Use, "--outcome") {
+				if c.Name() == "doctor" || c.Name() == "check" || c.Name() == "amperf" ||
+					strings.Contains(c.Use, "--outcome") {
 					if r.code > exitError || r.stdout+r.stderr == "" {
 						t.Error(r.text())
 					}

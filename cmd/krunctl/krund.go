@@ -69,8 +69,8 @@ func runCommand(a *app) *cobra.Command {
 	return forKrund("run", "NAME.toml", "Measure an experiment in this terminal", runHelp,
 		func(args []string) error {
 			if len(args) == 0 {
-				return usageError(errors.New("run needs the experiment's configuration, NAME.toml; a single " +
-					"command is measured by `krunctl time`"))
+				return usageError(errors.New("run needs the experiment's configuration, NAME.toml; a " +
+					"single command is measured by `krunctl time`"))
 			}
 			return a.krund(append([]string{"run"}, args...))
 		})

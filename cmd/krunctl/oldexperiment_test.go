@@ -126,8 +126,8 @@ func missing(old, now any, path string, lost *[]string) (compared int) {
 	return 1
 }
 
-// corrected reports whether a field depends on how a comparison corrects for the number of tests, which
-// has changed since: the values are others, the fields are still there.
+// corrected reports whether a field depends on how a comparison corrects for the number of tests,
+// which has changed since: the values are others, the fields are still there.
 func corrected(path string) bool {
 	change := strings.HasPrefix(path, ".changes[")
 	return path == ".level" || change && (strings.HasSuffix(path, ".ratio.low") ||

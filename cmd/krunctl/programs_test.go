@@ -75,7 +75,10 @@ func acceptedDirectory(t *testing.T) string {
 			return identity.Program{SHA256: hash, Files: map[string]string{file: hash}}
 		}
 		return map[string]identity.Program{"program.vm.C": one("1111", "/lab/vm"),
-			"program.benchmark.c.v": one("2222", "/lab/c.so"), "program.benchmark.b.v": one(hash, "/lab/b.so")}
+			"program.benchmark.c.v": one(
+				"2222",
+				"/lab/c.so",
+			), "program.benchmark.b.v": one(hash, "/lab/b.so")}
 	}
 	must.Do(t, identity.StoreEditions(durable.OS(), filepath.Join(dir, "editions.json"), []identity.Edition{
 		{Number: 1, Programs: programs("3333aaaa3333aaaa")},
@@ -127,7 +130,8 @@ func TestPrograms(t *testing.T) {
 				if c.args[0] == "summary" {
 					first = r.stderr // that it has no schedule is the first line
 				}
-				if !strings.Contains(first, said) && !slices.Equal(c.args[:2], []string{"check-data", "--json"}) {
+				if !strings.Contains(first, said) &&
+					!slices.Equal(c.args[:2], []string{"check-data", "--json"}) {
 					t.Errorf("%s does not say it first: %s", c.args[0], r.text())
 				}
 				if r.code != c.code || !regexp.MustCompile(c.out).MatchString(r.stdout) {
@@ -139,7 +143,8 @@ func TestPrograms(t *testing.T) {
 				t.Errorf("the report does not say it: %v", err)
 			}
 			r := krunctl(t, "export", "--csv", of.dir)
-			if n := strings.Count(r.stdout, "b,C,v,"); n != 5*50 || strings.Count(r.stdout, "c,C,v,") != 10*50 {
+			if n := strings.Count(r.stdout, "b,C,v,"); n != 5*50 ||
+				strings.Count(r.stdout, "c,C,v,") != 10*50 {
 				t.Errorf("export has %d rows of b: %.300s", n, r.text())
 			}
 		})
@@ -156,7 +161,11 @@ func TestSamePrograms(t *testing.T) {
 		{"check-data"}, {"export", "--csv"}, {"compare", plain}} {
 		var texts []string
 		for _, dir := range []string{plain, same, editions} {
-			text := strings.ReplaceAll(krunctl(t, slices.Concat(command, []string{dir})...).text(), dir, "DIR")
+			text := strings.ReplaceAll(
+				krunctl(t, slices.Concat(command, []string{dir})...).text(),
+				dir,
+				"DIR",
+			)
 			text = strings.ReplaceAll(text, plain, "DIR")
 			must.Be(t, !strings.Contains(text, "programs"), text)
 			texts = append(texts, regexp.MustCompile(`[\d.]+ KiB`).ReplaceAllString(text, "SIZE"))

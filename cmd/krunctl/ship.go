@@ -118,7 +118,8 @@ func (a *app) shipOne(ctx context.Context, arg string, idle bool) error {
 	}
 	a.console().Line("shipped", "%s of %s to %s", display.Count(result.Sent, "record"), f.Dir(), client.URL)
 	if result.Deleted {
-		a.console().Line("deleted", "%s was deleted on the hub, and is not shipped any more; it stays here", f.Dir())
+		a.console().Line("deleted", "%s was deleted on the hub, and is not shipped any more; it stays here",
+			f.Dir())
 	}
 	if result.Deleted || progress.Ended && result.Orders.Request == "" {
 		if err := known.Remove(dir); err != nil {

@@ -71,8 +71,8 @@ func (a *app) serve(ctx context.Context, f experiment.Experiment, o statusOption
 	return server.Listen(ctx, o.serve, func(at *net.TCPAddr) {
 		_, _ = fmt.Fprintf(a.terminal, "http://%s/ shows the status until Ctrl-C\n", at) // a message
 		if !at.IP.IsLoopback() {
-			a.talk("everyone in the network can read the status at this address; --serve 127.0.0.1:0 is for " +
-				"this machine only")
+			a.talk("everyone in the network can read the status at this address; --serve 127.0.0.1:0 is " +
+				"for this machine only")
 		}
 	})
 }

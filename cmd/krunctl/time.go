@@ -173,8 +173,8 @@ func (o *timeOptions) plan(args []string) (trial.Plan, error) {
 	if err != nil {
 		return p, err
 	}
-	p.Subjects, err = trial.Subjects(args, trial.SubjectOptions{Shell: shell, VMs: o.vms, Parameters: parameters,
-		Setup: o.setup, Prepare: o.prepare, Conclude: o.conclude, Cleanup: o.cleanup})
+	p.Subjects, err = trial.Subjects(args, trial.SubjectOptions{Shell: shell, VMs: o.vms,
+		Parameters: parameters, Setup: o.setup, Prepare: o.prepare, Conclude: o.conclude, Cleanup: o.cleanup})
 	if err != nil {
 		return p, err
 	}

@@ -25,7 +25,11 @@ func TestFirstExperiment(t *testing.T) {
 				t.Skip(err)
 			}
 			dir := t.TempDir()
-			e := must.Get(starter.New("first", c.language, c.command, filepath.Join(prefix, "libexec/krund")))(t)
+			e := must.Get(
+				starter.New("first", c.language, c.command, filepath.Join(prefix, "libexec/krund")),
+			)(
+				t,
+			)
 			config := filepath.Join(dir, "first.toml")
 			must.Do(t, e.Write(dir))
 			if e.Build != "" {

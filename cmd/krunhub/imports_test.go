@@ -40,7 +40,10 @@ func TestLinked(t *testing.T) {
 }
 
 // partsOf are the parts of the hub that a program links.
-var partsOf = map[string][]string{"krund": {"joined"}, "krunctl": {"api", "joined", "given", "ship", "submit"}}
+var partsOf = map[string][]string{
+	"krund":   {"joined"},
+	"krunctl": {"api", "joined", "given", "ship", "submit"},
+}
 
 func begins(path string, with []string) bool {
 	for _, prefix := range with {

@@ -154,7 +154,8 @@ func TestArmsOfReport(t *testing.T) {
 	index := string(out["index.html"].text)
 	must.Contain(t, index, `<a href="compare-new.html">base → new</a>: 1 key worse, 1 key better`,
 		"the front page lacks")
-	if page := out["compare-new.html"]; page == nil || !strings.Contains(string(page.text), `href="index.html"`) {
+	if page := out["compare-new.html"]; page == nil ||
+		!strings.Contains(string(page.text), `href="index.html"`) {
 		t.Error("there is no page that leads back")
 	}
 }

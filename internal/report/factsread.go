@@ -12,8 +12,8 @@ import (
 	"krund/internal/reading/experiment"
 )
 
-// FactsOf reads the facts in the records of the experiment arg, of each machine; nil for files of other
-// tools. say gets what is left out.
+// FactsOf reads the facts in the records of the experiment arg, of each machine; nil for files of
+// other tools. say gets what is left out.
 func FactsOf(fsys durable.FS, in experiment.Input, arg string, say func(string, ...any)) (*Facts, error) {
 	if in.Data.Format != experiment.Format {
 		return nil, nil

@@ -14,8 +14,8 @@ import (
 	"krund/internal/reading/experiment"
 )
 
-// WriteHistory writes a history in a format: text, markdown, html, csv, json, svg, pdf or png. unit is that
-// of its values.
+// WriteHistory writes a history in a format: text, markdown, html, csv, json, svg, pdf or png. unit
+// is that of its values.
 func WriteHistory(w io.Writer, h *history.History, format, unit string) error {
 	switch format {
 	case "csv":
@@ -57,8 +57,10 @@ func ReadMutes(fsys durable.FS, file string) ([]history.Mute, error) {
 		return nil, experiment.Usage(fmt.Errorf("--mutes: %s: %w", file, err))
 	}
 	if unknown := read.Undecoded(); len(unknown) > 0 {
-		return nil, experiment.Usage(fmt.Errorf("--mutes: %s: %s is not known; a [[mute]] has key, version and "+
-			"reason", file, unknown[0]))
+		return nil, experiment.Usage(
+			fmt.Errorf("--mutes: %s: %s is not known; a [[mute]] has key, version and "+
+				"reason", file, unknown[0]),
+		)
 	}
 	var list []history.Mute
 	for _, m := range document.Mute {

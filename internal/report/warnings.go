@@ -86,8 +86,8 @@ func warningNotes(doc *warmup.Document) []string {
 	return notes
 }
 
-// documentWarnings returns the warnings about all keys: which programs were measured, of the records,
-// then of the analysis.
+// documentWarnings returns the warnings about all keys: which programs were measured, of the
+// records, then of the analysis.
 func documentWarnings(doc *warmup.Document, facts *Facts) []warmup.Warning {
 	list := []warmup.Warning{}
 	of := doc.Warnings

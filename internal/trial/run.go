@@ -94,8 +94,8 @@ func (r Runner) messages(path string, k key.Key) string {
 	return strings.Join(lines[max(0, len(lines)-most):], "")
 }
 
-// Run writes a plan's configuration to path, lets krund run it and reads the results. That executions
-// failed is in the data.
+// Run writes a plan's configuration to path, lets krund run it and reads the results. That
+// executions failed is in the data.
 func (r Runner) Run(ctx context.Context, p Plan, path string) (*dataset.Dataset, error) {
 	if err := os.WriteFile(path, []byte(p.TOML()), 0o644); err != nil {
 		return nil, fmt.Errorf("write the experiment: %w", err)
@@ -218,8 +218,8 @@ func KrundPath() (string, error) {
 	return path, nil
 }
 
-// Runners returns the directory of krund's runners, which is installed with it; "runners" if krund is not
-// found.
+// Runners returns the directory of krund's runners, which is installed with it; "runners" if krund
+// is not found.
 func Runners() string {
 	krund, err := KrundPath()
 	if err != nil {

@@ -12,9 +12,19 @@ func TestDraw(t *testing.T) {
 		{"floors", "krund/internal/b/x krund/internal/a fmt\nkrund/internal/a fmt\n" +
 			"krund/internal/c krund/internal/b/x krund/internal/a\nkrund/cmd/krund krund/internal/c\n",
 			" 2  c           a b\n 1  b           a\n 0  a           \n", ""},
-		{"within a room", "krund/internal/a/x krund/internal/a/y\nkrund/internal/a/y\n", " 0  a           \n", ""},
-		{"circle of rooms, not of packages", "krund/internal/a/x krund/internal/b\nkrund/internal/b krund/internal/a/y\n" +
-			"krund/internal/a/y\nkrund/internal/z\n", "", "a circle of imports among the rooms a, b"},
+		{
+			"within a room",
+			"krund/internal/a/x krund/internal/a/y\nkrund/internal/a/y\n",
+			" 0  a           \n",
+			"",
+		},
+		{
+			"circle of rooms, not of packages",
+			"krund/internal/a/x krund/internal/b\nkrund/internal/b krund/internal/a/y\n" +
+				"krund/internal/a/y\nkrund/internal/z\n",
+			"",
+			"a circle of imports among the rooms a, b",
+		},
 		{"nothing", "", "", "no package below internal/ on standard input"},
 	}
 	for _, tt := range tests {

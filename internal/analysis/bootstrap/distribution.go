@@ -6,17 +6,18 @@ import (
 )
 
 const (
-	// reach is the range of a distribution in standard deviations on either side of its mean. Its steps
-	// are so small that interpolation is off by less than 0.001 standard deviations.
+	// reach is the range of a distribution in standard deviations on either side of its mean. Its
+	// steps are so small that interpolation is off by less than 0.001 standard deviations.
 	reach, steps = 12, 1024
-	// vanishing is the size of the characteristic function at which its series ends, mostFrequencies the
-	// number of terms after which it must have.
+	// vanishing is the size of the characteristic function at which its series ends,
+	// mostFrequencies the number of terms after which it must have.
 	vanishing, mostFrequencies = 1e-12, 160
 	// fewest is the number of values below which draws are as fast.
 	fewest = 400
-	// One frequency in leap up to farthest is searched for a return of the characteristic function: means
-	// are then nearly multiples of a step, of 0.01 standard deviations or more. The function is symmetric
-	// about its return, which lies therefore at least at twice the frequency where it has vanished.
+	// One frequency in leap up to farthest is searched for a return of the characteristic function:
+	// means are then nearly multiples of a step, of 0.01 standard deviations or more. The function
+	// is symmetric about its return, which lies therefore at least at twice the frequency where it
+	// has vanished.
 	leap, farthest, returned = 16, 2400, 1e-6
 	// sample is the number of values of a segment that a search looks at.
 	sample = 64
@@ -28,8 +29,8 @@ type distribution struct {
 	f        [steps + 1]float64
 }
 
-// newDistribution computes F from the characteristic function of a resample. Nil: F must be found by
-// drawing, because the function does not vanish, or not for good.
+// newDistribution computes F from the characteristic function of a resample. Nil: F must be found
+// by drawing, because the function does not vanish, or not for good.
 func newDistribution(segments [][]float64) *distribution {
 	var n, total, squares float64
 	for _, values := range segments {
@@ -67,15 +68,16 @@ func newDistribution(segments [][]float64) *distribution {
 	return d
 }
 
-// characteristic is the characteristic function of a resample's sum about its mean: the product over the
-// segments of that of a draw, the mean of exp(itv), to the power of their length. The frequencies t are
-// multiples of π/(reach sd).
+// characteristic is the characteristic function of a resample's sum about its mean: the product
+// over the segments of that of a draw, the mean of exp(itv), to the power of their length. The
+// frequencies t are multiples of π/(reach sd).
 type characteristic struct {
 	turns, powers [][]complex128 // exp(itv) at the first and the current t
 	draws         []int
 }
 
-// newCharacteristic has only multiples of by frequencies, and if by is not 1 only a sample of the values.
+// newCharacteristic has only multiples of by frequencies, and if by is not 1 only a sample of the
+// values.
 func newCharacteristic(segments [][]float64, sd float64, by int) characteristic {
 	var c characteristic
 	for _, values := range segments {

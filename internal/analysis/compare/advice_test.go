@@ -70,11 +70,11 @@ func (c tally) String() string {
 	return fmt.Sprintf("%.3f of %d", float64(c.reached)/float64(c.all), c.all)
 }
 
-// TestAdvice: of the keys for which a number of executions is advised, 85 to 97 % have the published
-// power in a new experiment of this size, if the change is the one that was named: neither a standard
-// deviation that was measured too small nor the margin makes the number too small. The same holds for
-// the numbers that are planned from one side. The keys vary as those of JMH (KRUND_FIXTURES); in half
-// of them something has changed by 3 %.
+// TestAdvice: of the keys for which a number of executions is advised, 85 to 97 % have the
+// published power in a new experiment of this size, if the change is the one that was named:
+// neither a standard deviation that was measured too small nor the margin makes the number too
+// small. The same holds for the numbers that are planned from one side. The keys vary as those of
+// JMH (KRUND_FIXTURES); in half of them something has changed by 3 %.
 func TestAdvice(t *testing.T) {
 	forks := jmhPilot(t)
 	const named = 0.05 // the change that is planned for
@@ -101,7 +101,9 @@ func TestAdvice(t *testing.T) {
 				for i := range f.rows {
 					k := KeyNeeds{Measured: n}
 					if k.fill(&alones[i], &needs, f.level); k.Executions > 0 {
-						planned.add(powerOf(math.Log1p(named), c.sds[i], f.level, k.Executions, margin) >= power)
+						planned.add(
+							powerOf(math.Log1p(named), c.sds[i], f.level, k.Executions, margin) >= power,
+						)
 					}
 					e := &f.rows[i].steady
 					if f.rows[i].change(0, o) != CannotTell {
@@ -121,8 +123,16 @@ func TestAdvice(t *testing.T) {
 					thirds[quieter*3/len(c.sds)].add(reached)
 				}
 			}
-			t.Logf("%s, %d against %d: advised %v, by thirds of sd %v, no number %d; planned %v", c.name, n, n,
-				advised, thirds, none, planned)
+			t.Logf(
+				"%s, %d against %d: advised %v, by thirds of sd %v, no number %d; planned %v",
+				c.name,
+				n,
+				n,
+				advised,
+				thirds,
+				none,
+				planned,
+			)
 			// Planned numbers are rounded up from small ones.
 			for _, s := range []struct {
 				tally
@@ -137,8 +147,8 @@ func TestAdvice(t *testing.T) {
 }
 
 // TestAdviceError: a new experiment of the advised size has a false verdict in no more than 5 % of
-// the tables when nothing has changed. Comparing all executions together, after a first look at some
-// of them, has more; it is printed beside.
+// the tables when nothing has changed. Comparing all executions together, after a first look at
+// some of them, has more; it is printed beside.
 func TestAdviceError(t *testing.T) {
 	const n = 5
 	cases := map[string][]float64{"10 keys of 5 %": slices.Repeat([]float64{0.05}, 10),
@@ -174,8 +184,12 @@ func TestAdviceError(t *testing.T) {
 				}
 				joined.add(found || count(decide(rows, false, o), o) > 0)
 			}
-			t.Logf("false verdicts: first look %v, new experiment %v; first look or all together %v", first, alone,
-				joined)
+			t.Logf(
+				"false verdicts: first look %v, new experiment %v; first look or all together %v",
+				first,
+				alone,
+				joined,
+			)
 			if low, _ := Binomial(alone.reached, alone.all, 0.99); low > 0.05 {
 				t.Errorf("false verdicts in the new experiment: %v", alone)
 			}

@@ -7,7 +7,8 @@ import (
 )
 
 // TestVerdictsAgreeWithIntervals: in no table does a verdict contradict the interval that is shown
-// with it, whatever the sizes, the number of keys, what has changed, the null arm, and states of executions.
+// with it, whatever the sizes, the number of keys, what has changed, the null arm, and states of
+// executions.
 func TestVerdictsAgreeWithIntervals(t *testing.T) {
 	const tables, mostKeys = 10_000, 100
 	random := rand.New(rand.NewPCG(31, 1))

@@ -272,8 +272,16 @@ func TestHelp(t *testing.T) {
 		{0.02, 0.02, "a change of 2 % cannot be told with a reasonable number; 40 executions per side, 10 times"},
 		{0.02, 0, "that it is below 1 % cannot be told with a reasonable number; 40 executions per side, 10"},
 	} {
-		e := estimate{ok: true, n: 4, m: 4, after: math.Log1p(c.change), test: StudentT, variance: c.sd * c.sd,
-			freedom: 6, factor: 0.5}
+		e := estimate{
+			ok:       true,
+			n:        4,
+			m:        4,
+			after:    math.Log1p(c.change),
+			test:     StudentT,
+			variance: c.sd * c.sd,
+			freedom:  6,
+			factor:   0.5,
+		}
 		text, h := e.advice(level, o)
 		bound := c.sd * math.Sqrt(6/1.6353829)
 		if h == nil {

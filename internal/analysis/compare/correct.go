@@ -30,9 +30,10 @@ func ParseCorrection(s string) (Correction, error) {
 	return "", fmt.Errorf("unknown correction %q; write holm, bh or none", s)
 }
 
-// partition is the share of its error that each test keeps for its interval, whatever the other tests
-// reject. The rest is passed on by Holm's step-down. With 1 this is Bonferroni's correction, with 0
-// Holm's, whose intervals are unbounded (Stefansson, Kim and Hsu 1988; Finner and Strassburger 2002).
+// partition is the share of its error that each test keeps for its interval, whatever the other
+// tests reject. The rest is passed on by Holm's step-down. With 1 this is Bonferroni's correction,
+// with 0 Holm's, whose intervals are unbounded (Stefansson, Kim and Hsu 1988; Finner and
+// Strassburger 2002).
 const partition = 0.4
 
 // hypothesis is one test of a family: its p-value, and where its corrected p-value goes.

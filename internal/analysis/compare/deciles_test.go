@@ -10,11 +10,11 @@ import (
 )
 
 // TestDeciles: the noisiest keys of a table have not many times their share of the false verdicts.
-// It draws the variances of tables in which nothing has changed, and computes each key's probability
-// of p <= 0.05/K and that of finding a change, given its true standard deviation and the variance
-// drawn: for each tenth of the keys by true standard deviation, with every key under the whole prior
-// (Smyth 2004) and under what squeeze leaves of it. `make compare-bench` prints the table of
-// docs/statistics.md.
+// It draws the variances of tables in which nothing has changed, and computes each key's
+// probability of p <= 0.05/K and that of finding a change, given its true standard deviation and
+// the variance drawn: for each tenth of the keys by true standard deviation, with every key under
+// the whole prior (Smyth 2004) and under what squeeze leaves of it. `make compare-bench` prints the
+// table of docs/statistics.md.
 func TestDeciles(t *testing.T) {
 	const keys = 40
 	drawn := func(sd func(r *rand.Rand) float64) func(*rand.Rand) []float64 {
@@ -26,7 +26,10 @@ func TestDeciles(t *testing.T) {
 			return list
 		}
 	}
-	tenth := slices.Concat(slices.Repeat([]float64{0.01}, keys-keys/10), slices.Repeat([]float64{0.05}, keys/10))
+	tenth := slices.Concat(
+		slices.Repeat([]float64{0.01}, keys-keys/10),
+		slices.Repeat([]float64{0.05}, keys/10),
+	)
 	for _, c := range []struct {
 		name string
 		sds  func(*rand.Rand) []float64
@@ -52,7 +55,13 @@ func TestDeciles(t *testing.T) {
 				const loss = 0.02 // of power, on keys as different as real ones
 				for i, p := range got.power {
 					if c.name == "JMH" && p < whole.power[i]-loss {
-						t.Errorf("%v against %v: power fell from %.3f to %.3f", size.n, size.n, whole.power, got.power)
+						t.Errorf(
+							"%v against %v: power fell from %.3f to %.3f",
+							size.n,
+							size.n,
+							whole.power,
+							got.power,
+						)
 					}
 				}
 			}

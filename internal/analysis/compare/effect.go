@@ -372,8 +372,8 @@ func (d *tested) describe(o Options) *Effect {
 	} else {
 		f.Ratio = d.intervals(o)
 	}
-	// A verdict also needs an estimate of at least the margin. The standard deviation is that which is
-	// as likely too large as too small.
+	// A verdict also needs an estimate of at least the margin. The standard deviation is that which
+	// is as likely too large as too small.
 	spread := e.error() * atMost(0.5, e.freedom)
 	f.Detectable = warmup.Real(e.relative(max(detectable(d.levels.test, e.freedom)*spread,
 		e.margin(o.Margin)+quantileOf(1-power, e.freedom)*spread)))

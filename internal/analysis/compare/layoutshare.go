@@ -19,8 +19,8 @@ const layoutConfidence = 0.95
 // leastBlocks is the smallest number of blocks with an estimate.
 const leastBlocks = 3
 
-// LayoutShare is the share of the layout in the variance of the logarithms of executions, from 0 to 1,
-// with its confidence interval.
+// LayoutShare is the share of the layout in the variance of the logarithms of executions, from 0 to
+// 1, with its confidence interval.
 type LayoutShare struct {
 	Share  float64 `json:"share"`
 	Low    float64 `json:"low"`
@@ -72,8 +72,8 @@ func layoutShares(blocks [][]float64) (s LayoutShare, ok bool) {
 	}, true
 }
 
-// centeredBlocks returns the logarithms of the values less the mean of their arm, and the mean of each
-// block.
+// centeredBlocks returns the logarithms of the values less the mean of their arm, and the mean of
+// each block.
 func centeredBlocks(blocks [][]float64) (logs [][]float64, means []float64) {
 	arms := make([]float64, len(blocks[0]))
 	logs, means = make([][]float64, len(blocks)), make([]float64, len(blocks))

@@ -18,7 +18,8 @@ type NoiseFloor struct {
 	SDLog float64 // standard deviation of the logarithms of the executions' means
 }
 
-// ErrFloorTooFew is returned for fewer than three executions, or an execution without positive values.
+// ErrFloorTooFew is returned for fewer than three executions, or an execution without positive
+// values.
 var ErrFloorTooFew = errors.New("too few values for a noise floor")
 
 // Of returns the floor of executions: their iterations' times, in any unit. The value of an

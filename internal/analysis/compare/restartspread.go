@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// RestartSpread is the variation of the executions' levels, as standard deviations of their logarithms:
-// 0.01 is about 1 %.
+// RestartSpread is the variation of the executions' levels, as standard deviations of their
+// logarithms: 0.01 is about 1 %.
 type RestartSpread struct {
 	Boots      int     `json:"boots"`      // of the hardware, with at least one execution
 	Executions int     `json:"executions"` //

@@ -170,11 +170,11 @@ type Effect struct {
 	Detectable warmup.Real `json:"detectable"`
 }
 
-// Interval is an estimate with confidence intervals. Low and High have the level of Result.Level and
-// agree with the test: they lie on the side of a significant change, and else contain no change.
-// SameLow and SameHigh are the interval of the equivalence test: within the margin if it is
-// significant, else not. AloneLow and AloneHigh have the level of Result.Confidence. An interval that
-// ends exactly at no change, or at the margin, does not contain its end.
+// Interval is an estimate with confidence intervals. Low and High have the level of Result.Level
+// and agree with the test: they lie on the side of a significant change, and else contain no
+// change. SameLow and SameHigh are the interval of the equivalence test: within the margin if it is
+// significant, else not. AloneLow and AloneHigh have the level of Result.Confidence. An interval
+// that ends exactly at no change, or at the margin, does not contain its end.
 type Interval struct {
 	Estimate  warmup.Real `json:"estimate"`
 	Low       warmup.Real `json:"low"`
@@ -185,7 +185,8 @@ type Interval struct {
 	SameHigh  warmup.Real `json:"same_high"`
 }
 
-// Of returns the interval that belongs to a verdict about the change: that of the test that made it.
+// Of returns the interval that belongs to a verdict about the change: that of the test that made
+// it.
 func (i *Interval) Of(v Verdict) (low, high warmup.Real) {
 	if v == Same {
 		return i.SameLow, i.SameHigh
@@ -205,8 +206,8 @@ type Class struct {
 type Help struct {
 	// Executions is the number of executions on each side of it (of blocks when paired).
 	Executions int `json:"more_executions"`
-	// Shows is the change, relative to before, that they would show with Power if it is as measured;
-	// if Same, they would show that the change, if it is as measured, is below this size.
+	// Shows is the change, relative to before, that they would show with Power if it is as
+	// measured; if Same, they would show that the change, if it is as measured, is below this size.
 	Shows float64 `json:"would_show"`
 	Same  bool    `json:"would_show_same"`
 }

@@ -10,8 +10,8 @@ import (
 // Prior is the distribution of the keys' variances: scaled inverse chi-squared with Freedom degrees
 // of freedom around Variance (Smyth, "Linear models and empirical Bayes methods for assessing
 // differential expression in microarray experiments", 2004). A key's variance is replaced by the
-// mean of its own and the prior's, weighted by their degrees of freedom; a key that varies more than
-// the prior makes likely has fewer of them (see squeeze).
+// mean of its own and the prior's, weighted by their degrees of freedom; a key that varies more
+// than the prior makes likely has fewer of them (see squeeze).
 type Prior struct {
 	Freedom  float64 `json:"freedom"`  // 0: every key keeps its own variance
 	Variance float64 `json:"variance"` // of the logarithm of an execution's value

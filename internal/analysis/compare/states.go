@@ -1,8 +1,8 @@
 package compare
 
 // This file keeps two states of executions from making verdicts. A t test takes the spread of a few
-// executions for that of all: if three of one side are by chance in one state, and three of the other
-// side in the other, it sees a change and hardly any noise. Start at [guard].
+// executions for that of all: if three of one side are by chance in one state, and three of the
+// other side in the other, it sees a change and hardly any noise. Start at [guard].
 
 import (
 	"fmt"
@@ -15,30 +15,34 @@ import (
 // States are two groups into which the executions of a key fall.
 type States struct {
 	// Low and High are the geometric means of the groups, in the unit of the result, and Before and
-	// After the numbers of each side's executions in the lower and in the higher one; null when paired.
+	// After the numbers of each side's executions in the lower and in the higher one; null when
+	// paired.
 	Low    warmup.Real `json:"low"`
 	High   warmup.Real `json:"high"`
 	Before []int       `json:"before"`
 	After  []int       `json:"after"`
-	// Jump is how far the groups are apart: 0.05 is 5 %. When paired, it is the difference in the blocks
-	// whose executions are in different groups: Up of them, where after takes longer, and Down.
+	// Jump is how far the groups are apart: 0.05 is 5 %. When paired, it is the difference in the
+	// blocks whose executions are in different groups: Up of them, where after takes longer, and
+	// Down.
 	Jump warmup.Real `json:"jump"`
 	Up   int         `json:"up"`
 	Down int         `json:"down"`
-	// Apart: each side has one group alone, as it would after a change; other keys of the table have two.
+	// Apart: each side has one group alone, as it would after a change; other keys of the table
+	// have two.
 	Apart bool `json:"apart"`
-	// P is the p-value of these numbers, by Fisher's exact test, or by the sign test when paired. That of
-	// the change is not smaller. Raised: by its own test it would be.
+	// P is the p-value of these numbers, by Fisher's exact test, or by the sign test when paired.
+	// That of the change is not smaller. Raised: by its own test it would be.
 	P      float64 `json:"p"`
 	Raised bool    `json:"raised"`
 }
 
 // guard finds the keys whose executions have two states, and raises their p-values to those of the
-// numbers of executions in each state, which any two states have. copies are the executions of a null
-// arm, by key; nil without one.
+// numbers of executions in each state, which any two states have. copies are the executions of a
+// null arm, by key; nil without one.
 //
 // A key of which each side has one group alone looks like one that has changed. It is taken for two
-// states if so many other keys of the table show theirs that one of them may be such a key by chance.
+// states if so many other keys of the table show theirs that one of them may be such a key by
+// chance.
 func guard(list []estimate, samples []sample, copies [][]Observation, paired bool, o Options) []*States {
 	const (
 		least    = 2    // keys that show states
@@ -90,8 +94,8 @@ func (e *estimate) atLeast(p float64) bool {
 	return true
 }
 
-// states returns the groups of a key's executions; nil if there are none, or if they are less than the
-// margin apart, so that they make no verdict.
+// states returns the groups of a key's executions; nil if there are none, or if they are less than
+// the margin apart, so that they make no verdict.
 func (e *estimate) states(s sample, copied []Observation, paired bool, o Options) *States {
 	if paired {
 		return e.pairedStates(s, copied, o)
@@ -125,8 +129,8 @@ func (e *estimate) states(s sample, copied []Observation, paired bool, o Options
 	return t
 }
 
-// apart reports whether the sides differ within a group as widely as groups do: then two states do not
-// explain the key. An outlier before that happens to lie near all of after is no state.
+// apart reports whether the sides differ within a group as widely as groups do: then two states do
+// not explain the key. An outlier before that happens to lie near all of after is no state.
 func apart(x, y []float64, middle float64) bool {
 	const enough = 5 // values, of which one can be told from the others
 	for _, high := range []bool{false, true} {
@@ -187,8 +191,8 @@ type jumps struct {
 // oneWay reports whether all blocks differ alike, as after a change.
 func (j jumps) oneWay() bool { return j.up == j.blocks || j.down == j.blocks }
 
-// jumpsOf splits differences at the largest gap between their sizes that leaves two of them above it;
-// ok reports whether it is as wide as one between groups.
+// jumpsOf splits differences at the largest gap between their sizes that leaves two of them above
+// it; ok reports whether it is as wide as one between groups.
 func jumpsOf(differences []float64) (j jumps, ok bool) {
 	const least = 2
 	sizes := make([]float64, len(differences))

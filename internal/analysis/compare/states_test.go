@@ -18,8 +18,8 @@ func fixed(d *dataset.Dataset, k key.Key, times ...float64) {
 	}
 }
 
-// TestTwoStates: of a key whose executions are in two states, no verdict is made that the numbers in
-// each state do not support.
+// TestTwoStates: of a key whose executions are in two states, no verdict is made that the numbers
+// in each state do not support.
 func TestTwoStates(t *testing.T) {
 	const low, high = 0.5, 0.55
 	jitter := []float64{1, 1.0003, 0.9998, 1.0001, 0.9996, 1.0004, 1.0002, 0.9999, 1.0005, 0.9997}

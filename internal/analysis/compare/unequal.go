@@ -7,9 +7,9 @@ import (
 	"krund/internal/analysis/warmup"
 )
 
-// unequalSpreads returns the standard deviation of after relative to before, if an F test at 10 % finds
-// that they differ and few executions were measured; else 0. If they differ, and the values are skewed,
-// no test keeps its error with few executions. So a doubt is enough for a remark.
+// unequalSpreads returns the standard deviation of after relative to before, if an F test at 10 %
+// finds that they differ and few executions were measured; else 0. If they differ, and the values
+// are skewed, no test keeps its error with few executions. So a doubt is enough for a remark.
 func (e *estimate) unequalSpreads() float64 {
 	const level, few = 0.1, 30
 	v, w, n, m := e.sides[0], e.sides[1], float64(e.n), float64(e.m)
@@ -26,7 +26,8 @@ func (e *estimate) unequalSpreads() float64 {
 	return ratio
 }
 
-// differ reports whether the executions of one side vary more than those of the other over all keys.
+// differ reports whether the executions of one side vary more than those of the other over all
+// keys.
 func (f family) differ() bool {
 	list := make([]estimate, len(f.rows))
 	for i := range f.rows {
@@ -41,7 +42,9 @@ func (r *Result) spreads(f family, o Options) {
 		r.Warnings = append(r.Warnings, warmup.Warning{Code: "unequal_spread", Text: fmt.Sprintf(
 			"unequal spread: over all keys, the executions of one side vary more than those of the other; with "+
 				"few of them, and if they are skewed, a false verdict is more probable than %s; measure both "+
-				"sides in blocks", Percent(o.alpha()))})
+				"sides in blocks",
+			Percent(o.alpha()),
+		)})
 	}
 	for i, c := range r.both() {
 		d := &f.rows[i]
@@ -58,6 +61,10 @@ func (r *Result) spreads(f family, o Options) {
 		c.Warnings = append(c.Warnings, warmup.Warning{Code: "unequal_spread", Text: fmt.Sprintf(
 			"unequal spread: the executions %s vary %.2g times as much as those %s; with few of them, and if "+
 				"they are skewed, a false verdict is more probable than %s; measure both sides in blocks",
-			more, times, less, Percent(o.alpha()))})
+			more,
+			times,
+			less,
+			Percent(o.alpha()),
+		)})
 	}
 }

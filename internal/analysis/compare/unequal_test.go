@@ -7,8 +7,8 @@ import (
 	"krund/rig/must"
 )
 
-// TestUnequalSpread: a change whose sides vary differently has a remark with the way out; equal spreads,
-// a key without a change, and blocks have none.
+// TestUnequalSpread: a change whose sides vary differently has a remark with the way out; equal
+// spreads, a key without a change, and blocks have none.
 func TestUnequalSpread(t *testing.T) {
 	level := func(v float64) map[string]float64 { return map[string]float64{"a": v} }
 	for _, c := range []struct {

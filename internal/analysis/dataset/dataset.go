@@ -112,8 +112,8 @@ func InstrumentText(level string) string {
 	return "instrumented (" + level + ")"
 }
 
-// OtherPrograms is the outcome of an execution that completed, but with other programs than the latest
-// one of its key. No record has it.
+// OtherPrograms is the outcome of an execution that completed, but with other programs than the
+// latest one of its key. No record has it.
 const OtherPrograms results.Outcome = "other programs"
 
 // Replaced reports whether other executions stand for one with this outcome.

@@ -82,8 +82,8 @@ func (v bursty) key(random *rand.Rand) Key {
 	return keyOf(executions, analyses)
 }
 
-// simulate returns of how many keys the first column is named as a cause, of how many only as in the
-// same bursts, and of how many another column is named.
+// simulate returns of how many keys the first column is named as a cause, of how many only as in
+// the same bursts, and of how many another column is named.
 func (v bursty) simulate(keys int) (named, inBursts, others int) {
 	found := make([][3]int, keys)
 	parallel.Each(keys, 2, func(c int) {
@@ -105,9 +105,9 @@ func (v bursty) simulate(keys int) (named, inBursts, others int) {
 	return named, inBursts, others
 }
 
-// TestCommonBursts: what has nothing to do with outliers is not named; what only shares their bursts is
-// not named as a cause, and what is in the same iterations is. `make explain-bench` has the table of
-// docs/explain.md.
+// TestCommonBursts: what has nothing to do with outliers is not named; what only shares their
+// bursts is not named as a cause, and what is in the same iterations is. `make explain-bench` has
+// the table of docs/explain.md.
 func TestCommonBursts(t *testing.T) {
 	unrelated, mistaken := 0, 0
 	for _, v := range burstyKeys {
@@ -140,8 +140,12 @@ func TestSameBursts(t *testing.T) {
 	k := bursty{shared, 1000, 3, 5}.key(rand.New(rand.NewPCG(1, 1)))
 	must.Need(t, len(k.Statements) == 1 && k.Statements[0].SameBursts, k.Statements)
 	s := k.Statements[0]
-	must.Equal(t, s.Text, fmt.Sprintf("%d of %d outliers are in the same bursts as page faults; both may have "+
-		"another cause", s.Hits, s.Targets))
+	must.Equal(
+		t,
+		s.Text,
+		fmt.Sprintf("%d of %d outliers are in the same bursts as page faults; both may have "+
+			"another cause", s.Hits, s.Targets),
+	)
 	must.Equal(t, k.Outliers, Coverage{Total: s.Targets})
 	with := 0
 	for _, x := range k.Executions {

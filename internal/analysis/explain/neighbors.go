@@ -3,12 +3,12 @@ package explain
 import "math"
 
 const (
-	// besideFar is how many iterations before and after an outlier count as beside it, besideNear how
-	// many of them its hits are compared with.
+	// besideFar is how many iterations before and after an outlier count as beside it, besideNear
+	// how many of them its hits are compared with.
 	besideFar, besideNear = 10, 2
-	// shortBurst is the number of iterations of the shortest burst that is told from a cause. Of the
-	// hits at distances of at most besideNear from a place in such a burst, a share of
-	// 1/(1 + 2*4/5 + 2*3/5) is at the place itself, and less in a longer one.
+	// shortBurst is the number of iterations of the shortest burst that is told from a cause. Of
+	// the hits at distances of at most besideNear from a place in such a burst, a share of 1/(1 +
+	// 2*4/5 + 2*3/5) is at the place itself, and less in a longer one.
 	shortBurst = 5
 	// signAlpha is the error of the sign test. It is smaller than that of the shares, because a
 	// candidate was chosen for its hits, which move the sign test in short series.
@@ -60,11 +60,11 @@ func (s *study) beside(t *test) beside {
 }
 
 // inBursts reports whether the feature may be at outliers only because it comes at the same time:
-// because something else brings both, for some iterations. It is in the very iteration if no outlier
-// has it only beside it; if more have it than have it only beside them (sign test: in a common burst
-// both are equally probable where half of the iterations have the feature); or if it is more
-// frequent at outliers than a burst of shortBurst iterations could make it in comparison with the
-// iterations next to them. The latter finds the cause of some outliers among others.
+// because something else brings both, for some iterations. It is in the very iteration if no
+// outlier has it only beside it; if more have it than have it only beside them (sign test: in a
+// common burst both are equally probable where half of the iterations have the feature); or if it
+// is more frequent at outliers than a burst of shortBurst iterations could make it in comparison
+// with the iterations next to them. The latter finds the cause of some outliers among others.
 func (b beside) inBursts(alpha float64) bool {
 	nearby := 0.0
 	for d := 1; d <= besideNear; d++ {

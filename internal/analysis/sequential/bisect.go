@@ -25,7 +25,8 @@ type BisectQuestion struct {
 	Most int
 }
 
-// BisectVersion has what is known of a version: the differences from the good one, a value per block.
+// BisectVersion has what is known of a version: the differences from the good one, a value per
+// block.
 type BisectVersion struct {
 	Differences []float64
 	Skip        bool // it cannot be built or measured
@@ -57,8 +58,8 @@ type BisectDecision struct {
 	Culprit []float64 `json:"culprit"`
 }
 
-// Bisect decides what to do. The result depends on nothing else. versions has BisectQuestion.Versions
-// elements, of which the first has no differences.
+// Bisect decides what to do. The result depends on nothing else. versions has
+// BisectQuestion.Versions elements, of which the first has no differences.
 func Bisect(q BisectQuestion, versions []BisectVersion) BisectDecision {
 	d := BisectDecision{Action: Measure, Version: q.Versions - 1, First: 1, Last: q.Versions - 1,
 		Culprit: make([]float64, q.Versions)}

@@ -22,8 +22,8 @@ type Policy struct {
 	Alpha     float64
 	HalfWidth float64 // wanted, relative: 0.01 is ± 1 %
 	Margin    float64 // smallest change that counts
-	// Usual is the standard deviation of the logarithms that executions of the other keys usually have:
-	// see UsualOf. 0: unknown.
+	// Usual is the standard deviation of the logarithms that executions of the other keys usually
+	// have: see UsualOf. 0: unknown.
 	Usual float64
 	// Keep is for the replay: every so many keys are measured to the end, as by stop.keep; 0: none.
 	Keep int
@@ -195,9 +195,11 @@ func (p Policy) halfWidth(k Key) stop.Question {
 		q.Text = fmt.Sprintf("%sthe level is known to ± %s", name(k), compare.Percent(math.Expm1(half)))
 	}
 	if close {
-		q.Text += fmt.Sprintf("; its executions agree far more closely than those of other keys (usually %s), "+
-			"as they do in one of several states, so half of that is assumed",
-			compare.Percent(math.Expm1(p.Usual)))
+		q.Text += fmt.Sprintf(
+			"; its executions agree far more closely than those of other keys (usually %s), "+
+				"as they do in one of several states, so half of that is assumed",
+			compare.Percent(math.Expm1(p.Usual)),
+		)
 	}
 	q.Answered = math.Expm1(half) <= p.HalfWidth
 	interval(&q, s.Mean, half)
@@ -224,8 +226,8 @@ func levelOf(k Key) (s Sample, ok bool) {
 	return cautious(list), true
 }
 
-// level is levelOf with at least a share of the usual variation. close reports that it has less: then
-// its executions may be of one state of several, and those of other states still to come.
+// level is levelOf with at least a share of the usual variation. close reports that it has less:
+// then its executions may be of one state of several, and those of other states still to come.
 func (p Policy) level(k Key) (s Sample, close, ok bool) {
 	const least = 0.5
 	s, ok = levelOf(k)
@@ -257,8 +259,8 @@ func spreadsOf(groups []Group) []spread {
 	return list
 }
 
-// medianOfOthers returns the median of the spreads of all groups but one, 0 if they are too few to say
-// what is usual.
+// medianOfOthers returns the median of the spreads of all groups but one, 0 if they are too few to
+// say what is usual.
 func medianOfOthers(list []spread, group int) float64 {
 	const fewest = 5
 	others := slices.DeleteFunc(slices.Clone(list), func(s spread) bool { return s.group == group })

@@ -131,13 +131,21 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestUsual: of the other keys that have three executions, the middle one varies by 2 %. The first key
-// varies by 0.1 %, so that half of that, 1 %, is assumed: after five executions its level is not known
-// to ± 2 %, as it is by itself. What varies by 1 % or more is taken as it is.
+// TestUsual: of the other keys that have three executions, the middle one varies by 2 %. The first
+// key varies by 0.1 %, so that half of that, 1 %, is assumed: after five executions its level is
+// not known to ± 2 %, as it is by itself. What varies by 1 % or more is taken as it is.
 func TestUsual(t *testing.T) {
 	vary := func(by float64) Group { return Group{measured("", exps(-by, by, 0, by, -by)...)} }
 	close := vary(0.001)
-	groups := []Group{close, vary(0.03), vary(0.02), vary(0.01), vary(0.05), vary(0.001), {measured("", 1, 2)}}
+	groups := []Group{
+		close,
+		vary(0.03),
+		vary(0.02),
+		vary(0.01),
+		vary(0.05),
+		vary(0.001),
+		{measured("", 1, 2)},
+	}
 	usual := UsualOf(groups, 0)
 	must.Be(t, math.Abs(usual-0.02) < 1e-12, usual)
 	must.Equal(t, UsualOf(groups[:5], 0), 0.0, "of four keys")

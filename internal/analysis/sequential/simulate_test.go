@@ -188,10 +188,11 @@ func TestFalseClasses(t *testing.T) {
 	}
 }
 
-// TestMissedTightStates: a key whose executions have two states, each of which varies far less than the 19
-// other keys, whose standard deviations are log-normal as in studyGroups. Its first executions are
-// often of one state. Without the other keys its level is often missed; with them hardly more often than
-// alpha, which bounds the share of all keys, of which the other 19 are missed less often.
+// TestMissedTightStates: a key whose executions have two states, each of which varies far less than
+// the 19 other keys, whose standard deviations are log-normal as in studyGroups. Its first
+// executions are often of one state. Without the other keys its level is often missed; with them
+// hardly more often than alpha, which bounds the share of all keys, of which the other 19 are
+// missed less often.
 func TestMissedTightStates(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -218,7 +219,10 @@ func TestMissedTightStates(t *testing.T) {
 				})}}
 				for range others {
 					sd := 0.02 * math.Exp(r.NormFloat64()*math.Log(0.083/0.016)/1.2816)
-					groups = append(groups, Group{observe("", func(int) float64 { return sd * r.NormFloat64() })})
+					groups = append(
+						groups,
+						Group{observe("", func(int) float64 { return sd * r.NormFloat64() })},
+					)
 				}
 				for n := firstLook; n <= lastLook; n++ {
 					cut := make([]Group, len(groups))

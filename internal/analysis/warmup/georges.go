@@ -12,8 +12,8 @@ type GeorgesRule struct {
 	Threshold float64 // of standard deviation over mean
 }
 
-// DefaultGeorges is the more conservative of the thresholds that Georges et al. suggest, with their window
-// of ten.
+// DefaultGeorges is the more conservative of the thresholds that Georges et al. suggest, with their
+// window of ten.
 var DefaultGeorges = GeorgesRule{Window: 10, Threshold: 0.01}
 
 // GeorgesResult is the result of the rule.

@@ -19,9 +19,9 @@ type Groups struct {
 }
 
 const (
-	// FarApart is the gap between two groups, in standard deviations within them, from which on they
-	// count as two. 0.3 % of all 10 normal values have such a gap, 1 % of 8 and 3.5 % of 6; of 10 values
-	// of two states that are 10 standard deviations apart 90 % have it.
+	// FarApart is the gap between two groups, in standard deviations within them, from which on
+	// they count as two. 0.3 % of all 10 normal values have such a gap, 1 % of 8 and 3.5 % of 6; of
+	// 10 values of two states that are 10 standard deviations apart 90 % have it.
 	FarApart = 5
 	// LeastGroup is the number of values of a group: a single one is an outlier.
 	LeastGroup = 2
@@ -29,9 +29,9 @@ const (
 	FewestGrouped = 8
 )
 
-// GroupsOf splits values, which are logarithms, at the largest gap that leaves least on either side; ok
-// reports whether that is so wide that they are two groups. The values of a coarse clock are no groups:
-// the variance within is at least that of rounding.
+// GroupsOf splits values, which are logarithms, at the largest gap that leaves least on either
+// side; ok reports whether that is so wide that they are two groups. The values of a coarse clock
+// are no groups: the variance within is at least that of rounding.
 func GroupsOf(values []float64, least int) (g Groups, ok bool) {
 	x := slices.Sorted(slices.Values(values))
 	cut, gap, tick := 0, 0.0, math.Inf(1)

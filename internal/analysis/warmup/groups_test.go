@@ -10,8 +10,8 @@ import (
 	"krund/rig/must"
 )
 
-// TestGroupsAreReported: a key says that its executions fall into two groups, how far apart, and how
-// many are in each; not of several machines, whose levels differ.
+// TestGroupsAreReported: a key says that its executions fall into two groups, how far apart, and
+// how many are in each; not of several machines, whose levels differ.
 func TestGroupsAreReported(t *testing.T) {
 	for _, c := range []struct {
 		name     string

@@ -69,7 +69,8 @@ func TestStep(t *testing.T) {
 	}
 	for _, e := range steps(0.5) {
 		e.Values = e.Values[:599]
-		if _, short, err := warmupend.Of([]warmupend.LabeledSeries{e}, batches(), 1); short != 1 || err != nil {
+		if _, short, err := warmupend.Of([]warmupend.LabeledSeries{e}, batches(), 1); short != 1 ||
+			err != nil {
 			t.Errorf("59 s: short %d, %v", short, err)
 		}
 	}

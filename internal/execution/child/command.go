@@ -70,8 +70,8 @@ type Command struct {
 	Stdout io.Writer
 }
 
-// PerfEvent is an event of perf_event_open(2) that counts the thread which becomes the benchmark. It
-// is pinned; a read returns a group of one with its times.
+// PerfEvent is an event of perf_event_open(2) that counts the thread which becomes the benchmark.
+// It is pinned; a read returns a group of one with its times.
 type PerfEvent struct {
 	File   int    // index in Files: the event takes its place in the benchmark
 	Type   uint32 // perf_event_attr.type

@@ -29,8 +29,14 @@ func TestLatest(t *testing.T) {
 	b := key.Key{Benchmark: "b", VM: "C", Variant: "v"}
 	file := func(hash string) Program { return Program{hash, map[string]string{"/lab/b.so": hash}} }
 	edited := []Edition{
-		{Number: 1, Programs: map[string]Program{"program.vm.C": {"vm", nil}, "program.benchmark.b.v": file("A")}},
-		{Number: 2, Programs: map[string]Program{"program.vm.C": {"vm", nil}, "program.benchmark.b.v": file("B")}},
+		{
+			Number:   1,
+			Programs: map[string]Program{"program.vm.C": {"vm", nil}, "program.benchmark.b.v": file("A")},
+		},
+		{
+			Number:   2,
+			Programs: map[string]Program{"program.vm.C": {"vm", nil}, "program.benchmark.b.v": file("B")},
+		},
 	}
 	other := slices.Clone(edited)
 	other[1].Programs = edited[0].Programs // it began for another key
@@ -79,7 +85,8 @@ func TestLatest(t *testing.T) {
 					got += "."
 				}
 			}
-			if got != test.want || !strings.Contains(remark, test.remark) || (remark == "") != (test.remark == "") {
+			if got != test.want || !strings.Contains(remark, test.remark) ||
+				(remark == "") != (test.remark == "") {
 				t.Errorf("%s, want %s: %s", got, test.want, remark)
 			}
 		})
@@ -96,8 +103,9 @@ func TestLatestKeys(t *testing.T) {
 	}
 	l.Add(measured(key.Key{Benchmark: "d", VM: "D", Variant: "v"}, 4, 0, "A"))
 	others, remark := l.Others()
-	if len(others) != 2 || !strings.HasPrefix(remark, "2 of 3 keys were measured with different programs: vm.C "+
-		"changed after execution 1 of b:C:v (SHA-256 vm0, then vm1). ") {
+	if len(others) != 2 ||
+		!strings.HasPrefix(remark, "2 of 3 keys were measured with different programs: vm.C "+
+			"changed after execution 1 of b:C:v (SHA-256 vm0, then vm1). ") {
 		t.Errorf("%v, %s", others, remark)
 	}
 }

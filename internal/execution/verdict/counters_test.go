@@ -244,7 +244,12 @@ func TestUnusualRuns(t *testing.T) {
 		{"all counters stand still for ever",
 			series(3, 1e9, 1000, func(int) (uint64, uint64) { return 0, 0 }), "stood still"},
 		{"only nulls",
-			series(10, 1e9, 1000, func(int) (uint64, uint64) { return results.MissingCount, results.MissingCount }),
+			series(
+				10,
+				1e9,
+				1000,
+				func(int) (uint64, uint64) { return results.MissingCount, results.MissingCount },
+			),
 			"missing in 10 of 10"},
 		{"half of the pair is missing",
 			series(10, 1e9, 1000, func(int) (uint64, uint64) { return 3e9, results.MissingCount }),

@@ -62,8 +62,8 @@ type Limits struct {
 	Disturbed    Policy
 }
 
-// Judgment is the verdict with its reasons. A completed run may have reasons, too: what was accepted
-// anyway.
+// Judgment is the verdict with its reasons. A completed run may have reasons, too: what was
+// accepted anyway.
 type Judgment struct {
 	Outcome results.Outcome
 	Reasons []string

@@ -1,5 +1,5 @@
-// Package starter makes a first experiment: a configuration and a benchmark that runs, for a language or
-// a command. Start reading at [New].
+// Package starter makes a first experiment: a configuration and a benchmark that runs, for a
+// language or a command. Start reading at [New].
 package starter
 
 import (

@@ -24,8 +24,12 @@ func TestTextsAreBounded(t *testing.T) {
 		return list
 	}
 	s := api.Ship{Status: api.Status{Krund: long, Host: long, Clock: long, Warnings: many(1000)},
-		Experiment: &api.ShippedExperiment{Name: "x", ConfigHash: strings.Repeat("a", 64), Progress: api.Progress{
-			Reason: long, Running: long, Flags: strings.Repeat("C", api.MaxFlags+1), Unfit: many(500)}}}
+		Experiment: &api.ShippedExperiment{
+			Name:       "x",
+			ConfigHash: strings.Repeat("a", 64),
+			Progress: api.Progress{
+				Reason: long, Running: long, Flags: strings.Repeat("C", api.MaxFlags+1), Unfit: many(500)},
+		}}
 	for range 100 {
 		s.Experiment.Progress.Failures = append(s.Experiment.Progress.Failures,
 			api.Failure{Key: long[:900], Outcome: long[:300], Reason: long[:900]})

@@ -30,17 +30,22 @@ type revision struct {
 	null         bool // named before
 }
 
-// Revisions checks the revisions REV1,REV2... of the benchmarks' git repository out below dir, runs the
-// shell command build in each unless it is "", and returns the configuration with an arm for each and
-// what its directories of benchmarks contain. say reports progress; output gets what builds print.
+// Revisions checks the revisions REV1,REV2... of the benchmarks' git repository out below dir, runs
+// the shell command build in each unless it is "", and returns the configuration with an arm for
+// each and what its directories of benchmarks contain. say reports progress; output gets what
+// builds print.
 func Revisions(ctx context.Context, cfg *config.Config, revisions, build, dir string,
 	say func(string, ...any), output io.Writer) (*config.Config, []bundle.Copy, error) {
 	if len(cfg.Arms) > 0 {
-		return nil, nil, experiment.Usage(errors.New("--arms: the configuration has [arms] already; remove them"))
+		return nil, nil, experiment.Usage(
+			errors.New("--arms: the configuration has [arms] already; remove them"),
+		)
 	}
 	names := strings.Split(revisions, ",")
 	if len(names) < 2 {
-		return nil, nil, experiment.Usage(fmt.Errorf("--arms must name two revisions, BASE,OTHER, not %q", revisions))
+		return nil, nil, experiment.Usage(
+			fmt.Errorf("--arms must name two revisions, BASE,OTHER, not %q", revisions),
+		)
 	}
 	benchmarks := cfg.Experiment.Benchmarks
 	top, err := git(ctx, benchmarks, "rev-parse", "--show-toplevel")

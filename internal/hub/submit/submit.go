@@ -1,5 +1,5 @@
-// Package submit does what a person asks of a hub: it sends an experiment, waits for its end, and fetches
-// the results. Start reading at [Session.Send].
+// Package submit does what a person asks of a hub: it sends an experiment, waits for its end, and
+// fetches the results. Start reading at [Session.Send].
 package submit
 
 import (
@@ -79,8 +79,8 @@ const (
 	patience = time.Hour
 )
 
-// Await waits until an experiment has ended; 0 is no timeout. The error wraps ErrWaiting if it has not
-// ended within timeout.
+// Await waits until an experiment has ended; 0 is no timeout. The error wraps ErrWaiting if it has
+// not ended within timeout.
 func (s Session) Await(ctx context.Context, id string, timeout time.Duration) (api.State, error) {
 	client, clock := s.Client, s.Clock
 	begin := clock.Now()

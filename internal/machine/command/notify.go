@@ -18,8 +18,8 @@ import (
 // deadline bounds each delivery: an unreachable mail or web server must not delay the next boot.
 const deadline = 30 * time.Second
 
-// A MessageKind says what happened; it is in the webhook's JSON and in the command's environment, for
-// scripts to switch on.
+// A MessageKind says what happened; it is in the webhook's JSON and in the command's environment,
+// for scripts to switch on.
 type MessageKind string
 
 // The events, in the order in which an experiment meets them.

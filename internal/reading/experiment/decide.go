@@ -112,8 +112,8 @@ func planned(cfg *config.Config) []sequential.Group {
 	return groups
 }
 
-// spread gives the groups their executions that count, for what they vary by: reduced to their second
-// halves, without an analysis, which would take minutes in each decision.
+// spread gives the groups their executions that count, for what they vary by: reduced to their
+// second halves, without an analysis, which would take minutes in each decision.
 func (r Reader) spread(e Experiment, groups []sequential.Group, host string) error {
 	records, err := e.Records(nil, host, func(error) {}) // groups reports them
 	if err != nil {

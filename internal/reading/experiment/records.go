@@ -8,8 +8,8 @@ import (
 	"krund/internal/experiment/results"
 )
 
-// Record is a record with whether it counts: only the first completed record of each slot counts, if
-// it is of the same programs as the latest one of its key.
+// Record is a record with whether it counts: only the first completed record of each slot counts,
+// if it is of the same programs as the latest one of its key.
 type Record struct {
 	results.Record
 	Counts bool

@@ -217,8 +217,8 @@ func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 	}
 }
 
-// TestMachineFiles: the journal, the fingerprint, the decisions and the editions are checked; sound or
-// missing ones are no problem.
+// TestMachineFiles: the journal, the fingerprint, the decisions and the editions are checked; sound
+// or missing ones are no problem.
 func TestMachineFiles(t *testing.T) {
 	const first = "3a5cd6e4 "
 	for _, test := range []struct {

@@ -27,8 +27,10 @@ type Expected struct {
 // Expect replays the rules of a configuration over another experiment.
 func Expect(reader experiment.Reader, cfg *config.Config, from string) (*Expected, error) {
 	if len(cfg.Stop.Rules) == 0 && !cfg.Stop.Iterations.On() {
-		return nil, experiment.UsageError{Err: errors.New("--from shows what stop.rules and [stop.iterations] " +
-			"would save, and the configuration has neither")}
+		return nil, experiment.UsageError{
+			Err: errors.New("--from shows what stop.rules and [stop.iterations] " +
+				"would save, and the configuration has neither"),
+		}
 	}
 	groups, err := Recorded(reader, from, "")
 	if err != nil {
@@ -41,7 +43,11 @@ func Expect(reader experiment.Reader, cfg *config.Config, from string) (*Expecte
 		})
 	})
 	if len(groups) == 0 {
-		return nil, fmt.Errorf("%w: no key of the plan has completed executions in %s", experiment.ErrUnjudged, from)
+		return nil, fmt.Errorf(
+			"%w: no key of the plan has completed executions in %s",
+			experiment.ErrUnjudged,
+			from,
+		)
 	}
 	needed, err := neededOf(cfg, groups)
 	if err != nil {

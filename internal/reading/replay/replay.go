@@ -37,8 +37,8 @@ func PolicyOf(cfg *config.Config) (Policy, error) {
 	return Policy{policy, settings}, err
 }
 
-// Recorded reads and analyzes an experiment or a file of results. Each execution has the seconds that it
-// took, with the time between two executions.
+// Recorded reads and analyzes an experiment or a file of results. Each execution has the seconds
+// that it took, with the time between two executions.
 func Recorded(reader experiment.Reader, arg, keys string) ([]sequential.Group, error) {
 	type execution struct {
 		key    key.Key

@@ -1,5 +1,5 @@
-// Package restarts reads how the boots of an experiment began, so that executions after restarts of the
-// hardware can be compared with those after faster ones. Start reading at [Kinds].
+// Package restarts reads how the boots of an experiment began, so that executions after restarts of
+// the hardware can be compared with those after faster ones. Start reading at [Kinds].
 package restarts
 
 import (

@@ -42,8 +42,8 @@ func OfFile(r experiment.Reader, arg string, pattern *key.Pattern) (Document, er
 	return doc, nil
 }
 
-// OfExperiment summarizes the keys of an experiment that match the pattern; nil matches all. m has their
-// records. say gets a message if the schedule cannot be read.
+// OfExperiment summarizes the keys of an experiment that match the pattern; nil matches all. m has
+// their records. say gets a message if the schedule cannot be read.
 func OfExperiment(f experiment.Experiment, m *experiment.Records, pattern *key.Pattern,
 	say func(format string, args ...any)) (Document, error) {
 	var c Collector
@@ -73,8 +73,8 @@ func OfExperiment(f experiment.Experiment, m *experiment.Records, pattern *key.P
 	return doc, nil
 }
 
-// OrderOf returns the comparison that --sort names; nil for the schedule's order. Keys without times
-// come last.
+// OrderOf returns the comparison that --sort names; nil for the schedule's order. Keys without
+// times come last.
 func OrderOf(name string) (func(a, b Row) int, error) {
 	by := func(of func(Row) *Spread) func(a, b Row) int {
 		return func(a, b Row) int {

@@ -11,8 +11,8 @@ import (
 	"krund/internal/reading/summary"
 )
 
-// Announce writes what enabling an experiment does, and how to end it. start: it begins now; accept:
-// changed programs are accepted.
+// Announce writes what enabling an experiment does, and how to end it. start: it begins now;
+// accept: changed programs are accepted.
 func (out *Console) Announce(fsys durable.FS, cfg *config.Config, p summary.Plan, start, accept bool) {
 	left := p.SlotsTotal - p.Finished
 	out.Line("what", "%s: %s of %s", p.Experiment, display.Count(left, "process execution"),

@@ -1,5 +1,5 @@
-// Package console writes what krunctl prints for people: records, progress, plans, answers. It computes
-// nothing. Start reading at [New]; each document has a method.
+// Package console writes what krunctl prints for people: records, progress, plans, answers. It
+// computes nothing. Start reading at [New]; each document has a method.
 package console
 
 import (
@@ -26,8 +26,8 @@ type style struct {
 	width                    int    // of the terminal; 0: not a terminal
 }
 
-// New returns a console that writes to w. terminal is what w writes to in the end; it determines width
-// and colors.
+// New returns a console that writes to w. terminal is what w writes to in the end; it determines
+// width and colors.
 func New(w, terminal io.Writer) *Console {
 	out := &Console{w, style{levels: []rune("_.-=+*#@")}}
 	f, ok := terminal.(*os.File)

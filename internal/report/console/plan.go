@@ -191,7 +191,12 @@ func needText(n int) string {
 }
 
 // PlanJSON writes the plan, and the slots one by one because there may be millions.
-func (out *Console) PlanJSON(p summary.Plan, x *replay.Expected, slots iter.Seq[summary.PlanSlot], limit int) error {
+func (out *Console) PlanJSON(
+	p summary.Plan,
+	x *replay.Expected,
+	slots iter.Seq[summary.PlanSlot],
+	limit int,
+) error {
 	head, err := json.MarshalIndent(struct {
 		summary.Plan
 		Expected *replay.Expected `json:"expected"` // null without --from

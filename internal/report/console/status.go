@@ -12,7 +12,8 @@ import (
 	"krund/internal/reading/summary"
 )
 
-// Status writes a status for people, with a row for each key if keys. now is the time at which it was read.
+// Status writes a status for people, with a row for each key if keys. now is the time at which it
+// was read.
 func (out *Console) Status(st summary.Status, keys bool, now time.Time) {
 	line := out.Line
 	line("experiment", "%s (%s)", st.Experiment, st.Directory)

@@ -1,5 +1,5 @@
-// Package live serves the status of a running experiment to browsers of this machine. Start reading at
-// [Server.ServeHTTP].
+// Package live serves the status of a running experiment to browsers of this machine. Start reading
+// at [Server.ServeHTTP].
 package live
 
 import (
@@ -115,7 +115,8 @@ func named(host string) bool {
 	return host == "localhost" || net.ParseIP(host) != nil
 }
 
-// Listen answers browsers at an address, HOST:PORT, until ctx ends. begun is called with where that is.
+// Listen answers browsers at an address, HOST:PORT, until ctx ends. begun is called with where that
+// is.
 func (s *Server) Listen(ctx context.Context, address string, begun func(*net.TCPAddr)) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -29,7 +29,8 @@ func TestNext(t *testing.T) {
 	must.Be(t, err == nil && string(text) == want, text, err)
 	b = must.Get(Open(durable.OS(), dir))(t)
 	if file, err = b.Next(context.Background(), sequential.BisectDecision{Version: 1}, 2); err != nil || file != "" ||
-		!b.Skipped(1) || b.Skipped(2) {
+		!b.Skipped(1) ||
+		b.Skipped(2) {
 		t.Errorf("%q, %v, skipped %t", file, err, b.Skipped(1))
 	}
 	text, err = os.ReadFile(filepath.Join(dir, "builds", "0000", "log"))

@@ -22,9 +22,9 @@ import (
 	"krund/internal/reading/experiment"
 )
 
-// Read reads the steps that were measured. waiting is the configuration of the one that has not ended. If
-// *retry is set, a step of a hub that gave nothing is forgotten, so that it is measured again, and *retry
-// is cleared. host is the name of this machine.
+// Read reads the steps that were measured. waiting is the configuration of the one that has not
+// ended. If *retry is set, a step of a hub that gave nothing is forgotten, so that it is measured
+// again, and *retry is cleared. host is the name of this machine.
 func (b *Bisection) Read(r experiment.Reader, host string, retry *bool) (versions []sequential.BisectVersion,
 	steps int, waiting string, err error) {
 	versions = make([]sequential.BisectVersion, len(b.Plan.Versions))
@@ -175,7 +175,13 @@ func (p *Plan) CheckTemplate(fsys durable.FS, dir, host string) error {
 	}
 	for _, wanted.Arm = range []string{Good, Candidate} {
 		if !slices.Contains(cfg.Keys(), wanted) {
-			return experiment.Usage(fmt.Errorf("--template: its experiment has no key %s; it has %s", wanted, display.Clip(fmt.Sprint(cfg.Keys()), display.MaxMessage)))
+			return experiment.Usage(
+				fmt.Errorf(
+					"--template: its experiment has no key %s; it has %s",
+					wanted,
+					display.Clip(fmt.Sprint(cfg.Keys()), display.MaxMessage),
+				),
+			)
 		}
 	}
 	return nil
