@@ -93,7 +93,8 @@ func (a *app) hold(ctx context.Context, arg string) error {
 		return err
 	}
 	if who != "" {
-		a.console().Line("running", "%s; it finishes the running execution, and then restarts the machine once",
+		a.console().Line("running",
+			"%s; it finishes the running execution, and then restarts the machine once",
 			who)
 	}
 	a.console().Line("continue", "krunctl resume %s", display.ShellPath(arg))

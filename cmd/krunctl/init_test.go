@@ -25,7 +25,8 @@ func TestInit(t *testing.T) {
 		r.code == exitError && strings.Contains(r.stderr, "sums/c/bench.c: file already exists"),
 		r.text(),
 	)
-	for _, args := range [][]string{{}, {"klingon"}, {"c", "a", "b"}, {"c", "../x"}, {"--", "ls"}, {"x", "--"}} {
+	for _, args := range [][]string{{}, {"klingon"}, {"c", "a", "b"}, {"c", "../x"}, {"--", "ls"},
+		{"x", "--"}} {
 		r = krunctl(t, append([]string{"init"}, args...)...)
 		must.Be(t, r.code == exitUsage && r.stdout == "", args, r.text())
 	}

@@ -38,8 +38,9 @@ func programsDirectory(t *testing.T, old int, change func(r *results.Record, edi
 		}
 		exec, first := int64(1), int64(level)
 		r := results.Record{Key: key.Key{Benchmark: []string{"b", "c"}[slot%2], VM: "C", Variant: "v"},
-			Experiment: "x", Host: "bencher5", Slot: slot, Attempt: 1, Pexec: slot/2 + 1, Iterations: len(wall),
-			Outcome: results.Completed, Reasons: []string{}, Reboot: results.RebootNone,
+			Experiment: "x", Host: "bencher5", Slot: slot, Attempt: 1, Pexec: slot/2 + 1,
+			Iterations: len(wall),
+			Outcome:    results.Completed, Reasons: []string{}, Reboot: results.RebootNone,
 			Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall, Started: time.Unix(int64(1e9+slot), 0).UTC(),
 			Startup: results.Startup{ExecNS: &exec, InitNS: &first, FirstNS: &first}}
 		if change(&r, edited); r.Machine.Fingerprint == nil && r.Edition == 0 {
@@ -95,8 +96,10 @@ func TestPrograms(t *testing.T) {
 		{"an experiment of an earlier version", programsDirectory(t, 5, hashed), "benchmark.b.v"},
 	} {
 		t.Run(of.name, func(t *testing.T) {
-			said := "1 of 2 keys was measured with different programs: " + of.file + " changed after execution 5 of " +
-				"b:C:v (SHA-256 3333aaaa3333..., then 4444bbbb4444...). Only the executions with the latest programs " +
+			said := "1 of 2 keys was measured with different programs: " + of.file + " changed after " +
+				"execution 5 of " +
+				"b:C:v (SHA-256 3333aaaa3333..., then 4444bbbb4444...). Only the executions with the " +
+				"latest programs " +
 				"of a key count; 5 others are kept apart"
 			pages := filepath.Join(t.TempDir(), "pages")
 			for _, c := range []struct {
@@ -123,7 +126,8 @@ func TestPrograms(t *testing.T) {
 				{[]string{"similarity", "--json", of.dir}, exitOK, `"executions": \[\s+6,`},
 				{[]string{"optimize", "--json", of.dir}, exitOK, `"programs": ?"1 of 2 keys`},
 				{[]string{"history", "--json", of.dir, after}, exitOK, ""},
-				{[]string{"convert", "--to", "krun", "-o", filepath.Join(t.TempDir(), "x.json"), of.dir}, exitOK, ""},
+				{[]string{"convert", "--to", "krun", "-o", filepath.Join(t.TempDir(), "x.json"),
+					of.dir}, exitOK, ""},
 			} {
 				r := krunctl(t, c.args...)
 				first, _, _ := strings.Cut(r.stderr+r.stdout, "\n")
@@ -157,7 +161,8 @@ func TestSamePrograms(t *testing.T) {
 	plain := programsDirectory(t, 0, without)
 	same := programsDirectory(t, 0, hashed)
 	editions := programsDirectory(t, 0, accepted)
-	for _, command := range [][]string{{"analyze", "--resamples", "2000"}, {"table"}, {"summary"}, {"startup"},
+	for _, command := range [][]string{{"analyze", "--resamples", "2000"}, {"table"}, {"summary"},
+		{"startup"},
 		{"check-data"}, {"export", "--csv"}, {"compare", plain}} {
 		var texts []string
 		for _, dir := range []string{plain, same, editions} {

@@ -126,7 +126,8 @@ func (a *app) submit(ctx context.Context, path string, o submitOptions, clock sy
 		}
 		defer os.RemoveAll(temporary) //nolint:errcheck // it is temporary
 		var arms []bundle.Copy
-		if cfg, arms, err = submit.Revisions(ctx, cfg, o.arms, o.build, temporary, a.talk, a.stderr); err != nil {
+		if cfg, arms, err = submit.Revisions(ctx, cfg, o.arms, o.build, temporary, a.talk,
+			a.stderr); err != nil {
 			return err
 		}
 		copies = append(copies, arms...)

@@ -160,8 +160,8 @@ func methodNotes(r *compare.Result) []string {
 	}
 	notes := []string{
 		fmt.Sprintf("%s of the steady state and %d of the classes: "+corrections[r.Correction]+
-			"; intervals after/before have a confidence of %s, beside \"same\" that of its test, and one that "+
-			"ends at no change does not contain it; changes below %s are the same",
+			"; intervals after/before have a confidence of %s, beside \"same\" that of its test, and "+
+			"one that ends at no change does not contain it; changes below %s are the same",
 			display.Count(r.TestsSteady, "test"), r.TestsClass, Number(1-r.Confidence), Number(r.Level),
 			compare.Percent(r.Margin)),
 		fmt.Sprintf("compared are %s; after/before is the ratio of their geometric means; detectable: the "+

@@ -64,8 +64,8 @@ func comparison() *compare.Result {
 				Reason: "other classes than before, neither better nor worse"},
 			{Key: "richards:PyPy:x", Before: "flat", After: "flat", Steady: effect(1.02, 0.02, 0.3),
 				Null: effect(1.001, 0.01, 0.9), Verdict: compare.CannotTell,
-				Reason: "10 executions would have shown a change of 3.1 %; a new experiment with 36 blocks would " +
-					"show a change of 2 %",
+				Reason: "10 executions would have shown a change of 3.1 %; a new experiment with 36 " +
+					"blocks would show a change of 2 %",
 				Help: &compare.Help{Executions: 36, Shows: 0.02}},
 			{Key: hostile + ":PyPy:x", After: "flat", OnlyIn: "after", Verdict: compare.CannotTell,
 				Reason: "only after has this key"},

@@ -145,7 +145,8 @@ func TestHintIsNeverAhead(t *testing.T) {
 			slot := must.Get(s.Slot(chance.IntN(30)))(t)
 			must.Do(t, s.Finish(slot, schedule.Outstanding))
 		} else if slot, err := s.Begin(); err == nil {
-			must.Do(t, s.Finish(slot, []schedule.Flag{schedule.Completed, schedule.Outstanding}[chance.IntN(2)]))
+			must.Do(t, s.Finish(slot, []schedule.Flag{schedule.Completed,
+				schedule.Outstanding}[chance.IntN(2)]))
 		} else if !errors.Is(err, schedule.ErrDone) {
 			t.Fatal(err)
 		}

@@ -33,11 +33,13 @@ func TestDistributionIsThatOfDraws(t *testing.T) {
 		{"normal", [][]float64{normal(r, 500, 1, 0.01)}, false},
 		{"two segments", [][]float64{normal(r, 300, 1, 0.01), normal(r, 450, 1.5, 0.3)}, false},
 		{"many short segments", slices.Collect(slices.Chunk(normal(r, 500, 1, 0.1), 5)), false},
-		{"skewed", [][]float64{transformed(r, 500, func(x float64) float64 { return math.Exp(2 * x) })}, false},
+		{"skewed", [][]float64{transformed(r, 500, func(x float64) float64 { return math.Exp(2 * x) })},
+			false},
 		{"one far value", [][]float64{outliers(r, 500, 1.8)}, false},
 		{"one very far value", [][]float64{outliers(r, 500, 100)}, true},
 		{"three far values", [][]float64{outliers(r, 500, 1.5, 1.7, 2)}, false},
-		{"Cauchy", [][]float64{transformed(r, 500, func(x float64) float64 { return x / r.NormFloat64() })}, true},
+		{"Cauchy", [][]float64{transformed(r, 500,
+			func(x float64) float64 { return x / r.NormFloat64() })}, true},
 		{"heavy tails", [][]float64{transformed(r, 500, func(x float64) float64 {
 			return x / (r.Float64() + 0.05)
 		})}, false},

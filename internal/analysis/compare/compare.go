@@ -128,7 +128,8 @@ func Of(before, after Side, o Options) (*Result, error) {
 // programs warns of the sides that have keys that were measured with different programs. Arms of an
 // experiment share the warning.
 func (r *Result) programs() {
-	for _, p := range []struct{ side, text string }{{"before", r.Before.Programs}, {"after", r.After.Programs}} {
+	for _, p := range []struct{ side, text string }{{"before", r.Before.Programs},
+		{"after", r.After.Programs}} {
 		if p.text != "" && (p.side == "before" || p.text != r.Before.Programs) {
 			r.Warnings = append(
 				r.Warnings,

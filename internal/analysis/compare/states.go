@@ -265,7 +265,8 @@ func (s *States) text(e *estimate, unit string, o Options) string {
 	if s.Apart {
 		text += "; this may be a change, or chance as in the other keys that show two states"
 	} else {
-		text += fmt.Sprintf("; chance alone divides them so between the sides with a probability of %.2g", s.P)
+		text += fmt.Sprintf("; chance alone divides them so between the sides with a probability of "+
+			"%.2g", s.P)
 	}
 	if min(e.n, e.m) < enough {
 		text += "; it needs " + out

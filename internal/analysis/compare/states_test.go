@@ -41,8 +41,10 @@ func TestTwoStates(t *testing.T) {
 		text                      string // in the warning; "" without one
 	}{
 		{"three of five in the other state", "lllll", "hhhll", "", false, CannotTell,
-			"5 of 5 before and 2 of 5 after at 0.5 s, 0 of 5 before and 3 of 5 after at 0.5501 s; chance alone " +
-				"divides them so between the sides with a probability of 0.17; it needs blocks or at least 10"},
+			"5 of 5 before and 2 of 5 after at 0.5 s, 0 of 5 before and 3 of 5 after at 0.5501 s; " +
+				"chance alone divides them so between the sides with a probability of 0.17; it needs " +
+				"blocks or at " +
+				"least 10"},
 		{"apart, as after a change", "lllll", "hhhhh", "", false, Worse, ""},
 		{"ten against ten, nearly all", "lllllllllh", "hhhhhhhhhl", "", false, Worse, "9 of 10 before"},
 		{"ten against ten, half", "lllllllllh", "hhhhhlllll", "", false, CannotTell, ""},

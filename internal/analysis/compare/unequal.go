@@ -40,9 +40,10 @@ func (f family) differ() bool {
 func (r *Result) spreads(f family, o Options) {
 	if f.differ() {
 		r.Warnings = append(r.Warnings, warmup.Warning{Code: "unequal_spread", Text: fmt.Sprintf(
-			"unequal spread: over all keys, the executions of one side vary more than those of the other; with "+
-				"few of them, and if they are skewed, a false verdict is more probable than %s; measure both "+
-				"sides in blocks",
+			"unequal spread: over all keys, the executions of one side vary more than those of the "+
+				"other; with few of them, and if they are skewed, a false verdict is more probable than "+
+				"%s; measure "+
+				"both sides in blocks",
 			Percent(o.alpha()),
 		)})
 	}
@@ -59,8 +60,9 @@ func (r *Result) spreads(f family, o Options) {
 			times, more, less = 1/times, less, more
 		}
 		c.Warnings = append(c.Warnings, warmup.Warning{Code: "unequal_spread", Text: fmt.Sprintf(
-			"unequal spread: the executions %s vary %.2g times as much as those %s; with few of them, and if "+
-				"they are skewed, a false verdict is more probable than %s; measure both sides in blocks",
+			"unequal spread: the executions %s vary %.2g times as much as those %s; with few of them, "+
+				"and if they are skewed, a false verdict is more probable than %s; measure both sides "+
+				"in blocks",
 			more,
 			times,
 			less,

@@ -231,7 +231,8 @@ func (s *study) rival(best *scored, all []scored) *scored {
 	chosen := best
 	for i := range all {
 		c := &all[i]
-		if c.Target != best.Target || !s.established(c) || c.bursts != best.bursts || c.lift() < rivalLift*best.lift() ||
+		if c.Target != best.Target || !s.established(c) || c.bursts != best.bursts ||
+			c.lift() < rivalLift*best.lift() ||
 			c.Cause.trait().rank >= best.Cause.trait().rank ||
 			s.shared(c.test, best.test) < rivalHits {
 			continue

@@ -52,14 +52,16 @@ func TestLatest(t *testing.T) {
 		{"one edition", edited[:1], "1A 1A 1A", "...", ""},
 		{"two editions", edited, "1A 1A 2B 2B", "xx..",
 			"1 of 1 key was measured with different programs: /lab/b.so changed after execution 2 of b:C:v " +
-				"(SHA-256 A, then B). Only the executions with the latest programs of a key count; 2 others are kept"},
+				"(SHA-256 A, then B). Only the executions with the latest programs of a key count; 2 " +
+				"others are kept"},
 		{"the slots of the first edition ran again", edited, "2B 2B", "..", ""},
 		{"an edition for another key", other, "1A 2A 2A", "...", ""},
 		{"without fingerprints", edited, "1 1 2", "xx.", "/lab/b.so changed after execution 2"},
 		{"the file of editions is lost", nil, "1A 2B", "x.", "benchmark.b.v changed after execution 1"},
 		{"it is lost, and the programs are the same", nil, "1A 2A", "..", ""},
-		{"it is lost, without fingerprints", nil, "1 2", "x.", "one of its programs changed after execution 1 of " +
-			"b:C:v. "},
+		{"it is lost, without fingerprints", nil, "1 2", "x.",
+			"one of its programs changed after execution 1 of " +
+				"b:C:v. "},
 		{"each its own", varies, "1A 2B", "..", ""},
 		{"an earlier version, the same", nil, "0A 0A 0A", "...", ""},
 		{"an earlier version, edited", nil, "0A 0A 0B", "xx.", "benchmark.b.v changed after execution 2"},

@@ -199,7 +199,8 @@ func TestMachinesConfig(t *testing.T) {
 	}
 	got := map[string]int{}
 	add := func(r *results.Record) { got[r.ConfigHash]++ }
-	if _, err := (Reader{FS: durable.OS(), Visit: add}).Read(dir, Selection{Column: dataset.Wall}); err != nil {
+	if _, err := (Reader{FS: durable.OS(), Visit: add}).Read(dir,
+		Selection{Column: dataset.Wall}); err != nil {
 		t.Fatal(err)
 	}
 	if want := map[string]int{hash(part(1)): 4, hash(other): 2}; !maps.Equal(got, want) {

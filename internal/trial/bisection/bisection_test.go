@@ -28,7 +28,8 @@ func TestNext(t *testing.T) {
 	want := "a c " + filepath.Join(dir, "builds", "0000") + " " + filepath.Join(dir, "builds", "0002")
 	must.Be(t, err == nil && string(text) == want, text, err)
 	b = must.Get(Open(durable.OS(), dir))(t)
-	if file, err = b.Next(context.Background(), sequential.BisectDecision{Version: 1}, 2); err != nil || file != "" ||
+	if file, err = b.Next(context.Background(), sequential.BisectDecision{Version: 1},
+		2); err != nil || file != "" ||
 		!b.Skipped(1) ||
 		b.Skipped(2) {
 		t.Errorf("%q, %v, skipped %t", file, err, b.Skipped(1))
