@@ -18,7 +18,7 @@ const initHelp = `Init writes a first experiment into this directory: NAME.toml,
 comments, and a benchmark that runs, in a language or as a command. Nothing that
 exists is replaced. It prints what to type next.
 
-The languages are c, python, javascript, java, ruby, lua, php and rust. For Go, .NET
+The languages are c, python, javascript, java, ruby, lua, php, go and rust. For .NET
 and suites that measure themselves see runners/README.md.
 
 EXAMPLES

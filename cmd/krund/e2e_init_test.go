@@ -11,7 +11,7 @@ import (
 	"krund/rig/must"
 )
 
-// TestFirstExperiment: what krunctl init writes runs, here in C, in Python if it is there, and as a
+// TestFirstExperiment: what krunctl init writes runs, in the languages that are here and as a
 // command.
 func TestFirstExperiment(t *testing.T) {
 	must.Do(t, install())
@@ -19,7 +19,11 @@ func TestFirstExperiment(t *testing.T) {
 	for _, c := range []struct {
 		language, program string
 		command           []string
-	}{{"c", "cc", nil}, {"python", "python3", nil}, {"", "true", []string{"true"}}} {
+	}{
+		{"c", "cc", nil}, {"python", "python3", nil}, {"javascript", "node", nil}, {"java", "javac", nil},
+		{"ruby", "ruby", nil}, {"lua", "luajit", nil}, {"php", "php", nil}, {"go", "go", nil},
+		{"rust", "rustc", nil}, {"", "true", []string{"true"}},
+	} {
 		t.Run(c.language+c.program, func(t *testing.T) {
 			if _, err := exec.LookPath(c.program); err != nil {
 				t.Skip(err)

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"krund/internal/display"
@@ -17,7 +18,7 @@ import (
 	"krund/internal/experiment/key"
 )
 
-//go:embed files
+//go:embed _files
 var files embed.FS
 
 // language is how a benchmark of a language is run. Its file is NAME/SUBFOLDER/SOURCE.
@@ -25,19 +26,23 @@ type language struct {
 	name, vm, runner, program string
 	source, entry             string // entry is what the runner loads
 	build                     string // command in the directory of the source; "": none is needed
+	parameter                 int    // whose Fibonacci number takes some milliseconds
 }
 
 // languages in the order in which they are listed.
 var languages = []language{
-	{"c", "C", "c", "", "bench.c", "bench.so", "cc -O2 -fPIC -shared bench.c -o bench.so"},
-	{"python", "CPython", "python", "python3", "bench.py", "bench.py", ""},
-	{"javascript", "Node", "javascript", "node", "bench.js", "bench.js", ""},
+	{"c", "C", "c", "", "bench.c", "bench.so", "cc -O2 -fPIC -shared bench.c -o bench.so", 30},
+	{"python", "CPython", "python", "python3", "bench.py", "bench.py", "", 20},
+	{"javascript", "Node", "javascript", "node", "bench.js", "bench.js", "", 27},
 	{"java", "HotSpot", "java", "java", "KrunEntry.java", "KrunEntry.class",
-		"javac -cp RUNNERS/java KrunEntry.java"},
-	{"ruby", "Ruby", "ruby", "ruby", "bench.rb", "bench.rb", ""},
-	{"lua", "LuaJIT", "lua", "luajit", "bench.lua", "bench.lua", ""},
-	{"php", "PHP", "php", "php", "bench.php", "bench.php", ""},
-	{"rust", "Rust", "c", "", "bench.rs", "bench.so", "rustc --crate-type cdylib -O bench.rs -o bench.so"},
+		"javac -cp RUNNERS/java KrunEntry.java", 29},
+	{"ruby", "Ruby", "ruby", "ruby", "bench.rb", "bench.rb", "", 21},
+	{"lua", "LuaJIT", "lua", "luajit", "bench.lua", "bench.lua", "", 27},
+	{"php", "PHP", "php", "php", "bench.php", "bench.php", "", 22},
+	// A program that imports krund's krun.go, copied beside it.
+	{"go", "Go", "go", "", "bench.go", "bench", "mkdir -p krun && cp RUNNERS/go/krun.go krun/ && " +
+		"{ [ -e go.mod ] || go mod init bench; } && CGO_ENABLED=1 go build -o bench", 28},
+	{"rust", "Rust", "c", "", "bench.rs", "bench.so", "rustc --crate-type cdylib -O bench.rs -o bench.so", 30},
 }
 
 // Languages are the names that New knows.
@@ -79,7 +84,7 @@ func New(name, of string, command []string, runners string) (Experiment, error) 
 			"after --%s", display.Clip(of, 100), strings.Join(Languages(), ", "), hint)
 	}
 	l := languages[i]
-	source, err := files.ReadFile("files/" + l.source)
+	source, err := files.ReadFile("_files/" + l.source)
 	if err != nil {
 		return Experiment{}, err
 	}
@@ -93,7 +98,7 @@ func New(name, of string, command []string, runners string) (Experiment, error) 
 	vm += fmt.Sprintf("iterations = 200        # calls of run_iter in each process\nvariants = [%q]\n\n"+
 		"[variants.%s]\nentry = %q      # %s\nsubfolder = %q\n", variant, variant, l.entry,
 		path.Join(name, l.name, l.entry), l.name)
-	e.Config = text(name, vm, "22")
+	e.Config = text(name, vm, strconv.Itoa(l.parameter))
 	return e, nil
 }
 

@@ -2,6 +2,7 @@ package starter_test
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,9 +27,9 @@ func TestNew(t *testing.T) {
 			must.EqualList(t, cfg.VMs[0].Args, append([]string{"--"}, command...))
 			continue
 		}
-		must.Be(t, strings.Contains(e.Text, "run_iter"), e.Text)
+		must.Be(t, strings.Contains(e.Text, "run_iter") || strings.Contains(e.Text, "runIter"), e.Text)
 		must.Equal(t, path.Dir(path.Join("/x", e.File)), path.Dir(cfg.EntryPath(cfg.Keys()[0])))
-		must.Equal(t, e.Build != "", language == "c" || language == "rust" || language == "java")
+		must.Equal(t, e.Build != "", slices.Contains([]string{"c", "rust", "java", "go"}, language))
 	}
 	for _, c := range []struct{ name, language, want string }{
 		{"../x", "c", "the name of the experiment"}, {"", "c", "the name"}, {"a b", "c", "the name"},
