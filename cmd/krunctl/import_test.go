@@ -61,7 +61,6 @@ func TestImportRefuses(t *testing.T) {
 		{[]string{"convert", "--to", "krun", throughput}, exitUsage, "needs -o"},
 		{[]string{"table", "-f", "pdf", throughput}, exitUsage, "no format"},
 		{[]string{"compare", "--margin", "2", throughput, throughput}, exitUsage, "--margin"},
-		{[]string{"report", throughput}, exitUsage, "name the output"},
 	} {
 		krunctl(t, c.args...).says(t, c.code, "", c.say, c.args)
 	}

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"errors"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,26 +22,27 @@ explains outliers and changepoints (see krunctl explain). It needs no network: o
 index.html from the disk.
 
 It reads what krunctl analyze reads, with its analysis if there is one; run analyze
-first to choose the options of the analysis. It writes only the directory named by
--o. A previous report is replaced when the new one is complete: files that only the
+first to choose the options of the analysis. It writes only its directory,
+NAME.report or -o. A previous report is replaced when the new one is complete: files that only the
 previous report has are removed, and nothing else. files.sha256 lists the files
 that krunctl has written.
 
 EXAMPLES
-  krunctl report warmup.toml -o out/
+  krunctl report warmup.toml
   krunctl report warmup_results.json.bz2 -o out/
 ` + readExitHelp
 
 func reportCommand(a *app) *cobra.Command {
 	var output, keys, unit string
 	c := &cobra.Command{
-		Use:   "report DIR|NAME.toml|FILE -o DIRECTORY",
+		Use:   "report DIR|NAME.toml|FILE",
 		Short: "Write the results as HTML pages with plots",
 		Long:  reportHelp,
 		Args:  arguments(1, 1, "an experiment or a file of results"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if output == "" {
-				return usageError(errors.New("name the output: -o DIRECTORY"))
+				name := filepath.Base(filepath.Clean(args[0]))
+				output = strings.TrimSuffix(name, filepath.Ext(name)) + ".report"
 			}
 			if err := needsDirectory(output); err != nil {
 				return err
@@ -49,7 +50,8 @@ func reportCommand(a *app) *cobra.Command {
 			return a.report(args[0], keys, unit, output)
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "directory of the pages, created if necessary")
+	c.Flags().StringVarP(&output, "output", "o", "",
+		"directory of the pages, created if necessary (default: NAME.report here)")
 	a.keyFlag(c, &keys)
 	unitFlag(c.Flags(), &unit)
 	return c
