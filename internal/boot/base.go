@@ -8,9 +8,11 @@ import (
 	"krund/internal/schedule"
 )
 
-// base returns the temperatures that each execution starts from. If the schedule has none, because
-// its header was rebuilt or the machine had no sensors when the experiment began, base reads them
-// now, as at the start, and stores them. The remark for the record says so.
+// base returns the temperatures that each execution starts from. The first execution takes them
+// when the settings are applied and the disks written, the state in which the gate compares with
+// them: idle states, frequencies and the network change the temperature at rest by several degrees.
+// If the schedule has none later, because its header was rebuilt or the machine had no sensors when
+// the experiment began, base takes them again, and the remark for the record says so.
 func (x *experiment) base(ctx context.Context) (base []results.Temperature, remarks []string, err error) {
 	if base := x.schedule.Header().BaseTemperatures; len(base) > 0 {
 		return base, nil, nil
@@ -18,6 +20,7 @@ func (x *experiment) base(ctx context.Context) (base []results.Temperature, rema
 	if base, err = x.Machine.Base(ctx); err != nil || len(base) == 0 {
 		return nil, nil, err // not configured
 	}
+	x.Progress.Step("waiting to read the base temperatures", x.cfg.Temperature.BaseWait)
 	if err := x.Clock.Sleep(ctx, x.cfg.Temperature.BaseWait); err != nil {
 		return nil, nil, err
 	}
@@ -32,6 +35,9 @@ func (x *experiment) base(ctx context.Context) (base []results.Temperature, rema
 		if err := keep(); err != nil {
 			return nil, nil, fmt.Errorf("store the base temperatures: %w", err)
 		}
+	}
+	if listing, err := x.reader.List(); err == nil && len(listing.Records) == 0 {
+		return base, nil, nil // the first execution
 	}
 	x.Log.Warn("the base temperatures of the experiment were lost and have been read again",
 		"sensors", len(base))

@@ -158,19 +158,15 @@ func (x *experiment) start(ctx context.Context) error {
 	if err := durable.WriteFile(x.FS, x.directory.ConfigCopy(), []byte(x.cfg.Text), 0o644); err != nil {
 		return fmt.Errorf("store a copy of the configuration: %w", err)
 	}
-	var base []results.Temperature
-	x.Progress.Step("waiting to read the base temperatures", x.cfg.Temperature.BaseWait)
-	if err := x.Clock.Sleep(ctx, x.cfg.Temperature.BaseWait); err != nil {
-		return err
-	}
-	if base, err = x.Machine.Base(ctx); err != nil {
-		return fmt.Errorf("read the base temperatures: %w", err)
+	sensors, err := x.Machine.Base(ctx) // the base itself is taken once the settings are applied
+	if err != nil {
+		return fmt.Errorf("read the temperatures: %w", err)
 	}
 	e := x.cfg.Experiment
 	header := schedule.Header{
 		ConfigHash: x.cfg.Hash, Order: e.Order, Seed: e.Seed,
 		Created: x.Clock.Now().UTC().Format(time.RFC3339), Boot: x.BootID,
-		Sensors: max(len(base), schedule.SpareSensors), BaseTemperatures: base,
+		Sensors: max(len(sensors), schedule.SpareSensors),
 	}
 	err = schedule.Create(x.FS, x.directory.Schedule(), header, x.cfg.Slots(), schedule.PlanOf(x.cfg))
 	if err != nil {

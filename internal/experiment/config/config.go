@@ -194,7 +194,7 @@ type TemperatureGate struct {
 	BaseWait  time.Duration // before the base temperatures are read
 	Tolerance float64       // degrees Celsius around the base, greater than 0
 	Timeout   time.Duration // for a temperature to return to its base
-	Sensors   []string      // glob patterns of sensor ids
+	Sensors   []string      // glob patterns of sensor ids; empty: the processor's
 }
 
 // VM is a language implementation, or native code, that runs benchmarks.

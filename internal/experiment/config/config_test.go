@@ -183,7 +183,7 @@ func TestParseDefaults(t *testing.T) {
 		Processes: 4096})
 	check(t, "Wait", c.Wait, config.Wait{Startup: 3 * time.Minute, Sync: 30 * time.Second})
 	check(t, "Temperature", c.Temperature, config.TemperatureGate{BaseWait: time.Minute, Tolerance: 3,
-		Timeout: time.Hour, Sensors: []string{"*"}})
+		Timeout: time.Hour})
 	check(t, "Hooks", c.Hooks, config.Hooks{Timeout: time.Minute, AfterFailure: "report"})
 	check(t, "Notify", c.Notify, config.Notify{Mail: nil, MaxMails: 5, Sendmail: "/usr/sbin/sendmail"})
 	check(t, "Counters", c.Counters, config.Counters{Sources: []string{"perf", "msr", "none"},

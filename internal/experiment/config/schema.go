@@ -241,7 +241,7 @@ func (r *reader) temperature(n *node) TemperatureGate {
 		Tolerance: s.number("tolerance", 3, func(v float64) bool { return v > 0 && v <= 100 },
 			"degrees Celsius above 0, at most 100"),
 		Timeout: s.duration("timeout", "1h", 0, false),
-		Sensors: s.texts("sensors", []string{"*"}, checkGlob),
+		Sensors: s.texts("sensors", nil, checkGlob),
 	}
 }
 

@@ -24,7 +24,24 @@ var ErrNoSensors = errors.New("none of the temperature sensors that the experime
 type GateSettings struct {
 	Tolerance float64       // degrees Celsius in either direction
 	Timeout   time.Duration // of real time
-	Sensors   []string      // patterns of sensors that count ("*" also matches slashes); empty means all
+	// patterns of sensors that count ("*" also matches slashes); empty: those of the processor, or
+	// all where none is known to be one
+	Sensors []string
+}
+
+// processorSensors are patterns of sensors that a busy processor heats within a bout: hwmon's
+// drivers by their names (drivers/hwmon of Linux 6.12: coretemp, k8temp, k10temp, via-cputemp;
+// zenpower is not in the kernel), thermal zones by their types, OpenBSD's cpu(4).
+var processorSensors = []string{"coretemp@*", "k8temp@*", "k10temp@*", "zenpower@*", "via_cputemp@*",
+	"cpu*", "soc*@*", "zone@x86_pkg_temp*", "zone@TCPU*", "zone@cpu*", "zone@soc*"}
+
+// counting returns the patterns of the sensors of base that count.
+func (s GateSettings) counting(base []results.Temperature) []string {
+	isProcessor := func(b results.Temperature) bool { return matchAny(processorSensors, b.Sensor) }
+	if len(s.Sensors) == 0 && slices.ContainsFunc(base, isProcessor) {
+		return processorSensors
+	}
+	return s.Sensors
 }
 
 // pollPause is the time between two readings of the gate, heatBout the duration of a bout of
@@ -60,8 +77,9 @@ type GateResult struct {
 // Wait returns once every relevant sensor is within the tolerance of its base. If the timeout
 // expires first, the error wraps ErrTemperature. A machine that is too cold somewhere and too hot
 // nowhere is heated; otherwise it cools down while waiting. Sensors that have a base but are
-// missing now, or vanish during the wait, are ignored with a remark. Without any common sensor the
-// gate is open, because there is nothing to wait for, unless sensors are required.
+// missing now, or vanish during the wait, are ignored with a remark. Only a sensor that the
+// processor heats is a reason to heat it, where it is known which these are. Without any common
+// sensor the gate is open, because there is nothing to wait for, unless sensors are required.
 func (g Gate) Wait(ctx context.Context, base []results.Temperature, s GateSettings) (GateResult, error) {
 	start := g.Clock.Now()
 	var r GateResult
@@ -97,11 +115,17 @@ func (g Gate) Wait(ctx context.Context, base []results.Temperature, s GateSettin
 
 // pass waits, and heats if the only deviation is that sensors are too cold.
 func (g Gate) pass(ctx context.Context, d Deviation, r *GateResult) error {
-	if len(d.Hot) > 0 || g.Heat == nil {
+	if len(d.Hot) > 0 || g.Heat == nil || !d.heatable() {
 		return g.Clock.Sleep(ctx, pollPause)
 	}
 	r.Heated++
 	return g.Heat(ctx, heatBout)
+}
+
+// heatable reports whether heating the processor warms a sensor that is too cold.
+func (d Deviation) heatable() bool {
+	return !d.Processor || slices.ContainsFunc(d.Cold,
+		func(x Deviant) bool { return matchAny(processorSensors, x.Sensor) })
 }
 
 // A Deviation is how readings differ from their base.
@@ -110,6 +134,8 @@ type Deviation struct {
 	Hot     []Deviant // above it
 	Cold    []Deviant // below it
 	Missing []string  // sensors that have a base but no reading
+
+	Processor bool // the base has sensors that are known to be the processor's, counting or not
 }
 
 // A Deviant is a sensor outside the tolerance.
@@ -151,8 +177,10 @@ func Compare(base, now []results.Temperature, s GateSettings) Deviation {
 		readings[r.Sensor] = r.MilliC
 	}
 	var d Deviation
+	patterns := s.counting(base)
 	for _, b := range base {
-		if len(s.Sensors) > 0 && !matchAny(s.Sensors, b.Sensor) {
+		d.Processor = d.Processor || matchAny(processorSensors, b.Sensor)
+		if len(patterns) > 0 && !matchAny(patterns, b.Sensor) {
 			continue
 		}
 		milli, there := readings[b.Sensor]

@@ -111,6 +111,36 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// TestGateOfTheProcessor: settings such as the network being down cool a card for good. By default
+// only the processor's sensors count, and the processor is not heated for another one.
+func TestGateOfTheProcessor(t *testing.T) {
+	named := func(cpu, card float64) []results.Temperature {
+		return []results.Temperature{{Sensor: "coretemp@platform/coretemp.0/Core_0", MilliC: int(cpu * 1000)},
+			{Sensor: "ixgbe@pci0000:00/temp1", MilliC: int(card * 1000)}}
+	}
+	for _, tt := range []struct {
+		name        string
+		sensors     []string
+		cpu, card   float64 // now
+		open, heats bool
+	}{
+		{"the card is cold", nil, 41, 45, true, false},
+		{"the card is hot", nil, 41, 70, true, false},
+		{"the processor is cold", nil, 30, 55, false, true},
+		{"a cold card that is asked for", []string{"*"}, 41, 45, false, false},
+		{"both are cold", []string{"*"}, 30, 45, false, true},
+	} {
+		clock := &fakeClock{now: time.Unix(0, 0)}
+		s := &series{readings: [][]results.Temperature{named(tt.cpu, tt.card)}, clock: clock}
+		limits := study()
+		limits.Sensors = tt.sensors
+		_, err := Gate{Clock: clock, Read: s.read, Heat: s.heat}.Wait(t.Context(), named(40, 55), limits)
+		if (err == nil) != tt.open || (s.heats > 0) != tt.heats {
+			t.Errorf("%s: %v, heated %d times", tt.name, err, s.heats)
+		}
+	}
+}
+
 // TestGateWithoutSensors: if sensors are required, the loss of all of them must not open the gate.
 func TestGateWithoutSensors(t *testing.T) {
 	for _, demand := range []bool{false, true} {
