@@ -237,6 +237,10 @@ func (m *LabMachine) judgeThrottle(before probe.Throttle, seen *Observation) {
 		unknown = &seen.Refused
 	}
 	for _, change := range verdict.Changes(seen.Machine.Throttle) {
+		if change.Kind == verdict.CorrectedError && m.Probes.Throttle != setting.Require {
+			seen.Disturbed = append(seen.Disturbed, change.String()) // a weak module must not end a slot
+			continue
+		}
 		*to = append(*to, change.String())
 	}
 	if gone := before.Missing(after); len(gone) > 0 {

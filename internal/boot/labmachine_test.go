@@ -292,14 +292,27 @@ func TestPowerLimitMoved(t *testing.T) {
 }
 
 // TestThrottled: a run during which the processor was throttled is repeated, unless the policy is
-// only to report it.
+// only to report it. One with a corrected memory error is repeated only under require.
 func TestThrottled(t *testing.T) {
-	const counter = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
-	for policy, want := range map[setting.Policy][2]int{ // refused, disturbed
-		setting.Require: {1, 0}, setting.Apply: {1, 0}, setting.Warn: {0, 1}, setting.Off: {0, 0},
+	const throttled = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
+	const corrected = "/sys/devices/system/edac/mc/mc0/ce_count"
+	for _, tt := range []struct {
+		counter string
+		policy  setting.Policy
+		want    [2]int // refused, disturbed
+	}{
+		{throttled, setting.Require, [2]int{1, 0}}, {throttled, setting.Apply, [2]int{1, 0}},
+		{throttled, setting.Warn, [2]int{0, 1}}, {throttled, setting.Off, [2]int{0, 0}},
+		{corrected, setting.Require, [2]int{1, 0}}, {corrected, setting.Apply, [2]int{0, 1}},
+		{corrected, setting.Warn, [2]int{0, 1}},
 	} {
+		policy, want := tt.policy, tt.want
 		root, _ := kernel(t)
-		file := root.Path(counter)
+		if tt.counter == corrected { // require wants the counters of the processor, too
+			must.Do(t, os.MkdirAll(filepath.Dir(root.Path(throttled)), 0o755))
+			must.Do(t, os.WriteFile(root.Path(throttled), []byte("0\n"), 0o644))
+		}
+		file := root.Path(tt.counter)
 		write := func(text string) {
 			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
 				0o644)))
@@ -344,9 +357,9 @@ func TestThermalInterrupts(t *testing.T) {
 		t.Errorf("not recorded: %v", seen.Machine.Throttle.After)
 	}
 	write(160, 2)
-	if seen = after(t.Context()); len(seen.Refused) != 1 ||
-		seen.Refused[0] != "the hardware reported errors: interrupts/THR: 0 -> 2" {
-		t.Errorf("hardware errors: refused %q", seen.Refused)
+	if seen = after(t.Context()); len(seen.Refused) != 0 || len(seen.Disturbed) != 1 ||
+		seen.Disturbed[0] != "the hardware corrected errors: interrupts/THR: 0 -> 2" {
+		t.Errorf("corrected errors: refused %q, disturbed %q", seen.Refused, seen.Disturbed)
 	}
 }
 

@@ -15,8 +15,11 @@ type CountKind string
 const (
 	// Throttling is a count or status bit that only a limit of the processor raises.
 	Throttling CountKind = "throttled"
-	// HardwareError is an interrupt that reports an error of the hardware, or a memory error.
+	// HardwareError is an error of the hardware that was not corrected.
 	HardwareError CountKind = "hardware error"
+	// CorrectedError is an error of the hardware that was corrected: it costs the time of its
+	// handler.
+	CorrectedError CountKind = "corrected error"
 	// Harmless is a count that is recorded, but does not show that anything was wrong.
 	Harmless CountKind = "recorded"
 )
@@ -31,11 +34,19 @@ const (
 // THR is the interrupt of corrected hardware errors (arch/x86/kernel/cpu/mce/threshold.c:27), MCE
 // that of uncorrected ones. The counts of edac are memory errors: the firmware or the kernel
 // interrupts the processor to handle a corrected one.
+//
+// The limits of current and of another domain (IA32_THERM_STATUS, bits 12 to 15) are set on healthy
+// processors: they limit what saves energy, or what the graphics leave (SDM volume 3B, "Thermal
+// Monitoring of Software Controlled Clock Modulation"). The kernel judges the thermal limit and the
+// power limit only (drivers/thermal/intel/therm_throt.c:666-684).
 func kindOfCount(name string) CountKind {
 	switch {
-	case name == "interrupts/TRM":
+	case name == "interrupts/TRM", strings.Contains(name, " current limit ("),
+		strings.Contains(name, " cross-domain limit ("):
 		return Harmless
-	case name == "interrupts/THR", name == "interrupts/MCE", strings.HasPrefix(name, "edac/"):
+	case name == "interrupts/THR", strings.HasPrefix(name, "edac/") && strings.HasSuffix(name, "/ce_count"):
+		return CorrectedError
+	case name == "interrupts/MCE", strings.HasPrefix(name, "edac/"):
 		return HardwareError
 	}
 	return Throttling
@@ -50,8 +61,11 @@ type CountChange struct {
 
 func (c CountChange) String() string {
 	what := "the processor was throttled: "
-	if c.Kind == HardwareError {
+	switch c.Kind {
+	case HardwareError:
 		what = "the hardware reported errors: "
+	case CorrectedError:
+		what = "the hardware corrected errors: "
 	}
 	return fmt.Sprintf("%s%s: %d -> %d", what, c.Name, c.Before, c.After)
 }

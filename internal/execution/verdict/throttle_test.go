@@ -22,9 +22,13 @@ func TestChanges(t *testing.T) {
 			"the processor was throttled: cpu0/package_power_limit_count: 7 -> 8"},
 		// thermald's thresholds and HFI updates of a healthy hybrid processor
 		{"interrupts/TRM", 100, 160, ""},
-		{"interrupts/THR", 0, 1, "the hardware reported errors: interrupts/THR: 0 -> 1"},
+		{"interrupts/THR", 0, 1, "the hardware corrected errors: interrupts/THR: 0 -> 1"},
 		{"interrupts/MCE", 0, 1, "the hardware reported errors: interrupts/MCE: 0 -> 1"},
-		{"edac/mc0/ce_count", 1, 2, "the hardware reported errors: edac/mc0/ce_count: 1 -> 2"},
+		{"edac/mc0/ce_count", 1, 2, "the hardware corrected errors: edac/mc0/ce_count: 1 -> 2"},
+		{"edac/mc0/ue_count", 1, 2, "the hardware reported errors: edac/mc0/ue_count: 1 -> 2"},
+		// the graphics of a healthy processor limit the cores
+		{"cpu0/core cross-domain limit (now)", 1, 1, ""},
+		{"cpu0/core current limit (log)", 0, 1, ""},
 		{"cpu0/package power limit (log)", 0, 1,
 			"the processor was throttled: cpu0/package power limit (log): 0 -> 1"},
 		{"cpu0/package power limit (log)", 1, 1, ""}, // sticky: not known whether it happened again

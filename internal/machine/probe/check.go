@@ -70,6 +70,7 @@ func Check(ctx context.Context, h host.Host, r Request) []setting.Finding {
 func checkTemperature(t Temperatures, sensors []string) setting.Finding {
 	f := finding(temperature, "", "sensors to wait for", strings.Join(t.Remarks, "; "))
 	var gating []string
+	sensors = GateSettings{Sensors: sensors}.counting(t.Readings)
 	for _, r := range t.Readings {
 		if len(sensors) == 0 || matchAny(sensors, r.Sensor) {
 			gating = append(gating, r.Sensor+" "+celsius(r.MilliC))

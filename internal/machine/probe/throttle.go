@@ -22,12 +22,14 @@ var throttle = setting.Descriptor{
 	Brief: "a run counts only if the processor did not throttle itself",
 	Why:   "a processor that slows itself down spoils the run",
 	What: "`thermal_throttle/*_count` of every CPU; THR and MCE of `/proc/interrupts` and " +
-		"`edac/mc/mc*/{ce,ue}_count`, which are hardware errors; IA32_THERM_STATUS and " +
+		"`edac/mc/mc*/{ce,ue}_count`, which are hardware errors (a corrected one, THR or ce, only " +
+		"disturbs a run unless the policy is `require`); IA32_THERM_STATUS and " +
 		"IA32_PACKAGE_THERM_STATUS where `/dev/cpu/N/msr` is readable",
 	Notes: "TRM of `/proc/interrupts` is recorded only: it also counts temperature thresholds and changed " +
 		"performance levels. Power limits are in the registers only, and there only the first event since " +
 		"the boot is seen (their log bits stay set), unless the kernel was booted with `int_pln_enable`. " +
-		"AMD has no such counters: use APERF/MPERF",
+		"The limits of current and of another domain are recorded only. AMD has no such counters: use " +
+		"APERF/MPERF",
 }
 
 // Throttle is how often, so far, the processor has slowed itself down. Counters and register bits
@@ -109,10 +111,11 @@ func readCount(root sysroot.Root, file string) (uint64, error) {
 
 // Status registers of Intel processors and their bits (Intel SDM volume 4, IA32_THERM_STATUS and
 // IA32_PACKAGE_THERM_STATUS). A log bit stays set until it is cleared, so it only reports the first
-// event.
+// event. Bits 12 to 15 are reserved in the register of the package.
 const (
 	thermStatus        = 0x19c
 	packageThermStatus = 0x1b1
+	firstCoreBit       = 12
 )
 
 var thermBits = []struct {
@@ -148,6 +151,9 @@ func (t *Throttle) registers(root sysroot.Root) {
 			}
 			value := binary.LittleEndian.Uint64(data[:])
 			for _, b := range thermBits {
+				if r.at == packageThermStatus && b.bit >= firstCoreBit {
+					continue
+				}
 				t.Counts[fmt.Sprintf("%s/%s %s", cpu, r.level, b.name)] = value >> b.bit & 1
 			}
 		}
