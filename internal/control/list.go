@@ -79,6 +79,7 @@ func Linux() []Descriptor {
 		irqAffinity,
 		rps,
 		cacheWays,
+		weight,
 		shield,
 		network,
 		caches,

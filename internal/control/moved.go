@@ -3,9 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
@@ -61,17 +59,11 @@ func TakeSnapshot(ctx context.Context, m *Machine, r Request) Snapshot {
 // ownCPUs returns the CPUs that the control groups leave to this process: cpuset.cpus.effective of
 // the nearest group that has one (docs.kernel.org, admin-guide/cgroup-v2, "Cpuset").
 func ownCPUs(h host.Host) (host.CPUs, error) {
-	text, err := h.Root.Read("/proc/self/cgroup")
+	groups, err := ownGroups(h)
 	if err != nil {
 		return nil, err
 	}
-	group := "/"
-	for line := range strings.Lines(text) {
-		if rest, unified := strings.CutPrefix(line, "0::"); unified {
-			group = path.Clean("/" + strings.TrimSpace(rest))
-		}
-	}
-	for ; group != "/"; group = path.Dir(group) {
+	for _, group := range groups {
 		if file := groupRoot + group + "/cpuset.cpus.effective"; h.Root.Exists(file) {
 			return h.ReadCPUs(file)
 		}

@@ -147,7 +147,7 @@ func (s fakeSystemctl) Output(_ context.Context, name string, args ...string) ([
 func TestShieldWithoutPartitions(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	k.put(groupRoot+"/cgroup.subtree_control", "cpuset cpu")
-	must.Do(t, os.Mkdir(k.dir+groupRoot+"/system.slice", 0o755))
+	must.Do(t, os.MkdirAll(k.dir+groupRoot+"/system.slice", 0o755))
 	k.put(groupRoot+"/system.slice/cpuset.cpus", "")
 	f, _, err := applyShield(t, m, "root", "1")
 	must.Be(t, err == nil && f.Status == setting.StatusCannot, "without systemctl", f, err)

@@ -88,6 +88,9 @@ Hugepagesize:       2048 kB'
 	f sys/fs/cgroup/cgroup.controllers 'cpuset cpu io memory pids'
 	f sys/fs/cgroup/cgroup.subtree_control 'cpu memory pids'
 	f sys/fs/cgroup/cgroup.procs 1
+	f proc/self/cgroup '0::/system.slice/krund@a.service'
+	f sys/fs/cgroup/system.slice/cpu.weight 100
+	f sys/fs/cgroup/system.slice/krund@a.service/cpu.weight 100
 	mkdir -p "$T/dev"
 	printf '\000\224\065\167' >"$T/dev/cpu_dma_latency" # 2000000000: no limit
 }

@@ -1,0 +1,82 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/host"
+)
+
+// mostWeight is the largest value of cpu.weight (docs.kernel.org, admin-guide/cgroup-v2, "CPU").
+const mostWeight = "10000"
+
+// weight gives krund's control groups the largest weight. A nice value counts only among the tasks
+// of one group: where the cpu controller is enabled, two groups of one parent share a CPU by their
+// weights, whatever the nice values in them (kernel/sched/fair.c, update_cfs_group). systemd enables
+// it for all units beside one with Delegate=yes, and for slices once somebody has logged in.
+var weight = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "weight", Policy: setting.Apply,
+		Brief: "krund's control groups go before all others",
+		Why: "a nice value counts only within a control group: a service in another one takes up to " +
+			"half of the benchmark's processor",
+		What: "`cpu.weight` = 10000 of krund's control group and of those above it that have one",
+		Notes: "control groups of version 2; without the cpu controller the nice value of -20 is enough. " +
+			"With `shield` the benchmark's processors are its own in any case",
+	},
+	targets: []target{{kind: KindFile, name: isWeight, values: from(isNumber)}},
+	plan:    fixed(planWeight),
+}
+
+// isWeight reports whether a path is the weight of a control group below the root.
+func isWeight(name string) bool {
+	return strings.HasPrefix(name, groupRoot+"/") && path.Base(name) == "cpu.weight" &&
+		path.Clean(name) == name
+}
+
+func planWeight(_ context.Context, m *Machine) Plan {
+	groups, err := ownGroups(m.Host)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return unreadable(mostWeight, err)
+	}
+	var found []string
+	var steps []Step
+	for _, group := range groups {
+		file := groupRoot + group + "/cpu.weight"
+		now, err := m.Root.Read(file)
+		if err != nil {
+			continue // the controller is not enabled for it
+		}
+		found = append(found, fmt.Sprintf("%s %s", now, group))
+		if now != mostWeight {
+			steps = append(steps, Step{Kind: KindFile, Target: file, Old: now, New: mostWeight})
+		}
+	}
+	if len(found) == 0 {
+		return ok("none", mostWeight)
+	}
+	return willSet(strings.Join(found, ", "), mostWeight, steps...)
+}
+
+// ownGroups returns the control groups (version 2) of this process: its own, then those above it
+// without the root, such as "/system.slice/krund@a.service", "/system.slice".
+func ownGroups(h host.Host) ([]string, error) {
+	text, err := h.Root.Read("/proc/self/cgroup")
+	if err != nil {
+		return nil, err
+	}
+	var groups []string
+	for line := range strings.Lines(text) {
+		if rest, unified := strings.CutPrefix(line, "0::"); unified {
+			for g := path.Clean("/" + strings.TrimSpace(rest)); g != "/"; g = path.Dir(g) {
+				groups = append(groups, g)
+			}
+		}
+	}
+	return groups, nil
+}
