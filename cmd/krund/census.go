@@ -64,21 +64,22 @@ func census(ctx context.Context, args []string, stdout, _ io.Writer) error {
 		return err
 	}
 	m := control.NewMachine(ctx, sysroot.New("/"))
-	cpus, err := censusCPUs(m.Host, *list)
-	if err != nil {
-		return usageError{"--cpus: " + err.Error()}
-	}
+	wishes := doctor.Of(cfg, config.RebootNone)
 	out := censusJSON{BootID: m.Boot, Krund: display.Version(),
 		Fingerprint: probe.ReadFingerprint(ctx, m.Host, nil)}
 	if v := probe.DetectVirtualisation(ctx, m.Host); !v.None() {
 		out.Virtual = v.String()
 	}
 	spin := filepath.Join(installed.Runners, "noise-spin")
-	take := func() (err error) {
+	take := func() error { // the settings may switch sibling threads off
+		cpus, err := censusCPUs(m, wishes.Control, *list)
+		if err != nil {
+			return usageError{"--cpus: " + err.Error()}
+		}
 		out.Census, err = noise.Take(ctx, m.Host, spin, cpus, *d)
 		return err
 	}
-	if err := under(ctx, m, doctor.Of(cfg, config.RebootNone), cfg.Hostname, take); err != nil {
+	if err := under(ctx, m, wishes, cfg.Hostname, take); err != nil {
 		return err
 	}
 	return json.NewEncoder(stdout).Encode(out)
@@ -106,21 +107,20 @@ func under(ctx context.Context, m *control.Machine, w doctor.Wishes, name string
 }
 
 // censusCPUs returns the CPUs of a list, or those that benchmarks run on.
-func censusCPUs(h host.Host, list string) (host.CPUs, error) {
-	online, err := h.Online()
+func censusCPUs(m *control.Machine, r control.Request, list string) (host.CPUs, error) {
+	cpus, online, err := m.PlannedCPUs(r)
 	if err != nil {
 		return nil, err
 	}
 	if list == "" {
-		cpus, err := h.BenchmarkCPUs("", online)
 		if len(cpus) == 0 {
 			cpus = online // of a machine with one CPU
 		}
-		return cpus, err
+		return cpus, nil
 	}
-	cpus, err := host.ParseCPUList(list)
+	cpus, err = host.ParseCPUList(list)
 	if err == nil && (len(cpus) == 0 || !online.Contains(cpus)) {
-		err = fmt.Errorf("only %s are online", online)
+		err = fmt.Errorf("krund may use only %s", online)
 	}
 	return cpus, err
 }

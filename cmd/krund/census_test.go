@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/control"
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 	"krund/rig/must"
@@ -15,13 +16,14 @@ import (
 func TestCensusCPUs(t *testing.T) {
 	for _, test := range []struct{ online, list, want, refused string }{
 		{"0-3", "", "1-3", ""}, {"0", "", "0", ""}, {"0-3", "0,2", "0,2", ""},
-		{"0-3", "4", "", "only 0-3 are online"}, {"0-3", "x", "", "CPU number"},
+		{"0-3", "4", "", "may use only 0-3"}, {"0-3", "x", "", "CPU number"},
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "sys/devices/system/cpu/online")
 		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		must.Do(t, os.WriteFile(file, []byte(test.online+"\n"), 0o644))
-		cpus, err := censusCPUs(host.Host{Root: sysroot.New(dir)}, test.list)
+		m := &control.Machine{Host: host.Host{Root: sysroot.New(dir)}}
+		cpus, err := censusCPUs(m, control.Defaults(), test.list)
 		if test.refused == "" && (err != nil || cpus.String() != test.want) ||
 			test.refused != "" && (err == nil || !strings.Contains(err.Error(), test.refused)) {
 			t.Errorf("%q of %s: %s, %v", test.list, test.online, cpus, err)

@@ -195,6 +195,10 @@ func (m *LabMachine) reread(ctx context.Context, a Applied, seen *Observation) {
 		c.After = now.Found(c.Name)
 	}
 	for _, move := range now.Since(a.changes.set) {
+		if move.Unread {
+			seen.Remarks = append(seen.Remarks, move.Text)
+			continue
+		}
 		by := ""
 		if names := control.Movers(ctx, m.Control, move.Control); names != "" {
 			by = "; this program runs and changes it: " + names

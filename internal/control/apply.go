@@ -251,7 +251,7 @@ func (c Control) moved(ctx context.Context, m *Machine) bool {
 	if p.Status == setting.StatusWillSet {
 		return slices.ContainsFunc(p.Steps, func(s Step) bool { return !s.Optional })
 	}
-	return p.Status != setting.StatusOK
+	return p.Status != setting.StatusOK && !p.InForce
 }
 
 // findings returns one finding for each name.

@@ -45,7 +45,7 @@ var cacheWays = Descriptor{
 	},
 	plan: func(d setting.Demand, r Request) planner {
 		return func(_ context.Context, m *Machine) Plan {
-			cpus, _, err := m.benchmarkCPUs(r)
+			cpus, _, err := m.PlannedCPUs(r)
 			if err != nil {
 				return cannot("unknown", "divided", err.Error(), "")
 			}

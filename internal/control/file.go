@@ -127,9 +127,12 @@ func offers(text, word string) bool {
 	return false
 }
 
+// unknown is what was found of a setting that cannot be read.
+const unknown = "unknown"
+
 // unreadable is the plan of a setting that exists but cannot be read.
 func unreadable(wanted string, err error) Plan {
-	return cannot("unknown", wanted, err.Error(), remedy(err))
+	return cannot(unknown, wanted, err.Error(), remedy(err))
 }
 
 // remedy returns what the user can do about an error of the kernel, "" if unknown.

@@ -35,7 +35,7 @@ var irqAffinity = Descriptor{
 		files(isCPUMask, defaultIRQFile)...),
 	plan: func(_ setting.Demand, r Request) planner {
 		return func(_ context.Context, m *Machine) Plan {
-			cpus, online, err := m.benchmarkCPUs(r)
+			cpus, online, err := m.PlannedCPUs(r)
 			if err != nil {
 				return cannot("unknown", "away from benchmark CPUs", err.Error(), "")
 			}

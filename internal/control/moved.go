@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 
 	"krund/internal/experiment/config/setting"
@@ -20,6 +21,7 @@ type Snapshot struct {
 type part struct {
 	name, found string
 	status      setting.Status
+	inForce     bool     // of Plan
 	steps       []string // what it would change
 }
 
@@ -34,7 +36,8 @@ func TakeSnapshot(ctx context.Context, m *Machine, r Request) Snapshot {
 			continue
 		}
 		p := c.plan(ctx, m)
-		now := part{name: c.Name, found: p.Found, status: p.Status}
+		now := part{name: c.Name, found: p.Found, status: p.Status,
+			inForce: p.InForce || p.Status == setting.StatusOK}
 		for _, step := range p.Steps {
 			if step.Kind != KindThreads { // lists the threads of the moment
 				now.steps = append(now.steps, fmt.Sprint(step.Kind, " ", step.Target, " ", step.Old))
@@ -57,7 +60,8 @@ func TakeSnapshot(ctx context.Context, m *Machine, r Request) Snapshot {
 }
 
 // ownCPUs returns the CPUs that the control groups leave to this process: cpuset.cpus.effective of
-// the nearest group that has one (docs.kernel.org, admin-guide/cgroup-v2, "Cpuset").
+// the nearest group that has one (docs.kernel.org, admin-guide/cgroup-v2, "Cpuset"), or
+// cpuset.effective_cpus of its group of version 1.
 func ownCPUs(h host.Host) (host.CPUs, error) {
 	groups, err := ownGroups(h)
 	if err != nil {
@@ -68,13 +72,21 @@ func ownCPUs(h host.Host) (host.CPUs, error) {
 			return h.ReadCPUs(file)
 		}
 	}
-	return h.ReadCPUs(groupRoot + "/cpuset.cpus.effective")
+	if cpus, err := h.ReadCPUs(groupRoot + "/cpuset.cpus.effective"); err == nil {
+		return cpus, nil
+	}
+	group, err := h.Root.Read("/proc/self/cpuset")
+	if err != nil {
+		return nil, err
+	}
+	return h.ReadCPUs(path.Join(groupRoot, "cpuset", path.Clean("/"+group), "cpuset.effective_cpus"))
 }
 
 // A Move is a setting that differs between two snapshots.
 type Move struct {
 	Control string // name of the control; "" for a set of CPUs
 	Text    string // "frequency moved from ... to ..."
+	Unread  bool   // it cannot be read now, so whether it has moved is unknown
 }
 
 // Since returns the settings that have moved since before was taken. A setting has moved when its
@@ -87,10 +99,15 @@ func (s Snapshot) Since(before Snapshot) []Move {
 			continue // of another request
 		}
 		was := before.parts[i]
-		if was.status == now.status && slices.Equal(was.steps, now.steps) {
-			continue
+		same := was.status == now.status || was.inForce && now.inForce
+		switch {
+		case same && slices.Equal(was.steps, now.steps):
+		case now.status == setting.StatusCannot && now.found == unknown:
+			moves = append(moves, Move{Control: now.name, Unread: true,
+				Text: now.name + " cannot be read any more: whether it has moved is unknown"})
+		default:
+			moves = append(moves, Move{Control: now.name, Text: now.name + difference(was.found, now.found)})
 		}
-		moves = append(moves, Move{now.name, now.name + difference(was.found, now.found)})
 	}
 	for i, now := range s.cpus {
 		if i < len(before.cpus) && before.cpus[i].what == now.what && before.cpus[i] != now {

@@ -88,6 +88,34 @@ func TestMoved(t *testing.T) {
 	}
 }
 
+// TestOvercommitStays: another program commits memory while the setting is in force. That is
+// neither a move nor a setting that does not stay. What systemd does not tell is unknown, not moved.
+func TestOvercommitStays(t *testing.T) {
+	m, k := fakeMachine(t, "intel-pstate-active")
+	r := everything()
+	r.Heap = 2 << 30
+	if _, _, problems := ApplyAll(t.Context(), m, r, openJournal(t, m)); len(problems) != 0 {
+		t.Fatal(problems)
+	}
+	before := TakeSnapshot(t.Context(), m, r)
+	meminfo := k.get("/proc/meminfo")
+	k.put("/proc/meminfo", strings.Replace(meminfo, "Committed_AS:    1203344", "Committed_AS:    9003344", 1))
+	moves := TakeSnapshot(t.Context(), m, r).Since(before)
+	must.Equal(t, len(moves), 0, "moves", moves)
+	for _, c := range Controls(r) {
+		must.Be(t, c.Name != overcommit.Name || !c.moved(t.Context(), m), "overcommit does not stay set")
+	}
+	k.put(overcommitFile, "0")
+	if moves = TakeSnapshot(t.Context(), m, r).Since(before); len(moves) != 1 {
+		t.Errorf("moves %v, want overcommit", moves)
+	}
+	k.put(overcommitFile, "2")
+	m.Units = nil
+	for _, move := range TakeSnapshot(t.Context(), m, r).Since(before) {
+		must.Be(t, move.Unread, "without systemd", move)
+	}
+}
+
 // TestTuners: a process with the kernel's shortened name, and a unit without a process.
 func TestTuners(t *testing.T) {
 	m, k := fakeMachine(t, "intel-pstate-active")
@@ -117,5 +145,16 @@ func TestOwnCPUs(t *testing.T) {
 	k.put(groupRoot+"/system.slice/cpuset.cpus.effective", "0-1")
 	if got, err := ownCPUs(m.Host); err != nil || got.String() != "0-1" {
 		t.Errorf("of the nearest group with a cpuset: %s, %v", got, err)
+	}
+	// a container with one CPU of the host's two
+	k.put(groupRoot+"/system.slice/cpuset.cpus.effective", "1")
+	cpus, online, err := m.PlannedCPUs(under(everything(), setting.Off, "shield"))
+	must.Be(t, err == nil && len(cpus) == 0 && online.String() == "1", "in a container", cpus, online, err)
+	k.put("/proc/self/cgroup", "3:cpuset:/docker/x")
+	must.Do(t, os.MkdirAll(k.dir+groupRoot+"/cpuset/docker/x", 0o755))
+	k.put("/proc/self/cpuset", "/docker/x")
+	k.put(groupRoot+"/cpuset/docker/x/cpuset.effective_cpus", "0")
+	if got, err := ownCPUs(m.Host); err != nil || got.String() != "0" {
+		t.Errorf("of a group of version 1: %s, %v", got, err)
 	}
 }

@@ -113,9 +113,11 @@ func checkHeadroom(p Plan, m host.Meminfo, ratio int, heap int64, noSwap bool) P
 	if percent := ratioFor(m, need, noSwap); percent <= 95 {
 		fix = fmt.Sprintf(`set overcommit = { policy = "require", ratio = %d } in [controls]`, percent)
 	}
-	return cannot(p.Found, p.Wanted, fmt.Sprintf("mode 2 would leave too little memory: %s committed, %s "+
+	full := cannot(p.Found, p.Wanted, fmt.Sprintf("mode 2 would leave too little memory: %s committed, %s "+
 		"for the benchmark's heap and %s in reserve, of at most %s",
 		mib(committed), mib(heap), mib(commitReserve), mib(limit)), fix)
+	full.InForce = p.Status == setting.StatusOK // another program has committed memory since
+	return full
 }
 
 // ratioFor returns the smallest ratio, in percent, under which need bytes may be committed; more

@@ -28,7 +28,7 @@ var rps = Descriptor{
 	targets: files(isCPUMask, rpsFiles),
 	plan: func(_ setting.Demand, r Request) planner {
 		return func(_ context.Context, m *Machine) Plan {
-			cpus, _, err := m.benchmarkCPUs(r)
+			cpus, _, err := m.PlannedCPUs(r)
 			if err != nil {
 				return cannot("unknown", "without benchmark CPUs", err.Error(), "")
 			}

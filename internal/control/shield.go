@@ -56,7 +56,7 @@ var shield = Descriptor{
 	plan: func(d setting.Demand, r Request) planner {
 		kind := d.Text("type")
 		return func(ctx context.Context, m *Machine) Plan {
-			cpus, online, err := m.benchmarkCPUs(r)
+			cpus, online, err := m.PlannedCPUs(r)
 			if err != nil {
 				return cannot("unknown", kind, err.Error(), "")
 			}
@@ -178,7 +178,7 @@ func Placement(m *Machine, r Request, findings []setting.Finding) Place {
 	if i < 0 || !r.Of("shield").Policy.Changes() {
 		return Place{}
 	}
-	cpus, _, err := m.benchmarkCPUs(r)
+	cpus, _, err := m.PlannedCPUs(r)
 	if err != nil || len(cpus) == 0 {
 		return Place{}
 	}

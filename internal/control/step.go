@@ -103,6 +103,7 @@ type Plan struct {
 	Found, Wanted string
 	Detail, Fix   string
 	Steps         []Step // in the order of work; empty unless Status is WillSet
+	InForce       bool   // what is wanted is set already: the status is about something beside it
 }
 
 // A Control is one setting of the machine under one policy.

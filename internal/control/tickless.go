@@ -25,7 +25,7 @@ var tickless = Descriptor{
 	},
 	plan: func(_ setting.Demand, r Request) planner {
 		return func(_ context.Context, m *Machine) Plan {
-			cpus, online, err := m.benchmarkCPUs(r)
+			cpus, online, err := m.PlannedCPUs(r)
 			if err != nil {
 				return cannot("unknown", "tickless benchmark CPUs", err.Error(), "")
 			}
@@ -77,13 +77,15 @@ func planTickless(m *Machine, cpus, online host.CPUs) Plan {
 	return ok(found, wanted)
 }
 
-// benchmarkCPUs returns the CPUs that benchmarks run on and those that are online, both as they are
-// once the controls are set: without the sibling threads that smt is going to switch off.
-func (m *Machine) benchmarkCPUs(r Request) (cpus, online host.CPUs, err error) {
+// PlannedCPUs returns the CPUs that benchmarks run on and those that are online, both as they are
+// once the controls are set: without the sibling threads that smt is going to switch off, and only
+// those that the control groups leave to krund.
+func (m *Machine) PlannedCPUs(r Request) (cpus, online host.CPUs, err error) {
 	online, err = m.Online()
 	if err != nil {
 		return nil, nil, err
 	}
+	online = m.allowed(online, r.Of("shield").Policy.Changes())
 	if r.siblingsOff(m) {
 		online = m.PrimaryThreads(online)
 	}
@@ -91,10 +93,27 @@ func (m *Machine) benchmarkCPUs(r Request) (cpus, online host.CPUs, err error) {
 	return cpus, online, err
 }
 
+// allowed returns the members of cpus that benchmarks may run on: those of krund's control group, or
+// of the topmost one that is visible if a shield is made below it, and those of the shield.
+func (m *Machine) allowed(cpus host.CPUs, shielded bool) host.CPUs {
+	own, err := ownCPUs(m.Host)
+	if shielded {
+		own, err = m.ReadCPUs(groupRoot + "/cpuset.cpus.effective")
+	}
+	if err != nil {
+		return cpus
+	}
+	shield, _ := m.ReadCPUs(shieldDir + "/cpuset.cpus") // none without one
+	if both := cpus.Minus(cpus.Minus(own).Minus(shield)); len(both) > 0 {
+		return both
+	}
+	return cpus
+}
+
 // SystemCPUs returns the CPUs that benchmarks leave to the rest of the system; nil if there are
 // none or they are unknown.
 func (m *Machine) SystemCPUs(r Request) host.CPUs {
-	cpus, online, err := m.benchmarkCPUs(r)
+	cpus, online, err := m.PlannedCPUs(r)
 	if err != nil || len(cpus) == 0 {
 		return nil
 	}

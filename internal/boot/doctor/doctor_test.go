@@ -15,6 +15,7 @@ import (
 	"krund/internal/control/machines"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 	"krund/rig/must"
@@ -52,6 +53,16 @@ func snapshot(t *testing.T, dir string) map[string]string {
 		return err
 	}))
 	return all
+}
+
+// TestProvedCPUs: the proof measures the CPUs that stay online when smt switches the siblings off,
+// of one kind of core.
+func TestProvedCPUs(t *testing.T) {
+	for name, want := range map[string]string{"intel-pstate-active": "1", "intel-hybrid": "1",
+		"kvm-guest": "1", "arm64": "1"} {
+		m := &control.Machine{Host: host.Host{Root: sysroot.New(machines.New(t, name))}}
+		must.Equal(t, benchmarkCPUs(m, Study().Control).String(), want, name)
+	}
 }
 
 // TestLookChangesNothing on any kind of machine, for any requirements, also as root.

@@ -46,10 +46,7 @@ type Proof struct {
 // Prove measures the machine as it is, applies the settings, measures again for as long, and
 // restores the machine, also when ctx is canceled. It needs root.
 func (p *Prover) Prove(ctx context.Context, w Wishes, d time.Duration) (proof Proof, err error) {
-	cpus, err := benchmarkCPUs(p.Machine, w.Control)
-	if err != nil {
-		return Proof{}, err
-	}
+	cpus := benchmarkCPUs(p.Machine, w.Control)
 	if proof.Before, err = p.measured(ctx, cpus, d); err != nil {
 		return Proof{}, err
 	}
@@ -118,19 +115,13 @@ func (p *Prover) journal() (*control.Journal, func(), error) {
 	return journal, release, nil
 }
 
-// benchmarkCPUs are those that the settings name, else all but the lowest, and
-// none where threads cannot be bound.
-func benchmarkCPUs(m *control.Machine, r control.Request) (host.CPUs, error) {
-	if list := r.CPUs(); list != "" {
-		return host.ParseCPUList(list)
+// benchmarkCPUs are those that benchmarks run on once the settings are applied: threads cannot be
+// bound to the siblings that smt switches off. None where threads cannot be bound; all that are
+// online if that is one.
+func benchmarkCPUs(m *control.Machine, r control.Request) host.CPUs {
+	cpus, online, err := m.PlannedCPUs(r)
+	if err == nil && len(cpus) == 0 {
+		return online
 	}
-	text, err := m.Root.Read("/sys/devices/system/cpu/online")
-	if err != nil {
-		return nil, nil //nolint:nilerr // a system without it does not bind threads either
-	}
-	online, err := host.ParseCPUList(text)
-	if err != nil || len(online) < 2 {
-		return online, err
-	}
-	return online[1:], nil
+	return cpus
 }

@@ -82,28 +82,29 @@ func (h Host) FastCPUs() CPUs {
 	if err != nil {
 		return nil
 	}
-	var fast CPUs
-	most, kinds := int64(0), 0
+	capacities, most := map[int]int64{}, int64(0)
 	for _, file := range files {
 		capacity, err := h.Root.ReadInt(file)
 		cpu, numberErr := parseCPU(strings.TrimPrefix(path.Base(path.Dir(file)), "cpu"))
-		if err != nil || numberErr != nil {
-			continue
-		}
-		switch {
-		case capacity > most:
-			fast, most, kinds = CPUs{cpu}, capacity, kinds+1
-		case capacity == most:
-			fast = append(fast, cpu)
-		default:
-			kinds++
+		if err == nil && numberErr == nil {
+			capacities[cpu], most = capacity, max(most, capacity)
 		}
 	}
-	if kinds < 2 {
+	var fast CPUs
+	for cpu, capacity := range capacities {
+		if float64(capacity) >= oneKind*float64(most) {
+			fast = append(fast, cpu)
+		}
+	}
+	if len(fast) == len(capacities) {
 		return nil
 	}
 	return normal(fast)
 }
+
+// oneKind is the least share of the highest capacity that cores of the same kind have: favored cores
+// and the clusters of one design differ by a few percent.
+const oneKind = 0.9
 
 // PrimaryThreads returns the members of cpus that stay online when sibling threads are switched
 // off: the lowest of each core. The kernel keeps the thread that is the first of its core by the

@@ -91,11 +91,18 @@ func TestCPUsOfKinds(t *testing.T) {
 		}
 	}
 	// big.LITTLE: drivers/base/arch_topology.c, cpu_capacity
-	dir := t.TempDir()
-	for cpu, capacity := range []string{"446", "446", "1024", "1024"} {
-		name := filepath.Join(dir, "sys/devices/system/cpu/cpu"+strconv.Itoa(cpu), "cpu_capacity")
-		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
-			os.WriteFile(name, []byte(capacity+"\n"), 0o644)))
+	for _, c := range []struct{ capacities, want string }{
+		{"446 446 1024 1024", "2-3"},
+		{"1024 1024 279 279 905 905 984 984", "0-1,6-7"}, // 905 is another design, 984 a slower cluster
+		{"1009 1009 1009 1009 1009 1024 1009 1009", ""},  // a favored core
+		{"1024 1024", ""},
+	} {
+		dir := t.TempDir()
+		for cpu, capacity := range strings.Fields(c.capacities) {
+			name := filepath.Join(dir, "sys/devices/system/cpu/cpu"+strconv.Itoa(cpu), "cpu_capacity")
+			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
+				os.WriteFile(name, []byte(capacity+"\n"), 0o644)))
+		}
+		must.Equal(t, (Host{Root: sysroot.New(dir)}).FastCPUs().String(), c.want, c.capacities)
 	}
-	must.Equal(t, (Host{Root: sysroot.New(dir)}).FastCPUs().String(), "2-3", "big.LITTLE")
 }

@@ -26,8 +26,30 @@ func (r InterruptRow) Total() uint64 {
 	return sum
 }
 
-// Device reports whether the row is a device interrupt rather than one of the processor's own.
-func (r InterruptRow) Device() bool { return isNumber(r.Name) }
+// Device reports whether the row is a device interrupt rather than one of the processor's own. On
+// x86 those have names. Elsewhere they are numbered like devices, by a controller that each
+// processor has for itself.
+func (r InterruptRow) Device() bool { return isNumber(r.Name) && !r.Tick() && !r.private() }
+
+// Tick reports whether the row is the timer of each processor: LOC on x86, and what the driver calls
+// itself elsewhere (drivers/clocksource of Linux 6.12, arm_arch_timer.c:1251-1269,
+// timer-riscv.c:118).
+func (r InterruptRow) Tick() bool {
+	return r.Name == "LOC" || strings.HasSuffix(r.About, "arch_timer") ||
+		strings.HasSuffix(r.About, "riscv-timer")
+}
+
+// private reports whether only the processor itself can raise the interrupt: 16 to 31 of an arm
+// interrupt controller (GIC), and all of the controllers in RISC-V and LoongArch processors. Such
+// an interrupt has no affinity.
+func (r InterruptRow) private() bool {
+	words := strings.Fields(r.About)
+	if len(words) > 1 && strings.HasPrefix(words[0], "GIC") {
+		n, err := strconv.Atoi(words[1])
+		return err == nil && n >= 16 && n < 32
+	}
+	return strings.HasPrefix(r.About, "RISC-V INTC") || strings.HasPrefix(r.About, "CPUINTC")
+}
 
 // InterruptTable is /proc/interrupts at one moment.
 type InterruptTable struct {
@@ -107,7 +129,7 @@ type Interrupts struct {
 // CPUInterrupts are the interrupts of one CPU.
 type CPUInterrupts struct {
 	CPU     int
-	Ticks   uint64 // interrupts of its local timer (LOC)
+	Ticks   uint64 // interrupts of its local timer
 	Devices uint64 // device interrupts
 	// of the processor's own kinds (RES, CAL, TLB, NMI, ...), without the timer; zeros are omitted
 	Others map[string]uint64
@@ -138,8 +160,8 @@ func InterruptsBetween(before, after InterruptTable, elapsed time.Duration) Inte
 			}
 			n := row.Counts[column] - old.Counts[was]
 			switch {
-			case row.Name == "LOC":
-				c.Ticks = n
+			case row.Tick():
+				c.Ticks += n
 			case row.Device():
 				c.Devices += n
 			default:
