@@ -178,12 +178,13 @@ func (m *LabMachine) Watch(ctx context.Context, applied Applied,
 	if err != nil {
 		return nil, err
 	}
-	offset := m.readOffset()
+	offset, limits := m.readOffset(), m.Control.Limits()
 	before := probe.ReadActivity(m.Control.Host, m.Clock.Now(), ownTime())
 	return func(ctx context.Context) Observation {
 		load := probe.ReadActivity(m.Control.Host, m.Clock.Now(), ownTime()).Since(before, os.Getpid(),
 			applied.CPUs)
 		seen.Machine.Load = &load
+		seen.Disturbed = append(seen.Disturbed, probe.ReachedLimits(limits, m.Control.Limits())...)
 		m.judgeSuspension(offset, &seen)
 		m.judgeThrottle(throttle, &seen)
 		m.judgePowerLimits(&seen)

@@ -63,7 +63,7 @@ func TakeSnapshot(ctx context.Context, m *Machine, r Request) Snapshot {
 // the nearest group that has one (docs.kernel.org, admin-guide/cgroup-v2, "Cpuset"), or
 // cpuset.effective_cpus of its group of version 1.
 func ownCPUs(h host.Host) (host.CPUs, error) {
-	groups, err := ownGroups(h)
+	groups, err := h.Groups()
 	if err != nil {
 		return nil, err
 	}

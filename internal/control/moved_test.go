@@ -89,7 +89,7 @@ func TestMoved(t *testing.T) {
 }
 
 // TestOvercommitStays: another program commits memory while the setting is in force. That is
-// neither a move nor a setting that does not stay. What systemd does not tell is unknown, not moved.
+// neither a move nor a setting that does not stay. What systemd does not tell is unknown.
 func TestOvercommitStays(t *testing.T) {
 	m, k := fakeMachine(t, "intel-pstate-active")
 	r := everything()
@@ -98,8 +98,8 @@ func TestOvercommitStays(t *testing.T) {
 		t.Fatal(problems)
 	}
 	before := TakeSnapshot(t.Context(), m, r)
-	meminfo := k.get("/proc/meminfo")
-	k.put("/proc/meminfo", strings.Replace(meminfo, "Committed_AS:    1203344", "Committed_AS:    9003344", 1))
+	k.put("/proc/meminfo", strings.Replace(k.get("/proc/meminfo"), "Committed_AS:    1203344",
+		"Committed_AS:    9003344", 1))
 	moves := TakeSnapshot(t.Context(), m, r).Since(before)
 	must.Equal(t, len(moves), 0, "moves", moves)
 	for _, c := range Controls(r) {

@@ -93,8 +93,8 @@ func (m *Machine) PlannedCPUs(r Request) (cpus, online host.CPUs, err error) {
 	return cpus, online, err
 }
 
-// allowed returns the members of cpus that benchmarks may run on: those of krund's control group, or
-// of the topmost one that is visible if a shield is made below it, and those of the shield.
+// allowed returns the members of cpus that benchmarks may run on: those of krund's control group,
+// or of the topmost one that is visible if a shield is made below it, and those of the shield.
 func (m *Machine) allowed(cpus host.CPUs, shielded bool) host.CPUs {
 	own, err := ownCPUs(m.Host)
 	if shielded {

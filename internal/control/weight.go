@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"krund/internal/experiment/config/setting"
-	"krund/internal/machine/host"
 )
 
 // mostWeight is the largest value of cpu.weight (docs.kernel.org, admin-guide/cgroup-v2, "CPU").
@@ -40,7 +39,7 @@ func isWeight(name string) bool {
 }
 
 func planWeight(_ context.Context, m *Machine) Plan {
-	groups, err := ownGroups(m.Host)
+	groups, err := m.Groups()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return unreadable(mostWeight, err)
 	}
@@ -61,22 +60,4 @@ func planWeight(_ context.Context, m *Machine) Plan {
 		return ok("none", mostWeight)
 	}
 	return willSet(strings.Join(found, ", "), mostWeight, steps...)
-}
-
-// ownGroups returns the control groups (version 2) of this process: its own, then those above it
-// without the root, such as "/system.slice/krund@a.service", "/system.slice".
-func ownGroups(h host.Host) ([]string, error) {
-	text, err := h.Root.Read("/proc/self/cgroup")
-	if err != nil {
-		return nil, err
-	}
-	var groups []string
-	for line := range strings.Lines(text) {
-		if rest, unified := strings.CutPrefix(line, "0::"); unified {
-			for g := path.Clean("/" + strings.TrimSpace(rest)); g != "/"; g = path.Dir(g) {
-				groups = append(groups, g)
-			}
-		}
-	}
-	return groups, nil
 }

@@ -62,6 +62,9 @@ func parsePressure(text string) (Pressure, error) {
 			p.Full = &s
 		}
 	}
+	if !some && p.Full != nil {
+		p.Some, some = *p.Full, true // irq has no other line (Linux 6.12, kernel/sched/psi.c:1265-1282)
+	}
 	if !some {
 		return Pressure{}, errors.New(`no line "some"`)
 	}

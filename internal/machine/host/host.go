@@ -102,8 +102,8 @@ func (h Host) FastCPUs() CPUs {
 	return normal(fast)
 }
 
-// oneKind is the least share of the highest capacity that cores of the same kind have: favored cores
-// and the clusters of one design differ by a few percent.
+// oneKind is the least share of the highest capacity that cores of the same kind have: favored
+// cores and the clusters of one design differ by a few percent.
 const oneKind = 0.9
 
 // PrimaryThreads returns the members of cpus that stay online when sibling threads are switched

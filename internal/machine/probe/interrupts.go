@@ -31,8 +31,8 @@ func (r InterruptRow) Total() uint64 {
 // processor has for itself.
 func (r InterruptRow) Device() bool { return isNumber(r.Name) && !r.Tick() && !r.private() }
 
-// Tick reports whether the row is the timer of each processor: LOC on x86, and what the driver calls
-// itself elsewhere (drivers/clocksource of Linux 6.12, arm_arch_timer.c:1251-1269,
+// Tick reports whether the row is the timer of each processor: LOC on x86, and what the driver
+// calls itself elsewhere (drivers/clocksource of Linux 6.12, arm_arch_timer.c:1251-1269,
 // timer-riscv.c:118).
 func (r InterruptRow) Tick() bool {
 	return r.Name == "LOC" || strings.HasSuffix(r.About, "arch_timer") ||
