@@ -11,27 +11,33 @@ import (
 
 const clocksourceDir = "/sys/devices/system/clocksource/clocksource0"
 
-// clocksource checks which counter the kernel's clock reads. Without "tsc" on x86 a reading takes
-// a microsecond and a system call instead of 20 ns. krund does not set it: the kernel removes a TSC
+// clocksource checks which counter the kernel's clock reads. On x86 all but those of vdsoClocks
+// take a microsecond and a system call to read instead of 20 to 40 ns. krund does not set it: the kernel removes a TSC
 // that its watchdog found unstable (kernel/time/clocksource.c of Linux 6.12,
 // __clocksource_unstable), and another counter in the middle of an experiment changes what is
 // measured.
 var clocksource = Descriptor{
 	Descriptor: setting.Descriptor{
-		Name: "clocksource", Policy: setting.Off,
+		Name: "clocksource", Policy: setting.Warn,
 		Brief: "the clock reads the processor's time stamp counter",
-		Why:   "other clocks take up to a microsecond to read, in a system call",
+		Why:   "hpet and acpi_pm take up to a microsecond to read, in a system call",
 		Options: []setting.Option{{
 			Name: "name", Default: "", Shape: regexp.MustCompile(`^[a-z0-9_-]*$`), Example: "tsc",
-			Values: "name", Doc: "the clock source; `\"\"` is `tsc` on x86 and any on other processors",
+			Values: "name", Doc: "the clock source; `\"\"` is one that x86 reads without a system call " +
+				"(`tsc`, `kvm-clock`, Hyper-V's), and any on other processors",
 		}},
-		What:  "`clocksource0/current_clocksource`",
-		Notes: "only checked, never set",
+		What: "`clocksource0/current_clocksource`",
+		Notes: "only checked, never set; read again after each run, because the kernel may drop an " +
+			"unstable counter in the middle of one",
 	},
 	plan: func(d setting.Demand, _ Request) planner {
 		return func(_ context.Context, m *Machine) Plan { return planClocksource(m, d.Text("name")) }
 	},
 }
+
+// vdsoClocks are the clock sources of x86 that are read without a system call (VDSO_CLOCKMODE_* in
+// arch/x86/include/asm/vdso/clocksource.h; drivers/clocksource/hyperv_timer.c of Linux 6.12:503).
+var vdsoClocks = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page"}
 
 func planClocksource(m *Machine, name string) Plan {
 	wanted := name
@@ -51,7 +57,7 @@ func planClocksource(m *Machine, name string) Plan {
 		return slices.Contains([]string{"tsc", "hpet", "acpi_pm", "kvm-clock"}, s)
 	})
 	switch {
-	case now == name || name == "" && (now == "tsc" || !x86):
+	case now == name || name == "" && (!x86 || slices.Contains(vdsoClocks, now)):
 		return ok(now, wanted)
 	case name == "":
 		name = "tsc"

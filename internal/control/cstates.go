@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 
 	"krund/internal/experiment/config/setting"
 )
@@ -81,6 +82,9 @@ func (m *Machine) shallowestIdle() (latency int, known bool) {
 		}
 		least := int64(0)
 		for _, file := range files {
+			if off, err := m.Root.Read(path.Join(path.Dir(file), "disable")); err == nil && off != "0" {
+				continue // the governor skips it (drivers/cpuidle/governors/menu.c of Linux 6.12:311-317)
+			}
 			n, err := m.Root.ReadInt(file)
 			if err == nil && n > 0 && (least == 0 || n < least) {
 				least = n
@@ -113,6 +117,11 @@ func planCStates(m *Machine, want int) Plan {
 	found := fmt.Sprintf("at most %d us to wake", now)
 	if now >= unlimited {
 		found = "no limit"
+	}
+	if now == 0 && want > 0 {
+		return cannot(found, wanted, "another program holds "+latencyFile+" at 0: idle CPUs spin, which "+
+			"heats the processor", "end that program (tuned with latency-performance, an audio server): "+
+			"fuser "+latencyFile+" names it")
 	}
 	if int(now) <= want {
 		return ok(found, wanted)

@@ -171,7 +171,7 @@ func (k *fakeKernel) take(name, value string) error {
 		k.put(kbytesFile, "0")
 	case name == kbytesFile:
 		k.put(ratioFile, "0")
-	case filepath.Dir(name) == thpDir:
+	case strings.HasPrefix(name, thpDir) && (file == "enabled" || file == "defrag"):
 		return k.choose(name, value)
 	case file == "schemata": // a write sets the resource that it names; the others stay
 		value = strings.Replace("    "+k.get(name), showWays(k.get(name)), value, 1)

@@ -3,7 +3,9 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"strings"
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
@@ -42,8 +44,14 @@ func planIsolcpus(_ context.Context, m *Machine) Plan {
 			set = set.Minus(own)
 		}
 	}
-	if len(set) == 0 {
+	cmdline, err := m.Root.Read("/proc/cmdline")
+	switch {
+	case len(set) == 0:
 		return ok("none", wanted)
+	case err == nil && !strings.Contains(" "+cmdline, " isolcpus="):
+		p := ok("none", wanted)
+		p.Detail = fmt.Sprintf("CPU %s are in an isolated cpuset partition of another program", set)
+		return p
 	}
 	return Plan{
 		Status: setting.StatusNeedsReboot, Found: "CPU " + set.String(), Wanted: wanted,

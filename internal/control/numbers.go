@@ -1,7 +1,9 @@
 package control
 
 import (
+	"context"
 	"fmt"
+	"path"
 
 	"krund/internal/experiment/config/setting"
 )
@@ -94,29 +96,85 @@ var statInterval = number(setting.Descriptor{
 	What: "`vm.stat_interval`",
 }, sysfile{path: "/proc/sys/vm/stat_interval", unit: " s"})
 
-// rtThrottle sets kernel.sched_rt_runtime_us. It matters only to benchmarks that run under a
-// real-time policy.
-var rtThrottle = number(setting.Descriptor{
-	Name: "rt_throttle", Policy: setting.Off,
-	Brief: "no throttling of real-time threads",
-	Why:   "real-time threads are stopped for 50 ms of each second",
-	Options: []setting.Option{{
-		Name: "runtime_us", Default: int64(-1), Min: -1, Max: 1_000_000,
-		Doc: "microseconds of each period that real-time threads may use; -1 is no limit",
-	}},
-	What:  "`kernel.sched_rt_runtime_us`",
-	Notes: "matters only to benchmarks that have real-time threads",
-}, sysfile{path: "/proc/sys/kernel/sched_rt_runtime_us", unit: " us"})
+// rtThrottle sets kernel.sched_rt_runtime_us, and since Linux 6.12 the time that the fair server of
+// each CPU takes for ordinary threads: there the first one has no effect unless the kernel is built
+// with CONFIG_RT_GROUP_SCHED (kernel/sched/rt.c:95-318, deadline.c, fair_server_init, and
+// debug.c:344-443). It matters only to benchmarks that run under a real-time policy.
+var rtThrottle = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "rt_throttle", Policy: setting.Off,
+		Brief: "no throttling of real-time threads",
+		Why:   "real-time threads are stopped for 50 ms of each second",
+		Options: []setting.Option{{
+			Name: "runtime_us", Default: int64(-1), Min: -1, Max: 1_000_000,
+			Doc: "microseconds of each period that real-time threads may use; -1 is no limit",
+		}},
+		What: "`kernel.sched_rt_runtime_us`; with -1, since Linux 6.12, also the runtime of each CPU's " +
+			"fair server in `/sys/kernel/debug/sched/fair_server`",
+		Notes: "matters only to benchmarks that have real-time threads",
+	},
+	targets: files(isNumber, rtRuntimeFile, fairServerFiles),
+	plan: func(d setting.Demand, _ Request) planner {
+		want := fmt.Sprint(d.Whole("runtime_us"))
+		return func(ctx context.Context, m *Machine) Plan { return planRTThrottle(ctx, m, want) }
+	},
+}
+
+const (
+	rtRuntimeFile   = "/proc/sys/kernel/sched_rt_runtime_us"
+	fairServerFiles = "/sys/kernel/debug/sched/fair_server/cpu[0-9]*/runtime" // nanoseconds
+)
+
+func planRTThrottle(ctx context.Context, m *Machine, want string) Plan {
+	p := sysfile{path: rtRuntimeFile, want: want, unit: " us"}.plan(ctx, m)
+	if want != "-1" || !m.KernelAtLeast(6, 12) {
+		return p
+	}
+	servers, err := m.Root.Glob(fairServerFiles)
+	if err != nil || len(servers) == 0 {
+		return cannot(p.Found, p.Wanted, "since Linux 6.12 the fair server of each CPU takes 50 ms of "+
+			"each second, whatever this says, and its switch is in debugfs, which is not mounted",
+			"mount -t debugfs none /sys/kernel/debug")
+	}
+	for _, file := range servers {
+		one := sysfile{path: file, want: "0", unit: " ns"}.plan(ctx, m)
+		if one.Status == setting.StatusCannot {
+			return cannot(p.Found, p.Wanted, one.Detail,
+				"run as root; a kernel that is locked down (lockdown=) shows no debugfs")
+		}
+		if one.Status != setting.StatusOK {
+			server := path.Base(path.Dir(file))
+			p = both(p, Plan{Status: one.Status, Found: server + " " + one.Found, Wanted: server + " 0 ns"},
+				append(p.Steps, one.Steps...))
+		}
+	}
+	return p
+}
 
 const timerMigrationFile = "/proc/sys/kernel/timer_migration"
 
-// timerMigration sets kernel.timer_migration (kernel/time/timer.c of Linux 6.1:233, 6.12:285): if
-// it is 1, timers that an idle CPU arms are queued on, or since Linux 6.9 expired by, one that is
-// busy.
-var timerMigration = number(setting.Descriptor{
-	Name: "timer_migration", Policy: setting.Off,
-	Brief: "timers of idle CPUs stay on them",
-	Why:   "the timers of idle CPUs interrupt a busy one, which runs the benchmark",
-	What:  "`kernel.timer_migration` = 0",
-}, sysfile{path: timerMigrationFile, want: "0",
-	absent: "the kernel does not move timers between CPUs"})
+// timerMigration sets kernel.timer_migration (kernel/time/timer.c of Linux 6.1:233): if it is 1,
+// timers that an idle CPU arms are queued on one that is busy. Since Linux 6.9 it is read for
+// high-resolution timers only (kernel/time/hrtimer.c:231); the others of idle CPUs are expired by a
+// busy one that ticks, whatever it says (timer_migration.c). Only a CPU whose tick has stopped
+// leaves that hierarchy (timer.c:2290-2312).
+var timerMigration = Descriptor{
+	Descriptor: setting.Descriptor{
+		Name: "timer_migration", Policy: setting.Off,
+		Brief: "timers of idle CPUs stay on them",
+		Why:   "the timers of idle CPUs interrupt a busy one, which runs the benchmark",
+		What:  "`kernel.timer_migration` = 0",
+		Notes: "since Linux 6.9 for high-resolution timers only: the others stay away from a CPU that " +
+			"does not tick, see `tickless`",
+	},
+	targets: files(isNumber, timerMigrationFile),
+	plan: fixed(func(ctx context.Context, m *Machine) Plan {
+		p := sysfile{path: timerMigrationFile, want: "0",
+			absent: "the kernel does not move timers between CPUs"}.plan(ctx, m)
+		if m.KernelAtLeast(6, 9) {
+			p.Detail = join(p.Detail, "since Linux 6.9 for high-resolution timers only: `tickless` keeps "+
+				"the others away", "; ")
+		}
+		return p
+	}),
+}

@@ -3,7 +3,9 @@ package control
 import (
 	"errors"
 	"fmt"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -27,9 +29,54 @@ func machineOf(files texts) *Machine {
 	return &Machine{Host: host.Host{Root: sysroot.New("/nowhere").With(files)}}
 }
 
+// TestDisabledIdleState: the governor skips a state that is switched off, so its latency permits
+// none but polling.
+func TestDisabledIdleState(t *testing.T) {
+	m, k := fakeMachine(t, "intel-acpi-cpufreq")
+	for cpu := range 4 {
+		k.put(fmt.Sprintf("/sys/devices/system/cpu/cpu%d/cpuidle/state1/disable", cpu), "1")
+	}
+	must.Equal(t, required(cstates).Check(t.Context(), m).Wanted, "at most 10 us to wake")
+}
+
+// TestNewerKernels: huge pages of each size since Linux 6.8, fair servers since 6.12. All of them are
+// set and restored.
+func TestNewerKernels(t *testing.T) {
+	for _, tt := range []struct {
+		d             Descriptor
+		files         texts
+		found, wanted string
+	}{
+		{thp, texts{thpDir + "/enabled": "always madvise [never]",
+			thpDir + "/hugepages-64kB/enabled":  "[always] inherit madvise never",
+			thpDir + "/hugepages-128kB/enabled": "always [inherit] madvise never"},
+			"never, 64kB always", "never"},
+		{rtThrottle, texts{rtRuntimeFile: "-1", "/proc/sys/kernel/osrelease": "6.12.38+deb13-amd64",
+			"/sys/kernel/debug/sched/fair_server/cpu0/runtime": "50000000",
+			"/sys/kernel/debug/sched/fair_server/cpu1/runtime": "0"},
+			"-1 us, cpu0 50000000 ns", "-1 us, cpu0 0 ns"},
+	} {
+		m, k := fakeMachine(t, "intel-acpi-cpufreq")
+		for name, text := range tt.files {
+			must.Do(t, os.MkdirAll(filepath.Dir(k.dir+name), 0o755))
+			k.put(name, text)
+		}
+		before := snapshot(t, k.dir)
+		c := required(tt.d)
+		f := c.Check(t.Context(), m)
+		must.Be(t, f.Status == setting.StatusWillSet && f.Found == tt.found && f.Wanted == tt.wanted, f)
+		_, undo, err := c.Apply(t.Context(), m, openJournal(t, m))
+		must.Do(t, err)
+		must.Equal(t, c.Check(t.Context(), m).Status, setting.StatusOK, c.Name)
+		must.Do(t, undo(t.Context()))
+		sameTree(t, snapshot(t, k.dir), before)
+	}
+}
+
 // TestSmallControls is the table of the settings that are a file or two.
 func TestSmallControls(t *testing.T) {
 	const thpEnabled, thpDefrag = thpDir + "/enabled", thpDir + "/defrag"
+	const osrelease = "/proc/sys/kernel/osrelease"
 	tests := []struct {
 		name    string
 		control Control
@@ -67,6 +114,10 @@ func TestSmallControls(t *testing.T) {
 		{"thp and defrag", required(thp, "enabled", "never", "defrag", "never"),
 			texts{thpEnabled: "always [never]", thpDefrag: "[always] never"}, setting.StatusWillSet,
 			"never, defrag always", "never, defrag never"},
+		{"rt_throttle", required(rtThrottle), texts{rtRuntimeFile: "950000", osrelease: "6.1.0-18"},
+			setting.StatusWillSet, "950000 us", "-1 us"},
+		{"rt_throttle without debugfs", required(rtThrottle), texts{rtRuntimeFile: "950000",
+			osrelease: "6.12.38+deb13-amd64"}, setting.StatusCannot, "950000 us", "-1 us"},
 		{"no thp", required(thp, "enabled", "never"), texts{}, setting.StatusOK, "absent", "never"},
 		{"ksm running", required(ksm), texts{"/sys/kernel/mm/ksm/run": "1"}, setting.StatusWillSet, "1", "0"},
 		{"ksm unmerged is good enough", required(ksm), texts{"/sys/kernel/mm/ksm/run": "2"},
@@ -102,6 +153,9 @@ func TestSmallControls(t *testing.T) {
 			setting.StatusWillSet, "no limit", "at most 0 us to wake"},
 		{"cstates limited enough", required(cstates, "latency_us", 10),
 			texts{latencyFile: "\x05\x00\x00\x00"}, setting.StatusOK, "at most 5 us to wake",
+			"at most 10 us to wake"},
+		{"cstates held at 0 by another program", required(cstates, "latency_us", 10),
+			texts{latencyFile: "\x00\x00\x00\x00"}, setting.StatusCannot, "at most 0 us to wake",
 			"at most 10 us to wake"},
 		{"cstates torn", required(cstates, "latency_us", 1), texts{latencyFile: "\x05"},
 			setting.StatusCannot, "unknown", "at most 1 us to wake"},
@@ -188,6 +242,8 @@ func TestTicklessAndIsolcpus(t *testing.T) {
 		{"nothing isolated", required(isolcpus), with(isolated, ""), setting.StatusOK, "none", ""},
 		{"isolated against the wish", required(isolcpus), with(isolated, "2-3"), setting.StatusNeedsReboot,
 			"CPU 2-3", "remove isolcpus=..."},
+		{"isolated by another program", required(isolcpus), with(isolated, "2-3", "/proc/cmdline", "quiet"),
+			setting.StatusOK, "none", ""},
 		{"the shield's own CPUs", required(isolcpus), with(isolated, "2-3",
 			shieldDir+"/cpuset.cpus.partition", "isolated", shieldDir+"/cpuset.cpus", "2-3"),
 			setting.StatusOK, "none", ""},

@@ -2,6 +2,8 @@ package control
 
 import (
 	"context"
+	"path"
+	"strings"
 
 	"krund/internal/experiment/config/setting"
 )
@@ -26,10 +28,11 @@ var thp = Descriptor{
 				Doc:     "when memory is compacted for them; `\"\"` leaves it unchanged",
 			},
 		},
-		What:  "`transparent_hugepage/enabled`, `defrag`",
+		What: "`transparent_hugepage/enabled`, `defrag`; with `never` also the switch of each size, " +
+			"`hugepages-*kB/enabled`",
 		Notes: "the kernel recomputes `vm.min_free_kbytes`; that is restored too",
 	},
-	targets: append(files(isWords, thpDir+"/enabled", thpDir+"/defrag"), files(isNumber, minFreeFile)...),
+	targets: append(files(isWords, thpDir+"/enabled", thpDir+"/defrag", thpDir+"/hugepages-*kB/enabled"), files(isNumber, minFreeFile)...),
 	plan: func(d setting.Demand, _ Request) planner {
 		return func(ctx context.Context, m *Machine) Plan {
 			return planTHP(ctx, m, d.Text("enabled"), d.Text("defrag"))
@@ -46,10 +49,32 @@ func planTHP(ctx context.Context, m *Machine, enabled, defrag string) Plan {
 		d.Found, d.Wanted = "defrag "+d.Found, "defrag "+d.Wanted
 		p = both(p, d, append(p.Steps, d.Steps...))
 	}
+	if enabled == "never" && p.Status != setting.StatusCannot {
+		p = planSizes(ctx, m, p)
+	}
 	if p.Status == setting.StatusWillSet {
 		// The kernel recomputes vm.min_free_kbytes when huge pages are switched on or off, which
 		// also overwrites a value set by hand.
 		p.Steps = append(noteFile(m, minFreeFile), p.Steps...)
+	}
+	return p
+}
+
+// planSizes adds the sizes that are used whatever the switch of all says: since Linux 6.8 each has
+// its own, of which only "inherit" looks at the other (include/linux/huge_mm.h:299-311 of 6.12).
+func planSizes(ctx context.Context, m *Machine, p Plan) Plan {
+	files, err := m.Root.Glob(thpDir + "/hugepages-*kB/enabled")
+	if err != nil {
+		return p
+	}
+	for _, file := range files {
+		one := sysfile{path: file, want: "never", form: FormChoice}.plan(ctx, m)
+		if one.Status != setting.StatusWillSet || one.Found == "inherit" {
+			continue
+		}
+		size := strings.TrimPrefix(path.Base(path.Dir(file)), "hugepages-")
+		p.Found, p.Status = p.Found+", "+size+" "+one.Found, setting.StatusWillSet
+		p.Steps = append(p.Steps, one.Steps...)
 	}
 	return p
 }

@@ -94,10 +94,12 @@ func powerLimit(root sysroot.Root, dir string) uint64 {
 	return uint64(most)
 }
 
-// Bounds of the power of a zone, in microwatts. No current package uses more than usualPower;
-// limits may be exceeded for a moment, hence the margin.
+// Bounds of the power of a zone, in microwatts. No current package uses more than usualPower, nor
+// mostPower for minutes: a limit beyond it is none (desktop boards set 4095 W). Limits may be
+// exceeded for a moment, hence the margin.
 const (
 	usualPower  = 500e6
+	mostPower   = 1000e6
 	limitMargin = 1.25
 )
 
@@ -105,7 +107,7 @@ const (
 func (e Energy) longest() time.Duration {
 	power := usualPower
 	if e.Limit > 0 {
-		power = limitMargin * float64(e.Limit)
+		power = min(limitMargin*float64(e.Limit), mostPower)
 	}
 	const most = float64(math.MaxInt64 / 2)
 	return time.Duration(min(float64(e.Most)/power*float64(time.Second), most))

@@ -162,6 +162,7 @@ func TestEnergyOfALongRun(t *testing.T) {
 		zone + "/constraint_1_power_limit_uw": "40000000\n",
 		zone + "/constraint_2_power_limit_uw": "x\n",
 	})
+	board := laptop.and(tree{zone + "/constraint_0_power_limit_uw": "4095000000\n"})
 	for _, test := range []struct {
 		name    string
 		machine tree
@@ -172,6 +173,8 @@ func TestEnergyOfALongRun(t *testing.T) {
 		{"no limits, long", laptop, 525 * time.Second, false},
 		{"40 W, short", limits, 5242 * time.Second, true},
 		{"40 W, long", limits, 5243 * time.Second, false},
+		{"a board without limits, 2 minutes", board, 120 * time.Second, true}, // at most 1 kW
+		{"a board without limits, 5 minutes", board, 300 * time.Second, false},
 		{"backwards in time", laptop, -time.Second, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

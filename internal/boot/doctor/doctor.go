@@ -75,7 +75,8 @@ func Look(ctx context.Context, m *control.Machine, w Wishes, counters Counters) 
 // Readings is Look without the settings, for callers that have already checked them.
 func Readings(ctx context.Context, m *control.Machine, w Wishes, counters Counters) []setting.Finding {
 	rows := probe.Check(ctx, m.Host, w.Probe)
-	rows = append(rows, probe.CheckLoad(m.Host, os.Getpid()), probe.CheckLimits(m.Host), control.CheckTuners(ctx, m))
+	rows = append(rows, probe.CheckLoad(m.Host, os.Getpid()), probe.CheckLimits(m.Host),
+		control.CheckTuners(ctx, m))
 	rows = append(rows, checkCounters(ctx, m.Root, w.Counters, counters)...)
 	if w.Switches {
 		rows = append(rows, checkSwitches(m.Root))

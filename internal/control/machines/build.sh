@@ -88,6 +88,9 @@ Hugepagesize:       2048 kB'
 	f sys/fs/cgroup/cgroup.controllers 'cpuset cpu io memory pids'
 	f sys/fs/cgroup/cgroup.subtree_control 'cpu memory pids'
 	f sys/fs/cgroup/cgroup.procs 1
+	f sys/devices/system/clocksource/clocksource0/current_clocksource tsc
+	f sys/devices/system/clocksource/clocksource0/available_clocksource 'tsc hpet acpi_pm '
+	f etc/default/grub 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"'
 	f proc/self/cgroup '0::/system.slice/krund@a.service'
 	f sys/fs/cgroup/system.slice/cpu.weight 100
 	f sys/fs/cgroup/system.slice/krund@a.service/cpu.weight 100
@@ -521,6 +524,8 @@ cpuinfo 2 GenuineIntel 6 85 7 0x1 'Intel Xeon Processor (Cascadelake)' 'fpu tsc 
 f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.1.0-18-amd64 root=/dev/vda1 ro quiet'
 f $C/nohz_full ''
 smt notsupported 0
+f sys/devices/system/clocksource/clocksource0/current_clocksource kvm-clock
+f sys/devices/system/clocksource/clocksource0/available_clocksource 'kvm-clock tsc acpi_pm '
 f proc/sys/kernel/nmi_watchdog 0
 for n in 0 1; do topology $n $n $n; done
 dmi QEMU 'Standard PC (Q35 + ICH9, 2009)' SeaBIOS 1.16.2-debian-1.16.2-1 04/01/2014
@@ -532,6 +537,8 @@ above the nominal one (682) or not; cpuinfo_max_freq is the nominal frequency wh
 (kernel/cpu.c:2590). Idle state 0 is WFI (drivers/cpuidle/cpuidle-psci.c:360). Interrupts: arch/arm64/kernel/smp.c (IPI), no TRM, THR and MCE.'
 cpus 2
 debian
+f sys/devices/system/clocksource/clocksource0/current_clocksource arch_sys_counter
+f sys/devices/system/clocksource/clocksource0/available_clocksource 'arch_sys_counter '
 mkdir -p $T/proc
 cat >$T/proc/interrupts <<END
            CPU0       CPU1

@@ -47,7 +47,8 @@ func TestReadPressure(t *testing.T) {
 	some := Stall{Avg10: 0.015, Avg60: 0.002, Avg300: 1, Total: 154321 * time.Microsecond}
 	must.Be(t, p.Some == some && p.Full != nil && *p.Full == (Stall{Total: 12 * time.Microsecond}), p, "full",
 		p.Full)
-	h = machine(t, map[string]string{"/proc/pressure/irq": "full avg10=2.00 avg60=0.00 avg300=0.00 total=70\n"})
+	h = machine(t, map[string]string{
+		"/proc/pressure/irq": "full avg10=2.00 avg60=0.00 avg300=0.00 total=70\n"})
 	p = must.Get(h.ReadPressure("irq"))(t) // it has no line "some": Linux 6.12, kernel/sched/psi.c:1265
 	must.Be(t, p.Some == (Stall{Avg10: 0.02, Total: 70 * time.Microsecond}), p)
 	if _, err := h.ReadPressure("io"); !errors.Is(err, fs.ErrNotExist) {

@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"strings"
 )
@@ -74,4 +75,16 @@ func parseKernelOption(config, option string) string {
 		}
 	}
 	return ""
+}
+
+// KernelAtLeast reports whether the running kernel is of this version or a newer one. A release
+// that cannot be read counts as older.
+func (h Host) KernelAtLeast(major, minor int) bool {
+	release, err := h.Root.Read("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return false
+	}
+	var a, b int
+	n, _ := fmt.Sscanf(release, "%d.%d", &a, &b)
+	return n == 2 && (a > major || a == major && b >= minor)
 }

@@ -19,7 +19,7 @@ func CheckLimits(h host.Host) setting.Finding {
 	}
 	if len(found) > 0 {
 		f.Status, f.Found = setting.StatusDiffers, strings.Join(found, ", ")
-		f.Fix = "lift it for the unit (CPUQuota=, MemoryHigh=) or the container (--cpus, --memory-reservation)"
+		f.Fix = "lift it for the unit (CPUQuota=, MemoryHigh=) or the container (--cpus)"
 	}
 	return f
 }
@@ -30,8 +30,8 @@ func ReachedLimits(before, after []host.Limit) []string {
 	for _, now := range after {
 		for _, was := range before {
 			if was.Group == now.Group && was.Kind == now.Kind && now.Count > was.Count {
-				list = append(list, fmt.Sprintf("the limit of krund's control group %s was reached: %s (%s), "+
-					"%d times", now.Group, now.Kind, now.Text, now.Count-was.Count))
+				list = append(list, fmt.Sprintf("the limit of krund's control group %s was reached: %s "+
+					"(%s), %d times", now.Group, now.Kind, now.Text, now.Count-was.Count))
 			}
 		}
 	}
