@@ -107,11 +107,13 @@ instrument-cost: quiet-build
 	$(BIN)/krunctl compare --fail-on never --arms plain,events instrument.krun
 
 ## test        run all tests, and those of the C library with sanitizers
-# Without paths in them (-trimpath) the compiled packages of one clone serve another. Three packages
-# run at a time on two processors, because some tests wait.
+# Without paths in them (-trimpath) the compiled packages of one clone serve another, and without cgo
+# those of `make build` serve the tests; only those of the binding need it. Three packages run at a
+# time on two processors, because some tests wait.
 TEST := scripts/inmemory.sh $(GO) test -trimpath -vet=off -ldflags='-s -w'
 test: setup build test-c
-	$(TEST) -p 3 ./...
+	CGO_ENABLED=0 $(TEST) -p 3 $$($(GO) list ./... | grep -v -e '/cgo$$' -e '/go$$')
+	CGO_ENABLED=1 CC="$(CC)" $(TEST) ./cgo
 
 ## test-race   run the tests of packages that start goroutines with the race detector, which takes longer
 # It slows tests down five times: with -short those that repeat one thing very often are left out.
@@ -191,9 +193,19 @@ stop-bench:
 traini-bench:
 	$(GO) test -tags slow -count=1 -v -timeout 30m ./internal/analysis/warmupend
 
+## optimize-bench  all choices of krunctl optimize beside those of its authors' program; needs KRUND_FIXTURES
+.PHONY: optimize-bench
+optimize-bench:
+	$(GO) test -tags slow -count=1 -v -timeout 30m ./internal/analysis/optimize
+
+## vm-test     the runners, and the benchmarks, with every version of the VMs that is here
+.PHONY: vm-test
+vm-test: build
+	$(GO) test -tags slow -count=1 -timeout 1h ./runners/... ./benchmarks/...
+
 ## kill-test   cut krund off in every operation of an experiment, and kill it while its guard restores
 kill-test:
-	$(GO) test -count=1 -run 'Cut|Kill|Crash|Guard' $$($(GO) list ./internal/... ./cmd/krund | \
+	$(GO) test -tags slow -count=1 -run 'Cut|Kill|Crash|Guard' $$($(GO) list ./internal/... ./cmd/krund | \
 	  grep -E '/(boot|control|directory|guard|integrity|schedule|krund)$$')
 
 ## hub-kill    kill the hub 100 times while five machines ship; then one of two processes of a hub, 50 times

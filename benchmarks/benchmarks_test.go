@@ -147,7 +147,7 @@ func TestLanguages(t *testing.T) {
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
 			vms := runnertest.Interpreters(t, l.name)
-			newest := slices.Max(slices.Collect(maps.Keys(vms)))
+			newest := slices.MaxFunc(slices.Collect(maps.Keys(vms)), runnertest.Versions)
 			for vm, path := range vms {
 				t.Run(vm, func(t *testing.T) {
 					t.Parallel()

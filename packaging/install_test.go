@@ -211,7 +211,8 @@ func TestInstalledExamples(t *testing.T) {
 	prefix, home := t.TempDir(), t.TempDir()
 	makeInRoot(t, "-C", "benchmarks", "ab")
 	makeInRoot(t, "-o", "build", "install", "PREFIX="+prefix, "UNITDIR=")
-	krund := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", // not that of an older build
+	krund := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w",
+		"-o", // not that of an older build
 		filepath.Join(prefix, "bin/krund"), "../cmd/krund")
 	if out, err := krund.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

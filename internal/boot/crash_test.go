@@ -39,10 +39,18 @@ func TestEveryCut(t *testing.T) {
 func cutEverywhere(t *testing.T, cfg *config.Config, prepare func(*simulated)) (whole *crashfs.FS,
 	ends map[string]*crashfs.FS) {
 	t.Helper()
+	return cutEvery(t, 1, cfg, prepare)
+}
+
+// cutEvery is cutEverywhere with a cut in every step-th operation only, from another one in each
+// boot.
+func cutEvery(t *testing.T, step int, cfg *config.Config, prepare func(*simulated)) (whole *crashfs.FS,
+	ends map[string]*crashfs.FS) {
+	t.Helper()
 	c := cutter{t: t, cfg: cfg, prepare: prepare, ends: map[string]*crashfs.FS{}}
 	s, start := newSimulated(t), crashfs.New("/lab")
 	for ended := false; !ended; {
-		for op := 1; ; op++ {
+		for op := 1 + s.boot%step; ; op += step {
 			boot, disk := c.continued(s), start.Survivor(crashfs.Nothing)
 			disk.CrashAt(op)
 			ending, err := boot.start(cfg, disk)

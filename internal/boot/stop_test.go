@@ -165,7 +165,8 @@ func TestEveryCutWithStop(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			cfg := parse(t, experimentText(test.experiment+"reboot = \"hardware\"")+test.sections)
-			whole, ends := cutEverywhere(t, cfg, func(s *simulated) { s.outcome = finishing(s, 1.5) })
+			whole, ends := cutEvery(t, must.Often(7, 1), cfg,
+				func(s *simulated) { s.outcome = finishing(s, 1.5) })
 			want, err := ended(whole)
 			must.Need(t, err == nil && strings.HasPrefix(want, test.want+"\n"), want, err, test.want)
 			for state, end := range ends {

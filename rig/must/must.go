@@ -100,6 +100,14 @@ func Need(t testing.TB, holds bool, about ...any) {
 	}
 }
 
+// Often returns how often a test repeats something: quick, or slow with the build tag slow.
+func Often(quick, slow int) int {
+	if Slow {
+		return slow
+	}
+	return quick
+}
+
 // verbs returns the format of two values like v: texts are quoted, and structures have their names.
 func verbs(v any) string {
 	switch v.(type) {

@@ -3,11 +3,16 @@
 package runnertest
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // Compiler returns the command of the C compiler: the variable CC, or cc. It skips the test if
@@ -26,7 +31,8 @@ func Compiler(t testing.TB) string {
 
 // Pythons returns the paths of the Python interpreters: those with the usual names in PATH, those
 // installed by pyenv, and those listed in KRUN_TEST_PYTHONS (a list like PATH). The key is the
-// interpreter's own name, for instance "CPython 2.7.18", so that each occurs once. It skips the
+// interpreter's own name, for instance "CPython 2.7.18", so that each occurs once. Of each
+// implementation it returns the oldest and the newest; with the build tag slow, all. It skips the
 // test if there is none.
 func Pythons(t testing.TB) map[string]string {
 	t.Helper()
@@ -58,7 +64,7 @@ func Pythons(t testing.TB) map[string]string {
 	if len(found) == 0 {
 		t.Skip("no Python interpreter in PATH, below ~/.pyenv or in KRUN_TEST_PYTHONS")
 	}
-	return found
+	return ends(found)
 }
 
 // vms are the programs that run a language other than Python (names, or patterns of paths), and a
@@ -80,8 +86,8 @@ var vms = map[string]struct {
 }
 
 // Interpreters returns the paths of the VMs of a language (its name as in package runners) in PATH
-// and the usual directories, by their own names. It skips the test if there is none, or if no
-// runner could be built for them.
+// and the usual directories, by their own names: those that Pythons returns of its VMs. It skips
+// the test if there is none, or if no runner could be built for them.
 func Interpreters(t testing.TB, language string) map[string]string {
 	t.Helper()
 	if language == "python" {
@@ -106,7 +112,36 @@ func Interpreters(t testing.TB, language string) map[string]string {
 	if len(found) == 0 {
 		t.Skipf("no VM for %s in PATH: none of %q", language, vm.programs)
 	}
-	return found
+	return ends(found)
+}
+
+// ends leaves the oldest and the newest version of each implementation, unless all are wanted.
+func ends(found map[string]string) map[string]string {
+	if must.Slow {
+		return found
+	}
+	versions := map[string][]string{}
+	for name := range found {
+		of := name[:max(0, strings.IndexAny(name, "0123456789"))]
+		versions[of] = append(versions[of], name)
+	}
+	left := map[string]string{}
+	for _, names := range versions {
+		for _, name := range []string{slices.MinFunc(names, Versions), slices.MaxFunc(names, Versions)} {
+			left[name] = found[name]
+		}
+	}
+	return left
+}
+
+var number = regexp.MustCompile("[0-9]+")
+
+// Versions compares the names of two VMs by the numbers in them.
+func Versions(a, b string) int {
+	x, y := number.FindAllString(a, -1), number.FindAllString(b, -1)
+	return slices.CompareFunc(x, y, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
 }
 
 // NodeWithWASI returns the command of Node with its WebAssembly system interface, which needs an

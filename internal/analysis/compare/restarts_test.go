@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/classify"
+	"krund/rig/must"
 )
 
 // ladder makes the table of `krunctl reboots` of an experiment: before are the executions that
@@ -84,14 +85,14 @@ func TestRestarts(t *testing.T) {
 		{"4 keys of 20, hardware varies a quarter", 4, 20, 5, 0, sd / 4, sd, false},
 		{"1 key of 15, hardware varies 4 times as much", 1, 15, 5, 0, 4 * sd, sd, false},
 	} {
-		const tables = 1000
+		tables := must.Often(300, 1000)
 		margin := math.Log1p(DefaultMargin)
 		_, found := l.same(tables, 0)
 		for _, shift := range []float64{margin, -margin} {
 			rate, _ := l.same(tables, shift)
 			t.Logf("%-48s %.3f of the tables at the margin; no difference: %.3f of the keys", l.name, rate,
 				found)
-			if low, _ := Binomial(int(math.Round(rate*tables)), tables, 0.99); low > 0.05 {
+			if low, _ := Binomial(int(math.Round(rate*float64(tables))), tables, 0.99); low > 0.05 {
 				t.Errorf("%s: %.3f of the tables", l.name, rate)
 			}
 		}

@@ -418,6 +418,16 @@ func scenarios() []scenario {
 	}
 }
 
+// The numbers of simulated tables; the long ones are for the figures of docs/statistics.md.
+var (
+	simulatedTables = must.Often(40, 2000)
+	jmhTables       = must.Often(200, 2000)
+	decileTables    = must.Often(600, 10_000)
+	uglyRepetitions = must.Often(40, 800)
+	uglyKeys        = must.Often(10, 100)
+	adviceTables    = must.Often(12, 200)
+)
+
 // TestSimulations: tables in which nothing has changed have a false verdict in no more than 5 %.
 func TestSimulations(t *testing.T) {
 	for _, s := range scenarios() {
@@ -431,7 +441,7 @@ func TestSimulations(t *testing.T) {
 // executions of the same kind, is found with the published power of 0.8.
 func TestDetectable(t *testing.T) {
 	const keys = 20
-	tables := min(simulatedTables, 100)
+	tables := must.Often(40, 100)
 	for _, c := range []struct {
 		name   string
 		n      int
@@ -490,7 +500,7 @@ func TestBound(t *testing.T) {
 				known += number(p <= o.alpha())
 			}
 		}
-		share := func(n int) float64 { return float64(n) / c.keys / simulatedTables }
+		share := func(n int) float64 { return float64(n) / c.keys / float64(simulatedTables) }
 		t.Logf("%v keys, +5 %%: found %.3f, Welch %.3f, known variances %.3f", c.keys, share(found),
 			share(welch), share(known))
 		must.Be(t, found > welch && found <= known, "found", found, "Welch", welch, "known variances", known)

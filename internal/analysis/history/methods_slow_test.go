@@ -9,6 +9,8 @@ import (
 	"testing"
 )
 
+const simulatedRivals = 60
+
 // method finds changes in the values of one key; looks reports whether it is used after each
 // version, as in practice, or once at the end.
 type method struct {

@@ -7,9 +7,14 @@ import (
 	"testing"
 
 	"krund/internal/analysis/compare"
+	"krund/rig/must"
 )
 
 // The simulations print the tables of docs/history.md; `make history-bench` runs more of them.
+var (
+	simulatedKeys    = must.Often(12, 1000)
+	simulatedChanges = must.Often(20, 500)
+)
 
 // kind makes histories without a change.
 type kind struct {
@@ -147,7 +152,7 @@ func TestFalseAlerts(t *testing.T) {
 		low, high := compare.Binomial(alerts, looks, 0.95)
 		t.Logf("%-21s %5d alerts in %d looks: %.2f of the bound (%.2f, %.2f); %.3f of the keys drift", k.name,
 			alerts, looks, float64(alerts)/float64(looks)*40/DefaultRate, low*40/DefaultRate,
-			high*40/DefaultRate, float64(drifts)/simulatedKeys)
+			high*40/DefaultRate, float64(drifts)/float64(simulatedKeys))
 		if low > k.limit*DefaultRate/40 {
 			t.Errorf("%s: %d alerts", k.name, alerts)
 		}
@@ -177,7 +182,8 @@ func TestDelay(t *testing.T) {
 			}
 			share := func(n int) float64 { return float64(n) / float64(max(found, 1)) }
 			line += fmt.Sprintf(" | %.0f %%: %.2f, %4.1f, culprit %.2f (%.2f), size %.2f", 100*(factor-1),
-				float64(found)/simulatedChanges, share(delay), share(inside), share(exact), share(covered))
+				float64(found)/float64(simulatedChanges),
+				share(delay), share(inside), share(exact), share(covered))
 			if k.name == "versions differ" && factor == 1.1 &&
 				(found < simulatedChanges || share(delay) > 4 || share(inside) < 0.95) {
 				t.Errorf("%s: found %d, delay %.2f, culprit %.2f", k.name, found, share(delay), share(inside))

@@ -77,10 +77,11 @@ func TestRight(t *testing.T) {
 		{versions: 64, effect: 2, between: 0.7},
 		{versions: 64, effect: 5, between: 1},
 	} {
+		simulated := must.Often(200, 5000)
 		right, blocks, steps := s.run(simulated, 1)
 		t.Logf("%+v: right %.3f, %.1f blocks in %.1f steps; repeated %.0f blocks", s, right, blocks, steps,
 			s.repeated())
-		if right < 0.95-3*math.Sqrt(0.05*0.95/simulated) && s.between == 0 {
+		if right < 0.95-3*math.Sqrt(0.05*0.95/float64(simulated)) && s.between == 0 {
 			t.Errorf("%+v: right %.3f", s, right)
 		}
 		if s.effect > 0 && s.between == 0 && blocks > 1.05*s.repeated() {

@@ -42,10 +42,7 @@ func side(groups []Group, arm int) compare.Side {
 // verdict of any kind is in at most 5 % + 5 % of the tables (docs/stopping.md).
 func TestCombined(t *testing.T) {
 	const keys = 20
-	tables := 40
-	if simulatedSeries >= 100_000 {
-		tables = 1000
-	}
+	tables := must.Often(20, 1000)
 	for _, rule := range []stop.Rule{stop.Verdict, stop.HalfWidth} {
 		p := Policy{Rules: []stop.Rule{rule}, Minimum: firstLook, Alpha: alpha, HalfWidth: 0.02, Margin: 0.01}
 		r := rand.New(rand.NewPCG(5, 6))

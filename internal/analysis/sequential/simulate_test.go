@@ -13,11 +13,14 @@ import (
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
+	"krund/rig/must"
 )
 
 // The simulations look after each of 3 to 30 executions at series in which nothing differs, and
 // count those of which anything false is ever said. `make stop-bench` runs 100,000 of each, and
 // prints the table of docs/stopping.md.
+
+var simulatedSeries = must.Often(800, 100_000)
 
 const (
 	firstLook = 3

@@ -1,5 +1,0 @@
-//go:build !race
-
-package optimize_test
-
-const raced = false

@@ -1,5 +1,0 @@
-//go:build !slow
-
-package sequential
-
-const simulated = 200 // bisections; see slow_test.go
