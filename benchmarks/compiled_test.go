@@ -136,7 +136,7 @@ func buildGo(t *testing.T) string {
 	writeFile(t, filepath.Join(dir, "go.mod"), "module checksum\n\ngo 1.26\n")
 	writeFile(t, filepath.Join(dir, "main.go"), fmt.Sprintf(goMain, &imports, &table))
 	tool := filepath.Join(dir, "tool")
-	output(t, "go", "build", "-C", dir, "-ldflags=-s -w", "-o", tool, ".")
+	output(t, "go", "build", "-C", dir, "-trimpath", "-ldflags=-s -w", "-o", tool, ".")
 	return tool
 }
 
@@ -146,6 +146,7 @@ func goPackage(t *testing.T, name, file string) string {
 	text := must.Get(os.ReadFile(file))(t)
 	source := string(text)
 	for from, to := range map[string]string{
+		"//go:build cgo\n\n":                   "", // for the runner
 		"package main\n":                       "package " + name + "\n",
 		"\n\tkrun \"krund/runners/go\"\n":      "",
 		"func main() { krun.Main(runIter) }\n": "var Checksum, RunIter = checksum, runIter\n",
