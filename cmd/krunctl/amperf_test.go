@@ -58,17 +58,20 @@ func clocked(t *testing.T) *builder {
 
 func TestAmperf(t *testing.T) {
 	b := clocked(t)
-	r := krunctl(t, "amperf", b.dir()).in(b)
+	r := krunctl(t, "show", "--counters", b.dir()).in(b)
 	golden(t, "amperf", r.text())
 	must.Equal(t, r.code, exitError, "violations are not in the exit status")
-	golden(t, "amperf-json", krunctl(t, "amperf", "--json", "--tolerance", "0.3", b.toml).in(b).text())
-	if r := krunctl(t, "amperf", "--tolerance", "0.6", b.dir()); r.code != exitOK || r.stderr != "" {
+	golden(t, "amperf-json", krunctl(t, "show", "--counters", "--format", "json", "--tolerance", "0.3",
+		b.toml).in(b).text())
+	if r := krunctl(t, "show", "--counters", "--tolerance", "0.6", b.dir()); r.code != exitOK ||
+		r.stderr != "" {
 		t.Errorf("with a tolerance that takes everything:\n%s", r.text())
 	}
-	krunctl(t, "amperf", "--tolerance", "0.3", "--threshold", "1e12", b.dir()).says(t, exitOK,
+	krunctl(t, "show", "--counters", "--tolerance", "0.3", "--threshold", "1e12", b.dir()).says(t, exitOK,
 		"", "", "with a threshold that no core reaches")
 	var doc summary.Counters
-	must.Do(t, json.Unmarshal([]byte(krunctl(t, "amperf", "--json", b.dir()).stdout), &doc))
+	must.Do(t, json.Unmarshal([]byte(krunctl(t, "show", "--counters", "--format", "json", b.dir()).stdout),
+		&doc))
 	judged := 0
 	for _, k := range doc.Keys {
 		judged += k.Judged
@@ -81,9 +84,9 @@ func TestAmperf(t *testing.T) {
 
 func TestAmperfWithoutCounters(t *testing.T) {
 	b := complete(t)
-	krunctl(t, "amperf", b.dir()).says(t, exitError, "", "a virtual machine")
+	krunctl(t, "show", "--counters", b.dir()).says(t, exitError, "", "a virtual machine")
 	b = newExperiment(t)
-	krunctl(t, "amperf", b.dir()).says(t, exitError, "", "no records")
+	krunctl(t, "show", "--counters", b.dir()).says(t, exitError, "", "no records")
 }
 
 func TestCalibrate(t *testing.T) {
@@ -102,23 +105,27 @@ func TestCalibrate(t *testing.T) {
 	b.next(working)
 	b.next(working)
 	busy := b.cfg.Keys()
-	r := krunctl(t, "amperf", "--idle", "0", "--busy", "1-1", b.dir())
+	r := krunctl(t, "show", "--counters", "--idle", "0", "--busy", "1-1", b.dir())
 	golden(t, "amperf-calibrate", r.text())
-	golden(t, "amperf-calibrate-json", krunctl(t, "amperf", "--json", "--idle", "0", "--busy", "2",
+	golden(t, "amperf-calibrate-json", krunctl(t, "show", "--counters", "--format", "json", "--idle", "0",
+		"--busy", "2",
 		b.dir()).in(b).text())
-	krunctl(t, "amperf", "--idle", "0", "--busy", busy[1].String(), b.dir()).says(t, exitOK, "", "")
+	krunctl(t, "show", "--counters", "--idle", "0", "--busy", busy[1].String(), b.dir()).says(t, exitOK, "",
+		"")
 	for want, args := range map[string][]string{
 		"idle cores count as fast": {"--idle", "1", "--busy", "2"}, "no record of it": {"--idle", "0",
 			"--busy", "5"},
 	} {
-		if r := krunctl(t, append([]string{"amperf", b.dir()}, args...)...); r.code != exitError ||
+		if r := krunctl(t, append([]string{"show", "--counters", b.dir()},
+			args...)...); r.code != exitError ||
 			!strings.Contains(r.stderr, want) || r.stdout != "" {
 			t.Errorf("%v:\n%s", args, r.text())
 		}
 	}
 	for _, args := range [][]string{{"--idle", "0"}, {"--busy", "0"}, {"--idle", "x", "--busy", "1"},
 		{"--idle", "a:b", "--busy", "1"}} {
-		if r := krunctl(t, append([]string{"amperf", b.dir()}, args...)...); r.code != exitUsage ||
+		if r := krunctl(t, append([]string{"show", "--counters", b.dir()},
+			args...)...); r.code != exitUsage ||
 			r.stdout != "" {
 			t.Errorf("%v:\n%s", args, r.text())
 		}

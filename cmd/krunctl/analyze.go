@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -24,12 +25,19 @@ how fast it is; and for each key, what its executions have in common.
 
 It reads experiments of krund (a directory NAME.krun or its NAME.toml), results
 of Krun (NAME_results.json.bz2, also uncompressed), CSV files of warmup_stats, and
-times of JMH, pyperf, hyperfine (JSON) and go test -bench (text); see krunctl
-import. Each input gets its own analysis: NAME.krun/analysis.json, or
-NAME.analysis.json beside a file (docs/analysis.md describes it), and a table on
-standard output. Keys whose data and parameters have not changed are taken from
-the previous analysis. The analysis of a part of the keys (--key) is printed, and
-written where -o says, but it does not replace the analysis of all keys.
+times of JMH, pyperf, hyperfine (JSON) and go test -bench (text). Each input gets its
+own analysis: NAME.krun/analysis.json, or NAME.analysis.json beside a file
+(docs/analysis.md describes it), and a table on standard output. Keys whose data and
+parameters have not changed are taken from the previous analysis. The analysis of a part
+of the keys (--key) is printed, and written where -o says, but it does not replace the
+analysis of all keys.
+
+--table prints the study's tables: for each key the class, when it reaches the
+steady state, how fast that is, and thumbnails of the executions; then how many keys and
+executions have each class. So do the formats markdown, html (a fragment), latex (packages
+booktabs, longtable, sparklines) and csv (all digits). Without options of the analysis
+they are of the stored analysis with its options, and nothing is stored. --format json is
+the analysis itself; with -o it is stored there instead.
 
 The mode is a set of rules. "relative", the default, does not depend on the unit;
 "paper" is that of the study, including its accidents. An amount is a number of
@@ -38,20 +46,31 @@ iterations or a percentage of them.
 Classes: - flat, \ warmup, / slowdown, ~ no steady state, = good inconsistent
 (flat and warmup), x bad inconsistent.
 
+--similarity reports instead how similar the executions of each key are, as series of
+iterations, and names those that differ. It computes five dissimilarities of each pair,
+from 0 (equal) to 1: M1 correlation, M2 compression of the patterns, M3 Fourier
+coefficients, M4 cosine, M5 Kolmogorov-Smirnov; and two verdicts: heuristic (dissimilar if
+at least three of the five averages are above 0.25: Bauer et al., ICPE '23; conservative)
+and SAME (dissimilar if clustering by four other distances gives more than one cluster).
+Do not describe a benchmark that both call dissimilar by one number: look at its series
+(krunctl report). docs/similarity.md has the equations.
+
 EXAMPLES
   krunctl analyze warmup.toml
   krunctl analyze --delta 1% --steady 500 warmup.krun
-  krunctl analyze --mode paper warmup.krun
+  krunctl analyze --mode paper --format latex -o warmup.tex warmup.krun
   krunctl analyze --column cycles warmup.krun
   krunctl analyze --key 'nbody:*:*' warmup.krun
   krunctl analyze --how-long warmup_results.json.bz2
-  krunctl analyze --json --vm Hotspot --variant default-java times.csv | jq .totals
+  krunctl analyze --format json --vm Hotspot --variant default-java times.csv | jq .totals
+  krunctl analyze --similarity --matrix warmup.krun
 ` + readExitHelp
 
 // analyzeOptions are the flags. Empty texts keep the default of the mode.
 type analyzeOptions struct {
-	json, fresh, howLong, raw bool
-	output, unit              string
+	fresh, howLong, raw       bool
+	similarity, matrix, table bool
+	format, output, unit      string
 	mode                      string
 	outliers                  string
 	window, steady, delta     string
@@ -68,7 +87,23 @@ func analyzeCommand(a *app) *cobra.Command {
 		Use:   "analyze DIR|NAME.toml|FILE...",
 		Short: "Classify executions; find the steady state and its speed", Long: analyzeHelp,
 		Args: arguments(1, 1000, "experiments or files of results"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.analyze(args, o) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.similarity {
+				if err := only(c, "--similarity",
+					"similarity matrix format key jobs column vm variant"); err != nil {
+					return err
+				}
+				return a.similarity(args, o)
+			}
+			if o.matrix {
+				return usageError(errors.New("--matrix is for --similarity"))
+			}
+			o.table = o.table || o.format != "text" && o.format != "json"
+			if o.table && only(c, "a table", "table format output key unit jobs") == nil {
+				return a.tables(args, o)
+			}
+			return a.analyze(args, o)
+		},
 	}
 	o.flags(c.Flags())
 	a.keyFlag(c, &o.Key)
@@ -76,8 +111,12 @@ func analyzeCommand(a *app) *cobra.Command {
 }
 
 func (o *analyzeOptions) flags(f *pflag.FlagSet) {
-	f.BoolVar(&o.json, "json", false, "print the analysis as JSON")
-	f.StringVarP(&o.output, "output", "o", "", "write the analysis to this file; - is standard output")
+	formatFlag(f, &o.format, "text", "markdown", "html", "latex", "csv", "json")
+	f.BoolVar(&o.table, "table", false, "print the study's tables, also as text and JSON")
+	outputFlag(f, &o.output, "write to this file instead of standard output")
+	f.BoolVar(&o.similarity, "similarity", false, "report how similar the executions of each key are")
+	f.BoolVar(&o.matrix, "matrix", false,
+		"of --similarity: also the measures above the threshold for each pair")
 	f.BoolVar(&o.fresh, "fresh", false, "analyze everything again")
 	f.BoolVar(&o.howLong, "how-long", false,
 		"also report how many iterations and executions would have been enough")
@@ -114,15 +153,15 @@ func (a *app) analyze(args []string, o analyzeOptions) error {
 	}
 	for i, arg := range args {
 		r := a.reader(o.workers)
-		r.SaysPrograms = !o.json && o.output == ""
+		r.SaysPrograms = o.format == "text" && o.output == ""
 		in, err := r.Read(arg, o.Selection)
 		if err != nil {
 			return err
 		}
-		if i > 0 && !o.json {
+		if i > 0 && o.format != "json" {
 			a.print("\n")
 		}
-		if err := a.analyzeOne(in, o); err != nil {
+		if err := a.analyzeOne(in, arg, o); err != nil {
 			return err
 		}
 	}
@@ -178,12 +217,13 @@ func override[T any](flag, text string, into *T, parse func(string) (T, error)) 
 }
 
 // analyzeOne analyzes one input, prints the analysis and stores it.
-func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
+func (a *app) analyzeOne(in experiment.Input, arg string, o analyzeOptions) error {
 	p, err := o.parameters()
 	if err != nil {
 		return usageError(err)
 	}
-	if o.output != "" && !isStdout(o.output) && !durable.IsDescriptor(o.output) {
+	elsewhere := o.format == "json" && !o.table && o.output != ""
+	if elsewhere && !isStdout(o.output) && !durable.IsDescriptor(o.output) {
 		in.Analysis = o.output
 	}
 	r := a.reader(o.workers)
@@ -209,38 +249,34 @@ func (a *app) analyzeOne(in experiment.Input, o analyzeOptions) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case isStdout(o.output): // which gets the analysis below
-	case o.json:
-		a.print("%s", text)
-	default:
-		report.AnalysisText(a.stdout, a.console().Width(), doc, unit)
-		report.MachineText(a.stdout,
-			compare.LevelsOf(in.Data, doc, report.MachineConfidence, report.MachineKeys))
-	}
-	return a.storeAnalysis(in, text, o)
-}
-
-// storeAnalysis writes the analysis to the file of -o, or to that of the input if it is of all
-// keys. With --json and without -o an error is only a message, because the analysis was printed.
-func (a *app) storeAnalysis(in experiment.Input, text []byte, o analyzeOptions) error {
-	var err error
-	switch {
-	case o.output != "":
-		err = a.toOutput(o.output, func(w io.Writer) error {
+	err = a.toOutput(o.output, func(w io.Writer) error {
+		switch {
+		case o.table:
+			return a.writeTables(w, in, arg, doc, o.format, unit)
+		case o.format == "json":
 			_, err := w.Write(text)
 			return err
-		})
-	case in.Pattern == nil && in.Analysis != "":
-		const usual = 0o644
-		err = durable.WriteFile(a.fsys, in.Analysis, text, usual)
+		default:
+			width := a.console().Width()
+			if o.output != "" {
+				width = 0
+			}
+			report.AnalysisText(w, width, doc, unit)
+			report.MachineText(w, compare.LevelsOf(in.Data, doc, report.MachineConfidence,
+				report.MachineKeys))
+			return nil
+		}
+	})
+	if err != nil || elsewhere || in.Pattern != nil || in.Analysis == "" {
+		return err
 	}
-	switch {
+	const usual = 0o644
+	switch err = durable.WriteFile(a.fsys, in.Analysis, text, usual); {
 	case err == nil:
 		return nil
-	case o.json && o.output == "":
+	case o.format == "json":
 		a.talk("krunctl: the analysis was printed but could not be stored: %v", err)
 		return nil
 	}
-	return fmt.Errorf("store the analysis: %w; use -o FILE to write it elsewhere", err)
+	return fmt.Errorf("store the analysis: %w; use --format json -o FILE to write it elsewhere", err)
 }

@@ -55,7 +55,7 @@ type app struct {
 
 	counters func(context.Context, sysroot.Root, msr.Want) []msr.SourceFinding // looks for counters
 	measure  func(context.Context, host.Host, host.CPUs, time.Duration) (probe.Proof, error)
-	krund    func(args []string) error // becomes krund
+	krund    func(args []string, wait bool) error // starts krund; see startKrund
 }
 
 // Bounds of one message.
@@ -180,7 +180,7 @@ func (a *app) leaveOut(source, why string) {
 // end prints the error of a command, and returns its exit code.
 func (a *app) end(err error) int {
 	if n := len(a.leftOut); n > 0 {
-		a.talk("krunctl: left out %s in all; `krunctl check-data` shows how to fix that",
+		a.talk("krunctl: left out %s in all; `krunctl check` of its directory shows how to fix that",
 			display.Count(n, "record"))
 		if err == nil && len(a.empty) == 0 {
 			return exitLeftOut
@@ -198,9 +198,12 @@ func (a *app) end(err error) int {
 func exitCode(err error) int {
 	var usage experiment.UsageError
 	var wrong config.Errors
+	var krund krundError
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &krund):
+		return int(krund)
 	case errors.As(err, &usage), errors.As(err, &wrong), errors.Is(err, exchange.ErrUnknown),
 		errors.Is(err, exchange.ErrPacked):
 		return exitUsage

@@ -54,11 +54,12 @@ func fakeKrund(t *testing.T, script string) (trace string) {
 func TestBegin(t *testing.T) {
 	h := newHub(t)
 	toml := repository(t)
-	id := strings.TrimSpace(h.krunctl(t, "ann", "submit", toml, "--to", "lab", "--machines", "2").stdout)
+	id := strings.TrimSpace(h.krunctl(t, "ann", "hub", "submit", toml, "--to", "lab", "--machines",
+		"2").stdout)
 	trace := fakeKrund(t, "")
 	a := h.machineOf(t, "lab1")
 	for range 2 { // the second time as after a crash
-		if code, _, stderr := runApp(a, "ship"); code != exitOK {
+		if code, _, stderr := runApp(a, "hub", "ship"); code != exitOK {
 			t.Fatal(stderr)
 		}
 	}
@@ -73,9 +74,9 @@ func TestBegin(t *testing.T) {
 
 	fakeKrund(t, "echo the machine is not fit >&2; exit 1")
 	b := h.machineOf(t, "lab2")
-	code, _, stderr := runApp(b, "ship")
+	code, _, stderr := runApp(b, "hub", "ship")
 	must.Be(t, code == exitError && strings.Contains(stderr, "the machine is not fit"), "exit", code, stderr)
-	r := h.krunctl(t, "eve", "wait", "--timeout", "1ns", id)
+	r := h.krunctl(t, "eve", "hub", "wait", "--timeout", "1ns", id)
 	if !strings.Contains(r.stderr, "running, 2 of") {
 		t.Error(r.text())
 	}
@@ -95,13 +96,13 @@ func TestBeginRefuses(t *testing.T) {
 	text := must.Get(os.ReadFile(toml))(t)
 	text = append(text, "[hooks]\nbefore = [[\"/bin/true\"]]\n"...)
 	must.Do(t, os.WriteFile(toml, text, 0o644))
-	id := strings.TrimSpace(h.krunctl(t, "ann", "submit", toml, "--to", "lab1").stdout)
+	id := strings.TrimSpace(h.krunctl(t, "ann", "hub", "submit", toml, "--to", "lab1").stdout)
 	a := h.machineOf(t, "lab1", joined.AllowNotify)
 	a.uid = 0
-	code, _, stderr := runApp(a, "ship")
+	code, _, stderr := runApp(a, "hub", "ship")
 	must.Be(t, code == exitError && strings.Contains(stderr, `does not allow [hooks] ("hooks")`), "exit",
 		code, stderr)
-	r := h.krunctl(t, "eve", "wait", id)
+	r := h.krunctl(t, "eve", "hub", "wait", id)
 	if r.code != exitError || r.stdout != "failed\n" ||
 		!strings.Contains(r.stderr, "does not allow [hooks]") {
 		t.Error(r.text())
@@ -157,10 +158,10 @@ func TestBegunInVain(t *testing.T) {
 		t.Skip("only root enables experiments")
 	}
 	h := newHub(t)
-	id := strings.TrimSpace(h.krunctl(t, "ann", "submit", repository(t), "--to", "lab1").stdout)
+	id := strings.TrimSpace(h.krunctl(t, "ann", "hub", "submit", repository(t), "--to", "lab1").stdout)
 	trace := fakeKrund(t, "")
 	a := h.machineOf(t, "lab1")
-	if code, _, stderr := runApp(a, "ship"); code != exitOK { // it is unpacked
+	if code, _, stderr := runApp(a, "hub", "ship"); code != exitOK { // it is unpacked
 		t.Fatal(stderr)
 	}
 	a.uid = 0
@@ -177,10 +178,10 @@ func TestBegunInVain(t *testing.T) {
 	log := "time=1 level=ERROR msg=\"krund ended\" status=1 error=\"the runner is\\n\\\"missing\\\"\"\n"
 	must.Do(t, os.WriteFile(filepath.Join(directory.For(path), "log"), []byte(log), 0o600))
 	const want = `is not enabled any more: the runner is`
-	if code, _, stderr := runApp(a, "ship"); code != exitError || !strings.Contains(stderr, want) {
+	if code, _, stderr := runApp(a, "hub", "ship"); code != exitError || !strings.Contains(stderr, want) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	h.krunctl(t, "eve", "wait", id).says(t, exitError, "", want)
+	h.krunctl(t, "eve", "hub", "wait", id).says(t, exitError, "", want)
 	if got, _ := os.ReadFile(trace); strings.Count(string(got), "run") != 1 {
 		t.Errorf("krund was called: %q", got)
 	}
@@ -196,10 +197,10 @@ func TestStoppedOnTheMachine(t *testing.T) {
 		t.Skip("only root enables experiments")
 	}
 	h := newHub(t)
-	id := strings.TrimSpace(h.krunctl(t, "ann", "submit", repository(t), "--to", "lab1").stdout)
+	id := strings.TrimSpace(h.krunctl(t, "ann", "hub", "submit", repository(t), "--to", "lab1").stdout)
 	trace := fakeKrund(t, "")
 	a := h.machineOf(t, "lab1")
-	if code, _, stderr := runApp(a, "ship"); code != exitOK {
+	if code, _, stderr := runApp(a, "hub", "ship"); code != exitOK {
 		t.Fatal(stderr)
 	}
 	path := filepath.Join(a.state, "hub", id, "lab/x.toml")
@@ -215,14 +216,14 @@ func TestStoppedOnTheMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if code, _, stderr := runApp(a, "ship"); code != exitOK {
+		if code, _, stderr := runApp(a, "hub", "ship"); code != exitOK {
 			t.Fatal(stderr)
 		}
 	}
 	if got, _ := os.ReadFile(trace); strings.Count(string(got), "run") != 1 {
 		t.Errorf("krund was called: %q", got)
 	}
-	r := h.krunctl(t, "eve", "wait", id)
+	r := h.krunctl(t, "eve", "hub", "wait", id)
 	if r.code != exitError || !strings.Contains(r.stderr, "failed; lab1: stopped on the machine") {
 		t.Error(r.text())
 	}
@@ -241,7 +242,7 @@ func (noBundles) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestBundleThatDoesNotArrive: the part stays with the machine, which fetches it again.
 func TestBundleThatDoesNotArrive(t *testing.T) {
 	h := newHub(t)
-	h.krunctl(t, "ann", "submit", repository(t), "--to", "lab1")
+	h.krunctl(t, "ann", "hub", "submit", repository(t), "--to", "lab1")
 	n := h.idle(t, "lab1")
 	client := *h.machines["lab1"]
 	client.HTTP = &http.Client{Transport: noBundles{}}
@@ -256,7 +257,7 @@ func TestBundleThatDoesNotArrive(t *testing.T) {
 func TestUnpackChecksTheHash(t *testing.T) {
 	h := newHub(t)
 	toml := repository(t)
-	h.krunctl(t, "ann", "submit", toml, "--to", "lab1")
+	h.krunctl(t, "ann", "hub", "submit", toml, "--to", "lab1")
 	n := h.idle(t, "lab1")
 	a := h.machineOf(t, "lab1")
 	other := sha256.Sum256([]byte("other"))

@@ -74,7 +74,7 @@ EXAMPLES
     --build 'git -C src checkout -q $KRUND_REVISION && make -C src install DIR=$KRUND_OUTPUT' \
     --template step.toml --key nbody:C:default-c
   krunctl bisect slow.bisect
-  while step=$(krunctl bisect --json slow.bisect | jq -er .step); do
+  while step=$(krunctl bisect --format json slow.bisect | jq -er .step); do
     krund run "$step" || break
   done
   git rev-list --reverse v1.2~..v1.3 | krunctl bisect slow.bisect --versions - --to lab \
@@ -95,7 +95,8 @@ EXIT STATUS
 type bisectOptions struct {
 	bisection.Plan
 	versions, template, hub string
-	json, retry             bool
+	retry                   bool
+	format                  string
 	timeout                 time.Duration
 }
 
@@ -120,7 +121,7 @@ func bisectCommand(a *app) *cobra.Command {
 	f.Float64Var(&o.Delta, "error", 0.05, "probability of a wrong answer")
 	const most = 60
 	f.IntVar(&o.Most, "most", most, "blocks of the bad version after which it does not differ enough")
-	f.BoolVar(&o.json, "json", false, "print the answer as JSON")
+	formatFlag(f, &o.format, "text", "json")
 	f.StringVar(&o.To, "to", "", "name of a machine or a pool of a hub that measures the steps")
 	f.DurationVar(&o.timeout, "timeout", 0, "with --to: end after this time; 0: never")
 	f.BoolVar(&o.retry, "retry", false,
@@ -159,7 +160,7 @@ func (a *app) bisect(ctx context.Context, dir string, o bisectOptions, clock sys
 		d, step, err := a.nextStep(ctx, &hub)
 		if err != nil || d.Action != sequential.Measure || b.Plan.To == "" {
 			if err == nil {
-				err = a.printBisection(b, d, step, o.json)
+				err = a.printBisection(b, d, step, o.format == "json")
 			}
 			return err
 		}

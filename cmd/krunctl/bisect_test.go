@@ -114,12 +114,14 @@ func TestBisect(t *testing.T) {
 	for name, text := range map[string]string{versions: strings.Join(list, "\n"), template: stepText} {
 		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 	}
-	args := []string{"bisect", "--json", state, "--versions", versions, "--template", template, "--key",
-		"nbody:C:v", "--build", `test $KRUND_REVISION != r15 && printf %s $KRUND_REVISION > $KRUND_OUTPUT/revision`}
+	args := []string{"bisect", "--format", "json", state, "--versions", versions, "--template", template,
+		"--key",
+		"nbody:C:v", "--build",
+		`test $KRUND_REVISION != r15 && printf %s $KRUND_REVISION > $KRUND_OUTPUT/revision`}
 	ask := func() (bisectAnswer, int) {
 		t.Helper()
 		got := krunctl(t, args...)
-		args = args[:3]
+		args = args[:4]
 		var answer bisectAnswer
 		must.Do(t, json.Unmarshal([]byte(got.stdout), &answer), got.stderr)
 		return answer, got.code

@@ -74,7 +74,7 @@ func (l *lab) bisect(dir string, o bisectOptions) (bisectAnswer, string, error) 
 		fsys: lax(), uid: 1000, env: func(name string) string {
 			return map[string]string{"KRUNHUB_URL": l.hub.url, "KRUNHUB_TOKEN": l.hub.users["ann"]}[name]
 		}}
-	o.json = true
+	o.format = "json"
 	err := a.bisect(l.t.Context(), dir, o, l)
 	var answer bisectAnswer
 	if stdout.Len() > 0 {
@@ -142,7 +142,7 @@ func TestBisectHub(t *testing.T) {
 		if len(l.ran) != 2 {
 			return
 		}
-		if r := h.krunctl(t, "bob", "submit", other, "--to", "lab"); r.code != exitOK {
+		if r := h.krunctl(t, "bob", "hub", "submit", other, "--to", "lab"); r.code != exitOK {
 			t.Fatal(r.text())
 		}
 	}

@@ -67,7 +67,7 @@ func TestBombs(t *testing.T) {
 	limit := fmt.Sprintf("decompresses to more than %d", durable.SmallUnpacked)
 	for _, args := range [][]string{
 		{"convert", "--to", "csv", krun}, // and all that read the same way
-		{"optimize", uoptime}, {"show", record}, {"show", "--json", record},
+		{"optimize", uoptime}, {"show", record}, {"show", "--format", "json", record},
 	} {
 		r := krunctl(t, args...)
 		advice := "; if you trust it, unpack it ("
@@ -83,7 +83,7 @@ func TestBombs(t *testing.T) {
 	content, err := os.ReadFile(record)
 	b.must(err)
 	b.must(os.WriteFile(b.recordPath(0, 1), content, 0o644))
-	for _, args := range [][]string{{"summary"}, {"export", "--csv"}, {"check-data"}} {
+	for _, args := range [][]string{{"show"}, {"convert", "--to", "csv"}, {"check"}} {
 		r := krunctl(t, append(args, b.dir())...)
 		if r.code == exitOK || !strings.Contains(r.stdout+r.stderr, "0000000-001.json.gz") ||
 			!strings.Contains(r.stdout+r.stderr, limit) {

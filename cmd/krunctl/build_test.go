@@ -255,7 +255,7 @@ func krunctl(t *testing.T, args ...string) ran {
 		machine: func(ctx context.Context) *control.Machine {
 			return control.NewMachine(ctx, sysroot.New(machines.New(t, "intel-pstate-active")))
 		},
-		krund: func(args []string) error { // instead of becoming it
+		krund: func(args []string, _ bool) error { // instead of becoming it
 			_, err := fmt.Fprintln(&stdout, "krund", strings.Join(args, " "))
 			return err
 		}}

@@ -3,8 +3,6 @@ package main
 import (
 	"strconv"
 
-	"github.com/spf13/cobra"
-
 	"krund/internal/boot/doctor"
 	"krund/internal/display"
 	"krund/internal/experiment/results"
@@ -13,41 +11,7 @@ import (
 	"krund/internal/reading/summary"
 )
 
-const checkDataHelp = `Check-data checks everything in an experiment's directory: the checksums of the
-schedule, every record, whether schedule, records and configuration agree,
-leftovers of crashes, and files that do not belong there. It lists the problems
-and how to fix them.
-
-It only reads, and may run while krund does, but it keeps a processor busy for a
-while, so do not run it on a machine that measures.
-
-Notes are unusual findings that need no action; they do not affect the exit
-status.
-
-EXAMPLES
-  krunctl check-data warmup.toml
-  krunctl check-data --json warmup.krun | jq -r '.problems[].code'
-` + exitHelp
-
-type checkDataOptions struct {
-	json bool
-	host string
-}
-
-func checkDataCommand(a *app) *cobra.Command {
-	var o checkDataOptions
-	c := &cobra.Command{
-		Use:   "check-data DIR|NAME.toml",
-		Short: "Check an experiment's directory for damage and contradictions", Long: checkDataHelp,
-		Args: arguments(1, 1, "the experiment's directory or configuration"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.checkData(args[0], o) },
-	}
-	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	a.hostFlag(c.Flags(), &o.host, " if the records name none")
-	return c
-}
-
-// Format of the JSON of check-data. See docs/output.md.
+// Format of the JSON of a checked directory. See docs/output.md.
 const checkDataFormat = 1
 
 type checkDataJSON struct {
@@ -64,7 +28,7 @@ type checkDataJSON struct {
 	Notes     []integrity.Defect      `json:"notes"`
 }
 
-func (a *app) checkData(arg string, o checkDataOptions) error {
+func (a *app) checkData(arg string, o checkOptions) error {
 	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return err
@@ -72,7 +36,7 @@ func (a *app) checkData(arg string, o checkDataOptions) error {
 	r := integrity.Check(a.fsys, f.Directory,
 		integrity.Options{Hosts: []string{o.host}, Name: experiment.ConfigOf(f.Dir()),
 			Settings: doctor.Settings()})
-	if o.json {
+	if o.format == "json" {
 		doc := checkDataJSON{
 			Format: checkDataFormat, Directory: f.Dir(), OK: len(r.Problems) == 0,
 			Slots: summary.CountsOf(r.Slots), Records: r.Records, Outcomes: r.Outcomes,

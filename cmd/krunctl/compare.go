@@ -41,6 +41,18 @@ machines, and the output reports how much the machines differ.
 Both sides must have been analyzed with the same options (see krunctl analyze). A
 side that was not analyzed is analyzed like the other one. Neither is changed.
 
+An ID is that of an experiment on a hub: what its machines have shipped is fetched and
+compared here. KRUNHUB_URL (or --hub) is the address of the hub, KRUNHUB_TOKEN a token
+with the role reader or user.
+
+--by restart shows whether faster restarts do for this machine: it compares the
+executions after a restart of the hardware with those after a faster one
+(experiment.reboot = "kexec" or "soft", and experiment.hardware_every). Below, for each
+key: the variation between the executions that follow one restart of the hardware, the
+variation between such restarts, and its share of the whole with a 95% interval. With a
+large share, measure after many restarts of the hardware. The exit status is 1 if a key
+differs.
+
 EXAMPLES
   krunctl compare before.krun after.krun
   krunctl compare --calibrate ab.krun                the arms of an experiment
@@ -50,6 +62,8 @@ EXAMPLES
   krunctl compare --format junit -o compare.xml main.krun branch.krun
   krunctl compare --fail-on changed main.krun branch.krun
   krunctl compare ab/                                ab/lab1/ab.krun, ab/lab2/ab.krun
+  krunctl compare --by restart ladder.krun
+  krunctl compare --format junit -o compare.xml 3v0c5n7xk2m9q4rt
 
 EXIT STATUS
   0  no key got worse; with --fail-on changed: no key changed
@@ -58,16 +72,17 @@ EXIT STATUS
   3  no key got worse (changed), but it cannot be judged: no key has two executions
      on each side, or a key has two before and fewer after, because they failed, or
      the null arm differs from the first one, or damaged records were left out;
-     standard error says which`
+     standard error says which
+  4  an experiment of a hub has not ended`
 
 // compareOptions are the flags.
 type compareOptions struct {
-	tableOptions
 	compare.Options
-	arms               string
-	correction, failOn string
-	calibrate          bool
-	names              []string // of the arguments in the output; nil: their own
+	format, output, key string
+	arms, by, hub       string
+	correction, failOn  string
+	calibrate           bool
+	names               []string // of the arguments in the output; nil: their own
 }
 
 // failing are the verdicts that --fail-on names.
@@ -77,29 +92,35 @@ var failing = map[string][]compare.Verdict{
 	"never":   nil,
 }
 
-func compareCommand(a *app) *cobra.Command { return comparing(a, &compareOptions{}) }
-
-// comparing returns the command with its options.
-func comparing(a *app, o *compareOptions) *cobra.Command {
+func compareCommand(a *app) *cobra.Command {
+	var o compareOptions
 	command := &cobra.Command{
-		Use:   "compare BEFORE AFTER | EXPERIMENT",
-		Short: "Compare two experiments, or the arms of one",
+		Use:   "compare BEFORE AFTER | EXPERIMENT | ID...",
+		Short: "Say what is faster: two experiments, or the arms of one",
 		Long:  compareHelp,
 		Args:  arguments(1, 2, "two experiments or files of results, or an experiment with arms"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			write, err := o.writerOf()
-			if err == nil {
-				err = o.check()
-			}
-			if err != nil {
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
 				return usageError(err)
 			}
-			return a.compare(args, write, *o)
+			if o.by == byRestart {
+				if err := only(c, "--by restart", "by format key confidence margin"); err != nil {
+					return err
+				}
+				return a.reboots(args, o)
+			}
+			if a.onHub(args, o.hub) {
+				return a.compareOnHub(contextOf(c), args, o)
+			}
+			return a.compare(args, o)
 		},
 	}
-	o.flags(a, command)
 	f := command.Flags()
-	f.Lookup("format").Usage = compareFormats
+	formatFlag(f, &o.format, "text", "markdown", "html", "latex", "csv", "json", "junit", "svg", "pdf", "png")
+	outputFlag(f, &o.output, "write to this file instead of standard output")
+	a.keyFlag(command, &o.key)
+	choiceFlag(f, &o.by, "by", "", "what is compared within one experiment", "arm", byRestart)
+	hubFlag(command, &o.hub)
 	f.Float64Var(&o.Confidence, "confidence", compare.DefaultConfidence, "confidence of the table")
 	f.Float64Var(&o.Margin, "margin", compare.DefaultMargin,
 		"changes smaller than this are the same: 0.01 is 1%")
@@ -141,7 +162,7 @@ func (o *compareOptions) check() error {
 	return nil
 }
 
-func (a *app) compare(args []string, write compareWriter, o compareOptions) error {
+func (a *app) compare(args []string, o compareOptions) error {
 	r := a.reader(runtime.NumCPU())
 	r.NoPerformance = true // executions are compared, not bootstrapped
 	r.SaysPrograms = o.output == "" && (o.format == "text" || o.format == "markdown")
@@ -181,7 +202,7 @@ func (a *app) compare(args []string, write compareWriter, o compareOptions) erro
 	}
 	report.Weaken(result, sides[0], sides[1], facts[0], facts[1])
 	if err := a.toOutput(o.output,
-		func(w io.Writer) error { return write(w, result) }); err != nil {
+		func(w io.Writer) error { return o.write(w, result) }); err != nil {
 		return err
 	}
 	return a.judgement(result, o.failOn)
@@ -284,39 +305,22 @@ func lost(r *compare.Result) string {
 	return ""
 }
 
-// compareFormats are the formats of a comparison.
-const compareFormats = "text, markdown (for a merge request), html (a page), latex, csv, json, junit, svg, " +
-	"pdf or png"
-
-type compareWriter func(io.Writer, *compare.Result) error
-
-// writerOf returns the function that writes a comparison in a format.
-func (o *compareOptions) writerOf() (compareWriter, error) {
-	switch f := o.format; f {
-	case "text", "latex":
-		return func(w io.Writer, r *compare.Result) error {
-			t := report.CompareTable(r)
-			return t.Write(w, report.Format(f))
-		}, nil
+// write writes a comparison in the format that was asked for.
+func (o *compareOptions) write(w io.Writer, r *compare.Result) error {
+	switch o.format {
 	case "markdown":
-		return report.CompareMarkdown, nil
+		return report.CompareMarkdown(w, r)
 	case "html":
-		return func(w io.Writer, r *compare.Result) error {
-			return report.ComparePage(w, r, display.Version())
-		}, nil
+		return report.ComparePage(w, r, display.Version())
 	case "csv":
-		return report.CompareCSV, nil
+		return report.CompareCSV(w, r)
 	case "json":
-		return report.CompareJSON, nil
+		return report.CompareJSON(w, r)
 	case "junit":
-		return func(w io.Writer, r *compare.Result) error {
-			return report.CompareJUnit(w, r, failing[o.failOn])
-		}, nil
+		return report.CompareJUnit(w, r, failing[o.failOn])
 	case "svg", "pdf", "png":
-		return func(w io.Writer, r *compare.Result) error {
-			return report.WritePlot(w, report.PlotFormat(f), [][]report.Drawing{report.ComparePlots(r)})
-		}, nil
-	default:
-		return nil, fmt.Errorf("--format must be %s, not %q", compareFormats, f)
+		return report.WritePlot(w, report.PlotFormat(o.format), [][]report.Drawing{report.ComparePlots(r)})
 	}
+	t := report.CompareTable(r)
+	return t.Write(w, report.Format(o.format))
 }

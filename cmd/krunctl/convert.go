@@ -1,100 +1,209 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/display"
 	"krund/internal/exchange"
+	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 )
 
-const convertHelp = `Convert writes the measured series in the format of another tool.
+const convertHelp = `Convert writes measured series in another format. What the input is, is found out:
+experiments of krund, results of Krun, CSV files of warmup_stats, JMH (-rf json), pyperf,
+hyperfine (--export-json), go test -bench; and configurations of Krun.
 
-  --to krun     results of Krun, NAME_results.json.bz2, for warmup_stats
-  --to csv      CSV of warmup_stats, for one VM and variant; with -o DIRECTORY/ a
-                file VM_VARIANT.csv for each
+  --to csv      a table; --rows says what a row is
+  --to jsonl    the same as JSON lines
+  --to trace    iterations and events for ui.perfetto.dev, chrome://tracing or
+                speedscope; select keys: viewers are slow with 100,000s of events
+  --to krun     results of Krun, NAME_results.json.bz2, for warmup_stats. They cannot
+                hold other units than seconds, such as operations per second
   --to go       Go's benchmark format, for benchstat; an iteration is a line
-  --to parquet  Parquet for DuckDB, Spark and pandas: a row per iteration, in a
-                file for each key below the directory -o, named
-                benchmark=B/vm=V/variant=X/iterations.parquet
+  --to parquet  for DuckDB, Spark and pandas: a row per iteration, in a file for each
+                key below the directory -o: benchmark=B/vm=V/variant=X/iterations.parquet
+  --to toml     a configuration of Krun as one of krund; what could not be converted, or
+                not exactly, is listed on standard error: read that list first. The file
+                is a Python program, evaluated without access to the system.
+                docs/from-krun.md explains each key. A file that exists is replaced only
+                with --force
 
-It reads experiments of krund, results of Krun and CSV files of warmup_stats, with
-all columns; and with --jmh, --pyperf, --hyperfine or --go the files of these
-tools. krunctl export writes CSV and JSON lines with a row per iteration.
+Of an experiment of krund a row of csv and jsonl is, with --rows
+  iterations  (the default) benchmark, vm, variant; pexec, the number of the process
+              execution of this key, from 1; slot (from 0) and attempt (from 1), where the
+              record is; iteration, from 0; start_ns; wall_ns and wall_s; and a column for
+              each counter and each column of the benchmark: NAME, or NAME_coreN of
+              processor N. Missing values are empty; user_NAME is one whose name is taken
+  executions  the same first columns, then iterations, process_wall_ns, utime_ns,
+              stime_ns, maxrss_bytes, exec_to_init_ns, exec_to_first_ns; daemon_cpu_ns,
+              daemon_wake_ups and kernel_threads_cpu_ns of krund and the kernel meanwhile;
+              total_NAME and total_NAME_coreN of the counters; energy_uj_NAME_ZONE
+  events      an event of an instrumented execution or of the kernel: the same first
+              columns, then the iteration that ran (empty between two), kind, name,
+              time_ns, duration_ns, argument
+  wide        a process execution, as in the CSV of warmup_stats: process_exec_num,
+              bench_name and the seconds of each iteration. warmup_stats needs one VM and
+              language per file (-o DIRECTORY/ writes a file VM_VARIANT.csv for each), as
+              many iterations in all rows, and numbers without gaps. Files of other tools
+              have only these rows
+
+Only the first completed record of each slot is written. --all-outcomes adds the others,
+and a column with the outcome. docs/exchange.md has examples in Python, R and SQL.
+
+It only reads, and may run while krund does, but it takes processor time from a
+machine that measures.
 
 EXAMPLES
-  krunctl convert --to krun -o warmup_results.json.bz2 warmup.krun
+  krunctl convert --to csv warmup.krun > warmup.csv
+  krunctl convert --to csv --column aperf_core0 -o warmup.csv warmup.krun
+  krunctl convert --to csv --rows wide -o warmup_csv/ warmup.krun
+  krunctl convert --to jsonl --iterations 0-99 warmup.krun | jq -s length
+  krunctl convert --to trace --key 'nbody:CPython:*' -o trace.json warmup.krun
+  krunctl convert --to krun -o fib_results.json.bz2 jmh.json
   krunctl convert --to parquet -o warmup/ warmup.krun
   krunctl convert --to go warmup.krun | benchstat -col /vm -
+  krunctl convert --to toml -o study.toml old.krun
 ` + readExitHelp
 
+// What --to and --rows name, as far as code asks for it.
+const (
+	toJSONL, toTrace, toKrun, toParquet, toTOML = "jsonl", "trace", "krun", "parquet", "toml"
+
+	rowsIterations, rowsExecutions, rowsEvents, rowsWide = "iterations", "executions", "events", "wide"
+)
+
+type convertOptions struct {
+	to, rows, output, key, vm, variant string
+	iterations                         string
+	columns                            []string
+	allOutcomes, force                 bool
+
+	pattern   *key.Pattern
+	from, too int // iterations from to before too
+}
+
 func convertCommand(a *app) *cobra.Command {
-	var o importOptions
-	var to, keys string
+	var o convertOptions
 	c := &cobra.Command{
-		Use:   "convert --to krun|csv|go|parquet DIR|NAME.toml|FILE",
-		Short: "Write the measured series in the format of another tool",
+		Use:   "convert --to FORMAT DIR|NAME.toml|FILE",
+		Short: "Write measured series, or a configuration of Krun, in another format",
 		Long:  convertHelp,
-		Args:  arguments(1, 1, "an experiment or a file of results"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			at, err := o.chosen()
-			switch {
-			case err != nil:
-				return err
-			case to != "krun" && to != "csv" && to != "go" && to != "parquet":
-				return usageError(fmt.Errorf("--to must be krun, csv, go or parquet, not %q", to))
-			case (to == "krun" || to == "parquet") && o.output == "":
-				return usageError(fmt.Errorf("--to %s needs -o", to))
+		Args:  arguments(1, 1, "an experiment or a file"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !c.Flags().Changed("to") {
+				return usageError(errors.New("which format? --to csv, jsonl, trace, krun, go, parquet or toml"))
 			}
-			if to == "parquet" {
-				if err := needsDirectory(o.output); err != nil {
-					return err
-				}
-			}
-			pattern, err := experiment.ParsePattern(keys)
-			if err != nil {
-				return err
-			}
-			d, config, err := a.series(args[0], at, o)
-			if err != nil {
-				return err
-			}
-			if err := experiment.OnlyKeys(d, pattern); err != nil {
-				return err
-			}
-			return a.convert(d, config, to, o.output)
+			return a.convert(c, args[0], o)
 		},
 	}
-	o.flags(c)
-	c.Flags().StringVar(&to, "to", "", "format: krun, csv, go or parquet")
-	a.keyFlag(c, &keys)
+	f := c.Flags()
+	choiceFlag(f, &o.to, "to", "", "format", "csv", toJSONL, toTrace, toKrun, "go", toParquet, toTOML)
+	choiceFlag(f, &o.rows, "rows", "", "what a row of csv and jsonl is", rowsIterations, rowsExecutions,
+		rowsEvents, rowsWide)
+	outputFlag(f, &o.output, "write to this file (or directory) instead of standard output")
+	a.keyFlag(c, &o.key)
+	f.StringArrayVar(&o.columns, "column", nil,
+		"only this counter or column (repeatable); with --rows wide, its values instead of the seconds")
+	f.BoolVar(&o.allOutcomes, "all-outcomes", false, "also errors, timeouts and reruns")
+	f.StringVar(&o.iterations, "iterations", "",
+		"only iterations FROM-TO, counted from 0; FROM- for all from FROM on")
+	f.StringVar(&o.vm, "vm", "", "name of the VM if the file has none")
+	f.StringVar(&o.variant, "variant", "", "name of the variant if the file has none")
+	f.BoolVar(&o.force, "force", false, "replace a configuration that exists")
 	return c
 }
 
-// series reads all columns of arg, and the text of the experiment's configuration if there is one.
-func (a *app) series(arg string, tool int, o importOptions) (*dataset.Dataset, string, error) {
-	if tool >= 0 {
-		d, err := a.imported(arg, tool, o)
-		return d, "", err
+// convert finds out what the input is, and what of it is wanted.
+func (a *app) convert(c *cobra.Command, arg string, o convertOptions) error {
+	if o.to == toTOML {
+		if err := only(c, "--to toml", "to output force"); err != nil {
+			return err
+		}
+		return a.importConfig(arg, o.output, o.force)
 	}
-	return a.reader(1).Series(arg, experiment.Selection{VM: o.vm, Variant: o.variant})
+	var err error
+	if o.from, o.too, err = exchange.ParseIterations(o.iterations); err != nil {
+		return usageError(err)
+	}
+	if o.pattern, err = experiment.ParsePattern(o.key); err != nil {
+		return err
+	}
+	rows := o.to == "csv" || o.to == toJSONL
+	if r := a.reader(1); rows && !r.IsExperiment(arg) && !c.Flags().Changed("rows") {
+		if info, err := os.Stat(arg); err == nil && !info.IsDir() {
+			o.rows = rowsWide
+		}
+	}
+	allowed := map[string]string{"csv": "rows column iterations all-outcomes", toJSONL: "rows column " +
+		"iterations all-outcomes", toTrace: "all-outcomes"}[o.to]
+	switch {
+	case rows && (o.rows == rowsExecutions || o.rows == rowsEvents):
+		allowed = "rows all-outcomes"
+	case rows && o.rows == rowsWide && o.to == toJSONL:
+		return usageError(errors.New("--rows wide is for --to csv"))
+	case rows && o.rows == rowsWide && len(o.columns) > 1:
+		return usageError(errors.New("--rows wide takes only one --column"))
+	case rows && o.rows == rowsWide:
+		allowed = "rows column iterations"
+	case o.output == "" && (o.to == toKrun || o.to == toParquet):
+		return usageError(fmt.Errorf("--to %s needs -o", o.to))
+	}
+	if err := only(c, strings.TrimSpace("--to "+o.to+" --rows "+o.rows),
+		"to output key vm variant "+allowed); err != nil {
+		return err
+	}
+	if o.to == toTrace || rows && a.reader(1).IsExperiment(arg) {
+		return a.export(arg, o)
+	}
+	return a.series(arg, o)
 }
 
-func (a *app) convert(d *dataset.Dataset, config, to, output string) error {
-	switch to {
-	case "krun":
-		return a.toOutput(output, func(w io.Writer) error { return exchange.WriteKrunJSON(w, d, config) })
+// series converts the series of an input.
+func (a *app) series(arg string, o convertOptions) error {
+	if o.to == toParquet {
+		if err := needsDirectory(o.output); err != nil {
+			return err
+		}
+	}
+	d, config, err := a.reader(1).Series(arg, experiment.Selection{VM: o.vm, Variant: o.variant})
+	if err != nil {
+		return err
+	}
+	if err := experiment.OnlyKeys(d, o.pattern); err != nil {
+		return err
+	}
+	switch o.to {
+	case toKrun:
+		err = a.toOutput(o.output, func(w io.Writer) error { return exchange.WriteKrunJSON(w, d, config) })
 	case "csv":
 		x, err := exchange.NewWarmupCSV(d)
 		if err != nil {
 			return err
 		}
-		return a.toFiles(output, x)
+		return a.toFiles(o.output, x)
 	case "go":
-		return a.toOutput(output, func(w io.Writer) error { return exchange.WriteGo(w, d) })
+		return a.toOutput(o.output, func(w io.Writer) error { return exchange.WriteGo(w, d) })
+	default:
+		return exchange.WriteParquetDirectory(a.fsys, d, o.output)
 	}
-	return exchange.WriteParquetDirectory(a.fsys, d, output)
+	if err == nil && !isStdout(o.output) {
+		a.talk("%s: %s, %s", o.output, display.Count(len(d.Pairs), "key"),
+			display.Count(executions(d), "process execution"))
+	}
+	return err
+}
+
+func executions(d *dataset.Dataset) int {
+	n := 0
+	for _, p := range d.Pairs {
+		n += len(p.Executions)
+	}
+	return n
 }

@@ -1,69 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"krund/internal/boot/doctor"
 	"krund/internal/control"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/reading/experiment"
 )
-
-const doctorHelp = `Doctor reports whether this machine is fit to measure: a row for each setting that
-krund controls, each reading that it takes and each source of processor counters,
-with the value found, the value wanted, and how to get there. Without a
-configuration it checks for what the warmup study asks; with one, for what the
-experiment asks.
-
-It only reads, and works on any machine. As root it sees more.
-
-With --prove it also measures for a few seconds what the settings do: it keeps the
-benchmarks' processors busy, first with the machine as it is and then with the
-settings applied, and prints both: speed, timer ticks, device interrupts, context
-switches. Then it restores the machine, also after Ctrl-C. It needs root, and
-changes the machine for that time. If it is killed,
-"krunctl restore /var/lib/krund/doctor.krun" restores the machine. This is the
-only command of krunctl that measures.
-
-EXAMPLES
-  krunctl doctor
-  krunctl doctor warmup.toml
-  krunctl doctor --json | jq '.findings[] | select(.status == "cannot")'
-  sudo krunctl doctor --prove
-
-EXIT STATUS
-  0  the machine is fit
-  1  a required setting is not available, something could not be done, or
-     --prove was interrupted
-  2  wrong usage, or a mistake in the configuration`
-
-type doctorOptions struct {
-	json  bool
-	prove bool
-	time  time.Duration
-}
-
-func doctorCommand(a *app) *cobra.Command {
-	var o doctorOptions
-	c := &cobra.Command{
-		Use: "doctor [NAME.toml]", Short: "Check whether this machine is fit to measure",
-		Long: doctorHelp, Args: arguments(0, 1, "at most one configuration"),
-		RunE: func(c *cobra.Command, args []string) error { return a.doctor(contextOf(c), args, o) },
-	}
-	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	c.Flags().BoolVar(&o.prove, "prove", false,
-		"apply the settings, measure their effect, and restore the machine (root)")
-	c.Flags().DurationVar(&o.time, "time", 2*time.Second, "how long --prove measures")
-	return c
-}
 
 // Format of the JSON of doctor. See docs/output.md.
 const doctorFormat = 1
@@ -89,19 +39,16 @@ func (a *app) wishesOf(args []string) (doctor.Wishes, error) {
 	return doctor.Of(cfg, cfg.Experiment.Reboot), nil
 }
 
-func (a *app) doctor(ctx context.Context, args []string, o doctorOptions) error {
+func (a *app) doctor(ctx context.Context, args []string, o checkOptions) error {
 	w, err := a.wishesOf(args)
 	if err != nil {
 		return err
-	}
-	if o.prove && o.time <= 0 {
-		return usageError(fmt.Errorf("--time must be positive, not %s", o.time))
 	}
 	m := a.machine(ctx)
 	doc := doctorJSON{Format: doctorFormat, Host: a.host}
 	if o.prove {
 		var proof doctor.Proof
-		if proof, err = a.prove(ctx, m, w, o.time); proof.Findings == nil {
+		if proof, err = a.prove(ctx, m, w, cmp.Or(o.time, 2*time.Second)); proof.Findings == nil {
 			return err
 		}
 		doc.Findings, doc.Before, doc.Proof = proof.Findings, proof.Before, proof.After
@@ -111,7 +58,7 @@ func (a *app) doctor(ctx context.Context, args []string, o doctorOptions) error 
 	doc.Findings = append(doc.Findings, doctor.Readings(ctx, m, w, a.counters)...)
 	table := setting.Table{Findings: doc.Findings}
 	doc.Fit = err == nil && !table.Fails()
-	if o.json {
+	if o.format == "json" {
 		err = errors.Join(err, a.printJSON(doc))
 	} else {
 		err = errors.Join(err, table.Print(a.stdout, a.console().Width()))

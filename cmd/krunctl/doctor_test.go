@@ -45,7 +45,7 @@ func doctorOn(t *testing.T, tree string, args ...string) ran {
 			return control.NewMachine(ctx, sysroot.New(machines.New(t, tree)))
 		},
 	}
-	code := runIn(a, append([]string{"doctor"}, args...), &stdout)
+	code := runIn(a, append([]string{"check"}, args...), &stdout)
 	return ran{code, stdout.String(), stderr.String()}
 }
 
@@ -128,7 +128,7 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string,
 			return p, err
 		},
 	}
-	code := runIn(a, []string{"doctor", "--prove", "--time", "1ms", toml}, &stdout)
+	code := runIn(a, []string{"check", "--prove", "--time", "1ms", toml}, &stdout)
 	if pending, err := control.ReadJournal(a.fsys, filepath.Join(a.state, doctor.Directory,
 		"journal")); err != nil || len(pending) > 0 {
 		t.Errorf("the journal still has %v, %v", pending, err)

@@ -21,21 +21,21 @@ func TestNothingJudged(t *testing.T) {
 	}
 	none, one, two := experiment(0), experiment(1), experiment(2)
 	for _, c := range []struct {
-		command string
+		command string // its words
 		dirs    []string
 		code    int
 	}{
-		{"similarity", []string{one}, exitLeftOut},
-		{"similarity", []string{two}, exitOK},
-		{"similarity", []string{one, two}, exitOK},
-		{"similarity", []string{none}, exitError},
+		{"analyze --similarity", []string{one}, exitLeftOut},
+		{"analyze --similarity", []string{two}, exitOK},
+		{"analyze --similarity", []string{one, two}, exitOK},
+		{"analyze --similarity", []string{none}, exitError},
 		{"stability", []string{one}, exitOK}, // its warm-up can be judged
 		{"stability", []string{two}, exitOK},
 		{"stability", []string{none}, exitError},
 		{"analyze", []string{none}, exitError},
 		{"analyze", []string{two}, exitOK},
 	} {
-		ran := krunctl(t, append([]string{c.command}, c.dirs...)...)
+		ran := krunctl(t, append(strings.Fields(c.command), c.dirs...)...)
 		if ran.code != c.code || c.code == exitLeftOut && !strings.Contains(ran.stderr, "cannot be judged") {
 			t.Errorf("%s %q: exit status %d, want %d\n%s", c.command, c.dirs, ran.code, c.code, ran.text())
 		}

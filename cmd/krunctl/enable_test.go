@@ -120,13 +120,14 @@ func TestDisableTellsSystemd(t *testing.T) {
 
 func TestRestoreWithNothingToDo(t *testing.T) {
 	b := mixed(t)
-	if r := krunctl(t, "restore", b.toml); r.code != exitOK || r.stdout != "nothing to restore\n" {
+	if r := krunctl(t, "repair", "--machine", b.toml); r.code != exitOK ||
+		r.stdout != "nothing to restore\n" {
 		t.Error(r.text())
 	}
 	lock, err := b.directory.Lock(os.Getpid(), "bencher7")
 	b.must(err)
 	defer lock.Release()
-	krunctl(t, "restore", b.toml).says(t, exitError, "", strconv.Itoa(os.Getpid()))
+	krunctl(t, "repair", "--machine", b.toml).says(t, exitError, "", strconv.Itoa(os.Getpid()))
 }
 
 // TestEnableAcceptsChanges: krund finds the request in the directory of an experiment that has

@@ -40,12 +40,12 @@ It reads what krunctl analyze reads, with its analysis if there is one.
 EXAMPLES
   krunctl explain warmup.toml
   krunctl explain --key 'nbody:CPython:*' --execution 1 warmup.krun
-  krunctl explain --json warmup.krun | jq '.keys[].statements[].text'
+  krunctl explain --format json warmup.krun | jq '.keys[].statements[].text'
 ` + readExitHelp
 
 // explainOptions are the flags.
 type explainOptions struct {
-	json       bool
+	format     string
 	key        string
 	executions []int
 	workers    int
@@ -68,7 +68,7 @@ func explainCommand(a *app) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&o.json, "json", false, "print JSON: all statements, and each outlier and changepoint")
+	formatFlag(f, &o.format, "text", "json")
 	f.IntSliceVar(&o.executions, "execution", nil,
 		"also print each outlier and changepoint of the executions with these numbers")
 	f.Float64Var(&o.p.Alpha, "alpha", o.p.Alpha, "bound on the probability of a wrong explanation of a key")
@@ -95,7 +95,7 @@ func (a *app) explain(arg string, o explainOptions) error {
 			return usageError(fmt.Errorf("--execution %d: no key has an execution with this number", n))
 		}
 	}
-	if o.json {
+	if o.format == "json" {
 		return a.printJSON(result)
 	}
 	report.ExplainText(a.stdout, a.console().Width(), result, o.executions)

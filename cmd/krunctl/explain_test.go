@@ -23,7 +23,8 @@ func TestExplain(t *testing.T) {
 		t.Error(text.text())
 	}
 	var doc explain.Document
-	if err := json.Unmarshal([]byte(krunctl(t, "explain", "--json", in).stdout), &doc); err != nil ||
+	if err := json.Unmarshal([]byte(krunctl(t, "explain", "--format", "json", in).stdout),
+		&doc); err != nil ||
 		doc.Format != explain.Format || len(doc.Keys) != 2 {
 		t.Errorf("%v, %+v", err, doc)
 	}

@@ -14,12 +14,13 @@ func TestExportToAFile(t *testing.T) {
 	b := complete(t)
 	file := filepath.Join(t.TempDir(), "out.csv")
 	b.must(os.WriteFile(file, []byte("old"), 0o644))
-	if r := krunctl(t, "export", "--csv", "-o", file, b.dir()); r.code != exitOK || r.stdout != "" {
+	if r := krunctl(t, "convert", "--to", "csv", "-o", file, b.dir()); r.code != exitOK || r.stdout != "" {
 		t.Fatal(r.text())
 	}
 	got, err := os.ReadFile(file)
 	b.must(err)
-	must.Equal(t, string(got), krunctl(t, "export", "--csv", b.dir()).stdout, "the file", "standard output")
+	must.Equal(t, string(got), krunctl(t, "convert", "--to", "csv", b.dir()).stdout, "the file",
+		"standard output")
 }
 
 func TestAFailedExportLeavesTheOldFile(t *testing.T) {
@@ -29,12 +30,12 @@ func TestAFailedExportLeavesTheOldFile(t *testing.T) {
 	b.run(results.Completed)
 	file := filepath.Join(t.TempDir(), "out.csv")
 	b.must(os.WriteFile(file, []byte("old"), 0o644))
-	r := krunctl(t, "export", "--csv", "--wide", "-o", file, b.dir())
+	r := krunctl(t, "convert", "--to", "csv", "--rows", "wide", "-o", file, b.dir())
 	if got, err := os.ReadFile(file); r.code != exitError || string(got) != "old" || err != nil ||
 		!strings.Contains(r.stderr, "slot 1 has 9") {
 		t.Errorf("file %q, error %v:\n%s", got, err, r.text())
 	}
-	if r := krunctl(t, "export", "--csv", "--wide", "--iterations", "0-3", "-o", file,
+	if r := krunctl(t, "convert", "--to", "csv", "--rows", "wide", "--iterations", "0-3", "-o", file,
 		b.dir()); r.code != exitOK {
 		t.Error(r.text())
 	}
@@ -43,7 +44,7 @@ func TestAFailedExportLeavesTheOldFile(t *testing.T) {
 func TestWideIntoADirectory(t *testing.T) {
 	b := complete(t)
 	dir := filepath.Join(t.TempDir(), "csv") + "/"
-	r := krunctl(t, "export", "--csv", "--wide", "-o", dir, b.dir())
+	r := krunctl(t, "convert", "--to", "csv", "--rows", "wide", "-o", dir, b.dir())
 	if r.code != exitOK {
 		t.Fatal(r.text())
 	}
@@ -51,7 +52,7 @@ func TestWideIntoADirectory(t *testing.T) {
 		"CPython_default-python.csv": "*:CPython:*"} {
 		got, err := os.ReadFile(dir + file)
 		b.must(err)
-		if want := krunctl(t, "export", "--csv", "--wide", "--key", key,
+		if want := krunctl(t, "convert", "--to", "csv", "--rows", "wide", "--key", key,
 			b.dir()).stdout; string(got) != want {
 			t.Errorf("%s is %q, want %q", file, got, want)
 		}
@@ -69,7 +70,7 @@ func TestWideNumbersWithoutGaps(t *testing.T) {
 		}
 		b.run(o)
 	}
-	r := krunctl(t, "export", "--csv", "--wide", "--key", "nbody:C:*", b.dir())
+	r := krunctl(t, "convert", "--to", "csv", "--rows", "wide", "--key", "nbody:C:*", b.dir())
 	if want := "process_exec_num,bench_name,0,1,2,3\n" +
 		"0,nbody,0.005000000,0.005001000,0.005002000,0.005003000\n"; r.stdout != want {
 		t.Error(r.text())
@@ -88,17 +89,17 @@ func TestColumnsOfTheSameName(t *testing.T) {
 		{Name: "outcome", Kind: results.KindUser, Values: []int64{1, 1, 1, 1}},
 	}
 	b.append(rec)
-	r := krunctl(t, "export", "--csv", "--iterations", "3", b.dir())
+	r := krunctl(t, "convert", "--to", "csv", "--iterations", "3", b.dir())
 	head, row, _ := strings.Cut(r.stdout, "\n")
 	if !strings.HasSuffix(head, ",wall_s,user_wall_ns,cycles,user_cycles,outcome") || !strings.HasSuffix(row,
 		",4,18446744073709551615,-6,1\n") {
 		t.Error(r.text())
 	}
-	if r := krunctl(t, "export", "--csv", "--iterations", "2", b.dir()); !strings.HasSuffix(r.stdout,
+	if r := krunctl(t, "convert", "--to", "csv", "--iterations", "2", b.dir()); !strings.HasSuffix(r.stdout,
 		",3,,-7,1\n") {
 		t.Error(r.text())
 	}
-	r = krunctl(t, "export", "--jsonl", "--iterations", "1", b.dir())
+	r = krunctl(t, "convert", "--to", "jsonl", "--iterations", "1", b.dir())
 	if !strings.HasSuffix(r.stdout, `"user_wall_ns":2,"cycles":6,"user_cycles":null,"outcome":1}`+"\n") {
 		t.Error(r.text())
 	}
@@ -106,9 +107,9 @@ func TestColumnsOfTheSameName(t *testing.T) {
 
 func TestExportOfADamagedRecord(t *testing.T) {
 	b := complete(t)
-	whole := krunctl(t, "export", "--csv", b.dir()).stdout
+	whole := krunctl(t, "convert", "--to", "csv", b.dir()).stdout
 	b.flip(b.recordPath(0, 1), 60)
-	r := krunctl(t, "export", "--csv", b.dir())
+	r := krunctl(t, "convert", "--to", "csv", b.dir())
 	if r.code != exitLeftOut || strings.Count(r.stderr, "0000000-001") != 1 {
 		t.Error(r.text())
 	}
@@ -128,7 +129,7 @@ func TestADiskThatIsFull(t *testing.T) {
 	b.must(err)
 	defer full.Close()
 	var stderr strings.Builder
-	if code := run([]string{"export", "--csv", b.dir()}, nil, full, &stderr); code != exitError ||
+	if code := run([]string{"convert", "--to", "csv", b.dir()}, nil, full, &stderr); code != exitError ||
 		!strings.Contains(stderr.String(), "no space left") {
 		t.Errorf("exit %d, %s", code, stderr.String())
 	}
@@ -137,18 +138,20 @@ func TestADiskThatIsFull(t *testing.T) {
 // TestExportEvents: events as a table and in a trace, and the flags that do not fit.
 func TestExportEvents(t *testing.T) {
 	b := complete(t)
-	if r := krunctl(t, "export", "--csv", "--events", b.dir()); r.code != exitOK ||
+	if r := krunctl(t, "convert", "--to", "csv", "--rows", "events", b.dir()); r.code != exitOK ||
 		r.stdout != "benchmark,vm,variant,pexec,slot,attempt,iteration,kind,name,time_ns,duration_ns,"+
 			"argument\n" {
 		t.Error(r.text())
 	}
-	r := krunctl(t, "export", "--trace", "--key", "*:C:*", b.dir())
+	r := krunctl(t, "convert", "--to", "trace", "--key", "*:C:*", b.dir())
 	if r.code != exitOK || !strings.HasPrefix(r.stdout, `{"displayTimeUnit":"ns","traceEvents":[`) ||
 		!strings.Contains(r.stdout, `"iteration 0"`) || strings.Contains(r.stdout, "CPython") {
 		t.Error(r.text())
 	}
-	for _, flags := range [][]string{{"--trace", "--csv"}, {"--trace", "--iterations", "0-1"}, {"--events"},
-		{"--csv", "--events", "--executions"}, {"--csv", "--events", "--wide"}} {
-		krunctl(t, append(append([]string{"export"}, flags...), b.dir())...).says(t, exitUsage, "", "", flags)
+	for _, flags := range []string{"trace --rows wide", "trace --iterations 0-1",
+		"csv --rows events --column a",
+		"jsonl --rows wide", "csv --rows executions --iterations 0-1", "go --rows events"} {
+		krunctl(t, append(append([]string{"convert", "--to"}, strings.Fields(flags)...), b.dir())...).says(t,
+			exitUsage, "", "", flags)
 	}
 }

@@ -218,7 +218,7 @@ var faults = []fault{
 
 func codes(t *testing.T, b *builder) []integrity.Code {
 	t.Helper()
-	r := krunctl(t, "check-data", "--json", b.dir())
+	r := krunctl(t, "check", "--format", "json", b.dir())
 	var doc checkDataJSON
 	must.Do(t, json.Unmarshal([]byte(r.stdout), &doc), "in", r.text())
 	var list []integrity.Code
@@ -272,7 +272,7 @@ func TestFaults(t *testing.T) {
 // has its size and its plan.
 func checkRepaired(t *testing.T, b *builder, f fault, before schedule.Header) {
 	t.Helper()
-	r := krunctl(t, "export", "--csv", b.dir())
+	r := krunctl(t, "convert", "--to", "csv", b.dir())
 	if got := strings.Count(r.stdout, "\n") - 1; f.rows > 0 && got != f.rows {
 		t.Errorf("%d iterations are exported, want %d:\n%s", got, f.rows, r.text())
 	}
@@ -330,8 +330,9 @@ func TestRepairIsRefusedWhileKrundRuns(t *testing.T) {
 // TestReadersTellWhatIsWrong runs every reading command over directories that are
 // not what they should be: exit code, a message, no panic, nothing written.
 func TestReadersTellWhatIsWrong(t *testing.T) {
-	commands := [][]string{{"status"}, {"status", "--json", "--keys"}, {"summary"}, {"export", "--csv"},
-		{"check-data"}, {"show"}}
+	commands := [][]string{ // a name, and the arguments
+		{"status", "status"}, {"status", "status", "--format", "json", "--by", "key"}, {"keys", "show"},
+		{"rows", "convert", "--to", "csv"}, {"data", "check", "--data"}, {"record", "show"}}
 	for name, c := range map[string]struct {
 		damage     func(*builder) string // returns what to open
 		fail       map[string]string     // command -> part of the message
@@ -340,31 +341,32 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 	}{
 		"missing": {
 			damage: func(b *builder) string { return b.dir() + "x" },
-			fail: map[string]string{"status": "no experiment at", "summary": "no experiment at",
-				"export": "no experiment at", "check-data": "no experiment at", "show": "no experiment at"},
+			fail: map[string]string{"status": "no experiment at", "keys": "no experiment at",
+				"rows": "no such file", "data": "no experiment at", "record": "no experiment at"},
 		},
 		"a file": {
 			damage: func(b *builder) string { return b.path("schedule") },
-			fail: map[string]string{"status": "not a directory", "export": "not a directory",
-				"check-data": "not a directory", "show": "not a directory"},
-			usage: map[string]string{"summary": "the schedule of an experiment"}, // it reads files of results
+			fail: map[string]string{"status": "not a directory", "data": "not a directory",
+				"record": "not a directory"},
+			usage: map[string]string{"keys": "the schedule of an experiment", "rows": "the schedule of"},
+			// it reads files of results
 		},
 		"truncated schedule": {
 			damage: func(b *builder) string { b.must(os.Truncate(b.path("schedule"), 1100)); return b.dir() },
-			fail:   map[string]string{"status": "krunctl repair", "check-data": ""},
+			fail:   map[string]string{"status": "krunctl repair", "data": ""},
 		},
 		"both headers": {
 			damage: func(b *builder) string { b.flipHeaders(); return b.dir() },
-			fail:   map[string]string{"status": "krunctl repair", "check-data": ""},
+			fail:   map[string]string{"status": "krunctl repair", "data": ""},
 		},
 		"damaged slots": {
 			damage: func(b *builder) string { b.flipSlot(0); b.flipSlot(5); return b.dir() },
-			fail:   map[string]string{"check-data": ""},
+			fail:   map[string]string{"data": ""},
 		},
 		"a damaged record": {
 			damage:     func(b *builder) string { b.flip(b.recordPath(0, 1), 60); return b.dir() },
-			fail:       map[string]string{"check-data": "", "show": "0000000-001"},
-			incomplete: map[string]string{"summary": "check-data", "export": "check-data"},
+			fail:       map[string]string{"data": "", "record": "0000000-001"},
+			incomplete: map[string]string{"keys": "krunctl check", "rows": "krunctl check"},
 		},
 		"a newer record": {
 			damage: func(b *builder) string {
@@ -372,28 +374,28 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 					0o644))
 				return b.dir()
 			},
-			fail:       map[string]string{"check-data": "", "show": "newer format"},
-			incomplete: map[string]string{"summary": "newer format", "export": "newer format"},
+			fail:       map[string]string{"data": "", "record": "newer format"},
+			incomplete: map[string]string{"keys": "newer format", "rows": "newer format"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := mixed(t)
 			arg := c.damage(b)
 			before := contents(t, b.dir())
-			for _, args := range commands {
-				args = append(slices.Clone(args), arg)
-				if args[0] == "show" {
+			for _, command := range commands {
+				name, args := command[0], append(slices.Clone(command[1:]), arg)
+				if name == "record" {
 					args = append(args, "0")
 				}
 				r := krunctl(t, args...)
-				want, fails := c.fail[args[0]]
+				want, fails := c.fail[name]
 				code := exitOK
-				if _, incomplete := c.incomplete[args[0]]; incomplete {
-					code, want = exitLeftOut, c.incomplete[args[0]]
+				if _, incomplete := c.incomplete[name]; incomplete {
+					code, want = exitLeftOut, c.incomplete[name]
 				} else if fails {
 					code = exitError
-				} else if _, usage := c.usage[args[0]]; usage {
-					code, want = exitUsage, c.usage[args[0]]
+				} else if _, usage := c.usage[name]; usage {
+					code, want = exitUsage, c.usage[name]
 				}
 				if r.code != code || !strings.Contains(r.stderr, want) {
 					t.Errorf("%v: want exit %d with %q, have\n%s", args, code, want, r.text())
@@ -419,7 +421,7 @@ func newer(b *builder) []byte {
 func TestCheckDataWithoutSchedule(t *testing.T) {
 	b := complete(t)
 	b.must(os.Remove(b.path("schedule")))
-	r := krunctl(t, "check-data", b.dir())
+	r := krunctl(t, "check", b.dir())
 	if want := " of an unknown number of slots completed, "; r.code != exitError ||
 		!strings.Contains(r.stdout, want) {
 		t.Errorf("want %q:\n%s", want, r.text())

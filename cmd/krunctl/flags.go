@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,7 +26,10 @@ func flagError(c *cobra.Command, err error) error {
 	var wrong *pflag.InvalidValueError
 	if errors.As(err, &wrong) {
 		name := valueNames[wrong.GetFlag().Value.Type()]
+		_, chosen := wrong.GetFlag().Value.(choice)
 		switch {
+		case chosen:
+			err = fmt.Errorf("--%s %w", wrong.GetFlag().Name, errors.Unwrap(wrong))
 		case errors.Is(err, strconv.ErrRange):
 			err = fmt.Errorf("--%s %s: the number is too large", wrong.GetFlag().Name, wrong.GetValue())
 		case name != "":
@@ -64,4 +69,58 @@ func (a *app) hostFlag(f *pflag.FlagSet, host *string, when string) {
 	f.StringVar(host, "host", a.host,
 		"machine whose [machines] sections apply"+when+" (default: this machine)")
 	f.Lookup("host").DefValue = ""
+}
+
+// choice is a flag that has one of a few values.
+type choice struct {
+	value *string
+	of    []string
+}
+
+func (c choice) Set(text string) error {
+	if !slices.Contains(c.of, text) {
+		last := len(c.of) - 1
+		return fmt.Errorf("must be %s or %s, not %q", strings.Join(c.of[:last], ", "), c.of[last], text)
+	}
+	*c.value = text
+	return nil
+}
+
+func (c choice) String() string {
+	if c.value == nil {
+		return ""
+	}
+	return *c.value
+}
+
+// Type is what the help shows as the value.
+func (c choice) Type() string { return strings.Join(c.of, "|") }
+
+// choiceFlag adds a flag that has one of a few values, of which the first is the default.
+func choiceFlag(f *pflag.FlagSet, value *string, name, short, usage string, of ...string) {
+	*value = of[0]
+	f.VarP(choice{value, of}, name, short, usage)
+}
+
+// formatFlag adds --format.
+func formatFlag(f *pflag.FlagSet, format *string, of ...string) {
+	choiceFlag(f, format, "format", "f", "what to print", of...)
+}
+
+// outputFlag adds -o.
+func outputFlag(f *pflag.FlagSet, output *string, usage string) {
+	f.StringVarP(output, "output", "o", "", usage)
+}
+
+// only returns an error if a flag was given that is not for what a command was asked. allowed are
+// the names of flags, with blanks between them.
+func only(c *cobra.Command, what, allowed string) error {
+	var wrong error
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains(strings.Fields(allowed), f.Name) && wrong == nil {
+			wrong = usageError(fmt.Errorf("--%s is not for %s; see `%s --help`", f.Name, what,
+				c.CommandPath()))
+		}
+	})
+	return wrong
 }

@@ -46,15 +46,14 @@ EXAMPLES
   krunctl history nightly/*.krun
   git rev-list --reverse main | krunctl history --versions - lab/*.krun
   krunctl history --format html -o history.html --mutes mutes.toml lab/*.krun
-  krunctl history --json lab/*.krun | jq '.keys[] | {key, changes}'
+  krunctl history --format json lab/*.krun | jq '.keys[] | {key, changes}'
 ` + readExitHelp
 
 // historyFlags are the flags.
 type historyFlags struct {
-	tableOptions
 	history.Options
-	json            bool
-	versions, mutes string
+	format, output, key string
+	versions, mutes     string
 }
 
 func historyCommand(a *app) *cobra.Command {
@@ -71,10 +70,10 @@ func historyCommand(a *app) *cobra.Command {
 			return a.history(args, o)
 		},
 	}
-	o.flags(a, c)
 	f := c.Flags()
-	f.Lookup("format").Usage = "one of " + historyFormats
-	f.BoolVar(&o.json, "json", false, "the same as --format json")
+	formatFlag(f, &o.format, "text", "markdown", "html", "csv", "json", "svg", "pdf", "png", formatValues)
+	outputFlag(f, &o.output, "write to this file instead of standard output")
+	a.keyFlag(c, &o.key)
 	f.StringVar(&o.versions, "versions", "",
 		"file with a version per line, the oldest first; - is standard input")
 	f.StringVar(&o.mutes, "mutes", "", "TOML file of alerts that are known")
@@ -85,12 +84,7 @@ func historyCommand(a *app) *cobra.Command {
 
 // check completes the options, and reports mistakes in the flags.
 func (o *historyFlags) check() error {
-	if o.json {
-		o.format = "json"
-	}
 	switch {
-	case !slices.Contains(strings.Split(historyFormats, ", "), o.format):
-		return fmt.Errorf("--format must be one of %s, not %q", historyFormats, o.format)
 	case !(o.Rate > 0 && o.Rate <= 1):
 		return fmt.Errorf("--rate must be above 0 and at most 1, such as 0.01, not %v", o.Rate)
 	case !(o.Confidence >= 0.5 && o.Confidence < 1):
@@ -98,8 +92,6 @@ func (o *historyFlags) check() error {
 	}
 	return nil
 }
-
-const historyFormats = "text, markdown, html, csv, json, svg, pdf, png, " + formatValues
 
 // formatValues is the format of what a history is made from: history.Values as JSON.
 const formatValues = "values"

@@ -52,7 +52,7 @@ func TestHistory(t *testing.T) {
 	}
 	run := func(args ...string) *history.History {
 		t.Helper()
-		got := krunctl(t, append(append([]string{"history", "--json"}, args...), files...)...)
+		got := krunctl(t, append(append([]string{"history", "--format", "json"}, args...), files...)...)
 		var h history.History
 		if err := json.Unmarshal([]byte(got.stdout), &h); err != nil || got.code != 0 {
 			t.Fatalf("%d: %v: %s", got.code, err, got.stderr)
@@ -95,7 +95,7 @@ func TestHistoryUsage(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--rate 0 x.krun", "--rate must be"},
 		{"--confidence 1 x.krun", "--confidence must be"},
-		{"-f word x.krun", "--format must be one of"},
+		{"-f word x.krun", "--format must be text, "},
 		{"--mutes " + wrong + " x.krun", "has key, version and reason"},
 		{"--versions - x.krun", "there is no version"},
 		{"", "needs experiments"},

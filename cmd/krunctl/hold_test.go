@@ -32,7 +32,7 @@ func TestHoldAndResume(t *testing.T) {
 		t.Errorf("status does not report it:\n%s", r.text())
 	}
 	krunctl(t, "hold", b.dir()).says(t, exitOK, "", "", "a second time")
-	if r := krunctl(t, "check-data", b.dir()); strings.Contains(r.stdout, "not created by krund") {
+	if r := krunctl(t, "check", b.dir()); strings.Contains(r.stdout, "not created by krund") {
 		t.Errorf("check-data does not know the hold:\n%s", r.text())
 	}
 	golden(t, "resume", krunctl(t, "resume", b.dir()).in(b).text())

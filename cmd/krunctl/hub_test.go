@@ -215,14 +215,14 @@ func shippedRecord(t *testing.T, dir, machine, name string, slot int, k key.Key,
 func TestHub(t *testing.T) {
 	h := newHub(t)
 	toml := repository(t)
-	r := h.krunctl(t, "ann", "submit", toml, "--to", "lab", "--machines", "2", "--arms", "v1,main,v1",
+	r := h.krunctl(t, "ann", "hub", "submit", toml, "--to", "lab", "--machines", "2", "--arms", "v1,main,v1",
 		"--build", "test -f src/benchmarks/b/bench.py && echo built >src/benchmarks/b/built")
 	id := strings.TrimSpace(r.stdout)
 	if r.code != exitOK || id == "" || !strings.Contains(r.stderr, "the machine must have python3, krund") {
 		t.Fatal(r.text())
 	}
-	h.krunctl(t, "eve", "verdict", id).says(t, exitWaiting, "", "")
-	h.krunctl(t, "eve", "wait", "--timeout", "1ns", id).says(t, exitWaiting, "", "")
+	h.krunctl(t, "eve", "compare", id).says(t, exitWaiting, "", "")
+	h.krunctl(t, "eve", "hub", "wait", "--timeout", "1ns", id).says(t, exitWaiting, "", "")
 	for i, machine := range []string{"lab1", "lab2"} {
 		n := h.idle(t, machine)
 		must.Need(t, n != nil && n.Experiment == id && n.Index == i && n.Count == 2, machine, "gets", n)
@@ -238,10 +238,10 @@ func TestHub(t *testing.T) {
 			t.Errorf("%s: %q, %d slots", machine, arms, cfg.Slots())
 		}
 	}
-	if r := h.krunctl(t, "eve", "wait", id); r.code != exitOK || r.stdout != "done\n" {
+	if r := h.krunctl(t, "eve", "hub", "wait", id); r.code != exitOK || r.stdout != "done\n" {
 		t.Error(r.text())
 	}
-	r = h.krunctl(t, "eve", "verdict", "--format", "json", id)
+	r = h.krunctl(t, "eve", "compare", "--format", "json", id)
 	var document struct {
 		Changes []struct {
 			Verdict  string
@@ -259,11 +259,11 @@ func TestHub(t *testing.T) {
 		c.Steady.After != 4 {
 		t.Errorf("exit %d: %+v\n%s", r.code, c, r.stderr)
 	}
-	if r := h.krunctl(t, "eve", "verdict", "--arms", "v1,v9", id); r.code == exitOK ||
+	if r := h.krunctl(t, "eve", "compare", "--arms", "v1,v9", id); r.code == exitOK ||
 		strings.Contains(r.stderr, "krunctl-verdict") || !strings.Contains(r.stderr, "x ("+id+")") {
 		t.Errorf("a temporary path is named: %s", r.text())
 	}
-	r = h.krunctl(t, "eve", "verdict", "--format", "junit", id)
+	r = h.krunctl(t, "eve", "compare", "--format", "junit", id)
 	if !strings.Contains(r.stdout, `<testsuite name="x (`+id+`): v1 → main"`) ||
 		strings.Contains(r.stderr, "krunctl:") { // a verdict is no error
 		t.Error(r.text())
@@ -274,37 +274,40 @@ func TestHub(t *testing.T) {
 func TestHubRefuses(t *testing.T) {
 	h := newHub(t)
 	toml := repository(t)
-	id := strings.TrimSpace(h.krunctl(t, "ann", "submit", toml, "--to", "lab1").stdout)
+	id := strings.TrimSpace(h.krunctl(t, "ann", "hub", "submit", toml, "--to", "lab1").stdout)
 	for _, c := range []struct {
 		user string
 		args []string
 		code int
 		want string
 	}{
-		{"eve", []string{"submit", toml, "--to", "lab1"}, exitError, "role user"},
-		{"ann", []string{"submit", toml, "--to", "lab9"}, exitError, "no machine or pool \"lab9\""},
-		{"ann", []string{"submit", toml, "--to", "lab", "--machines", "3"}, exitError, "has 2 machines"},
-		{"ann", []string{"submit", toml}, exitUsage, "--to is missing"},
-		{"ann", []string{"submit", toml, "--to", "lab", "--build", "make"}, exitUsage,
+		{"eve", []string{"hub", "submit", toml, "--to", "lab1"}, exitError, "role user"},
+		{"ann", []string{"hub", "submit", toml, "--to", "lab9"}, exitError, "no machine or pool \"lab9\""},
+		{"ann", []string{"hub", "submit", toml, "--to", "lab", "--machines", "3"}, exitError,
+			"has 2 machines"},
+		{"ann", []string{"hub", "submit", toml}, exitUsage, "--to is missing"},
+		{"ann", []string{"hub", "submit", toml, "--to", "lab", "--build", "make"}, exitUsage,
 			"--build is for --arms"},
-		{"ann", []string{"submit", toml, "--to", "lab", "--arms", "v1,v9"}, exitUsage, "no revision \"v9\""},
-		{"ann", []string{"submit", toml, "--to", "lab", "--arms", "v1,--help"}, exitUsage, "no revision"},
-		{"bob", []string{"request", "stop", id}, exitError, "is of ann"},
-		{"eve", []string{"request", "stop", id}, exitError, "role user"},
-		{"ann", []string{"request", "kill", id}, exitUsage, "hold, resume or stop"},
-		{"eve", []string{"wait", "none"}, exitError, "not found"},
-		{"", []string{"wait", id}, exitUsage, "KRUNHUB_TOKEN"},
+		{"ann", []string{"hub", "submit", toml, "--to", "lab", "--arms", "v1,v9"}, exitUsage,
+			"no revision \"v9\""},
+		{"ann", []string{"hub", "submit", toml, "--to", "lab", "--arms", "v1,--help"}, exitUsage,
+			"no revision"},
+		{"bob", []string{"hub", "request", "stop", id}, exitError, "is of ann"},
+		{"eve", []string{"hub", "request", "stop", id}, exitError, "role user"},
+		{"ann", []string{"hub", "request", "kill", id}, exitUsage, "hold, resume or stop"},
+		{"eve", []string{"hub", "wait", "none"}, exitError, "not found"},
+		{"", []string{"hub", "wait", id}, exitUsage, "KRUNHUB_TOKEN"},
 	} {
 		r := h.krunctl(t, c.user, c.args...)
 		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%s: %q: want %d and %q:\n%s", c.user, c.args, c.code, c.want, r.text())
 		}
 	}
-	h.krunctl(t, "ann", "request", "stop", id).says(t, exitOK, "", "")
-	if r := h.krunctl(t, "eve", "wait", id); r.code != exitError || r.stdout != "stopped\n" {
+	h.krunctl(t, "ann", "hub", "request", "stop", id).says(t, exitOK, "", "")
+	if r := h.krunctl(t, "eve", "hub", "wait", id); r.code != exitError || r.stdout != "stopped\n" {
 		t.Error(r.text())
 	}
-	r := h.krunctl(t, "eve", "verdict", id)
+	r := h.krunctl(t, "eve", "compare", id)
 	if r.code != exitError || !strings.Contains(r.stderr, "no machine has shipped results") {
 		t.Error(r.text())
 	}

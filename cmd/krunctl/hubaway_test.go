@@ -72,7 +72,7 @@ func TestSubmitTriesAgain(t *testing.T) {
 	refused := flaky(t, real, 1000, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 	})
-	r := refused.krunctl(t, "ann", "submit", repository(t), "--to", "lab1")
+	r := refused.krunctl(t, "ann", "hub", "submit", repository(t), "--to", "lab1")
 	if r.code != exitError || strings.Contains(r.stderr, "again") {
 		t.Error(r.text())
 	}
@@ -101,7 +101,7 @@ func TestFetchTriesAgain(t *testing.T) {
 			cut(w, r)
 		}} {
 		trace := fakeKrund(t, "")
-		id := strings.TrimSpace(real.krunctl(t, "ann", "submit", repository(t), "--to", "lab1").stdout)
+		id := strings.TrimSpace(real.krunctl(t, "ann", "hub", "submit", repository(t), "--to", "lab1").stdout)
 		h := flaky(t, real, 1, func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasPrefix(r.URL.Path, api.PathBlob) {
 				fail(w, r)
@@ -118,11 +118,11 @@ func TestFetchTriesAgain(t *testing.T) {
 			_, _ = io.Copy(w, answer.Body)
 		})
 		a := h.machineOf(t, "lab1")
-		if code, _, stderr := runApp(a, "ship"); code != exitError ||
+		if code, _, stderr := runApp(a, "hub", "ship"); code != exitError ||
 			!strings.Contains(stderr, "tries again") {
 			t.Errorf("%s: exit %d: %s", name, code, stderr)
 		}
-		if code, _, stderr := runApp(a, "ship"); code != exitOK {
+		if code, _, stderr := runApp(a, "hub", "ship"); code != exitOK {
 			t.Errorf("%s, then: exit %d: %s", name, code, stderr)
 		}
 		state, err := (&api.Client{URL: real.url, Token: real.users["ann"]}).Experiment(t.Context(), id)

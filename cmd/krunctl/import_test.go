@@ -22,19 +22,19 @@ func save(t *testing.T, name, text string) string {
 
 // TestImport: each tool's file is converted to one that the analysis reads.
 func TestImport(t *testing.T) {
-	for flag, text := range map[string]string{
-		"--jmh":       `[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`,
-		"--pyperf":    `{"version":"1.0","benchmarks":[{"metadata":{"name":"x.Y.z"},"runs":[{"values":[0.1,0.101,0.102]}]}]}`,
-		"--hyperfine": `{"results":[{"command":"x.Y.z","times":[0.1,0.101]}]}`,
-		"--go":        "BenchmarkX 1 100000000 ns/op\nBenchmarkX 1 101000000 ns/op\n",
+	for tool, text := range map[string]string{
+		"jmh":       `[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`,
+		"pyperf":    `{"version":"1.0","benchmarks":[{"metadata":{"name":"x.Y.z"},"runs":[{"values":[0.1,0.101,0.102]}]}]}`,
+		"hyperfine": `{"results":[{"command":"x.Y.z","times":[0.1,0.101]}]}`,
+		"go":        "BenchmarkX 1 100000000 ns/op\nBenchmarkX 1 101000000 ns/op\n",
 	} {
-		t.Run(flag, func(t *testing.T) {
+		t.Run(tool, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "x_results.json.bz2")
-			if r := krunctl(t, "import", flag, "--vm", "V", "-o", out,
+			if r := krunctl(t, "convert", "--to", "krun", "--vm", "V", "-o", out,
 				save(t, "in", text)); r.code != exitOK || !strings.Contains(r.stderr, "1 key") {
 				t.Fatal(r.text())
 			}
-			r := krunctl(t, "table", "-f", "csv", out)
+			r := krunctl(t, "analyze", "--format", "csv", out)
 			if r.code != exitOK || !strings.Contains(r.stdout, ",V,default,") || !strings.Contains(r.stdout,
 				",flat,") {
 				t.Error(r.text())
@@ -52,14 +52,11 @@ func TestImportRefuses(t *testing.T) {
 		code int
 		say  string
 	}{
-		{[]string{"import", throughput, "-o", out}, exitUsage, "name the tool"},
-		{[]string{"import", "--jmh", "--go", throughput, "-o", out}, exitUsage, "exclude each other"},
-		{[]string{"import", "--jmh", throughput}, exitUsage, "name the output"},
-		{[]string{"import", "--jmh", "-o", out, throughput}, exitError, "ops/s"},
-		{[]string{"import", "--go", "-o", out, out + ".missing"}, exitError, "no such file"},
-		{[]string{"convert", "--to", "pdf", throughput}, exitUsage, "krun, csv, go or parquet"},
+		{[]string{"convert", "--to", "krun", "-o", out, throughput}, exitError, "ops/s"},
+		{[]string{"convert", "--to", "krun", "-o", out, out + ".missing"}, exitError, "no such file"},
+		{[]string{"convert", "--to", "pdf", throughput}, exitUsage, "--to must be csv, "},
 		{[]string{"convert", "--to", "krun", throughput}, exitUsage, "needs -o"},
-		{[]string{"table", "-f", "pdf", throughput}, exitUsage, "no format"},
+		{[]string{"analyze", "--format", "pdf", throughput}, exitUsage, "--format must be text, "},
 		{[]string{"compare", "--margin", "2", throughput, throughput}, exitUsage, "--margin"},
 	} {
 		krunctl(t, c.args...).says(t, c.code, "", c.say, c.args)
@@ -101,7 +98,8 @@ func TestConvert(t *testing.T) {
 		var doc struct {
 			Rows []struct{ Classification string }
 		}
-		must.Do(t, json.Unmarshal([]byte(krunctl(t, "table", "-f", "json", in).stdout), &doc))
+		must.Do(t, json.Unmarshal([]byte(krunctl(t, "analyze", "--table", "--format", "json", in).stdout),
+			&doc))
 		return doc.Rows[0].Classification
 	}
 	if a, b := class(in), class(krun); a != b || a == "" {
@@ -149,7 +147,7 @@ func TestCompareExitCode(t *testing.T) {
 		text := `[{"benchmark":"x","primaryMetric":{"scoreUnit":"ms/op","rawData":[` +
 			strings.Join([]string{fork, fork, fork}, ",") + `]}}]`
 		out := filepath.Join(t.TempDir(), "x_results.json.bz2")
-		if r := krunctl(t, "import", "--jmh", "-o", out, save(t, "in.json", text)); r.code != exitOK {
+		if r := krunctl(t, "convert", "--to", "krun", "-o", out, save(t, "in.json", text)); r.code != exitOK {
 			t.Fatal(r.text())
 		}
 		return out
@@ -188,7 +186,7 @@ func importedGroup(t *testing.T, name string) int {
 			g.Values)+`}}]`)
 	dir := t.TempDir()
 	out := filepath.Join(dir, "x_results.json.bz2")
-	if r := krunctl(t, "import", "--jmh", "-o", out, in); r.code != exitOK {
+	if r := krunctl(t, "convert", "--to", "krun", "-o", out, in); r.code != exitOK {
 		t.Fatal(r.text())
 	}
 	if r := analyzed(t, "--mode", "paper", "--delta", g.Delta, out); r.code != exitOK {

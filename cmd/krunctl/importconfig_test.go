@@ -19,14 +19,15 @@ func TestImportConfig(t *testing.T) {
 		"VARIANTS = {\"v\": EntryPoint(\"bench.so\", subdir=\"c\")}\nBENCHMARKS = {\"nbody\": 15}\n" +
 		"HEAP_LIMIT = 2097152\nos.system(\"touch /tmp/krund-test-was-run\")\n"
 	must.Do(t, os.WriteFile(in, []byte(text), 0o600))
-	r := krunctl(t, "import-config", in, "-o", out)
-	if r.code != exitOK || !strings.Contains(r.stderr, `line 5: os.system("touch /tmp/krund-test-was-run") has no counterpart`) {
+	r := krunctl(t, "convert", "--to", "toml", in, "-o", out)
+	if r.code != exitOK || !strings.Contains(r.stderr,
+		`line 5: os.system("touch /tmp/krund-test-was-run") has no counterpart`) {
 		t.Error(r.text())
 	}
 	if _, err := os.Lstat("/tmp/krund-test-was-run"); err == nil {
 		t.Error("the program was run")
 	}
-	krunctl(t, "plan", out).says(t, exitOK, "nbody:C:v", "", "the result is no configuration")
+	krunctl(t, "check", "--plan", out).says(t, exitOK, "nbody:C:v", "", "the result is no configuration")
 	if written, _ := os.ReadFile(out); !strings.Contains(string(written), "heap = \"2GiB\"") {
 		t.Errorf("wrote %s", written)
 	}
@@ -36,7 +37,7 @@ func TestImportConfig(t *testing.T) {
 func TestImportConfigOntoItself(t *testing.T) {
 	const text = "VMS = {}\n"
 	name := save(t, "old.krun", text)
-	krunctl(t, "import-config", name, "-o", name).says(t, exitUsage, "", "")
+	krunctl(t, "convert", "--to", "toml", name, "-o", name).says(t, exitUsage, "", "")
 	if got, err := os.ReadFile(name); err != nil || string(got) != text {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -47,17 +48,17 @@ func TestImportConfigOntoItself(t *testing.T) {
 func TestImportConfigKeepsFiles(t *testing.T) {
 	const precious = "precious"
 	name, out := save(t, "old.krun", "VMS = {}\n"), save(t, "new.toml", precious)
-	krunctl(t, "import-config", name, "-o", out).says(t, exitUsage,
+	krunctl(t, "convert", "--to", "toml", name, "-o", out).says(t, exitUsage,
 		"", out+" exists; name another file, or give --force to replace it")
 	if got, err := os.ReadFile(out); err != nil || string(got) != precious {
 		t.Errorf("%q, %v", got, err)
 	}
-	krunctl(t, "import-config", "--force", name, "-o", out).says(t, exitOK, "", "")
+	krunctl(t, "convert", "--to", "toml", "--force", name, "-o", out).says(t, exitOK, "", "")
 	if got, err := os.ReadFile(out); err != nil || string(got) == precious {
 		t.Errorf("%q, %v", got, err)
 	}
 	large := save(t, "large.krun", strings.Repeat("# x\n", krunconfig.MaxText/4+1))
-	krunctl(t, "import-config", large).says(t, exitError, "", "more than 1048576 bytes")
+	krunctl(t, "convert", "--to", "toml", large).says(t, exitError, "", "more than 1048576 bytes")
 }
 
 // TestImportConfigReadsBelow: execfile reads a file beside the configuration, but nothing to which
@@ -74,7 +75,7 @@ func TestImportConfigReadsBelow(t *testing.T) {
 		"VARIANTS = {\"v\": EntryPoint(\"bench.so\")}\nBENCHMARKS = {\"nbody\": 15}\n")
 	write("own.krun", "execfile('base.krun', globals())\nN_EXECUTIONS = 7\nexecfile('link.krun')\n"+
 		"execfile('fifo.krun')\n")
-	r := krunctl(t, "import-config", filepath.Join(dir, "own.krun"))
+	r := krunctl(t, "convert", "--to", "toml", filepath.Join(dir, "own.krun"))
 	if r.code != exitOK || !strings.Contains(r.stdout, "executions = 7") ||
 		!strings.Contains(r.stdout, "nbody = { parameter = 15 }") {
 		t.Error(r.text())

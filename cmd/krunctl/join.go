@@ -16,7 +16,7 @@ import (
 )
 
 const joinHelp = `Join registers this machine with a hub. From then on krund ships the records of each
-process execution to it, before the machine restarts ("krunctl ship"), and while the
+process execution to it, before the machine restarts ("krunctl hub ship"), and while the
 machine is idle a timer asks the hub every minute what to do. It needs root.
 
 The token must be one with the role join or admin: in a file that --token-file names
@@ -35,8 +35,8 @@ FILES
                        only root can read it
 
 EXAMPLES
-  krunctl join https://hub.example --token-file token
-  ssh bench-1 sudo krunctl join http://10.0.0.2:8642 --pool lab --token-file - < token
+  krunctl hub join https://hub.example --token-file token
+  ssh bench-1 sudo krunctl hub join http://10.0.0.2:8642 --pool lab --token-file - < token
 ` + exitHelp
 
 type joinOptions struct {

@@ -15,8 +15,10 @@ import (
 
 // TestUnknownKey: a mistyped key is an error, not an empty table.
 func TestUnknownKey(t *testing.T) {
-	for _, args := range [][]string{{"summary"}, {"export", "--csv"}, {"export", "--csv", "--wide"},
-		{"startup"}, {"amperf"}, {"plot", "-o", filepath.Join(t.TempDir(), "x.svg")}} {
+	for _, args := range [][]string{{"show"}, {"convert", "--to", "csv"}, {"convert", "--to", "csv",
+		"--rows", "wide"},
+		{"show", "--startup"}, {"show", "--counters"}, {"report", "-o", filepath.Join(t.TempDir(),
+			"x.svg")}} {
 		b := complete(t)
 		r := krunctl(t, append(args, "--key", "nbdoy:*:*", b.toml)...)
 		if text := r.text(); r.code != exitError || !strings.Contains(text, "matches no key") ||
@@ -54,12 +56,14 @@ func TestKeyFlag(t *testing.T) {
 		name string
 		args []string
 	}{
-		{"analyze", []string{"analyze", "--json", "--resamples", "500", in}},
-		{"table", []string{"table", "-f", "csv", in}}, {"compare", []string{"compare", "-f", "json", in, in}},
+		{"analyze", []string{"analyze", "--format", "json", "--resamples", "500", in}},
+		{"table", []string{"analyze", "--format", "csv", in}}, {"compare", []string{"compare", "-f", "json",
+			in, in}},
 		{"stability", []string{"stability", "--json", "--resamples", "20", "--ratio-resamples", "20", in}},
-		{"similarity", []string{"similarity", "--json", in}}, {"explain", []string{"explain", "--json", in}},
+		{"similarity", []string{"analyze", "--similarity", "--format", "json", in}}, {"explain",
+			[]string{"explain", "--format", "json", in}},
 		{"optimize", []string{"optimize", "--json", "--resamples", "50", "--steps", "5", in}},
-		{"convert", []string{"convert", "--to", "csv", in}},
+		{"convert", []string{"convert", "--to", "go", in}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := krunctl(t, append(c.args, "--key", one)...)
@@ -87,7 +91,7 @@ func TestAnalyzeKey(t *testing.T) {
 		Pairs []json.RawMessage `json:"pairs"`
 	}
 	var all, one document
-	whole := krunctl(t, "analyze", "--json", "--resamples", "500", in)
+	whole := krunctl(t, "analyze", "--format", "json", "--resamples", "500", in)
 	if err := json.Unmarshal([]byte(whole.stdout), &all); err != nil || len(all.Pairs) < 2 {
 		t.Fatal(err, len(all.Pairs), whole.stdout[:200])
 	}
@@ -95,7 +99,7 @@ func TestAnalyzeKey(t *testing.T) {
 	var name struct{ Key string }
 	must.Do(t, json.Unmarshal(all.Pairs[1], &name))
 	for _, fresh := range []string{"--fresh", "--fresh=false"} {
-		r := krunctl(t, "analyze", "--json", "--resamples", "500", fresh, "--key", name.Key, in)
+		r := krunctl(t, "analyze", "--format", "json", "--resamples", "500", fresh, "--key", name.Key, in)
 		if err := json.Unmarshal([]byte(r.stdout), &one); err != nil || len(one.Pairs) != 1 ||
 			!bytes.Equal(one.Pairs[0], all.Pairs[1]) {
 			t.Errorf("%s %s: %v\n%s\nwant %s", fresh, name.Key, err, r.text(), all.Pairs[1])
@@ -103,7 +107,8 @@ func TestAnalyzeKey(t *testing.T) {
 	}
 	must.Be(t, equal(before, contents(t, in)), "the analysis of all keys was replaced")
 	out := filepath.Join(t.TempDir(), "one.json")
-	krunctl(t, "analyze", "--resamples", "500", "-o", out, "--key", name.Key, in).says(t, exitOK, "", "")
+	krunctl(t, "analyze", "--format", "json", "--resamples", "500", "-o", out, "--key", name.Key, in).says(t,
+		exitOK, "", "")
 	must.Get(os.Stat(out))(t)
 }
 

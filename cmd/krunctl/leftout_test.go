@@ -14,13 +14,15 @@ import (
 // recordReaders are all commands that look at every record of an experiment. TMP is a directory of
 // the test's own.
 var recordReaders = [][]string{
-	{"summary"}, {"summary", "--json"}, {"startup"}, {"startup", "--json"}, {"export", "--csv"},
-	{"export", "--jsonl", "--executions"},
-	{"export", "--csv", "--wide", "--key", "nbody:C:*"}, {"analyze"}, {"analyze", "--json"}, {"table"},
-	{"table", "-f", "json", "-o", "TMP/table"},
-	{"report", "-o", "TMP/report"}, {"plot", "-o", "TMP/x.svg"}, {"compare"}, {"compare", "-f", "csv"},
-	{"stability"}, {"similarity"}, {"optimize"}, {"explain"},
-	{"convert", "--to", "go"}, {"convert", "--to", "krun", "-o", "TMP/x.bz2"}, {"amperf"},
+	{"show"}, {"show", "--format", "json"}, {"show", "--startup"}, {"show", "--startup", "--format", "json"},
+	{"convert", "--to", "csv"},
+	{"convert", "--to", "jsonl", "--rows", "executions"},
+	{"convert", "--to", "csv", "--rows", "wide", "--key", "nbody:C:*"}, {"analyze"}, {"analyze", "--format",
+		"json"}, {"analyze", "--table"},
+	{"analyze", "--table", "-o", "TMP/table"},
+	{"report", "-o", "TMP/report"}, {"report", "-o", "TMP/x.svg"}, {"compare"}, {"compare", "-f", "csv"},
+	{"stability"}, {"analyze", "--similarity"}, {"optimize"}, {"explain"},
+	{"convert", "--to", "go"}, {"convert", "--to", "krun", "-o", "TMP/x.bz2"}, {"show", "--counters"},
 }
 
 // readRecords runs one of them over the experiment in dir.
@@ -70,7 +72,7 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 			tmp := t.TempDir()
 			for _, args := range recordReaders {
 				r := readRecords(t, tmp, b.dir(), args)
-				if args[0] == "amperf" { // these records have no counters to judge, which is 1 in any case
+				if slices.Contains(args, "--counters") { // they have none to judge, which is 1 in any case
 					if r.code != exitError || strings.Contains(r.stderr, "0000000-001") != (name != "sound") {
 						t.Errorf("%v:\n%s", args, r.text())
 					}
@@ -87,14 +89,14 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 				}
 				if r.code != exitLeftOut || strings.Count(r.stderr, "0000000-001") != 1 ||
 					!strings.Contains(r.stderr, "left out 1 record in all") ||
-					!strings.Contains(r.stderr, "krunctl check-data") {
+					!strings.Contains(r.stderr, "krunctl check") {
 					t.Errorf("%v: want exit %d and the record's name once:\n%s", args, exitLeftOut, r.text())
 				}
 				if r.stdout == "" && !slices.Contains(args, "-o") {
 					t.Errorf("%v printed nothing", args)
 				}
 			}
-			for _, args := range [][]string{{"check-data", b.dir()}, {"show", b.dir(), "0"}} {
+			for _, args := range [][]string{{"check", b.dir()}, {"show", b.dir(), "0"}} {
 				r := krunctl(t, args...)
 				want := exitError
 				if name == "sound" || args[0] == "show" && (name == "contradicting itself" ||
@@ -121,7 +123,7 @@ func TestManyDamagedRecords(t *testing.T) {
 			b.must(os.Truncate(b.recordPath(i, 1), 50))
 		}
 	}
-	for _, args := range [][]string{{"summary"}, {"table"}} {
+	for _, args := range [][]string{{"show"}, {"analyze", "--table"}} {
 		r := krunctl(t, append(args, b.dir())...)
 		if r.code != exitLeftOut || strings.Count(r.stderr, "\n") > 25 || !strings.Contains(r.stderr,
 			"left out 50 records in all") {

@@ -57,7 +57,8 @@ func TestCaveatsOfSeveralMachines(t *testing.T) {
 	} {
 		must.Contain(t, text, want, "the report lacks")
 	}
-	if r := krunctl(t, "table", dir); !strings.Contains(r.stdout, "alpha: the machine is virtual") {
+	if r := krunctl(t, "analyze", "--table", dir); !strings.Contains(r.stdout,
+		"alpha: the machine is virtual") {
 		t.Errorf("the table lacks the caveats: %s", r.text())
 	}
 }

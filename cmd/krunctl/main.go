@@ -70,6 +70,10 @@ func runIn(a *app, args []string, stdout io.Writer) int {
 	out := bufio.NewWriter(stdout)
 	a.stdout, a.terminal = out, stdout
 	root := rootCommand(a)
+	args, said := modern(root, args)
+	if said != "" {
+		a.talk("%s", said)
+	}
 	root.SetArgs(joinValues(args))
 	err := root.Execute()
 	if flushed := out.Flush(); err == nil && flushed != nil {
@@ -78,25 +82,25 @@ func runIn(a *app, args []string, stdout io.Writer) int {
 	return a.end(err)
 }
 
-const rootHelp = `krunctl plans, watches, reads, checks and repairs experiments of krund.
+// startHelp is what most people need, the first lines of the help.
+const startHelp = `  krunctl time 'command a' 'command b'   which is faster, now
+  krunctl run NAME.toml                  measure an experiment in this terminal
+  krunctl report NAME.krun                what was measured, as pages`
+
+const rootHelp = `Krunctl plans, runs, watches, reads, checks and repairs experiments of krund, which
+measures how programs warm up. Most people need three lines:
+
+` + startHelp + `
 
 An experiment is a file NAME.toml; its state and its results are in the directory
-NAME.krun beside it. Commands that need only the directory take either.
-
-Most people need three lines:
-  krunctl time 'command a' 'command b'     which is faster, now
-  krunctl run NAME.toml                    measure an experiment in this terminal
-  krunctl report NAME.krun                 what was measured, as pages
-
-On a lab machine: check, plan, enable and a restart; then status; at the end summary,
-analyze and report. docs/lab-machine.md shows all steps.
+NAME.krun beside it. Commands that need only the directory take either. On a lab machine:
+check, enable and a restart; then status; at the end analyze and report.
 
 FILES
   NAME.toml                the configuration of an experiment; see krund.toml(5)
   NAME.krun/schedule       what is to be run, and how far it is
   NAME.krun/results/       a record of each process execution
-  NAME.krun/analysis.json  the results of analyze; report, table, plot and compare
-                           use them
+  NAME.krun/analysis.json  the results of analyze; report and compare use them
   NAME.krun/hold, NAME.krun/stop
                            requests to krund, made by hold and stop
   /etc/krund/hold          holds all experiments while it exists`
@@ -139,8 +143,31 @@ func rootCommand(a *app) *cobra.Command {
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
 	addCommands(root, a)
+	root.SetHelpFunc(shortHelp(root.HelpFunc()))
 	root.AddCommand(manual.Command())
 	return root
+}
+
+// shortHelp returns the help of krunctl itself, on one screen; the help of a command is usual.
+func shortHelp(usual func(*cobra.Command, []string)) func(*cobra.Command, []string) {
+	return func(c *cobra.Command, args []string) {
+		if c.HasParent() {
+			usual(c, args)
+			return
+		}
+		w := c.OutOrStdout()
+		fmt.Fprintln(w, startHelp)
+		for _, g := range c.Groups() {
+			fmt.Fprintf(w, "\n%s\n", g.Title)
+			for _, child := range c.Commands() {
+				if child.GroupID == g.ID && child.IsAvailableCommand() {
+					fmt.Fprintf(w, "  %-9s %s\n", child.Name(), child.Short)
+				}
+			}
+		}
+		fmt.Fprint(w, "\nkrunctl COMMAND --help explains a command; so do man krunctl, and docs/.\n"+
+			"krunctl --version, and krunctl completion SHELL, are there, too.\n")
+	}
 }
 
 // group is a part of the list that `krunctl --help` prints.
@@ -149,46 +176,21 @@ type group struct {
 	commands  []*cobra.Command
 }
 
-// otherGroup has the commands that need no experiment; cobra adds help and completion to it.
-const otherGroup = "other"
-
 // groups returns the subcommands by purpose, in the order in which a new user needs them.
 func groups(a *app) []group {
 	return []group{
-		{"time", "Measure now", []*cobra.Command{timeCommand(a), initCommand(a)}},
-		{
-			"run",
-			"Run an experiment",
-			[]*cobra.Command{
-				checkCommand(a), runCommand(a), doctorCommand(a), noiseCommand(a), planCommand(a),
-				enableCommand(a), statusCommand(a), holdCommand(a), resumeCommand(a), stopCommand(a),
-				disableCommand(a),
-			},
-		},
-		{"look", "Look at what was measured", []*cobra.Command{
-			summaryCommand(a), showCommand(a), startupCommand(a), amperfCommand(a),
+		{"measure", "Measure now", []*cobra.Command{timeCommand(a), initCommand(a)}},
+		{"run", "Run an experiment", []*cobra.Command{
+			checkCommand(a), runCommand(a), enableCommand(a), disableCommand(a), statusCommand(a),
+			holdCommand(a), resumeCommand(a), stopCommand(a),
 		}},
-		{
-			"analyse",
-			"Analyze and present it",
-			[]*cobra.Command{
-				analyzeCommand(a), reportCommand(a), tableCommand(a), plotCommand(a), compareCommand(a),
-				historyCommand(a), bisectCommand(a), rebootsCommand(a),
-				explainCommand(a), stabilityCommand(a), similarityCommand(a), optimizeCommand(a),
-				simulateCommand(a), decideCommand(a),
-			},
-		},
-		{"hub", "Use a hub of several machines", []*cobra.Command{
-			submitCommand(a), waitCommand(a), verdictCommand(a), requestCommand(a), joinCommand(a),
-			shipCommand(a),
+		{"read", "Read it", []*cobra.Command{
+			showCommand(a), analyzeCommand(a), reportCommand(a), compareCommand(a), explainCommand(a),
+			historyCommand(a), bisectCommand(a), stabilityCommand(a), optimizeCommand(a),
+			simulateCommand(a),
 		}},
-		{"exchange", "Exchange it with other tools", []*cobra.Command{
-			exportCommand(a), convertCommand(a), importCommand(a), importConfigCommand(a),
-		}},
-		{"mend", "Check and repair after a failure", []*cobra.Command{
-			checkDataCommand(a), repairCommand(a), restoreCommand(a), rerunCommand(a),
-		}},
-		{otherGroup, "Other", []*cobra.Command{versionCommand(a)}},
+		{"exchange", "Exchange and repair", []*cobra.Command{convertCommand(a), repairCommand(a)}},
+		{"hub", "Use a hub", []*cobra.Command{hubCommand(a)}},
 	}
 }
 
@@ -202,11 +204,13 @@ func addCommands(root *cobra.Command, a *app) {
 		}
 	}
 	root.AddCommand(watchIterationsCommand(a)) // in no group, because only krund uses it
-	root.SetHelpCommandGroupID(otherGroup)
-	root.SetCompletionCommandGroupID(otherGroup)
+	version := versionCommand(a)
+	version.Hidden = true // --version
+	root.AddCommand(version)
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		c.Short, c.Long = "Print a script that completes commands in a shell", completionHelp
+		c.Hidden = true
 	}
 }
 

@@ -51,10 +51,11 @@ func TestMethodsGoldens(t *testing.T) {
 		in   func(*testing.T, string) string
 		args []string
 	}{
-		{"similarity", oddFile, []string{"similarity"}},
-		{"similarity-matrix", krundDirectory, []string{"similarity", "--matrix", "--column", "cycles"}},
-		{"similarity-csv", oddFile, []string{"similarity", "--csv"}},
-		{"similarity-json", krundDirectory, []string{"similarity", "--json"}},
+		{"similarity", oddFile, []string{"analyze", "--similarity"}},
+		{"similarity-matrix", krundDirectory, []string{"analyze", "--similarity", "--matrix", "--column",
+			"cycles"}},
+		{"similarity-csv", oddFile, []string{"analyze", "--similarity", "--format", "csv"}},
+		{"similarity-json", krundDirectory, []string{"analyze", "--similarity", "--format", "json"}},
 		{"stability", oddFile, []string{"stability", "--ratio-resamples", "500", "--resamples", "200"}},
 		{"stability-study", krundDirectory, []string{"stability", "--ratio-resamples", "500", "--profile",
 			"study", "--criterion", "cv,kld"}},
@@ -76,7 +77,8 @@ func TestMethodsGoldens(t *testing.T) {
 // seed does.
 func TestMethodsAreDeterministic(t *testing.T) {
 	in := oddFile(t, t.TempDir())
-	for _, args := range [][]string{{"similarity", "--json"}, {"stability", "--json", "--ratio-resamples",
+	for _, args := range [][]string{{"analyze", "--similarity", "--format", "json"}, {"stability", "--json",
+		"--ratio-resamples",
 		"300", "--resamples", "100"}} {
 		want := krunctl(t, append(args, "-j", "1", in)...).stdout
 		if got := krunctl(t, append(args, "-j", "7", in)...).stdout; got != want || want == "" {
@@ -92,10 +94,11 @@ func TestMethodsAreDeterministic(t *testing.T) {
 func TestMethodsOfSeveral(t *testing.T) {
 	in := oddFile(t, t.TempDir())
 	for command, few := range map[string][]string{
-		"similarity": nil, "stability": {"--resamples", "50", "--ratio-resamples", "100"},
+		"analyze --similarity --format=": nil, "stability --": {"--resamples", "50", "--ratio-resamples",
+			"100"},
 	} {
-		csvArgs, jsonArgs := append([]string{command, "--csv", in, in}, few...),
-			append([]string{command, "--json", in, in}, few...)
+		csvArgs, jsonArgs := append(append(strings.Fields(command+"csv"), in, in), few...),
+			append(append(strings.Fields(command+"json"), in, in), few...)
 		rows, err := csv.NewReader(strings.NewReader(krunctl(t, csvArgs...).stdout)).ReadAll()
 		if err != nil || len(rows)%2 == 0 || rows[0][1] != "key" || rows[(len(rows)-1)/2+1][1] == "key" {
 			t.Errorf("%s: %d rows, %v", command, len(rows), err)
@@ -137,10 +140,8 @@ func TestStabilityOfMeans(t *testing.T) {
 func TestMethodsRefuse(t *testing.T) {
 	in := oddFile(t, t.TempDir())
 	for _, args := range [][]string{
-		{"similarity"}, {"similarity", "--json", "--csv", in}, {"similarity", "--threshold", "0", in},
-		{"similarity", "--threshold", "1.5", in},
-		{"similarity", "--linkage", "x", in}, {"similarity", "--alphabet", "30", in},
-		{"similarity", "--frames", "-1", in},
+		{"analyze", "--similarity"}, {"analyze", "--similarity", "--format", "html", in},
+		{"analyze", "--similarity", "--mode", "paper", in}, {"analyze", "--matrix", in},
 		{"stability"}, {"stability", "--json", "--csv", in}, {"stability", "--criterion", "x", in},
 		{"stability", "--threshold", "0.1", in},
 		{"stability", "--criterion", "cv", "--threshold", "0", in}, {"stability", "--profile", "x", in},
@@ -157,8 +158,9 @@ func TestMethodsRefuse(t *testing.T) {
 			t.Errorf("%v:\n%s", args, r.text())
 		}
 	}
-	for _, command := range []string{"similarity", "stability"} {
-		if r := krunctl(t, command, "/no/such/results.json"); r.code != exitError || r.stdout != "" {
+	for _, command := range []string{"analyze --similarity", "stability"} {
+		if r := krunctl(t, append(strings.Fields(command),
+			"/no/such/results.json")...); r.code != exitError || r.stdout != "" {
 			t.Error(r.text())
 		}
 	}

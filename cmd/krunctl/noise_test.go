@@ -11,17 +11,16 @@ import (
 
 func TestNoiseRefuses(t *testing.T) {
 	for _, test := range []struct {
-		o    noiseOptions
+		o    checkOptions
 		uid  int
 		part string // of the error; "" for none
 	}{
-		{noiseOptions{time: time.Second, executions: 10}, 1000, ""},
-		{noiseOptions{time: time.Second}, 1000, ""},
-		{noiseOptions{time: 0, executions: 10}, 0, "--time"},
-		{noiseOptions{time: time.Second, executions: 2}, 0, "--executions"},
-		{noiseOptions{time: time.Second, executions: 10, compare: true}, 1000, "sudo"},
+		{checkOptions{time: time.Second, executions: 10}, 1000, ""},
+		{checkOptions{time: time.Second}, 1000, ""},
+		{checkOptions{time: time.Second, executions: 2}, 0, "--executions"},
+		{checkOptions{time: time.Second, executions: 10, prove: true}, 1000, "sudo"},
 	} {
-		err := test.o.check(test.uid)
+		err := test.o.checkNoise(test.uid)
 		if test.part == "" && err != nil || test.part != "" && (err == nil ||
 			!strings.Contains(err.Error(), test.part)) {
 			t.Errorf("%+v: %v", test.o, err)

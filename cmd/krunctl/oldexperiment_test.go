@@ -26,17 +26,17 @@ func TestOldExperiment(t *testing.T) {
 	must.Do(t, os.CopyFS(work, os.DirFS(oldVersion)))
 	t.Chdir(work)
 	for name, args := range map[string][]string{
-		"summary.json":    {"summary", "--json", "old.krun"},
-		"status.json":     {"status", "--json", "old.krun"},
-		"startup.json":    {"startup", "--json", "old.krun"},
-		"show.json":       {"show", "--json", "old.krun", "3"},
-		"plan.json":       {"plan", "--json", "old.toml"},
-		"check-data.json": {"check-data", "--json", "old.krun"},
-		"analyze.json":    {"analyze", "--json", "old.krun"},
+		"summary.json":    {"show", "--format", "json", "old.krun"},
+		"status.json":     {"status", "--format", "json", "old.krun"},
+		"startup.json":    {"show", "--startup", "--format", "json", "old.krun"},
+		"show.json":       {"show", "--format", "json", "old.krun", "3"},
+		"plan.json":       {"check", "--plan", "--format", "json", "old.toml"},
+		"check-data.json": {"check", "--format", "json", "old.krun"},
+		"analyze.json":    {"analyze", "--format", "json", "old.krun"},
 		"compare.json":    {"compare", "--fail-on", "never", "--format", "json", "old.krun"},
-		"explain.json":    {"explain", "--json", "old.krun"},
+		"explain.json":    {"explain", "--format", "json", "old.krun"},
 		"stability.json":  {"stability", "--json", "old.krun"},
-		"similarity.json": {"similarity", "--json", "old.krun"},
+		"similarity.json": {"analyze", "--similarity", "--format", "json", "old.krun"},
 		"optimize.json":   {"optimize", "--json", "old.krun"},
 		"simulate.json":   {"simulate", "--json", "old.krun"},
 	} {
@@ -57,10 +57,10 @@ func TestOldExperiment(t *testing.T) {
 		})
 	}
 	for name, args := range map[string][]string{
-		"long.csv.gz":    {"export", "--csv", "old.krun"},
-		"executions.csv": {"export", "--csv", "--executions", "old.krun"},
-		"events.csv.gz":  {"export", "--csv", "--events", "old.krun"},
-		"rows.jsonl":     {"export", "--jsonl", "--iterations", "0-4", "--key", "*:C:*", "old.krun"},
+		"long.csv.gz":    {"convert", "--to", "csv", "old.krun"},
+		"executions.csv": {"convert", "--to", "csv", "--rows", "executions", "old.krun"},
+		"events.csv.gz":  {"convert", "--to", "csv", "--rows", "events", "old.krun"},
+		"rows.jsonl":     {"convert", "--to", "jsonl", "--iterations", "0-4", "--key", "*:C:*", "old.krun"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r := krunctl(t, args...); r.stdout != string(oldText(t, name)) {

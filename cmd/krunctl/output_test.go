@@ -27,38 +27,34 @@ type inputs struct{ directory, jmh string }
 
 var writers = []writer{
 	{"analyze", "", func(in inputs, to string) []string {
-		return []string{"analyze", "-o", to,
-			in.directory}
+		return []string{"analyze", "--format", "json", "-o", to, in.directory}
 	}},
-	{"table", "", func(in inputs, to string) []string { return []string{"table", "-o", to, in.directory} }},
+	{"table", "", func(in inputs, to string) []string {
+		return []string{"analyze", "--table", "-o", to, in.directory}
+	}},
 	{"compare", "", func(in inputs, to string) []string {
 		return []string{"compare", "-f", "html", "-o", to, in.directory, in.directory}
 	}},
-	{"plot", "", func(in inputs, to string) []string { return []string{"plot", "-o", to, in.directory} }},
+	{"plot", "", func(in inputs, to string) []string { return []string{"report", "-o", to, in.directory} }},
 	{
 		"export",
 		"",
-		func(in inputs, to string) []string { return []string{"export", "--csv", "-o", to, in.directory} },
+		func(in inputs, to string) []string {
+			return []string{"convert", "--to", "csv", "-o", to,
+				in.directory}
+		},
 	},
 	{"export-executions", "", func(in inputs, to string) []string {
-		return []string{"export", "--jsonl", "--executions", "-o", to, in.directory}
+		return []string{"convert", "--to", "jsonl", "--rows", "executions", "-o", to, in.directory}
 	}},
 	{"export-wide", "C_default-c.csv", func(in inputs, to string) []string {
-		return []string{"export", "--csv", "--wide", "-o", to, in.directory}
+		return []string{"convert", "--to", "csv", "--rows", "wide", "-o", to, in.directory}
 	}},
 	{
 		"convert-krun",
 		"",
 		func(in inputs, to string) []string {
 			return []string{"convert", "--to", "krun", "-o", to, in.directory}
-		},
-	},
-	{
-		"convert-csv",
-		"C_default-c.csv",
-		func(in inputs, to string) []string {
-			return []string{"convert", "--to", "csv", "-o", to,
-				in.directory}
 		},
 	},
 	{
@@ -77,7 +73,7 @@ var writers = []writer{
 		},
 	},
 	{"import", "", func(in inputs, to string) []string {
-		return []string{"import", "--jmh", "-o", to,
+		return []string{"convert", "--to", "krun", "-o", to,
 			in.jmh}
 	}},
 }

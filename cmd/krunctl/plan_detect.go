@@ -9,7 +9,7 @@ import (
 )
 
 // planDetect prints how many executions show a change, from the variation in an earlier experiment.
-func (a *app) planDetect(o planOptions) error {
+func (a *app) planDetect(o checkOptions) error {
 	change, err := classify.ParseDelta(o.detect)
 	const percent = 100
 	switch {
@@ -36,7 +36,7 @@ func (a *app) planDetect(o planOptions) error {
 		other = &second
 	}
 	needs := compare.NeedsOf(side, other, change.Value/percent, options)
-	if o.json {
+	if o.format == "json" {
 		return a.printJSON(struct {
 			Format int `json:"format"`
 			*compare.Needs

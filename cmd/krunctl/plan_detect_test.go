@@ -9,13 +9,13 @@ import (
 // TestPlanDetect: the number of blocks for a change, from an experiment with arms.
 func TestPlanDetect(t *testing.T) {
 	ab := armsDirectory(t, 1, 1)
-	r := krunctl(t, "plan", "--detect", "2%", "--from", ab)
+	r := krunctl(t, "check", "--plan", "--detect", "2%", "--from", ab)
 	if r.code != exitOK || !strings.Contains(r.stdout, "b:C:v") || !strings.Contains(r.stdout,
 		"blocks for all keys") {
 		t.Error(r.text())
 	}
 	need := func(change string) int {
-		r := krunctl(t, "plan", "--detect", change, "--from", ab, "--json")
+		r := krunctl(t, "check", "--plan", "--detect", change, "--from", ab, "--json")
 		var n struct {
 			Format, Executions int
 			Paired             bool
@@ -40,6 +40,6 @@ func TestPlanDetect(t *testing.T) {
 		{[]string{"--detect", "0.02", "--from", ab}, "--detect must be a percentage"},
 		{[]string{"--detect", "2%", "--from", ab, "x.toml"}, "omit the configuration"},
 	} {
-		krunctl(t, append([]string{"plan"}, c.args...)...).says(t, exitUsage, "", c.want, c.args)
+		krunctl(t, append([]string{"check", "--plan"}, c.args...)...).says(t, exitUsage, "", c.want, c.args)
 	}
 }

@@ -53,7 +53,7 @@ func TestPlanExpected(t *testing.T) {
 		Bounds   *summary.Bounds
 		Expected *replay.Expected
 	}
-	r := krunctl(t, "plan", "--json", "--from", old.dir(), path)
+	r := krunctl(t, "check", "--plan", "--format", "json", "--from", old.dir(), path)
 	if err := json.Unmarshal([]byte(r.stdout), &plan); err != nil || r.code != exitOK {
 		t.Fatal(err, r.text())
 	}
@@ -75,12 +75,13 @@ func TestPlanExpected(t *testing.T) {
 	if x.Executions.Needed != n || x.Iterations != iterations || x.Seconds.Needed >= x.Seconds.All {
 		t.Errorf("expected %+v, want %v executions", x, n)
 	}
-	text := krunctl(t, "plan", "--from", old.dir(), path).stdout
+	text := krunctl(t, "check", "--plan", "--from", old.dir(), path).stdout
 	for _, want := range []string{"left         12 to 24 executions, 336 to 768 iterations\n",
 		": all keys, as in " + old.dir()} {
 		must.Contain(t, text, want)
 	}
-	krunctl(t, "plan", "--from", old.dir(), old.toml).says(t, exitUsage, "", "the configuration has neither")
+	krunctl(t, "check", "--plan", "--from", old.dir(), old.toml).says(t, exitUsage, "",
+		"the configuration has neither")
 }
 
 // TestPlanExpectedOfStopped: keys of the other experiment that [stop] finished there need no more
@@ -101,7 +102,7 @@ func TestPlanExpectedOfStopped(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "new.toml")
 	old.must(os.WriteFile(path, []byte(strings.ReplaceAll(stoppingText, "[experiment_end]\n", "")), 0o644))
-	if r := krunctl(t, "plan", "--from", old.dir(), path); !strings.Contains(r.stdout,
+	if r := krunctl(t, "check", "--plan", "--from", old.dir(), path); !strings.Contains(r.stdout,
 		"expected     12 of 24 executions") {
 		t.Error(r.text())
 	}

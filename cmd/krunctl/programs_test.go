@@ -108,34 +108,41 @@ func TestPrograms(t *testing.T) {
 				out  string // a pattern
 			}{
 				{[]string{"analyze", "--resamples", "2000", of.dir}, exitOK, `b +C +v +5 of 10 .* 200\.0 ms`},
-				{[]string{"analyze", "--resamples", "2000", of.dir}, exitOK, `\(5 with other programs, 0 not completed, `},
-				{[]string{"analyze", "--resamples", "2000", "--json", of.dir}, exitOK, `"programs": ?"1 of 2 keys`},
-				{[]string{"table", of.dir}, exitOK, `b +C +v +5 of 10 .* 200\.0 ms`},
-				{[]string{"compare", of.dir, after}, exitOK, `(?s)0 better, 0 worse, 2 the same.*b:C:v +same`},
-				{[]string{"compare", after, of.dir}, exitOK, `(?s)0 better, 0 worse, 2 the same.*b:C:v +same`},
+				{[]string{"analyze", "--resamples", "2000", of.dir}, exitOK,
+					`\(5 with other programs, 0 not completed, `},
+				{[]string{"analyze", "--resamples", "2000", "--format", "json", of.dir}, exitOK,
+					`"programs": ?"1 of 2 keys`},
+				{[]string{"analyze", "--table", of.dir}, exitOK, `b +C +v +5 of 10 .* 200\.0 ms`},
+				{[]string{"compare", of.dir, after}, exitOK,
+					`(?s)0 better, 0 worse, 2 the same.*b:C:v +same`},
+				{[]string{"compare", after, of.dir}, exitOK,
+					`(?s)0 better, 0 worse, 2 the same.*b:C:v +same`},
 				{[]string{"compare", "-f", "json", of.dir, after}, exitOK, `"programs": ?"1 of 2 keys`},
 				{[]string{"compare", "-f", "markdown", of.dir, after}, exitOK, `All keys are the same`},
 				{[]string{"compare", "-f", "latex", of.dir, after}, exitOK, `caption\{before: 1 of 2 keys`},
-				{[]string{"compare", "-f", "html", of.dir, after}, exitOK, `class="alert">before: 1 of 2 keys`},
+				{[]string{"compare", "-f", "html", of.dir, after}, exitOK,
+					`class="alert">before: 1 of 2 keys`},
 				{[]string{"report", of.dir, "-o", pages}, exitOK, ""},
-				{[]string{"check-data", of.dir}, exitError, ""}, // it has no schedule
-				{[]string{"check-data", "--json", of.dir}, exitError, `"programs": ?"1 of 2 keys`},
-				{[]string{"startup", "--by", "key", of.dir}, exitOK, `b:C:v +5/5 +200`},
-				{[]string{"summary", of.dir}, exitOK, `b:C:v +5/0 +.*200`},
-				{[]string{"stability", "--json", of.dir}, exitLeftOut, `"left_out": \[\s+{\s+"execution": 1,`},
-				{[]string{"similarity", "--json", of.dir}, exitOK, `"executions": \[\s+6,`},
+				{[]string{"check", of.dir}, exitError, ""}, // it has no schedule
+				{[]string{"check", "--format", "json", of.dir}, exitError, `"programs": ?"1 of 2 keys`},
+				{[]string{"show", "--startup", "--by", "key", of.dir}, exitOK, `b:C:v +5/5 +200`},
+				{[]string{"show", of.dir}, exitOK, `b:C:v +5/0 +.*200`},
+				{[]string{"stability", "--json", of.dir}, exitLeftOut,
+					`"left_out": \[\s+{\s+"execution": 1,`},
+				{[]string{"analyze", "--similarity", "--format", "json", of.dir}, exitOK,
+					`"executions": \[\s+6,`},
 				{[]string{"optimize", "--json", of.dir}, exitOK, `"programs": ?"1 of 2 keys`},
-				{[]string{"history", "--json", of.dir, after}, exitOK, ""},
+				{[]string{"history", "--format", "json", of.dir, after}, exitOK, ""},
 				{[]string{"convert", "--to", "krun", "-o", filepath.Join(t.TempDir(), "x.json"),
 					of.dir}, exitOK, ""},
 			} {
 				r := krunctl(t, c.args...)
 				first, _, _ := strings.Cut(r.stderr+r.stdout, "\n")
-				if c.args[0] == "summary" {
+				if c.args[0] == "show" {
 					first = r.stderr // that it has no schedule is the first line
 				}
-				if !strings.Contains(first, said) &&
-					!slices.Equal(c.args[:2], []string{"check-data", "--json"}) {
+				if !strings.Contains(first, said) && !slices.Equal(c.args[:2], []string{"check",
+					"--format"}) {
 					t.Errorf("%s does not say it first: %s", c.args[0], r.text())
 				}
 				if r.code != c.code || !regexp.MustCompile(c.out).MatchString(r.stdout) {
@@ -146,7 +153,7 @@ func TestPrograms(t *testing.T) {
 			if err != nil || !strings.Contains(string(index), `<p class="alert">1 of 2 keys was measured`) {
 				t.Errorf("the report does not say it: %v", err)
 			}
-			r := krunctl(t, "export", "--csv", of.dir)
+			r := krunctl(t, "convert", "--to", "csv", of.dir)
 			if n := strings.Count(r.stdout, "b,C,v,"); n != 5*50 ||
 				strings.Count(r.stdout, "c,C,v,") != 10*50 {
 				t.Errorf("export has %d rows of b: %.300s", n, r.text())
@@ -161,9 +168,9 @@ func TestSamePrograms(t *testing.T) {
 	plain := programsDirectory(t, 0, without)
 	same := programsDirectory(t, 0, hashed)
 	editions := programsDirectory(t, 0, accepted)
-	for _, command := range [][]string{{"analyze", "--resamples", "2000"}, {"table"}, {"summary"},
-		{"startup"},
-		{"check-data"}, {"export", "--csv"}, {"compare", plain}} {
+	for _, command := range [][]string{{"analyze", "--resamples", "2000"}, {"analyze", "--table"}, {"show"},
+		{"show", "--startup"},
+		{"check"}, {"convert", "--to", "csv"}, {"compare", plain}} {
 		var texts []string
 		for _, dir := range []string{plain, same, editions} {
 			text := strings.ReplaceAll(

@@ -14,14 +14,17 @@ func TestGoldens(t *testing.T) {
 		make func(*testing.T) *builder
 		args func(*builder) []string
 	}{
-		"plan": {newExperiment, func(b *builder) []string { return []string{"plan", b.toml} }},
+		"plan": {newExperiment, func(b *builder) []string { return []string{"check", "--plan", b.toml} }},
 		"plan-limit": {newExperiment, func(b *builder) []string {
-			return []string{"plan", "--limit",
+			return []string{"check", "--plan", "--limit",
 				"3", b.toml}
 		}},
-		"plan-json": {mixed, func(b *builder) []string { return []string{"plan", "--json", b.toml} }},
+		"plan-json": {mixed, func(b *builder) []string {
+			return []string{"check", "--plan", "--format",
+				"json", b.toml}
+		}},
 		"plan-measured": {complete, func(b *builder) []string {
-			return []string{"plan", "--limit", "1",
+			return []string{"check", "--plan", "--limit", "1",
 				b.toml}
 		}},
 		"status-new": {newExperiment, func(b *builder) []string {
@@ -29,11 +32,11 @@ func TestGoldens(t *testing.T) {
 				b.dir()}
 		}},
 		"status": {mixed, func(b *builder) []string {
-			return []string{"status", "--keys",
+			return []string{"status", "--by", "key",
 				b.toml}
 		}},
 		"status-json": {mixed, func(b *builder) []string {
-			return []string{"status", "--json",
+			return []string{"status", "--format", "json",
 				b.dir()}
 		}},
 		"status-finished": {complete, func(b *builder) []string { return []string{"status", b.dir()} }},
@@ -42,74 +45,77 @@ func TestGoldens(t *testing.T) {
 			return []string{"show", "--series", b.dir(),
 				"3-2"}
 		}},
-		"show-error":        {mixed, func(b *builder) []string { return []string{"show", b.toml, "2-1"} }},
-		"show-no-record":    {mixed, func(b *builder) []string { return []string{"show", b.dir(), "5"} }},
-		"show-no-attempt":   {mixed, func(b *builder) []string { return []string{"show", b.dir(), "0-9"} }},
-		"show-which-record": {mixed, func(b *builder) []string { return []string{"show", b.dir()} }},
-		"summary":           {mixed, func(b *builder) []string { return []string{"summary", b.dir()} }},
+		"show-error":      {mixed, func(b *builder) []string { return []string{"show", b.toml, "2-1"} }},
+		"show-no-record":  {mixed, func(b *builder) []string { return []string{"show", b.dir(), "5"} }},
+		"show-no-attempt": {mixed, func(b *builder) []string { return []string{"show", b.dir(), "0-9"} }},
+		"show-which-record": {mixed, func(b *builder) []string {
+			return []string{"show", "--series", b.dir()}
+		}},
+		"summary": {mixed, func(b *builder) []string { return []string{"show", b.dir()} }},
 		"summary-new": {newExperiment, func(b *builder) []string {
-			return []string{"summary",
+			return []string{"show",
 				b.dir()}
 		}},
 		"summary-json": {mixed, func(b *builder) []string {
-			return []string{"summary", "--json", "--key",
+			return []string{"show", "--format", "json", "--key",
 				"*:C:*", b.dir()}
 		}},
 		"summary-sorted": {complete, func(b *builder) []string {
-			return []string{"summary", "--sort",
+			return []string{"show", "--sort",
 				"key", b.toml}
 		}},
 		"export-long": {mixed, func(b *builder) []string {
-			return []string{"export", "--csv",
+			return []string{"convert", "--to", "csv",
 				b.dir()}
 		}},
 		"export-all": {mixed, func(b *builder) []string {
-			return []string{"export", "--csv", "--long", "--all-outcomes", "--iterations", "0-0", b.dir()}
+			return []string{"convert", "--to", "csv", "--all-outcomes", "--iterations", "0-0", b.dir()}
 		}},
 		"export-column": {mixed, func(b *builder) []string {
-			return []string{"export", "--csv", "--column", "gc_time", "--key", "fasta:*:*", b.dir()}
+			return []string{"convert", "--to", "csv", "--column", "gc_time", "--key", "fasta:*:*", b.dir()}
 		}},
 		"export-no-column": {mixed, func(b *builder) []string {
-			return []string{"export", "--csv", "--column",
+			return []string{"convert", "--to", "csv", "--column",
 				"cycles", b.dir()}
 		}},
 		"export-jsonl": {mixed, func(b *builder) []string {
-			return []string{"export", "--jsonl",
+			return []string{"convert", "--to", "jsonl",
 				"--iterations", "1-", b.dir()}
 		}},
 		"export-wide": {complete, func(b *builder) []string {
-			return []string{"export", "--csv",
-				"--wide", "--key", "*:C:*", b.dir()}
+			return []string{"convert", "--to", "csv",
+				"--rows", "wide", "--key", "*:C:*", b.dir()}
 		}},
 		"export-wide-gap": {mixed, func(b *builder) []string {
-			return []string{"export", "--csv", "--wide",
+			return []string{"convert", "--to", "csv", "--rows", "wide",
 				"--key", "*:C:*", b.dir()}
 		}},
 		"export-wide-aperf": {complete, func(b *builder) []string {
-			return []string{"export", "--csv", "--wide", "--key", "nbody:C:*", "--column", "aperf_core0",
+			return []string{"convert", "--to", "csv", "--rows", "wide", "--key", "nbody:C:*", "--column",
+				"aperf_core0",
 				b.dir()}
 		}},
 		"export-wide-vms": {complete, func(b *builder) []string {
-			return []string{"export", "--csv",
-				"--wide", b.dir()}
+			return []string{"convert", "--to", "csv",
+				"--rows", "wide", b.dir()}
 		}},
 		"export-executions": {mixed, func(b *builder) []string {
-			return []string{"export", "--csv",
-				"--executions", b.dir()}
+			return []string{"convert", "--to", "csv",
+				"--rows", "executions", b.dir()}
 		}},
 		"export-executions-json": {mixed, func(b *builder) []string {
-			return []string{"export", "--jsonl", "--executions", "--all-outcomes", b.dir()}
+			return []string{"convert", "--to", "jsonl", "--rows", "executions", "--all-outcomes", b.dir()}
 		}},
 		"export-executions-long": {mixed, func(b *builder) []string {
-			return []string{"export", "--csv",
-				"--executions", "--long", b.dir()}
+			return []string{"convert", "--to", "csv",
+				"--rows", "executions", "--column", "x", b.dir()}
 		}},
 		"export-new": {newExperiment, func(b *builder) []string {
-			return []string{"export",
-				"--csv", b.dir()}
+			return []string{"convert",
+				"--to", "csv", b.dir()}
 		}},
 		"export-format": {complete, func(b *builder) []string {
-			return []string{"export",
+			return []string{"convert",
 				b.dir()}
 		}},
 	} {
@@ -130,7 +136,7 @@ func TestShowJSONIsTheDocument(t *testing.T) {
 	want, err := io.ReadAll(z)
 	b.must(err)
 	for _, args := range [][]string{{b.dir(), "3"}, {b.toml, "3-2"}, {b.recordPath(3, 2)}} {
-		if r := krunctl(t, append([]string{"show", "--json"}, args...)...); r.code != exitOK ||
+		if r := krunctl(t, append([]string{"show", "--format", "json"}, args...)...); r.code != exitOK ||
 			r.stdout != string(want) {
 			t.Errorf("%v: %s, want %s", args, r.text(), want)
 		}

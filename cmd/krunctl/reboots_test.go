@@ -69,7 +69,7 @@ func TestReboots(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := ladderDirectory(t, c.factor, c.between, hardware, kexec)
-			ran := krunctl(t, "reboots", "--json", dir)
+			ran := krunctl(t, "compare", "--by", "restart", "--format", "json", dir)
 			must.Equal(t, ran.code, c.status, "status", ran.stderr)
 			var got rebootsJSON
 			must.Do(t, json.Unmarshal([]byte(ran.stdout), &got))
@@ -89,7 +89,7 @@ func TestReboots(t *testing.T) {
 
 func TestRebootsText(t *testing.T) {
 	dir := ladderDirectory(t, 1, 0.005, results.RebootHardware, results.RebootSoft)
-	ran := krunctl(t, "reboots", dir)
+	ran := krunctl(t, "compare", "--by", "restart", dir)
 	for _, want := range []string{"b:C:v", "same", "after: after soft", "between 12 restarts", "share 9"} {
 		if ran.code != exitOK || !strings.Contains(ran.stdout, want) {
 			t.Errorf("no %q:\n%s", want, ran.text())
@@ -110,9 +110,9 @@ func TestRebootsRefused(t *testing.T) {
 		{"no restart", []string{results.RebootNone}, "after a restart of kind hardware; measure"},
 	} {
 		dir := ladderDirectory(t, 1, 0, c.kinds...)
-		krunctl(t, "reboots", dir).says(t, exitError, "", c.want, c.name)
+		krunctl(t, "compare", "--by", "restart", dir).says(t, exitError, "", c.want, c.name)
 	}
-	ran := krunctl(t, "reboots", armsDirectory(t, 1, 1))
+	ran := krunctl(t, "compare", "--by", "restart", armsDirectory(t, 1, 1))
 	if ran.code != exitError || !strings.Contains(ran.stderr, "has arms") {
 		t.Errorf("arms:\n%s", ran.text())
 	}

@@ -77,7 +77,7 @@ func runRecipe(t *testing.T, text string) {
 		codes = append(codes, code)
 		t.Logf("%d: %s", code, command)
 		if strings.Contains(command, " submit ") {
-			if code, out := shell(`krunctl verdict "$(cat id)"`); code != exitWaiting {
+			if code, out := shell(`krunctl compare "$(cat id)"`); code != exitWaiting {
 				t.Fatalf("before the machine: %d %s", code, out)
 			}
 			n := h.idle(t, "lab1")

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,45 +17,87 @@ import (
 	"krund/internal/report"
 )
 
-const reportHelp = `Report writes a directory of HTML pages about an experiment: what was measured,
-where and under which controls, a table of all keys, and for each key plots of its
-process executions, with the events of the VM and the kernel below them, and what
-explains outliers and changepoints (see krunctl explain). It needs no network: open
-index.html from the disk.
+const reportHelp = `Report writes what was measured as pages, or draws it.
+
+Pages are a directory of HTML: what was measured, where and under which controls, a
+table of all keys, and for each key plots of its process executions, with the events of
+the VM and the kernel below them, and what explains outliers and changepoints (see
+krunctl explain). They need no network: open index.html from the disk. A previous report
+is replaced when the new one is complete: files that only the previous report has are
+removed, and nothing else. files.sha256 lists the files that krunctl has written.
+
+With --format pdf, svg or png, or -o with such an ending, it draws process executions like
+the study's figures: values against iterations, above them a strip with a narrower axis,
+in them an inset of the first iterations. Outliers are circled (green: other executions
+have them, too); changepoints and segment means are dashed, with the means of segments
+that are equivalent to the last in black and others in grey. Kernel messages, throttling
+and temperatures are marked on the axis of iterations. Below it are the events of the VM
+and the kernel, and other columns as in the study's Figures 2 and 6: --column selects
+them. The default are those of the VM and the benchmark (gc_time, jit_time); minor_faults
+is one of the kernel, cycles one per core. A page has as many executions as fit on A4, or
+--per-page. SVG and PNG are one page: they show the first executions.
 
 It reads what krunctl analyze reads, with its analysis if there is one; run analyze
-first to choose the options of the analysis. It writes only its directory,
-NAME.report or -o. A previous report is replaced when the new one is complete: files that only the
-previous report has are removed, and nothing else. files.sha256 lists the files
-that krunctl has written.
+first to choose the options of the analysis. It writes only what -o names: without it,
+NAME.report here, or NAME.pdf, .svg or .png.
 
 EXAMPLES
   krunctl report warmup.toml
   krunctl report warmup_results.json.bz2 -o out/
+  krunctl report --key 'nbody:CPython:*' -o nbody.pdf warmup.krun
+  krunctl report --key 'nbody:CPython:*' --execution 2 -o figure1.svg warmup.krun
+  krunctl report --column cycles,user --per-page 1 -o figure2.pdf warmup.krun
 ` + readExitHelp
 
+type reportOptions struct {
+	format, output, key, unit string
+	executions                []int
+	columns                   []string
+	cores, perPage            int
+}
+
 func reportCommand(a *app) *cobra.Command {
-	var output, keys, unit string
+	var o reportOptions
 	c := &cobra.Command{
-		Use:   "report DIR|NAME.toml|FILE",
-		Short: "Write the results as HTML pages with plots",
+		Use:   "report DIR|NAME.toml|FILE [-o DIRECTORY | -o FILE.pdf]",
+		Short: "Write the results as pages with plots, or as a figure",
 		Long:  reportHelp,
 		Args:  arguments(1, 1, "an experiment or a file of results"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if output == "" {
-				name := filepath.Base(filepath.Clean(args[0]))
-				output = strings.TrimSuffix(name, filepath.Ext(name)) + ".report"
+		RunE: func(c *cobra.Command, args []string) error {
+			if end := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)),
+				"."); !c.Flags().Changed("format") &&
+				slices.Contains([]string{"pdf", "svg", "png"}, end) {
+				o.format = end
 			}
-			if err := needsDirectory(output); err != nil {
+			if o.output == "" {
+				name := filepath.Base(filepath.Clean(args[0]))
+				o.output = strings.TrimSuffix(name, filepath.Ext(name)) + "." +
+					strings.ReplaceAll(o.format, "html", "report")
+			}
+			if o.format != "html" {
+				return a.plot(args[0], o)
+			}
+			if err := needsDirectory(o.output); err != nil {
+				return usageError(fmt.Errorf("%w; or give --format pdf, svg or png", err))
+			}
+			if err := only(c, "pages; add --format pdf, svg or png",
+				"format output key unit"); err != nil {
 				return err
 			}
-			return a.report(args[0], keys, unit, output)
+			return a.report(args[0], o.key, o.unit, o.output)
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "",
-		"directory of the pages, created if necessary (default: NAME.report here)")
-	a.keyFlag(c, &keys)
-	unitFlag(c.Flags(), &unit)
+	f := c.Flags()
+	choiceFlag(f, &o.format, "format", "f", "what to write (default: the ending of -o)", "html", "pdf", "svg",
+		"png")
+	outputFlag(f, &o.output, "directory of the pages, created if necessary; or the file of a figure")
+	a.keyFlag(c, &o.key)
+	unitFlag(f, &o.unit)
+	f.IntSliceVar(&o.executions, "execution", nil, "of a figure: only executions with these numbers")
+	f.StringSliceVar(&o.columns, "column", []string{report.UserColumns},
+		"of a figure: other columns: names such as cycles, or user for all of the benchmark's own")
+	f.IntVar(&o.cores, "cores", 8, "of a figure: cores of a per-core column, the busiest ones")
+	f.IntVar(&o.perPage, "per-page", 0, "of a figure: executions on a page; 0: as many as fit on A4")
 	return c
 }
 

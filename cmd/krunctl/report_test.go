@@ -31,7 +31,7 @@ func TestReportOfOneMachine(t *testing.T) {
 	must.Do(t, os.MkdirAll(filepath.Join(all, "lab1"), 0o755))
 	in := krundDirectory(t, dir)
 	must.Do(t, os.Rename(in, filepath.Join(all, "lab1", filepath.Base(in))))
-	for _, args := range [][]string{{"report", "-o", filepath.Join(dir, "out")}, {"startup"}} {
+	for _, args := range [][]string{{"report", "-o", filepath.Join(dir, "out")}, {"show", "--startup"}} {
 		krunctl(t, append(args, all)...).says(t, exitOK, "", "")
 	}
 }

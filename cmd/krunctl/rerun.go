@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
@@ -17,47 +15,11 @@ import (
 	"krund/internal/schedule/rerun"
 )
 
-const rerunHelp = `Rerun makes finished slots of an experiment outstanding again, so that krund runs
-them once more: after a benchmark was repaired, or a limit turned out to be wrong
-for one VM. The configuration stays as it was.
-
-Options select the slots; of several options, all must apply. The records of the
-slots are kept as results/SLOT-ATTEMPT.json.gz.replaced, which no command takes for
-a result. Attempts are counted on, and each slot has experiment.attempts new ones.
-
-Rerun takes the experiment's lock: it is refused while krund runs. If the power
-fails meanwhile, krund completes the request at its next start. Start krund
-afterwards, or use "krunctl enable" if the machine restarts for each execution.
-
-With --dry-run it only prints the slots.
-
-EXAMPLES
-  krunctl rerun --outcome error,timeout warmup.toml
-  krunctl rerun --slot 17 --slot 19 warmup.krun
-  krunctl rerun --key 'nbody:*:*' --dry-run warmup.krun
-` + exitHelp
-
 type rerunOptions struct {
 	outcomes []string
 	slots    []int
 	key      string
 	dryRun   bool
-}
-
-func rerunCommand(a *app) *cobra.Command {
-	var o rerunOptions
-	c := &cobra.Command{
-		Use:   "rerun DIR|NAME.toml --outcome OUTCOME | --slot N | --key KEY",
-		Short: "Run finished slots again", Long: rerunHelp,
-		Args: arguments(1, 1, "the experiment's directory or configuration"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.rerun(args[0], o) },
-	}
-	c.Flags().StringSliceVar(&o.outcomes, "outcome", nil,
-		"slots that ended so: error, timeout, completed, or several with commas")
-	c.Flags().IntSliceVar(&o.slots, "slot", nil, "the slot of that number, from 0, as status prints it")
-	a.keyFlag(c, &o.key)
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only print what would run again")
-	return c
 }
 
 // rerunOutcomes are the values of --outcome.
@@ -81,6 +43,7 @@ func (o rerunOptions) check() (flags []schedule.Flag, pattern *key.Pattern, err 
 	return flags, pattern, err
 }
 
+// rerun makes finished slots outstanding.
 func (a *app) rerun(arg string, o rerunOptions) error {
 	flags, pattern, err := o.check()
 	if err != nil {
@@ -123,7 +86,7 @@ func (a *app) rerun(arg string, o rerunOptions) error {
 		return err
 	}
 	a.print("%s outstanding again; the records are kept as results/*.replaced; `%s` runs them\n", what,
-		runOf(f.Dir()))
+		display.ShellJoin(append([]string{"krunctl"}, a.nextOf(f)...)))
 	skipped := slices.ContainsFunc(slots, func(s schedule.Slot) bool { return s.Flag == schedule.Skipped })
 	if cfg, err := f.Config(a.host); err == nil && len(cfg.Stop.Rules) > 0 && skipped {
 		a.print("the experiment's [stop] decides before they run, and may skip them again\n")
@@ -131,15 +94,30 @@ func (a *app) rerun(arg string, o rerunOptions) error {
 	return nil
 }
 
-// runOf returns the command that runs the experiment of a directory.
-func runOf(dir string) string {
-	file := experiment.ConfigOf(dir)
+// nextOf returns the command of krunctl that runs the experiment of a directory.
+func (a *app) nextOf(f experiment.Experiment) []string {
+	file := experiment.ConfigOf(f.Dir())
 	if whole, quick := strings.CutSuffix(file, config.QuickMark+".toml"); quick {
 		if _, err := os.Lstat(file); err != nil {
-			return "krund run --quick " + display.ShellPath(whole+".toml")
+			return []string{"run", "--quick", whole + ".toml"}
 		}
 	}
-	return "krund run " + display.ShellPath(file)
+	if cfg, err := f.Config(a.host); err == nil && config.Restarts(cfg.Experiment.Reboot) {
+		return []string{"enable", file}
+	}
+	return []string{"run", file}
+}
+
+// runHere starts krund on an experiment, unless that restarts the machine.
+func (a *app) runHere(arg string) error {
+	f, err := experiment.Open(a.fsys, arg)
+	if err != nil {
+		return err
+	}
+	if next := a.nextOf(f); next[0] == "run" {
+		return a.krund(next, false)
+	}
+	return nil
 }
 
 func runAgain(f experiment.Experiment, s *schedule.Schedule, slots []schedule.Slot) error {

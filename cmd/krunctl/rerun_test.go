@@ -3,12 +3,14 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
+	"krund/internal/reading/experiment"
 	"krund/internal/schedule"
 	"krund/rig/must"
 )
@@ -29,19 +31,21 @@ func withErrors(t *testing.T) *builder {
 
 func TestRerun(t *testing.T) {
 	b := withErrors(t)
-	before := krunctl(t, "status", "--json", b.dir()).stdout
-	dry := krunctl(t, "rerun", "--outcome", "error", "--key", "fasta:C:*", "--dry-run", b.dir())
+	before := krunctl(t, "status", "--format", "json", b.dir()).stdout
+	dry := krunctl(t, "run", "--again", "--later", "--outcome", "error", "--key", "fasta:C:*", "--dry-run",
+		b.dir())
 	want := "       1        1  error      fasta:C:default-c\n" +
 		"       5        2  error      fasta:C:default-c\n"
 	if dry.code != exitOK || dry.stdout != want+"would run 2 slots again\n" {
 		t.Errorf("--dry-run: %s", dry.text())
 	}
-	must.Equal(t, krunctl(t, "status", "--json", b.dir()).stdout, before, "--dry-run changed the experiment")
-	r := krunctl(t, "rerun", "--outcome", "error", "--key", "fasta:C:*", b.dir())
+	must.Equal(t, krunctl(t, "status", "--format", "json", b.dir()).stdout, before,
+		"--dry-run changed the experiment")
+	r := krunctl(t, "run", "--again", "--later", "--outcome", "error", "--key", "fasta:C:*", b.dir())
 	if r.code != exitOK || !strings.HasPrefix(r.stdout, want+"2 slots outstanding again") {
 		t.Error(r.text())
 	}
-	krunctl(t, "check-data", b.dir()).says(t, exitOK, "replaced", "")
+	krunctl(t, "check", b.dir()).says(t, exitOK, "replaced", "")
 	if r := krunctl(t, "repair", b.dir()); r.code != exitOK || r.stdout != "nothing to repair\n" {
 		t.Error(r.text())
 	}
@@ -67,11 +71,11 @@ func TestRerunOfSkipped(t *testing.T) {
 	slot, err := b.sched.Current()
 	b.must(err)
 	b.must(b.sched.Finish(slot, schedule.Skipped))
-	if r := krunctl(t, "rerun", "--slot", "1", b.dir()); r.code != exitOK ||
+	if r := krunctl(t, "run", "--again", "--later", "--slot", "1", b.dir()); r.code != exitOK ||
 		!strings.HasSuffix(r.stdout, note) {
 		t.Error(r.text())
 	}
-	if r := krunctl(t, "rerun", "--slot", "0", b.dir()); r.code != exitOK ||
+	if r := krunctl(t, "run", "--again", "--later", "--slot", "0", b.dir()); r.code != exitOK ||
 		strings.Contains(r.stdout, note) {
 		t.Errorf("this slot was not skipped:\n%s", r.text())
 	}
@@ -86,7 +90,7 @@ func TestRerunRefuses(t *testing.T) {
 		"no finished slot matches --outcome timeout; `krunctl status` lists failed": {"--outcome", "timeout"},
 		"there is no slot 99; the schedule has 8":                                   {"--slot", "99"},
 	} {
-		r := krunctl(t, append([]string{"rerun", b.dir()}, args...)...)
+		r := krunctl(t, append([]string{"run", "--again", "--later", b.dir()}, args...)...)
 		if r.code == exitOK || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s\nwant %q", r.text(), want)
 		}
@@ -95,7 +99,7 @@ func TestRerunRefuses(t *testing.T) {
 	b.must(err)
 	lock, err := d.Lock(os.Getpid(), "lab1")
 	b.must(err)
-	r := krunctl(t, "rerun", "--slot", "1", b.dir())
+	r := krunctl(t, "run", "--again", "--later", "--slot", "1", b.dir())
 	b.must(lock.Release())
 	if r.code != exitError || !strings.Contains(r.stderr, "is running this experiment") {
 		t.Errorf("while krund runs: %s", r.text())
@@ -105,13 +109,13 @@ func TestRerunRefuses(t *testing.T) {
 	}
 }
 
-// TestRunOf: the directory of a quick run has no configuration of its own.
-func TestRunOf(t *testing.T) {
+// TestNextOf: the directory of a quick run has no configuration of its own.
+func TestNextOf(t *testing.T) {
 	dir := t.TempDir()
-	if got, want := runOf(dir+"/a-quick.krun"), "krund run --quick "+dir+"/a.toml"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if got, want := runOf(dir+"/a.krun"), "krund run "+dir+"/a.toml"; got != want {
-		t.Errorf("%s, want %s", got, want)
+	for name, want := range map[string][]string{"a-quick.krun": {"run", "--quick", dir + "/a.toml"},
+		"a.krun": {"run", dir + "/a.toml"}} {
+		d := must.Get(directory.Create(durable.OS(), filepath.Join(dir, name)))(t)
+		got := (&app{}).nextOf(experiment.Experiment{Directory: d})
+		must.Be(t, slices.Equal(got, want), got, want)
 	}
 }

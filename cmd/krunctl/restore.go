@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
-
 	"krund/internal/control"
 	"krund/internal/durable"
 	"krund/internal/durable/trust"
@@ -17,44 +15,7 @@ import (
 	"krund/internal/reading/experiment"
 )
 
-const restoreHelp = `Restore restores every machine setting that a killed krund has left changed, in the
-reverse order of the changes, and prints what it did. krund writes each change to
-the experiment's journal before it makes it. Changes of an earlier boot are void:
-the restart has reverted them.
-
-It also removes the account that krund makes for benchmarks, with its home and
-files, unless it existed before krund. With --keep-account the account stays, as it
-does from one boot of an experiment to the next.
-
-It needs root, takes the experiment's lock, and is refused while krund runs, on
-this experiment or on another one that has taken over the machine. Running it again
-does nothing.
-
-A directory that users other than root can change is refused, because they could
-have written its journal. In this case, and if the directory or the journal is lost
-or cannot be read, the machine is restored from the copy of the journal that krund
-keeps in /run/krund, and the exit status is 1. A journal entry restores only what
-the control that it names can have changed.
-
-EXAMPLES
-  krunctl restore warmup.toml
-` + exitHelp
-
-func restoreCommand(a *app) *cobra.Command {
-	var keepAccount bool
-	c := &cobra.Command{
-		Use:   "restore DIR|NAME.toml",
-		Short: "Restore machine settings that a killed krund has left changed", Long: restoreHelp,
-		Args: arguments(1, 1, "the experiment's directory or configuration"),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.restore(contextOf(c), args[0],
-				keepAccount)
-		},
-	}
-	c.Flags().BoolVar(&keepAccount, "keep-account", false, "keep the account for benchmarks")
-	return c
-}
-
+// restore restores the machine.
 func (a *app) restore(ctx context.Context, arg string, keepAccount bool) error {
 	f, lock, err := a.openToRestore(arg)
 	spare := directory.Spare(a.fsys, experiment.DirectoryOf(arg), a.runtime...)

@@ -49,7 +49,7 @@ func TestRestoreKeepsTheAccount(t *testing.T) {
 			now:     func() time.Time { return testTime },
 			machine: func(context.Context) *control.Machine { return m },
 		}
-		if code := runIn(a, append([]string{"restore", b.toml}, strings.Fields(step.args)...),
+		if code := runIn(a, append([]string{"repair", "--machine", b.toml}, strings.Fields(step.args)...),
 			&stdout); code != exitOK || !strings.Contains(stdout.String(), step.want) {
 			t.Errorf("restore %s: exit %d: %s%s; want %q", step.args, code, stdout.String(), stderr.String(),
 				step.want)
@@ -76,7 +76,7 @@ func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 			now: func() time.Time { return testTime }, runtime: []string{run},
 			machine: func(context.Context) *control.Machine { return m },
 		}
-		code := runIn(a, []string{"restore", b.toml}, &stdout)
+		code := runIn(a, []string{"repair", "--machine", b.toml}, &stdout)
 		return code, stdout.String() + stderr.String()
 	}
 	other, err := directory.LockMachine(lax(), "/other.krun", run)
@@ -116,7 +116,7 @@ func TestRestoreFromTheCopy(t *testing.T) {
 			now:     func() time.Time { return testTime },
 			runtime: []string{run}, machine: func(context.Context) *control.Machine { return m },
 		}
-		if code := runIn(a, []string{"restore", b.toml}, &stdout); code != step.code ||
+		if code := runIn(a, []string{"repair", "--machine", b.toml}, &stdout); code != step.code ||
 			!strings.Contains(stdout.String(), step.want) || db.there {
 			t.Errorf("exit %d, account %t: %s%s; want %q", code, db.there, stdout.String(), stderr.String(),
 				step.want)
@@ -148,7 +148,7 @@ func TestRestoreWaitsForTheGuard(t *testing.T) {
 	lock, err := b.directory.Lock(guards.Process.Pid, "bencher7")
 	b.must(err)
 	restored := make(chan ran, 1)
-	go func() { restored <- krunctl(t, "restore", b.toml) }()
+	go func() { restored <- krunctl(t, "repair", "--machine", b.toml) }()
 	select {
 	case r := <-restored:
 		t.Fatalf("did not wait: %s", r.text())

@@ -25,7 +25,7 @@ needs to show how far it is. The answer may tell this machine to hold, resume or
 the experiment.
 
 krund runs it after each process execution on a machine that has joined a hub
-("krunctl join"), before the machine restarts. It takes at most as long as the
+("krunctl hub join"), before the machine restarts. It takes at most as long as the
 deadline, and if the hub cannot be reached, the experiment goes on as planned; the
 next shipment sends what is left. Until the hub answers again, it has half a second for
 that after each execution, and the whole deadline every half an hour and after the last
@@ -49,8 +49,8 @@ FILES
   /var/lib/krund/hub.json  the directories that this machine ships
 
 EXAMPLES
-  krunctl ship warmup.krun
-  krunctl ship
+  krunctl hub ship warmup.krun
+  krunctl hub ship
 ` + exitHelp
 
 func shipCommand(a *app) *cobra.Command {
@@ -140,7 +140,7 @@ func (a *app) abandoned(experiment string) bool {
 
 // shipIdle ships what earlier boots could not, and reports that this machine is idle.
 func (a *app) shipIdle(ctx context.Context) error {
-	lock, err := directory.LockMachine(a.fsys, "krunctl ship", a.runtime...)
+	lock, err := directory.LockMachine(a.fsys, "krunctl hub ship", a.runtime...)
 	if err != nil {
 		a.console().Line("nothing to do", "%v", err)
 		return nil
@@ -170,7 +170,7 @@ func (a *app) shipIdle(ctx context.Context) error {
 	defer cancel()
 	alone, err := a.joinedMachine().Lock()
 	if errors.Is(err, durable.ErrLocked) {
-		a.console().Line("nothing to do", "another krunctl ship begins an experiment")
+		a.console().Line("nothing to do", "another krunctl hub ship begins an experiment")
 		return errors.Join(failed...)
 	}
 	if err != nil {

@@ -60,7 +60,7 @@ func TestShipAndJoin(t *testing.T) {
 		return nil
 	}
 	a.stdin = strings.NewReader(token + "\n")
-	if code, _, stderr := runApp(a, "join", h.URL, "--token-file", "-", "--name", "lab1"); code != 0 {
+	if code, _, stderr := runApp(a, "hub", "join", h.URL, "--token-file", "-", "--name", "lab1"); code != 0 {
 		t.Fatal(stderr)
 	}
 	b := newExperiment(t)
@@ -69,7 +69,7 @@ func TestShipAndJoin(t *testing.T) {
 	a.uid = 1000
 	defer func() { // now the machine was seen
 		a.uid, a.stdin = 0, strings.NewReader(token)
-		args := []string{"join", h.URL, "--token", "-", "--name", "lab1"}
+		args := []string{"hub", "join", h.URL, "--token", "-", "--name", "lab1"}
 		code, _, stderr := runApp(a, args...)
 		if code != exitError || !strings.Contains(stderr, `machine "lab1" (`) ||
 			!strings.Contains(stderr, "was seen last at 2026-11-21T12:00:00Z and runs an experiment; if") {
@@ -88,24 +88,25 @@ func TestShipAndJoin(t *testing.T) {
 			return err
 		}))
 	}
-	code, stdout, stderr := runApp(a, "ship", b.dir())
+	code, stdout, stderr := runApp(a, "hub", "ship", b.dir())
 	must.Need(t, code == 0 && strings.Contains(stdout, "2 records"), code, stdout, stderr)
 	ask("hold")
-	if code, _, stderr := runApp(a, "ship", b.dir()); code != 0 {
+	if code, _, stderr := runApp(a, "hub", "ship", b.dir()); code != 0 {
 		t.Fatal(stderr)
 	}
 	if held, err := b.directory.Asked(directory.Hold); !held {
 		t.Errorf("the hub's request to hold was not followed: %v", err)
 	}
 	ask("resume")
-	if code, _, stderr := runApp(a, "ship", b.dir()); code != 0 {
+	if code, _, stderr := runApp(a, "hub", "ship", b.dir()); code != 0 {
 		t.Fatal(stderr)
 	}
 	if held, err := b.directory.Asked(directory.Hold); held {
 		t.Errorf("the hub's request to resume was not followed: %v", err)
 	}
 	m, err := h.DB.Machine(t.Context(), "lab1")
-	if err != nil || !strings.Contains(m.Facts, `"cpu.model":"Intel`) || strings.Contains(m.Facts, "cpu.flags") {
+	if err != nil || !strings.Contains(m.Facts, `"cpu.model":"Intel`) || strings.Contains(m.Facts,
+		"cpu.flags") {
 		t.Errorf("%s, %v", m.Facts, err)
 	}
 	experiments, err := h.DB.Experiments(t.Context(), 10)
@@ -124,7 +125,7 @@ func TestShipToNothing(t *testing.T) {
 	a := shipTo(t, dead.URL, "x")
 	b := newExperiment(t)
 	b.run(results.Completed)
-	code, _, stderr := runApp(a, "ship", b.dir())
+	code, _, stderr := runApp(a, "hub", "ship", b.dir())
 	must.Be(t, code == 1 && strings.Contains(stderr, "ask the hub at "+dead.URL), code, stderr)
 	list := ship.KnownAt(durable.OS(), a.state).Directories()
 	must.Be(t, len(list) == 1 && list[0] == b.dir(), "remembered", list)
@@ -133,7 +134,7 @@ func TestShipToNothing(t *testing.T) {
 func TestShipWithoutHub(t *testing.T) {
 	a := testApp(t)
 	a.hubFile = filepath.Join(t.TempDir(), "hub.toml")
-	code, _, stderr := runApp(a, "ship", newExperiment(t).dir())
+	code, _, stderr := runApp(a, "hub", "ship", newExperiment(t).dir())
 	must.Be(t, code == 1 && strings.Contains(stderr, "has not joined a hub"), code, stderr)
 }
 
@@ -148,7 +149,8 @@ func TestShipRemembersWithoutHub(t *testing.T) {
 	for _, dir := range []string{kept, filepath.Join(t.TempDir(), "removed.krun")} {
 		must.Do(t, known.Add(dir))
 	}
-	if code, _, stderr := runApp(a, "ship"); code != 1 || !strings.Contains(stderr, "has not joined a hub") {
+	if code, _, stderr := runApp(a, "hub", "ship"); code != 1 || !strings.Contains(stderr,
+		"has not joined a hub") {
 		t.Errorf("%d %s", code, stderr)
 	}
 	if list := known.Directories(); len(list) != 1 || list[0] != kept {
@@ -165,6 +167,6 @@ func TestWaitForSilentHub(t *testing.T) {
 	defer silent.Close()
 	a := testApp(t)
 	a.env = func(name string) string { return map[string]string{"KRUNHUB_TOKEN": "x"}[name] }
-	code, _, stderr := runApp(a, "wait", "--timeout", "1ns", "--hub", silent.URL, "x")
+	code, _, stderr := runApp(a, "hub", "wait", "--timeout", "1ns", "--hub", silent.URL, "x")
 	must.Be(t, code == 4 && strings.Contains(stderr, "has not ended within 1ns"), code, stderr)
 }

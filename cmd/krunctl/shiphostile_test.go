@@ -38,7 +38,7 @@ func TestShipHostileDirectory(t *testing.T) {
 			}))
 			before, err := os.ReadFile(a.hubFile)
 			b.must(err)
-			if code, stdout, stderr := runApp(a, "ship", b.dir()); code != exitError {
+			if code, stdout, stderr := runApp(a, "hub", "ship", b.dir()); code != exitError {
 				t.Errorf("%s of %d: %d %s%s", name, owner, code, stdout, stderr)
 			}
 			after, err := os.ReadFile(a.hubFile)
@@ -61,9 +61,10 @@ func TestShipElsewhere(t *testing.T) {
 	a := shipTo(t, h.URL, h.Machine(t, "lab1").Token)
 	b := newExperiment(t)
 	b.run(results.Completed)
-	writeText(t, filepath.Join(b.dir(), "hub.json"), `{"format":1,"hub":"`+elsewhere.URL+`","experiment":"x",`+
-		`"given":true,"deleted":true,"files":{},"received":[{"attempt":1,"from":0,"to":99}]}`)
-	if code, _, stderr := runApp(a, "ship", b.dir()); code != exitOK {
+	writeText(t, filepath.Join(b.dir(), "hub.json"),
+		`{"format":1,"hub":"`+elsewhere.URL+`","experiment":"x",`+
+			`"given":true,"deleted":true,"files":{},"received":[{"attempt":1,"from":0,"to":99}]}`)
+	if code, _, stderr := runApp(a, "hub", "ship", b.dir()); code != exitOK {
 		t.Fatal(stderr)
 	}
 	list, err := h.DB.Experiments(t.Context(), 10)

@@ -9,50 +9,132 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/display"
+	"krund/internal/analysis/bootstrap"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
+	"krund/internal/reading/summary"
 )
 
-const showHelp = `Show prints the record of one process execution: what was run and how it ended,
-its times, and the state of the machine before and after.
+const showHelp = `Show prints what was recorded, without any analysis: a row for each key, or one
+process execution.
 
-SLOT is the number of a slot (from 0, as status prints it) and selects its last
-attempt; SLOT-ATTEMPT selects that attempt (from 1). The file of a record may be
-given instead.
+A row has the executions and their outcomes, and the times of the iterations, all of the
+records that count: of each slot the first completed record. done is the number of
+slots with one, out of those planned; min to p95 are of all iterations, including
+warmup; init is from exec to the runner's first call, first from exec to the first
+iteration (medians); process is the median wall time of the whole process; daemon is the
+maximum processor time of krund during one execution, wakes the maximum number of its
+wake-ups, and kernel the maximum processor time of the kernel's threads on the
+benchmark's processors. Files of other tools have only outcomes and iterations.
 
-With --json it prints the record's document itself, byte for byte; docs/output.md
-describes its fields.
+SLOT, a number from 0 as status prints it, selects the last attempt of a slot,
+SLOT-ATTEMPT one of them: what was run and how it ended, its times, and the state of the
+machine before and after. --series adds its iterations.
+
+--startup prints how long each VM takes to start, like Table 3 of the warmup study: the
+mean time from exec to the runner's first call of libkrun (runner), and to the first
+iteration (first), with a bootstrap confidence interval of the mean.
+
+--counters checks the processor's counters for cores that did not run at the frequency
+that was set: each record has the APERF/MPERF that its busy cores should have shown. A
+lower ratio means that a core was throttled or saved power, a higher one turbo (section 7
+of the warmup study). judged is the number of records with both counters, violating how
+many violate the limits; throttled and turbo count iterations; lowest and highest are
+the extreme ratios, relative to the expected ones. The limits are those of [verdict];
+--tolerance and --threshold try others. With --idle and --busy, a slot or a key each, of
+a benchmark that sleeps and one that keeps all cores busy, it suggests limits for the
+configuration.
 
 It only reads, and may run while krund does, but it takes processor time from a
 machine that measures.
 
 EXAMPLES
+  krunctl show warmup.krun                 a row for each key
+  krunctl show warmup.krun '*:CPython:*'   of these keys
   krunctl show warmup.krun 7               the last attempt of slot 7
-  krunctl show warmup.krun 7-1             its first attempt
-  krunctl show --series warmup.krun 7      and all its iterations
-  krunctl show --json warmup.krun/results/0000007-001.json.gz | jq .wall_ns
-` + exitHelp
+  krunctl show --series warmup.krun 7-1    its first attempt, and all its iterations
+  krunctl show --format json warmup.krun/results/0000007-001.json.gz | jq .wall_ns
+  krunctl show --startup --by key warmup.krun
+  krunctl show --counters warmup.krun
+
+EXIT STATUS
+  0  success
+  1  something could not be done, nothing was measured yet, or with --counters a
+     busy core violated the limits, or there is nothing to judge
+  2  wrong usage, or a mistake in the configuration
+  3  success, but damaged records were left out; standard error names them`
 
 type showOptions struct {
-	json   bool
-	series bool
+	format, key, unit, sort, by, idle, busy string
+	series, startup, counters               bool
+	seed                                    uint64
+	confidence, tolerance, threshold        float64
 }
 
 func showCommand(a *app) *cobra.Command {
 	var o showOptions
 	c := &cobra.Command{
-		Use:   "show DIR|NAME.toml SLOT[-ATTEMPT] | RECORDFILE",
-		Short: "Print the record of one process execution", Long: showHelp,
-		Args: arguments(1, 2, "an experiment and a slot, or the file of a record"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.show(args, o) },
+		Use:   "show DIR|NAME.toml|FILE [KEY | SLOT[-ATTEMPT]]",
+		Short: "Print what was recorded: a row for each key, or one execution", Long: showHelp,
+		Args: arguments(1, 2, "an experiment, and perhaps a key or a slot; or a file"),
+		RunE: func(c *cobra.Command, args []string) error { return a.show(c, args, o) },
 	}
-	c.Flags().BoolVar(&o.json, "json", false, "print the record's JSON document")
-	c.Flags().BoolVar(&o.series, "series", false, "also print a row for each iteration")
+	f := c.Flags()
+	formatFlag(f, &o.format, "text", "json")
+	a.keyFlag(c, &o.key)
+	unitFlag(f, &o.unit)
+	choiceFlag(f, &o.sort, "sort", "", "order of the rows", "schedule", "key", "median", "process")
+	f.BoolVar(&o.series, "series", false, "of one execution, also a row for each iteration")
+	f.BoolVar(&o.startup, "startup", false, "print how long each VM takes to start")
+	choiceFlag(f, &o.by, "by", "", "of --startup: a row for each of them", string(summary.ByVM),
+		string(summary.ByKey))
+	f.Uint64Var(&o.seed, "seed", 0, "of --startup: seed of the random numbers")
+	f.Float64Var(&o.confidence, "confidence", bootstrap.DefaultConfidence, "of the interval of --startup")
+	f.BoolVar(&o.counters, "counters", false, "check for throttled cores and for turbo")
+	f.Float64Var(&o.tolerance, "tolerance", -1,
+		"of the ratio of --counters; negative: that of the experiment")
+	f.Float64Var(&o.threshold, "threshold", -1, "APERF per second of a busy core of --counters, at least; "+
+		"0: derived; negative: that of the experiment")
+	f.StringVar(&o.idle, "idle", "", "slot or key of a run with idle cores: suggest the limits of --counters")
+	f.StringVar(&o.busy, "busy", "", "slot or key of a run with busy cores")
 	return c
 }
 
-func (a *app) show(args []string, o showOptions) error {
+// show finds out what is asked: a record, or rows of keys.
+func (a *app) show(c *cobra.Command, args []string, o showOptions) error {
+	if len(args) == 2 && strings.Contains(args[1], ":") {
+		if o.key != "" {
+			return usageError(errors.New("the key is named twice: omit --key"))
+		}
+		args, o.key = args[:1], args[1]
+	}
+	what, allowed, print := "rows of keys", "format key unit sort", a.summary
+	switch {
+	case o.startup:
+		what, allowed, print = "--startup", "format startup by key seed confidence", a.startup
+	case o.idle != "" || o.busy != "":
+		what, allowed, print = "a calibration", "format counters key tolerance threshold idle busy",
+			a.calibrate
+	case o.counters:
+		what, allowed, print = "--counters", "format counters key tolerance threshold", a.counted
+	case len(args) == 2 || isRecord(args[0]):
+		what, allowed = "one execution", "format series"
+		print = func(string, showOptions) error { return a.record(args, o) }
+	}
+	if err := only(c, what, allowed); err != nil {
+		return err
+	}
+	return print(args[0], o)
+}
+
+// isRecord reports whether a file has the name of a record.
+func isRecord(file string) bool {
+	_, ok := results.ParseName(filepath.Base(file))
+	return ok || strings.HasSuffix(file, ".json.gz")
+}
+
+// record prints one execution.
+func (a *app) record(args []string, o showOptions) error {
 	file, err := a.recordFile(args)
 	if err != nil {
 		return err
@@ -65,7 +147,7 @@ func (a *app) show(args []string, o showOptions) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	if o.json {
+	if o.format == "json" {
 		return results.Copy(a.stdout, a.fsys, file)
 	}
 	a.console().Record(rec)
@@ -79,14 +161,6 @@ func (a *app) show(args []string, o showOptions) error {
 // recordFile returns the file of the record that the arguments name.
 func (a *app) recordFile(args []string) (string, error) {
 	if len(args) == 1 {
-		if _, ok := results.ParseName(filepath.Base(args[0])); !ok &&
-			!strings.HasSuffix(args[0], ".json.gz") {
-			return "", usageError(
-				fmt.Errorf(
-					"name a record: `krunctl show %s SLOT`, or the file of a record (SLOT-ATTEMPT.json.gz)",
-					display.ShellPath(args[0])),
-			)
-		}
 		return args[0], nil
 	}
 	slot, attempt, err := experiment.ParseRecord(args[1])

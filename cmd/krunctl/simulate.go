@@ -22,7 +22,7 @@ Policies (--policy, several with commas):
   halfwidth  the level of the key is known to --halfwidth
   verdict    each arm is better, worse or the same (within --margin)
   class      most executions are of one class
-  similar    the executions are alike (see krunctl similarity)
+  similar    the executions are alike (see krunctl analyze --similarity)
   minimum    --minimum executions, whatever was measured: to compare with
   config     the experiment's own [stop]
 Rules joined with + must all be answered: halfwidth+similar. --halfwidth may be a

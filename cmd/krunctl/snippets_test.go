@@ -19,7 +19,7 @@ func TestSnippets(t *testing.T) {
 	text := must.Get(os.ReadFile(filepath.Join("..", "..", "docs", "exchange.md")))(t)
 	dir := t.TempDir()
 	b := mixed(t)
-	r := krunctl(t, "export", "--csv", "-o", filepath.Join(dir, "warmup.csv"), b.dir())
+	r := krunctl(t, "convert", "--to", "csv", "-o", filepath.Join(dir, "warmup.csv"), b.dir())
 	if r.code != exitOK {
 		t.Fatal(r.text())
 	}

@@ -40,12 +40,12 @@ func started(t *testing.T) *builder {
 
 func TestStartup(t *testing.T) {
 	b := started(t)
-	golden(t, "startup", krunctl(t, "startup", b.dir()).in(b).text())
-	golden(t, "startup-json", krunctl(t, "startup", "--json", "--by", "key", "--resamples", "1000", "--seed",
-		"7", b.toml).in(b).text())
-	again := krunctl(t, "startup", "--json", "--by", "key", "--resamples", "1000", "--seed", "7",
+	golden(t, "startup", krunctl(t, "show", "--startup", b.dir()).in(b).text())
+	golden(t, "startup-json", krunctl(t, "show", "--startup", "--format", "json", "--by", "key",
+		"--seed", "7", b.toml).in(b).text())
+	again := krunctl(t, "show", "--startup", "--format", "json", "--by", "key", "--seed", "7",
 		b.dir()).in(b)
-	other := krunctl(t, "startup", "--json", "--by", "key", "--resamples", "1000", "--seed", "8",
+	other := krunctl(t, "show", "--startup", "--format", "json", "--by", "key", "--seed", "8",
 		b.dir()).in(b)
 	must.Be(t, again.stdout != other.stdout, "the seed has no effect")
 	var doc startupJSON
@@ -60,13 +60,13 @@ func TestStartup(t *testing.T) {
 
 func TestStartupRefuses(t *testing.T) {
 	b := newExperiment(t)
-	if r := krunctl(t, "startup", b.dir()); r.code != exitError || !strings.Contains(r.stderr,
+	if r := krunctl(t, "show", "--startup", b.dir()); r.code != exitError || !strings.Contains(r.stderr,
 		"no record counts") || r.stdout != "" {
 		t.Error(r.text())
 	}
-	for _, args := range [][]string{{"--by", "x"}, {"--resamples", "0"}, {"--confidence", "1"},
+	for _, args := range [][]string{{"--by", "x"}, {"--confidence", "1"},
 		{"--confidence", "NaN"}, {"--key", "x"}, {"--seed", "-1"}} {
-		if r := krunctl(t, append([]string{"startup", b.dir()}, args...)...); r.code != exitUsage ||
+		if r := krunctl(t, append([]string{"show", "--startup", b.dir()}, args...)...); r.code != exitUsage ||
 			r.stdout != "" {
 			t.Errorf("%v:\n%s", args, r.text())
 		}

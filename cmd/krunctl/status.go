@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -27,19 +28,26 @@ waits, temperatures), or the configured waits until two have been measured.
 While a benchmark runs, status also shows its iterations, to root and to krund's user: it
 reads krund's buffer, which pulls one cache line from the benchmark.
 
+--decision reports instead, as JSON, for each key whether it needs more executions, by the
+rules in [stop] of the configuration, and why. krund asks it after each execution, and
+skips the slots of the keys that are finished. The answer depends on nothing but the
+configuration that the experiment was started with and its records. docs/stopping.md
+explains the rules, docs/output.md the fields. Without rules it is an error.
+
 --watch shows the status again every 5 s. --serve shows it in a browser, on a page that
 updates itself and needs no scripts. Everyone who reaches the address can read it, so
 name one of this machine only.
 
 EXAMPLES
   krunctl status warmup.toml             the experiment of this configuration
-  krunctl status --keys warmup.krun      with a row for each key
-  krunctl status --json warmup.krun | jq .slots.completed
-` + exitHelp
+  krunctl status --by key warmup.krun    with a row for each key
+  krunctl status --format json warmup.krun | jq .slots.completed
+  krunctl status --decision warmup.krun | jq '.groups[] | {keys, finish, reason}'
+` + readExitHelp
 
 type statusOptions struct {
-	json bool
-	keys bool
+	format, by, key, host string
+	decision              bool
 
 	watch bool
 	serve string // address; "" for none
@@ -50,14 +58,32 @@ func statusCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "status DIR|NAME.toml", Short: "Show how far an experiment is", Long: statusHelp,
 		Args: arguments(1, 1, "the experiment's directory or configuration"),
-		RunE: func(c *cobra.Command, args []string) error { return a.status(contextOf(c), args[0], o) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if !o.decision {
+				if err := only(c, "a status", "format by watch serve"); err != nil {
+					return err
+				}
+				return a.status(contextOf(c), args[0], o)
+			}
+			if err := only(c, "--decision", "decision format key host"); err != nil {
+				return err
+			}
+			answer, err := a.reader(runtime.NumCPU()).Decide(args[0], o.key, o.host)
+			if err != nil {
+				return err
+			}
+			return a.printJSON(answer)
+		},
 	}
-	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	c.Flags().BoolVar(&o.keys, "keys", false, "print a table with a row for each key")
+	formatFlag(c.Flags(), &o.format, "text", "json")
+	choiceFlag(c.Flags(), &o.by, "by", "", "key: add a table with a row for each key", "experiment", "key")
 	c.Flags().BoolVar(&o.watch, "watch", false, "show it again every 5 s until the experiment is finished")
 	c.Flags().StringVar(&o.serve, "serve", "",
 		"show it in a browser, at this address: 127.0.0.1:0 is this machine only, at a free port")
-	c.MarkFlagsMutuallyExclusive("json", "watch", "serve")
+	c.Flags().BoolVar(&o.decision, "decision", false, "say which keys need no more executions, by [stop]")
+	a.keyFlag(c, &o.key)
+	a.hostFlag(c.Flags(), &o.host, "")
+	c.MarkFlagsMutuallyExclusive("format", "watch", "serve")
 	return c
 }
 
@@ -76,10 +102,10 @@ func (a *app) status(ctx context.Context, arg string, o statusOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.json {
+	if o.format == "json" {
 		return a.printJSON(st)
 	}
-	a.console().Status(st, o.keys, a.now())
+	a.console().Status(st, o.by == "key", a.now())
 	return nil
 }
 

@@ -22,7 +22,7 @@ func TestStatusAfterACrash(t *testing.T) {
 	status := func() (string, summary.Status) {
 		t.Helper()
 		var st summary.Status
-		text, document := krunctl(t, "status", b.dir()), krunctl(t, "status", "--json", b.dir())
+		text, document := krunctl(t, "status", b.dir()), krunctl(t, "status", "--format", "json", b.dir())
 		if text.code != exitOK || document.code != exitOK {
 			t.Fatal(text.text(), document.text())
 		}
@@ -90,7 +90,8 @@ func TestStatusWhileStarting(t *testing.T) {
 	status := func() summary.Status {
 		t.Helper()
 		var st summary.Status
-		text, document := krunctl(t, "status", "--keys", b.dir()), krunctl(t, "status", "--json", b.dir())
+		text, document := krunctl(t, "status", "--by", "key", b.dir()), krunctl(t, "status", "--format",
+			"json", b.dir())
 		if text.code != exitOK || document.code != exitOK || strings.Contains(text.stdout, "created") {
 			t.Fatal(text.text(), document.text())
 		}

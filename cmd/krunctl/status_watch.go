@@ -42,7 +42,7 @@ func (a *app) watch(ctx context.Context, f experiment.Experiment, o statusOption
 		if err != nil {
 			return err
 		}
-		text := a.statusText(st, o.keys)
+		text := a.statusText(st, o.by == "key")
 		if again {
 			_, err = fmt.Fprintf(out, "\x1b[H\x1b[2J%s", text)
 		} else if text != shown {
@@ -67,7 +67,7 @@ func (a *app) serve(ctx context.Context, f experiment.Experiment, o statusOption
 	}
 	server := &live.Server{Now: a.now, Every: watchEvery,
 		Status: func() (summary.Status, error) { return a.statusOf(f) },
-		Text:   func(st summary.Status) string { return a.statusText(st, o.keys) }}
+		Text:   func(st summary.Status) string { return a.statusText(st, o.by == "key") }}
 	return server.Listen(ctx, o.serve, func(at *net.TCPAddr) {
 		_, _ = fmt.Fprintf(a.terminal, "http://%s/ shows the status until Ctrl-C\n", at) // a message
 		if !at.IP.IsLoopback() {

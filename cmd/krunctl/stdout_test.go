@@ -23,9 +23,6 @@ func TestOutputToStandardOutput(t *testing.T) {
 		`[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`)
 	krun := save(t, "old.krun", "VMS = {}\n")
 	more := []writer{
-		{"analyze-json", "", func(in inputs, to string) []string {
-			return []string{"analyze", "--json", "-o", to, in.directory}
-		}},
 		{"optimize", "", func(in inputs, to string) []string {
 			return []string{"optimize", "--metric", "rmad", "--at-least", "3", "--near", "--write", to,
 				in.directory}
@@ -34,7 +31,7 @@ func TestOutputToStandardOutput(t *testing.T) {
 			return []string{"history", "-o", to, in.directory}
 		}},
 		{"import-config", "", func(_ inputs, to string) []string {
-			return []string{"import-config", krun, "-o", to}
+			return []string{"convert", "--to", "toml", krun, "-o", to}
 		}},
 	}
 	for _, w := range slices.Concat(writers, more) {
@@ -89,13 +86,13 @@ func TestPagesNeedADirectory(t *testing.T) {
 // TestPlotFormat: where the name has no ending, --format determines the format.
 func TestPlotFormat(t *testing.T) {
 	in := analyzedDirectory(t)
-	r := krunctl(t, "plot", "-o", "-", in)
+	r := krunctl(t, "report", "-o", "-", in)
 	if r.code != exitUsage || !strings.Contains(r.stderr, "--format") {
 		t.Error(r.text())
 	}
-	krunctl(t, "plot", "-o", "-", "--format", "gif", in).says(t, exitUsage, "", "")
+	krunctl(t, "report", "-o", "-", "--format", "gif", in).says(t, exitUsage, "", "")
 	file := filepath.Join(t.TempDir(), "picture")
-	krunctl(t, "plot", "-o", file, "--format", "pdf", in).says(t, exitOK, "", "")
+	krunctl(t, "report", "-o", file, "--format", "pdf", in).says(t, exitOK, "", "")
 	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "%PDF") {
 		t.Errorf("%.20q, %v", text, err)
 	}
@@ -106,7 +103,7 @@ func TestPlotFormat(t *testing.T) {
 func TestImportConfigRedirected(t *testing.T) {
 	name := save(t, "old.krun", "VMS = {}\n")
 	for _, args := range [][]string{{}, {"-o", "-"}, {"-o", "/dev/stdout"}} {
-		r := krunctl(t, append([]string{"import-config", name}, args...)...)
+		r := krunctl(t, append([]string{"convert", "--to", "toml", name}, args...)...)
 		if r.code != exitOK || !strings.HasPrefix(r.stdout, "# converted") ||
 			!strings.Contains(r.stderr, "\nold.toml:") {
 			t.Errorf("%v: %s", args, r.text())

@@ -39,9 +39,9 @@ ENVIRONMENT
   KRUNHUB_TOKEN    a token with the role user
 
 EXAMPLES
-  krunctl submit warmup.toml --to lab1
-  krunctl submit ab.toml --to pool --machines 3 --priority 10
-  krunctl submit bench.toml --to pool --arms main,feature --build make
+  krunctl hub submit warmup.toml --to lab1
+  krunctl hub submit ab.toml --to pool --machines 3 --priority 10
+  krunctl hub submit bench.toml --to pool --arms main,feature --build make
 ` + exitHelp
 
 // submitOptions are the flags.
@@ -139,7 +139,7 @@ func (a *app) submit(ctx context.Context, path string, o submitOptions, clock sy
 		return err
 	}
 	a.print("%s\n", id)
-	a.talk("submitted %s to %s; `krunctl wait %s` waits for its end", cfg.Experiment.Name, o.to, id)
+	a.talk("submitted %s to %s; `krunctl hub wait %s` waits for its end", cfg.Experiment.Name, o.to, id)
 	return nil
 }
 

@@ -45,7 +45,7 @@ func TestHostileOutput(t *testing.T) {
 	rec.Machine.Load = &results.Load{Interrupts: []results.Interrupt{{Kind: hostile, Name: hostile}}}
 	b.append(rec)
 	b.must(b.sched.Finish(slot, 'E'))
-	for _, args := range [][]string{{"status", "--keys"}, {"summary"}, {"show", "--series"}, {"check-data"},
+	for _, args := range [][]string{{"status", "--by", "key"}, {"show"}, {"show", "--series"}, {"check"},
 		{"explain"}} {
 		args = append(args, b.dir())
 		if args[0] == "show" {
@@ -61,7 +61,8 @@ func TestHostileOutput(t *testing.T) {
 			}
 		}
 	}
-	if r := krunctl(t, "show", "--json", b.dir(), "0"); !strings.Contains(r.stdout, `\u001b]0;owned\u0007`) {
+	if r := krunctl(t, "show", "--format", "json", b.dir(), "0"); !strings.Contains(r.stdout,
+		`\u001b]0;owned\u0007`) {
 		t.Errorf("the JSON has not the text: %s", r.text())
 	}
 }

@@ -64,15 +64,16 @@ EXIT STATUS
 
 // timeOptions are the flags of time.
 type timeOptions struct {
-	json, ignoreFailure, noShell bool
-	clean                        bool
-	shell, save, markdown        string
-	setup, conclude, cleanup     string
-	prepare, vms, env            []string
-	scans, lists, steps          []string
-	runs, minRuns, warmup        int
-	iterations, parameter        int
-	timeout                      string
+	ignoreFailure, noShell   bool
+	clean                    bool
+	shell, save, format      string
+	markdown                 string
+	setup, conclude, cleanup string
+	prepare, vms, env        []string
+	scans, lists, steps      []string
+	runs, minRuns, warmup    int
+	iterations, parameter    int
+	timeout                  string
 }
 
 func timeCommand(a *app) *cobra.Command {
@@ -120,7 +121,7 @@ func (o *timeOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.timeout, "timeout", "",
 		"longest time of one process execution, such as 30s (default none)")
 	f.StringVar(&o.save, "save", "", "keep the experiment as NAME.toml and NAME.krun")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	choiceFlag(f, &o.format, "format", "", "what to print", "text", "json")
 	f.StringVar(&o.markdown, "export-markdown", "", "also write a table in Markdown to this file")
 }
 
@@ -279,7 +280,7 @@ func (a *app) printAnswer(answer trial.Answer, o timeOptions) error {
 	}
 	switch {
 	case isStdout(o.markdown): // which has the table
-	case o.json:
+	case o.format == "json":
 		if err := a.printJSON(answer); err != nil {
 			return err
 		}

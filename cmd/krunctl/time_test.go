@@ -62,7 +62,7 @@ func TestJoinValues(t *testing.T) {
 			[]string{"time", "x", "--parameter-list=n a,b"}},
 		{[]string{"time", "-P", "n", "1"}, []string{"time", "-P", "n", "1"}},
 		{[]string{"time", "--", "-P", "n", "1", "4"}, []string{"time", "--", "-P", "n", "1", "4"}},
-		{[]string{"plan", "-P", "n", "1", "4"}, []string{"plan", "-P", "n", "1", "4"}},
+		{[]string{"check", "--plan", "-P", "n", "1", "4"}, []string{"check", "--plan", "-P", "n", "1", "4"}},
 		{nil, nil},
 	} {
 		must.EqualList(t, joinValues(test.args), test.want, test.args)

@@ -24,45 +24,9 @@ var ErrUnknown = errors.New(
 // ErrPacked reports that a file is compressed and not a result file of µOpTime.
 var ErrPacked = errors.New("it is compressed and not a result file of µOpTime; decompress it first (gzip -d)")
 
-// Importer reads the files of one tool.
-type Importer struct {
-	Name   string // "jmh"
-	Of     string // "JMH"
-	Format string // the format in Sniff and dataset.Info
-	read   func(io.Reader, ImportOptions) (*dataset.Dataset, error)
-}
-
-// Importers lists the tools whose files lack parts of a key.
-func Importers() []Importer {
-	return []Importer{
-		{"jmh", "JMH", FormatJMH, ReadJMH},
-		{"pyperf", "pyperf", FormatPyperf, ReadPyperf},
-		{"hyperfine", "hyperfine", FormatHyperfine, ReadHyperfine},
-		{"go", "go test -bench", FormatGo, ReadGo},
-	}
-}
-
-// Read reads the named file. A file that is recognized as another tool's is rejected; the error
-// wraps ErrUnknown.
-func (i Importer) Read(name string, o ImportOptions) (*dataset.Dataset, error) {
-	return readFile(name, func(file durable.File) (*dataset.Dataset, error) {
-		in, format, err := sniffed(file)
-		if known := (ForeignError{}); errors.As(err, &known) {
-			return nil, err
-		} else if err != nil && !errors.Is(err, ErrUnknown) {
-			return nil, err
-		}
-		if format != "" && format != i.Format {
-			advice := "krunctl reads it without a flag"
-			for _, other := range Importers() {
-				if other.Format == format {
-					advice = "read it with --" + other.Name
-				}
-			}
-			return nil, ForeignError{What: format + ", not a file of " + i.Of, Advice: advice}
-		}
-		return i.read(in, o)
-	})
+// importers are the tools whose files lack parts of a key, by the format that Sniff returns.
+var importers = map[string]func(io.Reader, ImportOptions) (*dataset.Dataset, error){
+	FormatJMH: ReadJMH, FormatPyperf: ReadPyperf, FormatHyperfine: ReadHyperfine, FormatGo: ReadGo,
 }
 
 // sniffed returns the content of a file and its format; the error wraps ErrUnknown for a file of
@@ -101,6 +65,7 @@ func readFile(
 type FileOptions struct {
 	VM, Variant, Uname string
 	Counters           bool // also read APERF and MPERF of Krun's files
+	AnyUnit            bool // also read values that are not times, which cannot be analyzed
 }
 
 // ReadFile reads a file of results, which is recognized by its beginning. The error wraps
@@ -120,33 +85,31 @@ func ReadFile(name string, o FileOptions) (*dataset.Dataset, error) {
 		case format == FormatKrun:
 			return ReadKrunJSON(in, KrunOptions{Counters: o.Counters, Size: info.Size()})
 		}
-		return readTimes(in, format, ImportOptions{VM: o.VM, Variant: o.Variant})
+		return readTimes(in, format, o)
 	})
 }
 
 // readTimes reads a file of another tool. Values other than times are rejected: for operations per
 // second higher is better, so every comparison would be inverted.
-func readTimes(in io.Reader, format string, o ImportOptions) (*dataset.Dataset, error) {
-	for _, tool := range Importers() {
-		if tool.Format != format {
-			continue
-		}
-		d, err := tool.read(in, o)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range d.Pairs {
-			for i := range p.Executions {
-				if c, ok := p.Executions[i].Column(dataset.Wall, dataset.NoCore); ok &&
-					c.Unit != dataset.Seconds {
-					return nil, fmt.Errorf("%s was measured in %s, and only times can be analyzed; "+
-						"measure times (JMH: -bm avgt)", p.Key, c.Unit)
-				}
+func readTimes(in io.Reader, format string, o FileOptions) (*dataset.Dataset, error) {
+	read, ok := importers[format]
+	if !ok {
+		return nil, ErrUnknown
+	}
+	d, err := read(in, ImportOptions{VM: o.VM, Variant: o.Variant})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range d.Pairs {
+		for i := range p.Executions {
+			if c, ok := p.Executions[i].Column(dataset.Wall, dataset.NoCore); ok &&
+				c.Unit != dataset.Seconds && !o.AnyUnit {
+				return nil, fmt.Errorf("%s was measured in %s, and only times can be analyzed; "+
+					"measure times (JMH: -bm avgt)", p.Key, c.Unit)
 			}
 		}
-		return d, nil
 	}
-	return nil, ErrUnknown
+	return d, nil
 }
 
 // HasEnding reports whether the name of a file has one of the endings, in lower case.

@@ -82,9 +82,10 @@ var foreignFiles = map[string]struct{ text, want string }{
 	"Renaissance CSV": {"benchmark,duration_ns,uptime_ns,vm_start_unix_ms\nscrabble,911379929,2515700351,1\n",
 		"Renaissance"},
 	"time -v": {"\tCommand being timed: \"true\"\n\tUser time (seconds): 0.00\n", "time"},
-	"krunctl export": {"benchmark,vm,variant,pexec,slot,attempt,iteration,start_ns,wall_ns,wall_s\n",
+	"krunctl convert": {"benchmark,vm,variant,pexec,slot,attempt,iteration,start_ns,wall_ns,wall_s\n",
 		"the experiment's directory"},
-	"krunctl export --jsonl": {`{"benchmark":"b","vm":"v","variant":"x","pexec":1,"slot":0,"attempt":1}` + "\n",
+	"krunctl convert --jsonl": {`{"benchmark":"b","vm":"v","variant":"x","pexec":1,"slot":0,"attempt":1}` +
+		"\n",
 		"the experiment's directory"},
 	"an analysis": {`{"format": "krund-analysis", "version": 1, "source": {}, "parameters": {}, "pairs": []}`,
 		"the analysis"},
@@ -114,25 +115,5 @@ func TestForeignFiles(t *testing.T) {
 			must.Be(t, errors.Is(err, ErrUnknown) && strings.Contains(err.Error(), c.want), what, "as", name,
 				d, err, c.want)
 		}
-	}
-}
-
-// TestImportForeign: a flag for another tool does not make a file one of it.
-func TestImportForeign(t *testing.T) {
-	dir := t.TempDir()
-	for _, i := range Importers() {
-		for what, c := range foreignFiles {
-			file := filepath.Join(dir, "x")
-			must.Do(t, os.WriteFile(file, []byte(c.text), 0o600))
-			if d, err := i.Read(file, ImportOptions{}); err == nil && len(d.Pairs) > 0 {
-				t.Errorf("%s as %s: %+v", what, i.Of, d)
-			}
-		}
-	}
-	file := filepath.Join(dir, "x")
-	must.Do(t, os.WriteFile(file, []byte(pyperfText), 0o600))
-	if _, err := Importers()[0].Read(file, ImportOptions{}); err == nil ||
-		!strings.Contains(err.Error(), "pyperf JSON") || !strings.Contains(err.Error(), "--pyperf") {
-		t.Errorf("a file of pyperf as one of JMH: %v", err)
 	}
 }

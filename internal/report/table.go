@@ -26,16 +26,6 @@ const (
 // Formats lists all formats.
 var Formats = []Format{Text, Markdown, HTML, LaTeX, CSV, JSON}
 
-// ParseFormat parses a format's name.
-func ParseFormat(s string) (Format, error) {
-	for _, f := range Formats {
-		if string(f) == s {
-			return f, nil
-		}
-	}
-	return "", fmt.Errorf("there is no format %q; there are text, markdown, html, latex, csv and json", s)
-}
-
 // Table is the common input of the formats for readers.
 type Table struct {
 	First   string // sentences before the caption, with a space at the end; "": none

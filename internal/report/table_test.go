@@ -92,21 +92,6 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-func TestParseFormat(t *testing.T) {
-	for _, f := range Formats {
-		if got, err := ParseFormat(string(f)); got != f || err != nil {
-			t.Errorf("%s: %v, %v", f, got, err)
-		}
-	}
-	if _, err := ParseFormat("pdf"); err == nil {
-		t.Error("pdf was not refused")
-	}
-	table := Table{}
-	if err := table.Write(new(bytes.Buffer), CSV); err == nil {
-		t.Error("a table for people was written as CSV")
-	}
-}
-
 func TestHistogram(t *testing.T) {
 	for _, c := range []struct {
 		values    []float64

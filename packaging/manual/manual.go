@@ -48,7 +48,13 @@ func Command() *cobra.Command {
 
 // commandPages writes the page of a program and those of its commands.
 func commandPages(root *cobra.Command, dir string, date time.Time) error {
-	for _, c := range append([]*cobra.Command{root}, root.Commands()...) {
+	all := append([]*cobra.Command{root}, root.Commands()...)
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			all = append(all, c.Commands()...)
+		}
+	}
+	for _, c := range all {
 		if c != root && !c.IsAvailableCommand() {
 			continue
 		}

@@ -134,7 +134,8 @@ func nothing(d *dataset.Dataset) string {
 // configuration; "" if there is none.
 func (r Reader) Series(arg string, o Selection) (d *dataset.Dataset, config string, err error) {
 	if !r.IsExperiment(arg) {
-		d, err := exchange.ReadFile(arg, exchange.FileOptions{VM: o.VM, Variant: o.Variant, Counters: true})
+		d, err := exchange.ReadFile(arg, exchange.FileOptions{VM: o.VM, Variant: o.Variant, Counters: true,
+			AnyUnit: true})
 		if err == nil {
 			r.reportProblems(arg, d)
 		}

@@ -1,12 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/compare"
 	"krund/internal/display"
@@ -15,27 +14,8 @@ import (
 	"krund/internal/report"
 )
 
-const rebootsHelp = `Reboots shows whether faster restarts do for this machine. It compares, for each
-key, the executions after a restart of the hardware with those after a faster one
-(experiment.reboot = "kexec" or "soft", and experiment.hardware_every): the verdict
-"same" means that a difference of the margin or more was excluded, with the error
-rate of krunctl compare. "cannot tell" is no permission: measure more executions.
-
-Below, for each key: the variation between the executions that follow one restart
-of the hardware, the variation between such restarts, and its share of the whole
-with a 95% interval. A large share means that the level differs from one restart of
-the hardware to the next, and that executions by faster restarts all share it: then
-measure after many restarts of the hardware, however fast the others are.
-
-EXAMPLES
-  krunctl reboots ladder.krun
-  krunctl reboots --margin 0.02 --json ladder.krun
-
-EXIT STATUS
-  0  every key is the same after both kinds, within the margin
-  1  a key differs, or something could not be done
-  2  wrong usage
-  3  no key differs, but some cannot be judged`
+// byRestart is what --by compares: kinds of restart.
+const byRestart = "restart"
 
 // rebootsJSON is the output of --json.
 type rebootsJSON struct {
@@ -46,33 +26,13 @@ type rebootsJSON struct {
 	Spread  []restarts.Spread `json:"spread"`
 }
 
-func rebootsCommand(a *app) *cobra.Command {
-	var o compareOptions
-	var asJSON bool
-	command := &cobra.Command{
-		Use:   "reboots EXPERIMENT",
-		Short: "Compare executions after restarts of the hardware with those after faster ones",
-		Long:  rebootsHelp,
-		Args:  arguments(1, 1, "an experiment"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			o.correction, o.failOn, o.FirstIterations = string(compare.Holm), "changed",
-				compare.DefaultFirstIterations
-			if err := o.check(); err != nil {
-				return usageError(err)
-			}
-			return a.reboots(args[0], o, asJSON)
-		},
+// reboots compares executions after restarts of the hardware with those after faster ones.
+func (a *app) reboots(args []string, o compareOptions) error {
+	if len(args) > 1 || o.format != "text" && o.format != "json" {
+		return usageError(errors.New("--by restart takes one experiment, and has the formats text and json"))
 	}
-	f := command.Flags()
-	a.keyFlag(command, &o.key)
-	f.BoolVar(&asJSON, "json", false, "print JSON")
-	f.Float64Var(&o.Confidence, "confidence", compare.DefaultConfidence, "confidence of the table")
-	f.Float64Var(&o.Margin, "margin", compare.DefaultMargin,
-		"differences smaller than this are the same: 0.01 is 1%")
-	return command
-}
-
-func (a *app) reboots(arg string, o compareOptions, asJSON bool) error {
+	arg := args[0]
+	o.failOn = "changed"
 	r := a.reader(runtime.NumCPU())
 	r.NoPerformance = true
 	var order []restarts.Execution
@@ -101,7 +61,7 @@ func (a *app) reboots(arg string, o compareOptions, asJSON bool) error {
 	report.Weaken(result, before, after, facts, facts)
 	out := rebootsJSON{Format: 1, Before: kinds[0], After: kinds[1], Compare: result,
 		Spread: restarts.Spreads(doc, order)}
-	if asJSON {
+	if o.format == "json" {
 		err = a.printJSON(out)
 	} else {
 		err = out.print(a.stdout)

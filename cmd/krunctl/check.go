@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/reading/experiment"
+	"krund/internal/reading/summary"
+)
+
+const checkHelp = `Check says what would go wrong, the problems first. It changes nothing, except with
+--prove and --noise.
+
+  krunctl check              this machine, for what the warmup study asks
+  krunctl check NAME.toml    the configuration, its programs, this machine for it, and
+                             how long it would take
+  krunctl check NAME.krun    damage and contradictions in an experiment's directory
+
+Of a machine it lists each setting that krund controls, each reading that it takes and
+each source of processor counters: the value found, the value wanted, and how to get
+there. It works on any machine. As root it sees more.
+
+Of a directory it checks the checksums of the schedule, every record, whether schedule,
+records and configuration agree, leftovers of crashes, and files that do not belong
+there, and says how to fix them ("krunctl repair"). Notes need no action. It keeps a
+processor busy for a while: not on a machine that measures.
+
+--try also runs one iteration of each key, with its limits, account and libraries, at
+most a minute each. With --reboot and --quick it judges a run with these flags.
+
+--plan prints what would run, in order, and how long it would take; the programs need
+not exist. The duration is known only for keys that have been measured. With [stop] the
+line "left" has the least and the most that is left to run; with --from the rules are
+replayed over another experiment ("expected").
+
+--prove measures for a few seconds what the settings do: it keeps the benchmarks'
+processors busy, first with the machine as it is and then with the settings applied,
+and prints speed, timer ticks, device interrupts and context switches of both.
+
+--noise measures for a minute how much the machine disturbs a program that only
+computes, and how small a change an experiment could find. A thread on each processor
+looks for gaps in which it did not run; the table has the share that was lost, how
+often, the longest gap, its period, and what ran there meanwhile. Then the same program
+is executed several times: their standard deviation is the noise floor. Root stores the
+certificate in /var/lib/krund/noise, and experiments keep a copy. With --prove all is
+measured again with the settings applied.
+
+--prove needs root and restores the machine, also after Ctrl-C. If it is killed,
+"krunctl repair --machine /var/lib/krund/doctor.krun" does.
+
+EXAMPLES
+  krunctl check
+  krunctl check bench.toml
+  krunctl check --reboot none warmup.toml
+  krunctl check --plan --limit 0 warmup.toml          all slots
+  krunctl check --plan --from old.krun warmup.toml    what [stop] would save
+  krunctl check --format json warmup.krun | jq -r '.problems[].code'
+  sudo krunctl check --noise --prove
+
+EXIT STATUS
+  0  nothing would go wrong
+  1  the machine is not fit, there are problems, or something could not be done
+  2  wrong usage, or a mistake in the configuration`
+
+type checkOptions struct {
+	format, reboot, host, from, detect, cpus, output string
+	quick, try, prove, noise, plan, data             bool
+	time                                             time.Duration
+	executions, limit                                int
+}
+
+func checkCommand(a *app) *cobra.Command {
+	var o checkOptions
+	c := &cobra.Command{
+		Use: "check [NAME.toml | DIR]", Short: "Say what would go wrong: the machine, a file, a directory",
+		Long: checkHelp, Args: arguments(0, 1, "a configuration, a directory, or nothing"),
+		RunE: func(c *cobra.Command, args []string) error { return a.check(c, args, o) },
+	}
+	f := c.Flags()
+	formatFlag(f, &o.format, "text", "json")
+	f.StringVar(&o.reboot, "reboot", "", "judge a run with this restart: hardware, kexec, soft or none")
+	f.BoolVar(&o.quick, "quick", false, "judge a run with --quick")
+	f.BoolVar(&o.try, "try", false, "also run one iteration of each key")
+	f.BoolVar(&o.plan, "plan", false, "print what would run, in order, and how long it would take")
+	f.IntVar(&o.limit, "limit", 0, "slots of the plan; 0: all (default 20 as text, all as JSON)")
+	f.StringVar(&o.from, "from", "", "experiment over which the plan replays [stop]")
+	f.StringVar(&o.detect, "detect", "", "how many executions show a change of this size, such as 2%")
+	f.Lookup("detect").Hidden = true
+	f.BoolVar(&o.prove, "prove", false, "apply the settings, measure their effect, and restore them (root)")
+	f.BoolVar(&o.noise, "noise", false, "certify how much this machine disturbs a measurement")
+	f.DurationVar(&o.time, "time", 0, "how long to measure (default 2s, --noise 10s)")
+	f.StringVar(&o.cpus, "cpus", "", "processors of --noise, such as 1-3 (default all but the lowest)")
+	f.IntVar(&o.executions, "executions", 10, "of the program of --noise; 0 leaves the noise floor out")
+	outputFlag(f, &o.output, "directory for the certificate of --noise")
+	a.hostFlag(f, &o.host, "")
+	f.BoolVar(&o.data, "data", false, "the directory of the configuration")
+	f.Lookup("data").Hidden = true
+	return c
+}
+
+// check finds out what is asked: a machine, a configuration, a plan, or a directory.
+func (a *app) check(c *cobra.Command, args []string, o checkOptions) error {
+	if c.Flags().Changed("time") && o.time <= 0 {
+		return usageError(fmt.Errorf("--time must be positive, not %s", o.time))
+	}
+	ctx := contextOf(c)
+	switch {
+	case o.noise:
+		if len(args) > 0 {
+			return usageError(errors.New("--noise is for this machine: omit the argument"))
+		}
+		ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+		if err := only(c, "--noise", "format prove noise time cpus executions output"); err != nil {
+			return err
+		}
+		return a.noise(ctx, o)
+	case o.plan || o.detect != "":
+		if err := only(c, "a plan", "format plan limit from detect host"); err != nil {
+			return err
+		}
+		return a.plan(c, args, o)
+	case len(args) > 0 && (o.data || !strings.HasSuffix(args[0], ".toml")):
+		if err := only(c, "a directory", "format data host"); err != nil {
+			return err
+		}
+		return a.checkData(args[0], o)
+	case len(args) == 0 || o.prove:
+		if err := only(c, "a machine", "format prove time"); err != nil {
+			return err
+		}
+		return a.doctor(ctx, args, o)
+	}
+	if err := only(c, "a configuration", "format reboot quick try"); err != nil {
+		return err
+	}
+	return a.checkConfig(ctx, c, args[0], o)
+}
+
+// checkConfig starts krund to check a configuration, and prints how long it would take.
+func (a *app) checkConfig(ctx context.Context, c *cobra.Command, path string, o checkOptions) error {
+	err := a.krund(append(flagsOf(c, "check"), path), true)
+	if cfg, wrong := experiment.ParseConfig(a.fsys, path, a.host); wrong == nil && o.format == "text" {
+		if p, unknown := summary.PlanOf(ctx, a.fsys, cfg, path); unknown == nil {
+			a.console().Line("plan", "%d of %d slots finished; %s", p.Finished, p.SlotsTotal, p.ETA)
+		}
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/hub/api"
+	"krund/internal/hub/submit"
+	"krund/internal/machine/sysroot"
+)
+
+const hubHelp = `Hub sends experiments to a hub, a lab of machines, and asks for them; join and ship are
+for the machines themselves. docs/hub.md shows how. "krunctl compare ID" compares what the
+machines have shipped.
+
+ENVIRONMENT
+  KRUNHUB_URL      address of the hub, if --hub is not given
+  KRUNHUB_TOKEN    a token: role user for submit and request, reader for wait
+
+EXAMPLES
+  krunctl hub submit bench.toml --to pool
+  krunctl hub wait 3v0c5n7xk2m9q4rt
+` + exitHelp
+
+// hubCommand has the commands of a hub below it.
+func hubCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use: "hub COMMAND", Short: "Submit to a hub of machines, wait, join it with this machine",
+		Long: hubHelp, Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			return unknownCommand(c, args[0])
+		},
+	}
+	c.AddCommand(submitCommand(a), waitCommand(a), requestCommand(a), joinCommand(a), shipCommand(a))
+	return c
+}
+
+const waitHelp = `Wait waits until nothing of an experiment on a hub remains to be run, and prints its
+state. It asks every half a minute, and goes on if the hub does not answer for a
+while. With --timeout it ends after that time, and the experiment goes on: a job of a
+CI system that may not wait for long calls it again.
+
+ENVIRONMENT
+  KRUNHUB_URL      address of the hub, if --hub is not given
+  KRUNHUB_TOKEN    a token with the role reader or user
+
+EXAMPLES
+  krunctl hub wait 3v0c5n7xk2m9q4rt
+  krunctl hub wait --timeout 30m 3v0c5n7xk2m9q4rt
+
+EXIT STATUS
+  0  the experiment is done
+  1  it failed or was stopped, or something could not be done
+  2  wrong usage
+  4  it has not ended within --timeout`
+
+func waitCommand(a *app) *cobra.Command {
+	var hub string
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use: "wait ID", Short: "Wait for the end of an experiment on a hub", Long: waitHelp,
+		Args: arguments(1, 1, "the id that submit has printed"),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := a.hubClient(hub)
+			if err != nil {
+				return err
+			}
+			state, err := a.hubSession(client, sysroot.RealClock{}).Await(contextOf(c), args[0], timeout)
+			if err != nil {
+				return err
+			}
+			a.print("%s\n", state.State)
+			return submit.NotDone(state)
+		},
+	}
+	c.Flags().DurationVar(&timeout, "timeout", 0, "end after this time; 0: never")
+	hubFlag(c, &hub)
+	return c
+}
+
+const requestHelp = `Request asks the machines that run an experiment of a hub to hold, resume or stop it.
+They follow when they report next: after the running process execution. A part that
+no machine has begun is held or stopped at once.
+
+EXAMPLES
+  krunctl hub request stop 3v0c5n7xk2m9q4rt
+` + exitHelp
+
+func requestCommand(a *app) *cobra.Command {
+	var hub string
+	c := &cobra.Command{
+		Use: "request hold|resume|stop ID", Short: "Hold, resume or stop an experiment on a hub",
+		Long: requestHelp, Args: arguments(2, 2, "hold, resume or stop, and the experiment's id"),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch args[0] {
+			case api.RequestHold, api.RequestResume, api.RequestStop:
+			default:
+				return usageError(fmt.Errorf("the request must be hold, resume or stop, not %q", args[0]))
+			}
+			client, err := a.hubClient(hub)
+			if err != nil {
+				return err
+			}
+			return client.Request(contextOf(c), args[1], args[0])
+		},
+	}
+	hubFlag(c, &hub)
+	return c
+}

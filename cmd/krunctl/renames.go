@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// rename is a former name of a command, or a command with flags that had other names.
+type rename struct {
+	old, now string
+	flags    map[string]string // former flag -> now; "" is none
+}
+
+// detected are flags for what is found out now.
+var detected = map[string]string{"--jmh": "", "--pyperf": "", "--hyperfine": "", "--go": ""}
+
+// renames are all former names. They work until the next version.
+var renames = []rename{
+	{old: "doctor", now: "check"},
+	{old: "noise", now: "check --noise", flags: map[string]string{"--compare": "--prove",
+		"--directory": "--output"}},
+	{old: "plan", now: "check --plan"},
+	{old: "check-data", now: "check --data"},
+	{old: "rerun", now: "run --again --later"},
+	{old: "decide", now: "status --decision"},
+	{old: "status", now: "status", flags: map[string]string{"--keys": "--by=key"}},
+	{old: "summary", now: "show"},
+	{old: "startup", now: "show --startup"},
+	{old: "amperf", now: "show --counters"},
+	{old: "table", now: "analyze --table"},
+	{old: "similarity", now: "analyze --similarity"},
+	{old: "plot", now: "report", flags: map[string]string{"--columns": "--column"}},
+	{old: "verdict", now: "compare"},
+	{old: "reboots", now: "compare --by=restart"},
+	{old: "import", now: "convert --to=krun", flags: detected},
+	{old: "convert", now: "convert", flags: detected},
+	{old: "export", now: "convert", flags: map[string]string{"--csv": "--to=csv", "--jsonl": "--to=jsonl",
+		"--trace": "--to=trace", "--long": "--rows=iterations", "--wide": "--rows=wide",
+		"--executions": "--rows=executions", "--events": "--rows=events"}},
+	{old: "import-config", now: "convert --to=toml"},
+	{old: "restore", now: "repair --machine"},
+	{old: "submit", now: "hub submit"},
+	{old: "wait", now: "hub wait"},
+	{old: "request", now: "hub request"},
+	{old: "join", now: "hub join"},
+	{old: "ship", now: "hub ship"},
+}
+
+// formerFormats are the former flags of a format, of all commands that have --format.
+var formerFormats = map[string]string{"--json": "--format=json", "--csv": "--format=csv"}
+
+// modern replaces former names in the arguments. said is a line about it, "" if there were none.
+func modern(root *cobra.Command, args []string) (now []string, said string) {
+	if len(args) == 0 {
+		return args, ""
+	}
+	if args[0] == "help" {
+		now, said = modern(root, args[1:])
+		return append([]string{"help"}, now...), said
+	}
+	var r rename
+	if i := slices.IndexFunc(renames, func(r rename) bool { return r.old == args[0] }); i >= 0 {
+		r = renames[i]
+	} else {
+		r = rename{old: args[0], now: args[0]}
+	}
+	now = append(strings.Fields(r.now), args[1:]...)
+	c, _, err := root.Find(now)
+	if err != nil || c == root {
+		return args, ""
+	}
+	has := func(flag string) bool { return c.Flags().Lookup(flag) != nil }
+	var changes []string
+	if r.old != r.now {
+		changes = append(changes, fmt.Sprintf("`krunctl %s` is now `krunctl %s`", r.old, r.now))
+	}
+	for i := 0; i < len(now) && now[i] != "--"; i++ {
+		flag, value, hasValue := strings.Cut(now[i], "=")
+		instead, former := r.flags[flag]
+		if format, ok := formerFormats[now[i]]; ok && !former && has("format") && !has(flag[2:]) {
+			instead, former = format, true
+		}
+		switch {
+		case !former:
+			continue
+		case instead == "":
+			changes = append(changes, flag+" is not needed")
+			now = slices.Delete(now, i, i+1)
+			i--
+			continue
+		case hasValue:
+			instead += "=" + value
+		}
+		changes = append(changes, flag+" is now "+instead)
+		now[i] = instead
+	}
+	if len(changes) > 0 {
+		said = "krunctl: " + strings.Join(changes, ", ") + "; the former name works until the next version"
+	}
+	return now, said
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"krund/rig/must"
+)
+
+// TestRenames: each former name is one of no command, what it is now exists with its flags, and
+// docs/commands.md lists all of them. -update writes the list.
+func TestRenames(t *testing.T) {
+	var list strings.Builder
+	list.WriteString("| formerly | now | options |\n|---|---|---|\n")
+	for _, r := range renames {
+		root := rootCommand(&app{})
+		now := strings.Fields(r.now)
+		c, rest, err := root.Find(now)
+		must.Need(t, err == nil && c != root && c.ParseFlags(rest) == nil, r.old, "is now", r.now, err)
+		old, _, err := root.Find([]string{r.old})
+		must.Be(t, err != nil || old == root || r.old == r.now, r.old, "is a command, too")
+		var options []string
+		for _, former := range slices.Sorted(maps.Keys(r.flags)) {
+			instead := r.flags[former]
+			flag, _, _ := strings.Cut(strings.TrimPrefix(instead, "--"), "=")
+			must.Be(t, instead == "" || c.Flags().Lookup(flag) != nil, former, "is now", instead)
+			must.Be(t, c.Flags().Lookup(former[2:]) == nil, former, "is an option, too")
+			if instead == "" {
+				instead = "found out"
+			}
+			options = append(options, fmt.Sprintf("`%s`: `%s`", former, instead))
+		}
+		fmt.Fprintf(&list, "| `%s` | `%s` | %s |\n", r.old, r.now,
+			strings.ReplaceAll(strings.Join(options, ", "), "`found out`", "found out"))
+	}
+	const page = "../../docs/commands.md"
+	text := source(t, page)
+	head, _, found := strings.Cut(text, "| formerly |")
+	must.Need(t, found, page, "has no list")
+	if want := head + list.String(); *update {
+		must.Do(t, os.WriteFile(page, []byte(want), 0o644))
+	} else {
+		must.Equal(t, text, want, page, "(run with -update)")
+	}
+}
+
+// TestCommandsPage: docs/commands.md lists all commands, and no other.
+func TestCommandsPage(t *testing.T) {
+	text := source(t, "../../docs/commands.md")
+	n := 0
+	for _, c := range rootCommand(&app{}).Commands() {
+		if c.IsAvailableCommand() {
+			n++
+			must.Contain(t, text, "\n| `"+c.Name()+"` | ")
+		}
+	}
+	must.Equal(t, strings.Count(text, "\n| `")-len(renames), n, "commands")
+}
+
+// TestModern: one line about former names, the new command line, and nothing about present ones.
+func TestModern(t *testing.T) {
+	for _, c := range []struct{ args, want, said string }{
+		{"summary --json x.krun", "show --format=json x.krun",
+			"`krunctl summary` is now `krunctl show`, --json " +
+				"is now --format=json"},
+		{"export --csv --wide --key a:b:c x", "convert --to=csv --rows=wide --key a:b:c x",
+			"--wide is now --rows=wide"},
+		{"import --jmh -o y x", "convert --to=krun -o y x", "--jmh is not needed"},
+		{"help plan", "help check --plan", "`krunctl plan` is now"},
+		{"time --json -- summary --json", "time --format=json -- summary --json",
+			"--json is now --format=json"},
+		{"status x.krun", "status x.krun", ""},
+		{"status --keys x.krun", "status --by=key x.krun", "--keys is now --by=key"},
+		{"nonsense --json", "nonsense --json", ""},
+		{"", "", ""},
+	} {
+		got, said := modern(rootCommand(&app{}), strings.Fields(c.args))
+		must.Equal(t, strings.Join(got, " "), c.want, c.args)
+		must.Be(t, (c.said == "") == (said == "") && strings.Contains(said, c.said) &&
+			!strings.Contains(said, "\n"), c.args, said)
+	}
+	b := complete(t)
+	old, now := krunctl(t, "summary", b.dir()), krunctl(t, "show", b.dir())
+	must.Equal(t, old.stdout, now.stdout, "what a former name prints")
+	must.Be(t, strings.Count(old.stderr, "\n") == 1 && old.code == exitOK, old.text())
+}

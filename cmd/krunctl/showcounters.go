@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"krund/internal/display"
+	"krund/internal/execution/verdict"
+	"krund/internal/reading/experiment"
+	"krund/internal/reading/summary"
+)
+
+// counted checks the counters of an experiment.
+func (a *app) counted(arg string, o showOptions) error {
+	pattern, err := experiment.ParsePattern(o.key)
+	if err != nil {
+		return err
+	}
+	f, err := experiment.Open(a.fsys, arg)
+	if err != nil {
+		return err
+	}
+	m, err := a.records(f, pattern)
+	if err != nil {
+		return err
+	}
+	doc := summary.NewCounters(f.Dir())
+	limits, known := verdict.CounterLimits{}, false
+	for rec := range m.Whole() {
+		if !known {
+			limits, known = a.limits(f, rec.Host, o), true
+		}
+		doc.Add(rec, limits)
+	}
+	doc.Tolerance, doc.Threshold, doc.Damaged = limits.Tolerance, limits.BusyThreshold, m.Damaged
+	if o.format == "json" {
+		err = a.printJSON(doc)
+	} else {
+		a.console().Counters(doc)
+	}
+	if err == nil && len(doc.Violating) > 0 {
+		return errFound
+	}
+	return firstOf(err, doc.Err())
+}
+
+// limits returns the limits of the options, or else of the experiment.
+func (a *app) limits(f experiment.Experiment, host string, o showOptions) verdict.CounterLimits {
+	limits := verdict.CounterLimits{Tolerance: verdict.DefaultTolerance}
+	if cfg, err := f.Config(host); err == nil {
+		limits = verdict.CounterLimits{
+			Tolerance:     cfg.Verdict.RatioTolerance,
+			BusyThreshold: cfg.Verdict.BusyThreshold,
+		}
+	} else if o.tolerance < 0 || o.threshold < 0 {
+		a.talk("krunctl: the experiment's limits are unknown; using the study's limits: %s",
+			summary.FirstProblem(err))
+	}
+	if o.tolerance >= 0 {
+		limits.Tolerance = o.tolerance
+	}
+	if o.threshold >= 0 {
+		limits.BusyThreshold = o.threshold
+	}
+	return limits
+}
+
+// calibrate suggests limits.
+func (a *app) calibrate(arg string, o showOptions) error {
+	if o.idle == "" || o.busy == "" {
+		return usageError(errors.New("a calibration needs both --idle and --busy"))
+	}
+	idle, err := summary.ParseSelection(o.idle)
+	if err != nil {
+		return usageError(fmt.Errorf("--idle: %w", err))
+	}
+	busy, err := summary.ParseSelection(o.busy)
+	if err != nil {
+		return usageError(fmt.Errorf("--busy: %w", err))
+	}
+	f, err := experiment.Open(a.fsys, arg)
+	if err != nil {
+		return err
+	}
+	m, err := a.records(f, nil)
+	if err != nil {
+		return err
+	}
+	doc, err := summary.Calibrate(m.Whole(), idle, busy)
+	if nothing := (*summary.NothingSelectedError)(nil); errors.As(err, &nothing) {
+		return fmt.Errorf(
+			"%w; `krunctl show %s` lists the keys, `krunctl show` prints the counters of a record",
+			err, display.ShellPath(f.Dir()))
+	}
+	if err != nil {
+		return err
+	}
+	doc.Directory = f.Dir()
+	if o.format == "json" {
+		return a.printJSON(doc)
+	}
+	a.print("# from %s of %s idle and %s of %s busy\n",
+		display.Count(doc.Idle.Iterations, "iteration"), display.Count(doc.Idle.Records, "record"),
+		display.Count(doc.Busy.Iterations, "iteration"), display.Count(doc.Busy.Records, "record"))
+	a.print("[verdict]\nratio_tolerance = %v\nbusy_threshold = %.1f\n", doc.Tolerance, doc.Threshold)
+	return nil
+}
