@@ -46,7 +46,7 @@ func (e Error) Error() string {
 			"ask krun_should_stop before krun_begin",
 		"krun_begin and krun_end do not alternate, or a column was touched at the wrong moment",
 		"krun_done was called before",
-		"a processor counter could not be read; krunctl doctor says which can be",
+		"a processor counter could not be read; krunctl check says which can be",
 		"a processor counter did not count all the time: something else uses the same hardware",
 		"the handle belongs to the process that this one was forked from; " +
 			"call krun_init in the process that measures",

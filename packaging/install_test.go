@@ -283,7 +283,7 @@ func TestInstalledRuns(t *testing.T) {
 		t.Errorf("%d slots; krunctl status:\n%s", slots, out)
 	}
 	if out := run("krunctl", "summary", file); strings.Count(out, "1/1") != slots {
-		t.Errorf("krunctl summary:\n%s", out)
+		t.Errorf("krunctl show:\n%s", out)
 	}
 }
 
@@ -297,7 +297,8 @@ func TestPackageScriptsStartNothing(t *testing.T) {
 		whole := strings.ReplaceAll(string(text), "\\\n", "")
 		for _, line := range regexp.MustCompile(`(?m)^\s*rm .*$`).FindAllString(whole, -1) {
 			for _, path := range strings.Fields(line)[2:] { // rm -f PATH...
-				if path != `"$dropin"` && path != "/etc/systemd/system/timers.target.wants/krund-ship.timer" &&
+				if path != `"$dropin"` &&
+					path != "/etc/systemd/system/timers.target.wants/krund-ship.timer" &&
 					!strings.HasPrefix(path, "/etc/krund/") && !strings.HasSuffix(path,
 					".wants/krund@*.service") {
 					t.Errorf("%s removes %s", file, path)

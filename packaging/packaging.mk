@@ -100,7 +100,7 @@ ifneq ($(UNITDIR),)
 	chmod 644 $(DESTDIR)$(UNITDIR)/krund@.service $(DESTDIR)$(UNITDIR)/krund-ship.service
 endif
 	@$(if $(DESTDIR)$(if $(UNITDIR),,none),:,\
-	  echo "Nothing is started. Next: systemctl daemon-reload && krunctl doctor")
+	  echo "Nothing is started. Next: systemctl daemon-reload && krunctl check")
 
 uninstall:
 	rm -f $(INTO)/bin/krund $(INTO)/bin/krunctl

@@ -106,8 +106,8 @@ inside user '
 	dpkg -i /root/krund.deb
 	krund --version
 	krunctl version
-	krunctl doctor || [ $? = 1 ] # this machine need not be fit to measure
-	cp /usr/share/doc/krund/examples/demo.toml /root && krunctl plan /root/demo.toml
+	krunctl check || [ $? = 1 ] # this machine need not be fit to measure
+	cp /usr/share/doc/krund/examples/demo.toml /root && krunctl check --plan /root/demo.toml
 	dpkg --purge krund
 	test ! -e /usr/bin/krund -a ! -e /etc/krund'
 say "all passed"

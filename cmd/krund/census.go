@@ -32,7 +32,7 @@ const (
 	mostCensus  = time.Hour
 )
 
-// censusJSON is what krund census prints: what krunctl noise needs of this machine.
+// censusJSON is what krund census prints: what krunctl check --noise needs of this machine.
 type censusJSON struct {
 	noise.Census
 	BootID      string            `json:"boot_id"`

@@ -59,7 +59,7 @@ func askKrunctl(ctx context.Context, c command.Cmd) (string, error) {
 func decider(cfg *config.Config, dir, mode string, environ []string) func(context.Context,
 	string) ([]byte, error) {
 	return func(ctx context.Context, key string) ([]byte, error) {
-		argv := []string{"decide"}
+		argv := []string{"status", "--decision"}
 		if key != "" {
 			argv = append(argv, "--key", key)
 		}

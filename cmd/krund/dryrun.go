@@ -43,7 +43,7 @@ func dryRun(o runOptions, stdout io.Writer) error {
 	for _, k := range cfg.Skipped() {
 		fmt.Fprintf(stdout, "  skip  %s\n", k)
 	}
-	fmt.Fprintf(stdout, "`%s plan %s` shows the order and the time; nothing was started\n",
+	fmt.Fprintf(stdout, "`%s check --plan %s` shows the order and the time; nothing was started\n",
 		krunctl(), display.ShellPath(o.path))
 	return nil
 }

@@ -133,7 +133,8 @@ var misbehaviours = []misbehaviour{
 			memset(text, 'x', sizeof text);
 			if (++n == 1)
 				for (int i = 0; i < 1024; i++)
-					for (size_t at = 0; at < sizeof text;) { ssize_t k = write(1, text + at, sizeof text - at); if (k > 0) at += k; }
+					for (size_t at = 0; at < sizeof text;) { ssize_t k = write(1, text + at,
+						sizeof text - at); if (k > 0) at += k; }
 		}`,
 		outcome: results.Completed, done: 5,
 		check: func(t *testing.T, _ *experiment, r results.Record) {
@@ -172,7 +173,8 @@ var misbehaviours = []misbehaviour{
 			if (++n < 4) return;
 			while (fgets(line, sizeof line, maps)) {
 				unsigned long from, to;
-				if (strstr(line, " rw-s ") && strstr(line, "memfd:") && sscanf(line, "%lx-%lx", &from, &to) == 2)
+				if (strstr(line, " rw-s ") && strstr(line, "memfd:") && sscanf(line, "%lx-%lx", &from,
+					&to) == 2)
 					memset((void *)from, 0xff, to - from);
 			}
 		}`,
@@ -189,9 +191,11 @@ var misbehaviours = []misbehaviour{
 			if (++n < 5) return;
 			while (fgets(line, sizeof line, maps)) {
 				unsigned long from, to;
-				if (strstr(line, " rw-s ") && strstr(line, "memfd:") && sscanf(line, "%lx-%lx", &from, &to) == 2) {
+				if (strstr(line, " rw-s ") && strstr(line, "memfd:") && sscanf(line, "%lx-%lx", &from,
+					&to) == 2) {
 					long *exec = (long *)(from + 136), *init = (long *)(from + 208);
-					long *start = (long *)(from + *(long *)(from + 40)), *wall = (long *)(from + *(long *)(from + 48));
+					long *start = (long *)(from + *(long *)(from + 40)), *wall = (long *)(from +
+						*(long *)(from + 48));
 					wall[0] = start[0] - 10;
 					start[0] = 3, *exec = 1, *init = 2;
 				}
@@ -207,7 +211,8 @@ var misbehaviours = []misbehaviour{
 		void run_iter(int p) {
 			for (int fd = 0; fd < 16; fd++) {
 				fcntl(fd, F_SETFL, 02000 | 04000 | 040000); /* O_APPEND, O_NONBLOCK, O_DIRECT */
-				fcntl(fd, 1031, 4096); fcntl(fd, 1033, 8); fcntl(fd, 1033, 16); /* F_SETPIPE_SZ, F_ADD_SEALS */
+				fcntl(fd, 1031, 4096); fcntl(fd, 1033, 8); fcntl(fd, 1033, 16); /* F_SETPIPE_SZ,
+					F_ADD_SEALS */
 				lseek(fd, 1 << 30, SEEK_SET); ftruncate(fd, 0);
 				fcntl(fd, 1024, F_WRLCK); lockf(fd, F_TLOCK, 0); /* F_SETLEASE */
 				fallocate(fd, 1, 0, 1L << 40); /* FALLOC_FL_KEEP_SIZE */
@@ -289,8 +294,9 @@ func TestMisbehavingBenchmarks(t *testing.T) {
 			if m.outcome != results.Completed {
 				code = exitFailed
 				why := e.of("victim").Reasons[0]
-				out.last(t, "krund: 1 of 2 process executions failed (`krunctl rerun` runs them again); "+
-					"the first: victim:", printable(why))
+				out.last(t,
+					"krund: 1 of 2 process executions failed (`krunctl run --again` runs them again); "+
+						"the first: victim:", printable(why))
 			}
 			out.want(t, code, "victim:", "good:")
 			hidden := func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }

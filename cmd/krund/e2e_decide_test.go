@@ -25,9 +25,9 @@ func (e *experiment) withKrunctl(script string) (prefix string) {
 	return prefix
 }
 
-// TestDecideMisbehaves: whatever krunctl decide does, all executions are run and counted, and the
-// log has the reasons. The script misbehaves in another way after each execution, and at last
-// replaces itself.
+// TestDecideMisbehaves: whatever krunctl status --decision does, all executions are run and
+// counted, and the log has the reasons. The script misbehaves in another way after each execution,
+// and at last replaces itself.
 func TestDecideMisbehaves(t *testing.T) {
 	t.Parallel()
 	attacks := []struct{ script, why string }{

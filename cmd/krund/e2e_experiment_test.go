@@ -103,7 +103,7 @@ func TestExperimentFaults(t *testing.T) {
 		r.wait()
 		record := filepath.Join(e.directory, "results", results.Name{Slot: 0, Attempt: 1}.String())
 		e.must(os.WriteFile(record, []byte("not a record"), 0o644))
-		e.run().want(t, exitError, filepath.Base(record), "krunctl check-data")
+		e.run().want(t, exitError, filepath.Base(record), "krunctl check")
 	})
 	t.Run("benchmark and VM vanish after the start", func(t *testing.T) {
 		t.Parallel()
@@ -217,7 +217,8 @@ func TestDisks(t *testing.T) {
 		e.c("small", good)
 		e.c("large", fmt.Sprintf(`void run_iter(int p) {
 			unsigned long x = %d;
-			for (int i = 0; i < 400000; i++) { x = x * 6364136223846793005 + 1442695040888963407; putchar(48 + (x >> 58)); }
+			for (int i = 0; i < 400000; i++) { x = x * 6364136223846793005 +
+				1442695040888963407; putchar(48 + (x >> 58)); }
 		}`, rand.Uint32()))
 		e.c("last", good)
 		e.run().want(t, exitError, "no space left on device", "store the record of slot 1",

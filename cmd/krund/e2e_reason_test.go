@@ -119,7 +119,7 @@ func TestEveryEndIsLogged(t *testing.T) {
 		e.meet(r) // the hook
 		r.signal(syscall.SIGTERM)
 		r.wait().want(t, exitInterrupted)
-		e.reason(exitInterrupted, "krunctl restore")
+		e.reason(exitInterrupted, "krunctl repair --machine")
 	})
 }
 

@@ -98,7 +98,7 @@ func TestStopIterations(t *testing.T) {
 				}
 			}
 			krunctl, _ := installControl()
-			for _, args := range [][]string{{"check-data"}, {"summary"}, {"analyze", "--resamples", "200"},
+			for _, args := range [][]string{{"check"}, {"show"}, {"analyze", "--resamples", "200"},
 				{"report", "-o", filepath.Join(e.dir, "report.html")}, {"stability", "--step", "20"}} {
 				c := exec.CommandContext(t.Context(), krunctl, append(args, e.directory)...)
 				out, err := c.CombinedOutput()
@@ -175,7 +175,7 @@ void run_iter(int m) { usleep(300); n++; `
 		t.Errorf("%s: %s", r.Key, r.Outcome)
 	}
 	krunctl, _ := installControl()
-	c := exec.CommandContext(t.Context(), krunctl, "check-data", e.directory)
+	c := exec.CommandContext(t.Context(), krunctl, "check", e.directory)
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -237,7 +237,8 @@ func TestWatcherRefused(t *testing.T) {
 	}
 }
 
-// TestDecideDiesWithKrund: a killed krund does not leave krunctl decide running until its deadline.
+// TestDecideDiesWithKrund: a killed krund does not leave krunctl status --decision running until
+// its deadline.
 func TestDecideDiesWithKrund(t *testing.T) {
 	e := newExperiment(t)
 	e.executions, e.extra = 3, "[stop]\nrules = [\"halfwidth\"]\n"

@@ -17,7 +17,7 @@ type failedError struct {
 }
 
 func (e *failedError) Error() string {
-	return fmt.Sprintf("%d of %d process executions failed (`krunctl rerun` runs them again); the first: %s",
+	return fmt.Sprintf("%d of %d process executions failed (`krunctl run --again` runs them again); the first: %s",
 		e.failed, e.slots, e.first)
 }
 

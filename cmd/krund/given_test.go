@@ -56,5 +56,5 @@ account = "caller"
 	must.Do(t, hub.Store(durable.OS(), hubFile))
 	want(given, "localhost", true, `account = "caller" ("caller")`)
 	must.Do(t, durable.WriteFile(durable.OS(), hubFile, []byte("damaged"), 0o600))
-	want(given, "lab1", true, "run `krunctl join` again")
+	want(given, "lab1", true, "run `krunctl hub join` again")
 }

@@ -69,7 +69,7 @@ func restoreAfterKill(about []string, restarting bool) error {
 		err = restore(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("%w; run `krunctl restore %s`", err, display.ShellPath(dir))
+		return fmt.Errorf("%w; run `krunctl repair --machine %s`", err, display.ShellPath(dir))
 	}
 	return nil
 }

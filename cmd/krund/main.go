@@ -35,7 +35,7 @@ Usage:
   krund check [flags] NAME.toml check the configuration and the machine, change nothing
   krund census [--time 10s] [--cpus LIST] NAME.toml
                                 measure what disturbs the benchmarks' processors, with the settings
-                                that the file applies; print JSON. krunctl noise runs it
+                                that the file applies; print JSON. krunctl check --noise runs it
   krund version
   krund help
 
@@ -72,7 +72,8 @@ A person cannot: on a machine that was not enabled for the experiment, run refus
 anything is changed, and names --reboot none and --quick.
 
 Ctrl-C (SIGINT) or SIGTERM ends the running benchmark, makes its slot outstanding again, restores
-the machine and exits. A second one exits immediately; ` + "`krunctl restore`" + ` then restores the machine.
+the machine and exits. A second one exits immediately; ` + "`krunctl repair --machine`" + ` then restores
+the machine.
 
 krund does nothing while an experiment is held: by the file hold in its directory (` + "`krunctl hold`" + `,
 ` + "`krunctl resume`" + `), by the file /etc/krund/hold, or by the kernel argument krund.hold.
@@ -156,7 +157,7 @@ var errInterrupted = errors.New("interrupted")
 
 // errInterruptedTwice ends krund immediately.
 var errInterruptedTwice = errors.New("interrupted a second time, before the machine was restored; `krunctl " +
-	"restore` restores it")
+	"repair --machine` restores it")
 
 // errSilent ends krund with status 1 when everything has been reported.
 var errSilent = errors.New("failed")

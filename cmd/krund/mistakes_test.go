@@ -53,7 +53,7 @@ var mistakes = []mistake{
 		code: exitError,
 		want: "krund: DIR/x.krun is not a directory, but an experiment needs a directory of that name; " +
 			"if it " +
-			"is a configuration of Krun, `krunctl import-config` converts it; then rename the file, or " +
+			"is a configuration of Krun, `krunctl convert --to toml` converts it; then rename the file, or " +
 			"name " +
 			"another directory (`krund run --directory`)\n",
 	},

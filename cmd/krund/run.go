@@ -285,8 +285,8 @@ func sayEnding(ending boot.Ending, o runOptions, stdout, stderr io.Writer) error
 	switch ending {
 	case boot.Finished:
 		if !o.quiet {
-			fmt.Fprintf(stdout, "nothing is outstanding; `%s summary %s` shows the results, `%[1]s "+
-				"check-data %[2]s` checks them\n", krunctl(), display.ShellPath(o.directory))
+			fmt.Fprintf(stdout, "nothing is outstanding; `%s show %s` shows the results, `%[1]s "+
+				"check %[2]s` checks them\n", krunctl(), display.ShellPath(o.directory))
 		}
 		return failures(o.directory)
 	case boot.Interrupted:

@@ -46,7 +46,7 @@ them experiments. People and programs submit, watch and compare experiments in o
 place.
 
   krunhub serve --listen :8642    on one computer; prints an address and a token
-  krunctl join URL                on each machine that measures
+  krunctl hub join URL                on each machine that measures
   krunhub admin-token             when no admin has a token any more
 
 Pages in a browser show machines, queue, experiments with live progress, reports,

@@ -221,7 +221,7 @@ func (x *experiment) nextSteps() string {
 		command = "krunctl enable --accept-changed " + path
 	}
 	next := fmt.Sprintf("restore it, or continue with `%s`: the results before and after are then kept "+
-		"apart, and `krunctl rerun` can measure the earlier ones again", command)
+		"apart, and `krunctl run --again` can measure the earlier ones again", command)
 	if x.hooked() {
 		next += "; if a hook builds it anew each time, let experiment.relink do that"
 	}

@@ -20,7 +20,7 @@ func (x *experiment) mend() error {
 		x.schedule = s
 	}
 	if repairErr != nil {
-		return fmt.Errorf("rebuild the damaged schedule from the results: %w; `krunctl check-data %s` "+
+		return fmt.Errorf("rebuild the damaged schedule from the results: %w; `krunctl check %s` "+
 			"shows details, `krunctl repair %[2]s` repairs it", repairErr,
 			display.ShellPath(x.directory.Dir()))
 	}

@@ -40,7 +40,7 @@ func (x *experiment) reconcile(ctx context.Context) error {
 		return x.schedule.Finish(slot, schedule.FlagOf(record.Outcome))
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("slot %d was left running and its record cannot be read: %w; `krunctl "+
-			"check-data` shows details, `krunctl repair` repairs it", slot.Index, err)
+			"check` shows details, `krunctl repair` repairs it", slot.Index, err)
 	}
 	if x.BootID != "" && x.BootID == x.schedule.Header().Boot && !x.restarts() {
 		// Only krund ended, not the machine, and a person has started it again. There is no reason

@@ -50,7 +50,7 @@ func flags(t *testing.T, fsys durable.FS) string {
 	return text.String()
 }
 
-// request is `krunctl rerun --outcome error`.
+// request is `krunctl run --again --outcome error`.
 func request(fsys durable.FS) error {
 	d, err := directory.Open(fsys, dir)
 	if err != nil {

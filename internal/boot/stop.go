@@ -66,8 +66,9 @@ func (x *experiment) decisions(ctx context.Context, of string) (stop.Decisions, 
 		d.Timeouts = 0
 	}
 	if d.GivenUp() {
-		err = fmt.Errorf("krunctl decide is not asked again in this experiment, because it ended at its "+
-			"deadline %d times in a row (stop.deadline = %s); to ask again, remove %s: %w", d.Timeouts,
+		err = fmt.Errorf("krunctl status --decision is not asked again in this experiment, because it "+
+			"ended at its deadline %d times in a row (stop.deadline = %s); to ask again, remove %s: %w",
+			d.Timeouts,
 			x.cfg.Stop.Deadline, path, err)
 	}
 	if err != nil {

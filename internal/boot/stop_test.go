@@ -59,11 +59,11 @@ func variable(list, name string) string {
 	return value
 }
 
-// decided is what krunctl decide printed, by what it was asked: the experiments of a test differ
-// little, and most time goes into these answers.
+// decided is what krunctl status --decision printed, by what it was asked: the experiments of a
+// test differ little, and most time goes into these answers.
 var decided sync.Map
 
-// deciding is what krunctl decide prints.
+// deciding is what krunctl status --decision prints.
 func deciding(fsys durable.FS) func(context.Context, string) ([]byte, error) {
 	return func(_ context.Context, key string) ([]byte, error) {
 		question := sha256.New()
@@ -191,15 +191,16 @@ func TestAnswersRefused(t *testing.T) {
 	}
 	nbody := `"nbody:C:default-c"`
 	for name, test := range map[string]struct{ output, why string }{
-		"nothing":             {"", "EOF"},
-		"no JSON":             {"finished", "invalid character"},
-		"unknown field":       {`{"format":1,"halt":true}`, "unknown field"},
-		"other format":        {`{"format":2}`, "format 2"},
-		"more behind it":      {answer("") + "{}", "follows its end"},
-		"other experiment":    {`{"format":1,"experiment":"y","groups":[]}`, "another experiment"},
-		"other configuration": {`{"format":1,"experiment":"x","config_hash":"0","groups":[]}`, "another experiment"},
-		"unknown key":         {answer(group(`"halt:C:default-c"`)), "not one key"},
-		"two keys":            {answer(group(nbody + `,"fasta:C:default-c"`)), "not one key"},
+		"nothing":          {"", "EOF"},
+		"no JSON":          {"finished", "invalid character"},
+		"unknown field":    {`{"format":1,"halt":true}`, "unknown field"},
+		"other format":     {`{"format":2}`, "format 2"},
+		"more behind it":   {answer("") + "{}", "follows its end"},
+		"other experiment": {`{"format":1,"experiment":"y","groups":[]}`, "another experiment"},
+		"other configuration": {`{"format":1,"experiment":"x","config_hash":"0","groups":[]}`,
+			"another experiment"},
+		"unknown key": {answer(group(`"halt:C:default-c"`)), "not one key"},
+		"two keys":    {answer(group(nbody + `,"fasta:C:default-c"`)), "not one key"},
 		"a key twice": {strings.ReplaceAll(answer(group(nbody)+","+group(nbody)), "true", "false"),
 			"names it twice"},
 		"more than completed": {answer(group(nbody)), "after 9 executions; the schedule has 5"},
@@ -247,7 +248,7 @@ func TestDecisionsThatTimeOut(t *testing.T) {
 			s.decide = func(durable.FS) func(context.Context, string) ([]byte, error) {
 				return func(context.Context, string) ([]byte, error) {
 					if asked++; test.late(asked) {
-						return nil, fmt.Errorf("run krunctl decide: %w", command.ErrTimeout)
+						return nil, fmt.Errorf("run krunctl status --decision: %w", command.ErrTimeout)
 					}
 					return nil, errors.New("something else")
 				}

@@ -31,10 +31,11 @@ type System struct {
 	Programs Programs // what the keys run; nil: it is not checked
 	// a person accepts that they have changed
 	AcceptChanged bool
-	// Decide runs `krunctl decide` for a key without its arm, or for all if it is "", and returns
-	// its output, which is checked. It is called only if the configuration has [stop] rules.
+	// Decide runs `krunctl status --decision` for a key without its arm, or for all if it is "",
+	// and returns its output, which is checked. It is called only if the configuration has [stop]
+	// rules.
 	Decide func(ctx context.Context, key string) ([]byte, error)
-	// Ship runs `krunctl ship`; nil: this machine has joined no hub.
+	// Ship runs `krunctl hub ship`; nil: this machine has joined no hub.
 	Ship func(context.Context) error
 	Sync func() // sync(2)
 	// keeps the machine from sleeping and shutting down until release is called

@@ -170,7 +170,7 @@ func ApplyAll(ctx context.Context, m *Machine, r Request, j *Journal) ([]setting
 	nothing := restorer(m, j, nil)
 	if _, err := RestoreSettings(ctx, m, j); err != nil {
 		return CheckAll(ctx, m, r), nothing, []setting.Problem{{Control: "journal",
-			What: oneLine(err.Error()), Fix: "run `krunctl restore`, or reboot"}}
+			What: oneLine(err.Error()), Fix: "run `krunctl repair --machine`, or reboot"}}
 	}
 	a := applied{m: m, j: j, controls: Controls(r)}
 	for _, c := range a.controls {

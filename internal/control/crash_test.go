@@ -58,7 +58,7 @@ func session(ctx context.Context, m *Machine, fsys durable.FS) error {
 	return errors.Join(err, j.Close())
 }
 
-// restoreLater is `krunctl restore` in a new process.
+// restoreLater is `krunctl repair --machine` in a new process.
 func restoreLater(ctx context.Context, m *Machine, fsys durable.FS) (RestoreReport, error) {
 	for name := range m.held { // the kernel closes what a dead process held
 		if _, err := m.release(name); err != nil {

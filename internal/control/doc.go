@@ -10,8 +10,8 @@
 //     makes each change, reads it back, and restores all of them when one fails. A control is
 //     applied completely or not at all.
 //
-// A step holds what is needed to restore it. So krund itself, `krunctl restore` after a crash
-// (restore.go) and the guard that outlives krund (package guard) use the same code. A step of
+// A step holds what is needed to restore it. So krund itself, `krunctl repair --machine` after a
+// crash (restore.go) and the guard that outlives krund (package guard) use the same code. A step of
 // another boot is void: no setting that krund changes survives a reboot, because krund writes no
 // file that is read at boot and enables, disables or masks no service. Only the account for
 // benchmarks survives.
@@ -20,7 +20,7 @@
 // each with a fix; an error means that a check or a change itself failed.
 //
 // Each control declares itself in a Descriptor in its own file; list.go lists them in the order of
-// work. The configuration's parser, `krunctl doctor` and the documentation are derived from the
+// work. The configuration's parser, `krunctl check` and the documentation are derived from the
 // descriptors. Start at Linux (list.go), then CheckAll and ApplyAll in apply.go. To add a control,
 // write x.go with its descriptor and x_test.go, add a line to the list, and run `make generate`.
 package control

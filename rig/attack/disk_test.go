@@ -61,7 +61,8 @@ func TestDeadFileSystem(t *testing.T) {
 	m.Sh("sync; python3 /usr/local/rig/dies.py /mnt/small")
 	m.KillKrund(krund)
 	setting(m, changed)
-	out, status := m.Try("krunctl restore /mnt/small/x.krun")
-	must.Be(t, status == 1 && strings.Contains(out, "restored"), "krunctl restore: status", status, out)
+	out, status := m.Try("krunctl repair --machine /mnt/small/x.krun")
+	must.Be(t, status == 1 && strings.Contains(out, "restored"), "krunctl repair --machine: status", status,
+		out)
 	setting(m, before)
 }

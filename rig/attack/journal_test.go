@@ -48,16 +48,17 @@ func TestHostileJournal(t *testing.T) {
 		t.Errorf("the unit's log:\n%s", log)
 	}
 	untouched("by the unit")
-	out, status := m.Try("krunctl restore /srv/krund/x.toml")
-	must.Be(t, status != 0 && strings.Contains(out, "can be changed by others"), "krunctl restore: status",
+	out, status := m.Try("krunctl repair --machine /srv/krund/x.toml")
+	must.Be(t, status != 0 && strings.Contains(out, "can be changed by others"),
+		"krunctl repair --machine: status",
 		status, out)
-	untouched("by krunctl restore")
+	untouched("by krunctl repair --machine")
 
 	m.Sh("chown -R root:root /srv/krund/x.krun && chmod 755 /srv/krund/x.krun && chmod 644 " +
 		"/srv/krund/x.krun/journal")
-	out, status = m.Try("krunctl restore /srv/krund/x.toml")
+	out, status = m.Try("krunctl repair --machine /srv/krund/x.toml")
 	must.Be(t, status != 0 && strings.Contains(out, "aslr: /srv/shadow.copy not restored"),
-		"krunctl restore of a journal that root has put there: status", status, out)
+		"krunctl repair --machine of a journal that root has put there: status", status, out)
 	must.Equal(t, m.Sh("cat /srv/shadow.copy"), "root:secret", "a journal makes root write")
 	must.Equal(t, m.Sh("cat /proc/sys/vm/overcommit_memory"), "1", "what the control can have changed",
 		"want it restored to 1")

@@ -34,8 +34,8 @@ func TestLockOfABystander(t *testing.T) {
 		_, status := m.Try("flock --nonblock /srv/krund/x.krun/lock true")
 		return "", status != 0
 	})
-	if out, status := m.Try("krunctl restore /srv/krund/x.toml"); status != 0 {
-		t.Errorf("krunctl restore: status %d\n%s", status, out)
+	if out, status := m.Try("krunctl repair --machine /srv/krund/x.toml"); status != 0 {
+		t.Errorf("krunctl repair --machine: status %d\n%s", status, out)
 	}
 	m.Hold()
 	krund = m.Start("krund run /srv/krund/x.toml")

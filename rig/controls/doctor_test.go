@@ -9,7 +9,7 @@ import (
 	"krund/rig/must"
 )
 
-// finding is a row of krunctl doctor --json.
+// finding is a row of krunctl check --format json.
 type finding struct {
 	Name, Status, Found, Wanted, Detail, Fix string
 }
@@ -33,7 +33,7 @@ func (r report) row(name string) finding {
 
 func doctor(t *testing.T, m *rig.Machine, args string) report {
 	t.Helper()
-	out, _ := m.Try("krunctl doctor --json " + args)
+	out, _ := m.Try("krunctl check --format json " + args)
 	var r report
 	must.Do(t, json.Unmarshal([]byte(out[max(strings.IndexByte(out, '{'), 0):]), &r), "in", out)
 	return r

@@ -57,7 +57,8 @@ echo 3333 >min_free_kbytes
 cd /sys/kernel/mm
 echo always >transparent_hugepage/enabled; echo defer+madvise >transparent_hugepage/defrag; echo 1 >ksm/run
 ip link set dummy0 up; ip link set dummy1 up mtu 1400
-ip addr add 192.0.2.5/24 dev dummy0; ip addr add 192.0.2.6/24 dev dummy0; ip addr add 198.51.100.9/28 brd + dev dummy1
+ip addr add 192.0.2.5/24 dev dummy0; ip addr add 192.0.2.6/24 dev dummy0; ip addr add 198.51.100.9/28 brd +
+	dev dummy1
 ip -6 addr add 2001:db8::5/64 dev dummy0 nodad
 ip route add default via 192.0.2.1 dev dummy0 metric 77; ip route add 203.0.113.0/24 via 198.51.100.10 dev dummy1 mtu 1300
 ip -6 route add default via 2001:db8::1 dev dummy0; ip -6 route add 2001:db8:9::/48 via 2001:db8::9 dev dummy0 metric 5
@@ -152,7 +153,7 @@ func TestTheMachineIsAsItWasFound(t *testing.T) {
 		{"while it starts services again", func(m *rig.Machine) { m.WaitHeld(); slow(m, "start") },
 			func(m *rig.Machine) { fast(m, "start") }, false},
 	} {
-		for _, by := range []string{"krunctl restore", "its guard"} {
+		for _, by := range []string{"krunctl repair --machine", "its guard"} {
 			t.Run("after krund was killed "+moment.name+", by "+by, func(t *testing.T) {
 				m := m.For(t)
 				m.Hold()
@@ -171,10 +172,11 @@ func TestTheMachineIsAsItWasFound(t *testing.T) {
 				if by == "its guard" {
 					m.WaitNoKrund()
 				} else {
-					must.Contain(t, m.Sh("krunctl restore "+toml("found")), "restored ", "krunctl restore")
+					must.Contain(t, m.Sh("krunctl repair --machine "+toml("found")), "restored ",
+						"krunctl repair --machine")
 				}
 				same(t, m, before)
-				must.Equal(t, m.Sh("krunctl restore "+toml("found")), "nothing to restore",
+				must.Equal(t, m.Sh("krunctl repair --machine "+toml("found")), "nothing to restore",
 					"restoring again")
 			})
 		}

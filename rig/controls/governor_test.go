@@ -42,15 +42,16 @@ func TestGovernor(t *testing.T) {
 		as(t, m, governors)
 		slowsDown(m)
 	})
-	t.Run("both after krund was killed in the middle of a run, and krunctl restore", func(t *testing.T) {
-		m := m.For(t)
-		krund := heldAtFullSpeed(t, m)
-		m.KillKrund(krund)
-		t.Log(m.Sh("krunctl restore " + toml("governor")))
-		as(t, m, governors)
-		m.LetGo()
-		slowsDown(m)
-	})
+	t.Run("both after krund was killed in the middle of a run, and krunctl repair --machine",
+		func(t *testing.T) {
+			m := m.For(t)
+			krund := heldAtFullSpeed(t, m)
+			m.KillKrund(krund)
+			t.Log(m.Sh("krunctl repair --machine " + toml("governor")))
+			as(t, m, governors)
+			m.LetGo()
+			slowsDown(m)
+		})
 	t.Run("both after krund alone was killed, by its guard", func(t *testing.T) {
 		m := m.For(t)
 		heldAtFullSpeed(t, m).Kill()

@@ -23,8 +23,8 @@ while True:
     time.sleep(max(0, then - time.monotonic()))
 `
 
-// TestNoise plants a periodic disturbance and lets krunctl noise look for it, before and after the
-// study's settings.
+// TestNoise plants a periodic disturbance and lets krunctl check --noise look for it, before and
+// after the study's settings.
 func TestNoise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short selection")
@@ -39,9 +39,9 @@ func TestNoise(t *testing.T) {
 	before := m.Snapshot()
 	m.Sh("setsid planted /srv/planted.py >/dev/null 2>&1 </dev/null &\n" +
 		"until pgrep -x planted; do sleep 0.05; done")
-	krunctl := m.Start("krunctl noise --compare --time 10s --executions 0")
+	krunctl := m.Start("krunctl check --noise --prove --time 10s --executions 0")
 	out, status := krunctl.Wait()
-	must.Need(t, status == 0, "krunctl noise ended with status", status, out)
+	must.Need(t, status == 0, "krunctl check --noise ended with status", status, out)
 	t.Log(out)
 	m.Sh("pkill -x planted")
 	c := stored(t, m)
@@ -60,7 +60,7 @@ func TestNoise(t *testing.T) {
 
 // experimentKeepsIt: an experiment has a copy of the certificate, and its report shows it.
 func experimentKeepsIt(t *testing.T, m *rig.Machine) {
-	m.Sh("krunctl noise --time 1s --executions 3") // slow under emulation
+	m.Sh("krunctl check --noise --time 1s --executions 3") // slow under emulation
 	if f := stored(t, m).Plain.Floor; f == nil || f.Executions != 3 || f.SDLog <= 0 {
 		t.Errorf("the noise floor is %+v", f)
 	}

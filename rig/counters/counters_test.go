@@ -59,9 +59,10 @@ func TestTask(t *testing.T) {
 	m.WaitUp()
 	m.WaitRunning()
 	run(t, m, "task")
-	if out, status := m.Try("krunctl amperf /srv/krund/task.krun"); status != 1 || !strings.Contains(out,
-		"no record has APERF and MPERF") {
-		t.Errorf("krunctl amperf: exit status %d:\n%s", status, out)
+	if out, status := m.Try("krunctl show --counters /srv/krund/task.krun"); status != 1 ||
+		!strings.Contains(out,
+			"no record has APERF and MPERF") {
+		t.Errorf("krunctl show --counters: exit status %d:\n%s", status, out)
 	}
 	m.Shutdown()
 	e := m.Experiment(rig.Directory("task"))
@@ -84,20 +85,20 @@ func TestCounters(t *testing.T) {
 	doctors := make(map[string]string)
 	t.Run("the control registers are restored", func(t *testing.T) { putBack(t, m.For(t)) })
 	moving(t, m)
-	t.Run("krunctl amperf and startup read what the guest measured",
+	t.Run("krunctl show --counters and startup read what the guest measured",
 		func(t *testing.T) { tools(t, m.For(t)) })
-	doctors["moving"], _ = m.Try("krunctl doctor")
+	doctors["moving"], _ = m.Try("krunctl check")
 	m.SetMSRFaults(rig.FaultUnreadable)
 	run(t, m, "unreadable")
 	if ended := m.RunExperiment("insists"); ended.Result == "success" {
 		t.Errorf("without any of the counters that it insists on krund ended with %+v", ended)
 	}
-	doctors["unreadable"], _ = m.Try("krunctl doctor /srv/krund/insists.toml")
+	doctors["unreadable"], _ = m.Try("krunctl check /srv/krund/insists.toml")
 	m.SetMSRFaults(0)
 	m.Sh("rmmod rigmsr")
 	run(t, m, "zeros")
 	m.Sh("mv $(modinfo -n msr) /root/ && depmod && rmmod msr")
-	doctors["without"], _ = m.Try("krunctl doctor")
+	doctors["without"], _ = m.Try("krunctl check")
 	run(t, m, "without")
 	m.Shutdown()
 	for name, check := range map[string]func(*testing.T, *rig.Experiment){
@@ -421,13 +422,15 @@ func tools(t *testing.T, m *rig.Machine) {
 		status  int
 		want    []string
 	}{
-		{"amperf --json /srv/krund/registers.toml", 0, []string{`"judged": 2`, `"violating_records": 0`}},
+		{"show --counters --format json /srv/krund/registers.toml", 0, []string{`"judged": 2`,
+			`"violating_records": 0`}},
 		{"amperf /srv/krund/slow.toml", 1, []string{"spin:CPython:default", "throttled"}},
 		{"amperf /srv/krund/whole.krun", 0, nil},
 		{"amperf --idle 0 --busy 1 /srv/krund/registers.krun", 1, []string{"idle"}},
 		{"startup /srv/krund/registers.toml", 0, []string{"CPython"}},
-		{"startup --json --by key /srv/krund/registers.krun", 0, []string{"spin:CPython:default",
-			`"executions": 2`}},
+		{"show --startup --format json --by key /srv/krund/registers.krun", 0,
+			[]string{"spin:CPython:default",
+				`"executions": 2`}},
 		{"summary /srv/krund/registers.krun", 0, nil},
 		{"check-data /srv/krund/registers.krun", 0, nil},
 	} {

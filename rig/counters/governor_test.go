@@ -12,7 +12,7 @@ import (
 	"krund/rig/must"
 )
 
-// explanation is what the test reads of the output of krunctl explain --json.
+// explanation is what the test reads of the output of krunctl explain --format json.
 type explanation struct {
 	Keys []struct {
 		Statements []struct{ Target, Cause, Source, Text string }
@@ -90,7 +90,8 @@ func governorStep(t *testing.T, r results.Record) int {
 // explain runs krunctl explain of the last make build on the directory of an experiment.
 func explain(t *testing.T, dir string) explanation {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "../../build/bin/krunctl", "explain", "--json", dir).Output()
+	out, err := exec.CommandContext(t.Context(), "../../build/bin/krunctl", "explain", "--format", "json",
+		dir).Output()
 	var found explanation
 	if err == nil {
 		err = json.Unmarshal(out, &found)

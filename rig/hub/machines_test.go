@@ -133,7 +133,7 @@ func (l *lab) live(t *testing.T, host string, h harm) kept {
 	m.WaitUp()
 	m.WaitRunning()
 	m.Await("joined", func() (string, bool) { // the hub may be killed while it answers
-		out, status := m.Try(fmt.Sprintf("krunctl join http://%s:%s --token %s --name %s --pool lab",
+		out, status := m.Try(fmt.Sprintf("krunctl hub join http://%s:%s --token %s --name %s --pool lab",
 			rig.HostAddress, l.port(), l.token, host))
 		return out, status == 0 || strings.Contains(out, "joined")
 	})
@@ -142,7 +142,7 @@ func (l *lab) live(t *testing.T, host string, h harm) kept {
 	if !h.dies {
 		m.WaitUp()
 		m.Await("shipped", func() (string, bool) {
-			out, status := m.Try("krunctl ship " + directory)
+			out, status := m.Try("krunctl hub ship " + directory)
 			return out, status == 0
 		})
 		m.Shutdown()

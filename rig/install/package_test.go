@@ -66,7 +66,7 @@ func TestPackageRunsAnExperimentAndLeavesNothingButData(t *testing.T) {
 	}
 	m.WaitUp()
 	m.WaitRunning()
-	t.Log(m.Sh("krunctl status " + rig.ExperimentHome + "/brief.toml && krunctl check-data " +
+	t.Log(m.Sh("krunctl status " + rig.ExperimentHome + "/brief.toml && krunctl check " +
 		rig.ExperimentHome + "/brief.krun"))
 	m.Sh("dpkg --purge krund")
 	if after := without(m.Sh(files), rig.ExperimentHome+"/brief.krun"); after != without(before,
@@ -105,8 +105,8 @@ func installed(t *testing.T, m *rig.Machine) {
 			t.Errorf("%s: status %d: %s", command, status, out)
 		}
 	}
-	if out, status := m.Try("krunctl doctor"); status > 1 || !strings.Contains(out, "frequency") {
-		t.Errorf("krunctl doctor: status %d: %s", status, out)
+	if out, status := m.Try("krunctl check"); status > 1 || !strings.Contains(out, "frequency") {
+		t.Errorf("krunctl check: status %d: %s", status, out)
 	}
 	if out := m.Sh("systemctl list-units --all --no-legend 'krund@*' bench.target; ls " +
 		"/etc/systemd/system/*.wants"); strings.Contains(out, "krund@") {

@@ -61,7 +61,7 @@ func TestTwoExperiments(t *testing.T) {
 		t.Errorf("the second ended with %+v", ended)
 	}
 	m.WaitUp()
-	m.Sh("krunctl check-data /srv/krund/first.krun && krunctl check-data /srv/krund/second.krun")
+	m.Sh("krunctl check /srv/krund/first.krun && krunctl check /srv/krund/second.krun")
 }
 
 // slowly is a systemctl that takes longer to disable a unit than krund waits.

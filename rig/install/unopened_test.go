@@ -131,7 +131,7 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 		t.Fatalf("krund ended with %+v", ended)
 	}
 	m.WaitUp()
-	m.Sh("krunctl check-data " + openDirectory)
+	m.Sh("krunctl check " + openDirectory)
 	m.Shutdown()
 	complete(t, m.Experiment("/srv/disk"), executions)
 }

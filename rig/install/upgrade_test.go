@@ -79,7 +79,7 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 	}
 	m.WaitUp()
 	directory := rig.ExperimentHome + "/" + name + ".krun"
-	if out := m.Sh("krunctl check-data " + directory + " && krunctl summary " + directory); strings.Contains(
+	if out := m.Sh("krunctl check " + directory + " && krunctl show " + directory); strings.Contains(
 		out, "damaged") {
 		t.Errorf("krunctl says:\n%s", out)
 	}

@@ -54,7 +54,7 @@ func TestExperimentByKexec(t *testing.T) {
 	m.WaitRunning()
 	m.Reboot() // the first start has an argument that unpacks files, which kexec would repeat
 	m.WaitRunning()
-	t.Log(m.Sh("krunctl doctor " + rig.ExperimentHome + "/" + name + ".toml | grep -A3 restart"))
+	t.Log(m.Sh("krunctl check " + rig.ExperimentHome + "/" + name + ".toml | grep -A3 restart"))
 	m.Send("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
 	m.WaitConsole("Rebooting with kexec")
 	m.PowerCut()

@@ -47,7 +47,7 @@ func TestExperimentBySoftReboot(t *testing.T) {
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitRunning()
-	t.Log(m.Sh("systemctl --version | head -1; krunctl doctor " + rig.ExperimentHome + "/" + name +
+	t.Log(m.Sh("systemctl --version | head -1; krunctl check " + rig.ExperimentHome + "/" + name +
 		".toml | grep -A3 restart"))
 	m.Send("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
 	m.WaitConsole("^RIG-GOING-DOWN$")

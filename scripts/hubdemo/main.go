@@ -4,9 +4,9 @@
 //
 //	hubdemo BIN EXPERIMENT.toml
 //
-// A machine here is a goroutine with a directory of its own. It does what krunctl ship and krund do
-// on a real one: it asks the hub for an experiment, unpacks it, runs krund, and ships the records
-// while krund runs. With HUB_DEMO_STAY=1 the hub stays until Ctrl-C.
+// A machine here is a goroutine with a directory of its own. It does what krunctl hub ship and
+// krund do on a real one: it asks the hub for an experiment, unpacks it, runs krund, and ships the
+// records while krund runs. With HUB_DEMO_STAY=1 the hub stays until Ctrl-C.
 package main
 
 import (
@@ -93,7 +93,7 @@ func run(ctx context.Context, bin, config string) error {
 	if _, err := d.krunctl(ctx, os.Stdout, "wait", id); err != nil {
 		return err
 	}
-	if _, err := d.krunctl(ctx, os.Stdout, "verdict", id); err != nil {
+	if _, err := d.krunctl(ctx, os.Stdout, "compare", id); err != nil {
 		fmt.Fprintln(os.Stdout, err) // a key that is worse is a result
 	}
 	page := d.url + "/experiments/" + id

@@ -9,11 +9,11 @@ import (
 	"krund/rig/must"
 )
 
-// ladder makes the table of `krunctl reboots` of an experiment: before are the executions that
-// follow a restart of the hardware, one in every, after those that follow a faster one. All in one
-// boot of the hardware share that boot's deviation from the level, another one for each key. The
-// executions of each kind have a standard deviation of their own, and the faster ones a shift. The
-// order is round-robin, or with random a permutation of the keys in each round.
+// ladder makes the table of `krunctl compare --by restart` of an experiment: before are the
+// executions that follow a restart of the hardware, one in every, after those that follow a faster
+// one. All in one boot of the hardware share that boot's deviation from the level, another one for
+// each key. The executions of each kind have a standard deviation of their own, and the faster ones
+// a shift. The order is round-robin, or with random a permutation of the keys in each round.
 type ladder struct {
 	name                    string
 	keys, executions, every int
@@ -65,8 +65,8 @@ func (l ladder) same(tables int, shift float64) (ofTables, ofKeys float64) {
 }
 
 // TestRestarts: when executions after a faster restart differ by the margin, at most 5 % of the
-// tables of `krunctl reboots` have a key that is called the same, however few boots there are and
-// however much varies between them.
+// tables of `krunctl compare --by restart` have a key that is called the same, however few boots
+// there are and however much varies between them.
 func TestRestarts(t *testing.T) {
 	const sd = 0.003
 	for _, l := range []ladder{

@@ -17,7 +17,7 @@ import (
 )
 
 // Directory is the name of the directory that holds the journal of what Prove changes, in the form
-// of an experiment's directory, so that `krunctl restore` accepts it.
+// of an experiment's directory, so that `krunctl repair --machine` accepts it.
 const Directory = "doctor.krun"
 
 // ErrInterrupted ends a proof that was interrupted. All settings have been restored, unless an

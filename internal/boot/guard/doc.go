@@ -15,9 +15,9 @@
 // out.
 //
 // The guard does not survive a SIGKILL to all processes of krund's control group, which systemd
-// sends when the main process of a unit ends. Therefore the units also run `krunctl restore`
-// afterwards (ExecStopPost=), however krund ended. If both happen, one waits for the other: the
-// journal is locked, and restoring twice does nothing.
+// sends when the main process of a unit ends. Therefore the units also run
+// `krunctl repair --machine` afterwards (ExecStopPost=), however krund ended. If both happen, one
+// waits for the other: the journal is locked, and restoring twice does nothing.
 //
 // Start reading at Start, which is krund's side, and Stage, which is the guard's side.
 package guard

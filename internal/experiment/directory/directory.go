@@ -90,7 +90,7 @@ func Open(fsys durable.FS, dir string) (Directory, error) {
 // have the same suffix.
 func notDirectory(path string) error {
 	return fmt.Errorf("%s is not a directory, but an experiment needs a directory of that name; if it is "+
-		"a configuration of Krun, `krunctl import-config` converts it; then rename the file, or name "+
+		"a configuration of Krun, `krunctl convert --to toml` converts it; then rename the file, or name "+
 		"another directory (`krund run --directory`)", path)
 }
 

@@ -1,6 +1,6 @@
 // Package stop defines how an experiment is told that some of its keys need no more executions:
-// `krunctl decide` prints an [Answer], krund checks it, keeps what it follows in a [Decisions] file
-// and skips the slots. The package neither decides nor skips.
+// `krunctl status --decision` prints an [Answer], krund checks it, keeps what it follows in a
+// [Decisions] file and skips the slots. The package neither decides nor skips.
 //
 // An answer is not trusted: [Parse] bounds and checks the text, and [Answer.Finished] compares it
 // with the schedule. Start reading there.
@@ -37,7 +37,7 @@ var Rules = []Rule{HalfWidth, Verdict, Class, Similar}
 // Format is the version of Answer and Decisions.
 const Format = 1
 
-// Answer is the output of `krunctl decide`. docs/output.md describes its fields.
+// Answer is the output of `krunctl status --decision`. docs/output.md describes its fields.
 type Answer struct {
 	Format     int     `json:"format"`
 	Experiment string  `json:"experiment"`
@@ -93,8 +93,8 @@ const (
 	maxNames  = 1_000_000
 )
 
-// ErrAnswer reports that an answer is not one of `krunctl decide`.
-var ErrAnswer = errors.New("not an answer of krunctl decide")
+// ErrAnswer reports that an answer is not one of `krunctl status --decision`.
+var ErrAnswer = errors.New("not an answer of krunctl status --decision")
 
 // Parse reads an answer. The error wraps ErrAnswer.
 func Parse(text []byte) (Answer, error) {

@@ -17,7 +17,7 @@ import (
 	"krund/internal/durable"
 )
 
-// File is the path of the file that `krunctl join` writes: while it exists, krund ships after
+// File is the path of the file that `krunctl hub join` writes: while it exists, krund ships after
 // each process execution. Only root can read it.
 const File = "/etc/krund/hub.toml"
 
@@ -44,8 +44,9 @@ func Load(fsys durable.FS, path string) (Hub, error) {
 	const most = 64 << 10
 	text, err := durable.ReadSmallFile(fsys, path, most)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Hub{}, fmt.Errorf("this machine has not joined a hub: %w; run `krunctl join URL --token-file "+
-			"FILE`", err)
+		return Hub{},
+			fmt.Errorf("this machine has not joined a hub: %w; run `krunctl hub join URL --token-file "+
+				"FILE`", err)
 	}
 	if err != nil {
 		return Hub{}, fmt.Errorf("read the address of the hub: %w", err)
@@ -53,7 +54,7 @@ func Load(fsys durable.FS, path string) (Hub, error) {
 	var h Hub
 	meta, err := toml.Decode(string(text), &h)
 	if err != nil {
-		return h, fmt.Errorf("%s: %w; run `krunctl join` again", path, err)
+		return h, fmt.Errorf("%s: %w; run `krunctl hub join` again", path, err)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return h, fmt.Errorf("%s: there is no key %s; correct its name, or remove it", path, unknown[0])
@@ -90,12 +91,12 @@ func (h Hub) Store(fsys durable.FS, path string) error {
 	const ownerReads = 0o600
 	err := durable.MkdirAll(fsys, filepath.Dir(path))
 	if err == nil {
-		text := fmt.Sprintf("# written by krunctl join\nurl = %q\ntoken = %q\ndeadline = %q\nallow = [",
+		text := fmt.Sprintf("# written by krunctl hub join\nurl = %q\ntoken = %q\ndeadline = %q\nallow = [",
 			h.URL, h.Token, h.Deadline)
 		for _, name := range h.Allow {
 			text += fmt.Sprintf("%q, ", name)
 		}
-		text += "] # what experiments of the hub may make root do: see krunctl ship --help\n"
+		text += "] # what experiments of the hub may make root do: see krunctl hub ship --help\n"
 		if h.MaxExecution != "" {
 			text += fmt.Sprintf("max_execution = %q\n", h.MaxExecution)
 		}

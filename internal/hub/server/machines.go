@@ -37,7 +37,8 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	}
 	if !api.ValidMachine(request.Name) || request.Pool != "" && !api.ValidMachine(request.Pool) {
 		s.fail(w, r, refuse(fmt.Errorf("the machine's name %.80q or pool %.80q: use 1 to 64 letters, "+
-			"digits, dots, hyphens and underscores; krunctl join has --name", request.Name, request.Pool)))
+			"digits, dots, hyphens and underscores; krunctl hub join has --name", request.Name,
+			request.Pool)))
 		return
 	}
 	var answer api.JoinAnswer

@@ -139,7 +139,7 @@ func (s *Server) complete(ctx context.Context, tx *sql.Tx, x *database.Experimen
 	case err != nil:
 		return err
 	case n == 0:
-		return refuse(fmt.Errorf("there is no machine or pool %q; `krunctl join` on a machine adds it",
+		return refuse(fmt.Errorf("there is no machine or pool %q; `krunctl hub join` on a machine adds it",
 			x.Target))
 	case n < x.Parts:
 		return refuse(fmt.Errorf("%s has %s, and %d are to share the experiment, each a part of it; "+

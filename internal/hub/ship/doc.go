@@ -1,4 +1,4 @@
-// Package ship sends what an experiment has recorded to a hub (krunctl ship).
+// Package ship sends what an experiment has recorded to a hub (krunctl hub ship).
 //
 // Nothing is removed here, and nothing is believed to have arrived before the hub's receipt. The
 // file hub.json of the experiment's directory remembers what the hub has; it is written after the

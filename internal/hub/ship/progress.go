@@ -44,7 +44,7 @@ func ProgressOf(f experiment.Experiment, host string) (p api.Progress, name stri
 	}
 	if last := s.Last; last != nil {
 		rec, err := f.Reader().Load(results.Name{Slot: last.Slot, Attempt: last.Attempt})
-		if err == nil { // else krunctl check-data describes it
+		if err == nil { // else krunctl check describes it
 			p.Controls, p.Unfit = controls(&rec)
 		}
 	}
@@ -82,7 +82,7 @@ func flags(f experiment.Experiment, slots int) (string, error) {
 	defer s.Close() //nolint:errcheck // it was only read
 	list := make([]byte, 0, slots)
 	for slot, err := range s.Slots() {
-		if err != nil { // damaged; krunctl check-data describes it
+		if err != nil { // damaged; krunctl check describes it
 			slot.Flag = schedule.Outstanding
 		}
 		list = append(list, byte(slot.Flag))

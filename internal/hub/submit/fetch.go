@@ -20,7 +20,8 @@ func Fetch(ctx context.Context, client *api.Client, id, dir string) (string, err
 		return "", err
 	}
 	if !state.Ended() {
-		return "", fmt.Errorf("%w: %s; `krunctl wait %s` waits for it", ErrWaiting, progressText(state), id)
+		return "", fmt.Errorf("%w: %s; `krunctl hub wait %s` waits for it", ErrWaiting, progressText(state),
+			id)
 	}
 	if !api.ValidName(state.Name) {
 		return "", fmt.Errorf("experiment %s has a name that cannot be that of a directory", id)

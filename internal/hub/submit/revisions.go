@@ -61,7 +61,7 @@ func Revisions(ctx context.Context, cfg *config.Config, revisions, build, dir st
 		return nil, nil, err
 	}
 	beside := cfg.Experiment.Name + ".arms"
-	text := cfg.Text + "\n# added by krunctl submit --arms\n"
+	text := cfg.Text + "\n# added by krunctl hub submit --arms\n"
 	var copies []bundle.Copy
 	for _, r := range list {
 		if r.null {

@@ -15,7 +15,7 @@
 //	lines, err := log.Drain()
 //
 // Check (check.go) returns a table row for each of them. The package also has the measurements of
-// `krunctl doctor --prove`: Speed, Interrupts and Prove (speed.go, interrupts.go, prove.go) show
+// `krunctl check --prove`: Speed, Interrupts and Prove (speed.go, interrupts.go, prove.go) show
 // whether a setting has the intended effect.
 //
 // Start reading at Check.

@@ -96,7 +96,7 @@ func (c *check) reruns() {
 	switch {
 	case err != nil:
 		c.report.problem(RerunDamaged, rerun.File, err.Error(), "remove the file, then request the reruns "+
-			"again (`krunctl rerun`)")
+			"again (`krunctl run --again`)")
 	case c.pending != nil:
 		c.report.problem(RerunUnfinished, rerun.File, fmt.Sprintf("a request to run %s again was "+
 			"interrupted", display.Count(len(c.pending), "slot")),
@@ -148,7 +148,7 @@ func (c *check) records() {
 	}
 	for _, name := range list.Replaced {
 		c.report.note(KeptReplaced, resultsDir+"/"+name.Replaced(), "replaced by a rerun of its slot "+
-			"(`krunctl rerun`); it is not used", "keep it: it is the only record of that attempt")
+			"(`krunctl run --again`); it is not used", "keep it: it is the only record of that attempt")
 		h := c.history(name.Slot)
 		h.attempts = append(h.attempts, name.Attempt)
 		h.Highest = max(h.Highest, name.Attempt)

@@ -33,7 +33,7 @@ func (c *check) journal() {
 	}
 	for _, line := range damage {
 		c.report.problem(JournalDamaged, name, line+": a change of the machine that may never be restored",
-			"`krunctl restore` restores the others, and restarting the machine restores most settings; "+
+			"`krunctl repair --machine` restores the others, and restarting the machine restores most settings; "+
 				"krund keeps a copy of the journal and starts a new one")
 	}
 }

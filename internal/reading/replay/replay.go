@@ -58,7 +58,7 @@ func Recorded(reader experiment.Reader, arg, keys string) ([]sequential.Group, e
 	if err != nil {
 		return nil, err
 	}
-	// the rules of krunctl decide, whatever those of the stored analysis are
+	// the rules of krunctl status --decision, whatever those of the stored analysis are
 	doc, err := reader.Analyze(in, warmup.Default(classify.Relative), reader.Stored(in.Analysis))
 	if err != nil {
 		return nil, err

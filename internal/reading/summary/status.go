@@ -322,7 +322,7 @@ func (st *Status) fill(cfg *config.Config) {
 	st.MaxReboots, st.MaxMails = &reboots, &mails
 	if cfg.Hash != st.ConfigHash {
 		st.Findings = append(st.Findings,
-			"config.toml is not the text that the schedule was made from; see `krunctl check-data`")
+			"config.toml is not the text that the schedule was made from; see `krunctl check`")
 	}
 }
 

@@ -140,7 +140,7 @@ func (v *survey) left() []Remaining {
 }
 
 // samples reads the records of the last completed slots. It skips records that cannot be read,
-// because `krunctl check-data` reports them.
+// because `krunctl check` reports them.
 func (v *survey) samples(r *results.Reader) []Sample {
 	var slots []schedule.Slot
 	for _, recent := range v.recent {

@@ -42,7 +42,7 @@ const (
 
 // ErrDamaged is the error if the list cannot be read.
 var ErrDamaged = errors.New("the list " + File + " of slots to run again is damaged; remove the file, then " +
-	"request the reruns again (`krunctl rerun`)")
+	"request the reruns again (`krunctl run --again`)")
 
 // Ask requests durably that slots run again; Complete does the work. The experiment must be locked.
 func Ask(d directory.Directory, slots []int) error {

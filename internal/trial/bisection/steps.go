@@ -65,7 +65,7 @@ func (b *Bisection) Read(r experiment.Reader, host string, retry *bool) (version
 			return versions, steps, file, b.Forget(file)
 		}
 		if v == len(versions)-1 {
-			again := "`krunctl rerun` it"
+			again := "`krunctl run --again` it"
 			if b.Plan.To != "" {
 				again = "--retry"
 			}

@@ -9,7 +9,7 @@ import (
 
 // A Descriptor declares one setting, beside the code that sets or reads it. Everything else about a
 // setting is derived from its descriptor: how the configuration is parsed, its defaults, the table
-// of `krunctl doctor`, the [controls] of configs/example.toml, and the tables in docs/config.md and
+// of `krunctl check`, the [controls] of configs/example.toml, and the tables in docs/config.md and
 // docs/controls.md.
 type Descriptor struct {
 	Name    string // as in [controls]
