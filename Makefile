@@ -133,6 +133,9 @@ lint:
 	perl scripts/lines.pl $$(git ls-files '*.go' '*.c' '*.h' '*.md' '*.js' '*.css' '*.html' '*.sh' \
 	  '*.mk' '*Makefile' | grep -v -e testdata/ -e machines/build.sh -e '\.min\.')
 	git ls-files -z | perl scripts/tracked.pl
+	@mkdir -p $(BUILD)/lint
+	$(GO) build -o $(BUILD)/lint/krunctl ./cmd/krunctl
+	perl scripts/flags.pl 200 $(BUILD)/lint/krunctl
 	$(GO) list -f '{{.ImportPath}} {{join .Imports " "}}' ./internal/... | $(GO) run ./scripts/rooms
 	$(GO) run $(GOLANGCI) run ./...
 

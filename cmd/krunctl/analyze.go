@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -68,14 +70,12 @@ EXAMPLES
 
 // analyzeOptions are the flags. Empty texts keep the default of the mode.
 type analyzeOptions struct {
-	fresh, howLong, raw       bool
+	fresh, howLong            bool
 	similarity, matrix, table bool
 	format, output, unit      string
 	mode                      string
-	outliers                  string
-	window, steady, delta     string
-	penalty, cost             string
-	resamples                 int
+	steady, delta             string
+	rules                     []string // NAME=VALUE
 	seed                      uint64
 	workers                   int
 	experiment.Selection
@@ -123,25 +123,19 @@ func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.mode, "mode", classify.Relative.String(), "rules: relative or paper")
 	f.StringVar(&o.Column, "column", dataset.Wall,
 		"column to analyze: wall, cycles, ...; per-core columns are summed")
-	f.StringVar(&o.outliers, "outliers", "",
-		"outlier rule: study, or traini for series of means of short calls (default study)")
-	f.StringVar(&o.window, "window", "", "outlier window, an amount (default 10%)")
 	f.StringVar(&o.steady, "steady", "",
 		"iterations at the end that must be steady, an amount (default 25%)")
 	f.StringVar(&o.delta, "delta", "",
 		"smallest relevant difference: seconds, or a percentage (default 1%; mode paper: 0.001)")
-	f.BoolVar(&o.raw, "raw-deltas", false, "compare means by delta only, without the variance")
-	f.StringVar(&o.penalty, "penalty", "",
-		"penalty of a changepoint: 15logn, a number, sic, mbic, aic, hannan-quinn or crops (default 15logn)")
-	f.StringVar(&o.cost, "cost", "",
-		"what changes: meanvar, mean, or ed for any change of distribution (default meanvar)")
-	f.IntVar(&o.resamples, "resamples", 0, "bootstrap resamples (default 100000)")
+	f.StringArrayVar(&o.rules, "rule", nil, "NAME=VALUE, repeatable: outliers, window, penalty, cost, "+
+		"raw-deltas, resamples (docs/analysis.md)")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the bootstrap")
 	unitFlag(f, &o.unit)
 	jobsFlag(f, &o.workers)
 	f.StringVar(&o.VM, "vm", "", "name of the VM if the file has none")
 	f.StringVar(&o.Variant, "variant", "", "name of the variant (language) if the file has none")
 	f.StringVar(&o.Uname, "uname", "", "output of uname -a on the machine that measured, for CSV files")
+	hide(f, "uname")
 }
 
 func (a *app) analyze(args []string, o analyzeOptions) error {
@@ -173,9 +167,6 @@ func (o *analyzeOptions) check() error {
 	if o.workers < 1 {
 		return fmt.Errorf("-j %d: at least 1 processor is needed", o.workers)
 	}
-	if o.resamples < 0 {
-		return fmt.Errorf("--resamples must be positive, not %d", o.resamples)
-	}
 	_, err := o.parameters()
 	return err
 }
@@ -187,20 +178,46 @@ func (o *analyzeOptions) parameters() (warmup.Parameters, error) {
 		return warmup.Parameters{}, fmt.Errorf("--mode: %w", err)
 	}
 	p := warmup.Default(mode)
-	p.Column, p.Seed, p.RawDeltas = o.Column, o.seed, o.raw
-	if o.resamples > 0 {
-		p.Resamples = o.resamples
+	p.Column, p.Seed = o.Column, o.seed
+	err = firstOf(override("steady", o.steady, &p.Steady, warmup.ParseAmount),
+		override("delta", o.delta, &p.Delta, classify.ParseDelta))
+	for _, rule := range o.rules {
+		name, value, _ := strings.Cut(rule, "=")
+		err = firstOf(err, setRule(&p, name, value))
 	}
-	err = firstOf(override("outliers", o.outliers, &p.Outliers, outlier.ParseRule),
-		override("window", o.window, &p.Window, warmup.ParseAmount),
-		override("steady", o.steady, &p.Steady, warmup.ParseAmount),
-		override("delta", o.delta, &p.Delta, classify.ParseDelta),
-		override("penalty", o.penalty, &p.Penalty, changepoint.ParsePenalty),
-		override("cost", o.cost, &p.Cost, changepoint.ParseCost))
 	if p.Cost == changepoint.Mean {
 		p.Arithmetic = changepoint.Stable // else the penalty would have the unit of the column
 	}
 	return p, err
+}
+
+// setRule sets a parameter by the name that --rule and docs/analysis.md have for it.
+func setRule(p *warmup.Parameters, name, value string) error {
+	flag := "rule " + name
+	switch name {
+	case "":
+		return errors.New("--rule needs NAME=VALUE, such as window=5%")
+	case "outliers":
+		return override(flag, value, &p.Outliers, outlier.ParseRule)
+	case "window":
+		return override(flag, value, &p.Window, warmup.ParseAmount)
+	case "penalty":
+		return override(flag, value, &p.Penalty, changepoint.ParsePenalty)
+	case "cost":
+		return override(flag, value, &p.Cost, changepoint.ParseCost)
+	case "raw-deltas":
+		p.RawDeltas = true
+		return nil
+	case "resamples":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 {
+			return fmt.Errorf("--rule resamples must be a positive number, not %q", value)
+		}
+		p.Resamples = n
+		return nil
+	}
+	return fmt.Errorf("--rule %q: the rules are outliers, window, penalty, cost, raw-deltas and resamples",
+		name)
 }
 
 // override parses the text of a flag, if there is one, into a parameter.

@@ -84,7 +84,7 @@ func krundDirectory(t *testing.T, dir string) string {
 // analyzed runs krunctl analyze with few resamples.
 func analyzed(t *testing.T, args ...string) ran {
 	t.Helper()
-	return krunctl(t, append([]string{"analyze", "--resamples", "2000"}, args...)...)
+	return krunctl(t, append([]string{"analyze", "--rule", "resamples=2000"}, args...)...)
 }
 
 func TestAnalyzeGoldens(t *testing.T) {
@@ -97,7 +97,7 @@ func TestAnalyzeGoldens(t *testing.T) {
 		{"analyze-krund", krundDirectory, []string{"--mode", "paper"}},
 		{"analyze-default", krundDirectory, nil},
 		{"analyze-cycles", krundDirectory, []string{"--column", "cycles"}},
-		{"analyze-how-long", krundDirectory, []string{"--mode", "paper", "--how-long", "--window", "40",
+		{"analyze-how-long", krundDirectory, []string{"--mode", "paper", "--how-long", "--rule", "window=40",
 			"--steady", "100"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -160,14 +160,14 @@ func TestAnalyzeRefuses(t *testing.T) {
 	}{
 		{[]string{}, exitUsage, "experiments or files"},
 		{[]string{"--delta", "x", in}, exitUsage, "--delta"},
-		{[]string{"--outliers", "tukey", in}, exitUsage, "--outliers"},
-		{[]string{"--window", "0", in}, exitUsage, "--window"},
+		{[]string{"--rule", "outliers=tukey", in}, exitUsage, "--rule outliers"},
+		{[]string{"--rule", "window=0", in}, exitUsage, "--rule window"},
 		{[]string{"--steady", "120%", in}, exitUsage, "--steady"},
-		{[]string{"--penalty", "much", in}, exitUsage, "--penalty"},
+		{[]string{"--rule", "penalty=much", in}, exitUsage, "--rule penalty"},
 		{[]string{"--mode", "study", in}, exitUsage, "--mode"},
-		{[]string{"--cost", "x", in}, exitUsage, "--cost"},
+		{[]string{"--rule", "cost=x", in}, exitUsage, "--rule cost"},
 		{[]string{"-j", "0", in}, exitUsage, "-j 0"},
-		{[]string{"--resamples", "-5", in}, exitUsage, "--resamples"},
+		{[]string{"--rule", "resamples=-5", in}, exitUsage, "--rule resamples"},
 		{[]string{"-o", "x", in, in}, exitUsage, "-o names one file"},
 		{[]string{text}, exitUsage, "neither"},
 		{[]string{filepath.Join(dir, "none.json")}, exitError, "none.json"},

@@ -42,6 +42,7 @@ type app struct {
 	uid            int                                             // of the caller
 	systemctl      func(ctx context.Context, args ...string) error // runs systemctl
 	machine        func(context.Context) *control.Machine          // this machine; simulated in tests
+	hubURL         string                                          // of --hub; "": KRUNHUB_URL
 	hubFile        string                                          // see joined.File
 	state          string                                          // directory of what must survive a crash
 	runtime        []string                                        // see directory.LockMachine

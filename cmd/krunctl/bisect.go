@@ -94,10 +94,10 @@ EXIT STATUS
 // bisectOptions are the flags.
 type bisectOptions struct {
 	bisection.Plan
-	versions, template, hub string
-	retry                   bool
-	format                  string
-	timeout                 time.Duration
+	versions, template string
+	retry              bool
+	format             string
+	timeout            time.Duration
 }
 
 // errStep ends a bisection that waits for a step.
@@ -126,7 +126,6 @@ func bisectCommand(a *app) *cobra.Command {
 	f.DurationVar(&o.timeout, "timeout", 0, "with --to: end after this time; 0: never")
 	f.BoolVar(&o.retry, "retry", false,
 		"try again what could not be built, or what the hub could not measure")
-	hubFlag(c, &o.hub)
 	return c
 }
 
@@ -145,7 +144,7 @@ func (a *app) bisect(ctx context.Context, dir string, o bisectOptions, clock sys
 		hub.deadline = clock.Now().Add(o.timeout)
 	}
 	if b.Plan.To != "" {
-		if hub.client, err = a.hubClient(o.hub); err != nil {
+		if hub.client, err = a.hubClient(); err != nil {
 			return err
 		}
 	}
@@ -235,8 +234,8 @@ func (a *app) openBisection(dir string, o bisectOptions) (*bisection.Bisection, 
 
 // checkHub refuses flags that are of a hub, for a bisection that has none.
 func (o bisectOptions) checkHub(p bisection.Plan) error {
-	if p.To == "" && (o.timeout != 0 || o.hub != "") {
-		return usageError(errors.New("--timeout and --hub are for a bisection by a hub, which --to begins; " +
+	if p.To == "" && o.timeout != 0 {
+		return usageError(errors.New("--timeout is for a bisection by a hub, which --to begins; " +
 			"this one waits for nothing"))
 	}
 	return nil

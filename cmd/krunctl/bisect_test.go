@@ -155,7 +155,6 @@ func TestBisectUsage(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{dir, "needs --versions, --template, --build and --key"},
 		{plan + " --template " + step + " --key nbody:C:v --timeout 50m", "which --to begins"},
-		{plan + " --template " + step + " --key nbody:C:v --hub http://hub", "which --to begins"},
 		{dir + " --versions - --template x.toml --build true --key a:b:c", "there is no version"},
 		{dir + " --versions " + template + " --template " + template + " --build true --key a:b:c",
 			"at least two versions"},

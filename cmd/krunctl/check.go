@@ -60,7 +60,7 @@ EXAMPLES
   krunctl check
   krunctl check bench.toml
   krunctl check --reboot none warmup.toml
-  krunctl check --plan --limit 0 warmup.toml          all slots
+  krunctl check --plan --all warmup.toml              all slots
   krunctl check --plan --from old.krun warmup.toml    what [stop] would save
   krunctl check --format json warmup.krun | jq -r '.problems[].code'
   sudo krunctl check --noise --prove
@@ -72,7 +72,7 @@ EXIT STATUS
 
 type checkOptions struct {
 	format, reboot, host, from, detect, cpus, output string
-	quick, try, prove, noise, plan, data             bool
+	quick, try, prove, noise, plan, data, all        bool
 	time                                             time.Duration
 	executions, limit                                int
 }
@@ -90,10 +90,10 @@ func checkCommand(a *app) *cobra.Command {
 	f.BoolVar(&o.quick, "quick", false, "judge a run with --quick")
 	f.BoolVar(&o.try, "try", false, "also run one iteration of each key")
 	f.BoolVar(&o.plan, "plan", false, "print what would run, in order, and how long it would take")
-	f.IntVar(&o.limit, "limit", 0, "slots of the plan; 0: all (default 20 as text, all as JSON)")
+	f.BoolVar(&o.all, "all", false, "list all slots of the plan")
+	f.IntVar(&o.limit, "limit", planLimit, "slots of the plan; 0: all")
 	f.StringVar(&o.from, "from", "", "experiment over which the plan replays [stop]")
 	f.StringVar(&o.detect, "detect", "", "how many executions show a change of this size, such as 2%")
-	f.Lookup("detect").Hidden = true
 	f.BoolVar(&o.prove, "prove", false, "apply the settings, measure their effect, and restore them (root)")
 	f.BoolVar(&o.noise, "noise", false, "certify how much this machine disturbs a measurement")
 	f.DurationVar(&o.time, "time", 0, "how long to measure (default 2s, --noise 10s)")
@@ -102,7 +102,7 @@ func checkCommand(a *app) *cobra.Command {
 	outputFlag(f, &o.output, "directory for the certificate of --noise")
 	a.hostFlag(f, &o.host, "")
 	f.BoolVar(&o.data, "data", false, "the directory of the configuration")
-	f.Lookup("data").Hidden = true
+	hide(f, "data", "detect", "limit")
 	return c
 }
 
@@ -124,7 +124,7 @@ func (a *app) check(c *cobra.Command, args []string, o checkOptions) error {
 		}
 		return a.noise(ctx, o)
 	case o.plan || o.detect != "":
-		if err := only(c, "a plan", "format plan limit from detect host"); err != nil {
+		if err := only(c, "a plan", "format plan all limit from detect host"); err != nil {
 			return err
 		}
 		return a.plan(c, args, o)

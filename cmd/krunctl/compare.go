@@ -42,7 +42,7 @@ Both sides must have been analyzed with the same options (see krunctl analyze). 
 side that was not analyzed is analyzed like the other one. Neither is changed.
 
 An ID is that of an experiment on a hub: what its machines have shipped is fetched and
-compared here. KRUNHUB_URL (or --hub) is the address of the hub, KRUNHUB_TOKEN a token
+compared here. KRUNHUB_URL is the address of the hub, KRUNHUB_TOKEN a token
 with the role reader or user.
 
 --by restart shows whether faster restarts do for this machine: it compares the
@@ -79,7 +79,7 @@ EXIT STATUS
 type compareOptions struct {
 	compare.Options
 	format, output, key string
-	arms, by, hub       string
+	arms, by            string
 	correction, failOn  string
 	calibrate           bool
 	names               []string // of the arguments in the output; nil: their own
@@ -109,7 +109,7 @@ func compareCommand(a *app) *cobra.Command {
 				}
 				return a.reboots(args, o)
 			}
-			if a.onHub(args, o.hub) {
+			if a.onHub(args) {
 				return a.compareOnHub(contextOf(c), args, o)
 			}
 			return a.compare(args, o)
@@ -120,7 +120,6 @@ func compareCommand(a *app) *cobra.Command {
 	outputFlag(f, &o.output, "write to this file instead of standard output")
 	a.keyFlag(command, &o.key)
 	choiceFlag(f, &o.by, "by", "", "what is compared within one experiment", "arm", byRestart)
-	hubFlag(command, &o.hub)
 	f.Float64Var(&o.Confidence, "confidence", compare.DefaultConfidence, "confidence of the table")
 	f.Float64Var(&o.Margin, "margin", compare.DefaultMargin,
 		"changes smaller than this are the same: 0.01 is 1%")

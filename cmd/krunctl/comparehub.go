@@ -12,10 +12,7 @@ import (
 )
 
 // onHub reports whether the arguments are ids of experiments on a hub: there are no such files.
-func (a *app) onHub(args []string, hub string) bool {
-	if hub != "" {
-		return true
-	}
+func (a *app) onHub(args []string) bool {
 	const shortest = 16 // letters and digits of an id
 	_, err := a.fsys.Lstat(args[0])
 	return err != nil && len(args[0]) >= shortest && strings.Trim(args[0],
@@ -24,7 +21,7 @@ func (a *app) onHub(args []string, hub string) bool {
 
 // compareOnHub fetches experiments of a hub into a temporary directory, and compares them there.
 func (a *app) compareOnHub(ctx context.Context, ids []string, o compareOptions) error {
-	client, err := a.hubClient(o.hub)
+	client, err := a.hubClient()
 	if err != nil {
 		return err
 	}

@@ -32,8 +32,7 @@ hyperfine (--export-json), go test -bench; and configurations of Krun.
   --to toml     a configuration of Krun as one of krund; what could not be converted, or
                 not exactly, is listed on standard error: read that list first. The file
                 is a Python program, evaluated without access to the system.
-                docs/from-krun.md explains each key. A file that exists is replaced only
-                with --force
+                docs/from-krun.md explains each key. A file that exists is not replaced
 
 Of an experiment of krund a row of csv and jsonl is, with --rows
   iterations  (the default) benchmark, vm, variant; pexec, the number of the process
@@ -83,7 +82,7 @@ type convertOptions struct {
 	to, rows, output, key, vm, variant string
 	iterations                         string
 	columns                            []string
-	allOutcomes, force                 bool
+	allOutcomes                        bool
 
 	pattern   *key.Pattern
 	from, too int // iterations from to before too
@@ -98,7 +97,7 @@ func convertCommand(a *app) *cobra.Command {
 		Args:  arguments(1, 1, "an experiment or a file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !c.Flags().Changed("to") {
-				return usageError(errors.New("which format? --to csv, jsonl, trace, krun, go, parquet or toml"))
+				return usageError(errors.New("which --to? csv, jsonl, trace, krun, go, parquet or toml"))
 			}
 			return a.convert(c, args[0], o)
 		},
@@ -116,17 +115,16 @@ func convertCommand(a *app) *cobra.Command {
 		"only iterations FROM-TO, counted from 0; FROM- for all from FROM on")
 	f.StringVar(&o.vm, "vm", "", "name of the VM if the file has none")
 	f.StringVar(&o.variant, "variant", "", "name of the variant if the file has none")
-	f.BoolVar(&o.force, "force", false, "replace a configuration that exists")
 	return c
 }
 
 // convert finds out what the input is, and what of it is wanted.
 func (a *app) convert(c *cobra.Command, arg string, o convertOptions) error {
 	if o.to == toTOML {
-		if err := only(c, "--to toml", "to output force"); err != nil {
+		if err := only(c, "--to toml", "to output"); err != nil {
 			return err
 		}
-		return a.importConfig(arg, o.output, o.force)
+		return a.importConfig(arg, o.output)
 	}
 	var err error
 	if o.from, o.too, err = exchange.ParseIterations(o.iterations); err != nil {

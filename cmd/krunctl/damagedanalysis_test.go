@@ -122,7 +122,7 @@ func damages(document any, use func(what string, damaged []byte)) {
 // hang, and need no more memory than the data.
 func TestDamagedAnalysis(t *testing.T) {
 	dir := smallDirectory(t)
-	if r := krunctl(t, "analyze", "--resamples", "50", dir); r.code != exitOK {
+	if r := krunctl(t, "analyze", "--rule", "resamples=50", dir); r.code != exitOK {
 		t.Fatal(r.text())
 	}
 	file, out := filepath.Join(dir, "analysis.json"), filepath.Join(t.TempDir(), "out")
@@ -131,7 +131,7 @@ func TestDamagedAnalysis(t *testing.T) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	must.Do(t, d.Decode(&document))
-	commands := [][]string{{"analyze", "--resamples", "50", dir}, {"compare", dir, dir},
+	commands := [][]string{{"analyze", "--rule", "resamples=50", dir}, {"compare", dir, dir},
 		{"report", dir, "-o", out}, {"history", dir}, {"explain", dir}}
 	n, every := 0, must.Often(97, 29) // primes, so that all kinds of damage occur
 	if testing.Short() {

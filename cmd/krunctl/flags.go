@@ -71,6 +71,14 @@ func (a *app) hostFlag(f *pflag.FlagSet, host *string, when string) {
 	f.Lookup("host").DefValue = ""
 }
 
+// hide leaves flags out of the help: those of former names, of other programs, and of krund's own
+// calls.
+func hide(f *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		f.Lookup(name).Hidden = true
+	}
+}
+
 // choice is a flag that has one of a few values.
 type choice struct {
 	value *string

@@ -36,6 +36,7 @@ func hubCommand(a *app) *cobra.Command {
 			return unknownCommand(c, args[0])
 		},
 	}
+	c.PersistentFlags().StringVar(&a.hubURL, "hub", "", "address of the hub (default: $KRUNHUB_URL)")
 	c.AddCommand(submitCommand(a), waitCommand(a), requestCommand(a), joinCommand(a), shipCommand(a))
 	return c
 }
@@ -60,13 +61,12 @@ EXIT STATUS
   4  it has not ended within --timeout`
 
 func waitCommand(a *app) *cobra.Command {
-	var hub string
 	var timeout time.Duration
 	c := &cobra.Command{
 		Use: "wait ID", Short: "Wait for the end of an experiment on a hub", Long: waitHelp,
 		Args: arguments(1, 1, "the id that submit has printed"),
 		RunE: func(c *cobra.Command, args []string) error {
-			client, err := a.hubClient(hub)
+			client, err := a.hubClient()
 			if err != nil {
 				return err
 			}
@@ -79,7 +79,6 @@ func waitCommand(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().DurationVar(&timeout, "timeout", 0, "end after this time; 0: never")
-	hubFlag(c, &hub)
 	return c
 }
 
@@ -92,7 +91,6 @@ EXAMPLES
 ` + exitHelp
 
 func requestCommand(a *app) *cobra.Command {
-	var hub string
 	c := &cobra.Command{
 		Use: "request hold|resume|stop ID", Short: "Hold, resume or stop an experiment on a hub",
 		Long: requestHelp, Args: arguments(2, 2, "hold, resume or stop, and the experiment's id"),
@@ -102,13 +100,12 @@ func requestCommand(a *app) *cobra.Command {
 			default:
 				return usageError(fmt.Errorf("the request must be hold, resume or stop, not %q", args[0]))
 			}
-			client, err := a.hubClient(hub)
+			client, err := a.hubClient()
 			if err != nil {
 				return err
 			}
 			return client.Request(contextOf(c), args[1], args[0])
 		},
 	}
-	hubFlag(c, &hub)
 	return c
 }

@@ -17,15 +17,15 @@ import (
 )
 
 // importConfig converts a configuration of Krun; output "" is standard output.
-func (a *app) importConfig(name, output string, force bool) error {
+func (a *app) importConfig(name, output string) error {
 	output = cmp.Or(output, "-")
 	if in, err := os.Stat(name); err == nil {
 		if out, err := os.Stat(output); err == nil && os.SameFile(in, out) {
 			return usageError(fmt.Errorf("-o %s is the configuration of Krun; name another file", output))
 		}
 	}
-	if isRegular(output) && !force {
-		return usageError(fmt.Errorf("%s exists; name another file, or give --force to replace it", output))
+	if isRegular(output) {
+		return usageError(fmt.Errorf("%s exists; name another file, or remove it", output))
 	}
 	text, err := durable.ReadSmallFile(a.fsys, name, krunconfig.MaxText)
 	if err != nil {

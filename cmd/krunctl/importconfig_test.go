@@ -43,18 +43,14 @@ func TestImportConfigOntoItself(t *testing.T) {
 	}
 }
 
-// TestImportConfigKeepsFiles: a file that exists is replaced with --force only, and what is far
-// larger than a configuration is not read.
+// TestImportConfigKeepsFiles: a file that exists is not replaced, and what is far larger than a
+// configuration is not read.
 func TestImportConfigKeepsFiles(t *testing.T) {
 	const precious = "precious"
 	name, out := save(t, "old.krun", "VMS = {}\n"), save(t, "new.toml", precious)
 	krunctl(t, "convert", "--to", "toml", name, "-o", out).says(t, exitUsage,
-		"", out+" exists; name another file, or give --force to replace it")
+		"", out+" exists; name another file, or remove it")
 	if got, err := os.ReadFile(out); err != nil || string(got) != precious {
-		t.Errorf("%q, %v", got, err)
-	}
-	krunctl(t, "convert", "--to", "toml", "--force", name, "-o", out).says(t, exitOK, "", "")
-	if got, err := os.ReadFile(out); err != nil || string(got) == precious {
 		t.Errorf("%q, %v", got, err)
 	}
 	large := save(t, "large.krun", strings.Repeat("# x\n", krunconfig.MaxText/4+1))

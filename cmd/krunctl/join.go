@@ -54,6 +54,7 @@ func joinCommand(a *app) *cobra.Command {
 	c.Flags().StringVar(&o.tokenFile, "token-file", "", "file with the token to join; - is standard input")
 	c.Flags().StringVar(&o.token, "token", "", "the token itself, which other users can see meanwhile")
 	c.MarkFlagsMutuallyExclusive("token", "token-file")
+	c.Flags().Lookup("token").Hidden = true // a file is better
 	c.Flags().StringVar(&o.pool, "pool", "", "pool of identical machines that this one belongs to")
 	c.Flags().StringVar(&o.name, "name", "", "name of this machine at the hub; the default is its host name")
 	c.Flags().BoolVar(&o.replace, "replace", false, "take the place of the hub's machine of this name")

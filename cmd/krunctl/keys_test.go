@@ -49,14 +49,14 @@ func TestKeyFlag(t *testing.T) {
 	in := twoKeys(t, dir)
 	const one = "fasta:C:default-c"
 	// table, compare and report take it from there
-	if r := krunctl(t, "analyze", "--resamples", "500", in); r.code != exitOK {
+	if r := krunctl(t, "analyze", "--rule", "resamples=500", in); r.code != exitOK {
 		t.Fatal(r.text())
 	}
 	for _, c := range []struct {
 		name string
 		args []string
 	}{
-		{"analyze", []string{"analyze", "--format", "json", "--resamples", "500", in}},
+		{"analyze", []string{"analyze", "--format", "json", "--rule", "resamples=500", in}},
 		{"table", []string{"analyze", "--format", "csv", in}}, {"compare", []string{"compare", "-f", "json",
 			in, in}},
 		{"stability", []string{"stability", "--json", "--resamples", "20", "--ratio-resamples", "20", in}},
@@ -91,7 +91,7 @@ func TestAnalyzeKey(t *testing.T) {
 		Pairs []json.RawMessage `json:"pairs"`
 	}
 	var all, one document
-	whole := krunctl(t, "analyze", "--format", "json", "--resamples", "500", in)
+	whole := krunctl(t, "analyze", "--format", "json", "--rule", "resamples=500", in)
 	if err := json.Unmarshal([]byte(whole.stdout), &all); err != nil || len(all.Pairs) < 2 {
 		t.Fatal(err, len(all.Pairs), whole.stdout[:200])
 	}
@@ -99,7 +99,8 @@ func TestAnalyzeKey(t *testing.T) {
 	var name struct{ Key string }
 	must.Do(t, json.Unmarshal(all.Pairs[1], &name))
 	for _, fresh := range []string{"--fresh", "--fresh=false"} {
-		r := krunctl(t, "analyze", "--format", "json", "--resamples", "500", fresh, "--key", name.Key, in)
+		r := krunctl(t, "analyze", "--format", "json", "--rule", "resamples=500", fresh, "--key", name.Key,
+			in)
 		if err := json.Unmarshal([]byte(r.stdout), &one); err != nil || len(one.Pairs) != 1 ||
 			!bytes.Equal(one.Pairs[0], all.Pairs[1]) {
 			t.Errorf("%s %s: %v\n%s\nwant %s", fresh, name.Key, err, r.text(), all.Pairs[1])
@@ -107,7 +108,8 @@ func TestAnalyzeKey(t *testing.T) {
 	}
 	must.Be(t, equal(before, contents(t, in)), "the analysis of all keys was replaced")
 	out := filepath.Join(t.TempDir(), "one.json")
-	krunctl(t, "analyze", "--format", "json", "--resamples", "500", "-o", out, "--key", name.Key, in).says(t,
+	krunctl(t, "analyze", "--format", "json", "--rule", "resamples=500", "-o", out, "--key", name.Key,
+		in).says(t,
 		exitOK, "", "")
 	must.Get(os.Stat(out))(t)
 }

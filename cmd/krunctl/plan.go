@@ -27,8 +27,8 @@ func (a *app) plan(c *cobra.Command, args []string, o checkOptions) error {
 		return usageError(errors.New("--plan needs the experiment's configuration, NAME.toml"))
 	case o.limit < 0:
 		return usageError(fmt.Errorf("--limit must be a number of slots, or 0 for all, not %d", o.limit))
-	case !c.Flags().Changed("limit") && o.format == "text":
-		o.limit = planLimit
+	case o.all || !c.Flags().Changed("limit") && o.format == "json":
+		o.limit = 0
 	}
 	path := args[0]
 	cfg, err := experiment.ParseConfig(a.fsys, path, o.host)

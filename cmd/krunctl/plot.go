@@ -8,15 +8,15 @@ import (
 	"krund/internal/report"
 )
 
+// mostCores is the number of cores of a per-core column that are drawn, the busiest ones.
+const mostCores = 8
+
 // mostOnPage is the maximum number of figures on a page.
 const mostOnPage = 30
 
 // plot draws process executions.
 func (a *app) plot(arg string, o reportOptions) error {
 	format := report.PlotFormat(o.format)
-	if o.cores < 1 {
-		return usageError(fmt.Errorf("--cores must be positive, not %d", o.cores))
-	}
 	if o.perPage < 0 || o.perPage > mostOnPage {
 		return usageError(fmt.Errorf("--per-page %d: must be from 0 to %d", o.perPage, mostOnPage))
 	}
@@ -54,7 +54,7 @@ func (a *app) figures(arg string, o reportOptions) ([]report.Drawing, error) {
 			if len(o.executions) > 0 && !slices.Contains(o.executions, doc.Pairs[i].Executions[e].Number) {
 				continue
 			}
-			f, ok, err := input.Figure(i, e, o.columns, o.cores)
+			f, ok, err := input.Figure(i, e, o.columns, mostCores)
 			if err != nil {
 				return nil, err
 			}

@@ -107,10 +107,11 @@ func TestPrograms(t *testing.T) {
 				code int
 				out  string // a pattern
 			}{
-				{[]string{"analyze", "--resamples", "2000", of.dir}, exitOK, `b +C +v +5 of 10 .* 200\.0 ms`},
-				{[]string{"analyze", "--resamples", "2000", of.dir}, exitOK,
+				{[]string{"analyze", "--rule", "resamples=2000", of.dir}, exitOK,
+					`b +C +v +5 of 10 .* 200\.0 ms`},
+				{[]string{"analyze", "--rule", "resamples=2000", of.dir}, exitOK,
 					`\(5 with other programs, 0 not completed, `},
-				{[]string{"analyze", "--resamples", "2000", "--format", "json", of.dir}, exitOK,
+				{[]string{"analyze", "--rule", "resamples=2000", "--format", "json", of.dir}, exitOK,
 					`"programs": ?"1 of 2 keys`},
 				{[]string{"analyze", "--table", of.dir}, exitOK, `b +C +v +5 of 10 .* 200\.0 ms`},
 				{[]string{"compare", of.dir, after}, exitOK,
@@ -168,7 +169,8 @@ func TestSamePrograms(t *testing.T) {
 	plain := programsDirectory(t, 0, without)
 	same := programsDirectory(t, 0, hashed)
 	editions := programsDirectory(t, 0, accepted)
-	for _, command := range [][]string{{"analyze", "--resamples", "2000"}, {"analyze", "--table"}, {"show"},
+	for _, command := range [][]string{{"analyze", "--rule", "resamples=2000"}, {"analyze", "--table"},
+		{"show"},
 		{"show", "--startup"},
 		{"check"}, {"convert", "--to", "csv"}, {"compare", plain}} {
 		var texts []string

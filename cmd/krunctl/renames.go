@@ -11,7 +11,7 @@ import (
 // rename is a former name of a command, or a command with flags that had other names.
 type rename struct {
 	old, now string
-	flags    map[string]string // former flag -> now; "" is none
+	flags    map[string]string // former flag -> now; "" is none, and one that ends in = takes a value
 }
 
 // detected are flags for what is found out now.
@@ -30,6 +30,9 @@ var renames = []rename{
 	{old: "summary", now: "show"},
 	{old: "startup", now: "show --startup"},
 	{old: "amperf", now: "show --counters"},
+	{old: "analyze", now: "analyze", flags: map[string]string{"--outliers": "--rule=outliers=",
+		"--window": "--rule=window=", "--penalty": "--rule=penalty=", "--cost": "--rule=cost=",
+		"--resamples": "--rule=resamples=", "--raw-deltas": "--rule=raw-deltas"}},
 	{old: "table", now: "analyze --table"},
 	{old: "similarity", now: "analyze --similarity"},
 	{old: "plot", now: "report", flags: map[string]string{"--columns": "--column"}},
@@ -92,7 +95,10 @@ func modern(root *cobra.Command, args []string) (now []string, said string) {
 			i--
 			continue
 		case hasValue:
-			instead += "=" + value
+			instead = strings.TrimSuffix(instead, "=") + "=" + value
+		case strings.HasSuffix(instead, "=") && i+1 < len(now):
+			instead += now[i+1]
+			now = slices.Delete(now, i+1, i+2)
 		}
 		changes = append(changes, flag+" is now "+instead)
 		now[i] = instead

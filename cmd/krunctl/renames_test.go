@@ -73,6 +73,8 @@ func TestModern(t *testing.T) {
 		{"help plan", "help check --plan", "`krunctl plan` is now"},
 		{"time --json -- summary --json", "time --format=json -- summary --json",
 			"--json is now --format=json"},
+		{"analyze --window 40 --cost=ed x", "analyze --rule=window=40 --rule=cost=ed x", "--window is now " +
+			"--rule=window=40, --cost is now --rule=cost=ed"},
 		{"status x.krun", "status x.krun", ""},
 		{"status --keys x.krun", "status --by=key x.krun", "--keys is now --by=key"},
 		{"nonsense --json", "nonsense --json", ""},

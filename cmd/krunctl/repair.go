@@ -73,6 +73,7 @@ func repairCommand(a *app) *cobra.Command {
 	c.Flags().BoolVar(&o.keepAccount, "keep-account", false,
 		"with --machine: keep the account for benchmarks")
 	a.hostFlag(c.Flags(), &o.host, " if the records name none")
+	hide(c.Flags(), "host")
 	return c
 }
 

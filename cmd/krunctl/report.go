@@ -53,7 +53,7 @@ type reportOptions struct {
 	format, output, key, unit string
 	executions                []int
 	columns                   []string
-	cores, perPage            int
+	perPage                   int
 }
 
 func reportCommand(a *app) *cobra.Command {
@@ -96,7 +96,6 @@ func reportCommand(a *app) *cobra.Command {
 	f.IntSliceVar(&o.executions, "execution", nil, "of a figure: only executions with these numbers")
 	f.StringSliceVar(&o.columns, "column", []string{report.UserColumns},
 		"of a figure: other columns: names such as cycles, or user for all of the benchmark's own")
-	f.IntVar(&o.cores, "cores", 8, "of a figure: cores of a per-core column, the busiest ones")
 	f.IntVar(&o.perPage, "per-page", 0, "of a figure: executions on a page; 0: as many as fit on A4")
 	return c
 }

@@ -96,6 +96,7 @@ func runCommand(a *app) *cobra.Command {
 		},
 	}
 	f := c.Flags()
+	f.BoolVar(&o.later, "later", false, "with --again: only make them outstanding")
 	f.Bool("quick", false,
 		"a first look: no restarts, no waits, two executions, few iterations, NAME-quick.krun")
 	f.String("reboot", "", "what restarts before each execution: hardware, kexec, soft or none")
@@ -104,13 +105,13 @@ func runCommand(a *app) *cobra.Command {
 	f.Bool("dry-run", false, "only print what would run")
 	f.Bool("quiet", false, "print only errors")
 	f.Bool("verbose", false, "also print debugging messages")
+	hide(f, "quiet", "verbose", "later")
 	f.BoolVar(&o.again, "again", false,
 		"run finished slots once more; --outcome, --slot and --key select them")
 	f.StringSliceVar(&o.outcomes, "outcome", nil,
 		"slots that ended so: error, timeout, completed, or several with commas")
 	f.IntSliceVar(&o.slots, "slot", nil, "the slot of that number, from 0, as status prints it")
 	a.keyFlag(c, &o.key)
-	f.BoolVar(&o.later, "later", false, "with --again: only make them outstanding")
 	return c
 }
 

@@ -83,6 +83,7 @@ func statusCommand(a *app) *cobra.Command {
 	c.Flags().BoolVar(&o.decision, "decision", false, "say which keys need no more executions, by [stop]")
 	a.keyFlag(c, &o.key)
 	a.hostFlag(c.Flags(), &o.host, "")
+	hide(c.Flags(), "host")
 	c.MarkFlagsMutuallyExclusive("format", "watch", "serve")
 	return c
 }

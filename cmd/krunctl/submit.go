@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -46,10 +47,10 @@ EXAMPLES
 
 // submitOptions are the flags.
 type submitOptions struct {
-	to, arms, build, hub string
-	machines             int
-	priority             int64
-	include              []string
+	to, arms, build string
+	machines        int
+	priority        int64
+	include         []string
 }
 
 func submitCommand(a *app) *cobra.Command {
@@ -68,19 +69,12 @@ func submitCommand(a *app) *cobra.Command {
 	f.StringVar(&o.arms, "arms", "", "revisions of the benchmarks' git repository: BASE,OTHER[,...]")
 	f.StringVar(&o.build, "build", "", "shell command to run in each revision's directory")
 	f.StringArrayVar(&o.include, "include", nil, "file or directory to send, too; may be repeated")
-	hubFlag(c, &o.hub)
 	return c
 }
 
-func hubFlag(c *cobra.Command, hub *string) {
-	c.Flags().StringVar(hub, "hub", "", "address of the hub (default: $KRUNHUB_URL)")
-}
-
 // hubClient returns the client of the hub that the flag or the environment names.
-func (a *app) hubClient(address string) (*api.Client, error) {
-	if address == "" {
-		address = a.env("KRUNHUB_URL")
-	}
+func (a *app) hubClient() (*api.Client, error) {
+	address := cmp.Or(a.hubURL, a.env("KRUNHUB_URL"))
 	if address == "" {
 		return nil, usageError(errors.New("which hub? set KRUNHUB_URL, or write --hub http://HOST:8642"))
 	}
@@ -107,7 +101,7 @@ func (a *app) submit(ctx context.Context, path string, o submitOptions, clock sy
 	if o.build != "" && o.arms == "" {
 		return usageError(errors.New("--build is for --arms; build the benchmarks before you submit them"))
 	}
-	client, err := a.hubClient(o.hub)
+	client, err := a.hubClient()
 	if err != nil {
 		return err
 	}

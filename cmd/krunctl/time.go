@@ -121,8 +121,9 @@ func (o *timeOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.timeout, "timeout", "",
 		"longest time of one process execution, such as 30s (default none)")
 	f.StringVar(&o.save, "save", "", "keep the experiment as NAME.toml and NAME.krun")
-	choiceFlag(f, &o.format, "format", "", "what to print", "text", "json")
+	choiceFlag(f, &o.format, "format", "", "what to print", "text", "markdown", "json")
 	f.StringVar(&o.markdown, "export-markdown", "", "also write a table in Markdown to this file")
+	f.Lookup("export-markdown").Hidden = true // as in hyperfine
 }
 
 // parameters returns the scans and lists.
@@ -284,6 +285,8 @@ func (a *app) printAnswer(answer trial.Answer, o timeOptions) error {
 		if err := a.printJSON(answer); err != nil {
 			return err
 		}
+	case o.format == "markdown":
+		a.print("%s", console.Markdown(answer))
 	default:
 		a.console().Answer(answer)
 	}

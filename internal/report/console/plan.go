@@ -65,7 +65,7 @@ func (out *Console) Plan(p summary.Plan, x *replay.Expected, slots iter.Seq[summ
 	out.print("\n%8s  %7s  %s\n", "slot", "pexec", "key")
 	for slot := range slots {
 		if slot.Slot >= limit {
-			out.print("%8s  %d more; --limit 0 shows all\n", "...", p.SlotsTotal-limit)
+			out.print("%8s  %d more; --all shows them\n", "...", p.SlotsTotal-limit)
 			break
 		}
 		out.print("%8d  %7d  %s\n", slot.Slot, slot.Pexec, slot.Key)
