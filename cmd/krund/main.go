@@ -35,7 +35,7 @@ Usage:
   krund check [flags] NAME.toml check the configuration and the machine, change nothing
   krund census [--time 10s] [--cpus LIST] NAME.toml
                                 measure what disturbs the benchmarks' processors, with the settings
-                                that the file applies; print JSON. krunctl check --noise runs it
+                                that the file applies; print JSON (for krunctl check)
   krund version
   krund help
 

@@ -3,7 +3,6 @@ package control
 import (
 	"errors"
 	"fmt"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
