@@ -1,31 +1,36 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/history"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
 	"krund/internal/report"
 )
 
-const historyHelp = `History reports for each key when it became faster or slower over the versions of
-a program: the versions that may have made the change, its size with an interval,
-and the version with which it was found.
+const historyHelp = `History reports what made a program faster or slower over its versions: each event
+with the keys that changed together, the versions that may have made it, and whether
+it was the program, the machine or the build, as far as that was measured. Below,
+for each key, its changes with their intervals; --alerts prints these alone.
 
 A version is an arm's revision (arms.NAME.revision of the configuration) or, without
 one, the name of the experiment. Versions are in the order of the arguments and,
 within an experiment, of its arms; --versions gives another order, such as that of
-the commits. Executions of the same revision in several experiments belong
-together. Null arms and instrumented keys are left out.
+the commits. Another experiment of the same revision on the same machine is a
+version of its own, "REVISION (2)": if the two differ, it was not the program.
+Null arms and instrumented keys are left out.
 
 A change is reported once, and when it is certain enough: all keys together have at
 most --rate false alerts per version on average, however often one looks. So a new
@@ -34,6 +39,9 @@ is not reported: a change must be seen without any one version, which takes at
 least two, usually three, and nine or more before it. Versions differ without a
 change, too; that is estimated from the history. docs/history.md has the method,
 what it finds after how many versions, and how other methods compare.
+
+--inject 1% says how often such a slowdown would have been found in these data. What
+--format values has written can be read again.
 
 --mutes reads a file of alerts that are known; they are still in the output, marked:
 
@@ -52,8 +60,9 @@ EXAMPLES
 // historyFlags are the flags.
 type historyFlags struct {
 	history.Options
-	format, output, key string
-	versions, mutes     string
+	format, output, key     string
+	alerts                  bool
+	versions, mutes, inject string
 }
 
 func historyCommand(a *app) *cobra.Command {
@@ -76,6 +85,9 @@ func historyCommand(a *app) *cobra.Command {
 	a.keyFlag(c, &o.key)
 	f.StringVar(&o.versions, "versions", "",
 		"file with a version per line, the oldest first; - is standard input")
+	f.BoolVar(&o.alerts, "alerts", false, "list the changes of keys only, without the events")
+	f.StringVar(&o.inject, "inject", "",
+		"instead, say how often a slowdown of this size, such as 1%, would have been found")
 	f.StringVar(&o.mutes, "mutes", "", "TOML file of alerts that are known")
 	f.Float64Var(&o.Rate, "rate", history.DefaultRate, "false alerts per version, at most, over all keys")
 	f.Float64Var(&o.Confidence, "confidence", history.DefaultConfidence, "of intervals and of culprits")
@@ -105,23 +117,77 @@ func (a *app) history(args []string, o historyFlags) error {
 	if err != nil {
 		return err
 	}
-	collector, unit, err := a.collect(args, order, o.key)
+	size := 0.0
+	if o.inject != "" {
+		if size, err = injected(o.inject); err != nil {
+			return usageError(err)
+		}
+	}
+	values, isValues, err := a.values(args)
 	if err != nil {
 		return err
 	}
-	if o.format == formatValues {
-		collector.NameMachines()
-	}
-	versions, keys, unknown := collector.Collected()
-	for _, label := range unknown {
-		a.talk("krunctl: left out version %s, which is not in %s", label, o.versions)
+	if !isValues {
+		collector, unit, err := a.collect(args, order, o.key)
+		if err != nil {
+			return err
+		}
+		if o.format == formatValues {
+			collector.NameMachines()
+		}
+		versions, keys, unknown := collector.Collected()
+		for _, label := range unknown {
+			a.talk("krunctl: left out version %s, which is not in %s", label, o.versions)
+		}
+		values = history.Values{Unit: unit, Versions: versions, Keys: keys}
 	}
 	return a.toOutput(o.output, func(w io.Writer) error {
-		if o.format == formatValues {
-			return json.NewEncoder(w).Encode(history.Values{Unit: unit, Versions: versions, Keys: keys})
+		switch {
+		case o.format == formatValues:
+			return json.NewEncoder(w).Encode(values)
+		case o.inject != "":
+			return report.WriteInjected(w, history.Inject(values.Versions, values.Keys, size, o.Options),
+				o.format)
 		}
-		return report.WriteHistory(w, history.Of(versions, keys, o.Options), o.format, unit)
+		return report.WriteHistory(w, history.Of(values.Versions, values.Keys, o.Options), o.format,
+			values.Unit, o.alerts)
 	})
+}
+
+// injected reads a size such as 1% or 0.01.
+func injected(text string) (float64, error) {
+	number, isPercent := strings.CutSuffix(text, "%")
+	size, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if isPercent {
+		size /= 100
+	}
+	if err != nil || !(size > 0 && size <= 1) {
+		return 0, fmt.Errorf("--inject must be a size such as 1%%, at most 100%%, not %q", text)
+	}
+	return size, nil
+}
+
+// values reads what `history --format values` has written, if that is the only argument.
+func (a *app) values(args []string) (v history.Values, is bool, err error) {
+	if len(args) != 1 || !strings.HasSuffix(args[0], ".json") {
+		return v, false, nil
+	}
+	text, err := durable.ReadFile(a.fsys, args[0])
+	if err != nil {
+		return v, false, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if decoder.Decode(&v) != nil || len(v.Versions) == 0 || len(v.Keys) == 0 {
+		return history.Values{}, false, nil
+	}
+	for _, k := range v.Keys {
+		if len(k.Values) != len(v.Versions) {
+			return v, false, fmt.Errorf("%s: key %s has values of %d versions, and there are %d", args[0],
+				display.Clip(k.Name, 100), len(k.Values), len(v.Versions))
+		}
+	}
+	return v, true, nil
 }
 
 // collect reads the executions of all arguments. unit is that of the values.

@@ -14,6 +14,55 @@ import (
 	"krund/internal/display"
 )
 
+// EventsTable lists what happened, the newest last; what made it is its caption.
+func EventsTable(h *history.History) Table {
+	t := Table{Caption: historyHeadline(h), Columns: []TableColumn{{"what", false}, {"since", false},
+		{"keys", true}, {"change", true}, {"why", false}}}
+	for i := range h.Events {
+		e := &h.Events[i]
+		what := string(e.Verdict)
+		if e.Machine != "" {
+			what += " on " + e.Machine
+		}
+		if e.Muted {
+			what += " (muted)"
+		}
+		change := signed(e.Median, threeDigits)
+		if len(e.Keys) > 1 {
+			change += fmt.Sprintf(" (%s to %s)", signed(e.Least, threeDigits), signed(e.Most, threeDigits))
+		}
+		keys := e.Keys[0].Name
+		if len(e.Keys) > 1 {
+			keys = fmt.Sprintf("%d of %d, such as %s", len(e.Keys), e.Of, keys)
+		}
+		t.Rows = append(t.Rows, cells(what, culprits(h, e.First, e.Version, e.Last), keys, change,
+			e.Evidence))
+	}
+	return t
+}
+
+// historyHeadline is the answer: how many events of which kind there are.
+func historyHeadline(h *history.History) string {
+	counts := map[history.Verdict]int{}
+	for _, e := range h.Events {
+		if !e.Muted {
+			counts[e.Verdict]++
+		}
+	}
+	var parts []string
+	for _, v := range []history.Verdict{history.ByProgram, history.ByMachine, history.Undecided} {
+		if n := counts[v]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	what := "nothing changed"
+	if len(parts) > 0 {
+		what = "what changed: " + strings.Join(parts, ", ")
+	}
+	return fmt.Sprintf("%s (%s, %s)", what, display.Count(len(h.Versions), "version"),
+		display.Count(len(h.Keys), "key"))
+}
+
 // HistoryTable lists the changes of all keys, and what could have been found in the others. base is
 // the unit of the values.
 func HistoryTable(h *history.History, base string) Table {
@@ -72,15 +121,18 @@ func detectableText(k *history.KeyHistory) string {
 
 // HistoryCulprit is the range of versions of which one made the change.
 func HistoryCulprit(h *history.History, c *history.Change) string {
-	first, last := h.Versions[c.First].Label, h.Versions[c.Last].Label
+	return culprits(h, c.First, c.Version, c.Last)
+}
+
+func culprits(h *history.History, from, version, to int) string {
+	first, last := h.Versions[from].Label, h.Versions[to].Label
 	switch {
-	case c.First == c.Last:
+	case from == to:
 		return first
-	case c.Version == c.First || c.Version == c.Last:
-		return fmt.Sprintf("%s to %s (%d)", first, last, c.Last-c.First+1)
+	case version == from || version == to:
+		return fmt.Sprintf("%s to %s (%d)", first, last, to-from+1)
 	}
-	return fmt.Sprintf("%s to %s (%d), most likely %s", first, last, c.Last-c.First+1,
-		h.Versions[c.Version].Label)
+	return fmt.Sprintf("%s to %s (%d), most likely %s", first, last, to-from+1, h.Versions[version].Label)
 }
 
 func noChangeNote(k *history.KeyHistory) string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/BurntSushi/toml"
 
@@ -15,8 +16,9 @@ import (
 )
 
 // WriteHistory writes a history in a format: text, markdown, html, csv, json, svg, pdf or png. unit
-// is that of its values.
-func WriteHistory(w io.Writer, h *history.History, format, unit string) error {
+// is that of its values. Text and Markdown have the events, and the keys below them; with alerts
+// the keys alone.
+func WriteHistory(w io.Writer, h *history.History, format, unit string, alerts bool) error {
 	switch format {
 	case "csv":
 		return HistoryCSV(w, h)
@@ -36,8 +38,35 @@ func WriteHistory(w io.Writer, h *history.History, format, unit string) error {
 		}
 		return WritePlot(w, PlotFormat(format), pages)
 	}
+	if !alerts {
+		events := EventsTable(h)
+		if err := events.Write(w, Format(format)); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
 	table := HistoryTable(h, unit)
 	return table.Write(w, Format(format))
+}
+
+// WriteInjected writes how often a slowdown would have been found, as JSON or as a table.
+func WriteInjected(w io.Writer, r *history.Injected, format string) error {
+	if format == "json" {
+		return writeJSON(w, r)
+	}
+	t := Table{Columns: []TableColumn{{"within", false}, {"found", true}, {"places", true}}}
+	found := "in no key were enough versions measured to try it"
+	for _, x := range r.Within {
+		t.Rows = append(t.Rows, cells(display.Count(x.Versions, "version"),
+			fmt.Sprintf("%.0f%%", 100*x.Found), strconv.Itoa(x.Places)))
+		if x.Places > 0 {
+			found = fmt.Sprintf("found within %d versions in %.0f%% of the places", x.Versions, 100*x.Found)
+		}
+	}
+	t.Caption = fmt.Sprintf("A slowdown of %.3g%% of one key would have been %s (%s)", 100*r.Size, found,
+		display.Count(r.Keys, "key"))
+	t.Notes = []string{"the last level of each key was replayed with a slowdown from one of its versions on"}
+	return t.Write(w, Format(format))
 }
 
 // ReadMutes reads the file of --mutes; "" is none.

@@ -32,13 +32,14 @@ func HistoryPage(w io.Writer, h *history.History, base, version string) error {
 	}
 	page := struct {
 		Table
+		Events                         Table
 		Style                          template.CSS
 		Script                         template.JS
 		First, Last, Headline, Version string
 		Figures                        []template.HTML
 	}{
 		Table: HistoryTable(h, base), Style: template.CSS(style), Script: template.JS(script),
-		Headline: display.Count(h.Alerts(), "change"), Version: version,
+		Events: EventsTable(h), Headline: display.Count(h.Alerts(), "change"), Version: version,
 	}
 	if n := len(h.Versions); n > 0 {
 		page.First, page.Last = h.Versions[0].Label, h.Versions[n-1].Label

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ type Collector struct {
 	keys     []Key
 	of       map[[2]string]int // of a key and a machine in keys
 	fixed    bool              // versions were given
+	nights   map[[2]string]int // by machine and revision: how often it was measured
+	latest   map[string]int    // by machine: the last version measured
 	unknown  []string
 	named    bool // keys keep the names of their machines
 }
@@ -32,7 +35,8 @@ type Collector struct {
 // NewCollector returns a collector for versions in this order, which may include some that were
 // not measured; without any, versions are in the order in which they are added.
 func NewCollector(order []string) *Collector {
-	c := &Collector{at: map[string]int{}, of: map[[2]string]int{}, fixed: len(order) > 0}
+	c := &Collector{at: map[string]int{}, of: map[[2]string]int{}, fixed: len(order) > 0,
+		nights: map[[2]string]int{}, latest: map[string]int{}}
 	for _, label := range order {
 		c.version(label, "list")
 	}
@@ -43,12 +47,48 @@ func (c *Collector) version(label, source string) int {
 	if v, ok := c.at[label]; ok {
 		return v
 	}
-	c.at[label] = len(c.versions)
-	c.versions = append(c.versions, Version{label, source})
-	for i := range c.keys {
-		c.keys[i].Values = append(c.keys[i].Values, nil)
+	v := Version{Label: label, Source: source}
+	if source == "revision" || source == "list" {
+		v.Revision = label
 	}
+	c.insert(len(c.versions), v)
 	return len(c.versions) - 1
+}
+
+// insert puts a version at an index, before those that are later.
+func (c *Collector) insert(at int, v Version) {
+	for label, i := range c.at {
+		c.at[label] = i + number(i >= at)
+	}
+	for machine, i := range c.latest {
+		c.latest[machine] = i + number(i >= at)
+	}
+	c.at[v.Label] = at
+	c.versions = slices.Insert(c.versions, at, v)
+	for i := range c.keys {
+		c.keys[i].Values = slices.Insert(c.keys[i].Values, at, nil)
+	}
+}
+
+// night returns the version of another measurement of a revision on a machine: the first is the
+// revision's own version, the second one follows what the machine has measured last.
+func (c *Collector) night(v int, machine string) int {
+	revision := c.versions[v].Revision
+	if revision == "" {
+		return v
+	}
+	id := [2]string{machine, revision}
+	if c.nights[id]++; c.nights[id] > 1 {
+		label := fmt.Sprintf("%s (%d)", revision, c.nights[id])
+		at, ok := c.at[label]
+		if !ok {
+			at = c.latest[machine] + 1
+			c.insert(at, Version{Label: label, Source: c.versions[v].Source, Revision: revision})
+		}
+		v = at
+	}
+	c.latest[machine] = v
+	return v
 }
 
 // find returns the version with a label, or with the only label that one of the two begins with, as
@@ -71,9 +111,11 @@ func (c *Collector) find(label, source string) (int, bool) {
 }
 
 // Add adds an experiment. Each arm is a version, whose label is the arm's revision; without one, it
-// is name, followed by the arm. Executions of the same revision in several experiments belong
-// together. Null arms and instrumented keys are left out.
+// is name, followed by the arm. Another experiment of the same revision on the same machine is a
+// version of its own, labeled "REVISION (2)": if the two differ, it was not the program. Null arms
+// and instrumented keys are left out.
 func (c *Collector) Add(m Measured, name string) {
+	nights := map[[2]string]string{} // by label and machine: the version's label
 	arms := map[string]dataset.Arm{}
 	for _, a := range m.Data.Arms {
 		arms[a.Name] = a
@@ -98,11 +140,19 @@ func (c *Collector) Add(m Measured, name string) {
 			}
 			continue
 		}
+		revision := c.versions[v].Label // its index changes when nights are inserted
 		full := p.Key.String()
 		alone := p.Key
 		alone.Arm = ""
 		for _, e := range compare.Executions(p, &m.Doc.Pairs[i], m.Doc.Parameters.Column) {
-			k := c.key(alone.String(), cmp.Or(e.Machine, m.Data.Machine))
+			machine := cmp.Or(e.Machine, m.Data.Machine)
+			night, ok := nights[[2]string{label, machine}]
+			if !ok {
+				night = c.versions[c.night(c.at[revision], machine)].Label
+				nights[[2]string{label, machine}] = night
+			}
+			v := c.at[night]
+			k := c.key(alone.String(), machine)
 			k.Control = k.Control || slices.Contains(m.Data.NegativeControls, full)
 			k.Values[v] = append(k.Values[v], e.Value)
 		}

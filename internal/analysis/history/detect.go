@@ -108,34 +108,56 @@ type found struct {
 // does not grow with the history. A subset of the e-values has at most their sum.
 const window = 100
 
-// run returns the changes in the order in which they are found, and the points as clip bounds them.
-// What it finds up to a point depends on no later point.
+// detector looks for changes of a key, one point after the other. What it finds up to a point
+// depends on no later point.
+type detector struct {
+	points, clipped []point // as measured, and as clip bounds them
+	list            []found // in the order in which they were found
+	places          []place // what the last point shows: the evidence of a change at each point
+
+	earlier     past
+	alike       neighbors
+	begin, from int // of the segment; first point at which a change is looked for
+}
+
+// run returns the changes of a key by itself, and the points as clip bounds them.
 func run(points []point) (list []found, clipped []point) {
-	var earlier past
-	var alike neighbors
-	begin, from := 0, 1 // of the segment; first point at which a change is looked for
-	clipped = slices.Clone(points)
-	for t := range points {
-		clipped[t].x = clip(points[begin:t], points[t])
-		at, sum := look(clipped[:t+1], points, earlier, begin, max(from, t-window))
-		if sum < points[t].threshold {
-			continue
+	d := detector{from: 1}
+	for _, p := range points {
+		if at, sum := d.next(p); sum >= p.threshold {
+			d.change(at, sum)
 		}
-		drifting := earlier
-		drifting.excess = excess(alike.with(points[begin:at]).correlation(cautious))
-		if drifting.excess > 0 {
-			at, sum = look(clipped[:t+1], points, drifting, begin, max(from, t-window))
-			if sum < points[t].threshold {
-				continue
-			}
-		}
-		alike = alike.with(points[begin:at])
-		list = append(list, found{at, t, sum})
-		earlier = earlier.with(sumOf(clipped[begin:at]))
-		begin, from = at, t+1
-		copy(clipped[at:t+1], points[at:t+1])
 	}
-	return list, clipped
+	return d.list, d.clipped
+}
+
+// next adds a point, and returns where a change most probably happened, with the logarithm of the
+// sum of the evidence.
+func (d *detector) next(p point) (at int, sum float64) {
+	t := len(d.points)
+	d.points = append(d.points, p)
+	p.x = clip(d.points[d.begin:t], p)
+	d.clipped = append(d.clipped, p)
+	at, sum = d.look(d.earlier)
+	drifting := d.earlier
+	drifting.excess = excess(d.alike.with(d.points[d.begin:max(at, d.begin)]).correlation(cautious))
+	if sum >= math.Log(doubt) && drifting.excess > 0 {
+		at, sum = d.look(drifting)
+	}
+	return at, sum
+}
+
+// doubt is the evidence from which on it matters whether a key drifts.
+const doubt = 10
+
+// change begins a segment at a point, because the last point has shown a change there.
+func (d *detector) change(at int, sum float64) {
+	t := len(d.points) - 1
+	d.alike = d.alike.with(d.points[d.begin:at])
+	d.list = append(d.list, found{at, t, sum})
+	d.earlier = d.earlier.with(sumOf(d.clipped[d.begin:at]))
+	d.begin, d.from, d.places = at, t+1, nil
+	copy(d.clipped[at:], d.points[at:])
 }
 
 // The values of clip, chosen by simulation (docs/history.md).
@@ -188,22 +210,23 @@ func sumOf(points []point) moments {
 	return m
 }
 
-// look returns the logarithm of the sum of the e-values of a change at each point from from to the
-// last one, of a segment that begins at begin, and the point with the largest e-value. raw are the
-// points before clip.
+// look returns the logarithm of the sum of the e-values of a change at each point of the segment
+// from d.from on, and the point with the largest e-value.
 //
 // A change must be there without any single version after it: of the e-values with all of them,
 // without the first, and without the one that lies farthest in the direction of the change, the
 // smallest counts. It is at most the one without the first, which is a test martingale. The sum is
 // at most what the order of the versions shows at one of the points: see order.
-func look(points, raw []point, earlier past, begin, from int) (at int, logSum float64) {
+func (d *detector) look(earlier past) (at int, logSum float64) {
+	points, raw := d.clipped, d.points
 	last := len(points) - 1
 	floor := points[last].floor
-	before, after := sumOf(points[begin:]), moments{}
+	before, after := sumOf(points[d.begin:]), moments{}
 	high, low := last, last
-	logSum = math.Inf(-1)
+	logSum, at = math.Inf(-1), last
+	d.places = d.places[:0]
 	largest, shown := math.Inf(-1), math.Inf(-1)
-	for s := last; s > begin && s >= from; s-- {
+	for s := last; s > d.begin && s >= max(d.from, last-window); s-- {
 		p := points[s]
 		before, after = before.without(p), after.with(p)
 		if p.x > points[high].x {
@@ -224,8 +247,10 @@ func look(points, raw []point, earlier past, begin, from int) (at int, logSum fl
 			logE(earlier, before, after.without(farthest), floor))
 		logSum = logAdd(logSum, e)
 		if e > 0 {
-			shown = max(shown, order(raw[begin:last+1], s-begin, (before.mean+after.mean)/2))
+			o := order(raw[d.begin:last+1], s-d.begin, (before.mean+after.mean)/2)
+			shown, e = max(shown, o), min(e, o)
 		}
+		d.places = append(d.places, place{s, e})
 		if whole > largest {
 			largest, at = whole, s
 		}

@@ -8,35 +8,37 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// describe fills in the points, levels and changes.
-func (h *KeyHistory) describe(points []point, confidence float64) {
-	cuts := locate(run(points))
+// describe fills in the points, levels and changes. all are the points with those that the detector
+// was not shown.
+func (h *KeyHistory) describe(d *detector, all []point, confidence float64) {
+	points := d.points
+	cuts := locate(d.list, d.clipped)
 	for i := range cuts {
 		cuts[i].culprits(confidence)
 	}
-	all, floor := past{}, points[len(points)-1].floor
+	known, floor := past{}, points[len(points)-1].floor
 	parts := split(points, cuts)
 	segments := bounded(parts)
 	var alike neighbors
 	for i, part := range parts {
-		all, alike = all.with(segments[i]), alike.with(part)
+		known, alike = known.with(segments[i]), alike.with(part)
 		h.Levels = append(h.Levels, Level{part[0].version, part[len(part)-1].version,
 			math.Exp(segments[i].mean)})
 	}
 	h.Autocorrelation = alike.correlation(certain)
-	all.excess = excess(h.Autocorrelation)
-	variance, quantile := all.variance(floor), 0.0
-	if all.freedom > 0 {
-		quantile = distuv.StudentsT{Sigma: 1, Nu: float64(all.freedom)}.Quantile((1 + confidence) / 2)
+	known.excess = excess(h.Autocorrelation)
+	variance, quantile := known.variance(floor), 0.0
+	if known.freedom > 0 {
+		quantile = distuv.StudentsT{Sigma: 1, Nu: float64(known.freedom)}.Quantile((1 + confidence) / 2)
 	}
-	for _, p := range points {
+	for _, p := range all {
 		half := quantile * math.Sqrt(variance/p.weight)
 		h.Points = append(h.Points, Point{p.version, p.executions, math.Exp(p.x), math.Exp(p.x - half),
 			math.Exp(p.x + half)})
 	}
 	for i, c := range cuts {
 		before, after := segments[i], segments[i+1]
-		half := quantile * math.Sqrt(variance*(1+all.excess)*(1/before.weight+1/after.weight))
+		half := quantile * math.Sqrt(variance*(1+known.excess)*(1/before.weight+1/after.weight))
 		d := after.mean - before.mean
 		h.Changes = append(h.Changes, Change{
 			Version: points[c.at].version, First: points[c.first-1].version + 1, Last: points[c.last].version,
@@ -45,7 +47,9 @@ func (h *KeyHistory) describe(points []point, confidence float64) {
 			Ratio: math.Exp(d), Low: math.Exp(d - half), High: math.Exp(d + half),
 		})
 	}
-	h.Detectable = detectable(all, segments[len(cuts)], points[len(points)-1])
+	if h.Autocorrelation == 0 {
+		h.Detectable = d.detectable()
+	}
 }
 
 // split returns the points of each level.
@@ -154,34 +158,57 @@ func (c *cut) culprits(confidence float64) {
 	}
 }
 
-// detectable returns KeyHistory.Detectable: the smallest change of five noiseless versions that
-// reaches the threshold without one of them.
-func detectable(all past, level moments, last point) float64 {
-	const versions = 4
-	if best(level.n+versions+1, versions+1) < last.threshold {
+// detectable returns KeyHistory.Detectable: the last level is replayed with a slowdown that begins
+// at some of its points, and the median of the smallest that are found counts.
+func (d *detector) detectable() float64 {
+	const places, precision, least = 5, 0.05, 1e-4
+	var sizes []float64
+	first, last := max(d.begin, d.from-1)+1, len(d.points)-within
+	step := max(1, (last-first)/places)
+	for s := last; s >= first; s -= step {
+		n := s - d.begin
+		if best(n+within, within-1) < d.points[s].threshold {
+			break // no change is found so early
+		}
+		low, high := least, math.Ln2
+		if !d.finds(s, high) {
+			sizes = append(sizes, math.Inf(1))
+			continue
+		}
+		for high/low > 1+precision {
+			if mid := math.Sqrt(low * high); d.finds(s, mid) {
+				high = mid
+			} else {
+				low = mid
+			}
+		}
+		sizes = append(sizes, high)
+	}
+	if len(sizes) == 0 {
 		return 0
 	}
-	found := func(d float64) bool {
-		var after moments
-		for range versions {
-			after = after.with(point{x: level.mean + d, weight: last.weight})
+	if size := median(sizes); !math.IsInf(size, 1) {
+		return math.Expm1(size)
+	}
+	return 0
+}
+
+// within is the number of versions after a change with which a detectable one is found.
+const within = 5
+
+// finds reports whether a slowdown of the points from s on would be found within five versions.
+// size is that of the logarithm.
+func (d *detector) finds(s int, size float64) bool { return d.delay(s, size, within) > 0 }
+
+// delay returns with which version such a slowdown would be found; 0: with none of the first ones.
+func (d *detector) delay(s int, size float64, versions int) int {
+	replay := detector{points: slices.Clip(d.points[:s]), clipped: slices.Clip(d.clipped[:s]),
+		earlier: d.earlier, alike: d.alike, begin: d.begin, from: d.from}
+	for i, p := range d.points[s:min(len(d.points), s+versions)] {
+		p.x += size
+		if _, sum := replay.next(p); sum >= p.threshold {
+			return i + 1
 		}
-		after.noise = all.noise / float64(all.n) * versions
-		rest := all
-		rest.freedom, rest.n = all.freedom-max(level.n-1, 0), all.n-level.n
-		rest.square, rest.noise = all.square-level.square, all.noise-level.noise
-		return logE(rest, level, after, last.floor) >= last.threshold
 	}
-	low, high := 0.0, 1.0
-	if !found(high) {
-		return 0
-	}
-	for range 40 {
-		if mid := (low + high) / 2; found(mid) {
-			high = mid
-		} else {
-			low = mid
-		}
-	}
-	return math.Expm1(high)
+	return 0
 }

@@ -31,6 +31,8 @@ type Mute struct {
 type Version struct {
 	Label  string `json:"label"`
 	Source string `json:"source"` // where the label is from: "revision", "name" or "list"
+	// Revision of the program, if it is known. Nights of one revision are versions of their own.
+	Revision string `json:"revision,omitempty"`
 }
 
 // Key is a key on one machine with its executions.
@@ -55,6 +57,7 @@ type History struct {
 	Versions   []Version    `json:"versions"`
 	Rate       float64      `json:"rate"`
 	Confidence float64      `json:"confidence"`
+	Events     []Event      `json:"events"` // what happened, in the order in which it was found
 	Keys       []KeyHistory `json:"keys"`
 }
 
@@ -65,8 +68,9 @@ type KeyHistory struct {
 	Points  []Point  `json:"points"`
 	Levels  []Level  `json:"levels"`
 	Changes []Change `json:"changes"` // in the order of the versions
-	// Detectable is the relative change that would be found, at even odds, with the fifth version
-	// after it; 0: none yet, because there are too few versions of the last level.
+	// Detectable is the relative slowdown that would have been found within five versions, at even
+	// odds, had it been in those of the last level; 0: there are too few of them, or the key
+	// drifts.
 	Detectable float64 `json:"detectable,omitempty"`
 	// Autocorrelation is the rank correlation of neighboring versions of a level; 0 if it is not
 	// significant. If it is, the key drifts: changes need more evidence, and intervals are wider.
@@ -116,19 +120,23 @@ type Change struct {
 	Controls []string `json:"controls,omitempty"`
 }
 
+// newHistory returns an empty history, with the defaults of the options.
+func newHistory(versions []Version, o Options) *History {
+	h := &History{Versions: versions, Rate: o.Rate, Confidence: o.Confidence, Keys: []KeyHistory{},
+		Events: []Event{}}
+	if h.Rate == 0 {
+		h.Rate = DefaultRate
+	}
+	if h.Confidence == 0 {
+		h.Confidence = DefaultConfidence
+	}
+	return h
+}
+
 // Of finds the changes of keys over versions; Values of each key are in the order of versions.
 func Of(versions []Version, keys []Key, o Options) *History {
-	if o.Rate == 0 {
-		o.Rate = DefaultRate
-	}
-	if o.Confidence == 0 {
-		o.Confidence = DefaultConfidence
-	}
-	h := &History{Versions: versions, Rate: o.Rate, Confidence: o.Confidence, Keys: []KeyHistory{}}
-	thresholds := thresholds(len(versions), keys, o.Rate)
-	for _, k := range keys {
-		h.Keys = append(h.Keys, keyHistory(k, thresholds, o.Confidence))
-	}
+	h := newHistory(versions, o)
+	h.detect(keys)
 	h.blameMachine(keys)
 	for i := range h.Keys {
 		k := &h.Keys[i]
@@ -136,7 +144,51 @@ func Of(versions []Version, keys []Key, o Options) *History {
 			h.mute(k.Key, &k.Changes[j], o.Mutes)
 		}
 	}
+	h.events(keys)
 	return h
+}
+
+// detect finds the changes of all keys, machine by machine, and returns what looked for them.
+func (h *History) detect(keys []Key) []*detector {
+	var all []*detector
+	var machines []string
+	of := map[string][]int{}
+	for i, k := range keys {
+		if of[k.Machine] == nil {
+			machines = append(machines, k.Machine)
+		}
+		of[k.Machine] = append(of[k.Machine], i)
+		h.Keys = append(h.Keys, KeyHistory{Key: k.Name, Machine: k.Machine, Points: []Point{},
+			Levels: []Level{}, Changes: []Change{}})
+	}
+	groups := 0
+	for _, list := range of {
+		groups += number(len(list) >= fewestKeys)
+	}
+	alone, together := thresholds(len(h.Versions), keys, h.Rate), 0.0
+	if groups > 0 { // half of the rate is for groups, and half for the keys by themselves
+		together = math.Log(2 * float64(groups) / h.Rate)
+		for v := range alone {
+			alone[v] += math.Ln2
+		}
+	}
+	for _, m := range machines {
+		g := group{threshold: together, from: 1}
+		var examined []int
+		for _, i := range of[m] {
+			var points []point
+			if points, h.Keys[i].Reason = keys[i].points(alone); h.Keys[i].Reason == "" {
+				examined = append(examined, i)
+				g.keys, g.series = append(g.keys, &detector{from: 1}), append(g.series, points)
+			}
+		}
+		g.run(len(h.Versions))
+		for n, i := range examined {
+			h.Keys[i].describe(g.keys[n], g.series[n], h.Confidence)
+		}
+		all = append(all, g.keys...)
+	}
+	return all
 }
 
 // Alerts returns the number of changes that are not muted.
@@ -170,23 +222,17 @@ func thresholds(versions int, keys []Key, rate float64) []float64 {
 	return list
 }
 
-// keyHistory examines one key.
-func keyHistory(k Key, thresholds []float64, confidence float64) KeyHistory {
-	h := KeyHistory{Key: k.Name, Machine: k.Machine, Points: []Point{}, Levels: []Level{},
-		Changes: []Change{}}
+// points reduces a key to one point per version, or says why it cannot be examined.
+func (k Key) points(thresholds []float64) (list []point, reason string) {
 	for _, values := range k.Values {
 		if slices.ContainsFunc(values, func(v float64) bool { return !(v > 0) || math.IsInf(v, 0) }) {
-			h.Reason = "a value is not positive, so that no change is a percentage of it"
-			return h
+			return nil, "a value is not positive, so that no change is a percentage of it"
 		}
 	}
-	points := pointsOf(k.Values, thresholds)
-	if len(points) == 0 {
-		h.Reason = "it has no completed execution"
-		return h
+	if list = pointsOf(k.Values, thresholds); len(list) == 0 {
+		return nil, "it has no completed execution"
 	}
-	h.describe(points, confidence)
-	return h
+	return list, ""
 }
 
 // pointsOf reduces the executions of each version to a point.

@@ -3,6 +3,7 @@ package history
 import (
 	"math"
 	"slices"
+	"sync"
 )
 
 // order returns the logarithm of 1/p, where p is the probability that versions in random order are
@@ -40,10 +41,24 @@ func logChoose(n, k int) float64 {
 	if k < 0 || k > n {
 		return math.Inf(-1)
 	}
-	a, _ := math.Lgamma(float64(n + 1))
-	b, _ := math.Lgamma(float64(k + 1))
-	c, _ := math.Lgamma(float64(n - k + 1))
-	return a - b - c
+	return logFactorial(n) - logFactorial(k) - logFactorial(n-k)
+}
+
+// factorials are the logarithms of the first factorials.
+var factorials = sync.OnceValue(func() []float64 {
+	list := make([]float64, 1000)
+	for n := range list {
+		list[n], _ = math.Lgamma(float64(n + 1))
+	}
+	return list
+})
+
+func logFactorial(n int) float64 {
+	if list := factorials(); n < len(list) {
+		return list[n]
+	}
+	v, _ := math.Lgamma(float64(n + 1))
+	return v
 }
 
 // neighbors measures whether neighboring versions of a level are more alike than others: Bartels'

@@ -13,6 +13,9 @@ import (
 // The simulations print the tables of docs/history.md; `make history-bench` runs more of them.
 var (
 	simulatedKeys    = must.Often(12, 1000)
+	nightTables      = must.Often(1, 4)
+	tableNights      = must.Often(100, 200)
+	nightStep        = must.Often(4, 1) // of nightKinds
 	simulatedChanges = must.Often(20, 500)
 )
 
@@ -193,9 +196,16 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-func number(b bool) int {
-	if b {
-		return 1
+// keyHistory examines a key by itself.
+func keyHistory(k Key, thresholds []float64, confidence float64) KeyHistory {
+	points, _ := k.points(thresholds)
+	d := detector{from: 1}
+	for _, p := range points {
+		if at, sum := d.next(p); sum >= p.threshold {
+			d.change(at, sum)
+		}
 	}
-	return 0
+	h := KeyHistory{Key: k.Name}
+	h.describe(&d, points, confidence)
+	return h
 }

@@ -1,0 +1,410 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"krund/internal/display"
+)
+
+// Verdict says what made an event.
+type Verdict string
+
+// The verdicts.
+const (
+	// ByMachine: the machine changed, or how the program was built, and not the program.
+	ByMachine Verdict = "machine"
+	// ByProgram: the program changed, and not the machine.
+	ByProgram Verdict = "program"
+	// Undecided: measure again.
+	Undecided Verdict = "undecided"
+)
+
+// Event is what happened to one machine: the changes of its keys that have versions in common which
+// may have made them, and were found within some versions of each other.
+type Event struct {
+	Machine string `json:"machine,omitempty"`
+	// Version is the most probable one; it happened after First-1 and not after Last. Found is the
+	// version with which the first change was found. All are indexes in History.Versions.
+	Version int `json:"version"`
+	First   int `json:"first"`
+	Last    int `json:"last"`
+	Found   int `json:"found"`
+	// Keys that changed, out of Of that the machine measured then. Later ones may join.
+	Keys []EventKey `json:"keys"`
+	Of   int        `json:"of"`
+	// Median, Least and Most are of the ratios; Slower is the number of keys above 1.
+	Median float64 `json:"median"`
+	Least  float64 `json:"least"`
+	Most   float64 `json:"most"`
+	Slower int     `json:"slower"`
+
+	Verdict  Verdict `json:"verdict"`
+	Evidence string  `json:"evidence"` // a sentence
+	Muted    bool    `json:"muted"`    // all of its changes are
+}
+
+// EventKey is a key of an event: indexes in History.Keys and KeyHistory.Changes.
+type EventKey struct {
+	Name   string  `json:"key"`
+	Ratio  float64 `json:"ratio"`
+	Key    int     `json:"-"`
+	Change int     `json:"-"`
+}
+
+// Alerts of one event are at most so many versions apart, and their culprits at most that far
+// beside each other: culprits are a credible set, and a night that was disturbed moves them by one.
+const (
+	together = 20
+	beside   = 1
+)
+
+// events puts the changes together, and says what made them.
+func (h *History) events(keys []Key) {
+	type alert struct{ key, change int }
+	var alerts []alert
+	for i := range h.Keys {
+		for j := range h.Keys[i].Changes {
+			alerts = append(alerts, alert{i, j})
+		}
+	}
+	of := func(a alert) *Change { return &h.Keys[a.key].Changes[a.change] }
+	slices.SortStableFunc(alerts, func(a, b alert) int { return cmp.Compare(of(a).Found, of(b).Found) })
+	for _, a := range alerts {
+		k, c := &h.Keys[a.key], of(a)
+		at := slices.IndexFunc(h.Events, func(e Event) bool {
+			return e.Machine == k.Machine && c.First <= e.Last+beside && e.First <= c.Last+beside &&
+				c.Found-e.Found <= together &&
+				!slices.ContainsFunc(e.Keys, func(o EventKey) bool { return o.Key == a.key })
+		})
+		if at < 0 {
+			at = len(h.Events)
+			h.Events = append(h.Events, Event{Machine: k.Machine, First: c.First, Last: c.Last,
+				Found: c.Found, Muted: true})
+		}
+		e := &h.Events[at]
+		e.Keys = append(e.Keys, EventKey{k.Key, c.Ratio, a.key, a.change})
+		if c.First <= e.Last && e.First <= c.Last {
+			e.First, e.Last = max(e.First, c.First), min(e.Last, c.Last)
+		}
+		e.Muted = e.Muted && c.Muted
+	}
+	for i := range h.Events {
+		h.Events[i].sum(h)
+	}
+	for i := range h.Events {
+		h.judge(i, keys)
+	}
+}
+
+// sum fills in what an event's keys have in common.
+func (e *Event) sum(h *History) {
+	var ratios []float64
+	votes := map[int]int{}
+	for _, k := range e.Keys {
+		c := &h.Keys[k.Key].Changes[k.Change]
+		ratios = append(ratios, c.Ratio)
+		e.Slower += number(c.Ratio > 1)
+		votes[min(max(c.Version, e.First), e.Last)]++
+	}
+	e.Version = e.First
+	for v := e.First; v <= e.Last; v++ {
+		if votes[v] > votes[e.Version] {
+			e.Version = v
+		}
+	}
+	e.Least, e.Most = slices.Min(ratios), slices.Max(ratios)
+	e.Median = median(ratios)
+	slices.SortStableFunc(e.Keys, func(a, b EventKey) int {
+		return cmp.Compare(math.Abs(math.Log(b.Ratio)), math.Abs(math.Log(a.Ratio)))
+	})
+	for i := range h.Keys {
+		k := &h.Keys[i]
+		e.Of += number(k.Machine == e.Machine && len(k.Points) > 0 &&
+			k.Points[0].Version < e.First && k.Points[len(k.Points)-1].Version >= e.Last)
+	}
+}
+
+// judge decides what made an event: the first that applies.
+func (h *History) judge(at int, keys []Key) {
+	e := &h.Events[at]
+	for _, ask := range []func(int, []Key) (Verdict, string){h.sameRevision, h.anchored, h.known,
+		h.elsewhere} {
+		if e.Verdict, e.Evidence = ask(at, keys); e.Verdict != "" {
+			return
+		}
+	}
+	e.Verdict = Undecided
+	if e.Evidence == "" {
+		e.Evidence = "nothing that was measured tells program and machine apart: measure both again"
+	}
+}
+
+// reaches returns the versions between the events of a machine before and after this one, in which
+// its effect is the only one that many keys share.
+func (h *History) reaches(at int) (from, to int) {
+	e := &h.Events[at]
+	from, to = 0, len(h.Versions)
+	for i := range h.Events {
+		o := &h.Events[i]
+		if i == at || o.Machine != e.Machine || 2*len(o.Keys) < len(e.Keys) {
+			continue
+		}
+		if o.Last < e.First {
+			from = max(from, o.Version)
+		} else if o.First > e.Last {
+			to = min(to, o.Version)
+		}
+	}
+	return from, to
+}
+
+// mean returns the mean of the logarithms of a key's points of the versions that wanted says.
+func (k *KeyHistory) mean(wanted func(version int) bool) (mean float64, n int) {
+	for _, p := range k.Points {
+		if wanted(p.Version) {
+			n++
+			mean += (math.Log(p.Value) - mean) / float64(n)
+		}
+	}
+	return mean, n
+}
+
+// sameRevision: nights of one revision before and after, and the keys of the event moved between
+// them as they did between all nights.
+func (h *History) sameRevision(at int, _ []Key) (Verdict, string) {
+	const (
+		fewest = 4   // values after, of all keys
+		moved  = 0.5 // share of the effect, and of the keys
+	)
+	e := &h.Events[at]
+	from, to := h.reaches(at)
+	tried := map[string]bool{}
+	for v := from; v < e.Version; v++ {
+		r := h.Versions[v].Revision
+		if r == "" || tried[r] {
+			continue
+		}
+		tried[r] = true
+		before := func(w int) bool { return w >= from && w < e.Version && h.Versions[w].Revision == r }
+		after := func(w int) bool { return w >= e.Version && w < to && h.Versions[w].Revision == r }
+		values, keys, like := 0, 0, 0
+		for _, k := range e.Keys {
+			x, n := h.Keys[k.Key].mean(before)
+			y, m := h.Keys[k.Key].mean(after)
+			if n == 0 || m == 0 {
+				continue
+			}
+			values, keys = values+min(n, m), keys+1
+			like += number((y-x)/math.Log(k.Ratio) >= moved)
+		}
+		if values < fewest || 2*keys < len(e.Keys) || float64(like) < moved*float64(keys) {
+			continue
+		}
+		return ByMachine, fmt.Sprintf("%s was measured before and after, and %d of its %d keys moved", r,
+			like, keys)
+	}
+	return "", ""
+}
+
+// anchored: what must not change was measured in the same nights.
+func (h *History) anchored(at int, keys []Key) (Verdict, string) {
+	const (
+		far    = 4    // standard deviations of its last nights
+		nights = 8    // before
+		least  = 2    // keys that moved
+		share  = 0.15 // of the anchor
+		enough = 4    // keys of an anchor that did not move
+	)
+	e := &h.Events[at]
+	moved := [2]int{}
+	all := 0
+	for i := range keys {
+		if !keys[i].Control || keys[i].Machine != e.Machine {
+			continue
+		}
+		var before, after []float64
+		for _, p := range h.Keys[i].Points {
+			switch {
+			case p.Version < e.First:
+				before = append(before, math.Log(p.Value))
+			case p.Version >= e.Last && len(after) < 3:
+				after = append(after, math.Log(p.Value))
+			}
+		}
+		before = before[max(0, len(before)-nights):]
+		if len(before) < clipFewest || len(after) == 0 {
+			continue
+		}
+		all++
+		center := median(before)
+		for j := range before {
+			before[j] = math.Abs(before[j] - center)
+		}
+		d := median(after) - center
+		if math.Abs(d) > far*1.4826*median(before) {
+			moved[number(d > 0)]++
+		}
+	}
+	if all == 0 {
+		return "", ""
+	}
+	most := max(moved[0], moved[1])
+	if most >= least && float64(most) >= share*float64(all) || all < least && most == all {
+		return ByMachine, fmt.Sprintf("%d of %d keys moved that must not change", most, all)
+	}
+	for i := range e.Keys {
+		if keys[e.Keys[i].Key].Control {
+			return ByMachine, e.Keys[i].Name + " moved, and must not"
+		}
+	}
+	if all >= enough && moved[0]+moved[1] == 0 {
+		return ByProgram, fmt.Sprintf("none of %d keys moved that must not change", all)
+	}
+	return "", ""
+}
+
+// known: the effects on the keys are those of an earlier event of the machine, or its end.
+func (h *History) known(at int, _ []Key) (Verdict, string) {
+	const (
+		fewest = 15   // keys
+		alike  = 0.65 // rank correlation
+	)
+	e := &h.Events[at]
+	for i := range at {
+		o := &h.Events[i]
+		if o.Machine != e.Machine || o.Verdict != ByMachine || len(o.Keys) < fewest {
+			continue
+		}
+		var x, y []point
+		for k := range h.Keys {
+			a, _, okA := h.step(k, i)
+			b, _, okB := h.step(k, at)
+			if h.Keys[k].Machine == e.Machine && okA && okB {
+				x, y = append(x, point{x: a}), append(y, point{x: b})
+			}
+		}
+		if len(x) < fewest {
+			continue
+		}
+		r := correlationOf(ranksOf(x), ranksOf(y))
+		if math.Abs(r) < alike {
+			continue
+		}
+		what := "the effects on the keys are those of"
+		if r < 0 {
+			what = "it undoes"
+		}
+		return ByMachine, fmt.Sprintf("%s %s (rank correlation %.2f of %d keys)", what,
+			h.Versions[o.Version].Label, r, len(x))
+	}
+	return "", ""
+}
+
+// step returns the effect of an event on a key, whether it was found in it or not, with its
+// standard error; ok is false if the key was not measured before and after.
+func (h *History) step(key, event int) (effect, err float64, ok bool) {
+	const most, fewest, noise = 5, 3, 20 // nights on either side; nights whose spread is known
+	e := &h.Events[event]
+	points := h.Keys[key].Points
+	from := func(version int) int {
+		i, _ := slices.BinarySearchFunc(points, version, func(p Point, v int) int {
+			return cmp.Compare(p.Version, v)
+		})
+		return i
+	}
+	of := func(list []Point) (values []float64) {
+		for _, p := range list {
+			values = append(values, math.Log(p.Value))
+		}
+		return values
+	}
+	first, last := from(e.First), from(e.Last)
+	before := of(points[max(0, first-most):first])
+	after := of(points[last:min(len(points), last+most)])
+	known := of(points[max(0, first-noise):first])
+	if len(known) < fewest || len(after) == 0 {
+		return 0, 0, false
+	}
+	center := median(known)
+	for i := range known {
+		known[i] = math.Abs(known[i] - center)
+	}
+	const ofMedian = 1.2533 // its standard error, in those of the mean
+	err = ofMedian * 1.4826 * median(known) * math.Sqrt(1/float64(len(before))+1/float64(len(after)))
+	return median(after) - median(before), err, true
+}
+
+func correlationOf(x, y []float64) float64 {
+	n := float64(len(x))
+	mx, my := 0.0, 0.0
+	for i := range x {
+		mx, my = mx+x[i]/n, my+y[i]/n
+	}
+	xy, xx, yy := 0.0, 0.0, 0.0
+	for i := range x {
+		xy += (x[i] - mx) * (y[i] - my)
+		xx += (x[i] - mx) * (x[i] - mx)
+		yy += (y[i] - my) * (y[i] - my)
+	}
+	if xx == 0 || yy == 0 {
+		return 0
+	}
+	return xy / math.Sqrt(xx*yy)
+}
+
+// elsewhere: whether the keys moved on another machine that measured the same versions, of those
+// whose effect would have been seen there. If other keys changed there at the same time, that is no
+// evidence against the program.
+func (h *History) elsewhere(at int, _ []Key) (Verdict, string) {
+	const (
+		there, absent = 0.3, 0.2 // median of effect there / effect here
+		sure          = 0.1      // standard error of that
+		seen          = 3        // standard errors that the effect would have there
+	)
+	e := &h.Events[at]
+	var machines []string
+	for i := range h.Keys {
+		if m := h.Keys[i].Machine; m != e.Machine && !slices.Contains(machines, m) {
+			machines = append(machines, m)
+		}
+	}
+	for _, m := range machines {
+		var shares, errs []float64
+		for _, k := range e.Keys {
+			i := slices.IndexFunc(h.Keys, func(o KeyHistory) bool {
+				return o.Machine == m && o.Key == k.Name
+			})
+			if i < 0 {
+				continue
+			}
+			here := math.Log(k.Ratio)
+			if d, err, ok := h.step(i, at); ok && math.Abs(here) > seen*err {
+				shares, errs = append(shares, d/here), append(errs, err/math.Abs(here))
+			}
+		}
+		if len(shares) == 0 {
+			continue
+		}
+		n := len(shares)
+		center := median(shares)
+		for i := range shares {
+			shares[i] = math.Abs(shares[i] - center)
+		}
+		err := 1.2533 / math.Sqrt(float64(n)) * max(1.4826*median(shares), median(errs))
+		what := fmt.Sprintf("%s saw %.0f%% of the effect in the same versions (median of %s)", m,
+			100*max(center, 0), display.Count(n, "key"))
+		switch {
+		case center >= there && center-2*err > absent:
+			return ByProgram, what
+		case center <= absent && err < sure && !slices.ContainsFunc(h.Events, func(o Event) bool {
+			return o.Machine == m && len(o.Keys) >= fewestKeys && o.First <= e.Last+beside &&
+				e.First <= o.Last+beside
+		}):
+			return ByMachine, what + ": it is this machine or its build"
+		}
+	}
+	return "", ""
+}
