@@ -107,7 +107,11 @@ func estimates(samples []sample, paired bool) ([]estimate, Prior) {
 		}
 	}
 	for i := range list {
-		list[i].variance = max(list[i].variance, list[i].rounding(samples[i], paired))
+		e := &list[i]
+		e.variance = max(e.variance, e.rounding(samples[i], paired))
+		if !paired {
+			e.skewedAtLeast(e.scaled(samples[i].before), e.scaled(samples[i].after))
+		}
 	}
 	return list, prior
 }

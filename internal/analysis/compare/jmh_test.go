@@ -39,9 +39,37 @@ func TestJMH(t *testing.T) {
 				c.foundWelch[i])
 		}
 	}
+	few(t, split)
 	keys := float64(c.keys)
 	if a, b := float64(c.below1)/keys, float64(c.below5)/keys; a > 0.015 || b < 0.02 || b > 0.06 {
 		t.Errorf("%.4f of the p-values are below 0.01, %.4f below 0.05", a, b)
+	}
+}
+
+// few changes a tenth of the keys, drawn at random: as many are found as by Welch's test.
+func few(t *testing.T, split func(*rand.Rand) []row) {
+	t.Helper()
+	random, o := rand.New(rand.NewPCG(5, 77)), Options{}.withDefaults()
+	for _, factor := range injected[1:] {
+		found, welch, changed := 0, 0, 0
+		for range jmhTables {
+			rows := split(random)
+			tenth := random.Perm(len(rows))[:len(rows)/10]
+			for _, i := range tenth {
+				rows[i] = multiplied(rows[i:i+1], factor)[0]
+			}
+			f, w := decide(rows, false, o), welchChanged(rows, o)
+			for _, i := range tenth {
+				changed++
+				found += number(f.rows[i].change(0, o) == Worse)
+				welch += number(w[i])
+			}
+		}
+		t.Logf("a tenth of the keys changed by a factor of %v: found %.3f (Welch %.3f) of %d", factor,
+			float64(found)/float64(changed), float64(welch)/float64(changed), changed)
+		// 1.02 is close to the margin, which Welch's test does not have.
+		must.Be(t, factor == injected[1] || found >= welch, "a factor of", factor, "was found", found,
+			"times, by Welch's test", welch)
 	}
 }
 

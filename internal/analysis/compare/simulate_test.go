@@ -97,10 +97,19 @@ func multiplied(rows []row, factor float64) []row {
 	return list
 }
 
-// welchHolm is the number of keys in which Welch's test on the logarithms of the medians of the
-// second halves (which are stored as mean here) finds a change, corrected by Holm's method with all
-// of alpha: the test to beat.
+// welchHolm is the number of keys in which Welch's test finds a change.
 func welchHolm(rows []row, o Options) int {
+	n := 0
+	for _, changed := range welchChanged(rows, o) {
+		n += number(changed)
+	}
+	return n
+}
+
+// welchChanged are the keys in which Welch's test on the logarithms of the medians of the second
+// halves (which are stored as mean here) finds a change, corrected by Holm's method with all of
+// alpha: the test to beat.
+func welchChanged(rows []row, o Options) []bool {
 	var family []hypothesis
 	corrected := make([]float64, len(rows))
 	for i, r := range rows {
@@ -116,11 +125,11 @@ func welchHolm(rows []row, o Options) int {
 		family = append(family, hypothesis{e.p(), &corrected[i]})
 	}
 	Holm.adjust(family, 1)
-	n := 0
-	for _, p := range corrected {
-		n += number(p <= o.alpha())
+	changed := make([]bool, len(rows))
+	for i, p := range corrected {
+		changed[i] = p <= o.alpha()
 	}
-	return n
+	return changed
 }
 
 // log writes the figures of a scenario.
@@ -423,7 +432,7 @@ var (
 	simulatedTables = must.Often(40, 2000)
 	jmhTables       = must.Often(200, 2000)
 	decileTables    = must.Often(600, 10_000)
-	uglyRepetitions = must.Often(40, 800)
+	uglyRepetitions = must.Often(40, 3200)
 	uglyKeys        = must.Often(10, 100)
 	adviceTables    = must.Often(12, 200)
 )
