@@ -176,7 +176,9 @@ func estimateOf(s sample, paired bool) estimate {
 	v, w := variance(x), variance(y)
 	e.freedom, e.factor = n+m-2, 1/n+1/m
 	e.variance = ((n-1)*v + (m-1)*w) / e.freedom
-	if v > 0 && w > 0 { // else rounded values; see rounding
+	if v+w > 0 {
+		least := e.rounding(s, false) // of a side that does not vary at all
+		v, w = max(v, least), max(w, least)
 		e.sides = [2]float64{v, w}
 		if unequal(v, w, n, m) {
 			e.welch(v, w, n-1, m-1)

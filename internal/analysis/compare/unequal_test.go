@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -32,4 +33,25 @@ func TestUnequalSpread(t *testing.T) {
 		}
 		must.Be(t, !c.want || strings.Contains(text, more), text)
 	}
+}
+
+// TestConstantSide: a side that does not vary at all is the most unequal spread of all, not one that
+// has none to compare.
+func TestConstantSide(t *testing.T) {
+	side := func(values ...float64) []reduced {
+		var list []reduced
+		for i, v := range values {
+			list = append(list, reduced{Execution: Execution{Number: i + 1, Value: v}})
+		}
+		return list
+	}
+	after := side(1.05, 1.13, 1.07, 1.11, 1.06, 1.12, 1.08, 1.1)
+	of := func(last float64) estimate {
+		before := side(1, 1, 1, 1, 1, 1, 1, last)
+		return decide([]row{{before, after}}, false, Options{}.withDefaults()).rows[0].steady
+	}
+	constant, nearly := of(1), of(1.0001)
+	must.Equal(t, constant.test, WelchT)
+	must.Be(t, constant.unequalSpreads() > 1 && nearly.unequalSpreads() > 1, constant, nearly)
+	must.Be(t, math.Abs(math.Log(constant.p()/nearly.p())) < 0.5, constant.p(), nearly.p())
 }
