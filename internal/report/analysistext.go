@@ -9,7 +9,6 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
-	"krund/internal/analysis/howlong"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
@@ -192,7 +191,7 @@ func warningLine(keys, texts []string, all int) string {
 }
 
 // howLongText prints how often shorter experiments agree with the full one.
-func howLongText(w io.Writer, s *howlong.Study) {
+func howLongText(w io.Writer, s *warmup.Study) {
 	if s == nil {
 		return
 	}
@@ -207,14 +206,14 @@ func howLongText(w io.Writer, s *howlong.Study) {
 			least.Iterations, least.Executions, least.Overall.Percent)
 		return
 	}
-	fmt.Fprintf(w, "\nNo shorter experiment reaches an agreement of %d%%.\n", howlong.Enough)
+	fmt.Fprintf(w, "\nNo shorter experiment reaches an agreement of %d%%.\n", warmup.Sufficient)
 }
 
-func agreementRows(points []howlong.Point) [][]string {
+func agreementRows(points []warmup.Point) [][]string {
 	rows := make([][]string, len(points))
 	for i, p := range points {
 		rows[i] = []string{strconv.Itoa(p.N)}
-		for _, s := range []howlong.Agreement{p.Classification, p.SteadyIteration, p.SteadyPerformance,
+		for _, s := range []warmup.Agreement{p.Classification, p.SteadyIteration, p.SteadyPerformance,
 			p.Overall} {
 			cell := "-"
 			if s.Compared > 0 {

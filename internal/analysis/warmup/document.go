@@ -7,7 +7,6 @@ import (
 	"krund/internal/analysis/arith"
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/analysis/classify"
-	"krund/internal/analysis/howlong"
 	"krund/internal/analysis/steady"
 	"krund/internal/experiment/key"
 )
@@ -23,15 +22,15 @@ const (
 // iterations count from 0, numbers of iterations and executions from 1. Slices are never nil, so
 // that JSON has [] and not null.
 type Document struct {
-	Format     string         `json:"format"`
-	Version    int            `json:"version"`
-	Source     Source         `json:"source"`
-	Parameters Parameters     `json:"parameters"`
-	Unit       string         `json:"unit"` // of the values analyzed, "s" for times; "" for a count
-	Pairs      []Pair         `json:"pairs"`
-	Totals     Totals         `json:"totals"`
-	Warnings   []Warning      `json:"warnings"` // about the whole; each pair has its own
-	HowLong    *howlong.Study `json:"how_long,omitempty"`
+	Format     string     `json:"format"`
+	Version    int        `json:"version"`
+	Source     Source     `json:"source"`
+	Parameters Parameters `json:"parameters"`
+	Unit       string     `json:"unit"` // of the values analyzed, "s" for times; "" for a count
+	Pairs      []Pair     `json:"pairs"`
+	Totals     Totals     `json:"totals"`
+	Warnings   []Warning  `json:"warnings"` // about the whole; each pair has its own
+	HowLong    *Study     `json:"how_long,omitempty"`
 }
 
 // Source describes where the data came from.

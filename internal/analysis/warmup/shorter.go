@@ -6,7 +6,6 @@ import (
 
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/howlong"
 	"krund/internal/analysis/parallel"
 )
 
@@ -19,13 +18,13 @@ type ShorterOptions struct {
 	Workers   int
 }
 
-// HowLong evaluates how many iterations and executions would have been sufficient (package howlong)
-// for a dataset and the document that Analyze produced from it. The result depends on the data, the
-// parameters and the options other than Workers.
-func HowLong(d *dataset.Dataset, doc *Document, o ShorterOptions) (*howlong.Study, error) {
+// HowLong evaluates how many iterations and executions would have been sufficient for a dataset and
+// the document that Analyze produced from it. The result depends on the data, the parameters and
+// the options other than Workers.
+func HowLong(d *dataset.Dataset, doc *Document, o ShorterOptions) (*Study, error) {
 	o.fill(doc)
 	p := doc.Parameters
-	full := make([]howlong.Conclusion, len(doc.Pairs))
+	full := make([]Conclusion, len(doc.Pairs))
 	errs := make([]error, len(doc.Pairs))
 	parallel.Each(len(doc.Pairs), o.Workers, func(i int) {
 		w := prepare(&d.Pairs[i], p)
@@ -35,14 +34,14 @@ func HowLong(d *dataset.Dataset, doc *Document, o ShorterOptions) (*howlong.Stud
 	if err := cmp.Or(errs...); err != nil {
 		return nil, err
 	}
-	study := &howlong.Study{
-		Confidence: p.Confidence, Samples: o.Samples, Iterations: []howlong.Point{},
-		Both:       []howlong.Shorter{},
-		Executions: howlong.Executions(full, full, o.Sizes, o.Samples, p.Confidence, p.Seed),
+	study := &Study{
+		Confidence: p.Confidence, Samples: o.Samples, Iterations: []Point{},
+		Both:       []Shorter{},
+		Executions: agreeByExecutions(full, full, o.Sizes, o.Samples, p.Confidence, p.Seed),
 	}
 	longest := longestExecution(doc)
-	points := make([][]howlong.Point, len(o.Percents))
-	both := make([][]howlong.Shorter, len(o.Percents))
+	points := make([][]Point, len(o.Percents))
+	both := make([][]Shorter, len(o.Percents))
 	fails := make([]error, len(o.Percents))
 	parallel.Each(len(o.Percents), o.Workers, func(k int) {
 		part := o.Percents[k] / 100
@@ -63,29 +62,29 @@ var bothSizes = []int{3, 5, 10, 15, 20, 30}
 
 // cutStudy compares the conclusions from truncated executions with the full ones. n is the number
 // of iterations to which the longest execution is truncated.
-func cutStudy(d *dataset.Dataset, full []howlong.Conclusion, part float64, n int, p Parameters,
-	o ShorterOptions) ([]howlong.Point, []howlong.Shorter, error) {
-	short := make([]howlong.Conclusion, len(full))
+func cutStudy(d *dataset.Dataset, full []Conclusion, part float64, n int, p Parameters,
+	o ShorterOptions) ([]Point, []Shorter, error) {
+	short := make([]Conclusion, len(full))
 	for i := range full {
 		var err error
 		if short[i], err = cutConclusion(&d.Pairs[i], part, p, o.Resamples); err != nil {
 			return nil, nil, err
 		}
 	}
-	cut := func(i, _ int) (howlong.Conclusion, bool) {
+	cut := func(i, _ int) (Conclusion, bool) {
 		return short[i], len(short[i].Classes) == len(full[i].Classes)
 	}
-	points := howlong.Iterations(full, []int{n}, p.Confidence, cut)
+	points := agreeByIterations(full, []int{n}, p.Confidence, cut)
 	var sizes []int
 	for _, size := range bothSizes {
 		if len(o.Sizes) > 0 && size <= slices.Max(o.Sizes) {
 			sizes = append(sizes, size)
 		}
 	}
-	var both []howlong.Shorter
-	for _, e := range howlong.Executions(full, short, sizes, min(o.Samples, bothSamples), p.Confidence,
+	var both []Shorter
+	for _, e := range agreeByExecutions(full, short, sizes, min(o.Samples, bothSamples), p.Confidence,
 		p.Seed) {
-		both = append(both, howlong.Shorter{Iterations: n, Executions: e.N, Overall: e.Overall})
+		both = append(both, Shorter{Iterations: n, Executions: e.N, Overall: e.Overall})
 	}
 	return points, both, nil
 }
@@ -123,9 +122,9 @@ func (o *ShorterOptions) fill(doc *Document) {
 	}
 }
 
-// conclusion collects the characteristics that howlong compares from the analyzed executions.
-func (w *prepared) conclusion(p Parameters, resamples int) (howlong.Conclusion, error) {
-	var c howlong.Conclusion
+// conclusion collects the characteristics that howlong.go compares from the analyzed executions.
+func (w *prepared) conclusion(p Parameters, resamples int) (Conclusion, error) {
+	var c Conclusion
 	o := p.bootstrap(1)
 	o.Resamples = resamples
 	means, err := bootstrap.Resample(w.steadyValues(), o)
@@ -151,7 +150,7 @@ func (w *prepared) conclusion(p Parameters, resamples int) (howlong.Conclusion, 
 
 // cutConclusion analyzes a pair whose executions are truncated; windows given in iterations shrink
 // in proportion.
-func cutConclusion(pair *dataset.Pair, part float64, p Parameters, resamples int) (howlong.Conclusion,
+func cutConclusion(pair *dataset.Pair, part float64, p Parameters, resamples int) (Conclusion,
 	error) {
 	p.Window, p.Steady = p.Window.shrink(part), p.Steady.shrink(part)
 	short := cutPair(pair, part)

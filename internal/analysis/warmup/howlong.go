@@ -1,5 +1,7 @@
-// Package howlong evaluates whether a shorter experiment would have led to the same conclusions
-// (section 9.1 of the study, Figures 9 and 11).
+package warmup
+
+// This file evaluates whether a shorter experiment would have led to the same conclusions (section
+// 9.1 of the study, Figures 9 and 11).
 //
 // A pair's conclusion has three characteristics: the proportions of the classes, the steady
 // iteration and the steady-state performance. Two conclusions agree in a characteristic when the
@@ -10,8 +12,7 @@
 //
 // Shorter experiments with fewer iterations are simulated by truncating every execution and
 // analyzing it again, with windows in proportion; experiments with fewer executions by sampling the
-// executions with replacement. Start reading at [Executions].
-package howlong
+// executions with replacement. Start reading at [HowLong].
 
 import (
 	"math/rand/v2"
@@ -68,15 +69,15 @@ type Shorter struct {
 	Overall    Agreement `json:"overall"`
 }
 
-// Enough is the share of agreeing conclusions, in percent, from which a shorter experiment is
+// Sufficient is the share of agreeing conclusions, in percent, from which a shorter experiment is
 // considered sufficient.
-const Enough = 95
+const Sufficient = 95
 
 // Least returns the sufficient entry of Both with the least work (iterations times executions). ok
 // is false when there is none.
 func (s *Study) Least() (least Shorter, ok bool) {
 	for _, b := range s.Both {
-		if b.Overall.Percent >= Enough &&
+		if b.Overall.Percent >= Sufficient &&
 			(!ok || b.Iterations*b.Executions < least.Iterations*least.Executions) {
 			least, ok = b, true
 		}
@@ -84,10 +85,10 @@ func (s *Study) Least() (least Shorter, ok bool) {
 	return least, ok
 }
 
-// Iterations compares, pair by pair, the conclusions from executions truncated to each length with
+// agreeByIterations compares, pair by pair, the conclusions from executions truncated to each length with
 // those of the full executions. cut analyzes pair i truncated to n iterations; ok is false when
 // that is impossible, which counts as disagreement in every characteristic.
-func Iterations(full []Conclusion, lengths []int, confidence float64,
+func agreeByIterations(full []Conclusion, lengths []int, confidence float64,
 	cut func(i, n int) (c Conclusion, ok bool)) []Point {
 	p := newProportions(confidence)
 	points := make([]Point, len(lengths))
@@ -106,11 +107,11 @@ func Iterations(full []Conclusion, lengths []int, confidence float64,
 	return points
 }
 
-// Executions compares, pair by pair, the conclusions from samples of each number of executions of
+// agreeByExecutions compares, pair by pair, the conclusions from samples of each number of executions of
 // from, drawn with replacement, with those from all executions of full. from is full itself, or the
 // same pairs truncated to fewer iterations; a pair without usable executions in it counts as
 // disagreement. The result depends only on the seed and the data.
-func Executions(full, from []Conclusion, sizes []int, samples int, confidence float64, seed uint64) []Point {
+func agreeByExecutions(full, from []Conclusion, sizes []int, samples int, confidence float64, seed uint64) []Point {
 	p := newProportions(confidence)
 	points := make([]Point, len(sizes))
 	for k, n := range sizes {

@@ -1,4 +1,4 @@
-package howlong
+package warmup
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package howlong
+package warmup
 
 import (
 	"math"
@@ -46,7 +46,7 @@ func TestIterations(t *testing.T) {
 		50: {conclusion(1, repeated(classify.Flat, 10)...), {},
 			conclusion(3, repeated(classify.Warmup, 10)...), {}},
 	}
-	got := Iterations(full, []int{100, 50}, 0.99, func(i, n int) (Conclusion, bool) {
+	got := agreeByIterations(full, []int{100, 50}, 0.99, func(i, n int) (Conclusion, bool) {
 		return shorter[n][i], !(n == 50 && i == 1)
 	})
 	share := func(same, compared int) Agreement {
@@ -64,7 +64,7 @@ func TestIterations(t *testing.T) {
 // class only from many.
 func TestExecutions(t *testing.T) {
 	alike := []Conclusion{conclusion(1, repeated(classify.Warmup, 30)...)}
-	points := Executions(alike, alike, []int{2, 10}, 200, 0.99, 1)
+	points := agreeByExecutions(alike, alike, []int{2, 10}, 200, 0.99, 1)
 	for _, p := range points {
 		if p.Classification.Percent != 100 || p.Classification.Compared != 200 ||
 			p.SteadyPerformance.Percent != 100 {
@@ -73,15 +73,15 @@ func TestExecutions(t *testing.T) {
 	}
 	mixed := []Conclusion{conclusion(1, append(repeated(classify.Warmup, 15),
 		repeated(classify.Slowdown, 15)...)...)}
-	points = Executions(mixed, mixed, []int{2, 6, 30}, 400, 0.99, 1)
+	points = agreeByExecutions(mixed, mixed, []int{2, 6, 30}, 400, 0.99, 1)
 	if a, b, c := points[0].Overall.Percent, points[1].Overall.Percent, points[2].Overall.Percent; !(a <= b &&
 		b <= c && c > 99) {
 		t.Errorf("half and half: %v, %v and %v%% for 2, 6 and 30 executions", a, b, c)
 	}
-	if again := Executions(mixed, mixed, []int{2, 6, 30}, 400, 0.99, 1); !reflect.DeepEqual(again, points) {
+	if again := agreeByExecutions(mixed, mixed, []int{2, 6, 30}, 400, 0.99, 1); !reflect.DeepEqual(again, points) {
 		t.Error("the same seed gave another result")
 	}
-	if none := Executions([]Conclusion{{}}, []Conclusion{{}}, []int{2}, 10, 0.99,
+	if none := agreeByExecutions([]Conclusion{{}}, []Conclusion{{}}, []int{2}, 10, 0.99,
 		1); none[0].Overall.Compared != 0 {
 		t.Errorf("nothing to compare: %+v", none)
 	}
@@ -95,7 +95,7 @@ func TestExecutionsOfCutOnes(t *testing.T) {
 			repeated(classify.Warmup, 20)...), conclusion(3, repeated(classify.Flat, 20)...),
 	}
 	cut := []Conclusion{full[0], {}, conclusion(4, repeated(classify.Flat, 20)...)}
-	points := Executions(full, cut, []int{5}, 10, 0.99, 1)
+	points := agreeByExecutions(full, cut, []int{5}, 10, 0.99, 1)
 	if p := points[0]; p.Overall.Same != 10 || p.Overall.Compared != 30 || p.Classification.Same != 20 ||
 		p.SteadyPerformance.Compared != 20 {
 		t.Errorf("%+v", p)

@@ -1,4 +1,4 @@
-package howlong
+package warmup
 
 // This file computes simultaneous confidence intervals for multinomial proportions (Sison
 // and Glaz 1995), with which the study compares the classifications of shortened experiments
