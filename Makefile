@@ -172,6 +172,11 @@ compare-bench:
 	  -run 'TestSimulations|TestJMH|TestDetectable|TestBound|TestDeciles|TestAdvice|TestMachinesAlike' \
 	  ./internal/analysis/compare
 
+## enough-bench  how often the promises of krunctl enough are kept; the first part needs KRUND_FIXTURES
+.PHONY: enough-bench
+enough-bench:
+	$(GO) test -tags slow -count=1 -v -timeout 30m ./internal/analysis/enough
+
 ## explain-bench  how well krunctl explain names injected causes, and how often it explains shifted events
 .PHONY: explain-bench
 explain-bench:

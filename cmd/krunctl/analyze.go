@@ -63,7 +63,6 @@ EXAMPLES
   krunctl analyze --mode paper --format latex -o warmup.tex warmup.krun
   krunctl analyze --column cycles warmup.krun
   krunctl analyze --key 'nbody:*:*' warmup.krun
-  krunctl analyze --how-long warmup_results.json.bz2
   krunctl analyze --format json --vm Hotspot --variant default-java times.csv | jq .totals
   krunctl analyze --similarity --matrix warmup.krun
 ` + readExitHelp
@@ -120,6 +119,7 @@ func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.fresh, "fresh", false, "analyze everything again")
 	f.BoolVar(&o.howLong, "how-long", false,
 		"also report how many iterations and executions would have been enough")
+	hide(f, "how-long") // krunctl enough how-long
 	f.StringVar(&o.mode, "mode", classify.Relative.String(), "rules: relative or paper")
 	f.StringVar(&o.Column, "column", dataset.Wall,
 		"column to analyze: wall, cycles, ...; per-core columns are summed")
@@ -253,6 +253,7 @@ func (a *app) analyzeOne(in experiment.Input, arg string, o analyzeOptions) erro
 		return err
 	}
 	if o.howLong {
+		a.talk("krunctl analyze --how-long is now krunctl enough how-long")
 		if doc.HowLong, err = warmup.HowLong(in.Data, doc,
 			warmup.ShorterOptions{Workers: o.workers}); err != nil {
 			return fmt.Errorf("find out how long %s should have run: %w", in.Data.Source, err)

@@ -97,8 +97,6 @@ func TestAnalyzeGoldens(t *testing.T) {
 		{"analyze-krund", krundDirectory, []string{"--mode", "paper"}},
 		{"analyze-default", krundDirectory, nil},
 		{"analyze-cycles", krundDirectory, []string{"--column", "cycles"}},
-		{"analyze-how-long", krundDirectory, []string{"--mode", "paper", "--how-long", "--rule", "window=40",
-			"--steady", "100"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

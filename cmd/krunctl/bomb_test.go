@@ -67,7 +67,7 @@ func TestBombs(t *testing.T) {
 	limit := fmt.Sprintf("decompresses to more than %d", durable.SmallUnpacked)
 	for _, args := range [][]string{
 		{"convert", "--to", "csv", krun}, // and all that read the same way
-		{"optimize", uoptime}, {"show", record}, {"show", "--format", "json", record},
+		{"enough", "optimize", uoptime}, {"show", record}, {"show", "--format", "json", record},
 	} {
 		r := krunctl(t, args...)
 		advice := "; if you trust it, unpack it ("

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/analysis/enough"
 	"krund/internal/analysis/explain"
 	"krund/internal/analysis/optimize"
 	"krund/internal/analysis/sequential"
@@ -31,7 +32,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		checkDataJSON{}, doctorJSON{},
 		noise.Certificate{}, summary.Counters{}, summary.Calibration{}, startupJSON{},
 		similarity.Document{}, stability.Document{}, optimize.Document{}, integrity.Defect{},
-		explain.Document{}, stop.Answer{}, stop.Decisions{}, sequential.Simulation{}} {
+		explain.Document{}, enough.Document{}, stop.Answer{}, stop.Decisions{}, sequential.Simulation{}} {
 		for name := range fields(reflect.TypeOf(document)) {
 			must.Contain(t, string(text), "`"+name+"`", document, "is not in docs/output.md")
 		}

@@ -29,9 +29,9 @@ func TestNothingJudged(t *testing.T) {
 		{"analyze --similarity", []string{two}, exitOK},
 		{"analyze --similarity", []string{one, two}, exitOK},
 		{"analyze --similarity", []string{none}, exitError},
-		{"stability", []string{one}, exitOK}, // its warm-up can be judged
-		{"stability", []string{two}, exitOK},
-		{"stability", []string{none}, exitError},
+		{"enough stability", []string{one}, exitOK}, // its warm-up can be judged
+		{"enough stability", []string{two}, exitOK},
+		{"enough stability", []string{none}, exitError},
 		{"analyze", []string{none}, exitError},
 		{"analyze", []string{two}, exitOK},
 	} {

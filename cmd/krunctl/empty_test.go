@@ -22,7 +22,7 @@ func TestNothingToAnalyze(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	for name, args := range map[string][]string{
 		"analyze": {"analyze", b.dir()}, "report": {"report", b.dir(), "-o", out},
-		"stability": {"stability", b.dir()}, "similarity": {"analyze", "--similarity", b.dir()},
+		"stability": {"enough", "stability", b.dir()}, "similarity": {"analyze", "--similarity", b.dir()},
 		"explain":                  {"explain", b.dir()},
 		"one side of a comparison": {"compare", good.dir(), b.dir()},
 		"a key without results":    {"analyze", "--key", "nbody:*:*", b.dir()},

@@ -132,3 +132,28 @@ func only(c *cobra.Command, what, allowed string) error {
 	})
 	return wrong
 }
+
+// rules is a flag for settings that only specialists need: NAME=VALUE sets a hidden flag.
+type rules struct {
+	of    *pflag.FlagSet
+	names []string
+}
+
+func (r rules) Set(text string) error {
+	name, value, found := strings.Cut(text, "=")
+	if !found || !slices.Contains(r.names, name) {
+		return fmt.Errorf("%q: write NAME=VALUE, with one of the names %s", text, strings.Join(r.names, ", "))
+	}
+	return r.of.Set(name, value)
+}
+
+func (r rules) String() string { return "" }
+
+// Type is what the help shows as the value.
+func (r rules) Type() string { return "NAME=VALUE" }
+
+// ruleFlag adds --rule for the flags of these names, which the help leaves out.
+func ruleFlag(f *pflag.FlagSet, names ...string) {
+	hide(f, names...)
+	f.Var(rules{f, names}, "rule", "repeatable: "+strings.Join(names, ", "))
+}

@@ -16,8 +16,9 @@ func TestFormulas(t *testing.T) {
 	values := strings.TrimSuffix(strings.Repeat("1.5,1.25,1.75,", 20), ",")
 	in := writeText(t, "=jmh.json", `[{"benchmark":"-1+1","mode":"avgt",`+
 		`"primaryMetric":{"scoreUnit":"us/op","rawData":[[`+values+`],[`+values+`],[`+values+`]]}}]`)
-	for _, args := range [][]string{{"analyze", "--similarity", "--format", "csv"}, {"stability", "--csv"},
-		{"optimize", "--csv"},
+	for _, args := range [][]string{{"analyze", "--similarity", "--format", "csv"}, {"enough",
+		"stability", "--format", "csv"},
+		{"enough", "optimize", "--format", "csv"},
 		{"analyze", "--format", "csv"}, {"compare", "--format", "csv", in}} {
 		got := krunctl(t, append(args, in)...)
 		rows, err := csv.NewReader(strings.NewReader(got.stdout)).ReadAll()

@@ -25,8 +25,8 @@ func TestFIFOAsInput(t *testing.T) {
 	dir := t.TempDir()
 	results := [][]string{
 		{"analyze"}, {"analyze", "--table"}, {"report", "-o", filepath.Join(dir, "report")},
-		{"report", "-o", filepath.Join(dir, "x.svg")}, {"compare", b.dir()}, {"stability"},
-		{"analyze", "--similarity"}, {"optimize"}, {"explain"}, {"convert", "--to", "csv"},
+		{"report", "-o", filepath.Join(dir, "x.svg")}, {"compare", b.dir()}, {"enough", "stability"},
+		{"analyze", "--similarity"}, {"enough", "optimize"}, {"explain"}, {"convert", "--to", "csv"},
 		{"convert", "--to", "krun", "-o", filepath.Join(dir, "x.bz2")}, {"convert", "--to", "go"}, {"show"},
 	}
 	directories := [][]string{{"status"}, {"show", "--startup"},
@@ -60,7 +60,8 @@ func TestFIFOInTheDirectory(t *testing.T) {
 		{"status"}, {"show"}, {"convert", "--to", "csv"}, {"show", "--startup"}, {"show", "--counters"},
 		{"check"}, {"analyze"},
 		{"analyze", "--table"}, {"convert", "--to", "csv", "--key", "nbody:C:*"}, {"compare"},
-		{"show", "--key", "nbody:C:*"}, {"stability"}, {"analyze", "--similarity"}, {"optimize"},
+		{"show", "--key", "nbody:C:*"}, {"enough", "stability"}, {"analyze", "--similarity"}, {"enough",
+			"optimize"},
 		{"explain"}, {"check", "--plan"},
 		{"repair",
 			"--dry-run"}, {"repair"},

@@ -59,10 +59,12 @@ func TestKeyFlag(t *testing.T) {
 		{"analyze", []string{"analyze", "--format", "json", "--rule", "resamples=500", in}},
 		{"table", []string{"analyze", "--format", "csv", in}}, {"compare", []string{"compare", "-f", "json",
 			in, in}},
-		{"stability", []string{"stability", "--json", "--resamples", "20", "--ratio-resamples", "20", in}},
+		{"stability", []string{"enough", "stability", "--format", "json", "--resamples", "20",
+			"--ratio-resamples", "20", in}},
 		{"similarity", []string{"analyze", "--similarity", "--format", "json", in}}, {"explain",
 			[]string{"explain", "--format", "json", in}},
-		{"optimize", []string{"optimize", "--json", "--resamples", "50", "--steps", "5", in}},
+		{"optimize", []string{"enough", "optimize", "--format", "json", "--resamples", "50", "--steps",
+			"5", in}},
 		{"convert", []string{"convert", "--to", "go", in}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -186,8 +186,7 @@ func groups(a *app) []group {
 		}},
 		{"read", "Read it", []*cobra.Command{
 			showCommand(a), analyzeCommand(a), reportCommand(a), compareCommand(a), explainCommand(a),
-			historyCommand(a), bisectCommand(a), stabilityCommand(a), optimizeCommand(a),
-			simulateCommand(a),
+			historyCommand(a), bisectCommand(a), enoughCommand(a),
 		}},
 		{"exchange", "Exchange and repair", []*cobra.Command{convertCommand(a), repairCommand(a)}},
 		{"hub", "Use a hub", []*cobra.Command{hubCommand(a)}},

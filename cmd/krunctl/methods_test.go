@@ -56,12 +56,16 @@ func TestMethodsGoldens(t *testing.T) {
 			"cycles"}},
 		{"similarity-csv", oddFile, []string{"analyze", "--similarity", "--format", "csv"}},
 		{"similarity-json", krundDirectory, []string{"analyze", "--similarity", "--format", "json"}},
-		{"stability", oddFile, []string{"stability", "--ratio-resamples", "500", "--resamples", "200"}},
-		{"stability-study", krundDirectory, []string{"stability", "--ratio-resamples", "500", "--profile",
+		{"stability", oddFile, []string{"enough", "stability", "--ratio-resamples", "500", "--resamples",
+			"200"}},
+		{"stability-study", krundDirectory, []string{"enough", "stability", "--ratio-resamples", "500",
+			"--profile",
 			"study", "--criterion", "cv,kld"}},
-		{"stability-csv", oddFile, []string{"stability", "--csv", "--draws", "0", "--criterion", "cv",
+		{"stability-csv", oddFile, []string{"enough", "stability", "--format", "csv", "--draws", "0",
+			"--criterion", "cv",
 			"--threshold", "0.02", "--ratio-resamples", "500"}},
-		{"stability-json", krundDirectory, []string{"stability", "--json", "--ratio-resamples", "500",
+		{"stability-json", krundDirectory, []string{"enough", "stability", "--format", "json",
+			"--ratio-resamples", "500",
 			"--criterion", "kld", "--warmup", "2-8", "--step", "5", "--executions", "2-3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,14 +81,15 @@ func TestMethodsGoldens(t *testing.T) {
 // seed does.
 func TestMethodsAreDeterministic(t *testing.T) {
 	in := oddFile(t, t.TempDir())
-	for _, args := range [][]string{{"analyze", "--similarity", "--format", "json"}, {"stability", "--json",
+	for _, args := range [][]string{{"analyze", "--similarity", "--format", "json"}, {"enough",
+		"stability", "--format", "json",
 		"--ratio-resamples",
 		"300", "--resamples", "100"}} {
 		want := krunctl(t, append(args, "-j", "1", in)...).stdout
 		if got := krunctl(t, append(args, "-j", "7", in)...).stdout; got != want || want == "" {
 			t.Errorf("%v: another result with 7 processors", args)
 		}
-		if args[0] == "stability" && krunctl(t, append(args, "--seed", "2", in)...).stdout == want {
+		if args[0] == "enough" && krunctl(t, append(args, "--seed", "2", in)...).stdout == want {
 			t.Error("the seed has no effect")
 		}
 	}
@@ -94,8 +99,8 @@ func TestMethodsAreDeterministic(t *testing.T) {
 func TestMethodsOfSeveral(t *testing.T) {
 	in := oddFile(t, t.TempDir())
 	for command, few := range map[string][]string{
-		"analyze --similarity --format=": nil, "stability --": {"--resamples", "50", "--ratio-resamples",
-			"100"},
+		"analyze --similarity --format=": nil, "enough stability --format=": {"--resamples", "50",
+			"--ratio-resamples", "100"},
 	} {
 		csvArgs, jsonArgs := append(append(strings.Fields(command+"csv"), in, in), few...),
 			append(append(strings.Fields(command+"json"), in, in), few...)
@@ -126,8 +131,8 @@ func TestStabilityOfMeans(t *testing.T) {
 				400)}},
 	}}))(t)
 	must.Do(t, os.WriteFile(name, text, 0o644))
-	without := krunctl(t, "stability", "--ratio-resamples", "100", name)
-	with := krunctl(t, "stability", "--ratio-resamples", "100", "--batch", "100ms", name)
+	without := krunctl(t, "enough", "stability", "--ratio-resamples", "100", name)
+	with := krunctl(t, "enough", "stability", "--ratio-resamples", "100", "--batch", "100ms", name)
 	if without.code != exitOK || !strings.Contains(without.stdout, "--batch") || with.code != exitOK ||
 		strings.Contains(with.stdout, "--batch") {
 		t.Errorf("without:\n%s\nwith:\n%s", without.text(), with.text())
@@ -142,23 +147,28 @@ func TestMethodsRefuse(t *testing.T) {
 	for _, args := range [][]string{
 		{"analyze", "--similarity"}, {"analyze", "--similarity", "--format", "html", in},
 		{"analyze", "--similarity", "--mode", "paper", in}, {"analyze", "--matrix", in},
-		{"stability"}, {"stability", "--json", "--csv", in}, {"stability", "--criterion", "x", in},
-		{"stability", "--threshold", "0.1", in},
-		{"stability", "--criterion", "cv", "--threshold", "0", in}, {"stability", "--profile", "x", in},
-		{"stability", "--step", "0", in},
-		{"stability", "--bootstrap", "x", in}, {"stability", "--warmup", "5", in}, {"stability", "--warmup",
-			"9-5", in}, {"stability", "--executions", "a-b", in},
-		{"stability", "--draws", "0", in}, {"stability", "--draws", "-3", in}, {"stability", "--confidence",
-			"1", in}, {"stability", "--batch", "-1s", in},
-		{"stability", "--measure", "0", in}, {"stability", "--window", "1", in}, {"stability", "--resamples",
-			"0", in}, {"stability", "--full", "-1", in},
+		{"enough", "stability"}, {"enough", "stability", "--format", "xml", in}, {"enough", "stability",
+			"--criterion", "x", in},
+		{"enough", "stability", "--threshold", "0.1", in},
+		{"enough", "stability", "--criterion", "cv", "--threshold", "0", in}, {"enough", "stability",
+			"--profile", "x", in},
+		{"enough", "stability", "--step", "0", in},
+		{"enough", "stability", "--bootstrap", "x", in}, {"enough", "stability", "--warmup", "5", in},
+		{"enough", "stability", "--warmup",
+			"9-5", in}, {"enough", "stability", "--executions", "a-b", in},
+		{"enough", "stability", "--draws", "0", in}, {"enough", "stability", "--draws", "-3", in},
+		{"enough", "stability", "--confidence",
+			"1", in}, {"enough", "stability", "--batch", "-1s", in},
+		{"enough", "stability", "--measure", "0", in}, {"enough", "stability", "--window", "1", in},
+		{"enough", "stability", "--resamples",
+			"0", in}, {"enough", "stability", "--full", "-1", in},
 	} {
 		if r := krunctl(t, args...); r.code != exitUsage || r.stdout != "" || !strings.HasPrefix(r.stderr,
 			"krunctl: ") {
 			t.Errorf("%v:\n%s", args, r.text())
 		}
 	}
-	for _, command := range []string{"analyze --similarity", "stability"} {
+	for _, command := range []string{"analyze --similarity", "enough stability"} {
 		if r := krunctl(t, append(strings.Fields(command),
 			"/no/such/results.json")...); r.code != exitError || r.stdout != "" {
 			t.Error(r.text())

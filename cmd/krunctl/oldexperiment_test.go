@@ -35,10 +35,10 @@ func TestOldExperiment(t *testing.T) {
 		"analyze.json":    {"analyze", "--format", "json", "old.krun"},
 		"compare.json":    {"compare", "--fail-on", "never", "--format", "json", "old.krun"},
 		"explain.json":    {"explain", "--format", "json", "old.krun"},
-		"stability.json":  {"stability", "--json", "old.krun"},
+		"stability.json":  {"enough", "stability", "--format", "json", "old.krun"},
 		"similarity.json": {"analyze", "--similarity", "--format", "json", "old.krun"},
-		"optimize.json":   {"optimize", "--json", "old.krun"},
-		"simulate.json":   {"simulate", "--json", "old.krun"},
+		"optimize.json":   {"enough", "optimize", "--format", "json", "old.krun"},
+		"simulate.json":   {"enough", "simulate", "--format", "json", "old.krun"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := krunctl(t, args...)

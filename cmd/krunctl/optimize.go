@@ -32,8 +32,9 @@ A metric is the relative instability of a result:
   rciw3  width of the 99% interval of the median; for VMs that warm up
 Every smaller number of executions and iterations is tried with the data that it
 would have measured. Those whose metric is below --threshold are stable; the one
-that takes the least time is recommended. It may be stable at another level than
-the full result: --near excludes those. docs/optimize.md has the equations.
+that takes the least time is recommended, of those whose result is within --accuracy of
+the full one; --far recommends the others, too, as the paper does. docs/optimize.md
+has the equations.
 
 The table also shows what each recommendation saves, by how much its result is
 "off" the full one, all metrics, and "confident": out of other choices of as many
@@ -48,7 +49,7 @@ warmup; --skip leaves out the first ones of each execution: a number, or "steady
 for those before the steady state (see krunctl analyze). The time is that of the
 iterations; --overhead adds a time for each execution, such as that of a reboot.
 For go test -bench, an execution is a test binary and an iteration a line; with
---suite-runs each FILE is a suite run of one experiment. For files of µOpTime --key
+--rule suite-runs=true each FILE is a suite run of one experiment. For files of µOpTime --key
 is the name of a benchmark.
 
 With --write FILE, each key that needs less than the full experiment gets a section
@@ -61,20 +62,21 @@ performance changes that it finds from version to version are compared with thos
 found in all data; below are the sums over the versions, also for both baselines.
 
 EXAMPLES
-  krunctl optimize --near warmup.toml
-  krunctl optimize --metric rmad --threshold 0.005 --skip steady warmup.krun
-  krunctl optimize --overhead 3m --json warmup.krun | jq '.keys[] | {key, minimal}'
-  krunctl optimize --csv warmup.krun > minimal.csv
-  krunctl optimize --write keys.toml warmup.toml
-  krunctl optimize --changes --metric rmad v1.csv v2.csv v3.csv
+  krunctl enough optimize warmup.toml
+  krunctl enough optimize --metric rmad --threshold 0.005 --skip steady warmup.krun
+  krunctl enough optimize --overhead 3m --format json warmup.krun | jq '.keys[] | {key, minimal}'
+  krunctl enough optimize --format csv warmup.krun > minimal.csv
+  krunctl enough optimize --write keys.toml warmup.toml
+  krunctl enough optimize --changes --metric rmad v1.csv v2.csv v3.csv
 ` + readExitHelp
 
 // optimizeOptions are the flags.
 type optimizeOptions struct {
-	json, csv     bool
+	format        string
 	write         string
 	changes       bool
 	suiteRuns     bool
+	far           bool
 	limit         float64
 	metric        string
 	skip          string
@@ -88,12 +90,11 @@ type optimizeOptions struct {
 func optimizeCommand(a *app) *cobra.Command {
 	var o optimizeOptions
 	c := &cobra.Command{
-		Use:     "optimize DIR|NAME.toml|FILE...",
-		Aliases: []string{"optimise"}, // its former name
-		Short:   "Find the fewest executions and iterations with a stable result",
-		Long:    optimizeHelp,
-		Args:    arguments(1, 1000, "experiments or files of results"),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.optimize(args, o) },
+		Use:   "optimize DIR|NAME.toml|FILE...",
+		Short: "Which part of the experiment has a result as stable?",
+		Long:  optimizeHelp,
+		Args:  arguments(1, 1000, "experiments or files of results"),
+		RunE:  func(_ *cobra.Command, args []string) error { return a.optimize(args, o) },
 	}
 	o.flags(c.Flags())
 	a.keyFlag(c, &o.input.Key)
@@ -101,8 +102,7 @@ func optimizeCommand(a *app) *cobra.Command {
 }
 
 func (o *optimizeOptions) flags(f *pflag.FlagSet) {
-	f.BoolVar(&o.json, "json", false, "print JSON")
-	f.BoolVar(&o.csv, "csv", false, "print CSV: a row for each key")
+	formatFlag(f, &o.format, "text", "json", "csv")
 	f.StringVar(&o.write, "write", "", "also write a section of a configuration for each key to this file")
 	f.StringVar(&o.metric, "metric", string(optimize.RCIW3),
 		"metric that must be stable: cv, rmad, rciw1, rciw2 or rciw3")
@@ -110,8 +110,8 @@ func (o *optimizeOptions) flags(f *pflag.FlagSet) {
 		"a result with a metric below it is stable")
 	f.Float64Var(&o.search.Accuracy, "accuracy", optimize.DefaultAccuracy,
 		"largest relative difference from the full result")
-	f.BoolVar(&o.search.Near, "near", false,
-		"recommend only choices whose result is within --accuracy of the full one")
+	f.BoolVar(&o.far, "far", false,
+		"recommend also choices whose result is farther than --accuracy from the full one")
 	f.Float64Var(&o.search.Level, "confidence", optimize.DefaultLevel, "confidence level of the intervals")
 	f.IntVar(&o.search.Resamples, "resamples", optimize.DefaultResamples, "bootstrap resamples")
 	f.Uint64Var(&o.search.Seed, "seed", 1, "seed of the bootstrap")
@@ -135,6 +135,8 @@ func (o *optimizeOptions) flags(f *pflag.FlagSet) {
 		"column to use: wall, cycles, ...; per-core columns are summed")
 	f.StringVar(&o.input.VM, "vm", "", "name of the VM if the file has none")
 	f.StringVar(&o.input.Variant, "variant", "", "name of the variant (language) if the file has none")
+	ruleFlag(f, "confidence", "resamples", "steps", "instances", "published", "iteration-time",
+		"suite-runs", "vm", "variant")
 }
 
 // check completes the options, and reports mistakes before any file is read.
@@ -156,14 +158,13 @@ func (o *optimizeOptions) check(files int) error {
 		return errors.New("--iteration-time and --overhead must not be negative")
 	}
 	o.search.Overhead = o.overhead.Seconds()
+	o.search.Near = !o.far && !o.search.Published
 	if o.search, err = o.search.Complete(); err != nil {
 		return err
 	}
 	switch {
-	case o.json && o.csv:
-		return errors.New("--json and --csv exclude each other")
-	case o.changes && o.csv:
-		return errors.New("--changes has no CSV output; use --json")
+	case o.changes && o.format == "csv":
+		return errors.New("--changes has no CSV output; use --format json")
 	case o.write != "" && (o.changes || o.suiteRuns || files > 1):
 		return errors.New("--write takes one experiment, without --changes and --suite-runs")
 	case o.write != "" && isRegular(o.write):
@@ -236,7 +237,7 @@ func (a *app) optimizeOne(s *optimize.Suite, o optimizeOptions, i int) error {
 		}
 	}
 	return printing[*optimize.Document]{
-		json: o.json, csv: o.csv, rows: report.OptimizedRows,
+		json: o.format == "json", csv: o.format == "csv", rows: report.OptimizedRows,
 		table: func(*optimize.Document) { report.OptimizedText(a.stdout, f, o.search) },
 	}.print(a, i, f.Document())
 }
@@ -285,7 +286,7 @@ func (a *app) optimizeVersions(args []string, o optimizeOptions) error {
 	if err := f.FindChanges(versions, o.limit); err != nil {
 		return fmt.Errorf("compare %s: %w", strings.Join(args, ", "), err)
 	}
-	if o.json {
+	if o.format == "json" {
 		return a.printJSON(f.Document())
 	}
 	report.ChangesText(a.stdout, f, o.search, o.limit)

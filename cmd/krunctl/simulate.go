@@ -41,28 +41,29 @@ the results for public data.
 
 --paper prints a paper's tables for the arguments instead:
   laaber   Tables 2 and 3 of Laaber et al. (FSE '20): how often the experiment that
-           krunctl stability shortens has the result of the full one, and the nominal
+           krunctl enough stability shortens has the result of the full one, and the nominal
            time saved, a row for each argument
   traini   where the criteria of [stop.iterations], with each profile, and krunctl
            analyze end warm-up (Traini et al., EMSE 2023): within five steps of the
            truth, too early, and results that are off by more than 5 %. The truth is
-           a file of annotations (--truth FILE: a CSV with the columns benchmark, fork,
+           a file of annotations (--rule truth=FILE: a CSV with the columns benchmark, fork,
            classification, steady_state_starts), or steps that are injected into
            steady iterations
   uoptime  Tables 2 and 3 of Japke et al. (TOSEM 2025): the arguments are versions;
-           krunctl optimize --changes has the settings
+           krunctl enough optimize --changes has the settings
 
 EXAMPLES
-  krunctl simulate warmup.krun
-  krunctl simulate --policy halfwidth,minimum --halfwidth 0.02 --keys warmup.krun
-  krunctl simulate --policy verdict --identical 1000 ab.krun
-  krunctl simulate --paper laaber --batch 100ms byte-buddy.json jctools.json
-  krunctl simulate --paper traini --truth cfg_assessment.csv --batch 100ms jmh.json
-  krunctl simulate --json jmh-result.json | jq '.replays[] | {halfwidth, executions}'
+  krunctl enough simulate warmup.krun
+  krunctl enough simulate --policy halfwidth,minimum --halfwidth 0.02 --keys warmup.krun
+  krunctl enough simulate --policy verdict --identical 1000 ab.krun
+  krunctl enough simulate --paper laaber --rule batch=100ms byte-buddy.json jctools.json
+  krunctl enough simulate --paper traini --rule truth=cfg_assessment.csv --rule batch=100ms jmh.json
+  krunctl enough simulate --format json jmh-result.json | jq '.replays[] | {halfwidth, executions}'
 ` + readExitHelp
 
 type simulateOptions struct {
-	json, keys bool
+	format     string
+	keys       bool
 	policies   []string
 	halfWidths []float64
 	identical  int
@@ -77,7 +78,7 @@ func simulateCommand(a *app) *cobra.Command {
 	var o simulateOptions
 	c := &cobra.Command{
 		Use:   "simulate DIR|NAME.toml|FILE...",
-		Short: "Report what stopping early would have saved", Long: simulateHelp,
+		Short: "What would stopping early have saved?", Long: simulateHelp,
 		Args: arguments(1, 1000, "experiments or files of results"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.paper != "" {
@@ -87,7 +88,7 @@ func simulateCommand(a *app) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	formatFlag(f, &o.format, "text", "json")
 	f.BoolVar(&o.keys, "keys", false, "also print a row for each key")
 	f.StringSliceVar(&o.policies, "policy", []string{"halfwidth"}, "policies to replay")
 	f.Float64SliceVar(&o.halfWidths, "halfwidth", []float64{0.01, 0.02, 0.03, 0.05, 0.1},
@@ -100,6 +101,7 @@ func simulateCommand(a *app) *cobra.Command {
 	f.IntVar(&o.identical, "identical", 0, "number of tables of identical code; 0: none")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of --identical and --paper")
 	o.paperOptions.flags(f)
+	ruleFlag(f, "minimum", "alpha", "margin", "keep", "truth", "profile", "step", "batch")
 	a.keyFlag(c, &o.key)
 	jobsFlag(f, &o.workers)
 	return c
@@ -156,7 +158,7 @@ func (a *app) simulate(args []string, o simulateOptions) error {
 	if o.identical > 0 {
 		s.Identical = sequential.IdenticalOf(groups, o.policy, o.identical, o.seed)
 	}
-	if o.json {
+	if o.format == "json" {
 		return a.printJSON(s)
 	}
 	report.SimulateText(a.stdout, s, o.keys)

@@ -63,7 +63,7 @@ func TestSimulatePaper(t *testing.T) {
 		{[]string{"uoptime", v1, v2}, []string{
 			"all, minimum 2 2 0 0 0% to 0%, median 0% 0% to 0%, median 0%"}},
 	} {
-		got := krunctl(t, append([]string{"simulate", "--paper"}, c.args...)...)
+		got := krunctl(t, append([]string{"enough", "simulate", "--paper"}, c.args...)...)
 		lines := map[string]bool{}
 		for line := range strings.Lines(got.stdout) {
 			lines[strings.Join(strings.Fields(line), " ")] = true
@@ -76,7 +76,7 @@ func TestSimulatePaper(t *testing.T) {
 		if c.args[0] == "traini" {
 			continue // slow, and the same code
 		}
-		args := append([]string{"simulate", "--json", "--paper"}, c.args...)
+		args := append([]string{"enough", "simulate", "--format", "json", "--paper"}, c.args...)
 		if j := krunctl(t, args...); j.code != exitOK || !json.Valid([]byte(j.stdout)) {
 			t.Errorf("%s --json: %s", c.args[0], j.text())
 		}
@@ -101,7 +101,7 @@ func TestSimulatePaperRefuses(t *testing.T) {
 		{[]string{"laaber", "--step", "1m", in}, 3, "no key has executions that are long enough"},
 		{[]string{"uoptime", in}, exitUsage, "at least two versions"},
 	} {
-		got := krunctl(t, append([]string{"simulate", "--paper"}, c.args...)...)
+		got := krunctl(t, append([]string{"enough", "simulate", "--paper"}, c.args...)...)
 		if got.code != c.code || !strings.Contains(got.text(), c.want) {
 			t.Errorf("%v: exit status %d, want %d and %q:\n%s", c.args, got.code, c.code, c.want, got.text())
 		}

@@ -40,7 +40,7 @@ func (o *paperOptions) flags(f *pflag.FlagSet) {
 		"traini: where the steady state begins: a file of annotations, or injected")
 	f.StringVar(&o.stability.profile, "profile", string(stability.Study),
 		"laaber: rules: recommended, study, jmh or paper")
-	f.StringVar(&o.stability.step, "step", "1s", "laaber, traini: a step, as in krunctl stability")
+	f.StringVar(&o.stability.step, "step", "1s", "laaber, traini: a step, as in krunctl enough stability")
 	f.DurationVar(&o.stability.batch, "batch", 0,
 		"laaber, traini: recorded values are means of the calls in this time; 0: single calls")
 }
@@ -48,7 +48,7 @@ func (o *paperOptions) flags(f *pflag.FlagSet) {
 // simulatePaper prints the tables of a paper for recorded experiments.
 func (a *app) simulatePaper(args []string, o simulateOptions, f *pflag.FlagSet) error {
 	s := &o.stability
-	s.json, s.workers, s.p.Seed, s.input.Key = o.json, o.workers, o.seed, o.key
+	s.format, s.workers, s.p.Seed, s.input.Key = o.format, o.workers, o.seed, o.key
 	if err := s.parse(f); err != nil {
 		return usageError(err)
 	}
@@ -58,7 +58,7 @@ func (a *app) simulatePaper(args []string, o simulateOptions, f *pflag.FlagSet) 
 	case traini:
 		return a.trainiTables(args, o)
 	case uoptime:
-		list := optimizeOptions{json: o.json, changes: true, limit: optimize.DefaultChange, skip: "0",
+		list := optimizeOptions{format: o.format, changes: true, limit: optimize.DefaultChange, skip: "0",
 			metric: string(optimize.RCIW3), input: s.input}
 		if exchange.HasEnding(args[0], ".csv", ".csv.gz") { // Go, in the paper
 			list.metric = string(optimize.RMAD)
@@ -92,10 +92,10 @@ func (a *app) laaberTables(args []string, o stabilityOptions) error {
 		docs = append(docs, doc)
 	}
 	if judged == 0 {
-		return fmt.Errorf("%w: no key has executions that are long enough; krunctl stability says why",
+		return fmt.Errorf("%w: no key has executions that are long enough; krunctl enough stability says why",
 			errUnjudged)
 	}
-	if o.json {
+	if o.format == "json" {
 		return a.printJSON(docs)
 	}
 	report.LaaberTables(a.stdout, o.parsed, docs)
@@ -147,7 +147,7 @@ func (a *app) trainiTables(args []string, o simulateOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.json {
+	if o.format == "json" {
 		return a.printJSON(doc)
 	}
 	report.WarmupEnds(a.stdout, doc)

@@ -53,16 +53,16 @@ calls (other modes, go test, pyperf) need --batch, the duration of a recorded it
 were not completed, or are too short, are left out and listed.
 
 EXAMPLES
-  krunctl stability warmup.toml
-  krunctl stability --criterion cv --threshold 0.005 warmup.krun
-  krunctl stability --profile study --step 1s --batch 100ms jmh.json
-  krunctl stability --executions 2-30 --json warmup.krun | jq .totals
+  krunctl enough stability warmup.toml
+  krunctl enough stability --criterion cv --rule threshold=0.005 warmup.krun
+  krunctl enough stability --profile study --step 1s --batch 100ms jmh.json
+  krunctl enough stability --rule executions=2-30 --format json warmup.krun | jq .totals
 ` + readExitHelp
 
 // stabilityOptions are the flags.
 type stabilityOptions struct {
-	json, csv          bool
 	criteria           []string
+	format             string
 	profile, step      string
 	bootstrap          string
 	warmup, executions string
@@ -77,7 +77,7 @@ func stabilityCommand(a *app) *cobra.Command {
 	o := stabilityOptions{p: stability.Default(), input: experiment.Selection{Column: dataset.Wall}}
 	c := &cobra.Command{
 		Use:   "stability DIR|NAME.toml|FILE...",
-		Short: "Report where warm-up and executions could have stopped",
+		Short: "Where could warm-up and executions have stopped by themselves?",
 		Long:  stabilityHelp,
 		Args:  arguments(1, 1000, "experiments or files of results"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -94,8 +94,7 @@ func stabilityCommand(a *app) *cobra.Command {
 
 func (o *stabilityOptions) flags(f *pflag.FlagSet) {
 	p := &o.p
-	f.BoolVar(&o.json, "json", false, "print JSON: every decision and its values")
-	f.BoolVar(&o.csv, "csv", false, "print CSV: a row for each key and criterion")
+	formatFlag(f, &o.format, "text", "json", "csv")
 	f.StringSliceVar(&o.criteria, "criterion", []string{"cv", "rciw", "kld"}, "criteria: cv, rciw, kld")
 	f.Float64Var(&p.Threshold, "threshold", 0,
 		"threshold of a single criterion (default cv 0.01, rciw 0.03, kld 0.99)")
@@ -124,14 +123,13 @@ func (o *stabilityOptions) flags(f *pflag.FlagSet) {
 	jobsFlag(f, &o.workers)
 	f.StringVar(&o.input.VM, "vm", "", "name of the VM if the file has none")
 	f.StringVar(&o.input.Variant, "variant", "", "name of the variant (language) if the file has none")
+	ruleFlag(f, "window", "warmup", "measure", "executions", "full", "threshold", "draws", "resamples",
+		"ratio-resamples", "confidence", "bootstrap", "overhead", "vm", "variant")
 }
 
 // parse parses the flags into parameters.
 func (o *stabilityOptions) parse(f *pflag.FlagSet) (err error) {
 	p := &o.p
-	if o.json && o.csv {
-		return errors.New("--json and --csv exclude each other")
-	}
 	for _, text := range o.criteria {
 		c, err := stability.ParseCriterion(text)
 		if err != nil {
@@ -181,7 +179,7 @@ func parseRange(text string) (low, high int, err error) {
 func (a *app) stability(args []string, o stabilityOptions) error {
 	look := func(d *dataset.Dataset) (*stability.Document, error) { return a.judgeKeys(d, o) }
 	return lookAtEach(a, args, o.input, look, printing[*stability.Document]{
-		json: o.json, csv: o.csv, rows: report.StabilityRows,
+		json: o.format == "json", csv: o.format == "csv", rows: report.StabilityRows,
 		table: func(doc *stability.Document) { report.StabilityText(a.stdout, doc) },
 	}, func(doc *stability.Document) int {
 		return count(doc.Keys, func(k stability.KeyDocument) bool { return k.Problem == "" })

@@ -24,7 +24,7 @@ func TestOutputToStandardOutput(t *testing.T) {
 	krun := save(t, "old.krun", "VMS = {}\n")
 	more := []writer{
 		{"optimize", "", func(in inputs, to string) []string {
-			return []string{"optimize", "--metric", "rmad", "--at-least", "3", "--near", "--write", to,
+			return []string{"enough", "optimize", "--metric", "rmad", "--at-least", "3", "--write", to,
 				in.directory}
 		}},
 		{"history", "", func(in inputs, to string) []string {

@@ -105,7 +105,7 @@ func foreign(head []byte) error {
 	const fewest = 3 // columns of a table
 	switch columns := o.columns[0]; {
 	case IsUOpTime(head):
-		return ForeignError{What: "a result file of µOpTime", Advice: "krunctl optimize reads it"}
+		return ForeignError{What: "a result file of µOpTime", Advice: "krunctl enough optimize reads it"}
 	case len(o.lines) > 1 && len(columns) >= fewest &&
 		len(columns) == len(columnsOf([]byte(o.lines[1]), ',')):
 		return ForeignError{What: "a CSV", Advice: wrongColumns(columns)}

@@ -91,7 +91,7 @@ var foreignFiles = map[string]struct{ text, want string }{
 		"the analysis"},
 	"a trace":                {`{"displayTimeUnit":"ns","traceEvents":[]}`, "the experiment's directory"},
 	"a schedule":             {"krund-schedule=1\n", "the experiment's directory"},
-	"µOpTime":                {"b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\n", "krunctl optimize"},
+	"µOpTime":                {"b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\n", "krunctl enough optimize"},
 	"a CSV of three columns": {"name,size,value\n0,x,1\n", "process_exec_num,bench_name,0,1,2"},
 	"a CSV that begins like ours": {"process_exec_num,bench_name,mean\n0,x,1\n",
 		"process_exec_num,bench_name,0,1,2"},

@@ -34,7 +34,10 @@ func AnalysisText(w io.Writer, most int, doc *warmup.Document, unit display.Unit
 	}, rows)
 	totalsText(w, doc)
 	warningsText(w, doc)
-	howLongText(w, doc.HowLong)
+	if doc.HowLong != nil {
+		fmt.Fprintln(w)
+		HowLongText(w, doc.HowLong)
+	}
 }
 
 // rowNames is the number of columns that name a row: benchmark, VM, variant.
@@ -190,23 +193,20 @@ func warningLine(keys, texts []string, all int) string {
 	return line + ")"
 }
 
-// howLongText prints how often shorter experiments agree with the full one.
-func howLongText(w io.Writer, s *warmup.Study) {
-	if s == nil {
-		return
+// HowLongText prints how often shorter experiments agree with the full one.
+func HowLongText(w io.Writer, s *warmup.Study) {
+	fmt.Fprint(w, "Would a shorter experiment have led to the same classification? ")
+	if least, ok := s.Least(); ok {
+		fmt.Fprintf(w, "With %d iterations\nand %d executions the conclusions agree in %.1f%%.\n",
+			least.Iterations, least.Executions, least.Overall.Percent)
+	} else {
+		fmt.Fprintf(w, "None reaches an\nagreement of %d%%.\n", warmup.Sufficient)
 	}
 	fmt.Fprint(w, "\nAgreement of shorter experiments with the full one (percent of the keys):\n\n")
 	columns := []string{">class", ">steady iter", ">steady perf", ">overall"}
 	display.Table(w, append([]string{">iterations"}, columns...), agreementRows(s.Iterations))
 	fmt.Fprintln(w)
 	display.Table(w, append([]string{">executions"}, columns...), agreementRows(s.Executions))
-	if least, ok := s.Least(); ok {
-		fmt.Fprintf(w,
-			"\nWith %d iterations and %d executions the conclusions agree in %.1f%%.\n",
-			least.Iterations, least.Executions, least.Overall.Percent)
-		return
-	}
-	fmt.Fprintf(w, "\nNo shorter experiment reaches an agreement of %d%%.\n", warmup.Sufficient)
 }
 
 func agreementRows(points []warmup.Point) [][]string {

@@ -16,6 +16,7 @@ import (
 // OptimizedText prints the recommendations, the savings, the warnings, and lines for the
 // experiment's configuration.
 func OptimizedText(w io.Writer, f *optimize.Findings, o optimize.Options) {
+	fmt.Fprintf(w, "Which part of the experiment has a result as stable?%s\n\n", optimizedAnswer(f))
 	fmt.Fprintf(w, "%s: %s, %s below %g\n\n", display.Terminal(f.Suite.Source),
 		display.Count(len(f.Results), "key"), o.Metric, o.Threshold)
 	columns := []string{"key"}
@@ -35,6 +36,27 @@ func OptimizedText(w io.Writer, f *optimize.Findings, o optimize.Options) {
 	savingsText(w, f)
 	optimizeWarnings(w, f)
 	sharedText(w, f)
+}
+
+// optimizedAnswer says how many keys have such a part, and what that saves.
+func optimizedAnswer(f *optimize.Findings) string {
+	keys := 0
+	for i := range f.Results {
+		if r := &f.Results[i]; r.Stable && r.Minimal.Seconds < r.Full.Seconds {
+			keys++
+		}
+	}
+	if keys == 0 {
+		return " None of the keys has one."
+	}
+	text := fmt.Sprintf(" %d of %s have one.", keys, display.Count(len(f.Results), "key"))
+	for _, s := range f.Strategies {
+		if s.Saving.Seconds < s.Saving.FullSeconds {
+			return fmt.Sprintf("%s It takes %s less time.", text,
+				percentOf(warmup.Real(s.Saving.Saved)))
+		}
+	}
+	return text
 }
 
 func optimizedRow(f *optimize.Findings, i int, m optimize.Metric) []string {
@@ -147,7 +169,7 @@ func sharedText(w io.Writer, f *optimize.Findings) {
 // the full experiment. The sections are those of all machines, so that they can follow any
 // configuration. source is the experiment.
 func OptimizedTOML(w io.Writer, source string, sizes []optimize.Size) {
-	fmt.Fprintf(w, "\n# What krunctl optimize found in %s, to follow a copy of its configuration:\n",
+	fmt.Fprintf(w, "\n# What krunctl enough optimize found in %s, to follow a copy of its configuration:\n",
 		display.Terminal(source))
 	fmt.Fprint(w, "# docs/optimize.md\n")
 	for _, z := range sizes {
@@ -166,6 +188,12 @@ func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit fl
 	if o.Published {
 		side = "slower only"
 	}
+	made, missed, found := 0, 0, 0
+	for i := range f.Changes {
+		made, missed, found = made+f.Changes[i].FP, missed+f.Changes[i].FN, found+f.Changes[i].Full()
+	}
+	fmt.Fprintf(w, "Does the part that has a result as stable still find what changed? It misses %d of %s, "+
+		"and makes up %d.\n\n", missed, display.Count(found, "change"), made)
 	fmt.Fprintf(w, "%s: minimal configurations for %s below %g; changes above %g%%, %s\n\n",
 		display.Terminal(f.Suite.Source), o.Metric, o.Threshold, 100*limit, side)
 	number := strconv.Itoa

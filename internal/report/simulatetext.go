@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"krund/internal/analysis/sequential"
 	"krund/internal/display"
@@ -12,6 +13,9 @@ import (
 // SimulateText prints what stopping policies would have saved in recorded experiments, a row for
 // each. With keys it also prints a row for each key.
 func SimulateText(w io.Writer, s *sequential.Simulation, keys bool) {
+	r := s.Replays[0]
+	fmt.Fprintf(w, "What would stopping early have saved? %s: %s of the executions.\n\n",
+		strings.TrimSpace(r.Policy+" "+halfWidthText(r)), savedText(r.Executions.Share()))
 	var rows [][]string
 	seconds := false
 	for _, r := range s.Replays {

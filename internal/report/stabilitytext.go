@@ -16,6 +16,15 @@ import (
 // StabilityText prints where each key could have stopped, totals over all keys, and notes.
 func StabilityText(w io.Writer, doc *stability.Document) {
 	p := doc.Parameters
+	fmt.Fprint(w, "Where could warm-up and executions have stopped by themselves?")
+	for _, t := range doc.Totals {
+		if t.Keys > 0 {
+			fmt.Fprintf(w, " %s saves %s of the time,\nwith the same result for %d of %s.", t.Criterion,
+				percentOf(t.Saved), t.Same, display.Count(t.Keys, "key"))
+			break
+		}
+	}
+	fmt.Fprint(w, "\n\n")
 	fmt.Fprintf(w,
 		"%s: %s, profile %s, step %s, warm-up %d to %d steps, %d measured, %d to %d executions\n\n",
 		display.Terminal(doc.Source.Source), display.Count(len(doc.Keys), "key"), p.Profile, p.Step,

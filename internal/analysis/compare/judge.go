@@ -118,7 +118,7 @@ func (e *estimate) advice(level float64, o Options) (string, *Help) {
 	} else {
 		far.Margin, shows = 0, Percent(e.relative(need.detectable(level, most)))
 	}
-	if !need.enough(effect, level, mostExecutions) && far.enough(ideal, level, mostExecutions) {
+	if !need.enough(effect, level, MostExecutions) && far.enough(ideal, level, MostExecutions) {
 		text = fmt.Sprintf("the change of %s is too close to the margin of %s to be told",
 			Percent(e.relative(effect)), Percent(o.Margin))
 	}
@@ -133,16 +133,8 @@ func (e *estimate) prior() float64 {
 	return e.freedom - e.own
 }
 
-// Need determines how many executions show a change.
-type Need struct {
-	SD      float64 // between executions; of the differences within blocks when Paired
-	Freedom float64 // of the prior
-	Paired  bool
-	Margin  float64 // of the verdict, in the scale of the test
-}
-
-// mostExecutions bounds what is planned; more would not be measured.
-const mostExecutions = 10_000
+// MostExecutions bounds what is planned; more would not be measured.
+const MostExecutions = 10_000
 
 // executions returns the number of executions on each side (of blocks), between from and most, with
 // which a verdict at the level has the published power: that there is a change, if the true one is

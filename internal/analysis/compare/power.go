@@ -7,8 +7,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// power is the probability with which a real change of the published size is found.
-const power = 0.8
+// Power is the probability with which a real change of the published size is found.
+const Power = 0.8
+
+const power = Power
 
 // assurance is the confidence of the upper bound of a standard deviation with which executions are
 // planned. Nine of ten keys shall have the power; executions have heavier tails than a normal

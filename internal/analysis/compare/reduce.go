@@ -2,6 +2,7 @@ package compare
 
 import (
 	"math"
+	"slices"
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/steady"
@@ -56,6 +57,33 @@ func reduce(e *dataset.Execution, analyzed *warmup.Execution, column string, fir
 	}
 	r.Value, r.mean = shorth(iterations), rule.Mean(iterations)
 	return r, !math.IsInf(r.Value, 0)
+}
+
+// Tenths splits the iterations that represent an execution, in the order in which they were
+// measured, into ten stretches of equal length (the first iterations are left out), and returns the
+// level of each and their number of iterations; nil without two iterations for each. The variance
+// of such stretches includes the dependence of iterations on each other (batch means; Law,
+// Simulation Modeling and Analysis, 2015, section 9.5.3).
+func Tenths(e *dataset.Execution, analyzed *warmup.Execution, column string) (levels []float64, size int) {
+	const batches, fewest = 10, 2
+	values, _, status, _ := warmup.Series(e, column)
+	if status != warmup.Analysed {
+		return nil, 0
+	}
+	var kept []float64
+	if s := analyzed.Steady; s != nil && analyzed.Iterations == len(values) {
+		kept = slices.Concat(steady.Values(values, analyzed.Outliers, s.Ranges)...)
+	}
+	if len(kept) == 0 {
+		kept = values[len(values)/2:]
+	}
+	if size = len(kept) / batches; size < fewest {
+		return nil, size
+	}
+	for kept = kept[len(kept)-batches*size:]; len(kept) > 0; kept = kept[size:] {
+		levels = append(levels, shorth(slices.Sorted(slices.Values(kept[:size]))))
+	}
+	return levels, size
 }
 
 // shorth is the mean of the shortest half: of the n/2+1 neighboring values that lie closest

@@ -42,7 +42,7 @@ func TestGroupsAreReported(t *testing.T) {
 		}
 		text := ""
 		for _, w := range mustAnalyze(t, d, quick(classify.Relative), Options{}).pair(t, "b").Warnings {
-			if w.Code == warnGroups {
+			if w.Code == WarnGroups {
 				text = w.Text
 			}
 		}

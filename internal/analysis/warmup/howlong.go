@@ -85,9 +85,9 @@ func (s *Study) Least() (least Shorter, ok bool) {
 	return least, ok
 }
 
-// agreeByIterations compares, pair by pair, the conclusions from executions truncated to each length with
-// those of the full executions. cut analyzes pair i truncated to n iterations; ok is false when
-// that is impossible, which counts as disagreement in every characteristic.
+// agreeByIterations compares, pair by pair, the conclusions from executions truncated to each
+// length with those of the full executions. cut analyzes pair i truncated to n iterations; ok is
+// false when that is impossible, which counts as disagreement in every characteristic.
 func agreeByIterations(full []Conclusion, lengths []int, confidence float64,
 	cut func(i, n int) (c Conclusion, ok bool)) []Point {
 	p := newProportions(confidence)
@@ -107,11 +107,12 @@ func agreeByIterations(full []Conclusion, lengths []int, confidence float64,
 	return points
 }
 
-// agreeByExecutions compares, pair by pair, the conclusions from samples of each number of executions of
-// from, drawn with replacement, with those from all executions of full. from is full itself, or the
-// same pairs truncated to fewer iterations; a pair without usable executions in it counts as
-// disagreement. The result depends only on the seed and the data.
-func agreeByExecutions(full, from []Conclusion, sizes []int, samples int, confidence float64, seed uint64) []Point {
+// agreeByExecutions compares, pair by pair, the conclusions from samples of each number of
+// executions of from, drawn with replacement, with those from all executions of full. from is full
+// itself, or the same pairs truncated to fewer iterations; a pair without usable executions in it
+// counts as disagreement. The result depends only on the seed and the data.
+func agreeByExecutions(full, from []Conclusion, sizes []int, samples int, confidence float64,
+	seed uint64) []Point {
 	p := newProportions(confidence)
 	points := make([]Point, len(sizes))
 	for k, n := range sizes {

@@ -78,7 +78,8 @@ func TestExecutions(t *testing.T) {
 		b <= c && c > 99) {
 		t.Errorf("half and half: %v, %v and %v%% for 2, 6 and 30 executions", a, b, c)
 	}
-	if again := agreeByExecutions(mixed, mixed, []int{2, 6, 30}, 400, 0.99, 1); !reflect.DeepEqual(again, points) {
+	again := agreeByExecutions(mixed, mixed, []int{2, 6, 30}, 400, 0.99, 1)
+	if !reflect.DeepEqual(again, points) {
 		t.Error("the same seed gave another result")
 	}
 	if none := agreeByExecutions([]Conclusion{{}}, []Conclusion{{}}, []int{2}, 10, 0.99,

@@ -26,12 +26,14 @@ const (
 	warnInstrument   = "instrumented"
 	warnStopped      = "stopped_early"
 	warnLoop         = "loop_share"
-	warnGroups       = "two_groups"
 )
 
 // WarnPrograms is the code of the warning about keys that were measured with different programs,
 // which outputs begin with.
 const WarnPrograms = "programs"
+
+// WarnGroups is the code of the warning about executions that fall into two groups.
+const WarnGroups = "two_groups"
 
 const (
 	// fewExecutions is the number from which the study's results resemble those of 30 executions
@@ -91,7 +93,7 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 			"measure more", fewExecutions, done)
 	}
 	if text := w.groupsText(); text != "" {
-		warn(warnGroups, "%s", text)
+		warn(WarnGroups, "%s", text)
 	}
 	if r.Iterations == nil {
 		warn(warnLengths, "the executions have different numbers of iterations; windows and classes are "+

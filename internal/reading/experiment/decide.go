@@ -17,7 +17,7 @@ import (
 
 // ErrNoRules is the error if the configuration does not finish keys early.
 var ErrNoRules = errors.New("the configuration has no stop.rules, so no key is finished early; " +
-	"`krunctl simulate` shows what they would save")
+	"`krunctl enough simulate` shows what they would save")
 
 // PolicyOf returns the policy of a configuration.
 func PolicyOf(s config.Stop) sequential.Policy {

@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"krund/internal/analysis/compare"
 	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/reading/replay"
@@ -153,41 +151,6 @@ func expectedText(x *replay.Expected, keys int) string {
 		of = fmt.Sprintf("%d of %d keys", x.Keys, keys)
 	}
 	return fmt.Sprintf("%s: %s, as in %s", text, of, x.From)
-}
-
-// Needs writes how many executions show a change.
-func (out *Console) Needs(n *compare.Needs) {
-	what := "executions on each side"
-	if n.Paired {
-		what = "blocks"
-	}
-	out.Line("change", "%s, found with a probability of %s", compare.Percent(n.Change),
-		compare.Percent(n.Power))
-	out.Line("margin", "%s (krunctl compare --margin)", compare.Percent(n.Margin))
-	out.Line("table", "%s; false verdicts in at most %s of the tables", display.Count(n.Tests, "key"),
-		compare.Percent(1-n.Confidence))
-	out.Line("needed", "%s %s for all keys, %s for nine of ten", needText(n.Executions), what,
-		needText(n.MostKeys))
-	out.print("\n")
-	var rows [][]string
-	for _, k := range n.Keys {
-		sd, detectable := "-", "-"
-		if !math.IsNaN(float64(k.SD)) {
-			sd, detectable = compare.Percent(float64(k.SD)), compare.Percent(float64(k.Detectable))
-		}
-		rows = append(rows, []string{k.Key, needText(k.Executions), needText(k.AsMeasured),
-			strconv.Itoa(k.Measured), sd, detectable})
-	}
-	display.Table(out.w, []string{"key", ">" + what, ">if sd is right", ">measured", ">sd",
-		">detectable with these"}, rows)
-}
-
-// needText is a number of executions for people; 0 is one that is not known or too large.
-func needText(n int) string {
-	if n == 0 {
-		return "unknown or more than 10000"
-	}
-	return strconv.Itoa(n)
 }
 
 // PlanJSON writes the plan, and the slots one by one because there may be millions.

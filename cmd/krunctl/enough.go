@@ -1,0 +1,219 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/enough"
+	"krund/internal/analysis/warmup"
+	"krund/internal/reading/experiment"
+	"krund/internal/reading/pilot"
+	"krund/internal/report"
+)
+
+const enoughHelp = `Enough tells how much to measure, from an experiment that was measured a few times
+(a pilot of 5 executions, or whatever there is): for each key, how many executions
+give its level to ± 1 % (--level), how many per side a comparison needs to find a
+change of 2 % with a power of 0.8 (--change), the hours that they take, how the
+same time is best split between boots, executions and iterations, and what limits
+the result.
+
+A few executions do not show well how much executions vary. So there are two
+numbers: one if they vary as measured, which is too small for half of the keys, and
+one that is enough for nine of ten. Best are two stages: --write FILE writes a
+configuration with the executions that are missing, and when it was run, --pilot
+takes the first experiment for the variation, and prints the interval of both.
+That takes less than half of the executions of being sure at once, and the interval
+never misses the wanted width.
+
+With --change, --write writes a new experiment with the executions of one side; for
+two builds, use it as the configuration of both, or add arms. FILE belongs beside
+the experiment, because paths in it are relative. docs/enough.md has the methods,
+and how well the promises are kept on public data.
+
+The methods of papers that answer related questions are commands of their own:
+  enough stability   where could warm-up and executions have stopped by themselves?
+  enough optimize    which part of the full experiment has a result as stable?
+  enough simulate    what would [stop] have saved?
+  enough how-long    would a shorter experiment have led to the same classification?
+
+EXAMPLES
+  krunctl enough warmup.krun
+  krunctl enough --level 0.5% --change 1% warmup.toml
+  krunctl enough --format json warmup.krun | jq '.keys[] | {key, for_level}'
+  krunctl enough --write more.toml warmup.krun
+  krunctl enough --pilot warmup.krun more.krun
+` + readExitHelp
+
+type enoughOptions struct {
+	level, change, format, write, pilot, key string
+	boot                                     time.Duration
+	writeChange                              bool
+	search                                   enough.Options
+}
+
+func enoughCommand(a *app) *cobra.Command {
+	var o enoughOptions
+	c := &cobra.Command{
+		Use:   "enough DIR|NAME.toml|FILE",
+		Short: "Tell how many executions are enough, and what that takes",
+		Long:  enoughHelp,
+		Args:  arguments(1, 1, "an experiment or a file of results"),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.writeChange = c.Flags().Changed("change")
+			if err := o.parse(c.Flags().Changed("level")); err != nil {
+				return usageError(err)
+			}
+			return a.enough(args[0], o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.level, "level", "1%", "wanted half width of the interval of a level")
+	f.StringVar(&o.change, "change", "2%", "change that a comparison is to find")
+	f.StringVar(&o.pilot, "pilot", "", "experiment that was the first stage of this one")
+	f.StringVar(&o.write, "write", "", "also write a configuration with the executions to this file")
+	f.DurationVar(&o.boot, "boot", 0, "time of a restart, if the results do not tell")
+	formatFlag(f, &o.format, "text", "json")
+	a.keyFlag(c, &o.key)
+	c.AddCommand(stabilityCommand(a), optimizeCommand(a), simulateCommand(a), howLongCommand(a))
+	return c
+}
+
+func (o *enoughOptions) parse(level bool) error {
+	for _, p := range []struct {
+		flag, text string
+		into       *float64
+	}{{"level", o.level, &o.search.Level}, {"change", o.change, &o.search.Change}} {
+		const percent = 100
+		d, err := classify.ParseDelta(p.text)
+		if err != nil || !d.Percent || !(d.Value > 0 && d.Value < percent) {
+			return fmt.Errorf("--%s must be a percentage such as 2%%, not %q", p.flag, p.text)
+		}
+		*p.into = d.Value / percent
+	}
+	switch {
+	case o.boot < 0:
+		return errors.New("--boot must not be negative")
+	case o.write == "":
+	case o.key != "" || o.pilot != "":
+		return errors.New("--write is for all keys of a pilot; omit --key and --pilot")
+	case o.writeChange && level:
+		return errors.New("--write is for --level, or for --change; give one of them")
+	case isRegular(o.write):
+		return fmt.Errorf("--write: %s exists; name another file, or remove it", o.write)
+	}
+	return nil
+}
+
+// enough prints how many executions are enough.
+func (a *app) enough(arg string, o enoughOptions) error {
+	r := a.reader(runtime.NumCPU())
+	x, err := pilot.Read(r, arg, o.key, o.boot)
+	if err != nil {
+		return err
+	}
+	if o.pilot != "" {
+		first, err := pilot.Read(r, o.pilot, o.key, o.boot)
+		if err != nil {
+			return err
+		}
+		x.After(first)
+		o.search.First = first.ByKey()
+	}
+	doc := enough.Of(x.Source, x.Pilots, o.search)
+	doc.Pilot, doc.Unit, doc.Notes = o.pilot, x.Unit, append(doc.Notes, x.Notes...)
+	if o.write != "" {
+		if err := a.writeEnough(arg, doc, o); err != nil || isStdout(o.write) {
+			return err
+		}
+	}
+	if o.format == "json" {
+		err = a.printJSON(doc)
+	} else {
+		report.EnoughText(a.stdout, a.console().Width(), doc)
+	}
+	judged := func(k enough.Key) bool { return k.Unknown == "" }
+	if err == nil && count(doc.Keys, judged) == 0 && len(a.empty) == 0 {
+		err = fmt.Errorf("%w: no key shows how its executions vary; the output says why", errUnjudged)
+	}
+	return err
+}
+
+// writeEnough writes the configuration of what is enough.
+func (a *app) writeEnough(arg string, doc *enough.Document, o enoughOptions) error {
+	dir := experiment.DirectoryOf(arg)
+	if !isStdout(o.write) && sameDirectory(filepath.Dir(dir), filepath.Dir(o.write)) != nil {
+		return usageError(fmt.Errorf("--write: paths in the configuration are relative to %s; write it there",
+			filepath.Dir(dir)))
+	}
+	text, err := pilot.Configuration(a.fsys, arg, o.write, a.host, doc, o.writeChange)
+	if err != nil {
+		return err
+	}
+	return a.toOutput(o.write, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// sameDirectory returns an error unless both names are of one directory.
+func sameDirectory(one, other string) error {
+	first, err := filepath.Abs(one)
+	second, err2 := filepath.Abs(other)
+	if err = errors.Join(err, err2); err == nil && first != second {
+		err = fmt.Errorf("%s is not %s", second, first)
+	}
+	return err
+}
+
+const howLongHelp = `How-long tells when a shorter experiment would have led to the same conclusions as
+the whole one: each execution is cut to fewer iterations and analyzed again, and
+fewer executions are drawn (section 9.1 of Barrett et al., OOPSLA '17). Two
+conclusions agree if the classes, the steady iteration and the performance have
+intervals that overlap. It takes the rules of the stored analysis.
+
+EXAMPLES
+  krunctl enough how-long warmup.krun
+  krunctl enough how-long --format json warmup.krun | jq .executions
+` + readExitHelp
+
+func howLongCommand(a *app) *cobra.Command {
+	var key, format string
+	var workers int
+	c := &cobra.Command{
+		Use:   "how-long DIR|NAME.toml|FILE",
+		Short: "Would a shorter experiment have led to the same classification?",
+		Long:  howLongHelp,
+		Args:  arguments(1, 1, "an experiment or a file of results"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.howLong(args[0], key, format, workers)
+		},
+	}
+	formatFlag(c.Flags(), &format, "text", "json")
+	jobsFlag(c.Flags(), &workers)
+	a.keyFlag(c, &key)
+	return c
+}
+
+func (a *app) howLong(arg, key, format string, workers int) error {
+	in, doc, err := a.reader(workers).Analyzed(arg, key, nil)
+	if err != nil {
+		return err
+	}
+	study, err := warmup.HowLong(in.Data, doc, warmup.ShorterOptions{Workers: workers})
+	if err != nil {
+		return fmt.Errorf("find out how long %s should have run: %w", in.Data.Source, err)
+	}
+	if format == "json" {
+		return a.printJSON(study)
+	}
+	report.HowLongText(a.stdout, study)
+	return nil
+}

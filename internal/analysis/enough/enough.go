@@ -1,0 +1,253 @@
+// Package enough answers how many executions are enough, from the executions of a pilot: to know
+// the level of a key to some half width, and to find a change of some size; what that takes; and
+// how to split the same time between boots, executions and iterations.
+//
+// The variation is that of logarithms, at three levels (Kalibera and Jones, "Rigorous benchmarking
+// in reasonable time", ISMM 2013): between boots, between the executions of a boot, and between the
+// iterations of an execution. A pilot shows little of it: a number of executions that rests on its
+// standard deviation alone is too small for every second key. So there are two numbers: one if
+// executions vary as measured, and one that is enough for nine of ten keys. Start reading at [Of].
+package enough
+
+import (
+	"math"
+	"slices"
+
+	"krund/internal/analysis/arith"
+	"krund/internal/analysis/compare"
+	"krund/internal/analysis/warmup"
+)
+
+// Pilot is what was measured of a key.
+type Pilot struct {
+	Key        string
+	Executions []Execution // those that count, in any order
+	// Differences are those of the logarithms of two arms in each block, if the key is the base of
+	// arms in blocks; else nil.
+	Differences []float64
+	// Judged is false for an arm beside the base, whose change is the base's.
+	Judged bool
+	Costs  Costs
+}
+
+// Execution is one process execution of a pilot.
+type Execution struct {
+	Level  float64   // see compare.Execution
+	Boot   string    // in which it ran; "" if unknown
+	Tenths []float64 // see compare.Tenths; nil if it is too short
+	// Iterations is the number of iterations that Level is of, WarmUp that of those before the
+	// steady state; Steady is false if there is none.
+	Iterations, WarmUp int
+	Steady             bool
+	Seconds            float64 // before the steady state; NaN if unknown
+}
+
+// Costs are the seconds that a boot, the start of an execution with its warm-up, and an iteration
+// take; NaN (null) if unknown. Boot is 0 if the machine is not restarted.
+type Costs struct {
+	Boot      warmup.Real `json:"boot_seconds"`
+	Start     warmup.Real `json:"start_seconds"`
+	Iteration warmup.Real `json:"iteration_seconds"`
+}
+
+// Options of Of.
+type Options struct {
+	Level  float64 // wanted half width of a level, relative: 0.01 is ± 1 %
+	Change float64 // to be found: 0.02 is 2 %
+	// First is the first stage, by key, if the pilots are the second one (Stein 1945).
+	First map[string]Pilot
+}
+
+// Defaults of Options.
+const (
+	DefaultLevel  = 0.01
+	DefaultChange = 0.02
+)
+
+// Confidence is that of the interval of a level.
+const Confidence = 0.95
+
+// Assurance is the share of keys for which a number of executions is enough.
+const Assurance = 0.9
+
+// nominal is what a promise of Assurance is computed with: executions have heavier tails than a
+// normal distribution, with which 0.9 would be kept for 0.85 of the keys. A pilot of three needs
+// even more (docs/enough.md).
+func nominal(freedom float64) float64 {
+	if freedom <= fewest-1 {
+		return 0.975
+	}
+	return 0.95
+}
+
+// Document is the answer; docs/output.md describes its fields. Numbers of executions are 0 if they
+// are unknown or more than compare.MostExecutions; a number that is unknown is NaN (null).
+type Document struct {
+	Format     int      `json:"format"`
+	Source     string   `json:"source"`
+	Pilot      string   `json:"pilot"` // the first stage; "" without one
+	Unit       string   `json:"unit"`  // of levels
+	Level      float64  `json:"level"`
+	Change     float64  `json:"change"`
+	Margin     float64  `json:"margin"` // of the comparison that is to find the change
+	Confidence float64  `json:"confidence"`
+	Power      float64  `json:"power"`
+	Assurance  float64  `json:"assurance"`
+	Tests      int      `json:"tests"` // keys in that comparison
+	Keys       []Key    `json:"keys"`
+	Notes      []string `json:"notes"`
+}
+
+// Key is the answer for a key.
+type Key struct {
+	Key        string    `json:"key"`
+	Executions int       `json:"executions"` // measured
+	WarmUp     WarmUp    `json:"warm_up"`
+	Costs      Costs     `json:"costs"`
+	Variation  Variation `json:"variation"`
+	// Mean is the geometric mean of the levels, HalfWidth that of its interval, relative.
+	Mean      warmup.Real `json:"mean"`
+	HalfWidth warmup.Real `json:"half_width"`
+	ForLevel  Needed      `json:"for_level"`
+	// ForChange is executions per side, or blocks of one on each side if Paired.
+	ForChange  Needed `json:"for_change"`
+	Paired     bool   `json:"paired"`
+	Split      *Split `json:"split"` // null if it cannot be told
+	Bottleneck string `json:"bottleneck"`
+	Unknown    string `json:"unknown"` // why the pilot cannot tell; "" if it can
+}
+
+// WarmUp is where the steady states of the executions begin: the median, and the latest one.
+type WarmUp struct {
+	Steady     int         `json:"steady"` // executions with a steady state
+	Iterations int         `json:"iterations"`
+	Latest     int         `json:"iterations_latest"`
+	Seconds    warmup.Real `json:"seconds"`
+	Last       warmup.Real `json:"seconds_latest"`
+}
+
+// Needed are numbers of executions, and the seconds that they take.
+type Needed struct {
+	About int `json:"about"` // if executions vary as measured
+	// TwoStages includes the executions of the pilot, whose variation then decides the interval;
+	// for a level only.
+	TwoStages int         `json:"two_stages"`
+	Sure      int         `json:"sure"` // for nine of ten keys
+	Takes     warmup.Real `json:"about_seconds"`
+	TwoTake   warmup.Real `json:"two_stages_seconds"`
+	SureTakes warmup.Real `json:"sure_seconds"`
+}
+
+// Of answers for each pilot.
+func Of(source string, pilots []Pilot, o Options) *Document {
+	d := &Document{Format: 1, Source: source, Level: o.Level, Change: o.Change,
+		Margin:     compare.MarginFor(o.Change, compare.DefaultMargin),
+		Confidence: Confidence, Power: compare.Power, Assurance: Assurance, Keys: []Key{}, Notes: []string{}}
+	for i := range pilots {
+		if pilots[i].Judged && len(pilots[i].Executions) > 0 {
+			d.Tests++
+		}
+	}
+	for i := range pilots {
+		k := Key{Key: pilots[i].Key, Executions: len(pilots[i].Executions), Costs: pilots[i].Costs,
+			WarmUp: warmUpOf(pilots[i].Executions)}
+		k.answer(&pilots[i], d.Tests, o)
+		d.Keys = append(d.Keys, k)
+	}
+	return d
+}
+
+func (k *Key) answer(p *Pilot, tests int, o Options) {
+	first, second := p, []Execution(nil)
+	if o.First != nil {
+		f := o.First[p.Key] // without executions if it is missing
+		first, second = &f, p.Executions
+		k.Executions += len(f.Executions)
+		k.WarmUp = warmUpOf(slices.Concat(f.Executions, second))
+	}
+	v, why := variationOf(first.Executions)
+	k.Variation, k.Unknown = v, why
+	k.Mean, k.HalfWidth, k.ForLevel, k.ForChange = nan, nan, unknownNeeded, unknownNeeded
+	if why != "" {
+		return
+	}
+	width := math.Log1p(o.Level)
+	center, measured := v.center(slices.Concat(first.Executions, second))
+	k.Mean = warmup.Real(math.Exp(center))
+	k.HalfWidth = warmup.Real(math.Expm1(v.tQuantile() * v.sd() / math.Sqrt(measured)))
+	k.ForLevel = v.executions(p.Costs, unitsFor(width, v.sd(), sameVariation),
+		v.twoStages(width),
+		unitsFor(width, v.sd(), v.prediction))
+	if p.Judged {
+		k.change(p, v, tests, o)
+	}
+	k.Split = v.split(p.Costs)
+	k.Bottleneck = v.bottleneck()
+	if why := differs(first.Executions, second, v); why != "" {
+		k.Unknown, k.Mean, k.HalfWidth = why, nan, nan
+	}
+}
+
+// change fills in the executions that show a change.
+func (k *Key) change(p *Pilot, v Variation, tests int, o Options) {
+	sd, freedom := v.sd(), v.Freedom
+	k.Paired = len(p.Differences) >= fewest
+	if k.Paired {
+		sd, freedom = math.Sqrt(varianceOf(p.Differences)), float64(len(p.Differences)-1)
+	}
+	need := compare.Need{SD: sd, Paired: k.Paired}
+	about := need.PerSide(o.Change, tests, compare.Options{})
+	need.SD *= compare.UpperSD(freedom)
+	k.ForChange = v.executions(p.Costs, float64(about), math.NaN(),
+		float64(need.PerSide(o.Change, tests, compare.Options{})))
+	for _, seconds := range []*warmup.Real{&k.ForChange.Takes, &k.ForChange.SureTakes} {
+		*seconds *= 2 // sides
+	}
+}
+
+// executions converts numbers of units, 0 or NaN if unknown.
+func (v Variation) executions(c Costs, about, two, sure float64) Needed {
+	n := unknownNeeded
+	for _, x := range []struct {
+		units   float64
+		into    *int
+		seconds *warmup.Real
+	}{{about, &n.About, &n.Takes}, {two, &n.TwoStages, &n.TwoTake}, {sure, &n.Sure, &n.SureTakes}} {
+		if x.units > 0 && x.units*v.PerBoot <= compare.MostExecutions {
+			*x.into = int(math.Ceil(x.units*v.PerBoot - rounding))
+			*x.seconds = warmup.Real(x.units * c.unit(v.PerBoot, float64(v.Iterations)))
+		}
+	}
+	return n
+}
+
+const rounding = 1e-9
+
+// unit is the time of a boot with so many executions of so many iterations.
+func (c Costs) unit(executions, iterations float64) float64 {
+	return float64(c.Boot) + executions*(float64(c.Start)+iterations*float64(c.Iteration))
+}
+
+var nan = warmup.Real(math.NaN())
+
+var unknownNeeded = Needed{Takes: nan, TwoTake: nan, SureTakes: nan}
+
+func square(v float64) float64 { return v * v }
+
+func warmUpOf(list []Execution) WarmUp {
+	var iterations, seconds []float64
+	for _, e := range list {
+		if e.Steady {
+			iterations, seconds = append(iterations, float64(e.WarmUp)), append(seconds, e.Seconds)
+		}
+	}
+	w := WarmUp{Steady: len(iterations), Seconds: nan, Last: nan}
+	if w.Steady == 0 {
+		return w
+	}
+	slices.Sort(iterations)
+	slices.Sort(seconds)
+	w.Iterations, w.Latest = int(math.Ceil(arith.Median(iterations))), int(iterations[len(iterations)-1])
+	w.Seconds, w.Last = warmup.Real(arith.Median(seconds)), warmup.Real(seconds[len(seconds)-1])
+	return w
+}

@@ -1,0 +1,159 @@
+package enough
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"krund/internal/analysis/warmup"
+	"krund/rig/must"
+)
+
+// TestNumbers compares with R: qt(0.975, 4) = 2.776445, qf(0.95, 4, 4) = 6.388233, qf(0.95, 14, 4)
+// = 5.873; and with the smallest n for which qt(0.975, n-1)^2 * 0.01^2 / n <= log(1.01)^2, which is
+// 7, by hand.
+func TestNumbers(t *testing.T) {
+	near := func(got, want float64) {
+		t.Helper()
+		must.Be(t, math.Abs(got/want-1) < 1e-4, got, want)
+	}
+	near(tQuantile(4), 2.776445)
+	near(fQuantile(0.95, 4, 4), 6.388233)
+	near(fQuantile(0.95, 14, 4), 5.8733)
+	must.Equal(t, unitsFor(math.Log1p(0.01), 0.01, sameVariation), 7)
+	must.Equal(t, unitsFor(math.Log1p(0.01), 9, sameVariation), 0, "more than are planned")
+}
+
+// drawn returns executions of a key with the given standard deviations of boots, executions and
+// iterations.
+func drawn(r *rand.Rand, boots, perBoot, iterations int, t3, t2, t1 float64) []Execution {
+	var list []Execution
+	for b := range boots {
+		boot := t3 * r.NormFloat64()
+		for range perBoot {
+			level := boot + t2*r.NormFloat64()
+			e := Execution{Boot: fmt.Sprint(b), Iterations: iterations, Steady: true, WarmUp: 10, Seconds: 1}
+			sum := 0.0
+			for range 10 {
+				tenth := level + t1*r.NormFloat64()*math.Sqrt(10/float64(iterations))
+				e.Tenths, sum = append(e.Tenths, math.Exp(tenth)), sum+tenth/10
+			}
+			e.Level = math.Exp(sum)
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// TestVariation finds the components from which executions are drawn.
+func TestVariation(t *testing.T) {
+	v, why := variationOf(drawn(rand.New(rand.NewPCG(5, 7)), 400, 10, 100, 0.02, 0.01, 0.05))
+	must.Equal(t, why, "")
+	must.Equal(t, v.Unit, "boot")
+	for name, c := range map[string][2]float64{"boot": {float64(v.Boot), 0.02},
+		"execution": {float64(v.Execution), 0.01}, "iteration": {float64(v.Iteration), 0.05},
+		"sampling": {float64(v.Sampling), 0.005},
+		"unit":     {v.sd(), math.Sqrt(0.0004 + 0.000125/10)}} {
+		must.Be(t, math.Abs(c[0]/c[1]-1) < 0.1, name, c)
+	}
+}
+
+// TestSplit: of 5 boots with 2 executions, the split for a boot of 120 s and executions of 60 s has
+// on average at most 1.3 times the smallest variance at equal time that up to ten executions in a
+// boot give, whatever the share of the boots.
+func TestSplit(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 13))
+	c := Costs{Boot: 120, Start: 59, Iteration: 0.01} // and 100 iterations
+	const t1 = 0.02
+	for _, share := range []float64{0, 0.05, 0.2, 0.5} {
+		t3, t2 := math.Sqrt(share), math.Sqrt(1-share)
+		variance := func(perBoot, iterations float64) float64 {
+			return (t3*t3 + (t2*t2+square(t1)/iterations)/perBoot) * c.unit(perBoot, iterations)
+		}
+		best := math.Inf(1)
+		for perBoot := 1.0; perBoot <= mostPerBoot; perBoot++ {
+			for _, iterations := range []float64{1, 2, 3, 5, 10, 20, 50, 100, 1000} {
+				best = min(best, variance(perBoot, iterations))
+			}
+		}
+		sum, zero := 0.0, 0.0
+		for range simulated {
+			v, _ := variationOf(drawn(r, 5, 2, 100, t3, t2, t1))
+			s := v.split(c)
+			sum += variance(float64(s.PerBoot), float64(s.Iterations)) / best
+			if v.Boot == 0 {
+				zero++
+			}
+		}
+		t.Logf("boot share %v: %.3f of the best variance; estimated as 0 in %.2f", share, sum/simulated,
+			zero/simulated)
+		must.Be(t, sum/simulated <= 1.3, share, sum/simulated)
+	}
+}
+
+// TestNormal: with normal executions the promises hold as often as they should nominally, and the
+// plug-in in half of the cases; and the interval of two stages has the promised width and covers
+// the level in 95 %.
+func TestNormal(t *testing.T) {
+	r := rand.New(rand.NewPCG(17, 19))
+	const sd, width = 0.02, 0.02
+	var covered, narrow, sure share
+	for range simulated / 4 {
+		first := Pilot{Key: "k", Executions: drawn(r, 5, 1, 100, 0, sd, 0)}
+		o := Options{Level: width, Change: 0.02}
+		k := Of("", []Pilot{first}, o).Keys[0]
+		must.Be(t, k.ForLevel.Sure >= k.ForLevel.About && k.ForLevel.TwoStages >= 5, k)
+		next := drawn(r, k.ForLevel.Sure, 1, 100, 0, sd, 0)
+		v, _ := variationOf(next)
+		sure.add(v.tQuantile()*v.sd()/math.Sqrt(v.units) <= math.Log1p(width))
+		second := Pilot{Key: "k", Executions: drawn(r, max(1, k.ForLevel.TwoStages-5), 1, 100, 0, sd, 0)}
+		o.First = map[string]Pilot{"k": first}
+		k2 := Of("", []Pilot{second}, o).Keys[0]
+		if k2.Unknown != "" {
+			continue
+		}
+		covered.add(math.Abs(math.Log(float64(k2.Mean))) <= math.Log1p(float64(k2.HalfWidth)))
+		narrow.add(float64(k2.HalfWidth) <= width+1e-9)
+	}
+	t.Logf("two stages: covered %v, narrow enough %v; sure: %v", covered, narrow, sure)
+	must.Be(t, covered.of() > 0.93 && narrow.of() == 1 && sure.of() > 0.92, covered, narrow, sure)
+}
+
+// TestUnknown: what a pilot cannot tell is said.
+func TestUnknown(t *testing.T) {
+	level := func(values ...float64) (list []Execution) {
+		for _, v := range values {
+			list = append(list, Execution{Level: v, Iterations: 1})
+		}
+		return list
+	}
+	for why, list := range map[string][]Execution{
+		"no execution counts": nil, "2 of at least 3 executions": level(1, 2),
+		"not positive": level(1, 0, 2), "exactly the same level": level(3, 3, 3),
+	} {
+		k := Of("", []Pilot{{Key: "k", Executions: list, Judged: true}}, Options{Level: 0.01,
+			Change: 0.02}).Keys[0]
+		must.Contain(t, k.Unknown, why)
+		must.Equal(t, k.ForLevel.Sure+k.ForLevel.About+k.ForLevel.TwoStages+k.ForChange.Sure, 0, why)
+	}
+	first := Pilot{Key: "k", Executions: level(1, 1.01, 0.99, 1.005)}
+	k := Of("", []Pilot{{Key: "k", Executions: level(2, 2.01)}}, Options{Level: 0.01, Change: 0.02,
+		First: map[string]Pilot{"k": first}}).Keys[0]
+	must.Contain(t, k.Unknown, "the second stage differs by 1")
+}
+
+// TestDifferences: with arms in blocks the variation of a change is that of the differences.
+func TestDifferences(t *testing.T) {
+	p := Pilot{Key: "k", Executions: drawn(rand.New(rand.NewPCG(1, 2)), 12, 1, 100, 0, 0.05, 0), Judged: true,
+		Costs: Costs{Start: 10, Iteration: 1}}
+	o := Options{Level: 0.01, Change: 0.02}
+	alone := Of("", []Pilot{p}, o).Keys[0]
+	for i := range 12 {
+		p.Differences = append(p.Differences, 0.002*float64(i%3))
+	}
+	paired := Of("", []Pilot{p}, o).Keys[0]
+	must.Be(t, !alone.Paired && paired.Paired && paired.ForChange.Sure < 10 && alone.ForChange.Sure > 100,
+		alone.ForChange, paired.ForChange)
+	must.Equal(t, paired.ForChange.SureTakes, warmup.Real(paired.ForChange.Sure*2*110), "seconds")
+}
