@@ -47,7 +47,7 @@ It reads what krunctl analyze reads, and result files of µOpTime's runner (CSV
 with b_name,...,ns_per_op; also .gz). Iterations count from the first, including
 warmup; --skip leaves out the first ones of each execution: a number, or "steady"
 for those before the steady state (see krunctl analyze). The time is that of the
-iterations; --overhead adds a time for each execution, such as that of a reboot.
+iterations; --rule overhead=3m adds a time for each execution, such as that of a reboot.
 For go test -bench, an execution is a test binary and an iteration a line; with
 --rule suite-runs=true each FILE is a suite run of one experiment. For files of µOpTime --key
 is the name of a benchmark.
@@ -64,7 +64,7 @@ found in all data; below are the sums over the versions, also for both baselines
 EXAMPLES
   krunctl enough optimize warmup.toml
   krunctl enough optimize --metric rmad --threshold 0.005 --skip steady warmup.krun
-  krunctl enough optimize --overhead 3m --format json warmup.krun | jq '.keys[] | {key, minimal}'
+  krunctl enough optimize --rule overhead=3m --format json warmup.krun | jq '.keys[] | {key, minimal}'
   krunctl enough optimize --format csv warmup.krun > minimal.csv
   krunctl enough optimize --write keys.toml warmup.toml
   krunctl enough optimize --changes --metric rmad v1.csv v2.csv v3.csv
@@ -135,8 +135,8 @@ func (o *optimizeOptions) flags(f *pflag.FlagSet) {
 		"column to use: wall, cycles, ...; per-core columns are summed")
 	f.StringVar(&o.input.VM, "vm", "", "name of the VM if the file has none")
 	f.StringVar(&o.input.Variant, "variant", "", "name of the variant (language) if the file has none")
-	ruleFlag(f, "confidence", "resamples", "steps", "instances", "published", "iteration-time",
-		"suite-runs", "vm", "variant")
+	ruleFlag(f, "confidence", "resamples", "steps", "instances", "published", "overhead",
+		"iteration-time", "suite-runs", "vm", "variant")
 }
 
 // check completes the options, and reports mistakes before any file is read.
