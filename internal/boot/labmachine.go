@@ -100,8 +100,7 @@ func (m *LabMachine) Base(ctx context.Context) ([]results.Temperature, error) {
 	}
 	if len(now.Readings) == 0 && m.Probes.Temperature == setting.Require {
 		return nil, errors.New("this machine has no readable temperature sensors and controls.temperature " +
-			"is \"require\"; " +
-			"load their driver (coretemp, k10temp, nct6775), or set it to \"warn\"")
+			"is \"require\"; set it to \"warn\", or: " + probe.PlatformOf(m.Control.Host).Remedy("sensors"))
 	}
 	return now.Readings, nil
 }

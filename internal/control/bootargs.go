@@ -4,31 +4,52 @@ import (
 	"fmt"
 
 	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 )
+
+// loaders are the places of the kernel's command line: the first whose file is there is the
+// machine's. add and remove are sentences with one %s, an argument or its name.
+var loaders = []struct{ distribution, file, add, remove string }{
+	{"", "/boot/firmware/cmdline.txt", "add %s to the line in /boot/firmware/cmdline.txt, reboot", // Pi
+		"remove %s=... from the line in /boot/firmware/cmdline.txt, reboot"},
+	{"", "/etc/kernelstub/configuration", `run kernelstub -a "%s", reboot`,
+		`run kernelstub -d with the argument %s=..., reboot`}, // Pop!_OS
+	{"fedora", "/etc/default/grub", `run grubby --update-kernel=ALL --args="%s", reboot`,
+		`run grubby --update-kernel=ALL --remove-args="%s", reboot`},
+	{"debian", "/etc/default/grub", "add %s to GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub, " +
+		"reboot", "remove %s=... from GRUB_CMDLINE_LINUX* in /etc/default/grub, run update-grub, reboot"},
+	{"", "/etc/default/grub", "add %s to GRUB_CMDLINE_LINUX in /etc/default/grub, run grub-mkconfig -o " +
+		"/boot/grub/grub.cfg, reboot", "remove %s=... from GRUB_CMDLINE_LINUX* in /etc/default/grub, run " +
+		"grub-mkconfig -o /boot/grub/grub.cfg, reboot"},
+	{"", "/etc/kernel/cmdline", "add %s to /etc/kernel/cmdline, run kernel-install add-all, reboot",
+		"remove %s=... from /etc/kernel/cmdline, run kernel-install add-all, reboot"}, // systemd-boot
+	{"", "/boot/extlinux/extlinux.conf", "add %s to the lines APPEND in /boot/extlinux/extlinux.conf, reboot",
+		"remove %s=... from the lines APPEND in /boot/extlinux/extlinux.conf, reboot"},
+	{"", "", "add %s to the kernel's command line in the boot loader's configuration, reboot",
+		"remove %s=... from the kernel's command line in the boot loader's configuration, reboot"},
+}
 
 // kernelArgument returns instructions to add an argument to the kernel's command line on this
 // system.
-func kernelArgument(h host.Host, argument string) string {
-	switch h.Distribution() {
-	case "debian":
-		return fmt.Sprintf("add %s to GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub, reboot",
-			argument)
-	case "fedora":
-		return fmt.Sprintf(`run grubby --update-kernel=ALL --args="%s", reboot`, argument)
-	}
-	return fmt.Sprintf("add %s to the kernel's command line in the boot loader's configuration, reboot",
-		argument)
-}
+func kernelArgument(h host.Host, argument string) string { return bootRemedy(h, argument, false) }
 
 // withoutArgument returns instructions to remove one.
-func withoutArgument(h host.Host, name string) string {
-	switch h.Distribution() {
-	case "debian":
-		return fmt.Sprintf("remove %s=... from GRUB_CMDLINE_LINUX* in /etc/default/grub, run "+
-			"update-grub, reboot", name)
-	case "fedora":
-		return fmt.Sprintf(`run grubby --update-kernel=ALL --remove-args="%s", reboot`, name)
+func withoutArgument(h host.Host, name string) string { return bootRemedy(h, name, true) }
+
+func bootRemedy(h host.Host, argument string, remove bool) string {
+	for _, l := range loaders {
+		if l.distribution != "" && l.distribution != h.Distribution() || l.file != "" && !h.Root.Exists(l.file) {
+			continue
+		}
+		text := l.add
+		if remove {
+			text = l.remove
+		}
+		text = fmt.Sprintf(text, argument)
+		if probe.PlatformOf(h).Container {
+			return "on the host of this container: " + text
+		}
+		return text
 	}
-	return fmt.Sprintf("remove %s=... from the kernel's command line in the boot loader's "+
-		"configuration, reboot", name)
+	return ""
 }

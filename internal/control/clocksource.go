@@ -12,8 +12,8 @@ import (
 const clocksourceDir = "/sys/devices/system/clocksource/clocksource0"
 
 // clocksource checks which counter the kernel's clock reads. On x86 all but those of vdsoClocks
-// take a microsecond and a system call to read instead of 20 to 40 ns. krund does not set it: the kernel removes a TSC
-// that its watchdog found unstable (kernel/time/clocksource.c of Linux 6.12,
+// take a microsecond and a system call to read instead of 20 to 40 ns. krund does not set it: the
+// kernel removes a TSC that its watchdog found unstable (kernel/time/clocksource.c of Linux 6.12,
 // __clocksource_unstable), and another counter in the middle of an experiment changes what is
 // measured.
 var clocksource = Descriptor{

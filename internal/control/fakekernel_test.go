@@ -262,7 +262,7 @@ func (k *fakeKernel) force(dir string) {
 
 func (k *fakeKernel) policies() []string {
 	var dirs []string
-	for n := range 4 {
+	for n := range 16 {
 		if dir := fmt.Sprintf("%s/policy%d/", host.CPUFreqDir, n); k.exists(dir) {
 			dirs = append(dirs, dir)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 )
 
 const frequencyWhy = "a varying clock frequency changes every result; only a sustainable frequency can " +
@@ -36,12 +37,37 @@ var frequency = setting.Descriptor{
 
 // noFrequencyDriver is the plan for a machine without cpufreq.
 func noFrequencyDriver(m *Machine, wanted string) Plan {
-	if m.Hypervised() {
-		return cannot("no frequency driver", wanted, "the host of this virtual machine decides",
-			"measure on bare metal")
+	platform := probe.PlatformOf(m.Host)
+	if speed, held := m.heldSpeed(); held {
+		p := ok(speed.String(), wanted)
+		p.Detail = "there is no frequency driver: measured on an idle machine"
+		return p
 	}
-	return cannot("no frequency driver", wanted, "the kernel found no way to set the frequency",
-		"enable frequency control (EIST, SpeedStep, Cool'n'Quiet, CPPC) in the firmware, or load the driver")
+	why := "the kernel found no way to set the frequency"
+	if platform.Guest {
+		why = "the host of this virtual machine decides"
+	}
+	return cannot("no frequency driver", wanted, why, platform.Remedy("frequency"))
+}
+
+// heldSpeed measures, once, whether a machine without a frequency driver holds its clock by itself,
+// as Graviton and other servers of clouds do. Without a program that measures it is unknown.
+func (m *Machine) heldSpeed() (speed probe.Speed, held bool) {
+	if m.Speed == nil {
+		return speed, false
+	}
+	if m.oneSpeed == nil {
+		online, err := m.Online()
+		if err != nil || len(online) == 0 {
+			return speed, false
+		}
+		measured, err := m.Speed(online[len(online)-1])
+		if err != nil {
+			return speed, false
+		}
+		m.oneSpeed = &measured
+	}
+	return *m.oneSpeed, m.oneSpeed.Held()
 }
 
 // frequencyLimits is the second part, after turbo: minimum = maximum = the wanted frequency, in

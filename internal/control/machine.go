@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 )
@@ -27,8 +28,12 @@ type Machine struct {
 	// Speeds keeps CPUs busy and measures how fast they run (msr.MeasureSpeeds); nil: it cannot
 	Speeds func(ctx context.Context, cpus host.CPUs) ([]msr.Speed, error)
 
-	held   map[string]io.Closer // devices held open by KindHold steps
-	speeds []msr.Speed          // see Measured
+	// Speed keeps a CPU busy for a moment and measures how fast it runs; nil: it cannot
+	Speed func(cpu int) (probe.Speed, error)
+
+	oneSpeed *probe.Speed         // see heldSpeed
+	held     map[string]io.Closer // devices held open by KindHold steps
+	speeds   []msr.Speed          // see Measured
 }
 
 // Swap switches swap areas on and off.

@@ -2,12 +2,14 @@ package control
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"krund/internal/execution/account"
 	"krund/internal/machine/command"
 	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 )
@@ -25,12 +27,18 @@ func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 		m.Accounts = account.Own{}
 		m.Links = netlinkLinks{}
 		m.Bind = bindThread
+		m.Speed = func(cpu int) (probe.Speed, error) {
+			return probe.MeasureSpeed(context.Background(), m.Clock, cpu, heldTime)
+		}
 		m.Speeds = func(ctx context.Context, cpus host.CPUs) ([]msr.Speed, error) {
 			return msr.MeasureSpeeds(ctx, root, m.Clock, cpus)
 		}
 	}
 	return m
 }
+
+// heldTime is how long one CPU is kept busy to see whether it holds its clock.
+const heldTime = 200 * time.Millisecond
 
 // bindThread is sched_setaffinity(2).
 func bindThread(id int, cpus host.CPUs) error {

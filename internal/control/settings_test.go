@@ -38,8 +38,8 @@ func TestDisabledIdleState(t *testing.T) {
 	must.Equal(t, required(cstates).Check(t.Context(), m).Wanted, "at most 10 us to wake")
 }
 
-// TestNewerKernels: huge pages of each size since Linux 6.8, fair servers since 6.12. All of them are
-// set and restored.
+// TestNewerKernels: huge pages of each size since Linux 6.8, fair servers since 6.12. All of them
+// are set and restored.
 func TestNewerKernels(t *testing.T) {
 	for _, tt := range []struct {
 		d             Descriptor

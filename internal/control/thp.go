@@ -32,7 +32,8 @@ var thp = Descriptor{
 			"`hugepages-*kB/enabled`",
 		Notes: "the kernel recomputes `vm.min_free_kbytes`; that is restored too",
 	},
-	targets: append(files(isWords, thpDir+"/enabled", thpDir+"/defrag", thpDir+"/hugepages-*kB/enabled"), files(isNumber, minFreeFile)...),
+	targets: append(files(isWords, thpDir+"/enabled", thpDir+"/defrag", thpDir+"/hugepages-*kB/enabled"),
+		files(isNumber, minFreeFile)...),
 	plan: func(d setting.Demand, _ Request) planner {
 		return func(ctx context.Context, m *Machine) Plan {
 			return planTHP(ctx, m, d.Text("enabled"), d.Text("defrag"))

@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 )
 
 const (
@@ -113,12 +114,20 @@ func planTurboSwitch(m *Machine, policies []host.FrequencyPolicy, msr bool) Plan
 	if msr {
 		return planTurboMSR(m, cpuinfo)
 	}
-	if host.CPUFlag(cpuinfo, "hypervisor") {
-		return cannot("unknown", "off", "the host of this virtual machine decides",
-			"measure on bare metal")
+	platform := probe.PlatformOf(m.Host)
+	if len(policies) > 0 && !platform.Guest {
+		return cannot("on", "off", "the frequency driver has no switch for it", platform.Remedy("turbo"))
 	}
-	return cannot("on", "off", "the frequency driver has no switch for it",
-		"switch it off in the firmware, or set turbo = { policy = \"require\", msr = true } in [controls]")
+	if speed, held := m.heldSpeed(); held && len(policies) == 0 {
+		p := ok(unknown, "off")
+		p.Detail = "there is no frequency driver; the clock is steady: " + speed.String()
+		return p
+	}
+	why := "there is no frequency driver"
+	if platform.Guest {
+		why = "the host of this virtual machine decides"
+	}
+	return cannot(unknown, "off", why, platform.Remedy("turbo"))
 }
 
 // onOff names the value of a switch.

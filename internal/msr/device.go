@@ -137,7 +137,7 @@ func findMSR(ctx context.Context, root sysroot.Root, load loader, want Want,
 	}
 	list, err := openDevices(root, cores)
 	if err != nil {
-		f.Why = deviceRemedy(err, change, loading)
+		f.Why = deviceRemedy(root, err, change, loading)
 		return nil, nil, f
 	}
 	var changed []saved

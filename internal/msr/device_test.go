@@ -284,7 +284,7 @@ func TestNoDevice(t *testing.T) {
 		t.Error(r)
 	}
 	if f := (system{load: noModules}).probe(t.Context(), root, want); !strings.Contains(f[0].Why,
-		"krund tries to load it when it needs it") {
+		"the kernel loads no modules") {
 		t.Error(f)
 	}
 }

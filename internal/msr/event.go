@@ -77,8 +77,11 @@ func interruptEvents(root sysroot.Root) (list []event, notes []string) {
 	} {
 		id, err := root.ReadInt(tracepoints + "/" + e.tracepoint + "/id")
 		if err != nil {
-			notes = append(notes, "no "+e.name+": tracefs is not mounted, or there is no such tracepoint: "+
-				err.Error())
+			why := "this kernel has no tracepoint " + e.tracepoint + ": " + err.Error()
+			if len(root.List(tracepoints)) == 0 {
+				why = "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing"
+			}
+			notes = append(notes, "no "+e.name+": "+why)
 			continue
 		}
 		list = append(list, event{e.name, typeTracepoint, uint64(id)})

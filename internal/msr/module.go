@@ -9,18 +9,19 @@ import (
 	"syscall"
 
 	"krund/internal/machine/command"
+	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 )
 
 // deviceRemedy explains why a device cannot be used. tried is whether the kernel module was to be
 // loaded, and loading how that failed; nil: it did not fail.
-func deviceRemedy(err error, tried bool, loading error) string {
+func deviceRemedy(root sysroot.Root, err error, tried bool, loading error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENXIO):
 		switch {
 		case !tried:
-			return err.Error() + ": the kernel module msr is not loaded; " +
-				"krund tries to load it when it needs it; so does `modprobe msr`"
+			return err.Error() + ": " + probe.PlatformOf(host.Host{Root: root}).Remedy("msr")
 		case loading != nil:
 			return fmt.Sprintf("%v: the kernel module msr is not loaded and could not be: %v", err, loading)
 		}

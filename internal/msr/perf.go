@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	libkrun "krund/cgo"
+	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 )
 
@@ -214,7 +216,7 @@ func Remedy(root sysroot.Root, err error) string {
 	case errors.Is(err, errNoPlace) && watchdog(root):
 		return why + ": " + watchdogOff
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
-		return why + ": run krund as root, or see kernel.perf_event_paranoid"
+		return why + ": " + probe.PlatformOf(host.Host{Root: root}).Remedy("perf")
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.EOPNOTSUPP):
 		return why + ": the processor, or the hypervisor that shows it, has no such counter"
 	case errors.Is(err, syscall.ENOSYS):

@@ -19,6 +19,7 @@ f() { # f FILE TEXT: a file of the tree in $T
 
 tree() { # tree NAME ABOUT LINES: LINES is which source lines the frequency files are derived from
 	pack
+	to=${into:-.}
 	T=$trees/$1
 	mkdir "$T"
 	cat >"$T.txtar" <<END
@@ -42,7 +43,8 @@ pack() { # writes the archive of the tree in $T; its comment has what machines.U
 			cat "$file"
 		done
 	) >>"$T.txtar"
-	cp "$T.txtar" .
+	mkdir -p more
+	cp "$T.txtar" "$to"
 }
 
 cpus() { # cpus N: what every machine with N CPUs has
@@ -567,4 +569,202 @@ Z=sys/class/thermal/thermal_zone0
 f $Z/type soc-thermal
 f $Z/temp 41500
 dmi WIWYNN 'Mt.Jade Motherboard' 'Ampere(R)' 1.08 09/15/2021
+
+# --- Machines of 2026, in more/: what differs from the ones above, and is judged by its own tests.
+into=more
+
+nodes() { # nodes LIST...: the CPUs of each NUMA node
+	n_node=0
+	for x in "$@"; do
+		f sys/devices/system/node/node$n_node/cpulist "$x"
+		n_node=$((n_node + 1))
+	done
+}
+
+l3() { # l3 LIST CPU...: the CPUs that share the last-level cache of each CPU
+	shared=$1
+	shift
+	for x in "$@"; do
+		f $C/cpu$x/cache/index3/level 3
+		f $C/cpu$x/cache/index3/shared_cpu_list "$shared"
+		f $C/cpu$x/cache/index3/size 32768K
+	done
+}
+
+arm() { # arm N PART: /proc/cpuinfo, /proc/interrupts, clock and threads of an arm64 machine
+	mkdir -p "$T/proc"
+	for n in $(seq 0 $(($1 - 1))); do
+		printf 'processor\t: %s\nBogoMIPS\t: 2100.00\nFeatures\t: fp asimd evtstrm aes sha2 crc32 atomics cpuid sve\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x1\nCPU part\t: %s\nCPU revision\t: 1\n\n' "$n" "$2"
+	done >"$T/proc/cpuinfo"
+	{
+		printf '     '
+		for n in $(seq 0 $(($1 - 1))); do printf '       CPU%s' "$n"; done
+		printf '\n 11:'
+		for n in $(seq 0 $(($1 - 1))); do printf ' %10s' "$((100000 + n))"; done
+		printf '     GICv3  27 Level     arch_timer\n 24:'
+		for n in $(seq 0 $(($1 - 1))); do printf ' %10s' 7; done
+		printf '   ITS-MSI 524288 Edge      nvme0q0\n'
+	} >"$T/proc/interrupts"
+	f sys/devices/system/clocksource/clocksource0/current_clocksource arch_sys_counter
+	f sys/devices/system/clocksource/clocksource0/available_clocksource 'arch_sys_counter '
+	f $C/nohz_full ''
+	smt notimplemented 0
+	for n in $(seq 0 $(($1 - 1))); do topology $n $n $n; done
+}
+
+tree graviton 'Virtual machine on Graviton 3 (Neoverse V1, 4 of its CPUs), Debian 13' \
+'A guest without cpufreq, cpuidle, hwmon and thermal zones; DMI names the vendor, /proc/cpuinfo has no flag of a hypervisor
+(arch/arm64/kernel/cpuinfo.c of Linux 6.12).'
+cpus 4
+trixie
+arm 4 0xd40
+f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.12.38+deb13-cloud-arm64 root=/dev/nvme0n1p1 ro'
+nodes 0-3
+l3 0-3 0 1 2 3
+dmi 'Amazon EC2' c7g.xlarge 'Amazon EC2' 1.0 11/1/2018
+
+tree raspberry-pi 'Raspberry Pi 5 (Cortex-A76, 4 cores), Raspberry Pi OS 13, cpufreq-dt' \
+'drivers/cpufreq/cpufreq-dt.c of Linux 6.12: a table of levels, no boost; no DMI, no GRUB: the command line is in /boot/firmware/cmdline.txt.
+The temperature is the thermal zone of the processor. AMU and CPPC are not there.'
+cpus 4
+trixie
+rm $T/etc/default/grub
+f boot/firmware/cmdline.txt 'console=tty1 root=PARTUUID=5b0a-02 rootfstype=ext4 rootwait'
+f etc/os-release 'PRETTY_NAME="Debian GNU/Linux 13 (trixie)"
+ID=debian'
+f proc/sys/kernel/osrelease 6.12.34+rpt-rpi-2712
+arm 4 0xd0b
+f proc/cmdline 'console=tty1 root=PARTUUID=5b0a-02 rootfstype=ext4 rootwait'
+for n in 0 1 2 3; do
+	policy $n cpufreq-dt ondemand 'conservative ondemand userspace powersave performance schedutil' 1500000 2400000 1500000 2400000
+	f $P/scaling_available_frequencies '1500000 1600000 1700000 1800000 1900000 2000000 2100000 2200000 2300000 2400000 '
+	f $C/cpu$n/cpu_capacity 1024
+done
+l3 0-3 0 1 2 3
+f sys/class/thermal/thermal_zone0/type cpu-thermal
+f sys/class/thermal/thermal_zone0/temp 48200
+
+tree epyc-nps4 'AMD EPYC 9554, 2 sockets with 4 nodes each (NPS4), 16 of its cores, SMT off in the firmware, Debian 13, amd-pstate-epp' \
+'arch/x86/mm/numa.c and drivers/base/node.c of Linux 6.12: a node directory with cpulist for each quarter of a socket; each has its own last-level
+caches (drivers/base/cacheinfo.c). drivers/cpufreq/amd-pstate.c: boost in each policy.'
+cpus 16
+trixie
+interrupts 16
+cpuinfo 16 AuthenticAMD 25 17 1 0xa101148 'AMD EPYC 9554 64-Core Processor' 'fpu tsc msr apic constant_tsc nonstop_tsc aperfmperf cpb hw_pstate cppc'
+f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.12.38+deb13-amd64 root=/dev/sda1 ro quiet'
+f $C/nohz_full ''
+smt notsupported 0
+nodes 0-1 2-3 4-5 6-7 8-9 10-11 12-13 14-15
+for n in $(seq 0 15); do
+	policy $n amd-pstate-epp powersave 'performance powersave' 1500000 3760000 400000 3760000
+	f $P/boost 1
+	f $P/energy_performance_preference balance_performance
+	capacity $n 3100 255 211
+	f $P/amd_pstate_max_freq 3760000
+	f $C/cpu$n/topology/physical_package_id $((n / 8))
+	f $C/cpu$n/topology/core_id $n
+	f $C/cpu$n/topology/thread_siblings_list $n
+	l3 "$((n / 2 * 2))-$((n / 2 * 2 + 1))" $n
+	idle $n POLL:0 C1:1 C2:800
+done
+f $C/cpufreq/boost 1
+dmi Supermicro 'AS -2125HS-TNR' 'American Megatrends International, LLC.' 1.8 04/12/2024
+
+tree intel-lpe 'Intel laptop (Meteor Lake: 4 of its performance, 4 efficient and 2 low-power efficient cores, no SMT), Fedora 42, intel_pstate' \
+'arch/x86/events/intel/core.c of Linux 6.12: cpu_core, cpu_atom and cpu_lowpower; the low-power cores have no L3 (drivers/base/cacheinfo.c has
+no index3 for them).'
+cpus 10
+fedora
+f proc/sys/kernel/osrelease 6.14.0-63.fc42.x86_64
+interrupts 10
+cpuinfo 10 GenuineIntel 6 170 4 0x20 'Intel(R) Core(TM) Ultra 7 155H' 'fpu tsc msr apic constant_tsc nonstop_tsc arch_perfmon aperfmperf est ida arat epb pln pts hwp hwp_epp'
+f proc/cmdline 'BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.14.0-63.fc42.x86_64 root=UUID=0a1b ro rhgb quiet'
+f $C/nohz_full ''
+smt notsupported 0
+f sys/devices/cpu_core/cpus 0-3
+f sys/devices/cpu_atom/cpus 4-7
+f sys/devices/cpu_lowpower/cpus 8-9
+f $C/intel_pstate/status active
+f $C/intel_pstate/no_turbo 0
+percent 8
+for n in $(seq 0 9); do
+	max=4800000 base=3800000
+	[ $n -lt 4 ] || max=3800000 base=2600000
+	[ $n -lt 8 ] || max=2500000 base=2100000
+	policy $n intel_pstate powersave 'performance powersave' 400000 $max 400000 $max
+	f $P/base_frequency $base
+	f $P/energy_performance_preference balance_performance
+	topology $n $n $n
+	[ $n -ge 8 ] || l3 0-7 $n
+	throttle $n
+	idle $n POLL:0 C1_ACPI:1 C2_ACPI:127 C3_ACPI:1048
+done
+hwmon 3 platform/coretemp.0 coretemp
+s 1 43000 'Package id 0'
+dmi 'LENOVO' '21KC' 'LENOVO' 1.20 03/02/2025
+
+tree scx-6.18 'AMD desktop (Zen 5, 4 of its cores with their threads off in the firmware), CachyOS with Linux 6.18 and a scheduler of sched_ext' \
+'kernel/sched/ext.c of Linux 6.18: /sys/kernel/sched_ext/state and root/ops. kernel/sched/debug.c: fair servers. mm/huge_memory.c: a switch for
+each size of huge pages.'
+cpus 4
+f etc/os-release 'NAME="CachyOS Linux"
+ID=cachyos
+ID_LIKE=arch'
+rm $T/etc/default/grub
+f etc/kernel/cmdline 'root=UUID=0a1b rw quiet'
+f proc/sys/kernel/osrelease 6.18.2-2-cachyos
+interrupts 4
+cpuinfo 4 AuthenticAMD 26 68 0 0xb404023 'AMD Ryzen 7 9700X 8-Core Processor' 'fpu tsc msr apic constant_tsc nonstop_tsc aperfmperf cpb hw_pstate cppc'
+f proc/cmdline 'root=UUID=0a1b rw quiet'
+f $C/nohz_full ''
+smt notsupported 0
+f sys/kernel/sched_ext/state enabled
+f sys/kernel/sched_ext/root/ops lavd
+f sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled '[always] inherit madvise never'
+f sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled 'always [inherit] madvise never'
+for n in 0 1 2 3; do
+	policy $n amd-pstate-epp performance 'performance powersave' 3000000 5550000 600000 5550000
+	f $P/boost 1
+	f $P/energy_performance_preference performance
+	capacity $n 3800 196 134
+	topology $n $n $n
+	l3 0-3 $n
+	idle $n POLL:0 C1:1 C2:18 C3:350
+	f sys/kernel/debug/sched/fair_server/cpu$n/runtime 50000000
+done
+f $C/cpufreq/boost 1
+hwmon 2 pci0000:00/0000:00:18.3 k10temp
+s 1 44000 Tctl
+dmi ASUS 'PRIME X870-P' 'American Megatrends Inc.' 1203 05/20/2025
+
+tree container 'Container on a KVM guest with 4 CPUs, of which it may use 2-3, and 1.5 of them, Ubuntu 24.04' \
+'cgroup v2 with a namespace: the group of the container is / (kernel/cgroup/namespace.c); cpuset.cpus.effective and cpu.max are those of the
+container. /sys and /proc/sys are read-only.'
+cpus 4
+f etc/os-release 'PRETTY_NAME="Ubuntu 24.04.2 LTS"
+ID=ubuntu
+ID_LIKE=debian'
+rm $T/etc/default/grub
+rm -r $T/sys/fs/cgroup/system.slice
+f .dockerenv ''
+f proc/self/cgroup '0::/'
+f proc/sys/kernel/osrelease 6.8.0-60-generic
+f sys/fs/cgroup/cpuset.cpus.effective 2-3
+f sys/fs/cgroup/cpu.max '150000 100000'
+f sys/fs/cgroup/cpu.stat 'usage_usec 5000
+nr_periods 10
+nr_throttled 3'
+f sys/fs/cgroup/cpu.weight 100
+interrupts 4
+cpuinfo 4 GenuineIntel 6 143 8 0x1 'Intel Xeon Processor (SapphireRapids)' 'fpu tsc msr apic constant_tsc nonstop_tsc hypervisor arat'
+f proc/cmdline 'BOOT_IMAGE=/vmlinuz-6.8.0-60-generic root=/dev/vda1 ro'
+f $C/nohz_full ''
+smt notsupported 0
+for n in 0 1 2 3; do
+	topology $n $n $n
+	l3 0-3 $n
+done
+nodes 0-3
+dmi QEMU 'Standard PC (Q35 + ICH9, 2009)' SeaBIOS 1.16.2 04/01/2014
+
 pack

@@ -8,6 +8,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,20 +17,24 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-//go:embed *.txtar
+//go:embed *.txtar more/*.txtar
 var archives embed.FS
 
-// Names returns the names of all machines, sorted.
-func Names() []string {
-	list, err := archives.ReadDir(".")
+// Names returns the names of the machines with different frequency drivers, sorted.
+func Names() []string { return names("*.txtar") }
+
+// More returns the names of further machines, sorted: "more/graviton".
+func More() []string { return names("more/*.txtar") }
+
+func names(pattern string) []string {
+	list, err := fs.Glob(archives, pattern)
 	if err != nil {
-		panic(err) // of files that the program was built with
+		panic(err) // of a pattern of this file
 	}
-	var names []string
-	for _, e := range list {
-		names = append(names, strings.TrimSuffix(e.Name(), ".txtar"))
+	for i, name := range list {
+		list[i] = strings.TrimSuffix(name, ".txtar")
 	}
-	return names
+	return list
 }
 
 // New unpacks a machine into a directory of the test and returns the directory.

@@ -51,8 +51,8 @@ func finding(d setting.Descriptor, found, wanted, detail string) setting.Finding
 // changes nothing.
 func Check(ctx context.Context, h host.Host, r Request) []setting.Finding {
 	findings := []setting.Finding{
-		checkTemperature(ReadTemperatures(ctx, h), r.Sensors), checkKernelLog(ctx, h),
-		checkThrottle(ReadThrottle(h.Root)), checkPowerLimits(ReadPowerLimits(h.Root)),
+		checkTemperature(ReadTemperatures(ctx, h), r.Sensors, PlatformOf(h)), checkKernelLog(ctx, h),
+		checkThrottle(ReadThrottle(h.Root), PlatformOf(h)), checkPowerLimits(ReadPowerLimits(h.Root)),
 		checkVirtualisation(DetectVirtualisation(ctx, h)),
 		checkFingerprint(ReadFingerprint(ctx, h, nil)),
 	}
@@ -67,7 +67,7 @@ func Check(ctx context.Context, h host.Host, r Request) []setting.Finding {
 	return findings
 }
 
-func checkTemperature(t Temperatures, sensors []string) setting.Finding {
+func checkTemperature(t Temperatures, sensors []string, p Platform) setting.Finding {
 	f := finding(temperature, "", "sensors to wait for", strings.Join(t.Remarks, "; "))
 	var gating []string
 	sensors = GateSettings{Sensors: sensors}.counting(t.Readings)
@@ -79,8 +79,7 @@ func checkTemperature(t Temperatures, sensors []string) setting.Finding {
 	f.Found = strings.Join(gating, ", ")
 	if len(gating) == 0 {
 		f.Status, f.Found = setting.StatusCannot, fmt.Sprintf("none of %d sensors", len(t.Readings))
-		f.Fix = "load the driver of the sensors (coretemp, k10temp, nct6775), or choose existing ones in " +
-			"[temperature] sensors"
+		f.Fix = p.Remedy("sensors")
 	}
 	return f
 }
@@ -98,12 +97,12 @@ func checkKernelLog(ctx context.Context, h host.Host) setting.Finding {
 	return f
 }
 
-func checkThrottle(t Throttle) setting.Finding {
+func checkThrottle(t Throttle, p Platform) setting.Finding {
 	f := finding(throttle, display.Count(len(t.Counts), "counter"), "counted by the kernel",
 		strings.Join(t.Remarks,
 			"; "))
 	if len(t.Remarks) > 0 {
-		f.Status, f.Fix = setting.StatusCannot, "nothing to do: use the processor's counters, see [counters]"
+		f.Status, f.Found, f.Fix = setting.StatusCannot, "unknown", p.Remedy("throttle")
 	}
 	return f
 }

@@ -71,6 +71,14 @@ const steadySpread = 0.03
 // Steady reports whether the speed was constant.
 func (s Speed) Steady() bool { return s.Spread() <= steadySpread }
 
+// heldSpread is the difference between the quartiles of a clock that the hardware holds.
+const heldSpread = 0.005
+
+// Held reports whether the clock was constant but for interruptions.
+func (s Speed) Held() bool {
+	return len(s.Chunks) > 0 && s.quantile(0.75)-s.quantile(0.25) <= heldSpread*s.Median()
+}
+
 func (s Speed) String() string {
 	if len(s.Chunks) == 0 {
 		return "not measured"

@@ -12,6 +12,7 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 
@@ -49,8 +50,11 @@ func ReadThrottle(root sysroot.Root) Throttle {
 	t := Throttle{Counts: map[string]uint64{}}
 	files, err := root.Glob("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/*_count")
 	if err != nil || len(files) == 0 {
-		t.Remarks = append(t.Remarks, "the kernel does not count throttling on this machine: rely on the "+
-			"APERF/MPERF ratio")
+		remark := "nothing on this machine counts throttling"
+		if cpuinfo, err := root.Read("/proc/cpuinfo"); err == nil && host.CPUFlag(cpuinfo, "aperfmperf") {
+			remark = "the kernel does not count throttling on this machine: rely on the APERF/MPERF ratio"
+		}
+		t.Remarks = append(t.Remarks, remark)
 	}
 	var unreadable []error
 	for _, file := range files {

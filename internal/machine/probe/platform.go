@@ -1,0 +1,79 @@
+package probe
+
+import (
+	"strings"
+
+	"krund/internal/machine/host"
+)
+
+// A Platform is what decides which remedies can work on a machine.
+type Platform struct {
+	X86       bool
+	Guest     bool // of a hypervisor
+	Container bool
+	Modules   bool // the kernel loads modules
+}
+
+// PlatformOf reads the files of a machine; it runs no program.
+func PlatformOf(h host.Host) Platform {
+	var v Virtualisation
+	v.askFiles(h)
+	cpuinfo, _ := h.Root.Read("/proc/cpuinfo") // "" is of no known processor
+	return Platform{X86: strings.Contains(cpuinfo, "vendor_id"), Guest: v.Machine != "",
+		Container: v.Container != "", Modules: h.Root.Exists("/proc/modules")}
+}
+
+// remedies are what to do about something that a machine lacks: the first row of a topic whose
+// condition holds is true on the machine.
+var remedies = []struct {
+	topic string
+	where func(Platform) bool
+	text  string
+}{
+	{"sensors", Platform.isGuest, `measure on bare metal: a virtual machine has no sensors; ` +
+		`temperature = "warn" in [controls] measures without`},
+	{"sensors", Platform.isContainer, "run outside of the container, where /sys shows the sensors"},
+	{"sensors", Platform.isX86, "load the driver of the sensors (coretemp, k10temp, nct6775), or choose " +
+		"existing ones in [temperature] sensors"},
+	{"sensors", nil, "load the driver of the board's sensors or thermal zones (`ls /sys/class/hwmon " +
+		"/sys/class/thermal`), or choose existing ones in [temperature] sensors"},
+
+	{"throttle", Platform.isGuest, "nothing to do: only the host of this virtual machine can see it"},
+	{"throttle", nil, "nothing to do: use the processor's counters, see [counters]"},
+
+	{"frequency", Platform.isGuest, "measure on bare metal"},
+	{"frequency", Platform.isX86, "enable frequency control (EIST, SpeedStep, Cool'n'Quiet, CPPC) in the " +
+		"firmware, or load the driver"},
+	{"frequency", nil, "load the frequency driver (cppc_cpufreq, scmi-cpufreq, the board's own); if the " +
+		`clock is fixed, set frequency = "warn" in [controls]`},
+
+	{"turbo", Platform.isGuest, "measure on bare metal"},
+	{"turbo", Platform.isX86, `switch it off in the firmware, or set turbo = { policy = "require", ` +
+		`msr = true } in [controls]`},
+	{"turbo", nil, `switch it off in the firmware; if there is none, set turbo = "warn" in [controls]`},
+
+	{"msr", Platform.notX86, "only x86 processors have these registers: use the source perf"},
+	{"msr", Platform.isGuest, "measure on bare metal: a virtual machine seldom shows these registers"},
+	{"msr", Platform.noModules, "the kernel loads no modules: use one with CONFIG_X86_MSR=y"},
+	{"msr", nil, "krund loads the kernel module msr when it needs it; so does `modprobe msr`"},
+
+	{"perf", Platform.isContainer, "in a container also root needs CAP_PERFMON and a seccomp profile that " +
+		"allows perf_event_open; or run outside"},
+	{"perf", nil, "run krund as root, or see kernel.perf_event_paranoid"},
+}
+
+// Remedy returns what to do about a topic of remedies on this machine.
+func (p Platform) Remedy(topic string) string {
+	for _, r := range remedies {
+		if r.topic == topic && (r.where == nil || r.where(p)) {
+			return r.text
+		}
+	}
+	return ""
+}
+
+func (p Platform) isGuest() bool     { return p.Guest }
+func (p Platform) isContainer() bool { return p.Container }
+func (p Platform) isX86() bool       { return p.X86 }
+func (p Platform) notX86() bool      { return !p.X86 }
+func (p Platform) noModules() bool   { return !p.Modules }
