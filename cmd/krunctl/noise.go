@@ -16,10 +16,11 @@ import (
 
 // checkNoise reports mistakes in the options.
 func (o *checkOptions) checkNoise(uid int) error {
-	const most = 1000
+	const least, most = 10, 1000
 	switch {
-	case o.executions != 0 && (o.executions < 3 || o.executions > most):
-		return usageError(fmt.Errorf("--executions must be 0, or from 3 to %d, not %d", most, o.executions))
+	case o.executions != 0 && (o.executions < least || o.executions > most):
+		return usageError(fmt.Errorf("--executions must be 0, or from %d to %d, not %d: fewer say little "+
+			"about how much they vary", least, most, o.executions))
 	case o.prove && uid != 0:
 		return errors.New("--prove changes settings of the machine and needs root; use sudo")
 	}

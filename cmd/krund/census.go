@@ -8,14 +8,17 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"krund/internal/boot/doctor"
 	"krund/internal/control"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/execution/switches"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/directory"
@@ -76,13 +79,46 @@ func census(ctx context.Context, args []string, stdout, _ io.Writer) error {
 		if err != nil {
 			return usageError{"--cpus: " + err.Error()}
 		}
-		out.Census, err = noise.Take(ctx, m.Host, spin, cpus, *d)
+		out.Census, err = noise.Take(ctx, m.Host, spin, cpus, *d, recorder(m.Root))
 		return err
 	}
 	if err := under(ctx, m, wishes, cfg.Hostname, take); err != nil {
 		return err
 	}
 	return json.NewEncoder(stdout).Encode(out)
+}
+
+// recorder records the context switches of a census, as those of executions; nil without root.
+func recorder(root sysroot.Root) noise.Recorder {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return func(cpus host.CPUs) func(pid int) (map[int][]noise.Source, bool) {
+		watch, err := switches.Open(root, cpus)
+		return func(pid int) (map[int][]noise.Source, bool) {
+			if err != nil {
+				return nil, false
+			}
+			log, err := watch.Stop()
+			if err != nil || log.Full != 0 {
+				return nil, false
+			}
+			const most = 1 << 20
+			runs, more := log.Others([]int{pid}, 0, math.MaxInt64, most)
+			byCPU := map[int][]switches.Run{}
+			for _, r := range runs {
+				byCPU[r.CPU] = append(byCPU[r.CPU], r)
+			}
+			found := map[int][]noise.Source{}
+			for cpu, list := range byCPU {
+				for _, t := range switches.Sum(list) {
+					found[cpu] = append(found[cpu], noise.Source{Kind: "thread", Count: t.Runs, NS: t.NS,
+						Name: fmt.Sprintf("%s (%d)", display.PlainLine(t.Name), t.PID)})
+				}
+			}
+			return found, more == 0
+		}
+	}
 }
 
 // under applies the settings that a configuration wants to change, if any, around work.
@@ -127,7 +163,7 @@ func censusCPUs(m *control.Machine, r control.Request, list string) (host.CPUs, 
 
 // keepCertificate copies the newest noise certificate of this machine to an experiment that has
 // none yet.
-func keepCertificate(f directory.Directory, name string) error {
+func keepCertificate(f directory.Directory, name string, now func() map[string]string) error {
 	if _, err := f.FS().Lstat(f.Noise()); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -138,6 +174,10 @@ func keepCertificate(f directory.Directory, name string) error {
 	c, err := noise.Read(durable.OS(), file)
 	if err != nil || c.Host != name {
 		return err
+	}
+	if changed := noise.Changed(c, now()); len(changed) > 0 {
+		return fmt.Errorf("that of %s is of another state of this machine: %s; make a new one with `krunctl "+
+			"noise`", c.Date.Format(time.DateOnly), strings.Join(changed, ", "))
 	}
 	return noise.Copy(f.FS(), f.Noise(), c)
 }

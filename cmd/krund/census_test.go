@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/control"
 	"krund/internal/machine/host"
+	"krund/internal/machine/noise"
 	"krund/internal/machine/sysroot"
 	"krund/rig/must"
 )
@@ -29,4 +30,13 @@ func TestCensusCPUs(t *testing.T) {
 			t.Errorf("%q of %s: %s, %v", test.list, test.online, cpus, err)
 		}
 	}
+}
+
+// TestKeepCertificate: an experiment keeps the certificate of the machine as it is, and of no other
+// state of it.
+func TestKeepCertificate(t *testing.T) {
+	c := noise.Certificate{Fingerprint: map[string]string{"kernel.release": "6.1", "bios.version": "A25"}}
+	must.Equal(t, len(noise.Changed(c, map[string]string{"kernel.release": "6.1", "new": "x"})), 0)
+	got := noise.Changed(c, map[string]string{"kernel.release": "6.12", "bios.version": "A26"})
+	must.Equal(t, strings.Join(got, ", "), "bios.version A25 -> A26, kernel.release 6.1 -> 6.12")
 }

@@ -27,6 +27,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/command"
+	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 	"krund/runners"
 )
@@ -66,15 +67,16 @@ func newSystem(
 	if err != nil {
 		return boot.System{}, nil, err
 	}
-	if err := keepCertificate(f, cfg.Hostname); err != nil {
-		log.Debug("the experiment keeps no noise certificate", "error", err)
+	m := control.NewMachine(ctx, sysroot.New("/"))
+	present := func() map[string]string { return probe.ReadFingerprint(ctx, m.Host, nil) }
+	if err := keepCertificate(f, cfg.Hostname, present); err != nil {
+		log.Warn("the experiment keeps no noise certificate", "error", err)
 	}
 	room := newRoom(cfg, f, log)
 	fsys := durable.WithRoom(f.FS(), room.Make)
 	fresh := func(ctx context.Context) (account.Account, []string, error) {
 		return account.Fresh(ctx, cfg.Limits.Home)
 	}
-	m := control.NewMachine(ctx, sysroot.New("/"))
 	environ := commandEnviron(installed.CallerHome)
 	wanted := doctor.Of(cfg, mode)
 	files := programs(cfg, installed)

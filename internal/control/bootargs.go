@@ -38,7 +38,8 @@ func withoutArgument(h host.Host, name string) string { return bootRemedy(h, nam
 
 func bootRemedy(h host.Host, argument string, remove bool) string {
 	for _, l := range loaders {
-		if l.distribution != "" && l.distribution != h.Distribution() || l.file != "" && !h.Root.Exists(l.file) {
+		if l.distribution != "" && l.distribution != h.Distribution() ||
+			l.file != "" && !h.Root.Exists(l.file) {
 			continue
 		}
 		text := l.add

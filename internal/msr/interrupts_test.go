@@ -24,7 +24,8 @@ func TestInterrupts(t *testing.T) {
 	}{
 		{"task", Task, both, "", traced, false},
 		{"core", PerCore, "timer_interrupts on core 1, device_interrupts on core 1", "", traced, false},
-		{"arm64", Task, "device_interrupts", "no timer_interrupts: this kernel has no tracepoint", xeon.and(tree{tracepoints + "/irq/irq_handler_entry/id": "155\n"}), false},
+		{"arm64", Task, "device_interrupts", "no timer_interrupts: this kernel has no tracepoint",
+			xeon.and(tree{tracepoints + "/irq/irq_handler_entry/id": "155\n"}), false},
 		{"refused", Task, "smi, device_interrupts", "no timer_interrupts: perf_event_open: permission denied",
 			traced, true},
 		{"no tracefs", Task, "page_faults, smi", "no device_interrupts: tracefs is not mounted", xeon, false},

@@ -49,7 +49,7 @@ func factsOfPart(fsys durable.FS, in experiment.Input, arg string, say func(stri
 	}
 	switch c, err := noise.Read(fsys, filepath.Join(f.Dir(), "noise.json")); {
 	case err == nil:
-		facts.Noise = c.Summary()
+		facts.Noise = c.Summary(facts.First)
 	case !errors.Is(err, fs.ErrNotExist):
 		say("the noise certificate is left out: %s", err)
 	}

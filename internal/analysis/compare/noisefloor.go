@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"krund/internal/analysis/steady"
 )
@@ -41,6 +42,27 @@ func NoiseFloorOf(executions [][]float64) (NoiseFloor, error) {
 		means, logs = append(means, mean), append(logs, math.Log(mean))
 	}
 	return NoiseFloor{Mean: stat.Mean(means, nil), SDLog: stat.StdDev(logs, nil)}, nil
+}
+
+// Interval returns the 95 % interval of the standard deviation of n executions:
+// (n-1) sd^2 / sigma^2 has a chi-squared distribution with n-1 degrees of freedom, as far as the logarithms are normal.
+func (f NoiseFloor) Interval(n int) (low, high float64) {
+	df := float64(n - 1)
+	chi := distuv.ChiSquared{K: df}
+	return f.SDLog * math.Sqrt(df/chi.Quantile(0.975)), f.SDLog * math.Sqrt(df/chi.Quantile(0.025))
+}
+
+// RatioOfPairs returns the geometric mean of the ratios b/a of pairs of blocks, at least two, and
+// its 95 % interval by Student's t: a pair's blocks follow each other, so drift cancels.
+func RatioOfPairs(a, b []NoiseFloor) (ratio, low, high float64) {
+	var logs []float64
+	for i := range min(len(a), len(b)) {
+		logs = append(logs, math.Log(b[i].Mean/a[i].Mean))
+	}
+	mean, sd := stat.MeanStdDev(logs, nil)
+	n := float64(len(logs))
+	half := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * sd / math.Sqrt(n)
+	return math.Exp(mean), math.Exp(mean - half), math.Exp(mean + half)
 }
 
 // Detectable returns the relative change that krunctl compare finds of n executions, at least 2,

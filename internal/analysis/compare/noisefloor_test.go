@@ -34,6 +34,19 @@ func TestNoiseFloorDetectable(t *testing.T) {
 	}
 }
 
+// TestNoiseFloorInterval: R, sqrt(9 / qchisq(c(0.975, 0.025), 9)), and t.test(log(c(1.01, 1.02,
+// 1.03))).
+func TestNoiseFloorInterval(t *testing.T) {
+	low, high := NoiseFloor{SDLog: 1}.Interval(10)
+	nearTo(t, "low", low, 0.68783530)
+	nearTo(t, "high", high, 1.82561755)
+	ratio, low, high := RatioOfPairs([]NoiseFloor{{Mean: 1}, {Mean: 2}, {Mean: 4}},
+		[]NoiseFloor{{Mean: 1.01}, {Mean: 2.04}, {Mean: 4.12}})
+	nearTo(t, "ratio", ratio, 1.0199673)
+	nearTo(t, "low", low, 0.9954382)
+	nearTo(t, "high", high, 1.0451008)
+}
+
 func TestNoiseFloorTooFew(t *testing.T) {
 	for name, list := range map[string][][]float64{
 		"two executions": {{1}, {1}}, "no iterations": {{1}, {1}, {}}, "a time of 0": {{1}, {1}, {0}},

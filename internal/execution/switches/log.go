@@ -8,6 +8,7 @@ import (
 // Run is a stretch of time in which a task had one of the processors.
 type Run struct {
 	PID      int    // process
+	CPU      int    // the processor
 	Name     string // of the task, "" if unknown
 	Start    int64  // ns on the clock of libkrun
 	Duration int64  // ns; 0 if the end is unknown
@@ -81,8 +82,9 @@ func (l Log) Others(benchmark []int, from, to int64, most int) (list []Run, more
 			more++
 			return
 		}
-		list = append(list, Run{PID: int(r.pid), Start: r.time, Duration: max(time-r.time, 0),
-			Name: cmp.Or(l.names[r.tid], l.names[r.pid])}) // a thread may have ended
+		list = append(list, Run{PID: int(r.pid), CPU: l.cpu(ring), Start: r.time,
+			Duration: max(time-r.time, 0),
+			Name:     cmp.Or(l.names[r.tid], l.names[r.pid])}) // a thread may have ended
 	}
 	for i := range l.records {
 		r := &l.records[i]
@@ -108,6 +110,14 @@ func (l Log) Others(benchmark []int, from, to int64, most int) (list []Run, more
 	}
 	slices.SortStableFunc(list, func(a, b Run) int { return cmp.Compare(a.Start, b.Start) })
 	return list, more
+}
+
+// cpu returns the number of the processor of a ring; -1 if it is unknown.
+func (l Log) cpu(ring int) int {
+	if ring < len(l.CPUs) {
+		return l.CPUs[ring]
+	}
+	return -1
 }
 
 // waits reports whether a thread lost this processor.

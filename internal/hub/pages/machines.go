@@ -121,7 +121,7 @@ func (p *Pages) certificate(ctx context.Context, f database.File) string {
 	const most, mostBytes = 10000, 1 << 20 // that of 256 CPUs has half of it
 	if content, err := p.db.FileContent(ctx, f.Experiment, f.Machine, f.Name, mostBytes); err == nil {
 		if c, err := noise.Parse(content); err == nil {
-			text = display.Clip(c.Summary(), mostText)
+			text = display.Clip(c.Summary(time.Time{}), mostText)
 		}
 	}
 	p.mu.Lock()

@@ -3,6 +3,7 @@ package noise
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"path"
 	"slices"
@@ -25,6 +26,7 @@ const Threshold = 5 * time.Microsecond
 type Census struct {
 	Seconds     float64 `json:"seconds"`
 	ThresholdNS int64   `json:"threshold_ns"`
+	Nice        int     `json:"nice"` // of the threads that looked for gaps; -20 as root, as of benchmarks
 	CPUs        []CPU   `json:"cpus"` // in the order of their numbers
 }
 
@@ -35,7 +37,7 @@ type CPU struct {
 	LostNS    int64    `json:"lost_ns"`    // sum of the gaps
 	LongestNS int64    `json:"longest_ns"` // gap
 	Gaps      int64    `json:"gaps"`
-	Preempted int64    `json:"preempted"` // gaps of the list in which another thread ran
+	Preempted int64    `json:"preempted"` // gaps in which another thread ran
 	PeriodNS  int64    `json:"period_ns"` // distance of the gaps that matter; 0 if it is not regular
 	Sources   []Source `json:"sources"`   // what may have caused them, at most mostSources
 }
@@ -55,85 +57,138 @@ const (
 	mostThreads = 8
 )
 
+// A Recorder records which processes take processors from another one. It returns a function that
+// ends the recording and returns them by CPU for the process with that number, and reports whether
+// that is all of them.
+type Recorder func(host.CPUs) (stop func(pid int) (map[int][]Source, bool))
+
 // Take spins on the CPUs for d. spin is the path of the program built from runners/noise/spin.c.
-func Take(ctx context.Context, h host.Host, spin string, cpus host.CPUs, d time.Duration) (Census, error) {
+// Without records (nil) threads are known by what /proc says before and after.
+func Take(ctx context.Context, h host.Host, spin string, cpus host.CPUs, d time.Duration,
+	records Recorder) (Census, error) {
 	argv := []string{spin, strconv.FormatInt(max(d.Milliseconds(), 1), 10),
 		strconv.FormatInt(Threshold.Nanoseconds(), 10)}
 	for _, cpu := range cpus {
 		argv = append(argv, strconv.Itoa(cpu))
 	}
+	stop := func(int) (map[int][]Source, bool) { return nil, false }
+	if records != nil {
+		stop = records(cpus)
+	}
 	before := read(h)
 	const line = 64 // bytes, an upper bound
 	text, err := command.Run(ctx, command.Cmd{Argv: argv, Timeout: d + time.Minute, StdoutOnly: true,
-		Output: line * (mostGaps + 1) * max(len(cpus), 1)})
+		Output: line * (mostGaps + mostClasses + 3) * max(len(cpus), 1)})
 	if err != nil {
 		return Census{}, fmt.Errorf("measure the gaps: %w", err)
 	}
 	after := read(h)
-	all, err := parseSpin(text)
+	all, who, err := parseSpin(text)
+	seen, complete := stop(who.pid)
 	if err != nil {
 		return Census{}, err
 	}
-	return censusOf(all, before, after, d), nil
+	if !complete {
+		seen = nil
+	}
+	c := censusOf(all, before, after, seen, d)
+	c.Nice = who.nice
+	return c, nil
 }
 
-// censusOf joins the gaps with what the kernel counted meanwhile.
-func censusOf(all map[int]spun, before, after reading, d time.Duration) Census {
+// censusOf joins the gaps with what the kernel counted and recorded meanwhile; seen is nil without
+// records.
+func censusOf(all map[int]spun, before, after reading, seen map[int][]Source, d time.Duration) Census {
 	c := Census{Seconds: d.Seconds(), ThresholdNS: Threshold.Nanoseconds(), CPUs: []CPU{}}
 	for cpu, s := range all {
 		one := CPU{CPU: cpu, TimeNS: s.time.Nanoseconds(), LostNS: s.lost.Nanoseconds(), Gaps: s.gaps,
+			LongestNS: s.longest.Nanoseconds(), Preempted: s.preempted,
 			PeriodNS: period(s.list).Nanoseconds()}
-		var preempted time.Duration
-		for _, g := range s.list {
-			one.LongestNS = max(one.LongestNS, g.length.Nanoseconds())
-			if g.preempted {
-				one.Preempted++
-				preempted += g.length
-			}
+		threads, recorded := seen[cpu]
+		if !recorded && seen == nil {
+			threads = after.threadsOf(cpu, before)
 		}
-		one.Sources = sources(cpu, int64(len(s.list))-one.Preempted, preempted, before, after)
+		one.Sources = sources(cpu, s, threads, seen != nil, before, after)
 		c.CPUs = append(c.CPUs, one)
 	}
 	slices.SortFunc(c.CPUs, func(a, b CPU) int { return cmp.Compare(a.CPU, b.CPU) })
 	return c
 }
 
-// sources lists what ran on a CPU: threads by their time, then what is only counted. other is the
-// number of gaps without another thread, preempted the sum of those with one.
-func sources(cpu int, other int64, preempted time.Duration, before, after reading) []Source {
-	list := after.threadsOf(cpu, before)
-	rest := preempted.Nanoseconds()
-	for _, s := range list {
-		rest -= s.NS
+// longInterrupt is the length from which on a gap needs more than an interrupt: handlers take
+// microseconds, and what they put off to softirqs of workSoftirqs is counted apart.
+const longInterrupt = 40 * time.Microsecond
+
+// workSoftirqs can take long (include/linux/interrupt.h); the others follow a tick.
+var workSoftirqs = []string{"NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET"}
+
+// sources lists what ran on a CPU: threads by their time, then what is only counted. A gap without
+// another thread is explained by an interrupt if it is short, by a softirq or a system management
+// interrupt if it is long; the rest is unknown.
+func sources(cpu int, s spun, threads []Source, recorded bool, before, after reading) []Source {
+	list := slices.Clone(threads)
+	rest := s.preemptedTime.Nanoseconds()
+	for _, t := range list {
+		rest -= t.NS
 	}
 	list = list[:min(len(list), mostThreads)]
-	if rest > preempted.Nanoseconds()/10 {
-		list = append(list, Source{"thread", "(ended, moved on, or stopped by a hypervisor)", 0, rest})
+	if rest > s.preemptedTime.Nanoseconds()/10 {
+		name := "(ended, moved on, or stopped by a hypervisor)"
+		if recorded {
+			name = "(of the kernel's scheduler, or stopped by a hypervisor)"
+		}
+		list = append(list, Source{"thread", name, 0, rest})
 	}
 	if steal := after.steal[cpu] - before.steal[cpu]; after.steal[cpu] > before.steal[cpu] {
 		list = append(list, Source{"hypervisor", "time stolen by other machines of the host", 0,
 			int64(steal) * (time.Second.Nanoseconds() / host.TicksPerSecond)})
 	}
 	interrupts := countsOf("interrupt", after.interrupts, before.interrupts, cpu)
-	list = append(list, interrupts...)
-	list = append(list, countsOf("softirq", after.softirqs, before.softirqs, cpu)...)
-	for _, s := range interrupts {
-		other -= s.Count
+	softirqs := countsOf("softirq", after.softirqs, before.softirqs, cpu)
+	list = slices.Concat(list, interrupts, softirqs)
+	var short, long, shortNS, longNS, handlers, work int64
+	for _, c := range s.classes {
+		if c.least < longInterrupt {
+			short, shortNS = short+c.gaps, shortNS+c.lost.Nanoseconds()
+		} else {
+			long, longNS = long+c.gaps, longNS+c.lost.Nanoseconds()
+		}
 	}
-	if other > 0 {
+	for _, i := range interrupts {
+		handlers += i.Count
+	}
+	for _, i := range softirqs {
+		if slices.Contains(workSoftirqs, i.Name) {
+			work += i.Count
+		}
+	}
+	smis := after.smis[cpu] - before.smis[cpu]
+	if smis > 0 {
+		list = append(list, Source{"firmware", "system management interrupts (SMI)", smis, 0})
+	}
+	unknownShort, unknownLong := max(short-handlers, 0), max(long-work-smis, 0)
+	if n := unknownShort + unknownLong; n > 0 {
+		// of each kind, the mean length
+		ns := float64(shortNS)*float64(unknownShort)/float64(max(short, 1)) +
+			float64(longNS)*float64(unknownLong)/float64(max(long, 1))
 		list = append(list, Source{"unknown", "gaps without a thread or an interrupt: firmware (SMI) or a " +
-			"hypervisor", other, 0})
+			"hypervisor", n, int64(ns)})
 	}
+	sortSources(list)
+	return list[:min(len(list), mostSources)]
+}
+
+func sortSources(list []Source) {
 	slices.SortStableFunc(list, func(a, b Source) int {
 		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(b.Count, a.Count))
 	})
-	return list[:min(len(list), mostSources)]
 }
 
 // reading is what the kernel has counted so far.
 type reading struct {
 	interrupts, softirqs probe.InterruptTable // both files have the same form
 	steal                map[int]uint64       // ticks
+	smis                 map[int]int64        // system management interrupts, where they can be read
 	threads              map[thread]activity
 }
 
@@ -151,7 +206,7 @@ type activity struct {
 }
 
 func read(h host.Host) reading {
-	r := reading{steal: map[int]uint64{}, threads: threads(h)}
+	r := reading{steal: map[int]uint64{}, threads: threads(h), smis: readSMIs(h)}
 	if text, err := h.Root.Read("/proc/interrupts"); err == nil {
 		r.interrupts = probe.ParseInterrupts(text)
 	}
@@ -164,6 +219,26 @@ func read(h host.Host) reading {
 		}
 	}
 	return r
+}
+
+// smiCount is MSR_SMI_COUNT of Intel's processors since Nehalem (SDM volume 4).
+const smiCount = 0x34
+
+// readSMIs reads the count of each CPU whose register the kernel shows.
+func readSMIs(h host.Host) map[int]int64 {
+	counts := map[int]int64{}
+	cpuinfo, err := h.Root.Read("/proc/cpuinfo")
+	if err != nil || !strings.Contains(cpuinfo, "GenuineIntel") {
+		return counts
+	}
+	online, _ := h.Online() // none without the file
+	for _, cpu := range online {
+		var data [8]byte
+		if h.Root.ReadAt(fmt.Sprintf("/dev/cpu/%d/msr", cpu), data[:], smiCount) == nil {
+			counts[cpu] = int64(binary.LittleEndian.Uint32(data[:])) // the upper half is reserved
+		}
+	}
+	return counts
 }
 
 // threads reads /proc/PID/task/TID/stat and schedstat (proc(5), Documentation/scheduler/

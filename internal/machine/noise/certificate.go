@@ -33,6 +33,8 @@ type Certificate struct {
 	Fingerprint map[string]string `json:"fingerprint"`
 	Plain       Measurement       `json:"plain"`      // the machine as it was
 	Controlled  *Measurement      `json:"controlled"` // with the study's settings; null if not measured
+	// what the settings do to the time of the fixed program; null without Controlled or a floor
+	Effect *Effect `json:"effect"`
 }
 
 // A Measurement is one half of a certificate.
@@ -51,23 +53,72 @@ func (m Measurement) Lost() float64 {
 	return lost / all
 }
 
-// Summary says in a few words what the certificate is about: for a report.
-func (c Certificate) Summary() string {
+// Summary says in a few words what the certificate is about: for the report of what was measured at
+// a time; zero: unknown.
+func (c Certificate) Summary(at time.Time) string {
 	m := c.Plain
 	if c.Controlled != nil {
 		m = *c.Controlled
 	}
-	text := fmt.Sprintf("noise certificate of %s: %.3g %% of the time lost",
-		c.Date.UTC().Format("2006-01-02"), 100*m.Lost())
+	age := ""
+	if days := int(at.Sub(c.Date).Hours() / 24); !at.IsZero() && days > 0 {
+		age = fmt.Sprintf(", %d days before", days)
+	}
+	text := fmt.Sprintf("noise certificate of %s%s: %.3g %% of the time lost",
+		c.Date.UTC().Format("2006-01-02"), age, 100*m.Lost())
 	if m.Floor != nil {
 		for _, d := range m.Floor.Detectable {
 			if d.Executions == summaryAt {
-				text += fmt.Sprintf(", %.2g %% detectable with %d executions of %s", d.Percent, d.Executions,
-					m.Floor.Benchmark)
+				text += fmt.Sprintf(", at best %.2g %% detectable with %d executions of %s",
+					max(d.Percent, d.High), d.Executions, m.Floor.Benchmark)
 			}
 		}
 	}
 	return text
+}
+
+// Effect is the ratio of the fixed program's times, with the settings to without, of pairs of
+// blocks that follow each other.
+type Effect struct {
+	Pairs int     `json:"pairs"`
+	Ratio float64 `json:"ratio"`
+	Low   float64 `json:"low"` // of its 95 % interval
+	High  float64 `json:"high"`
+}
+
+// Merge joins the censuses of several times: sums, and the longest gap.
+func Merge(list []Census) Census {
+	var all Census
+	for _, c := range list {
+		all.Seconds, all.ThresholdNS, all.Nice = all.Seconds+c.Seconds, c.ThresholdNS, c.Nice
+		for _, cpu := range c.CPUs {
+			i := slices.IndexFunc(all.CPUs, func(o CPU) bool { return o.CPU == cpu.CPU })
+			if i < 0 {
+				cpu.Sources = slices.Clone(cpu.Sources)
+				all.CPUs = append(all.CPUs, cpu)
+				continue
+			}
+			to := &all.CPUs[i]
+			to.TimeNS, to.LostNS, to.Gaps = to.TimeNS+cpu.TimeNS, to.LostNS+cpu.LostNS, to.Gaps+cpu.Gaps
+			to.LongestNS, to.Preempted = max(to.LongestNS, cpu.LongestNS), to.Preempted+cpu.Preempted
+			if to.PeriodNS == 0 {
+				to.PeriodNS = cpu.PeriodNS
+			}
+			for _, s := range cpu.Sources {
+				j := slices.IndexFunc(to.Sources,
+					func(o Source) bool { return o.Kind == s.Kind && o.Name == s.Name })
+				if j < 0 {
+					to.Sources = append(to.Sources, s)
+					continue
+				}
+				to.Sources[j].Count += s.Count
+				to.Sources[j].NS += s.NS
+			}
+			sortSources(to.Sources)
+			to.Sources = to.Sources[:min(len(to.Sources), mostSources)]
+		}
+	}
+	return all
 }
 
 // summaryAt is the number of executions whose detectable change Summary has.
@@ -80,6 +131,8 @@ type Floor struct {
 	Iterations int          `json:"iterations"`
 	MeanNS     float64      `json:"mean_ns"` // of an iteration
 	SDLog      float64      `json:"sd_log"`  // standard deviation between executions, of the logarithm
+	SDLow      float64      `json:"sd_low"`  // its 95 % interval; 0 in older certificates
+	SDHigh     float64      `json:"sd_high"`
 	Detectable []Detectable `json:"detectable"`
 }
 
@@ -88,6 +141,20 @@ type Floor struct {
 type Detectable struct {
 	Executions int     `json:"executions"` // on each side
 	Percent    float64 `json:"percent"`
+	High       float64 `json:"high"` // at the upper end of the deviation's interval; 0 in older ones
+}
+
+// Changed names what differs between the machine of a certificate and a fingerprint of now, sorted.
+// Entries that only one of them has do not count: versions of krund read different ones.
+func Changed(c Certificate, now map[string]string) []string {
+	var names []string
+	for name, was := range c.Fingerprint {
+		if is, known := now[name]; known && is != was {
+			names = append(names, fmt.Sprintf("%s %s -> %s", name, was, is))
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Directory is the name of the directory of certificates below that of what must survive a crash.
@@ -156,6 +223,10 @@ func Parse(data []byte) (Certificate, error) {
 			return c, errors.New("a number in it is impossible")
 		}
 	}
+	if e := c.Effect; e != nil && !(e.Low > 0 && e.Ratio >= e.Low && e.High >= e.Ratio &&
+		e.High < math.MaxFloat64) {
+		return c, errors.New("a number in it is impossible")
+	}
 	return c, nil
 }
 
@@ -171,9 +242,10 @@ func (m Measurement) valid() bool {
 	if m.Floor == nil {
 		return true
 	}
-	ok := positive(m.Floor.MeanNS) && positive(m.Floor.SDLog)
+	ok := positive(m.Floor.MeanNS) && positive(m.Floor.SDLog) && positive(m.Floor.SDLow) &&
+		positive(m.Floor.SDHigh)
 	for _, d := range m.Floor.Detectable {
-		ok = ok && positive(d.Percent) && d.Executions > 0
+		ok = ok && positive(d.Percent) && positive(d.High) && d.Executions > 0
 	}
 	return ok
 }

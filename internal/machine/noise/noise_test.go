@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,10 +46,12 @@ func TestPeriod(t *testing.T) {
 	}
 }
 
-const spinText = "gap 1 1000 6000 0\ngap 1 90000 4000000 1\ncpu 1 10000000000 3 4012000\n"
+const spinText = "pid 77 -20 0 0\ngap 1 1000 6000 0\ngap 1 90000 4000000 1\ncpu 1 10000000000 3 4012000\n"
 
 func TestParseSpin(t *testing.T) {
-	all := must.Get(parseSpin(spinText))(t)
+	all, who, err := parseSpin(spinText)
+	must.Do(t, err)
+	must.Equal(t, who, spinner{77, -20}, "process")
 	s := all[1]
 	if s.gaps != 3 || s.time != 10*time.Second || s.lost != 4012*time.Microsecond || len(s.list) != 2 ||
 		s.list[1] != (gap{90 * time.Microsecond, 4 * time.Millisecond, true}) {
@@ -60,7 +63,7 @@ func TestParseSpin(t *testing.T) {
 		"a CPU that cannot be": "cpu 9999 1 1 1\n", "negative": "cpu 1 10 1 -5\n",
 		"too many": strings.Repeat("gap 1 1 1 1\n", mostGaps+1) + "cpu 1 1 1 1\n",
 	} {
-		if _, err := parseSpin(text); err == nil {
+		if _, _, err := parseSpin(text); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -69,7 +72,7 @@ func TestParseSpin(t *testing.T) {
 func FuzzParseSpin(f *testing.F) {
 	f.Add(spinText)
 	f.Fuzz(func(t *testing.T, text string) {
-		all, err := parseSpin(text)
+		all, _, err := parseSpin(text)
 		for cpu, s := range all {
 			if err == nil && (s.time <= 0 || s.gaps < 0 || s.lost < 0 || cpu < 0 || period(s.list) < 0) {
 				t.Errorf("%d: %+v of %q", cpu, s, text)
@@ -104,25 +107,47 @@ func machine(t *testing.T, n int) reading {
 func TestCensus(t *testing.T) {
 	before, after := machine(t, 0), machine(t, 400)
 	list := beats(400, 25*time.Millisecond, 4*time.Millisecond)
-	all := map[int]spun{1: {time: 10 * time.Second, lost: 1600 * time.Millisecond, gaps: 800, list: list}}
-	c := censusOf(all, before, after, 10*time.Second)
+	all := map[int]spun{1: {time: 10 * time.Second, lost: 1600 * time.Millisecond, gaps: 800, list: list,
+		longest: 40 * time.Millisecond, preempted: 400, preemptedTime: 1600 * time.Millisecond,
+		classes: []class{{5 * time.Microsecond, 400, 2400 * time.Microsecond}}}}
+	c := censusOf(all, before, after, nil, 10*time.Second)
 	if len(c.CPUs) != 1 || c.CPUs[0].CPU != 1 || c.CPUs[0].Preempted != 400 ||
-		c.CPUs[0].LongestNS != 4e6 || c.CPUs[0].PeriodNS != 25e6 {
+		c.CPUs[0].LongestNS != 40e6 || c.CPUs[0].PeriodNS != 25e6 {
 		t.Fatalf("%+v", c)
 	}
 	want := []Source{
 		{"thread", "planted (812)", 400, 1_600_000_000},
 		{"hypervisor", "time stolen by other machines of the host", 0, 40_000_000},
+		{"unknown", "gaps without a thread or an interrupt: firmware (SMI) or a hypervisor", 200, 1_200_000},
 		{"softirq", "TIMER", 400, 0},
 		{"interrupt", "24 IO-APIC 5-edge eth0", 200, 0},
-		{"unknown", "gaps without a thread or an interrupt: firmware (SMI) or a hypervisor", 200, 0},
 	}
 	must.Equal(t, fmt.Sprint(c.CPUs[0].Sources), fmt.Sprint(want), "sources", c.CPUs[0].Sources)
-	other := censusOf(map[int]spun{0: {time: time.Second}}, before, after, time.Second).CPUs[0].Sources
+	other := censusOf(map[int]spun{0: {time: time.Second}}, before, after, nil, time.Second).CPUs[0].Sources
 	must.Equal(t, len(other), 0, "on another CPU")
-	all[1] = spun{time: 10 * time.Second, list: beats(400, 25*time.Millisecond, 6*time.Millisecond)}
+	all[1] = spun{time: 10 * time.Second, preemptedTime: 2400 * time.Millisecond}
 	rest := Source{"thread", "(ended, moved on, or stopped by a hypervisor)", 0, 800_000_000}
-	must.Equal(t, censusOf(all, before, after, 10*time.Second).CPUs[0].Sources[1], rest)
+	must.Equal(t, censusOf(all, before, after, nil, 10*time.Second).CPUs[0].Sources[1], rest)
+}
+
+// TestFirmwareUnderATick: ticks that make no gap do not explain the gaps of the firmware.
+func TestFirmwareUnderATick(t *testing.T) {
+	table := func(n int) probe.InterruptTable {
+		return probe.ParseInterrupts(fmt.Sprintf("CPU0 CPU1\nLOC: 0 %d Local timer interrupts\n", n))
+	}
+	before, after := reading{interrupts: table(0)}, reading{interrupts: table(2500)}
+	smis := spun{time: 10 * time.Second, gaps: 40, classes: []class{{160 * time.Microsecond, 40,
+		7200 * time.Microsecond}}}
+	list := sources(1, smis, nil, false, before, after)
+	must.Be(t, list[0].Kind == "unknown" && list[0].Count == 40 && list[0].NS == 7_200_000, "without a count",
+		list)
+	before.smis, after.smis = map[int]int64{1: 5}, map[int]int64{1: 45}
+	list = sources(1, smis, nil, false, before, after)
+	must.Be(t, slices.Contains(list, Source{"firmware", "system management interrupts (SMI)", 40, 0}) &&
+		!slices.ContainsFunc(list, func(s Source) bool { return s.Kind == "unknown" }), "counted", list)
+	ticks := spun{time: 10 * time.Second, gaps: 2500, classes: []class{{5 * time.Microsecond, 2500, 1}}}
+	list = sources(1, ticks, nil, false, before, reading{interrupts: table(2500), smis: before.smis})
+	must.Equal(t, len(list), 1, "ticks that make gaps", list)
 }
 
 // TestCountsOf: a row that has appeared meanwhile, and a CPU that has gone, are left out.

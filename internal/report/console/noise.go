@@ -17,8 +17,9 @@ func (out *Console) Certificate(c noise.Certificate) {
 			"does\nis not seen from here. The certificate holds for the minutes in which it was measured.\n",
 			c.Virtual)
 	}
-	out.print("\nGaps of at least %s in a loop that only reads the clock, for %s\n",
-		display.Nanoseconds(float64(c.Plain.Census.ThresholdNS)), display.Seconds(c.Plain.Census.Seconds))
+	out.print("\nGaps of at least %s in a loop at nice %d that only reads the clock, for %s\n",
+		display.Nanoseconds(float64(c.Plain.Census.ThresholdNS)), c.Plain.Census.Nice,
+		display.Seconds(c.Plain.Census.Seconds))
 	var rows [][]string
 	for _, half := range halves(c) {
 		for _, cpu := range half.Census.CPUs {
@@ -82,8 +83,9 @@ func (out *Console) printFloor(c noise.Certificate) {
 	if f == nil {
 		return
 	}
-	out.print("\nNoise floor: %d executions of %s, %d iterations each; smallest change found with n "+
-		"executions on each side\n", f.Executions, f.Benchmark, f.Iterations)
+	out.print("\nNoise floor: %d executions of %s in one boot, %d iterations each; smallest change found "+
+		"with n\nexecutions on each side, in brackets if sd is at the upper end of its 95 %% interval. "+
+		"Reboots add to it.\n", f.Executions, f.Benchmark, f.Iterations)
 	columns := []string{"settings", ">mean", ">sd"}
 	for _, d := range f.Detectable {
 		columns = append(columns, fmt.Sprintf(">n = %d", d.Executions))
@@ -94,11 +96,16 @@ func (out *Console) printFloor(c noise.Certificate) {
 			continue
 		}
 		row := []string{half.name, display.Nanoseconds(half.Floor.MeanNS),
-			fmt.Sprintf("%.2f %%", 100*half.Floor.SDLog)}
+			fmt.Sprintf("%.2f %% (%.2f-%.2f)", 100*half.Floor.SDLog, 100*half.Floor.SDLow,
+				100*half.Floor.SDHigh)}
 		for _, d := range half.Floor.Detectable {
-			row = append(row, fmt.Sprintf("%.2g %%", d.Percent))
+			row = append(row, fmt.Sprintf("%.2g %% (%.2g)", d.Percent, d.High))
 		}
 		rows = append(rows, row)
 	}
 	out.printColumns(c, columns, rows)
+	if e := c.Effect; e != nil {
+		out.print("\nWith the settings applied %s takes %.4f of the time, 95 %% interval %.4f to %.4f (%d "+
+			"pairs of blocks).\n", f.Benchmark, e.Ratio, e.Low, e.High, e.Pairs)
+	}
 }

@@ -48,24 +48,96 @@ const (
 	noiseIterations = 200
 )
 
-// Certificate measures once, or twice with Compare.
+// pairs is how many pairs of blocks Compare measures: as found, applied, as found, applied, ...
+const pairs = 4
+
+// Certificate measures once. With Compare it measures in pairs of blocks, each with a part of the
+// time and of the executions, so that drift is not taken for an effect of the settings.
 func (n *Run) Certificate(ctx context.Context) (c noise.Certificate, err error) {
 	if n.benchmarks, err = noiseBenchmarks(n.Krund); err != nil && n.Executions > 0 {
 		return c, err
 	}
-	first, err := n.measurement(ctx, "plain", nil, &c)
-	if err != nil {
-		return c, err
-	}
-	c.Format, c.Date, c.Host, c.Plain = noise.Format, n.Now().UTC(), n.Host, first
-	if n.Compare {
-		second, err := n.measurement(ctx, "controlled", studySettings(), &c)
+	c.Format, c.Date, c.Host = noise.Format, n.Now().UTC(), n.Host
+	if !n.Compare {
+		m, err := n.measurement(ctx, "plain", nil, &c)
 		if err != nil {
 			return c, err
 		}
-		c.Controlled = &second
+		c.Plain, err = n.joined([]block{m})
+		return c, err
 	}
-	return c, nil
+	part := *n
+	part.Time = n.Time / pairs
+	if n.Executions > 0 {
+		part.Executions = max((n.Executions+pairs-1)/pairs, leastInBlock)
+	}
+	var plain, controlled []block
+	for i := range pairs {
+		for _, side := range []struct {
+			name     string
+			settings []string
+			to       *[]block
+		}{{"plain", nil, &plain}, {"controlled", studySettings(), &controlled}} {
+			m, err := part.measurement(ctx, fmt.Sprintf("%s-%d", side.name, i+1), side.settings, &c)
+			if err != nil {
+				return c, err
+			}
+			*side.to = append(*side.to, m)
+		}
+	}
+	if c.Plain, err = n.joined(plain); err != nil {
+		return c, err
+	}
+	second, err := n.joined(controlled)
+	if err != nil {
+		return c, err
+	}
+	c.Controlled = &second
+	c.Effect, err = effect(plain, controlled)
+	return c, err
+}
+
+// leastInBlock is the least number of executions of a block.
+const leastInBlock = 3
+
+// block is one measurement: the times are those of the iterations of each execution.
+type block struct {
+	census noise.Census
+	times  [][]float64 // none without a floor
+}
+
+// joined is the measurement of several blocks.
+func (n *Run) joined(blocks []block) (m noise.Measurement, err error) {
+	var censuses []noise.Census
+	var times [][]float64
+	for _, b := range blocks {
+		censuses, times = append(censuses, b.census), append(times, b.times...)
+	}
+	m.Census = noise.Merge(censuses)
+	if n.Executions > 0 {
+		m.Floor, err = floorOf(times)
+	}
+	return m, err
+}
+
+// effect compares the blocks of each pair; nil without executions.
+func effect(plain, controlled []block) (*noise.Effect, error) {
+	var sides [2][]compare.NoiseFloor
+	for i, blocks := range [][]block{plain, controlled} {
+		for _, b := range blocks {
+			if len(b.times) == 0 {
+				return nil, nil //nolint:nilnil // nothing was asked for
+			}
+			f, err := compare.NoiseFloorOf(b.times)
+			if err != nil {
+				return nil, fmt.Errorf("%d executions of %s: %w", len(b.times), noiseBenchmark, err)
+			}
+			sides[i] = append(sides[i], f)
+		}
+	}
+	e := &noise.Effect{Pairs: len(plain)}
+	e.Ratio, e.Low, e.High = compare.RatioOfPairs(sides[0], sides[1])
+	return e, nil
 }
 
 // noiseBenchmarks returns the directory of the benchmarks that belong to krund, on an installed
@@ -95,16 +167,16 @@ func studySettings() []string {
 
 // measurement measures the census and the floor, with the settings applied. It completes c.
 func (n *Run) measurement(ctx context.Context, name string, settings []string,
-	c *noise.Certificate) (m noise.Measurement, err error) {
+	c *noise.Certificate) (m block, err error) {
 	file := filepath.Join(n.Work, name+".toml")
 	if err := os.WriteFile(file, []byte(n.configuration(settings)), 0o600); err != nil {
 		return m, fmt.Errorf("write the configuration: %w", err)
 	}
-	if m.Census, err = n.census(ctx, file, c); err != nil {
+	if m.census, err = n.census(ctx, file, c); err != nil {
 		return m, err
 	}
 	if n.Executions > 0 {
-		m.Floor, err = n.floor(ctx, file)
+		m.times, err = n.floor(ctx, file)
 	}
 	return m, err
 }
@@ -181,7 +253,7 @@ func interrupted(ctx context.Context, err error) error {
 }
 
 // floor executes the fixed program again and again.
-func (n *Run) floor(ctx context.Context, file string) (*noise.Floor, error) {
+func (n *Run) floor(ctx context.Context, file string) ([][]float64, error) {
 	n.Say("executing %s %d times", noiseBenchmark, n.Executions)
 	const perExecution = time.Minute
 	if _, err := command.Run(ctx, command.Cmd{Argv: []string{n.Krund, "run", "--quiet", file},
@@ -193,14 +265,14 @@ func (n *Run) floor(ctx context.Context, file string) (*noise.Floor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return floorOf(data)
+	return timesOf(data), nil
 }
 
 // floorAt are the numbers of executions for which a certificate has the detectable change.
 var floorAt = []int{3, 5, 10, 20, 30, 50}
 
-func floorOf(data *dataset.Dataset) (*noise.Floor, error) {
-	var times [][]float64
+// timesOf returns the times of the completed executions.
+func timesOf(data *dataset.Dataset) (times [][]float64) {
 	for _, pair := range data.Pairs {
 		for _, e := range pair.Executions {
 			if e.Outcome != results.Completed {
@@ -210,15 +282,21 @@ func floorOf(data *dataset.Dataset) (*noise.Floor, error) {
 			times = append(times, values)
 		}
 	}
+	return times
+}
+
+func floorOf(times [][]float64) (*noise.Floor, error) {
 	f, err := compare.NoiseFloorOf(times)
 	if err != nil {
 		return nil, fmt.Errorf("%d executions of %s: %w", len(times), noiseBenchmark, err)
 	}
 	floor := &noise.Floor{Benchmark: noiseBenchmark + ":C", Executions: len(times),
 		Iterations: noiseIterations, MeanNS: f.Mean * 1e9, SDLog: f.SDLog} // wall times are in seconds
+	floor.SDLow, floor.SDHigh = f.Interval(len(times))
 	for _, executions := range floorAt {
 		floor.Detectable = append(floor.Detectable, noise.Detectable{Executions: executions,
-			Percent: 100 * f.Detectable(executions)})
+			Percent: 100 * f.Detectable(executions),
+			High:    100 * compare.NoiseFloor{SDLog: floor.SDHigh}.Detectable(executions)})
 	}
 	return floor, nil
 }
