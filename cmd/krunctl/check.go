@@ -47,11 +47,12 @@ and prints speed, timer ticks, device interrupts and context switches of both.
 
 --noise measures for a minute how much the machine disturbs a program that only
 computes, and how small a change an experiment could find. A thread on each processor
-looks for gaps in which it did not run; the table has the share that was lost, how
-often, the longest gap, its period, and what ran there meanwhile. Then the same program
-is executed several times: their standard deviation is the noise floor. Root stores the
-certificate in /var/lib/krund/noise, and experiments keep a copy. With --prove all is
-measured again with the settings applied.
+looks for gaps in which it did not run, as root at the priority of benchmarks; the
+table has the share that was lost, how often, the longest gap, its period, and what ran
+there meanwhile. Then the same program is executed several times in this boot: their
+standard deviation, with its interval, is the noise floor. Root stores the certificate
+in /var/lib/krund/noise, and experiments on the unchanged machine keep a copy. With
+--prove all is measured in pairs of blocks, without and with the settings applied.
 
 --prove needs root and restores the machine, also after Ctrl-C. If it is killed,
 "krunctl repair --machine /var/lib/krund/doctor.krun" does.

@@ -60,7 +60,7 @@ func TestNoise(t *testing.T) {
 
 // experimentKeepsIt: an experiment has a copy of the certificate, and its report shows it.
 func experimentKeepsIt(t *testing.T, m *rig.Machine) {
-	m.Sh("krunctl check --noise --time 1s --executions 3") // slow under emulation
+	m.Sh("krunctl check --noise --time 1s --executions 10") // slow under emulation
 	if f := stored(t, m).Plain.Floor; f == nil || f.Executions != 3 || f.SDLog <= 0 {
 		t.Errorf("the noise floor is %+v", f)
 	}

@@ -45,7 +45,8 @@ func NoiseFloorOf(executions [][]float64) (NoiseFloor, error) {
 }
 
 // Interval returns the 95 % interval of the standard deviation of n executions:
-// (n-1) sd^2 / sigma^2 has a chi-squared distribution with n-1 degrees of freedom, as far as the logarithms are normal.
+// (n-1) sd^2 / sigma^2 has a chi-squared distribution with n-1 degrees of freedom, as far as the
+// logarithms are normal.
 func (f NoiseFloor) Interval(n int) (low, high float64) {
 	df := float64(n - 1)
 	chi := distuv.ChiSquared{K: df}
