@@ -39,7 +39,7 @@ func withoutArgument(h host.Host, name string) string { return bootRemedy(h, nam
 func bootRemedy(h host.Host, argument string, remove bool) string {
 	for _, l := range loaders {
 		if l.distribution != "" && l.distribution != h.Distribution() ||
-			l.file != "" && !h.Root.Exists(l.file) {
+			l.file != "" && !readable(h, l.file) {
 			continue
 		}
 		text := l.add
@@ -53,4 +53,9 @@ func bootRemedy(h host.Host, argument string, remove bool) string {
 		return text
 	}
 	return ""
+}
+
+func readable(h host.Host, file string) bool {
+	_, err := h.Root.Read(file)
+	return err == nil
 }

@@ -61,6 +61,7 @@ func Linux() []Descriptor {
 		clocksource,
 		tickless,
 		isolcpus,
+		placement,
 		perfRate,
 		nmiWatchdog,
 		aslr,

@@ -191,7 +191,8 @@ func TestPerfPercentageFirst(t *testing.T) {
 
 func TestTicklessAndIsolcpus(t *testing.T) {
 	const online, isolated = "/sys/devices/system/cpu/online", "/sys/devices/system/cpu/isolated"
-	debian := texts{online: "0-3", "/etc/os-release": "ID=debian\n", "/proc/sys/kernel/osrelease": "6.1"}
+	debian := texts{online: "0-3", "/etc/os-release": "ID=debian\n", "/etc/default/grub": "",
+		"/proc/sys/kernel/osrelease": "6.1"}
 	with := func(more ...string) texts {
 		files := texts{}
 		for k, v := range debian {
@@ -225,7 +226,7 @@ func TestTicklessAndIsolcpus(t *testing.T) {
 		{"Fedora", requiredOn("", tickless), with(nohzFile, "", "/etc/os-release", `ID="fedora"`),
 			setting.StatusNeedsReboot, "none", `grubby --update-kernel=ALL --args="nohz_full=1-3"`},
 		{"another system", requiredOn("", tickless), with(nohzFile, "", "/etc/os-release", "ID=void"),
-			setting.StatusNeedsReboot, "none", "boot loader"},
+			setting.StatusNeedsReboot, "none", "grub-mkconfig"},
 		{"not built", requiredOn("", tickless), with(), setting.StatusCannot, "none", "CONFIG_NO_HZ_FULL"},
 		{"not built, explained", requiredOn("", tickless),
 			with("/boot/config-6.1", "CONFIG_HZ=250\n# CONFIG_NO_HZ_FULL is not set\n"),

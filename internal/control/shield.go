@@ -172,14 +172,17 @@ type Place struct {
 
 // Placement returns the place of a benchmark according to ApplyAll's findings: a group below the
 // shield if the shield is set; bound to the benchmark CPUs if it was requested but could not be
-// set, or only partly; anywhere if it was not requested.
+// set, or only partly. If it was not requested, it is bound as the control placement says.
 func Placement(m *Machine, r Request, findings []setting.Finding) Place {
 	i := slices.IndexFunc(findings, func(f setting.Finding) bool { return f.Name == "shield" })
-	if i < 0 || !r.Of("shield").Policy.Changes() {
+	cpus, online, err := m.PlannedCPUs(r)
+	switch {
+	case i < 0 || err != nil || len(cpus) == 0:
 		return Place{}
-	}
-	cpus, _, err := m.PlannedCPUs(r)
-	if err != nil || len(cpus) == 0 {
+	case !r.Of("shield").Policy.Changes():
+		if best := m.oneSet(cpus, online); r.Of("placement").Policy.Changes() && len(best) >= leastSet {
+			return Place{CPUs: best}
+		}
 		return Place{}
 	}
 	f := findings[i]

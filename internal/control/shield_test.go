@@ -27,6 +27,10 @@ func TestPlacementWithoutShield(t *testing.T) {
 	m, _ := fakeMachine(t, "intel-acpi-cpufreq")
 	for _, policy := range []setting.Policy{setting.Off, setting.Warn} {
 		s := requestOn("", demand(shield, policy))
+		if p := Placement(m, s, CheckAll(t.Context(), m, s)); p.Cgroup != "" || p.CPUs.String() != "1-3" {
+			t.Errorf("bound by placement, policy %s: %+v", policy, p)
+		}
+		s = under(s, setting.Off, "placement")
 		if p := Placement(m, s, CheckAll(t.Context(), m, s)); p.Cgroup != "" || p.CPUs != nil {
 			t.Errorf("policy %s: %+v", policy, p)
 		}

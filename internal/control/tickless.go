@@ -30,7 +30,8 @@ var tickless = Descriptor{
 				return cannot("unknown", "tickless benchmark CPUs", err.Error(), "")
 			}
 			p := planTickless(m, cpus, online)
-			if p.Status == setting.StatusOK && !r.Of(shield.Name).Policy.Changes() {
+			if p.Status == setting.StatusOK && !r.Of(shield.Name).Policy.Changes() &&
+				!r.Of(placement.Name).Policy.Changes() {
 				p.Detail = fmt.Sprintf("without `shield` benchmarks may also run on CPU %s",
 					online.Minus(cpus))
 			}

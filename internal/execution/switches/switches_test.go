@@ -130,8 +130,8 @@ func TestOthers(t *testing.T) {
 		out(500, 9)}, false}
 	third := ring{[]record{in(300, 1), out(300, 4), mine(in(101, 5)), mine(lost(101, 50)), in(500, 50)}, true}
 	l := newLog([]int{0, 1, 2}, []ring{{story, false}, second, third}, names, 70)
-	want := []Run{{300, "cc1", 3, 5}, {200, "bench", 40, 5}, {17, "ksoftirqd/0", 45, 2}, {500, "", 50, 0},
-		{300, "cc1", 60, 10}}
+	want := []Run{{300, 1, "cc1", 3, 5}, {200, 0, "bench", 40, 5}, {17, 0, "ksoftirqd/0", 45, 2},
+		{500, 2, "", 50, 0}, {300, 0, "cc1", 60, 10}}
 	if got, more := l.Others([]int{100}, 0, 99, 5); !slices.Equal(got, want) || more != 0 {
 		t.Errorf("%+v, %d more", got, more)
 	}
