@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,12 +118,17 @@ func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 	findings, undo, problems := control.ApplyAll(ctx, m.Control, m.Settings, journal)
 	c.restore = undo
 	place := control.Placement(m.Control, m.Settings, findings)
-	applied := Applied{Env: control.Environment(m.Settings), Cgroup: place.Cgroup,
+	applied := Applied{found: map[string]string{}, Env: control.Environment(m.Settings), Cgroup: place.Cgroup,
 		CPUs: place.CPUs, changes: c}
 	for _, f := range append(findings, virtual) {
-		if f.Policy != setting.Off {
-			applied.Controls = append(applied.Controls, row(f))
+		one := row(f)
+		if f.Policy == setting.Off {
+			one.Detail = "" // about what krund would do
+			if !slices.Contains(volatile, f.Name) {
+				applied.found[probe.StatePrefix+"control."+f.Name] = cmp.Or(f.Found, "none")
+			}
 		}
+		applied.Controls = append(applied.Controls, one)
 	}
 	if len(problems) > 0 {
 		return applied, errors.New(sentences(problems))
@@ -132,6 +138,10 @@ func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 	c.set = control.TakeSnapshot(ctx, m.Control, m.Settings)
 	return applied, ctx.Err()
 }
+
+// volatile are the controls whose findings differ from one execution to the next without anybody's
+// doing, when they are off.
+var volatile = []string{"irq_affinity", "services", "timers", "network", "caches", "rps_cpus", "shield"}
 
 // frequencies returns what is known about the cores once the controls are set.
 func (m *LabMachine) frequencies() []results.Frequency {

@@ -29,10 +29,16 @@ func (m *LabMachine) compare(now probe.Fingerprint) ([]string, error) {
 		return nil, fmt.Errorf("%s is damaged: %w; remove it to accept this machine as the one that the "+
 			"experiment began on", m.Origin, err)
 	}
-	var changed []string
+	var changed, state []string
 	for _, d := range probe.Diff(origin, now) {
 		if identity.Measured(d.Name) {
 			continue // see samePrograms
+		}
+		if strings.HasPrefix(d.Name, probe.StatePrefix) {
+			if d.Old != "" && d.New != "" { // an older krund did not read it
+				state = append(state, "a setting has changed since the experiment began: "+d.String())
+			}
+			continue
 		}
 		changed = append(changed, "the machine is not the one that the experiment began on: "+d.String())
 	}
@@ -40,7 +46,7 @@ func (m *LabMachine) compare(now probe.Fingerprint) ([]string, error) {
 		return nil, fmt.Errorf("%s\nrevert the change, or remove %s to continue with the machine as it is",
 			strings.Join(changed, "\n"), m.Origin)
 	}
-	return changed, nil
+	return append(changed, state...), nil
 }
 
 func (m *LabMachine) remember(now probe.Fingerprint) error {

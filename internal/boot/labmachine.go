@@ -155,6 +155,8 @@ func (m *LabMachine) Watch(ctx context.Context, applied Applied,
 	var seen Observation
 	if m.Probes.Fingerprint != setting.Off {
 		now := probe.ReadFingerprint(ctx, m.Control.Host, m.more(ctx))
+		maps.Copy(now, probe.ReadState(m.Control.Host))
+		maps.Copy(now, applied.found)
 		changed, err := m.compare(now)
 		if err != nil {
 			return nil, err
@@ -180,8 +182,10 @@ func (m *LabMachine) Watch(ctx context.Context, applied Applied,
 	offset, limits := m.readOffset(), m.Control.Limits()
 	before := probe.ReadActivity(m.Control.Host, m.Clock.Now(), ownTime())
 	return func(ctx context.Context) Observation {
-		load := probe.ReadActivity(m.Control.Host, m.Clock.Now(), ownTime()).Since(before, os.Getpid(),
-			applied.CPUs)
+		now := probe.ReadActivity(m.Control.Host, m.Clock.Now(), ownTime())
+		load := now.Since(before, os.Getpid(), applied.CPUs)
+		seen.Remarks = append(seen.Remarks,
+			probe.TicksNotStopped(m.Control.Host, applied.CPUs, before, now)...)
 		seen.Machine.Load = &load
 		seen.Disturbed = append(seen.Disturbed, probe.ReachedLimits(limits, m.Control.Limits())...)
 		m.judgeSuspension(offset, &seen)

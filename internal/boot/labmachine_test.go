@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,6 +80,9 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 		found = found || c.Name == "aslr" && c.Status == "set" && c.Found == "0"
 	}
 	must.Be(t, found, "the record lacks the setting", applied.Controls)
+	i := slices.IndexFunc(applied.Controls, func(c results.Control) bool { return c.Name == "ksm" })
+	must.Be(t, i >= 0 && applied.Controls[i].Status == "off" && applied.Controls[i].Found != "" &&
+		applied.found["state.control.ksm"] == applied.Controls[i].Found, "what is off", applied.Controls)
 	must.Do(t, m.Restore(t.Context(), applied))
 	must.Equal(t, read("proc/sys/kernel/randomize_va_space"), "0", "randomize_va_space", "after undo, want 0")
 }
@@ -136,6 +140,19 @@ func TestAChangedMachine(t *testing.T) {
 	m.Probes.Fingerprint = setting.Require
 	must.Refused(m.compare(after))(t, "kernel.release", "error", "want one that names the kernel")
 	must.Get(m.compare(before))(t, "the machine is back")
+	// a setting that nobody asked krund to control: both values, and never an error
+	with := func(thp string) probe.Fingerprint {
+		now := maps.Clone(before)
+		now["state.thp.enabled"] = thp
+		return now
+	}
+	must.Do(t, m.remember(with("madvise")))
+	remarks, err = m.compare(with("always"))
+	must.Be(t, err == nil && len(remarks) == 1 && strings.Contains(remarks[0], "madvise") &&
+		strings.Contains(remarks[0], "always"), remarks, err)
+	must.Do(t, m.remember(before)) // by an older krund
+	remarks, err = m.compare(with("always"))
+	must.Be(t, err == nil && len(remarks) == 0, remarks, err)
 }
 
 // TestChangedRunner: another version of krund's own parts is another machine; what is measured is

@@ -94,6 +94,7 @@ type Machine interface {
 
 // Applied is what Machine.Apply did.
 type Applied struct {
+	found    map[string]string // what was found of the settings that are off, for the fingerprint
 	Controls []results.Control
 	Env      []string // for the benchmark's environment
 	CPUs     []int    // the benchmark may run on; nil: any

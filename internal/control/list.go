@@ -79,6 +79,7 @@ func Linux() []Descriptor {
 		services,
 		irqAffinity,
 		rps,
+		workqueues,
 		cacheWays,
 		weight,
 		shield,

@@ -76,6 +76,7 @@ func Look(ctx context.Context, m *control.Machine, w Wishes, counters Counters) 
 func Readings(ctx context.Context, m *control.Machine, w Wishes, counters Counters) []setting.Finding {
 	rows := probe.Check(ctx, m.Host, w.Probe)
 	rows = append(rows, probe.CheckLoad(m.Host, os.Getpid()), probe.CheckLimits(m.Host),
+		probe.CheckScheduler(ctx, m.Host),
 		control.CheckTuners(ctx, m))
 	rows = append(rows, checkCounters(ctx, m.Root, w.Counters, counters)...)
 	if w.Switches {

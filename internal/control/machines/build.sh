@@ -90,6 +90,8 @@ Hugepagesize:       2048 kB'
 	f sys/fs/cgroup/cgroup.controllers 'cpuset cpu io memory pids'
 	f sys/fs/cgroup/cgroup.subtree_control 'cpu memory pids'
 	f sys/fs/cgroup/cgroup.procs 1
+	f sys/devices/virtual/workqueue/cpumask "$(printf %x $(((1 << $1) - 1)))"
+	f sys/devices/virtual/workqueue/writeback/cpumask "$(printf %x $(((1 << $1) - 1)))"
 	f sys/devices/system/clocksource/clocksource0/current_clocksource tsc
 	f sys/devices/system/clocksource/clocksource0/available_clocksource 'tsc hpet acpi_pm '
 	f etc/default/grub 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"'

@@ -1,0 +1,185 @@
+package probe
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"krund/internal/display"
+	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/host"
+)
+
+// StatePrefix begins the names of a fingerprint's entries that are settings of the kernel, the
+// firmware and the power source, which anybody may change: a change is a remark.
+const StatePrefix = "state."
+
+// How an entry of stateFiles shows its files.
+const (
+	whole  = iota // the text
+	choice        // the word in brackets or parentheses
+	hashed        // a hash of the text: it is long, or its lines are in any order
+	firsts        // a hash of the first words of its lines, sorted
+)
+
+// stateFiles are what is recorded beside what krund controls: each changes results on some machine,
+// and a published experiment should say what it was. A pattern with several files has the distinct
+// values.
+var stateFiles = []struct {
+	name, pattern string
+	form          int
+}{
+	{"sched.preempt", "/sys/kernel/debug/sched/preempt", choice},
+	{"sched.base_slice_ns", "/sys/kernel/debug/sched/base_slice_ns", whole},
+	{"sched.features", "/sys/kernel/debug/sched/features", hashed},
+	{"sched.itmt", "/proc/sys/kernel/sched_itmt_enabled", whole},
+	{"sched.autogroup", "/proc/sys/kernel/sched_autogroup_enabled", whole},
+	{"sched.schedstats", "/proc/sys/kernel/sched_schedstats", whole},
+	{"sched.ext", "/sys/kernel/sched_ext/state", whole},
+	{"sched.ext_ops", "/sys/kernel/sched_ext/root/ops", whole},
+	{"rcu.expedited", "/sys/kernel/rcu_expedited", whole},
+	{"rcu.normal", "/sys/kernel/rcu_normal", whole},
+	{"workqueue.cpumask", "/sys/devices/virtual/workqueue/cpumask", whole},
+	{"thp.enabled", "/sys/kernel/mm/transparent_hugepage/enabled", choice},
+	{"thp.defrag", "/sys/kernel/mm/transparent_hugepage/defrag", choice},
+	{"thp.shmem", "/sys/kernel/mm/transparent_hugepage/shmem_enabled", choice},
+	{"thp.sizes", "/sys/kernel/mm/transparent_hugepage/hugepages-*kB/enabled", choice},
+	{"mm.compaction", "/proc/sys/vm/compaction_proactiveness", whole},
+	{"mm.watermark_boost", "/proc/sys/vm/watermark_boost_factor", whole},
+	{"mm.swappiness", "/proc/sys/vm/swappiness", whole},
+	{"mm.zswap", "/sys/module/zswap/parameters/enabled", whole},
+	{"mm.lru_gen", "/sys/kernel/mm/lru_gen/enabled", whole},
+	{"mm.damon", "/sys/module/damon_*/parameters/enabled", whole},
+	{"kernel.split_lock_mitigate", "/proc/sys/kernel/split_lock_mitigate", whole},
+	{"kernel.soft_watchdog", "/proc/sys/kernel/soft_watchdog", whole},
+	{"kernel.delayacct", "/proc/sys/kernel/task_delayacct", whole},
+	{"kernel.bpf_stats", "/proc/sys/kernel/bpf_stats_enabled", whole},
+	{"kernel.tracer", "/sys/kernel/tracing/current_tracer", whole},
+	{"kernel.tainted", "/proc/sys/kernel/tainted", whole},
+	{"kernel.lockdown", "/sys/kernel/security/lockdown", choice},
+	{"kernel.lsm", "/sys/kernel/security/lsm", whole},
+	{"kernel.modules", "/proc/modules", firsts},
+	{"kernel.config", "/boot/config-" + release, hashed},
+	{"cpuidle.driver", "/sys/devices/system/cpu/cpuidle/current_driver", whole},
+	{"cpuidle.governor", "/sys/devices/system/cpu/cpuidle/current_governor", whole},
+	{"cpufreq.amd_pstate", "/sys/devices/system/cpu/amd_pstate/status", whole},
+	{"cpufreq.prefcore", "/sys/devices/system/cpu/amd_pstate/prefcore", whole},
+	{"cpu.microcode", "/sys/devices/system/cpu/cpu[0-9]*/microcode/version", whole},
+	{"cpu.sve_vector", "/proc/sys/abi/sve_default_vector_length", whole},
+	{"cpu.machine_check_interval", "/sys/devices/system/machinecheck/machinecheck0/check_interval", whole},
+	{"numa.nodes", "/sys/devices/system/node/node[0-9]*/cpulist", whole},
+	{"cache.l3", "/sys/devices/system/cpu/cpu[0-9]*/cache/index3/shared_cpu_list", whole},
+	{"power.profile", "/sys/firmware/acpi/platform_profile", whole},
+	{"power.online", "/sys/class/power_supply/*/online", whole},
+	{"firmware.attributes", "/sys/class/firmware-attributes/*/attributes/*/current_value", hashed},
+}
+
+// release stands for the kernel's release in a pattern.
+const release = "RELEASE"
+
+// ReadState reads stateFiles and the flags of the processor that a clock depends on. What does not
+// exist, or cannot be read, has no entry.
+func ReadState(h host.Host) Fingerprint {
+	state := Fingerprint{}
+	running, _ := h.Root.Read("/proc/sys/kernel/osrelease") // "" finds no file
+	for _, s := range stateFiles {
+		files, err := h.Root.Glob(strings.Replace(s.pattern, release, running, 1))
+		if err != nil {
+			continue
+		}
+		var values []string
+		for _, file := range files {
+			if text, err := h.Root.Read(file); err == nil {
+				values = append(values, textOf(s.form, file, text))
+			}
+		}
+		if s.form == hashed && len(values) > 1 {
+			values = []string{digest(strings.Join(values, "\n"))}
+		}
+		slices.Sort(values)
+		if values = slices.Compact(values); len(values) > 0 {
+			state[StatePrefix+s.name] = display.PlainLine(display.Head(strings.Join(values, ", "), mostState))
+		}
+	}
+	if cpuinfo, err := h.Root.Read("/proc/cpuinfo"); err == nil && strings.Contains(cpuinfo, "vendor_id") {
+		for _, flag := range []string{"constant_tsc", "nonstop_tsc"} {
+			state[StatePrefix+"cpu."+flag] = fmt.Sprint(host.CPUFlag(cpuinfo, flag))
+		}
+	}
+	if hz := h.KernelOption("CONFIG_HZ"); hz != "" {
+		state[StatePrefix+"kernel.hz"] = hz
+	}
+	return state
+}
+
+// mostState is how many bytes of a value are kept.
+const mostState = 200
+
+func textOf(form int, file, text string) string {
+	text = strings.TrimSpace(text)
+	switch form {
+	case choice:
+		for _, word := range strings.Fields(text) {
+			if in := strings.Trim(word, "[]()"); in != word {
+				if size := path.Base(path.Dir(file)); strings.HasPrefix(size, "hugepages-") {
+					return strings.TrimPrefix(size, "hugepages-") + " " + in
+				}
+				return in
+			}
+		}
+	case hashed:
+		return digest(text)
+	case firsts:
+		var words []string
+		for line := range strings.Lines(text) {
+			first, _, _ := strings.Cut(line, " ")
+			words = append(words, first)
+		}
+		slices.Sort(words)
+		return digest(strings.Join(words, "\n"))
+	}
+	return text
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	const enough = 8
+	return hex.EncodeToString(sum[:enough])
+}
+
+// CheckScheduler returns the row about a scheduler of sched_ext: under one, a nice value, a weight
+// and a place mean what that program makes of them.
+func CheckScheduler(_ context.Context, h host.Host) setting.Finding {
+	f := setting.Finding{Name: "scheduler", Policy: setting.Warn, Status: setting.StatusOK, Found: "the kernel's",
+		Wanted: "the kernel's", Why: "under another scheduler nice values, weights and binding mean something else"}
+	if state, err := h.Root.Read("/sys/kernel/sched_ext/state"); err == nil && state == "enabled" {
+		ops, _ := h.Root.Read("/sys/kernel/sched_ext/root/ops") // "" is as good
+		f.Status, f.Found = setting.StatusDiffers, strings.TrimSpace("sched_ext "+ops)
+		f.Fix = "stop the program that loaded it (scx_loader, scx.service) while measuring"
+	}
+	return f
+}
+
+// TicksNotStopped says on which CPUs of nohz_full among these the tick went on: the argument only
+// permits the kernel to stop it. POSIX timers of a process, a second thread on the CPU, RCU and an
+// unstable TSC keep it (include/linux/tick.h of Linux 6.12:112-117).
+func TicksNotStopped(h host.Host, cpus []int, before, after Activity) []string {
+	tickless, err := h.ReadCPUs("/sys/devices/system/cpu/nohz_full")
+	if err != nil || before.interrupts == nil || after.interrupts == nil {
+		return nil
+	}
+	var list []string
+	i := InterruptsBetween(*before.interrupts, *after.interrupts, after.at.Sub(before.at))
+	for _, c := range i.CPUs {
+		in := tickless.Contains(host.CPUs{c.CPU}) && slices.Contains(cpus, c.CPU)
+		if rate := i.PerSecond(c.Ticks); in && rate > quietTicks {
+			list = append(list, fmt.Sprintf("the tick did not stop on CPU %d, which is in nohz_full: %.0f/s "+
+				"(a second thread there, or a timer of the process)", c.CPU, rate))
+		}
+	}
+	return list
+}

@@ -1,0 +1,62 @@
+package probe
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"krund/internal/control/machines"
+	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/host"
+	"krund/internal/machine/sysroot"
+	"krund/rig/must"
+)
+
+// TestReadState: what is recorded of machines whatever krund controls.
+func TestReadState(t *testing.T) {
+	for _, tt := range []struct{ tree, name, want string }{
+		{"more/scx-6.18", "sched.ext_ops", "lavd"},
+		{"more/scx-6.18", "thp.sizes", "2048kB inherit, 64kB always"},
+		{"more/scx-6.18", "cpu.nonstop_tsc", "true"},
+		{"more/epyc-nps4", "numa.nodes", "0-1, 10-11, 12-13, 14-15, 2-3, 4-5, 6-7, 8-9"},
+		{"more/graviton", "thp.enabled", "madvise"},
+		{"more/graviton", "cpu.nonstop_tsc", ""},
+		{"kvm-guest", "cpu.nonstop_tsc", "false"},
+		{"kvm-guest", "sched.ext", ""},
+	} {
+		state := ReadState(host.Host{Root: sysroot.New(machines.New(t, tt.tree))})
+		must.Equal(t, state[StatePrefix+tt.name], tt.want, tt.tree, tt.name)
+	}
+	dir := t.TempDir()
+	modules := func(text string) string {
+		put(t, dir, "proc/modules", text)
+		return ReadState(host.Host{Root: sysroot.New(dir)})[StatePrefix+"kernel.modules"]
+	}
+	first := modules("ext4 1 2 - Live 0x0\nmsr 1 0 - Live 0x0\n")
+	must.Equal(t, modules("msr 1 7 - Live 0x0\next4 1 2 - Live 0x0\n"), first, "in another order")
+	must.Be(t, modules("ext4 1 2 - Live 0x0\n") != first, "a module is gone")
+}
+
+func TestCheckScheduler(t *testing.T) {
+	for tree, want := range map[string]string{"more/scx-6.18": "sched_ext lavd", "kvm-guest": "the kernel's"} {
+		f := CheckScheduler(t.Context(), host.Host{Root: sysroot.New(machines.New(t, tree))})
+		must.Be(t, f.Found == want && (f.Status == setting.StatusOK) == (tree == "kvm-guest"), f)
+	}
+}
+
+// TestTicksNotStopped: nohz_full only permits the kernel to stop the tick.
+func TestTicksNotStopped(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "sys/devices/system/cpu/nohz_full", "1-2\n")
+	h := host.Host{Root: sysroot.New(dir)}
+	at := func(second int64, ticks int) Activity {
+		table := ParseInterrupts(fmt.Sprintf("CPU0 CPU1 CPU2 CPU3\nLOC: %d %[1]d 3 %[1]d Local timer interrupts\n",
+			ticks))
+		return Activity{at: time.Unix(second, 0), interrupts: &table}
+	}
+	got := TicksNotStopped(h, []int{1, 2, 3}, at(0, 0), at(10, 2500))
+	must.Be(t, len(got) == 1 && strings.Contains(got[0], "CPU 1, which is in nohz_full: 250/s"), got)
+	must.Equal(t, len(TicksNotStopped(h, []int{1, 2}, at(0, 0), at(10, 100))), 0, "10 a second")
+	must.Equal(t, len(TicksNotStopped(h, nil, at(0, 0), at(10, 2500))), 0, "bound nowhere")
+}
