@@ -63,7 +63,10 @@ func (m *Measured) judgeCounters(j Job) {
 	found := verdict.JudgeCounters(run, limits)
 	m.Execution.Unsound = append(m.Execution.Unsound, found.Unsound...)
 	m.Execution.Disturbed = append(m.Execution.Disturbed, found.Disturbed...)
-	if smi := verdict.JudgeSMI(run); smi != "" {
-		m.Execution.Disturbed = append(m.Execution.Disturbed, smi)
+	for _, reason := range []string{verdict.JudgeSMI(run),
+		verdict.JudgeCycles(run, j.Frequencies, j.Verdict.RatioTolerance)} {
+		if reason != "" {
+			m.Execution.Disturbed = append(m.Execution.Disturbed, reason)
+		}
 	}
 }

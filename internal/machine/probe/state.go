@@ -154,8 +154,9 @@ func digest(text string) string {
 // CheckScheduler returns the row about a scheduler of sched_ext: under one, a nice value, a weight
 // and a place mean what that program makes of them.
 func CheckScheduler(_ context.Context, h host.Host) setting.Finding {
-	f := setting.Finding{Name: "scheduler", Policy: setting.Warn, Status: setting.StatusOK, Found: "the kernel's",
-		Wanted: "the kernel's", Why: "under another scheduler nice values, weights and binding mean something else"}
+	f := setting.Finding{Name: "scheduler", Policy: setting.Warn, Status: setting.StatusOK,
+		Found: "the kernel's", Wanted: "the kernel's",
+		Why: "under another scheduler nice values, weights and binding mean something else"}
 	if state, err := h.Root.Read("/sys/kernel/sched_ext/state"); err == nil && state == "enabled" {
 		ops, _ := h.Root.Read("/sys/kernel/sched_ext/root/ops") // "" is as good
 		f.Status, f.Found = setting.StatusDiffers, strings.TrimSpace("sched_ext "+ops)

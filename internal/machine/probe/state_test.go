@@ -39,7 +39,8 @@ func TestReadState(t *testing.T) {
 }
 
 func TestCheckScheduler(t *testing.T) {
-	for tree, want := range map[string]string{"more/scx-6.18": "sched_ext lavd", "kvm-guest": "the kernel's"} {
+	for tree, want := range map[string]string{"more/scx-6.18": "sched_ext lavd",
+		"kvm-guest": "the kernel's"} {
 		f := CheckScheduler(t.Context(), host.Host{Root: sysroot.New(machines.New(t, tree))})
 		must.Be(t, f.Found == want && (f.Status == setting.StatusOK) == (tree == "kvm-guest"), f)
 	}
@@ -51,8 +52,8 @@ func TestTicksNotStopped(t *testing.T) {
 	put(t, dir, "sys/devices/system/cpu/nohz_full", "1-2\n")
 	h := host.Host{Root: sysroot.New(dir)}
 	at := func(second int64, ticks int) Activity {
-		table := ParseInterrupts(fmt.Sprintf("CPU0 CPU1 CPU2 CPU3\nLOC: %d %[1]d 3 %[1]d Local timer interrupts\n",
-			ticks))
+		table := ParseInterrupts(fmt.Sprintf("CPU0 CPU1 CPU2 CPU3\nLOC: %d %[1]d 3 %[1]d Local timer "+
+			"interrupts\n", ticks))
 		return Activity{at: time.Unix(second, 0), interrupts: &table}
 	}
 	got := TicksNotStopped(h, []int{1, 2, 3}, at(0, 0), at(10, 2500))
