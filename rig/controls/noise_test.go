@@ -37,7 +37,7 @@ func TestNoise(t *testing.T) {
 	m.WaitUp()
 	m.WaitRunning()
 	before := m.Snapshot()
-	m.Sh("setsid planted /srv/planted.py >/dev/null 2>&1 </dev/null &\n" +
+	m.Sh("setsid nice -n -20 planted /srv/planted.py >/dev/null 2>&1 </dev/null &\n" +
 		"until pgrep -x planted; do sleep 0.05; done")
 	krunctl := m.Start("krunctl check --noise --prove --time 10s --executions 0")
 	out, status := krunctl.Wait()
@@ -61,7 +61,7 @@ func TestNoise(t *testing.T) {
 // experimentKeepsIt: an experiment has a copy of the certificate, and its report shows it.
 func experimentKeepsIt(t *testing.T, m *rig.Machine) {
 	m.Sh("krunctl check --noise --time 1s --executions 10") // slow under emulation
-	if f := stored(t, m).Plain.Floor; f == nil || f.Executions != 3 || f.SDLog <= 0 {
+	if f := stored(t, m).Plain.Floor; f == nil || f.Executions != 10 || f.SDLog <= 0 {
 		t.Errorf("the noise floor is %+v", f)
 	}
 	text := strings.Replace(experiment("executions = 1"), rig.HeldBenchmark, "nbody", 1)
