@@ -30,6 +30,10 @@ func checkCounters(ctx context.Context, root sysroot.Root, want msr.Want, find C
 			Detail: strings.Join(append([]string{f.Why}, f.Notes...), "; "),
 			Why:    "without them it is unknown whether the processor ran at full speed",
 		}
+		if f.Available && strings.HasPrefix(f.Why, "counts ") && !strings.Contains(f.Why, "cycles") {
+			row.Status, row.Found, row.Wanted = setting.StatusDiffers, "no hardware counters", "cycles"
+			row.Fix = "measure on bare metal, or with a virtual PMU; krund judges no frequency without"
+		}
 		if !f.Available {
 			row.Status, row.Found = setting.StatusCannot, "not available"
 			row.Fix = `see docs/counters.md; with "none" in [counters] sources krund measures with the clock alone`

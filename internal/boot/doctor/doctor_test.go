@@ -119,6 +119,12 @@ func TestCounters(t *testing.T) {
 	}, msr.Perf, msr.MSR)
 	must.Be(t, len(rows) == 2 && !rows[0].Fails() && rows[1].Status == setting.StatusOK,
 		"one source is enough", rows)
+	software := func(context.Context, sysroot.Root, msr.Want) []msr.SourceFinding {
+		return []msr.SourceFinding{{Source: msr.Perf, Available: true, Why: "counts page_faults, of 2 cores"}}
+	}
+	rows = checkCounters(t.Context(), sysroot.Root{}, msr.Want{Sources: []string{msr.Perf}}, software)
+	must.Be(t, len(rows) == 1 && rows[0].Status == setting.StatusDiffers &&
+		rows[0].Found == "no hardware counters", rows)
 }
 
 // TestSwitches: a recording that is not possible is a warning with a reason.

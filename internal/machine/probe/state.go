@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"krund/internal/display"
 	"krund/internal/experiment/config/setting"
@@ -110,10 +112,34 @@ func ReadState(h host.Host) Fingerprint {
 			state[StatePrefix+"cpu."+flag] = fmt.Sprint(host.CPUFlag(cpuinfo, flag))
 		}
 	}
+	if h.Root.IsMachine() {
+		state[StatePrefix+"clock.reading"] = clockReading()
+	}
 	if hz := h.KernelOption("CONFIG_HZ"); hz != "" {
 		state[StatePrefix+"kernel.hz"] = hz
 	}
 	return state
+}
+
+// slowClock is what a reading of the clock takes that makes a system call, or that a hypervisor or
+// a filter of system calls traps. Without, it takes 20 to 100 ns.
+const slowClock = 300 * time.Nanosecond
+
+// clockReading says what a reading of the clock costs: the least mean of several batches.
+func clockReading() string {
+	const batches, readings = 10, 100
+	least := time.Duration(math.MaxInt64)
+	for range batches {
+		begin := time.Now()
+		for range readings {
+			_ = time.Now()
+		}
+		least = min(least, time.Since(begin)/readings)
+	}
+	if least < slowClock {
+		return "below " + slowClock.String()
+	}
+	return "slow: " + least.Round(slowClock).String()
 }
 
 // mostState is how many bytes of a value are kept.
