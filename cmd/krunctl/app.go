@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -52,6 +53,7 @@ type app struct {
 	ask func(question string) (answer string, asked bool)
 
 	leftOut map[[2]string]bool // source and reason of each record that was left out
+	said    map[string]int     // how often each message would have been printed
 	empty   []string           // sources without anything to analyze, and why
 
 	counters func(context.Context, sysroot.Root, msr.Want) []msr.SourceFinding // looks for counters
@@ -72,8 +74,12 @@ func (a *app) talk(format string, args ...any) {
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
 		lines = append(lines, display.Terminal(strings.TrimSuffix(line, "\n")))
 	}
-	for _, line := range display.ClipLines(lines, talkLines, talkBytes) {
-		_, _ = fmt.Fprintln(a.stderr, line) // an error here cannot be reported anywhere
+	text := strings.Join(display.ClipLines(lines, talkLines, talkBytes), "\n")
+	if a.said == nil {
+		a.said = make(map[string]int)
+	}
+	if a.said[text]++; a.said[text] == 1 {
+		_, _ = fmt.Fprintln(a.stderr, text) // an error here cannot be reported anywhere
 	}
 }
 
@@ -189,6 +195,11 @@ func (a *app) end(err error) int {
 	}
 	if err == nil && len(a.empty) > 0 {
 		err = errors.New(strings.Join(a.empty, "\nkrunctl: "))
+	}
+	for _, text := range slices.Sorted(maps.Keys(a.said)) {
+		if n := a.said[text]; n > 1 {
+			a.talk("krunctl: %d times: %.60s", n, text)
+		}
 	}
 	if text := message(err); text != "" {
 		a.talk("krunctl: %s", text)

@@ -20,6 +20,7 @@ import (
 	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
+	"krund/internal/report/console"
 	"krund/packaging/manual"
 )
 
@@ -75,7 +76,19 @@ func runIn(a *app, args []string, stdout io.Writer) int {
 		a.talk("%s", said)
 	}
 	root.SetArgs(joinValues(args))
-	err := root.Execute()
+	painted := console.NewPainter(out, stdout)
+	root.PersistentPreRun = func(c *cobra.Command, _ []string) {
+		if isText(c) {
+			a.stdout = painted
+		}
+	}
+	c, err := root.ExecuteC()
+	if isText(c) && a.console().Width() > 0 && wordsOf[c.Name()] != "" && painted.Started() {
+		a.print("\nwords: krunctl %s --help, %s\n", c.Name(), wordsOf[c.Name()])
+	}
+	if closed := painted.Close(); err == nil {
+		err = closed
+	}
 	if flushed := out.Flush(); err == nil && flushed != nil {
 		err = fmt.Errorf("write the output: %w", flushed)
 	}
@@ -104,6 +117,20 @@ FILES
   NAME.krun/hold, NAME.krun/stop
                            requests to krund, made by hold and stop
   /etc/krund/hold          holds all experiments while it exists`
+
+// wordsOf are the pages that explain what the tables of a command are called.
+var wordsOf = map[string]string{"show": "docs/output.md", "analyze": "docs/analysis.md",
+	"compare": "docs/statistics.md", "explain": "docs/explain.md", "history": "docs/history.md",
+	"status": "docs/output.md", "check": "docs/controls.md", "time": "docs/time.md",
+	"bisect": "docs/bisect.md", "stability": "docs/stability.md",
+	"optimize": "docs/optimize.md", "simulate": "docs/stopping.md"}
+
+// isText reports whether a command prints text for people to standard output.
+func isText(c *cobra.Command) bool {
+	format, output, help := c.Flags().Lookup("format"), c.Flags().Lookup("output"), c.Flags().Lookup("help")
+	return wordsOf[c.Name()] != "" && (format == nil || format.Value.String() == "text") &&
+		(output == nil || output.Value.String() == "") && (help == nil || !help.Changed)
+}
 
 const exitHelp = `
 EXIT STATUS

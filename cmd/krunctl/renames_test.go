@@ -61,6 +61,30 @@ func TestCommandsPage(t *testing.T) {
 	must.Equal(t, strings.Count(text, "\n| `")-len(renames), n, "commands")
 }
 
+// TestWordsOf: the pages that tables name exist, for commands that exist.
+func TestWordsOf(t *testing.T) {
+	names := map[string]bool{}
+	for _, c := range commands(&app{}) {
+		names[c.Name()] = true
+	}
+	for name, page := range wordsOf {
+		must.Be(t, names[name], name)
+		must.Be(t, len(source(t, "../../"+page)) > 0, page)
+	}
+}
+
+// TestTalkOnce: a message that comes again is counted, and printed once.
+func TestTalkOnce(t *testing.T) {
+	var said strings.Builder
+	a := &app{stderr: &said}
+	for range 8 {
+		a.talk("the clock is %s", "coarse")
+	}
+	a.talk("another")
+	must.Equal(t, a.end(nil), exitOK)
+	must.Equal(t, said.String(), "the clock is coarse\nanother\nkrunctl: 8 times: the clock is coarse\n")
+}
+
 // TestModern: one line about former names, the new command line, and nothing about present ones.
 func TestModern(t *testing.T) {
 	for _, c := range []struct{ args, want, said string }{

@@ -30,7 +30,7 @@ func AnalysisText(w io.Writer, most int, doc *warmup.Document, unit display.Unit
 	}
 	display.NarrowTable(w, most, rowNames, []string{
 		"benchmark", "VM", "variant", ">executions", "class", ">steady iter (#)", ">steady time",
-		">steady perf", ">median", ">mean",
+		">" + performanceHead(p), ">median", ">mean",
 	}, rows)
 	totalsText(w, doc)
 	warningsText(w, doc)
@@ -79,8 +79,7 @@ func pairRow(p *warmup.Pair, unit display.Unit) []string {
 	r := rowOf(p)
 	return []string{
 		p.Benchmark, p.VM, p.ParsedKey().VariantArm(), r.ExecutionsText(), classCell(r),
-		countsText(p.SteadyIteration),
-		valuesText(p.SteadySeconds, secondsUnit), performanceText(p.SteadyPerformance, unit),
+		r.StartText(), r.StartTimeText(), performanceText(p.SteadyPerformance, unit),
 		r.MedianText(unit), r.MeanText(unit),
 	}
 }

@@ -23,7 +23,7 @@ func (t *Table) latex() string {
 	align := ""
 	names := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		names[i] = escapeLaTeX(c.Name)
+		names[i] = latexText(c.Name)
 		if c.Right {
 			align += "r"
 		} else {

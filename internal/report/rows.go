@@ -37,6 +37,8 @@ type Row struct {
 	IterationHistogram   *Thumbnail       `json:"iteration_histogram"`
 	PerformanceHistogram *Thumbnail       `json:"performance_histogram"`
 	Warnings             []warmup.Warning `json:"warnings"`
+
+	starts []warmup.Steady // of the executions that have a steady state
 }
 
 // VariantArm returns "variant@arm"; without an arm, the variant.
@@ -66,6 +68,7 @@ func rowOf(p *warmup.Pair) Row {
 		e := &p.Executions[i]
 		longest = max(longest, e.Iterations)
 		if e.Steady != nil {
+			r.starts = append(r.starts, *e.Steady)
 			iterations = append(iterations, float64(e.Steady.Iteration))
 			means = append(means, e.Steady.Mean)
 		}
@@ -216,6 +219,30 @@ func valuesText(s *arith.Spread, unit display.Unit) string {
 		return ""
 	}
 	return unit.Range(s.Median, s.P5, s.P95)
+}
+
+// StartText formats when the executions become steady: both numbers of iterations if there are two,
+// between which percentiles would look exact, else "median (5th, 95th percentile)"; "" for none.
+func (r Row) StartText() string {
+	if len(r.starts) != 2 || r.SteadyIteration == nil {
+		return countsText(r.SteadyIteration)
+	}
+	a, b := float64(r.starts[0].Iteration), float64(r.starts[1].Iteration)
+	return Number(min(a, b)) + ", " + Number(max(a, b))
+}
+
+// StartTimeText is StartText in time.
+func (r Row) StartTimeText() string {
+	if len(r.starts) != 2 || r.SteadySeconds == nil {
+		return valuesText(r.SteadySeconds, secondsUnit)
+	}
+	a, b := float64(r.starts[0].Seconds), float64(r.starts[1].Seconds)
+	return secondsUnit.Value(min(a, b)) + ", " + secondsUnit.Value(max(a, b))
+}
+
+// performanceHead is the head of a column of performanceText.
+func performanceHead(p warmup.Parameters) string {
+	return fmt.Sprintf("steady perf ±%g%%", 100*p.Confidence)
 }
 
 // performanceText formats "mean ±half"; "" for nil.

@@ -71,7 +71,8 @@ func ResultTable(doc *warmup.Document, facts *Facts, unit display.Unit) Table {
 		Label: "tab:warmup",
 		Columns: []TableColumn{
 			{"Benchmark", false}, {"VM", false}, {"Variant", false}, {"Executions", true}, {"Class", false},
-			{"Steady iter (#)", true}, {"", false}, {"Steady time", true}, {"Steady perf", true}, {"", false},
+			{"Steady iter (#)", true}, {"", false}, {"Steady time", true}, {"S" +
+				performanceHead(doc.Parameters)[1:], true}, {"", false},
 			{"Median", true}, {"Mean", true},
 		},
 	}
@@ -79,8 +80,8 @@ func ResultTable(doc *warmup.Document, facts *Facts, unit display.Unit) Table {
 		t.Rows = append(t.Rows, []Cell{
 			{Text: r.Benchmark}, {Text: r.VM}, {Text: r.VariantArm()}, {Text: r.ExecutionsText()},
 			{Class: r.ClassText},
-			{Text: countsText(r.SteadyIteration)}, {Histogram: r.IterationHistogram},
-			{Text: valuesText(r.SteadySeconds, secondsUnit)},
+			{Text: r.StartText()}, {Histogram: r.IterationHistogram},
+			{Text: r.StartTimeText()},
 			{Text: performanceText(r.SteadyPerformance, unit)},
 			{Histogram: r.PerformanceHistogram}, {Text: r.MedianText(unit)}, {Text: r.MeanText(unit)},
 		})
