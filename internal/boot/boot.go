@@ -127,7 +127,9 @@ func (x *experiment) pass(ctx context.Context) (Ending, error) {
 	}
 	if err == nil {
 		x.reportOutcome(after, slot, record, x.Clock.Now().Sub(began))
-		err = x.finishEarly(ctx, group(slot.Key))
+		if err = x.giveUp(slot.Key, record); err == nil {
+			err = x.finishEarly(ctx, group(slot.Key))
+		}
 	}
 	if ctx.Err() == nil {
 		applied = x.ship(ctx, applied)

@@ -115,6 +115,7 @@ type Experiment struct {
 	Seed        uint64
 	Reboot      string
 	Attempts    int // attempts per slot before the slot counts as an error
+	GiveUp      int // failures after which a key without a result is given up; 0: never
 	// with RebootKexec or RebootSoft, every this many restarts one is of the hardware; 0: none
 	HardwareEvery int
 	MaxReboots    int // of the whole experiment; derived unless set

@@ -121,7 +121,7 @@ func TestParseFull(t *testing.T) {
 	check(t, "Experiment", c.Experiment, config.Experiment{
 		Name: "full", Description: "two\nlines", Iterations: 7, Executions: 4, Order: "interleaved", Seed: 42,
 		Reboot:   "none",
-		Attempts: 2, MaxReboots: 9, Benchmarks: "/programs", Account: "caller",
+		Attempts: 2, GiveUp: 3, MaxReboots: 9, Benchmarks: "/programs", Account: "caller",
 		Environment: "caller", Layout: "off",
 		Skip: []key.Pattern{pattern},
 	})
@@ -175,7 +175,7 @@ func TestParseDefaults(t *testing.T) {
 	// The study's values: Barrett et al. 2017, sections 3 and 3.5.
 	check(t, "Experiment", c.Experiment, config.Experiment{
 		Name: "x", Iterations: 2000, Executions: 30, Order: "round-robin", Seed: 1, Reboot: "hardware",
-		Attempts:   3,
+		Attempts: 3, GiveUp: 3,
 		MaxReboots: 3*30 + 30/10 + 10, Benchmarks: "/exp/benchmarks", Account: "fresh",
 		Environment: "clean", Layout: "off",
 	})

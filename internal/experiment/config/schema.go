@@ -72,6 +72,7 @@ func (r *reader) experiment(n *node) Experiment {
 		Reboot:        s.choice("reboot", RebootHardware, RebootModes()...),
 		HardwareEvery: s.count("hardware_every", 0, 0, maxSlots),
 		Attempts:      s.count("attempts", 3, 1, MaxAttempts),
+		GiveUp:        s.count("give_up", 3, 0, maxExecutions),
 		MaxReboots:    s.count("max_reboots", 0, 0, maxReboots),
 		Benchmarks:    s.filled("benchmarks", "benchmarks"),
 		Account:       s.choice("account", AccountFresh, AccountFresh, AccountCaller),
@@ -146,7 +147,8 @@ func (s *section) patterns(name string) []key.Pattern {
 		if err != nil {
 			what, _, _ := strings.Cut(err.Error(), "; ")
 			s.doubtful[s.path+"."+name] = true
-			s.add(it.line, s.path+"."+name+": "+what, `write "benchmark:vm:variant" or "benchmark:vm:variant@arm", with a lone * for any`)
+			s.add(it.line, s.path+"."+name+": "+what,
+				`write "benchmark:vm:variant" or "benchmark:vm:variant@arm", with a lone * for any`)
 			continue
 		}
 		patterns = append(patterns, p)

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"strings"
 	"time"
 
 	"krund/internal/experiment/key"
@@ -449,4 +450,27 @@ type KernelThread struct {
 	Name string `json:"name"`
 	CPU  int    `json:"cpu"` // processor it was last on
 	Activity
+}
+
+// Why returns the first sentence that explains the outcome; the outcome if there is none.
+func (r Record) Why() string {
+	if len(r.Reasons) == 0 {
+		return string(r.Outcome)
+	}
+	return r.Reasons[0]
+}
+
+// FailedLike reports whether another record has the same outcome for the same reason. Numbers in
+// the reasons may differ: they are of one execution.
+func (r Record) FailedLike(other Record) bool {
+	return r.Outcome == other.Outcome && withoutNumbers(r.Why()) == withoutNumbers(other.Why())
+}
+
+func withoutNumbers(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' {
+			return -1
+		}
+		return c
+	}, text)
 }
