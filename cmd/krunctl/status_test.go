@@ -10,6 +10,8 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/internal/reading/summary"
+	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // TestStatusAfterACrash: an execution on which no krund works is not called running.
@@ -110,4 +112,37 @@ func TestStatusWhileStarting(t *testing.T) {
 	b.must(lock.Release())
 	b.must(os.WriteFile(b.directory.Results()+"/0000000-001.json.gz", nil, 0o644))
 	krunctl(t, "status", b.dir()).says(t, exitError, "", "repair", "a schedule that was lost")
+}
+
+// TestRepeatedFailures: equal failures at the end of what was run, and keys that were given up.
+func TestRepeatedFailures(t *testing.T) {
+	const end = "note         the last 4 executions failed, and at least 3 of them in the same way: "
+	for _, c := range []struct {
+		reasons [4]string
+		says    bool
+	}{
+		{[4]string{"exit status 1", "disk full: 12 KiB left", "disk full: 8 KiB left", "disk full: 0 left"},
+			true},
+		{[4]string{"disk full", "disk full", "killed", "disk full"}, false},
+	} {
+		b := newExperiment(t)
+		for range 4 {
+			b.run(results.Completed)
+		}
+		for _, why := range c.reasons {
+			b.run(results.Error, strings.ReplaceAll(why, "0 left", "0 KiB left"))
+		}
+		r := krunctl(t, "status", b.dir())
+		must.Be(t, strings.Contains(r.stdout, end) == c.says && !strings.Contains(r.stdout, "given up"), r.text())
+	}
+	b := newExperiment(t)
+	b.run(results.Completed)
+	b.run(results.Error, "exit status 1")
+	for range 3 {
+		b.run(results.Completed)
+	}
+	slot := must.Get(b.sched.Current())(t)
+	b.must(b.sched.Finish(slot, schedule.Skipped))
+	r := krunctl(t, "status", b.dir())
+	must.Contain(t, r.stdout, "fasta:C:default-c was given up after 1 failure (experiment.give_up)")
 }

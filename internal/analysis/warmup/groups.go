@@ -59,8 +59,11 @@ func GroupsOf(values []float64, least int) (g Groups, ok bool) {
 	return g, gap > FarApart*math.Sqrt(max(squares/float64(len(x)-2), tick*tick/12))
 }
 
-// visible is how far apart groups must be to be reported: 1 %, of which changes are.
-const visible = 0.01
+const (
+	visible = 0.01 // how far apart groups must be to be reported, as changes are
+	distant = 0.1  // the same of few levels
+	fewest  = 4    // levels in which groups are looked for
+)
 
 // groupsText describes the two groups into which the levels of a pair's executions fall; "" if they
 // do not, or if there are few, or executions of several machines.
@@ -70,9 +73,19 @@ func (w *prepared) groupsText() string {
 			return ""
 		}
 	}
-	levels := logs(&w.result)
-	g, ok := GroupsOf(levels, LeastGroup)
-	if !ok || len(levels) < FewestGrouped || g.High-g.Low < math.Log1p(visible) {
+	return GroupsText(logs(&w.result))
+}
+
+// GroupsText describes the two groups into which the logarithms of levels fall; "" if they do not,
+// or if there are few. Of fewer than FewestGrouped levels a single one may be a group, if it is at
+// least 10 % away: few values of one kind are so only by chance.
+func GroupsText(levels []float64) string {
+	least, far := LeastGroup, math.Log1p(visible)
+	if len(levels) < FewestGrouped {
+		least, far = 1, math.Log1p(distant)
+	}
+	g, ok := GroupsOf(levels, least)
+	if !ok || len(levels) < fewest || g.High-g.Low < far {
 		return ""
 	}
 	return fmt.Sprintf("the executions fall into two groups: %d of %d take %.3g %% longer than the others; "+

@@ -1,6 +1,7 @@
 package warmup
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -48,5 +49,25 @@ func TestGroupsAreReported(t *testing.T) {
 		}
 		must.Be(t, (text != "") == c.want, c.name, text)
 		must.Be(t, !c.want || strings.Contains(text, "3 of 10 take 9.99 % longer"), text)
+	}
+}
+
+// TestGroupsOfFew: one of four executions that is far away is named, and a little noise is not.
+func TestGroupsOfFew(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   string
+	}{
+		{[]float64{371, 540, 541, 539}, "3 of 4 take 45.6 % longer"},
+		{[]float64{371, 372, 370.5, 373}, ""},
+		{[]float64{371, 540, 541}, ""}, // too few
+		{[]float64{500, 540, 541, 539}, ""},
+	} {
+		levels := make([]float64, len(c.values))
+		for i, v := range c.values {
+			levels[i] = math.Log(v)
+		}
+		got := GroupsText(levels)
+		must.Be(t, (got == "") == (c.want == "") && strings.Contains(got, c.want), c.values, got)
 	}
 }

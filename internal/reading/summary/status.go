@@ -183,6 +183,7 @@ func StatusOf(f experiment.Experiment, host string) (Status, error) {
 	r := f.Reader()
 	st.addLast(r, v)
 	st.addFailures(r, v)
+	st.addRepeated(r, v)
 	st.addConfig(f, host, v, v.samples(r))
 	return st, st.addRequests(f)
 }
@@ -279,6 +280,37 @@ func (st *Status) addFailures(r *results.Reader, v *survey) {
 		st.Errors = append(st.Errors, f)
 	}
 }
+
+// addRepeated adds keys that krund has given up, and equal failures at the end of what was run.
+func (st *Status) addRepeated(r *results.Reader, v *survey) {
+	for _, k := range v.keys {
+		if failed := k.Error + k.Timeout; failed > 0 && k.Completed == 0 && k.Skipped > 0 {
+			st.Findings = append(st.Findings,
+				fmt.Sprintf("%s was given up after %s (experiment.give_up); after "+
+					"a repair `krunctl run --again --key %s` runs it", k.Key, display.Count(failed, "failure"),
+					display.ShellQuote(k.Key.String())))
+		}
+	}
+	var first results.Record
+	for i, slot := range v.tail {
+		rec, ok, err := r.Latest(slot.Index, slot.Attempts)
+		if i == 0 {
+			first = rec
+		}
+		if err != nil || !ok || !rec.FailedLike(first) {
+			return
+		}
+	}
+	if len(v.tail) == mostTail {
+		st.Findings = append(st.Findings,
+			fmt.Sprintf("the last %d executions failed, and at least %d of them in "+
+				"the same way: something on the machine may have changed; after a repair `krunctl run --again "+
+				"--outcome error,timeout` runs them", v.tailed, mostTail))
+	}
+}
+
+// mostTail is how many failures at the end are compared.
+const mostTail = 3
 
 // addConfig adds the data of the configuration, and the estimates based on it.
 func (st *Status) addConfig(f experiment.Experiment, host string, v *survey, samples []Sample) {

@@ -20,6 +20,7 @@ import (
 	"slices"
 
 	"krund/internal/analysis/arith"
+	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 )
@@ -67,6 +68,8 @@ type Row struct {
 	DaemonCPU *int64 `json:"daemon_cpu_max_ns"`
 	WakeUps   *int64 `json:"daemon_wake_ups_max"`
 	KernelCPU *int64 `json:"kernel_threads_cpu_max_ns"`
+
+	Groups string `json:"groups,omitempty"` // into which the executions fall, by their median iterations; "" if not
 }
 
 // Collector collects records in any order and makes the rows.
@@ -78,6 +81,7 @@ type Collector struct {
 type state struct {
 	row                        Row
 	wall, init, first, process []float64
+	levels                     []float64 // logarithms of the executions' median iterations
 }
 
 // Plan sets the number of process executions of k in the schedule. Keys are ordered by first
@@ -108,6 +112,9 @@ func (c *Collector) Add(r results.Record, counts bool) {
 	s.iterations(len(r.WallNS))
 	for _, w := range r.WallNS {
 		s.wall = append(s.wall, float64(w))
+	}
+	if level := spread(s.wall[len(s.wall)-len(r.WallNS):]); level != nil && level.Median > 0 {
+		s.levels = append(s.levels, math.Log(level.Median))
 	}
 	if exec := r.Startup.ExecNS; exec != nil {
 		if r.Startup.InitNS != nil {
@@ -166,6 +173,7 @@ func (c *Collector) Rows() []Row {
 		row := s.row
 		row.Wall, row.Init, row.First, row.Process = spread(s.wall), spread(s.init), spread(s.first),
 			spread(s.process)
+		row.Groups = warmup.GroupsText(s.levels)
 		rows = append(rows, row)
 	}
 	return rows

@@ -22,6 +22,8 @@ type survey struct {
 	recent   map[key.Key][]schedule.Slot // the last completed slots of each key
 	failures []schedule.Slot             // slots that ended with an error or a timeout, the first few
 	failed   int                         // how many there are
+	tail     []schedule.Slot             // those that failed after the last completed one, the last few
+	tailed   int                         // how many there are
 	running  *schedule.Slot
 	next     *schedule.Slot // first outstanding one
 	last     *schedule.Slot // last finished one
@@ -121,11 +123,15 @@ func (v *survey) add(slot schedule.Slot, mostFailures int) {
 	case schedule.Completed:
 		recent := append(v.recent[slot.Key], slot)
 		v.recent[slot.Key] = recent[max(0, len(recent)-samplesPerKey):]
+		v.tail, v.tailed = nil, 0
 	case schedule.Error, schedule.Timeout:
 		v.failed++
 		if len(v.failures) < mostFailures {
 			v.failures = append(v.failures, slot)
 		}
+		v.tailed++
+		v.tail = append(v.tail, slot)
+		v.tail = v.tail[max(0, len(v.tail)-mostTail):]
 	}
 	v.last = &slot
 }

@@ -30,6 +30,11 @@ func (out *Console) Summary(rows []summary.Row, unit display.Unit) {
 		}
 	}
 	display.NarrowTable(out.w, out.width, 1, columns, table)
+	for _, r := range rows {
+		if r.Groups != "" {
+			out.print("%s\n", out.warning("", r.Name+": "+r.Groups))
+		}
+	}
 }
 
 func summaryCells(r *summary.Row, unit display.Unit) []string {
