@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"krund/internal/display"
 	"krund/internal/report"
 )
 
@@ -49,6 +50,7 @@ func (a *app) figures(arg string, o reportOptions) ([]report.Drawing, error) {
 		return nil, err
 	}
 	var list []report.Drawing
+	drawn := map[string]bool{report.UserColumns: true, "": true}
 	for i := range doc.Pairs {
 		for e := range doc.Pairs[i].Executions {
 			if len(o.executions) > 0 && !slices.Contains(o.executions, doc.Pairs[i].Executions[e].Number) {
@@ -59,8 +61,17 @@ func (a *app) figures(arg string, o reportOptions) ([]report.Drawing, error) {
 				return nil, err
 			}
 			if ok {
+				for _, p := range f.Run.Panels {
+					drawn[p.Title] = true
+				}
 				list = append(list, f)
 			}
+		}
+	}
+	for _, name := range o.columns {
+		if !drawn[name] && len(list) > 0 {
+			return nil, usageError(fmt.Errorf("--column %s: no selected execution has it; `krunctl convert --to "+
+				"csv %s` begins with the names of the columns", name, display.ShellPath(arg)))
 		}
 	}
 	return list, nil

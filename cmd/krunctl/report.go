@@ -62,7 +62,13 @@ func reportCommand(a *app) *cobra.Command {
 		Use:   "report DIR|NAME.toml|FILE [-o DIRECTORY | -o FILE.pdf]",
 		Short: "Write the results as pages with plots, or as a figure",
 		Long:  reportHelp,
-		Args:  arguments(1, 1, "an experiment or a file of results"),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return usageError(fmt.Errorf("report is about one experiment; `krunctl compare --format html %s` "+
+					"compares two", display.ShellJoin(args)))
+			}
+			return arguments(1, 1, "an experiment or a file of results")(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if end := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)),
 				"."); !c.Flags().Changed("format") &&

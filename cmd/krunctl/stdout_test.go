@@ -91,6 +91,9 @@ func TestPlotFormat(t *testing.T) {
 		t.Error(r.text())
 	}
 	krunctl(t, "report", "-o", "-", "--format", "gif", in).says(t, exitUsage, "", "")
+	krunctl(t, "report", "-o", "-", "--format", "svg", "--column", "nosuch", in).says(t, exitUsage, "",
+		"no selected execution has it")
+	krunctl(t, "report", in, in).says(t, exitUsage, "", "krunctl compare --format html")
 	file := filepath.Join(t.TempDir(), "picture")
 	krunctl(t, "report", "-o", file, "--format", "pdf", in).says(t, exitOK, "", "")
 	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "%PDF") {

@@ -29,6 +29,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"krund/internal/display"
 	"krund/internal/durable"
 )
 
@@ -73,8 +74,12 @@ func Open(fsys durable.FS, dir string) (Directory, error) {
 		case errors.Is(err, fs.ErrNotExist) && f.hasSchedule():
 			return Directory{}, fmt.Errorf("%s: %w", dir, ErrNoResults)
 		case errors.Is(err, fs.ErrNotExist):
-			return Directory{}, fmt.Errorf("no experiment at %s; `krund` creates the directory when it "+
-				"starts one: %w", dir, err)
+			what := "`krund` creates the directory when it starts one"
+			quick := strings.TrimSuffix(dir, extension) + "-quick" + extension
+			if _, missing := fsys.Lstat(quick); missing == nil {
+				what = "there is " + display.ShellPath(quick) + ", of a run with --quick"
+			}
+			return Directory{}, fmt.Errorf("no experiment at %s; %s: %w", dir, what, err)
 		case err != nil:
 			return Directory{}, fmt.Errorf("open the experiment's directory: %w", err)
 		case info.Mode()&fs.ModeSymlink != 0 && d == dir:
