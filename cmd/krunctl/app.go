@@ -68,19 +68,25 @@ const (
 	messageBytes = 2 << 10 // of a part that others have written
 )
 
-// talk prints a message on standard error. It is bounded and fit for a terminal.
+// talk prints a message on standard error, once; end says how often it came.
 func (a *app) talk(format string, args ...any) {
+	if a.said == nil {
+		a.said = make(map[string]int)
+	}
+	text := fmt.Sprintf(format, args...)
+	if a.said[text]++; a.said[text] == 1 {
+		a.tell("%s", text)
+	}
+}
+
+// tell prints a message on standard error. It is bounded and fit for a terminal.
+func (a *app) tell(format string, args ...any) {
 	var lines []string
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
 		lines = append(lines, display.Terminal(strings.TrimSuffix(line, "\n")))
 	}
 	text := strings.Join(display.ClipLines(lines, talkLines, talkBytes), "\n")
-	if a.said == nil {
-		a.said = make(map[string]int)
-	}
-	if a.said[text]++; a.said[text] == 1 {
-		_, _ = fmt.Fprintln(a.stderr, text) // an error here cannot be reported anywhere
-	}
+	_, _ = fmt.Fprintln(a.stderr, text) // an error here cannot be reported anywhere
 }
 
 // print writes data to standard output. The buffer behind it keeps write errors, which runIn
@@ -198,7 +204,7 @@ func (a *app) end(err error) int {
 	}
 	for _, text := range slices.Sorted(maps.Keys(a.said)) {
 		if n := a.said[text]; n > 1 {
-			a.talk("krunctl: %d times: %.60s", n, text)
+			a.tell("krunctl: %d times: %.60s", n, text)
 		}
 	}
 	if text := message(err); text != "" {

@@ -133,7 +133,8 @@ func TestRepeatedFailures(t *testing.T) {
 			b.run(results.Error, strings.ReplaceAll(why, "0 left", "0 KiB left"))
 		}
 		r := krunctl(t, "status", b.dir())
-		must.Be(t, strings.Contains(r.stdout, end) == c.says && !strings.Contains(r.stdout, "given up"), r.text())
+		must.Be(t, strings.Contains(r.stdout, end) == c.says && !strings.Contains(r.stdout, "given up"),
+			r.text())
 	}
 	b := newExperiment(t)
 	b.run(results.Completed)

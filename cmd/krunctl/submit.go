@@ -91,7 +91,7 @@ func (a *app) hubClient() (*api.Client, error) {
 
 // hubSession asks a hub, and says what it does on standard error.
 func (a *app) hubSession(client *api.Client, clock sysroot.Clock) submit.Session {
-	return submit.Session{Client: client, Clock: clock, Say: a.talk}
+	return submit.Session{Client: client, Clock: clock, Say: a.tell}
 }
 
 func (a *app) submit(ctx context.Context, path string, o submitOptions, clock sysroot.Clock) error {

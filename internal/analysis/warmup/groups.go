@@ -62,7 +62,6 @@ func GroupsOf(values []float64, least int) (g Groups, ok bool) {
 const (
 	visible = 0.01 // how far apart groups must be to be reported, as changes are
 	distant = 0.1  // the same of few levels
-	fewest  = 4    // levels in which groups are looked for
 )
 
 // groupsText describes the two groups into which the levels of a pair's executions fall; "" if they
@@ -73,13 +72,13 @@ func (w *prepared) groupsText() string {
 			return ""
 		}
 	}
-	return GroupsText(logs(&w.result))
+	return GroupsText(logs(&w.result), FewestGrouped)
 }
 
 // GroupsText describes the two groups into which the logarithms of levels fall; "" if they do not,
-// or if there are few. Of fewer than FewestGrouped levels a single one may be a group, if it is at
-// least 10 % away: few values of one kind are so only by chance.
-func GroupsText(levels []float64) string {
+// or if there are fewer than fewest. Of fewer than FewestGrouped levels a single one may be a
+// group, if it is at least 10 % away, which noise seldom is.
+func GroupsText(levels []float64, fewest int) string {
 	least, far := LeastGroup, math.Log1p(visible)
 	if len(levels) < FewestGrouped {
 		least, far = 1, math.Log1p(distant)

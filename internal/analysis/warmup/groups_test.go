@@ -67,7 +67,7 @@ func TestGroupsOfFew(t *testing.T) {
 		for i, v := range c.values {
 			levels[i] = math.Log(v)
 		}
-		got := GroupsText(levels)
+		got := GroupsText(levels, 4)
 		must.Be(t, (got == "") == (c.want == "") && strings.Contains(got, c.want), c.values, got)
 	}
 }

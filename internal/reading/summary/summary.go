@@ -72,6 +72,9 @@ type Row struct {
 	Groups string `json:"groups,omitempty"` // into which the executions fall, by their median iterations; "" if not
 }
 
+// fewestGrouped is the number of executions in which groups are looked for.
+const fewestGrouped = 4
+
 // Collector collects records in any order and makes the rows.
 type Collector struct {
 	order []key.Key
@@ -173,7 +176,7 @@ func (c *Collector) Rows() []Row {
 		row := s.row
 		row.Wall, row.Init, row.First, row.Process = spread(s.wall), spread(s.init), spread(s.first),
 			spread(s.process)
-		row.Groups = warmup.GroupsText(s.levels)
+		row.Groups = warmup.GroupsText(s.levels, fewestGrouped)
 		rows = append(rows, row)
 	}
 	return rows
