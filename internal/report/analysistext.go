@@ -33,7 +33,7 @@ func AnalysisText(w io.Writer, most int, doc *warmup.Document, unit display.Unit
 		">" + performanceHead(p), ">median", ">mean",
 	}, rows)
 	totalsText(w, doc)
-	warningsText(w, doc)
+	warningsText(w, most, doc)
 	if doc.HowLong != nil {
 		fmt.Fprintln(w)
 		HowLongText(w, doc.HowLong)
@@ -131,8 +131,9 @@ func shareCell(n, of int) string {
 	return fmt.Sprintf("%d %5.1f%%", n, 100*float64(n)/float64(of))
 }
 
-// warningsText prints a line for each kind of warning, with the affected keys.
-func warningsText(w io.Writer, doc *warmup.Document) {
+// warningsText prints a line for each kind of warning, with the affected keys, broken at most
+// characters; 0: not broken.
+func warningsText(w io.Writer, most int, doc *warmup.Document) {
 	var lines []string
 	for _, warning := range doc.Warnings {
 		if warning.Code != warmup.WarnPrograms { // the first line
@@ -155,7 +156,12 @@ func warningsText(w io.Writer, doc *warmup.Document) {
 	for _, c := range codes {
 		lines = append(lines, warningLine(keys[c], texts[c], len(doc.Pairs)))
 	}
-	printWarnings(w, lines)
+	for i, line := range lines {
+		lines[i] = display.Wrap(display.Terminal(line), max(0, most-2), "  ")
+	}
+	if len(lines) > 0 {
+		fmt.Fprintf(w, "\nWarnings:\n  %s\n", strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n  "))
+	}
 }
 
 // printWarnings prints warnings below a title, unless there are none.
