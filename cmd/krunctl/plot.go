@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"krund/internal/display"
 	"krund/internal/report"
@@ -68,11 +69,15 @@ func (a *app) figures(arg string, o reportOptions) ([]report.Drawing, error) {
 			}
 		}
 	}
-	for _, name := range o.columns {
-		if !drawn[name] && len(list) > 0 {
-			return nil, usageError(fmt.Errorf("--column %s: no selected execution has it; `krunctl convert --to "+
-				"csv %s` begins with the names of the columns", name, display.ShellPath(arg)))
-		}
+	lacks := slices.DeleteFunc(slices.Clone(o.columns), func(name string) bool { return drawn[name] })
+	if len(lacks) == 0 || len(list) == 0 {
+		return list, nil
 	}
+	err = fmt.Errorf("--column %s: no selected execution has it; `krunctl convert --to csv %s` begins with the "+
+		"names of the columns", strings.Join(lacks, ","), display.ShellPath(arg))
+	if len(lacks) == len(o.columns) {
+		return nil, usageError(err)
+	}
+	a.talk("krunctl: %v", err)
 	return list, nil
 }
